@@ -69,7 +69,7 @@ def check_sha1(filename, sha1_hash):
     with open(filename, 'rb') as f:
         for chunk in iter(lambda: f.read(1 << 20), b''):
             digest.update(chunk)
-    return digest.hexdigest() == sha1_hash
+    return digest.hexdigest() == sha1_hash.lower()
 
 
 def replace_file(src, dst):
@@ -77,29 +77,41 @@ def replace_file(src, dst):
     os.replace(src, dst)
 
 
-def _fetch(url, target, verify_ssl):
-    """Copy what `url` (http, https or file) holds to the file `target`."""
-    import shutil
-    import ssl
-    import urllib.request
-    context = None
-    if url.startswith('https:') and not verify_ssl:
-        context = ssl.create_default_context()
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    with urllib.request.urlopen(url, context=context) as response, open(target, 'wb') as out:
-        shutil.copyfileobj(response, out, 1 << 20)
-
-
 def download(url, path=None, overwrite=False, sha1_hash=None, retries=5, verify_ssl=True):
-    """Fetch `url` (http://, https:// or file://) and return the path of the local file.
+    """Fetch a file and return its local path.
 
-    `path` is a file, a folder, or None for the last part of the URL. A file that is there already,
-    with the right `sha1_hash` if one is given, is not fetched again unless `overwrite`. The bytes
-    arrive in a temporary file beside the target, which is renamed when complete, so that readers
-    never see half a file. After `retries` failures the last error is raised.
+    The bytes arrive in a temporary file beside the target, which is renamed when it is complete, so
+    readers never see half a file. An attempt that breaks off is resumed where the server can do
+    that (RFC 9110, section 14). With `sha1_hash`, a later call goes on as well, from ``NAME.part``.
+
+    Parameters
+    ----------
+    url : str
+        Of the schemes http, https or file.
+    path : str, optional
+        A file or a folder. Without it, the last part of the URL in the current folder.
+    overwrite : bool
+        Fetch a file that is there already. Without this it is fetched only if it does not have
+        the right `sha1_hash`, where one is given.
+    sha1_hash : str, optional
+        The SHA-1 that the file must have, in hexadecimal digits.
+    retries : int
+        Number of attempts; 0 means 1 as well.
+    verify_ssl : bool
+        Whether the server's certificate is verified.
+
+    Raises
+    ------
+    OSError
+        (also an MXNetError) if the server cannot be reached, has no such file, or sends something
+        else than `sha1_hash`.
+
+    >>> open("weights.txt", "w").write("1 2 3")
+    5
+    >>> mx.gluon.utils.download("file://" + os.path.abspath("weights.txt"), path="copy.txt")
+    Downloading copy.txt from file:///.../weights.txt...
+    'copy.txt'
     """
-    import uuid
     last = url.split('/')[-1]
     if path is None:
         assert last, f'[gluon.download] {url!r} given without a path; a URL that ends in a file name is accepted'
@@ -111,31 +123,31 @@ def download(url, path=None, overwrite=False, sha1_hash=None, retries=5, verify_
     if not verify_ssl:
         import warnings
         warnings.warn('[gluon.download] verify_ssl=False: the server is not authenticated', stacklevel=2)
-    if not overwrite and os.path.exists(fname) and (not sha1_hash or check_sha1(fname, sha1_hash)):
+    matches = (lambda name: check_sha1(name, sha1_hash)) if sha1_hash else None
+    if not overwrite and os.path.exists(fname) and (matches is None or matches(fname)):
         return fname
-    folder = os.path.dirname(os.path.abspath(fname))
-    os.makedirs(folder, exist_ok=True)
-    for attempts_left in range(retries, -1, -1):
-        temp = f'{fname}.{uuid.uuid4().hex}'
-        try:
-            _fetch(url, temp, verify_ssl)
-            if sha1_hash and not check_sha1(temp, sha1_hash):
-                raise OSError(f'[gluon.download] what {url} sent does not have the SHA-1 {sha1_hash}')
-            replace_file(temp, fname)
-            return fname
-        except OSError:
-            if not attempts_left:
-                raise
-        finally:
-            if os.path.exists(temp):
-                os.remove(temp)
+    os.makedirs(os.path.dirname(os.path.abspath(fname)), exist_ok=True)
+    advice = f'Without a network, put the file at {os.path.abspath(fname)}'
+    if url.startswith(_get_repo_url()):
+        advice += ', or let MXNET_GLUON_REPO name a repository that can be reached'
+    from ._download import fetch
+    fetch(url, fname, matches, max(retries, 1), verify_ssl, advice)
     return fname
+
+
+_AT_START = {name: os.environ.get(name) for name in ('MXNET_GLUON_REPO', 'MXNET_HOME')}
+
+
+def _setting(name):
+    """A variable as the library read it, or as the program put it into os.environ afterwards."""
+    from .. import env
+    now = os.environ.get(name)
+    return now if now and now != _AT_START[name] else env.value(name)
 
 
 def _get_repo_url():
     """Base of dataset and model downloads (MXNET_GLUON_REPO), ending in a slash."""
-    from .. import env
-    return env.value('MXNET_GLUON_REPO').rstrip('/') + '/'
+    return _setting('MXNET_GLUON_REPO').rstrip('/') + '/'
 
 
 def _get_repo_file_url(namespace, filename):
@@ -144,8 +156,7 @@ def _get_repo_file_url(namespace, filename):
 
 def _data_dir(*parts):
     """A folder below MXNET_HOME, with ~ expanded."""
-    from .. import env
-    return os.path.join(os.path.expanduser(env.value('MXNET_HOME')), *parts)
+    return os.path.join(os.path.expanduser(_setting('MXNET_HOME')), *parts)
 
 
 def _indent(text, num_spaces):

@@ -1,8 +1,10 @@
 """Published parameter files of the model zoo: fetched on first use, checked, kept below
 MXNET_HOME."""
 import os
+import warnings
 import zipfile
 
+from ...base import _MXOSError
 from ..utils import _data_dir, _get_repo_url, check_sha1, download
 
 __all__ = ['get_model_file', 'purge', 'short_hash']
@@ -63,15 +65,26 @@ def get_model_file(name, root=None):
     root = _data_dir('models') if root is None else os.path.expanduser(root)
     file_name = f'{name}-{short_hash(name)}'
     path = os.path.join(root, file_name + '.params')
-    if os.path.exists(path) and check_sha1(path, _model_sha1[name]):
-        return path
+    if os.path.exists(path):
+        if check_sha1(path, _model_sha1[name]):
+            return path
+        warnings.warn(f'[gluon.model_zoo] {path} is not the published file (its SHA-1 differs from {_model_sha1[name]}); '
+                      'it is fetched again', stacklevel=2)
     os.makedirs(root, exist_ok=True)
     import tempfile
     # Unpacked in a folder of its own and moved in one step: other processes never see half a file.
     with tempfile.TemporaryDirectory(dir=root) as folder:
-        archive = download(f'{_get_repo_url()}gluon/models/{file_name}.zip', path=os.path.join(folder, file_name + '.zip'))
-        with zipfile.ZipFile(archive) as packed:
-            packed.extract(file_name + '.params', folder)
+        try:
+            archive = download(f'{_get_repo_url()}gluon/models/{file_name}.zip', path=os.path.join(folder, file_name + '.zip'))
+        except OSError as error:
+            raise _MXOSError(f'[gluon.model_zoo] the parameters of {name!r} are not in {path}, and {_get_repo_url()} did not send them: '
+                             f'{error.__cause__ or error}. Put the file there, or let MXNET_GLUON_REPO name a repository that can be '
+                             'reached') from error
+        try:
+            with zipfile.ZipFile(archive) as packed:
+                packed.extract(file_name + '.params', folder)
+        except (zipfile.BadZipFile, KeyError) as error:
+            raise ValueError(f'[gluon.model_zoo] what was fetched for {name!r} is no archive of {file_name}.params: {error}') from None
         unpacked = os.path.join(folder, file_name + '.params')
         if not check_sha1(unpacked, _model_sha1[name]):
             raise ValueError(f'[gluon.model_zoo] the file fetched for {name!r} does not have the SHA-1 {_model_sha1[name]}; '
@@ -83,7 +96,7 @@ def get_model_file(name, root=None):
 def purge(root=None):
     """Delete all .params files in `root` (default MXNET_HOME/models)."""
     root = _data_dir('models') if root is None else os.path.expanduser(root)
-    for entry in os.listdir(root):
+    for entry in os.listdir(root) if os.path.isdir(root) else ():
         if entry.endswith('.params'):
             os.remove(os.path.join(root, entry))
 

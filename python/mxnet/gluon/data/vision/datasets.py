@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from .... import ndarray as nd
+from ...._files import write_file
 from ...utils import _data_dir, _get_repo_file_url, check_sha1, download
 from .. import dataset
 
@@ -154,8 +155,8 @@ class CIFAR10(_DownloadedDataset):
                     # Only the plain files we know, whatever else the archive names.
                     base = os.path.basename(member.name)
                     if member.isfile() and base in {n for group in self._files.values() for n, _ in group}:
-                        with tar.extractfile(member) as source, open(os.path.join(self._root, base), 'wb') as target:
-                            target.write(source.read())
+                        with tar.extractfile(member) as source:
+                            write_file(os.path.join(self._root, base), source.read())
         batches = [self._read_batch(self._file(*f)) for f in files]
         self._data = nd.array(np.concatenate([b[0] for b in batches]), dtype='uint8')
         self._label = np.concatenate([b[1] for b in batches])
