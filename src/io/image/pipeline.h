@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "io/data_iter.h"
+#include "operator/image/resample.h"
 
 namespace mxnet {
 namespace image {
@@ -78,8 +79,9 @@ class RecordSource {
   virtual ~RecordSource() = default;
   /* False at the end of the epoch. */
   virtual bool Read(Record* record) = 0;
-  /* To the next epoch, which has another order if records are shuffled. */
-  virtual void NextEpoch() = 0;
+  /* To the first record of an epoch. If records are shuffled, its number decides the order. A new
+   * source is in epoch 0. */
+  virtual void StartEpoch(uint64_t epoch) = 0;
   /* Records in an epoch; -1: unknown before they are read. */
   virtual int64_t Count() const { return -1; }
 };
@@ -148,11 +150,6 @@ class Canvas {
   std::vector<uint8_t> buffers_[2];
   int other_ = 0;
   Pixels current_, next_;
-};
-
-/* A part of an image. */
-struct Window {
-  int64_t y = 0, x = 0, height = 0, width = 0;
 };
 
 /*

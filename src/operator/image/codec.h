@@ -30,6 +30,10 @@ struct DecodeRequest {
    * decoded. */
   bool unchanged = false;
   int channels = 0;
+  /* Says which part of height * width pixels is wanted, before `allocate`, which is given the size
+   * of that part: first row and column, height, width. It lies inside of the image. Null: all of
+   * it. Pixels of a part are the same as those of the whole. */
+  void (*choose)(void* context, int64_t height, int64_t width, int64_t window[4]) = nullptr;
 };
 
 enum class Decoded : int { kDone, kNotMine, kFailed };

@@ -15,6 +15,7 @@ namespace mxnet {
 namespace image {
 namespace {
 
+constexpr JDIMENSION kRows = 8;  // that are read at once
 constexpr int kMostScans = 500;  // of a progressive file; each takes the time of a whole image
 
 // One decoding. Errors leave libjpeg by longjmp, so nothing here has a destructor.
@@ -50,6 +51,37 @@ void CountScans(j_common_ptr jpeg) {
   std::longjmp(job->leave, 1);
 }
 
+/*
+ * Rows and columns of a window. Blocks beside it are not transformed. Where colours have fewer
+ * pixels than brightness, those at the edge of what is decoded are made in another way than inside
+ * of an image, so a margin is decoded as well.
+ */
+void ReadWindow(jpeg_decompress_struct* jpeg, const int64_t window[4], uint8_t* to) {
+  constexpr int64_t kMargin = 32;  // columns: a block of the coarsest sampling
+  const size_t channels = static_cast<size_t>(jpeg->output_components), row = static_cast<size_t>(window[3]) * channels;
+  const JDIMENSION first = static_cast<JDIMENSION>(window[0]), end = static_cast<JDIMENSION>(window[0] + window[2]);
+  const int64_t width = jpeg->output_width;
+  JSAMPARRAY strip = nullptr;  // rows that are wider than the window
+  size_t skip = 0;
+  if (window[3] < width) {
+    const int64_t left = window[1] > kMargin ? window[1] - kMargin : 0;
+    const int64_t right = window[1] + window[3] + kMargin < width ? window[1] + window[3] + kMargin : width;
+    JDIMENSION x = static_cast<JDIMENSION>(left), columns = static_cast<JDIMENSION>(right - left);
+    if (right - left < width) jpeg_crop_scanline(jpeg, &x, &columns);
+    strip = (*jpeg->mem->alloc_sarray)(reinterpret_cast<j_common_ptr>(jpeg), JPOOL_IMAGE, columns * jpeg->output_components, kRows);
+    skip = static_cast<size_t>(window[1] - x) * channels;
+  }
+  if (first > 0) jpeg_skip_scanlines(jpeg, first);
+  while (jpeg->output_scanline < end) {
+    JSAMPROW rows[kRows];
+    const JDIMENSION at = jpeg->output_scanline - first, left = end - jpeg->output_scanline, n = left < kRows ? left : kRows;
+    for (JDIMENSION i = 0; i < n; ++i) rows[i] = strip ? strip[i] : to + (at + i) * row;
+    const JDIMENSION got = jpeg_read_scanlines(jpeg, rows, n);
+    for (JDIMENSION i = 0; strip && i < got; ++i) std::memcpy(to + (at + i) * row, strip[i] + skip, row);
+  }
+  if (jpeg->output_scanline == jpeg->output_height) jpeg_finish_decompress(jpeg);
+}
+
 // Everything that may end in a longjmp.
 Decoded Decode(Job* job) {
   jpeg_decompress_struct* jpeg = &job->jpeg;
@@ -69,16 +101,11 @@ Decoded Decode(Job* job) {
   request->channels = request->unchanged ? jpeg->num_components : request->gray ? 1 : 3;
   jpeg->out_color_space = request->channels == 1 ? JCS_GRAYSCALE : request->blue_first ? JCS_EXT_BGR : JCS_EXT_RGB;
   jpeg_start_decompress(jpeg);
-  uint8_t* to = request->allocate(request->context, jpeg->output_height, jpeg->output_width);
+  int64_t window[4] = {0, 0, jpeg->output_height, jpeg->output_width};
+  if (request->choose) request->choose(request->context, window[2], window[3], window);
+  uint8_t* to = request->allocate(request->context, window[2], window[3]);
   if (!to) return Decoded::kFailed;
-  const size_t row = static_cast<size_t>(jpeg->output_width) * static_cast<size_t>(jpeg->output_components);
-  while (jpeg->output_scanline < jpeg->output_height) {
-    JSAMPROW rows[8];
-    const JDIMENSION left = jpeg->output_height - jpeg->output_scanline, n = left < 8 ? left : 8;
-    for (JDIMENSION i = 0; i < n; ++i) rows[i] = to + (jpeg->output_scanline + i) * row;
-    jpeg_read_scanlines(jpeg, rows, n);
-  }
-  jpeg_finish_decompress(jpeg);
+  ReadWindow(jpeg, window, to);
   if (!job->cut_short) return Decoded::kDone;
   std::snprintf(request->message, sizeof(request->message), "the file ends too early");
   return Decoded::kFailed;

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/build_info.h"
-#include "operator/image/image_common.h"
+#include "mxnet/error.h"
 
 namespace mxnet {
 namespace image {
@@ -48,8 +48,18 @@ const Codec& OpenCVCodec() {
   return codec;
 }
 
-void NeedCodecs(const Attrs& attrs, const char* instead) {
-  MXNET_CHECK_KIND(HasOpenCV(), Generic) << Named(attrs) << "this build has no OpenCV; build with -DUSE_OPENCV=ON, or " << instead;
+void NeedCodecs(const std::string& who, const char* instead) {
+  static const bool built = HasOpenCV();
+  MXNET_CHECK_KIND(built, Generic) << who << "this build has no OpenCV; build with -DUSE_OPENCV=ON, or " << instead;
+}
+
+Decoded DecodeFile(DecodeRequest* request, const std::string& who) {
+  NeedCodecs(who, "decode with another package and give the pixels to mx.nd.array");
+  Decoded done = Decoded::kNotMine;
+  if (JpegCodec().decode) done = JpegCodec().decode(request);
+  if (done != Decoded::kNotMine) return done;
+  MXNET_CHECK_KIND(OpenCVCodec().decode != nullptr, Generic) << who << "OpenCV could not be loaded: " << OpenCVCodec().why;
+  return OpenCVCodec().decode(request);
 }
 
 }  // namespace image

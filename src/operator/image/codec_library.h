@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "mxnet/op.h"
 #include "operator/image/codec.h"
 
 namespace mxnet {
@@ -22,8 +21,13 @@ struct Codec {
 const Codec& JpegCodec();
 const Codec& OpenCVCodec();
 
-/* Throws Error(kGeneric) if this build has no codecs; `instead` says what the user may do. */
-void NeedCodecs(const Attrs& attrs, const char* instead);
+/* Throws Error(kGeneric) if this build has no codecs. `who` begins messages, `instead` says what the
+ * user may do. */
+void NeedCodecs(const std::string& who, const char* instead);
+
+/* Calls the decoder that knows the file. Throws Error(kGeneric) if this build has none or it cannot
+ * be opened. Any number of threads may call it. */
+Decoded DecodeFile(DecodeRequest* request, const std::string& who);
 
 }  // namespace image
 }  // namespace mxnet

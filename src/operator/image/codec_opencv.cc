@@ -59,7 +59,7 @@ void CopyPixels(const uint8_t* from, int64_t count, int channels, bool swap, uin
 
 Decoded Decode(DecodeRequest* request) {
   const Careful allocator(request->size);
-  cv::Mat image;
+  cv::Mat image;  // IMREAD_UNCHANGED follows no orientation either
   image.allocator = const_cast<Careful*>(&allocator);
   const cv::Mat file(1, static_cast<int>(request->size), CV_8U, const_cast<uint8_t*>(request->bytes));
   const int wanted = (request->gray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR) | cv::IMREAD_IGNORE_ORIENTATION;
@@ -74,10 +74,13 @@ Decoded Decode(DecodeRequest* request) {
     return Decoded::kFailed;
   }
   request->channels = image.channels();
-  uint8_t* to = request->allocate(request->context, image.rows, image.cols);
+  int64_t window[4] = {0, 0, image.rows, image.cols};
+  if (request->choose) request->choose(request->context, image.rows, image.cols, window);
+  uint8_t* to = request->allocate(request->context, window[2], window[3]);
   if (!to) return Decoded::kFailed;
-  const int64_t row = static_cast<int64_t>(image.cols) * image.channels();
-  for (int y = 0; y < image.rows; ++y) CopyPixels(image.ptr(y), image.cols, image.channels(), !request->blue_first, to + y * row);
+  const int64_t channels = image.channels(), row = window[3] * channels;
+  for (int64_t y = 0; y < window[2]; ++y)
+    CopyPixels(image.ptr(static_cast<int>(window[0] + y)) + window[1] * channels, window[3], image.channels(), !request->blue_first, to + y * row);
   return Decoded::kDone;
 }
 

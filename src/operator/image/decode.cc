@@ -87,19 +87,13 @@ uint8_t* Allocate(void* context, int64_t height, int64_t width) {
 }
 
 void Decode(const Attrs& attrs, const std::vector<uint8_t>& file, const std::string& what, int flag, bool to_rgb, NDArray* out) {
-  NeedCodecs(attrs, "decode with another package and give the pixels to mx.nd.array");
   MXNET_CHECK_KIND(flag <= 0 || (flag & 5) != 0, Value)
       << Named(attrs) << "flag=" << flag << "; accepted are 0 (gray), 1 (colour) and -1 (as the file is)";
   MXNET_CHECK_KIND(!file.empty(), Value) << Named(attrs) << what << " is empty; accepted is an image file";
   Target target{out, nullptr, {}, {}, nullptr};
   DecodeRequest request{file.data(), file.size(), flag == 0, !to_rgb, Allocate, &target, {0}, flag < 0};
   target.request = &request;
-  Decoded done = Decoded::kNotMine;
-  if (JpegCodec().decode) done = JpegCodec().decode(&request);
-  if (done == Decoded::kNotMine) {
-    MXNET_CHECK_KIND(OpenCVCodec().decode != nullptr, Generic) << Named(attrs) << "OpenCV could not be loaded: " << OpenCVCodec().why;
-    done = OpenCVCodec().decode(&request);
-  }
+  const Decoded done = DecodeFile(&request, Named(attrs));
   if (target.failed) throw *target.failed;
   MXNET_CHECK_KIND(done != Decoded::kNotMine, Value)
       << Named(attrs) << what << " is of no known format; accepted are JPEG, PNG, BMP, TIFF, WebP and PNM files";

@@ -48,7 +48,7 @@ bool Take(void* context, const uint8_t* bytes, size_t size) {
 void Encode(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const auto& p = attrs.get<EncodeParam>();
   const NDArray& image = *in[0];
-  NeedCodecs(attrs, "encode with another package");
+  NeedCodecs(Named(attrs), "encode with another package");
   const Shape& shape = image.shape();
   MXNET_CHECK_KIND(image.dtype() == kUint8, Type) << Named(attrs) << "data is " << DTypeName(image.dtype()) << "; accepted is uint8";
   const bool right = shape.ndim() == 3 && shape.Size() > 0 && (shape[2] == 1 || shape[2] == 3 || shape[2] == 4);

@@ -25,6 +25,22 @@ struct ImageSize {
 void Resample(int dtype, Interpolation method, const void* from, ImageSize from_size, int64_t pitch, void* to, int64_t height,
               int64_t width);
 
+/* A part of an image. */
+struct Window {
+  int64_t y = 0, x = 0, height = 0, width = 0;
+};
+
+/* What `want`, a part of the result of height * width, is made from. */
+Window ResampleSource(Interpolation method, ImageSize from_size, int64_t height, int64_t width, const Window& want);
+
+/*
+ * As Resample of bytes, but only a part of the result, from a part of the source. `from` is the
+ * first pixel of `have`, which covers ResampleSource(...). On the calling thread alone.
+ * REQUIRES: 8 bytes behind the last pixel may be read.
+ */
+void ResampleWindow(Interpolation method, const uint8_t* from, ImageSize from_size, const Window& have, uint8_t* to, int64_t height,
+                    int64_t width, const Window& want);
+
 /* Dtypes and methods that Resample takes. */
 bool CanResample(int dtype, int method);
 

@@ -48,10 +48,16 @@ struct Axis {
   Axis(int64_t f, int64_t t) : from(f), to(t), inverse(static_cast<double>(t) / static_cast<double>(f)), scale(1. / inverse) {}
   bool Shrinks() const { return scale >= 1; }
   int Whole() const { return Round(scale); }
+  int64_t first = 0, count = to;  // the part of the result that is made
+  Axis Part(int64_t begin, int64_t n) const {
+    Axis part = *this;
+    part.first = begin, part.count = n;
+    return part;
+  }
   bool IsWhole() const { return std::abs(scale - Whole()) < std::numeric_limits<double>::epsilon(); }
 };
 
-// Taps of one axis: position d of the result is the sum over k of weight[d * taps + k] times
+// Taps of one axis: position d of the part of the result is the sum over k of weight[d * taps + k] times
 // source[at[d * taps + k]].
 struct Taps {
   int taps = 0;
@@ -106,11 +112,11 @@ int64_t SamplePlace(const Axis& axis, bool area, int64_t d, float* fraction) {
 Taps MakeTaps(const Axis& axis, Interpolation method, bool columns) {
   Taps t;
   t.taps = method == kCubic ? 4 : method == kLanczos ? 8 : 2;
-  t.at.resize(static_cast<size_t>(axis.to * t.taps));
+  t.at.resize(static_cast<size_t>(axis.count * t.taps));
   t.weight.resize(t.at.size());
-  for (int64_t d = 0; d < axis.to; ++d) {
+  for (int64_t d = 0; d < axis.count; ++d) {
     float f, *w = &t.weight[static_cast<size_t>(d * t.taps)];
-    int64_t s = SamplePlace(axis, method == kArea, d, &f);
+    int64_t s = SamplePlace(axis, method == kArea, axis.first + d, &f);
     if (t.taps == 2 && columns && s < 0) s = 0, f = 0;
     if (t.taps == 2 && columns && s >= axis.from - 1) s = axis.from - 1, f = 0;
     if (method == kCubic) {
@@ -199,17 +205,22 @@ struct Picture {
   ImageSize size;
   int64_t pitch;
   T* to;
-  int64_t height, width;
-  int64_t row() const { return width * size.channels; }  // elements of a row of the result
+  int64_t full_height, full_width;                       // of the result
+  int64_t top, left, height, width;                      // the part of it that is made
+  bool alone;                                            // on this thread
+  int64_t row() const { return width * size.channels; }  // elements of a row of what is made
+  Axis columns() const { return Axis(size.width, full_width).Part(left, width); }
+  Axis lines() const { return Axis(size.height, full_height).Part(top, height); }
   template <typename F>
   void Rows(F&& f) const {
+    if (alone) return f(static_cast<int64_t>(0), height);
     ParallelFor(height, std::max<int64_t>(1, kGrain / row()), f);
   }
 };
 
 template <typename T, int kTaps>
 void Separable(const Picture<T>& p, Interpolation method) {
-  const Taps columns = MakeTaps(Axis(p.size.width, p.width), method, true), lines = MakeTaps(Axis(p.size.height, p.height), method, false);
+  const Taps columns = MakeTaps(p.columns(), method, true), lines = MakeTaps(p.lines(), method, false);
   const int64_t n = p.row();
   p.Rows([&](int64_t begin, int64_t end) {
     std::vector<Sum<T>> rows(static_cast<size_t>(n * kTaps));
@@ -256,7 +267,7 @@ void BilinearRow(const uint8_t* from, int64_t pixels, const Taps& taps, int64_t 
 }
 
 void BilinearBytes(const Picture<uint8_t>& p, Interpolation method) {
-  const Taps columns = MakeTaps(Axis(p.size.width, p.width), method, true), lines = MakeTaps(Axis(p.size.height, p.height), method, false);
+  const Taps columns = MakeTaps(p.columns(), method, true), lines = MakeTaps(p.lines(), method, false);
   const int64_t n = p.row(), room = n + 4, channels = p.size.channels;
   const auto filter = channels == 3 ? BilinearRow<3> : channels == 1 ? BilinearRow<1> : BilinearRow<0>;
   p.Rows([&](int64_t begin, int64_t end) {
@@ -286,11 +297,11 @@ void BilinearBytes(const Picture<uint8_t>& p, Interpolation method) {
 
 template <typename T>
 void Nearest(const Picture<T>& p) {
-  const Axis x(p.size.width, p.width), y(p.size.height, p.height);
+  const Axis x = p.columns(), y = p.lines();
   const int64_t channels = p.size.channels;
   std::vector<int64_t> at(static_cast<size_t>(p.width));
   auto place = [](const Axis& axis, int64_t d) {
-    return std::min(static_cast<int64_t>(std::floor(static_cast<double>(d) * axis.scale)), axis.from - 1);
+    return std::min(static_cast<int64_t>(std::floor(static_cast<double>(axis.first + d) * axis.scale)), axis.from - 1);
   };
   for (int64_t d = 0; d < p.width; ++d) at[static_cast<size_t>(d)] = place(x, d) * channels;
   p.Rows([&](int64_t begin, int64_t end) {
@@ -320,11 +331,11 @@ void Blocks(const Picture<T>& p, int64_t across, int64_t down) {
   constexpr bool bytes = std::is_same<T, uint8_t>::value;
   const bool halves =
       across == 2 && down == 2 && (channels == 1 || channels == 4 || (bytes && channels == 3));  // those OpenCV has loops for
-  const int64_t vector = n / 4 * 4;
+  const int64_t vector = n / 4 * 4;                                                              // of floats, which are never a part
   p.Rows([&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
       for (int64_t i = 0; i < n; ++i) {
-        const T* from = p.from + r * down * p.pitch + i / channels * across * channels + i % channels;
+        const T* from = p.from + (p.top + r) * down * p.pitch + (p.left + i / channels) * across * channels + i % channels;
         if constexpr (sizeof(T) < sizeof(double)) {
           if (halves && (bytes || i < vector)) {
             p.to[r * n + i] = Quarter(from[0], from[channels], from[p.pitch], from[p.pitch + channels]);
@@ -354,7 +365,7 @@ struct Covers {
 
 Covers MakeCovers(const Axis& axis) {
   Covers covers;
-  for (int64_t d = 0; d < axis.to; ++d) {
+  for (int64_t d = axis.first; d < axis.first + axis.count; ++d) {
     covers.first.push_back(covers.all.size());
     const double begin = static_cast<double>(d) * axis.scale, end = begin + axis.scale;
     const double width = std::min(axis.scale, static_cast<double>(axis.from) - begin);
@@ -386,7 +397,7 @@ void CoverRow(const T* from, const Covers& columns, int64_t channels, W* line) {
 template <typename T>
 void CoveredArea(const Picture<T>& p) {
   using W = std::conditional_t<std::is_same<T, uint8_t>::value, float, T>;
-  const Covers columns = MakeCovers(Axis(p.size.width, p.width)), lines = MakeCovers(Axis(p.size.height, p.height));
+  const Covers columns = MakeCovers(p.columns()), lines = MakeCovers(p.lines());
   const int64_t channels = p.size.channels, n = p.row();
   p.Rows([&](int64_t begin, int64_t end) {
     std::vector<W> line(static_cast<size_t>(n)), sum(static_cast<size_t>(n));
@@ -413,9 +424,9 @@ void LinearExact(const Picture<uint8_t>& p) {
     int wa, wb;
   };
   auto pairs = [](const Axis& axis) {
-    std::vector<Pair> all(static_cast<size_t>(axis.to));
-    for (int64_t d = 0; d < axis.to; ++d) {
-      const double f = (static_cast<double>(d) + 0.5) * axis.scale - 0.5;
+    std::vector<Pair> all(static_cast<size_t>(axis.count));
+    for (int64_t d = 0; d < axis.count; ++d) {
+      const double f = (static_cast<double>(axis.first + d) + 0.5) * axis.scale - 0.5;
       const int64_t s = static_cast<int64_t>(std::floor(f));
       const int w = s < 0 || s >= axis.from - 1 ? 0 : Round((f - static_cast<double>(s)) * 256);
       const int64_t a = std::min(std::max<int64_t>(s, 0), axis.from - 1);
@@ -423,7 +434,7 @@ void LinearExact(const Picture<uint8_t>& p) {
     }
     return all;
   };
-  const std::vector<Pair> columns = pairs(Axis(p.size.width, p.width)), lines = pairs(Axis(p.size.height, p.height));
+  const std::vector<Pair> columns = pairs(p.columns()), lines = pairs(p.lines());
   const int64_t channels = p.size.channels;
   p.Rows([&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -442,14 +453,15 @@ void LinearExact(const Picture<uint8_t>& p) {
 
 template <typename T>
 void Run(const Picture<T>& p, Interpolation method) {
-  if (p.height == p.size.height && p.width == p.size.width) {
-    for (int64_t r = 0; r < p.height; ++r) std::memcpy(p.to + r * p.row(), p.from + r * p.pitch, static_cast<size_t>(p.row()) * sizeof(T));
+  if (p.full_height == p.size.height && p.full_width == p.size.width) {
+    for (int64_t r = 0; r < p.height; ++r)
+      std::memcpy(p.to + r * p.row(), p.from + (p.top + r) * p.pitch + p.left * p.size.channels, static_cast<size_t>(p.row()) * sizeof(T));
     return;
   }
   if constexpr (std::is_same<T, uint8_t>::value)
     if (method == kLinearExact) return LinearExact(p);
   if (method == kNearest) return Nearest(p);
-  const Axis x(p.size.width, p.width), y(p.size.height, p.height);
+  const Axis x = p.columns(), y = p.lines();
   const bool blocks = x.IsWhole() && y.IsWhole();
   if (method == kLinear && blocks && x.Whole() == 2 && y.Whole() == 2) method = kArea;
   if (method == kArea && x.Shrinks() && y.Shrinks()) {
@@ -474,11 +486,36 @@ bool CanResample(int dtype, int method) {
 void Resample(int dtype, Interpolation method, const void* from, ImageSize size, int64_t pitch, void* to, int64_t height, int64_t width) {
   auto run = [&](auto tag) {
     using T = decltype(tag);
-    Run(Picture<T>{static_cast<const T*>(from), size, pitch, static_cast<T*>(to), height, width}, method);
+    Run(Picture<T>{static_cast<const T*>(from), size, pitch, static_cast<T*>(to), height, width, 0, 0, height, width, false}, method);
   };
   if (dtype == kUint8) return run(uint8_t{});
   if (dtype == kFloat32) return run(float{});
   run(double{});
+}
+
+Window ResampleSource(Interpolation method, ImageSize size, int64_t height, int64_t width, const Window& want) {
+  const int64_t margin = method == kLinear || method == kArea ? 2 : 5;  // taps, and more than any rounding
+  auto range = [&](int64_t from, int64_t to, int64_t begin, int64_t n, int64_t* first, int64_t* count) {
+    const Axis axis(from, to);
+    if (from == to) {
+      *first = begin, *count = n;
+      return;
+    }
+    *first = std::max<int64_t>(0, static_cast<int64_t>(std::floor(static_cast<double>(begin) * axis.scale)) - margin);
+    *count = std::min(from, static_cast<int64_t>(std::ceil(static_cast<double>(begin + n) * axis.scale)) + margin) - *first;
+  };
+  Window source;
+  range(size.height, height, want.y, want.height, &source.y, &source.height);
+  range(size.width, width, want.x, want.width, &source.x, &source.width);
+  return source;
+}
+
+void ResampleWindow(Interpolation method, const uint8_t* from, ImageSize size, const Window& have, uint8_t* to, int64_t height,
+                    int64_t width, const Window& want) {
+  // Where the whole source would begin; nothing outside of `have` is read.
+  const int64_t pitch = have.width * size.channels, before = have.y * pitch + have.x * size.channels;
+  const auto* whole = reinterpret_cast<const uint8_t*>(reinterpret_cast<uintptr_t>(from) - static_cast<uintptr_t>(before));
+  Run(Picture<uint8_t>{whole, size, pitch, to, height, width, want.y, want.x, want.height, want.width, true}, method);
 }
 
 }  // namespace image

@@ -1,0 +1,142 @@
+// Affine warping of bytes as OpenCV 3.4's warpAffine has it: positions in 1/32 of a pixel, weights of
+// 15 bits, one rounding.
+#pragma GCC optimize("fp-contract=off")
+
+#include "io/image/warp.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace mxnet {
+namespace image {
+namespace {
+
+constexpr int kFractionBits = 5, kFractions = 1 << kFractionBits, kPlaceBits = 10, kWeightBits = 15, kOne = 1 << kWeightBits;
+
+int Round(double v) { return static_cast<int>(std::lrint(std::min(std::max(v, -2147483648.0), 2147483647.0))); }
+
+void CubicWeights(float x, float* w) {
+  constexpr float a = -0.75f;
+  w[0] = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a;
+  w[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
+  w[2] = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1;
+  w[3] = 1.f - w[0] - w[1] - w[2];
+}
+
+void LanczosWeights(float x, float* w) {
+  constexpr double h = 0.70710678118654752440, pi = 3.1415926535897932384626433832795;
+  static const double turns[8][2] = {{1, 0}, {-h, -h}, {0, 1}, {h, -h}, {-1, 0}, {h, h}, {0, -1}, {-h, h}};
+  std::fill(w, w + 8, 0.f);
+  if (x < std::numeric_limits<float>::epsilon()) {
+    w[3] = 1;
+    return;
+  }
+  float sum = 0;
+  const double y0 = -(x + 3) * pi * 0.25, s0 = std::sin(y0), c0 = std::cos(y0);
+  for (int i = 0; i < 8; ++i) {
+    const double y = -(x + 3 - static_cast<float>(i)) * pi * 0.25;
+    w[i] = static_cast<float>((turns[i][0] * s0 + turns[i][1] * c0) / (y * y));
+    sum += w[i];
+  }
+  for (int i = 0; i < 8; ++i) w[i] *= 1.f / sum;
+}
+
+// Weights of taps x taps pixels for each pair of fractions. What rounding leaves of their sum goes
+// to one of the four in the middle.
+template <int kTaps>
+struct Weights {
+  std::vector<int> of;
+  Weights() : of(static_cast<size_t>(kFractions * kFractions * kTaps * kTaps)) {
+    float line[kFractions][kTaps];
+    for (int f = 0; f < kFractions; ++f) {
+      const float x = static_cast<float>(f) / kFractions;
+      if constexpr (kTaps == 2) {
+        line[f][0] = 1 - x, line[f][1] = x;
+      } else if constexpr (kTaps == 4) {
+        CubicWeights(x, line[f]);
+      } else {
+        LanczosWeights(x, line[f]);
+      }
+    }
+    for (int fy = 0; fy < kFractions; ++fy)
+      for (int fx = 0; fx < kFractions; ++fx) Fill(line[fy], line[fx], &of[static_cast<size_t>((fy * kFractions + fx) * kTaps * kTaps)]);
+  }
+  static void Fill(const float* down, const float* across, int* w) {
+    int sum = 0;
+    for (int k = 0; k < kTaps * kTaps; ++k) {
+      w[k] = std::min(Round(static_cast<double>(down[k / kTaps] * across[k % kTaps] * kOne)), kTaps == 2 ? kOne : kOne - 1);
+      sum += w[k];
+    }
+    if (sum == kOne || kTaps == 2) return;
+    constexpr int half = kTaps / 2;
+    int least = half * kTaps + half, most = least;
+    for (int i = half; i < half + 2; ++i)
+      for (int j = half; j < half + 2; ++j) {
+        const int k = i * kTaps + j;
+        if (w[k] < w[least])
+          least = k;
+        else if (w[k] > w[most])
+          most = k;
+      }
+    w[sum < kOne ? most : least] -= sum - kOne;
+  }
+};
+
+template <int kTaps>
+void WarpWith(const Pixels& from, const double m[6], int fill, const Pixels& to) {
+  static const Weights<kTaps> weights;
+  const int64_t channels = from.channels, first = kTaps / 2 - 1;
+  std::vector<int> across(static_cast<size_t>(2 * to.width));
+  constexpr double unit = 1 << kPlaceBits;
+  for (int64_t x = 0; x < to.width; ++x) {
+    across[static_cast<size_t>(2 * x)] = Round(m[0] * static_cast<double>(x) * unit);
+    across[static_cast<size_t>(2 * x + 1)] = Round(m[3] * static_cast<double>(x) * unit);
+  }
+  constexpr int64_t shift = kPlaceBits - kFractionBits, half = 1 << (shift - 1);
+  for (int64_t y = 0; y < to.height; ++y) {
+    const int64_t x0 = Round((m[1] * static_cast<double>(y) + m[2]) * unit) + half,
+                  y0 = Round((m[4] * static_cast<double>(y) + m[5]) * unit) + half;
+    uint8_t* out = to.pixels + y * to.width * channels;
+    for (int64_t x = 0; x < to.width; ++x, out += channels) {
+      const int64_t px = (x0 + across[static_cast<size_t>(2 * x)]) >> shift, py = (y0 + across[static_cast<size_t>(2 * x + 1)]) >> shift;
+      const int64_t sx = (px >> kFractionBits) - first, sy = (py >> kFractionBits) - first;
+      const int* w = &weights.of[static_cast<size_t>(((py & (kFractions - 1)) * kFractions + (px & (kFractions - 1))) * kTaps * kTaps)];
+      const bool inside = sx >= 0 && sy >= 0 && sx + kTaps <= from.width && sy + kTaps <= from.height;
+      for (int64_t c = 0; c < channels; ++c) {
+        int sum = 1 << (kWeightBits - 1);
+        for (int i = 0; i < kTaps; ++i)
+          for (int j = 0; j < kTaps; ++j) {
+            const int64_t u = sx + j, v = sy + i;
+            const bool there = inside || (u >= 0 && v >= 0 && u < from.width && v < from.height);
+            sum += w[i * kTaps + j] * (there ? from.pixels[(v * from.width + u) * channels + c] : fill);
+          }
+        out[c] = static_cast<uint8_t>(std::min(std::max(sum >> kWeightBits, 0), 255));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void WarpCanvas(Canvas* canvas, const double matrix[6], int64_t height, int64_t width, int method, int fill) {
+  const Pixels from = canvas->current();
+  Pixels to{canvas->Next(height, width, from.channels), height, width, from.channels};
+  const double* a = matrix;
+  double d = a[0] * a[4] - a[1] * a[3];
+  d = d != 0 ? 1. / d : 0;
+  double m[6] = {a[4] * d, a[1] * -d, 0, a[3] * -d, a[0] * d, 0};  // the inverse
+  m[2] = -m[0] * a[2] - m[1] * a[5], m[5] = -m[3] * a[2] - m[4] * a[5];
+  if (method == kCubic) {
+    WarpWith<4>(from, m, fill, to);
+  } else if (method == kLanczos) {
+    WarpWith<8>(from, m, fill, to);
+  } else {
+    WarpWith<2>(from, m, fill, to);
+  }
+  canvas->Done();
+}
+
+}  // namespace image
+}  // namespace mxnet
