@@ -63,20 +63,21 @@ void Augmenter::PlanWarp(Draws* draws, Plan* plan) const {
   int64_t degrees = o.max_rotate_angle > 0 ? draws->Integer(-o.max_rotate_angle, o.max_rotate_angle) : 0;
   if (o.rotate > 0) degrees = o.rotate;
   const double a = std::cos(static_cast<double>(degrees) / 180 * M_PI), b = std::sin(static_cast<double>(degrees) / 180 * M_PI);
-  const double scale = draws->Uniform(o.min_scale, o.max_scale);
+  const float scale = static_cast<float>(draws->Uniform(o.min_scale, o.max_scale));
   const double ratio = o.random_resized_crop ? 1 : draws->Uniform(o.min_ratio, o.max_ratio);
-  const double across = 2 * scale / (1 + ratio), down = ratio * across;
-  auto limited = [&](double v) { return std::max<double>(o.min_img_size, std::min<double>(o.max_img_size, v)); };
+  const double across = 2 * static_cast<double>(scale) / (1 + ratio), down = ratio * across;
+  auto limited = [&](auto v) { return std::max<decltype(v)>(o.min_img_size, std::min<decltype(v)>(o.max_img_size, v)); };
   const double height = static_cast<double>(plan->height), width = static_cast<double>(plan->width);
-  const double new_height = limited(scale * height), new_width = limited(scale * width);
+  const double new_height = limited(static_cast<double>(scale) * height), new_width = limited(static_cast<double>(scale) * width);
   double* m = plan->matrix;
   m[0] = across * a - shear * b * down, m[1] = across * b + shear * a * down, m[3] = -b * down, m[4] = a * down;
   m[2] = (new_width - (m[0] * width + m[1] * height)) / 2, m[5] = (new_height - (m[3] * width + m[4] * height)) / 2;
   MXNET_CHECK_KIND(new_height < 1e6 && new_width < 1e6, Value) << "[" << function_ << "] an image of " << new_height << " x " << new_width
                                                                << " pixels after scaling; accepted: less than a million each";
-  const int method =
-      ChooseMethod(o.inter_method, plan->height, plan->width, static_cast<int64_t>(new_height), static_cast<int64_t>(new_width), draws);
-  plan->Reach(&plan->warp, static_cast<int64_t>(new_height), static_cast<int64_t>(new_width), method);
+  // Pixels are counted in float: 0.9 of 40 are 36.
+  const int64_t lines = static_cast<int64_t>(limited(scale * static_cast<float>(plan->height)));
+  const int64_t columns = static_cast<int64_t>(limited(scale * static_cast<float>(plan->width)));
+  plan->Reach(&plan->warp, lines, columns, ChooseMethod(o.inter_method, plan->height, plan->width, lines, columns, draws));
 }
 
 void Augmenter::Place(bool random, int64_t height, int64_t width, Draws* draws, Plan* plan) const {
@@ -104,7 +105,8 @@ bool Augmenter::PlanAreaCrop(Draws* draws, Plan* plan) const {
 void Augmenter::PlanCrop(Draws* draws, Plan* plan) const {
   const AugmentOptions& o = options_;
   bool chosen = false;
-  if (o.random_resized_crop) {
+  const bool any_area = o.min_area != 1 || o.max_area != 1 || o.min_ratio != 1 || o.max_ratio != 1;
+  if (o.random_resized_crop && any_area) {
     chosen = PlanAreaCrop(draws, plan);
   } else if (o.max_crop_size != -1 || o.min_crop_size != -1) {
     MXNET_CHECK_KIND(plan->height >= o.max_crop_size && plan->width >= o.max_crop_size, Value)
@@ -121,9 +123,10 @@ void Augmenter::PlanCrop(Draws* draws, Plan* plan) const {
     return;
   }
   // An image that is too small grows: first to the height, then to the width.
+  const bool grows = plan->height < o.height || plan->width < o.width;
+  const int method = grows ? ChooseMethod(o.inter_method, plan->height, plan->width, o.height, o.width, draws) : 0;
   for (int i = 0; i < 2; ++i) {
     if (i == 0 ? plan->height >= o.height : plan->width >= o.width) continue;
-    const int method = ChooseMethod(o.inter_method, plan->height, plan->width, o.height, o.width, draws);
     const int64_t height = i == 0 ? o.height : plan->height * o.width / plan->width;
     plan->Reach(&plan->grow[i], height, i == 0 ? plan->width * o.height / plan->height : o.width, method);
   }

@@ -43,6 +43,9 @@ class ImageRows : public RowMaker {
     arrays_ = {{p.parser.data_shape, dtype}, {label_width_ == 1 ? Shape(std::vector<int64_t>()) : Shape({label_width_}), kFloat32}};
     const float mean[4] = {p.normalize.mean_r, p.normalize.mean_g, p.normalize.mean_b, p.normalize.mean_a};
     const float deviation[4] = {p.normalize.std_r, p.normalize.std_g, p.normalize.std_b, p.normalize.std_a};
+    for (int c = 0; c < 4; ++c)
+      MXNET_CHECK_KIND(deviation[c] != 0, Value) << "[" << function << "] std_"
+                                                 << "rgba"[c] << "=0; accepted: another number";
     for (int c = 0; c < 4; ++c) how_.mean[c] = mean[c], how_.factor[c] = p.normalize.scale / deviation[c];
   }
 

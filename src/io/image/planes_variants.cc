@@ -53,8 +53,8 @@ void TakeApart3(const uint8_t* from, int64_t n, bool mirror, uint8_t* to) {
 
 void TakeApart(const uint8_t* from, int64_t n, int64_t channels, bool mirror, uint8_t* to) {
   if (channels == 3) return TakeApart3(from, n, mirror, to);
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t c = 0; c < channels; ++c) to[c * kPiece + (mirror ? n - 1 - i : i)] = from[channels * i + c];
+  for (int64_t c = 0; c < channels; ++c)  // at most four
+    for (int64_t i = 0; i < n; ++i) to[c * kPiece + (mirror ? n - 1 - i : i)] = from[channels * i + c];
 }
 
 }  // namespace
