@@ -119,9 +119,11 @@ using mxnet::cpp::compat::Error;
 #endif
 
 #ifndef CHECK
-#define CHECK(x) \
-  (x) ? (void)0 : ::mxnet::cpp::compat::LogMessageVoidify() & ::mxnet::cpp::compat::LogMessageFatal(__FILE__, __LINE__).stream() << "Check failed: " #x << ": "
-#define CHECK_BINARY_OP(name, op, x, y)                                                 \
+#define CHECK(x)                                                                                                       \
+  (x) ? (void)0                                                                                                        \
+      : ::mxnet::cpp::compat::LogMessageVoidify() & ::mxnet::cpp::compat::LogMessageFatal(__FILE__, __LINE__).stream() \
+                                                        << "Check failed: " #x << ": "
+#define CHECK_BINARY_OP(name, op, x, y)                                                               \
   for (std::string check_values = ::mxnet::cpp::compat::LogCheck##name(x, y); !check_values.empty();) \
   ::mxnet::cpp::compat::LogMessageFatal(__FILE__, __LINE__).stream() << "Check failed: " << #x " " #op " " #y << " " << check_values << ": "
 #define CHECK_LT(x, y) CHECK_BINARY_OP(_LT, <, x, y)

@@ -2,6 +2,7 @@
 #ifndef MXNET_CPP_SYMBOL_INL_H_
 #define MXNET_CPP_SYMBOL_INL_H_
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <mutex>
@@ -181,7 +182,9 @@ inline void Symbol::InferShape(const std::map<std::string, std::vector<mx_uint>>
     const std::vector<std::string> names = ListArguments();
     std::string unknown;
     for (size_t i = 0; i < names.size() && i < in_shape->size(); ++i) {
-      if ((*in_shape)[i].empty()) unknown += (unknown.empty() ? "" : ", ") + names[i];
+      const std::vector<mx_uint>& shape = (*in_shape)[i];  // 0 and -1 stand for lengths that are not known
+      const bool is_known = std::find_if(shape.begin(), shape.end(), [](mx_uint n) { return n == 0 || ~n == 0; }) == shape.end();
+      if (shape.empty() || !is_known) unknown += (unknown.empty() ? "" : ", ") + names[i];
     }
     MXNET_CPP_NEED(false) << "[Symbol::InferShape] the shapes given do not determine that of " << unknown;
   }
