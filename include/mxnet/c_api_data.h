@@ -1,4 +1,5 @@
-/* Data iterators: a part of the C interface (c_api.h). */
+/* Data iterators, datasets, and functions that make batches of their items: a part of the C
+ * interface (c_api.h). */
 #ifndef MXNET_C_API_DATA_H_
 #define MXNET_C_API_DATA_H_
 
@@ -29,6 +30,31 @@ MXNET_C_DLL int MXDataIterGetLabel(DataIterHandle handle, NDArrayHandle* out);
 MXNET_C_DLL int MXDataIterGetItems(DataIterHandle handle, int* num_outputs, NDArrayHandle** outputs);
 MXNET_C_DLL int MXDataIterGetIndex(DataIterHandle handle, uint64_t** out_index, uint64_t* out_size);
 MXNET_C_DLL int MXDataIterGetPadNum(DataIterHandle handle, int* pad);
+
+/* Datasets. One may be used by several threads. A dataset, function or iterator that is made of
+ * others is given their handles as decimal numbers, and they may be freed then. */
+MXNET_C_DLL int MXListDatasets(uint32_t* out_size, DatasetCreator** out_array);
+MXNET_C_DLL int MXDatasetGetDatasetInfo(DatasetCreator creator, const char** name, const char** description, uint32_t* num_args,
+                                        const char*** arg_names, const char*** arg_type_infos, const char*** arg_descriptions);
+MXNET_C_DLL int MXDatasetCreateDataset(DatasetCreator handle, uint32_t num_param, const char** keys, const char** vals, DatasetHandle* out);
+MXNET_C_DLL int MXDatasetFree(DatasetHandle handle);
+MXNET_C_DLL int MXDatasetGetLen(DatasetHandle handle, uint64_t* out);
+/* The parts of an item. The caller frees the arrays; the list is valid until the thread's next
+ * call. */
+MXNET_C_DLL int MXDatasetGetItems(DatasetHandle handle, uint64_t index, int* num_outputs, NDArrayHandle** outputs);
+
+MXNET_C_DLL int MXListBatchifyFunctions(uint32_t* out_size, BatchifyFunctionCreator** out_array);
+MXNET_C_DLL int MXBatchifyFunctionGetFunctionInfo(BatchifyFunctionCreator creator, const char** name, const char** description,
+                                                  uint32_t* num_args, const char*** arg_names, const char*** arg_type_infos,
+                                                  const char*** arg_descriptions);
+MXNET_C_DLL int MXBatchifyFunctionCreateFunction(BatchifyFunctionCreator handle, uint32_t num_param, const char** keys, const char** vals,
+                                                 BatchifyFunctionHandle* out);
+/* `inputs` has the num_output parts of an item one behind the other, and batch_size items. There
+ * are num_output results, which the caller frees; the list is valid until the thread's next
+ * call. */
+MXNET_C_DLL int MXBatchifyFunctionInvoke(BatchifyFunctionHandle handle, int batch_size, int num_output, NDArrayHandle* inputs,
+                                         NDArrayHandle** outputs);
+MXNET_C_DLL int MXBatchifyFunctionFree(BatchifyFunctionHandle handle);
 
 #ifdef __cplusplus
 }

@@ -1,17 +1,19 @@
-// Data iterators through C.
+// Data iterators, datasets and functions that make batches, through C.
 #include "mxnet/c_api_data.h"
 
 #include <algorithm>
 
 #include "c_api/c_api_common.h"
 #include "io/data_iter.h"
+#include "io/dataset.h"
+#include "mxnet/executor.h"
 
 using namespace mxnet;  // NOLINT
 
 namespace {
 
 struct Iterator {
-  std::unique_ptr<DataIter> iter;
+  std::shared_ptr<DataIter> iter;
   bool has_batch = false;
   std::vector<uint64_t> index;       // seen by the caller until the next call
   std::vector<NDArrayHandle> items;  // so is the list
@@ -40,6 +42,37 @@ IterArguments Arguments(uint32_t num_param, const char** keys, const char** vals
   for (uint32_t i = 0; i < num_param; ++i) given.emplace_back(keys[i], vals[i]);
   return given;
 }
+
+/* The handles of arrays for the caller, in memory of this thread. */
+void GiveArrays(const std::vector<NDArray>& arrays, int* count, NDArrayHandle** handles) {
+  std::vector<void*>& store = ApiStore::Get().handles;
+  store.clear();
+  for (const NDArray& array : arrays) store.push_back(new NDArray(array));
+  if (count != nullptr) *count = static_cast<int>(arrays.size());
+  *handles = store.data();
+}
+
+/* For LazyTransformDataset. */
+GraphCall CallOf(int64_t cached_op) {
+  const auto op = *reinterpret_cast<const std::shared_ptr<CachedOp>*>(cached_op);
+  GraphCall graph;
+  graph.results = op->symbol().outputs.size();
+  const size_t inputs = op->symbol().ListInputNames(Symbol::kAll).size();
+  graph.call = [op, inputs](const std::vector<NDArray>& given) {
+    MXNET_CHECK_KIND(given.size() == inputs, Value)
+        << "[LazyTransformDataset] the graph has " << inputs << " inputs; accepted: one that reads " << given.size()
+        << " parts of an item, and no parameters";
+    std::vector<NDArray> in = given, out(op->symbol().outputs.size());
+    std::vector<NDArray*> in_pointers, out_pointers;
+    for (NDArray& array : in) in_pointers.push_back(&array);
+    for (NDArray& array : out) out_pointers.push_back(&array);
+    op->Invoke(in_pointers, out_pointers);
+    return out;
+  };
+  return graph;
+}
+
+const bool g_graph_calls = (MakeGraphCall = CallOf, true);
 
 /* A record, which may have been named by anything. */
 template <typename Record>
@@ -98,12 +131,14 @@ int MXDataIterCreateIter(DataIterCreator handle, uint32_t num_param, const char*
   API_BEGIN(out);
   auto made = std::make_unique<Iterator>();
   made->iter = AsRecord<IterRecord>(handle, "data iterator")->make(Arguments(num_param, keys, vals));
+  Handles<DataIter>::Add(made.get(), made->iter);
   *out = made.release();
   API_END();
 }
 
 int MXDataIterFree(DataIterHandle handle) {
   API_BEGIN();
+  Handles<DataIter>::Remove(handle);
   delete static_cast<Iterator*>(handle);
   API_END();
 }
@@ -166,5 +201,97 @@ int MXDataIterGetIndex(DataIterHandle handle, uint64_t** out_index, uint64_t* ou
 int MXDataIterGetPadNum(DataIterHandle handle, int* pad) {
   API_BEGIN(pad);
   *pad = AsIterator(handle)->Batch().pad;
+  API_END();
+}
+
+int MXListDatasets(uint32_t* out_size, DatasetCreator** out_array) {
+  API_BEGIN(out_size, out_array);
+  List<DatasetRecord>(out_size, out_array);
+  API_END();
+}
+
+int MXDatasetGetDatasetInfo(DatasetCreator creator, const char** name, const char** description, uint32_t* num_args,
+                            const char*** arg_names, const char*** arg_type_infos, const char*** arg_descriptions) {
+  API_BEGIN(name, description, num_args, arg_names, arg_type_infos, arg_descriptions);
+  Info(*AsRecord<DatasetRecord>(creator, "dataset"), name, description, num_args, arg_names, arg_type_infos, arg_descriptions);
+  API_END();
+}
+
+int MXDatasetCreateDataset(DatasetCreator handle, uint32_t num_param, const char** keys, const char** vals, DatasetHandle* out) {
+  API_BEGIN(out);
+  auto made = AsRecord<DatasetRecord>(handle, "dataset")->make(Arguments(num_param, keys, vals));
+  void* const address = made.get();
+  Handles<Dataset>::Add(address, std::move(made));
+  *out = address;
+  API_END();
+}
+
+int MXDatasetFree(DatasetHandle handle) {
+  API_BEGIN();
+  Handles<Dataset>::Remove(handle);
+  API_END();
+}
+
+int MXDatasetGetLen(DatasetHandle handle, uint64_t* out) {
+  API_BEGIN(out);
+  *out = Handles<Dataset>::Find(handle, "[MXDatasetGetLen]")->Size();
+  API_END();
+}
+
+int MXDatasetGetItems(DatasetHandle handle, uint64_t index, int* num_outputs, NDArrayHandle** outputs) {
+  API_BEGIN(num_outputs, outputs);
+  const auto dataset = Handles<Dataset>::Find(handle, "[MXDatasetGetItems]");
+  MXNET_CHECK_KIND(index < dataset->Size(), Index) << "[MXDatasetGetItems] index " << index << " of " << dataset->Size() << " items";
+  GiveArrays(dataset->Item(index), num_outputs, outputs);
+  API_END();
+}
+
+int MXListBatchifyFunctions(uint32_t* out_size, BatchifyFunctionCreator** out_array) {
+  API_BEGIN(out_size, out_array);
+  List<BatchifyRecord>(out_size, out_array);
+  API_END();
+}
+
+int MXBatchifyFunctionGetFunctionInfo(BatchifyFunctionCreator creator, const char** name, const char** description, uint32_t* num_args,
+                                      const char*** arg_names, const char*** arg_type_infos, const char*** arg_descriptions) {
+  API_BEGIN(name, description, num_args, arg_names, arg_type_infos, arg_descriptions);
+  Info(*AsRecord<BatchifyRecord>(creator, "function that makes batches"), name, description, num_args, arg_names, arg_type_infos,
+       arg_descriptions);
+  API_END();
+}
+
+int MXBatchifyFunctionCreateFunction(BatchifyFunctionCreator handle, uint32_t num_param, const char** keys, const char** vals,
+                                     BatchifyFunctionHandle* out) {
+  API_BEGIN(out);
+  auto made = AsRecord<BatchifyRecord>(handle, "function that makes batches")->make(Arguments(num_param, keys, vals));
+  void* const address = made.get();
+  Handles<BatchifyFunction>::Add(address, std::move(made));
+  *out = address;
+  API_END();
+}
+
+int MXBatchifyFunctionInvoke(BatchifyFunctionHandle handle, int batch_size, int num_output, NDArrayHandle* inputs,
+                             NDArrayHandle** outputs) {
+  API_BEGIN(outputs);
+  const auto function = Handles<BatchifyFunction>::Find(handle, "[MXBatchifyFunctionInvoke]");
+  MXNET_CHECK_KIND(batch_size > 0 && num_output > 0, Value)
+      << "[MXBatchifyFunctionInvoke] batch_size=" << batch_size << ", num_output=" << num_output << "; accepted: 1 or more";
+  const int64_t count = static_cast<int64_t>(batch_size) * num_output;
+  Need(count, inputs, "inputs");
+  std::vector<std::vector<NDArray>> items(1);
+  for (int64_t i = 0; i < count; ++i) {
+    if (items.back().size() == static_cast<size_t>(num_output)) items.emplace_back();
+    items.back().push_back(*WithMemory(inputs[i]));
+  }
+  const std::vector<NDArray> made = function->Make(items);
+  MXNET_CHECK(made.size() == static_cast<size_t>(num_output))
+      << "[MXBatchifyFunctionInvoke] got " << made.size() << " arrays; accepted: " << num_output;
+  GiveArrays(made, nullptr, outputs);
+  API_END();
+}
+
+int MXBatchifyFunctionFree(BatchifyFunctionHandle handle) {
+  API_BEGIN();
+  Handles<BatchifyFunction>::Remove(handle);
   API_END();
 }

@@ -1,6 +1,6 @@
 /*
- * Registering of data iterators, with their parameters as dmlc::Parameter structs
- * (operator/param.h). Included by .cc files only, as dmlc/parameter.h is slow to compile.
+ * Registering of data iterators, datasets and functions that make batches, with their parameters
+ * as dmlc::Parameter structs (operator/param.h). Included by .cc files only, as dmlc/parameter.h is slow to compile.
  *
  * An argument goes to every struct that has a parameter of its name. One that no struct knows is
  * ignored: 1.x handed iterators whatever their Python function got, data_name for example.
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/data_iter.h"
+#include "io/dataset.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -24,6 +25,13 @@ void AppendParamInfo(std::vector<ParamInfo>* params) {
 
 template <typename... P>
 IterRecord& IterRecord::set_param() {
+  (AppendParamInfo<P>(&params), ...);
+  return *this;
+}
+
+template <typename T>
+template <typename... P>
+CreatorRecord<T>& CreatorRecord<T>::set_param() {
   (AppendParamInfo<P>(&params), ...);
   return *this;
 }

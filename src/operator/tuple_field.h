@@ -87,9 +87,10 @@ template <typename T>
 class FieldEntry<::mxnet::Tuple<T>> : public FieldEntryBase<FieldEntry<::mxnet::Tuple<T>>, ::mxnet::Tuple<T>> {
  public:
   FieldEntry() {
-    this->type_ = std::is_same<T, float>::value    ? "tuple of <float>"
-                  : std::is_same<T, double>::value ? "tuple of <double>"
-                                                   : "tuple of <long>";
+    this->type_ = std::is_same<T, float>::value      ? "tuple of <float>"
+                  : std::is_same<T, double>::value   ? "tuple of <double>"
+                  : std::is_same<T, uint64_t>::value ? "tuple of <long (non-negative)>"
+                                                     : "tuple of <long>";
   }
 };
 }  // namespace parameter

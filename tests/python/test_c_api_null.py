@@ -129,6 +129,15 @@ class Library:
         self.call("MXDataIterNext", iterator, ctypes.byref(ctypes.c_int()))
         return iterator
 
+    def dataset(self):
+        name, value = (ctypes.c_char_p * 1)(b"arr"), (ctypes.c_char_p * 1)(str(self.array().value).encode())
+        creator = self.creator("MXListDatasets", "MXDatasetGetDatasetInfo", b"NDArrayDataset")
+        return self.made("MXDatasetCreateDataset", creator, 1, name, value)
+
+    def batchify_function(self):
+        creator = self.creator("MXListBatchifyFunctions", "MXBatchifyFunctionGetFunctionInfo", b"StackBatchify")
+        return self.made("MXBatchifyFunctionCreateFunction", creator, 0, None, None)
+
     def creator(self, list_all, info, name):
         count, creators, text = ctypes.c_uint(), ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_char_p()
         self.call(list_all, ctypes.byref(count), ctypes.byref(creators))
@@ -166,6 +175,10 @@ class Library:
                 "RecordIOHandle": lambda: self.record_file(function),
                 "DataIterHandle": self.data_iterator,
                 "DataIterCreator": lambda: self.creator("MXListDataIters", "MXDataIterGetIterInfo", b"CSVIter"),
+                "DatasetHandle": self.dataset, "BatchifyFunctionHandle": self.batchify_function,
+                "DatasetCreator": lambda: self.creator("MXListDatasets", "MXDatasetGetDatasetInfo", b"GroupDataset"),
+                "BatchifyFunctionCreator": lambda: self.creator("MXListBatchifyFunctions",
+                                                                "MXBatchifyFunctionGetFunctionInfo", b"PadBatchify"),
                 "ProfileHandle": lambda: self.profile(function, parameter),
                 "ContextHandle": self.context, "DLManagedTensorHandle": lambda: self.made("MXNDArrayToDLPack", self.array()),
                 "DLManagedTensorVersionedHandle": lambda: self.made("MXNDArrayToDLPackVersioned",

@@ -289,8 +289,8 @@ def test_broken_mnist(mnist, here):
     (here / 'cut.gz').write_bytes((here / 'images.gz').read_bytes()[:40])
     (here / 'empty').write_bytes(b'')
     for name, message in (('short', '499 bytes of data; accepted: .*500'), ('huge', 'more than 2.64'), ('head', '9 bytes'),
-                          ('few', '24 images'), ('cut.gz', "can't be uncompressed"), ('labels', 'begins with 0x801; accepted: 0x803'), ('empty', '0 bytes'),
-                          ('none', 'none')):
+                          ('few', '24 images'), ('cut.gz', "can't be uncompressed"), ('empty', '0 bytes'), ('none', 'none'),
+                          ('labels', 'begins with 0x801; accepted: 0x803')):
         with pytest.raises(mx.MXNetError, match=message):
             mx.io.MNISTIter(**{**mnist, 'image': name})
     with pytest.raises(ValueError, match='there is no batch'):

@@ -1,20 +1,66 @@
 """Iterators of the native library: their functions are written from its records."""
 import contextlib
 import ctypes
-import inspect
 import logging
-import os
-import warnings
 
 import numpy as np
 
-from ..base import (_LIB, _MXTypeError, _MXValueError, DataIterHandle, NDArrayHandle, c_str_array, check_call,
-                    py_str)
+from ..base import _LIB, _MXValueError, NDArrayHandle, check_call
 from ..ndarray import NDArray
+from ._records import records
 from .base import DataBatch, DataDesc, DataIter
 from .mnist import unpacked
 
 __all__ = ["MXDataIter"]
+
+
+class NativeIterator:
+    """An iterator of the library: the calls that its functions take.
+
+    Attributes: ``handle`` (ctypes.c_void_p), which is freed with this object.
+    """
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self):
+        handle, self.handle = getattr(self, "handle", None), None
+        if handle:
+            _LIB.MXDataIterFree(handle)
+
+    def advance(self):
+        """Go to the next batch. Returns whether there is one."""
+        found = ctypes.c_int()
+        check_call(_LIB.MXDataIterNext(self.handle, ctypes.byref(found)))
+        return bool(found.value)
+
+    def items(self):
+        """The batch's arrays."""
+        count, handles = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)()
+        check_call(_LIB.MXDataIterGetItems(self.handle, ctypes.byref(count), ctypes.byref(handles)))
+        return [NDArray(NDArrayHandle(handle)) for handle in handles[:count.value]]
+
+    def index(self):
+        """Numbers of the batch's instances, or None."""
+        numbers, size = ctypes.POINTER(ctypes.c_uint64)(), ctypes.c_uint64()
+        check_call(_LIB.MXDataIterGetIndex(self.handle, ctypes.byref(numbers), ctypes.byref(size)))
+        return np.array(numbers[:size.value], np.uint64) if size.value else None
+
+    def pad(self):
+        """How many of the batch's instances fill it up."""
+        count = ctypes.c_int()
+        check_call(_LIB.MXDataIterGetPadNum(self.handle, ctypes.byref(count)))
+        return count.value
+
+    def restart(self):
+        """Begin a new epoch."""
+        check_call(_LIB.MXDataIterBeforeFirst(self.handle))
+
+    def length(self):
+        """Batches in an epoch; -1 if they are not known."""
+        count = ctypes.c_int64()
+        check_call(_LIB.MXDataIterGetLenHint(self.handle, ctypes.byref(count)))
+        return count.value
 
 
 class MXDataIter(DataIter):
@@ -39,7 +85,7 @@ class MXDataIter(DataIter):
 
     def __init__(self, handle, data_name="data", label_name="softmax_label", **_):
         super().__init__()
-        self.handle = handle
+        self._native = NativeIterator(handle)
         self._debug_skip_load = False
         self.first_batch = None     # read, and not handed out yet
         self._batch = None
@@ -47,38 +93,34 @@ class MXDataIter(DataIter):
             raise _MXValueError("[MXDataIter] there is no batch; accepted: files, and parts of them, with an instance "
                                 "at least, and with a whole batch where the rest is left out")
         self.first_batch = self._batch
+        names = [label_name] + [f"{label_name}{i}" for i in range(1, len(self._batch.label))]
         self.provide_data = [DataDesc(data_name, a.shape, a.dtype) for a in self._batch.data]
-        self.provide_label = [DataDesc(label_name, a.shape, a.dtype) for a in self._batch.label]
+        self.provide_label = [DataDesc(name, a.shape, a.dtype) for name, a in zip(names, self._batch.label)]
         self.batch_size = self._batch.data[0].shape[0]
 
-    def __del__(self):
-        handle, self.handle = getattr(self, "handle", None), None
-        if handle:
-            _LIB.MXDataIterFree(handle)
+    @property
+    def handle(self):
+        """The iterator's handle for C functions."""
+        return self._native.handle
 
     def __reduce__(self):
         raise TypeError("[MXDataIter] an iterator of the native library cannot be pickled; accepted: its arguments, "
                         "from which a new one is made")
 
-    def _items(self):
-        count, handles = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)()
-        check_call(_LIB.MXDataIterGetItems(self.handle, ctypes.byref(count), ctypes.byref(handles)))
-        return [NDArray(NDArrayHandle(handle)) for handle in handles[:count.value]]
+    def __len__(self):
+        length = self._native.length()
+        if length < 0:
+            raise TypeError("[MXDataIter] how many batches there are is known when all are read")
+        return length
 
-    def _index(self):
-        numbers, size = ctypes.POINTER(ctypes.c_uint64)(), ctypes.c_uint64()
-        check_call(_LIB.MXDataIterGetIndex(self.handle, ctypes.byref(numbers), ctypes.byref(size)))
-        return np.array(numbers[:size.value], np.uint64) if size.value else None
+    def __bool__(self):
+        return True     # whatever its length is
 
     def _advance(self):
-        """Read the next batch. Returns whether there is one."""
-        found, pad = ctypes.c_int(), ctypes.c_int()
         self._batch = None
-        check_call(_LIB.MXDataIterNext(self.handle, ctypes.byref(found)))
-        if found.value:
-            check_call(_LIB.MXDataIterGetPadNum(self.handle, ctypes.byref(pad)))
-            items = self._items()
-            self._batch = DataBatch(data=items[:1], label=items[1:], pad=pad.value, index=self._index())
+        if self._native.advance():
+            items = self._native.items()
+            self._batch = DataBatch(data=items[:1], label=items[1:], pad=self._native.pad(), index=self._native.index())
         return self._batch is not None
 
     def debug_skip_load(self):
@@ -90,7 +132,7 @@ class MXDataIter(DataIter):
     def reset(self):
         if self.first_batch is None:    # else nothing was taken yet
             self._batch = None
-            check_call(_LIB.MXDataIterBeforeFirst(self.handle))
+            self._native.restart()
 
     def next(self):
         if self.iter_next():
@@ -116,6 +158,10 @@ class MXDataIter(DataIter):
     def getlabel(self):
         return self._current().label[0]
 
+    def getitems(self):
+        """All arrays of the batch, as a tuple."""
+        return (*self._current().data, *self._current().label)
+
     def getindex(self):
         return self._current().index
 
@@ -125,94 +171,25 @@ class MXDataIter(DataIter):
 
 _NAMES = {"data_name": "str, optional, default='data'", "label_name": "str, optional, default='softmax_label'"}
 _BEFORE = {"MNISTIter": unpacked}       # a context in which the iterator is made, with its arguments
-_IGNORED = {"MNISTIter": {"input_shape", "data_shape"}}     # scripts of 1.x give them
-
-
-def _as_text(value):
-    if isinstance(value, type) and issubclass(value, np.generic):
-        return np.dtype(value).name
-    if isinstance(value, np.ndarray):
-        return str(tuple(value.tolist()))
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
-
-
-class _Record:
-    """What the library says of an iterator, a dataset or a function that makes batches."""
-
-    def __init__(self, handle, info):
-        text = ctypes.c_char_p
-        name, doc, count = text(), text(), ctypes.c_uint()
-        names, types, docs = (ctypes.POINTER(text)() for _ in range(3))
-        check_call(info(ctypes.c_void_p(handle), *(ctypes.byref(x) for x in (name, doc, count, names, types, docs))))
-        self.handle = handle
-        self.name = py_str(name.value)
-        self.doc = py_str(doc.value)
-        self.params = {}     # by name: type and meaning; a name that several parts have comes once
-        for i in range(count.value):
-            self.params.setdefault(py_str(names[i]), (py_str(types[i]), py_str(docs[i])))
-
-
-def records(list_all, info):
-    """The records that one of the library's lists has."""
-    count, handles = ctypes.c_uint(), ctypes.POINTER(ctypes.c_void_p)()
-    check_call(list_all(ctypes.byref(count), ctypes.byref(handles)))
-    return [_Record(handle, info) for handle in handles[:count.value]]
-
-
-def create(record, create_function, handle_type, arguments):
-    """A handle from the record's creator; `arguments` by name."""
-    handle = handle_type()
-    check_call(create_function(ctypes.c_void_p(record.handle), len(arguments), c_str_array(list(arguments)),
-                               c_str_array([_as_text(value) for value in arguments.values()]), ctypes.byref(handle)))
-    return handle
-
-
-def signature_of(record, extra=()):
-    """An `inspect.Signature` of keywords."""
-    def default(kind):
-        return inspect.Parameter.empty if "required" in kind else kind.partition("default=")[2].strip("'") or None
-    return inspect.Signature([inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default(kind))
-                              for name, kind in [*((n, p[0]) for n, p in record.params.items()), *dict(extra).items()]])
-
-
-def docstring_of(record, extra=(), returns=()):
-    """The record as a docstring."""
-    lines = [record.doc, "", "Parameters", "----------"]
-    for name, (kind, meaning) in record.params.items():
-        lines += [f"{name} : {kind}"] + ([f"    {meaning}"] if meaning else [])
-    lines += [f"{name} : {kind}" for name, kind in dict(extra).items()]
-    return "\n".join([*lines, *(["", "Returns", "-------", *returns] if returns else [])])
-
-
-def only_keywords(record, positional):
-    """Raises TypeError if there are positional arguments."""
-    if positional:
-        raise _MXTypeError(f"[{record.name}] got {len(positional)} positional arguments; {record.name} can only accept "
-                           f"keyword arguments: {', '.join(record.params)}")
+_IGNORED = {"MNISTIter": ("input_shape", "data_shape")}     # scripts of 1.x give them
 
 
 def _function(record):
-    known = set(record.params) | set(_NAMES) | _IGNORED.get(record.name, set())
+    others = (*_NAMES, *_IGNORED.get(record.name, ()))
 
     def make(*args, **kwargs):
-        only_keywords(record, args)
-        unknown = sorted(set(kwargs) - known)
-        if unknown:
-            warnings.warn(f"[{record.name}] arguments {', '.join(unknown)} are ignored", UserWarning, stacklevel=2)
-        given = {name: value for name, value in kwargs.items()
-                 if name in record.params and not (value is None and name != "dtype")}
+        given = record.known(args, kwargs, others)
         names = {name: kwargs[name] for name in _NAMES if name in kwargs}
         with _BEFORE.get(record.name, contextlib.nullcontext)(given) as prepared:
-            handle = create(record, _LIB.MXDataIterCreateIter, DataIterHandle, prepared)
+            handle = record.create(_LIB.MXDataIterCreateIter, prepared)
         return MXDataIter(handle, **names)
 
     make.__name__ = make.__qualname__ = record.name
     make.__module__ = "mxnet.io.io"
-    make.__signature__ = signature_of(record, _NAMES)
-    make.__doc__ = docstring_of(record, _NAMES, ("MXDataIter", "    The iterator, before its first batch."))
+    make.__signature__ = record.signature(_NAMES)
+    make.__doc__ = record.docstring(_NAMES, ("MXDataIter", "    The iterator, before its first batch."))
     return make
 
 
-def functions():
-    """The functions that make the library's iterators, by name."""
-    return {record.name: _function(record) for record in records(_LIB.MXListDataIters, _LIB.MXDataIterGetIterInfo)}
+iterator_records = {record.name: record for record in records(_LIB.MXListDataIters, _LIB.MXDataIterGetIterInfo)}
+functions = {name: _function(record) for name, record in iterator_records.items()}

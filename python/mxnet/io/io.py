@@ -325,6 +325,5 @@ class NDArrayIter(DataIter):
         return 0
 
 
-_functions = _native.functions()      # CSVIter and others, by what the library has
-globals().update(_functions)
-__all__ += sorted(_functions)
+globals().update(_native.functions)     # CSVIter and others, by what the library has
+__all__ += sorted(_native.functions)

@@ -3,7 +3,7 @@ from . import batchify, dataset, sampler
 from .dataset import *
 from .sampler import *
 
-_LAZY = ('vision', 'dataloader', 'DataLoader')    # not needed by training loops that bring their own batches
+_LAZY = ('vision', 'dataloader', 'DataLoader', '_internal')    # not needed by training loops that bring their own batches
 
 
 def __getattr__(name):

@@ -3,7 +3,7 @@ import numpy as np
 
 from ... import context as context_mod, ndarray as nd
 
-__all__ = ['Stack', 'Append', 'AsList']
+__all__ = ['Stack', 'Pad', 'Append', 'Group', 'AsList']
 
 
 def _stack_arrays(arrays, shared):
@@ -46,6 +46,82 @@ class Stack:
 
     def __call__(self, data):
         return stack(data, self._use_shared_mem)
+
+
+class Pad:
+    """Stacks samples along a new first axis, the smaller ones filled up at the end of each axis.
+
+    Parameters
+    ----------
+    val : number, optional
+        What fills them up; 0 by default.
+    dtype : str or type, optional
+        Of the batch; by default that of the first sample.
+    round_to : int, optional
+        Sizes become multiples of it.
+    use_shared_mem : bool
+        For DataLoader workers.
+
+    Examples
+    --------
+    >>> from mxnet.gluon.data.batchify import Pad
+    >>> Pad(val=-1)([[1, 2, 3], [4]]).asnumpy().tolist()
+    [[1, 2, 3], [4, -1, -1]]
+    """
+
+    def __init__(self, val=None, dtype=None, round_to=None, use_shared_mem=False):
+        if round_to is not None and round_to < 1:
+            raise ValueError(f'[gluon.data.batchify.Pad] round_to={round_to} given; 1 or more is accepted')
+        self._pad_val = 0 if val is None else val
+        self._dtype = dtype
+        self._round_to = round_to
+        self._use_shared_mem = use_shared_mem
+
+    def __call__(self, data):
+        if isinstance(data[0], tuple):
+            raise NotImplementedError('[gluon.data.batchify.Pad] samples of several items; Group(Pad(), Pad(), ...) is accepted')
+        samples = [s.asnumpy() if isinstance(s, nd.NDArray) else np.asarray(s) for s in data]
+        if len({s.ndim for s in samples}) > 1:
+            raise ValueError(f'[gluon.data.batchify.Pad] samples of {sorted({s.ndim for s in samples})} dimensions; '
+                             'the same number is accepted')
+        sizes = np.max([s.shape for s in samples], axis=0).astype(np.int64)
+        if self._round_to is not None:
+            sizes = -(-sizes // self._round_to) * self._round_to
+        batch = np.full((len(samples), *sizes), self._pad_val, dtype=self._dtype or samples[0].dtype)
+        for i, sample in enumerate(samples):
+            batch[(i, *(slice(size) for size in sample.shape))] = sample
+        ctx = context_mod.Context('cpu_shared', 0) if self._use_shared_mem else context_mod.cpu()
+        return nd.array(batch, dtype=batch.dtype, ctx=ctx)
+
+
+class Group:
+    """A function of its own for each item of a sample; the batch is a tuple of their results.
+
+    Parameters
+    ----------
+    fn, args : callable
+        The functions, one by one or in a list.
+
+    Examples
+    --------
+    >>> from mxnet.gluon.data.batchify import Group, Pad, Stack
+    >>> data, label = Group(Pad(), Stack())([([1, 2], 0), ([3], 1)])
+    >>> data.asnumpy().tolist(), label.asnumpy().tolist()
+    ([[1, 2], [3, 0]], [0, 1])
+    """
+
+    def __init__(self, fn, *args):
+        functions = fn if isinstance(fn, (list, tuple)) else (fn, *args)
+        assert not args or not isinstance(fn, (list, tuple)), \
+            f'[gluon.data.batchify.Group] a list and {len(args)} functions given; either is accepted'
+        for i, function in enumerate(functions):
+            assert callable(function), f'[gluon.data.batchify.Group] function {i} is a {type(function).__name__}; callables are accepted'
+        self._fn = functions
+
+    def __call__(self, data):
+        assert all(len(sample) == len(self._fn) for sample in data), \
+            f'[gluon.data.batchify.Group] samples of {sorted({len(s) for s in data})} items given; {len(self._fn)} is accepted'
+        return tuple(function([sample[i] for sample in data]) for i, function in enumerate(self._fn))
 
 
 class Append:

@@ -54,15 +54,22 @@ class DataLoader:
     auto_reload : bool
         Start the next epoch's batches as soon as this one's are taken; `refresh` and `clean`
         restart and stop that.
+    try_nopython : bool, optional
+        True, with workers: threads of the native library read the items and make the batches, whose
+        items come as a tuple. RuntimeError if `dataset`, `batchify_fn` or the order of the batches
+        are not among those that it can do. Random orders come from mx.random.seed then. MXNet 2.0
+        does this by itself where it can; here it is asked for.
 
     An exception in a worker is raised here, with the worker's traceback as its cause. ValueError
     for arguments that contradict each other.
     """
 
     def __init__(self, dataset, batch_size=None, shuffle=False, sampler=None, last_batch=None, batch_sampler=None, batchify_fn=None,
-                 num_workers=0, pin_memory=False, pin_device_id=0, prefetch=None, thread_pool=False, timeout=120, auto_reload=False):
+                 num_workers=0, pin_memory=False, pin_device_id=0, prefetch=None, thread_pool=False, timeout=120, auto_reload=False,
+                 try_nopython=None):
         self._workers = None
         self._prefetch_iter = None
+        self._mx_iter = None
         assert timeout > 0, f'[gluon.data.DataLoader] timeout={timeout} given; a positive number of seconds is accepted'
         self._dataset = dataset
         self._pin_memory = pin_memory
@@ -72,6 +79,12 @@ class DataLoader:
         self._batch_sampler = self._make_batch_sampler(batch_size, shuffle, sampler, last_batch, batch_sampler)
         self._num_workers = max(0, num_workers)
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
+        if try_nopython and self._num_workers:
+            from ._nopython import NativeLoader
+            self._mx_iter = NativeLoader(dataset, batchify_fn, self._batch_sampler, self._num_workers, self._prefetch,
+                                         pin_device_id if pin_memory else -1)
+            self.auto_reload = False
+            return
         if batchify_fn is None:
             batchify_fn = default_mp_batchify_fn if self._num_workers and not thread_pool else default_batchify_fn
         self._batchify_fn = batchify_fn
@@ -101,6 +114,8 @@ class DataLoader:
         return _Epoch(self)
 
     def __iter__(self):
+        if self._mx_iter is not None:
+            return iter(self._mx_iter)
         if self._prefetch_iter is None:
             return self._start()
         epoch, self._prefetch_iter = self._prefetch_iter, None
@@ -108,11 +123,13 @@ class DataLoader:
         return epoch
 
     def __len__(self):
-        return len(self._batch_sampler)
+        return len(self._batch_sampler if self._mx_iter is None else self._mx_iter)
 
     def refresh(self):
         """Start preparing an epoch now; the next `iter` takes it."""
         self.clean()
+        if self._mx_iter is not None:
+            return
         self._prefetch_iter = self._start()
         self._prefetch_iter.keep(None)    # it must not keep the loader that keeps it
 
