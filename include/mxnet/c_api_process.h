@@ -34,6 +34,9 @@ MXNET_C_DLL int MXGetOptimizationConstraints(unsigned int* curr);
 MXNET_C_DLL int MXSetOptimizeLayout(bool val);
 MXNET_C_DLL int MXGetOptimizeLayout(bool* val);
 
+/* Loads a library of users' own operators, partitioners and passes, made with mxnet/lib_api.h, by
+ * its path. `verbose`: what it has is printed. Loading one again does nothing. */
+MXNET_C_DLL int MXLoadLib(const char* path, unsigned verbose);
 /* Operators compiled by TVM are not read: always an error that says so. */
 MXNET_C_DLL int MXLoadTVMOp(const char* libpath);
 MXNET_C_DLL int MXLoadTVMConfig(ConfigSpaces config);

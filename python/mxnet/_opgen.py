@@ -45,8 +45,8 @@ class OpInfo:
         self.variadic = any(a[1] == "NDArray-or-Symbol[]" for a in args)
         self.inputs = [a[0] for a in args if a[1].startswith("NDArray-or-Symbol")]
         self.graphs = [a[0] for a in args if a[1] == "Symbol"]
-        self.params = [a for a in args if a[1] != "Symbol" and not a[1].startswith("NDArray-or-Symbol")]
-        self.open = any(p[0] in ("op_type", "info") for p in self.params) and self.variadic
+        self.params = [a for a in args if a[1] != "Symbol" and not a[1].startswith("NDArray-or-Symbol") and not a[0].startswith("**")]
+        self.open = any(a[0] in ("op_type", "info", "**attrs") for a in args) and self.variadic
 
 
 @functools.lru_cache(None)
@@ -115,7 +115,7 @@ def ndarray_function(name):
         else:
             head = [f"    inputs = [a for a in ({', '.join(inputs)}{',' if inputs else ''}) if a is not None]"]
     body = head + ([] if info.open else ["    if kwargs: _bad(_name, kwargs)"])
-    if params:
+    if params or info.open:
         # no name of a parameter
         body += ["    _keys = list(kwargs); _values = [str(kwargs[k]) for k in _keys]" if info.open else "    _keys = []; _values = []"]
         body += [f"    if {p} is not _Null: _keys.append({real[p]!r}); _values.append({p})" for p in params]

@@ -9,6 +9,7 @@
 #include "c_api/c_api_common.h"
 #include "executor/passes/core/passes.h"
 #include "graph/constraints.h"
+#include "library/library.h"
 #include "mxnet/kvstore.h"
 #include "ndarray/dlpack.h"
 #include "profiler/device_tools.h"
@@ -75,6 +76,12 @@ int MXSetOptimizeLayout(bool val) {
 int MXGetOptimizeLayout(bool* val) {
   API_BEGIN_UNSEEN(val);
   *val = LayoutsMayChange();
+  API_END();
+}
+
+int MXLoadLib(const char* path, unsigned verbose) {
+  API_BEGIN();
+  library::Load(Text(path, "the library's path"), verbose != 0);
   API_END();
 }
 

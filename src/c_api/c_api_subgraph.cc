@@ -5,6 +5,7 @@
 #include "c_api/c_api_symbol.h"
 #include "executor/passes/core/passes.h"
 #include "graph/rewrite.h"
+#include "library/library.h"
 #include "mxnet/c_api.h"
 #include "mxnet/ndarray.h"
 
@@ -16,23 +17,80 @@ namespace {
 // change.
 const char* const kBackends[] = {"MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE"};
 
-void CheckBackend(const char* backend) {
-  const std::string name = Text(backend, "the backend");
+/* Of a name that is no library's. */
+void CheckBackend(const std::string& name) {
   std::string accepted;
   for (const char* b : kBackends) {
     if (name == b) return;
     accepted += (accepted.empty() ? "" : ", ") + std::string(b);
   }
+  for (const std::string& b : library::Backends()) accepted += ", " + b;
   MXNET_THROW(Value) << "[optimize_for] there is no backend '" << name << "'; accepted: " << accepted
-                     << " (docs/passes.md: what is fused without a backend)";
+                     << ", and those of libraries for mx.library.load (docs/passes.md: what is fused without a backend)";
+}
+
+/* The parameters that are known, by name. */
+std::map<std::string, NDArray> Given(const std::vector<std::string>& names, mx_uint count, NDArrayHandle* handles) {
+  std::map<std::string, NDArray> arrays;
+  Need(count, handles, "arrays");
+  for (mx_uint i = 0; i < count && i < names.size(); ++i)
+    if (handles[i]) arrays[names[i]] = *WithMemory(handles[i]);
+  return arrays;
+}
+
+std::map<std::string, Shape> GivenShapes(uint32_t count, const char** names, const int64_t* data, const uint32_t* idx) {
+  NeedTexts(count, names, "inputs' names");
+  Need(count, idx, "positions of shapes");
+  Need(count > 0 ? idx[count] : 0, data, "dimensions");
+  std::map<std::string, Shape> shapes;
+  for (uint32_t i = 0; i < count; ++i) {
+    MXNET_CHECK_KIND(idx[i] <= idx[i + 1], Value)
+        << "[optimize_for] shape " << i << " has dimensions " << idx[i] << " to " << idx[i + 1] << " of the list";
+    shapes[names[i]] = Shape(std::vector<int64_t>(data + idx[i], data + idx[i + 1]));
+  }
+  return shapes;
+}
+
+/* Contradicting shapes are found here, as they would be by a partitioner. */
+void CheckShapes(const library::Request& request) {
+  IndexedGraph g(request.symbol.outputs);
+  ShapeVector inferred(g.num_entries());
+  for (uint32_t id : g.input_nodes) {
+    const std::string& name = g.nodes[id].source->name;
+    for (const auto* arrays : {&request.given.args, &request.given.aux}) {
+      const auto array = arrays->find(name);
+      if (array != arrays->end()) inferred[g.eid(id, 0)] = array->second.shape();
+    }
+    const auto known = request.shapes.find(name);
+    if (known != request.shapes.end()) inferred[g.eid(id, 0)] = known->second;
+  }
+  InferShapes(g, &inferred);
+}
+
+/* New parameters: the caller owns the handles. */
+void GiveArrays(const std::map<std::string, NDArray>& arrays, std::vector<void*>* handles, std::vector<std::string>* names) {
+  for (const auto& kv : arrays) {
+    handles->push_back(new NDArray(kv.second));
+    names->push_back(kv.first);
+  }
 }
 
 }  // namespace
 
 int MXGenBackendSubgraph(SymbolHandle sym_handle, const char* backend, SymbolHandle* ret_sym_handle) {
   API_BEGIN(ret_sym_handle);
-  CheckBackend(backend);
-  *ret_sym_handle = new Symbol(AsSymbol(sym_handle)->Copy());
+  const std::string name = Text(backend, "the backend");
+  library::Request request;
+  request.symbol = *AsSymbol(sym_handle);
+  if (library::Knows(name)) {
+    library::Rewritten rewritten = library::Rewrite(name, request);
+    MXNET_CHECK_KIND(rewritten.made.args.empty() && rewritten.made.aux.empty(), Value)
+        << "[optimize_for] the backend " << name << " makes new parameters; accepted: optimize_for, which gives them back";
+    *ret_sym_handle = new Symbol(std::move(rewritten.symbol));
+  } else {
+    CheckBackend(name);
+    *ret_sym_handle = new Symbol(request.symbol.Copy());
+  }
   API_END();
 }
 
@@ -45,38 +103,45 @@ int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, cons
                          int* new_args_cnt, NDArrayHandle** new_args_handle, char*** new_arg_names_handle, int* new_aux_cnt,
                          NDArrayHandle** new_aux_handle, char*** new_aux_names_handle) {
   API_BEGIN(ret_sym_handle, new_args_cnt, new_args_handle, new_arg_names_handle, new_aux_cnt, new_aux_handle, new_aux_names_handle);
-  CheckBackend(backend_name);
-  const Symbol& symbol = *AsSymbol(sym_handle);
-  if (!skip_infer) {  // contradicting shapes are found here, as they would be by a partitioner
-    std::map<std::string, Shape> shapes;
-    auto arrays = [&](const std::vector<std::string>& names, mx_uint count, NDArrayHandle* handles) {
-      Need(count, handles, "arrays");
-      for (mx_uint i = 0; i < count && i < names.size(); ++i)
-        if (handles[i]) shapes[names[i]] = static_cast<NDArray*>(handles[i])->shape();
-    };
-    arrays(symbol.ListInputNames(Symbol::kReadOnlyArgs), args_len, in_args_handle);
-    arrays(symbol.ListInputNames(Symbol::kAuxStates), aux_len, in_aux_handle);
-    NeedTexts(num_input_shapes, input_shape_names, "inputs' names");
-    Need(num_input_shapes, input_shape_idx, "positions of shapes");
-    Need(num_input_shapes > 0 ? input_shape_idx[num_input_shapes] : 0, input_shape_data, "dimensions");
-    for (uint32_t i = 0; i < num_input_shapes; ++i) {
-      MXNET_CHECK_KIND(input_shape_idx[i] <= input_shape_idx[i + 1], Value)
-          << "[optimize_for] shape " << i << " has dimensions " << input_shape_idx[i] << " to " << input_shape_idx[i + 1] << " of the list";
-      std::vector<int64_t> dims(input_shape_data + input_shape_idx[i], input_shape_data + input_shape_idx[i + 1]);
-      shapes[input_shape_names[i]] = Shape(dims);
-    }
-    IndexedGraph g(symbol.outputs);
-    ShapeVector inferred(g.num_entries());
-    for (uint32_t id : g.input_nodes) {
-      auto known = shapes.find(g.nodes[id].source->name);
-      if (known != shapes.end()) inferred[g.eid(id, 0)] = known->second;
-    }
-    InferShapes(g, &inferred);
+  const std::string name = Text(backend_name, "the backend");
+  library::Request request;
+  request.symbol = *AsSymbol(sym_handle);
+  request.given.args = Given(request.symbol.ListInputNames(Symbol::kReadOnlyArgs), args_len, in_args_handle);
+  request.given.aux = Given(request.symbol.ListInputNames(Symbol::kAuxStates), aux_len, in_aux_handle);
+  request.shapes = GivenShapes(num_input_shapes, input_shape_names, input_shape_data, input_shape_idx);
+  NeedTexts(num_input_dtypes, input_dtype_names, "inputs' names");
+  Need(num_input_dtypes, input_dtypes, "dtypes");
+  for (uint32_t i = 0; i < num_input_dtypes; ++i) {
+    MXNET_CHECK_KIND(input_dtypes[i] >= kDTypeUnknown && input_dtypes[i] < kNumDTypes, Type)
+        << "[optimize_for] the dtype number " << input_dtypes[i] << " of " << input_dtype_names[i];
+    request.dtypes[input_dtype_names[i]] = input_dtypes[i];
   }
-  *ret_sym_handle = new Symbol(symbol.Copy());
-  *new_args_cnt = *new_aux_cnt = 0;
-  *new_args_handle = *new_aux_handle = nullptr;
-  *new_arg_names_handle = *new_aux_names_handle = nullptr;
+  request.infer = !skip_infer;
+  NeedTexts(num_options, keys, "options' names");
+  NeedTexts(num_options, vals, "options' values");
+  for (mx_uint i = 0; i < num_options; ++i) request.options[keys[i]] = vals[i];
+  library::Rewritten rewritten;
+  if (library::Knows(name)) {
+    rewritten = library::Rewrite(name, request);
+  } else {
+    CheckBackend(name);
+    if (request.infer) CheckShapes(request);
+    rewritten.symbol = request.symbol.Copy();
+  }
+  ApiStore& store = ApiStore::Get();
+  store.handles.clear();
+  store.strings.clear();
+  GiveArrays(rewritten.made.args, &store.handles, &store.strings);
+  GiveArrays(rewritten.made.aux, &store.handles, &store.strings);
+  const size_t args = rewritten.made.args.size(), aux = rewritten.made.aux.size();
+  const char** names = store.Point();
+  *new_args_cnt = static_cast<int>(args);
+  *new_aux_cnt = static_cast<int>(aux);
+  *new_args_handle = args ? store.handles.data() : nullptr;
+  *new_aux_handle = aux ? store.handles.data() + args : nullptr;
+  *new_arg_names_handle = args ? const_cast<char**>(names) : nullptr;
+  *new_aux_names_handle = aux ? const_cast<char**>(names + args) : nullptr;
+  *ret_sym_handle = new Symbol(std::move(rewritten.symbol));
   API_END();
 }
 

@@ -8,16 +8,24 @@
 
 #include "base/edit_distance.h"
 #include "operator/record_check.h"
+#include "operator/registry.h"
 
 namespace mxnet {
 namespace {
 
-// INVARIANT: entries are only added during static initialisation and library loading, under
-// `mutex`; afterwards reading needs no lock.
+using OpsByName = std::unordered_map<std::string, Op*>;  // names and aliases
+
+// INVARIANT: entries are added under `mutex`: to `by_name` during static initialisation, later to
+// copies of it, which are never changed once they are seen. So reading needs no lock.
 struct Registry {
   std::mutex mutex;
-  std::vector<std::unique_ptr<Op>> ops;
-  std::unordered_map<std::string, Op*> by_name;  // names and aliases
+  std::vector<std::unique_ptr<Op>> ops;  // guarded by `mutex` once the library is loaded
+  OpsByName by_name;
+  std::atomic<const OpsByName*> grown{nullptr};  // with what libraries have brought; null: none has
+  const OpsByName& names() const {
+    const OpsByName* all = grown.load(std::memory_order_acquire);
+    return all ? *all : by_name;
+  }
   static Registry* Get() {
     static Registry* r = new Registry();  // never destroyed: operators are used until the very end of the process
     return r;
@@ -25,7 +33,7 @@ struct Registry {
 };
 
 const Op* FindRegistered(const std::string& name) {
-  const auto& map = Registry::Get()->by_name;
+  const auto& map = Registry::Get()->names();
   const auto it = map.find(name);
   return it == map.end() ? nullptr : it->second;
 }
@@ -55,6 +63,21 @@ Op& Op::Register(const std::string& name) {
   r->ops.back()->name = name;
   r->by_name[name] = r->ops.back().get();
   return *r->ops.back();
+}
+
+void AddOperators(std::vector<std::unique_ptr<Op>> ops) {
+  Registry* r = Checked();
+  std::lock_guard<std::mutex> lock(r->mutex);
+  auto all = std::make_unique<OpsByName>(r->names());
+  for (const auto& op : ops)
+    MXNET_CHECK_KIND(all->emplace(op->name, op.get()).second, Value) << "[Op] there is an operator " << op->name << " already";
+  for (const auto& op : ops)
+    CheckRecord(*op, [&](const std::string& name) -> const Op* {
+      const auto found = all->find(name);
+      return found == all->end() ? nullptr : found->second;
+    });
+  for (auto& op : ops) r->ops.push_back(std::move(op));
+  r->grown.store(all.release(), std::memory_order_release);  // what was there before may still be read
 }
 
 const void* Op::FindTrait(const std::type_info& type) const {
@@ -137,7 +160,7 @@ const Op* Op::Get(const std::string& name) {
   if (op) return op;
   std::string nearest;
   size_t best = name.size() / 2 + 2;
-  for (const auto& kv : Checked()->by_name) {
+  for (const auto& kv : Checked()->names()) {
     const size_t d = EditDistance(name, kv.first);
     if (d < best) {
       best = d;
@@ -150,14 +173,18 @@ const Op* Op::Get(const std::string& name) {
 
 std::vector<std::string> Op::ListNames() {
   std::vector<std::string> names;
-  for (const auto& kv : Checked()->by_name) names.push_back(kv.first);
+  for (const auto& kv : Checked()->names()) names.push_back(kv.first);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::vector<const Op*> Op::ListUnique() {
   std::vector<const Op*> ops;
-  for (const auto& op : Checked()->ops) ops.push_back(op.get());
+  Registry* r = Checked();
+  {
+    std::lock_guard<std::mutex> lock(r->mutex);
+    for (const auto& op : r->ops) ops.push_back(op.get());
+  }
   std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return a->name < b->name; });
   return ops;
 }

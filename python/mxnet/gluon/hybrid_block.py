@@ -363,13 +363,15 @@ class HybridBlock(Block):
         arg_dict = {n: p.data(ctx) for n, p in params.items() if n in arg_names}
         aux_dict = {n: p.data(ctx) for n, p in params.items() if n in aux_names}
         arg_dict.update({v.name: a for v, a in zip(variables, flat)})
+        given = {**arg_dict, **aux_dict}
         out = out.optimize_for(self._backend, arg_dict, aux_dict, ctx, **self._backend_opts)
         inputs = {v.name for v in variables}
         for name in out.list_inputs():
-            if name in params or name in inputs:
-                continue
             value = arg_dict.get(name, aux_dict.get(name))
-            if value is None:
+            if name in inputs or value is None or value is given.get(name):
+                continue
+            if name in params:
+                params[name].set_data(value)
                 continue
             param = Parameter(name, shape=value.shape, dtype=value.dtype, grad_req='null' if name in aux_dict else 'write')
             param._load_init(value, [ctx])

@@ -4,11 +4,11 @@ import numbers
 
 import numpy as np
 
-from . import _functions, op as _op
+from . import _backends, _functions, op as _op
 from .. import _dtypes
 from .._methods import METHODS, PYTHON_OPERATORS
 from ..attribute import AttrScope
-from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, c_str, c_str_array, check_call, py_str, CheckedTypeError
+from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, c_str, c_str_array, check_call, py_str
 from ..context import current_context
 from ..executor import Executor
 from ._inference import SymbolInference
@@ -77,12 +77,6 @@ def _reflected(row):
             return _functions.invoke(row.left, hint, [self], scalar=str(other))
         raise TypeError(f"[Symbol] {type(other)} not supported as operand; accepted: a Symbol or a number")
     return method
-
-
-def _backend_name(backend):
-    if not isinstance(backend, str):
-        raise CheckedTypeError(f"[optimize_for] backend={backend!r}; accepted: the name of a subgraph backend, 'MKLDNN' or 'ONEDNN'")
-    return c_str(backend)
 
 
 class Symbol(SymbolInference, SymbolBase):
@@ -280,7 +274,8 @@ class Symbol(SymbolInference, SymbolBase):
         return py_str(text.value)
 
     def get_backend_symbol(self, backend):
-        """This graph for a subgraph backend: `MKLDNN` or `ONEDNN`, also with `_QUANTIZE`.
+        """This graph for a subgraph backend: a partitioner or pass of a library
+        (:func:`mxnet.library.load`), or `MKLDNN` or `ONEDNN`, also with `_QUANTIZE`.
 
         What 1.9.1 fuses for these names, plans fuse in every graph (docs/passes.md), so the graph
         is copied as it is.
@@ -291,47 +286,41 @@ class Symbol(SymbolInference, SymbolBase):
             for other names.
         """
         handle = SymbolHandle()
-        check_call(_LIB.MXGenBackendSubgraph(self.handle, _backend_name(backend), ctypes.byref(handle)))
+        check_call(_LIB.MXGenBackendSubgraph(self.handle, _backends.backend_name(backend), ctypes.byref(handle)))
         return type(self)(handle)
 
     def optimize_for(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None,
                      stype_dict=None, skip_infer=False, **kwargs):
-        """This graph for a subgraph backend; see :meth:`get_backend_symbol`. Options of a backend
-        have nothing to act on.
+        """This graph for a subgraph backend; see :meth:`get_backend_symbol`.
 
         Parameters
         ----------
+        backend : str
+            The name of a partitioner or pass.
         args, aux : list or dict of str to NDArray, optional
-            Their shapes, and those of `shape_dict`, are checked against the graph unless
-            `skip_infer`. They stay as they are.
+            Parameters that are known: the library may look at them, and their shapes and dtypes are
+            inferred from. A dict gets the parameters that a pass makes, and loses those that the
+            graph has lost.
+        ctx : Context, optional
+            Where the graph is to run.
+        shape_dict, type_dict : dict, optional
+            Shapes and dtypes of other inputs.
+        skip_infer : bool
+            Whether the library is told nothing of shapes and dtypes, which are then not checked.
+        **kwargs
+            Options of the backend, which get to the library as texts.
 
         Raises
         ------
         ValueError
-            for unknown backends, and for shapes that contradict each other.
+            for unknown backends, for shapes that contradict each other, and where a pass makes
+            parameters and there is no dict for them.
+        MXNetError
+            where the library fails.
         """
-        def handles(names, arrays):
-            if isinstance(arrays, dict):
-                arrays = [arrays.get(n) for n in names]
-            return c_handle_array(arrays or [])
-        given = [handles(self.list_arguments(), args), handles(self.list_auxiliary_states(), aux)]
-        shapes = shape_dict or {}
-        ends = [0]
-        for shape in shapes.values():
-            ends.append(ends[-1] + len(shape))
-        sizes = [d for shape in shapes.values() for d in shape]
-        handle, counts, nothing = SymbolHandle(), [ctypes.c_int(), ctypes.c_int()], [ctypes.c_void_p() for _ in range(4)]
-        arrays = [x for g in given for x in (ctypes.c_uint(len(g)), g)]
-        check_call(_LIB.MXOptimizeForBackend(
-            self.handle, _backend_name(backend),
-            ctypes.c_int((ctx or current_context()).device_typeid), ctypes.byref(handle), *arrays,
-            ctypes.c_uint(0), None, None,
-            ctypes.c_uint(len(shapes)), c_str_array(list(shapes)),
-            (ctypes.c_int64 * len(sizes))(*sizes), (ctypes.c_uint * len(ends))(*ends),
-            ctypes.c_uint(0), None, None, ctypes.c_uint(0), None, None, ctypes.c_bool(skip_infer),
-            ctypes.byref(counts[0]), ctypes.byref(nothing[0]), ctypes.byref(nothing[1]),
-            ctypes.byref(counts[1]), ctypes.byref(nothing[2]), ctypes.byref(nothing[3])))
-        return type(self)(handle)
+        del stype_dict   # all arrays are dense
+        return _backends.optimize(self, backend, args, aux, (ctx or current_context()).device_typeid, shape_dict or {}, type_dict or {},
+                                  skip_infer, kwargs)
 
     def _without_amp_cast(self):
         handle = SymbolHandle()

@@ -1,0 +1,101 @@
+#include "library/graphs.h"
+
+#include <algorithm>
+
+#include "graph/json.h"
+
+namespace mxnet {
+namespace library {
+namespace {
+
+std::string Dims(const Shape& shape) {
+  std::string text;
+  for (int64_t d : shape) text += (text.empty() ? "" : ",") + std::to_string(d);
+  return "[" + text + "]";
+}
+
+bool HasParameter(const Node& node, const std::string& name) {
+  return !node.is_variable() &&
+         std::any_of(node.op()->params.begin(), node.op()->params.end(), [&](const ParamInfo& p) { return p.name == name; });
+}
+
+/* Puts in values by entry id what the caller knows of variables. */
+template <typename T, typename FromArray>
+void Seed(const IndexedGraph& g, const Request& r, const std::map<std::string, T>& named, const FromArray& of_array,
+          std::vector<T>* values) {
+  for (uint32_t id : g.input_nodes) {
+    const std::string& name = g.nodes[id].source->name;
+    T& into = (*values)[g.eid(id, 0)];
+    for (const auto* arrays : {&r.given.args, &r.given.aux}) {
+      const auto array = arrays->find(name);
+      if (array != arrays->end()) into = of_array(array->second);
+    }
+    const auto known = named.find(name);
+    if (known != named.end()) into = known->second;
+  }
+}
+
+}  // namespace
+
+void SetAttr(const NodePtr& node, const std::string& key, const std::string& value) {
+  auto attrs = std::make_shared<Attrs>(*node->attrs);
+  attrs->dict[key] = value;
+  node->attrs = std::move(attrs);
+}
+
+Symbol Described(const Request& request) {
+  Symbol copy = request.symbol.Copy();
+  if (!request.infer) return copy;
+  const IndexedGraph g(copy.outputs);
+  ShapeVector shapes(g.num_entries());
+  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
+  Seed<Shape>(
+      g, request, request.shapes, [](const NDArray& a) { return a.shape(); }, &shapes);
+  Seed<int>(
+      g, request, request.dtypes, [](const NDArray& a) { return a.dtype(); }, &dtypes);
+  InferShapes(g, &shapes);
+  InferTypes(g, &dtypes, kDTypeUnknown);
+  std::vector<NodePtr> nodes(g.nodes.size());
+  DFSVisit(copy.outputs, [&](const NodePtr& n) { nodes[g.id.at(n.get())] = n; });
+  for (uint32_t id = 0; id < nodes.size(); ++id) {
+    std::string shape_text, dtype_text;
+    bool known = true;
+    for (uint32_t e = g.entry_ptr[id]; e < g.entry_ptr[id + 1]; ++e) {
+      known = known && shapes[e].known() && dtypes[e] != kDTypeUnknown;
+      shape_text += (shape_text.empty() ? "" : ", ") + Dims(shapes[e]);
+      dtype_text += (dtype_text.empty() ? "" : ", ") + std::to_string(dtypes[e]);
+    }
+    if (!known) continue;
+    SetAttr(nodes[id], kShapeAttr, "[" + shape_text + "]");
+    SetAttr(nodes[id], kDTypeAttr, "[" + dtype_text + "]");
+  }
+  return copy;
+}
+
+std::string TextWithFirstResults(const Symbol& described) {
+  const Symbol copy = described.Copy();
+  DFSVisit(copy.outputs, [](const NodePtr& n) {
+    const auto shape = n->attrs->dict.find(kShapeAttr), dtype = n->attrs->dict.find(kDTypeAttr);
+    if (shape == n->attrs->dict.end() || dtype == n->attrs->dict.end()) return;
+    const std::string first_shape = shape->second.substr(1, shape->second.find(']')),
+                      first_dtype = dtype->second.substr(1, dtype->second.find_first_of(",]") - 1);
+    if (!HasParameter(*n, "shape")) SetAttr(n, "shape", first_shape);
+    if (!HasParameter(*n, "dtype")) SetAttr(n, "dtype", first_dtype);
+  });
+  return SymbolToJSON(copy);
+}
+
+Symbol Undescribed(const Symbol& symbol) {
+  Symbol copy = symbol.Copy();
+  DFSVisit(copy.outputs, [](const NodePtr& n) {
+    if (!n->attrs->dict.count(kShapeAttr) && !n->attrs->dict.count(kDTypeAttr)) return;
+    auto attrs = std::make_shared<Attrs>(*n->attrs);
+    attrs->dict.erase(kShapeAttr);
+    attrs->dict.erase(kDTypeAttr);
+    n->attrs = std::move(attrs);
+  });
+  return copy;
+}
+
+}  // namespace library
+}  // namespace mxnet

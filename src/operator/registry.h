@@ -1,0 +1,19 @@
+/* Operators that come while the program runs, in a library that it loads. */
+#ifndef MXNET_OPERATOR_REGISTRY_H_
+#define MXNET_OPERATOR_REGISTRY_H_
+
+#include <memory>
+#include <vector>
+
+#include "mxnet/op.h"
+
+namespace mxnet {
+
+/*
+ * Adds finished records, all or none. They may name one another. Throws Error(kValue) when a name
+ * is taken or a record is not sound. Other threads may look operators up meanwhile.
+ */
+void AddOperators(std::vector<std::unique_ptr<Op>> ops);
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_REGISTRY_H_
