@@ -13,7 +13,7 @@ from . import random, registry
 from .ndarray import NDArray
 
 __all__ = ["Bilinear", "Constant", "FusedRNN", "InitDesc", "Initializer", "LSTMBias", "Load", "MSRAPrelu", "Mixed",
-           "Normal", "One", "Orthogonal", "Uniform", "Xavier", "Zero", "alias", "create", "register"]
+           "Normal", "One", "Orthogonal", "RNNFused", "Uniform", "Xavier", "Zero", "alias", "create", "register"]
 
 
 class InitDesc(str):
@@ -505,3 +505,83 @@ class FusedRNN(Initializer):
             start = end
         if vector is not arr:
             arr[:] = vector.reshape(arr.shape)
+
+
+_RNN_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
+
+
+@register
+class RNNFused(Initializer):
+    """The parameters of a fused recurrent layer, one vector: each kind of part by an initializer of
+    its own. All weights come first, by layer and direction; then all biases.
+
+    Parameters
+    ----------
+    mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
+        Kind of the layer.
+    num_layers, state_size : int
+        Of the layer.
+    bidirectional : bool
+        Whether it has both directions.
+    projection_size : int, optional
+        Size that the states of an LSTM are projected to.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, \
+    h2r_weight_initializer : str or Initializer, optional
+        For the parts; None: what :meth:`set_initializer` was given.
+
+    Examples
+    --------
+    >>> weights = mx.nd.zeros((2 * (3 + 2) + 2 * 2,))
+    >>> init = mx.init.RNNFused("rnn_tanh", 1, 2, i2h_weight_initializer="one", h2h_weight_initializer="zero",
+    ...                         i2h_bias_initializer="zero", h2h_bias_initializer="one")
+    >>> init(mx.init.InitDesc("rnn_weight"), weights)
+    """
+
+    def __init__(self, mode, num_layers, state_size, bidirectional=False, projection_size=None, i2h_weight_initializer=None,
+                 h2h_weight_initializer=None, i2h_bias_initializer=None, h2h_bias_initializer=None, h2r_weight_initializer=None):
+        if mode not in _GATES:
+            raise ValueError(f"[RNNFused] mode={mode!r}; accepted are {', '.join(_GATES)}")
+        given = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, h2r_weight_initializer)
+        written = [i.dumps() if isinstance(i, Initializer) else i for i in given]
+        super().__init__(mode=mode, num_layers=num_layers, state_size=state_size, bidirectional=bidirectional,
+                         projection_size=projection_size, **{f"{part}_initializer": w for part, w in zip(_RNN_PARTS, written)})
+        self._layout = len(_GATES[mode]), num_layers, state_size, 2 if bidirectional else 1, projection_size or 0
+        self._initializers = dict(zip(_RNN_PARTS, given))
+        self._default = None
+
+    def set_initializer(self, init):
+        """For the parts that have none of their own: a name or an Initializer."""
+        self._default = init
+
+    def _parts(self, size):
+        """Kinds and shapes of the parts, in order."""
+        gates, layers, state, directions, projected = self._layout
+        rows, hidden = gates * state, projected or state
+        # size = directions * (rows * (inputs + hidden + 2) + projection) of each layer; the inputs
+        # of the first are unknown.
+        each = rows * (hidden + 2) + projected * state
+        inputs, rest = divmod(size - directions * (layers * each + (layers - 1) * rows * hidden * directions), directions * rows)
+        if rest or inputs < 1:
+            raise ValueError(f"[RNNFused] {size} parameters do not fit {layers} layers with {state} units")
+        for layer in range(layers):
+            for _ in range(directions):
+                yield "i2h_weight", (rows, inputs if layer == 0 else hidden * directions)
+                yield "h2h_weight", (rows, hidden)
+                if projected:
+                    yield "h2r_weight", (projected, state)
+        for _ in range(layers * directions):
+            yield "i2h_bias", (rows,)
+            yield "h2h_bias", (rows,)
+
+    def _init_weight(self, _, arr):
+        vector = arr.reshape((-1,))
+        start = 0
+        for part, shape in self._parts(arr.size):
+            init = self._initializers[part] if self._initializers[part] is not None else self._default
+            if not isinstance(init, (str, Initializer)):
+                raise TypeError(f"[RNNFused] the initializer of {part} is {init!r}; accepted: the name of one, or an Initializer")
+            values = nd.zeros(shape, ctx=arr.context, dtype=arr.dtype)
+            (create(init) if isinstance(init, str) else init)._init_weight(InitDesc(part), values)
+            end = start + values.size
+            vector[start:end] = values.reshape((-1,))
+            start = end

@@ -10,6 +10,7 @@ from .._files import write_file
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ._parameter import Parameter
+from ._share import share
 from ._structure import regroup
 from .parameter_dict import ParameterDict, strip_arg_aux
 from .summary import print_summary
@@ -200,6 +201,33 @@ class Block:
     def reset_ctx(self, ctx):
         """Move all Parameters below to `ctx` (a Context or a list)."""
         self.collect_params().reset_ctx(ctx)
+
+    def reset_device(self, device):
+        """:meth:`reset_ctx` under the name that MXNet 2.0 gave it."""
+        self.reset_ctx(device)
+
+    def share_parameters(self, shared):
+        """Put Parameters of another block in the place of this one's; both then compute with, and
+        train, the same arrays.
+
+        Parameters
+        ----------
+        shared : dict
+            Parameters by path (``{'0.weight': other[0].weight}``), or what ``collect_params()`` of
+            a block of the same structure gives. Of names that this block does not have a warning
+            tells.
+
+        Returns
+        -------
+        Block
+            This block.
+
+        Raises
+        ------
+        ValueError
+            for anything but a dict.
+        """
+        return self if shared is None else share(self, shared)
 
     def setattr(self, name, value):
         """Set one attribute of all Parameters below, e.g. setattr('grad_req', 'null')."""

@@ -23,12 +23,28 @@ class _SeveralMoments(TwoMoments):
     def _update(self, index, weight, grad, state, masters):
         many = isinstance(index, (tuple, list))
         indices, weights, grads, states = (index, weight, grad, state) if many else ([index], [weight], [grad], [state])
+        if not getattr(self, "use_fused_step", True):
+            return self._update_plainly(indices, weights, grads, states, masters)
         self._update_count(indices)
         arrays = []
         for w, g, s in zip(weights, grads, states):
             copy, (mean, variance) = s if masters else (None, s)
             arrays += [w, g, mean, variance] if copy is None else [w, g, mean, variance, copy]
         self._update_several(arrays, indices, masters, weights)
+        return None
+
+    def _update_plainly(self, indices, weights, grads, states, masters):
+        copies = [s[0] for s in states] if masters else weights
+        self.step(indices, copies, [g.astype(c.dtype) for g, c in zip(grads, copies)], [s[1] for s in states] if masters else states)
+        for weight, copy in zip(weights, copies):
+            if copy is not weight:
+                weight[:] = copy.astype(weight.dtype)
+
+    def fused_step(self, indices, weights, grads, states):
+        """One step of several weights by one operator. All four are lists."""
+        self._update_count(indices)
+        arrays = [a for w, g, (mean, variance) in zip(weights, grads, states) for a in (w, g, mean, variance)]
+        self._update_several(arrays, indices, False, weights)
 
     def update(self, index, weight, grad, state):
         self._update(index, weight, grad, state, False)
@@ -102,7 +118,7 @@ class LANS(_NormScaled):
     aggregate_num : int
         How many weights share one operator.
     use_fused_step : bool
-        Makes no difference: steps are always fused.
+        Whether :meth:`fused_step` updates the weights, or :meth:`step`.
     **kwargs
         As in :class:`Optimizer`.
     """
@@ -117,6 +133,30 @@ class LANS(_NormScaled):
         function = _internal._multi_mp_lans_update if masters else _internal._multi_lans_update
         function(*arrays, **self._norm_options(indices, weights))
 
+    def step(self, indices, weights, grads, states):
+        """The same as :meth:`fused_step`, in operators on one weight at a time."""
+        self._update_count(indices)
+        for i, w, g, (mean, variance), lr, wd in zip(indices, weights, grads, states, self._get_lrs(indices), self._get_wds(indices)):
+            count = self._index_update_count[i]
+            g = g * self.rescale_grad
+            norm = g.norm()
+            g = self._clipped(g / nd.where(norm > 0, norm, nd.ones_like(norm)))
+            mean[:] = self.beta1 * mean + (1 - self.beta1) * g
+            variance[:] = self.beta2 * variance + (1 - self.beta2) * g * g
+            size = w.norm()
+            if self.lower_bound:
+                size = nd.maximum(size, self.lower_bound)
+            if self.upper_bound:
+                size = nd.minimum(size, self.upper_bound)
+            root = (variance / (1 - self.beta2 ** count)).sqrt() + self.epsilon
+            change = nd.zeros_like(w)
+            for part, share in ((mean / (1 - self.beta1 ** count) / root, self.beta1), (g / root, 1 - self.beta1)):
+                part = part + wd * w
+                length = part.norm()
+                ratio = nd.where((size > 0) * (length > 0), size / length, nd.ones_like(length))
+                change += share * ratio * part
+            w[:] = w - lr * change
+
 
 class _Corrected(_SeveralMoments):
     """AdamW and AdaBelief: the learning rate corrects the bias of the moments."""
@@ -128,10 +168,26 @@ class _Corrected(_SeveralMoments):
         self.use_fused_step = use_fused_step
         self.aggregate_num = aggregation_size()
 
-    def _update_with(self, function, arrays, indices, weights):
+    def _etas(self, indices):
         etas = self._get_lrs(indices)
         if self.correct_bias:
             etas = [lr * math.sqrt(1. - self.beta2 ** t) / (1. - self.beta1 ** t) for lr, t in zip(etas, self._counts(indices))]
+        return etas
+
+    def _step_one(self, weight, grad, mean, variance, eta, wd):
+        """One step of one weight; `grad` is rescaled, not clipped."""
+        raise NotImplementedError
+
+    def step(self, indices, weights, grads, states):
+        """The same as :meth:`fused_step`, in operators on one weight at a time."""
+        self._update_count(indices)
+        if not math.isfinite(self.rescale_grad) or self.rescale_grad == 0:
+            return
+        for w, g, (mean, variance), eta, wd in zip(weights, grads, states, self._etas(indices), self._get_wds(indices)):
+            self._step_one(w, g * self.rescale_grad, mean, variance, eta, wd)
+
+    def _update_with(self, function, arrays, indices, weights):
+        etas = self._etas(indices)
         options = self._gradient_options()
         rescale = nd.full((1,), options.pop("rescale_grad"), ctx=weights[0].context)
         function(*arrays, rescale, lrs=(1.0,) * len(etas), etas=tuple(etas), wds=tuple(self._get_wds(indices)), num_weights=len(etas),
@@ -153,13 +209,19 @@ class AdamW(_Corrected):
     correct_bias : bool
         Multiply lr by ``sqrt(1 - beta2 ** t) / (1 - beta1 ** t)``.
     use_fused_step : bool
-        Makes no difference: steps are always fused.
+        Whether :meth:`fused_step` updates the weights, or :meth:`step`.
     **kwargs
         As in :class:`Optimizer`.
     """
 
     def _update_several(self, arrays, indices, masters, weights):
         self._update_with(_internal._multi_mp_adamw_update if masters else _internal._multi_adamw_update, arrays, indices, weights)
+
+    def _step_one(self, weight, grad, mean, variance, eta, wd):
+        grad = self._clipped(grad)
+        mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
+        variance[:] = self.beta2 * variance + (1 - self.beta2) * grad * grad
+        weight[:] = weight - eta * (mean / (variance.sqrt() + self.epsilon) + wd * weight)
 
 
 @register
@@ -178,7 +240,7 @@ class AdaBelief(_Corrected):
     correct_bias : bool
         Multiply lr by ``sqrt(1 - beta2 ** t) / (1 - beta1 ** t)``.
     use_fused_step : bool
-        Makes no difference: steps are always fused.
+        Whether :meth:`fused_step` updates the weights, or :meth:`step`.
     **kwargs
         As in :class:`Optimizer`.
     """
@@ -186,3 +248,9 @@ class AdaBelief(_Corrected):
     def _update_several(self, arrays, indices, masters, weights):
         function = _internal._multi_mp_adabelief_update if masters else _internal._multi_adabelief_update
         self._update_with(function, arrays, indices, weights)
+
+    def _step_one(self, weight, grad, mean, variance, eta, wd):
+        grad = self._clipped(grad + wd * weight)
+        mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
+        variance[:] = self.beta2 * variance + (1 - self.beta2) * nd.square(grad - mean) + self.epsilon
+        weight[:] = weight - eta * mean / (variance.sqrt() + self.epsilon)

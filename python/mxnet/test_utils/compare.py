@@ -1,6 +1,7 @@
 """Tolerances by dtype, and comparisons that say where values differ."""
 import numpy as np
 
+from .. import random
 from ..base import error_class
 from ..ndarray import NDArray
 from ._defaults import default_context, default_device, default_dtype, set_default_context, set_default_device
@@ -8,7 +9,7 @@ from .arrays import rand_ndarray
 
 __all__ = ["almost_equal", "assert_allclose", "assert_almost_equal", "assert_almost_equal_ignore_nan",
            "assert_almost_equal_with_err", "assert_exception", "checkShapes", "compare_ndarray_tuple",
-           "compare_optimizer", "default_atols", "default_context", "default_device", "default_dtype",
+           "compare_optimizer", "compare_optimizer_noise_seeded", "default_atols", "default_context", "default_device", "default_dtype",
            "default_numeric_eps", "default_rtols", "effective_dtype", "get_atol", "get_etol", "get_rtol",
            "get_tolerance", "get_tols", "locationError", "same", "same_array", "set_default_context",
            "set_default_device"]
@@ -227,7 +228,18 @@ def compare_optimizer(opt1, opt2, shape, dtype, w_stype="default", g_stype="defa
     `shape` is one shape, or a list of `ntensors` of them that are updated in one call.
     """
     many = isinstance(shape, list) and ntensors > 1
-    shapes = shape if many else [shape]
+    _compare_steps(opt1, opt2, shape if many else [shape], many, dtype, w_stype, g_stype, rtol, atol, compare_states)
+
+
+def compare_optimizer_noise_seeded(opt1, opt2, shapes, dtype, noise_seed, w_stype="default", g_stype="default", rtol=1e-4, atol=1e-5,
+                                   compare_states=True):
+    """:func:`compare_optimizer` for optimizers that draw noise: the random numbers of both start at
+    `noise_seed`. `shapes` is a list, each of whose weights makes a step of its own."""
+    for shape in shapes:
+        _compare_steps(opt1, opt2, [shape], False, dtype, w_stype, g_stype, rtol, atol, compare_states, noise_seed)
+
+
+def _compare_steps(opt1, opt2, shapes, many, dtype, w_stype, g_stype, rtol, atol, compare_states, noise_seed=None):
     w2 = [rand_ndarray(s, w_stype, density=1, dtype=dtype) for s in shapes]
     g2 = [rand_ndarray(s, g_stype, density=0.5, dtype=dtype) for s in shapes]
     w1, g1 = [w.copy() for w in w2], [g.copy() for g in g2]
@@ -236,6 +248,8 @@ def compare_optimizer(opt1, opt2, shape, dtype, w_stype="default", g_stype="defa
     if compare_states:
         compare_ndarray_tuple(s1, s2, rtol, atol)
     for optimizer, w, g, s in ((opt1, w1, g1, s1), (opt2, w2, g2, s2)):
+        if noise_seed is not None:
+            random.seed(noise_seed)
         if many:
             optimizer.update_multi_precision(list(range(len(w))), w, g, s)
         else:
