@@ -58,6 +58,8 @@ Decoded DecodeFile(DecodeRequest* request, const std::string& who) {
   Decoded done = Decoded::kNotMine;
   if (JpegCodec().decode) done = JpegCodec().decode(request);
   if (done != Decoded::kNotMine) return done;
+  MXNET_CHECK_KIND(request->size <= size_t{0x7fffffff}, Value)  // OpenCV counts bytes with an int
+      << who << "the file has " << request->size << " bytes; accepted are files of less than 2 GiB";
   MXNET_CHECK_KIND(OpenCVCodec().decode != nullptr, Generic) << who << "OpenCV could not be loaded: " << OpenCVCodec().why;
   return OpenCVCodec().decode(request);
 }

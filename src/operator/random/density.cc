@@ -12,6 +12,7 @@
 #include "mxnet/ndarray.h"
 #include "operator/param.h"
 #include "operator/random/density_gpu.h"
+#include "operator/random/density_second.h"
 
 namespace mxnet {
 namespace {
@@ -303,6 +304,9 @@ void RegisterPdf(const std::string& name, const std::vector<std::string>& parame
       .set_outputs(gradients)
       .set_infer_shape(BackwardShape)
       .set_infer_type(SameType)
+      .set_gradient([name](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return DensitySecondGradient(name, node->attrs->get<PdfParam>().is_log, node, ograds);
+      })
       .set_kernel(std::move(backward));
 }
 

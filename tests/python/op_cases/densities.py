@@ -53,9 +53,8 @@ def cases(name, grad, *inputs, tol=None, is_log=(False, True), **more):
     op = "_random_pdf_" + name
     # a logarithm near 0 has few digits
     tol = tol or {"float32": 1e-6, "float64": 1e-12, **HALF}
-    return [dict(dict(op=op, inputs=list(inputs), attrs={"is_log": log}, ref=reference(LOGS[name]), grad=grad, dtypes=FLOATS, tol=tol,
-                      refuses=False, empty=False,
-                      bad=[]), **more)
+    return [dict(dict(op=op, inputs=list(inputs), attrs={"is_log": log}, ref=reference(LOGS[name]), grad=grad, grad2=bool(grad),
+                      dtypes=FLOATS, tol=tol, refuses=False, empty=False, bad=[]), **more)
             for log in is_log]
 
 
@@ -130,7 +129,7 @@ def dirichlet(x, alpha, is_log=False):
 def dirichlets(*inputs, grad=True, contract_too=False, **more):
     return [dict(dict(op=["_random_pdf_dirichlet", "random_pdf_dirichlet"] if contract_too else "_random_pdf_dirichlet",
                       inputs=list(inputs),
-                      attrs={"is_log": log}, ref=dirichlet, grad=grad, dtypes=FLOATS,
+                      attrs={"is_log": log}, ref=dirichlet, grad=grad, grad2=grad, dtypes=FLOATS,
                       tol={"float32": 2e-6, "float64": 1e-12, "float16": 1e-2, "bfloat16": 6e-2}, empty=False, refuses=contract_too,
                       bad=[dict(inputs=[(2, 3), (4,)]), dict(inputs=[(3,), (2, 3)]), dict(inputs=[(2, 0), (0,)])] if contract_too else []),
                  **more)

@@ -30,10 +30,16 @@ namespace {
 using nn::RunReal;
 using nn::Wanted;
 
+constexpr int64_t kMostPoints = int64_t{1} << 26;  // of a region: half a second's work
+
 bool RotatedShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<RROIAlignParam>();
   CheckPooledSize(attrs, p.pooled_size);
   CheckSamples(attrs, p.pooled_size, "sampling_ratio", p.sampling_ratio);
+  const int64_t samples = std::max(p.sampling_ratio, 1);  // the bounds above keep the product below 2^48
+  MXNET_CHECK_KIND(p.pooled_size[0] * samples * (p.pooled_size[1] * samples) <= kMostPoints, Value)
+      << nn::Named(attrs) << "pooled_size " << p.pooled_size << " with sampling_ratio " << p.sampling_ratio
+      << "; at most 2^26 points of a region are accepted";
   return InferRegions(attrs, in, out, 6, -1, p.pooled_size[0], p.pooled_size[1]);
 }
 
@@ -107,10 +113,16 @@ class RotatedRegions {
     y = std::min(std::max(y, T(0)), static_cast<T>(h - 1)), x = std::min(std::max(x, T(0)), static_cast<T>(w - 1));
     const int64_t y0 = static_cast<int64_t>(y), x0 = static_cast<int64_t>(x), y1 = std::min(y0 + 1, h - 1), x1 = std::min(x0 + 1, w - 1);
     const T fy = y - static_cast<T>(y0), fx = x - static_cast<T>(x0);
-    taps_.push_back({static_cast<int32_t>(y0 * w + x0), (T(1) - fy) * (T(1) - fx)});
-    taps_.push_back({static_cast<int32_t>(y0 * w + x1), (T(1) - fy) * fx});
-    taps_.push_back({static_cast<int32_t>(y1 * w + x0), fy * (T(1) - fx)});
-    taps_.push_back({static_cast<int32_t>(y1 * w + x1), fy * fx});
+    const Tap<T> own[4] = {{static_cast<int32_t>(y0 * w + x0), (T(1) - fy) * (T(1) - fx)},
+                           {static_cast<int32_t>(y0 * w + x1), (T(1) - fy) * fx},
+                           {static_cast<int32_t>(y1 * w + x0), fy * (T(1) - fx)},
+                           {static_cast<int32_t>(y1 * w + x1), fy * fx}};
+    // Many points for a pixel lie between the same four, one behind the other.
+    Tap<T>* last = taps_.size() >= starts_.back() + 4 ? taps_.data() + taps_.size() - 4 : nullptr;
+    if (last && last[0].at == own[0].at && last[3].at == own[3].at)
+      for (int k = 0; k < 4; ++k) last[k].weight += own[k].weight;
+    else
+      taps_.insert(taps_.end(), own, own + 4);
   }
 
   const T* rois_;
