@@ -8,6 +8,7 @@ __all__ = ["plot_network", "print_summary"]
 
 _PARAMETER_ENDINGS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var",
                       "_running_mean", "_parameters")
+_HIDDEN_ENDINGS = _PARAMETER_ENDINGS[:-1]       # a drawing of 1.9.1 shows the parameters of RNN
 
 
 def _graph(symbol, caller):
@@ -125,7 +126,7 @@ _COLOURS = ("#8dd3c7", "#fb8072", "#ffffb3", "#bebada", "#80b1d3", "#fdb462", "#
 def _look(node):
     """Label and colour of an operator."""
     op, attributes = node["op"], _attributes(node)
-    if op in ("Convolution", "Deconvolution"):
+    if op == "Convolution":
         kernel = "x".join(map(str, _numbers(attributes["kernel"])))
         stride = "x".join(map(str, _numbers(attributes["stride"]))) if "stride" in attributes else "1"
         return f"{op}\n{kernel}/{stride}, {attributes['num_filter']}", _COLOURS[1]
@@ -134,20 +135,36 @@ def _look(node):
     if op == "BatchNorm":
         return node["name"], _COLOURS[3]
     if op in ("Activation", "LeakyReLU"):
-        return f"{op}\n{attributes.get('act_type', 'leaky')}", _COLOURS[2]
+        return f"{op}\n{attributes.get('act_type', 'Leaky' if op == 'LeakyReLU' else '')}", _COLOURS[2]
     if op == "Pooling":
         kernel = "x".join(map(str, _numbers(attributes.get("kernel", "()")))) or "global"
         stride = "x".join(map(str, _numbers(attributes["stride"]))) if "stride" in attributes else "1"
         return f"Pooling\n{attributes.get('pool_type', 'max')}, {kernel}/{stride}", _COLOURS[4]
     if op in ("Concat", "Flatten", "Reshape"):
         return node["name"], _COLOURS[5]
-    if op in ("softmax", "Softmax"):
+    if op == "Softmax":
         return node["name"], _COLOURS[6]
     return node["name"], _COLOURS[7]
 
 
+def _drawing_class():
+    import shutil
+    if shutil.which("dot"):
+        try:
+            from graphviz import Digraph
+            return Digraph
+        except ImportError:
+            pass
+    from ._drawing import Drawing
+    return Drawing
+
+
 def plot_network(symbol, title="plot", save_format="pdf", shape=None, dtype=None, node_attrs={}, hide_weights=True):
-    """Draw a network. Needs the Python package graphviz (and, to render, the program of this name).
+    """Draw a network, with its data at the bottom.
+
+    The drawing is a ``graphviz.Digraph`` where the Python package graphviz and its program dot are
+    there. Elsewhere it is an object with the same methods (`source`, `save`, `render`, `view`),
+    which makes SVG. Notebooks show both.
 
     Parameters
     ----------
@@ -167,24 +184,20 @@ def plot_network(symbol, title="plot", save_format="pdf", shape=None, dtype=None
 
     Returns
     -------
-    graphviz.Digraph
+    graphviz.Digraph or an object like it
 
-    Raises
-    ------
-    ImportError
-        without the package.
+    >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=10, name='fc')
+    >>> drawing = mx.viz.plot_network(net, shape={'data': (1, 4)}, save_format='svg')
+    >>> drawing.render()
+    'plot.gv.svg'
     """
-    try:
-        from graphviz import Digraph
-    except ImportError:
-        raise ImportError("[plot_network] Draw network requires the Python package graphviz") from None
     graph = _graph(symbol, "plot_network")
     nodes = graph["nodes"]
     shapes = _output_shapes(symbol, shape, dtype)
     common = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled", **node_attrs}
-    dot = Digraph(name=title, format=save_format)
+    dot = _drawing_class()(name=title, format=save_format)
     hidden = {i for i, node in enumerate(nodes)
-              if node["op"] == "null" and hide_weights and node["name"].endswith(_PARAMETER_ENDINGS)}
+              if node["op"] == "null" and hide_weights and node["name"].endswith(_HIDDEN_ENDINGS)}
     for index, node in enumerate(nodes):
         if index in hidden:
             continue

@@ -1,10 +1,16 @@
-"""mx.viz.plot_network: what is given to graphviz, seen by a stand-in for that package."""
+"""mx.viz: what is given to graphviz, seen by a stand-in for that package; drawings without it, whose
+text is that of 1.9.1 (record_oracle_plots.py); tables of layers."""
+import json
+import os
+import shutil
 import sys
 import types
+import xml.dom.minidom
 
 import pytest
 
 import mxnet as mx
+import record_oracle_plots as oracle
 
 
 class Digraph:
@@ -23,6 +29,7 @@ def graphviz(monkeypatch):
     module = types.ModuleType("graphviz")
     module.Digraph = Digraph
     monkeypatch.setitem(sys.modules, "graphviz", module)
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/" + name)
 
 
 def network():
@@ -54,10 +61,65 @@ def test_options(graphviz):
     assert g.nodes["fc1"]["shape"] == "oval" and g.nodes["fc1"]["fixedsize"] == "false"
 
 
-def test_without_the_package(monkeypatch):
+@pytest.fixture
+def nothing(monkeypatch):
+    """Neither the package nor the program."""
     monkeypatch.setitem(sys.modules, "graphviz", None)
-    with pytest.raises(ImportError, match="graphviz"):
-        mx.viz.plot_network(network())
+
+
+def test_sources_are_those_of_1_9_1(nothing):
+    with open(oracle.FILE) as file:
+        wanted = json.load(file)
+    got = oracle.sources()
+    assert [name for name in wanted if wanted[name] != got[name]] == []
+
+
+def test_files(nothing, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    drawing = mx.viz.plot_network(network(), title="net", shape=SHAPES, save_format="svg")
+    assert drawing.save() == "net.gv" and (tmp_path / "net.gv").read_text() == drawing.source + "\n" == str(drawing) + "\n"
+    assert drawing.render() == "net.gv.svg" and drawing.render("a", "folder", cleanup=True) == "folder/a.svg"
+    assert os.listdir("folder") == ["a.svg"] and sorted(os.listdir()) == ["folder", "net.gv", "net.gv.svg"]
+    picture = (tmp_path / "net.gv.svg").read_text()
+    assert picture == drawing._repr_svg_() == drawing.pipe().decode() == drawing._repr_mimebundle_()["image/svg+xml"]
+    with pytest.warns(UserWarning, match="'pdf' needs"):
+        assert mx.viz.plot_network(network()).render() == "plot.gv.svg"
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    drawing.view("shown")
+    assert opened == ["file://" + str(tmp_path / "folder" / "shown.svg")]
+
+
+def test_pictures(nothing):
+    drawing = mx.viz.plot_network(network(), shape=SHAPES, hide_weights=False)
+    document = xml.dom.minidom.parseString(drawing._repr_svg_())
+    texts = [t.firstChild.data for t in document.getElementsByTagName("text")]
+    assert {"Convolution", "3x3/2x2, 8", "3x32x32", "conv1_weight", "softmax"} <= set(texts)
+    assert len(document.getElementsByTagName("rect")) == 7 and len(document.getElementsByTagName("ellipse")) == 10
+    strange = mx.viz.plot_network(mx.sym.exp(mx.sym.var('a<b>&"c"'), name="1 & 2"), node_attrs={"style": "dashed", "width": "x"})
+    assert "1 &amp; 2" in strange._repr_svg_() and xml.dom.minidom.parseString(strange._repr_svg_())
+    assert '"a<b>&\\"c\\""' in strange.source
+
+
+def test_nothing_overlaps_and_data_is_below(nothing):
+    from mxnet._drawing import _Picture
+    for symbol in (mx.gluon.model_zoo.vision.densenet121()(mx.sym.var("data")), mx.gluon.model_zoo.vision.inception_v3()(mx.sym.var("data"))):
+        drawing = mx.viz.plot_network(symbol)
+        picture = _Picture(drawing._nodes, drawing._edges, {})
+        for layer in picture.layers:
+            for v, u in zip(layer, layer[1:]):
+                assert picture.x[u] - picture.x[v] >= (picture.size[v][0] + picture.size[u][0]) / 2 - 1e-6
+        for path in picture.paths:
+            assert all(picture.y[upper] < picture.y[lower] for upper, lower in zip(path, path[1:]))
+        assert min(picture.x) >= 0 and max(picture.x) <= picture.width and picture.width < 3000
+
+
+def test_long_and_wide_networks(nothing):
+    x = mx.sym.var("data")
+    for _ in range(1500):
+        x = x + 1
+    assert mx.viz.plot_network(x)._repr_svg_().count("<rect") == 1500
+    assert mx.viz.plot_network(mx.sym.add_n(*[mx.sym.var(f"v{i}") for i in range(300)]))._repr_svg_().count("<ellipse") == 300
 
 
 def table(capsys, symbol, **options):
