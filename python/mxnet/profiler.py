@@ -136,7 +136,8 @@ def dump_profile():
 
 
 def dumps(reset=False, format="table", sort_by="total", ascending=False):
-    """Totals by name, as text. Empty unless ``set_config(aggregate_stats=True)``.
+    """Totals by name, as text, which notebooks show as tables. Empty unless
+    ``set_config(aggregate_stats=True)``.
 
     Parameters
     ----------
@@ -150,7 +151,11 @@ def dumps(reset=False, format="table", sort_by="total", ascending=False):
     out = ctypes.c_char_p()
     check_call(_LIB.MXAggregateProfileStatsPrintEx(ctypes.byref(out), int(reset), _choice("format", format, _FORMATS),
                                                    _choice("sort_by", sort_by, _SORTS), int(ascending)))
-    return py_str(out.value)
+    text = py_str(out.value)
+    if format != "table":
+        return text
+    from ._html import TableText
+    return TableText(text)
 
 
 def pause(profile_process="worker"):

@@ -10,7 +10,8 @@ import os
 import mxnet as mx
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "plots_oracle.json")
-OPTIONS = {"plain": {}, "shapes": None, "attributes": {"node_attrs": {"shape": "rect", "fixedsize": "false", "color": "red"}, "title": "T x"}}
+OTHERS = {"node_attrs": {"shape": "rect", "fixedsize": "false", "color": "red"}, "title": "T x"}
+OPTIONS = {"plain": {}, "shapes": None, "attributes": OTHERS}
 
 
 def networks():

@@ -1,5 +1,5 @@
-"""mx.viz: what is given to graphviz, seen by a stand-in for that package; drawings without it, whose
-text is that of 1.9.1 (record_oracle_plots.py); tables of layers."""
+"""mx.viz: what is given to graphviz, seen by a stand-in for that package; drawings without it,
+whose text is that of 1.9.1 (record_oracle_plots.py); tables of layers."""
 import json
 import os
 import shutil
@@ -103,7 +103,8 @@ def test_pictures(nothing):
 
 def test_nothing_overlaps_and_data_is_below(nothing):
     from mxnet._drawing import _Picture
-    for symbol in (mx.gluon.model_zoo.vision.densenet121()(mx.sym.var("data")), mx.gluon.model_zoo.vision.inception_v3()(mx.sym.var("data"))):
+    vision = mx.gluon.model_zoo.vision
+    for symbol in (vision.densenet121()(mx.sym.var("data")), vision.inception_v3()(mx.sym.var("data"))):
         drawing = mx.viz.plot_network(symbol)
         picture = _Picture(drawing._nodes, drawing._edges, {})
         for layer in picture.layers:

@@ -98,6 +98,10 @@ class Block:
         lines = '\n'.join(f'  ({key}): {_indent(repr(child), 2)}' for key, child in self._children.items())
         return f'{type(self).__name__}(\n{lines}\n)'
 
+    def _repr_html_(self):
+        from .._html import block_html
+        return block_html(self)
+
     def __setattr__(self, name, value):
         known = self.__dict__.get(name)
         if isinstance(known, (Block, Parameter)) and not isinstance(value, type(known)):

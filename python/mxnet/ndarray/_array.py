@@ -93,6 +93,10 @@ class NDArray(NDArrayBase):
 
     __str__ = __repr__
 
+    def _repr_html_(self):
+        from .._html import array_html
+        return array_html(self)
+
     def __iter__(self):
         if self.ndim < 1:
             raise TypeError("[iter] an array without dimensions cannot be iterated")

@@ -95,6 +95,10 @@ class Symbol(SymbolInference, SymbolBase):
             return f"<{type(self).__name__} group [{', '.join(str(s.name) for s in self)}]>"
         return f"<{type(self).__name__} {self.name}>"
 
+    def _repr_html_(self):
+        from .._html import symbol_html
+        return symbol_html(self)
+
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
