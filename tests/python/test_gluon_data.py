@@ -506,3 +506,51 @@ def test_interrupt_is_not_lost(threads):
 @pytest.mark.parametrize('threads', [False, True])
 def test_interrupt_is_not_lost_in_100_loops(threads):
     assert interrupt_loops(100, threads) == [2] * 100
+
+
+EPOCHS = '''
+import os, resource, sys
+import numpy as np
+from mxnet import nd
+from mxnet.gluon import data
+epochs, workers = int(sys.argv[1]), int(sys.argv[2])
+
+def resident():
+    return int(open('/proc/self/statm').read().split()[1]) * resource.getpagesize()
+
+def children():
+    task = f'/proc/self/task/{os.getpid()}/children'
+    return open(task).read().split()
+
+def files():
+    return len(os.listdir('/proc/self/fd'))
+
+dataset = data.ArrayDataset(np.random.uniform(size=(256, 3000)).astype('float32'), list(range(256)))
+before = files()
+loader = data.DataLoader(dataset, 8, shuffle=True, num_workers=workers)
+sizes = []
+for epoch in range(epochs):
+    assert sum(int(labels.sum().asscalar()) for _, labels in loader) == 255 * 128
+    if epoch % 7 == 0:
+        next(iter(loader))                      # and an epoch that nobody finishes
+    sizes.append(resident())
+nd.waitall()
+pids = [str(os.getpid()), *children()]
+assert len(pids) == workers + 1, pids
+loader.close()
+del loader
+nd.waitall()
+settled = sizes[epochs // 2]
+assert max(sizes[-5:]) < settled + (8 << 20), (settled, sizes[-5:])
+assert not children() and files() <= before + 1, (children(), files(), before)
+print(*pids)
+'''
+
+
+@pytest.mark.parametrize('epochs, workers', [(6, 2), pytest.param(200, 8, marks=pytest.mark.nightly)])
+def test_epochs_leave_nothing_behind(epochs, workers):
+    done = subprocess.run([sys.executable, '-c', EPOCHS, str(epochs), str(workers)], capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    pids = set(done.stdout.split())
+    assert len(pids) == workers + 1
+    assert not [name for name in os.listdir('/dev/shm') if name.startswith('mxnet-') and name.split('-')[1] in pids]
