@@ -3,10 +3,6 @@
 // rounding: results are those of OpenCV 3.4, which has none.
 #pragma GCC optimize("fp-contract=off")
 
-#if defined(__SSSE3__)
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,11 +10,16 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/cpu_dispatch.h"
 #include "base/omp.h"
 #include "mxnet/base.h"
 #include "operator/image/resample.h"
 
 namespace mxnet {
+
+MXNET_CPU_DECLARE(void BilinearPixels3(const uint8_t* from, const int32_t* offsets, const int32_t* weights, int64_t n, int16_t* to);
+                  void MixBilinearRows(const int16_t* upper, const int16_t* lower, int16_t a, int16_t b, int64_t n, uint8_t* to);)
+
 namespace image {
 namespace {
 
@@ -242,34 +243,38 @@ void Separable(const Picture<T>& p, Interpolation method) {
   });
 }
 
-// Bilinear filtering of a row of bytes: 15 bits of each sum. `to` has room for four elements behind
-// the row.
-template <int kChannels>
-void BilinearRow(const uint8_t* from, int64_t pixels, const Taps& taps, int64_t channels, int64_t width, int16_t* to) {
-  if constexpr (kChannels > 0) channels = kChannels;
-  for (int64_t d = 0; d < width; ++d) {
-    const int64_t at = taps.at[static_cast<size_t>(2 * d)], next = taps.at[static_cast<size_t>(2 * d + 1)];
-    const int a = taps.fixed[static_cast<size_t>(2 * d)], b = taps.fixed[static_cast<size_t>(2 * d + 1)];
-#ifdef __SSSE3__
-    if constexpr (kChannels == 3) {  // both pixels in one load, where that stays inside of the row
-      if (next == at + 1 && 3 * at + 8 <= 3 * pixels) {
-        const __m128i pairs = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
-        const __m128i both = _mm_shuffle_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + 3 * at)), pairs);
-        const __m128i sums = _mm_srai_epi32(_mm_madd_epi16(both, _mm_set1_epi32(b << 16 | a)), 4);
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(to + 3 * d), _mm_packs_epi32(sums, sums));
-        continue;
-      }
+// Pixels of three channels whose two neighbours lie side by side and may be read as 8 bytes: the
+// first `count` of a row.
+struct NearPixels {
+  int64_t count = 0;
+  std::vector<int32_t> offsets, weights;
+  NearPixels(const Taps& taps, int64_t pixels, int64_t width) {
+    for (; count < width; ++count) {
+      const size_t i = static_cast<size_t>(2 * count);
+      if (taps.at[i + 1] != taps.at[i] + 1 || 3 * taps.at[i] + 8 > 3 * pixels || taps.at[i] > (1 << 29)) return;
+      offsets.push_back(static_cast<int32_t>(3 * taps.at[i]));
+      weights.push_back(taps.fixed[i + 1] << 16 | taps.fixed[i]);
     }
-#endif
+  }
+};
+
+// Bilinear filtering of a row of bytes: 15 bits of each sum, from pixel `first` on.
+template <int kChannels>
+void BilinearRow(const uint8_t* from, const Taps& taps, int64_t channels, int64_t first, int64_t width, int16_t* to) {
+  if constexpr (kChannels > 0) channels = kChannels;
+  for (int64_t d = first; d < width; ++d) {
+    const size_t i = static_cast<size_t>(2 * d);
+    const uint8_t *one = from + taps.at[i] * channels, *next = from + taps.at[i + 1] * channels;
     for (int64_t c = 0; c < channels; ++c)
-      to[d * channels + c] = static_cast<int16_t>((from[at * channels + c] * a + from[next * channels + c] * b) >> 4);
+      to[d * channels + c] = static_cast<int16_t>((one[c] * taps.fixed[i] + next[c] * taps.fixed[i + 1]) >> 4);
   }
 }
 
 void BilinearBytes(const Picture<uint8_t>& p, Interpolation method) {
   const Taps columns = MakeTaps(p.columns(), method, true), lines = MakeTaps(p.lines(), method, false);
   const int64_t n = p.row(), room = n + 4, channels = p.size.channels;
-  const auto filter = channels == 3 ? BilinearRow<3> : channels == 1 ? BilinearRow<1> : BilinearRow<0>;
+  const auto rest = channels == 3 ? BilinearRow<3> : channels == 1 ? BilinearRow<1> : BilinearRow<0>;
+  const NearPixels near(columns, p.size.width, channels == 3 ? p.width : 0);
   p.Rows([&](int64_t begin, int64_t end) {
     std::vector<int16_t> rows(static_cast<size_t>(2 * room));
     int64_t held[2] = {-1, -1};
@@ -278,19 +283,16 @@ void BilinearBytes(const Picture<uint8_t>& p, Interpolation method) {
       for (int k = 0; k < 2; ++k) {
         const int64_t at = lines.at[static_cast<size_t>(2 * y + k)], place = at % 2;
         int16_t* row = &rows[static_cast<size_t>(place * room)];
-        if (held[place] != at) filter(p.from + at * p.pitch, p.size.width, columns, channels, p.width, row);
+        if (held[place] != at) {
+          MXNET_CPU_CALL(BilinearPixels3)(p.from + at * p.pitch, near.offsets.data(), near.weights.data(), near.count, row);
+          rest(p.from + at * p.pitch, columns, channels, near.count, p.width, row);
+        }
         held[place] = at;
         mixed[k] = row;
       }
       const int16_t a = static_cast<int16_t>(lines.fixed[static_cast<size_t>(2 * y)]),
                     b = static_cast<int16_t>(lines.fixed[static_cast<size_t>(2 * y + 1)]);
-      const int16_t *upper = mixed[0], *lower = mixed[1];
-      uint8_t* to = p.to + y * n;
-#pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) {
-        const int16_t sum = static_cast<int16_t>(static_cast<int16_t>((a * upper[i]) >> 16) + static_cast<int16_t>((b * lower[i]) >> 16));
-        to[i] = static_cast<uint8_t>(static_cast<int16_t>(sum + 2) >> 2);
-      }
+      MXNET_CPU_CALL(MixBilinearRows)(mixed[0], mixed[1], a, b, n, p.to + y * n);
     }
   });
 }
