@@ -114,7 +114,7 @@ def test_misspelt_names_get_the_nearest(code, words):
 
 @pytest.mark.parametrize('code, use', [
     ('mx.image', 'OpenCV'), ('mx.np', 'NumPy'), ('mx.nd.linalg.syevd', 'numpy.linalg'),
-    ('mx.io.ImageRecordIter', 'DataLoader'), ('mx.nd.contrib.foreach', 'loop'),
+    ('mx.nd.contrib.foreach', 'loop'),
     ('mx.nd.ROIPooling', ''),
     ('mx.gluon.data.vision.transforms.Resize', 'transform'), ('mx.sym.Correlation', ''), ('mx.operator', 'autograd.Function')])
 def test_what_is_not_here_yet_is_named(code, use):

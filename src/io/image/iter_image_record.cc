@@ -214,17 +214,20 @@ constexpr const char* kText =
     "images while others are computed with. Data are (batch, channels, height, width), red first. "
     "Equal seeds give equal batches for any number of threads.";
 
-#define MXNET_IMAGE_RECORD_ITER(name, dtype, text)                                                                             \
-  MXNET_REGISTER_DATA_ITER(name)                                                                                               \
-      .describe(std::string(kText) + (text))                                                                                   \
-      .set_param<ImageRecParserParam, ImageRecordParam, BatchParam, PrefetchParam, DefaultAugmentParam, ImageNormalizeParam>() \
+// 1.9.1 lists the means and so on for iterators of floats only. The others take them as well.
+#define MXNET_IMAGE_RECORD_ITER(name, dtype, text, ...)                                                                   \
+  MXNET_REGISTER_DATA_ITER(name)                                                                                          \
+      .describe(std::string(kText) + (text))                                                                              \
+      .set_param<ImageRecParserParam, ImageRecordParam, BatchParam, PrefetchParam, DefaultAugmentParam, ##__VA_ARGS__>() \
       .set_make([](const IterArguments& given) { return Make(#name, dtype, given); })
 
-MXNET_IMAGE_RECORD_ITER(ImageRecordIter, -1, "");
-MXNET_IMAGE_RECORD_ITER(ImageRecordIter_v1, kFloat32, " The same as ImageRecordIter.");
-MXNET_IMAGE_RECORD_ITER(ImageRecordUInt8Iter, kUint8, " Data are uint8; means, deviations and scale are not used.");
+MXNET_IMAGE_RECORD_ITER(ImageRecordIter, -1, "", ImageNormalizeParam);
+MXNET_IMAGE_RECORD_ITER(ImageRecordIter_v1, kFloat32, " The same as ImageRecordIter.", ImageNormalizeParam);
+MXNET_IMAGE_RECORD_ITER(ImageRecordUInt8Iter, kUint8, " Data are uint8; `mirror` and `rand_mirror` are taken as well.");
 MXNET_IMAGE_RECORD_ITER(ImageRecordUInt8Iter_v1, kUint8, " The same as ImageRecordUInt8Iter.");
-MXNET_IMAGE_RECORD_ITER(ImageRecordInt8Iter, kInt8, " Data are int8: less the rounded mean, limited to -128 to 127.");
+MXNET_IMAGE_RECORD_ITER(ImageRecordInt8Iter, kInt8,
+                        " Data are int8: less the rounded mean_r, mean_g and mean_b, limited to -128 to 127. `mirror` and `rand_mirror` "
+                        "are taken as well.");
 
 }  // namespace
 }  // namespace image
