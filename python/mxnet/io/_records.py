@@ -50,17 +50,18 @@ class Record:
         lines += [f"{name} : {kind}" for name, kind in dict(extra).items()]
         return "\n".join([*lines, *(["", "Returns", "-------", *returns] if returns else [])])
 
-    def known(self, positional, arguments, others=(), stacklevel=3):
-        """Those of a call's arguments that have a value and are the record's. Warns of unknown ones
-        but for `others`; TypeError for positional ones."""
+    def known(self, positional, arguments, others=(), unlisted=(), stacklevel=3):
+        """Those of a call's arguments that have a value and are the record's, or `unlisted`. Warns
+        of unknown ones but for `others`; TypeError for positional ones."""
         if positional:
             raise _MXTypeError(f"[{self.name}] got {len(positional)} positional arguments; {self.name} can only accept "
                                f"keyword arguments: {', '.join(self.params)}")
-        unknown = sorted(set(arguments) - set(self.params) - set(others))
+        taken = {*self.params, *unlisted}
+        unknown = sorted(set(arguments) - taken - set(others))
         if unknown:
             warnings.warn(f"[{self.name}] arguments {', '.join(unknown)} are ignored", UserWarning, stacklevel=stacklevel)
         return {name: value for name, value in arguments.items()
-                if name in self.params and not (value is None and name != "dtype")}
+                if name in taken and not (value is None and name != "dtype")}
 
     def create(self, function, arguments):
         """A handle from the record's creator; `arguments` by name."""

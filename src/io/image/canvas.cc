@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "io/image/orientation.h"
 #include "io/image/pipeline.h"
 #include "mxnet/base.h"
 #include "mxnet/error.h"
@@ -60,9 +61,8 @@ void Choose(void* context, int64_t height, int64_t width, int64_t window[4]) {
   }
 }
 
-}  // namespace
-
-bool DecodeImage(const uint8_t* file, size_t size, int channels, Canvas* canvas, std::string* why, ChooseWindow choose, void* context) {
+// As it lies in the file, or the part that is chosen.
+bool DecodeFrom(const uint8_t* file, size_t size, int channels, Canvas* canvas, std::string* why, ChooseWindow choose, void* context) {
   Target target{canvas, channels, choose, context, nullptr};
   DecodeRequest request{file, size, channels == 1, false, Allocate, &target, {0}, channels == 4, 0, choose ? Choose : nullptr};
   const Decoded done = DecodeFile(&request, "[image] ");
@@ -77,6 +77,19 @@ bool DecodeImage(const uint8_t* file, size_t size, int channels, Canvas* canvas,
   }
   *why = done == Decoded::kNotMine ? "it is of no known format; accepted: JPEG, PNG, BMP, TIFF, WebP and PNM" : request.message;
   return false;
+}
+
+}  // namespace
+
+bool DecodeImage(const uint8_t* file, size_t size, int channels, Canvas* canvas, std::string* why, ChooseWindow choose, void* context) {
+  const int orientation = channels == 4 ? 1 : JpegOrientation(file, size);
+  if (orientation != 1) {  // rare: the whole image is made
+    if (!DecodeFrom(file, size, channels, canvas, why, nullptr, nullptr)) return false;
+    TurnCanvas(canvas, orientation);
+    if (choose) CropCanvas(canvas, choose(context, canvas->current().height, canvas->current().width));
+    return true;
+  }
+  return DecodeFrom(file, size, channels, canvas, why, choose, context);
 }
 
 void ResizeCanvas(Canvas* canvas, int64_t height, int64_t width, int method) {
