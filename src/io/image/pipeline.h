@@ -173,8 +173,8 @@ void PadCanvas(Canvas* canvas, int64_t top, int64_t bottom, int64_t left, int64_
 /* inter_method 9: cubic if the image grows, area if it shrinks, else linear; 10: a random one. */
 int ChooseMethod(int inter_method, int64_t from_height, int64_t from_width, int64_t to_height, int64_t to_width, Draws* draws);
 
-/* Adds to hue (0 to 180), lightness and saturation (0 to 255) of red, green, blue pixels, as OpenCV's
- * 8-bit HLS has them. */
+/* Adds to hue (0 to 180), lightness and saturation (0 to 255) of red, green, blue pixels, as
+ * OpenCV's 8-bit HLS has them. */
 void ShiftHls(Pixels* image, int hue, int lightness, int saturation);
 
 /* How bytes become elements: (x - mean) * factor, for each channel; or mean as an image. */

@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kPiece = 512;  // pixels of a row that are taken apart at once
 
 #if defined(__SSSE3__)
-// Which byte of three registers with 16 pixels goes where: mask[c][r] picks channel c from register r.
+// Which byte of three registers with 16 pixels goes where: mask[c][r] picks channel c from
+// register r.
 struct Masks {
   alignas(16) int8_t mask[3][3][16];
   explicit Masks(bool mirror) {

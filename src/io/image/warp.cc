@@ -1,5 +1,5 @@
-// Affine warping of bytes as OpenCV 3.4's warpAffine has it: positions in 1/32 of a pixel, weights of
-// 15 bits, one rounding.
+// Affine warping of bytes as OpenCV 3.4's warpAffine has it: positions in 1/32 of a pixel, weights
+// of 15 bits, one rounding.
 #pragma GCC optimize("fp-contract=off")
 
 #include "io/image/warp.h"

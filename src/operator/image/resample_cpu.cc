@@ -58,8 +58,8 @@ struct Axis {
   bool IsWhole() const { return std::abs(scale - Whole()) < std::numeric_limits<double>::epsilon(); }
 };
 
-// Taps of one axis: position d of the part of the result is the sum over k of weight[d * taps + k] times
-// source[at[d * taps + k]].
+// Taps of one axis: position d of the part of the result is the sum over k of weight[d * taps + k]
+// times source[at[d * taps + k]].
 struct Taps {
   int taps = 0;
   std::vector<int64_t> at;

@@ -1,4 +1,4 @@
-"""What test_image_record_iter.py and record_image_record.py run: name, iterator, file, arguments."""
+"""What test_image_record_iter.py and record_image_record.py run."""
 import zlib
 
 import numpy as np
