@@ -1,2 +1,17 @@
-"""Names under which 1.x had experimental parts; names_1_9_1.txt says where each part lives now."""
+"""Names under which 1.x had experimental parts; names_1_9_1.txt says where others live now."""
+import importlib
+
 from .. import amp
+
+# What is loaded when it is first touched.
+_LAZY = ("autograd", "io", "svrg_optimization", "tensorboard", "text")
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({name for name in globals() if name != "importlib"} | set(_LAZY))

@@ -1,3 +1,3 @@
-"""Samplers that may still change."""
-from . import sampler
+"""Samplers and data sets that may still change."""
+from . import sampler, text
 from .sampler import *

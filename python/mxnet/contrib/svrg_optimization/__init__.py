@@ -1,0 +1,2 @@
+"""Stochastic variance reduced gradients."""
+from . import svrg_module, svrg_optimizer

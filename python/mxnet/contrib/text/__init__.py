@@ -1,0 +1,2 @@
+"""Vocabularies and word embeddings."""
+from . import embedding, utils, vocab
