@@ -52,6 +52,8 @@ Symbol ResNet(int classes) {
   return SoftmaxOutput("softmax", FullyConnected("fc", pooled, Symbol(), Symbol(), classes), Symbol("softmax_label"));
 }
 
+bool IsWeight(const std::string& name) { return name != "data" && name != "softmax_label"; }
+
 void Train(const std::string& file, int classes, int size, int epochs, const Context& ctx) {
   MXDataIter images = MXDataIter("ImageRecordIter")
                           .SetParam("path_imgrec", file)
@@ -75,7 +77,9 @@ void Train(const std::string& file, int classes, int size, int epochs, const Con
 
   KVStore::SetType("local");
   const std::vector<std::string> names = net.ListArguments();
-  for (size_t i = 0; i < names.size(); ++i) KVStore::Init(static_cast<int>(i), exec->arg_arrays[i]);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (IsWeight(names[i])) KVStore::Init(static_cast<int>(i), exec->arg_arrays[i]);
+  }
   std::unique_ptr<Optimizer> optimizer(OptimizerRegistry::Find("adam"));
   optimizer->SetParam("lr", 0.003)->SetParam("rescale_grad", 1.0 / kBatch);
   KVStore::SetOptimizer(std::move(optimizer), true);
@@ -90,7 +94,7 @@ void Train(const std::string& file, int classes, int size, int epochs, const Con
       exec->Forward(true);
       exec->Backward();
       for (size_t i = 0; i < names.size(); ++i) {
-        if (names[i] == "data" || names[i] == "softmax_label") continue;
+        if (!IsWeight(names[i])) continue;
         KVStore::Push(static_cast<int>(i), exec->grad_arrays[i], -static_cast<int>(i));
         KVStore::Pull(static_cast<int>(i), &exec->arg_arrays[i], -static_cast<int>(i));
       }

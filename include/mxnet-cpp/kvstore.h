@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mxnet-cpp/optimizer.h"
+#include "mxnet/c_api_process.h"
 
 namespace mxnet {
 namespace cpp {
@@ -79,6 +80,11 @@ class KVStore {
     store.optimizer_ = std::move(optimizer);
     detail::Check(MXKVStoreSetUpdater(Handle(), &Updater, store.optimizer_.get()));
   }
+  /* Serves the workers of a store that has servers, until they are done. In a server's process. */
+  static void RunServer() {
+    MXNET_CPP_NEED(GetRole() != "worker") << "[KVStore::RunServer] this process is a worker; accepted: DMLC_ROLE=server";
+    detail::Check(MXKVStoreRunServer(Handle(), &Controller, nullptr));
+  }
   static std::string GetType() {
     const char* type = nullptr;
     detail::Check(MXKVStoreGetType(Handle(), &type));
@@ -122,6 +128,10 @@ class KVStore {
   static void Updater(int key, NDArrayHandle recv, NDArrayHandle local, void* optimizer) {
     const NDArray pushed(recv), stored(local);
     static_cast<Optimizer*>(optimizer)->Update(key, stored, pushed);
+  }
+  /* What SetOptimizer sends. */
+  static void Controller(int head, const char* body, void*) {
+    if (head == 0) SetOptimizer(std::unique_ptr<Optimizer>(OptimizerRegistry::FromText(body)), true);
   }
   static void CheckCounts(const char* what, size_t keys, size_t values) {
     MXNET_CPP_NEED(keys == values) << "[KVStore::" << what << "] got " << keys << " keys and " << values

@@ -225,6 +225,12 @@ MXNET_CPP_NDARRAY_OPERATOR(/, "div")
 MXNET_CPP_NDARRAY_OPERATOR(%, "mod")
 #undef MXNET_CPP_NDARRAY_OPERATOR
 
+inline NDArray operator+(mx_float lhs, const NDArray& rhs) { return rhs + lhs; }
+inline NDArray operator*(mx_float lhs, const NDArray& rhs) { return rhs * lhs; }
+inline NDArray operator-(mx_float lhs, const NDArray& rhs) { return detail::Scalar("_rminus_scalar", rhs, lhs); }
+inline NDArray operator/(mx_float lhs, const NDArray& rhs) { return detail::Scalar("_rdiv_scalar", rhs, lhs); }
+inline NDArray operator%(mx_float lhs, const NDArray& rhs) { return detail::Scalar("_rmod_scalar", rhs, lhs); }
+
 inline NDArray& NDArray::operator=(mx_float scalar) {
   detail::Invoke("_set_value", {}, {"src"}, {detail::ParamText(scalar).c_str()}, {GetHandle()});
   return *this;

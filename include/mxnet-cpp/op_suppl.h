@@ -4,7 +4,9 @@
 #define MXNET_CPP_OP_SUPPL_H_
 
 #include <string>
+#include <vector>
 
+#include "mxnet-cpp/op.h"
 #include "mxnet-cpp/operator.h"
 
 namespace mxnet {
@@ -49,6 +51,47 @@ inline Symbol Activation(const std::string& symbol_name, Symbol data, const std:
   return Operator("Activation").SetParam("act_type", act_type).SetInput("data", data).CreateSymbol(symbol_name);
 }
 inline Symbol Activation(Symbol data, const std::string& act_type) { return Activation("", data, act_type); }
+
+/* As 1.9.1 has them: without the states, which these operators make by themselves, and with one
+ * input in place of a list. */
+inline Symbol BatchNorm_v1(const std::string& symbol_name, Symbol data, Symbol gamma, Symbol beta, mx_float eps = 0.001f,
+                           mx_float momentum = 0.9f, bool fix_gamma = true, bool use_global_stats = false, bool output_mean_var = false) {
+  return BatchNorm_v1(symbol_name, data, gamma, beta, Symbol(), Symbol(), eps, momentum, fix_gamma, use_global_stats, output_mean_var);
+}
+inline Symbol BatchNorm_v1(Symbol data, Symbol gamma, Symbol beta, mx_float eps = 0.001f, mx_float momentum = 0.9f, bool fix_gamma = true,
+                           bool use_global_stats = false, bool output_mean_var = false) {
+  return BatchNorm_v1("", data, gamma, beta, eps, momentum, fix_gamma, use_global_stats, output_mean_var);
+}
+inline Symbol IdentityAttachKLSparseReg(const std::string& symbol_name, Symbol data, mx_float sparseness_target = 0.1f,
+                                        mx_float penalty = 0.001f, mx_float momentum = 0.9f) {
+  return IdentityAttachKLSparseReg(symbol_name, data, Symbol(), sparseness_target, penalty, momentum);
+}
+inline Symbol IdentityAttachKLSparseReg(Symbol data, mx_float sparseness_target = 0.1f, mx_float penalty = 0.001f,
+                                        mx_float momentum = 0.9f) {
+  return IdentityAttachKLSparseReg("", data, sparseness_target, penalty, momentum);
+}
+inline Symbol khatri_rao(const std::string& symbol_name, const std::vector<Symbol>& args) {
+  return khatri_rao(symbol_name, args, static_cast<int>(args.size()));
+}
+inline Symbol khatri_rao(const std::vector<Symbol>& args) { return khatri_rao("", args); }
+inline Symbol log_softmax(const std::string& symbol_name, Symbol data, int axis = -1,
+                          dmlc::optional<double> temperature = dmlc::optional<double>(), Log_softmaxDtype dtype = Log_softmaxDtype::kNone,
+                          dmlc::optional<bool> use_length = dmlc::optional<bool>(false)) {
+  return log_softmax(symbol_name, std::vector<Symbol>(1, data), axis, temperature, dtype, use_length);
+}
+inline Symbol log_softmax(Symbol data, int axis = -1, dmlc::optional<double> temperature = dmlc::optional<double>(),
+                          Log_softmaxDtype dtype = Log_softmaxDtype::kNone, dmlc::optional<bool> use_length = dmlc::optional<bool>(false)) {
+  return log_softmax("", data, axis, temperature, dtype, use_length);
+}
+inline Symbol softmin(const std::string& symbol_name, Symbol data, int axis = -1,
+                      dmlc::optional<double> temperature = dmlc::optional<double>(), SoftminDtype dtype = SoftminDtype::kNone,
+                      dmlc::optional<bool> use_length = dmlc::optional<bool>(false)) {
+  return softmin(symbol_name, std::vector<Symbol>(1, data), axis, temperature, dtype, use_length);
+}
+inline Symbol softmin(Symbol data, int axis = -1, dmlc::optional<double> temperature = dmlc::optional<double>(),
+                      SoftminDtype dtype = SoftminDtype::kNone, dmlc::optional<bool> use_length = dmlc::optional<bool>(false)) {
+  return softmin("", data, axis, temperature, dtype, use_length);
+}
 
 }  // namespace cpp
 }  // namespace mxnet

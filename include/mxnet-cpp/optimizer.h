@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -67,6 +68,17 @@ class Optimizer {
  protected:
   virtual void CreateState_(int, NDArray) {}
 
+  /* All parameters, for the update operator of a program's own optimizer. */
+  std::vector<const char*> GetParamKeys_() const {
+    std::vector<const char*> keys;
+    for (const auto& param : params_) keys.push_back(param.first.c_str());
+    return keys;
+  }
+  std::vector<const char*> GetParamValues_() const {
+    std::vector<const char*> values;
+    for (const auto& param : params_) values.push_back(param.second.c_str());
+    return values;
+  }
   /* The value of a parameter, or what holds without it. */
   float Number(const std::string& name, float otherwise) const {
     const auto found = params_.find(name);
@@ -104,11 +116,9 @@ class Optimizer {
    * of the one that is set. */
   void Step(const char* op, const std::vector<NDArray>& inputs, float lr) {
     const std::string lr_text = detail::ParamText(lr);
-    std::vector<const char*> keys, values;
-    for (const auto& param : params_) {
-      keys.push_back(param.first.c_str());
-      values.push_back(param.first == "lr" ? lr_text.c_str() : param.second.c_str());
-    }
+    const std::vector<const char*> keys = GetParamKeys_();
+    std::vector<const char*> values = GetParamValues_();
+    values[static_cast<size_t>(std::distance(params_.begin(), params_.find("lr")))] = lr_text.c_str();
     detail::Invoke(op, detail::HandlesOf(inputs), keys, values, {inputs[0].GetHandle()});
   }
   /* The state number `which` of a weight, made when it is first asked for. */
@@ -280,6 +290,20 @@ class OptimizerRegistry {
     for (const auto& entry : Creators()) names += (names.empty() ? "" : ", ") + entry.first;
     MXNET_CPP_NEED(found != Creators().end()) << "[OptimizerRegistry] got '" << name << "'; accepted: " << names;
     return found->second();
+  }
+  /* The optimizer that Serialize has written. The caller deletes it. */
+  static Optimizer* FromText(const std::string& text) {
+    std::istringstream lines(text);
+    std::map<std::string, std::string> params;
+    for (std::string line; std::getline(lines, line);) {
+      const size_t at = line.find('=');
+      MXNET_CPP_NEED(at != std::string::npos) << "[OptimizerRegistry] got the line '" << line << "'; accepted: key=value";
+      params[line.substr(0, at)] = line.substr(at + 1);
+    }
+    Optimizer* optimizer = Find(params["opt_type"]);
+    params.erase("opt_type");
+    for (const auto& param : params) optimizer->SetParam(param.first, param.second);
+    return optimizer;
   }
   static int __REGISTER__(const std::string& name, OptimizerCreator creator) {
     const bool is_new = Creators().emplace(name, std::move(creator)).second;

@@ -10,6 +10,7 @@
 #include <istream>
 #include <ostream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,10 @@ class optional {
   optional(nullopt_t) : given_(false), value_() {}                 // NOLINT: implicit on purpose
   optional(const T& value) : given_(true), value_(value) {}        // NOLINT
   optional(T&& value) : given_(true), value_(std::move(value)) {}  // NOLINT
+  /* From an optional of another type, such as int for int64_t. */
+  template <typename U, typename = typename std::enable_if<std::is_convertible<const U&, T>::value>::type>
+  optional(const optional<U>& other)  // NOLINT
+      : given_(other.has_value()), value_(other.has_value() ? static_cast<T>(*other) : T()) {}
   optional& operator=(const T& value) {
     value_ = value;
     given_ = true;

@@ -50,6 +50,7 @@ TEST(FrontEndArray, Arithmetic) {
   EXPECT_EQ(Read(a / 2), Values({0.5, 1, 1.5, 2, 2.5, 3}));
   EXPECT_EQ(Read(a % 4), Values({1, 2, 3, 0, 1, 2}));
   EXPECT_EQ(Read(a * a - a / a + a % a), Values({0, 3, 8, 15, 24, 35}));
+  EXPECT_EQ(Read(1 + 2 * a - 12 / a - (7 - a) + 7 % a), Values({-15, -5, 0, 6, 8.6f, 11}));
   NDArray b = a.Copy(kHost), same = b;
   b += 1;
   b -= a;
@@ -192,6 +193,12 @@ TEST(FrontEndOperators, GeneratedOnes) {
   EXPECT_EQ(topk("t", x, dmlc::optional<int>()).ListAttributes()["axis"], "None");
   EXPECT_EQ(topk("t", x).ListAttributes()["axis"], "-1");
   EXPECT_EQ(slice_axis("t", x, 0, 1, dmlc::optional<int64_t>()).ListAttributes()["end"], "None");
+  EXPECT_EQ(slice_axis("t", x, 0, 1, dmlc::optional<int>(5)).ListAttributes()["end"], "5");
+  EXPECT_EQ(log_softmax("l", x, 1).ListAttributes()["axis"], "1");
+  EXPECT_EQ(softmin(x).ListArguments().size(), 1u);
+  EXPECT_EQ(khatri_rao("k", {x, x}).ListAttributes()["num_args"], "2");
+  EXPECT_EQ(BatchNorm_v1("b", x, Symbol(), Symbol(), 0.25f).ListAttributes()["eps"], "0.25");
+  EXPECT_EQ(IdentityAttachKLSparseReg("i", x, 0.25f).ListAttributes()["sparseness_target"], "0.25");
   EXPECT_EQ(Pooling("p", x, Shape(2, 2), PoolingPoolType::kAvg).ListAttributes()["pool_type"], "avg");
   EXPECT_EQ(Reshape("r", x, Shape(-1, 0)).ListAttributes()["shape"], "(-1,0,)");
   EXPECT_EQ(cast("k", x, CastDtype::kFloat16).ListAttributes()["dtype"], "float16");
@@ -210,6 +217,9 @@ TEST(FrontEndOperators, ByName) {
   Operator dense("FullyConnected");
   dense.SetInput("weight", NDArray({1, 1, 1}, Shape(1, 3), kHost)).SetInput("data", a);
   EXPECT_EQ(Read(dense.SetParam("num_hidden", 1).SetParam("no_bias", true).Invoke()[0]), Values({6, 15}));
+  NDArray empty;
+  Operator("tile").SetParam("reps", Shape(1, 2))(a).Invoke(empty);
+  EXPECT_EQ(empty.GetShape(), std::vector<mx_uint>({2, 6}));
   EXPECT_EQ(Read(Operator("concat")(std::vector<NDArray>{a, a}).SetParam("dim", 1).Invoke()[0]).size(), 12u);
   EXPECT_NE(Said([] { Operator("no_such_operator").CreateSymbol("x"); }).find("no_such_operator"), std::string::npos);
   EXPECT_EQ(Said([&] { Operator("_plus")(a, a, 1); }), "[Operator] _plus has no argument number 2; accepted: 0 to 1");

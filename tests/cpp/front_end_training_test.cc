@@ -39,8 +39,8 @@ class OwnOptimizer : public Optimizer {
 };
 MXNETCPP_REGISTER_OPTIMIZER(own, OwnOptimizer);
 
-/* A weight of 1, 2, 3 after three steps of one gradient. The numbers are those that the same headers
- * give with 1.9.1's library. */
+/* A weight of 1, 2, 3 after three steps of one gradient. The numbers are those that the same
+ * headers give with 1.9.1's library. */
 Values ThreeSteps(const std::string& name, bool has_momentum) {
   std::unique_ptr<Optimizer> opt(OptimizerRegistry::Find(name));
   NDArray weight(Values({1, 2, 3}));
@@ -72,6 +72,9 @@ TEST(FrontEndOptimizer, RegistryAndTexts) {
   std::unique_ptr<Optimizer> sgd(OptimizerRegistry::Find("sgd"));
   sgd->SetParam("lr", 0.05)->SetParam("momentum", 0.9f);
   EXPECT_EQ(sgd->Serialize(), "opt_type=sgd\nlr=0.05\nmomentum=0.9\nwd=0");
+  std::unique_ptr<Optimizer> same(OptimizerRegistry::FromText(sgd->Serialize()));
+  EXPECT_EQ(same->Serialize(), sgd->Serialize());
+  EXPECT_NE(Said([] { OptimizerRegistry::FromText("opt_type=sgd\nlr"); }), "nothing");
   NDArray weight(Values({1}));
   sgd->SetParam("no_such_parameter", 1);
   EXPECT_NE(Said([&] { sgd->Update(0, weight, weight); }).find("no_such_parameter"), std::string::npos);
@@ -121,6 +124,7 @@ TEST(FrontEndStore, SumsAndUpdates) {
   EXPECT_EQ(KVStore::GetType() + KVStore::GetRole(), "localworker");
   EXPECT_EQ(KVStore::GetRank() + KVStore::GetNumWorkers(), 1);
   KVStore::Barrier();
+  EXPECT_NE(Said([] { KVStore::RunServer(); }).find("this process is a worker"), std::string::npos);
   EXPECT_NE(Said([&] { KVStore::Push(std::vector<int>{3}, std::vector<NDArray>()); }), "nothing");
   EXPECT_NE(Said([] { KVStore::SetType("none"); }), "nothing");
   KVStore::SetType("local");
