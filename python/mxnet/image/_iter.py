@@ -8,6 +8,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..io.base import DataBatch, DataDesc, DataIter
 from ._augment import CreateAugmenter
+from ._lists import read_list
 from ._read import imdecode
 
 __all__ = ["ImageIter"]
@@ -78,7 +79,7 @@ class ImageIter(DataIter):
         self._check_arguments(batch_size, path_imgrec, path_imglist, imglist, last_batch_handle)
         dtype = _label_dtype(type(self).__name__, dtype)
         self._open_records(path_imgrec, path_imgidx)
-        self.imglist, listed = self._read_list(path_imglist, imglist, dtype)
+        self.imglist, listed = read_list(type(self).__name__, path_imglist, imglist, dtype)
         self.path_root = path_root
         self.check_data_shape(data_shape)
         self.data_shape = tuple(data_shape)
@@ -119,24 +120,6 @@ class ImageIter(DataIter):
                 self.imgidx = list(self.imgrec.keys)
             else:
                 self.imgrec = recordio.MXRecordIO(path, "r")
-
-    def _read_list(self, path, entries, dtype):
-        """What gives labels and paths by key, and the keys in order; None and None without a
-        list."""
-        name = type(self).__name__
-        if path:
-            logging.info("%s: loading image list %s...", name, path)
-            with open(path, encoding="utf-8") as lines:
-                rows = [row for row in (line.strip().split("\t") for line in lines) if row != [""]]
-            keys = [_key(name, path, row) for row in rows]
-            labels = [_labels(name, [_number(name, text) for text in row[1:-1]], dtype) for row in rows]
-        elif isinstance(entries, list):
-            logging.info("%s: loading image list...", name)
-            keys, rows = [str(i + 1) for i in range(len(entries))], entries
-            labels = [_labels(name, row[0] if len(row) == 2 else row[:-1], dtype) for row in entries]
-        else:
-            return None, None
-        return dict(zip(keys, zip(labels, (row[-1] for row in rows)))), keys
 
     def _take_part(self, part_index, num_parts):
         assert 0 <= part_index < num_parts, (
@@ -299,25 +282,3 @@ def _label_dtype(name, dtype):
     dtype = np.dtype(dtype).name if not isinstance(dtype, str) else dtype
     assert dtype in _LABEL_DTYPES, f"[{name}] dtype={dtype!r}, {dtype} label not supported; accepted are {', '.join(_LABEL_DTYPES)}"
     return dtype
-
-
-def _key(name, path, row):
-    if len(row) < 2:
-        raise ValueError(f"[{name}] a line of {path} is {row[0]!r}; accepted are a number, labels and a path, with tabs between them")
-    return int(row[0])
-
-
-def _number(name, text):
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"[{name}] a label of a list is {text!r}; accepted are numbers") from None
-
-
-def _labels(name, values, dtype):
-    if isinstance(values, nd.NDArray):
-        values = values.asnumpy()
-    try:
-        return nd.array(np.atleast_1d(np.asarray(values, dtype=dtype)), dtype=dtype)
-    except (TypeError, ValueError):
-        raise TypeError(f"[{name}] labels {values!r} of an image; accepted are numbers") from None

@@ -1,3 +1,3 @@
-"""Samplers and data sets that may still change."""
-from . import sampler, text
+"""Samplers, data sets and loaders that may still change."""
+from . import sampler, text, vision
 from .sampler import *

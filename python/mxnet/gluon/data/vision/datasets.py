@@ -1,4 +1,4 @@
-"""Image datasets. Images are NDArrays (height, width, channels) of uint8, labels int32."""
+"""Image datasets. Images are NDArrays (height, width, channels) of uint8."""
 import gzip
 import os
 import struct
@@ -12,11 +12,12 @@ from ...._files import write_file
 from ...utils import _data_dir, _get_repo_file_url, check_sha1, download
 from .. import dataset
 
-__all__ = ['MNIST', 'FashionMNIST', 'CIFAR10', 'CIFAR100']
+__all__ = ['MNIST', 'FashionMNIST', 'CIFAR10', 'CIFAR100', 'ImageRecordDataset', 'ImageFolderDataset', 'ImageListDataset']
 
 
 class _DownloadedDataset(dataset.Dataset):
-    """A dataset in memory, whose files are fetched to `root` when they are not there."""
+    """A dataset in memory, with labels of int32, whose files are fetched to `root` when they are
+    not there."""
 
     _namespace = ''
 
@@ -178,3 +179,135 @@ class CIFAR100(CIFAR10):
 
     def _label_of(self, records):
         return records[:, int(self._fine_label)]
+
+
+class ImageRecordDataset(dataset.RecordFileDataset):
+    """The images and labels in a RecordIO file `x.rec` that has its index `x.idx` beside it.
+
+    Parameters
+    ----------
+    filename : str
+    flag : {0, 1}
+        0 gives one channel of gray, 1 three channels of colour.
+    transform : callable, optional
+        `transform(image, label)` for each element.
+
+    Elements are (NDArray, label). A label is a float, or a NumPy array of them.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> base = os.path.join(tempfile.mkdtemp(), 'a')
+    >>> record = mx.recordio.MXIndexedRecordIO(base + '.idx', base + '.rec', 'w')
+    >>> picture = np.zeros((12, 10, 3), dtype='uint8')
+    >>> record.write_idx(0, mx.recordio.pack_img((0, 7, 0, 0), picture, img_fmt='.png'))
+    >>> record.close()
+    >>> image, label = gluon.data.vision.ImageRecordDataset(base + '.rec')[0]
+    >>> image.shape, label
+    ((12, 10, 3), 7.0)
+    """
+
+    def __init__(self, filename, flag=1, transform=None):
+        super().__init__(filename)
+        self._flag = flag
+        self._transform = transform
+
+    def __getitem__(self, idx):
+        from .... import image, recordio
+        header, packed = recordio.unpack(super().__getitem__(idx))
+        element = image.imdecode(packed, self._flag), header.label
+        return element if self._transform is None else self._transform(*element)
+
+
+class ImageFolderDataset(dataset.Dataset):
+    """The images (.jpg, .jpeg and .png) in folders that are named for their class::
+
+        root/car/0001.jpg
+        root/car/other.png
+        root/bus/1.jpg
+
+    Parameters
+    ----------
+    root : str
+    flag : {0, 1}
+        0 gives one channel of gray, 1 three channels of colour.
+    transform : callable, optional
+        `transform(image, label)` for each element.
+
+    Attributes
+    ----------
+    synsets : list of str
+        The names of the classes, sorted. Labels are places in this list.
+    items : list of (str, int)
+        Paths and labels, sorted.
+
+    Elements are (NDArray, int). Other files and folders are left out with a warning.
+    """
+
+    def __init__(self, root, flag=1, transform=None):
+        self._root = os.path.expanduser(root)
+        self._flag = flag
+        self._transform = transform
+        self._exts = ['.jpg', '.jpeg', '.png']
+        self.synsets = []
+        self.items = []
+        for folder in sorted(os.listdir(self._root)):
+            path = os.path.join(self._root, folder)
+            if os.path.isdir(path):
+                self._list_class(path)
+                self.synsets.append(folder)
+            else:
+                warnings.warn(f'Ignoring {path}, which is not a directory.', stacklevel=2)
+
+    def _list_class(self, path):
+        for name in sorted(os.listdir(path)):
+            filename = os.path.join(path, name)
+            extension = os.path.splitext(name)[1]
+            if extension.lower() in self._exts:
+                self.items.append((filename, len(self.synsets)))
+            else:
+                warnings.warn(f'Ignoring {filename} of type {extension}. Only support {", ".join(self._exts)}', stacklevel=3)
+
+    def __getitem__(self, idx):
+        from .... import image
+        path, label = self.items[idx]
+        element = image.imread(path, self._flag), label
+        return element if self._transform is None else self._transform(*element)
+
+    def __len__(self):
+        return len(self.items)
+
+
+class ImageListDataset(dataset.Dataset):
+    """The images of a list.
+
+    Parameters
+    ----------
+    root : str
+        The folder of all paths, also of `imglist`.
+    imglist : str or list
+        The path of a file with a number, labels and a path on each line, and tabs between them; or
+        a list with labels and a path, or a list of labels and a path, for each image.
+    flag : {0, 1}
+        0 gives one channel of gray, 1 three channels of colour.
+
+    Elements are (NDArray, NDArray): the image and its labels of float32.
+    """
+
+    def __init__(self, root='.', imglist=None, flag=1):
+        from ....image._lists import read_list
+        if not isinstance(imglist, (str, list)):
+            raise ValueError(f'[ImageListDataset] imglist is of {type(imglist)}; imglist must be filename or list of valid entries')
+        self._root = os.path.expanduser(root)
+        self._flag = flag
+        path = os.path.join(self._root, imglist) if isinstance(imglist, str) else None
+        listed, self._imgkeys = read_list('ImageListDataset', path, imglist)
+        self._imglist = {key: (label, os.path.join(self._root, name)) for key, (label, name) in listed.items()}
+
+    def __getitem__(self, idx):
+        from .... import image
+        label, path = self._imglist[self._imgkeys[idx]]
+        return image.imread(path, self._flag), label
+
+    def __len__(self):
+        return len(self._imgkeys)
