@@ -1,7 +1,8 @@
 """ImageRecordIter on JPEG files of ImageNet's size, in turn with mxnet 1.9.1 and with decoding and
 resizing alone.
 
-    ./dev bench iterators --oracle PYTHON [--images N] [--rounds N] [--clock wall|cpu] [--threads 1,2]
+    ./dev bench iterators --oracle PYTHON [--images N] [--rounds N] [--clock wall|cpu]
+        [--threads 1,2]
 
 Images are synthetic: noise of all sizes and discs, 500 x 375, quality 90. The shorter side is
 resized to 256; crops of 224 are at random places and mirrored at random. Ratios are those of images

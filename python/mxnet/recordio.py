@@ -464,9 +464,12 @@ def _decode_image(data, iscolor):
 
 def _decode_natively(data, iscolor):
     """What OpenCV makes of a file, by the library's own decoders."""
-    from . import _exif, image
+    from . import _exif
+    from .ndarray import _internal, array
     flag = -1 if iscolor < 0 else iscolor & 1
-    pixels = image.imdecode(data, flag=flag, to_rgb=False).asnumpy()
+    if not data:
+        raise MXNetError("[recordio] the record has no image behind its header")
+    pixels = _internal._cvimdecode(array(np.frombuffer(data, np.uint8), dtype="uint8"), flag=flag, to_rgb=False).asnumpy()
     if flag >= 0:
         pixels = _exif.upright(pixels, _exif.orientation(data))
     return pixels[:, :, 0] if pixels.shape[2] == 1 else pixels

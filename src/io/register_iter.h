@@ -1,6 +1,7 @@
 /*
  * Registering of data iterators, datasets and functions that make batches, with their parameters
- * as dmlc::Parameter structs (operator/param.h). Included by .cc files only, as dmlc/parameter.h is slow to compile.
+ * as dmlc::Parameter structs (operator/param.h). Included by .cc files only, as dmlc/parameter.h is
+ * slow to compile.
  *
  * An argument goes to every struct that has a parameter of its name. One that no struct knows is
  * ignored: 1.x handed iterators whatever their Python function got, data_name for example.

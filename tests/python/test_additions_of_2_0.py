@@ -22,7 +22,8 @@ def steps(name, use_fused_step, dtype="float32", count=3, **kwargs):
 
 
 @pytest.mark.parametrize("name, options, wanted", [
-    ("AdaBelief", {"clip_gradient": 0.3}, [0.653136, -1.6521941, 2.6632283]), ("LANS", {"clip_gradient": 0.3}, [0.41526127, -1.4094718, 2.4036834]),
+    ("AdaBelief", {"clip_gradient": 0.3}, [0.653136, -1.6521941, 2.6632283]),
+    ("LANS", {"clip_gradient": 0.3}, [0.41526127, -1.4094718, 2.4036834]),
     ("AdamW", {"clip_gradient": 0.3}, [0.69933647, -1.6985744, 2.6978738]),
     ("AdamW", {"clip_gradient": 0.3, "correct_bias": False}, [-0.23804939, -0.75891924, 1.7561324]),
     ("LANS", {"clip_gradient": 0.3, "lower_bound": 0.01, "upper_bound": 0.5}, [0.91424924, -1.9134, 2.9125514]),

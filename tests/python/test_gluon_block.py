@@ -540,3 +540,55 @@ def test_save_and_load_between_instances_of_other_names(tmp_path):
     b.load(str(tmp_path / 'net'))
     assert not set(a.collect_params()) & set(b.collect_params())
     assert np.array_equal(b(x).asnumpy(), want) and b._cached_op is not None    # the graph came along
+
+
+def pair():
+    def made():
+        net = nn.HybridSequential()
+        net.add(nn.Dense(3, in_units=2), nn.Dense(1, in_units=3))
+        net.initialize(mx.init.Uniform(1))
+        return net
+    return made(), made()
+
+
+@pytest.mark.parametrize('hybrid', [False, True])
+def test_parameters_of_another_block_are_shared(hybrid):
+    first, second = pair()
+    x = nd.array([[1, 2]])
+    outer = nn.HybridSequential()
+    outer.add(second)
+    for net in (outer, first):
+        net.hybridize(hybrid)
+    assert (outer(x) - first(x)).asscalar() != 0
+    assert second.share_parameters(first.collect_params()) is second
+    assert second[0].weight is first[0].weight and second[1].bias is first[1].bias
+    assert (outer(x) - first(x)).asscalar() == 0
+    assert list(second.collect_params()) == list(first.collect_params())
+    with mx.autograd.record():
+        loss = outer(x).sum() + first(x).sum()
+    loss.backward()
+    mx.gluon.Trainer(outer.collect_params(), 'sgd').step(1)
+    assert (outer(x) - first(x)).asscalar() == 0
+
+
+def test_parameters_are_shared_by_path():
+    first, second = pair()
+    second.share_parameters({'1.weight': first[1].weight})
+    assert second[1].weight is first[1].weight and second[0].weight is not first[0].weight
+    assert nn.Dense(3, in_units=2).share_parameters({'weight': first[0].weight}).weight is first[0].weight
+    for path in ('foo', '0.foo', '7.weight', '0.0.weight'):
+        with pytest.warns(UserWarning, match='is not in the current model'):
+            second.share_parameters({path: first[0].weight})
+    assert second.share_parameters(None) is second
+    with pytest.raises(ValueError):
+        second.share_parameters(3)
+    with pytest.raises(ValueError):
+        second.share_parameters(nn.Dense(3).collect_params())
+    with pytest.raises(TypeError):
+        second.share_parameters({'0.weight': 3})
+
+
+def test_reset_device_is_reset_ctx():
+    net = pair()[0]
+    net.reset_device([mx.cpu(0), mx.cpu(1)])
+    assert net[0].weight.list_ctx() == [mx.cpu(0), mx.cpu(1)]

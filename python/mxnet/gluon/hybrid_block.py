@@ -12,6 +12,7 @@ from ..symbol import Symbol
 from . import _trace
 from ._block import Block
 from ._parameter import DeferredInitializationError, Parameter
+from ._share import forget_graphs
 from ._state import is_ours, is_own_attribute, token
 from ._structure import ARRAY, describe, flatten, leaves, regroup
 from ._trace import Trace, Traces, input_context as _input_context, plain as _plain, renamed_graph
@@ -104,9 +105,7 @@ class HybridBlock(Block):
             raise ValueError(f'[gluon.HybridBlock] child of type {type(block).__name__} given; a HybridBlock is accepted '
                              '(Sequential accepts any Block, HybridSequential only HybridBlocks)')
         super().register_child(block, name)
-        self._clear_cached_op()
-        for outer in list(self.__dict__.get('_inside_of') or ()):
-            outer._clear_cached_op()
+        forget_graphs(self)
 
     # -- switching ---------------------------------------------------------------------------------
     def hybridize(self, active=True, backend=None, clear=True, static_alloc=False, static_shape=False, inline_limit=2,

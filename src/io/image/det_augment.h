@@ -41,8 +41,8 @@ struct DetOptions {
   Mode mode = kForce;
 };
 
-/* The numbers of an image: header, then objects of `width` numbers: class, left, top, right, bottom as
- * parts of the image's sides, and whatever else belongs to the object. */
+/* The numbers of an image: header, then objects of `width` numbers: class, left, top, right, bottom
+ * as parts of the image's sides, and whatever else belongs to the object. */
 struct DetLabel {
   std::vector<float>* numbers = nullptr;
   size_t header = 0, width = 0;
@@ -55,9 +55,9 @@ class DetAugmenter {
   /* Throws Error(kValue), beginning with [function], for options out of range. */
   DetAugmenter(const std::string& function, const DetOptions& options);
   /*
-   * Decodes to canvas->current(), an image of height * width, and changes the label. The image takes
-   * the upper left `*inside_height` * `*inside_width` of it; the rest is 0. False, with the reason, for
-   * a file that cannot be decoded.
+   * Decodes to canvas->current(), an image of height * width, and changes the label. The image
+   * takes the upper left `*inside_height` * `*inside_width` of it; the rest is 0. False, with the
+   * reason, for a file that cannot be decoded.
    */
   bool Run(const ImageRecord& image, int channels, Draws* draws, Canvas* canvas, DetLabel* label, int64_t* inside_height,
            int64_t* inside_width, std::string* why) const;

@@ -21,8 +21,8 @@ struct Codec {
 const Codec& JpegCodec();
 const Codec& OpenCVCodec();
 
-/* Throws Error(kGeneric) if this build has no codecs. `who` begins messages, `instead` says what the
- * user may do. */
+/* Throws Error(kGeneric) if this build has no codecs. `who` begins messages, `instead` says what
+ * the user may do. */
 void NeedCodecs(const std::string& who, const char* instead);
 
 /* Calls the decoder that knows the file. Throws Error(kGeneric) if this build has none or it cannot
