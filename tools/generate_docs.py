@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what is derived from the library: env_var.md, operators.md and passes.md in docs, and type
-stubs of the operator modules.
+"""Writes what is derived from the library: env_var.md, iterators.md, operators.md and passes.md in
+docs, and type stubs of the operator modules.
 
     ./dev docs [--check]
 
@@ -141,6 +141,61 @@ def operators_page():
     return "\n".join(lines) + "\n"
 
 
+ITERATORS_PAGE = """# Native iterators
+
+Generated from the library's records by `./dev docs`; do not edit.
+
+`mx.io.NAME(...)` makes an iterator. Parameters are given by keyword. An iterator gives `DataBatch`
+objects until its epoch ends; `reset()` begins the next one. A thread reads `prefetch_buffer`
+batches ahead. Arrays of a batch stay as they are when further ones are read.
+
+```python
+import mxnet as mx
+with open("points.csv", "w") as out:
+    out.write("0,1\\n2,3\\n4,5\\n")
+rows = mx.io.CSVIter(data_csv="points.csv", data_shape=(2,), batch_size=2)
+for batch in rows:
+    print(batch.data[0].asnumpy(), batch.index, batch.pad)
+```
+
+Files that are broken raise `MXNetError` with the file and the line or byte, when the batch is read.
+The batches behind it can be read.
+
+From C the same is `MXListDataIters`, `MXDataIterCreateIter` and so on
+(`include/mxnet/c_api_data.h`). How to write an iterator stands in `src/io/data_iter.h`.
+""".split("\n")
+
+NATIVE_DATASETS = """
+# Native datasets
+
+`mxnet.gluon.data._internal.NAME(...)` makes a dataset, or a function that makes one batch of a list
+of items. They work without the interpreter, in the threads of `ThreadedDataLoader`.
+`DataLoader(try_nopython=True)` makes them of the ordinary ones where it can.
+""".split("\n")
+
+
+def record_section(record):
+    lines = ["", f"## {record.name}", "", *wrapped(record.doc)]
+    if record.params:
+        lines += ["", "Parameters:", ""]
+        for name, (kind, doc) in record.params.items():
+            lines += item("- ", f"`{name}` ({kind})" + (f": {doc}" if doc else ""))
+    return lines
+
+
+def iterators_page():
+    from mxnet.io._native import iterator_records
+    from mxnet.io._records import records as native_records
+    lines = ITERATORS_PAGE[:-1]
+    for record in iterator_records.values():
+        lines += record_section(record)
+    lines += NATIVE_DATASETS[:-1]
+    for record in [*native_records(_LIB.MXListDatasets, _LIB.MXDatasetGetDatasetInfo),
+                   *native_records(_LIB.MXListBatchifyFunctions, _LIB.MXBatchifyFunctionGetFunctionInfo)]:
+        lines += record_section(record)
+    return "\n".join(lines) + "\n"
+
+
 def passes_page():
     count, texts = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
     check_call(_LIB.MXListPlanPasses(ctypes.byref(count), ctypes.byref(texts)))
@@ -228,6 +283,7 @@ def pages():
     out = {
         "docs/env_var.md": env._markdown(env.list()) + "\n",
         "docs/operators.md": operators_page(),
+        "docs/iterators.md": iterators_page(),
         "docs/passes.md": passes_page(),
     }
     for kind, module, lead in (("NDArray", "ndarray", ["out: NDArray | Sequence[NDArray] | None = ...",

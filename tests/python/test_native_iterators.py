@@ -29,7 +29,7 @@ def record_of(version):
 
 @pytest.mark.parametrize('name', sorted(OURS['iterators']))
 def test_parameters(name):
-    """Those of 2.0 in its order; and all of 1.9.1 with its types, but for choices that were
+    """Those of 2.0 in its order; and all of 1.9.1 with its types, but for choices that 2.0 has
     added."""
     assert OURS['iterators'][name] == record_of('2_0')['iterators'][name]
     old = record_of('1_9_1')['iterators'].get(name, [])

@@ -172,21 +172,17 @@ class MXDataIter(DataIter):
 _NAMES = {"data_name": "str, optional, default='data'", "label_name": "str, optional, default='softmax_label'"}
 _BEFORE = {"MNISTIter": unpacked}       # a context in which the iterator is made, with its arguments
 _IGNORED = {"MNISTIter": ("input_shape", "data_shape")}     # scripts of 1.x give them
-
-
 # What 1.9.1 takes and does not list.
-_NORMALIZATION = {"mirror", "rand_mirror", "mean_r", "mean_g", "mean_b", "mean_a", "std_r", "std_g", "std_b",
-                  "std_a", "scale", "mean_img", "max_random_contrast", "max_random_illumination"}
-_UNLISTED = {"ImageRecordInt8Iter": _NORMALIZATION, "ImageRecordUInt8Iter": _NORMALIZATION,
-             "ImageRecordUInt8Iter_v1": _NORMALIZATION}
+_NORMALIZATION = ("mirror", "rand_mirror", "mean_r", "mean_g", "mean_b", "mean_a", "std_r", "std_g", "std_b", "std_a", "scale", "mean_img",
+                  "max_random_contrast", "max_random_illumination")
+_UNLISTED = dict.fromkeys(("ImageRecordInt8Iter", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"), _NORMALIZATION)
 
 
 def _function(record):
     others = (*_NAMES, *_IGNORED.get(record.name, ()))
-    unlisted = _UNLISTED.get(record.name, ())
 
     def make(*args, **kwargs):
-        given = record.known(args, kwargs, others, unlisted)
+        given = record.known(args, kwargs, others, _UNLISTED.get(record.name, ()))
         names = {name: kwargs[name] for name in _NAMES if name in kwargs}
         with _BEFORE.get(record.name, contextlib.nullcontext)(given) as prepared:
             handle = record.create(_LIB.MXDataIterCreateIter, prepared)

@@ -80,7 +80,8 @@ Decoded Decode(DecodeRequest* request) {
   if (!to) return Decoded::kFailed;
   const int64_t channels = image.channels(), row = window[3] * channels;
   for (int64_t y = 0; y < window[2]; ++y)
-    CopyPixels(image.ptr(static_cast<int>(window[0] + y)) + window[1] * channels, window[3], image.channels(), !request->blue_first, to + y * row);
+    CopyPixels(image.ptr(static_cast<int>(window[0] + y)) + window[1] * channels, window[3], image.channels(), !request->blue_first,
+               to + y * row);
   return Decoded::kDone;
 }
 
