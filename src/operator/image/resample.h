@@ -18,8 +18,7 @@ struct ImageSize {
 };
 
 /*
- * REQUIRES: sizes of at least 1; dtype is kUint8, kFloat32 or kFloat64 (kLinearExact: kUint8);
- * `from` and `to` do not overlap. A row of `from` has `pitch` elements. Rows of the result are
+ * REQUIRES: sizes of at least 1; CanResample(dtype, method); `from` and `to` do not overlap. A row of `from` has `pitch` elements. Rows of the result are
  * split over threads.
  */
 void Resample(int dtype, Interpolation method, const void* from, ImageSize from_size, int64_t pitch, void* to, int64_t height,
@@ -41,7 +40,8 @@ Window ResampleSource(Interpolation method, ImageSize from_size, int64_t height,
 void ResampleWindow(Interpolation method, const uint8_t* from, ImageSize from_size, const Window& have, uint8_t* to, int64_t height,
                     int64_t width, const Window& want);
 
-/* Dtypes and methods that Resample takes. */
+/* Dtypes and methods that Resample takes: kUint8, kFloat32 and kFloat64 (kLinearExact: kUint8), and
+ * for kNearest other integers, too. */
 bool CanResample(int dtype, int method);
 
 }  // namespace image

@@ -482,14 +482,19 @@ void Run(const Picture<T>& p, Interpolation method) {
 
 bool CanResample(int dtype, int method) {
   if (method < 0 || method >= kInterpolations) return false;
+  if (method == kNearest && (dtype == kInt8 || dtype == kInt32 || dtype == kInt64)) return true;
   return dtype == kUint8 || ((dtype == kFloat32 || dtype == kFloat64) && method != kLinearExact);
 }
 
 void Resample(int dtype, Interpolation method, const void* from, ImageSize size, int64_t pitch, void* to, int64_t height, int64_t width) {
-  auto run = [&](auto tag) {
+  auto picture = [&](auto tag) {
     using T = decltype(tag);
-    Run(Picture<T>{static_cast<const T*>(from), size, pitch, static_cast<T*>(to), height, width, 0, 0, height, width, false}, method);
+    return Picture<T>{static_cast<const T*>(from), size, pitch, static_cast<T*>(to), height, width, 0, 0, height, width, false};
   };
+  auto run = [&](auto tag) { Run(picture(tag), method); };
+  if (dtype == kInt8) return Nearest(picture(int8_t{}));
+  if (dtype == kInt32) return Nearest(picture(int32_t{}));
+  if (dtype == kInt64) return Nearest(picture(int64_t{}));
   if (dtype == kUint8) return run(uint8_t{});
   if (dtype == kFloat32) return run(float{});
   run(double{});

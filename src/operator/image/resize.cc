@@ -147,13 +147,22 @@ struct Box {
 };
 
 void NeedResampling(const Attrs& attrs, int dtype, int interp) {
-  MXNET_CHECK_KIND(CanResample(dtype, interp), Type) << Named(attrs) << "data is " << DTypeName(dtype) << "; interp=" << interp
-                                                     << " accepts " << (interp == kLinearExact ? "uint8" : "uint8, float32, float64");
+  MXNET_CHECK_KIND(CanResample(dtype, interp), Type)
+      << Named(attrs) << "data is " << DTypeName(dtype) << "; interp=" << interp << " accepts "
+      << (interp == kLinearExact ? "uint8"
+          : interp == kNearest   ? "uint8, int8, int32, int64, float32, float64"
+                                 : "uint8, float32, float64");
+}
+
+template <typename P>
+bool ResampledType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const bool known = SameType(attrs, in, out);
+  if (known) NeedResampling(attrs, (*in)[0], attrs.get<P>().interp);
+  return known;
 }
 
 void ResizeBox(KernelArgs& a, const Box& box, int interp) {
   const TBlob &from = a.in[0], &to = a.out[0];
-  NeedResampling(*a.attrs, from.dtype, interp);
   const Images s = ImagesOf(from.shape), t = ImagesOf(to.shape);
   const int64_t bytes = static_cast<int64_t>(DTypeSize(from.dtype)), row = s.width * s.channels;
   for (int64_t i = 0; i < s.count; ++i)
@@ -173,7 +182,6 @@ struct DeviceBox {
 void ResizeBoxOnDevice(KernelArgs& a, const DeviceBox& how, int interp) {
   constexpr const char* kKernels = "operator/image/gpu_resample.cuh";
   const TBlob &from = a.in[0], &to = a.out[0];
-  NeedResampling(*a.attrs, from.dtype, interp);
   const Images s = ImagesOf(from.shape), t = ImagesOf(to.shape);
   void* box = a.workspace(sizeof(Box));
   rtc::Arguments choose;
@@ -300,24 +308,28 @@ void RandomResizedCrop(KernelArgs& a) {
 }
 
 Op& ResizeRecord(const char* name, const char* text, void (*kernel)(KernelArgs&)) {
-  return Op::Register(name).describe(text).set_dtypes({kUint8, kFloat32, kFloat64}).set_kernel(kernel);
+  return Op::Register(name).describe(text).set_dtypes({kUint8, kInt8, kInt32, kInt64, kFloat32, kFloat64}).set_kernel(kernel);
 }
 
 [[maybe_unused]] const bool registered = [] {
-  ResizeRecord("_image_resize",
-               "Resizes (height, width, channels) or (images, height, width, channels) to `size`.\n\n"
-               "uint8, float32 and float64. Weights are those of OpenCV's methods of the same numbers; bytes are mixed in fixed point.",
-               Resize<ResizeParam>)
+  ResizeRecord(
+      "_image_resize",
+      "Resizes (height, width, channels) or (images, height, width, channels) to `size`.\n\n"
+      "uint8, float32 and float64; int8, int32 and int64 with interp=0. Weights are those of OpenCV's methods of the same numbers; "
+      "bytes are mixed in fixed point.",
+      Resize<ResizeParam>)
       .alias("_npx__image_resize")
       .set_param<ResizeParam>()
+      .set_infer_type(ResampledType<ResizeParam>)
       .set_inputs({"data"})
       .set_infer_shape(ResizeShape);
   ResizeRecord("_cvimresize",
                "Resizes (height, width, channels) to h rows and w columns.\n\n"
-               "uint8, float32 and float64; as _image_resize.",
+               "Dtypes and methods are those of _image_resize.",
                Resize<CvResizeParam>)
       .alias("_npi_cvimresize")
       .set_param<CvResizeParam>()
+      .set_infer_type(ResampledType<CvResizeParam>)
       .set_inputs({"src"})
       .set_infer_shape(CvResizeShape);
   ResizeRecord("_image_random_crop",
@@ -327,6 +339,7 @@ Op& ResizeRecord(const char* name, const char* text, void (*kernel)(KernelArgs&)
                RandomCrop)
       .alias("_npx__image_random_crop")
       .set_param<RandomCropParam>()
+      .set_infer_type(ResampledType<RandomCropParam>)
       .set_inputs({"data"})
       .set_uses_random()
       .set_infer_shape(RandomCropShape<RandomCropParam>);
@@ -337,6 +350,7 @@ Op& ResizeRecord(const char* name, const char* text, void (*kernel)(KernelArgs&)
                RandomResizedCrop)
       .alias("_npx__image_random_resized_crop")
       .set_param<RandomResizedCropParam>()
+      .set_infer_type(ResampledType<RandomResizedCropParam>)
       .set_inputs({"data"})
       .set_uses_random()
       .set_infer_shape(RandomResizedCropShape);

@@ -112,18 +112,19 @@ for _op, _attrs in [("random_color_jitter", dict(brightness=0, contrast=0, satur
     CASES.append(dict(op=[f"_image_{_op}", f"_npx__image_{_op}"], inputs=[pixels(IMAGE)], attrs=_attrs, ref=lambda x, **attrs: x,
                       bad=BAD_IMAGES, **COLOUR))
 RESIZED = dict(dtypes=["uint8", "float32", "float64"], empty=False)
+MOVED = dict(dtypes=["uint8", "int8", "int32", "int64", "float32", "float64"], empty=False)   # the nearest pixel
 NO_PIXELS = [dict(inputs=[(0, 5, 3)]), dict(inputs=[(4, 0, 3)])]
 for _shape in (IMAGE, BATCH, (4, 5, 2)):
     CASES.append(dict(op=["_image_resize", "_npx__image_resize"], inputs=[pixels(_shape)], attrs=dict(size=(7, 3), interp=0),
                       ref=lambda x, size, interp: nearest(x, size),
                       bad=NO_PIXELS + [dict(inputs=[(4, 5)])] + [dict(attrs=a) for a in (
                           {}, dict(size=0), dict(size=(2, -1)), dict(size=(1, 2, 3)), dict(size=2, interp=6), dict(size=2, interp=-1),
-                          dict(size=(1 << 40, 2)))], **RESIZED))
+                          dict(size=(1 << 40, 2)))], **MOVED))
 CASES.append(dict(op=["_image_resize"], inputs=[pixels((4, 9, 3))], attrs=dict(size=3, interp=0, keep_ratio=True),
-                  ref=lambda x, size, interp, keep_ratio: nearest(x, (6, 3)), **RESIZED))
+                  ref=lambda x, size, interp, keep_ratio: nearest(x, (6, 3)), **MOVED))
 CASES.append(dict(op=["_cvimresize", "_npi_cvimresize"], inputs=[pixels(IMAGE)], attrs=dict(w=3, h=7, interp=0),
                   ref=lambda x, w, h, interp: nearest(x, (w, h)),
-                  bad=NO_PIXELS + [dict(inputs=[BATCH]), dict(attrs=dict(w=0, h=2)), dict(attrs=dict(w=2, h=2, interp=9))], **RESIZED))
+                  bad=NO_PIXELS + [dict(inputs=[BATCH]), dict(attrs=dict(w=0, h=2)), dict(attrs=dict(w=2, h=2, interp=9))], **MOVED))
 CASES.append(dict(op=["_image_random_crop", "_npx__image_random_crop"], inputs=[pixels((6, 8, 3))],
                   attrs=dict(xrange=(0.5, 0.5), yrange=(1, 1), width=4, height=2), ref=lambda x, **attrs: x[4:, 2:6],
                   bad=NO_PIXELS + [dict(attrs=dict(width=2, height=2, **{k: v})) for k, v in
