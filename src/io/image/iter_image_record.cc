@@ -1,12 +1,15 @@
 // ImageRecordIter and its relatives.
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/logging.h"
+#include "base/shared_cores.h"
 #include "io/image/augment.h"
 #include "io/image/iter_params.h"
 #include "io/register_iter.h"
@@ -128,7 +131,8 @@ RecordOptions RecordsOf(const std::string& function, const Params& p) {
 BatchOptions BatchesOf(const std::string& function, const Params& p) {
   BatchOptions o;
   o.function = function, o.batch_size = p.batch.batch_size, o.round_batch = p.batch.round_batch;
-  o.prefetch = p.prefetch.prefetch_buffer, o.threads = p.parser.preprocess_threads;
+  o.prefetch = p.prefetch.prefetch_buffer,
+  o.threads = std::min(p.parser.preprocess_threads, static_cast<int>(std::ceil(UsableProcessors())));
   return o;
 }
 
@@ -205,7 +209,7 @@ std::unique_ptr<DataIter> Make(const std::string& function, int dtype, const Ite
   auto records = OpenRecords(RecordsOf(function, p));
   if (!p.normalize.mean_img.empty() && dtype == kFloat32) rows->SetMean(MeanImage(function, p));
   if (p.parser.verbose)
-    LogInfo("[" + function + "] " + p.parser.path_imgrec + ": up to " + std::to_string(options.threads) + " threads decode images");
+    LogInfo("[" + function + "] " + p.parser.path_imgrec + ": images are decoded by " + std::to_string(options.threads) + " thread(s)");
   return MakeImageBatches(options, std::move(records), std::move(rows));
 }
 
