@@ -50,7 +50,7 @@ struct State {
 
   bool Wanted() const {
     if (paused || ended) return false;
-    const size_t most = static_cast<size_t>(std::max<uint64_t>(options.prefetch, 1));
+    const size_t most = static_cast<size_t>(std::max<uint64_t>(options.prefetch, 2)) - 1;  // and the one that was handed out
     return batches.size() < most || (!batches.empty() && !batches.back()->complete);
   }
 };

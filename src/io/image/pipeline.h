@@ -218,7 +218,7 @@ struct BatchOptions {
   std::string function;  // begins messages
   uint32_t batch_size = 0;
   bool round_batch = true;
-  uint64_t prefetch = 4;  // batches that are kept ready
+  uint64_t prefetch = 4;  // batches in memory, with the one that was handed out
   int threads = 4;        // that make rows; no more than processors that may be used
 };
 /* Throws Error(kValue) for options. */
