@@ -1,6 +1,8 @@
 """mxnet.gluon.metric against the values of 2.0.0b1 and against definitions."""
+import copy
 import json
 import os
+import pickle
 import sys
 
 import numpy as np
@@ -113,3 +115,15 @@ def test_an_estimator_takes_these_metrics():
     data = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(np.ones((4, 3), 'float32'), np.ones(4, 'float32')), 2)
     made.fit(data, epochs=1)
     assert made.train_metrics[0].get()[1] == pytest.approx(2 * made.train_metrics[1].get()[1])
+
+
+@pytest.mark.parametrize('index', range(len(CASES)), ids=[f'{c[0]}-{i}' for i, c in enumerate(CASES)])
+def test_copies_go_on_where_the_metric_was(index):
+    name, kwargs, batches = CASES[index]
+    made = metric.create(name, **kwargs)
+    made.update(*batches[0])
+    copies = copy.deepcopy(made), pickle.loads(pickle.dumps(made))
+    made.update(*batches[-1])
+    for one in copies:
+        one.update(*batches[-1])
+        np.testing.assert_allclose(one.get()[1], made.get()[1])

@@ -132,8 +132,8 @@ def grad_and_loss(func, argnum=None):
         With the arguments of `func`; it returns (list of NDArray, result of `func`).
 
     >>> gradients, loss = grad_and_loss(lambda a, b: a * b)(mx.nd.array([2.]), mx.nd.array([3.]))
-    >>> [g.asscalar() for g in gradients], loss.asscalar()
-    ([3.0, 2.0], 6.0)
+    >>> [g.asnumpy().tolist() for g in gradients], loss.asnumpy().tolist()
+    ([[3.0], [2.0]], [6.0])
     """
     @functools.wraps(func)
     def wrapped(*args):
@@ -156,8 +156,8 @@ def grad_and_loss(func, argnum=None):
 def grad(func, argnum=None):
     """A function that returns the gradients of `func`; see :func:`grad_and_loss`.
 
-    >>> grad(lambda a: a * a)(mx.nd.array([3.]))[0].asscalar()
-    6.0
+    >>> grad(lambda a: a * a)(mx.nd.array([3.]))[0].asnumpy().tolist()
+    [6.0]
     """
     gradients_and_loss = grad_and_loss(func, argnum)
 

@@ -71,7 +71,12 @@ class Estimator:
     >>> net = mx.gluon.nn.Dense(2)
     >>> data = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.zeros(4)), 2)
     >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss())
-    >>> estimator.fit(data, epochs=2)
+    >>> estimator.fit(data, epochs=1)       # doctest: +ELLIPSIS
+    Training begin: using optimizer SGD with current learning rate 0.0010...
+    Train for 1 epochs.
+    [Epoch 0] Begin, current learning rate: 0.0010
+    [Epoch 0] Finished in ...s, training accuracy: ..., training softmaxcrossentropyloss: ...
+    Train finished using total ...s with 1 epochs. training accuracy: ...
     """
 
     logger = None

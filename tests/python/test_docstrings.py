@@ -1,0 +1,26 @@
+"""Examples in docstrings of Python modules run and give what stands there."""
+import doctest
+import importlib
+
+import pytest
+
+import mxnet as mx
+
+MODULES = ['contrib.autograd', 'contrib.io', 'contrib.svrg_optimization.svrg_module', 'contrib.tensorboard',
+           'contrib.text.embedding', 'contrib.text.utils', 'contrib.text.vocab', 'gluon.contrib.data.text',
+           'gluon.contrib.estimator.batch_processor', 'gluon.contrib.estimator.estimator',
+           'gluon.contrib.estimator.event_handler', 'gluon.metric']
+
+
+@pytest.mark.parametrize('name', MODULES)
+@pytest.mark.filterwarnings('ignore')
+def test_examples_of_a_module(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module('mxnet.' + name)
+    tried = 0
+    for test in doctest.DocTestFinder().find(module, extraglobs={'mx': mx, 'collections': importlib.import_module('collections')}):
+        said = []
+        result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
+        tried += result.attempted
+        assert not result.failed, ''.join(said)
+    assert tried
