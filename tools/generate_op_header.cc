@@ -213,14 +213,15 @@ void WriteEnums(const Record& record, const std::set<std::string>& written, std:
       texts += (texts.empty() ? "" : ", ") + Quoted(text);
     }
     out << "enum class " << argument.type << " { " << values << " };\n"
-        << "namespace detail {\ninline const char* EnumText(" << argument.type << " value) {\n"
-        << "  static const char* const texts[] = {" << texts << "};\n  return texts[static_cast<int>(value)];\n}\n}  // namespace detail\n";
+        << "namespace front_end {\ninline const char* EnumText(" << argument.type << " value) {\n"
+        << "  static const char* const texts[] = {" << texts
+        << "};\n  return texts[static_cast<int>(value)];\n}\n}  // namespace front_end\n";
   }
 }
 
 /* How a parameter is handed on. A None that is the default anyway is left out. */
 void WriteParameter(const Argument& argument, std::ostream& out) {
-  const std::string value = argument.texts.empty() ? argument.variable : "detail::EnumText(" + argument.variable + ")";
+  const std::string value = argument.texts.empty() ? argument.variable : "front_end::EnumText(" + argument.variable + ")";
   const char* setter = argument.is_optional && argument.default_value == argument.type + "()" ? "SetUnlessNone" : "Set";
   out << "\n      ." << setter << "(" << Quoted(argument.name) << ", " << value << ")";
 }
@@ -233,7 +234,7 @@ void WriteFunctions(const Record& record, std::ostream& out) {
     if (!argument->default_value.empty()) signature += " = " + argument->default_value;
     values += ", " + argument->variable;
   }
-  out << "inline Symbol " << record.name << "(const std::string& symbol_name" << signature << ") {\n  return detail::Maker("
+  out << "inline Symbol " << record.name << "(const std::string& symbol_name" << signature << ") {\n  return front_end::Maker("
       << Quoted(record.name) << ")";
   for (const Argument& argument : record.arguments) {
     if (!argument.is_input) WriteParameter(argument, out);

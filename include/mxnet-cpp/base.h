@@ -22,7 +22,7 @@ typedef unsigned index_t;
 /* What becomes of a gradient: nothing, written, written over its input, or added up. */
 enum OpReqType { kNullOp, kWriteTo, kWriteInplace, kAddTo };
 
-namespace detail {
+namespace front_end {
 
 /* Throws the library's message if a call of the C interface failed. */
 inline void Check(int status) {
@@ -47,12 +47,12 @@ struct NeedVoid {
   void operator&(std::ostream&) {}
 };
 
-}  // namespace detail
+}  // namespace front_end
 }  // namespace cpp
 }  // namespace mxnet
 
 /* What an argument has to be. The message says which function got what, and what it accepts. */
-#define MXNET_CPP_NEED(x) (x) ? (void)0 : ::mxnet::cpp::detail::NeedVoid() & ::mxnet::cpp::detail::NeedMessage().stream()
+#define MXNET_CPP_NEED(x) (x) ? (void)0 : ::mxnet::cpp::front_end::NeedVoid() & ::mxnet::cpp::front_end::NeedMessage().stream()
 
 #define MX_TRY try {
 #define MX_CATCH                          \

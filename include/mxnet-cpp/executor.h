@@ -33,7 +33,7 @@ class Executor {
   /* Computes `outputs`. is_train: as in training (dropout drops), and so that Backward can
    * follow. */
   void Forward(bool is_train) {
-    detail::Check(MXExecutorForward(handle_, is_train));
+    front_end::Check(MXExecutorForward(handle_, is_train));
     ReadOutputs();
   }
   /* Writes grad_arrays. head_grads: gradients of the outputs; none, where the outputs are
@@ -49,7 +49,7 @@ class Executor {
   std::string DebugStr() const;
   Symbol GetOptimizedSymbol() const;
   void SetMonitorCallback(ExecutorMonitorCallback callback, void* callback_handle, bool monitor_all = false) {
-    detail::Check(MXExecutorSetMonitorCallbackEX(handle_, callback, callback_handle, monitor_all));
+    front_end::Check(MXExecutorSetMonitorCallbackEX(handle_, callback, callback_handle, monitor_all));
   }
   ExecutorHandle GetHandle() const { return handle_; }
 
@@ -75,7 +75,7 @@ class Executor {
   Context context_ = Context::cpu();
 };
 
-namespace detail {
+namespace front_end {
 
 inline std::vector<NDArrayHandle> HandlesOf(const std::vector<NDArray>& arrays) {
   std::vector<NDArrayHandle> handles;
@@ -83,7 +83,7 @@ inline std::vector<NDArrayHandle> HandlesOf(const std::vector<NDArray>& arrays) 
   return handles;
 }
 
-}  // namespace detail
+}  // namespace front_end
 
 inline Executor::Executor(const Symbol& symbol, Context context, const std::vector<NDArray>& args, const std::vector<NDArray>& grads,
                           const std::vector<OpReqType>& grad_reqs, const std::vector<NDArray>& auxs,
@@ -92,8 +92,8 @@ inline Executor::Executor(const Symbol& symbol, Context context, const std::vect
   MXNET_CPP_NEED(grads.size() == args.size() && grad_reqs.size() == args.size())
       << "[Executor] got " << args.size() << " arguments, " << grads.size() << " gradients and " << grad_reqs.size()
       << " requests; accepted: equally many";
-  std::vector<NDArrayHandle> arg_handles = detail::HandlesOf(args), grad_handles = detail::HandlesOf(grads),
-                             aux_handles = detail::HandlesOf(auxs);
+  std::vector<NDArrayHandle> arg_handles = front_end::HandlesOf(args), grad_handles = front_end::HandlesOf(grads),
+                             aux_handles = front_end::HandlesOf(auxs);
   std::vector<mx_uint> reqs(grad_reqs.begin(), grad_reqs.end());
   for (size_t i = 0; i < reqs.size(); ++i) {
     if (grads[i].Size() == 0) grad_handles[i] = nullptr;
@@ -105,22 +105,22 @@ inline Executor::Executor(const Symbol& symbol, Context context, const std::vect
     types.push_back(group.second.GetDeviceType());
     ids.push_back(group.second.GetDeviceId());
   }
-  detail::Check(MXExecutorBindEX(symbol.GetHandle(), context.GetDeviceType(), context.GetDeviceId(), static_cast<mx_uint>(groups.size()),
-                                 groups.data(), types.data(), ids.data(), static_cast<mx_uint>(arg_handles.size()), arg_handles.data(),
-                                 grad_handles.data(), reqs.data(), static_cast<mx_uint>(aux_handles.size()), aux_handles.data(),
-                                 shared_exec != nullptr ? shared_exec->handle_ : nullptr, &handle_));
+  front_end::Check(MXExecutorBindEX(symbol.GetHandle(), context.GetDeviceType(), context.GetDeviceId(), static_cast<mx_uint>(groups.size()),
+                                    groups.data(), types.data(), ids.data(), static_cast<mx_uint>(arg_handles.size()), arg_handles.data(),
+                                    grad_handles.data(), reqs.data(), static_cast<mx_uint>(aux_handles.size()), aux_handles.data(),
+                                    shared_exec != nullptr ? shared_exec->handle_ : nullptr, &handle_));
   ReadOutputs();
 }
 inline void Executor::ReadOutputs() {
   mx_uint count = 0;
   NDArrayHandle* handles = nullptr;
-  detail::Check(MXExecutorOutputs(handle_, &count, &handles));
+  front_end::Check(MXExecutorOutputs(handle_, &count, &handles));
   outputs.clear();
   for (mx_uint i = 0; i < count; ++i) outputs.push_back(NDArray(handles[i]));
 }
 inline void Executor::Backward(const std::vector<NDArray>& head_grads) {
-  std::vector<NDArrayHandle> handles = detail::HandlesOf(head_grads);
-  detail::Check(MXExecutorBackward(handle_, static_cast<mx_uint>(handles.size()), handles.data()));
+  std::vector<NDArrayHandle> handles = front_end::HandlesOf(head_grads);
+  front_end::Check(MXExecutorBackward(handle_, static_cast<mx_uint>(handles.size()), handles.data()));
 }
 inline Executor* Executor::Reshape(const std::map<std::string, std::vector<mx_uint>>& shapes, bool partial_shaping, bool allow_up_sizing) {
   std::vector<const char*> names;
@@ -135,9 +135,9 @@ inline Executor* Executor::Reshape(const std::map<std::string, std::vector<mx_ui
   mx_uint num_args = 0, num_aux = 0;
   NDArrayHandle *args = nullptr, *grads = nullptr, *auxs = nullptr;
   ExecutorHandle handle = nullptr;
-  detail::Check(MXExecutorReshapeEx(partial_shaping, allow_up_sizing, context_.GetDeviceType(), context_.GetDeviceId(), 0, nullptr, nullptr,
-                                    nullptr, static_cast<mx_uint>(names.size()), names.data(), axes.data(), starts.data(), &num_args, &args,
-                                    &grads, &num_aux, &auxs, handle_, &handle));
+  front_end::Check(MXExecutorReshapeEx(partial_shaping, allow_up_sizing, context_.GetDeviceType(), context_.GetDeviceId(), 0, nullptr,
+                                       nullptr, nullptr, static_cast<mx_uint>(names.size()), names.data(), axes.data(), starts.data(),
+                                       &num_args, &args, &grads, &num_aux, &auxs, handle_, &handle));
   Executor* executor = new Executor(handle);
   executor->symbol_ = symbol_;
   executor->context_ = context_;
@@ -150,12 +150,12 @@ inline Executor* Executor::Reshape(const std::map<std::string, std::vector<mx_ui
 }
 inline std::string Executor::DebugStr() const {
   const char* text = nullptr;
-  detail::Check(MXExecutorPrint(handle_, &text));
+  front_end::Check(MXExecutorPrint(handle_, &text));
   return text;
 }
 inline Symbol Executor::GetOptimizedSymbol() const {
   SymbolHandle handle = nullptr;
-  detail::Check(MXExecutorGetOptimizedSymbol(handle_, &handle));
+  front_end::Check(MXExecutorGetOptimizedSymbol(handle_, &handle));
   return Symbol(handle);
 }
 

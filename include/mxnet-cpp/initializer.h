@@ -21,7 +21,7 @@ class Initializer {
   static bool StringStartWith(const std::string& name, const std::string& check_str) {
     return name.compare(0, check_str.size(), check_str) == 0;
   }
-  static bool StringEndWith(const std::string& name, const std::string& check_str) { return detail::EndsWith(name, check_str); }
+  static bool StringEndWith(const std::string& name, const std::string& check_str) { return front_end::EndsWith(name, check_str); }
   virtual void operator()(const std::string& name, NDArray* arr) {
     if (StringStartWith(name, "upsampling")) {
       InitBilinear(arr);

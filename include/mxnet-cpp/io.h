@@ -56,12 +56,12 @@ class MXDataIterMap {
   MXDataIterMap() {
     mx_uint count = 0;
     DataIterCreator* creators = nullptr;
-    detail::Check(MXListDataIters(&count, &creators));
+    front_end::Check(MXListDataIters(&count, &creators));
     for (mx_uint i = 0; i < count; ++i) {
       const char *name = nullptr, *description = nullptr;
       const char **names = nullptr, **types = nullptr, **descriptions = nullptr;
       mx_uint num_args = 0;
-      detail::Check(MXDataIterGetIterInfo(creators[i], &name, &description, &num_args, &names, &types, &descriptions));
+      front_end::Check(MXDataIterGetIterInfo(creators[i], &name, &description, &num_args, &names, &types, &descriptions));
       creators_[name] = creators[i];
     }
   }
@@ -97,7 +97,7 @@ class MXDataIter : public DataIter {
       : creator_(Iterators().GetMXDataIterCreator(mxdataiter_type)), blob_(std::make_shared<MXDataIterBlob>()) {}
   template <typename T>
   MXDataIter& SetParam(const std::string& name, const T& value) {
-    params_[name] = detail::ParamText(value);
+    params_[name] = front_end::ParamText(value);
     return *this;
   }
   /* Opens the files. Call it once the parameters are set. */
@@ -108,36 +108,36 @@ class MXDataIter : public DataIter {
       values.push_back(param.second.c_str());
     }
     DataIterHandle handle = nullptr;
-    detail::Check(MXDataIterCreateIter(creator_, static_cast<mx_uint>(keys.size()), keys.data(), values.data(), &handle));
+    front_end::Check(MXDataIterCreateIter(creator_, static_cast<mx_uint>(keys.size()), keys.data(), values.data(), &handle));
     if (blob_->handle_ != nullptr) MXDataIterFree(blob_->handle_);
     blob_->handle_ = handle;
     return *this;
   }
-  void BeforeFirst() override { detail::Check(MXDataIterBeforeFirst(Handle())); }
+  void BeforeFirst() override { front_end::Check(MXDataIterBeforeFirst(Handle())); }
   bool Next() override {
     int more = 0;
-    detail::Check(MXDataIterNext(Handle(), &more));
+    front_end::Check(MXDataIterNext(Handle(), &more));
     return more != 0;
   }
   NDArray GetData() override {
     NDArrayHandle array = nullptr;
-    detail::Check(MXDataIterGetData(Handle(), &array));
+    front_end::Check(MXDataIterGetData(Handle(), &array));
     return NDArray(array);
   }
   NDArray GetLabel() override {
     NDArrayHandle array = nullptr;
-    detail::Check(MXDataIterGetLabel(Handle(), &array));
+    front_end::Check(MXDataIterGetLabel(Handle(), &array));
     return NDArray(array);
   }
   int GetPadNum() override {
     int pad = 0;
-    detail::Check(MXDataIterGetPadNum(Handle(), &pad));
+    front_end::Check(MXDataIterGetPadNum(Handle(), &pad));
     return pad;
   }
   std::vector<int> GetIndex() override {
     uint64_t* index = nullptr;
     uint64_t size = 0;
-    detail::Check(MXDataIterGetIndex(Handle(), &index, &size));
+    front_end::Check(MXDataIterGetIndex(Handle(), &index, &size));
     return std::vector<int>(index, index + size);
   }
 

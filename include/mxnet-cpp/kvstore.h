@@ -23,18 +23,18 @@ class KVStore {
     KVStore& store = Instance();
     if (store.handle_ != nullptr) MXKVStoreFree(store.handle_);
     store.handle_ = nullptr;
-    detail::Check(MXKVStoreCreate(type.c_str(), &store.handle_));
+    front_end::Check(MXKVStoreCreate(type.c_str(), &store.handle_));
   }
   /* First values of keys. */
   static void Init(int key, const NDArray& val) { Init(std::vector<int>(1, key), std::vector<NDArray>(1, val)); }
   static void Init(const std::string& key, const NDArray& val) { Init(std::vector<std::string>(1, key), std::vector<NDArray>(1, val)); }
   static void Init(const std::vector<int>& keys, const std::vector<NDArray>& vals) {
     CheckCounts("Init", keys.size(), vals.size());
-    detail::Check(MXKVStoreInit(Handle(), Count(keys), keys.data(), detail::HandlesOf(vals).data()));
+    front_end::Check(MXKVStoreInit(Handle(), Count(keys), keys.data(), front_end::HandlesOf(vals).data()));
   }
   static void Init(const std::vector<std::string>& keys, const std::vector<NDArray>& vals) {
     CheckCounts("Init", keys.size(), vals.size());
-    detail::Check(MXKVStoreInitEx(Handle(), Count(keys), Texts(keys).data(), detail::HandlesOf(vals).data()));
+    front_end::Check(MXKVStoreInitEx(Handle(), Count(keys), Texts(keys).data(), front_end::HandlesOf(vals).data()));
   }
   /* Sums the values of equal keys, and hands the sum to the optimizer, or stores it. */
   static void Push(int key, const NDArray& val, int priority = 0) {
@@ -45,70 +45,70 @@ class KVStore {
   }
   static void Push(const std::vector<int>& keys, const std::vector<NDArray>& vals, int priority = 0) {
     CheckCounts("Push", keys.size(), vals.size());
-    detail::Check(MXKVStorePush(Handle(), Count(keys), keys.data(), detail::HandlesOf(vals).data(), priority));
+    front_end::Check(MXKVStorePush(Handle(), Count(keys), keys.data(), front_end::HandlesOf(vals).data(), priority));
   }
   static void Push(const std::vector<std::string>& keys, const std::vector<NDArray>& vals, int priority = 0) {
     CheckCounts("Push", keys.size(), vals.size());
-    detail::Check(MXKVStorePushEx(Handle(), Count(keys), Texts(keys).data(), detail::HandlesOf(vals).data(), priority));
+    front_end::Check(MXKVStorePushEx(Handle(), Count(keys), Texts(keys).data(), front_end::HandlesOf(vals).data(), priority));
   }
   /* Copies what is stored into the arrays. */
   static void Pull(int key, NDArray* out, int priority = 0) {
     NDArrayHandle handle = out->GetHandle();
-    detail::Check(MXKVStorePull(Handle(), 1, &key, &handle, priority));
+    front_end::Check(MXKVStorePull(Handle(), 1, &key, &handle, priority));
   }
   static void Pull(const std::string& key, NDArray* out, int priority = 0) {
     NDArrayHandle handle = out->GetHandle();
     const char* text = key.c_str();
-    detail::Check(MXKVStorePullEx(Handle(), 1, &text, &handle, priority));
+    front_end::Check(MXKVStorePullEx(Handle(), 1, &text, &handle, priority));
   }
   static void Pull(const std::vector<int>& keys, std::vector<NDArray>* outs, int priority = 0) {
     CheckCounts("Pull", keys.size(), outs->size());
-    detail::Check(MXKVStorePull(Handle(), Count(keys), keys.data(), detail::HandlesOf(*outs).data(), priority));
+    front_end::Check(MXKVStorePull(Handle(), Count(keys), keys.data(), front_end::HandlesOf(*outs).data(), priority));
   }
   static void Pull(const std::vector<std::string>& keys, std::vector<NDArray>* outs, int priority = 0) {
     CheckCounts("Pull", keys.size(), outs->size());
-    detail::Check(MXKVStorePullEx(Handle(), Count(keys), Texts(keys).data(), detail::HandlesOf(*outs).data(), priority));
+    front_end::Check(MXKVStorePullEx(Handle(), Count(keys), Texts(keys).data(), front_end::HandlesOf(*outs).data(), priority));
   }
   /* What a push does from now on. local: in this process, even where the store has servers. Keys
    * must be numbers. */
   static void SetOptimizer(std::unique_ptr<Optimizer> optimizer, bool local = false) {
     KVStore& store = Instance();
     if (!local && GetType().compare(0, 4, "dist") == 0) {
-      detail::Check(MXKVStoreSendCommmandToServers(Handle(), 0, optimizer->Serialize().c_str()));
+      front_end::Check(MXKVStoreSendCommmandToServers(Handle(), 0, optimizer->Serialize().c_str()));
       return;
     }
     store.optimizer_ = std::move(optimizer);
-    detail::Check(MXKVStoreSetUpdater(Handle(), &Updater, store.optimizer_.get()));
+    front_end::Check(MXKVStoreSetUpdater(Handle(), &Updater, store.optimizer_.get()));
   }
   /* Serves the workers of a store that has servers, until they are done. In a server's process. */
   static void RunServer() {
     MXNET_CPP_NEED(GetRole() != "worker") << "[KVStore::RunServer] this process is a worker; accepted: DMLC_ROLE=server";
-    detail::Check(MXKVStoreRunServer(Handle(), &Controller, nullptr));
+    front_end::Check(MXKVStoreRunServer(Handle(), &Controller, nullptr));
   }
   static std::string GetType() {
     const char* type = nullptr;
-    detail::Check(MXKVStoreGetType(Handle(), &type));
+    front_end::Check(MXKVStoreGetType(Handle(), &type));
     return type;
   }
   /* Number of this worker, and how many there are. */
   static int GetRank() {
     int rank = 0;
-    detail::Check(MXKVStoreGetRank(Handle(), &rank));
+    front_end::Check(MXKVStoreGetRank(Handle(), &rank));
     return rank;
   }
   static int GetNumWorkers() {
     int size = 0;
-    detail::Check(MXKVStoreGetGroupSize(Handle(), &size));
+    front_end::Check(MXKVStoreGetGroupSize(Handle(), &size));
     return size;
   }
   /* Returns when all workers have called it. */
-  static void Barrier() { detail::Check(MXKVStoreBarrier(Handle())); }
+  static void Barrier() { front_end::Check(MXKVStoreBarrier(Handle())); }
   /* "worker", "server" or "scheduler": what the environment (DMLC_ROLE) makes of this process. */
   static std::string GetRole() {
     int is = 0;
-    detail::Check(MXKVStoreIsServerNode(&is));
+    front_end::Check(MXKVStoreIsServerNode(&is));
     if (is != 0) return "server";
-    detail::Check(MXKVStoreIsSchedulerNode(&is));
+    front_end::Check(MXKVStoreIsSchedulerNode(&is));
     return is != 0 ? "scheduler" : "worker";
   }
 

@@ -18,7 +18,7 @@
 
 namespace mxnet {
 namespace cpp {
-namespace compat {
+namespace front_end {
 
 /* What every function of the front end throws. what() has the library's own message. */
 struct Error : public std::runtime_error {
@@ -97,42 +97,43 @@ inline T& CheckNotNull(const char* file, int line, const char* names, T&& pointe
   return pointer;
 }
 
-}  // namespace compat
+}  // namespace front_end
 }  // namespace cpp
 }  // namespace mxnet
 
 namespace dmlc {
-using mxnet::cpp::compat::Error;
+using mxnet::cpp::front_end::Error;
 }  // namespace dmlc
 
 #ifndef LOG
 #define LOG(severity) LOG_##severity.stream()
-#define LOG_INFO ::mxnet::cpp::compat::LogMessage(__FILE__, __LINE__)
-#define LOG_WARNING ::mxnet::cpp::compat::LogMessage(__FILE__, __LINE__, "Warning: ")
-#define LOG_ERROR ::mxnet::cpp::compat::LogMessage(__FILE__, __LINE__, "Error: ")
-#define LOG_FATAL ::mxnet::cpp::compat::LogMessageFatal(__FILE__, __LINE__)
+#define LOG_INFO ::mxnet::cpp::front_end::LogMessage(__FILE__, __LINE__)
+#define LOG_WARNING ::mxnet::cpp::front_end::LogMessage(__FILE__, __LINE__, "Warning: ")
+#define LOG_ERROR ::mxnet::cpp::front_end::LogMessage(__FILE__, __LINE__, "Error: ")
+#define LOG_FATAL ::mxnet::cpp::front_end::LogMessageFatal(__FILE__, __LINE__)
 #define LOG_QFATAL LOG_FATAL
-#define LOG_IF(severity, condition) !(condition) ? (void)0 : ::mxnet::cpp::compat::LogMessageVoidify() & LOG(severity)
+#define LOG_IF(severity, condition) !(condition) ? (void)0 : ::mxnet::cpp::front_end::LogMessageVoidify() & LOG(severity)
 #endif
 #ifndef LG
 #define LG LOG_INFO.stream()
 #endif
 
 #ifndef CHECK
-#define CHECK(x)                                                                                                       \
-  (x) ? (void)0                                                                                                        \
-      : ::mxnet::cpp::compat::LogMessageVoidify() & ::mxnet::cpp::compat::LogMessageFatal(__FILE__, __LINE__).stream() \
-                                                        << "Check failed: " #x << ": "
-#define CHECK_BINARY_OP(name, op, x, y)                                                               \
-  for (std::string check_values = ::mxnet::cpp::compat::LogCheck##name(x, y); !check_values.empty();) \
-  ::mxnet::cpp::compat::LogMessageFatal(__FILE__, __LINE__).stream() << "Check failed: " << #x " " #op " " #y << " " << check_values << ": "
+#define CHECK(x)                                                                                                             \
+  (x) ? (void)0                                                                                                              \
+      : ::mxnet::cpp::front_end::LogMessageVoidify() & ::mxnet::cpp::front_end::LogMessageFatal(__FILE__, __LINE__).stream() \
+                                                           << "Check failed: " #x << ": "
+#define CHECK_BINARY_OP(name, op, x, y)                                                                  \
+  for (std::string check_values = ::mxnet::cpp::front_end::LogCheck##name(x, y); !check_values.empty();) \
+  ::mxnet::cpp::front_end::LogMessageFatal(__FILE__, __LINE__).stream()                                  \
+      << "Check failed: " << #x " " #op " " #y << " " << check_values << ": "
 #define CHECK_LT(x, y) CHECK_BINARY_OP(_LT, <, x, y)
 #define CHECK_GT(x, y) CHECK_BINARY_OP(_GT, >, x, y)
 #define CHECK_LE(x, y) CHECK_BINARY_OP(_LE, <=, x, y)
 #define CHECK_GE(x, y) CHECK_BINARY_OP(_GE, >=, x, y)
 #define CHECK_EQ(x, y) CHECK_BINARY_OP(_EQ, ==, x, y)
 #define CHECK_NE(x, y) CHECK_BINARY_OP(_NE, !=, x, y)
-#define CHECK_NOTNULL(x) ::mxnet::cpp::compat::CheckNotNull(__FILE__, __LINE__, #x, x)
+#define CHECK_NOTNULL(x) ::mxnet::cpp::front_end::CheckNotNull(__FILE__, __LINE__, #x, x)
 #endif
 #ifndef DCHECK
 #ifdef NDEBUG

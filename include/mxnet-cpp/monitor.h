@@ -23,7 +23,7 @@ namespace cpp {
 
 /* The norm divided by the root of the size: the root of the mean square. */
 inline NDArray _default_monitor_func(const NDArray& x) {
-  const NDArray norm(detail::Invoke("norm", {x.GetHandle()}, {}, {})[0]);
+  const NDArray norm(front_end::Invoke("norm", {x.GetHandle()}, {}, {})[0]);
   return norm / std::sqrt(static_cast<mx_float>(x.Size()));
 }
 

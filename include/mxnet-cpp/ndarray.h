@@ -107,7 +107,7 @@ class NDArray {
   void WaitToRead() const;
   void WaitToWrite();
   /* Waits for everything that was asked for in this process, and throws what failed. */
-  static void WaitAll() { detail::Check(MXNDArrayWaitAll()); }
+  static void WaitAll() { front_end::Check(MXNDArrayWaitAll()); }
   /* Draws from normal and uniform distributions into *out. */
   static void SampleGaussian(mx_float mu, mx_float sigma, NDArray* out);
   static void SampleUniform(mx_float begin, mx_float end, NDArray* out);
@@ -148,7 +148,7 @@ class NDArray {
   std::shared_ptr<NDBlob> blob_;
 };
 
-namespace detail {
+namespace front_end {
 
 /* `op` on arrays now. With outputs given, results go there; else they are new. */
 inline std::vector<NDArrayHandle> Invoke(const std::string& op, const std::vector<NDArrayHandle>& inputs,
@@ -183,17 +183,17 @@ inline void Fill(const char* op, const char* first, mx_float a, const char* seco
   Invoke(op, {}, {first, second}, {ParamText(a).c_str(), ParamText(b).c_str()}, {out->GetHandle()});
 }
 
-}  // namespace detail
+}  // namespace front_end
 
 inline NDArray::NDArray() {
   NDArrayHandle handle = nullptr;
-  detail::Check(MXNDArrayCreateNone(&handle));
+  front_end::Check(MXNDArrayCreateNone(&handle));
   blob_ = std::make_shared<NDBlob>(handle);
 }
 inline NDArray::NDArray(const std::vector<mx_uint>& shape, const Context& context, bool delay_alloc, int dtype) {
   NDArrayHandle handle = nullptr;
-  detail::Check(MXNDArrayCreateEx(shape.data(), static_cast<mx_uint>(shape.size()), context.GetDeviceType(), context.GetDeviceId(),
-                                  delay_alloc, dtype, &handle));
+  front_end::Check(MXNDArrayCreateEx(shape.data(), static_cast<mx_uint>(shape.size()), context.GetDeviceType(), context.GetDeviceId(),
+                                     delay_alloc, dtype, &handle));
   blob_ = std::make_shared<NDBlob>(handle);
 }
 inline NDArray::NDArray(const Shape& shape, const Context& context, bool delay_alloc, int dtype)
@@ -201,22 +201,22 @@ inline NDArray::NDArray(const Shape& shape, const Context& context, bool delay_a
 inline NDArray::NDArray(const mx_float* data, size_t size) : NDArray(data, Shape(static_cast<index_t>(size)), Context::cpu()) {}
 inline NDArray::NDArray(const std::vector<mx_float>& data) : NDArray(data.data(), data.size()) {}
 inline NDArray::NDArray(const mx_float* data, const Shape& shape, const Context& context) : NDArray(shape, context, false) {
-  detail::Check(MXNDArraySyncCopyFromCPU(GetHandle(), data, shape.Size()));
+  front_end::Check(MXNDArraySyncCopyFromCPU(GetHandle(), data, shape.Size()));
 }
 inline NDArray::NDArray(const std::vector<mx_float>& data, const Shape& shape, const Context& context) : NDArray(shape, context, false) {
-  detail::Check(MXNDArraySyncCopyFromCPU(GetHandle(), data.data(), data.size()));
+  front_end::Check(MXNDArraySyncCopyFromCPU(GetHandle(), data.data(), data.size()));
 }
 
-#define MXNET_CPP_NDARRAY_OPERATOR(symbol, name)                                                                               \
-  inline NDArray NDArray::operator symbol(mx_float scalar) const { return detail::Scalar("_" name "_scalar", *this, scalar); } \
-  inline NDArray NDArray::operator symbol(const NDArray& other) const { return detail::Binary("_" name, *this, other); }       \
-  inline NDArray& NDArray::operator symbol##=(mx_float scalar) {                                                               \
-    detail::Scalar("_" name "_scalar", *this, scalar, this);                                                                   \
-    return *this;                                                                                                              \
-  }                                                                                                                            \
-  inline NDArray& NDArray::operator symbol##=(const NDArray& other) {                                                          \
-    detail::Binary("_" name, *this, other, this);                                                                              \
-    return *this;                                                                                                              \
+#define MXNET_CPP_NDARRAY_OPERATOR(symbol, name)                                                                                  \
+  inline NDArray NDArray::operator symbol(mx_float scalar) const { return front_end::Scalar("_" name "_scalar", *this, scalar); } \
+  inline NDArray NDArray::operator symbol(const NDArray& other) const { return front_end::Binary("_" name, *this, other); }       \
+  inline NDArray& NDArray::operator symbol##=(mx_float scalar) {                                                                  \
+    front_end::Scalar("_" name "_scalar", *this, scalar, this);                                                                   \
+    return *this;                                                                                                                 \
+  }                                                                                                                               \
+  inline NDArray& NDArray::operator symbol##=(const NDArray& other) {                                                             \
+    front_end::Binary("_" name, *this, other, this);                                                                              \
+    return *this;                                                                                                                 \
   }
 MXNET_CPP_NDARRAY_OPERATOR(+, "plus")
 MXNET_CPP_NDARRAY_OPERATOR(-, "minus")
@@ -227,25 +227,25 @@ MXNET_CPP_NDARRAY_OPERATOR(%, "mod")
 
 inline NDArray operator+(mx_float lhs, const NDArray& rhs) { return rhs + lhs; }
 inline NDArray operator*(mx_float lhs, const NDArray& rhs) { return rhs * lhs; }
-inline NDArray operator-(mx_float lhs, const NDArray& rhs) { return detail::Scalar("_rminus_scalar", rhs, lhs); }
-inline NDArray operator/(mx_float lhs, const NDArray& rhs) { return detail::Scalar("_rdiv_scalar", rhs, lhs); }
-inline NDArray operator%(mx_float lhs, const NDArray& rhs) { return detail::Scalar("_rmod_scalar", rhs, lhs); }
+inline NDArray operator-(mx_float lhs, const NDArray& rhs) { return front_end::Scalar("_rminus_scalar", rhs, lhs); }
+inline NDArray operator/(mx_float lhs, const NDArray& rhs) { return front_end::Scalar("_rdiv_scalar", rhs, lhs); }
+inline NDArray operator%(mx_float lhs, const NDArray& rhs) { return front_end::Scalar("_rmod_scalar", rhs, lhs); }
 
 inline NDArray& NDArray::operator=(mx_float scalar) {
-  detail::Invoke("_set_value", {}, {"src"}, {detail::ParamText(scalar).c_str()}, {GetHandle()});
+  front_end::Invoke("_set_value", {}, {"src"}, {front_end::ParamText(scalar).c_str()}, {GetHandle()});
   return *this;
 }
-inline NDArray NDArray::ArgmaxChannel() { return NDArray(detail::Invoke("argmax_channel", {GetHandle()}, {}, {})[0]); }
+inline NDArray NDArray::ArgmaxChannel() { return NDArray(front_end::Invoke("argmax_channel", {GetHandle()}, {}, {})[0]); }
 
 inline void NDArray::SyncCopyFromCPU(const mx_float* data, size_t size) {
-  detail::Check(MXNDArraySyncCopyFromCPU(GetHandle(), data, size));
+  front_end::Check(MXNDArraySyncCopyFromCPU(GetHandle(), data, size));
 }
 inline void NDArray::SyncCopyFromCPU(const std::vector<mx_float>& data) {
   if (GetDType() == 0) return SyncCopyFromCPU(data.data(), data.size());
   NDArray(data, Shape(GetShape()), Context::cpu()).CopyTo(this);
 }
 inline void NDArray::SyncCopyToCPU(mx_float* data, size_t size) {
-  detail::Check(MXNDArraySyncCopyToCPU(GetHandle(), data, size > 0 ? size : Size()));
+  front_end::Check(MXNDArraySyncCopyToCPU(GetHandle(), data, size > 0 ? size : Size()));
 }
 inline void NDArray::SyncCopyToCPU(std::vector<mx_float>* data, size_t size) {
   if (GetDType() != 0) {
@@ -261,30 +261,30 @@ inline NDArray NDArray::Copy(const Context& context) const {
   return CopyTo(&copy);
 }
 inline NDArray NDArray::CopyTo(NDArray* other) const {
-  detail::Invoke("_copyto", {GetHandle()}, {}, {}, {other->GetHandle()});
+  front_end::Invoke("_copyto", {GetHandle()}, {}, {}, {other->GetHandle()});
   return *other;
 }
 inline NDArray NDArray::Slice(mx_uint begin, mx_uint end) const {
   NDArrayHandle handle = nullptr;
-  detail::Check(MXNDArraySlice(GetHandle(), begin, end, &handle));
+  front_end::Check(MXNDArraySlice(GetHandle(), begin, end, &handle));
   return NDArray(handle);
 }
 inline NDArray NDArray::Reshape(const Shape& new_shape) const {
   std::vector<int> axes(new_shape.begin(), new_shape.end());
   NDArrayHandle handle = nullptr;
-  detail::Check(MXNDArrayReshape(GetHandle(), static_cast<int>(axes.size()), axes.data(), &handle));
+  front_end::Check(MXNDArrayReshape(GetHandle(), static_cast<int>(axes.size()), axes.data(), &handle));
   return NDArray(handle);
 }
-inline void NDArray::WaitToRead() const { detail::Check(MXNDArrayWaitToRead(GetHandle())); }
-inline void NDArray::WaitToWrite() { detail::Check(MXNDArrayWaitToWrite(GetHandle())); }
+inline void NDArray::WaitToRead() const { front_end::Check(MXNDArrayWaitToRead(GetHandle())); }
+inline void NDArray::WaitToWrite() { front_end::Check(MXNDArrayWaitToWrite(GetHandle())); }
 inline void NDArray::SampleGaussian(mx_float mu, mx_float sigma, NDArray* out) {
-  detail::Fill("_random_normal", "loc", mu, "scale", sigma, out);
+  front_end::Fill("_random_normal", "loc", mu, "scale", sigma, out);
 }
 inline void NDArray::SampleUniform(mx_float begin, mx_float end, NDArray* out) {
-  detail::Fill("_random_uniform", "low", begin, "high", end, out);
+  front_end::Fill("_random_uniform", "low", begin, "high", end, out);
 }
 
-namespace detail {
+namespace front_end {
 
 /* Takes over what a call of MXNDArrayLoad* handed out. */
 inline void TakeLoaded(mx_uint count, NDArrayHandle* handles, mx_uint name_count, const char** names, std::vector<NDArray>* array_list,
@@ -297,22 +297,22 @@ inline void TakeLoaded(mx_uint count, NDArrayHandle* handles, mx_uint name_count
   if (array_list != nullptr) array_list->insert(array_list->end(), arrays.begin(), arrays.end());
 }
 
-}  // namespace detail
+}  // namespace front_end
 
 inline void NDArray::Load(const std::string& file_name, std::vector<NDArray>* array_list, std::map<std::string, NDArray>* array_map) {
   mx_uint count = 0, name_count = 0;
   NDArrayHandle* handles = nullptr;
   const char** names = nullptr;
-  detail::Check(MXNDArrayLoad(file_name.c_str(), &count, &handles, &name_count, &names));
-  detail::TakeLoaded(count, handles, name_count, names, array_list, array_map);
+  front_end::Check(MXNDArrayLoad(file_name.c_str(), &count, &handles, &name_count, &names));
+  front_end::TakeLoaded(count, handles, name_count, names, array_list, array_map);
 }
 inline void NDArray::LoadFromBuffer(const void* buffer, size_t size, std::vector<NDArray>* array_list,
                                     std::map<std::string, NDArray>* array_map) {
   mx_uint count = 0, name_count = 0;
   NDArrayHandle* handles = nullptr;
   const char** names = nullptr;
-  detail::Check(MXNDArrayLoadFromBuffer(buffer, size, &count, &handles, &name_count, &names));
-  detail::TakeLoaded(count, handles, name_count, names, array_list, array_map);
+  front_end::Check(MXNDArrayLoadFromBuffer(buffer, size, &count, &handles, &name_count, &names));
+  front_end::TakeLoaded(count, handles, name_count, names, array_list, array_map);
 }
 inline std::map<std::string, NDArray> NDArray::LoadToMap(const std::string& file_name) {
   std::map<std::string, NDArray> arrays;
@@ -341,12 +341,12 @@ inline void NDArray::Save(const std::string& file_name, const std::map<std::stri
     names.push_back(entry.first.c_str());
     handles.push_back(entry.second.GetHandle());
   }
-  detail::Check(MXNDArraySave(file_name.c_str(), static_cast<mx_uint>(handles.size()), handles.data(), names.data()));
+  front_end::Check(MXNDArraySave(file_name.c_str(), static_cast<mx_uint>(handles.size()), handles.data(), names.data()));
 }
 inline void NDArray::Save(const std::string& file_name, const std::vector<NDArray>& array_list) {
   std::vector<NDArrayHandle> handles;
   for (const NDArray& array : array_list) handles.push_back(array.GetHandle());
-  detail::Check(MXNDArraySave(file_name.c_str(), static_cast<mx_uint>(handles.size()), handles.data(), nullptr));
+  front_end::Check(MXNDArraySave(file_name.c_str(), static_cast<mx_uint>(handles.size()), handles.data(), nullptr));
 }
 
 inline size_t NDArray::Offset(size_t h, size_t w) const {
@@ -393,17 +393,17 @@ inline size_t NDArray::Size() const {
 inline std::vector<mx_uint> NDArray::GetShape() const {
   int ndim = 0;
   const int64_t* axes = nullptr;
-  detail::Check(MXNDArrayGetShapeEx64(GetHandle(), &ndim, &axes));
+  front_end::Check(MXNDArrayGetShapeEx64(GetHandle(), &ndim, &axes));
   return ndim > 0 ? std::vector<mx_uint>(axes, axes + ndim) : std::vector<mx_uint>();
 }
 inline int NDArray::GetDType() const {
   int dtype = 0;
-  detail::Check(MXNDArrayGetDType(GetHandle(), &dtype));
+  front_end::Check(MXNDArrayGetDType(GetHandle(), &dtype));
   return dtype;
 }
 inline Context NDArray::GetContext() const {
   int type = 0, id = 0;
-  detail::Check(MXNDArrayGetContext(GetHandle(), &type, &id));
+  front_end::Check(MXNDArrayGetContext(GetHandle(), &type, &id));
   return Context(static_cast<DeviceType>(type), id);
 }
 inline const mx_float* NDArray::GetData() const {
@@ -411,7 +411,7 @@ inline const mx_float* NDArray::GetData() const {
       << "[NDArray::GetData] memory of a GPU cannot be read in place; use Copy(Context::cpu())";
   void* data = nullptr;
   WaitToRead();
-  detail::Check(MXNDArrayGetData(GetHandle(), &data));
+  front_end::Check(MXNDArrayGetData(GetHandle(), &data));
   return static_cast<const mx_float*>(data);
 }
 

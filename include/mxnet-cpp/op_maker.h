@@ -10,7 +10,7 @@
 
 namespace mxnet {
 namespace cpp {
-namespace detail {
+namespace front_end {
 
 class Maker {
  public:
@@ -56,7 +56,7 @@ class Maker {
   Operator operator_;
 };
 
-}  // namespace detail
+}  // namespace front_end
 }  // namespace cpp
 }  // namespace mxnet
 #endif  // MXNET_CPP_OP_MAKER_H_

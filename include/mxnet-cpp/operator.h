@@ -25,11 +25,11 @@ class Operator {
   /* A parameter by name, or by its place among all arguments of the operator. */
   template <typename T>
   Operator& SetParam(const std::string& name, const T& value) {
-    return SetText(name, detail::ParamText(value));
+    return SetText(name, front_end::ParamText(value));
   }
   template <typename T>
   Operator& SetParam(int pos, const T& value) {
-    return SetText(ArgumentName(pos), detail::ParamText(value));
+    return SetText(ArgumentName(pos), front_end::ParamText(value));
   }
   /* Inputs by name. An empty Symbol stands for an input that is not given. */
   Operator& SetInput(const std::string& name, const Symbol& symbol) {
@@ -106,11 +106,11 @@ class Operator {
 
 inline Operator::Signature Operator::ReadSignature() const {
   OpHandle op = nullptr;
-  detail::Check(NNGetOpHandle(op_name_.c_str(), &op));
+  front_end::Check(NNGetOpHandle(op_name_.c_str(), &op));
   const char *name = nullptr, *description = nullptr, *count_key = nullptr;
   const char **names = nullptr, **types = nullptr, **descriptions = nullptr;
   mx_uint count = 0;
-  detail::Check(MXSymbolGetAtomicSymbolInfo(op, &name, &description, &count, &names, &types, &descriptions, &count_key));
+  front_end::Check(MXSymbolGetAtomicSymbolInfo(op, &name, &description, &count, &names, &types, &descriptions, &count_key));
   Signature signature;
   signature.arguments.assign(names, names + count);
   if (count_key != nullptr) signature.count_key = count_key;
@@ -142,7 +142,7 @@ inline Symbol Operator::CreateSymbol(const std::string& name) {
     for (const std::string& key : input_keys_) keys.push_back(key.c_str());
   }
   const Texts texts = ParamTexts(handles.size());
-  return detail::Compose(op_name_, name, keys, handles, texts.keys, texts.values);
+  return front_end::Compose(op_name_, name, keys, handles, texts.keys, texts.values);
 }
 inline std::vector<NDArrayHandle> Operator::OrderedArrays() const {
   std::vector<NDArrayHandle> handles;
@@ -161,7 +161,7 @@ inline std::vector<NDArrayHandle> Operator::OrderedArrays() const {
 inline std::vector<NDArray> Operator::InvokeInto(const std::vector<NDArrayHandle>& outputs) {
   const std::vector<NDArrayHandle> inputs = OrderedArrays();
   const Texts texts = ParamTexts(inputs.size());
-  const std::vector<NDArrayHandle> handles = detail::Invoke(op_name_, inputs, texts.keys, texts.values, outputs);
+  const std::vector<NDArrayHandle> handles = front_end::Invoke(op_name_, inputs, texts.keys, texts.values, outputs);
   std::vector<NDArray> arrays;
   if (outputs.empty()) {
     for (NDArrayHandle handle : handles) arrays.push_back(NDArray(handle));

@@ -38,7 +38,7 @@ class Optimizer {
    * "clip_gradient". */
   template <typename T>
   Optimizer* SetParam(const std::string& name, const T& value) {
-    params_[name] = detail::ParamText(value);
+    params_[name] = front_end::ParamText(value);
     return this;
   }
   /* The scheduler begins at the rate that is set now. */
@@ -107,19 +107,19 @@ class Optimizer {
     NDArray result = grad * Number("rescale_grad", 1);
     const float clip = Number("clip_gradient", -1);
     if (clip >= 0) {
-      const std::string low = detail::ParamText(-clip), high = detail::ParamText(clip);
-      detail::Invoke("clip", {result.GetHandle()}, {"a_min", "a_max"}, {low.c_str(), high.c_str()}, {result.GetHandle()});
+      const std::string low = front_end::ParamText(-clip), high = front_end::ParamText(clip);
+      front_end::Invoke("clip", {result.GetHandle()}, {"a_min", "a_max"}, {low.c_str(), high.c_str()}, {result.GetHandle()});
     }
     return result;
   }
   /* Runs an update operator, which writes the weight. All parameters go to it, with `lr` in place
    * of the one that is set. */
   void Step(const char* op, const std::vector<NDArray>& inputs, float lr) {
-    const std::string lr_text = detail::ParamText(lr);
+    const std::string lr_text = front_end::ParamText(lr);
     const std::vector<const char*> keys = GetParamKeys_();
     std::vector<const char*> values = GetParamValues_();
     values[static_cast<size_t>(std::distance(params_.begin(), params_.find("lr")))] = lr_text.c_str();
-    detail::Invoke(op, detail::HandlesOf(inputs), keys, values, {inputs[0].GetHandle()});
+    front_end::Invoke(op, front_end::HandlesOf(inputs), keys, values, {inputs[0].GetHandle()});
   }
   /* The state number `which` of a weight, made when it is first asked for. */
   NDArray& State(int index, size_t which, const NDArray& weight) {
@@ -233,7 +233,7 @@ class AdaGradOptimizer : public Optimizer {
     NDArray& history = State(index, 0, weight);
     const NDArray step = Prepared(grad);
     history += step * step;
-    const NDArray root(detail::Invoke("sqrt", {(history + Number("eps", 1e-7f)).GetHandle()}, {}, {})[0]);
+    const NDArray root(front_end::Invoke("sqrt", {(history + Number("eps", 1e-7f)).GetHandle()}, {}, {})[0]);
     weight -= (step / root + weight * GetWD_(index)) * GetLR_(index);
   }
 
@@ -259,7 +259,7 @@ class AdaDeltaOptimizer : public Optimizer {
     squares *= rho;
     squares += step * step * (1 - rho);
     const NDArray ratio = (changes + epsilon) / (squares + epsilon);
-    const NDArray change = NDArray(detail::Invoke("sqrt", {ratio.GetHandle()}, {}, {})[0]) * step;
+    const NDArray change = NDArray(front_end::Invoke("sqrt", {ratio.GetHandle()}, {}, {})[0]) * step;
     changes *= rho;
     changes += change * change * (1 - rho);
     weight -= change + weight * GetWD_(index);

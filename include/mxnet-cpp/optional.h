@@ -20,7 +20,7 @@
 #define DMLC_OPTIONAL_H_
 namespace mxnet {
 namespace cpp {
-namespace compat {
+namespace front_end {
 
 struct nullopt_t {
   constexpr explicit nullopt_t(int) {}
@@ -95,14 +95,14 @@ std::istream& operator>>(std::istream& in, optional<T>& value) {
   return in;
 }
 
-}  // namespace compat
+}  // namespace front_end
 }  // namespace cpp
 }  // namespace mxnet
 
 namespace dmlc {
-using mxnet::cpp::compat::nullopt;
-using mxnet::cpp::compat::nullopt_t;
-using mxnet::cpp::compat::optional;
+using mxnet::cpp::front_end::nullopt;
+using mxnet::cpp::front_end::nullopt_t;
+using mxnet::cpp::front_end::optional;
 }  // namespace dmlc
 #endif  // DMLC_OPTIONAL_H_
 
@@ -110,7 +110,7 @@ using mxnet::cpp::compat::optional;
 #define NNVM_TUPLE_H_
 namespace mxnet {
 namespace cpp {
-namespace compat {
+namespace front_end {
 
 template <typename T>
 class Tuple {
@@ -140,12 +140,12 @@ std::ostream& operator<<(std::ostream& out, const Tuple<T>& tuple) {
   return out << ')';
 }
 
-}  // namespace compat
+}  // namespace front_end
 }  // namespace cpp
 }  // namespace mxnet
 
 namespace nnvm {
-using mxnet::cpp::compat::Tuple;
+using mxnet::cpp::front_end::Tuple;
 }  // namespace nnvm
 #endif  // NNVM_TUPLE_H_
 #endif  // MXNET_CPP_OPTIONAL_H_

@@ -13,7 +13,7 @@
 
 namespace mxnet {
 namespace cpp {
-namespace detail {
+namespace front_end {
 
 /* As a stream writes it, whatever locale the program has chosen. */
 template <typename T>
@@ -61,7 +61,7 @@ inline std::string ParamText(const dmlc::optional<T>& value) {
   return value.has_value() ? ParamText(*value) : std::string("None");
 }
 
-}  // namespace detail
+}  // namespace front_end
 }  // namespace cpp
 }  // namespace mxnet
 #endif  // MXNET_CPP_PARAM_H_

@@ -124,7 +124,7 @@ class Symbol {
   std::shared_ptr<SymBlob> blob_;
 };
 
-namespace detail {
+namespace front_end {
 
 /* "fullyconnected0" and so on, for operators that were given no name. */
 std::string AutoName(const std::string& operator_name);
@@ -157,7 +157,7 @@ inline bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-}  // namespace detail
+}  // namespace front_end
 }  // namespace cpp
 }  // namespace mxnet
 

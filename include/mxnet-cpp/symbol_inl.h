@@ -13,7 +13,7 @@
 
 namespace mxnet {
 namespace cpp {
-namespace detail {
+namespace front_end {
 
 inline std::string AutoName(const std::string& operator_name) {
   static std::mutex mutex;
@@ -40,43 +40,43 @@ inline void TakeShapes(size_t count, const int* ndims, const int64_t** axes, std
   }
 }
 
-}  // namespace detail
+}  // namespace front_end
 
 inline Symbol::Symbol(const char* name) {
   SymbolHandle handle = nullptr;
-  detail::Check(MXSymbolCreateVariable(name, &handle));
+  front_end::Check(MXSymbolCreateVariable(name, &handle));
   blob_ = std::make_shared<SymBlob>(handle);
 }
 inline Symbol::Symbol(const std::string& operator_name, const std::string& name, std::vector<const char*> input_keys,
                       std::vector<SymbolHandle> input_values, std::vector<const char*> config_keys, std::vector<const char*> config_values)
-    : Symbol(detail::Compose(operator_name, name, input_keys, input_values, config_keys, config_values)) {}
+    : Symbol(front_end::Compose(operator_name, name, input_keys, input_values, config_keys, config_values)) {}
 inline Symbol Symbol::Group(const std::vector<Symbol>& symbols) {
   std::vector<SymbolHandle> handles;
   for (const Symbol& symbol : symbols) handles.push_back(symbol.GetHandle());
   SymbolHandle handle = nullptr;
-  detail::Check(MXSymbolCreateGroup(static_cast<mx_uint>(handles.size()), handles.data(), &handle));
+  front_end::Check(MXSymbolCreateGroup(static_cast<mx_uint>(handles.size()), handles.data(), &handle));
   return Symbol(handle);
 }
 inline Symbol Symbol::Load(const std::string& file_name) {
   SymbolHandle handle = nullptr;
-  detail::Check(MXSymbolCreateFromFile(file_name.c_str(), &handle));
+  front_end::Check(MXSymbolCreateFromFile(file_name.c_str(), &handle));
   return Symbol(handle);
 }
 inline Symbol Symbol::LoadJSON(const std::string& json_str) {
   SymbolHandle handle = nullptr;
-  detail::Check(MXSymbolCreateFromJSON(json_str.c_str(), &handle));
+  front_end::Check(MXSymbolCreateFromJSON(json_str.c_str(), &handle));
   return Symbol(handle);
 }
-inline void Symbol::Save(const std::string& file_name) const { detail::Check(MXSymbolSaveToFile(GetHandle(), file_name.c_str())); }
+inline void Symbol::Save(const std::string& file_name) const { front_end::Check(MXSymbolSaveToFile(GetHandle(), file_name.c_str())); }
 inline std::string Symbol::ToJSON() const {
   const char* json = nullptr;
-  detail::Check(MXSymbolSaveToJSON(GetHandle(), &json));
+  front_end::Check(MXSymbolSaveToJSON(GetHandle(), &json));
   return json;
 }
 
-#define MXNET_CPP_SYMBOL_OPERATOR(symbol, name)                                                                     \
-  inline Symbol Symbol::operator symbol(const Symbol& rhs) const { return detail::SymbolOf("_" name, *this, rhs); } \
-  inline Symbol Symbol::operator symbol(mx_float scalar) const { return detail::SymbolOf("_" name "_scalar", *this, scalar); }
+#define MXNET_CPP_SYMBOL_OPERATOR(symbol, name)                                                                        \
+  inline Symbol Symbol::operator symbol(const Symbol& rhs) const { return front_end::SymbolOf("_" name, *this, rhs); } \
+  inline Symbol Symbol::operator symbol(mx_float scalar) const { return front_end::SymbolOf("_" name "_scalar", *this, scalar); }
 MXNET_CPP_SYMBOL_OPERATOR(+, "plus")
 MXNET_CPP_SYMBOL_OPERATOR(-, "minus")
 MXNET_CPP_SYMBOL_OPERATOR(*, "mul")
@@ -85,15 +85,15 @@ MXNET_CPP_SYMBOL_OPERATOR(%, "mod")
 #undef MXNET_CPP_SYMBOL_OPERATOR
 inline Symbol operator+(mx_float lhs, const Symbol& rhs) { return rhs + lhs; }
 inline Symbol operator*(mx_float lhs, const Symbol& rhs) { return rhs * lhs; }
-inline Symbol operator-(mx_float lhs, const Symbol& rhs) { return detail::SymbolOf("_rminus_scalar", rhs, lhs); }
-inline Symbol operator/(mx_float lhs, const Symbol& rhs) { return detail::SymbolOf("_rdiv_scalar", rhs, lhs); }
-inline Symbol operator%(mx_float lhs, const Symbol& rhs) { return detail::SymbolOf("_rmod_scalar", rhs, lhs); }
+inline Symbol operator-(mx_float lhs, const Symbol& rhs) { return front_end::SymbolOf("_rminus_scalar", rhs, lhs); }
+inline Symbol operator/(mx_float lhs, const Symbol& rhs) { return front_end::SymbolOf("_rdiv_scalar", rhs, lhs); }
+inline Symbol operator%(mx_float lhs, const Symbol& rhs) { return front_end::SymbolOf("_rmod_scalar", rhs, lhs); }
 
-inline Symbol Symbol::Copy() const { return detail::Derived(&MXSymbolCopy, GetHandle()); }
-inline Symbol Symbol::GetInternals() const { return detail::Derived(&MXSymbolGetInternals, GetHandle()); }
+inline Symbol Symbol::Copy() const { return front_end::Derived(&MXSymbolCopy, GetHandle()); }
+inline Symbol Symbol::GetInternals() const { return front_end::Derived(&MXSymbolGetInternals, GetHandle()); }
 inline Symbol Symbol::operator[](int index) const {
   SymbolHandle handle = nullptr;
-  detail::Check(MXSymbolGetOutput(GetHandle(), static_cast<mx_uint>(index), &handle));
+  front_end::Check(MXSymbolGetOutput(GetHandle(), static_cast<mx_uint>(index), &handle));
   return Symbol(handle);
 }
 inline Symbol Symbol::operator[](const std::string& index) const {
@@ -109,7 +109,7 @@ inline Symbol Symbol::operator()(const std::vector<Symbol>& inputs, const std::s
   Symbol copy = Copy();
   std::vector<SymbolHandle> handles;
   for (const Symbol& input : inputs) handles.push_back(input.GetHandle());
-  detail::Check(MXSymbolCompose(copy.GetHandle(), name.c_str(), static_cast<mx_uint>(handles.size()), nullptr, handles.data()));
+  front_end::Check(MXSymbolCompose(copy.GetHandle(), name.c_str(), static_cast<mx_uint>(handles.size()), nullptr, handles.data()));
   return copy;
 }
 inline Symbol Symbol::operator()(const std::map<std::string, Symbol>& inputs, const std::string& name) const {
@@ -120,43 +120,43 @@ inline Symbol Symbol::operator()(const std::map<std::string, Symbol>& inputs, co
     keys.push_back(input.first.c_str());
     handles.push_back(input.second.GetHandle());
   }
-  detail::Check(MXSymbolCompose(copy.GetHandle(), name.c_str(), static_cast<mx_uint>(handles.size()), keys.data(), handles.data()));
+  front_end::Check(MXSymbolCompose(copy.GetHandle(), name.c_str(), static_cast<mx_uint>(handles.size()), keys.data(), handles.data()));
   return copy;
 }
 inline std::vector<std::string> Symbol::List(Lister lister) const {
   uint32_t count = 0;
   const char** texts = nullptr;
-  detail::Check(lister(GetHandle(), &count, &texts));
+  front_end::Check(lister(GetHandle(), &count, &texts));
   return std::vector<std::string>(texts, texts + count);
 }
 inline std::map<std::string, std::string> Symbol::Pairs(Lister lister) const {
   uint32_t count = 0;
   const char** texts = nullptr;
-  detail::Check(lister(GetHandle(), &count, &texts));
+  front_end::Check(lister(GetHandle(), &count, &texts));
   std::map<std::string, std::string> pairs;
   for (uint32_t i = 0; i < count; ++i) pairs[texts[2 * i]] = texts[2 * i + 1];
   return pairs;
 }
 inline void Symbol::SetAttribute(const std::string& key, const std::string& value) {
-  detail::Check(MXSymbolSetAttr(GetHandle(), key.c_str(), value.c_str()));
+  front_end::Check(MXSymbolSetAttr(GetHandle(), key.c_str(), value.c_str()));
 }
 inline void Symbol::SetAttributes(const std::map<std::string, std::string>& attrs) {
   for (const auto& entry : attrs) SetAttribute(entry.first, entry.second);
 }
 inline mx_uint Symbol::GetNumOutputs() const {
   mx_uint count = 0;
-  detail::Check(MXSymbolGetNumOutputs(GetHandle(), &count));
+  front_end::Check(MXSymbolGetNumOutputs(GetHandle(), &count));
   return count;
 }
 inline std::string Symbol::GetName() const {
   const char* name = nullptr;
   int success = 0;
-  detail::Check(MXSymbolGetName(GetHandle(), &name, &success));
+  front_end::Check(MXSymbolGetName(GetHandle(), &name, &success));
   return success != 0 && name != nullptr ? name : "";
 }
 inline Symbol Symbol::GetBackendSymbol(const std::string& backend_name) const {
   SymbolHandle handle = nullptr;
-  detail::Check(MXGenBackendSubgraph(GetHandle(), backend_name.c_str(), &handle));
+  front_end::Check(MXGenBackendSubgraph(GetHandle(), backend_name.c_str(), &handle));
   return Symbol(handle);
 }
 
@@ -174,10 +174,10 @@ inline void Symbol::InferShape(const std::map<std::string, std::vector<mx_uint>>
   const int* ndims[3];
   const int64_t** shapes[3];
   int complete = 0;
-  detail::Check(MXSymbolInferShapeEx64(GetHandle(), static_cast<mx_uint>(keys.size()), keys.data(), starts.data(), axes.data(), &counts[0],
-                                       &ndims[0], &shapes[0], &counts[1], &ndims[1], &shapes[1], &counts[2], &ndims[2], &shapes[2],
-                                       &complete));
-  detail::TakeShapes(counts[0], ndims[0], shapes[0], in_shape);
+  front_end::Check(MXSymbolInferShapeEx64(GetHandle(), static_cast<mx_uint>(keys.size()), keys.data(), starts.data(), axes.data(),
+                                          &counts[0], &ndims[0], &shapes[0], &counts[1], &ndims[1], &shapes[1], &counts[2], &ndims[2],
+                                          &shapes[2], &complete));
+  front_end::TakeShapes(counts[0], ndims[0], shapes[0], in_shape);
   if (complete == 0) {
     const std::vector<std::string> names = ListArguments();
     std::string unknown;
@@ -188,11 +188,11 @@ inline void Symbol::InferShape(const std::map<std::string, std::vector<mx_uint>>
     }
     MXNET_CPP_NEED(false) << "[Symbol::InferShape] the shapes given do not determine that of " << unknown;
   }
-  detail::TakeShapes(counts[1], ndims[1], shapes[1], out_shape);
-  detail::TakeShapes(counts[2], ndims[2], shapes[2], aux_shape);
+  front_end::TakeShapes(counts[1], ndims[1], shapes[1], out_shape);
+  front_end::TakeShapes(counts[2], ndims[2], shapes[2], aux_shape);
 }
 
-namespace detail {
+namespace front_end {
 
 /* Shapes by argument, out of the arrays that are known. */
 inline void InferFromArrays(const Symbol& symbol, const std::map<std::string, NDArray>& known, std::vector<std::vector<mx_uint>>* in_shapes,
@@ -218,17 +218,17 @@ inline NDArray FilledArray(const std::vector<mx_uint>& shape, const Context& con
   return array;
 }
 
-}  // namespace detail
+}  // namespace front_end
 
 inline void Symbol::InferArgsMap(const Context& context, std::map<std::string, NDArray>* args_map,
                                  const std::map<std::string, NDArray>& known_args) const {
   std::vector<std::vector<mx_uint>> in_shapes, aux_shapes;
-  detail::InferFromArrays(*this, known_args, &in_shapes, &aux_shapes);
+  front_end::InferFromArrays(*this, known_args, &in_shapes, &aux_shapes);
   const std::vector<std::string> names = ListArguments();
   for (size_t i = 0; i < names.size(); ++i) {
     const auto found = known_args.find(names[i]);
     if (found == known_args.end()) {
-      (*args_map)[names[i]] = detail::RandomArray(in_shapes[i], context);
+      (*args_map)[names[i]] = front_end::RandomArray(in_shapes[i], context);
     } else if (args_map != &known_args) {
       (*args_map)[names[i]] = found->second;
     }
@@ -242,24 +242,24 @@ inline void Symbol::InferExecutorArrays(const Context& context, std::vector<NDAr
                                         const std::map<std::string, OpReqType>& grad_req_type,
                                         const std::map<std::string, NDArray>& aux_map) const {
   std::vector<std::vector<mx_uint>> in_shapes, aux_shapes;
-  detail::InferFromArrays(*this, args_map, &in_shapes, &aux_shapes);
+  front_end::InferFromArrays(*this, args_map, &in_shapes, &aux_shapes);
   const std::vector<std::string> names = ListArguments();
   for (size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
     const auto arg = args_map.find(name);
-    arg_arrays->push_back(arg != args_map.end() ? arg->second : detail::RandomArray(in_shapes[i], context));
+    arg_arrays->push_back(arg != args_map.end() ? arg->second : front_end::RandomArray(in_shapes[i], context));
     const auto req = grad_req_type.find(name);
-    const bool is_input = detail::EndsWith(name, "data") || detail::EndsWith(name, "label");
+    const bool is_input = front_end::EndsWith(name, "data") || front_end::EndsWith(name, "label");
     grad_reqs->push_back(req != grad_req_type.end() ? req->second : is_input ? kNullOp : kWriteTo);
     const auto grad = arg_grad_store.find(name);
-    grad_arrays->push_back(grad != arg_grad_store.end() ? grad->second : detail::FilledArray(in_shapes[i], context, 0));
+    grad_arrays->push_back(grad != arg_grad_store.end() ? grad->second : front_end::FilledArray(in_shapes[i], context, 0));
   }
   const std::vector<std::string> aux_names = ListAuxiliaryStates();
   for (size_t i = 0; i < aux_names.size(); ++i) {
     const auto aux = aux_map.find(aux_names[i]);
     aux_arrays->push_back(aux != aux_map.end()
                               ? aux->second
-                              : detail::FilledArray(aux_shapes[i], context, detail::EndsWith(aux_names[i], "var") ? 1.f : 0.f));
+                              : front_end::FilledArray(aux_shapes[i], context, front_end::EndsWith(aux_names[i], "var") ? 1.f : 0.f));
   }
 }
 
