@@ -163,12 +163,37 @@ def labels(mx, folder):
     return found
 
 
+NATIVE = {"": {}, "wide": dict(label_pad_width=25, label_pad_value=7), "shrink": dict(resize_mode="shrink"),
+          "shrink large": dict(resize_mode="shrink", data_shape=(3, 100, 120)), "fit": dict(resize_mode="fit", mean_r=10, mean_g=20),
+          "fit large": dict(resize_mode="fit", data_shape=(3, 100, 120)), "resized": dict(resize=25),
+          "normalized": dict(mean_r=100, std_r=2, scale=0.5), "mirrored": dict(rand_mirror_prob=1), "gray": dict(data_shape=(1, 20, 30)),
+          "listed": dict(path_imglist="box.lst"), "not round": dict(round_batch=False), "part": dict(num_parts=2, part_index=1)}
+
+
+def native(mx, folder):
+    """Means of pictures, labels, padding and numbers of records from ImageDetRecordIter."""
+    found = {}
+    for name, more in NATIVE.items():
+        arguments = dict(path_imgrec=os.path.join(folder, "box.rec"), data_shape=(3, 20, 30), batch_size=3, verbose=False)
+        arguments.update(more)
+        if "path_imglist" in more:
+            arguments["path_imglist"] = os.path.join(folder, more["path_imglist"])
+        rows = []
+        for batch in mx.io.ImageDetRecordIter(**arguments):
+            used = 3 if arguments.get("round_batch", True) else 3 - batch.pad
+            rows.append([numbers(batch.data[0].asnumpy()[:used].mean(axis=(2, 3))), numbers(batch.label[0].asnumpy()[:used]), batch.pad,
+                         list(map(int, batch.index[:used]))])
+        found[name] = rows
+    return found
+
+
 def everything(mx):
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         write_files(mx, folder)
         return json.loads(json.dumps({"epochs": epochs(mx, folder), "augmented": augmented(mx, folder), "described": described(mx),
-                                      "detection": detection_augmenters(mx, range(80)), "labels": labels(mx, folder)}))
+                                      "detection": detection_augmenters(mx, range(80)), "labels": labels(mx, folder),
+                                      "native": native(mx, folder)}))
 
 
 if __name__ == "__main__":

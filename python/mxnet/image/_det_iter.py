@@ -50,7 +50,7 @@ class ImageDetIter(ImageIter):
     >>> record = mx.recordio.MXRecordIO(os.path.join(folder, 'a.rec'), 'w')
     >>> for boxes in ([1, .1, .2, .5, .6], [0, .3, .3, .4, .9, 2, .5, 0, 1, 1]):
     ...     header = mx.recordio.IRHeader(0, [2, 5, *boxes], 0, 0)
-    ...     record.write(mx.recordio.pack_img(header, np.zeros((12, 10, 3), 'uint8'), img_fmt='.png'))
+    ...     record.write(mx.recordio.pack(header, b'P6 10 12 255 ' + bytes(360)))    # a PNM file
     >>> record.close()
     >>> batches = mx.image.ImageDetIter(2, (3, 8, 8), path_imgrec=os.path.join(folder, 'a.rec'))
     >>> batches.next().label[0].shape

@@ -64,8 +64,8 @@ class ImageIter(DataIter):
     >>> folder = tempfile.mkdtemp()
     >>> record = mx.recordio.MXRecordIO(os.path.join(folder, 'a.rec'), 'w')
     >>> for label in range(4):
-    ...     picture = np.full((12, 10, 3), 50 * label, dtype='uint8')
-    ...     record.write(mx.recordio.pack_img((0, label, label, 0), picture, img_fmt='.png'))
+    ...     picture = b'P6 10 12 255 ' + bytes([50 * label] * 360)    # a PNM file
+    ...     record.write(mx.recordio.pack((0, label, label, 0), picture))
     >>> record.close()
     >>> batches = mx.image.ImageIter(2, (3, 8, 8), path_imgrec=os.path.join(folder, 'a.rec'))
     >>> [(batch.data[0].shape, batch.label[0].asnumpy().tolist()) for batch in batches]

@@ -1,5 +1,5 @@
-/* Parameters of ImageDetRecordIter: names, types, defaults and order of 1.9.1. Included by
- * .cc files only, as dmlc/parameter.h is slow to compile. */
+/* Parameters of ImageDetRecordIter: names, types, defaults and order of 1.9.1. Included by .cc
+ * files only, as dmlc/parameter.h is slow to compile. */
 #ifndef MXNET_IO_IMAGE_ITER_DET_PARAMS_H_
 #define MXNET_IO_IMAGE_ITER_DET_PARAMS_H_
 
