@@ -34,6 +34,7 @@ MXNET_REGISTER_PARAM(CSVIterParam);
 template <typename T>
 void ReadFields(const TextLines& lines, const std::string& line, int64_t count, int64_t left_out, std::vector<char>* row) {
   row->clear();
+  row->reserve((line.size() / 2 + 1) * sizeof(T));
   for (size_t at = 0, column = 0; at < line.size(); ++column) {
     const size_t comma = std::min(line.find(',', at), line.size());
     const char *begin = line.data() + at, *end = line.data() + comma;

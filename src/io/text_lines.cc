@@ -152,32 +152,36 @@ void TextLines::Restart() {
   if (position_ > 0) ReadLine();  // the rest of a line that began before, or at this very byte
 }
 
-int TextLines::Get() {
-  if (at_ == filled_) {
-    filled_ = std::fread(buffer_.data(), 1, buffer_.size(), file_);
-    at_ = 0;
-    MXNET_CHECK_KIND(!std::ferror(file_), IO) << "[" << function_ << "] cannot read " << files_[index_].path << ": "
-                                              << std::strerror(errno);
-    if (filled_ == 0) return EOF;
-  }
-  ++position_;
-  return static_cast<unsigned char>(buffer_[at_++]);
+bool TextLines::Fill() {
+  filled_ = std::fread(buffer_.data(), 1, buffer_.size(), file_);
+  at_ = 0;
+  MXNET_CHECK_KIND(!std::ferror(file_), IO) << "[" << function_ << "] cannot read " << files_[index_].path << ": " << std::strerror(errno);
+  return filled_ > 0;
+}
+
+void TextLines::Skip(size_t bytes) {
+  at_ += bytes;
+  position_ += static_cast<int64_t>(bytes);
 }
 
 bool TextLines::ReadLine() {
   line_.clear();
-  int c = Get();
-  if (c == EOF) return false;
-  while (c != EOF && c != '\n' && c != '\r') {
-    line_.push_back(static_cast<char>(c));
-    c = Get();
-  }
-  if (c == '\r') {
-    const int next = Get();
-    if (next != '\n' && next != EOF) {
-      --at_;
-      --position_;
+  for (bool some = false;; some = true) {
+    if (at_ == filled_ && !Fill()) {
+      if (!some) return false;
+      break;
     }
+    const char* const begin = buffer_.data() + at_;
+    const void* const feed = std::memchr(begin, '\n', filled_ - at_);
+    size_t size = feed ? static_cast<size_t>(static_cast<const char*>(feed) - begin) : filled_ - at_;
+    const void* const carriage = std::memchr(begin, '\r', size);
+    if (carriage) size = static_cast<size_t>(static_cast<const char*>(carriage) - begin);
+    line_.append(begin, size);
+    Skip(size);
+    if (!feed && !carriage) continue;
+    Skip(1);
+    if (carriage && (at_ < filled_ || Fill()) && buffer_[at_] == '\n') Skip(1);
+    break;
   }
   ++number_;
   if (whole_ && number_ == 1 && line_.compare(0, 3, "\xef\xbb\xbf") == 0) line_.erase(0, 3);

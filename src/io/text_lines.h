@@ -38,7 +38,8 @@ class TextLines {
   void AddFiles(const std::string& path);
   void AddFile(const std::string& path);
   void Open(size_t index, int64_t position);
-  int Get();
+  bool Fill();
+  void Skip(size_t bytes);
   bool ReadLine();
 
   const std::string function_, uri_;

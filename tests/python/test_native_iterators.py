@@ -202,6 +202,14 @@ def test_what_csv_accepts(here):
     np.testing.assert_array_equal(data.asnumpy(), np.float32([[1, 2], [-.5, np.inf], [np.nan, -np.inf], [0, 7]]))
 
 
+def test_lines_longer_than_what_is_read_at_a_time(here):
+    """The end of a line falls on the end of a read, between the two bytes of it, or far behind."""
+    for size in (1 << 18, (1 << 18) - 1, (1 << 18) - 2, (1 << 19) + 5):
+        for end in (b'\r\n', b'\n', b'\r'):
+            (here / 'd.csv').write_bytes(b'1.' + b'0' * (size - 3) + b'5' + end + b'2' + end + b'3')
+            assert rows_of(mx.io.CSVIter(data_csv='d.csv', data_shape=(1,), batch_size=3)) == [([1, 2, 3], [0] * 3, [0, 1, 2], 0)]
+
+
 def test_integers_in_csv(here):
     (here / 'd.csv').write_text('1.7,-2.9\n9007199254740993,1e3\n')
     data = next(mx.io.CSVIter(data_csv='d.csv', data_shape=(2,), batch_size=2, dtype='int64')).data[0]
