@@ -26,6 +26,11 @@
 #include <exception>
 #include <random>
 
+#if defined(__NVCC__)
+#include <cuda_runtime.h>
+#include <curand_kernel.h>
+#endif
+
 #include "lib_api_graph.h"
 #include "lib_api_tensor.h"
 
@@ -132,25 +137,30 @@ class CustomOpSelector {
   virtual void Reset() {}
 };
 
+// Names that users have of their own stay free: programs say `using namespace mxnet::ext`.
+namespace types {
 typedef std::unordered_map<std::string, std::string> StringMap;
 typedef std::unordered_map<std::string, MXTensor> TensorMap;
 typedef std::vector<std::vector<unsigned int>> ShapeList;
+}  // namespace types
 
 // Forward and backward: see CustomStatefulOp.
-typedef MXReturnValue (*fcomp_t)(const StringMap& attributes, std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs,
+typedef MXReturnValue (*fcomp_t)(const types::StringMap& attributes, std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs,
                                  const OpResource& res);
-typedef MXReturnValue (*parseAttrs_t)(const StringMap& attributes, int* num_inputs, int* num_outputs);
-typedef MXReturnValue (*inferType_t)(const StringMap& attributes, std::vector<int>* in_types, std::vector<int>* out_types);
-typedef MXReturnValue (*inferSType_t)(const StringMap& attributes, std::vector<int>* in_storage_types, std::vector<int>* out_storage_types);
-typedef MXReturnValue (*inferShape_t)(const StringMap& attributes, ShapeList* in_shapes, ShapeList* out_shapes);
-typedef MXReturnValue (*mutateInputs_t)(const StringMap& attributes, std::vector<int>* input_indices);
-typedef MXReturnValue (*createOpState_t)(const StringMap& attributes, const MXContext& ctx, const ShapeList& in_shapes,
+typedef MXReturnValue (*parseAttrs_t)(const types::StringMap& attributes, int* num_inputs, int* num_outputs);
+typedef MXReturnValue (*inferType_t)(const types::StringMap& attributes, std::vector<int>* in_types, std::vector<int>* out_types);
+typedef MXReturnValue (*inferSType_t)(const types::StringMap& attributes, std::vector<int>* in_storage_types,
+                                      std::vector<int>* out_storage_types);
+typedef MXReturnValue (*inferShape_t)(const types::StringMap& attributes, types::ShapeList* in_shapes, types::ShapeList* out_shapes);
+typedef MXReturnValue (*mutateInputs_t)(const types::StringMap& attributes, std::vector<int>* input_indices);
+typedef MXReturnValue (*createOpState_t)(const types::StringMap& attributes, const MXContext& ctx, const types::ShapeList& in_shapes,
                                          const std::vector<int> in_types, CustomStatefulOp** op_inst);
-typedef MXReturnValue (*createOpStateShort_t)(const StringMap& attributes, CustomStatefulOp** op_inst);
-typedef MXReturnValue (*supportedOps_t)(const Graph* graph, std::vector<int>* ids, const StringMap& options);
-typedef MXReturnValue (*createSelector_t)(const Graph* graph, CustomOpSelector** sel_inst, const StringMap& options);
-typedef MXReturnValue (*reviewSubgraph_t)(const Graph* subgraph, int subgraph_id, bool* accept, const StringMap& options, StringMap* attrs);
-typedef MXReturnValue (*graphPass_t)(Graph* graph, const StringMap& options);
+typedef MXReturnValue (*createOpStateShort_t)(const types::StringMap& attributes, CustomStatefulOp** op_inst);
+typedef MXReturnValue (*supportedOps_t)(const Graph* graph, std::vector<int>* ids, const types::StringMap& options);
+typedef MXReturnValue (*createSelector_t)(const Graph* graph, CustomOpSelector** sel_inst, const types::StringMap& options);
+typedef MXReturnValue (*reviewSubgraph_t)(const Graph* subgraph, int subgraph_id, bool* accept, const types::StringMap& options,
+                                          types::StringMap* attrs);
+typedef MXReturnValue (*graphPass_t)(Graph* graph, const types::StringMap& options);
 
 /* An operator. Without setInferType all dtypes are alike; without setInferShape the results have
  * the shape of the first input. */
@@ -187,12 +197,12 @@ class CustomOp {
     return *this;
   }
   CustomOp& setCreateOpState(createOpState_t func, const char* ctx) {
-    create_op_ctx_map[ctx] = [func](const StringMap& attrs, const MXContext& where, const ShapeList& shapes, const std::vector<int>& types,
-                                    CustomStatefulOp** op) { return func(attrs, where, shapes, types, op); };
+    create_op_ctx_map[ctx] = [func](const types::StringMap& attrs, const MXContext& where, const types::ShapeList& shapes,
+                                    const std::vector<int>& types, CustomStatefulOp** op) { return func(attrs, where, shapes, types, op); };
     return *this;
   }
   CustomOp& setCreateOpState(createOpStateShort_t func, const char* ctx) {
-    create_op_ctx_map[ctx] = [func](const StringMap& attrs, const MXContext&, const ShapeList&, const std::vector<int>&,
+    create_op_ctx_map[ctx] = [func](const types::StringMap& attrs, const MXContext&, const types::ShapeList&, const std::vector<int>&,
                                     CustomStatefulOp** op) { return func(attrs, op); };
     return *this;
   }
@@ -210,8 +220,8 @@ class CustomOp {
   mutateInputs_t mutate_inputs = nullptr;
   bool isSGop = false;
   std::unordered_map<std::string, fcomp_t> forward_ctx_map, backward_ctx_map;
-  std::unordered_map<std::string, std::function<MXReturnValue(const StringMap&, const MXContext&, const ShapeList&, const std::vector<int>&,
-                                                              CustomStatefulOp**)>>
+  std::unordered_map<std::string, std::function<MXReturnValue(const types::StringMap&, const MXContext&, const types::ShapeList&,
+                                                              const std::vector<int>&, CustomStatefulOp**)>>
       create_op_ctx_map;
 };
 

@@ -26,8 +26,8 @@ int Guarded(const F& f) {
 
 inline CustomOp& OpAt(size_t i) { return Registry<CustomOp>::get()->get(static_cast<int>(i)); }
 
-inline StringMap MapOf(const MXExtTexts* texts) {
-  StringMap map;
+inline types::StringMap MapOf(const MXExtTexts* texts) {
+  types::StringMap map;
   for (size_t i = 0; i < texts->count; ++i) map[texts->keys[i]] = texts->values[i];
   return map;
 }
@@ -45,15 +45,15 @@ inline std::vector<MXTensor> TensorsOf(const MXExtTensor* tensors, size_t count)
   return list;
 }
 
-inline TensorMap NamedOf(const MXExtNamedTensors* tensors) {
-  TensorMap map;
+inline types::TensorMap NamedOf(const MXExtNamedTensors* tensors) {
+  types::TensorMap map;
   for (size_t i = 0; i < tensors->count; ++i) map[tensors->names[i]] = TensorOf(tensors->tensors[i]);
   return map;
 }
 
 /* Unknown shapes are empty. */
-inline ShapeList ShapesOf(size_t count, const int* ndims, const int64_t* const* dims) {
-  ShapeList shapes(count);
+inline types::ShapeList ShapesOf(size_t count, const int* ndims, const int64_t* const* dims) {
+  types::ShapeList shapes(count);
   for (size_t i = 0; i < count; ++i)
     for (int k = 0; k < ndims[i]; ++k) {
       if (dims[i][k] < 0 || dims[i][k] > 0xffffffffll)
@@ -70,7 +70,7 @@ struct GivenGraph {
     graph->_setParams(&arg_map, &aux_map);
   }
   std::unique_ptr<Graph> graph;
-  TensorMap arg_map, aux_map;
+  types::TensorMap arg_map, aux_map;
 };
 
 // ---- operators
@@ -98,7 +98,7 @@ inline int Parse(size_t op, const MXExtTexts* attrs, int* num_in, int* num_out) 
 inline int InferShape(size_t op, const MXExtTexts* attrs, size_t num_in, size_t num_out, const int* ndims, const int64_t* const* dims,
                       void* to, MXExtPutShape put) {
   return Guarded([&] {
-    ShapeList in = ShapesOf(num_in, ndims, dims), out = ShapesOf(num_out, ndims + num_in, dims + num_in);
+    types::ShapeList in = ShapesOf(num_in, ndims, dims), out = ShapesOf(num_out, ndims + num_in, dims + num_in);
     const MXReturnValue code = OpAt(op).infer_shape(MapOf(attrs), &in, &out);
     for (size_t i = 0; i < in.size(); ++i) put(to, 0, i, in[i].data(), in[i].size());
     for (size_t i = 0; i < out.size(); ++i) put(to, 1, i, out[i].data(), out[i].size());
@@ -215,7 +215,7 @@ inline int Review(size_t i, size_t strategy, const char* subgraph, int number, c
     *accept = 1;
     if (!review) return MX_SUCCESS;
     GivenGraph given(subgraph, args, aux);
-    StringMap attrs;
+    types::StringMap attrs;
     bool accepted = true;
     const MXReturnValue code = review(given.graph.get(), number, &accepted, MapOf(options), &attrs);
     *accept = accepted;

@@ -262,10 +262,15 @@ void Compute(const LoadedParam& p, void* state, RandomState* random, const Kerne
 
 void SetKernels(Op* record, const LoadedOpPtr& op, bool backward) {
   record->set_uses_random();
+  const char* what = backward ? "backward" : "forward";
   for (const bool on_gpu : {false, true}) {
-    if (!op->Has(backward ? "backward" : "forward", on_gpu)) continue;
-    record->set_kernel(on_gpu ? DeviceType::kGPU : DeviceType::kCPU,
-                       [backward](KernelArgs& a) { Compute(ParamOf(*a.attrs), nullptr, a.random, a, backward); });
+    Kernel kernel = [backward](KernelArgs& a) { Compute(ParamOf(*a.attrs), nullptr, a.random, a, backward); };
+    if (!op->Has(what, on_gpu))
+      kernel = [name = std::string(op->facts.name), what, on_gpu](KernelArgs&) {
+        MXNET_THROW(Value) << "[" << name << "] the library has no " << what << " for " << (on_gpu ? "GPUs" : "the CPU")
+                           << "; accepted: contexts of " << (on_gpu ? "the CPU" : "GPUs");
+      };
+    record->set_kernel(on_gpu ? DeviceType::kGPU : DeviceType::kCPU, std::move(kernel));
   }
 }
 

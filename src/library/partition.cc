@@ -217,7 +217,7 @@ class PartMaker {
     if (!made) {
       const Node& source = *g_.nodes[e.node].source;
       std::string name = source.name;
-      if (!source.is_variable()) name += "_" + source.op()->ListOutputs(*source.attrs).at(e.index);
+      if (!source.is_variable()) name += "_" + OutputName(source, e.index);
       while (!names_.insert(name).second) name += "_";
       AttrDict dict;
       if (source.is_variable()) dict = source.attrs->dict;
@@ -226,6 +226,10 @@ class PartMaker {
       stands_for_[made.get()] = e;
     }
     return {made, 0, e.version};
+  }
+  static std::string OutputName(const Node& node, uint32_t index) {
+    const std::vector<std::string> names = node.op()->ListOutputs(*node.attrs);
+    return index < names.size() ? names[index] : "output" + std::to_string(index);
   }
   void Describe(const Node& source, uint32_t index, AttrDict* dict) const {
     const bool variable = source.is_variable();
@@ -271,7 +275,11 @@ class Replacing {
   void Add(Part part, const std::vector<uint32_t>& group, int number, AttrDict dict) {
     for (uint32_t id : group) part_of_[id] = static_cast<int>(parts_.size());
     dict["subgraph_sym_json"] = SymbolToJSON(part.graph);
-    parts_.push_back({std::move(part), op_ + std::to_string(number), std::move(dict), nullptr});
+    std::vector<uint32_t> waits_for;
+    for (uint32_t id : group)
+      for (uint32_t c : g_.nodes[id].control_deps)
+        if (!std::binary_search(group.begin(), group.end(), c)) waits_for.push_back(c);
+    parts_.push_back({std::move(part), op_ + std::to_string(number), std::move(dict), std::move(waits_for), nullptr});
   }
   Symbol Run() {
     Symbol result;
@@ -284,6 +292,7 @@ class Replacing {
     Part part;
     std::string name;
     AttrDict dict;
+    std::vector<uint32_t> waits_for;  // nodes outside, by control dependencies
     NodePtr node;
   };
   /* Recursion goes as deep as the graph; so what comes first is renewed first. */
@@ -294,7 +303,7 @@ class Replacing {
       bool ready = true;
       for (const auto& e : InputsOf(id))
         if (!Done(e.node)) open.push_back(e.node), ready = false;
-      for (uint32_t c : part_of_[id] < 0 ? g_.nodes[id].control_deps : std::vector<uint32_t>())
+      for (uint32_t c : part_of_[id] < 0 ? g_.nodes[id].control_deps : parts_[part_of_[id]].waits_for)
         if (!Done(c)) open.push_back(c), ready = false;
       if (!ready) continue;
       if (!Done(id)) Make(id);
@@ -319,6 +328,7 @@ class Replacing {
       std::vector<NodeEntry> inputs;
       for (const auto& e : r.part.inputs) inputs.push_back(Lookup(e));
       r.node = MakeNode(op_, std::move(inputs), std::move(r.dict), r.name);
+      for (uint32_t c : r.waits_for) r.node->control_deps.push_back(Lookup({c, 0, 0}).node);
       const int outputs = r.node->num_outputs(), needed = static_cast<int>(r.part.outputs.size());
       MXNET_CHECK(outputs == needed && r.node->op()->NumInputs(*r.node->attrs) == r.node->num_inputs())
           << "[optimize_for] the operator " << op_ << " has " << r.node->op()->NumInputs(*r.node->attrs) << " inputs and " << outputs

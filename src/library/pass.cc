@@ -25,6 +25,7 @@ int MakeArray(void* to, int is_aux, const char* name, const int64_t* dims, int n
     MXNET_CHECK_KIND(dtype >= 0 && dtype < kNumDTypes, Type) << "[library] a pass asks for an array of the dtype number " << dtype;
     const Context ctx = std::string(device) == "gpu" ? Context::GPU(device_id) : Context::CPU(device_id);
     auto& arrays = is_aux ? collected->made.aux : collected->made.args;
+    MXNET_CHECK_KIND(!arrays.count(name), Value) << "[library] a pass makes two parameters of the name " << name;
     NDArray& array = arrays[name] = NDArray(Shape(std::vector<int64_t>(dims, dims + ndim)), ctx, dtype);
     *made = TensorOf(array.data(), array.version());
     made->shape = array.shape().dims();

@@ -72,7 +72,7 @@ def test_what_is_loaded_is_printed(operators, backends):
                "mx.library.load(%r)" % ([operators, backends], operators))
     out = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
     assert out[0] == "before" and len(out) == 3   # the second time there is nothing to tell
-    assert "operator my_gemm, operator state_gemm" in out[1] and out[1].endswith("5 in all")
+    assert "operator my_gemm, operator state_gemm" in out[1] and out[1].endswith("6 in all")
     assert "partitioner expLog" in out[2] and "pass renames" in out[2]
 
 
@@ -259,8 +259,39 @@ def test_errors_of_computing_wait_for_the_result(operators):
         out.backward()
     with pytest.raises(mx.MXNetError, match="failing"):
         out.asnumpy()
-    with pytest.raises(ValueError, match="stands for a part of a graph|no attribute"):
-        mx.nd._internal._exp_log(x)
+    with pytest.raises(ValueError, match=r"\[gpu_alone\] the library has no forward for the CPU; accepted: contexts of GPUs"):
+        nd.gpu_alone(nd.ones((2,))).asnumpy()
+    with mx.autograd.record():
+        out = nd.gpu_alone(x)
+    with pytest.raises(mx.MXNetError, match="not differentiable|no gradient"):
+        out.backward()
+    with pytest.raises(ValueError, match="no forward"):
+        out.asnumpy()
+
+
+def test_a_part_of_a_graph_needs_its_graph(backends):
+    with pytest.raises(ValueError, match="stands for a part of a graph"):
+        mx.nd._internal._exp_log(nd.ones((2,)))
+    for wrong in ("", "{}", "[1, 2", '{"nodes": [], "arg_nodes": [], "heads": [[3, 0, 0]]}'):
+        with pytest.raises(ValueError):
+            mx.nd._internal._exp_log(nd.ones((2,)), subgraph_sym_json=wrong)
+
+
+def test_operators_on_several_threads(operators, matrices):
+    import threading
+    a, b = matrices
+    want, wrong = a.asnumpy() @ b.asnumpy(), []
+
+    def work():
+        for name in ("my_gemm", "state_gemm") * 20:
+            if not (getattr(nd, name)(a, b).asnumpy() == want).all():
+                wrong.append(name)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
 
 
 def test_changed_inputs_noise_and_workspace(operators):
@@ -404,7 +435,8 @@ def test_passes_make_parameters(backends, expression):
 
 def test_passes_that_fail(backends, expression):
     for options, why in (({}, "the pass fails failed: .*a pass that fails"), ({"circle": 1}, "a circle through"),
-                         ({"nonsense": 1}, "no_such_operator"), ({"memory": 1}, "no memory for the parameter much")):
+                         ({"nonsense": 1}, "no_such_operator"), ({"memory": 1}, "no memory for the parameter much"),
+                         ({"twice": 1}, "two parameters of the name one")):
         with pytest.raises(mx.MXNetError, match=why):
             expression.optimize_for("fails", args={"x": nd.ones((2,))}, **options)
     with pytest.raises(ValueError, match="no backend 'nope'; accepted: MKLDNN.*expLog"):

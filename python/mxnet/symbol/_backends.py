@@ -34,16 +34,14 @@ def _handles(names, arrays):
     return c_handle_array(arrays or [])
 
 
-def _update(kind, given, made, names):
-    """Parameters that are new go into the caller's dictionary; those that the graph has lost leave
-    it."""
-    if made and not isinstance(given, dict):
+def _add(kind, given, made):
+    """New parameters go into the caller's dictionary."""
+    if not made:
+        return
+    if not isinstance(given, dict):
         raise CheckedValueError(f"[optimize_for] the backend makes new parameters ({', '.join(made)}), and `{kind}` is "
                                 f"{'None' if given is None else 'a ' + type(given).__name__}; accepted: a dict, which gets them")
-    if isinstance(given, dict):
-        for name in [n for n in given if n in names["before"] and n not in names["after"]]:
-            del given[name]
-        given.update(made)
+    given.update(made)
 
 
 def optimize(symbol, backend, args, aux, device_type, shapes, dtypes, skip_infer, options):
@@ -63,6 +61,6 @@ def optimize(symbol, backend, args, aux, device_type, shapes, dtypes, skip_infer
         ctypes.c_uint(0), None, None, ctypes.c_bool(skip_infer), *new_args.references(), *new_aux.references()))
     result = type(symbol)(handle)
     made_args, made_aux = new_args.arrays(), new_aux.arrays()   # the store behind the pointers lasts until the next call
-    _update("args", args, made_args, {"before": arguments, "after": result.list_arguments()})
-    _update("aux", aux, made_aux, {"before": states, "after": result.list_auxiliary_states()})
+    _add("args", args, made_args)
+    _add("aux", aux, made_aux)
     return result

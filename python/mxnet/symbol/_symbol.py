@@ -303,8 +303,7 @@ class Symbol(SymbolInference, SymbolBase):
             The name of a partitioner or pass.
         args, aux : list or dict of str to NDArray, optional
             Parameters that are known: the library may look at them, and their shapes and dtypes are
-            inferred from. A dict gets the parameters that a pass makes, and loses those that the
-            graph has lost.
+            inferred from. A dict gets the parameters that a pass makes.
         ctx : Context, optional
             Where the graph is to run.
         shape_dict, type_dict : dict, optional

@@ -165,6 +165,8 @@ MXReturnValue fail(Graph* g, const Attrs& options) {
   if (options.count("circle")) g->outputs.at(0).node->inputs.at(0) = g->outputs.at(0);
   if (options.count("nonsense")) g->outputs.at(0).node->op = "no_such_operator";
   if (options.count("memory")) g->addNode("much", "null")->alloc_arg({1ll << 60}, MXContext::CPU(0), kFloat32);
+  if (options.count("twice"))
+    for (int i = 0; i < 2; ++i) g->addNode("one", "null")->alloc_aux({1}, MXContext::CPU(), kFloat32);
   if (!options.empty()) return MX_SUCCESS;
   MX_ERROR_MSG << "a pass that fails";
   return MX_FAIL;
