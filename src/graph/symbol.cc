@@ -8,10 +8,24 @@
 #include "mxnet/graph.h"
 #include "operator/check.h"
 #include "operator/initial_value.h"
+#include "operator/runs_elsewhere.h"
+#include "operator/runtime/call_states.h"
 #include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {
 namespace {
+
+/* A node and its gradient know each other by the parameters that they share where the node has a
+ * state of its own, or holds a graph with such nodes: a copy has others. */
+AttrsPtr AttrsOfCopy(const AttrsPtr& attrs) {
+  if (!attrs->op) return attrs;
+  const RunsElsewhere* elsewhere = attrs->op->trait<RunsElsewhere>();
+  if (elsewhere && elsewhere->for_call) return elsewhere->for_call(attrs);
+  if (attrs->subgraphs.empty() || !attrs->op->trait<HoldsGraphs>() || !HoldsWaiting(*attrs)) return attrs;
+  auto copy = std::make_shared<Attrs>(*MakeAttrs(attrs->op, attrs->dict));
+  for (const auto& graph : attrs->subgraphs) copy->subgraphs.push_back(std::make_shared<Symbol>(graph->Copy()));
+  return copy;
+}
 
 std::string ListNames(const std::vector<std::string>& names) {
   std::string s;
@@ -129,7 +143,7 @@ void ComposeGraph(Symbol* self, const std::vector<Symbol>& args, const std::vect
     if (!changed) return;
     auto copy = std::make_shared<Node>();
     copy->name = n->name;
-    copy->attrs = n->attrs;
+    copy->attrs = AttrsOfCopy(n->attrs);
     for (const auto& e : n->inputs) copy->inputs.push_back(replace(e));
     for (const auto& d : n->control_deps) copy->control_deps.push_back(renewed.count(d.get()) ? renewed[d.get()] : d);
     renewed[n.get()] = copy;
@@ -190,7 +204,7 @@ Symbol Symbol::Copy() const {
   DFSVisit(outputs, [&](const NodePtr& n) {
     auto copy = std::make_shared<Node>();
     copy->name = n->name;
-    copy->attrs = n->attrs;
+    copy->attrs = AttrsOfCopy(n->attrs);
     for (const auto& e : n->inputs) copy->inputs.push_back({copies.at(e.node.get()), e.index, e.version});
     for (const auto& d : n->control_deps) copy->control_deps.push_back(copies.at(d.get()));
     copies[n.get()] = copy;

@@ -1,5 +1,6 @@
 """Programs with custom operators in the graphs of loops. Run as a script it checks all of them:
 test_custom_in_loops.py does that under several engines."""
+import copy
 import sys
 import threading
 
@@ -259,6 +260,29 @@ def states_program():
         assert ex.aux_dict["count"].asscalar() == 4 * call + 4
 
 
+def copies_program():
+    """Copies of one symbol in one graph: each has its own operators."""
+    x, h, weights, last = arrays()
+    sx, sh = mx.sym.var("x"), mx.sym.var("h")
+    part = mx.sym.Group([*each(mx.sym, sx, sh), masked(mx.sym, sx)])
+    whole = mx.sym.Group([part(x=mx.sym.var(n), h=sh) for n in "xy"] + [copy.deepcopy(part)(x=mx.sym.var("z"), h=sh)])
+    ex = whole.simple_bind(mx.cpu(), x=x.shape, y=x.shape, z=x.shape, h=h.shape)
+    given = {name: i + x for i, name in enumerate("xyz")}
+    results = ex.forward(is_train=True, h=h, **given)
+    heads = [weights, last, weights]
+    ex.backward([mx.nd.array(a) for a in 3 * heads])
+    mx.nd.waitall()
+    for i, name in enumerate("xyz"):
+        values = [r.asnumpy() for r in results[3 * i:3 * i + 3]]
+        apart = values[2] / given[name]
+        masks, state = [], h
+        for row, result in zip(given[name], values[0]):
+            masks.append(result / (row + state))
+            state = 0.5 * result
+        want = reference_each(given[name], h, masks, weights, last)
+        np.testing.assert_allclose(ex.grad_dict[name].asnumpy(), want[2] + weights * apart, rtol=1e-4)
+
+
 def raised(error, text, f):
     try:
         f()
@@ -373,6 +397,7 @@ PROGRAMS = {
     "states": states_program,
     "errors": errors_program,
     "heads alone": heads_program,
+    "copies": copies_program,
     "many": many_program,
     "SyncBatchNorm": sync_batch_norm_program,
 }

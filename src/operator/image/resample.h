@@ -18,8 +18,8 @@ struct ImageSize {
 };
 
 /*
- * REQUIRES: sizes of at least 1; CanResample(dtype, method); `from` and `to` do not overlap. A row of `from` has `pitch` elements. Rows of the result are
- * split over threads.
+ * REQUIRES: sizes of at least 1; CanResample(dtype, method); `from` and `to` do not overlap. A row
+ * of `from` has `pitch` elements. Rows of the result are split over threads.
  */
 void Resample(int dtype, Interpolation method, const void* from, ImageSize from_size, int64_t pitch, void* to, int64_t height,
               int64_t width);
