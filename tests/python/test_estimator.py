@@ -105,6 +105,7 @@ def test_a_missing_gpu():
 
 @pytest.mark.parametrize('arguments', [
     {}, dict(epochs=1, batches=1), dict(epochs=0), dict(epochs=-1), dict(batches=-2), dict(epochs=1.5),
+    dict(epochs='a'), dict(batches=float('nan')), dict(epochs=[1]),
     dict(epochs=1, event_handlers=[3]), dict(epochs=1, event_handlers=[MetricHandler(metric.Accuracy())]),
     dict(epochs=1, event_handlers=LoggingHandler(metrics=metric.Accuracy())),
     dict(train_data=[(nd.ones((2, 5)), nd.zeros(2))], epochs=1), dict(train_data=None, epochs=1),

@@ -1,9 +1,10 @@
 """The training loop itself."""
 import copy
 import logging
-import operator
 import sys
 import warnings
+
+import numpy
 
 from .... import metric as metric_module
 from ....context import Context, cpu, gpu, num_gpus
@@ -21,14 +22,13 @@ __all__ = ["Estimator"]
 
 
 def _count(name, value):
-    """`value` as a number of epochs or batches. Other than in 1.9.1 it may not be negative: that
-    training would never end."""
-    if value is None or isinstance(value, str):
-        return value or None
-    count = operator.index(int(value)) if value == int(value) else -1
-    if count < 0:
+    """`value` as a number of epochs or batches, 0 if it is None. Other than in 1.9.1 it is a whole
+    number and not negative: that training would never end."""
+    if value is None:
+        return 0
+    if not isinstance(value, (int, float, numpy.number)) or value != value or value < 0 or value % 1:
         raise ValueError(f"[Estimator.fit] {name}={value!r}; a whole number above 0 is accepted")
-    return count
+    return int(value)
 
 
 class Estimator:
