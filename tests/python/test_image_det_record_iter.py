@@ -58,7 +58,8 @@ COLOURS = {0: (250, 0, 0), 1: (0, 0, 250)}
 AUGMENTED = [dict(rand_mirror_prob=0.5), dict(rand_pad_prob=0.7, max_pad_scale=3, fill_value=77),
              dict(rand_crop_prob=1, min_crop_scales=(0.3,)),
              dict(rand_crop_prob=0.8, num_crop_sampler=2, min_crop_scales=(0.4, 0.6), min_crop_aspect_ratios=(0.5,),
-                  max_crop_aspect_ratios=(2,), min_crop_object_coverages=(0.2, 0.5), crop_emit_mode="overlap", emit_overlap_thresh=0.1, rand_mirror_prob=0.5),
+                  max_crop_aspect_ratios=(2,), min_crop_object_coverages=(0.2, 0.5), crop_emit_mode="overlap", emit_overlap_thresh=0.1,
+                  rand_mirror_prob=0.5),
              dict(rand_crop_prob=0.5, rand_pad_prob=0.5, max_pad_scale=2, rand_mirror_prob=0.5, resize_mode="fit", min_crop_scales=(0.5,))]
 
 
@@ -130,7 +131,8 @@ def test_wrong_arguments(folder, arguments, error, message):
 
 
 @pytest.mark.parametrize("label", [[1], [2, 5], [2, 4, 0, 0, 0, 1, 1], [1, 5, 0, 0, 0, 1, 1], [2, 5, 0, 0, 0, 1, 1, 1],
-                                   [9, 5, 0, 0, 0, 1, 1], [float("nan"), 5, 0, 0, 0, 1, 1], [2, 1e30, 0, 0, 0, 1, 1], [-2, -5, 0, 0, 0, 1, 1]])
+                                   [9, 5, 0, 0, 0, 1, 1], [float("nan"), 5, 0, 0, 0, 1, 1], [2, 1e30, 0, 0, 0, 1, 1],
+                                   [-2, -5, 0, 0, 0, 1, 1]])
 def test_wrong_labels(tmp_path, label):
     record = mx.recordio.MXRecordIO(str(tmp_path / "a.rec"), "w")
     record.write(mx.recordio.pack(mx.recordio.IRHeader(0, label, 0, 0), programs.png(np.zeros((4, 4, 3), "uint8"))))

@@ -185,3 +185,10 @@ def test_wrong_loaders(folder):
                              (dict(bogus=1), TypeError), (dict(num_parts=2, part_index=2), AssertionError)):
             with pytest.raises(error):
                 kind(2, (3, 8, 8), **wrong, **({"path_imgrec": f"{folder}/class.rec"} if wrong else {}))
+
+
+def test_crops_of_batches():
+    images = nd.array(np.random.RandomState(0).randint(0, 256, (2, 20, 30, 3)), dtype="uint8")
+    cropped = vision.transforms.CenterCrop((10, 8))(images)
+    np.testing.assert_array_equal(cropped.asnumpy(), images.asnumpy()[:, 6:14, 10:20])
+    assert vision.transforms.RandomResizedCrop((9, 7))(images).shape == (2, 7, 9, 3)

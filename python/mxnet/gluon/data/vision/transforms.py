@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 
-from .... import image
+from .... import image, ndarray as nd
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 
@@ -104,8 +104,13 @@ def _pair(size):
     return (size, size) if isinstance(size, numbers.Number) else tuple(size)
 
 
+def _each(x, change):
+    """`change` of an image, or of each image of a batch."""
+    return nd.stack(*[change(one) for one in x]) if x.ndim == 4 else change(x)
+
+
 class CenterCrop(Block):
-    """The middle of (H, W, C), `size` (width, height) large; of images that are smaller, the
+    """The middle of (H, W, C) or (N, H, W, C), `size` (width, height) large; of images that are smaller, the
     largest part of that ratio, resized."""
 
     def __init__(self, size, interpolation=1):
@@ -113,12 +118,13 @@ class CenterCrop(Block):
         self._size, self._interpolation = _pair(size), interpolation
 
     def forward(self, x):
-        return image.center_crop(x, self._size, self._interpolation)[0]
+        return _each(x, lambda one: image.center_crop(one, self._size, self._interpolation)[0])
 
 
 class RandomResizedCrop(Block):
-    """A part of (H, W, C) whose area is `scale` (smallest, largest) of the image's, and whose width
-    / height is between the numbers of `ratio`, resized to `size` (width, height)."""
+    """A part of (H, W, C), or of each of (N, H, W, C), whose area is `scale` (smallest, largest) of
+    the image's, and whose width / height is between the numbers of `ratio`, resized to `size`
+    (width, height)."""
 
     def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=1):
         super().__init__()
@@ -126,7 +132,7 @@ class RandomResizedCrop(Block):
         self._args = (_pair(size), scale, ratio, interpolation)
 
     def forward(self, x):
-        return image.random_size_crop(x, *self._args)[0]
+        return _each(x, lambda one: image.random_size_crop(one, *self._args)[0])
 
 
 class RandomCrop(HybridBlock):
