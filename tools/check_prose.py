@@ -26,7 +26,7 @@ GENERATED = {"docs/operators.md", "docs/env_var.md", "docs/iterators.md",
 
 FILE_NAME = re.compile(r"(?<![\w*<>%}$-])[\w./+]*\w\.(?:cc|cu|cuh|h|inc|py|md)\b(?![\w(*<]|\.\w)")
 # Files of others, and of the reader in examples.
-ELSEWHERE = {"classify.cc", "cuda_fp16.h", "dmlc/parameter.h", "file.py", "im2rec.py", "script.py", "train.py"}
+ELSEWHERE = {"classify.cc", "cuda_fp16.h", "dmlc/parameter.h", "file.py", "mine.cc", "script.py", "train.py"}
 
 ITEM = re.compile(r"(?:[-*+•]|\d+[.)])\s+")
 # What begins a line that is no running text: tables, headings, quotations, underlines, marks of

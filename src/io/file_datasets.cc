@@ -44,10 +44,13 @@ NDArray RunOp(const char* name, const std::vector<std::pair<const char*, std::st
   return result;
 }
 
+constexpr const char* kDecode = "_cvimdecode";   // operator-name: programs decode with it
+constexpr const char* kReadImage = "_cvimread";  // operator-name: programs read with it
+
 /* flag 0: gray, else red, green and blue. */
 NDArray Decode(const void* bytes, size_t size, int flag) {
   NDArray buffer = ArrayOf(bytes, static_cast<int64_t>(size), kUint8);
-  return RunOp("_cvimdecode", {{"flag", std::to_string(flag)}, {"to_rgb", "1"}}, {&buffer});
+  return RunOp(kDecode, {{"flag", std::to_string(flag)}, {"to_rgb", "1"}}, {&buffer});
 }
 
 struct RecordFileParam : public dmlc::Parameter<RecordFileParam> {
@@ -186,7 +189,7 @@ class ImageSequenceDataset : public Dataset {
   }
   uint64_t Size() const override { return paths_.size(); }
   std::vector<NDArray> Item(uint64_t index) const override {
-    return {RunOp("_cvimread", {{"filename", paths_[index]}, {"flag", std::to_string(flag_)}, {"to_rgb", "1"}}, {})};
+    return {RunOp(kReadImage, {{"filename", paths_[index]}, {"flag", std::to_string(flag_)}, {"to_rgb", "1"}}, {})};
   }
 
  private:

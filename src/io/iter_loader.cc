@@ -68,7 +68,8 @@ uint32_t DrawSeed() {
   state.recording = state.deferred_compute = false;
   const Context cpu = Context::CPU();
   NDArray drawn;
-  Imperative::Invoke(Imperative::GetAttrs(Op::Get("_random_randint"), 3, keys, values), {}, {&drawn}, &cpu);
+  static const Op* draw = Op::Get("_random_randint");  // operator-name: it draws as programs do
+  Imperative::Invoke(Imperative::GetAttrs(draw, 3, keys, values), {}, {&drawn}, &cpu);
   state = before;
   int32_t seed = 0;
   drawn.SyncCopyToCPU(&seed, sizeof(seed));

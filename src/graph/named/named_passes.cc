@@ -7,6 +7,7 @@
 #include "graph/infer.h"
 #include "graph/json.h"
 #include "graph/named/named_graph.h"
+#include "operator/graph_operators.h"
 
 namespace mxnet {
 namespace {
@@ -128,7 +129,7 @@ void GradientPass(PassArguments* a) {
         << "[graph] entry " << i << " of grad_xs, " << xs[i].node->name << ", is not among what grad_ys are computed from";
   std::vector<NodeEntry> grads = BuildGradient(ys, xs, heads, nullptr).grads;
   for (size_t i = 0; i < xs.size(); ++i)
-    if (!grads[i]) grads[i] = MakeOp("zeros_like", {xs[i]}, {}, xs[i].node->name + "_zero_grad");
+    if (!grads[i]) grads[i] = graph_ops::ZerosLike(xs[i], xs[i].node->name + "_zero_grad");
   a->graph() = NamedGraph{Symbol{std::move(grads)}, {}};
 }
 
