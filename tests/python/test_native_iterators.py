@@ -263,6 +263,26 @@ def test_libsvm_arguments(here):
             mx.io.LibSVMIter(**{'data_libsvm': 'a.svm', 'data_shape': (5,), 'batch_size': 2, **wrong})
 
 
+def test_damaged_files_end_in_errors(here):
+    """Bytes changed, put in and left out: batches come, or an error that says where."""
+    random = np.random.RandomState(3)
+    alphabet = b'0123456789.,:;-+eEinfax \t\r\n#\0\xff\xef'
+    svm = {'data_libsvm': 'f', 'data_shape': (4,), 'num_parts': 2, 'part_index': 1}
+    for turn in range(150):
+        text = bytearray([b'1,2,3\n4,-5e3,.6\r\n7,8,9\n', b'1 0:1 2:3.5\n0:2 qid:3 1:2 # c\n2\n'][turn % 2])
+        for at in sorted(random.randint(0, len(text), 4), reverse=True):
+            text[at:at + random.randint(0, 3)] = bytes(random.choice(list(alphabet), random.randint(0, 3)).tolist())
+        (here / 'f').write_bytes(text)
+        left = 100
+        try:
+            it = mx.io.LibSVMIter(batch_size=2, **svm) if turn % 2 else mx.io.CSVIter(data_csv='f', data_shape=(3,), batch_size=2)
+            while left and it.iter_next():
+                left -= 1
+        except mx.MXNetError as error:
+            assert str(error).startswith('[')
+        assert left
+
+
 # ---- MNIST
 
 
