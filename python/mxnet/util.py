@@ -9,7 +9,7 @@ import numpy as np
 
 from .base import _LIB, c_str, check_call, py_str
 
-__all__ = ["dtype_from_number", "get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory",
+__all__ = ["default_array", "dtype_from_number", "get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory",
            "get_max_supported_compute_capability", "get_rtc_compile_opts", "getenv", "is_np_array", "is_np_default_dtype", "is_np_shape",
            "makedirs", "np_array", "np_default_dtype", "np_shape", "np_ufunc_legal_option", "reset_np", "set_env", "set_module", "set_np",
            "set_flush_denorms", "set_np_default_dtype", "set_np_shape", "setenv", "use_np", "use_np_array", "use_np_default_dtype",
@@ -282,6 +282,26 @@ def set_np_default_dtype(is_np_default_dtype=True):   # pylint: disable=redefine
 def np_default_dtype(active=True):
     """A ``with`` block (or decorator) with NumPy's default dtypes, or with those of mx.np."""
     return _NumpyDefaultDtypeScope(active)
+
+
+def default_array(source_array, device=None, dtype=None):
+    """An array from anything that has values: an mx.np array where Gluon makes these, else an
+    mx.nd.NDArray.
+
+    Parameters
+    ----------
+    source_array : array_like
+        The values.
+    device : Context, optional
+        Where to put the array; by default the current one.
+    dtype : str or numpy.dtype, optional
+        Of the array; by default as `array` of either kind has it.
+    """
+    if is_np_array():
+        from . import numpy as arrays   # pylint: disable=no-name-in-module
+        return arrays.array(source_array, device=device, dtype=dtype)
+    from .ndarray import array
+    return array(source_array, ctx=device, dtype=dtype)
 
 
 def dtype_from_number(number):

@@ -17,18 +17,13 @@ struct OldFunction {
 
 constexpr int kArraysFirst = 1, kMayBeEmpty = 4;
 
-/* The functions that 1.9.1 lists. */
-constexpr const char* kSetValue = "_set_value";              // operator-name: of 1.9.1
-constexpr const char* kOneHot = "_onehot_encode";            // operator-name: of 1.9.1
-constexpr const char* kFillElement = "fill_element_0index";  // operator-name: of 1.9.1
-constexpr const char* kDecodeImage = "_imdecode";            // operator-name: of 1.9.1
-
 const std::vector<OldFunction>& Functions() {
-  static const auto* functions =
-      new std::vector<OldFunction>{{kSetValue, 0, {"src"}, 0},
-                                   {kOneHot, 2, {}, kArraysFirst | kMayBeEmpty},
-                                   {kFillElement, 3, {}, kArraysFirst | kMayBeEmpty},
-                                   {kDecodeImage, 1, {"index", "x0", "y0", "x1", "y1", "c", "size"}, kArraysFirst | kMayBeEmpty}};
+  constexpr int kArraysOnly = kArraysFirst | kMayBeEmpty;
+  static const auto* functions = new std::vector<OldFunction>{
+      {"_set_value", 0, {"src"}, 0},                                                   // operator-name: a function of the first releases
+      {"_onehot_encode", 2, {}, kArraysOnly},                                          // operator-name: the same
+      {"fill_element_0index", 3, {}, kArraysOnly},                                     // operator-name: the same
+      {"_imdecode", 1, {"index", "x0", "y0", "x1", "y1", "c", "size"}, kArraysOnly}};  // operator-name: the same
   return *functions;
 }
 

@@ -405,3 +405,5 @@ def test_helpers_of_2_0():
     assert renamed(ctx=mx.cpu()) == renamed(device=mx.cpu()) == mx.cpu() and renamed() is None
     with pytest.raises(ValueError):
         util.get_rtc_compile_opts(mx.cpu())
+    made = util.default_array([1, 2], dtype="int32", device=mx.cpu(1))
+    assert made.dtype == np.int32 and made.context == mx.cpu(1) and util.default_array(made).dtype == np.int32
