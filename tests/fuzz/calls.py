@@ -52,6 +52,21 @@ def a(shape, dtype="float32", fill=0):
     return mx.nd.from_numpy(guarded(values), zero_copy=True)
 
 
+nan, inf = float("nan"), float("inf")
+
+
+def v(values, shape, dtype):
+    """An array of these numbers between guard pages; integers are cut to their range."""
+    numbers = np.array(values, "float64").reshape(shape)
+    if dtype == "bfloat16":
+        return mx.nd.array(numbers, dtype="bfloat16")
+    with np.errstate(over="ignore"):
+        if not dtype.startswith("float") and dtype != "bool":
+            ends = np.iinfo(dtype)
+            numbers = np.clip(np.nan_to_num(numbers), float(ends.min), np.nextafter(float(ends.max) + 1, 0))
+        return mx.nd.from_numpy(guarded(numbers.astype(dtype)), zero_copy=True)
+
+
 def _judge(error):
     text = str(error)
     if not isinstance(error, ACCEPTED):
@@ -89,10 +104,13 @@ def _list(outs):
 
 
 def _eager(name, arrays, params):
+    given = [x.asnumpy() for x in arrays]
     outs = _list(_call(name, arrays, **params))
     first = [x.asnumpy() for x in outs]
     if not DRAWS.search(name) and "seed" not in name:
         changed = [x.asnumpy() for x in arrays]
+        if not all(np.array_equal(one, two, equal_nan=one.dtype.kind == "f") for one, two in zip(given, changed)):
+            return outs   # an update: another result is right
         _soil(outs, 3)
         again = _list(_call(name, arrays, **params))
         for one, two, before, after in itertools.zip_longest(first, [x.asnumpy() for x in again], changed, [x.asnumpy() for x in arrays]):

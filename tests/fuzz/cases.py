@@ -84,6 +84,18 @@ def operator_line(rng, names):
     return f"call({mode!r}, {name!r}, [{', '.join(arrays)}], {shown}{more})"
 
 
+def mutation_line(rng, mutations):
+    """A call of op_cases with something changed."""
+    name, arrays, params = mutations.make(rng, _value, DTYPES)
+    mode, more = rng.choice(["eager", "eager", "bound", "backward", "backward", "out"]), ""
+    if mode == "out":
+        like = rng.choice(arrays or [[None, (1,), "float32"]])
+        more = ", [" + ", ".join(f"a({like[1]!r}, {like[2]!r})" for _ in range(rng.choice([1, 1, 2, 3]))) + "]"
+    shown = "{" + ", ".join(f"{k!r}: {_literal(v)}" for k, v in params.items() if v is not None and k not in PARAMETERS_LEFT_OUT) + "}"
+    given = ", ".join(f"v({values.tolist()!r}, {shape!r}, {dtype!r})" for values, shape, dtype in arrays)
+    return f"call({mode!r}, {name!r}, [{given}], {shown}{more})"
+
+
 def _literal(value):
     return f"float('{value}')" if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))) else repr(value)
 
@@ -91,16 +103,22 @@ def _literal(value):
 class Cases:
     """Lines by number, for one seed."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, mutations=0.0):
         from files import READERS
+        self.share, self.mutations = mutations, None
         self.seed = seed
         self.names = operators()
         self.readers = sorted(READERS)
         kinds = ("int", "float", "bool", "bitmask", "enum", "string")
+        if mutations:
+            from mutations import Mutations
+            self.mutations = Mutations(self.names)
         self.variables = [row["name"] for row in env.list() if not row["fixed_after_start"] and row["type"] in kinds]
 
     def line(self, n):
         rng = random.Random(f"{self.seed}/{n}")
+        if self.mutations and rng.random() < self.share:
+            return mutation_line(rng, self.mutations)
         which = rng.random()
         if which < 0.80:
             return operator_line(rng, self.names)

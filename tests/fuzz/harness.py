@@ -1,7 +1,8 @@
 """Hostile calls for some minutes: every operator through several entry points, damaged files, the
 predict API, the environment.
 
-    ./dev fuzz [--minutes M] [--calls N] [--seed S] [--workers W] [--replay FILE] [--preset P]
+    ./dev fuzz [--minutes M] [--calls N] [--seed S] [--mutations R] [--workers W] [--replay FILE]
+               [--preset P]
 
 Workers make the calls; this process notices crashes, hangs, wrong errors, memory that was not
 written and memory beyond need, looks for the one call (or the shortest row of calls) that does it,
@@ -107,7 +108,7 @@ def show(kind, lines, why=""):
 def fuzz(options):
     sys.path.insert(0, HERE)
     from cases import Cases
-    cases = Cases(options.seed)
+    cases = Cases(options.seed, options.mutations)
 
     def line_of(n):
         return cases.line(n)
@@ -117,7 +118,7 @@ def fuzz(options):
         lives = {}
 
         def begin_life(begin, count):
-            arguments = ["--seed", str(options.seed), "--from", str(begin), "--count", str(count)]
+            arguments = ["--seed", str(options.seed), "--from", str(begin), "--count", str(count), "--mutations", str(options.mutations)]
             lives[Life(folder, f"w{begin}", arguments)] = (begin, count)
         while True:
             while len(lives) < options.workers and time.monotonic() < ends and first < options.calls:
@@ -188,6 +189,8 @@ def main():
     parser.add_argument("--minutes", type=float, default=10, help="how long (10)")
     parser.add_argument("--calls", type=int, default=sys.maxsize, help="end after so many calls, if they take less time (no limit)")
     parser.add_argument("--seed", type=int, default=1, help="another number, other calls (1)")
+    parser.add_argument("--mutations", type=float, default=0.0,
+                        help="share of calls that are right but for a few things: op_cases with something changed (0)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that make calls")
     parser.add_argument("--replay", metavar="FILE", help="make the calls of a file, such as tests/fuzz/found.txt, instead")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
 """Makes calls, one after another, and says in a file which one it is at.
 
-    worker.py STATE --seed S --from N --count C      cases N to N + C - 1
+    worker.py STATE --seed S --from N --count C [--mutations M]      cases N to N + C - 1
     worker.py STATE --lines FILE                     the lines of a file
 """
 import argparse
@@ -18,6 +18,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--mutations", type=float, default=0.0)
     parser.add_argument("--lines")
     args = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -30,7 +31,7 @@ def main():
             lines = list(enumerate(line for line in f.read().splitlines() if line and not line.startswith("#")))
     else:
         from cases import Cases
-        cases = Cases(args.seed)
+        cases = Cases(args.seed, args.mutations)
         lines = ((n, cases.line(n)) for n in range(args.first, args.first + args.count))
     state = os.open(args.state, os.O_RDWR | os.O_CREAT, 0o600)
 

@@ -45,6 +45,13 @@ def test_ten_minutes_find_nothing():
     assert result.returncode == 0, result.stdout[-20000:] + result.stderr[-2000:]
 
 
+@pytest.mark.parametrize("calls, seed", [("800", "3"), pytest.param("40000", None, marks=pytest.mark.nightly)])
+def test_calls_that_are_right_but_for_a_few_things_find_nothing(calls, seed):
+    seed = seed or str(int.from_bytes(os.urandom(3), "little"))
+    result = harness("--minutes", "15", "--calls", calls, "--seed", seed, "--mutations", "1", "--workers", "2", seconds=1200)
+    assert f"{calls} calls of seed {seed}, 0 found" in result.stdout, result.stdout[-8000:] + result.stderr[-2000:]
+
+
 def test_damaged_archives_and_indexes_name_the_file(tmp_path):
     import numpy as np
     import mxnet as mx
