@@ -63,7 +63,7 @@ DetAugmenter::DetAugmenter(const std::string& function, const DetOptions& option
   check(o.fill >= 0 && o.fill <= 255, "fill_value; accepted: 0 to 255");
   check(o.max_pad_scale >= 1 && o.max_pad_scale <= 1000, "max_pad_scale; accepted: 1 to 1000");
   check(o.resize == -1 || (o.resize > 0 && o.resize < 65536), "resize; accepted: -1 and 1 to 65535");
-  check(o.hue >= 0 && o.saturation >= 0 && o.illumination >= 0 && o.contrast >= 0,
+  check(o.hue >= 0 && o.saturation >= 0 && o.illumination >= 0 && o.contrast >= 0 && std::isfinite(o.contrast),
         "max_random_hue, max_random_saturation, max_random_illumination and max_random_contrast; accepted: 0 or more");
   for (const CropSampler& s : o.samplers) {
     check(s.scale.low >= 0 && s.scale.low <= s.scale.high && s.scale.high <= 1 && s.scale.high > 0,
@@ -112,7 +112,8 @@ void DetAugmenter::Colour(Draws* draws, Pixels* image) const {
   const DetOptions& o = options_;
   auto shift = [draws](double probability, int most) {
     const bool some = draws->Chance(probability);
-    const int64_t by = draws->Integer(-most, most);
+    // No larger change makes a difference to 8 bits.
+    const int64_t by = std::min<int64_t>(std::max<int64_t>(draws->Integer(-most, most), -255), 255);
     return some ? static_cast<int>(by) : 0;
   };
   const int hue = shift(o.hue_probability, o.hue), saturation = shift(o.saturation_probability, o.saturation);

@@ -110,8 +110,8 @@ def _each(x, change):
 
 
 class CenterCrop(Block):
-    """The middle of (H, W, C) or (N, H, W, C), `size` (width, height) large; of images that are smaller, the
-    largest part of that ratio, resized."""
+    """The middle of (H, W, C) or (N, H, W, C), `size` (width, height) large; of images that are
+    smaller, the largest part of that ratio, resized."""
 
     def __init__(self, size, interpolation=1):
         super().__init__()
