@@ -54,6 +54,7 @@ def test_wrong_arguments():
                         (ValueError, lambda: detection.DetRandomSelectAug([mx.image.CastAug()])),
                         (AssertionError, lambda: detection.CreateMultiRandCropAugmenter([0.1, 0.2], [(1, 2)] * 3)),
                         (AssertionError, lambda: detection.CreateDetAugmenter((3, 8, 8), mean=[1, 2, 3])),
+                        (AssertionError, lambda: detection.DetRandomPadAug(pad_val=None)),
                         (NotImplementedError, lambda: detection.DetAugmenter()(None, None))):
         with pytest.raises(error, match=r"^\[\w+\]"):
             make()

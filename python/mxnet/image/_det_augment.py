@@ -230,6 +230,8 @@ class DetRandomPadAug(DetAugmenter):
         name = "DetRandomPadAug"
         aspect_ratio_range = _range(name, aspect_ratio_range, "aspect ratio")
         area_range = _range(name, area_range, "area range")
+        assert isinstance(pad_val, (tuple, list, int, float, np.number)), (
+            f"[{name}] pad_val is {pad_val!r}; accepted are a number and numbers for each channel")
         super().__init__(aspect_ratio_range=aspect_ratio_range, area_range=area_range, max_attempts=max_attempts, pad_val=pad_val)
         self.pad_val = pad_val
         self.aspect_ratio_range = aspect_ratio_range
