@@ -1,12 +1,8 @@
 """The files of MNIST, which are distributed compressed."""
 import contextlib
-import gzip
 import math
 import os
-import shutil
 import struct
-import tempfile
-import zlib
 
 import numpy as np
 
@@ -25,6 +21,7 @@ def _is_compressed(path):
 
 def _read_idx(path, magic, dimensions):
     """The array in an IDX file, which may be compressed with gzip."""
+    import gzip
     with (gzip.open if _is_compressed(path) else open)(path, "rb") as stream:
         header = stream.read(4 + 4 * dimensions)
         if len(header) < 4 + 4 * dimensions:
@@ -43,6 +40,22 @@ def _read_idx(path, magic, dimensions):
     return np.frombuffer(data, np.uint8).reshape(shape)
 
 
+def _uncompressed(path, stack):
+    """Name of a copy that is there as long as `stack` is open."""
+    import gzip
+    import shutil
+    import tempfile
+    import zlib
+
+    name = os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), os.path.basename(path))
+    try:
+        with gzip.open(path) as packed, open(name, "wb") as out:
+            shutil.copyfileobj(packed, out)
+    except (EOFError, OSError, zlib.error) as error:
+        raise _MXOSError(f"[MNISTIter] {path} can't be uncompressed: {error}") from None
+    return name
+
+
 @contextlib.contextmanager
 def unpacked(arguments):
     """The arguments of MNISTIter with the names of uncompressed files, which are there within this
@@ -51,11 +64,5 @@ def unpacked(arguments):
     with contextlib.ExitStack() as stack:
         for name, path in files.items():
             if _is_compressed(path):
-                folder = stack.enter_context(tempfile.TemporaryDirectory())
-                files[name] = os.path.join(folder, os.path.basename(path))
-                try:
-                    with gzip.open(path) as packed, open(files[name], "wb") as out:
-                        shutil.copyfileobj(packed, out)
-                except (EOFError, OSError, zlib.error) as error:
-                    raise _MXOSError(f"[MNISTIter] {path} can't be uncompressed: {error}") from None
+                files[name] = _uncompressed(path, stack)
         yield {**arguments, **files}
