@@ -219,9 +219,9 @@ constexpr const char* kText =
     "Equal seeds give equal batches for any number of threads.";
 
 // 1.9.1 lists the means and so on for iterators of floats only. The others take them as well.
-#define MXNET_IMAGE_RECORD_ITER(name, dtype, text, ...)                                                                   \
-  MXNET_REGISTER_DATA_ITER(name)                                                                                          \
-      .describe(std::string(kText) + (text))                                                                              \
+#define MXNET_IMAGE_RECORD_ITER(name, dtype, text, ...)                                                                  \
+  MXNET_REGISTER_DATA_ITER(name)                                                                                         \
+      .describe(std::string(kText) + (text))                                                                             \
       .set_param<ImageRecParserParam, ImageRecordParam, BatchParam, PrefetchParam, DefaultAugmentParam, ##__VA_ARGS__>() \
       .set_make([](const IterArguments& given) { return Make(#name, dtype, given); })
 
