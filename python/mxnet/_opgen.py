@@ -10,12 +10,17 @@ from ._binding import invoke
 from .base import OpHandle, _LIB, _MXTypeError, _Null, c_str, check_call, py_str
 
 
-@functools.lru_cache(None)
+_names = ()
+
+
 def op_names():
-    """Names and aliases of all operators."""
+    """Names and aliases of all operators, those of loaded libraries among them."""
+    global _names
     n, names = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
     check_call(_LIB.MXListAllOpNames(ctypes.byref(n), ctypes.byref(names)))
-    return tuple(py_str(names[i]) for i in range(n.value))
+    if n.value != len(_names):      # names are added, never taken away
+        _names = tuple(py_str(names[i]) for i in range(n.value))
+    return _names
 
 
 class OpInfo:

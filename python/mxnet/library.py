@@ -46,8 +46,6 @@ def load(path, verbose=True):
         raise MXNetError(f"[library] load path {path} is NOT a library file; accepted: a file whose name ends in {', '.join(_ENDINGS)}")
     sys.stdout.flush()   # what the library prints comes behind what the program has printed
     check_call(_LIB.MXLoadLib(c_str(path), mx_uint(1 if verbose else 0)))
-    from . import _opgen
-    _opgen.op_names.cache_clear()
 
 
 def compiled_with_gcc_cxx11_abi():

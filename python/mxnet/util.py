@@ -1,6 +1,7 @@
 """Switches between classic and NumPy semantics, environment variables, and small helpers."""
 import ctypes
 import functools
+import importlib
 import inspect
 import os
 import threading
@@ -297,11 +298,8 @@ def default_array(source_array, device=None, dtype=None):
     dtype : str or numpy.dtype, optional
         Of the array; by default as `array` of either kind has it.
     """
-    if is_np_array():
-        from . import numpy as arrays   # pylint: disable=no-name-in-module
-        return arrays.array(source_array, device=device, dtype=dtype)
-    from .ndarray import array
-    return array(source_array, ctx=device, dtype=dtype)
+    arrays = importlib.import_module("mxnet.numpy" if is_np_array() else "mxnet.ndarray")
+    return arrays.array(source_array, ctx=device, dtype=dtype)
 
 
 def dtype_from_number(number):

@@ -32,6 +32,36 @@ def test_names_of_numpy_are_the_same_records():
         assert mx._opgen.op_info(name).name == name.replace("_npi", "")
 
 
+def with_exif(jpeg, orientation, before=b""):
+    """A JPEG file whose JFIF segment is replaced by `before` and an Exif segment."""
+    tag = struct.pack("<IHHHIHHI", 8, 1, 0x112, 3, 1, orientation, 0, 0)
+    exif = b"Exif\0\0II*\0" + tag
+    assert jpeg[6:10] == b"JFIF"
+    return jpeg[:2] + before + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + jpeg[20:]
+
+
+@needs_decoders
+def test_pictures_of_cameras_are_put_upright(tmp_path):
+    """By the rules that 1.9.1 followed: an Exif segment counts that no JFIF segment and no other
+    APP1 segment precedes."""
+    jpeg = next(file(name) for name in json.loads(str(DATA["files"])) if file(name)[6:10] == b"JFIF")
+    straight = mx.image.imdecode(jpeg).asnumpy()
+    turned = {1: straight, 2: straight[:, ::-1], 3: straight[::-1, ::-1], 4: straight[::-1], 5: straight.transpose(1, 0, 2),
+              6: np.rot90(straight, -1), 7: np.rot90(straight.transpose(1, 0, 2), 2), 8: np.rot90(straight), 9: straight}
+    for orientation, want in turned.items():
+        picture = with_exif(jpeg, orientation)
+        (tmp_path / "a.jpg").write_bytes(picture)
+        np.testing.assert_array_equal(mx.image.imdecode(picture).asnumpy(), want)
+        np.testing.assert_array_equal(mx.image.imread(str(tmp_path / "a.jpg")).asnumpy(), want)
+        assert mx.image.imdecode(picture, flag=0).shape == want.shape[:2] + (1,)
+        np.testing.assert_array_equal(mx.image.imdecode(picture, flag=-1).asnumpy(), straight)
+        np.testing.assert_array_equal(mx.image.imdecode(picture, out=nd.zeros(want.shape, dtype="uint8")).asnumpy(), want)
+    comment, note = b"\xff\xfe\0\7hello", b"\xff\xe1\0\7note."
+    assert mx.image.imdecode(with_exif(jpeg, 6, comment)).shape == turned[6].shape
+    for before in (jpeg[2:20], note, b"\xff"):
+        np.testing.assert_array_equal(mx.image.imdecode(with_exif(jpeg, 6, before)).asnumpy(), straight)
+
+
 @needs_decoders
 @pytest.mark.parametrize("name", json.loads(str(DATA["files"])))
 def test_decoding(name, tmp_path):

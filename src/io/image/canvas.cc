@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <exception>
 
-#include "io/image/orientation.h"
 #include "io/image/pipeline.h"
 #include "mxnet/base.h"
 #include "mxnet/error.h"
 #include "operator/image/codec_library.h"
+#include "operator/image/orientation.h"
 
 namespace mxnet {
 namespace image {
@@ -82,10 +82,14 @@ bool DecodeFrom(const uint8_t* file, size_t size, int channels, Canvas* canvas, 
 }  // namespace
 
 bool DecodeImage(const uint8_t* file, size_t size, int channels, Canvas* canvas, std::string* why, ChooseWindow choose, void* context) {
-  const int orientation = channels == 4 ? 1 : JpegOrientation(file, size);
+  const int orientation = channels == 4 ? 1 : JpegOrientation(file, size, true);
   if (orientation != 1) {  // rare: the whole image is made
     if (!DecodeFrom(file, size, channels, canvas, why, nullptr, nullptr)) return false;
-    TurnCanvas(canvas, orientation);
+    const Pixels from = canvas->current();
+    const bool swap = SwapsSides(orientation);
+    uint8_t* to = canvas->Next(swap ? from.width : from.height, swap ? from.height : from.width, from.channels);
+    PutUpright(from.pixels, from.height, from.width, from.channels, orientation, to);
+    canvas->Done();
     if (choose) CropCanvas(canvas, choose(context, canvas->current().height, canvas->current().width));
     return true;
   }

@@ -13,6 +13,7 @@
 #include "operator/image/codec.h"
 #include "operator/image/codec_library.h"
 #include "operator/image/image_common.h"
+#include "operator/image/orientation.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -64,6 +65,7 @@ struct Target {
   NDArray* out;
   const DecodeRequest* request;
   std::vector<uint8_t> copy;
+  bool turned;  // the pixels are put upright on their way to `out`
   Shape shape;
   std::unique_ptr<Error> failed;
 };
@@ -72,7 +74,7 @@ uint8_t* Allocate(void* context, int64_t height, int64_t width) {
   Target* t = static_cast<Target*>(context);
   try {
     t->shape = Shape{height, width, t->request->channels};
-    if (t->out->is_none()) {
+    if (t->out->is_none() && !t->turned) {
       t->out->Init(t->shape, Context::CPU(), kUint8);
       return t->out->data().data<uint8_t>();
     }
@@ -86,11 +88,20 @@ uint8_t* Allocate(void* context, int64_t height, int64_t width) {
   return nullptr;
 }
 
+void TurnPixels(int orientation, Target* t) {
+  const int64_t height = t->shape[0], width = t->shape[1], channels = t->shape[2];
+  std::vector<uint8_t> upright(t->copy.size());
+  PutUpright(t->copy.data(), height, width, channels, orientation, upright.data());
+  if (SwapsSides(orientation)) t->shape = Shape{width, height, channels};
+  t->copy.swap(upright);
+}
+
 void Decode(const Attrs& attrs, const std::vector<uint8_t>& file, const std::string& what, int flag, bool to_rgb, NDArray* out) {
   MXNET_CHECK_KIND(flag <= 0 || (flag & 5) != 0, Value)
       << Named(attrs) << "flag=" << flag << "; accepted are 0 (gray), 1 (colour) and -1 (as the file is)";
   MXNET_CHECK_KIND(!file.empty(), Value) << Named(attrs) << what << " is empty; accepted is an image file";
-  Target target{out, nullptr, {}, {}, nullptr};
+  const int orientation = flag < 0 ? 1 : JpegOrientation(file.data(), file.size(), false);
+  Target target{out, nullptr, {}, orientation != 1, {}, nullptr};
   DecodeRequest request{file.data(), file.size(), flag == 0, !to_rgb, Allocate, &target, {0}, flag < 0};
   target.request = &request;
   const Decoded done = DecodeFile(&request, Named(attrs));
@@ -99,6 +110,8 @@ void Decode(const Attrs& attrs, const std::vector<uint8_t>& file, const std::str
       << Named(attrs) << what << " is of no known format; accepted are JPEG, PNG, BMP, TIFF, WebP and PNM files";
   MXNET_CHECK_KIND(done == Decoded::kDone, Value) << Named(attrs) << what << " cannot be decoded: " << request.message;
   if (target.copy.empty()) return;
+  if (target.turned) TurnPixels(orientation, &target);
+  if (out->is_none()) out->Init(target.shape, Context::CPU(), kUint8);
   MXNET_CHECK_KIND(out->shape() == target.shape && out->dtype() == kUint8, Value)
       << Named(attrs) << "out has shape " << out->shape() << " and dtype " << DTypeName(out->dtype()) << "; the image is " << target.shape
       << " of uint8";
@@ -194,8 +207,8 @@ bool ImageType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
 }
 
 constexpr const char* kFormats =
-    "\n\nJPEG, PNG, BMP, TIFF, WebP and PNM files, to (height, width, channels) of uint8. What a file says about its orientation is not "
-    "followed, nor is transparency. Needs a build with OpenCV.";
+    "\n\nJPEG, PNG, BMP, TIFF, WebP and PNM files, to (height, width, channels) of uint8. JPEG files of cameras are put upright: those "
+    "that begin with an Exif segment, and only with a flag of 0 or 1. Transparency is not followed. Needs a build with OpenCV.";
 
 MXNET_REGISTER_OP(_cvimread)
     .describe(std::string("Reads an image file.") + kFormats)

@@ -1,5 +1,5 @@
 // How a camera was held, from the EXIF block of JPEG files (CIPA DC-008, tag 274).
-#include "io/image/orientation.h"
+#include "operator/image/orientation.h"
 
 #include <cstring>
 
@@ -17,7 +17,7 @@ uint32_t Number(const uint8_t* p, int bytes, bool little) {
 int InTiff(const uint8_t* p, size_t size) {
   if (size < 8) return 1;
   const bool little = p[0] == 'I';
-  if (std::memcmp(p, little ? "II" : "MM", 2) != 0) return 1;
+  if (std::memcmp(p, little ? "II\x2a\0" : "MM\0\x2a", 4) != 0) return 1;
   const size_t at = Number(p + 4, 4, little);
   if (at + 2 > size) return 1;
   const size_t count = Number(p + at, 2, little);
@@ -32,37 +32,31 @@ int InTiff(const uint8_t* p, size_t size) {
 
 }  // namespace
 
-int JpegOrientation(const uint8_t* file, size_t size) {
+int JpegOrientation(const uint8_t* file, size_t size, bool behind_jfif) {
   if (size < 4 || file[0] != 0xff || file[1] != 0xd8) return 1;
   for (size_t at = 2; at + 4 <= size && file[at] == 0xff;) {
     const uint8_t marker = file[at + 1];
-    if (marker == 0xff) {  // filling
-      ++at;
-      continue;
-    }
-    if (marker == 0xda || marker == 0xd9) return 1;  // pixels begin
+    if (marker == 0xff || marker == 0xda || marker == 0xd9) return 1;  // filling, or pixels begin
     const size_t length = Number(file + at + 2, 2, false);
     if (length < 2 || at + 2 + length > size) return 1;
-    if (marker == 0xe1 && length >= 8 && std::memcmp(file + at + 4, "Exif\0\0", 6) == 0) return InTiff(file + at + 10, length - 8);
+    const auto is = [&](const char* name, size_t count) { return length >= 2 + count && std::memcmp(file + at + 4, name, count) == 0; };
+    if (marker == 0xe1) return is("Exif\0\0", 6) ? InTiff(file + at + 10, length - 8) : 1;
+    if (marker == 0xe0 && !behind_jfif && is("JFIF", 5)) return 1;
     at += 2 + length;
   }
   return 1;
 }
 
-void TurnCanvas(Canvas* canvas, int orientation) {
-  if (orientation == 1) return;
-  const Pixels from = canvas->current();
-  const bool swap = orientation >= 5, up = orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8,
+void PutUpright(const uint8_t* from, int64_t from_height, int64_t from_width, int64_t channels, int orientation, uint8_t* to) {
+  const bool swap = SwapsSides(orientation), up = orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8,
              left = orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7;
-  const int64_t height = swap ? from.width : from.height, width = swap ? from.height : from.width;
-  uint8_t* to = canvas->Next(height, width, from.channels);
+  const int64_t height = swap ? from_width : from_height, width = swap ? from_height : from_width;
   for (int64_t y = 0; y < height; ++y)
     for (int64_t x = 0; x < width; ++x) {
       const int64_t v = up ? height - 1 - y : y, u = left ? width - 1 - x : x;
-      const uint8_t* pixel = from.pixels + (swap ? u * from.width + v : v * from.width + u) * from.channels;
-      for (int64_t c = 0; c < from.channels; ++c) *to++ = pixel[c];
+      const uint8_t* pixel = from + (swap ? u * from_width + v : v * from_width + u) * channels;
+      for (int64_t c = 0; c < channels; ++c) *to++ = pixel[c];
     }
-  canvas->Done();
 }
 
 }  // namespace image
