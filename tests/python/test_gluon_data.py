@@ -312,6 +312,39 @@ def test_workers_draw_different_random_numbers():
     assert len(set(values)) == 40
 
 
+@pytest.mark.parametrize('method', ['spawn', 'forkserver'])
+def test_workers_start_as_the_program_says(tmp_path, method):
+    (tmp_path / 'program.py').write_text("""
+import multiprocessing, os, sys
+import mxnet as mx, numpy as np
+
+class Data(mx.gluon.data.Dataset):
+    def __init__(self):
+        self.values = mx.nd.arange(8)
+    def __len__(self):
+        return 8
+    def __getitem__(self, i):
+        return self.values[i] * 2, os.getppid(), mx.env.value('MXNET_CPU_WORKER_NTHREADS')
+
+if __name__ == '__main__':
+    multiprocessing.set_start_method(sys.argv[1])
+    loader = mx.gluon.data.DataLoader(Data(), batch_size=4, num_workers=2)
+    for epoch in range(2):
+        for values, parents, threads in loader:
+            print(values.asnumpy().ravel().tolist(), threads.asnumpy().tolist())
+    print((parents.asscalar() if parents.size == 1 else parents[0].asscalar()) == os.getpid(), 'OMP_NUM_THREADS' in os.environ)
+    try:
+        mx.gluon.data.DataLoader([1, 2], batch_size=1, num_workers=1, batchify_fn=lambda x: x)
+    except Exception as error:
+        print('cannot be pickled' if 'pickle' in str(error) else error)
+""")
+    env = {k: v for k, v in os.environ.items() if k != 'OMP_NUM_THREADS'}
+    done = subprocess.run([sys.executable, str(tmp_path / 'program.py'), method], capture_output=True, text=True, timeout=120,
+                          env={**env, 'MXNET_MP_WORKER_NTHREADS': '3'})
+    epoch = ['[0.0, 2.0, 4.0, 6.0] [3, 3, 3, 3]', '[8.0, 10.0, 12.0, 14.0] [3, 3, 3, 3]']
+    assert done.stdout.splitlines() == 2 * epoch + [f'{method == "spawn"} False', 'cannot be pickled'], done.stderr
+
+
 @pytest.mark.parametrize('name, value', [('MXNET_MP_WORKER_NTHREADS', '3'), ('MXNET_MP_OPENCV_NUM_THREADS', '2')])
 def test_worker_settings(name, value):
     def look(_):

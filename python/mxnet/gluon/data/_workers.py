@@ -1,6 +1,7 @@
 """Worker processes and threads that make batches ahead of the training loop."""
 import atexit
 import collections
+import contextlib
 import multiprocessing
 import os
 import pickle
@@ -38,8 +39,8 @@ def _with_trace(error, text):
 
 
 def _prepare_worker(seed):
-    """Settings of a fresh worker process. The engine gives it MXNET_MP_WORKER_NTHREADS threads by
-    itself, because it is a fork."""
+    """Settings of a fresh worker process. If it is a fork, the engine gives it
+    MXNET_MP_WORKER_NTHREADS threads by itself; else `_environment` has."""
     import random
     import sys
 
@@ -86,6 +87,30 @@ def _process_loop(conn, dataset, batchify_fn, seed):
         except (BrokenPipeError, OSError):
             break
     os._exit(0)    # the parent's exit handlers are not ours to run
+
+
+def _start_method():
+    """What the program has chosen; 'fork' if that is what this Python does by default, which other
+    modules choose by starting a process."""
+    chosen = multiprocessing.get_start_method(allow_none=True)
+    return 'fork' if chosen in (None, multiprocessing.get_all_start_methods()[0]) else chosen
+
+
+@contextlib.contextmanager
+def _environment():
+    """Scope in which processes start that load the library anew, with the threads of a worker."""
+    from ... import env
+    given = {'MXNET_CPU_WORKER_NTHREADS': str(env.value('MXNET_MP_WORKER_NTHREADS')), 'OMP_NUM_THREADS': '1'}
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 _open = weakref.WeakSet()    # of ProcessWorkers and ThreadWorkers
@@ -148,12 +173,14 @@ def _close_all():
 
 
 class ProcessWorkers(_Watched):
-    """`count` forked processes that share the tasks. Made once per DataLoader; tasks are numbered
-    by `submit`."""
+    """`count` processes that share the tasks. Made once per DataLoader; tasks are numbered by
+    `submit`. They are forks, unless the program has called multiprocessing.set_start_method: then
+    data set and batchify function are pickled for 'spawn' and 'forkserver'."""
 
     def __init__(self, count, dataset, batchify_fn):
         super().__init__()
-        ctx = multiprocessing.get_context('fork')
+        method = _start_method()
+        ctx = multiprocessing.get_context(method)
         self._owner = os.getpid()
         self._lock = threading.Condition()
         self._waiting = collections.deque()    # (task, indices) not yet with a worker
@@ -170,9 +197,10 @@ class ProcessWorkers(_Watched):
         engine.stats()    # makes the engine, which then learns of the fork that it is a data worker's
         for i in range(count):
             mine, theirs = ctx.Pipe()
-            process = ctx.Process(target=self._run_child, args=(mine, theirs, dataset, batchify_fn, base + i), daemon=True,
+            target, ends = (self._run_child, (mine, theirs)) if method == 'fork' else (_process_loop, (theirs,))
+            process = ctx.Process(target=target, args=(*ends, dataset, batchify_fn, base + i), daemon=True,
                                   name=f'mxnet-dataloader-{i}')
-            with _HeldInterrupt():
+            with _HeldInterrupt(), contextlib.nullcontext() if method == 'fork' else _environment():
                 process.start()
             theirs.close()
             self._processes[mine] = process
