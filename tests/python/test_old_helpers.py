@@ -188,6 +188,20 @@ def test_archives(folder):
     assert mx.test_utils.download((folder / 'b').as_uri(), 'c', 'sub') == os.path.join('sub', 'c') and open('sub/c').read() == 'plain'
 
 
+def test_models_by_name(folder):
+    net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=2, name='fc')
+    arrays = {'fc_weight': mx.nd.ones((2, 3)), 'fc_bias': mx.nd.zeros((2,))}
+    mx.model.save_checkpoint('given', 7, net, arrays, {})
+    urls = {'symbol': (folder / 'given-symbol.json').as_uri(), 'params': (folder / 'given-0007.params').as_uri()}
+    prefix, epoch = mx.test_utils.download_model('fc', 'models', {'fc': urls})
+    assert (prefix, epoch) == (os.path.join('models', 'fc'), 0)
+    symbol, args, _ = mx.model.load_checkpoint(prefix, epoch)
+    assert symbol.list_arguments() == net.list_arguments() and args['fc_weight'].shape == (2, 3)
+    assert mx.test_utils.download_model('unknown') == mx.test_utils.download_model('fc', 'models', {}) == (None, 0)
+    with pytest.raises(AssertionError, match='params'):
+        mx.test_utils.download_model('fc', 'models', {'fc': {'symbol': urls['symbol']}})
+
+
 # ---- stores
 
 def train_with(store, **kwargs):

@@ -18,7 +18,7 @@ from ..base import _MXFileNotFoundError, data_dir
 from ..io import MNISTIter
 from ..io.mnist import _IMAGES, _LABELS, _read_idx
 
-__all__ = ["download", "get_bz2_data", "get_cifar10", "get_im2rec_path", "get_mnist",
+__all__ = ["download", "download_model", "get_bz2_data", "get_cifar10", "get_im2rec_path", "get_mnist",
            "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte", "get_zip_data"]
 
 _MNIST = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
@@ -147,6 +147,53 @@ def download(url, fname=None, dirname=None, overwrite=False, retries=5):
     if folder:
         os.makedirs(folder, exist_ok=True)
     return path if os.path.exists(path) and not overwrite else fetch(url, path=path, overwrite=overwrite, retries=retries)
+
+
+_MODELS = "http://data.mxnet.io/models/"
+# Where 1.x looked for the files of a model: up to -symbol.json, and up to .params.
+_MODEL_FILES = {
+    "imagenet1k-inception-bn": ("imagenet/inception-bn/Inception-BN", "-0126"),
+    **{f"imagenet1k-resnet-{n}": (f"imagenet/resnet/{n}-layers/resnet-{n}", "-0000") for n in (18, 34, 50, 101, 152)},
+    **{f"imagenet1k-resnext-{n}": (f"imagenet/resnext/{n}-layers/resnext-{n}", "-0000") for n in (50, 101)},
+    "imagenet1k-resnext-101-64x4d": ("imagenet/resnext/101-layers/resnext-101-64x4d", "-0000"),
+    "imagenet11k-resnet-152": ("imagenet-11k/resnet-152/resnet-152", "-0000"),
+    **{f"imagenet11k-place365ch-resnet-{n}": (f"imagenet-11k-place365-ch/resnet-{n}", "-0000") for n in (50, 152)}}
+
+
+def download_model(model_name, dst_dir="./", meta_info=None):
+    """Fetches a model's symbol and parameters, unless they are in `dst_dir`.
+
+    Parameters
+    ----------
+    model_name : str
+    dst_dir : str
+        Where `model_name`-symbol.json and `model_name`-0000.params are written.
+    meta_info : dict, optional
+        By model, a dict with the URLs ``symbol`` and ``params``. Default: models for ImageNet at
+        the address of 1.x.
+
+    Returns
+    -------
+    (prefix, epoch) : (str, int)
+        What `mx.model.load_checkpoint` takes; (None, 0) for a model that is not known.
+
+    Raises
+    ------
+    AssertionError
+        if a URL is missing.
+    """
+    if meta_info is None:
+        meta_info = {name: {"symbol": f"{_MODELS}{path}-symbol.json", "params": f"{_MODELS}{path}{epoch}.params"}
+                     for name, (path, epoch) in _MODEL_FILES.items()}
+    if model_name not in meta_info:
+        return None, 0
+    urls = dict(meta_info[model_name])
+    for kind in ("symbol", "params"):
+        assert kind in urls, f"[download_model] {model_name} has no URL {kind!r}; accepted: a dict with 'symbol' and 'params'"
+    prefix = os.path.join(dst_dir, model_name)
+    download(urls["symbol"], prefix + "-symbol.json")
+    download(urls["params"], prefix + "-0000.params")
+    return prefix, 0
 
 
 def get_zip_data(data_dir, url, data_origin_name):
