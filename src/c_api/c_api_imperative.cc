@@ -15,6 +15,7 @@
 #include "mxnet/imperative.h"
 #include "operator/check.h"
 #include "operator/custom/worker_threads.h"
+#include "operator/registry.h"
 #include "operator/runtime/holds_graphs.h"
 
 using namespace mxnet;  // NOLINT
@@ -26,9 +27,22 @@ const Op* AsOp(void* h) {
   return static_cast<const Op*>(h);
 }
 
-std::vector<const Op*>& AllOps() {
-  static std::vector<const Op*> ops = Op::ListUnique();
-  return ops;
+/* Programs keep pointers to these arrays, so none is freed when a library has added operators. */
+struct OpLists {
+  std::vector<std::string> names = Op::ListNames();
+  std::vector<const char*> name_ptrs;
+  std::vector<const Op*> ops = Op::ListUnique();
+};
+
+OpLists& CurrentOpLists() {
+  static auto* mutex = new ForkMutex(ForkLevel::kCaller);
+  static auto* all = new std::vector<std::unique_ptr<OpLists>>;
+  std::lock_guard<ForkMutex> lock(*mutex);
+  if (all->empty() || all->back()->names.size() != CountOperatorNames()) {
+    all->push_back(std::make_unique<OpLists>());
+    for (const std::string& name : all->back()->names) all->back()->name_ptrs.push_back(name.c_str());
+  }
+  return *all->back();
 }
 
 /* Signature texts live as long as the record. Inputs come first, as the reference has them. */
@@ -75,14 +89,9 @@ const OpText& TextOf(const Op* op) {
 
 int MXListAllOpNames(uint32_t* out_size, const char*** out_array) {
   API_BEGIN(out_size, out_array);
-  static const std::vector<std::string> names = Op::ListNames();
-  static std::vector<const char*> pointers = [] {
-    std::vector<const char*> p;
-    for (const auto& n : names) p.push_back(n.c_str());
-    return p;
-  }();
-  *out_size = static_cast<uint32_t>(pointers.size());
-  *out_array = pointers.data();
+  OpLists& lists = CurrentOpLists();
+  *out_size = static_cast<uint32_t>(lists.name_ptrs.size());
+  *out_array = lists.name_ptrs.data();
   API_END();
 }
 
@@ -96,8 +105,9 @@ int NNGetOpHandle(const char* op_name, OpHandle* op_out) {
 
 int MXSymbolListAtomicSymbolCreators(uint32_t* out_size, AtomicSymbolCreator** out_array) {
   API_BEGIN(out_size, out_array);
-  *out_size = static_cast<uint32_t>(AllOps().size());
-  *out_array = reinterpret_cast<AtomicSymbolCreator*>(const_cast<Op**>(AllOps().data()));
+  OpLists& lists = CurrentOpLists();
+  *out_size = static_cast<uint32_t>(lists.ops.size());
+  *out_array = reinterpret_cast<AtomicSymbolCreator*>(const_cast<Op**>(lists.ops.data()));
   API_END();
 }
 

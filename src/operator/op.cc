@@ -171,6 +171,8 @@ const Op* Op::Get(const std::string& name) {
   return nullptr;
 }
 
+size_t CountOperatorNames() { return Checked()->names().size(); }
+
 std::vector<std::string> Op::ListNames() {
   std::vector<std::string> names;
   for (const auto& kv : Checked()->names()) names.push_back(kv.first);

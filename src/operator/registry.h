@@ -2,6 +2,7 @@
 #ifndef MXNET_OPERATOR_REGISTRY_H_
 #define MXNET_OPERATOR_REGISTRY_H_
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace mxnet {
  * is taken or a record is not sound. Other threads may look operators up meanwhile.
  */
 void AddOperators(std::vector<std::unique_ptr<Op>> ops);
+
+/* How many names and aliases there are. They are added, never taken away. */
+size_t CountOperatorNames();
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_REGISTRY_H_

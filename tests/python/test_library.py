@@ -313,6 +313,24 @@ def test_changed_inputs_noise_and_workspace(operators):
     assert executor.aux_dict["n_data1"].asscalar() == 1 and executor.grad_dict["x"].asnumpy().tolist() == [2] * 5
 
 
+def test_lists_of_operators_grow(operators):
+    """Also those that were asked for before."""
+    code = """
+import ctypes, sys, mxnet as mx
+from mxnet.base import _LIB, check_call
+def creators():
+    count, handles = ctypes.c_uint(), ctypes.POINTER(ctypes.c_void_p)()
+    check_call(_LIB.MXSymbolListAtomicSymbolCreators(ctypes.byref(count), ctypes.byref(handles)))
+    return handles[:count.value]
+names, before, held = mx.operator.get_all_registered_operators(), creators(), dir(mx.nd)
+mx.library.load(sys.argv[1], verbose=False)
+new = set(mx.operator.get_all_registered_operators()) - set(names)
+print('my_gemm' in new, len(new) >= len(set(creators()) - set(before)) > 1, 'my_gemm' in set(dir(mx.nd)) - set(held))
+"""
+    done = subprocess.run([sys.executable, "-c", code, operators], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["True"] * 3, done.stderr
+
+
 def test_a_loaded_operator_is_listed(operators):
     assert "my_gemm" in dir(nd) and "my_gemm" in dir(mx.sym) and "noisy" in dir(nd.contrib)
     assert "my_gemm" in mx.operator.get_all_registered_operators()
