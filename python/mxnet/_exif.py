@@ -3,7 +3,9 @@ import struct
 
 import numpy as np
 
-__all__ = ["orientation", "upright"]
+__all__ = ["AS_IT_LIES", "orientation", "upright"]
+
+AS_IT_LIES = 256    # added to the flag of decoding operators, which put some JPEG files upright otherwise
 
 
 def _tiff_orientation(data):

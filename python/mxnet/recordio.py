@@ -466,7 +466,7 @@ def _decode_natively(data, iscolor):
     """What OpenCV makes of a file, by the library's own decoders."""
     from . import _exif
     from .ndarray import _internal, array
-    flag = -1 if iscolor < 0 else iscolor & 1
+    flag = -1 if iscolor < 0 else (iscolor & 1) + _exif.AS_IT_LIES
     if not data:
         raise MXNetError("[recordio] the record has no image behind its header")
     pixels = _internal._cvimdecode(array(np.frombuffer(data, np.uint8), dtype="uint8"), flag=flag, to_rgb=False).asnumpy()

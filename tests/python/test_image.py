@@ -56,10 +56,35 @@ def test_pictures_of_cameras_are_put_upright(tmp_path):
         assert mx.image.imdecode(picture, flag=0).shape == want.shape[:2] + (1,)
         np.testing.assert_array_equal(mx.image.imdecode(picture, flag=-1).asnumpy(), straight)
         np.testing.assert_array_equal(mx.image.imdecode(picture, out=nd.zeros(want.shape, dtype="uint8")).asnumpy(), want)
+        np.testing.assert_array_equal(mx.image.imdecode(picture, flag=1 + 128).asnumpy(), straight)
+        np.testing.assert_array_equal(mx.image.imdecode(picture, flag=1 + 256).asnumpy(), straight)
+        assert mx.image.imdecode(picture, flag=256).shape == straight.shape[:2] + (1,)
     comment, note = b"\xff\xfe\0\7hello", b"\xff\xe1\0\7note."
     assert mx.image.imdecode(with_exif(jpeg, 6, comment)).shape == turned[6].shape
     for before in (jpeg[2:20], note, b"\xff"):
         np.testing.assert_array_equal(mx.image.imdecode(with_exif(jpeg, 6, before)).asnumpy(), straight)
+
+
+@needs_decoders
+def test_pictures_of_cameras_are_turned_once(tmp_path):
+    """Readers that follow the orientation themselves, of more files than imdecode does."""
+    from mxnet.tools import im2rec
+    jpeg = next(file(name) for name in json.loads(str(DATA["files"])) if file(name)[6:10] == b"JFIF")
+    height, width = mx.image.imdecode(jpeg).shape[:2]
+    assert height != width
+    for before in (b"", jpeg[2:20]):
+        picture = with_exif(jpeg, 6, before)
+        record = mx.recordio.pack((0, 1, 1, 0), picture)
+        assert mx.recordio.unpack_img(record, iscolor=1)[1].shape == (width, height, 3)
+        assert mx.recordio.unpack_img(record, iscolor=0)[1].shape == (width, height)
+        (tmp_path / "pictures").mkdir(exist_ok=True)
+        (tmp_path / "pictures" / "a.jpg").write_bytes(picture)
+        for color, shape in (("1", (width, height, 3)), ("0", (width, height, 1)), ("-1", (height, width, 3))):
+            prefix = str(tmp_path / "list")
+            assert im2rec.main(["--list", prefix, str(tmp_path / "pictures")]) == 0
+            assert im2rec.main(["--color", color, prefix, str(tmp_path / "pictures")]) == 0
+            packed = mx.recordio.MXRecordIO(prefix + ".rec", "r").read()
+            assert mx.image.imdecode(mx.recordio.unpack(packed)[1], flag=-1).shape == shape
 
 
 @needs_decoders

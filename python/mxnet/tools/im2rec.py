@@ -182,7 +182,8 @@ class _Records:
         from ..ndarray import _internal, array
         options = self._options
         deep = data[:4] == b"\x89PNG" and data[24:25] == b"\x10"     # 16 bits, of which a record gets 8
-        pixels = image.imdecode(data, flag=1 if deep and options.color < 0 else options.color, to_rgb=False)
+        flag = 1 if deep and options.color < 0 else options.color
+        pixels = image.imdecode(data, flag=flag if flag < 0 else flag + _exif.AS_IT_LIES, to_rgb=False)
         orientation = _exif.orientation(data) if options.color >= 0 else 1
         if orientation != 1:
             pixels = array(_exif.upright(pixels.asnumpy(), orientation), dtype="uint8")

@@ -20,7 +20,12 @@ namespace mxnet {
 namespace image {
 namespace {
 
-constexpr const char* kFlag = "0: one channel of gray, 1: three channels of colour, -1: as many channels as the file has.";
+// Bits of a flag: OpenCV's for "ignore the orientation", which 1.9.1 takes beside others only, and
+// one of ours for readers that follow the orientation themselves.
+constexpr int kIgnoreOrientation = 128, kAsItLies = 256;
+constexpr const char* kFlag =
+    "0: one channel of gray, 1: three channels of colour, -1: as many channels as the file has; plus 256: as the pixels lie in the file, "
+    "however a camera was held.";
 
 struct ReadParam : public dmlc::Parameter<ReadParam> {
   std::string filename;
@@ -97,12 +102,14 @@ void TurnPixels(int orientation, Target* t) {
 }
 
 void Decode(const Attrs& attrs, const std::vector<uint8_t>& file, const std::string& what, int flag, bool to_rgb, NDArray* out) {
-  MXNET_CHECK_KIND(flag <= 0 || (flag & 5) != 0, Value)
-      << Named(attrs) << "flag=" << flag << "; accepted are 0 (gray), 1 (colour) and -1 (as the file is)";
+  const bool gray = flag == 0 || flag == kAsItLies;
+  MXNET_CHECK_KIND(flag < 0 || gray || (flag & 5) != 0, Value)
+      << Named(attrs) << "flag=" << flag
+      << "; accepted are 0 (gray), 1 (colour), both plus 256 (as the pixels lie), and -1 (as the file is)";
   MXNET_CHECK_KIND(!file.empty(), Value) << Named(attrs) << what << " is empty; accepted is an image file";
-  const int orientation = flag < 0 ? 1 : JpegOrientation(file.data(), file.size(), false);
+  const int orientation = flag < 0 || (flag & (kIgnoreOrientation | kAsItLies)) != 0 ? 1 : JpegOrientation(file.data(), file.size(), false);
   Target target{out, nullptr, {}, orientation != 1, {}, nullptr};
-  DecodeRequest request{file.data(), file.size(), flag == 0, !to_rgb, Allocate, &target, {0}, flag < 0};
+  DecodeRequest request{file.data(), file.size(), gray, !to_rgb, Allocate, &target, {0}, flag < 0};
   target.request = &request;
   const Decoded done = DecodeFile(&request, Named(attrs));
   if (target.failed) throw *target.failed;
@@ -208,7 +215,8 @@ bool ImageType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
 
 constexpr const char* kFormats =
     "\n\nJPEG, PNG, BMP, TIFF, WebP and PNM files, to (height, width, channels) of uint8. JPEG files of cameras are put upright: those "
-    "that begin with an Exif segment, and only with a flag of 0 or 1. Transparency is not followed. Needs a build with OpenCV.";
+    "that begin with an Exif segment, and only with a flag of 0 or 1. 256 more leaves them as they lie. Transparency is not followed. "
+    "Needs a build with OpenCV.";
 
 MXNET_REGISTER_OP(_cvimread)
     .describe(std::string("Reads an image file.") + kFormats)
