@@ -27,12 +27,15 @@ if _backend is None:
 NDArrayBase = _backend.NDArrayBase
 CachedOp = _backend.CachedOp
 invoke = _backend.invoke
+invoke_np = _backend.invoke_np
 new_array = _backend.new_array
 filled = _backend.filled
 set_mode = _backend.set_mode
 is_traced = _backend.is_traced
 _set_ndarray_class = _backend._set_ndarray_class
 _set_indexing = _backend._set_indexing
+_set_numpy_class = _backend._set_numpy_class
+_numpy_base = _backend._numpy_base
 _set_trace_note = _backend._set_trace_note
 
 

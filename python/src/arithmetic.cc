@@ -13,20 +13,56 @@ namespace mxnet {
 namespace python {
 namespace {
 
-/* The records behind one Python operator. `reverse` is for scalar OP array. */
+/* The records behind one Python operator, null where it has none. `reverse` is for scalar OP
+ * array. `typed`: they have a parameter is_int. */
 struct Arith {
   const Op *array, *scalar, *reverse;
+  bool typed;
 };
-enum ArithId { kAdd, kSub, kMul, kDiv, kMod, kPow, kEq, kNe, kLt, kLe, kGt, kGe, kNumArith };
-const char* const methods[kNumArith] = {"add", "sub", "mul", "truediv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge"};
-Arith ariths[kNumArith];  // set once, before the first array
+enum ArithId {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMod,
+  kPow,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kNumClassic,
+  kFloorDiv = kNumClassic,
+  kMatMul,
+  kAnd,
+  kOr,
+  kXor,
+  kLShift,
+  kRShift,
+  kNumArith
+};
+const char* const methods[kNumArith] = {"add", "sub", "mul",      "truediv", "mod", "pow", "eq",  "ne",     "lt",    "le",
+                                        "gt",  "ge",  "floordiv", "matmul",  "and", "or",  "xor", "lshift", "rshift"};
+Arith ariths[kNumDoors][kNumArith];  // set once, before the first array of the door
 
-/* Parsed attributes of a scalar operator, by value. `is_int` stays at its default: as in 1.9.1 (and
- * in Symbol), integer arrays stay integers, with the number cut to their dtype. */
-AttrsPtr ScalarAttrs(const Op* op, double value) {
-  int64_t key;
-  std::memcpy(&key, &value, sizeof(key));
-  return Remembered(op, &key, 1, [value] { return AttrDict{{"scalar", NumberText(value)}}; });
+/* What an operand is when it is no array. */
+struct Number {
+  double value;
+  bool whole;
+};
+
+/* Parsed attributes of a scalar operator, by value. For classic arrays `is_int` stays at its
+ * default: as in 1.9.1 (and in Symbol), integer arrays stay integers, with the number cut to their
+ * dtype. Of mx.np a whole number keeps the array's dtype and another one may not. */
+AttrsPtr ScalarAttrs(const Op* op, const Number& n, bool typed) {
+  int64_t key[2] = {0, typed ? 1 + n.whole : 0};
+  std::memcpy(&key[0], &n.value, sizeof(n.value));
+  return Remembered(op, key, 2, [&] {
+    AttrDict dict = {{"scalar", NumberText(n.value)}};
+    if (typed) dict["is_int"] = n.whole ? "1" : "0";
+    return dict;
+  });
 }
 
 AttrsPtr PlainAttrs(const Op* op) {
@@ -37,12 +73,15 @@ AttrsPtr PlainAttrs(const Op* op) {
 }
 
 /* A Python or NumPy number. Arrays of other libraries are not numbers here. */
-bool AsScalar(PyObject* o, double* value) {
+bool AsScalar(PyObject* o, Number* n) {
+  double* value = &n->value;
+  n->whole = false;
   if (PyFloat_Check(o)) {
     *value = PyFloat_AS_DOUBLE(o);
     return true;
   }
   if (PyLong_Check(o)) {
+    n->whole = true;
     *value = PyLong_AsDouble(o);
     if (*value == -1.0 && PyErr_Occurred()) throw PythonError();
     return true;
@@ -52,6 +91,7 @@ bool AsScalar(PyObject* o, double* value) {
   if (nb->nb_index) {
     PyObject* i = PyNumber_Index(o);
     if (i) {
+      n->whole = true;
       *value = PyLong_AsDouble(i);
       Py_DECREF(i);
       return !(*value == -1.0 && PyErr_Occurred());
@@ -71,14 +111,16 @@ bool AsScalar(PyObject* o, double* value) {
 
 PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
   try {
-    const Arith& x = ariths[id];
-    if (IsArray(a) && IsArray(b)) {
+    const bool first = IsArray(a), second = IsArray(b);
+    const Arith& x = ariths[DoorOf(first ? a : b)][id];
+    if (first && second) {
       PyObject* inputs[2] = {a, b};
-      return Invoke(PlainAttrs(x.array), inputs, 2, out);
+      if (x.array) return Invoke(PlainAttrs(x.array), inputs, 2, out);
+      Py_RETURN_NOTIMPLEMENTED;
     }
-    double value;
-    if (IsArray(a) && AsScalar(b, &value)) return Invoke(ScalarAttrs(x.scalar, value), &a, 1, out);
-    if (IsArray(b) && AsScalar(a, &value)) return Invoke(ScalarAttrs(x.reverse, value), &b, 1, out);
+    Number n;
+    if (first && x.scalar && AsScalar(b, &n)) return Invoke(ScalarAttrs(x.scalar, n, x.typed), &a, 1, out);
+    if (second && x.reverse && AsScalar(a, &n)) return Invoke(ScalarAttrs(x.reverse, n, x.typed), &b, 1, out);
     Py_RETURN_NOTIMPLEMENTED;
   } catch (...) {
     SetError();
@@ -93,6 +135,13 @@ MXNET_BINARY(NbSub, kSub)
 MXNET_BINARY(NbMul, kMul)
 MXNET_BINARY(NbDiv, kDiv)
 MXNET_BINARY(NbMod, kMod)
+MXNET_BINARY(NbFloorDiv, kFloorDiv)
+MXNET_BINARY(NbMatMul, kMatMul)
+MXNET_BINARY(NbAnd, kAnd)
+MXNET_BINARY(NbOr, kOr)
+MXNET_BINARY(NbXor, kXor)
+MXNET_BINARY(NbLShift, kLShift)
+MXNET_BINARY(NbRShift, kRShift)
 PyObject* NbAdd(PyObject* a, PyObject* b) { return Binary(kAdd, a, b, nullptr); }
 /* A Python subclass inherits this slot as its sq_inplace_concat too (both are called __iadd__), and
  * CPython takes that one's NotImplemented for a result. So what `+=` cannot do goes the way of `+`,
@@ -108,24 +157,20 @@ PyObject* NbPow(PyObject* a, PyObject* b, PyObject* modulus) {
   return Binary(kPow, a, b, nullptr);
 }
 PyObject* NbPowInPlace(PyObject* a, PyObject* b, PyObject*) { return Binary(kPow, a, b, a); }
-PyObject* NbNegative(PyObject* a) {
+PyObject* Unary(const char* name, PyObject* a) {
   try {
-    static const Op* op = Op::Get("negative");
-    return Invoke(PlainAttrs(op), &a, 1, nullptr);
+    return Invoke(PlainAttrs(Op::Get(name)), &a, 1, nullptr);
   } catch (...) {
     SetError();
     return nullptr;
   }
 }
-PyObject* NbAbsolute(PyObject* a) {
-  try {
-    static const Op* op = Op::Get("abs");
-    return Invoke(PlainAttrs(op), &a, 1, nullptr);
-  } catch (...) {
-    SetError();
-    return nullptr;
-  }
-}
+PyObject* NbNegative(PyObject* a) { return Unary("negative", a); }
+PyObject* NbAbsolute(PyObject* a) { return Unary("abs", a); }
+PyObject* NumpyNegative(PyObject* a) { return Unary("_npi_negative", a); }
+PyObject* NumpyAbsolute(PyObject* a) { return Unary("_npi_absolute", a); }
+PyObject* NumpyInvert(PyObject* a) { return Unary("_npi_bitwise_not", a); }
+PyObject* NumpyPositive(PyObject* a) { return Unary("_npi_copy", a); }
 PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
   switch (op) {
     case Py_EQ: return Binary(kEq, a, b, nullptr);
@@ -154,11 +199,36 @@ const PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(RichCom
                              {Py_nb_absolute, reinterpret_cast<void*>(NbAbsolute)},
                              {0, nullptr}};
 
+/* Of the subclass; it inherits those that classic arrays have, too. */
+const PyType_Slot numpy_slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(RichCompare)},
+                                   {Py_nb_floor_divide, reinterpret_cast<void*>(NbFloorDiv)},
+                                   {Py_nb_inplace_floor_divide, reinterpret_cast<void*>(NbFloorDivInPlace)},
+                                   {Py_nb_matrix_multiply, reinterpret_cast<void*>(NbMatMul)},
+                                   {Py_nb_inplace_matrix_multiply, reinterpret_cast<void*>(NbMatMulInPlace)},
+                                   {Py_nb_and, reinterpret_cast<void*>(NbAnd)},
+                                   {Py_nb_inplace_and, reinterpret_cast<void*>(NbAndInPlace)},
+                                   {Py_nb_or, reinterpret_cast<void*>(NbOr)},
+                                   {Py_nb_inplace_or, reinterpret_cast<void*>(NbOrInPlace)},
+                                   {Py_nb_xor, reinterpret_cast<void*>(NbXor)},
+                                   {Py_nb_inplace_xor, reinterpret_cast<void*>(NbXorInPlace)},
+                                   {Py_nb_lshift, reinterpret_cast<void*>(NbLShift)},
+                                   {Py_nb_inplace_lshift, reinterpret_cast<void*>(NbLShiftInPlace)},
+                                   {Py_nb_rshift, reinterpret_cast<void*>(NbRShift)},
+                                   {Py_nb_inplace_rshift, reinterpret_cast<void*>(NbRShiftInPlace)},
+                                   {Py_nb_negative, reinterpret_cast<void*>(NumpyNegative)},
+                                   {Py_nb_absolute, reinterpret_cast<void*>(NumpyAbsolute)},
+                                   {Py_nb_invert, reinterpret_cast<void*>(NumpyInvert)},
+                                   {Py_nb_positive, reinterpret_cast<void*>(NumpyPositive)},
+                                   {0, nullptr}};
+
+/* Null for "". */
+const Op* Record(const char* name) { return name[0] ? Op::Get(name) : nullptr; }
+
 }  // namespace
 
-const PyType_Slot* ArithmeticSlots() { return slots; }
+const PyType_Slot* ArithmeticSlots(Door door) { return door == kNumpy ? numpy_slots : slots; }
 
-void SetArithmetic(PyObject* rows) {
+void SetArithmetic(PyObject* rows, Door door) {
   int found = 0;
   const Py_ssize_t n = PySequence_Size(rows);
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -171,13 +241,14 @@ void SetArithmetic(PyObject* rows) {
     }
     for (int id = 0; id < kNumArith; ++id) {
       if (std::strcmp(methods[id], method) != 0) continue;
-      ariths[id] = {Op::Get(array), Op::Get(scalar), Op::Get(reverse)};
+      ariths[door][id] = {Record(array), Record(scalar), Record(reverse), door == kNumpy};
       ++found;
     }
     Py_DECREF(row);
   }
   if (n < 0) throw PythonError();
-  if (found != kNumArith) throw Error(Error::Kind::kValue, "[binding] got no record for some of Python's operators");
+  if (found != (door == kNumpy ? kNumArith : kNumClassic))
+    throw Error(Error::Kind::kValue, "[binding] got no record for some of Python's operators");
 }
 
 }  // namespace python

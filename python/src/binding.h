@@ -37,12 +37,19 @@ struct PyNDArray {
 
 extern PyTypeObject* base_type;     // NDArrayBase
 extern PyTypeObject* array_type;    // the class of results (mx.nd.NDArray)
+extern PyTypeObject* numpy_type;    // that of results of mx.np.ndarray, a subclass; null before mx.np is imported
 extern PyObject* attr_to_str;       // Python function for values that have no obvious text
 extern PyObject* error_classes;     // tuple by Error::Kind
 extern std::string package_folder;  // where the package's own Python files are, with a separator at the end
 
 inline NDArray* Get(PyObject* o) { return reinterpret_cast<PyNDArray*>(o)->array; }
 inline bool IsArray(PyObject* o) { return PyObject_TypeCheck(o, base_type); }
+
+inline bool IsNumpy(PyObject* o) {
+  return numpy_type && (Py_TYPE(o) == numpy_type || (Py_TYPE(o) != array_type && PyType_IsSubtype(Py_TYPE(o), numpy_type)));
+}
+/* The class of what is computed from an array. */
+inline PyTypeObject* ClassOf(PyObject* o) { return IsNumpy(o) ? numpy_type : array_type; }
 
 /* What a forward that is being recorded reads of an array; the bits that mxnet._deferred_compute
  * knows. */
@@ -60,7 +67,7 @@ inline bool Noted(TraceRead kind, PyObject* array) {
 /* Turns the exception being handled into a Python exception. */
 void SetError();
 /* A new Python array that owns `a`. */
-PyObject* Wrap(NDArray* a);
+PyObject* Wrap(NDArray* a, PyTypeObject* type);
 /* Throws Error(kValue) for an array that was made read-only. */
 void CheckWritable(PyObject* o);
 
@@ -105,26 +112,32 @@ struct Kept {
 /* Parsed parameters, remembered per thread by value. `keys` and `values` are tuples of equal
  * length. */
 AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inputs);
-/* Runs an operator. `out`: null, None, an array or a sequence of arrays. Returns a new
- * reference. */
-PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out);
+/* Runs an operator. `out`: null, None, an array or a sequence of arrays. Results are of `type`, or
+ * of the inputs' class if it is null. Returns a new reference. */
+PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out, PyTypeObject* type = nullptr);
+
+/* Classic arrays and those of mx.np have operators and rules of indexing of their own. */
+enum Door { kClassic, kNumpy, kNumDoors };
+inline Door DoorOf(PyObject* o) { return IsNumpy(o) ? kNumpy : kClassic; }
 
 /* Type slots of Python's operators: a list that ends with {0, nullptr}. */
-const PyType_Slot* ArithmeticSlots();
+const PyType_Slot* ArithmeticSlots(Door door);
 /* Which records they run, from rows (method, operator of two arrays, of an array and a number, of a
- * number and an array), one for each. Throws. */
-void SetArithmetic(PyObject* rows);
-/* Type slots of x[key] and x[key] = value, likewise, and what sets Python's functions for the keys
- * that they leave to it. */
+ * number and an array), one for each; "" where there is none. Throws. */
+void SetArithmetic(PyObject* rows, Door door);
+/* Type slots of x[key] and x[key] = value, likewise, and what sets Python's functions (get, set,
+ * whether of mx.np) for the keys that they leave to it. */
 const PyType_Slot* IndexingSlots();
 PyObject* SetIndexing(PyObject* module, PyObject* args);
-/* Functions of the module: new_array(shape tuple, device type, device id, dtype number, delayed)
- * has whatever the memory held, filled(op handle, value or None, shape tuple, device type, device
- * id, dtype number) what _zeros, _ones or _full write. */
+/* Functions of the module: new_array(shape tuple, device type, device id, dtype number, delayed,
+ * numpy=False) has whatever the memory held, filled(op handle, value or None, shape tuple, device
+ * type, device id, dtype number, numpy=False) what _zeros, _ones or _full write. */
 PyObject* NewArray(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 PyObject* Filled(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 /* Adds the NDArrayBase type, which results have until Python names a subclass. */
 void AddNDArrayBase(PyObject* module);
+/* Function of the module: _numpy_base(class, rows) is a subclass with mx.np's operators. */
+PyObject* NumpyBase(PyObject* module, PyObject* args);
 /* Adds the CachedOp type to the module. */
 void AddCachedOp(PyObject* module);
 

@@ -81,6 +81,7 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
     auto* c = reinterpret_cast<PyCachedOp*>(self);
     if (!c->op) throw Error(Error::Kind::kValue, "[CachedOp] was not initialised");
     std::vector<NDArray*> in, out;
+    PyTypeObject* type = array_type;  // of the results: mx.np's where an input is
     Kept kept;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
       PyObject* a = PyTuple_GET_ITEM(args, i);
@@ -88,6 +89,7 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
         throw Error(Error::Kind::kType,
                     "[CachedOp] input " + std::to_string(i) + " is a " + Py_TYPE(a)->tp_name + "; accepted: an NDArray");
       in.push_back(Get(a));
+      if (IsNumpy(a)) type = numpy_type;
     }
     PyObject* given = kwargs ? PyDict_GetItemString(kwargs, "out") : nullptr;
     if (given == Py_None) given = nullptr;
@@ -125,10 +127,10 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
       Py_INCREF(given);
       return given;
     }
-    if (num == 1) return Wrap(fresh[0].release());
+    if (num == 1) return Wrap(fresh[0].release(), type);
     PyObject* list = PyList_New(static_cast<Py_ssize_t>(num));
     for (size_t i = 0; list && i < num; ++i) {
-      PyObject* o = Wrap(fresh[i].release());
+      PyObject* o = Wrap(fresh[i].release(), type);
       if (!o) {
         Py_DECREF(list);
         return nullptr;

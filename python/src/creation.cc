@@ -20,15 +20,18 @@ NDArray* Make(PyObject* const* args, bool delayed) {
   return new NDArray(shape, Context::Make(type, id), dtype, delayed);
 }
 
+PyTypeObject* ClassFor(PyObject* numpy) { return numpy && numpy_type && PyObject_IsTrue(numpy) == 1 ? numpy_type : array_type; }
+
 }  // namespace
 
 PyObject* NewArray(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   try {
-    if (nargs != 5 || !PyTuple_Check(args[0])) {
-      PyErr_SetString(PyExc_TypeError, "new_array(shape tuple, device type, device id, dtype number, delayed)");
+    if (nargs < 5 || nargs > 6 || !PyTuple_Check(args[0])) {
+      PyErr_SetString(PyExc_TypeError, "new_array(shape tuple, device type, device id, dtype number, delayed, numpy=False)");
       return nullptr;
     }
-    return Wrap(Make(args, PyObject_IsTrue(args[4]) == 1));
+    PyTypeObject* type = ClassFor(nargs > 5 ? args[5] : nullptr);
+    return Wrap(Make(args, PyObject_IsTrue(args[4]) == 1), type);
   } catch (...) {
     SetError();
     return nullptr;
@@ -38,15 +41,16 @@ PyObject* NewArray(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 PyObject* Filled(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   PyObject* target = nullptr;
   try {
-    if (nargs != 6 || !PyTuple_Check(args[2])) {
-      PyErr_SetString(PyExc_TypeError, "filled(op_handle, value or None, shape tuple, device type, device id, dtype number)");
+    if (nargs < 6 || nargs > 7 || !PyTuple_Check(args[2])) {
+      PyErr_SetString(PyExc_TypeError, "filled(op_handle, value or None, shape tuple, device type, device id, dtype number, numpy=False)");
       return nullptr;
     }
     const Op* op = static_cast<const Op*>(PyLong_AsVoidPtr(args[0]));
     const bool valued = args[1] != Py_None;
     const double value = valued ? PyFloat_AsDouble(args[1]) : 0;
     if (!op || PyErr_Occurred()) throw PythonError();
-    target = Wrap(Make(args + 2, true));
+    PyTypeObject* type = ClassFor(nargs > 6 ? args[6] : nullptr);
+    target = Wrap(Make(args + 2, true), type);
     if (!target) return nullptr;
     const NDArray* a = Get(target);
     const AttrsPtr attrs =

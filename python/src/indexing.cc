@@ -15,7 +15,7 @@ namespace mxnet {
 namespace python {
 namespace {
 
-PyObject *get_item = nullptr, *set_item = nullptr;  // Python's own
+PyObject *get_item[kNumDoors], *set_item[kNumDoors];  // Python's own
 
 constexpr int kMostDims = 32;
 
@@ -54,7 +54,7 @@ bool AddEntry(PyObject* k, int axis, int64_t size, Selection* s) {
 }
 
 /* False for keys that are not for here. */
-bool Select(PyObject* key, const NDArray& a, Selection* s) {
+bool Select(PyObject* key, const NDArray& a, bool scalars, Selection* s) {
   const Shape& shape = a.shape();
   const int ndim = shape.ndim();
   if (ndim == 0 || ndim > kMostDims || shape.Size() == 0) return false;
@@ -70,7 +70,7 @@ bool Select(PyObject* key, const NDArray& a, Selection* s) {
     }
     s->total *= s->count[i];
   }
-  if (s->result.empty() && !Imperative::State().np_shape) s->result.push_back(1);  // 1.x: a scalar is an array of shape (1,)
+  if (s->result.empty() && !scalars) s->result.push_back(1);  // 1.x: a scalar is an array of shape (1,)
   return true;
 }
 
@@ -93,7 +93,7 @@ PyObject* View(PyObject* self, const Selection& s, int64_t offset) {
   NDArray* view =
       new NDArray(s.total == a->shape().Size() ? a->Reshape(result)
                                                : a->Reshape(Shape{a->shape().Size()}).Slice(offset, offset + s.total).Reshape(result));
-  PyObject* o = Wrap(view);
+  PyObject* o = Wrap(view, ClassOf(self));
   if (o) reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
   return o;
 }
@@ -132,6 +132,8 @@ bool CheckedIndices(const T* from, int64_t n, int64_t size, int64_t* to, bool* s
  * exception: not for here. */
 PyObject* TakeRows(PyObject* self, PyObject* key) {
   NDArray *a = Get(self), *index = Get(key);
+  const bool numpy = IsNumpy(self);
+  if (numpy != IsNumpy(key) || (numpy && index->dtype() != kInt64 && index->dtype() != kInt32)) return nullptr;
   if (index->is_none() || a->ctx().is_gpu() || index->ctx().is_gpu() || a->shape().ndim() < 1 || index->shape().ndim() < 1) return nullptr;
   const int64_t n = index->shape().Size(), size = a->shape()[0];
   if (n == 0 || size == 0 || size >= int64_t{1} << 24) return nullptr;  // beyond, float32 has gaps
@@ -156,7 +158,7 @@ PyObject* TakeRows(PyObject* self, PyObject* key) {
   PyObject* made = nullptr;
   if (!same) {
     NDArray* list = new NDArray(index->shape(), a->ctx(), kInt64);
-    made = Wrap(list);
+    made = Wrap(list, ClassOf(self));
     if (!made) return nullptr;
     list->SyncCopyFromCPU(rows.data(), rows.size() * sizeof(int64_t));
     inputs[1] = made;
@@ -182,7 +184,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
         if (rows || PyErr_Occurred()) return rows;
       } else if (!state.recording) {
         Selection s;
-        if (Select(key, *a, &s)) {
+        if (Select(key, *a, state.np_shape || IsNumpy(self), &s)) {
           const int64_t offset = Offset(s, a->shape());
           if (offset >= 0) return View(self, s, offset);
           static const Op* op = Op::Get("slice");
@@ -192,7 +194,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
         }
       }
     }
-    return PyObject_CallFunctionObjArgs(get_item, self, key, nullptr);
+    return PyObject_CallFunctionObjArgs(get_item[DoorOf(self)], self, key, nullptr);
   } catch (...) {
     SetError();
     return nullptr;
@@ -214,7 +216,7 @@ int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
   const bool number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
   if (!number && !(IsArray(value) && Get(value) && !Get(value)->is_none())) return 1;
   Selection s;
-  if (!Select(key, *a, &s)) return 1;
+  if (!Select(key, *a, state.np_shape || IsNumpy(self), &s)) return 1;
   const int64_t offset = Offset(s, a->shape());
   double v = 0;
   if (number) {
@@ -259,7 +261,7 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
     }
     const int done = SetSelection(self, key, value);
     if (done <= 0) return done;
-    PyObject* none = PyObject_CallFunctionObjArgs(set_item, self, key, value, nullptr);
+    PyObject* none = PyObject_CallFunctionObjArgs(set_item[DoorOf(self)], self, key, value, nullptr);
     Py_XDECREF(none);
     return none ? 0 : -1;
   } catch (...) {
@@ -277,12 +279,14 @@ const PyType_Slot* IndexingSlots() { return slots; }
 
 PyObject* SetIndexing(PyObject*, PyObject* args) {
   PyObject *get, *set;
-  if (!PyArg_ParseTuple(args, "OO", &get, &set)) return nullptr;
+  int numpy = 0;
+  if (!PyArg_ParseTuple(args, "OO|p", &get, &set, &numpy)) return nullptr;
+  const Door door = numpy ? kNumpy : kClassic;
   Py_INCREF(get);
   Py_INCREF(set);
-  Py_XDECREF(get_item);
-  Py_XDECREF(set_item);
-  get_item = get, set_item = set;
+  Py_XDECREF(get_item[door]);
+  Py_XDECREF(set_item[door]);
+  get_item[door] = get, set_item[door] = set;
   Py_RETURN_NONE;
 }
 

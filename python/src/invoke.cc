@@ -14,13 +14,14 @@ namespace python {
 
 PyTypeObject* base_type = nullptr;
 PyTypeObject* array_type = nullptr;
+PyTypeObject* numpy_type = nullptr;
 PyObject* attr_to_str = nullptr;
 PyObject* error_classes = nullptr;
 PyObject* trace_note = nullptr;
 std::string package_folder;
 
-PyObject* Wrap(NDArray* a) {
-  PyObject* o = array_type->tp_alloc(array_type, 0);
+PyObject* Wrap(NDArray* a, PyTypeObject* type) {
+  PyObject* o = type->tp_alloc(type, 0);
   if (!o) {
     delete a;
     return nullptr;
@@ -107,6 +108,17 @@ std::string ToText(PyObject* v) {
   return out;
 }
 
+/* Throws for inputs of both classes: their rules differ. Operators that write their inputs, update
+ * rules among them, have states of either. */
+void CheckOneClass(const Attrs& attrs, PyObject* const* inputs, Py_ssize_t num_inputs) {
+  bool found[2] = {false, false};
+  for (Py_ssize_t i = 0; i < num_inputs; ++i) found[IsNumpy(inputs[i])] = true;
+  if (!found[0] || !found[1] || !attrs.op->MutateInputs(attrs).empty()) return;
+  throw Error(Error::Kind::kType, "[" + attrs.op->name +
+                                      "] got arrays of mx.nd and of mx.np; accepted: one kind (as_np_ndarray() and as_nd_ndarray() "
+                                      "make one of the other, sharing memory)");
+}
+
 /* A custom operator has neither kernels nor a function on arrays. */
 bool RunsElsewhere(const Op& op) { return op.kernels.empty() && !op.array_fn; }
 
@@ -145,7 +157,7 @@ AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inpu
   return attrs;
 }
 
-PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out) {
+PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out, PyTypeObject* type) {
   static thread_local std::vector<std::vector<NDArray*>> spare;  // buffers of finished calls; calls nest through array functions
   struct Lease {
     std::vector<NDArray*> v;
@@ -165,6 +177,8 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
                   "[" + op->name + "] input " + std::to_string(i) + " is a " + Py_TYPE(inputs[i])->tp_name + "; accepted: an NDArray");
     in.v.push_back(Get(inputs[i]));
   }
+  if (numpy_type && num_inputs > 1) CheckOneClass(*attrs, inputs, num_inputs);
+  if (!type) type = num_inputs > 0 ? ClassOf(inputs[0]) : array_type;
   const int total = op->NumOutputs(*attrs), visible = op->NumVisibleOutputs(*attrs);
   std::vector<PyObject*> given;
   if (out && out != Py_None) {
@@ -226,14 +240,14 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
   if (visible == 1) {
     NDArray* a = fresh.At(0);
     fresh.At(0) = nullptr;
-    return Wrap(a);
+    return Wrap(a, type);
   }
   PyObject* list = PyList_New(visible);
   if (!list) return nullptr;
   for (int i = 0; i < visible; ++i) {
     NDArray* a = fresh.At(i);
     fresh.At(i) = nullptr;
-    PyObject* o = Wrap(a);
+    PyObject* o = Wrap(a, type);
     if (!o) {
       Py_DECREF(list);
       return nullptr;

@@ -41,6 +41,30 @@ PyObject* PyInvoke(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   }
 }
 
+/* invoke_np: as invoke, for arrays of mx.np only. */
+PyObject* PyInvokeNumpy(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  try {
+    if (nargs < 4 || nargs > 5 || !(PyTuple_Check(args[1]) || PyList_Check(args[1])) || !PyTuple_Check(args[2]) ||
+        !PyTuple_Check(args[3])) {
+      PyErr_SetString(PyExc_TypeError, "invoke_np(op_handle, inputs, keys, values, out=None)");
+      return nullptr;
+    }
+    const Op* op = OpFromHandle(args[0]);
+    PyObject** inputs = PySequence_Fast_ITEMS(args[1]);
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(args[1]);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      if (IsArray(inputs[i]) && !IsNumpy(inputs[i]))
+        throw Error(Error::Kind::kType, "[" + op->name + "] input " + std::to_string(i) +
+                                            " is an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one, sharing memory)");
+    }
+    AttrsPtr attrs = ParseAttrs(op, args[2], args[3], static_cast<int>(n));
+    return Invoke(attrs, inputs, n, nargs == 5 ? args[4] : nullptr, numpy_type);
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::string CallSite() {
@@ -76,6 +100,17 @@ PyObject* SetNDArrayClass(PyObject*, PyObject* cls) {
   Py_RETURN_NONE;
 }
 
+PyObject* SetNumpyClass(PyObject*, PyObject* cls) {
+  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), array_type)) {
+    PyErr_SetString(PyExc_TypeError, "[binding] expected a subclass of NDArray");
+    return nullptr;
+  }
+  Py_INCREF(cls);
+  Py_XDECREF(reinterpret_cast<PyObject*>(numpy_type));
+  numpy_type = reinterpret_cast<PyTypeObject*>(cls);
+  Py_RETURN_NONE;
+}
+
 /* _configure(attr_to_str, error_classes, package_folder, arithmetic) */
 PyObject* Configure(PyObject*, PyObject* args) {
   PyObject *f, *classes, *arithmetic;
@@ -89,7 +124,7 @@ PyObject* Configure(PyObject*, PyObject* args) {
   Py_XDECREF(error_classes);
   error_classes = classes;
   try {
-    SetArithmetic(arithmetic);
+    SetArithmetic(arithmetic, kClassic);
   } catch (...) {
     SetError();
     return nullptr;
@@ -125,16 +160,20 @@ PyObject* IsTraced(PyObject*, PyObject*) {
 
 PyMethodDef functions[] = {
     {"new_array", reinterpret_cast<PyCFunction>(NewArray), METH_FASTCALL,
-     "new_array(shape tuple, device type, device id, dtype number, delayed)"},
+     "new_array(shape tuple, device type, device id, dtype number, delayed, numpy=False)"},
     {"filled", reinterpret_cast<PyCFunction>(Filled), METH_FASTCALL,
-     "filled(op_handle, value or None, shape tuple, device type, device id, dtype number)"},
+     "filled(op_handle, value or None, shape tuple, device type, device id, dtype number, numpy=False)"},
     {"set_mode", reinterpret_cast<PyCFunction>(SetMode), METH_FASTCALL,
      "set_mode(recording, training): what they were; None leaves one alone."},
     {"is_traced", IsTraced, METH_NOARGS, "Whether autograd records or deferred compute traces on this thread."},
-    {"_set_indexing", SetIndexing, METH_VARARGS, "Sets Python's functions for x[key] and x[key] = value."},
+    {"_set_indexing", SetIndexing, METH_VARARGS, "_set_indexing(get, set, numpy=False): Python's functions for x[key] and x[key] = value."},
     {"invoke", reinterpret_cast<PyCFunction>(PyInvoke), METH_FASTCALL, "invoke(op_handle, inputs, keys, values, out=None)"},
     {"_set_trace_note", SetTraceNote, METH_O, "Sets the function (kind, array) that is told what a recorded forward reads."},
     {"_set_ndarray_class", SetNDArrayClass, METH_O, "Sets the class of results."},
+    {"invoke_np", reinterpret_cast<PyCFunction>(PyInvokeNumpy), METH_FASTCALL,
+     "invoke_np(op_handle, inputs, keys, values, out=None): of mx.np arrays, with such results"},
+    {"_numpy_base", NumpyBase, METH_VARARGS, "_numpy_base(class, rows): a subclass with the operators of mx.np."},
+    {"_set_numpy_class", SetNumpyClass, METH_O, "Sets the class of mx.np's results."},
     {"_configure", Configure, METH_VARARGS, "Sets helpers that live in Python."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -197,14 +197,14 @@ PyObject* Value(PyObject* self, PyObject*) {
 }
 
 PyObject* Detach(PyObject* self, PyObject*) {
-  return Guard([&]() -> PyObject* { return Wrap(new NDArray(Checked(self)->Detach())); });
+  return Guard([&]() -> PyObject* { return Wrap(new NDArray(Checked(self)->Detach()), ClassOf(self)); });
 }
 
 /* A view of what may not be written may not be written either. In a recorded graph nothing shares
  * memory: Python asks for operators there. */
 PyObject* WrapView(PyObject* self, NDArray view) {
   if (!Noted(kReadsValue, self)) return nullptr;
-  PyObject* o = Wrap(new NDArray(std::move(view)));
+  PyObject* o = Wrap(new NDArray(std::move(view)), ClassOf(self));
   if (o) reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
   return o;
 }
@@ -285,7 +285,7 @@ const PyType_Slot own_slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
 
 void AddNDArrayBase(PyObject* module) {
   std::vector<PyType_Slot> slots;
-  for (const PyType_Slot* part : {ArithmeticSlots(), IndexingSlots(), own_slots}) {
+  for (const PyType_Slot* part : {ArithmeticSlots(kClassic), IndexingSlots(), own_slots}) {
     for (; part->slot != 0; ++part) slots.push_back(*part);
   }
   slots.push_back({0, nullptr});
@@ -295,6 +295,27 @@ void AddNDArrayBase(PyObject* module) {
   base_type = reinterpret_cast<PyTypeObject*>(type);
   array_type = base_type;
   Py_INCREF(type);
+}
+
+PyObject* NumpyBase(PyObject*, PyObject* args) {
+  PyObject *cls, *rows;
+  if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &cls, &rows)) return nullptr;
+  try {
+    SetArithmetic(rows, kNumpy);
+    std::vector<PyType_Slot> slots;
+    for (const PyType_Slot* part = ArithmeticSlots(kNumpy); part->slot != 0; ++part) slots.push_back(*part);
+    slots.push_back({Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)});
+    slots.push_back({Py_tp_doc, const_cast<char*>("Native part of mxnet.np.ndarray.")});
+    slots.push_back({0, nullptr});
+    PyType_Spec spec = {"mxnet._cy3.ndarray.NumpyBase", sizeof(PyNDArray), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
+    PyObject* bases = PyTuple_Pack(1, cls);
+    PyObject* type = bases ? PyType_FromSpecWithBases(&spec, bases) : nullptr;
+    Py_XDECREF(bases);
+    return type;
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
 }
 
 }  // namespace python

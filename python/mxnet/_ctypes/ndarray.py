@@ -3,11 +3,14 @@
 import ctypes
 import numbers
 
+import numpy as np
+
 from .. import _tracing
 from .._dtypes import ITEM_BYTES, NAMES
 from ..base import NDArrayHandle, OpHandle, _LIB, _MXTypeError, c_str, c_str_array, call_and_mark, check_call
 
 _class = None
+_numpy_class = None    # of mx.np's arrays; None before that is imported
 _to_str = str
 _handles = {}
 
@@ -31,9 +34,53 @@ def _set_ndarray_class(cls):
     _class = cls
 
 
-def _set_indexing(get, set_):
-    """Sets the functions behind ``x[key]`` and ``x[key] = value``."""
-    NDArrayBase.__getitem__, NDArrayBase.__setitem__ = get, set_
+def _set_numpy_class(cls):
+    """Sets the class of mx.np's results."""
+    global _numpy_class
+    _numpy_class = cls
+
+
+def _is_numpy(array):
+    return _numpy_class is not None and isinstance(array, _numpy_class)
+
+
+def _class_of(array):
+    """The class of what is computed from an array."""
+    return _numpy_class if _is_numpy(array) else _class
+
+
+def _numpy_base(cls, rows):
+    """A subclass with the operators of mx.np; rows as for `_configure`, "" where there is no such
+    operator."""
+    class NumpyBase(cls):
+        """Native part of mxnet.np.ndarray."""
+        __slots__ = []
+        __hash__ = object.__hash__
+
+        def __neg__(self):
+            return invoke(_op("_npi_negative"), (self,), (), ())
+
+        def __abs__(self):
+            return invoke(_op("_npi_absolute"), (self,), (), ())
+
+        def __invert__(self):
+            return invoke(_op("_npi_bitwise_not"), (self,), (), ())
+
+        def __pos__(self):
+            return invoke(_op("_npi_copy"), (self,), (), ())
+
+    for method, arrays, number, left in rows:
+        setattr(NumpyBase, f"__{method}__", _binary(arrays, number, typed=True))
+        if not hasattr(object, f"__{method}__"):
+            setattr(NumpyBase, f"__r{method}__", _binary(arrays, left, typed=True))
+            setattr(NumpyBase, f"__i{method}__", _binary(arrays, number, in_place=True, typed=True))
+    return NumpyBase
+
+
+def _set_indexing(get, set_, numpy=False):
+    """Sets the functions behind ``x[key]`` and ``x[key] = value``, of classic arrays or mx.np's."""
+    cls = _numpy_class if numpy else NDArrayBase
+    cls.__getitem__, cls.__setitem__ = get, set_
 
 
 def _set_trace_note(function):
@@ -46,26 +93,21 @@ def _note(kind, array):
         _tracing.note(kind, array)
 
 
-def new_array(shape, device_type, device_id, dtype, delayed):
+def new_array(shape, device_type, device_id, dtype, delayed, numpy=False):
     """An array with whatever the memory held. Device and dtype are numbers."""
     handle = NDArrayHandle()
     check_call(_LIB.MXNDArrayCreateEx64((ctypes.c_int64 * len(shape))(*shape), ctypes.c_int(len(shape)), ctypes.c_int(device_type),
                                         ctypes.c_int(device_id), ctypes.c_int(delayed), ctypes.c_int(dtype), ctypes.byref(handle)))
-    return _class(handle)
+    return (_numpy_class if numpy and _numpy_class else _class)(handle)
 
 
-def _wrap(address):
-    """An array of the class of results that takes over a native array."""
-    return _class(NDArrayHandle(address))
-
-
-def filled(op_handle, value, shape, device_type, device_id, dtype):
+def filled(op_handle, value, shape, device_type, device_id, dtype, numpy=False):
     """What the operator ``_zeros``, ``_ones`` or, with a value, ``_full`` writes into a new
     array."""
     keys, values = ("shape", "dtype"), (shape, NAMES[dtype])
     if value is not None:
         keys, values = keys + ("value",), values + (repr(float(value)),)
-    return invoke(op_handle, (), keys, values, new_array(shape, device_type, device_id, dtype, True))
+    return invoke(op_handle, (), keys, values, new_array(shape, device_type, device_id, dtype, True, numpy))
 
 
 def set_mode(recording, training):
@@ -102,12 +144,23 @@ def _text(value):
     return value if isinstance(value, str) else _to_str(value)
 
 
-def invoke(op_handle, inputs, keys, values, out=None):
+def invoke_np(op_handle, inputs, keys, values, out=None):
+    """:func:`invoke` on arrays of mx.np only, with such results."""
+    for i, a in enumerate(inputs):
+        if isinstance(a, NDArrayBase) and not _is_numpy(a):
+            raise _MXTypeError(f"[invoke] input {i} is an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one, "
+                               "sharing memory)")
+    return invoke(op_handle, inputs, keys, values, out, _numpy_class)
+
+
+def invoke(op_handle, inputs, keys, values, out=None, cls=None):
     """Runs an operator on arrays.
 
     `inputs` is a sequence of arrays, `keys` and `values` its parameters; `out` an array or a list
-    of arrays to write to. Returns `out`, or the new array, or the list of them.
+    of arrays to write to. Returns `out`, or the new array, or the list of them, of `cls` or of the
+    inputs' class.
     """
+    cls = cls or (_class_of(inputs[0]) if inputs else _class)
     for i, a in enumerate(inputs):
         if not isinstance(a, NDArrayBase):
             raise _MXTypeError(f"[invoke] input {i} is a {type(a).__name__}; accepted: an NDArray")
@@ -133,8 +186,8 @@ def invoke(op_handle, inputs, keys, values, out=None):
     if given is not None:
         return out
     if count.value == 1:
-        return _wrap(outputs[0])
-    return [_wrap(outputs[i]) for i in range(count.value)]
+        return cls(NDArrayHandle(outputs[0]))
+    return [cls(NDArrayHandle(outputs[i])) for i in range(count.value)]
 
 
 def _scalar(value):
@@ -143,14 +196,20 @@ def _scalar(value):
     return None
 
 
-def _binary(array_op, scalar_op, in_place=False):
+def _binary(array_op, scalar_op, in_place=False, typed=False):
     def method(self, other):
         out = self if in_place else None
         if isinstance(other, NDArrayBase):
-            return invoke(_op(array_op), (self, other), (), (), out)
-        scalar = _scalar(other)
+            if _is_numpy(self) != _is_numpy(other):
+                raise _MXTypeError("[operator] got arrays of mx.nd and of mx.np; accepted: one kind (as_np_ndarray() and "
+                                   "as_nd_ndarray() make one of the other, sharing memory)")
+            return invoke(_op(array_op), (self, other), (), (), out) if array_op else NotImplemented
+        scalar = _scalar(other) if scalar_op else None
         if scalar is None:
             return NotImplemented
+        if typed:
+            whole = isinstance(other, (numbers.Integral, np.bool_))
+            return invoke(_op(scalar_op), (self,), ("scalar", "is_int"), (scalar, whole), out)
         return invoke(_op(scalar_op), (self,), ("scalar",), (scalar,), out)
     return method
 
@@ -258,7 +317,7 @@ class NDArrayBase:
     def _detach(self):
         out = NDArrayHandle()
         check_call(_LIB.MXNDArrayDetach(ctypes.c_void_p(self._handle), ctypes.byref(out)))
-        return _class(out)
+        return _class_of(self)(out)
 
     def _at(self, index):
         _note(_tracing.VALUE, self)
@@ -266,20 +325,20 @@ class NDArrayBase:
             index += self.shape[0]
         out = NDArrayHandle()
         check_call(_LIB.MXNDArrayAt64(ctypes.c_void_p(self._handle), ctypes.c_int64(index), ctypes.byref(out)))
-        return _class(out, self.writable)
+        return _class_of(self)(out, self.writable)
 
     def _slice(self, begin, end):
         _note(_tracing.VALUE, self)
         out = NDArrayHandle()
         check_call(_LIB.MXNDArraySlice64(ctypes.c_void_p(self._handle), ctypes.c_int64(begin), ctypes.c_int64(end), ctypes.byref(out)))
-        return _class(out, self.writable)
+        return _class_of(self)(out, self.writable)
 
     def _reshape_view(self, shape, reverse):
         _note(_tracing.VALUE, self)
         out = NDArrayHandle()
         check_call(_LIB.MXNDArrayReshape64(ctypes.c_void_p(self._handle), ctypes.c_int(len(shape)), (ctypes.c_int64 * len(shape))(*shape),
                                            ctypes.c_bool(reverse), ctypes.byref(out)))
-        return _class(out, self.writable)
+        return _class_of(self)(out, self.writable)
 
     __hash__ = object.__hash__
 
@@ -325,6 +384,7 @@ class CachedOp:
                       ctypes.byref(count), ctypes.byref(outputs))
         if given is not None:
             return out
+        cls = _numpy_class if any(map(_is_numpy, args)) else _class
         if count.value == 1:
-            return _wrap(outputs[0])
-        return [_wrap(outputs[i]) for i in range(count.value)]
+            return cls(NDArrayHandle(outputs[0]))
+        return [cls(NDArrayHandle(outputs[i])) for i in range(count.value)]

@@ -1,5 +1,6 @@
 """NDArray: a tensor on a device whose contents are computed asynchronously."""
 import ctypes
+import importlib
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError, error_clas
 from ..context import Context
 from . import _internal
 from ._capsule import export, lend, stream_number
-from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, _recording, from_values
+from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, _recording, from_values, shared
 
 __all__ = ["NDArray"]
 
@@ -175,6 +176,10 @@ class NDArray(NDArrayBase):
     def as_nd_ndarray(self):
         """The array as ``mx.nd.NDArray``: itself."""
         return self
+
+    def as_np_ndarray(self):
+        """The array as one of ``mx.np``, sharing memory and gradients."""
+        return shared(self, importlib.import_module("mxnet.numpy").ndarray)   # which stands on this module
 
     def tostype(self, stype):
         """Array of another storage type."""

@@ -74,6 +74,13 @@ def _new_filled(name, shape, ctx, dtype, value=None):
     return filled(_handle_of.get(name) or _handle(name), value, _as_shape(shape), *_device(ctx), _dtypes.number(dtype))
 
 
+def shared(array, cls):
+    """The array as one of another class: memory and autograd's history are shared."""
+    handle = NDArrayHandle()
+    check_call(_LIB.MXShallowCopyNDArray(ctypes.c_void_p(array.handle), ctypes.byref(handle)))
+    return cls(handle, array.writable)
+
+
 def _new_empty_handle():
     """Handle of an array without shape and memory; an operator's output gives it both."""
     handle = NDArrayHandle()

@@ -1,0 +1,182 @@
+"""How functions of mx.np and mx.npx run operators: the contract that all of their modules keep.
+
+One function serves arrays, hybridized blocks and symbols. A function of mx.np is written once, in
+Python, on top of :func:`call`:
+
+* with ``mx.np.ndarray`` inputs an operator runs at once, and its results are of that class;
+* while a hybridized block is traced (deferred compute) the same call adds a node to the graph;
+* with inputs that are symbols it returns a symbol of NumPy semantics. ``mx.sym.np.NAME`` is
+  ``symbolic(mx.np.NAME)``: functions without inputs (``zeros``, ``arange``, ``random.normal``) make
+  symbols there.
+
+So a function does not read shapes or values of its inputs if the record can do it; what it cannot
+do without them, it does behind ``is_symbol(x)``, with an error for symbols that says so.
+
+Rules for a function:
+
+* Operands of a function of several arrays may be numbers, nested lists or NumPy arrays. They go
+  through :func:`operand`, which puts them on the device of the array beside them.
+* Arrays of mx.nd are refused by the binding, with what to call (``as_np_ndarray()``).
+* ``out=`` goes to :func:`call`, or to :func:`deliver` where the result came another way. Both
+  return `out`.
+* A function that makes an array takes ``dtype=None, ctx=None, device=None``; the last two are names
+  of one thing (:func:`device_of`). Default dtypes are :func:`default_float` and
+  :func:`default_int`, which obey ``npx.set_np(dtype=True)``.
+* Parameters that are None are left out, so that the record's default holds.
+* A record with several results gives a list; functions return tuples where NumPy does.
+* Every public function is in ``__all__`` of its module. ``mxnet/numpy/multiarray.py`` collects the
+  modules that `_PARTS` names there, and ``mxnet.numpy`` shows them.
+* What is not native calls NumPy through ``mxnet.numpy.fallback``, which warns once for each
+  function and refuses while autograd records.
+"""
+import functools
+import sys
+import threading
+
+import numpy as onp
+
+from .. import _dtypes
+from .._binding import NDArrayBase, filled, invoke_np, new_array
+from ..base import _MXTypeError
+from ..context import Context, current_context
+from ..ndarray._native import _as_shape, _device, _handle, _handle_of
+from ..util import is_np_default_dtype
+
+__all__ = ["call", "operand", "deliver", "device_of", "default_float", "default_int", "dtype_name", "empty_array", "filled_array",
+           "from_values", "is_symbol", "symbolic"]
+
+
+class _Mode(threading.local):
+    symbols = False    # functions without inputs make symbols
+
+
+_mode = _Mode()
+
+
+def is_symbol(value):
+    """Whether `value` is a symbol."""
+    module = sys.modules.get("mxnet.symbol")
+    return module is not None and isinstance(value, module.SymbolBase)
+
+
+def symbolic(function):
+    """`function` of mx.np as one of mx.sym.np: without inputs it makes a symbol, too."""
+    @functools.wraps(function)
+    def of_symbols(*args, **kwargs):
+        before, _mode.symbols = _mode.symbols, True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _mode.symbols = before
+    return of_symbols
+
+
+def call(name, inputs, out=None, **params):
+    """Runs the operator `name` on a sequence of mx.np arrays (or makes a symbol of it); parameters
+    that are None are left out."""
+    handle = _handle_of.get(name) or _handle(name)
+    for v in params.values():
+        if v is None:
+            params = {k: v for k, v in params.items() if v is not None}
+            break
+    if _mode.symbols or inputs and not isinstance(inputs[0], NDArrayBase):
+        return _symbol_call(name, inputs, params)
+    return invoke_np(handle, inputs, tuple(params), tuple(params.values()), out)
+
+
+def _symbol_call(name, inputs, params):
+    for i, x in enumerate(inputs):
+        if not is_symbol(x):
+            raise _MXTypeError(f"[{name}] input {i} is a {type(x).__name__}; accepted: an array of mx.np")
+    from ..symbol.numpy import create
+    return create(name, list(inputs), params)
+
+
+def operand(value, like=None, dtype=None):
+    """`value` as something that :func:`call` takes: arrays and symbols as they are; numbers, nested
+    lists and NumPy arrays as arrays on the device of `like` (or the current one), of NumPy's dtype
+    for them, or float32 for Python's floats."""
+    if isinstance(value, NDArrayBase) or is_symbol(value):
+        return value
+    device = like.context if isinstance(like, NDArrayBase) else current_context()
+    return from_values(value, device, dtype)
+
+
+def natural_dtype(value):
+    """The dtype that an operand made of `value` has: its own for a NumPy array or scalar; bool,
+    int64 or the default float for Python's numbers."""
+    if isinstance(value, (onp.ndarray, onp.generic)) and not isinstance(value, (float, complex)):
+        return value.dtype
+    kind = onp.asarray(value).dtype.kind
+    return {"b": "bool", "i": "int64", "u": "uint64"}.get(kind) or default_float()
+
+
+def from_values(values, device=None, dtype=None):
+    """An mx.np array with the values of a number, nested lists or a NumPy array."""
+    if dtype is None:
+        dtype = natural_dtype(values)
+    number = _dtypes.number(dtype)
+    if number == 12:
+        return call("_npi_cast", (from_values(values, device, "float32"),), dtype="bfloat16")
+    try:
+        array = onp.asarray(values)
+    except ValueError:
+        array = None
+    if array is None or array.dtype.kind not in "fiubV" or array.dtype.kind == "V" and array.dtype.name != "bfloat16":
+        raise TypeError(f"[array] got a {type(values).__name__} that is no rectangular collection of real numbers; "
+                        "accepted: numbers, nested lists of equal lengths, arrays")
+    array = onp.ascontiguousarray(array, dtype=_dtypes.TYPES[number]).reshape(array.shape)
+    out = empty_array(array.shape, device, dtype)
+    out._copy_from(array.ctypes.data if array.size else 0, array.nbytes)
+    return out
+
+
+def device_of(ctx=None, device=None):
+    """The device that a function is to use: `device`, or `ctx`, its older name, or the current
+    one."""
+    chosen = device if device is not None else ctx
+    if chosen is None:
+        return current_context()
+    if isinstance(chosen, str):
+        kind, _, index = chosen.partition("(")
+        return Context(kind, int(index.rstrip(")") or 0))
+    if not isinstance(chosen, Context):
+        raise _MXTypeError(f"[device] got {chosen!r}; accepted: a Context such as mx.cpu(0)")
+    return chosen
+
+
+def default_float():
+    """float32, or float64 with NumPy's default dtypes."""
+    return "float64" if is_np_default_dtype() else "float32"
+
+
+def default_int():
+    """The dtype of integers that functions make: int64."""
+    return "int64"
+
+
+def dtype_name(dtype, default=None):
+    """The name that records know a dtype by; None stays None, or becomes `default`."""
+    return default if dtype is None else _dtypes.name(dtype)
+
+
+def empty_array(shape, device=None, dtype="float32"):
+    """An mx.np array with whatever the memory held."""
+    return new_array(_as_shape(shape), *_device(device or current_context()), _dtypes.number(dtype), False, True)
+
+
+def filled_array(name, shape, device=None, dtype="float32", value=None):
+    """An mx.np array that the operator `name` fills: ``_zeros``, ``_ones``, or ``_full`` with a
+    value."""
+    handle = _handle_of.get(name) or _handle(name)
+    return filled(handle, value, _as_shape(shape), *_device(device or current_context()), _dtypes.number(dtype), True)
+
+
+def deliver(result, out):
+    """`result`, or `out` with it written there, cast to its dtype."""
+    if out is None:
+        return result
+    if tuple(out.shape) != tuple(result.shape):
+        raise ValueError(f"[out] an array of shape {out.shape} for a result of shape {result.shape}; accepted: equal shapes")
+    call("_copyto", (result,), out)
+    return out

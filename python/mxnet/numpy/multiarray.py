@@ -1,0 +1,19 @@
+"""The array class and the functions of mx.np, collected from the modules that define them."""
+import importlib as _importlib
+
+from ._array import ndarray   # noqa: F401  (its home in 1.9.1)
+
+# Modules of this package whose `__all__` is part of mx.np. A helper adds its module here.
+_PARTS = ("_array", "_creation", "_manipulation", "_searching", "_ufuncs", "_reductions", "_products", "fallback")
+
+__all__ = []
+for _part in _PARTS:
+    try:
+        _module = _importlib.import_module(f"{__package__}.{_part}")
+    except ModuleNotFoundError as _error:
+        if _error.name != f"{__package__}.{_part}":
+            raise
+        continue
+    for _name in _module.__all__:
+        globals()[_name] = getattr(_module, _name)
+    __all__ += _module.__all__
