@@ -139,13 +139,15 @@ def environments(clock, threads=None):
 
 
 def alternate(contestants, calls, rounds, clock="wall", settle=0, step=lambda: None):
-    """calls: workload -> contestant's name -> calls in a round. Seconds per call by workload and
-    contestant, one number for each round but the first, which warms up. `step` is called after
-    every slice."""
-    times = {w: {c.name: [] for c in contestants} for w in calls}
+    """calls: workload -> contestant's name -> calls in a round; who is not named waits. Seconds per
+    call by workload and contestant, one number for each round but the first, which warms up. `step`
+    is called after every slice."""
+    times = {w: {name: [] for name in takers} for w, takers in calls.items()}
     for r in range(rounds + 1):
         for w in calls:
             for c in contestants:
+                if c.name not in calls[w]:
+                    continue
                 seconds = c.time(w, calls[w][c.name], settle)
                 if r:
                     times[w][c.name].append(seconds[clock == "cpu"])
