@@ -16,7 +16,8 @@ from . import autograd
 # Short names of modules; the rest of __getattr__'s names are modules of that very name.
 _ALIASES = {"sym": "symbol", "mod": "module", "init": "initializer", "viz": "visualization", "kv": "kvstore", "img": "image",
             "rnd": "random", "np": "numpy", "npx": "numpy_extension", "mon": "monitor", "ag": "autograd", "nd": "ndarray"}
-_MEMBERS = {"AttrScope": "attribute", "Executor": "executor", "NDArray": "ndarray", "Symbol": "symbol",
+_MEMBERS = {"AttrScope": "attribute", "Device": "device", "Executor": "executor", "NDArray": "ndarray", "Symbol": "symbol",
+            "current_device": "device",
             **dict.fromkeys(("is_np_array", "is_np_shape", "np_array", "np_shape", "set_np_shape", "use_np", "use_np_array",
                              "use_np_shape"), "util")}
 

@@ -109,6 +109,8 @@ def lookup(module, name, before=None):
     if before is not None:
         try:
             return before(name)
+        except MissingName:
+            raise
         except AttributeError as error:
             reason = str(error)
     if name.startswith("__"):

@@ -6,10 +6,12 @@ import numbers
 
 from .base import _LIB, check_call, error_class
 from .context import Context
+from .util import accepts_device
 
 __all__ = ["seed"]
 
 
+@accepts_device
 def seed(seed_state, ctx="all"):
     """Restart the library's random generators.
 

@@ -30,6 +30,21 @@ def wraps_safely(wrapped, assigned=functools.WRAPPER_ASSIGNMENTS):
     return functools.wraps(wrapped, assigned=[a for a in assigned if hasattr(wrapped, a)])
 
 
+def accepts_device(func=None, called="ctx"):
+    """Decorator of a function whose argument `called` is a device, or several: accepts it under the
+    name `device` of MXNet 2.0, too. Of both, `called` counts. For the `stacklevel` of warnings it
+    is a frame more."""
+    if func is None:
+        return functools.partial(accepts_device, called=called)
+
+    @wraps_safely(func)
+    def renamed(*args, device=None, **kwargs):
+        if device is not None and kwargs.get(called) is None:
+            kwargs[called] = device
+        return func(*args, **kwargs)
+    return renamed
+
+
 def set_module(module):
     """Decorator that says in which module a function or class is to be found."""
     def decorator(func):
@@ -120,6 +135,7 @@ def get_gpu_memory(gpu_dev_id):
     return gpu_memory_info(gpu_dev_id)
 
 
+@accepts_device
 def get_cuda_compute_capability(ctx):
     """Compute capability of a GPU as major * 10 + minor, from the driver.
 
@@ -385,13 +401,11 @@ def use_np_default_dtype(func):
 
 def wrap_ctx_to_device_func(func):
     """Decorator of a function with an argument `device`: accepts it under its older name `ctx`,
-    too."""
+    too. Of both, `ctx` counts."""
     @wraps_safely(func)
-    def renamed(*args, **kwargs):
-        if kwargs.get("ctx") is not None:
-            kwargs["device"] = kwargs.pop("ctx")
-        else:
-            kwargs.pop("ctx", None)
+    def renamed(*args, ctx=None, **kwargs):
+        if ctx is not None:
+            kwargs["device"] = ctx
         return func(*args, **kwargs)
     return renamed
 

@@ -85,6 +85,64 @@ def test_reset_device():
     assert net[0].weight.list_ctx() == [mx.cpu(1)]
 
 
+def test_device_is_a_name_of_ctx(tmp_path):
+    """Where 1.9.1 has ctx=, device= of 2.0 is taken; of both, ctx."""
+    one, two, file = mx.Device("cpu", 1), mx.cpu(2), str(tmp_path / "net.params")
+    parameter = mx.gluon.Parameter("w", shape=(2,))
+    parameter.initialize(device=[one, two])
+    assert parameter.list_device() == [one, two]
+    assert parameter.data(device=one).ctx == one and parameter.grad(device=two).ctx == two
+    assert parameter.data(ctx=two, device=one).ctx == two and parameter.data(ctx=None, device=one).ctx == one
+    parameter.reset_device(device=one)
+    assert parameter.list_ctx() == [one]
+
+    net = nn.Dense(2, in_units=3)
+    net.initialize(device=one)
+    assert net.bias.list_device() == [one]
+    net.save_parameters(file)
+    net.hybridize()
+    net(nd.ones((1, 3), ctx=one))
+    net.export(str(tmp_path / "net"))
+    for load in (lambda block: block.load_parameters(file, device=two),
+                 lambda block: block.load_dict(nd.load(file), device=two)):
+        again = nn.Dense(2, in_units=3)
+        load(again)
+        assert again.weight.list_ctx() == [two]
+    block = mx.gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"), device=two)
+    assert all(p.list_ctx() == [two] for p in block.collect_params().values())
+
+    for made in (mx.gluon.rnn.LSTM(4), mx.gluon.rnn.ZoneoutCell(mx.gluon.rnn.LSTMCell(4)),
+                 mx.gluon.rnn.BidirectionalCell(mx.gluon.rnn.GRUCell(4), mx.gluon.rnn.GRUCell(4))):
+        states = made.begin_state(batch_size=2, device=one)
+        assert len(states) == 2 and all(state.ctx == one for state in states)
+
+    with pytest.warns(UserWarning) as told:
+        estimator = mx.gluon.contrib.estimator.Estimator(net, mx.gluon.loss.L2Loss(), device=one)
+        parameter.initialize()
+    assert [warning.filename for warning in told] == [__file__] * 2
+    assert estimator.context == estimator.device == [one]
+    numbers = []
+    for _ in range(2):
+        mx.random.seed(3, device=one)
+        numbers.append(nd.random.uniform(shape=3, ctx=one).asnumpy())
+    assert (numbers[0] == numbers[1]).all()
+    with pytest.raises(ValueError, match="Expecting a gpu"):
+        mx.util.get_cuda_compute_capability(device=one)
+    with one:
+        assert mx.current_device() == one
+
+
+@pytest.mark.parametrize("name", ["alexnet", "densenet121", "inceptionv3", "mobilenet1.0", "mobilenetv2_1.0", "resnet18_v1",
+                                  "squeezenet1.0", "vgg11"])
+def test_models_take_device(name, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(mx.gluon.Block, "load_parameters", lambda self, filename, ctx=None, **kwargs: asked.append(ctx))
+    module = mx.gluon.model_zoo.model_store
+    monkeypatch.setattr(module, "get_model_file", lambda *args, **kwargs: "file")
+    mx.gluon.model_zoo.vision.get_model(name, pretrained=True, device=mx.cpu(1))
+    assert asked == [mx.cpu(1)]
+
+
 def test_rnn_fused_fills_the_parts():
     init = mx.init.RNNFused("lstm", 2, 3, i2h_weight_initializer="one", h2h_weight_initializer=mx.init.Constant(4),
                             i2h_bias_initializer="lstmbias", h2h_bias_initializer="one")

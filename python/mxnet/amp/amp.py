@@ -11,6 +11,7 @@ from ..base import SymbolHandle, _LIB, c_str_array, check_call, py_str
 from ..context import cpu
 from ..ndarray import NDArray
 from ..symbol import Symbol
+from ..util import accepts_device
 from .loss_scaler import LossScaler
 
 __all__ = ["convert_hybrid_block", "convert_model", "convert_symbol", "init", "init_trainer", "list_conditional_fp32_ops", "list_fp32_ops",
@@ -406,6 +407,7 @@ def convert_model(sym, arg_params, aux_params, target_dtype="float16", target_dt
     return converted, _cast_params(converted, arg_params, target), dict(aux_params)
 
 
+@accepts_device
 def convert_hybrid_block(block, target_dtype="float16", target_dtype_ops=None, fp32_ops=None,
                          conditional_fp32_ops=None, excluded_sym_names=None, ctx=None,
                          cast_optional_params=False):

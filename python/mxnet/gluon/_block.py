@@ -9,6 +9,7 @@ from .. import initializer, name as _name, ndarray as nd
 from .._files import write_file
 from ..ndarray import NDArray
 from ..symbol import Symbol
+from ..util import accepts_device
 from ._parameter import Parameter
 from ._share import share
 from ._structure import regroup
@@ -193,6 +194,7 @@ class Block:
         number)."""
         self._children[str(len(self._children)) if name is None else name] = block
 
+    @accepts_device
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
         """Initialise all Parameters below on `ctx` (a Context or a list; default: the current one)
         with `init` (default: Uniform)."""
@@ -248,6 +250,7 @@ class Block:
             params = {name: p for name, p in params.items() if name in keep}
         nd.save(filename, {name: p._reduce() for name, p in params.items()})
 
+    @accepts_device
     def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current'):
         """Read Parameters from a file of `save_parameters`, `export`, `ParameterDict.save` or
         `Module.save_checkpoint`.
@@ -268,6 +271,7 @@ class Block:
         """
         self.load_dict(nd.load(filename), ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, source=f'file {filename!r}')
 
+    @accepts_device
     def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current',
                   source='the given dict'):
         """Like `load_parameters`, from {name: NDArray}; `source` only appears in messages."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
 from ..base import MXNetError
-from ..util import is_np_shape
+from ..util import accepts_device, is_np_shape
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'Constant', 'tensor_types']
 
@@ -176,6 +176,7 @@ class Parameter:
         return self._stype
 
     # -- initialisation ----------------------------------------------------------------------------
+    @accepts_device
     def initialize(self, init=None, ctx=None, default_init=None, force_reinit=False):
         """Allocate the arrays on every context and fill them.
 
@@ -186,7 +187,7 @@ class Parameter:
         """
         if self._data is not None and not force_reinit:
             warnings.warn(f'[gluon.Parameter] {self.name!r} is already initialised and stays as it is; '
-                          'pass force_reinit=True to initialise it again', stacklevel=2)
+                          'pass force_reinit=True to initialise it again', stacklevel=3)
             return
         self._release()
         ctx = _as_ctx_list(ctx)
@@ -320,7 +321,9 @@ class Parameter:
             raise RuntimeError(f'[gluon.Parameter] {what} asked of {self.name!r}, whose storage type is {self._stype}; '
                                'row_sparse_data() and list_row_sparse_data() are accepted')
 
-    def data(self, ctx=None):
+    # Blocks call data() for each Parameter of each call: `device` is read here, without the
+    # decorator of other functions.
+    def data(self, ctx=None, device=None):
         """The array on `ctx` (default: the only context, or the current one).
         DeferredInitializationError while its shape is open, RuntimeError before `initialize` or on
         another context."""
@@ -328,7 +331,7 @@ class Parameter:
             self._explain_missing()
         if self._stype != 'default':
             self._dense_only('data()')
-        return self._pick(self._data, ctx)
+        return self._pick(self._data, device if ctx is None else ctx)
 
     def list_data(self):
         """The arrays on all contexts, in the order of `list_ctx`."""
@@ -345,10 +348,10 @@ class Parameter:
                 raise RuntimeError(f"[gluon.Parameter] {self.name!r} has no gradient, because its grad_req is 'null'")
             self._explain_missing()
 
-    def grad(self, ctx=None):
+    def grad(self, ctx=None, device=None):
         """The gradient on `ctx`; RuntimeError when `grad_req` is 'null'."""
         self._need_grad()
-        return self._pick(self._grad, ctx)
+        return self._pick(self._grad, device if ctx is None else ctx)
 
     def list_grad(self):
         """The gradients on all contexts, in the order of `list_ctx`."""
@@ -427,6 +430,14 @@ class Parameter:
             self._deferred_init = (init, ctx, default_init, data)
         else:
             raise ValueError(f'[gluon.Parameter] {self.name!r} cannot be moved to {ctx} before it is initialised')
+
+    def reset_device(self, device):
+        """:meth:`reset_ctx` under the name that MXNet 2.0 gave it."""
+        self.reset_ctx(device)
+
+    def list_device(self):
+        """:meth:`list_ctx` under the name that MXNet 2.0 gave it."""
+        return self.list_ctx()
 
     def _reduce(self):
         """The value of this Parameter on the CPU: its mean over contexts, or the stored rows of a

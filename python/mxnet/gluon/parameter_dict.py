@@ -5,6 +5,7 @@ from collections import OrderedDict
 import numpy as np
 
 from .. import initializer, ndarray as nd
+from ..util import accepts_device
 from ._parameter import Constant, Parameter
 from .utils import _brief_print_list, _indent
 
@@ -127,6 +128,7 @@ class ParameterDict:
                 f'[gluon.ParameterDict] both dictionaries have a Parameter {name!r}, and they differ; distinct names are accepted')
         self._params.update(other.items())
 
+    @accepts_device
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
         """Initialise every Parameter on `ctx`; `init` (default Uniform) serves those without an
         initializer of their own."""
@@ -168,6 +170,7 @@ class ParameterDict:
             arrays[param.name[len(strip_prefix):]] = param._reduce()
         nd.save(filename, arrays)
 
+    @accepts_device
     def load(self, filename, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix='', cast_dtype=False,
              dtype_source='current'):
         """Read a file written by `save`, `HybridBlock.export` or `Module.save_checkpoint`.
@@ -189,6 +192,7 @@ class ParameterDict:
                 f'[gluon.ParameterDict] restore_prefix={restore_prefix!r} given, with which {name!r} does not begin; '
                 'a prefix of all names is accepted')
 
+    @accepts_device
     def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix='', filename=None,
                   cast_dtype=False, dtype_source='current'):
         """Like `load`, from {name: NDArray}; `filename` only appears in messages."""

@@ -5,6 +5,7 @@ import warnings
 from .. import context as context_mod, symbol
 from ..ndarray import NDArray
 from ..symbol import Symbol
+from ..util import accepts_device
 from ._structure import flatten
 from ._trace import Trace, signature
 from .hybrid_block import HybridBlock
@@ -51,6 +52,7 @@ class SymbolBlock(HybridBlock):
         self._cached_graph, self._in_format, self._cached_out = (variables, out), in_format, (out_format, 0)
 
     @staticmethod
+    @accepts_device
     def imports(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, ignore_extra=False):
         """A SymbolBlock from the files of `HybridBlock.export`.
 

@@ -1,5 +1,6 @@
 """Recurrent cells: one step at a time, or unrolled over a sequence."""
 from ... import ndarray as nd
+from ...util import accepts_device
 from ..block import Block, HybridBlock
 from ..parameter import tensor_types
 from ._sequence import _cells_begin_state, _cells_state_info, _format_sequence, _get_begin_state  # noqa: F401  (programs of 1.x take them from here)
@@ -35,6 +36,7 @@ class RecurrentCell(Block):
         """A list with {'shape', '__layout__'} of every state."""
         raise NotImplementedError(f'[gluon.rnn] {type(self).__name__} does not define state_info')
 
+    @accepts_device
     def begin_state(self, batch_size=0, func=nd.zeros, **kwargs):
         """The first states, made by `func(name=, shape=, **kwargs)`, e.g. `mx.nd.zeros` or
         `mx.sym.var`. AssertionError below a ModifierCell."""
@@ -290,6 +292,7 @@ class _Stack:
     def state_info(self, batch_size=0):
         return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
 
+    @accepts_device
     def begin_state(self, **kwargs):
         """The first states of all cells, in one list; arguments as of RecurrentCell.begin_state."""
         self._check_unmodified()
@@ -404,6 +407,7 @@ class ModifierCell(HybridRecurrentCell):
     def state_info(self, batch_size=0):
         return self.base_cell.state_info(batch_size)
 
+    @accepts_device
     def begin_state(self, func=nd.zeros, **kwargs):
         """The first states of the base cell; arguments as of RecurrentCell.begin_state."""
         self._check_unmodified()
@@ -512,6 +516,7 @@ class BidirectionalCell(HybridRecurrentCell):
     def state_info(self, batch_size=0):
         return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
 
+    @accepts_device
     def begin_state(self, **kwargs):
         """The first states of both cells, in one list; arguments as of
         RecurrentCell.begin_state."""

@@ -1,5 +1,6 @@
 """Recurrent layers: whole sequences and stacks of layers in one operator."""
 from ... import ndarray as nd
+from ...util import accepts_device
 from ..block import HybridBlock
 from ..parameter import tensor_types
 from . import rnn_cell
@@ -81,6 +82,7 @@ class _RNNLayer(HybridBlock):
             found[f'{prefix}_unfused.{place[1:]}.{side}{name}'] = param
         return found
 
+    @accepts_device
     def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current',
                   source='the given dict'):
         """As Block.load_dict; names like `l0_i2h_weight` are accepted too."""
@@ -94,6 +96,7 @@ class _RNNLayer(HybridBlock):
         shape = (self._num_layers * self._dir, batch_size, self._projection_size or self._hidden_size)
         return [{'shape': shape, '__layout__': 'LNC', 'dtype': self._dtype}]
 
+    @accepts_device
     def begin_state(self, batch_size=0, func=nd.zeros, **kwargs):
         """The first states, made by `func(name=, shape=, dtype=, **kwargs)`, e.g. `mx.nd.zeros` or
         `mx.sym.var`."""

@@ -8,6 +8,7 @@ import numpy
 
 from .... import metric as metric_module
 from ....context import Context, cpu, gpu, num_gpus
+from ....util import accepts_device
 from ...data import DataLoader
 from ...loss import Loss
 from ...trainer import Trainer
@@ -81,6 +82,7 @@ class Estimator:
 
     logger = None
 
+    @accepts_device(called='context')
     def __init__(self, net, loss, train_metrics=None, val_metrics=None, initializer=None, trainer=None, context=None,
                  val_net=None, val_loss=None, batch_processor=None):
         self.net = net
@@ -99,6 +101,11 @@ class Estimator:
         self._initialize(initializer)
         self.trainer = self._check_trainer(trainer)
         self.batch_processor = self._check_batch_processor(batch_processor)
+
+    @property
+    def device(self):
+        """`context` under the name that MXNet 2.0 gave it."""
+        return self.context
 
     @property
     def train_metrics(self):
@@ -152,11 +159,11 @@ class Estimator:
         elif initializer is not None:
             warnings.warn("Network already fully initialized, skipping initialization. You don't need to pass initializer "
                           "if you already initialized your net. You can use net.initialize(init=your_initializer, "
-                          "force_reinit=True) to force re-initialize.", stacklevel=3)
+                          "force_reinit=True) to force re-initialize.", stacklevel=4)
 
     def _check_trainer(self, trainer):
         if trainer is None:
-            warnings.warn("No trainer specified, default SGD optimizer with learning rate 0.001 is used.", stacklevel=3)
+            warnings.warn("No trainer specified, default SGD optimizer with learning rate 0.001 is used.", stacklevel=4)
             self.net.collect_params().reset_ctx(self.context)
             return Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.001})
         if not isinstance(trainer, Trainer):

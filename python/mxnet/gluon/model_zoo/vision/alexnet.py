@@ -1,4 +1,5 @@
 """AlexNet (Krizhevsky, "One weird trick for parallelizing convolutional neural networks", 2014)."""
+from ....util import accepts_device
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import load_published
@@ -31,6 +32,7 @@ class AlexNet(HybridBlock):
         return self.output(self.features(x))
 
 
+@accepts_device
 def alexnet(pretrained=False, ctx=None, root=None, **kwargs):
     """AlexNet; with `pretrained`, its published parameters on `ctx`."""
     net = AlexNet(**kwargs)

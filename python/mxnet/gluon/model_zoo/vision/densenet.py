@@ -1,4 +1,5 @@
 """DenseNet (Huang et al., "Densely Connected Convolutional Networks", 2016)."""
+from ....util import accepts_device
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent, Identity
@@ -64,6 +65,7 @@ densenet_spec = {121: (64, 32, [6, 12, 24, 16]), 161: (96, 48, [6, 12, 36, 24]),
                  169: (64, 32, [6, 12, 32, 32]), 201: (64, 32, [6, 12, 48, 32])}
 
 
+@accepts_device
 def get_densenet(num_layers, pretrained=False, ctx=None, root=None, **kwargs):
     """DenseNet of 121, 161, 169 or 201 layers; with `pretrained`, its published parameters on
     `ctx`."""

@@ -1,5 +1,6 @@
 """Inception v3 (Szegedy et al., "Rethinking the Inception Architecture for Computer Vision",
 2015)."""
+from ....util import accepts_device
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent
@@ -97,6 +98,7 @@ class Inception3(HybridBlock):
         return self.output(self.features(x))
 
 
+@accepts_device
 def inception_v3(pretrained=False, ctx=None, root=None, **kwargs):
     """Inception v3; with `pretrained`, its published parameters on `ctx`."""
     net = Inception3(**kwargs)

@@ -1,5 +1,6 @@
 """MobileNet (Howard et al., 2017) and MobileNet v2 (Sandler et al., "Inverted Residuals and Linear
 Bottlenecks", 2018)."""
+from ....util import accepts_device
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import load_published
@@ -92,6 +93,7 @@ def _suffix(multiplier):
     return text[:-1] if text in ('1.00', '0.50') else text
 
 
+@accepts_device
 def get_mobilenet(multiplier, pretrained=False, ctx=None, root=None, **kwargs):
     """MobileNet v1; with `pretrained`, the published parameters for this multiplier (0.25, 0.5,
     0.75, 1) on `ctx`."""
@@ -99,6 +101,7 @@ def get_mobilenet(multiplier, pretrained=False, ctx=None, root=None, **kwargs):
     return load_published(net, f'mobilenet{_suffix(multiplier)}', ctx, root) if pretrained else net
 
 
+@accepts_device
 def get_mobilenet_v2(multiplier, pretrained=False, ctx=None, root=None, **kwargs):
     """MobileNet v2; with `pretrained`, the published parameters for this multiplier (0.25, 0.5,
     0.75, 1) on `ctx`."""

@@ -1,5 +1,6 @@
 """ResNet v1 (He et al., "Deep Residual Learning for Image Recognition", 2015) and v2 ("Identity
 Mappings in Deep Residual Networks", 2016)."""
+from ....util import accepts_device
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import load_published
@@ -173,6 +174,7 @@ resnet_block_versions = [{'basic_block': BasicBlockV1, 'bottle_neck': Bottleneck
                          {'basic_block': BasicBlockV2, 'bottle_neck': BottleneckV2}]
 
 
+@accepts_device
 def get_resnet(version, num_layers, pretrained=False, ctx=None, root=None, **kwargs):
     """ResNet of `version` 1 or 2 and 18, 34, 50, 101 or 152 layers (AssertionError for others);
     with `pretrained`, its published parameters on `ctx`."""

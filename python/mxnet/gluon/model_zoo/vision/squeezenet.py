@@ -1,5 +1,6 @@
 """SqueezeNet (Iandola et al., "SqueezeNet: AlexNet-level accuracy with 50x fewer parameters",
 2016)."""
+from ....util import accepts_device
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent
@@ -51,6 +52,7 @@ class SqueezeNet(HybridBlock):
         return self.output(self.features(x))
 
 
+@accepts_device
 def get_squeezenet(version, pretrained=False, ctx=None, root=None, **kwargs):
     """SqueezeNet of `version`; with `pretrained`, its published parameters on `ctx`."""
     net = SqueezeNet(version, **kwargs)

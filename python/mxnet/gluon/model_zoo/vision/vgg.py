@@ -1,6 +1,7 @@
 """VGG (Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale Image
 Recognition", 2014)."""
 from .... import initializer
+from ....util import accepts_device
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import load_published
@@ -40,6 +41,7 @@ class VGG(HybridBlock):
         return self.output(self.features(x))
 
 
+@accepts_device
 def get_vgg(num_layers, pretrained=False, ctx=None, root=None, **kwargs):
     """VGG of 11, 13, 16 or 19 layers (KeyError for others); with `pretrained`, its published
     parameters on `ctx`."""
