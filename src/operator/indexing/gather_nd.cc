@@ -308,6 +308,7 @@ void Unravel(KernelArgs& a) {
       .describe("Pieces of data that a column of indices addresses each; negative indices count from the end.")
       .alias("_npx_gather_nd")
       .alias("_npi_gather_nd")
+      .alias("_npi_advanced_indexing_multiple")
       .set_inputs({"data", "indices"})
       .set_infer_shape(GatherShape)
       .set_infer_type(FirstType)

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "operator/indexing/gpu_index.h"
+#include "operator/init/gpu_fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -122,7 +123,90 @@ void BroadcastWhereBack(KernelArgs& a) {
   }
 }
 
+// ---- with numbers in place of x, y, or both
+
+struct WhereScalarParam : public dmlc::Parameter<WhereScalarParam> {
+  double scalar;
+  DMLC_DECLARE_PARAMETER(WhereScalarParam) {
+    DMLC_DECLARE_FIELD(scalar).set_default(0).describe("The number that stands where the array does not.");
+  }
+};
+struct WhereScalarsParam : public dmlc::Parameter<WhereScalarsParam> {
+  double x, y;
+  DMLC_DECLARE_PARAMETER(WhereScalarsParam) {
+    DMLC_DECLARE_FIELD(x).set_default(0).describe("The number where condition is not zero.");
+    DMLC_DECLARE_FIELD(y).set_default(0).describe("The number where condition is zero.");
+  }
+};
+MXNET_REGISTER_PARAM(WhereScalarParam);
+MXNET_REGISTER_PARAM(WhereScalarsParam);
+
+// The number in the dtype and shape of the result.
+void* Filled(KernelArgs& a, double value) {
+  TBlob full = a.out[0];
+  full.dptr = a.workspace(full.Bytes());
+  FillValue(a.run, full, value);
+  return full.dptr;
+}
+
+template <bool kNumberIsX>
+void WhereScalar(KernelArgs& a) {
+  const TBlob& out = a.out[0];
+  if (a.req[0] == OpReq::kNull || out.Size() == 0) return;
+  const void *array = Expanded(a, a.in[1], out.shape).dptr, *number = Filled(a, a.param<WhereScalarParam>().scalar);
+  Select(a.run, Expanded(a, a.in[0], out.shape), kNumberIsX ? number : array, kNumberIsX ? array : number, out.dptr, out.Size(),
+         static_cast<int64_t>(DTypeSize(out.dtype)));
+}
+
+void WhereScalars(KernelArgs& a) {
+  const TBlob& out = a.out[0];
+  if (a.req[0] == OpReq::kNull || out.Size() == 0) return;
+  const auto& p = a.param<WhereScalarsParam>();
+  Select(a.run, a.in[0], Filled(a, p.x), Filled(a, p.y), out.dptr, out.Size(), static_cast<int64_t>(DTypeSize(out.dtype)));
+}
+
+bool WhereScalarShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  if (!(*in)[0].known() || !(*in)[1].known()) return false;
+  AssignShape(attrs, "the result", &(*out)[0], BroadcastShape(attrs.op->name, (*in)[0], (*in)[1]));
+  return true;
+}
+
+bool SecondType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "the result", &(*out)[0], (*in)[1]);
+  AssignType(attrs, "the array", &(*in)[1], (*out)[0]);
+  return (*in)[0] != kDTypeUnknown && (*out)[0] != kDTypeUnknown;
+}
+
+template <bool kNumberIsX>
+void WhereScalarRecord(const char* name, const char* array, const char* text) {
+  Op::Register(name)
+      .describe(text)
+      .set_param<WhereScalarParam>()
+      .set_inputs({"condition", array})
+      .set_infer_shape(WhereScalarShape)
+      .set_infer_type(SecondType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        const NodeEntry& array = node->inputs[1];
+        const NodePtr back = MakeNode("_backward_npi_where", {ograds[0], node->inputs[0], array, array});
+        return std::vector<NodeEntry>{NodeEntry{}, NodeEntry{back, kNumberIsX ? 1u : 0u, 0}};
+      })
+      .set_kernel(WhereScalar<kNumberIsX>);
+}
+
 [[maybe_unused]] const bool registered = [] {
+  WhereScalarRecord<true>("_npi_where_lscalar", "x", "The number where condition is not zero, else x; the two are broadcast together.");
+  WhereScalarRecord<false>("_npi_where_rscalar", "y", "y where condition is not zero, else the number; the two are broadcast together.");
+  Op::Register("_npi_where_scalar2")
+      .describe("The number x where condition is not zero, else the number y, as float32.")
+      .set_param<WhereScalarsParam>()
+      .set_inputs({"condition"})
+      .set_infer_shape(ElemwiseShape)
+      .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+        AssignType(attrs, "the result", &(*out)[0], kFloat32);
+        return (*in)[0] != kDTypeUnknown;
+      })
+      .set_zero_gradient()
+      .set_kernel(WhereScalars);
   Op::Register("where")
       .describe("x where condition is not zero, else y. A vector as condition chooses whole rows.")
       .alias("_sparse_where")

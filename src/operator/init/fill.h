@@ -13,6 +13,15 @@ void FillValue(const TBlob& out, double value);
 void FillRange(const TBlob& out, double start, double step, int64_t repeat);
 /* Ones at [i, i + k] of a matrix, zeros elsewhere. */
 void FillEye(const TBlob& out, int64_t k);
+/* out[i] = pow(base, start + i * step). */
+void FillPowers(const TBlob& out, double start, double step, double base);
+/* out[i] = i / repeat % size: the indices along one dimension of an array. */
+void FillCycle(const TBlob& out, int64_t size, int64_t repeat);
+/* Ones where column <= row + k of a matrix, zeros elsewhere. */
+void FillTriangle(const TBlob& out, int64_t k);
+/* A window of out.Size() points: a - b * cos(x) + c * cos(2 * x), where x goes from 0 to 2 * pi. A
+ * single point is 1. */
+void FillWindow(const TBlob& out, double a, double b, double c);
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_INIT_FILL_H_

@@ -21,7 +21,41 @@ T FromDouble(double v) {
   }
 }
 
+// out[i] = value(i).
+template <typename F>
+void FillEach(const TBlob& out, const char* op, F value) {
+  VisitDType(out.dtype, op, [&](auto tag) {
+    using T = decltype(tag);
+    T* p = out.data<T>();
+    ParallelFor(out.Size(), 0, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) p[i] = FromDouble<T>(value(i));
+    });
+  });
+}
+
 }  // namespace
+
+void FillPowers(const TBlob& out, double start, double step, double base) {
+  FillEach(out, "_npi_logspace", [=](int64_t i) { return std::pow(base, start + static_cast<double>(i) * step); });
+}
+
+void FillCycle(const TBlob& out, int64_t size, int64_t repeat) {
+  FillEach(out, "_npi_indices", [=](int64_t i) { return static_cast<double>(i / repeat % size); });
+}
+
+void FillTriangle(const TBlob& out, int64_t k) {
+  const int64_t columns = std::max<int64_t>(out.shape[1], 1);
+  FillEach(out, "_npi_tri", [=](int64_t i) { return i % columns - i / columns <= k ? 1.0 : 0.0; });
+}
+
+void FillWindow(const TBlob& out, double a, double b, double c) {
+  if (out.Size() == 1) return FillValue(out, 1);
+  const double step = 2 * M_PI / static_cast<double>(out.Size() - 1);
+  FillEach(out, "window", [=](int64_t i) {
+    const double x = static_cast<double>(i) * step;
+    return a - b * std::cos(x) + c * std::cos(2 * x);
+  });
+}
 
 void FillValue(const TBlob& out, double value) {
   const int64_t n = out.Size();

@@ -352,10 +352,18 @@ void ShorthandRecord(const char* name, const char* backward, const char* text) {
 
 // ---- splitting
 
+// hsplit names no dimension: it divides the second one, and the only one of a vector.
+bool IsHsplit(const Attrs& attrs) { return attrs.op->name.compare(0, 11, "_npi_hsplit") == 0; }
+int SplitAxis(const Attrs& attrs, int ndim) {
+  return CheckedAxis(attrs, IsHsplit(attrs) ? (ndim == 1 ? 0 : 1) : attrs.get<SplitParam>().axis, ndim);
+}
+
 // Where each part begins, and the end of the last.
 std::vector<int64_t> PartBounds(const Attrs& attrs, const SplitParam& p, int64_t size) {
   std::vector<int64_t> at;
   if (p.sections > 0) {
+    MXNET_CHECK_KIND(!IsHsplit(attrs) || size % p.sections == 0, Value)
+        << "[" << attrs.op->name << "] a dimension of size " << size << " cannot be split into " << p.sections << " equal parts";
     const int64_t each = size / p.sections, longer = size % p.sections;
     at.push_back(0);
     for (int i = 0; i < p.sections; ++i) at.push_back(at.back() + each + (i < longer));
@@ -398,7 +406,7 @@ bool SplitShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<SplitParam>();
   Shape& whole = (*in)[0];
   if (!whole.ndim_known()) return false;
-  const int axis = CheckedAxis(attrs, p.axis, whole.ndim());
+  const int axis = SplitAxis(attrs, whole.ndim());
   for (const Shape& part : *out) {  // what is known of the parts, in other dimensions
     if (part.ndim() != whole.ndim() - (p.squeeze_axis ? 1 : 0)) continue;
     Shape from = p.squeeze_axis ? WithAxis(part, axis, 1) : part;
@@ -416,7 +424,7 @@ bool BackwardSplitShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   for (const Shape& part : *in) known = known && part.known();
   if (!known) return whole.known() && SplitShape(attrs, out, in);
   const Shape& first = (*in)[0];
-  const int axis = CheckedAxis(attrs, p.axis, first.ndim() + (p.squeeze_axis ? 1 : 0));
+  const int axis = SplitAxis(attrs, first.ndim() + (p.squeeze_axis ? 1 : 0));
   Shape joined = p.squeeze_axis ? WithAxis(first, axis, 1) : first;
   joined[axis] = 0;
   for (const Shape& part : *in) {
@@ -430,7 +438,7 @@ bool BackwardSplitShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void BackwardSplit(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const auto& p = a.param<SplitParam>();
-  const int axis = CheckedAxis(*a.attrs, p.axis, a.out[0].shape.ndim());
+  const int axis = SplitAxis(*a.attrs, a.out[0].shape.ndim());
   if (!p.squeeze_axis) return Join(a.run, a.in, a.out[0], axis);
   std::vector<TBlob> parts(a.in.begin(), a.in.end());
   for (TBlob& part : parts) part.shape = WithAxis(part.shape, axis, 1);
@@ -439,7 +447,7 @@ void BackwardSplit(KernelArgs& a) {
 
 void Split(KernelArgs& a) {
   const auto& p = a.param<SplitParam>();
-  const int axis = CheckedAxis(*a.attrs, p.axis, a.in[0].shape.ndim());
+  const int axis = SplitAxis(*a.attrs, a.in[0].shape.ndim());
   const std::vector<int64_t> bounds = PartBounds(*a.attrs, p, a.in[0].shape[axis]);
   Divide(a.run, a.in[0], a.out, a.req, axis, [&](int i) { return bounds[i + 1] - bounds[i]; });
 }
@@ -483,6 +491,31 @@ std::vector<NodeEntry> SplitGradient(const NodePtr& node, const std::vector<Node
 int SplitOutputs(const Attrs& a) {
   const auto& p = a.get<SplitParam>();
   return p.sections > 0 ? p.sections : std::max(1, p.indices.ndim());
+}
+
+// The record, without its gradient, and that of what undoes it.
+Op& SplitRecords(const std::string& name, const char* backward, const char* text) {
+  Op::Register(backward)
+      .describe("Gradient of " + name + ": its parts put together.")
+      .set_param<SplitParam>()
+      .set_variadic("ograds", SplitOutputs, "")
+      .set_list_inputs([](const Attrs& a) {
+        std::vector<std::string> names;
+        for (int i = 0; i < SplitOutputs(a); ++i) names.push_back("arg" + std::to_string(i));
+        return names;
+      })
+      .set_infer_shape(BackwardSplitShape)
+      .set_gradient([name](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return AllOutputs(MakeNodeLike(name, *node, {ograds[0]}), node->num_inputs());
+      })
+      .set_kernel(BackwardSplit);
+  return Op::Register(name)
+      .describe(text)
+      .set_param<SplitParam>()
+      .set_inputs({"data"})
+      .set_num_outputs(SplitOutputs)
+      .set_infer_shape(SplitShape)
+      .set_kernel(Split);
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -540,30 +573,15 @@ int SplitOutputs(const Attrs& a) {
       .set_infer_shape(SliceChannelShape)
       .set_gradient(SplitGradient<SliceChannelParam>)
       .set_kernel(SliceChannel);
-  Op::Register("_split_v2")
-      .describe("Splits along one dimension, at given entries or into nearly equal parts.")
+  SplitRecords("_split_v2", "_split_v2_backward", "Splits along one dimension, at given entries or into nearly equal parts.")
       .alias("_npi_split")
       .alias("_npi_array_split")
-      .set_param<SplitParam>()
-      .set_inputs({"data"})
-      .set_num_outputs(SplitOutputs)
-      .set_infer_shape(SplitShape)
-      .set_gradient(SplitGradient<SplitParam>)
-      .set_kernel(Split);
-  Op::Register("_split_v2_backward")
-      .describe("Gradient of _split_v2: its parts put together.")
-      .set_param<SplitParam>()
-      .set_variadic("ograds", SplitOutputs, "")
-      .set_list_inputs([](const Attrs& a) {
-        std::vector<std::string> names;
-        for (int i = 0; i < SplitOutputs(a); ++i) names.push_back("arg" + std::to_string(i));
-        return names;
-      })
-      .set_infer_shape(BackwardSplitShape)
+      .alias("_npi_dsplit")
+      .set_gradient(SplitGradient<SplitParam>);
+  SplitRecords("_npi_hsplit", "_npi_hsplit_backward", "Splits a vector, or other arrays along their second dimension.")
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return AllOutputs(MakeNodeLike("_split_v2", *node, {ograds[0]}), node->num_inputs());
-      })
-      .set_kernel(BackwardSplit);
+        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_npi_hsplit_backward", *node, ograds), 0, 0}};
+      });
   return true;
 }();
 

@@ -25,6 +25,24 @@ struct SwapAxisParam : public dmlc::Parameter<SwapAxisParam> {
   }
 };
 
+struct MoveAxisParam : public dmlc::Parameter<MoveAxisParam> {
+  Shape source, destination;
+  DMLC_DECLARE_PARAMETER(MoveAxisParam) {
+    DMLC_DECLARE_FIELD(source).describe("The dimensions to move; each once.");
+    DMLC_DECLARE_FIELD(destination).describe("Where each of them goes. The others keep their order.");
+  }
+};
+
+struct RollAxisParam : public dmlc::Parameter<RollAxisParam> {
+  int axis, start;
+  DMLC_DECLARE_PARAMETER(RollAxisParam) {
+    DMLC_DECLARE_FIELD(axis).describe("The dimension to move.");
+    DMLC_DECLARE_FIELD(start).set_default(0).describe("The dimension that it is put in front of, from -ndim to ndim.");
+  }
+};
+
+MXNET_REGISTER_PARAM(MoveAxisParam);
+MXNET_REGISTER_PARAM(RollAxisParam);
 MXNET_REGISTER_PARAM(TransposeParam);
 MXNET_REGISTER_PARAM(SwapAxisParam);
 
@@ -63,6 +81,51 @@ Axes SwapAxes(const Attrs& attrs, int ndim) {
   std::swap(axes[CheckedAxis(attrs, p.dim1, ndim, "dim1")], axes[CheckedAxis(attrs, p.dim2, ndim, "dim2")]);
   return axes;
 }
+
+// Each place once, counted from the end where negative.
+Axes DistinctAxes(const Attrs& attrs, const Shape& given, int ndim, const char* what) {
+  Axes axes;
+  for (int64_t a : given) {
+    axes.push_back(CheckedAxis(attrs, a, ndim, what));
+    MXNET_CHECK_KIND(std::count(axes.begin(), axes.end(), axes.back()) == 1, Value)
+        << "[" << attrs.op->name << "] " << what << " " << given << " names dimension " << axes.back() << " twice";
+  }
+  return axes;
+}
+
+Axes MoveAxes(const Attrs& attrs, int ndim) {
+  const auto& p = attrs.get<MoveAxisParam>();
+  const Axes from = DistinctAxes(attrs, p.source, ndim, "source"), to = DistinctAxes(attrs, p.destination, ndim, "destination");
+  MXNET_CHECK_KIND(from.size() == to.size(), Value) << "[" << attrs.op->name << "] source " << p.source << " and destination "
+                                                    << p.destination << "; they must name as many dimensions";
+  Axes axes(ndim, -1);
+  for (size_t i = 0; i < from.size(); ++i) axes[to[i]] = from[i];
+  int next = 0;
+  for (int& axis : axes) {
+    if (axis >= 0) continue;
+    while (std::count(from.begin(), from.end(), next)) ++next;
+    axis = next++;
+  }
+  return axes;
+}
+
+Axes InverseMoveAxes(const Attrs& attrs, int ndim) { return Inverse(MoveAxes(attrs, ndim)); }
+
+Axes RollAxes(const Attrs& attrs, int ndim) {
+  const auto& p = attrs.get<RollAxisParam>();
+  const int axis = CheckedAxis(attrs, p.axis, ndim);
+  MXNET_CHECK_KIND(p.start >= -ndim && p.start <= ndim, Value)
+      << "[" << attrs.op->name << "] start=" << p.start << "; an array of " << ndim << " dimensions accepts " << -ndim << " to " << ndim;
+  int start = p.start < 0 ? p.start + ndim : p.start;
+  if (start > axis) --start;
+  Axes axes;
+  for (int i = 0; i < ndim; ++i)
+    if (i != axis) axes.push_back(i);
+  axes.insert(axes.begin() + start, axis);
+  return axes;
+}
+
+Axes InverseRollAxes(const Attrs& attrs, int ndim) { return Inverse(RollAxes(attrs, ndim)); }
 
 template <Axes (*kAxes)(const Attrs&, int)>
 bool PermuteShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -116,6 +179,13 @@ Op& PermuteRecord(const char* name, const char* text, const char* input, const c
       .set_param<TransposeParam>();
   PermuteRecord<InverseTransposeAxes>("_backward_transpose", "Undoes a transpose with the same axes.", "data", "transpose")
       .set_param<TransposeParam>();
+  PermuteRecord<MoveAxes>("_np_moveaxis", "Moves dimensions to other places.", "a", "_backward_np_moveaxis")
+      .alias("_npi_moveaxis")
+      .set_param<MoveAxisParam>();
+  PermuteRecord<InverseMoveAxes>("_backward_np_moveaxis", "Undoes a moveaxis.", "data", "_np_moveaxis").set_param<MoveAxisParam>();
+  PermuteRecord<RollAxes>("_npi_rollaxis", "Moves one dimension in front of another.", "data", "_npi_rollaxis_backward")
+      .set_param<RollAxisParam>();
+  PermuteRecord<InverseRollAxes>("_npi_rollaxis_backward", "Undoes a rollaxis.", "data", "_npi_rollaxis").set_param<RollAxisParam>();
   PermuteRecord<SwapAxes>("SwapAxis", "Exchanges two dimensions.", "data", "SwapAxis")
       .alias("swapaxes")
       .alias("_npi_swapaxes")

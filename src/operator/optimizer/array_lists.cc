@@ -218,6 +218,7 @@ void ResetKernel(KernelArgs& a) {
 }
 
 MXNET_REGISTER_OP(all_finite)
+    .alias("_npi_all_finite")
     .describe("1 when every number of `data` is finite, else 0, as a float32 array of one element.")
     .set_param<AllFiniteParam>()
     .set_inputs({"data"})
@@ -227,6 +228,7 @@ MXNET_REGISTER_OP(all_finite)
     .set_kernel(FiniteKernel<AllFiniteParam>);
 
 MXNET_REGISTER_OP(multi_all_finite)
+    .alias("_npi_multi_all_finite")
     .describe("1 when every number of every array is finite, else 0, as a float32 array of one element.")
     .set_param<MultiAllFiniteParam>()
     .set_inputs({"data"}, Count<MultiAllFiniteParam>)

@@ -129,6 +129,7 @@ const bool kRegistered = [] {
     p[2] = n.neginf.has_value() ? n.neginf.value() : -LargestFinite(dtype);
   });
   SetParam<NanToNumParam>(nan_to_num);
+  nan_to_num.backward->alias("_npi_backward_nan_to_num");
 
   ParamOps around = RegisterUnaryParam("_npi_around", k_around,
                                        [](const Attrs& a, int, double* p) { p[0] = std::pow(10.0, a.get<AroundParam>().decimals); });

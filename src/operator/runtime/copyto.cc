@@ -48,6 +48,7 @@ bool AnyType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
 
 MXNET_REGISTER_OP(_copyto)
     .alias("_CrossDeviceCopy")
+    .alias("_npi_copyto")
     .describe("Copies an array into another one, also across devices and dtypes.")
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)

@@ -1,0 +1,284 @@
+// _npi_pad: entries around an array of any number of dimensions, one dimension after the other.
+#include <algorithm>
+#include <cstring>
+
+#include "base/omp.h"
+#include "operator/indexing/index_common.h"
+#include "operator/init/gpu_fill.h"
+#include "operator/matrix/axes.h"
+#include "operator/matrix/gpu_move.h"
+#include "operator/param.h"
+#include "operator/reduce/reduce.h"
+#include "rtc/loop.h"
+
+namespace mxnet {
+
+// ((before, behind), ...), one pair for each dimension.
+struct Widths {
+  std::vector<int64_t> values;
+  bool operator==(const Widths& o) const { return values == o.values; }
+};
+std::ostream& operator<<(std::ostream& os, const Widths& w) {
+  os << '[';
+  for (size_t i = 0; i + 1 < w.values.size(); i += 2) os << (i ? "," : "") << '[' << w.values[i] << ',' << w.values[i + 1] << ']';
+  return os << ']';
+}
+/* Pairs in any brackets; sets failbit where a bracket does not hold two numbers. */
+std::istream& operator>>(std::istream& is, Widths& w) {
+  std::vector<int64_t> values;
+  int depth = 0, in_pair = 0;
+  for (int c = (is >> std::ws).peek(); c != EOF; c = (is >> std::ws).peek()) {
+    const bool open = c == '(' || c == '[', close = c == ')' || c == ']';
+    if (open || close) {
+      is.get();
+      if (close && depth == 2 && in_pair != 2) is.setstate(std::ios::failbit);
+      depth += open ? 1 : -1;
+      in_pair = 0;
+      if (depth > 2 || depth < 0) is.setstate(std::ios::failbit);
+      if (!is || depth == 0) break;
+    } else if (c == ',') {
+      is.get();
+    } else {
+      int64_t v;
+      if (depth != 2 || !(is >> v)) {
+        is.setstate(std::ios::failbit);
+        return is;
+      }
+      values.push_back(v);
+      ++in_pair;
+    }
+  }
+  if (!is.bad() && is.eof() && depth == 0 && values.size() % 2 == 0) is.clear();
+  if (depth != 0) is.setstate(std::ios::failbit);
+  w.values = std::move(values);
+  return is;
+}
+
+}  // namespace mxnet
+
+namespace dmlc {
+namespace parameter {
+template <>
+class FieldEntry<::mxnet::Widths> : public FieldEntryBase<FieldEntry<::mxnet::Widths>, ::mxnet::Widths> {
+ public:
+  FieldEntry() { this->type_ = "tuple of <Shape(tuple)>"; }
+};
+}  // namespace parameter
+}  // namespace dmlc
+
+namespace mxnet {
+namespace {
+
+// As in gpu_pad_axis.cuh.
+enum Mode : int { kConstant = 0, kEdge = 1, kReflect = 2, kSymmetric = 3, kMaximum = 4, kMinimum = 5 };
+
+struct NumpyPadParam : public dmlc::Parameter<NumpyPadParam> {
+  Widths pad_width;
+  int mode;
+  double constant_values;
+  double constant_value;
+  std::string reflect_type;
+  DMLC_DECLARE_PARAMETER(NumpyPadParam) {
+    DMLC_DECLARE_FIELD(pad_width).describe("Entries before and behind each dimension: ((before, behind), ...).");
+    DMLC_DECLARE_FIELD(mode)
+        .set_default(static_cast<int>(kConstant))
+        .add_enum("constant", static_cast<int>(kConstant))
+        .add_enum("edge", static_cast<int>(kEdge))
+        .add_enum("maximum", static_cast<int>(kMaximum))
+        .add_enum("minimum", static_cast<int>(kMinimum))
+        .add_enum("reflect", static_cast<int>(kReflect))
+        .add_enum("symmetric", static_cast<int>(kSymmetric))
+        .describe("What stands there: one value, the nearest entry, the largest or smallest of the line, or the array mirrored.");
+    DMLC_DECLARE_FIELD(constant_values).set_default(0).describe("The value for mode constant.");
+    DMLC_DECLARE_FIELD(constant_value).set_default(0).describe("Older name of `constant_values`, read where that is 0.");
+    DMLC_DECLARE_FIELD(reflect_type).set_default("even").describe("How modes reflect and symmetric mirror: only even.");
+  }
+};
+MXNET_REGISTER_PARAM(NumpyPadParam);
+
+bool PadShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<NumpyPadParam>();
+  const std::vector<int64_t>& w = p.pad_width.values;
+  const Shape& data = (*in)[0];
+  MXNET_CHECK_KIND(p.reflect_type == "even", Value)
+      << "[" << attrs.op->name << "] reflect_type='" << p.reflect_type << "'; accepted: even";
+  if (!data.ndim_known()) return false;
+  MXNET_CHECK_KIND(static_cast<int>(w.size()) == 2 * data.ndim(), Value)
+      << "[" << attrs.op->name << "] pad_width has " << w.size() / 2 << " pairs; data of shape " << data << " needs " << data.ndim();
+  Shape to = data;
+  for (int i = 0; i < data.ndim(); ++i) {
+    MXNET_CHECK_KIND(w[2 * i] >= 0 && w[2 * i + 1] >= 0, Value)
+        << "[" << attrs.op->name << "] pad_width (" << w[2 * i] << ", " << w[2 * i + 1] << "); it must not be negative";
+    if (data[i] < 0) continue;
+    int64_t size = 0;
+    MXNET_CHECK_KIND(!__builtin_add_overflow(w[2 * i], w[2 * i + 1], &size) && !__builtin_add_overflow(size, data[i], &to[i]), Value)
+        << "[" << attrs.op->name << "] pad_width is too large";
+    MXNET_CHECK_KIND(p.mode == kConstant || data[i] > 0 || size == 0, Value)
+        << "[" << attrs.op->name << "] dimension " << i << " of " << data << " is empty; only mode constant can pad it";
+  }
+  AssignShape(attrs, "the result", &(*out)[0], to);
+  return data.known();
+}
+
+// The entry of a dimension that place s (0: the first entry) shows.
+int64_t Shown(int mode, int64_t s, int64_t size) {
+  if (s >= 0 && s < size) return s;
+  if (mode == kConstant || size == 1) return mode == kConstant ? -1 : 0;
+  if (mode == kEdge) return s < 0 ? 0 : size - 1;
+  if (mode == kMaximum || mode == kMinimum) return size;  // the row behind the last one
+  const int64_t period = mode == kReflect ? 2 * (size - 1) : 2 * size;
+  const int64_t r = (s % period + period) % period;
+  return r < size ? r : (mode == kReflect ? period : period - 1) - r;
+}
+
+// One dimension of an array (outer, size, inner), padded to (outer, before + size + behind, inner).
+struct Step {
+  int64_t outer, size, inner, before, large;
+};
+
+void AddStep(const Step& s, rtc::Arguments* args) { args->Add(s.size).Add(s.large).Add(s.before).Add(s.inner); }
+
+// `extra`: small has one more entry behind each line, which places outside show.
+void PadAxis(const RunContext& run, const Step& s, int mode, bool extra, const TBlob& small, const TBlob& large, double value) {
+  const int64_t small_size = s.size + (extra ? 1 : 0);
+  if (run.ctx.is_gpu()) {
+    rtc::Arguments args;
+    args.Add(small.dptr).Add(large.dptr).Add(small_size);
+    AddStep(s, &args);
+    args.Add(value);
+    return rtc::LaunchItems(run, {"operator/matrix/gpu_pad_axis.cuh", "pad_axis", {small.dtype}, {mode}}, s.outer * s.large * s.inner,
+                            &args);
+  }
+  if (mode == kConstant) FillValue(large, value);
+  const int64_t row = s.inner * static_cast<int64_t>(DTypeSize(small.dtype));
+  std::vector<int64_t> shown(static_cast<size_t>(s.large));
+  for (int64_t i = 0; i < s.large; ++i) shown[static_cast<size_t>(i)] = Shown(mode, i - s.before, s.size);
+  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, s.inner));
+  ParallelFor(s.outer * s.large, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t from = shown[static_cast<size_t>(at % s.large)];
+      if (from >= 0) std::memcpy(large.data<char>() + at * row, small.data<char>() + (at / s.large * small_size + from) * row, row);
+    }
+  });
+}
+
+// small = sums of large over the places that show an entry.
+void PadAxisBack(KernelArgs& a, const Step& s, int mode, const TBlob& large, const TBlob& small) {
+  if (a.run.ctx.is_gpu()) {
+    rtc::Arguments args;
+    args.Add(small.dptr).Add(large.dptr).Add(s.size);
+    AddStep(s, &args);
+    args.Add(0.0);
+    return rtc::LaunchItems(a.run, {"operator/matrix/gpu_pad_axis.cuh", "pad_axis_backward", {small.dtype}, {mode}},
+                            s.outer * s.size * s.inner, &args);
+  }
+  std::vector<int64_t> shown(static_cast<size_t>(s.large));
+  for (int64_t i = 0; i < s.large; ++i) shown[static_cast<size_t>(i)] = Shown(mode, i - s.before, s.size);
+  AddRows(a, large.dptr, s.outer, s.size, s.inner, shown.data(), s.large, small);  // those of -1 go nowhere
+}
+
+// The dimensions that change, in order, for data of shape `small`. At each step those before it are
+// padded.
+std::vector<Step> Steps(const NumpyPadParam& p, const Shape& small) {
+  std::vector<Step> steps;
+  Shape now = small;
+  for (int d = 0; d < small.ndim(); ++d) {
+    const int64_t before = p.pad_width.values[2 * d], behind = p.pad_width.values[2 * d + 1];
+    if (before + behind == 0) continue;
+    steps.push_back({now.Prod(0, d), now[d], now.Prod(d + 1, now.ndim()), before, before + now[d] + behind});
+    now[d] = steps.back().large;
+  }
+  return steps;
+}
+
+// (outer, size + 1, inner): each line with its largest or smallest entry behind it.
+TBlob WithExtreme(KernelArgs& a, const Step& s, int mode, const TBlob& data) {
+  TBlob lines = data, extreme = data, longer = data;
+  lines.shape = Shape({s.outer, s.size, s.inner});
+  extreme.shape = Shape({s.outer, s.inner});
+  extreme.dptr = a.workspace(extreme.Bytes());
+  longer.shape = Shape({s.outer, s.size + 1, s.inner});
+  longer.dptr = a.workspace(longer.Bytes());
+  reduce::Reduce(a, mode == kMaximum ? reduce::kMax : reduce::kMin, lines, {0, 1, 0}, reduce::Finish(), false, extreme, OpReq::kWrite);
+  const int64_t row = s.inner * static_cast<int64_t>(DTypeSize(data.dtype)), pitch = (s.size + 1) * row;
+  CopyRows(a.run, data.dptr, s.size * row, longer.dptr, pitch, s.size * row, s.outer);
+  CopyRows(a.run, extreme.dptr, row, longer.data<char>() + s.size * row, pitch, row, s.outer);
+  return longer;
+}
+
+TBlob Piece(KernelArgs& a, const TBlob& like, const Shape& shape, bool last, const TBlob& out) {
+  TBlob piece = like;
+  piece.shape = shape;
+  piece.dptr = last ? out.dptr : a.workspace(std::max<size_t>(piece.Bytes(), 1));
+  return piece;
+}
+
+void Pad(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull || a.out[0].Size() == 0) return;
+  const auto& p = a.param<NumpyPadParam>();
+  const double value = p.constant_values != 0 ? p.constant_values : p.constant_value;
+  const bool extreme = p.mode == kMaximum || p.mode == kMinimum;
+  const std::vector<Step> steps = Steps(p, a.in[0].shape);
+  if (steps.empty()) return CopyThrough(a);
+  if (a.in[0].Size() == 0) return FillValue(a.run, a.out[0], value);
+  TBlob now = a.in[0];
+  for (const Step& s : steps) {
+    const TBlob to = Piece(a, now, Shape({s.outer, s.large, s.inner}), &s == &steps.back(), a.out[0]);
+    PadAxis(a.run, s, p.mode, extreme, extreme ? WithExtreme(a, s, p.mode, now) : now, to, value);
+    now = to;
+  }
+}
+
+// [ograd, data] -> gradient of data
+void PadBack(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull || a.out[0].Size() == 0) return;
+  const auto& p = a.param<NumpyPadParam>();
+  const std::vector<Step> steps = Steps(p, a.out[0].shape);
+  if (steps.empty()) return CopyThrough(a);
+  TBlob now = a.in[0];
+  for (auto s = steps.rbegin(); s != steps.rend(); ++s) {
+    const TBlob to = Piece(a, now, Shape({s->outer, s->size, s->inner}), s + 1 == steps.rend(), a.out[0]);
+    PadAxisBack(a, *s, p.mode, now, to);
+    now = to;
+  }
+}
+
+std::vector<NodeEntry> PadGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const int mode = node->attrs->get<NumpyPadParam>().mode;
+  MXNET_CHECK_KIND(mode != kMaximum && mode != kMinimum, Value)
+      << "[_npi_pad] mode '" << (mode == kMaximum ? "maximum" : "minimum")
+      << "' has no gradient; accepted while recording: constant, edge, reflect, symmetric";
+  return {NodeEntry{MakeNodeLike("_backward_npi_pad", *node, {ograds[0], node->inputs[0]}), 0, 0}};
+}
+
+[[maybe_unused]] const bool registered = [] {
+  Op::Register("_npi_pad")
+      .describe("The array with entries before and behind each dimension. Modes maximum and minimum have no gradient.")
+      .set_param<NumpyPadParam>()
+      .set_inputs({"data"})
+      .set_infer_shape(PadShape)
+      .set_gradient(PadGradient)
+      .set_kernel(Pad);
+  Op::Register("_backward_npi_pad")
+      .describe("Gradient of _npi_pad.")
+      .set_param<NumpyPadParam>()
+      .set_inputs({"ograd", "data"})
+      .set_shape_only_from(1)
+      .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+        AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
+        return (*in)[0].known() && (*in)[1].known();
+      })
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        static const char* const modes[] = {"constant", "edge", "reflect", "symmetric"};
+        const auto& p = node->attrs->get<NumpyPadParam>();
+        std::ostringstream width;
+        width << p.pad_width;
+        return std::vector<NodeEntry>{MakeOp("_npi_pad", {ograds[0]}, {{"mode", modes[p.mode]}, {"pad_width", width.str()}}),
+                                      NodeEntry{}};
+      })
+      .set_kernel(PadBack);
+  return true;
+}();
+
+}  // namespace
+}  // namespace mxnet
