@@ -34,6 +34,45 @@ MX_DEVICE inline double SampleUniform(RandomStream* s, double low, double high) 
 MX_DEVICE inline double SampleNormal(RandomStream* s, double mean, double deviation) { return mean + deviation * s->Normal(); }
 MX_DEVICE inline double SampleExponential(RandomStream* s, double rate, double) { return -std::log(s->Positive()) / rate; }
 
+/*
+ * Draws of the NumPy operators (np_draws.cc) in two steps: a number z whose distribution is free of
+ * parameters, and a formula of the parameters a, b and z, through which gradients flow.
+ */
+MX_DEVICE inline double DrawUnit(RandomStream* s, double, double) { return s->Uniform(); }
+MX_DEVICE inline double DrawNormal(RandomStream* s, double, double) { return s->Normal(); }
+MX_DEVICE inline double DrawExponential(RandomStream* s, double, double) { return -std::log(s->Positive()); }
+/* (0, 1): both ends would be infinite in the next three. */
+MX_DEVICE inline double OpenUnit(RandomStream* s) { return s->Uniform() + 5.5511151231257827e-17; }
+MX_DEVICE inline double DrawGumbel(RandomStream* s, double, double) { return -std::log(-std::log(OpenUnit(s))); }
+MX_DEVICE inline double DrawLogistic(RandomStream* s, double, double) {
+  const double u = OpenUnit(s);
+  return std::log(u) - std::log1p(-u);
+}
+MX_DEVICE inline double DrawLaplace(RandomStream* s, double, double) {
+  const double u = OpenUnit(s);
+  return u < 0.5 ? std::log(2 * u) : -std::log(2 * (1 - u));
+}
+MX_DEVICE inline double DrawRayleigh(RandomStream* s, double, double) { return std::sqrt(-2 * std::log(s->Positive())); }
+MX_DEVICE inline double DrawLogExponential(RandomStream* s, double, double) { return std::log(-std::log(OpenUnit(s))); }
+
+MX_DEVICE inline double Between(double a, double b, double z) { return a + (b - a) * z; }
+MX_DEVICE inline double ShiftScale(double a, double b, double z) { return a + b * z; }
+MX_DEVICE inline double OnlyScale(double a, double, double z) { return a * z; }
+MX_DEVICE inline double SecondScale(double, double b, double z) { return b * z; }
+MX_DEVICE inline double PowerAbove(double a, double, double z) { return std::expm1(z / a); }
+MX_DEVICE inline double PowerBelow(double a, double, double z) { return std::exp(-z / a); }
+MX_DEVICE inline double PowerOf(double a, double, double z) { return std::exp(z / a); }
+MX_DEVICE inline double HitChance(double a, double, double z) { return z < a ? 1 : 0; }
+MX_DEVICE inline double HitOdds(double a, double, double z) { return z < 1 / (1 + std::exp(-a)) ? 1 : 0; }
+
+/* What parameters must be; NaN is none of it. */
+MX_DEVICE inline bool AnyNumbers(double, double) { return true; }
+MX_DEVICE inline bool SecondNotNegative(double, double b) { return b >= 0; }
+MX_DEVICE inline bool FirstNotNegative(double a, double) { return a >= 0; }
+MX_DEVICE inline bool FirstPositive(double a, double) { return a > 0; }
+MX_DEVICE inline bool BothPositive(double a, double b) { return a > 0 && b > 0; }
+MX_DEVICE inline bool FirstChance(double a, double) { return a >= 0 && a <= 1; }
+
 /* Shape `alpha`, scale `beta`: Marsaglia and Tsang, "A simple method for generating gamma
  * variables", 2000. */
 MX_DEVICE inline double SampleGamma(RandomStream* s, double alpha, double beta) {
@@ -52,6 +91,8 @@ MX_DEVICE inline double SampleGamma(RandomStream* s, double alpha, double beta) 
     if (std::log(u) < 0.5 * x * x + d - d * v + d * std::log(v)) return boost * d * v * beta;
   }
 }
+
+MX_DEVICE inline double DrawGamma(RandomStream* s, double alpha, double) { return SampleGamma(s, alpha, 1); }
 
 /*
  * Small means by inversion (Devroye, "Non-uniform random variate generation", 1986, X.3.3), large

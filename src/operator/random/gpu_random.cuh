@@ -117,6 +117,31 @@ struct sample_sampler {
   }
 };
 
+// Draws of np_draws.cc; parameters that make no distribution give NaN. A parameter is an array, one
+// element for all (step 0), or a number (no array).
+typedef double Formula(double, double, double);
+typedef bool Accepts(double, double);
+template <typename I, typename Out, typename A, typename B, Sampler draw, Formula formula, Accepts accepts>
+struct np_draw {
+  struct Args {
+    Out *out, *noise;
+    mx::Draws draws;
+    const A* a;
+    const B* b;
+    long long a_step, b_step;
+    double a_number, b_number;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& g, I i, long long) {
+    const double a = g.a ? mx::Load<double>(g.a, i * g.a_step) : g.a_number;
+    const double b = g.b ? mx::Load<double>(g.b, i * g.b_step) : g.b_number;
+    RandomStream s(g.draws.Seed(), g.draws.First() + i);
+    const double z = draw(&s, a, b);
+    if (g.noise) mx::Store(g.noise, i, z);
+    mx::Store(g.out, i, accepts(a, b) ? formula(a, b, z) : ::nan(""));
+  }
+};
+
 // Seed and first counter of a CUDA graph's replay.
 template <typename I>
 struct begin_draws {
@@ -155,6 +180,43 @@ struct shuffle_keys {
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
     const mx::Philox r = mx::Draw(a.draws.Seed(), a.draws.First() + i);
     a.keys[i] = static_cast<unsigned long long>(r.w[0]) << 32 | r.w[1];
+  }
+};
+
+// Exponential, with a rate or 1; never where the rate is 0.
+template <typename I, typename P>
+struct waiting_times {
+  struct Args {
+    double* out;
+    mx::Draws draws;
+    const P* rates;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    RandomStream s(a.draws.Seed(), a.draws.First() + i);
+    const double wait = DrawExponential(&s, 0.0, 0.0), rate = a.rates ? mx::Load<double>(a.rates, i) : 1.0;
+    a.out[i] = rate > 0.0 ? wait / rate : 1.7976931348623157e308;
+  }
+};
+
+// Trials that end in each class of one vector of chances; the last has what the others leave.
+template <typename I, typename P>
+struct np_multinomial {
+  struct Args {
+    const P* p;
+    long long* out;
+    long long classes, n;
+    mx::Draws counters;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    double others = 0.0;
+    for (long long c = 0; c + 1 < a.classes; ++c) others += mx::Load<double>(a.p, c);
+    RandomStream s(a.counters.Seed(), a.counters.First() + i);
+    DrawCounts(
+        &s, static_cast<double>(a.n), a.classes,
+        [&](long long c) { return c + 1 < a.classes ? mx::Load<double>(a.p, c) : others < 1.0 ? 1.0 - others : 0.0; },
+        [&](long long c, double k) { a.out[i * a.classes + c] = static_cast<long long>(k); });
   }
 };
 

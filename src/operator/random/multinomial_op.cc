@@ -204,6 +204,7 @@ void Shuffle(KernelArgs& args) {
 MXNET_REGISTER_OP(_shuffle)
     .describe("Rows of `data` in random order.")
     .alias("shuffle")
+    .alias("_npi_shuffle")
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)
     .set_infer_type(SameType)

@@ -419,6 +419,7 @@ const bool registered [[maybe_unused]] = [] {
       .set_param<RandintParam>()
       .set_inputs({})
       .alias("random_randint")
+      .alias("_npi_random_randint")
       .set_uses_random()
       .set_zero_gradient()
       .set_infer_shape(RandintShape)

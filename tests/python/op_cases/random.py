@@ -7,3 +7,6 @@ COVERED_ELSEWHERE = {op: "test_random.py" for op in
 COVERED_ELSEWHERE.update({op: "test_random_sets.py" for op in
                           ["_random_binomial", "_sample_binomial", "_sample_categorical",
                            "_npx__random_multinomial", "_sample_unique_zipfian"]})
+COVERED_ELSEWHERE.update({f"_npi_{name}": "test_numpy_random.py" for name in
+                          ["bernoulli", "choice", "exponential", "gamma", "gumbel", "laplace", "logistic", "multinomial",
+                           "normal", "normal_n", "pareto", "powerd", "rayleigh", "uniform", "uniform_n", "weibull"]})
