@@ -1,0 +1,443 @@
+"""``mx.np.random``: draws from distributions, with parameters that broadcast.
+
+A parameter is a number, an array of mx.np, or what makes one (a nested list, a NumPy array).
+Parameters broadcast against each other; ``size``, an int or a tuple, is a shape to which they
+broadcast, and their common shape when it is None. The same seed gives the same numbers, however
+many threads draw them. Gradients flow from draws to parameters that are arrays, where a function
+says so.
+
+Unlike NumPy's, results are float32 unless ``dtype`` says otherwise (float64 after
+``npx.set_np(dtype=True)`` where there is a ``dtype``), and integers are int64.
+``ctx`` and ``device``, two names of one thing, tell where a result without array parameters is
+made.
+"""
+import numbers
+
+import numpy as onp
+
+from .. import random as _seeding
+from ._dispatch import call, default_float, default_int, deliver, device_of, dtype_name, from_values, is_symbol, operand
+from .._binding import NDArrayBase
+
+__all__ = ["randint", "uniform", "normal", "choice", "rand", "multinomial", "multivariate_normal", "logistic", "gumbel", "f", "laplace",
+           "shuffle", "randn", "gamma", "beta", "chisquare", "exponential", "lognormal", "weibull", "pareto", "power", "rayleigh", "seed",
+           "permutation"]
+
+_FLOATS = ("float16", "float32", "float64")
+
+
+def _shape(size):
+    """`size` as records take it: a tuple, or None."""
+    if size is None:
+        return None
+    if isinstance(size, numbers.Integral):
+        size = (size,)
+    try:
+        shape = tuple(int(n) for n in size)
+    except (TypeError, ValueError):
+        raise TypeError(f"[random] size={size!r}; accepted: None, an int, a tuple of ints") from None
+    if any(n < 0 for n in shape):
+        raise ValueError(f"[random] size={shape}; accepted: sizes of at least 0")
+    return shape
+
+
+def _split(parameters):
+    """Arrays among the parameters, and what records are told: numbers, and "None" for arrays."""
+    arrays, told = [], {}
+    for name, value in parameters.items():
+        if isinstance(value, numbers.Real) or isinstance(value, onp.ndarray) and value.ndim == 0:
+            told[name] = float(value)
+        elif value is None:
+            raise ValueError(f"[random] {name}=None; accepted: a number or an array")
+        else:
+            arrays.append(value)
+            told[name] = "None"
+    like = next((a for a in arrays if isinstance(a, NDArrayBase)), None)
+    return [operand(a, like) for a in arrays], told
+
+
+def draw(record, parameters, size=None, dtype=None, ctx=None, device=None, out=None, **more):
+    """Runs a random operator whose parameters are numbers or arrays. `dtype` None: the record has
+    none. Other dtypes than it makes are cast to."""
+    arrays, told = _split(parameters)
+    made = dtype if dtype is None or dtype in _FLOATS else "float32"
+    where = None if arrays else str(device_of(ctx, device))
+    if made != dtype:
+        return deliver(call("_npi_cast", (draw(record, parameters, size, made, ctx, device, **more),), dtype=dtype), out)
+    return call(record, arrays, out, size=_shape(size), ctx=where, dtype=made, **told, **more)
+
+
+def _float_name(dtype):
+    return dtype_name(dtype, default_float())
+
+
+def seed(seed_state, ctx="all", device=None):
+    """Restarts the random generators, as :func:`mxnet.random.seed` does.
+
+    Examples
+    --------
+    >>> mx.np.random.seed(7); a = mx.np.random.normal(size=3)
+    >>> mx.np.random.seed(7); b = mx.np.random.normal(size=3)
+    >>> bool((a.asnumpy() == b.asnumpy()).all())
+    True
+    """
+    _seeding.seed(seed_state, ctx if device is None else device)
+
+
+def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
+    """Uniform draws from [low, high). Gradients flow to `low` and `high`.
+
+    `dtype` is float16, float32 or float64; another one is cast to.
+
+    Examples
+    --------
+    >>> mx.np.random.uniform(mx.np.array([0.0, 10.0]), 20.0, size=(3, 2)).shape
+    (3, 2)
+    """
+    return draw("_npi_uniform", {"low": low, "high": high}, size, _float_name(dtype), ctx, device, out)
+
+
+def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
+    """Normal draws of mean `loc` and standard deviation `scale`. Gradients flow to both.
+
+    A negative `scale` is a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.random.normal(0.0, 2.0, size=(2, 3), dtype="float64").dtype
+    dtype('float64')
+    """
+    return draw("_npi_normal", {"loc": loc, "scale": scale}, size, _float_name(dtype), ctx, device, out)
+
+
+def lognormal(mean=0.0, sigma=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
+    """Exponentials of normal draws of mean `mean` and standard deviation `sigma`. Gradients flow to
+    both.
+
+    Examples
+    --------
+    >>> bool((mx.np.random.lognormal(size=5).asnumpy() > 0).all())
+    True
+    """
+    return deliver(call("exp", (normal(mean, sigma, size, dtype, ctx, device=device),)), out)
+
+
+def logistic(loc=0.0, scale=1.0, size=None, ctx=None, out=None, *, device=None):
+    """Draws from a logistic distribution. Gradients flow to `loc` and `scale`; float32.
+
+    A negative `scale` is a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.random.logistic(0.0, mx.np.array([1.0, 2.0])).shape
+    (2,)
+    """
+    return draw("_npi_logistic", {"loc": loc, "scale": scale}, size, None, ctx, device, out)
+
+
+def gumbel(loc=0.0, scale=1.0, size=None, ctx=None, out=None, *, device=None):
+    """Draws from a Gumbel distribution. Gradients flow to `loc` and `scale`; float32.
+
+    A negative `scale` is a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.random.gumbel(size=(2, 2)).shape
+    (2, 2)
+    """
+    return draw("_npi_gumbel", {"loc": loc, "scale": scale}, size, None, ctx, device, out)
+
+
+def laplace(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
+    """Draws from a Laplace distribution. Gradients flow to `loc` and `scale`.
+
+    A negative `scale` is a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.random.laplace(size=4, dtype="float16").dtype
+    dtype('float16')
+    """
+    return draw("_npi_laplace", {"loc": loc, "scale": scale}, size, _float_name(dtype), ctx, device, out)
+
+
+def exponential(scale=1.0, size=None, ctx=None, out=None, *, device=None):
+    """Draws from an exponential distribution of mean `scale`, to which gradients flow; float32.
+
+    A negative `scale` is a ValueError.
+
+    Examples
+    --------
+    >>> bool((mx.np.random.exponential(3.0, size=9).asnumpy() >= 0).all())
+    True
+    """
+    return draw("_npi_exponential", {"scale": scale}, size, None, ctx, device, out)
+
+
+def rayleigh(scale=1.0, size=None, ctx=None, out=None, *, device=None):
+    """Draws from a Rayleigh distribution. Gradients flow to `scale`; float32.
+
+    A negative `scale` is a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.random.rayleigh(mx.np.array([[1.0], [2.0]]), size=(2, 3)).shape
+    (2, 3)
+    """
+    return draw("_npi_rayleigh", {"scale": scale}, size, None, ctx, device, out)
+
+
+def weibull(a, size=None, ctx=None, out=None, *, device=None):
+    """Draws from a Weibull distribution of scale 1 and shape `a`, to which gradients flow; float32.
+
+    An `a` that is not positive is a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.random.weibull(2.0, size=(2,)).shape
+    (2,)
+    """
+    return draw("_npi_weibull", {"a": a}, size, None, ctx, device, out)
+
+
+def pareto(a, size=None, ctx=None, out=None, *, device=None):
+    """Draws from a Pareto distribution that begins at 0 (Lomax) of shape `a`, to which gradients
+    flow; float32.
+
+    An `a` that is not positive is a ValueError.
+
+    Examples
+    --------
+    >>> bool((mx.np.random.pareto(3.0, size=9).asnumpy() >= 0).all())
+    True
+    """
+    return draw("_npi_pareto", {"a": a}, size, None, ctx, device, out)
+
+
+def power(a, size=None, ctx=None, out=None, *, device=None):
+    """Draws from [0, 1] with density a x^(a-1). Gradients flow to `a`; float32.
+
+    An `a` that is not positive is a ValueError.
+
+    Examples
+    --------
+    >>> bool((mx.np.random.power(3.0, size=9).asnumpy() <= 1).all())
+    True
+    """
+    return draw("_npi_powerd", {"a": a}, size, None, ctx, device, out)
+
+
+def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
+    """Draws from a gamma distribution. No gradients flow to the parameters.
+
+    A `shape` or `scale` that is not positive is a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.random.gamma(2.0, mx.np.array([1.0, 2.0, 3.0])).shape
+    (3,)
+    """
+    return draw("_npi_gamma", {"shape": shape, "scale": scale}, size, _float_name(dtype), ctx, device, out)
+
+
+def beta(a, b, size=None, dtype=None, ctx=None, *, device=None):
+    """Draws from a beta distribution. No gradients flow to the parameters.
+
+    Parameters that are not positive are a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.random.beta(mx.np.ones((3, 1)), mx.np.ones(2)).shape
+    (3, 2)
+    """
+    if size is None:
+        both, _ = _split({"a": a, "b": b})
+        size = tuple(onp.broadcast_shapes(*(x.shape for x in both))) if not any(is_symbol(x) for x in both) else None
+    # in float64, where sums of small numbers are rarely 0
+    x = gamma(a, 1.0, size, "float64", ctx, device=device)
+    y = gamma(b, 1.0, size, "float64", ctx, device=device)
+    return call("_npi_cast", (x / (x + y),), dtype=_float_name(dtype))
+
+
+def chisquare(df, size=None, dtype=None, ctx=None, *, device=None):
+    """Draws from a chi-square distribution of `df` degrees of freedom, which gradients do not reach.
+
+    A `df` that is not positive is a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.random.chisquare(3.0, size=(2, 2)).shape
+    (2, 2)
+    """
+    (df,), _ = _split({"df": df}) if not isinstance(df, numbers.Real) else ((df,), None)
+    return gamma(df / 2, 2.0, size, dtype, ctx, device=device)
+
+
+def f(dfnum, dfden, size=None, ctx=None, *, device=None):
+    """Draws from an F distribution of `dfnum` and `dfden` degrees of freedom; float32, without
+    gradients to them.
+
+    Degrees that are not positive are a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.random.f(3.0, 4.0, size=(2,)).shape
+    (2,)
+    """
+    if size is None:
+        arrays, _ = _split({"dfnum": dfnum, "dfden": dfden})
+        size = tuple(onp.broadcast_shapes(*(x.shape for x in arrays))) if not any(is_symbol(x) for x in arrays) else None
+    above, below = chisquare(dfnum, size, "float64", ctx, device=device), chisquare(dfden, size, "float64", ctx, device=device)
+    (above_df, below_df) = (x if isinstance(x, numbers.Real) else _split({"df": x})[0][0] for x in (dfnum, dfden))
+    return call("_npi_cast", ((above / above_df) / (below / below_df),), dtype="float32")
+
+
+def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device=None):
+    """Integers from [low, high), or from [0, low) where `high` is None, all equally likely.
+
+    `low` and `high` are integers, int64 is the default dtype. low >= high is a ValueError.
+
+    Examples
+    --------
+    >>> bool((mx.np.random.randint(5, size=100).asnumpy() < 5).all())
+    True
+    """
+    low, high = (0, low) if high is None else (low, high)
+    for bound in (low, high):
+        if not isinstance(bound, numbers.Integral):
+            raise TypeError(f"[randint] a bound is {bound!r}; accepted: integers")
+    name = dtype_name(None if dtype is int else dtype, default_int())
+    made = name if name in ("int32", "int64") else "int64"
+    params = {"low": int(low), "high": int(high), "shape": _shape(() if size is None else size), "ctx": str(device_of(ctx, device))}
+    if params["shape"] == ():
+        drawn = call("_npi_reshape", (call("_npi_random_randint", (), dtype=made, **{**params, "shape": (1,)}),), newshape=())
+    elif made == name:
+        return call("_npi_random_randint", (), out, dtype=made, **params)
+    else:
+        drawn = call("_npi_random_randint", (), dtype=made, **params)
+    return deliver(drawn if made == name else call("_npi_cast", (drawn,), dtype=name), out)
+
+
+def rand(*size, **kwargs):
+    """Uniform draws from [0, 1), of the shape that the positional arguments are. Other arguments are
+    those of :func:`uniform`.
+
+    Examples
+    --------
+    >>> mx.np.random.rand(2, 3).shape
+    (2, 3)
+    """
+    return uniform(0.0, 1.0, size, **kwargs)
+
+
+def randn(*size, **kwargs):
+    """Standard normal draws, of the shape that the positional arguments are. Other arguments are
+    those of :func:`normal`.
+
+    Examples
+    --------
+    >>> mx.np.random.randn(2, 3).shape
+    (2, 3)
+    """
+    return normal(0.0, 1.0, size, **kwargs)
+
+
+def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=None):
+    """Elements of the vector `a`, or integers below the int `a`, in random order.
+
+    `p` are their chances, which are divided by their sum; None: all are equally likely. Without
+    `replace` no element comes twice, and a size above their number is a ValueError.
+
+    Examples
+    --------
+    >>> sorted(mx.np.random.choice(3, 3, replace=False).asnumpy().tolist())
+    [0, 1, 2]
+    >>> mx.np.random.choice(mx.np.array([4.0, 5.0]), 2, p=mx.np.array([0.0, 1.0]))
+    array([5., 5.])
+    """
+    whole = isinstance(a, numbers.Integral)
+    values = None if whole else operand(a)
+    if not whole and not is_symbol(values) and values.ndim != 1:
+        raise ValueError(f"[choice] a has shape {tuple(values.shape)}; accepted: one dimension, or an int")
+    inputs = [] if whole else [values]
+    if p is not None:
+        inputs.append(operand(p, values))
+    where = None if inputs else str(device_of(ctx, device))
+    index = call("_npi_choice", inputs, out if whole else None, a=int(a) if whole else "None", size="None" if size is None else _shape(size),
+                 ctx=where, replace=bool(replace), weighted=p is not None)
+    return index if whole else call("take", (values, index), out, axis=0, mode="clip")
+
+
+def multinomial(n, pvals, size=None, **kwargs):
+    """How often each of the classes occurs in `n` trials; int64, of shape `size` and then the classes.
+
+    `pvals` are the chances of the classes: a list or a vector. The last class has what the others
+    leave; others that add up to more than 1, and numbers outside [0, 1], are a ValueError.
+
+    Examples
+    --------
+    >>> int(mx.np.random.multinomial(10, [0.2, 0.3, 0.5]).asnumpy().sum())
+    10
+    """
+    if kwargs:
+        raise TypeError(f"[multinomial] got {', '.join(sorted(kwargs))}; accepted: n, pvals, size")
+    if isinstance(pvals, (list, tuple)):
+        return call("_npi_multinomial", (), n=int(n), pvals=tuple(float(p) for p in pvals), size=_shape(size))
+    return call("_npi_multinomial", (operand(pvals),), n=int(n), pvals="None", size=_shape(size))
+
+
+def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
+    """Draws from normal distributions of several dimensions.
+
+    `mean` has shape (..., d) and `cov` (..., d, d), which broadcast; the result has shape
+    size + (..., d), unlike NumPy's also for several distributions at once. `cov` is symmetric;
+    eigenvalues below 0 count as 0. `check_valid` and `tol` are NumPy's, and not used. Gradients flow
+    to `mean`, and to `cov` where its eigenvalues differ.
+
+    Examples
+    --------
+    >>> mx.np.random.multivariate_normal(mx.np.zeros(2), mx.np.array([[1.0, 0.5], [0.5, 1.0]]), size=4).shape
+    (4, 2)
+    """
+    del check_valid, tol
+    mean, cov = (operand(x, None, None if isinstance(x, NDArrayBase) else default_float()) for x in (mean, cov))
+    for x in (mean, cov):
+        if is_symbol(x):
+            raise TypeError("[multivariate_normal] got a symbol; accepted: arrays, whose shapes are known")
+    length = mean.shape[-1] if mean.ndim else 0
+    if mean.ndim < 1 or cov.ndim < 2 or tuple(cov.shape[-2:]) != (length, length):
+        raise ValueError(f"[multivariate_normal] mean has shape {tuple(mean.shape)}, cov {tuple(cov.shape)}; accepted: (..., d) and (..., d, d)")
+    dtype = onp.dtype(mean.dtype).name if onp.dtype(mean.dtype).kind == "f" else default_float()
+    mean, cov = (x if onp.dtype(x.dtype).name == dtype else call("_npi_cast", (x,), dtype=dtype) for x in (mean, cov))
+    batch = onp.broadcast_shapes(mean.shape[:-1], cov.shape[:-2])
+    vectors, values = call("_linalg_syevd", (cov,))
+    scale = call("sqrt", (call("relu", (values,)),))
+    draws = normal(0.0, 1.0, (_shape(size) or ()) + tuple(batch) + (length,), dtype, device=mean.context)
+    rows = call("expand_dims", (draws * scale,), axis=-2)
+    return call("squeeze", (call("_npi_matmul", (rows, vectors)),), axis=-2) + mean
+
+
+def shuffle(x):
+    """Puts the rows of the array `x` (along its first axis) into random order, in place.
+
+    Examples
+    --------
+    >>> x = mx.np.array([1, 2, 3]); mx.np.random.shuffle(x); sorted(x.asnumpy().tolist())
+    [1, 2, 3]
+    """
+    if not isinstance(x, NDArrayBase):
+        raise TypeError(f"[shuffle] got a {type(x).__name__}; accepted: an array of mx.np")
+    call("_npi_shuffle", (x,), x)
+
+
+def permutation(x):
+    """The integers below `x`, or a copy of the array `x`, with rows in random order.
+
+    Examples
+    --------
+    >>> sorted(mx.np.random.permutation(4).asnumpy().tolist())
+    [0, 1, 2, 3]
+    """
+    if isinstance(x, numbers.Integral):
+        x = from_values(onp.arange(x, dtype="int64"))
+    return call("_npi_shuffle", (operand(x),))
