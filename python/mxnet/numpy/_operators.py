@@ -35,7 +35,6 @@ class Products(Binary):
     def __init__(self, name, method):
         super().__init__(name, method)
         self.number = self.left = ""
-        self.arrays = ""     # _npi_matmul
 
 
 BINARY = (
