@@ -293,6 +293,57 @@ def test_orientation_of_cameras(folder, tmp_path):
             np.testing.assert_array_equal(found, turned.transpose(2, 0, 1))
 
 
+@pytest.fixture(scope='module')
+def large(tmp_path_factory):
+    """Smooth pictures as JPEG and as PNG files, of sides that no block divides."""
+    path = tmp_path_factory.mktemp('large')
+    y, x = np.mgrid[0:203, 0:269]
+    for kind in ('jpg', 'png'):
+        with mx.recordio.MXRecordIO(str(path / (kind + '.rec')), 'w') as out:
+            for i in range(4):
+                planes = [128 + 90 * np.sin(x / (29 + i) + c) * np.cos(y / (33 - i) - c) for c in range(3)]
+                head = mx.recordio.IRHeader(0, float(i), i, 0)
+                image = np.stack(planes, axis=2).astype('uint8')
+                out.write(mx.recordio.pack_img(head, image, quality=95, img_fmt='.' + kind))
+    return str(path)
+
+
+def scaled(folder, file='jpg', **given):
+    """The pixels of whole decoding, and those of scaled decoding."""
+    given = dict(dict(data_shape=(3, 48, 48), batch_size=4), **given)
+    made = [iterate(folder, file, scaled_decode=decode, **given).next().data[0].asnumpy() for decode in (False, True)]
+    return made[0].astype('float32'), made[1].astype('float32')
+
+
+@pytest.mark.parametrize('given', [
+    dict(resize=100), dict(resize=50), dict(resize=25, data_shape=(3, 20, 20)), dict(resize=90, rand_crop=True, rand_mirror=True),
+    dict(resize=60, inter_method=3), dict(resize=60, inter_method=2, kind='ImageRecordUInt8Iter'),
+    dict(resize=80, max_rotate_angle=20, fill_value=0), dict(resize=70, pad=4), dict(resize=64, data_shape=(1, 48, 48)),
+    dict(random_resized_crop=True, min_random_area=0.5, max_random_area=0.9, min_aspect_ratio=0.8, max_aspect_ratio=1.2),
+    dict(max_crop_size=200, min_crop_size=150, rand_crop=True), dict(resize=90, brightness=0.2, contrast=0.2, seed_aug=7)])
+def test_scaled_decoding_is_near_to_whole_decoding(given, large):
+    whole, near = scaled(large, **given)
+    assert 0 < np.abs(whole - near).mean() < 4 and np.abs(whole - near).max() < 16
+
+
+def test_scaled_decoding_waits_for_half_the_size(large):
+    for given in (dict(resize=102), dict(), dict(resize=400), dict(resize=50, file='png'),
+                  dict(max_crop_size=95, min_crop_size=95)):
+        whole, same = scaled(large, **given)
+        np.testing.assert_array_equal(whole, same)
+
+
+def test_a_part_of_a_scaled_image_is_as_in_the_whole(large):
+    for method in range(5):
+        for resize in (101, 51, 40, 25):
+            given = dict(resize=resize, inter_method=method, scaled_decode=True, batch_size=4)
+            width = resize * 269 // 203
+            whole = iterate(large, 'jpg', data_shape=(3, resize, width), **given).next().data[0].asnumpy()
+            part = iterate(large, 'jpg', data_shape=(3, 18, 20), **given).next().data[0].asnumpy()
+            y, x = (resize - 18) // 2, (width - 20) // 2
+            np.testing.assert_array_equal(part, whole[:, :, y:y + 18, x:x + 20])
+
+
 def test_it_can_be_left_at_any_time(folder):
     script = ("import mxnet as mx, os\n"
               "a = mx.io.ImageRecordIter(path_imgrec=%r, data_shape=(3, 32, 36), batch_size=2, verbose=False)\n"

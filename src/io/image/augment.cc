@@ -22,7 +22,7 @@ struct Augmenter::Plan {
     int method = 1;
   };
   int64_t height = 0, width = 0;  // where the plan has come to
-  ImageSize file{};
+  ImageSize file{};               // as it is decoded
   Step resize, warp, grow[2], last;
   double matrix[6] = {1, 0, 0, 0, 1, 0};
   Window crop;
@@ -133,7 +133,24 @@ void Augmenter::PlanCrop(Draws* draws, Plan* plan) const {
   Place(o.rand_crop, o.height, o.width, draws, plan);
 }
 
-void Augmenter::MakePlan(int64_t height, int64_t width, Draws* draws, Plan* plan) const {
+// A file that is read in a half, a quarter or an eighth of its size. What follows makes it smaller
+// still, or as small. Other eighths take libjpeg longer than the whole.
+void Augmenter::PlanScale(int* eighths, Plan* plan) const {
+  const bool crops = plan->part && !plan->resize.done && plan->last.done;
+  if (!options_.scaled_decode || eighths == nullptr || !(plan->resize.done || crops)) return;
+  const Plan::Step& to = crops ? plan->last : plan->resize;
+  const int64_t height = crops ? plan->crop.height : plan->file.height, width = crops ? plan->crop.width : plan->file.width;
+  for (const int n : {1, 2, 4}) {
+    if (height * n / 8 < to.height || width * n / 8 < to.width) continue;
+    *eighths = n;
+    plan->file.height = (plan->file.height * n + 7) / 8, plan->file.width = (plan->file.width * n + 7) / 8;
+    Window* crop = &plan->crop;
+    if (crops) *crop = {crop->y * n / 8, crop->x * n / 8, crop->height * n / 8, crop->width * n / 8};
+    return;
+  }
+}
+
+void Augmenter::MakePlan(int64_t height, int64_t width, int* eighths, Draws* draws, Plan* plan) const {
   const AugmentOptions& o = options_;
   plan->height = height, plan->width = width;
   plan->file = {height, width, 0};
@@ -145,7 +162,8 @@ void Augmenter::MakePlan(int64_t height, int64_t width, Draws* draws, Plan* plan
   plan->height += 2 * o.pad, plan->width += 2 * o.pad;
   PlanCrop(draws, plan);
   plan->part = !warps_ && o.pad == 0 && !plan->grow[0].done && !plan->grow[1].done;
-  plan->source = {0, 0, height, width};
+  PlanScale(eighths, plan);
+  plan->source = {0, 0, plan->file.height, plan->file.width};
   if (!plan->part) return;
   plan->source = plan->crop;
   if (plan->resize.done)
@@ -153,9 +171,9 @@ void Augmenter::MakePlan(int64_t height, int64_t width, Draws* draws, Plan* plan
         ResampleSource(static_cast<Interpolation>(plan->resize.method), plan->file, plan->resize.height, plan->resize.width, plan->crop);
 }
 
-Window Augmenter::Choose(void* context, int64_t height, int64_t width) {
+Window Augmenter::Choose(void* context, int64_t height, int64_t width, int* eighths) {
   auto* plan = static_cast<Plan*>(context);
-  plan->augmenter->MakePlan(height, width, plan->draws, plan);
+  plan->augmenter->MakePlan(height, width, eighths, plan->draws, plan);
   return plan->source;
 }
 

@@ -23,6 +23,7 @@ struct AugmentOptions {
   float brightness = 0, contrast = 0, saturation = 0, pca_noise = 0;
   int random_h = 0, random_s = 0, random_l = 0;
   int fill = 255, inter_method = 1, pad = 0;
+  bool scaled_decode = false;  // not of 1.9.1
 };
 
 /* Steps that are decided when the size of the image is known. */
@@ -39,13 +40,14 @@ class Augmenter {
 
  private:
   struct Plan;
-  void MakePlan(int64_t height, int64_t width, Draws* draws, Plan* plan) const;
+  void MakePlan(int64_t height, int64_t width, int* eighths, Draws* draws, Plan* plan) const;
+  void PlanScale(int* eighths, Plan* plan) const;
   void PlanWarp(Draws* draws, Plan* plan) const;
   void PlanCrop(Draws* draws, Plan* plan) const;
   bool PlanAreaCrop(Draws* draws, Plan* plan) const;
   void Place(bool random, int64_t height, int64_t width, Draws* draws, Plan* plan) const;
   void Colour(Draws* draws, Pixels* image) const;
-  static Window Choose(void* context, int64_t height, int64_t width);
+  static Window Choose(void* context, int64_t height, int64_t width, int* eighths);
 
   const std::string function_;
   const AugmentOptions options_;

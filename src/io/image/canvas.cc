@@ -51,10 +51,10 @@ uint8_t* Allocate(void* context, int64_t height, int64_t width) {
   }
 }
 
-void Choose(void* context, int64_t height, int64_t width, int64_t window[4]) {
+void Choose(void* context, int64_t height, int64_t width, int64_t window[4], int* eighths) {
   auto* target = static_cast<Target*>(context);
   try {
-    const Window chosen = target->choose(target->context, height, width);
+    const Window chosen = target->choose(target->context, height, width, eighths);
     window[0] = chosen.y, window[1] = chosen.x, window[2] = chosen.height, window[3] = chosen.width;
   } catch (const std::exception&) {
     target->failed = std::current_exception();
@@ -90,7 +90,7 @@ bool DecodeImage(const uint8_t* file, size_t size, int channels, Canvas* canvas,
     uint8_t* to = canvas->Next(swap ? from.width : from.height, swap ? from.height : from.width, from.channels);
     PutUpright(from.pixels, from.height, from.width, from.channels, orientation, to);
     canvas->Done();
-    if (choose) CropCanvas(canvas, choose(context, canvas->current().height, canvas->current().width));
+    if (choose) CropCanvas(canvas, choose(context, canvas->current().height, canvas->current().width, nullptr));
     return true;
   }
   return DecodeFrom(file, size, channels, canvas, why, choose, context);

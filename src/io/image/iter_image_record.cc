@@ -20,6 +20,7 @@ MXNET_REGISTER_PARAM(ImageRecParserParam);
 MXNET_REGISTER_PARAM(ImageRecordParam);
 MXNET_REGISTER_PARAM(DefaultAugmentParam);
 MXNET_REGISTER_PARAM(ImageNormalizeParam);
+MXNET_REGISTER_PARAM(ImageDecodeParam);
 
 namespace {
 
@@ -30,6 +31,7 @@ struct Params {
   PrefetchParam prefetch;
   DefaultAugmentParam augment;
   ImageNormalizeParam normalize;
+  ImageDecodeParam decode;
 };
 
 class ImageRows : public RowMaker {
@@ -93,6 +95,7 @@ class ImageRows : public RowMaker {
     o.brightness = a.brightness, o.contrast = a.contrast, o.saturation = a.saturation, o.pca_noise = a.pca_noise;
     o.random_h = a.random_h, o.random_s = a.random_s, o.random_l = a.random_l;
     o.fill = a.fill_value, o.inter_method = a.inter_method, o.pad = a.pad;
+    o.scaled_decode = p.decode.scaled_decode;
     return o;
   }
 
@@ -193,7 +196,7 @@ void CheckShape(const std::string& function, const Shape& s) {
 
 std::unique_ptr<DataIter> Make(const std::string& function, int dtype, const IterArguments& given) {
   Params p;
-  ReadParams(function, given, &p.parser, &p.record, &p.batch, &p.prefetch, &p.augment, &p.normalize);
+  ReadParams(function, given, &p.parser, &p.record, &p.batch, &p.prefetch, &p.augment, &p.normalize, &p.decode);
   if (dtype < 0) {
     dtype = p.prefetch.dtype.has_value() ? p.prefetch.dtype.value() : kFloat32;
     MXNET_CHECK_KIND(dtype == kFloat32 || dtype == kUint8 || dtype == kInt8, Value)
@@ -223,6 +226,7 @@ constexpr const char* kText =
   MXNET_REGISTER_DATA_ITER(name)                                                                                         \
       .describe(std::string(kText) + (text))                                                                             \
       .set_param<ImageRecParserParam, ImageRecordParam, BatchParam, PrefetchParam, DefaultAugmentParam, ##__VA_ARGS__>() \
+      .set_param<ImageDecodeParam>()                                                                                     \
       .set_make([](const IterArguments& given) { return Make(#name, dtype, given); })
 
 MXNET_IMAGE_RECORD_ITER(ImageRecordIter, -1, "", ImageNormalizeParam);

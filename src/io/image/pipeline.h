@@ -155,10 +155,11 @@ class Canvas {
 /*
  * Decodes an image file to canvas->current(). channels: 1, 3 or 4 (then the file must have four).
  * `choose`, if there is one, is told the size that the file has and says which part is wanted; only
- * that part is made. False, with the reason, if it cannot be decoded. Pixels are those that
- * mx.image.imdecode gives, turned upright where the file says how the camera was held.
+ * that part is made. It may ask for a smaller image (DecodeRequest). False, with the reason, if the
+ * file cannot be decoded. Pixels are those that mx.image.imdecode gives, turned upright where the
+ * file says how the camera was held.
  */
-using ChooseWindow = Window (*)(void* context, int64_t height, int64_t width);
+using ChooseWindow = Window (*)(void* context, int64_t height, int64_t width, int* eighths);
 bool DecodeImage(const uint8_t* file, size_t size, int channels, Canvas* canvas, std::string* why, ChooseWindow choose = nullptr,
                  void* context = nullptr);
 

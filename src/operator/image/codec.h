@@ -32,8 +32,10 @@ struct DecodeRequest {
   int channels = 0;
   /* Says which part of height * width pixels is wanted, before `allocate`, which is given the size
    * of that part: first row and column, height, width. It lies inside of the image. Null: all of
-   * it. Pixels of a part are the same as those of the whole. */
-  void (*choose)(void* context, int64_t height, int64_t width, int64_t window[4]) = nullptr;
+   * it. Pixels of a part are the same as those of the whole.
+   * `eighths` is null unless the decoder can make the image smaller: a number of 1 to 7 that is
+   * written there gives it sides of so many eighths, rounded up. The part is then one of that. */
+  void (*choose)(void* context, int64_t height, int64_t width, int64_t window[4], int* eighths) = nullptr;
 };
 
 enum class Decoded : int { kDone, kNotMine, kFailed };

@@ -100,9 +100,11 @@ Decoded Decode(Job* job) {
   }
   request->channels = request->unchanged ? jpeg->num_components : request->gray ? 1 : 3;
   jpeg->out_color_space = request->channels == 1 ? JCS_GRAYSCALE : request->blue_first ? JCS_EXT_BGR : JCS_EXT_RGB;
+  int64_t window[4] = {0, 0, jpeg->image_height, jpeg->image_width};
+  int eighths = 8;
+  if (request->choose) request->choose(request->context, window[2], window[3], window, &eighths);
+  jpeg->scale_num = static_cast<unsigned>(eighths), jpeg->scale_denom = 8;
   jpeg_start_decompress(jpeg);
-  int64_t window[4] = {0, 0, jpeg->output_height, jpeg->output_width};
-  if (request->choose) request->choose(request->context, window[2], window[3], window);
   uint8_t* to = request->allocate(request->context, window[2], window[3]);
   if (!to) return Decoded::kFailed;
   ReadWindow(jpeg, window, to);

@@ -75,7 +75,7 @@ Decoded Decode(DecodeRequest* request) {
   }
   request->channels = image.channels();
   int64_t window[4] = {0, 0, image.rows, image.cols};
-  if (request->choose) request->choose(request->context, image.rows, image.cols, window);
+  if (request->choose) request->choose(request->context, image.rows, image.cols, window, nullptr);
   uint8_t* to = request->allocate(request->context, window[2], window[3]);
   if (!to) return Decoded::kFailed;
   const int64_t channels = image.channels(), row = window[3] * channels;
