@@ -36,6 +36,8 @@ void SolveTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_
 void MultiplyTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_t count, int64_t m, int64_t n, const void* a, void* x);
 /* out is not a. */
 void Inverse(KernelArgs& args, int64_t count, int64_t n, const void* a, void* out);
+/* x = op(a)^-1 b; n x n, n x k. x may be b. */
+void SolveGeneral(KernelArgs& args, bool transpose, int64_t count, int64_t n, int64_t k, const void* a, const void* b, void* x);
 /* det = the determinants; or sign and logarithm of the absolute value, where `sign` is given. */
 void Determinants(KernelArgs& args, int64_t count, int64_t n, const void* a, void* sign, void* det);
 /* out[i] = factor[i] * the matrix of cofactors of a[i]; with `logarithm` factor[i] * its inverse,
@@ -46,6 +48,12 @@ void FactorLq(KernelArgs& args, int64_t count, int64_t m, int64_t n, void* q, vo
 /* a = u^T diag(w) u from the lower triangle; w ascends, and of each row of u the element of largest
  * absolute value is positive. u holds a before. */
 void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w);
+/* a = u diag(w) v with u m x k, v k x n and k the smaller of m and n; w descends. u and v null: only w.
+ * Not on a GPU. */
+void SingularValues(KernelArgs& args, int64_t count, int64_t m, int64_t n, const void* a, void* u, void* w, void* v);
+/* a v = v diag(w) with the columns of v of length 1; v null: only w. Eigenvalues that are not real are an
+ * Error(kValue). Not on a GPU. */
+void EigenGeneral(KernelArgs& args, int64_t count, int64_t n, const void* a, void* w, void* v);
 /* out = alpha * op(a) op(a)^T; a is rows x columns. */
 void SymmetricProduct(KernelArgs& args, bool transpose, double alpha, int64_t count, int64_t rows, int64_t columns, const void* a,
                       void* out);

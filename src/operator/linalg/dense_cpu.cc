@@ -231,6 +231,128 @@ void Inverse(KernelArgs& args, int64_t count, int64_t n, const void* a, void* ou
   trouble.Throw(args, kSingular);
 }
 
+namespace {
+
+// x = lu^-1 p x, rows of k numbers.
+template <typename T>
+void SolveSmallLu(const T* lu, const int32_t* pivots, int64_t n, int64_t k, T* x) {
+  for (int64_t i = 0; i < n; ++i)
+    if (pivots[i] != i) std::swap_ranges(x + i * k, x + i * k + k, x + pivots[i] * k);
+  auto subtract = [&](int64_t row, int64_t other) {
+    const T factor = lu[row * n + other];
+    for (int64_t c = 0; c < k; ++c) x[row * k + c] -= factor * x[other * k + c];
+  };
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < i; ++j) subtract(i, j);
+  for (int64_t i = n - 1; i >= 0; --i) {
+    for (int64_t j = i + 1; j < n; ++j) subtract(i, j);
+    for (int64_t c = 0; c < k; ++c) x[i * k + c] /= lu[i * n + i];
+  }
+}
+
+template <typename T>
+void TransposeInto(const T* from, int64_t rows, int64_t columns, T* to) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
+}
+
+template <typename T>
+bool AllFinite(const T* a, int64_t n) {
+  return std::all_of(a, a + n, [](T v) { return std::isfinite(v); });
+}
+
+}  // namespace
+
+void SolveGeneral(KernelArgs& args, bool transpose, int64_t count, int64_t n, int64_t k, const void* a, const void* b, void* x) {
+  if (args.run.ctx.is_gpu()) return gpu::SolveGeneral(args, transpose, count, n, k, a, b, x);
+  lapack::CheckSize(Name(args), std::max(n, k));
+  Trouble trouble;
+  VisitReal(args, [&](auto number) {
+    using T = decltype(number);
+    const bool small = n <= kSmallMatrix;
+    Ranges(n * k == 0 ? 0 : count, std::max(n, k), static_cast<double>(n * n * (n + k)), [&](int64_t begin, int64_t end) {
+      auto lu = Scratch<T>(n * n), matrix = Scratch<T>(transpose ? n * n : 0), turned = Scratch<T>(small ? 0 : n * k);
+      auto pivots = Scratch<int32_t>(n);
+      for (int64_t i = begin; i < end; ++i) {
+        const T *from = static_cast<const T*>(a) + i * n * n, *right = static_cast<const T*>(b) + i * n * k;
+        T* to = static_cast<T*>(x) + i * n * k;
+        if (transpose) TransposeInto(from, n, n, matrix.get());
+        const int64_t singular = LuOf(transpose ? matrix.get() : from, lu.get(), pivots.get(), n);
+        if (singular) {
+          trouble.Add(i, singular);
+        } else if (small) {
+          if (to != right) std::copy(right, right + n * k, to);
+          SolveSmallLu(lu.get(), pivots.get(), n, k, to);
+        } else {
+          TransposeInto(right, n, k, turned.get());
+          lapack::Routines<T>::SolveLu(n, k, lu.get(), pivots.get(), turned.get());
+          TransposeInto(turned.get(), k, n, to);
+        }
+      }
+    });
+  });
+  trouble.Throw(args, kSingular);
+}
+
+void SingularValues(KernelArgs& args, int64_t count, int64_t m, int64_t n, const void* a, void* u, void* w, void* v) {
+  Trouble trouble;
+  const int64_t k = std::min(m, n);
+  VisitReal(args, [&](auto number) {
+    using T = decltype(number);
+    const int64_t work_size = k == 0 ? 0 : lapack::Routines<T>::SingularWork(m, n, u != nullptr);
+    lapack::CheckSize(Name(args), std::max(work_size, std::max(m, n)));
+    Ranges(k == 0 ? 0 : count, std::max(m, n), 20 * static_cast<double>(m * n * k), [&](int64_t begin, int64_t end) {
+      auto work = Scratch<T>(work_size), matrix = Scratch<T>(m * n);
+      auto integers = Scratch<int32_t>(8 * k);
+      for (int64_t i = begin; i < end; ++i) {
+        const T* from = static_cast<const T*>(a) + i * m * n;
+        T *left = u ? static_cast<T*>(u) + i * m * k : nullptr, *right = v ? static_cast<T*>(v) + i * k * n : nullptr;
+        T* values = static_cast<T*>(w) + i * k;
+        if (!AllFinite(from, m * n)) {  // LAPACK may loop for ever
+          std::fill(values, values + k, static_cast<T>(NAN));
+          if (u) std::fill(left, left + m * k, static_cast<T>(NAN)), std::fill(right, right + k * n, static_cast<T>(NAN));
+          continue;
+        }
+        std::copy(from, from + m * n, matrix.get());
+        const int64_t failed =
+            lapack::Routines<T>::Singular(m, n, matrix.get(), values, left, right, work.get(), work_size, integers.get());
+        if (failed) trouble.Add(i, failed);
+      }
+    });
+  });
+  trouble.Throw(args, kNoSingular);
+}
+
+void EigenGeneral(KernelArgs& args, int64_t count, int64_t n, const void* a, void* w, void* v) {
+  Trouble trouble, complex;
+  VisitReal(args, [&](auto number) {
+    using T = decltype(number);
+    const int64_t work_size = n == 0 ? 0 : lapack::Routines<T>::EigenGeneralWork(n, v != nullptr);
+    lapack::CheckSize(Name(args), std::max(work_size, n));
+    Ranges(n == 0 ? 0 : count, n, 25 * static_cast<double>(n * n * n), [&](int64_t begin, int64_t end) {
+      auto work = Scratch<T>(work_size), matrix = Scratch<T>(n * n), vectors = Scratch<T>(n * n), imaginary = Scratch<T>(n);
+      for (int64_t i = begin; i < end; ++i) {
+        const T* from = static_cast<const T*>(a) + i * n * n;
+        T* values = static_cast<T*>(w) + i * n;
+        if (!AllFinite(from, n * n)) {
+          std::fill(values, values + n, static_cast<T>(NAN));
+          if (v) std::fill_n(static_cast<T*>(v) + i * n * n, n * n, static_cast<T>(NAN));
+          continue;
+        }
+        std::copy(from, from + n * n, matrix.get());
+        const int64_t failed =
+            lapack::Routines<T>::EigenGeneral(n, matrix.get(), values, imaginary.get(), v ? vectors.get() : nullptr, work.get(), work_size);
+        if (failed) trouble.Add(i, failed);
+        for (int64_t r = 0; r < n && !failed; ++r)
+          if (imaginary[r] != T(0)) complex.Add(i, r + 1);
+        if (v) TransposeInto(vectors.get(), n, n, static_cast<T*>(v) + i * n * n);
+      }
+    });
+  });
+  trouble.Throw(args, kNotConverged);
+  complex.Throw(args, kComplex);
+}
+
 void Determinants(KernelArgs& args, int64_t count, int64_t n, const void* a, void* sign, void* det) {
   if (args.run.ctx.is_gpu()) return gpu::Determinants(args, count, n, a, sign, det);
   lapack::CheckSize(Name(args), n);

@@ -267,6 +267,24 @@ void Inverse(KernelArgs& args, int64_t count, int64_t n, const void* a, void* ou
   job.ThrowFound(finding, count, kSingular);
 }
 
+void SolveGeneral(KernelArgs& args, bool transpose, int64_t count, int64_t n, int64_t k, const void* a, const void* b, void* x) {
+  if (count * n * k == 0) return;
+  const Job job(args);
+  uint64_t* finding = job.Finding();
+  char *lu = job.Numbers(count * n * n), *order = job.Numbers(count * n * n), *swapped = job.Numbers(count * n * k);
+  int64_t* pivots = job.Memory<int64_t>(count * n);
+  transpose ? job.Transpose(a, lu, count, n) : job.CopyAll(a, lu, count * n * n);
+  job.Lu(count, n, lu, pivots, finding);
+  job.Identity(order, count, n);
+  job.SwapRows(count, n, order, pivots, 0, n, 0, 0);
+  job.Multiply(count, n, k, n, 1, job.At(order, n, n, 0, 0), false, job.At(const_cast<void*>(b), n, k, 0, 0), false,
+               job.At(swapped, n, k, 0, 0), false);
+  job.CopyAll(swapped, x, count * n * k);
+  job.Solve({true, false, false}, true, count, n, k, lu, x);
+  job.Solve({false, false, false}, false, count, n, k, lu, x);
+  job.ThrowFound(finding, count, kSingular);
+}
+
 void Determinants(KernelArgs& args, int64_t count, int64_t n, const void* a, void* sign, void* det) {
   if (count == 0) return;
   const Job job(args);

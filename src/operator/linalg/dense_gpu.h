@@ -10,6 +10,8 @@ namespace linalg {
 constexpr const char* kNotPositive = "is not positive definite; only positive definite ones have a Cholesky factor";
 constexpr const char* kSingularFactor = "has a 0 on its diagonal; Cholesky factors of positive definite matrices are accepted";
 constexpr const char* kSingular = "is singular; only invertible ones are accepted";
+constexpr const char* kComplex = "has eigenvalues that are not real";
+constexpr const char* kNoSingular = "has singular values that the iteration did not find";
 constexpr const char* kNotConverged = "has eigenvalues that the iteration did not find";
 /* `place`: 1-based row. */
 [[noreturn]] void ThrowTrouble(const KernelArgs& args, int64_t matrix, int64_t place, const char* what);
@@ -20,6 +22,7 @@ void CholeskyInverse(KernelArgs& args, int64_t count, int64_t n, const void* l, 
 void SolveTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_t count, int64_t m, int64_t n, const void* a, void* x);
 void MultiplyTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_t count, int64_t m, int64_t n, const void* a, void* x);
 void Inverse(KernelArgs& args, int64_t count, int64_t n, const void* a, void* out);
+void SolveGeneral(KernelArgs& args, bool transpose, int64_t count, int64_t n, int64_t k, const void* a, const void* b, void* x);
 void Determinants(KernelArgs& args, int64_t count, int64_t n, const void* a, void* sign, void* det);
 void DeterminantGradients(KernelArgs& args, bool logarithm, int64_t count, int64_t n, const void* a, const void* factor, void* out);
 void FactorLq(KernelArgs& args, int64_t count, int64_t m, int64_t n, void* q, void* l);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "mxnet/error.h"
 #include "operator/blas_threads.h"
@@ -16,7 +17,12 @@
   void p##getrs_(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*, size_t); \
   void p##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);                                    \
   void p##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, int*);                  \
-  void p##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*, size_t, size_t);
+  void p##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*, size_t, size_t);     \
+  void p##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, const int*, int*, int*,  \
+                 size_t);                                                                                                              \
+  void p##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*, const int*, T*, const int*, int*,    \
+                size_t, size_t);                                                                                                       \
+  void p##gelsd_(const int*, const int*, const int*, T*, const int*, T*, const int*, T*, const T*, int*, T*, const int*, int*, int*);
 extern "C" {
 MXNET_LAPACK(float, s)
 MXNET_LAPACK(double, d)
@@ -29,6 +35,9 @@ namespace {
 int Int(int64_t v) { return static_cast<int>(std::min<int64_t>(v, std::numeric_limits<int>::max())); }
 // The leading dimension of nothing is 1.
 int Lead(int64_t v) { return std::max(Int(v), 1); }
+
+// What a query of LAPACK answers; float32 rounds large numbers, perhaps down.
+int64_t WorkSize(double answer) { return static_cast<int64_t>(answer * (1 + 1e-6)) + 1; }
 
 CBLAS_UPLO Uplo(bool lower) { return lower ? CblasLower : CblasUpper; }
 CBLAS_TRANSPOSE Trans(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
@@ -95,6 +104,55 @@ void CheckSize(const char* op, int64_t size) {
     SettleBlasThreads();                                                                                                                 \
     int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size), whole = Int(integers_size);                                     \
     p##syevd_("V", "U", &size, a, &lead, w, work, &given, integers, &whole, &info, 1, 1);                                                \
+    return info;                                                                                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  void Routines<T>::SolveLu(int64_t n, int64_t columns, const T* lu, const int32_t* pivots, T* x) {                                      \
+    SettleBlasThreads();                                                                                                                 \
+    int size = Int(n), many = Int(columns), lead = Lead(n), info = 0;                                                                    \
+    p##getrs_("T", &size, &many, lu, &lead, pivots, x, &lead, &info, 1);                                                                 \
+    MXNET_CHECK(info == 0) << "[linalg] getrs does not take argument " << -info;                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::SingularWork(int64_t m, int64_t n, bool vectors) {                                                                \
+    int rows = Int(n), columns = Int(m), lead = Lead(n), k = Int(std::min(m, n)), lead_k = Lead(k), info = 0, query = -1, none = 0;      \
+    T size = 0;                                                                                                                          \
+    p##gesdd_(vectors ? "S" : "N", &rows, &columns, nullptr, &lead, nullptr, nullptr, &lead, nullptr, &lead_k, &size, &query, &none, &info, 1); \
+    return std::max<int64_t>(WorkSize(static_cast<double>(size)), 1);                                                                    \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::Singular(int64_t m, int64_t n, T* a, T* w, T* u, T* v, T* work, int64_t work_size, int32_t* integers) {           \
+    SettleBlasThreads();                                                                                                                 \
+    int rows = Int(n), columns = Int(m), lead = Lead(n), lead_k = Lead(std::min(m, n)), info = 0, given = Int(work_size);                \
+    p##gesdd_(u ? "S" : "N", &rows, &columns, a, &lead, w, v, &lead, u, &lead_k, work, &given, integers, &info, 1);                      \
+    return info;                                                                                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::EigenGeneralWork(int64_t n, bool vectors) {                                                                       \
+    int size = Int(n), lead = Lead(n), info = 0, query = -1;                                                                             \
+    T wanted = 0;                                                                                                                        \
+    p##geev_(vectors ? "V" : "N", "N", &size, nullptr, &lead, nullptr, nullptr, nullptr, &lead, nullptr, &lead, &wanted, &query, &info, 1, 1); \
+    return std::max<int64_t>(WorkSize(static_cast<double>(wanted)), 1);                                                                  \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::EigenGeneral(int64_t n, T* a, T* real, T* imaginary, T* vectors, T* work, int64_t work_size) {                    \
+    SettleBlasThreads();                                                                                                                 \
+    int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size);                                                                 \
+    p##geev_(vectors ? "V" : "N", "N", &size, a, &lead, real, imaginary, vectors, &lead, nullptr, &lead, work, &given, &info, 1, 1);     \
+    return info;                                                                                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::LeastSquares(int64_t m, int64_t n, int64_t columns, T* a, T* b, T* w, T rcond, int64_t* rank) {                   \
+    SettleBlasThreads();                                                                                                                 \
+    int rows = Int(m), size = Int(n), many = Int(columns), lead = Lead(m), lead_b = Lead(std::max(m, n)), found = 0, info = 0, query = -1; \
+    T wanted = 0;                                                                                                                        \
+    int integers_wanted = 0;                                                                                                             \
+    p##gelsd_(&rows, &size, &many, a, &lead, b, &lead_b, w, &rcond, &found, &wanted, &query, &integers_wanted, &info);                   \
+    int given = Int(std::max<int64_t>(WorkSize(static_cast<double>(wanted)), 1));                                                        \
+    std::vector<T> work(static_cast<size_t>(given));                                                                                     \
+    std::vector<int> integers(static_cast<size_t>(std::max(integers_wanted, 1)));                                                        \
+    p##gelsd_(&rows, &size, &many, a, &lead, b, &lead_b, w, &rcond, &found, work.data(), &given, integers.data(), &info);                \
+    *rank = found;                                                                                                                       \
     return info;                                                                                                                         \
   }                                                                                                                                      \
   template <>                                                                                                                            \
