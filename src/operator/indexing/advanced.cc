@@ -36,38 +36,44 @@ Shape Covered(const Attrs& attrs, const Shape& data, const Shape& mask) {
   return Shape(dims);
 }
 
-// Indices with those that count from the end put in range, checked.
-NDArray InRange(const Attrs& attrs, const NDArray& indices, int64_t size) {
+// Positions in a dimension of that size: where a mask is true, or indices of which those that count
+// from the end are put in range.
+std::vector<int64_t> Positions(const Attrs& attrs, const NDArray& indices, int64_t size) {
   const int64_t n = indices.shape().Size();
   std::vector<char> bytes(static_cast<size_t>(n) * DTypeSize(indices.dtype()));
   indices.SyncCopyToCPU(bytes.data(), bytes.size());
   std::vector<int64_t> values(static_cast<size_t>(n));
   ConvertElements(bytes.data(), indices.dtype(), values.data(), kInt64, n);
+  if (indices.dtype() == kBool) {
+    std::vector<int64_t> chosen;
+    for (int64_t i = 0; i < n; ++i)
+      if (values[static_cast<size_t>(i)] != 0) chosen.push_back(i);
+    return chosen;
+  }
   for (int64_t& v : values) {
     MXNET_CHECK_KIND(v >= -size && v < size, Index)
         << "[" << attrs.op->name << "] index " << v << " is out of range; accepted: " << -size << " to " << size - 1;
     v += v < 0 ? size : 0;
   }
-  NDArray checked(indices.shape(), indices.ctx(), kInt64);
-  checked.SyncCopyFromCPU(values.data(), values.size() * sizeof(int64_t));
-  return checked;
+  return values;
 }
 
 void AdvancedIndexing(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const NDArray &data = *in[0], &indices = *in[1];
-  const Shape& s = data.shape();
-  if (indices.dtype() == kBool) {
-    const NDArray whole = data.Detach().Reshape(Covered(attrs, s, indices.shape()));
-    RunOnArrays(MakeAttrs(Op::Get("_contrib_boolean_mask"), {}), {whole, indices.Detach().Reshape(Shape({indices.shape().Size()}))},
-                {OpReq::kWrite}, {*out[0]}, false);
-    return;
-  }
-  std::vector<int64_t> to(indices.shape().begin(), indices.shape().end());
-  to.insert(to.end(), s.begin() + 1, s.end());
-  const NDArray checked = InRange(attrs, indices, s[0]);
+  const bool mask = indices.dtype() == kBool;
+  const Shape whole = mask ? Covered(attrs, data.shape(), indices.shape()) : data.shape();
+  const std::vector<int64_t> positions = Positions(attrs, indices, whole[0]);
+  std::vector<int64_t> to = {static_cast<int64_t>(positions.size())};
+  if (!mask) to.assign(indices.shape().begin(), indices.shape().end());
+  to.insert(to.end(), whole.begin() + 1, whole.end());
   if (out[0]->is_none()) out[0]->Init(Shape(to), data.ctx(), data.dtype());
-  if (out[0]->shape().Size() > 0)
-    RunOnArrays(MakeAttrs(Op::Get("take"), {{"mode", "clip"}}), {data.Detach(), checked}, {OpReq::kWrite}, {*out[0]}, false);
+  MXNET_CHECK_KIND(out[0]->shape() == Shape(to) && out[0]->dtype() == data.dtype(), Value)
+      << "[" << attrs.op->name << "] out has shape " << out[0]->shape() << " and dtype " << DTypeName(out[0]->dtype()) << "; the result is "
+      << Shape(to) << " of " << DTypeName(data.dtype());
+  if (out[0]->shape().Size() == 0) return;
+  NDArray checked(mask ? Shape({to[0]}) : indices.shape(), data.ctx(), kInt64);
+  checked.SyncCopyFromCPU(positions.data(), positions.size() * sizeof(int64_t));
+  RunOnArrays(MakeAttrs(Op::Get("take"), {{"mode", "clip"}}), {data.Detach().Reshape(whole), checked}, {OpReq::kWrite}, {*out[0]}, false);
 }
 
 // [ograd, indices, data] -> gradient of data

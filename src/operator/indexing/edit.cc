@@ -196,9 +196,9 @@ int64_t RepeatedSize(const Attrs& attrs, int64_t size) {
 }
 
 List RepeatedPlaces(const Attrs& attrs, const Along& along, const NDArray*) {
-  const Shape& r = attrs.get<RepeatsParam>().repeats.value();
   List places;
   places.reserve(static_cast<size_t>(RepeatedSize(attrs, along.size())));
+  const Shape& r = attrs.get<RepeatsParam>().repeats.value();
   for (int64_t i = 0; i < along.size(); ++i) places.insert(places.end(), static_cast<size_t>(r[r.ndim() == 1 ? 0 : static_cast<int>(i)]), i);
   return places;
 }
