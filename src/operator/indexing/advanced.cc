@@ -60,6 +60,7 @@ std::vector<int64_t> Positions(const Attrs& attrs, const NDArray& indices, int64
 
 void AdvancedIndexing(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const NDArray &data = *in[0], &indices = *in[1];
+  CheckIndexType(attrs, indices.dtype());
   const bool mask = indices.dtype() == kBool;
   const Shape whole = mask ? Covered(attrs, data.shape(), indices.shape()) : data.shape();
   const std::vector<int64_t> positions = Positions(attrs, indices, whole[0]);
