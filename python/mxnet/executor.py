@@ -1,5 +1,6 @@
 """Executors: symbols bound to arrays."""
 import ctypes
+import sys
 
 import numpy as np
 
@@ -59,9 +60,20 @@ def _requests(names, grad_req):
     return [_REQUESTS[r] for r in grad_req]
 
 
-def _take(count, pointer):
-    """NDArrays that own the handles at `pointer`; None for null."""
-    return [NDArray(NDArrayHandle(pointer[i])) if pointer[i] else None for i in range(count)]
+def _take(count, pointer, cls=NDArray):
+    """Arrays that own the handles at `pointer`; None for null."""
+    return [cls(NDArrayHandle(pointer[i])) if pointer[i] else None for i in range(count)]
+
+
+def _class_of(arrays=()):
+    """The class of arrays that an executor makes: that of mx.np where it is bound to one, or where
+    arrays of mx.np are switched on."""
+    from .util import is_np_array
+    numpy = sys.modules.get("mxnet.numpy")
+    if is_np_array() or numpy is not None and any(isinstance(a, numpy.ndarray) for a in arrays):
+        from .numpy import ndarray
+        return ndarray
+    return NDArray
 
 
 class Executor:
@@ -84,6 +96,7 @@ class Executor:
         self._aux_names = symbol.list_auxiliary_states()
         self._output_names = symbol.list_outputs()
         self.arg_arrays, self.grad_arrays, self.aux_arrays = [], [], []
+        self._array_class = NDArray
         self._outputs = None
         self._dynamic = symbol.has_dynamic_shape()
 
@@ -111,6 +124,7 @@ class Executor:
             shared_exec.handle if shared_exec is not None else None, ctypes.byref(handle)))
         executor = cls(handle, symbol, ctx, grad_req, group2ctx)
         executor.arg_arrays, executor.grad_arrays, executor.aux_arrays = arg_arrays, grad_arrays, aux_arrays
+        executor._array_class = _class_of(arg_arrays)
         return executor
 
     @classmethod
@@ -157,12 +171,14 @@ class Executor:
             ctypes.byref(new_arrays), ctypes.byref(num_args), ctypes.byref(args),
             ctypes.byref(grads), ctypes.byref(num_aux), ctypes.byref(aux),
             shared_exec.handle if shared_exec is not None else None, ctypes.byref(handle)))
+        made = _class_of((shared_buffer or {}).values())
         if shared_buffer is not None:
-            for name, array in zip([py_str(new_names[i]) for i in range(buffer_len.value)], _take(buffer_len.value, new_arrays)):
+            for name, array in zip([py_str(new_names[i]) for i in range(buffer_len.value)], _take(buffer_len.value, new_arrays, made)):
                 shared_buffer[name] = array
         executor = cls(handle, symbol, ctx, grad_req, group2ctx)
-        executor.arg_arrays, executor.grad_arrays = _take(num_args.value, args), _take(num_args.value, grads)
-        executor.aux_arrays = _take(num_aux.value, aux)
+        executor._array_class = made
+        executor.arg_arrays, executor.grad_arrays = _take(num_args.value, args, made), _take(num_args.value, grads, made)
+        executor.aux_arrays = _take(num_aux.value, aux, made)
         assert len(arguments) == num_args.value
         return executor
 
@@ -221,7 +237,7 @@ class Executor:
         if self._outputs is None:
             count, arrays = ctypes.c_uint(), ctypes.POINTER(ctypes.c_void_p)()
             check_call(_LIB.MXExecutorOutputs(self.handle, ctypes.byref(count), ctypes.byref(arrays)))
-            self._outputs = _take(count.value, arrays)
+            self._outputs = _take(count.value, arrays, self._array_class)
         return self._outputs
 
     def set_monitor_callback(self, callback, monitor_all=False):
@@ -235,7 +251,7 @@ class Executor:
 
         def receive(name, array, _):
             try:
-                callback(py_str(name), NDArray(NDArrayHandle(array), writable=False))
+                callback(py_str(name), self._array_class(NDArrayHandle(array), writable=False))
             except BaseException as e:    # pylint: disable=broad-except  (it has to pass through the library first)
                 errors.append(e)
         self._monitor_callback = _MONITOR(receive)   # kept: the library holds only the address
@@ -315,8 +331,9 @@ class Executor:
             ctypes.byref(num_args), ctypes.byref(args), ctypes.byref(grads), ctypes.byref(num_aux),
             ctypes.byref(aux), self.handle, ctypes.byref(handle)))
         executor = Executor(handle, self._symbol, self._ctx, self._grad_req, self._group2ctx)
-        executor.arg_arrays, executor.grad_arrays = _take(num_args.value, args), _take(num_args.value, grads)
-        executor.aux_arrays = _take(num_aux.value, aux)
+        made = executor._array_class = self._array_class
+        executor.arg_arrays, executor.grad_arrays = _take(num_args.value, args, made), _take(num_args.value, grads, made)
+        executor.aux_arrays = _take(num_aux.value, aux, made)
         return executor
 
     # ---- looking inside

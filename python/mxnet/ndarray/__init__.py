@@ -9,12 +9,13 @@ from .ndarray import NDArray, _GRAD_REQ_MAP, _STORAGE_TYPE_ID_TO_STR, _STORAGE_T
 from .utils import load, load_frombuffer, save
 from . import op
 
-_SUBMODULES = ("contrib", "image", "linalg", "random", "utils")
+_SUBMODULES = ("contrib", "image", "linalg", "numpy", "numpy_extension", "random", "utils")
+_SHORT = {"np": "numpy", "npx": "numpy_extension"}
 
 
 def __getattr__(name):
-    if name in _SUBMODULES:
-        return _importlib.import_module("." + name, __name__)
+    if name in _SUBMODULES or name in _SHORT:
+        return _importlib.import_module("." + _SHORT.get(name, name), __name__)
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name.endswith("_like") or not name.startswith("_"):
@@ -26,4 +27,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_SUBMODULES) | set(dir(op)))
+    return sorted(set(globals()) | set(_SUBMODULES) | set(_SHORT) | set(dir(op)))

@@ -1,4 +1,5 @@
 """Files of arrays, and creation functions that choose the storage type."""
+import contextlib
 import ctypes
 
 from ..base import NDArrayHandle, _LIB, _MXOSError, c_str, c_str_array, check_call, error_class, open_file, py_str
@@ -21,19 +22,30 @@ def _load(function, *args):
     return _take_over(size, handles, name_size, names)
 
 
-def _load_zipped(fname):
+def _from_numpy_file(fname, kind):
+    """What ``numpy.load`` gives for a file; an OSError for what is no whole one."""
     import numpy as np
     try:
-        with np.load(fname) as data:
-            return {k: array(data[k], dtype=data[k].dtype) for k in data.files}
+        with np.load(fname, allow_pickle=False) if kind == "npz" else contextlib.nullcontext() as data:
+            return {k: data[k] for k in data.files} if kind == "npz" else np.load(fname, allow_pickle=False)
     except MemoryError:
         raise
     except Exception as e:   # what zipfile, zlib and NumPy raise has no common class
-        raise _MXOSError(f"[load] {fname!r} is not a whole .npz file: {type(e).__name__}: {e}; accepted: what numpy.savez writes") from e
+        raise _MXOSError(f"[load] {fname!r} is not a whole .{kind} file: {type(e).__name__}: {e}; accepted: what numpy.save writes") from e
+
+
+def read_npz(fname):
+    """{name: NumPy array} of an ``.npz`` file."""
+    return _from_numpy_file(fname, "npz")
+
+
+def read_npy(fname):
+    """The NumPy array of an ``.npy`` file."""
+    return _from_numpy_file(fname, "npy")
 
 
 def load(fname):
-    """Reads arrays from a file of any version (or an ``.npz`` file).
+    """Reads arrays from a file of any version (or an ``.npz`` or ``.npy`` file).
 
     Returns a list, or a dict when the file has names. Raises OSError with the byte offset of what
     is malformed.
@@ -43,9 +55,12 @@ def load(fname):
     import os
     fname = os.fspath(fname)
     with open_file(fname, "rb") as f:
-        zipped = f.read(4) == b"PK\x03\x04"
-    if zipped:
-        return _load_zipped(fname)
+        head = f.read(6)
+    if head[:4] == b"PK\x03\x04":
+        return {k: array(v, dtype=v.dtype) for k, v in read_npz(fname).items()}
+    if head == b"\x93NUMPY":
+        values = read_npy(fname)
+        return [array(values, dtype=values.dtype)]
     return _load(_LIB.MXNDArrayLoad, c_str(fname))
 
 

@@ -6,12 +6,13 @@ from .symbol import *  # noqa: F403
 from .symbol import Symbol, SymbolBase
 from . import op
 
-_SUBMODULES = ("_internal", "contrib", "image", "linalg", "random", "sparse")
+_SUBMODULES = ("_internal", "contrib", "image", "linalg", "numpy", "numpy_extension", "random", "sparse")
+_SHORT = {"np": "numpy", "npx": "numpy_extension"}
 
 
 def __getattr__(name):
-    if name in _SUBMODULES:
-        return _importlib.import_module("." + name, __name__)
+    if name in _SUBMODULES or name in _SHORT:
+        return _importlib.import_module("." + _SHORT.get(name, name), __name__)
     if not name.startswith("_"):
         value = getattr(op, name, None)
         if value is not None:
@@ -21,4 +22,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_SUBMODULES) | set(dir(op)))
+    return sorted(set(globals()) | set(_SUBMODULES) | set(_SHORT) | set(dir(op)))

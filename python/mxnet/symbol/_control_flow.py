@@ -16,8 +16,8 @@ _used = {}   # name of graphs -> how many there are
 
 
 def flatten(value, what):
-    if isinstance(value, Symbol) and len(value) > 1:
-        value = list(value)
+    if isinstance(value, Symbol) and Symbol.__len__(value) > 1:
+        value = [Symbol.__getitem__(value, i) for i in range(Symbol.__len__(value))]
     return _flatten(value, Symbol, what)
 
 
@@ -34,7 +34,12 @@ def _graph_name(hint):
 def _place(symbol):
     """The variable that stands for a value of the loop in its graph."""
     index = re.match(r"Symbol Outputs:\n\toutput\[0\]=.*\((\d+)\)\n", symbol.debug_str())[1]
-    return var(f"{symbol.name}-{index}")
+    return _alike(var(f"{symbol.name}-{index}"), [symbol])
+
+
+def _alike(symbol, others):
+    """`symbol`, with NumPy's rules where one of `others` has them."""
+    return symbol.as_np_ndarray() if any(type(s) is not Symbol for s in others) else symbol
 
 
 def _is_variable(symbol):
@@ -56,6 +61,7 @@ class _Graph:
     """A graph cut out of the symbols that were made while its name was in scope."""
 
     def __init__(self, results):
+        self.first = results[0]
         self.symbol = Group(results)
         outside, count = ctypes.POINTER(SymbolHandle)(), ctypes.c_int()
         check_call(_LIB.MXSymbolCutSubgraph(self.symbol.handle, ctypes.byref(outside), ctypes.byref(count)))
@@ -81,7 +87,7 @@ def _check_names(places):
 def _node(operator, graphs, inputs, **params):
     node = _functions.symbol_function(operator)(*[g.symbol for g in graphs], *inputs,
                                                 **{k: v if isinstance(v, int) else str(v) for k, v in params.items()})
-    return list(node)
+    return [_alike(s, [*inputs, *(g.first for g in graphs)]) for s in node]
 
 
 def foreach(body, data, init_states, name="foreach"):
@@ -136,8 +142,12 @@ def foreach(body, data, init_states, name="foreach"):
             raise AssertionError(f"the {kind} arrays have to be used in the loop body")
     data_at, state_at = [places[v.name] for v in slices], [places[v.name] for v in olds]
     remain = [i for i in range(len(places)) if i not in data_at and i not in state_at]
-    node = _node("_foreach", [graph], data + states + [graph.outer(graph.names[i]) for i in remain], num_outputs=len(results),
-                 num_out_data=len(outputs), in_state_locs=state_at, in_data_locs=data_at, remain_locs=remain)
+    params = {"num_outputs": len(results), "num_out_data": len(outputs), "in_state_locs": state_at, "in_data_locs": data_at,
+              "remain_locs": remain}
+    numpy = any(type(s) is not Symbol for s in data)    # slices of vectors have shape ()
+    if numpy:
+        params["in_state_index"] = list(range(len(states)))
+    node = _node("_npx_foreach" if numpy else "_foreach", [graph], data + states + [graph.outer(graph.names[i]) for i in remain], **params)
     return regroup(node[:len(outputs)], out_form), regroup(node[len(outputs):], state_form)
 
 

@@ -10,10 +10,22 @@ from ..base import MXNetError, SymbolHandle, _LIB, _Null, c_str_array, check_cal
 from ..name import NameManager
 
 _symbol_class = None   # set by _symbol.py
+_numpy_class = None    # that of symbols with NumPy's rules; set when the package mxnet.symbol.numpy is imported
 
 
-def create(op_handle, hint, inputs, keys, values, name=None, attr=None):
-    """Makes a symbol of an operator.
+def _set_numpy_class(cls):
+    global _numpy_class
+    _numpy_class = cls
+
+
+def _class_of(inputs):
+    """The class of what is made of symbols: that of the first one, as with arrays."""
+    first = next(iter(inputs.values() if isinstance(inputs, dict) else inputs), None)
+    return _numpy_class if _numpy_class is not None and isinstance(first, _numpy_class) else _symbol_class
+
+
+def create(op_handle, hint, inputs, keys, values, name=None, attr=None, cls=None):
+    """Makes a symbol of an operator, of the class `cls` or that of the inputs.
 
     `inputs` is a list of symbols, or a dictionary from input names to symbols; inputs that are
     missing become variables. `hint` is what an automatic name begins with.
@@ -26,7 +38,7 @@ def create(op_handle, hint, inputs, keys, values, name=None, attr=None):
                                                c_str_array(list(text)),
                                                c_str_array(list(text.values())),
                                                ctypes.byref(handle)))
-    symbol = _symbol_class(handle)
+    symbol = (cls or _class_of(inputs))(handle)
     symbol._compose(inputs, NameManager.current.get(name, hint))
     return symbol
 
@@ -38,10 +50,11 @@ def invoke(op_name, hint, inputs, **params):
     return create(_opgen.op_info(op_name).handle, hint, list(inputs), list(params), list(params.values()), name, attr)
 
 
-def _check_inputs(function, inputs):
+def _check_inputs(function, inputs, cls=None):
     for key, value in inputs.items() if isinstance(inputs, dict) else enumerate(inputs):
-        if not isinstance(value, _symbol_class):
-            raise CheckedTypeError(f"[{function}] input {key} is a {type(value).__name__}; accepted: a Symbol")
+        if not isinstance(value, cls or _symbol_class):
+            raise CheckedTypeError(f"[{function}] input {key} is a {type(value).__name__}; accepted: a {(cls or _symbol_class).__name__}"
+                                   + (" (as_np_ndarray() makes a symbol one)" if cls else ""))
 
 
 def _extra(info, kwargs):
@@ -57,7 +70,7 @@ def _extra(info, kwargs):
     return kwargs
 
 
-def _make_variadic(info, hint):
+def _make_variadic(info, hint, cls=None):
     counter = info.counter
 
     def function(*args, name=None, attr=None, out=None, **kwargs):
@@ -65,7 +78,7 @@ def _make_variadic(info, hint):
             args = args[0]
         named = {k: kwargs.pop(k) for k in list(kwargs) if isinstance(kwargs[k], _symbol_class)}
         inputs = list(args) if not named else [*args, *named.values()]
-        _check_inputs(info.name, inputs)
+        _check_inputs(info.name, inputs, cls)
         if info.open:   # a custom operator has named inputs
             if named and args:
                 raise CheckedTypeError(f"[{info.name}] got inputs by position and by name ({', '.join(named)}); accepted: one of the two")
@@ -77,11 +90,11 @@ def _make_variadic(info, hint):
         if counter:
             params.setdefault(counter, len(inputs))
         params.update(_extra(info, kwargs))
-        return create(info.handle, hint, inputs, list(params), list(params.values()), name, attr)
+        return create(info.handle, hint, inputs, list(params), list(params.values()), name, attr, cls)
     return function
 
 
-def _make_fixed(info, hint, function_name):
+def _make_fixed(info, hint, function_name, cls=None):
     python = {n: n + "_" if keyword.iskeyword(n) else n for n in info.inputs + [p[0] for p in info.params]}
     params = [p[0] for p in info.params if p[0] not in info.inputs]
     signature = [f"{python[n]}=None" for n in info.inputs] + [f"{python[p]}=_Null"
@@ -90,33 +103,35 @@ def _make_fixed(info, hint, function_name):
     lines += [f"    if {python[n]} is not None: inputs[{n!r}] = {python[n]}" for n in info.inputs]
     lines += [f"    if {python[p]} is not _Null: params[{p!r}] = {python[p]}" for p in params]
     lines += ["    if kwargs: params.update(_extra(_info, kwargs))",
-              "    _check_inputs(_info.name, inputs)",
-              "    return _create(_info.handle, _hint, inputs, list(params), list(params.values()), name, attr)"]
-    scope = {"_Null": _Null, "_create": create, "_info": info, "_hint": hint, "_extra": _extra, "_check_inputs": _check_inputs}
+              "    _check_inputs(_info.name, inputs, _cls)",
+              "    return _create(_info.handle, _hint, inputs, list(params), list(params.values()), name, attr, _cls)"]
+    scope = {"_Null": _Null, "_create": create, "_info": info, "_hint": hint, "_extra": _extra, "_check_inputs": _check_inputs,
+             "_cls": cls}
     exec(compile("\n".join(lines), f"<operator {function_name}>", "exec"), scope)
     return scope[function_name]
 
 
-def symbol_function(op_name, short=None):
+def symbol_function(op_name, short=None, cls=None):
     """Returns ``f(*symbols, name=None, attr=None, **params)`` for an operator; `short` is its name
-    in its namespace."""
+    in its namespace, `cls` the class of its inputs and results where only one is accepted."""
     info = _opgen.op_info(op_name)
     short = short or op_name
     function_name = short if short.isidentifier() and not keyword.iskeyword(short) else "op_" + short
-    function = _make_variadic(info, short.lower()) if info.variadic else _make_fixed(info, short.lower(), function_name)
+    hint = short.lower()
+    function = _make_variadic(info, hint, cls) if info.variadic else _make_fixed(info, hint, function_name, cls)
     function.__name__ = function.__qualname__ = short
     function.__doc__ = _opgen._docstring(info, op_name, "Symbol")
     function.__module__ = "mxnet.symbol"
     return function
 
 
-def attach(module, prefix=""):
+def attach(module, prefix="", cls=None):
     """Returns ``__getattr__`` and ``__dir__`` for a module: attribute NAME is operator PREFIX +
-    NAME."""
+    NAME, of symbols of the class `cls` only if there is one."""
     def getattribute(name):
         if not name.startswith("__"):
             try:
-                function = symbol_function(prefix + name, name)
+                function = symbol_function(prefix + name, name, cls)
             except MXNetError:
                 pass
             else:

@@ -168,6 +168,11 @@ class Symbol(SymbolInference, SymbolBase):
         """The symbol as one of ``mx.sym``: itself."""
         return self
 
+    def as_np_ndarray(self):
+        """The same expression as a symbol of ``mx.sym.np``, with NumPy's rules."""
+        from .numpy._symbol import _Symbol, shallow_copy
+        return shallow_copy(self, _Symbol)
+
     def __bool__(self):
         raise NotImplementedForSymbol(self.__bool__, "bool")
 
@@ -242,20 +247,20 @@ class Symbol(SymbolInference, SymbolBase):
         """All outputs of all nodes as one group."""
         handle = SymbolHandle()
         check_call(_LIB.MXSymbolGetInternals(self.handle, ctypes.byref(handle)))
-        return type(self)(handle)
+        return Symbol(handle)
 
     def get_children(self):
         """Inputs of the node as a group; None for a variable."""
         handle = SymbolHandle()
         check_call(_LIB.MXSymbolGetChildren(self.handle, ctypes.byref(handle)))
-        children = type(self)(handle)
+        children = Symbol(handle)
         return children if len(children) else None
 
     def get_inputs(self):
         """All variables as a group."""
         handle = SymbolHandle()
         check_call(_LIB.MXSymbolGetInputs(self.handle, ctypes.byref(handle)))
-        return type(self)(handle)
+        return Symbol(handle)
 
     def has_dynamic_shape(self):
         """Does an operator in it have results whose shape depends on values?"""

@@ -1,4 +1,6 @@
 // _foreach: a graph for every slice of the data.
+#include <type_traits>
+
 #include "operator/control/control_param.h"
 #include "operator/control/scan.h"
 #include "operator/runtime/holds_graphs.h"
@@ -48,6 +50,10 @@ std::vector<int64_t> StateOrder(const NpxForeachParam& p) {
   return p.in_state_index.size() == p.in_state_locs.size() ? p.in_state_index.values : InOrder(p.in_state_locs);
 }
 
+/* Whether a slice of a vector has shape (1,), as in 1.x, and not (). */
+template <typename Param>
+constexpr bool kClassicSlices = std::is_same_v<Param, ForeachParam>;
+
 template <typename Param>
 std::shared_ptr<const Scan> MakeScan(const Attrs& attrs) {
   const Param& p = attrs.get<Param>();
@@ -92,7 +98,7 @@ std::shared_ptr<const Scan> MakeScan(const Attrs& attrs) {
   for (const Source& source : scan->sources)
     MXNET_CHECK_KIND(source.index >= 0, Value) << "[" << attrs.op->name
                                                << "] in_data_locs, in_state_locs and remain_locs name an input of its graph twice";
-  scan->flat.assign(data, 1);
+  scan->flat.assign(data, kClassicSlices<Param>);
   scan->num_stacks = p.num_out_data;
   scan->like.assign(p.num_out_data, -1);
   return scan;

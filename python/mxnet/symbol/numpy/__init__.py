@@ -1,13 +1,18 @@
 """``mx.sym.np``: the functions of mx.np on symbols."""
-from .. import _functions
-from ... import _opgen
+import importlib as _importlib
 
-__all__ = ["create"]
+from .._functions import _set_numpy_class
+from ._symbol import _Symbol, create
+from ._namespace import symbolic_names as _symbolic_names
+
+__all__ = ["_Symbol"]
+
+_set_numpy_class(_Symbol)
+_SUBMODULES = ("linalg", "random")
+_function, __dir__ = _symbolic_names(__name__, "mxnet.numpy")
 
 
-def create(name, inputs, params):
-    """A symbol of the operator `name`, with NumPy's semantics."""
-    info = _opgen.op_info(name)
-    if info.variadic and info.counter:
-        params = {info.counter: len(inputs), **params}
-    return _functions.invoke(name, name.lower(), inputs, **params)
+def __getattr__(name):
+    if name in _SUBMODULES:
+        return _importlib.import_module("." + name, __name__)
+    return _function(name)

@@ -1,0 +1,36 @@
+"""``mx.npx``: what NumPy has not: functions for neural networks, loops, files and switches, on
+arrays of mx.np."""
+import importlib as _importlib
+
+from ..context import Context as Device
+from ..context import cpu, cpu_pinned, gpu, gpu_memory_info, num_gpus
+from ..context import current_context as current_device
+from ..ndarray import waitall
+from ..util import (get_cuda_compute_capability, is_np_array, is_np_default_dtype, is_np_shape, reset_np, set_np,
+                    set_np_default_dtype)
+from . import control_flow, utils
+from ._generate import attach as _attach
+from .control_flow import cond, foreach, while_loop
+from .utils import from_dlpack, from_numpy, load, save, savez, to_dlpack_for_read, to_dlpack_for_write
+
+_SUBMODULES = ("image", "random")
+_operator, _directory = _attach(__name__, "_npx_")
+
+
+def seed(seed, ctx="all", device=None):   # pylint: disable=redefined-outer-name
+    """Seeds the generators of random numbers of all devices, or of one.
+
+    >>> mx.npx.seed(7)
+    """
+    from .. import random as classic
+    classic.seed(seed, device if device is not None else ctx)
+
+
+def __getattr__(name):
+    if name in _SUBMODULES:
+        return _importlib.import_module("." + name, __name__)
+    return _operator(name)
+
+
+def __dir__():
+    return sorted({*_directory(), *_SUBMODULES})

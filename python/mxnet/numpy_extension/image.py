@@ -1,0 +1,23 @@
+"""``mx.npx.image``: operators for pictures on mx.np arrays and symbols, and what :mod:`mxnet.image`
+has."""
+import importlib as _importlib
+
+from ._generate import attach as _attach
+
+_operator, _directory = _attach(__name__, "_npx__image_")
+
+
+def __getattr__(name):
+    try:
+        return _operator(name)
+    except AttributeError:
+        if name.startswith("_"):
+            raise
+    classic = _importlib.import_module("mxnet.image")
+    value = globals()[name] = getattr(classic, name)
+    return value
+
+
+def __dir__():
+    classic = _importlib.import_module("mxnet.image")
+    return sorted({*_directory(), *(n for n in dir(classic) if not n.startswith("_"))})
