@@ -1,6 +1,5 @@
 """Executors: symbols bound to arrays."""
 import ctypes
-import sys
 
 import numpy as np
 
@@ -68,9 +67,8 @@ def _take(count, pointer, cls=NDArray):
 def _class_of(arrays=()):
     """The class of arrays that an executor makes: that of mx.np where it is bound to one, or where
     arrays of mx.np are switched on."""
-    from .util import is_np_array
-    numpy = sys.modules.get("mxnet.numpy")
-    if is_np_array() or numpy is not None and any(isinstance(a, numpy.ndarray) for a in arrays):
+    from .util import is_np_array, numpy_among
+    if is_np_array() or numpy_among(arrays):
         from .numpy import ndarray
         return ndarray
     return NDArray

@@ -4,7 +4,9 @@ import functools
 import importlib
 import inspect
 import os
+import sys
 import threading
+import warnings
 
 import numpy as np
 
@@ -12,10 +14,11 @@ from .base import _LIB, c_str, check_call, py_str
 
 __all__ = ["default_array", "dtype_from_number", "get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory",
            "get_max_supported_compute_capability", "get_rtc_compile_opts", "getenv", "is_np_array", "is_np_default_dtype", "is_np_shape",
-           "makedirs", "np_array", "np_default_dtype", "np_shape", "np_ufunc_legal_option", "reset_np", "set_env", "set_module", "set_np",
+           "makedirs", "np_array", "np_default_dtype", "np_shape", "np_ufunc_legal_option", "numpy_fallback", "reset_np", "set_env", "set_module", "set_np",
            "set_flush_denorms", "set_np_default_dtype", "set_np_shape", "setenv", "use_np", "use_np_array", "use_np_default_dtype",
-           "use_np_shape", "wrap_ctx_to_device_func", "wrap_np_binary_func",
-           "wrap_np_unary_func", "wraps_safely"]
+           "use_np_shape", "wrap_ctx_to_device_func",
+           "wrap_data_api_linalg_func", "wrap_data_api_statical_func", "wrap_np_binary_func", "wrap_np_unary_func",
+           "wrap_sort_functions", "wraps_safely"]
 
 
 # ---- files, functions ----
@@ -238,6 +241,12 @@ def _set_np_array(active):
     return previous
 
 
+def numpy_among(arrays):
+    """Whether one of `arrays` is an array of mx.np."""
+    numpy = sys.modules.get(__package__ + ".numpy")    # before it is imported there are none
+    return numpy is not None and any(isinstance(a, numpy.ndarray) for a in arrays)
+
+
 class _Scope:
     """A ``with`` block, or a decorator of functions, in which a switch has a position (None: stays
     as it is)."""
@@ -410,8 +419,95 @@ def wrap_ctx_to_device_func(func):
     return renamed
 
 
-def set_np(shape=True, array=True):
-    """Switch this thread to NumPy's shapes and to mx.np arrays.
+# {NumPy's argument: (that of the array API standard, its value)}
+_SORTING = {"kind": ("stable", lambda kind: kind == "stable"), "order": (None, None)}
+_STATISTICS = {"ddof": ("correction", lambda ddof: ddof)}
+_LINEAR_ALGEBRA = {"UPLO": ("upper", lambda triangle: triangle == "U"), "rcond": ("rtol", lambda tolerance: tolerance),
+                   "tol": ("rtol", lambda tolerance: tolerance)}
+
+
+def _accepting(func, arguments):
+    @wraps_safely(func)
+    def accepting(*args, **kwargs):
+        for old in arguments.keys() & kwargs.keys():
+            value = kwargs.pop(old)
+            new, convert = arguments[old]
+            if new is not None and value is not None:
+                kwargs[new] = convert(value)
+        return func(*args, **kwargs)
+    return accepting
+
+
+def wrap_sort_functions(func):
+    """Decorator of a function with the array API's arguments `descending` and `stable`: accepts
+    NumPy's `kind` and `order`, too. Of the kinds only 'stable' sorts stably; `order` says nothing
+    for numbers."""
+    return _accepting(func, _SORTING)
+
+
+def wrap_data_api_statical_func(func):
+    """Decorator of a function with the array API's argument `correction`: accepts it under NumPy's
+    name `ddof`, too."""
+    return _accepting(func, _STATISTICS)
+
+
+def wrap_data_api_linalg_func(func):
+    """Decorator of a function with the array API's arguments `upper` and `rtol`: accepts NumPy's
+    `UPLO` ('L' or 'U'), `rcond` and `tol`, too."""
+    return _accepting(func, _LINEAR_ALGEBRA)
+
+
+def numpy_fallback(func):
+    """Decorator of a function on NumPy arrays: takes and gives mx.np arrays. Its first call warns
+    that it computes with NumPy, on the host.
+
+    Raises
+    ------
+    ValueError
+        in calls while autograd records: there are no gradients.
+
+    >>> @mx.util.numpy_fallback
+    ... def spread(x):
+    ...     return numpy.ptp(x)
+    >>> float(spread(mx.np.array([1., 4.])))
+    3.0
+    """
+    if not callable(func):
+        raise ValueError(f"[numpy_fallback] {func!r}; should wrap a function")
+    warned = []
+
+    @wraps_safely(func)
+    def on_arrays(*args, **kwargs):
+        from . import autograd
+        from .numpy._dispatch import device_of, from_values
+        name = getattr(func, "__name__", "function")
+        if autograd.is_recording():
+            raise ValueError(f"[{name}] computes with NumPy, which records nothing for gradients; accepted: calls outside of "
+                             "autograd.record()")
+        if not warned:
+            warned.append(True)
+            warnings.warn(f"[{name}] computes with NumPy, on the host", stacklevel=2)
+        device = device_of(kwargs.pop("ctx", None), kwargs.pop("device", None))
+        host = _mapped((args, kwargs), lambda v: hasattr(v, "asnumpy"), lambda v: v.asnumpy())
+        result = func(*host[0], **host[1])
+        return _mapped(result, lambda v: isinstance(v, (np.ndarray, np.generic)), lambda v: from_values(np.asarray(v), device))
+    return on_arrays
+
+
+def _mapped(value, chosen, convert):
+    """A nested value with what is `chosen` converted."""
+    if chosen(value):
+        return convert(value)
+    if isinstance(value, dict):
+        return {k: _mapped(v, chosen, convert) for k, v in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_mapped(v, chosen, convert) for v in value)
+    return value
+
+
+def set_np(shape=True, array=True, dtype=False):
+    """Switch this thread to NumPy's shapes and to mx.np arrays; with `dtype` to NumPy's default
+    dtypes, too: float64 instead of float32. What was made before stays as it is.
 
     Raises
     ------
@@ -422,11 +518,12 @@ def set_np(shape=True, array=True):
         raise ValueError("[set_np] NumPy Shape semantics is required in using NumPy array semantics.")
     set_np_shape(shape)
     _set_np_array(array)
+    set_np_default_dtype(dtype)
 
 
 def reset_np():
     """Switch this thread back to classic semantics."""
-    set_np(shape=False, array=False)
+    set_np(shape=False, array=False, dtype=False)
 
 
 # ---- options of NumPy's ufuncs ----

@@ -10,6 +10,7 @@ from .. import _deferred_compute as dc, context as context_mod, ndarray as nd, s
 from .._binding import set_mode
 from .._tracing import CONTEXT, DTYPE, MODE, RANK, SHAPE, TraceStopped, watch
 from ..ndarray import NDArray
+from ..util import is_np_array, numpy_among
 from ._parameter import DeferredInitializationError, _generation
 from ._state import Snapshot, is_ours, token
 from ._structure import ARRAY, describe, flatten, rebuild, regroup
@@ -154,10 +155,25 @@ def record(block, args, kwargs, arrays, variables):
     return out, out_described, constants, reads & (SHAPE | RANK | DTYPE | CONTEXT | MODE)
 
 
+def alike(variable, given):
+    """`variable` as a symbol with NumPy's rules, if `given` is one."""
+    return variable if type(given) is symbol.Symbol else variable.as_np_ndarray()
+
+
+def of_numpy(args):
+    """Whether a call is one with mx.np arrays: those that it gets are, or Gluon makes them."""
+    found = []
+    describe(args, found)
+    return is_np_array() or numpy_among(found)
+
+
 def compose(block, args, variables, described):
     """(output symbol, nesting of the outputs, what was read, why the graph is not to be compiled or
     None) of ``block.hybrid_forward(symbol, *args)``."""
     params = {key: p.var() for key, p in block._reg_params.items()}
+    if of_numpy(args):
+        variables = [v.as_np_ndarray() for v in variables]
+        params = {key: v.as_np_ndarray() for key, v in params.items()}
     with _Watching() as seen:
         seen.raises = False    # symbols have no values to go wrong with; the graph also serves to infer shapes and to be exported
         with block.name_scope():

@@ -208,11 +208,11 @@ class HybridBlock(Block):
     def _compose_graph(self, args, described):
         """Set `_cached_graph` from `hybrid_forward` on symbols; why it is not to be compiled, or
         None."""
-        mode = set_mode(None, None)
-        if not self._cached_graph or self._cached_in != (described, mode):
+        asked = (described, set_mode(None, None), *(('numpy',) if _trace.of_numpy(args) else ()))
+        if not self._cached_graph or self._cached_in != asked:
             variables = [symbol.var(n) for n in _trace.input_names(described)]
             out, *rest = _trace.compose(self, args, variables, described)
-            self._cached_graph, self._cached_in, self._cached_out = (variables, out), (described, mode), rest
+            self._cached_graph, self._cached_in, self._cached_out = (variables, out), asked, rest
         return self._cached_out[2] if len(self._cached_out) > 2 else None
 
     def _record_graph(self, args, kwargs, arrays, described):
@@ -517,7 +517,8 @@ class HybridBlock(Block):
                                  'and not both kinds, is accepted as input; '
                                  f'{symbols} Symbols among {len(flat)} arguments given')
         if ctx is None:
-            params = {key: p.var() for key, p in self._reg_params.items()}
+            given = next(a for a in leaves((x,) + args) if isinstance(a, Symbol))
+            params = {key: _trace.alike(p.var(), given) for key, p in self._reg_params.items()}
             with self.name_scope():
                 return self.hybrid_forward(symbol, x, *args, **params)
         if self._active and not _plain.on:

@@ -87,6 +87,7 @@ def generate(name, short, module="mxnet.numpy_extension"):
         head = []
         body = ["    if kwargs:", "        kwargs = _check(_name, kwargs, _aliases)"]
         body += [f"        {n} = kwargs.get({n!r}, {n})" for n in scope["_aliases"].values()]
+        body += [f"    if {parameter}: {array} = None" for array, parameter in (signature.unless if signature else ())]
         body.append(f"    inputs = {_inputs_source([a.name for a in arrays])}")
         named = "{" + ", ".join(f"{a.real!r}: {a.name}" for a in arrays) + "}"
     body += _collect(params)

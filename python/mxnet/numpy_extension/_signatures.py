@@ -17,17 +17,20 @@ class Signature:
         record's.
     arrays : tuple of str
         Arrays beyond those that the record names.
+    unless : tuple of (str, str)
+        Arrays that are not handed over where a parameter is true.
     """
 
-    __slots__ = ("arguments", "renamed", "arrays")
+    __slots__ = ("arguments", "renamed", "arrays", "unless")
 
-    def __init__(self, text, renamed="", arrays=""):
+    def __init__(self, text, renamed="", arrays="", unless=""):
         self.arguments = []
         for argument in text.split(", "):
             name, _, default = argument.partition("=")
             self.arguments.append((name, default.rstrip("!") or "None", default.endswith("!")))
         self.renamed = dict(pair.split(":") for pair in renamed.split())
         self.arrays = tuple(arrays.split())
+        self.unless = tuple(tuple(pair.split(":")) for pair in unless.split())
 
 
 _CONVOLUTION = ("data=None, weight=None, bias=None, kernel=None, stride=None, dilate=None, pad=None, {}num_filter=1!, num_group=1, "
@@ -45,7 +48,8 @@ SIGNATURES = {
     "deconvolution": Signature(_CONVOLUTION.format("adj=None, target_shape=None, ")),
     "dropout": Signature("data, p=0.5, mode='training', axes=None, cudnn_off=False"),
     "embedding": Signature("data, weight, input_dim=None, output_dim=None, dtype='float32', sparse_grad=False"),
-    "fully_connected": Signature("x, weight, bias=None, num_hidden=None, no_bias=True!, flatten=True", "data:x"),
+    "fully_connected": Signature("x, weight, bias=None, num_hidden=None, no_bias=True!, flatten=True", "data:x",
+                                 unless="bias:no_bias"),
     "group_norm": Signature("data, gamma, beta, num_groups=1, eps=1e-3!, output_mean_var=False"),
     "layer_norm": Signature("data=None, gamma=None, beta=None, axis=None, eps=None, output_mean_var=None"),
     "leaky_relu": Signature("data=None, gamma=None, act_type='leaky', slope=0.25, lower_bound=0.125, upper_bound=0.334"),
