@@ -9,6 +9,7 @@
 #include "mxnet/graph.h"
 #include "operator/check.h"
 #include "operator/runtime/holds_graphs.h"
+#include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {
 namespace {
@@ -199,6 +200,13 @@ class Reader {
   // Hidden keys had no underscores before 0.9, and an operator node could carry those of its inputs
   // (weight_lr_mult).
   void Upgrade(const Op* record, AttrDict* dict) {
+    if (const ParametersInFiles* known = record ? record->trait<ParametersInFiles>() : nullptr)
+      for (const auto& name : known->names) {
+        auto found = dict->extract(name.first);
+        if (found.empty() || name.second.empty()) continue;
+        found.key() = name.second;
+        dict->insert(std::move(found));
+      }
     if (version_ >= 900) return;
     AttrDict fresh;
     for (auto& kv : *dict) {

@@ -5,6 +5,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
+#include "operator/runtime/parameters_in_files.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -523,6 +524,7 @@ Op& SplitRecords(const std::string& name, const char* backward, const char* text
       .set_expensive_to_recompute()
       .alias("concat")
       .alias("_npi_concatenate")
+      .set_trait(ParametersInFiles{{{"axis", "dim"}}})  // of _npi_concatenate in 1.9.1
       .alias("_sparse_concat")
       .set_trait(AlongAxis{[](const Attrs& a) { return a.get<ConcatParam>().dim; }})
       .set_layout(LayoutRule::kChannelsLast)

@@ -5,6 +5,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/pooling/gpu_pooling.h"
 #include "operator/param.h"
+#include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {
 namespace nn {
@@ -89,6 +90,16 @@ MXNET_REGISTER_OP(_contrib_AdaptiveAvgPooling2D)
         "Averages of an image over output_size windows: row i covers rows floor(i H / h) to ceil((i + 1) H / h) - 1, columns alike.\n\n"
         "data has shape (batch, channels, height, width). float16, bfloat16, float32 and float64.")
     .set_param<AdaptiveAvgPoolingParam>()
+    .set_trait(ParametersInFiles{{{"kernel", ""},
+                                  {"pool_type", ""},
+                                  {"global_pool", ""},
+                                  {"cudnn_off", ""},
+                                  {"pooling_convention", ""},
+                                  {"stride", ""},
+                                  {"pad", ""},
+                                  {"p_value", ""},
+                                  {"count_include_pad", ""},
+                                  {"layout", ""}}})
     .set_inputs({"data"})
     .set_infer_shape(ForwardShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})

@@ -9,6 +9,7 @@
 #include "operator/nn/common/window.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/pooling/gpu_pooling.h"
+#include "operator/runtime/parameters_in_files.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -268,6 +269,7 @@ MXNET_REGISTER_OP(Pooling)
     .alias("_npx_pooling")
     .set_param<PoolingParam>()
     .set_trait(NamesLayout{NamesChannelsLast})
+    .set_trait(ParametersInFiles{{{"output_size", ""}}})
     .set_inputs({"data"})
     .set_infer_shape(ForwardShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kUint8})

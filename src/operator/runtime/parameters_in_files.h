@@ -1,0 +1,18 @@
+/* What symbol files of other versions call an operator's parameters. */
+#ifndef MXNET_OPERATOR_RUNTIME_PARAMETERS_IN_FILES_H_
+#define MXNET_OPERATOR_RUNTIME_PARAMETERS_IN_FILES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mxnet {
+
+/* A trait: names in files, and the parameters that they mean; "" for those that mean nothing to the
+ * operator: 2.0 writes down all that an operator shares with others. */
+struct ParametersInFiles {
+  std::vector<std::pair<std::string, std::string>> names;
+};
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_RUNTIME_PARAMETERS_IN_FILES_H_
