@@ -119,31 +119,31 @@ class Initializer:
         elif name.startswith("stn_loc") and name.endswith("bias"):
             if arr.shape[0] != 6:
                 raise ValueError(f"[initializer] {name} has shape {arr.shape}; an affine transform has 6 numbers")
-            arr[:] = np.array([1.0, 0, 0, 0, 1.0, 0])
+            arr[...] = np.array([1.0, 0, 0, 0, 1.0, 0])
         else:
             return False
         return True
 
     def _init_zero(self, _, arr):
-        arr[:] = 0.0
+        arr[...] = 0.0
 
     def _init_one(self, _, arr):
-        arr[:] = 1.0
+        arr[...] = 1.0
 
     def _init_bias(self, _, arr):
-        arr[:] = 0.0
+        arr[...] = 0.0
 
     def _init_gamma(self, _, arr):
-        arr[:] = 1.0
+        arr[...] = 1.0
 
     def _init_beta(self, _, arr):
-        arr[:] = 0.0
+        arr[...] = 0.0
 
     def _init_weight(self, name, arr):
         raise NotImplementedError("Must override it")
 
     def _init_quantized_weight(self, _, arr):
-        arr[:] = np.random.randint(-127, 127, size=arr.shape)
+        arr[...] = np.random.randint(-127, 127, size=arr.shape)
 
     def _init_default(self, name, _):
         raise ValueError(f"[initializer] Unknown initialization pattern for {name}: the name ends in none of "
@@ -201,7 +201,7 @@ class Load:
             if arr.shape != value.shape:
                 raise CheckedValueError(f"[Load] Parameter {name} cannot be initialized from loading. Shape mismatch, "
                                  f"target {arr.shape} vs loaded {value.shape}")
-            arr[:] = value
+            arr[...] = value
             source = "loading"
         else:
             if self.default_init is None:
@@ -248,7 +248,7 @@ class Zero(Initializer):
         super().__init__()
 
     def _init_weight(self, _, arr):
-        arr[:] = 0
+        arr[...] = 0
 
 
 @alias("ones")
@@ -260,7 +260,7 @@ class One(Initializer):
         super().__init__()
 
     def _init_weight(self, _, arr):
-        arr[:] = 1
+        arr[...] = 1
 
 
 @register
@@ -272,7 +272,7 @@ class Constant(Initializer):
         self.value = value
 
     def _init_weight(self, _, arr):
-        arr[:] = self.value
+        arr[...] = self.value
 
     def dumps(self):
         value = self.value
@@ -334,7 +334,7 @@ class Orthogonal(Initializer):
         else:
             start = random.normal(0.0, 1.0, shape=shape)
         u, _, v = np.linalg.svd(start.asnumpy(), full_matrices=False)
-        arr[:] = (self.scale * (u if u.shape == shape else v)).reshape(arr.shape)
+        arr[...] = (self.scale * (u if u.shape == shape else v)).reshape(arr.shape)
 
 
 @register
@@ -408,7 +408,7 @@ class Bilinear(Initializer):
         centre = (2 * factor - 1 - factor % 2) / (2. * factor)
         rows = 1 - np.abs(np.arange(shape[2]) / factor - centre)
         columns = 1 - np.abs(np.arange(shape[3]) / factor - centre)
-        arr[:] = np.broadcast_to(np.outer(rows, columns).astype(np.float32), shape).copy()
+        arr[...] = np.broadcast_to(np.outer(rows, columns).astype(np.float32), shape).copy()
 
 
 @register
@@ -421,7 +421,7 @@ class LSTMBias(Initializer):
         self.forget_bias = forget_bias
 
     def _init_weight(self, _, arr):
-        arr[:] = 0.0
+        arr[...] = 0.0
         hidden = arr.shape[0] // 4
         arr[hidden:2 * hidden] = self.forget_bias
 
@@ -504,7 +504,7 @@ class FusedRNN(Initializer):
                 vector[start:end] = part.reshape((-1,))
             start = end
         if vector is not arr:
-            arr[:] = vector.reshape(arr.shape)
+            arr[...] = vector.reshape(arr.shape)
 
 
 _RNN_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")

@@ -364,7 +364,7 @@ def np_array(active=True):
 
 def _use(scope, func, name):
     if inspect.isclass(func):
-        for attribute, value in list(vars(func).items()):
+        for attribute, value in _members_to_wrap(func):
             wrapped = _use_member(scope, value)
             if wrapped is not value:
                 setattr(func, attribute, wrapped)
@@ -374,6 +374,17 @@ def _use(scope, func, name):
     raise TypeError(f"[{name}] {name} can only decorate classes and callable objects, while received a {type(func)}")
 
 
+def _members_to_wrap(cls):
+    """(name, value) of what a class defines, and of the methods that it inherits: a decorated Block
+    initialises its Parameters in the scope, too. What its bases call inside of their methods runs
+    in the scope as it is."""
+    members = {}
+    for base in reversed(cls.__mro__[:-1]):
+        own = base is cls
+        members.update((k, v) for k, v in vars(base).items() if own or not k.startswith("_") or k in ("__init__", "__call__", "__repr__"))
+    return list(members.items())
+
+
 def _use_member(scope, value):
     if isinstance(value, (staticmethod, classmethod)):
         return type(value)(scope(True)(value.__func__))
@@ -381,6 +392,27 @@ def _use_member(scope, value):
         return property(*(accessor and scope(True)(accessor) for accessor in (value.fget, value.fset, value.fdel)),
                         doc=value.__doc__)
     return scope(True)(value) if inspect.isfunction(value) else value
+
+
+def to_current_class(array):
+    """A dense array as one of the class that Gluon makes now: of mx.np or of mx.nd; memory and
+    gradients are shared."""
+    if getattr(array, "stype", "default") != "default":
+        return array
+    return array.as_np_ndarray() if is_np_array() else array.as_nd_ndarray()
+
+
+def to_class_of(array, like):
+    """A dense array as one of the class of `like`, sharing memory and gradients."""
+    if type(array) is type(like) or getattr(array, "stype", "default") != "default":
+        return array
+    return array.as_np_ndarray() if is_np_ndarray(like) else array.as_nd_ndarray()
+
+
+def is_np_ndarray(value):
+    """Whether `value` is an array of mx.np. (Its class is not loaded unless a program uses it.)"""
+    module = sys.modules.get("mxnet.numpy._array")
+    return module is not None and isinstance(value, module.ndarray)
 
 
 def use_np_shape(func):

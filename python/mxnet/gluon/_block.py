@@ -9,11 +9,11 @@ from .. import initializer, name as _name, ndarray as nd
 from .._files import write_file
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ..util import accepts_device
+from ..util import accepts_device, is_np_array
 from ._parameter import Parameter
 from ._share import share
 from ._structure import regroup
-from .parameter_dict import ParameterDict, strip_arg_aux
+from .parameter_dict import ParameterDict, save_arrays, strip_arg_aux
 from .summary import print_summary
 from .utils import HookHandle, _brief_print_list, _indent
 
@@ -148,7 +148,9 @@ class Block:
 
     def collect_params(self, select=None):
         """A ParameterDict of this block and everything below; with `select`, only names that match
-        that regular expression (at their beginning; use `|` for alternatives)."""
+        that regular expression (at their beginning; use `|` for alternatives). Under ``npx.set_np()``
+        paths (`features.0.weight`) are matched as well. A ParameterDict is indexed by name or
+        path."""
         self._warn_about_hidden_blocks()
         found = ParameterDict(self._params.prefix)
         if select is None:
@@ -158,7 +160,16 @@ class Block:
             found.update({k: v for k, v in self._params.items() if pattern.match(k)})
         for child in self._children.values():
             found.update(child.collect_params(select=select))
+        if select is not None and is_np_array():
+            self._select_by_path(found, pattern)
+        found._owner = self
         return found
+
+    def _select_by_path(self, found, pattern):
+        """Add the Parameters whose paths match, which are their names in MXNet 2.0."""
+        for path, param in self._collect_params_with_prefix().items():
+            if pattern.match(path):
+                found._params.setdefault(param.name, param)
 
     def _warn_about_hidden_blocks(self):
         """Blocks inside plain lists and dicts are not registered; say so."""
@@ -242,13 +253,14 @@ class Block:
     # -- parameter files ---------------------------------------------------------------------------
     def save_parameters(self, filename, deduplicate=False):
         """Write all Parameters, named by block path (`features.0.weight`); `deduplicate` writes a
-        shared one once."""
+        shared one once. A name that ends in ``.npz`` makes a file that NumPy reads, and MXNet 2.0;
+        others one that all versions read."""
         params = self._collect_params_with_prefix()
         if deduplicate:
             by_param = {id(p): name for name, p in params.items()}
             keep = set(by_param.values())
             params = {name: p for name, p in params.items() if name in keep}
-        nd.save(filename, {name: p._reduce() for name, p in params.items()})
+        save_arrays(filename, {name: p._reduce() for name, p in params.items()})
 
     @accepts_device
     def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current'):
@@ -284,7 +296,7 @@ class Block:
         if not any(key in params for key in loaded) and not any('.' in key for key in loaded):
             # Names of the prefix scheme, complete or without this block's own prefix.
             collected = self.collect_params()
-            restore = '' if any(key in collected for key in loaded) else self.prefix
+            restore = '' if any(key in collected.keys() for key in loaded) else self.prefix
             collected.load_dict(loaded, ctx, allow_missing, ignore_extra, restore, source, cast_dtype, dtype_source)
             return
         if not allow_missing:

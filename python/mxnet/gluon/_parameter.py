@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
 from ..base import MXNetError
-from ..util import accepts_device, is_np_shape
+from ..util import accepts_device, default_array, is_np_shape, to_class_of, to_current_class
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'Constant', 'tensor_types']
 
@@ -29,6 +29,11 @@ def shape_is_known(shape):
     """True when no dimension of a Parameter's `shape` is open: 0 and -1 both are, whether or not
     NumPy shape semantics are on."""
     return shape is not None and all(d > 0 for d in shape)
+
+
+def _copy_on(array, ctx):
+    """A copy on `ctx`, of the same class."""
+    return to_class_of(array.as_nd_ndarray().copyto(ctx), array) if array.stype == 'default' else array.copyto(ctx)
 
 
 def _as_ctx_list(ctx):
@@ -72,7 +77,7 @@ class Parameter:
         Storage types of the array and of its gradient.
     """
 
-    def __init__(self, name, grad_req='write', shape=None, dtype=np.float32, lr_mult=1.0, wd_mult=1.0, init=None,
+    def __init__(self, name='weight', grad_req='write', shape=None, dtype=np.float32, lr_mult=1.0, wd_mult=1.0, init=None,
                  allow_deferred_init=False, differentiable=True, stype='default', grad_stype='default'):
         for label, value in (('stype', stype), ('grad_stype', grad_stype)):
             assert value in _STYPES, f'[gluon.Parameter] {label}={value!r} given for {name!r}; one of {_STYPES} is accepted'
@@ -217,8 +222,8 @@ class Parameter:
         with autograd.pause(), profiler.memory_of(self.name):
             own = data is None
             if own:
-                data = nd.zeros(self._shape, dtype=self._dtype, ctx=context_mod.cpu(),
-                                **({} if self._stype == 'default' else {'stype': self._stype}))
+                data = to_current_class(nd.zeros(self._shape, dtype=self._dtype, ctx=context_mod.cpu(),
+                                                 **({} if self._stype == 'default' else {'stype': self._stype})))
                 desc = initializer.InitDesc(self.name, {'__init__': init})
                 initializer.create(default_init)(desc, data)
             self._init_impl(data, ctx, own)
@@ -228,7 +233,7 @@ class Parameter:
         one context can have it itself."""
         self._ctx_list = list(ctx_list)
         with profiler.memory_of(self.name):
-            self._data = [data if own and len(self._ctx_list) == 1 and c == data.context else data.copyto(c) for c in self._ctx_list]
+            self._data = [data if own and len(self._ctx_list) == 1 and c == data.context else _copy_on(data, c) for c in self._ctx_list]
             _generation[0] += 1
             self._init_grad()
 
@@ -237,7 +242,7 @@ class Parameter:
             self._grad = None
             return
         extra = {} if self._grad_stype == 'default' else {'stype': self._grad_stype}
-        self._grad = [nd.zeros(d.shape, dtype=d.dtype, ctx=d.context, **extra) for d in self._data]
+        self._grad = [to_class_of(nd.zeros(d.shape, dtype=d.dtype, ctx=d.context, **extra), d) for d in self._data]
         autograd.mark_variables(self._data, self._grad, self._grad_req)
 
     def _release(self):
@@ -285,7 +290,7 @@ class Parameter:
                 ctx = [context_mod.cpu()]
             self._deferred_init = ()
             with autograd.pause():
-                self._init_impl(data, _as_ctx_list(ctx))
+                self._init_impl(to_current_class(data), _as_ctx_list(ctx))
             return
         assert ctx is None or set(ctx) == set(self.list_ctx()), (
             f'[gluon.load] contexts {ctx} given for {self.name!r}; it is initialised on {self.list_ctx()}')
@@ -402,18 +407,19 @@ class Parameter:
         if self._data is None:
             if not self._deferred_init:
                 self._explain_missing()
-            self._deferred_init = self._deferred_init[:3] + (data if isinstance(data, nd.NDArray) else nd.array(data, dtype=self._dtype),)
+            data = to_current_class(data) if isinstance(data, nd.NDArray) else default_array(data, dtype=self._dtype)
+            self._deferred_init = self._deferred_init[:3] + (data,)
             return
         if self._trainer is not None:
             self._trainer._forget_store_values(self)
         for arr in self._data:
-            arr[:] = data
+            arr[...] = to_class_of(data, arr) if isinstance(data, nd.NDArray) else data
 
     def zero_grad(self):
         """Set the gradients on all contexts to 0; nothing happens without gradients."""
         for g in self._grad or ():
             if getattr(g, 'stype', 'default') == 'default':
-                g[:] = 0
+                g[...] = 0
             else:
                 nd.zeros(g.shape, stype=g.stype, ctx=g.context, dtype=g.dtype).copyto(g)
 
@@ -450,9 +456,9 @@ class Parameter:
             return value
         if self._data is None:
             self._explain_missing()
-        total = self._data[0].copyto(cpu)
+        total = _copy_on(self._data[0], cpu)
         for other in self._data[1:]:
-            total = total + other.copyto(cpu)
+            total = total + _copy_on(other, cpu)
         return total / len(self._data) if len(self._data) > 1 else total
 
     def cast(self, dtype):
@@ -477,7 +483,7 @@ class _FixedValue(initializer.Initializer):
         self.value = value
 
     def _init_weight(self, _, arr):
-        self.value.copyto(arr)
+        to_class_of(self.value, arr).copyto(arr)
 
     _init_default = _init_bias = _init_gamma = _init_beta = _init_weight
 
@@ -489,9 +495,11 @@ class Constant(Parameter):
     """A Parameter that is never trained: `value` (NDArray or nested list) is its data from
     `initialize` on, `grad_req` is 'null'."""
 
-    def __init__(self, name, value):
+    def __init__(self, name, value=None):
+        if value is None:      # MXNet 2.0 has no names here
+            name, value = 'const', name
         if not isinstance(value, nd.NDArray):
-            value = nd.array(value)
+            value = default_array(value)
         self.value = value
         super().__init__(name, grad_req='null', shape=value.shape, dtype=value.dtype, init=_FixedValue(value))
 

@@ -9,12 +9,14 @@ from .._binding import set_mode
 from .._tracing import CHANGE, note, watch
 from ..ndarray import NDArray
 from ..symbol import Symbol
+from ..util import is_np_ndarray
 from . import _trace
 from ._block import Block
 from ._parameter import DeferredInitializationError, Parameter
 from ._share import forget_graphs
 from ._state import is_ours, is_own_attribute, token
 from ._structure import ARRAY, describe, flatten, leaves, regroup
+from .parameter_dict import save_arrays
 from ._trace import Trace, Traces, input_context as _input_context, plain as _plain, renamed_graph
 
 __all__ = ['HybridBlock']
@@ -52,8 +54,8 @@ class HybridBlock(Block):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        own_forward = cls.forward is not HybridBlock.forward
-        cls._traces_forward = cls.hybrid_forward is HybridBlock.hybrid_forward and own_forward
+        own_forward = inspect.unwrap(cls.forward) is not HybridBlock.forward    # use_np wraps methods
+        cls._traces_forward = inspect.unwrap(cls.hybrid_forward) is HybridBlock.hybrid_forward and own_forward
         cls._compiles_all = cls._traces_forward or not own_forward
 
     def __init__(self, prefix=None, params=None):
@@ -109,7 +111,7 @@ class HybridBlock(Block):
 
     # -- switching ---------------------------------------------------------------------------------
     def hybridize(self, active=True, backend=None, clear=True, static_alloc=False, static_shape=False, inline_limit=2,
-                  forward_bulk_size=None, backward_bulk_size=None, **kwargs):
+                  forward_bulk_size=None, backward_bulk_size=None, partition_if_dynamic=None, **kwargs):
         """Switch compilation on or off here and in all children.
 
         Parameters
@@ -126,6 +128,9 @@ class HybridBlock(Block):
             A graph partitioner, which gets `kwargs`.
         clear : bool
             Forget the present graph.
+        partition_if_dynamic : bool, optional
+            An argument of 2.0: graphs with shapes that depend on values are always compiled as a
+            whole here.
         """
         if static_shape and not static_alloc:
             raise ValueError('[gluon.hybridize] static_shape=True given with static_alloc=False; static_shape needs static_alloc=True')
@@ -199,7 +204,7 @@ class HybridBlock(Block):
         """(input variables, output symbol) for these arguments."""
         arrays = []
         described = describe((args, kwargs) if kwargs else args, arrays)
-        if not self._must_trace():
+        if not self._must_trace(arrays):
             self._compose_graph(args, described)
         elif not self._cached_graph or self._cached_in != (described, set_mode(None, None)):
             self._record_graph(args, kwargs, arrays, described)
@@ -219,7 +224,7 @@ class HybridBlock(Block):
         """Record the graph for these arguments; a Trace that is not compiled. Raises TraceStopped,
         and whatever the computation raises."""
         full = _trace.signature(described, arrays)
-        if not self._must_trace():
+        if not self._must_trace(arrays):
             why = self._compose_graph(args, described)
             if why:
                 raise _trace.TraceStopped(why)
@@ -232,17 +237,23 @@ class HybridBlock(Block):
         self._cached_graph, self._cached_in, self._cached_out = (variables, out), (described, set_mode(None, None)), (nesting, reads)
         return trace
 
-    def _must_trace(self):
-        """True when this block or one below has no symbolic form."""
-        return self._traces_forward or any(c._must_trace() for c in self._children.values())
+    def _must_trace(self, arrays=()):
+        """True when this block or one below has no symbolic form. Calls with arrays of mx.np are
+        recorded as well, as in MXNet 2.0: so `hybrid_forward` sees arrays with NumPy's rules."""
+        return self._traces_forward or any(map(is_np_ndarray, arrays)) or any(c._must_trace() for c in self._children.values())
 
     def _has_deferred(self):
         return any(p._deferred_init for p in self.collect_params().values())
 
+    def _graph_to_infer(self, args, described):
+        if self._must_trace():
+            return self._get_graph(*args)
+        self._compose_graph(args, described)
+        return self._cached_graph
+
     def _infer(self, method, attribute, args):
-        variables, out = self._get_graph(*args)
         flat = []
-        describe(args, flat)
+        variables, out = self._graph_to_infer(args, describe(args, flat))
         known = {v.name: getattr(a, attribute) for v, a in zip(variables, flat)}
         used = set(out.list_inputs())
         arg_values, _, aux_values = getattr(out, method)(**{k: v for k, v in known.items() if k in used})
@@ -279,6 +290,10 @@ class HybridBlock(Block):
         try:
             self.infer_shape(*args)
         except Exception as e:
+            if not self._reg_params and any(map(is_np_ndarray, leaves(args))):
+                with autograd.pause(), _plain:    # a computation on arrays of mx.np need not have a form on symbols
+                    self.forward(*args, **kwargs)
+                return
             raise ValueError(f'[gluon.HybridBlock] shapes of the Parameters of {self.name!r} '
                              f'cannot be inferred from these inputs: {e}') from e
         for p in self.collect_params().values():
@@ -410,7 +425,7 @@ class HybridBlock(Block):
         """(graph for these arguments, None), or (None, outputs) where they have none."""
         if self._has_deferred():
             self._finish_deferred(*args, **kwargs)
-        if not self._must_trace():
+        if not self._must_trace(leaves((args, kwargs))):
             trace = self._trace_for(args, kwargs)
             return trace, self._run_forward(args, kwargs) if trace is None else None
         try:
@@ -466,7 +481,7 @@ class HybridBlock(Block):
     def _by_position(self, args, kwargs):
         """`args` with what `kwargs` gives to parameters of `hybrid_forward` behind them; TypeError
         for other names."""
-        own = self.forward if type(self).forward is not HybridBlock.forward else self.hybrid_forward
+        own = self.forward if inspect.unwrap(type(self).forward) is not HybridBlock.forward else self.hybrid_forward
         names = [p for p in inspect.signature(own).parameters.values()
                  if p.name not in self._reg_params and p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
         names = names[1:] if own == self.hybrid_forward else names
@@ -569,7 +584,7 @@ class HybridBlock(Block):
             if trace.out is out:
                 arrays.update({'arg:' + n: a for n, a in trace.constants.items() if n in arg_names})
         params_file = f'{path}-{epoch:04d}.params'
-        nd.save(params_file, arrays)
+        save_arrays(params_file, arrays)
         return sym_file, params_file
 
     def _describe(self):

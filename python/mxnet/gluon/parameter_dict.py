@@ -1,10 +1,12 @@
 """ParameterDict: the Parameters of a block by full name, with sharing and the .params file
 formats."""
+import io
 from collections import OrderedDict
 
 import numpy as np
 
 from .. import initializer, ndarray as nd
+from .._files import write_file
 from ..util import accepts_device
 from ._parameter import Constant, Parameter
 from .utils import _brief_print_list, _indent
@@ -16,6 +18,17 @@ def strip_arg_aux(arrays):
     """{name: array} of a file without the `arg:` and `aux:` marks that `export` and
     `save_checkpoint` write."""
     return {k[4:] if k.startswith(('arg:', 'aux:')) else k: v for k, v in arrays.items()}
+
+
+def save_arrays(filename, arrays):
+    """Write {name: array}: as ``numpy.savez`` does where the name ends in ``.npz``, else in the
+    format of 1.x."""
+    if not str(filename).endswith('.npz'):
+        nd.save(filename, {name: array.as_nd_ndarray() if array.stype == 'default' else array for name, array in arrays.items()})
+        return
+    content = io.BytesIO()
+    np.savez(content, **{name: array.asnumpy() for name, array in arrays.items()})
+    write_file(filename, content.getvalue())
 
 
 class ParameterDict:
@@ -37,8 +50,20 @@ class ParameterDict:
         lines = '\n'.join(_indent(f'  {p}', 2) for p in self.values())
         return f'{self._prefix + " " if self._prefix else ""}(\n{lines}\n)'
 
+    _owner = None      # the block that collected this one
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k != '_owner'}
+
     def __getitem__(self, key):
-        return self._params[key]
+        found = self._params.get(key)
+        return found if found is not None else self._by_path()[key]
+
+    def _by_path(self):
+        """{path in the block that was collected: Parameter}."""
+        own = set(map(id, self._params.values()))
+        paths = self._owner._collect_params_with_prefix() if self._owner is not None else {}
+        return {path: param for path, param in paths.items() if id(param) in own}
 
     def __iter__(self):
         return iter(self._params)
@@ -47,7 +72,7 @@ class ParameterDict:
         return len(self._params)
 
     def __contains__(self, key):
-        return key in self._params
+        return key in self._params or self._owner is not None and key in self._by_path()
 
     def items(self):
         """(full name, Parameter) pairs."""
@@ -168,7 +193,7 @@ class ParameterDict:
                 raise ValueError(f'[gluon.ParameterDict] strip_prefix={strip_prefix!r} given, with which {param.name!r} does not begin; '
                                  'a prefix of all names is accepted')
             arrays[param.name[len(strip_prefix):]] = param._reduce()
-        nd.save(filename, arrays)
+        save_arrays(filename, arrays)
 
     @accepts_device
     def load(self, filename, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix='', cast_dtype=False,

@@ -93,6 +93,9 @@ class SymbolBlock(HybridBlock):
             raise ValueError(f'[gluon.SymbolBlock] arguments nested as {in_format} given; {self._in_format} is accepted')
         return self._cached_graph
 
+    def _graph_to_infer(self, args, described, flat):
+        return self._get_graph(*args)
+
     def _record_graph(self, args, kwargs, arrays, described):
         variables, out = self._get_graph(*args)
         return Trace(variables, out, self._cached_out[0], False, 0, signature(described, arrays))
@@ -100,7 +103,7 @@ class SymbolBlock(HybridBlock):
     def _adopt(self, param):
         """Parameters are made by the constructor."""
 
-    def _must_trace(self):
+    def _must_trace(self, arrays=()):
         return False
 
     def forward(self, x, *args):

@@ -6,6 +6,7 @@ import weakref
 import numpy as np
 
 from .. import ndarray as nd
+from ..util import default_array, to_class_of
 
 __all__ = ['split_data', 'split_and_load', 'clip_global_norm', 'check_sha1', 'download', 'replace_file', 'HookHandle']
 
@@ -33,7 +34,7 @@ def split_data(data, num_slice, batch_axis=0, even_split=True):
 def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
     """Cut `data` (NDArray or array-like) into len(ctx_list) parts and put one on each context."""
     if not isinstance(data, nd.NDArray):
-        data = nd.array(data, ctx=ctx_list[0])
+        data = default_array(data, device=ctx_list[0])
     if len(ctx_list) == 1:
         return [data.as_in_context(ctx_list[0])]
     return [part.as_in_context(ctx) for part, ctx in zip(split_data(data, len(ctx_list), batch_axis, even_split), ctx_list)]
@@ -48,7 +49,8 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
     """
     assert len(arrays) > 0, '[gluon.clip_global_norm] an empty list given; at least one array is accepted'
     ctx = arrays[0].context
-    squares = [nd.dot(flat, flat).as_in_context(ctx) for flat in (a.reshape((-1,)).astype('float32', copy=False) for a in arrays)]
+    flattened = [a.as_nd_ndarray().reshape((-1,)).astype('float32', copy=False) for a in arrays]
+    squares = [nd.dot(flat, flat).as_in_context(ctx) for flat in flattened]
     total = nd.sqrt(nd.add_n(*squares)).reshape((1,))
     norm = total
     if check_isfinite:
@@ -58,8 +60,8 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
             warnings.warn(f'[gluon.clip_global_norm] the norm is {norm}; the clipped values are not usable', stacklevel=2)
     scale = nd.minimum(max_norm / (total + 1e-8), 1.0)
     for arr in arrays:
-        arr *= scale.astype(arr.dtype, copy=False).as_in_context(arr.context)
-    return norm
+        arr *= to_class_of(scale.astype(arr.dtype, copy=False).as_in_context(arr.context), arr)
+    return to_class_of(norm, arrays[0]) if norm is total else norm
 
 
 def check_sha1(filename, sha1_hash):

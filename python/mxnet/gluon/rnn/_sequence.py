@@ -1,13 +1,34 @@
 """Sequences as one array with a time axis, or as a list with one array per step."""
+import inspect
+
 from ... import ndarray as nd, symbol
+from ...util import is_np_ndarray, to_class_of, to_current_class
 from ..parameter import tensor_types
 
-__all__ = ['split_steps', 'join_steps', 'mask_steps', 'module_of', 'batch_size_of']
+__all__ = ['split_steps', 'join_steps', 'mask_steps', 'module_of', 'batch_size_of', 'make_states', 'zeros_beside']
 
 
 def module_of(array):
     """`mx.nd` or `mx.sym`: the operators for `array`."""
     return symbol if isinstance(array, symbol.Symbol) else nd
+
+
+def zeros_beside(array):
+    """What makes zeros of the class of `array`, from what `state_info` tells."""
+    if is_np_ndarray(array):
+        return lambda **info: to_class_of(nd.zeros(**info), array)
+    return module_of(array).zeros
+
+
+def make_states(func, described):
+    """A list with ``func(name=, shape=, ...)`` for each description; without `func`, zeros of the
+    class that Gluon makes now. A function of mx.np gets the arguments that it knows."""
+    if func is None:
+        return [to_current_class(nd.zeros(**info)) for info in described]
+    if getattr(func, '__module__', '').startswith('mxnet.numpy'):
+        known = inspect.signature(func).parameters
+        return [func(**{k: v for k, v in info.items() if k in known}) for info in described]
+    return [func(**info) for info in described]
 
 
 def batch_size_of(steps, layout):
@@ -96,7 +117,7 @@ def _get_begin_state(cell, F, begin_state, inputs, batch_size):
     if begin_state is not None:
         return begin_state
     first = inputs if isinstance(inputs, tensor_types) else inputs[0]
-    return cell.begin_state(batch_size=batch_size, func=F.zeros, **({'ctx': first.context, 'dtype': first.dtype} if F is nd else {}))
+    return cell.begin_state(batch_size=batch_size, func=zeros_beside(first), **({'ctx': first.context, 'dtype': first.dtype} if F is nd else {}))
 
 
 def _cells_state_info(cells, batch_size):

@@ -5,7 +5,7 @@ from ..block import Block, HybridBlock
 from ..parameter import tensor_types
 from ._sequence import _cells_begin_state, _cells_state_info, _format_sequence, _get_begin_state  # noqa: F401  (programs of 1.x take them from here)
 from ._sequence import _mask_sequence_variable_length, _reverse_sequences  # noqa: F401
-from ._sequence import batch_size_of, join_steps, mask_steps, module_of, split_steps
+from ._sequence import batch_size_of, join_steps, make_states, mask_steps, module_of, split_steps, zeros_beside
 
 __all__ = ['RecurrentCell', 'HybridRecurrentCell', 'RNNCell', 'LSTMCell', 'GRUCell', 'SequentialRNNCell', 'HybridSequentialRNNCell',
            'DropoutCell', 'ModifierCell', 'ZoneoutCell', 'ResidualCell', 'BidirectionalCell']
@@ -37,15 +37,15 @@ class RecurrentCell(Block):
         raise NotImplementedError(f'[gluon.rnn] {type(self).__name__} does not define state_info')
 
     @accepts_device
-    def begin_state(self, batch_size=0, func=nd.zeros, **kwargs):
+    def begin_state(self, batch_size=0, func=None, **kwargs):
         """The first states, made by `func(name=, shape=, **kwargs)`, e.g. `mx.nd.zeros` or
-        `mx.sym.var`. AssertionError below a ModifierCell."""
+        `mx.sym.var`; by default zeros of the class that Gluon makes. AssertionError below a ModifierCell."""
         self._check_unmodified()
-        states = []
+        described = []
         for info in self.state_info(batch_size):
             self._made_states += 1
-            states.append(func(name=f'{self._prefix}begin_state_{self._made_states}', **{**info, **kwargs}))
-        return states
+            described.append({'name': f'{self._prefix}begin_state_{self._made_states}', **info, **kwargs})
+        return make_states(func, described)
 
     def _check_unmodified(self):
         assert not self._modified, f'[gluon.rnn] {self.name!r} is inside a ModifierCell (e.g. ZoneoutCell); call that one instead'
@@ -57,7 +57,7 @@ class RecurrentCell(Block):
         first = inputs if isinstance(inputs, tensor_types) else inputs[0]
         F = module_of(first)
         place = {'ctx': first.context, 'dtype': first.dtype} if F is nd else {}
-        return self.begin_state(batch_size=batch_size_of(inputs, layout), func=F.zeros, **place)
+        return self.begin_state(batch_size=batch_size_of(inputs, layout), func=zeros_beside(first), **place)
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
         """Run `length` steps.
@@ -408,7 +408,7 @@ class ModifierCell(HybridRecurrentCell):
         return self.base_cell.state_info(batch_size)
 
     @accepts_device
-    def begin_state(self, func=nd.zeros, **kwargs):
+    def begin_state(self, func=None, **kwargs):
         """The first states of the base cell; arguments as of RecurrentCell.begin_state."""
         self._check_unmodified()
         with _Unmodified(self.base_cell):

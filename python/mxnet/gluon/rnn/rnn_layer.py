@@ -4,7 +4,7 @@ from ...util import accepts_device
 from ..block import HybridBlock
 from ..parameter import tensor_types
 from . import rnn_cell
-from ._sequence import module_of
+from ._sequence import make_states, module_of, zeros_beside
 
 __all__ = ['RNN', 'LSTM', 'GRU']
 
@@ -97,10 +97,11 @@ class _RNNLayer(HybridBlock):
         return [{'shape': shape, '__layout__': 'LNC', 'dtype': self._dtype}]
 
     @accepts_device
-    def begin_state(self, batch_size=0, func=nd.zeros, **kwargs):
+    def begin_state(self, batch_size=0, func=None, **kwargs):
         """The first states, made by `func(name=, shape=, dtype=, **kwargs)`, e.g. `mx.nd.zeros` or
         `mx.sym.var`."""
-        return [func(name=f'{self.prefix}h0_{i}', **{**info, **kwargs}) for i, info in enumerate(self.state_info(batch_size))]
+        return make_states(func, [{'name': f'{self.prefix}h0_{i}', **info, **kwargs}
+                                  for i, info in enumerate(self.state_info(batch_size))])
 
     def cast(self, dtype):
         """Convert all Parameters to `dtype`; states that are made later have it too."""
@@ -147,7 +148,7 @@ class _RNNLayer(HybridBlock):
             F = module_of(inputs)
             place = {'ctx': inputs.context, 'dtype': inputs.dtype} if F is nd else {}
             batch = inputs.shape[self._layout.find('N')] if F is nd else 0
-            states = self.begin_state(batch, func=F.zeros, **{**place, **kwargs})
+            states = self.begin_state(batch, func=zeros_beside(inputs), **{**place, **kwargs})
         elif isinstance(states, tensor_types):
             states = [states]
         outputs = super().__call__(inputs, list(states), sequence_length, made)
