@@ -292,7 +292,7 @@ class Block:
             return
         if not isinstance(param_dict, dict):
             raise ValueError(f'[gluon.load_parameters] {source} holds arrays without names; named arrays are accepted')
-        loaded = strip_arg_aux(param_dict)
+        loaded = self._names_here('', strip_arg_aux(param_dict))
         if not any(key in params for key in loaded) and not any('.' in key for key in loaded):
             # Names of the prefix scheme, complete or without this block's own prefix.
             collected = self.collect_params()
@@ -313,6 +313,13 @@ class Block:
             elif not ignore_extra:
                 raise ValueError(f'[gluon.load_parameters] {source} has {name!r}, which is not among '
                                  f'{_brief_print_list(params.keys())}; a file without it, or ignore_extra=True, is accepted')
+
+    def _names_here(self, prefix, arrays):
+        """What a file holds by path, with the names that the blocks below know: some have others in
+        MXNet 2.0."""
+        for name, child in self._children.items():
+            arrays = child._names_here(f'{prefix}{name}.', arrays)
+        return arrays
 
     def save_params(self, filename):
         """Deprecated: write Parameters by the prefix scheme, without this block's prefix. Use

@@ -287,13 +287,13 @@ class HybridBlock(Block):
                 with autograd.pause(), _plain:    # every block below completes its own Parameters while it runs
                     self.forward(*args, **kwargs)
             return
+        if any(map(is_np_ndarray, leaves(args))) and not any(p._deferred_init for p in self._reg_params.values()):
+            with autograd.pause(), _plain:    # what computes on arrays of mx.np need not have a form on symbols
+                self.forward(*args, **kwargs)
+            return
         try:
             self.infer_shape(*args)
         except Exception as e:
-            if not self._reg_params and any(map(is_np_ndarray, leaves(args))):
-                with autograd.pause(), _plain:    # a computation on arrays of mx.np need not have a form on symbols
-                    self.forward(*args, **kwargs)
-                return
             raise ValueError(f'[gluon.HybridBlock] shapes of the Parameters of {self.name!r} '
                              f'cannot be inferred from these inputs: {e}') from e
         for p in self.collect_params().values():
@@ -512,7 +512,7 @@ class HybridBlock(Block):
 
     def forward(self, x, *args):
         """Run `hybrid_forward` on NDArrays (compiled, when hybridized) or on Symbols."""
-        if _plain.on and watch.on:
+        if _plain.on and watch.on and not isinstance(x, Symbol):
             ctx = _ANY    # a graph is recorded: Parameters are the same variable on every device
         elif isinstance(x, NDArray):
             ctx = x.context

@@ -4,6 +4,7 @@ its mean over all axes but `batch_axis`: shape (batch size,)."""
 import math
 import numbers
 
+from ..util import is_np_ndarray
 from .block import HybridBlock
 
 __all__ = ['Loss', 'L2Loss', 'L1Loss', 'SigmoidBinaryCrossEntropyLoss', 'SigmoidBCELoss', 'SoftmaxCrossEntropyLoss', 'SoftmaxCELoss',
@@ -47,6 +48,11 @@ class Loss(HybridBlock):
 
     def _mean(self, F, loss):
         return F.mean(loss, axis=self._batch_axis, exclude=True)
+
+    def _reduced(self, F, loss, classic):
+        """`loss` as MXNet 2.0 reduces all losses of mx.np arrays: to its mean over all axes but the
+        batch's. Of mx.nd arrays, what `classic` makes of it."""
+        return self._mean(F, loss) if is_np_ndarray(loss) else classic(loss)
 
 
 def _logistic_loss(F, pred, label):
@@ -134,8 +140,8 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
 class KLDivLoss(Loss):
-    """Kullback-Leibler divergence: the sum, and not the mean, of label * (log label - pred) over
-    all axes but `batch_axis`. pred holds log-probabilities, or, without `from_logits`, what
+    """Kullback-Leibler divergence: the sum (of mx.np arrays the mean) of label * (log label - pred)
+    over all axes but `batch_axis`. pred holds log-probabilities, or, without `from_logits`, what
     log_softmax along `axis` turns into them."""
 
     def __init__(self, from_logits=True, axis=-1, weight=None, batch_axis=0, **kwargs):
@@ -147,7 +153,7 @@ class KLDivLoss(Loss):
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         loss = self._weighted(F, label * (F.log(label + 1e-12) - pred), sample_weight)
-        return F.sum(loss, axis=self._batch_axis, exclude=True)
+        return self._reduced(F, loss, lambda loss: F.sum(loss, axis=self._batch_axis, exclude=True))
 
 
 class CTCLoss(Loss):
@@ -253,7 +259,8 @@ class TripletLoss(Loss):
 class PoissonNLLLoss(Loss):
     """Negative log-likelihood of counts `target` under Poisson(rate): rate - target log rate, rate
     = exp(pred) for `from_logits` and pred otherwise. `compute_full` adds Stirling's approximation
-    of log(target!) where target > 1. The result is the mean over all elements."""
+    of log(target!) where target > 1. The result is the mean over all elements, or, of mx.np arrays,
+    over all axes but `batch_axis`."""
 
     def __init__(self, weight=None, from_logits=True, batch_axis=0, compute_full=False, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -272,13 +279,13 @@ class PoissonNLLLoss(Loss):
             safe = F.maximum(target, 1.0)
             stirling = safe * F.log(safe) - safe + 0.5 * F.log(2 * safe * math.pi)
             loss = loss + stirling * (target > 1)
-        return F.mean(self._weighted(F, loss, sample_weight))
+        return self._reduced(F, self._weighted(F, loss, sample_weight), F.mean)
 
 
 class CosineEmbeddingLoss(Loss):
     """1 - cos(input1, input2) where label = 1, max(0, cos(input1, input2) - margin) where label =
     -1, 0 elsewhere; the cosine along the last axis. The result is not averaged: shape (number of
-    cosines, 1)."""
+    cosines, 1), or (number of cosines,) of mx.np arrays."""
 
     def __init__(self, weight=None, batch_axis=0, margin=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -291,7 +298,7 @@ class CosineEmbeddingLoss(Loss):
         dot = F.sum(input1 * input2, axis=-1).reshape((-1, 1))
         cos = dot / F.maximum(norm1 * norm2, 1e-12)
         loss = (1 - cos) * (label == 1) + F.relu((label == -1) * (cos - self._margin))
-        return self._weighted(F, loss, sample_weight)
+        return self._reduced(F, self._weighted(F, loss, sample_weight), lambda loss: loss)
 
 
 class SDMLLoss(Loss):

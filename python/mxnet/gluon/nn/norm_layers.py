@@ -1,5 +1,6 @@
 """Normalisation layers. gamma scales and beta shifts; without `scale` and `center` they stay at
 their initial values."""
+from ...util import is_np_array
 from ..block import HybridBlock
 
 __all__ = ['BatchNorm', 'BatchNormReLU', 'InstanceNorm', 'LayerNorm', 'GroupNorm']
@@ -104,19 +105,29 @@ class LayerNorm(HybridBlock):
 
 
 class GroupNorm(HybridBlock):
-    """Normalises `num_groups` groups of channels of each sample by themselves: input (N, C, *),
-    gamma and beta of shape (num_groups,) (Wu and He, "Group Normalization", 2018)."""
+    """Normalises `num_groups` groups of channels of each sample by themselves: input (N, C, *)
+    (Wu and He, "Group Normalization", 2018).
+
+    gamma and beta have shape (num_groups,), as in 1.x. They have shape (C,), as in MXNet 2.0, under
+    ``npx.set_np()`` and where `in_channels` is given.
+    """
 
     def __init__(self, num_groups=1, epsilon=1e-5, center=True, scale=True, beta_initializer='zeros', gamma_initializer='ones',
-                 prefix=None, params=None):
+                 prefix=None, params=None, in_channels=None):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {'eps': epsilon, 'num_groups': num_groups, 'center': center, 'scale': scale}
         self._num_groups = num_groups
+        self._by_channel = is_np_array() or in_channels is not None
+        size = (in_channels or 0) if self._by_channel else num_groups
         self._epsilon = epsilon
-        self.gamma = self.params.get('gamma', grad_req='write' if scale else 'null', shape=(num_groups,), init=gamma_initializer,
+        self.gamma = self.params.get('gamma', grad_req='write' if scale else 'null', shape=(size,), init=gamma_initializer,
                                      allow_deferred_init=True)
-        self.beta = self.params.get('beta', grad_req='write' if center else 'null', shape=(num_groups,), init=beta_initializer,
+        self.beta = self.params.get('beta', grad_req='write' if center else 'null', shape=(size,), init=beta_initializer,
                                     allow_deferred_init=True)
+
+    def infer_shape(self, data):
+        if self._by_channel:
+            self.gamma.shape = self.beta.shape = (data.shape[1],)
 
     def hybrid_forward(self, F, data, gamma, beta):
         return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon)

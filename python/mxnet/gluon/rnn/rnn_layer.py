@@ -1,4 +1,6 @@
 """Recurrent layers: whole sequences and stacks of layers in one operator."""
+import numpy as np
+
 from ... import ndarray as nd
 from ...util import accepts_device
 from ..block import HybridBlock
@@ -91,6 +93,36 @@ class _RNNLayer(HybridBlock):
             param_dict = {path[id(self._reg_params[key])] if key in self._reg_params else key: value for key, value in param_dict.items()}
         super().load_dict(param_dict, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, source)
 
+    def _names_here(self, prefix, arrays):
+        # MXNet 2.0 keeps all Parameters of a layer in one vector.
+        vector = arrays.get(f'{prefix}rnn_param')
+        if vector is None:
+            return arrays
+        arrays = {k: v for k, v in arrays.items() if k != f'{prefix}rnn_param'}
+        path = {id(param): key for key, param in self._collect_params_with_prefix(prefix[:-1]).items()}
+        features = self._features_of(vector.size)
+        start = 0
+        for key in self._in_vector(self._reg_params):
+            param = self._reg_params[key]
+            shape = tuple(d if d > 0 else features for d in param.shape)
+            end = start + int(np.prod(shape))
+            arrays[path[id(param)]] = vector[start:end].reshape(shape)
+            start = end
+        return arrays
+
+    def _features_of(self, size):
+        """Features of the input of a layer with `size` Parameters in all."""
+        known = sum(int(np.prod(p.shape)) for p in self._reg_params.values() if min(p.shape) > 0)
+        open_ = [p for p in self._reg_params.values() if min(p.shape) <= 0]
+        return (size - known) // (len(open_) * open_[0].shape[0]) if open_ else 0
+
+    def _in_vector(self, params):
+        """Names of the Parameters in the operator's order: all weights, layer by layer, then all
+        biases."""
+        places = [f'{side}{layer}' for layer in range(self._num_layers) for side in 'lr'[:self._dir]]
+        return [f'{place}_{name}' for kind in ('weight', 'bias') for place in places
+                for name in (f'i2h_{kind}', f'h2h_{kind}', f'h2r_{kind}') if f'{place}_{name}' in params]
+
     def state_info(self, batch_size=0):
         """A list with {'shape', '__layout__', 'dtype'} of every state."""
         shape = (self._num_layers * self._dir, batch_size, self._projection_size or self._hidden_size)
@@ -157,11 +189,7 @@ class _RNNLayer(HybridBlock):
     def hybrid_forward(self, F, inputs, states, sequence_length=None, output_only=False, **params):
         if self._layout == 'NTC':
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
-        # all weights, layer by layer, then all biases
-        places = [f'{side}{layer}' for layer in range(self._num_layers) for side in 'lr'[:self._dir]]
-        order = [f'{place}_{name}' for kind in ('weight', 'bias') for place in places
-                 for name in (f'i2h_{kind}', f'h2h_{kind}', f'h2r_{kind}') if f'{place}_{name}' in params]
-        vector = F._internal._rnn_param_concat(*[F.reshape(params[key], shape=(-1,)) for key in order], dim=0)
+        vector = F._internal._rnn_param_concat(*[F.reshape(params[key], shape=(-1,)) for key in self._in_vector(params)], dim=0)
         options = {key: value for key, value in self._clip.items() if value not in (None, False)}
         if self._projection_size:
             options['projection_size'] = self._projection_size
