@@ -9,6 +9,7 @@ from ._tape import GRAD_REQS as _GRAD_REQ_MAP, arrays_of, backward, heads_of, ma
 from .base import (CheckedValueError, MXCallbackList, NDArrayHandle, SymbolHandle, _LIB, c_handle_array, call_and_mark,
                    check_call, kept_for_native)
 from .ndarray import NDArray
+from .util import is_np_ndarray
 
 __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
            "set_recording", "set_training", "train_mode"]
@@ -154,6 +155,7 @@ class Function:
             return outputs
         single = isinstance(outputs, NDArray)
         made = [outputs] if single else list(outputs)
+        self._class = type(made[0]) if is_np_ndarray(made[0]) else NDArray
         # What is on the tape is another array on the same memory: saved as it is, an output would
         # keep the tape alive, and the tape this instance.
         made = [o.copy() if any(o is i for i in inputs) else o.detach() for o in made]
@@ -184,7 +186,7 @@ class Function:
             if reqs[i] == 3:
                 target += value
             elif reqs[i]:
-                target[:] = value
+                target[...] = value
 
 
 # The callbacks of all Functions, told apart by their context. They live as long as the process: one
@@ -199,10 +201,12 @@ _DELETE_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 @_BACKWARD_TYPE
 def _backward_callback(num_ograds, num_igrads, pointers, reqs, is_train, key):
     try:
-        ograds = [NDArray(NDArrayHandle(pointers[i]), writable=False) for i in range(num_ograds)]
-        igrads = [NDArray(NDArrayHandle(pointers[i])) for i in range(num_ograds, num_ograds + num_igrads)]
+        function = Function._live[key]
+        make = function._class
+        ograds = [make(NDArrayHandle(pointers[i]), writable=False) for i in range(num_ograds)]
+        igrads = [make(NDArrayHandle(pointers[i])) for i in range(num_ograds, num_ograds + num_igrads)]
         with _Scope(False, bool(is_train)):
-            Function._live[key]._run_backward(ograds, igrads, reqs)
+            function._run_backward(ograds, igrads, reqs)
         return 1
     except Exception:   # the library raises for the caller; what happened is shown here, where the traceback is
         import traceback

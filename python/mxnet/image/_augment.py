@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..ndarray import NDArray, array
+from ..util import to_class_of
 from ._crop import _get_interp_method, center_crop, color_normalize, random_crop, random_size_crop, resize_short
 from ._read import imresize
 
@@ -156,7 +157,7 @@ class ContrastJitterAug(Augmenter):
 
     def __call__(self, src):
         alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
-        gray = src * self.coef
+        gray = src * to_class_of(self.coef, src)
         gray = (3.0 * (1.0 - alpha) / gray.size) * nd.sum(gray)
         src *= alpha
         src += gray
@@ -173,7 +174,7 @@ class SaturationJitterAug(Augmenter):
 
     def __call__(self, src):
         alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
-        gray = nd.sum(src * self.coef, axis=2, keepdims=True)
+        gray = nd.sum(src * to_class_of(self.coef, src), axis=2, keepdims=True)
         gray *= 1.0 - alpha
         src *= alpha
         src += gray
@@ -193,7 +194,7 @@ class HueJitterAug(Augmenter):
         angle = random.uniform(-self.hue, self.hue) * np.pi
         cos, sin = np.cos(angle), np.sin(angle)
         turn = np.array([[1.0, 0.0, 0.0], [0.0, cos, -sin], [0.0, sin, cos]])
-        return nd.dot(src, array((self.ityiq @ turn @ self.tyiq).T))
+        return nd.dot(src, to_class_of(array((self.ityiq @ turn @ self.tyiq).T), src))
 
 
 class ColorJitterAug(RandomOrderAug):
@@ -214,7 +215,7 @@ class LightingAug(Augmenter):
 
     def __call__(self, src):
         alpha = np.random.normal(0, self.alphastd, size=(3,))
-        src += array(np.dot(self.eigvec * alpha, self.eigval))
+        src += to_class_of(array(np.dot(self.eigvec * alpha, self.eigval)), src)
         return src
 
 
@@ -240,7 +241,7 @@ class RandomGrayAug(Augmenter):
 
     def __call__(self, src):
         if random.random() < self.p:
-            src = nd.dot(src, self.mat)
+            src = nd.dot(src, to_class_of(self.mat, src))
         return src
 
 

@@ -3,6 +3,8 @@ import math
 import random
 
 from .. import ndarray as nd
+from ..ndarray import NDArray
+from ..util import to_class_of
 from ._read import imresize
 
 __all__ = ["scale_down", "resize_short", "fixed_crop", "random_crop", "center_crop", "random_size_crop", "color_normalize"]
@@ -116,7 +118,7 @@ def random_size_crop(src, size, area, ratio, interp=2, **kwargs):
 def color_normalize(src, mean, std=None):
     """(src - mean) / std, in place where `src` can hold it; either may be None."""
     if mean is not None:
-        src -= mean
+        src -= to_class_of(mean, src) if isinstance(mean, NDArray) else mean
     if std is not None:
-        src /= std
+        src /= to_class_of(std, src) if isinstance(std, NDArray) else std
     return src

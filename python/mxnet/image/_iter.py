@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..io.base import DataBatch, DataDesc, DataIter
+from ..util import to_current_class
 from ._augment import CreateAugmenter
 from ._lists import read_list
 from ._read import imdecode
@@ -169,7 +170,7 @@ class ImageIter(DataIter):
         data, label, start = self._cache_data, self._cache_label, self._cache_idx
         pad = 0
         if data is None:
-            data, label, start = nd.zeros(self.provide_data[0].shape), self._empty_labels(), 0
+            data, label, start = to_current_class(nd.zeros(self.provide_data[0].shape)), self._empty_labels(), 0
         else:
             self._cache_data = self._cache_label = self._cache_idx = None
             pad = self.batch_size - start
@@ -185,7 +186,7 @@ class ImageIter(DataIter):
                 raise StopIteration
             pad = self.batch_size - filled
             self._fill_up(data, label, filled)
-        return DataBatch([data], [nd.array(label, dtype="float32")], pad=pad)
+        return DataBatch([to_current_class(data)], [to_current_class(nd.array(label, dtype="float32"))], pad=pad)
 
     def _empty_labels(self):
         return np.zeros(self.provide_label[0].shape, dtype=np.float32)

@@ -3,6 +3,7 @@ import numpy as np
 
 from ..base import MXNetError
 from ..ndarray import NDArray, _internal, array
+from ..util import to_current_class
 
 __all__ = ["imread", "imdecode", "imresize", "copyMakeBorder"]
 
@@ -23,7 +24,7 @@ def imread(filename, *args, **kwargs):
     -------
     NDArray (height, width, channels) of uint8, on the CPU.
     """
-    return _internal._cvimread(filename, *args, **kwargs)
+    return to_current_class(_internal._cvimread(filename, *args, **kwargs))
 
 
 def imdecode(buf, *args, **kwargs):
@@ -37,7 +38,7 @@ def imdecode(buf, *args, **kwargs):
         if data.size == 0:
             raise MXNetError("[imdecode] the buffer is empty; the bytes of an image file are needed")
         buf = array(data, dtype=np.uint8)
-    return _internal._cvimdecode(buf, *args, **kwargs)
+    return to_current_class(_internal._cvimdecode(buf.as_nd_ndarray(), *args, **kwargs))
 
 
 def imresize(src, w, h, *args, **kwargs):

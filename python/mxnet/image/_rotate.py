@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..ndarray import NDArray, array
+from ..util import to_class_of
 
 __all__ = ["imrotate", "random_rotate"]
 
@@ -22,7 +23,7 @@ def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
     """
     if zoom_in and zoom_out:
         raise ValueError("[imrotate] zoom_in and zoom_out were given; accepted is one of them")
-    if src.dtype is not np.float32:
+    if np.dtype(src.dtype) != np.float32:
         raise TypeError(f"[imrotate] src is {np.dtype(src.dtype).name}; accepted is float32")
     single = src.ndim == 3
     if single:
@@ -37,7 +38,7 @@ def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
         raise ValueError(f"[imrotate] {len(degrees)} angles for {count} images")
     angles = np.broadcast_to(degrees.reshape(-1), (count,)).astype(np.float64) * (math.pi / 180)
     grids = np.stack([_grid(height, width, angle, zoom_in, zoom_out) for angle in angles]) if count else np.zeros((0, 2, height, width))
-    out = nd.BilinearSampler(src, array(grids, dtype=np.float32, ctx=src.context))
+    out = nd.BilinearSampler(src, to_class_of(array(grids, dtype=np.float32, ctx=src.context), src))
     return out[0] if single else out
 
 

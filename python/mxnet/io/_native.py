@@ -7,6 +7,7 @@ import numpy as np
 
 from ..base import _LIB, _MXValueError, NDArrayHandle, check_call
 from ..ndarray import NDArray
+from ..util import to_current_class
 from ._records import records
 from .base import DataBatch, DataDesc, DataIter
 from .mnist import unpacked
@@ -120,6 +121,7 @@ class MXDataIter(DataIter):
         self._batch = None
         if self._native.advance():
             items = self._native.items()
+            items = [to_current_class(item) for item in items]
             self._batch = DataBatch(data=items[:1], label=items[1:], pad=self._native.pad(), index=self._native.index())
         return self._batch is not None
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from ... import _dtypes, ndarray as nd
 from ...base import _LIB, MXNetError
+from ...util import to_current_class
 from ...io._native import NativeIterator, iterator_records
 from .. import block as _block
 from . import _internal, batchify as _batchify, dataset as _dataset, sampler as _sampler
@@ -129,5 +130,5 @@ class NativeLoader:
     @staticmethod
     def _batches(iterator):
         while iterator.advance():
-            items = iterator.items()
+            items = [to_current_class(item) for item in iterator.items()]
             yield items[0] if len(items) == 1 else tuple(items)

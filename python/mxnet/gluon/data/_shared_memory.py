@@ -7,6 +7,7 @@ from multiprocessing.reduction import ForkingPickler
 
 from ... import context as context_mod, ndarray as nd
 from ...base import _LIB, check_call
+from ...util import is_np_ndarray
 
 __all__ = ['dumps', 'rebuild_ndarray', 'reduce_ndarray']
 
@@ -43,8 +44,18 @@ def reduce_ndarray(array):
 ForkingPickler.register(nd.NDArray, reduce_ndarray)
 
 
+def _rebuild_np(*segment):
+    return rebuild_ndarray(*segment).as_np_ndarray()
+
+
+class _Pickler(ForkingPickler):
+    def reducer_override(self, value):
+        """Arrays of mx.np, whose class is not loaded with this module."""
+        return (_rebuild_np, reduce_ndarray(value.as_nd_ndarray())[1]) if is_np_ndarray(value) else NotImplemented
+
+
 def dumps(value):
     """`value` as bytes, with its NDArrays as segments."""
     buffer = BytesIO()
-    ForkingPickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
+    _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
     return buffer.getvalue()

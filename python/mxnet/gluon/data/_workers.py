@@ -13,7 +13,7 @@ import traceback
 import weakref
 from multiprocessing import connection
 
-from ... import engine
+from ... import engine, util
 from . import _shared_memory
 
 __all__ = ['ProcessWorkers', 'ThreadWorkers', 'WorkerDied']
@@ -38,7 +38,7 @@ def _with_trace(error, text):
     return error
 
 
-def _prepare_worker(seed):
+def _prepare_worker(seed, switches):
     """Settings of a fresh worker process. If it is a fork, the engine gives it
     MXNET_MP_WORKER_NTHREADS threads by itself; else `_environment` has."""
     import random
@@ -46,9 +46,10 @@ def _prepare_worker(seed):
 
     import numpy as np
 
-    from ... import context, env, random as mx_random, util
+    from ... import context, env, random as mx_random
     if context.current_context().device_type == 'gpu':
         context.Context.default_ctx = context.Context('cpu')    # a fork cannot use a GPU
+    util.set_np(*switches)
     signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C is for the parent, which ends the workers
     util.set_env('OMP_NUM_THREADS', 1)              # the workers are the parallelism
     opencv_threads = env.value('MXNET_MP_OPENCV_NUM_THREADS')
@@ -60,10 +61,15 @@ def _prepare_worker(seed):
     mx_random.seed(seed % (1 << 31))
 
 
-def _process_loop(conn, dataset, batchify_fn, seed):
+def _switches():
+    """Positions of the switches of this thread, which a worker is to have: arguments of set_np."""
+    return util.is_np_shape(), util.is_np_array()
+
+
+def _process_loop(conn, dataset, batchify_fn, seed, switches):
     """One worker process: receives (task, indices), sends (task, ok, pickled batch or (exception,
     trace)), until the pipe closes."""
-    _prepare_worker(seed)
+    _prepare_worker(seed, switches)
     while True:
         try:
             message = conn.recv()
@@ -198,7 +204,7 @@ class ProcessWorkers(_Watched):
         for i in range(count):
             mine, theirs = ctx.Pipe()
             target, ends = (self._run_child, (mine, theirs)) if method == 'fork' else (_process_loop, (theirs,))
-            process = ctx.Process(target=target, args=(*ends, dataset, batchify_fn, base + i), daemon=True,
+            process = ctx.Process(target=target, args=(*ends, dataset, batchify_fn, base + i, _switches()), daemon=True,
                                   name=f'mxnet-dataloader-{i}')
             with _HeldInterrupt(), contextlib.nullcontext() if method == 'fork' else _environment():
                 process.start()
@@ -209,7 +215,7 @@ class ProcessWorkers(_Watched):
         self._thread.start()
         _open.add(self)
 
-    def _run_child(self, mine, theirs, dataset, batchify_fn, seed):
+    def _run_child(self, mine, theirs, *work):
         # Ends of pipes inherited from the parent would keep this worker alive after the parent is
         # gone.
         mine.close()
@@ -217,7 +223,7 @@ class ProcessWorkers(_Watched):
             conn.close()
         self._wake_read.close()
         self._wake_write.close()
-        _process_loop(theirs, dataset, batchify_fn, seed)
+        _process_loop(theirs, *work)
 
     def submit(self, indices):
         """Queue a batch; returns the number of the task."""
@@ -385,8 +391,9 @@ class _Task:
         self.value = self.error = None
 
 
-def _thread_loop(owner, tasks, make):
+def _thread_loop(owner, tasks, make, switches):
     """One worker thread, until its ThreadWorkers are closed or gone."""
+    util.set_np(*switches)
     while True:
         try:
             task = tasks.get(timeout=_TICK)
@@ -414,7 +421,7 @@ class ThreadWorkers(_Watched):
         super().__init__()
         self._closed = False
         self._tasks = queue.SimpleQueue()
-        arguments = weakref.ref(self), self._tasks, lambda indices: batchify_fn([dataset[i] for i in indices])
+        arguments = weakref.ref(self), self._tasks, lambda indices: batchify_fn([dataset[i] for i in indices]), _switches()
         self._threads = [threading.Thread(target=_thread_loop, args=arguments,
                                           name=f'mxnet-dataloader_{i}', daemon=True)
                          for i in range(count)]

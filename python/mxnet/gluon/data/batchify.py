@@ -2,6 +2,7 @@
 import numpy as np
 
 from ... import context as context_mod, ndarray as nd
+from ...util import to_current_class
 
 __all__ = ['Stack', 'Pad', 'Append', 'Group', 'AsList']
 
@@ -9,10 +10,11 @@ __all__ = ['Stack', 'Pad', 'Append', 'Group', 'AsList']
 def _stack_arrays(arrays, shared):
     """NDArrays of equal shape as one with a new first axis, in memory that other processes can map
     when `shared`."""
+    arrays = [a.as_nd_ndarray() for a in arrays]
     if not shared:
-        return nd.stack(*arrays)
+        return to_current_class(nd.stack(*arrays))
     out = nd.empty((len(arrays),) + arrays[0].shape, dtype=arrays[0].dtype, ctx=context_mod.Context('cpu_shared', 0))
-    return nd.stack(*arrays, out=out)
+    return to_current_class(nd.stack(*arrays, out=out))
 
 
 def _has_arrays(sample):
@@ -33,9 +35,7 @@ def stack(data, shared=False):
     except ValueError as e:
         raise ValueError(f'[gluon.data.batchify] samples that cannot be stacked: {e}; samples of '
                          f'one shape are accepted (or a batchify_fn that pads)') from e
-    if shared:
-        return nd.array(batch, dtype=batch.dtype, ctx=context_mod.Context('cpu_shared', 0))
-    return nd.array(batch, dtype=batch.dtype)
+    return to_current_class(nd.array(batch, dtype=batch.dtype, ctx=context_mod.Context('cpu_shared', 0) if shared else None))
 
 
 class Stack:
@@ -91,7 +91,7 @@ class Pad:
         for i, sample in enumerate(samples):
             batch[(i, *(slice(size) for size in sample.shape))] = sample
         ctx = context_mod.Context('cpu_shared', 0) if self._use_shared_mem else context_mod.cpu()
-        return nd.array(batch, dtype=batch.dtype, ctx=ctx)
+        return to_current_class(nd.array(batch, dtype=batch.dtype, ctx=ctx))
 
 
 class Group:
@@ -142,7 +142,7 @@ class Append:
                 sample = nd.array(sample, dtype=sample.dtype)
             if self._expand:
                 sample = sample.expand_dims(axis=self._batch_axis)
-            out.append(sample.as_in_context(ctx))
+            out.append(to_current_class(sample.as_in_context(ctx)))
         return out
 
 

@@ -5,7 +5,7 @@ import warnings
 
 import numpy
 
-from .... import ndarray as nd
+from ....util import default_array
 from ....contrib.text import vocab as text_vocab
 from ....contrib.text._archive import extract_member
 from ...data import dataset
@@ -60,8 +60,8 @@ class _WikiText(_LanguageModelDataset):
         count = max(len(indices) - 1, 0) // self._seq_len
         values = numpy.array(indices, numpy.int32)
         shape = count, self._seq_len
-        return (nd.array(values[:count * self._seq_len].reshape(shape), dtype="int32"),
-                nd.array(values[1:count * self._seq_len + 1].reshape(shape), dtype="int32"))
+        return (default_array(values[:count * self._seq_len].reshape(shape), dtype="int32"),
+                default_array(values[1:count * self._seq_len + 1].reshape(shape), dtype="int32"))
 
     def _get_data(self):
         name, sha1 = self._data_file[self._segment]

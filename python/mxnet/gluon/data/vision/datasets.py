@@ -7,8 +7,8 @@ import warnings
 
 import numpy as np
 
-from .... import ndarray as nd
 from ...._files import write_file
+from ....util import default_array
 from ...utils import _data_dir, _get_repo_file_url, check_sha1, download
 from .. import dataset
 
@@ -100,7 +100,7 @@ class MNIST(_DownloadedDataset):
         if len(data) != len(self._label):
             raise ValueError(f'[gluon.data.vision] {len(data)} images and {len(self._label)} '
                              f'labels in {self._root}; as many of both are accepted')
-        self._data = nd.array(data[..., None], dtype='uint8')
+        self._data = default_array(data[..., None], dtype='uint8')
 
 
 class FashionMNIST(MNIST):
@@ -159,7 +159,7 @@ class CIFAR10(_DownloadedDataset):
                         with tar.extractfile(member) as source:
                             write_file(os.path.join(self._root, base), source.read())
         batches = [self._read_batch(self._file(*f)) for f in files]
-        self._data = nd.array(np.concatenate([b[0] for b in batches]), dtype='uint8')
+        self._data = default_array(np.concatenate([b[0] for b in batches]), dtype='uint8')
         self._label = np.concatenate([b[1] for b in batches])
 
 

@@ -6,6 +6,7 @@ import random
 import numpy as np
 
 from .... import image, ndarray as nd
+from ....util import to_class_of
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 
@@ -238,6 +239,11 @@ class RandomLighting(HybridBlock):
         return F.image.random_lighting(x, self._alpha)
 
 
+def _like(made, x):
+    """An array, or a symbol, that was `made`, as one of the class of `x`."""
+    return to_class_of(made, x) if isinstance(x, nd.NDArray) else made
+
+
 class RandomGray(HybridBlock):
     """Gray in all channels of (H, W, C), with probability `p`."""
 
@@ -246,10 +252,11 @@ class RandomGray(HybridBlock):
         self._p = p
 
     def hybrid_forward(self, F, x):
-        weights = F.concat(*[F.full((3, 1), w) for w in (0.21, 0.72, 0.07)], dim=1)   # of red, green, blue
-        gray = F.dot(F.cast(x, 'float32'), F.transpose(weights))
-        draw = F.random.uniform(shape=(1,)) < self._p
-        return F.where(F.broadcast_like(F.reshape(draw, shape=(1, 1, 1)), gray), gray, F.cast(x, 'float32'))
+        x = F.cast(x, 'float32')
+        weights = F.concat(*[_like(F.full((3, 1), w), x) for w in (0.21, 0.72, 0.07)], dim=1)   # of red, green, blue
+        gray = F.dot(x, F.transpose(weights))
+        draw = F.cast(_like(F.random.uniform(shape=(1,)), x) < self._p, 'float32')
+        return F.where(F.broadcast_like(F.reshape(draw, shape=(1, 1, 1)), gray), gray, x)
 
 
 class Rotate(Block):
