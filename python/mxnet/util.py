@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 
+from ._binding import set_mode
 from .base import _LIB, c_str, check_call, py_str
 
 __all__ = ["default_array", "dtype_from_number", "get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory",
@@ -243,8 +244,7 @@ def _set_np_array(active):
 
 def numpy_among(arrays):
     """Whether one of `arrays` is an array of mx.np."""
-    numpy = sys.modules.get(__package__ + ".numpy")    # before it is imported there are none
-    return numpy is not None and any(isinstance(a, numpy.ndarray) for a in arrays)
+    return any(map(is_np_ndarray, arrays))
 
 
 class _Scope:
@@ -510,19 +510,18 @@ def numpy_fallback(func):
 
     @wraps_safely(func)
     def on_arrays(*args, **kwargs):
-        from . import autograd
-        from .numpy._dispatch import device_of, from_values
+        arrays = importlib.import_module("mxnet.numpy._dispatch")     # which stands on this module
         name = getattr(func, "__name__", "function")
-        if autograd.is_recording():
+        if set_mode(None, None)[0]:
             raise ValueError(f"[{name}] computes with NumPy, which records nothing for gradients; accepted: calls outside of "
                              "autograd.record()")
         if not warned:
             warned.append(True)
             warnings.warn(f"[{name}] computes with NumPy, on the host", stacklevel=2)
-        device = device_of(kwargs.pop("ctx", None), kwargs.pop("device", None))
+        device = arrays.device_of(kwargs.pop("ctx", None), kwargs.pop("device", None))
         host = _mapped((args, kwargs), lambda v: hasattr(v, "asnumpy"), lambda v: v.asnumpy())
         result = func(*host[0], **host[1])
-        return _mapped(result, lambda v: isinstance(v, (np.ndarray, np.generic)), lambda v: from_values(np.asarray(v), device))
+        return _mapped(result, lambda v: isinstance(v, (np.ndarray, np.generic)), lambda v: arrays.from_values(np.asarray(v), device))
     return on_arrays
 
 

@@ -93,7 +93,7 @@ class SymbolBlock(HybridBlock):
             raise ValueError(f'[gluon.SymbolBlock] arguments nested as {in_format} given; {self._in_format} is accepted')
         return self._cached_graph
 
-    def _graph_to_infer(self, args, described, flat):
+    def _graph_to_infer(self, args, described):
         return self._get_graph(*args)
 
     def _record_graph(self, args, kwargs, arrays, described):

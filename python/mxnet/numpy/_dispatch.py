@@ -30,6 +30,7 @@ Rules for a function:
   function and refuses while autograd records.
 """
 import functools
+import importlib
 import sys
 import threading
 
@@ -88,7 +89,7 @@ def _symbol_call(name, inputs, params):
     for i, x in enumerate(inputs):
         if not is_symbol(x):
             raise _MXTypeError(f"[{name}] input {i} is a {type(x).__name__}; accepted: an array of mx.np")
-    from ..symbol.numpy import create
+    create = importlib.import_module("mxnet.symbol.numpy").create    # which stands on this module
     return create(name, list(inputs), params)
 
 

@@ -1,5 +1,6 @@
 """Symbols: expressions over named variables that are bound to arrays later."""
 import ctypes
+import importlib
 import numbers
 
 import numpy as np
@@ -170,8 +171,8 @@ class Symbol(SymbolInference, SymbolBase):
 
     def as_np_ndarray(self):
         """The same expression as a symbol of ``mx.sym.np``, with NumPy's rules."""
-        from .numpy._symbol import _Symbol, shallow_copy
-        return shallow_copy(self, _Symbol)
+        numpy = importlib.import_module("mxnet.symbol.numpy._symbol")    # which stands on this module
+        return numpy.shallow_copy(self, numpy._Symbol)
 
     def __bool__(self):
         raise NotImplementedForSymbol(self.__bool__, "bool")

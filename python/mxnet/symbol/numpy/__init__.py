@@ -2,6 +2,7 @@
 import importlib as _importlib
 
 from .._functions import _set_numpy_class
+from . import _indexing
 from ._symbol import _Symbol, create
 from ._namespace import symbolic_names as _symbolic_names
 

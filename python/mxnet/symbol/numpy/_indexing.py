@@ -5,7 +5,7 @@ import numbers
 import numpy as onp
 
 from .._symbol import Symbol
-from ._symbol import create
+from ._symbol import _Symbol, create
 
 __all__ = ["getitem"]
 
@@ -94,3 +94,6 @@ def _from_the_back(x, keys):
     for axis in reversed(new):    # from the last one, so that the others keep their places
         x = create("_npi_expand_dims", [x], {"axis": axis})
     return x
+
+
+_Symbol.__getitem__ = getitem

@@ -87,10 +87,6 @@ class _Symbol(Symbol):
     def _output(self, index):
         return Symbol.__getitem__(self, index)
 
-    def __getitem__(self, key):
-        from ._indexing import getitem
-        return getitem(self, key)
-
     def __iter__(self):
         raise TypeError(f"[_Symbol] {self!r} is not iterable: how long it is depends on its shape")
 
