@@ -18,7 +18,6 @@ struct ImperativeState {
   bool recording = false;
   bool training = false;
   bool np_shape = false;
-  bool np_default_dtype = false;
   bool deferred_compute = false;
 };
 

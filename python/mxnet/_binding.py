@@ -36,6 +36,7 @@ _set_ndarray_class = _backend._set_ndarray_class
 _set_indexing = _backend._set_indexing
 _set_numpy_class = _backend._set_numpy_class
 _numpy_base = _backend._numpy_base
+NumpyFunction = _backend.NumpyFunction
 _set_trace_note = _backend._set_trace_note
 
 

@@ -13,12 +13,6 @@ namespace mxnet {
 namespace python {
 namespace {
 
-/* The records behind one Python operator, null where it has none. `reverse` is for scalar OP
- * array. `typed`: they have a parameter is_int. */
-struct Arith {
-  const Op *array, *scalar, *reverse;
-  bool typed;
-};
 enum ArithId {
   kAdd,
   kSub,
@@ -44,7 +38,7 @@ enum ArithId {
 };
 const char* const methods[kNumArith] = {"add", "sub", "mul",      "truediv", "mod", "pow", "eq",  "ne",     "lt",    "le",
                                         "gt",  "ge",  "floordiv", "matmul",  "and", "or",  "xor", "lshift", "rshift"};
-Arith ariths[kNumDoors][kNumArith];  // set once, before the first array of the door
+BinaryRecords ariths[kNumDoors][kNumArith];  // set once, before the first array of the door
 
 /* What an operand is when it is no array. */
 struct Number {
@@ -63,13 +57,6 @@ AttrsPtr ScalarAttrs(const Op* op, const Number& n, bool typed) {
     if (typed) dict["is_int"] = n.whole ? "1" : "0";
     return dict;
   });
-}
-
-AttrsPtr PlainAttrs(const Op* op) {
-  static thread_local std::unordered_map<const Op*, AttrsPtr> cache;
-  AttrsPtr& slot = cache[op];
-  if (!slot) slot = MakeAttrs(op, {});
-  return slot;
 }
 
 /* A Python or NumPy number. Arrays of other libraries are not numbers here. */
@@ -111,17 +98,7 @@ bool AsScalar(PyObject* o, Number* n) {
 
 PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
   try {
-    const bool first = IsArray(a), second = IsArray(b);
-    const Arith& x = ariths[DoorOf(first ? a : b)][id];
-    if (first && second) {
-      PyObject* inputs[2] = {a, b};
-      if (x.array) return Invoke(PlainAttrs(x.array), inputs, 2, out);
-      Py_RETURN_NOTIMPLEMENTED;
-    }
-    Number n;
-    if (first && x.scalar && AsScalar(b, &n)) return Invoke(ScalarAttrs(x.scalar, n, x.typed), &a, 1, out);
-    if (second && x.reverse && AsScalar(a, &n)) return Invoke(ScalarAttrs(x.reverse, n, x.typed), &b, 1, out);
-    Py_RETURN_NOTIMPLEMENTED;
+    return RunBinary(ariths[DoorOf(IsArray(a) ? a : b)][id], a, b, out);
   } catch (...) {
     SetError();
     return nullptr;
@@ -225,6 +202,26 @@ const PyType_Slot numpy_slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(R
 const Op* Record(const char* name) { return name[0] ? Op::Get(name) : nullptr; }
 
 }  // namespace
+
+AttrsPtr PlainAttrs(const Op* op) {
+  static thread_local std::unordered_map<const Op*, AttrsPtr> cache;
+  AttrsPtr& slot = cache[op];
+  if (!slot) slot = MakeAttrs(op, {});
+  return slot;
+}
+
+PyObject* RunBinary(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* out) {
+  const bool first = IsArray(a), second = IsArray(b);
+  if (first && second) {
+    PyObject* inputs[2] = {a, b};
+    if (x.array) return Invoke(PlainAttrs(x.array), inputs, 2, out);
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  Number n;
+  if (first && x.scalar && AsScalar(b, &n)) return Invoke(ScalarAttrs(x.scalar, n, x.typed), &a, 1, out);
+  if (second && x.reverse && AsScalar(a, &n)) return Invoke(ScalarAttrs(x.reverse, n, x.typed), &b, 1, out);
+  Py_RETURN_NOTIMPLEMENTED;
+}
 
 const PyType_Slot* ArithmeticSlots(Door door) { return door == kNumpy ? numpy_slots : slots; }
 

@@ -120,6 +120,19 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
 enum Door { kClassic, kNumpy, kNumDoors };
 inline Door DoorOf(PyObject* o) { return IsNumpy(o) ? kNumpy : kClassic; }
 
+/* The attributes of an operator without parameters, parsed once for each thread. */
+AttrsPtr PlainAttrs(const Op* op);
+/* The records behind a function of two operands, null where it has none. `reverse` is for scalar OP
+ * array. `typed`: those with a number have a parameter is_int. */
+struct BinaryRecords {
+  const Op *array, *scalar, *reverse;
+  bool typed;
+};
+/* Of two arrays, or an array and a number; otherwise NotImplemented. Throws. */
+PyObject* RunBinary(const BinaryRecords& records, PyObject* a, PyObject* b, PyObject* out);
+/* Adds the NumpyFunction type to the module: functions of mx.np of one or two operands. */
+void AddNumpyFunction(PyObject* module);
+
 /* Type slots of Python's operators: a list that ends with {0, nullptr}. */
 const PyType_Slot* ArithmeticSlots(Door door);
 /* Which records they run, from rows (method, operator of two arrays, of an array and a number, of a

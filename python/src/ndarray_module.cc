@@ -191,5 +191,6 @@ PYBIND11_MODULE(ndarray, m) {
   AddNDArrayBase(m.ptr());
   AddFunctions(m.ptr());
   AddCachedOp(m.ptr());
+  AddNumpyFunction(m.ptr());
   mxnet::Engine::SetCallSiteProvider(CallSite);
 }

@@ -15,6 +15,7 @@
 #include "mxnet/imperative.h"
 #include "operator/check.h"
 #include "operator/custom/worker_threads.h"
+#include "operator/numpy_types.h"
 #include "operator/registry.h"
 #include "operator/runtime/holds_graphs.h"
 
@@ -247,14 +248,14 @@ int MXSetIsNumpyShape(int is_np_shape, int* prev) {
 
 int MXIsNumpyDefaultDtype(bool* curr) {
   API_BEGIN_UNSEEN(curr);
-  *curr = Imperative::State().np_default_dtype;
+  *curr = numpy::DefaultIsFloat64();
   API_END();
 }
 
 int MXSetIsNumpyDefaultDtype(bool dtype_flag, bool* prev) {
   API_BEGIN_UNSEEN(prev);
-  *prev = Imperative::State().np_default_dtype;
-  Imperative::State().np_default_dtype = dtype_flag;
+  *prev = numpy::DefaultIsFloat64();
+  numpy::DefaultIsFloat64() = dtype_flag;
   API_END();
 }
 

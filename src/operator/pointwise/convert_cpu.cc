@@ -86,6 +86,7 @@ ConvertFn LoadFn(int dtype, int compute) {
     case kF32: return Load<float>(dtype);
     case kF64: return Load<double>(dtype);
     case kI32: return Load<int32_t>(dtype);
+    case kU64: return Load<uint64_t>(dtype);
     default: return Load<int64_t>(dtype);
   }
 }
@@ -95,12 +96,13 @@ ConvertFn StoreFn(int dtype, int compute) {
     case kF32: return Store<float>(dtype);
     case kF64: return Store<double>(dtype);
     case kI32: return Store<int32_t>(dtype);
+    case kU64: return Store<uint64_t>(dtype);
     default: return Store<int64_t>(dtype);
   }
 }
 
 int ComputeDType(int compute) {
-  constexpr int dtypes[] = {kFloat32, kFloat64, kInt32, kInt64};
+  constexpr int dtypes[] = {kFloat32, kFloat64, kInt32, kInt64, kUint64};
   return dtypes[compute];
 }
 

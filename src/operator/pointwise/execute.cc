@@ -14,6 +14,7 @@ namespace pointwise {
 int64_t IntegerNumber(int compute, double v) {
   if (v != v) return 0;
   if (compute == kI32) return static_cast<int32_t>(v < -0x1p31 ? -0x1p31 : v > 0x1p31 - 1 ? 0x1p31 - 1 : v);
+  if (compute == kU64 && v >= 0x1p63) return static_cast<int64_t>(v >= 0x1p64 ? UINT64_MAX : static_cast<uint64_t>(v));
   return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : static_cast<int64_t>(v);
 }
 

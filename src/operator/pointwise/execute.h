@@ -48,8 +48,8 @@ inline int ComputeFor(int dtype, bool exact) {
     case kBfloat16: return kF32;
     case kFloat64: return kF64;
     case kInt64:
-    case kUint64:
     case kUint32: return exact ? kI64 : kF64;
+    case kUint64: return exact ? kU64 : kF64;
     default: return exact ? kI32 : kF64;
   }
 }
@@ -57,7 +57,8 @@ inline int ComputeFor(int dtype, bool exact) {
 /* out (=, +=) convert(in); shapes are equal. */
 void ExecuteCast(const RunContext& run, const TBlob& in, const TBlob& out, OpReq req);
 
-/* A number as an integer compute type holds it: cut off and clamped to its range, NaN is 0. */
+/* A number as an integer compute type holds it: cut off and clamped to its range, NaN is 0. kU64
+ * takes the bits of negative numbers. */
 int64_t IntegerNumber(int compute, double v);
 
 }  // namespace pointwise

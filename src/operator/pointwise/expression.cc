@@ -190,8 +190,10 @@ struct BinaryOps {
 BinaryOps OpsOfRow(int row) {
   BinaryOps ops;
   for (const RowRecord& record : RecordsOf(row)) {
-    const bool arrays = record.how == "broadcast" || record.how == "x1x2" || record.how == "promote";
-    std::string* name = arrays ? &ops.both : record.how == "scalar" ? &ops.right : record.how == "rscalar" ? &ops.left : nullptr;
+    const std::string& how = record.how;
+    const bool arrays = how == "broadcast" || how == "promote" || how == "float" || how == "lhs_float";
+    const bool right = how == "scalar" || how == "float_scalar", left = how == "rscalar" || how == "rfloat_scalar";
+    std::string* name = arrays ? &ops.both : right ? &ops.right : left ? &ops.left : nullptr;
     if (name && name->empty()) *name = record.names[0];
   }
   if (ops.left.empty()) ops.left = ops.right;  // the order does not matter

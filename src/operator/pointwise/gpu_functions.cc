@@ -39,7 +39,7 @@ std::vector<const char*> Operands(const Function& f) {
 }  // namespace
 
 const char* ComputeName(int compute) {
-  constexpr const char* names[] = {"float", "double", "int", "long long"};
+  constexpr const char* names[] = {"float", "double", "int", "long long", "unsigned long long"};
   return names[compute];
 }
 

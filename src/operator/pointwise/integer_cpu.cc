@@ -1,4 +1,4 @@
-// Loops of the table for int32 and int64: every row whose types are I or B. Wrapping on overflow is
+// Loops of the table for int32, int64 and uint64: every row whose types are I or B. Wrapping on overflow is
 // what arrays promise.
 #pragma GCC optimize("wrapv")
 #include <cmath>
@@ -20,7 +20,6 @@ struct UnsignedOf {
 #include "operator/pointwise/integer_functions.cuh"
 #include "operator/pointwise/loop_templates.h"
 
-using Pair = Loop[2];
 #define MXNET_ROWS_I(name, template_, arguments, expression) \
   struct F_##name {                                          \
     template <typename T>                                    \
@@ -44,13 +43,13 @@ MXNET_BINARY_ARITHMETIC(MXNET_BINARY_IF)
 MXNET_BINARY_MATH(MXNET_BINARY_IF)
 MXNET_BINARY_INTEGER(MXNET_BINARY_IF_B)
 
-#define MXNET_ENTRY_I(name, loop) {loop<F_##name, int32_t>, loop<F_##name, int64_t>},
-#define MXNET_ENTRY_F(name, loop) {nullptr, nullptr},
+#define MXNET_ENTRY_I(name, loop) {loop<F_##name, int32_t>, loop<F_##name, int64_t>, loop<F_##name, uint64_t>},
+#define MXNET_ENTRY_F(name, loop) {nullptr, nullptr, nullptr},
 #define MXNET_ENTRY_B(name, loop) MXNET_ENTRY_I(name, loop)
 #define MXNET_ENTRY1(name, types, ...) MXNET_ENTRY_##types(name, Loop1)
 #define MXNET_ENTRY2(name, types, ...) MXNET_ENTRY_##types(name, Loop2)
 #define MXNET_ENTRYP(name, types, ...) MXNET_ENTRY_##types(name, LoopParam)
-constexpr Loop kLoops[][2] = {MXNET_UNARY_EXACT(MXNET_ENTRY1) MXNET_UNARY_EXP(MXNET_ENTRY1) MXNET_UNARY_TRIG(MXNET_ENTRY1)
+constexpr Loop kLoops[][3] = {MXNET_UNARY_EXACT(MXNET_ENTRY1) MXNET_UNARY_EXP(MXNET_ENTRY1) MXNET_UNARY_TRIG(MXNET_ENTRY1)
                                   MXNET_UNARY_PARAM(MXNET_ENTRYP) MXNET_BINARY_ARITHMETIC(MXNET_ENTRY2) MXNET_BINARY_MATH(MXNET_ENTRY2)
                                       MXNET_BINARY_INTEGER(MXNET_ENTRY2)};
 static_assert(sizeof(kLoops) / sizeof(kLoops[0]) == kEndInteger, "one entry per row, in the order of RowId");

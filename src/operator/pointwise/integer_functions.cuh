@@ -60,14 +60,18 @@ template <typename T>
 MXNET_FN T fmin(T a, T b) {
   return a < b ? a : b;
 }
+template <typename T>
+MXNET_FN bool is_minus_one(T b) {
+  return b < 0 && b == static_cast<T>(-1);  // the largest number of an unsigned type is not
+}
 // A divisor of 0 gives 0; -1 is negation, since the smallest integer / -1 traps.
 template <typename T>
 MXNET_FN T divide(T a, T b) {
-  return b == 0 ? 0 : b == -1 ? -a : a / b;
+  return b == 0 ? 0 : is_minus_one(b) ? -a : a / b;
 }
 template <typename T>
 MXNET_FN T fmod(T a, T b) {
-  return b == 0 || b == -1 ? 0 : a % b;
+  return b == 0 || is_minus_one(b) ? 0 : a % b;
 }
 template <typename T>
 MXNET_FN T mod(T a, T b) {
@@ -77,13 +81,13 @@ MXNET_FN T mod(T a, T b) {
 template <typename T>
 MXNET_FN T floor_divide(T a, T b) {
   const T q = divide(a, b);
-  return b != 0 && b != -1 && (a % b != 0) && ((a < 0) != (b < 0)) ? q - 1 : q;
+  return b != 0 && !is_minus_one(b) && (a % b != 0) && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
 // Negative exponents truncate towards 0, as computing in floating point and rounding down in size
 // does.
 template <typename T>
 MXNET_FN T power(T a, T b) {
-  if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;
+  if (b < 0) return a == 1 ? 1 : is_minus_one(a) ? (b & 1 ? -1 : 1) : 0;
   T r = 1;
   for (T base = a; b > 0; b >>= 1, base *= base)
     if (b & 1) r *= base;

@@ -14,8 +14,8 @@
 namespace mxnet {
 namespace pointwise {
 
-/* Types that loops compute in. */
-enum Compute : int { kF32 = 0, kF64, kI32, kI64, kNumCompute };
+/* Types that loops compute in; the integers are last. */
+enum Compute : int { kF32 = 0, kF64, kI32, kI64, kU64, kNumCompute };
 
 /*
  * out[i] = f(in[0][i], in[1][i], ...) for i < n. in[k] is a single element instead when bit k of

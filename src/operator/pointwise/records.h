@@ -15,7 +15,6 @@ namespace pointwise {
 std::vector<int> FloatTypes();         // float32, float64, float16, bfloat16
 std::vector<int> NumberTypes();        // and uint8, int8, int32, int64
 std::vector<int> NumberOrBoolTypes();  // and bool
-std::vector<int> IntegerTypes();       // uint8, int8, int32, int64, bool
 
 /* Space-separated names become aliases. */
 void AddAliases(Op* op, const char* names);
@@ -49,9 +48,6 @@ bool BoolOutputType(const Attrs&, std::vector<int>* in, std::vector<int>* out);
 /* Broadcast of all inputs. */
 bool BroadcastInputsShape(const Attrs&, ShapeVector* in, ShapeVector* out);
 std::string DTypeList(const std::vector<int>& dtypes);
-/* NumPy's promotion among bool, integers and floats of one signedness; kDTypeUnknown when 1.x
- * refuses the pair (uint8 with signed). */
-int PromoteTypes(int a, int b);
 
 /* Second derivatives: gradient of a node (g, operands...) whose output is g * text, with respect to
  * g and every operand. */

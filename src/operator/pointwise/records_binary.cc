@@ -1,5 +1,6 @@
 // Binary operators on two arrays: elementwise (equal shapes), broadcasting, and NumPy names with
 // their dtype rules.
+#include "operator/numpy_types.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/recipe.h"
@@ -10,10 +11,11 @@ namespace pointwise {
 namespace {
 
 enum class Result {
-  kSame,       // both inputs and the output share one dtype
-  kBool,       // inputs share one dtype, output is bool
-  kPromote,    // NumPy's promotion of mixed inputs
-  kTrueDivide  // promotion, then float32 for integers
+  kSame,     // both inputs and the output share one dtype
+  kBool,     // compared in what holds both; the output is bool
+  kPromote,  // NumPy's promotion of mixed inputs
+  kDivide,   // promotion, then the default float for integers
+  kFloat     // promotion, then a float for integers
 };
 
 // How the rows' records compute (table.h).
@@ -24,8 +26,9 @@ struct How {
   const char* inputs[2] = {"lhs", "rhs"};
 };
 const How kHows[] = {
-    {"same", false, Result::kSame},      {"broadcast", true, Result::kSame},    {"x1x2", true, Result::kSame, {"x1", "x2"}},
-    {"promote", true, Result::kPromote}, {"divide", true, Result::kTrueDivide}, {"bool", true, Result::kBool},
+    {"same", false, Result::kSame},    {"broadcast", true, Result::kSame},         {"promote", true, Result::kPromote},
+    {"divide", true, Result::kDivide}, {"float", true, Result::kFloat, {"x1", "x2"}}, {"lhs_float", true, Result::kFloat},
+    {"bool", true, Result::kBool},
 };
 bool HasScalar(const RowRecord& record) { return record.how.find("scalar") != std::string::npos; }  // records_scalar.cc
 const How& HowOf(int row, const RowRecord& record) {
@@ -35,24 +38,28 @@ const How& HowOf(int row, const RowRecord& record) {
 }
 
 int ResultType(Result result, int a, int b) {
-  if (result == Result::kSame || result == Result::kBool) return a;
-  const int t = PromoteTypes(a, b);
-  return result == Result::kTrueDivide && t != kDTypeUnknown && !IsFloating(t) ? int{kFloat32} : t;
+  const int t = numpy::Promote(a, b);
+  if (result == Result::kDivide) return numpy::Quotient(t);
+  return result == Result::kFloat && !IsFloating(t) ? numpy::Promote(numpy::FloatResult(a), numpy::FloatResult(b)) : t;
 }
 
-InferTypeFn PromotedType(Result result, bool bool_allowed) {
-  return [result, bool_allowed](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+InferTypeFn NumpyType(Result result, bool whole) {
+  return [result, whole](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
     int &a = (*in)[0], &b = (*in)[1];
     if (a == kDTypeUnknown) a = b;
     if (b == kDTypeUnknown) b = a;
+    if (result == Result::kBool) {
+      AssignType(attrs, "output", &(*out)[0], kBool);
+      return a != kDTypeUnknown;
+    }
     if (a == kDTypeUnknown) {
-      if ((*out)[0] == kDTypeUnknown || (result == Result::kTrueDivide && !IsFloating((*out)[0]))) return false;
+      const bool telling = result == Result::kPromote ? (*out)[0] != kDTypeUnknown : IsFloating((*out)[0]);
+      if (!telling) return false;
       a = b = (*out)[0];
     }
     const int t = ResultType(result, a, b);
-    MXNET_CHECK_KIND(t != kDTypeUnknown && (bool_allowed || t != kBool), Type)
-        << "[" << attrs.op->name << "] inputs are " << DTypeName(a) << " and " << DTypeName(b)
-        << "; accepted: pairs with a common type among " << DTypeList(bool_allowed ? NumberOrBoolTypes() : NumberTypes());
+    MXNET_CHECK_KIND(!whole || !IsFloating(t), Type) << "[" << attrs.op->name << "] inputs are " << DTypeName(a) << " and " << DTypeName(b)
+                                                     << "; accepted: bool and integers that have a common integer type";
     AssignType(attrs, "output", &(*out)[0], t);
     return true;
   };
@@ -137,27 +144,20 @@ void Register(int id, const RowRecord& record) {
   op.set_inputs({how.inputs[0], how.inputs[1]}).set_infer_shape(how.broadcast ? BroadcastInputsShape : ElemwiseShape);
   op.set_inplace({{0, 0}, {1, 0}}).set_supports_add().set_trait(RoleOfRow(id));
   if (!how.broadcast) op.set_layout(LayoutRule::kAgnostic);
-  const bool promotes = how.result == Result::kPromote || how.result == Result::kTrueDivide;
-  const bool no_bool = id == k_sub || id == k_mod || id == k_fmod || id == k_floor_divide;
-  if (promotes)
-    op.set_infer_type(PromotedType(how.result, !no_bool));
-  else if (how.result == Result::kBool)
-    op.set_infer_type(BoolOutputType);
+  const bool numpy = how.result != Result::kSame, promotes = numpy && how.result != Result::kBool;
+  if (numpy)
+    op.set_infer_type(NumpyType(how.result, row.types == 'B')).set_dtypes(row.types == 'B' ? numpy::WholeTypes() : numpy::AllTypes());
   else
-    op.set_infer_type(SameType);
-  if (row.types == 'B')
-    op.set_dtypes(IntegerTypes());
-  else if (promotes || IsComparisonOrLogic(id))
-    op.set_dtypes(NumberOrBoolTypes());
-  else
-    op.set_dtypes(NumberTypes());
+    op.set_infer_type(SameType).set_dtypes(IsComparisonOrLogic(id) ? NumberOrBoolTypes() : NumberTypes());
 
   const Result result = how.result;
   const bool exact = row.exact();
   op.set_kernel([id, result, exact](KernelArgs& a) {
-    const int compute = ComputeFor(ResultType(result, a.in[0].dtype, a.in[1].dtype), exact);
+    const int dtype = result == Result::kBool ? numpy::PromoteExactly(a.in[0].dtype, a.in[1].dtype)
+                      : result == Result::kSame ? a.in[0].dtype
+                                                : a.out[0].dtype;
     const Operand in[2] = {a.in[0], a.in[1]};
-    Execute(a.run, Forward(id), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
+    Execute(a.run, Forward(id), ComputeFor(dtype, exact), in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
   });
   if (row.types != 'B' && result != Result::kBool) {
     Recipe recipe;

@@ -12,7 +12,6 @@ namespace pointwise {
 std::vector<int> FloatTypes() { return {kFloat32, kFloat64, kFloat16, kBfloat16}; }
 std::vector<int> NumberTypes() { return {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt32, kInt64}; }
 std::vector<int> NumberOrBoolTypes() { return {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt32, kInt64, kBool}; }
-std::vector<int> IntegerTypes() { return {kUint8, kInt8, kInt32, kInt64, kBool}; }
 
 std::string DTypeList(const std::vector<int>& dtypes) {
   std::string s;
@@ -50,20 +49,6 @@ bool BroadcastInputsShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out)
   bool known = (*out)[0].known();
   for (const Shape& s : *in) known = known && s.known();
   return known;
-}
-
-int PromoteTypes(int a, int b) {
-  if (a == b) return a;
-  if (a == kBool) return b;
-  if (b == kBool) return a;
-  if (IsFloating(a) && IsFloating(b)) {
-    if (DTypeSize(a) != DTypeSize(b)) return DTypeSize(a) > DTypeSize(b) ? a : b;
-    return kFloat32;  // float16 with bfloat16
-  }
-  if (IsFloating(a)) return a;
-  if (IsFloating(b)) return b;
-  if (a == kUint8 || b == kUint8) return a == kInt8 || b == kInt8 ? int{kDTypeUnknown} : DTypeSize(a) > DTypeSize(b) ? a : b;
-  return DTypeSize(a) > DTypeSize(b) ? a : b;
 }
 
 std::vector<NodeEntry> GradientOfBackward(const NodePtr& node, const NodeEntry& ograd, const char* text,
@@ -113,13 +98,21 @@ std::vector<NodeEntry> BackwardInputs(const Row& row, const NodePtr& node, const
 // Gradients are floating; an integer row's loops do not exist, so integers are computed in double.
 int GradientCompute(int dtype) { return ComputeFor(dtype, false); }
 
+// One dtype, unless an operand is an integer: NumPy's functions make floats of those.
+bool BackwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const bool mixed = std::any_of(in->begin(), in->end(), [](int t) { return t != kDTypeUnknown && !IsFloating(t); });
+  if (!mixed) return SameType(attrs, in, out);
+  AssignType(attrs, "output", &(*out)[0], (*in)[0]);
+  return std::find(in->begin(), in->end(), int{kDTypeUnknown}) == in->end();
+}
+
 void DescribeBackward(Op* op, const Row& row) {
   op->describe("gradient * (" + std::string(row.derivative[0]) + ")");
   std::vector<std::string> names = {"ograd"};
   for (const char* operand : Operands(row.uses)) names.push_back(operand);
   op->set_inputs(names)
       .set_infer_shape(ElemwiseShape)
-      .set_infer_type(SameType)
+      .set_infer_type(BackwardType)
       .set_inplace({{0, 0}})
       .set_layout(LayoutRule::kAgnostic)
       .set_supports_add();

@@ -6,6 +6,7 @@
 #include "base/omp.h"
 #include "operator/graph_operators.h"
 #include "operator/matrix/gpu_move.h"
+#include "operator/numpy_types.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -337,7 +338,7 @@ MXNET_REGISTER_OP(_npi_bitwise_not)
     .set_inputs({"x"})
     .set_infer_shape(ElemwiseShape)
     .set_inplace({{0, 0}})
-    .set_dtypes(IntegerTypes())
+    .set_dtypes(numpy::WholeTypes())
     .set_layout(LayoutRule::kAgnostic)
     .set_supports_add()
     .set_zero_gradient()

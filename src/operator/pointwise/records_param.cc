@@ -1,9 +1,11 @@
 // Unary operators with parameters: clip, smooth_l1, hard_sigmoid, quadratic, nan_to_num, around,
 // div_sqrt_dim.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "operator/epilogue_op.h"
+#include "operator/numpy_types.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -17,6 +19,13 @@ struct ClipParam : public dmlc::Parameter<ClipParam> {
   DMLC_DECLARE_PARAMETER(ClipParam) {
     DMLC_DECLARE_FIELD(a_min).describe("Smaller elements become this.");
     DMLC_DECLARE_FIELD(a_max).describe("Larger elements become this.");
+  }
+};
+struct NumpyClipParam : public dmlc::Parameter<NumpyClipParam> {
+  dmlc::optional<double> a_min, a_max;
+  DMLC_DECLARE_PARAMETER(NumpyClipParam) {
+    DMLC_DECLARE_FIELD(a_min).set_default(dmlc::optional<double>()).describe("Smaller elements become this; None: they stay.");
+    DMLC_DECLARE_FIELD(a_max).set_default(dmlc::optional<double>()).describe("Larger elements become this; None: they stay.");
   }
 };
 struct HardSigmoidParam : public dmlc::Parameter<HardSigmoidParam> {
@@ -62,6 +71,7 @@ struct AroundParam : public dmlc::Parameter<AroundParam> {
   }
 };
 MXNET_REGISTER_PARAM(ClipParam);
+MXNET_REGISTER_PARAM(NumpyClipParam);
 MXNET_REGISTER_PARAM(HardSigmoidParam);
 MXNET_REGISTER_PARAM(SmoothL1Param);
 MXNET_REGISTER_PARAM(QuadraticParam);
@@ -91,11 +101,23 @@ const bool kRegistered = [] {
     p[1] = a.get<ClipParam>().a_max;
   });
   SetParam<ClipParam>(clip);
-  AddAliases(clip.forward, "_npi_clip _sparse_clip");
+  AddAliases(clip.forward, "_sparse_clip");
   clip.forward->set_trait(nn::AsEpilogue{[](const Attrs& a) {
     const auto& c = a.get<ClipParam>();
     return nn::EpilogueOp{nn::EpilogueKind::kClip, static_cast<float>(c.a_min), static_cast<float>(c.a_max)};
   }});
+
+  ParamOps numpy_clip = RegisterUnaryParam("_npi_clip", k_clip, [](const Attrs& a, int dtype, double* p) {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    const NumpyClipParam& c = a.get<NumpyClipParam>();
+    p[0] = c.a_min.has_value() ? c.a_min.value() : -inf;
+    p[1] = c.a_max.has_value() ? c.a_max.value() : inf;
+    if (dtype == kUint64)  // whose bounds are bits: numbers below 0 have those of large ones
+      for (int i = 0; i < 2; ++i) p[i] = std::max(p[i], 0.0);
+  });
+  SetParam<NumpyClipParam>(numpy_clip);
+  numpy_clip.forward->set_dtypes(numpy::AllTypes());
+  for (ParamInfo& info : numpy_clip.forward->params) info.type = "float, required";  // as the reference lists them
 
   ParamOps hard_sigmoid = RegisterUnaryParam("hard_sigmoid", k_hard_sigmoid, [](const Attrs& a, int, double* p) {
     p[0] = a.get<HardSigmoidParam>().alpha;
@@ -129,12 +151,13 @@ const bool kRegistered = [] {
     p[2] = n.neginf.has_value() ? n.neginf.value() : -LargestFinite(dtype);
   });
   SetParam<NanToNumParam>(nan_to_num);
+  nan_to_num.forward->set_dtypes(numpy::AllTypes());
   nan_to_num.backward->alias("_npi_backward_nan_to_num");
 
   ParamOps around = RegisterUnaryParam("_npi_around", k_around,
                                        [](const Attrs& a, int, double* p) { p[0] = std::pow(10.0, a.get<AroundParam>().decimals); });
   SetParam<AroundParam>(around);
-  around.forward->set_inputs({"x"});
+  around.forward->set_inputs({"x"}).set_dtypes(numpy::AllTypes());
   return true;
 }();
 

@@ -1,5 +1,6 @@
 // Binary rows with a number as one operand: x + 2, 2 - x, ... The number is an attribute.
 #include "operator/graph_operators.h"
+#include "operator/numpy_types.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -30,7 +31,7 @@ AttrsPtr NumberAttrs(const std::string& op, double number) {
 
 namespace {
 
-enum class Result { kScalar, kBool, kTrueDivide };
+enum class Result { kScalar, kBool, kDivide, kFloat };
 
 // How the rows' records compute (table.h).
 struct How {
@@ -41,8 +42,10 @@ struct How {
 const How kHows[] = {
     {"scalar", false, Result::kScalar},
     {"rscalar", true, Result::kScalar},
-    {"divide_scalar", false, Result::kTrueDivide},
-    {"rdivide_scalar", true, Result::kTrueDivide},
+    {"divide_scalar", false, Result::kDivide},
+    {"rdivide_scalar", true, Result::kDivide},
+    {"float_scalar", false, Result::kFloat},
+    {"rfloat_scalar", true, Result::kFloat},
     {"bool_scalar", false, Result::kBool},
 };
 const How* HowOf(const RowRecord& record) {  // null: of two arrays, in records_binary.cc
@@ -61,8 +64,9 @@ int MeetingType(int dtype, bool is_int) {
 
 int ResultType(Result result, int dtype, bool is_int) {
   if (dtype == kDTypeUnknown) return dtype;
-  if (result == Result::kTrueDivide) return IsFloating(dtype) ? dtype : int{kFloat32};
-  return MeetingType(dtype, is_int);
+  if (result == Result::kDivide) return numpy::Quotient(dtype);
+  const int meeting = MeetingType(dtype, is_int);
+  return result == Result::kFloat ? numpy::FloatResult(meeting) : meeting;
 }
 
 InferTypeFn ScalarType(Result result, bool integer_only) {
@@ -148,14 +152,16 @@ void Register(int id, const RowRecord& record, const How& how) {
   op.describe("Computes " + text + " for every element x.");
   op.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape);
   op.set_infer_type(ScalarType(how.result, row.types == 'B')).set_inplace({{0, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
-  op.set_dtypes(row.types == 'B' ? IntegerTypes() : NumberOrBoolTypes());
+  op.set_dtypes(row.types == 'B' ? numpy::WholeTypes() : numpy::AllTypes());
   op.set_trait(WithNumber{RoleOfRow(id), how.reverse, [](const Attrs& a) { return a.get<ScalarParam>().scalar; }});
 
   const Result result = how.result;
   const bool exact = row.exact(), reverse = how.reverse, bitwise = row.types == 'B';
   op.set_kernel([id, result, exact, reverse, bitwise](KernelArgs& a) {
     const ScalarParam& p = a.param<ScalarParam>();
-    const int compute = ComputeFor(bitwise ? a.in[0].dtype : ResultType(result, a.in[0].dtype, p.is_int), exact);
+    int dtype = bitwise || result != Result::kBool ? a.out[0].dtype : MeetingType(a.in[0].dtype, p.is_int);
+    if (result == Result::kBool && dtype == kUint64 && p.scalar < 0) dtype = kFloat64;  // which has numbers below 0
+    const int compute = ComputeFor(dtype, exact);
     const Operand x(a.in[0]), s(p.scalar);
     const Operand in[2] = {reverse ? s : x, reverse ? x : s};
     Execute(a.run, Forward(id), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);

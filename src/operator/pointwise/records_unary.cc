@@ -1,19 +1,37 @@
 // Unary operators without parameters: the records that the rows of the table name.
 #include "operator/epilogue_op.h"
+#include "operator/numpy_types.h"
 #include "operator/pointwise/records.h"
 
 namespace mxnet {
 namespace pointwise {
 namespace {
 
-// data, x: the input's name. bool: NumPy's predicates, any dtype in, bool out.
+// The dtype of NumPy's results; an unknown input is what a floating result came from.
+InferTypeFn ResultType(int (*result)(int dtype)) {
+  return [result](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+    if ((*in)[0] == kDTypeUnknown && IsFloating((*out)[0])) (*in)[0] = (*out)[0];
+    AssignType(attrs, "output", &(*out)[0], result((*in)[0]));
+    return (*in)[0] != kDTypeUnknown;
+  };
+}
+int WholeResult(int dtype) { return dtype == kBool ? int{kFloat16} : dtype; }
+
 void Register(int row, const RowRecord& record) {
-  const bool predicate = record.how == "bool";
-  if (!predicate && record.how != "data" && record.how != "x") UnknownRecord(row, record);
-  Op& op = RegisterUnary(record.names[0], row, predicate ? "x" : record.how.c_str());
+  const bool legacy = record.how == "data";
+  Op& op = RegisterUnary(record.names[0], row, legacy ? "data" : "x");
   FinishRecord(&op, record);
-  if (!predicate) return;
-  op.set_infer_type(BoolOutputType).set_inplace(std::vector<std::pair<int, int>>{}).set_dtypes(NumberOrBoolTypes());
+  if (legacy) return;
+  op.set_dtypes(numpy::AllTypes());
+  if (record.how == "x") return;
+  if (record.how == "float")
+    op.set_infer_type(ResultType(numpy::FloatResult));
+  else if (record.how == "whole")
+    op.set_infer_type(ResultType(WholeResult));
+  else if (record.how == "bool")
+    op.set_infer_type(BoolOutputType).set_inplace(std::vector<std::pair<int, int>>{});
+  else
+    UnknownRecord(row, record);
 }
 
 const bool kRegistered = [] {

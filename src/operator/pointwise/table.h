@@ -21,12 +21,14 @@
  *
  * records: the operators that compute the row, "how: name alias alias; how: name ..."; "" when
  * another file registers them. `full` before `how`: programs of mixed precision run it in float32.
- *   unary   data, x: so the input is called. bool: the result is bool, and bool is accepted
- *   binary  same: inputs of equal shape. broadcast; x1x2: with inputs of these names; promote: with
- *           NumPy's promotion of mixed dtypes; divide: promote, and float32 for integers;
- *           bool: the result is bool
- *           scalar, divide_scalar, bool_scalar: b is a number, an attribute of the operator.
- *           rscalar, rdivide_scalar: a is
+ *   unary   data, x: so the input is called; x takes any dtype. NumPy's, whose input is called x:
+ *           float: integers become floats; whole: integers stay, bool becomes float16; bool: the
+ *           result is bool
+ *   binary  same: inputs of equal shape. broadcast; promote: NumPy's, with its promotion of mixed
+ *           dtypes; divide: promote, and the default float for integers; float, lhs_float:
+ *           promote, and a float for integers (inputs x1, x2 or lhs, rhs); bool: the result is bool
+ *           scalar, divide_scalar, float_scalar, bool_scalar: b is a number, an attribute of the
+ *           operator. rscalar, rdivide_scalar, rfloat_scalar: a is
  */
 #ifndef MXNET_OPERATOR_POINTWISE_TABLE_H_
 #define MXNET_OPERATOR_POINTWISE_TABLE_H_
@@ -40,20 +42,20 @@
   ROW(negative, I, -x, C, T(-1), "data: negative _sparse_negative; x: _npi_negative")                                       \
   ROW(square, I, x * x, X, T(2) * x, "full data: square _sparse_square; full x: _npi_square")                               \
   ROW(reciprocal, F, T(1) / x, Y, -y * y, "full data: reciprocal; full x: _npi_reciprocal")                                 \
-  ROW(sqrt, F, sqrt(x), Y, T(0.5) / y, "data: sqrt _sparse_sqrt; x: _npi_sqrt")                                             \
+  ROW(sqrt, F, sqrt(x), Y, T(0.5) / y, "data: sqrt _sparse_sqrt; float: _npi_sqrt")                                             \
   ROW(rsqrt, F, T(1) / sqrt(x), Y, T(-0.5) * y * y * y, "full data: rsqrt _sparse_rsqrt")                                   \
-  ROW(floor, I, floor(x), Z, T(0), "data: floor _sparse_floor; x: _npi_floor")                                              \
-  ROW(ceil, I, ceil(x), Z, T(0), "data: ceil _sparse_ceil; x: _npi_ceil")                                                   \
-  ROW(trunc, I, trunc(x), Z, T(0), "data: trunc _sparse_trunc; x: _npi_trunc")                                              \
-  ROW(fix, I, trunc(x), Z, T(0), "data: fix _sparse_fix; x: _npi_fix")                                                      \
-  ROW(rint, I, rint(x), Z, T(0), "data: rint _sparse_rint; x: _npi_rint")                                                   \
+  ROW(floor, I, floor(x), Z, T(0), "data: floor _sparse_floor; whole: _npi_floor")                                              \
+  ROW(ceil, I, ceil(x), Z, T(0), "data: ceil _sparse_ceil; whole: _npi_ceil")                                                   \
+  ROW(trunc, I, trunc(x), Z, T(0), "data: trunc _sparse_trunc; whole: _npi_trunc")                                              \
+  ROW(fix, I, trunc(x), Z, T(0), "data: fix _sparse_fix; float: _npi_fix")                                                      \
+  ROW(rint, I, rint(x), Z, T(0), "data: rint _sparse_rint; float: _npi_rint")                                                   \
   ROW(round, I, round(x), Z, T(0), "data: round _sparse_round")                                                             \
   ROW(round_ste, I, round(x), P, T(1), "data: _contrib_round_ste _npx_round_ste _sparse__contrib_round_ste")                \
   ROW(sign_ste, I, sign(x), P, T(1), "data: _contrib_sign_ste _npx_sign_ste _sparse__contrib_sign_ste")                     \
   ROW(relu, I, x < T(0) ? T(0) : x, Y, y > T(0) ? T(1) : y * T(0), "data: relu _sparse_relu; data: _npx_relu")              \
   ROW(softsign, F, x / (T(1) + abs(x)), X, T(1) / ((T(1) + abs(x)) * (T(1) + abs(x))), "data: softsign _npx_softsign")      \
-  ROW(degrees, F, x * T(57.295779513082321), C, T(57.295779513082321), "data: degrees _sparse_degrees; x: _npi_degrees")    \
-  ROW(radians, F, x * T(0.017453292519943295), C, T(0.017453292519943295), "data: radians _sparse_radians; x: _npi_radians") \
+  ROW(degrees, F, x * T(57.295779513082321), C, T(57.295779513082321), "data: degrees _sparse_degrees; float: _npi_degrees")    \
+  ROW(radians, F, x * T(0.017453292519943295), C, T(0.017453292519943295), "data: radians _sparse_radians; float: _npi_radians") \
   ROW(logical_not, I, x == T(0) ? T(1) : T(0), Z, T(0), "data: logical_not; bool: _npi_logical_not")                        \
   ROW(bitwise_not, I, T(-1) - x, Z, T(0), "")                                                                               \
   ROW(isnan, I, isnan(x), Z, T(0), "bool: _npi_isnan")                                                                      \
@@ -63,33 +65,33 @@
   ROW(isneginf, I, x < T(0) ? isinf(x) : T(0), Z, T(0), "bool: _npi_isneginf")
 
 #define MXNET_UNARY_EXP(ROW)                                                                                     \
-  ROW(exp, F, exp(x), Y, y, "full data: exp _sparse_exp; full x: _npi_exp")                                      \
-  ROW(expm1, F, expm1(x), Y, y + T(1), "full data: expm1 _sparse_expm1; full x: _npi_expm1")                     \
-  ROW(log, F, log(x), X, T(1) / x, "full data: log _sparse_log; full x: _npi_log")                               \
-  ROW(log2, F, log2(x), X, T(1.4426950408889634) / x, "full data: log2 _sparse_log2; full x: _npi_log2")         \
-  ROW(log10, F, log10(x), X, T(0.43429448190325183) / x, "full data: log10 _sparse_log10; full x: _npi_log10")   \
-  ROW(log1p, F, log1p(x), X, T(1) / (T(1) + x), "full data: log1p _sparse_log1p; full x: _npi_log1p")            \
+  ROW(exp, F, exp(x), Y, y, "full data: exp _sparse_exp; full float: _npi_exp")                                      \
+  ROW(expm1, F, expm1(x), Y, y + T(1), "full data: expm1 _sparse_expm1; full float: _npi_expm1")                     \
+  ROW(log, F, log(x), X, T(1) / x, "full data: log _sparse_log; full float: _npi_log")                               \
+  ROW(log2, F, log2(x), X, T(1.4426950408889634) / x, "full data: log2 _sparse_log2; full float: _npi_log2")         \
+  ROW(log10, F, log10(x), X, T(0.43429448190325183) / x, "full data: log10 _sparse_log10; full float: _npi_log10")   \
+  ROW(log1p, F, log1p(x), X, T(1) / (T(1) + x), "full data: log1p _sparse_log1p; full float: _npi_log1p")            \
   ROW(sigmoid, F, sigmoid(x), Y, y * (T(1) - y), "data: sigmoid _sparse_sigmoid; data: _npx_sigmoid")            \
   ROW(softrelu, F, softrelu(x), Y, T(1) - exp(-y), "data: _softrelu")                                            \
   ROW(log_sigmoid, F, -softrelu(-x), Y, T(1) - exp(y), "data: log_sigmoid _sparse_log_sigmoid")                  \
   ROW(mish, F, x * tanh(softrelu(x)), X, tanh(softrelu(x)) + x * sigmoid(x) * (T(1) - square(tanh(softrelu(x)))), \
       "data: mish _sparse_mish")                                                                                 \
-  ROW(tanh, F, tanh(x), Y, T(1) - y * y, "data: tanh _sparse_tanh; x: _npi_tanh")                                \
-  ROW(sinh, F, sinh(x), X, cosh(x), "full data: sinh _sparse_sinh; full x: _npi_sinh")                           \
-  ROW(cosh, F, cosh(x), X, sinh(x), "full data: cosh _sparse_cosh; full x: _npi_cosh")                           \
-  ROW(cbrt, F, cbrt(x), Y, T(1) / (T(3) * y * y), "data: cbrt _sparse_cbrt; x: _npi_cbrt")                       \
+  ROW(tanh, F, tanh(x), Y, T(1) - y * y, "data: tanh _sparse_tanh; float: _npi_tanh")                                \
+  ROW(sinh, F, sinh(x), X, cosh(x), "full data: sinh _sparse_sinh; full float: _npi_sinh")                           \
+  ROW(cosh, F, cosh(x), X, sinh(x), "full data: cosh _sparse_cosh; full float: _npi_cosh")                           \
+  ROW(cbrt, F, cbrt(x), Y, T(1) / (T(3) * y * y), "data: cbrt _sparse_cbrt; float: _npi_cbrt")                       \
   ROW(rcbrt, F, T(1) / cbrt(x), Y, T(-0.33333333333333333) * y * y * y * y, "full data: rcbrt")
 
 #define MXNET_UNARY_TRIG(ROW)                                                                                       \
-  ROW(sin, F, sin(x), X, cos(x), "data: sin _sparse_sin; x: _npi_sin")                                              \
-  ROW(cos, F, cos(x), X, -sin(x), "data: cos _sparse_cos; x: _npi_cos")                                             \
-  ROW(tan, F, tan(x), Y, T(1) + y * y, "full data: tan _sparse_tan; full x: _npi_tan")                              \
-  ROW(arcsin, F, arcsin(x), X, T(1) / sqrt(T(1) - x * x), "full data: arcsin _sparse_arcsin; full x: _npi_arcsin")  \
-  ROW(arccos, F, arccos(x), X, T(-1) / sqrt(T(1) - x * x), "full data: arccos _sparse_arccos; full x: _npi_arccos") \
-  ROW(arctan, F, arctan(x), X, T(1) / (T(1) + x * x), "data: arctan _sparse_arctan; x: _npi_arctan")                \
-  ROW(arcsinh, F, arcsinh(x), X, T(1) / sqrt(x * x + T(1)), "data: arcsinh _sparse_arcsinh; x: _npi_arcsinh")       \
-  ROW(arccosh, F, arccosh(x), X, T(1) / sqrt(x * x - T(1)), "data: arccosh _sparse_arccosh; x: _npi_arccosh")       \
-  ROW(arctanh, F, arctanh(x), X, T(1) / (T(1) - x * x), "full data: arctanh _sparse_arctanh; full x: _npi_arctanh") \
+  ROW(sin, F, sin(x), X, cos(x), "data: sin _sparse_sin; float: _npi_sin")                                              \
+  ROW(cos, F, cos(x), X, -sin(x), "data: cos _sparse_cos; float: _npi_cos")                                             \
+  ROW(tan, F, tan(x), Y, T(1) + y * y, "full data: tan _sparse_tan; full float: _npi_tan")                              \
+  ROW(arcsin, F, arcsin(x), X, T(1) / sqrt(T(1) - x * x), "full data: arcsin _sparse_arcsin; full float: _npi_arcsin")  \
+  ROW(arccos, F, arccos(x), X, T(-1) / sqrt(T(1) - x * x), "full data: arccos _sparse_arccos; full float: _npi_arccos") \
+  ROW(arctan, F, arctan(x), X, T(1) / (T(1) + x * x), "data: arctan _sparse_arctan; float: _npi_arctan")                \
+  ROW(arcsinh, F, arcsinh(x), X, T(1) / sqrt(x * x + T(1)), "data: arcsinh _sparse_arcsinh; float: _npi_arcsinh")       \
+  ROW(arccosh, F, arccosh(x), X, T(1) / sqrt(x * x - T(1)), "data: arccosh _sparse_arccosh; float: _npi_arccosh")       \
+  ROW(arctanh, F, arctanh(x), X, T(1) / (T(1) - x * x), "full data: arctanh _sparse_arctanh; full float: _npi_arctanh") \
   ROW(erf, F, erf(x), X, T(1.1283791670955126) * exp(-x * x), "data: erf _npx_erf")                                 \
   ROW(erfinv, F, erfinv(x), Y, T(0.88622692545275801) * exp(y * y), "full data: erfinv _npx_erfinv")                \
   ROW(gamma, F, gamma(x), XY, x == T(0) ? y : y * digamma(x), "full data: gamma _npx_gamma _sparse_gamma")          \
@@ -127,9 +129,9 @@
       "divide: _npi_true_divide; scalar: _div_scalar _DivScalar; full rscalar: _rdiv_scalar _RDivScalar; divide_scalar: "                 \
       "_npi_true_divide_scalar; rdivide_scalar: _npi_rtrue_divide_scalar")                                                                \
   ROW(maximum, I, maximum(a, b), L, a >= b ? T(1) : T(0), a < b ? T(1) : T(0),                                                            \
-      "same: _maximum _Maximum; broadcast: broadcast_maximum _npi_maximum; scalar: _maximum_scalar _MaximumScalar _npi_maximum_scalar")   \
+      "same: _maximum _Maximum; broadcast: broadcast_maximum; promote: _npi_maximum; scalar: _maximum_scalar _MaximumScalar _npi_maximum_scalar")   \
   ROW(minimum, I, minimum(a, b), L, a <= b ? T(1) : T(0), a > b ? T(1) : T(0),                                                            \
-      "same: _minimum _Minimum; broadcast: broadcast_minimum _npi_minimum; scalar: _minimum_scalar _MinimumScalar _npi_minimum_scalar")   \
+      "same: _minimum _Minimum; broadcast: broadcast_minimum; promote: _npi_minimum; scalar: _minimum_scalar _MinimumScalar _npi_minimum_scalar")   \
   ROW(equal, I, a == b ? T(1) : T(0), Z, T(0), T(0),                                                                                      \
       "same: _equal _Equal; broadcast: broadcast_equal; bool: _npi_equal; scalar: _equal_scalar _EqualScalar; bool_scalar: "              \
       "_npi_equal_scalar")                                                                                                                \
@@ -169,28 +171,28 @@
       "full same: _power _Power; full broadcast: broadcast_power; full promote: _npi_power; full scalar: _power_scalar _PowerScalar; "    \
       "full rscalar: _rpower_scalar _RPowerScalar; full scalar: _npi_power_scalar; full rscalar: _npi_rpower_scalar")                     \
   ROW(hypot, F, hypot(a, b), L, a / hypot(a, b), b / hypot(a, b),                                                                         \
-      "full same: _hypot _Hypot; full broadcast: broadcast_hypot; full x1x2: _npi_hypot; full scalar: _hypot_scalar _HypotScalar "        \
-      "_npi_hypot_scalar")                                                                                                                \
+      "full same: _hypot _Hypot; full broadcast: broadcast_hypot; full float: _npi_hypot; full scalar: _hypot_scalar _HypotScalar; "      \
+      "full float_scalar: _npi_hypot_scalar")                                                                                                                \
   ROW(arctan2, F, arctan2(a, b), L, b / (a * a + b * b), -a / (a * a + b * b),                                                            \
-      "x1x2: _npi_arctan2; scalar: _npi_arctan2_scalar; rscalar: _npi_rarctan2_scalar")                                                   \
+      "float: _npi_arctan2; float_scalar: _npi_arctan2_scalar; rfloat_scalar: _npi_rarctan2_scalar")                                                   \
   ROW(copysign, F, copysign(a, b), L, a == T(0) ? T(0) : copysign(T(1), a) * copysign(T(1), b), T(0),                                     \
-      "broadcast: _npi_copysign; scalar: _npi_copysign_scalar; rscalar: _npi_rcopysign_scalar")                                           \
+      "promote: _npi_copysign; scalar: _npi_copysign_scalar; rscalar: _npi_rcopysign_scalar")                                           \
   ROW(ldexp, F, ldexp(a, b), L, power(T(2), b), a * power(T(2), b) * T(0.69314718055994531),                                              \
-      "broadcast: _npi_ldexp; scalar: _npi_ldexp_scalar; rscalar: _npi_rldexp_scalar")                                                    \
-  ROW(fmax, I, fmax(a, b), L, a >= b ? T(1) : T(0), a >= b ? T(0) : T(1), "broadcast: _npi_fmax; scalar: _npi_fmax_scalar")               \
-  ROW(fmin, I, fmin(a, b), L, a <= b ? T(1) : T(0), a <= b ? T(0) : T(1), "broadcast: _npi_fmin; scalar: _npi_fmin_scalar")               \
-  ROW(logaddexp, F, logaddexp(a, b), L, sigmoid(a - b), sigmoid(b - a), "x1x2: _npi_logaddexp; scalar: _npi_logaddexp_scalar")
+      "lhs_float: _npi_ldexp; float_scalar: _npi_ldexp_scalar; rfloat_scalar: _npi_rldexp_scalar")                                                    \
+  ROW(fmax, I, fmax(a, b), L, a >= b ? T(1) : T(0), a >= b ? T(0) : T(1), "promote: _npi_fmax; scalar: _npi_fmax_scalar")               \
+  ROW(fmin, I, fmin(a, b), L, a <= b ? T(1) : T(0), a <= b ? T(0) : T(1), "promote: _npi_fmin; scalar: _npi_fmin_scalar")               \
+  ROW(logaddexp, F, logaddexp(a, b), L, sigmoid(a - b), sigmoid(b - a), "float: _npi_logaddexp; float_scalar: _npi_logaddexp_scalar")
 
 #define MXNET_BINARY_INTEGER(ROW)                                                                                                \
-  ROW(bitwise_and, B, a & b, "broadcast: _npi_bitwise_and; scalar: _npi_bitwise_and_scalar")                                     \
-  ROW(bitwise_or, B, a | b, "broadcast: _npi_bitwise_or; scalar: _npi_bitwise_or_scalar")                                        \
-  ROW(bitwise_xor, B, a ^ b, "broadcast: _npi_bitwise_xor; scalar: _npi_bitwise_xor_scalar")                                     \
+  ROW(bitwise_and, B, a & b, "promote: _npi_bitwise_and; scalar: _npi_bitwise_and_scalar")                                     \
+  ROW(bitwise_or, B, a | b, "promote: _npi_bitwise_or; scalar: _npi_bitwise_or_scalar")                                        \
+  ROW(bitwise_xor, B, a ^ b, "promote: _npi_bitwise_xor; scalar: _npi_bitwise_xor_scalar")                                     \
   ROW(left_shift, B, left_shift(a, b),                                                                                           \
-      "broadcast: _npi_bitwise_left_shift; scalar: _npi_bitwise_left_shift_scalar; rscalar: _npi_rbitwise_left_shift_scalar")    \
+      "promote: _npi_bitwise_left_shift; scalar: _npi_bitwise_left_shift_scalar; rscalar: _npi_rbitwise_left_shift_scalar")    \
   ROW(right_shift, B, right_shift(a, b),                                                                                         \
-      "broadcast: _npi_bitwise_right_shift; scalar: _npi_bitwise_right_shift_scalar; rscalar: _npi_rbitwise_right_shift_scalar") \
-  ROW(gcd, B, gcd(a, b), "broadcast: _npi_gcd; scalar: _npi_gcd_scalar")                                                         \
-  ROW(lcm, B, lcm(a, b), "broadcast: _npi_lcm; scalar: _npi_lcm_scalar")
+      "promote: _npi_bitwise_right_shift; scalar: _npi_bitwise_right_shift_scalar; rscalar: _npi_rbitwise_right_shift_scalar") \
+  ROW(gcd, B, gcd(a, b), "promote: _npi_gcd; scalar: _npi_gcd_scalar")                                                         \
+  ROW(lcm, B, lcm(a, b), "promote: _npi_lcm; scalar: _npi_lcm_scalar")
 // clang-format on
 
 namespace mxnet {

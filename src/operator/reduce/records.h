@@ -13,6 +13,23 @@
 namespace mxnet {
 namespace reduce {
 
+/* `dtype` of NumPy's functions: any, or None. */
+#define MXNET_NUMPY_DTYPES(field)          \
+  field.set_default(dmlc::optional<int>()) \
+      .add_enum("bfloat16", kBfloat16)     \
+      .add_enum("bool", kBool)             \
+      .add_enum("float16", kFloat16)       \
+      .add_enum("float32", kFloat32)       \
+      .add_enum("float64", kFloat64)       \
+      .add_enum("int16", kInt16)           \
+      .add_enum("int32", kInt32)           \
+      .add_enum("int64", kInt64)           \
+      .add_enum("int8", kInt8)             \
+      .add_enum("uint16", kUint16)         \
+      .add_enum("uint32", kUint32)         \
+      .add_enum("uint64", kUint64)         \
+      .add_enum("uint8", kUint8)
+
 struct ReduceParam : public dmlc::Parameter<ReduceParam> {
   dmlc::optional<Shape> axis;
   bool keepdims, exclude;

@@ -1,5 +1,8 @@
 // NumPy's reductions: zero-dimensional results, dtype and initial arguments; variance and standard
 // deviation; any and all.
+#include <algorithm>
+
+#include "operator/numpy_types.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
@@ -9,15 +12,6 @@
 namespace mxnet {
 namespace reduce {
 
-#define MXNET_NP_DTYPES(field)             \
-  field.set_default(dmlc::optional<int>()) \
-      .add_enum("float16", kFloat16)       \
-      .add_enum("float32", kFloat32)       \
-      .add_enum("float64", kFloat64)       \
-      .add_enum("int32", kInt32)           \
-      .add_enum("int64", kInt64)           \
-      .add_enum("int8", kInt8)
-
 struct NpSumParam : public dmlc::Parameter<NpSumParam> {
   dmlc::optional<Shape> axis;
   dmlc::optional<int> dtype;
@@ -25,7 +19,8 @@ struct NpSumParam : public dmlc::Parameter<NpSumParam> {
   dmlc::optional<double> initial;
   DMLC_DECLARE_PARAMETER(NpSumParam) {
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
-    MXNET_NP_DTYPES(DMLC_DECLARE_FIELD(dtype)).add_enum("bool", kBool).describe("Of the result; None: that of the input, int64 for bool.");
+    MXNET_NUMPY_DTYPES(DMLC_DECLARE_FIELD(dtype))
+        .describe("Of the result; None: that of the input, int64 for sums of bool, the default float for means of integers.");
     DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
     DMLC_DECLARE_FIELD(initial).set_default(dmlc::optional<double>()).describe("Starting value.");
   }
@@ -55,7 +50,7 @@ struct NpVarParam : public dmlc::Parameter<NpVarParam> {
   bool keepdims;
   DMLC_DECLARE_PARAMETER(NpVarParam) {
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
-    MXNET_NP_DTYPES(DMLC_DECLARE_FIELD(dtype)).describe("Of the result; None: that of the input.");
+    MXNET_NUMPY_DTYPES(DMLC_DECLARE_FIELD(dtype)).describe("Of the result; None: that of the input, the default float for integers.");
     DMLC_DECLARE_FIELD(ddof).set_default(0).describe("The sum of squares is divided by N - ddof.");
     DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
   }
@@ -88,14 +83,13 @@ bool NpMaxShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return true;
 }
 
-// None: the input's own; bool is counted in int64; means of integers are float32.
+// None: the input's own; bool is counted in int64; means of integers are floats.
 template <bool Mean>
 bool NpSumType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   const auto& dtype = attrs.get<NpSumParam>().dtype;
   const int t = (*in)[0];
-  int result = dtype.has_value() ? dtype.value() : t;
-  if (!dtype.has_value() && t != kDTypeUnknown && !IsFloating(t)) result = Mean ? int{kFloat32} : t == kBool ? int{kInt64} : t;
-  AssignType(attrs, "output", &(*out)[0], result);
+  const int natural = Mean ? numpy::Quotient(t) : t == kBool ? int{kInt64} : t;
+  AssignType(attrs, "output", &(*out)[0], dtype.has_value() ? dtype.value() : natural);
   if (t == kDTypeUnknown && IsFloating((*out)[0]) && !dtype.has_value()) (*in)[0] = (*out)[0];
   return (*in)[0] != kDTypeUnknown;
 }
@@ -122,7 +116,7 @@ void RegisterSum(const ReductionRow& row, Op* record) {
   Op& op = *record;
   const Kind kind = row.fold;
   const bool mean = row.end == End::kMean, root = row.end == End::kRoot;
-  op.describe(row.description).set_param<NpSumParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
+  op.describe(row.description).set_param<NpSumParam>().set_inputs({"a"}).set_dtypes(numpy::AllTypes()).set_supports_add();
   op.set_infer_shape(NpShape<NpSumParam>).set_infer_type(mean ? NpSumType<true> : NpSumType<false>);
   op.set_trait(RoleOfReduction(row)).set_trait(Reduction{ReadReduction<NpSumParam>});
   op.set_kernel([kind, mean, root](KernelArgs& a) {
@@ -158,7 +152,7 @@ void RegisterMax(const ReductionRow& row, Op* record) {
   op.describe(row.description)
       .set_param<NpMaxParam>()
       .set_inputs({"a"})
-      .set_dtypes(pointwise::NumberOrBoolTypes())
+      .set_dtypes(numpy::AllTypes())
       .set_supports_add()
       .set_infer_shape(NpMaxShape)
       .set_trait(RoleOfReduction(row))
@@ -180,7 +174,7 @@ void RegisterMax(const ReductionRow& row, Op* record) {
 void RegisterTruth(const ReductionRow& row, Op* record) {
   Op& op = *record;
   const Kind kind = row.fold;
-  op.describe(row.description).set_param<NpAnyParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
+  op.describe(row.description).set_param<NpAnyParam>().set_inputs({"data"}).set_dtypes(numpy::AllTypes()).set_supports_add();
   op.set_infer_shape(NpShape<NpAnyParam>).set_infer_type(pointwise::BoolOutputType).set_zero_gradient();
   op.set_kernel([kind](KernelArgs& a) {
     Reduce(a, kind, a.in[0], Reduced<NpAnyParam>(*a.attrs, a.in[0].shape.ndim()), Finish(), false, a.out[0], a.req[0]);
@@ -190,20 +184,20 @@ void RegisterTruth(const ReductionRow& row, Op* record) {
 // ---- variance
 bool VarType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   const auto& dtype = attrs.get<NpVarParam>().dtype;
-  AssignType(attrs, "output", &(*out)[0], dtype.has_value() ? dtype.value() : (*in)[0]);
-  if (!dtype.has_value() && (*in)[0] == kDTypeUnknown) (*in)[0] = (*out)[0];
+  AssignType(attrs, "output", &(*out)[0], dtype.has_value() ? dtype.value() : numpy::Quotient((*in)[0]));
+  if (!dtype.has_value() && (*in)[0] == kDTypeUnknown && IsFloating((*out)[0])) (*in)[0] = (*out)[0];
   return (*in)[0] != kDTypeUnknown;
 }
 
-// divisor of the sum of squares
+// divisor of the sum of squares: 0 for too few elements, which gives NaN or infinity
 double VarDivisor(const Attrs& attrs, const Shape& shape) {
-  return CountOf(shape, Reduced<NpVarParam>(attrs, shape.ndim())) - attrs.get<NpVarParam>().ddof;
+  return std::max(0.0, CountOf(shape, Reduced<NpVarParam>(attrs, shape.ndim())) - attrs.get<NpVarParam>().ddof);
 }
 
 void RegisterVar(const char* name, bool root) {
   Op& op = Op::Register(name);
   op.describe(root ? "Standard deviation over axes." : "Variance over axes.");
-  op.set_param<NpVarParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberTypes()).set_supports_add();
+  op.set_param<NpVarParam>().set_inputs({"a"}).set_dtypes(numpy::AllTypes()).set_supports_add();
   op.set_infer_shape(NpShape<NpVarParam>).set_infer_type(VarType).set_precision(Precision::kFull);
   if (!root) op.set_trait(RoleByParameters{[](const Attrs& a) { return a.get<NpVarParam>().ddof == 0 ? Role::kVariance : Role::kNone; }});
   op.set_trait(Reduction{[](const Attrs& a, int ndim) {

@@ -6,7 +6,7 @@
 
 #include "base/omp.h"
 #include "mxnet/env.h"
-#include "operator/pointwise/convert.h"
+#include "operator/pointwise/execute.h"
 #include "operator/reduce/gpu_reduce.h"
 
 namespace mxnet {
@@ -135,11 +135,18 @@ struct Odometer {
   }
 };
 
-double Larger(double a, double b) { return a > b || a != a ? a : b; }
-double Smaller(double a, double b) { return a < b || a != a ? a : b; }
-// A result and the number that takes part with it.
-double MergeInitial(Kind kind, double a, double b) {
-  [[maybe_unused]] constexpr double zero = 0, one = 1;
+template <typename T>
+T Larger(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+template <typename T>
+T Smaller(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+// A result and the number that takes part with it. Integers as uint64_t wrap as arrays do.
+template <typename T>
+T MergeInitial(Kind kind, T a, T b) {
+  [[maybe_unused]] constexpr T zero = 0, one = 1;
   switch (kind) {
 #define MXNET_FOLD(name, neutral, map, merge, range) \
   case k##name: return merge;
@@ -150,12 +157,28 @@ double MergeInitial(Kind kind, double a, double b) {
   return a;
 }
 
+// uint64 is compared as int64 with the first bit turned over, which keeps the order.
+constexpr uint64_t kFirstBit = uint64_t{1} << 63;
+void LoadOrdered(const void* in, void* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) static_cast<uint64_t*>(out)[i] = static_cast<const uint64_t*>(in)[i] ^ kFirstBit;
+}
+
 struct Sink {
   Kind kind;
   const Finish* finish;
   const TBlob* out;
   OpReq req;
   bool integer;  // accumulators are int64_t
+  bool ordered;  // as LoadOrdered makes them
+
+  void MergeIntegers(int64_t n, int64_t* v) const {
+    const int64_t initial = pointwise::IntegerNumber(ordered ? pointwise::kU64 : pointwise::kI64, finish->initial);
+    const uint64_t bits = ordered && finish->initial < 0 ? 0 : static_cast<uint64_t>(initial);
+    for (int64_t i = 0; i < n; ++i)
+      v[i] = kind == kMax || kind == kMin ? (ordered ? static_cast<int64_t>(MergeInitial<uint64_t>(kind, static_cast<uint64_t>(v[i]), bits))
+                                                     : MergeInitial<int64_t>(kind, v[i], initial))
+                                          : static_cast<int64_t>(MergeInitial<uint64_t>(kind, static_cast<uint64_t>(v[i]), bits));
+  }
 
   // Results [first, first + n) from their accumulators (modified).
   void Store(int64_t first, int64_t n, char* acc) const {
@@ -170,8 +193,9 @@ struct Sink {
         for (int64_t i = 0; i < n; ++i) v[i] = std::sqrt(v[i]);
     } else {
       int64_t* v = reinterpret_cast<int64_t*>(acc);
-      if (finish->has_initial)
-        for (int64_t i = 0; i < n; ++i) v[i] = static_cast<int64_t>(MergeInitial(kind, static_cast<double>(v[i]), finish->initial));
+      if (ordered)
+        for (int64_t i = 0; i < n; ++i) v[i] = static_cast<int64_t>(static_cast<uint64_t>(v[i]) ^ kFirstBit);
+      if (finish->has_initial) MergeIntegers(n, v);
       if (finish->sqrt)
         for (int64_t i = 0; i < n; ++i) v[i] = static_cast<int64_t>(std::sqrt(static_cast<double>(v[i])));
     }
@@ -281,8 +305,9 @@ void Reduce(const KernelArgs& call, Kind kind, const TBlob& in, const std::vecto
   job.native = in.dtype == pointwise::ComputeDType(job.compute);
   job.in_size = DTypeSize(in.dtype);
   job.compute_size = pointwise::ComputeSize(job.compute);
-  job.load = pointwise::LoadFn(in.dtype, job.compute);
-  const Sink sink{kind, &finish, &out, req, integer};
+  const bool ordered = in.dtype == kUint64 && (kind == kMax || kind == kMin);
+  job.load = integer && ordered ? LoadOrdered : pointwise::LoadFn(in.dtype, job.compute);
+  const Sink sink{kind, &finish, &out, req, integer, integer && ordered};
   if (plan.results == 0) return;
   if (plan.total == 0) return StoreNeutral(job, sink, plan.results);
   if (plan.results == 1) return ReduceAll(job, sink, plan.total);

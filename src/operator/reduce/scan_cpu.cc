@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/numpy_types.h"
 #include "operator/param.h"
 #include "operator/pointwise/convert.h"
 #include "operator/pointwise/execute.h"
@@ -11,6 +12,7 @@
 #include "operator/pointwise/records.h"
 #include "operator/reduce/gpu_reduce.h"
 #include "operator/reduce/gpu_scan.h"
+#include "operator/reduce/records.h"
 #include "operator/reduce/reduce.h"
 
 namespace mxnet {
@@ -29,14 +31,7 @@ struct CumsumParam : public dmlc::Parameter<CumsumParam> {
   dmlc::optional<int> dtype;
   DMLC_DECLARE_PARAMETER(CumsumParam) {
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("Axis to sum along; None: the flattened array.");
-    DMLC_DECLARE_FIELD(dtype)
-        .set_default(dmlc::optional<int>())
-        .add_enum("float16", kFloat16)
-        .add_enum("float32", kFloat32)
-        .add_enum("float64", kFloat64)
-        .add_enum("int32", kInt32)
-        .add_enum("int64", kInt64)
-        .add_enum("int8", kInt8)
+    MXNET_NUMPY_DTYPES(DMLC_DECLARE_FIELD(dtype))
         .describe("Of the result; None: that of the input, int64 for bool.");
   }
 };
@@ -130,6 +125,7 @@ void ArgKernel(KernelArgs& a, const dmlc::optional<int>& axis, bool max) {
     case pointwise::kF32: SearchAll<float>(x, compute, v, max, result); break;
     case pointwise::kF64: SearchAll<double>(x, compute, v, max, result); break;
     case pointwise::kI32: SearchAll<int32_t>(x, compute, v, max, result); break;
+    case pointwise::kU64: SearchAll<uint64_t>(x, compute, v, max, result); break;
     default: SearchAll<int64_t>(x, compute, v, max, result);
   }
   if (direct) return;
@@ -177,7 +173,8 @@ const bool kRegistered = [] {
     op.describe(std::string("Index of the ") + (max ? "largest" : "smallest") +
                 " element along an axis; the first of equals, NaN counting as the extreme." +
                 (legacy ? " The index has the dtype of the data." : ""));
-    op.set_param<ArgParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberTypes()).set_supports_add().set_zero_gradient();
+    op.set_param<ArgParam>().set_inputs({"data"}).set_dtypes(legacy ? pointwise::NumberTypes() : numpy::AllTypes());
+    op.set_supports_add().set_zero_gradient();
     op.set_infer_shape([legacy](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const ArgParam& p = attrs.get<ArgParam>();
       return ArgShape(attrs, p.axis, p.keepdims, legacy, in, out);
@@ -264,7 +261,7 @@ MXNET_REGISTER_OP(_np_cumsum)
     .set_param<CumsumParam>()
     .set_inputs({"a"})
     .set_precision(Precision::kFull)
-    .set_dtypes(pointwise::NumberOrBoolTypes())
+    .set_dtypes(numpy::AllTypes())
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const CumsumParam& p = attrs.get<CumsumParam>();
       const Shape& s = (*in)[0];

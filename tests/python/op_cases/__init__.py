@@ -40,6 +40,16 @@ NUMBERS = FLOATS + INTEGERS
 NUMBERS_AND_BOOL = NUMBERS + ["bool"]
 
 
+def quotient_type(dtype):
+    """What means and quotients of NumPy's operators give."""
+    return dtype if dtype in FLOATS else "float32"
+
+
+def float_type(dtype):
+    """What exp and its like give in NumPy's operators."""
+    return dtype if dtype in FLOATS else "float16" if dtype in ("int8", "uint8", "bool") else "float32"
+
+
 class Draw:
     """Random values for one input, drawn again for each test from a fixed seed."""
 

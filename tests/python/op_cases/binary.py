@@ -1,7 +1,7 @@
 """Binary operators of the pointwise table: elementwise, broadcasting, with a number."""
 import numpy as np
 
-from op_cases import FLOATS, INTEGERS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
+from op_cases import float_type, FLOATS, INTEGERS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
 
 S = (3, 4)
 A, B = (2, 1, 3), (4, 1)   # broadcast to (2, 4, 3)
@@ -49,8 +49,8 @@ PAIRS = [  # elementwise names, broadcast names, reference, ranges, more
     (["elemwise_div", "_div", "_Div", "_scatter_elemwise_div"], ["broadcast_div"], div, (1, 9, 1, 4), SMOOTH),
     (["_mod", "_Mod"], ["broadcast_mod"], mod, (5.1, 5.9, 2.1, 2.4), dict(grad=True)),
     (["_power", "_Power"], ["broadcast_power"], power, (1, 3, 0, 2), SMOOTH),
-    (["_maximum", "_Maximum"], ["broadcast_maximum", "_npi_maximum"], np.maximum, (-2, 2), dict(grad=True)),
-    (["_minimum", "_Minimum"], ["broadcast_minimum", "_npi_minimum"], np.minimum, (-2, 2), dict(grad=True)),
+    (["_maximum", "_Maximum"], ["broadcast_maximum"], np.maximum, (-2, 2), dict(grad=True)),
+    (["_minimum", "_Minimum"], ["broadcast_minimum"], np.minimum, (-2, 2), dict(grad=True)),
     (["_hypot", "_Hypot"], ["broadcast_hypot"], np.hypot, (0.5, 3), SMOOTH),
 ]
 CASES = []
@@ -103,23 +103,25 @@ for _shapes in [((5, 40), (40,)), ((5, 40), (5, 1)), ((1,), (5, 40)), ((2, 3, 1,
 # NumPy forms
 CASES += [
     broadcast("_npi_add", np.add, dtypes=NUMBERS_AND_BOOL, **SMOOTH),
-    broadcast("_npi_subtract", np.subtract, 0, 2, dtypes=NUMBERS, **SMOOTH),
+    broadcast("_npi_subtract", np.subtract, 0, 2, dtypes=NUMBERS, refuses=False, **SMOOTH),
+    broadcast("_npi_maximum", np.maximum, dtypes=NUMBERS_AND_BOOL, grad=True),
+    broadcast("_npi_minimum", np.minimum, dtypes=NUMBERS_AND_BOOL, grad=True),
     broadcast("_npi_multiply", np.multiply, dtypes=NUMBERS_AND_BOOL, **SMOOTH),
     broadcast("_npi_true_divide", np.divide, 1, 9, 1, 4, dtypes=NUMBERS_AND_BOOL,
               out_dtype=lambda d: d if d in FLOATS else "float32", **SMOOTH),
     broadcast("_npi_mod", mod, 5.1, 5.9, 2.1, 2.4, dtypes=FLOATS, grad=True, refuses=False),
-    broadcast("_npi_mod", mod, 1, 9, 1, 4, dtypes=NUMBERS),
+    broadcast("_npi_mod", mod, 1, 9, 1, 4, dtypes=NUMBERS, refuses=False),
     broadcast("_npi_fmod", fmod, 5.1, 5.9, 2.1, 2.4, dtypes=FLOATS, grad=True, refuses=False),
-    broadcast("_npi_floor_divide", np.floor_divide, 1, 9, 1, 4, dtypes=NUMBERS),
+    broadcast("_npi_floor_divide", np.floor_divide, 1, 9, 1, 4, dtypes=NUMBERS, refuses=False),
     broadcast("_npi_power", power, 1, 3, 0, 2, dtypes=NUMBERS_AND_BOOL, **SMOOTH),
-    broadcast("_npi_fmax", np.fmax, grad=True),
-    broadcast("_npi_fmin", np.fmin, grad=True),
-    broadcast("_npi_logaddexp", np.logaddexp, dtypes=NUMBERS, **SMOOTH),
-    broadcast("_npi_copysign", np.copysign, 0.5, 2, grad=[0]),
+    broadcast("_npi_fmax", np.fmax, dtypes=NUMBERS_AND_BOOL, grad=True),
+    broadcast("_npi_fmin", np.fmin, dtypes=NUMBERS_AND_BOOL, grad=True),
+    broadcast("_npi_logaddexp", np.logaddexp, dtypes=NUMBERS_AND_BOOL, out_dtype=float_type, **SMOOTH),
+    broadcast("_npi_copysign", np.copysign, 0.5, 2, grad=[0], refuses=False),
     broadcast("_npi_copysign", np.copysign, dtypes=FLOATS, refuses=False),
-    broadcast("_npi_ldexp", lambda a, b: a * 2.0**b, 1, 3, 0, 2, **SMOOTH),
-    broadcast("_npi_arctan2", np.arctan2, 0.5, 3, **SMOOTH),
-    broadcast("_npi_hypot", np.hypot, 0.5, 3, **SMOOTH),
+    broadcast("_npi_ldexp", lambda a, b: a * 2.0**b, 1, 3, 0, 2, dtypes=NUMBERS_AND_BOOL, out_dtype=float_type, **SMOOTH),
+    broadcast("_npi_arctan2", np.arctan2, 0.5, 3, dtypes=NUMBERS_AND_BOOL, out_dtype=float_type, **SMOOTH),
+    broadcast("_npi_hypot", np.hypot, 0.5, 3, dtypes=NUMBERS_AND_BOOL, out_dtype=float_type, **SMOOTH),
     broadcast("_npi_bitwise_and", lambda a, b: a & b, 0, 15, dtypes=INTEGERS + ["bool"]),
     broadcast("_npi_bitwise_or", lambda a, b: a | b, 0, 15, dtypes=INTEGERS + ["bool"]),
     broadcast("_npi_bitwise_xor", lambda a, b: a ^ b, 0, 15, dtypes=INTEGERS + ["bool"]),
@@ -140,10 +142,15 @@ def scalar(names, ref, low=-2, high=2, value=2, is_int=True, **more):
     attrs = dict(scalar=value, is_int=is_int)
     return dict(dict(op=names, inputs=[rand(S, low, high)], ref=lambda x, scalar,
                      is_int: ref(x, scalar), attrs=attrs, dtypes=NUMBERS_AND_BOOL,
-                     out_dtype=lambda d: scalar_type(d, is_int), bad=[dict(attrs=dict(scalar="two"))]), **more)
+                     out_dtype=lambda d: scalar_type(d, is_int, names if isinstance(names, str) else names[0]), bad=[dict(attrs=dict(scalar="two"))]), **more)
 
 
-def scalar_type(dtype, is_int):
+FLOAT_SCALARS = ("hypot", "logaddexp", "arctan2", "ldexp")
+
+
+def scalar_type(dtype, is_int, name=""):
+    if name.startswith("_npi_") and any(f in name for f in FLOAT_SCALARS):
+        return float_type(scalar_type(dtype, is_int))
     return dtype if dtype in FLOATS else "float64" if not is_int else "int64" if dtype == "bool" else dtype
 
 
@@ -164,7 +171,8 @@ for _names, _ref, _range, _more in [
         (["_rpower_scalar", "_RPowerScalar", "_npi_rpower_scalar"], lambda x, s: power(s, x), (0, 3), SMOOTH),
         (["_maximum_scalar", "_MaximumScalar", "_npi_maximum_scalar", "_npi_fmax_scalar"], np.maximum, (0, 4), dict(grad=True)),
         (["_minimum_scalar", "_MinimumScalar", "_npi_minimum_scalar", "_npi_fmin_scalar"], np.minimum, (0, 4), dict(grad=True)),
-        (["_hypot_scalar", "_HypotScalar", "_npi_hypot_scalar"], np.hypot, (1, 3), SMOOTH),
+        (["_hypot_scalar", "_HypotScalar"], np.hypot, (1, 3), SMOOTH),
+        (["_npi_hypot_scalar"], np.hypot, (1, 3), SMOOTH),
         (["_npi_logaddexp_scalar"], np.logaddexp, (-2, 2), SMOOTH),
         (["_npi_copysign_scalar"], np.copysign, (0.5, 3), dict(grad=True)),
         (["_npi_rcopysign_scalar"], lambda x, s: np.copysign(s, x), (0.5, 3), {}),

@@ -1,7 +1,7 @@
 """Reductions, broadcasting to a shape, argmax, cumsum, moments, L2Normalization."""
 import numpy as np
 
-from op_cases import FLOATS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
+from op_cases import quotient_type, FLOATS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
 
 S = (2, 3, 4)
 _nan = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]])
@@ -108,7 +108,7 @@ def np_mean(x, **kw):
 CASES += numpy_reduction(["_np_sum", "_npi_sum"], np.sum, out_dtype=promoted, grad=True, grad2=True, tol=4)
 CASES += numpy_reduction(["_np_prod", "_np_product", "_npi_prod"], np.prod, rand(S, 0.7, 1.4),
                          out_dtype=promoted, grad=True, grad2=True, tol=8)
-CASES += numpy_reduction(["_npi_mean"], np_mean, out_dtype=lambda d: d if d in FLOATS else "float32", grad=True, grad2=True, tol=4)
+CASES += numpy_reduction(["_npi_mean"], np_mean, out_dtype=quotient_type, grad=True, grad2=True, tol=4)
 CASES += numpy_reduction(["_np_max", "_np_amax", "_npi_max", "_npi_amax"], np.max, empty=False, grad=True)
 CASES += numpy_reduction(["_np_min", "_np_amin", "_npi_min", "_npi_amin"], np.min, empty=False, grad=True)
 CASES += numpy_reduction(["_np_any", "_np_sometrue", "_npi_any"], np.any, ints(S, 0, 1), out_dtype="bool")
@@ -128,8 +128,8 @@ CASES += [
 for _attrs in [dict(), dict(axis=1), dict(axis=(0, 2), ddof=1), dict(axis=0, keepdims=True, ddof=1), dict(axis=1, dtype="float64")]:
     for _op, _f in [("_npi_var", np.var), ("_npi_std", np.std)]:
         CASES.append(dict(op=_op, inputs=[rand(S, -3, 3)], ref=lambda x, dtype=None, f=_f,
-                          **kw: f(np.asarray(x, "float64"), **kw), attrs=_attrs, dtypes=NUMBERS,
-                          out_dtype="float64" if "dtype" in _attrs else lambda d: d,
+                          **kw: f(np.asarray(x, "float64"), **kw), attrs=_attrs, dtypes=NUMBERS_AND_BOOL,
+                          out_dtype="float64" if "dtype" in _attrs else quotient_type,
                           grad="dtype" not in _attrs, grad2="dtype" not in _attrs, tol=8,
                           empty=False,
                           grad_tol=3e-5, refuses="dtype" not in _attrs))
@@ -172,7 +172,7 @@ for _attrs in [dict(), dict(axis=0), dict(axis=1), dict(axis=-1, keepdims=True),
         CASES.append(dict(op=_name, inputs=[rand(S, -9, 9)], attrs=_attrs, ref=at_least_1d(arg(_f)),
                           dtypes=NUMBERS, empty=_empty, bad=[dict(attrs=dict(axis=3))]))
         CASES.append(dict(op=f"_npi_{_name}", inputs=[rand(S, -9, 9)], attrs=_attrs, ref=arg(_f),
-                          dtypes=NUMBERS, out_dtype="int64", empty=_empty,
+                          dtypes=NUMBERS_AND_BOOL, out_dtype="int64", empty=_empty,
                           bad=[dict(attrs=dict(axis=3))]))
 for _shape, _axis in [((3, 5000), 1), ((5000, 3), 0), ((3, 40, 300), 1), ((70000,), 0)]:
     CASES.append(dict(op="_npi_argmax", inputs=[ints(_shape, -99, 99)], attrs=dict(axis=_axis),

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from op_cases import FLOATS, INTEGERS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
+from op_cases import float_type, FLOATS, INTEGERS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
 
 S = (3, 4)
 vector = np.vectorize
@@ -201,3 +201,30 @@ CASES.append(flat("Cast", lambda x, dtype: np.trunc(x), attrs=dict(dtype="int32"
 _low = ("float16", "bfloat16", "float32")
 CASES.append(flat(["amp_cast", "_npi_amp_cast"], lambda x, dtype: x, attrs=dict(dtype="float16"), dtypes=NUMBERS, inputs=[ints(S, 0, 3)],
                   out_dtype=lambda d: "float16" if d in _low else d, refuses=False))
+
+
+# NumPy's forms take bool, too, and make floats of integers where the function is one of floats.
+FLOAT_FORMS = set("""sqrt cbrt exp expm1 log log2 log10 log1p tanh sinh cosh sin cos tan arcsin arccos arctan arcsinh arccosh arctanh
+degrees radians rint fix""".split())
+
+
+def numpy_form(legacy, name):
+    """The case of a legacy operator as one of its NumPy form."""
+    short = name[5:]
+    out = float_type if short in FLOAT_FORMS else lambda d: "float16" if d == "bool" and short in ("floor", "ceil", "trunc") else d
+    whole = legacy.get("dtypes") == NUMBERS
+    return dict(legacy, op=name, out_dtype=out, dtypes=NUMBERS_AND_BOOL if whole else legacy["dtypes"],
+                **({"tol": max(legacy.get("tol", 1), 2)} if short in FLOAT_FORMS else {}))
+
+
+_forms = []
+for _case in CASES:
+    _names = [_case["op"]] if isinstance(_case["op"], str) else _case["op"]
+    _numpy = [n for n in _names if n.startswith("_npi_") and "out_dtype" not in _case]
+    _forms += [numpy_form(_case, n) for n in _numpy if n not in ("_npi_copy", "_npi_bitwise_not", "_npi_full_like")]
+    if len(_numpy) < len(_names):
+        _case["op"] = [n for n in _names if n not in _numpy or n == "_npi_copy"]
+        _forms.append(_case)
+    elif _names[0] in ("_npi_bitwise_not", "_npi_full_like"):
+        _forms.append(_case)
+CASES = _forms

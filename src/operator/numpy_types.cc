@@ -1,0 +1,73 @@
+#include "operator/numpy_types.h"
+
+#include <algorithm>
+
+namespace mxnet {
+namespace numpy {
+namespace {
+
+bool IsUnsigned(int dtype) { return dtype == kUint8 || dtype == kUint16 || dtype == kUint32 || dtype == kUint64; }
+
+// The signed integer of that many bytes; float64 where there is none.
+int SignedOf(size_t bytes) { return bytes == 2 ? int{kInt16} : bytes == 4 ? int{kInt32} : bytes == 8 ? int{kInt64} : int{kFloat64}; }
+
+int PromoteIntegers(int a, int b) {
+  if (IsUnsigned(a) == IsUnsigned(b)) return DTypeSize(a) >= DTypeSize(b) ? a : b;
+  if (IsUnsigned(a)) std::swap(a, b);
+  return DTypeSize(a) > DTypeSize(b) ? a : SignedOf(2 * DTypeSize(b));  // a: with a sign
+}
+
+int PromoteFloats(int a, int b) {
+  if (a == b) return a;
+  if (DTypeSize(a) == DTypeSize(b)) return kFloat32;  // float16 with bfloat16
+  return DTypeSize(a) > DTypeSize(b) ? a : b;
+}
+
+// The float that holds the values of an integer type as NumPy sees it.
+int FloatFor(int integer, int beside) {
+  switch (DTypeSize(integer)) {
+    case 1: return beside;
+    case 2: return PromoteFloats(beside, kFloat32);
+    default: return kFloat64;
+  }
+}
+
+int PromoteAs(int a, int b, bool exactly) {
+  if (a == b) return a;
+  if (a == kDTypeUnknown || b == kDTypeUnknown) return kDTypeUnknown;
+  if (a == kBool) return b;
+  if (b == kBool) return a;
+  if (IsFloating(a) && IsFloating(b)) return PromoteFloats(a, b);
+  if (!IsFloating(a) && !IsFloating(b)) return PromoteIntegers(a, b);
+  if (IsFloating(b)) std::swap(a, b);
+  return exactly ? FloatFor(b, a) : a;
+}
+
+}  // namespace
+
+bool& DefaultIsFloat64() {
+  static thread_local bool flag = false;
+  return flag;
+}
+
+std::vector<int> AllTypes() {
+  return {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt32, kInt64, kBool, kInt16, kUint16, kUint32, kUint64};
+}
+std::vector<int> WholeTypes() { return {kUint8, kInt8, kInt32, kInt64, kBool, kInt16, kUint16, kUint32, kUint64}; }
+
+int Promote(int a, int b) { return PromoteAs(a, b, DefaultIsFloat64()); }
+int PromoteExactly(int a, int b) { return PromoteAs(a, b, true); }
+
+int FloatResult(int dtype) {
+  if (dtype == kDTypeUnknown || IsFloating(dtype)) return dtype;
+  if (DTypeSize(dtype) == 1) return kFloat16;
+  return DTypeSize(dtype) > 2 && DefaultIsFloat64() ? kFloat64 : kFloat32;
+}
+
+int Quotient(int dtype) {
+  if (dtype == kDTypeUnknown || IsFloating(dtype)) return dtype;
+  return DefaultIsFloat64() ? kFloat64 : kFloat32;
+}
+
+}  // namespace numpy
+}  // namespace mxnet

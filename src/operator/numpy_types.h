@@ -1,0 +1,39 @@
+/* Which dtypes NumPy's functions take and give: the one place with its rules of promotion. */
+#ifndef MXNET_OPERATOR_NUMPY_TYPES_H_
+#define MXNET_OPERATOR_NUMPY_TYPES_H_
+
+#include <vector>
+
+#include "mxnet/base.h"
+
+namespace mxnet {
+namespace numpy {
+
+/*
+ * Whether results follow NumPy where programs of 1.x and 2.0 expect float32 (npx.set_np(dtype=True)):
+ * integers then become float64 wherever NumPy makes them so. Of this thread. Inference reads it;
+ * kernels look at the dtypes of their arrays.
+ */
+MXNET_DLL bool& DefaultIsFloat64();
+
+/* All thirteen; those without fractions. */
+std::vector<int> AllTypes();
+std::vector<int> WholeTypes();
+
+/*
+ * NumPy's promotion. An integer beside a float takes the float's dtype, unless DefaultIsFloat64();
+ * float16 beside bfloat16 gives float32. kDTypeUnknown when one is.
+ */
+int Promote(int a, int b);
+/* The same without the exception for integers: a dtype that holds the values of both, but for
+ * 64-bit integers beside floats or other signs. Comparisons are made in it. */
+int PromoteExactly(int a, int b);
+/* What exp and its like give: floats their own dtype, 8-bit integers and bool float16, others
+ * float32, or float64 with DefaultIsFloat64() for 32 bits and more. */
+int FloatResult(int dtype);
+/* What quotients and means give: floats their own dtype, integers and bool the default float. */
+int Quotient(int dtype);
+
+}  // namespace numpy
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NUMPY_TYPES_H_
