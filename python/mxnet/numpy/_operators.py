@@ -1,7 +1,7 @@
-"""Python's operators and two-operand functions of mx.np: one table of what they are called and what
+"""Python's operators and the functions of one or two operands of mx.np: tables of what they are called and what
 they run."""
 
-__all__ = ["BINARY", "PYTHON_OPERATORS"]
+__all__ = ["BINARY", "PYTHON_OPERATORS", "UNARY"]
 
 
 class Binary:
@@ -74,3 +74,69 @@ BINARY = (
     Binary("logical_xor", commutes=True),
 )
 PYTHON_OPERATORS = {row.method: row for row in BINARY if row.method}
+
+
+class Unary:
+    """A function of one operand.
+
+    Attributes
+    ----------
+    name : str
+        The function in mx.np, and the ufunc in NumPy.
+    aliases : tuple of str
+        Its other names.
+    record : str
+        The operator.
+    kind : str
+        What it makes of integers: "float", "same" or "bool".
+    """
+
+    __slots__ = ("name", "aliases", "record", "kind")
+
+    def __init__(self, name, kind="float", aliases="", record=None):
+        self.name, self.kind, self.aliases = name, kind, tuple(aliases.split())
+        self.record = f"_npi_{record or name}"
+
+
+UNARY = (
+    Unary("absolute", "same", "abs fabs"),
+    Unary("negative", "same"),
+    Unary("positive", "same", record="copy"),
+    Unary("sign", "same"),
+    Unary("square", "same"),
+    Unary("reciprocal", "same"),
+    Unary("bitwise_not", "same", "invert bitwise_invert"),
+    Unary("floor", "same"),
+    Unary("ceil", "same"),
+    Unary("trunc", "same"),
+    Unary("fix"),
+    Unary("rint"),
+    Unary("sqrt"),
+    Unary("cbrt"),
+    Unary("exp"),
+    Unary("expm1"),
+    Unary("log"),
+    Unary("log2"),
+    Unary("log10"),
+    Unary("log1p"),
+    Unary("sin"),
+    Unary("cos"),
+    Unary("tan"),
+    Unary("arcsin", aliases="asin"),
+    Unary("arccos", aliases="acos"),
+    Unary("arctan", aliases="atan"),
+    Unary("sinh"),
+    Unary("cosh"),
+    Unary("tanh"),
+    Unary("arcsinh", aliases="asinh"),
+    Unary("arccosh", aliases="acosh"),
+    Unary("arctanh", aliases="atanh"),
+    Unary("degrees", aliases="rad2deg"),
+    Unary("radians", aliases="deg2rad"),
+    Unary("logical_not", "bool"),
+    Unary("isnan", "bool"),
+    Unary("isinf", "bool"),
+    Unary("isfinite", "bool"),
+    Unary("isposinf", "bool"),
+    Unary("isneginf", "bool"),
+)
