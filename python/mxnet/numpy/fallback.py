@@ -1,0 +1,149 @@
+"""Functions of mx.np that NumPy computes: arrays are read, and results become arrays again.
+
+Each warns once. While autograd records or a block is traced they are refused, because nothing of
+them would be recorded.
+"""
+import functools
+import logging
+import sys
+
+import numpy as onp
+
+from .. import numpy_dispatch_protocol
+from .._binding import NDArrayBase, is_traced
+from ._array import ndarray
+from ._dispatch import deliver, from_values, is_symbol
+
+# What 2.0 offered that was in NumPy 1.20. Where a name is native in another module of mx.np, it is that function.
+_NAMES = """allclose alltrue apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv choose compress corrcoef
+correlate count_nonzero cov cumprod digitize divmod extract float_power frexp heaviside histogram2d histogram_bin_edges histogramdd i0
+in1d intersect1d isclose isin ix_ lexsort min_scalar_type modf msort nanargmax nanargmin nancumprod nancumsum nanmax nanmedian nanmin
+nanpercentile nanprod nanquantile nanstd nansum nanmean nanvar ndim packbits partition piecewise poly polyadd polydiv polyfit
+polyint polymul polysub positive promote_types ptp real roots searchsorted select setdiff1d setxor1d signbit size spacing
+take_along_axis trapz tril_indices_from trim_zeros union1d unpackbits unwrap vander""".split()
+
+# What NumPy has not any more, or calls otherwise now.
+_RENAMED = {"in1d": "isin", "trapz": "trapezoid", "alltrue": "all", "msort": "sort"}
+# What looks at arrays without reading them.
+_SILENT = {"ndim", "size", "min_scalar_type", "promote_types"}
+
+__all__ = []
+_warned = set()
+
+
+def _numpy(value):
+    """An argument as NumPy takes it."""
+    if isinstance(value, NDArrayBase):
+        return value.astype("float32").asnumpy() if getattr(value.dtype, "__name__", "") == "bfloat16" else value.asnumpy()
+    if isinstance(value, (tuple, list)):
+        return type(value)(_numpy(v) for v in value) if type(value) in (tuple, list) else value
+    return {k: _numpy(v) for k, v in value.items()} if type(value) is dict else value
+
+
+def _first_array(value):
+    if isinstance(value, NDArrayBase) or is_symbol(value):
+        return value
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return next((found for found in map(_first_array, value) if found is not None), None)
+    return None
+
+
+def _ours(value, device):
+    """A result of NumPy as one of mx.np; NumPy's scalars stay."""
+    if isinstance(value, onp.ndarray) and value.dtype.kind in "fiub":
+        return from_values(value, device)
+    if isinstance(value, (tuple, list)):
+        return tuple(_ours(v, device) for v in value) if isinstance(value, tuple) else [_ours(v, device) for v in value]
+    return value
+
+
+def run(name, function, args, kwargs):
+    """`function`, a function of NumPy, on arrays of mx.np. `name` is what the warning calls it."""
+    array = _first_array((args, kwargs))
+    if is_symbol(array):
+        raise TypeError(f"[{name}] got a symbol; accepted: arrays, because NumPy computes this function")
+    if array is not None and is_traced():
+        raise ValueError(f"[{name}] NumPy computes this function, so it has no gradient and is in no graph; accepted: calls outside of "
+                         "autograd.record() and hybridized blocks (or within autograd.pause())")
+    if name not in _warned:
+        _warned.add(name)
+        logging.warning("np.%s is a fallback operator, which is actually using official numpy's implementation.", name)
+    out = kwargs.pop("out", None)
+    result = _ours(function(*_numpy(args), **_numpy(kwargs)), array.context if isinstance(array, NDArrayBase) else None)
+    if out is None:
+        return result
+    if isinstance(out, tuple) and isinstance(result, tuple):
+        return tuple(deliver(r, o) for r, o in zip(result, out))
+    if not isinstance(result, NDArrayBase):
+        result = from_values(result, array.context if isinstance(array, NDArrayBase) else None)
+    return deliver(result, out[0] if isinstance(out, tuple) else out)
+
+
+def _msort(a):
+    return onp.sort(a, axis=0)
+
+
+def _in1d(ar1, ar2, **kwargs):
+    return onp.isin(ar1, ar2, **kwargs).ravel()
+
+
+_OWN = {"msort": _msort, "in1d": _in1d}
+
+
+def _made(name):
+    """The function that runs NumPy's of that name."""
+    function = getattr(onp, name, None) or _OWN.get(name) or getattr(onp, _RENAMED.get(name, name), None)
+    if name in _SILENT:
+        return _silent(name, function)
+
+    def fallback(*args, **kwargs):
+        return run(name, function, args, kwargs)
+    functools.update_wrapper(fallback, function, assigned=("__name__",), updated=())
+    fallback.__wrapped__ = function
+    fallback.__module__, fallback.__qualname__ = "mxnet.numpy", name
+    fallback.__doc__ = (f"NumPy's {name} on arrays of mx.np, with arrays of mx.np as results.\n\nNumPy computes it on the host, which is "
+                        "warned of once. While autograd records it is a ValueError.")
+    return fallback
+
+
+def _silent(name, function):
+    def look(value, *args, **kwargs):
+        if isinstance(value, NDArrayBase) or is_symbol(value):
+            if name == "ndim":
+                return len(value.shape)
+            if name == "size":
+                sizes = value.shape if not args else (value.shape[args[0]],)
+                return int(onp.prod(sizes))
+            if value.shape and name == "min_scalar_type":
+                return onp.dtype(value.dtype)
+            value = onp.dtype(value.dtype) if value.shape else value.asnumpy()
+        return function(value, *args, **kwargs)
+    look.__name__ = look.__qualname__ = name
+    look.__wrapped__, look.__module__ = function, "mxnet.numpy"
+    look.__doc__ = f"NumPy's {name}, which reads no elements."
+    return look
+
+
+def real(val):
+    """The array itself: its elements have no imaginary parts.
+
+    Examples
+    --------
+    >>> mx.np.real(mx.np.array([1.0])).asnumpy().tolist()
+    [1.0]
+    """
+    return val if isinstance(val, NDArrayBase) or is_symbol(val) else onp.real(val)
+
+
+_native = vars(sys.modules[__package__ + ".multiarray"])
+for _name in _NAMES:
+    if _name in _native:
+        globals()[_name] = _native[_name]
+        continue
+    if _name != "real":
+        globals()[_name] = _made(_name)
+    __all__.append(_name)
+
+numpy_dispatch_protocol.install(ndarray)

@@ -1,0 +1,95 @@
+"""Functions about dtypes: what they hold, what can become what."""
+from collections import namedtuple
+
+import numpy as onp
+
+from .. import _dtypes
+from .._binding import NDArrayBase
+from ._dispatch import call, operand
+
+__all__ = ["can_cast", "finfo", "iinfo", "result_type"]
+
+finfo_obj = namedtuple("finfo_obj", "bits eps max min smallest_normal")
+iinfo_obj = namedtuple("iinfo_obj", "bits max min")
+
+
+def _dtype(value):
+    """A dtype as NumPy knows it, of an array or whatever names one."""
+    if isinstance(value, NDArrayBase):
+        value = value.dtype
+    return onp.dtype(_dtypes.TYPES[_dtypes.number(value)]) if not isinstance(value, onp.dtype) else value
+
+
+def can_cast(from_, to):
+    """Whether values of one dtype are kept by another one.
+
+    Parameters
+    ----------
+    from_ : dtype, number or ndarray
+        What is cast; an array stands for its dtype, a number for its dtype in NumPy.
+    to : dtype
+        What it becomes.
+
+    Examples
+    --------
+    >>> mx.np.can_cast("int32", "int64"), mx.np.can_cast("int64", "int32")
+    (True, False)
+    """
+    if isinstance(from_, NDArrayBase):
+        from_ = from_.dtype
+    elif isinstance(from_, (bool, int, float)):
+        from_ = onp.asarray(from_).dtype
+    return bool(onp.can_cast(_dtype(from_), _dtype(to)))
+
+
+def finfo(dtype):
+    """The limits of a floating dtype: bits, eps, max, min, smallest_normal.
+
+    Examples
+    --------
+    >>> mx.np.finfo("float32").bits
+    32
+    """
+    if _dtypes.name(dtype) == "bfloat16":
+        return finfo_obj(16, 2.0 ** -7, (2 - 2.0 ** -7) * 2.0 ** 127, -(2 - 2.0 ** -7) * 2.0 ** 127, 2.0 ** -126)
+    info = onp.finfo(_dtype(dtype))
+    return finfo_obj(info.bits, float(info.eps), float(info.max), float(info.min), float(info.tiny))
+
+
+def iinfo(dtype):
+    """The limits of an integer dtype: bits, max, min.
+
+    Examples
+    --------
+    >>> mx.np.iinfo("int8")
+    iinfo_obj(bits=8, max=127, min=-128)
+    """
+    info = onp.iinfo(_dtype(dtype))
+    return iinfo_obj(info.bits, info.max, info.min)
+
+
+def result_type(*arrays_and_dtypes):
+    """The dtype in which arrays, numbers and dtypes meet, as :func:`mxnet.np.add` has them meet: an
+    integer beside a float takes the float's dtype, unless NumPy's default dtypes are on; numbers
+    take the dtype of what is beside them.
+
+    Examples
+    --------
+    >>> mx.np.result_type("int64", "float32").name
+    'float32'
+    """
+    if not arrays_and_dtypes:
+        raise ValueError("[result_type] got nothing; accepted: at least one array or dtype")
+    numbers = [v for v in arrays_and_dtypes if isinstance(v, (bool, int, float)) and not isinstance(v, onp.generic)]
+    others = [v for v in arrays_and_dtypes if not any(v is n for n in numbers)]
+    if not others:
+        return onp.result_type(*numbers)
+    meeting = None
+    for value in others:
+        own = operand(onp.zeros((), "float32")) if meeting is None else meeting
+        kind = _dtypes.name(value.dtype) if isinstance(value, (NDArrayBase, onp.ndarray, onp.generic)) else _dtypes.name(value)
+        empty = call("_npi_cast", (own.reshape(()) if meeting is None else own,), dtype=kind)
+        meeting = empty if meeting is None else call("_npi_add", (meeting, empty))
+    for number in numbers:
+        meeting = call("_npi_add_scalar", (meeting,), scalar=float(number), is_int=isinstance(number, int))
+    return meeting.dtype
