@@ -1,0 +1,614 @@
+"""Functions of mx.np that make arrays: of values, of one value, of ranges, diagonals, triangles and
+windows."""
+import numpy as onp
+
+from .. import _dtypes
+from .._binding import NDArrayBase
+from ..context import current_context
+from ..ndarray._dlpack import from_dlpack as _from_dlpack
+from ..ndarray._native import _as_shape, shared
+from ..util import is_np_default_dtype
+from . import _dispatch
+from ._array import ndarray
+from ._dispatch import call, default_float, deliver, device_of, dtype_name, empty_array, filled_array, from_values, is_symbol, operand
+
+__all__ = ["array", "asarray", "ascontiguousarray", "from_dlpack", "copy", "empty", "zeros", "ones", "full", "empty_like", "zeros_like",
+           "ones_like", "full_like", "arange", "linspace", "logspace", "eye", "identity", "tri", "tril", "triu", "tril_indices",
+           "triu_indices", "tril_indices_from", "triu_indices_from", "diag", "diagflat", "diagonal", "diag_indices_from", "indices",
+           "meshgrid", "blackman", "hamming", "hanning"]
+
+
+def _check_order(function, order, accepted=("C",)):
+    if order not in accepted:
+        raise NotImplementedError(f"[{function}] order={order!r}; accepted: {', '.join(accepted)}")
+
+
+def _place(ctx, device):
+    """The name of the device that is asked for, or None."""
+    return None if ctx is None and device is None else str(device_of(ctx, device))
+
+
+def _plain(values):
+    """`values` with NumPy arrays in place of arrays of mx.np in lists."""
+    if isinstance(values, NDArrayBase):
+        return values.asnumpy()
+    if isinstance(values, (list, tuple)):
+        return [_plain(v) for v in values]
+    return values
+
+
+# ---- of values
+
+def array(object, dtype=None, ctx=None, device=None):   # pylint: disable=redefined-builtin
+    """A new array with the values of numbers, nested lists, or another array.
+
+    Without `dtype`, arrays of mx.np and NumPy scalars keep theirs; everything else becomes float32.
+    With ``npx.set_np(dtype=True)`` NumPy's arrays keep theirs as well, and Python's numbers become
+    float64.
+
+    Raises
+    ------
+    ValueError
+        For an array of mx.nd: its ``as_np_ndarray()`` gives one of mx.np without a copy.
+    TypeError
+        For what is no rectangular collection of real numbers.
+
+    Examples
+    --------
+    >>> mx.np.array([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    device = None if ctx is None and device is None else device_of(ctx, device)
+    if isinstance(object, NDArrayBase):
+        if not isinstance(object, ndarray):
+            raise ValueError("[array] got an array of mx.nd; accepted: an array of mx.np, which as_np_ndarray() gives without a copy")
+        out = call("_npi_copy", (object,)) if device is None or device == object.context else object.copyto(device)
+        return out if dtype is None or _dtypes.number(dtype) == out._dtype_id else call("_npi_cast", (out,), dtype=dtype_name(dtype))
+    if dtype is None:
+        own = getattr(object, "dtype", None) if isinstance(object, (onp.ndarray, onp.generic)) else None
+        keeps = own is not None and (isinstance(object, onp.generic) or is_np_default_dtype())
+        dtype = own if keeps else default_float()
+    return from_values(_plain(object), device or current_context(), dtype)
+
+
+def asarray(obj, dtype=None, device=None, copy=None):   # pylint: disable=redefined-outer-name
+    """`obj` itself if it is an array of mx.np of that dtype and on that device; otherwise a new
+    array.
+
+    Python's numbers become bool, int64 or the default float; everything else as :func:`array` says.
+    `copy` True makes a new array in any case; False refuses to.
+
+    Examples
+    --------
+    >>> x = mx.np.ones(2)
+    >>> mx.np.asarray(x) is x
+    True
+    """
+    if isinstance(obj, ndarray):
+        same = (dtype is None or _dtypes.number(dtype) == obj._dtype_id) and (device is None or device_of(None, device) == obj.context)
+        if same and not copy:
+            return obj
+    if copy is False:
+        raise ValueError("[asarray] copy=False, but a copy is needed; accepted: copy=None")
+    if isinstance(obj, (bool, int, float)) and dtype is None:
+        dtype = _dispatch.natural_dtype(obj)
+    return array(obj, dtype, device=device)
+
+
+def ascontiguousarray(a, dtype=None):
+    """`a` as an array of at least one dimension; arrays of mx.np are contiguous.
+
+    Examples
+    --------
+    >>> mx.np.ascontiguousarray(3.0)
+    array([3.])
+    """
+    return call("_npi_atleast_1d", (asarray(a, dtype),))
+
+
+def from_dlpack(x):
+    """An array on the memory of another library's array or of a DLPack capsule.
+
+    Examples
+    --------
+    >>> mx.np.from_dlpack(onp.ones(2, "float32"))
+    array([1., 1.])
+    """
+    return shared(_from_dlpack(x), ndarray)
+
+
+def copy(a, out=None):
+    """A new array with the elements of `a`.
+
+    Examples
+    --------
+    >>> mx.np.copy(mx.np.ones(2))
+    array([1., 1.])
+    """
+    return call("_npi_copy", (operand(a),), out)
+
+
+# ---- of one value
+
+def _filled(name, shape, dtype, order, ctx, device, function):
+    _check_order(function, order)
+    if _dispatch._mode.symbols:
+        return call("_npi" + name, (), shape=_as_shape(shape), dtype=dtype_name(dtype, default_float()), ctx=_place(ctx, device))
+    device = None if ctx is None and device is None else device_of(ctx, device)
+    return filled_array(name, shape, device, default_float() if dtype is None else dtype)
+
+
+def empty(shape, dtype=None, order="C", ctx=None, device=None):
+    """An array with whatever the memory held.
+
+    Examples
+    --------
+    >>> mx.np.empty((2, 0)).shape
+    (2, 0)
+    """
+    _check_order("empty", order)
+    if _dispatch._mode.symbols:
+        return zeros(shape, dtype, ctx=ctx, device=device)
+    device = None if ctx is None and device is None else device_of(ctx, device)
+    return empty_array(shape, device, default_float() if dtype is None else dtype)
+
+
+def zeros(shape, dtype=None, order="C", ctx=None, device=None):
+    """An array of zeros: float32, or float64 with ``npx.set_np(dtype=True)``, unless `dtype` says
+    otherwise.
+
+    Examples
+    --------
+    >>> mx.np.zeros((2, 2))
+    array([[0., 0.],
+           [0., 0.]])
+    """
+    return _filled("_zeros", shape, dtype, order, ctx, device, "zeros")
+
+
+def ones(shape, dtype=None, order="C", ctx=None, device=None):
+    """An array of ones: float32, or float64 with ``npx.set_np(dtype=True)``, unless `dtype` says
+    otherwise.
+
+    Examples
+    --------
+    >>> mx.np.ones(3)
+    array([1., 1., 1.])
+    """
+    return _filled("_ones", shape, dtype, order, ctx, device, "ones")
+
+
+def full(shape, fill_value, dtype=None, order="C", ctx=None, out=None, device=None):
+    """An array of one value, or of an array that is broadcast to `shape`. Its dtype is the value's:
+    int64, bool, or the default float for Python's numbers.
+
+    Examples
+    --------
+    >>> mx.np.full((2,), 1.5)
+    array([1.5, 1.5])
+    """
+    _check_order("full", order)
+    if isinstance(fill_value, (NDArrayBase, onp.ndarray, list, tuple)) or is_symbol(fill_value):
+        value = operand(fill_value)
+        value = call("_npi_broadcast_to", (value,), shape=_as_shape(shape))
+        return deliver(value if dtype is None else call("_npi_cast", (value,), dtype=dtype_name(dtype)), out)
+    if dtype is None:
+        dtype = _dispatch.natural_dtype(fill_value) if out is None else out.dtype
+    number = float(fill_value) if not isinstance(fill_value, int) else int(fill_value)
+    return call("_npi_full", (), out, shape=_as_shape(shape), value=number, dtype=dtype_name(dtype), ctx=_place(ctx, device))
+
+
+def _like(a, value, dtype, order, ctx, device, out, function):
+    _check_order(function, order, ("C", "K", "A"))
+    a = operand(a)
+    result = call("_npi_full_like", (a,), out, fill_value=float(value), dtype=dtype_name(dtype))
+    place = None if ctx is None and device is None else device_of(ctx, device)
+    return result if out is not None or place is None or is_symbol(a) or place == result.context else result.copyto(place)
+
+
+def empty_like(prototype, dtype=None, order="C", subok=False, shape=None, ctx=None, device=None):
+    """An array of the shape and dtype of another, with whatever the memory held.
+
+    Examples
+    --------
+    >>> mx.np.empty_like(mx.np.ones((2, 3))).shape
+    (2, 3)
+    """
+    if subok:
+        raise NotImplementedError("[empty_like] subok=True; accepted: False")
+    if is_symbol(prototype) and shape is None:
+        return _like(prototype, 0, dtype, order, ctx, device, None, "empty_like")
+    prototype = operand(prototype)
+    place = prototype.context if ctx is None and device is None else device_of(ctx, device)
+    return empty(prototype.shape if shape is None else shape, prototype.dtype if dtype is None else dtype, order, device=place)
+
+
+def zeros_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
+    """An array of zeros of the shape of another, and of its dtype unless `dtype` says otherwise.
+
+    Examples
+    --------
+    >>> mx.np.zeros_like(mx.np.ones(2))
+    array([0., 0.])
+    """
+    return _like(a, 0, dtype, order, ctx, device, out, "zeros_like")
+
+
+def ones_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
+    """An array of ones of the shape of another, and of its dtype unless `dtype` says otherwise.
+
+    Examples
+    --------
+    >>> mx.np.ones_like(mx.np.zeros(2))
+    array([1., 1.])
+    """
+    return _like(a, 1, dtype, order, ctx, device, out, "ones_like")
+
+
+def full_like(a, fill_value, dtype=None, order="C", ctx=None, out=None, device=None):
+    """An array of one value of the shape of another, and of its dtype unless `dtype` says otherwise.
+
+    Examples
+    --------
+    >>> mx.np.full_like(mx.np.zeros(2), 7)
+    array([7., 7.])
+    """
+    return _like(a, fill_value, dtype, order, ctx, device, out, "full_like")
+
+
+# ---- ranges
+
+def arange(start, stop=None, step=1, dtype=None, ctx=None, device=None):
+    """Values from `start` up to but without `stop`, `step` apart; from 0 to `start` if it is alone.
+    float32 also for integers, unless `dtype` says otherwise; with ``npx.set_np(dtype=True)`` int64
+    for integers and float64 for others.
+
+    Examples
+    --------
+    >>> mx.np.arange(1, 7, 2)
+    array([1., 3., 5.])
+    """
+    if step == 0:
+        raise ZeroDivisionError("[arange] step is 0; accepted: any other number")
+    if start is None or step is None:
+        raise TypeError("[arange] start or step is None; accepted: numbers")
+    if dtype is None:
+        whole = all(isinstance(v, (int, onp.integer)) for v in (start, stop, step) if v is not None)
+        dtype = "int64" if whole and is_np_default_dtype() else default_float()
+    if stop is None:
+        start, stop = 0, start
+    return call("_npi_arange", (), start=float(start), stop=float(stop), step=float(step), dtype=dtype_name(dtype), ctx=_place(ctx, device))
+
+
+def _count(function, num):
+    try:
+        num = num.__index__()
+    except AttributeError:
+        raise TypeError(f"[{function}] num={num!r}; accepted: an integer") from None
+    if num < 0:
+        raise ValueError(f"[{function}] num={num}; must not be negative")
+    return num
+
+
+def _between(start, stop, num, endpoint, dtype, place, axis):
+    """Values at equal distances between arrays, which are broadcast together."""
+    start, stop = operand(start), operand(stop)
+    kind = "float64" if dtype is not None or "float64" in (str(start.dtype), str(stop.dtype)) else default_float()
+    start, stop = (call("_npi_cast", (x,), dtype=kind) for x in (start, stop))
+    parts = num - 1 if endpoint else num
+    steps = call("_npi_arange", (), start=0.0, stop=float(num), step=1.0, dtype=kind, ctx=place or str(start.context))
+    if parts > 0:
+        steps = call("_npi_true_divide_scalar", (steps,), scalar=float(parts))
+    reach = call("_npi_subtract", (stop, start))
+    steps = call("_npi_reshape", (steps,), newshape=(num,) + (1,) * len(reach.shape))
+    out = call("_npi_add", (call("_npi_multiply", (steps, reach)), start))
+    if axis not in (0, -len(out.shape)):
+        out = call("_npi_moveaxis", (out,), source=(0,), destination=(axis,))
+    return out
+
+
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None, device=None):
+    """`num` values at equal distances from `start` to `stop`; without `stop` itself if `endpoint` is
+    False. `start` and `stop` may be arrays: the values then go along dimension `axis`. With `retstep`
+    it returns the distance, too.
+
+    Examples
+    --------
+    >>> mx.np.linspace(0, 1, 3)
+    array([0. , 0.5, 1. ])
+    """
+    num = _count("linspace", num)
+    place, parts = _place(ctx, device), num - 1 if endpoint else num
+    if onp.ndim(start) == 0 and onp.ndim(stop) == 0 and not isinstance(start, NDArrayBase) and not isinstance(stop, NDArrayBase):
+        # NumPy rounds towards minus infinity to whole numbers, a conversion towards zero.
+        whole = dtype is not None and onp.dtype(_dtypes.TYPES[_dtypes.number(dtype)]).kind in "iu" if dtype != "bfloat16" else False
+        kind = "float64" if whole else dtype_name(dtype, default_float())
+        out = call("_npi_linspace", (), start=float(start), stop=float(stop), num=num, endpoint=bool(endpoint), dtype=kind, ctx=place)
+        step = (float(stop) - float(start)) / parts if parts > 0 else float("nan")
+    else:
+        out = _between(start, stop, num, endpoint, dtype, place, axis)
+        whole = dtype is not None and onp.dtype(dtype).kind in "iu"
+        step = (operand(stop) - operand(start)) / parts if parts > 0 else float("nan")
+    if whole:
+        out = call("_npi_floor", (out,))
+    if dtype is not None:
+        out = call("_npi_cast", (out,), dtype=dtype_name(dtype))
+    return (out, step) if retstep else out
+
+
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, ctx=None, device=None):
+    """`num` powers of `base`, whose exponents are at equal distances from `start` to `stop`.
+
+    Examples
+    --------
+    >>> mx.np.logspace(0, 2, 3)
+    array([  1.,  10., 100.])
+    """
+    num = _count("logspace", num)
+    place = _place(ctx, device)
+    if onp.ndim(start) == 0 and onp.ndim(stop) == 0 and not isinstance(start, NDArrayBase) and not isinstance(stop, NDArrayBase):
+        return call("_npi_logspace", (), start=float(start), stop=float(stop), num=num, endpoint=bool(endpoint), base=float(base),
+                    dtype=dtype_name(dtype, default_float()), ctx=place)
+    out = call("_npi_rpower_scalar", (_between(start, stop, num, endpoint, dtype, place, axis),), scalar=float(base))
+    return out if dtype is None else call("_npi_cast", (out,), dtype=dtype_name(dtype))
+
+
+# ---- diagonals and triangles
+
+def eye(N, M=None, k=0, dtype=None, ctx=None, device=None, **kwargs):   # pylint: disable=invalid-name
+    """A matrix of N rows and M columns (N without it) with ones on diagonal `k`.
+
+    Examples
+    --------
+    >>> mx.np.eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    _check_order("eye", kwargs.pop("order", "C"))
+    if kwargs:
+        raise TypeError(f"[eye] got {', '.join(kwargs)}; accepted: N, M, k, dtype, order, ctx, device")
+    return call("_npi_eye", (), N=int(N), M=None if M is None else int(M), k=int(k), dtype=dtype_name(dtype, default_float()),
+                ctx=_place(ctx, device))
+
+
+def identity(n, dtype=None, ctx=None, device=None):
+    """The identity matrix of n rows and columns.
+
+    Examples
+    --------
+    >>> mx.np.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return call("_npi_identity", (), shape=(int(n), int(n)), dtype=dtype_name(dtype, default_float()), ctx=_place(ctx, device))
+
+
+def tri(N, M=None, k=0, dtype=None, ctx=None, device=None):   # pylint: disable=invalid-name
+    """A matrix of N rows and M columns (N without it) with ones on and below diagonal `k`: float32
+    unless `dtype` says otherwise.
+
+    Examples
+    --------
+    >>> mx.np.tri(2, 3)
+    array([[1., 0., 0.],
+           [1., 1., 0.]])
+    """
+    return call("_npi_tri", (), N=max(int(N), 0), M=None if M is None else max(int(M), 0), k=int(k), dtype=dtype_name(dtype, "float32"),
+                ctx=_place(ctx, device))
+
+
+def tril(m, k=0):
+    """Matrices with zeros above diagonal `k`. A vector stands for a matrix that has it in each row.
+
+    Examples
+    --------
+    >>> mx.np.tril(mx.np.ones((2, 2)))
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    return call("_npi_tril", (operand(m),), k=int(k))
+
+
+def triu(m, k=0):
+    """Matrices with zeros below diagonal `k`. A vector stands for a matrix that has it in each row.
+
+    Examples
+    --------
+    >>> mx.np.triu(mx.np.ones((2, 2)))
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return call("_npi_triu", (operand(m),), k=int(k))
+
+
+def tril_indices(n, k=0, m=None):
+    """Rows and columns, as int64, of the elements on and below diagonal `k` of a matrix of n rows and
+    m columns (n without it).
+
+    Examples
+    --------
+    >>> rows, columns = mx.np.tril_indices(2)
+    >>> columns.tolist()
+    [0, 0, 1]
+    """
+    return tuple(call("_npi_tril_indices", (), n=max(int(n), 0), k=int(k), m=max(int(n if m is None else m), 0)))
+
+
+def triu_indices(n, k=0, m=None, ctx=None, device=None):
+    """Rows and columns, as int64, of the elements on and above diagonal `k` of a matrix of n rows and
+    m columns (n without it).
+
+    Examples
+    --------
+    >>> rows, columns = mx.np.triu_indices(2)
+    >>> columns.tolist()
+    [0, 1, 1]
+    """
+    below = call("_npi_tri", (), N=max(int(n), 0), M=max(int(n if m is None else m), 0), k=int(k) - 1, dtype="bool", ctx=_place(ctx, device))
+    return _columns(call("_npi_nonzero", (call("_npi_logical_not", (below,)),)), 2)
+
+
+def _columns(places, ndim):
+    """The columns of an array (n, ndim), each as a vector."""
+    return tuple(call("_npi_reshape", (call("slice_axis", (places,), axis=1, begin=i, end=i + 1),), newshape=(-1,)) if places.shape[0]
+                 else call("_npi_zeros", (), shape=(0,), dtype="int64", ctx=str(places.context)) for i in range(ndim))
+
+
+def tril_indices_from(arr, k=0):
+    """:func:`tril_indices` of a matrix's shape.
+
+    Examples
+    --------
+    >>> [i.tolist() for i in mx.np.tril_indices_from(mx.np.ones((2, 2)))]
+    [[0, 1, 1], [0, 0, 1]]
+    """
+    return tril_indices(*_matrix("tril_indices_from", arr, k))
+
+
+def triu_indices_from(arr, k=0):
+    """:func:`triu_indices` of a matrix's shape.
+
+    Examples
+    --------
+    >>> [i.tolist() for i in mx.np.triu_indices_from(mx.np.ones((2, 2)))]
+    [[0, 0, 1], [0, 1, 1]]
+    """
+    return triu_indices(*_matrix("triu_indices_from", arr, k))
+
+
+def _matrix(function, arr, k):
+    if len(arr.shape) != 2:
+        raise ValueError(f"[{function}] an array of shape {tuple(arr.shape)}; accepted: 2 dimensions")
+    return arr.shape[0], k, arr.shape[1]
+
+
+def diag(array, k=0):   # pylint: disable=redefined-outer-name
+    """The diagonal `k` of a matrix, or a matrix with a vector on it. Of more dimensions, those of the
+    first two.
+
+    Examples
+    --------
+    >>> mx.np.diag(mx.np.array([1, 2]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    return call("_npi_diag", (operand(array),), k=int(k))
+
+
+def diagflat(array, k=0):   # pylint: disable=redefined-outer-name
+    """A matrix with all elements of an array on its diagonal `k`.
+
+    Examples
+    --------
+    >>> mx.np.diagflat(mx.np.array([[1, 2]]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    return call("_npi_diagflat", (operand(array),), k=int(k))
+
+
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """A copy of the diagonals of matrices, whose rows and columns are dimensions `axis1` and `axis2`.
+
+    Examples
+    --------
+    >>> mx.np.diagonal(mx.np.array([[1, 2], [3, 4]]))
+    array([1., 4.])
+    """
+    return call("_npi_diagonal", (operand(a),), offset=int(offset), axis1=int(axis1), axis2=int(axis2))
+
+
+def diag_indices_from(arr):
+    """The indices, as int64, of the main diagonal of an array of equal sizes: one array for each
+    dimension.
+
+    Examples
+    --------
+    >>> [i.tolist() for i in mx.np.diag_indices_from(mx.np.ones((2, 2)))]
+    [[0, 1], [0, 1]]
+    """
+    places = call("_npi_diag_indices_from", (operand(arr),))
+    return tuple(places[i] for i in range(len(arr.shape)))
+
+
+def indices(dimensions, dtype=None, ctx=None, device=None):
+    """The indices of every element of an array of that shape, along a new first dimension: int64
+    unless `dtype` says otherwise.
+
+    Examples
+    --------
+    >>> mx.np.indices((2, 2)).shape
+    (2, 2, 2)
+    """
+    if not isinstance(dimensions, (list, tuple)):
+        raise ValueError(f"[indices] dimensions is {dimensions!r}; accepted: a tuple of sizes")
+    return call("_npi_indices", (), dimensions=_as_shape(dimensions), dtype=dtype_name(dtype, "int64"), ctx=_place(ctx, device))
+
+
+def meshgrid(*xi, indexing="xy", sparse=False, copy=True):   # pylint: disable=redefined-outer-name
+    """Arrays of the coordinates of a grid, whose sides are vectors.
+
+    `indexing` "ij": dimension i goes along vector i; "xy": the first two are exchanged. With `sparse`
+    each array has one dimension that is not 1. Arrays are always new ones (`copy`).
+
+    Examples
+    --------
+    >>> x, y = mx.np.meshgrid(mx.np.arange(2), mx.np.arange(3))
+    >>> x
+    array([[0., 1.],
+           [0., 1.],
+           [0., 1.]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"[meshgrid] indexing={indexing!r}; accepted: 'xy', 'ij'")
+    n = len(xi)
+    axes = list(range(n))
+    if indexing == "xy" and n > 1:
+        axes[:2] = [1, 0]
+    sides = [call("_npi_reshape", (operand(x),), newshape=tuple(-1 if d == axis else 1 for d in range(n))) for x, axis in zip(xi, axes)]
+    if sparse:
+        return sides
+    shape = [1] * n
+    for x, axis in zip(sides, axes):
+        shape[axis] = x.shape[axis]
+    return [call("_npi_broadcast_to", (x,), shape=tuple(shape)) for x in sides]
+
+
+# ---- windows
+
+def _window(name, points, dtype, ctx, device):
+    return call(name, (), M=max(int(points), 0), dtype=dtype_name(dtype, default_float()), ctx=_place(ctx, device))
+
+
+def blackman(M, dtype=None, ctx=None, device=None):   # pylint: disable=invalid-name
+    """The Blackman window of M points.
+
+    Examples
+    --------
+    >>> mx.np.blackman(5).shape
+    (5,)
+    """
+    return _window("_npi_blackman", M, dtype, ctx, device)
+
+
+def hamming(M, dtype=None, ctx=None, device=None):   # pylint: disable=invalid-name
+    """The Hamming window of M points.
+
+    Examples
+    --------
+    >>> mx.np.hamming(3)
+    array([0.08, 1.  , 0.08])
+    """
+    return _window("_npi_hamming", M, dtype, ctx, device)
+
+
+def hanning(M, dtype=None, ctx=None, device=None):   # pylint: disable=invalid-name
+    """The Hann window of M points.
+
+    Examples
+    --------
+    >>> mx.np.hanning(3)
+    array([0., 1., 0.])
+    """
+    return _window("_npi_hanning", M, dtype, ctx, device)
