@@ -1,0 +1,764 @@
+"""Functions of mx.np that rearrange arrays: shapes, axes, joining, splitting, repeating, inserting.
+
+Results are new arrays; only basic indexing gives views.
+"""
+import numpy as onp
+
+from .. import _dtypes
+from .._binding import NDArrayBase
+from ..ndarray._native import _as_shape
+from ._creation import asarray
+from ._dispatch import call, deliver, dtype_name, is_symbol, operand
+from ._padding import pad
+
+__all__ = ["shape", "ndim", "size", "reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "moveaxis", "rollaxis", "swapaxes",
+           "squeeze", "expand_dims", "concatenate", "concat", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack",
+           "split", "array_split", "hsplit", "vsplit", "dsplit", "tile", "repeat", "roll", "rot90", "flip", "fliplr", "flipud", "pad",
+           "resize", "append", "insert", "delete", "broadcast_to", "broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d",
+           "trim_zeros", "fill_diagonal", "may_share_memory", "shares_memory"]
+
+
+def as_tuple(value):
+    """A number as a tuple of one; lists and tuples as tuples."""
+    return tuple(int(v) for v in value) if isinstance(value, (list, tuple, onp.ndarray)) else (int(value),)
+
+
+def promoted(arrays):
+    """The arrays in one dtype: that of NumPy among integers and among floats; of an integer and a
+    float, that of the float, as the operators have it. Symbols stay as they are."""
+    arrays = [operand(a, like=next((b for b in arrays if isinstance(b, NDArrayBase)), None)) for a in arrays]
+    if any(is_symbol(a) for a in arrays):
+        return arrays
+    kinds = {a._dtype_id for a in arrays}
+    if len(kinds) < 2:
+        return arrays
+    types = [_dtypes.TYPES[k] for k in kinds]
+    floats = [t for t in types if t is _dtypes.bfloat16 or onp.dtype(t).kind == "f"]
+    if _dtypes.bfloat16 in floats:
+        to = _dtypes.bfloat16 if len(floats) == 1 else onp.result_type(onp.float32, *(t for t in floats if t is not _dtypes.bfloat16))
+    else:
+        to = onp.result_type(*(floats or types))
+    number = _dtypes.number(to)
+    return [a if a._dtype_id == number else call("_npi_cast", (a,), dtype=_dtypes.NAMES[number]) for a in arrays]
+
+
+def entries(a, axis, begin, end):
+    """Entries [begin, end) of a dimension; none if `end` is not behind `begin`."""
+    if begin < end:
+        return call("slice_axis", (a,), axis=axis, begin=begin, end=end)
+    return call("_npi_take", (a, operand(onp.zeros(0, "int64"), like=a)), axis=axis, mode="clip")
+
+
+def _listed(result):
+    return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+# ---- shapes
+
+def shape(a):
+    """The sizes of an array's dimensions.
+
+    Examples
+    --------
+    >>> mx.np.shape([[1, 2], [3, 4]])
+    (2, 2)
+    """
+    return tuple(a.shape) if hasattr(a, "shape") else onp.shape(a)
+
+
+def ndim(a):
+    """The number of an array's dimensions.
+
+    Examples
+    --------
+    >>> mx.np.ndim(mx.np.ones((2, 3)))
+    2
+    """
+    return len(shape(a))
+
+
+def size(a, axis=None):
+    """The number of an array's elements, or the size of dimension `axis`.
+
+    Examples
+    --------
+    >>> mx.np.size(mx.np.ones((2, 3)))
+    6
+    """
+    sizes = shape(a)
+    if axis is not None:
+        return sizes[axis]
+    count = 1
+    for s in sizes:
+        count *= s
+    return count
+
+
+def reshape(a, newshape, order="C", out=None):
+    """The elements of an array in another shape, in which one size may be -1. A new array. With `order`
+    "F" elements are read and placed with the first index changing fastest.
+
+    Examples
+    --------
+    >>> mx.np.reshape(mx.np.arange(4), (2, -1))
+    array([[0., 1.],
+           [2., 3.]])
+    """
+    newshape = tuple(int(s) for s in (newshape if isinstance(newshape, (list, tuple)) else (newshape,)))
+    if order == "F":
+        turned = call("_npi_reshape", (call("_npi_transpose", (operand(a),)),), newshape=newshape[::-1])
+        return call("_npi_transpose", (turned,), out)
+    if order not in ("C", "A"):
+        raise ValueError(f"[reshape] order={order!r}; accepted: C, F, A")
+    return call("_npi_reshape", (operand(a),), out, newshape=newshape)
+
+
+def ravel(x, order="C"):
+    """The elements of an array as a vector. A new array.
+
+    Examples
+    --------
+    >>> mx.np.ravel(mx.np.eye(2))
+    array([1., 0., 0., 1.])
+    """
+    if order not in ("C", "F", "K", "A"):
+        raise ValueError(f"[ravel] order={order!r}; accepted: C, F, A, K")
+    x = operand(x)
+    return call("_npi_reshape", (call("_npi_transpose", (x,)) if order == "F" else x,), newshape=(-1,))
+
+
+def transpose(a, axes=None):
+    """A new array whose dimension i is dimension ``axes[i]`` of `a`; without `axes`, in reverse order.
+
+    Examples
+    --------
+    >>> mx.np.transpose(mx.np.ones((2, 3))).shape
+    (3, 2)
+    """
+    if axes is not None:
+        axes = as_tuple(axes)
+        if not axes:
+            return call("_npi_copy", (operand(a),))
+    return call("_npi_transpose", (operand(a),), axes=axes)
+
+
+def permute_dims(a, axes=None):
+    """Another name of :func:`transpose`.
+
+    Examples
+    --------
+    >>> mx.np.permute_dims(mx.np.ones((2, 3)), (1, 0)).shape
+    (3, 2)
+    """
+    return transpose(a, axes)
+
+
+def matrix_transpose(x, /):
+    """Matrices with their last two dimensions exchanged.
+
+    Examples
+    --------
+    >>> mx.np.matrix_transpose(mx.np.ones((4, 2, 3))).shape
+    (4, 3, 2)
+    """
+    return call("_npi_swapaxes", (operand(x),), dim1=-1, dim2=-2)
+
+
+def moveaxis(a, source, destination):
+    """Dimensions moved to other places; the others keep their order.
+
+    Examples
+    --------
+    >>> mx.np.moveaxis(mx.np.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    return call("_npi_moveaxis", (operand(a),), source=as_tuple(source), destination=as_tuple(destination))
+
+
+def rollaxis(a, axis, start=0):
+    """One dimension moved in front of dimension `start`.
+
+    Examples
+    --------
+    >>> mx.np.rollaxis(mx.np.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
+    return call("_npi_rollaxis", (operand(a),), axis=int(axis), start=int(start))
+
+
+def swapaxes(a, axis1, axis2):
+    """Two dimensions exchanged.
+
+    Examples
+    --------
+    >>> mx.np.swapaxes(mx.np.ones((2, 3)), 0, 1).shape
+    (3, 2)
+    """
+    return call("_npi_swapaxes", (operand(a),), dim1=int(axis1), dim2=int(axis2))
+
+
+def squeeze(a, axis=None, out=None):
+    """Without the dimensions of size 1: all of them, or those in `axis`.
+
+    Examples
+    --------
+    >>> mx.np.squeeze(mx.np.ones((1, 3, 1))).shape
+    (3,)
+    """
+    return call("_npi_squeeze", (operand(a),), out, axis=None if axis is None else as_tuple(axis))
+
+
+def expand_dims(a, axis):
+    """With new dimensions of size 1 at the places `axis` of the result, a number or several.
+
+    Examples
+    --------
+    >>> mx.np.expand_dims(mx.np.ones(3), (0, 2)).shape
+    (1, 3, 1)
+    """
+    a = operand(a)
+    if not isinstance(axis, (list, tuple)):
+        return call("_npi_expand_dims", (a,), axis=int(axis))
+    n = len(a.shape) + len(axis)
+    places = []
+    for x in axis:
+        if not -n <= x < n or x % n in places:
+            raise ValueError(f"[expand_dims] axis={tuple(axis)} for a result of {n} dimensions; accepted: different places, {-n} to {n - 1}")
+        places.append(x % n)
+    for place in sorted(places):
+        a = call("_npi_expand_dims", (a,), axis=place)
+    return a
+
+
+def broadcast_to(array, shape):   # pylint: disable=redefined-outer-name
+    """A new array of a larger shape, in which sizes of 1 are repeated.
+
+    Examples
+    --------
+    >>> mx.np.broadcast_to(mx.np.array([1, 2]), (2, 2))
+    array([[1., 2.],
+           [1., 2.]])
+    """
+    return call("_npi_broadcast_to", (operand(array),), shape=_as_shape(shape))
+
+
+def broadcast_arrays(*args):
+    """New arrays of the shape that all of them are broadcast to.
+
+    Examples
+    --------
+    >>> [x.shape for x in mx.np.broadcast_arrays(mx.np.ones(3), mx.np.ones((2, 1)))]
+    [(2, 3), (2, 3)]
+    """
+    arrays = [operand(a) for a in args]
+    try:
+        to = onp.broadcast_shapes(*(tuple(a.shape) for a in arrays))
+    except ValueError:
+        raise ValueError(f"[broadcast_arrays] shapes {', '.join(str(tuple(a.shape)) for a in arrays)} cannot be broadcast; "
+                         "sizes must be equal or 1") from None
+    return [call("_npi_broadcast_to", (a,), shape=to) for a in arrays]
+
+
+def _atleast(dims, arrays):
+    arrays = [operand(a) for a in arrays]
+    if not arrays:
+        return []
+    return call(f"_npi_atleast_{dims}d", arrays)
+
+
+def atleast_1d(*arys):
+    """Arrays with at least one dimension; a list of them where there are several.
+
+    Examples
+    --------
+    >>> mx.np.atleast_1d(mx.np.array(3))
+    array([3.])
+    """
+    return _atleast(1, arys)
+
+
+def atleast_2d(*arys):
+    """Arrays with at least two dimensions; a list of them where there are several.
+
+    Examples
+    --------
+    >>> mx.np.atleast_2d(mx.np.ones(3)).shape
+    (1, 3)
+    """
+    return _atleast(2, arys)
+
+
+def atleast_3d(*arys):
+    """Arrays with at least three dimensions; a list of them where there are several.
+
+    Examples
+    --------
+    >>> mx.np.atleast_3d(mx.np.ones(3)).shape
+    (1, 3, 1)
+    """
+    return _atleast(3, arys)
+
+
+# ---- joining
+
+def _some(function, arrays):
+    arrays = list(arrays)
+    if not arrays:
+        raise ValueError(f"[{function}] got no arrays; accepted: one or more")
+    return promoted(arrays)
+
+
+def concatenate(seq, axis=0, out=None):
+    """Arrays put together along a dimension that they have, or as vectors if `axis` is None. Arrays of
+    several dtypes get the one that holds them.
+
+    Examples
+    --------
+    >>> mx.np.concatenate((mx.np.ones(2), mx.np.zeros(1)))
+    array([1., 1., 0.])
+    """
+    arrays = _some("concatenate", seq)
+    if axis is None:
+        arrays, axis = [ravel(a) for a in arrays], 0
+    if not is_symbol(arrays[0]) and any(not a.shape for a in arrays):
+        raise ValueError("[concatenate] an array of shape (); accepted: at least 1 dimension")
+    result = call("_npi_concatenate", arrays, None if out is None or out.dtype != arrays[0].dtype else out, dim=int(axis))
+    return result if out is None or result is out else deliver(result, out)
+
+
+def concat(seq, axis=0, out=None):
+    """Another name of :func:`concatenate`.
+
+    Examples
+    --------
+    >>> mx.np.concat((mx.np.ones(2), mx.np.zeros(1)))
+    array([1., 1., 0.])
+    """
+    return concatenate(seq, axis, out)
+
+
+def stack(arrays, axis=0, out=None):
+    """Arrays of one shape put together along a new dimension.
+
+    Examples
+    --------
+    >>> mx.np.stack((mx.np.ones(2), mx.np.zeros(2)))
+    array([[1., 1.],
+           [0., 0.]])
+    """
+    return call("_npi_stack", _some("stack", arrays), out, axis=int(axis))
+
+
+def vstack(arrays, out=None):
+    """Arrays put together along dimension 0; vectors are rows.
+
+    Examples
+    --------
+    >>> mx.np.vstack((mx.np.ones(2), mx.np.zeros(2))).shape
+    (2, 2)
+    """
+    return call("_npi_vstack", _some("vstack", arrays), out)
+
+
+def row_stack(arrays):
+    """Another name of :func:`vstack`.
+
+    Examples
+    --------
+    >>> mx.np.row_stack((mx.np.ones(2), mx.np.zeros(2))).shape
+    (2, 2)
+    """
+    return vstack(arrays)
+
+
+def hstack(arrays):
+    """Arrays put together along dimension 1; vectors along their only one.
+
+    Examples
+    --------
+    >>> mx.np.hstack((mx.np.ones(2), mx.np.zeros(2)))
+    array([1., 1., 0., 0.])
+    """
+    return call("_npi_hstack", _some("hstack", arrays))
+
+
+def dstack(arrays):
+    """Arrays put together along dimension 2.
+
+    Examples
+    --------
+    >>> mx.np.dstack((mx.np.ones(2), mx.np.zeros(2))).shape
+    (1, 2, 2)
+    """
+    return call("_npi_dstack", _some("dstack", arrays))
+
+
+def column_stack(tup):
+    """Arrays put together along dimension 1; vectors are columns.
+
+    Examples
+    --------
+    >>> mx.np.column_stack((mx.np.ones(3), mx.np.zeros(3))).shape
+    (3, 2)
+    """
+    return call("_npi_column_stack", _some("column_stack", tup))
+
+
+def append(arr, values, axis=None):
+    """`values` behind `arr` along a dimension; as vectors if `axis` is None.
+
+    Examples
+    --------
+    >>> mx.np.append(mx.np.ones(2), 5)
+    array([1., 1., 5.])
+    """
+    arr = operand(arr)
+    if not isinstance(values, NDArrayBase) and not is_symbol(values):   # numbers take the dtype that holds them
+        values = operand(values, like=arr, dtype=None if is_symbol(arr) else _weak_dtype(values, arr))
+    return concatenate((arr, values), axis)
+
+
+def _weak_dtype(values, arr):
+    """The dtype of numbers and lists beside an array: the array's, unless it cannot hold fractions."""
+    if isinstance(values, (onp.ndarray, onp.generic)):
+        return None
+    kind = onp.asarray(values).dtype.kind
+    return arr.dtype if kind in "bi" or arr.dtype == _dtypes.bfloat16 or onp.dtype(arr.dtype).kind == "f" else None
+
+
+# ---- splitting
+
+def _split(function, ary, where, axis, uneven=False):
+    ary = operand(ary)
+    if is_symbol(ary):
+        if isinstance(where, (list, tuple)):
+            return _listed(call("_npi_split", (ary,), indices=(0, *as_tuple(where)), axis=axis, sections=0))
+        return _listed(call("_npi_split", (ary,), indices=(), axis=axis, sections=int(where)))
+    if not -len(ary.shape) <= axis < len(ary.shape):
+        raise ValueError(f"[{function}] axis={axis} for an array of {len(ary.shape)} dimensions")
+    length = ary.shape[axis]
+    if not isinstance(where, (list, tuple, onp.ndarray, NDArrayBase)):
+        sections = int(where)
+        if sections <= 0 or not uneven and length % sections:
+            raise ValueError(f"[{function}] dimension {axis} of {tuple(ary.shape)} into {sections} equal parts; accepted: "
+                             + ("a number of parts" if uneven else "a divisor of its size"))
+        return _listed(call("_npi_split", (ary,), indices=(), axis=axis, sections=sections))
+    bounds = [slice(None, i).indices(length)[1] for i in as_tuple(where.asnumpy() if isinstance(where, NDArrayBase) else where)]
+    if bounds == sorted(bounds):
+        return _listed(call("_npi_split", (ary,), indices=(0, *bounds), axis=axis, sections=0))
+    return [entries(ary, axis, b, e) for b, e in zip([0, *bounds], [*bounds, length])]
+
+
+def split(ary, indices_or_sections, axis=0):
+    """A list of the parts of an array: as many equal ones, or those that end before each of several
+    indices, and the rest.
+
+    Examples
+    --------
+    >>> mx.np.split(mx.np.arange(4), [1])
+    [array([0.]), array([1., 2., 3.])]
+    """
+    return _split("split", ary, indices_or_sections, int(axis))
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    """As :func:`split`, but the parts need not be equal: the first ones are one entry longer.
+
+    Examples
+    --------
+    >>> [len(x) for x in mx.np.array_split(mx.np.arange(5), 3)]
+    [2, 2, 1]
+    """
+    return _split("array_split", ary, indices_or_sections, int(axis), uneven=True)
+
+
+def _split_dimension(function, ary, where, axis, least):
+    ary = operand(ary)
+    if len(ary.shape) < least:
+        raise ValueError(f"[{function}] an array of shape {tuple(ary.shape)}; accepted: at least {least} dimensions")
+    return _split(function, ary, where, axis)
+
+
+def hsplit(ary, indices_or_sections):
+    """:func:`split` along dimension 1, of vectors along their only one.
+
+    Examples
+    --------
+    >>> [x.shape for x in mx.np.hsplit(mx.np.ones((2, 4)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    ary = operand(ary)
+    if is_symbol(ary):
+        cut = isinstance(indices_or_sections, (list, tuple))
+        return _listed(call("_npi_hsplit", (ary,), indices=(0, *as_tuple(indices_or_sections)) if cut else (),
+                            sections=0 if cut else int(indices_or_sections)))
+    return _split_dimension("hsplit", ary, indices_or_sections, 0 if len(ary.shape) == 1 else 1, 1)
+
+
+def vsplit(ary, indices_or_sections):
+    """:func:`split` along dimension 0 of an array of at least two.
+
+    Examples
+    --------
+    >>> [x.shape for x in mx.np.vsplit(mx.np.ones((2, 4)), 2)]
+    [(1, 4), (1, 4)]
+    """
+    return _split("vsplit", ary, indices_or_sections, 0) if is_symbol(ary) else _split_dimension("vsplit", ary, indices_or_sections, 0, 2)
+
+
+def dsplit(ary, indices_or_sections):
+    """:func:`split` along dimension 2.
+
+    Examples
+    --------
+    >>> [x.shape for x in mx.np.dsplit(mx.np.ones((1, 2, 4)), 2)]
+    [(1, 2, 2), (1, 2, 2)]
+    """
+    return _split("dsplit", ary, indices_or_sections, 2) if is_symbol(ary) else _split_dimension("dsplit", ary, indices_or_sections, 2, 3)
+
+
+# ---- repeating and turning
+
+def tile(A, reps):   # pylint: disable=invalid-name
+    """An array laid out `reps` times along its dimensions.
+
+    Examples
+    --------
+    >>> mx.np.tile(mx.np.array([1, 2]), 2)
+    array([1., 2., 1., 2.])
+    """
+    return call("_npi_tile", (operand(A),), reps=as_tuple(reps))
+
+
+def repeat(a, repeats, axis=None):
+    """Every entry of a dimension `repeats` times in a row: a number, or one for each entry. Without
+    `axis` the array is taken as a vector.
+
+    Examples
+    --------
+    >>> mx.np.repeat(mx.np.array([1, 2]), [1, 2])
+    array([1., 2., 2.])
+    """
+    a = operand(a)
+    axis = None if axis is None else int(axis)
+    if isinstance(repeats, NDArrayBase):
+        repeats = repeats.asnumpy()
+    if onp.ndim(repeats) == 0:
+        return call("_npi_repeat", (a,), repeats=int(repeats), axis=axis)
+    return call("_npi_repeats", (a,), repeats=as_tuple(repeats), axis=axis)
+
+
+def resize(a, new_shape):
+    """The elements of an array, again and again, in an array of any size; zeros of an empty one.
+
+    Examples
+    --------
+    >>> mx.np.resize(mx.np.array([1, 2]), (2, 3))
+    array([[1., 2., 1.],
+           [2., 1., 2.]])
+    """
+    new_shape = _as_shape(new_shape)
+    if any(s < 0 for s in new_shape):
+        raise ValueError(f"[resize] new_shape {new_shape}; sizes must not be negative")
+    a = ravel(a)
+    wanted, have = size(onp.empty(new_shape, "V0")), a.shape[0]
+    if have == 0:
+        return call("_npi_zeros", (), shape=new_shape, dtype=dtype_name(a.dtype), ctx=str(a.context))
+    rounds = -(-wanted // have)
+    if rounds != 1:
+        a = call("_npi_tile", (a,), reps=(rounds,))
+    if a.shape[0] != wanted:
+        a = call("slice_axis", (a,), axis=0, begin=0, end=wanted)
+    return call("_npi_reshape", (a,), newshape=new_shape)
+
+
+def roll(a, shift, axis=None):
+    """Entries moved by `shift` places; those that leave at one end come in at the other. Without `axis`
+    the array is taken as a vector, and gets its shape again.
+
+    Examples
+    --------
+    >>> mx.np.roll(mx.np.arange(4), 1)
+    array([3., 0., 1., 2.])
+    """
+    return call("_npi_roll", (operand(a),), shift=as_tuple(shift), axis=None if axis is None else as_tuple(axis))
+
+
+def rot90(m, k=1, axes=(0, 1)):
+    """The planes of two dimensions turned `k` times by 90 degrees, from the first to the second.
+
+    Examples
+    --------
+    >>> mx.np.rot90(mx.np.array([[1, 2], [3, 4]]))
+    array([[2., 4.],
+           [1., 3.]])
+    """
+    return call("_npi_rot90", (operand(m),), k=int(k), axes=as_tuple(axes))
+
+
+def flip(m, axis=None, out=None):
+    """The order of entries turned around along some dimensions, or all of them.
+
+    Examples
+    --------
+    >>> mx.np.flip(mx.np.arange(3))
+    array([2., 1., 0.])
+    """
+    m = operand(m)
+    if axis is None:
+        axis = tuple(range(len(m.shape)))
+    axis = as_tuple(axis)
+    if not axis:
+        return call("_npi_copy", (m,), out)
+    return call("_npi_flip", (m,), out, axis=axis)
+
+
+def flipud(m):
+    """:func:`flip` along dimension 0.
+
+    Examples
+    --------
+    >>> mx.np.flipud(mx.np.arange(3))
+    array([2., 1., 0.])
+    """
+    return call("_npi_flip", (operand(m),), axis=(0,))
+
+
+def fliplr(m):
+    """:func:`flip` along dimension 1.
+
+    Examples
+    --------
+    >>> mx.np.fliplr(mx.np.array([[1, 2]]))
+    array([[2., 1.]])
+    """
+    return call("_npi_flip", (operand(m),), axis=(1,))
+
+
+# ---- inserting and deleting
+
+def _positions(function, obj, arr):
+    """Where: parameters for an integer or a slice, and the array of positions otherwise."""
+    if isinstance(obj, slice):
+        start, stop, step = (None if v is None else int(v) for v in (obj.start, obj.stop, obj.step))
+        # The record reads "all three left out" as an array of positions.
+        return dict(start=start, stop=stop, step=1 if step is None else step), None
+    if isinstance(obj, (int, onp.integer)) and not isinstance(obj, bool):
+        return dict(int_ind=int(obj)), None
+    if is_symbol(obj):
+        return {}, obj
+    if not isinstance(obj, NDArrayBase):
+        values = onp.asarray(obj)
+        if values.size == 0:
+            values = values.astype("int64")
+        if values.dtype.kind not in "iub":
+            raise TypeError(f"[{function}] obj of dtype {values.dtype}; accepted: an integer, a slice, or integers or bools")
+        obj = operand(values, like=arr)
+    return {}, obj
+
+
+def insert(arr, obj, values, axis=None):
+    """An array with `values` before the positions `obj` of a dimension: an integer, a slice, or an
+    array of integers or bools. Without `axis` the array is taken as a vector. The values take the
+    dtype of `arr`.
+
+    Raises
+    ------
+    IndexError
+        For a position out of range.
+    ValueError
+        For values that cannot be broadcast to what is inserted.
+
+    Examples
+    --------
+    >>> mx.np.insert(mx.np.array([1, 3]), 1, 2)
+    array([1., 2., 3.])
+    """
+    arr = operand(arr)
+    where, places = _positions("insert", obj, arr)
+    where["axis"] = None if axis is None else int(axis)
+    inputs = [arr]
+    if isinstance(values, (bool, int, float)):
+        where["val"] = float(values)
+    else:
+        inputs.append(operand(values, like=arr, dtype=None if is_symbol(arr) or is_symbol(values) else arr.dtype))
+    if places is not None:
+        return call("_npi_insert_tensor", [*inputs, places], **where)
+    return call("_npi_insert_scalar" if "int_ind" in where else "_npi_insert_slice", inputs, **where)
+
+
+def delete(arr, obj, axis=None):
+    """An array without the entries `obj` of a dimension: an integer, a slice, or an array of integers
+    or bools. Without `axis` the array is taken as a vector.
+
+    Raises
+    ------
+    IndexError
+        For a position out of range.
+
+    Examples
+    --------
+    >>> mx.np.delete(mx.np.arange(4), [0, 2])
+    array([1., 3.])
+    """
+    arr = operand(arr)
+    where, places = _positions("delete", obj, arr)
+    return call("_npi_delete", (arr,) if places is None else (arr, places), axis=None if axis is None else int(axis), **where)
+
+
+def trim_zeros(filt, trim="fb"):
+    """A vector without the zeros at its front ("f" in `trim`) and back ("b").
+
+    Examples
+    --------
+    >>> mx.np.trim_zeros(mx.np.array([0, 1, 0, 2, 0]))
+    array([1., 0., 2.])
+    """
+    filt = asarray(filt)
+    if len(filt.shape) != 1:
+        raise ValueError(f"[trim_zeros] an array of shape {tuple(filt.shape)}; accepted: a vector")
+    places = onp.flatnonzero(filt.asnumpy())
+    begin = 0 if "f" not in trim.lower() else (int(places[0]) if places.size else filt.shape[0])
+    end = filt.shape[0] if "b" not in trim.lower() else (int(places[-1]) + 1 if places.size else begin)
+    return entries(filt, 0, begin, end)
+
+
+def fill_diagonal(a, val, wrap=False):
+    """Sets the main diagonal of `a` to a number, or to numbers in turn, in place. `wrap`: the diagonal
+    of a tall matrix begins again behind an empty row.
+
+    Examples
+    --------
+    >>> a = mx.np.zeros((2, 2))
+    >>> mx.np.fill_diagonal(a, 5)
+    >>> a
+    array([[5., 0.],
+           [0., 5.]])
+    """
+    values = val.asnumpy() if isinstance(val, NDArrayBase) else onp.asarray(val)
+    call("_npi_fill_diagonal", (a,), a, val=tuple(float(v) for v in values.ravel()), wrap=bool(wrap))
+
+
+# ---- memory
+
+def shares_memory(a, b, max_work=None):
+    """Whether two arrays have elements in the same memory.
+
+    Examples
+    --------
+    >>> x = mx.np.ones(3)
+    >>> mx.np.shares_memory(x, x[1:])
+    True
+    """
+    return bool(call("_npi_share_memory", (a, b)).item())
+
+
+def may_share_memory(a, b, max_work=None):
+    """Another name of :func:`shares_memory`.
+
+    Examples
+    --------
+    >>> mx.np.may_share_memory(mx.np.ones(3), mx.np.ones(3))
+    False
+    """
+    return shares_memory(a, b)

@@ -1,0 +1,362 @@
+"""Functions of mx.np that search, sort, choose and compare neighbours."""
+import numpy as onp
+
+from .. import _dtypes
+from .._binding import NDArrayBase
+from ._creation import asarray
+from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
+from ._manipulation import concatenate, promoted, ravel
+from .set_functions import unique_all, unique_counts, unique_inverse, unique_values
+
+__all__ = ["where", "nonzero", "flatnonzero", "argwhere", "take", "choose", "compress", "extract", "sort", "argsort", "searchsorted",
+           "digitize", "unravel_index", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "diff", "ediff1d"]
+
+
+def _is_number(value):
+    return isinstance(value, (bool, int, float, onp.bool_, onp.integer, onp.floating)) and not isinstance(value, NDArrayBase)
+
+
+# ---- choosing by a condition
+
+def _holding(array, number):
+    """`array` in a dtype that has room for the number: fractions beside integers make the default
+    float, numbers beside bools int64."""
+    if is_symbol(array) or array.dtype == _dtypes.bfloat16:
+        return array
+    kind = onp.dtype(array.dtype).kind
+    if kind == "f" or isinstance(number, (bool, onp.bool_)):
+        return array
+    if isinstance(number, (int, onp.integer)):
+        return array if kind != "b" else call("_npi_cast", (array,), dtype="int64")
+    return call("_npi_cast", (array,), dtype=default_float())
+
+
+def where(condition, x=None, y=None):
+    """Elements of `x` where `condition` is not zero and of `y` elsewhere, broadcast together; with
+    `condition` alone, :func:`nonzero` of it.
+
+    `x` and `y` may be numbers. Two numbers give the default float. Arrays of several dtypes get the
+    one that holds them.
+
+    Raises
+    ------
+    ValueError
+        If only one of `x` and `y` is given, or shapes cannot be broadcast.
+
+    Examples
+    --------
+    >>> x = mx.np.array([1, -2, 3])
+    >>> mx.np.where(x > 0, x, 0)
+    array([1., 0., 3.])
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("[where] one of x and y is given; accepted: both or neither")
+    like = next((v for v in (condition, x, y) if isinstance(v, NDArrayBase)), None)
+    condition = operand(condition, like=like)
+    if _is_number(x) and _is_number(y):
+        out = call("_npi_where_scalar2", (condition,), x=float(x), y=float(y))
+        return out if default_float() == "float32" else call("_npi_cast", (out,), dtype="float64")
+    if _is_number(x):
+        return call("_npi_where_lscalar", (condition, _holding(operand(y, like=like), x)), scalar=float(x))
+    if _is_number(y):
+        return call("_npi_where_rscalar", (condition, _holding(operand(x, like=like), y)), scalar=float(y))
+    return call("_npi_where", (condition, *promoted((operand(x, like=like), operand(y, like=like)))))
+
+
+def nonzero(a):
+    """The indices, as int64, of the elements that are not zero: a tuple of one array for each
+    dimension.
+
+    Examples
+    --------
+    >>> [i.tolist() for i in mx.np.nonzero(mx.np.array([[0, 1], [1, 0]]))]
+    [[0, 1], [1, 0]]
+    """
+    a = operand(a)
+    places = call("_npi_nonzero", (a,))
+    turned = call("_npi_transpose", (places,))
+    return tuple(turned[i] for i in range(max(len(a.shape), 1)))
+
+
+def argwhere(a):
+    """The indices, as int64, of the elements that are not zero: one row for each.
+
+    Examples
+    --------
+    >>> mx.np.argwhere(mx.np.array([[0, 1], [1, 0]])).tolist()
+    [[0, 1], [1, 0]]
+    """
+    a = operand(a)
+    places = call("_npi_nonzero", (a,))
+    return places if is_symbol(a) or a.shape else call("_npi_reshape", (places,), newshape=(places.shape[0], 0))
+
+
+def flatnonzero(a):
+    """The indices, as int64, of the elements of an array taken as a vector that are not zero.
+
+    Examples
+    --------
+    >>> mx.np.flatnonzero(mx.np.array([[0, 1], [1, 0]])).tolist()
+    [1, 2]
+    """
+    return call("_npi_reshape", (call("_npi_nonzero", (ravel(a),)),), newshape=(-1,)) if size_of(a) else \
+        call("_npi_zeros", (), shape=(0,), dtype="int64")
+
+
+def size_of(a):
+    """The number of elements of something that :func:`operand` takes; 1 for a symbol."""
+    if is_symbol(a):
+        return 1
+    return a.size if isinstance(a, NDArrayBase) else onp.size(a)
+
+
+def take(a, indices, axis=None, mode="raise", out=None):
+    """Entries of dimension `axis` at integer indices; without `axis` of the array taken as a vector.
+
+    `mode` says what happens to indices out of range: "raise" an IndexError, for negative ones as well,
+    unlike NumPy; "clip" them to the nearest; "wrap" counts around.
+
+    Examples
+    --------
+    >>> mx.np.take(mx.np.array([5, 6, 7]), mx.np.array([0, 2], dtype="int32"))
+    array([5., 7.])
+    """
+    if mode not in ("wrap", "clip", "raise"):
+        raise NotImplementedError(f"[take] mode={mode!r}; accepted: clip, wrap, raise")
+    a = operand(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    return call("_npi_take", (a, operand(indices, like=a)), out, axis=int(axis), mode=mode)
+
+
+def choose(a, choices, out=None, mode="raise"):
+    """Element by element one of several arrays, of which `a` gives the number; broadcast together.
+
+    Examples
+    --------
+    >>> mx.np.choose(mx.np.array([0, 1], dtype="int64"), [mx.np.array([1, 2]), mx.np.array([3, 4])])
+    array([1., 4.])
+    """
+    if mode not in ("wrap", "clip", "raise"):
+        raise ValueError(f"[choose] mode={mode!r}; accepted: clip, wrap, raise")
+    choices = promoted(list(choices))
+    if not choices:
+        raise ValueError("[choose] got no arrays; accepted: one or more")
+    a = operand(a, like=choices[0])
+    if a.dtype == _dtypes.bfloat16 or onp.dtype(a.dtype).kind not in "iub":
+        raise TypeError(f"[choose] a is {a.dtype}; accepted: integers")
+    values, n = a.asnumpy(), len(choices)
+    if mode == "raise" and values.size and (values.min() < 0 or values.max() >= n):
+        raise ValueError(f"[choose] a number out of range; accepted: 0 to {n - 1}")
+    a = operand((onp.clip(values, 0, n - 1) if mode == "clip" else values % n).astype("int64"), like=a)
+    result = choices[0]
+    for i, other in enumerate(choices[1:], 1):
+        result = call("_npi_where", (call("_npi_equal_scalar", (a,), scalar=i), other, result))
+    to = onp.broadcast_shapes(tuple(a.shape), tuple(result.shape))
+    return deliver(result if tuple(result.shape) == to else call("_npi_broadcast_to", (result,), shape=to), out)
+
+
+def compress(condition, a, axis=None, out=None):
+    """The entries of a dimension for which `condition`, a vector, is not zero; without `axis` of the
+    array taken as a vector. Entries behind the end of `condition` are left out.
+
+    Examples
+    --------
+    >>> mx.np.compress([True, False, True], mx.np.array([5, 6, 7]))
+    array([5., 7.])
+    """
+    chosen = condition.asnumpy() if isinstance(condition, NDArrayBase) else onp.asarray(condition)
+    if chosen.ndim != 1:
+        raise ValueError(f"[compress] condition has shape {chosen.shape}; accepted: a vector")
+    a = operand(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    places = onp.flatnonzero(chosen)
+    if places.size and places[-1] >= a.shape[axis]:
+        raise IndexError(f"[compress] condition chooses entry {places[-1]}; accepted: 0 to {a.shape[axis] - 1}")
+    return call("_npi_take", (a, operand(places.astype("int64"), like=a)), out, axis=int(axis), mode="clip")
+
+
+def extract(condition, arr):
+    """The elements of `arr`, taken as a vector, for which `condition` is not zero.
+
+    Examples
+    --------
+    >>> x = mx.np.array([1, 2, 3])
+    >>> mx.np.extract(x > 1, x)
+    array([2., 3.])
+    """
+    chosen = onp.flatnonzero(condition.asnumpy() if isinstance(condition, NDArrayBase) else onp.asarray(condition))
+    return take(arr, chosen.astype("int64"))
+
+
+# ---- order
+
+def _order_arguments(function, kind, order, descending):
+    if order is not None:
+        raise NotImplementedError(f"[{function}] order={order!r}; accepted: None")
+    if isinstance(kind, bool):   # 2.0's third argument
+        return kind
+    if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
+        raise ValueError(f"[{function}] kind={kind!r}; accepted: None, quicksort, mergesort, heapsort, stable")
+    return bool(descending)
+
+
+def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
+    """A new array with every line of dimension `axis` in order; without dimension (None) of the array
+    taken as a vector. Every kind of sort is a stable one. NaN stands last.
+
+    Examples
+    --------
+    >>> mx.np.sort(mx.np.array([3, 1, 2]))
+    array([1., 2., 3.])
+    """
+    descending = _order_arguments("sort", kind, order, descending)
+    return call("_npi_sort", (operand(a),), axis="None" if axis is None else int(axis), is_ascend=not descending)
+
+
+def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
+    """The indices, as int64, that would put every line of dimension `axis` in order; see :func:`sort`.
+
+    Examples
+    --------
+    >>> mx.np.argsort(mx.np.array([3, 1, 2])).tolist()
+    [1, 2, 0]
+    """
+    descending = _order_arguments("argsort", kind, order, descending)
+    return call("_npi_argsort", (operand(a),), axis="None" if axis is None else int(axis), is_ascend=not descending, dtype="int64")
+
+
+def _on_host(function, *values):
+    if any(is_symbol(v) for v in values):
+        raise NotImplementedError(f"[{function}] got a symbol; accepted: arrays, whose values it reads")
+    return [v.asnumpy() if isinstance(v, NDArrayBase) else onp.asarray(v) for v in values]
+
+
+def searchsorted(a, v, side="left", sorter=None):
+    """Where `v` would be inserted into a sorted vector so that it stays sorted, as int64: before equal
+    entries ("left") or behind them. `sorter`: indices that sort `a`. Computed on the host.
+
+    Examples
+    --------
+    >>> mx.np.searchsorted(mx.np.array([1, 2, 3]), mx.np.array([2.5, 0])).tolist()
+    [2, 0]
+    """
+    like = a if isinstance(a, NDArrayBase) else v
+    if side not in ("left", "right"):
+        raise ValueError(f"[searchsorted] side={side!r}; accepted: left, right")
+    host = _on_host("searchsorted", a, v) + ([] if sorter is None else _on_host("searchsorted", sorter))
+    if host[0].ndim != 1:
+        raise ValueError(f"[searchsorted] a has shape {host[0].shape}; accepted: a vector")
+    found = onp.searchsorted(host[0], host[1], side, *([h.astype("int64") for h in host[2:]]))
+    return operand(onp.asarray(found, "int64"), like=like)
+
+
+def digitize(x, bins, right=False):
+    """The number of the bin, as int64, that each element of `x` falls into; `bins` rise or fall.
+    Computed on the host.
+
+    Examples
+    --------
+    >>> mx.np.digitize(mx.np.array([0.5, 2]), mx.np.array([0, 1])).tolist()
+    [1, 2]
+    """
+    values, edges = _on_host("digitize", x, bins)
+    return operand(onp.asarray(onp.digitize(values, edges, right), "int64"), like=x)
+
+
+def unravel_index(indices, shape, order="C"):   # pylint: disable=redefined-outer-name
+    """The indices in an array of that shape of elements that are numbered as in a vector: a tuple of
+    one array for each dimension.
+
+    Examples
+    --------
+    >>> [i.tolist() for i in mx.np.unravel_index(mx.np.array([3, 5], dtype="int64"), (2, 3))]
+    [[1, 1], [0, 2]]
+    """
+    if order != "C":
+        raise NotImplementedError(f"[unravel_index] order={order!r}; accepted: C")
+    shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+    values = operand(indices)
+    places = call("_npi_unravel_index", (values,), shape=shape)
+    if not is_symbol(values):
+        count = int(onp.prod(shape))
+        bad = values.asnumpy()
+        if bad.size and (bad.min() < 0 or bad.max() >= count):
+            raise ValueError(f"[unravel_index] an index out of range for shape {shape}; accepted: 0 to {count - 1}")
+    return tuple(places[i] for i in range(len(shape)))
+
+
+# ---- sets and differences
+
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
+    """The different elements in order, or slices of dimension `axis`. NaN stands last, once.
+
+    Returns also, as int64 and in this order, the first index of each, for each element of the array
+    (as a vector) the index among the results, and how often each stands there, as is asked for.
+
+    Examples
+    --------
+    >>> values, counts = mx.np.unique(mx.np.array([2, 1, 2]), return_counts=True)
+    >>> counts.tolist()
+    [1, 2]
+    """
+    out = call("_npi_unique", (operand(ar),), return_index=bool(return_index), return_inverse=bool(return_inverse),
+               return_counts=bool(return_counts), axis=None if axis is None else int(axis))
+    return tuple(out) if isinstance(out, (list, tuple)) else out
+
+
+def diff(a, n=1, axis=-1, prepend=None, append=None):   # pylint: disable=redefined-outer-name
+    """Differences of neighbours along a dimension, taken `n` times. `prepend` and `append`: numbers or
+    arrays that are put before and behind first.
+
+    Raises
+    ------
+    TypeError
+        For arrays of bool.
+
+    Examples
+    --------
+    >>> mx.np.diff(mx.np.array([1, 2, 4]))
+    array([1., 2.])
+    """
+    a = operand(a)
+    if n < 0:
+        raise ValueError(f"[diff] n={n}; must not be negative")
+    if prepend is not None or append is not None:
+        def whole(part):
+            part = operand(part, like=a, dtype=a.dtype if _is_number(part) else None)
+            if len(part.shape):
+                return part
+            shape = list(a.shape)
+            shape[axis] = 1
+            return call("_npi_broadcast_to", (part,), shape=tuple(shape))
+        a = concatenate([part if part is a else whole(part) for part in (prepend, a, append) if part is not None], axis)
+    return call("_npi_diff", (a,), n=int(n), axis=int(axis))
+
+
+def ediff1d(ary, to_end=None, to_begin=None):
+    """Differences of neighbours of an array taken as a vector, with `to_begin` before and `to_end`
+    behind them: numbers or arrays.
+
+    Examples
+    --------
+    >>> mx.np.ediff1d(mx.np.array([1, 2, 4]), to_begin=0)
+    array([0., 1., 2.])
+    """
+    ary = operand(ary)
+    inputs, params = [ary], {}
+    for name, part in (("to_begin", to_begin), ("to_end", to_end)):
+        if part is None:
+            continue
+        if _is_number(part):
+            params[name + "_scalar"] = float(part)
+            continue
+        part = operand(part, like=ary, dtype=None if is_symbol(ary) or isinstance(part, NDArrayBase) else ary.dtype)
+        if not is_symbol(part) and part.dtype != ary.dtype:
+            raise TypeError(f"[ediff1d] {name} is {part.dtype}, the array {ary.dtype}; accepted: equal dtypes")
+        inputs.append(part)
+        params[name + "_arr_given"] = True
+    return call("_npi_ediff1d", inputs, **params)
