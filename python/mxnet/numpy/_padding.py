@@ -72,7 +72,7 @@ def _statistic(mode, a, axis, length, front):
     else:
         numbers = call("_npi_sort", (numbers,), axis=axis)
         out = call("_npi_mean", (_part(numbers, axis, (length - 1) // 2, length // 2 + 1),), axis=(axis,), keepdims=True)
-    return call("_npi_cast", (call("_npi_rint", (out,)),), dtype=dtype_name(a.dtype)) if whole else out
+    return call("_npi_cast", (call("_npi_around", (out,)),), dtype=dtype_name(a.dtype)) if whole else out
 
 
 def _ramp(a, axis, count, end, front):

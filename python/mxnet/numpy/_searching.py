@@ -90,7 +90,9 @@ def argwhere(a):
     """
     a = operand(a)
     places = call("_npi_nonzero", (a,))
-    return places if is_symbol(a) or a.shape else call("_npi_reshape", (places,), newshape=(places.shape[0], 0))
+    if is_symbol(a) or a.shape:
+        return places
+    return call("_npi_zeros", (), shape=(places.shape[0], 0), dtype="int64", ctx=str(a.context))
 
 
 def flatnonzero(a):
