@@ -58,6 +58,12 @@ std::unique_ptr<T[]> Scratch(int64_t n) {
   return std::unique_ptr<T[]>(new T[static_cast<size_t>(std::max<int64_t>(n, 1))]);
 }
 
+// The element of largest absolute value.
+template <typename T>
+const T* LargestOf(const T* row, int64_t n) {
+  return std::max_element(row, row + n, [](T a, T b) { return std::abs(a) < std::abs(b); });
+}
+
 // The lower triangle onto the upper one, or zeros there.
 template <typename T>
 void FillUpper(T* a, int64_t n, bool mirror) {
@@ -317,6 +323,12 @@ void SingularValues(KernelArgs& args, int64_t count, int64_t m, int64_t n, const
         const int64_t failed =
             lapack::Routines<T>::Singular(m, n, matrix.get(), values, left, right, work.get(), work_size, integers.get());
         if (failed) trouble.Add(i, failed);
+        for (int64_t r = 0; u && r < k; ++r) {
+          T* row = right + r * n;
+          if (!(*LargestOf(row, n) < T(0))) continue;
+          for (int64_t c = 0; c < n; ++c) row[c] = -row[c];
+          for (int64_t c = 0; c < m; ++c) left[c * k + r] = -left[c * k + r];
+        }
       }
     });
   });
@@ -524,10 +536,7 @@ void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w
         if (failed) trouble.Add(i, failed);
         for (int64_t r = 0; r < n; ++r) {
           T* row = vectors + r * n;
-          int64_t largest = 0;
-          for (int64_t c = 1; c < n; ++c)
-            if (std::abs(row[c]) > std::abs(row[largest])) largest = c;
-          if (row[largest] < T(0))
+          if (*LargestOf(row, n) < T(0))
             for (int64_t c = 0; c < n; ++c) row[c] = -row[c];
         }
       }

@@ -214,7 +214,7 @@ void RegisterSingular() {
       .describe(
           "Singular values and vectors: A = UT * diag(L) * V with orthonormal columns in UT and orthonormal rows in V.\n\n"
           "A has shape (..., m, n). With k the smaller of m and n, the results are UT (..., m, k), L (..., k), in descending order, and V "
-          "(..., k, n). A matrix with NaN or infinity gives NaN. Pairs of equal singular values, whose vectors are not determined, add "
+          "(..., k, n). The element of largest absolute value of each row of V is positive. A matrix with NaN or infinity gives NaN. Pairs of equal singular values, whose vectors are not determined, add "
           "nothing to the gradient. float32 and float64; integers are computed in float64.")
       .set_outputs({"UT", "L", "V"})
       .set_infer_shape(SingularShape)
@@ -224,7 +224,6 @@ void RegisterSingular() {
   Op::Register("_backward_linalg_is_zero")
       .describe("1 where the number is 0, else 0, for gradients.")
       .set_inputs({"data"})
-      .set_dtypes({kFloat32, kFloat64})
       .set_infer_shape(ElemwiseShape)
       .set_zero_gradient()
       .set_kernel([](KernelArgs& args) {

@@ -11,7 +11,6 @@
 #include "operator/linalg/real_inputs.h"
 #include "operator/linalg/shapes.h"
 #include "operator/param.h"
-#include "operator/pointwise/convert.h"
 
 namespace mxnet {
 namespace linalg {
