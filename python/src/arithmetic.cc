@@ -96,9 +96,43 @@ bool AsScalar(PyObject* o, Number* n) {
   return true;
 }
 
+PyObject* make_operand;  // Python function (value, array, in place) -> array, of mx.np's operators
+
+/* Of mx.np's operators: a list, a tuple or a NumPy array. NumPy scalars are numbers. */
+bool IsArrayLike(PyObject* o) {
+  return PyList_Check(o) || PyTuple_Check(o) || (!PyType_Check(o) && PyObject_CheckBuffer(o) && PyObject_HasAttrString(o, "__array__"));
+}
+
+PyObject* OfArrays(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* out) {
+  PyObject* inputs[2] = {a, b};
+  if (x.array) return Invoke(PlainAttrs(x.array), inputs, 2, out);
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
+/* `a` OP `b`, one of which is no array but can become one. */
+PyObject* WithMadeOperand(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* out) {
+  const bool first = IsArray(a);
+  PyObject* made = PyObject_CallFunctionObjArgs(make_operand, first ? b : a, first ? a : b, out ? Py_True : Py_False, nullptr);
+  if (!made) return nullptr;
+  PyObject* result = nullptr;
+  try {
+    result = OfArrays(x, first ? a : made, first ? made : b, out);
+  } catch (...) {
+    Py_DECREF(made);
+    throw;
+  }
+  Py_DECREF(made);
+  return result;
+}
+
 PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
   try {
-    return RunBinary(ariths[DoorOf(IsArray(a) ? a : b)][id], a, b, out);
+    const Door door = DoorOf(IsArray(a) ? a : b);
+    const BinaryRecords& x = ariths[door][id];
+    PyObject* result = RunBinary(x, a, b, out);
+    if (result != Py_NotImplemented || door != kNumpy || !IsArrayLike(IsArray(a) ? b : a)) return result;
+    Py_DECREF(result);
+    return WithMadeOperand(x, a, b, out);
   } catch (...) {
     SetError();
     return nullptr;
@@ -113,7 +147,7 @@ MXNET_BINARY(NbMul, kMul)
 MXNET_BINARY(NbDiv, kDiv)
 MXNET_BINARY(NbMod, kMod)
 MXNET_BINARY(NbFloorDiv, kFloorDiv)
-MXNET_BINARY(NbMatMul, kMatMul)
+PyObject* NbMatMul(PyObject* a, PyObject* b) { return Binary(kMatMul, a, b, nullptr); }
 MXNET_BINARY(NbAnd, kAnd)
 MXNET_BINARY(NbOr, kOr)
 MXNET_BINARY(NbXor, kXor)
@@ -128,6 +162,23 @@ PyObject* NbAddInPlace(PyObject* a, PyObject* b) {
   if (r != Py_NotImplemented) return r;
   Py_DECREF(r);
   return PyNumber_Add(a, b);
+}
+/* The product cannot be written where its factor is being read. */
+PyObject* NbMatMulInPlace(PyObject* a, PyObject* b) {
+  PyObject* product = Binary(kMatMul, a, b, nullptr);
+  if (!product || product == Py_NotImplemented) return product;
+  PyObject* result = nullptr;
+  try {
+    static const AttrsPtr copy = MakeAttrs(Op::Get("_copyto"), {});
+    if (Get(product)->shape() != Get(a)->shape())
+      throw Error(Error::Kind::kValue, "[matmul] a product whose shape is not that of the left array cannot be written there; "
+                                       "accepted: a = a @ b");
+    result = Invoke(copy, &product, 1, a);
+  } catch (...) {
+    SetError();
+  }
+  Py_DECREF(product);
+  return result;
 }
 PyObject* NbPow(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
@@ -221,6 +272,12 @@ PyObject* RunBinary(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* 
   if (first && x.scalar && AsScalar(b, &n)) return Invoke(ScalarAttrs(x.scalar, n, x.typed), &a, 1, out);
   if (second && x.reverse && AsScalar(a, &n)) return Invoke(ScalarAttrs(x.reverse, n, x.typed), &b, 1, out);
   Py_RETURN_NOTIMPLEMENTED;
+}
+
+void SetOperand(PyObject* function) {
+  Py_INCREF(function);
+  Py_XDECREF(make_operand);
+  make_operand = function;
 }
 
 const PyType_Slot* ArithmeticSlots(Door door) { return door == kNumpy ? numpy_slots : slots; }

@@ -138,10 +138,17 @@ const PyType_Slot* ArithmeticSlots(Door door);
 /* Which records they run, from rows (method, operator of two arrays, of an array and a number, of a
  * number and an array), one for each; "" where there is none. Throws. */
 void SetArithmetic(PyObject* rows, Door door);
+/* The Python function (value, array, in place) that makes an array of a list, a tuple or a NumPy
+ * array that is an operand beside one of mx.np. */
+void SetOperand(PyObject* function);
 /* Type slots of x[key] and x[key] = value, likewise, and what sets Python's functions (get, set,
  * whether of mx.np) for the keys that they leave to it. */
 const PyType_Slot* IndexingSlots();
 PyObject* SetIndexing(PyObject* module, PyObject* args);
+/* The same for keys of mx.np with index arrays, which nothing may be tracing. GatherItem: null
+ * without an exception, ScatterItem: 1, where Python has to look at the key. They throw. */
+PyObject* GatherItem(PyObject* self, PyObject* key);
+int ScatterItem(PyObject* self, PyObject* key, PyObject* value);
 /* Functions of the module: new_array(shape tuple, device type, device id, dtype number, delayed,
  * numpy=False) has whatever the memory held, filled(op handle, value or None, shape tuple, device
  * type, device id, dtype number, numpy=False) what _zeros, _ones or _full write. */
@@ -149,7 +156,7 @@ PyObject* NewArray(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 PyObject* Filled(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 /* Adds the NDArrayBase type, which results have until Python names a subclass. */
 void AddNDArrayBase(PyObject* module);
-/* Function of the module: _numpy_base(class, rows) is a subclass with mx.np's operators. */
+/* Function of the module: _numpy_base(class, rows, operand) is a subclass with mx.np's operators. */
 PyObject* NumpyBase(PyObject* module, PyObject* args);
 /* Adds the CachedOp type to the module. */
 void AddCachedOp(PyObject* module);

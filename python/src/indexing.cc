@@ -132,9 +132,7 @@ bool CheckedIndices(const T* from, int64_t n, int64_t size, int64_t* to, bool* s
  * exception: not for here. */
 PyObject* TakeRows(PyObject* self, PyObject* key) {
   NDArray *a = Get(self), *index = Get(key);
-  const bool numpy = IsNumpy(self);
-  if (numpy != IsNumpy(key) || (numpy && index->dtype() != kInt64 && index->dtype() != kInt32)) return nullptr;
-  if (index->is_none() || a->ctx().is_gpu() || index->ctx().is_gpu() || a->shape().ndim() < 1 || index->shape().ndim() < 1) return nullptr;
+  if (IsNumpy(key) || index->is_none() || a->ctx().is_gpu() || index->ctx().is_gpu() || a->shape().ndim() < 1 || index->shape().ndim() < 1) return nullptr;
   const int64_t n = index->shape().Size(), size = a->shape()[0];
   if (n == 0 || size == 0 || size >= int64_t{1} << 24) return nullptr;  // beyond, float32 has gaps
   {
@@ -174,23 +172,47 @@ PyObject* TakeRows(PyObject* self, PyObject* key) {
   return result;
 }
 
+/* The selection while autograd records. */
+PyObject* RecordedSlice(PyObject* self, const Selection& s) {
+  static const Op *slice = Op::Get("slice"), *reshape = Op::Get("_npi_reshape");
+  PyObject* o = Invoke(SliceAttrs(slice, s, Get(self)->shape().ndim(), nullptr), &self, 1, nullptr);
+  if (!o || Get(o)->shape() == s.shape()) return o;
+  const AttrsPtr attrs =
+      Remembered(reshape, s.result.data(), s.result.size(), [&] { return AttrDict{{"newshape", Text(s.result.data(), s.result.size())}}; });
+  PyObject* shaped = nullptr;
+  try {
+    shaped = Invoke(attrs, &o, 1, nullptr);
+  } catch (...) {
+    Py_DECREF(o);
+    throw;
+  }
+  Py_DECREF(o);
+  return shaped;
+}
+
 PyObject* GetItem(PyObject* self, PyObject* key) {
   try {
     const NDArray* a = Get(self);
     const ImperativeState& state = Imperative::State();
     if (a && !a->is_none() && !state.deferred_compute) {
-      if (IsArray(key)) {
+      const bool numpy = IsNumpy(self);
+      if (IsArray(key) && !numpy) {
         PyObject* rows = Get(key) ? TakeRows(self, key) : nullptr;
         if (rows || PyErr_Occurred()) return rows;
-      } else if (!state.recording) {
+      } else if (!state.recording || numpy) {
         Selection s;
-        if (Select(key, *a, state.np_shape || IsNumpy(self), &s)) {
+        if (Select(key, *a, state.np_shape || numpy, &s)) {
+          if (state.recording) return RecordedSlice(self, s);
           const int64_t offset = Offset(s, a->shape());
           if (offset >= 0) return View(self, s, offset);
           static const Op* op = Op::Get("slice");
           PyObject* o = Invoke(SliceAttrs(op, s, a->shape().ndim(), nullptr), &self, 1, nullptr);
           if (o) *Get(o) = Get(o)->Reshape(s.shape());
           return o;
+        }
+        if (numpy) {
+          PyObject* pieces = GatherItem(self, key);
+          if (pieces || PyErr_Occurred()) return pieces;
         }
       }
     }
@@ -216,7 +238,9 @@ int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
   const bool number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
   if (!number && !(IsArray(value) && Get(value) && !Get(value)->is_none())) return 1;
   Selection s;
-  if (!Select(key, *a, state.np_shape || IsNumpy(self), &s)) return 1;
+  const bool numpy = IsNumpy(self);
+  if (!Select(key, *a, state.np_shape || numpy, &s)) return numpy ? ScatterItem(self, key, value) : 1;
+  if (!number && IsNumpy(value) != numpy) return 1;
   const int64_t offset = Offset(s, a->shape());
   double v = 0;
   if (number) {

@@ -298,10 +298,11 @@ void AddNDArrayBase(PyObject* module) {
 }
 
 PyObject* NumpyBase(PyObject*, PyObject* args) {
-  PyObject *cls, *rows;
-  if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &cls, &rows)) return nullptr;
+  PyObject *cls, *rows, *operand;
+  if (!PyArg_ParseTuple(args, "O!OO", &PyType_Type, &cls, &rows, &operand)) return nullptr;
   try {
     SetArithmetic(rows, kNumpy);
+    SetOperand(operand);
     std::vector<PyType_Slot> slots;
     for (const PyType_Slot* part = ArithmeticSlots(kNumpy); part->slot != 0; ++part) slots.push_back(*part);
     slots.push_back({Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)});

@@ -49,9 +49,10 @@ def _class_of(array):
     return _numpy_class if _is_numpy(array) else _class
 
 
-def _numpy_base(cls, rows):
+def _numpy_base(cls, rows, operand):
     """A subclass with the operators of mx.np; rows as for `_configure`, "" where there is no such
-    operator."""
+    operator. `operand` makes an array of a list, a tuple or a NumPy array: (value, array, in
+    place)."""
     class NumpyBase(cls):
         """Native part of mxnet.np.ndarray."""
         __slots__ = []
@@ -70,11 +71,21 @@ def _numpy_base(cls, rows):
             return invoke(_op("_npi_copy"), (self,), (), ())
 
     for method, arrays, number, left in rows:
-        setattr(NumpyBase, f"__{method}__", _binary(arrays, number, typed=True))
+        setattr(NumpyBase, f"__{method}__", _binary(arrays, number, typed=True, operand=operand))
         if not hasattr(object, f"__{method}__"):
-            setattr(NumpyBase, f"__r{method}__", _binary(arrays, left, typed=True))
-            setattr(NumpyBase, f"__i{method}__", _binary(arrays, number, in_place=True, typed=True))
+            setattr(NumpyBase, f"__r{method}__", _binary(arrays, left, typed=True, operand=operand, reflected=True))
+            setattr(NumpyBase, f"__i{method}__", _binary(arrays, number, in_place=True, typed=True, operand=operand))
+    NumpyBase.__imatmul__ = _matmul_in_place
     return NumpyBase
+
+
+def _matmul_in_place(self, other):
+    product = self.__matmul__(other)     # which cannot be written where its factor is being read
+    if product is NotImplemented:
+        return product
+    if product.shape != self.shape:
+        raise ValueError("[matmul] a product whose shape is not that of the left array cannot be written there; accepted: a = a @ b")
+    return invoke(_op("_copyto"), (product,), (), (), self)
 
 
 def _set_indexing(get, set_, numpy=False):
@@ -206,9 +217,13 @@ def _scalar(value):
     return None
 
 
-def _binary(array_op, scalar_op, in_place=False, typed=False):
+def _binary(array_op, scalar_op, in_place=False, typed=False, operand=None, reflected=False):
     def method(self, other):
         out = self if in_place else None
+        if operand and (isinstance(other, (list, tuple)) or isinstance(other, np.ndarray) and other.ndim):
+            other = operand(other, self, in_place)
+            if reflected:
+                return invoke(_op(array_op), (other, self), (), ()) if array_op else NotImplemented
         if isinstance(other, NDArrayBase):
             if _is_numpy(self) != _is_numpy(other):
                 raise _MXTypeError("[operator] got arrays of mx.nd and of mx.np; accepted: one kind (as_np_ndarray() and "

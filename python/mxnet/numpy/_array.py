@@ -6,12 +6,26 @@ from .._binding import _numpy_base, _set_indexing, _set_numpy_class
 from ..ndarray import NDArray
 from . import _indexing
 from ..ndarray._native import shared
-from ._dispatch import call
+from ._dispatch import call, device_of, operand
+from ._methods import add_methods
 from ._operators import PYTHON_OPERATORS
+from ._printing import array_repr, array_str
 
 __all__ = ["ndarray"]
 
-_Base = _numpy_base(NDArray, [(method, row.arrays, row.number, row.left) for method, row in PYTHON_OPERATORS.items()])
+_API_VERSIONS = ("2021.12", "2022.12", "2023.12")
+
+
+def _beside(value, array, in_place):
+    """An operand of Python's operators that is a list, a tuple or a NumPy array as an array beside
+    `array`. In place it gets that one's dtype if NumPy would cast it there."""
+    made = operand(value, like=array)
+    if in_place and made.dtype != array.dtype and onp.can_cast(made.dtype, array.dtype, "same_kind"):
+        return made.astype(array.dtype)
+    return made
+
+
+_Base = _numpy_base(NDArray, [(method, row.arrays, row.number, row.left) for method, row in PYTHON_OPERATORS.items()], _beside)
 
 
 class ndarray(_Base):   # pylint: disable=invalid-name
@@ -19,17 +33,171 @@ class ndarray(_Base):   # pylint: disable=invalid-name
     operators.
 
     Arrays are made by functions (``mx.np.array``, ``zeros``, ``arange``, ...). As with mx.nd,
-    operations return at once and run in the background; reading values waits for them.
+    operations return at once and run in the background; reading values waits for them. Row slices
+    and integers give views, as in NumPy; other indexing, ``reshape`` and ``T`` give copies, and
+    ``sort`` returns the sorted array.
     """
 
     __module__ = "mxnet.numpy"
     __slots__ = []
+
+    # ---- what it is
 
     @property
     def dtype(self):
         """NumPy dtype of the elements (``bfloat16`` for bfloat16)."""
         kind = _dtypes.type_of(self._dtype_id)
         return kind if kind is _dtypes.bfloat16 else onp.dtype(kind)
+
+    @property
+    def itemsize(self):
+        """Bytes of one element."""
+        return _dtypes.ITEM_BYTES[self._dtype_id]
+
+    @property
+    def nbytes(self):
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def T(self):
+        """The array with its axes reversed."""
+        return self if self.ndim < 2 else call("_npi_transpose", (self,))
+
+    @property
+    def mT(self):
+        """The array with its last two axes exchanged. Raises ValueError for fewer than two."""
+        ndim = self.ndim
+        if ndim < 2:
+            raise ValueError(f"[mT] an array of {ndim} dimensions; accepted: at least 2")
+        return call("_npi_transpose", (self,), axes=(*range(ndim - 2), ndim - 1, ndim - 2))
+
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self):
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, value):
+        return bool((self.asnumpy() == (value.asnumpy() if isinstance(value, NDArray) else value)).any())
+
+    def __repr__(self):
+        return array_repr(self)
+
+    def __str__(self):
+        return array_str(self)
+
+    def __format__(self, spec):
+        if self.ndim == 0:
+            return format(self.item(), spec)
+        if spec:
+            raise TypeError(f"unsupported format string {spec!r} passed to an array of shape {self.shape}; accepted: none, or an array "
+                            "of shape ()")
+        return str(self)
+
+    # ---- as a number
+
+    def _scalar(self):
+        if self.size != 1:
+            raise TypeError(f"only size-1 arrays can be converted to Python scalars; this one has the shape {self.shape}")
+        value = self._value()
+        return self.asnumpy().item() if value is None else value
+
+    def __bool__(self):
+        if self.size > 1:
+            raise ValueError("The truth value of an ndarray with multiple elements is ambiguous; accepted: a.any() or a.all()")
+        return self.size == 1 and bool(self._scalar())
+
+    def __int__(self):
+        return int(self._scalar())
+
+    def __float__(self):
+        return float(self._scalar())
+
+    def __complex__(self):
+        return complex(self._scalar())
+
+    def __index__(self):
+        if self.ndim or self.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index; this one has the shape "
+                            f"{self.shape} and dtype {self.dtype}")
+        return self._scalar()
+
+    def __round__(self, n=0):
+        return self.round(n)
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __rdivmod__(self, other):
+        return other // self, other % self
+
+    # ---- values out
+
+    def item(self, *args):
+        """The value of an array of size 1, or of the element at a flat index or at indices, as a
+        Python number.
+
+        >>> mx.np.array([[1., 2.], [3., 4.]]).item(1, 0)
+        3.0
+        """
+        if args:
+            return self.asnumpy().item(*args)
+        if self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return self._scalar()
+
+    # ---- copies
+
+    def copy(self, order="C"):
+        """A copy on the same device. `order` must be 'C'."""
+        if order != "C":
+            raise NotImplementedError(f"[copy] order={order!r}; accepted: 'C'")
+        return super().copy()
+
+    def copyto(self, other):
+        """Copies into another array of mx.np, cast to its dtype, or to a device; returns the
+        target."""
+        if isinstance(other, NDArray):
+            if not isinstance(other, ndarray):
+                raise TypeError("[copyto] got an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one), or a device")
+            return other if other.handle == self.handle else call("_copyto", (self,), other)
+        return super().copyto(device_of(other) if isinstance(other, str) else other).as_np_ndarray()
+
+    def as_in_context(self, context):
+        """The array itself if it is on that device, a copy there otherwise."""
+        return super().as_in_context(device_of(context) if isinstance(context, str) else context)
+
+    as_in_ctx = as_in_context
+
+    def to_device(self, device, stream=None):
+        """The array itself if it is on that device, a copy there otherwise. `stream` must be None:
+        the engine orders all work."""
+        if stream is not None:
+            raise ValueError(f"[to_device] stream={stream!r}; accepted: None")
+        return self.as_in_context(device)
+
+    def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
+        """The array in another dtype; itself if `copy` is false and it has that dtype.
+
+        `order`, `casting` and `subok` are NumPy's, and accept what is their default there ('C',
+        too). Fractions become integers by cutting them off.
+        """
+        if order not in ("K", "C"):
+            raise ValueError(f"[astype] order={order!r}; accepted: 'K', 'C'")
+        if casting != "unsafe":
+            raise ValueError(f"[astype] casting={casting!r}; accepted: 'unsafe'")
+        if not subok:
+            raise ValueError("[astype] subok=False; accepted: True")
+        if dtype is None:
+            dtype = "float32"
+        if not copy and self._dtype_id == _dtypes.number(dtype):
+            return self
+        return call("_npi_cast", (self,), dtype=_dtypes.name(dtype))
 
     def as_nd_ndarray(self):
         """The array as one of mx.nd, sharing memory and gradients."""
@@ -39,17 +207,50 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """The array itself."""
         return self
 
-    def reshape(self, *shape, order="C", **kwargs):
-        """Array of another shape; -1 stands for what is left."""
+    # ---- shape
+
+    def reshape(self, *shape, order="C"):
+        """A copy in another shape; -1 stands for what is left. `order` must be 'C'.
+
+        >>> mx.np.arange(6).reshape(2, -1).shape
+        (2, 3)
+        """
+        if order != "C":
+            raise NotImplementedError(f"[reshape] order={order!r}; accepted: 'C'")
+        if not shape:
+            raise TypeError("[reshape] needs a shape")
         shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        return call("_npi_reshape", (self,), newshape=tuple(kwargs.get("newshape", shape)), order=order)
+        return call("_npi_reshape", (self,), newshape=tuple(shape))
 
-    def __repr__(self):
-        return repr(self.asnumpy())
+    def reshape_view(self, *shape, **kwargs):
+        """A view in another shape, by the rules and codes of ``mx.nd.NDArray.reshape``."""
+        return super().reshape(*shape, **kwargs)
 
-    def __str__(self):
-        return str(self.asnumpy())
+    def flatten(self, order="C"):
+        """A copy with one dimension. `order` must be 'C'."""
+        if order != "C":
+            raise NotImplementedError(f"[flatten] order={order!r}; accepted: 'C'")
+        return call("_npi_reshape", (self,), newshape=(-1,))
+
+    def transpose(self, *axes):
+        """The array with permuted axes, reversed by default."""
+        axes = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
+        return call("_npi_transpose", (self,), axes=tuple(axes) if axes else None)
+
+    def _reshape_exact(self, shape):
+        return _indexing.shaped(self, shape)
+
+    # ---- exchange
+
+    def __array_namespace__(self, api_version=None):
+        """``mx.np``, for code on the array API standard. Raises ValueError for versions of it that
+        are not known."""
+        if api_version is not None and api_version not in _API_VERSIONS:
+            raise ValueError(f"[__array_namespace__] api_version={api_version!r}; accepted: None, {', '.join(_API_VERSIONS)}")
+        import mxnet.numpy
+        return mxnet.numpy
 
 
+add_methods(ndarray)
 _set_numpy_class(ndarray)
 _set_indexing(_indexing.getitem, _indexing.setitem, True)

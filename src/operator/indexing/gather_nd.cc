@@ -186,24 +186,6 @@ bool IndexChangeType(const Attrs& attrs, std::vector<int>* in, std::vector<int>*
   return (*in)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
 }
 
-// `val` as often as the pieces have it.
-const void* Repeated(KernelArgs& a, const TBlob& val, const Shape& pieces) {
-  if (val.shape.Size() == pieces.Size()) return val.dptr;
-  const int ndim = pieces.ndim(), lead = ndim - val.shape.ndim();
-  std::vector<int64_t> from(static_cast<size_t>(ndim), 0), to(static_cast<size_t>(ndim), 0), dims(pieces.begin(), pieces.end());
-  int64_t from_step = 1, to_step = 1;
-  for (int i = ndim - 1; i >= 0; --i) {
-    to[i] = to_step;
-    to_step *= pieces[i];
-    if (i < lead) continue;
-    from[i] = val.shape[i - lead] == 1 ? 0 : from_step;
-    from_step *= val.shape[i - lead];
-  }
-  void* all = a.workspace(static_cast<size_t>(to_step) * DTypeSize(val.dtype));
-  CopyStrided(a.run, val.dptr, from.data(), all, to.data(), dims.data(), ndim, DTypeSize(val.dtype));
-  return all;
-}
-
 // Flat indices of the pieces of `data`. Negative indices are refused, as the original does.
 const int64_t* CheckedFlatIndices(KernelArgs& a, TBlob ind, const Shape& data) {
   ind.shape = Columns(*a.attrs, ind.shape);
@@ -223,7 +205,7 @@ void IndexChange(KernelArgs& a) {
   const TBlob &out = a.out[0], &ind = a.in[1];
   const Shape columns = Columns(*a.attrs, ind.shape), pieces = Gathered(columns, out.shape);
   if (pieces.Size() == 0) return;
-  const void* val = Repeated(a, a.in[2], pieces);
+  const void* val = RepeatedTo(a, a.in[2], pieces);
   const int64_t* flat = CheckedFlatIndices(a, ind, out.shape);
   const Pieces p = PiecesOf(out.shape, columns);
   const int64_t count = columns.Prod(1, columns.ndim());

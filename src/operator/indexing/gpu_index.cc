@@ -83,7 +83,7 @@ int64_t* ReadIndicesInRangeOnDevice(KernelArgs& a, const TBlob& indices, int64_t
   return out;
 }
 
-int64_t* FlatIndicesOnDevice(KernelArgs& a, const TBlob& indices, const Shape& data) {
+int64_t* FlatIndicesOnDevice(KernelArgs& a, const TBlob& indices, const Shape& data, int axis) {
   const int m = static_cast<int>(indices.shape[0]);
   const int64_t n = indices.shape.Prod(1, indices.shape.ndim());
   const int64_t* in = indices.dtype == kInt64 ? indices.data<int64_t>() : ReadIndicesOnDevice(a, indices);
@@ -103,7 +103,7 @@ int64_t* FlatIndicesOnDevice(KernelArgs& a, const TBlob& indices, const Shape& d
     const int64_t at = n * m - static_cast<int64_t>(found), d = at % m;
     int64_t given = 0;
     rtc::ReadBack(a.run, in + d * n + at / m, &given, sizeof(given));
-    MXNET_THROW(Index) << "[" << a.attrs->op->name << "] index " << given << " is out of bounds for axis " << d << " with size "
+    MXNET_THROW(Index) << "[" << a.attrs->op->name << "] index " << given << " is out of bounds for axis " << axis + d << " with size "
                        << data[static_cast<int>(d)];
   }
   return flat;

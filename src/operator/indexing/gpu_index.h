@@ -19,6 +19,9 @@ namespace mxnet {
 void ConvertIndices(const RunContext& run, const int64_t* values, const TBlob& out, int64_t n);
 void TakeRows(const RunContext& run, const TBlob& data, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
               void* out);
+/* `values` broadcast to shape `to`, which they must fit: their own memory where they have that many
+ * elements, else a copy in the kernel's workspace. */
+const void* RepeatedTo(KernelArgs& args, const TBlob& values, const Shape& to);
 /* data (outer, size, inner) at index[0..num) of the middle dimension = rows (outer, num, inner); of
  * several rows for one place the last is kept. */
 void PutRows(KernelArgs& args, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
@@ -41,8 +44,8 @@ int64_t* ReadIndicesInRangeOnDevice(KernelArgs& args, const TBlob& indices, int6
 void AddRowsOnDevice(KernelArgs& args, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
                      const TBlob& data, bool add);
 /* Flat index of each column of indices (m, n) of the first m dimensions of data; negative ones
- * count from the end, others out of range are refused. */
-int64_t* FlatIndicesOnDevice(KernelArgs& args, const TBlob& indices, const Shape& data);
+ * count from the end, others out of range are refused; the message counts axes from `axis` on. */
+int64_t* FlatIndicesOnDevice(KernelArgs& args, const TBlob& indices, const Shape& data, int axis = 0);
 /* For each element of a mask how many before it are not zero, and behind the last one their number:
  * Size() + 1 numbers. */
 int64_t* CountChosenOnDevice(KernelArgs& args, const TBlob& mask);

@@ -6,6 +6,7 @@
 #include "base/omp.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/indexing/index_common.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {
@@ -85,16 +86,25 @@ void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, con
   const char* from = data.data<char>();
   char* to = static_cast<char*>(out);
   const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / inner);
-  ParallelFor(outer * num, grain, [&](int64_t begin, int64_t end) {
-    int64_t o = begin / num, i = begin % num;
-    for (int64_t at = begin; at < end; ++at) {
-      std::memcpy(to + at * row, from + (o * size + index[i]) * row, row);
-      if (++i == num) {
-        i = 0;
-        ++o;
+  const auto copy = [&](auto bytes) {  // a length that the compiler knows makes one move of the copy
+    ParallelFor(outer * num, grain, [&](int64_t begin, int64_t end) {
+      int64_t o = begin / num, i = begin % num;
+      for (int64_t at = begin; at < end; ++at) {
+        std::memcpy(to + at * bytes, from + (o * size + index[i]) * bytes, static_cast<size_t>(bytes));
+        if (++i == num) {
+          i = 0;
+          ++o;
+        }
       }
-    }
-  });
+    });
+  };
+  switch (row) {
+    case 1: return copy(std::integral_constant<int64_t, 1>());
+    case 2: return copy(std::integral_constant<int64_t, 2>());
+    case 4: return copy(std::integral_constant<int64_t, 4>());
+    case 8: return copy(std::integral_constant<int64_t, 8>());
+    default: return copy(row);
+  }
 }
 
 void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
@@ -152,6 +162,23 @@ void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* f
     }
     columns[i] = rest;  // the first size is not checked: it need not be known
   }
+}
+
+const void* RepeatedTo(KernelArgs& a, const TBlob& val, const Shape& pieces) {
+  if (val.shape.Size() == pieces.Size()) return val.dptr;
+  const int ndim = pieces.ndim(), lead = ndim - val.shape.ndim();
+  std::vector<int64_t> from(static_cast<size_t>(ndim), 0), to(static_cast<size_t>(ndim), 0), dims(pieces.begin(), pieces.end());
+  int64_t from_step = 1, to_step = 1;
+  for (int i = ndim - 1; i >= 0; --i) {
+    to[i] = to_step;
+    to_step *= pieces[i];
+    if (i < lead) continue;
+    from[i] = val.shape[i - lead] == 1 ? 0 : from_step;
+    from_step *= val.shape[i - lead];
+  }
+  void* all = a.workspace(static_cast<size_t>(to_step) * DTypeSize(val.dtype));
+  CopyStrided(a.run, val.dptr, from.data(), all, to.data(), dims.data(), ndim, DTypeSize(val.dtype));
+  return all;
 }
 
 }  // namespace mxnet

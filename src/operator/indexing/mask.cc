@@ -1,6 +1,8 @@
 // boolean_mask: the rows that a mask chooses; their number depends on its values, so arrays are
 // read on the calling thread.
 #include <cstring>
+#include <numeric>
+#include <type_traits>
 
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
@@ -45,26 +47,81 @@ std::vector<char> HostCopy(const NDArray& a) {
   return bytes;
 }
 
+/* The values of an array: its own memory on the host, else a copy there. */
+struct HostValues {
+  std::vector<char> copy;
+  const char* at;
+  explicit HostValues(const NDArray& a) : at(nullptr) {
+    if (a.ctx().is_gpu()) {
+      copy = HostCopy(a);
+      at = copy.data();
+    } else {
+      a.WaitToRead();
+      at = a.data().data<char>();
+    }
+  }
+};
+
+// For each entry of a mask 1 or 0.
+const uint8_t* Bytes(const NDArray& index, const char* values, std::vector<uint8_t>* made) {
+  if (index.dtype() == kBool) return reinterpret_cast<const uint8_t*>(values);
+  made->assign(static_cast<size_t>(index.shape().Size()), 0);
+  for (int64_t i : Chosen(values, index.dtype(), index.shape().Size())) (*made)[static_cast<size_t>(i)] = 1;
+  return made->data();
+}
+
+// The entries of `from` (outer, size, piece bytes) where the mask is 1. `bytes`: the length of a
+// piece, a constant for the compiler where it is short.
+template <typename Length>
+void Gather(const char* from, int64_t outer, int64_t size, const uint8_t* mask, int64_t chosen, Length bytes, char* to) {
+  for (int64_t o = 0; o < outer; ++o) {
+    int64_t n = 0;
+    // What is not chosen is written, too, and written over: one branch less.
+    for (int64_t i = 0; n < chosen; ++i) {
+      std::memcpy(to + n * bytes, from + (o * size + i) * bytes, static_cast<size_t>(bytes));
+      n += mask[i];
+    }
+    to += chosen * bytes;
+  }
+}
+
+void GatherPieces(const char* from, int64_t outer, int64_t size, const uint8_t* mask, int64_t chosen, int64_t piece, char* to) {
+  switch (piece) {
+    case 1: return Gather(from, outer, size, mask, chosen, std::integral_constant<int64_t, 1>(), to);
+    case 2: return Gather(from, outer, size, mask, chosen, std::integral_constant<int64_t, 2>(), to);
+    case 4: return Gather(from, outer, size, mask, chosen, std::integral_constant<int64_t, 4>(), to);
+    case 8: return Gather(from, outer, size, mask, chosen, std::integral_constant<int64_t, 8>(), to);
+    default: break;
+  }
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < size; ++i) {
+      if (!mask[i]) continue;
+      std::memcpy(to, from + (o * size + i) * piece, static_cast<size_t>(piece));
+      to += piece;
+    }
+}
+
 void Mask(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const NDArray &data = *in[0], &index = *in[1];
   const Shape& s = data.shape();
   const int axis = CheckMask(attrs, s, index.shape());
-  const std::vector<int64_t> at = Chosen(HostCopy(index).data(), index.dtype(), index.shape().Size());
+  const HostValues flags(index);
+  std::vector<uint8_t> made;
+  const uint8_t* mask = Bytes(index, flags.at, &made);
+  const int64_t chosen = std::accumulate(mask, mask + index.shape().Size(), int64_t{0});
   Shape to = s;
-  to[axis] = static_cast<int64_t>(at.size());
-  if (out[0]->is_none()) out[0]->Init(to, data.ctx(), data.dtype());
+  to[axis] = chosen;
+  const bool fresh = out[0]->is_none();
+  if (fresh) out[0]->Init(to, data.ctx(), data.dtype());
   MXNET_CHECK_KIND(out[0]->shape() == to && out[0]->dtype() == data.dtype(), Value)
       << "[" << attrs.op->name << "] out has shape " << out[0]->shape() << " and dtype " << DTypeName(out[0]->dtype()) << "; the result is "
       << to << " of " << DTypeName(data.dtype());
   const int64_t outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(data.dtype()));
-  const std::vector<char> from = HostCopy(data);
+  if (to.Size() == 0) return;
+  const HostValues from(data);
+  if (fresh && !data.ctx().is_gpu()) return GatherPieces(from.at, outer, s[axis], mask, chosen, piece, out[0]->data().data<char>());
   std::vector<char> result(static_cast<size_t>(to.Size()) * DTypeSize(data.dtype()));
-  char* put = result.data();
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t i : at) {
-      std::memcpy(put, from.data() + (o * s[axis] + i) * piece, static_cast<size_t>(piece));
-      put += piece;
-    }
+  GatherPieces(from.at, outer, s[axis], mask, chosen, piece, result.data());
   out[0]->SyncCopyFromCPU(result.data(), result.size());
 }
 

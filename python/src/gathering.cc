@@ -1,0 +1,199 @@
+// x[key] and x[key] = value of mx.np arrays for keys with index arrays: the ones in which arrays
+// stand side by side and all other axes are taken whole, and masks. Everything else, also every key
+// that is to be refused, goes to Python (mxnet.numpy._indexing), which knows all rules.
+#include <Python.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "binding.h"
+#include "mxnet/imperative.h"
+#include "remembered.h"
+
+namespace mxnet {
+namespace python {
+namespace {
+
+/* References that this holds. */
+struct Held {
+  std::vector<PyObject*> objects;
+  ~Held() {
+    for (PyObject* o : objects) Py_DECREF(o);
+  }
+};
+
+/* The operator's inputs: the array, a place for a value, the index arrays. */
+struct Gathering {
+  int axis = 0;
+  std::vector<PyObject*> arrays;
+  Held made;  // those of `arrays` that were lists
+  std::vector<int64_t> block;
+  int ndim = 0;  // of the selection
+};
+
+bool IsWhole(PyObject* k) {
+  if (!PySlice_Check(k)) return false;
+  const PySliceObject* s = reinterpret_cast<PySliceObject*>(k);
+  return s->start == Py_None && s->stop == Py_None && s->step == Py_None;
+}
+
+bool InRange(const int64_t* v, size_t n, int64_t size) {
+  for (size_t i = 0; i < n; ++i)
+    if (v[i] < -size || v[i] >= size) return false;
+  return true;
+}
+
+/* An int64 array beside `a`; null without an exception if an index is out of range. */
+PyObject* Made(PyObject* self, const std::vector<int64_t>& values, int64_t size) {
+  if (values.empty() || !InRange(values.data(), values.size(), size)) return nullptr;
+  NDArray* array = new NDArray(Shape{static_cast<int64_t>(values.size())}, Get(self)->ctx(), kInt64);
+  PyObject* o = Wrap(array, ClassOf(self));
+  if (!o) throw PythonError();
+  array->SyncCopyFromCPU(values.data(), values.size() * sizeof(int64_t));
+  return o;
+}
+
+/* A list of integers, flat, as an array; null if it is something else. */
+PyObject* FromList(PyObject* self, PyObject* list, int64_t size) {
+  std::vector<int64_t> values;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    PyObject* v = PyList_GET_ITEM(list, i);
+    if (!PyLong_CheckExact(v)) return nullptr;
+    int overflow = 0;
+    values.push_back(PyLong_AsLongLongAndOverflow(v, &overflow));
+    if (overflow) return nullptr;
+  }
+  return Made(self, values, size);
+}
+
+bool Joined(const Shape& s, std::vector<int64_t>* block) {
+  while (block->size() < static_cast<size_t>(s.ndim())) block->insert(block->begin(), 1);
+  const size_t lead = block->size() - static_cast<size_t>(s.ndim());
+  for (int i = 0; i < s.ndim(); ++i) {
+    int64_t& size = (*block)[lead + static_cast<size_t>(i)];
+    if (size == 1) size = s[i];
+    if (s[i] != 1 && s[i] != size) return false;
+  }
+  return true;
+}
+
+/* False for keys that are not for here. */
+bool Plan(PyObject* self, PyObject* key, Gathering* g) {
+  const NDArray& a = *Get(self);
+  const int ndim = a.shape().ndim();
+  const bool tuple = PyTuple_CheckExact(key);
+  const Py_ssize_t given = tuple ? PyTuple_GET_SIZE(key) : 1;
+  if (ndim == 0 || given - 1 > ndim || a.shape().Size() == 0) return false;
+  int axis = 0;
+  bool skipped = false;
+  for (Py_ssize_t i = 0; i < given; ++i) {
+    PyObject* k = tuple ? PyTuple_GET_ITEM(key, i) : key;
+    if (k == Py_Ellipsis) {
+      if (skipped) return false;
+      skipped = true;
+      axis += ndim - static_cast<int>(given - 1);
+      continue;
+    }
+    if (axis >= ndim) return false;
+    if (IsWhole(k)) {
+      ++axis;
+      continue;
+    }
+    const bool array = IsArray(k), list = !array && PyList_CheckExact(k);
+    if (!array && !list) return false;
+    if (g->arrays.empty()) g->axis = axis;
+    if (g->axis + static_cast<int>(g->arrays.size()) != axis) return false;
+    if (list) {
+      k = FromList(self, k, a.shape()[axis]);
+      if (!k) return false;
+      g->made.objects.push_back(k);
+    } else if (!IsNumpy(k) || !Get(k) || Get(k)->is_none() || Get(k)->dtype() == kBool || Get(k)->ctx() != a.ctx()) {
+      return false;
+    }
+    g->arrays.push_back(k);
+    if (!Joined(Get(k)->shape(), &g->block)) return false;
+    ++axis;
+  }
+  g->ndim = ndim - static_cast<int>(g->arrays.size()) + static_cast<int>(g->block.size());
+  return !g->arrays.empty();
+}
+
+AttrsPtr AxisAttrs(const Op* op, int axis, size_t inputs) {
+  const int64_t key[2] = {axis, static_cast<int64_t>(inputs)};
+  return Remembered(op, key, 2, [&] {
+    return AttrDict{{"axis", std::to_string(axis)}, {"num_args", std::to_string(inputs)}};
+  });
+}
+
+/* a[mask] for a mask of the leading axes; null without an exception: not for here. */
+PyObject* Masked(PyObject* self, PyObject* key) {
+  const NDArray &a = *Get(self), &mask = *Get(key);
+  const int n = mask.shape().ndim(), ndim = a.shape().ndim();
+  if (n == 0 || n > ndim || (n > 1 && Imperative::State().recording) || mask.ctx() != a.ctx()) return nullptr;
+  for (int i = 0; i < n; ++i)
+    if (mask.shape()[i] != a.shape()[i]) return nullptr;
+  static const Op* op = Op::Get("_npi_boolean_mask");
+  static const AttrsPtr attrs = MakeAttrs(op, {});
+  if (n == 1) {
+    PyObject* inputs[2] = {self, key};
+    return Invoke(attrs, inputs, 2, nullptr);
+  }
+  if (a.shape().Size() == 0) return nullptr;
+  std::vector<int64_t> dims = {mask.shape().Size()};
+  dims.insert(dims.end(), a.shape().begin() + n, a.shape().end());
+  Held views;
+  for (NDArray* view : {new NDArray(a.Reshape(Shape(dims))), new NDArray(mask.Reshape(Shape{dims[0]}))}) {
+    PyObject* o = Wrap(view, ClassOf(self));
+    if (!o) throw PythonError();
+    views.objects.push_back(o);
+  }
+  return Invoke(attrs, views.objects.data(), 2, nullptr);
+}
+
+}  // namespace
+
+PyObject* GatherItem(PyObject* self, PyObject* key) {
+  if (IsArray(key) && IsNumpy(key) && Get(key) && !Get(key)->is_none() && Get(key)->dtype() == kBool) return Masked(self, key);
+  Gathering g;
+  if (!Plan(self, key, &g)) return nullptr;
+  static const Op* op = Op::Get("_index_axes");
+  g.arrays.insert(g.arrays.begin(), self);
+  return Invoke(AxisAttrs(op, g.axis, g.arrays.size()), g.arrays.data(), static_cast<Py_ssize_t>(g.arrays.size()), nullptr);
+}
+
+int ScatterItem(PyObject* self, PyObject* key, PyObject* value) {
+  const bool number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+  const NDArray* a = Get(self);
+  if (!number) {
+    if (!IsArray(value) || !IsNumpy(value) || !Get(value) || Get(value)->is_none()) return 1;
+    if (Get(value)->dtype() != a->dtype() || Get(value)->ctx() != a->ctx()) return 1;
+  }
+  Gathering g;
+  if (!Plan(self, key, &g) || (!number && Get(value)->shape().ndim() > g.ndim)) return 1;
+  Held made;
+  if (number) {
+    const double v = PyFloat_AsDouble(value);
+    if (PyLong_CheckExact(value) && (PyErr_Occurred() || v < -9e15 || v > 9e15)) {  // double has gaps there
+      PyErr_Clear();
+      return 1;
+    }
+    PyObject* target = Wrap(new NDArray(Shape(0), a->ctx(), a->dtype(), true), ClassOf(self));
+    if (!target) throw PythonError();
+    made.objects.push_back(target);
+    static const Op* full = Op::Get("_full");
+    PyObject* done = Invoke(FilledAttrs(full, nullptr, 0, a->dtype(), &v), nullptr, 0, target);
+    if (!done) throw PythonError();
+    Py_DECREF(done);
+    value = target;
+  }
+  static const Op* op = Op::Get("_index_axes_assign");
+  PyObject* front[2] = {self, value};
+  g.arrays.insert(g.arrays.begin(), front, front + 2);
+  PyObject* done = Invoke(AxisAttrs(op, g.axis, g.arrays.size()), g.arrays.data(), static_cast<Py_ssize_t>(g.arrays.size()), self);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+}  // namespace python
+}  // namespace mxnet

@@ -1,0 +1,185 @@
+"""x[key] and x[key] = value of mx.np arrays against NumPy: drawn keys of every kind, views,
+gradients, errors."""
+import numpy as onp
+import pytest
+
+import mxnet as mx
+from mxnet import autograd
+from mxnet.numpy._dispatch import from_values
+
+SHAPES = [(), (1,), (5,), (0,), (3, 4), (2, 1), (0, 3), (2, 3, 4), (3, 1, 2), (2, 3, 2, 2), (2, 2, 3, 1, 2)]
+
+
+class Keys:
+    """Draws keys for arrays of a shape."""
+
+    def __init__(self, seed):
+        self.rng = onp.random.default_rng(seed)
+
+    def one_of(self, *what):
+        return what[self.rng.integers(len(what))]
+
+    def slice(self, size):
+        def bound():
+            return None if self.rng.random() < 0.4 else int(self.rng.integers(-size - 1, size + 2))
+        step = self.one_of(None, None, 1, 2, -1, -2, 3)
+        return slice(bound(), bound(), step)
+
+    def indices(self, size, block):
+        low = -size if self.rng.random() < 0.5 else 0
+        if size == 0:
+            block = tuple(block[:-1]) + (0,) if block else (0,)
+        values = self.rng.integers(low, max(size, 1), block)
+        kind = self.one_of("list", "numpy", "ours", "int32", "float")
+        if kind == "list":
+            return values.tolist() if values.ndim else int(values)
+        if kind == "numpy":
+            return values
+        return from_values(values, dtype={"ours": "int64", "int32": "int32", "float": "float32"}[kind])
+
+    def mask(self, shape):
+        values = self.rng.random(shape) < 0.5
+        kind = self.one_of("list", "numpy", "ours")
+        if kind == "list" and values.ndim and values.size:
+            return values.tolist()
+        return from_values(values) if kind == "ours" else values
+
+    def key(self, shape, arrays):
+        """A key with or without arrays, of fewer or as many parts as axes."""
+        parts, axis, masks = [], 0, 0
+        block = [(), (3,), (2, 3), (1, 3), (2, 1)][self.rng.integers(5)]
+        while axis < len(shape) and self.rng.random() < 0.85:
+            size, kind = shape[axis], self.rng.random()
+            if arrays and kind < 0.45:
+                parts.append(self.indices(size, block[int(self.rng.integers(len(block) + 1)):]))
+            elif arrays and kind < 0.55 and masks == 0:
+                rank = int(self.rng.integers(1, len(shape) - axis + 1))
+                parts.append(self.mask(shape[axis:axis + rank]))
+                axis += rank - 1
+                masks += 1
+            elif kind < 0.75 and size:
+                index = int(self.rng.integers(-size, size))
+                parts.append(self.one_of(index, onp.int64(index)))
+            else:
+                parts.append(self.slice(size))
+            axis += 1
+        for extra, chance in ((None, 0.25), (Ellipsis, 0.25), (bool(self.rng.integers(2)), 0.05 if arrays else 0)):
+            if self.rng.random() < chance:
+                parts.insert(int(self.rng.integers(len(parts) + 1)), extra)
+        return parts[0] if len(parts) == 1 and self.rng.random() < 0.5 else tuple(parts)
+
+
+def plain(key):
+    """The key for NumPy."""
+    if isinstance(key, tuple):
+        return tuple(plain(k) for k in key)
+    if isinstance(key, list) and not key:
+        return onp.zeros(0, "int64")
+    if isinstance(key, mx.np.ndarray):
+        values = key.asnumpy()
+        return values.astype("int64") if values.dtype.kind == "f" else values
+    return onp.zeros(onp.shape(key), "int64") if isinstance(key, list) and onp.size(key) == 0 else key
+
+
+def expected(data, key):
+    """What NumPy gives, or its IndexError."""
+    try:
+        return data[plain(key)]
+    except IndexError as error:
+        return error
+
+
+def drawn(seed, number, arrays):
+    """(array of ours, NumPy's, key) as often as asked."""
+    keys = Keys(seed)
+    for _ in range(number):
+        shape = SHAPES[keys.rng.integers(len(SHAPES))]
+        dtype = keys.one_of("float32", "float64", "int32", "uint8", "bool")
+        data = keys.rng.integers(0, 2 if dtype == "bool" else 100, shape).astype(dtype)
+        yield from_values(data), data, keys.key(shape, arrays)
+
+
+@pytest.mark.parametrize("arrays", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_get(seed, arrays):
+    for a, data, key in drawn(seed, 500, arrays):
+        want = expected(data, key)
+        if isinstance(want, IndexError):
+            with pytest.raises(IndexError):
+                a[key].asnumpy()
+            continue
+        got = a[key]
+        assert type(got) is mx.np.ndarray and got.dtype == data.dtype, key
+        assert got.shape == want.shape, (data.shape, key, got.shape, want.shape)
+        assert onp.array_equal(got.asnumpy(), want), (data, key)
+
+
+@pytest.mark.parametrize("arrays", [False, True])
+@pytest.mark.parametrize("seed", range(10, 14))
+def test_set(seed, arrays):
+    rng = onp.random.default_rng(seed)
+    for a, data, key in drawn(seed, 500, arrays):
+        want = expected(data, key)
+        if isinstance(want, IndexError):
+            with pytest.raises(IndexError):
+                a[key] = 1
+                a.asnumpy()
+            continue
+        shape = tuple(1 if rng.random() < 0.3 else n for n in want.shape)
+        shape = shape[int(rng.integers(len(shape) + 1)):] if rng.random() < 0.3 else shape
+        value = rng.integers(0, 2, shape)
+        value = [value, value.tolist(), from_values(value), from_values(value, dtype=data.dtype), 1, 1.0][rng.integers(6)]
+        numpys = onp.asarray(value.asnumpy() if isinstance(value, mx.np.ndarray) else value)
+        try:
+            data[plain(key)] = numpys.reshape(numpys.shape)
+        except ValueError:    # NumPy's masks want the whole selection where a list of zero elements is given
+            continue
+        a[key] = value
+        assert onp.array_equal(a.asnumpy(), data), (key, value)
+
+
+def pieces(a, seed):
+    """Weights that make every element of a gradient different."""
+    return from_values(onp.random.default_rng(seed).uniform(1, 2, a.shape), dtype="float64")
+
+
+@pytest.mark.parametrize("arrays", [False, True])
+@pytest.mark.parametrize("seed", [20, 21])
+def test_gradients_of_get(seed, arrays):
+    for i, (_, data, key) in enumerate(drawn(seed, 150, arrays)):
+        want = expected(data, key)
+        if isinstance(want, IndexError) or 0 in want.shape:
+            continue
+        a = from_values(data, dtype="float64")
+        a.attach_grad()
+        with autograd.record():
+            out = a[key] * 1
+            out = out * pieces(out, i)
+        out.backward()
+        flat = onp.arange(data.size).reshape(data.shape)[plain(key)].reshape(-1)
+        sums = onp.zeros(data.size)
+        onp.add.at(sums, flat, pieces(out, i).asnumpy().reshape(-1))
+        assert onp.allclose(a.grad.asnumpy(), sums.reshape(data.shape)), (data.shape, key)
+
+
+@pytest.mark.parametrize("arrays", [False, True])
+def test_gradients_of_set(arrays):
+    """Assignment to a result while autograd records."""
+    for i, (_, data, key) in enumerate(drawn(30, 150, arrays)):
+        want = expected(data, key)
+        flat = None if isinstance(want, IndexError) else onp.arange(data.size).reshape(data.shape)[plain(key)]
+        if flat is None or 0 in want.shape or len(set(flat.reshape(-1))) != flat.size:
+            continue
+        a, v = from_values(data, dtype="float64"), from_values(onp.ones(want.shape), dtype="float64")
+        a.attach_grad()
+        v.attach_grad()
+        weights = pieces(a, i)
+        with autograd.record():
+            out = a * 2
+            out[key] = v * 3
+            out = out * weights
+        out.backward()
+        rest = onp.array(weights.asnumpy() * 2)
+        rest.reshape(-1)[flat.reshape(-1)] = 0
+        assert onp.allclose(a.grad.asnumpy(), rest), (data.shape, key)
+        assert onp.allclose(v.grad.asnumpy(), weights.asnumpy().reshape(-1)[flat] * 3), (data.shape, key)
