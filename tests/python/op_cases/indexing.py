@@ -301,3 +301,35 @@ CASES = rotated(CASES)
 
 
 COVERED_ELSEWHERE = {"_contrib_backward_index_copy": "test_gradient_paths.py"}
+
+
+# ---- index arrays of neighbouring dimensions
+def index_axes(a, *index, axis=0):
+    return a[(slice(None),) * axis + tuple(i.astype("int64") for i in index)]
+
+
+def index_axes_assign(a, value, *index, axis=0):
+    out = a.copy()
+    out[(slice(None),) * axis + tuple(i.astype("int64") for i in index)] = value
+    return out
+
+
+for _arrays, _dtypes, _attrs in [
+        ([[0, 2, -1]], ["int32"], dict()), ([[[1, 0], [-2, 1]]], ["int64"], dict(axis=1)), ([1], ["float32"], dict(axis=2)),
+        ([[2, 0], [1, -1]], ["int64", "int64"], dict()), ([[[0], [2]], [1, 0, 1]], ["int32", "float64"], dict()),
+        ([[0, 1, 1], [-1, 0, 2]], ["uint8", "int8"], dict(axis=1)), ([0, [1, 0], [[1], [3]]], ["int64"] * 3, dict())]:
+    _arrays = [np.array(v) for v in _arrays]
+    CASES.append(dict(op="_index_axes", inputs=[(3, 2, 4), *_arrays], ref=index_axes, attrs=_attrs, grad=[0], grad2=True, empty=False,
+                      input_dtypes={i + 1: d for i, d in enumerate(_dtypes)},
+                      bad=[dict(attrs=dict(axis=3)), dict(attrs=dict(axis=-1)),
+                           dict(inputs=[(3, 2, 4), np.array([3]), *_arrays[1:]], attrs=dict(axis=0)),
+                           dict(inputs=[(3, 2, 4), *_arrays, np.zeros((5, 5, 5, 5), "int64")], attrs=_attrs)], **ALL))
+    _block = np.broadcast_shapes(*[v.shape for v in _arrays])
+    _axis = _attrs.get("axis", 0)
+    _places = {*zip(*[(np.broadcast_to(v, _block) % n).ravel() for v, n in zip(_arrays, (3, 2, 4)[_axis:])])}
+    if np.prod(_block) == len(_places):     # of several values for one place only one has a gradient
+        for _value in [(), (1,) * len(_block) + (3, 2, 4)[_axis + len(_arrays):]]:
+            CASES.append(dict(op="_index_axes_assign", inputs=[(3, 2, 4), _value, *_arrays], ref=index_axes_assign, attrs=_attrs,
+                              grad=[0, 1], grad2=True, empty=False, input_dtypes={i + 2: d for i, d in enumerate(_dtypes)},
+                              bad=[dict(attrs=dict(axis=3)), dict(inputs=[(3, 2, 4), (7,), *_arrays], attrs=_attrs)], **ALL))
+CASES.append(dict(op="_index_axes", inputs=[(3, 4), np.zeros((2, 0), "int64")], ref=index_axes, empty=False, input_dtypes={1: "int64"}, **ALL))
