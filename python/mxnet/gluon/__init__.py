@@ -5,7 +5,7 @@ from .block import Block, HybridBlock, SymbolBlock
 from . import block, loss, nn, parameter, utils
 
 # What `import mxnet` does not need is loaded when it is first touched.
-_LAZY = ('data', 'model_zoo', 'contrib', 'rnn', 'trainer', 'Trainer', 'metric')
+_LAZY = ('data', 'model_zoo', 'contrib', 'rnn', 'trainer', 'Trainer', 'metric', 'probability')
 
 
 def __getattr__(name):

@@ -1,0 +1,183 @@
+"""The base class of distributions."""
+import copy
+from numbers import Number
+
+import numpy as onp
+
+from .. import _functions as m
+from .constraint import is_dependent
+from .utils import _CachedProperty
+
+__all__ = ["Distribution"]
+
+
+class Distribution:
+    """A distribution, or an array of them: its parameters are numbers or mx.np arrays, which
+    broadcast to the *batch shape*. One draw of one of them has the *event shape*: () or the last
+    ``event_dim`` axes.
+
+    A subclass names its parameters in ``_parameters``, with the number of axes that one value of
+    each has, and defines ``_draw(shape)``, ``_log_prob(value)``, ``_cdf(value)`` and
+    ``_icdf(value)`` as far as there are formulas; what is missing raises NotImplementedError.
+
+    Attributes
+    ----------
+    has_grad : bool
+        Whether gradients flow from draws to parameters.
+    has_enumerate_support : bool
+        Whether `enumerate_support` lists the support.
+    support : Constraint
+        The values that draws have.
+    arg_constraints : dict of str to Constraint
+        What parameters may be.
+    event_dim : int
+        Axes of one draw.
+
+    Parameters
+    ----------
+    event_dim : int, optional
+    validate_args : bool, optional
+        Whether parameters, and values given to `log_prob` and `cdf`, are checked. The default is
+        that of `set_default_validate_args`: they are not.
+    """
+
+    has_grad = False
+    has_enumerate_support = False
+    support = None
+    _validate_args = False
+    _parameters = {}
+
+    @staticmethod
+    def set_default_validate_args(value):
+        """Whether distributions made afterwards, without `validate_args`, check values."""
+        if value not in (True, False):
+            raise ValueError(f"[set_default_validate_args] got {value!r}; accepted: True, False")
+        Distribution._validate_args = value
+
+    def __init__(self, event_dim=None, validate_args=None):
+        self.event_dim = event_dim
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if not self._validate_args:
+            return
+        for name, constraint in self.arg_constraints.items():
+            if name in self.__dict__ and not is_dependent(constraint):
+                self.__dict__[name] = constraint.check(self.__dict__[name])
+
+    # ---- shapes
+
+    def _given(self):
+        """Names and values of the parameters that were given, with the axes of one value."""
+        return [(name, self.__dict__[name], dims) for name, dims in self._parameters.items() if name in self.__dict__]
+
+    def _batch_shape(self):
+        shapes = [m.shape_of(value) for _, value, _ in self._given()]
+        shapes = [s[:len(s) - dims] for s, (_, _, dims) in zip(shapes, self._given())]
+        return tuple(onp.broadcast_shapes(*shapes)) if shapes else ()
+
+    def broadcast_to(self, batch_shape):
+        """The same distribution with its parameters broadcast to a batch shape."""
+        new = copy.copy(self)
+        for name in list(new.__dict__):    # what was computed of the parameters
+            if name not in self._parameters and isinstance(getattr(type(self), name, None), _CachedProperty):
+                del new.__dict__[name]
+        for name, value, dims in self._given():
+            shape = m.shape_of(value)
+            new.__dict__[name] = m.broadcast_to(value, tuple(batch_shape) + shape[len(shape) - dims:])
+        return new
+
+    # ---- draws
+
+    def _draw(self, shape):
+        raise NotImplementedError
+
+    def sample(self, size=None):
+        """Draws of batch shape `size`, to which the parameters broadcast; None: of their own batch
+        shape."""
+        return self._draw(self._batch_shape() if size is None else _as_tuple(size))
+
+    def sample_n(self, size=None):
+        """Draws of shape `size` from each distribution of the batch: the result's batch shape is
+        `size` and then the parameters'."""
+        return self._draw((() if size is None else _as_tuple(size)) + self._batch_shape())
+
+    # ---- densities
+
+    def _log_prob(self, value):
+        raise NotImplementedError
+
+    def _cdf(self, value):
+        raise NotImplementedError
+
+    def _icdf(self, value):
+        raise NotImplementedError
+
+    def log_prob(self, value):
+        """The logarithm of the density, or of the probability of a discrete value; -inf outside of
+        the support."""
+        return self._log_prob(self._checked(value))
+
+    def pdf(self, value):
+        """The density, or the probability of a discrete value."""
+        return m.exp(self.log_prob(value))
+
+    def cdf(self, value):
+        """The probability of values up to `value`."""
+        return self._cdf(self._checked(value))
+
+    def icdf(self, value):
+        """The inverse of `cdf`: the quantile of probability `value`."""
+        return self._icdf(value)
+
+    @property
+    def arg_constraints(self):
+        """What parameters may be, by name."""
+        raise NotImplementedError
+
+    @property
+    def mean(self):
+        """The mean, of batch shape and event shape."""
+        raise NotImplementedError
+
+    @property
+    def variance(self):
+        """The variance, of batch shape and event shape."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self):
+        """The standard deviation."""
+        return m.sqrt(self.variance)
+
+    def entropy(self):
+        """The entropy in nats, of batch shape."""
+        raise NotImplementedError
+
+    def perplexity(self):
+        """The exponential of the entropy."""
+        return m.exp(self.entropy())
+
+    def enumerate_support(self):
+        """All values of the support, along a new first axis."""
+        raise NotImplementedError
+
+    def _checked(self, value):
+        return self._validate_samples(value) if self._validate_args else value
+
+    def _validate_samples(self, value):
+        """`value`, checked against the support."""
+        return value if self.support is None else self.support.check(value)
+
+    def __repr__(self):
+        shown = (f"{name}: {value!r}" if isinstance(value, Number) else f"{name}: shape {tuple(value.shape)}" for name, value, _ in self._given())
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _as_tuple(size):
+    return (int(size),) if isinstance(size, (Number, onp.integer)) else tuple(size)
+
+
+def where_inside(value, inside, safe, density):
+    """density(value) where `inside`, -inf elsewhere; gradients do not meet what the formula makes of
+    values outside: it sees `safe` there."""
+    return m.where(inside, density(m.where(inside, value, safe)), -onp.inf)

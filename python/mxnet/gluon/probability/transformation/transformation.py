@@ -1,0 +1,337 @@
+"""Functions of arrays with inverses, and with the logarithms of their Jacobians' determinants."""
+import weakref
+from numbers import Number
+
+from ...hybrid_block import HybridBlock
+from .. import _functions as m
+from ..distributions.utils import _clip_prob, cached_property, sum_right_most
+
+__all__ = ["Transformation", "TransformBlock", "ComposeTransform", "ExpTransform", "AffineTransform", "PowerTransform", "AbsTransform",
+           "SigmoidTransform", "SoftmaxTransform"]
+
+
+class Transformation:
+    """A function y = f(x) of arrays.
+
+    A subclass defines ``_forward_compute(x)``, ``_inverse_compute(y)`` and
+    ``log_det_jacobian(x, y)``, as far as there are formulas.
+
+    Attributes
+    ----------
+    bijective : bool
+    event_dim : int
+        Axes of one value: 0 for functions element by element.
+    sign : int or ndarray
+        1 where f increases, -1 where it decreases.
+
+    Examples
+    --------
+    >>> t = mx.gluon.probability.ExpTransform()
+    >>> t.inv(t(mx.np.array([0.5])))
+    array([0.5])
+    """
+
+    bijective = False
+    event_dim = 0
+
+    def __init__(self):
+        self._inv = None
+        super().__init__()
+
+    @property
+    def sign(self):
+        """1 where the function increases, -1 where it decreases."""
+        raise NotImplementedError
+
+    @property
+    def inv(self):
+        """The inverse, whose `inv` is this."""
+        inverse = self._inv() if self._inv is not None else None
+        if inverse is None:
+            inverse = _InverseTransformation(self)
+            object.__setattr__(self, "_inv", weakref.ref(inverse))
+        return inverse
+
+    def __call__(self, x):
+        return self._forward_compute(x)
+
+    def _inv_call(self, y):
+        return self._inverse_compute(y)
+
+    def _forward_compute(self, x):
+        raise NotImplementedError
+
+    def _inverse_compute(self, y):
+        raise NotImplementedError
+
+    def log_det_jacobian(self, x, y):
+        """The logarithm of the absolute determinant of the Jacobian at x, where y = f(x)."""
+        raise NotImplementedError
+
+
+class _InverseTransformation(Transformation):
+    """The inverse of a transformation."""
+
+    def __init__(self, forward_transformation):
+        super().__init__()
+        self._inv = forward_transformation
+
+    @property
+    def inv(self):
+        return self._inv
+
+    @property
+    def bijective(self):
+        return self._inv.bijective
+
+    @property
+    def event_dim(self):
+        return self._inv.event_dim
+
+    @property
+    def sign(self):
+        return self._inv.sign
+
+    def __call__(self, x):
+        return self._inv._inv_call(x)
+
+    def _inv_call(self, y):
+        return self._inv(y)
+
+    def log_det_jacobian(self, x, y):
+        return -self._inv.log_det_jacobian(y, x)
+
+
+class TransformBlock(Transformation, HybridBlock):
+    """A transformation with parameters: a block whose call is the transformation.
+
+    Examples
+    --------
+    >>> class Scale(mx.gluon.probability.TransformBlock):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.dense = mx.gluon.nn.Dense(1)
+    >>> len(Scale().collect_params())
+    2
+    """
+
+    def __init__(self, *args, **kwargs):
+        HybridBlock.__init__(self, *args, **kwargs)
+        object.__setattr__(self, "_inv", None)
+
+
+class ComposeTransform(Transformation):
+    """Several transformations, one after the other.
+
+    Parameters
+    ----------
+    parts : list of Transformation
+        The first one is applied first.
+
+    Examples
+    --------
+    >>> p = mx.gluon.probability
+    >>> p.ComposeTransform([p.AffineTransform(1.0, 2.0), p.AbsTransform()])(mx.np.array([-3.0]))
+    array([5.])
+    """
+
+    def __init__(self, parts):
+        super().__init__()
+        self._parts = list(parts)
+
+    def _forward_compute(self, x):
+        for part in self._parts:
+            x = part(x)
+        return x
+
+    def _inverse_compute(self, y):
+        for part in reversed(self._parts):
+            y = part.inv(y)
+        return y
+
+    @property
+    def bijective(self):
+        """Whether all parts are."""
+        return all(part.bijective for part in self._parts)
+
+    @cached_property
+    def sign(self):
+        """The product of the parts' signs."""
+        sign = 1
+        for part in self._parts:
+            sign = sign * part.sign
+        return sign
+
+    @cached_property
+    def event_dim(self):
+        """The largest of the parts'."""
+        return max((part.event_dim for part in self._parts), default=0)
+
+    @property
+    def inv(self):
+        """The parts' inverses, in the opposite order."""
+        inverse = self._inv() if self._inv is not None else None
+        if inverse is None:
+            inverse = ComposeTransform([part.inv for part in reversed(self._parts)])
+            self._inv = weakref.ref(inverse)
+            inverse._inv = lambda: self
+        return inverse
+
+    def log_det_jacobian(self, x, y):
+        result = 0
+        for part in self._parts:
+            z = part(x)
+            result = result + sum_right_most(part.log_det_jacobian(x, z), self.event_dim - part.event_dim)
+            x = z
+        return result
+
+
+class ExpTransform(Transformation):
+    """y = exp(x).
+
+    Examples
+    --------
+    >>> mx.gluon.probability.ExpTransform()(mx.np.array([0.0]))
+    array([1.])
+    """
+
+    bijective = True
+    sign = 1
+
+    def _forward_compute(self, x):
+        return m.exp(x)
+
+    def _inverse_compute(self, y):
+        return m.log(y)
+
+    def log_det_jacobian(self, x, y):
+        return x
+
+
+class AffineTransform(Transformation):
+    """y = loc + scale * x.
+
+    Parameters
+    ----------
+    loc, scale : number or ndarray
+    event_dim : int
+        Axes of one value, over which the logarithms of the Jacobian are summed.
+
+    Examples
+    --------
+    >>> mx.gluon.probability.AffineTransform(1.0, -2.0)(mx.np.array([3.0]))
+    array([-5.])
+    """
+
+    bijective = True
+
+    def __init__(self, loc, scale, event_dim=0):
+        super().__init__()
+        self._loc, self._scale, self.event_dim = loc, scale, event_dim
+
+    def _forward_compute(self, x):
+        return self._loc + self._scale * x
+
+    def _inverse_compute(self, y):
+        return (y - self._loc) / self._scale
+
+    @property
+    def sign(self):
+        """The sign of `scale`."""
+        return m.sign(self._scale)
+
+    def log_det_jacobian(self, x, y):
+        logs = m.log(abs(self._scale))
+        logs = logs + 0 * x if not isinstance(x, Number) else logs
+        return sum_right_most(logs, self.event_dim)
+
+
+class PowerTransform(Transformation):
+    """y = x^exponent, of positive numbers.
+
+    Parameters
+    ----------
+    exponent : number or ndarray
+
+    Examples
+    --------
+    >>> mx.gluon.probability.PowerTransform(2.0)(mx.np.array([3.0]))
+    array([9.])
+    """
+
+    bijective = True
+
+    def __init__(self, exponent):
+        super().__init__()
+        self._exponent = exponent
+
+    @property
+    def sign(self):
+        """The sign of the exponent."""
+        return m.sign(self._exponent)
+
+    def _forward_compute(self, x):
+        return x ** self._exponent
+
+    def _inverse_compute(self, y):
+        return y ** (1 / self._exponent)
+
+    def log_det_jacobian(self, x, y):
+        return m.log(abs(self._exponent * y / x))
+
+
+class SigmoidTransform(Transformation):
+    """y = 1 / (1 + exp(-x)).
+
+    Examples
+    --------
+    >>> mx.gluon.probability.SigmoidTransform()(mx.np.array([0.0]))
+    array([0.5])
+    """
+
+    bijective = True
+    sign = 1
+
+    def _forward_compute(self, x):
+        return _clip_prob(1 / (1 + m.exp(-x)))
+
+    def _inverse_compute(self, y):
+        y = _clip_prob(y)
+        return m.log(y) - m.log1p(-y)
+
+    def log_det_jacobian(self, x, y):
+        return -m.softplus(-x) - m.softplus(x)
+
+
+class SoftmaxTransform(Transformation):
+    """Softmax along the last axis; the inverse gives logarithms.
+
+    Examples
+    --------
+    >>> mx.gluon.probability.SoftmaxTransform()(mx.np.array([0.0, 0.0]))
+    array([0.5, 0.5])
+    """
+
+    event_dim = 1
+
+    def _forward_compute(self, x):
+        return m.softmax(x)
+
+    def _inverse_compute(self, y):
+        return m.log(y)
+
+
+class AbsTransform(Transformation):
+    """y = abs(x); the inverse gives the positive one.
+
+    Examples
+    --------
+    >>> mx.gluon.probability.AbsTransform()(mx.np.array([-2.0]))
+    array([2.])
+    """
+
+    def _forward_compute(self, x):
+        return abs(x)
+
+    def _inverse_compute(self, y):
+        return y
