@@ -46,7 +46,11 @@ def _split(parameters):
     arrays, told = [], {}
     for name, value in parameters.items():
         if isinstance(value, numbers.Real) or isinstance(value, onp.ndarray) and value.ndim == 0:
-            told[name] = float(value)
+            if abs(value) < 3e38:
+                told[name] = float(value)
+            else:    # not a number that a record's text can be
+                arrays.append(from_values(value, None, "float64"))
+                told[name] = "None"
         elif value is None:
             raise ValueError(f"[random] {name}=None; accepted: a number or an array")
         else:
