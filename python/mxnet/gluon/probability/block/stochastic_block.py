@@ -1,6 +1,7 @@
 """Blocks that collect losses while they compute, such as KL divergences of what they draw from."""
 import functools
 import threading
+import weakref
 
 from ...hybrid_block import HybridBlock
 
@@ -8,8 +9,7 @@ __all__ = ["StochasticBlock", "StochasticSequential"]
 
 
 class _Open(threading.local):
-    """The lists of losses of the forward functions under way on this thread, the innermost last.
-    Not attributes of blocks: those would be changed while a graph is recorded."""
+    """The lists of losses of the forward functions under way on this thread, the innermost last."""
 
     def __init__(self):
         super().__init__()
@@ -17,6 +17,8 @@ class _Open(threading.local):
 
 
 _open = _Open()
+# Of the last call of each block. Not an attribute: those may not change while a graph is recorded.
+_collected = weakref.WeakKeyDictionary()
 
 
 class StochasticBlock(HybridBlock):
@@ -38,14 +40,10 @@ class StochasticBlock(HybridBlock):
     [array([2.])]
     """
 
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        object.__setattr__(self, "_losses", [])
-
     @property
     def losses(self):
         """What the last call added, in its order."""
-        return self._losses
+        return _collected.get(self, [])
 
     def add_loss(self, loss):
         """Adds a loss to those of the call under way."""
@@ -71,7 +69,7 @@ class StochasticBlock(HybridBlock):
         if not getattr(type(self).forward, "_collects_losses", False):
             raise ValueError("The forward function should be decorated by StochasticBlock.collectLoss")
         out, losses = super().__call__(*args, **kwargs)
-        object.__setattr__(self, "_losses", losses)
+        _collected[self] = losses
         return out
 
 

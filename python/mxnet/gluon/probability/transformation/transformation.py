@@ -9,6 +9,10 @@ from ..distributions.utils import _clip_prob, cached_property, sum_right_most
 __all__ = ["Transformation", "TransformBlock", "ComposeTransform", "ExpTransform", "AffineTransform", "PowerTransform", "AbsTransform",
            "SigmoidTransform", "SoftmaxTransform"]
 
+# The inverses that somebody holds. Not attributes: some transformations are blocks, whose attributes
+# may not change while a graph is recorded.
+_inverses = weakref.WeakKeyDictionary()
+
 
 class Transformation:
     """A function y = f(x) of arrays.
@@ -33,10 +37,7 @@ class Transformation:
 
     bijective = False
     event_dim = 0
-
-    def __init__(self):
-        self._inv = None
-        super().__init__()
+    _forward = None    # of an inverse
 
     @property
     def sign(self):
@@ -46,11 +47,17 @@ class Transformation:
     @property
     def inv(self):
         """The inverse, whose `inv` is this."""
-        inverse = self._inv() if self._inv is not None else None
+        if self._forward is not None:
+            return self._forward
+        inverse = _inverses[self]() if self in _inverses else None
         if inverse is None:
-            inverse = _InverseTransformation(self)
-            object.__setattr__(self, "_inv", weakref.ref(inverse))
+            inverse = self._inverted()
+            inverse._forward = self
+            _inverses[self] = weakref.ref(inverse)
         return inverse
+
+    def _inverted(self):
+        return _InverseTransformation()
 
     def __call__(self, x):
         return self._forward_compute(x)
@@ -72,34 +79,26 @@ class Transformation:
 class _InverseTransformation(Transformation):
     """The inverse of a transformation."""
 
-    def __init__(self, forward_transformation):
-        super().__init__()
-        self._inv = forward_transformation
-
-    @property
-    def inv(self):
-        return self._inv
-
     @property
     def bijective(self):
-        return self._inv.bijective
+        return self._forward.bijective
 
     @property
     def event_dim(self):
-        return self._inv.event_dim
+        return self._forward.event_dim
 
     @property
     def sign(self):
-        return self._inv.sign
+        return self._forward.sign
 
     def __call__(self, x):
-        return self._inv._inv_call(x)
+        return self._forward._inv_call(x)
 
     def _inv_call(self, y):
-        return self._inv(y)
+        return self._forward(y)
 
     def log_det_jacobian(self, x, y):
-        return -self._inv.log_det_jacobian(y, x)
+        return -self._forward.log_det_jacobian(y, x)
 
 
 class TransformBlock(Transformation, HybridBlock):
@@ -117,7 +116,10 @@ class TransformBlock(Transformation, HybridBlock):
 
     def __init__(self, *args, **kwargs):
         HybridBlock.__init__(self, *args, **kwargs)
-        object.__setattr__(self, "_inv", None)
+
+    def forward(self, x):
+        """The transformation."""
+        return self._forward_compute(x)
 
 
 class ComposeTransform(Transformation):
@@ -167,15 +169,8 @@ class ComposeTransform(Transformation):
         """The largest of the parts'."""
         return max((part.event_dim for part in self._parts), default=0)
 
-    @property
-    def inv(self):
-        """The parts' inverses, in the opposite order."""
-        inverse = self._inv() if self._inv is not None else None
-        if inverse is None:
-            inverse = ComposeTransform([part.inv for part in reversed(self._parts)])
-            self._inv = weakref.ref(inverse)
-            inverse._inv = lambda: self
-        return inverse
+    def _inverted(self):
+        return ComposeTransform([part.inv for part in reversed(self._parts)])
 
     def log_det_jacobian(self, x, y):
         result = 0
