@@ -57,6 +57,19 @@ TEST(ResampleWindow, GivesPixelsOfTheWholeFromItsPartAlone) {
   CapCpuLevel(detected);
 }
 
+// Along a side that keeps its length, taps have weight 0. They are read nevertheless.
+TEST(ResampleSource, HasAllTapsWhereOneSideKeepsItsLength) {
+  for (const Interpolation method : {kLinear, kCubic, kLanczos}) {
+    const int64_t left = method == kLanczos ? 3 : method == kCubic ? 1 : 0, right = left + 1;
+    const Window down = ResampleSource(method, {40, 40, 3}, 40, 20, {20, 0, 1, 20}),
+                 across = ResampleSource(method, {40, 40, 3}, 20, 40, {0, 20, 20, 1});
+    EXPECT_TRUE(down.y <= 20 - left && down.y + down.height > 20 + right) << method;
+    EXPECT_TRUE(across.x <= 20 - left && across.x + across.width > 20 + right) << method;
+    const Window same = ResampleSource(method, {40, 40, 3}, 40, 40, {20, 7, 1, 2});
+    EXPECT_TRUE(same.y == 20 && same.x == 7 && same.height == 1 && same.width == 2) << method;
+  }
+}
+
 TEST(Draws, DependOnTheirPlaceAlone) {
   auto some = [](uint64_t seed, uint32_t stream, uint64_t epoch, uint64_t position) {
     Draws draws(seed, stream, epoch, position);

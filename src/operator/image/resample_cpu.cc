@@ -501,13 +501,10 @@ void Resample(int dtype, Interpolation method, const void* from, ImageSize size,
 }
 
 Window ResampleSource(Interpolation method, ImageSize size, int64_t height, int64_t width, const Window& want) {
+  if (size.height == height && size.width == width) return want;  // a copy. Else taps of weight 0 are read as well.
   const int64_t margin = method == kLinear || method == kArea ? 2 : 5;  // taps, and more than any rounding
   auto range = [&](int64_t from, int64_t to, int64_t begin, int64_t n, int64_t* first, int64_t* count) {
     const Axis axis(from, to);
-    if (from == to) {
-      *first = begin, *count = n;
-      return;
-    }
     *first = std::max<int64_t>(0, static_cast<int64_t>(std::floor(static_cast<double>(begin) * axis.scale)) - margin);
     *count = std::min(from, static_cast<int64_t>(std::ceil(static_cast<double>(begin + n) * axis.scale)) + margin) - *first;
   };
