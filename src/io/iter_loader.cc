@@ -88,6 +88,7 @@ class Sampler : public DataIter {
   void BeforeFirst() override {
     over_ = false;
     next_ = 0;
+    CountBatches();
     if (!random_) return;
     order_.resize(length_);
     std::iota(order_.begin(), order_.end(), 0);
@@ -99,6 +100,7 @@ class Sampler : public DataIter {
     if (over_) return false;
     std::vector<int64_t> numbers = std::move(rest_);
     rest_.clear();
+    CountBatches();
     while (numbers.size() < batch_size_ && next_ < length_) {
       numbers.push_back(start_ + static_cast<int64_t>(random_ ? order_[next_] : next_));
       ++next_;
@@ -117,12 +119,13 @@ class Sampler : public DataIter {
 
   const DataBatch& Value() const override { return value_; }
 
-  int64_t LengthHint() const override {
-    if (last_batch_ == kKeep) return static_cast<int64_t>((length_ + batch_size_ - 1) / batch_size_);
-    return static_cast<int64_t>((length_ + (next_ == 0 ? rest_.size() : 0)) / batch_size_);
-  }
+  int64_t LengthHint() const override { return batches_; }
 
  private:
+  void CountBatches() {
+    batches_ = static_cast<int64_t>((length_ + (last_batch_ == kKeep ? batch_size_ - 1 : rest_.size())) / batch_size_);
+  }
+
   const size_t length_;
   const int64_t start_;
   const uint32_t batch_size_;
@@ -131,7 +134,8 @@ class Sampler : public DataIter {
   std::vector<uint32_t> order_;
   size_t next_ = 0;
   bool over_ = false;
-  std::vector<int64_t> rest_;  // of the epoch before, with "rollover"
+  std::vector<int64_t> rest_;        // of the epoch before, with "rollover"
+  std::atomic<int64_t> batches_{0};  // programs ask for it while a loader's thread reads
   DataBatch value_;
 };
 

@@ -11,7 +11,8 @@ import mxnet as mx
 
 with open(os.path.join(os.path.dirname(__file__), "data", "image_iter_1.9.1.json")) as recorded:
     RECORDED = json.load(recorded)["native"]
-pytestmark = pytest.mark.skipif(not mx.runtime.Features().is_enabled("OPENCV"), reason="a build without OpenCV")
+pytestmark = [pytest.mark.sanitized,
+              pytest.mark.skipif(not mx.runtime.Features().is_enabled("OPENCV"), reason="a build without OpenCV")]
 
 
 @pytest.fixture(scope="module")

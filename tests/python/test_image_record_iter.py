@@ -14,6 +14,8 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
 sys.path.insert(0, HERE)
 import image_record_cases as cases  # noqa: E402  (beside the data)
 
+pytestmark = pytest.mark.sanitized
+
 with open(HERE + '/image_record.json') as _file:
     RECORDED = json.load(_file)
 

@@ -18,6 +18,8 @@ from mxnet.gluon.data._internal import (GroupBatchify, GroupDataset, ImageRecord
 
 from record_iterators import recorded
 
+pytestmark = pytest.mark.sanitized
+
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
 X = np.arange(12, dtype='float32').reshape(6, 2)
 

@@ -18,6 +18,8 @@ import mxnet as mx
 
 from record_iterators import recorded
 
+pytestmark = pytest.mark.sanitized
+
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
 OURS = recorded()
 OWN = {'scaled_decode'}
@@ -395,6 +397,7 @@ print('done')
 """
 
 
+@pytest.mark.several_threads
 def test_forked_children_and_the_end_of_the_process(here):
     ran = subprocess.run([sys.executable, '-c', CHILD], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=300)
     assert (ran.returncode, ran.stdout) == (0, b'done\n')
