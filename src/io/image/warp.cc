@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace mxnet {
@@ -16,32 +15,6 @@ namespace {
 constexpr int kFractionBits = 5, kFractions = 1 << kFractionBits, kPlaceBits = 10, kWeightBits = 15, kOne = 1 << kWeightBits;
 
 int Round(double v) { return static_cast<int>(std::lrint(std::min(std::max(v, -2147483648.0), 2147483647.0))); }
-
-void CubicWeights(float x, float* w) {
-  constexpr float a = -0.75f;
-  w[0] = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a;
-  w[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
-  w[2] = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1;
-  w[3] = 1.f - w[0] - w[1] - w[2];
-}
-
-void LanczosWeights(float x, float* w) {
-  constexpr double h = 0.70710678118654752440, pi = 3.1415926535897932384626433832795;
-  static const double turns[8][2] = {{1, 0}, {-h, -h}, {0, 1}, {h, -h}, {-1, 0}, {h, h}, {0, -1}, {-h, h}};
-  std::fill(w, w + 8, 0.f);
-  if (x < std::numeric_limits<float>::epsilon()) {
-    w[3] = 1;
-    return;
-  }
-  float sum = 0;
-  const double y0 = -(x + 3) * pi * 0.25, s0 = std::sin(y0), c0 = std::cos(y0);
-  for (int i = 0; i < 8; ++i) {
-    const double y = -(x + 3 - static_cast<float>(i)) * pi * 0.25;
-    w[i] = static_cast<float>((turns[i][0] * s0 + turns[i][1] * c0) / (y * y));
-    sum += w[i];
-  }
-  for (int i = 0; i < 8; ++i) w[i] *= 1.f / sum;
-}
 
 // Weights of taps x taps pixels for each pair of fractions. What rounding leaves of their sum goes
 // to one of the four in the middle.

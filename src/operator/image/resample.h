@@ -40,6 +40,11 @@ Window ResampleSource(Interpolation method, ImageSize from_size, int64_t height,
 void ResampleWindow(Interpolation method, const uint8_t* from, ImageSize from_size, const Window& have, uint8_t* to, int64_t height,
                     int64_t width, const Window& want);
 
+/* Weights of the 4 or 8 pixels around a sample, in one dimension. It lies `x`, 0 to 1, behind the
+ * last pixel of their first half. */
+void CubicWeights(float x, float* weights);
+void LanczosWeights(float x, float* weights);
+
 /* Dtypes and methods that Resample takes: kUint8, kFloat32 and kFloat64 (kLinearExact: kUint8), and
  * for kNearest other integers, too. */
 bool CanResample(int dtype, int method);

@@ -21,6 +21,36 @@ MXNET_CPU_DECLARE(void BilinearPixels3(const uint8_t* from, const int32_t* offse
                   void MixBilinearRows(const int16_t* upper, const int16_t* lower, int16_t a, int16_t b, int64_t n, uint8_t* to);)
 
 namespace image {
+
+void CubicWeights(float x, float* w) {
+  constexpr float a = -0.75f;
+  w[0] = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a;
+  w[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
+  w[2] = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1;
+  w[3] = 1.f - w[0] - w[1] - w[2];
+}
+
+// sinc(x) sinc(x / 4). The sines of the eight taps are those of one angle, turned by multiples of
+// 45 degrees.
+void LanczosWeights(float x, float* w) {
+  constexpr double h = 0.70710678118654752440, pi = 3.1415926535897932384626433832795;
+  static const double turns[8][2] = {{1, 0}, {-h, -h}, {0, 1}, {h, -h}, {-1, 0}, {h, h}, {0, -1}, {-h, h}};
+  if (x < std::numeric_limits<float>::epsilon()) {
+    std::fill(w, w + 8, 0.f);
+    w[3] = 1;
+    return;
+  }
+  float sum = 0;
+  const double y0 = -(x + 3) * pi * 0.25, s0 = std::sin(y0), c0 = std::cos(y0);
+  for (int i = 0; i < 8; ++i) {
+    const double y = -(x + 3 - static_cast<float>(i)) * pi * 0.25;
+    w[i] = static_cast<float>((turns[i][0] * s0 + turns[i][1] * c0) / (y * y));
+    sum += w[i];
+  }
+  sum = 1.f / sum;
+  for (int i = 0; i < 8; ++i) w[i] *= sum;
+}
+
 namespace {
 
 constexpr int kFixedBits = 11, kFixedOne = 1 << kFixedBits;
@@ -66,35 +96,6 @@ struct Taps {
   std::vector<float> weight;
   std::vector<int> fixed;  // the weights times kFixedOne
 };
-
-void CubicWeights(float x, float* w) {
-  constexpr float a = -0.75f;
-  w[0] = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a;
-  w[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
-  w[2] = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1;
-  w[3] = 1.f - w[0] - w[1] - w[2];
-}
-
-// sinc(x) sinc(x / 4); the sines of the eight taps are those of one angle, turned by multiples of
-// 45 degrees.
-void LanczosWeights(float x, float* w) {
-  constexpr double h = 0.70710678118654752440, pi = 3.1415926535897932384626433832795;
-  static const double turns[8][2] = {{1, 0}, {-h, -h}, {0, 1}, {h, -h}, {-1, 0}, {h, h}, {0, -1}, {-h, h}};
-  if (x < std::numeric_limits<float>::epsilon()) {
-    std::fill(w, w + 8, 0.f);
-    w[3] = 1;
-    return;
-  }
-  float sum = 0;
-  const double y0 = -(x + 3) * pi * 0.25, s0 = std::sin(y0), c0 = std::cos(y0);
-  for (int i = 0; i < 8; ++i) {
-    const double y = -(x + 3 - static_cast<float>(i)) * pi * 0.25;
-    w[i] = static_cast<float>((turns[i][0] * s0 + turns[i][1] * c0) / (y * y));
-    sum += w[i];
-  }
-  sum = 1.f / sum;
-  for (int i = 0; i < 8; ++i) w[i] *= sum;
-}
 
 // The tap left of the sample, and how far behind it the sample lies.
 int64_t SamplePlace(const Axis& axis, bool area, int64_t d, float* fraction) {
