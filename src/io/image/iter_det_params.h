@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "io/image/iter_params.h"
 #include "operator/param.h"
 #include "operator/tuple_field.h"
 
@@ -27,28 +28,14 @@ struct ImageDetRecParserParam : public dmlc::Parameter<ImageDetRecParserParam> {
   int label_pad_width;
   float label_pad_value;
   DMLC_DECLARE_PARAMETER(ImageDetRecParserParam) {
-    DMLC_DECLARE_FIELD(path_imglist)
-        .set_default("")
-        .describe(
-            "File with lines of id, labels and path, tabs between them. Labels are taken from it "
-            "rather than from the records.");
+    MXNET_DECLARE_IMAGE_LIST();
     DMLC_DECLARE_FIELD(path_imgrec)
         .set_default("./data/imgrec.rec")
         .describe("The RecordIO file; several with semicolons between them are read one after the other.");
     DMLC_DECLARE_FIELD(aug_seq).set_default("det_aug_default").describe("Accepted as in MXNet 1.x: det_aug_default.");
     DMLC_DECLARE_FIELD(label_width).set_default(-1).describe("Numbers of an image's label; -1: each has its own.");
-    DMLC_DECLARE_FIELD(data_shape).describe("Shape of an image: (channels, height, width), with 1, 3 or 4 channels.");
-    DMLC_DECLARE_FIELD(preprocess_threads)
-        .set_lower_bound(1)
-        .set_default(4)
-        .describe("Threads that decode and augment; no more than there are processors.");
-    DMLC_DECLARE_FIELD(verbose).set_default(true).describe("Whether it is told what is read.");
-    DMLC_DECLARE_FIELD(num_parts).set_default(1).describe("Parts that the records are divided into, for several workers.");
-    DMLC_DECLARE_FIELD(part_index).set_default(0).describe("Which part is read.");
-    DMLC_DECLARE_FIELD(shuffle_chunk_size)
-        .set_default(0)
-        .describe("Records are read in pieces of about so many MiB, in random order; 0: in the order of the file.");
-    DMLC_DECLARE_FIELD(shuffle_chunk_seed).set_default(0).describe("Seed of the order of pieces.");
+    MXNET_DECLARE_IMAGE_PARTS();
+    MXNET_DECLARE_IMAGE_CHUNKS();
     DMLC_DECLARE_FIELD(label_pad_width).set_default(0).describe("Numbers that labels have room for; 0: those of the longest one.");
     DMLC_DECLARE_FIELD(label_pad_value).set_default(-1).describe("Value behind the numbers of a label.");
   }
@@ -130,9 +117,7 @@ struct DetAugmentParam : public dmlc::Parameter<DetAugmentParam> {
     DMLC_DECLARE_FIELD(random_contrast_prob).set_default(0).describe("Its probability.");
     DMLC_DECLARE_FIELD(rand_mirror_prob).set_default(0).describe("Probability of mirroring.");
     DMLC_DECLARE_FIELD(fill_value).set_default(127).describe("Value around a padded image.");
-    DMLC_DECLARE_FIELD(inter_method)
-        .set_default(1)
-        .describe("Interpolation: 0 nearest, 1 linear, 2 cubic, 3 area, 4 Lanczos, 9 by what sizes are, 10 a random one.");
+    MXNET_DECLARE_IMAGE_INTERPOLATION();
     DMLC_DECLARE_FIELD(data_shape).describe("Shape of an image.");
     DMLC_DECLARE_FIELD(resize_mode)
         .add_enum("force", 0)
@@ -162,15 +147,7 @@ struct ImageDetNormalizeParam : public dmlc::Parameter<ImageDetNormalizeParam> {
   DMLC_DECLARE_PARAMETER(ImageDetNormalizeParam) {
     DMLC_DECLARE_FIELD(seed).set_default(0).describe("Seed of the order and of the augmentation.");
     DMLC_DECLARE_FIELD(mean_img).set_default("").describe("File with a mean image, used rather than the means of channels.");
-    DMLC_DECLARE_FIELD(mean_r).set_default(0).describe("Mean of red, or of the only channel.");
-    DMLC_DECLARE_FIELD(mean_g).set_default(0).describe("Mean of green.");
-    DMLC_DECLARE_FIELD(mean_b).set_default(0).describe("Mean of blue.");
-    DMLC_DECLARE_FIELD(mean_a).set_default(0).describe("Mean of the fourth channel.");
-    DMLC_DECLARE_FIELD(std_r).set_default(0).describe("Standard deviation of red, or of the only channel; 0: not divided by.");
-    DMLC_DECLARE_FIELD(std_g).set_default(0).describe("Standard deviation of green.");
-    DMLC_DECLARE_FIELD(std_b).set_default(0).describe("Standard deviation of blue.");
-    DMLC_DECLARE_FIELD(std_a).set_default(0).describe("Standard deviation of the fourth channel.");
-    DMLC_DECLARE_FIELD(scale).set_default(1).describe("Factor of all elements.");
+    MXNET_DECLARE_IMAGE_MEANS(0, "; 0: not divided by");
     DMLC_DECLARE_FIELD(verbose).set_default(true).describe("Whether it is told what is read.");
   }
 };

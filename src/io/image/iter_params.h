@@ -10,6 +10,43 @@
 namespace mxnet {
 namespace image {
 
+/* Fields that ImageDetRecordIter has as well. They are in the middle of lists whose order is that of
+ * 1.9.1, so that these are no structs of their own. */
+#define MXNET_DECLARE_IMAGE_LIST()                                                               \
+  DMLC_DECLARE_FIELD(path_imglist)                                                               \
+      .set_default("")                                                                           \
+      .describe(                                                                                 \
+          "File with lines of id, labels and path, tabs between them. Labels are taken from it " \
+          "rather than from the records.")
+#define MXNET_DECLARE_IMAGE_PARTS()                                                                                       \
+  DMLC_DECLARE_FIELD(data_shape).describe("Shape of an image: (channels, height, width), with 1, 3 or 4 channels.");      \
+  DMLC_DECLARE_FIELD(preprocess_threads)                                                                                  \
+      .set_lower_bound(1)                                                                                                 \
+      .set_default(4)                                                                                                     \
+      .describe("Threads that decode and augment; no more than there are processors.");                                   \
+  DMLC_DECLARE_FIELD(verbose).set_default(true).describe("Whether it is told what is read.");                             \
+  DMLC_DECLARE_FIELD(num_parts).set_default(1).describe("Parts that the records are divided into, for several workers."); \
+  DMLC_DECLARE_FIELD(part_index).set_default(0).describe("Which part is read.")
+#define MXNET_DECLARE_IMAGE_CHUNKS()                                                                               \
+  DMLC_DECLARE_FIELD(shuffle_chunk_size)                                                                           \
+      .set_default(0)                                                                                              \
+      .describe("Records are read in pieces of about so many MiB, in random order; 0: in the order of the file."); \
+  DMLC_DECLARE_FIELD(shuffle_chunk_seed).set_default(0).describe("Seed of the order of pieces.")
+#define MXNET_DECLARE_IMAGE_INTERPOLATION() \
+  DMLC_DECLARE_FIELD(inter_method)          \
+      .set_default(1)                       \
+      .describe("Interpolation: 0 nearest, 1 linear, 2 cubic, 3 area, 4 Lanczos, 9 by what sizes are, 10 a random one.")
+#define MXNET_DECLARE_IMAGE_MEANS(deviation, note)                                                                         \
+  DMLC_DECLARE_FIELD(mean_r).set_default(0).describe("Mean of red, or of the only channel.");                              \
+  DMLC_DECLARE_FIELD(mean_g).set_default(0).describe("Mean of green.");                                                    \
+  DMLC_DECLARE_FIELD(mean_b).set_default(0).describe("Mean of blue.");                                                     \
+  DMLC_DECLARE_FIELD(mean_a).set_default(0).describe("Mean of the fourth channel.");                                       \
+  DMLC_DECLARE_FIELD(std_r).set_default(deviation).describe("Standard deviation of red, or of the only channel" note "."); \
+  DMLC_DECLARE_FIELD(std_g).set_default(deviation).describe("Standard deviation of green.");                               \
+  DMLC_DECLARE_FIELD(std_b).set_default(deviation).describe("Standard deviation of blue.");                                \
+  DMLC_DECLARE_FIELD(std_a).set_default(deviation).describe("Standard deviation of the fourth channel.");                  \
+  DMLC_DECLARE_FIELD(scale).set_default(1).describe("Factor of all elements.")
+
 /* Which records there are, and what they hold. */
 struct ImageRecParserParam : public dmlc::Parameter<ImageRecParserParam> {
   std::string path_imglist;
@@ -27,32 +64,16 @@ struct ImageRecParserParam : public dmlc::Parameter<ImageRecParserParam> {
   int shuffle_chunk_seed;
   dmlc::optional<int> seed_aug;
   DMLC_DECLARE_PARAMETER(ImageRecParserParam) {
-    DMLC_DECLARE_FIELD(path_imglist)
-        .set_default("")
-        .describe(
-            "File with lines of id, labels and path, tabs between them. Labels are taken from it "
-            "rather than from the records.");
+    MXNET_DECLARE_IMAGE_LIST();
     DMLC_DECLARE_FIELD(path_imgrec)
         .set_default("")
         .describe("The RecordIO file; several with semicolons between them are read one after the other.");
     DMLC_DECLARE_FIELD(path_imgidx).set_default("").describe("Index of the RecordIO file. With it, shuffle mixes all records.");
     DMLC_DECLARE_FIELD(aug_seq).set_default("aug_default").describe("Accepted as in MXNet 1.x: aug_default.");
     DMLC_DECLARE_FIELD(label_width).set_lower_bound(1).set_default(1).describe("Labels of an image.");
-    DMLC_DECLARE_FIELD(data_shape).describe("Shape of an image: (channels, height, width), with 1, 3 or 4 channels.");
-    DMLC_DECLARE_FIELD(preprocess_threads)
-        .set_lower_bound(1)
-        .set_default(4)
-        .describe("Threads that decode and augment; no more than there are processors.");
-    DMLC_DECLARE_FIELD(verbose).set_default(true).describe("Whether it is told what is read.");
-    DMLC_DECLARE_FIELD(num_parts).set_default(1).describe("Parts that the records are divided into, for several workers.");
-    DMLC_DECLARE_FIELD(part_index).set_default(0).describe("Which part is read.");
+    MXNET_DECLARE_IMAGE_PARTS();
     DMLC_DECLARE_FIELD(device_id).set_default(0).describe("Accepted as in MXNet 1.x. Batches are in the memory of the CPU.");
-    DMLC_DECLARE_FIELD(shuffle_chunk_size)
-        .set_default(0)
-        .describe(
-            "Records are read in pieces of about so many MiB, in random order; 0: in the order of "
-            "the file.");
-    DMLC_DECLARE_FIELD(shuffle_chunk_seed).set_default(0).describe("Seed of the order of pieces.");
+    MXNET_DECLARE_IMAGE_CHUNKS();
     DMLC_DECLARE_FIELD(seed_aug).set_default(dmlc::optional<int>()).describe("Seed of the random augmentation; None: 0.");
   }
 };
@@ -138,11 +159,7 @@ struct DefaultAugmentParam : public dmlc::Parameter<DefaultAugmentParam> {
     DMLC_DECLARE_FIELD(rotate).set_default(-1).describe("Rotation by so many degrees; -1: max_rotate_angle decides.");
     DMLC_DECLARE_FIELD(fill_value).set_default(255).describe("Value of pixels that no pixel of the image covers.");
     DMLC_DECLARE_FIELD(data_shape).describe("Shape of an image.");
-    DMLC_DECLARE_FIELD(inter_method)
-        .set_default(1)
-        .describe(
-            "Interpolation: 0 nearest, 1 linear, 2 cubic, 3 area, 4 Lanczos, 9 by what sizes are, "
-            "10 a random one.");
+    MXNET_DECLARE_IMAGE_INTERPOLATION();
     DMLC_DECLARE_FIELD(pad).set_default(0).describe("Pixels of fill_value around the image.");
   }
 };
@@ -184,15 +201,7 @@ struct ImageNormalizeParam : public dmlc::Parameter<ImageNormalizeParam> {
     DMLC_DECLARE_FIELD(mean_img).set_default("").describe(
         "File with a mean image, which is made if it is not there. Used rather than the means "
         "of channels.");
-    DMLC_DECLARE_FIELD(mean_r).set_default(0).describe("Mean of red, or of the only channel.");
-    DMLC_DECLARE_FIELD(mean_g).set_default(0).describe("Mean of green.");
-    DMLC_DECLARE_FIELD(mean_b).set_default(0).describe("Mean of blue.");
-    DMLC_DECLARE_FIELD(mean_a).set_default(0).describe("Mean of the fourth channel.");
-    DMLC_DECLARE_FIELD(std_r).set_default(1).describe("Standard deviation of red, or of the only channel.");
-    DMLC_DECLARE_FIELD(std_g).set_default(1).describe("Standard deviation of green.");
-    DMLC_DECLARE_FIELD(std_b).set_default(1).describe("Standard deviation of blue.");
-    DMLC_DECLARE_FIELD(std_a).set_default(1).describe("Standard deviation of the fourth channel.");
-    DMLC_DECLARE_FIELD(scale).set_default(1).describe("Factor of all elements.");
+    MXNET_DECLARE_IMAGE_MEANS(1, "");
     DMLC_DECLARE_FIELD(max_random_contrast).set_default(0).describe("Contrast is a random factor of 1 - this to 1 + this.");
     DMLC_DECLARE_FIELD(max_random_illumination).set_default(0).describe("Illumination is a random shift of at most this.");
     DMLC_DECLARE_FIELD(verbose).set_default(true).describe("Whether it is told that the mean image is made.");
