@@ -23,31 +23,23 @@ namespace {
 
 enum LastBatch { kKeep, kDiscard, kRollover };
 
-struct SamplerParam : public dmlc::Parameter<SamplerParam> {
+// In the order of 2.0's list: length, start, and how batches are made up.
+struct SamplerLengthParam : public dmlc::Parameter<SamplerLengthParam> {
   size_t length;
-  uint32_t batch_size;
-  int last_batch;
-  DMLC_DECLARE_PARAMETER(SamplerParam) {
-    DMLC_DECLARE_FIELD(length).describe("How many items there are.");
-    DMLC_DECLARE_FIELD(batch_size).describe("Numbers in a batch.");
-    DMLC_DECLARE_FIELD(last_batch)
-        .set_default(kKeep)
-        .add_enum("keep", kKeep)
-        .add_enum("discard", kDiscard)
-        .add_enum("rollover", kRollover)
-        .describe("What becomes of numbers that do not fill a batch: a smaller batch, nothing, or the beginning of the next epoch.");
-  }
+  DMLC_DECLARE_PARAMETER(SamplerLengthParam) { DMLC_DECLARE_FIELD(length).describe("How many items there are."); }
 };
-MXNET_REGISTER_PARAM(SamplerParam);
+MXNET_REGISTER_PARAM(SamplerLengthParam);
 
-struct SequentialSamplerParam : public dmlc::Parameter<SequentialSamplerParam> {
-  size_t length;
+struct SamplerStartParam : public dmlc::Parameter<SamplerStartParam> {
   int start;
+  DMLC_DECLARE_PARAMETER(SamplerStartParam) { DMLC_DECLARE_FIELD(start).set_default(0).describe("Number of the first one."); }
+};
+MXNET_REGISTER_PARAM(SamplerStartParam);
+
+struct SamplerBatchParam : public dmlc::Parameter<SamplerBatchParam> {
   uint32_t batch_size;
   int last_batch;
-  DMLC_DECLARE_PARAMETER(SequentialSamplerParam) {
-    DMLC_DECLARE_FIELD(length).describe("How many items there are.");
-    DMLC_DECLARE_FIELD(start).set_default(0).describe("Number of the first one.");
+  DMLC_DECLARE_PARAMETER(SamplerBatchParam) {
     DMLC_DECLARE_FIELD(batch_size).describe("Numbers in a batch.");
     DMLC_DECLARE_FIELD(last_batch)
         .set_default(kKeep)
@@ -57,7 +49,7 @@ struct SequentialSamplerParam : public dmlc::Parameter<SequentialSamplerParam> {
         .describe("What becomes of numbers that do not fill a batch: a smaller batch, nothing, or the beginning of the next epoch.");
   }
 };
-MXNET_REGISTER_PARAM(SequentialSamplerParam);
+MXNET_REGISTER_PARAM(SamplerBatchParam);
 
 /* A seed from the library's random numbers, which mx.random.seed begins. */
 uint32_t DrawSeed() {
@@ -141,20 +133,23 @@ class Sampler : public DataIter {
 
 MXNET_REGISTER_DATA_ITER(SequentialSampler)
     .describe("Batches of the numbers of a dataset's items, in their order.")
-    .set_param<SequentialSamplerParam>()
+    .set_param<SamplerLengthParam, SamplerStartParam, SamplerBatchParam>()
     .set_make([](const IterArguments& given) -> std::unique_ptr<DataIter> {
-      SequentialSamplerParam p;
-      ReadParams("SequentialSampler", given, &p);
-      return std::make_unique<Sampler>("SequentialSampler", p.length, p.start, p.batch_size, p.last_batch, false);
+      SamplerLengthParam items;
+      SamplerStartParam first;
+      SamplerBatchParam batches;
+      ReadParams("SequentialSampler", given, &items, &first, &batches);
+      return std::make_unique<Sampler>("SequentialSampler", items.length, first.start, batches.batch_size, batches.last_batch, false);
     });
 
 MXNET_REGISTER_DATA_ITER(RandomSampler)
     .describe("Batches of the numbers of a dataset's items, in another order in each epoch. mx.random.seed sets where the orders begin.")
-    .set_param<SamplerParam>()
+    .set_param<SamplerLengthParam, SamplerBatchParam>()
     .set_make([](const IterArguments& given) -> std::unique_ptr<DataIter> {
-      SamplerParam p;
-      ReadParams("RandomSampler", given, &p);
-      return std::make_unique<Sampler>("RandomSampler", p.length, 0, p.batch_size, p.last_batch, true);
+      SamplerLengthParam items;
+      SamplerBatchParam batches;
+      ReadParams("RandomSampler", given, &items, &batches);
+      return std::make_unique<Sampler>("RandomSampler", items.length, 0, batches.batch_size, batches.last_batch, true);
     });
 
 struct LoaderParam : public dmlc::Parameter<LoaderParam> {
