@@ -403,46 +403,22 @@ class Perplexity(CrossEntropy):
         return math.exp(total / count)
 
 
-class _SampleError(EvalMetric):
-    """Mean over samples of the mean error of a sample's elements."""
+class _OfSamples:
+    """Counts samples where the base counts updates."""
 
-    def __init__(self, name, output_names, label_names):
-        super().__init__(name, output_names, label_names, has_global_stats=True)
-
-    @staticmethod
-    def _error(difference):
-        raise NotImplementedError
-
-    def update(self, labels, preds):
-        for label, pred in _pairs(labels, preds):
-            label = label.reshape(-1, 1) if label.ndim == 1 else label
-            pred = pred.reshape(-1, 1) if pred.ndim == 1 else pred
-            n = label.shape[0]
-            self._add(float(self._error(label - pred).mean(dtype=numpy.float64)) * n if n else 0., n)
+    def _add_errors(self, errors):
+        n = errors.shape[0]
+        self._add(float(errors.mean(dtype=numpy.float64)) * n if n else 0., n)
 
 
 @register
-class MAE(_SampleError):
+class MAE(_OfSamples, _old.MAE, EvalMetric):
     """Mean absolute error over all samples."""
 
-    def __init__(self, name="mae", output_names=None, label_names=None):
-        super().__init__(name, output_names, label_names)
-
-    @staticmethod
-    def _error(difference):
-        return numpy.abs(difference)
-
 
 @register
-class MSE(_SampleError):
+class MSE(_OfSamples, _old.MSE, EvalMetric):
     """Mean squared error over all samples."""
-
-    def __init__(self, name="mse", output_names=None, label_names=None):
-        super().__init__(name, output_names, label_names)
-
-    @staticmethod
-    def _error(difference):
-        return difference ** 2
 
 
 @register

@@ -17,13 +17,17 @@ class _ErrorMetric(EvalMetric):
 
     @staticmethod
     def _error(difference):
+        """Of each element."""
         raise NotImplementedError
+
+    def _add_errors(self, errors):
+        self._add(float(errors.mean()), 1)
 
     def update(self, labels, preds):
         for label, pred in _pairs(labels, preds):
             label = label.reshape(-1, 1) if label.ndim == 1 else label
             pred = pred.reshape(-1, 1) if pred.ndim == 1 else pred
-            self._add(float(self._error(label - pred)), 1)
+            self._add_errors(self._error(label - pred))
 
 
 @register
@@ -35,7 +39,7 @@ class MAE(_ErrorMetric):
 
     @staticmethod
     def _error(difference):
-        return numpy.abs(difference).mean()
+        return numpy.abs(difference)
 
 
 @register
@@ -47,7 +51,7 @@ class MSE(_ErrorMetric):
 
     @staticmethod
     def _error(difference):
-        return (difference ** 2).mean()
+        return difference ** 2
 
 
 @register
@@ -57,9 +61,10 @@ class RMSE(_ErrorMetric):
     def __init__(self, name="rmse", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names)
 
-    @staticmethod
-    def _error(difference):
-        return numpy.sqrt((difference ** 2).mean())
+    _error = staticmethod(MSE._error)
+
+    def _add_errors(self, errors):
+        self._add(float(numpy.sqrt(errors.mean())), 1)
 
 
 class _Comoments:
