@@ -60,15 +60,16 @@ def _collect(params):
     return lines
 
 
-def generate(name, short, module="mxnet.numpy_extension"):
-    """The function `short` of mx.npx, which runs the operator `name`.
+def generate(name, short, module="mxnet.numpy_extension", records=False):
+    """The function `short` of mx.npx, which runs the operator `name`. With `records` its signature
+    and defaults are the record's whatever the table says.
 
     Raises
     ------
     MXNetError
         if there is no such operator.
     """
-    info, signature = _opgen.op_info(name), SIGNATURES.get(short)
+    info, signature = _opgen.op_info(name), None if records else SIGNATURES.get(short)
     arguments = _arguments(info, signature)
     arrays, params = [a for a in arguments if a.is_array], [a for a in arguments if not a.is_array]
     scope = {"_invoke": invoke_np, "_H": info.handle, "_TypeError": _MXTypeError, "_symbols": _symbols, "_name": name,
@@ -131,13 +132,13 @@ def _symbols(error, name, inputs, keys, values, given_name):
                   {k: v for k, v in zip(keys, values) if v is not None}, given_name)
 
 
-def attach(module, prefix, shown=None):
+def attach(module, prefix, records=False):
     """Returns ``__getattr__`` and ``__dir__`` for a module: attribute NAME is the operator PREFIX +
-    NAME."""
+    NAME, with the signature of its record if `records`."""
     def getattribute(name):
         if not name.startswith("_"):
             try:
-                function = generate(prefix + name, name, shown or module)
+                function = generate(prefix + name, name, module, records)
             except MXNetError:
                 pass
             else:

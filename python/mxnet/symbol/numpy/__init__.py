@@ -9,7 +9,7 @@ from ._namespace import symbolic_names as _symbolic_names
 __all__ = ["_Symbol"]
 
 _set_numpy_class(_Symbol)
-_SUBMODULES = ("linalg", "random")
+_SUBMODULES = ("_internal", "linalg", "random")
 _function, __dir__ = _symbolic_names(__name__, "mxnet.numpy")
 
 

@@ -1,0 +1,16 @@
+"""Operators ``_npi_*`` as functions of mx.np arrays, each written from its record when first used,
+and those that :func:`mxnet.numpy_op_fallback.register` added."""
+from ...numpy_extension._generate import attach as _attach
+
+__getattr__, __dir__ = _attach(__name__, "_npi_", records=True)
+
+
+def custom(op_name):
+    """The function of the custom operator `op_name`: arrays by position, its arguments by
+    keyword."""
+    from ... import nd
+
+    def function(*data, **kwargs):
+        return nd.Custom(*data, op_type=op_name, **kwargs)
+    function.__name__ = function.__qualname__ = op_name
+    return function
