@@ -129,7 +129,7 @@ def _symbols(error, name, inputs, keys, values, given_name):
             raise _MXTypeError(f"[{name}] input {k} is a {type(v).__name__} beside symbols; accepted: symbols only") from None
     from ..symbol.numpy import create
     return create(name, named if isinstance(inputs, dict) else list(named.values()),
-                  {k: v for k, v in zip(keys, values) if v is not None}, given_name)
+                  dict(zip(keys, values)), given_name)
 
 
 def attach(module, prefix, records=False):

@@ -109,7 +109,7 @@ class Symbol(SymbolInference, SymbolBase):
         return count.value
 
     def __getitem__(self, index):
-        count = len(self)
+        count = Symbol.__len__(self)   # len() of one with NumPy's rules is refused
         if isinstance(index, slice):
             return Group([self[i] for i in range(*index.indices(count))])
         if isinstance(index, str):
