@@ -1,5 +1,5 @@
-"""Operators of MXNet 1.9 that compute with NumPy, on the host: custom operators for mx.np arrays and
-symbols, and how to add one."""
+"""Operators of MXNet 1.9 that compute with NumPy, on the host: custom operators for mx.np arrays
+and symbols, and how to add one."""
 import ast
 
 import numpy as np

@@ -242,11 +242,6 @@ def _set_np_array(active):
     return previous
 
 
-def numpy_among(arrays):
-    """Whether one of `arrays` is an array of mx.np."""
-    return any(map(is_np_ndarray, arrays))
-
-
 class _Scope:
     """A ``with`` block, or a decorator of functions, in which a switch has a position (None: stays
     as it is)."""

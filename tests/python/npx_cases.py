@@ -1,5 +1,5 @@
-"""Calls of mx.npx: {name: (function, arrays, arguments)}. record_npx.py writes what MXNet 2.0 gives for
-them; test_npx.py compares, with arrays, symbols and hybridized blocks."""
+"""Calls of mx.npx: {name: (function, arrays, arguments)}. record_npx.py writes what MXNet 2.0 gives
+for them; test_npx.py compares, with arrays, symbols and hybridized blocks."""
 import numpy as np
 
 

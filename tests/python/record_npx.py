@@ -1,5 +1,5 @@
-"""Writes tests/python/data/npx.npz: what MXNet 2.0 gives for npx_cases.py, and the gradients of the sum
-of the first results. Run it with the Python of MXNet 2.0:
+"""Writes tests/python/data/npx.npz: what MXNet 2.0 gives for npx_cases.py, and gradients of the
+first results, weighted. Run it with the Python of MXNet 2.0:
 
     ORACLE/bin/python tests/python/record_npx.py
 """

@@ -1,5 +1,5 @@
-"""Operators ``_npi_*`` as functions of symbols with NumPy's rules, each written from its record when
-first used, and those that :func:`mxnet.numpy_op_fallback.register` added."""
+"""Operators ``_npi_*`` as functions of symbols with NumPy's rules, each written from its record
+when first used, and those that :func:`mxnet.numpy_op_fallback.register` added."""
 from .._functions import attach as _attach
 from ._symbol import _Symbol
 
