@@ -15,7 +15,8 @@ from .base import _LIB, c_str, check_call, py_str
 
 __all__ = ["default_array", "dtype_from_number", "get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory",
            "get_max_supported_compute_capability", "get_rtc_compile_opts", "getenv", "is_np_array", "is_np_default_dtype", "is_np_shape",
-           "makedirs", "np_array", "np_default_dtype", "np_shape", "np_ufunc_legal_option", "numpy_fallback", "reset_np", "set_env", "set_module", "set_np",
+           "makedirs", "np_array", "np_default_dtype", "np_shape", "np_ufunc_legal_option", "numpy_fallback", "reset_np", "set_env",
+           "set_module", "set_np",
            "set_flush_denorms", "set_np_default_dtype", "set_np_shape", "setenv", "use_np", "use_np_array", "use_np_default_dtype",
            "use_np_shape", "wrap_ctx_to_device_func",
            "wrap_data_api_linalg_func", "wrap_data_api_statical_func", "wrap_np_binary_func", "wrap_np_unary_func",

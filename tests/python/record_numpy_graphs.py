@@ -1,6 +1,6 @@
 """Writes tests/python/data/numpy_graphs: models of MXNet 1.9.1 and 2.0 with NumPy's rules,
-exported, with an input and what the model gives for it. Run it with the Python of each version, whose first
-two digits the files begin with:
+exported, with an input and what the model gives for it. Run it with the Python of each version,
+whose first two digits the files begin with:
 
     ORACLE/bin/python tests/python/record_numpy_graphs.py [FOLDER]
 """

@@ -4,7 +4,7 @@ import os
 import numpy as onp
 
 from .. import dlpack as _dlpack   # noqa: F401  (its structs)
-from ..base import CheckedValueError, _MXOSError, open_file
+from ..base import CheckedValueError, open_file
 from ..ndarray import NDArray, utils as _classic
 from ..ndarray import from_dlpack as _from_dlpack, from_numpy as _from_numpy, to_dlpack_for_read, to_dlpack_for_write
 from ..ndarray._native import shared

@@ -11,7 +11,6 @@ from ...numpy._operators import PYTHON_OPERATORS
 from .. import _functions
 from .._symbol import Symbol
 
-
 __all__ = ["_Symbol", "create"]
 
 
@@ -167,8 +166,9 @@ _METHODS = """
     sum swapaxes take tile trace var broadcast_to copy""".split()
 # Methods of classic symbols whose arrays in NumPy have none.
 _FUNCTIONS = {
-    "np": """abs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees diag exp expm1 fix flip floor
-             log log10 log1p log2 ones_like pad radians reciprocal rint sign sin sinh split sqrt square tan tanh trunc zeros_like""".split(),
+    "np": """abs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees diag exp expm1 fix flip
+             floor log log10 log1p log2 ones_like pad radians reciprocal rint sign sin sinh split sqrt square tan
+             tanh trunc zeros_like""".split(),
     "npx": "broadcast_like log_softmax norm one_hot pick relu reshape_like shape_array sigmoid slice slice_like softmax topk".split(),
     "": """argmax_channel broadcast_axes depth_to_space log_sigmoid mish nanprod nansum rcbrt rsqrt size_array slice_axis
            softmin space_to_depth split_v2""".split(),
