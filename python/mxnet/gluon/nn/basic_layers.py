@@ -1,7 +1,10 @@
 """Containers, Dense, Dropout, Embedding, Flatten and blocks made of functions."""
+import importlib
+import inspect
 import warnings
 
 from ...base import CheckedValueError
+from ...util import is_np_array, numpy_among
 from ... import ndarray as nd, symbol
 from ..block import Block, HybridBlock
 from .activations import Activation
@@ -192,15 +195,41 @@ class Flatten(HybridBlock):
         return 'Flatten'
 
 
+def _numpy_function(name):
+    """The function `name` of mx.np or mx.npx; None if neither has it."""
+    for module in ('mxnet.numpy', 'mxnet.numpy_extension'):
+        found = getattr(importlib.import_module(module), name, None)
+        if callable(found):
+            return found
+    return None
+
+
+def _takes_module(function, count):
+    """Whether a function that is called with `count` arrays wants F before them, as in 1.x."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return False
+    if next(iter(signature.parameters), None) == 'F':
+        return True
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return True
+    return False
+
+
 class Lambda(Block):
-    """A Block from a function of NDArrays, or from the name of one of `mx.nd`."""
+    """A Block from a function of arrays, or from the name of one of `mx.nd`; under
+    ``npx.set_np()`` of one of `mx.np` or `mx.npx`."""
 
     def __init__(self, function, prefix=None):
         super().__init__(prefix=prefix)
         if isinstance(function, str):
-            if not hasattr(nd, function):
+            found = _numpy_function(function) if is_np_array() else None
+            if found is None and not hasattr(nd, function):
                 raise CheckedValueError(f'[nn.Lambda] {function!r} given; a function or the name of one in mx.nd is accepted')
-            self._func_impl, self._func_name = getattr(nd, function), function
+            self._func_impl, self._func_name = found or getattr(nd, function), function
         elif callable(function):
             self._func_impl, self._func_name = function, getattr(function, '__name__', type(function).__name__)
         else:
@@ -215,21 +244,25 @@ class Lambda(Block):
 
 class HybridLambda(HybridBlock):
     """A HybridBlock from a function of (F, *inputs), or from a name that both `mx.nd` and `mx.sym`
-    have."""
+    have. Called with mx.np arrays the function may do without F, as in MXNet 2.0, and the name may
+    be one of `mx.np` or `mx.npx`."""
 
     def __init__(self, function, prefix=None):
         super().__init__(prefix=prefix)
         if isinstance(function, str):
-            if not (hasattr(nd, function) and hasattr(symbol, function)):
+            named = _numpy_function(function) if is_np_array() else None
+            if named is None and not (hasattr(nd, function) and hasattr(symbol, function)):
                 raise CheckedValueError(f'[nn.HybridLambda] {function!r} given; a function or a name in mx.nd and mx.sym is accepted')
             self._func_name = function
-            self._func = lambda F, *args: getattr(F, function)(*args)
+            self._func = lambda F, *args: (named if named and numpy_among(args) else getattr(F, function))(*args)
         elif callable(function):
             self._func, self._func_name = function, getattr(function, '__name__', type(function).__name__)
         else:
             raise ValueError(f'[nn.HybridLambda] {type(function).__name__} given; a function or a name in mx.nd and mx.sym is accepted')
 
     def hybrid_forward(self, F, x, *args):
+        if numpy_among((x, *args)) and not _takes_module(self._func, 1 + len(args)):
+            return self._func(x, *args)
         return self._func(F, x, *args)
 
     def __repr__(self):
