@@ -18,6 +18,7 @@ from ..base import CheckedValueError
 from ..metric import check_label_shapes
 from ..metric.base import _numpy, _pairs
 from ..ndarray import NDArray
+from ..util import to_class_of
 
 __all__ = ["Accuracy", "BinaryAccuracy", "CompositeEvalMetric", "CrossEntropy", "CustomMetric", "EvalMetric", "F1", "Fbeta",
            "Loss", "MAE", "MCC", "MSE", "MeanCosineSimilarity", "MeanPairwiseDistance", "PCC", "PearsonCorrelation",
@@ -87,7 +88,7 @@ def predict_with_threshold(pred, threshold=0.5):
                              f"{pred.shape}; one value for each class is accepted")
         if isinstance(pred, NDArray):
             from .. import nd
-            return nd.broadcast_greater(pred, nd.array(values, ctx=pred.context).reshape((1,) * (pred.ndim - 1) + (-1,)))
+            return nd.broadcast_greater(pred, to_class_of(nd.array(values, ctx=pred.context).reshape((1,) * (pred.ndim - 1) + (-1,)), pred))
         threshold = values
     return pred > threshold
 

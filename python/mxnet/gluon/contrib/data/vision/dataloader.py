@@ -5,6 +5,7 @@ import random
 import numpy as np
 
 from ..... import ndarray as nd
+from .....util import default_array
 from ....block import Block
 from ....data import DataLoader
 from ....data.batchify import Stack
@@ -250,7 +251,7 @@ class _StackAndPad:
         together = np.full((len(labels), *largest), _NO_BOX, dtype=labels[0].dtype)
         for row, label in zip(together, labels):
             row[tuple(slice(size) for size in label.shape)] = label
-        return self._stack([img for img, _ in samples]), nd.array(together, dtype=together.dtype)
+        return self._stack([img for img, _ in samples]), default_array(together, dtype=together.dtype)
 
 
 class ImageBboxDataLoader(_Loader):

@@ -8,6 +8,7 @@ import random
 import numpy as np
 
 from ....... import image, ndarray as nd
+from .......util import to_class_of
 from ......block import Block
 from . import utils
 
@@ -19,7 +20,7 @@ def _on_numpy(bbox, change):
     """`change` of the boxes as a NumPy array, as the kind that they were."""
     if not isinstance(bbox, nd.NDArray):
         return change(bbox)
-    return nd.array(change(bbox.asnumpy()), dtype=bbox.dtype, ctx=bbox.context)
+    return to_class_of(nd.array(change(bbox.asnumpy()), dtype=bbox.dtype, ctx=bbox.context), bbox)
 
 
 class ImageBboxRandomFlipLeftRight(Block):
@@ -107,7 +108,7 @@ class ImageBboxRandomExpand(Block):
         top = random.randint(0, new_height - height)
         left = random.randint(0, new_width - width)
         larger = np.broadcast_to(np.asarray(self._fill).astype(np.dtype(img.dtype)), (new_height, new_width, channels))
-        larger = nd.array(larger, dtype=img.dtype, ctx=img.context)
+        larger = to_class_of(nd.array(larger, dtype=img.dtype, ctx=img.context), img)
         larger[top:top + height, left:left + width] = img
         return larger, _on_numpy(bbox, lambda b: utils.bbox_translate(b, left, top))
 
