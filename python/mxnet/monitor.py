@@ -115,7 +115,7 @@ class Monitor:
         for value in stats:
             if not isinstance(value, NDArray):
                 raise TypeError(f"[Monitor] stat_func returned a list with {type(value).__name__}; NDArrays are expected")
-            text += (str(value.asscalar()) if value.size == 1 else str(value.asnumpy())) + "\t"
+            text += (str(value.item()) if value.size == 1 else str(value.asnumpy())) + "\t"
         return text
 
     def toc_print(self):

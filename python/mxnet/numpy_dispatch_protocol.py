@@ -1,6 +1,7 @@
 """NumPy's functions on arrays of mx.np: ``numpy.mean(x)`` runs ``mx.np.mean`` and returns an
 array of mx.np (``__array_function__`` and ``__array_ufunc__``, NEP 18 and 13)."""
 import functools
+import importlib
 
 import numpy as onp
 
@@ -21,7 +22,7 @@ def with_array_ufunc_protocol(func):
 @functools.lru_cache(maxsize=None)
 def _counterpart(function):
     """The function of mx.np that stands for a function of NumPy, or None."""
-    from . import numpy as mx_np
+    mx_np = importlib.import_module("mxnet.numpy")    # which stands on this module
     name = {"round": "around", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
             "concat": "concatenate"}.get(function.__name__, function.__name__)
     home = getattr(function, "__module__", "") or ""
@@ -36,21 +37,20 @@ def _same_class(types, cls):
     return all(issubclass(t, (cls, onp.ndarray)) for t in types)
 
 
-def install(cls):
-    """Gives a class of arrays the two protocols."""
+def install(cls, run):
+    """Gives a class of arrays the two protocols. run(name, function, args, kwargs) calls a function
+    of NumPy on copies."""
     def array_function(self, func, types, args, kwargs):
         """The function of mx.np of that name, or NumPy's own on copies."""
-        from .numpy import fallback
         if not _same_class(types, cls):
             return NotImplemented
         function = _counterpart(func)
         kwargs = {k: v for k, v in kwargs.items() if v is not getattr(onp, "_NoValue", None)}
-        return function(*args, **kwargs) if function is not None else fallback.run(func.__name__, func, args, kwargs)
+        return function(*args, **kwargs) if function is not None else run(func.__name__, func, args, kwargs)
 
     def array_ufunc(self, ufunc, method, *inputs, **kwargs):
         """The function of mx.np of that name; `reduce` and its like, and what mx.np lacks, are
         NumPy's own on copies."""
-        from .numpy import fallback
         out = kwargs.get("out")
         if any(isinstance(o, onp.ndarray) for o in out or ()):
             raise TypeError(f"[{ufunc.__name__}] `out` is an array of NumPy; accepted: one of mx.np, because an input is")
@@ -58,7 +58,7 @@ def install(cls):
             return NotImplemented
         function = _counterpart(ufunc)
         if method != "__call__" or function is None:
-            return fallback.run(ufunc.__name__, getattr(ufunc, method), inputs, kwargs)
+            return run(ufunc.__name__, getattr(ufunc, method), inputs, kwargs)
         if out is not None and ufunc.nout == 1:
             kwargs["out"] = out[0]
         return function(*inputs, **kwargs)

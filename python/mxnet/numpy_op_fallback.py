@@ -7,7 +7,7 @@ import numpy as np
 from . import operator
 from .ndarray.numpy import _internal as _nd_npi
 from .symbol.numpy import _internal as _sym_npi
-from .util import np_array, np_shape
+from .util import np_array, np_shape, to_class_of
 
 __all__ = ["register", "EmptyLike", "EmptyLikeProp", "MultivariateNormal", "MultivariateNormalProp", "Resize", "ResizeProp",
            "Unravel_index", "Unravel_indexProp"]
@@ -51,6 +51,7 @@ class _OnHost(operator.CustomOp):
         """Writes `src` to `dst`, or adds it, as `req` says."""
         if req == "null":
             return
+        src = to_class_of(src, dst)
         dst[()] = dst + src if req == "add" else src
 
     def backward(self, out_grad, req, in_data, out_data, in_grad, aux):

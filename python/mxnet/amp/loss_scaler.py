@@ -34,7 +34,7 @@ class LossScaler:
         for g in grads:
             by_context.setdefault(g.context, []).append(g)
         finite = [nd.multi_all_finite(*some, num_arrays=len(some), init_output=True) for some in by_context.values()]
-        overflow = not all(f.asscalar() for f in finite)
+        overflow = not all(f.item() for f in finite)
         self._loss_scale = self._next_loss_scale
         if not self._dynamic:
             return overflow

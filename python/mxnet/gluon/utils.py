@@ -54,7 +54,7 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
     total = nd.sqrt(nd.add_n(*squares)).reshape((1,))
     norm = total
     if check_isfinite:
-        norm = float(total.asscalar())
+        norm = float(total.item())
         if not np.isfinite(norm):
             import warnings
             warnings.warn(f'[gluon.clip_global_norm] the norm is {norm}; the clipped values are not usable', stacklevel=2)

@@ -11,7 +11,7 @@ def flatten(value, what):
 
 def _truth(value):
     """Of a condition: an array of one element, or any Python value."""
-    return bool(value.asscalar() if isinstance(value, NDArray) else value)
+    return bool(value.item() if isinstance(value, NDArray) else value)
 
 
 def _stack(rows):

@@ -1,4 +1,6 @@
 """mx.np.ndarray: the array class whose rules are NumPy's."""
+import importlib
+
 import numpy as onp
 
 from .. import _dtypes
@@ -247,8 +249,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         are not known."""
         if api_version is not None and api_version not in _API_VERSIONS:
             raise ValueError(f"[__array_namespace__] api_version={api_version!r}; accepted: None, {', '.join(_API_VERSIONS)}")
-        import mxnet.numpy
-        return mxnet.numpy
+        return importlib.import_module("mxnet.numpy")    # which stands on this module
 
 
 add_methods(ndarray)

@@ -1,6 +1,7 @@
 """Methods of mx.np.ndarray that are functions of mx.np, and names of mx.nd's methods that it
 refuses: two tables."""
-from . import multiarray as _functions   # while it is being imported: looked into when a method is called
+import importlib
+
 from .._methods import ARRAY_METHODS, METHODS
 
 __all__ = ["add_methods"]
@@ -27,9 +28,13 @@ REFUSED = {
 }
 
 
+def _function(name):
+    return getattr(importlib.import_module("mxnet.numpy.multiarray"), name)    # which stands on the class
+
+
 def _method(method, name):
     def call(self, *args, **kwargs):
-        return getattr(_functions, name)(self, *args, **kwargs)
+        return _function(name)(self, *args, **kwargs)
     call.__name__ = call.__qualname__ = method
     call.__doc__ = f"``mx.np.{name}`` with this array as first argument."
     return call
@@ -39,7 +44,7 @@ def _spread(name):
     """std or var; `correction` is the array API's name of NumPy's `ddof`."""
     def call(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **kwargs):
         ddof = kwargs.pop("correction", ddof)
-        return getattr(_functions, name)(self, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, **kwargs)
+        return _function(name)(self, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, **kwargs)
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"``mx.np.{name}`` with this array as first argument; `correction` is another name of `ddof`."
     return call

@@ -146,4 +146,4 @@ for _name in _NAMES:
         globals()[_name] = _made(_name)
     __all__.append(_name)
 
-numpy_dispatch_protocol.install(ndarray)
+numpy_dispatch_protocol.install(ndarray, run)

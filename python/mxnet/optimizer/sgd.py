@@ -401,8 +401,8 @@ class LBSGD(_MomentumState):
 
     @staticmethod
     def _norm_ratio(weight, grad, wd):
-        w2 = float((weight * weight).sum().asscalar())
-        g2 = float((grad * grad).sum().asscalar())
+        w2 = float((weight * weight).sum().item())
+        g2 = float((grad * grad).sum().item())
         return min(100.0, max(0.01, math.sqrt(w2 / (g2 + wd * w2 + 1e-18))))
 
     def _accumulate(self, index, grad):
