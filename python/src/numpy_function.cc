@@ -1,55 +1,122 @@
-// Functions of mx.np of one or two operands as callables whose common call costs what an operator
-// does: arrays and numbers alone go to the record, everything else to a function in Python.
+// Functions of mx.np as callables whose common call costs what an operator does: arrays and numbers
+// alone go to the record, everything else to a function in Python.
 #include <Python.h>
 #include <structmember.h>
 
 #include <cstddef>
+#include <cstring>
+#include <string>
 
 #include "binding.h"
+#include "remembered.h"
 
 namespace mxnet {
 namespace python {
 namespace {
 
+/* What a function does with integers, which decides on what `out` may be; or a reduction. */
+enum Kind { kFloats, kSame, kBools, kReduces };
+const char* const kind_names[] = {"float", "same", "bool", "reduce"};
+
 /* INVARIANT: `rest` is a Python function, and `dict` has what it is called, its text and
- * `__wrapped__`, which shows its signature. `unary` or `binary.array` is set, not both. */
+ * `__wrapped__`, which shows its signature. `unary` or `binary.array` is set, not both; `unary` of a
+ * reduction has the parameter axis and may have keepdims. */
 struct NumpyFunction {
   PyObject_HEAD vectorcallfunc call;
   PyObject *rest, *dict, *weakrefs;
   const Op* unary;
   BinaryRecords binary;
+  Kind kind;
+  bool keeps;  // has keepdims
 };
 
-/* Null without an exception: not a call for the record. */
-PyObject* RunDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n) {
-  if (f.unary) return n == 1 && IsNumpy(args[0]) ? Invoke(PlainAttrs(f.unary), args, 1, nullptr) : nullptr;
+/* Results of arrays of this floating dtype (and numbers) are of it. */
+bool MayWrite(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* out) {
+  if (f.kind == kBools || !IsNumpy(out)) return false;
+  const int dtype = Get(out)->dtype();
+  if (!IsFloating(dtype)) return false;
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (IsNumpy(args[i]) && Get(args[i])->dtype() != dtype) return false;
+  return true;
+}
+
+/* `out` may be null. Null without an exception: not a call for the record. */
+PyObject* RunDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* out) {
+  if (out && !MayWrite(f, args, n, out)) return nullptr;
+  if (f.unary) return n == 1 && IsNumpy(args[0]) ? Invoke(PlainAttrs(f.unary), args, 1, out) : nullptr;
   if (n != 2) return nullptr;
   const bool first = IsNumpy(args[0]), second = IsNumpy(args[1]);
   if (!(first && second) && !(first && !IsArray(args[1])) && !(second && !IsArray(args[0]))) return nullptr;
-  PyObject* result = RunBinary(f.binary, args[0], args[1], nullptr);
+  PyObject* result = RunBinary(f.binary, args[0], args[1], out);
   if (result != Py_NotImplemented) return result;
   Py_DECREF(result);
   return nullptr;
 }
 
+/* An axis or a few of them as a part of a key. False: not one of Python's own integers, or tuples of
+ * them. */
+bool AppendAxis(PyObject* o, int64_t* key, int* count) {
+  if (!PyLong_CheckExact(o) || *count >= 8) return false;
+  int overflow = 0;
+  key[(*count)++] = PyLong_AsLongLongAndOverflow(o, &overflow);
+  return overflow == 0;
+}
+
+/* f(a), f(a, axis), f(a, axis=..., keepdims=...). Null without an exception: another call. */
+PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  if (n < 1 || n > 2 || !IsNumpy(args[0])) return nullptr;
+  PyObject* axis = n == 2 ? args[1] : Py_None;
+  bool keepdims = false;
+  for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
+    if (PyUnicode_CompareWithASCIIString(name, "axis") == 0 && n == 1)
+      axis = value;
+    else if (f.keeps && PyBool_Check(value) && PyUnicode_CompareWithASCIIString(name, "keepdims") == 0)
+      keepdims = value == Py_True;
+    else
+      return nullptr;
+  }
+  int64_t key[10] = {keepdims, axis == Py_None ? 0 : PyTuple_CheckExact(axis) ? 2 : 1};
+  int count = 2;
+  if (PyTuple_CheckExact(axis)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(axis); ++i)
+      if (!AppendAxis(PyTuple_GET_ITEM(axis, i), key, &count)) return nullptr;
+  } else if (axis != Py_None && !AppendAxis(axis, key, &count)) {
+    return nullptr;
+  }
+  const AttrsPtr attrs = Remembered(f.unary, key, count, [&] {
+    AttrDict dict;
+    if (keepdims) dict["keepdims"] = "1";
+    if (key[1] == 1) dict["axis"] = std::to_string(key[2]);
+    if (key[1] == 2) dict["axis"] = Text(key + 2, static_cast<size_t>(count - 2));
+    return dict;
+  });
+  return Invoke(attrs, args, 1, nullptr);
+}
+
 PyObject* Call(PyObject* self, PyObject* const* args, size_t count, PyObject* names) {
   const NumpyFunction& f = *reinterpret_cast<NumpyFunction*>(self);
-  if (!names || PyTuple_GET_SIZE(names) == 0) {
-    try {
-      PyObject* result = RunDirectly(f, args, PyVectorcall_NARGS(count));
-      if (result || PyErr_Occurred()) return result;
-    } catch (...) {
-      SetError();
-      return nullptr;
-    }
+  const Py_ssize_t n = PyVectorcall_NARGS(count), named = names ? PyTuple_GET_SIZE(names) : 0;
+  try {
+    PyObject* result = nullptr;
+    if (f.kind == kReduces)
+      result = ReduceDirectly(f, args, n, names);
+    else if (named == 0)
+      result = RunDirectly(f, args, n, nullptr);
+    else if (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "out") == 0)
+      result = RunDirectly(f, args, n, args[n] == Py_None ? nullptr : args[n]);
+    if (result || PyErr_Occurred()) return result;
+  } catch (...) {
+    SetError();
+    return nullptr;
   }
   return PyObject_Vectorcall(f.rest, args, count, names);
 }
 
 PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject *rest, *dict;
-  const char *array, *scalar, *reverse;
-  if (!PyArg_ParseTuple(args, "OO!sss", &rest, &PyDict_Type, &dict, &array, &scalar, &reverse)) return nullptr;
+  const char *array, *scalar, *reverse, *kind_name;
+  if (!PyArg_ParseTuple(args, "OO!ssss", &rest, &PyDict_Type, &dict, &array, &scalar, &reverse, &kind_name)) return nullptr;
   PyObject* self = type->tp_alloc(type, 0);
   if (!self) return nullptr;
   NumpyFunction& f = *reinterpret_cast<NumpyFunction*>(self);
@@ -59,8 +126,13 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   f.weakrefs = nullptr;
   f.unary = nullptr;
   f.binary = {nullptr, nullptr, nullptr, true};
+  f.kind = kReduces;
+  f.keeps = false;
+  for (int kind = 0; kind < 4; ++kind)
+    if (std::strcmp(kind_names[kind], kind_name) == 0) f.kind = static_cast<Kind>(kind);
   try {
     const Op* op = Op::Get(array);
+    for (const ParamInfo& p : op->params) f.keeps = f.keeps || p.name == "keepdims";
     if (op->input_names.size() == 1) {
       f.unary = op;
     } else {
@@ -102,7 +174,7 @@ void Free(PyObject* self) {
 PyObject* Bind(PyObject* self, PyObject* object, PyObject*) {
   return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
 }
-PyObject* Text(PyObject* self) {
+PyObject* Show(PyObject* self) {
   PyObject* name = PyObject_GetAttrString(self, "__name__");
   if (!name) return nullptr;
   PyObject* text = PyUnicode_FromFormat("<function mx.np.%S>", name);
@@ -125,7 +197,7 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
                        {Py_tp_traverse, reinterpret_cast<void*>(Traverse)},
                        {Py_tp_clear, reinterpret_cast<void*>(Clear)},
                        {Py_tp_descr_get, reinterpret_cast<void*>(Bind)},
-                       {Py_tp_repr, reinterpret_cast<void*>(Text)},
+                       {Py_tp_repr, reinterpret_cast<void*>(Show)},
                        {Py_tp_members, members},
                        {Py_tp_methods, methods},
                        {Py_tp_getset, attributes},

@@ -201,9 +201,9 @@ def invoke(op_handle, inputs, keys, values, out=None, cls=None):
     return [cls(NDArrayHandle(outputs[i])) for i in range(count.value)]
 
 
-def NumpyFunction(rest, attributes, arrays, number, left):   # pylint: disable=invalid-name
+def NumpyFunction(rest, attributes, arrays, number, left, kind):   # pylint: disable=invalid-name
     """A function of mx.np: `rest`, which serves every call, by the name that `attributes` say."""
-    del arrays, number, left    # what the compiled binding calls itself
+    del arrays, number, left, kind    # what the compiled binding calls itself
     attributes = dict(attributes)
     attributes.pop("__wrapped__", None)
     for name, value in attributes.items():

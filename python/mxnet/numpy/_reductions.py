@@ -4,7 +4,7 @@ import operator
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase
+from .._binding import NDArrayBase, NumpyFunction, is_traced
 from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
 
 __all__ = ["all", "alltrue", "amax", "amin", "any", "argmax", "argmin", "average", "bincount", "corrcoef", "count_nonzero", "cov",
@@ -13,6 +13,7 @@ __all__ = ["all", "alltrue", "amax", "amin", "any", "argmax", "argmin", "average
 
 _NOTHING = getattr(onp, "_NoValue", None)
 _INTEGER = (int, onp.integer)
+_INTERPOLATIONS = ("linear", "midpoint", "lower", "higher", "nearest")
 
 
 def _axes(axis):
@@ -60,6 +61,15 @@ def _natural(a, counts):
     return "int64" if counts and name == "bool" else name
 
 
+def _compiled(record):
+    """Decorator of functions whose calls with a, axis and keepdims alone go to the record at once."""
+    def decorate(function):
+        attributes = {"__name__": function.__name__, "__qualname__": function.__name__, "__module__": "mxnet.numpy",
+                      "__doc__": function.__doc__, "__wrapped__": function}
+        return NumpyFunction(function, attributes, record, "", "", "reduce")
+    return decorate
+
+
 def _sum_like(record, a, axis, dtype, out, keepdims, initial, where, neutral):
     a = operand(a)
     dtype, keepdims, initial = dtype_name(_given(dtype)), bool(_given(keepdims, False)), _given(initial)
@@ -72,6 +82,7 @@ def _sum_like(record, a, axis, dtype, out, keepdims, initial, where, neutral):
                    initial=None if initial is None else float(initial))
 
 
+@_compiled("_npi_sum")
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):   # pylint: disable=redefined-builtin
     """Sum of elements over axes.
 
@@ -101,6 +112,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=
     return _sum_like("_npi_sum", a, axis, dtype, out, keepdims, initial, where, 0)
 
 
+@_compiled("_npi_prod")
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
     """Product of elements over axes; arguments as for :func:`sum`.
 
@@ -125,6 +137,7 @@ def _count(a, axis, keepdims, where=None):
     return int(onp.prod(sizes))
 
 
+@_compiled("_npi_mean")
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
     """Arithmetic mean over axes; arguments as for :func:`sum`.
 
@@ -167,6 +180,7 @@ def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where):
     return deliver(call("_npi_sqrt", (result,)) if record == "_npi_std" else result, out)
 
 
+@_compiled("_npi_var")
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, where=None):
     """Variance over axes: the mean square distance from the mean, with a divisor of N - ddof.
 
@@ -187,6 +201,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correctio
     return _variance("_npi_var", a, axis, dtype, out, ddof, keepdims, correction, where)
 
 
+@_compiled("_npi_std")
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, where=None):
     """Standard deviation over axes, the square root of :func:`var`.
 
@@ -209,6 +224,7 @@ def _extreme(record, a, axis, out, keepdims, initial, where):
                    initial=None if initial is None else float(initial))
 
 
+@_compiled("_npi_max")
 def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):   # pylint: disable=redefined-builtin
     """Largest element over axes, NaN if there is one.
 
@@ -236,6 +252,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):   # p
     return _extreme("_npi_max", a, axis, out, keepdims, initial, where)
 
 
+@_compiled("_npi_min")
 def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):   # pylint: disable=redefined-builtin
     """Smallest element over axes, NaN if there is one; arguments as for :func:`max`.
 
@@ -257,6 +274,7 @@ def _truths(record, a, axis, out, keepdims, where, neutral):
     return _reduce(record, a, out, "bool", axis=_axes(axis), keepdims=bool(_given(keepdims, False)))
 
 
+@_compiled("_npi_all")
 def all(a, axis=None, out=None, keepdims=False, where=None):   # pylint: disable=redefined-builtin
     """Whether all elements over axes are not 0 (NaN is not), as bool; arguments as for :func:`sum`.
 
@@ -268,6 +286,7 @@ def all(a, axis=None, out=None, keepdims=False, where=None):   # pylint: disable
     return _truths("_npi_all", a, axis, out, keepdims, where, 1)
 
 
+@_compiled("_npi_any")
 def any(a, axis=None, out=None, keepdims=False, where=None):   # pylint: disable=redefined-builtin
     """Whether any element over axes is not 0 (NaN is not), as bool; arguments as for :func:`sum`.
 
@@ -282,6 +301,7 @@ def any(a, axis=None, out=None, keepdims=False, where=None):   # pylint: disable
 alltrue, sometrue = all, any
 
 
+@_compiled("_npi_argmax")
 def argmax(a, axis=None, out=None, keepdims=False):
     """Index of the largest element along an axis, int64: the first of equals, the first NaN.
 
@@ -304,6 +324,7 @@ def argmax(a, axis=None, out=None, keepdims=False):
     return _reduce("_npi_argmax", operand(a), out, "int64", axis=axis, keepdims=bool(_given(keepdims, False)))
 
 
+@_compiled("_npi_argmin")
 def argmin(a, axis=None, out=None, keepdims=False):
     """Index of the smallest element along an axis; arguments as for :func:`argmax`.
 
@@ -315,6 +336,7 @@ def argmin(a, axis=None, out=None, keepdims=False):
     return _reduce("_npi_argmin", operand(a), out, "int64", axis=axis, keepdims=bool(_given(keepdims, False)))
 
 
+@_compiled("_npi_cumsum")
 def cumsum(a, axis=None, dtype=None, out=None):
     """Running sum along an axis, or of the flattened array.
 
@@ -493,11 +515,49 @@ def average(a, axis=None, weights=None, returned=False, out=None):
     return (result, total) if returned else result
 
 
+def _places(q, n, interpolation):
+    """Between which two of n sorted elements a percentile lies, and how far."""
+    if not 0 <= q <= 100:
+        raise ValueError(f"[percentile] q is {q}; accepted: 0 to 100")
+    at = q / 100 * (n - 1)
+    low, high = int(onp.floor(at)), int(onp.ceil(at))
+    if interpolation not in ("linear", "midpoint"):
+        low = high = {"lower": low, "higher": high, "nearest": int(onp.rint(at))}[interpolation]
+    return low, high, 0.0 if low == high else 0.5 if interpolation == "midpoint" else at - low
+
+
+def _differentiable(a, q, axis, interpolation, keepdims):
+    """Percentiles by sorting, which autograd can record; `q` are NumPy's."""
+    ndim = len(a.shape)
+    axes = list(range(ndim)) if axis is None else sorted(i % ndim for i in axis)
+    kept = [i for i in range(ndim) if i not in axes]
+    if "float" not in _dtypes.name(a.dtype):
+        a = call("_npi_cast", (a,), dtype=default_float())
+    shape = tuple(a.shape[i] for i in kept)
+    n = int(onp.prod([a.shape[i] for i in axes]))
+    rows = call("_npi_reshape", (call("_npi_transpose", (a,), axes=tuple(kept + axes)) if ndim > 1 else a,), newshape=shape + (n,))
+    rows = call("_npi_sort", (rows,), axis=-1)
+    results = []
+    for value in onp.ravel(q):
+        low, high, rest = _places(float(value), n, interpolation)
+        result, upper = (call("slice_axis", (rows,), axis=-1, begin=i, end=i + 1) for i in (low, high))
+        if rest:
+            apart = call("_npi_multiply_scalar", (call("_npi_subtract", (upper, result)),), scalar=rest, is_int=False)
+            result = call("_npi_add", (result, apart))
+        results.append(call("_npi_reshape", (result,), newshape=(1,) + shape))
+    result = results[0] if len(results) == 1 else call("_npi_concatenate", results, dim=0)
+    shape = tuple(1 if i in axes else a.shape[i] for i in range(ndim)) if keepdims else shape
+    return call("_npi_reshape", (result,), newshape=onp.shape(q) + shape)
+
+
 def _quantile(a, q, axis, out, interpolation, method, keepdims, scale):
     a = operand(a)
-    interpolation = method or interpolation or "linear"
-    params = {"axis": _axes(axis), "interpolation": interpolation, "keepdims": bool(keepdims)}
-    if isinstance(q, (int, float, onp.number)) and not isinstance(q, onp.ndarray):
+    axis, interpolation, keepdims = _axes(axis), method or interpolation or "linear", bool(keepdims)
+    params = {"axis": axis, "interpolation": interpolation, "keepdims": keepdims}
+    number = isinstance(q, (int, float, onp.number))
+    if is_traced() and not is_symbol(a) and not isinstance(q, NDArrayBase) and interpolation in _INTERPOLATIONS and a.size:
+        return deliver(_differentiable(a, onp.asarray(q, "float64") * scale, axis, interpolation, keepdims), out)
+    if number:
         return deliver(call("_npi_percentile", (a,), q_scalar=float(q) * scale, **params), out)
     q = operand(onp.asarray(q, "float64") if isinstance(q, (list, tuple)) else q, a)
     if scale != 1:
@@ -664,7 +724,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     """
     rows = _observations(m, rowvar, dtype)
     if y is not None:
-        rows = call("_npi_concatenate", (rows, _observations(y, rowvar, dtype or _dtypes.name(rows.dtype))), axis=0)
+        rows = call("_npi_concatenate", (rows, _observations(y, rowvar, dtype or _dtypes.name(rows.dtype))), dim=0)
     count, weights = rows.shape[1], None
     for given in (fweights, aweights):
         if given is not None:

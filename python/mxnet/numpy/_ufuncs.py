@@ -121,8 +121,12 @@ _BOOLS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"
 _FLOATS = {"true_divide", "hypot", "arctan2", "ldexp", "logaddexp"}
 
 
+def _kind_of(row):
+    return "bool" if row.name in _BOOLS else "float" if row.name in _FLOATS else "same"
+
+
 def _binary(row, name):
-    kind = "bool" if row.name in _BOOLS else "float" if row.name in _FLOATS else "same"
+    kind = _kind_of(row)
 
     def function(x1, x2, out=None, where=True, **kwargs):
         dtype = _options(name, kwargs) if kwargs else None
@@ -133,20 +137,20 @@ def _binary(row, name):
     return function
 
 
-def _publish(name, record, rest, *scalars):
+def _publish(name, record, rest, *more):
     attributes = {"__name__": name, "__qualname__": name, "__module__": "mxnet.numpy", "__doc__": text_of(name), "__wrapped__": rest}
     rest.__name__ = rest.__qualname__ = name
-    globals()[name] = NumpyFunction(rest, attributes, record, *scalars)
+    globals()[name] = NumpyFunction(rest, attributes, record, *more)
     __all__.append(name)
 
 
 for _row in UNARY:
     for _name in (_row.name,) + _row.aliases:
-        _publish(_name, _row.record, _unary(_row, _name), "", "")
+        _publish(_name, _row.record, _unary(_row, _name), "", "", _row.kind)
 for _row in BINARY:
     for _name in (_row.name,) + _row.aliases:
         if _row.arrays and _row.number:
-            _publish(_name, _row.arrays, _binary(_row, _name), _row.number, _row.left)
+            _publish(_name, _row.arrays, _binary(_row, _name), _row.number, _row.left, _kind_of(_row))
 
 
 def clip(a, a_min=None, a_max=None, out=None):

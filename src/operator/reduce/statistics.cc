@@ -252,7 +252,6 @@ MXNET_REGISTER_OP(_npi_percentile)
       AssignType(attrs, "output", &(*out)[0], numpy::Quotient((*in)[0]));
       return (*in)[0] != kDTypeUnknown;
     })
-    .set_zero_gradient()
     .set_kernel(Percentile);
 
 }  // namespace

@@ -1,7 +1,7 @@
 """Binary operators of the pointwise table: elementwise, broadcasting, with a number."""
 import numpy as np
 
-from op_cases import float_type, FLOATS, INTEGERS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
+from op_cases import FLOATS, INTEGERS, NUMBERS, NUMBERS_AND_BOOL, float_type, ints, rand
 
 S = (3, 4)
 A, B = (2, 1, 3), (4, 1)   # broadcast to (2, 4, 3)

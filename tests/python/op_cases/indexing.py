@@ -1,7 +1,7 @@
 """Taking, placing, choosing, sorting, masking by index."""
 import numpy as np
 
-from op_cases import NUMBERS, NUMBERS_AND_BOOL, ints, rand, rotated
+from op_cases import INTEGERS, NUMBERS, NUMBERS_AND_BOOL, ints, rand, rotated
 
 ALL = dict(dtypes=NUMBERS_AND_BOOL)
 CASES = []
@@ -333,3 +333,13 @@ for _arrays, _dtypes, _attrs in [
                               grad=[0, 1], grad2=True, empty=False, input_dtypes={i + 2: d for i, d in enumerate(_dtypes)},
                               bad=[dict(attrs=dict(axis=3)), dict(inputs=[(3, 2, 4), (7,), *_arrays], attrs=_attrs)], **ALL))
 CASES.append(dict(op="_index_axes", inputs=[(3, 4), np.zeros((2, 0), "int64")], ref=index_axes, empty=False, input_dtypes={1: "int64"}, **ALL))
+
+# NumPy's bincount: its length depends on the values
+for _attrs in [dict(), dict(minlength=9)]:
+    CASES.append(dict(op="_npi_bincount", inputs=[ints((30,), 0, 6)], attrs=_attrs, ref=lambda x, minlength=0: np.bincount(
+        x.astype("int64"), minlength=minlength), dtypes=INTEGERS[::-1], out_dtype="int64", empty=False, refuses=False,
+        bad=[dict(inputs=[np.array([1, -1])]), dict(inputs=[(2, 3)]), dict(attrs=dict(minlength=-1))]))
+    CASES.append(dict(op="_npi_bincount", inputs=[ints((30,), 0, 6), rand((30,))], input_dtypes={1: "float64"},
+                      attrs=dict(_attrs, has_weights=True), ref=lambda x, w, minlength=0, **kw: np.bincount(
+                          x.astype("int64"), w, minlength=minlength), dtypes=INTEGERS[::-1], out_dtype="float64", tol=4, empty=False,
+                      refuses=False, bad=[dict(inputs=[ints((4,), 0, 3), (5,)])]))

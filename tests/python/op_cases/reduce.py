@@ -1,7 +1,7 @@
 """Reductions, broadcasting to a shape, argmax, cumsum, moments, L2Normalization."""
 import numpy as np
 
-from op_cases import quotient_type, FLOATS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
+from op_cases import FLOATS, NUMBERS, NUMBERS_AND_BOOL, ints, quotient_type, rand
 
 S = (2, 3, 4)
 _nan = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]])
@@ -223,3 +223,33 @@ CASES += [
          **kw: np.broadcast_to(a, (4, 3)), empty=False,
          bad=[dict(attrs=dict(lhs_axes=(0,)))]),
 ]
+
+
+# ---- NumPy's statistics
+def np_average(a, weights=None, axis=None, **kw):
+    del kw
+    weights = np.ones(a.shape) if weights is None else np.broadcast_to(weights, a.shape)
+    return [(a * weights).sum(axis=axis) / weights.sum(axis=axis), weights.sum(axis=axis).astype("float64")]
+
+
+def np_percentile(a, q=None, q_scalar=None, axis=None, interpolation="linear", **kw):
+    return np.percentile(np.asarray(a, "float64"), q_scalar if q is None else q, axis=axis, method=interpolation, **kw)
+
+
+for _attrs in [dict(), dict(axis=1), dict(axis=(0, -1))]:
+    CASES.append(dict(op="_npi_average", inputs=[rand(S, 1, 3), rand(S, 1, 3)], attrs=dict(_attrs, returned=True), ref=np_average,
+                      dtypes=NUMBERS_AND_BOOL, out_dtype=quotient_type, grad=True, grad2=not _attrs, tol=4, empty=False,
+                      bad=[dict(inputs=[(2, 3, 4), (5,)]), dict(attrs=dict(axis=7))]))
+    CASES.append(dict(op="_npi_average", inputs=[rand(S, 1, 3)], attrs=dict(_attrs, returned=True, weighted=False), ref=np_average,
+                      dtypes=NUMBERS_AND_BOOL, out_dtype=quotient_type, grad=True, tol=4, empty=False))
+CASES.append(dict(op="_npi_average", inputs=[rand(S, 1, 3), rand((3, 1), 1, 3)], attrs=dict(axis=0, returned=True), ref=np_average,
+                  grad=True, tol=4, empty=False, dtypes=NUMBERS_AND_BOOL, out_dtype=quotient_type))
+for _attrs in [dict(), dict(axis=1), dict(axis=(0, -1)), dict(axis=2, keepdims=True, interpolation="lower"),
+               dict(interpolation="higher"), dict(axis=0, interpolation="midpoint"), dict(axis=1, interpolation="nearest")]:
+    CASES.append(dict(op="_npi_percentile", inputs=[rand(S, -9, 9)], attrs=dict(_attrs, q_scalar=37.5), ref=np_percentile,
+                      dtypes=NUMBERS_AND_BOOL, out_dtype=quotient_type, tol=4, empty=False,
+                      bad=[dict(attrs=dict(q_scalar=101.0)), dict(attrs=dict(q_scalar=5, interpolation="other")),
+                           dict(inputs=[(2, 0, 4)], attrs=dict(q_scalar=5))]))
+    CASES.append(dict(op="_npi_percentile", inputs=[rand(S, -9, 9), np.array([[0.0, 30.0], [75.0, 100.0]])], input_dtypes={1: "float64"},
+                      attrs=_attrs, ref=np_percentile, dtypes=NUMBERS_AND_BOOL, out_dtype=quotient_type, tol=4, empty=False,
+                      refuses=False))

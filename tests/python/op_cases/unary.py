@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from op_cases import float_type, FLOATS, INTEGERS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
+from op_cases import FLOATS, INTEGERS, NUMBERS, NUMBERS_AND_BOOL, float_type, ints, rand
 
 S = (3, 4)
 vector = np.vectorize
@@ -214,7 +214,7 @@ def numpy_form(legacy, name):
     out = float_type if short in FLOAT_FORMS else lambda d: "float16" if d == "bool" and short in ("floor", "ceil", "trunc") else d
     whole = legacy.get("dtypes") == NUMBERS
     return dict(legacy, op=name, out_dtype=out, dtypes=NUMBERS_AND_BOOL if whole else legacy["dtypes"],
-                **({"tol": max(legacy.get("tol", 1), 2)} if short in FLOAT_FORMS else {}))
+                bad=[], **({"tol": max(legacy.get("tol", 1), 2)} if short in FLOAT_FORMS else {}))
 
 
 _forms = []
@@ -228,3 +228,5 @@ for _case in CASES:
     elif _names[0] in ("_npi_bitwise_not", "_npi_full_like"):
         _forms.append(_case)
 CASES = _forms
+CASES += [flat("_npi_clip", lambda x, a_max: np.minimum(x, a_max), attrs=dict(a_max=1), dtypes=NUMBERS_AND_BOOL, refuses=False),
+          flat("_npi_clip", lambda x, a_min: np.maximum(x, a_min), attrs=dict(a_min=1), dtypes=NUMBERS, refuses=False)]

@@ -1,0 +1,225 @@
+"""Reductions of mx.np against NumPy: one harness over a table of functions, dtypes, shapes, axes and
+keywords."""
+import numpy as onp
+import pytest
+
+import mxnet as mx
+from mxnet import _dtypes, np
+from mxnet.numpy._dispatch import from_values
+from test_numpy_ufuncs import DTYPES, values
+
+SHAPES = [((3, 4, 5), [None, 0, -1, (0, 2), (-1, 1), ()]), ((4,), [None, 0, -1]), ((), [None, ()]), ((2, 0, 3), [None, 0, 1, 2]),
+          ((1, 1), [None, 0])]
+
+
+def natural(dtype):
+    return "int64" if dtype == "bool" else dtype
+
+
+def same(dtype):
+    return dtype
+
+
+def quotient(dtype):
+    return dtype if dtype.startswith("float") else "float32"
+
+
+# function: the dtype of its results, and whether empty axes are an error
+TABLE = {"sum": (natural, False), "prod": (natural, False), "product": (natural, False), "mean": (quotient, False), "std": (quotient, False),
+         "var": (quotient, False), "max": (same, True), "min": (same, True), "amax": (same, True), "amin": (same, True),
+         "any": (lambda d: "bool", False), "all": (lambda d: "bool", False), "sometrue": (lambda d: "bool", False),
+         "alltrue": (lambda d: "bool", False), "nansum": (natural, False), "nanprod": (natural, False), "nanmean": (quotient, False),
+         "nanstd": (quotient, False), "nanvar": (quotient, False), "median": (quotient, True), "ptp": (same, True),
+         "count_nonzero": (lambda d: "int64", False), "average": (quotient, True)}
+NUMPY_NAMES = {"product": "prod", "sometrue": "any", "alltrue": "all"}
+
+
+def check(got, want, dtype, what):
+    got = got.asnumpy()
+    assert got.dtype == dtype, (what, got.dtype)
+    assert got.shape == onp.shape(want), what
+    want = onp.asarray(want)
+    if got.dtype.kind == "f":
+        rtol = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-12}[got.dtype.name]
+        want = want.astype(got.dtype).astype("float64")
+        onp.testing.assert_allclose(got.astype("float64"), want, rtol=rtol, atol=rtol, err_msg=what)
+    else:
+        onp.testing.assert_array_equal(got, want.astype(got.dtype), err_msg=what)
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+@pytest.mark.filterwarnings("ignore")
+def test_dtypes_shapes_and_axes(name):
+    result_of, refuses_empty = TABLE[name]
+    function, reference = getattr(np, name), getattr(onp, NUMPY_NAMES.get(name, name))
+    for dtype in DTYPES:
+        if name == "ptp" and dtype == "bool":
+            continue
+        for shape, axes in SHAPES:
+            x = values(dtype, shape, 1, -2, 3)
+            if dtype == "uint64" and name not in ("max", "min", "amax", "amin", "sum", "prod", "any", "all", "ptp"):
+                x = x % 5
+            for axis in axes:
+                for keepdims in (False, True) if name != "average" else (False,):
+                    extra = {"keepdims": keepdims} if name != "average" else {}
+                    what = f"{name} {dtype} {shape} {axis} {keepdims}"
+                    results = 1 if axis is None else int(onp.prod([d for i, d in enumerate(shape) if i not in [
+                        a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))]]))
+                    if refuses_empty and x.size == 0 and results:
+                        with pytest.raises(ValueError):
+                            function(from_values(x), axis=axis, **extra).asnumpy()
+                        continue
+                    if x.size == 0 and refuses_empty and name in ("median", "average"):
+                        continue
+                    if axis == () and name in ("median", "average", "count_nonzero"):
+                        continue    # NumPy's do not know it
+                    wide = x.astype("float64") if result_of is quotient or dtype == "float16" else x
+                    check(function(from_values(x), axis=axis, **extra), reference(wide, axis=axis, **extra), result_of(dtype), what)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_where_initial_dtype_and_out():
+    x = onp.random.default_rng(0).normal(size=(4, 5)).astype("float32")
+    mask = x > 0
+    a, m = from_values(x), from_values(mask)
+    for name in ("sum", "prod", "mean", "std", "var", "any", "all"):
+        for axis in (None, 0, (0, 1)):
+            for keepdims in (False, True):
+                got = getattr(np, name)(a, axis=axis, keepdims=keepdims, where=m)
+                check(got, getattr(onp, name)(x.astype("float64"), axis=axis, keepdims=keepdims, where=mask),
+                      "bool" if name in ("any", "all") else "float32", name)
+    onp.testing.assert_allclose(np.std(a, axis=0, ddof=1, where=mask[:, :1]).asnumpy(), onp.std(x, axis=0, ddof=1, where=mask[:, :1]), rtol=1e-5)
+    for name in ("max", "min"):
+        check(getattr(np, name)(a, axis=0, initial=0.5), getattr(onp, name)(x, axis=0, initial=0.5), "float32", name)
+        check(getattr(np, name)(a, axis=0, initial=0.5, where=m), getattr(onp, name)(x, axis=0, initial=0.5, where=mask), "float32", name)
+        with pytest.raises(ValueError, match="initial"):
+            getattr(np, name)(a, where=m)
+    check(np.sum(a, initial=2.5), x.sum(initial=2.5), "float32", "initial")
+    check(np.sum(from_values(onp.array([2**62])), initial=1), 2**62 + 1, "int64", "initial of integers")
+    for dtype in DTYPES + ["bfloat16"]:
+        assert _dtypes.name(np.sum(a, dtype=dtype).dtype) == dtype
+    check(np.sum(a, dtype="int32"), x.astype("int32").sum(), "int32", "cast first")
+    check(np.mean(from_values(onp.arange(4)), dtype="float16"), 1.5, "float16", "mean")
+    out = from_values(onp.zeros(5))
+    assert np.sum(a, axis=0, out=out) is out
+    onp.testing.assert_allclose(out.asnumpy(), x.sum(axis=0), rtol=1e-5)
+    with pytest.raises(TypeError, match="`out`"):
+        np.sum(a, out=onp.zeros(()))
+    with pytest.raises(ValueError, match="axis"):
+        np.sum(a, axis=2)
+    with pytest.raises(ValueError, match="twice"):
+        np.sum(a, axis=(1, 1))
+    with mx.util.np_default_dtype(True):
+        for name in ("mean", "std", "var"):
+            assert getattr(np, name)(from_values(onp.arange(4))).dtype == onp.float64
+    onp.testing.assert_allclose(np.var(a, ddof=1.5).asnumpy(), x.var(ddof=1.5), rtol=1e-5)
+    onp.testing.assert_allclose(np.std(a, correction=1).asnumpy(), x.std(ddof=1), rtol=1e-5)
+    assert onp.isnan(np.var(from_values(onp.ones(1)), ddof=1).asnumpy())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nan():
+    x = onp.array([[1.0, onp.nan, 3.0], [onp.nan, onp.nan, onp.nan], [4.0, 5.0, 6.0]], "float32")
+    a = from_values(x)
+    for name in ("max", "min", "nanmax", "nanmin", "nansum", "nanprod", "nanmean", "nanstd", "nanvar", "sum", "mean", "median"):
+        for axis in (None, 0, 1):
+            onp.testing.assert_allclose(getattr(np, name)(a, axis=axis).asnumpy(), getattr(onp, name)(x, axis=axis), rtol=1e-6, err_msg=name)
+    onp.testing.assert_array_equal(np.argmax(a, axis=1).asnumpy(), onp.argmax(x, axis=1))
+    onp.testing.assert_allclose(np.nancumsum(a, axis=1).asnumpy(), onp.nancumsum(x, axis=1))
+
+
+def test_searches_and_running_sums():
+    for dtype in DTYPES:
+        x = values(dtype, (3, 4), 5)
+        for axis in (None, 0, -1):
+            for keepdims in (False, True):
+                for name in ("argmax", "argmin"):
+                    check(getattr(np, name)(from_values(x), axis=axis, keepdims=keepdims),
+                          getattr(onp, name)(x, axis=axis, keepdims=keepdims), "int64", f"{name} {dtype} {axis}")
+            check(np.cumsum(from_values(x), axis=axis), onp.cumsum(x, axis=axis, dtype=natural(dtype)), natural(dtype), f"cumsum {dtype}")
+    check(np.cumsum(from_values(x), dtype="uint16"), onp.cumsum(x, dtype="uint16"), "uint16", "dtype")
+    with pytest.raises(ValueError):
+        np.argmax(from_values(onp.zeros((0,))))
+
+
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "midpoint", "nearest"])
+def test_percentiles(method):
+    x = onp.random.default_rng(1).normal(size=(4, 5, 3))
+    a = from_values(x)
+    for axis in (None, 1, (0, 2)):
+        for keepdims in (False, True):
+            for q in (0, 37, 100, [10, 50.5], onp.array([[0.0, 20], [30, 90]])):
+                want = onp.percentile(x, q, axis=axis, keepdims=keepdims, method=method)
+                got = np.percentile(a, q, axis=axis, keepdims=keepdims, interpolation=method)
+                onp.testing.assert_allclose(got.asnumpy(), want, rtol=1e-12)
+                with mx.autograd.record():      # by sorting, which has a gradient
+                    got = np.quantile(a, onp.asarray(q) / 100 if not isinstance(q, int) else q / 100, axis=axis, keepdims=keepdims,
+                                      method=method)
+                onp.testing.assert_allclose(got.asnumpy(), want, rtol=1e-10)
+    with pytest.raises(ValueError, match="101"):
+        np.percentile(a, 101).asnumpy()
+
+
+def test_gradients():
+    x = from_values(onp.array([[0.5, 2.0, -1.5], [1.0, 3.0, 0.25]]))
+    w = from_values(onp.array([[1.0, 2.0, 3.0], [2.0, 1.0, 0.5]]))
+    mask = onp.array([[True, False, True], [True, True, False]])
+    x.attach_grad()
+    calls = {"sum": {}, "mean": {"axis": 1}, "prod": {"axis": 0}, "std": {"axis": 1}, "var": {"ddof": 1}, "max": {"axis": 1}, "ptp": {"axis": 0},
+             "median": {"axis": 1}, "nansum": {}, "nanmean": {"axis": 0}, "average": {"axis": 0, "weights": w}, "cumsum": {"axis": 1}}
+    step = 1e-6
+    for name, kwargs in calls.items():
+        for more in ({}, {"where": mask}) if name in ("sum", "mean", "prod", "var") else ({},):
+            with mx.autograd.record():
+                y = getattr(np, name)(x, **kwargs, **more)
+            y.backward()
+            given = {k: v.asnumpy() if isinstance(v, np.ndarray) else v for k, v in kwargs.items()}
+            value, numeric = x.asnumpy(), onp.zeros((2, 3))
+            for i in onp.ndindex(2, 3):
+                sides = []
+                for sign in (1, -1):
+                    moved = value.copy()
+                    moved[i] += sign * step
+                    sides.append(onp.sum(getattr(onp, name)(moved, **given, **more)))
+                numeric[i] = (sides[0] - sides[1]) / (2 * step)
+            onp.testing.assert_allclose(x.grad.asnumpy(), numeric, rtol=1e-5, atol=1e-6, err_msg=f"{name} {more}")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_statistics():
+    rng = onp.random.default_rng(3)
+    x, w = rng.normal(size=(3, 7)), rng.uniform(0.5, 2, 7)
+    a = from_values(x)
+    onp.testing.assert_allclose(np.cov(a).asnumpy(), onp.cov(x), rtol=1e-6)
+    onp.testing.assert_allclose(np.cov(a, bias=True).asnumpy(), onp.cov(x, bias=True), rtol=1e-6)
+    onp.testing.assert_allclose(np.cov(a, rowvar=False).asnumpy(), onp.cov(x, rowvar=False), rtol=1e-6)
+    onp.testing.assert_allclose(np.cov(a, aweights=from_values(w)).asnumpy(), onp.cov(x, aweights=w), rtol=1e-6)
+    onp.testing.assert_allclose(np.cov(a, fweights=from_values(onp.arange(1, 8))).asnumpy(), onp.cov(x, fweights=onp.arange(1, 8)), rtol=1e-6)
+    onp.testing.assert_allclose(np.corrcoef(a).asnumpy(), onp.corrcoef(x), rtol=1e-6)
+    onp.testing.assert_allclose(np.corrcoef(a, a[:1]).asnumpy(), onp.corrcoef(x, x[:1]), rtol=1e-6, atol=1e-12)
+    got, total = np.average(a, axis=1, weights=w, returned=True)
+    want, sums = onp.average(x, axis=1, weights=w, returned=True)
+    onp.testing.assert_allclose(got.asnumpy(), want)
+    onp.testing.assert_allclose(total.asnumpy(), sums)
+    with pytest.raises(ValueError, match="average"):
+        np.average(a, weights=from_values(onp.ones(5)))
+    for bins, limits in ((5, None), (4, (-1.0, 1.0)), ([-2.0, 0.0, 0.5, 2.0], None)):
+        for density in (False, True):
+            for weights in (None, rng.uniform(size=x.shape)):
+                got = np.histogram(a, bins, limits, density=density, weights=None if weights is None else from_values(weights))
+                want = onp.histogram(x, bins, limits, density=density, weights=weights)
+                onp.testing.assert_allclose(got[0].asnumpy(), want[0])
+                onp.testing.assert_allclose(got[1].asnumpy(), want[1])
+    onp.testing.assert_array_equal(np.histogram(from_values(onp.arange(9)), 3)[0].asnumpy(), [3, 3, 3])
+    with pytest.raises(ValueError, match="histogram"):
+        np.histogram(from_values([1.0, onp.nan]))
+    counts = onp.array([3, 1, 1, 0])
+    onp.testing.assert_array_equal(np.bincount(from_values(counts), minlength=6).asnumpy(), onp.bincount(counts, minlength=6))
+    onp.testing.assert_allclose(np.bincount(from_values(counts), weights=[0.5, 1.0, 2.0, 3.0]).asnumpy(), [3.0, 3.0, 0.0, 0.5])
+    with pytest.raises(ValueError, match="bincount"):
+        np.bincount(from_values(onp.array([-1])))
+
+
+def test_plain_numbers_and_lists():
+    assert np.sum([1, 2]).asnumpy() == 3 and np.mean([[1.0, 2.0]]).shape == () and np.sum(3).asnumpy() == 3
+    assert np.max(onp.arange(4)).dtype == onp.int64

@@ -1,0 +1,84 @@
+"""dtypes of mx.np: limits, casts, promotion; NumPy's functions on mx.np's arrays; NumPy's functions
+in mx.np."""
+import logging
+
+import numpy as onp
+import pytest
+
+import mxnet as mx
+from mxnet import np
+from mxnet.numpy import fallback, type_functions
+from mxnet.numpy._dispatch import from_values
+
+X = onp.arange(6, dtype="float32").reshape(2, 3)
+
+
+def test_limits():
+    for dtype in ("float16", "float32", "float64"):
+        info, want = type_functions.finfo(dtype), onp.finfo(dtype)
+        assert (info.bits, info.eps, info.max, info.min, info.smallest_normal) == (want.bits, want.eps, want.max, want.min, want.tiny)
+    assert type_functions.finfo("bfloat16").bits == 16
+    for dtype in ("int8", "uint16", "int64", "uint64"):
+        info, want = type_functions.iinfo(dtype), onp.iinfo(dtype)
+        assert (info.bits, info.max, info.min) == (want.bits, want.max, want.min)
+
+
+def test_casts_and_meetings():
+    assert type_functions.can_cast("int32", "float64") and not type_functions.can_cast("int32", "float32")
+    assert type_functions.can_cast(from_values(X), "float64")
+    assert type_functions.result_type(from_values(X), "int64") == onp.float32
+    assert type_functions.result_type("int8", "uint8") == onp.int16
+    assert type_functions.result_type(from_values(X.astype("int8")), 2) == onp.int8
+    assert type_functions.result_type(from_values(X.astype("int8")), 2.5) == onp.float64
+    with mx.util.np_default_dtype(True):
+        assert type_functions.result_type("int64", "float32") == onp.float64
+    with pytest.raises(ValueError, match="result_type"):
+        type_functions.result_type()
+
+
+def test_functions_of_numpy_run_here():
+    x = from_values(X)
+    for got, want in [(onp.mean(x), 2.5), (onp.add(x, x), 2 * X), (onp.ones((2, 3)) + x, 1 + X), (x + onp.ones((2, 3)), 1 + X),
+                      (onp.float64(2) * x, 2 * X), (onp.exp(x), onp.exp(X)), (onp.sum(x, axis=1), X.sum(axis=1)),
+                      (onp.clip(x, 1, 2), onp.clip(X, 1, 2)), (onp.add.reduce(x), X.sum(axis=0)), (onp.median(x), 2.5)]:
+        assert isinstance(got, np.ndarray)
+        onp.testing.assert_allclose(got.asnumpy(), want, rtol=1e-6)
+    assert (onp.ones((2, 3)) + x).dtype == onp.float64 and (onp.float64(2) * x).dtype == onp.float32
+    assert onp.allclose(x, x) is True
+    onp.testing.assert_allclose(x, X)
+    with pytest.raises(TypeError, match="`out` is an array of NumPy"):
+        onp.add(x, x, out=X.copy())
+    out = from_values(onp.zeros_like(X))
+    assert onp.add(x, x, out=out) is out
+    x.attach_grad()
+    with mx.autograd.record():
+        y = onp.sum(onp.square(x))
+    y.backward()
+    onp.testing.assert_allclose(x.grad.asnumpy(), 2 * X)
+
+
+def test_fallback_warns_once_and_is_refused_while_recording(caplog):
+    x = from_values(X)
+    fallback._warned.discard("frexp")
+    with caplog.at_level(logging.WARNING):
+        parts = np.frexp(x)
+        np.frexp(x)
+    assert [r for r in caplog.text.splitlines() if "np.frexp is a fallback operator" in r].__len__() == 1
+    for got, want in zip(parts, onp.frexp(X)):
+        assert isinstance(got, np.ndarray)
+        onp.testing.assert_array_equal(got.asnumpy(), want)
+    with mx.autograd.record(), pytest.raises(ValueError, match=r"\[frexp\].*autograd.record"):
+        np.frexp(x)
+    with mx.autograd.record(), mx.autograd.pause():
+        np.frexp(x)
+    out = from_values(onp.zeros(6))
+    assert np.cumprod(x, out=out) is out
+    for name in fallback._NAMES:
+        assert callable(getattr(fallback, name)) and callable(getattr(np, name))
+
+
+def test_what_looks_without_reading():
+    x = from_values(X)
+    assert np.ndim(x) == 2 and np.size(x) == 6 and np.size(x, 1) == 3 and np.ndim([1]) == 1
+    assert np.min_scalar_type(x) == onp.float32
+    assert np.real(x) is x
