@@ -1,7 +1,7 @@
 """NumPy's functions on arrays of mx.np: ``numpy.mean(x)`` runs ``mx.np.mean`` and returns an
 array of mx.np (``__array_function__`` and ``__array_ufunc__``, NEP 18 and 13)."""
 import functools
-import importlib
+import sys
 
 import numpy as onp
 
@@ -22,7 +22,7 @@ def with_array_ufunc_protocol(func):
 @functools.lru_cache(maxsize=None)
 def _counterpart(function):
     """The function of mx.np that stands for a function of NumPy, or None."""
-    mx_np = importlib.import_module("mxnet.numpy")    # which stands on this module
+    mx_np = sys.modules["mxnet.numpy"]
     name = {"round": "around", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
             "concat": "concatenate"}.get(function.__name__, function.__name__)
     home = getattr(function, "__module__", "") or ""
@@ -37,16 +37,16 @@ def _same_class(types, cls):
     return all(issubclass(t, (cls, onp.ndarray)) for t in types)
 
 
-def install(cls, run):
-    """Gives a class of arrays the two protocols. run(name, function, args, kwargs) calls a function
-    of NumPy on copies."""
+def install(cls, fall_back):
+    """Gives a class of arrays the two protocols. `fall_back(name, function, args, kwargs)` runs what
+    mx.np lacks."""
     def array_function(self, func, types, args, kwargs):
         """The function of mx.np of that name, or NumPy's own on copies."""
         if not _same_class(types, cls):
             return NotImplemented
         function = _counterpart(func)
         kwargs = {k: v for k, v in kwargs.items() if v is not getattr(onp, "_NoValue", None)}
-        return function(*args, **kwargs) if function is not None else run(func.__name__, func, args, kwargs)
+        return function(*args, **kwargs) if function is not None else fall_back(func.__name__, func, args, kwargs)
 
     def array_ufunc(self, ufunc, method, *inputs, **kwargs):
         """The function of mx.np of that name; `reduce` and its like, and what mx.np lacks, are
@@ -58,7 +58,7 @@ def install(cls, run):
             return NotImplemented
         function = _counterpart(ufunc)
         if method != "__call__" or function is None:
-            return run(ufunc.__name__, getattr(ufunc, method), inputs, kwargs)
+            return fall_back(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}", getattr(ufunc, method), inputs, kwargs)
         if out is not None and ufunc.nout == 1:
             kwargs["out"] = out[0]
         return function(*inputs, **kwargs)

@@ -116,7 +116,8 @@ const bool kRegistered = [] {
       for (int i = 0; i < 2; ++i) p[i] = std::max(p[i], 0.0);
   });
   SetParam<NumpyClipParam>(numpy_clip);
-  numpy_clip.forward->set_dtypes(numpy::AllTypes()).set_trait(nn::AsEpilogue{[](const Attrs& a) {
+  numpy_clip.forward->set_dtypes(numpy::AllTypes());
+  numpy_clip.forward->set_trait(nn::AsEpilogue{[](const Attrs& a) {
     constexpr float inf = std::numeric_limits<float>::infinity();
     const auto& c = a.get<NumpyClipParam>();
     return nn::EpilogueOp{nn::EpilogueKind::kClip, c.a_min.has_value() ? static_cast<float>(c.a_min.value()) : -inf,

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/omp.h"
-#include "operator/init/gpu_fill.h"
 #include "operator/numpy_types.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -236,7 +235,9 @@ void Percentile(KernelArgs& a) {
   one.shape = Shape({1});
   for (size_t i = 0; i < found.size(); ++i) {
     one.dptr = a.out[0].data<char>() + i * DTypeSize(one.dtype);
-    FillValue(a.run, one, found[i]);
+    const Operand number(found[i]);
+    pointwise::Execute(a.run, pointwise::Forward(pointwise::k_identity), pointwise::kF64, &number, 1, pointwise::kUnaryMasks, nullptr, one,
+                       OpReq::kWrite);
   }
 }
 
