@@ -432,7 +432,7 @@ def tril_indices(n, k=0, m=None):
     >>> columns.tolist()
     [0, 0, 1]
     """
-    return tuple(call("_npi_tril_indices", (), n=max(int(n), 0), k=int(k), m=max(int(n if m is None else m), 0)))
+    return tuple(results(call("_npi_tril_indices", (), n=max(int(n), 0), k=int(k), m=max(int(n if m is None else m), 0))))
 
 
 def triu_indices(n, k=0, m=None, ctx=None, device=None):
@@ -445,14 +445,22 @@ def triu_indices(n, k=0, m=None, ctx=None, device=None):
     >>> columns.tolist()
     [0, 1, 1]
     """
-    below = call("_npi_tri", (), N=max(int(n), 0), M=max(int(n if m is None else m), 0), k=int(k) - 1, dtype="bool", ctx=_place(ctx, device))
-    return _columns(call("_npi_nonzero", (call("_npi_logical_not", (below,)),)), 2)
+    n = max(int(n), 0)
+    m = n if m is None else max(int(m), 0)
+    # Turned by half a turn, the elements on and above a diagonal are those on and below another.
+    turned = results(call("_npi_tril_indices", (), n=n, k=m - n - int(k), m=m))
+    out = tuple(call("_npi_rsubtract_scalar", (call("_npi_flip", (places,), axis=(0,)),), scalar=size - 1)
+                for places, size in zip(turned, (n, m)))
+    if ctx is None and device is None or _dispatch._mode.symbols:
+        return out
+    return tuple(places.copyto(device_of(ctx, device)) for places in out)
 
 
-def _columns(places, ndim):
-    """The columns of an array (n, ndim), each as a vector."""
-    return tuple(call("_npi_reshape", (call("slice_axis", (places,), axis=1, begin=i, end=i + 1),), newshape=(-1,)) if places.shape[0]
-                 else call("_npi_zeros", (), shape=(0,), dtype="int64", ctx=str(places.context)) for i in range(ndim))
+def results(out):
+    """The results of a call as a list, of symbols as well."""
+    if is_symbol(out):
+        return [out._output(i) for i in range(out.num_outputs)]
+    return list(out) if isinstance(out, (list, tuple)) else [out]
 
 
 def tril_indices_from(arr, k=0):
@@ -528,6 +536,8 @@ def diag_indices_from(arr):
     >>> [i.tolist() for i in mx.np.diag_indices_from(mx.np.ones((2, 2)))]
     [[0, 1], [0, 1]]
     """
+    if is_symbol(arr):
+        raise NotImplementedError("[diag_indices_from] got a symbol, whose shape is not known; accepted: arrays")
     places = call("_npi_diag_indices_from", (operand(arr),))
     return tuple(places[i] for i in range(len(arr.shape)))
 
@@ -569,6 +579,8 @@ def meshgrid(*xi, indexing="xy", sparse=False, copy=True):   # pylint: disable=r
     sides = [call("_npi_reshape", (operand(x),), newshape=tuple(-1 if d == axis else 1 for d in range(n))) for x, axis in zip(xi, axes)]
     if sparse:
         return sides
+    if any(is_symbol(x) for x in sides):
+        raise NotImplementedError("[meshgrid] got a symbol, whose shape is not known; accepted: arrays, or sparse=True")
     shape = [1] * n
     for x, axis in zip(sides, axes):
         shape[axis] = x.shape[axis]

@@ -7,7 +7,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase
 from ..ndarray._native import _as_shape
-from ._creation import asarray
+from ._creation import asarray, results
 from ._dispatch import call, deliver, dtype_name, is_symbol, operand
 from ._padding import pad
 
@@ -49,8 +49,11 @@ def entries(a, axis, begin, end):
     return call("_npi_take", (a, operand(onp.zeros(0, "int64"), like=a)), axis=axis, mode="clip")
 
 
-def _listed(result):
-    return list(result) if isinstance(result, (list, tuple)) else [result]
+def shape_of(function, a):
+    """The shape of an array; a symbol has none yet."""
+    if is_symbol(a):
+        raise NotImplementedError(f"[{function}] got a symbol, whose shape is not known; accepted: arrays")
+    return tuple(a.shape)
 
 
 # ---- shapes
@@ -219,7 +222,7 @@ def expand_dims(a, axis):
     a = operand(a)
     if not isinstance(axis, (list, tuple)):
         return call("_npi_expand_dims", (a,), axis=int(axis))
-    n = len(a.shape) + len(axis)
+    n = len(shape_of("expand_dims", a)) + len(axis)
     places = []
     for x in axis:
         if not -n <= x < n or x % n in places:
@@ -251,10 +254,11 @@ def broadcast_arrays(*args):
     [(2, 3), (2, 3)]
     """
     arrays = [operand(a) for a in args]
+    shapes = [shape_of("broadcast_arrays", a) for a in arrays]
     try:
-        to = onp.broadcast_shapes(*(tuple(a.shape) for a in arrays))
+        to = onp.broadcast_shapes(*shapes)
     except ValueError:
-        raise ValueError(f"[broadcast_arrays] shapes {', '.join(str(tuple(a.shape)) for a in arrays)} cannot be broadcast; "
+        raise ValueError(f"[broadcast_arrays] shapes {', '.join(map(str, shapes))} cannot be broadcast; "
                          "sizes must be equal or 1") from None
     return [call("_npi_broadcast_to", (a,), shape=to) for a in arrays]
 
@@ -263,7 +267,8 @@ def _atleast(dims, arrays):
     arrays = [operand(a) for a in arrays]
     if not arrays:
         return []
-    return call(f"_npi_atleast_{dims}d", arrays)
+    out = call(f"_npi_atleast_{dims}d", arrays)
+    return results(out) if len(arrays) > 1 else out
 
 
 def atleast_1d(*arys):
@@ -432,8 +437,8 @@ def _split(function, ary, where, axis, uneven=False):
     ary = operand(ary)
     if is_symbol(ary):
         if isinstance(where, (list, tuple)):
-            return _listed(call("_npi_split", (ary,), indices=(0, *as_tuple(where)), axis=axis, sections=0))
-        return _listed(call("_npi_split", (ary,), indices=(), axis=axis, sections=int(where)))
+            return results(call("_npi_split", (ary,), indices=(0, *as_tuple(where)), axis=axis, sections=0))
+        return results(call("_npi_split", (ary,), indices=(), axis=axis, sections=int(where)))
     if not -len(ary.shape) <= axis < len(ary.shape):
         raise ValueError(f"[{function}] axis={axis} for an array of {len(ary.shape)} dimensions")
     length = ary.shape[axis]
@@ -442,10 +447,10 @@ def _split(function, ary, where, axis, uneven=False):
         if sections <= 0 or not uneven and length % sections:
             raise ValueError(f"[{function}] dimension {axis} of {tuple(ary.shape)} into {sections} equal parts; accepted: "
                              + ("a number of parts" if uneven else "a divisor of its size"))
-        return _listed(call("_npi_split", (ary,), indices=(), axis=axis, sections=sections))
+        return results(call("_npi_split", (ary,), indices=(), axis=axis, sections=sections))
     bounds = [slice(None, i).indices(length)[1] for i in as_tuple(where.asnumpy() if isinstance(where, NDArrayBase) else where)]
     if bounds == sorted(bounds):
-        return _listed(call("_npi_split", (ary,), indices=(0, *bounds), axis=axis, sections=0))
+        return results(call("_npi_split", (ary,), indices=(0, *bounds), axis=axis, sections=0))
     return [entries(ary, axis, b, e) for b, e in zip([0, *bounds], [*bounds, length])]
 
 
@@ -490,7 +495,7 @@ def hsplit(ary, indices_or_sections):
     ary = operand(ary)
     if is_symbol(ary):
         cut = isinstance(indices_or_sections, (list, tuple))
-        return _listed(call("_npi_hsplit", (ary,), indices=(0, *as_tuple(indices_or_sections)) if cut else (),
+        return results(call("_npi_hsplit", (ary,), indices=(0, *as_tuple(indices_or_sections)) if cut else (),
                             sections=0 if cut else int(indices_or_sections)))
     return _split_dimension("hsplit", ary, indices_or_sections, 0 if len(ary.shape) == 1 else 1, 1)
 
@@ -561,7 +566,7 @@ def resize(a, new_shape):
     if any(s < 0 for s in new_shape):
         raise ValueError(f"[resize] new_shape {new_shape}; sizes must not be negative")
     a = ravel(a)
-    wanted, have = size(onp.empty(new_shape, "V0")), a.shape[0]
+    wanted, have = size(onp.empty(new_shape, "V0")), shape_of("resize", a)[0]
     if have == 0:
         return call("_npi_zeros", (), shape=new_shape, dtype=dtype_name(a.dtype), ctx=str(a.context))
     rounds = -(-wanted // have)
@@ -606,7 +611,7 @@ def flip(m, axis=None, out=None):
     """
     m = operand(m)
     if axis is None:
-        axis = tuple(range(len(m.shape)))
+        axis = tuple(range(len(shape_of("flip", m))))
     axis = as_tuple(axis)
     if not axis:
         return call("_npi_copy", (m,), out)

@@ -5,7 +5,7 @@ from .. import _dtypes
 from .._binding import NDArrayBase
 from ._creation import asarray
 from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
-from ._manipulation import concatenate, promoted, ravel
+from ._manipulation import concatenate, promoted, ravel, results, shape_of
 from .set_functions import unique_all, unique_counts, unique_inverse, unique_values
 
 __all__ = ["where", "nonzero", "flatnonzero", "argwhere", "take", "choose", "compress", "extract", "sort", "argsort", "searchsorted",
@@ -75,9 +75,9 @@ def nonzero(a):
     [[0, 1], [1, 0]]
     """
     a = operand(a)
-    places = call("_npi_nonzero", (a,))
-    turned = call("_npi_transpose", (places,))
-    return tuple(turned[i] for i in range(max(len(a.shape), 1)))
+    ndim = max(len(shape_of("nonzero", a)), 1)
+    turned = call("_npi_transpose", (call("_npi_nonzero", (a,)),))
+    return tuple(turned[i] for i in range(ndim))
 
 
 def argwhere(a):
@@ -288,7 +288,8 @@ def unravel_index(indices, shape, order="C"):   # pylint: disable=redefined-oute
         bad = values.asnumpy()
         if bad.size and (bad.min() < 0 or bad.max() >= count):
             raise ValueError(f"[unravel_index] an index out of range for shape {shape}; accepted: 0 to {count - 1}")
-    return tuple(places[i] for i in range(len(shape)))
+    return tuple(call("_npi_reshape", (call("slice_axis", (places,), axis=0, begin=i, end=i + 1),), newshape=(-1,)) if is_symbol(places)
+                 else places[i] for i in range(len(shape)))
 
 
 # ---- sets and differences
@@ -307,7 +308,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     """
     out = call("_npi_unique", (operand(ar),), return_index=bool(return_index), return_inverse=bool(return_inverse),
                return_counts=bool(return_counts), axis=None if axis is None else int(axis))
-    return tuple(out) if isinstance(out, (list, tuple)) else out
+    out = results(out)
+    return tuple(out) if len(out) > 1 else out[0]
 
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):   # pylint: disable=redefined-outer-name
@@ -332,7 +334,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):   # pylint: disable=redefi
             part = operand(part, like=a, dtype=a.dtype if _is_number(part) else None)
             if len(part.shape):
                 return part
-            shape = list(a.shape)
+            shape = list(shape_of("diff", a))
             shape[axis] = 1
             return call("_npi_broadcast_to", (part,), shape=tuple(shape))
         a = concatenate([part if part is a else whole(part) for part in (prepend, a, append) if part is not None], axis)

@@ -228,12 +228,11 @@ bool FirstType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
   return true;
 }
 
-// The result is as long as the values say.
-template <typename P>
-bool OpenShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+// The result is as long as the parameters say, or the values of obj.
+bool DeleteShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   if (!(*in)[0].known()) return false;
-  Along along = AlongAxis(attrs, (*in)[0], attrs.get<P>().axis);
-  along.shape[along.axis] = Shape::kUnknownDim;
+  Along along = AlongAxis(attrs, (*in)[0], attrs.get<DeleteParam>().axis);
+  along.shape[along.axis] = in->size() > 1 ? Shape::kUnknownDim : static_cast<int64_t>(KeptPlaces(attrs, along, nullptr).size());
   AssignShape(attrs, "the result", &(*out)[0], along.shape);
   return in->back().known() && (*out)[0].known();
 }
@@ -371,20 +370,23 @@ Shape Moved(const Shape& s, int from, int to) {
   return Shape(dims);
 }
 
-// What both directions know of a call. `in`: arr, values, obj.
+// What both directions know of a call.
 struct Insertion {
   Along along;
   ValueView view;
   Places places;
 };
-Insertion InsertionOf(const Attrs& attrs, const Shape& arr, const NDArray* const* rest) {
+Insertion InsertionOf(const Attrs& attrs, const Shape& arr, const Shape& values, const NDArray* obj) {
   Insertion i;
   i.along = AlongAxis(attrs, arr, attrs.get<InsertParam>().axis);
-  const bool values = HasValues(attrs), obj = HasObj(attrs);
-  const bool one = obj ? rest[values]->shape().ndim() == 0 : attrs.get<InsertParam>().int_ind.has_value();
-  i.view = ViewOfValues(attrs, values ? rest[0]->shape() : Shape(std::vector<int64_t>()), i.along, one);
-  i.places = InsertPlaces(attrs, i.along, ValuesSize(i.view, i.along), obj ? rest[values] : nullptr);
+  const bool one = obj ? obj->shape().ndim() == 0 : attrs.get<InsertParam>().int_ind.has_value();
+  i.view = ViewOfValues(attrs, values, i.along, one);
+  i.places = InsertPlaces(attrs, i.along, ValuesSize(i.view, i.along), obj);
   return i;
+}
+Insertion InsertionOf(const Attrs& attrs, const Shape& arr, const NDArray* const* rest) {
+  const bool values = HasValues(attrs);
+  return InsertionOf(attrs, arr, values ? rest[0]->shape() : Shape(std::vector<int64_t>()), HasObj(attrs) ? rest[values] : nullptr);
 }
 
 // The values in the shape and dtype in which they are inserted.
@@ -469,9 +471,13 @@ void InsertBack(const Attrs& attrs, const std::vector<NDArray*>& in, const std::
 bool InsertShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   for (const Shape& s : *in)
     if (!s.known()) return false;
-  const auto& p = attrs.get<InsertParam>();
-  Along along = AlongAxis(attrs, (*in)[0], p.axis);
-  along.shape[along.axis] = Shape::kUnknownDim;  // of a slice and of a mask only a call knows it
+  Along along = AlongAxis(attrs, (*in)[0], attrs.get<InsertParam>().axis);
+  if (HasObj(attrs)) {
+    along.shape[along.axis] = Shape::kUnknownDim;  // it may be a mask
+  } else {
+    const Insertion i = InsertionOf(attrs, (*in)[0], HasValues(attrs) ? (*in)[1] : Shape(std::vector<int64_t>()), nullptr);
+    along.shape[along.axis] = static_cast<int64_t>(i.places.of_arr.size() + i.places.of_values.size());
+  }
   AssignShape(attrs, "the result", &(*out)[0], along.shape);
   return (*out)[0].known();
 }
@@ -519,7 +525,7 @@ void InsertRecord(const std::string& name, const char* text, std::vector<std::st
 [[maybe_unused]] const bool registered = [] {
   ChooseRecord<DeleteParam, KeptPlaces>("_npi_delete", "The array without the entries at a position, at those of a slice, or at those of obj.",
                                         {"arr", "obj"}, DeleteInputs)
-      .set_infer_shape(OpenShape<DeleteParam>);
+      .set_infer_shape(DeleteShape);
   ChooseRecord<RepeatsParam, RepeatedPlaces>("_npi_repeats", "Every entry as often as its number says.", {"data"},
                                              [](const Attrs&) { return 1; })
       .set_infer_shape(RepeatsShape);
