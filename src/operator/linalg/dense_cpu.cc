@@ -351,7 +351,7 @@ void EigenGeneral(KernelArgs& args, int64_t count, int64_t n, const void* a, voi
           if (v) std::fill_n(static_cast<T*>(v) + i * n * n, n * n, static_cast<T>(NAN));
           continue;
         }
-        std::copy(from, from + n * n, matrix.get());
+        TransposeInto(from, n, n, matrix.get());
         const int64_t failed =
             lapack::Routines<T>::EigenGeneral(n, matrix.get(), values, imaginary.get(), v ? vectors.get() : nullptr, work.get(), work_size);
         if (failed) trouble.Add(i, failed);

@@ -131,14 +131,14 @@ void CheckSize(const char* op, int64_t size) {
   int64_t Routines<T>::EigenGeneralWork(int64_t n, bool vectors) {                                                                       \
     int size = Int(n), lead = Lead(n), info = 0, query = -1;                                                                             \
     T wanted = 0;                                                                                                                        \
-    p##geev_(vectors ? "V" : "N", "N", &size, nullptr, &lead, nullptr, nullptr, nullptr, &lead, nullptr, &lead, &wanted, &query, &info, 1, 1); \
+    p##geev_("N", vectors ? "V" : "N", &size, nullptr, &lead, nullptr, nullptr, nullptr, &lead, nullptr, &lead, &wanted, &query, &info, 1, 1); \
     return std::max<int64_t>(WorkSize(static_cast<double>(wanted)), 1);                                                                  \
   }                                                                                                                                      \
   template <>                                                                                                                            \
   int64_t Routines<T>::EigenGeneral(int64_t n, T* a, T* real, T* imaginary, T* vectors, T* work, int64_t work_size) {                    \
     SettleBlasThreads();                                                                                                                 \
     int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size);                                                                 \
-    p##geev_(vectors ? "V" : "N", "N", &size, a, &lead, real, imaginary, vectors, &lead, nullptr, &lead, work, &given, &info, 1, 1);     \
+    p##geev_("N", vectors ? "V" : "N", &size, a, &lead, real, imaginary, nullptr, &lead, vectors, &lead, work, &given, &info, 1, 1);     \
     return info;                                                                                                                         \
   }                                                                                                                                      \
   template <>                                                                                                                            \

@@ -40,8 +40,8 @@ struct Routines {
    * and n. Destroys a. 8 * k integers. */
   static int64_t Singular(int64_t m, int64_t n, T* a, T* w, T* u, T* v, T* work, int64_t work_size, int32_t* integers);
   static int64_t SingularWork(int64_t m, int64_t n, bool vectors);
-  /* Eigenvalues of any matrix, as real and imaginary parts; rows of `vectors`, unless it is null,
-   * become the eigenvectors. Destroys a. */
+  /* Eigenvalues of the transpose of a, as real and imaginary parts; rows of `vectors`, unless it is
+   * null, become the eigenvectors. Destroys a. */
   static int64_t EigenGeneral(int64_t n, T* a, T* real, T* imaginary, T* vectors, T* work, int64_t work_size);
   static int64_t EigenGeneralWork(int64_t n, bool vectors);
   /* Least squares of a, n columns of m numbers; b, `columns` vectors of max(m, n) numbers, becomes the

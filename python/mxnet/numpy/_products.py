@@ -1,0 +1,282 @@
+"""Products of arrays: dot, matmul, einsum and their relatives; values of polynomials, and
+interpolation."""
+import string
+
+from .._binding import NDArrayBase
+from ._dispatch import call, deliver, is_symbol, operand
+
+__all__ = ["dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "kron", "cross", "trace", "polyval", "interp", "vecdot"]
+
+
+def _like(value, others):
+    """`value` as an operand; a Python number gets the dtype of the first array among `others`."""
+    array = next((o for o in others if isinstance(o, NDArrayBase)), None)
+    if array is not None and type(value) in (bool, int, float):
+        return operand(value, like=array, dtype=array.dtype)
+    return operand(value, like=array)
+
+
+def alike(*values):
+    """Operands of one dtype, the one in which they meet (:func:`mxnet.np.result_type`). Symbols stay
+    as they are."""
+    operands = [_like(v, values) for v in values]
+    if any(is_symbol(o) for o in operands):
+        return operands
+    first = operands[0].dtype
+    for o in operands:
+        if o.dtype != first:
+            from .type_functions import result_type
+            dtype = result_type(*operands)
+            return [o if o.dtype == dtype else o.astype(dtype) for o in operands]
+    return operands
+
+
+def _flat(a):
+    return call("_np_reshape", (a,), newshape=(-1,))
+
+
+def dot(a, b, out=None):
+    """The product of two arrays.
+
+    Vectors give the sum of their products, matrices the product of matrices, a number or an array of
+    shape () multiplies. Otherwise the last dimension of `a` and the last but one of `b` are summed
+    over. Operands of different dtypes meet first; NumPy's, too. Differentiable.
+
+    Examples
+    --------
+    >>> mx.np.dot(mx.np.array([[1, 2], [3, 4]]), mx.np.array([1, 1]))
+    array([3., 7.])
+    """
+    return call("_npi_dot", alike(a, b), out)
+
+
+def vdot(a, b):
+    """The sum of the products of all elements, in their order; the result has shape ().
+
+    Examples
+    --------
+    >>> mx.np.vdot(mx.np.array([[1, 2], [3, 4]]), mx.np.array([[1, 0], [0, 1]]))
+    array(5.)
+    """
+    a, b = alike(a, b)
+    return call("_npi_dot", (_flat(a), _flat(b)))
+
+
+def inner(a, b):
+    """The sum of products over the last dimensions; the result has the other dimensions of `a`, then
+    those of `b`. A number or an array of shape () multiplies.
+
+    Examples
+    --------
+    >>> mx.np.inner(mx.np.array([1, 2, 3]), mx.np.array([0, 1, 0]))
+    array(2.)
+    """
+    a, b = alike(a, b)
+    if not is_symbol(a) and not is_symbol(b) and (a.ndim == 0 or b.ndim == 0):
+        return call("_npi_dot", (a, b))
+    return call("_npi_tensordot", (a, b), a_axes_summed=(-1,), b_axes_summed=(-1,))
+
+
+def outer(a, b, out=None):
+    """The products of every element of `a` with every element of `b`, as a matrix.
+
+    Examples
+    --------
+    >>> mx.np.outer(mx.np.array([1, 2]), mx.np.array([3, 4, 5]))
+    array([[ 3.,  4.,  5.],
+           [ 6.,  8., 10.]])
+    """
+    a, b = alike(a, b)
+    return call("_npi_tensordot_int_axes", (_flat(a), _flat(b)), out, axes=0)
+
+
+def matmul(a, b, out=None, **kwargs):
+    """Products of the matrices in the last two dimensions; those before them are broadcast.
+
+    A vector stands for a row of `a` or a column of `b`, and its dimension is left out of the result.
+    Arrays of shape () are refused. NumPy's options ``where``, ``order``, ``dtype``, ... are refused,
+    too.
+
+    Examples
+    --------
+    >>> mx.np.matmul(mx.np.ones((2, 3, 4)), mx.np.ones((4, 5))).shape
+    (2, 3, 5)
+    """
+    if kwargs:
+        raise NotImplementedError(f"[matmul] got {', '.join(kwargs)}; accepted: a, b, out")
+    return call("_npi_matmul", alike(a, b), out)
+
+
+def tensordot(a, b, axes=2):
+    """The sum of products over pairs of dimensions.
+
+    `axes`: how many of the last dimensions of `a` and of the first ones of `b`; or two lists, of
+    dimensions of `a` and of those of `b` that belong to them. The result has the other dimensions of
+    `a`, then those of `b`.
+
+    Examples
+    --------
+    >>> a, b = mx.np.ones((3, 4, 5)), mx.np.ones((4, 3, 2))
+    >>> mx.np.tensordot(a, b, axes=([1, 0], [0, 1])).shape
+    (5, 2)
+    """
+    a, b = alike(a, b)
+    try:
+        of_a, of_b = axes
+    except TypeError:
+        return call("_npi_tensordot_int_axes", (a, b), axes=int(axes))
+    of_a, of_b = (tuple(v) if hasattr(v, "__len__") else (v,) for v in (of_a, of_b))
+    if len(of_a) != len(of_b):
+        raise ValueError(f"[tensordot] axes is {axes}; accepted: as many dimensions of a as of b")
+    return call("_npi_tensordot", (a, b), a_axes_summed=of_a, b_axes_summed=of_b)
+
+
+def _letters(labels, letters):
+    """The text for a list of labels: numbers, and Ellipsis."""
+    text = ""
+    for label in labels:
+        if label is Ellipsis:
+            text += "..."
+        else:
+            if label not in letters:
+                if len(letters) == 52:
+                    raise ValueError("[einsum] more than 52 different labels; accepted: up to 52")
+                letters[label] = None
+            text += f"<{label}>"
+    return text
+
+
+def _as_text(operands):
+    """NumPy's other form, arrays each followed by the list of its labels, as text and arrays."""
+    arrays, lists = list(operands[0:-1:2]), list(operands[1::2])
+    result = operands[-1] if len(operands) % 2 else None
+    letters = {}
+    text = ",".join(_letters(labels, letters) for labels in lists)
+    if result is not None:
+        text += "->" + _letters(result, letters)
+    for letter, label in zip(string.ascii_uppercase + string.ascii_lowercase, sorted(letters)):
+        text = text.replace(f"<{label}>", letter)
+    return text, arrays
+
+
+def einsum(*operands, out=None, optimize=False, dtype=None, **kwargs):
+    """Einstein's sums: the sum of the products of arrays over the letters that the result lacks.
+
+    ``einsum('ij,jk->ik', a, b)`` is the product of matrices. Without ``->`` the result has the letters
+    that occur once, in the order of the alphabet; ``...`` stands for further dimensions, which are
+    broadcast. ``einsum(a, [0, 1], b, [1, 2], [0, 2])`` is accepted, too. Differentiable.
+
+    Differences from NumPy: the arrays are multiplied two at a time, those with the smallest product
+    first, as matrices where anything is summed, whatever `optimize` is. Integers wrap around.
+
+    Examples
+    --------
+    >>> a = mx.np.arange(6).reshape(2, 3)
+    >>> mx.np.einsum('ij->j', a)
+    array([3., 5., 7.])
+    """
+    unknown = set(kwargs) - {"order", "casting"}
+    if unknown:
+        raise TypeError(f"[einsum] got {', '.join(sorted(unknown))}; accepted: out, optimize, dtype, order, casting")
+    if not operands:
+        raise ValueError("[einsum] got nothing; accepted: subscripts and arrays")
+    if isinstance(operands[0], str):
+        subscripts, arrays = operands[0], operands[1:]
+    else:
+        subscripts, arrays = _as_text(operands)
+    if not arrays:
+        raise ValueError(f"[einsum] got the subscripts {subscripts!r} and no array")
+    arrays = alike(*arrays)
+    if dtype is not None:
+        arrays = [a.astype(dtype) for a in arrays]
+    result = call("_npi_einsum", arrays, None if dtype is not None else out, num_args=len(arrays), subscripts=subscripts,
+                  optimize=int(bool(optimize)))
+    return deliver(result, out) if dtype is not None else result
+
+
+def kron(a, b):
+    """Kronecker's product: each element of `a` replaced by `b` times it.
+
+    Examples
+    --------
+    >>> mx.np.kron(mx.np.array([1, 10]), mx.np.array([5, 6]))
+    array([ 5.,  6., 50., 60.])
+    """
+    return call("_npi_kron", alike(a, b))
+
+
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """Cross products of vectors with 2 or 3 components, the third of 2 being 0.
+
+    The vectors lie along `axisa` and `axisb`, the other dimensions are broadcast; those of the result
+    lie along `axisc`. `axis` stands for all three. Of two vectors with 2 components the result is the
+    third component of the product, without that dimension.
+
+    Examples
+    --------
+    >>> mx.np.cross(mx.np.array([1, 2, 3]), mx.np.array([4, 5, 6]))
+    array([-3.,  6., -3.])
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    return call("_npi_cross", alike(a, b), axisa=axisa, axisb=axisb, axisc=axisc)
+
+
+def trace(a, offset=0, axis1=0, axis2=1, out=None):
+    """Sums of diagonals: of the matrices along `axis1` and `axis2`, `offset` above the main one.
+
+    The result has the dtype of `a`; NumPy's sums of small integers are wider.
+
+    Examples
+    --------
+    >>> mx.np.trace(mx.np.eye(3))
+    array(3.)
+    """
+    return call("_npi_trace", (operand(a),), out, offset=offset, axis1=axis1, axis2=axis2)
+
+
+def polyval(p, x):
+    """``p[0] * x**(n-1) + ... + p[n-1]`` for each element of `x`, an array of any shape.
+
+    Differentiable in both. A polynomial of NumPy (`poly1d`) in place of `x` is refused.
+
+    Examples
+    --------
+    >>> mx.np.polyval(mx.np.array([3, 0, 1]), mx.np.array([5, 2]))
+    array([76., 13.])
+    """
+    return call("_npi_polyval", alike(p, x))
+
+
+def interp(x, xp, fp, left=None, right=None, period=None):
+    """Linear interpolation at `x` between the points (`xp`, `fp`); `xp` ascends.
+
+    `x` is a number or an array of any shape, the result has that shape and dtype float64. Below and
+    above `xp` it is `left` and `right`, or the first and the last of `fp`. With `period`, `x` and `xp`
+    are angles. Not differentiable, and on the CPU only.
+
+    Examples
+    --------
+    >>> mx.np.interp(2.5, mx.np.array([1, 2, 3]), mx.np.array([3, 2, 0]))
+    array(1., dtype=float64)
+    """
+    options = {"left": left, "right": right, "period": period}
+    array = next((v for v in (x, xp, fp) if isinstance(v, NDArrayBase)), None)
+    xp, fp = (operand(v, like=array) for v in (xp, fp))
+    if type(x) in (int, float):
+        return call("_npi_interp", (xp, fp), x_scalar=float(x), x_is_scalar=True, **options)
+    return call("_npi_interp", (xp, fp, operand(x, like=array)), **options)
+
+
+def vecdot(x1, x2, axis=-1):
+    """Sums of products along one dimension; the others are broadcast.
+
+    Examples
+    --------
+    >>> mx.np.vecdot(mx.np.ones((2, 3)), mx.np.array([1, 2, 3]))
+    array([6., 6.])
+    """
+    x1, x2 = alike(x1, x2)
+    if axis != -1:
+        x1, x2 = (call("_np_moveaxis", (v,), source=(axis,), destination=(-1,)) for v in (x1, x2))
+    return call("_npi_einsum", (x1, x2), num_args=2, subscripts="...i,...i->...")
