@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,9 @@ bool InRange(const int64_t* v, size_t n, int64_t size) {
 }
 
 /* An int64 array beside `a`; null without an exception if an index is out of range. */
-PyObject* Made(PyObject* self, const std::vector<int64_t>& values, int64_t size) {
+PyObject* Made(PyObject* self, const std::vector<int64_t>& values, const Shape& shape, int64_t size) {
   if (values.empty() || !InRange(values.data(), values.size(), size)) return nullptr;
-  NDArray* array = new NDArray(Shape{static_cast<int64_t>(values.size())}, Get(self)->ctx(), kInt64);
+  NDArray* array = new NDArray(shape, Get(self)->ctx(), kInt64);
   PyObject* o = Wrap(array, ClassOf(self));
   if (!o) throw PythonError();
   array->SyncCopyFromCPU(values.data(), values.size() * sizeof(int64_t));
@@ -64,7 +65,29 @@ PyObject* FromList(PyObject* self, PyObject* list, int64_t size) {
     values.push_back(PyLong_AsLongLongAndOverflow(v, &overflow));
     if (overflow) return nullptr;
   }
-  return Made(self, values, size);
+  return Made(self, values, Shape{static_cast<int64_t>(values.size())}, size);
+}
+
+/* A NumPy array of int64 or int32 as one of ours; null if it is something else. */
+PyObject* FromNumpy(PyObject* self, PyObject* o, int64_t size) {
+  if (PyType_Check(o) || !PyObject_CheckBuffer(o) || !PyObject_HasAttrString(o, "__array__")) return nullptr;
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(o, &buffer, PyBUF_CONTIG_RO | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  struct Release {
+    Py_buffer* b;
+    ~Release() { PyBuffer_Release(b); }
+  } release{&buffer};
+  const std::string format = buffer.format ? buffer.format : "";
+  const bool wide = (format == "l" || format == "q") && buffer.itemsize == 8, narrow = format == "i" && buffer.itemsize == 4;
+  if ((!wide && !narrow) || buffer.ndim > 32) return nullptr;
+  const size_t n = static_cast<size_t>(buffer.len / buffer.itemsize);
+  std::vector<int64_t> values(n);
+  if (wide && n > 0) std::memcpy(values.data(), buffer.buf, n * sizeof(int64_t));
+  for (size_t i = 0; narrow && i < n; ++i) values[i] = static_cast<const int32_t*>(buffer.buf)[i];
+  return Made(self, values, Shape(std::vector<int64_t>(buffer.shape, buffer.shape + buffer.ndim)), size);
 }
 
 bool Joined(const Shape& s, std::vector<int64_t>* block) {
@@ -86,12 +109,13 @@ bool Plan(PyObject* self, PyObject* key, Gathering* g) {
   const Py_ssize_t given = tuple ? PyTuple_GET_SIZE(key) : 1;
   if (ndim == 0 || given - 1 > ndim || a.shape().Size() == 0) return false;
   int axis = 0;
-  bool skipped = false;
+  bool skipped = false, closed = false;
   for (Py_ssize_t i = 0; i < given; ++i) {
     PyObject* k = tuple ? PyTuple_GET_ITEM(key, i) : key;
     if (k == Py_Ellipsis) {
       if (skipped) return false;
       skipped = true;
+      closed = !g->arrays.empty();  // arrays behind it would not be neighbours, even if it stands for no axis
       axis += ndim - static_cast<int>(given - 1);
       continue;
     }
@@ -100,12 +124,10 @@ bool Plan(PyObject* self, PyObject* key, Gathering* g) {
       ++axis;
       continue;
     }
-    const bool array = IsArray(k), list = !array && PyList_CheckExact(k);
-    if (!array && !list) return false;
     if (g->arrays.empty()) g->axis = axis;
-    if (g->axis + static_cast<int>(g->arrays.size()) != axis) return false;
-    if (list) {
-      k = FromList(self, k, a.shape()[axis]);
+    if (closed || g->axis + static_cast<int>(g->arrays.size()) != axis) return false;
+    if (!IsArray(k)) {
+      k = PyList_CheckExact(k) ? FromList(self, k, a.shape()[axis]) : FromNumpy(self, k, a.shape()[axis]);
       if (!k) return false;
       g->made.objects.push_back(k);
     } else if (!IsNumpy(k) || !Get(k) || Get(k)->is_none() || Get(k)->dtype() == kBool || Get(k)->ctx() != a.ctx()) {
@@ -126,13 +148,22 @@ AttrsPtr AxisAttrs(const Op* op, int axis, size_t inputs) {
   });
 }
 
+bool IsMask(PyObject* k) { return IsArray(k) && IsNumpy(k) && Get(k) && !Get(k)->is_none() && Get(k)->dtype() == kBool; }
+
+/* Whether a mask is one of the leading axes. */
+bool Fits(const NDArray& mask, const NDArray& a) {
+  const int n = mask.shape().ndim();
+  if (n == 0 || n > a.shape().ndim() || mask.ctx() != a.ctx()) return false;
+  for (int i = 0; i < n; ++i)
+    if (mask.shape()[i] != a.shape()[i]) return false;
+  return true;
+}
+
 /* a[mask] for a mask of the leading axes; null without an exception: not for here. */
 PyObject* Masked(PyObject* self, PyObject* key) {
   const NDArray &a = *Get(self), &mask = *Get(key);
-  const int n = mask.shape().ndim(), ndim = a.shape().ndim();
-  if (n == 0 || n > ndim || (n > 1 && Imperative::State().recording) || mask.ctx() != a.ctx()) return nullptr;
-  for (int i = 0; i < n; ++i)
-    if (mask.shape()[i] != a.shape()[i]) return nullptr;
+  const int n = mask.shape().ndim();
+  if (!Fits(mask, a) || (n > 1 && Imperative::State().recording)) return nullptr;
   static const Op* op = Op::Get("_npi_boolean_mask");
   static const AttrsPtr attrs = MakeAttrs(op, {});
   if (n == 1) {
@@ -154,13 +185,73 @@ PyObject* Masked(PyObject* self, PyObject* key) {
 }  // namespace
 
 PyObject* GatherItem(PyObject* self, PyObject* key) {
-  if (IsArray(key) && IsNumpy(key) && Get(key) && !Get(key)->is_none() && Get(key)->dtype() == kBool) return Masked(self, key);
+  if (IsMask(key)) return Masked(self, key);
   Gathering g;
   if (!Plan(self, key, &g)) return nullptr;
   static const Op* op = Op::Get("_index_axes");
   g.arrays.insert(g.arrays.begin(), self);
   return Invoke(AxisAttrs(op, g.axis, g.arrays.size()), g.arrays.data(), static_cast<Py_ssize_t>(g.arrays.size()), nullptr);
 }
+
+namespace {
+
+/* A number as an array of shape () beside `self`; null without an exception: not for here. */
+PyObject* Filled(PyObject* self, PyObject* number) {
+  const NDArray* a = Get(self);
+  const double v = PyFloat_AsDouble(number);
+  if (PyErr_Occurred() || (PyLong_CheckExact(number) && !IsExact(v))) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  PyObject* target = Wrap(new NDArray(Shape(0), a->ctx(), a->dtype(), true), ClassOf(self));
+  if (!target) throw PythonError();
+  static const Op* full = Op::Get("_full");
+  PyObject* done = Invoke(FilledAttrs(full, nullptr, 0, a->dtype(), &v), nullptr, 0, target);
+  Py_DECREF(target);
+  if (!done) throw PythonError();
+  return done;  // the target
+}
+
+/* Whether an array has a row for each place that a mask chooses, or one for all. On a GPU the
+ * operator looks. */
+bool Chosen(const NDArray& mask, const Shape& value, int ndim) {
+  if (value.ndim() > ndim) return false;
+  if (value.ndim() < ndim || value[0] == 1 || mask.ctx().is_gpu()) return true;
+  {
+    GilRelease unlocked(true);
+    mask.WaitToRead();
+  }
+  const uint8_t* flags = mask.data().data<uint8_t>();
+  return std::accumulate(flags, flags + mask.shape().Size(), int64_t{0}) == value[0];
+}
+
+/* a[mask] = value for a mask of the leading axes and a number or an array. */
+int PutMasked(PyObject* self, PyObject* key, PyObject* value, bool number) {
+  const NDArray &a = *Get(self), &mask = *Get(key);
+  if (!Fits(mask, a) || a.shape().Size() == 0) return 1;
+  const int n = mask.shape().ndim(), ndim = a.shape().ndim();
+  PyObject* done = nullptr;
+  if (!number) {
+    if (!Chosen(mask, Get(value)->shape(), ndim - n + 1)) return 1;
+    static const AttrsPtr attrs = MakeAttrs(Op::Get("_npi_boolean_mask_assign_tensor"), {{"start_axis", "0"}});
+    PyObject* inputs[3] = {self, key, value};
+    done = Invoke(attrs, inputs, 3, self);
+  } else {
+    std::vector<int64_t> dims(mask.shape().begin(), mask.shape().end());
+    dims.resize(static_cast<size_t>(ndim), 1);
+    Held views;
+    PyObject* each = Wrap(new NDArray(mask.Reshape(Shape(dims))), ClassOf(self));
+    if (!each) throw PythonError();
+    views.objects.push_back(each);
+    static const AttrsPtr attrs = MakeAttrs(Op::Get("_npi_where"), {});
+    PyObject* inputs[3] = {each, value, self};
+    done = Invoke(attrs, inputs, 3, self);
+  }
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+}  // namespace
 
 int ScatterItem(PyObject* self, PyObject* key, PyObject* value) {
   const bool number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
@@ -169,24 +260,16 @@ int ScatterItem(PyObject* self, PyObject* key, PyObject* value) {
     if (!IsArray(value) || !IsNumpy(value) || !Get(value) || Get(value)->is_none()) return 1;
     if (Get(value)->dtype() != a->dtype() || Get(value)->ctx() != a->ctx()) return 1;
   }
+  const bool mask = IsMask(key);
   Gathering g;
-  if (!Plan(self, key, &g) || (!number && Get(value)->shape().ndim() > g.ndim)) return 1;
+  if (!mask && (!Plan(self, key, &g) || (!number && Get(value)->shape().ndim() > g.ndim))) return 1;
   Held made;
   if (number) {
-    const double v = PyFloat_AsDouble(value);
-    if (PyLong_CheckExact(value) && (PyErr_Occurred() || v < -9e15 || v > 9e15)) {  // double has gaps there
-      PyErr_Clear();
-      return 1;
-    }
-    PyObject* target = Wrap(new NDArray(Shape(0), a->ctx(), a->dtype(), true), ClassOf(self));
-    if (!target) throw PythonError();
-    made.objects.push_back(target);
-    static const Op* full = Op::Get("_full");
-    PyObject* done = Invoke(FilledAttrs(full, nullptr, 0, a->dtype(), &v), nullptr, 0, target);
-    if (!done) throw PythonError();
-    Py_DECREF(done);
-    value = target;
+    value = Filled(self, value);
+    if (!value) return 1;
+    made.objects.push_back(value);
   }
+  if (mask) return PutMasked(self, key, value, number);
   static const Op* op = Op::Get("_index_axes_assign");
   PyObject* front[2] = {self, value};
   g.arrays.insert(g.arrays.begin(), front, front + 2);

@@ -53,23 +53,41 @@ bool AddEntry(PyObject* k, int axis, int64_t size, Selection* s) {
   return true;
 }
 
-/* False for keys that are not for here. */
-bool Select(PyObject* key, const NDArray& a, bool scalars, Selection* s) {
+void AddWhole(int64_t size, int axis, Selection* s) {
+  s->begin[axis] = 0, s->step[axis] = 1, s->count[axis] = size;
+  s->result.push_back(size);
+}
+
+/* False for keys that are not for here. `numpy`: new axes and an ellipsis are. */
+bool Select(PyObject* key, const NDArray& a, bool scalars, bool numpy, Selection* s) {
   const Shape& shape = a.shape();
   const int ndim = shape.ndim();
   if (ndim == 0 || ndim > kMostDims || shape.Size() == 0) return false;
   const bool tuple = PyTuple_CheckExact(key);
   const Py_ssize_t given = tuple ? PyTuple_GET_SIZE(key) : 1;
-  if (given > ndim || given == 0) return false;
-  for (int i = 0; i < ndim; ++i) {
-    if (i >= given) {
-      s->begin[i] = 0, s->step[i] = 1, s->count[i] = shape[i];
-      s->result.push_back(shape[i]);
-    } else if (!AddEntry(tuple ? PyTuple_GET_ITEM(key, i) : key, i, shape[i], s)) {
-      return false;
-    }
-    s->total *= s->count[i];
+  if (given == 0 || given > 2 * kMostDims) return false;
+  int used = 0, axis = 0;
+  bool skipped = false;
+  for (Py_ssize_t i = 0; i < given; ++i) {
+    PyObject* k = tuple ? PyTuple_GET_ITEM(key, i) : key;
+    used += k != Py_None && k != Py_Ellipsis;
   }
+  if (used > ndim) return false;
+  for (Py_ssize_t i = 0; i < given; ++i) {
+    PyObject* k = tuple ? PyTuple_GET_ITEM(key, i) : key;
+    if (numpy && k == Py_None) {
+      s->result.push_back(1);
+    } else if (numpy && k == Py_Ellipsis && !skipped) {
+      skipped = true;
+      for (int left = ndim - used; left > 0; --left, ++axis) AddWhole(shape[axis], axis, s);
+    } else if (!AddEntry(k, axis, shape[axis < ndim ? axis : 0], s)) {
+      return false;
+    } else {
+      ++axis;
+    }
+  }
+  for (; axis < ndim; ++axis) AddWhole(shape[axis], axis, s);
+  for (int i = 0; i < ndim; ++i) s->total *= s->count[i];
   if (s->result.empty() && !scalars) s->result.push_back(1);  // 1.x: a scalar is an array of shape (1,)
   return true;
 }
@@ -190,6 +208,47 @@ PyObject* RecordedSlice(PyObject* self, const Selection& s) {
   return shaped;
 }
 
+/* x[integers and slices, arrays...] as y[arrays...] where y, what the leading part chooses, is a
+ * view. Null without an exception: not for here. */
+PyObject* GatherFromView(PyObject* self, PyObject* key) {
+  const NDArray* a = Get(self);
+  if (!PyTuple_CheckExact(key)) return nullptr;
+  const Py_ssize_t given = PyTuple_GET_SIZE(key);
+  Py_ssize_t lead = 0, slices = 0;
+  while (lead < given && (PyLong_CheckExact(PyTuple_GET_ITEM(key, lead)) || PySlice_Check(PyTuple_GET_ITEM(key, lead))))
+    slices += PySlice_Check(PyTuple_GET_ITEM(key, lead++)) ? 1 : 0;
+  if (lead == 0 || lead == given || PyTuple_GET_ITEM(key, lead) == Py_None || PyTuple_GET_ITEM(key, lead) == Py_Ellipsis) return nullptr;
+  // Integers count as arrays: only directly before these they leave the axes in order.
+  for (Py_ssize_t i = 0; i < slices; ++i)
+    if (!PySlice_Check(PyTuple_GET_ITEM(key, i))) return nullptr;
+  PyObject* head = PyTuple_GetSlice(key, 0, lead);
+  if (!head) throw PythonError();
+  Selection s;
+  const bool selected = Select(head, *a, true, true, &s);
+  Py_DECREF(head);
+  const int64_t offset = selected ? Offset(s, a->shape()) : -1;
+  if (offset < 0) return nullptr;
+  PyObject *view = View(self, s, offset), *rest = PyTuple_New(slices + given - lead), *result = nullptr;
+  if (view && rest) {
+    for (Py_ssize_t i = 0; i < slices; ++i) PyTuple_SET_ITEM(rest, i, PySlice_New(nullptr, nullptr, nullptr));
+    for (Py_ssize_t i = lead; i < given; ++i) {
+      PyObject* k = PyTuple_GET_ITEM(key, i);
+      Py_INCREF(k);
+      PyTuple_SET_ITEM(rest, slices + i - lead, k);
+    }
+    try {
+      if (!PyErr_Occurred()) result = GatherItem(view, rest);
+    } catch (...) {
+      Py_DECREF(view);
+      Py_DECREF(rest);
+      throw;
+    }
+  }
+  Py_XDECREF(view);
+  Py_XDECREF(rest);
+  return result;
+}
+
 PyObject* GetItem(PyObject* self, PyObject* key) {
   try {
     const NDArray* a = Get(self);
@@ -201,7 +260,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
         if (rows || PyErr_Occurred()) return rows;
       } else if (!state.recording || numpy) {
         Selection s;
-        if (Select(key, *a, state.np_shape || numpy, &s)) {
+        if (Select(key, *a, state.np_shape || numpy, numpy, &s)) {
           if (state.recording) return RecordedSlice(self, s);
           const int64_t offset = Offset(s, a->shape());
           if (offset >= 0) return View(self, s, offset);
@@ -212,6 +271,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
         }
         if (numpy) {
           PyObject* pieces = GatherItem(self, key);
+          if (!pieces && !PyErr_Occurred() && !state.recording) pieces = GatherFromView(self, key);
           if (pieces || PyErr_Occurred()) return pieces;
         }
       }
@@ -230,6 +290,25 @@ int Write(const AttrsPtr& attrs, PyObject* input, PyObject* target) {
   return done ? 0 : -1;
 }
 
+/* Writes an array of the selection's shape where the elements do not lie side by side. */
+int WriteStrided(PyObject* self, PyObject* value, const Selection& s) {
+  static const Op* op = Op::Get("_slice_assign");
+  const int ndim = Get(self)->shape().ndim();
+  PyObject* box = Wrap(new NDArray(Get(value)->Reshape(Shape(s.count, ndim))), ClassOf(self));
+  if (!box) return -1;
+  PyObject* done = nullptr;
+  try {
+    PyObject* inputs[2] = {self, box};
+    done = Invoke(SliceAttrs(op, s, ndim, nullptr), inputs, 2, self);
+  } catch (...) {
+    Py_DECREF(box);
+    throw;
+  }
+  Py_DECREF(box);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
 /* 1: not for here. */
 int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
   NDArray* a = Get(self);
@@ -239,13 +318,13 @@ int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
   if (!number && !(IsArray(value) && Get(value) && !Get(value)->is_none())) return 1;
   Selection s;
   const bool numpy = IsNumpy(self);
-  if (!Select(key, *a, state.np_shape || numpy, &s)) return numpy ? ScatterItem(self, key, value) : 1;
+  if (!Select(key, *a, state.np_shape || numpy, numpy, &s)) return numpy ? ScatterItem(self, key, value) : 1;
   if (!number && IsNumpy(value) != numpy) return 1;
   const int64_t offset = Offset(s, a->shape());
   double v = 0;
   if (number) {
     v = PyFloat_AsDouble(value);
-    if (v == -1.0 && PyErr_Occurred()) {
+    if ((v == -1.0 && PyErr_Occurred()) || (numpy && PyLong_CheckExact(value) && !IsExact(v))) {
       PyErr_Clear();
       return 1;
     }
@@ -255,7 +334,8 @@ int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
     }
   } else {
     const NDArray* from = Get(value);
-    if (offset < 0 || from->dtype() != a->dtype() || from->ctx() != a->ctx() || from->shape() != s.shape()) return 1;
+    if (from->dtype() != a->dtype() || from->ctx() != a->ctx() || from->shape() != s.shape()) return 1;
+    if (offset < 0) return WriteStrided(self, value, s);
   }
   PyObject* target = View(self, s, offset);
   if (!target) return -1;

@@ -27,6 +27,9 @@ inline std::string NumberText(double value) {
   return text;
 }
 
+/* Whether a whole number that became a double is that number for certain. */
+inline bool IsExact(double value) { return value > -9007199254740992.0 && value < 9007199254740992.0; }
+
 /* For this thread; `make` writes the parameters down where the numbers are new. */
 template <typename F>
 AttrsPtr Remembered(const Op* op, const int64_t* key, size_t n, F&& make) {
