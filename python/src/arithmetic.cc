@@ -263,11 +263,7 @@ AttrsPtr PlainAttrs(const Op* op) {
 
 PyObject* RunBinary(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* out) {
   const bool first = IsArray(a), second = IsArray(b);
-  if (first && second) {
-    PyObject* inputs[2] = {a, b};
-    if (x.array) return Invoke(PlainAttrs(x.array), inputs, 2, out);
-    Py_RETURN_NOTIMPLEMENTED;
-  }
+  if (first && second) return OfArrays(x, a, b, out);
   Number n;
   if (first && x.scalar && AsScalar(b, &n)) return Invoke(ScalarAttrs(x.scalar, n, x.typed), &a, 1, out);
   if (second && x.reverse && AsScalar(a, &n)) return Invoke(ScalarAttrs(x.reverse, n, x.typed), &b, 1, out);

@@ -183,3 +183,137 @@ def test_gradients_of_set(arrays):
         rest.reshape(-1)[flat.reshape(-1)] = 0
         assert onp.allclose(a.grad.asnumpy(), rest), (data.shape, key)
         assert onp.allclose(v.grad.asnumpy(), weights.asnumpy().reshape(-1)[flat] * 3), (data.shape, key)
+
+
+# ---- hybridized blocks
+
+class Indexed(mx.gluon.HybridBlock):
+    """Applies a function to its inputs."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+TRACED = {
+    "integer": lambda x: x[0], "last": lambda x: x[-1], "column": lambda x: x[:, 1], "slice": lambda x: x[1:], "negative step": lambda x: x[::-1],
+    "new axes": lambda x: x[:, None, ..., None], "ellipsis": lambda x: x[..., 0], "mixed": lambda x: x[1:3, None, -1], "whole": lambda x: x[:],
+    "list": lambda x: x[:, [0, 1]], "two lists": lambda x: x[[0, 1], [1, 0]],
+}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_traced(name):
+    """A traced block gives what it gives eagerly, and basic keys also for other sizes of the first
+    axis."""
+    net = Indexed(TRACED[name])
+    net.hybridize()
+    for rows in (4, 6):
+        x = from_values(onp.arange(rows * 6.0).reshape(rows, 3, 2))
+        x.attach_grad()
+        with autograd.record():
+            y = net(x) * 2
+        y.backward()
+        grad = x.grad.asnumpy()
+        want = TRACED[name](x.asnumpy())
+        assert y.shape == want.shape and onp.array_equal(y.asnumpy(), want * 2)
+        with autograd.record():
+            y = TRACED[name](x) * 2
+        y.backward()
+        assert onp.array_equal(grad, x.grad.asnumpy()) and grad.sum() == 2 * want.size
+
+
+def test_traced_arrays():
+    net = Indexed(lambda x, i, j: x[i, j] + x[:, j][i].sum() if False else x[i, j])
+    net.hybridize()
+    x, i, j = from_values(onp.arange(12.0).reshape(3, 4)), from_values([0, 2]), from_values([-1, 1])
+    assert net(x, i, j).tolist() == [3.0, 9.0] and net(x, j, i).tolist() == [8.0, 6.0]
+    with pytest.raises(IndexError):
+        net(x, from_values([0, 7]), j).asnumpy()
+
+
+# ---- values and errors
+
+def test_views():
+    """Integers and slices of the first axes share memory, everything else does not."""
+    def shared(key):
+        a = from_values(onp.zeros((3, 4, 2)))
+        a[key][()] = 1
+        return bool(a.asnumpy().any())
+    for key in (0, -1, slice(1, 3), (1, 2), (0, slice(1, 3)), (1, 2, 0), (), Ellipsis, None, (0, None, 1), (slice(1, 2), slice(0, 2))):
+        assert shared(key), key
+    for key in ([0], (slice(None), 0), slice(None, None, -1), slice(None, None, 2), (Ellipsis, 0), onp.array([1]), True,
+                onp.array([True, False, True]), from_values([0, 1]), from_values(1)):
+        assert not shared(key), key
+
+
+@pytest.mark.parametrize("key, error, text", [
+    (3, IndexError, "index 3 is out of bounds for axis 0 with size 3"), ((0, -5), IndexError, "index -5 is out of bounds for axis 1 with size 4"),
+    ((0, 0, 0), IndexError, "too many indices"), ((Ellipsis, Ellipsis), IndexError, "single ellipsis"), (1.0, IndexError, "no index"),
+    ("a", IndexError, "no index"), ([0.5], IndexError, "fractions"), ([0, 3], IndexError, "index 3 is out of bounds for axis 0 with size 3"),
+    ((slice(None), [0, -5]), IndexError, "index -5 is out of bounds for axis 1 with size 4"), ([[0], [1, 2]], IndexError, "rectangular"),
+    (([0, 1], [0, 1, 2]), IndexError, r"broadcast together with shapes \(2,\) \(3,\)"), (slice(0, 1.5), TypeError, "1.5"),
+    ([True, False], IndexError, "axis 0; size of axis is 3 but size of corresponding boolean axis is 2"), (slice(None, None, 0), ValueError, "zero"),
+    (onp.ones((3, 5), bool), IndexError, "axis 1; size of axis is 4"), (["a"], IndexError, "dtype"), (onp.array([1j]), IndexError, "dtype"),
+])
+def test_refused_keys(key, error, text):
+    a = from_values(onp.zeros((3, 4)))
+    with pytest.raises(error, match=text):
+        a[key]
+    with pytest.raises(error, match=text):
+        a[key] = 1
+    assert not a.asnumpy().any()
+
+
+def test_indices_on_devices_are_checked_by_the_operator():
+    a = from_values(onp.zeros((3, 4)))
+    for key in (from_values([0, 3]), (slice(None), from_values([4])), (from_values([0]), from_values([-5], dtype="int32"))):
+        with pytest.raises(IndexError, match="out of bounds"):
+            a[key].asnumpy()
+
+
+@pytest.mark.parametrize("key", [0, slice(None), ([0, 1],), (slice(None), 1), onp.array([True, False]), [0]])
+@pytest.mark.parametrize("value", ["a", {}, 1j, [[1], [1, 2]], onp.zeros((7,)), None])
+def test_refused_values(key, value):
+    a = from_values(onp.zeros((2, 3)), dtype="int32")
+    with pytest.raises((TypeError, ValueError)):
+        a[key] = value
+    with pytest.raises(TypeError):
+        del a[key]
+    assert not a.asnumpy().any()
+
+
+def test_assigned_values():
+    a = from_values(onp.zeros((2, 3)), dtype="int64")
+    a[0] = 2 ** 62 + 1
+    a[1, [0, 2]] = -(2 ** 62) - 1
+    a[from_values([[False, False, False], [False, True, False]])] = 2 ** 62 + 3
+    assert a.tolist() == [[2 ** 62 + 1] * 3, [-(2 ** 62) - 1, 2 ** 62 + 3, -(2 ** 62) - 1]]
+    a[:] = 1.75
+    assert a.tolist() == [[1] * 3] * 2
+    b = from_values(onp.zeros(3))
+    b[0] = None
+    assert onp.isnan(b.asnumpy()[0])
+    with pytest.raises(TypeError, match="as_np_ndarray"):
+        b[:] = mx.nd.ones((3,))
+    b[:] = mx.nd.ones((3,)).as_np_ndarray()
+    b[[0, 1]] += 10
+    b[b > 5] *= 2
+    assert b.tolist() == [22.0, 22.0, 1.0]
+
+
+def test_overlapping_assignment():
+    for key, other in ((slice(1, None), slice(None, -1)), (slice(None, None, -1), slice(None)), ([1, 0, 2, 4, 3], slice(None))):
+        a, want = from_values(onp.arange(5.0)), onp.arange(5.0)
+        a[key] = a[other]
+        want[key] = want[other].copy()
+        assert a.tolist() == want.tolist()
+
+
+def test_two_by_many_dimensions():
+    """Keys of arrays with more dimensions than the loops of the compiled binding have room for."""
+    a = from_values(onp.arange(2.0).reshape((2,) + (1,) * 20))
+    assert a[1].shape == (1,) * 20 and a[from_values([1])].shape == (1,) + (1,) * 20 and a[(0,) * 21].item() == 0

@@ -1,0 +1,144 @@
+"""mx.np arrays and other libraries and files: pickles, parameter files, NumPy, DLPack, the array
+API standard."""
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as onp
+import pytest
+
+import mxnet as mx
+from mxnet.numpy._dispatch import from_values
+
+ARRAYS = [onp.array(1.5, "float32"), onp.zeros((0, 3), "float32"), onp.arange(6).reshape(2, 3), onp.array([True, False]),
+          onp.array([1.5, 2.5], "float16"), onp.arange(4, dtype="uint8"), onp.arange(3, dtype="int8"), onp.linspace(0, 1, 5)]
+IDS = [f"{a.dtype}{a.shape}" for a in ARRAYS]
+
+
+def equal(got, want):
+    assert got.shape == want.shape and got.dtype == want.dtype and onp.array_equal(got.asnumpy(), want)
+
+
+@pytest.mark.parametrize("values", ARRAYS, ids=IDS)
+def test_pickle_and_copy(values):
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        got = pickle.loads(pickle.dumps(from_values(values), protocol))
+        assert type(got) is mx.np.ndarray
+        equal(got, values)
+    for kopy in (copy.copy, copy.deepcopy):
+        source = from_values(values)
+        got = kopy(source)
+        assert type(got) is mx.np.ndarray and got is not source
+        equal(got, values)
+
+
+def test_pickle_of_another_process(tmp_path):
+    """A process that has not imported mx.np reads them."""
+    path = tmp_path / "array.pkl"
+    path.write_bytes(pickle.dumps({"a": from_values(ARRAYS[2])}))
+    code = f"import pickle; a = pickle.load(open({str(path)!r}, 'rb'))['a']; print(type(a).__module__, type(a).__name__, a.tolist(), a.dtype)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split("\n")[0] == "mxnet.numpy ndarray [[0, 1, 2], [3, 4, 5]] int64"
+
+
+@pytest.mark.parametrize("values", ARRAYS, ids=IDS)
+def test_parameter_files(values, tmp_path):
+    path = str(tmp_path / "arrays.params")
+    a = from_values(values)
+    mx.nd.save(path, {"a": a})
+    got = mx.nd.load(path)["a"]
+    assert type(got) is mx.nd.NDArray
+    equal(got.as_np_ndarray(), values)
+    mx.nd.save(path, [a, a])
+    assert len(mx.nd.load(path)) == 2
+
+
+@pytest.mark.parametrize("values", ARRAYS, ids=IDS)
+def test_to_numpy(values):
+    a = from_values(values)
+    for got in (a.asnumpy(), onp.asarray(a), onp.array(a), onp.from_dlpack(a)):
+        assert type(got) is onp.ndarray and got.dtype == values.dtype and onp.array_equal(got, values)
+    assert onp.asarray(a, dtype="float64").dtype == "float64"
+    assert onp.asarray([a, a]).shape == (2,) + values.shape
+    got = a.asnumpy()
+    if got.size:
+        got[...] = 1
+        equal(a, values)
+    with pytest.raises(ValueError, match="copy"):
+        a.__array__(copy=False)
+
+
+def test_dlpack_shares_memory():
+    a = from_values(onp.zeros((2, 3), "float32"))
+    seen = onp.from_dlpack(a)
+    a[0] = 5
+    mx.nd.waitall()
+    assert (seen[0] == 5).all()
+    assert a.__dlpack_device__() == (1, 0) and a[0].__dlpack_device__() == (1, 0)
+    row = onp.from_dlpack(a[1])
+    a[1, 2] = 7
+    mx.nd.waitall()
+    assert row.tolist() == [0, 0, 7]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "uint8", "int8", "bool"])
+def test_dlpack_with_torch(dtype):
+    torch = pytest.importorskip("torch")
+    values = onp.arange(6).reshape(2, 3).astype(dtype)
+    a = from_values(values)
+    tensor = torch.from_dlpack(a)
+    assert onp.array_equal(tensor.numpy(), values)
+    back = mx.nd.from_dlpack(tensor).as_np_ndarray()
+    equal(back, values)
+    back[0] = 1
+    mx.nd.waitall()
+    assert (a.asnumpy()[0] == 1).all()
+
+
+def test_priority_and_namespace():
+    a = from_values([1.0, 2.0])
+    assert a.__array_priority__ >= 1000
+    for version in (None, "2021.12", "2022.12", "2023.12"):
+        assert a.__array_namespace__(api_version=version) is mx.np
+    with pytest.raises(ValueError, match="api_version"):
+        a.__array_namespace__(api_version="1999.01")
+    with pytest.raises(AttributeError):
+        a.__cuda_array_interface__   # noqa: B018
+
+
+def test_namespace_info():
+    info = mx.np.__array_namespace_info__()
+    assert info.capabilities()["data-dependent shapes"] is True
+    assert info.default_device() == mx.current_context() and mx.cpu(0) in info.devices()
+    assert info.default_dtypes() == {"real floating": onp.dtype("float32"), "integral": onp.dtype("int64"), "indexing": onp.dtype("int64")}
+    names = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"}
+    assert set(info.dtypes()) == names and set(info.dtypes(kind="bool")) == {"bool"}
+    assert set(info.dtypes(kind=("signed integer", "real floating"))) == {"int8", "int16", "int32", "int64", "float32", "float64"}
+    assert info.dtypes(kind="complex floating") == {}
+    with pytest.raises(ValueError, match="kind"):
+        info.dtypes(kind="text")
+
+
+def test_devices():
+    a = from_values([1.0, 2.0])
+    b = a.to_device(mx.cpu(1))
+    assert b.device == mx.cpu(1) and b is not a and type(b) is mx.np.ndarray and type(a.copyto(mx.cpu(1))) is mx.np.ndarray
+    assert type(b.as_nd_ndarray()) is mx.nd.NDArray
+    for bad in ("nowhere", 3):
+        with pytest.raises((TypeError, ValueError)):
+            a.to_device(bad)
+    with pytest.raises(ValueError, match="stream"):
+        a.to_device(mx.cpu(), stream=1)
+
+
+def test_old_arrays_beside_new_ones():
+    """Both classes share memory and gradients, and neither takes the other's place."""
+    old = mx.nd.array([1.0, 2.0])
+    new = old.as_np_ndarray()
+    new += 1
+    assert old.asnumpy().tolist() == [2.0, 3.0] and type(old + 1) is mx.nd.NDArray and type(new + 1) is mx.np.ndarray
+    assert (old == 2).dtype == "float32" and (new == 2).dtype == "bool"
+    with pytest.raises(TypeError, match="as_np_ndarray"):
+        new[0] = mx.nd.ones((1,))
+    assert new[mx.nd.array([1, 0])].tolist() == [3.0, 2.0]
