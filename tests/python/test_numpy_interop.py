@@ -138,7 +138,7 @@ def test_old_arrays_beside_new_ones():
     new = old.as_np_ndarray()
     new += 1
     assert old.asnumpy().tolist() == [2.0, 3.0] and type(old + 1) is mx.nd.NDArray and type(new + 1) is mx.np.ndarray
-    assert (old == 2).dtype == "float32" and (new == 2).dtype == "bool"
+    assert (old == 2).dtype == onp.float32 and (new == 2).dtype == "bool"
     with pytest.raises(TypeError, match="as_np_ndarray"):
         new[0] = mx.nd.ones((1,))
     assert new[mx.nd.array([1, 0])].tolist() == [3.0, 2.0]
