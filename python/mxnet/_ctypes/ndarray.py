@@ -23,7 +23,7 @@ def _configure(attr_to_str, error_classes, package_folder, arithmetic):
     _to_str = attr_to_str
     for method, arrays, number, left in arithmetic:
         setattr(NDArrayBase, f"__{method}__", _binary(arrays, number))
-        if not hasattr(object, f"__{method}__"):    # Python itself reflects comparisons
+        if f"__{method}__" not in vars(object):    # Python itself reflects comparisons
             setattr(NDArrayBase, f"__r{method}__", _binary(arrays, left))
             setattr(NDArrayBase, f"__i{method}__", _binary(arrays, number, in_place=True))
 
@@ -72,7 +72,7 @@ def _numpy_base(cls, rows, operand):
 
     for method, arrays, number, left in rows:
         setattr(NumpyBase, f"__{method}__", _binary(arrays, number, typed=True, operand=operand))
-        if not hasattr(object, f"__{method}__"):
+        if f"__{method}__" not in vars(object):
             setattr(NumpyBase, f"__r{method}__", _binary(arrays, left, typed=True, operand=operand, reflected=True))
             setattr(NumpyBase, f"__i{method}__", _binary(arrays, number, in_place=True, typed=True, operand=operand))
     NumpyBase.__imatmul__ = _matmul_in_place
@@ -262,6 +262,9 @@ class NDArrayBase:
     def __del__(self, _free=_LIB.MXNDArrayFree, _pointer=ctypes.c_void_p):
         if getattr(self, "_handle", None):
             _free(_pointer(self._handle))
+
+    def __delitem__(self, key):
+        raise TypeError("[indexing] elements of an array cannot be deleted")
 
     def _check_writable(self):
         if not self.writable:
