@@ -382,6 +382,47 @@ TEST_F(DeviceKernels, RandomNumbersAreTheCpus) {
   for (const char* range : {"50", "9"}) Check({"_sample_unique_zipfian", {}, {}, {{"range_max", range}, {"shape", "(7, 5)"}}});
 }
 
+TEST_F(DeviceKernels, RandomNumbersOfNumPyAreTheCpus) {
+  const AttrDict none = {{"loc", "None"}, {"scale", "None"}, {"size", "(4, 3, 5)"}};
+  for (const char* op : {"_npi_normal", "_npi_laplace", "_npi_gumbel", "_npi_logistic"}) {
+    Check({op, {{3, 1}, {5}}, {kFloat32, kInt32}, none, OpReq::kWrite, 1, 3}, 4);
+    Check({op, {{3, 5}}, {kFloat64}, {{"loc", "None"}, {"scale", "2"}}, OpReq::kWrite, 1, 3}, 4);
+    Check({op, {}, {}, {{"loc", "1"}, {"scale", "2"}, {"size", "(103,)"}}}, 4);
+  }
+  for (const char* dtype : {"float32", "float64", "float16"}) {
+    Check({"_npi_uniform", {{5}}, {kFloat16}, {{"low", "0"}, {"high", "None"}, {"size", "(7, 5)"}, {"dtype", dtype}}, OpReq::kWrite, 1, 3},
+          4);
+    Check(
+        {"_npi_gamma", {{5}}, {kFloat32}, {{"shape", "None"}, {"scale", "2"}, {"size", "(7, 5)"}, {"dtype", dtype}}, OpReq::kWrite, 0.5, 3},
+        4);
+  }
+  for (const char* op : {"_npi_exponential", "_npi_rayleigh"})
+    Check({op, {{1}}, {kFloat32}, {{"scale", "None"}, {"size", "(7, 5)"}}, OpReq::kWrite, 1, 3}, 4);
+  for (const char* op : {"_npi_pareto", "_npi_powerd", "_npi_weibull"})
+    Check({op, {{5}}, {kFloat32}, {{"size", "(7, 5)"}}, OpReq::kWrite, 1, 3}, 8);
+  Check({"_npi_normal_n", {{3, 1}, {5}}, {kFloat32}, {{"loc", "None"}, {"scale", "None"}, {"size", "(2,)"}}, OpReq::kWrite, 1, 3}, 4);
+  for (const char* dtype : {"bool", "float32", "int32"})
+    for (const char* logit : {"0", "1"})
+      Check({"_npi_bernoulli",
+             {{5}},
+             {kFloat32},
+             {{"prob", "None"}, {"logit", "None"}, {"is_logit", logit}, {"size", "(7, 5)"}, {"dtype", dtype}},
+             OpReq::kWrite,
+             0.1,
+             0.9});
+  for (const char* replace : {"0", "1"}) {
+    Check({"_npi_choice", {}, {}, {{"a", "100"}, {"size", "(70,)"}, {"replace", replace}}});
+    Check({"_npi_choice",
+           {{37}},
+           {kFloat32},
+           {{"a", "37"}, {"size", "(7, 3)"}, {"replace", replace}, {"weighted", "1"}},
+           OpReq::kWrite,
+           0.1,
+           1});
+  }
+  Check({"_npi_multinomial", {{4}}, {kFloat32}, {{"n", "50"}, {"pvals", "None"}, {"size", "(9,)"}}, OpReq::kWrite, 0.05, 0.3});
+}
+
 TEST_F(DeviceKernels, ShufflesAreSomePermutation) {
   const Case c{"_shuffle", {{300, 2}}, {kInt32}, {}, OpReq::kWrite, -1000, 1000};
   auto got = std::make_shared<Result>();

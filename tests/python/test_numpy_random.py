@@ -245,12 +245,14 @@ def test_blocks_draw_anew():
 
 
 def test_threads_do_not_matter():
-    code = ("import mxnet as mx; from mxnet.numpy import random as R; from mxnet.numpy._dispatch import from_values as A; mx.random.seed(5)\n"
+    code = ("import mxnet as mx; from mxnet.numpy import random as R; from mxnet.numpy._dispatch import from_values as A\n"
+            "mx.random.seed(5)\n"
             "a = A([[1.0], [2.0]])\n"
-            "for x in (R.normal(size=70001), R.normal(a, 2.0, size=(2, 40001)), R.gamma(a, 2.0, size=(2, 40001)), R.weibull(3.0, size=70001),"
-            " R.multinomial(9, [0.5, 0.5], size=40001)): print(float(x.asnumpy().astype('float64').sum()))")
+            "for x in (R.normal(size=70001), R.normal(a, 2.0, size=(2, 40001)), R.gamma(a, 2.0, size=(2, 40001)),"
+            " R.weibull(3.0, size=70001), R.multinomial(9, [0.5, 0.5], size=40001)): print(float(x.asnumpy().astype('float64').sum()))")
     results = []
     for threads in ("1", "3"):
         env = dict(os.environ, OMP_NUM_THREADS=threads, MXNET_CPU_PARALLEL_SIZE="1")
-        results.append(subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=120).stdout)
+        run = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=120)
+        results.append(run.stdout)
     assert results[0] == results[1] and len(results[0].split()) == 5

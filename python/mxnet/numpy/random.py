@@ -264,7 +264,8 @@ def beta(a, b, size=None, dtype=None, ctx=None, *, device=None):
 
 
 def chisquare(df, size=None, dtype=None, ctx=None, *, device=None):
-    """Draws from a chi-square distribution of `df` degrees of freedom, which gradients do not reach.
+    """Draws from a chi-square distribution of `df` degrees of freedom, to which no gradients
+    flow.
 
     A `df` that is not positive is a ValueError.
 
@@ -323,8 +324,8 @@ def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device
 
 
 def rand(*size, **kwargs):
-    """Uniform draws from [0, 1), of the shape that the positional arguments are. Other arguments are
-    those of :func:`uniform`.
+    """Uniform draws from [0, 1), of the shape that the positional arguments are. Other arguments
+    are those of :func:`uniform`.
 
     Examples
     --------
@@ -367,13 +368,14 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None, *, device=Non
     if p is not None:
         inputs.append(operand(p, values))
     where = None if inputs else str(device_of(ctx, device))
-    index = call("_npi_choice", inputs, out if whole else None, a=int(a) if whole else "None", size="None" if size is None else _shape(size),
-                 ctx=where, replace=bool(replace), weighted=p is not None)
+    index = call("_npi_choice", inputs, out if whole else None, a=int(a) if whole else "None",
+                 size="None" if size is None else _shape(size), ctx=where, replace=bool(replace), weighted=p is not None)
     return index if whole else call("take", (values, index), out, axis=0, mode="clip")
 
 
 def multinomial(n, pvals, size=None, **kwargs):
-    """How often each of the classes occurs in `n` trials; int64, of shape `size` and then the classes.
+    """How often each of the classes occurs in `n` trials; int64, of shape `size` and then the
+    classes.
 
     `pvals` are the chances of the classes: a list or a vector. The last class has what the others
     leave; others that add up to more than 1, and numbers outside [0, 1], are a ValueError.
@@ -395,8 +397,8 @@ def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
 
     `mean` has shape (..., d) and `cov` (..., d, d), which broadcast; the result has shape
     size + (..., d), unlike NumPy's also for several distributions at once. `cov` is symmetric;
-    eigenvalues below 0 count as 0. `check_valid` and `tol` are NumPy's, and not used. Gradients flow
-    to `mean`, and to `cov` where its eigenvalues differ.
+    eigenvalues below 0 count as 0. `check_valid` and `tol` are NumPy's, and not used. Gradients
+    flow to `mean`, and to `cov` where its eigenvalues differ.
 
     Examples
     --------
@@ -410,7 +412,8 @@ def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
             raise TypeError("[multivariate_normal] got a symbol; accepted: arrays, whose shapes are known")
     length = mean.shape[-1] if mean.ndim else 0
     if mean.ndim < 1 or cov.ndim < 2 or tuple(cov.shape[-2:]) != (length, length):
-        raise ValueError(f"[multivariate_normal] mean has shape {tuple(mean.shape)}, cov {tuple(cov.shape)}; accepted: (..., d) and (..., d, d)")
+        raise ValueError(f"[multivariate_normal] mean has shape {tuple(mean.shape)}, cov {tuple(cov.shape)}; "
+                         "accepted: (..., d) and (..., d, d)")
     dtype = onp.dtype(mean.dtype).name if onp.dtype(mean.dtype).kind == "f" else default_float()
     mean, cov = (x if onp.dtype(x.dtype).name == dtype else call("_npi_cast", (x,), dtype=dtype) for x in (mean, cov))
     batch = onp.broadcast_shapes(mean.shape[:-1], cov.shape[:-2])

@@ -48,8 +48,8 @@ def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None, 
 
 
 def normal_n(loc=0.0, scale=1.0, batch_shape=None, dtype=None, ctx=None, *, device=None):
-    """Normal draws: `batch_shape` of them for each element of the parameters, which come last in the
-    result's shape. Gradients flow to parameters that are arrays.
+    """Normal draws: `batch_shape` of them for each element of the parameters, which come last in
+    the result's shape. Gradients flow to parameters that are arrays.
 
     Examples
     --------
@@ -72,7 +72,8 @@ def uniform_n(low=0.0, high=1.0, batch_shape=None, dtype=None, ctx=None, *, devi
 
 
 def categorical(data=None, shape=None, get_prob=None, dtype=None, out=None, name=None):
-    """Class numbers drawn with the chances in the last axis of `data`, which are divided by their sum.
+    """Class numbers drawn with the chances in the last axis of `data`, which are divided by their
+    sum.
 
     The result has the other axes of `data`, then `shape`; int32 unless `dtype` says otherwise. With
     `get_prob` there is a second result, the logarithms of the chances of what was drawn, through

@@ -215,7 +215,9 @@ struct np_multinomial {
     RandomStream s(a.counters.Seed(), a.counters.First() + i);
     DrawCounts(
         &s, static_cast<double>(a.n), a.classes,
-        [&](long long c) { return c + 1 < a.classes ? mx::Load<double>(a.p, c) : others < 1.0 ? 1.0 - others : 0.0; },
+        [&](long long c) { return c + 1 < a.classes ? mx::Load<double>(a.p, c)
+                                  : others < 1.0    ? 1.0 - others
+                                                    : 0.0; },
         [&](long long c, double k) { a.out[i * a.classes + c] = static_cast<long long>(k); });
   }
 };

@@ -174,7 +174,9 @@ struct NpMultinomialParam : public dmlc::Parameter<NpMultinomialParam> {
   dmlc::optional<Shape> size;
   DMLC_DECLARE_PARAMETER(NpMultinomialParam) {
     DMLC_DECLARE_FIELD(n).describe("How many trials.");
-    DMLC_DECLARE_FIELD(pvals).set_default(dmlc::optional<Tuple<double>>()).describe("The chances of the classes; None: an array holds them.");
+    DMLC_DECLARE_FIELD(pvals)
+        .set_default(dmlc::optional<Tuple<double>>())
+        .describe("The chances of the classes; None: an array holds them.");
     DMLC_DECLARE_FIELD(size).set_default(dmlc::optional<Shape>()).describe("How many draws, as a shape before the classes.");
   }
 };
@@ -206,8 +208,7 @@ void CloseChances(const Attrs& attrs, double slack, std::vector<double>* chances
         << "[" << attrs.op->name << "] pvals has " << chance << "; accepted: numbers from 0 to 1";
     if (c + 1 < chances->size()) others += chance;
   }
-  MXNET_CHECK_KIND(others <= 1 + slack, Value)
-      << "[" << attrs.op->name << "] sum(pvals[:-1]) is " << others << "; accepted: at most 1";
+  MXNET_CHECK_KIND(others <= 1 + slack, Value) << "[" << attrs.op->name << "] sum(pvals[:-1]) is " << others << "; accepted: at most 1";
   if (!chances->empty()) chances->back() = std::max(0.0, 1 - others);
 }
 

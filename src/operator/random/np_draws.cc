@@ -31,30 +31,30 @@ struct Settings {
   bool odds = false;  // the parameter is the logarithm of odds, not a chance
 };
 
-#define MXNET_SIZE_AND_CTX                                                                                                 \
+#define MXNET_SIZE_AND_CTX                                                                                                          \
   DMLC_DECLARE_FIELD(size).set_default(dmlc::optional<Shape>()).describe("Shape of the result; that of the parameters when None."); \
   DMLC_DECLARE_FIELD(ctx).set_default("cpu").describe("Device of the result where no parameter is an array.");
-#define MXNET_FLOATS_FIELD             \
-  DMLC_DECLARE_FIELD(dtype)            \
-      .add_enum("float16", kFloat16)   \
-      .add_enum("float32", kFloat32)   \
-      .add_enum("float64", kFloat64)   \
-      .set_default(kFloat32)           \
+#define MXNET_FLOATS_FIELD           \
+  DMLC_DECLARE_FIELD(dtype)          \
+      .add_enum("float16", kFloat16) \
+      .add_enum("float32", kFloat32) \
+      .add_enum("float64", kFloat64) \
+      .set_default(kFloat32)         \
       .describe("Type of the result.");
 #define MXNET_NUMBER "A number, or None: the parameter is the next array."
 
-#define MXNET_TWO_NUMBERS(P, first, second, more_member, more_field, dtype_of)             \
-  struct P : public dmlc::Parameter<P> {                                                   \
-    Number first, second;                                                                  \
-    dmlc::optional<Shape> size;                                                            \
-    std::string ctx;                                                                       \
-    more_member DMLC_DECLARE_PARAMETER(P) {                                                \
-      DMLC_DECLARE_FIELD(first).describe(MXNET_NUMBER);                                    \
-      DMLC_DECLARE_FIELD(second).describe(MXNET_NUMBER);                                   \
-      MXNET_SIZE_AND_CTX more_field                                                        \
-    }                                                                                      \
-    Settings settings() const { return {first, second, size, dtype_of, false}; }           \
-  };                                                                                       \
+#define MXNET_TWO_NUMBERS(P, first, second, more_member, more_field, dtype_of)   \
+  struct P : public dmlc::Parameter<P> {                                         \
+    Number first, second;                                                        \
+    dmlc::optional<Shape> size;                                                  \
+    std::string ctx;                                                             \
+    more_member DMLC_DECLARE_PARAMETER(P) {                                      \
+      DMLC_DECLARE_FIELD(first).describe(MXNET_NUMBER);                          \
+      DMLC_DECLARE_FIELD(second).describe(MXNET_NUMBER);                         \
+      MXNET_SIZE_AND_CTX more_field                                              \
+    }                                                                            \
+    Settings settings() const { return {first, second, size, dtype_of, false}; } \
+  };                                                                             \
   MXNET_REGISTER_PARAM(P);
 
 #define MXNET_ONE_NUMBER(P, first, begin)                                          \
@@ -127,10 +127,26 @@ struct Family {
   bool lanes = false;          // float32 draws from numbers share a loop
 };
 
-const Family kNormalFamily = {"_npi_normal", "a normal distribution", 2, MXNET_STEP(DrawNormal, ShiftScale, SecondNotNegative),
-                              "scale >= 0", Slope::kShiftScale, 0, 0, false, true};
-const Family kUniformFamily = {"_npi_uniform", "a uniform distribution on [low, high)", 2, MXNET_STEP(DrawUnit, Between, AnyNumbers),
-                               "numbers", Slope::kBetween, 0, 0, false, true};
+const Family kNormalFamily = {"_npi_normal",
+                              "a normal distribution",
+                              2,
+                              MXNET_STEP(DrawNormal, ShiftScale, SecondNotNegative),
+                              "scale >= 0",
+                              Slope::kShiftScale,
+                              0,
+                              0,
+                              false,
+                              true};
+const Family kUniformFamily = {"_npi_uniform",
+                               "a uniform distribution on [low, high)",
+                               2,
+                               MXNET_STEP(DrawUnit, Between, AnyNumbers),
+                               "numbers",
+                               Slope::kBetween,
+                               0,
+                               0,
+                               false,
+                               true};
 const Family kOdds = {"_npi_bernoulli", "", 1, MXNET_STEP(DrawUnit, HitOdds, AnyNumbers), "numbers"};
 
 // ---- inference
@@ -272,8 +288,8 @@ void DrawInLanes(KernelArgs& args, bool normal, double a, double b) {
   const uint64_t seed = args.random->seed(), first = args.random->Take(counters);
   const float begin = static_cast<float>(a), width = static_cast<float>(normal ? b : b - a);
   ParallelForThreads(OmpThreads(n), (n + kPiece - 1) / kPiece, [&](int64_t from, int64_t to) {
-    for (int64_t i = from * kPiece; i < std::min(to * kPiece, n); i += kPiece)
-      MXNET_CPU_CALL(DrawFloats)(normal, seed, first + static_cast<uint64_t>(i) / 4, begin, width, out.data<float>() + i, std::min(kPiece, n - i));
+    for (int64_t i = from * kPiece; i < std::min(to * kPiece, n); i += kPiece) MXNET_CPU_CALL(DrawFloats)
+    (normal, seed, first + static_cast<uint64_t>(i) / 4, begin, width, out.data<float>() + i, std::min(kPiece, n - i));
   });
 }
 
@@ -310,7 +326,8 @@ NodeEntry Factor(const Family& family, int k, const NodeEntry& out, const NodeEn
     case Slope::kBetween: return k == 0 ? WithNumber("_rminus_scalar", z, 1) : z;
     case Slope::kShiftScale: return k == 0 ? NodeEntry() : z;
     case Slope::kPower: {
-      const NodeEntry shifted = WithNumber("_mul_scalar", family.shift == 0 ? out : WithNumber("_plus_scalar", out, family.shift), family.sign);
+      const NodeEntry shifted =
+          WithNumber("_mul_scalar", family.shift == 0 ? out : WithNumber("_plus_scalar", out, family.shift), family.sign);
       return Simple("broadcast_div", {Simple("elemwise_mul", {shifted, z}), Simple("square", {param})});
     }
     default: return z;
@@ -353,7 +370,8 @@ void Register(const Family& family, const char* name = nullptr) {
     op.set_zero_gradient();
     return;
   }
-  op.set_outputs({"output", "noise"}, [f](const Attrs& a) { return KeepsNoise(f, SettingsOf<P>(a)) ? 2 : 1; }, [](const Attrs&) { return 1; })
+  op.set_outputs(
+        {"output", "noise"}, [f](const Attrs& a) { return KeepsNoise(f, SettingsOf<P>(a)) ? 2 : 1; }, [](const Attrs&) { return 1; })
       .set_gradient([f](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return Gradients(f, SettingsOf<P>(*node->attrs), node, ograds);
       });
@@ -378,15 +396,16 @@ Family Appended(Family family, const char* name) {
       {"_npi_logistic", "a logistic distribution", 2, MXNET_STEP(DrawLogistic, ShiftScale, SecondNotNegative), scale, Slope::kShiftScale});
   Register<NpLocScaleParam>(
       {"_npi_laplace", "a Laplace distribution", 2, MXNET_STEP(DrawLaplace, ShiftScale, SecondNotNegative), scale, Slope::kShiftScale});
+  Register<NpScaleParam>({"_npi_exponential", "an exponential distribution of mean `scale`", 1,
+                          MXNET_STEP(DrawExponential, OnlyScale, FirstNotNegative), scale, Slope::kScale});
   Register<NpScaleParam>(
-      {"_npi_exponential", "an exponential distribution of mean `scale`", 1, MXNET_STEP(DrawExponential, OnlyScale, FirstNotNegative), scale, Slope::kScale});
-  Register<NpScaleParam>({"_npi_rayleigh", "a Rayleigh distribution", 1, MXNET_STEP(DrawRayleigh, OnlyScale, FirstNotNegative), scale, Slope::kScale});
-  Register<NpPowerParam>({"_npi_pareto", "a Pareto distribution that begins at 0 (Lomax)", 1, MXNET_STEP(DrawExponential, PowerAbove, FirstPositive),
-                          positive, Slope::kPower, -1, 1});
-  Register<NpPowerParam>({"_npi_powerd", "a power distribution on [0, 1]", 1, MXNET_STEP(DrawExponential, PowerBelow, FirstPositive), positive,
-                          Slope::kPower, 1, 0});
-  Register<NpPowerParam>({"_npi_weibull", "a Weibull distribution of scale 1", 1, MXNET_STEP(DrawLogExponential, PowerOf, FirstPositive), positive,
-                          Slope::kPower, -1, 0});
+      {"_npi_rayleigh", "a Rayleigh distribution", 1, MXNET_STEP(DrawRayleigh, OnlyScale, FirstNotNegative), scale, Slope::kScale});
+  Register<NpPowerParam>({"_npi_pareto", "a Pareto distribution that begins at 0 (Lomax)", 1,
+                          MXNET_STEP(DrawExponential, PowerAbove, FirstPositive), positive, Slope::kPower, -1, 1});
+  Register<NpPowerParam>({"_npi_powerd", "a power distribution on [0, 1]", 1, MXNET_STEP(DrawExponential, PowerBelow, FirstPositive),
+                          positive, Slope::kPower, 1, 0});
+  Register<NpPowerParam>({"_npi_weibull", "a Weibull distribution of scale 1", 1, MXNET_STEP(DrawLogExponential, PowerOf, FirstPositive),
+                          positive, Slope::kPower, -1, 0});
   Register<NpShapeScaleParam>(
       {"_npi_gamma", "a gamma distribution", 2, MXNET_STEP(DrawGamma, SecondScale, BothPositive), "shape > 0 and scale > 0"});
   Register<NpBernoulliParam>({"_npi_bernoulli", "a Bernoulli distribution: 1 with chance `prob`, else 0", 1,

@@ -118,7 +118,7 @@ def diagonal(x):
 
 
 def constraint_check(condition, message):
-    """An array true that is an error where the condition does not hold everywhere; of a bool, 1.0."""
+    """True as an array, which is an error where the condition does not hold; of a bool, 1.0."""
     if isinstance(condition, (bool, onp.bool_)):
         if not condition:
             raise ValueError(message)

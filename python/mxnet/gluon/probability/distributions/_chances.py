@@ -35,8 +35,8 @@ class Chance:
 
 
 class Chances:
-    """`prob` or `logit` of several classes, along the last axis. Logits are logarithms of chances up
-    to a number that is added to all of them."""
+    """`prob` or `logit` of several classes, along the last axis. Logits are logarithms of chances
+    up to a number that is added to all of them."""
 
     _parameters = {"prob": 1, "logit": 1}
     arg_constraints = {"prob": Simplex(), "logit": Real()}

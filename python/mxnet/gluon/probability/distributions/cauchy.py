@@ -12,8 +12,8 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(Distribution):
-    """The Cauchy distribution, which has no mean and no variance (NaN). Gradients flow from draws to
-    both parameters.
+    """The Cauchy distribution, which has no mean and no variance (NaN). Gradients flow from draws
+    to both parameters.
 
     Parameters
     ----------

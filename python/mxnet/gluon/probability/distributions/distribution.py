@@ -169,7 +169,8 @@ class Distribution:
         return value if self.support is None else self.support.check(value)
 
     def __repr__(self):
-        shown = (f"{name}: {value!r}" if isinstance(value, Number) else f"{name}: shape {tuple(value.shape)}" for name, value, _ in self._given())
+        shown = (f"{name}: {value!r}" if isinstance(value, Number) else f"{name}: shape {tuple(value.shape)}"
+                 for name, value, _ in self._given())
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -178,6 +179,6 @@ def _as_tuple(size):
 
 
 def where_inside(value, inside, safe, density):
-    """density(value) where `inside`, -inf elsewhere; gradients do not meet what the formula makes of
-    values outside: it sees `safe` there."""
+    """density(value) where `inside`, -inf elsewhere; gradients do not meet what the formula makes
+    of values outside: it sees `safe` there."""
     return m.where(inside, density(m.where(inside, value, safe)), -onp.inf)

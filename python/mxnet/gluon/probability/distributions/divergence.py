@@ -53,8 +53,8 @@ def register_kl(typeP, typeQ):   # pylint: disable=invalid-name
 
 
 def kl_divergence(p, q):
-    """The Kullback-Leibler divergence of q from p, in nats, of batch shape. NotImplementedError where
-    no formula is registered for their classes.
+    """The Kullback-Leibler divergence of q from p, in nats, of batch shape. NotImplementedError
+    where no formula is registered for their classes.
 
     Examples
     --------

@@ -12,8 +12,8 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(TransformedDistribution):
-    """The distribution of absolute values of normal draws of mean 0. Gradients flow from draws to the
-    scale.
+    """The distribution of absolute values of normal draws of mean 0. Gradients flow from draws to
+    the scale.
 
     Parameters
     ----------

@@ -6,7 +6,8 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """The last axes of a batch shape become event axes: `log_prob` and `entropy` are summed over them.
+    """The last axes of a batch shape become event axes: `log_prob` and `entropy` are summed over
+    them.
 
     Parameters
     ----------

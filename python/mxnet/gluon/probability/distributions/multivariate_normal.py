@@ -20,8 +20,8 @@ class MultivariateNormal(Distribution):
     loc : ndarray
         Means, along the last axis.
     cov, precision, scale_tril : ndarray
-        The covariance matrix, its inverse, or its lower triangular factor, in the last two axes: one
-        of them.
+        The covariance matrix, its inverse, or its lower triangular factor, in the last two axes:
+        one of them.
     validate_args : bool, optional
 
     Examples

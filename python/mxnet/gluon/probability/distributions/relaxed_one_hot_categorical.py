@@ -32,8 +32,8 @@ class _LogRelaxed(Chances, Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Vectors of sum 1 through which gradients flow to `prob` or `logit`; the lower the temperature,
-    the nearer they are to one-hot vectors.
+    """Vectors of sum 1 through which gradients flow to `prob` or `logit`; the lower the
+    temperature, the nearer they are to one-hot vectors.
 
     Maddison, Mnih, Teh, "The concrete distribution", 2017.
 

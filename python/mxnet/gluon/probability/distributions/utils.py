@@ -1,10 +1,11 @@
-"""What distributions share: attributes that are computed once, conversion of chances and log-odds."""
+"""What distributions share: attributes that are computed once, chances and log-odds."""
 from numbers import Number
 
 from .... import numpy as np
 from .. import _functions as m
 
-__all__ = ["prob2logit", "logit2prob", "cached_property", "sample_n_shape_converter", "constraint_check", "digamma", "gammaln", "erf", "erfinv"]
+__all__ = ["prob2logit", "logit2prob", "cached_property", "sample_n_shape_converter", "constraint_check", "digamma", "gammaln", "erf",
+           "erfinv"]
 
 _SMALLEST = 1.1920929e-07    # float32's distance of 1 from the next number
 
@@ -66,8 +67,8 @@ def erfinv():
 
 
 def sample_n_shape_converter(size):
-    """What ``sample_n(size)`` was asked for as a ``batch_shape`` of mx.npx: a tuple before which -2,
-    "the parameters' shape", stands, or None.
+    """What ``sample_n(size)`` was asked for as a ``batch_shape`` of mx.npx: a tuple before which
+    -2, "the parameters' shape", stands, or None.
 
     Examples
     --------
@@ -86,8 +87,8 @@ def _clip_prob(prob):
 
 
 def prob2logit(prob, binary=True):
-    """Log-odds of chances, or with ``binary=False`` their logarithms; chances of 0 and 1 count as the
-    next float32.
+    """Log-odds of chances, or with ``binary=False`` their logarithms; chances of 0 and 1 count as
+    the next float32.
 
     Examples
     --------

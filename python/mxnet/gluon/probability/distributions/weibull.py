@@ -44,7 +44,8 @@ class Weibull(TransformedDistribution):
 
     def _log_prob(self, value):
         k = self.concentration
-        return where_inside(value, value > 0, 1.0, lambda x: m.log(k / self.scale) + (k - 1) * m.log(x / self.scale) - (x / self.scale) ** k)
+        return where_inside(value, value > 0, 1.0,
+                            lambda x: m.log(k / self.scale) + (k - 1) * m.log(x / self.scale) - (x / self.scale) ** k)
 
     def _cdf(self, value):
         inside = value > 0

@@ -9,8 +9,8 @@ from ..distributions.utils import _clip_prob, cached_property, sum_right_most
 __all__ = ["Transformation", "TransformBlock", "ComposeTransform", "ExpTransform", "AffineTransform", "PowerTransform", "AbsTransform",
            "SigmoidTransform", "SoftmaxTransform"]
 
-# The inverses that somebody holds. Not attributes: some transformations are blocks, whose attributes
-# may not change while a graph is recorded.
+# The inverses that somebody holds. Not attributes: some transformations are blocks, whose
+# attributes may not change while a graph is recorded.
 _inverses = weakref.WeakKeyDictionary()
 
 
