@@ -6,6 +6,7 @@
 
 using namespace mxnet::ext;  // NOLINT
 using Attrs = std::unordered_map<std::string, std::string>;
+using Tensors = std::vector<MXTensor>;
 
 // c = a * b, or a * b^T with transpose=1
 void gemm(const float* a, const float* b, float* c, int64_t n, int64_t k, int64_t m, bool ta, bool tb) {
@@ -17,13 +18,14 @@ void gemm(const float* a, const float* b, float* c, int64_t n, int64_t k, int64_
     }
 }
 
-MXReturnValue forward(const Attrs&, std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs, const OpResource&) {
+MXReturnValue forward(const Attrs&, Tensors* inputs, Tensors* outputs, const OpResource&) {
   const auto &a = inputs->at(0), &b = inputs->at(1);
-  gemm(a.data<float>(), b.data<float>(), outputs->at(0).data<float>(), a.shape[0], a.shape[1], b.shape[1], false, false);
+  const int64_t n = a.shape[0], k = a.shape[1], m = b.shape[1];
+  gemm(a.data<float>(), b.data<float>(), outputs->at(0).data<float>(), n, k, m, false, false);
   return MX_SUCCESS;
 }
 
-MXReturnValue backward(const Attrs&, std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs, const OpResource&) {
+MXReturnValue backward(const Attrs&, Tensors* inputs, Tensors* outputs, const OpResource&) {
   const auto &dc = inputs->at(0), &a = inputs->at(1), &b = inputs->at(2);
   const int64_t n = a.shape[0], k = a.shape[1], m = b.shape[1];
   gemm(dc.data<float>(), b.data<float>(), outputs->at(0).data<float>(), n, m, k, false, true);
@@ -80,14 +82,14 @@ class MyStatefulGemm : public CustomStatefulOp {
  public:
   explicit MyStatefulGemm(int count, Attrs attrs) : count_(count), attrs_(std::move(attrs)) { ++alive; }
   ~MyStatefulGemm() override { --alive; }
-  MXReturnValue Forward(std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs, const OpResource& res) override {
+  MXReturnValue Forward(Tensors* inputs, Tensors* outputs, const OpResource& res) override {
     ++count_;
     const MXReturnValue code = forward(attrs_, inputs, outputs, res);
     if (attrs_.count("add_count"))
       for (int64_t i = 0; i < outputs->at(0).size(); ++i) outputs->at(0).data<float>()[i] += static_cast<float>(count_);
     return code;
   }
-  MXReturnValue Backward(std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs, const OpResource& res) override {
+  MXReturnValue Backward(Tensors* inputs, Tensors* outputs, const OpResource& res) override {
     return backward(attrs_, inputs, outputs, res);
   }
 
@@ -111,7 +113,7 @@ REGISTER_OP(state_gemm).setCreateOpState(createOpState, "cpu").setParseAttrs(par
 // how many objects there are
 REGISTER_OP(state_gemm_alive)
     .setForward(
-        [](const Attrs&, std::vector<MXTensor>*, std::vector<MXTensor>* outputs, const OpResource&) {
+        [](const Attrs&, Tensors*, Tensors* outputs, const OpResource&) {
           outputs->at(0).data<int>()[0] = alive;
           return MX_SUCCESS;
         },
@@ -132,7 +134,7 @@ REGISTER_OP(state_gemm_alive)
 
 // ---- noise, workspace, and an input that is changed
 
-MXReturnValue noisyForward(const Attrs& attrs, std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs, const OpResource& res) {
+MXReturnValue noisyForward(const Attrs& attrs, Tensors* inputs, Tensors* outputs, const OpResource& res) {
   const int64_t n = inputs->at(0).size();
   float* noise = static_cast<float*>(res.alloc_cpu(static_cast<size_t>(n) * sizeof(float)));
   if (!noise || reinterpret_cast<uintptr_t>(noise) % 64 || res.alloc_gpu(8) || res.get_cuda_stream()) {
@@ -150,7 +152,7 @@ MXReturnValue noisyForward(const Attrs& attrs, std::vector<MXTensor>* inputs, st
   return MX_SUCCESS;
 }
 
-MXReturnValue noisyBackward(const Attrs&, std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs, const OpResource&) {
+MXReturnValue noisyBackward(const Attrs&, Tensors* inputs, Tensors* outputs, const OpResource&) {
   for (int64_t i = 0; i < inputs->at(0).size(); ++i) outputs->at(0).data<float>()[i] = 2 * inputs->at(0).data<float>()[i];
   return MX_SUCCESS;
 }
@@ -179,7 +181,7 @@ REGISTER_OP(_contrib_noisy)
 
 // ---- what goes wrong
 
-MXReturnValue failingForward(const Attrs& attrs, std::vector<MXTensor>*, std::vector<MXTensor>*, const OpResource&) {
+MXReturnValue failingForward(const Attrs& attrs, Tensors*, Tensors*, const OpResource&) {
   const std::string how = attrs.count("how") ? attrs.at("how") : "";
   if (how == "throw") throw std::runtime_error("thrown in forward");
   if (how == "number") throw 3;  // NOLINT
