@@ -5,6 +5,7 @@ import os
 
 import image_iter_programs as programs
 import numpy as np
+import picture_files
 import pytest
 
 import mxnet as mx
@@ -13,13 +14,7 @@ with open(os.path.join(os.path.dirname(__file__), "data", "image_iter_1.9.1.json
     RECORDED = json.load(recorded)["native"]
 pytestmark = [pytest.mark.sanitized,
               pytest.mark.skipif(not mx.runtime.Features().is_enabled("OPENCV"), reason="a build without OpenCV")]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("pictures")
-    programs.write_files(mx, path)
-    return str(path)
+folder = picture_files.folder
 
 
 def open_iter(folder, **more):

@@ -6,6 +6,7 @@ import random
 
 import image_iter_programs as programs
 import numpy as np
+import picture_files
 import pytest
 
 import mxnet as mx
@@ -13,13 +14,7 @@ import mxnet as mx
 with open(os.path.join(os.path.dirname(__file__), "data", "image_iter_1.9.1.json")) as recorded:
     RECORDED = json.load(recorded)
 pytestmark = pytest.mark.skipif(not mx.runtime.Features().is_enabled("OPENCV"), reason="a build without OpenCV")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("pictures")
-    programs.write_files(mx, path)
-    return str(path)
+folder = picture_files.folder
 
 
 def as_json(value):

@@ -8,6 +8,7 @@ import warnings
 import bbox_programs
 import image_iter_programs
 import numpy as np
+import picture_files
 import pytest
 
 import mxnet as mx
@@ -19,13 +20,7 @@ from mxnet.gluon.data import DataLoader, vision
 with open(os.path.join(os.path.dirname(__file__), "data", "bbox_2.0.json")) as recorded:
     RECORDED = json.load(recorded)
 needs_decoders = pytest.mark.skipif(not mx.runtime.Features().is_enabled("OPENCV"), reason="a build without OpenCV")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("pictures")
-    image_iter_programs.write_files(mx, path)
-    return str(path)
+folder = picture_files.folder
 
 
 # ---- datasets
