@@ -10,8 +10,8 @@
 namespace mxnet {
 namespace image {
 
-/* Fields that ImageDetRecordIter has as well. They are in the middle of lists whose order is that of
- * 1.9.1, so that these are no structs of their own. */
+/* Fields that ImageDetRecordIter has as well. They stand in the middle of lists whose order is
+ * that of 1.9.1, so they are no structs of their own. */
 #define MXNET_DECLARE_IMAGE_LIST()                                                               \
   DMLC_DECLARE_FIELD(path_imglist)                                                               \
       .set_default("")                                                                           \

@@ -502,7 +502,7 @@ void Resample(int dtype, Interpolation method, const void* from, ImageSize size,
 }
 
 Window ResampleSource(Interpolation method, ImageSize size, int64_t height, int64_t width, const Window& want) {
-  if (size.height == height && size.width == width) return want;  // a copy. Else taps of weight 0 are read as well.
+  if (size.height == height && size.width == width) return want;        // a copy. Else taps of weight 0 are read as well.
   const int64_t margin = method == kLinear || method == kArea ? 2 : 5;  // taps, and more than any rounding
   auto range = [&](int64_t from, int64_t to, int64_t begin, int64_t n, int64_t* first, int64_t* count) {
     const Axis axis(from, to);
