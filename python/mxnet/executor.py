@@ -68,8 +68,8 @@ def _take(count, pointer, cls=NDArray):
 def _class_of(arrays=()):
     """The class of arrays that an executor makes: that of mx.np where it is bound to one, or where
     arrays of mx.np are switched on."""
-    from .util import is_np_array, is_np_ndarray
-    if is_np_array() or any(map(is_np_ndarray, arrays)):
+    from .util import is_np_array, numpy_among
+    if is_np_array() or numpy_among(arrays):
         return importlib.import_module("mxnet.numpy").ndarray     # which stands on graphs
     return NDArray
 

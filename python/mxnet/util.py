@@ -411,6 +411,11 @@ def is_np_ndarray(value):
     return module is not None and isinstance(value, module.ndarray)
 
 
+def numpy_among(arrays):
+    """Whether one of `arrays` is an array of mx.np."""
+    return any(map(is_np_ndarray, arrays))
+
+
 def use_np_shape(func):
     """Decorator: a function, or all methods of a class, with NumPy's shapes."""
     return _use(_NumpyShapeScope, func, "use_np_shape")

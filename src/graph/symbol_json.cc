@@ -34,12 +34,21 @@ std::string Triple(uint32_t node, uint32_t index, uint32_t version) {
   return "[" + std::to_string(node) + ", " + std::to_string(index) + ", " + std::to_string(version) + "]";
 }
 
+/* NumPy's operators that 1.9.1 calls _np_NAME have the name _npi_NAME in 2.0, whose files these
+ * graphs mostly go to. */
+std::string NameInFiles(const Op& op) {
+  const std::string old = "_np_";
+  if (op.name.compare(0, old.size(), old) != 0) return op.name;
+  const std::string name = "_npi_" + op.name.substr(old.size());
+  return Op::Find(name) == &op ? name : op.name;
+}
+
 /* `attrs`: the last member, which the outermost graph has. */
 void WriteGraph(std::ostream& os, const Symbol& s, int indent, const std::string& attrs = "");
 
 void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, int indent) {
   const Node& n = *info.source;
-  os << "{\n" << Indent(indent + 1) << "\"op\": " << QuoteJson(n.is_variable() ? "null" : n.op()->name);
+  os << "{\n" << Indent(indent + 1) << "\"op\": " << QuoteJson(n.is_variable() ? "null" : NameInFiles(*n.op()));
   os << ", \n" << Indent(indent + 1) << "\"name\": " << QuoteJson(n.name);
   AttrDict dict = n.attrs->dict;
   dict.erase(kMirrorAttr);

@@ -10,7 +10,7 @@ from .. import _deferred_compute as dc, context as context_mod, ndarray as nd, s
 from .._binding import set_mode
 from .._tracing import CONTEXT, DTYPE, MODE, RANK, SHAPE, TraceStopped, watch
 from ..ndarray import NDArray
-from ..util import is_np_array, is_np_ndarray
+from ..util import is_np_array, numpy_among
 from ._parameter import DeferredInitializationError, _generation
 from ._state import Snapshot, is_ours, token
 from ._structure import ARRAY, describe, flatten, rebuild, regroup
@@ -164,7 +164,7 @@ def of_numpy(args):
     """Whether a call is one with mx.np arrays: those that it gets are, or Gluon makes them."""
     found = []
     describe(args, found)
-    return is_np_array() or any(map(is_np_ndarray, found))
+    return is_np_array() or numpy_among(found)
 
 
 def compose(block, args, variables, described):
