@@ -29,7 +29,7 @@ def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
     if single:
         if not isinstance(rotation_degrees, (int, float, np.number)):
             raise TypeError("[imrotate] one image is turned by a number of degrees")
-        src = src.expand_dims(axis=0)
+        src = nd.expand_dims(src, axis=0)
     elif src.ndim != 4:
         raise ValueError(f"[imrotate] src has shape {src.shape}; accepted are 3 and 4 dimensions")
     count, height, width = src.shape[0], src.shape[2], src.shape[3]

@@ -141,7 +141,7 @@ class Append:
                 sample = np.asarray(sample)
                 sample = nd.array(sample, dtype=sample.dtype)
             if self._expand:
-                sample = sample.expand_dims(axis=self._batch_axis)
+                sample = nd.expand_dims(sample, axis=self._batch_axis)
             out.append(to_current_class(sample.as_in_context(ctx)))
         return out
 
