@@ -390,6 +390,12 @@ def _use_member(scope, value):
     return scope(True)(value) if inspect.isfunction(value) else value
 
 
+def overwrite(array, value):
+    """Write `value` into all of `array`, which may have no dimensions. (A slice takes a shorter way
+    than the ellipsis.)"""
+    array[slice(None) if array.ndim else Ellipsis] = value
+
+
 def to_current_class(array):
     """A dense array as one of the class that Gluon makes now: of mx.np or of mx.nd; memory and
     gradients are shared."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
 from ..base import MXNetError
-from ..util import accepts_device, default_array, is_np_shape, to_class_of, to_current_class
+from ..util import accepts_device, default_array, is_np_shape, overwrite, to_class_of, to_current_class
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'Constant', 'tensor_types']
 
@@ -413,13 +413,13 @@ class Parameter:
         if self._trainer is not None:
             self._trainer._forget_store_values(self)
         for arr in self._data:
-            arr[...] = to_class_of(data, arr) if isinstance(data, nd.NDArray) else data
+            overwrite(arr, to_class_of(data, arr) if isinstance(data, nd.NDArray) else data)
 
     def zero_grad(self):
         """Set the gradients on all contexts to 0; nothing happens without gradients."""
         for g in self._grad or ():
             if getattr(g, 'stype', 'default') == 'default':
-                g[...] = 0
+                overwrite(g, 0)
             else:
                 nd.zeros(g.shape, stype=g.stype, ctx=g.context, dtype=g.dtype).copyto(g)
 
