@@ -58,7 +58,7 @@ class Initializer:
         """Log each initialisation, with what `print_func` says of the array: by default the root of
         its mean square."""
         self._verbose = verbose
-        self._print_func = print_func or (lambda x: str((x.norm() / math.sqrt(x.size)).item()))
+        self._print_func = print_func or (lambda x: str((nd.norm(x) / math.sqrt(x.size)).item()))
         return self
 
     def _log(self, name, rule, arr):

@@ -5,7 +5,7 @@ import functools
 import json
 import logging
 
-from .. import ndarray as nd, symbol as sym
+from .. import _opgen, ndarray as nd, symbol as sym
 from .._methods import ARITHMETIC, PYTHON_OPERATORS
 from ..base import SymbolHandle, _LIB, c_str_array, check_call, py_str
 from ..context import cpu
@@ -194,9 +194,34 @@ def _patch_operators(changes):
             setattr(module, name, _wrap(getattr(module, name), changes[op]))
 
 
+_PRODUCTS = ("dot", "matmul", "tensordot", "einsum", "inner", "vdot")
+
+
+def _patch_numpy(changes):
+    """The functions of mx.np and mx.npx: those of mx.npx by their records, those of mx.np by the
+    names that they have in mx.nd. Products of mx.np do what ``dot`` does."""
+    from .. import numpy, numpy_extension
+    known = set(_opgen.op_names())
+    by_record = {_opgen.op_info(name).name: change for name, change in changes.items() if name in known}
+    for name in _opgen.namespace_names("_npx_"):
+        change = by_record.get(_opgen.op_info("_npx_" + name).name)
+        function = getattr(numpy_extension, name, None)
+        if change and callable(function):
+            setattr(numpy_extension, name, _wrap(getattr(function, "_amp_original", function), change))
+    wanted = {name: change for name, change in changes.items() if not name.startswith("_")}
+    wanted.update({name: changes[_PRODUCTS[0]] for name in _PRODUCTS if _PRODUCTS[0] in changes})
+    for name, change in wanted.items():
+        function = vars(numpy).get(name)
+        if callable(function) and not isinstance(function, type):
+            wrapped = _wrap(getattr(function, "_amp_original", function), change)
+            for module in (numpy, numpy.multiarray):
+                setattr(module, name, wrapped)
+
+
 def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops=None, fp32_ops=None):
     """Switch mixed precision on for this process: from now on operators of ``mx.nd`` and
-    ``mx.sym``, and Python's operators, cast what they are given.
+    ``mx.sym``, functions of ``mx.np`` and ``mx.npx``, and Python's operators, cast what they are
+    given.
 
     Call it before networks are built. Parameters stay float32 and are cast where a 16-bit operator
     reads them.
@@ -231,6 +256,7 @@ def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops
     for name, change in changes.items():
         _patch([name], change)
     _patch_operators(changes)
+    _patch_numpy(changes)
     by_op = {}
     for name, parameter, values in list_conditional_fp32_ops(target) if conditional_fp32_ops is None else conditional_fp32_ops:
         by_op.setdefault(name, []).append((parameter, set(map(str, values))))
