@@ -134,7 +134,7 @@ def copy(a, out=None):
 def _filled(name, shape, dtype, order, ctx, device, function):
     _check_order(function, order)
     if _dispatch._mode.symbols:
-        return call("_npi" + name, (), shape=_as_shape(shape), dtype=dtype_name(dtype, default_float()), ctx=_place(ctx, device))
+        return call(name, (), shape=_as_shape(shape), dtype=dtype_name(dtype, default_float()), ctx=_place(ctx, device))
     device = None if ctx is None and device is None else device_of(ctx, device)
     return filled_array(name, shape, device, default_float() if dtype is None else dtype)
 
@@ -164,7 +164,7 @@ def zeros(shape, dtype=None, order="C", ctx=None, device=None):
     array([[0., 0.],
            [0., 0.]])
     """
-    return _filled("_zeros", shape, dtype, order, ctx, device, "zeros")
+    return _filled("_npi_zeros", shape, dtype, order, ctx, device, "zeros")
 
 
 def ones(shape, dtype=None, order="C", ctx=None, device=None):
@@ -176,7 +176,7 @@ def ones(shape, dtype=None, order="C", ctx=None, device=None):
     >>> mx.np.ones(3)
     array([1., 1., 1.])
     """
-    return _filled("_ones", shape, dtype, order, ctx, device, "ones")
+    return _filled("_npi_ones", shape, dtype, order, ctx, device, "ones")
 
 
 def full(shape, fill_value, dtype=None, order="C", ctx=None, out=None, device=None):

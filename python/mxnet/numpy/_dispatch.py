@@ -167,8 +167,8 @@ def empty_array(shape, device=None, dtype="float32"):
 
 
 def filled_array(name, shape, device=None, dtype="float32", value=None):
-    """An mx.np array that the operator `name` fills: ``_zeros``, ``_ones``, or ``_full`` with a
-    value."""
+    """An mx.np array that the operator `name` fills: ``_npi_zeros``, ``_npi_ones``, or
+    ``_npi_full`` with a value."""
     handle = _handle_of.get(name) or _handle(name)
     return filled(handle, value, _as_shape(shape), *_device(device or current_context()), _dtypes.number(dtype), True)
 

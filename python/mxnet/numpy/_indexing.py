@@ -399,13 +399,13 @@ def _broadcast(value, shape):
 def _write(target, value):
     """Fills a whole array with a number or an array that broadcasts to it."""
     if isinstance(value, float):
-        call("_full", (), target, shape=target.shape, dtype=_dtypes.name(target.dtype), value=value)
+        call("_npi_full", (), target, shape=target.shape, dtype=_dtypes.name(target.dtype), value=value)
     else:
         call("_copyto", (_broadcast(value, target.shape),), target)
 
 
 def _as_array(a, value):
-    return filled_array("_full", (), a.context, a.dtype, value) if isinstance(value, float) else value
+    return filled_array("_npi_full", (), a.context, a.dtype, value) if isinstance(value, float) else value
 
 
 def _masked_set(a, mask, axis, value):

@@ -284,6 +284,18 @@ Op& ConstantRecord(Op& op, const char* text) {
       .set_kernel(Constant<kValue>);
 }
 
+Op& FullRecord(Op& op) {
+  return InitRecord(op, "An array whose elements all have one value.")
+      .set_trait(Role::kConstant)
+      .set_param<FullParam>()
+      .set_infer_shape(GivenShape<FullParam>)
+      .set_trait(ShapeParameter{"shape", [](const Attrs& a) { return a.get<FullParam>().shape; }})
+      .set_infer_type(GivenType<FullParam>)
+      .set_kernel([](KernelArgs& a) {
+        if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], a.param<FullParam>().value);
+      });
+}
+
 [[maybe_unused]] const bool registered = [] {
   ConstantRecord<0>(Op::Register("_zeros"), "An array of zeros.").set_infer_shape_in_graph(GivenShape<InitParam, true>);
   ConstantRecord<0>(Op::Register("_npi_zeros"), "An array of zeros.");
@@ -307,17 +319,8 @@ Op& ConstantRecord(Op& op, const char* text) {
         return true;
       })
       .set_kernel(Constant<0>);
-  InitRecord(Op::Register("_full"), "An array whose elements all have one value.")
-      .alias("_npi_full")
-      .set_trait(Role::kConstant)
-      .set_param<FullParam>()
-      .set_infer_shape(GivenShape<FullParam>)
-      .set_infer_shape_in_graph(GivenShape<FullParam, true>)
-      .set_trait(ShapeParameter{"shape", [](const Attrs& a) { return a.get<FullParam>().shape; }})
-      .set_infer_type(GivenType<FullParam>)
-      .set_kernel([](KernelArgs& a) {
-        if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], a.param<FullParam>().value);
-      });
+  FullRecord(Op::Register("_full")).set_infer_shape_in_graph(GivenShape<FullParam, true>);
+  FullRecord(Op::Register("_npi_full"));
   Op::Register("_npi_full_like")
       .describe("An array of one value with the shape of another.")
       .set_trait(Role::kConstant)
