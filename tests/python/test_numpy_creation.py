@@ -9,14 +9,17 @@ from np_table import ALL, check_gradient, compare, rand, rows
 
 # Rows whose dtype is given, and rows whose dtype is the default: compared apart from it.
 DTYPED = [(name, args, {**kw, "dtype": dtype}) for name, args, kw in [
-    ("zeros", ((2, 3),), {}), ("zeros", (3,), {}), ("zeros", ((),), {}), ("zeros", ((0, 2),), {}), ("ones", ((2, 3),), {}), ("ones", (0,), {}),
+    ("zeros", ((2, 3),), {}), ("zeros", (3,), {}), ("zeros", ((),), {}), ("zeros", ((0, 2),), {}), ("ones", ((2, 3),), {}),
+    ("ones", (0,), {}),
     ("full", ((2, 2), 3), {}), ("full", ((), 1), {}), ("full", ((2, 3), rand(3)), {}), ("full", ((2,), 2.75), {}),
     ("arange", (5,), {}), ("arange", (2, 9, 3), {}), ("arange", (9, 2, -3), {}), ("arange", (3, 3), {}), ("arange", (0.5, 4), {}),
     ("linspace", (0, 10, 5), {}), ("linspace", (0, 10, 4), {"endpoint": False}), ("linspace", (3, 3, 1), {}), ("linspace", (0, 1, 0), {}),
     ("linspace", (0, 10, 4), {}), ("linspace", (5, 1, 3), {}),
     ("logspace", (0, 2, 3), {}), ("logspace", (0, 4, 4), {"base": 2, "endpoint": False}), ("logspace", (1, 1, 0), {}),
-    ("eye", (3,), {}), ("eye", (2, 4, 1), {}), ("eye", (4, 2, -1), {}), ("eye", (2, 0), {}), ("eye", (2,), {"k": 9}), ("identity", (3,), {}), ("identity", (0,), {}),
-    ("tri", (3,), {}), ("tri", (2, 4, 1), {}), ("tri", (4, 2, -1), {}), ("tri", (-1,), {}), ("indices", ((2, 3),), {}), ("indices", ((2, 0),), {}), ("indices", ((),), {}),
+    ("eye", (3,), {}), ("eye", (2, 4, 1), {}), ("eye", (4, 2, -1), {}), ("eye", (2, 0), {}), ("eye", (2,), {"k": 9}),
+    ("identity", (3,), {}), ("identity", (0,), {}),
+    ("tri", (3,), {}), ("tri", (2, 4, 1), {}), ("tri", (4, 2, -1), {}), ("tri", (-1,), {}), ("indices", ((2, 3),), {}),
+    ("indices", ((2, 0),), {}), ("indices", ((),), {}),
 ] for dtype in ("float32", "float64", "float16", "int32", "int64", "int8", "uint8")
     if not (name == "logspace" and dtype in ("int8", "uint8")) and not (args == (0.5, 4) and dtype[0] != "f")]
 LIKE = [(name, args, kw) for s in [(), (2, 3), (0, 2)] for name, args, kw in [
@@ -24,13 +27,18 @@ LIKE = [(name, args, kw) for s in [(), (2, 3), (0, 2)] for name, args, kw in [
     ("zeros_like", (rand(*s),), {"dtype": "int64"}), ("full_like", (rand(*s), 2.5), {"dtype": "float64"}), ("diagflat", (rand(*s),), {}),
     ("diagflat", (rand(*s),), {"k": -2})]]
 TABLE = [
-    ("diag", (rand(3),)), ("diag", (rand(3), 1)), ("diag", (rand(2, 3), -1)), ("diag", (rand(2, 3), 5)), ("diag", (rand(0),)), ("diagonal", (rand(2, 3),)),
-    ("diagonal", (rand(2, 3, 4), 1, 2, 0)), ("tril", (rand(3, 4),)), ("tril", (rand(2, 3, 3), -1)), ("triu", (rand(4, 2), 1)), ("triu", (rand(3),)),
-    ("triu", (rand(0, 3),)), ("tril", (rand(3, 0), 2)), ("meshgrid", (rand(2), rand(3))), ("meshgrid", (rand(2), rand(3), rand(4))), ("meshgrid", (rand(2),)),
-    ("meshgrid", (rand(2), rand(3)), {"indexing": "ij"}), ("meshgrid", (rand(2), rand(3)), {"sparse": True}), ("meshgrid", ()), ("meshgrid", (rand(), rand(2))),
+    ("diag", (rand(3),)), ("diag", (rand(3), 1)), ("diag", (rand(2, 3), -1)), ("diag", (rand(2, 3), 5)), ("diag", (rand(0),)),
+    ("diagonal", (rand(2, 3),)),
+    ("diagonal", (rand(2, 3, 4), 1, 2, 0)), ("tril", (rand(3, 4),)), ("tril", (rand(2, 3, 3), -1)), ("triu", (rand(4, 2), 1)),
+    ("triu", (rand(3),)),
+    ("triu", (rand(0, 3),)), ("tril", (rand(3, 0), 2)), ("meshgrid", (rand(2), rand(3))), ("meshgrid", (rand(2), rand(3), rand(4))),
+    ("meshgrid", (rand(2),)),
+    ("meshgrid", (rand(2), rand(3)), {"indexing": "ij"}), ("meshgrid", (rand(2), rand(3)), {"sparse": True}), ("meshgrid", ()),
+    ("meshgrid", (rand(), rand(2))),
 ]
 PLAIN = [
-    ("tril_indices", (3,)), ("tril_indices", (3, 1, 2)), ("tril_indices", (2, -1, 5)), ("tril_indices", (0,)), ("triu_indices", (3,)), ("triu_indices", (3, 1, 2)),
+    ("tril_indices", (3,)), ("tril_indices", (3, 1, 2)), ("tril_indices", (2, -1, 5)), ("tril_indices", (0,)), ("triu_indices", (3,)),
+    ("triu_indices", (3, 1, 2)),
     ("triu_indices", (2, -1, 5)), ("triu_indices", (2, 9)), ("tril_indices_from", (rand(2, 3), 1)), ("triu_indices_from", (rand(3, 2), -1)),
     ("diag_indices_from", (rand(3, 3),)), ("diag_indices_from", (rand(2, 2, 2),)), ("indices", ((2, 3),)),
 ]
@@ -60,7 +68,8 @@ def test_gradients(row):
     check_gradient(row)
 
 
-@pytest.mark.parametrize("args, kwargs", [(([0, 1], 4, 3), {}), ((rand(2, 2), rand(2, 1), 4), {"axis": -1}), ((0, rand(3), 3), {"endpoint": False})])
+@pytest.mark.parametrize("args, kwargs",
+                         [(([0, 1], 4, 3), {}), ((rand(2, 2), rand(2, 1), 4), {"axis": -1}), ((0, rand(3), 3), {"endpoint": False})])
 def test_spaces_between_arrays(args, kwargs):
     for name in ("linspace", "logspace"):
         compare((name, args, kwargs), "float32", same_dtype=False)
@@ -69,12 +78,18 @@ def test_spaces_between_arrays(args, kwargs):
 DEFAULTS = [   # call, dtype, and dtype with NumPy's defaults
     (lambda np: np.array([1, 2]), "float32", "float64"), (lambda np: np.array(True), "float32", "float64"),
     (lambda np: np.array(onp_int()), "float32", "int64"), (lambda np: np.array(onp_int().astype("float16")), "float32", "float16"),
-    (lambda np: np.array(onp_int()[0]), "int64", "int64"), (lambda np: np.asarray(3), "int64", "int64"), (lambda np: np.asarray([3]), "float32", "float64"),
-    (lambda np: np.zeros(2), "float32", "float64"), (lambda np: np.ones(2), "float32", "float64"), (lambda np: np.empty(2), "float32", "float64"),
-    (lambda np: np.full(2, 1), "int64", "int64"), (lambda np: np.full(2, 1.5), "float32", "float64"), (lambda np: np.full(2, True), "bool", "bool"),
-    (lambda np: np.arange(3), "float32", "int64"), (lambda np: np.arange(3.0), "float32", "float64"), (lambda np: np.linspace(0, 1, 3), "float32", "float64"),
-    (lambda np: np.logspace(0, 1, 3), "float32", "float64"), (lambda np: np.eye(2), "float32", "float64"), (lambda np: np.identity(2), "float32", "float64"),
-    (lambda np: np.tri(2), "float32", "float32"), (lambda np: np.hanning(3), "float32", "float64"), (lambda np: np.indices((2,)), "int64", "int64"),
+    (lambda np: np.array(onp_int()[0]), "int64", "int64"), (lambda np: np.asarray(3), "int64", "int64"), (lambda np: np.asarray([3]),
+     "float32", "float64"),
+    (lambda np: np.zeros(2), "float32", "float64"), (lambda np: np.ones(2), "float32", "float64"), (lambda np: np.empty(2), "float32",
+     "float64"),
+    (lambda np: np.full(2, 1), "int64", "int64"), (lambda np: np.full(2, 1.5), "float32", "float64"), (lambda np: np.full(2, True),
+     "bool", "bool"),
+    (lambda np: np.arange(3), "float32", "int64"), (lambda np: np.arange(3.0), "float32", "float64"), (lambda np: np.linspace(0, 1, 3),
+     "float32", "float64"),
+    (lambda np: np.logspace(0, 1, 3), "float32", "float64"), (lambda np: np.eye(2), "float32", "float64"), (lambda np: np.identity(2),
+     "float32", "float64"),
+    (lambda np: np.tri(2), "float32", "float32"), (lambda np: np.hanning(3), "float32", "float64"), (lambda np: np.indices((2,)), "int64",
+     "int64"),
 ]
 
 
@@ -132,11 +147,16 @@ def test_homes():
 
 
 ERRORS = [
-    ("array", ([[1], [1, 2]],), TypeError), ("array", (["a"],), TypeError), ("array", ([1j],), TypeError), ("array", ([1], "float8"), TypeError),
-    ("zeros", (-1,), ValueError), ("full", ((2, 2), rand(3)), ValueError), ("arange", (0, 3, 0), ZeroDivisionError), ("arange", (None,), TypeError),
-    ("arange", (0, float("inf")), ValueError), ("linspace", (0, 1, -1), ValueError), ("linspace", (0, 1, 2.5), TypeError), ("logspace", (0, 1, -1), ValueError),
-    ("diag_indices_from", (rand(2, 3),), ValueError), ("diag_indices_from", (rand(2),), ValueError), ("tril_indices_from", (rand(2),), ValueError),
-    ("tril", (rand(),), ValueError), ("diag", (rand(),), ValueError), ("diagonal", (rand(2),), ValueError), ("diagonal", (rand(2, 2), 0, 1, 1), ValueError),
+    ("array", ([[1], [1, 2]],), TypeError), ("array", (["a"],), TypeError), ("array", ([1j],), TypeError),
+    ("array", ([1], "float8"), TypeError),
+    ("zeros", (-1,), ValueError), ("full", ((2, 2), rand(3)), ValueError), ("arange", (0, 3, 0), ZeroDivisionError),
+    ("arange", (None,), TypeError),
+    ("arange", (0, float("inf")), ValueError), ("linspace", (0, 1, -1), ValueError), ("linspace", (0, 1, 2.5), TypeError),
+    ("logspace", (0, 1, -1), ValueError),
+    ("diag_indices_from", (rand(2, 3),), ValueError), ("diag_indices_from", (rand(2),), ValueError),
+    ("tril_indices_from", (rand(2),), ValueError),
+    ("tril", (rand(),), ValueError), ("diag", (rand(),), ValueError), ("diagonal", (rand(2),), ValueError),
+    ("diagonal", (rand(2, 2), 0, 1, 1), ValueError),
 ]
 
 

@@ -10,7 +10,8 @@ SHAPES = [(), (1,), (0,), (2, 3), (3, 0), (2, 1, 4)]
 ANY_SHAPE = [(name, (rand(*s),), kw) for s in SHAPES for name, kw in [
     ("ravel", {}), ("transpose", {}), ("squeeze", {}), ("flip", {}), ("atleast_1d", {}), ("atleast_2d", {}), ("atleast_3d", {}),
     ("expand_dims", dict(axis=0)), ("expand_dims", dict(axis=-1)), ("expand_dims", dict(axis=(0, -1))), ("reshape", dict(order="F")),
-    ("ravel", dict(order="F")), ("roll", dict(shift=1)), ("repeat", dict(repeats=2)), ("tile", dict(reps=2)), ("tile", dict(reps=(2, 1, 3))),
+    ("ravel", dict(order="F")), ("roll", dict(shift=1)), ("repeat", dict(repeats=2)), ("tile", dict(reps=2)),
+    ("tile", dict(reps=(2, 1, 3))),
     ("tile", dict(reps=())), ("append", dict(values=rand(2))), ("resize", dict(new_shape=(2, 3))), ("resize", dict(new_shape=0))]
     if not (name == "resize" and 0 in s)]
 ANY_SHAPE = [(n, a, {**k, **({"newshape" if n == "reshape" else "": -1} if n == "reshape" else {})}) for n, a, k in ANY_SHAPE]
@@ -20,25 +21,38 @@ M, V, B = rand(2, 3), rand(4), rand(2, 3, 4)
 TABLE = [
     ("reshape", (B, (4, -1))), ("reshape", (B, (6, 4)), {"order": "F"}), ("reshape", (rand(0, 3), (3, 0))), ("reshape", (rand(), (1, 1))),
     ("transpose", (B, (1, 2, 0))), ("transpose", (B, (-1, 0, 1))), ("moveaxis", (B, 0, -1)), ("moveaxis", (B, (0, 1), (2, 0))),
-    ("rollaxis", (B, 2)), ("rollaxis", (B, 0, 3)), ("swapaxes", (B, 0, -1)), ("squeeze", (rand(1, 3, 1), 0)), ("squeeze", (rand(1, 3, 1), (0, 2))),
-    ("concatenate", ((M, M),)), ("concatenate", ((M, rand(2, 1), rand(2, 0)), 1)), ("concatenate", ((M, V), None)), ("concatenate", ((M, M, M), -1)),
+    ("rollaxis", (B, 2)), ("rollaxis", (B, 0, 3)), ("swapaxes", (B, 0, -1)), ("squeeze", (rand(1, 3, 1), 0)),
+    ("squeeze", (rand(1, 3, 1), (0, 2))),
+    ("concatenate", ((M, M),)), ("concatenate", ((M, rand(2, 1), rand(2, 0)), 1)), ("concatenate", ((M, V), None)),
+    ("concatenate", ((M, M, M), -1)),
     ("stack", ((M, M),)), ("stack", ((M, M, M), 2)), ("stack", ((rand(), rand()),)), ("stack", ((rand(0), rand(0)), -1)),
-    ("vstack", ((V, V),)), ("vstack", ((M, M),)), ("hstack", ((V, V),)), ("hstack", ((M, M),)), ("dstack", ((V, V),)), ("dstack", ((M, M),)),
-    ("column_stack", ((V, V),)), ("column_stack", ((rand(4), rand(4, 2)),)), ("hstack", ((rand(), rand()),)), ("vstack", ((rand(), rand()),)),
+    ("vstack", ((V, V),)), ("vstack", ((M, M),)), ("hstack", ((V, V),)), ("hstack", ((M, M),)), ("dstack", ((V, V),)),
+    ("dstack", ((M, M),)),
+    ("column_stack", ((V, V),)), ("column_stack", ((rand(4), rand(4, 2)),)), ("hstack", ((rand(), rand()),)),
+    ("vstack", ((rand(), rand()),)),
     ("split", (V, 2)), ("split", (V, [1, 3])), ("split", (V, [3, 1])), ("split", (V, [-1, 9])), ("split", (V, [])), ("split", (B, 2, 2)),
-    ("array_split", (V, 3)), ("array_split", (V, 6)), ("array_split", (M, 2, 1)), ("hsplit", (V, 2)), ("hsplit", (M, 3)), ("hsplit", (M, [1])),
+    ("array_split", (V, 3)), ("array_split", (V, 6)), ("array_split", (M, 2, 1)), ("hsplit", (V, 2)), ("hsplit", (M, 3)),
+    ("hsplit", (M, [1])),
     ("vsplit", (M, 2)), ("dsplit", (B, 2)), ("dsplit", (B, [1, 1, 3])),
     ("repeat", (M, 2, 1)), ("repeat", (M, [1, 0, 2], 1)), ("repeat", (M, (2,), 0)), ("repeat", (M, 0)), ("repeat", (M, [1, 2, 3, 0, 1, 2])),
-    ("roll", (M, -1, 0)), ("roll", (B, (1, 2), (0, 2))), ("roll", (B, 5, (1, 2))), ("roll", (B, 10**12)), ("rot90", (M,)), ("rot90", (M, -1)),
-    ("rot90", (B, 2, (1, 2))), ("rot90", (B, 3, (2, 0))), ("flip", (B, 1)), ("flip", (B, (0, -1))), ("flip", (B, ())), ("flipud", (V,)), ("fliplr", (M,)),
+    ("roll", (M, -1, 0)), ("roll", (B, (1, 2), (0, 2))), ("roll", (B, 5, (1, 2))), ("roll", (B, 10**12)), ("rot90", (M,)),
+    ("rot90", (M, -1)),
+    ("rot90", (B, 2, (1, 2))), ("rot90", (B, 3, (2, 0))), ("flip", (B, 1)), ("flip", (B, (0, -1))), ("flip", (B, ())), ("flipud", (V,)),
+    ("fliplr", (M,)),
     ("append", (M, rand(1, 3), 0)), ("append", (V, rand(2, 2))),
-    ("insert", (V, 1, 1)), ("insert", (V, -1, rand(2))), ("insert", (M, 1, rand(3), 0)), ("insert", (M, 1, rand(2), 1)), ("insert", (M, [0, 2], rand(2), 1)),
-    ("insert", (M, slice(None, None, 2), rand(2, 2), 1)), ("insert", (M, [1], rand(2, 2), 1)), ("insert", (V, [], rand(0))), ("insert", (M, slice(1, 1), 1, 1)),
-    ("insert", (V, fixed([True, False, True, False], "bool"), 1)), ("insert", (M, 3, rand(2), 1)), ("insert", (V, fixed([3, 0, 0], "int64"), rand(3))),
-    ("delete", (V, 1)), ("delete", (M, -1, 1)), ("delete", (M, [0, 0, 2], 1)), ("delete", (M, slice(None, None, -2), 1)), ("delete", (V, [])),
+    ("insert", (V, 1, 1)), ("insert", (V, -1, rand(2))), ("insert", (M, 1, rand(3), 0)), ("insert", (M, 1, rand(2), 1)),
+    ("insert", (M, [0, 2], rand(2), 1)),
+    ("insert", (M, slice(None, None, 2), rand(2, 2), 1)), ("insert", (M, [1], rand(2, 2), 1)), ("insert", (V, [], rand(0))),
+    ("insert", (M, slice(1, 1), 1, 1)),
+    ("insert", (V, fixed([True, False, True, False], "bool"), 1)), ("insert", (M, 3, rand(2), 1)),
+    ("insert", (V, fixed([3, 0, 0], "int64"), rand(3))),
+    ("delete", (V, 1)), ("delete", (M, -1, 1)), ("delete", (M, [0, 0, 2], 1)), ("delete", (M, slice(None, None, -2), 1)),
+    ("delete", (V, [])),
     ("delete", (V, [True, False, False, True])), ("delete", (M, 4)), ("delete", (V, slice(None))), ("delete", (V, fixed([1, -1], "int64"))),
-    ("broadcast_to", (rand(3), (2, 3))), ("broadcast_to", (rand(), (2, 0))), ("broadcast_to", (rand(2, 1), (4, 2, 3))), ("broadcast_to", (rand(1), 3)),
-    ("atleast_2d", (rand(), V)), ("atleast_3d", (M, V, B)), ("trim_zeros", (fixed([0, 0, 1, 0, 1, 0]),)), ("trim_zeros", (fixed([0, 1, 0]), "f")),
+    ("broadcast_to", (rand(3), (2, 3))), ("broadcast_to", (rand(), (2, 0))), ("broadcast_to", (rand(2, 1), (4, 2, 3))),
+    ("broadcast_to", (rand(1), 3)),
+    ("atleast_2d", (rand(), V)), ("atleast_3d", (M, V, B)), ("trim_zeros", (fixed([0, 0, 1, 0, 1, 0]),)),
+    ("trim_zeros", (fixed([0, 1, 0]), "f")),
     ("trim_zeros", (fixed([0, 1, 0]), "b")), ("trim_zeros", (fixed([0, 0]),)),
 ]
 NUMERIC = [
@@ -49,7 +63,8 @@ WIDTHS = [1, (2, 1), ((1, 2), (0, 3)), ((4, 7), (9, 1)), ((0, 0), (0, 0))]
 PADS = [("pad", (M, w), {"mode": mode}) for w in WIDTHS for mode in (
     "constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap")]
 PADS += [("pad", (M, w), {"mode": mode, "reflect_type": "odd"}) for w in WIDTHS[:3] for mode in ("reflect", "symmetric")]
-PADS += [("pad", (rand(5), (3, 2)), {"mode": mode, "stat_length": n}) for mode in ("maximum", "minimum", "mean", "median") for n in (1, (2, 3), 9)]
+PADS += [("pad", (rand(5), (3, 2)), {"mode": mode, "stat_length": n}) for mode in ("maximum", "minimum", "mean", "median") for n in (1,
+          (2, 3), 9)]
 PADS += [("pad", (M, 2), {"constant_values": v}) for v in (3, (1, 2), ((1, 2), (3, 4)))]
 PADS += [("pad", (M, ((1, 2), (3, 1))), {"mode": "linear_ramp", "end_values": v}) for v in (3, ((1, 2), (3, 4)))]
 PADS += [("pad", (rand(), 0)), ("pad", (rand(2, 0), ((1, 1), (0, 2)))), ("pad", (rand(1, 1), 2), {"mode": "reflect"})]
@@ -96,11 +111,13 @@ ERRORS = [
     ("squeeze", (M, 0), ValueError), ("expand_dims", (M, 4), ValueError), ("expand_dims", (M, (0, 0)), ValueError),
     ("concatenate", ((),), ValueError), ("concatenate", ((M, V),), ValueError), ("concatenate", ((rand(), rand()),), ValueError),
     ("stack", ((M, V),), ValueError), ("split", (V, 3), ValueError), ("split", (V, 0), ValueError), ("split", (V, 2, 1), ValueError),
-    ("array_split", (V, 0), ValueError), ("hsplit", (rand(), 1), ValueError), ("vsplit", (V, 1), ValueError), ("dsplit", (M, 1), ValueError),
+    ("array_split", (V, 0), ValueError), ("hsplit", (rand(), 1), ValueError), ("vsplit", (V, 1), ValueError),
+    ("dsplit", (M, 1), ValueError),
     ("repeat", (M, -1), ValueError), ("repeat", (M, [1, 2], 1), ValueError), ("tile", (M, -1), ValueError), ("roll", (M, 1, 2), ValueError),
     ("rot90", (V,), ValueError), ("rot90", (M, 1, (0, 0)), ValueError), ("flip", (V, 1), ValueError), ("fliplr", (V,), ValueError),
     ("insert", (V, 5, 1), IndexError), ("insert", (V, [1, 2], rand(3)), ValueError), ("insert", (V, [0.5], 1), TypeError),
-    ("insert", (V, 1, 1, 3), ValueError), ("delete", (V, 4), IndexError), ("delete", (V, [2**62]), IndexError), ("delete", (V, [True]), IndexError),
+    ("insert", (V, 1, 1, 3), ValueError), ("delete", (V, 4), IndexError), ("delete", (V, [2**62]), IndexError),
+    ("delete", (V, [True]), IndexError),
     ("delete", (V, ["a"]), TypeError), ("broadcast_to", (M, (3, 3)), ValueError), ("broadcast_arrays", (M, V), ValueError),
     ("fill_diagonal", (V, 1), ValueError), ("fill_diagonal", (rand(2, 3, 3), 1), ValueError), ("fill_diagonal", (M, []), ValueError),
     ("pad", (M, -1), ValueError), ("pad", (M, 1.5), TypeError), ("pad", (M, ((1, 2, 3),)), ValueError), ("pad", (M, 1, "x"), ValueError),
@@ -119,7 +136,8 @@ def test_errors(name, args, error):
 
 
 def test_promotion():
-    for a, b, want in [("int8", "int64", "int64"), ("int64", "float16", "float16"), ("float32", "float64", "float64"), ("bool", "uint8", "uint8")]:
+    for a, b, want in [("int8", "int64", "int64"), ("int64", "float16", "float16"), ("float32", "float64", "float64"),
+                        ("bool", "uint8", "uint8")]:
         assert mx.np.concatenate((mx.np.ones(1, a), mx.np.ones(1, b))).dtype == np.dtype(want)
         assert mx.np.stack((mx.np.ones(1, a), mx.np.ones(1, b))).dtype == np.dtype(want)
 

@@ -9,34 +9,46 @@ V, M, B = rand(6), rand(2, 3), rand(2, 3, 4)
 SHAPES = [(), (1,), (0,), (2, 3), (3, 0), (2, 1, 4)]
 TABLE = [(name, (rand(*s),)) for s in SHAPES for name in ("nonzero", "flatnonzero", "argwhere", "unique")
          if not (name == "nonzero" and s == ())] + [
-    ("where", (rand(2, 3, dtype="bool"), M, M)), ("where", (rand(3, dtype="int32"), M, rand(2, 1))), ("where", (rand(2, 1, low=0, high=2), rand(), rand(3))),
+    ("where", (rand(2, 3, dtype="bool"), M, M)), ("where", (rand(3, dtype="int32"), M, rand(2, 1))),
+    ("where", (rand(2, 1, low=0, high=2), rand(), rand(3))),
     ("where", (M,)), ("where", (rand(0, dtype="bool"), rand(0), rand(1))), ("where", (rand(4, 1, 1, dtype="bool"), M, M)),
-    ("take", (V, fixed([0, 5, 2], "int64"))), ("take", (B, fixed([[0, 1], [2, 0]], "int32"), 1)), ("take", (M, fixed([5, 0], "int8"))), ("take", (V, 3)),
-    ("take", (B, [0, 2], -2)), ("take", (V, fixed([9, -9], "int64"), None), {"mode": "wrap"}), ("take", (M, fixed([9, -9], "int64"), 1), {"mode": "clip"}),
+    ("take", (V, fixed([0, 5, 2], "int64"))), ("take", (B, fixed([[0, 1], [2, 0]], "int32"), 1)), ("take", (M, fixed([5, 0], "int8"))),
+    ("take", (V, 3)),
+    ("take", (B, [0, 2], -2)), ("take", (V, fixed([9, -9], "int64"), None), {"mode": "wrap"}),
+    ("take", (M, fixed([9, -9], "int64"), 1), {"mode": "clip"}),
     ("take", (V, fixed([], "int64"))), ("take", (rand(0, 3), fixed([0, 2], "int64"), 1)),
-    ("choose", (fixed([0, 1, 2, 1], "int64"), [rand(4), rand(4), rand(4)])), ("choose", (fixed([[0], [1]], "int32"), [rand(3), rand(2, 3)])),
-    ("choose", (fixed([5, -1], "int64"), [rand(2), rand(2)]), {"mode": "clip"}), ("choose", (fixed([5, -1], "int64"), [rand(2), rand(2)]), {"mode": "wrap"}),
+    ("choose", (fixed([0, 1, 2, 1], "int64"), [rand(4), rand(4), rand(4)])),
+    ("choose", (fixed([[0], [1]], "int32"), [rand(3), rand(2, 3)])),
+    ("choose", (fixed([5, -1], "int64"), [rand(2), rand(2)]), {"mode": "clip"}),
+    ("choose", (fixed([5, -1], "int64"), [rand(2), rand(2)]), {"mode": "wrap"}),
     ("compress", (fixed([1, 0, 1], "bool"), V)), ("compress", ([True, False, True], M, 1)), ("compress", ([False], B, 2)),
     ("extract", (rand(2, 3, dtype="bool"), M)),
-    ("unravel_index", (fixed([3, 5, 0], "int64"), (2, 3))), ("unravel_index", (fixed([[3], [5]], "int64"), (2, 3))), ("unravel_index", (fixed([3], "int64"), 6)),
-    ("unique", (M,), {"return_index": True, "return_counts": True}), ("unique", (V,), {"return_index": True, "return_inverse": True, "return_counts": True}),
+    ("unravel_index", (fixed([3, 5, 0], "int64"), (2, 3))), ("unravel_index", (fixed([[3], [5]], "int64"), (2, 3))),
+    ("unravel_index", (fixed([3], "int64"), 6)),
+    ("unique", (M,), {"return_index": True, "return_counts": True}),
+    ("unique", (V,), {"return_index": True, "return_inverse": True, "return_counts": True}),
     ("unique", (rand(4, 2, low=0, high=2),), {"axis": 0}), ("unique", (rand(2, 6, low=0, high=2),), {"axis": 1, "return_counts": True}),
     ("unique", (rand(0, 3),), {"axis": 0}), ("unique", (rand(2, 3, 4, low=0, high=2),), {"axis": -1, "return_index": True}),
 ]
 NUMERIC = [
-    ("sort", (V,)), ("sort", (B,), {"axis": 1}), ("sort", (B,), {"axis": None}), ("sort", (rand(0),)), ("sort", (rand(3, 0),)), ("sort", (V,), {"kind": "stable"}),
-    ("argsort", (V,), {"kind": "stable"}), ("argsort", (B,), {"axis": 0, "kind": "stable"}), ("argsort", (M,), {"axis": None, "kind": "stable"}),
+    ("sort", (V,)), ("sort", (B,), {"axis": 1}), ("sort", (B,), {"axis": None}), ("sort", (rand(0),)), ("sort", (rand(3, 0),)),
+    ("sort", (V,), {"kind": "stable"}),
+    ("argsort", (V,), {"kind": "stable"}), ("argsort", (B,), {"axis": 0, "kind": "stable"}),
+    ("argsort", (M,), {"axis": None, "kind": "stable"}),
     ("argsort", (rand(3, 0),)),
     ("searchsorted", (fixed([1, 2, 2, 4]), rand(2, 3))), ("searchsorted", (fixed([1, 2, 2, 4]), rand(3)), {"side": "right"}),
     ("searchsorted", (fixed([4, 1, 2]), rand(3)), {"sorter": fixed([1, 2, 0], "int64")}), ("searchsorted", (rand(0), rand(2))),
     ("digitize", (V, fixed([0, 1, 3]))), ("digitize", (M, fixed([3, 1, 0])), {"right": True}),
-    ("diff", (V,)), ("diff", (B,), {"axis": 0}), ("diff", (B, 2, 1)), ("diff", (V, 0)), ("diff", (V, 9)), ("diff", (rand(0),)), ("diff", (rand(3, 1),)),
-    ("diff", (M,), {"append": rand(2, 2), "axis": 1}), ("ediff1d", (V,)), ("ediff1d", (M,)), ("ediff1d", (V, rand(2), rand(3))), ("ediff1d", (rand(0),)),
+    ("diff", (V,)), ("diff", (B,), {"axis": 0}), ("diff", (B, 2, 1)), ("diff", (V, 0)), ("diff", (V, 9)), ("diff", (rand(0),)),
+    ("diff", (rand(3, 1),)),
+    ("diff", (M,), {"append": rand(2, 2), "axis": 1}), ("ediff1d", (V,)), ("ediff1d", (M,)), ("ediff1d", (V, rand(2), rand(3))),
+    ("ediff1d", (rand(0),)),
     ("ediff1d", (rand(),)),
 ]
 # Python's numbers take the array's dtype; NumPy promotes to theirs, or refuses them.
 BESIDE_NUMBERS = [
-    ("diff", (V,), {"prepend": 1}), ("diff", (M,), {"prepend": 0, "append": rand(1, 3), "axis": 0}), ("ediff1d", (V, 1, 2)), ("ediff1d", (V, rand(2), 1)),
+    ("diff", (V,), {"prepend": 1}), ("diff", (M,), {"prepend": 0, "append": rand(1, 3), "axis": 0}), ("ediff1d", (V, 1, 2)),
+    ("ediff1d", (V, rand(2), 1)),
     ("ediff1d", (rand(1), 5)),
 ]
 
@@ -54,10 +66,12 @@ def test_numeric_values(row, dtype):
 @pytest.mark.parametrize("row, dtype", rows(BESIDE_NUMBERS, FLOATS + ("int64", "int32", "int8")))
 def test_numbers_take_the_dtype_of_the_array(row, dtype):
     compare(row, dtype, same_dtype=False)
-    assert getattr(mx.np, row[0])(mx.np.ones(row[1][0].shape, dtype), **({"to_end": 1} if row[0] == "ediff1d" else {"prepend": 1, "axis": 0})).dtype == dtype
+    assert getattr(mx.np, row[0])(mx.np.ones(row[1][0].shape, dtype),
+                   **({"to_end": 1} if row[0] == "ediff1d" else {"prepend": 1, "axis": 0})).dtype == dtype
 
 
-DIFFERENTIABLE = [r for r in TABLE + NUMERIC + BESIDE_NUMBERS if r[0] in ("take", "choose", "compress", "extract", "diff", "ediff1d") or r[0] == "where" and len(r[1]) == 3]
+DIFFERENTIABLE = [r for r in TABLE + NUMERIC + BESIDE_NUMBERS if r[0] in ("take", "choose", "compress", "extract", "diff",
+    "ediff1d") or r[0] == "where" and len(r[1]) == 3]
 
 
 DIFFERENTIABLE = [r for r in DIFFERENTIABLE if not any(getattr(a, "shape", (1,)) in ((0,), (0, 3)) for a in r[1][:1])]
@@ -127,13 +141,17 @@ def test_unravel_index_of_a_number():
 ERRORS = [
     ("where", (M, M), ValueError), ("where", (M, rand(2), rand(3)), ValueError), ("take", (V, fixed([6], "int64")), IndexError),
     ("take", (V, fixed([-1], "int64")), IndexError), ("take", (V, fixed([2**62], "int64")), IndexError), ("take", (V, [0], 1), ValueError),
-    ("take", (V, [0], 0, "x"), NotImplementedError), ("take", (rand(0), fixed([0], "int64")), IndexError), ("choose", (fixed([2], "int64"), [V, V]), ValueError),
-    ("choose", (rand(2, dtype="float32"), [V]), TypeError), ("choose", (fixed([0], "int64"), []), ValueError), ("compress", ([[True]], M), ValueError),
-    ("compress", ([True] * 9, V), IndexError), ("sort", (rand(),), ValueError), ("sort", (V, 1), ValueError), ("sort", (V, -1, "x"), ValueError),
+    ("take", (V, [0], 0, "x"), NotImplementedError), ("take", (rand(0), fixed([0], "int64")), IndexError),
+    ("choose", (fixed([2], "int64"), [V, V]), ValueError),
+    ("choose", (rand(2, dtype="float32"), [V]), TypeError), ("choose", (fixed([0], "int64"), []), ValueError),
+    ("compress", ([[True]], M), ValueError),
+    ("compress", ([True] * 9, V), IndexError), ("sort", (rand(),), ValueError), ("sort", (V, 1), ValueError),
+    ("sort", (V, -1, "x"), ValueError),
     ("argsort", (V, -1, None, "f"), NotImplementedError), ("searchsorted", (M, V), ValueError), ("searchsorted", (V, V, "up"), ValueError),
     ("unravel_index", (fixed([6], "int64"), (2, 3)), ValueError), ("unravel_index", (fixed([-1], "int64"), (2, 3)), ValueError),
     ("unique", (V, False, False, False, 1), ValueError), ("diff", (rand(),), ValueError), ("diff", (V, -1), ValueError),
-    ("diff", (rand(3, dtype="bool"),), TypeError), ("ediff1d", (rand(3, dtype="bool"),), TypeError), ("ediff1d", (V, rand(2, dtype="float64")), TypeError),
+    ("diff", (rand(3, dtype="bool"),), TypeError), ("ediff1d", (rand(3, dtype="bool"),), TypeError),
+    ("ediff1d", (V, rand(2, dtype="float64")), TypeError),
 ]
 
 

@@ -247,7 +247,8 @@ def ones_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
 
 
 def full_like(a, fill_value, dtype=None, order="C", ctx=None, out=None, device=None):
-    """An array of one value of the shape of another, and of its dtype unless `dtype` says otherwise.
+    """An array of one value of the shape of another, and of its dtype unless `dtype` says
+    otherwise.
 
     Examples
     --------
@@ -309,9 +310,9 @@ def _between(start, stop, num, endpoint, dtype, place, axis):
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, ctx=None, device=None):
-    """`num` values at equal distances from `start` to `stop`; without `stop` itself if `endpoint` is
-    False. `start` and `stop` may be arrays: the values then go along dimension `axis`. With `retstep`
-    it returns the distance, too.
+    """`num` values at equal distances from `start` to `stop`; without `stop` itself if `endpoint`
+    is False. `start` and `stop` may be arrays: the values then go along dimension `axis`. With
+    `retstep` it returns the distance, too.
 
     Examples
     --------
@@ -423,8 +424,8 @@ def triu(m, k=0):
 
 
 def tril_indices(n, k=0, m=None):
-    """Rows and columns, as int64, of the elements on and below diagonal `k` of a matrix of n rows and
-    m columns (n without it).
+    """Rows and columns, as int64, of the elements on and below diagonal `k` of a matrix of n rows
+    and m columns (n without it).
 
     Examples
     --------
@@ -436,8 +437,8 @@ def tril_indices(n, k=0, m=None):
 
 
 def triu_indices(n, k=0, m=None, ctx=None, device=None):
-    """Rows and columns, as int64, of the elements on and above diagonal `k` of a matrix of n rows and
-    m columns (n without it).
+    """Rows and columns, as int64, of the elements on and above diagonal `k` of a matrix of n rows
+    and m columns (n without it).
 
     Examples
     --------
@@ -492,8 +493,8 @@ def _matrix(function, arr, k):
 
 
 def diag(array, k=0):   # pylint: disable=redefined-outer-name
-    """The diagonal `k` of a matrix, or a matrix with a vector on it. Of more dimensions, those of the
-    first two.
+    """The diagonal `k` of a matrix, or a matrix with a vector on it. Of more dimensions, those of
+    the first two.
 
     Examples
     --------
@@ -517,7 +518,8 @@ def diagflat(array, k=0):   # pylint: disable=redefined-outer-name
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
-    """A copy of the diagonals of matrices, whose rows and columns are dimensions `axis1` and `axis2`.
+    """A copy of the diagonals of matrices, whose rows and columns are dimensions `axis1` and
+    `axis2`.
 
     Examples
     --------
@@ -559,8 +561,8 @@ def indices(dimensions, dtype=None, ctx=None, device=None):
 def meshgrid(*xi, indexing="xy", sparse=False, copy=True):   # pylint: disable=redefined-outer-name
     """Arrays of the coordinates of a grid, whose sides are vectors.
 
-    `indexing` "ij": dimension i goes along vector i; "xy": the first two are exchanged. With `sparse`
-    each array has one dimension that is not 1. Arrays are always new ones (`copy`).
+    `indexing` "ij": dimension i goes along vector i; "xy": the first two are exchanged. With
+    `sparse` each array has one dimension that is not 1. Arrays are always new ones (`copy`).
 
     Examples
     --------

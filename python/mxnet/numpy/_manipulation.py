@@ -98,8 +98,8 @@ def size(a, axis=None):
 
 
 def reshape(a, newshape, order="C", out=None):
-    """The elements of an array in another shape, in which one size may be -1. A new array. With `order`
-    "F" elements are read and placed with the first index changing fastest.
+    """The elements of an array in another shape, in which one size may be -1. A new array. With
+    `order` "F" elements are read and placed with the first index changing fastest.
 
     Examples
     --------
@@ -131,7 +131,8 @@ def ravel(x, order="C"):
 
 
 def transpose(a, axes=None):
-    """A new array whose dimension i is dimension ``axes[i]`` of `a`; without `axes`, in reverse order.
+    """A new array whose dimension i is dimension ``axes[i]`` of `a`; without `axes`, in reverse
+    order.
 
     Examples
     --------
@@ -226,7 +227,8 @@ def expand_dims(a, axis):
     places = []
     for x in axis:
         if not -n <= x < n or x % n in places:
-            raise ValueError(f"[expand_dims] axis={tuple(axis)} for a result of {n} dimensions; accepted: different places, {-n} to {n - 1}")
+            raise ValueError(f"[expand_dims] axis={tuple(axis)} for a result of {n} dimensions; accepted: different "
+                             f"places, {-n} to {n - 1}")
         places.append(x % n)
     for place in sorted(places):
         a = call("_npi_expand_dims", (a,), axis=place)
@@ -314,8 +316,8 @@ def _some(function, arrays):
 
 
 def concatenate(seq, axis=0, out=None):
-    """Arrays put together along a dimension that they have, or as vectors if `axis` is None. Arrays of
-    several dtypes get the one that holds them.
+    """Arrays put together along a dimension that they have, or as vectors if `axis` is None. Arrays
+    of several dtypes get the one that holds them.
 
     Examples
     --------
@@ -424,7 +426,8 @@ def append(arr, values, axis=None):
 
 
 def _weak_dtype(values, arr):
-    """The dtype of numbers and lists beside an array: the array's, unless it cannot hold fractions."""
+    """The dtype of numbers and lists beside an array: the array's, unless it cannot hold fractions.
+    """
     if isinstance(values, (onp.ndarray, onp.generic)):
         return None
     kind = onp.asarray(values).dtype.kind
@@ -578,8 +581,8 @@ def resize(a, new_shape):
 
 
 def roll(a, shift, axis=None):
-    """Entries moved by `shift` places; those that leave at one end come in at the other. Without `axis`
-    the array is taken as a vector, and gets its shape again.
+    """Entries moved by `shift` places; those that leave at one end come in at the other. Without
+    `axis` the array is taken as a vector, and gets its shape again.
 
     Examples
     --------
@@ -693,8 +696,8 @@ def insert(arr, obj, values, axis=None):
 
 
 def delete(arr, obj, axis=None):
-    """An array without the entries `obj` of a dimension: an integer, a slice, or an array of integers
-    or bools. Without `axis` the array is taken as a vector.
+    """An array without the entries `obj` of a dimension: an integer, a slice, or an array of
+    integers or bools. Without `axis` the array is taken as a vector.
 
     Raises
     ------
@@ -729,8 +732,8 @@ def trim_zeros(filt, trim="fb"):
 
 
 def fill_diagonal(a, val, wrap=False):
-    """Sets the main diagonal of `a` to a number, or to numbers in turn, in place. `wrap`: the diagonal
-    of a tall matrix begins again behind an empty row.
+    """Sets the main diagonal of `a` to a number, or to numbers in turn, in place. `wrap`: the
+    diagonal of a tall matrix begins again behind an empty row.
 
     Examples
     --------

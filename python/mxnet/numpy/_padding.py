@@ -139,8 +139,8 @@ def _one_dimension(a, axis, before, behind, mode, given):
 
 
 def pad(x, pad_width=None, mode="constant", **kwargs):   # pylint: disable=redefined-outer-name
-    """Entries around an array: `pad_width` before and behind each dimension, as a number, a pair, or a
-    pair for each dimension.
+    """Entries around an array: `pad_width` before and behind each dimension, as a number, a pair,
+    or a pair for each dimension.
 
     Parameters
     ----------
@@ -150,8 +150,9 @@ def pad(x, pad_width=None, mode="constant", **kwargs):   # pylint: disable=redef
         How many.
     mode : str
         "constant" (`constant_values`, 0 if not given), "edge", "linear_ramp" (to `end_values`),
-        "maximum", "minimum", "mean", "median" (of `stat_length` entries nearest to the end, or all),
-        "reflect" and "symmetric" (`reflect_type` "even" or "odd"), "wrap", or "empty", which is 0 here.
+        "maximum", "minimum", "mean", "median" (of `stat_length` entries nearest to the end, or
+        all), "reflect" and "symmetric" (`reflect_type` "even" or "odd"), "wrap", or "empty", which
+        is 0 here.
 
     Raises
     ------

@@ -3,8 +3,8 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase
-from ._creation import asarray
-from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
+
+from ._dispatch import call, default_float, deliver, is_symbol, operand
 from ._manipulation import concatenate, promoted, ravel, results, shape_of
 from .set_functions import unique_all, unique_counts, unique_inverse, unique_values
 
@@ -115,10 +115,11 @@ def size_of(a):
 
 
 def take(a, indices, axis=None, mode="raise", out=None):
-    """Entries of dimension `axis` at integer indices; without `axis` of the array taken as a vector.
+    """Entries of dimension `axis` at integer indices; without `axis` of the array taken as a
+    vector.
 
-    `mode` says what happens to indices out of range: "raise" an IndexError, for negative ones as well,
-    unlike NumPy; "clip" them to the nearest; "wrap" counts around.
+    `mode` says what happens to indices out of range: "raise" an IndexError, for negative ones as
+    well, unlike NumPy; "clip" them to the nearest; "wrap" counts around.
 
     Examples
     --------
@@ -161,7 +162,8 @@ def choose(a, choices, out=None, mode="raise"):
 
 
 def compress(condition, a, axis=None, out=None):
-    """The entries of a dimension for which `condition`, a vector, is not zero; without `axis` of the
+    """The entries of a dimension for which `condition`, a vector, is not zero; without `axis` of
+    the
     array taken as a vector. Entries behind the end of `condition` are left out.
 
     Examples
@@ -207,8 +209,8 @@ def _order_arguments(function, kind, order, descending):
 
 
 def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
-    """A new array with every line of dimension `axis` in order; without dimension (None) of the array
-    taken as a vector. Every kind of sort is a stable one. NaN stands last.
+    """A new array with every line of dimension `axis` in order; without dimension (None) of the
+    array taken as a vector. Every kind of sort is a stable one. NaN stands last.
 
     Examples
     --------
@@ -220,7 +222,8 @@ def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
 
 
 def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
-    """The indices, as int64, that would put every line of dimension `axis` in order; see :func:`sort`.
+    """The indices, as int64, that would put every line of dimension `axis` in order; see
+    :func:`sort`.
 
     Examples
     --------
@@ -238,8 +241,8 @@ def _on_host(function, *values):
 
 
 def searchsorted(a, v, side="left", sorter=None):
-    """Where `v` would be inserted into a sorted vector so that it stays sorted, as int64: before equal
-    entries ("left") or behind them. `sorter`: indices that sort `a`. Computed on the host.
+    """Where `v` would be inserted into a sorted vector so that it stays sorted, as int64: before
+    equal entries ("left") or behind them. `sorter`: indices that sort `a`. Computed on the host.
 
     Examples
     --------
@@ -270,8 +273,8 @@ def digitize(x, bins, right=False):
 
 
 def unravel_index(indices, shape, order="C"):   # pylint: disable=redefined-outer-name
-    """The indices in an array of that shape of elements that are numbered as in a vector: a tuple of
-    one array for each dimension.
+    """The indices in an array of that shape of elements that are numbered as in a vector: a tuple
+    of one array for each dimension.
 
     Examples
     --------
@@ -313,7 +316,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):   # pylint: disable=redefined-outer-name
-    """Differences of neighbours along a dimension, taken `n` times. `prepend` and `append`: numbers or
+    """Differences of neighbours along a dimension, taken `n` times. `prepend` and `append`: numbers
+    or
     arrays that are put before and behind first.
 
     Raises

@@ -7,7 +7,8 @@ __all__ = ["genfromtxt"]
 
 
 def genfromtxt(*args, **kwargs):
-    """The numbers in a text file, read by NumPy's function of that name with the same arguments, as an
+    """The numbers in a text file, read by NumPy's function of that name with the same arguments, as
+    an
     array of mx.np: float32 unless `dtype` says otherwise. `ctx` or `device` says where.
 
     Examples

@@ -15,8 +15,8 @@ def _shaped(inverse, x):
 
 
 def unique_all(x):
-    """The different elements of an array in order, with the first index of each, the index among the
-    results of each element of `x` (in its shape), and how often each stands there.
+    """The different elements of an array in order, with the first index of each, the index among
+    the results of each element of `x` (in its shape), and how often each stands there.
 
     Examples
     --------
@@ -40,8 +40,8 @@ def unique_counts(x):
 
 
 def unique_inverse(x):
-    """The different elements of an array in order, and the index among them of each element of `x`, in
-    its shape.
+    """The different elements of an array in order, and the index among them of each element of `x`,
+    in its shape.
 
     Examples
     --------

@@ -252,8 +252,8 @@ void AssignTensor(KernelArgs& a) {
 void ShareMemory(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   auto end = [](const NDArray& a) { return a.byte_offset() + static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()); };
   const NDArray &a = *in[0], &b = *in[1];
-  const bool shared = a.shape().Size() > 0 && b.shape().Size() > 0 && a.chunk() == b.chunk() && a.byte_offset() < end(b) &&
-                      b.byte_offset() < end(a);
+  const bool shared =
+      a.shape().Size() > 0 && b.shape().Size() > 0 && a.chunk() == b.chunk() && a.byte_offset() < end(b) && b.byte_offset() < end(a);
   if (out[0]->is_none()) out[0]->Init(Shape(std::vector<int64_t>()), a.ctx(), kBool);
   out[0]->SyncCopyFromCPU(&shared, sizeof(shared));
 }

@@ -35,7 +35,8 @@ struct Ediff1dParam : public dmlc::Parameter<Ediff1dParam> {
 MXNET_REGISTER_PARAM(DiffParam);
 MXNET_REGISTER_PARAM(Ediff1dParam);
 
-const std::vector<int> kNumbers = {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64};
+const std::vector<int> kNumbers = {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8,
+                                   kInt16,   kUint16,  kInt32,   kUint32,   kInt64, kUint64};
 
 // An array (outer, size, inner).
 struct Lines {

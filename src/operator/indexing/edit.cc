@@ -14,11 +14,11 @@
 namespace mxnet {
 namespace {
 
-#define MXNET_PLACE_FIELDS()                                                                                                      \
-  DMLC_DECLARE_FIELD(start).set_default(dmlc::optional<int>()).describe("Where the slice of positions begins.");                  \
-  DMLC_DECLARE_FIELD(stop).set_default(dmlc::optional<int>()).describe("Where the slice of positions ends, without this one.");   \
-  DMLC_DECLARE_FIELD(step).set_default(dmlc::optional<int>()).describe("Distance of the positions of the slice.");                \
-  DMLC_DECLARE_FIELD(int_ind).set_default(dmlc::optional<int>()).describe("One position, in place of a slice or an array.");      \
+#define MXNET_PLACE_FIELDS()                                                                                                    \
+  DMLC_DECLARE_FIELD(start).set_default(dmlc::optional<int>()).describe("Where the slice of positions begins.");                \
+  DMLC_DECLARE_FIELD(stop).set_default(dmlc::optional<int>()).describe("Where the slice of positions ends, without this one."); \
+  DMLC_DECLARE_FIELD(step).set_default(dmlc::optional<int>()).describe("Distance of the positions of the slice.");              \
+  DMLC_DECLARE_FIELD(int_ind).set_default(dmlc::optional<int>()).describe("One position, in place of a slice or an array.");    \
   DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("The dimension; None takes the array as a vector.")
 
 struct DeleteParam : public dmlc::Parameter<DeleteParam> {
@@ -88,8 +88,8 @@ List SlicePlaces(const Attrs& attrs, const P& p, int64_t size) {
 }
 
 int64_t CheckedPlace(const Attrs& attrs, int64_t at, int64_t size, int64_t end) {
-  MXNET_CHECK_KIND(at >= -size && at < end, Index) << "[" << attrs.op->name << "] index " << at << " is out of range; accepted: " << -size
-                                                   << " to " << end - 1;
+  MXNET_CHECK_KIND(at >= -size && at < end, Index)
+      << "[" << attrs.op->name << "] index " << at << " is out of range; accepted: " << -size << " to " << end - 1;
   return at < 0 ? at + size : at;
 }
 
@@ -199,7 +199,8 @@ List RepeatedPlaces(const Attrs& attrs, const Along& along, const NDArray*) {
   List places;
   places.reserve(static_cast<size_t>(RepeatedSize(attrs, along.size())));
   const Shape& r = attrs.get<RepeatsParam>().repeats.value();
-  for (int64_t i = 0; i < along.size(); ++i) places.insert(places.end(), static_cast<size_t>(r[r.ndim() == 1 ? 0 : static_cast<int>(i)]), i);
+  for (int64_t i = 0; i < along.size(); ++i)
+    places.insert(places.end(), static_cast<size_t>(r[r.ndim() == 1 ? 0 : static_cast<int>(i)]), i);
   return places;
 }
 
@@ -410,8 +411,7 @@ NDArray ExpandedValues(const Attrs& attrs, const NDArray& given, const Insertion
     MXNET_CHECK_KIND(now.shape()[d] == 1 || now.shape()[d] == to[d], Value)
         << "[" << attrs.op->name << "] values of shape " << given.shape() << " cannot be broadcast to " << to;
   NDArray full(to, arr.ctx(), arr.dtype());
-  if (to.Size() > 0)
-    RunOnArrays(MakeAttrs(Op::Get("_npi_broadcast_to"), {{"shape", to.str()}}), {now}, {OpReq::kWrite}, {full}, false);
+  if (to.Size() > 0) RunOnArrays(MakeAttrs(Op::Get("_npi_broadcast_to"), {{"shape", to.str()}}), {now}, {OpReq::kWrite}, {full}, false);
   return full;
 }
 
@@ -428,8 +428,9 @@ void Insert(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vect
     std::ostringstream number;
     number.precision(17);
     number << attrs.get<InsertParam>().val.value();
-    RunOnArrays(MakeAttrs(Op::Get("_npi_full"), {{"shape", values.shape().str()}, {"dtype", DTypeName(arr.dtype())}, {"value", number.str()}}),
-                {}, {OpReq::kWrite}, {values}, false);
+    RunOnArrays(
+        MakeAttrs(Op::Get("_npi_full"), {{"shape", values.shape().str()}, {"dtype", DTypeName(arr.dtype())}, {"value", number.str()}}), {},
+        {OpReq::kWrite}, {values}, false);
   }
   GiveShape(attrs, out[0], to, arr);
   if (to.Size() == 0) return;
@@ -523,12 +524,12 @@ void InsertRecord(const std::string& name, const char* text, std::vector<std::st
 }
 
 [[maybe_unused]] const bool registered = [] {
-  ChooseRecord<DeleteParam, KeptPlaces>("_npi_delete", "The array without the entries at a position, at those of a slice, or at those of obj.",
-                                        {"arr", "obj"}, DeleteInputs)
+  ChooseRecord<DeleteParam, KeptPlaces>(
+      "_npi_delete", "The array without the entries at a position, at those of a slice, or at those of obj.", {"arr", "obj"}, DeleteInputs)
       .set_infer_shape(DeleteShape);
-  ChooseRecord<RepeatsParam, RepeatedPlaces>("_npi_repeats", "Every entry as often as its number says.", {"data"},
-                                             [](const Attrs&) { return 1; })
-      .set_infer_shape(RepeatsShape);
+  ChooseRecord<RepeatsParam, RepeatedPlaces>("_npi_repeats", "Every entry as often as its number says.", {"data"}, [](const Attrs&) {
+    return 1;
+  }).set_infer_shape(RepeatsShape);
   InsertRecord("_npi_insert_scalar", "The array with values before the position int_ind.", {"arr", "values"});
   InsertRecord("_npi_insert_slice", "The array with values before the positions of a slice.", {"arr", "values"});
   InsertRecord("_npi_insert_tensor", "The array with values before the positions in obj.", {"arr", "values", "obj"});

@@ -6,8 +6,8 @@
 namespace mxnet {
 namespace {
 
-// `values`: a struct of gpu_fill.cuh, which makes numbers of positions and of p, q, r, m, n. A thread
-// has 16 bytes of neighbours.
+// `values`: a struct of gpu_fill.cuh, which makes numbers of positions and of p, q, r, m, n. A
+// thread has 16 bytes of neighbours.
 void FillOnDevice(const RunContext& run, const TBlob& out, const char* name, const char* values, double p, double q, double r, int64_t m,
                   int64_t n) {
   const int64_t total = out.Size();
@@ -30,8 +30,7 @@ void FillValue(const RunContext& run, const TBlob& out, double value) {
 
 void FillRange(const RunContext& run, const TBlob& out, double start, double step, int64_t repeat) {
   if (!run.ctx.is_gpu()) return FillRange(out, start, step, repeat);
-  FillOnDevice(run, out, "fill_range", repeat == 1 ? "kernels::FillRange<false>" : "kernels::FillRange<true>", start, step, 0, 0,
-               repeat);
+  FillOnDevice(run, out, "fill_range", repeat == 1 ? "kernels::FillRange<false>" : "kernels::FillRange<true>", start, step, 0, 0, repeat);
 }
 
 void FillEye(const RunContext& run, const TBlob& out, int64_t k) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "operator/init/gpu_fill.h"
-#include "operator/matrix/axes.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -255,8 +254,7 @@ bool GivesInt64(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
       .set_zero_gradient()
       .set_kernel([](KernelArgs& a) {
         if (a.req[0] == OpReq::kNull) return;
-        FillRows(a.run, a.out[0], a.in[0].shape.ndim(),
-                 [](const RunContext& run, const TBlob& row, int) { FillRange(run, row, 0, 1, 1); });
+        FillRows(a.run, a.out[0], a.in[0].shape.ndim(), [](const RunContext& run, const TBlob& row, int) { FillRange(run, row, 0, 1, 1); });
       });
   return true;
 }();

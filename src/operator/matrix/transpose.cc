@@ -96,8 +96,8 @@ Axes DistinctAxes(const Attrs& attrs, const Shape& given, int ndim, const char* 
 Axes MoveAxes(const Attrs& attrs, int ndim) {
   const auto& p = attrs.get<MoveAxisParam>();
   const Axes from = DistinctAxes(attrs, p.source, ndim, "source"), to = DistinctAxes(attrs, p.destination, ndim, "destination");
-  MXNET_CHECK_KIND(from.size() == to.size(), Value) << "[" << attrs.op->name << "] source " << p.source << " and destination "
-                                                    << p.destination << "; they must name as many dimensions";
+  MXNET_CHECK_KIND(from.size() == to.size(), Value)
+      << "[" << attrs.op->name << "] source " << p.source << " and destination " << p.destination << "; they must name as many dimensions";
   Axes axes(ndim, -1);
   for (size_t i = 0; i < from.size(); ++i) axes[to[i]] = from[i];
   int next = 0;

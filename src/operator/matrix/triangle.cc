@@ -59,7 +59,8 @@ void Triangle(KernelArgs& a) {
   const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / columns);
   ParallelFor(out.Size() / columns, grain, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
-      // The entries [0, cut) of the row are at or left of the diagonal (tril), or left of it (triu).
+      // The entries [0, cut) of the row are at or left of the diagonal (tril), or left of it
+      // (triu).
       const int64_t cut = std::min(columns, std::max<int64_t>(0, line % rows + k + (kLower ? 1 : 0)));
       char* to = out.data<char>() + line * columns * bytes;
       const char* from = a.in[0].data<char>() + line * pitch * bytes;

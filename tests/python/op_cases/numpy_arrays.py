@@ -1,7 +1,7 @@
 """NumPy's ways to make and rearrange arrays: windows, rolls, triangles, differences, insertion."""
 import numpy as np
 
-from op_cases import NUMBERS, NUMBERS_AND_BOOL, rand
+from op_cases import NUMBERS, NUMBERS_AND_BOOL
 
 ALL = dict(dtypes=NUMBERS_AND_BOOL)
 CASES = []
@@ -75,7 +75,8 @@ for _mode in ("constant", "edge", "reflect", "symmetric", "maximum", "minimum"):
     for _width in WIDTHS:
         add("_npi_pad", lambda a, pad_width, mode: np.pad(a, pad_width, mode), [(2, 3)], attrs=dict(pad_width=_width, mode=_mode),
             grad=_mode not in ("maximum", "minimum"), grad2=_mode not in ("maximum", "minimum"), bad=BAD_PAD)
-    add("_npi_pad", lambda a, pad_width, mode: np.pad(a, pad_width, mode), [(1, 2, 3)], attrs=dict(pad_width=((1, 1), (0, 0), (2, 1)), mode=_mode),
+    add("_npi_pad", lambda a, pad_width, mode: np.pad(a, pad_width, mode), [(1, 2, 3)],
+        attrs=dict(pad_width=((1, 1), (0, 0), (2, 1)), mode=_mode),
         grad=_mode not in ("maximum", "minimum"))
 for _value in (2, -1):
     add("_npi_pad", lambda a, pad_width, constant_values: np.pad(a, pad_width, constant_values=constant_values), [(2, 0)],
@@ -117,7 +118,8 @@ _CONDITION = np.array([[1, 0, 1], [0, 0, 2]])
 for _scalar in (0, 1):
     add("_npi_where_lscalar", lambda c, x, scalar: np.where(c, scalar, x), [_CONDITION, (2, 3)], attrs=dict(scalar=_scalar), refuses=False,
         input_dtypes={0: "int32"}, grad=[1], out_dtype=lambda d: d)
-    add("_npi_where_rscalar", lambda c, y, scalar: np.where(c, y, scalar), [_CONDITION, (4, 1, 3)], attrs=dict(scalar=_scalar), refuses=False,
+    add("_npi_where_rscalar", lambda c, y, scalar: np.where(c, y, scalar), [_CONDITION, (4, 1, 3)], attrs=dict(scalar=_scalar),
+        refuses=False,
         input_dtypes={0: "bool"}, grad=[1], out_dtype=lambda d: d, bad=[dict(inputs=[(2, 3), (2, 2)])])
 add("_npi_where_scalar2", lambda c, x, y: np.where(c, x, y), [_CONDITION], attrs=dict(x=2, y=5), grad=False, out_dtype="float32",
     refuses=False)
@@ -128,11 +130,14 @@ for _attrs in [dict(int_ind=1, axis=0), dict(int_ind=-1, axis=1), dict(start=0, 
     def _delete(a, axis=None, int_ind=None, start=None, stop=None, step=None):
         return np.delete(a, int_ind if int_ind is not None else slice(start, stop, step), axis)
     add("_npi_delete", _delete, [(3, 4)], attrs=_attrs, refuses=False,
-        bad=[dict(attrs=dict(int_ind=12)), dict(attrs=dict(int_ind=0, axis=2)), dict(attrs=dict(step=0)), dict(attrs=dict(int_ind=-4, axis=0))])
+        bad=[dict(attrs=dict(int_ind=12)), dict(attrs=dict(int_ind=0, axis=2)), dict(attrs=dict(step=0)),
+                  dict(attrs=dict(int_ind=-4, axis=0))])
 for _obj in ([0, 2], [-1, 1, 1], [], [[0], [1]]):
     add("_npi_delete", lambda a, obj, axis: np.delete(a, obj.astype("int64"), axis), [(3, 4), np.array(_obj, "int64")], attrs=dict(axis=1),
-        grad=[0], input_dtypes={1: "int64"}, refuses=False, bad=[dict(inputs=[(3, 4), np.array([4])]), dict(inputs=[(3, 4), np.array([2**62])])])
-add("_npi_delete", lambda a, obj, axis: np.delete(a, obj.astype(bool), axis), [(3, 4), np.array([1, 0, 0, 1])], attrs=dict(axis=1), grad=[0],
+        grad=[0], input_dtypes={1: "int64"}, refuses=False, bad=[dict(inputs=[(3, 4), np.array([4])]),
+            dict(inputs=[(3, 4), np.array([2**62])])])
+add("_npi_delete", lambda a, obj, axis: np.delete(a, obj.astype(bool), axis), [(3, 4), np.array([1, 0, 0, 1])], attrs=dict(axis=1),
+    grad=[0],
     input_dtypes={1: "bool"}, refuses=False)
 for _attrs in [dict(repeats=(2,)), dict(repeats=(0, 2, 1), axis=0), dict(repeats=(3,), axis=-1), dict(repeats=(0,), axis=1)]:
     add("_npi_repeats", np.repeat, [(3, 4)], attrs=_attrs, refuses=False,
@@ -151,22 +156,28 @@ def insert(a, *rest, axis=None, val=None, int_ind=None, start=None, stop=None, s
 for _attrs in [dict(int_ind=1, axis=0), dict(int_ind=-1, axis=1), dict(int_ind=12), dict(int_ind=0), dict(int_ind=4, axis=1)]:
     add("_npi_insert_scalar", insert, [(3, 4)], attrs=dict(val=1, **_attrs), refuses=False, dtypes=NUMBERS,
         bad=[dict(attrs=dict(val=1, int_ind=13)), dict(attrs=dict(val=1, int_ind=0, axis=2))])
-for _shape, _attrs in [((3,), dict(int_ind=1, axis=1)), ((2, 3), dict(int_ind=1, axis=1)), ((2, 4), dict(int_ind=2, axis=0)), ((), dict(int_ind=3)),
+for _shape, _attrs in [((3,), dict(int_ind=1, axis=1)), ((2, 3), dict(int_ind=1, axis=1)), ((2, 4), dict(int_ind=2, axis=0)),
+                        ((), dict(int_ind=3)),
                        ((5,), dict(int_ind=3))]:
     add("_npi_insert_scalar", insert, [(3, 4), _shape], attrs=_attrs, refuses=False, bad=[dict(inputs=[(3, 4), (7, 7, 7)])])
-for _shape, _attrs in [((2,), dict(start=0, stop=3, step=2, axis=1)), ((), dict(step=2)), ((3, 2), dict(stop=2, axis=1)), ((3, 2), dict(start=1, stop=2, axis=1))]:
+for _shape, _attrs in [((2,), dict(start=0, stop=3, step=2, axis=1)), ((), dict(step=2)), ((3, 2), dict(stop=2, axis=1)),
+                        ((3, 2), dict(start=1, stop=2, axis=1))]:
     add("_npi_insert_slice", insert, [(3, 4), _shape], attrs=_attrs, refuses=False, bad=[dict(attrs=dict(step=0))])
-for _shape, _obj, _axis in [((2,), [0, 2], 1), ((), [3, 0, 0], None), ((3, 2), [4, 1], 1), ((3,), [2], None), ((3, 2), [1], 1), ((0,), [], None)]:
-    add("_npi_insert_tensor", lambda a, v, o, axis=None: np.insert(a, o.astype("int64"), v, axis), [(3, 4), _shape, np.array(_obj, "int64")],
+for _shape, _obj, _axis in [((2,), [0, 2], 1), ((), [3, 0, 0], None), ((3, 2), [4, 1], 1), ((3,), [2], None), ((3, 2), [1], 1),
+                             ((0,), [], None)]:
+    add("_npi_insert_tensor", lambda a, v, o, axis=None: np.insert(a, o.astype("int64"), v, axis),
+        [(3, 4), _shape, np.array(_obj, "int64")],
         attrs=dict(axis=_axis), grad=[0, 1], input_dtypes={2: "int64"}, refuses=False,
         bad=[dict(inputs=[(3, 4), (1,), np.array([13])]), dict(inputs=[(3, 4), (1,), np.array([-2**62])])])
 
 # ---- chosen by one array
 for _index in ([1, 0, -1], [[0, 0], [1, 1]], []):
-    add("_npi_advanced_indexing", lambda a, i: a[i.astype("int64")], [(2, 3), np.array(_index, "int64")], grad=[0], input_dtypes={1: "int64"},
+    add("_npi_advanced_indexing", lambda a, i: a[i.astype("int64")], [(2, 3), np.array(_index, "int64")], grad=[0],
+        input_dtypes={1: "int64"},
         refuses=False, bad=[dict(inputs=[(2, 3), np.array([2])]), dict(inputs=[(2, 3), np.array([-3])]), dict(inputs=[(), np.array([0])])])
 for _mask in ([True, False], [[True, False, True], [False, False, True]], [False, False]):
-    add("_npi_advanced_indexing", lambda a, i: a[i.astype(bool)], [(2, 3), np.array(_mask)], grad=[0], input_dtypes={1: "bool"}, refuses=False)
+    add("_npi_advanced_indexing", lambda a, i: a[i.astype(bool)], [(2, 3), np.array(_mask)], grad=[0], input_dtypes={1: "bool"},
+        refuses=False)
 
 
 def assign(data, mask, value, start_axis):
@@ -175,12 +186,15 @@ def assign(data, mask, value, start_axis):
     return out
 
 
-for _mask, _start, _shape in [([1, 0], 0, (3,)), ([0, 1, 1], 1, (2, 2)), ([[1, 0, 1], [0, 0, 1]], 0, (3,)), ([0, 0, 0], 1, (1,)), ([1, 1, 0], 1, ()),
+for _mask, _start, _shape in [([1, 0], 0, (3,)), ([0, 1, 1], 1, (2, 2)), ([[1, 0, 1], [0, 0, 1]], 0, (3,)), ([0, 0, 0], 1, (1,)),
+                               ([1, 1, 0], 1, ()),
                               ([1, 0], 0, (1, 3)), ([0, 1, 1], 1, (2, 1))]:
     _mask = np.array(_mask)
-    add("_npi_boolean_mask_assign_scalar", assign, [(2, 3), _mask], attrs=dict(value=1, start_axis=_start), grad=[0], input_dtypes={1: "bool"},
+    add("_npi_boolean_mask_assign_scalar", assign, [(2, 3), _mask], attrs=dict(value=1, start_axis=_start), grad=[0],
+        input_dtypes={1: "bool"},
         refuses=False, bad=[dict(inputs=[(2, 3), (4,)]), dict(attrs=dict(value=1, start_axis=-1)), dict(attrs=dict(value=1, start_axis=2))])
-    add("_npi_boolean_mask_assign_tensor", assign, [(2, 3), _mask, _shape], attrs=dict(start_axis=_start), grad=False, input_dtypes={1: "bool"},
+    add("_npi_boolean_mask_assign_tensor", assign, [(2, 3), _mask, _shape], attrs=dict(start_axis=_start), grad=False,
+        input_dtypes={1: "bool"},
         refuses=False, bad=[dict(inputs=[(2, 3), _mask, (7,)]), dict(inputs=[(2, 3), (4,), (1,)])])
 
 # ---- unique

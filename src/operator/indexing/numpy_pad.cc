@@ -100,8 +100,7 @@ bool PadShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<NumpyPadParam>();
   const std::vector<int64_t>& w = p.pad_width.values;
   const Shape& data = (*in)[0];
-  MXNET_CHECK_KIND(p.reflect_type == "even", Value)
-      << "[" << attrs.op->name << "] reflect_type='" << p.reflect_type << "'; accepted: even";
+  MXNET_CHECK_KIND(p.reflect_type == "even", Value) << "[" << attrs.op->name << "] reflect_type='" << p.reflect_type << "'; accepted: even";
   if (!data.ndim_known()) return false;
   MXNET_CHECK_KIND(static_cast<int>(w.size()) == 2 * data.ndim(), Value)
       << "[" << attrs.op->name << "] pad_width has " << w.size() / 2 << " pairs; data of shape " << data << " needs " << data.ndim();
@@ -146,7 +145,7 @@ void PadAxis(const RunContext& run, const Step& s, int mode, bool extra, const T
     args.Add(small.dptr).Add(large.dptr).Add(small_size);
     AddStep(s, &args);
     args.Add(value);
-    return rtc::LaunchItems(run, {"operator/matrix/gpu_pad_axis.cuh", "pad_axis", {small.dtype}, {mode}}, s.outer * s.large * s.inner,
+    return rtc::LaunchItems(run, {"operator/indexing/gpu_pad_axis.cuh", "pad_axis", {small.dtype}, {mode}}, s.outer * s.large * s.inner,
                             &args);
   }
   if (mode == kConstant) FillValue(large, value);
@@ -169,7 +168,7 @@ void PadAxisBack(KernelArgs& a, const Step& s, int mode, const TBlob& large, con
     args.Add(small.dptr).Add(large.dptr).Add(s.size);
     AddStep(s, &args);
     args.Add(0.0);
-    return rtc::LaunchItems(a.run, {"operator/matrix/gpu_pad_axis.cuh", "pad_axis_backward", {small.dtype}, {mode}},
+    return rtc::LaunchItems(a.run, {"operator/indexing/gpu_pad_axis.cuh", "pad_axis_backward", {small.dtype}, {mode}},
                             s.outer * s.size * s.inner, &args);
   }
   std::vector<int64_t> shown(static_cast<size_t>(s.large));
@@ -273,8 +272,7 @@ std::vector<NodeEntry> PadGradient(const NodePtr& node, const std::vector<NodeEn
         const auto& p = node->attrs->get<NumpyPadParam>();
         std::ostringstream width;
         width << p.pad_width;
-        return std::vector<NodeEntry>{MakeOp("_npi_pad", {ograds[0]}, {{"mode", modes[p.mode]}, {"pad_width", width.str()}}),
-                                      NodeEntry{}};
+        return std::vector<NodeEntry>{MakeOp("_npi_pad", {ograds[0]}, {{"mode", modes[p.mode]}, {"pad_width", width.str()}}), NodeEntry{}};
       })
       .set_kernel(PadBack);
   return true;
