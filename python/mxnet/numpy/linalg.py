@@ -9,6 +9,7 @@ import numpy as onp
 from .._binding import NDArrayBase
 from . import _products
 from ._dispatch import call, is_symbol, operand
+from ._manipulation import concatenate
 from ._products import alike, outer, tensordot
 
 __all__ = ["norm", "svd", "cholesky", "qr", "inv", "det", "slogdet", "solve", "tensorinv", "tensorsolve", "pinv", "eigvals", "eigvalsh",
@@ -216,10 +217,10 @@ def qr(a, mode="reduced"):
         m, n = a.shape[-2:]
         unit = call("_npi_eye", (), N=m, M=m - n, dtype=onp.dtype(a.dtype).name, ctx=str(a.context))
         unit = call("_npi_broadcast_to", (unit,), shape=a.shape[:-1] + (m - n,))
-        q = call("_npi_qr", (call("_npi_concatenate", (a, unit), num_args=2, axis=-1),))[0]
+        q = call("_npi_qr", (concatenate((a, unit), axis=-1),))[0]
         r = call("_npi_qr", (a,))[1]
         below = call("_npi_zeros", (), shape=a.shape[:-2] + (m - n, n), dtype=onp.dtype(a.dtype).name, ctx=str(a.context))
-        return q, call("_npi_concatenate", (r, below), num_args=2, axis=-2)
+        return q, concatenate((r, below), axis=-2)
     q, r = call("_npi_qr", (a,))
     return r if mode == "r" else (q, r)
 
