@@ -29,39 +29,59 @@ REFUSED = {
 
 
 def _function(name):
-    return getattr(importlib.import_module("mxnet.numpy.multiarray"), name)    # which stands on the class
+    """The function of mx.np, looked up with the first call: its module stands on the class."""
+    found = None
+
+    def function(*args, **kwargs):
+        nonlocal found
+        if found is None:
+            found = getattr(importlib.import_module("mxnet.numpy.multiarray"), name)
+        return found(*args, **kwargs)
+    return function
+
+
+def _named(call, name, text):
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = text
+    return call
 
 
 def _method(method, name):
-    def call(self, *args, **kwargs):
-        return _function(name)(self, *args, **kwargs)
-    call.__name__ = call.__qualname__ = method
-    call.__doc__ = f"``mx.np.{name}`` with this array as first argument."
-    return call
+    # a function of a class binds the array by itself: no call in between
+    return _named(_function(name), method, f"``mx.np.{name}`` with this array as first argument.")
 
 
 def _spread(name):
     """std or var; `correction` is the array API's name of NumPy's `ddof`."""
+    function = _function(name)
+
     def call(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **kwargs):
         ddof = kwargs.pop("correction", ddof)
-        return _function(name)(self, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, **kwargs)
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"``mx.np.{name}`` with this array as first argument; `correction` is another name of `ddof`."
-    return call
+        return function(self, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, **kwargs)
+    return _named(call, name, f"``mx.np.{name}`` with this array as first argument; `correction` is another name of `ddof`.")
+
+
+def _clip(name):
+    function = _function(name)
+
+    def call(self, min=None, max=None, out=None):   # NumPy's names of a method's arguments
+        return function(self, min, max, out=out)
+    return _named(call, name, "``mx.np.clip`` with this array as first argument.")
+
+
+_MAKERS = {"std": _spread, "var": _spread, "clip": _clip}
 
 
 def _refusal(name, instead):
     def call(self, *args, **kwargs):
         raise AttributeError(f"mxnet.numpy.ndarray object has no attribute {name}; accepted: {instead}")
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Not of mx.np's arrays, where it raises AttributeError: see {instead}."
-    return call
+    return _named(call, name, f"Not of mx.np's arrays, where it raises AttributeError: see {instead}.")
 
 
 def add_methods(cls):
     """Gives the array class what the tables say."""
     for name in FUNCTIONS:
-        setattr(cls, name, _spread(name) if name in ("std", "var") else _method(name, name))
+        setattr(cls, name, _MAKERS[name](name) if name in _MAKERS else _method(name, name))
     for method, name in SPECIAL.items():
         setattr(cls, method, _method(method, name))
     refused = dict.fromkeys(METHODS + ARRAY_METHODS, "as_nd_ndarray()")
