@@ -397,3 +397,42 @@ def test_model_zoo(numpy_semantics, compiled):
         trainer.step(4)
         losses.append(float(value.asnumpy().mean()))
     assert is_np(value) and losses[-1] < losses[0]
+
+
+def test_parameters_are_named_after_their_attributes(numpy_semantics):
+    class Sum(nn.Block):
+        def __init__(self):
+            super().__init__()
+            self.w, self.v = gluon.Parameter(shape=(2,), init="ones"), gluon.Parameter(shape=(2,), init="ones")
+            self.c, self.d = gluon.Constant([1., 2.]), gluon.Constant([3., 4.])
+
+        def forward(self, x):
+            return x * self.w.data() + self.v.data() + self.c.data() + self.d.data()
+
+    net = Sum()
+    net.initialize()
+    assert net(mx.nd.ones((2,)).as_np_ndarray()).asnumpy().tolist() == [6, 8] and len(net.collect_params()) == 4
+
+
+def test_weights_are_tied_by_assignment(numpy_semantics):
+    class Tied(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.words, self.out = nn.Embedding(4, 3), nn.Dense(4, flatten=False, use_bias=False)
+            self.out.weight = self.words.weight
+
+        def forward(self, x):
+            return self.out(self.words(x))
+
+    net = Tied()
+    net.initialize()
+    x = mx.nd.array([1, 2], dtype="int32").as_np_ndarray()
+    eager = net(x).asnumpy()
+    net.hybridize()
+    assert (net(x).asnumpy() == eager).all() and net.out.weight is net.words.weight and len(net.collect_params()) == 1
+
+
+def test_assignment_to_a_parameter_is_refused_without_numpy():
+    net = nn.Dense(3)
+    with pytest.raises(AssertionError, match="is set already"):
+        net.weight = nn.Dense(3).weight

@@ -11,7 +11,7 @@ from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..util import accepts_device, is_np_array
 from ._parameter import Parameter
-from ._share import share
+from ._share import replace, share
 from ._structure import regroup
 from .parameter_dict import ParameterDict, save_arrays, strip_arg_aux
 from .summary import print_summary
@@ -111,14 +111,26 @@ class Block:
         if isinstance(value, Block):
             self.register_child(value, name)
         elif isinstance(value, Parameter):
-            assert name not in self._reg_params or self._reg_params[name] is value, (
-                f'[gluon.Block] Parameter {name!r} is set already; another attribute name is accepted')
+            if self._reg_params.get(name, value) is not value:
+                assert is_np_array(), f'[gluon.Block] Parameter {name!r} is set already; another attribute name is accepted'
+                replace(self, name, value)      # MXNet 2.0 ties weights so
+                return
             self._reg_params[name] = value
-            self._adopt(value)
+            self._adopt(name, value)
         super().__setattr__(name, value)
 
-    def _adopt(self, param):
-        """Called for every Parameter that becomes an attribute."""
+    def _adopt(self, name, param):
+        """A Parameter becomes an attribute. In the style of MXNet 2.0, without name scopes,
+        ``self.weight = Parameter(shape=...)`` is how a block gets its Parameters."""
+        if param._in_dict:
+            return
+        param._in_dict = True
+        own = self._params._params
+        if not param.name.startswith(self.prefix):
+            param.name = self.prefix + (param.name if self.prefix + param.name not in own else name)
+        assert own.get(param.name, param) is param, (
+            f'[gluon.Block] two Parameters of {self.name!r} are named {param.name!r}; distinct names are accepted')
+        own[param.name] = param
 
     def _alias(self):
         return type(self).__name__.lower()

@@ -92,6 +92,7 @@ class Parameter:
         self._stype = stype
         self._grad_stype = grad_stype
         self._grad_req = None
+        self._in_dict = False       # whether a ParameterDict has it
         self._var = None
         self._var_shape = None      # of a _var with open dimensions: whether it declares them with -1 (NumPy shape semantics) or 0
         self._data = None           # one NDArray per context of _ctx_list, or None before initialisation
@@ -117,6 +118,7 @@ class Parameter:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
+        self._in_dict = True
         self.__dict__.pop('_ctx_map', None)
         self._trainer = None
         if self._ctx_list is not None:

@@ -22,7 +22,8 @@ def _by_path(block, shared):
     return {paths[name]: param for name, param in zip(mine, shared.values())}
 
 
-def _replace(block, name, param):
+def replace(block, name, param):
+    """Put `param` in the place of the Parameter that is the attribute `name`."""
     old = block._reg_params.pop(name)
     block._params._params = OrderedDict((param.name, param) if p is old else (key, p) for key, p in block._params.items())
     block._params._params[param.name] = param
@@ -52,5 +53,5 @@ def share(block, shared):
         if owner is None or name not in owner._reg_params:
             warnings.warn(f"[gluon.share_parameters] Parameter name {path} is not in the current model!", stacklevel=3)
         elif owner._reg_params[name] is not param:
-            _replace(owner, name, param)
+            replace(owner, name, param)
     return block

@@ -90,17 +90,6 @@ class HybridBlock(Block):
                 block._plain_inputs = -1
                 block._by_operator = {}
 
-    def _adopt(self, param):
-        # In the style without name scopes, `self.weight = Parameter(shape=...)` is how a block gets
-        # its Parameters.
-        if self._traces_forward and not getattr(param, '_in_dict', False):
-            param._in_dict = True
-            if not param.name.startswith(self.prefix):
-                param.name = self.prefix + param.name
-            assert self._params._params.get(param.name, param) is param, (
-                f'[gluon.HybridBlock] two Parameters of {self.name!r} are named {param.name!r}; distinct names are accepted')
-            self._params._params[param.name] = param
-
     def register_child(self, block, name=None):
         """Make `block`, which must be a HybridBlock (ValueError otherwise), a child."""
         if not isinstance(block, HybridBlock):

@@ -110,6 +110,7 @@ class ParameterDict:
         param = self._find(name)
         if param is None:
             param = self._params[name] = Parameter(name, **kwargs)
+            param._in_dict = True
             return param
         for key, wanted in kwargs.items():
             stored = getattr(param, key, getattr(param, '_' + key, None))
@@ -137,6 +138,7 @@ class ParameterDict:
             if value is None:
                 raise KeyError(f'[gluon.ParameterDict] no constant {name!r}; give its value to make it')
             param = self._params[name] = Constant(name, value)
+            param._in_dict = True
             return param
         assert isinstance(param, Constant), f'[gluon.ParameterDict] {name!r} exists, but as a Parameter; a constant is accepted'
         if value is not None:

@@ -100,7 +100,7 @@ class SymbolBlock(HybridBlock):
         variables, out = self._get_graph(*args)
         return Trace(variables, out, self._cached_out[0], False, 0, signature(described, arrays))
 
-    def _adopt(self, param):
+    def _adopt(self, name, param):
         """Parameters are made by the constructor."""
 
     def _must_trace(self, arrays=()):
