@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes what is derived from the library: env_var.md, iterators.md, operators.md and passes.md in
-docs, and type stubs of the operator modules.
+docs, and type stubs of the operator modules and of mx.np.
 
     ./dev docs [--check]
 
@@ -17,6 +17,7 @@ import os
 import re
 import sys
 
+import numpy_stubs
 from mxnet import _opgen
 from mxnet import env
 from mxnet._dtypes import NAMES
@@ -293,7 +294,7 @@ def pages():
         out[f"python/mxnet/{module}/op.pyi"] = stub(kind, module, lead)
         for namespace in NAMESPACES:
             out[f"python/mxnet/{module}/{namespace}.pyi"] = namespace_stub(kind, module, lead, namespace)
-    return out
+    return {**out, **numpy_stubs.paths()}
 
 
 def main():

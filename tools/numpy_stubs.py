@@ -8,14 +8,17 @@ import importlib
 import inspect
 import keyword
 
+import numpy as onp
+
 HEAD = """# Generated from the functions' signatures by `./dev docs`; do not edit.
-from collections.abc import Callable, Iterator, Sequence
+from builtins import bool as _bool
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as _onp
 """
 TYPES = """
-_Number: TypeAlias = bool | int | float | _onp.generic
+_Number: TypeAlias = _bool | int | float | _onp.generic
 _ArrayLike: TypeAlias = ndarray | _onp.ndarray[Any, Any] | _Number | Sequence[Any]
 _DType: TypeAlias = str | type | _onp.dtype[Any] | None
 _Axis: TypeAlias = int | Sequence[int] | None
@@ -24,10 +27,10 @@ _Shape: TypeAlias = int | Sequence[int]
 MODULES = ("numpy", "numpy.random", "numpy.linalg", "numpy_extension", "numpy_extension.random", "numpy_extension.image")
 
 NAMES = {
-    "axis": "_Axis", "axes": "Any", "keepdims": "bool", "dtype": "_DType", "out": "Any", "shape": "_Shape", "newshape": "_Shape",
-    "size": "_Shape | None", "ctx": "Any", "device": "Any", "order": "str", "casting": "str", "subok": "bool", "mode": "str",
+    "axis": "_Axis", "axes": "Any", "keepdims": "_bool", "dtype": "_DType", "out": "Any", "shape": "_Shape", "newshape": "_Shape",
+    "size": "_Shape | None", "ctx": "Any", "device": "Any", "order": "str", "casting": "str", "subok": "_bool", "mode": "str",
     "kind": "str | None", "arrays": "Sequence[_ArrayLike]", "ary": "_ArrayLike", "indices_or_sections": "int | Sequence[int] | ndarray",
-    "ddof": "int", "decimals": "int", "num": "int", "endpoint": "bool", "retstep": "bool", "N": "int", "M": "int | None", "k": "int",
+    "ddof": "int", "decimals": "int", "num": "int", "endpoint": "_bool", "retstep": "_bool", "N": "int", "M": "int | None", "k": "int",
     "start": "Any", "stop": "Any", "step": "Any", "subscripts": "str", "where": "Any", "initial": "Any", "out_grad": "Any",
 }
 ARRAYS = frozenset("""a b x x1 x2 y m v arr array object values obj data weight bias gamma beta lhs rhs index indices condition q p
@@ -35,11 +38,11 @@ ARRAYS = frozenset("""a b x x1 x2 y m v arr array object values obj data weight 
 RESULTS = {
     "array_split": "list[ndarray]", "split": "list[ndarray]", "hsplit": "list[ndarray]", "vsplit": "list[ndarray]",
     "dsplit": "list[ndarray]", "meshgrid": "list[ndarray]", "broadcast_arrays": "list[ndarray]", "shape": "tuple[int, ...]", "ndim": "int",
-    "size": "int", "nonzero": "tuple[ndarray, ...]", "can_cast": "bool", "result_type": "_onp.dtype[Any]", "finfo": "Any", "iinfo": "Any",
-    "unique": "Any", "histogram": "tuple[ndarray, ndarray]", "linspace": "Any", "average": "Any", "may_share_memory": "bool",
-    "shares_memory": "bool", "set_printoptions": "None", "seed": "None", "shuffle": "None", "save": "None", "savez": "None",
-    "load": "Any", "waitall": "None", "set_np": "None", "reset_np": "None", "is_np_array": "bool", "is_np_shape": "bool",
-    "is_np_default_dtype": "bool", "num_gpus": "int", "gpu_memory_info": "tuple[int, int]", "cpu": "Any", "gpu": "Any",
+    "size": "int", "nonzero": "tuple[ndarray, ...]", "can_cast": "_bool", "result_type": "_onp.dtype[Any]", "finfo": "Any", "iinfo": "Any",
+    "unique": "Any", "histogram": "tuple[ndarray, ndarray]", "linspace": "Any", "average": "Any", "may_share_memory": "_bool",
+    "shares_memory": "_bool", "set_printoptions": "None", "seed": "None", "shuffle": "None", "save": "None", "savez": "None",
+    "load": "Any", "waitall": "None", "set_np": "None", "reset_np": "None", "is_np_array": "_bool", "is_np_shape": "_bool",
+    "is_np_default_dtype": "_bool", "num_gpus": "int", "gpu_memory_info": "tuple[int, int]", "cpu": "Any", "gpu": "Any",
     "cpu_pinned": "Any", "current_device": "Any", "current_context": "Any", "divmod": "tuple[ndarray, ndarray]",
     "modf": "tuple[ndarray, ndarray]", "frexp": "tuple[ndarray, ndarray]", "svd": "tuple[ndarray, ndarray, ndarray]",
     "qr": "tuple[ndarray, ndarray]", "eig": "tuple[ndarray, ndarray]", "eigh": "tuple[ndarray, ndarray]",
@@ -47,8 +50,8 @@ RESULTS = {
     "cond": "Any", "fill_diagonal": "None", "diag_indices_from": "tuple[ndarray, ...]", "tril_indices": "tuple[ndarray, ndarray]",
     "triu_indices": "tuple[ndarray, ndarray]", "triu_indices_from": "tuple[ndarray, ndarray]",
     "tril_indices_from": "tuple[ndarray, ndarray]", "unravel_index": "tuple[ndarray, ...]", "topk": "Any", "batch_norm": "Any",
-    "layer_norm": "Any", "rnn": "Any", "multibox_target": "Any", "slice_channel": "Any", "array_equal": "bool", "allclose": "bool",
-    "array_equiv": "bool", "promote_types": "_onp.dtype[Any]", "min_scalar_type": "_onp.dtype[Any]", "ix_": "tuple[ndarray, ...]",
+    "layer_norm": "Any", "rnn": "Any", "multibox_target": "Any", "slice_channel": "Any", "array_equal": "_bool", "allclose": "_bool",
+    "array_equiv": "_bool", "promote_types": "_onp.dtype[Any]", "min_scalar_type": "_onp.dtype[Any]", "ix_": "tuple[ndarray, ...]",
 }
 METHODS = {
     "item": "Any", "tolist": "Any", "asnumpy": "_onp.ndarray[Any, Any]", "asscalar": "Any", "backward": "None", "attach_grad": "None",
@@ -58,10 +61,10 @@ METHODS = {
 ATTRIBUTES = (("shape", "tuple[int, ...]"), ("dtype", "_onp.dtype[Any]"), ("ndim", "int"), ("size", "int"), ("itemsize", "int"),
               ("T", "ndarray"), ("context", "Any"), ("ctx", "Any"), ("device", "Any"), ("grad", "ndarray | None"), ("stype", "str"))
 BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
-SPECIAL = (("__len__(self)", "int"), ("__iter__(self)", "Iterator[ndarray]"), ("__bool__(self)", "bool"), ("__int__(self)", "int"),
+SPECIAL = (("__len__(self)", "int"), ("__iter__(self)", "Iterator[ndarray]"), ("__bool__(self)", "_bool"), ("__int__(self)", "int"),
            ("__float__(self)", "float"), ("__index__(self)", "int"), ("__getitem__(self, key: Any)", "ndarray"),
            ("__setitem__(self, key: Any, value: _ArrayLike)", "None"), ("__neg__(self)", "ndarray"), ("__pos__(self)", "ndarray"),
-           ("__abs__(self)", "ndarray"), ("__invert__(self)", "ndarray"), ("__contains__(self, value: Any)", "bool"),
+           ("__abs__(self)", "ndarray"), ("__invert__(self)", "ndarray"), ("__contains__(self, value: Any)", "_bool"),
            ("__divmod__(self, other: _ArrayLike)", "tuple[ndarray, ndarray]"))
 
 
@@ -74,7 +77,7 @@ def parameter_type(parameter):
         return "_ArrayLike" if default is not None else "_ArrayLike | None"
     for kind in (bool, int, float, str):
         if type(default) is kind:
-            return {bool: "bool", int: "int", float: "float", str: "str"}[kind]
+            return {bool: "_bool", int: "int", float: "float", str: "str"}[kind]
     return "Any"
 
 
@@ -151,12 +154,12 @@ def stub(module_name):
         for name, value in sorted(vars(module).items()):
             if isinstance(value, float) and not name.startswith("_"):
                 lines.append(f"{name}: float")
-            elif inspect.isclass(value) and value.__module__ == "numpy" and not name.startswith("_"):
-                lines.append(f"{name} = _onp.{value.__name__ if hasattr(module, value.__name__) else name}")
+            elif inspect.isclass(value) and issubclass(value, onp.generic) and not name.startswith("_"):
+                lines.append(f"{name} = _onp.{value.__name__}")
+        lines += [f"{name}: list[_onp.dtype[Any]]" for name in sorted(vars(module)) if name.endswith("_dtypes")]
         lines += ["newaxis: None", "dtype = _onp.dtype", *array_class(module.ndarray)]
     else:
-        depth = "." * (module_name.count(".") + (0 if module_name.startswith("numpy.") else 1))
-        lines.append(f"from {depth or '.'}{'' if module_name.startswith('numpy.') else 'numpy'} import ndarray")
+        lines.append(f"from {'.' if module_name.startswith('numpy.') else '..numpy'} import ndarray")
         lines += [f"from . import {part} as {part}" for part in ("random", "image") if module_name == "numpy_extension"]
     lines += TYPES.split("\n")[1:-1] + [declaration(n, f) for n, f in functions.items()]
     text = "\n".join(lines) + "\n"

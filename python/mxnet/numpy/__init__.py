@@ -5,14 +5,10 @@ import numpy as _onp
 
 from . import multiarray
 from .multiarray import *  # noqa: F403
+from .utils import *  # noqa: F403
 
-_SUBMODULES = ("random", "linalg", "fallback", "function_base", "stride_tricks", "io", "arrayprint", "set_functions", "type_functions",
+_SUBMODULES = ("random", "linalg", "fallback", "fallback_linalg", "function_base", "stride_tricks", "io", "arrayprint", "set_functions", "type_functions",
                "utils")
-e, euler_gamma, inf, nan, pi, newaxis = _onp.e, _onp.euler_gamma, _onp.inf, _onp.nan, _onp.pi, None
-float16, float32, float64 = _onp.float16, _onp.float32, _onp.float64
-int8, int16, int32, int64 = _onp.int8, _onp.int16, _onp.int32, _onp.int64
-uint8, uint16, uint32, uint64 = _onp.uint8, _onp.uint16, _onp.uint32, _onp.uint64
-bool = bool_ = _onp.bool_
 dtype = _onp.dtype
 _NoValue = getattr(_onp, "_NoValue", None)
 
