@@ -171,8 +171,9 @@ PyObject* NbMatMulInPlace(PyObject* a, PyObject* b) {
   try {
     static const AttrsPtr copy = MakeAttrs(Op::Get("_copyto"), {});
     if (Get(product)->shape() != Get(a)->shape())
-      throw Error(Error::Kind::kValue, "[matmul] a product whose shape is not that of the left array cannot be written there; "
-                                       "accepted: a = a @ b");
+      throw Error(Error::Kind::kValue,
+                  "[matmul] a product whose shape is not that of the left array cannot be written there; "
+                  "accepted: a = a @ b");
     result = Invoke(copy, &product, 1, a);
   } catch (...) {
     SetError();

@@ -156,7 +156,8 @@ PyObject* NewArray(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 PyObject* Filled(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 /* Adds the NDArrayBase type, which results have until Python names a subclass. */
 void AddNDArrayBase(PyObject* module);
-/* Function of the module: _numpy_base(class, rows, operand) is a subclass with mx.np's operators. */
+/* Function of the module: _numpy_base(class, rows, operand) is a subclass with mx.np's
+ * operators. */
 PyObject* NumpyBase(PyObject* module, PyObject* args);
 /* Adds the CachedOp type to the module. */
 void AddCachedOp(PyObject* module);

@@ -143,9 +143,7 @@ bool Plan(PyObject* self, PyObject* key, Gathering* g) {
 
 AttrsPtr AxisAttrs(const Op* op, int axis, size_t inputs) {
   const int64_t key[2] = {axis, static_cast<int64_t>(inputs)};
-  return Remembered(op, key, 2, [&] {
-    return AttrDict{{"axis", std::to_string(axis)}, {"num_args", std::to_string(inputs)}};
-  });
+  return Remembered(op, key, 2, [&] { return AttrDict{{"axis", std::to_string(axis)}, {"num_args", std::to_string(inputs)}}; });
 }
 
 bool IsMask(PyObject* k) { return IsArray(k) && IsNumpy(k) && Get(k) && !Get(k)->is_none() && Get(k)->dtype() == kBool; }

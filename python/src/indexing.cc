@@ -150,7 +150,8 @@ bool CheckedIndices(const T* from, int64_t n, int64_t size, int64_t* to, bool* s
  * exception: not for here. */
 PyObject* TakeRows(PyObject* self, PyObject* key) {
   NDArray *a = Get(self), *index = Get(key);
-  if (IsNumpy(key) || index->is_none() || a->ctx().is_gpu() || index->ctx().is_gpu() || a->shape().ndim() < 1 || index->shape().ndim() < 1) return nullptr;
+  if (IsNumpy(key) || index->is_none() || a->ctx().is_gpu() || index->ctx().is_gpu() || a->shape().ndim() < 1 || index->shape().ndim() < 1)
+    return nullptr;
   const int64_t n = index->shape().Size(), size = a->shape()[0];
   if (n == 0 || size == 0 || size >= int64_t{1} << 24) return nullptr;  // beyond, float32 has gaps
   {
@@ -195,8 +196,9 @@ PyObject* RecordedSlice(PyObject* self, const Selection& s) {
   static const Op *slice = Op::Get("slice"), *reshape = Op::Get("_npi_reshape");
   PyObject* o = Invoke(SliceAttrs(slice, s, Get(self)->shape().ndim(), nullptr), &self, 1, nullptr);
   if (!o || Get(o)->shape() == s.shape()) return o;
-  const AttrsPtr attrs =
-      Remembered(reshape, s.result.data(), s.result.size(), [&] { return AttrDict{{"newshape", Text(s.result.data(), s.result.size())}}; });
+  const AttrsPtr attrs = Remembered(reshape, s.result.data(), s.result.size(), [&] {
+    return AttrDict{{"newshape", Text(s.result.data(), s.result.size())}};
+  });
   PyObject* shaped = nullptr;
   try {
     shaped = Invoke(attrs, &o, 1, nullptr);

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/new_file.h"
+#include "mxnet/imperative.h"
 #include "mxnet/ndarray.h"
 
 namespace mxnet {
@@ -187,9 +188,10 @@ void Append(std::string* out, T v) {
 }
 
 void AppendArray(std::string* out, const NDArray& a) {
-  // Version 2 cannot tell a scalar or an empty array from "no array"; everything else is written so
-  // that 1.x reads it.
-  const bool numpy_rules = !a.is_none() && (a.shape().ndim() == 0 || a.shape().Size() == 0);
+  // Version 2 cannot tell a scalar or an empty array from "no array". With NumPy's shapes 1.x and
+  // 2.0 write version 3, and read nothing else; without them 1.x reads version 2 only.
+  const bool empty = !a.is_none() && (a.shape().ndim() == 0 || a.shape().Size() == 0);
+  const bool numpy_rules = empty || Imperative::State().np_shape;
   Append<uint32_t>(out, numpy_rules ? kMagicV3 : kMagicV2);
   Append<int32_t>(out, 0);
   if (a.is_none()) {

@@ -42,8 +42,10 @@ def test_attributes():
         a.shape = (24,)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-                                   "bool"])
+DTYPES = "float32 float64 float16 int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool".split()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype):
     a = array([0, 1], dtype)
     assert a.dtype == onp.dtype(dtype) and a.asnumpy().dtype == onp.dtype(dtype)
@@ -193,7 +195,8 @@ def test_in_place_refusals():
 def test_no_operands():
     a = array([1, 2])
     assert (a == None) is False and (a != None) is True   # noqa: E711
-    for call in (lambda: a + None, lambda: a < None, lambda: a + "x", lambda: a * {}, lambda: None - a, lambda: a + 1j, lambda: pow(a, 2, 3)):
+    for call in (lambda: a + None, lambda: a < None, lambda: a + "x", lambda: a * {}, lambda: None - a, lambda: a + 1j,
+                 lambda: pow(a, 2, 3)):
         with pytest.raises(TypeError):
             call()
     for call in (lambda: a + mx.nd.ones((2,)), lambda: mx.nd.ones((2,)) * a, lambda: a == mx.nd.ones((2,))):
@@ -201,7 +204,8 @@ def test_no_operands():
             call()
 
 
-@pytest.mark.parametrize("shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 1)),
+@pytest.mark.parametrize("shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)),
+                                    ((5, 2, 3), (5, 3, 1)),
                                     ((2, 0), (0, 3))])
 def test_matmul(shapes):
     rng = onp.random.default_rng(0)
@@ -257,13 +261,9 @@ def test_copies():
         assert type(other) is mx.np.ndarray
         other[:] = 7
         assert a.tolist() == X
-    for view in (a.detach(), a[0], a[1:], a[...], a[()], a[None], a.as_nd_ndarray(), a.as_np_ndarray(), a.reshape_view(3, 2), a[0, 1]):
-        view[()] = 7
-        assert 7 in a
-        a = array(X)
-        break
     assert a.as_np_ndarray() is a and type(a.as_nd_ndarray()) is mx.nd.NDArray and type(mx.nd.ones(2).as_np_ndarray()) is mx.np.ndarray
-    assert a.as_in_ctx(mx.cpu()) is a and a.as_in_context(mx.cpu()) is a and a.to_device("cpu") is a and a.to_device(mx.cpu(1)).ctx == mx.cpu(1)
+    assert a.as_in_ctx(mx.cpu()) is a and a.as_in_context(mx.cpu()) is a and a.to_device("cpu") is a
+    assert a.to_device(mx.cpu(1)).ctx == mx.cpu(1)
     target = array(onp.zeros((2, 3)), "int32")
     assert a.copyto(target) is target and target.tolist() == [[1, -2, 3], [0, 4, -5]]
     for bad, error in ((mx.nd.zeros((2, 3)), TypeError), (3, TypeError), (array([1]), ValueError)):
@@ -279,8 +279,8 @@ def test_views_share_memory():
         a = array(X)
         view(a)[()] = 7
         return 7 in a
-    for view in (lambda a: a.detach(), lambda a: a[0], lambda a: a[1:], lambda a: a[...], lambda a: a[()], lambda a: a[None], lambda a: a[0, 1],
-                 lambda a: a[0, 1:], lambda a: a[-1:, None], lambda a: a.as_nd_ndarray(), lambda a: a.reshape_view(3, 2),
+    for view in (lambda a: a.detach(), lambda a: a[0], lambda a: a[1:], lambda a: a[...], lambda a: a[()], lambda a: a[None],
+                 lambda a: a[0, 1], lambda a: a[0, 1:], lambda a: a[-1:, None], lambda a: a.as_nd_ndarray(), lambda a: a.reshape_view(3, 2),
                  lambda a: a.as_nd_ndarray().as_np_ndarray()):
         assert shares(view)
     for kopy in (lambda a: a[:, 1], lambda a: a[::-1], lambda a: a[[0]], lambda a: a[array([0], "int64")], lambda a: a[True],
@@ -304,15 +304,10 @@ def test_shapes():
             call()
 
 
-def test_writable():
-    a = array(X)
-    fixed = mx.nd.NDArray(mx.nd.ones(2).handle, writable=False) if False else None
-    assert fixed is None and a.writable
-
-
 def test_refused_methods():
     a = array(X)
-    for name in ("exp", "abs", "nansum", "asscalar", "tostype", "expand_dims", "slice", "norm", "zeros_like", "topk", "softmax", "broadcast_like"):
+    for name in ("exp", "abs", "nansum", "asscalar", "tostype", "expand_dims", "slice", "norm", "zeros_like", "topk", "softmax",
+                 "broadcast_like"):
         with pytest.raises(AttributeError, match=f"no attribute {name}; accepted: "):
             getattr(a, name)()
     with pytest.raises(AttributeError):
@@ -374,11 +369,14 @@ def test_assignment_while_recording():
 # ---- printing
 
 @pytest.mark.parametrize("values, dtype, text", [
-    ([1, 2.5], "float32", "array([1. , 2.5])"), ([1, 2], "int32", "array([1, 2], dtype=int32)"), ([1, 2], "int64", "array([1, 2], dtype=int64)"),
+    ([1, 2.5], "float32", "array([1. , 2.5])"), ([1, 2], "int32", "array([1, 2], dtype=int32)"),
+    ([1, 2], "int64", "array([1, 2], dtype=int64)"),
     ([1.0], "float64", "array([1.], dtype=float64)"), (1.5, "float32", "array(1.5)"), (1, "int8", "array(1, dtype=int8)"),
     ([True], "bool", "array([ True])"), (False, "bool", "array(False)"), (onp.zeros((0, 3)), "float32", "array([], shape=(0, 3))"),
-    ([], "float32", "array([])"), ([], "bool", "array([], dtype=bool)"), (onp.zeros((2, 0)), "int32", "array([], shape=(2, 0), dtype=int32)"),
-    ([[1, 2], [3, 4]], "float16", "array([[1., 2.],\n       [3., 4.]], dtype=float16)"), ([1, 2], "bfloat16", "array([1., 2.], dtype=bfloat16)"),
+    ([], "float32", "array([])"), ([], "bool", "array([], dtype=bool)"),
+    (onp.zeros((2, 0)), "int32", "array([], shape=(2, 0), dtype=int32)"),
+    ([[1, 2], [3, 4]], "float16", "array([[1., 2.],\n       [3., 4.]], dtype=float16)"),
+    ([1, 2], "bfloat16", "array([1., 2.], dtype=bfloat16)"),
     (onp.arange(2000), "int32", "array([   0,    1,    2, ..., 1997, 1998, 1999], dtype=int32)"),
     (onp.arange(16), "int64", "array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15], dtype=int64)"),
 ])

@@ -37,7 +37,8 @@ def test_pickle_of_another_process(tmp_path):
     """A process that has not imported mx.np reads them."""
     path = tmp_path / "array.pkl"
     path.write_bytes(pickle.dumps({"a": from_values(ARRAYS[2])}))
-    code = f"import pickle; a = pickle.load(open({str(path)!r}, 'rb'))['a']; print(type(a).__module__, type(a).__name__, a.tolist(), a.dtype)"
+    code = (f"import pickle; a = pickle.load(open({str(path)!r}, 'rb'))['a']; "
+            "print(type(a).__module__, type(a).__name__, a.tolist(), a.dtype)")
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.split("\n")[0] == "mxnet.numpy ndarray [[0, 1, 2], [3, 4, 5]] int64"
 

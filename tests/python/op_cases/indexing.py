@@ -332,7 +332,8 @@ for _arrays, _dtypes, _attrs in [
             CASES.append(dict(op="_index_axes_assign", inputs=[(3, 2, 4), _value, *_arrays], ref=index_axes_assign, attrs=_attrs,
                               grad=[0, 1], grad2=True, empty=False, input_dtypes={i + 2: d for i, d in enumerate(_dtypes)},
                               bad=[dict(attrs=dict(axis=3)), dict(inputs=[(3, 2, 4), (7,), *_arrays], attrs=_attrs)], **ALL))
-CASES.append(dict(op="_index_axes", inputs=[(3, 4), np.zeros((2, 0), "int64")], ref=index_axes, empty=False, input_dtypes={1: "int64"}, **ALL))
+CASES.append(dict(op="_index_axes", inputs=[(3, 4), np.zeros((2, 0), "int64")], ref=index_axes, empty=False,
+                  input_dtypes={1: "int64"}, **ALL))
 
 # NumPy's bincount: its length depends on the values
 for _attrs in [dict(), dict(minlength=9)]:
