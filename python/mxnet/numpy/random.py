@@ -430,7 +430,7 @@ def shuffle(x):
     Examples
     --------
     >>> x = mx.np.array([1, 2, 3]); mx.np.random.shuffle(x); sorted(x.asnumpy().tolist())
-    [1, 2, 3]
+    [1.0, 2.0, 3.0]
     """
     if not isinstance(x, NDArrayBase):
         raise TypeError(f"[shuffle] got a {type(x).__name__}; accepted: an array of mx.np")

@@ -42,7 +42,7 @@ MX_DEVICE inline double DrawUnit(RandomStream* s, double, double) { return s->Un
 MX_DEVICE inline double DrawNormal(RandomStream* s, double, double) { return s->Normal(); }
 MX_DEVICE inline double DrawExponential(RandomStream* s, double, double) { return -std::log(s->Positive()); }
 /* (0, 1): both ends would be infinite in the next three. */
-MX_DEVICE inline double OpenUnit(RandomStream* s) { return s->Uniform() + 5.5511151231257827e-17; }
+MX_DEVICE inline double OpenUnit(RandomStream* s) { return s->Uniform() * 0.99999999999999988898 + 5.5511151231257827e-17; }
 MX_DEVICE inline double DrawGumbel(RandomStream* s, double, double) { return -std::log(-std::log(OpenUnit(s))); }
 MX_DEVICE inline double DrawLogistic(RandomStream* s, double, double) {
   const double u = OpenUnit(s);

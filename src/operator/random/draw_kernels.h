@@ -9,6 +9,9 @@
 
 namespace mxnet {
 
+/* Numbers of np_draws.cc that are free of parameters, as distributions.cuh defines them. */
+enum class BaseDraw { kUnit, kNormal, kExponential, kGumbel, kLogistic, kLaplace, kRayleigh, kLogExponential };
+
 MXNET_CPU_DECLARE(
     /* Four numbers from each counter from `first` on: y = a + b v, v uniform in [0, 1) (results
      * stay
@@ -17,7 +20,9 @@ MXNET_CPU_DECLARE(
     /* One number from each counter: low plus an integer below `range`, modulo 2^64. */
     void DrawInts(uint64_t seed, uint64_t first, uint64_t low, uint64_t range, uint64_t* y, int64_t n);
     /* One number from each counter: exponentially distributed with the given rate. */
-    void DrawExponentials(uint64_t seed, uint64_t first, double rate, double* y, int64_t n);)
+    void DrawExponentials(uint64_t seed, uint64_t first, double rate, double* y, int64_t n);
+    /* One number from each counter. */
+    void DrawBases(BaseDraw kind, uint64_t seed, uint64_t first, double* z, int64_t n);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_RANDOM_DRAW_KERNELS_H_

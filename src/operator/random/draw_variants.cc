@@ -34,6 +34,39 @@ inline void Unit(bool normal, const uint32_t* words, float* v) {
   for (int i = 0; i < kPhiloxWords / 2; ++i) v[2 * i] = c[i], v[2 * i + 1] = s[i];
 }
 
+// [0, 1), and (0, 1) like OpenUnit of distributions.cuh.
+inline double Unit53(uint32_t high, uint32_t low) {
+  return static_cast<double>(static_cast<int64_t>((static_cast<uint64_t>(high) << 32 | low) >> 11)) * 0x1p-53;
+}
+inline double Open(double u) { return u * 0.99999999999999988898 + 5.5511151231257827e-17; }
+
+template <typename F>
+inline void Each(const double* u, double* v, F&& f) {
+  for (int j = 0; j < kCounters; ++j) v[j] = f(u[j]);
+}
+
+// kCounters numbers from the words of as many counters.
+inline void Bases(BaseDraw kind, const uint32_t* words, double* v) {
+  double u[kCounters];
+  for (int j = 0; j < kCounters; ++j) u[j] = Unit53(words[4 * j], words[4 * j + 1]);
+  switch (kind) {
+    case BaseDraw::kUnit: return Each(u, v, [](double x) { return x; });
+    case BaseDraw::kExponential: return Each(u, v, [](double x) { return -log(1.0 - x); });
+    case BaseDraw::kGumbel: return Each(u, v, [](double x) { return -log(-log(Open(x))); });
+    case BaseDraw::kLogistic: return Each(u, v, [](double x) { return log(Open(x)) - log(1.0 - Open(x)); });
+    case BaseDraw::kLaplace:
+      return Each(u, v, [](double x) {
+        const double open = Open(x), tail = log(2 * (open < 0.5 ? open : 1.0 - open));
+        return open < 0.5 ? tail : -tail;
+      });
+    case BaseDraw::kRayleigh: return Each(u, v, [](double x) { return std::sqrt(-2.0 * log(1.0 - x)); });
+    case BaseDraw::kLogExponential: return Each(u, v, [](double x) { return log(-log(Open(x))); });
+    case BaseDraw::kNormal: break;
+  }
+  Each(u, v, [](double x) { return std::sqrt(-2.0 * log(1.0 - x)); });
+  for (int j = 0; j < kCounters; ++j) v[j] *= std::cos(6.283185307179586477 * Unit53(words[4 * j + 2], words[4 * j + 3]));
+}
+
 }  // namespace
 
 void DrawFloats(bool normal, uint64_t seed, uint64_t first, float a, float b, float* y, int64_t n) {
@@ -79,6 +112,17 @@ void DrawExponentials(uint64_t seed, uint64_t first, double rate, double* y, int
     for (int j = 0; j < kCounters; ++j) v[j] = -log(1.0 - static_cast<double>(static_cast<int64_t>(wide[j] >> 11)) * 0x1p-53) / rate;
     const int64_t m = n - i < kCounters ? n - i : kCounters;
     for (int64_t j = 0; j < m; ++j) y[i + j] = v[j];
+  }
+}
+
+void DrawBases(BaseDraw kind, uint64_t seed, uint64_t first, double* z, int64_t n) {
+  uint32_t words[kPhiloxWords];
+  double v[kCounters];
+  for (int64_t i = 0; i < n; i += kCounters) {
+    PhiloxWords(seed, first + static_cast<uint64_t>(i), words);
+    Bases(kind, words, v);
+    const int64_t m = n - i < kCounters ? n - i : kCounters;
+    for (int64_t j = 0; j < m; ++j) z[i + j] = v[j];
   }
 }
 

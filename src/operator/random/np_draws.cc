@@ -255,20 +255,40 @@ void Refuse(const Attrs& attrs, const Family& family, double a, double b) {
   MXNET_THROW(Value) << "[" << attrs.op->name << "] a parameter is out of range: " << given.str() << "; accepted: " << family.accepted;
 }
 
+/* False: what a draw is depends on parameters. */
+bool BaseOf(SampleFn draw, BaseDraw* base) {
+  static const std::pair<SampleFn, BaseDraw> bases[] = {{DrawUnit, BaseDraw::kUnit},
+                                                        {DrawNormal, BaseDraw::kNormal},
+                                                        {DrawExponential, BaseDraw::kExponential},
+                                                        {DrawGumbel, BaseDraw::kGumbel},
+                                                        {DrawLogistic, BaseDraw::kLogistic},
+                                                        {DrawLaplace, BaseDraw::kLaplace},
+                                                        {DrawRayleigh, BaseDraw::kRayleigh},
+                                                        {DrawLogExponential, BaseDraw::kLogExponential}};
+  for (const auto& b : bases)
+    if (b.first == draw) return *base = b.second, true;
+  return false;
+}
+
 void DrawOnCpu(KernelArgs& args, const Family& family, const Step& step, const Operand* p, TBlob* noise) {
   const TBlob& out = args.out[0];
   const int64_t n = out.Size(), bytes = static_cast<int64_t>(DTypeSize(out.dtype));
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  BaseDraw base{};
+  const bool lanes = BaseOf(step.draw, &base);
   ParallelForThreads(OmpThreads(n * 16), (n + kPiece - 1) / kPiece, [&](int64_t begin, int64_t end) {
     double a[kPiece], b[kPiece], z[kPiece], y[kPiece];
     for (int64_t i = begin * kPiece; i < std::min(end * kPiece, n); i += kPiece) {
       const int64_t m = std::min(kPiece, n - i);
       Read(p[0], i, m, a);
       Read(p[1], i, m, b);
+      if (lanes) MXNET_CPU_CALL(DrawBases)(base, seed, first + static_cast<uint64_t>(i), z, m);
       for (int64_t j = 0; j < m; ++j) {
         if (!step.accepts(a[j], b[j])) Refuse(*args.attrs, family, a[j], b[j]);
-        RandomStream s(seed, first + static_cast<uint64_t>(i + j));
-        z[j] = step.draw(&s, a[j], b[j]);
+        if (!lanes) {
+          RandomStream s(seed, first + static_cast<uint64_t>(i + j));
+          z[j] = step.draw(&s, a[j], b[j]);
+        }
         y[j] = step.formula(a[j], b[j], z[j]);
       }
       ConvertElements(y, kFloat64, out.data<char>() + i * bytes, out.dtype, m);

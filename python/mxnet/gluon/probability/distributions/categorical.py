@@ -25,7 +25,7 @@ class Categorical(Chances, Distribution):
     --------
     >>> d = mx.gluon.probability.Categorical(2, prob=mx.np.array([[0.0, 1.0], [1.0, 0.0]]))
     >>> d.sample()
-    array([1, 0])
+    array([1, 0], dtype=int64)
     """
 
     has_enumerate_support = True

@@ -125,10 +125,10 @@ def check_either(prob, logit):
 class _CachedProperty:
     """An attribute that is computed when it is first asked for, and then kept."""
 
-    def __init__(self, function):
-        self._function = function
-        self.__doc__ = function.__doc__
-        self.__name__ = function.__name__
+    def __init__(self, func):
+        self._function = func
+        self.__doc__ = func.__doc__
+        self.__name__ = func.__name__
 
     def __get__(self, instance, owner=None):
         if instance is None:
