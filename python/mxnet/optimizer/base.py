@@ -57,10 +57,15 @@ class Optimizer:
         Keep float32 copies of 16-bit weights and update those.
     param_dict : dict of int to gluon.Parameter, optional
         Parameters whose ``lr_mult`` and ``wd_mult`` apply; they go before the other multipliers.
+    aggregate_num, use_fused_step : optional
+        Hints of MXNet 2.0, which change nothing: updates are fused and aggregated wherever they
+        can be.
     """
 
     def __init__(self, rescale_grad=1., param_idx2name=None, wd=0., clip_gradient=None, learning_rate=None,
-                 lr_scheduler=None, sym=None, begin_num_update=0, multi_precision=False, param_dict=None):
+                 lr_scheduler=None, sym=None, begin_num_update=0, multi_precision=False, param_dict=None,
+                 aggregate_num=None, use_fused_step=None):
+        del aggregate_num, use_fused_step
         if param_idx2name is not None and not isinstance(param_idx2name, dict):
             raise CheckedTypeError(f"[{type(self).__name__}] param_idx2name is a {type(param_idx2name).__name__}; "
                             "a dict of indices to names is expected")
