@@ -361,7 +361,8 @@ def test_pictures(numpy_semantics, tmp_path):
     image = mx.nd.array(onp.arange(90).reshape(5, 6, 3), dtype="uint8").as_np_ndarray()
     for change in (transforms.Compose([transforms.ToTensor(), transforms.Normalize(0.5, 0.25)]), transforms.Resize(4),
                    transforms.CenterCrop(3), transforms.RandomResizedCrop(4), transforms.RandomColorJitter(0.1, 0.1, 0.1, 0.1),
-                   transforms.RandomLighting(0.1), transforms.RandomGray(1.0), transforms.RandomFlipLeftRight(), transforms.Cast("float32")):
+                   transforms.RandomLighting(0.1), transforms.RandomGray(1.0), transforms.RandomFlipLeftRight(),
+                   transforms.Cast("float32")):
         assert is_np(change(image)), change
     assert is_np(transforms.Rotate(30)(an_array((3, 5, 6))))
     for augment in mx.image.CreateAugmenter((3, 4, 4), rand_crop=True, rand_mirror=True, mean=True, std=True, brightness=0.1, contrast=0.1,

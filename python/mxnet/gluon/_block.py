@@ -160,9 +160,10 @@ class Block:
 
     def collect_params(self, select=None):
         """A ParameterDict of this block and everything below; with `select`, only names that match
-        that regular expression (at their beginning; use `|` for alternatives). Under ``npx.set_np()``
-        paths (`features.0.weight`) are matched as well. A ParameterDict is indexed by name or
-        path."""
+        that regular expression (at their beginning; use `|` for alternatives).
+
+        A ParameterDict is indexed by name or by path (`features.0.weight`). Under ``npx.set_np()``
+        `select` matches paths as well."""
         self._warn_about_hidden_blocks()
         found = ParameterDict(self._params.prefix)
         if select is None:

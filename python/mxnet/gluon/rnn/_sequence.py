@@ -117,7 +117,8 @@ def _get_begin_state(cell, F, begin_state, inputs, batch_size):
     if begin_state is not None:
         return begin_state
     first = inputs if isinstance(inputs, tensor_types) else inputs[0]
-    return cell.begin_state(batch_size=batch_size, func=zeros_beside(first), **({'ctx': first.context, 'dtype': first.dtype} if F is nd else {}))
+    place = {'ctx': first.context, 'dtype': first.dtype} if F is nd else {}
+    return cell.begin_state(batch_size=batch_size, func=zeros_beside(first), **place)
 
 
 def _cells_state_info(cells, batch_size):

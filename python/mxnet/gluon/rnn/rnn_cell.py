@@ -39,7 +39,8 @@ class RecurrentCell(Block):
     @accepts_device
     def begin_state(self, batch_size=0, func=None, **kwargs):
         """The first states, made by `func(name=, shape=, **kwargs)`, e.g. `mx.nd.zeros` or
-        `mx.sym.var`; by default zeros of the class that Gluon makes. AssertionError below a ModifierCell."""
+        `mx.sym.var`; by default zeros of the class that Gluon makes. AssertionError below a
+        ModifierCell."""
         self._check_unmodified()
         described = []
         for info in self.state_info(batch_size):
