@@ -28,8 +28,9 @@ struct Batch {
   std::vector<uint8_t> bad;      // rows whose image is broken
   uint32_t given = 0, made = 0;  // rows
   uint32_t rows = 0;             // that the batch will have
-  std::string broken;            // the first one, in words
-  bool borrowed = false;         // its last rows are of the next epoch
+  uint32_t first_bad = UINT32_MAX;
+  std::string broken;     // why that row is bad
+  bool borrowed = false;  // its last rows are of the next epoch
   std::exception_ptr error;
   bool complete = false;  // no more rows are given
   bool Ready() const { return complete && made == given; }
@@ -114,7 +115,7 @@ void MakeRow(State* state, const Record& record, Batch* batch, uint32_t row, Wor
   uint64_t count;
   {
     std::lock_guard<std::mutex> hold(state->mutex);
-    if (batch->broken.empty()) batch->broken = text;
+    if (row < batch->first_bad) batch->first_bad = row, batch->broken = text;
     count = ++state->broken;
   }
   if (count > kWarnings) return;
