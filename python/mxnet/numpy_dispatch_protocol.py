@@ -38,8 +38,8 @@ def _same_class(types, cls):
 
 
 def install(cls, fall_back):
-    """Gives a class of arrays the two protocols. `fall_back(name, function, args, kwargs)` runs what
-    mx.np lacks."""
+    """Gives a class of arrays the two protocols. `fall_back(name, function, args, kwargs)` runs
+    what mx.np lacks."""
     def array_function(self, func, types, args, kwargs):
         """The function of mx.np of that name, or NumPy's own on copies."""
         if not _same_class(types, cls):
@@ -58,7 +58,8 @@ def install(cls, fall_back):
             return NotImplemented
         function = _counterpart(ufunc)
         if method != "__call__" or function is None:
-            return fall_back(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}", getattr(ufunc, method), inputs, kwargs)
+            name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+            return fall_back(name, getattr(ufunc, method), inputs, kwargs)
         if out is not None and ufunc.nout == 1:
             kwargs["out"] = out[0]
         return function(*inputs, **kwargs)

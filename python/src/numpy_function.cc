@@ -19,8 +19,8 @@ enum Kind { kFloats, kSame, kBools, kReduces };
 const char* const kind_names[] = {"float", "same", "bool", "reduce"};
 
 /* INVARIANT: `rest` is a Python function, and `dict` has what it is called, its text and
- * `__wrapped__`, which shows its signature. `unary` or `binary.array` is set, not both; `unary` of a
- * reduction has the parameter axis and may have keepdims. */
+ * `__wrapped__`, which shows its signature. `unary` or `binary.array` is set, not both; `unary` of
+ * a reduction has the parameter axis and may have keepdims. */
 struct NumpyFunction {
   PyObject_HEAD vectorcallfunc call;
   PyObject *rest, *dict, *weakrefs;
@@ -53,8 +53,8 @@ PyObject* RunDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t 
   return nullptr;
 }
 
-/* An axis or a few of them as a part of a key. False: not one of Python's own integers, or tuples of
- * them. */
+/* An axis as a part of a key. False: not one of Python's own integers, or too large, or too
+ * many. */
 bool AppendAxis(PyObject* o, int64_t* key, int* count) {
   if (!PyLong_CheckExact(o) || *count >= 8) return false;
   int overflow = 0;

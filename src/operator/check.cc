@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "operator/numpy_types.h"
+
 namespace mxnet {
 namespace {
 
@@ -23,7 +25,8 @@ bool AllAlike(const Op& op) {
   using TypeFn = bool (*)(const Attrs&, std::vector<int>*, std::vector<int>*);
   const ShapeFn* shape = op.infer_shape.target<ShapeFn>();
   const TypeFn* type = op.infer_type.target<TypeFn>();
-  return shape != nullptr && *shape == ElemwiseShape && (!op.infer_type || (type != nullptr && *type == SameType)) && !op.array_fn;
+  const bool one_type = !op.infer_type || (type != nullptr && (*type == SameType || *type == numpy::GradientType));
+  return shape != nullptr && *shape == ElemwiseShape && one_type && !op.array_fn;
 }
 
 }  // namespace

@@ -69,5 +69,12 @@ int Quotient(int dtype) {
   return DefaultIsFloat64() ? kFloat64 : kFloat32;
 }
 
+bool GradientType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const bool mixed = std::any_of(in->begin(), in->end(), [](int t) { return t != kDTypeUnknown && !IsFloating(t); });
+  if (!mixed) return SameType(attrs, in, out);
+  AssignType(attrs, "output", &(*out)[0], (*in)[0]);
+  return std::find(in->begin(), in->end(), int{kDTypeUnknown}) == in->end();
+}
+
 }  // namespace numpy
 }  // namespace mxnet

@@ -4,15 +4,15 @@
 
 #include <vector>
 
-#include "mxnet/base.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 namespace numpy {
 
 /*
- * Whether results follow NumPy where programs of 1.x and 2.0 expect float32 (npx.set_np(dtype=True)):
- * integers then become float64 wherever NumPy makes them so. Of this thread. Inference reads it;
- * kernels look at the dtypes of their arrays.
+ * Whether results follow NumPy where programs of 1.x and 2.0 expect float32
+ * (npx.set_np(dtype=True)): integers then become float64 wherever NumPy makes them so. Of this
+ * thread. Inference reads it; kernels look at the dtypes of their arrays.
  */
 MXNET_DLL bool& DefaultIsFloat64();
 
@@ -33,6 +33,10 @@ int PromoteExactly(int a, int b);
 int FloatResult(int dtype);
 /* What quotients and means give: floats their own dtype, integers and bool the default float. */
 int Quotient(int dtype);
+
+/* Inference for gradients of functions of one array, (ograd, x or y): one dtype, unless an array is
+ * of integers, of which NumPy's functions make floats. Then the result has the gradient's. */
+bool GradientType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out);
 
 }  // namespace numpy
 }  // namespace mxnet

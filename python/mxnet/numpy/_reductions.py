@@ -62,7 +62,7 @@ def _natural(a, counts):
 
 
 def _compiled(record):
-    """Decorator of functions whose calls with a, axis and keepdims alone go to the record at once."""
+    """Decorator of functions whose calls with a, axis and keepdims alone go to the record."""
     def decorate(function):
         attributes = {"__name__": function.__name__, "__qualname__": function.__name__, "__module__": "mxnet.numpy",
                       "__doc__": function.__doc__, "__wrapped__": function}
@@ -152,9 +152,9 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
     a = operand(a)
     keepdims, dtype = bool(_given(keepdims, False)), dtype_name(_given(dtype))
     if not _no_mask(where):
-        total = sum(a, axis, dtype or _quotient(a), None, keepdims, None, where)
-        return deliver(call("_npi_true_divide", (total, call("_npi_cast", (_count(a, axis, keepdims, where),), dtype=dtype or _quotient(a)))),
-                       out)
+        dtype = dtype or _quotient(a)
+        total, count = sum(a, axis, dtype, None, keepdims, None, where), _count(a, axis, keepdims, where)
+        return deliver(call("_npi_true_divide", (total, call("_npi_cast", (count,), dtype=dtype))), out)
     return _reduce("_npi_mean", a, out, dtype or _quotient(a), axis=_axes(axis), dtype=dtype, keepdims=keepdims)
 
 
@@ -176,7 +176,8 @@ def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where):
     count = _count(a, axis, keepdims, operand(where, a, "bool") if where is not True else operand(onp.True_, a))
     rest = call("_npi_maximum_scalar", (call("_npi_subtract_scalar", (count,), scalar=float(freedom), is_int=False),), scalar=0.0,
                 is_int=True)
-    result = call("_npi_true_divide", (sum(apart, axis, None, None, keepdims, None, where), call("_npi_cast", (rest,), dtype=_quotient(apart))))
+    total, rest = sum(apart, axis, None, None, keepdims, None, where), call("_npi_cast", (rest,), dtype=_quotient(apart))
+    result = call("_npi_true_divide", (total, rest))
     return deliver(call("_npi_sqrt", (result,)) if record == "_npi_std" else result, out)
 
 
@@ -362,14 +363,17 @@ def ptp(a, axis=None, out=None, keepdims=False):
 
 
 def count_nonzero(a, axis=None, *, keepdims=False):
-    """How many elements over axes are not 0, as int64.
+    """How many elements over axes are not 0: int64, or without axes a whole number of Python, which
+    is waited for.
 
     Examples
     --------
-    >>> mx.np.count_nonzero(mx.np.array([1.0, 0.0, 3.0])).asnumpy().item()
+    >>> mx.np.count_nonzero(mx.np.array([1.0, 0.0, 3.0]))
     2
     """
-    return sum(call("_npi_not_equal_scalar", (operand(a),), scalar=0.0, is_int=True), axis, None, None, keepdims)
+    a = operand(a)
+    count = sum(call("_npi_not_equal_scalar", (a,), scalar=0.0, is_int=True), axis, None, None, keepdims)
+    return int(count.asnumpy()) if axis is None and not keepdims and not is_symbol(a) else count
 
 
 def _without_nan(a, value):
@@ -509,7 +513,15 @@ def average(a, axis=None, weights=None, returned=False, out=None):
     1.25
     """
     a = operand(a)
-    inputs = (a,) if weights is None else (a, operand(weights, a))
+    if weights is not None:
+        weights = operand(weights, a)
+        if axis is not None and not is_symbol(a) and len(weights.shape) == 1 and len(a.shape) > 1:
+            axes = _axes(axis)
+            if len(axes) != 1 or weights.shape != (a.shape[axes[0]],):
+                raise ValueError(f"[average] weights have shape {weights.shape}; accepted: {a.shape}, or a vector along the one axis")
+            where = axes[0] % len(a.shape)
+            weights = call("_npi_reshape", (weights,), newshape=(-1,) + (1,) * (len(a.shape) - 1 - where))
+    inputs = (a,) if weights is None else (a, weights)
     result, total = call("_npi_average", inputs, axis=_axes(axis), returned=True, weighted=weights is not None)
     result = deliver(result, out)
     return (result, total) if returned else result
@@ -620,8 +632,8 @@ def median(a, axis=None, out=None, overwrite_input=None, keepdims=False):
 
 
 def bincount(x, weights=None, minlength=0):
-    """How often each number occurs in a vector of integers that are not negative: int64, or the sums
-    of weights in their dtype.
+    """How often each number occurs in a vector of integers that are not negative: int32 for int32,
+    otherwise int64, or the sums of weights in their dtype.
 
     Waits for the data, whose largest element decides on the result's length.
 
@@ -715,7 +727,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     fweights, aweights : ndarray, optional
         How often observations count, and how much.
     dtype : dtype, optional
-        Of the result.
+        Of the result; float64 otherwise.
 
     Examples
     --------
@@ -748,7 +760,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
 def _observations(m, rowvar, dtype):
     """A matrix of floats with a variable in each row."""
     m = operand(m)
-    m = call("_npi_cast", (m,), dtype=dtype_name(dtype) or _quotient(m))
+    m = call("_npi_cast", (m,), dtype=dtype_name(dtype) or "float64")
     if len(m.shape) > 2:
         raise ValueError(f"[cov] data has shape {m.shape}; accepted: at most two dimensions")
     if len(m.shape) < 2:

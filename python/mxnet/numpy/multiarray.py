@@ -9,12 +9,7 @@ _PARTS = ("_array", "_namespace_info", "_creation", "_manipulation", "_searching
 
 __all__ = []
 for _part in _PARTS:
-    try:
-        _module = _importlib.import_module(f"{__package__}.{_part}")
-    except ModuleNotFoundError as _error:
-        if _error.name != f"{__package__}.{_part}":
-            raise
-        continue
+    _module = _importlib.import_module(f"{__package__}.{_part}")
     for _name in _module.__all__:
         globals()[_name] = getattr(_module, _name)
     __all__ += _module.__all__

@@ -50,10 +50,15 @@ void Write(const Attrs& attrs, const Context& ctx, int dtype, const void* counts
   out->SyncCopyFromCPU(bytes.data(), bytes.size());
 }
 
+int CountType(int data) { return data == kInt32 ? kInt32 : kInt64; }  // which narrower ones could not hold
+
 void Bincount(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const auto& p = attrs.get<BincountParam>();
   const NDArray& data = *in[0];
-  MXNET_CHECK_KIND(data.shape().ndim() == 1, Value) << "[" << attrs.op->name << "] data has shape " << data.shape() << "; accepted: a vector";
+  MXNET_CHECK_KIND(!IsFloating(data.dtype()), Type)
+      << "[" << attrs.op->name << "] data is " << DTypeName(data.dtype()) << "; accepted: integers";
+  MXNET_CHECK_KIND(data.shape().ndim() == 1, Value)
+      << "[" << attrs.op->name << "] data has shape " << data.shape() << "; accepted: a vector";
   MXNET_CHECK_KIND(!p.has_weights || in[1]->shape() == data.shape(), Value)
       << "[" << attrs.op->name << "] weights have shape " << in.back()->shape() << "; accepted: that of the data, " << data.shape();
   MXNET_CHECK_KIND(p.minlength >= 0, Value) << "[" << attrs.op->name << "] minlength is " << p.minlength << "; accepted: 0 and more";
@@ -66,7 +71,7 @@ void Bincount(const Attrs& attrs, const std::vector<NDArray*>& in, const std::ve
   }
   if (!p.has_weights) {
     const auto counts = Counts<int64_t>(values, length, [](size_t) { return int64_t{1}; });
-    return Write(attrs, data.ctx(), kInt64, counts.data(), pointwise::kI64, length, out[0]);
+    return Write(attrs, data.ctx(), CountType(data.dtype()), counts.data(), pointwise::kI64, length, out[0]);
   }
   const std::vector<double> weights = Values<double>(*in[1], pointwise::kF64);
   const auto sums = Counts<double>(values, length, [&](size_t i) { return weights[i]; });
@@ -74,7 +79,8 @@ void Bincount(const Attrs& attrs, const std::vector<NDArray*>& in, const std::ve
 }
 
 MXNET_REGISTER_OP(_npi_bincount)
-    .describe("How often each number from 0 on occurs in a vector of integers: int64, or sums of weights in their dtype.")
+    .describe(
+        "How often each number from 0 on occurs in a vector of integers: int32 for int32, else int64, or sums of weights in their dtype.")
     .set_param<BincountParam>()
     .set_inputs({"data", "weights"}, [](const Attrs& a) { return a.get<BincountParam>().has_weights ? 2 : 1; })
     .set_dtypes({kUint8, kInt8, kInt32, kInt64, kInt16, kUint16, kUint32, kUint64, kBool})
@@ -83,7 +89,7 @@ MXNET_REGISTER_OP(_npi_bincount)
       return (*in)[0].known() && (*out)[0].known();
     })
     .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-      AssignType(attrs, "the counts", &(*out)[0], in->size() > 1 ? (*in)[1] : int{kInt64});
+      AssignType(attrs, "the counts", &(*out)[0], in->size() > 1 ? (*in)[1] : CountType((*in)[0]));
       return (*in)[0] != kDTypeUnknown && (*out)[0] != kDTypeUnknown;
     })
     .set_zero_gradient()

@@ -1,5 +1,5 @@
-// Loops of the table for int32, int64 and uint64: every row whose types are I or B. Wrapping on overflow is
-// what arrays promise.
+// Loops of the table for int32, int64 and uint64: every row whose types are I or B. Wrapping on
+// overflow is what arrays promise.
 #pragma GCC optimize("wrapv")
 #include <cmath>
 #include <cstdint>

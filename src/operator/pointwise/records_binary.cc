@@ -26,8 +26,12 @@ struct How {
   const char* inputs[2] = {"lhs", "rhs"};
 };
 const How kHows[] = {
-    {"same", false, Result::kSame},    {"broadcast", true, Result::kSame},         {"promote", true, Result::kPromote},
-    {"divide", true, Result::kDivide}, {"float", true, Result::kFloat, {"x1", "x2"}}, {"lhs_float", true, Result::kFloat},
+    {"same", false, Result::kSame},
+    {"broadcast", true, Result::kSame},
+    {"promote", true, Result::kPromote},
+    {"divide", true, Result::kDivide},
+    {"float", true, Result::kFloat, {"x1", "x2"}},
+    {"lhs_float", true, Result::kFloat},
     {"bool", true, Result::kBool},
 };
 bool HasScalar(const RowRecord& record) { return record.how.find("scalar") != std::string::npos; }  // records_scalar.cc
@@ -153,7 +157,7 @@ void Register(int id, const RowRecord& record) {
   const Result result = how.result;
   const bool exact = row.exact();
   op.set_kernel([id, result, exact](KernelArgs& a) {
-    const int dtype = result == Result::kBool ? numpy::PromoteExactly(a.in[0].dtype, a.in[1].dtype)
+    const int dtype = result == Result::kBool   ? numpy::PromoteExactly(a.in[0].dtype, a.in[1].dtype)
                       : result == Result::kSame ? a.in[0].dtype
                                                 : a.out[0].dtype;
     const Operand in[2] = {a.in[0], a.in[1]};

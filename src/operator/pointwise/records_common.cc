@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "operator/numpy_types.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/recipe.h"
@@ -98,21 +99,13 @@ std::vector<NodeEntry> BackwardInputs(const Row& row, const NodePtr& node, const
 // Gradients are floating; an integer row's loops do not exist, so integers are computed in double.
 int GradientCompute(int dtype) { return ComputeFor(dtype, false); }
 
-// One dtype, unless an operand is an integer: NumPy's functions make floats of those.
-bool BackwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  const bool mixed = std::any_of(in->begin(), in->end(), [](int t) { return t != kDTypeUnknown && !IsFloating(t); });
-  if (!mixed) return SameType(attrs, in, out);
-  AssignType(attrs, "output", &(*out)[0], (*in)[0]);
-  return std::find(in->begin(), in->end(), int{kDTypeUnknown}) == in->end();
-}
-
 void DescribeBackward(Op* op, const Row& row) {
   op->describe("gradient * (" + std::string(row.derivative[0]) + ")");
   std::vector<std::string> names = {"ograd"};
   for (const char* operand : Operands(row.uses)) names.push_back(operand);
   op->set_inputs(names)
       .set_infer_shape(ElemwiseShape)
-      .set_infer_type(BackwardType)
+      .set_infer_type(numpy::GradientType)
       .set_inplace({{0, 0}})
       .set_layout(LayoutRule::kAgnostic)
       .set_supports_add();

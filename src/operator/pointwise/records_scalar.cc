@@ -40,12 +40,8 @@ struct How {
   Result result;
 };
 const How kHows[] = {
-    {"scalar", false, Result::kScalar},
-    {"rscalar", true, Result::kScalar},
-    {"divide_scalar", false, Result::kDivide},
-    {"rdivide_scalar", true, Result::kDivide},
-    {"float_scalar", false, Result::kFloat},
-    {"rfloat_scalar", true, Result::kFloat},
+    {"scalar", false, Result::kScalar},        {"rscalar", true, Result::kScalar},      {"divide_scalar", false, Result::kDivide},
+    {"rdivide_scalar", true, Result::kDivide}, {"float_scalar", false, Result::kFloat}, {"rfloat_scalar", true, Result::kFloat},
     {"bool_scalar", false, Result::kBool},
 };
 const How* HowOf(const RowRecord& record) {  // null: of two arrays, in records_binary.cc

@@ -31,8 +31,7 @@ struct CumsumParam : public dmlc::Parameter<CumsumParam> {
   dmlc::optional<int> dtype;
   DMLC_DECLARE_PARAMETER(CumsumParam) {
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("Axis to sum along; None: the flattened array.");
-    MXNET_NUMPY_DTYPES(DMLC_DECLARE_FIELD(dtype))
-        .describe("Of the result; None: that of the input, int64 for bool.");
+    MXNET_NUMPY_DTYPES(DMLC_DECLARE_FIELD(dtype)).describe("Of the result; None: that of the input, int64 for bool.");
   }
 };
 MXNET_REGISTER_PARAM(ArgParam);

@@ -210,8 +210,7 @@ void Percentile(KernelArgs& a) {
   const PercentileParam& p = a.param<PercentileParam>();
   const std::vector<double> data = Numbers(a.run, a.in[0]);
   const std::vector<double> q = p.q_scalar.has_value() ? std::vector<double>{p.q_scalar.value()} : Numbers(a.run, a.in[1]);
-  for (double v : q)
-    MXNET_CHECK_KIND(v >= 0 && v <= 100, Value) << "[" << a.attrs->op->name << "] q is " << v << "; accepted: 0 to 100";
+  for (double v : q) MXNET_CHECK_KIND(v >= 0 && v <= 100, Value) << "[" << a.attrs->op->name << "] q is " << v << "; accepted: 0 to 100";
   const Walk walk = WalkOf(a.in[0].shape, Reduced<PercentileParam>(*a.attrs, a.in[0].shape.ndim()));
   const int64_t results = static_cast<int64_t>(walk.firsts.size()), n = static_cast<int64_t>(walk.offsets.size());
   std::vector<double> found(static_cast<size_t>(a.out[0].Size()));
@@ -229,8 +228,7 @@ void Percentile(KernelArgs& a) {
             nan ? std::numeric_limits<double>::quiet_NaN() : Between(x, q[k] / 100 * static_cast<double>(n - 1), p.interpolation);
     }
   });
-  if (!a.run.ctx.is_gpu())
-    return pointwise::StoreFn(a.out[0].dtype, pointwise::kF64)(found.data(), a.out[0].dptr, a.out[0].Size());
+  if (!a.run.ctx.is_gpu()) return pointwise::StoreFn(a.out[0].dtype, pointwise::kF64)(found.data(), a.out[0].dptr, a.out[0].Size());
   TBlob one = a.out[0];
   one.shape = Shape({1});
   for (size_t i = 0; i < found.size(); ++i) {

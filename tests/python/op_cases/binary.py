@@ -142,7 +142,8 @@ def scalar(names, ref, low=-2, high=2, value=2, is_int=True, **more):
     attrs = dict(scalar=value, is_int=is_int)
     return dict(dict(op=names, inputs=[rand(S, low, high)], ref=lambda x, scalar,
                      is_int: ref(x, scalar), attrs=attrs, dtypes=NUMBERS_AND_BOOL,
-                     out_dtype=lambda d: scalar_type(d, is_int, names if isinstance(names, str) else names[0]), bad=[dict(attrs=dict(scalar="two"))]), **more)
+                     out_dtype=lambda d: scalar_type(d, is_int, names if isinstance(names, str) else names[0]),
+                     bad=[dict(attrs=dict(scalar="two"))]), **more)
 
 
 FLOAT_SCALARS = ("hypot", "logaddexp", "arctan2", "ldexp")
