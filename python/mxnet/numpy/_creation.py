@@ -1,5 +1,4 @@
-"""Functions of mx.np that make arrays: of values, of one value, of ranges, diagonals, triangles and
-windows."""
+"""Functions of mx.np that make arrays: of values, of one value, of ranges, grids and windows."""
 import numpy as onp
 
 from .. import _dtypes
@@ -13,17 +12,15 @@ from ._array import ndarray
 from ._dispatch import call, default_float, deliver, device_of, dtype_name, empty_array, filled_array, from_values, is_symbol, operand
 
 __all__ = ["array", "asarray", "ascontiguousarray", "from_dlpack", "copy", "empty", "zeros", "ones", "full", "empty_like", "zeros_like",
-           "ones_like", "full_like", "arange", "linspace", "logspace", "eye", "identity", "tri", "tril", "triu", "tril_indices",
-           "triu_indices", "tril_indices_from", "triu_indices_from", "diag", "diagflat", "diagonal", "diag_indices_from", "indices",
-           "meshgrid", "blackman", "hamming", "hanning"]
+           "ones_like", "full_like", "arange", "linspace", "logspace", "indices", "meshgrid", "blackman", "hamming", "hanning"]
 
 
-def _check_order(function, order, accepted=("C",)):
+def check_order(function, order, accepted=("C",)):
     if order not in accepted:
         raise NotImplementedError(f"[{function}] order={order!r}; accepted: {', '.join(accepted)}")
 
 
-def _place(ctx, device):
+def place_name(ctx, device):
     """The name of the device that is asked for, or None."""
     return None if ctx is None and device is None else str(device_of(ctx, device))
 
@@ -35,6 +32,13 @@ def _plain(values):
     if isinstance(values, (list, tuple)):
         return [_plain(v) for v in values]
     return values
+
+
+def results(out):
+    """The results of a call as a list, of symbols as well."""
+    if is_symbol(out):
+        return [out._output(i) for i in range(out.num_outputs)]
+    return list(out) if isinstance(out, (list, tuple)) else [out]
 
 
 # ---- of values
@@ -132,9 +136,9 @@ def copy(a, out=None):
 # ---- of one value
 
 def _filled(name, shape, dtype, order, ctx, device, function):
-    _check_order(function, order)
+    check_order(function, order)
     if _dispatch._mode.symbols:
-        return call(name, (), shape=_as_shape(shape), dtype=dtype_name(dtype, default_float()), ctx=_place(ctx, device))
+        return call(name, (), shape=_as_shape(shape), dtype=dtype_name(dtype, default_float()), ctx=place_name(ctx, device))
     device = None if ctx is None and device is None else device_of(ctx, device)
     return filled_array(name, shape, device, default_float() if dtype is None else dtype)
 
@@ -147,7 +151,7 @@ def empty(shape, dtype=None, order="C", ctx=None, device=None):
     >>> mx.np.empty((2, 0)).shape
     (2, 0)
     """
-    _check_order("empty", order)
+    check_order("empty", order)
     if _dispatch._mode.symbols:
         return zeros(shape, dtype, ctx=ctx, device=device)
     device = None if ctx is None and device is None else device_of(ctx, device)
@@ -188,7 +192,7 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, out=None, device=No
     >>> mx.np.full((2,), 1.5)
     array([1.5, 1.5])
     """
-    _check_order("full", order)
+    check_order("full", order)
     if isinstance(fill_value, (NDArrayBase, onp.ndarray, list, tuple)) or is_symbol(fill_value):
         value = operand(fill_value)
         value = call("_npi_broadcast_to", (value,), shape=_as_shape(shape))
@@ -196,11 +200,11 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, out=None, device=No
     if dtype is None:
         dtype = _dispatch.natural_dtype(fill_value) if out is None else out.dtype
     number = float(fill_value) if not isinstance(fill_value, int) else int(fill_value)
-    return call("_npi_full", (), out, shape=_as_shape(shape), value=number, dtype=dtype_name(dtype), ctx=_place(ctx, device))
+    return call("_npi_full", (), out, shape=_as_shape(shape), value=number, dtype=dtype_name(dtype), ctx=place_name(ctx, device))
 
 
 def _like(a, value, dtype, order, ctx, device, out, function):
-    _check_order(function, order, ("C", "K", "A"))
+    check_order(function, order, ("C", "K", "A"))
     a = operand(a)
     result = call("_npi_full_like", (a,), out, fill_value=float(value), dtype=dtype_name(dtype))
     place = None if ctx is None and device is None else device_of(ctx, device)
@@ -279,7 +283,7 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, device=None):
         dtype = "int64" if whole and is_np_default_dtype() else default_float()
     if stop is None:
         start, stop = 0, start
-    return call("_npi_arange", (), start=float(start), stop=float(stop), step=float(step), dtype=dtype_name(dtype), ctx=_place(ctx, device))
+    return call("_npi_arange", (), start=float(start), stop=float(stop), step=float(step), dtype=dtype_name(dtype), ctx=place_name(ctx, device))
 
 
 def _count(function, num):
@@ -320,7 +324,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     array([0. , 0.5, 1. ])
     """
     num = _count("linspace", num)
-    place, parts = _place(ctx, device), num - 1 if endpoint else num
+    place, parts = place_name(ctx, device), num - 1 if endpoint else num
     if onp.ndim(start) == 0 and onp.ndim(stop) == 0 and not isinstance(start, NDArrayBase) and not isinstance(stop, NDArrayBase):
         # NumPy rounds towards minus infinity to whole numbers, a conversion towards zero.
         whole = dtype is not None and onp.dtype(_dtypes.TYPES[_dtypes.number(dtype)]).kind in "iu" if dtype != "bfloat16" else False
@@ -347,7 +351,7 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, 
     array([  1.,  10., 100.])
     """
     num = _count("logspace", num)
-    place = _place(ctx, device)
+    place = place_name(ctx, device)
     if onp.ndim(start) == 0 and onp.ndim(stop) == 0 and not isinstance(start, NDArrayBase) and not isinstance(stop, NDArrayBase):
         return call("_npi_logspace", (), start=float(start), stop=float(stop), num=num, endpoint=bool(endpoint), base=float(base),
                     dtype=dtype_name(dtype, default_float()), ctx=place)
@@ -355,194 +359,7 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, 
     return out if dtype is None else call("_npi_cast", (out,), dtype=dtype_name(dtype))
 
 
-# ---- diagonals and triangles
-
-def eye(N, M=None, k=0, dtype=None, ctx=None, device=None, **kwargs):   # pylint: disable=invalid-name
-    """A matrix of N rows and M columns (N without it) with ones on diagonal `k`.
-
-    Examples
-    --------
-    >>> mx.np.eye(2, 3, k=1)
-    array([[0., 1., 0.],
-           [0., 0., 1.]])
-    """
-    _check_order("eye", kwargs.pop("order", "C"))
-    if kwargs:
-        raise TypeError(f"[eye] got {', '.join(kwargs)}; accepted: N, M, k, dtype, order, ctx, device")
-    return call("_npi_eye", (), N=int(N), M=None if M is None else int(M), k=int(k), dtype=dtype_name(dtype, default_float()),
-                ctx=_place(ctx, device))
-
-
-def identity(n, dtype=None, ctx=None, device=None):
-    """The identity matrix of n rows and columns.
-
-    Examples
-    --------
-    >>> mx.np.identity(2)
-    array([[1., 0.],
-           [0., 1.]])
-    """
-    return call("_npi_identity", (), shape=(int(n), int(n)), dtype=dtype_name(dtype, default_float()), ctx=_place(ctx, device))
-
-
-def tri(N, M=None, k=0, dtype=None, ctx=None, device=None):   # pylint: disable=invalid-name
-    """A matrix of N rows and M columns (N without it) with ones on and below diagonal `k`: float32
-    unless `dtype` says otherwise.
-
-    Examples
-    --------
-    >>> mx.np.tri(2, 3)
-    array([[1., 0., 0.],
-           [1., 1., 0.]])
-    """
-    return call("_npi_tri", (), N=max(int(N), 0), M=None if M is None else max(int(M), 0), k=int(k), dtype=dtype_name(dtype, "float32"),
-                ctx=_place(ctx, device))
-
-
-def tril(m, k=0):
-    """Matrices with zeros above diagonal `k`. A vector stands for a matrix that has it in each row.
-
-    Examples
-    --------
-    >>> mx.np.tril(mx.np.ones((2, 2)))
-    array([[1., 0.],
-           [1., 1.]])
-    """
-    return call("_npi_tril", (operand(m),), k=int(k))
-
-
-def triu(m, k=0):
-    """Matrices with zeros below diagonal `k`. A vector stands for a matrix that has it in each row.
-
-    Examples
-    --------
-    >>> mx.np.triu(mx.np.ones((2, 2)))
-    array([[1., 1.],
-           [0., 1.]])
-    """
-    return call("_npi_triu", (operand(m),), k=int(k))
-
-
-def tril_indices(n, k=0, m=None):
-    """Rows and columns, as int64, of the elements on and below diagonal `k` of a matrix of n rows
-    and m columns (n without it).
-
-    Examples
-    --------
-    >>> rows, columns = mx.np.tril_indices(2)
-    >>> columns.tolist()
-    [0, 0, 1]
-    """
-    return tuple(results(call("_npi_tril_indices", (), n=max(int(n), 0), k=int(k), m=max(int(n if m is None else m), 0))))
-
-
-def triu_indices(n, k=0, m=None, ctx=None, device=None):
-    """Rows and columns, as int64, of the elements on and above diagonal `k` of a matrix of n rows
-    and m columns (n without it).
-
-    Examples
-    --------
-    >>> rows, columns = mx.np.triu_indices(2)
-    >>> columns.tolist()
-    [0, 1, 1]
-    """
-    n = max(int(n), 0)
-    m = n if m is None else max(int(m), 0)
-    # Turned by half a turn, the elements on and above a diagonal are those on and below another.
-    turned = results(call("_npi_tril_indices", (), n=n, k=m - n - int(k), m=m))
-    out = tuple(call("_npi_rsubtract_scalar", (call("_npi_flip", (places,), axis=(0,)),), scalar=size - 1)
-                for places, size in zip(turned, (n, m)))
-    if ctx is None and device is None or _dispatch._mode.symbols:
-        return out
-    return tuple(places.copyto(device_of(ctx, device)) for places in out)
-
-
-def results(out):
-    """The results of a call as a list, of symbols as well."""
-    if is_symbol(out):
-        return [out._output(i) for i in range(out.num_outputs)]
-    return list(out) if isinstance(out, (list, tuple)) else [out]
-
-
-def tril_indices_from(arr, k=0):
-    """:func:`tril_indices` of a matrix's shape.
-
-    Examples
-    --------
-    >>> [i.tolist() for i in mx.np.tril_indices_from(mx.np.ones((2, 2)))]
-    [[0, 1, 1], [0, 0, 1]]
-    """
-    return tril_indices(*_matrix("tril_indices_from", arr, k))
-
-
-def triu_indices_from(arr, k=0):
-    """:func:`triu_indices` of a matrix's shape.
-
-    Examples
-    --------
-    >>> [i.tolist() for i in mx.np.triu_indices_from(mx.np.ones((2, 2)))]
-    [[0, 0, 1], [0, 1, 1]]
-    """
-    return triu_indices(*_matrix("triu_indices_from", arr, k))
-
-
-def _matrix(function, arr, k):
-    if len(arr.shape) != 2:
-        raise ValueError(f"[{function}] an array of shape {tuple(arr.shape)}; accepted: 2 dimensions")
-    return arr.shape[0], k, arr.shape[1]
-
-
-def diag(array, k=0):   # pylint: disable=redefined-outer-name
-    """The diagonal `k` of a matrix, or a matrix with a vector on it. Of more dimensions, those of
-    the first two.
-
-    Examples
-    --------
-    >>> mx.np.diag(mx.np.array([1, 2]))
-    array([[1., 0.],
-           [0., 2.]])
-    """
-    return call("_npi_diag", (operand(array),), k=int(k))
-
-
-def diagflat(array, k=0):   # pylint: disable=redefined-outer-name
-    """A matrix with all elements of an array on its diagonal `k`.
-
-    Examples
-    --------
-    >>> mx.np.diagflat(mx.np.array([[1, 2]]))
-    array([[1., 0.],
-           [0., 2.]])
-    """
-    return call("_npi_diagflat", (operand(array),), k=int(k))
-
-
-def diagonal(a, offset=0, axis1=0, axis2=1):
-    """A copy of the diagonals of matrices, whose rows and columns are dimensions `axis1` and
-    `axis2`.
-
-    Examples
-    --------
-    >>> mx.np.diagonal(mx.np.array([[1, 2], [3, 4]]))
-    array([1., 4.])
-    """
-    return call("_npi_diagonal", (operand(a),), offset=int(offset), axis1=int(axis1), axis2=int(axis2))
-
-
-def diag_indices_from(arr):
-    """The indices, as int64, of the main diagonal of an array of equal sizes: one array for each
-    dimension.
-
-    Examples
-    --------
-    >>> [i.tolist() for i in mx.np.diag_indices_from(mx.np.ones((2, 2)))]
-    [[0, 1], [0, 1]]
-    """
-    if is_symbol(arr):
-        raise NotImplementedError("[diag_indices_from] got a symbol, whose shape is not known; accepted: arrays")
-    places = call("_npi_diag_indices_from", (operand(arr),))
-    return tuple(places[i] for i in range(len(arr.shape)))
-
+# ---- grids and windows
 
 def indices(dimensions, dtype=None, ctx=None, device=None):
     """The indices of every element of an array of that shape, along a new first dimension: int64
@@ -555,7 +372,7 @@ def indices(dimensions, dtype=None, ctx=None, device=None):
     """
     if not isinstance(dimensions, (list, tuple)):
         raise ValueError(f"[indices] dimensions is {dimensions!r}; accepted: a tuple of sizes")
-    return call("_npi_indices", (), dimensions=_as_shape(dimensions), dtype=dtype_name(dtype, "int64"), ctx=_place(ctx, device))
+    return call("_npi_indices", (), dimensions=_as_shape(dimensions), dtype=dtype_name(dtype, "int64"), ctx=place_name(ctx, device))
 
 
 def meshgrid(*xi, indexing="xy", sparse=False, copy=True):   # pylint: disable=redefined-outer-name
@@ -589,10 +406,8 @@ def meshgrid(*xi, indexing="xy", sparse=False, copy=True):   # pylint: disable=r
     return [call("_npi_broadcast_to", (x,), shape=tuple(shape)) for x in sides]
 
 
-# ---- windows
-
 def _window(name, points, dtype, ctx, device):
-    return call(name, (), M=max(int(points), 0), dtype=dtype_name(dtype, default_float()), ctx=_place(ctx, device))
+    return call(name, (), M=max(int(points), 0), dtype=dtype_name(dtype, default_float()), ctx=place_name(ctx, device))
 
 
 def blackman(M, dtype=None, ctx=None, device=None):   # pylint: disable=invalid-name

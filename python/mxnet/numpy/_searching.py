@@ -4,8 +4,10 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase
 
+from ._creation import results
 from ._dispatch import call, default_float, deliver, is_symbol, operand
-from ._manipulation import concatenate, promoted, ravel, results, shape_of
+from ._joining import concatenate, promoted, shape_of
+from ._manipulation import ravel
 from .set_functions import unique_all, unique_counts, unique_inverse, unique_values
 
 __all__ = ["where", "nonzero", "flatnonzero", "argwhere", "take", "choose", "compress", "extract", "sort", "argsort", "searchsorted",

@@ -1,0 +1,267 @@
+"""Functions of mx.np that put arrays together and take them apart, and what they share with others."""
+import numpy as onp
+
+from .. import _dtypes
+from .._binding import NDArrayBase
+from ._creation import results
+from ._dispatch import call, deliver, is_symbol, operand
+
+__all__ = ["concatenate", "concat", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack", "append", "split",
+           "array_split", "hsplit", "vsplit", "dsplit"]
+
+
+def as_tuple(value):
+    """A number as a tuple of one; lists and tuples as tuples."""
+    return tuple(int(v) for v in value) if isinstance(value, (list, tuple, onp.ndarray)) else (int(value),)
+
+
+def promoted(arrays):
+    """The arrays in one dtype: that of NumPy among integers and among floats; of an integer and a
+    float, that of the float, as the operators have it. Symbols stay as they are."""
+    arrays = [operand(a, like=next((b for b in arrays if isinstance(b, NDArrayBase)), None)) for a in arrays]
+    if any(is_symbol(a) for a in arrays):
+        return arrays
+    kinds = {a._dtype_id for a in arrays}
+    if len(kinds) < 2:
+        return arrays
+    types = [_dtypes.TYPES[k] for k in kinds]
+    floats = [t for t in types if t is _dtypes.bfloat16 or onp.dtype(t).kind == "f"]
+    if _dtypes.bfloat16 in floats:
+        to = _dtypes.bfloat16 if len(floats) == 1 else onp.result_type(onp.float32, *(t for t in floats if t is not _dtypes.bfloat16))
+    else:
+        to = onp.result_type(*(floats or types))
+    number = _dtypes.number(to)
+    return [a if a._dtype_id == number else call("_npi_cast", (a,), dtype=_dtypes.NAMES[number]) for a in arrays]
+
+
+def entries(a, axis, begin, end):
+    """Entries [begin, end) of a dimension; none if `end` is not behind `begin`."""
+    if begin < end:
+        return call("slice_axis", (a,), axis=axis, begin=begin, end=end)
+    return call("_npi_take", (a, operand(onp.zeros(0, "int64"), like=a)), axis=axis, mode="clip")
+
+
+def shape_of(function, a):
+    """The shape of an array; a symbol has none yet."""
+    if is_symbol(a):
+        raise NotImplementedError(f"[{function}] got a symbol, whose shape is not known; accepted: arrays")
+    return tuple(a.shape)
+
+
+# ---- joining
+
+def _some(function, arrays):
+    arrays = list(arrays)
+    if not arrays:
+        raise ValueError(f"[{function}] got no arrays; accepted: one or more")
+    return promoted(arrays)
+
+
+def concatenate(seq, axis=0, out=None):
+    """Arrays put together along a dimension that they have, or as vectors if `axis` is None. Arrays
+    of several dtypes get the one that holds them.
+
+    Examples
+    --------
+    >>> mx.np.concatenate((mx.np.ones(2), mx.np.zeros(1)))
+    array([1., 1., 0.])
+    """
+    arrays = _some("concatenate", seq)
+    if axis is None:
+        arrays, axis = [call("_npi_reshape", (a,), newshape=(-1,)) for a in arrays], 0
+    if not is_symbol(arrays[0]) and any(not a.shape for a in arrays):
+        raise ValueError("[concatenate] an array of shape (); accepted: at least 1 dimension")
+    result = call("_npi_concatenate", arrays, None if out is None or out.dtype != arrays[0].dtype else out, dim=int(axis))
+    return result if out is None or result is out else deliver(result, out)
+
+
+def concat(seq, axis=0, out=None):
+    """Another name of :func:`concatenate`.
+
+    Examples
+    --------
+    >>> mx.np.concat((mx.np.ones(2), mx.np.zeros(1)))
+    array([1., 1., 0.])
+    """
+    return concatenate(seq, axis, out)
+
+
+def stack(arrays, axis=0, out=None):
+    """Arrays of one shape put together along a new dimension.
+
+    Examples
+    --------
+    >>> mx.np.stack((mx.np.ones(2), mx.np.zeros(2)))
+    array([[1., 1.],
+           [0., 0.]])
+    """
+    return call("_npi_stack", _some("stack", arrays), out, axis=int(axis))
+
+
+def vstack(arrays, out=None):
+    """Arrays put together along dimension 0; vectors are rows.
+
+    Examples
+    --------
+    >>> mx.np.vstack((mx.np.ones(2), mx.np.zeros(2))).shape
+    (2, 2)
+    """
+    return call("_npi_vstack", _some("vstack", arrays), out)
+
+
+def row_stack(arrays):
+    """Another name of :func:`vstack`.
+
+    Examples
+    --------
+    >>> mx.np.row_stack((mx.np.ones(2), mx.np.zeros(2))).shape
+    (2, 2)
+    """
+    return vstack(arrays)
+
+
+def hstack(arrays):
+    """Arrays put together along dimension 1; vectors along their only one.
+
+    Examples
+    --------
+    >>> mx.np.hstack((mx.np.ones(2), mx.np.zeros(2)))
+    array([1., 1., 0., 0.])
+    """
+    return call("_npi_hstack", _some("hstack", arrays))
+
+
+def dstack(arrays):
+    """Arrays put together along dimension 2.
+
+    Examples
+    --------
+    >>> mx.np.dstack((mx.np.ones(2), mx.np.zeros(2))).shape
+    (1, 2, 2)
+    """
+    return call("_npi_dstack", _some("dstack", arrays))
+
+
+def column_stack(tup):
+    """Arrays put together along dimension 1; vectors are columns.
+
+    Examples
+    --------
+    >>> mx.np.column_stack((mx.np.ones(3), mx.np.zeros(3))).shape
+    (3, 2)
+    """
+    return call("_npi_column_stack", _some("column_stack", tup))
+
+
+def append(arr, values, axis=None):
+    """`values` behind `arr` along a dimension; as vectors if `axis` is None.
+
+    Examples
+    --------
+    >>> mx.np.append(mx.np.ones(2), 5)
+    array([1., 1., 5.])
+    """
+    arr = operand(arr)
+    if not isinstance(values, NDArrayBase) and not is_symbol(values):   # numbers take the dtype that holds them
+        values = operand(values, like=arr, dtype=None if is_symbol(arr) else _weak_dtype(values, arr))
+    return concatenate((arr, values), axis)
+
+
+def _weak_dtype(values, arr):
+    """The dtype of numbers and lists beside an array: the array's, unless it cannot hold fractions.
+    """
+    if isinstance(values, (onp.ndarray, onp.generic)):
+        return None
+    kind = onp.asarray(values).dtype.kind
+    return arr.dtype if kind in "bi" or arr.dtype == _dtypes.bfloat16 or onp.dtype(arr.dtype).kind == "f" else None
+
+
+# ---- splitting
+
+def _split(function, ary, where, axis, uneven=False):
+    ary = operand(ary)
+    if is_symbol(ary):
+        if isinstance(where, (list, tuple)):
+            return results(call("_npi_split", (ary,), indices=(0, *as_tuple(where)), axis=axis, sections=0))
+        return results(call("_npi_split", (ary,), indices=(), axis=axis, sections=int(where)))
+    if not -len(ary.shape) <= axis < len(ary.shape):
+        raise ValueError(f"[{function}] axis={axis} for an array of {len(ary.shape)} dimensions")
+    length = ary.shape[axis]
+    if not isinstance(where, (list, tuple, onp.ndarray, NDArrayBase)):
+        sections = int(where)
+        if sections <= 0 or not uneven and length % sections:
+            raise ValueError(f"[{function}] dimension {axis} of {tuple(ary.shape)} into {sections} equal parts; accepted: "
+                             + ("a number of parts" if uneven else "a divisor of its size"))
+        return results(call("_npi_split", (ary,), indices=(), axis=axis, sections=sections))
+    bounds = [slice(None, i).indices(length)[1] for i in as_tuple(where.asnumpy() if isinstance(where, NDArrayBase) else where)]
+    if bounds == sorted(bounds):
+        return results(call("_npi_split", (ary,), indices=(0, *bounds), axis=axis, sections=0))
+    return [entries(ary, axis, b, e) for b, e in zip([0, *bounds], [*bounds, length])]
+
+
+def split(ary, indices_or_sections, axis=0):
+    """A list of the parts of an array: as many equal ones, or those that end before each of several
+    indices, and the rest.
+
+    Examples
+    --------
+    >>> mx.np.split(mx.np.arange(4), [1])
+    [array([0.]), array([1., 2., 3.])]
+    """
+    return _split("split", ary, indices_or_sections, int(axis))
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    """As :func:`split`, but the parts need not be equal: the first ones are one entry longer.
+
+    Examples
+    --------
+    >>> [len(x) for x in mx.np.array_split(mx.np.arange(5), 3)]
+    [2, 2, 1]
+    """
+    return _split("array_split", ary, indices_or_sections, int(axis), uneven=True)
+
+
+def _split_dimension(function, ary, where, axis, least):
+    ary = operand(ary)
+    if len(ary.shape) < least:
+        raise ValueError(f"[{function}] an array of shape {tuple(ary.shape)}; accepted: at least {least} dimensions")
+    return _split(function, ary, where, axis)
+
+
+def hsplit(ary, indices_or_sections):
+    """:func:`split` along dimension 1, of vectors along their only one.
+
+    Examples
+    --------
+    >>> [x.shape for x in mx.np.hsplit(mx.np.ones((2, 4)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    ary = operand(ary)
+    if is_symbol(ary):
+        cut = isinstance(indices_or_sections, (list, tuple))
+        return results(call("_npi_hsplit", (ary,), indices=(0, *as_tuple(indices_or_sections)) if cut else (),
+                            sections=0 if cut else int(indices_or_sections)))
+    return _split_dimension("hsplit", ary, indices_or_sections, 0 if len(ary.shape) == 1 else 1, 1)
+
+
+def vsplit(ary, indices_or_sections):
+    """:func:`split` along dimension 0 of an array of at least two.
+
+    Examples
+    --------
+    >>> [x.shape for x in mx.np.vsplit(mx.np.ones((2, 4)), 2)]
+    [(1, 4), (1, 4)]
+    """
+    return _split("vsplit", ary, indices_or_sections, 0) if is_symbol(ary) else _split_dimension("vsplit", ary, indices_or_sections, 0, 2)
+
+
+def dsplit(ary, indices_or_sections):
+    """:func:`split` along dimension 2.
+
+    Examples
+    --------
+    >>> [x.shape for x in mx.np.dsplit(mx.np.ones((1, 2, 4)), 2)]
+    [(1, 2, 2), (1, 2, 2)]
+    """
+    return _split("dsplit", ary, indices_or_sections, 2) if is_symbol(ary) else _split_dimension("dsplit", ary, indices_or_sections, 2, 3)
