@@ -9,7 +9,7 @@ import numpy as onp
 from .._binding import NDArrayBase
 from . import _products
 from ._dispatch import call, is_symbol, operand
-from ._manipulation import concatenate
+from ._joining import concatenate
 from ._products import alike, outer, tensordot
 
 __all__ = ["norm", "svd", "cholesky", "qr", "inv", "det", "slogdet", "solve", "tensorinv", "tensorsolve", "pinv", "eigvals", "eigvalsh",
