@@ -136,7 +136,8 @@ def test_linspace_returns_its_step():
 
 def test_genfromtxt():
     x = mx.np.io.genfromtxt(io.StringIO("1,2\n3,4"), delimiter=",")
-    assert type(x) is mx.np.ndarray and x.dtype == np.float32 and x.asnumpy().tolist() == [[1, 2], [3, 4]]
+    assert type(x) is mx.np.ndarray and x.dtype == np.float64 and x.asnumpy().tolist() == [[1, 2], [3, 4]]
+    assert mx.np.genfromtxt(io.StringIO("1 2"), dtype="int32").dtype == np.int32
 
 
 def test_homes():

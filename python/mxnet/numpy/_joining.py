@@ -1,4 +1,4 @@
-"""Functions of mx.np that put arrays together and take them apart, and what they share with others."""
+"""Functions of mx.np that put arrays together and take them apart, and what other modules share."""
 import numpy as onp
 
 from .. import _dtypes

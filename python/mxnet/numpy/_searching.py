@@ -165,8 +165,7 @@ def choose(a, choices, out=None, mode="raise"):
 
 def compress(condition, a, axis=None, out=None):
     """The entries of a dimension for which `condition`, a vector, is not zero; without `axis` of
-    the
-    array taken as a vector. Entries behind the end of `condition` are left out.
+    the array taken as a vector. Entries behind the end of `condition` are left out.
 
     Examples
     --------
@@ -319,8 +318,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):   # pylint: disable=redefined-outer-name
     """Differences of neighbours along a dimension, taken `n` times. `prepend` and `append`: numbers
-    or
-    arrays that are put before and behind first.
+    or arrays that are put before and behind first.
 
     Raises
     ------
