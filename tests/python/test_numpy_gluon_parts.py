@@ -1,6 +1,8 @@
 """Parts of Gluon under npx.set_np(): the class of what they make and take."""
 import os
 import pickle
+import subprocess
+import sys
 
 import numpy as onp
 import pytest
@@ -437,3 +439,68 @@ def test_assignment_to_a_parameter_is_refused_without_numpy():
     net = nn.Dense(3)
     with pytest.raises(AssertionError, match="is set already"):
         net.weight = nn.Dense(3).weight
+
+
+AMP = """
+import mxnet as mx
+from mxnet import amp, autograd, gluon, np, npx
+npx.set_np()
+amp.init("float16")
+x, w = np.ones((2, 3)), np.ones((4, 3))
+low = x.astype("float16")
+print(npx.fully_connected(x, w, no_bias=True, num_hidden=4).dtype, np.dot(x, w.T).dtype, np.matmul(x, w.T).dtype, np.exp(low).dtype,
+      npx.softmax(low).dtype, (low + x).dtype)
+net = gluon.nn.Dense(4)
+net.initialize()
+for compiled in (False, True):
+    net.hybridize(compiled)
+    out = net(x)
+    print(out.dtype, type(out).__name__, net.weight.data().dtype)
+trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+amp.init_trainer(trainer)
+with autograd.record():
+    with amp.scale_loss(net(x).sum(), trainer) as scaled:
+        scaled.backward()
+trainer.step(2)
+"""
+
+
+def test_mixed_precision():
+    found = subprocess.run([sys.executable, "-c", AMP], capture_output=True, text=True, timeout=120)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.splitlines() == ["float16 float32 float16 float32 float32 float32"] + 2 * ["float16 ndarray float32"]
+
+
+def test_hybrid_forward_with_functions_of_f(numpy_semantics):
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.weight = self.params.get("weight", shape=(4, 0), allow_deferred_init=True)
+            self.dense = nn.Dense(5, flatten=False)
+
+        def hybrid_forward(self, F, x, weight):
+            x = F.npx.fully_connected(x, weight, num_hidden=4, no_bias=True, flatten=False)
+            x, _ = F.npx.foreach(lambda row, total: (self.dense(row) + total, self.dense(row) + total), x, F.np.zeros((2, 5)))
+            x = F.np.concatenate([x, F.np.ones_like(x)], axis=-1)[:, :, 1:7]
+            return F.np.where(x > 0, x, -x).sum(axis=-1)
+
+    net, x = Net(), an_array((3, 2, 6))
+    net.initialize(mx.init.Normal(0.5))
+    eager = net(x)
+    net.hybridize()
+    assert net.weight.shape == (4, 6) and is_np(net(x)) and eager.shape == (3, 2)
+    onp.testing.assert_allclose(net(x).asnumpy(), eager.asnumpy(), rtol=1e-5)
+
+
+def test_estimator(numpy_semantics):
+    from mxnet.gluon.contrib.estimator import Estimator
+    net = nn.Dense(2, in_units=3)
+    net.initialize()
+    data = gluon.data.ArrayDataset(onp.random.RandomState(0).normal(size=(8, 3)).astype("float32"), onp.array([0, 1] * 4, "int32"))
+    loader = gluon.data.DataLoader(data, batch_size=4)
+    accuracy = mx.metric.Accuracy()
+    estimator = Estimator(net, gluon.loss.SoftmaxCrossEntropyLoss(), train_metrics=accuracy,
+                          trainer=gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1}))
+    before = net.weight.data().asnumpy().copy()
+    estimator.fit(loader, val_data=loader, epochs=2)
+    assert (net.weight.data().asnumpy() != before).any() and is_np(net.weight.grad()) and accuracy.get()[1] > 0
