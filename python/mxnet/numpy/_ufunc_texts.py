@@ -24,7 +24,7 @@ _TEXTS = {
     "expm1": ("exp(x) - 1, exact also near 0.", 'mx.np.array([0.0])', "[0.0]"),
     "log": ("The natural logarithm of each element.", 'mx.np.array([1.0])', "[0.0]"),
     "log2": ("The logarithm of each element to base 2.", 'mx.np.array([1.0, 8.0])', "[0.0, 3.0]"),
-    "log10": ("The logarithm of each element to base 10.", 'mx.np.array([1.0, 100.0])', "[0.0, 2.000000238418579]"),
+    "log10": ("The logarithm of each element to base 10.", 'mx.np.array([1.0])', "[0.0]"),
     "log1p": ("log(1 + x), exact also near 0.", 'mx.np.array([0.0])', "[0.0]"),
     "sin": ("The sine of each angle in radians.", 'mx.np.array([0.0])', "[0.0]"),
     "cos": ("The cosine of each angle in radians.", 'mx.np.array([0.0])', "[1.0]"),

@@ -211,7 +211,13 @@ def around(x, decimals=0, out=None, **kwargs):
 
 
 def round(x, decimals=0, out=None, **kwargs):   # pylint: disable=redefined-builtin
-    """As :func:`around`."""
+    """As :func:`around`.
+
+    Examples
+    --------
+    >>> mx.np.round(mx.np.array([1.5, 2.5])).asnumpy().tolist()
+    [2.0, 2.0]
+    """
     return around(x, decimals, out, **kwargs)
 
 
