@@ -437,6 +437,24 @@ def insert(arr, obj, values, axis=None):
     return call("_npi_insert_scalar" if "int_ind" in where else "_npi_insert_slice", inputs, **where)
 
 
+def _without(arr, gone, axis):
+    """:func:`delete` of positions that are known before anything runs: a graph can hold it."""
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    elif not -len(arr.shape) <= axis < len(arr.shape):
+        raise ValueError(f"[delete] axis={axis} for an array of {len(arr.shape)} dimensions")
+    length = arr.shape[axis]
+    if gone.size and gone.dtype.kind not in "iub":
+        raise TypeError(f"[delete] obj of dtype {gone.dtype}; accepted: an integer, a slice, or integers or bools")
+    if gone.dtype.kind == "b" and gone.shape != (length,):
+        raise IndexError(f"[delete] a mask of shape {gone.shape} for {length} entries; it needs one for each")
+    if gone.dtype.kind in "iu" and gone.size and not (-length <= gone.min() and gone.max() < length):
+        raise IndexError(f"[delete] an index out of range; accepted: {-length} to {length - 1}")
+    keep = onp.ones(length, bool)
+    keep[gone if gone.size else ()] = gone.size == 0
+    return call("_npi_take", (arr, operand(onp.flatnonzero(keep).astype("int64"), like=arr)), axis=axis, mode="clip")
+
+
 def delete(arr, obj, axis=None):
     """An array without the entries `obj` of a dimension: an integer, a slice, or an array of
     integers or bools. Without `axis` the array is taken as a vector.
@@ -452,6 +470,8 @@ def delete(arr, obj, axis=None):
     array([1., 3.])
     """
     arr = operand(arr)
+    if not isinstance(obj, (slice, NDArrayBase)) and onp.ndim(obj) and not is_symbol(arr) and not is_symbol(obj):
+        return _without(arr, onp.asarray(obj), None if axis is None else int(axis))
     where, places = _positions("delete", obj, arr)
     return call("_npi_delete", (arr,) if places is None else (arr, places), axis=None if axis is None else int(axis), **where)
 
