@@ -30,10 +30,16 @@ def _shape(size):
     """`size` as records take it: a tuple, or None."""
     if size is None:
         return None
-    if isinstance(size, numbers.Integral):
+    if type(size) is int:
         size = (size,)
+    if type(size) is tuple:      # what most programs give, without conversions
+        for n in size:
+            if type(n) is not int or n < 0:
+                break
+        else:
+            return size
     try:
-        shape = tuple(int(n) for n in size)
+        shape = (int(size),) if isinstance(size, numbers.Integral) else tuple(int(n) for n in size)
     except (TypeError, ValueError):
         raise TypeError(f"[random] size={size!r}; accepted: None, an int, a tuple of ints") from None
     if any(n < 0 for n in shape):
@@ -45,34 +51,44 @@ def _split(parameters):
     """Arrays among the parameters, and what records are told: numbers, and "None" for arrays."""
     arrays, told = [], {}
     for name, value in parameters.items():
-        if isinstance(value, numbers.Real) or isinstance(value, onp.ndarray) and value.ndim == 0:
-            if abs(value) < 3e38:
-                told[name] = float(value)
-            else:    # not a number that a record's text can be
-                arrays.append(from_values(value, None, "float64"))
-                told[name] = "None"
+        kind = type(value)
+        if (kind is float or kind is int) and -3e38 < value < 3e38:
+            told[name] = value
         elif value is None:
             raise ValueError(f"[random] {name}=None; accepted: a number or an array")
         else:
-            arrays.append(value)
             told[name] = "None"
-    like = next((a for a in arrays if isinstance(a, NDArrayBase)), None)
-    return [operand(a, like) for a in arrays], told
+            if isinstance(value, numbers.Real) or isinstance(value, onp.ndarray) and value.ndim == 0:
+                if abs(value) < 3e38:
+                    told[name] = float(value)
+                    continue
+                value = from_values(value, None, "float64")    # not a number that a record's text can be
+            arrays.append(value)
+    if arrays:
+        like = next((a for a in arrays if isinstance(a, NDArrayBase)), None)
+        arrays = [operand(a, like) for a in arrays]
+    return arrays, told
 
 
-def draw(record, parameters, size=None, dtype=None, ctx=None, device=None, out=None, **more):
+def draw(record, parameters, size=None, dtype=None, ctx=None, device=None, out=None):
     """Runs a random operator whose parameters are numbers or arrays. `dtype` None: the record has
     none. Other dtypes than it makes are cast to."""
+    if dtype is not None and dtype not in _FLOATS:
+        return deliver(call("_npi_cast", (draw(record, parameters, size, "float32", ctx, device),), dtype=dtype), out)
     arrays, told = _split(parameters)
-    made = dtype if dtype is None or dtype in _FLOATS else "float32"
-    where = None if arrays else str(device_of(ctx, device))
-    if made != dtype:
-        return deliver(call("_npi_cast", (draw(record, parameters, size, made, ctx, device, **more),), dtype=dtype), out)
-    return call(record, arrays, out, size=_shape(size), ctx=where, dtype=made, **told, **more)
+    if size is not None:
+        told["size"] = _shape(size)
+    if dtype is not None:
+        told["dtype"] = dtype
+    if not arrays:
+        where = device_of(ctx, device)
+        if where.device_typeid != 1 or where.device_id:      # the records' default is the first CPU
+            told["ctx"] = str(where)
+    return call(record, arrays, out, **told)
 
 
 def _float_name(dtype):
-    return dtype_name(dtype, default_float())
+    return default_float() if dtype is None else dtype_name(dtype)
 
 
 def seed(seed_state, ctx="all", device=None):

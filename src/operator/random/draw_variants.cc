@@ -40,6 +40,22 @@ inline double Unit53(uint32_t high, uint32_t low) {
 }
 inline double Open(double u) { return u * 0.99999999999999988898 + 5.5511151231257827e-17; }
 
+// cos(2 pi t), t in [0, 1): series at the nearest quarter.
+inline double CosOfTurn(double t) {
+  const int32_t quarter = static_cast<int32_t>(4.0 * t + 0.5);
+  const double x = 6.283185307179586477 * (t - 0.25 * quarter), q = x * x;
+  double s = 1 - q * (1.0 / 210), c = 1 - q * (1.0 / 240);
+  s = 1 - q * (1.0 / 156) * s, c = 1 - q * (1.0 / 182) * c;
+  s = 1 - q * (1.0 / 110) * s, c = 1 - q * (1.0 / 132) * c;
+  s = 1 - q * (1.0 / 72) * s, c = 1 - q * (1.0 / 90) * c;
+  s = 1 - q * (1.0 / 42) * s, c = 1 - q * (1.0 / 56) * c;
+  s = 1 - q * (1.0 / 20) * s, c = 1 - q * (1.0 / 30) * c;
+  s = x * (1 - q * (1.0 / 6) * s), c = 1 - q * (1.0 / 12) * c;
+  c = 1 - q * (1.0 / 2) * c;
+  const double v = quarter & 1 ? s : c;
+  return quarter == 1 || quarter == 2 ? -v : v;
+}
+
 template <typename F>
 inline void Each(const double* u, double* v, F&& f) {
   for (int j = 0; j < kCounters; ++j) v[j] = f(u[j]);
@@ -64,7 +80,7 @@ inline void Bases(BaseDraw kind, const uint32_t* words, double* v) {
     case BaseDraw::kNormal: break;
   }
   Each(u, v, [](double x) { return std::sqrt(-2.0 * log(1.0 - x)); });
-  for (int j = 0; j < kCounters; ++j) v[j] *= std::cos(6.283185307179586477 * Unit53(words[4 * j + 2], words[4 * j + 3]));
+  for (int j = 0; j < kCounters; ++j) v[j] *= CosOfTurn(Unit53(words[4 * j + 2], words[4 * j + 3]));
 }
 
 }  // namespace
