@@ -58,10 +58,12 @@ def test_parameter_files(values, tmp_path):
 @pytest.mark.parametrize("values", ARRAYS, ids=IDS)
 def test_to_numpy(values):
     a = from_values(values)
-    for got in (a.asnumpy(), onp.asarray(a), onp.array(a), onp.from_dlpack(a)):
+    old = onp.lib.NumpyVersion(onp.__version__) < "1.25.0"    # from_dlpack does not know bool
+    for got in (a.asnumpy(), onp.asarray(a), onp.array(a), a.asnumpy() if old and values.dtype == bool else onp.from_dlpack(a)):
         assert type(got) is onp.ndarray and got.dtype == values.dtype and onp.array_equal(got, values)
     assert onp.asarray(a, dtype="float64").dtype == "float64"
-    assert onp.asarray([a, a]).shape == (2,) + values.shape
+    if onp.lib.NumpyVersion(onp.__version__) >= "1.24.0":    # before, only of what Python calls a sequence
+        assert onp.asarray([a, a]).shape == (2,) + values.shape
     got = a.asnumpy()
     if got.size:
         got[...] = 1
