@@ -194,13 +194,8 @@ def _patch_operators(changes):
             setattr(module, name, _wrap(getattr(module, name), changes[op]))
 
 
-# What 2.0 does with products of mx.np; mx.nd has none of these names.
-_PRODUCTS = {"matmul": "FullyConnected", "einsum": "FullyConnected", "tensordot": "dot", "inner": "dot", "vdot": "dot"}
-
-
 def _patch_numpy(changes):
-    """The functions of mx.np and mx.npx: those of mx.npx by their records, those of mx.np by the
-    names that they, or operators like them, have in mx.nd."""
+    """The functions of mx.np and mx.npx, by the records behind their names."""
     from .. import numpy, numpy_extension
     known = set(_opgen.op_names())
     by_record = {_opgen.op_info(name).name: change for name, change in changes.items() if name in known}
@@ -209,10 +204,9 @@ def _patch_numpy(changes):
         function = getattr(numpy_extension, name, None)
         if change and callable(function):
             setattr(numpy_extension, name, _wrap(getattr(function, "_amp_original", function), change))
-    wanted = {name: change for name, change in changes.items() if not name.startswith("_")}
-    wanted.update({name: changes[like] for name, like in _PRODUCTS.items() if like in changes})
-    for name, change in wanted.items():
-        function = getattr(numpy, name, None)
+    for name in dir(numpy):
+        change = next((changes[op] for op in (f"_npi_{name}", f"_np_{name}", name) if op in changes), None)
+        function = getattr(numpy, name, None) if change else None
         if callable(function) and not isinstance(function, type):
             wrapped = _wrap(getattr(function, "_amp_original", function), change)
             for module in (numpy, numpy.multiarray):

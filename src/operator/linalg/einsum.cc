@@ -238,6 +238,7 @@ void EinsumBackward(KernelArgs& args) {
       .set_infer_shape(EinsumShape)
       .set_flops(EinsumFlops)
       .set_expensive_to_recompute()
+      .set_precision(Precision::kLow)
       .set_gradient(EinsumGradient)
       .set_kernel(Einsum);
   Op::Register("_backward_npi_einsum")

@@ -246,7 +246,8 @@ constexpr const char* kAnyType = " Any dtype; both arrays have the same one. Int
   Product<MatmulIndices>("_npi_matmul",
                          std::string("Products of the matrices in the last two dimensions. The dimensions before them are broadcast; a "
                                      "vector is a row of a and a column of b, and its dimension is left out of the result.") +
-                             kAnyType);
+                             kAnyType)
+      .set_precision(Precision::kLow);
   Product<TensordotIndices, TensordotParam>("_npi_tensordot", std::string("The sum of products over pairs of dimensions. The result has the "
                                                                          "other dimensions of a, then those of b.") +
                                                                  kAnyType);
