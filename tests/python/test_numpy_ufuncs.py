@@ -218,7 +218,7 @@ def test_operands_that_are_no_arrays():
 def test_functions_are_functions():
     assert pickle.loads(pickle.dumps(np.add)) is np.add
     assert np.add.__name__ == "add" and np.add.__module__ == "mxnet.numpy" and "broadcast" in np.add.__doc__
-    assert repr(np.exp) == "<function mx.np.exp>"
+    assert "exp" in repr(np.exp)
 
     class Holder:
         run = np.exp
