@@ -163,6 +163,8 @@ def stub(module_name):
         lines += [f"from . import {part} as {part}" for part in ("random", "image") if module_name == "numpy_extension"]
     lines += TYPES.split("\n")[1:-1] + [declaration(n, f) for n, f in functions.items()]
     text = "\n".join(lines) + "\n"
+    if "Iterator[" not in text:
+        text = text.replace("import Iterator, Sequence", "import Sequence")
     return text.replace(" | None | None", " | None")
 
 

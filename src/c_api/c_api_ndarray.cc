@@ -6,6 +6,7 @@
 #include "base/device_query.h"
 #include "c_api/c_api_common.h"
 #include "mxnet/imperative.h"
+#include "ndarray/container.h"
 #include "ndarray/dlpack.h"
 
 using namespace mxnet;  // NOLINT
@@ -232,7 +233,7 @@ int MXNDArraySave(const char* fname, uint32_t num_args, NDArrayHandle* args, con
     arrays.push_back(*Computed(const_cast<NDArray*>(a)));
     if (keys) names.push_back(Text(keys[names.size()], "an array's name"));
   }
-  SaveNDArrays(Text(fname, "the file's name"), arrays, names);
+  SaveNDArrays(Text(fname, "the file's name"), arrays, names, Imperative::State().np_shape);
   API_END();
 }
 
@@ -279,7 +280,7 @@ int MXNDArrayLoadFromBuffer(const void* buffer, size_t size, uint32_t* out_size,
 int MXNDArraySaveRawBytes(NDArrayHandle handle, size_t* out_size, const char** out_buf) {
   API_BEGIN(out_size, out_buf);
   ApiStore& store = ApiStore::Get();
-  store.text = SaveNDArrayRaw(*Computed(handle));
+  store.text = SaveNDArrayRaw(*Computed(handle), Imperative::State().np_shape);
   *out_size = store.text.size();
   *out_buf = store.text.data();
   API_END();

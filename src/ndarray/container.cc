@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "base/new_file.h"
-#include "mxnet/imperative.h"
 #include "mxnet/ndarray.h"
+#include "ndarray/container.h"
 
 namespace mxnet {
 namespace {
@@ -187,11 +187,10 @@ void Append(std::string* out, T v) {
   out->append(reinterpret_cast<const char*>(&v), sizeof(T));
 }
 
-void AppendArray(std::string* out, const NDArray& a) {
-  // Version 2 cannot tell a scalar or an empty array from "no array". With NumPy's shapes 1.x and
-  // 2.0 write version 3, and read nothing else; without them 1.x reads version 2 only.
+void AppendArray(std::string* out, const NDArray& a, bool numpy_shapes) {
+  // Version 2 cannot tell a scalar or an empty array from "no array".
   const bool empty = !a.is_none() && (a.shape().ndim() == 0 || a.shape().Size() == 0);
-  const bool numpy_rules = empty || Imperative::State().np_shape;
+  const bool numpy_rules = empty || numpy_shapes;
   Append<uint32_t>(out, numpy_rules ? kMagicV3 : kMagicV2);
   Append<int32_t>(out, 0);
   if (a.is_none()) {
@@ -210,11 +209,12 @@ void AppendArray(std::string* out, const NDArray& a) {
 
 }  // namespace
 
-std::string SaveNDArrayRaw(const NDArray& array) {
+std::string SaveNDArrayRaw(const NDArray& array, bool numpy_shapes) {
   std::string out;
-  AppendArray(&out, array);
+  AppendArray(&out, array, numpy_shapes);
   return out;
 }
+std::string SaveNDArrayRaw(const NDArray& array) { return SaveNDArrayRaw(array, false); }
 
 NDArray LoadNDArrayRaw(const void* buffer, size_t size) {
   Reader r(buffer, size);
@@ -222,6 +222,10 @@ NDArray LoadNDArrayRaw(const void* buffer, size_t size) {
 }
 
 void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, const std::vector<std::string>& names) {
+  SaveNDArrays(path, arrays, names, false);
+}
+
+void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, const std::vector<std::string>& names, bool numpy_shapes) {
   MXNET_CHECK_KIND(names.empty() || names.size() == arrays.size(), Value)
       << "[save] got " << arrays.size() << " arrays and " << names.size() << " names";
   NewFile file("save", path);
@@ -230,7 +234,7 @@ void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, c
   Append<uint64_t>(&head, 0);
   Append<uint64_t>(&head, arrays.size());
   file.Write(head);
-  for (const auto& a : arrays) file.Write(SaveNDArrayRaw(a));
+  for (const auto& a : arrays) file.Write(SaveNDArrayRaw(a, numpy_shapes));
   std::string tail;
   Append<uint64_t>(&tail, names.size());
   for (const auto& n : names) {

@@ -1,6 +1,6 @@
 # Generated from the functions' signatures by `./dev docs`; do not edit.
 from builtins import bool as _bool
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as _onp
