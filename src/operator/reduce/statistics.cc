@@ -157,16 +157,20 @@ bool PercentileShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return true;
 }
 
-// Between the sorted numbers x[0 .. n), at a place of 0 <= at <= n - 1.
-double Between(const std::vector<double>& x, double at, int interpolation) {
-  const double below = std::floor(at), rest = at - below;
-  const size_t low = static_cast<size_t>(below), high = static_cast<size_t>(std::ceil(at));
+// Number `at` of the numbers x by size, for 0 <= at <= n - 1. `sorted`: they are; else they change
+// places.
+double Between(std::vector<double>* x, double at, int interpolation, bool sorted) {
+  const int64_t low = static_cast<int64_t>(std::floor(at)), high = static_cast<int64_t>(std::ceil(at));
+  if (!sorted) std::nth_element(x->begin(), x->begin() + low, x->end());
+  const double below = (*x)[low];
+  double above = below;
+  if (high != low) above = sorted ? (*x)[high] : *std::min_element(x->begin() + high, x->end());
   switch (interpolation) {
-    case kHigher: return x[high];
-    case kLower: return x[low];
-    case kMidpoint: return low == high ? x[low] : 0.5 * (x[low] + x[high]);
-    case kNearest: return x[static_cast<size_t>(std::nearbyint(at))];
-    default: return rest == 0 ? x[low] : x[low] + (x[high] - x[low]) * rest;
+    case kHigher: return above;
+    case kLower: return below;
+    case kMidpoint: return low == high ? below : 0.5 * (below + above);
+    case kNearest: return static_cast<int64_t>(std::nearbyint(at)) == low ? below : above;
+    default: return low == high ? below : below + (above - below) * (at - std::floor(at));
   }
 }
 
@@ -214,6 +218,7 @@ void Percentile(KernelArgs& a) {
   const Walk walk = WalkOf(a.in[0].shape, Reduced<PercentileParam>(*a.attrs, a.in[0].shape.ndim()));
   const int64_t results = static_cast<int64_t>(walk.firsts.size()), n = static_cast<int64_t>(walk.offsets.size());
   std::vector<double> found(static_cast<size_t>(a.out[0].Size()));
+  const bool sorted = q.size() > 4;  // fewer are found sooner one by one
   ParallelForThreads(OmpThreads(a.in[0].Size()), results, [&](int64_t begin, int64_t end) {
     std::vector<double> x(static_cast<size_t>(n));
     for (int64_t r = begin; r < end; ++r) {
@@ -222,10 +227,10 @@ void Percentile(KernelArgs& a) {
         x[i] = data[walk.firsts[r] + walk.offsets[i]];
         nan = nan || std::isnan(x[i]);
       }
-      if (!nan) std::sort(x.begin(), x.end());
+      if (!nan && sorted) std::sort(x.begin(), x.end());
       for (size_t k = 0; k < q.size(); ++k)
         found[k * static_cast<size_t>(results) + static_cast<size_t>(r)] =
-            nan ? std::numeric_limits<double>::quiet_NaN() : Between(x, q[k] / 100 * static_cast<double>(n - 1), p.interpolation);
+            nan ? std::numeric_limits<double>::quiet_NaN() : Between(&x, q[k] / 100 * static_cast<double>(n - 1), p.interpolation, sorted);
     }
   });
   if (!a.run.ctx.is_gpu()) return pointwise::StoreFn(a.out[0].dtype, pointwise::kF64)(found.data(), a.out[0].dptr, a.out[0].Size());
