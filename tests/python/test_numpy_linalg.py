@@ -1,5 +1,6 @@
-"""mx.np.linalg against NumPy in float64: values, gradients (also of gradients), refusals; and operators
-that op_cases does not cover: _npi_lstsq, and _npi_backward_polyval, which is the gradient of polyval."""
+"""mx.np.linalg against NumPy in float64: values, gradients (also of gradients), refusals; and
+operators that op_cases does not cover: _npi_lstsq, and _npi_backward_polyval, the gradient of
+polyval."""
 import numpy as onp
 import pytest
 
@@ -173,7 +174,8 @@ def test_norms_of_everything():
     assert L.norm(array([3, 4], "int32")).dtype == onp.float64
     assert L.norm(array([3, 4], "float16")).dtype == onp.float16
     for wrong in [lambda: L.norm(array(draw(2, 3, 4)), 2), lambda: L.norm(array(draw(3)), "fro"), lambda: L.norm(array(draw(2, 3)), "x"),
-                  lambda: L.norm(array(draw(2, 3)), axis=2), lambda: L.norm(array(draw(2, 3)), axis=(0, 0)), lambda: L.norm(array(draw(2, 3)), 7, (0, 1))]:
+                  lambda: L.norm(array(draw(2, 3)), axis=2), lambda: L.norm(array(draw(2, 3)), axis=(0, 0)), lambda: L.norm(array(draw(2,
+                      3)), 7, (0, 1))]:
         with pytest.raises(ValueError, match=r"\[norm\]"):
             wrong()
 

@@ -1,5 +1,5 @@
-"""The products of mx.np against NumPy: forms of arguments, dtypes that meet, numbers and lists, out;
-op_cases/numpy_linalg.py has shapes, gradients and refusals of the operators."""
+"""The products of mx.np against NumPy: forms of arguments, dtypes that meet, numbers and lists,
+out; op_cases/numpy_linalg.py has shapes, gradients and refusals of the operators."""
 import numpy as onp
 import pytest
 
@@ -20,7 +20,8 @@ def same(got, want, tol=1e-5):
     onp.testing.assert_allclose(got.asnumpy().astype("float64"), want.astype("float64"), rtol=tol, atol=tol)
 
 
-PAIRS = [("dot", (2, 3), (3, 4)), ("matmul", (5, 2, 3), (3, 4)), ("inner", (2, 3), (4, 3)), ("outer", (2, 2), (3,)), ("vdot", (2, 3), (2, 3)),
+PAIRS = [("dot", (2, 3), (3, 4)), ("matmul", (5, 2, 3), (3, 4)), ("inner", (2, 3), (4, 3)), ("outer", (2, 2), (3,)), ("vdot", (2, 3), (2,
+    3)),
          ("kron", (2, 2), (3,)), ("cross", (4, 3), (3,)), ("tensordot", (2, 3, 4), (3, 4, 2)), ("polyval", (3,), (2, 2))]
 
 
@@ -36,7 +37,8 @@ def test_pairs(name, a, b):
 
 
 @pytest.mark.parametrize("name,a,b", PAIRS)
-@pytest.mark.parametrize("types", [("float32", "float64"), ("float16", "float32"), ("int32", "int64"), ("float32", "int32"), ("uint8", "int32")])
+@pytest.mark.parametrize("types", [("float32", "float64"), ("float16", "float32"), ("int32", "int64"), ("float32", "int32"), ("uint8",
+    "int32")])
 def test_dtypes_meet(name, a, b, types):
     a, b = (RNG.integers(0, 3, s) for s in (a, b))
     x, y = (np.array(v, dtype=t) for v, t in zip((a, b), types))
@@ -62,7 +64,8 @@ def test_out():
     a, b = draw(2, 2), draw(2, 2)
     x, y = np.array(a), np.array(b)
     for run, want in [(lambda out: np.dot(x, y, out=out), a @ b), (lambda out: np.matmul(x, y, out=out), a @ b),
-                      (lambda out: np.einsum("ij,jk", x, y, out=out), a @ b), (lambda out: np.einsum("ij->ji", x, dtype="float64", out=out), a.T)]:
+                      (lambda out: np.einsum("ij,jk", x, y, out=out), a @ b), (lambda out: np.einsum("ij->ji", x, dtype="float64",
+                          out=out), a.T)]:
         out = np.zeros((2, 2))
         assert run(out) is out
         same(out, want)
@@ -102,7 +105,8 @@ def test_einsum_forms():
         np.einsum("ij", x, wrong=1)
 
 
-@pytest.mark.parametrize("text,shapes", [("ij,jk,kl,lm->im", [(8, 30), (30, 4), (4, 50), (50, 6)]), ("bhqd,bhkd->bhqk", [(2, 3, 5, 4), (2, 3, 6, 4)]),
+@pytest.mark.parametrize("text,shapes", [("ij,jk,kl,lm->im", [(8, 30), (30, 4), (4, 50), (50, 6)]), ("bhqd,bhkd->bhqk", [(2, 3, 5, 4), (2,
+    3, 6, 4)]),
                                          ("ab,cd,ef,ac,be->df", [(3, 4), (5, 6), (7, 2), (3, 5), (4, 7)]), ("i,i,i,i->", [(9,)] * 4)])
 def test_paths(text, shapes):
     values = [draw(*s) for s in shapes]

@@ -17,8 +17,8 @@ def _like(value, others):
 
 
 def alike(*values):
-    """Operands of one dtype, the one in which they meet (:func:`mxnet.np.result_type`). Symbols stay
-    as they are."""
+    """Operands of one dtype, the one in which they meet (:func:`mxnet.np.result_type`). Symbols
+    stay as they are."""
     operands = [_like(v, values) for v in values]
     if any(is_symbol(o) for o in operands):
         return operands
@@ -38,9 +38,9 @@ def _flat(a):
 def dot(a, b, out=None):
     """The product of two arrays.
 
-    Vectors give the sum of their products, matrices the product of matrices, a number or an array of
-    shape () multiplies. Otherwise the last dimension of `a` and the last but one of `b` are summed
-    over. Operands of different dtypes meet first; NumPy's, too. Differentiable.
+    Vectors give the sum of their products, matrices the product of matrices, a number or an array
+    of shape () multiplies. Otherwise the last dimension of `a` and the last but one of `b` are
+    summed over. Operands of different dtypes meet first; NumPy's, too. Differentiable.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def vdot(a, b):
 
 
 def inner(a, b):
-    """The sum of products over the last dimensions; the result has the other dimensions of `a`, then
-    those of `b`. A number or an array of shape () multiplies.
+    """The sum of products over the last dimensions; the result has the other dimensions of `a`,
+    then those of `b`. A number or an array of shape () multiplies.
 
     Examples
     --------
@@ -93,9 +93,9 @@ def outer(a, b, out=None):
 def matmul(a, b, out=None, **kwargs):
     """Products of the matrices in the last two dimensions; those before them are broadcast.
 
-    A vector stands for a row of `a` or a column of `b`, and its dimension is left out of the result.
-    Arrays of shape () are refused. NumPy's options ``where``, ``order``, ``dtype``, ... are refused,
-    too.
+    A vector stands for a row of `a` or a column of `b`, and its dimension is left out of the
+    result. Arrays of shape () are refused. NumPy's options ``where``, ``order``, ``dtype``, ...
+    are refused, too.
 
     Examples
     --------
@@ -111,8 +111,8 @@ def tensordot(a, b, axes=2):
     """The sum of products over pairs of dimensions.
 
     `axes`: how many of the last dimensions of `a` and of the first ones of `b`; or two lists, of
-    dimensions of `a` and of those of `b` that belong to them. The result has the other dimensions of
-    `a`, then those of `b`.
+    dimensions of `a` and of those of `b` that belong to them. The result has the other dimensions
+    of `a`, then those of `b`.
 
     Examples
     --------
@@ -162,9 +162,9 @@ def _as_text(operands):
 def einsum(*operands, out=None, optimize=False, dtype=None, **kwargs):
     """Einstein's sums: the sum of the products of arrays over the letters that the result lacks.
 
-    ``einsum('ij,jk->ik', a, b)`` is the product of matrices. Without ``->`` the result has the letters
-    that occur once, in the order of the alphabet; ``...`` stands for further dimensions, which are
-    broadcast. ``einsum(a, [0, 1], b, [1, 2], [0, 2])`` is accepted, too. Differentiable.
+    ``einsum('ij,jk->ik', a, b)`` is the product of matrices. Without ``->`` the result has the
+    letters that occur once, in the order of the alphabet; ``...`` stands for further dimensions,
+    which are broadcast. ``einsum(a, [0, 1], b, [1, 2], [0, 2])`` is accepted, too. Differentiable.
 
     Differences from NumPy: the arrays are multiplied two at a time, those with the smallest product
     first, as matrices where anything is summed, whatever `optimize` is. Integers wrap around.
@@ -208,9 +208,9 @@ def kron(a, b):
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """Cross products of vectors with 2 or 3 components, the third of 2 being 0.
 
-    The vectors lie along `axisa` and `axisb`, the other dimensions are broadcast; those of the result
-    lie along `axisc`. `axis` stands for all three. Of two vectors with 2 components the result is the
-    third component of the product, without that dimension.
+    The vectors lie along `axisa` and `axisb`, the other dimensions are broadcast; those of the
+    result lie along `axisc`. `axis` stands for all three. Of two vectors with 2 components the
+    result is the third component of the product, without that dimension.
 
     Examples
     --------
@@ -252,8 +252,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """Linear interpolation at `x` between the points (`xp`, `fp`); `xp` ascends.
 
     `x` is a number or an array of any shape, the result has that shape and dtype float64. Below and
-    above `xp` it is `left` and `right`, or the first and the last of `fp`. With `period`, `x` and `xp`
-    are angles. Not differentiable, and on the CPU only.
+    above `xp` it is `left` and `right`, or the first and the last of `fp`. With `period`, `x` and
+    `xp` are angles. Not differentiable.
 
     Examples
     --------

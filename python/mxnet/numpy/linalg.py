@@ -96,10 +96,10 @@ def _checked(function, x, axis):
 def norm(x, ord=None, axis=None, keepdims=False):   # pylint: disable=redefined-builtin
     """Norms of vectors or matrices.
 
-    With one `axis`, or for an array of one dimension, norms of vectors: `ord` is None (or 2), inf, -inf,
-    0, or a number p, for ``sum(abs(x)**p)**(1/p)``. With two, or for a matrix, norms of matrices: None
-    (or 'fro'), 'nuc', inf, -inf, 1, -1, 2, -2. Without `ord` and `axis` the norm of all elements.
-    `keepdims` keeps the dimensions, with size 1. Integers are computed in float64.
+    With one `axis`, or for an array of one dimension, norms of vectors: `ord` is None (or 2), inf,
+    -inf, 0, or a number p, for ``sum(abs(x)**p)**(1/p)``. With two, or for a matrix, norms of
+    matrices: None (or 'fro'), 'nuc', inf, -inf, 1, -1, 2, -2. Without `ord` and `axis` the norm of
+    all elements. `keepdims` keeps the dimensions, with size 1. Integers are computed in float64.
 
     Examples
     --------
@@ -123,8 +123,8 @@ def norm(x, ord=None, axis=None, keepdims=False):   # pylint: disable=redefined-
 
 
 def vector_norm(x, ord=None, axis=None, keepdims=False):   # pylint: disable=redefined-builtin
-    """Norms of vectors along one dimension or several, or of all elements; `ord` as for :func:`norm`,
-    2 where it is None.
+    """Norms of vectors along one dimension or several, or of all elements; `ord` as for
+    :func:`norm`, 2 where it is None.
 
     Examples
     --------
@@ -159,9 +159,9 @@ def svd(a):
     """Singular values and vectors ``(ut, l, v)`` with ``a = (ut * l[..., None, :]) @ v``.
 
     `a` has shape (..., m, n). With k the smaller of m and n: `ut` is (..., m, k) with orthonormal
-    columns, `l` (..., k) in descending order, `v` (..., k, n) with orthonormal rows, of each of which
-    the element of largest absolute value is positive. Differences from NumPy: always the reduced
-    form.
+    columns, `l` (..., k) in descending order, `v` (..., k, n) with orthonormal rows, of each of
+    which the element of largest absolute value is positive. Differences from NumPy: always the
+    reduced form.
 
     Examples
     --------
@@ -184,9 +184,9 @@ def svdvals(a):
 
 
 def cholesky(a, upper=False):
-    """Lower triangular factors l with ``a = l @ l.T`` of positive definite matrices, or with `upper` upper
-    triangular factors u with ``a = u.T @ u``. Only that triangle of `a` is read. Other matrices are
-    an error.
+    """Lower triangular factors l with ``a = l @ l.T`` of positive definite matrices, or with
+    `upper` upper triangular factors u with ``a = u.T @ u``. Only that triangle of `a` is read.
+    Other matrices are an error.
 
     Examples
     --------
@@ -200,8 +200,8 @@ def cholesky(a, upper=False):
 def qr(a, mode="reduced"):
     """Factors q, with orthonormal columns, and r, upper triangular, with ``a = q @ r``.
 
-    `a` has shape (..., m, n). With k the smaller of m and n, `q` is (..., m, k) and `r` (..., k, n).
-    `mode` 'r' gives `r` alone; 'complete' makes `q` square, with zeros below in `r`.
+    `a` has shape (..., m, n). With k the smaller of m and n, `q` is (..., m, k) and `r` (..., k,
+    n). `mode` 'r' gives `r` alone; 'complete' makes `q` square, with zeros below in `r`.
 
     Examples
     --------
@@ -239,8 +239,8 @@ def _triangle(function, uplo, upper):
 def eigh(a, UPLO="L", upper=False):   # pylint: disable=invalid-name
     """Eigenvalues w, ascending, and eigenvectors v, as columns, of symmetric matrices.
 
-    The lower triangle is read, or with ``UPLO='U'`` (in 2.0: `upper`) the upper one. Of each vector the
-    element of largest absolute value is positive. The gradient is symmetric.
+    The lower triangle is read, or with ``UPLO='U'`` (in 2.0: `upper`) the upper one. Of each
+    vector the element of largest absolute value is positive. The gradient is symmetric.
 
     Examples
     --------
@@ -265,8 +265,8 @@ def eigvalsh(a, UPLO="L", upper=False):   # pylint: disable=invalid-name
 def eig(a):
     """Eigenvalues w and eigenvectors v, as columns of length 1, of square matrices.
 
-    Difference from NumPy: there are no complex arrays, so eigenvalues that are not real are an error.
-    On the CPU only.
+    Difference from NumPy: there are no complex arrays, so eigenvalues that are not real are an
+    error.
 
     Examples
     --------
@@ -325,9 +325,11 @@ def slogdet(a):
 
 
 def solve(a, b):
-    """Solutions x of ``a @ x = b`` for square matrices; `b` has shape (..., n), vectors, or (..., n, k).
+    """Solutions x of ``a @ x = b`` for square matrices; `b` has shape (..., n), vectors, or (...,
+    n, k).
 
-    Dimensions before these are broadcast. A singular matrix is an error. Two dtypes meet in float64.
+    Dimensions before these are broadcast. A singular matrix is an error. Two dtypes meet in
+    float64.
 
     Examples
     --------
@@ -357,7 +359,8 @@ def tensorinv(a, ind=2):
 
 
 def tensorsolve(a, b, axes=None):
-    """The tensor x with ``tensordot(a, x, x.ndim) = b``. `axes` of `a` are moved behind the others before.
+    """The tensor x with ``tensordot(a, x, x.ndim) = b``. `axes` of `a` are moved behind the others
+    before.
 
     Examples
     --------
@@ -370,9 +373,9 @@ def tensorsolve(a, b, axes=None):
 
 
 def pinv(a, rcond=1e-15, hermitian=False, rtol=None):
-    """Pseudo-inverses of matrices; singular values up to `rcond` (in 2.0: `rtol`) times the largest one
-    count as 0. `rcond` is a number, or an array of one for each matrix. With `hermitian` only the
-    lower triangles are read. Differentiable where the rank does not change. On the CPU only.
+    """Pseudo-inverses of matrices; singular values up to `rcond` (in 2.0: `rtol`) times the
+    largest one count as 0. `rcond` is a number, or an array of one for each matrix. With
+    `hermitian` only the lower triangles are read. Differentiable where the rank does not change.
 
     Examples
     --------
@@ -390,10 +393,11 @@ def pinv(a, rcond=1e-15, hermitian=False, rtol=None):
 def lstsq(a, b, rcond="warn"):
     """Least squares: ``(x, residuals, rank, s)`` with the smallest norm of ``a @ x - b``.
 
-    `a` is (m, n), `b` (m,) or (m, k). `x` is (n,) or (n, k); `residuals` the sums of squares, or of shape
-    (0,) where the rank is less than n or m is at most n; `s` the singular values of `a`. Of those, what
-    is at most `rcond` times the largest one counts as 0: None is the rounding error times the larger of
-    m and n; 'warn', the default, and -1 the rounding error. Not differentiable.
+    `a` is (m, n), `b` (m,) or (m, k). `x` is (n,) or (n, k); `residuals` the sums of squares, or
+    of shape (0,) where the rank is less than n or m is at most n; `s` the singular values of `a`.
+    Of those, what is at most `rcond` times the largest one counts as 0: None is the rounding error
+    times the larger of m and n; 'warn', the default, and -1 the rounding error. Not
+    differentiable.
 
     Examples
     --------
@@ -403,15 +407,16 @@ def lstsq(a, b, rcond="warn"):
     """
     array = next((v for v in (a, b) if isinstance(v, NDArrayBase)), None)
     inputs = operand(a, like=array), operand(b, like=array)
-    return tuple(call("_npi_lstsq", inputs, rcond=-1.0 if rcond in (None, "warn") else float(rcond), new_default=rcond is None, **_ROUNDING))
+    return tuple(call("_npi_lstsq", inputs, rcond=-1.0 if rcond in (None, "warn") else float(rcond), new_default=rcond is None,
+                      **_ROUNDING))
 
 
 def matrix_rank(M, rtol=None, hermitian=False, tol=None):   # pylint: disable=invalid-name
     """Ranks of matrices: how many singular values are larger than a number, as int64.
 
-    The number is the largest singular value times the larger of the matrix's sizes times the rounding
-    error; or `rtol` (in NumPy: `tol`), one number or one for each matrix. With `hermitian` only the lower
-    triangles are read. A vector has rank 1, or 0 if it is zero. On the CPU only.
+    The number is the largest singular value times the larger of the matrix's sizes times the
+    rounding error; or `rtol` (in NumPy: `tol`), one number or one for each matrix. With
+    `hermitian` only the lower triangles are read. A vector has rank 1, or 0 if it is zero.
 
     Examples
     --------
@@ -425,8 +430,8 @@ def matrix_rank(M, rtol=None, hermitian=False, tol=None):   # pylint: disable=in
 
 
 def cond(x, p=None):
-    """Condition numbers of matrices: the largest singular value over the smallest, or with `p` (an `ord` of
-    :func:`norm` for matrices) the norm times that of the inverse.
+    """Condition numbers of matrices: the largest singular value over the smallest, or with `p` (an
+    `ord` of :func:`norm` for matrices) the norm times that of the inverse.
 
     Examples
     --------
@@ -442,8 +447,8 @@ def cond(x, p=None):
 
 
 def matrix_power(a, n):
-    """The product of `n` times the same square matrix; its inverse, where `n` is negative; the identity,
-    where it is 0.
+    """The product of `n` times the same square matrix; its inverse, where `n` is negative; the
+    identity, where it is 0.
 
     Examples
     --------
@@ -475,8 +480,8 @@ def matrix_power(a, n):
 
 
 def multi_dot(arrays, *, out=None):
-    """The product of several matrices, in the order that takes least work. The first and the last may be
-    vectors.
+    """The product of several matrices, in the order that takes least work. The first and the last
+    may be vectors.
 
     Examples
     --------
@@ -534,7 +539,8 @@ def trace(a, offset=0):
 
 
 def vecdot(a, b, axis=None):
-    """Sums of products along one dimension, the last one where `axis` is None; the others are broadcast.
+    """Sums of products along one dimension, the last one where `axis` is None; the others are
+    broadcast.
 
     Examples
     --------

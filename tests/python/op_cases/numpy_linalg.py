@@ -1,8 +1,8 @@
-"""Products and linear algebra of NumPy programs. test_numpy_linalg.py has gradients of factorizations
-and what is not one fixed array."""
+"""Products and linear algebra of NumPy programs. test_numpy_linalg.py has gradients of
+factorizations and what is not one fixed array."""
 import numpy as np
 
-from op_cases import FLOATS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
+from op_cases import FLOATS, NUMBERS, ints, rand
 from op_cases.linalg import positive, regular, turn
 
 REALS = ["float32", "float64"]
@@ -30,11 +30,13 @@ products(["_np_dot", "_npi_dot"], np.dot,
           ((), (2, 3)), ((2,), ()), ((), ()), ((0, 3), (3, 2)), ((2, 0), (0, 3))], bad=[((2, 3), (2, 3)), ((3,), (4,))], grad2=(3, 5, 7))
 products("_npi_matmul", np.matmul,
          [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((2, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (5, 3, 4)),
-          ((1, 2, 3), (5, 3, 4)), ((6, 1, 2, 3), (5, 3, 4)), ((3,), (5, 3, 4)), ((5, 4, 3), (3,)), ((0, 2, 3), (1, 3, 4)), ((4, 2, 0), (0, 3))],
+          ((1, 2, 3), (5, 3, 4)), ((6, 1, 2, 3), (5, 3, 4)), ((3,), (5, 3, 4)), ((5, 4, 3), (3,)), ((0, 2, 3), (1, 3, 4)), ((4, 2, 0), (0,
+              3))],
          bad=[((2, 3), (2, 3)), ((), (3,)), ((2, 2, 3), (3, 3, 3))], grad2=(3, 7, 9))
 products("_npi_kron", np.kron, [((2, 3), (3, 2)), ((2,), (3,)), ((2, 3), (2,)), ((2,), (2, 3)), ((2, 1, 2), (3, 2)), ((), (2,)), ((), ()),
                                 ((0,), (2,))], grad2=(0, 3))
-for _axes, _shapes in [(1, [((2, 3), (3, 4)), ((3,), (3,)), ((2, 0), (0, 2))]), (2, [((2, 3, 4), (3, 4, 5))]), (0, [((2, 3), (4,)), ((), ())])]:
+for _axes, _shapes in [(1, [((2, 3), (3, 4)), ((3,), (3,)), ((2, 0), (0, 2))]), (2, [((2, 3, 4), (3, 4, 5))]), (0, [((2, 3), (4,)), ((),
+    ())])]:
     products("_npi_tensordot_int_axes", lambda a, b, axes: np.tensordot(a, b, axes), _shapes, grad2=(0,), axes=_axes)
 add("_npi_tensordot_int_axes", lambda a, b, axes: np.tensordot(a, b, axes), [(2, 3), (3, 2)], attrs=dict(axes=1),
     bad=[dict(attrs=dict(axes=a)) for a in (3, -1, 2)], tol=8)
@@ -48,14 +50,17 @@ add("_npi_tensordot", lambda a, b, a_axes_summed, b_axes_summed: np.tensordot(a,
 # ---- einsum
 EINSUMS = [
     ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ii", (3, 3)), ("ii->i", (3, 3)), ("ij->ji", (2, 3)), ("ij->", (2, 3)),
-    ("ij->j", (2, 3)), ("i,i", (3,), (3,)), ("i,j->ij", (2,), (3,)), ("...j,j", (2, 3, 4), (4,)), ("...ij,...jk->...ik", (2, 3, 4), (5, 1, 4, 2)),
+    ("ij->j", (2, 3)), ("i,i", (3,), (3,)), ("i,j->ij", (2,), (3,)), ("...j,j", (2, 3, 4), (4,)), ("...ij,...jk->...ik", (2, 3, 4), (5, 1,
+        4, 2)),
     ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("bij,bkj->bki", (2, 3, 4), (2, 5, 4)), ("ijk,jil->kl", (2, 3, 4), (3, 2, 5)),
     ("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)), ("ij,jk,kl,lm->im", (2, 3), (3, 4), (4, 5), (5, 2)), ("i,->i", (3,), ()), (",", (), ()),
     ("iij->j", (3, 3, 2)), ("iij,jk->ik", (3, 3, 2), (2, 4)), ("ij,ij->ij", (2, 3), (2, 3)), ("ij,ij->ij", (2, 3), (1, 3)),
-    ("i...->...", (3, 2, 4)), ("...->...", (2, 3)), ("ijij->ij", (2, 3, 2, 3)), ("ij,kj->", (2, 3), (4, 3)), ("nchw,ck->nkhw", (2, 3, 4, 5), (3, 6)),
+    ("i...->...", (3, 2, 4)), ("...->...", (2, 3)), ("ijij->ij", (2, 3, 2, 3)), ("ij,kj->", (2, 3), (4, 3)), ("nchw,ck->nkhw", (2, 3, 4,
+        5), (3, 6)),
     (" b i j , b j k -> b i k ", (2, 3, 4), (2, 4, 5)), ("ij,jk", (0, 3), (3, 4)), ("ij,jk", (2, 0), (0, 4)), ("Ab,bC", (2, 3), (3, 4)),
     ("a,a,a->a", (3,), (3,), (3,)), ("a,b,c", (2,), (3,), (4,)), ("ea,fb,abcd,gc,hd->efgh", (2, 2), (2, 3), (2, 3, 2, 3), (2, 2), (2, 3))]
-BAD_EINSUMS = [("ij,jk", (2, 3), (4, 4)), ("ij", (2,)), ("i->ij", (2,)), ("i->ii", (2,)), ("i,i", (2,)), ("i$", (2,)), ("i..", (2,)), ("i->->", (2,)),
+BAD_EINSUMS = [("ij,jk", (2, 3), (4, 4)), ("ij", (2,)), ("i->ij", (2,)), ("i->ii", (2,)), ("i,i", (2,)), ("i$", (2,)), ("i..", (2,)),
+               ("i->->", (2,)),
                ("...i->i", (2, 3)), ("......i", (2,))]
 
 
@@ -75,21 +80,25 @@ for _text, *_shapes in BAD_EINSUMS:
 
 # ---- cross, trace, norm
 for _a, _b, _attrs in [((2, 3), (2, 3), {}), ((3,), (3,), {}), ((2,), (2,), {}), ((4, 2), (4, 3), {}), ((4, 3), (4, 2), {}),
-                       ((3, 4), (4, 3), dict(axisa=0)), ((5, 1, 3), (4, 3), {}), ((5, 4, 3), (5, 4, 3), dict(axisc=0)), ((0, 3), (0, 3), {}),
+                       ((3, 4), (4, 3), dict(axisa=0)), ((5, 1, 3), (4, 3), {}), ((5, 4, 3), (5, 4, 3), dict(axisc=0)), ((0, 3), (0, 3),
+                           {}),
                        ((5, 4, 2), (5, 4, 2), {}), ((2, 5, 3), (2, 3, 5), dict(axisb=1, axisc=1))]:
     def _cross(a, b, **attrs):
-        full = [np.concatenate([np.moveaxis(v, attrs.get(k, -1), -1), np.zeros(np.moveaxis(v, attrs.get(k, -1), -1).shape[:-1] + (1,), v.dtype)],
+        full = [np.concatenate([np.moveaxis(v, attrs.get(k, -1), -1), np.zeros(np.moveaxis(v, attrs.get(k, -1), -1).shape[:-1] + (1,),
+                                                                               v.dtype)],
                                -1)[..., :3] for v, k in ((a, "axisa"), (b, "axisb"))]
         out = np.cross(*full)
         flat = a.shape[attrs.get("axisa", -1)] == b.shape[attrs.get("axisb", -1)] == 2
         return out[..., 2] if flat else np.moveaxis(out, -1, attrs.get("axisc", -1))
     add("_npi_cross", _cross, [_a, _b], attrs=_attrs, dtypes=FLOATS + ["int32", "int64"], grad=True, grad2=_a == (5, 1, 3), tol=8,
         bad=[dict(inputs=[(4,), (4,)]), dict(inputs=[(2, 3), (4, 3)]), dict(attrs=dict(axisa=5))])
-for _shape, _attrs in [((3, 3), {}), ((2, 4), dict(offset=1)), ((2, 4), dict(offset=-1)), ((2, 4), dict(offset=9)), ((2, 4), dict(offset=-2**31)),
+for _shape, _attrs in [((3, 3), {}), ((2, 4), dict(offset=1)), ((2, 4), dict(offset=-1)), ((2, 4), dict(offset=9)), ((2, 4),
+    dict(offset=-2**31)),
                        ((2, 3, 4), dict(axis1=2, axis2=0)), ((2, 3, 4), dict(axis1=-1, axis2=1, offset=1)), ((1, 1), {}), ((0, 3), {}),
                        ((2, 0, 0), dict(axis1=1, axis2=2))]:
     for _name in ("_np_trace", "_npi_trace"):
-        add(_name, lambda a, **attrs: np.trace(a, **dict(attrs, offset=int(np.clip(attrs.get("offset", 0), -99, 99)))), [_shape], attrs=_attrs,
+        add(_name, lambda a, **attrs: np.trace(a, **dict(attrs, offset=int(np.clip(attrs.get("offset", 0), -99, 99)))), [_shape],
+            attrs=_attrs,
             dtypes=NUMBERS, grad=True, grad2=True, tol=8,
             bad=[dict(inputs=[(3,)]), dict(attrs=dict(axis1=1, axis2=1)), dict(attrs=dict(axis1=7))])
 for _shape in [(3,), (2, 3), (), (0,), (2, 3, 4)]:
@@ -140,13 +149,16 @@ for _shape in MATRICES:
     if 0 not in _shape:
         add("_npi_pinv_scalar_rcond", lambda a, rcond: np.linalg.pinv(a, rcond), [_shape], attrs=dict(rcond=0.02), dtypes=REALS, tol=1e4,
             grad=max(_shape) < 5, grad2=_shape == (2, 3), bad=NOT_MATRICES)
-        add("_npi_pinv", np.linalg.pinv, [_shape, np.full(_shape[:-2], 0.02)], dtypes=REALS, tol=1e4, grad=[0] if max(_shape) < 5 else False,
+        add("_npi_pinv", np.linalg.pinv, [_shape, np.full(_shape[:-2], 0.02)], dtypes=REALS, tol=1e4,
+            grad=[0] if max(_shape) < 5 else False,
             bad=[dict(inputs=[(2, 3), (4,)])])
         add("_npi_matrix_rank", np.linalg.matrix_rank, [_shape, np.full(_shape[:-2], 0.02)], dtypes=REALS, out_dtype="int64",
             bad=[dict(inputs=[(2, 3), (4,)])])
-        add("_npi_matrix_rank_none_tol", lambda a, finfoEps32, finfoEps64: np.linalg.matrix_rank(a), [_shape], dtypes=REALS, out_dtype="int64",
+        add("_npi_matrix_rank_none_tol", lambda a, finfoEps32, finfoEps64: np.linalg.matrix_rank(a), [_shape], dtypes=REALS,
+            out_dtype="int64",
             attrs=dict(finfoEps32=1.19e-7, finfoEps64=2.2e-16))
-add("_npi_pinv_scalar_rcond", lambda a, hermitian: np.linalg.pinv(symmetric(a, "L")), [positive(3, 3)], attrs=dict(hermitian=True), dtypes=REALS,
+add("_npi_pinv_scalar_rcond", lambda a, hermitian: np.linalg.pinv(symmetric(a, "L")), [positive(3, 3)], attrs=dict(hermitian=True),
+    dtypes=REALS,
     tol=1e4, bad=[dict(inputs=[(2, 3)])])
 add("_npi_matrix_rank_none_tol", lambda a, hermitian, **eps: np.array(2), [np.array([[1.0, 9], [0, 1]])], dtypes=REALS, out_dtype="int64",
     attrs=dict(hermitian=True, finfoEps32=1.19e-7, finfoEps64=2.2e-16))
@@ -154,9 +166,11 @@ for _values in ([0.0, 0, 1], [0.0, 0], 3.0, []):
     add("_npi_matrix_rank_none_tol", lambda a: np.array(int((a != 0).any())), [np.array(_values)], dtypes=REALS, out_dtype="int64")
 for _shape in [(1, 1), (3, 3), (2, 4, 4), (70, 70)]:
     for _uplo in "LU":
-        CASES.append(dict(op="_npi_eigh", inputs=[_shape], check=check_eigh, dtypes=REALS, refuses=False, attrs=dict(UPLO=_uplo), empty=False,
+        CASES.append(dict(op="_npi_eigh", inputs=[_shape], check=check_eigh, dtypes=REALS, refuses=False, attrs=dict(UPLO=_uplo),
+                          empty=False,
                           bad=NOT_SQUARE + [dict(attrs=dict(UPLO="X"))]))
-        add("_npi_eigvalsh", lambda a, UPLO: np.linalg.eigvalsh(symmetric(a, UPLO)), [_shape], dtypes=REALS, attrs=dict(UPLO=_uplo), tol=2000,
+        add("_npi_eigvalsh", lambda a, UPLO: np.linalg.eigvalsh(symmetric(a, UPLO)), [_shape], dtypes=REALS, attrs=dict(UPLO=_uplo),
+            tol=2000,
             bad=NOT_SQUARE)
     CASES.append(dict(op="_npi_eig", inputs=[positive(*_shape)], check=check_eig, dtypes=REALS, refuses=False, empty=False,
                       bad=NOT_SQUARE + [dict(inputs=[np.array([[0.0, -1], [1, 0]])])]))
@@ -166,15 +180,20 @@ CASES.append(dict(op="_npi_eig", inputs=[_GENERAL], check=check_eig, dtypes=REAL
 
 # ---- equations
 _SINGULAR = dict(inputs=[np.zeros((2, 2)), (2,)])
-for _a, _b in [(regular(3, 3), (3,)), (regular(3, 3), (3, 2)), (regular(2, 3, 3), (2, 3)), (regular(2, 3, 3), (2, 3, 4)), (np.zeros((0, 0)), (0, 2))]:
+for _a, _b in [(regular(3, 3), (3,)), (regular(3, 3), (3, 2)), (regular(2, 3, 3), (2, 3)), (regular(2, 3, 3), (2, 3, 4)), (np.zeros((0,
+    0)), (0, 2))]:
     add("_npi_solve", lambda a, b: np.linalg.solve(a, b[..., None])[..., 0] if b.ndim < a.ndim else np.linalg.solve(a, b), [_a, _b],
-        dtypes=REALS, tol=100, grad=True, grad2=True, bad=[_SINGULAR, dict(inputs=[(2, 3), (2,)]), dict(inputs=[(2, 2), (3,)]), dict(inputs=[(2, 2), ()])])
+        dtypes=REALS, tol=100, grad=True, grad2=True, bad=[_SINGULAR, dict(inputs=[(2, 3), (2,)]), dict(inputs=[(2, 2), (3,)]),
+                                                           dict(inputs=[(2, 2), ()])])
 for _n in (40, 65, 100):
     add("_npi_solve", np.linalg.solve, [regular(_n, _n) * 3, (_n, 7)], dtypes=REALS, tol=2000)
 for _ind, _shape in [(2, (2, 3, 6)), (1, (6, 3, 2)), (1, (3, 3))]:
-    add("_npi_tensorinv", np.linalg.tensorinv, [regular(*(int(np.prod(_shape)) // max(_shape),) * 2 if _shape != (3, 3) else (3, 3)).reshape(_shape)],
-        attrs=dict(ind=_ind), dtypes=REALS, tol=200, grad=True, grad2=True, bad=[dict(attrs=dict(ind=0)), dict(attrs=dict(ind=9)), dict(inputs=[(2, 3)])])
-for _a, _b, _axes in [(regular(6, 6).reshape(2, 3, 6), (2, 3), ()), (regular(6, 6).reshape(6, 2, 3), (2, 3), (0,)), (regular(3, 3), (3,), ()),
+    add("_npi_tensorinv", np.linalg.tensorinv, [regular(*(int(np.prod(_shape)) // max(_shape),) * 2 if _shape != (3, 3) else (3,
+        3)).reshape(_shape)],
+        attrs=dict(ind=_ind), dtypes=REALS, tol=200, grad=True, grad2=True, bad=[dict(attrs=dict(ind=0)), dict(attrs=dict(ind=9)),
+                                                                                 dict(inputs=[(2, 3)])])
+for _a, _b, _axes in [(regular(6, 6).reshape(2, 3, 6), (2, 3), ()), (regular(6, 6).reshape(6, 2, 3), (2, 3), (0,)), (regular(3, 3), (3,),
+    ()),
                       (regular(6, 6).reshape(2, 6, 3), (6,), (-1, 0))]:
     add("_npi_tensorsolve", lambda a, b, a_axes: np.linalg.tensorsolve(a, b, [k % a.ndim for k in a_axes] or None), [_a, _b],
         attrs=dict(a_axes=_axes), dtypes=REALS, tol=2000, grad=True,
@@ -183,12 +202,14 @@ for _a, _b, _axes in [(regular(6, 6).reshape(2, 3, 6), (2, 3), ()), (regular(6, 
 # ---- polynomials and interpolation
 for _n in (0, 1, 2, 5):
     for _shape in [(), (3,), (2, 3), (200,), (0,)]:
-        add("_npi_polyval", np.polyval, [rand((_n,), -1, 1), rand(_shape, -1, 1)], dtypes=FLOATS, grad=True, grad2=_n in (2, 5) and _shape == (2, 3),
+        add("_npi_polyval", np.polyval, [rand((_n,), -1, 1), rand(_shape, -1, 1)], dtypes=FLOATS, grad=True, grad2=_n in (2,
+            5) and _shape == (2, 3),
             tol={"float16": 1e-2, "bfloat16": 1e-1, "float32": 1e-5, "float64": 1e-12}, bad=[dict(inputs=[(2, 2), (3,)])])
         add("_npi_polyval", np.polyval, [ints((_n,)), ints(_shape)], dtypes=["int32", "int64", "int8", "uint8"])
 _XP, _FP, _X = np.array([-1, 0, 0.5, 2]), np.array([3.0, 1, 4, 1]), np.array([[-3, -1, -0.25], [0.25, 2, 9]])
 for _attrs in [{}, dict(left=-5.0, right=7.0), dict(period=1.5), dict(period=-1.5)]:
     add("_npi_interp", lambda xp, fp, x, **attrs: np.interp(x, xp, fp, **attrs), [_XP, _FP, _X], attrs=_attrs, dtypes=FLOATS + ["int32"],
         out_dtype="float64", tol=100, bad=[dict(inputs=[(0,), (0,), (2,)]), dict(inputs=[(2,), (3,), (2,)]), dict(attrs=dict(period=0))])
-add("_npi_interp", lambda xp, fp, x_scalar, x_is_scalar: np.interp(x_scalar, xp, fp), [_XP, _FP], attrs=dict(x_scalar=0.75, x_is_scalar=True),
+add("_npi_interp", lambda xp, fp, x_scalar, x_is_scalar: np.interp(x_scalar, xp, fp), [_XP, _FP], attrs=dict(x_scalar=0.75,
+    x_is_scalar=True),
     out_dtype="float64")
