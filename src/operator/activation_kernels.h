@@ -9,10 +9,22 @@
 namespace mxnet {
 
 namespace nn {
-enum ActivationType : int { kActRelu, kActSigmoid, kActTanh, kActSoftRelu, kActSoftSign, kActLeaky, kActElu, kActSelu, kActGelu };
+enum ActivationType : int {
+  kActRelu,
+  kActSigmoid,
+  kActTanh,
+  kActSoftRelu,
+  kActSoftSign,
+  kActLogSigmoid,
+  kActMish,
+  kActLeaky,
+  kActElu,
+  kActSelu,
+  kActGelu
+};
 }  // namespace nn
 MXNET_CPU_DECLARE(void ActivationForward(int type, int dtype, const void* x, void* y, int64_t n, double slope);
-                  /* `value` is the output for relu, sigmoid, tanh and softrelu, the input for the
+                  /* `value` is the output for relu, sigmoid, tanh, softrelu and log_sigmoid, the input for the
                    * others. */
                   void ActivationBackward(int type, int dtype, const void* og, const void* value, void* dx, int64_t n, double slope);
                   /* A row with a slope for each element; dx or sums (where the gradients of the

@@ -94,11 +94,11 @@ def savez(file, *args, **kwds):
     >>> sorted(mx.npx.load('/tmp/example.npz'))
     ['arr_0', 'scale']
     """
-    for i, a in enumerate(args):
+    for i in range(len(args)):
         if f"arr_{i}" in kwds:
             raise CheckedValueError(f"[savez] Naming conflict between arg {i} and kwargs.")
-        kwds[f"arr_{i}"] = a
-    values = {k: _as_numpy_array(a, "savez") for k, a in kwds.items()}
+    given = {**{f"arr_{i}": a for i, a in enumerate(args)}, **kwds}
+    values = {k: _as_numpy_array(a, "savez") for k, a in given.items()}
 
     def write(f):
         import zipfile

@@ -50,7 +50,7 @@ std::string DeviceFunctions(int compute) {
 }
 
 Function ActivationFunction(int type, bool gradient) {
-  constexpr int rows[] = {k_relu, k_sigmoid, k_tanh, k_softrelu, k_softsign};  // in the order of nn::ActivationType
+  constexpr int rows[] = {k_relu, k_sigmoid, k_tanh, k_softrelu, k_softsign, k_log_sigmoid, k_mish};  // in the order of nn::ActivationType
   constexpr int count = sizeof(rows) / sizeof(rows[0]);
   return {type < count ? rows[type] : kActivations + type - count, gradient, 0};
 }

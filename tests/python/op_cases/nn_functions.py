@@ -20,7 +20,8 @@ def _erf(x):
 
 ACTIVATIONS = {
     "relu": lambda x: np.maximum(x, 0), "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "tanh": np.tanh,
-    "softrelu": lambda x: np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0), "softsign": lambda x: x / (1 + np.abs(x))}
+    "softrelu": lambda x: np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0), "softsign": lambda x: x / (1 + np.abs(x)),
+    "log_sigmoid": lambda x: -np.log1p(np.exp(-x)), "mish": lambda x: x * np.tanh(np.log1p(np.exp(x)))}
 
 
 def leaky(x, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125, upper_bound=0.334):

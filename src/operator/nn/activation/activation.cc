@@ -1,4 +1,4 @@
-// Activation: relu, sigmoid, softrelu, softsign, tanh.
+// Activation: relu, sigmoid, softrelu, softsign, tanh, log_sigmoid, mish.
 #include "operator/activation_kernels.h"
 #include "operator/epilogue_op.h"
 #include "operator/nn/activation/gpu_activation.h"
@@ -20,6 +20,8 @@ struct ActivationParam : public dmlc::Parameter<ActivationParam> {
         .add_enum("tanh", kActTanh)
         .add_enum("softrelu", kActSoftRelu)
         .add_enum("softsign", kActSoftSign)
+        .add_enum("log_sigmoid", kActLogSigmoid)
+        .add_enum("mish", kActMish)
         .describe("The function.");
   }
 };
@@ -69,11 +71,23 @@ void Backward(KernelArgs& args) {  // ograd, value -> data_grad
   });
 }
 
-// What the derivative is computed from: the output, except for softsign.
+// What the derivative is computed from: the output, except for softsign and mish.
 std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-  const bool from_input = node->attrs->get<ActivationParam>().act_type == kActSoftSign;
+  const int type = node->attrs->get<ActivationParam>().act_type;
+  const bool from_input = type == kActSoftSign || type == kActMish;
   NodePtr back = MakeNodeLike("_backward_Activation", *node, {ograds[0], from_input ? node->inputs[0] : NodeEntry{node, 0, 0}});
   return {NodeEntry{back, 0, 0}};
+}
+
+// The derivative of mish's: with s = sigmoid(x) and t = tanh(softrelu(x)), 2 a + x a (1 - s - 2 s t)
+// where a = s (1 - t^2).
+NodeEntry MishBends(const NodeEntry& x) {
+  const NodeEntry s = MakeOp("sigmoid", {x}), t = MakeOp("tanh", {MakeOp("_softrelu", {x})});
+  const NodeEntry a = MakeOp("elemwise_mul", {s, MakeOp("_rminus_scalar", {MakeOp("square", {t})}, {{"scalar", "1"}})});
+  const NodeEntry st = MakeOp("_mul_scalar", {MakeOp("elemwise_mul", {s, t})}, {{"scalar", "2"}});
+  const NodeEntry rest = MakeOp("_rminus_scalar", {MakeOp("elemwise_add", {s, st})}, {{"scalar", "1"}});
+  const NodeEntry inner = MakeOp("_plus_scalar", {MakeOp("elemwise_mul", {x, rest})}, {{"scalar", "2"}});
+  return MakeOp("elemwise_mul", {a, inner});
 }
 
 // The node is og * d(v). With respect to og it is linear; with respect to v the derivative of d is
@@ -86,6 +100,8 @@ std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<Nod
     case kActSigmoid: slope = MakeOp("_rminus_scalar", {MakeOp("_mul_scalar", {v}, {{"scalar", "2"}})}, {{"scalar", "1"}}); break;
     case kActTanh: slope = MakeOp("_mul_scalar", {v}, {{"scalar", "-2"}}); break;
     case kActSoftRelu: slope = MakeOp("exp", {MakeOp("negative", {v})}); break;
+    case kActLogSigmoid: slope = MakeOp("negative", {MakeOp("exp", {v})}); break;
+    case kActMish: slope = MishBends(v); break;
     case kActSoftSign: {
       const NodeEntry d = MakeOp("_plus_scalar", {MakeOp("abs", {v})}, {{"scalar", "1"}});
       slope = MakeOp("elemwise_mul",
@@ -115,7 +131,8 @@ Role RoleOfType(const Attrs& a) {
 
 MXNET_REGISTER_OP(Activation)
     .describe(
-        "Element by element: relu max(x, 0), sigmoid 1 / (1 + exp(-x)), softrelu log(1 + exp(x)), softsign x / (1 + |x|), tanh.\n\n"
+        "Element by element: relu max(x, 0), sigmoid 1 / (1 + exp(-x)), softrelu log(1 + exp(x)), softsign x / (1 + |x|), tanh, "
+        "log_sigmoid log(sigmoid(x)), mish x tanh(softrelu(x)).\n\n"
         "The output has the shape and dtype of data: float16, bfloat16, float32 or float64.")
     .alias("_npx_activation")
     .set_trait(RoleByParameters{RoleOfType})

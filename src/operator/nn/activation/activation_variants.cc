@@ -83,6 +83,8 @@ void Forward(int type, const void* x, void* y, int64_t n, T slope) {
     case nn::kActTanh: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return tanh(v); });
     case nn::kActSoftRelu: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return softrelu(v); });
     case nn::kActSoftSign: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return v / (T(1) + abs(v)); });
+    case nn::kActLogSigmoid: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return -softrelu(-v); });
+    case nn::kActMish: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return v * tanh(softrelu(v)); });
     case nn::kActLeaky: return Each<T>(x, y, n, [slope](T v) MXNET_LAMBDA { return v > T(0) ? v : v * slope; });
     case nn::kActElu: return Each<T>(x, y, n, [slope](T v) MXNET_LAMBDA { return v > T(0) ? v : slope * expm1(v); });
     case nn::kActSelu: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return T(kSeluLambda) * (v > T(0) ? v : T(kSeluAlpha) * expm1(v)); });
@@ -101,6 +103,12 @@ void Backward(int type, const void* og, const void* value, void* dx, int64_t n, 
       return Each2<T>(og, value, dx, n, [](T v) MXNET_LAMBDA {
         const T d = T(1) + abs(v);
         return T(1) / (d * d);
+      });
+    case nn::kActLogSigmoid: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return -expm1(y); });
+    case nn::kActMish:
+      return Each2<T>(og, value, dx, n, [](T v) MXNET_LAMBDA {
+        const T t = tanh(softrelu(v));
+        return t + v * sigmoid(v) * (T(1) - t * t);
       });
     case nn::kActLeaky: return Each2<T>(og, value, dx, n, [slope](T v) MXNET_LAMBDA { return v > T(0) ? T(1) : slope; });
     case nn::kActElu: return Each2<T>(og, value, dx, n, [slope](T v) MXNET_LAMBDA { return v > T(0) ? T(1) : slope * exp(v); });
