@@ -1,5 +1,5 @@
-"""Python's operators and the functions of one or two operands of mx.np: tables of what they are called and what
-they run."""
+"""Python's operators and the functions of one or two operands of mx.np: tables of what they are
+called and what they run."""
 
 __all__ = ["BINARY", "PYTHON_OPERATORS", "UNARY"]
 
