@@ -61,6 +61,7 @@ std::vector<int64_t> Positions(const Attrs& attrs, const NDArray& indices, int64
 void AdvancedIndexing(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const NDArray &data = *in[0], &indices = *in[1];
   CheckIndexType(attrs, indices.dtype());
+  MXNET_CHECK_KIND(data.shape().ndim() > 0, Value) << "[" << attrs.op->name << "] data has shape (); it needs at least 1 dimension";
   const bool mask = indices.dtype() == kBool;
   const Shape whole = mask ? Covered(attrs, data.shape(), indices.shape()) : data.shape();
   const std::vector<int64_t> positions = Positions(attrs, indices, whole[0]);
@@ -133,12 +134,12 @@ struct Masked {
 };
 template <typename P>
 Masked MaskedOf(const Attrs& attrs, const Shape& data, const Shape& mask) {
-  const int start = attrs.get<P>().start_axis, end = start + mask.ndim();
-  bool fits = start >= 0 && end <= data.ndim();
+  const int start = attrs.get<P>().start_axis;
+  bool fits = start >= 0 && start <= data.ndim() - mask.ndim();
   for (int i = 0; fits && i < mask.ndim(); ++i) fits = mask[i] == data[start + i];
   MXNET_CHECK_KIND(fits, Index) << "[" << attrs.op->name << "] a mask of shape " << mask << " from dimension " << start
                                 << " on, for data of shape " << data << "; sizes must be equal";
-  return {data.Prod(0, start), mask.Size(), data.Prod(end, data.ndim())};
+  return {data.Prod(0, start), mask.Size(), data.Prod(start + mask.ndim(), data.ndim())};
 }
 
 template <typename P>

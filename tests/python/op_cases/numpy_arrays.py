@@ -192,7 +192,8 @@ for _mask, _start, _shape in [([1, 0], 0, (3,)), ([0, 1, 1], 1, (2, 2)), ([[1, 0
     _mask = np.array(_mask)
     add("_npi_boolean_mask_assign_scalar", assign, [(2, 3), _mask], attrs=dict(value=1, start_axis=_start), grad=[0],
         input_dtypes={1: "bool"},
-        refuses=False, bad=[dict(inputs=[(2, 3), (4,)]), dict(attrs=dict(value=1, start_axis=-1)), dict(attrs=dict(value=1, start_axis=2))])
+        refuses=False, bad=[dict(inputs=[(2, 3), (4,)]), dict(attrs=dict(value=1, start_axis=-1)),
+                            dict(attrs=dict(value=1, start_axis=2**31 - 1))])
     add("_npi_boolean_mask_assign_tensor", assign, [(2, 3), _mask, _shape], attrs=dict(start_axis=_start), grad=False,
         input_dtypes={1: "bool"},
         refuses=False, bad=[dict(inputs=[(2, 3), _mask, (7,)]), dict(inputs=[(2, 3), (4,), (1,)])])
