@@ -283,7 +283,8 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, device=None):
         dtype = "int64" if whole and is_np_default_dtype() else default_float()
     if stop is None:
         start, stop = 0, start
-    return call("_npi_arange", (), start=float(start), stop=float(stop), step=float(step), dtype=dtype_name(dtype), ctx=place_name(ctx, device))
+    return call("_npi_arange", (), start=float(start), stop=float(stop), step=float(step), dtype=dtype_name(dtype), ctx=place_name(ctx,
+                device))
 
 
 def _count(function, num):
