@@ -14,6 +14,7 @@
 #include "base/device_interface.h"
 #include "gpu_language.h"
 #include "mxnet/error.h"
+#include "ndarray/run.h"
 #include "rtc/kernel.h"
 
 namespace mxnet {
@@ -104,6 +105,9 @@ void Read(const void* src, void* dst, size_t bytes, const RunContext&) { std::me
 
 const rtc::LaunchHooks kNote = {Note, ReadNothing}, kRun = {Run, Read};
 
+void Copy(void* dst, Context, const void* src, Context, size_t bytes, void*) { std::memcpy(dst, src, bytes); }
+const CopyHooks kCopies = {Copy};
+
 }  // namespace
 
 bool EmulatorAvailable() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
@@ -111,8 +115,12 @@ bool EmulatorAvailable() { return std::system("c++ --version > /dev/null 2>&1") 
 EmulatedDevice::EmulatedDevice(Mode mode) {
   if (mode == EmulatedDevice::kRun) BuildNoted();
   before_ = GpuInterface().kernels.Set(mode == EmulatedDevice::kRun ? &mxnet::kRun : &kNote);
+  copies_before_ = GpuInterface().copies.Set(&kCopies);
 }
-EmulatedDevice::~EmulatedDevice() { GpuInterface().kernels.Set(before_); }
+EmulatedDevice::~EmulatedDevice() {
+  GpuInterface().kernels.Set(before_);
+  GpuInterface().copies.Set(copies_before_);
+}
 void (*EmulatedDevice::check_text)(const rtc::Kernel&) = nullptr;
 int EmulatedDevice::launches() { return g_launches; }
 

@@ -9,6 +9,7 @@
 #include "rtc/kernel.h"
 
 namespace mxnet {
+struct CopyHooks;  // ndarray/run.h
 
 /* Whether there is a C++ compiler to run. */
 bool EmulatorAvailable();
@@ -30,6 +31,7 @@ class EmulatedDevice {
 
  private:
   const rtc::LaunchHooks* before_;
+  const CopyHooks* copies_before_;
 };
 
 }  // namespace mxnet

@@ -285,8 +285,7 @@ void Contract(KernelArgs& args, const std::vector<int64_t>& sizes, std::vector<L
   Contractor contractor(args, whole.dtype, sizes);
   bool nothing = false;
   for (const Labelled& v : in) nothing |= contractor.Count(v.labels) == 0;
-  if (nothing || contractor.Count(out.labels) != whole.Size())
-    ZeroBytes(args.run, whole.dptr, static_cast<int64_t>(whole.Bytes()));
+  if (nothing || contractor.Count(out.labels) != whole.Size()) ZeroBytes(args.run, whole.dptr, static_cast<int64_t>(whole.Bytes()));
   if (nothing) return;
   if (whole.dtype == kBool) return ContractBools(args, sizes, std::move(in), out);
   contractor.Run(std::move(in), out);

@@ -63,8 +63,8 @@ CrossCall CallOf(const Attrs& attrs, const Shape& a, const Shape& b) {
   const auto& p = attrs.get<CrossParam>();
   const int ia = CheckedAxis(attrs, p.axisa, a.ndim(), "axisa"), ib = CheckedAxis(attrs, p.axisb, b.ndim(), "axisb");
   MXNET_CHECK_KIND((a[ia] == 2 || a[ia] == 3) && (b[ib] == 2 || b[ib] == 3), Value)
-      << "[" << attrs.op->name << "] a has shape " << a << ", b has shape " << b << "; accepted: vectors of 2 or 3 components along dimension "
-      << ia << " of a and " << ib << " of b";
+      << "[" << attrs.op->name << "] a has shape " << a << ", b has shape " << b
+      << "; accepted: vectors of 2 or 3 components along dimension " << ia << " of a and " << ib << " of b";
   CrossCall c;
   c.batch = BroadcastShape(attrs.op->name, Without(a, ia), Without(b, ib));
   c.a = VectorsOf(a, ia, c.batch), c.b = VectorsOf(b, ib, c.batch);
@@ -225,7 +225,8 @@ void RegisterCross() {
   Op::Register("_npi_cross")
       .describe(
           "Cross products of vectors of 2 or 3 components; the third one of 2 is 0.\n\n"
-          "The vectors lie along axisa of a and axisb of b; the other dimensions are broadcast. The result has vectors of 3 components along "
+          "The vectors lie along axisa of a and axisb of b; the other dimensions are broadcast. The result has vectors of 3 components "
+          "along "
           "axisc, or, for 2 and 2, only their third component. All dtypes but bool; both arrays have the same one.")
       .set_param<CrossParam>()
       .set_inputs({"a", "b"})
@@ -364,7 +365,8 @@ std::vector<NodeEntry> NormGradient(const NodePtr& node, const std::vector<NodeE
   RegisterCross();
   RegisterTrace();
   Op::Register("_npi_norm")
-      .describe("The square root of the sum of the squares of all elements, of shape () and the dtype of the data; of integers, rounded down.")
+      .describe(
+          "The square root of the sum of the squares of all elements, of shape () and the dtype of the data; of integers, rounded down.")
       .set_inputs({"data"})
       .set_precision(Precision::kFull)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {

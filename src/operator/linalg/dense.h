@@ -48,11 +48,12 @@ void FactorLq(KernelArgs& args, int64_t count, int64_t m, int64_t n, void* q, vo
 /* a = u^T diag(w) u from the lower triangle; w ascends, and of each row of u the element of largest
  * absolute value is positive. u holds a before. */
 void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w);
-/* a = u diag(w) v with u m x k, v k x n and k the smaller of m and n; w descends, and of each row of v the element
- * of largest absolute value is positive. u and v null: only w. Not on a GPU. */
+/* a = u diag(w) v with u m x k, v k x n and k the smaller of m and n; w descends, and of each row of
+ * v the element of largest absolute value is positive. u and v null: only w. args.run is the
+ * CPU's. */
 void SingularValues(KernelArgs& args, int64_t count, int64_t m, int64_t n, const void* a, void* u, void* w, void* v);
-/* a v = v diag(w) with the columns of v of length 1; v null: only w. Eigenvalues that are not real are an
- * Error(kValue). Not on a GPU. */
+/* a v = v diag(w) with the columns of v of length 1; v null: only w. Eigenvalues that are not real
+ * are an Error(kValue). args.run is the CPU's. */
 void EigenGeneral(KernelArgs& args, int64_t count, int64_t n, const void* a, void* w, void* v);
 /* out = alpha * op(a) op(a)^T; a is rows x columns. */
 void SymmetricProduct(KernelArgs& args, bool transpose, double alpha, int64_t count, int64_t rows, int64_t columns, const void* a,

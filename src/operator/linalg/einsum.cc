@@ -109,8 +109,8 @@ Indices Find(const Attrs& attrs, const std::string& text, const Shape* shapes, i
   for (int i = 0; i < arrays; ++i) {
     const int letters = static_cast<int>(s.in[i].size()), rest = shapes[i].ndim() - letters;
     const bool open = std::find(s.in[i].begin(), s.in[i].end(), kEllipsis) != s.in[i].end();
-    MXNET_CHECK_KIND(open ? rest >= -1 : rest == 0, Value) << Told(attrs, text) << "a letter for each dimension of array " << i
-                                                           << ", which has shape " << shapes[i];
+    MXNET_CHECK_KIND(open ? rest >= -1 : rest == 0, Value)
+        << Told(attrs, text) << "a letter for each dimension of array " << i << ", which has shape " << shapes[i];
     if (open) repeated = std::max(repeated, rest + 1);
   }
   x.sizes.assign(static_cast<size_t>(kLetters + repeated), 1);
@@ -231,7 +231,8 @@ void EinsumBackward(KernelArgs& args) {
           "Einstein's sums: of the products of the arrays' elements over all letters that the result does not have.\n\n"
           "'ij,jk->ik' is the product of matrices, 'ii->i' the diagonal, 'ij->ji' the transpose, 'i,i' the sum of products. Without -> the "
           "result has the letters that stand once, in the order of the alphabet. ... stands for further dimensions, which are broadcast. "
-          "Two arrays at a time are multiplied, those with the smallest product first, as matrices where anything is summed. Any dtype; all "
+          "Two arrays at a time are multiplied, those with the smallest product first, as matrices where anything is summed. Any dtype; "
+          "all "
           "arrays have the same one. Integers wrap around; of bools the sum is \"or\".")
       .set_param<EinsumParam>()
       .set_variadic("data", [](const Attrs& a) { return a.get<EinsumParam>().num_args; })

@@ -19,8 +19,7 @@ struct integer_matmul {
     const long long row = i / a.n, column = i % a.n;
     const X *x = a.a + row * a.k, *y = a.b + row / a.m * a.k * a.n + column;
     unsigned long long sum = 0;
-    for (long long k = 0; k < a.k; ++k)
-      sum += static_cast<unsigned long long>(x[k]) * static_cast<unsigned long long>(y[k * a.n]);
+    for (long long k = 0; k < a.k; ++k) sum += static_cast<unsigned long long>(x[k]) * static_cast<unsigned long long>(y[k * a.n]);
     a.out[i] = static_cast<X>(sum);
   }
 };

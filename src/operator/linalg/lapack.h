@@ -34,7 +34,8 @@ struct Routines {
   static int64_t Eigen(int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size);
   static int64_t EigenWork(int64_t n) { return 1 + 6 * n + 2 * n * n; }
   static int64_t EigenIntegers(int64_t n) { return 3 + 5 * n; }
-  /* x, `columns` vectors of n numbers one after the other, = a^-1 x for the row-major a that lu is of. */
+  /* x, `columns` vectors of n numbers one after the other, = a^-1 x for the row-major a that lu is
+   * of. */
   static void SolveLu(int64_t n, int64_t columns, const T* lu, const int32_t* pivots, T* x);
   /* u, m x k, and v, k x n, get the singular vectors; null: only the values. k is the smaller of m
    * and n. Destroys a. 8 * k integers. */
@@ -44,8 +45,8 @@ struct Routines {
    * null, become the eigenvectors. Destroys a. */
   static int64_t EigenGeneral(int64_t n, T* a, T* real, T* imaginary, T* vectors, T* work, int64_t work_size);
   static int64_t EigenGeneralWork(int64_t n, bool vectors);
-  /* Least squares of a, n columns of m numbers; b, `columns` vectors of max(m, n) numbers, becomes the
-   * solutions. w: the singular values. */
+  /* Least squares of a, n columns of m numbers; b, `columns` vectors of max(m, n) numbers, becomes
+   * the solutions. w: the singular values. */
   static int64_t LeastSquares(int64_t m, int64_t n, int64_t columns, T* a, T* b, T* w, T rcond, int64_t* rank);
   static void Solve(const SmallSide& side, T alpha, int64_t m, int64_t n, const T* a, T* x);
   static void Multiply(const SmallSide& side, T alpha, int64_t m, int64_t n, const T* a, T* x);

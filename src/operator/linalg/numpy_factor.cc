@@ -6,6 +6,7 @@
 #include "operator/linalg/real_inputs.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/gpu_move.h"
+#include "operator/on_host.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -32,8 +33,8 @@ NodeEntry RowsTimes(const NodeEntry& numbers, const NodeEntry& x) {
 NodeEntry Diagonal(const NodeEntry& numbers) { return MakeOp("_linalg_makediag", {numbers}); }
 NodeEntry Gaps(const NodeEntry& w) { return MakeOp("_backward_linalg_gaps", {w}); }
 
-// to = the matrices of from, transposed; `rows` of `columns` numbers of from, whose rows lie `pitch`
-// numbers apart; those of to `to_pitch`.
+// to = the matrices of from, transposed: `rows` of `columns` numbers, whose rows lie `pitch` numbers
+// apart and whose matrices `step`.
 struct Place {
   int64_t pitch, step;
 };
@@ -101,7 +102,8 @@ void QrKernel(KernelArgs& given) {
     const int64_t m = a.rows, n = a.columns, k = std::min(m, n), bytes = static_cast<int64_t>(DTypeSize(args.in[0].dtype));
     if (a.count * k == 0) return;
     void *q = OutputMemory(args, 0), *r = OutputMemory(args, 1);
-    void *turned = args.workspace(static_cast<size_t>(a.count * k * m * bytes)), *l = args.workspace(static_cast<size_t>(a.count * k * k * bytes));
+    void *turned = args.workspace(static_cast<size_t>(a.count * k * m * bytes)),
+         *l = args.workspace(static_cast<size_t>(a.count * k * k * bytes));
     Transpose(args, a.count, m, k, args.in[0].dptr, {n, m * n}, turned, {m, m * k});
     FactorLq(args, a.count, k, m, turned, l);
     Transpose(args, a.count, k, m, turned, {m, m * k}, q, {k, m * k});
@@ -110,8 +112,8 @@ void QrKernel(KernelArgs& given) {
   });
 }
 
-// Walter, Lehmann and Lamour, On evaluating higher-order derivatives of the QR decomposition (2012),
-// for the first columns x with q and the square part u of r:
+// Walter, Lehmann and Lamour, On evaluating higher-order derivatives of the QR decomposition
+// (2012), for the first columns x with q and the square part u of r:
 // (gq + q m) u^-T, where m is the lower triangle of u gu^T - gq^T q, mirrored. The other columns y,
 // which q^T y is made of, get q gr and add y gr^T to gq. Matrices with zeros in the place of the
 // first columns stand for the other columns.
@@ -214,13 +216,15 @@ void RegisterSingular() {
       .describe(
           "Singular values and vectors: A = UT * diag(L) * V with orthonormal columns in UT and orthonormal rows in V.\n\n"
           "A has shape (..., m, n). With k the smaller of m and n, the results are UT (..., m, k), L (..., k), in descending order, and V "
-          "(..., k, n). The element of largest absolute value of each row of V is positive. A matrix with NaN or infinity gives NaN. Pairs of equal singular values, whose vectors are not determined, add "
-          "nothing to the gradient. float32 and float64; integers are computed in float64.")
+          "(..., k, n). The element of largest absolute value of each row of V is positive. A matrix with NaN or infinity gives NaN. Pairs "
+          "of equal singular values, whose vectors are not determined, add "
+          "nothing to the gradient. float32 and float64; integers are computed in float64. On a GPU the arrays are copied to the host, "
+          "where LAPACK's iteration runs.")
       .set_outputs({"UT", "L", "V"})
       .set_infer_shape(SingularShape)
       .set_flops(Cubes(20))
       .set_gradient(SingularGradient)
-      .set_kernel(DeviceType::kCPU, SingularKernel);
+      .set_kernel([](KernelArgs& a) { OnHost(a, SingularKernel); });
   Op::Register("_backward_linalg_is_zero")
       .describe("1 where the number is 0, else 0, for gradients.")
       .set_inputs({"data"})
@@ -269,22 +273,23 @@ void RegisterSingular() {
       .set_gradient(SymmetricValuesGradient)
       .set_kernel(SymmetricKernel);
   const std::string general =
-      "A has shape (..., n, n), the eigenvalues (..., n), in no particular order. Eigenvalues that are not real are an error. A matrix with "
-      "NaN or infinity gives NaN. float32 and float64; integers are computed in float64. There is no kernel for GPUs: LAPACK's iteration "
-      "runs on the host.";
+      "A has shape (..., n, n), the eigenvalues (..., n), in no particular order. Eigenvalues that are not real are an error. A matrix "
+      "with "
+      "NaN or infinity gives NaN. float32 and float64; integers are computed in float64. On a GPU the arrays are "
+      "copied to the host, where LAPACK's iteration runs.";
   RealRecord("_npi_eig", {"A"})
       .describe("Eigenvalues and eigenvectors of square matrices: A * v = v * diag(w), with columns of length 1 in v.\n\n" + general)
       .set_outputs({"w", "v"})
       .set_infer_shape(EigenShape)
       .set_flops(Cubes(25))
       .set_gradient(GeneralGradient)
-      .set_kernel(DeviceType::kCPU, GeneralKernel);
+      .set_kernel([](KernelArgs& a) { OnHost(a, GeneralKernel); });
   RealRecord("_npi_eigvals", {"A"})
       .describe("Eigenvalues of square matrices.\n\n" + general)
       .set_infer_shape(EigenShape)
       .set_flops(Cubes(10))
       .set_gradient(GeneralValuesGradient)
-      .set_kernel(DeviceType::kCPU, GeneralKernel);
+      .set_kernel([](KernelArgs& a) { OnHost(a, GeneralKernel); });
   return true;
 }();
 

@@ -10,13 +10,14 @@
 #include "operator/linalg/matmul.h"
 #include "operator/linalg/real_inputs.h"
 #include "operator/linalg/shapes.h"
+#include "operator/on_host.h"
 #include "operator/param.h"
 
 namespace mxnet {
 namespace linalg {
 namespace {
 
-constexpr const char* kHostText = " There is no kernel for GPUs: LAPACK's iteration runs on the host.";
+constexpr const char* kHostText = " On a GPU the arrays are copied to the host, where LAPACK's iteration runs.";
 
 struct PinvParam : public dmlc::Parameter<PinvParam> {
   bool hermitian;
@@ -228,8 +229,9 @@ void Rank(KernelArgs& args, bool hermitian, const std::vector<double>* tol, doub
     SingularValues(args, s.count, s.rows, s.columns, Whole(args, hermitian), nullptr, w, nullptr);
     for (int64_t i = 0; i < s.count; ++i) {
       const T* values = w + i * k;
-      const double limit = tol ? (*tol)[static_cast<size_t>(i)]
-                               : k == 0 ? 0 : relative * static_cast<double>(std::max(s.rows, s.columns)) * static_cast<double>(values[0]);
+      const double limit = tol      ? (*tol)[static_cast<size_t>(i)]
+                           : k == 0 ? 0
+                                    : relative * static_cast<double>(std::max(s.rows, s.columns)) * static_cast<double>(values[0]);
       rank[i] = std::count_if(values, values + k, [&](T v) { return static_cast<double>(v) > limit; });
     }
   };
@@ -307,7 +309,8 @@ void LstsqOf(const Attrs& attrs, const NDArray& a, const NDArray& b, const std::
   auto finite = [](const std::vector<T>& v) { return std::all_of(v.begin(), v.end(), [](T e) { return std::isfinite(e); }); };
   MXNET_CHECK_KIND(finite(matrix) && finite(x), Value) << "[" << attrs.op->name << "] A or B has NaN or infinity; accepted: finite numbers";
   if (k > 0 && columns > 0) {
-    const int64_t failed = lapack::Routines<T>::LeastSquares(m, n, columns, matrix.data(), x.data(), w.data(), static_cast<T>(rcond), &rank);
+    const int64_t failed =
+        lapack::Routines<T>::LeastSquares(m, n, columns, matrix.data(), x.data(), w.data(), static_cast<T>(rcond), &rank);
     MXNET_CHECK_KIND(failed == 0, Value) << "[" << attrs.op->name << "] the iteration did not find all singular values";
   }
   std::vector<T> solution(static_cast<size_t>(n * columns)), residuals;
@@ -343,9 +346,10 @@ void RegisterPinv() {
       .describe(text + " rcond is an array of one number for each matrix, or shapes that are broadcast to that." + kHostText)
       .set_param<PinvParam>()
       .set_infer_type(FirstRealType)
-      .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) { return PinvShapes(a, in, out, a.get<PinvParam>().hermitian); })
+      .set_infer_shape(
+          [](const Attrs& a, ShapeVector* in, ShapeVector* out) { return PinvShapes(a, in, out, a.get<PinvParam>().hermitian); })
       .set_gradient(PinvGradient)
-      .set_kernel(DeviceType::kCPU, PinvKernel);
+      .set_kernel([](KernelArgs& a) { OnHost(a, PinvKernel); });
   RealRecord("_npi_pinv_scalar_rcond", {"A"})
       .describe(text + kHostText)
       .set_param<PinvScalarParam>()
@@ -353,7 +357,7 @@ void RegisterPinv() {
       .set_infer_shape(
           [](const Attrs& a, ShapeVector* in, ShapeVector* out) { return PinvShapes(a, in, out, a.get<PinvScalarParam>().hermitian); })
       .set_gradient(PinvGradient)
-      .set_kernel(DeviceType::kCPU, PinvScalarKernel);
+      .set_kernel([](KernelArgs& a) { OnHost(a, PinvScalarKernel); });
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -365,22 +369,26 @@ void RegisterPinv() {
       .describe(text + " tol is that number for each matrix, in a shape that is broadcast to that." + kHostText)
       .set_param<RankParam>()
       .set_infer_type(RankType)
-      .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) { return RankShapes(a, in, out, a.get<RankParam>().hermitian); })
+      .set_infer_shape(
+          [](const Attrs& a, ShapeVector* in, ShapeVector* out) { return RankShapes(a, in, out, a.get<RankParam>().hermitian); })
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, RankKernel);
+      .set_kernel([](KernelArgs& a) { OnHost(a, RankKernel); });
   RealRecord("_npi_matrix_rank_none_tol", {"M"})
-      .describe(text + " The number is the largest singular value, times the larger of m and n, times the given rounding error." + kHostText)
+      .describe(text + " The number is the largest singular value, times the larger of m and n, times the given rounding error." +
+                kHostText)
       .set_param<RankNoTolParam>()
       .set_infer_type(RankType)
       .set_infer_shape(
           [](const Attrs& a, ShapeVector* in, ShapeVector* out) { return RankShapes(a, in, out, a.get<RankNoTolParam>().hermitian); })
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, RankNoTolKernel);
+      .set_kernel([](KernelArgs& a) { OnHost(a, RankNoTolKernel); });
   RealRecord("_npi_lstsq", {"A", "B"})
       .describe(
           "Least squares: x with the smallest norm of A * x - B, and among several the smallest x.\n\n"
-          "A has shape (m, n), B (m,) or (m, k). The results are x, (n,) or (n, k); the sums of squares of A * x - B, (1,) or (k,), or (0,) "
-          "where the rank is less than n or m is not larger than n; the rank; and the singular values of A. Not differentiable. float32 and "
+          "A has shape (m, n), B (m,) or (m, k). The results are x, (n,) or (n, k); the sums of squares of A * x - B, (1,) or (k,), or "
+          "(0,) "
+          "where the rank is less than n or m is not larger than n; the rank; and the singular values of A. Not differentiable. float32 "
+          "and "
           "float64; integers and mixtures are computed in float64. Arrays of a GPU are copied to the host, where LAPACK's iteration runs.")
       .set_param<LstsqParam>()
       .set_outputs({"x", "residuals", "rank", "s"})

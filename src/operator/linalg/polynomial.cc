@@ -7,6 +7,7 @@
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
 #include "operator/matrix/gpu_move.h"
+#include "operator/on_host.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/reduce/reduce.h"
@@ -26,8 +27,8 @@ bool PolyvalShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 void Combine(KernelArgs& args, int row, const TBlob& a, const pointwise::Operand& b, const TBlob& to) {
   const pointwise::Operand operands[2] = {a, b};
-  pointwise::Execute(args.run, pointwise::Forward(row), pointwise::ComputeFor(to.dtype, true), operands, 2, pointwise::kBinaryMasks, nullptr,
-                     to, OpReq::kWrite);
+  pointwise::Execute(args.run, pointwise::Forward(row), pointwise::ComputeFor(to.dtype, true), operands, 2, pointwise::kBinaryMasks,
+                     nullptr, to, OpReq::kWrite);
 }
 
 TBlob Coefficient(const TBlob& p, int64_t i) {
@@ -147,14 +148,15 @@ MXNET_REGISTER_PARAM(InterpParam);
 bool InterpShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape &xp = (*in)[0], &fp = (*in)[1];
   const auto& p = attrs.get<InterpParam>();
-  MXNET_CHECK_KIND(!p.period.has_value() || p.period.value() != 0, Value) << "[" << attrs.op->name << "] period is 0; accepted: other numbers";
+  MXNET_CHECK_KIND(!p.period.has_value() || p.period.value() != 0, Value)
+      << "[" << attrs.op->name << "] period is 0; accepted: other numbers";
   if (p.x_is_scalar)
     AssignShape(attrs, "the result", &(*out)[0], Shape(0));
   else
     AssignShape(attrs, "the result", &(*out)[0], (*in)[2]);
   if (!xp.known() || !fp.known()) return false;
-  MXNET_CHECK_KIND(xp.ndim() == 1 && xp == fp && xp[0] > 0, Value) << "[" << attrs.op->name << "] xp has shape " << xp << ", fp has shape "
-                                                                  << fp << "; accepted: vectors of the same length, not empty";
+  MXNET_CHECK_KIND(xp.ndim() == 1 && xp == fp && xp[0] > 0, Value)
+      << "[" << attrs.op->name << "] xp has shape " << xp << ", fp has shape " << fp << "; accepted: vectors of the same length, not empty";
   return (*out)[0].known();
 }
 
@@ -230,7 +232,8 @@ void Interp(KernelArgs& args) {
   Op::Register("_npi_polyval")
       .describe(
           "Values of a polynomial: p[0] * x**(n-1) + ... + p[n-1], for p of n numbers.\n\n"
-          "x has any shape, and so has the result. All dtypes but bool; both arrays have the same one. Integers wrap around. Horner's rule.")
+          "x has any shape, and so has the result. All dtypes but bool; both arrays have the same one. Integers wrap around. Horner's "
+          "rule.")
       .set_inputs({"p", "x"})
       .set_dtypes(numbers)
       .set_infer_shape(PolyvalShape)
@@ -247,8 +250,8 @@ void Interp(KernelArgs& args) {
   Op::Register("_npi_interp")
       .describe(
           "Linear interpolation at x between the points (xp, fp), whose xp ascend.\n\n"
-          "xp and fp are vectors of the same length, x has any shape; the result is float64 of that shape. Not differentiable. There is no "
-          "kernel for GPUs: the search runs on the host.")
+          "xp and fp are vectors of the same length, x has any shape; the result is float64 of that shape. Not differentiable. On a "
+          "GPU the arrays are copied to the host, where the search runs.")
       .set_param<InterpParam>()
       .set_inputs({"xp", "fp", "x"}, [](const Attrs& a) { return a.get<InterpParam>().x_is_scalar ? 2 : 3; })
       .set_infer_shape(InterpShape)
@@ -256,7 +259,7 @@ void Interp(KernelArgs& args) {
         AssignType(attrs, "the result", &(*out)[0], kFloat64);
         return std::all_of(in->begin(), in->end(), [](int type) { return type != kDTypeUnknown; });
       })
-      .set_kernel(DeviceType::kCPU, Interp);
+      .set_kernel([](KernelArgs& a) { OnHost(a, Interp); });
   return true;
 }();
 

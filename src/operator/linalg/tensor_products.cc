@@ -84,8 +84,8 @@ Indices MatmulIndices(const Attrs& attrs, const Shape& a, const Shape& b) {
   for (int i = 0; i < batch; ++i) {
     const int p = i - (batch - (an - 2)), q = i - (batch - (bn - 2));
     const int64_t sa = p < 0 || an < 2 ? 1 : a[p], sb = q < 0 || bn < 2 ? 1 : b[q];
-    MXNET_CHECK_KIND(sa == sb || sa == 1 || sb == 1, Value) << Both(attrs, a, b)
-                                                            << "the dimensions before the last two cannot be broadcast to one another";
+    MXNET_CHECK_KIND(sa == sb || sa == 1 || sb == 1, Value)
+        << Both(attrs, a, b) << "the dimensions before the last two cannot be broadcast to one another";
     const int label = x.New(sa == 1 ? sb : sa);
     x.out.push_back(label);
     if (p >= 0 && an >= 2) x.a[p] = label;
@@ -101,8 +101,8 @@ Indices MatmulIndices(const Attrs& attrs, const Shape& a, const Shape& b) {
 Indices TensordotIndices(const Attrs& attrs, const Shape& a, const Shape& b) {
   const auto& p = attrs.get<TensordotParam>();
   const Shape &i = p.a_axes_summed, &j = p.b_axes_summed;
-  MXNET_CHECK_KIND(i.ndim() == j.ndim(), Value) << "[" << attrs.op->name << "] a_axes_summed is " << i << ", b_axes_summed is " << j
-                                                << "; accepted: as many dimensions of a as of b";
+  MXNET_CHECK_KIND(i.ndim() == j.ndim(), Value)
+      << "[" << attrs.op->name << "] a_axes_summed is " << i << ", b_axes_summed is " << j << "; accepted: as many dimensions of a as of b";
   std::vector<std::pair<int, int>> pairs;
   for (int k = 0; k < i.ndim(); ++k) {
     pairs.emplace_back(CheckedAxis(attrs, i[k], a.ndim(), "a_axes_summed"), CheckedAxis(attrs, j[k], b.ndim(), "b_axes_summed"));
@@ -217,7 +217,8 @@ Op& Product(const std::string& name, const std::string& text) {
       .set_flops(ProductFlops<kIndices, 2>)
       .set_gradient([name, backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         const auto& in = node->inputs;
-        const NodeEntry left{MakeNodeLike(name, *node, {ograds[0], in[2]}), 0, 0}, right{MakeNodeLike(name, *node, {in[1], ograds[1]}), 0, 0};
+        const NodeEntry left{MakeNodeLike(name, *node, {ograds[0], in[2]}), 0, 0},
+            right{MakeNodeLike(name, *node, {in[1], ograds[1]}), 0, 0};
         const NodePtr both = MakeNodeLike(backward, *node, {in[0], ograds[0], ograds[1]});
         return std::vector<NodeEntry>{MakeOp("elemwise_add", {left, right}), NodeEntry{both, 0, 0}, NodeEntry{both, 1, 0}};
       })
@@ -248,9 +249,10 @@ constexpr const char* kAnyType = " Any dtype; both arrays have the same one. Int
                                      "vector is a row of a and a column of b, and its dimension is left out of the result.") +
                              kAnyType)
       .set_precision(Precision::kLow);
-  Product<TensordotIndices, TensordotParam>("_npi_tensordot", std::string("The sum of products over pairs of dimensions. The result has the "
-                                                                         "other dimensions of a, then those of b.") +
-                                                                 kAnyType);
+  Product<TensordotIndices, TensordotParam>("_npi_tensordot",
+                                            std::string("The sum of products over pairs of dimensions. The result has the "
+                                                        "other dimensions of a, then those of b.") +
+                                                kAnyType);
   Product<TensordotIntIndices, TensordotIntParam>(
       "_npi_tensordot_int_axes", std::string("The sum of products over the last dimensions of a and the first ones of b.") + kAnyType);
   Product<KronIndices>("_npi_kron", std::string("Kronecker's product: a copy of b, times each element of a, at its place. The array with "
