@@ -48,8 +48,8 @@ void FactorLq(KernelArgs& args, int64_t count, int64_t m, int64_t n, void* q, vo
 /* a = u^T diag(w) u from the lower triangle; w ascends, and of each row of u the element of largest
  * absolute value is positive. u holds a before. */
 void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w);
-/* a = u diag(w) v with u m x k, v k x n and k the smaller of m and n; w descends, and of each row of
- * v the element of largest absolute value is positive. u and v null: only w. args.run is the
+/* a = u diag(w) v with u m x k, v k x n and k the smaller of m and n; w descends, and of each row
+ * of v the element of largest absolute value is positive. u and v null: only w. args.run is the
  * CPU's. */
 void SingularValues(KernelArgs& args, int64_t count, int64_t m, int64_t n, const void* a, void* u, void* w, void* v);
 /* a v = v diag(w) with the columns of v of length 1; v null: only w. Eigenvalues that are not real

@@ -33,8 +33,8 @@ NodeEntry RowsTimes(const NodeEntry& numbers, const NodeEntry& x) {
 NodeEntry Diagonal(const NodeEntry& numbers) { return MakeOp("_linalg_makediag", {numbers}); }
 NodeEntry Gaps(const NodeEntry& w) { return MakeOp("_backward_linalg_gaps", {w}); }
 
-// to = the matrices of from, transposed: `rows` of `columns` numbers, whose rows lie `pitch` numbers
-// apart and whose matrices `step`.
+// to = the matrices of from, transposed: `rows` of `columns` numbers, whose rows lie `pitch`
+// numbers apart and whose matrices `step`.
 struct Place {
   int64_t pitch, step;
 };
