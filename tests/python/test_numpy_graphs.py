@@ -67,7 +67,7 @@ def recorder():
 @pytest.mark.parametrize('symbolic', [True, False])
 @pytest.mark.parametrize('model', MODELS)
 def test_our_own_blocks(model, symbolic, tmp_path):
-    """The recorded models in the styles of 1.9.1 and of 2.0, eager, hybridized, exported and imported."""
+    """The recorded models in the styles of 1.9.1 and of 2.0: eager, hybridized, imported again."""
     record = recorder()
     record.SYMBOLIC = symbolic
     compute, parameters, given = record.MODELS[model]

@@ -79,8 +79,8 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
   return {NodeEntry{back, 0, 0}};
 }
 
-// The derivative of mish's: with s = sigmoid(x) and t = tanh(softrelu(x)), 2 a + x a (1 - s - 2 s t)
-// where a = s (1 - t^2).
+// How the derivative of mish changes: with s = sigmoid(x) and t = tanh(softrelu(x)) it is
+// 2 a + x a (1 - s - 2 s t) where a = s (1 - t^2).
 NodeEntry MishBends(const NodeEntry& x) {
   const NodeEntry s = MakeOp("sigmoid", {x}), t = MakeOp("tanh", {MakeOp("_softrelu", {x})});
   const NodeEntry a = MakeOp("elemwise_mul", {s, MakeOp("_rminus_scalar", {MakeOp("square", {t})}, {{"scalar", "1"}})});
