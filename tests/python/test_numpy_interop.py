@@ -145,3 +145,15 @@ def test_old_arrays_beside_new_ones():
     with pytest.raises(TypeError, match="as_np_ndarray"):
         new[0] = mx.nd.ones((1,))
     assert new[mx.nd.array([1, 0])].tolist() == [3.0, 2.0]
+
+
+@pytest.mark.parametrize("shapes, magic", [(False, 0xF993FAC9), (True, 0xF993FACA)])
+def test_version_of_the_format(shapes, magic, tmp_path):
+    """With NumPy's shapes arrays are written so that 1.9.1 and 2.0 read them with these, and
+    without as 1.9.1 reads them without."""
+    path = tmp_path / "arrays.params"
+    with mx.util.np_shape(shapes):
+        raw = bytes(from_values([1.0, 2.0]).__getstate__()["handle"])
+        mx.nd.save(str(path), [mx.nd.ones((2,))])
+    assert int.from_bytes(raw[:4], "little") == magic and int.from_bytes(path.read_bytes()[24:28], "little") == magic
+    assert mx.nd.load(str(path))[0].asnumpy().tolist() == [1.0, 1.0]

@@ -15,6 +15,8 @@ from ._printing import array_repr, array_str
 
 __all__ = ["ndarray"]
 
+# By number; -1, of an array without shape and memory, has none.
+_DTYPES = tuple(kind if kind is _dtypes.bfloat16 else onp.dtype(kind) for kind in _dtypes.TYPES) + (None,)
 _API_VERSIONS = ("2021.12", "2022.12", "2023.12")
 
 
@@ -48,8 +50,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
     @property
     def dtype(self):
         """NumPy dtype of the elements (``bfloat16`` for bfloat16)."""
-        kind = _dtypes.type_of(self._dtype_id)
-        return kind if kind is _dtypes.bfloat16 else onp.dtype(kind)
+        return _DTYPES[self._dtype_id]
 
     @property
     def itemsize(self):
@@ -104,10 +105,12 @@ class ndarray(_Base):   # pylint: disable=invalid-name
     # ---- as a number
 
     def _scalar(self):
+        value = self._value()
+        if value is not None:
+            return value
         if self.size != 1:
             raise TypeError(f"only size-1 arrays can be converted to Python scalars; this one has the shape {self.shape}")
-        value = self._value()
-        return self.asnumpy().item() if value is None else value
+        return self.asnumpy().item()    # of a dtype that the binding leaves to NumPy
 
     def __bool__(self):
         if self.size > 1:
@@ -149,6 +152,9 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """
         if args:
             return self.asnumpy().item(*args)
+        value = self._value()
+        if value is not None:
+            return value
         if self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         return self._scalar()
