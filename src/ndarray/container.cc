@@ -1,5 +1,7 @@
 // The NDArray container (.params files): writing version 2 and 3, reading everything back to the
 // oldest layout.
+#include "ndarray/container.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -8,7 +10,6 @@
 
 #include "base/new_file.h"
 #include "mxnet/ndarray.h"
-#include "ndarray/container.h"
 
 namespace mxnet {
 namespace {

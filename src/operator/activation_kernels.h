@@ -24,8 +24,8 @@ enum ActivationType : int {
 };
 }  // namespace nn
 MXNET_CPU_DECLARE(void ActivationForward(int type, int dtype, const void* x, void* y, int64_t n, double slope);
-                  /* `value` is the output for relu, sigmoid, tanh, softrelu and log_sigmoid, the input for the
-                   * others. */
+                  /* `value` is the output for relu, sigmoid, tanh, softrelu and log_sigmoid,
+                   * the input for the others. */
                   void ActivationBackward(int type, int dtype, const void* og, const void* value, void* dx, int64_t n, double slope);
                   /* A row with a slope for each element; dx or sums (where the gradients of the
                    * slopes are added)

@@ -117,7 +117,8 @@ def test_methods(text):
 
 FUNCTIONS = ['np.exp(x)', 'np.maximum(x, y)', 'np.maximum(x, 0)', 'np.where(x > 0, x, y)', 'np.concatenate([x, y], axis=1)',
              'np.stack([x, y])', 'np.vstack([x, y])', 'np.split(x, 2, axis=1)[1]', 'np.einsum("ij,kj->ik", x, y)', 'np.dot(x, y.T)',
-             'np.tensordot(x, y, ((0, 1), (0, 1)))', 'np.matmul(x, y.T)', 'np.transpose(x)', 'np.reshape(x, (2, 6))', 'np.expand_dims(x, 1)',
+             'np.tensordot(x, y, ((0, 1), (0, 1)))', 'np.matmul(x, y.T)', 'np.transpose(x)', 'np.reshape(x, (2, 6))',
+             'np.expand_dims(x, 1)',
              'np.pad(x, ((1, 1), (0, 2)))', 'np.tril(x)', 'np.mean(x, axis=0)', 'np.sum(x)', 'np.flip(x, 0)', 'np.roll(x, 1)',
              'np.square(x) + np.sqrt(y)', 'np.linalg.norm(x)', 'np.cumsum(x, axis=1)', 'np.zeros_like(x) + x', 'np.ones_like(x) * y',
              'x + np.zeros((3, 4))', 'x + np.ones((4,))', 'np.arange(4) * x', 'np.full((3, 1), 7) * x', 'x @ np.eye(4)',
@@ -134,7 +135,8 @@ def test_functions(text):
 
 
 def test_functions_without_inputs_make_symbols_only_in_their_namespace():
-    for name, args in (('zeros', ((2, 3),)), ('ones', ((2,),)), ('arange', (3,)), ('eye', (3,)), ('full', ((2,), 5)), ('linspace', (0, 1, 5))):
+    for name, args in (('zeros', ((2, 3),)), ('ones', ((2,),)), ('arange', (3,)), ('eye', (3,)), ('full', ((2,), 5)),
+                       ('linspace', (0, 1, 5))):
         symbol = getattr(mx.sym.np, name)(*args)
         assert type(symbol) is mx.sym.np._Symbol and type(getattr(np, name)(*args)) is np.ndarray
         same(symbol, getattr(np, name)(*args))
