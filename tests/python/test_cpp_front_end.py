@@ -147,7 +147,7 @@ def test_every_public_operator_has_a_function(prefix):
     assert named["FullyConnected"] == ("const std::string& symbol_name, Symbol data, Symbol weight, Symbol bias, int num_hidden, "
                                        "bool no_bias = false, bool flatten = true")
     assert named["Concat"] == "const std::string& symbol_name, const std::vector<Symbol>& data, int num_args, int dim = 1"
-    assert "enum class ActivationActType { kRelu, kSigmoid, kSoftrelu, kSoftsign, kTanh };" in text
+    assert "enum class ActivationActType { kLog_sigmoid, kMish, kRelu, kSigmoid, kSoftrelu, kSoftsign, kTanh };" in text
 
 
 def test_mlp_learns(programs):

@@ -243,11 +243,11 @@ INTEGER_ONLY = ["_npi_bitwise_and", "_npi_bitwise_or", "_npi_bitwise_xor",
 @pytest.mark.parametrize("name", INTEGER_ONLY)
 def test_bound_graphs_check_dtypes(name):
     for dtype in ("float32", "float16"):
-        with pytest.raises(TypeError, match="is not supported"):
+        with pytest.raises(TypeError, match="is not supported|accepted: bool and integers"):
             getattr(mx.sym._internal, name)(X, Y).bind(mx.cpu(), {"x": ramp(dtype), "y": ramp(dtype)}).forward()
         net = mx.gluon.nn.HybridLambda(lambda F, x, y: getattr(F._internal, name)(x, y))
         net.hybridize()
-        with pytest.raises(TypeError, match="is not supported"):
+        with pytest.raises(TypeError, match="is not supported|accepted: bool and integers"):
             net(ramp(dtype), ramp(dtype)).wait_to_read()
     out = getattr(mx.sym._internal, name)(X, Y).bind(mx.cpu(), {"x": ramp("int64"), "y": ramp("int64")}).forward()[0]
     np.testing.assert_array_equal(out.asnumpy(), getattr(mx.nd._internal, name)(ramp("int64"), ramp("int64")).asnumpy())
