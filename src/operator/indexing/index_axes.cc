@@ -24,6 +24,8 @@ int Axis(const Attrs& attrs) { return attrs.get<IndexAxesParam>().axis; }
 
 // The shape that the index arrays, inputs `first` and behind, have together; unknown while one is.
 Shape Block(const Attrs& attrs, const ShapeVector& in, size_t first) {
+  MXNET_CHECK_KIND(in.size() > first, Value) << "[" << attrs.op->name << "] got " << in.size() << " arrays; accepted: " << first + 1
+                                             << " or more, the last of them indices";
   Shape block(0);
   for (size_t i = first; i < in.size(); ++i) {
     if (!in[i].known()) return Shape();
@@ -34,7 +36,7 @@ Shape Block(const Attrs& attrs, const ShapeVector& in, size_t first) {
 
 Shape Addressed(const Attrs& attrs, const Shape& data, const Shape& block, int arrays) {
   const int axis = Axis(attrs), ndim = data.ndim();
-  MXNET_CHECK_KIND(axis + arrays <= ndim, Value)
+  MXNET_CHECK_KIND(axis <= ndim - arrays, Value)
       << "[" << attrs.op->name << "] " << arrays << " index arrays from dimension " << axis << " on; the array has " << ndim;
   std::vector<int64_t> dims(data.begin(), data.begin() + axis);
   dims.insert(dims.end(), block.begin(), block.end());
