@@ -11,7 +11,7 @@ import pytest
 import mxnet as mx
 from mxnet import autograd
 from mxnet.numpy import random as R
-from mxnet.numpy._dispatch import from_values
+from mxnet.numpy._dispatch import call, from_values
 from mxnet.numpy_extension import random as X
 
 stats = pytest.importorskip("scipy.stats")
@@ -259,3 +259,44 @@ def test_threads_do_not_matter():
         run = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=120)
         results.append(run.stdout)
     assert results[0] == results[1] and len(results[0].split()) == 5
+
+
+# Each record by its own name: parameters as numbers, and the same ones as arrays.
+RECORDS = {
+    "_npi_bernoulli": (dict(prob=0.25), ("prob",), dict(is_logit=False, logit="None")),
+    "_npi_exponential": (dict(scale=2.0), ("scale",), {}),
+    "_npi_gamma": (dict(shape=2.0, scale=3.0), ("shape", "scale"), {}),
+    "_npi_gumbel": (dict(loc=1.0, scale=2.0), ("loc", "scale"), {}),
+    "_npi_laplace": (dict(loc=1.0, scale=2.0), ("loc", "scale"), {}),
+    "_npi_logistic": (dict(loc=1.0, scale=2.0), ("loc", "scale"), {}),
+    "_npi_normal": (dict(loc=1.0, scale=2.0), ("loc", "scale"), {}),
+    "_npi_normal_n": (dict(loc=1.0, scale=2.0), ("loc", "scale"), {}),
+    "_npi_pareto": (dict(a=3.0), ("a",), {}),
+    "_npi_powerd": (dict(a=3.0), ("a",), {}),
+    "_npi_rayleigh": (dict(scale=2.0), ("scale",), {}),
+    "_npi_uniform": (dict(low=1.0, high=2.0), ("low", "high"), {}),
+    "_npi_uniform_n": (dict(low=1.0, high=2.0), ("low", "high"), {}),
+    "_npi_weibull": (dict(a=3.0), ("a",), {}),
+}
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_record_draws_alike_for_numbers_and_arrays(record):
+    numbers, inputs, rest = RECORDS[record]
+    draws = []
+    for arrays, parameters in (((), numbers), ([from_values(numbers[n], dtype="float32") for n in inputs], dict.fromkeys(inputs, "None"))):
+        mx.random.seed(11)
+        draws.append(call(record, arrays, size=(200,), **parameters, **rest))
+    assert draws[0].shape == draws[1].shape == (200,)
+    numbers, arrays = (drawn.astype("float64").asnumpy() for drawn in draws)
+    for drawn in (numbers, arrays):
+        assert len(set(drawn.tolist())) > (1 if record == "_npi_bernoulli" else 150)
+    assert abs(numbers.mean() - arrays.mean()) < 5 * onp.hypot(numbers.std(), arrays.std()) / 200 ** 0.5
+
+
+def test_records_of_classes():
+    mx.random.seed(3)
+    chosen = call("_npi_choice", (), a=5, size=(40,)).asnumpy()
+    assert set(chosen.tolist()) <= set(range(5)) and len(set(chosen.tolist())) > 2
+    counts = call("_npi_multinomial", (from_values([0.5, 0.5]),), n=6, size=(7,)).asnumpy()
+    assert counts.shape == (7, 2) and (counts.sum(-1) == 6).all()
