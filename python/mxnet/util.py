@@ -288,9 +288,7 @@ class _NumpyDefaultDtypeScope(_Scope):
 def is_np_default_dtype():
     """Whether mx.np makes float64 and int64 arrays where NumPy does, instead of float32, in this
     thread."""
-    current = ctypes.c_bool()
-    check_call(_LIB.MXIsNumpyDefaultDtype(ctypes.byref(current)))
-    return current.value
+    return getattr(_local, "np_default_dtype", False)    # mirrors the library's flag, so that asking costs no call
 
 
 def set_np_default_dtype(is_np_default_dtype=True):   # pylint: disable=redefined-outer-name
@@ -298,6 +296,7 @@ def set_np_default_dtype(is_np_default_dtype=True):   # pylint: disable=redefine
     position."""
     previous = ctypes.c_bool()
     check_call(_LIB.MXSetIsNumpyDefaultDtype(ctypes.c_bool(is_np_default_dtype), ctypes.byref(previous)))
+    _local.np_default_dtype = bool(is_np_default_dtype)
     return previous.value
 
 

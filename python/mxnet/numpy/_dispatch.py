@@ -103,6 +103,19 @@ def operand(value, like=None, dtype=None):
     return from_values(value, device, dtype)
 
 
+def of_one_dtype(values):
+    """Whether `values` are arrays, and their dtypes equal."""
+    number = None
+    for value in values:
+        if not isinstance(value, NDArrayBase):
+            return False
+        if number is None:
+            number = value._dtype_id
+        elif value._dtype_id != number:
+            return False
+    return True
+
+
 def natural_dtype(value):
     """The dtype that an operand made of `value` has: its own for a NumPy array or scalar; bool,
     int64 or the default float for Python's numbers."""

@@ -4,7 +4,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase
 from ._creation import results
-from ._dispatch import call, deliver, is_symbol, operand
+from ._dispatch import call, deliver, is_symbol, of_one_dtype, operand
 
 __all__ = ["concatenate", "concat", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack", "append", "split",
            "array_split", "hsplit", "vsplit", "dsplit"]
@@ -18,7 +18,10 @@ def as_tuple(value):
 def promoted(arrays):
     """The arrays in one dtype: that of NumPy among integers and among floats; of an integer and a
     float, that of the float, as the operators have it. Symbols stay as they are."""
-    arrays = [operand(a, like=next((b for b in arrays if isinstance(b, NDArrayBase)), None)) for a in arrays]
+    if of_one_dtype(arrays):
+        return arrays
+    like = next((a for a in arrays if isinstance(a, NDArrayBase)), None)
+    arrays = [operand(a, like=like) for a in arrays]
     if any(is_symbol(a) for a in arrays):
         return arrays
     kinds = {a._dtype_id for a in arrays}
@@ -69,7 +72,7 @@ def concatenate(seq, axis=0, out=None):
     arrays = _some("concatenate", seq)
     if axis is None:
         arrays, axis = [call("_npi_reshape", (a,), newshape=(-1,)) for a in arrays], 0
-    if not is_symbol(arrays[0]) and any(not a.shape for a in arrays):
+    if not is_symbol(arrays[0]) and any(a.ndim == 0 for a in arrays):
         raise ValueError("[concatenate] an array of shape (); accepted: at least 1 dimension")
     result = call("_npi_concatenate", arrays, None if out is None or out.dtype != arrays[0].dtype else out, dim=int(axis))
     return result if out is None or result is out else deliver(result, out)

@@ -3,7 +3,7 @@ interpolation."""
 import string
 
 from .._binding import NDArrayBase
-from ._dispatch import call, deliver, is_symbol, operand
+from ._dispatch import call, deliver, is_symbol, of_one_dtype, operand
 
 __all__ = ["dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "kron", "cross", "trace", "polyval", "interp", "vecdot"]
 
@@ -19,6 +19,8 @@ def _like(value, others):
 def alike(*values):
     """Operands of one dtype, the one in which they meet (:func:`mxnet.np.result_type`). Symbols
     stay as they are."""
+    if of_one_dtype(values):
+        return values
     operands = [_like(v, values) for v in values]
     if any(is_symbol(o) for o in operands):
         return operands

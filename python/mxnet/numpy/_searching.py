@@ -5,7 +5,7 @@ from .. import _dtypes
 from .._binding import NDArrayBase
 
 from ._creation import results
-from ._dispatch import call, default_float, deliver, is_symbol, operand
+from ._dispatch import call, default_float, deliver, is_symbol, of_one_dtype, operand
 from ._joining import concatenate, promoted, shape_of
 from ._manipulation import ravel
 from .set_functions import unique_all, unique_counts, unique_inverse, unique_values
@@ -51,6 +51,8 @@ def where(condition, x=None, y=None):
     >>> mx.np.where(x > 0, x, 0)
     array([1., 0., 3.])
     """
+    if of_one_dtype((x, y)) and isinstance(condition, NDArrayBase):
+        return call("_npi_where", (condition, x, y))
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
