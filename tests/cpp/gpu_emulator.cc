@@ -34,7 +34,7 @@ static int emu_entry(const void* args, unsigned long bytes, const unsigned* grid
 )TEXT";
 
 using RunFn = int (*)(const void*, unsigned long, const unsigned*, const unsigned*);
-int g_launches = 0;
+int g_launches = 0, g_copies = 0;
 std::map<const rtc::Kernel*, RunFn> g_built;
 std::vector<const rtc::Kernel*> g_noted;
 
@@ -105,7 +105,10 @@ void Read(const void* src, void* dst, size_t bytes, const RunContext&) { std::me
 
 const rtc::LaunchHooks kNote = {Note, ReadNothing}, kRun = {Run, Read};
 
-void Copy(void* dst, Context, const void* src, Context, size_t bytes, void*) { std::memcpy(dst, src, bytes); }
+void Copy(void* dst, Context, const void* src, Context, size_t bytes, void*) {
+  ++g_copies;
+  std::memcpy(dst, src, bytes);
+}
 const CopyHooks kCopies = {Copy};
 
 }  // namespace
@@ -123,5 +126,6 @@ EmulatedDevice::~EmulatedDevice() {
 }
 void (*EmulatedDevice::check_text)(const rtc::Kernel&) = nullptr;
 int EmulatedDevice::launches() { return g_launches; }
+int EmulatedDevice::copies() { return g_copies; }
 
 }  // namespace mxnet

@@ -28,6 +28,7 @@ class EmulatedDevice {
    * checked. */
   static void (*check_text)(const rtc::Kernel& kernel);
   static int launches();  // run since the process started
+  static int copies();    // likewise: what operators that compute on the host write
 
  private:
   const rtc::LaunchHooks* before_;
