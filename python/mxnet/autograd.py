@@ -9,7 +9,7 @@ from ._tape import GRAD_REQS as _GRAD_REQ_MAP, arrays_of, backward, heads_of, ma
 from .base import (CheckedValueError, MXCallbackList, NDArrayHandle, SymbolHandle, _LIB, c_handle_array, call_and_mark,
                    check_call, kept_for_native)
 from .ndarray import NDArray
-from .util import is_np_ndarray, overwrite
+from ._array_class import is_np_ndarray, overwrite
 
 __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
            "set_recording", "set_training", "train_mode"]

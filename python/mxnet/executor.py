@@ -68,7 +68,8 @@ def _take(count, pointer, cls=NDArray):
 def _class_of(arrays=()):
     """The class of arrays that an executor makes: that of mx.np where it is bound to one, or where
     arrays of mx.np are switched on."""
-    from .util import is_np_array, numpy_among
+    from ._array_class import numpy_among
+    from .util import is_np_array
     if is_np_array() or numpy_among(arrays):
         return importlib.import_module("mxnet.numpy").ndarray     # which stands on graphs
     return NDArray

@@ -4,7 +4,6 @@ import functools
 import importlib
 import inspect
 import os
-import sys
 import threading
 import warnings
 
@@ -389,36 +388,12 @@ def _use_member(scope, value):
     return scope(True)(value) if inspect.isfunction(value) else value
 
 
-def overwrite(array, value):
-    """Write `value` into all of `array`, which may have no dimensions. (A slice takes a shorter way
-    than the ellipsis.)"""
-    array[slice(None) if array.ndim else Ellipsis] = value
-
-
 def to_current_class(array):
     """A dense array as one of the class that Gluon makes now: of mx.np or of mx.nd; memory and
     gradients are shared."""
     if getattr(array, "stype", "default") != "default":
         return array
     return array.as_np_ndarray() if is_np_array() else array.as_nd_ndarray()
-
-
-def to_class_of(array, like):
-    """A dense array as one of the class of `like`, sharing memory and gradients."""
-    if type(array) is type(like) or getattr(array, "stype", "default") != "default":
-        return array
-    return array.as_np_ndarray() if is_np_ndarray(like) else array.as_nd_ndarray()
-
-
-def is_np_ndarray(value):
-    """Whether `value` is an array of mx.np. (Its class is not loaded unless a program uses it.)"""
-    module = sys.modules.get("mxnet.numpy._array")
-    return module is not None and isinstance(value, module.ndarray)
-
-
-def numpy_among(arrays):
-    """Whether one of `arrays` is an array of mx.np."""
-    return any(map(is_np_ndarray, arrays))
 
 
 def use_np_shape(func):

@@ -6,7 +6,8 @@ import numpy as np
 
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
 from ..base import MXNetError
-from ..util import accepts_device, default_array, is_np_shape, overwrite, to_class_of, to_current_class
+from .._array_class import overwrite, to_class_of
+from ..util import accepts_device, default_array, is_np_shape, to_current_class
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'Constant', 'tensor_types']
 

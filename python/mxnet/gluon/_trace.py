@@ -10,7 +10,8 @@ from .. import _deferred_compute as dc, context as context_mod, ndarray as nd, s
 from .._binding import set_mode
 from .._tracing import CONTEXT, DTYPE, MODE, RANK, SHAPE, TraceStopped, watch
 from ..ndarray import NDArray
-from ..util import is_np_array, numpy_among
+from .._array_class import numpy_among
+from ..util import is_np_array
 from ._parameter import DeferredInitializationError, _generation
 from ._state import Snapshot, is_ours, token
 from ._structure import ARRAY, describe, flatten, rebuild, regroup

@@ -9,7 +9,7 @@ from .._binding import set_mode
 from .._tracing import CHANGE, note, watch
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ..util import is_np_ndarray
+from .._array_class import numpy_among
 from . import _trace
 from ._block import Block
 from ._parameter import DeferredInitializationError, Parameter
@@ -229,7 +229,7 @@ class HybridBlock(Block):
     def _must_trace(self, arrays=()):
         """True when this block or one below has no symbolic form. Calls with arrays of mx.np are
         recorded as well, as in MXNet 2.0: so `hybrid_forward` sees arrays with NumPy's rules."""
-        return self._traces_forward or any(map(is_np_ndarray, arrays)) or any(c._must_trace() for c in self._children.values())
+        return self._traces_forward or numpy_among(arrays) or any(c._must_trace() for c in self._children.values())
 
     def _has_deferred(self):
         return any(p._deferred_init for p in self.collect_params().values())
@@ -267,18 +267,16 @@ class HybridBlock(Block):
 
     def _finish_deferred(self, *args, **kwargs):
         """Initialise the Parameters whose initialisation waited for these inputs."""
-        if self._must_trace():
-            if self._traces_forward and any(p._deferred_init for p in self._reg_params.values()):
-                self.infer_shape(*args, **kwargs)
-                for p in self._reg_params.values():
-                    p._finish_deferred_init()
+        own = any(p._deferred_init for p in self._reg_params.values())
+        if own and self._traces_forward:
+            self.infer_shape(*args, **kwargs)
+            for p in self._reg_params.values():
+                p._finish_deferred_init()
+        # What computes on arrays of mx.np need not have a form on symbols.
+        if self._must_trace() or numpy_among(leaves(args)) and not own:
             if self._has_deferred():
                 with autograd.pause(), _plain:    # every block below completes its own Parameters while it runs
                     self.forward(*args, **kwargs)
-            return
-        if any(map(is_np_ndarray, leaves(args))) and not any(p._deferred_init for p in self._reg_params.values()):
-            with autograd.pause(), _plain:    # what computes on arrays of mx.np need not have a form on symbols
-                self.forward(*args, **kwargs)
             return
         try:
             self.infer_shape(*args)

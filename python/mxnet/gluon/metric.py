@@ -18,7 +18,7 @@ from ..base import CheckedValueError
 from ..metric import check_label_shapes
 from ..metric.base import _numpy, _pairs
 from ..ndarray import NDArray
-from ..util import to_class_of
+from .._array_class import to_class_of
 
 __all__ = ["Accuracy", "BinaryAccuracy", "CompositeEvalMetric", "CrossEntropy", "CustomMetric", "EvalMetric", "F1", "Fbeta",
            "Loss", "MAE", "MCC", "MSE", "MeanCosineSimilarity", "MeanPairwiseDistance", "PCC", "PearsonCorrelation",

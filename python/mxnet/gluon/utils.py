@@ -6,7 +6,8 @@ import weakref
 import numpy as np
 
 from .. import ndarray as nd
-from ..util import default_array, to_class_of
+from .._array_class import to_class_of
+from ..util import default_array
 
 __all__ = ['split_data', 'split_and_load', 'clip_global_norm', 'check_sha1', 'download', 'replace_file', 'HookHandle']
 

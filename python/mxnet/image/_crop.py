@@ -4,7 +4,7 @@ import random
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from ..util import to_class_of
+from .._array_class import to_class_of
 from ._read import imresize
 
 __all__ = ["scale_down", "resize_short", "fixed_crop", "random_crop", "center_crop", "random_size_crop", "color_normalize"]

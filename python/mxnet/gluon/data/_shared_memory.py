@@ -7,7 +7,7 @@ from multiprocessing.reduction import ForkingPickler
 
 from ... import context as context_mod, ndarray as nd
 from ...base import _LIB, check_call
-from ...util import is_np_ndarray
+from ..._array_class import is_np_ndarray
 
 __all__ = ['dumps', 'rebuild_ndarray', 'reduce_ndarray']
 

@@ -4,7 +4,8 @@ import inspect
 import warnings
 
 from ...base import CheckedValueError
-from ...util import is_np_array, is_np_ndarray
+from ..._array_class import numpy_among
+from ...util import is_np_array
 from ... import ndarray as nd, symbol
 from ..block import Block, HybridBlock
 from .activations import Activation
@@ -254,14 +255,14 @@ class HybridLambda(HybridBlock):
             if named is None and not (hasattr(nd, function) and hasattr(symbol, function)):
                 raise CheckedValueError(f'[nn.HybridLambda] {function!r} given; a function or a name in mx.nd and mx.sym is accepted')
             self._func_name = function
-            self._func = lambda F, *args: (named if named and any(map(is_np_ndarray, args)) else getattr(F, function))(*args)
+            self._func = lambda F, *args: (named if named and numpy_among(args) else getattr(F, function))(*args)
         elif callable(function):
             self._func, self._func_name = function, getattr(function, '__name__', type(function).__name__)
         else:
             raise ValueError(f'[nn.HybridLambda] {type(function).__name__} given; a function or a name in mx.nd and mx.sym is accepted')
 
     def hybrid_forward(self, F, x, *args):
-        if any(map(is_np_ndarray, (x, *args))) and not _takes_module(self._func, 1 + len(args)):
+        if numpy_among((x, *args)) and not _takes_module(self._func, 1 + len(args)):
             return self._func(x, *args)
         return self._func(F, x, *args)
 

@@ -2,7 +2,8 @@
 import inspect
 
 from ... import ndarray as nd, symbol
-from ...util import is_np_ndarray, to_class_of, to_current_class
+from ..._array_class import is_np_ndarray, to_class_of
+from ...util import to_current_class
 from ..parameter import tensor_types
 
 __all__ = ['split_steps', 'join_steps', 'mask_steps', 'module_of', 'batch_size_of', 'make_states', 'zeros_beside']

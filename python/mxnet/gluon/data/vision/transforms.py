@@ -6,7 +6,7 @@ import random
 import numpy as np
 
 from .... import image, ndarray as nd
-from ....util import to_class_of
+from ...._array_class import to_class_of
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 
