@@ -157,6 +157,12 @@ def gpu_memory_info(device_id=0):
     return free.value, total.value
 
 
+def context_of(text):
+    """The device that `text` names: "gpu(1)", or "cpu" for the first of a kind."""
+    kind, _, number = text.rstrip(")").partition("(")
+    return Context(kind, int(number or 0))
+
+
 def current_context():
     """The device of the innermost ``with`` block of this thread, ``cpu(0)`` outside of any."""
     return _scopes.stack[-1]

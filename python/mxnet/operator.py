@@ -241,8 +241,7 @@ def _depend(out_grad, in_data, out_data, num_deps, deps, number):
 
 @_callback(_CREATE)
 def _create(ctx, count, shapes, ndims, dtypes, result, number):
-    kind, _, device = py_str(ctx).rstrip(")").partition("(")
-    op = _live[number].prop.create_operator(context.Context(kind, int(device or 0)),
+    op = _live[number].prop.create_operator(context.context_of(py_str(ctx)),
                                             [[shapes[i][d] for d in range(ndims[i])] for i in range(count)],
                                             [dtypes[i] for i in range(count)])
     if not isinstance(op, CustomOp):

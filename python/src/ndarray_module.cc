@@ -23,42 +23,25 @@ const Op* OpFromHandle(PyObject* handle) {
 }
 
 /* invoke(op_handle, inputs, keys, values, out): inputs is a tuple or list of arrays, keys and
- * values are tuples. */
+ * values are tuples. kNumpy: invoke_np, whose arrays are of mx.np, and its results. */
+template <bool kNumpy>
 PyObject* PyInvoke(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   try {
     if (nargs < 4 || nargs > 5 || !(PyTuple_Check(args[1]) || PyList_Check(args[1])) || !PyTuple_Check(args[2]) ||
         !PyTuple_Check(args[3])) {
-      PyErr_SetString(PyExc_TypeError, "invoke(op_handle, inputs, keys, values, out=None)");
-      return nullptr;
-    }
-    const Op* op = OpFromHandle(args[0]);
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(args[1]);
-    AttrsPtr attrs = ParseAttrs(op, args[2], args[3], static_cast<int>(n));
-    return Invoke(attrs, PySequence_Fast_ITEMS(args[1]), n, nargs == 5 ? args[4] : nullptr);
-  } catch (...) {
-    SetError();
-    return nullptr;
-  }
-}
-
-/* invoke_np: as invoke, for arrays of mx.np only. */
-PyObject* PyInvokeNumpy(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  try {
-    if (nargs < 4 || nargs > 5 || !(PyTuple_Check(args[1]) || PyList_Check(args[1])) || !PyTuple_Check(args[2]) ||
-        !PyTuple_Check(args[3])) {
-      PyErr_SetString(PyExc_TypeError, "invoke_np(op_handle, inputs, keys, values, out=None)");
+      PyErr_Format(PyExc_TypeError, "%s(op_handle, inputs, keys, values, out=None)", kNumpy ? "invoke_np" : "invoke");
       return nullptr;
     }
     const Op* op = OpFromHandle(args[0]);
     PyObject** inputs = PySequence_Fast_ITEMS(args[1]);
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(args[1]);
-    for (Py_ssize_t i = 0; i < n; ++i) {
+    for (Py_ssize_t i = 0; kNumpy && i < n; ++i) {
       if (IsArray(inputs[i]) && !IsNumpy(inputs[i]))
         throw Error(Error::Kind::kType, "[" + op->name + "] input " + std::to_string(i) +
                                             " is an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one, sharing memory)");
     }
     AttrsPtr attrs = ParseAttrs(op, args[2], args[3], static_cast<int>(n));
-    return Invoke(attrs, inputs, n, nargs == 5 ? args[4] : nullptr, numpy_type);
+    return Invoke(attrs, inputs, n, nargs == 5 ? args[4] : nullptr, kNumpy ? numpy_type : nullptr);
   } catch (...) {
     SetError();
     return nullptr;
@@ -167,10 +150,10 @@ PyMethodDef functions[] = {
      "set_mode(recording, training): what they were; None leaves one alone."},
     {"is_traced", IsTraced, METH_NOARGS, "Whether autograd records or deferred compute traces on this thread."},
     {"_set_indexing", SetIndexing, METH_VARARGS, "_set_indexing(get, set, numpy=False): Python's functions for x[key] and x[key] = value."},
-    {"invoke", reinterpret_cast<PyCFunction>(PyInvoke), METH_FASTCALL, "invoke(op_handle, inputs, keys, values, out=None)"},
+    {"invoke", reinterpret_cast<PyCFunction>(PyInvoke<false>), METH_FASTCALL, "invoke(op_handle, inputs, keys, values, out=None)"},
     {"_set_trace_note", SetTraceNote, METH_O, "Sets the function (kind, array) that is told what a recorded forward reads."},
     {"_set_ndarray_class", SetNDArrayClass, METH_O, "Sets the class of results."},
-    {"invoke_np", reinterpret_cast<PyCFunction>(PyInvokeNumpy), METH_FASTCALL,
+    {"invoke_np", reinterpret_cast<PyCFunction>(PyInvoke<true>), METH_FASTCALL,
      "invoke_np(op_handle, inputs, keys, values, out=None): of mx.np arrays, with such results"},
     {"_numpy_base", NumpyBase, METH_VARARGS, "_numpy_base(class, rows, operand): a subclass with the operators of mx.np."},
     {"_set_numpy_class", SetNumpyClass, METH_O, "Sets the class of mx.np's results."},

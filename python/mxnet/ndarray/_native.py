@@ -43,35 +43,35 @@ def _device(ctx):
     return ctx.device_typeid, ctx.device_id
 
 
-def _new_array(shape, ctx, dtype, delay=False):
-    """An array of the class of results, with whatever the memory held; with `delay` the memory
-    comes with the first use."""
-    return new_array(_as_shape(shape), *_device(ctx), _dtypes.number(dtype), delay)
+def _new_array(shape, ctx, dtype, delay=False, numpy=False):
+    """An array of the class of results, or with `numpy` of that of mx.np's, with whatever the
+    memory held; with `delay` the memory comes with the first use."""
+    return new_array(_as_shape(shape), *_device(ctx), _dtypes.number(dtype), delay, numpy)
 
 
-def from_values(source, ctx, dtype):
-    """An array with the values of a number, nested lists or a NumPy array; TypeError for what is no
-    rectangular collection of numbers."""
+def from_values(source, ctx, dtype, numpy=False):
+    """An array, with `numpy` one of mx.np, with the values of a number, nested lists or a NumPy
+    array; TypeError for what is no rectangular collection of numbers."""
     number = _dtypes.number(dtype)
     if number == 12:
-        return _call("Cast", (from_values(source, ctx, "float32"),), dtype="bfloat16")
+        return _call("Cast", (from_values(source, ctx, "float32", numpy),), dtype="bfloat16")
     try:
         values = np.asarray(source)
     except ValueError:
         values = None
     if values is None or values.dtype.kind not in "fiubV" or values.dtype.kind == "V" and values.dtype.name != "bfloat16":
-        raise TypeError(f"[array] got a {type(source).__name__} that is no rectangular collection of numbers; "
+        raise TypeError(f"[array] got a {type(source).__name__} that is no rectangular collection of {'real ' if numpy else ''}numbers; "
                         "accepted: numbers, nested lists of equal lengths, arrays")
     values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[number]).reshape(values.shape)
-    out = _new_array(values.shape, ctx, dtype)
+    out = _new_array(values.shape, ctx, dtype, numpy=numpy)
     out._copy_from(values.ctypes.data, values.nbytes)
     return out
 
 
-def _new_filled(name, shape, ctx, dtype, value=None):
+def _new_filled(name, shape, ctx, dtype, value=None, numpy=False):
     """What the operator `name` (``_zeros``, ``_ones``; ``_full`` with a value) writes into a new
-    array."""
-    return filled(_handle_of.get(name) or _handle(name), value, _as_shape(shape), *_device(ctx), _dtypes.number(dtype))
+    array, with `numpy` one of mx.np."""
+    return filled(_handle_of.get(name) or _handle(name), value, _as_shape(shape), *_device(ctx), _dtypes.number(dtype), numpy)
 
 
 def shared(array, cls):

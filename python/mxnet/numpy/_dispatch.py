@@ -37,14 +37,15 @@ import threading
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase, filled, invoke_np, new_array
+from .._binding import NDArrayBase, invoke_np
 from ..base import _MXTypeError
-from ..context import Context, current_context
-from ..ndarray._native import _as_shape, _device, _handle, _handle_of
+from ..context import Context, context_of, current_context
+from ..ndarray import _native
+from ..ndarray._native import _handle, _handle_of
 from ..util import is_np_default_dtype
 
 __all__ = ["call", "operand", "deliver", "device_of", "default_float", "default_int", "dtype_name", "empty_array", "filled_array",
-           "from_values", "is_symbol", "symbolic"]
+           "from_values", "is_symbol", "natural_dtype", "of_one_dtype", "symbolic"]
 
 
 class _Mode(threading.local):
@@ -127,22 +128,7 @@ def natural_dtype(value):
 
 def from_values(values, device=None, dtype=None):
     """An mx.np array with the values of a number, nested lists or a NumPy array."""
-    if dtype is None:
-        dtype = natural_dtype(values)
-    number = _dtypes.number(dtype)
-    if number == 12:
-        return call("_npi_cast", (from_values(values, device, "float32"),), dtype="bfloat16")
-    try:
-        array = onp.asarray(values)
-    except ValueError:
-        array = None
-    if array is None or array.dtype.kind not in "fiubV" or array.dtype.kind == "V" and array.dtype.name != "bfloat16":
-        raise TypeError(f"[array] got a {type(values).__name__} that is no rectangular collection of real numbers; "
-                        "accepted: numbers, nested lists of equal lengths, arrays")
-    array = onp.ascontiguousarray(array, dtype=_dtypes.TYPES[number]).reshape(array.shape)
-    out = empty_array(array.shape, device, dtype)
-    out._copy_from(array.ctypes.data if array.size else 0, array.nbytes)
-    return out
+    return _native.from_values(values, device or current_context(), natural_dtype(values) if dtype is None else dtype, True)
 
 
 def device_of(ctx=None, device=None):
@@ -152,8 +138,7 @@ def device_of(ctx=None, device=None):
     if chosen is None:
         return current_context()
     if isinstance(chosen, str):
-        kind, _, index = chosen.partition("(")
-        return Context(kind, int(index.rstrip(")") or 0))
+        return context_of(chosen)
     if not isinstance(chosen, Context):
         raise _MXTypeError(f"[device] got {chosen!r}; accepted: a Context such as mx.cpu(0)")
     return chosen
@@ -176,14 +161,13 @@ def dtype_name(dtype, default=None):
 
 def empty_array(shape, device=None, dtype="float32"):
     """An mx.np array with whatever the memory held."""
-    return new_array(_as_shape(shape), *_device(device or current_context()), _dtypes.number(dtype), False, True)
+    return _native._new_array(shape, device or current_context(), dtype, numpy=True)
 
 
 def filled_array(name, shape, device=None, dtype="float32", value=None):
     """An mx.np array that the operator `name` fills: ``_npi_zeros``, ``_npi_ones``, or
     ``_npi_full`` with a value."""
-    handle = _handle_of.get(name) or _handle(name)
-    return filled(handle, value, _as_shape(shape), *_device(device or current_context()), _dtypes.number(dtype), True)
+    return _native._new_filled(name, shape, device or current_context(), dtype, value, True)
 
 
 def deliver(result, out):
