@@ -51,8 +51,7 @@ class Categorical(Chances, Distribution):
         return np.squeeze(picked, axis=0)
 
     def entropy(self):
-        logs = self._log_chances()
-        return -np.sum(m.exp(logs) * logs, axis=-1)
+        return self._entropy()
 
     def enumerate_support(self):
         shape = self._batch_shape()

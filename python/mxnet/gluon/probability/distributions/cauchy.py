@@ -5,13 +5,13 @@ import numpy as onp
 
 from .. import _functions as m
 from .... import numpy as np
-from .constraint import Positive, Real
+from ._families import LocationScale
 from .distribution import Distribution
 
 __all__ = ["Cauchy"]
 
 
-class Cauchy(Distribution):
+class Cauchy(LocationScale, Distribution):
     """The Cauchy distribution, which has no mean and no variance (NaN). Gradients flow from draws
     to both parameters.
 
@@ -26,15 +26,6 @@ class Cauchy(Distribution):
     >>> mx.gluon.probability.Cauchy(0.0, 1.0).cdf(mx.np.array([0.0]))
     array([0.5])
     """
-
-    has_grad = True
-    support = Real()
-    arg_constraints = {"loc": Real(), "scale": Positive()}
-    _parameters = {"loc": 0, "scale": 0}
-
-    def __init__(self, loc=0.0, scale=1.0, validate_args=None):
-        self.loc, self.scale = loc, scale
-        super().__init__(event_dim=0, validate_args=validate_args)
 
     def _draw(self, shape):
         # both ends have infinite quantiles

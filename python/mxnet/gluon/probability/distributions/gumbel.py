@@ -5,13 +5,13 @@ import numpy as onp
 
 from .. import _functions as m
 from .... import numpy as np
-from .constraint import Positive, Real
+from ._families import LocationScale
 from .distribution import Distribution
 
 __all__ = ["Gumbel"]
 
 
-class Gumbel(Distribution):
+class Gumbel(LocationScale, Distribution):
     """The Gumbel distribution of largest values. Gradients flow from draws to both parameters.
 
     Parameters
@@ -26,14 +26,8 @@ class Gumbel(Distribution):
     0.5772
     """
 
-    has_grad = True
-    support = Real()
-    arg_constraints = {"loc": Real(), "scale": Positive()}
-    _parameters = {"loc": 0, "scale": 0}
-
     def __init__(self, loc, scale=1, validate_args=None):
-        self.loc, self.scale = loc, scale
-        super().__init__(event_dim=0, validate_args=validate_args)
+        super().__init__(loc, scale, validate_args)
 
     def _draw(self, shape):
         return np.random.gumbel(self.loc, self.scale, shape)

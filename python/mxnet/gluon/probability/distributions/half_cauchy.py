@@ -1,19 +1,13 @@
 """The half-Cauchy distribution."""
-import math
-
 import numpy as onp
 
-from .. import _functions as m
-from ..transformation.transformation import AbsTransform
+from ._families import Half
 from .cauchy import Cauchy
-from .constraint import NonNegative, Positive
-from .distribution import Distribution, where_inside
-from .transformed_distribution import TransformedDistribution
 
 __all__ = ["HalfCauchy"]
 
 
-class HalfCauchy(TransformedDistribution):
+class HalfCauchy(Half):
     """The distribution of absolute values of Cauchy draws of median 0; its mean and variance are
     infinite. Gradients flow from draws to the scale.
 
@@ -29,29 +23,7 @@ class HalfCauchy(TransformedDistribution):
     array([0.5])
     """
 
-    has_grad = True
-    support = NonNegative()
-    arg_constraints = {"scale": Positive()}
-    _parameters = {"scale": 0}
-
-    def __init__(self, scale=1.0, validate_args=None):
-        self.scale = scale
-        super().__init__(Cauchy(0.0, scale), AbsTransform(), validate_args=validate_args)
-        self._base_dist = Cauchy(0.0, self.scale)
-
-    def broadcast_to(self, batch_shape):
-        new = Distribution.broadcast_to(self, batch_shape)
-        new._base_dist = Cauchy(0.0, new.scale)
-        return new
-
-    def _log_prob(self, value):
-        return where_inside(value, value >= 0, 1.0, lambda x: self._base_dist.log_prob(x) + math.log(2))
-
-    def _cdf(self, value):
-        return m.where(value >= 0, 2 * self._base_dist.cdf(value) - 1, 0.0)
-
-    def _icdf(self, value):
-        return self._base_dist.icdf((value + 1) / 2)
+    _whole = Cauchy
 
     @property
     def mean(self):
@@ -60,6 +32,3 @@ class HalfCauchy(TransformedDistribution):
     @property
     def variance(self):
         return 0 * self.scale + onp.inf
-
-    def entropy(self):
-        return self._base_dist.entropy() - math.log(2)

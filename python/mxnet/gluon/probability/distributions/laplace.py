@@ -3,13 +3,13 @@ import math
 
 from .. import _functions as m
 from .... import numpy as np
-from .constraint import Positive, Real
+from ._families import LocationScale
 from .distribution import Distribution
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale, Distribution):
     """The Laplace (double exponential) distribution. Gradients flow from draws to both parameters.
 
     Parameters
@@ -23,15 +23,6 @@ class Laplace(Distribution):
     >>> mx.gluon.probability.Laplace(0.0, mx.np.array([1.0, 2.0])).variance
     array([2., 8.])
     """
-
-    has_grad = True
-    support = Real()
-    arg_constraints = {"loc": Real(), "scale": Positive()}
-    _parameters = {"loc": 0, "scale": 0}
-
-    def __init__(self, loc=0.0, scale=1.0, validate_args=None):
-        self.loc, self.scale = loc, scale
-        super().__init__(event_dim=0, validate_args=validate_args)
 
     def _draw(self, shape):
         return np.random.laplace(self.loc, self.scale, shape)

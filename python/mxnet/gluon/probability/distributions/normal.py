@@ -5,13 +5,13 @@ import numpy as onp
 
 from .. import _functions as m
 from .... import numpy as np
-from .constraint import Positive, Real
+from ._families import LocationScale
 from .exp_family import ExponentialFamily
 
 __all__ = ["Normal"]
 
 
-class Normal(ExponentialFamily):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution. Gradients flow from draws to both parameters.
 
     Parameters
@@ -28,15 +28,6 @@ class Normal(ExponentialFamily):
     >>> d.cdf(mx.np.array([0.0, 1.0]))
     array([0.5, 0.5])
     """
-
-    has_grad = True
-    support = Real()
-    arg_constraints = {"loc": Real(), "scale": Positive()}
-    _parameters = {"loc": 0, "scale": 0}
-
-    def __init__(self, loc=0.0, scale=1.0, validate_args=None):
-        self.loc, self.scale = loc, scale
-        super().__init__(event_dim=0, validate_args=validate_args)
 
     def _draw(self, shape):
         return np.random.normal(self.loc, self.scale, shape)

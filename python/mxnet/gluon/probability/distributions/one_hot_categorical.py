@@ -51,8 +51,7 @@ class OneHotCategorical(Chances, Distribution):
         return self.prob * (1 - self.prob)
 
     def entropy(self):
-        logs = self._log_chances()
-        return -np.sum(m.exp(logs) * logs, axis=-1)
+        return self._entropy()
 
     def enumerate_support(self):
         shape, n = self._batch_shape(), self.num_events

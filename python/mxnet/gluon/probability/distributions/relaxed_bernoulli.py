@@ -3,9 +3,9 @@ from .. import _functions as m
 from .... import numpy as np
 from ..transformation.transformation import SigmoidTransform
 from ._chances import Chance
+from ._families import Relaxed
 from .constraint import OpenInterval, Real
 from .distribution import Distribution
-from .transformed_distribution import TransformedDistribution
 
 __all__ = ["RelaxedBernoulli"]
 
@@ -29,7 +29,7 @@ class _LogOdds(Chance, Distribution):
         return m.log(self.T) - m.softplus(z) - m.softplus(-z)
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """Draws between 0 and 1 through which gradients flow to `prob` or `logit`; the lower the
     temperature, the nearer they are to Bernoulli draws.
 
@@ -49,30 +49,9 @@ class RelaxedBernoulli(TransformedDistribution):
     (3, 1)
     """
 
-    has_grad = True
     support = OpenInterval(0, 1)
     arg_constraints = Chance.arg_constraints
 
     def __init__(self, T, prob=None, logit=None, validate_args=None):
         base = _LogOdds(T, prob, logit, validate_args)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    def broadcast_to(self, batch_shape):
-        base = self._base_dist.broadcast_to(batch_shape)
-        given = {k: base.__dict__[k] for k in ("prob", "logit") if k in base.__dict__}
-        return RelaxedBernoulli(base.T, **dict(list(given.items())[:1]), validate_args=self._validate_args)
-
-    @property
-    def T(self):
-        """The temperature."""
-        return self._base_dist.T
-
-    @property
-    def prob(self):
-        """Chances of a 1."""
-        return self._base_dist.prob
-
-    @property
-    def logit(self):
-        """Logarithms of odds."""
-        return self._base_dist.logit

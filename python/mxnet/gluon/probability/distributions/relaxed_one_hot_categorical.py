@@ -3,9 +3,9 @@ from .. import _functions as m
 from .... import numpy as np
 from ..transformation.transformation import ExpTransform
 from ._chances import Chances
+from ._families import Relaxed
 from .constraint import Real, Simplex
 from .distribution import Distribution
-from .transformed_distribution import TransformedDistribution
 
 __all__ = ["RelaxedOneHotCategorical"]
 
@@ -31,7 +31,7 @@ class _LogRelaxed(Chances, Distribution):
         return np.sum(terms, axis=-1) + m.gammaln(float(n))
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """Vectors of sum 1 through which gradients flow to `prob` or `logit`; the lower the
     temperature, the nearer they are to one-hot vectors.
 
@@ -54,7 +54,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     (3, 2)
     """
 
-    has_grad = True
     support = Simplex()
     arg_constraints = Chances.arg_constraints
 
@@ -67,22 +66,5 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         """How many classes there are."""
         return self._base_dist.num_events
 
-    def broadcast_to(self, batch_shape):
-        base = self._base_dist.broadcast_to(batch_shape)
-        given = {k: base.__dict__[k] for k in ("prob", "logit") if k in base.__dict__}
-        return RelaxedOneHotCategorical(base.T, base.num_events, **dict(list(given.items())[:1]), validate_args=self._validate_args)
-
-    @property
-    def T(self):
-        """The temperature."""
-        return self._base_dist.T
-
-    @property
-    def prob(self):
-        """Chances of the classes."""
-        return self._base_dist.prob
-
-    @property
-    def logit(self):
-        """Logarithms of the chances, up to a number that is added to all."""
-        return self._base_dist.logit
+    def _remade(self, base, **given):
+        return type(self)(base.T, base.num_events, **given)
