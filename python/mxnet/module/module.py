@@ -120,6 +120,8 @@ class Module(BaseModule):
             names = self._index_to_name(self._update_on_kvstore)
             weights = {i: self._arg_params[name] for i, name in names.items()}
             load_states(fname, lambda states: self._updater.set_states(states, weights))
+        updater = self._kvstore._updater if self._update_on_kvstore else self._updater
+        self._optimizer = getattr(updater, "optimizer", self._optimizer)   # the file may hold one
 
     # -- what the module is --
     @property
