@@ -4,6 +4,7 @@ implementation).
 ``import mxnet as mx`` loads the native library and the array interface; everything else
 (``mx.gluon``, ``mx.sym``, ``mx.mod``, ``mx.io``, ...) is imported when it is first used.
 """
+import functools as _functools
 import importlib as _importlib
 
 from . import _names
@@ -39,8 +40,7 @@ def _find(name):
     return value
 
 
-def __getattr__(name):
-    return _names.lookup(__name__, name, _find)
+__getattr__ = _functools.partial(_names.lookup, __name__, before=_find)
 
 
 def __dir__():

@@ -62,15 +62,59 @@ def _fetch(module, name, origin):
     return getattr(importlib.import_module(home), other or name)
 
 
-def submodules():
-    """Public modules of the package, imported or not."""
-    folder = os.path.dirname(os.path.abspath(__file__))
-    return [entry.partition(".")[0] for entry in os.listdir(folder)
+def _modules_in(package):
+    """Public modules of a package, imported or not."""
+    return [entry.partition(".")[0] for folder in getattr(sys.modules[package], "__path__", ()) for entry in os.listdir(folder)
             if entry[0] not in "._" and (entry.endswith(".py") or os.path.exists(os.path.join(folder, entry, "__init__.py")))]
+
+
+def submodules():
+    """Public modules of the whole package."""
+    return _modules_in(_ROOT)
 
 
 def _is_waiting(module, name):
     return name in _waiting.get(module, "").split()
+
+
+def _public_names(module):
+    return [name for name in dir(sys.modules.get(module)) if not name.startswith("_")]
+
+
+def _nearest(name, names):
+    """The one of `names` that was most likely meant; None if none is near."""
+    import difflib
+    lower = {}
+    for candidate in sorted(names):
+        lower.setdefault(candidate.lower(), candidate)
+    near = difflib.get_close_matches(name, names, 1) or difflib.get_close_matches(name.lower(), lower, 1)
+    if not near and len(name) > 2:      # opt for optimizer
+        near = sorted((n for n in lower if n.startswith(name.lower())), key=len)[:1]
+    return lower.get(near[0].lower(), near[0]) if near and near[0] not in names else near[0] if near else None
+
+
+def _elsewhere(module, name):
+    """A loaded public module that has `name`, below `module` if there is one; None without any."""
+    homes = [home for home, space in sys.modules.items()
+             if home.startswith(_ROOT + ".") and "._" not in home and getattr(space, "__package__", None)
+             and name in vars(space) and getattr(vars(space)[name], "__module__", "").startswith(_ROOT)]
+    return min(homes, key=lambda home: (not home.startswith(module + "."), home.count("."), home), default=None)
+
+
+def explain(module, name, reason="", what=""):
+    """What is said of a name that a module has not; `reason` is what the module itself says, `what`
+    what failed."""
+    what = what or f"module {module!r} has no attribute {name!r}"
+    if _is_waiting(module, name):
+        use = _instead.get(f"{module}.{name}") or _instead.get(module)
+        return f"{what}: in MXNet 1.9.1, not here yet" + (f"; use {use}" if use else "")
+    reason = reason or what
+    waiting = _waiting.get(module, "").split()
+    near = _nearest(name, {*_public_names(module), *waiting})
+    if near:
+        return f"{reason}; the nearest name is {near!r}" + (" (in MXNet 1.9.1, not here yet)" if near in waiting else "")
+    home = _elsewhere(module, name)
+    return reason + (f"; {home!r} has one" if home else "")
 
 
 class MissingName(AttributeError):
@@ -79,19 +123,58 @@ class MissingName(AttributeError):
 
     def __init__(self, module, name, reason=""):
         super().__init__(reason)
-        self._module, self._name, self._reason = module, name, reason or f"module {module!r} has no attribute {name!r}"
+        self._module, self._name, self._reason = module, name, reason
 
     def __str__(self):
-        module, name = self._module, self._name
-        if _is_waiting(module, name):
-            use = _instead.get(f"{module}.{name}") or _instead.get(module)
-            return f"module {module!r} has no attribute {name!r}: in MXNet 1.9.1, not here yet" + (f"; use {use}" if use else "")
-        import difflib
-        near = difflib.get_close_matches(name, [n for n in dir(sys.modules.get(module)) if not n.startswith("_")], 1)
-        return self._reason + (f"; the nearest name is {near[0]!r}" if near else "")
+        return explain(self._module, self._name, self._reason)
 
     def __reduce__(self):
         return AttributeError, (str(self),)
+
+
+class MissingImport(ImportError):
+    """The same for ``from module import name``, whose own message would not say more than that."""
+
+    def __init__(self, module, name, _reason):
+        super().__init__(name=module, path=getattr(sys.modules.get(module), "__file__", None))
+        self._missing = module, name
+
+    def __str__(self):
+        module, name = self._missing
+        return explain(module, name, what=f"cannot import name {name!r} from {module!r}")
+
+    def __reduce__(self):
+        return ImportError, (str(self),)
+
+
+class MissingModule(ModuleNotFoundError):
+    """The same for ``import package.name``."""
+
+    def __init__(self, name):
+        super().__init__(name=name)
+
+    def __str__(self):
+        parent, _, last = self.name.rpartition(".")
+        if _is_waiting(parent, last):
+            return explain(parent, last)
+        near = _nearest(last, _modules_in(parent)) if parent in sys.modules else None
+        return f"No module named {self.name!r}" + (f"; the nearest name is '{parent}.{near}'" if near else "")
+
+    def __reduce__(self):
+        return ModuleNotFoundError, (str(self),)
+
+
+# Tracebacks show the classes that programs catch.
+for _shown, _class in (("AttributeError", MissingName), ("ImportError", MissingImport), ("ModuleNotFoundError", MissingModule)):
+    _class.__name__ = _class.__qualname__ = _shown
+    _class.__module__ = "builtins"
+    _class.__repr__ = lambda error: f"{type(error).__name__}({str(error)!r})"
+
+
+def _is_import(frame):
+    """Whether the frame executes ``from module import name``."""
+    import opcode
+    return frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
 
 
 def lookup(module, name, before=None):
@@ -109,13 +192,13 @@ def lookup(module, name, before=None):
     if before is not None:
         try:
             return before(name)
-        except MissingName:
-            raise
+        except MissingName as error:
+            reason = error._reason
         except AttributeError as error:
             reason = str(error)
     if name.startswith("__"):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    raise MissingName(module, name, reason)
+    raise (MissingImport if _is_import(sys._getframe(1)) else MissingName)(module, name, reason)
 
 
 def _complete(module):
@@ -150,9 +233,9 @@ class _Finder:
             return importlib.machinery.ModuleSpec(name, _Alias)
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is None:
-            parent, _, last = name.rpartition(".")
-            if _is_waiting(parent, last):
-                raise ModuleNotFoundError(str(MissingName(parent, last)), name=name)
+            # importlib.util.find_spec only asks.
+            if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
+                raise MissingModule(name)
         elif isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             execute = spec.loader.exec_module
 

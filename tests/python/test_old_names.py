@@ -1,10 +1,13 @@
 """Names that programs of 1.x import: `import *` of every module, what published packages use, and
 what is said of names that are not there."""
 import importlib
+import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 import threading
+import traceback
 
 import numpy as np
 import pytest
@@ -106,10 +109,61 @@ def test_import_stays_small():
 @pytest.mark.parametrize('code, words', [
     ('mx.npp', 'np'), ('mx.nd.Convolutoin', 'Convolution'),
     ('mx.metric.Acuracy', "nearest name is 'Accuracy'"),
-    ('mx.sym.FullyConnectd', 'FullyConnected')])
+    ('mx.sym.FullyConnectd', 'FullyConnected'), ('mx.nd.sotfmax', "'softmax'"),
+    ('mx.gluon.nn.Dence', "'Dense'"), ('mx.opt', "'optimizer'"), ('mx.nd.fullyconnected', "'FullyConnected'"),
+    ('mx.contrib.quantizaton', "'quantization' .in MXNet 1.9.1, not here yet"),
+    ('mx.npx.image.to_tensro', "numpy_extension.image.*'to_tensor'"),
+    ('mx.gluon.Dense', "'mxnet.gluon.nn' has one"), ('mx.nd.contrib.box_nmss', "no such operator; the nearest name is 'box_nms'$"),
+    ('mx.gluom', "^module 'mxnet' has no attribute 'gluom'; the nearest name is 'gluon'$")])
 def test_misspelt_names_get_the_nearest(code, words):
-    with pytest.raises(AttributeError, match=words):
+    with pytest.raises(AttributeError, match=words) as caught:
         eval(code)
+    assert repr(caught.value) == f'AttributeError({str(caught.value)!r})'
+
+
+@pytest.mark.parametrize('statement, kind, words', [
+    ('from mxnet import gluom', ImportError, "^cannot import name 'gluom' from 'mxnet'; the nearest name is 'gluon'$"),
+    ('from mxnet.gluon.nn import Dence', ImportError, "'Dense'$"),
+    ('from mxnet.autograd import recrod', ImportError, "'record'$"),
+    ('from mxnet.ndarray import sotfmax', ImportError, "'softmax'$"),
+    ('from mxnet.contrib import onnx', ImportError, "in MXNet 1.9.1, not here yet; use symbol"),
+    ('import mxnet.gluom', ModuleNotFoundError, "^No module named 'mxnet.gluom'; the nearest name is 'mxnet.gluon'$"),
+    ('import mxnet.gluon.dta', ModuleNotFoundError, "'mxnet.gluon.data'$")])
+def test_misspelt_imports_get_the_nearest(statement, kind, words):
+    if 'onnx' in statement and reaches('mxnet.contrib.onnx'):
+        pytest.skip('it is here now')
+    with pytest.raises(kind, match=words) as caught:
+        exec(statement, {})
+    if kind is ImportError:
+        assert not isinstance(caught.value, ModuleNotFoundError) and caught.value.name in statement
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert type(copied) is kind and str(copied) == str(caught.value)
+    lines = traceback.format_exception_only(caught.value)
+    assert lines[0].startswith(kind.__name__ + ': ')          # no private module before it
+
+
+def test_asking_for_names_is_no_error():
+    for module in (mx, mx.nd, mx.gluon.nn, mx.autograd, mx.npx.image):
+        assert not hasattr(module, 'nosuch') and getattr(module, 'nosuch', 3) == 3
+    assert importlib.util.find_spec('mxnet.nosuch') is None
+    assert importlib.util.find_spec('mxnet.gluon') is not None
+
+
+def test_modules_are_listed_before_they_are_imported():
+    """dir() of each package has its public modules, and each of them can be had."""
+    code = '''
+import importlib, pkgutil, mxnet
+def walk(package):
+    for found in pkgutil.iter_modules(package.__path__):
+        if found.name[0] != "_":
+            if found.name not in dir(package):
+                print(package.__name__, found.name, "is not listed")
+            if not hasattr(package, found.name):
+                print(package.__name__, found.name, "is not found")
+            if found.ispkg:
+                walk(importlib.import_module(package.__name__ + "." + found.name))
+walk(mxnet)'''
+    assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout == ''
 
 
 @pytest.mark.parametrize('code, use', [

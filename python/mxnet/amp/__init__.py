@@ -8,3 +8,7 @@ from . import amp, loss_scaler
 from .amp import *  # noqa: F403
 from .amp import __all__  # noqa: F401
 from .loss_scaler import LossScaler
+
+
+def __dir__():
+    return sorted({*globals(), "lists"})

@@ -13,8 +13,8 @@ def attach(module, prefix):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         try:
             function = _opgen.ndarray_function(prefix + name)
-        except MXNetError as error:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}: {error}") from None
+        except MXNetError:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}: no such operator") from None
         setattr(sys.modules[module], name, function)
         return function
 

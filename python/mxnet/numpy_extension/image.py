@@ -11,9 +11,9 @@ def __getattr__(name):
     try:
         return _operator(name)
     except AttributeError:
-        if name.startswith("_"):
+        classic = _importlib.import_module("mxnet.image")
+        if name.startswith("_") or not hasattr(classic, name):
             raise
-    classic = _importlib.import_module("mxnet.image")
     value = globals()[name] = getattr(classic, name)
     return value
 

@@ -1,1 +1,12 @@
 """Programs that come with the package: ``python -m mxnet.tools.im2rec``."""
+import importlib
+
+
+def __getattr__(name):
+    if name == "im2rec":
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return ["im2rec"]

@@ -10,10 +10,14 @@ __all__ = ["_Symbol"]
 
 _set_numpy_class(_Symbol)
 _SUBMODULES = ("_internal", "linalg", "random")
-_function, __dir__ = _symbolic_names(__name__, "mxnet.numpy")
+_function, _directory = _symbolic_names(__name__, "mxnet.numpy")
 
 
 def __getattr__(name):
     if name in _SUBMODULES:
         return _importlib.import_module("." + name, __name__)
     return _function(name)
+
+
+def __dir__():
+    return sorted({*_directory(), *_SUBMODULES})
