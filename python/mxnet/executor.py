@@ -99,6 +99,9 @@ class Executor:
         self._outputs = None
         self._dynamic = symbol.has_dynamic_shape()
 
+    def __repr__(self):
+        return f"<Executor of {self._symbol!r} on {self._ctx}>"
+
     def __del__(self, _free=_LIB.MXExecutorFree):
         if getattr(self, "handle", None):
             _free(self.handle)

@@ -10,6 +10,7 @@ import numpy as np
 from .base import CheckedValueError
 from . import ndarray as nd
 from . import random, registry
+from ._repr import from_arguments, short
 from .ndarray import NDArray
 
 __all__ = ["Bilinear", "Constant", "FusedRNN", "InitDesc", "Initializer", "LSTMBias", "Load", "MSRAPrelu", "Mixed",
@@ -149,6 +150,9 @@ class Initializer:
         raise ValueError(f"[initializer] Unknown initialization pattern for {name}: the name ends in none of "
                          f"{', '.join(ending for ending, _ in _RULES)}; give the variable an initializer with init=")
 
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{name}={short(value)}' for name, value in vars(self).get('_kwargs', {}).items())})"
+
     def __eq__(self, other):
         return type(self) is type(other) and self.dumps() == other.dumps()
 
@@ -183,6 +187,8 @@ class Load:
     verbose : bool
         Log where each value comes from.
     """
+
+    __repr__ = from_arguments()
 
     def __init__(self, param, default_init=None, verbose=False):
         if isinstance(param, str):
@@ -223,6 +229,9 @@ class Mixed:
     initializers : list of Initializer
         One for each.
     """
+
+    def __repr__(self):
+        return f"Mixed({short([(pattern.pattern, initializer) for pattern, initializer in self.map])})"
 
     def __init__(self, patterns, initializers):
         if len(patterns) != len(initializers):

@@ -2,6 +2,8 @@
 import logging
 import math
 
+from ._repr import from_arguments
+
 __all__ = ["LRScheduler", "FactorScheduler", "MultiFactorScheduler", "PolyScheduler", "CosineScheduler"]
 
 
@@ -47,6 +49,8 @@ class LRScheduler:
         self.warmup_final_lr = base_lr
         self.warmup_begin_lr = warmup_begin_lr
         self.warmup_mode = warmup_mode
+
+    __repr__ = from_arguments(always=("base_lr", "step", "factor", "max_update", "power", "final_lr"))
 
     def get_warmup_lr(self, num_update):
         """Learning rate at update `num_update` of the warm-up, which must not be over yet."""

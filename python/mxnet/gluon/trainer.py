@@ -56,6 +56,9 @@ class Trainer:
         self._kvstore_params = {'kvstore': kvstore, 'update_on_kvstore': update_on_kvstore}
         self._reset_kvstore()
 
+    def __repr__(self):
+        return f"Trainer({self._optimizer!r}, {len(self._params)} parameters, kvstore={self._kvstore_params['kvstore']!r})"
+
     # -- setting up --------------------------------------------------------------------------------
     def _check_contexts(self):
         contexts = None

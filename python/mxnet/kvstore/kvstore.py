@@ -66,6 +66,9 @@ class KVStore(KVStoreBase):
         self._updater_callbacks = ()
         self._updater_errors = []
 
+    def __repr__(self):
+        return f"<{type(self).__name__} {self.type!r}, worker {self.rank} of {self.num_workers}>"
+
     def __del__(self):
         handle, self.handle = getattr(self, "handle", None), None
         if handle is not None:

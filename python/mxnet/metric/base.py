@@ -4,6 +4,7 @@ from collections import OrderedDict
 import numpy
 
 from .. import registry
+from .._repr import from_arguments
 from ..ndarray import NDArray
 
 __all__ = ["CompositeEvalMetric", "CustomMetric", "EvalMetric", "alias", "check_label_shapes", "create", "np", "register"]
@@ -60,6 +61,8 @@ class EvalMetric:
         self._has_global_stats = kwargs.pop("has_global_stats", False)
         self._kwargs = kwargs
         self.reset()
+
+    __repr__ = from_arguments()
 
     def __str__(self):
         return f"EvalMetric: {dict(self.get_name_value())}"

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 
+from .._repr import from_arguments
 from ..base import CheckedValueError as _ArgumentError, StateError as _StateError
 from .. import metric as metrics
 from .. import ndarray as nd
@@ -66,6 +67,8 @@ class BaseModule:
     ----------
     logger : logging.Logger
     """
+
+    __repr__ = from_arguments(without=("logger", "work_load_list"))
 
     def __init__(self, logger=logging):
         self.logger = logger

@@ -4,6 +4,7 @@ import warnings
 
 import numpy
 
+from .._repr import from_arguments
 from ..base import CheckedTypeError
 from .. import ndarray as nd
 from ..registry import get_create_func, get_register_func, live_registry
@@ -97,6 +98,9 @@ class Optimizer:
         self.wd_mult = {}
         self.set_lr_mult({})
         self.set_wd_mult({})
+
+    __repr__ = from_arguments(kept_as={"learning_rate": "lr"}, always=("learning_rate",),
+                              without=("param_idx2name", "sym", "param_dict", "begin_num_update", "aggregate_num"))
 
     # -- registration --
     @staticmethod

@@ -1,6 +1,7 @@
 """An optimizer together with the states of the weights that it updates."""
 import pickle
 
+from .._repr import from_arguments
 from ..base import MXNetError, error_class
 from ..ndarray import NDArray
 from .base import Optimizer
@@ -19,6 +20,8 @@ class Updater:
 
     for_store = False
     """The weights are a store's, one of each index wherever it lies, and not one device's copies: their updates are counted together."""
+
+    __repr__ = from_arguments()
 
     def __init__(self, optimizer):
         self.optimizer = optimizer

@@ -1,5 +1,6 @@
 """DataLoader: batches from a dataset, made in this process, in worker processes or in threads."""
 from ... import context as context_mod, ndarray as nd  # noqa: F401
+from ..._repr import from_arguments
 from . import batchify
 from . import sampler as _sampler
 from ._pool_iter import _MultiWorkerIter, _as_in_context, _worker_fn, _worker_initializer  # noqa: F401  (taken from here by programs of 1.x, as is what follows)
@@ -63,6 +64,8 @@ class DataLoader:
     An exception in a worker is raised here, with the worker's traceback as its cause. ValueError
     for arguments that contradict each other.
     """
+
+    __repr__ = from_arguments(without=("prefetch", "batchify_fn"))
 
     def __init__(self, dataset, batch_size=None, shuffle=False, sampler=None, last_batch=None, batch_sampler=None, batchify_fn=None,
                  num_workers=0, pin_memory=False, pin_device_id=0, prefetch=None, thread_pool=False, timeout=120, auto_reload=False,

@@ -2,6 +2,7 @@
 import os
 
 from ... import ndarray as nd
+from ..._repr import from_arguments, of_dataset
 from . import sampler as _sampler
 
 __all__ = ['Dataset', 'SimpleDataset', 'ArrayDataset', 'RecordFileDataset']
@@ -15,6 +16,8 @@ class Dataset:
 
     def __len__(self):
         raise NotImplementedError(f'[gluon.data] {type(self).__name__} does not define __len__')
+
+    __repr__ = of_dataset
 
     def filter(self, fn):
         """The elements for which `fn(element)` is true; looks at all of them once, here."""
@@ -66,6 +69,8 @@ class SimpleDataset(Dataset):
 
 
 class _LazyTransformDataset(Dataset):
+    __repr__ = from_arguments()
+
     def __init__(self, data, fn):
         self._data = data
         self._fn = fn
@@ -81,6 +86,8 @@ class _LazyTransformDataset(Dataset):
 class _TransformFirstClosure:
     """A class and not a closure, so that it can be pickled."""
 
+    __repr__ = from_arguments()
+
     def __init__(self, fn):
         self._fn = fn
 
@@ -89,6 +96,8 @@ class _TransformFirstClosure:
 
 
 class _SampledDataset(Dataset):
+    __repr__ = from_arguments()
+
     def __init__(self, dataset, sampler):
         self._dataset = dataset
         self._sampler = sampler

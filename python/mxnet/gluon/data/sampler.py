@@ -1,11 +1,15 @@
 """Samplers: the order in which a DataLoader visits the elements of a dataset."""
 import numpy as np
 
+from ..._repr import from_arguments
+
 __all__ = ['Sampler', 'SequentialSampler', 'RandomSampler', 'FilterSampler', 'BatchSampler']
 
 
 class Sampler:
     """Base class: iterates over indices and knows how many there are."""
+
+    __repr__ = from_arguments()
 
     def __len__(self):
         raise NotImplementedError(f'[gluon.data] {type(self).__name__} does not define __len__')
