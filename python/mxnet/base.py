@@ -50,6 +50,16 @@ class _MXFileNotFoundError(_MXOSError, FileNotFoundError):
     """A file that is not there."""
 
 
+class NotCopied:
+    """Mixin of objects that own a handle of the library: a copy would free it a second time."""
+
+    _instead = "its arguments, from which a new one is made"
+
+    def __reduce_ex__(self, _protocol):
+        raise error_class(TypeError, ValueError)(f"[{type(self).__name__}] it belongs to the library and cannot be pickled "
+                                                 f"or copied; accepted: {self._instead}")
+
+
 class CheckedValueError(ValueError, AssertionError):
     """A value that 1.x asserted; programs catch either."""
 

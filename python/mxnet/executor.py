@@ -5,7 +5,8 @@ import importlib
 import numpy as np
 
 from . import _dtypes
-from .base import ExecutorHandle, NDArrayHandle, SymbolHandle, _LIB, c_handle_array, c_str_array, call_and_mark, check_call, py_str
+from .base import (ExecutorHandle, NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_handle_array, c_str_array, call_and_mark, check_call,
+                   py_str)
 from .context import Context
 from .ndarray import NDArray
 
@@ -75,7 +76,7 @@ def _class_of(arrays=()):
     return NDArray
 
 
-class Executor:
+class Executor(NotCopied):
     """A symbol bound to arrays on one context; made by ``Symbol.bind`` and ``Symbol.simple_bind``.
 
     Attributes: ``arg_arrays``, ``grad_arrays`` (None where no gradient is wanted) and

@@ -16,7 +16,7 @@ import threading
 import warnings
 
 from .attribute import AttrScope
-from .base import _LIB, KVStoreHandle, ProfileHandle, c_str, c_str_array, check_call, py_str, error_class
+from .base import _LIB, KVStoreHandle, NotCopied, ProfileHandle, c_str, c_str_array, check_call, py_str, error_class
 
 __all__ = ["set_config", "set_state", "state", "dump", "dumps", "pause", "resume", "scope", "set_kvstore_handle", "profiler_set_config",
            "profiler_set_state", "dump_profile", "Domain", "Task", "Frame", "Event", "Counter", "Marker"]
@@ -215,7 +215,7 @@ def scope(name="<unk>:", append_mode=True):
         yield
 
 
-class _Handled:
+class _Handled(NotCopied):
     """Owns a handle of the profiler."""
 
     def __init__(self, name):

@@ -12,7 +12,7 @@ import re
 import numpy as np
 
 from . import _dtypes
-from .base import CudaKernelHandle, CudaModuleHandle, _LIB, c_str, c_str_array, check_call
+from .base import CudaKernelHandle, CudaModuleHandle, NotCopied, _LIB, c_str, c_str_array, check_call
 from .ndarray import NDArray
 
 __all__ = ["CudaKernel", "CudaModule"]
@@ -39,7 +39,7 @@ def _parse_signature(signature):
     return arguments
 
 
-class CudaModule:
+class CudaModule(NotCopied):
     """CUDA C text, compiled at once.
 
     Parameters
@@ -83,7 +83,7 @@ class CudaModule:
         return CudaKernel(handle, name, [a[0] for a in arguments], [a[2] for a in arguments])
 
 
-class CudaKernel:
+class CudaKernel(NotCopied):
     """A kernel of a `CudaModule`; made by `CudaModule.get_kernel`."""
 
     def __init__(self, handle, name, is_ndarray, dtypes):

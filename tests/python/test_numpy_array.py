@@ -101,7 +101,7 @@ def test_iteration_and_membership():
 def test_format_and_round():
     assert f"{array(1.5):.3f} {array(2, 'int32'):d} {array([1, 2])}" == "1.500 2 [1. 2.]"
     with pytest.raises(TypeError, match="format"):
-        format(array([1.0]), ".2f")
+        format(array([1.0, 2]), ".2f")
 
 
 def test_python_functions():

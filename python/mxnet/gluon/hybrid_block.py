@@ -165,6 +165,17 @@ class HybridBlock(Block):
         if self.__dict__.get('_inside_of') is None:
             self._inside_of = weakref.WeakSet()    # blocks with graphs that this block is part of
 
+    _of_graphs = ("_cached_graph", "_cached_in", "_cached_out", "_traces", "_plain_trace", "_plain_inputs", "_by_operator",
+                  "_inside_of")
+
+    def __getstate__(self):
+        """What copies and pickles have: all but the graphs, which they record anew."""
+        return {name: value for name, value in vars(self).items() if name not in self._of_graphs}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._clear_cached_op()
+
     @property
     def _cached_op(self):
         """The CachedOp used last, or None."""

@@ -81,6 +81,8 @@ class SymbolBlock(HybridBlock):
         variables, out = self._cached_graph
         return f'{type(self).__name__}(\n{out!r} : {len(variables)} -> {len(out.list_outputs())}\n)'
 
+    _of_graphs = tuple(name for name in HybridBlock._of_graphs if name not in ("_cached_graph", "_cached_out"))
+
     def _clear_cached_op(self):
         # The graph is what this block is: only what was compiled from it goes.
         kept = getattr(self, '_cached_graph', ()), getattr(self, '_cached_out', None)

@@ -5,7 +5,7 @@ import logging
 
 import numpy as np
 
-from ..base import _LIB, _MXValueError, NDArrayHandle, check_call
+from ..base import _LIB, _MXValueError, NDArrayHandle, NotCopied, check_call
 from ..ndarray import NDArray
 from ..util import to_current_class
 from ._records import records
@@ -64,7 +64,7 @@ class NativeIterator:
         return count.value
 
 
-class MXDataIter(DataIter):
+class MXDataIter(NotCopied, DataIter):
     """An iterator of the native library, as its function (:func:`CSVIter` for example) makes it.
 
     The first batch is read at once, for `provide_data` and `provide_label`. Arrays of a batch stay
@@ -103,10 +103,6 @@ class MXDataIter(DataIter):
     def handle(self):
         """The iterator's handle for C functions."""
         return self._native.handle
-
-    def __reduce__(self):
-        raise TypeError("[MXDataIter] an iterator of the native library cannot be pickled; accepted: its arguments, "
-                        "from which a new one is made")
 
     def __len__(self):
         length = self._native.length()

@@ -2,7 +2,7 @@
 import ctypes
 import pickle
 
-from ..base import CheckedTypeError, CheckedValueError
+from ..base import CheckedTypeError, CheckedValueError, NotCopied
 from .._files import load_states, write_file
 from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, call_and_mark, check_call, mx_uint,
                     py_str)
@@ -46,7 +46,7 @@ class _Arguments:
         return self.count, self.keys
 
 
-class KVStore(KVStoreBase):
+class KVStore(NotCopied, KVStoreBase):
     """A store of the native library; :func:`create` makes them.
 
     A key is an int or a str, the same kind for all keys of a store. A value is an NDArray or a list

@@ -67,6 +67,9 @@ class NDArray(NDArrayBase):
             raise error_class(TypeError, IndexError)("[len] an array without dimensions has no length")
         return self.shape[0]
 
+    def __reversed__(self):
+        return (self[i] for i in range(len(self) - 1, -1, -1))
+
     def __bool__(self):
         if self.size == 0:
             return False
@@ -93,6 +96,13 @@ class NDArray(NDArrayBase):
         return f"\n{self.asnumpy()}\n<{type(self).__name__} {'x'.join(str(d) for d in self.shape)} @{self.context}>"
 
     __str__ = __repr__
+
+    def __format__(self, spec):
+        if not spec:
+            return str(self)
+        if self.size != 1:
+            raise TypeError(f"[format] {spec!r} for an array of shape {self.shape}; accepted: an array with one value, or no format")
+        return format(self.asscalar().item(), spec)
 
     def _repr_html_(self):
         from .._html import array_html

@@ -95,11 +95,11 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         return array_str(self)
 
     def __format__(self, spec):
-        if self.ndim == 0:
+        if self.ndim == 0 or spec and self.size == 1:
             return format(self.item(), spec)
         if spec:
             raise TypeError(f"unsupported format string {spec!r} passed to an array of shape {self.shape}; accepted: none, or an array "
-                            "of shape ()")
+                            "with one value")
         return str(self)
 
     # ---- as a number
