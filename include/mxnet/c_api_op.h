@@ -16,6 +16,12 @@ extern "C" {
  * restriction. Static memory. */
 MXNET_DLL int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes);
 /*
+ * The dtype in which arrays meet, by NumPy's promotion, as this thread's MXSetIsNumpyDefaultDtype
+ * has it: of `num` dtype numbers, at least one. `number` says what Python number is beside the arrays:
+ * 0 none, 1 an integer, 2 a fraction. Operators do not run.
+ */
+MXNET_DLL int MXOpPromoteDTypes(uint32_t num, const int* dtypes, int number, int* out);
+/*
  * Arrays from outside (not set by MXNDArraySetDeferredComputeVariable) that the graph recorded last
  * on this thread reads, and the names of the variables that stand for them. The handles are the
  * caller's; a second call gives none.

@@ -152,6 +152,19 @@ int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes) {
   API_END();
 }
 
+int MXOpPromoteDTypes(uint32_t num, const int* dtypes, int number, int* out) {
+  API_BEGIN(out);
+  Need(num, dtypes, "dtypes");
+  MXNET_CHECK_KIND(num > 0, Value) << "[promote] got no dtypes; accepted: one or more";
+  MXNET_CHECK_KIND(number >= 0 && number <= 2, Value) << "[promote] number " << number << "; accepted: 0 none, 1 an integer, 2 a fraction";
+  for (uint32_t i = 0; i < num; ++i)
+    MXNET_CHECK_KIND(dtypes[i] >= 0 && dtypes[i] < kNumDTypes, Type)
+        << "[promote] dtype number " << dtypes[i] << "; accepted: 0 to " << kNumDTypes - 1;
+  const int meeting = numpy::PromoteAll({dtypes, dtypes + num});
+  *out = number == 0 ? meeting : numpy::PromoteNumber(meeting, number == 1);
+  API_END();
+}
+
 int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs,
                          int num_params, const char** param_keys, const char** param_vals, const int** out_stypes) {
   API_BEGIN(num_outputs, outputs);

@@ -58,6 +58,28 @@ std::vector<int> WholeTypes() { return {kUint8, kInt8, kInt32, kInt64, kBool, kI
 int Promote(int a, int b) { return PromoteAs(a, b, DefaultIsFloat64()); }
 int PromoteExactly(int a, int b) { return PromoteAs(a, b, true); }
 
+int PromoteAll(const std::vector<int>& dtypes) {
+  int floats = kBool, integers = kBool;  // bool is neutral: it takes the dtype that it meets
+  for (int dtype : dtypes) {
+    if (dtype == kDTypeUnknown) return kDTypeUnknown;
+    int& kind = IsFloating(dtype) ? floats : integers;
+    kind = Promote(kind, dtype);
+  }
+  if (dtypes.empty()) return kDTypeUnknown;
+  if (floats == kBool) return integers;
+  // Each integer with the floats: int16 and uint16 fit float32 together, their common integer does
+  // not.
+  int result = floats;
+  for (int dtype : dtypes) result = Promote(result, dtype);
+  return result;
+}
+
+int PromoteNumber(int dtype, bool is_int) {
+  if (dtype == kDTypeUnknown || IsFloating(dtype)) return dtype;
+  if (!is_int) return kFloat64;
+  return dtype == kBool ? int{kInt64} : dtype;
+}
+
 int FloatResult(int dtype) {
   if (dtype == kDTypeUnknown || IsFloating(dtype)) return dtype;
   if (DTypeSize(dtype) == 1) return kFloat16;

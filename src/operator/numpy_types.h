@@ -28,6 +28,11 @@ int Promote(int a, int b);
 /* The same without the exception for integers: a dtype that holds the values of both, but for
  * 64-bit integers beside floats or other signs. Comparisons are made in it. */
 int PromoteExactly(int a, int b);
+/* Promote of several, in any order; kDTypeUnknown for none. */
+int PromoteAll(const std::vector<int>& dtypes);
+/* The dtype in which an array and a number of Python meet. The number takes the array's dtype if
+ * that has room for its kind: a fraction makes integers float64, an integer makes bool int64. */
+int PromoteNumber(int dtype, bool is_int);
 /* What exp and its like give: floats their own dtype, 8-bit integers and bool float16, others
  * float32, or float64 with DefaultIsFloat64() for 32 bits and more. */
 int FloatResult(int dtype);

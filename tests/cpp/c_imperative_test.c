@@ -82,6 +82,22 @@ static void Operators(void) {
   found = 0;
   for (uint32_t i = 0; i < count; ++i) found += dtypes[i] == 0;
   CHECK(found == 1);
+
+  const int whole[] = {3, 5}, mixed[] = {6, 0};
+  int meeting;
+  bool flag;
+  OK(MXOpPromoteDTypes(2, whole, 0, &meeting));
+  CHECK(meeting == 8); /* uint8 and int8: int16 */
+  OK(MXOpPromoteDTypes(2, whole, 2, &meeting));
+  CHECK(meeting == 1); /* a fraction beside integers: float64 */
+  OK(MXOpPromoteDTypes(2, mixed, 0, &meeting));
+  CHECK(meeting == 0);
+  OK(MXSetIsNumpyDefaultDtype(true, &flag));
+  OK(MXOpPromoteDTypes(2, mixed, 0, &meeting));
+  CHECK(meeting == 1);
+  OK(MXSetIsNumpyDefaultDtype(flag, &flag));
+  CHECK(MXOpPromoteDTypes(0, whole, 0, &meeting) == -1 && MXOpPromoteDTypes(1, (int[]){77}, 0, &meeting) == -1);
+  CHECK(MXOpPromoteDTypes(2, whole, 3, &meeting) == -1 && MXOpPromoteDTypes(2, NULL, 0, &meeting) == -1);
   OK(MXNDArrayFree(into));
   OK(MXNDArrayFree(a));
 }

@@ -93,8 +93,7 @@ def test_where_with_numbers(x, y, dtype):
     ours, theirs = run(mx.np), run(np)
     np.testing.assert_array_equal(ours.asnumpy().astype("float64"), theirs.astype("float64"))
     numbers = "array" not in (x, y)
-    fraction_beside_integer = 2.5 in (x, y) and not dtype.startswith("float")
-    assert ours.dtype == ("float32" if numbers or fraction_beside_integer else theirs.dtype)
+    assert ours.dtype == ("float32" if numbers else theirs.dtype)
 
 
 def test_gradient_of_where_with_a_number():

@@ -36,6 +36,56 @@ def test_casts_and_meetings():
         type_functions.result_type()
 
 
+DTYPES = ["bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("numpy_defaults", [False, True])
+def test_one_promotion(numpy_defaults):
+    """The same rule in operators, in joining, in products, in where, and in result_type; NumPy's
+    with NumPy's default dtypes."""
+    with mx.util.np_default_dtype(numpy_defaults):
+        for a in DTYPES:
+            for b in DTYPES:
+                x, y = np.ones(2, dtype=a), np.ones(2, dtype=b)
+                got = {(x + y).dtype, np.concatenate((x, y)).dtype, np.stack((x, y)).dtype, np.where(x, x, y).dtype,
+                       np.result_type(x, y), np.result_type(a, y), np.promote_types(a, b) if numpy_defaults else (x + y).dtype}
+                if a != "bool" or b != "bool":
+                    got |= {np.kron(x, y).dtype, np.einsum("i,j->ij", x, y).dtype, np.outer(x, y).dtype}
+                assert len(got) == 1, (a, b, got)
+                if numpy_defaults or onp.dtype(a).kind == onp.dtype(b).kind:
+                    assert got == {onp.result_type(a, b)}, (a, b, got)
+        several = [("int16", "uint16", "float32"), ("float32", "int16", "uint16"), ("bool", "int8", "uint8"),
+                   ("int64", "float16", "float32")]
+        for types in several:
+            want = onp.result_type(*types) if numpy_defaults else {"int64": onp.float32, "bool": onp.int16}.get(
+                next((t for t in types if t in ("int64", "bool")), None), onp.float32)
+            assert np.result_type(*types) == want
+            assert np.concatenate([np.ones(1, dtype=t) for t in types]).dtype == want
+
+
+@pytest.mark.parametrize("dtype,number,want", [("int32", 2, "int32"), ("int32", 2.5, "float64"), ("int32", True, "int32"),
+                                               ("bool", 2, "int64"), ("bool", 2.5, "float64"), ("float16", 2.5, "float16"),
+                                               ("bfloat16", 2.5, "bfloat16")])
+def test_numbers_beside_arrays(dtype, number, want):
+    x = np.ones(2, dtype=dtype)
+    for got in (np.dot(x, number), np.dot(number, x), np.outer(x, number), np.kron(number, x), np.append(x, number),
+                np.append(x, [number]), np.where(x, x, number), np.where(x, number, x)):
+        assert got.dtype == want
+    assert np.result_type(x, number) == want
+    if dtype == "int32":
+        onp.testing.assert_array_equal(np.dot(x, number).asnumpy(), [number, number])
+
+
+def test_promotion_runs_no_operators(monkeypatch):
+    from mxnet.numpy import _dispatch
+    monkeypatch.setattr(_dispatch, "invoke_np", None)
+    assert np.result_type("int8", "uint8", "bool") == onp.int16
+    assert np.result_type("bfloat16", "float16") == onp.float32
+    assert str(np.result_type("bfloat16", "int32")) == "bfloat16"
+    with pytest.raises(TypeError):
+        np.result_type("int8", "words")
+
+
 def test_functions_of_numpy_run_here():
     x = from_values(X)
     for got, want in [(onp.mean(x), 2.5), (onp.add(x, x), 2 * X), (onp.ones((2, 3)) + x, 1 + X), (x + onp.ones((2, 3)), 1 + X),

@@ -16,6 +16,8 @@ Rules for a function:
 
 * Operands of a function of several arrays may be numbers, nested lists or NumPy arrays. They go
   through :func:`operand`, which puts them on the device of the array beside them.
+* Operands of a function that needs one dtype go through :func:`promoted`. The rule stands in C++
+  (``src/operator/numpy_types.h``), and :func:`promoted_dtype` asks for it.
 * Arrays of mx.nd are refused by the binding, with what to call (``as_np_ndarray()``).
 * ``out=`` goes to :func:`call`, or to :func:`deliver` where the result came another way. Both
   return `out`.
@@ -29,6 +31,7 @@ Rules for a function:
 * What is not native calls NumPy through ``mxnet.numpy.fallback``, which warns once for each
   function and refuses while autograd records.
 """
+import ctypes
 import functools
 import importlib
 import sys
@@ -38,14 +41,14 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase, invoke_np
-from ..base import _MXTypeError
+from ..base import _LIB, _MXTypeError, check_call
 from ..context import Context, context_of, current_context
 from ..ndarray import _native
 from ..ndarray._native import _handle, _handle_of
 from ..util import is_np_default_dtype
 
 __all__ = ["call", "operand", "deliver", "device_of", "default_float", "default_int", "dtype_name", "empty_array", "filled_array",
-           "from_values", "is_symbol", "natural_dtype", "of_one_dtype", "symbolic"]
+           "from_values", "is_symbol", "natural_dtype", "of_one_dtype", "promoted", "promoted_dtype", "symbolic"]
 
 
 class _Mode(threading.local):
@@ -115,6 +118,49 @@ def of_one_dtype(values):
         elif value._dtype_id != number:
             return False
     return True
+
+
+_NUMBERS = {int: 1, float: 2, bool: 0}    # numbers of Python, as MXOpPromoteDTypes knows them
+
+
+@functools.lru_cache(maxsize=1024)
+def _promoted_id(ids, number, default_is_float64):    # pylint: disable=unused-argument
+    """The number of the dtype in which those of `ids` meet; the library knows the last argument."""
+    result = ctypes.c_int()
+    check_call(_LIB.MXOpPromoteDTypes(len(ids), (ctypes.c_int * len(ids))(*ids), number, ctypes.byref(result)))
+    return result.value
+
+
+def promoted_dtype(ids, numbers=()):
+    """The number of the dtype in which arrays and numbers of Python meet, as operators have it.
+
+    `ids` are the numbers of the arrays' dtypes, at least one. bool counts as a number that fits
+    every array.
+    """
+    kind = max((_NUMBERS[type(n)] for n in numbers), default=0)
+    return _promoted_id(tuple(sorted(set(ids))), kind, is_np_default_dtype())
+
+
+def promoted(values):
+    """The operands of a function, in the dtype in which they meet (:func:`promoted_dtype`).
+
+    Numbers of Python take the dtype of the arrays beside them, if it has room for them. Symbols
+    have no dtype yet: where one is among the operands, they stay as they are.
+    """
+    if of_one_dtype(values):
+        return values
+    like = next((v for v in values if isinstance(v, NDArrayBase)), None)
+    weak = [v for v in values if type(v) in _NUMBERS]
+    operands = [v if like is not None and type(v) in _NUMBERS else operand(v, like=like) for v in values]
+    if any(is_symbol(v) for v in operands):
+        return [operand(v, like=like) for v in operands]
+    ids = [v._dtype_id for v in operands if isinstance(v, NDArrayBase)]
+    if not ids:
+        return operands
+    number = promoted_dtype(ids, weak if like is not None else ())
+    name = _dtypes.NAMES[number]
+    return [operand(v, like=like, dtype=name) if not isinstance(v, NDArrayBase)
+            else v if v._dtype_id == number else call("_npi_cast", (v,), dtype=name) for v in operands]
 
 
 def natural_dtype(value):

@@ -4,7 +4,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase
 from ._creation import results
-from ._dispatch import call, deliver, is_symbol, of_one_dtype, operand
+from ._dispatch import call, deliver, is_symbol, operand, promoted, promoted_dtype
 
 __all__ = ["concatenate", "concat", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack", "append", "split",
            "array_split", "hsplit", "vsplit", "dsplit"]
@@ -13,28 +13,6 @@ __all__ = ["concatenate", "concat", "stack", "hstack", "vstack", "dstack", "row_
 def as_tuple(value):
     """A number as a tuple of one; lists and tuples as tuples."""
     return tuple(int(v) for v in value) if isinstance(value, (list, tuple, onp.ndarray)) else (int(value),)
-
-
-def promoted(arrays):
-    """The arrays in one dtype: that of NumPy among integers and among floats; of an integer and a
-    float, that of the float, as the operators have it. Symbols stay as they are."""
-    if of_one_dtype(arrays):
-        return arrays
-    like = next((a for a in arrays if isinstance(a, NDArrayBase)), None)
-    arrays = [operand(a, like=like) for a in arrays]
-    if any(is_symbol(a) for a in arrays):
-        return arrays
-    kinds = {a._dtype_id for a in arrays}
-    if len(kinds) < 2:
-        return arrays
-    types = [_dtypes.TYPES[k] for k in kinds]
-    floats = [t for t in types if t is _dtypes.bfloat16 or onp.dtype(t).kind == "f"]
-    if _dtypes.bfloat16 in floats:
-        to = _dtypes.bfloat16 if len(floats) == 1 else onp.result_type(onp.float32, *(t for t in floats if t is not _dtypes.bfloat16))
-    else:
-        to = onp.result_type(*(floats or types))
-    number = _dtypes.number(to)
-    return [a if a._dtype_id == number else call("_npi_cast", (a,), dtype=_dtypes.NAMES[number]) for a in arrays]
 
 
 def entries(a, axis, begin, end):
@@ -171,12 +149,11 @@ def append(arr, values, axis=None):
 
 
 def _weak_dtype(values, arr):
-    """The dtype of numbers and lists beside an array: the array's, unless it cannot hold fractions.
-    """
-    if isinstance(values, (onp.ndarray, onp.generic)):
+    """The dtype of numbers and lists of them beside an array: that of Python's numbers there."""
+    kind = {"b": bool, "i": int, "f": float}.get(onp.asarray(values).dtype.kind)
+    if kind is None or isinstance(values, (onp.ndarray, onp.generic)):
         return None
-    kind = onp.asarray(values).dtype.kind
-    return arr.dtype if kind in "bi" or arr.dtype == _dtypes.bfloat16 or onp.dtype(arr.dtype).kind == "f" else None
+    return _dtypes.NAMES[promoted_dtype((arr._dtype_id,), (kind(),))]
 
 
 # ---- splitting

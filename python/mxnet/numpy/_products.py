@@ -3,34 +3,9 @@ interpolation."""
 import string
 
 from .._binding import NDArrayBase
-from ._dispatch import call, deliver, is_symbol, of_one_dtype, operand
+from ._dispatch import call, deliver, is_symbol, operand, promoted
 
 __all__ = ["dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "kron", "cross", "trace", "polyval", "interp", "vecdot"]
-
-
-def _like(value, others):
-    """`value` as an operand; a Python number gets the dtype of the first array among `others`."""
-    array = next((o for o in others if isinstance(o, NDArrayBase)), None)
-    if array is not None and type(value) in (bool, int, float):
-        return operand(value, like=array, dtype=array.dtype)
-    return operand(value, like=array)
-
-
-def alike(*values):
-    """Operands of one dtype, the one in which they meet (:func:`mxnet.np.result_type`). Symbols
-    stay as they are."""
-    if of_one_dtype(values):
-        return values
-    operands = [_like(v, values) for v in values]
-    if any(is_symbol(o) for o in operands):
-        return operands
-    first = operands[0].dtype
-    for o in operands:
-        if o.dtype != first:
-            from .type_functions import result_type
-            dtype = result_type(*operands)
-            return [o if o.dtype == dtype else o.astype(dtype) for o in operands]
-    return operands
 
 
 def _flat(a):
@@ -49,7 +24,7 @@ def dot(a, b, out=None):
     >>> mx.np.dot(mx.np.array([[1, 2], [3, 4]]), mx.np.array([1, 1]))
     array([3., 7.])
     """
-    return call("_npi_dot", alike(a, b), out)
+    return call("_npi_dot", promoted((a, b)), out)
 
 
 def vdot(a, b):
@@ -60,7 +35,7 @@ def vdot(a, b):
     >>> mx.np.vdot(mx.np.array([[1, 2], [3, 4]]), mx.np.array([[1, 0], [0, 1]]))
     array(5.)
     """
-    a, b = alike(a, b)
+    a, b = promoted((a, b))
     return call("_npi_dot", (_flat(a), _flat(b)))
 
 
@@ -73,7 +48,7 @@ def inner(a, b):
     >>> mx.np.inner(mx.np.array([1, 2, 3]), mx.np.array([0, 1, 0]))
     array(2.)
     """
-    a, b = alike(a, b)
+    a, b = promoted((a, b))
     if not is_symbol(a) and not is_symbol(b) and (a.ndim == 0 or b.ndim == 0):
         return call("_npi_dot", (a, b))
     return call("_npi_tensordot", (a, b), a_axes_summed=(-1,), b_axes_summed=(-1,))
@@ -88,7 +63,7 @@ def outer(a, b, out=None):
     array([[ 3.,  4.,  5.],
            [ 6.,  8., 10.]])
     """
-    a, b = alike(a, b)
+    a, b = promoted((a, b))
     return call("_npi_tensordot_int_axes", (_flat(a), _flat(b)), out, axes=0)
 
 
@@ -106,7 +81,7 @@ def matmul(a, b, out=None, **kwargs):
     """
     if kwargs:
         raise NotImplementedError(f"[matmul] got {', '.join(kwargs)}; accepted: a, b, out")
-    return call("_npi_matmul", alike(a, b), out)
+    return call("_npi_matmul", promoted((a, b)), out)
 
 
 def tensordot(a, b, axes=2):
@@ -122,7 +97,7 @@ def tensordot(a, b, axes=2):
     >>> mx.np.tensordot(a, b, axes=([1, 0], [0, 1])).shape
     (5, 2)
     """
-    a, b = alike(a, b)
+    a, b = promoted((a, b))
     try:
         of_a, of_b = axes
     except TypeError:
@@ -188,7 +163,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, **kwargs):
         subscripts, arrays = _as_text(operands)
     if not arrays:
         raise ValueError(f"[einsum] got the subscripts {subscripts!r} and no array")
-    arrays = alike(*arrays)
+    arrays = promoted(arrays)
     if dtype is not None:
         arrays = [a.astype(dtype) for a in arrays]
     result = call("_npi_einsum", arrays, None if dtype is not None else out, num_args=len(arrays), subscripts=subscripts,
@@ -204,7 +179,7 @@ def kron(a, b):
     >>> mx.np.kron(mx.np.array([1, 10]), mx.np.array([5, 6]))
     array([ 5.,  6., 50., 60.])
     """
-    return call("_npi_kron", alike(a, b))
+    return call("_npi_kron", promoted((a, b)))
 
 
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
@@ -221,7 +196,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    return call("_npi_cross", alike(a, b), axisa=axisa, axisb=axisb, axisc=axisc)
+    return call("_npi_cross", promoted((a, b)), axisa=axisa, axisb=axisb, axisc=axisc)
 
 
 def trace(a, offset=0, axis1=0, axis2=1, out=None):
@@ -247,7 +222,7 @@ def polyval(p, x):
     >>> mx.np.polyval(mx.np.array([3, 0, 1]), mx.np.array([5, 2]))
     array([76., 13.])
     """
-    return call("_npi_polyval", alike(p, x))
+    return call("_npi_polyval", promoted((p, x)))
 
 
 def interp(x, xp, fp, left=None, right=None, period=None):
@@ -278,7 +253,7 @@ def vecdot(x1, x2, axis=-1):
     >>> mx.np.vecdot(mx.np.ones((2, 3)), mx.np.array([1, 2, 3]))
     array([6., 6.])
     """
-    x1, x2 = alike(x1, x2)
+    x1, x2 = promoted((x1, x2))
     if axis != -1:
         x1, x2 = (call("_np_moveaxis", (v,), source=(axis,), destination=(-1,)) for v in (x1, x2))
     return call("_npi_einsum", (x1, x2), num_args=2, subscripts="...i,...i->...")

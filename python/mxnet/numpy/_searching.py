@@ -5,8 +5,8 @@ from .. import _dtypes
 from .._binding import NDArrayBase
 
 from ._creation import results
-from ._dispatch import call, default_float, deliver, is_symbol, of_one_dtype, operand
-from ._joining import concatenate, promoted, shape_of
+from ._dispatch import call, default_float, deliver, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
+from ._joining import concatenate, shape_of
 from ._manipulation import ravel
 from .set_functions import unique_all, unique_counts, unique_inverse, unique_values
 
@@ -21,16 +21,12 @@ def _is_number(value):
 # ---- choosing by a condition
 
 def _holding(array, number):
-    """`array` in a dtype that has room for the number: fractions beside integers make the default
-    float, numbers beside bools int64."""
-    if is_symbol(array) or array.dtype == _dtypes.bfloat16:
+    """`array` in the dtype in which it meets the number."""
+    if is_symbol(array):
         return array
-    kind = onp.dtype(array.dtype).kind
-    if kind == "f" or isinstance(number, (bool, onp.bool_)):
-        return array
-    if isinstance(number, (int, onp.integer)):
-        return array if kind != "b" else call("_npi_cast", (array,), dtype="int64")
-    return call("_npi_cast", (array,), dtype=default_float())
+    kind = int(0) if isinstance(number, onp.integer) else number if type(number) in (bool, int) else float(number)
+    dtype = promoted_dtype((array._dtype_id,), (kind,))
+    return array if dtype == array._dtype_id else call("_npi_cast", (array,), dtype=_dtypes.NAMES[dtype])
 
 
 def where(condition, x=None, y=None):

@@ -8,9 +8,9 @@ import numpy as onp
 
 from .._binding import NDArrayBase
 from . import _products
-from ._dispatch import call, is_symbol, operand
+from ._dispatch import call, is_symbol, operand, promoted
 from ._joining import concatenate
-from ._products import alike, outer, tensordot
+from ._products import outer, tensordot
 
 __all__ = ["norm", "svd", "cholesky", "qr", "inv", "det", "slogdet", "solve", "tensorinv", "tensorsolve", "pinv", "eigvals", "eigvalsh",
            "eig", "eigh", "lstsq", "matrix_rank", "matrix_norm", "vector_norm", "matrix_transpose", "svdvals", "vecdot", "cross",
@@ -488,7 +488,7 @@ def multi_dot(arrays, *, out=None):
     >>> mx.np.linalg.multi_dot([mx.np.ones((2, 3)), mx.np.ones((3, 4)), mx.np.ones((4,))])
     array([12., 12.])
     """
-    arrays = alike(*arrays)
+    arrays = promoted(arrays)
     if len(arrays) < 2:
         raise ValueError(f"[multi_dot] got {len(arrays)} arrays; accepted: at least 2")
     if any(is_symbol(a) for a in arrays):

@@ -5,7 +5,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase
-from ._dispatch import call, operand
+from ._dispatch import promoted_dtype
 
 __all__ = ["can_cast", "finfo", "iinfo", "result_type"]
 
@@ -71,7 +71,7 @@ def iinfo(dtype):
 def result_type(*arrays_and_dtypes):
     """The dtype in which arrays, numbers and dtypes meet, as :func:`mxnet.np.add` has them meet: an
     integer beside a float takes the float's dtype, unless NumPy's default dtypes are on; numbers
-    take the dtype of what is beside them.
+    take the dtype of what is beside them, if it has room for them. Nothing is computed.
 
     Examples
     --------
@@ -80,16 +80,10 @@ def result_type(*arrays_and_dtypes):
     """
     if not arrays_and_dtypes:
         raise ValueError("[result_type] got nothing; accepted: at least one array or dtype")
-    numbers = [v for v in arrays_and_dtypes if isinstance(v, (bool, int, float)) and not isinstance(v, onp.generic)]
-    others = [v for v in arrays_and_dtypes if not any(v is n for n in numbers)]
+    numbers = [v for v in arrays_and_dtypes if type(v) in (bool, int, float)]
+    others = [v for v in arrays_and_dtypes if type(v) not in (bool, int, float)]
     if not others:
         return onp.result_type(*numbers)
-    meeting = None
-    for value in others:
-        own = operand(onp.zeros((), "float32")) if meeting is None else meeting
-        kind = _dtypes.name(value.dtype) if isinstance(value, (NDArrayBase, onp.ndarray, onp.generic)) else _dtypes.name(value)
-        empty = call("_npi_cast", (own.reshape(()) if meeting is None else own,), dtype=kind)
-        meeting = empty if meeting is None else call("_npi_add", (meeting, empty))
-    for number in numbers:
-        meeting = call("_npi_add_scalar", (meeting,), scalar=float(number), is_int=isinstance(number, int))
-    return meeting.dtype
+    ids = [_dtypes.number(v.dtype if isinstance(v, (NDArrayBase, onp.ndarray, onp.generic)) else v) for v in others]
+    dtype = _dtypes.TYPES[promoted_dtype(ids, numbers)]
+    return dtype if dtype is _dtypes.bfloat16 else onp.dtype(dtype)

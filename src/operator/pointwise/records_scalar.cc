@@ -50,18 +50,10 @@ const How* HowOf(const RowRecord& record) {  // null: of two arrays, in records_
   return nullptr;
 }
 
-// The dtype that array and number meet in: a fraction makes integers float64, any number makes bool
-// int64.
-int MeetingType(int dtype, bool is_int) {
-  if (dtype == kDTypeUnknown || IsFloating(dtype)) return dtype;
-  if (!is_int) return kFloat64;
-  return dtype == kBool ? int{kInt64} : dtype;
-}
-
 int ResultType(Result result, int dtype, bool is_int) {
   if (dtype == kDTypeUnknown) return dtype;
   if (result == Result::kDivide) return numpy::Quotient(dtype);
-  const int meeting = MeetingType(dtype, is_int);
+  const int meeting = numpy::PromoteNumber(dtype, is_int);
   return result == Result::kFloat ? numpy::FloatResult(meeting) : meeting;
 }
 
@@ -155,7 +147,7 @@ void Register(int id, const RowRecord& record, const How& how) {
   const bool exact = row.exact(), reverse = how.reverse, bitwise = row.types == 'B';
   op.set_kernel([id, result, exact, reverse, bitwise](KernelArgs& a) {
     const ScalarParam& p = a.param<ScalarParam>();
-    int dtype = bitwise || result != Result::kBool ? a.out[0].dtype : MeetingType(a.in[0].dtype, p.is_int);
+    int dtype = bitwise || result != Result::kBool ? a.out[0].dtype : numpy::PromoteNumber(a.in[0].dtype, p.is_int);
     if (result == Result::kBool && dtype == kUint64 && p.scalar < 0) dtype = kFloat64;  // which has numbers below 0
     const int compute = ComputeFor(dtype, exact);
     const Operand x(a.in[0]), s(p.scalar);
