@@ -10,6 +10,7 @@ import ctypes
 import json
 import sys
 
+from ._command import run
 from .base import _LIB, c_str, check_call, py_str
 
 __all__ = ["list", "value", "source"]
@@ -69,7 +70,8 @@ def _markdown(rows):
              "A variable is read once, when the library is loaded. An empty value means the default. A value",
              "that is not accepted stops the import; the error says what is accepted. A name that begins with",
              "`MXNET_` and is not listed here is reported once, with the nearest name. `python -m mxnet.env`",
-             "lists the values in effect and where they come from.", "",
+             "lists the values in effect and where they come from. A variable that a program puts into",
+             "`os.environ` after the import has no effect, and a warning says so.", "",
              "`mx.util.set_env(name, value)` and `MXSetEnv` change a variable of the running process, except",
              "those marked *start*. `cores` is the number of processors that the process may use, `all` every",
              "bit. A default of `= NAME` follows that variable. Of an older and a newer name of the same",
@@ -103,4 +105,4 @@ def _main(argv):
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1:])
+    sys.exit(run(_main, sys.argv[1:]))

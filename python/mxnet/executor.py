@@ -5,6 +5,7 @@ import importlib
 import numpy as np
 
 from . import _dtypes
+from ._environment import warn_of_late_changes
 from .base import (ExecutorHandle, NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_handle_array, c_str_array, call_and_mark, check_call,
                    py_str)
 from .context import Context
@@ -85,6 +86,7 @@ class Executor(NotCopied):
     """
 
     def __init__(self, handle, symbol, ctx, grad_req, group2ctx):
+        warn_of_late_changes()
         self.handle = handle if isinstance(handle, ctypes.c_void_p) else ctypes.c_void_p(handle)
         self._symbol = symbol
         self._ctx = ctx

@@ -6,6 +6,7 @@ import weakref
 
 from .. import autograd, ndarray as nd, symbol
 from .._binding import set_mode
+from .._environment import warn_of_late_changes
 from .._tracing import CHANGE, note, watch
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -123,6 +124,7 @@ class HybridBlock(Block):
         """
         if static_shape and not static_alloc:
             raise ValueError('[gluon.hybridize] static_shape=True given with static_alloc=False; static_shape needs static_alloc=True')
+        warn_of_late_changes()
         self._active = bool(active)
         self._backend = backend
         self._backend_opts = kwargs

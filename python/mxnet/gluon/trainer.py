@@ -1,6 +1,7 @@
 """Trainer: applies an optimizer to Parameters after backward, through a kvstore when there are
 several copies of them."""
 from .. import kvstore as kvs, optimizer as opt
+from .._environment import warn_of_late_changes
 from .._files import load_states, write_file
 from .parameter import Parameter, ParameterDict
 
@@ -29,6 +30,7 @@ class Trainer:
     """
 
     def __init__(self, params, optimizer, optimizer_params=None, kvstore='device', compression_params=None, update_on_kvstore=None):
+        warn_of_late_changes()
         if isinstance(params, (dict, ParameterDict)):
             params = [params[key] for key in sorted(params.keys())]
         if not isinstance(params, (list, tuple)):

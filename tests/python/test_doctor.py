@@ -1,0 +1,129 @@
+"""python -m mxnet.doctor, commands whose readers have enough, late changes of the environment, and
+the fallback to ctypes."""
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mxnet import doctor
+
+
+def run(*arguments, code=None, **variables):
+    command = ["-c", code] if code else arguments
+    environment = {**os.environ, **variables}
+    return subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_report():
+    done = run("-m", "mxnet.doctor", "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == int(any(row["needed"] for row in found["missing"])) and not done.stderr
+    assert {row["name"] for row in found["libraries"]} >= {"libdnnl", "libopenblas", "libgomp", "libc"}
+    for row in found["libraries"]:
+        assert os.path.exists(row["path"]) and row["version"][0].isdigit(), row
+    assert found["processor"]["usable"] == len(os.sched_getaffinity(0))
+    assert found["processor"]["level"].startswith(("x86-64-v", "aarch64"))
+    assert os.path.samefile(found["library"]["path"], doctor.libinfo.find_lib_path()[0])
+    text = run("-m", "mxnet.doctor").stdout
+    assert f"numpy {found['python']['numpy']}" in text and "\nmissing:" in text
+
+
+def test_without_a_library(tmp_path):
+    """What the loader says, where it comes from, and the exit status 1."""
+    library = tmp_path / "libmxnet.so"
+    library.write_text("no library")
+    done = run("-m", "mxnet.doctor", "--json", MXNET_LIBRARY_PATH=str(library))
+    found = json.loads(done.stdout)
+    assert done.returncode == 1 and str(library) in found["missing"][0]["what"] and found["missing"][0]["needed"]
+    missing = run("-m", "mxnet.doctor", MXNET_LIBRARY_PATH=str(tmp_path / "none.so"))
+    assert missing.returncode == 1 and "none.so" in missing.stdout
+    assert run(code="import mxnet", MXNET_LIBRARY_PATH=str(library)).stderr.splitlines()[-1].startswith("OSError: [libinfo]")
+
+
+@pytest.mark.parametrize("message, source", [
+    ("libopenblas.so.0: cannot open shared object file", "libopenblas0"), ("libcudnn.so.9: cannot open", "cuDNN"),
+    ("/lib/libc.so.6: version `GLIBC_2.38' not found", "newer distribution"), ("libunknown.so.1: cannot open", "")])
+def test_advice(message, source):
+    assert source in doctor.advice(message) and bool(source) == bool(doctor.advice(message))
+
+
+def test_quota(tmp_path):
+    """The least of all groups on the way; version 1 and 2 of control groups."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    (tmp_path / "a" / "cpu.max").write_text("150000 100000\n")
+    (tmp_path / "a" / "b" / "cpu.max").write_text("400000 100000\n")
+    assert doctor.quota("0::/a/b\n", tmp_path) == 1.5 and doctor.quota("0::/\n", tmp_path) is None
+    old = tmp_path / "cpu,cpuacct" / "c"
+    old.mkdir(parents=True)
+    (old / "cpu.cfs_quota_us").write_text("50000\n")
+    (old / "cpu.cfs_period_us").write_text("100000\n")
+    assert doctor.quota("3:cpu,cpuacct:/c\n2:memory:/a\n", tmp_path) == 0.5
+    assert doctor.quota("nonsense\n", tmp_path) is None and doctor.quota("", tmp_path) is None
+
+
+@pytest.mark.parametrize("module", ["mxnet.env", "mxnet.doctor"])
+def test_a_reader_that_has_enough(module):
+    """`python -m mxnet.env | head -1` prints no traceback, wherever the pipe breaks."""
+    script = f"{sys.executable} -u -m {module} | head -c 1; echo ${{PIPESTATUS[0]}}; {sys.executable} -m {module} | true"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.stderr == "" and done.stdout[1:].strip() in ("0", "1"), done
+
+
+LATE = """
+import os, warnings
+import mxnet as mx
+def lines(): return len(caught)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    os.environ["MXNET_CPU_WORKER_NTHREADS"] = "7"
+    os.environ["MXNET_NO_SUCH_VARIABLE"] = "7"
+    os.environ["MXNET_HOME"] = "/nowhere"
+    net = mx.gluon.nn.Dense(3, in_units=2)
+    assert lines() == 0
+    net.hybridize()
+    assert lines() == 1 and caught[0].filename == "<string>", caught
+    assert "MXNET_CPU_WORKER_NTHREADS was set to '7'" in str(caught[0].message) and "set_env" in str(caught[0].message)
+    net.hybridize()
+    assert lines() == 1
+    mx.util.set_env("MXNET_SAFE_ACCUMULATION", 0)
+    os.environ["MXNET_SAFE_ACCUMULATION"] = "0"
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    assert lines() == 1 and mx.util.getenv("MXNET_SAFE_ACCUMULATION") == "0"
+    os.environ["MXNET_EXEC_ENABLE_INPLACE"] = "0"
+    (mx.sym.var("a") * 2).simple_bind(mx.cpu(), a=(2,))
+    assert lines() == 2
+    del os.environ["MXNET_EXEC_ENABLE_INPLACE"]
+    del os.environ["MXNET_CPU_WORKER_NTHREADS"]
+    mx.gluon.Trainer(net.collect_params(), "sgd")
+    assert lines() == 2, caught
+os.environ["MXNET_ENGINE_TYPE"] = "NaiveEngine"
+"""
+
+
+def test_late_changes_of_the_environment():
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MXNET_") or name == "MXNET_LIBRARY_PATH"}
+    done = subprocess.run([sys.executable, "-c", LATE], env=clean, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("UserWarning") == 1 and "MXNET_ENGINE_TYPE" in done.stderr      # at exit
+    early = subprocess.run([sys.executable, "-c", "import mxnet"], env={**clean, "MXNET_ENGINE_TYPE": "NaiveEngine"},
+                           capture_output=True, text=True)
+    assert early.stderr == ""
+
+
+FALLBACK = """
+import sys, warnings
+sys.modules["mxnet._cy3.ndarray"] = None         # as where it was not built
+import mxnet as mx
+print(mx.nd.ones((2,)).sum().asscalar())
+"""
+
+
+def test_ctypes_says_that_it_is_slow():
+    done = run(code=FALLBACK, MXNET_ENABLE_CYTHON="1")
+    assert done.stdout == "2.0\n" and done.stderr.count("RuntimeWarning") == 1 and "14 µs" in done.stderr
+    chosen = run(code=FALLBACK, MXNET_ENABLE_CYTHON="0")
+    assert chosen.stdout == "2.0\n" and chosen.stderr == ""
