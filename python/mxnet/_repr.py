@@ -31,7 +31,7 @@ def short(value):
     return _Short().repr(value)
 
 
-def _parameters(cls):
+def parameters_of(cls):
     """{name: default} of the arguments of the constructor and of those of its bases, its own
     first."""
     found = {}
@@ -72,7 +72,7 @@ def from_arguments(kept_as=None, always=(), without=()):
 
     def represent(self):
         kept, shown = vars(self), []
-        for name, default in _parameters(type(self)).items():
+        for name, default in parameters_of(type(self)).items():
             attribute = next((a for a in (kept_as.get(name), name, "_" + name) if a in kept), None)
             if attribute is None or name in without or (name not in always and _same(kept[attribute], default)):
                 continue

@@ -21,33 +21,26 @@ class MXNetError(RuntimeError):
     """What the library reports; a more specific built-in class is a second base where one fits."""
 
 
-class _MXValueError(MXNetError, ValueError):
-    """A value that is not accepted."""
+@functools.lru_cache(None)
+def error_class(*kinds):
+    """The exception class that each of `kinds` catches: the fitting one first, then what 1.x
+    raised. It goes by the name of the first."""
+    return type(kinds[0].__name__, kinds, {"__module__": kinds[0].__module__, "__str__": Exception.__str__,
+                                           "__reduce__": lambda error: (_make_error, (kinds, error.args))})
 
 
-class _MXTypeError(MXNetError, TypeError, AssertionError):
-    """An argument of a type that is not accepted. 1.x asserted the types of what it handed to its
-    library."""
+def _make_error(kinds, arguments):
+    return error_class(*kinds)(*arguments)
 
 
-class _MXIndexError(MXNetError, IndexError):
-    """An index outside of its array."""
-
-
-class _MXNotImplementedError(MXNetError, NotImplementedError):
-    """An operator that does not take this dtype, device or storage type."""
-
-
-class _MXMemoryError(MXNetError, MemoryError):
-    """A device whose memory is used up."""
-
-
-class _MXOSError(MXNetError, OSError):
-    """A file or connection that failed."""
-
-
-class _MXFileNotFoundError(_MXOSError, FileNotFoundError):
-    """A file that is not there."""
+# Tracebacks show mxnet.base.MXNetError for all of these, as in 1.x.
+_MXValueError = error_class(MXNetError, ValueError)                     # a value that is not accepted
+_MXTypeError = error_class(MXNetError, TypeError, AssertionError)       # 1.x asserted types of what it handed to its library
+_MXIndexError = error_class(MXNetError, IndexError)                     # an index outside of its array
+_MXNotImplementedError = error_class(MXNetError, NotImplementedError)   # an operator without this dtype, device or storage type
+_MXMemoryError = error_class(MXNetError, MemoryError)                   # a device whose memory is used up
+_MXOSError = error_class(MXNetError, OSError)                           # a file or connection that failed
+_MXFileNotFoundError = error_class(MXNetError, FileNotFoundError)        # a file that is not there
 
 
 class NotCopied:
@@ -70,18 +63,6 @@ class CheckedTypeError(TypeError, AssertionError):
 
 class StateError(RuntimeError, AssertionError):
     """A call at the wrong time, which 1.x asserted; programs catch either."""
-
-
-@functools.lru_cache(None)
-def error_class(*kinds):
-    """The exception class that each of `kinds` catches: the fitting one first, then what 1.x
-    raised. It goes by the name of the first."""
-    return type(kinds[0].__name__, kinds, {"__module__": kinds[0].__module__, "__str__": Exception.__str__,
-                                           "__reduce__": lambda error: (_make_error, (kinds, error.args))})
-
-
-def _make_error(kinds, arguments):
-    return error_class(*kinds)(*arguments)
 
 
 class _MissingMethod(MXNetError):
@@ -160,18 +141,10 @@ def open_file(path, mode="r", **kwargs):
         raise as_mxnet_error(error) from None
 
 
-@functools.lru_cache(None)
-def _both(kind):
-    """The class that is an MXNetError and the subclass `kind` of OSError."""
-    if kind in (OSError, FileNotFoundError):
-        return _MXOSError if kind is OSError else _MXFileNotFoundError
-    return type("_MX" + kind.__name__, (_MXOSError, kind), {})
-
-
 def as_mxnet_error(error):
     """An OSError as one that is an MXNetError as well, with the same message, number and file
     name."""
-    both = _both(type(error))(str(error))
+    both = error_class(MXNetError, type(error))(str(error))
     both.errno, both.strerror, both.filename = error.errno, error.strerror, error.filename
     return both
 

@@ -25,6 +25,9 @@ class Accuracy(EvalMetric):
         labels, preds = check_label_shapes(labels, preds, True)
         for label, pred in zip(labels, preds):
             if pred.shape != label.shape:
+                if not -pred.ndim <= self.axis < pred.ndim:
+                    raise CheckedValueError(f"[Accuracy] predictions of shape {pred.shape} for labels of shape {label.shape}; accepted: "
+                                            f"the same shape, or scores with the classes along axis {self.axis}")
                 pred = pred.argmax(axis=self.axis)      # before the copy to the host: fewer numbers travel
             pred, label = (_numpy(x).astype(numpy.int32).ravel() for x in (pred, label))
             check_label_shapes(label, pred)

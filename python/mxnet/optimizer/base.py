@@ -4,7 +4,7 @@ import warnings
 
 import numpy
 
-from .._repr import from_arguments
+from .._repr import from_arguments, parameters_of
 from ..base import CheckedTypeError
 from .. import ndarray as nd
 from ..registry import get_create_func, get_register_func, live_registry
@@ -65,8 +65,11 @@ class Optimizer:
 
     def __init__(self, rescale_grad=1., param_idx2name=None, wd=0., clip_gradient=None, learning_rate=None,
                  lr_scheduler=None, sym=None, begin_num_update=0, multi_precision=False, param_dict=None,
-                 aggregate_num=None, use_fused_step=None):
+                 aggregate_num=None, use_fused_step=None, **unknown):
         del aggregate_num, use_fused_step
+        if unknown:
+            raise TypeError(f"[{type(self).__name__}] unexpected arguments {', '.join(unknown)}; accepted: "
+                            + ", ".join(parameters_of(type(self))))
         if param_idx2name is not None and not isinstance(param_idx2name, dict):
             raise CheckedTypeError(f"[{type(self).__name__}] param_idx2name is a {type(param_idx2name).__name__}; "
                             "a dict of indices to names is expected")

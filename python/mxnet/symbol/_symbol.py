@@ -369,8 +369,14 @@ class Symbol(SymbolInference, SymbolBase):
         ------
         ValueError : when shapes stay unknown
         """
-        return Executor._simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx,
-                                     shared_arg_names, shared_exec, shared_buffer, kwargs)
+        try:
+            return Executor._simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx,
+                                         shared_arg_names, shared_exec, shared_buffer, kwargs)
+        except ValueError as error:
+            unknown = sorted(set(kwargs) - set(self.list_inputs()))
+            if not unknown:
+                raise
+            raise type(error)(f"{error}. No inputs of the symbol are {', '.join(unknown)}; it has {', '.join(self.list_inputs())}") from None
 
     def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
         """Binds given arrays (lists in the order of the names, or dictionaries). Gradients are

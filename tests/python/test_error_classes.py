@@ -1,0 +1,51 @@
+"""What a traceback shows of an error: public classes, and what was given."""
+import pickle
+import traceback
+
+import pytest
+
+import mxnet as mx
+from mxnet import gluon, nd
+from mxnet.base import MXNetError
+
+
+def shown(error):
+    return traceback.format_exception_only(error)[0]
+
+
+@pytest.mark.parametrize("call, also", [
+    (lambda: nd.ones((2, 3)) + nd.ones((4, 5)), ValueError),
+    (lambda: nd.Convolution(nd.ones((1, 3, 8, 8)), nd.ones((4, 3, 3, 3)), kernal=(3, 3), num_filter=4), TypeError),
+    (lambda: nd.load("/nonexistent"), FileNotFoundError),
+    (lambda: nd.load("/"), IsADirectoryError),
+    (lambda: gluon.nn.Dense(3).load_parameters("/nonexistent"), OSError),
+    (lambda: nd.FullyConnected(nd.ones((2, 4), dtype="float64"), nd.ones((3, 4)), no_bias=True, num_hidden=3), TypeError),
+    (lambda: (mx.sym.var("a") + mx.sym.var("b")).infer_shape(a=(2, 3), b=(4, 5)), ValueError),
+    (lambda: nd.array([1.0], ctx=mx.Context("cpu", 0)).reshape((7,)), ValueError)])
+def test_errors_of_the_library_go_by_the_public_name(call, also):
+    """As in 1.x a traceback shows mxnet.base.MXNetError; programs catch the built-in class, too."""
+    with pytest.raises(MXNetError) as caught:
+        call()
+    error = caught.value
+    assert isinstance(error, also) and shown(error).startswith("mxnet.base.MXNetError: ")
+    copied = pickle.loads(pickle.dumps(error))
+    assert type(copied) is type(error) and str(copied) == str(error) and isinstance(copied, also)
+
+
+def test_optimizers_list_their_arguments():
+    with pytest.raises(TypeError, match=r"^\[SGD\] unexpected arguments lr; accepted: momentum, .*learning_rate"):
+        mx.optimizer.create("sgd", lr=0.1)
+
+
+def test_unknown_inputs_are_named():
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    with pytest.raises(MXNetError, match="No inputs of the symbol are dta; it has data, fc_weight, fc_bias"):
+        symbol.simple_bind(mx.cpu(), dta=(2, 3))
+    with pytest.raises(MXNetError, match="give more input shapes$"):
+        symbol.simple_bind(mx.cpu())
+    assert symbol.simple_bind(mx.cpu(), data=(2, 3), other=(1,)).forward()[0].shape == (2, 3)      # as in 1.9.1
+
+
+def test_accuracy_names_both_shapes():
+    with pytest.raises(ValueError, match=r"\[Accuracy\] predictions of shape \(2,\) for labels of shape \(3,\)"):
+        mx.metric.create("acc").update([nd.ones((3,))], [nd.ones((2,))])
