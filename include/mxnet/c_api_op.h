@@ -17,8 +17,8 @@ extern "C" {
 MXNET_DLL int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes);
 /*
  * The dtype in which arrays meet, by NumPy's promotion, as this thread's MXSetIsNumpyDefaultDtype
- * has it: of `num` dtype numbers, at least one. `number` says what Python number is beside the arrays:
- * 0 none, 1 an integer, 2 a fraction. Operators do not run.
+ * has it: of `num` dtype numbers, at least one. `number` says what Python number is beside the
+ * arrays: 0 none, 1 an integer, 2 a fraction. Operators do not run.
  */
 MXNET_DLL int MXOpPromoteDTypes(uint32_t num, const int* dtypes, int number, int* out);
 /*

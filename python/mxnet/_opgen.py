@@ -4,10 +4,11 @@ import ctypes
 import functools
 import keyword
 import os
+import sys
 import warnings
 
 from ._binding import invoke
-from .base import OpHandle, _LIB, _MXTypeError, _Null, c_str, check_call, py_str
+from .base import MXNetError, OpHandle, _LIB, _MXTypeError, _Null, c_str, check_call, py_str
 
 
 _names = ()
@@ -90,8 +91,9 @@ def _identifier(name):
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def ndarray_function(name):
-    """Returns ``f(*arrays, out=None, name=None, **params)`` for an operator.
+def ndarray_function(name, short=None):    # pylint: disable=unused-argument
+    """Returns ``f(*arrays, out=None, name=None, **params)`` for an operator. `short` is its name in
+    its namespace, which nothing shows.
 
     Inputs come first, then parameters, in the record's order; each may be given by position or by
     keyword.
@@ -167,3 +169,30 @@ def refuse_or_ignore(info, unknown, stacklevel):
 def namespace_names(prefix):
     """Operator names under a prefix such as ``_contrib_``, without it."""
     return [n[len(prefix):] for n in op_names() if n.startswith(prefix)]
+
+
+def attach(module, prefix, make, **options):
+    """Returns ``__getattr__`` and ``__dir__`` for a module of functions of operators.
+
+    Attribute NAME is what ``make(PREFIX + NAME, NAME, **options)`` gives for the operator PREFIX +
+    NAME. It is made when it is first asked for. Names that begin with an underscore are operators
+    only where there is no prefix.
+    """
+    hidden = "_" if prefix else "__"
+
+    def getattribute(name):
+        reason = ""
+        if not name.startswith(hidden):
+            try:
+                function = make(prefix + name, name, **options)
+            except MXNetError as error:
+                reason = f" ({error})"
+            else:
+                setattr(sys.modules[module], name, function)
+                return function
+        raise AttributeError(f"module {module!r} has no attribute {name!r}: no such operator{reason}")
+
+    def directory():
+        return sorted(set(vars(sys.modules[module])) | {n for n in namespace_names(prefix) if not n.startswith(hidden)})
+
+    return getattribute, directory

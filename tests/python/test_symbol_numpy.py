@@ -259,3 +259,20 @@ def test_namespaces():
     assert [n for n in drawing if not hasattr(mx.sym.np.random, n)] == []
     with pytest.raises(AttributeError):
         mx.sym.np.no_such_function
+
+
+@pytest.mark.parametrize("module,name,hidden", [
+    ("nd.contrib", "box_iou", "no_such"), ("nd._internal", "_plus", "__plus"), ("nd.image", "to_tensor", "_to_tensor"),
+    ("nd.np._internal", "add", "_add"), ("nd.npx", "fully_connected", "_image_crop"), ("npx", "relu", "_image_crop"),
+    ("npx.image", "resize", "__x"), ("sym.contrib", "box_iou", "_x"), ("sym._internal", "_plus", "__plus"),
+    ("sym.npx", "relu", "_image_crop"), ("sym.npx.image", "resize", "no_such"), ("sym.np._internal", "add", "_add")])
+def test_names_of_generated_functions(module, name, hidden):
+    """Every module of generated functions finds, lists and refuses names alike."""
+    space = mx
+    for part in module.split("."):
+        space = getattr(space, part)
+    function = getattr(space, name)
+    assert callable(function) and getattr(space, name) is function and name in dir(space)
+    with pytest.raises(AttributeError, match=hidden):
+        getattr(space, hidden)
+    assert hidden not in dir(space)

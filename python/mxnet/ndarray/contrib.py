@@ -5,11 +5,12 @@ import numpy as _numpy
 
 from ..context import current_context as _current_context
 from . import _control_flow
-from ._namespace import attach as _attach
+from .._opgen import attach as _attach
+from .._opgen import ndarray_function as _ndarray_function
 from ._updates import *
 
 foreach, while_loop, cond = _control_flow.foreach, _control_flow.while_loop, _control_flow.cond
-_getattr, __dir__ = _attach(__name__, "_contrib_")
+_getattr, __dir__ = _attach(__name__, "_contrib_", _ndarray_function)
 
 
 def __getattr__(name):

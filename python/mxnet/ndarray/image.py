@@ -1,4 +1,5 @@
 """Image operators as functions of arrays."""
-from ._namespace import attach as _attach
+from .._opgen import attach as _attach
+from .._opgen import ndarray_function as _ndarray_function
 
-__getattr__, __dir__ = _attach(__name__, "_image_")
+__getattr__, __dir__ = _attach(__name__, "_image_", _ndarray_function)

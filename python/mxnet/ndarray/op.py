@@ -1,9 +1,10 @@
 """Operators as functions of arrays. Names without a leading underscore; each is written from its
 record when first used."""
 from .. import _opgen
-from ._namespace import attach as _attach
+from .._opgen import attach as _attach
+from .._opgen import ndarray_function as _ndarray_function
 
-__getattr__, _ = _attach(__name__, "")
+__getattr__, _ = _attach(__name__, "", _ndarray_function)
 
 
 def __dir__():

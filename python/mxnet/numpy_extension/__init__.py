@@ -9,12 +9,13 @@ from ..ndarray import waitall
 from ..util import (get_cuda_compute_capability, is_np_array, is_np_default_dtype, is_np_shape, reset_np, set_np,
                     set_np_default_dtype)
 from . import control_flow, utils
-from ._generate import attach as _attach
+from .._opgen import attach as _attach
+from ._generate import generate as _generate
 from .control_flow import cond, foreach, while_loop
 from .utils import from_dlpack, from_numpy, load, save, savez, to_dlpack_for_read, to_dlpack_for_write
 
 _SUBMODULES = ("image", "random")
-_operator, _directory = _attach(__name__, "_npx_")
+_operator, _directory = _attach(__name__, "_npx_", _generate)
 
 
 def seed(seed, ctx="all", device=None):   # pylint: disable=redefined-outer-name

@@ -7,15 +7,14 @@ for them, so arrays do not pay for the question.
 """
 import ast
 import keyword
-import sys
 
 from .. import _opgen
 from .._binding import invoke_np
-from ..base import MXNetError, _MXTypeError, _Null
+from ..base import _MXTypeError, _Null
 from ..numpy import _dispatch
 from ._signatures import SIGNATURES
 
-__all__ = ["generate", "attach"]
+__all__ = ["generate"]
 
 
 class _Argument:
@@ -130,25 +129,3 @@ def _symbols(error, name, inputs, keys, values, given_name):
     from ..symbol.numpy import create
     return create(name, named if isinstance(inputs, dict) else list(named.values()),
                   dict(zip(keys, values)), given_name)
-
-
-def attach(module, prefix, records=False):
-    """Returns ``__getattr__`` and ``__dir__`` for a module: attribute NAME is the operator PREFIX +
-    NAME, with the signature of its record if `records`."""
-    def getattribute(name):
-        if not name.startswith("_"):
-            try:
-                function = generate(prefix + name, name, module, records)
-            except MXNetError:
-                pass
-            else:
-                setattr(sys.modules[module], name, function)
-                return function
-        raise AttributeError(f"module {module!r} has no attribute {name!r}: no such operator")
-
-    def directory():
-        space = sys.modules[module]
-        return sorted(set(vars(space))
-                      | {n for n in _opgen.namespace_names(prefix) if not n.startswith("_")})
-
-    return getattribute, directory

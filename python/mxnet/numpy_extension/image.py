@@ -2,9 +2,10 @@
 has."""
 import importlib as _importlib
 
-from ._generate import attach as _attach
+from .._opgen import attach as _attach
+from ._generate import generate as _generate
 
-_operator, _directory = _attach(__name__, "_npx__image_")
+_operator, _directory = _attach(__name__, "_npx__image_", _generate)
 
 
 def __getattr__(name):

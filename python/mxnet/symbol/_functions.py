@@ -1,12 +1,11 @@
 """Operators as functions of symbols, written from their records when they are first used."""
 import ctypes
 import keyword
-import sys
 
 from .. import _opgen
 from .._binding import attr_to_str
 from ..attribute import AttrScope
-from ..base import MXNetError, SymbolHandle, _LIB, _Null, c_str_array, check_call, CheckedTypeError
+from ..base import SymbolHandle, _LIB, _Null, c_str_array, check_call, CheckedTypeError
 from ..name import NameManager
 
 _symbol_class = None   # set by _symbol.py
@@ -123,23 +122,3 @@ def symbol_function(op_name, short=None, cls=None):
     function.__doc__ = _opgen._docstring(info, op_name, "Symbol")
     function.__module__ = "mxnet.symbol"
     return function
-
-
-def attach(module, prefix="", cls=None):
-    """Returns ``__getattr__`` and ``__dir__`` for a module: attribute NAME is operator PREFIX +
-    NAME, of symbols of the class `cls` only if there is one."""
-    def getattribute(name):
-        if not name.startswith("__"):
-            try:
-                function = symbol_function(prefix + name, name, cls)
-            except MXNetError:
-                pass
-            else:
-                setattr(sys.modules[module], name, function)
-                return function
-        raise AttributeError(f"module {module!r} has no attribute {name!r}: no such operator")
-
-    def directory():
-        return sorted(set(vars(sys.modules[module])) | set(_opgen.namespace_names(prefix)))
-
-    return getattribute, directory

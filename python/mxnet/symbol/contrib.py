@@ -2,10 +2,11 @@
 import math as _math
 
 from . import _control_flow
-from ._functions import attach as _attach
+from .._opgen import attach as _attach
+from ._functions import symbol_function as _symbol_function
 
 foreach, while_loop, cond = _control_flow.foreach, _control_flow.while_loop, _control_flow.cond
-_getattr, __dir__ = _attach(__name__, "_contrib_")
+_getattr, __dir__ = _attach(__name__, "_contrib_", _symbol_function)
 
 
 def __getattr__(name):

@@ -1,9 +1,10 @@
 """Operators ``_npi_*`` as functions of symbols with NumPy's rules, each written from its record
 when first used, and those that :func:`mxnet.numpy_op_fallback.register` added."""
-from .._functions import attach as _attach
+from ..._opgen import attach as _attach
+from .._functions import symbol_function as _symbol_function
 from ._symbol import _Symbol
 
-__getattr__, __dir__ = _attach(__name__, "_npi_", _Symbol)
+__getattr__, __dir__ = _attach(__name__, "_npi_", _symbol_function, cls=_Symbol)
 
 
 def custom(op_name):

@@ -6,11 +6,12 @@ variables: ``fully_connected(x, num_hidden=3)`` has a bias.
 import importlib as _importlib
 
 from ...numpy_extension.control_flow import cond, foreach, while_loop
-from .._functions import attach as _attach
+from ..._opgen import attach as _attach
+from .._functions import symbol_function as _symbol_function
 from ..numpy import _Symbol
 
 _SUBMODULES = ("image", "random")
-_operator, _directory = _attach(__name__, "_npx_", _Symbol)
+_operator, _directory = _attach(__name__, "_npx_", _symbol_function, cls=_Symbol)
 
 
 def __getattr__(name):
