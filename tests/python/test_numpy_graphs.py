@@ -225,3 +225,29 @@ def test_hybrid_forward_with_np_and_npx():
         out, = symbol.bind(mx.cpu(), {n: given[n] for n in symbol.list_arguments()}).forward()
         assert out.shape == want.shape
         onp.testing.assert_allclose(out.asnumpy(), want.asnumpy(), rtol=1e-6)
+
+
+class Flat(gluon.HybridBlock):
+    """Without Parameters, and of another meaning for each class of arrays."""
+
+    def forward(self, x):
+        return x.reshape((-1,)) if isinstance(x, np.ndarray) else x.flatten()
+
+
+class Total(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return x.sum()
+
+
+@pytest.mark.parametrize('make,shapes', [(Flat, {'nd': (3, 4), 'np': (12,)}), (Total, {'nd': (1,), 'np': ()})])
+@pytest.mark.parametrize('order', [('nd', 'np'), ('np', 'nd')])
+def test_graphs_belong_to_a_class_of_arrays(make, shapes, order):
+    """A compiled block has a graph for arrays of mx.nd and another one for those of mx.np."""
+    npx.reset_np()
+    net = make()
+    net.hybridize()
+    for kind in order * 3:
+        x = getattr(mx, kind).array(X)
+        out = net(x)
+        assert type(out) is type(x) and out.shape == shapes[kind]
+    assert len(net._traces) == 2

@@ -12,7 +12,7 @@ _DEEPEST, _LONGEST, _MOST_BYTES = 4, 4096, 1 << 20
 # Attributes of the machinery of Block and HybridBlock: what a block is, not what its forward keeps.
 _OWN = frozenset('''_empty_prefix _prefix _params _name _scope_counter _children _reg_params _forward_hooks _forward_pre_hooks
 _active _flags _backend _backend_opts _op_hook
-_cached_graph _cached_in _cached_out _in_format _plain_trace _plain_inputs _traces _by_operator _inside_of'''.split())
+_cached_graph _cached_in _cached_out _in_format _plain_trace _plain_inputs _plain_class _traces _by_operator _inside_of'''.split())
 
 
 def is_own_attribute(name):

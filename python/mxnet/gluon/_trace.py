@@ -16,7 +16,7 @@ from ._parameter import DeferredInitializationError, _generation
 from ._state import Snapshot, is_ours, token
 from ._structure import ARRAY, describe, flatten, rebuild, regroup
 
-__all__ = ['Trace', 'Traces', 'signature', 'blocks_below', 'input_names', 'input_context', 'plain', 'record', 'compose',
+__all__ = ['Trace', 'Traces', 'classes', 'signature', 'blocks_below', 'input_names', 'input_context', 'plain', 'record', 'compose',
            'renamed_graph']
 
 MOST_TRACES = 32       # graphs kept per block, those used last; each keeps at most 32 plans (cached_op.cc)
@@ -91,16 +91,21 @@ def input_names(described):
 
 def signature(described, arrays):
     """Everything that a graph may depend on: (nesting and other arguments, shapes, ranks, dtypes,
-    devices, mode)."""
+    devices, mode, classes of arrays)."""
     return (described, tuple(a.shape for a in arrays), tuple(a.ndim for a in arrays), tuple(a._dtype_id for a in arrays),
-            tuple(a._ctx_ids for a in arrays), set_mode(None, None))
+            tuple(a._ctx_ids for a in arrays), set_mode(None, None), classes(arrays))
+
+
+def classes(arrays):
+    """The classes of arrays: functions of mx.nd and mx.np compute different things."""
+    return type(arrays[0]) if len(arrays) == 1 else tuple(map(type, arrays))
 
 
 _PARTS = ((SHAPE, 1), (RANK, 2), (DTYPE, 3), (CONTEXT, 4), (MODE, 5))
 
 
 def _project(full, reads):
-    return full[0] if not reads else (full[0],) + tuple(full[i] for bit, i in _PARTS if reads & bit)
+    return (full[0], full[6]) + tuple(full[i] for bit, i in _PARTS if reads & bit)
 
 
 class _Watching:
@@ -326,9 +331,9 @@ class Traces:
         """The graph for these arguments, or None."""
         reads = self._reads
         if not reads:
-            key = described
+            key = described, classes(arrays)
         else:
-            key = [described]
+            key = [described, classes(arrays)]
             if reads & SHAPE:
                 key.append(tuple([a.shape for a in arrays]))
             if reads & RANK:

@@ -11,14 +11,13 @@ from .._tracing import CHANGE, note, watch
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from .._array_class import numpy_among
-from . import _trace
+from . import _graph_files, _trace
 from ._block import Block
 from ._parameter import DeferredInitializationError, Parameter
 from ._share import forget_graphs
 from ._state import is_ours, is_own_attribute, token
 from ._structure import ARRAY, describe, flatten, leaves, regroup
-from .parameter_dict import save_arrays
-from ._trace import Trace, Traces, input_context as _input_context, plain as _plain, renamed_graph
+from ._trace import Trace, Traces, input_context as _input_context, plain as _plain
 
 __all__ = ['HybridBlock']
 
@@ -160,9 +159,9 @@ class HybridBlock(Block):
         self._cached_out = None       # nesting of its outputs, what was read
         self._traces = Traces()
         self._plain_trace = None
-        # Of a compiled block whose arguments are single arrays, and whose graph depends on nothing
-        # else: their number.
-        self._plain_inputs = -1
+        # Of a compiled block whose arguments are single arrays of one class, and whose graph depends
+        # on nothing else: their number and that class.
+        self._plain_inputs, self._plain_class = -1, None
         self._by_operator = {}        # mode -> why it cannot be a graph in it
         if self.__dict__.get('_inside_of') is None:
             self._inside_of = weakref.WeakSet()    # blocks with graphs that this block is part of
@@ -208,7 +207,7 @@ class HybridBlock(Block):
         described = describe((args, kwargs) if kwargs else args, arrays)
         if not self._must_trace(arrays):
             self._compose_graph(args, described)
-        elif not self._cached_graph or self._cached_in != (described, set_mode(None, None)):
+        elif not self._cached_graph or self._cached_in != (described, set_mode(None, None), _trace.classes(arrays)):
             self._record_graph(args, kwargs, arrays, described)
         return self._cached_graph
 
@@ -236,7 +235,7 @@ class HybridBlock(Block):
         out, nesting, constants, reads = _trace.record(self, args, kwargs, arrays, variables)
         trace = Trace(variables, out, nesting, True, reads, full, constants)
         trace.guards = _trace.guards_of(_trace.blocks_below(self))
-        self._cached_graph, self._cached_in, self._cached_out = (variables, out), (described, set_mode(None, None)), (nesting, reads)
+        self._cached_graph, self._cached_in, self._cached_out = (variables, out), (described, *full[5:]), (nesting, reads)
         return trace
 
     def _must_trace(self, arrays=()):
@@ -314,7 +313,7 @@ class HybridBlock(Block):
             return None
         params = {p.name: p for p in self.collect_params().values()}
         if self._backend:
-            self._partition(trace, params, arrays)
+            _graph_files.partition(self, trace, params, arrays)
         same = self._traces.same_as_before(trace)
         if same is not None:
             trace.op, trace.args = same.op, same.args
@@ -326,6 +325,7 @@ class HybridBlock(Block):
         if self._op_hook is not None:
             self._attach_op_hook()
         self._plain_inputs = trace.num_plain if not any(t.reads or t.guards for t in self._traces) else -1
+        self._plain_class = type(arrays[0]) if arrays else None
         self._plain_trace = trace
         return trace
 
@@ -353,46 +353,7 @@ class HybridBlock(Block):
         RuntimeError
             unless the block is hybridized and has been called.
         """
-        if args:
-            self(*args)
-        if not self._active or self._cached_op is None:
-            raise RuntimeError(f'[gluon.explain] {self.name!r} has no plan; call hybridize(), and explain with inputs or after a call')
-        from ..explain import of_cached_op
-        trace, flat = self._traces.last, []
-        describe(args, flat)
-        ctx = _input_context(flat) if flat else next(iter(trace.contexts()), None)
-        inputs = [(flat[a] if flat else None) if isinstance(a, int) else a for a in trace.args]
-        inputs = [a.data(ctx) if isinstance(a, Parameter) else a for a in inputs]
-        explanation = of_cached_op(trace.op.handle, inputs, runs)
-        if path is not None:
-            explanation.save(path)
-        return explanation
-
-    def _partition(self, trace, params, flat):
-        """Let the partitioner rewrite the graph; Parameters that it adds or replaces become
-        Parameters of this block."""
-        variables, out = trace.variables, trace.out
-        ctx = _input_context(flat)
-        arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
-        arg_dict = {n: p.data(ctx) for n, p in params.items() if n in arg_names}
-        aux_dict = {n: p.data(ctx) for n, p in params.items() if n in aux_names}
-        arg_dict.update({v.name: a for v, a in zip(variables, flat)})
-        given = {**arg_dict, **aux_dict}
-        out = out.optimize_for(self._backend, arg_dict, aux_dict, ctx, **self._backend_opts)
-        inputs = {v.name for v in variables}
-        for name in out.list_inputs():
-            value = arg_dict.get(name, aux_dict.get(name))
-            if name in inputs or value is None or value is given.get(name):
-                continue
-            if name in params:
-                params[name].set_data(value)
-                continue
-            param = Parameter(name, shape=value.shape, dtype=value.dtype, grad_req='null' if name in aux_dict else 'write')
-            param._load_init(value, [ctx])
-            param._in_dict = True
-            self._params._params[name] = params[name] = param
-        trace.out = out
-        self._cached_graph = variables, out
+        return _graph_files.explain(self, args, path, runs)
 
     def _call_cached_op(self, args, kwargs=None):
         """The outputs for these arguments, from a graph where they have one."""
@@ -453,7 +414,7 @@ class HybridBlock(Block):
         if (len(args) == self._plain_inputs and self._compiles_all and not self._forward_hooks and not self._forward_pre_hooks
                 and not _plain.on and not kwargs):
             for a in args:
-                if not isinstance(a, NDArray):
+                if type(a) is not self._plain_class:
                     break
             else:
                 return self._plain_trace.run(args, self)    # compiled already: the short way
@@ -561,55 +522,13 @@ class HybridBlock(Block):
         """Write `path`-symbol.json and `path`-%04d.params (names with arg: and aux:), for
         SymbolBlock.imports, Module and the C predict API. RuntimeError unless the block is
         hybridized and has run once. Returns both file names."""
-        if not self._cached_graph:
-            why = next(iter(self._by_operator.values()), None)
-            raise RuntimeError(f'[gluon.export] {self.name!r} has no graph; '
-                               + (f'it runs operator by operator: {why}' if why
-                                  else 'call hybridize() and run it once before'))
-        out = self._cached_graph[1]
-        if len(self._traces) > 1:
-            warnings.warn(f'[gluon.export] {self.name!r} has {len(self._traces)} graphs, for '
-                          f'different shapes, modes or arguments; the one recorded last is written',
-                          stacklevel=2)
-        sym_file = f'{path}-symbol.json'
-        out.save(sym_file, remove_amp_cast=remove_amp_cast)
-        arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
-        arrays = {}
-        for name, param in self.collect_params().items():
-            if name in arg_names:
-                arrays['arg:' + name] = param._reduce()
-            elif name in aux_names:
-                arrays['aux:' + name] = param._reduce()
-        for trace in self._traces:
-            if trace.out is out:
-                arrays.update({'arg:' + n: a for n, a in trace.constants.items() if n in arg_names})
-        params_file = f'{path}-{epoch:04d}.params'
-        save_arrays(params_file, arrays)
-        return sym_file, params_file
+        return _graph_files.export(self, path, epoch, remove_amp_cast)
 
     def _describe(self):
         described = super()._describe()
-        trace = self._traces.last
-        if trace is not None and self._active and trace.num_plain >= 0 and not trace.constants and not trace.exact:
-            described['compiled'] = {'symbol': trace.out.tojson(),
-                                     'inputs': [v.name for v in trace.variables],
-                                     'out_format': trace.nesting, 'flags': self._flags,
-                                     'parameters': {p.name: path for path, p in self._collect_params_with_prefix().items()}}
+        described.update(_graph_files.describe_graph(self))
         return described
 
     def _restore(self, described, source):
         super()._restore(described, source)
-        compiled = described.get('compiled')
-        if compiled:
-            # Parameters have other names in another instance, and the same paths.
-            own = {path: p.name for path, p in self._collect_params_with_prefix().items()}
-            names = {name: own[path] for name, path in compiled.get('parameters', {}).items() if path in own}
-            out = renamed_graph(compiled['symbol'], names)
-            known = set(self.collect_params().keys())
-            inputs = set(n for n in compiled['inputs'] if n)
-            if all(n in known or n in inputs for n in out.list_inputs()):
-                self._clear_cached_op()
-                self._cached_graph = [symbol.var(n) for n in compiled['inputs']], out
-                self._cached_in = (tuple, (ARRAY,) * len(compiled['inputs'])), set_mode(None, None)
-                self._cached_out = compiled['out_format'], 0
-                self._flags, self._active = compiled['flags'], True
+        _graph_files.restore_graph(self, described)

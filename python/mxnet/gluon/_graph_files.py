@@ -1,0 +1,117 @@
+"""The graph of a hybridized block outside of its calls: in files, in copies of the block, in reports,
+and in the hands of a partitioner."""
+import warnings
+
+from .. import symbol
+from .._binding import set_mode
+from ._parameter import Parameter
+from ._structure import ARRAY, describe
+from ._trace import input_context, renamed_graph
+from .parameter_dict import save_arrays
+
+__all__ = ['explain', 'partition', 'export', 'describe_graph', 'restore_graph']
+
+
+def explain(block, args, path, runs):
+    """:meth:`HybridBlock.explain`."""
+    if args:
+        block(*args)
+    if not block._active or block._cached_op is None:
+        raise RuntimeError(f'[gluon.explain] {block.name!r} has no plan; call hybridize(), and explain with inputs or after a call')
+    from ..explain import of_cached_op
+    trace, flat = block._traces.last, []
+    describe(args, flat)
+    ctx = input_context(flat) if flat else next(iter(trace.contexts()), None)
+    inputs = [(flat[a] if flat else None) if isinstance(a, int) else a for a in trace.args]
+    inputs = [a.data(ctx) if isinstance(a, Parameter) else a for a in inputs]
+    explanation = of_cached_op(trace.op.handle, inputs, runs)
+    if path is not None:
+        explanation.save(path)
+    return explanation
+
+
+def partition(block, trace, params, flat):
+    """Let the partitioner of `block` rewrite the graph. Parameters that it adds or replaces become
+    Parameters of the block."""
+    variables, out = trace.variables, trace.out
+    ctx = input_context(flat)
+    arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
+    arg_dict = {n: p.data(ctx) for n, p in params.items() if n in arg_names}
+    aux_dict = {n: p.data(ctx) for n, p in params.items() if n in aux_names}
+    arg_dict.update({v.name: a for v, a in zip(variables, flat)})
+    given = {**arg_dict, **aux_dict}
+    out = out.optimize_for(block._backend, arg_dict, aux_dict, ctx, **block._backend_opts)
+    inputs = {v.name for v in variables}
+    for name in out.list_inputs():
+        value = arg_dict.get(name, aux_dict.get(name))
+        if name in inputs or value is None or value is given.get(name):
+            continue
+        if name in params:
+            params[name].set_data(value)
+            continue
+        param = Parameter(name, shape=value.shape, dtype=value.dtype, grad_req='null' if name in aux_dict else 'write')
+        param._load_init(value, [ctx])
+        param._in_dict = True
+        block._params._params[name] = params[name] = param
+    trace.out = out
+    block._cached_graph = variables, out
+
+
+def export(block, path, epoch, remove_amp_cast):
+    """:meth:`HybridBlock.export`."""
+    if not block._cached_graph:
+        why = next(iter(block._by_operator.values()), None)
+        raise RuntimeError(f'[gluon.export] {block.name!r} has no graph; '
+                           + (f'it runs operator by operator: {why}' if why
+                              else 'call hybridize() and run it once before'))
+    out = block._cached_graph[1]
+    if len(block._traces) > 1:
+        warnings.warn(f'[gluon.export] {block.name!r} has {len(block._traces)} graphs, for '
+                      f'different shapes, modes or arguments; the one recorded last is written',
+                      stacklevel=3)
+    sym_file = f'{path}-symbol.json'
+    out.save(sym_file, remove_amp_cast=remove_amp_cast)
+    arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
+    arrays = {}
+    for name, param in block.collect_params().items():
+        if name in arg_names:
+            arrays['arg:' + name] = param._reduce()
+        elif name in aux_names:
+            arrays['aux:' + name] = param._reduce()
+    for trace in block._traces:
+        if trace.out is out:
+            arrays.update({'arg:' + n: a for n, a in trace.constants.items() if n in arg_names})
+    params_file = f'{path}-{epoch:04d}.params'
+    save_arrays(params_file, arrays)
+    return sym_file, params_file
+
+
+def describe_graph(block):
+    """What a copy of `block` needs to have its graph; nothing if the graph depends on more than the
+    arrays that it is given."""
+    trace = block._traces.last
+    if trace is None or not block._active or trace.num_plain < 0 or trace.constants or trace.exact:
+        return {}
+    return {'compiled': {'symbol': trace.out.tojson(),
+                         'inputs': [v.name for v in trace.variables],
+                         'out_format': trace.nesting, 'flags': block._flags,
+                         'parameters': {p.name: path for path, p in block._collect_params_with_prefix().items()}}}
+
+
+def restore_graph(block, described):
+    """Give `block` the graph of `describe_graph`, if it has all that the graph reads."""
+    compiled = described.get('compiled')
+    if not compiled:
+        return
+    # Parameters have other names in another instance, and the same paths.
+    own = {path: p.name for path, p in block._collect_params_with_prefix().items()}
+    names = {name: own[path] for name, path in compiled.get('parameters', {}).items() if path in own}
+    out = renamed_graph(compiled['symbol'], names)
+    known = set(block.collect_params().keys())
+    inputs = set(n for n in compiled['inputs'] if n)
+    if all(n in known or n in inputs for n in out.list_inputs()):
+        block._clear_cached_op()
+        block._cached_graph = [symbol.var(n) for n in compiled['inputs']], out
+        block._cached_in = (tuple, (ARRAY,) * len(compiled['inputs'])), set_mode(None, None)
+        block._cached_out = compiled['out_format'], 0
+        block._flags, block._active = compiled['flags'], True
