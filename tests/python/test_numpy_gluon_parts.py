@@ -153,6 +153,36 @@ def test_parameters_by_path(numpy_semantics):
     with pytest.raises(KeyError):
         params["2.weight"]
     assert pickle.loads(pickle.dumps(params)).keys() == params.keys()
+    assert net[0].params["weight"] is net[0].weight and "weight" in net[0].params and "0.weight" not in net.params
+
+
+def test_collected_parameters_are_looked_up_as_in_a_dictionary(numpy_semantics):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3), nn.Dense(2))
+    params = net.collect_params()
+    assert params.get("0.weight") is net[0].weight and params.get(net[1].bias.name) is net[1].bias
+    assert params.get("2.weight") is None and params.get("2.weight", 5) == 5 and len(params) == 4
+    assert list(net.collect_params("1.bias|0.weight").values()) == [net[0].weight, net[1].bias]   # in their order
+    mx.npx.reset_np()
+    assert params.get("0.weight") is net[0].weight and params.get("none", None) is None
+    assert params.get("none").name == net.prefix + "none"     # of 1.x
+    with pytest.raises(TypeError, match="get"):
+        params.get("none", 1, 2)
+
+
+def test_paths_are_those_of_the_block_that_collects(numpy_semantics):
+    class Net(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.first, self.rest = nn.Dense(3), nn.HybridSequential()
+            self.rest.add(nn.Dense(2))
+
+        def forward(self, x):
+            return self.rest(self.first(x))
+    net = Net()
+    assert list(net.collect_params("0.weight")) == [] and list(net.collect_params("weight")) == []
+    assert list(net.collect_params("rest.0.weight").values()) == [net.rest[0].weight]
+    assert list(net.collect_params("first.*").values()) == [net.first.weight, net.first.bias]
 
 
 # -- blocks --------------------------------------------------------------------------------------

@@ -156,6 +156,7 @@ class Block:
     @property
     def params(self):
         """The ParameterDict of this block itself, without its children."""
+        self._params._owner = self
         return self._params
 
     def collect_params(self, select=None):
@@ -166,23 +167,22 @@ class Block:
         `select` matches paths as well."""
         self._warn_about_hidden_blocks()
         found = ParameterDict(self._params.prefix)
-        if select is None:
-            found.update(self._params)
-        else:
-            pattern = re.compile(select)
-            found.update({k: v for k, v in self._params.items() if pattern.match(k)})
+        found.update(self._params)
         for child in self._children.values():
-            found.update(child.collect_params(select=select))
-        if select is not None and is_np_array():
-            self._select_by_path(found, pattern)
-        found._owner = self
+            found.update(child.collect_params())
+        if select is not None:
+            self._keep_selected(found, re.compile(select))
+        found._owner, found._collected = self, True
         return found
 
-    def _select_by_path(self, found, pattern):
-        """Add the Parameters whose paths match, which are their names in MXNet 2.0."""
-        for path, param in self._collect_params_with_prefix().items():
-            if pattern.match(path):
-                found._params.setdefault(param.name, param)
+    def _keep_selected(self, found, pattern):
+        """Take out what matches neither by name nor, with NumPy's arrays, by path: paths are the
+        names of MXNet 2.0."""
+        paths = self._collect_params_with_prefix().items() if is_np_array() else ()
+        by_path = {id(param) for path, param in paths if pattern.match(path)}
+        for name, param in list(found.items()):
+            if not pattern.match(name) and id(param) not in by_path:
+                del found._params[name]
 
     def _warn_about_hidden_blocks(self):
         """Blocks inside plain lists and dicts are not registered; say so."""

@@ -1,5 +1,5 @@
-"""The graph of a hybridized block outside of its calls: in files, in copies of the block, in reports,
-and in the hands of a partitioner."""
+"""The graph of a hybridized block outside of its calls: in files, in copies of the block, in
+reports, and in the hands of a partitioner."""
 import warnings
 
 from .. import symbol

@@ -159,8 +159,8 @@ class HybridBlock(Block):
         self._cached_out = None       # nesting of its outputs, what was read
         self._traces = Traces()
         self._plain_trace = None
-        # Of a compiled block whose arguments are single arrays of one class, and whose graph depends
-        # on nothing else: their number and that class.
+        # Of a compiled block whose arguments are single arrays of one class, and whose graph
+        # depends on nothing else: their number and that class.
         self._plain_inputs, self._plain_class = -1, None
         self._by_operator = {}        # mode -> why it cannot be a graph in it
         if self.__dict__.get('_inside_of') is None:

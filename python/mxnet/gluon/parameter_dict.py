@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import initializer, ndarray as nd
 from .._files import write_file
-from ..util import accepts_device
+from ..util import accepts_device, is_np_array
 from ._parameter import Constant, Parameter
 from .utils import _brief_print_list, _indent
 
@@ -50,7 +50,8 @@ class ParameterDict:
         lines = '\n'.join(_indent(f'  {p}', 2) for p in self.values())
         return f'{self._prefix + " " if self._prefix else ""}(\n{lines}\n)'
 
-    _owner = None      # the block that collected this one
+    _owner = None          # the block that these are Parameters of, which knows their paths
+    _collected = False     # collect_params() made this one: it looks up, and makes nothing
 
     def __getstate__(self):
         return {k: v for k, v in self.__dict__.items() if k != '_owner'}
@@ -99,13 +100,25 @@ class ParameterDict:
             return self._params[name]
         return None
 
-    def get(self, name, **kwargs):
+    def get(self, name, *default, **kwargs):
         """The Parameter `prefix + name`, made with `kwargs` if neither this dict nor the shared one
         has it.
 
         For one that exists, every attribute in `kwargs` has to agree with it (open dimensions are
         filled in from either side); AssertionError otherwise.
+
+        What `collect_params` returns also knows full names and paths, such as `0.weight`. Under
+        ``npx.set_np()``, and wherever a default is given, it makes no Parameter then: it returns
+        the default, or None, as a dictionary does.
         """
+        if len(default) > 1:
+            raise TypeError(f'[gluon.ParameterDict] get() with {len(default)} defaults; accepted: one at most')
+        if self._collected and not kwargs:
+            param = self._params.get(self._prefix + name) or self._params.get(name) or self._by_path().get(name)
+            if param is not None:
+                return param
+            if default or is_np_array():
+                return default[0] if default else None
         name = self._prefix + name
         param = self._find(name)
         if param is None:
