@@ -30,7 +30,8 @@ from .base import (CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayH
                    c_str, check_call, kept_for_native, py_str)
 from .ndarray import NDArray
 from ._dtypes import number as _dtype_number, type_of as _dtype_of
-from .util import is_np_shape as _is_np_shape, np_shape as _np_shape
+from .util import is_np_array, is_np_shape, np_array, np_shape
+from ._array_class import overwrite, to_class_of
 
 __all__ = ["CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp", "get_all_registered_operators",
            "get_all_registered_operators_grouped", "get_operator_arguments", "register"]
@@ -41,7 +42,11 @@ _IN, _OUT, _IN_GRAD, _OUT_GRAD, _AUX = range(5)
 
 class CustomOp:
     """Computes. An instance belongs to one call, or to one executor; ``forward`` may leave on it
-    what ``backward`` needs."""
+    what ``backward`` needs.
+
+    Its methods get arrays of mx.np if the operator was called, or its graph bound, under
+    ``npx.set_np()``, and arrays of mx.nd otherwise.
+    """
 
     def forward(self, is_train, req, in_data, out_data, aux):
         """Computes `out_data` from `in_data`; `req` has ``'null'``, ``'write'``, ``'inplace'`` or
@@ -53,10 +58,9 @@ class CustomOp:
 
     def assign(self, dst, req, src):
         """Puts `src` into `dst`, adds it, or does nothing, as `req` asks."""
-        if req in ("write", "inplace"):
-            dst[:] = src
-        elif req == "add":
-            dst[:] += src
+        if req in ("write", "inplace", "add"):
+            src = to_class_of(src, dst) if isinstance(src, NDArray) else src
+            overwrite(dst, dst + src if req == "add" else src)
 
 
 class CustomOpProp:
@@ -157,10 +161,11 @@ class _Described:
 
 
 class _Created:
-    """A CustomOp in the library's hands."""
+    """A CustomOp in the library's hands, and the modes in which the user's thread made it: those of
+    npx.set_np()."""
 
-    def __init__(self, op, np_shape):
-        self.op, self.np_shape = op, np_shape
+    def __init__(self, op):
+        self.op, self.np_shape, self.np_array = op, is_np_shape(), is_np_array()
 
 
 def _callback(prototype):
@@ -246,22 +251,21 @@ def _create(ctx, count, shapes, ndims, dtypes, result, number):
                                             [dtypes[i] for i in range(count)])
     if not isinstance(op, CustomOp):
         raise CheckedTypeError(f"create_operator returned a {type(op).__name__}; accepted: a CustomOp")
-    _hand_over(result, _Created(op, _is_np_shape()), _OP_TABLE)
+    _hand_over(result, _Created(op), _OP_TABLE)
 
 
 def _run(count, pointers, tags, is_train, number, writable):
     """The operator and its arrays by tag; what follows runs with its modes."""
-    arrays = [[] for _ in range(5)]
+    created, arrays = _live[number], [[] for _ in range(5)]
     for i in range(count):
-        arrays[tags[i]].append(NDArray(NDArrayHandle(pointers[i]), writable=tags[i] in writable))
-    return _live[number], arrays
+        array = NDArray(NDArrayHandle(pointers[i]), writable=tags[i] in writable)
+        arrays[tags[i]].append(array.as_np_ndarray() if created.np_array else array)
+    return created, arrays
 
 
 def _in_mode(created, is_train, function):
     with _Scope(False, bool(is_train)):
-        if not created.np_shape:
-            return function()
-        with _np_shape(True):
+        with np_shape(created.np_shape), np_array(created.np_array):
             return function()
 
 
@@ -419,6 +423,8 @@ class _PythonOpRun(CustomOp):
         self.op = op
 
     def _call(self, function, req, targets, *arrays):
+        # These classes are older than mx.np: they get arrays of mx.nd.
+        targets, *arrays = ([a.as_nd_ndarray() for a in part] for part in (targets, *arrays))
         # The function overwrites its results: what is to be added is computed apart.
         made = [t if r in ("write", "inplace") else t.zeros_like() for t, r in zip(targets, req)]
         if isinstance(self.op, NDArrayOp):

@@ -10,8 +10,10 @@ def custom(op_name):
     """The function of the custom operator `op_name`: arrays by position, its arguments by
     keyword."""
     from ... import nd
+    from ...util import np_array, np_shape
 
     def function(*data, **kwargs):
-        return nd.Custom(*data, op_type=op_name, **kwargs)
+        with np_shape(), np_array():
+            return nd.Custom(*data, op_type=op_name, **kwargs)
     function.__name__ = function.__qualname__ = op_name
     return function
