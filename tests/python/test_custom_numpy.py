@@ -1,4 +1,5 @@
-"""Custom operators in programs with NumPy's rules: the class of the arrays that their methods get."""
+"""Custom operators in programs with NumPy's rules: the class of the arrays that their methods
+get."""
 import numpy as onp
 import pytest
 

@@ -276,3 +276,25 @@ def test_names_of_generated_functions(module, name, hidden):
     with pytest.raises(AttributeError, match=hidden):
         getattr(space, hidden)
     assert hidden not in dir(space)
+
+
+@pytest.mark.parametrize("indexing", ["xy", "ij"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_grids_of_symbols(indexing, count):
+    """Sides of unknown length and of several dtypes."""
+    sides = dict(zip("abc"[:count], (onp.arange(2, dtype="int32"), onp.arange(3, dtype="float32"), onp.arange(4, dtype="float64"))))
+    grid = mx.sym.np.meshgrid(*(mx.sym.var(n).as_np_ndarray() for n in sides), indexing=indexing)
+    executor = mx.sym.Group(list(grid)).bind(mx.cpu(), {n: mx.np.array(v, dtype=v.dtype) for n, v in sides.items()})
+    for got, want in zip(executor.forward(), onp.meshgrid(*sides.values(), indexing=indexing)):
+        assert got.dtype == want.dtype
+        onp.testing.assert_array_equal(got.asnumpy(), want)
+
+
+def test_what_needs_shapes_or_one_dtype_is_refused():
+    """As in 2.0, whose errors do not say why."""
+    a, b = (mx.sym.var(n).as_np_ndarray() for n in "ab")
+    with pytest.raises(NotImplementedError, match=r"\[nonzero\] got a symbol"):
+        mx.sym.np.nonzero(a)
+    for product in (mx.sym.np.dot(a, b), mx.sym.np.matmul(a, b), mx.sym.np.einsum("ij,jk->ik", a, b)):
+        with pytest.raises(TypeError, match="must have one dtype, and the others are int32"):
+            product.infer_type(a="int32", b="float32")

@@ -400,11 +400,19 @@ def meshgrid(*xi, indexing="xy", sparse=False, copy=True):   # pylint: disable=r
     if sparse:
         return sides
     if any(is_symbol(x) for x in sides):
-        raise NotImplementedError("[meshgrid] got a symbol, whose shape is not known; accepted: arrays, or sparse=True")
+        return [_spread(x, axis, sides, axes) for x, axis in zip(sides, axes)]
     shape = [1] * n
     for x, axis in zip(sides, axes):
         shape[axis] = x.shape[axis]
     return [call("_npi_broadcast_to", (x,), shape=tuple(shape)) for x in sides]
+
+
+def _spread(x, axis, sides, axes):
+    """A side of a grid of symbols, repeated along those dimensions that the other sides lie in."""
+    for other, at in zip(sides, axes):
+        if at != axis:
+            x = call("broadcast_like", (x, other), lhs_axes=(at,), rhs_axes=(at,))
+    return x
 
 
 def _window(name, points, dtype, ctx, device):
