@@ -93,8 +93,8 @@ class MXNET_DLL KVStore {
   virtual void SetUpdater(Updater updater) = 0;
   /*
    * {{"type", "2bit"}, {"threshold", "0.5"}}: each value that is pushed becomes -threshold, 0 or
-   * threshold; what that leaves out is added to the next push of the same device (Strom,
-   * Interspeech 2015). "none" ends it. Device stores and float32 only.
+   * threshold; with "1bit" 1 above the threshold, else -1. What that leaves out is added to the
+   * next push of the same device. "none" ends it. Device stores and float32 only.
    */
   virtual void SetGradientCompression(const std::vector<std::pair<std::string, std::string>>& params) = 0;
 

@@ -43,6 +43,16 @@ std::vector<Context> GpusOf(const std::vector<const NDArray*>& arrays) {
   return gpus;
 }
 
+bool AddableInto(const std::vector<const NDArray*>& values, const std::vector<const NDArray*>& outs, const NDArray& out) {
+  if (out.ctx().is_gpu() || out.dtype() != values[0]->dtype() || values[0]->ctx().is_gpu()) return false;
+  const auto apart = [&out](const NDArray* a) {
+    const char *one = a->data().data<char>(), *two = out.data().data<char>();
+    const size_t bytes = out.data().Bytes();
+    return SameArray(*a, out) || one + bytes <= two || two + bytes <= one;
+  };
+  return std::all_of(values.begin(), values.end(), apart) && std::all_of(outs.begin(), outs.end(), apart);
+}
+
 void Assign(const NDArray& from, const NDArray& to, int priority) {
   const bool gpu = from.ctx().is_gpu() || to.ctx().is_gpu();
   if (!gpu || from.dtype() == to.dtype()) return CopyFromTo(from, to, priority);
@@ -85,8 +95,31 @@ void LocalStore::Pull(const Keys& keys, const Arrays& outs, int priority) { Spre
 void LocalStore::PushPull(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority) {
   const std::vector<Pushed> pushed = Gather("pushpull", keys, values);
   const std::vector<Entry*> entries = GatherOuts("pushpull", out_keys, outs);
+  // With one key the sum may go to all places in one pass: no other key's values are changed.
+  if (pushed.size() == 1 && AddsInOnePass(pushed[0], entries)) {
+    const NDArray& stored = pushed[0].entry->stored;
+    std::vector<const NDArray*> all{&stored};
+    Arrays left;
+    for (NDArray* out : outs) {
+      if (AddableInto(pushed[0].values, all, *out))
+        all.push_back(out);
+      else
+        left.push_back(out);
+    }
+    AddUp(pushed[0].values, all, priority);
+    for (NDArray* out : left) Assign(stored, *out, priority);
+    return;
+  }
   Keep(pushed, Sum(pushed, priority), priority);
   Spread(entries, outs, priority);
+}
+
+bool LocalStore::AddsInOnePass(const Pushed& pushed, const std::vector<Entry*>& entries) const {
+  const NDArray& stored = pushed.entry->stored;
+  const auto fits = [&](const NDArray* v) { return !v->ctx().is_gpu() && v->dtype() == stored.dtype() && v->var() != stored.var(); };
+  return !updater_ && !compression_.on() && transport_->size() == 1 && !stored.ctx().is_gpu() &&
+         std::all_of(pushed.values.begin(), pushed.values.end(), fits) &&
+         std::all_of(entries.begin(), entries.end(), [&](const Entry* e) { return e == pushed.entry; });
 }
 
 void LocalStore::Broadcast(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority) {
@@ -97,23 +130,7 @@ void LocalStore::Broadcast(const Keys& keys, const Arrays& values, const Keys& o
 void LocalStore::SetGradientCompression(const std::vector<std::pair<std::string, std::string>>& params) {
   MXNET_CHECK_KIND(type_ == "device" || type_ == "local_allreduce_device", Value)
       << "[kvstore] gradient compression is not for a store of type " << type_ << "; accepted: device, local_allreduce_device";
-  std::string kind = "none";
-  float threshold = 0.5f;
-  for (const auto& p : params) {
-    if (p.first == "type") {
-      kind = p.second;
-      MXNET_CHECK_KIND(kind == "none" || kind == "2bit", Value)
-          << "[kvstore] gradient compression type " << kind << "; accepted: none, 2bit";
-    } else {
-      MXNET_CHECK_KIND(p.first == "threshold", Value)
-          << "[kvstore] gradient compression has no parameter " << p.first << "; accepted: type, threshold";
-      char* end = nullptr;
-      threshold = std::strtof(p.second.c_str(), &end);
-      MXNET_CHECK_KIND(end != p.second.c_str() && *end == '\0' && threshold > 0, Value)
-          << "[kvstore] gradient compression threshold " << p.second << "; accepted: a number above 0";
-    }
-  }
-  threshold_ = kind == "none" ? 0 : threshold;
+  compression_ = Compression::FromParams(params);
 }
 
 void LocalStore::CheckKeys(const char* what, const Keys& keys, const Arrays& arrays) {
@@ -145,7 +162,7 @@ std::vector<Pushed> LocalStore::Gather(const char* what, const Keys& keys, const
   std::map<std::string, size_t> places;
   for (size_t i = 0; i < keys.size(); ++i) {
     auto place = places.emplace(keys[i].str(), pushed.size());
-    if (place.second) pushed.push_back({&keys[i], Find(keys[i]), {}});
+    if (place.second) pushed.push_back({&keys[i], Find(keys[i]), {}, {}});
     Pushed& p = pushed[place.first->second];
     MXNET_CHECK_KIND(values[i]->shape() == p.entry->stored.shape(), Value)
         << "[kvstore] " << what << " to key " << keys[i].str() << " has shape " << values[i]->shape() << "; the stored value has "
@@ -218,7 +235,21 @@ std::vector<NDArray> LocalStore::Sum(const std::vector<Pushed>& pushed, int prio
 }
 
 void LocalStore::Spread(const std::vector<Entry*>& entries, const Arrays& outs, int priority) {
-  for (size_t i = 0; i < entries.size(); ++i) Assign(entries[i]->stored, *outs[i], priority);
+  std::vector<bool> done(outs.size(), false);
+  for (size_t i = 0; i < outs.size(); ++i) {
+    if (done[i]) continue;
+    const NDArray& from = entries[i]->stored;
+    std::vector<const NDArray*> together;
+    for (size_t k = i; k < outs.size(); ++k) {
+      if (entries[k] != entries[i] || done[k]) continue;
+      done[k] = true;
+      if (AddableInto({&from}, together, *outs[k]))
+        together.push_back(outs[k]);
+      else
+        Assign(from, *outs[k], priority);
+    }
+    if (!together.empty()) AddUp({&from}, together, priority);
+  }
 }
 
 NDArray* LocalStore::SumSlot(Entry* e, Context where, int dtype) {
@@ -230,8 +261,17 @@ NDArray* LocalStore::SumSlot(Entry* e, Context where, int dtype) {
 
 NDArray LocalStore::SumAt(Context where, const Pushed& pushed, int priority) {
   Entry* e = pushed.entry;
-  std::vector<const NDArray*> values = threshold_ > 0 ? Quantize(e, pushed.values, priority) : pushed.values;
-  // arrays that other devices hold come over first
+  const std::vector<const NDArray*> values = Here(where, pushed, priority);
+  if (values.size() == 1) return *values[0];
+  const NDArray out = *SumSlot(e, where, values[0]->dtype());
+  AddUp(values, {&out}, priority);
+  return out;
+}
+
+std::vector<const NDArray*> LocalStore::Here(Context where, const Pushed& pushed, int priority) {
+  if (compression_.on()) return Unpacked(where, pushed, priority);
+  Entry* e = pushed.entry;
+  std::vector<const NDArray*> values = pushed.values;
   e->staging.resize(std::max(e->staging.size(), values.size()));
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i]->ctx().execution() == where.execution()) continue;
@@ -239,60 +279,59 @@ NDArray LocalStore::SumAt(Context where, const Pushed& pushed, int priority) {
     CopyFromTo(*values[i], e->staging[i], priority);
     values[i] = &e->staging[i];
   }
-  if (values.size() == 1) return *values[0];
-  const NDArray out = *SumSlot(e, where, values[0]->dtype());
-  AddUp(values, out, priority);
-  return out;
+  return values;
 }
 
-void LocalStore::AddUp(const std::vector<const NDArray*>& values, const NDArray& out, int priority) {
-  if (out.ctx().is_gpu()) {
+void LocalStore::AddUp(const std::vector<const NDArray*>& values, const std::vector<const NDArray*>& outs, int priority) {
+  if (outs[0]->ctx().is_gpu()) {
     std::vector<NDArray> in;
     for (const NDArray* v : values) in.push_back(*v);
-    Imperative::Run(graph_ops::Sum(static_cast<int>(in.size())), in, {OpReq::kWrite}, {out}, false);
+    Imperative::Run(graph_ops::Sum(static_cast<int>(in.size())), in, {OpReq::kWrite}, {*outs[0]}, false);
+    for (size_t i = 1; i < outs.size(); ++i) CopyFromTo(*outs[0], *outs[i], priority);
     return;
   }
-  std::vector<TBlob> in;
-  std::vector<Var*> reads, writes{out.var()};
-  bool own = false;  // `out` is one of the values
+  std::vector<TBlob> in, out;
+  std::vector<Var*> reads, kept, replaced;  // kept: variables of which more is left than what is written, or which are read too
+  const auto has = [](const std::vector<Var*>& vars, Var* v) { return std::find(vars.begin(), vars.end(), v) != vars.end(); };
   for (const NDArray* v : values) {
     in.push_back(v->data());
-    own = own || v->var() == out.var();
-    if (v->var() != out.var() && std::find(reads.begin(), reads.end(), v->var()) == reads.end()) reads.push_back(v->var());
+    if (!has(reads, v->var())) reads.push_back(v->var());
   }
-  const TBlob result = out.data();
-  const double cost = 0.25 * static_cast<double>(result.Size()) * static_cast<double>(in.size());
-  RunOrPush([in, result](RunContext) { SumArrays(in, result); }, Context::CPU(),
-            Span<Var* const>(reads.data(), static_cast<int>(reads.size())), Span<Var* const>(writes.data(), 1), cost < kInlineNanoseconds,
-            FnProperty::kCPUPrioritized, priority, "kvstore_sum", own ? 1 : 0);
+  for (const NDArray* o : outs) {
+    out.push_back(o->data());
+    if (has(kept, o->var()) || has(replaced, o->var())) continue;
+    const auto read = std::find(reads.begin(), reads.end(), o->var());
+    (read != reads.end() || !CoversChunk(*o) ? kept : replaced).push_back(o->var());
+    if (read != reads.end()) reads.erase(read);
+  }
+  const int num_kept = static_cast<int>(kept.size());
+  kept.insert(kept.end(), replaced.begin(), replaced.end());
+  const double cost = 0.05 * static_cast<double>(in[0].Bytes()) * static_cast<double>(in.size() + out.size());
+  const char* name = in.size() > 1 ? "kvstore_sum" : "kvstore_copy";
+  RunOrPush([in = std::move(in), out = std::move(out)](RunContext) { SumArrays(in, out); }, Context::CPU(),
+            Span<Var* const>(reads.data(), static_cast<int>(reads.size())), Span<Var* const>(kept.data(), static_cast<int>(kept.size())),
+            cost < kInlineNanoseconds, FnProperty::kCPUPrioritized, priority, name, num_kept);
 }
 
-std::vector<const NDArray*> LocalStore::Quantize(Entry* e, const std::vector<const NDArray*>& values, int priority) {
-  if (e->residuals.size() < values.size()) e->residuals.resize(values.size()), e->quantized.resize(values.size());
+std::vector<const NDArray*> LocalStore::Unpacked(Context where, const Pushed& pushed, int priority) {
+  Entry* e = pushed.entry;
+  const size_t n = pushed.values.size();
+  e->compressed.resize(std::max(e->compressed.size(), n));
+  e->staging.resize(std::max(e->staging.size(), n));
   std::vector<const NDArray*> result;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const NDArray& v = *values[i];
-    MXNET_CHECK_KIND(v.dtype() == kFloat32, Type) << "[kvstore] gradient compression of " << DTypeName(v.dtype()) << "; accepted: float32";
-    if (e->residuals[i].is_none()) {
-      Ensure(&e->residuals[i], v.shape(), v.ctx(), kFloat32);
-      Imperative::Run(graph_ops::Filled(0, kFloat32), {}, {OpReq::kWrite}, {e->residuals[i]}, false);
+  for (size_t i = 0; i < n; ++i) {
+    const NDArray& v = *pushed.values[i];
+    CompressedValue& c = e->compressed[i];
+    Compress(compression_, v, &c.residual, &c.bits, priority);
+    const NDArray* bits = &c.bits;
+    if (v.ctx().execution() != where.execution()) {  // the bits travel, not the values
+      Ensure(&c.sent, c.bits.shape(), where, kUint32);
+      CopyFromTo(c.bits, c.sent, priority);
+      bits = &c.sent;
     }
-    Ensure(&e->quantized[i], v.shape(), v.ctx(), kFloat32);
-    const TBlob in = v.data(), residual = e->residuals[i].data(), out = e->quantized[i].data();
-    const float threshold = threshold_;
-    Var* reads[1] = {v.var()};
-    Var* writes[2] = {e->residuals[i].var(), e->quantized[i].var()};
-    const Context where = v.ctx().execution();
-    RunOrPush(
-        [in, residual, out, threshold](RunContext run) {
-          if (run.ctx.is_gpu())
-            QuantizeTwoBitOnDevice(run, in, residual, out, threshold);
-          else
-            QuantizeTwoBit(in, residual, out, threshold);
-        },
-        where, Span<Var* const>(reads, 1), Span<Var* const>(writes, 2), static_cast<double>(in.Size()) < kInlineNanoseconds,
-        where.is_gpu() ? FnProperty::kNormal : FnProperty::kCPUPrioritized, priority, "kvstore_quantize", 1);
-    result.push_back(&e->quantized[i]);
+    Ensure(&e->staging[i], v.shape(), where, kFloat32);
+    Decompress(compression_, *bits, e->staging[i], priority);
+    result.push_back(&e->staging[i]);
   }
   return result;
 }

@@ -9,20 +9,26 @@
 #include <utility>
 #include <vector>
 
+#include "kvstore/compression.h"
 #include "mxnet/kvstore.h"
 
 namespace mxnet {
 namespace kvstore {
 
+/* One value on its way through gradient compression. */
+struct CompressedValue {
+  NDArray residual, bits;  // where the value lies
+  NDArray sent;            // the bits where values are summed, if that is another device
+};
+
 /* What is kept for one key. Its address stays for the life of the store. */
 struct Entry {
   NDArray stored;
-  NDArray sum;                         // what the updater is given; reused
-  std::vector<NDArray> staging;        // values of other devices, where they are summed
-  std::map<Context, NDArray> partial;  // sums of several values of one device
-  std::vector<NDArray> residuals;      // of gradient compression, one per value
-  std::vector<NDArray> quantized;
-  bool placed = false;  // stored is on the GPU that is the key's home
+  NDArray sum;                              // what the updater is given; reused
+  std::vector<NDArray> staging;             // values of other devices, where they are summed
+  std::map<Context, NDArray> partial;       // sums of several values of one device
+  std::vector<CompressedValue> compressed;  // one per value
+  bool placed = false;                      // stored is on the GPU that is the key's home
 };
 
 /* The values of one key in one call. */
@@ -37,6 +43,9 @@ struct Pushed {
 void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype);
 /* The same memory, read in the same way. */
 bool SameArray(const NDArray& a, const NDArray& b);
+/* May the sum of `values` be written to `out`, on the CPU, while they are read and `outs` are
+ * written? */
+bool AddableInto(const std::vector<const NDArray*>& values, const std::vector<const NDArray*>& outs, const NDArray& out);
 /* to = from, across devices and dtypes. */
 void Assign(const NDArray& from, const NDArray& to, int priority);
 /* The GPUs that arrays lie on, in the order of the arrays. */
@@ -74,8 +83,11 @@ class LocalStore : public KVStore {
    */
   Context Home(const Pushed& pushed);
   NDArray SumAt(Context where, const Pushed& pushed, int priority);
-  /* out = the sum of arrays that lie where it lies, in their order. */
-  static void AddUp(const std::vector<const NDArray*>& values, const NDArray& out, int priority);
+  /* The values on the device `where`: those of other devices are copied to it. */
+  std::vector<const NDArray*> Here(Context where, const Pushed& pushed, int priority);
+  /* Each of `outs` = the sum of arrays that lie where it lies, in their order. On the CPU each of
+   * `outs` is AddableInto. */
+  static void AddUp(const std::vector<const NDArray*>& values, const std::vector<const NDArray*>& outs, int priority);
   /* What is made of the sums. */
   void Keep(const std::vector<Pushed>& pushed, std::vector<NDArray> sums, int priority);
   bool has_updater() const { return static_cast<bool>(updater_); }
@@ -85,14 +97,17 @@ class LocalStore : public KVStore {
  private:
   void CheckKeys(const char* what, const Keys& keys, const Arrays& arrays);
   Entry* Find(const KVKey& key);
-  std::vector<const NDArray*> Quantize(Entry* e, const std::vector<const NDArray*>& values, int priority);
+  /* Can values be added up on the CPU to what is stored and to arrays of `entries` at once? */
+  bool AddsInOnePass(const Pushed& pushed, const std::vector<Entry*>& entries) const;
+  /* The values as gradient compression lets them through, on the device `where`. */
+  std::vector<const NDArray*> Unpacked(Context where, const Pushed& pushed, int priority);
 
   const std::string type_;
   const bool on_device_;
   const std::unique_ptr<KVTransport> transport_;
   Updater updater_;
-  float threshold_ = 0;  // of gradient compression; 0: none
-  std::mutex mutex_;     // guards what follows; entries themselves belong to whoever calls for their key
+  Compression compression_;
+  std::mutex mutex_;  // guards what follows; entries themselves belong to whoever calls for their key
   bool have_kind_ = false, named_ = false;
   std::map<std::string, std::unique_ptr<Entry>> entries_;
   std::map<Context, size_t> placed_bytes_;

@@ -219,7 +219,7 @@ class NcclStore : public LocalStore {
       if (values.size() == 1) continue;
       NDArray& partial = p.entry->partial[values[0]->ctx()];
       Ensure(&partial, values[0]->shape(), values[0]->ctx(), values[0]->dtype());
-      AddUp(values, partial, priority);
+      AddUp(values, {&partial}, priority);
       one.back() = &partial;
     }
     return one;

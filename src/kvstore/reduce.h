@@ -1,25 +1,24 @@
-/* Sums of arrays in CPU memory, and the compression of gradients. */
+/* Sums of arrays in CPU memory. */
 #ifndef MXNET_KVSTORE_REDUCE_H_
 #define MXNET_KVSTORE_REDUCE_H_
 
 #include <vector>
 
+#include "base/omp.h"
 #include "mxnet/base.h"
-#include "mxnet/engine.h"
 
 namespace mxnet {
 
 /*
- * out = sum of inputs, all of one dtype and size. `out` may be one of the inputs. Order and
- * rounding do not depend on the number of threads: integers wrap, 16-bit floats are added in
- * float32 and rounded once, bool is "any".
+ * Each of `out` = sum of `in`, all of one dtype and size; of one array it is a copy. Each `out` may
+ * be one of `in`, and else overlaps with none. Order and rounding do not depend on the number of
+ * threads: integers wrap, 16-bit floats are added in float32 and rounded once, bool is "any".
  */
-void SumArrays(const std::vector<TBlob>& in, const TBlob& out);
+void SumArrays(const std::vector<TBlob>& in, const std::vector<TBlob>& out);
 
-/* residual += in; out = threshold, 0 or -threshold; residual -= out. All float32, of one size. */
-void QuantizeTwoBit(const TBlob& in, const TBlob& residual, const TBlob& out, float threshold);
-/* The same for arrays of the GPU that `run` is on. */
-void QuantizeTwoBitOnDevice(const RunContext& run, const TBlob& in, const TBlob& residual, const TBlob& out, float threshold);
+/* The reduction's own thread count, beyond its own bound: sums of one process overlap with
+ * operators that use all threads. */
+inline int ReductionThreads(int64_t n) { return n > Env::Get().kvstore_bigarray_bound ? Env::Get().kvstore_reduction_nthreads : 1; }
 
 }  // namespace mxnet
 #endif  // MXNET_KVSTORE_REDUCE_H_

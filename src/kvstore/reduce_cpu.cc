@@ -1,27 +1,105 @@
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
+#include <cstring>
 
 #include "base/dtype.h"
-#include "base/omp.h"
 #include "kvstore/reduce.h"
 #include "mxnet/env.h"
 
 namespace mxnet {
 namespace {
 
-constexpr int64_t kBlock = 2048;  // an accumulator block stays in the first-level cache
+constexpr int64_t kBlockBytes = 8192;  // a block of sums stays in the first-level cache
+constexpr int64_t kLine = 64;
+/* Where a call touches more bytes than this, results bypass the caches: the caches could not keep
+ * them, and would read what is about to be replaced. */
+constexpr int64_t kStreamedBytes = int64_t{64} << 20;
+/* How far inputs are fetched ahead: the processor's own prefetching ends at each page. */
+constexpr int64_t kFetchAhead = 1024;
+
+void Fetch(const void* in, int64_t bytes) {
+#if defined(__GNUC__)
+  for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(static_cast<const char*>(in) + i);
+#else
+  (void)in, (void)bytes;
+#endif
+}
+
+#if defined(__SSE2__)
+void CopyPast(const void* from, void* to, int64_t bytes) {
+  const char* f = static_cast<const char*>(from);
+  char* t = static_cast<char*>(to);
+  const int64_t head = std::min<int64_t>(bytes, static_cast<int64_t>(-reinterpret_cast<uintptr_t>(t) & 15));
+  std::memcpy(t, f, static_cast<size_t>(head));
+  int64_t i = head;
+  for (; i + 16 <= bytes; i += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(t + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(f + i)));
+  std::memcpy(t + i, f + i, static_cast<size_t>(bytes - i));
+}
+void EndCopiesPast() { _mm_sfence(); }
+#else
+void CopyPast(const void* from, void* to, int64_t bytes) { std::memcpy(to, from, static_cast<size_t>(bytes)); }
+void EndCopiesPast() {}
+#endif
+
+/* Each of `out` = `in`, through a block at a time. */
+void CopyRange(const char* in, const std::vector<char*>& out, int64_t begin, int64_t end, bool past_caches) {
+  for (int64_t at = begin; at < end; at += kBlockBytes) {
+    const int64_t n = std::min(kBlockBytes, end - at);
+    if (past_caches) Fetch(in + at, std::min(n + kFetchAhead, end - at));
+    for (char* o : out) {
+      if (o == in) continue;
+      if (past_caches)
+        CopyPast(in + at, o + at, n);
+      else
+        std::memcpy(o + at, in + at, static_cast<size_t>(n));
+    }
+  }
+  if (past_caches) EndCopiesPast();
+}
 
 template <typename T, typename A>
-void SumRange(const std::vector<const T*>& in, T* out, int64_t begin, int64_t end) {
-  A sum[kBlock];
+void SumBlock(const std::vector<const T*>& in, A* sum, int64_t at, int64_t n) {
+  const T *a = in[0] + at, *b = in[1] + at;
+  for (int64_t i = 0; i < n; ++i) sum[i] = static_cast<A>(static_cast<A>(a[i]) + static_cast<A>(b[i]));
+  for (size_t k = 2; k < in.size(); ++k) {
+    const T* p = in[k] + at;
+    for (int64_t i = 0; i < n; ++i) sum[i] = static_cast<A>(sum[i] + static_cast<A>(p[i]));
+  }
+}
+
+template <typename T, typename A>
+void SumRange(const std::vector<const T*>& in, const std::vector<T*>& out, int64_t begin, int64_t end, bool past_caches) {
+  constexpr int64_t kBlock = kBlockBytes / static_cast<int64_t>(sizeof(A)), kAhead = kFetchAhead / static_cast<int64_t>(sizeof(T));
+  constexpr int64_t kStep = 512 / static_cast<int64_t>(sizeof(T));
+  alignas(64) A sum[kBlock];
+  alignas(64) T rounded[kBlock];
   for (int64_t at = begin; at < end; at += kBlock) {
     const int64_t n = std::min(kBlock, end - at);
-    for (int64_t i = 0; i < n; ++i) sum[i] = static_cast<A>(in[0][at + i]);
-    for (size_t k = 1; k < in.size(); ++k) {
-      const T* p = in[k] + at;
-      for (int64_t i = 0; i < n; ++i) sum[i] = static_cast<A>(sum[i] + static_cast<A>(p[i]));
+    if (past_caches) {
+      for (int64_t i = 0; i < n; i += kStep) {
+        for (const T* p : in) Fetch(p + at + i + kAhead, at + i + kAhead + kStep <= end ? kStep * static_cast<int64_t>(sizeof(T)) : 0);
+        SumBlock(in, sum + i, at + i, std::min(kStep, n - i));
+      }
+    } else {
+      SumBlock(in, sum, at, n);
     }
-    for (int64_t i = 0; i < n; ++i) out[at + i] = T(sum[i]);
+    const void* result = sum;
+    if (!std::is_same<T, A>::value) {
+      for (int64_t i = 0; i < n; ++i) rounded[i] = T(sum[i]);
+      result = rounded;
+    }
+    for (T* o : out) {
+      if (past_caches)
+        CopyPast(result, o + at, n * static_cast<int64_t>(sizeof(T)));
+      else
+        std::memcpy(o + at, result, static_cast<size_t>(n) * sizeof(T));
+    }
   }
+  if (past_caches) EndCopiesPast();
 }
 
 template <typename T>
@@ -41,35 +119,28 @@ struct SumType<bool> {
   using type = int;
 };
 
-/* The reduction's own thread count, beyond its own bound: sums of one process overlap with
- * operators that use all threads. */
-int ReductionThreads(int64_t n) { return n > Env::Get().kvstore_bigarray_bound ? Env::Get().kvstore_reduction_nthreads : 1; }
-
 }  // namespace
 
-void SumArrays(const std::vector<TBlob>& in, const TBlob& out) {
-  const int64_t n = out.Size();
-  VisitDType(out.dtype, "kvstore", [&](auto tag) {
+void SumArrays(const std::vector<TBlob>& in, const std::vector<TBlob>& out) {
+  const int64_t n = in[0].Size();
+  const bool past_caches = static_cast<int64_t>(in[0].Bytes() * (in.size() + out.size())) > kStreamedBytes;
+  if (in.size() == 1) {
+    std::vector<char*> to;
+    for (const TBlob& b : out) to.push_back(static_cast<char*>(b.dptr));
+    const int64_t width = static_cast<int64_t>(DTypeSize(in[0].dtype));
+    ParallelForThreads(ReductionThreads(n), n, [&](int64_t begin, int64_t end) {
+      CopyRange(static_cast<const char*>(in[0].dptr), to, begin * width, end * width, past_caches);
+    });
+    return;
+  }
+  VisitDType(in[0].dtype, "kvstore", [&](auto tag) {
     using T = decltype(tag);
-    std::vector<const T*> pointers;
-    for (const TBlob& b : in) pointers.push_back(b.data<T>());
+    std::vector<const T*> from;
+    std::vector<T*> to;
+    for (const TBlob& b : in) from.push_back(b.data<T>());
+    for (const TBlob& b : out) to.push_back(b.data<T>());
     ParallelForThreads(ReductionThreads(n), n,
-                       [&](int64_t begin, int64_t end) { SumRange<T, typename SumType<T>::type>(pointers, out.data<T>(), begin, end); });
-  });
-}
-
-void QuantizeTwoBit(const TBlob& in, const TBlob& residual, const TBlob& out, float threshold) {
-  const int64_t n = in.Size();
-  ParallelForThreads(ReductionThreads(n), n, [&](int64_t begin, int64_t end) {
-    const float* g = in.data<float>();
-    float* r = residual.data<float>();
-    float* o = out.data<float>();
-    for (int64_t i = begin; i < end; ++i) {
-      const float sum = r[i] + g[i];
-      const float q = sum >= threshold ? threshold : sum <= -threshold ? -threshold : 0.0f;
-      r[i] = sum - q;
-      o[i] = q;
-    }
+                       [&](int64_t begin, int64_t end) { SumRange<T, typename SumType<T>::type>(from, to, begin, end, past_caches); });
   });
 }
 

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "io/recordio.h"
+#include "kvstore/compression.h"
 #include "kvstore/reduce.h"
 #include "mxnet/c_api.h"
 #include "mxnet/env.h"
@@ -196,11 +197,99 @@ TEST(KVStoreTest, SumsDoNotDependOnThreads) {
     Env::Set("MXNET_KVSTORE_REDUCTION_NTHREADS", std::to_string(t));
     Env::Set("MXNET_KVSTORE_BIGARRAY_BOUND", "1000");
     NDArray out = Filled(Values(n, -1.0f));
-    SumArrays(blobs, out.data());
+    SumArrays(blobs, {out.data()});
     EXPECT_EQ(Read(out), expected) << t << " threads";
   }
   Env::Set("MXNET_KVSTORE_REDUCTION_NTHREADS", std::to_string(threads));
   Env::Set("MXNET_KVSTORE_BIGARRAY_BOUND", std::to_string(bound));
+}
+
+TEST(KVStoreTest, SumsGoToSeveralPlacesAtOnce) {
+  // Small and past the caches, with an end that fills no block and starts that are not aligned.
+  for (const int64_t n : {int64_t{1}, int64_t{5000}, (int64_t{4} << 20) + 13}) {
+    for (int dtype : {kFloat32, kFloat16}) {
+      Values va(n + 1), vb(n + 1);
+      for (int64_t i = 0; i <= n; ++i) va[i] = static_cast<float>(i % 1000), vb[i] = static_cast<float>(i % 7);
+      const NDArray a = Filled(va, dtype), b = Filled(vb, dtype), c = Filled(Values(n + 1, -1.0f), dtype);
+      Engine::Get()->WaitForAll();
+      const NDArray one = a.Slice(1, n + 1), two = b.Slice(1, n + 1), out = c.Slice(0, n);
+      SumArrays({one.data(), two.data()}, {out.data(), one.data()});  // one of the inputs is an output too
+      NDArray copied({n}, Context::CPU(), dtype);
+      SumArrays({one.data()}, {copied.data()});
+      for (const NDArray& result : {out, one, copied}) {
+        const Values v = Read(result);
+        for (int64_t i = 0; i < n; ++i) ASSERT_EQ(v[i], static_cast<float>((i + 1) % 1000 + (i + 1) % 7)) << n << " " << i;
+      }
+    }
+  }
+}
+
+TEST(KVStoreTest, PushPullWritesWhereItIsToldWhateverOverlaps) {
+  for (const char* type : {"local", "device"}) {
+    auto kv = KVStore::Create(type);
+    NDArray w = Filled({0, 0, 0}), base = Filled({1, 2, 3, 4}), other = Filled({10, 20, 30}), half = Filled({0, 0, 0}, kFloat16);
+    NDArray from = base.Slice(0, 3), to = base.Slice(1, 4);  // views of one array that overlap
+    kv->Init({1}, {&w});
+    kv->PushPull({1, 1}, {&from, &other}, {1, 1, 1}, {&to, &half, &other});
+    EXPECT_EQ(Read(base), Values({1, 11, 22, 33}));
+    EXPECT_EQ(Read(other), Values({11, 22, 33}));
+    EXPECT_EQ(Read(half), Values({11, 22, 33}));
+    kv->Pull({1}, {&w});
+    EXPECT_EQ(Read(w), Values({11, 22, 33}));
+  }
+}
+
+using kvstore::Compression;
+
+TEST(GradientCompression, CodesFillWordsFromTheLowestBit) {
+  Values g(35, 0.0f), sent(35, 9.0f);
+  g[0] = 0.5f, g[1] = -0.5f, g[15] = 1, g[16] = -2, g[34] = 0.75f;
+  NDArray in = Filled(g), residual, bits, out = Filled(sent);
+  const Compression two{Compression::kTwoBit, 0.5f}, one{Compression::kOneBit, 0.5f};
+  EXPECT_EQ(two.Words(35), 3);
+  EXPECT_EQ(one.Words(35), 2);
+  EXPECT_EQ(one.Words(0), 0);
+  Compress(two, in, &residual, &bits, 0);
+  bits.WaitToRead();
+  const uint32_t* w = bits.data().data<uint32_t>();
+  EXPECT_EQ(std::vector<uint32_t>(w, w + 3), std::vector<uint32_t>({1u | 2u << 2 | 1u << 30, 2u, 1u << 4}));
+  Decompress(two, bits, out, 0);
+  Values expected(35, 0.0f);
+  expected[0] = expected[15] = expected[34] = 0.5f, expected[1] = expected[16] = -0.5f;
+  EXPECT_EQ(Read(out), expected);
+  const Values rest = Read(residual);
+  EXPECT_EQ(rest[15], 0.5f);
+  EXPECT_EQ(rest[16], -1.5f);
+  EXPECT_EQ(rest[34], 0.25f);
+
+  NDArray none, words;
+  Compress(one, in, &none, &words, 0);
+  words.WaitToRead();
+  w = words.data().data<uint32_t>();
+  EXPECT_EQ(std::vector<uint32_t>(w, w + 2), std::vector<uint32_t>({1u << 15, 1u << 2}));  // 0.5 is not above 0.5
+  Decompress(one, words, out, 0);
+  expected.assign(35, -1.0f);
+  expected[15] = expected[34] = 1;
+  EXPECT_EQ(Read(out), expected);
+  EXPECT_EQ(Read(none)[0], 1.5f);
+  EXPECT_EQ(Read(none)[34], -0.25f);
+}
+
+TEST(GradientCompression, OneBitStoresAddUpSigns) {
+  auto kv = KVStore::Create("device");
+  kv->SetGradientCompression({{"type", "1bit"}, {"threshold", "0.5"}});
+  NDArray w = Filled({0, 0, 0}), g = Filled({0.3f, 0.9f, -3}), out = Filled({0, 0, 0});
+  kv->Init({1}, {&w});
+  for (const Values& expected : std::vector<Values>{{-2, 2, -2}, {2, 2, -2}, {2, 2, -2}, {-2, 2, -2}}) {
+    kv->PushPull({1, 1}, {&g, &g}, {1}, {&out});
+    EXPECT_EQ(Read(out), expected);
+  }
+  kv->SetGradientCompression({{"type", "1bit"}, {"threshold", "-1"}});
+  EXPECT_NE(ErrorOf([&] { kv->SetGradientCompression({{"threshold", "1"}}); }).find("without a type"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] {
+              kv->SetGradientCompression({{"type", "1bit"}, {"threshold", "x"}});
+            }).find("accepted: a number"),
+            std::string::npos);
 }
 
 TEST(KVStoreTest, GradientCompressionKeepsWhatItLeavesOut) {
@@ -219,7 +308,7 @@ TEST(KVStoreTest, GradientCompressionKeepsWhatItLeavesOut) {
   kv->Push({1, 1}, {&g, &h});
   kv->Pull({1}, {&out});
   EXPECT_EQ(Read(out), Values({0.5f, 0, 0}));
-  EXPECT_NE(ErrorOf([&] { kv->SetGradientCompression({{"type", "3bit"}}); }).find("accepted: none, 2bit"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { kv->SetGradientCompression({{"type", "3bit"}}); }).find("accepted: none, 1bit, 2bit"), std::string::npos);
   EXPECT_NE(ErrorOf([&] { kv->SetGradientCompression({{"type", "2bit"}, {"threshold", "-1"}}); }).find("above 0"), std::string::npos);
   EXPECT_NE(ErrorOf([&] { kv->SetGradientCompression({{"size", "2"}}); }).find("accepted: type, threshold"), std::string::npos);
   EXPECT_NE(ErrorOf([&] { KVStore::Create("local")->SetGradientCompression({{"type", "2bit"}}); }).find("device"), std::string::npos);

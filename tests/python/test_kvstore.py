@@ -178,10 +178,25 @@ def test_gradient_compression():
         kv.pull(1, out=out)
         sent.append(float(values(out)))
     assert sent == [-0.5, 0.0, -0.5, 0.0, -0.5, 0.0]
-    with pytest.raises(ValueError, match="accepted: none, 2bit"):
+    with pytest.raises(ValueError, match="accepted: none, 1bit, 2bit"):
         kv.set_gradient_compression({"type": "3bit"})
     with pytest.raises(ValueError, match="not supported for a store of type local"):
         mx.kv.create("local").set_gradient_compression({"type": "2bit"})
+
+
+def test_one_bit_compression():
+    """The numbers are those of 2.0: 1 above the threshold, else -1; the rest waits."""
+    kv = mx.kv.create("device")
+    kv.set_gradient_compression({"type": "1bit", "threshold": 0.5})
+    kv.init("w", mx.nd.zeros((9,)))
+    grad = mx.nd.array([0.3, 0.9, -0.5, -0.2, 0.5, -3, 3, 0, 0.1])
+    out = mx.nd.zeros((9,))
+    expected = [[-1, 1, -1, -1, -1, -1, 1, -1, -1], [1, 1, -1, 1, 1, -1, 1, 1, 1],
+                [1, 1, -1, -1, 1, -1, 1, -1, -1], [-1, 1, 1, -1, 1, -1, 1, 1, 1]]
+    for signs in expected:
+        kv.push("w", [grad.copyto(grad.ctx) for _ in range(2)])
+        kv.pull("w", out=out)
+        np.testing.assert_array_equal(out.asnumpy(), 2 * np.array(signs))
 
 
 THREADS = """

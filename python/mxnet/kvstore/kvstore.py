@@ -1,5 +1,6 @@
 """The key-value stores of the native library."""
 import ctypes
+import functools
 import pickle
 
 from ..base import CheckedTypeError, CheckedValueError, NotCopied
@@ -13,6 +14,16 @@ __all__ = ["KVStore"]
 
 _IntUpdater = ctypes.CFUNCTYPE(None, ctypes.c_int, NDArrayHandle, NDArrayHandle, ctypes.c_void_p)
 _StrUpdater = ctypes.CFUNCTYPE(None, ctypes.c_char_p, NDArrayHandle, NDArrayHandle, ctypes.c_void_p)
+
+
+@functools.lru_cache(maxsize=1024)
+def _c_keys(keys):
+    """A tuple of keys for the C functions: the functions' ending for that kind of keys, the number
+    of keys, and the keys. They are the same in every step of a training."""
+    if len({isinstance(k, str) for k in keys}) > 1:
+        raise TypeError("[kvstore] inconsistent types of keys detected: they are all int or all str")
+    by_name = bool(keys) and isinstance(keys[0], str)
+    return "Ex" if by_name else "", mx_uint(len(keys)), c_str_array(keys) if by_name else c_array(ctypes.c_int, keys)
 
 
 class _Arguments:
@@ -33,12 +44,7 @@ class _Arguments:
                     raise TypeError(f"[kvstore] {type(array).__name__} for key {k!r}; NDArrays are expected")
                 keys.append(k)
                 arrays.append(array)
-        if len({isinstance(k, str) for k in keys}) > 1:
-            raise TypeError("[kvstore] inconsistent types of keys detected: they are all int or all str")
-        self.by_name = bool(keys) and isinstance(keys[0], str)
-        self.ex = "Ex" if self.by_name else ""
-        self.count = mx_uint(len(keys))
-        self.keys = c_str_array(keys) if self.by_name else c_array(ctypes.c_int, keys)
+        self.ex, self.count, self.keys = _c_keys(tuple(keys))
         self.handles = c_handle_array(arrays)
         self.arrays = arrays            # alive as long as the handles are used
 
@@ -144,7 +150,9 @@ class KVStore(NotCopied, KVStoreBase):
         Parameters
         ----------
         compression_params : dict
-            ``{'type': '2bit', 'threshold': 0.5}``, for example.
+            ``{'type': '2bit', 'threshold': 0.5}``, for example: each value becomes -threshold, 0 or
+            threshold. With ``'1bit'`` it becomes 1 above the threshold, else -1. What that leaves
+            out is added to the next push.
         """
         if "device" not in self.type and "dist" not in self.type:
             raise ValueError(f"[kvstore] Gradient compression is not supported for a store of type {self.type}")
