@@ -1,0 +1,55 @@
+/*
+ * A job within a process, for tests: ranks whose messages go through memory, over connections that
+ * have a delay and a bandwidth and can be cut. Above the connections all is as between processes
+ * (transport_progress.h).
+ */
+#ifndef MXNET_KVSTORE_DIST_IN_PROCESS_H_
+#define MXNET_KVSTORE_DIST_IN_PROCESS_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "kvstore/dist/transport_progress.h"
+
+namespace mxnet {
+namespace kvstore {
+
+struct InProcessOptions {
+  double delay = 0;      // seconds from a rank to another
+  double bandwidth = 0;  // bytes per second of each direction of each connection; 0: no limit
+  ProgressOptions progress;
+};
+
+/* What all ranks share. */
+class InProcessConnections;
+
+class InProcessFabric {
+ public:
+  /* Ranks 0 to workers - 1 are workers, those behind them servers. */
+  InProcessFabric(int workers, int servers, InProcessOptions options = InProcessOptions());
+  /* Stops all ranks, without waiting for what was not sent. Transports must not be used after. */
+  ~InProcessFabric();
+  InProcessFabric(const InProcessFabric&) = delete;
+  InProcessFabric& operator=(const InProcessFabric&) = delete;
+
+  /* Belongs to the fabric. */
+  std::shared_ptr<Transport> At(int rank);
+  /*
+   * As if the process was killed: nothing comes from or gets to this rank any more. The others lose
+   * it at once if `noticed`, else when the time-out is over. Here the rank loses all others, so that
+   * what waits in this process can end.
+   */
+  void Cut(int rank, bool noticed = true);
+  /* As SIGSTOP and SIGCONT: its progress thread rests, what is sent to it is kept. */
+  void Stall(int rank);
+  void Resume(int rank);
+
+ private:
+  struct Rank;
+  std::shared_ptr<InProcessConnections> connections_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+}  // namespace kvstore
+}  // namespace mxnet
+#endif  // MXNET_KVSTORE_DIST_IN_PROCESS_H_

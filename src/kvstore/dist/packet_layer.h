@@ -1,0 +1,56 @@
+/*
+ * What carries bytes between the ranks of a job, below ProgressTransport: small packets, which are
+ * copied, and parts of payloads, which the receiver gets where it wants them.
+ *
+ * One class carries them over MPI (src/mpi, a shared library that uses nothing of libmxnet.so, so
+ * nothing here may throw or is defined in a source file), one within a process (in_process.cc).
+ *
+ * ORDER      Packets from one rank to another arrive in the order of their SendPacket calls. So do
+ *            parts with the same tag. Between packets and parts there is no order.
+ * THREADS    One thread makes all calls. Events may call the layer.
+ */
+#ifndef MXNET_KVSTORE_DIST_PACKET_LAYER_H_
+#define MXNET_KVSTORE_DIST_PACKET_LAYER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mxnet {
+namespace kvstore {
+
+class PacketLayer {
+ public:
+  static constexpr size_t kMaxPacket = 4096 + 512;
+
+  class Events {
+   public:
+    virtual ~Events() = default;
+    /* `bytes` are valid during the call. */
+    virtual void OnPacket(int from, const void* bytes, size_t size) = 0;
+    /* The operation with this ticket is done, a send: its memory may change. */
+    virtual void OnDone(int64_t ticket) = 0;
+    /* The connection to this rank broke; `why` may be null. May be called more than once. */
+    virtual void OnBroken(int rank, const char* why) = 0;
+  };
+
+  virtual ~PacketLayer() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /* Copies `bytes`, at most kMaxPacket. */
+  virtual void SendPacket(int to, const void* bytes, size_t size, int64_t ticket) = 0;
+  virtual void SendPart(int to, int tag, const void* data, size_t bytes, int64_t ticket) = 0;
+  /* Tags are 1 to max_tag(). */
+  virtual void ReceivePart(int from, int tag, void* data, size_t bytes, int64_t ticket) = 0;
+  virtual int max_tag() const = 0;
+  /* Moves what can be moved, without waiting. Returns whether there was an event. */
+  virtual bool Poll(Events* events) = 0;
+  /* Ends all operations with this rank; their tickets are never done. Memory of those that were on
+   * their way may still be read or written for a while. */
+  virtual void Drop(int rank) = 0;
+  /* The last call. `in_order`: all ranks are at the same point, so it may wait for the others. */
+  virtual void Close(bool in_order) = 0;
+};
+
+}  // namespace kvstore
+}  // namespace mxnet
+#endif  // MXNET_KVSTORE_DIST_PACKET_LAYER_H_

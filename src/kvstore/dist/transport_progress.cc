@@ -1,0 +1,574 @@
+#include "kvstore/dist/transport_progress.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "base/logging.h"
+#include "mxnet/error.h"
+
+namespace mxnet {
+namespace kvstore {
+namespace {
+
+enum Kind : int32_t { kMessage = 1, kHeartbeat, kGoodbye, kAnswer, kYouAreLost };
+
+/* The start of each packet. A payload of at most kInline bytes follows it. */
+struct PacketHead {
+  int32_t kind = kMessage;
+  int32_t priority = 0;
+  int32_t tag = 0;
+  uint64_t part = 0;
+  uint64_t bytes = 0;
+  int64_t head[Message::kWords] = {};
+};
+constexpr size_t kInline = PacketLayer::kMaxPacket - sizeof(PacketHead);
+constexpr int kMaxPackets = 64;  // on their way to one rank
+
+constexpr int64_t kMicro = 1000, kMilli = 1000 * kMicro, kSecond = 1000 * kMilli;
+constexpr int64_t kBeat = 50 * kMilli;
+constexpr int64_t kOwnPause = kSecond;  // longer without a beat: this process did not run
+
+int64_t Now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+int64_t Nanoseconds(double seconds) { return static_cast<int64_t>(std::min(seconds, 1e9) * 1e9); }
+
+}  // namespace
+
+ProgressTransport::ProgressTransport(std::unique_ptr<PacketLayer> layer, std::vector<Peer> members, ProgressOptions options)
+    : layer_(std::move(layer)), options_(options), rank_(layer_->rank()), process_(getpid()) {
+  const int64_t now = Now();
+  std::map<int, int> workers, servers;
+  for (Peer& member : members) {
+    (member.role == Role::kWorker ? workers : servers)[member.number] = member.rank;
+    Remote& remote = peers_.emplace_back();
+    remote.peer = std::move(member);
+    remote.heard = now;
+    remote.spoken = now;
+  }
+  for (const auto& worker : workers) workers_.push_back(worker.second);
+  for (const auto& server : servers) servers_.push_back(server.second);
+}
+
+ProgressTransport::~ProgressTransport() = default;
+
+void ProgressTransport::CheckProcess() const {
+  MXNET_CHECK(getpid() == process_) << "[kvstore] this process was forked from one of a distributed job; only that one may send messages";
+}
+
+Peer ProgressTransport::Get(int rank) const {
+  MXNET_CHECK_KIND(rank >= 0 && rank < size(), Value) << "[kvstore] rank " << rank << "; accepted are 0 to " << size() - 1;
+  std::unique_lock<std::mutex> lock(state_mutex_, std::defer_lock);
+  if (getpid() == process_) lock.lock();  // a forked process got it as it was
+  const Remote& remote = peers_[static_cast<size_t>(rank)];
+  Peer peer = remote.peer;
+  if (rank != rank_) peer.silent_seconds = static_cast<double>(std::max<int64_t>(0, Now() - remote.heard.load())) / 1e9;
+  return peer;
+}
+
+void ProgressTransport::SetHandler(Handler* handler) {
+  if (getpid() != process_) return;
+  if (runner_.load() == std::this_thread::get_id()) {
+    handler_ = handler;
+    return;
+  }
+  ++handler_wanted_;
+  {
+    std::lock_guard<std::mutex> lock(handler_mutex_);
+    handler_ = handler;
+  }
+  --handler_wanted_;
+  Wake();
+}
+
+void ProgressTransport::Wake() {
+  {
+    std::lock_guard<std::mutex> lock(inbox_mutex_);
+    if (woken_) return;
+    woken_ = true;
+  }
+  wake_.notify_one();
+}
+
+void ProgressTransport::Send(int to, Message message, int priority, std::function<void()> sent) {
+  CheckProcess();
+  MXNET_CHECK_KIND(to >= 0 && to < size(), Value) << "[kvstore] a message to rank " << to << "; accepted are 0 to " << size() - 1;
+  auto out = std::make_shared<Outgoing>();
+  out->to = to;
+  out->message = std::move(message);
+  out->priority = priority;
+  out->sent = std::move(sent);
+  bool notify = false;
+  {
+    std::lock_guard<std::mutex> lock(inbox_mutex_);
+    if (!closed_) {
+      inbox_.push_back(std::move(out));
+      notify = !woken_;
+      woken_ = true;
+    }
+  }
+  if (out != nullptr && out->sent) out->sent();  // stopped: dropped
+  if (notify) wake_.notify_one();
+}
+
+void ProgressTransport::ReportLost(int rank) {
+  if (getpid() != process_ || rank < 0 || rank >= size() || rank == rank_) return;
+  {
+    std::lock_guard<std::mutex> lock(inbox_mutex_);
+    reported_.push_back(rank);
+  }
+  Wake();
+}
+
+void ProgressTransport::Stop(double seconds) {
+  if (getpid() != process_) return;
+  int64_t none = 0;
+  deadline_.compare_exchange_strong(none, Now() + std::max<int64_t>(1, Nanoseconds(seconds)));
+  Wake();
+  std::unique_lock<std::mutex> lock(inbox_mutex_);
+  const auto ended = [this] { return run_ended_; };
+  if (options_.waits_for_all)
+    stopped_.wait(lock, ended);
+  else  // the layer's own end may take longer, and is not waited for
+    stopped_.wait_for(lock, std::chrono::duration<double>(std::min(seconds, 1e9) + 1), ended);
+}
+
+// ---- the progress thread ----
+
+void ProgressTransport::Run() {
+  runner_ = std::this_thread::get_id();
+  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // short pauses are short
+  int64_t busy_since = Now();
+  last_beat_ = busy_since;
+  for (;;) {
+    bool busy = TakeInbox();
+    busy |= layer_->Poll(this);
+    for (int to = 0; to < size(); ++to) busy |= Schedule(to);
+    busy |= Deliver();
+    const int64_t now = Now();
+    if (now - last_beat_ >= kBeat) Beat(now);
+    if (deadline_.load() != 0 && Ended(now)) break;
+    if (busy)
+      busy_since = now;
+    else
+      Rest(now, busy_since);
+  }
+  Close();
+}
+
+void ProgressTransport::Close() {
+  {
+    std::lock_guard<std::mutex> lock(inbox_mutex_);
+    closed_ = true;
+  }
+  TakeInbox();
+  for (Remote& remote : peers_) {
+    for (auto& queue : remote.waiting)
+      for (auto& out : queue.second) done_.push_back(std::move(out));
+    remote.waiting.clear();
+  }
+  bool in_order = options_.waits_for_all;
+  for (Remote& remote : peers_) in_order &= remote.peer.rank == rank_ || remote.goodbye_came;
+  for (Remote& remote : peers_) Abandon(remote.peer.rank);
+  Deliver();
+  layer_->Close(in_order);
+  {
+    std::lock_guard<std::mutex> lock(inbox_mutex_);
+    run_ended_ = true;
+  }
+  stopped_.notify_all();
+}
+
+bool ProgressTransport::TakeInbox() {
+  std::vector<std::shared_ptr<Outgoing>> taken;
+  std::vector<int> reported;
+  {
+    std::lock_guard<std::mutex> lock(inbox_mutex_);
+    woken_ = false;
+    taken.swap(inbox_);
+    reported.swap(reported_);
+  }
+  for (auto& out : taken) {
+    Remote& remote = peers_[static_cast<size_t>(out->to)];
+    if (remote.lost || remote.goodbye_left)
+      Finish(out);
+    else
+      remote.waiting[out->priority].push_back(std::move(out));
+  }
+  for (int rank : reported) Lose(rank);
+  return !taken.empty() || !reported.empty();
+}
+
+bool ProgressTransport::Schedule(int to) {
+  Remote& remote = peers_[static_cast<size_t>(to)];
+  bool any = false;
+  while (!remote.waiting.empty() && remote.flying_packets < kMaxPackets) {
+    auto first = remote.waiting.begin();
+    const std::shared_ptr<Outgoing> out = first->second.front();
+    if (to == rank_) {
+      Local(out);
+    } else if (!out->head_left) {
+      SendHead(out);
+    } else {
+      if (remote.flying_bytes > 0 && remote.flying_bytes + options_.part_bytes > options_.window_bytes) break;
+      SendPart(out);
+    }
+    any = true;
+    if (out->posted < out->message.bytes) continue;
+    first->second.pop_front();
+    if (first->second.empty()) remote.waiting.erase(first);
+    if (out->flying == 0) Finish(out);  // it was copied
+  }
+  return any;
+}
+
+void ProgressTransport::SendHead(const std::shared_ptr<Outgoing>& out) {
+  Remote& remote = peers_[static_cast<size_t>(out->to)];
+  const Message& message = out->message;
+  PacketHead head;
+  head.priority = out->priority;
+  head.bytes = message.bytes;
+  head.part = options_.part_bytes;
+  std::copy(message.head, message.head + Message::kWords, head.head);
+  const bool whole = message.bytes <= kInline;
+  if (!whole) {
+    next_tag_ = next_tag_ % layer_->max_tag() + 1;
+    head.tag = out->tag = next_tag_;
+  }
+  char packet[PacketLayer::kMaxPacket];
+  std::memcpy(packet, &head, sizeof head);
+  if (whole && message.bytes > 0) std::memcpy(packet + sizeof head, message.data, message.bytes);
+  Operation operation;
+  operation.rank = out->to;
+  operation.packet = true;
+  const int64_t ticket = next_ticket_++;
+  operations_[ticket] = std::move(operation);
+  ++remote.flying_packets;
+  remote.spoken = Now();
+  out->head_left = true;
+  if (whole) out->posted = message.bytes;
+  layer_->SendPacket(out->to, packet, sizeof head + (whole ? message.bytes : 0), ticket);
+}
+
+void ProgressTransport::SendPart(const std::shared_ptr<Outgoing>& out) {
+  Remote& remote = peers_[static_cast<size_t>(out->to)];
+  const size_t bytes = std::min(options_.part_bytes, out->message.bytes - out->posted);
+  Operation operation;
+  operation.rank = out->to;
+  operation.bytes = bytes;
+  operation.outgoing = out;
+  const int64_t ticket = next_ticket_++;
+  operations_[ticket] = std::move(operation);
+  remote.flying_bytes += bytes;
+  ++remote.flying_packets;
+  ++flying_parts_;
+  ++out->flying;
+  const char* data = static_cast<const char*>(out->message.data) + out->posted;
+  out->posted += bytes;
+  layer_->SendPart(out->to, out->tag, data, bytes, ticket);
+}
+
+void ProgressTransport::SendControl(int to, int kind) {
+  PacketHead head;
+  head.kind = kind;
+  Operation operation;
+  operation.rank = to;
+  operation.packet = true;
+  const int64_t ticket = next_ticket_++;
+  operations_[ticket] = std::move(operation);
+  Remote& remote = peers_[static_cast<size_t>(to)];
+  ++remote.flying_packets;
+  remote.spoken = Now();
+  layer_->SendPacket(to, &head, sizeof head, ticket);
+}
+
+void ProgressTransport::Finish(const std::shared_ptr<Outgoing>& out) { done_.push_back(out); }
+
+/* To oneself: a copy, since the payload may change as soon as it is sent. */
+void ProgressTransport::Local(const std::shared_ptr<Outgoing>& out) {
+  Event event;
+  event.from = rank_;
+  event.message = out->message;
+  if (out->message.bytes > 0) {
+    std::shared_ptr<void> memory = PlaceFor(rank_, out->message.head, out->message.bytes);
+    std::memcpy(memory.get(), out->message.data, out->message.bytes);
+    event.message.data = memory.get();
+    event.message.owner = std::move(memory);
+  }
+  events_.push_back(std::move(event));
+  out->head_left = true;
+  out->posted = out->message.bytes;
+}
+
+// ---- what arrives ----
+
+void ProgressTransport::OnPacket(int from, const void* bytes, size_t size) {
+  Remote& remote = peers_[static_cast<size_t>(from)];
+  remote.heard = Now();
+  int32_t kind = 0;
+  if (size < sizeof(PacketHead)) return OnBroken(from, "sent a packet that is too short");
+  std::memcpy(&kind, bytes, sizeof kind);
+  if (remote.lost && !remote.goodbye_came) {
+    if (!remote.told && kind != kYouAreLost) SendControl(from, kYouAreLost);
+    remote.told = true;
+    return;
+  }
+  switch (kind) {
+    case kMessage: return StartMessage(from, bytes, size);
+    case kHeartbeat: return;
+    case kGoodbye: remote.goodbye_came = true; return Gather(from);
+    case kAnswer: remote.answered = true; return;
+    case kYouAreLost: return Lose(from);
+    default: return OnBroken(from, "sent a packet of an unknown kind");
+  }
+}
+
+void ProgressTransport::StartMessage(int from, const void* bytes, size_t size) {
+  PacketHead head;
+  std::memcpy(&head, bytes, sizeof head);
+  const bool whole = head.tag == 0;
+  if ((whole && size - sizeof head != head.bytes) || head.part == 0) return OnBroken(from, "sent a packet of a wrong length");
+  auto in = std::make_shared<Incoming>();
+  in->priority = head.priority;
+  in->tag = head.tag;
+  in->part = head.part;
+  std::copy(head.head, head.head + Message::kWords, in->message.head);
+  in->message.bytes = head.bytes;
+  if (head.bytes > 0) {
+    try {
+      in->memory = PlaceFor(from, head.head, head.bytes);
+    } catch (const std::exception& e) {
+      LogWarning("[kvstore] no memory for a message of " + std::to_string(head.bytes) + " bytes: " + e.what());
+      return Lose(from);
+    }
+    in->message.data = in->memory.get();
+    in->message.owner = in->memory;
+  }
+  if (whole) {
+    if (head.bytes > 0) std::memcpy(in->memory.get(), static_cast<const char*>(bytes) + sizeof head, head.bytes);
+    in->asked = in->received = head.bytes;
+  }
+  peers_[static_cast<size_t>(from)].incoming.push_back(in);
+  if (whole)
+    Gather(from);
+  else
+    AskForParts(from, in);
+}
+
+std::shared_ptr<void> ProgressTransport::PlaceFor(int from, const int64_t* head, size_t bytes) {
+  {
+    std::lock_guard<std::mutex> lock(handler_mutex_);
+    if (handler_ != nullptr)
+      if (std::shared_ptr<void> memory = handler_->Place(from, head, bytes)) return memory;
+  }
+  return std::shared_ptr<void>(::operator new(bytes), [](void* p) { ::operator delete(p); });
+}
+
+/* The layer has a few receptions of a message at a time, more than the sender has parts on their
+ * way. */
+void ProgressTransport::AskForParts(int from, const std::shared_ptr<Incoming>& in) {
+  while (in->asked < in->message.bytes && in->asked - in->received <= options_.window_bytes + in->part) {
+    const size_t bytes = std::min(in->part, in->message.bytes - in->asked);
+    Operation operation;
+    operation.rank = from;
+    operation.bytes = bytes;
+    operation.incoming = in;
+    const int64_t ticket = next_ticket_++;
+    operations_[ticket] = std::move(operation);
+    ++flying_parts_;
+    char* data = static_cast<char*>(in->memory.get()) + in->asked;
+    in->asked += bytes;
+    layer_->ReceivePart(from, in->tag, data, bytes, ticket);
+  }
+}
+
+void ProgressTransport::OnDone(int64_t ticket) {
+  const auto found = operations_.find(ticket);
+  if (found == operations_.end()) return;
+  const Operation operation = std::move(found->second);
+  operations_.erase(found);
+  Remote& remote = peers_[static_cast<size_t>(operation.rank)];
+  if (operation.incoming) {
+    --flying_parts_;
+    remote.heard = Now();
+    operation.incoming->received += operation.bytes;
+    if (operation.incoming->whole())
+      Gather(operation.rank);
+    else
+      AskForParts(operation.rank, operation.incoming);
+    return;
+  }
+  --remote.flying_packets;
+  if (operation.packet) return;
+  --flying_parts_;
+  remote.flying_bytes -= operation.bytes;
+  Outgoing& out = *operation.outgoing;
+  if (--out.flying == 0 && out.posted == out.message.bytes) Finish(operation.outgoing);
+}
+
+/* Moves messages that are whole, and wait for no other, to the events. */
+void ProgressTransport::Gather(int from) {
+  Remote& remote = peers_[static_cast<size_t>(from)];
+  bool blocked = false;
+  int barrier = 0;  // the highest priority of those before that are not whole
+  for (auto it = remote.incoming.begin(); it != remote.incoming.end();) {
+    Incoming& in = **it;
+    if (in.whole() && (!blocked || in.priority > barrier)) {
+      Event event;
+      event.from = from;
+      event.message = std::move(in.message);
+      events_.push_back(std::move(event));
+      it = remote.incoming.erase(it);
+      continue;
+    }
+    if (!in.whole()) {
+      barrier = blocked ? std::max(barrier, in.priority) : in.priority;
+      blocked = true;
+    }
+    ++it;
+  }
+  if (remote.goodbye_came && remote.incoming.empty()) Goodbye(from);
+}
+
+void ProgressTransport::Goodbye(int from) {
+  if (peers_[static_cast<size_t>(from)].lost) return;
+  Lose(from);
+  SendControl(from, kAnswer);
+}
+
+void ProgressTransport::OnBroken(int rank, const char* why) {
+  Remote& remote = peers_[static_cast<size_t>(rank)];
+  if (rank == rank_ || remote.lost) return;
+  if (why != nullptr) LogWarning("[kvstore] the connection to " + remote.peer.str() + " broke: " + why);
+  Lose(rank);
+}
+
+void ProgressTransport::Lose(int rank) {
+  Remote& remote = peers_[static_cast<size_t>(rank)];
+  if (remote.lost) return;
+  remote.lost = true;
+  {
+    std::lock_guard<std::mutex> lock(state_mutex_);
+    remote.peer.lost = true;
+    remote.peer.said_goodbye = remote.goodbye_came;
+  }
+  for (auto& queue : remote.waiting)
+    for (auto& out : queue.second)
+      if (out->flying == 0) Finish(out);
+  remote.waiting.clear();
+  Event event;
+  event.from = rank;
+  event.lost = true;
+  events_.push_back(std::move(event));
+  layer_->Drop(rank);
+  Abandon(rank);
+  remote.flying_bytes = 0;
+  remote.flying_packets = 0;
+  remote.incoming.clear();
+}
+
+/* The layer does not tell the end of what is on its way from or to this rank. */
+void ProgressTransport::Abandon(int rank) {
+  for (auto it = operations_.begin(); it != operations_.end();) {
+    if (it->second.rank != rank) {
+      ++it;
+      continue;
+    }
+    if (!it->second.packet) --flying_parts_;
+    if (it->second.outgoing && --it->second.outgoing->flying == 0) Finish(it->second.outgoing);
+    if (!it->second.packet) abandoned_.push_back(std::move(it->second));
+    it = operations_.erase(it);
+  }
+}
+
+bool ProgressTransport::Deliver() {
+  bool any = false;
+  while (!done_.empty()) {
+    any = true;
+    std::vector<std::shared_ptr<Outgoing>> done;
+    done.swap(done_);
+    for (auto& out : done) {
+      try {
+        if (out->sent) out->sent();
+      } catch (const std::exception& e) {
+        LogWarning(std::string("[kvstore] after a message was sent: ") + e.what());
+      }
+      out->sent = nullptr;
+      if (!std::any_of(abandoned_.begin(), abandoned_.end(), [&](const Operation& a) { return a.outgoing == out; }))
+        out->message.owner.reset();
+    }
+  }
+  while (!events_.empty()) {
+    while (handler_wanted_.load() > 0) sched_yield();
+    std::lock_guard<std::mutex> lock(handler_mutex_);
+    if (handler_ == nullptr) break;
+    Event event = std::move(events_.front());
+    events_.pop_front();
+    any = true;
+    try {
+      if (event.lost)
+        handler_->OnLost(Get(event.from));
+      else
+        handler_->OnMessage(event.from, std::move(event.message));
+    } catch (const std::exception& e) {
+      LogWarning(std::string("[kvstore] a message could not be handled: ") + e.what());
+    }
+  }
+  return any;
+}
+
+// ---- time ----
+
+void ProgressTransport::Beat(int64_t now) {
+  const int64_t pause = now - last_beat_;
+  last_beat_ = now;
+  const int64_t interval = Nanoseconds(options_.times.heartbeat_interval), timeout = Nanoseconds(options_.times.heartbeat_timeout);
+  for (Remote& remote : peers_) {
+    if (remote.peer.rank == rank_ || remote.lost) continue;
+    if (pause > kOwnPause) remote.heard = std::min(now, remote.heard.load() + pause);
+    if (interval > 0 && now - remote.spoken >= interval && remote.flying_packets < kMaxPackets) SendControl(remote.peer.rank, kHeartbeat);
+    if (timeout > 0 && now - remote.heard.load() > timeout) Lose(remote.peer.rank);
+  }
+  if (tick_) tick_();
+}
+
+/* Called after Stop: says goodbye to whom all has left. */
+bool ProgressTransport::Ended(int64_t now) {
+  const bool late = now > deadline_.load();
+  bool all_answered = true, all_ended = true;
+  for (Remote& remote : peers_) {
+    if (remote.peer.rank == rank_) continue;
+    if (!remote.lost && remote.waiting.empty() && remote.flying_packets == 0 && !remote.goodbye_left) {
+      remote.goodbye_left = true;
+      SendControl(remote.peer.rank, kGoodbye);
+    }
+    all_answered &= remote.lost || remote.answered;
+    all_ended &= remote.lost;
+  }
+  bool leaving = false;  // answers to others
+  for (const auto& operation : operations_) leaving |= operation.second.packet;
+  if (options_.waits_for_all) return all_ended && (!leaving || late);
+  return late || (all_answered && !leaving);
+}
+
+/* Another thread's turn: at once while something is on its way, then longer and longer. */
+void ProgressTransport::Rest(int64_t now, int64_t busy_since) {
+  const int64_t idle = now - busy_since;
+  if (idle < 30 * kMicro) return;
+  if (flying_parts_ > 0 && idle < 2 * kMilli) {
+    sched_yield();
+    return;
+  }
+  const int64_t pause = std::max<int64_t>(20 * kMicro, std::min<int64_t>(idle / 4, kMilli));
+  std::unique_lock<std::mutex> lock(inbox_mutex_);
+  wake_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return woken_; });
+}
+
+}  // namespace kvstore
+}  // namespace mxnet

@@ -1,0 +1,397 @@
+/* Messages between ranks of one process: order, priorities, payloads in parts, loss, the end. */
+#include "kvstore/dist/transport.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <thread>
+#include <tuple>
+
+#include "kvstore/dist/in_process.h"
+#include "mxnet/error.h"
+
+using namespace mxnet::kvstore;  // NOLINT
+
+namespace {
+
+struct Got {
+  int from;
+  Message message;
+};
+
+/* Keeps what comes. */
+class Recorder : public Transport::Handler {
+ public:
+  explicit Recorder(Transport* transport) : transport_(transport) { transport->SetHandler(this); }
+  ~Recorder() override { transport_->SetHandler(nullptr); }
+  void OnMessage(int from, Message message) override {
+    if (on_message) on_message(from, message);
+    std::lock_guard<std::mutex> lock(mutex);
+    got.push_back({from, std::move(message)});
+    changed.notify_all();
+  }
+  std::shared_ptr<void> Place(int, const int64_t*, size_t bytes) override {
+    if (!place) return nullptr;
+    ++placed;
+    return std::shared_ptr<void>(new char[bytes], [](void* p) { delete[] static_cast<char*>(p); });
+  }
+  void OnLost(const Peer& peer) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    lost.push_back(peer);
+    changed.notify_all();
+  }
+  template <typename Condition>
+  bool Wait(Condition condition) {
+    std::unique_lock<std::mutex> lock(mutex);
+    return changed.wait_for(lock, std::chrono::seconds(60), condition);
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Got> got;
+  std::vector<Peer> lost;
+  std::function<void(int, const Message&)> on_message;
+  bool place = false;
+  std::atomic<int> placed{0};
+
+ private:
+  Transport* transport_;
+};
+
+struct Job {
+  Job(int workers, int servers, InProcessOptions options = InProcessOptions()) : fabric(workers, servers, options) {
+    for (int i = 0; i < workers + servers; ++i) recorders.push_back(std::make_unique<Recorder>(fabric.At(i).get()));
+  }
+  InProcessFabric fabric;
+  std::vector<std::unique_ptr<Recorder>> recorders;
+  Transport& at(int rank) { return *fabric.At(rank); }
+};
+
+std::shared_ptr<std::vector<uint8_t>> Payload(size_t bytes, uint8_t seed) {
+  auto payload = std::make_shared<std::vector<uint8_t>>(bytes);
+  for (size_t i = 0; i < bytes; ++i) (*payload)[i] = static_cast<uint8_t>(seed + i * 7 + i / 251);
+  return payload;
+}
+
+Message Make(int64_t word, std::shared_ptr<std::vector<uint8_t>> payload = nullptr) {
+  Message message;
+  message.head[0] = word;
+  if (payload) {
+    message.data = payload->data();
+    message.bytes = payload->size();
+    message.owner = payload;
+  }
+  return message;
+}
+
+bool Same(const Message& message, const std::vector<uint8_t>& payload) {
+  return message.bytes == payload.size() && (payload.empty() || std::memcmp(message.data, payload.data(), payload.size()) == 0);
+}
+
+}  // namespace
+
+TEST(Transport, KnowsRolesAndNumbers) {
+  Job job(2, 1);
+  EXPECT_EQ(job.at(0).size(), 3);
+  EXPECT_EQ(job.at(2).rank(), 2);
+  EXPECT_EQ(job.at(1).RanksOf(Role::kWorker), (std::vector<int>{0, 1}));
+  EXPECT_EQ(job.at(1).RanksOf(Role::kServer), std::vector<int>{2});
+  const Peer peer = job.at(0).Get(2);
+  EXPECT_EQ(peer.role, Role::kServer);
+  EXPECT_EQ(peer.number, 0);
+  EXPECT_FALSE(peer.lost);
+  EXPECT_EQ(peer.str(), "server 0 (rank 2, process " + std::to_string(getpid()) + " on host in-process)");
+  EXPECT_THROW(job.at(0).Get(3), mxnet::Error);
+  EXPECT_THROW(job.at(0).Send(-1, Message(), 0, nullptr), mxnet::Error);
+}
+
+TEST(Transport, PayloadsOfAllLengthsArriveWhole) {
+  InProcessOptions options;
+  options.progress.part_bytes = 1000;
+  options.progress.window_bytes = 3000;
+  Job job(2, 0, options);
+  for (bool place : {false, true}) {
+    job.recorders[1]->place = place;
+    const std::vector<size_t> lengths = {0, 1, 999, 4000, 4096, 5000, 6000, 100001, 1 << 20};
+    std::atomic<int> sent{0};
+    for (size_t length : lengths) {
+      auto payload = Payload(length, 3);
+      Message message = Make(static_cast<int64_t>(length), payload);
+      job.at(0).Send(1, message, 0, [&sent] { ++sent; });
+    }
+    Recorder& to = *job.recorders[1];
+    ASSERT_TRUE(to.Wait([&] { return to.got.size() == lengths.size(); }));
+    for (size_t i = 0; i < lengths.size(); ++i) EXPECT_TRUE(Same(to.got[i].message, *Payload(lengths[i], 3))) << lengths[i];
+    while (sent.load() < static_cast<int>(lengths.size())) std::this_thread::yield();
+    EXPECT_EQ(to.placed.load(), place ? 8 : 0);
+    to.got.clear();
+  }
+}
+
+/* A payload may change as soon as `sent` runs. */
+TEST(Transport, SentSaysThatThePayloadIsFree) {
+  for (int to : {0, 1}) {
+    InProcessOptions options;
+    options.progress.part_bytes = 4096;
+    options.bandwidth = 50e6;
+    Job job(2, 0, options);
+    auto payload = Payload(300000, 1);
+    const std::vector<uint8_t> before = *payload;
+    std::atomic<bool> sent{false};
+    Message message = Make(1, payload);
+    message.owner = nullptr;
+    job.at(0).Send(to, message, 0, [&] {
+      std::fill(payload->begin(), payload->end(), uint8_t{0});
+      sent = true;
+    });
+    Recorder& recorder = *job.recorders[static_cast<size_t>(to)];
+    ASSERT_TRUE(recorder.Wait([&] { return recorder.got.size() == 1; }));
+    while (!sent) std::this_thread::yield();
+    EXPECT_TRUE(Same(recorder.got[0].message, before));
+  }
+}
+
+/* Messages of equal priority keep their order, whatever their lengths, from any threads. */
+TEST(Transport, RandomTraffic) {
+  constexpr int kRanks = 4, kMessages = 300;
+  InProcessOptions options;
+  options.progress.part_bytes = 2000;
+  options.progress.window_bytes = 6000;
+  options.delay = 1e-4;
+  Job job(3, 1, options);
+  std::atomic<int> sent{0};
+  std::vector<std::thread> threads;
+  for (int from = 0; from < kRanks; ++from)
+    threads.emplace_back([&, from] {
+      std::mt19937 random(static_cast<unsigned>(from));
+      std::map<std::pair<int, int>, int64_t> next;  // by receiver and priority
+      for (int i = 0; i < kMessages; ++i) {
+        const int to = static_cast<int>(random() % kRanks), priority = static_cast<int>(random() % 3) - 1;
+        const size_t bytes = random() % 3 == 0 ? random() % 30000 : random() % 100;
+        Message message = Make(next[{to, priority}]++, Payload(bytes, static_cast<uint8_t>(i)));
+        message.head[1] = priority;
+        message.head[7] = i;
+        job.at(from).Send(to, std::move(message), priority, [&sent] { ++sent; });
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  const auto count = [&job] {
+    size_t all = 0;
+    for (auto& recorder : job.recorders) {
+      std::lock_guard<std::mutex> lock(recorder->mutex);
+      all += recorder->got.size();
+    }
+    return all;
+  };
+  while (count() < kRanks * kMessages) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int rank = 0; rank < kRanks; ++rank) job.at(rank).Stop(60);
+  EXPECT_EQ(sent.load(), kRanks * kMessages);
+  size_t ended = 0;
+  for (auto& recorder : job.recorders) {
+    std::lock_guard<std::mutex> lock(recorder->mutex);
+    std::map<std::pair<int, int64_t>, int64_t> next;
+    for (const Got& got : recorder->got) {
+      const int64_t* head = got.message.head;
+      EXPECT_EQ(head[0], (next[{got.from, head[1]}]++));
+      EXPECT_TRUE(Same(got.message, *Payload(got.message.bytes, static_cast<uint8_t>(head[7]))));
+    }
+    EXPECT_EQ(recorder->lost.size(), ended++);  // those that stopped before
+    for (const Peer& peer : recorder->lost) EXPECT_TRUE(peer.said_goodbye) << peer.str();
+  }
+  EXPECT_EQ(count(), static_cast<size_t>(kRanks * kMessages));
+}
+
+std::vector<int64_t> Order(Recorder* to, size_t count) {
+  EXPECT_TRUE(to->Wait([&] { return to->got.size() == count; }));
+  std::vector<int64_t> order;
+  for (const Got& got : to->got) order.push_back(got.message.head[0]);
+  return order;
+}
+
+TEST(Transport, UrgentMessagesGoFirst) {
+  Job job(2, 0);
+  job.fabric.Stall(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it comes to rest
+  for (int i = 0; i < 3; ++i) job.at(0).Send(1, Make(i, Payload(100000, 0)), 0, nullptr);
+  job.at(0).Send(1, Make(100, Payload(60000, 0)), 5, nullptr);
+  job.at(0).Send(1, Make(101, Payload(60000, 0)), 9, nullptr);
+  job.at(0).Send(1, Make(102), 9, nullptr);
+  job.at(0).Send(1, Make(-1), -9, nullptr);
+  job.fabric.Resume(0);
+  EXPECT_EQ(Order(job.recorders[1].get(), 7), (std::vector<int64_t>{101, 102, 100, 0, 1, 2, -1}));
+}
+
+/* On a slow connection, what is urgent overtakes the rest of a payload. */
+TEST(Transport, UrgentMessagesOvertakeParts) {
+  InProcessOptions options;
+  options.bandwidth = 5e6;
+  options.progress.part_bytes = 50000;
+  options.progress.window_bytes = 100000;
+  Job job(2, 0, options);
+  job.at(0).Send(1, Make(0, Payload(5000000, 0)), 0, nullptr);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  job.at(0).Send(1, Make(1, Payload(60000, 0)), 5, nullptr);
+  EXPECT_EQ(Order(job.recorders[1].get(), 2), (std::vector<int64_t>{1, 0}));
+}
+
+TEST(Transport, MessagesWaitForAHandler) {
+  InProcessFabric fabric(2, 0);
+  fabric.At(0)->Send(1, Make(7, Payload(100000, 0)), 0, nullptr);
+  fabric.At(0)->Stop(10);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  Recorder recorder(fabric.At(1).get());
+  ASSERT_TRUE(recorder.Wait([&] { return recorder.got.size() == 1 && recorder.lost.size() == 1; }));
+  EXPECT_EQ(recorder.got[0].message.head[0], 7);
+}
+
+TEST(Transport, HandlersMaySend) {
+  Job job(2, 0);
+  for (int rank : {0, 1})
+    job.recorders[static_cast<size_t>(rank)]->on_message = [&job, rank](int from, const Message& message) {
+      if (message.head[0] < 1000) job.at(rank).Send(from, Make(message.head[0] + 1), 0, nullptr);
+    };
+  job.at(0).Send(1, Make(0), 0, nullptr);
+  Recorder& last = *job.recorders[1];
+  ASSERT_TRUE(last.Wait([&] { return !last.got.empty() && last.got.back().message.head[0] == 1000; }));
+}
+
+TEST(Transport, ACutRankIsLostToAll) {
+  Job job(3, 0);
+  std::atomic<int> sent{0};
+  job.fabric.Cut(2);
+  for (int rank : {0, 1}) {
+    Recorder& recorder = *job.recorders[static_cast<size_t>(rank)];
+    ASSERT_TRUE(recorder.Wait([&] { return recorder.lost.size() == 1; }));
+    EXPECT_EQ(recorder.lost[0].rank, 2);
+    EXPECT_FALSE(recorder.lost[0].said_goodbye);
+    EXPECT_TRUE(job.at(rank).Get(2).lost);
+  }
+  Recorder& cut = *job.recorders[2];
+  ASSERT_TRUE(cut.Wait([&] { return cut.lost.size() == 2; }));
+  job.at(0).Send(2, Make(0, Payload(100000, 0)), 0, [&sent] { ++sent; });
+  job.at(0).Send(1, Make(1, Payload(100000, 0)), 0, [&sent] { ++sent; });
+  Recorder& other = *job.recorders[1];
+  ASSERT_TRUE(other.Wait([&] { return other.got.size() == 1; }));
+  while (sent.load() < 2) std::this_thread::yield();
+  for (int rank = 0; rank < 3; ++rank) job.at(rank).Stop(10);
+}
+
+/* Cut in the middle of payloads in both directions: each `sent` still runs once. */
+TEST(Transport, CutsDuringPayloads) {
+  for (int seed = 0; seed < 5; ++seed) {
+    InProcessOptions options;
+    options.bandwidth = 100e6;
+    options.progress.part_bytes = 10000;
+    options.progress.window_bytes = 30000;
+    Job job(2, 1, options);
+    std::atomic<int> sent{0};
+    for (int i = 0; i < 10; ++i)
+      for (int from = 0; from < 3; ++from)
+        for (int to = 0; to < 3; ++to) job.at(from).Send(to, Make(i, Payload(100000, 0)), i % 2, [&sent] { ++sent; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(seed));
+    job.fabric.Cut(1);
+    for (int from : {0, 2}) {
+      Recorder& to = *job.recorders[static_cast<size_t>(2 - from)];
+      ASSERT_TRUE(to.Wait([&] { return std::count_if(to.got.begin(), to.got.end(), [&](const Got& g) { return g.from == from; }) == 10; }));
+    }
+    for (int rank = 0; rank < 3; ++rank) job.at(rank).Stop(20);
+    EXPECT_EQ(sent.load(), 90);
+  }
+}
+
+TEST(Transport, SilenceIsLossAfterTheTimeOut) {
+  InProcessOptions options;
+  options.progress.times.heartbeat_interval = 0.1;
+  options.progress.times.heartbeat_timeout = 1.5;
+  Job job(3, 0, options);
+  job.fabric.Stall(1);
+  for (int rank : {0, 2}) {
+    Recorder& recorder = *job.recorders[static_cast<size_t>(rank)];
+    ASSERT_TRUE(recorder.Wait([&] { return recorder.lost.size() == 1; }));
+    EXPECT_EQ(recorder.lost[0].rank, 1);
+    EXPECT_GT(recorder.lost[0].silent_seconds, 1.4);
+  }
+  // The one that slept learns that it is out, from both.
+  job.fabric.Resume(1);
+  Recorder& slept = *job.recorders[1];
+  ASSERT_TRUE(slept.Wait([&] { return slept.lost.size() == 2; }));
+  job.at(0).Send(2, Make(4), 0, nullptr);
+  ASSERT_TRUE(job.recorders[2]->Wait([&] { return job.recorders[2]->got.size() == 1; }));
+  EXPECT_FALSE(job.at(0).Get(2).lost);
+}
+
+/* Heartbeats keep silent ranks; a short stall of a rank is nobody's loss. */
+TEST(Transport, ShortPausesAreNoLoss) {
+  InProcessOptions options;
+  options.progress.times.heartbeat_interval = 0.1;
+  options.progress.times.heartbeat_timeout = 4;
+  Job job(2, 0, options);
+  job.fabric.Stall(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  job.fabric.Resume(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_FALSE(job.at(0).Get(1).lost);
+  EXPECT_FALSE(job.at(1).Get(0).lost);
+  EXPECT_LT(job.at(1).Get(0).silent_seconds, 1);
+}
+
+TEST(Transport, StopSendsWhatWaits) {
+  InProcessOptions options;
+  options.bandwidth = 100e6;
+  Job job(2, 0, options);
+  std::atomic<int> sent{0};
+  for (int i = 0; i < 20; ++i) job.at(0).Send(1, Make(i, Payload(500000, 0)), 0, [&sent] { ++sent; });
+  job.at(0).Stop(30);
+  EXPECT_EQ(sent.load(), 20);
+  Recorder& to = *job.recorders[1];
+  ASSERT_TRUE(to.Wait([&] { return to.lost.size() == 1; }));
+  EXPECT_EQ(to.got.size(), 20u);
+  EXPECT_TRUE(to.lost[0].said_goodbye);
+  // What is sent after the end, or to who has ended, is dropped.
+  job.at(0).Send(1, Make(0), 0, [&sent] { ++sent; });
+  EXPECT_EQ(sent.load(), 21);
+  job.at(1).Send(0, Make(0, Payload(100000, 0)), 0, [&sent] { ++sent; });
+  while (sent.load() < 22) std::this_thread::yield();
+}
+
+TEST(Transport, StopDoesNotWaitForTheStalled) {
+  Job job(2, 0);
+  job.fabric.Stall(1);
+  job.at(0).Send(1, Make(0, Payload(10 << 20, 0)), 0, nullptr);
+  job.at(0).Stop(0.2);
+  job.fabric.Resume(1);
+}
+
+TEST(Transport, AForkedProcessMayNotSend) {
+  Job job(2, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    int status = 1;
+    try {
+      job.at(0).Send(1, Make(0), 0, nullptr);
+    } catch (const mxnet::Error&) {
+      status = job.at(0).Get(1).lost ? 2 : 0;
+      job.at(0).Stop(10);
+    }
+    _exit(status);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Transport, ReportedRanksAreLost) {
+  Job job(2, 0);
+  static_cast<ProgressTransport&>(job.at(0)).ReportLost(1);
+  Recorder& recorder = *job.recorders[0];
+  ASSERT_TRUE(recorder.Wait([&] { return recorder.lost.size() == 1; }));
+}
