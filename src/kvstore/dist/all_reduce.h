@@ -2,8 +2,9 @@
  * Sums over the workers of a job that has no servers.
  *
  * Each worker owns an even share of an array's elements. It gets the others' values of its share,
- * adds all of them up in the order of the ranks, and sends the sum to all. So sums have the same
- * bits on all workers and in all runs: those of w0 + w1, + w2 and so on in the array's dtype.
+ * adds all of them up in the order of the workers' numbers, and sends the sum to all. So sums have
+ * the same bits on all workers and in all runs: those of w0 + w1, + w2 and so on, each rounded to
+ * the array's dtype.
  */
 #ifndef MXNET_KVSTORE_DIST_ALL_REDUCE_H_
 #define MXNET_KVSTORE_DIST_ALL_REDUCE_H_
@@ -17,16 +18,36 @@ namespace mxnet {
 namespace kvstore {
 
 /*
- * What AllReduce, Broadcast and Barrier of a store do in such a job. It becomes the transport's
- * handler until it is deleted; it says no goodbye.
+ * One for a process, which whoever handles the transport's messages calls: for those whose first
+ * word has kMessageKind in its lowest byte, and for ranks that are lost. It outlives the stores.
  *
- * ORDER      All workers call AllReduce and Broadcast equally often for a key, in the same order.
- *            Calls for different keys may come in any order. A higher priority is sent first.
- * FAILURE    An array that needs a worker that is lost gets an error which names it; so do all that
- *            come later. Barrier throws it. Arrays of different sizes or dtypes of a key are an
- *            error on all workers.
+ * ORDER      All workers call Sum and Broadcast equally often for a key of a store, in the same
+ *            order. Calls for different keys may come in any order. A higher priority is sent first.
+ * THREADS    The two may be called from any thread; not for one key at a time. They return at once.
+ * FAILURE    An array that needs a worker that is lost gets an error which names it, raised by
+ *            whoever waits for the array; so do later ones. So it does where workers gave arrays of
+ *            different sizes or dtypes.
  */
-std::unique_ptr<KVTransport> CreateAllReduce(std::shared_ptr<Transport> transport);
+class AllReduce final : public Transport::Handler {
+ public:
+  static constexpr int kMessageKind = 64;
+
+  explicit AllReduce(std::shared_ptr<Transport> transport);
+  ~AllReduce() override;
+
+  /* sum = its sum over all workers. Arrays on GPUs go through CPU memory. */
+  void Sum(int store, const KVKey& key, const NDArray& sum, int priority);
+  /* value = that of worker 0. */
+  void Broadcast(int store, const KVKey& key, const NDArray& value, int priority);
+
+  void OnMessage(int from, Message message) override;
+  std::shared_ptr<void> Place(int from, const int64_t* head, size_t bytes) override;
+  void OnLost(const Peer& peer) override;
+
+ private:
+  class State;
+  const std::shared_ptr<State> state_;
+};
 
 }  // namespace kvstore
 }  // namespace mxnet
