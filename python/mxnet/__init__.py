@@ -4,10 +4,11 @@ implementation).
 ``import mxnet as mx`` loads the native library and the array interface; everything else
 (``mx.gluon``, ``mx.sym``, ``mx.mod``, ``mx.io``, ...) is imported when it is first used.
 """
+import atexit as _atexit
 import functools as _functools
 import importlib as _importlib
 
-from . import _names
+from . import _names, _process
 from .base import MXNetError, __version__
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from . import ndarray
@@ -45,3 +46,10 @@ __getattr__ = _functools.partial(_names.lookup, __name__, before=_find)
 
 def __dir__():
     return sorted({*globals(), *_ALIASES, *_MEMBERS, *_names.submodules()})
+
+
+@_atexit.register
+def _warn_of_late_changes():
+    if _process.variables() != _process.AT_START:
+        from ._environment import warn_of_late_changes
+        warn_of_late_changes()

@@ -3,7 +3,7 @@ compiled graphs."""
 import ctypes
 import warnings
 
-from ._environment import outside as _outside
+from ._process import outside as _outside
 from ._dtypes import name as _dtype_name
 from ._methods import PYTHON_OPERATORS
 from .base import _KINDS, _LIB, _PACKAGE, c_str, check_call

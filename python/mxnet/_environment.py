@@ -4,44 +4,29 @@ them.
 Nothing watches ``os.environ``: it is compared with what it was at the import where training or a
 compiled graph begins (``gluon.Trainer``, ``hybridize``, executors) and at exit.
 """
-import atexit
-import os
+import ctypes
 import sys
 import warnings
 
+from ._process import AT_START, outside, variables
+from .base import _LIB, c_str, check_call
+from .util import getenv
+
 _OBEYED = {"MXNET_GLUON_REPO", "MXNET_HOME"}    # gluon.utils looks at them itself
 
-
-def _present():
-    return {name: value for name, value in os.environ.items() if name.startswith("MXNET_")}
-
-
-_at_start = _seen = _present()
-
-
-def outside():
-    """The `stacklevel` of the caller's warning for the line of the user's program; 0 if none
-    runs."""
-    package = os.path.dirname(os.path.abspath(__file__)) + os.sep
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
-        level, frame = level + 1, frame.f_back
-    return 0 if frame.f_code.co_filename.startswith(package) else level
+_seen = AT_START
 
 
 def warn_of_late_changes():
     """Warns once of each variable of the library that was set or removed after the import and does
     not have the value in effect."""
     global _seen
-    now = _present()
+    now = variables()
     if now == _seen:
         return
     before, _seen = _seen, now
-    from .util import getenv
-    from .base import _LIB, c_str, check_call
-    import ctypes
     for name in sorted(set(before) | set(now)):
-        if now.get(name) in (before.get(name), _at_start.get(name)) or name in _OBEYED:
+        if now.get(name) in (before.get(name), AT_START.get(name)) or name in _OBEYED:
             continue
         try:
             check_call(_LIB.MXGetEnv(c_str(name), ctypes.byref(ctypes.c_char_p())))
@@ -58,6 +43,3 @@ def warn_of_late_changes():
             warnings.warn(text, UserWarning, stacklevel=level)
         else:       # at exit
             warnings.warn_explicit(text, UserWarning, sys.argv[0] or "python", 0)
-
-
-atexit.register(warn_of_late_changes)

@@ -181,16 +181,15 @@ def attach(module, prefix, make, **options):
     hidden = "_" if prefix else "__"
 
     def getattribute(name):
-        reason = ""
         if not name.startswith(hidden):
             try:
                 function = make(prefix + name, name, **options)
-            except MXNetError as error:
-                reason = f" ({error})"
+            except MXNetError:
+                pass
             else:
                 setattr(sys.modules[module], name, function)
                 return function
-        raise AttributeError(f"module {module!r} has no attribute {name!r}: no such operator{reason}")
+        raise AttributeError(f"module {module!r} has no attribute {name!r}: no such operator")
 
     def directory():
         return sorted(set(vars(sys.modules[module])) | {n for n in namespace_names(prefix) if not n.startswith(hidden)})

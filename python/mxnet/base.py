@@ -10,7 +10,7 @@ import sys
 
 import numpy as _np
 
-from . import _environment, libinfo  # noqa: F401  (notes what the environment is now)
+from . import _process, libinfo  # noqa: F401  (notes what the environment is now)
 
 __all__ = ["MXNetError"]
 
@@ -192,7 +192,7 @@ def _load_lib():
     except OSError as e:
         gpu = (" It computes on GPUs and needs the libraries of CUDA and cuDNN on this machine, if without a GPU; "
                "MXNET_LIBRARY_PATH may name a build that does not.")
-        from .doctor import advice
+        from ._machine import advice
         source = advice(str(e))
         raise OSError(f"[libinfo] {path} cannot be loaded: {e}." + (f" It comes from: {source}." if source else "")
                       + (gpu if str(e).startswith(("libcu", "libnvrtc", "libnvJitLink", "libnccl"))
@@ -206,8 +206,9 @@ try:
 except (OSError, RuntimeError) as _failure:
     if "mxnet.doctor" not in sys.orig_argv:
         raise
-    from .doctor import main as _doctor     # python -m mxnet.doctor, which says what to do about it
-    sys.exit(_doctor(sys.argv[1:], str(_failure)))
+    # python -m mxnet.doctor, which says what to do about it
+    from ._machine import main as _main
+    sys.exit(_main(sys.argv[1:], str(_failure)))
 check_call(_LIB.MXCheckEnv())  # a bad value in the environment ends the import here
 
 

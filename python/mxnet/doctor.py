@@ -5,180 +5,18 @@
 The exit status is 1 if something that the package needs is missing, else 0. It also runs where the
 library cannot be loaded. Reports of errors have its output.
 """
-import argparse
-import ctypes
-import json
 import os
-import platform
-import re
 import sys
 
-from . import libinfo
+from . import _binding, _machine, base, env, libinfo, ndarray, runtime  # noqa: F401
 from ._command import run
+from ._machine import advice, codecs, libraries, quota  # noqa: F401
 
 __all__ = ["report"]
-
-# What the loader misses, by how its message begins, and where that comes from.
-_SOURCES = {"libopenblas": "apt install libopenblas0, or dnf install openblas", "liblapacke": "apt install liblapacke",
-            "libgomp": "apt install libgomp1, or dnf install libgomp", "libdnnl": "pip install onednn-cpu-gomp==2023.2.0",
-            "libcuda.so": "the driver of NVIDIA", "libcudart": "CUDA 13 of NVIDIA", "libcublas": "CUDA 13 of NVIDIA",
-            "libnvrtc": "CUDA 13 of NVIDIA", "libnvJitLink": "CUDA 13 of NVIDIA", "libcudnn": "cuDNN 9 of NVIDIA",
-            "libnccl": "pip install nvidia-nccl-cu13", "libopencv": "apt install libopencv-imgcodecs406",
-            "libjpeg": "apt install libjpeg62-turbo", "libturbojpeg": "apt install libturbojpeg0"}
-_LEVELS = (("x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
-           ("x86-64-v3", {"avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "abm"}),
-           ("x86-64-v2", {"sse4_2", "ssse3", "popcnt"}))
-
-
-def advice(message):
-    """How to get what a message of the loader misses; empty where nothing is known."""
-    if "GLIBC_" in message or "GLIBCXX_" in message:
-        return "a newer distribution, or ./dev build on this one"
-    return next((source for name, source in _SOURCES.items() if name in message), "")
-
-
-def _read(path):
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def quota(groups=None, root="/sys/fs/cgroup"):
-    """Processors that the control groups of this process grant it; None without a limit. `groups`
-    is the text of /proc/self/cgroup."""
-    least = None
-    for line in (_read("/proc/self/cgroup") if groups is None else groups).splitlines():
-        _, controllers, path = line.split(":", 2) if line.count(":") > 1 else ("", "none", "")
-        if controllers and "cpu" not in controllers.split(","):
-            continue
-        path = path.rstrip("/")
-        while True:
-            if controllers:
-                base = f"{root}/{controllers}{path}/cpu.cfs_"
-                numbers = [_read(base + "quota_us"), _read(base + "period_us")]
-            else:
-                numbers = _read(f"{root}{path}/cpu.max").split()
-            try:
-                limit = float(numbers[0]) / float(numbers[1])
-                if limit > 0:
-                    least = limit if least is None else min(least, limit)
-            except (ValueError, IndexError, ZeroDivisionError):
-                pass            # "max", or no such file
-            if not path:
-                break
-            path = path.rpartition("/")[0]
-    return least
-
-
-def _processor():
-    info = _read("/proc/cpuinfo")
-    model = re.search(r"^model name\s*: (.*)$", info, re.M)
-    flags = re.search(r"^flags\s*: (.*)$", info, re.M)
-    flags = set(flags.group(1).split()) if flags else set()
-    level = next((name for name, needed in _LEVELS if needed <= flags), platform.machine())
-    return {"model": model.group(1) if model else platform.processor(), "level": level, "processors": os.cpu_count(),
-            "usable": len(os.sched_getaffinity(0)), "quota": quota()}
-
-
-def _loaded():
-    """Paths of the libraries of this process."""
-    paths = ("/" + line.partition("/")[2] for line in _read("/proc/self/maps").splitlines())
-    return [*dict.fromkeys(path for path in paths if ".so" in path)]
-
-
-class _DnnlVersion(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_int), ("minor", ctypes.c_int), ("patch", ctypes.c_int), ("hash", ctypes.c_char_p)]
-
-
-def _dnnl(lib):
-    lib.dnnl_version.restype = ctypes.POINTER(_DnnlVersion)
-    found = lib.dnnl_version().contents
-    return f"{found.major}.{found.minor}.{found.patch}"
-
-
-def _openblas(lib):
-    lib.openblas_get_config.restype = ctypes.c_char_p
-    return lib.openblas_get_config().decode().split("OpenBLAS ")[-1].strip()
-
-
-def _number(function):
-    def version(lib):
-        value = ctypes.c_int()
-        getattr(lib, function)(ctypes.byref(value))
-        return str(value.value)
-    return version
-
-
-def _cudnn(lib):
-    lib.cudnnGetVersion.restype = ctypes.c_size_t
-    return str(lib.cudnnGetVersion())
-
-
-_VERSIONS = {"libdnnl.": _dnnl, "libopenblas": _openblas, "libgomp.": None, "libcudart.": _number("cudaRuntimeGetVersion"),
-             "libcublas.": None, "libcudnn.": _cudnn, "libnvrtc.": None, "libnccl.": _number("ncclGetVersion"),
-             "libstdc++.": None, "libc.": None}
-
-
-def _libraries():
-    """Path and version of what the library is linked with."""
-    rows, loaded = [], _loaded()
-    for name, version in _VERSIONS.items():
-        path = next((path for path in loaded if os.path.basename(path).startswith(name)), None)
-        if path is None:
-            continue
-        found = None
-        try:
-            found = version and version(ctypes.CDLL(path))
-        except (OSError, AttributeError):
-            pass
-        if not found:
-            found = re.search(r"(\d+(\.\d+)+)", os.path.basename(os.path.realpath(path)))
-            found = platform.libc_ver()[1] if name == "libc." else found.group(1) if found else ""
-        rows.append({"name": name.rstrip("."), "version": found, "path": path})
-    return rows
-
-
-def _gpus():
-    """Driver and GPUs, asked of the driver; an empty dict without one."""
-    try:
-        cuda = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return {}
-    number, count = ctypes.c_int(), ctypes.c_int()
-    cuda.cuDriverGetVersion(ctypes.byref(number))
-    version = re.search(r"(\d+\.\d+(\.\d+)?)", _read("/sys/module/nvidia/version") or _read("/proc/driver/nvidia/version"))
-    found = {"driver": version.group(1) if version else "", "newest CUDA": f"{number.value // 1000}.{number.value % 1000 // 10}",
-             "devices": []}
-    if cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0:
-        for index in range(count.value):
-            text = ctypes.create_string_buffer(100)
-            cuda.cuDeviceGetName(text, 100, index)
-            found["devices"].append(text.value.decode())
-    return found
-
-
-def _codecs(folder, missing):
-    """Libraries of image decoders beside the library, and whether they can be opened."""
-    found = {}
-    for name in ("jpeg", "opencv"):
-        path = os.path.join(folder, f"libmxnet_{name}.so")
-        if not os.path.exists(path):
-            missing.append({"what": f"libmxnet_{name}.so: pictures are not decoded by it", "needed": False,
-                            "get": "./dev setup, then ./dev build"})
-            continue
-        try:
-            ctypes.CDLL(path)
-            found[name] = path
-        except OSError as error:
-            missing.append({"what": f"{path} cannot be opened: {error}", "needed": False, "get": advice(str(error))})
-    return found
 
 
 def _state(found, missing):
     """What can be asked of the package when its library is loaded."""
-    from . import _binding, base, env, ndarray, runtime
     path = base._LIB._name
     features = sorted(name for name, feature in runtime.Features().items() if feature.enabled)
     compiled = "_cy3" in _binding._backend.__name__
@@ -193,8 +31,8 @@ def _state(found, missing):
         else:
             missing.append({"what": "the compiled binding is switched off by MXNET_ENABLE_CYTHON=0", "needed": False,
                             "get": "unset the variable"})
-    found["codecs"] = _codecs(os.path.dirname(os.path.realpath(path)), missing)
-    found["libraries"] = _libraries()
+    found["codecs"] = codecs(os.path.dirname(os.path.realpath(path)), missing)
+    found["libraries"] = libraries()
     gpus = found["gpus"]
     if "CUDA" in features and not gpus.get("devices"):
         missing.append({"what": "a GPU that the driver knows, for mx.gpu()", "needed": False, "get": "the driver of NVIDIA"})
@@ -207,63 +45,27 @@ def _state(found, missing):
         missing.append({"what": f"a product of matrices fails: {error}", "needed": True, "get": "a report of this output"})
 
 
-def report(failure=None):
-    """What ``--json`` prints, as a dict. `failure` is why the library could not be loaded.
+def report():
+    """What ``--json`` prints, as a dict.
 
     Returns
     -------
     dict
         Versions, processor, threads, GPUs, libraries, and under "missing" a list of dicts: `what`,
         whether it is `needed`, and how to `get` it.
+
+    Examples
+    --------
+    >>> from mxnet import doctor
+    >>> [row for row in doctor.report()["missing"] if row["needed"]]
+    []
     """
-    found, missing = {}, []
-    found["mxnet"] = {"version": libinfo.__version__, "path": os.path.dirname(os.path.abspath(__file__))}
-    numpy = sys.modules.get("numpy")
-    found["python"] = {"version": platform.python_version(), "path": sys.executable, "numpy": getattr(numpy, "__version__", "")}
-    found["system"] = " ".join((platform.system(), platform.release(), platform.machine(), *platform.libc_ver()))
-    found["processor"] = _processor()
-    found["gpus"] = _gpus()
-    if failure is None:
-        _state(found, missing)
-    else:
-        missing.append({"what": failure, "needed": True, "get": advice(failure) or "./dev build, or pip install of a wheel"})
-    found["missing"] = missing
-    return found
+    return _machine.report(ask=_state)
 
 
-def _value(value):
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_value(entry)}" for key, entry in value.items()) or "none"
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    return "none" if value in (None, "") else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _text(found):
-    lines = []
-    for key, value in found.items():
-        if key == "libraries":
-            lines += ["libraries:"] + [f"  {row['name']:12} {row['version']:10} {row['path']}" for row in value]
-        elif key == "missing":
-            lines.append("missing:" if value else "missing: nothing")
-            for row in value:
-                lines.append(f"  {'needed  ' if row['needed'] else 'optional'} {row['what']}")
-                if row["get"]:
-                    lines.append(f"           from: {row['get']}")
-        else:
-            lines.append(f"{key}: {_value(value)}")
-    return "\n".join(lines)
-
-
-def main(arguments, failure=None):
+def main(arguments):
     """The command; returns its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m mxnet.doctor",
-                                     description="Shows what this installation is made of and what is missing.")
-    parser.add_argument("--json", action="store_true", help="the same as one JSON object")
-    args = parser.parse_args(arguments)
-    found = report(failure)
-    print(json.dumps(found, indent=1) if args.json else _text(found))
-    return int(any(row["needed"] for row in found["missing"]))
+    return _machine.main(arguments, ask=_state)
 
 
 if __name__ == "__main__":

@@ -376,7 +376,8 @@ class Symbol(SymbolInference, SymbolBase):
             unknown = sorted(set(kwargs) - set(self.list_inputs()))
             if not unknown:
                 raise
-            raise type(error)(f"{error}. No inputs of the symbol are {', '.join(unknown)}; it has {', '.join(self.list_inputs())}") from None
+            raise type(error)(f"{error}. No inputs of the symbol are {', '.join(unknown)}; "
+                              f"it has {', '.join(self.list_inputs())}") from None
 
     def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
         """Binds given arrays (lists in the order of the names, or dictionaries). Gradients are

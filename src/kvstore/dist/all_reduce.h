@@ -22,7 +22,7 @@ namespace kvstore {
  * word has kMessageKind in its lowest byte, and for ranks that are lost. It outlives the stores.
  *
  * ORDER      All workers call Sum and Broadcast equally often for a key of a store, in the same
- *            order. Calls for different keys may come in any order. A higher priority is sent first.
+ *            order. Calls for different keys come in any order. Higher priorities are sent first.
  * THREADS    The two may be called from any thread; not for one key at a time. They return at once.
  * FAILURE    An array that needs a worker that is lost gets an error which names it, raised by
  *            whoever waits for the array; so do later ones. So it does where workers gave arrays of

@@ -36,7 +36,7 @@ class InProcessFabric {
   std::shared_ptr<Transport> At(int rank);
   /*
    * As if the process was killed: nothing comes from or gets to this rank any more. The others lose
-   * it at once if `noticed`, else when the time-out is over. Here the rank loses all others, so that
+   * it at once if `noticed`, else when the time-out is over. This rank loses the others, so that
    * what waits in this process can end.
    */
   void Cut(int rank, bool noticed = true);
