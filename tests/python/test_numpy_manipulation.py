@@ -169,3 +169,39 @@ def test_bfloat16():
     for y in (mx.np.roll(x, 1), mx.np.concatenate((x, x)), mx.np.pad(x, 1), mx.np.insert(x, 0, 5), mx.np.delete(x, 0)):
         assert y.dtype == "bfloat16"
     assert mx.np.roll(x, 1).asnumpy().astype("float32").tolist() == [3, 1, 2]
+
+
+# What shares memory, the same in MXNet 1.9.1 and 2.0. Programs write into the copies.
+VIEWS = {
+    "a[0:1]", "a[0]", "a[0, 1]", "a[0, 1:]", "a[:]", "a[...]", "a[()]", "a[None]", "a[..., None]", "a[0:1, None]", "next(iter(a))",
+    "a.astype('float32', copy=False)", "a.detach()", "a.as_in_ctx(mx.cpu())", "a.as_nd_ndarray()", "np.asarray(a)",
+    "a.reshape_view((3, 2))", "np.broadcast_arrays(a, a)[0]", "np.reshape(a, (3, -1), copy=False)", "np.reshape(a, a.shape, copy=False)"}
+COPIES = {
+    "a[:, 1]", "a[:, 1:2]", "a[::-1]", "a[[0]]", "a[a > 3]", "a.reshape(-1)", "np.reshape(a, (3, 2))", "np.reshape(a, -1, copy=True)",
+    "a.T", "a.transpose()", "a.swapaxes(0, 1)", "a.flatten()", "np.ravel(a)", "np.squeeze(a)", "np.expand_dims(a, 0)",
+    "a.astype('float32')",
+    "np.broadcast_to(a, (2, 3))", "a.copy()", "np.split(a, 2)[0]", "np.atleast_2d(a)", "np.moveaxis(a, 0, 1)", "np.array(a)"}
+
+
+@pytest.mark.parametrize("text", sorted(VIEWS | COPIES))
+def test_what_shares_memory(text):
+    a = mx.np.array([[0, 1, 2], [3, 4, 5]])
+    result = eval(text, {"a": a, "np": mx.np, "mx": mx})
+    result[() if result.ndim == 0 else slice(None)] = 99
+    assert bool((a.asnumpy() == 99).any()) == (text in VIEWS)
+
+
+def test_reshape_without_a_copy():
+    a = mx.np.arange(6)
+    assert mx.np.reshape(a, (2, -1), copy=False).shape == (2, 3) and mx.np.reshape(a, 6, copy=False).shape == (6,)
+    assert mx.np.reshape(mx.np.zeros((0, 2)), (2, 0), copy=False).shape == (2, 0)
+    assert mx.np.reshape(mx.np.array(2.0), (1, 1), copy=False).shape == (1, 1)
+    for shape in ((4, 2), (-1, -1), (4, -1), (-2, 3), (0, -1)):
+        with pytest.raises(ValueError, match="as many elements"):
+            mx.np.reshape(a, shape, copy=False)
+    with pytest.raises(ValueError, match="order"):
+        mx.np.reshape(a, (2, 3), order="F", copy=False)
+    with pytest.raises(ValueError, match="a copy is needed"):
+        mx.np.reshape([1, 2], (2, 1), copy=False)
+    with mx.autograd.record(), pytest.raises(ValueError, match="a copy is needed"):
+        mx.np.reshape(a, (2, 3), copy=False)

@@ -1,14 +1,17 @@
 """Functions of mx.np that rearrange arrays: shapes, axes, repeating, inserting.
 
-Results are new arrays; only basic indexing gives views.
+Results are new arrays, as in MXNet 1.9 and 2.0: a program may write into them, and what is recorded
+is what runs without recording. Basic indexing, ``reshape(copy=False)``, ``reshape_view`` and
+``asarray`` give views.
 """
 import numpy as onp
 
-from .._binding import NDArrayBase
+from .._binding import NDArrayBase, is_traced
 from ..ndarray._native import _as_shape
 from ._creation import asarray, results
 from ._joining import as_tuple, entries, shape_of
 from ._dispatch import call, dtype_name, is_symbol, operand
+from ._indexing import shaped
 from ._padding import pad
 
 __all__ = ["shape", "ndim", "size", "reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "moveaxis", "rollaxis", "swapaxes",
@@ -58,9 +61,25 @@ def size(a, axis=None):
     return count
 
 
-def reshape(a, newshape, order="C", out=None):
+def _reshape_shared(a, newshape):
+    """The elements of `a` in another shape, in the memory of `a`."""
+    if not isinstance(a, NDArrayBase) or is_traced():
+        raise ValueError("[reshape] copy=False where a copy is needed: of what is no array, or while autograd records or a block is "
+                         "traced; accepted: copy=None")
+    rest = -int(onp.prod(newshape, dtype="int64"))
+    if newshape.count(-1) == 1 and rest > 0 and a.size % rest == 0:
+        newshape = tuple(a.size // rest if s == -1 else s for s in newshape)
+    if min(newshape, default=0) < 0 or onp.prod(newshape, dtype="int64") != a.size:
+        raise ValueError(f"[reshape] an array of shape {a.shape} in the shape {newshape}; accepted: one of as many elements")
+    return shaped(a, newshape)
+
+
+def reshape(a, newshape, order="C", out=None, *, copy=None):
     """The elements of an array in another shape, in which one size may be -1. A new array. With
     `order` "F" elements are read and placed with the first index changing fastest.
+
+    With ``copy=False`` the result is a view: it shares memory with `a`, and writing into one
+    changes the other. ValueError where that cannot be: while autograd records, or with `order` "F".
 
     Examples
     --------
@@ -69,6 +88,10 @@ def reshape(a, newshape, order="C", out=None):
            [2., 3.]])
     """
     newshape = tuple(int(s) for s in (newshape if isinstance(newshape, (list, tuple)) else (newshape,)))
+    if copy is not None and not copy:
+        if order == "F" or out is not None:
+            raise ValueError("[reshape] copy=False with order='F' or out; accepted: order='C'")
+        return _reshape_shared(a, newshape)
     if order == "F":
         turned = call("_npi_reshape", (call("_npi_transpose", (operand(a),)),), newshape=newshape[::-1])
         return call("_npi_transpose", (turned,), out)
@@ -209,7 +232,8 @@ def broadcast_to(array, shape):   # pylint: disable=redefined-outer-name
 
 
 def broadcast_arrays(*args):
-    """New arrays of the shape that all of them are broadcast to.
+    """Arrays of the shape that all of them are broadcast to. Those that have it are returned as
+    they are, the others are new.
 
     Examples
     --------
@@ -223,7 +247,7 @@ def broadcast_arrays(*args):
     except ValueError:
         raise ValueError(f"[broadcast_arrays] shapes {', '.join(map(str, shapes))} cannot be broadcast; "
                          "sizes must be equal or 1") from None
-    return [call("_npi_broadcast_to", (a,), shape=to) for a in arrays]
+    return [a if tuple(s) == to else call("_npi_broadcast_to", (a,), shape=to) for a, s in zip(arrays, shapes)]
 
 
 def _atleast(dims, arrays):
