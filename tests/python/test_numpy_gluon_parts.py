@@ -534,3 +534,20 @@ def test_estimator(numpy_semantics):
     before = net.weight.data().asnumpy().copy()
     estimator.fit(loader, val_data=loader, epochs=2)
     assert (net.weight.data().asnumpy() != before).any() and is_np(net.weight.grad()) and accuracy.get()[1] > 0
+
+
+CELLS = {"rnn": lambda: rnn.RNNCell(5), "gru": lambda: rnn.GRUCell(5), "lstm": lambda: rnn.LSTMCell(5)}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_cells_find_out_the_size_of_their_input(numpy_semantics, cell):
+    """Their graphs divide results in several outputs; on symbols with NumPy's rules these are a
+    group."""
+    net = CELLS[cell]()
+    net.initialize(mx.init.Constant(0.1))
+    known = type(net)(5, input_size=3)
+    known.initialize(mx.init.Constant(0.1))
+    x = mx.np.ones((2, 3))
+    got, want = (n(x, n.begin_state(batch_size=2))[0] for n in (net, known))
+    onp.testing.assert_array_equal(got.asnumpy(), want.asnumpy())
+    assert net.unroll(4, mx.np.ones((2, 4, 3)), merge_outputs=True)[0].shape == (2, 4, 5)

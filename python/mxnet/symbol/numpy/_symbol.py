@@ -87,6 +87,8 @@ class _Symbol(Symbol):
         return Symbol.__getitem__(self, index)
 
     def __iter__(self):
+        if self.num_outputs > 1:
+            return iter([self._output(i) for i in range(self.num_outputs)])
         raise TypeError(f"[_Symbol] {self!r} is not iterable: how long it is depends on its shape")
 
     def __len__(self):
