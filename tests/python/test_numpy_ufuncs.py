@@ -269,3 +269,16 @@ def test_made_of_others():
     assert np.around(from_values(onp.array([155, 25])), -1).asnumpy().tolist() == [160, 20]
     copy = from_values(a)
     assert np.nan_to_num(copy, copy=False) is copy and onp.isfinite(copy.asnumpy()).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_signs_of_zero_and_numbers_outside_of_the_domain(dtype):
+    """Through vectors and what is behind them."""
+    zeros = onp.full(37, -0.0, dtype)
+    for name in ("tanh", "arcsinh", "log1p", "arctanh", "sin", "expm1", "cbrt"):
+        assert onp.signbit(getattr(np, name)(from_values(zeros)).asnumpy()).all(), name
+    assert onp.isnan(np.arccosh(from_values(onp.full(37, -6e4, dtype))).asnumpy()).all()
+    a, b = onp.array([6.0, -6.0, 0.0, -0.0, 5.0] * 8, dtype)[:, None], onp.array([3.0, -3.0, 4.0], dtype)
+    got, expected = np.mod(from_values(a), from_values(b)).asnumpy(), onp.mod(a, b)
+    onp.testing.assert_array_equal(got, expected)
+    assert (onp.signbit(got) == onp.signbit(expected)).all()

@@ -49,7 +49,8 @@ void LoopRemainder(const void* const* in, void* out, int64_t n, unsigned scalars
 #pragma GCC ivdep
     for (int64_t i = 0; i < m; ++i) {
       const float r = ShortRemainder(a[i], b[i]);
-      y[i] = kSignOfDivisor && r != 0.0f && (r < 0.0f) != (b[i] < 0.0f) ? r + b[i] : r;
+      const float with_sign = std::copysign(r != 0.0f && (r < 0.0f) != (b[i] < 0.0f) ? r + b[i] : r, b[i]);
+      y[i] = kSignOfDivisor ? with_sign : r;
     }
     for (int64_t i = 0; !all && i < m; ++i)
       if (!ShortQuotient(x[i], d[i])) y[i] = kSignOfDivisor ? mod(x[i], d[i]) : fmod(x[i], d[i]);

@@ -71,8 +71,8 @@ template <typename T>
 MXNET_FN T ldexp(T a, T b) {
   return a * power(T(2), b);
 }
-// remainder with the sign of the dividend; of the divisor (0 for a divisor of 0, as in the
-// reference)
+// remainder with the sign of the dividend; of the divisor, that of zero as well (0 for a divisor of
+// 0, as in the reference)
 template <typename T>
 MXNET_FN T fmod(T a, T b) {
   return std::fmod(a, b);
@@ -80,7 +80,7 @@ MXNET_FN T fmod(T a, T b) {
 template <typename T>
 MXNET_FN T mod(T a, T b) {
   const T r = std::fmod(a, b);
-  return b == T(0) ? T(0) : r != T(0) && ((r < T(0)) != (b < T(0))) ? r + b : r;
+  return b == T(0) ? T(0) : r == T(0) ? std::copysign(r, b) : (r < T(0)) != (b < T(0)) ? r + b : r;
 }
 template <typename T>
 MXNET_FN T floor_divide(T a, T b) {

@@ -170,7 +170,8 @@ MXNET_FN float log1p(float x) {  // the logarithm of the rounded sum, and what r
   const float u = 1.0f + x;
   const float lost = x >= 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
   const float r = log(u) + lost / u;
-  return u == 0.0f ? -std::numeric_limits<float>::infinity() : u < std::numeric_limits<float>::infinity() ? r : u;
+  const float s = x == 0.0f ? x : r;  // the sum loses the sign of zero
+  return u == 0.0f ? -std::numeric_limits<float>::infinity() : u < std::numeric_limits<float>::infinity() ? s : u;
 }
 MXNET_FN float expm1(float x) { return static_cast<float>(SeriesExpm1(x)); }
 MXNET_FN float sin(float x) { return static_cast<float>(SeriesSinCos(x).sin); }
@@ -221,17 +222,18 @@ MXNET_FN float tanh(float x) {
   p = p * z - 0.33333333084f;
   const float small = x + x * (z * p);
   const float a = std::fabs(x);
-  const float large = std::copysign(1.0f - 2.0f / (exp(2.0f * a) + 1.0f), x);
-  return a < 0.65f ? small : large;
+  const float large = 1.0f - 2.0f / (exp(2.0f * a) + 1.0f);
+  return std::copysign(a < 0.65f ? small : large, x);  // of -0, too
 }
 MXNET_FN float arcsinh(float x) {
   const double d = x, a = d < 0.0 ? -d : d;
   const double r = SeriesLog1p(a + d * d / (1.0 + std::sqrt(1.0 + d * d)));
-  return static_cast<float>(a == std::numeric_limits<double>::infinity() ? d : d < 0.0 ? -r : r);
+  return static_cast<float>(a == std::numeric_limits<double>::infinity() ? d : std::copysign(r, d));
 }
 MXNET_FN float arccosh(float x) {
   const double t = static_cast<double>(x) - 1.0;
-  return static_cast<float>(SeriesLog1p(t + std::sqrt(t * (t + 2.0))));
+  const double r = SeriesLog1p(t + std::sqrt(t * (t + 2.0)));
+  return static_cast<float>(t < 0.0 ? std::numeric_limits<double>::quiet_NaN() : r);
 }
 MXNET_FN float arctanh(float x) {
   const double d = x;
