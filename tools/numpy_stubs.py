@@ -1,8 +1,8 @@
 """Type stubs of mx.np, mx.npx and their parts, from the functions' signatures; generate_docs.py
 writes them.
 
-A parameter's type follows from its name (`NAMES`) or its default. A function gives an array, unless
-`RESULTS` knows it.
+The tables are in tools/numpy_stub_tables.py. A parameter's type follows from its name (`NAMES`) or
+its default. A function gives an array, unless `RESULTS` or `OVERLOADS` knows it.
 """
 import importlib
 import inspect
@@ -10,63 +10,8 @@ import keyword
 
 import numpy as onp
 
-HEAD = """# Generated from the functions' signatures by `./dev docs`; do not edit.
-from builtins import bool as _bool
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
-
-import numpy as _onp
-"""
-TYPES = """
-_Number: TypeAlias = _bool | int | float | _onp.generic
-_ArrayLike: TypeAlias = ndarray | _onp.ndarray[Any, Any] | _Number | Sequence[Any]
-_DType: TypeAlias = str | type | _onp.dtype[Any] | None
-_Axis: TypeAlias = int | Sequence[int] | None
-_Shape: TypeAlias = int | Sequence[int]
-"""
-MODULES = ("numpy", "numpy.random", "numpy.linalg", "numpy_extension", "numpy_extension.random", "numpy_extension.image")
-
-NAMES = {
-    "axis": "_Axis", "axes": "Any", "keepdims": "_bool", "dtype": "_DType", "out": "Any", "shape": "_Shape", "newshape": "_Shape",
-    "size": "_Shape | None", "ctx": "Any", "device": "Any", "order": "str", "casting": "str", "subok": "_bool", "mode": "str",
-    "kind": "str | None", "arrays": "Sequence[_ArrayLike]", "ary": "_ArrayLike", "indices_or_sections": "int | Sequence[int] | ndarray",
-    "ddof": "int", "decimals": "int", "num": "int", "endpoint": "_bool", "retstep": "_bool", "N": "int", "M": "int | None", "k": "int",
-    "start": "Any", "stop": "Any", "step": "Any", "subscripts": "str", "where": "Any", "initial": "Any", "out_grad": "Any",
-}
-ARRAYS = frozenset("""a b x x1 x2 y m v arr array object values obj data weight bias gamma beta lhs rhs index indices condition q p
-    loc scale low high lam prototype fill_value a_min a_max bins weights xp fp""".split())
-RESULTS = {
-    "array_split": "list[ndarray]", "split": "list[ndarray]", "hsplit": "list[ndarray]", "vsplit": "list[ndarray]",
-    "dsplit": "list[ndarray]", "meshgrid": "list[ndarray]", "broadcast_arrays": "list[ndarray]", "shape": "tuple[int, ...]", "ndim": "int",
-    "size": "int", "nonzero": "tuple[ndarray, ...]", "can_cast": "_bool", "result_type": "_onp.dtype[Any]", "finfo": "Any", "iinfo": "Any",
-    "unique": "Any", "histogram": "tuple[ndarray, ndarray]", "linspace": "Any", "average": "Any", "may_share_memory": "_bool",
-    "shares_memory": "_bool", "set_printoptions": "None", "seed": "None", "shuffle": "None", "save": "None", "savez": "None",
-    "load": "Any", "waitall": "None", "set_np": "None", "reset_np": "None", "is_np_array": "_bool", "is_np_shape": "_bool",
-    "is_np_default_dtype": "_bool", "num_gpus": "int", "gpu_memory_info": "tuple[int, int]", "cpu": "Any", "gpu": "Any",
-    "cpu_pinned": "Any", "current_device": "Any", "current_context": "Any", "divmod": "tuple[ndarray, ndarray]",
-    "modf": "tuple[ndarray, ndarray]", "frexp": "tuple[ndarray, ndarray]", "svd": "tuple[ndarray, ndarray, ndarray]",
-    "qr": "tuple[ndarray, ndarray]", "eig": "tuple[ndarray, ndarray]", "eigh": "tuple[ndarray, ndarray]",
-    "slogdet": "tuple[ndarray, ndarray]", "lstsq": "tuple[ndarray, ndarray, ndarray, ndarray]", "foreach": "Any", "while_loop": "Any",
-    "cond": "Any", "fill_diagonal": "None", "diag_indices_from": "tuple[ndarray, ...]", "tril_indices": "tuple[ndarray, ndarray]",
-    "triu_indices": "tuple[ndarray, ndarray]", "triu_indices_from": "tuple[ndarray, ndarray]",
-    "tril_indices_from": "tuple[ndarray, ndarray]", "unravel_index": "tuple[ndarray, ...]", "topk": "Any", "batch_norm": "Any",
-    "layer_norm": "Any", "rnn": "Any", "multibox_target": "Any", "slice_channel": "Any", "array_equal": "_bool", "allclose": "_bool",
-    "array_equiv": "_bool", "promote_types": "_onp.dtype[Any]", "min_scalar_type": "_onp.dtype[Any]", "ix_": "tuple[ndarray, ...]",
-}
-METHODS = {
-    "item": "Any", "tolist": "Any", "asnumpy": "_onp.ndarray[Any, Any]", "asscalar": "Any", "backward": "None", "attach_grad": "None",
-    "wait_to_read": "None", "wait_to_write": "None", "as_nd_ndarray": "Any", "nonzero": "tuple[ndarray, ...]", "split": "list[ndarray]",
-    "topk": "Any", "to_dlpack_for_read": "Any", "to_dlpack_for_write": "Any", "drop_grad": "None",
-}
-ATTRIBUTES = (("shape", "tuple[int, ...]"), ("dtype", "_onp.dtype[Any]"), ("ndim", "int"), ("size", "int"), ("itemsize", "int"),
-              ("T", "ndarray"), ("context", "Any"), ("ctx", "Any"), ("device", "Any"), ("grad", "ndarray | None"), ("stype", "str"))
-BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
-SPECIAL = (("__len__(self)", "int"), ("__iter__(self)", "Iterator[ndarray]"), ("__bool__(self)", "_bool"), ("__int__(self)", "int"),
-           ("__float__(self)", "float"), ("__index__(self)", "int"), ("__getitem__(self, key: Any)", "ndarray"),
-           ("__setitem__(self, key: Any, value: _ArrayLike)", "None"), ("__neg__(self)", "ndarray"), ("__pos__(self)", "ndarray"),
-           ("__abs__(self)", "ndarray"), ("__invert__(self)", "ndarray"), ("__contains__(self, value: Any)", "_bool"),
-           ("__divmod__(self, other: _ArrayLike)", "tuple[ndarray, ndarray]"))
-
+from numpy_stub_tables import (ARRAYS, ATTRIBUTES, BINARY, HEAD, METHODS, MODULES, NAMED, NAMES, OF_MODULES, OF_NUMBERS, OVERLOADS,
+                               PACKAGE, RESULTS, SPECIAL, STARRED, TYPES)
 
 def parameter_type(parameter):
     """The annotation of a parameter."""
@@ -81,22 +26,38 @@ def parameter_type(parameter):
     return "Any"
 
 
-def signature(function, first=()):
-    """The parameters of a function, with annotations, behind those of `first`."""
-    parts, bare_star = list(first), False
-    parameters = list(inspect.signature(function).parameters.values())[len(first):]
-    for p in parameters:
-        if p.name.startswith("_") or keyword.iskeyword(p.name):
+def signature(function, skip=0, types=None):
+    """The parameters of a function without the first `skip`, with annotations. `types`: those that
+    an overload fixes, by name. The default of one that fixes it away from the signature's is left
+    out, behind a star if others before it have one; "single" stands for one positional argument in
+    place of any number."""
+    types, parts, bare_star, optional = types or {}, [], False, False
+    parameters = [p for p in list(inspect.signature(function).parameters.values())[skip:]
+                  if not p.name.startswith("_") and not keyword.iskeyword(p.name)]
+    for at, p in enumerate(parameters):
+        fixed = types.get(p.name)
+        if fixed == "single":
+            parts += ["x: _ArrayLike", "/"]
             continue
-        if p.kind == p.KEYWORD_ONLY and not bare_star and not any(q.kind == q.VAR_POSITIONAL for q in parameters):
+        star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        kind = fixed or ("Any" if star == "**" else STARRED.get(p.name, "_ArrayLike") if star else parameter_type(p))
+        needed = p.default is p.empty or is_needed(fixed, p.default)
+        only = p.kind == p.KEYWORD_ONLY or needed and optional and not star
+        if only and not bare_star and not any(q.kind == q.VAR_POSITIONAL for q in parameters):
             parts.append("*")
             bare_star = True
-        star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-        kind = "Any" if star else parameter_type(p)
-        parts.append(f"{star}{p.name}: {kind}" + ("" if star or p.default is p.empty else " = ..."))
-        if p.kind == p.POSITIONAL_ONLY and not any(q.kind == q.POSITIONAL_ONLY for q in parameters[parameters.index(p) + 1:]):
+        optional = optional or not needed
+        parts.append(f"{star}{p.name}: {kind.rstrip('!?')}" + ("" if star or needed else " = ..."))
+        if p.kind == p.POSITIONAL_ONLY and not any(q.kind == q.POSITIONAL_ONLY for q in parameters[at + 1:]):
             parts.append("/")
     return ", ".join(parts)
+
+
+def is_needed(fixed, default):
+    """Whether an overload demands an argument: one that differs from the default."""
+    if fixed is None or fixed.endswith("?"):
+        return False
+    return fixed.endswith("!") or fixed in ("Literal[True]", "Literal[False]") and fixed != f"Literal[{default}]"
 
 
 def functions_of(module):
@@ -109,13 +70,45 @@ def functions_of(module):
     return found
 
 
-def declaration(name, function):
-    """The line that declares a function."""
+def overloads(name, module):
+    """Types that declarations of a function fix, and their results; None for one declaration."""
+    from mxnet.numpy._operators import BINARY as pairs, UNARY as singles
+    if name in OVERLOADS and module.startswith("numpy") and module != "numpy_extension":
+        return OVERLOADS[name]
+    if module != "numpy":
+        return None
+    for row in singles:
+        if name in (row.name, *row.aliases):
+            return ({"x": "int | float"}, OF_NUMBERS[row.kind]), ({"x": "ndarray | _Host | Sequence[Any]"}, "ndarray"), ({}, "Any")
+    for row in pairs:
+        if name in (row.name, *row.aliases) and row.number:
+            return ({"x1": "int | float", "x2": "int | float"}, "Any"), ({}, "ndarray")
+    return None
+
+
+def declarations(name, function, module):
+    """The lines that declare a function."""
+    result = OF_MODULES.get(module, {}).get(name, RESULTS.get(name, "ndarray"))
     try:
-        arguments = signature(function)
+        inspect.signature(function)
     except (TypeError, ValueError):      # compiled ones without a text signature
-        arguments = "*args: Any, **kwargs: Any"
-    return f"def {name}({arguments}) -> {RESULTS.get(name, 'ndarray')}: ..."
+        return [f"def {name}(*args: Any, **kwargs: Any) -> {result}: ..."]
+    known = overloads(name, module)
+    if known is None:
+        return [f"def {name}({signature(function)}) -> {result}: ..."]
+    return [line for types, result in known for line in ("@overload", f"def {name}({signature(function, 0, types)}) -> {result}: ...")]
+
+
+def method(cls, name, value):
+    """The line that declares a method."""
+    from mxnet.numpy import multiarray
+    from mxnet.numpy._methods import FUNCTIONS
+    function = getattr(multiarray, name) if name in FUNCTIONS and "correction" not in str(value.__doc__) and name != "clip" else value
+    try:
+        arguments = ", ".join(filter(None, ("self", signature(function, 1))))
+    except (TypeError, ValueError):
+        arguments = "self, *args: Any, **kwargs: Any"
+    return f"    def {name}({arguments}) -> {METHODS.get(name, 'ndarray')}: ..."
 
 
 def array_class(cls):
@@ -125,22 +118,18 @@ def array_class(cls):
     for name, kind in ATTRIBUTES:
         lines += ["    @property", f"    def {name}(self) -> {kind}: ..."]
     lines += [f"    def {text} -> {result}: ..." for text, result in SPECIAL]
-    for method in BINARY:
-        lines += [f"    def __{prefix}{method}__(self, other: _ArrayLike) -> ndarray: ..." for prefix in ("", "r", "i")]
-    for method in ("lt", "le", "gt", "ge"):
-        lines.append(f"    def __{method}__(self, other: _ArrayLike) -> ndarray: ...")
-    for method in ("eq", "ne"):
-        lines.append(f"    def __{method}__(self, other: Any) -> ndarray: ...  # type: ignore[override]")
+    for operator in BINARY:
+        lines += [f"    def __{prefix}{operator}__(self, other: _ArrayLike) -> ndarray: ..." for prefix in ("", "r", "i")]
+    for operator in ("lt", "le", "gt", "ge"):
+        lines.append(f"    def __{operator}__(self, other: _ArrayLike) -> ndarray: ...")
+    for operator in ("eq", "ne"):
+        lines.append(f"    def __{operator}__(self, other: Any) -> ndarray: ...  # type: ignore[override]")
     for name in sorted(n for n in dir(cls) if not n.startswith("_") and n not in known):
         value = inspect.getattr_static(cls, name)
         if isinstance(value, property) or not callable(value):
             lines += ["    @property", f"    def {name}(self) -> Any: ..."]
-            continue
-        try:
-            arguments = signature(value, ("self",))
-        except (TypeError, ValueError):
-            arguments = "self, *args: Any, **kwargs: Any"
-        lines.append(f"    def {name}({arguments}) -> {METHODS.get(name, 'ndarray')}: ...")
+        elif not getattr(value, "refused", False):
+            lines.append(method(cls, name, value))
     return lines
 
 
@@ -150,7 +139,7 @@ def stub(module_name):
     functions = functions_of(module)
     lines = [HEAD]
     if module_name == "numpy":
-        lines += ["from . import linalg as linalg, random as random", ""]
+        lines += ["from . import array_api as array_api, fft as fft, linalg as linalg, random as random", ""]
         for name, value in sorted(vars(module).items()):
             if isinstance(value, float) and not name.startswith("_"):
                 lines.append(f"{name}: float")
@@ -161,16 +150,36 @@ def stub(module_name):
     else:
         lines.append(f"from {'.' if module_name.startswith('numpy.') else '..numpy'} import ndarray")
         lines += [f"from . import {part} as {part}" for part in ("random", "image") if module_name == "numpy_extension"]
-    lines += TYPES.split("\n")[1:-1] + [declaration(n, f) for n, f in functions.items()]
-    text = "\n".join(lines) + "\n"
-    if "Iterator[" not in text:
-        text = text.replace("import Iterator, Sequence", "import Sequence")
-    return text.replace(" | None | None", " | None")
+    declared = [line for n, f in functions.items() for line in declarations(n, f, module_name)]
+    for name, fields in NAMED.items():
+        if any(f"-> {name}:" in line for line in declared):
+            lines += [f"class {name}(NamedTuple):", *(f"    {field}: ndarray" for field in fields)]
+    return without_unused("\n".join(lines + TYPES.split("\n")[1:-1] + declared) + "\n")
+
+
+def without_unused(text):
+    """The text with only those imports of its head that are used."""
+    text = text.replace(" | None | None", " | None")
+    for line, names in (("from collections.abc import ", ["Iterator", "Sequence"]),
+                        ("from typing import ", ["Any", "Literal", "NamedTuple", "TypeAlias", "overload"])):
+        used = [n for n in names if text.count(n) > 1]
+        text = text.replace(line + ", ".join(names), line + ", ".join(used))
+    return text
+
+
+def package_stub():
+    """Text of the stub of mxnet: which modules there are."""
+    package = importlib.import_module("mxnet")
+    names = sorted({*package._ALIASES, *package._names.submodules()} - {"np", "npx", "nd", "numpy", "numpy_extension", "ndarray"})
+    names = [n for n in names if not n.startswith("_")]
+    targets = {name: package._ALIASES.get(name, name) for name in names}
+    return PACKAGE.format(unknown="\n".join(f"    {n}: Any" for n in names),
+                          modules="\n".join(f"    from . import {targets[n]} as {n}" for n in names))
 
 
 def paths():
     """Path (from the repository's root) to text of every stub."""
-    out = {}
+    out = {"python/mxnet/__init__.pyi": package_stub()}
     for module in MODULES:
         try:
             source = importlib.import_module(f"mxnet.{module}")

@@ -62,7 +62,14 @@ def arrays_of(result):
     return [result.asnumpy() if hasattr(result, "asnumpy") else np.asarray(result)]
 
 
-def both(row, dtype, seed=0):
+def named(space, name):
+    """The function of a module, or with a dot in its name of a module below."""
+    for part in name.split("."):
+        space = getattr(space, part)
+    return space
+
+
+def both(row, dtype, seed=0, here=mx.np):
     """What the row gives here and in NumPy."""
     name, args, kwargs = row if len(row) == 3 else (*row, {})
     def made(to):
@@ -70,13 +77,14 @@ def both(row, dtype, seed=0):
         return build(tuple(args), rng, dtype, to), {k: build(v, rng, dtype, to) for k, v in kwargs.items()}
     ours_args, ours_kwargs = made(lambda a: mx.np.array(a, dtype=a.dtype))
     args, kwargs = made(lambda a: a)
-    ours, theirs = getattr(mx.np, name)(*ours_args, **ours_kwargs), getattr(np, name)(*args, **kwargs)
+    ours, theirs = named(here, name)(*ours_args, **ours_kwargs), named(np, name)(*args, **kwargs)
     return (ours, theirs) if theirs is not None else (ours_args[0], args[0])   # in place
 
 
-def compare(row, dtype, same_dtype=True):
-    """Fails where the row's results differ from NumPy's."""
-    ours, theirs = both(row, dtype)
+def compare(row, dtype, same_dtype=True, here=mx.np):
+    """Fails where the row's results differ from those of NumPy. `here`: the module whose functions
+    they are compared with."""
+    ours, theirs = both(row, dtype, here=here)
     assert isinstance(theirs, (list, tuple)) == isinstance(ours, (list, tuple)), (type(ours), type(theirs))
     ours, theirs = arrays_of(ours), arrays_of(theirs)
     assert len(ours) == len(theirs)
@@ -109,7 +117,7 @@ def check_gradient(row, eps=1e-3):
     keywords = {k: build(v, rng, "float64", to) for k, v in kwargs.items()}
     for x in inputs:
         x.attach_grad()
-    function = getattr(mx.np, name)
+    function = named(mx.np, name)
 
     def terms():
         results = function(*built, **keywords)

@@ -7,8 +7,8 @@ from . import multiarray
 from .multiarray import *  # noqa: F403
 from .utils import *  # noqa: F403
 
-_SUBMODULES = ("random", "linalg", "fallback", "fallback_linalg", "function_base", "stride_tricks", "io", "arrayprint", "set_functions",
-               "type_functions", "utils")
+_SUBMODULES = ("random", "linalg", "fft", "array_api", "fallback", "fallback_linalg", "function_base", "stride_tricks", "io",
+               "arrayprint", "set_functions", "type_functions", "utils")
 dtype = _onp.dtype
 _NoValue = getattr(_onp, "_NoValue", None)
 

@@ -251,11 +251,11 @@ class ndarray(_Base):   # pylint: disable=invalid-name
     # ---- exchange
 
     def __array_namespace__(self, api_version=None):
-        """``mx.np``, for code on the array API standard. Raises ValueError for versions of it that
-        are not known."""
+        """``mx.np.array_api``, for code on the array API standard: mx.np with the standard's rules
+        where they differ. Raises ValueError for versions of it that are not known."""
         if api_version is not None and api_version not in _API_VERSIONS:
             raise ValueError(f"[__array_namespace__] api_version={api_version!r}; accepted: None, {', '.join(_API_VERSIONS)}")
-        return importlib.import_module("mxnet.numpy")    # which stands on this module
+        return importlib.import_module("mxnet.numpy.array_api")    # which stands on this module
 
 
 add_methods(ndarray)

@@ -111,15 +111,20 @@ def ascontiguousarray(a, dtype=None):
     return call("_npi_atleast_1d", (asarray(a, dtype),))
 
 
-def from_dlpack(x):
-    """An array on the memory of another library's array or of a DLPack capsule.
+def from_dlpack(x, /, *, device=None, copy=None):
+    """An array on the memory of another library's array or of a DLPack capsule; a copy of it, if
+    `copy` is true. On another `device` it is a copy, which copy=False refuses.
 
     Examples
     --------
     >>> mx.np.from_dlpack(onp.ones(2, "float32"))
     array([1., 1.])
     """
-    return shared(_from_dlpack(x), ndarray)
+    found = shared(_from_dlpack(x), ndarray)
+    moves = device is not None and device_of(None, device) != found.context
+    if moves and copy is False:
+        raise ValueError(f"[from_dlpack] copy=False from {found.context} to {device_of(None, device)}; accepted: copy=None")
+    return found.copyto(device_of(None, device)) if moves else found.copy() if copy else found
 
 
 def copy(a, out=None):

@@ -74,9 +74,10 @@ def _reshape_shared(a, newshape):
     return shaped(a, newshape)
 
 
-def reshape(a, newshape, order="C", out=None, *, copy=None):
+def reshape(a, newshape=None, order="C", out=None, *, shape=None, copy=None):   # pylint: disable=redefined-outer-name
     """The elements of an array in another shape, in which one size may be -1. A new array. With
-    `order` "F" elements are read and placed with the first index changing fastest.
+    `order` "F" elements are read and placed with the first index changing fastest. `shape` is NumPy
+    2's name of `newshape`.
 
     With ``copy=False`` the result is a view: it shares memory with `a`, and writing into one
     changes the other. ValueError where that cannot be: while autograd records, or with `order` "F".
@@ -87,6 +88,9 @@ def reshape(a, newshape, order="C", out=None, *, copy=None):
     array([[0., 1.],
            [2., 3.]])
     """
+    if (newshape is None) == (shape is None):
+        raise TypeError("[reshape] needs a shape, by one of its names; accepted: newshape or shape")
+    newshape = shape if newshape is None else newshape
     newshape = tuple(int(s) for s in (newshape if isinstance(newshape, (list, tuple)) else (newshape,)))
     if copy is not None and not copy:
         if order == "F" or out is not None:

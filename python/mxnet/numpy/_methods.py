@@ -75,6 +75,7 @@ _MAKERS = {"std": _spread, "var": _spread, "clip": _clip}
 def _refusal(name, instead):
     def call(self, *args, **kwargs):
         raise AttributeError(f"mxnet.numpy.ndarray object has no attribute {name}; accepted: {instead}")
+    call.refused = True     # stubs leave it out
     return _named(call, name, f"Not of mx.np's arrays, where it raises AttributeError: see {instead}.")
 
 

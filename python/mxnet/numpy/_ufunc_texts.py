@@ -8,7 +8,7 @@ _TEXTS = {
     "absolute": ("The magnitude of each element.", 'mx.np.array([-2.0, 3.0])', "[2.0, 3.0]"),
     "negative": ("Each element with the other sign.", 'mx.np.array([1.0, -2.0])', "[-1.0, 2.0]"),
     "positive": ("A copy.", 'mx.np.array([1.0, -2.0])', "[1.0, -2.0]"),
-    "sign": ("-1, 0 or 1 by the sign of each element; NaN stays.", 'mx.np.array([-2.0, 0.0, 3.0])', "[-1.0, 0.0, 1.0]"),
+    "sign": ("-1, 0 or 1 by the sign of each element; 0 for NaN, unlike in NumPy.", 'mx.np.array([-2.0, 0.0, 3.0])', "[-1.0, 0.0, 1.0]"),
     "square": ("Each element times itself.", 'mx.np.array([2.0, -3.0])', "[4.0, 9.0]"),
     "reciprocal": ("1 divided by each element; of integers, the whole part of that.", 'mx.np.array([2.0, 4.0])', "[0.5, 0.25]"),
     "bitwise_not": ("Each integer with all bits inverted; bool is negated.", 'mx.np.array([0, 5], dtype="int32")', "[-1, -6]"),

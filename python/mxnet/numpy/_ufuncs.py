@@ -153,7 +153,7 @@ for _row in BINARY:
             _publish(_name, _row.arrays, _binary(_row, _name), _row.number, _row.left, _kind_of(_row))
 
 
-def clip(a, a_min=None, a_max=None, out=None):
+def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):   # pylint: disable=redefined-builtin
     """The elements of `a`, not below `a_min` and not above `a_max`.
 
     Parameters
@@ -164,6 +164,8 @@ def clip(a, a_min=None, a_max=None, out=None):
         The bounds; arrays broadcast with `a`. None: there is none.
     out : ndarray, optional
         Where the result goes.
+    min, max : number, ndarray or None
+        NumPy 2's names of the bounds.
 
     Unlike NumPy's, integers stay integers beside bounds with fractions, which are cut off.
 
@@ -172,6 +174,9 @@ def clip(a, a_min=None, a_max=None, out=None):
     >>> mx.np.clip(mx.np.array([1.0, 5.0, 9.0]), 2, 8).asnumpy().tolist()
     [2.0, 5.0, 8.0]
     """
+    if min is not None and a_min is not None or max is not None and a_max is not None:
+        raise ValueError("[clip] a bound by both of its names; accepted: a_min or min, a_max or max")
+    a_min, a_max = a_min if min is None else min, a_max if max is None else max
     if _is_number(a):
         return onp.clip(a, a_min, a_max)
     a = operand(a)

@@ -13,6 +13,7 @@ from .. import numpy_dispatch_protocol
 from .._binding import NDArrayBase, is_traced
 from ._array import ndarray
 from ._dispatch import deliver, from_values, is_symbol
+from ._fallback_texts import text_of
 
 # What 2.0 offered that was in NumPy 1.20. Where a name is native in another module of mx.np, it is
 # that function.
@@ -22,6 +23,9 @@ in1d intersect1d isclose isin ix_ lexsort min_scalar_type modf msort nanargmax n
 nanpercentile nanprod nanquantile nanstd nansum nanmean nanvar ndim packbits partition piecewise poly polyadd polydiv polyfit
 polyint polymul polysub positive promote_types ptp real roots searchsorted select setdiff1d setxor1d signbit size spacing
 take_along_axis trapz tril_indices_from trim_zeros union1d unpackbits unwrap vander""".split()
+
+# What neither 1.9.1 nor 2.0 offered.
+_ADDED = ["nextafter", "bitwise_count", "logaddexp2", "polyder"]
 
 # What NumPy has not any more, or calls otherwise now.
 _RENAMED = {"in1d": "isin", "trapz": "trapezoid", "alltrue": "all", "msort": "sort"}
@@ -60,12 +64,13 @@ def _ours(value, device):
     return value
 
 
-def run(name, function, args, kwargs):
-    """`function`, a function of NumPy, on arrays of mx.np. `name` is what the warning calls it."""
+def run(name, function, args, kwargs, always=False):
+    """`function`, a function of NumPy, on arrays of mx.np. `name` is what the warning calls it.
+    While something is recorded, calls with arrays of mx.np are refused, or all if `always`."""
     array = _first_array((args, kwargs))
     if is_symbol(array):
         raise TypeError(f"[{name}] got a symbol; accepted: arrays, because NumPy computes this function")
-    if array is not None and is_traced():
+    if (always or array is not None) and is_traced():
         raise ValueError(f"[{name}] NumPy computes this function, so it has no gradient and is in no graph; accepted: calls outside of "
                          "autograd.record() and hybridized blocks (or within autograd.pause())")
     if name not in _warned:
@@ -104,8 +109,7 @@ def _made(name):
     functools.update_wrapper(fallback, function, assigned=("__name__",), updated=())
     fallback.__wrapped__ = function
     fallback.__module__, fallback.__qualname__ = "mxnet.numpy", name
-    fallback.__doc__ = (f"NumPy's {name} on arrays of mx.np, with arrays of mx.np as results.\n\nNumPy computes it on the host, which is "
-                        "warned of once. While autograd records it is a ValueError.")
+    fallback.__doc__ = text_of(name)
     return fallback
 
 
@@ -123,28 +127,16 @@ def _silent(name, function):
         return function(value, *args, **kwargs)
     look.__name__ = look.__qualname__ = name
     look.__wrapped__, look.__module__ = function, "mxnet.numpy"
-    look.__doc__ = f"NumPy's {name}, which reads no elements."
+    look.__doc__ = text_of(name, silent=True)
     return look
 
 
-def real(val):
-    """The array itself: its elements have no imaginary parts.
-
-    Examples
-    --------
-    >>> mx.np.real(mx.np.array([1.0])).asnumpy().tolist()
-    [1.0]
-    """
-    return val if isinstance(val, NDArrayBase) or is_symbol(val) else onp.real(val)
-
-
 _native = vars(sys.modules[__package__ + ".multiarray"])
-for _name in _NAMES:
+for _name in _NAMES + [n for n in _ADDED if hasattr(onp, n)]:
     if _name in _native:
         globals()[_name] = _native[_name]
         continue
-    if _name != "real":
-        globals()[_name] = _made(_name)
+    globals()[_name] = _made(_name)
     __all__.append(_name)
 
 numpy_dispatch_protocol.install(ndarray, run)

@@ -8,8 +8,8 @@ import numpy as onp
 
 from .._binding import NDArrayBase
 from . import _products
-from ._dispatch import call, is_symbol, operand, promoted
-from ._joining import concatenate
+from ._dispatch import call, dtype_name, is_symbol, operand, promoted
+from ._full_bases import EigResult, EighResult, QRResult, SVDResult, SlogdetResult, full_q, full_svd
 from ._products import outer, tensordot
 
 __all__ = ["norm", "svd", "cholesky", "qr", "inv", "det", "slogdet", "solve", "tensorinv", "tensorsolve", "pinv", "eigvals", "eigvalsh",
@@ -155,13 +155,14 @@ def matrix_norm(x, ord="fro", axis=(-2, -1), keepdims=False):   # pylint: disabl
 
 
 # ---- factorizations
-def svd(a):
+def svd(a, full_matrices=False, compute_uv=True):
     """Singular values and vectors ``(ut, l, v)`` with ``a = (ut * l[..., None, :]) @ v``.
 
     `a` has shape (..., m, n). With k the smaller of m and n: `ut` is (..., m, k) with orthonormal
     columns, `l` (..., k) in descending order, `v` (..., k, n) with orthonormal rows, of each of
-    which the element of largest absolute value is positive. Differences from NumPy: always the
-    reduced form.
+    which the element of largest absolute value is positive. `full_matrices` makes `ut` (..., m, m)
+    and `v` (..., n, n); without `compute_uv` there is `l` alone. The result is a named tuple (U, S,
+    Vh). Differences from NumPy: the reduced form is the default.
 
     Examples
     --------
@@ -169,7 +170,10 @@ def svd(a):
     >>> l
     array([4., 3.])
     """
-    return tuple(call("_npi_svd", (operand(a),)))
+    if not compute_uv:
+        return svdvals(a)
+    parts = tuple(call("_npi_svd", (_real(a),)))
+    return SVDResult(*(full_svd(*parts) if full_matrices else parts))
 
 
 def svdvals(a):
@@ -180,7 +184,7 @@ def svdvals(a):
     >>> mx.np.linalg.svdvals(mx.np.array([[3, 0], [0, 4]]))
     array([4., 3.])
     """
-    return call("_npi_svd", (operand(a),))[1]
+    return call("_npi_svd", (_real(a),))[1]
 
 
 def cholesky(a, upper=False):
@@ -214,15 +218,9 @@ def qr(a, mode="reduced"):
         raise ValueError(f"[qr] mode is {mode!r}; accepted: 'reduced', 'r', 'complete'")
     a = _real(a)
     if mode == "complete" and _ndim(a, "qr", "another mode") >= 2 and a.shape[-2] > a.shape[-1]:
-        m, n = a.shape[-2:]
-        unit = call("_npi_eye", (), N=m, M=m - n, dtype=onp.dtype(a.dtype).name, ctx=str(a.context))
-        unit = call("_npi_broadcast_to", (unit,), shape=a.shape[:-1] + (m - n,))
-        q = call("_npi_qr", (concatenate((a, unit), axis=-1),))[0]
-        r = call("_npi_qr", (a,))[1]
-        below = call("_npi_zeros", (), shape=a.shape[:-2] + (m - n, n), dtype=onp.dtype(a.dtype).name, ctx=str(a.context))
-        return q, concatenate((r, below), axis=-2)
+        return QRResult(*full_q(a))
     q, r = call("_npi_qr", (a,))
-    return r if mode == "r" else (q, r)
+    return r if mode == "r" else QRResult(q, r)
 
 
 def _triangle(function, uplo, upper):
@@ -248,7 +246,7 @@ def eigh(a, UPLO="L", upper=False):   # pylint: disable=invalid-name
     >>> w.round(4)
     array([1., 3.])
     """
-    return tuple(call("_npi_eigh", (operand(a),), UPLO=_triangle("eigh", UPLO, upper)))
+    return EighResult(*call("_npi_eigh", (operand(a),), UPLO=_triangle("eigh", UPLO, upper)))
 
 
 def eigvalsh(a, UPLO="L", upper=False):   # pylint: disable=invalid-name
@@ -274,7 +272,7 @@ def eig(a):
     >>> w
     array([2., 3.])
     """
-    return tuple(call("_npi_eig", (operand(a),)))
+    return EigResult(*call("_npi_eig", (operand(a),)))
 
 
 def eigvals(a):
@@ -321,7 +319,7 @@ def slogdet(a):
     >>> sign, logdet
     (array(-1.), array(0.))
     """
-    return tuple(call("_npi_slogdet", (_real(a),)))
+    return SlogdetResult(*call("_npi_slogdet", (_real(a),)))
 
 
 def solve(a, b):
@@ -527,14 +525,16 @@ def diagonal(a, offset=0):
     return call("_npi_diagonal", (operand(a),), offset=offset, axis1=-2, axis2=-1)
 
 
-def trace(a, offset=0):
-    """The sums of the diagonals of the matrices in the last two dimensions.
+def trace(a, offset=0, dtype=None):
+    """The sums of the diagonals of the matrices in the last two dimensions, in `dtype` or in that
+    of `a`.
 
     Examples
     --------
     >>> mx.np.linalg.trace(mx.np.ones((2, 3, 3)))
     array([3., 3.])
     """
+    a = operand(a) if dtype is None else call("_npi_cast", (operand(a),), dtype=dtype_name(dtype))
     return _products.trace(a, offset=offset, axis1=-2, axis2=-1)
 
 
@@ -571,3 +571,7 @@ def matmul(a, b):
            [3., 3.]])
     """
     return _products.matmul(a, b)
+
+
+def __dir__():
+    return __all__

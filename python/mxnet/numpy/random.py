@@ -464,3 +464,7 @@ def permutation(x):
     if isinstance(x, numbers.Integral):
         x = from_values(onp.arange(x, dtype="int64"))
     return call("_npi_shuffle", (operand(x),))
+
+
+def __dir__():
+    return __all__

@@ -7,10 +7,24 @@ from .. import _dtypes
 from .._binding import NDArrayBase
 from ._dispatch import promoted_dtype
 
-__all__ = ["can_cast", "finfo", "iinfo", "result_type"]
+__all__ = ["can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
-finfo_obj = namedtuple("finfo_obj", "bits eps max min smallest_normal")
-iinfo_obj = namedtuple("iinfo_obj", "bits max min")
+
+
+class finfo_obj(namedtuple("finfo_obj", "bits eps max min smallest_normal")):   # pylint: disable=invalid-name
+    """The limits of a floating dtype; `dtype` says of which."""
+
+    dtype = None
+
+
+class iinfo_obj(namedtuple("iinfo_obj", "bits max min")):   # pylint: disable=invalid-name
+    """The limits of an integer dtype; `dtype` says of which."""
+
+    dtype = None
+
+
+_KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f", "complex floating": "c",
+          "numeric": "iufc"}
 
 
 def _dtype(value):
@@ -43,29 +57,58 @@ def can_cast(from_, to):
 
 
 def finfo(dtype):
-    """The limits of a floating dtype: bits, eps, max, min, smallest_normal.
+    """The limits of a floating dtype, or of an array's: bits, eps, max, min, smallest_normal,
+    dtype.
 
     Examples
     --------
     >>> mx.np.finfo("float32").bits
     32
     """
+    dtype = dtype.dtype if isinstance(dtype, NDArrayBase) else dtype
     if _dtypes.name(dtype) == "bfloat16":
-        return finfo_obj(16, 2.0 ** -7, (2 - 2.0 ** -7) * 2.0 ** 127, -(2 - 2.0 ** -7) * 2.0 ** 127, 2.0 ** -126)
+        limits = finfo_obj(16, 2.0 ** -7, (2 - 2.0 ** -7) * 2.0 ** 127, -(2 - 2.0 ** -7) * 2.0 ** 127, 2.0 ** -126)
+        limits.dtype = _dtypes.bfloat16
+        return limits
     info = onp.finfo(_dtype(dtype))
-    return finfo_obj(info.bits, float(info.eps), float(info.max), float(info.min), float(info.tiny))
+    limits = finfo_obj(info.bits, float(info.eps), float(info.max), float(info.min), float(info.tiny))
+    limits.dtype = _dtype(dtype)
+    return limits
 
 
 def iinfo(dtype):
-    """The limits of an integer dtype: bits, max, min.
+    """The limits of an integer dtype, or of an array's: bits, max, min, dtype.
 
     Examples
     --------
     >>> mx.np.iinfo("int8")
     iinfo_obj(bits=8, max=127, min=-128)
     """
-    info = onp.iinfo(_dtype(dtype))
-    return iinfo_obj(info.bits, info.max, info.min)
+    dtype = _dtype(dtype)
+    info = onp.iinfo(dtype)
+    limits = iinfo_obj(info.bits, info.max, info.min)
+    limits.dtype = dtype
+    return limits
+
+
+def isdtype(dtype, kind):
+    """Whether a dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real
+    floating", "complex floating", "numeric", a dtype, or a tuple of these.
+
+    Examples
+    --------
+    >>> mx.np.isdtype(mx.np.float32, "real floating"), mx.np.isdtype(mx.np.int8, ("bool", mx.np.int16))
+    (True, False)
+    """
+    if isinstance(kind, tuple):
+        return any([isdtype(dtype, k) for k in kind])
+    dtype = _dtype(dtype)
+    if isinstance(kind, str) and kind in _KINDS:
+        return ("f" if dtype == _dtypes.bfloat16 else onp.dtype(dtype).kind) in _KINDS[kind]
+    try:
+        return dtype == _dtype(kind)
+    except TypeError:
+        raise ValueError(f"[isdtype] kind={kind!r}; accepted: {', '.join(_KINDS)}, a dtype, or a tuple of them") from None
 
 
 def result_type(*arrays_and_dtypes):

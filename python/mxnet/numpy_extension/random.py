@@ -105,3 +105,7 @@ def multinomial(n=None, p=None, shape=None, ctx=None, dtype=None, out=None, name
     p = operand(p)
     return call("_npx__random_multinomial", (operand(n, p), p), out, shape=_shape(shape),
                 dtype=default_float() if dtype is None else _dtype_name(dtype))
+
+
+def __dir__():
+    return __all__

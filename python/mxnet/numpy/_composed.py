@@ -1,0 +1,379 @@
+"""Functions of mx.np that are made of other functions, and so have gradients and run on every
+device: choosing along an axis, cases, integrals, differences, filters."""
+
+import numpy as onp
+
+from .._binding import NDArrayBase
+from ._creation import arange
+from ._dispatch import call, deliver, is_symbol, operand
+from ._joining import concatenate, entries, promoted, shape_of
+from ._manipulation import flip, ravel
+from ._searching import _on_host, sort, where
+from ._standard import _scanned
+from ._ufuncs import true_divide
+
+__all__ = [
+    "take_along_axis", "select", "heaviside", "trapz", "trapezoid", "vander", "msort", "isin",
+    "in1d", "nanargmax", "nanargmin", "convolve", "gradient",
+]  # fmt: skip
+
+
+def _axis_of(function, axis, ndim):
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"[{function}] axis is {axis}; an array of {ndim} dimensions accepts {-ndim} to "
+            f"{ndim - 1}"
+        )
+    return axis % ndim
+
+
+def take_along_axis(arr, indices, axis=-1):
+    """For each place of `indices`, integers, the entry of `arr` at that index along `axis` and at
+    the same place else; without axis (None) of `arr` taken as a vector. The other dimensions
+    broadcast. Differentiable.
+
+    Examples
+    --------
+    >>> x = mx.np.array([[3, 1, 2], [6, 5, 4]])
+    >>> mx.np.take_along_axis(x, mx.np.argsort(x, axis=1), axis=1)
+    array([[1., 2., 3.],
+           [4., 5., 6.]])
+    """
+    arr = operand(arr)
+    indices = operand(indices, like=arr)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    shape, places = shape_of("take_along_axis", arr), shape_of("take_along_axis", indices)
+    if len(shape) != len(places):
+        raise ValueError(
+            f"[take_along_axis] {len(places)} dimensions of indices for {len(shape)} of the array; "
+            "accepted: as many"
+        )
+    if getattr(indices.dtype, "kind", "f") not in "iu":
+        raise IndexError(f"[take_along_axis] indices are {indices.dtype}; accepted: integers")
+    axis = _axis_of("take_along_axis", axis, len(shape))
+    key = []
+    for i, size in enumerate(shape):
+        if i == axis:
+            key.append(indices)
+            continue
+        sizes = tuple(size if j == i else 1 for j in range(len(shape)))
+        line = arange(0, size, dtype="int64", device=arr.context)
+        key.append(call("_npi_reshape", (line,), newshape=sizes))
+    return arr[tuple(key)]
+
+
+def select(condlist, choicelist, default=0):
+    """For each element that of the first array of `choicelist` whose condition, a bool, is true
+    there; `default` where none is. Arrays broadcast, and their dtypes meet. Differentiable.
+
+    Examples
+    --------
+    >>> x = mx.np.arange(4)
+    >>> mx.np.select([x < 1, x > 2], [x - 10, x * 10])
+    array([-10.,   0.,   0.,  30.])
+    """
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError(
+            f"[select] {len(condlist)} conditions for {len(choicelist)} arrays; accepted: as many, "
+            "and one at least"
+        )
+    conditions = [operand(c) for c in condlist]
+    for condition in conditions:
+        if not is_symbol(condition) and condition.dtype != onp.bool_:
+            raise TypeError(f"[select] a condition is {condition.dtype}; accepted: bool")
+    if all(isinstance(c, NDArrayBase) for c in choicelist):
+        choicelist = promoted(list(choicelist))
+    result = default
+    for condition, choice in zip(reversed(conditions), reversed(list(choicelist))):
+        result = where(condition, choice, result)
+    return result
+
+
+def heaviside(x1, x2, out=None, **kwargs):
+    """The step function: 0 below 0, 1 above, `x2` at 0, NaN for NaN. Operands broadcast, and their
+    dtypes meet; integers become floats.
+
+    Examples
+    --------
+    >>> mx.np.heaviside(mx.np.array([-1.5, 0, 2]), 0.5)
+    array([0. , 0.5, 1. ])
+    """
+    if kwargs:
+        raise NotImplementedError(f"[heaviside] got {', '.join(kwargs)}; accepted: x1, x2, out")
+    if not any(isinstance(x, (NDArrayBase, onp.ndarray, list)) or is_symbol(x) for x in (x1, x2)):
+        return onp.heaviside(x1, x2)
+    like = x1 if isinstance(x1, NDArrayBase) else x2
+    x1 = true_divide(operand(x1, like=like), 1)
+    above = call("_npi_greater_scalar", (x1,), scalar=0.0, is_int=False)
+    steps = call("_npi_where", (call("_npi_isnan", (x1,)), x1, above.astype(x1.dtype)))
+    at_zero = call("_npi_equal_scalar", (x1,), scalar=0.0, is_int=False)
+    return deliver(where(at_zero, x2 if _is_plain(x2) else operand(x2, like=x1), steps), out)
+
+
+def _is_plain(value):
+    return isinstance(value, (bool, int, float))
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    """The integral along a dimension by the trapezoidal rule, at places `x`, which broadcast with
+    `y`, or at distances `dx`. Differentiable.
+
+    Examples
+    --------
+    >>> mx.np.trapezoid(mx.np.array([1, 2, 3]), dx=2)
+    array(8.)
+    """
+    y = operand(y)
+    axis = _axis_of("trapezoid", axis, len(shape_of("trapezoid", y)))
+    middle = true_divide(_shifted(y, axis, 1) + _shifted(y, axis, 0), 2)
+    if x is None:
+        return call("_npi_sum", (middle * dx,), axis=(axis,))
+    x = operand(x, like=y)
+    if x.ndim == 1:
+        steps = _shifted(x, 0, 1) - _shifted(x, 0, 0)
+        sizes = tuple(-1 if i == axis else 1 for i in range(y.ndim))
+        steps = call("_npi_reshape", (steps,), newshape=sizes)
+    else:
+        own = axis - y.ndim
+        steps = _shifted(x, own, 1) - _shifted(x, own, 0)
+    return call("_npi_sum", (middle * steps,), axis=(axis,))
+
+
+def trapz(y, x=None, dx=1.0, axis=-1):
+    """Another name of :func:`trapezoid`, which NumPy 1 has.
+
+    Examples
+    --------
+    >>> mx.np.trapz(mx.np.array([1, 2, 3]), mx.np.array([0, 1, 3]))
+    array(6.5)
+    """
+    return trapezoid(y, x, dx, axis)
+
+
+def _shifted(a, axis, by):
+    """All entries of a dimension but the first, or but the last."""
+    size = a.shape[axis]
+    return entries(a, axis % a.ndim, by, size - 1 + by)
+
+
+def vander(x, N=None, increasing=False):  # pylint: disable=invalid-name
+    """The powers of each element of a vector, `N` of them (or as many as elements), the highest
+    first unless they are `increasing`: a matrix, float64 or int64 as in NumPy. Differentiable.
+
+    Examples
+    --------
+    >>> mx.np.vander(mx.np.array([1, 2, 3]), 3)
+    array([[1., 1., 1.],
+           [4., 2., 1.],
+           [9., 3., 1.]], dtype=float64)
+    """
+    x = operand(x)
+    shape = shape_of("vander", x)
+    if len(shape) != 1:
+        raise ValueError(f"[vander] an array of shape {shape}; accepted: a vector")
+    count = shape[0] if N is None else int(N)
+    if getattr(x.dtype, "name", "bfloat16") != "bfloat16":
+        x = call("_npi_cast", (x,), dtype=onp.promote_types(x.dtype, "int64").name)
+    column = call("_npi_reshape", (x,), newshape=(shape[0], 1))
+    ones = call("ones_like", (column,))
+    if count < 1:
+        return entries(column, 1, 0, 0)
+    columns = [ones] + [column] * (count - 1)
+    powers = _scanned(concatenate(columns, 1), 1, count)
+    return powers if increasing else flip(powers, 1)
+
+
+def msort(a):
+    """The array with its first dimension in order, as ``sort(a, axis=0)``.
+
+    Examples
+    --------
+    >>> mx.np.msort(mx.np.array([[3, 1], [2, 4]]))
+    array([[2., 1.],
+           [3., 4.]])
+    """
+    return sort(a, axis=0)
+
+
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    """Whether each element is among those of another array (with `invert`: is not), as bool in the
+    shape of `element`. `assume_unique` and `kind` choose how NumPy searches. Computed on the host.
+
+    Examples
+    --------
+    >>> mx.np.isin(mx.np.array([[0, 2], [4, 6]]), [2, 6])
+    array([[False,  True],
+           [False,  True]])
+    """
+    host = _on_host("isin", element, test_elements)
+    options = {} if kind is None else {"kind": kind}
+    found = onp.isin(*host, assume_unique=assume_unique, invert=invert, **options)
+    like = element if isinstance(element, NDArrayBase) else test_elements
+    return operand(onp.asarray(found), like=like)
+
+
+def in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None):
+    """:func:`isin` of an array taken as a vector.
+
+    Examples
+    --------
+    >>> mx.np.in1d(mx.np.array([0, 2, 4]), [2, 6])
+    array([False,  True, False])
+    """
+    return ravel(isin(ar1, ar2, assume_unique, invert, kind=kind))
+
+
+def _nan_place(name, a, axis, out, keepdims):
+    function = getattr(onp, name)
+    a = operand(a)
+    found = function(*_on_host(name, a), axis=axis, **({"keepdims": True} if keepdims else {}))
+    return deliver(operand(onp.asarray(found, "int64"), like=a), out)
+
+
+def nanargmax(a, axis=None, out=None, *, keepdims=False):
+    """The index of the largest element that is a number, as int64; along a dimension, or of the
+    array taken as a vector. Only NaN is a ValueError. Computed on the host.
+
+    Examples
+    --------
+    >>> mx.np.nanargmax(mx.np.array([1, mx.np.nan, 3])).item()
+    2
+    """
+    return _nan_place("nanargmax", a, axis, out, keepdims)
+
+
+def nanargmin(a, axis=None, out=None, *, keepdims=False):
+    """The index of the smallest element that is a number; see :func:`nanargmax`.
+
+    Examples
+    --------
+    >>> mx.np.nanargmin(mx.np.array([mx.np.nan, 1, 3])).item()
+    1
+    """
+    return _nan_place("nanargmin", a, axis, out, keepdims)
+
+
+def convolve(a, v, mode="full"):
+    """The discrete convolution of two vectors: of length m + n - 1 ("full"), max(m, n) ("same"), or
+    where they overlap wholly ("valid"). Dtypes meet. Differentiable.
+
+    Examples
+    --------
+    >>> mx.np.convolve(mx.np.array([1, 2, 3]), mx.np.array([0, 1, 0.5]))
+    array([0. , 1. , 2.5, 4. , 1.5])
+    """
+    like = a if isinstance(a, NDArrayBase) else v
+    a, v = promoted([operand(a, like=like), operand(v, like=like)])
+    if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
+        raise ValueError(
+            f"[convolve] shapes {a.shape} and {v.shape}; accepted: vectors that are not empty"
+        )
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"[convolve] mode={mode!r}; accepted: full, same, valid")
+    if v.size > a.size:
+        a, v = v, a
+    m, n = a.size, v.size
+    zeros = call("_npi_zeros", (), shape=(n - 1,), dtype=_name(a), ctx=str(a.context))
+    padded = concatenate((zeros, a, zeros)) if n > 1 else a
+    # Row i of the index has the n elements under the turned filter.
+    index = onp.arange(m + n - 1)[:, None] + onp.arange(n)[::-1]
+    windows = call(
+        "_npi_take", (padded, operand(index.astype("int64"), like=a)), axis=0, mode="clip"
+    )
+    result = call("_npi_dot", (windows, v))
+    begin = {"full": 0, "same": (n - 1) // 2, "valid": n - 1}[mode]
+    count = {"full": m + n - 1, "same": m, "valid": m - n + 1}[mode]
+    return entries(result, 0, begin, begin + count)
+
+
+def _name(a):
+    return getattr(a.dtype, "name", "bfloat16")
+
+
+def _along(f, axis, steps, edge_order):
+    """The derivative along a dimension; `steps`: a number, or the distances of neighbours."""
+    size = f.shape[axis]
+
+    def part(begin, end):
+        return entries(f, axis, begin, size + end)
+
+    sizes = tuple(-1 if i == axis else 1 for i in range(f.ndim))
+    if _is_plain(steps):
+        inner = (part(2, 0) - part(0, -2)) / (2.0 * steps)
+        first = last = float(steps)
+        weights = (-1.5 / first, 2.0 / first, -0.5 / first), (0.5 / last, -2.0 / last, 1.5 / last)
+    else:
+        before, after = steps[:-1], steps[1:]
+        a, b, c = -after / (before * (before + after)), (after - before) / (before * after), None
+        c = before / (after * (before + after))
+        a, b, c = (operand(w.reshape(sizes), like=f).astype(f.dtype) for w in (a, b, c))
+        inner = a * part(0, -2) + b * part(1, -1) + c * part(2, 0)
+        first, last = float(steps[0]), float(steps[-1])
+        weights = (), ()
+        if edge_order == 2:
+            d, e = float(steps[1]), float(steps[-2])
+            weights = (
+                (-(2 * first + d) / (first * (first + d)), (first + d) / (first * d),
+                 -first / (d * (first + d))),
+                (last / (e * (e + last)), -(last + e) / (e * last),
+                 (2 * last + e) / (last * (e + last))),
+            )  # fmt: skip
+
+    def at(i):
+        return entries(f, axis, i, i + 1)
+
+    if edge_order == 1:
+        edges = (at(1) - at(0)) / first, (at(size - 1) - at(size - 2)) / last
+    else:
+        edges = (
+            weights[0][0] * at(0) + weights[0][1] * at(1) + weights[0][2] * at(2),
+            weights[1][0] * at(size - 3)
+            + weights[1][1] * at(size - 2)
+            + weights[1][2] * at(size - 1),
+        )
+    return concatenate((edges[0], inner, edges[1]), axis) if size > 2 else concatenate(edges, axis)
+
+
+def gradient(f, *varargs, axis=None, edge_order=1):
+    """Derivatives along each dimension (or those of `axis`) by central differences, one-sided ones
+    at the ends: an array, or a tuple of arrays for several dimensions.
+
+    `varargs`: the distance of neighbours, for all or for each dimension; or vectors of coordinates.
+    `edge_order` 2 takes three elements at the ends. Integers become floats. Differentiable.
+
+    Examples
+    --------
+    >>> mx.np.gradient(mx.np.array([1, 2, 4, 7]))
+    array([1. , 1.5, 2.5, 3. ])
+    """
+    f = true_divide(operand(f), 1)
+    shape = shape_of("gradient", f)
+    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    axes = [_axis_of("gradient", a, len(shape)) for a in axes]
+    if edge_order not in (1, 2):
+        raise ValueError(f"[gradient] edge_order={edge_order!r}; accepted: 1, 2")
+    if len(varargs) not in (0, 1, len(axes)):
+        raise TypeError(
+            f"[gradient] {len(varargs)} distances for {len(axes)} dimensions; accepted: none, one, "
+            "or one for each"
+        )
+    given = list(varargs or (1.0,)) * (len(axes) if len(varargs) <= 1 else 1)
+    results = []
+    for a, distance in zip(axes, given):
+        if shape[a] < edge_order + 1:
+            raise ValueError(
+                f"[gradient] {shape[a]} entries in dimension {a}; accepted: {edge_order + 1} or "
+                "more"
+            )
+        steps = distance.asnumpy() if isinstance(distance, NDArrayBase) else onp.asarray(distance)
+        if steps.ndim == 0:
+            results.append(_along(f, a, float(steps), edge_order))
+            continue
+        if steps.shape != (shape[a],):
+            raise ValueError(
+                f"[gradient] coordinates of shape {steps.shape} for {shape[a]} entries; accepted: "
+                "one for each"
+            )
+        results.append(_along(f, a, onp.diff(steps.astype("float64")), edge_order))
+    return results[0] if len(results) == 1 else tuple(results)
