@@ -119,22 +119,46 @@ _scopes = Context._default_ctx = Scopes(lambda: Context("cpu", 0), Context)
 
 def cpu(device_id=0):
     """The host's memory and cores. The number only distinguishes contexts: all of them are the same
-    device."""
+    device.
+
+    Examples
+    --------
+    >>> mx.npx.cpu()
+    cpu(0)
+    """
     return _INTERNED.get(("cpu", device_id)) or Context("cpu", device_id)
 
 
 def cpu_pinned(device_id=0):
-    """Page-locked host memory, from which copies to a GPU are asynchronous."""
+    """Page-locked host memory, from which copies to a GPU are asynchronous.
+
+    Examples
+    --------
+    >>> mx.npx.cpu_pinned().device_type
+    'cpu_pinned'
+    """
     return Context("cpu_pinned", device_id)
 
 
 def gpu(device_id=0):
-    """The GPU with that number."""
+    """The GPU with that number.
+
+    Examples
+    --------
+    >>> mx.npx.gpu(1)
+    gpu(1)
+    """
     return _INTERNED.get(("gpu", device_id)) or Context("gpu", device_id)
 
 
 def num_gpus():
-    """Number of GPUs that the library can use (0 when it was built without CUDA)."""
+    """Number of GPUs that the library can use (0 when it was built without CUDA).
+
+    Examples
+    --------
+    >>> mx.npx.num_gpus() >= 0
+    True
+    """
     count = ctypes.c_int()
     check_call(_LIB.MXGetGPUCount(ctypes.byref(count)))
     return count.value
@@ -151,6 +175,11 @@ def gpu_memory_info(device_id=0):
     ------
     MXNetError
         if there is no such GPU.
+
+    Examples
+    --------
+    >>> if mx.npx.num_gpus():
+    ...     free, total = mx.npx.gpu_memory_info(0)
     """
     free, total = ctypes.c_uint64(), ctypes.c_uint64()
     check_call(_LIB.MXGetGPUMemoryInformation64(ctypes.c_int(device_id), ctypes.byref(free), ctypes.byref(total)))
@@ -164,5 +193,12 @@ def context_of(text):
 
 
 def current_context():
-    """The device of the innermost ``with`` block of this thread, ``cpu(0)`` outside of any."""
+    """The device of the innermost ``with`` block of this thread, ``cpu(0)`` outside of any.
+
+    Examples
+    --------
+    >>> with mx.cpu(1):
+    ...     mx.npx.current_device()
+    cpu(1)
+    """
     return _scopes.stack[-1]

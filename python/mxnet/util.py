@@ -151,6 +151,11 @@ def get_cuda_compute_capability(ctx):
         if there is no CUDA driver.
     RuntimeError
         if the driver does not know the device.
+
+    Examples
+    --------
+    >>> if mx.npx.num_gpus():
+    ...     capability = mx.npx.get_cuda_compute_capability(mx.npx.gpu(0))
     """
     if ctx.device_type != "gpu":
         raise ValueError(f"[util] Expecting a gpu context to get cuda compute capability, while received ctx {ctx}")
@@ -218,7 +223,14 @@ _local = threading.local()
 
 
 def is_np_shape():
-    """Whether shapes mean what they mean in NumPy, in this thread."""
+    """Whether shapes mean what they mean in NumPy, in this thread.
+
+    Examples
+    --------
+    >>> with mx.np_shape(True):
+    ...     mx.npx.is_np_shape()
+    True
+    """
     current = ctypes.c_int()
     check_call(_LIB.MXIsNumpyShape(ctypes.byref(current)))
     return current.value != 0
@@ -232,7 +244,14 @@ def set_np_shape(active):
 
 
 def is_np_array():
-    """Whether Gluon makes mx.np arrays, in this thread."""
+    """Whether Gluon makes mx.np arrays, in this thread.
+
+    Examples
+    --------
+    >>> with mx.np_array(True):
+    ...     mx.npx.is_np_array()
+    True
+    """
     return getattr(_local, "np_array", False)
 
 
@@ -286,13 +305,29 @@ class _NumpyDefaultDtypeScope(_Scope):
 
 def is_np_default_dtype():
     """Whether mx.np makes float64 and int64 arrays where NumPy does, instead of float32, in this
-    thread."""
+    thread.
+
+    Examples
+    --------
+    >>> with mx.util.np_default_dtype(True):
+    ...     mx.npx.is_np_default_dtype()
+    True
+    """
     return getattr(_local, "np_default_dtype", False)    # mirrors the library's flag, so that asking costs no call
 
 
 def set_np_default_dtype(is_np_default_dtype=True):   # pylint: disable=redefined-outer-name
     """Switch NumPy's default dtypes on or off for this thread. Returns the switch's previous
-    position."""
+    position.
+
+    Examples
+    --------
+    >>> before = mx.npx.set_np_default_dtype(True)
+    >>> mx.np.zeros(1).dtype.name
+    'float64'
+    >>> mx.npx.set_np_default_dtype(before)
+    True
+    """
     previous = ctypes.c_bool()
     check_call(_LIB.MXSetIsNumpyDefaultDtype(ctypes.c_bool(is_np_default_dtype), ctypes.byref(previous)))
     _local.np_default_dtype = bool(is_np_default_dtype)
@@ -525,6 +560,15 @@ def set_np(shape=True, array=True, dtype=False):
     ------
     ValueError
         for arrays without shapes: mx.np arrays need NumPy's shapes.
+
+    Examples
+    --------
+    >>> mx.npx.set_np()
+    >>> layer = mx.gluon.nn.Dense(2, in_units=3)
+    >>> layer.initialize()
+    >>> type(layer.weight.data()) is mx.np.ndarray
+    True
+    >>> mx.npx.reset_np()
     """
     if array and not shape:
         raise ValueError("[set_np] NumPy Shape semantics is required in using NumPy array semantics.")
@@ -534,7 +578,15 @@ def set_np(shape=True, array=True, dtype=False):
 
 
 def reset_np():
-    """Switch this thread back to classic semantics."""
+    """Switch this thread back to classic semantics.
+
+    Examples
+    --------
+    >>> mx.npx.set_np()
+    >>> mx.npx.reset_np()
+    >>> mx.npx.is_np_array()
+    False
+    """
     set_np(shape=False, array=False, dtype=False)
 
 

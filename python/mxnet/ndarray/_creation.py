@@ -190,7 +190,13 @@ def histogram(a, bins=10, range=None):
 
 def waitall():
     """Blocks until everything that was started is done; raises the first failure that nobody has
-    seen."""
+    seen.
+
+    Examples
+    --------
+    >>> x = mx.np.ones(3) * 2
+    >>> mx.npx.waitall()
+    """
     check_call(_LIB.MXNDArrayWaitAll())
 
 

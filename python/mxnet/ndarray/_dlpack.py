@@ -31,14 +31,26 @@ _CUDA = 2
 
 def to_dlpack_for_write(data):
     """DLPack capsule that shares memory with `data`, for writing, once pending work on it is
-    done."""
+    done.
+
+    Examples
+    --------
+    >>> mx.npx.from_dlpack(mx.npx.to_dlpack_for_write(mx.np.ones(2)))
+    array([1., 1.])
+    """
     if not isinstance(data, NDArray):
         raise TypeError(f"[to_dlpack] got a {type(data).__name__}; accepted: NDArray")
     return export(data)
 
 
 def to_dlpack_for_read(data):
-    """DLPack capsule that shares memory with `data`, for reading, once pending writes are done."""
+    """DLPack capsule that shares memory with `data`, for reading, once pending writes are done.
+
+    Examples
+    --------
+    >>> mx.npx.from_dlpack(mx.npx.to_dlpack_for_read(mx.np.ones(2)))
+    array([1., 1.])
+    """
     return to_dlpack_for_write(data)
 
 

@@ -12,6 +12,7 @@ from .. import _opgen
 from .._binding import invoke_np
 from ..base import _MXTypeError, _Null
 from ..numpy import _dispatch
+from ._examples import EXAMPLES
 from ._signatures import SIGNATURES
 
 __all__ = ["generate"]
@@ -102,7 +103,10 @@ def generate(name, short, module="mxnet.numpy_extension", records=False):
 def _compile(info, name, short, module, signature, body, scope):
     exec(compile(f"def {short}({', '.join(signature)}):\n" + "\n".join(body), f"<operator {name}>", "exec"), scope)
     function = scope[short]
-    function.__doc__ = _opgen._docstring(info, name, "ndarray")
+    text = _opgen._docstring(info, name, "ndarray")
+    if short in EXAMPLES and ">>>" not in text:
+        text += "\n\nExamples\n--------" + EXAMPLES[short]
+    function.__doc__ = text
     function.__module__ = module
     return function
 

@@ -121,6 +121,12 @@ def load(file):
     ------
     OSError
         for a file that is not there or is malformed (an MXNetError as well).
+
+    Examples
+    --------
+    >>> mx.npx.save('/tmp/example.npy', mx.np.array([1, 2]))
+    >>> mx.npx.load('/tmp/example.npy')
+    array([1., 2.])
     """
     if not isinstance(file, (str, bytes)) and not hasattr(file, "__fspath__"):
         raise TypeError(f"[load] got a {type(file).__name__}; accepted: the name of a file")
