@@ -159,3 +159,54 @@ def ratio(times, other, first):
     """How many times faster `first` is: the median over rounds of the quotient of two contestants'
     times."""
     return statistics.median(o / t for o, t in zip(times[other], times[first]))
+
+
+# Tables of single workloads.
+
+def race(runs, script, arguments, names, rounds):
+    """Seconds of the workloads in `names` that the first contestant has, by workload and
+    contestant; whoever else lacks one waits.
+
+    runs: name -> (interpreter, environment). arguments(name): what follows `--contestant`. What a
+    contestant says about itself is the list of its workloads, or nothing if it has all.
+    """
+    contestants = [Contestant(n, python, script, arguments(n), env) for n, (python, env) in runs.items()]
+    try:
+        said = {c.name: c.ready() for c in contestants}
+        calls = {}
+        for w in names:
+            takers = [c for c in contestants if not said[c.name] or w in said[c.name]]
+            if takers and takers[0] is contestants[0]:
+                once = max(c.time(w, 1, 2)[0] for c in takers)
+                calls[w] = {c.name: max(1, min(2000, int(0.02 / once))) for c in takers}
+        return alternate(contestants, calls, rounds, settle=2)
+    except Failed as error:
+        raise SystemExit(f"{os.path.basename(script)}: {error}")
+    finally:
+        for c in contestants:
+            c.end()
+
+
+def printed(part, times, others, below):
+    """Prints what `race` measured, slowest first beside the best other, without what is `below`
+    times as fast or more; returns the figures."""
+    figures = {}
+    for w, t in times.items():
+        figures[w] = {"us": {n: statistics.median(seconds) * 1e6 for n, seconds in t.items()},
+                      "times_as_fast": {n: ratio(t, n, "ours") for n in others if n in t}}
+
+    def least(w):
+        return min(figures[w]["times_as_fast"].values(), default=float("inf"))
+    heads = "".join(f"{n + ' us':>12}{'ratio':>8}" for n in others)
+    print(f"{part:44}{'ours us':>12}{heads}")
+    for w in sorted(figures, key=least):
+        us, rates = figures[w]["us"], figures[w]["times_as_fast"]
+        if not rates or least(w) < below:
+            cells = [f"{us[n]:12.2f}{rates[n]:8.2f}" if n in rates else " " * 20 for n in others]
+            print(f"{w:44}{us['ours']:12.2f}{''.join(cells)}")
+    for n in others:
+        rates = [f["times_as_fast"][n] for f in figures.values() if n in f["times_as_fast"]]
+        if rates:
+            print(f"{n}: median {statistics.median(rates):.2f}, {sum(r < 0.97 for r in rates)} of {len(rates)} slower")
+    print()
+    return figures

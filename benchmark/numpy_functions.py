@@ -10,11 +10,10 @@ out what is at least that much faster than all. NumPy is that of this interprete
 All use all processors as they see fit (OMP_NUM_THREADS for others).
 """
 import argparse
-import statistics
 import sys
 
 import report
-from alternate import Contestant, Failed, alternate, answers, environments, ratio, serve
+from alternate import answers, environments, printed, race, serve
 from numpy_cases import PARTS
 
 
@@ -71,42 +70,6 @@ def contestant(kind, part):
     serve(answers(), workloads, info=list(workloads))
 
 
-def race(runs, part, only, rounds):
-    """Seconds of the workloads by workload and contestant."""
-    contestants = [Contestant(n, python, __file__, [n, part], env) for n, (python, env) in runs.items()]
-    try:
-        said = {c.name: c.ready() for c in contestants}
-        calls = {}
-        for w in [c[0] for c in PARTS[part] if (not only or c[0] in only) and c[0] in said["ours"]]:
-            takers = [c for c in contestants if w in said[c.name]]
-            once = max(c.time(w, 1, 2)[0] for c in takers)
-            calls[w] = {c.name: max(1, min(2000, int(0.02 / once))) for c in takers}
-        return alternate(contestants, calls, rounds, settle=2)
-    except Failed as error:
-        raise SystemExit(f"numpy: {error}")
-    finally:
-        for c in contestants:
-            c.end()
-
-
-def printed(part, times, others, below):
-    """Prints a part's table and returns its figures."""
-    figures = {}
-    print(f"{part:24}{'ours us':>12}" + "".join(f"{n + ' us':>12}{'ratio':>8}" for n in others))
-    for w, t in times.items():
-        taken = {n: ratio(t, n, "ours") for n in others if n in t}
-        figures[w] = {"us": {n: statistics.median(t[n]) * 1e6 for n in t}, "times_as_fast": taken}
-        if not taken or min(taken.values()) < below:
-            cells = [f"{figures[w]['us'][n]:12.2f}{taken[n]:8.2f}" if n in taken else " " * 20 for n in others]
-            print(f"{w:24}{figures[w]['us']['ours']:12.2f}" + "".join(cells))
-    for n in others:
-        rates = [f["times_as_fast"][n] for f in figures.values() if n in f["times_as_fast"]]
-        if rates:
-            print(f"{n}: median {statistics.median(rates):.2f}, {sum(r < 0.97 for r in rates)} of {len(rates)} slower")
-    print()
-    return figures
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--torch", help="interpreter with torch")
@@ -128,7 +91,11 @@ def main():
     runs = {"ours": (sys.executable, ours), "numpy": (args.numpy, plain)}
     runs.update({n: (python, plain) for n, python in (("torch", args.torch), ("wheel", args.wheel)) if python})
     only = args.only.split(",") if args.only else None
-    figures = {part: printed(part, race(runs, part, only, args.rounds), list(runs)[1:], args.below) for part in args.parts.split(",")}
+    figures = {}
+    for part in args.parts.split(","):
+        names = [c[0] for c in PARTS[part] if not only or c[0] in only]
+        times = race(runs, __file__, lambda n: [n, part], names, args.rounds)   # noqa: B023
+        figures[part] = printed(part, times, list(runs)[1:], args.below)
     if args.json:
         report.save(args.json, {"mode": "numpy", "parts": figures})
 

@@ -14,13 +14,12 @@ leaves out what is at least that much faster. All use all processors (OMP_NUM_TH
 """
 import argparse
 import os
-import statistics
 import sys
 import tempfile
 
 import operators_records
 import report
-from alternate import Contestant, Failed, alternate, answers, environments, ratio, repeat, serve
+from alternate import answers, environments, printed, race, repeat, serve
 from operators_cases import CALLS, FORWARD, GRADIENT
 
 PARTS = {"calls": CALLS, "forward": FORWARD, "gradient": GRADIENT}
@@ -119,37 +118,6 @@ def record_contestant(folder, part):
     serve(answers(), {name: workload(step) for name, step in steps.items()}, info=list(steps))
 
 
-def race(runs, arguments, names, rounds):
-    """Seconds of the workloads that all contestants have, by workload and contestant."""
-    contestants = [Contestant(n, python, __file__, arguments(n), env) for n, (python, env) in runs.items()]
-    try:
-        for c in contestants:
-            said = c.ready()
-            names = [n for n in names if not said or n in said]
-        calls = {}
-        for w in names:
-            once = max(c.time(w, 1, 2)[0] for c in contestants)
-            calls[w] = dict.fromkeys(runs, max(1, min(2000, int(0.02 / once))))
-        return alternate(contestants, calls, rounds, settle=2)
-    except Failed as error:
-        raise SystemExit(f"operators: {error}")
-    finally:
-        for c in contestants:
-            c.end()
-
-
-def printed(part, times, other, below):
-    """Prints a part's table and returns its figures."""
-    rows = [(ratio(t, other, "ours"), w, *(statistics.median(t[n]) * 1e6 for n in ("ours", other))) for w, t in times.items()]
-    print(f"{part:44}{'ours us':>12}{other + ' us':>12}{'times as fast':>16}")
-    for r, w, o, t in sorted(rows):
-        if r < below:
-            print(f"{w:44}{o:12.2f}{t:12.2f}{r:16.2f}")
-    if rows:
-        print(f"{'median':68}{statistics.median(r[0] for r in rows):16.2f}   ({sum(r[0] < 0.97 for r in rows)} of {len(rows)} slower)\n")
-    return {w: {"ours_us": o, f"{other}_us": t, "times_as_fast": r} for r, w, o, t in rows}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--torch", help="interpreter with torch")
@@ -187,7 +155,7 @@ def main():
                 names = operators_records.write(folder, part.split("-")[0], only)
                 arguments = lambda n: [folder, part]   # noqa: E731, B023
             if names:
-                figures[part] = printed(part, race(runs, arguments, names, args.rounds), list(runs)[1], args.below)
+                figures[part] = printed(part, race(runs, __file__, arguments, names, args.rounds), list(runs)[1:], args.below)
     if args.json:
         report.save(args.json, {"mode": "operators", "rows": args.rows, "parts": figures})
 
