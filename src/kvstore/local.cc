@@ -6,7 +6,9 @@
 #include <cstdlib>
 
 #include "kvstore/reduce.h"
+#include "kvstore/tree_store.h"
 #include "mxnet/engine.h"
+#include "mxnet/env.h"
 #include "mxnet/imperative.h"
 #include "ndarray/run.h"
 #include "operator/graph_operators.h"
@@ -282,6 +284,22 @@ std::vector<const NDArray*> LocalStore::Here(Context where, const Pushed& pushed
   return values;
 }
 
+std::vector<const NDArray*> LocalStore::OnePerDevice(const Pushed& pushed, const std::vector<Context>& devices, int priority) {
+  std::vector<const NDArray*> one;
+  for (const Context& device : devices) {
+    std::vector<const NDArray*> values;
+    for (const NDArray* v : pushed.values)
+      if (v->ctx() == device) values.push_back(v);
+    one.push_back(values[0]);
+    if (values.size() == 1) continue;
+    NDArray& partial = pushed.entry->partial[device];
+    Ensure(&partial, values[0]->shape(), device, values[0]->dtype());
+    AddUp(values, {&partial}, priority);
+    one.back() = &partial;
+  }
+  return one;
+}
+
 void LocalStore::AddUp(const std::vector<const NDArray*>& values, const std::vector<const NDArray*>& outs, int priority) {
   if (outs[0]->ctx().is_gpu()) {
     std::vector<NDArray> in;
@@ -350,6 +368,7 @@ std::unique_ptr<KVStore> KVStore::Create(const std::string& type) {
   MXNET_CHECK_KIND(device || name == "local" || name == "local_update_cpu" || name == "local_allreduce_cpu", Value)
       << "[kvstore] there is no store of type '" << type << "'" << (name.compare(0, 4, "dist") == 0 || name == "p3" ? " in this build" : "")
       << "; accepted: " << kAccepted;
+  if (device && Env::Get().kvstore_usetree) return std::unique_ptr<KVStore>(new kvstore::TreeStore(name));
   return std::unique_ptr<KVStore>(new kvstore::LocalStore(name, device));
 }
 

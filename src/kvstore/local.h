@@ -90,6 +90,11 @@ class LocalStore : public KVStore {
   static void AddUp(const std::vector<const NDArray*>& values, const std::vector<const NDArray*>& outs, int priority);
   /* What is made of the sums. */
   void Keep(const std::vector<Pushed>& pushed, std::vector<NDArray> sums, int priority);
+  /* A key's values by device, several of one device added up there. Each device has one. */
+  static std::vector<const NDArray*> OnePerDevice(const Pushed& pushed, const std::vector<Context>& devices, int priority);
+  /* Can values be added up on the CPU to what is stored and to arrays of `entries` at once? */
+  virtual bool AddsInOnePass(const Pushed& pushed, const std::vector<Entry*>& entries) const;
+  bool compressed() const { return compression_.on(); }
   bool has_updater() const { return static_cast<bool>(updater_); }
   /* Where a sum is made: the stored array itself if it may be. */
   NDArray* SumSlot(Entry* entry, Context where, int dtype);
@@ -97,8 +102,6 @@ class LocalStore : public KVStore {
  private:
   void CheckKeys(const char* what, const Keys& keys, const Arrays& arrays);
   Entry* Find(const KVKey& key);
-  /* Can values be added up on the CPU to what is stored and to arrays of `entries` at once? */
-  bool AddsInOnePass(const Pushed& pushed, const std::vector<Entry*>& entries) const;
   /* The values as gradient compression lets them through, on the device `where`. */
   std::vector<const NDArray*> Unpacked(Context where, const Pushed& pushed, int priority);
 

@@ -36,6 +36,9 @@ struct Library {
    * any more.
    */
   void (*run)(void* clique, const std::vector<Call>& calls, const RunContext& run);
+  /* How fast copies between two devices are, relative to those between others; 0: they go through
+   * the host's memory. The driver tells, so it is the same every time. Null: nobody knows. */
+  double (*link)(int device, int other) = nullptr;
 };
 
 /* Whether the library adds numbers of this type up. */

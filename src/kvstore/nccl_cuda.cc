@@ -16,6 +16,7 @@
 #include "base/device_interface.h"
 #include "base/device_scope.h"
 #include "kvstore/nccl.h"
+#include "mxnet/env.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -238,7 +239,17 @@ void Run(void* clique, const std::vector<Call>& calls, const RunContext& run) {
   }
 }
 
-const Library kNccl = {Open, CliqueOf, Run};
+double Link(int device, int other) {
+  int supported = 0, rank = 0;
+  if (cudaDeviceGetP2PAttribute(&supported, cudaDevP2PAttrAccessSupported, device, other) != cudaSuccess || supported == 0 ||
+      cudaDeviceGetP2PAttribute(&rank, cudaDevP2PAttrPerformanceRank, device, other) != cudaSuccess || !Env::Get().enable_gpu_p2p) {
+    cudaGetLastError();
+    return 0;
+  }
+  return 1.0 / (1 + rank);  // 0 is the fastest
+}
+
+const Library kNccl = {Open, CliqueOf, Run, Link};
 [[maybe_unused]] const bool registered = GpuInterface().collectives.Register(&kNccl);
 
 }  // namespace

@@ -111,7 +111,7 @@ class NcclStore : public LocalStore {
         others.push_back(p);
         continue;
       }
-      d.in = OnePerDevice(p, d.devices, priority);
+      d.in = Values(p, d.devices, priority);
       direct.push_back(std::move(d));
     }
     if (!Apart(direct)) direct.clear(), others = pushed;
@@ -151,7 +151,7 @@ class NcclStore : public LocalStore {
       sums.push_back(*SumSlot(p.entry, home, p.values[0]->dtype()));
       std::vector<const NDArray*> out(devices.size(), nullptr);
       out[static_cast<size_t>(root)] = &sums.back();
-      batch.Add(devices, nccl::Call::kReduce, root, OnePerDevice(p, devices, priority), out);
+      batch.Add(devices, nccl::Call::kReduce, root, Values(p, devices, priority), out);
     }
     batch.Push("nccl_reduce");
     return sums;
@@ -209,20 +209,10 @@ class NcclStore : public LocalStore {
     return fits ? Numbers(gpus) : std::vector<int>();
   }
 
-  /* A key's values, several of one device added up there. */
-  static std::vector<const NDArray*> OnePerDevice(const Pushed& p, const std::vector<int>& devices, int priority) {
-    std::vector<std::vector<const NDArray*>> of(devices.size());
-    for (const NDArray* v : p.values) of[static_cast<size_t>(PlaceOf(devices, v->ctx()))].push_back(v);
-    std::vector<const NDArray*> one;
-    for (const auto& values : of) {
-      one.push_back(values[0]);
-      if (values.size() == 1) continue;
-      NDArray& partial = p.entry->partial[values[0]->ctx()];
-      Ensure(&partial, values[0]->shape(), values[0]->ctx(), values[0]->dtype());
-      AddUp(values, {&partial}, priority);
-      one.back() = &partial;
-    }
-    return one;
+  static std::vector<const NDArray*> Values(const Pushed& p, const std::vector<int>& devices, int priority) {
+    std::vector<Context> contexts;
+    for (int d : devices) contexts.push_back(Context::GPU(d));
+    return OnePerDevice(p, contexts, priority);
   }
 
   /* No result lies where something else of the same operation is read or written; on its own

@@ -302,6 +302,16 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   *can = device != peer;
   return cudaSuccess;
 }
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device, int peer) {
+  HOST_GPU_ENTER();
+  const auto exists = [](int d) { return d >= 0 && d < host_gpu::DeviceTotal(); };
+  if (!exists(device) || !exists(peer) || device == peer) return Fail(cudaErrorInvalidDevice);
+  switch (attribute) {
+    case cudaDevP2PAttrAccessSupported: *value = 1; return cudaSuccess;
+    case cudaDevP2PAttrPerformanceRank: *value = device / 2 == peer / 2 ? 0 : 1; return cudaSuccess;  // pairs are closer
+    default: return Fail(cudaErrorInvalidValue);
+  }
+}
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   HOST_GPU_ENTER();
   host_gpu::CheckNoLaunch("cudaDeviceEnablePeerAccess");

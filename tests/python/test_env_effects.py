@@ -366,6 +366,49 @@ tell(new=threads() - before)
     assert two >= 1 and five == two + 3
 
 
+# The order in which values are added up shows in the last bits of their sums.
+TREES = """
+import random
+kv = mx.kv.create("device")
+keys = list(range(6))
+draw = random.Random(1)
+parts = [[mx.nd.array([draw.uniform(-1, 1) for _ in range(60)], ctx=mx.cpu(i)) for i in range(6)] for _ in keys]
+kv.init(keys, [p[0] for p in parts])
+outs = [[a.copy() for a in p] for p in parts]
+kv.push(keys, parts)
+kv.pull(keys, out=outs)
+sums = [[a.asnumpy().tobytes().hex() for a in out] for out in outs]
+assert all(len(set(s)) == 1 for s in sums)
+largest = max(abs(o[0].asnumpy() - sum(a.asnumpy().astype("float64") for a in p)).max() for o, p in zip(outs, parts))
+assert largest < 1e-5, largest
+tell(sums=[s[0] for s in sums])
+"""
+
+
+@acts("MXNET_KVSTORE_USETREE", "MXNET_KVSTORE_TREE_ARRAY_BOUND", "MXNET_KVSTORE_TREE_BACKTRACK",
+      "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY")
+def test_kvstore_trees():
+    one, trees = run(TREES), run(TREES, MXNET_KVSTORE_USETREE="1")
+    assert trees == run(TREES, MXNET_KVSTORE_USETREE="1")     # the same bits in every run
+    others = [run(TREES, MXNET_KVSTORE_USETREE="1", **{name: value}) for name, value in (
+        ("MXNET_KVSTORE_TREE_ARRAY_BOUND", "59"), ("MXNET_KVSTORE_TREE_BACKTRACK", "1"), ("MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY", "1"))]
+    assert len({json.dumps(sums) for sums in (one, trees, *others)}) == 5
+    # without trees their variables do nothing, and an array at the bound is not large
+    assert run(TREES, MXNET_KVSTORE_TREE_BACKTRACK="1") == one
+    assert run(TREES, MXNET_KVSTORE_USETREE="1", MXNET_KVSTORE_TREE_ARRAY_BOUND="60") == trees
+
+
+@acts("MXNET_KVSTORE_LOGTREE")
+def test_kvstore_trees_are_logged():
+    program = PRELUDE + TREES
+    silent, loud = (process(program, MXNET_KVSTORE_USETREE="1", MXNET_KVSTORE_LOGTREE=value).stderr.splitlines() for value in "01")
+    for value, lines in ("0", silent), ("1", loud):
+        told(program, {"MXNET_KVSTORE_LOGTREE": value}, lines)
+    assert silent == []
+    assert loud[0] == "[mxnet] [kvstore] 6 reduction trees by Kernighan-Lin"
+    assert loud[1].startswith("[mxnet] [kvstore] root cpu(0): cpu(") and len(loud) == 7
+
+
 @acts("MXNET_ENGINE_TYPE", "MXNET_CPU_WORKER_NTHREADS")
 def test_engine_type():
     program = """
