@@ -3,8 +3,8 @@
  *
  * Each worker owns an even share of an array's elements. It gets the others' values of its share,
  * adds all of them up in the order of the workers' numbers, and sends the sum to all. So sums have
- * the same bits on all workers and in all runs: those of w0 + w1, + w2 and so on, each rounded to
- * the array's dtype.
+ * the same bits on all workers and in all runs: those that SumArrays (kvstore/reduce.h) makes of
+ * the workers' arrays. A short array belongs to one worker as a whole, another one for each key.
  */
 #ifndef MXNET_KVSTORE_DIST_ALL_REDUCE_H_
 #define MXNET_KVSTORE_DIST_ALL_REDUCE_H_

@@ -557,15 +557,12 @@ bool ProgressTransport::Ended(int64_t now) {
   return late || (all_answered && !leaving);
 }
 
-/* Another thread's turn: at once while something is on its way, then longer and longer. */
+/* Sleeps longer and longer, while something is on its way for moments only. Yielding instead would
+ * leave the processor to others for a whole time slice. */
 void ProgressTransport::Rest(int64_t now, int64_t busy_since) {
   const int64_t idle = now - busy_since;
-  if (idle < 30 * kMicro) return;
-  if (flying_parts_ > 0 && idle < 2 * kMilli) {
-    sched_yield();
-    return;
-  }
-  const int64_t pause = std::max<int64_t>(20 * kMicro, std::min<int64_t>(idle / 4, kMilli));
+  if (idle < 50 * kMicro) return;
+  const int64_t pause = std::max<int64_t>(10 * kMicro, std::min<int64_t>(idle / 4, flying_parts_ > 0 ? 50 * kMicro : kMilli));
   std::unique_lock<std::mutex> lock(inbox_mutex_);
   wake_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return woken_; });
 }

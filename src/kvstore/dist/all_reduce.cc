@@ -1,0 +1,463 @@
+#include "kvstore/dist/all_reduce.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <iomanip>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "kvstore/reduce.h"
+#include "mxnet/engine.h"
+#include "mxnet/error.h"
+
+namespace mxnet {
+namespace kvstore {
+namespace {
+
+constexpr int64_t kShortBytes = 32 << 10;  // an array that is not shared out
+constexpr size_t kLongSum = 256 << 10;     // bytes; longer sums are not made on the progress thread
+
+enum class Phase : uint8_t { kValues = 0, kResult = 1, kFailed = 2 };
+
+/* The words of a message: kind, phase, dtype and store; the array's elements; the key's hash; how
+ * many calls for the key came before. */
+struct Words {
+  Phase phase = Phase::kValues;
+  int dtype = 0, store = 0;
+  int64_t count = 0, key = 0, call = 0;
+
+  void Write(int64_t* head) const {
+    head[0] = static_cast<int64_t>(uint64_t{AllReduce::kMessageKind} | static_cast<uint64_t>(dtype & 0xff) << 8 |
+                                   static_cast<uint64_t>(phase) << 16 | static_cast<uint64_t>(static_cast<uint32_t>(store)) << 32);
+    head[1] = count;
+    head[2] = key;
+    head[3] = call;
+  }
+  static Words Read(const int64_t* head) {
+    Words words;
+    const uint64_t first = static_cast<uint64_t>(head[0]);
+    words.dtype = static_cast<int>(first >> 8 & 0xff);
+    words.phase = static_cast<Phase>(first >> 16 & 0xff);
+    words.store = static_cast<int>(static_cast<uint32_t>(first >> 32));
+    words.count = head[1];
+    words.key = head[2];
+    words.call = head[3];
+    return words;
+  }
+};
+
+/* FNV-1a, the same on all hosts. */
+int64_t Hash(const KVKey& key) {
+  uint64_t hash = 14695981039346656037u;
+  for (char c : (key.named ? "n" : "i") + key.str()) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
+  return static_cast<int64_t>(hash);
+}
+
+std::exception_ptr MakeError(const std::string& text) { return std::make_exception_ptr(Error(Error::Kind::kGeneric, "[kvstore] " + text)); }
+
+/* A call for a key, from the first that is heard of it to its end. */
+struct Call {
+  bool started = false;  // here; the array is ready
+  bool broadcast = false;
+  NDArray array;
+  char* data = nullptr;
+  Words words;
+  int priority = 0;
+  OnComplete done;
+  std::vector<Message> values;  // of this worker's share, by worker
+  std::vector<bool> have_values, have_result;
+  std::vector<Words> shapes;  // what the workers say of the array
+  bool summed = false, over = false;
+  int sending = 0;
+  std::string error;  // what another worker says
+};
+
+}  // namespace
+
+class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
+ public:
+  explicit State(std::shared_ptr<Transport> transport)
+      : transport_(std::move(transport)), ranks_(transport_->RanksOf(Role::kWorker)), workers_(static_cast<int>(ranks_.size())) {
+    me_ = WorkerOf(transport_->rank());
+    MXNET_CHECK(me_ >= 0) << "[kvstore] an all-reduce is between workers; this process is a server";
+    for (int worker = 0; worker < workers_; ++worker) {
+      const Peer peer = transport_->Get(ranks_[static_cast<size_t>(worker)]);
+      if (peer.lost) lost_[worker] = LossText(peer);
+    }
+  }
+
+  void Push(int store, const KVKey& key, const NDArray& array, int priority, bool broadcast);
+  void OnMessage(int from, Message message);
+  std::shared_ptr<void> Place(int from, const int64_t* head);
+  void OnLost(const Peer& peer);
+
+ private:
+  using Id = std::tuple<int, int64_t, int64_t>;  // store, key, call
+  using CallPointer = std::shared_ptr<Call>;
+  /* Work for after the lock is released. */
+  using Later = std::vector<std::function<void()>>;
+
+  static std::string LossText(const Peer& peer) {
+    return peer.str() +
+           (peer.said_goodbye ? " has ended" : " is lost: nothing was heard of it for " + std::to_string(peer.silent_seconds) + " s");
+  }
+  static Id IdOf(const Words& words) { return Id(words.store, words.key, words.call); }
+  int WorkerOf(int rank) const {
+    const auto found = std::find(ranks_.begin(), ranks_.end(), rank);
+    return found == ranks_.end() ? -1 : static_cast<int>(found - ranks_.begin());
+  }
+
+  void Start(const CallPointer& call, NDArray array, OnComplete done);
+  CallPointer Find(const Words& words);
+  /* The elements that a worker adds up. */
+  std::pair<int64_t, int64_t> Share(const Words& words, int worker) const;
+  bool Owns(const Words& words, int worker) const;
+  bool Needs(const Call& call, int worker) const;
+  void SendTo(const CallPointer& call, int worker, Phase phase, int64_t begin, int64_t end, Later* later);
+  void SendShares(const CallPointer& call, Later* later);
+  void Advance(const CallPointer& call, Later* later);
+  void AddUp(const CallPointer& call);
+  void Summed(const CallPointer& call, const std::string& error);
+  bool Matches(const CallPointer& call, Later* later);
+  void FailForAll(const CallPointer& call, const std::string& text, Later* later);
+  void Fail(const CallPointer& call, std::exception_ptr error, Later* later);
+  void Sent(const CallPointer& call);
+  static void Run(const Later& later) {
+    for (const auto& what : later) what();
+  }
+
+  const std::shared_ptr<Transport> transport_;
+  const std::vector<int> ranks_;  // of the workers
+  const int workers_;
+  int me_ = 0;
+  std::mutex mutex_;  // guards what follows
+  std::map<std::pair<int, int64_t>, int64_t> calls_of_key_;
+  std::map<Id, CallPointer> calls_;
+  std::set<Id> failed_;              // what still comes for them is dropped
+  std::map<int, std::string> lost_;  // worker, what is said of it
+};
+
+void AllReduce::State::Push(int store, const KVKey& key, const NDArray& array, int priority, bool broadcast) {
+  Words words;
+  words.store = store;
+  words.key = Hash(key);
+  words.dtype = array.dtype();
+  words.count = array.shape().Size();
+  CallPointer call;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    words.call = calls_of_key_[{store, words.key}]++;
+    call = Find(words);
+    call->words = words;
+    call->priority = priority;
+    call->broadcast = broadcast;
+  }
+  auto self = shared_from_this();
+  Engine::Get()->PushAsync([self, call, array](RunContext, OnComplete done) { self->Start(call, array, done); }, Context::CPU(), {},
+                           {array.var()}, FnProperty::kAsync, priority, broadcast ? "kvstore_broadcast" : "kvstore_all_reduce");
+}
+
+/* The array is ready. */
+void AllReduce::State::Start(const CallPointer& call, NDArray array, OnComplete done) {
+  Later later;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    call->array = std::move(array);
+    call->data = static_cast<char*>(call->array.data().dptr);
+    call->done = done;
+    call->started = true;
+    call->shapes[static_cast<size_t>(me_)] = call->words;
+    if (!call->error.empty()) {
+      Fail(call, MakeError(call->error), &later);
+    } else {
+      SendShares(call, &later);
+      Advance(call, &later);
+    }
+    for (const auto& [worker, text] : lost_)
+      if (!call->over && Needs(*call, worker)) FailForAll(call, text, &later);
+  }
+  Run(later);
+}
+
+AllReduce::State::CallPointer AllReduce::State::Find(const Words& words) {
+  CallPointer& call = calls_[IdOf(words)];
+  if (!call) {
+    call = std::make_shared<Call>();
+    const size_t workers = static_cast<size_t>(workers_);
+    call->values.resize(workers);
+    call->have_values.resize(workers);
+    call->have_result.resize(workers);
+    call->shapes.resize(workers);
+    call->words = words;
+  }
+  return call;
+}
+
+std::pair<int64_t, int64_t> AllReduce::State::Share(const Words& words, int worker) const {
+  if (words.count * static_cast<int64_t>(DTypeSize(words.dtype)) < kShortBytes) {
+    const int owner = static_cast<int>(static_cast<uint64_t>(words.key) % static_cast<uint64_t>(workers_));
+    return worker == owner ? std::make_pair(int64_t{0}, words.count) : std::make_pair(words.count, words.count);
+  }
+  return {words.count * worker / workers_, words.count * (worker + 1) / workers_};
+}
+
+bool AllReduce::State::Owns(const Words& words, int worker) const {
+  const auto share = Share(words, worker);
+  return share.first < share.second;
+}
+
+/* Whether something of that worker is still to come. */
+bool AllReduce::State::Needs(const Call& call, int worker) const {
+  if (worker == me_) return false;
+  const size_t i = static_cast<size_t>(worker);
+  const bool values = Owns(call.words, me_) && !call.summed && !call.have_values[i] && (!call.broadcast || worker == 0);
+  const bool result = Owns(call.words, worker) && !call.have_result[i] && !(call.broadcast && me_ == 0);
+  return values || result;
+}
+
+void AllReduce::State::SendTo(const CallPointer& call, int worker, Phase phase, int64_t begin, int64_t end, Later* later) {
+  const size_t size = DTypeSize(call->words.dtype);
+  Message message;
+  Words words = call->words;
+  words.phase = phase;
+  words.Write(message.head);
+  message.data = call->data + static_cast<size_t>(begin) * size;
+  message.bytes = static_cast<size_t>(end - begin) * size;
+  message.owner = std::make_shared<NDArray>(call->array);
+  ++call->sending;
+  auto self = shared_from_this();
+  const int rank = ranks_[static_cast<size_t>(worker)], priority = call->priority;
+  later->push_back(
+      [self, call, rank, priority, message] { self->transport_->Send(rank, message, priority, [self, call] { self->Sent(call); }); });
+}
+
+/* The others' shares of this worker's values. */
+void AllReduce::State::SendShares(const CallPointer& call, Later* later) {
+  if (call->broadcast && me_ != 0) return;
+  for (int i = 1; i < workers_; ++i) {
+    const int worker = (me_ + i) % workers_;
+    const auto share = Share(call->words, worker);
+    if (share.first < share.second) SendTo(call, worker, Phase::kValues, share.first, share.second, later);
+  }
+}
+
+void AllReduce::State::Sent(const CallPointer& call) {
+  Later later;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    --call->sending;
+    Advance(call, &later);
+  }
+  Run(later);
+}
+
+/* Checks what is there; the next step, or the end. */
+void AllReduce::State::Advance(const CallPointer& call, Later* later) {
+  if (!call->started || call->over || !Matches(call, later)) return;
+  bool values = true, results = true;
+  for (int worker = 0; worker < workers_; ++worker) {
+    if (worker == me_) continue;
+    const size_t i = static_cast<size_t>(worker);
+    values &= call->have_values[i] || (call->broadcast && worker != 0);
+    results &= call->have_result[i] || !Owns(call->words, worker) || (call->broadcast && me_ == 0);
+  }
+  if (!call->summed && (values || !Owns(call->words, me_))) {
+    call->summed = true;
+    if (Owns(call->words, me_)) {
+      ++call->sending;  // until it is added up
+      auto self = shared_from_this();
+      const auto share = Share(call->words, me_);
+      if (static_cast<size_t>(share.second - share.first) * DTypeSize(call->words.dtype) < kLongSum)
+        later->push_back([self, call] { self->AddUp(call); });
+      else
+        later->push_back([self, call] {
+          Engine::Get()->PushAsync(
+              [self, call](RunContext, OnComplete done) {
+                self->AddUp(call);
+                done();
+              },
+              Context::CPU(), {}, {}, FnProperty::kCPUPrioritized, call->priority, "kvstore_sum");
+        });
+    }
+  }
+  if (!call->summed || !results || call->sending > 0) return;
+  call->over = true;
+  calls_.erase(IdOf(call->words));
+  later->push_back([call] {
+    call->array = NDArray();
+    call->values.clear();
+    call->done();
+  });
+}
+
+/* Nothing else touches the share meanwhile: all values are here, and no result has been sent. */
+void AllReduce::State::AddUp(const CallPointer& call) {
+  std::string error;
+  try {
+    const auto share = Share(call->words, me_);
+    const size_t size = DTypeSize(call->words.dtype);
+    const Shape shape{share.second - share.first};
+    const auto blob = [&](const void* data) { return TBlob{const_cast<void*>(data), shape, call->words.dtype, Context::CPU()}; };
+    const TBlob own = blob(call->data + static_cast<size_t>(share.first) * size);
+    if (call->broadcast) {
+      if (me_ != 0) std::memcpy(own.dptr, call->values[0].data, own.Bytes());
+    } else {
+      std::vector<TBlob> in;
+      for (int worker = 0; worker < workers_; ++worker)
+        in.push_back(worker == me_ ? own : blob(call->values[static_cast<size_t>(worker)].data));
+      SumArrays(in, {own});
+    }
+  } catch (const std::exception& e) {
+    error = e.what();
+  }
+  Summed(call, error);
+}
+
+void AllReduce::State::Summed(const CallPointer& call, const std::string& error) {
+  Later later;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    --call->sending;
+    if (!error.empty()) FailForAll(call, error, &later);
+    const auto share = Share(call->words, me_);
+    for (int i = 1; i < workers_ && !call->over; ++i) {
+      const int worker = (me_ + i) % workers_;
+      if (!call->broadcast || worker != 0) SendTo(call, worker, Phase::kResult, share.first, share.second, &later);
+    }
+    Advance(call, &later);
+  }
+  Run(later);
+}
+
+/* All workers must mean the same: else all of them get the error. */
+bool AllReduce::State::Matches(const CallPointer& call, Later* later) {
+  for (int worker = 0; worker < workers_; ++worker) {
+    const size_t i = static_cast<size_t>(worker);
+    if (!call->have_values[i] && !call->have_result[i]) continue;
+    const Words& theirs = call->shapes[i];
+    if (theirs.count == call->words.count && theirs.dtype == call->words.dtype) continue;
+    const std::string text = "the workers gave different arrays for one key: worker " + std::to_string(me_) + " " +
+                             std::to_string(call->words.count) + " elements of " + DTypeName(call->words.dtype) + ", worker " +
+                             std::to_string(worker) + " " + std::to_string(theirs.count) + " of " + DTypeName(theirs.dtype) +
+                             "; accepted: the same size and dtype";
+    FailForAll(call, text, later);
+    return false;
+  }
+  return true;
+}
+
+/* The others may wait for what comes of this worker's share. */
+void AllReduce::State::FailForAll(const CallPointer& call, const std::string& text, Later* later) {
+  const auto kept = std::make_shared<const std::string>(text);
+  Message message;
+  Words words = call->words;
+  words.phase = Phase::kFailed;
+  words.Write(message.head);
+  message.data = kept->data();
+  message.bytes = kept->size();
+  message.owner = kept;
+  for (int other : ranks_)
+    if (other != transport_->rank()) later->push_back([t = transport_, other, message] { t->Send(other, message, 0, nullptr); });
+  Fail(call, MakeError(text), later);
+}
+
+void AllReduce::State::Fail(const CallPointer& call, std::exception_ptr error, Later* later) {
+  if (call->over) return;
+  call->over = true;
+  calls_.erase(IdOf(call->words));
+  failed_.insert(IdOf(call->words));
+  later->push_back([call, error] { call->done(error); });
+}
+
+void AllReduce::State::OnMessage(int from, Message message) {
+  const Words words = Words::Read(message.head);
+  const int worker = WorkerOf(from);
+  if (worker < 0) return;
+  Later later;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (failed_.count(IdOf(words))) return;
+    const CallPointer call = Find(words);
+    const size_t i = static_cast<size_t>(worker);
+    if (words.phase == Phase::kFailed) {
+      call->error.assign(static_cast<const char*>(message.data), message.bytes);
+      if (call->started) Fail(call, MakeError(call->error), &later);
+    } else if (words.phase == Phase::kValues) {
+      call->have_values[i] = true;
+      call->shapes[i] = words;
+      call->values[i] = std::move(message);
+      Advance(call, &later);
+    } else if (call->started && !call->have_result[i]) {
+      call->have_result[i] = true;
+      call->shapes[i] = words;
+      const auto share = Share(call->words, worker);
+      const size_t size = DTypeSize(call->words.dtype);
+      char* to = call->data + static_cast<size_t>(share.first) * size;
+      if (message.data != to && message.bytes == static_cast<size_t>(share.second - share.first) * size)
+        std::memcpy(to, message.data, message.bytes);
+      Advance(call, &later);
+    }
+  }
+  Run(later);
+}
+
+/* Results go where they belong: whoever sends one has got this worker's values of that share. */
+std::shared_ptr<void> AllReduce::State::Place(int from, const int64_t* head) {
+  const Words words = Words::Read(head);
+  const int worker = WorkerOf(from);
+  if (words.phase != Phase::kResult || worker < 0) return nullptr;
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = calls_.find(IdOf(words));
+  if (found == calls_.end() || !found->second->started) return nullptr;
+  const Call& call = *found->second;
+  if (call.words.count != words.count || call.words.dtype != words.dtype) return nullptr;
+  char* to = call.data + static_cast<size_t>(Share(words, worker).first) * DTypeSize(words.dtype);
+  return std::shared_ptr<void>(to, [array = call.array](void*) {});
+}
+
+void AllReduce::State::OnLost(const Peer& peer) {
+  const int worker = WorkerOf(peer.rank);
+  if (worker < 0) return;
+  Later later;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    lost_[worker] = LossText(peer);
+    std::vector<CallPointer> open;
+    for (const auto& call : calls_) open.push_back(call.second);
+    for (const CallPointer& call : open)
+      if (call->started && Needs(*call, worker)) FailForAll(call, lost_[worker], &later);
+  }
+  Run(later);
+}
+
+AllReduce::AllReduce(std::shared_ptr<Transport> transport) : state_(std::make_shared<State>(std::move(transport))) {}
+AllReduce::~AllReduce() = default;
+
+void AllReduce::Sum(int store, const KVKey& key, const NDArray& sum, int priority) {
+  if (!sum.ctx().is_gpu()) return state_->Push(store, key, sum, priority, false);
+  const NDArray copy = sum.Copy(Context::CPU());
+  state_->Push(store, key, copy, priority, false);
+  CopyFromTo(copy, sum, priority);
+}
+
+void AllReduce::Broadcast(int store, const KVKey& key, const NDArray& value, int priority) {
+  if (!value.ctx().is_gpu()) return state_->Push(store, key, value, priority, true);
+  const NDArray copy = value.Copy(Context::CPU());
+  state_->Push(store, key, copy, priority, true);
+  CopyFromTo(copy, value, priority);
+}
+
+void AllReduce::OnMessage(int from, Message message) { state_->OnMessage(from, std::move(message)); }
+std::shared_ptr<void> AllReduce::Place(int from, const int64_t* head, size_t) { return state_->Place(from, head); }
+void AllReduce::OnLost(const Peer& peer) { state_->OnLost(peer); }
+
+}  // namespace kvstore
+}  // namespace mxnet
