@@ -8,7 +8,7 @@
  * after ceil(log2(n)) rounds. Values are broadcast along the same steps, backwards.
  *
  *   exact        the tree of least time among all of this kind, by a search that remembers what
- *                each part costs; between equals, one whose steps take the least time together. More
+ *                each part costs; between equals, one whose steps take least time together. More
  *                than kMostExactDevices devices are planned by heuristic.
  *   heuristic    halves that keep heavy links inside, found by exchanging devices between them in
  *                passes (Kernighan and Lin, "An efficient heuristic procedure for partitioning
@@ -61,7 +61,7 @@ struct TreeOptions {
   double penalty = 0.7;  // 0..1
 };
 
-/* One tree for each device as the root, in the order of devices. Equal arguments give equal trees. */
+/* A tree for each device as the root, in the order of devices. Equal arguments give equal trees. */
 std::vector<ReductionTree> PlanTrees(const Links& links, const TreeOptions& options);
 
 /*

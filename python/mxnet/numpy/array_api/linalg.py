@@ -5,7 +5,7 @@ import numpy as onp
 
 from .. import linalg as _linalg
 from .._dispatch import call, operand
-from .._products import alike
+from .._dispatch import promoted
 
 _SAME = """
     cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank
@@ -27,7 +27,7 @@ def solve(x1, x2, /):
     >>> mx.np.array_api.linalg.solve(mx.np.array([[2, 0], [0, 4]]), mx.np.array([1, 2]))
     array([0.5, 0.5])
     """
-    x1, x2 = alike(x1, x2)
+    x1, x2 = promoted((x1, x2))
     if x2.ndim == 1:
         return solve(x1, x2.reshape(-1, 1))[..., 0]
     batch = onp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
