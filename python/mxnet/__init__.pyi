@@ -13,12 +13,14 @@ if MYPY:
     autograd: Any
     base: Any
     callback: Any
+    checkpoint: Any
     cmake: Any
     context: Any
     contrib: Any
     cuda: Any
     device: Any
     dlpack: Any
+    doctor: Any
     engine: Any
     env: Any
     error: Any
@@ -72,12 +74,14 @@ else:
     from . import autograd as autograd
     from . import base as base
     from . import callback as callback
+    from . import checkpoint as checkpoint
     from . import cmake as cmake
     from . import context as context
     from . import contrib as contrib
     from . import cuda as cuda
     from . import device as device
     from . import dlpack as dlpack
+    from . import doctor as doctor
     from . import engine as engine
     from . import env as env
     from . import error as error

@@ -275,7 +275,7 @@ def test_made_of_others():
 def test_signs_of_zero_and_numbers_outside_of_the_domain(dtype):
     """Through vectors and what is behind them."""
     zeros = onp.full(37, -0.0, dtype)
-    for name in ("tanh", "arcsinh", "log1p", "arctanh", "sin", "expm1", "cbrt"):
+    for name in ("tanh", "arcsinh", "log1p", "arctanh", "sin", "tan", "expm1", "cbrt"):
         assert onp.signbit(getattr(np, name)(from_values(zeros)).asnumpy()).all(), name
     assert onp.isnan(np.arccosh(from_values(onp.full(37, -6e4, dtype))).asnumpy()).all()
     a, b = onp.array([6.0, -6.0, 0.0, -0.0, 5.0] * 8, dtype)[:, None], onp.array([3.0, -3.0, 4.0], dtype)

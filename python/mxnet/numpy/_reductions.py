@@ -169,6 +169,7 @@ def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where):
     if _no_mask(where) and float(freedom).is_integer():
         return _reduce(record, a, out, dtype or quotient_of(a), axis=axes_of(axis), dtype=dtype, ddof=int(freedom), keepdims=keepdims)
     where = True if _no_mask(where) else where
+    a = a if dtype is None else call("_npi_cast", (a,), dtype=dtype)
     centre = mean(a, axis, dtype or quotient_of(a), None, True, where)
     apart = call("_npi_square", (call("_npi_subtract", (a, centre)),))
     count = _count(a, axis, keepdims, operand(where, a, "bool") if where is not True else operand(onp.True_, a))

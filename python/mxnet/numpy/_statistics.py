@@ -6,7 +6,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
 from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
-from ._reductions import axes_of, max, min, sum   # pylint: disable=redefined-builtin
+from ._reductions import axes_of, max, mean, min, sum   # pylint: disable=redefined-builtin
 
 __all__ = ["average", "bincount", "corrcoef", "cov", "histogram", "median", "percentile", "quantile"]
 
@@ -85,11 +85,19 @@ def _differentiable(a, q, axis, interpolation, keepdims):
     return call("_npi_reshape", (result,), newshape=onp.shape(q) + shape)
 
 
+def _nothing_to_reduce(a, axis):
+    """Whether results are of no elements: they are NaN, as the mean is."""
+    return not a.size and 0 in (a.shape if axis is None else [a.shape[i] for i in axis])
+
+
 def _quantile(a, q, axis, out, interpolation, method, keepdims, scale):
     a = operand(a)
     axis, interpolation, keepdims = axes_of(axis), method or interpolation or "linear", bool(keepdims)
     params = {"axis": axis, "interpolation": interpolation, "keepdims": keepdims}
     number = isinstance(q, (int, float, onp.number))
+    if not is_symbol(a) and _nothing_to_reduce(a, axis):
+        nan = mean(a, axis, keepdims=keepdims)
+        return deliver(call("_npi_broadcast_to", (nan,), shape=(() if number else onp.shape(q)) + tuple(nan.shape)), out)
     if is_traced() and not is_symbol(a) and not isinstance(q, NDArrayBase) and interpolation in _INTERPOLATIONS and a.size:
         return deliver(_differentiable(a, onp.asarray(q, "float64") * scale, axis, interpolation, keepdims), out)
     if number:

@@ -174,7 +174,7 @@ MXNET_FN float log1p(float x) {  // the logarithm of the rounded sum, and what r
   return u == 0.0f ? -std::numeric_limits<float>::infinity() : u < std::numeric_limits<float>::infinity() ? s : u;
 }
 MXNET_FN float expm1(float x) { return static_cast<float>(SeriesExpm1(x)); }
-MXNET_FN float sin(float x) { return static_cast<float>(SeriesSinCos(x).sin); }
+MXNET_FN float sin(float x) { return x == 0.0f ? x : static_cast<float>(SeriesSinCos(x).sin); }
 MXNET_FN float cos(float x) { return static_cast<float>(SeriesSinCos(x).cos); }
 // For |x| <= kSmallAngle: pi/2 in parts of 11, 11, 11 and 24 bits, so that the first three products
 // are exact.
@@ -192,7 +192,7 @@ MXNET_FN float SmallSinCos(float x, int32_t quarter) {  // sin(x + quarter * pi/
 }
 MXNET_FN float tan(float x) {
   const SinCos v = SeriesSinCos(x);
-  return static_cast<float>(v.sin / v.cos);
+  return x == 0.0f ? x : static_cast<float>(v.sin / v.cos);
 }
 MXNET_FN float arctan(float x) { return static_cast<float>(SeriesAtan(x)); }
 MXNET_FN float arcsin(float x) {

@@ -20,7 +20,7 @@ void LoopAngles(const void* const* in, void* out, int64_t n, unsigned) {
     const int64_t end = i + kBlock < n ? i + kBlock : n;
     if (Quarter >= 0 && !AnyAbove(x + i, end - i, kSmallAngle)) {
 #pragma GCC ivdep
-      for (int64_t j = i; j < end; ++j) y[j] = SmallSinCos(x[j], Quarter);
+      for (int64_t j = i; j < end; ++j) y[j] = Quarter == 0 && x[j] == 0.0f ? x[j] : SmallSinCos(x[j], Quarter);  // -0 stays
     } else if (!AnyAbove(x + i, end - i, 0x1p27f)) {
 #pragma GCC ivdep
       for (int64_t j = i; j < end; ++j) y[j] = E::f(x[j]);
