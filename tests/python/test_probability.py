@@ -8,6 +8,7 @@ from mxnet import autograd, np, npx
 from mxnet.gluon import probability as P
 
 stats = pytest.importorskip("scipy.stats")
+special = pytest.importorskip("scipy.special")
 
 
 @pytest.fixture(autouse=True)
@@ -178,6 +179,49 @@ def test_hybridized(name, make, theirs, parameters, values):
         got = [y.asnumpy() for y in net(x, *arrays)]
         onp.testing.assert_allclose(got[0], want[0], rtol=1e-5, atol=1e-6)
         assert got[1].shape == want[1].shape
+
+
+@pytest.mark.parametrize("make,value,want", [
+    (lambda a: P.Beta(a, np.array([1.0])), 0.3, onp.log(0.3) + special.digamma(2) - special.digamma(1)),
+    (lambda a: P.Beta(np.array([1.0]), a), 0.3, onp.log(0.7) + special.digamma(2) - special.digamma(1)),
+    (lambda a: P.Dirichlet(np.concatenate([a, np.array([2.0, 3.0])])), [0.3, 0.3, 0.4],
+     onp.log(0.3) + special.digamma(6) - special.digamma(1))])
+def test_gradients_by_parameters_that_are_one(make, value, want):
+    """(alpha - 1) log(x) has a derivative where alpha is 1."""
+    alpha = np.array([1.0])
+    alpha.attach_grad()
+    with mx.autograd.record():
+        density = make(alpha).log_prob(np.array(value))
+    density.backward()
+    onp.testing.assert_allclose(alpha.grad.asnumpy(), want, rtol=1e-5)
+
+
+def test_what_follows_from_parameters_follows_them():
+    """Log-odds, rates and factors that were looked at before do not cut gradients off, and follow
+    parameters that are trained."""
+    def passes(parameter, make, value):
+        parameter.attach_grad()
+        d = make(parameter)
+        before = d.log_prob(value).asnumpy()
+        for name in ("logit", "rate", "scale_tril"):
+            getattr(d, name, None)
+        for _ in range(2):
+            with mx.autograd.record():
+                y = d.log_prob(value).sum()
+            y.backward()
+            assert (parameter.grad.asnumpy() != 0).any()
+        parameter[:] = parameter ** 2
+        after = d.log_prob(value).asnumpy()
+        onp.testing.assert_allclose(after, make(parameter.copy()).log_prob(value).asnumpy(), rtol=1e-6)
+        assert (after != before).any()
+    passes(np.array([0.3, 0.6]), lambda p: P.Bernoulli(prob=p), np.array([1.0, 0.0]))
+    passes(np.array([0.2, 0.3, 0.5]), lambda p: P.Categorical(3, prob=p), np.array(1.0))
+    passes(np.array([[2.0, 0.5], [0.5, 1.0]]), lambda p: P.MultivariateNormal(np.zeros(2), cov=p), np.array([0.3, 0.7]))
+    scale = np.array([2.0])
+    d = P.Exponential(scale)
+    assert d.rate.item() == 0.5
+    scale[:] = 4
+    assert d.rate.item() == 0.25
 
 
 def test_numbers_as_parameters():

@@ -67,9 +67,8 @@ def softplus(x):
 
 
 def xlogy(x, y):
-    """x log(y), and 0 where x is 0."""
-    zero = x == 0
-    return where(zero, 0.0, x * log(where(zero, 1.0, y)))
+    """x log(y), and 0 where both are 0. The derivative by x is log(y), also where x is 0."""
+    return x * log(where(both(x == 0, y == 0), 1.0, y))
 
 
 def lbeta(a, b):

@@ -4,7 +4,7 @@ from numbers import Integral, Number
 from .. import _functions as m
 from .... import numpy as np
 from .constraint import Interval, Real, Simplex
-from .utils import cached_property, check_either, logit2prob, prob2logit
+from .utils import check_either, derived, logit2prob, prob2logit
 
 
 class _Either:
@@ -19,12 +19,12 @@ class _Either:
         else:
             self.prob = prob
 
-    @cached_property
+    @derived
     def prob(self):
         """Chances."""
         return logit2prob(self.logit, self._binary)
 
-    @cached_property
+    @derived
     def logit(self):
         """Logarithms of odds; of several classes, logarithms of the chances, as given or of
         `prob`."""

@@ -230,7 +230,7 @@ def _(p, q):
     right = np.concatenate([np.broadcast_to(factor_p, batch + (size, size)), np.broadcast_to(np.expand_dims(away, -1), batch + (size, 1))],
                            axis=-1)
     squares = np.sum(m.solve_lower(factor_q, right) ** 2, axis=(-2, -1))
-    return q._half_log_det() - p._half_log_det() + 0.5 * (squares - size)
+    return q._half_log_det(factor_q) - p._half_log_det(factor_p) + 0.5 * (squares - size)
 
 
 @register_kl(Independent, Independent)

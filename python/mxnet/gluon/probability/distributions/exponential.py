@@ -4,7 +4,7 @@ from .... import numpy as np
 from .constraint import NonNegative, Positive
 from .distribution import where_inside
 from .exp_family import ExponentialFamily
-from .utils import cached_property
+from .utils import derived
 
 __all__ = ["Exponential"]
 
@@ -33,7 +33,7 @@ class Exponential(ExponentialFamily):
         self.scale = scale
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    @cached_property
+    @derived
     def rate(self):
         """1 / scale."""
         return 1 / self.scale

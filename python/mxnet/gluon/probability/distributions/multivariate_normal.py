@@ -7,7 +7,7 @@ from .. import _functions as m
 from .... import numpy as np
 from .constraint import LowerCholesky, PositiveDefinite, Real
 from .distribution import Distribution
-from .utils import cached_property
+from .utils import derived
 
 __all__ = ["MultivariateNormal"]
 
@@ -45,19 +45,19 @@ class MultivariateNormal(Distribution):
         self.__dict__.update(given)
         super().__init__(event_dim=1, validate_args=validate_args)
 
-    @cached_property
+    @derived
     def cov(self):
         """The covariance matrix."""
         if "precision" in self.__dict__:
             return m.inverse(self.precision)
         return m.matmul(self.scale_tril, m.transposed(self.scale_tril))
 
-    @cached_property
+    @derived
     def precision(self):
         """The inverse of the covariance matrix."""
         return m.inverse(self.cov)
 
-    @cached_property
+    @derived
     def scale_tril(self):
         """The lower triangular factor of the covariance matrix."""
         return m.cholesky(self.cov)
@@ -72,10 +72,11 @@ class MultivariateNormal(Distribution):
         away = np.broadcast_to(away, batch + (size,))
         factor = np.broadcast_to(factor, batch + (size, size))
         z = np.squeeze(m.solve_lower(factor, np.expand_dims(away, -1)), axis=-1)
-        return -0.5 * np.sum(z ** 2, axis=-1) - self._half_log_det() - 0.5 * size * math.log(2 * math.pi)
+        return -0.5 * np.sum(z ** 2, axis=-1) - self._half_log_det(factor) - 0.5 * size * math.log(2 * math.pi)
 
-    def _half_log_det(self):
-        return np.sum(m.log(m.diagonal(self.scale_tril)), axis=-1)
+    @staticmethod
+    def _half_log_det(factor):
+        return np.sum(m.log(m.diagonal(factor)), axis=-1)
 
     @property
     def mean(self):
@@ -87,4 +88,4 @@ class MultivariateNormal(Distribution):
 
     def entropy(self):
         constant = 0.5 * self.loc.shape[-1] * (1 + math.log(2 * math.pi))
-        return self._half_log_det() + constant + 0 * np.sum(self.loc, axis=-1)
+        return self._half_log_det(self.scale_tril) + constant + 0 * np.sum(self.loc, axis=-1)

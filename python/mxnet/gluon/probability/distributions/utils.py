@@ -122,6 +122,22 @@ def check_either(prob, logit):
                          f"Received prob={prob}, logit={logit}")
 
 
+class derived:    # pylint: disable=invalid-name
+    """Decorator of methods: an attribute that follows from parameters, unless one of that name is
+    set.
+
+    It is computed whenever it is asked for: what autograd recorded once has no gradient later, and
+    parameters may be trained meanwhile.
+    """
+
+    def __init__(self, func):
+        self._function = func
+        self.__doc__ = func.__doc__
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else self._function(instance)
+
+
 class _CachedProperty:
     """An attribute that is computed when it is first asked for, and then kept."""
 
