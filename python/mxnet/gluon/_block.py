@@ -3,6 +3,7 @@ import json
 import re
 import threading
 import warnings
+import weakref
 from collections import OrderedDict, defaultdict
 
 from .. import initializer, name as _name, ndarray as nd
@@ -156,7 +157,7 @@ class Block:
     @property
     def params(self):
         """The ParameterDict of this block itself, without its children."""
-        self._params._owner = self
+        self._params._owner = weakref.ref(self)    # a circle would keep both until the collector runs
         return self._params
 
     def collect_params(self, select=None):
@@ -172,7 +173,7 @@ class Block:
             found.update(child.collect_params())
         if select is not None:
             self._keep_selected(found, re.compile(select))
-        found._owner, found._collected = self, True
+        found._owner, found._collected = lambda: self, True
         return found
 
     def _keep_selected(self, found, pattern):

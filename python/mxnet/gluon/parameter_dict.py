@@ -50,7 +50,8 @@ class ParameterDict:
         lines = '\n'.join(_indent(f'  {p}', 2) for p in self.values())
         return f'{self._prefix + " " if self._prefix else ""}(\n{lines}\n)'
 
-    _owner = None          # the block that these are Parameters of, which knows their paths
+    # A function that returns the block that these are Parameters of, which knows their paths.
+    _owner = staticmethod(lambda: None)
     _collected = False     # collect_params() made this one: it looks up, and makes nothing
 
     def __getstate__(self):
@@ -63,7 +64,8 @@ class ParameterDict:
     def _by_path(self):
         """{path in the block that was collected: Parameter}."""
         own = set(map(id, self._params.values()))
-        paths = self._owner._collect_params_with_prefix() if self._owner is not None else {}
+        owner = self._owner()
+        paths = owner._collect_params_with_prefix() if owner is not None else {}
         return {path: param for path, param in paths.items() if id(param) in own}
 
     def __iter__(self):
@@ -73,7 +75,7 @@ class ParameterDict:
         return len(self._params)
 
     def __contains__(self, key):
-        return key in self._params or self._owner is not None and key in self._by_path()
+        return key in self._params or key in self._by_path()
 
     def items(self):
         """(full name, Parameter) pairs."""
