@@ -19,12 +19,18 @@ MXNET_C_DLL int MXDataIterCreateIter(DataIterCreator handle, uint32_t num_param,
 MXNET_C_DLL int MXDataIterFree(DataIterHandle handle);
 /* 1: there is a batch; 0: the epoch is over. */
 MXNET_C_DLL int MXDataIterNext(DataIterHandle handle, int* out);
+/* The next batch as a whole. Several threads may call this for one iterator: each batch goes to
+ * one of them. `out` as above; where it is 0 there are no arrays. The caller frees the arrays; the
+ * lists are valid until the thread's next call. out_size is 0 where the iterator does not number
+ * rows. */
+MXNET_C_DLL int MXDataIterNextBatch(DataIterHandle handle, int* out, int* num_outputs, NDArrayHandle** outputs, uint64_t** out_index,
+                                    uint64_t* out_size, int* pad);
 MXNET_C_DLL int MXDataIterBeforeFirst(DataIterHandle handle);
 /* Batches in an epoch; -1: unknown. */
 MXNET_C_DLL int MXDataIterGetLenHint(DataIterHandle handle, int64_t* len);
-/* Of the batch of the last Next that gave 1; they fail if there is none. The caller frees the
- * arrays, and may keep them. The pointers of GetItems and GetIndex are valid until the next call
- * with this iterator. */
+/* Of the batch of the last MXDataIterNext that gave 1; they fail if there is none. The caller frees
+ * the arrays, and may keep them. The pointers of GetItems and GetIndex are valid until the next
+ * call with this iterator. */
 MXNET_C_DLL int MXDataIterGetData(DataIterHandle handle, NDArrayHandle* out);
 MXNET_C_DLL int MXDataIterGetLabel(DataIterHandle handle, NDArrayHandle* out);
 MXNET_C_DLL int MXDataIterGetItems(DataIterHandle handle, int* num_outputs, NDArrayHandle** outputs);

@@ -7,6 +7,7 @@ split there.
 import numbers
 import os
 import struct
+import threading
 from collections import namedtuple
 
 import numpy as np
@@ -47,8 +48,20 @@ def _encode(payload):
     return b"".join(pieces)
 
 
+_reopening = threading.Lock()    # of files that a fork goes on with
+
+
+def _after_fork():
+    global _reopening
+    _reopening = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 class MXRecordIO:
-    """Reads or writes records one after the other.
+    """Reads or writes records one after the other. Several threads may use an object: each record
+    is read by one of them, or written whole.
 
     An object that is open for reading goes on in a forked or unpickled copy, from the same place; a
     writer belongs to the process that opened it. A written file is there under its name once it is
@@ -86,6 +99,7 @@ class MXRecordIO:
         self.flag = flag
         self.skip_malformed = bool(skip_malformed)
         self.is_open = False
+        self._lock = threading.RLock()      # held while the file and its position are used
         self.open()
 
     def open(self):
@@ -135,13 +149,14 @@ class MXRecordIO:
     def __getstate__(self):
         if self.is_open and self.writable:
             raise RuntimeError(f"[recordio] {self.uri} is open for writing, and a writer can't be copied")
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_file", "_target")}
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_file", "_target", "_lock")}
         state["_position"] = self.tell() if self.is_open else 0
         return state
 
     def __setstate__(self, state):
         is_open, position = state["is_open"], state["_position"]
         self.__dict__.update(state)
+        self._lock = threading.RLock()
         self.is_open = False
         if is_open:
             MXRecordIO.open(self)
@@ -156,12 +171,18 @@ class MXRecordIO:
             if writing:
                 raise RuntimeError(f"[recordio] {self.uri} was opened for writing by process {self.pid}: "
                                    "another one can't write to it")
-            # The position of a shared descriptor moves with every process that reads: get one of
-            # our own.
-            position = self._position
-            self.is_open = False
-            MXRecordIO.open(self)
-            self._seek(position)
+            with _reopening:
+                self._reopen()
+
+    def _reopen(self):
+        """In a fork: the position of a shared descriptor moves with every process that reads, so we
+        get one of our own."""
+        if self.pid == os.getpid():
+            return      # another thread was faster
+        position, self._file = self._position, open_file(self.uri, "rb")
+        self._lock = threading.RLock()
+        self._seek(position)
+        self.pid = os.getpid()
 
     def _seek(self, offset):
         self._file.seek(offset)
@@ -189,8 +210,9 @@ class MXRecordIO:
         if len(buf) > _MAX_LENGTH:
             raise ValueError(f"[recordio] a record of {len(buf)} bytes; {_MAX_LENGTH} is the maximum")
         data = _encode(buf)
-        self._target.write(data)
-        self._position += len(data)
+        with self._lock:
+            self._target.write(data)
+            self._position += len(data)
 
     def _malformed(self, offset, what):
         return MXNetError(f"[recordio] {self.uri}, byte {offset}: {what}")
@@ -228,8 +250,10 @@ class MXRecordIO:
             if the file is malformed there; the message has the byte offset.
         """
         self._check(False)
-        if not self.skip_malformed:
-            return self._read_record()
+        with self._lock:
+            return self._read_good_record() if self.skip_malformed else self._read_record()
+
+    def _read_good_record(self):
         while True:
             start = self._position
             try:
@@ -240,7 +264,7 @@ class MXRecordIO:
                 self._seek(start + 4)
                 found = self._find_record()
                 warnings.warn(f"{error}; the reader goes on at " + (f"byte {found}" if found is not None else "the end of the file"),
-                              stacklevel=2)
+                              stacklevel=3)
 
     def _find_record(self):
         """Go to the next header that begins a record and fits into the file, and return its offset;
@@ -376,14 +400,18 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def read_idx(self, idx):
         """The record with key `idx`; raises KeyError if there is none."""
-        self.seek(idx)
-        return self._read_record()
+        self._check(False)
+        with self._lock:
+            self.seek(idx)
+            return self._read_record()
 
     def write_idx(self, idx, buf):
         """Append a record under key `idx`."""
         key = self.key_type(idx)
-        offset = self.tell()
-        self.write(buf)
+        self._check(True)
+        with self._lock:
+            offset = self.tell()
+            self.write(buf)
         self._lines.append(f"{key}\t{offset}\n")
         self.idx[key] = offset
         self.keys.append(key)

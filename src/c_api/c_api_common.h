@@ -33,6 +33,7 @@ struct ApiStore {
   std::vector<int> ints;
   std::vector<uint32_t> uints;
   std::vector<int64_t> longs;
+  std::vector<uint64_t> index;
   static ApiStore& Get() { return PerThread<ApiStore>(); }
   /* Points `pointers` at `strings`. */
   const char** Point() {

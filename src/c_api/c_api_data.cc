@@ -2,37 +2,38 @@
 #include "mxnet/c_api_data.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <utility>
 
 #include "c_api/c_api_common.h"
 #include "io/data_iter.h"
 #include "io/dataset.h"
+#include "io/shared_iter.h"
 #include "mxnet/executor.h"
 
 using namespace mxnet;  // NOLINT
 
 namespace {
 
+/* A handle of an iterator. The lists are seen by the caller until the next call. */
 struct Iterator {
-  std::shared_ptr<DataIter> iter;
-  bool has_batch = false;
-  std::vector<uint64_t> index;       // seen by the caller until the next call
-  std::vector<NDArrayHandle> items;  // so is the list
-
-  const DataBatch& Batch() const {
-    MXNET_CHECK_KIND(has_batch, Value) << "[MXDataIter] there is no batch; accepted: after a Next that found one";
-    return iter->Value();
-  }
-  NDArrayHandle Array(size_t i, const char* what) const {
-    const DataBatch& batch = Batch();
-    MXNET_CHECK_KIND(i < batch.arrays.size(), Value)
-        << "[MXDataIter] the batch has no " << what << "; accepted: an iterator whose batches have " << i + 1 << " arrays";
-    return new NDArray(batch.arrays[i]);
-  }
+  explicit Iterator(std::unique_ptr<DataIter> made) : iter(std::move(made)) {}
+  SharedIter iter;
+  std::mutex mutex;  // guards the lists
+  std::vector<uint64_t> index;
+  std::vector<NDArrayHandle> items;
 };
 
-Iterator* AsIterator(DataIterHandle handle) {
+std::shared_ptr<Iterator> AsIterator(DataIterHandle handle) {
   MXNET_CHECK_KIND(handle != nullptr, Value) << "[MXDataIter] got a null handle";
-  return static_cast<Iterator*>(handle);
+  return Handles<Iterator>::Find(handle, "[MXDataIter]");
+}
+
+NDArrayHandle ArrayOf(const DataBatch& batch, size_t i, const char* what) {
+  MXNET_CHECK_KIND(i < batch.arrays.size(), Value)
+      << "[MXDataIter] the batch has no " << what << "; accepted: an iterator whose batches have " << i + 1 << " arrays";
+  return new NDArray(batch.arrays[i]);
 }
 
 IterArguments Arguments(uint32_t num_param, const char** keys, const char** vals) {
@@ -129,70 +130,83 @@ int MXDataIterGetIterInfo(DataIterCreator creator, const char** name, const char
 
 int MXDataIterCreateIter(DataIterCreator handle, uint32_t num_param, const char** keys, const char** vals, DataIterHandle* out) {
   API_BEGIN(out);
-  auto made = std::make_unique<Iterator>();
-  made->iter = AsRecord<IterRecord>(handle, "data iterator")->make(Arguments(num_param, keys, vals));
-  Handles<DataIter>::Add(made.get(), made->iter);
-  *out = made.release();
+  auto made = std::make_shared<Iterator>(AsRecord<IterRecord>(handle, "data iterator")->make(Arguments(num_param, keys, vals)));
+  void* const address = made.get();
+  Handles<SharedIter>::Add(address, std::shared_ptr<SharedIter>(made, &made->iter));
+  Handles<Iterator>::Add(address, std::move(made));
+  *out = address;
   API_END();
 }
 
 int MXDataIterFree(DataIterHandle handle) {
   API_BEGIN();
-  Handles<DataIter>::Remove(handle);
-  delete static_cast<Iterator*>(handle);
+  Handles<SharedIter>::Remove(handle);
+  Handles<Iterator>::Remove(handle);
   API_END();
 }
 
 int MXDataIterNext(DataIterHandle handle, int* out) {
   API_BEGIN(out);
-  Iterator* it = AsIterator(handle);
-  it->has_batch = false;
-  it->has_batch = it->iter->Next();
-  *out = it->has_batch;
+  *out = AsIterator(handle)->iter.Advance();
+  API_END();
+}
+
+int MXDataIterNextBatch(DataIterHandle handle, int* out, int* num_outputs, NDArrayHandle** outputs, uint64_t** out_index,
+                        uint64_t* out_size, int* pad) {
+  API_BEGIN(out, num_outputs, outputs, out_index, out_size, pad);
+  DataBatch batch;
+  *out = AsIterator(handle)->iter.Next(&batch);
+  *pad = batch.pad;
+  std::vector<uint64_t>& index = ApiStore::Get().index;
+  index = std::move(batch.index);
+  *out_index = index.data();
+  *out_size = index.size();
+  GiveArrays(batch.arrays, num_outputs, outputs);
   API_END();
 }
 
 int MXDataIterBeforeFirst(DataIterHandle handle) {
   API_BEGIN();
-  Iterator* it = AsIterator(handle);
-  it->has_batch = false;
-  it->iter->BeforeFirst();
+  AsIterator(handle)->iter.Rewind();
   API_END();
 }
 
 int MXDataIterGetLenHint(DataIterHandle handle, int64_t* len) {
   API_BEGIN(len);
-  *len = AsIterator(handle)->iter->LengthHint();
+  *len = AsIterator(handle)->iter.LengthHint();
   API_END();
 }
 
 int MXDataIterGetData(DataIterHandle handle, NDArrayHandle* out) {
   API_BEGIN(out);
-  *out = AsIterator(handle)->Array(0, "data");
+  *out = ArrayOf(*AsIterator(handle)->iter.Current(), 0, "data");
   API_END();
 }
 
 int MXDataIterGetLabel(DataIterHandle handle, NDArrayHandle* out) {
   API_BEGIN(out);
-  *out = AsIterator(handle)->Array(1, "label");
+  *out = ArrayOf(*AsIterator(handle)->iter.Current(), 1, "label");
   API_END();
 }
 
 int MXDataIterGetItems(DataIterHandle handle, int* num_outputs, NDArrayHandle** outputs) {
   API_BEGIN(num_outputs, outputs);
-  Iterator* it = AsIterator(handle);
-  const size_t count = it->Batch().arrays.size();
+  const auto it = AsIterator(handle);
+  const auto batch = it->iter.Current();
+  std::lock_guard<std::mutex> hold(it->mutex);
   it->items.clear();
-  for (size_t i = 0; i < count; ++i) it->items.push_back(it->Array(i, "item"));
-  *num_outputs = static_cast<int>(count);
+  for (size_t i = 0; i < batch->arrays.size(); ++i) it->items.push_back(ArrayOf(*batch, i, "item"));
+  *num_outputs = static_cast<int>(it->items.size());
   *outputs = it->items.data();
   API_END();
 }
 
 int MXDataIterGetIndex(DataIterHandle handle, uint64_t** out_index, uint64_t* out_size) {
   API_BEGIN(out_index, out_size);
-  Iterator* it = AsIterator(handle);
-  it->index = it->Batch().index;
+  const auto it = AsIterator(handle);
+  const auto batch = it->iter.Current();
+  std::lock_guard<std::mutex> hold(it->mutex);
+  it->index = batch->index;
   *out_index = it->index.data();
   *out_size = it->index.size();
   API_END();
@@ -200,7 +214,7 @@ int MXDataIterGetIndex(DataIterHandle handle, uint64_t** out_index, uint64_t* ou
 
 int MXDataIterGetPadNum(DataIterHandle handle, int* pad) {
   API_BEGIN(pad);
-  *pad = AsIterator(handle)->Batch().pad;
+  *pad = AsIterator(handle)->iter.Current()->pad;
   API_END();
 }
 

@@ -12,7 +12,9 @@
  *         ...
  *       });
  *
- * THREADS   One iterator is for one thread at a time. Several iterators may run at once.
+ * THREADS   One iterator is for one thread at a time, but for LengthHint and Another, which any
+ *           thread may call at any time. Several iterators may run at once. Programs hold them
+ *           as shared_iter.h, which is safe.
  * ERRORS    Next throws Error; the iterator then stands where it would after the failed batch, and
  *           BeforeFirst works. A destructor stops whatever works in the background and does not
  *           throw.
@@ -53,6 +55,9 @@ class DataIter {
   virtual const DataBatch& Value() const = 0;
   /* Batches in an epoch, as far as that is known without reading; -1: unknown. */
   virtual int64_t LengthHint() const { return -1; }
+  /* A new iterator of the same arguments, for who reads it beside the owner of this one; null: it
+   * can only be shared. Any thread may call it at any time. */
+  virtual std::unique_ptr<DataIter> Another() const { return nullptr; }
 };
 
 using IterArguments = std::vector<std::pair<std::string, std::string>>;

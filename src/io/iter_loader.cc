@@ -15,6 +15,7 @@
 
 #include "io/prefetcher.h"
 #include "io/register_iter.h"
+#include "io/shared_iter.h"
 #include "io/shuffle.h"
 #include "mxnet/imperative.h"
 
@@ -71,7 +72,7 @@ uint32_t DrawSeed() {
 class Sampler : public DataIter {
  public:
   Sampler(const std::string& name, size_t length, int64_t start, uint32_t batch_size, int last_batch, bool random)
-      : length_(length), start_(start), batch_size_(batch_size), last_batch_(last_batch), random_(random) {
+      : name_(name), length_(length), start_(start), batch_size_(batch_size), last_batch_(last_batch), random_(random) {
     MXNET_CHECK_KIND(batch_size > 0, Value) << "[" << name << "] batch_size=0; accepted: 1 or more";
     MXNET_CHECK_KIND(length <= UINT32_MAX, Value) << "[" << name << "] length=" << length << "; accepted: less than 2^32";
     BeforeFirst();
@@ -112,12 +113,16 @@ class Sampler : public DataIter {
   const DataBatch& Value() const override { return value_; }
 
   int64_t LengthHint() const override { return batches_; }
+  std::unique_ptr<DataIter> Another() const override {
+    return std::make_unique<Sampler>(name_, length_, start_, batch_size_, last_batch_, random_);
+  }
 
  private:
   void CountBatches() {
     batches_ = static_cast<int64_t>((length_ + (last_batch_ == kKeep ? batch_size_ - 1 : rest_.size())) / batch_size_);
   }
 
+  const std::string name_;
   const size_t length_;
   const int64_t start_;
   const uint32_t batch_size_;
@@ -165,21 +170,28 @@ struct LoaderParam : public dmlc::Parameter<LoaderParam> {
 };
 MXNET_REGISTER_PARAM(LoaderParam);
 
+/* A sampler at its first batch, whoever else reads the given one. */
+std::shared_ptr<SharedIter> OwnSampler(std::shared_ptr<SharedIter> given) {
+  if (auto own = given->Another()) return std::make_shared<SharedIter>(std::move(own));
+  given->BeforeFirst();
+  return given;
+}
+
 class Loader : public DataIter {
  public:
-  Loader(int workers, Context context, std::shared_ptr<Dataset> dataset, std::shared_ptr<DataIter> sampler,
+  Loader(int workers, Context context, std::shared_ptr<Dataset> dataset, std::shared_ptr<SharedIter> sampler,
          std::shared_ptr<BatchifyFunction> batchify)
-      : workers_(workers), context_(context), dataset_(std::move(dataset)), sampler_(std::move(sampler)), batchify_(std::move(batchify)) {
-    sampler_->BeforeFirst();
-  }
+      : workers_(workers), context_(context), dataset_(std::move(dataset)), sampler_(std::move(sampler)), batchify_(std::move(batchify)) {}
   void BeforeFirst() override { sampler_->BeforeFirst(); }
   void Restart() override { sampler_->Restart(); }
   const DataBatch& Value() const override { return value_; }
   int64_t LengthHint() const override { return sampler_->LengthHint(); }
 
   bool Next() override {
-    if (!sampler_->Next()) return false;
-    const NDArray& array = sampler_->Value().arrays.at(0);
+    DataBatch drawn;
+    if (!sampler_->Next(&drawn)) return false;
+    MXNET_CHECK_KIND(!drawn.arrays.empty(), Value) << "[ThreadedDataLoader] the sampler's batches have no array; accepted: one, of numbers";
+    const NDArray& array = drawn.arrays[0];
     std::vector<int64_t> numbers(array.shape().Size());
     MXNET_CHECK_KIND(array.dtype() == kInt64 && !numbers.empty(), Value)
         << "[ThreadedDataLoader] the sampler's batches are " << DTypeName(array.dtype()) << "; accepted: numbers of dtype int64";
@@ -224,7 +236,7 @@ class Loader : public DataIter {
   const int workers_;
   const Context context_;
   const std::shared_ptr<Dataset> dataset_;
-  const std::shared_ptr<DataIter> sampler_;
+  const std::shared_ptr<SharedIter> sampler_;
   const std::shared_ptr<BatchifyFunction> batchify_;
   DataBatch value_;
 };
@@ -239,7 +251,7 @@ MXNET_REGISTER_DATA_ITER(ThreadedDataLoader)
       auto loader = std::make_unique<Loader>(param.num_workers,
                                              param.pin_device_id >= 0 ? Context::CPUPinned(param.pin_device_id) : prefetch.context(),
                                              Handles<Dataset>::Find(param.dataset, "[ThreadedDataLoader] dataset"),
-                                             Handles<DataIter>::Find(param.sampler, "[ThreadedDataLoader] sampler"),
+                                             OwnSampler(Handles<SharedIter>::Find(param.sampler, "[ThreadedDataLoader] sampler")),
                                              Handles<BatchifyFunction>::Find(param.batchify_fn, "[ThreadedDataLoader] batchify_fn"));
       return Prefetched("ThreadedDataLoader", std::move(loader), prefetch.prefetch_buffer);
     });

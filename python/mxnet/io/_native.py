@@ -2,6 +2,8 @@
 import contextlib
 import ctypes
 import logging
+import os
+import threading
 
 import numpy as np
 
@@ -16,7 +18,7 @@ __all__ = ["MXDataIter"]
 
 
 class NativeIterator:
-    """An iterator of the library: the calls that its functions take.
+    """An iterator of the library: the calls that its functions take. Several threads may use it.
 
     Attributes: ``handle`` (ctypes.c_void_p), which is freed with this object.
     """
@@ -29,29 +31,17 @@ class NativeIterator:
         if handle:
             _LIB.MXDataIterFree(handle)
 
-    def advance(self):
-        """Go to the next batch. Returns whether there is one."""
-        found = ctypes.c_int()
-        check_call(_LIB.MXDataIterNext(self.handle, ctypes.byref(found)))
-        return bool(found.value)
-
-    def items(self):
-        """The batch's arrays."""
-        count, handles = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)()
-        check_call(_LIB.MXDataIterGetItems(self.handle, ctypes.byref(count), ctypes.byref(handles)))
-        return [NDArray(NDArrayHandle(handle)) for handle in handles[:count.value]]
-
-    def index(self):
-        """Numbers of the batch's instances, or None."""
+    def take(self):
+        """The next batch as (arrays, numbers of its instances or None, how many of them fill it
+        up); None at the end."""
+        found, count, pad, handles = ctypes.c_int(), ctypes.c_int(), ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)()
         numbers, size = ctypes.POINTER(ctypes.c_uint64)(), ctypes.c_uint64()
-        check_call(_LIB.MXDataIterGetIndex(self.handle, ctypes.byref(numbers), ctypes.byref(size)))
-        return np.array(numbers[:size.value], np.uint64) if size.value else None
-
-    def pad(self):
-        """How many of the batch's instances fill it up."""
-        count = ctypes.c_int()
-        check_call(_LIB.MXDataIterGetPadNum(self.handle, ctypes.byref(count)))
-        return count.value
+        check_call(_LIB.MXDataIterNextBatch(self.handle, ctypes.byref(found), ctypes.byref(count), ctypes.byref(handles),
+                                            ctypes.byref(numbers), ctypes.byref(size), ctypes.byref(pad)))
+        if not found.value:
+            return None
+        arrays = [NDArray(NDArrayHandle(handle)) for handle in handles[:count.value]]
+        return arrays, np.array(numbers[:size.value], np.uint64) if size.value else None, pad.value
 
     def restart(self):
         """Begin a new epoch."""
@@ -64,12 +54,75 @@ class NativeIterator:
         return count.value
 
 
+class Epochs:
+    """Iterables whose epochs do not disturb each other: an epoch has a native iterator of its own,
+    which the next one uses again once this one is over or dropped.
+
+    Parameters
+    ----------
+    make : callable
+        Gives a new NativeIterator.
+    convert : callable
+        What becomes of a batch's arrays.
+    """
+
+    def __init__(self, make, convert):
+        self._make, self._convert = make, convert
+        self._idle = []
+        self.latest = None      # the iterator of the latest epoch
+
+    def prepare(self):
+        """Make the first epoch's iterator now; errors in its arguments are raised here."""
+        self.latest = self._make()
+        self._idle.append(self.latest)
+
+    def __iter__(self):
+        try:
+            native = self._idle.pop()
+        except IndexError:
+            native = self._make()
+        else:
+            native.restart()
+        self.latest = native
+        return _Epoch(native, self._idle, self._convert)
+
+
+class _Epoch:
+    """Several threads may ask for batches: each goes to one of them."""
+
+    def __init__(self, native, idle, convert):
+        self._native, self._idle, self._convert = native, idle, convert
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self._process != os.getpid():    # a thread that is not in this process may hold the lock
+            self._lock, self._process = threading.Lock(), os.getpid()
+        with self._lock:
+            batch = self._native and self._native.take()
+            if batch is None:
+                self._give_back()
+                raise StopIteration
+        return self._convert(batch[0])
+
+    def _give_back(self):
+        native, self._native = self._native, None
+        if native is not None and not self._idle:
+            self._idle.append(native)
+
+    def __del__(self):
+        self._give_back()
+
+
 class MXDataIter(NotCopied, DataIter):
     """An iterator of the native library, as its function (:func:`CSVIter` for example) makes it.
 
     The first batch is read at once, for `provide_data` and `provide_label`. Arrays of a batch stay
     as they are when further ones are read. An iterator belongs to the process that made it, and
-    cannot be pickled.
+    cannot be pickled. Several threads may call `next`: each batch goes to one of them. What is
+    about the current batch (`iter_next`, `getdata`) is for one thread.
 
     Parameters
     ----------
@@ -88,12 +141,12 @@ class MXDataIter(NotCopied, DataIter):
         super().__init__()
         self._native = NativeIterator(handle)
         self._debug_skip_load = False
-        self.first_batch = None     # read, and not handed out yet
-        self._batch = None
-        if not self._advance():
+        self._first = []            # the batch that was read and not handed out yet
+        self._batch = self._take()
+        if self._batch is None:
             raise _MXValueError("[MXDataIter] there is no batch; accepted: files, and parts of them, with an instance "
                                 "at least, and with a whole batch where the rest is left out")
-        self.first_batch = self._batch
+        self._first.append(self._batch)
         names = [label_name] + [f"{label_name}{i}" for i in range(1, len(self._batch.label))]
         self.provide_data = [DataDesc(data_name, a.shape, a.dtype) for a in self._batch.data]
         self.provide_label = [DataDesc(name, a.shape, a.dtype) for name, a in zip(names, self._batch.label)]
@@ -113,13 +166,31 @@ class MXDataIter(NotCopied, DataIter):
     def __bool__(self):
         return True     # whatever its length is
 
-    def _advance(self):
-        self._batch = None
-        if self._native.advance():
-            items = self._native.items()
-            items = [to_current_class(item) for item in items]
-            self._batch = DataBatch(data=items[:1], label=items[1:], pad=self._native.pad(), index=self._native.index())
-        return self._batch is not None
+    @property
+    def first_batch(self):
+        """The batch that was read at once, until it is handed out; then None."""
+        return next(iter(self._first), None)
+
+    def _take(self):
+        taken = self._native.take()
+        if taken is None:
+            return None
+        arrays, index, pad = taken
+        arrays = [to_current_class(array) for array in arrays]
+        return DataBatch(data=arrays[:1], label=arrays[1:], pad=pad, index=index)
+
+    def _next(self):
+        """The next batch, which is now the current one; None at the end."""
+        if self._debug_skip_load and (self._first or self._batch is not None):
+            batch = self.first_batch or self._batch
+        else:
+            try:
+                batch = self._first.pop()
+            except IndexError:
+                self._batch = None
+                batch = self._take()
+        self._batch = batch
+        return batch
 
     def debug_skip_load(self):
         """From now on give the first batch of all again and again, to measure what the rest of a
@@ -128,22 +199,18 @@ class MXDataIter(NotCopied, DataIter):
         logging.info("MXDataIter gives its first batch again and again: debug_skip_load() was called")
 
     def reset(self):
-        if self.first_batch is None:    # else nothing was taken yet
+        if not self._first:         # else nothing was taken yet
             self._batch = None
             self._native.restart()
 
     def next(self):
-        if self.iter_next():
-            return self._batch
-        raise StopIteration
+        batch = self._next()
+        if batch is None:
+            raise StopIteration
+        return batch
 
     def iter_next(self):
-        if self.first_batch is not None:
-            self._batch = self.first_batch
-            if not self._debug_skip_load:
-                self.first_batch = None
-            return True
-        return self._debug_skip_load and self._batch is not None or self._advance()
+        return self._next() is not None
 
     def _current(self):
         if self._batch is None:

@@ -125,6 +125,8 @@ class PrefetchingIter(_OverIterators):
     iters : DataIter or list of DataIter
     rename_data, rename_label : list of dict, optional
         For each iterator new names for its arrays.
+
+    Several threads may call `next`; each batch goes to one of them.
     """
 
     def __init__(self, iters, rename_data=None, rename_label=None):
@@ -137,6 +139,7 @@ class PrefetchingIter(_OverIterators):
         self.rename_label = rename_label
         self.batch_size = self.provide_data[0][1][0]
         self.current_batch = None
+        self._lock = threading.RLock()      # an array of each iterator belongs to one batch
         self._prefetchers = [_Prefetcher(iterator) for iterator in self.iters]
 
     @staticmethod
@@ -161,10 +164,15 @@ class PrefetchingIter(_OverIterators):
         return self._renamed([i.provide_label for i in self.iters], self.rename_label)
 
     def reset(self):
-        for prefetcher in self._prefetchers:
-            prefetcher.reset()
+        with self._lock:
+            for prefetcher in self._prefetchers:
+                prefetcher.reset()
 
     def iter_next(self):
+        with self._lock:
+            return self._advance()
+
+    def _advance(self):
         batches = [prefetcher.take() for prefetcher in self._prefetchers]
         if any(batch is None for batch in batches):
             if not all(batch is None for batch in batches):
@@ -180,8 +188,9 @@ class PrefetchingIter(_OverIterators):
         return True
 
     def next(self):
-        if self.iter_next():
-            return self.current_batch
+        with self._lock:
+            if self.iter_next():
+                return self.current_batch
         raise StopIteration
 
 

@@ -11,7 +11,7 @@ import operator
 import numpy as np
 
 from ...base import _LIB, NDArrayHandle, check_call, c_handle_array
-from ...io._native import NativeIterator, iterator_records
+from ...io._native import Epochs, NativeIterator, iterator_records
 from ...io._records import records
 from ...ndarray import NDArray, array
 from .dataset import Dataset
@@ -122,6 +122,9 @@ class MXSampler(Sampler):
         length (how many items there are), batch_size, last_batch ('keep', 'discard', 'rollover'),
         and, of SequentialSampler, start.
 
+    Several epochs may be read at a time, also in several threads, and while a loader has the
+    sampler.
+
     Raises
     ------
     ValueError
@@ -132,22 +135,23 @@ class MXSampler(Sampler):
         if name not in iterator_records:
             raise ValueError(f'[MXSampler] {name} is not a valid MXDataIter class; accepted: {", ".join(iterator_records)}')
         record = iterator_records[name]
-        self._single = int(kwargs.get('batch_size', 0)) == 1
-        self._iter = NativeIterator(record.create(_LIB.MXDataIterCreateIter, record.known((), kwargs)))
+        given = record.known((), kwargs)
+        single = int(kwargs.get('batch_size', 0)) == 1
+        self._epochs = Epochs(lambda: NativeIterator(record.create(_LIB.MXDataIterCreateIter, given)),
+                              lambda arrays: arrays[0].asnumpy().tolist()[0 if single else slice(None)])
+        self._epochs.prepare()
 
     @property
     def handle(self):
-        """The iterator's handle for C functions."""
-        return self._iter.handle
+        """The handle, for C functions, of the latest epoch's iterator. A ThreadedDataLoader that is
+        given it reads an iterator of its own."""
+        return self._epochs.latest.handle
 
     def __len__(self):
-        return max(self._iter.length(), 0)
+        return max(self._epochs.latest.length(), 0)
 
     def __iter__(self):
-        self._iter.restart()
-        while self._iter.advance():
-            numbers = self._iter.items()[0].asnumpy().tolist()
-            yield numbers[0] if self._single else numbers
+        return iter(self._epochs)
 
 
 def _function(record, create, kind):

@@ -1,14 +1,13 @@
 """A DataLoader's parts as objects of the native library, whose threads read items without the
 interpreter (`DataLoader(try_nopython=True)`)."""
 import copy
-import weakref
 
 import numpy as np
 
 from ... import _dtypes, ndarray as nd
 from ...base import _LIB, MXNetError
 from ...util import to_current_class
-from ...io._native import NativeIterator, iterator_records
+from ...io._native import Epochs, NativeIterator, iterator_records
 from .. import block as _block
 from . import _internal, batchify as _batchify, dataset as _dataset, sampler as _sampler
 
@@ -106,29 +105,24 @@ class NativeLoader:
                                f"{', '.join(failed)}; "
                                'accepted: datasets of arrays, their shards and their hybrid transforms without parameters; '
                                'Stack, Pad and Group; sequential and random batches')
+        self._sampler = parts.pop('batch_sampler')      # of the latest epoch
+        self._parts = parts
+        self._options = {'num_workers': threads, 'prefetch_buffer': max(prefetch, 1), 'pin_device_id': pin_device_id}
         self._batch_sampler = batch_sampler
-        self._parts = {'dataset': parts['dataset'], 'batchify_fn': parts['batchify_fn'], 'sampler': parts['batch_sampler'],
-                       'num_workers': threads, 'prefetch_buffer': max(prefetch, 1), 'pin_device_id': pin_device_id}
-        self._iterator = self._epoch = None
+        self._epochs = Epochs(self._iterator, self._batch)
 
-    def __len__(self):
-        return len(self._parts['sampler'])
-
-    def __iter__(self):
-        epoch = self._epoch and self._epoch()
-        if epoch is not None and epoch.gi_frame is not None:    # somebody still reads it, so this one gets an iterator of its own
-            self._iterator, self._parts['sampler'] = None, sampler(self._batch_sampler)
-        if self._iterator is None:
-            record = iterator_records['ThreadedDataLoader']
-            self._iterator = NativeIterator(record.create(_LIB.MXDataIterCreateIter, self._parts))
-        else:
-            self._iterator.restart()
-        epoch = self._batches(self._iterator)
-        self._epoch = weakref.ref(epoch)
-        return epoch
+    def _iterator(self):
+        self._sampler = sampler(self._batch_sampler)
+        arguments = {**self._parts, 'sampler': self._sampler, **self._options}
+        return NativeIterator(iterator_records['ThreadedDataLoader'].create(_LIB.MXDataIterCreateIter, arguments))
 
     @staticmethod
-    def _batches(iterator):
-        while iterator.advance():
-            items = [to_current_class(item) for item in iterator.items()]
-            yield items[0] if len(items) == 1 else tuple(items)
+    def _batch(arrays):
+        arrays = [to_current_class(array) for array in arrays]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def __len__(self):
+        return len(self._sampler)
+
+    def __iter__(self):
+        return iter(self._epochs)

@@ -1,4 +1,6 @@
 """DataLoader: batches from a dataset, made in this process, in worker processes or in threads."""
+import threading
+
 from ... import context as context_mod, ndarray as nd  # noqa: F401
 from ..._repr import from_arguments
 from . import batchify
@@ -151,7 +153,8 @@ class DataLoader:
 
 
 class _Epoch:
-    """The iterator over one epoch; its length is the number of batches.
+    """The iterator over one epoch; its length is the number of batches. Several threads may take
+    batches; each goes to one of them.
 
     Neither it nor the loader has a finalizer in Python: an interrupt (Ctrl-C) that arrives in one
     is lost. The workers see when either is gone.
@@ -163,6 +166,7 @@ class _Epoch:
         self._length = len(loader._batch_sampler) if hasattr(loader._batch_sampler, '__len__') else None
         self._lists = iter(loader._batch_sampler)
         self._under_way = []
+        self._lock = threading.RLock()    # guards what is under way
         if self._workers is not None:
             self._workers.watch(self, self._under_way)
             for _ in range(loader._prefetch + 1):
@@ -188,25 +192,34 @@ class _Epoch:
 
     def __next__(self):
         if self._workers is None:
-            indices = next(self._lists, None)
+            with self._lock:
+                indices = next(self._lists, None)
             if indices is not None:
                 return self._finish(self._make(indices))
-        elif self._under_way:
-            task = self._under_way[0]
-            try:
-                batch = self._workers.fetch(task, self._timeout)
-            except BaseException:
-                self.close()
-                raise
-            self._under_way.pop(0)
-            self._submit()
-            return self._finish(batch)
+        else:
+            with self._lock:
+                batch = self._take()
+            if batch is not None:
+                return self._finish(*batch)
         loader, self._loader = self._loader, None
         if loader is not None and loader.auto_reload and loader._prefetch_iter is None:
             loader.refresh()
         raise StopIteration
 
     next = __next__
+
+    def _take(self):
+        """The next batch, which workers made, in a tuple; None at the end."""
+        if not self._under_way:
+            return None
+        try:
+            batch = self._workers.fetch(self._under_way[0], self._timeout)
+        except BaseException:
+            self.close()
+            raise
+        self._under_way.pop(0)
+        self._submit()
+        return (batch,)
 
     def close(self):
         """Drop what is under way; no batches come any more."""
