@@ -5,8 +5,10 @@
 
 Programs: `digits` has 8,192 arrays 28 x 28 in memory (ToTensor, Normalize); `photos` has 64 x 8
 JPEG files of 320 x 240 on the disk (decode, Resize, CenterCrop, ToTensor, Normalize); `numbers` has
-16,384 rows of 64 numbers without transforms. A call is an epoch whose batches are read. Contestants
-take turns and keep their workers from epoch to epoch. Sums of the batches are compared."""
+16,384 rows of 64 numbers without transforms; `nested` has 8,192 rows of 64 numbers in tuples within
+tuples, a shard of a data set that is changed twice; `views` is `numbers` through five views. A call
+is an epoch whose batches are read. Contestants take turns and keep their workers from epoch to
+epoch. Sums of the batches are compared."""
 import argparse
 import os
 import statistics
@@ -17,6 +19,7 @@ import numpy as np
 
 from alternate import Contestant, Failed, alternate, answers, environments, ratio, repeat, serve
 
+PROGRAMS = ["digits", "photos", "numbers", "nested", "views"]
 FILES, COPIES = 64, 8
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -38,6 +41,48 @@ def write_photos(folder):
             out.write(file.asnumpy().tobytes())
 
 
+class Rows:
+    """Samples within samples: ((row, number), [number, number])."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        return (self.rows[i], float(i)), (i, -i)
+
+
+class Changed:
+    """A view of a data set, as gluon.data makes them, for PyTorch, which has none."""
+
+    def __init__(self, data, change, indices=None):
+        self.data, self.change, self.indices = data, change, indices
+
+    def __len__(self):
+        return len(self.data if self.indices is None else self.indices)
+
+    def __getitem__(self, i):
+        return self.change(*self.data[i if self.indices is None else self.indices[i]])
+
+
+def twice(pair, others):
+    return (pair[0] * 2, pair[1]), others
+
+
+def flat(pair, others):
+    return pair[0] - 1, pair[1] + others[1] - others[0]
+
+
+def add_one(row, label):
+    return row + 1, label
+
+
+def negative(row, label):
+    return -row, label
+
+
 class Files:
     """Pictures by path; `read` makes one of a path."""
 
@@ -54,15 +99,18 @@ class Files:
 
 def mxnet_loaders(args):
     import mxnet as mx
-    from mxnet.gluon.data import ArrayDataset, DataLoader
+    from mxnet.gluon.data import ArrayDataset, DataLoader, SimpleDataset
     from mxnet.gluon.data.vision import transforms as t
     data, labels = digits()
     small = t.Compose([t.ToTensor(), t.Normalize(0.13, 0.31)])
     large = t.Compose([t.Resize(256, keep_ratio=True), t.CenterCrop(224), t.ToTensor(), t.Normalize(MEAN, STD)])
     sets = {"digits": lambda: ArrayDataset(mx.nd.array(data, dtype="uint8"), labels).transform_first(small),
             "photos": lambda: Files(args.folder, mx.image.imread, large),
-            "numbers": lambda: ArrayDataset(*numbers())}
-    return {name: DataLoader(make(), args.batch, num_workers=args.workers) for name, make in sets.items() if name in args.only}
+            "numbers": lambda: ArrayDataset(*numbers()),
+            "nested": lambda: SimpleDataset(Rows(mx.nd.array(numbers()[0]))).shard(2, 1).transform(twice).transform(flat),
+            "views": lambda: ArrayDataset(mx.nd.array(numbers()[0]), numbers()[1]).shard(2, 1).transform(add_one).take(8000)
+                     .transform(negative).transform(add_one)}
+    return {name: DataLoader(make(), args.batch, num_workers=args.workers, pin_memory=args.pin) for name, make in sets.items() if name in args.only}
 
 
 def torch_loaders(args):
@@ -82,8 +130,11 @@ def torch_loaders(args):
             return small(data[i]), int(labels[i])
 
     sets = {"digits": Digits, "photos": lambda: Files(args.folder, lambda path: Image.open(path).convert("RGB"), large),
-            "numbers": lambda: TensorDataset(*map(torch.from_numpy, numbers()))}
-    return {name: DataLoader(make(), args.batch, num_workers=args.workers, persistent_workers=args.workers > 0)
+            "numbers": lambda: TensorDataset(*map(torch.from_numpy, numbers())),
+            "nested": lambda: Changed(Changed(Rows(torch.from_numpy(numbers()[0])), twice, range(8192, 16384)), flat),
+            "views": lambda: Changed(Changed(Changed(TensorDataset(*map(torch.from_numpy, numbers())), add_one, range(8192, 16192)),
+                                             negative), add_one)}
+    return {name: DataLoader(make(), args.batch, num_workers=args.workers, persistent_workers=args.workers > 0, pin_memory=args.pin)
             for name, make in sets.items() if name in args.only}
 
 
@@ -112,7 +163,7 @@ def race(args, folder):
         entries["1.9.1"] = args.oracle, "mxnet", plain
     if args.torch:
         entries["torch"] = args.torch, "torch", plain
-    options = ["--folder", folder, "--workers", str(args.workers), "--batch", str(args.batch), "--only", *args.only]
+    options = ["--folder", folder, "--workers", str(args.workers), "--batch", str(args.batch), "--only", *args.only, *["--pin"] * args.pin]
     running = []
     try:
         for name, (python, kind, env) in entries.items():
@@ -142,7 +193,8 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", choices=("digits", "photos", "numbers"), default=["digits", "photos", "numbers"])
+    parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=PROGRAMS)
+    parser.add_argument("--pin", action="store_true", help="batches in page-locked memory, where the build has it")
     for hidden in ("--kind", "--folder"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     parser.add_argument("--contestant", action="store_true", help=argparse.SUPPRESS)

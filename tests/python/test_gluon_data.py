@@ -587,3 +587,70 @@ def test_epochs_leave_nothing_behind(epochs, workers):
     pids = set(done.stdout.split())
     assert len(pids) == workers + 1
     assert not [name for name in os.listdir('/dev/shm') if name.startswith('mxnet-') and name.split('-')[1] in pids]
+
+
+# ---- samples within samples
+
+
+class Nested(D.Dataset):
+    """Item i is of one of the kinds that programs make."""
+
+    def __init__(self, kind, length=10):
+        self.kind, self.length = kind, length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, i):
+        return {'tuple': lambda: (nd.full((3,), i), (np.full((2,), i, 'float32'), i), [i, float(i)]),
+                'list': lambda: [nd.full((2, 2), i), np.int64(i), [nd.full((1,), -i), i]],
+                'dict': lambda: {'x': nd.full((3,), i), 'y': (i, {'z': np.float16(i)})},
+                'list of dicts': lambda: [{'x': i}, {'x': -i}]}[self.kind]()
+
+
+NESTED = {'tuple': [('float32', (4, 3)), [('float32', (4, 2)), ('int64', (4,))], ('float64', (4, 2))],
+          'list': [('float32', (4, 2, 2)), ('int64', (4,)), [('float32', (4, 1)), ('int64', (4,))]],
+          'dict': {'x': ('float32', (4, 3)), 'y': [('int64', (4,)), {'z': ('float16', (4,))}]},
+          'list of dicts': [{'x': ('int64', (4,))}, {'x': ('int64', (4,))}]}
+
+
+def parts(batch, of):
+    if isinstance(batch, dict):
+        return {key: parts(value, of) for key, value in batch.items()}
+    return [parts(value, of) for value in batch] if isinstance(batch, (list, tuple)) else of(batch)
+
+
+@pytest.mark.parametrize('options', [{}, {'num_workers': 2}, {'num_workers': 2, 'thread_pool': True}], ids=['0', 'processes', 'threads'])
+@pytest.mark.parametrize('kind', NESTED)
+def test_nested_samples(kind, options):
+    plain = list(D.DataLoader(Nested(kind), 4, last_batch='discard'))
+    assert [parts(batch, lambda a: (np.dtype(a.dtype).name, a.shape)) for batch in plain] == [NESTED[kind]] * 2
+    values = [parts(batch, lambda a: a.asnumpy().tolist()) for batch in plain]
+    for pinned in (False, True):
+        batches = list(D.DataLoader(Nested(kind), 4, last_batch='discard', pin_memory=pinned, **options))
+        assert [parts(batch, lambda a: a.asnumpy().tolist()) for batch in batches] == values
+        if pinned:
+            devices = [parts(batch, lambda a: a.context.device_type) for batch in batches]
+            assert 'cpu_pinned' in str(devices) and "'cpu'" not in str(devices) and 'shared' not in str(devices)
+
+
+def test_datasets_within_datasets():
+    """Views of views, and a dataset whose items are another one's."""
+    x, y = np.arange(60, dtype='float32').reshape(20, 3), np.arange(20)
+    base = D.ArrayDataset(x, y)
+    even = base.filter(lambda item: item[1] % 2 == 0).transform_first(lambda row: row * 2).transform_first(lambda row: row + 1)
+    view = D.ArrayDataset(D.SimpleDataset(even.shard(2, 1)), D.SimpleDataset(range(5))).sample(D.SequentialSampler(3)).take(2)
+    want = [[[[x[i] * 2 + 1 for i in (10, 12)], [10, 12]], [0, 1]]]
+    for options in ({}, {'num_workers': 2}, {'num_workers': 2, 'thread_pool': True}):
+        got = [parts(batch, lambda a: a.asnumpy().tolist()) for batch in D.DataLoader(view, 2, **options)]
+        assert got == parts(want, lambda a: a.tolist() if isinstance(a, np.ndarray) else a)
+
+
+@pytest.mark.parametrize('samples, error, message', [
+    (['a', 'b'], TypeError, 'samples of type str'), ([None, None], TypeError, 'samples of type NoneType'),
+    ([{'a': 1}, {'b': 1}], ValueError, 'other keys'), ([{'a': 1}, 3], ValueError, 'other keys'),
+    ([np.ones(2), np.ones(3)], ValueError, 'cannot be stacked')])
+def test_samples_that_make_no_batch(samples, error, message):
+    for options in ({}, {'num_workers': 1}):
+        with pytest.raises(error, match=message):
+            list(D.DataLoader(samples, 2, **options))

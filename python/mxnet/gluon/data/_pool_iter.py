@@ -11,11 +11,13 @@ _worker_dataset = None
 
 
 def _as_in_context(data, ctx):
-    """Nested lists with their NDArrays moved to `ctx`."""
+    """Nested lists and dicts with their NDArrays moved to `ctx`."""
     if isinstance(data, nd.NDArray):
         return data.as_in_context(ctx)
     if isinstance(data, (list, tuple)):
         return [_as_in_context(d, ctx) for d in data]
+    if isinstance(data, dict):
+        return {key: _as_in_context(d, ctx) for key, d in data.items()}
     return data
 
 

@@ -18,23 +18,32 @@ def _stack_arrays(arrays, shared):
 
 
 def _has_arrays(sample):
-    return any(isinstance(s, nd.NDArray) or isinstance(s, (list, tuple)) and _has_arrays(s) for s in sample)
+    return any(isinstance(s, (nd.NDArray, dict)) or isinstance(s, (list, tuple)) and _has_arrays(s) for s in sample)
 
 
 def stack(data, shared=False):
-    """Samples as one batch: NDArrays are stacked, the items of tuples (and of lists with NDArrays
-    in them) are batched each for itself, and everything else, such as lists of numbers, goes
-    through NumPy, keeping its dtype. ValueError for lists of different lengths."""
+    """Samples as one batch: NDArrays are stacked, the items of tuples and dicts (and of lists with
+    NDArrays or dicts in them) are batched each for itself, and everything else, such as lists of
+    numbers, goes through NumPy, keeping its dtype. ValueError for samples of different structures,
+    TypeError for what is no number."""
     first = data[0]
     if isinstance(first, nd.NDArray):
         return _stack_arrays(data, shared)
     if isinstance(first, tuple) or isinstance(first, list) and _has_arrays(first):
         return [stack(items, shared) for items in zip(*data)]
+    if isinstance(first, dict):
+        if any(not isinstance(sample, dict) or sample.keys() != first.keys() for sample in data):
+            raise ValueError(f'[gluon.data.batchify] samples with other keys than the first one, {list(first)}; samples of one '
+                             'structure are accepted (or a batchify_fn of your own)')
+        return {key: stack([sample[key] for sample in data], shared) for key in first}
     try:
         batch = np.asarray(data)
     except ValueError as e:
         raise ValueError(f'[gluon.data.batchify] samples that cannot be stacked: {e}; samples of '
                          f'one shape are accepted (or a batchify_fn that pads)') from e
+    if batch.dtype.kind in 'OSUMm' and str(batch.dtype) != 'bfloat16':
+        raise TypeError(f'[gluon.data.batchify] samples of type {type(first).__name__}; numbers, arrays, and tuples and dicts of them '
+                        'are accepted (or a batchify_fn of your own, such as batchify.AsList)')
     return to_current_class(nd.array(batch, dtype=batch.dtype, ctx=context_mod.Context('cpu_shared', 0) if shared else None))
 
 

@@ -12,8 +12,8 @@ __all__ = ['DataLoader', 'default_batchify_fn', 'default_mp_batchify_fn']
 
 
 def default_batchify_fn(data):
-    """Samples as one batch on the CPU: NDArrays stacked, tuples item by item, everything else
-    through NumPy with its dtype kept."""
+    """Samples as one batch on the CPU: NDArrays stacked, tuples and dicts item by item, everything
+    else through NumPy with its dtype kept."""
     return batchify.stack(data)
 
 
