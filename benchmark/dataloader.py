@@ -110,7 +110,8 @@ def mxnet_loaders(args):
             "nested": lambda: SimpleDataset(Rows(mx.nd.array(numbers()[0]))).shard(2, 1).transform(twice).transform(flat),
             "views": lambda: ArrayDataset(mx.nd.array(numbers()[0]), numbers()[1]).shard(2, 1).transform(add_one).take(8000)
                      .transform(negative).transform(add_one)}
-    return {name: DataLoader(make(), args.batch, num_workers=args.workers, pin_memory=args.pin) for name, make in sets.items() if name in args.only}
+    return {name: DataLoader(make(), args.batch, num_workers=args.workers, pin_memory=args.pin)
+            for name, make in sets.items() if name in args.only}
 
 
 def torch_loaders(args):
@@ -134,7 +135,8 @@ def torch_loaders(args):
             "nested": lambda: Changed(Changed(Rows(torch.from_numpy(numbers()[0])), twice, range(8192, 16384)), flat),
             "views": lambda: Changed(Changed(Changed(TensorDataset(*map(torch.from_numpy, numbers())), add_one, range(8192, 16192)),
                                              negative), add_one)}
-    return {name: DataLoader(make(), args.batch, num_workers=args.workers, persistent_workers=args.workers > 0, pin_memory=args.pin)
+    return {name: DataLoader(make(), args.batch, num_workers=args.workers, persistent_workers=args.workers > 0,
+                             pin_memory=args.pin)
             for name, make in sets.items() if name in args.only}
 
 

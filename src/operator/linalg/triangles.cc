@@ -77,9 +77,10 @@ bool Shapes(const Attrs& attrs, const char* whole_name, Shape* whole, const char
     const int64_t given = std::max((*whole)[whole->ndim() - 1], (*whole)[whole->ndim() - 2]);
     int64_t count = Shape::kUnknownDim;
     if (given >= 0) {
-      MXNET_CHECK_KIND(given > p.offset() || (given == 0 && p.offset() == 0), Value)
+      // A part without elements, too: it is the gradient of a matrix that was made of one.
+      MXNET_CHECK_KIND(given >= p.offset(), Value)
           << "[" << attrs.op->name << "] offset is " << p.right - p.down << " and the matrices are " << given << " x " << given
-          << "; accepted are offsets of less than " << given << " either way";
+          << "; accepted are offsets of up to " << given << " either way";
       count = p.Count(given - p.offset());
     }
     AssignShape(attrs, part_name, part, Leading(*whole, 2, {count}));

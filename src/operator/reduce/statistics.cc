@@ -123,7 +123,8 @@ std::vector<NodeEntry> AverageGradient(const NodePtr& node, const std::vector<No
     const bool none = p.axis.has_value() && p.axis.value().ndim() == 0;
     return none ? e : MakeOp("_backward_sum", {e, a}, AxesDict(p.axis, false));
   };
-  const NodeEntry share = spread(Simple("_npi_true_divide", {ograds[0], NodeEntry{node, 1, 0}}));
+  // Elementwise, so that a head whose shape is not known yet gets that of the result.
+  const NodeEntry share = spread(Simple("elemwise_div", {ograds[0], NodeEntry{node, 1, 0}}));
   if (!p.weighted) return {Simple("_backward_cast", {share, a})};
   const NodeEntry apart = Simple("_npi_subtract", {a, spread(NodeEntry{node, 0, 0})});
   const NodeEntry of_weights = Simple("_npi_add", {Times(apart, share), spread(ograds[1])});
