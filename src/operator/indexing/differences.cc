@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/init/gpu_fill.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -211,13 +212,6 @@ void Ediff1dBack(KernelArgs& a) {
   Step(a.run, {1, parts.middle + 1, 1}, true, a.in[0].dtype, Part(a.in[0], parts.begin, parts.middle).dptr, a.out[0].dptr);
 }
 
-bool LikeSecond(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  for (size_t i = 0; i < out->size(); ++i) AssignShape(attrs, "a gradient", &(*out)[i], (*in)[i + 1]);
-  for (const Shape& s : *in)
-    if (!s.known()) return false;
-  return true;
-}
-
 [[maybe_unused]] const bool registered = [] {
   Op::Register("_npi_diff")
       .describe("Differences of neighbours along a dimension, taken n times.")
@@ -234,7 +228,7 @@ bool LikeSecond(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       .set_param<DiffParam>()
       .set_inputs({"ograd", "a"})
       .set_shape_only_from(1)
-      .set_infer_shape(LikeSecond)
+      .set_infer_shape(LikeInputsShape(1))
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_npi_diff", *node, {ograds[0]}), 0, 0}, NodeEntry{}};
       })
@@ -261,7 +255,7 @@ bool LikeSecond(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       .set_inputs({"ograd", "input1", "input2", "input3"}, [](const Attrs& a) { return 1 + Ediff1dInputs(a); })
       .set_outputs({"input1", "input2", "input3"}, Ediff1dInputs)
       .set_shape_only_from(1)
-      .set_infer_shape(LikeSecond)
+      .set_infer_shape(LikeInputsShape(1))
       .set_kernel(Ediff1dBack);
   return true;
 }();

@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
 #include "operator/graph_operators.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
 #include "operator/runtime/array_call.h"
@@ -246,11 +247,6 @@ bool RepeatsShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return true;
 }
 
-bool LikeSecond(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-  return (*in)[0].known() && (*in)[1].known() && in->back().known();
-}
-
 int DeleteInputs(const Attrs& attrs) {
   const auto& p = attrs.get<DeleteParam>();
   return p.int_ind.has_value() || p.start.has_value() || p.stop.has_value() || p.step.has_value() ? 1 : 2;
@@ -265,7 +261,7 @@ Op& ChooseRecord(const std::string& name, const char* text, std::vector<std::str
       .describe("Gradient of " + name + ".")
       .template set_param<P>()
       .set_inputs(back_inputs, [count](const Attrs& a) { return 1 + count(a); })
-      .set_infer_shape(LikeSecond)
+      .set_infer_shape(LikeInputsShape(1))
       .set_infer_type(FirstType)
       .set_gradient([name](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         std::vector<NodeEntry> again = {ograds[0]};

@@ -4,6 +4,7 @@
 
 #include "base/omp.h"
 #include "operator/indexing/gpu_index.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -139,11 +140,6 @@ void Index(KernelArgs& a) {
 
 // ---- [ograd, data, index...] -> gradient of data
 
-bool IndexBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-  return std::all_of(in->begin(), in->end(), [](const Shape& s) { return s.known(); });
-}
-
 void IndexBack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Places p = PlacesOf(a, a.out[0].shape, 2);
@@ -230,7 +226,7 @@ int Inputs(const Attrs& attrs) { return attrs.get<IndexAxesParam>().num_args; }
       .describe("Gradient of _index_axes with several arrays: sums of the gradient of the result by place.")
       .set_param<IndexAxesParam>()
       .set_variadic("data", Inputs)
-      .set_infer_shape(IndexBackShape)
+      .set_infer_shape(LikeInputsShape(1))
       .set_infer_type(DataType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         std::vector<NodeEntry> grads(static_cast<size_t>(node->num_inputs()));

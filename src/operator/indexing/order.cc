@@ -6,6 +6,7 @@
 #include "operator/indexing/gpu_index.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/init/gpu_fill.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -212,11 +213,6 @@ void OrderGather(KernelArgs& a) {
   TakeLines(a.run, a.in[0], l.outer, l.size, l.inner, k, at, a.out[0].dptr);
 }
 
-bool LikeData(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-  return (*in)[0].known() && (*in)[1].known();
-}
-
 template <bool kTopk>
 bool LikeOrdered(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   ShapeVector data = {(*in)[1]};
@@ -229,7 +225,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .describe("Gradient: that of each ordered value at the value's place.")
       .template set_param<P>()
       .set_inputs({"ograd", "data"})
-      .set_infer_shape(LikeData)
+      .set_infer_shape(LikeInputsShape(1))
       .set_gradient([gather](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(gather, *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{}};
       })

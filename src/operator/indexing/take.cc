@@ -3,6 +3,7 @@
 
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/gpu_index.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -87,11 +88,6 @@ void TakeKernel(KernelArgs& a) {
 }
 
 // [ograd, indices, a] -> gradient of a
-bool LikeA(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[2]);
-  return (*in)[0].known() && (*in)[1].known() && (*in)[2].known();
-}
-
 void TakeBackward(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const auto& p = a.param<TakeParam>();
@@ -280,7 +276,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .set_param<TakeParam>()
       .set_inputs({"ograd", "indices", "a"})
       .set_shape_only_from(2)
-      .set_infer_shape(LikeA)
+      .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(DataType<0>)
       .set_gradient(ToForward("take"))
       .set_kernel(TakeBackward);
@@ -299,7 +295,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .set_param<PickParam>()
       .set_inputs({"ograd", "index", "data"})
       .set_shape_only_from(2)
-      .set_infer_shape(LikeA)
+      .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(DataType<0>)
       .set_gradient(ToForward("pick"))
       .set_kernel(PickBackward);
@@ -315,7 +311,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .describe("Gradient of batch_take.")
       .set_inputs({"ograd", "indices", "a"})
       .set_shape_only_from(2)
-      .set_infer_shape(LikeA)
+      .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(BatchTakeType)
       .set_gradient(ToForward("batch_take"))
       .set_kernel(BatchTakeBackward);

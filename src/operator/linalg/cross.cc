@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/like_inputs.h"
 #include "operator/linalg/contract.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
@@ -335,10 +336,7 @@ void RegisterTrace() {
       .set_param<TraceParam>()
       .set_inputs({"ograd", "data"})
       .set_shape_only_from(1)
-      .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-        AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-        return (*in)[0].known() && (*in)[1].known();
-      })
+      .set_infer_shape(LikeInputsShape(1))
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_np_trace", *node, {ograds[0]}), 0, 0}, NodeEntry{}};
       })

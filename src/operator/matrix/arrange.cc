@@ -2,6 +2,7 @@
 // another arrangement.
 #include <algorithm>
 
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -150,11 +151,6 @@ void Gather(KernelArgs& a) {
              a.in[0].dtype);
 }
 
-bool LikeSecond(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-  return (*in)[0].known() && (*out)[0].known();
-}
-
 template <WalkFn kWalk, typename P>
 Op& SpreadRecord(const char* name, const char* backward, const char* text) {
   const std::string forward = name;
@@ -163,7 +159,7 @@ Op& SpreadRecord(const char* name, const char* backward, const char* text) {
       .template set_param<P>()
       .set_inputs({"ograd", "data"})
       .set_shape_only_from(1)
-      .set_infer_shape(LikeSecond)
+      .set_infer_shape(LikeInputsShape(1))
       .set_gradient([forward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(forward, *node, {ograds[0]}), 0, 0}, NodeEntry{}};
       })

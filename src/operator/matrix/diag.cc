@@ -1,6 +1,7 @@
 // diag: a vector onto a diagonal, or the diagonals out of an array.
 #include <algorithm>
 
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -144,10 +145,7 @@ Op& DiagRecord(const std::string& name, const char* text) {
       .template set_param<P>()
       .set_inputs({"ograd", "data"})
       .set_shape_only_from(1)
-      .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-        AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-        return (*in)[0].known() && (*out)[0].known();
-      })
+      .set_infer_shape(LikeInputsShape(1))
       .set_gradient([name](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(name, *node, {ograds[0]}), 0, 0}, NodeEntry{}};
       })

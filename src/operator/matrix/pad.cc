@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/init/fill.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
 #include "operator/param.h"
@@ -194,10 +195,7 @@ void PadBack(KernelArgs& a) {
       .set_param<PadParam>()
       .set_inputs({"ograd", "data"})
       .set_shape_only_from(1)
-      .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-        AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-        return (*in)[0].known() && (*in)[1].known();
-      })
+      .set_infer_shape(LikeInputsShape(1))
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         static const char* const modes[] = {"constant", "edge", "reflect"};  // the constant has no part in the gradient, so it is 0 here
         const auto& p = node->attrs->get<PadParam>();

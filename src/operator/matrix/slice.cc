@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/init/gpu_fill.h"
+#include "operator/like_inputs.h"
 #include "operator/make_nodes.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
@@ -200,11 +201,6 @@ void TakeBack(KernelArgs& a) {
   CopyBox(a.run, kBox(*a.attrs, to.shape, a.in.size() > 2 ? a.in[2].shape : Shape()), to, a.in[0].dptr, true);
 }
 
-bool TakeBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-  return (*in)[0].known() && (*out)[0].known();
-}
-
 bool FirstType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {  // shape_like may have any dtype
   AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
   AssignType(attrs, "the first input", &(*in)[0], (*out)[0]);
@@ -278,7 +274,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
   return Op::Register(name)
       .describe("Gradient of a slice: zeros around the gradient of the result.")
       .set_shape_only_from(1)
-      .set_infer_shape(TakeBackShape)
+      .set_infer_shape(LikeInputsShape(1))
       .set_infer_type(FirstType)
       .set_gradient([forward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         std::vector<NodeEntry> in = {ograds[0]}, grads(node->num_inputs());

@@ -2,6 +2,7 @@
 
 #include "operator/check.h"
 #include "operator/graph_operators.h"
+#include "operator/like_inputs.h"
 #include "operator/param.h"
 #include "operator/runtime/subgraph.h"
 
@@ -59,11 +60,6 @@ void Gather(KernelArgs& args) {
   Call(args, sum, Span<const TBlob>(&in, 1), Viewed(args.out[0], rows, numbers));
 }
 
-bool LikeSecond(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
-  return (*in)[0].known() && (*in)[1].known();
-}
-
 GradientFn OtherWay(const char* other) {
   return [other](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     return std::vector<NodeEntry>{{MakeNodeLike(other, *node, {ograds[0], node->inputs[0]}), 0, 0}, NodeEntry{}};
@@ -75,7 +71,7 @@ MXNET_REGISTER_OP(_backward_pdf_spread)
     .set_param<SpreadParam>()
     .set_inputs({"lhs", "rhs"})
     .set_shape_only_from(1)
-    .set_infer_shape(LikeSecond)
+    .set_infer_shape(LikeInputsShape(1))
     .set_gradient(OtherWay("_backward_pdf_gather"))
     .set_kernel(Spread);
 
@@ -84,7 +80,7 @@ MXNET_REGISTER_OP(_backward_pdf_gather)
     .set_param<SpreadParam>()
     .set_inputs({"lhs", "rhs"})
     .set_shape_only_from(1)
-    .set_infer_shape(LikeSecond)
+    .set_infer_shape(LikeInputsShape(1))
     .set_gradient(OtherWay("_backward_pdf_spread"))
     .set_kernel(Gather);
 

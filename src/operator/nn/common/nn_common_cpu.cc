@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/half.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/pointwise/execute.h"
 
@@ -93,31 +94,8 @@ int CheckAxis(const Attrs& attrs, int axis, int ndim) {
   return axis < 0 ? axis + ndim : axis;
 }
 
-InferShapeFn LikeInputsShape(int first) {
-  return [first](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-    bool known = true;
-    for (size_t i = 0; i < out->size(); ++i) {
-      AssignShape(attrs, "gradient", &(*out)[i], (*in)[first + i]);
-      AssignShape(attrs, "input", &(*in)[first + i], (*out)[i]);
-      known = known && (*out)[i].known();
-    }
-    for (const Shape& s : *in) known = known && s.known();
-    return known;
-  };
-}
-
-InferTypeFn LikeInputsType(int first) {
-  return [first](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-    bool known = true;
-    for (size_t i = 0; i < out->size(); ++i) {
-      AssignType(attrs, "gradient", &(*out)[i], (*in)[first + i]);
-      AssignType(attrs, "input", &(*in)[first + i], (*out)[i]);
-      known = known && (*out)[i] != kDTypeUnknown;
-    }
-    for (int t : *in) known = known && t != kDTypeUnknown;
-    return known;
-  };
-}
+InferShapeFn LikeInputsShape(int first) { return mxnet::LikeInputsShape(first); }
+InferTypeFn LikeInputsType(int first) { return mxnet::LikeInputsType(first); }
 
 namespace {
 NodeEntry At(const NodePtr& n, uint32_t i) { return NodeEntry{n, i, 0}; }
