@@ -23,7 +23,7 @@ find_path(CBLAS_INCLUDE_DIR cblas.h REQUIRED)
 find_library(OPENBLAS_LIBRARY openblas REQUIRED)
 target_include_directories(mxnet_deps SYSTEM INTERFACE ${CBLAS_INCLUDE_DIR})
 target_link_libraries(mxnet_deps INTERFACE
-  OpenMP::OpenMP_CXX hwy::hwy dmlc::dmlc ${OPENBLAS_LIBRARY} Threads::Threads rt ${CMAKE_DL_LIBS})
+  OpenMP::OpenMP_CXX hwy::hwy_contrib hwy::hwy dmlc::dmlc ${OPENBLAS_LIBRARY} Threads::Threads rt ${CMAKE_DL_LIBS})
 
 if(USE_ONEDNN)
   # The wheel's files lie beside site-packages; its own list of files says where.

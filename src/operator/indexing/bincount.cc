@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/dtype.h"
-#include "mxnet/ndarray.h"
+#include "operator/indexing/host_values.h"
 #include "operator/numpy_types.h"
 #include "operator/param.h"
 #include "operator/pointwise/convert.h"
@@ -23,20 +22,54 @@ MXNET_REGISTER_PARAM(BincountParam);
 
 namespace {
 
+/* The elements of an array as T, which `compute` stands for: its own memory, or converted. */
 template <typename T>
-std::vector<T> Values(const NDArray& a, int compute) {
-  std::vector<char> bytes(static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()));
-  a.SyncCopyToCPU(bytes.data(), bytes.size());
-  std::vector<T> values(static_cast<size_t>(a.shape().Size()));
-  pointwise::LoadFn(a.dtype(), compute)(bytes.data(), values.data(), a.shape().Size());
-  return values;
+class Values {
+ public:
+  Values(const NDArray& a, int compute) : host_(a), at_(reinterpret_cast<const T*>(host_.at())), size_(a.shape().Size()) {
+    if (a.dtype() == pointwise::ComputeDType(compute)) return;
+    made_.resize(static_cast<size_t>(size_));
+    pointwise::LoadFn(a.dtype(), compute)(host_.at(), made_.data(), size_);
+    at_ = made_.data();
+  }
+  const T* begin() const { return at_; }
+  const T* end() const { return at_ + size_; }
+
+ private:
+  HostValues host_;
+  std::vector<T> made_;
+  const T* at_;
+  int64_t size_;
+};
+
+// Neighbours that are equal wait for each other's sum, so four sums of each number take turns.
+std::vector<int64_t> Counts(const Values<int64_t>& values, int64_t length) {
+  constexpr int64_t kMost = 1 << 12, kTurns = 4;  // numbers whose sums stay in the first-level cache
+  std::vector<int64_t> counts(static_cast<size_t>(length), 0);
+  const int64_t* v = values.begin();
+  const int64_t n = values.end() - v;
+  int64_t i = 0;
+  if (length <= kMost && n >= kMost) {
+    std::vector<int64_t> turns(static_cast<size_t>(length * kTurns), 0);
+    for (; i + kTurns <= n; i += kTurns)
+      for (int64_t t = 0; t < kTurns; ++t) ++turns[static_cast<size_t>(t * length + v[i + t])];
+    for (int64_t t = 0; t < kTurns; ++t)
+      for (int64_t j = 0; j < length; ++j) counts[static_cast<size_t>(j)] += turns[static_cast<size_t>(t * length + j)];
+  }
+  for (; i < n; ++i) ++counts[static_cast<size_t>(v[i])];
+  return counts;
 }
 
-template <typename T, typename Weight>
-std::vector<T> Counts(const std::vector<int64_t>& values, int64_t length, const Weight& weight) {
-  std::vector<T> counts(static_cast<size_t>(length), T(0));
-  for (size_t i = 0; i < values.size(); ++i) counts[static_cast<size_t>(values[i])] += weight(i);
-  return counts;
+// The number of counts: one more than the largest element.
+int64_t Length(const Attrs& attrs, const Values<int64_t>& values, int64_t least) {
+  int64_t low = 0, high = -1;
+  for (int64_t v : values) {
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+  MXNET_CHECK_KIND(low >= 0 && high < int64_t{1} << 40, Value)
+      << "[" << attrs.op->name << "] data holds " << (low < 0 ? low : high) << "; accepted: whole numbers from 0 on, below 2^40";
+  return std::max(least, high + 1);
 }
 
 void Write(const Attrs& attrs, const Context& ctx, int dtype, const void* counts, int compute, int64_t length, NDArray* out) {
@@ -62,19 +95,16 @@ void Bincount(const Attrs& attrs, const std::vector<NDArray*>& in, const std::ve
   MXNET_CHECK_KIND(!p.has_weights || in[1]->shape() == data.shape(), Value)
       << "[" << attrs.op->name << "] weights have shape " << in.back()->shape() << "; accepted: that of the data, " << data.shape();
   MXNET_CHECK_KIND(p.minlength >= 0, Value) << "[" << attrs.op->name << "] minlength is " << p.minlength << "; accepted: 0 and more";
-  const std::vector<int64_t> values = Values<int64_t>(data, pointwise::kI64);
-  int64_t length = p.minlength;
-  for (int64_t v : values) {
-    MXNET_CHECK_KIND(v >= 0 && v < int64_t{1} << 40, Value)
-        << "[" << attrs.op->name << "] data holds " << v << "; accepted: whole numbers from 0 on, below 2^40";
-    length = std::max(length, v + 1);
-  }
+  const Values<int64_t> values(data, pointwise::kI64);
+  const int64_t length = Length(attrs, values, p.minlength);
   if (!p.has_weights) {
-    const auto counts = Counts<int64_t>(values, length, [](size_t) { return int64_t{1}; });
+    const auto counts = Counts(values, length);
     return Write(attrs, data.ctx(), CountType(data.dtype()), counts.data(), pointwise::kI64, length, out[0]);
   }
-  const std::vector<double> weights = Values<double>(*in[1], pointwise::kF64);
-  const auto sums = Counts<double>(values, length, [&](size_t i) { return weights[i]; });
+  const Values<double> weights(*in[1], pointwise::kF64);
+  std::vector<double> sums(static_cast<size_t>(length), 0);
+  const double* weight = weights.begin();
+  for (int64_t v : values) sums[static_cast<size_t>(v)] += *weight++;
   Write(attrs, data.ctx(), in[1]->dtype(), sums.data(), pointwise::kF64, length, out[0]);
 }
 

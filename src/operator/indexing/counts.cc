@@ -2,10 +2,10 @@
 // constraint_check and dynamic_reshape.
 #include <algorithm>
 
-#include "base/dtype.h"
-#include "mxnet/ndarray.h"
 #include "operator/graph_operators.h"
 #include "operator/indexing/gpu_index.h"
+#include "operator/indexing/host_values.h"
+#include "operator/indexing/select.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
@@ -25,33 +25,61 @@ void ForNonzero(const void* values, int dtype, int64_t n, const F& f) {
   });
 }
 
-std::vector<char> HostCopy(const NDArray& a) {
-  std::vector<char> bytes(static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()));
-  a.SyncCopyToCPU(bytes.data(), bytes.size());
-  return bytes;
-}
-
 // ---- nonzero
 
-void Nonzero(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
-  const Shape& s = in[0]->shape();
-  const int ndim = std::max(s.ndim(), 1);  // a number counts as an array of one
-  const std::vector<char> values = HostCopy(*in[0]);
-  std::vector<int64_t> places;
-  ForNonzero(values.data(), in[0]->dtype(), s.Size(), [&](int64_t flat) {
-    const size_t at = places.size();
-    places.resize(at + static_cast<size_t>(ndim), 0);
-    for (int d = s.ndim() - 1; d >= 0; --d) {
-      places[at + static_cast<size_t>(d)] = flat % s[d];
-      flat /= s[d];
+// The places of `chosen` elements in rows of `inner` elements, kDims or ndim numbers each. What is
+// not chosen is written, too, and written over: one branch less.
+template <int kDims>
+void WritePlaces(const TBlob& data, int64_t chosen, int ndim, int64_t* to) {
+  constexpr int64_t kBlock = 4096;
+  uint8_t flags[kBlock];
+  const int dims = kDims > 0 ? kDims : ndim;
+  const Shape& s = data.shape;
+  const int64_t inner = s.ndim() > 0 ? s[s.ndim() - 1] : 1;
+  std::vector<int64_t> place(static_cast<size_t>(dims), 0);
+  int64_t n = 0;
+  for (int64_t row = 0; n < chosen; row += inner) {
+    for (int64_t c = 0; c < inner && n < chosen; c += kBlock) {
+      const int64_t m = std::min(kBlock, inner - c);
+      NonzeroFlags(data, row + c, m, flags);
+      for (int64_t i = 0; i < m && n < chosen; ++i) {
+        for (int d = 0; d + 1 < dims; ++d) to[n * dims + d] = place[static_cast<size_t>(d)];
+        to[n * dims + dims - 1] = c + i;
+        n += flags[i];
+      }
     }
-  });
-  const Shape to({static_cast<int64_t>(places.size()) / ndim, ndim});
+    for (int d = dims - 2; d >= 0 && ++place[static_cast<size_t>(d)] == s[d]; --d) place[static_cast<size_t>(d)] = 0;
+  }
+}
+
+int64_t CountNonzero(const TBlob& data) {
+  constexpr int64_t kBlock = 4096;
+  uint8_t flags[kBlock];
+  int64_t count = 0;
+  for (int64_t i = 0; i < data.Size(); i += kBlock) {
+    const int64_t m = std::min(kBlock, data.Size() - i);
+    NonzeroFlags(data, i, m, flags);
+    int32_t here = 0;
+    for (int64_t j = 0; j < m; ++j) here += flags[j];
+    count += here;
+  }
+  return count;
+}
+
+void Nonzero(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
+  const int ndim = std::max(in[0]->shape().ndim(), 1);  // a number counts as an array of one
+  const HostValues values(*in[0]);
+  const int64_t chosen = CountNonzero(values.blob());
+  const Shape to({chosen, ndim});
+  const bool fresh = out[0]->is_none() && !in[0]->ctx().is_gpu();
   if (out[0]->is_none()) out[0]->Init(to, in[0]->ctx(), kInt64);
   MXNET_CHECK_KIND(out[0]->shape() == to && out[0]->dtype() == kInt64, Value)
       << "[" << attrs.op->name << "] out has shape " << out[0]->shape() << " and dtype " << DTypeName(out[0]->dtype()) << "; the result is "
       << to << " of int64";
-  out[0]->SyncCopyFromCPU(places.data(), places.size() * sizeof(int64_t));
+  std::vector<int64_t> apart(fresh ? 0 : static_cast<size_t>(to.Size()));
+  int64_t* places = fresh ? out[0]->data().data<int64_t>() : apart.data();
+  (ndim == 1 ? WritePlaces<1> : ndim == 2 ? WritePlaces<2> : WritePlaces<0>)(values.blob(), chosen, ndim, places);
+  if (!fresh) out[0]->SyncCopyFromCPU(places, apart.size() * sizeof(int64_t));
 }
 
 // ---- dynamic_reshape
@@ -67,9 +95,8 @@ Shape Reshaped(const Attrs& attrs, const Shape& from, const std::vector<int64_t>
 
 void DynamicReshape(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const NDArray &data = *in[0], &shape = *in[1];
-  const std::vector<char> values = HostCopy(shape);
   std::vector<int64_t> codes(static_cast<size_t>(shape.shape().Size()));
-  ConvertElements(values.data(), shape.dtype(), codes.data(), kInt64, shape.shape().Size());
+  ConvertElements(HostValues(shape).at(), shape.dtype(), codes.data(), kInt64, shape.shape().Size());
   const Shape to = Reshaped(attrs, data.shape(), codes);
   if (out[0]->is_none()) *out[0] = NDArray(to, data.ctx(), data.dtype(), true);
   MXNET_CHECK_KIND(out[0]->shape() == to && out[0]->dtype() == data.dtype(), Value)

@@ -4,9 +4,10 @@
 #include <numeric>
 #include <type_traits>
 
-#include "base/dtype.h"
-#include "mxnet/ndarray.h"
 #include "operator/indexing/gpu_index.h"
+#include "operator/indexing/host_values.h"
+#include "operator/indexing/select.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
 #include "operator/param.h"
@@ -29,44 +30,11 @@ int CheckMask(const Attrs& attrs, const Shape& data, const Shape& index) {
   return axis;
 }
 
-// Positions at which `values` (host memory) are not zero.
-std::vector<int64_t> Chosen(const void* values, int dtype, int64_t n) {
-  std::vector<int64_t> at;
-  VisitDType(dtype, "boolean_mask", [&](auto tag) {
-    using T = decltype(tag);
-    const T* v = static_cast<const T*>(values);
-    for (int64_t i = 0; i < n; ++i)
-      if (static_cast<float>(v[i]) != 0.0f) at.push_back(i);
-  });
-  return at;
-}
-
-std::vector<char> HostCopy(const NDArray& a) {
-  std::vector<char> bytes(static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()));
-  a.SyncCopyToCPU(bytes.data(), bytes.size());
-  return bytes;
-}
-
-/* The values of an array: its own memory on the host, else a copy there. */
-struct HostValues {
-  std::vector<char> copy;
-  const char* at;
-  explicit HostValues(const NDArray& a) : at(nullptr) {
-    if (a.ctx().is_gpu()) {
-      copy = HostCopy(a);
-      at = copy.data();
-    } else {
-      a.WaitToRead();
-      at = a.data().data<char>();
-    }
-  }
-};
-
 // For each entry of a mask 1 or 0.
-const uint8_t* Bytes(const NDArray& index, const char* values, std::vector<uint8_t>* made) {
-  if (index.dtype() == kBool) return reinterpret_cast<const uint8_t*>(values);
-  made->assign(static_cast<size_t>(index.shape().Size()), 0);
-  for (int64_t i : Chosen(values, index.dtype(), index.shape().Size())) (*made)[static_cast<size_t>(i)] = 1;
+const uint8_t* Flags(const TBlob& mask, std::vector<uint8_t>* made) {
+  if (mask.dtype == kBool) return mask.data<uint8_t>();
+  made->resize(static_cast<size_t>(mask.Size()));
+  NonzeroFlags(mask, 0, mask.Size(), made->data());
   return made->data();
 }
 
@@ -107,7 +75,7 @@ void Mask(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector
   const int axis = CheckMask(attrs, s, index.shape());
   const HostValues flags(index);
   std::vector<uint8_t> made;
-  const uint8_t* mask = Bytes(index, flags.at, &made);
+  const uint8_t* mask = Flags(flags.blob(), &made);
   const int64_t chosen = std::accumulate(mask, mask + index.shape().Size(), int64_t{0});
   Shape to = s;
   to[axis] = chosen;
@@ -119,9 +87,9 @@ void Mask(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector
   const int64_t outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(data.dtype()));
   if (to.Size() == 0) return;
   const HostValues from(data);
-  if (fresh && !data.ctx().is_gpu()) return GatherPieces(from.at, outer, s[axis], mask, chosen, piece, out[0]->data().data<char>());
+  if (fresh && !data.ctx().is_gpu()) return GatherPieces(from.at(), outer, s[axis], mask, chosen, piece, out[0]->data().data<char>());
   std::vector<char> result(static_cast<size_t>(to.Size()) * DTypeSize(data.dtype()));
-  GatherPieces(from.at, outer, s[axis], mask, chosen, piece, result.data());
+  GatherPieces(from.at(), outer, s[axis], mask, chosen, piece, result.data());
   out[0]->SyncCopyFromCPU(result.data(), result.size());
 }
 
@@ -131,13 +99,10 @@ void MaskBack(KernelArgs& a) {
   const TBlob &g = a.in[0], &out = a.out[0], &index = a.in[2];
   const Shape& s = out.shape;
   const int axis = CheckMask(*a.attrs, s, index.shape);
-  std::vector<int64_t> at;
-  int64_t* before = nullptr;
-  if (a.run.ctx.is_gpu())
-    before = CountChosenOnDevice(a, index);
-  else
-    at = Chosen(index.dptr, index.dtype, index.Size());
-  int64_t n = static_cast<int64_t>(at.size());
+  std::vector<uint8_t> made;
+  int64_t* before = a.run.ctx.is_gpu() ? CountChosenOnDevice(a, index) : nullptr;
+  const uint8_t* mask = before ? nullptr : Flags(index, &made);
+  int64_t n = before ? 0 : std::accumulate(mask, mask + index.Size(), int64_t{0});
   if (before) rtc::ReadBack(a.run, before + index.Size(), &n, sizeof(n));
   const int64_t outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype));
   MXNET_CHECK_KIND(g.shape.ndim() == s.ndim() && g.shape[axis] == n && static_cast<int64_t>(g.Bytes()) == outer * n * piece, Value)
@@ -147,7 +112,8 @@ void MaskBack(KernelArgs& a) {
   ZeroBytes(out.dptr, static_cast<int64_t>(out.Bytes()));
   const char* from = g.data<char>();
   for (int64_t o = 0; o < outer; ++o)
-    for (int64_t i : at) {
+    for (int64_t i = 0; i < s[axis]; ++i) {
+      if (!mask[i]) continue;
       std::memcpy(out.data<char>() + (o * s[axis] + i) * piece, from, static_cast<size_t>(piece));
       from += piece;
     }
@@ -179,10 +145,7 @@ void MaskBack(KernelArgs& a) {
       .describe("Gradient of boolean_mask.")
       .set_param<BooleanMaskParam>()
       .set_inputs({"ograd", "data", "index"})
-      .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-        AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-        return (*in)[0].known() && (*in)[1].known() && (*in)[2].known();
-      })
+      .set_infer_shape(LikeInputsShape(1))
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
         AssignType(attrs, "the gradient", &(*out)[0], (*in)[0]);
         return (*in)[0] != kDTypeUnknown && (*in)[2] != kDTypeUnknown;

@@ -10,18 +10,6 @@ namespace {
 
 constexpr int64_t kBlock = 4096;  // conditions turned into bytes at a time: one loop per dtype, one per element size
 
-void Truth(const TBlob& condition, int64_t begin, int64_t n, uint8_t* out) {
-  VisitDType(condition.dtype, "where", [&](auto tag) {
-    using T = decltype(tag);
-    const T* c = condition.data<T>() + begin;
-    if constexpr (sizeof(T) == 2 && !std::is_integral<T>::value) {
-      for (int64_t i = 0; i < n; ++i) out[i] = (c[i].bits & 0x7fffu) != 0;
-    } else {
-      for (int64_t i = 0; i < n; ++i) out[i] = c[i] != T(0);
-    }
-  });
-}
-
 template <typename T>
 void SelectBlock(const uint8_t* truth, const T* x, const T* y, T* out, int64_t n) {
 #pragma GCC ivdep
@@ -33,6 +21,18 @@ void SelectBlock(const uint8_t* truth, const T* x, const T* y, T* out, int64_t n
 
 }  // namespace
 
+void NonzeroFlags(const TBlob& array, int64_t begin, int64_t n, uint8_t* flags) {
+  VisitDType(array.dtype, "nonzero", [&](auto tag) {
+    using T = decltype(tag);
+    const T* c = array.data<T>() + begin;
+    if constexpr (sizeof(T) == 2 && !std::is_integral<T>::value) {
+      for (int64_t i = 0; i < n; ++i) flags[i] = (c[i].bits & 0x7fffu) != 0;
+    } else {
+      for (int64_t i = 0; i < n; ++i) flags[i] = c[i] != T(0);
+    }
+  });
+}
+
 void Select(const TBlob& condition, const void* x, const void* y, void* out, int64_t count, int64_t piece) {
   if (piece == 0) return;
   const char *px = static_cast<const char*>(x), *py = static_cast<const char*>(y);
@@ -41,7 +41,7 @@ void Select(const TBlob& condition, const void* x, const void* y, void* out, int
     uint8_t truth[kBlock];
     for (int64_t at = begin; at < end; at += kBlock) {
       const int64_t n = std::min(kBlock, end - at);
-      Truth(condition, at, n, truth);
+      NonzeroFlags(condition, at, n, truth);
       const char *bx = px + at * piece, *by = py + at * piece;
       char* bo = po + at * piece;
       switch (piece) {

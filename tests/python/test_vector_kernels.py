@@ -1,0 +1,276 @@
+"""Kernels with vector loops, blocks or branches that small arrays do not reach, against NumPy."""
+import numpy as onp
+import pytest
+
+import mxnet as mx
+from mxnet import np, npx
+
+
+@pytest.fixture(autouse=True)
+def numpy_shapes():
+    with mx.util.np_shape(True):
+        yield
+
+
+RNG = onp.random.default_rng(7)
+DTYPES = ["float32", "float64", "float16", "int8", "uint8", "int32", "int64"]
+
+
+def given(values, dtype=None):
+    values = onp.asarray(values, dtype)
+    return np.array(values, dtype=values.dtype)
+
+
+def drawn(shape, dtype):
+    if dtype.startswith("float"):
+        return RNG.standard_normal(shape).astype(dtype)
+    low = 0 if dtype.startswith("u") else -100
+    return RNG.integers(low, 100, shape).astype(dtype)
+
+
+# ---- order
+
+@pytest.mark.parametrize("size", [1, 2, 39, 40, 41, 100, 1000, 5000])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sort_and_argsort(dtype, size):
+    x = drawn((3, size), dtype)
+    assert onp.array_equal(np.sort(given(x)).asnumpy(), onp.sort(x))
+    assert onp.array_equal(np.argsort(given(x)).asnumpy(), onp.argsort(x, kind="stable"))
+    assert onp.array_equal(np.sort(given(x), axis=0).asnumpy(), onp.sort(x, axis=0))
+
+
+def test_sort_descends_and_keeps_nan_behind_everything():
+    x = drawn((2, 300), "float32")
+    x[0, 5], x[1, 7], x[1, 8] = onp.nan, onp.inf, -onp.inf
+    assert onp.array_equal(np.sort(given(x)).asnumpy(), onp.sort(x), equal_nan=True)
+    down = mx.nd.sort(mx.nd.array(x), is_ascend=False).asnumpy()
+    assert onp.array_equal(down, onp.sort(x)[:, ::-1], equal_nan=True)
+
+
+def test_sort_keeps_the_sign_of_zeros():
+    x = onp.array([0.0, -0.0, 1.0, -1.0] * 20, "float32")
+    assert onp.signbit(np.sort(given(x)).asnumpy()).sum() == 40
+
+
+@pytest.mark.parametrize("k", [1, 5, 60, 200])
+def test_topk_of_long_rows(k):
+    x = drawn((4, 1000), "float32")
+    both = mx.nd.topk(mx.nd.array(x), k=k, ret_typ="both")
+    order = onp.argsort(-x, kind="stable")[:, :k]
+    assert onp.array_equal(both[1].asnumpy(), order)
+    assert onp.array_equal(both[0].asnumpy(), onp.take_along_axis(x, order, 1))
+
+
+# ---- what depends on values
+
+@pytest.mark.parametrize("size", [0, 1, 50, 3000])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
+def test_unique(dtype, size):
+    x = RNG.integers(0, 40, size).astype(dtype)
+    wanted = onp.unique(x, True, True, True)
+    got = np.unique(given(x), True, True, True)
+    for g, w in zip(got, wanted):
+        assert onp.array_equal(g.asnumpy(), w)
+    values, counts = np.unique(given(x), return_counts=True)
+    assert onp.array_equal(values.asnumpy(), wanted[0]) and onp.array_equal(counts.asnumpy(), wanted[3])
+    assert onp.array_equal(np.unique(given(x)).asnumpy(), wanted[0])
+
+
+def test_unique_has_nan_once():
+    x = onp.array([onp.nan, 2.0, onp.nan, 1.0] * 30, "float32")
+    assert onp.array_equal(np.unique(given(x)).asnumpy(), [1, 2, onp.nan], equal_nan=True)
+    values, first = np.unique(given(x), return_index=True)
+    assert first.tolist() == [3, 1, 0] and values.shape == (3,)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (9000,), (3, 5000), (4, 3, 50), (2, 0, 3), (2, 3, 4, 5)])
+@pytest.mark.parametrize("dtype", ["bool", "float32", "int64"])
+def test_nonzero(shape, dtype):
+    x = RNG.integers(0, 2, shape).astype(dtype)
+    if shape == ():
+        assert np.argwhere(given(x)).shape == onp.argwhere(x).shape
+        return
+    for got, wanted in zip(np.nonzero(given(x)), onp.nonzero(x)):
+        assert onp.array_equal(got.asnumpy(), wanted)
+    assert onp.array_equal(np.argwhere(given(x)).asnumpy(), onp.argwhere(x))
+
+
+@pytest.mark.parametrize("most", [3, 1000, 20000])
+def test_bincount(most):
+    x = RNG.integers(0, most, 10001)
+    weights = RNG.random(10001).astype("float32")
+    assert onp.array_equal(np.bincount(given(x)).asnumpy(), onp.bincount(x))
+    assert onp.array_equal(np.bincount(given(x.astype("uint8"))).asnumpy(), onp.bincount(x.astype("uint8")))
+    got = np.bincount(given(x), weights=given(weights)).asnumpy()
+    assert onp.allclose(got, onp.bincount(x, weights), rtol=1e-5)
+    with pytest.raises(ValueError, match="-1"):
+        np.bincount(given([3, -1, 2], "int64"))
+
+
+@pytest.mark.parametrize("kind", ["constant", "edge", "reflect", "symmetric", "maximum", "minimum"])
+@pytest.mark.parametrize("width", [((1, 2),), ((0, 3), (2, 1)), ((1, 0), (0, 0), (2, 3))])
+def test_pad(kind, width):
+    x = drawn((5, 6, 7)[:len(width)], "float32")
+    wanted = onp.pad(x, width, kind)
+    assert onp.array_equal(np.pad(given(x), width, kind).asnumpy(), wanted)
+    if kind == "constant":
+        got = np.pad(given(x), width, kind, constant_values=2.5).asnumpy()
+        assert onp.array_equal(got, onp.pad(x, width, kind, constant_values=2.5))
+
+
+# ---- along an axis
+
+@pytest.mark.parametrize("size", [1, 7, 511, 512, 513, 3000])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_argmax_and_argmin(dtype, size):
+    x = drawn((3, size), dtype)
+    for axis in (0, 1, None):
+        assert onp.array_equal(np.argmax(given(x), axis).asnumpy(), onp.argmax(x, axis))
+        assert onp.array_equal(np.argmin(given(x), axis).asnumpy(), onp.argmin(x, axis))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_argmax_takes_the_first_nan_and_equal_zeros(dtype):
+    x = drawn((2, 1200), dtype)
+    x[0, 700], x[0, 900], x[1, 3] = onp.nan, onp.nan, -onp.nan
+    zeros = onp.array([[-0.0, 0.0] * 300, [0.0, -0.0] * 300], dtype)
+    for function, wanted in ((np.argmax, onp.argmax), (np.argmin, onp.argmin)):
+        assert onp.array_equal(function(given(x), 1).asnumpy(), wanted(x, 1))
+        assert onp.array_equal(function(given(zeros), 1).asnumpy(), [0, 0])
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 255, 256, 257, 5001])
+def test_cumsum_and_its_gradient(size):
+    x = drawn((2, size), "float32")
+    wanted = onp.cumsum(x.astype("float64"), 1)
+    a = given(x)
+    a.attach_grad()
+    with mx.autograd.record():
+        y = np.cumsum(a, axis=1)
+    assert onp.allclose(y.asnumpy(), wanted, rtol=1e-6, atol=1e-5)
+    g = drawn((2, size), "float32")
+    y.backward(given(g))
+    back = onp.cumsum(g.astype("float64")[:, ::-1], 1)[:, ::-1]
+    assert onp.allclose(a.grad.asnumpy(), back, rtol=1e-6, atol=1e-5)
+
+
+# ---- pointwise
+
+SPECIAL = onp.array([0.0, -0.0, 1.0, -1.0, 2.5, -1e-30, 1e30, onp.inf, -onp.inf, onp.nan], "float32")
+
+
+def ulps(got, wanted):
+    """The largest distance, in units of the last place of float32."""
+    rounded = wanted.astype("float32")
+    assert onp.array_equal(onp.isnan(got), onp.isnan(rounded))
+    finite = onp.isfinite(rounded)
+    assert onp.array_equal(got[~finite], rounded[~finite], equal_nan=True)
+    return onp.max(onp.abs(got[finite] - wanted[finite]) / onp.spacing(onp.abs(rounded[finite])), initial=0)
+
+
+def test_arctan2():
+    x, y = onp.meshgrid(SPECIAL, SPECIAL)
+    got, wanted = np.arctan2(given(x), given(y)).asnumpy(), onp.arctan2(x, y)
+    assert onp.allclose(got, wanted, rtol=2e-7, atol=0, equal_nan=True)
+    numbers = ~onp.isnan(wanted)
+    assert onp.array_equal(onp.signbit(got[numbers]), onp.signbit(wanted[numbers]))
+    x, y = drawn((2, 5000), "float32")
+    got = np.arctan2(given(x), given(y)).asnumpy()
+    assert ulps(got, onp.arctan2(x.astype("float64"), y)) < 1.01
+
+
+def test_logaddexp():
+    x, y = onp.meshgrid(SPECIAL, SPECIAL)
+    got = np.logaddexp(given(x), given(y)).asnumpy()
+    assert onp.allclose(got, onp.logaddexp(x, y), rtol=1e-6, equal_nan=True)
+    x, y = 10 * drawn((2, 5000), "float32")
+    got = np.logaddexp(given(x), given(y)).asnumpy()
+    assert onp.allclose(got, onp.logaddexp(x.astype("float64"), y), rtol=1e-6, atol=2e-7)
+
+
+def test_erfinv():
+    special = pytest.importorskip("scipy.special")
+    x = onp.concatenate([RNG.uniform(-1, 1, 5000), 1 - 2.0 ** -RNG.uniform(0, 24, 2000), SPECIAL]).astype("float32")
+    got = npx.erfinv(given(x)).asnumpy()
+    assert ulps(got, special.erfinv(x.astype("float64"))) < 4
+
+
+LOGIC = ["logical_and", "logical_or", "logical_xor", "equal", "not_equal", "greater", "greater_equal", "less", "less_equal",
+         "bitwise_and", "bitwise_or", "bitwise_xor"]
+
+
+@pytest.mark.parametrize("name", LOGIC)
+def test_logic_of_bools(name):
+    x, y = RNG.random((2, 3, 1001)) > 0.5
+    function, wanted = getattr(np, name), getattr(onp, name)
+    for a, b in ((x, y), (x, y[:1]), (x[:, :1], y)):
+        got = function(given(a), given(b))
+        assert got.dtype == onp.bool_ and onp.array_equal(got.asnumpy(), wanted(a, b))
+    assert onp.array_equal(np.logical_not(given(x)).asnumpy(), ~x)
+
+
+@pytest.mark.parametrize("source", ["bool", "uint8", "int8", "int32", "int64", "float32", "float64", "float16"])
+def test_conversions(source):
+    x = RNG.integers(0, 2, 1001).astype(source) if source == "bool" else RNG.integers(0, 100, 1001).astype(source)
+    for target in ("bool", "uint8", "int8", "int32", "int64", "float32", "float64", "float16"):
+        assert onp.array_equal(given(x).astype(target).asnumpy(), x.astype(target)), target
+
+
+# ---- linear algebra
+
+@pytest.mark.parametrize("n", [65, 100, 129, 256, 333])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_solve_inverse_and_determinant(n, dtype):
+    a = RNG.standard_normal((n, n)).astype(dtype)
+    tolerance = 2e-2 if dtype == "float32" else 1e-8
+    for shape in ((n,), (n, 3), (n, n)):
+        b = RNG.standard_normal(shape).astype(dtype)
+        x = np.linalg.solve(given(a), given(b)).asnumpy().astype("float64")
+        assert onp.abs(a @ x - b).max() < tolerance
+    inverse = np.linalg.inv(given(a)).asnumpy().astype("float64")
+    assert onp.abs(a @ inverse - onp.eye(n)).max() < tolerance
+    sign, logarithm = np.linalg.slogdet(given(a))
+    wanted = onp.linalg.slogdet(a.astype("float64"))
+    assert sign.item() == wanted[0] and abs(logarithm.item() - wanted[1]) < 1e-4 * n
+
+
+def test_a_singular_matrix_is_refused():
+    a = onp.ones((100, 100), "float32")
+    with pytest.raises((ValueError, mx.MXNetError), match="singular"):
+        np.linalg.solve(given(a), given(onp.ones(100, "float32"))).asnumpy()
+
+
+@pytest.mark.parametrize("rows", [1, 7, 5000])
+def test_products_with_a_small_matrix(rows):
+    a, b = drawn((rows, 5), "float32"), drawn((5, 9), "float32")
+    wanted = a.astype("float64") @ b
+    assert onp.allclose(np.dot(given(a), given(b)).asnumpy(), wanted, rtol=1e-5, atol=1e-5)
+    got = mx.nd.dot(mx.nd.array(a.T), mx.nd.array(b.T), transpose_a=True, transpose_b=True)
+    assert onp.allclose(got.asnumpy(), wanted, rtol=1e-5, atol=1e-5)
+
+
+# ---- places
+
+def test_unravel_index():
+    shape = (70, 3, 11)
+    flat = RNG.integers(0, 70 * 33, 5000)
+    got = mx.nd.unravel_index(mx.nd.array(flat, dtype="int64"), shape=shape).asnumpy()
+    assert onp.array_equal(got, onp.stack(onp.unravel_index(flat, shape)))
+    far = onp.array([2 ** 60 + 5, 7])     # beyond what doubles hold
+    got = mx.nd.unravel_index(mx.nd.array(far, dtype="int64"), shape=(2 ** 58, 16)).asnumpy()
+    assert onp.array_equal(got, onp.stack([far // 16, far % 16]))
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 3), (2, 3, 70)])
+def test_index_array(shape):
+    got = mx.nd.contrib.index_array(mx.nd.zeros(shape)).asnumpy()
+    assert onp.array_equal(got, onp.moveaxis(onp.indices(shape), 0, -1))
+
+
+def test_one_hot_of_many_rows():
+    index = RNG.integers(-1, 11, 3000)
+    got = mx.nd.one_hot(mx.nd.array(index), depth=10, on_value=3, off_value=-1).asnumpy()
+    wanted = onp.full((3000, 10), -1.0, "float32")
+    inside = (index >= 0) & (index < 10)
+    wanted[onp.flatnonzero(inside), index[inside]] = 3
+    assert onp.array_equal(got, wanted)
