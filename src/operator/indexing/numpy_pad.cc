@@ -5,6 +5,7 @@
 #include "base/omp.h"
 #include "operator/indexing/index_common.h"
 #include "operator/init/gpu_fill.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -148,15 +149,56 @@ void PadAxis(const RunContext& run, const Step& s, int mode, bool extra, const T
     return rtc::LaunchItems(run, {"operator/indexing/gpu_pad_axis.cuh", "pad_axis", {small.dtype}, {mode}}, s.outer * s.large * s.inner,
                             &args);
   }
-  if (mode == kConstant) FillValue(large, value);
   const int64_t row = s.inner * static_cast<int64_t>(DTypeSize(small.dtype));
   std::vector<int64_t> shown(static_cast<size_t>(s.large));
   for (int64_t i = 0; i < s.large; ++i) shown[static_cast<size_t>(i)] = Shown(mode, i - s.before, s.size);
-  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, s.inner));
-  ParallelFor(s.outer * s.large, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t at = begin; at < end; ++at) {
-      const int64_t from = shown[static_cast<size_t>(at % s.large)];
-      if (from >= 0) std::memcpy(large.data<char>() + at * row, small.data<char>() + (at / s.large * small_size + from) * row, row);
+  CopyRows(small.dptr, small_size * row, large.data<char>() + s.before * row, s.large * row, s.size * row, s.outer);
+  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, (s.large - s.size) * s.inner));
+  ParallelFor(s.outer, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const char* from = small.data<char>() + o * small_size * row;
+      char* to = large.data<char>() + o * s.large * row;
+      for (int64_t i = 0; i < s.large; ++i) {
+        if (i == s.before) i += s.size;
+        if (i < s.large) std::memcpy(to + i * row, from + shown[static_cast<size_t>(i)] * row, row);
+      }
+    }
+  });
+}
+
+// Mode constant on the CPU, all dimensions at once: rows of the last dimension between entries of
+// the value, or nothing but the value.
+void PadConstant(const std::vector<int64_t>& widths, const TBlob& small, const TBlob& large, double value) {
+  const int ndim = small.shape.ndim();
+  const Shape &from = small.shape, &to = large.shape;
+  const int64_t bytes = static_cast<int64_t>(DTypeSize(small.dtype));
+  const int64_t before = widths[2 * ndim - 2] * bytes, body = from[ndim - 1] * bytes, line = to[ndim - 1] * bytes;
+  std::vector<char> filled(static_cast<size_t>(line));
+  TBlob pattern = large;
+  pattern.shape = Shape({to[ndim - 1]});
+  pattern.dptr = filled.data();
+  FillValue(pattern, value);
+  const int64_t rows = to.Prod(0, ndim - 1),
+                grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, to[ndim - 1]));
+  ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      int64_t rest = r, row = 0, step = 1;  // of small
+      bool inside = true;
+      for (int d = ndim - 2; d >= 0; --d) {
+        const int64_t at = rest % to[d] - widths[2 * d];
+        rest /= to[d];
+        inside = inside && at >= 0 && at < from[d];
+        row += at * step;
+        step *= from[d];
+      }
+      char* out = large.data<char>() + r * line;
+      if (!inside) {
+        std::memcpy(out, filled.data(), line);
+        continue;
+      }
+      std::memcpy(out, filled.data(), before);
+      std::memcpy(out + before, small.data<char>() + row * body, body);
+      std::memcpy(out + before + body, filled.data(), line - before - body);
     }
   });
 }
@@ -220,6 +262,7 @@ void Pad(KernelArgs& a) {
   const std::vector<Step> steps = Steps(p, a.in[0].shape);
   if (steps.empty()) return CopyThrough(a);
   if (a.in[0].Size() == 0) return FillValue(a.run, a.out[0], value);
+  if (p.mode == kConstant && !a.run.ctx.is_gpu()) return PadConstant(p.pad_width.values, a.in[0], a.out[0], value);
   TBlob now = a.in[0];
   for (const Step& s : steps) {
     const TBlob to = Piece(a, now, Shape({s.outer, s.large, s.inner}), &s == &steps.back(), a.out[0]);
@@ -263,10 +306,7 @@ std::vector<NodeEntry> PadGradient(const NodePtr& node, const std::vector<NodeEn
       .set_param<NumpyPadParam>()
       .set_inputs({"ograd", "data"})
       .set_shape_only_from(1)
-      .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-        AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-        return (*in)[0].known() && (*in)[1].known();
-      })
+      .set_infer_shape(LikeInputsShape(1))
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         static const char* const modes[] = {"constant", "edge", "reflect", "symmetric"};
         const auto& p = node->attrs->get<NumpyPadParam>();
