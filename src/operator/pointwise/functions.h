@@ -6,11 +6,12 @@
  * }, once per instruction set, so that loops over these functions are vectorized by the compiler:
  * float functions are free of branches and calls. Many are evaluated in double from series good to
  * 1e-11 and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of small angles
- * are pure float (below 2 ulp). Double functions are libm's but for exp and log. The same names
- * exist on GPUs (float_functions.cuh, integer_functions.cuh), and what is the same there is
- * included; the parser of expression.cc knows them too. Bits are moved in unsigned types: lanes
- * whose result is thrown away (NaN, zero, out of range) may wrap there. Series are Chebyshev fits
- * made for this file (interval and degree are given by the argument reductions).
+ * are pure float (below 2 ulp), and so are erfinv and logaddexp. Double functions are libm's but for
+ * exp and log. The same names exist on GPUs (float_functions.cuh, integer_functions.cuh), and what
+ * is the same there is included; the parser of expression.cc knows them too. Bits are moved in
+ * unsigned types: lanes whose result is thrown away (NaN, zero, out of range) may wrap there.
+ * Series are Chebyshev fits made for this file (interval and degree are given by the argument
+ * reductions).
  */
 // No include guard on purpose: see above. Needs <cmath>, <cstdint> and <limits> from the including
 // file.
@@ -77,9 +78,7 @@ MXNET_FN double SeriesExpm1(double x) {
   return x * x < 1e-4 ? small : r;
 }
 
-MXNET_FN double SeriesAtan(double x) {
-  const double ax = x < 0.0 ? -x : x;
-  const double t = ax > 1.0 ? 1.0 / ax : ax;
+MXNET_FN double SmallAtan(double t) {  // |t| <= 1
   const double z = t * t;
   double p = -0.00037788580766626092;
   p = p * z + 0.0028754856099434249;
@@ -94,7 +93,11 @@ MXNET_FN double SeriesAtan(double x) {
   p = p * z - 0.14285694570640293;
   p = p * z + 0.19999999652693451;
   p = p * z - 0.33333333332308580;
-  double r = t + t * z * p;
+  return t + t * z * p;
+}
+MXNET_FN double SeriesAtan(double x) {
+  const double ax = x < 0.0 ? -x : x;
+  double r = SmallAtan(ax > 1.0 ? 1.0 / ax : ax);
   r = ax > 1.0 ? 1.5707963267948966 - r : r;
   r = x < 0.0 ? -r : r;
   return x == 0.0 ? x : r;
@@ -261,6 +264,35 @@ MXNET_FN float erf(float x) {
   const float r = a < 1.0f ? x + x * p : tail;
   return a > 4.0f ? std::copysign(1.0f, x) : r;
 }
+// erfinv(x) / x over w = -log(1 - x^2), in two pieces as M. Giles does ("Approximating the erfinv
+// function", 2011); within 3 ulp
+MXNET_FN float erfinv(float x) {
+  const float w = -log((1.0f - x) * (1.0f + x));
+  const float c = (w < 6.0f ? w : 6.0f) - 3.0f;
+  float p = 6.255212018e-10f;
+  p = p * c - 5.473590655e-09f;
+  p = p * c - 1.833581405e-08f;
+  p = p * c + 4.484222494e-07f;
+  p = p * c - 1.775827036e-06f;
+  p = p * c - 1.270882731e-05f;
+  p = p * c + 0.0001951276122f;
+  p = p * c - 0.0008361927153f;
+  p = p * c - 0.005738193565f;
+  p = p * c + 0.2416304074f;
+  p = p * c + 1.623542015f;
+  const float t = std::sqrt(w < 6.0f ? 6.0f : w) - 3.224744871f;
+  float q = -7.646421562e-05f;
+  q = q * t - 0.0002404815793f;
+  q = q * t + 0.001069243995f;
+  q = q * t - 0.001891032609f;
+  q = q * t + 0.002699811277f;
+  q = q * t - 0.00400512367f;
+  q = q * t + 0.005666302251f;
+  q = q * t + 1.00497995f;
+  q = q * t + 3.058501131f;
+  const float r = x * (w < 6.0f ? p : q), a = std::fabs(x);
+  return a < 1.0f ? r : a == 1.0f ? x * std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+}
 MXNET_FN float cbrt(float x) {
   const double d = x, a = d < 0.0 ? -d : d;
   const double r = SeriesExp(SeriesLog(a) * (1.0 / 3));
@@ -290,8 +322,15 @@ MXNET_FN float power(float a, float b) {
   return b == 0.0f ? 1.0f : t;
 }
 MXNET_FN float logaddexp(float a, float b) {
-  const double hi = a > b ? a : b, d = a > b ? static_cast<double>(b) - a : static_cast<double>(a) - b;
-  return static_cast<float>(a == b ? hi + 0.69314718055994531 : hi + SeriesLog1p(SeriesExp(d)));
+  const float hi = a > b ? a : b, d = std::fabs(a - b);
+  return a == b ? hi + 0.693147181f : hi + log1p(exp(-d));
+}
+MXNET_FN float arctan2(float a, float b) {  // the angle of (b, a)
+  const double y = std::fabs(static_cast<double>(a)), x = std::fabs(static_cast<double>(b));
+  const bool steep = y > x, same = y == x;  // equal ones may both be 0 or infinite
+  const double r = same ? (y == 0.0 ? 0.0 : 0.78539816339744831) : SmallAtan((steep ? x : y) / (steep ? y : x));
+  const double up = steep ? 1.5707963267948966 - r : r;
+  return std::copysign(static_cast<float>(std::copysign(1.0f, b) < 0.0f ? 3.1415926535897932 - up : up), a);
 }
 
 // ---- double: exp and log of our own, the rest libm's
@@ -377,8 +416,8 @@ MXNET_RARE(trigamma, SeriesTrigamma, SlowTrigamma)
 MXNET_RARE(tetragamma, SlowTetragamma, SlowTetragamma)
 MXNET_RARE(gammaln, SeriesGammaln, SlowGammaln)
 MXNET_RARE(gamma, SeriesGamma, SlowGamma)
-MXNET_RARE(erfinv, SeriesErfinv, SlowErfinv)
 #undef MXNET_RARE
+MXNET_FN double erfinv(double x) { return SlowErfinv(x); }
 
 #include "operator/pointwise/exact_functions.cuh"
 

@@ -1,6 +1,6 @@
 /*
- * The gamma function, its relatives and the inverse error function for float arguments: in double,
- * without branches, rounded once. Part of functions.h, which includes it behind the series that it
+ * The gamma function and its relatives for float arguments: in double, without branches, rounded
+ * once. Part of functions.h, which includes it behind the series that it
  * calls; as there, the fits are made for this file.
  */
 // No include guard on purpose: see functions.h.
@@ -91,41 +91,4 @@ MXNET_FN double SeriesTrigamma(double x) {
   const double r = (1.0 + tail) / z + 0.5 * w + above / below;
   const double s = SinPi(x), reflected = 9.8696044010893586 / (s * s) - r;
   return negative ? reflected : r;
-}
-// erfinv(x) / x over w = -log(1 - x^2), in two pieces as M. Giles does ("Approximating the erfinv
-// function", 2011); the fits are our own, to 4e-11
-MXNET_FN double SeriesErfinv(double x) {
-  const double w = -SeriesLog((1.0 - x) * (1.0 + x));
-  const double c = (w < 6.0 ? w : 6.0) - 3.0;
-  double p = 1.2961748038399046e-13;
-  p = p * c + 1.1892146350213194e-12;
-  p = p * c - 1.863748238551682e-11;
-  p = p * c - 1.2401858242457118e-11;
-  p = p * c + 1.1186909237483739e-09;
-  p = p * c - 5.593270701360593e-09;
-  p = p * c - 2.371560306891766e-08;
-  p = p * c + 4.504397688878656e-07;
-  p = p * c - 1.7479536683526028e-06;
-  p = p * c - 1.2717270191855453e-05;
-  p = p * c + 0.00019506128514561083;
-  p = p * c - 0.0008361810758538487;
-  p = p * c - 0.005738135211645762;
-  p = p * c + 0.24163040399766883;
-  p = p * c + 1.6235420064648298;
-  const double t = std::sqrt(w < 16.5 ? w : 16.5) - 3.249744871391589;
-  double q = 5.335733332348148e-06;
-  q = q * t + 4.399444101112373e-06;
-  q = q * t - 4.9084835572729774e-05;
-  q = q * t + 7.475452819623443e-05;
-  q = q * t + 2.4505208624850566e-05;
-  q = q * t - 0.0003575029365912074;
-  q = q * t + 0.0009538090793229213;
-  q = q * t - 0.001689286450179636;
-  q = q * t + 0.002493605674002253;
-  q = q * t - 0.003753787978781536;
-  q = q * t + 0.005373786443987071;
-  q = q * t + 1.005256227231784;
-  q = q * t + 3.0836291405203586;
-  const double r = x * (w < 6.0 ? p : q), a = std::fabs(x);
-  return a < 1.0 ? r : a == 1.0 ? x * std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
 }
