@@ -7,6 +7,7 @@
 #include "base/truncate.h"
 #include "mxnet/base.h"
 #include "operator/pointwise/convert.h"
+#include "operator/pointwise/plain_conversion.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -81,7 +82,13 @@ ConvertFn Store(int dtype) {
 
 }  // namespace
 
+static_assert(static_cast<int>(kPlainFloat32) == kFloat32 && static_cast<int>(kPlainFloat64) == kFloat64 &&
+                  static_cast<int>(kPlainUint8) == kUint8 && static_cast<int>(kPlainInt32) == kInt32 &&
+                  static_cast<int>(kPlainInt8) == kInt8 && static_cast<int>(kPlainInt64) == kInt64 && static_cast<int>(kPlainBool) == kBool,
+              "the numbers of dtypes");
+
 ConvertFn LoadFn(int dtype, int compute) {
+  if (const ConvertFn plain = MXNET_CPU_CALL(PlainConversion)(dtype, ComputeDType(compute))) return plain;
   switch (compute) {
     case kF32: return Load<float>(dtype);
     case kF64: return Load<double>(dtype);
@@ -92,6 +99,7 @@ ConvertFn LoadFn(int dtype, int compute) {
 }
 
 ConvertFn StoreFn(int dtype, int compute) {
+  if (const ConvertFn plain = MXNET_CPU_CALL(PlainConversion)(ComputeDType(compute), dtype)) return plain;
   switch (compute) {
     case kF32: return Store<float>(dtype);
     case kF64: return Store<double>(dtype);

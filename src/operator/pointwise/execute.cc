@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/omp.h"
+#include "operator/pointwise/bools.h"
 #include "operator/pointwise/gather.h"
 #include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/tune.h"
@@ -316,6 +317,7 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
 
 void Execute(const RunContext& run, const Function& f, int compute, const Operand* in, int count, unsigned masks, const double* params,
              const TBlob& out, OpReq req) {
+  if (!run.ctx.is_gpu() && out.dtype == kBool && !f.gradient && ExecuteBools(f.row, in, count, out, req)) return;
   if (!run.ctx.is_gpu())
     return Execute(f.gradient ? GradientLoop(f.row, f.side, compute) : ForwardLoop(f.row, compute), compute, in, count, masks, params, out,
                    req);
