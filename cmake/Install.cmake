@@ -28,6 +28,11 @@ configure_package_config_file(cmake/mxnetConfig.cmake.in ${PROJECT_BINARY_DIR}/m
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/mxnetConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/mxnetConfig.cmake ${PROJECT_BINARY_DIR}/mxnetConfigVersion.cmake
   DESTINATION ${libdir}/cmake/mxnet)
+# For builds without CMake. Its paths are relative, so that a prefix and a wheel may lie anywhere.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX}/${libdir}/pkgconfig OUTPUT_VARIABLE MXNET_PREFIX_OF_PC)
+set(MXNET_INCLUDE_OF_PC ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(cmake/mxnet.pc.in ${PROJECT_BINARY_DIR}/mxnet.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/mxnet.pc DESTINATION ${libdir}/pkgconfig)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.inc")
 install(FILES ${MXNET_OP_HEADER} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mxnet-cpp)
 if(SKBUILD AND MXNET_BINDING_TARGETS)

@@ -240,8 +240,8 @@ GradientResult BuildGradient(const std::vector<NodeEntry>& ys, const std::vector
   return std::move(pass.result);
 }
 
-std::vector<NodeEntry> Gradient(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs,
-                                const std::vector<NodeEntry>& head_grads, const std::function<bool(const Node&)>& mirror) {
+MXNET_DLL std::vector<NodeEntry> Gradient(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs,
+                                          const std::vector<NodeEntry>& head_grads, const std::function<bool(const Node&)>& mirror) {
   return BuildGradient(ys, xs, head_grads, mirror).grads;
 }
 

@@ -6,7 +6,7 @@
 
 namespace mxnet {
 
-void DFSVisit(const std::vector<NodeEntry>& heads, const std::function<void(const NodePtr&)>& visit) {
+MXNET_DLL void DFSVisit(const std::vector<NodeEntry>& heads, const std::function<void(const NodePtr&)>& visit) {
   struct Frame {
     NodePtr node;
     size_t next;
@@ -34,7 +34,7 @@ void DFSVisit(const std::vector<NodeEntry>& heads, const std::function<void(cons
   }
 }
 
-IndexedGraph::IndexedGraph(const std::vector<NodeEntry>& heads) {
+MXNET_DLL IndexedGraph::IndexedGraph(const std::vector<NodeEntry>& heads) {
   entry_ptr.push_back(0);
   std::unordered_set<uint32_t> mutated;
   DFSVisit(heads, [&](const NodePtr& n) {

@@ -164,7 +164,7 @@ bool InferShapes(const IndexedGraph& g, ShapeVector* shapes, const EntryPairs& a
   return sweeper.Complete();
 }
 
-bool InferShapes(const IndexedGraph& g, ShapeVector* shapes) { return InferShapes(g, shapes, {}); }
+MXNET_DLL bool InferShapes(const IndexedGraph& g, ShapeVector* shapes) { return InferShapes(g, shapes, {}); }
 
 bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dtype, const EntryPairs& alike) {
   Sweeper<int> sweeper(g, dtypes, alike);
@@ -191,6 +191,8 @@ bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dty
   return sweeper.Complete();
 }
 
-bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dtype) { return InferTypes(g, dtypes, default_dtype, {}); }
+MXNET_DLL bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dtype) {
+  return InferTypes(g, dtypes, default_dtype, {});
+}
 
 }  // namespace mxnet

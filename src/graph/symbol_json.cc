@@ -325,14 +325,14 @@ std::string GraphAttrs(bool np_shape) {
 
 }  // namespace
 
-std::string SymbolToJSON(const Symbol& s, bool np_shape) {
+MXNET_DLL std::string SymbolToJSON(const Symbol& s, bool np_shape) {
   MXNET_CHECK_KIND(!s.outputs.empty(), Value) << "[Symbol] an empty symbol cannot be saved";
   std::ostringstream os;
   WriteGraph(os, s, 0, GraphAttrs(np_shape));
   return os.str();
 }
 
-Symbol SymbolFromJSON(const std::string& json) {
+MXNET_DLL Symbol SymbolFromJSON(const std::string& json) {
   const JsonValue graph = ParseJson(json);
   return Reader(FileVersion(graph), 0).Read(graph);
 }

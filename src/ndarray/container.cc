@@ -215,14 +215,14 @@ std::string SaveNDArrayRaw(const NDArray& array, bool numpy_shapes) {
   AppendArray(&out, array, numpy_shapes);
   return out;
 }
-std::string SaveNDArrayRaw(const NDArray& array) { return SaveNDArrayRaw(array, false); }
+MXNET_DLL std::string SaveNDArrayRaw(const NDArray& array) { return SaveNDArrayRaw(array, false); }
 
-NDArray LoadNDArrayRaw(const void* buffer, size_t size) {
+MXNET_DLL NDArray LoadNDArrayRaw(const void* buffer, size_t size) {
   Reader r(buffer, size);
   return ReadOne(&r);
 }
 
-void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, const std::vector<std::string>& names) {
+MXNET_DLL void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, const std::vector<std::string>& names) {
   SaveNDArrays(path, arrays, names, false);
 }
 
@@ -246,7 +246,7 @@ void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, c
   file.Commit();
 }
 
-void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
+MXNET_DLL void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
   Reader r(buffer, size);
   const uint64_t magic = r.Read<uint64_t>("list magic");
   if (magic != kListMagic) r.Fail("list magic is " + std::to_string(magic) + ", expected " + std::to_string(kListMagic));
@@ -266,7 +266,7 @@ void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays,
   }
 }
 
-void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
+MXNET_DLL void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
   std::error_code no_file;
   const uintmax_t size = std::filesystem::file_size(path, no_file);  // a directory has no size either
   if (no_file) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + no_file.message());

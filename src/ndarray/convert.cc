@@ -24,7 +24,7 @@ To ConvertOne(From v) {
 
 }  // namespace
 
-void ConvertElements(const void* src, int src_dtype, void* dst, int dst_dtype, int64_t count) {
+MXNET_DLL void ConvertElements(const void* src, int src_dtype, void* dst, int dst_dtype, int64_t count) {
   if (src_dtype == dst_dtype) {
     if (count > 0) std::memmove(dst, src, static_cast<size_t>(count) * DTypeSize(src_dtype));
     return;

@@ -70,7 +70,7 @@ void Serve(Chunk* chunk, const MakeHandle& make) {
 
 }  // namespace
 
-void Chunk::Allocate() {
+MXNET_DLL void Chunk::Allocate() {
   Serve(this, [this] { return Storage::Get()->Alloc(bytes, ctx); });
 }
 
@@ -80,7 +80,7 @@ void AllocateOn(Chunk* chunk, const RunContext& run) {
   });
 }
 
-void Chunk::FreeMemory() {
+MXNET_DLL void Chunk::FreeMemory() {
   if (external_deleter) {
     storage::FinishDeletion();
     (*external_deleter)();
@@ -89,7 +89,7 @@ void Chunk::FreeMemory() {
   }
 }
 
-void Chunk::Destroy() {
+MXNET_DLL void Chunk::Destroy() {
   // When the variable is idle, the common case for temporaries, the engine calls this at once.
   Engine::Get()->DeleteVariable(
       [this](RunContext) {
@@ -344,7 +344,7 @@ Shape NDArray::InferReshape(const Shape& from, const std::vector<int64_t>& codes
   return Shape(out.data(), static_cast<int>(out.size()));
 }
 
-void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) {
+MXNET_DLL void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) {
   MXNET_CHECK_KIND(!src.is_none() && !dst.is_none(), Value) << "[copyto] an empty (none) array has nothing to copy";
   if (src.var() == dst.var() && src.byte_offset() == dst.byte_offset() && src.dtype() == dst.dtype() && src.shape() == dst.shape()) return;
   MXNET_CHECK_KIND(src.shape() == dst.shape(), Value)

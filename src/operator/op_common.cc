@@ -5,7 +5,7 @@
 
 namespace mxnet {
 
-bool ElemwiseShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+MXNET_DLL bool ElemwiseShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   Shape all;
   const char* name = attrs.op ? attrs.op->name.c_str() : "graph";
   auto merge = [&](const Shape& s, const char* what, size_t i) {
@@ -19,7 +19,7 @@ bool ElemwiseShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return all.known();
 }
 
-bool SameType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+MXNET_DLL bool SameType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   int all = kDTypeUnknown;
   auto merge = [&](int t, const char* what, size_t i) {
     const int before = all;
@@ -33,7 +33,7 @@ bool SameType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   return all != kDTypeUnknown;
 }
 
-Shape BroadcastShape(const std::string& op, const Shape& a, const Shape& b) {
+MXNET_DLL Shape BroadcastShape(const std::string& op, const Shape& a, const Shape& b) {
   if (a == b) return a;
   if (!a.ndim_known() || !b.ndim_known()) return Shape();
   const int n = std::max(a.ndim(), b.ndim());
@@ -55,19 +55,19 @@ Shape BroadcastShape(const std::string& op, const Shape& a, const Shape& b) {
   return out;
 }
 
-void AssignShape(const Attrs& attrs, const char* what, Shape* into, const Shape& value) {
+MXNET_DLL void AssignShape(const Attrs& attrs, const char* what, Shape* into, const Shape& value) {
   const Shape before = *into;
   MXNET_CHECK_KIND(MergeShape(into, value), Value)
       << "[" << (attrs.op ? attrs.op->name : "graph") << "] " << what << " has shape " << before << "; expected " << value;
 }
 
-void AssignType(const Attrs& attrs, const char* what, int* into, int value) {
+MXNET_DLL void AssignType(const Attrs& attrs, const char* what, int* into, int value) {
   const int before = *into;
   MXNET_CHECK_KIND(MergeDType(into, value), Type)
       << "[" << (attrs.op ? attrs.op->name : "graph") << "] " << what << " is " << DTypeName(before) << "; expected " << DTypeName(value);
 }
 
-GradientFn BackwardNode(const char* backward_op, int uses) {
+MXNET_DLL GradientFn BackwardNode(const char* backward_op, int uses) {
   return [backward_op, uses](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     std::vector<NodeEntry> inputs;
     if (!(uses & kGradNoOgrad)) inputs = ograds;
@@ -82,7 +82,7 @@ GradientFn BackwardNode(const char* backward_op, int uses) {
   };
 }
 
-std::vector<NodeEntry> NoGradient(const NodePtr& node, const std::vector<NodeEntry>&) {
+MXNET_DLL std::vector<NodeEntry> NoGradient(const NodePtr& node, const std::vector<NodeEntry>&) {
   return std::vector<NodeEntry>(node->inputs.size());
 }
 

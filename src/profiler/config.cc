@@ -53,7 +53,7 @@ const Option kOptions[] = {
 
 }  // namespace
 
-Config ParseConfig(int num, const char* const* keys, const char* const* values) {
+MXNET_DLL Config ParseConfig(int num, const char* const* keys, const char* const* values) {
   Config config;
   for (int i = 0; i < num; ++i) {
     const std::string key = keys[i];

@@ -146,9 +146,9 @@ void NameScope::End() {
 
 // ---- memory
 
-bool DecideMemory() { return Decided() & kMemory; }
+MXNET_DLL bool DecideMemory() { return Decided() & kMemory; }
 
-void RecordAlloc(const Context& ctx, const void* ptr, size_t bytes, size_t rounded, uint64_t used) {
+MXNET_DLL void RecordAlloc(const Context& ctx, const void* ptr, size_t bytes, size_t rounded, uint64_t used) {
   ThreadState* state = Local();
   if (state == nullptr) return;
   Event e = Memory(Type::kAlloc, ctx, state->label != nullptr ? state->label : state->scope, used);
@@ -158,16 +158,16 @@ void RecordAlloc(const Context& ctx, const void* ptr, size_t bytes, size_t round
   state->log->Append(e);
 }
 
-void RecordFree(const Context& ctx, const void* ptr, size_t rounded, uint64_t used) {
+MXNET_DLL void RecordFree(const Context& ctx, const void* ptr, size_t rounded, uint64_t used) {
   Event e = Memory(Type::kFree, ctx, nullptr, used);
   e.id = reinterpret_cast<uintptr_t>(ptr);
   e.rounded = rounded;
   Record(e);
 }
 
-void RecordHeld(const Context& ctx, uint64_t held) { Record(Memory(Type::kHeld, ctx, nullptr, held)); }
+MXNET_DLL void RecordHeld(const Context& ctx, uint64_t held) { Record(Memory(Type::kHeld, ctx, nullptr, held)); }
 
-void MemoryScope::Begin(const std::string& name) {
+MXNET_DLL void MemoryScope::Begin(const std::string& name) {
   ThreadState* state = Local();
   if (state == nullptr) return;
   outer_label_ = state->label;
@@ -177,9 +177,9 @@ void MemoryScope::Begin(const std::string& name) {
   state->scope = state->label = Combine(*state, Intern("memory", name));
 }
 
-void MemoryScope::Begin(OperatorName op) { Begin(op, ScopeHere()); }
+MXNET_DLL void MemoryScope::Begin(OperatorName op) { Begin(op, ScopeHere()); }
 
-void MemoryScope::Begin(OperatorName op, const void* scope) {
+MXNET_DLL void MemoryScope::Begin(OperatorName op, const void* scope) {
   ThreadState* state = Local();
   if (state == nullptr) return;
   static thread_local std::unordered_map<const std::string*, const Label*> known;
@@ -197,14 +197,14 @@ const void* MemoryScope::ScopeHere() {
   return state == nullptr ? nullptr : state->scope;
 }
 
-void MemoryScope::End() {
+MXNET_DLL void MemoryScope::End() {
   ThreadState* state = Local();
   if (state == nullptr) return;
   state->label = static_cast<const Label*>(outer_label_);
   state->scope = static_cast<const Label*>(outer_scope_);
 }
 
-void SetMemoryScope(const std::string& scope) {
+MXNET_DLL void SetMemoryScope(const std::string& scope) {
   if (ThreadState* state = Local()) state->scope = scope.empty() ? nullptr : Intern("memory", scope);
 }
 
@@ -225,18 +225,18 @@ std::atomic<uint64_t> next_use{1};
 bool Recording() { return Decided() & kUser; }
 }  // namespace
 
-Object* NewObject(ObjectKind kind, const std::string& domain, const std::string& name) {
+MXNET_DLL Object* NewObject(ObjectKind kind, const std::string& domain, const std::string& name) {
   const std::string category = kind == ObjectKind::kEvent ? "event" : kind == ObjectKind::kFrame ? domain + ",frame" : domain;
   return new Object(kind, Intern(category, name));
 }
 
-void DeleteObject(Object* object) { delete object; }
+MXNET_DLL void DeleteObject(Object* object) { delete object; }
 
-void Start(Object* object) {
+MXNET_DLL void Start(Object* object) {
   if (Recording()) object->begin.store(Now(), std::memory_order_relaxed);
 }
 
-void Stop(Object* object) {
+MXNET_DLL void Stop(Object* object) {
   const int64_t begin = object->begin.exchange(0, std::memory_order_relaxed);
   if (begin == 0 || !Recording()) return;
   const Type type = object->kind == ObjectKind::kTask ? Type::kTask : object->kind == ObjectKind::kFrame ? Type::kFrame : Type::kEvent;
@@ -253,16 +253,16 @@ static void RecordCounter(const Object* object, uint64_t value) {
   Record(e);
 }
 
-void SetCounter(Object* object, uint64_t value) {
+MXNET_DLL void SetCounter(Object* object, uint64_t value) {
   object->value.store(value, std::memory_order_relaxed);
   RecordCounter(object, value);
 }
 
-void AdjustCounter(Object* object, int64_t by) {
+MXNET_DLL void AdjustCounter(Object* object, int64_t by) {
   RecordCounter(object, object->value.fetch_add(static_cast<uint64_t>(by), std::memory_order_relaxed) + static_cast<uint64_t>(by));
 }
 
-void Mark(const std::string& domain, const std::string& name, const std::string& scope) {
+MXNET_DLL void Mark(const std::string& domain, const std::string& name, const std::string& scope) {
   for (uint8_t i = 0; i < 5; ++i) {
     if (scope != kMarkerScopes[i]) continue;
     if (!Recording()) return;

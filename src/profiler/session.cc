@@ -261,37 +261,37 @@ void Session::Dumper(Session* self) {
 
 // ---- the contract's functions
 
-bool SetMemoryTotals(MemoryTotals (*ask)()) {
+MXNET_DLL bool SetMemoryTotals(MemoryTotals (*ask)()) {
   g_memory_totals.store(ask, std::memory_order_release);
   return true;
 }
 
-void SetConfig(const Config& config) {
+MXNET_DLL void SetConfig(const Config& config) {
   AutoStart();
   Session::Get().SetConfig(config);
 }
 
-void SetRunning(bool running) {
+MXNET_DLL void SetRunning(bool running) {
   AutoStart();
   Session::Get().SetRunning(running);
 }
 
-bool Running() {
+MXNET_DLL bool Running() {
   AutoStart();
   return Session::Get().Running();
 }
 
-void SetPaused(bool paused) {
+MXNET_DLL void SetPaused(bool paused) {
   AutoStart();
   Session::Get().SetPaused(paused);
 }
 
-void Dump(bool finished) {
+MXNET_DLL void Dump(bool finished) {
   AutoStart();
   Session::Get().Dump(finished);
 }
 
-std::string AggregateStats(bool json, SortBy sort_by, bool ascending, bool reset) {
+MXNET_DLL std::string AggregateStats(bool json, SortBy sort_by, bool ascending, bool reset) {
   AutoStart();
   return Session::Get().Statistics(json, sort_by, ascending, reset);
 }

@@ -16,7 +16,7 @@ size_t RoundUpTo(size_t bytes, size_t multiple) {
 
 }  // namespace
 
-size_t PoolOptions::Round(size_t bytes) const {
+MXNET_DLL size_t PoolOptions::Round(size_t bytes) const {
   if (bytes == 0 || type == PoolType::kUnpooled) return bytes;
   if (type == PoolType::kRound) {
     const size_t cutoff = size_t{1} << std::clamp(round_linear_cutoff, 0, 62);

@@ -339,7 +339,7 @@ Storage* Storage::Get() {
   return storage;
 }
 
-std::unique_ptr<Storage> CreateStorage(const PoolOptions& options, std::shared_ptr<StorageBackend> backend) {
+MXNET_DLL std::unique_ptr<Storage> CreateStorage(const PoolOptions& options, std::shared_ptr<StorageBackend> backend) {
   return std::make_unique<storage::OwnStorage>(options, std::move(backend));
 }
 

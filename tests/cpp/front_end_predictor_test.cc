@@ -1,0 +1,170 @@
+// mxnet/predictor.hpp as programs use it, and that it stands on the C interface alone.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "mxnet-cpp/MxNetCpp.h"
+#include "mxnet/predictor.hpp"
+
+namespace {
+
+using mxnet::Predictor;
+using mxnet::Tensor;
+
+/* The contents of the two files of x -> W x + b, W = 1, b = 0.5, `units` results. */
+struct Files {
+  std::string json, params;
+};
+
+std::string Saved(const std::map<std::string, mxnet::cpp::NDArray>& arrays) {
+  const std::string path = testing::TempDir() + "predictor.params";
+  mxnet::cpp::NDArray::Save(path, arrays);
+  std::ifstream file(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+Files Dense(int units = 2, int features = 3) {
+  using namespace mxnet::cpp;  // NOLINT
+  Symbol net = FullyConnected("fc", Symbol("data"), Symbol("fc_weight"), Symbol("fc_bias"), units);
+  NDArray weight(Shape(units, features), Context::cpu(), false), bias(Shape(units), Context::cpu(), false);
+  weight = 1.0f;
+  bias = 0.5f;
+  return {net.ToJSON(), Saved({{"arg:fc_weight", weight}, {"arg:fc_bias", bias}})};
+}
+
+Predictor Load(const Files& files, int threads = 1, size_t kept = 8) {
+  Predictor::Options options;
+  options.threads = threads;
+  options.kept_shapes = kept;
+  return Predictor::FromMemory(files.json, files.params, options);
+}
+
+std::string MessageOf(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Predictor, FiveLines) {
+  const Files files = Dense();
+  const std::string symbol = testing::TempDir() + "p-symbol.json", params = testing::TempDir() + "p-0000.params";
+  std::ofstream(symbol) << files.json;
+  std::ofstream(params, std::ios::binary) << files.params;
+  Predictor predict(symbol, params);
+  const Tensor y = predict(Tensor({1, 3}, {1, 2, 3}));
+  EXPECT_EQ(y.shape, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(y.data, (std::vector<float>{6.5f, 6.5f}));
+  EXPECT_EQ(predict.inputs(), std::vector<std::string>{"data"});
+  EXPECT_EQ(predict.outputs(), std::vector<std::string>{"fc_output"});
+}
+
+TEST(Predictor, ShapesChangeBetweenCalls) {
+  Predictor predict = Load(Dense(), 1, 2);
+  for (int round = 0; round < 3; ++round)
+    for (uint32_t rows : {1u, 4u, 2u, 7u}) {
+      const Tensor y = predict(Tensor({rows, 3}, std::vector<float>(rows * 3, 1.0f)));
+      EXPECT_EQ(y.shape[0], rows);
+      EXPECT_EQ(y.data, std::vector<float>(rows * 2, 3.5f));
+    }
+}
+
+TEST(Predictor, BatchesOfSamples) {
+  Predictor predict = Load(Dense(1, 2));
+  predict.Prepare({{"data", {3, 2}}});
+  const std::vector<Tensor> y = predict.Batch({Tensor({2}, {1, 2}), Tensor({2}, {3, 4}), Tensor({2}, {5, 6})});
+  ASSERT_EQ(y.size(), 3u);
+  EXPECT_EQ(y[2].data, std::vector<float>{11.5f});
+  EXPECT_EQ(y[0].shape, std::vector<uint32_t>{1});
+  EXPECT_TRUE(predict.Batch({}).empty());
+  EXPECT_NE(MessageOf([&] { predict.Batch({Tensor({2}), Tensor({1})}); }).find("different shapes"), std::string::npos);
+}
+
+TEST(Predictor, ManyThreadsOfSeveralShapes) {
+  Predictor predict = Load(Dense(), 3, 2);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 40; ++i) {
+        const uint32_t rows = static_cast<uint32_t>(1 + (t + i / 10) % 3);
+        const float value = static_cast<float>(t * 100 + i);
+        const Tensor y = predict(Tensor({rows, 3}, std::vector<float>(rows * 3, value)));
+        if (y.data != std::vector<float>(rows * 2, 3 * value + 0.5f)) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Predictor, SeveralInputsAndOutputs) {
+  using namespace mxnet::cpp;  // NOLINT
+  Symbol a("a"), b("b");
+  const Symbol sum = a + b, product = a * b;
+  Predictor predict = Load({Symbol::Group({sum, product}).ToJSON(), ""});
+  EXPECT_EQ(predict.inputs(), (std::vector<std::string>{"a", "b"}));
+  const std::vector<Tensor> y = predict({{"a", Tensor({2}, {1, 2})}, {"b", Tensor({2}, {3, 4})}});
+  EXPECT_EQ(y[0].data, (std::vector<float>{4, 6}));
+  EXPECT_EQ(y[1].data, (std::vector<float>{3, 8}));
+  EXPECT_NE(MessageOf([&] { predict(Tensor({2})); }).find("a, b"), std::string::npos);
+  EXPECT_NE(MessageOf([&] { predict({{"a", Tensor({2})}}); }).find("nothing for input b"), std::string::npos);
+}
+
+TEST(Predictor, LabelsAreNoInputs) {
+  using namespace mxnet::cpp;  // NOLINT
+  Symbol net = SoftmaxOutput("softmax", Symbol("data"), Symbol("softmax_label"));
+  Predictor predict = Load({net.ToJSON(), ""});
+  EXPECT_EQ(predict.inputs(), std::vector<std::string>{"data"});
+  EXPECT_EQ(predict(Tensor({1, 2}, {0, 0})).data, (std::vector<float>{0.5f, 0.5f}));
+}
+
+TEST(Predictor, OtherDtypesThanFloat32) {
+  using namespace mxnet::cpp;  // NOLINT
+  for (const char* dtype : {"float16", "float64", "int32", "uint8", "int64", "int8"}) {
+    Symbol net = Operator("Cast").SetParam("dtype", dtype).SetInput("data", Symbol("data")).CreateSymbol("cast");
+    EXPECT_EQ(Load({net.ToJSON(), ""})(Tensor({3}, {0, 7, 100})).data, (std::vector<float>{0, 7, 100})) << dtype;
+  }
+  // A network whose parameters have 16 bits takes such inputs.
+  NDArray weight(Shape(4), Context::cpu(), false), half;
+  weight = 2.0f;
+  half = Operator("Cast").SetParam("dtype", "float16").SetInput("data", weight).Invoke()[0];
+  const std::string params = Saved({{"arg:w", half}});
+  Predictor predict = Load({(Symbol("data") * Symbol("w")).ToJSON(), params});
+  const Tensor y = predict(Tensor({4}, {1.0f / 3, 6.1e-5f, 40000, -NAN}));
+  EXPECT_EQ(y.data[0], 0.66650390625f);
+  EXPECT_NEAR(y.data[1], 1.22e-4f, 1e-7f);
+  EXPECT_TRUE(std::isinf(y.data[2]));
+  EXPECT_TRUE(std::isnan(y.data[3]));
+}
+
+TEST(Predictor, ErrorsAreExceptions) {
+  const Files files = Dense();
+  EXPECT_EQ(MessageOf([] { Predictor("/no/such.json", "/no/such.params"); }), "[Predictor] cannot read /no/such.json");
+  EXPECT_NE(MessageOf([&] { Load({"{", ""}); }).find("malformed JSON"), std::string::npos);
+  EXPECT_NE(MessageOf([&] { Load({files.json, "damaged"}); }), "no error");
+  EXPECT_NE(MessageOf([&] { Load(files, 0); }).find("accepted: 1 to 4096"), std::string::npos);
+  EXPECT_NE(MessageOf([&] { Load(files)(Tensor({1, 4})); }).find("[FullyConnected]"), std::string::npos);
+  EXPECT_NE(MessageOf([&] { Load(files)({{"data", Tensor({1, 3})}, {"other", Tensor({1})}}); }).find("other"), std::string::npos);
+  Predictor::Options gpu;
+  gpu.device = Predictor::Device::kGpu;
+  gpu.device_id = 99;
+  EXPECT_NE(MessageOf([&] { Predictor::FromMemory(files.json, files.params, gpu)(Tensor({1, 3})); }), "no error");
+  EXPECT_THROW(Tensor({2, 2}, {1}), std::invalid_argument);
+  EXPECT_THROW(Tensor({70000, 70000}), std::length_error);
+  Predictor predict = Load(files);
+  EXPECT_NE(MessageOf([&] { predict(Tensor({1, 5})); }), "no error");
+  EXPECT_EQ(predict(Tensor({1, 3})).data[0], 0.5f);  // a failed call leaves it usable
+}
+
+TEST(Predictor, IsMoved) {
+  Predictor first = Load(Dense());
+  first(Tensor({1, 3}));
+  Predictor second = std::move(first);
+  EXPECT_EQ(second(Tensor({1, 3})).data[0], 0.5f);
+}
+
+}  // namespace
