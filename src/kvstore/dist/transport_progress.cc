@@ -466,6 +466,7 @@ void ProgressTransport::Lose(int rank) {
   event.from = rank;
   event.lost = true;
   events_.push_back(std::move(event));
+  if (lose_ && !remote.goodbye_came) lose_(rank);
   layer_->Drop(rank);
   Abandon(rank);
   remote.flying_bytes = 0;
@@ -530,12 +531,17 @@ void ProgressTransport::Beat(int64_t now) {
   last_beat_ = now;
   const int64_t interval = Nanoseconds(options_.times.heartbeat_interval), timeout = Nanoseconds(options_.times.heartbeat_timeout);
   for (Remote& remote : peers_) {
-    if (remote.peer.rank == rank_ || remote.lost) continue;
+    if (remote.peer.rank == rank_ || !Listens(remote)) continue;
     if (pause > kOwnPause) remote.heard = std::min(now, remote.heard.load() + pause);
     if (interval > 0 && now - remote.spoken >= interval && remote.flying_packets < kMaxPackets) SendControl(remote.peer.rank, kHeartbeat);
     if (timeout > 0 && now - remote.heard.load() > timeout) Lose(remote.peer.rank);
   }
   if (tick_) tick_();
+}
+
+/* Where all wait for all, one that said goodbye waits for that of the others. */
+bool ProgressTransport::Listens(const Remote& remote) const {
+  return !remote.lost || (options_.waits_for_all && remote.goodbye_came && !remote.answered);
 }
 
 /* Called after Stop: says goodbye to whom all has left. */
@@ -544,7 +550,7 @@ bool ProgressTransport::Ended(int64_t now) {
   bool all_answered = true, all_ended = true;
   for (Remote& remote : peers_) {
     if (remote.peer.rank == rank_) continue;
-    if (!remote.lost && remote.waiting.empty() && remote.flying_packets == 0 && !remote.goodbye_left) {
+    if (Listens(remote) && remote.waiting.empty() && remote.flying_packets == 0 && !remote.goodbye_left) {
       remote.goodbye_left = true;
       SendControl(remote.peer.rank, kGoodbye);
     }

@@ -56,6 +56,8 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   void Wake();
   /* Called by the progress thread every 50 ms or so. Set before Run. */
   void SetTick(std::function<void()> tick) { tick_ = std::move(tick); }
+  /* Called by the progress thread for a rank that is lost without a goodbye. Set before Run. */
+  void SetLose(std::function<void(int)> lose) { lose_ = std::move(lose); }
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
@@ -131,6 +133,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   void Finish(const std::shared_ptr<Outgoing>& out);
   bool Deliver();
   void Beat(int64_t now);
+  bool Listens(const Remote& remote) const;
   bool Ended(int64_t now);
   void Rest(int64_t now, int64_t busy_since);
   std::shared_ptr<void> PlaceFor(int from, const int64_t* head, size_t bytes);
@@ -143,6 +146,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   std::deque<Remote> peers_;
   std::vector<int> workers_, servers_;
   std::function<void()> tick_;
+  std::function<void(int)> lose_;
   mutable std::mutex state_mutex_;
 
   std::mutex inbox_mutex_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/build_info.h"
+#include "base/own_library.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -22,20 +23,10 @@ bool HasOpenCV() {
 }  // namespace
 
 Codec::Codec(const char* file) {
-  Dl_info self;
-  static const int here = 0;
-  std::string folder;
-  if (dladdr(&here, &self) != 0 && self.dli_fname != nullptr) folder = self.dli_fname;
-  folder.resize(folder.find_last_of('/') == std::string::npos ? 0 : folder.find_last_of('/') + 1);
-  for (const char* below : {"", "../"}) {  // tests link this library's objects, and lie one folder deeper
-    if (void* object = dlopen((folder + below + file).c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      decode = reinterpret_cast<DecodeFunction>(dlsym(object, "mxnet_decode_image"));
-      encode = reinterpret_cast<EncodeFunction>(dlsym(object, "mxnet_encode_image"));
-      return;
-    }
-    const char* error = dlerror();
-    if (why.empty() && error) why = error;
-  }
+  void* object = OpenOwnLibrary(file, &why);
+  if (object == nullptr) return;
+  decode = reinterpret_cast<DecodeFunction>(dlsym(object, "mxnet_decode_image"));
+  encode = reinterpret_cast<EncodeFunction>(dlsym(object, "mxnet_encode_image"));
 }
 
 const Codec& JpegCodec() {

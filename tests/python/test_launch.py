@@ -1,0 +1,285 @@
+"""tools/launch.py: what processes get, how jobs end, and jobs whose processes exchange messages."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LAUNCH = [sys.executable, str(ROOT / "tools" / "launch.py")]
+
+pytestmark = pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun here: Open MPI is not installed")
+
+
+def launch(*args, timeout=100, **env):
+    return subprocess.run([*LAUNCH, *args], capture_output=True, text=True, timeout=timeout,
+                          env={**os.environ, **env}, cwd=ROOT)
+
+
+def running(marker):
+    """Processes with this text among their arguments."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                if marker in Path(f"/proc/{name}/cmdline").read_text(errors="replace").split("\0"):
+                    found.append(int(name))
+            except OSError:
+                pass
+    return found
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.05)
+
+
+# ---- what the processes get ----
+
+SHOW = ('echo "$DMLC_ROLE:$DMLC_WORKER_ID:$DMLC_SERVER_ID:$DMLC_NUM_WORKER:$DMLC_NUM_SERVER:'
+        '$DMLC_PS_VAN_TYPE:$LETTER:$PS_HEARTBEAT_TIMEOUT:$PS_START_TIMEOUT"')
+
+
+def test_variables_of_roles():
+    done = launch("-n", "2", "-s", "1", "--p3", "--env-server", "LETTER:s=t", "--env-worker", "LETTER=w;x",
+                  "--heartbeat", "7.5", "--timeout", "20", "sh", "-c", SHOW)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split()) == ["server::0:2:1:p3:s=t:7.5:20", "worker:0::2:1:p3:w;x:7.5:20",
+                                           "worker:1::2:1:p3:w;x:7.5:20"]
+
+
+def test_without_servers_and_options():
+    done = launch("-n", "1", "-s", "0", "--", "sh", "-c", SHOW + '; echo "$OMP_NUM_THREADS $DMLC_PS_ROOT_URI"',
+                  OMP_NUM_THREADS="5")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["worker:0::1:0::::", "5", "127.0.0.1"]
+
+
+def test_threads_are_shared_out():
+    done = launch("-n", "2", "-s", "0", "sh", "-c", "echo $OMP_NUM_THREADS; taskset -p $$ | sed 's/.*: //'",
+                  OMP_NUM_THREADS="")
+    assert done.returncode == 0, done.stderr
+    own = subprocess.run(["taskset", "-p", str(os.getpid())], capture_output=True, text=True, check=True)
+    threads = str(max(1, len(os.sched_getaffinity(0)) // 2))
+    assert sorted(done.stdout.split()) == sorted([threads, own.stdout.split()[-1]] * 2)
+
+
+def test_tagged_output():
+    done = launch("-n", "2", "-s", "0", "--tag-output", "echo", "word")
+    assert done.returncode == 0, done.stderr
+    assert len([line for line in done.stdout.splitlines() if line.endswith(":word") and ",1]" in line or ",0]" in line]) == 2
+
+
+@pytest.mark.parametrize("args, words", [
+    (["-n", "0", "true"], "a number of at least 1"),
+    (["-n", "2", "-s", "-1", "true"], "-s"),
+    (["-n", "2"], "no command"),
+    (["-n", "2", "--launcher", "ssh", "true"], "needs the hosts"),
+    (["-n", "2", "--launcher", "local", "-H", "/etc/hostname", "true"], "is for this machine"),
+    (["-n", "2", "-H", "/no/such/file", "true"], "no such file"),
+    (["-n", "2", "--env-server", "NAME", "true"], "NAME=value"),
+    (["-n", "2", "--timeout", "soon", "true"], "seconds"),
+    (["-n", "2", "--mpirun", "/no/such/mpirun", "true"], "install Open MPI"),
+])
+def test_wrong_arguments(args, words):
+    done = launch(*args)
+    assert done.returncode != 0
+    assert words in done.stderr and "Traceback" not in done.stderr
+
+
+# ---- how jobs end ----
+
+def test_the_first_failure_is_the_status():
+    done = launch("-n", "2", "-s", "1", "sh", "-c", 'test "$DMLC_WORKER_ID" = 1 && exit 7; exec sleep 60')
+    assert done.returncode == 7
+    assert "worker 1 (rank 1, process " in done.stderr
+    assert "ended with status 7 before all processes had joined the job" in done.stderr
+
+
+def test_a_signal_is_a_failure():
+    done = launch("-n", "1", "-s", "1", "sh", "-c", 'test $DMLC_ROLE = server && kill -SEGV $$; exec sleep 60')
+    assert done.returncode == 128 + signal.SIGSEGV
+    assert "server 0 (rank 1, process " in done.stderr and "SIGSEGV" in done.stderr
+
+
+def test_a_command_that_is_not_there():
+    done = launch("-n", "2", "-s", "0", "/no/such/program")
+    assert done.returncode == 127
+    assert "/no/such/program: No such file or directory" in done.stderr and "Traceback" not in done.stderr
+
+
+# Processes that leave children behind, some in a session of their own.
+FAMILY = 'sleep "$0" & setsid sleep "$0" & trap "" TERM; echo started; wait; wait; sleep "$0"'
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_nothing_is_left_behind(number, status):
+    marker = f"1000.{os.getpid()}{number:d}"
+    job = subprocess.Popen([*LAUNCH, "-n", "2", "-s", "0", "sh", "-c", FAMILY, marker], cwd=ROOT,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert [job.stdout.readline() for _ in range(2)] == ["started\n"] * 2
+        wait_until(lambda: len(running(marker)) >= 6)
+        job.send_signal(number)
+        assert job.wait(60) == status
+        wait_until(lambda: not running(marker))
+    finally:
+        job.kill()
+        job.wait()
+        for process in running(marker):
+            os.kill(process, signal.SIGKILL)
+
+
+# ---- several hosts and Slurm, with programs in place of ssh and srun ----
+
+def program(folder, name, text):
+    path = folder / name
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+SSH = """#!/bin/sh
+while :; do case "$1" in -o|-l|-p|-i) shift 2;; -*) shift;; *) break;; esac; done
+echo "$1" >> "$(dirname "$0")/hosts_called"
+shift
+exec sh -c "$*"
+"""
+
+SRUN = """#!/bin/sh
+echo "$*" > "$(dirname "$0")/called"
+test "$1 $2" = "--mpi=pmix -n" || exit 9
+count=$3; shift 4; rank=0
+while [ $rank -lt $count ]; do SLURM_PROCID=$rank SLURM_NTASKS=$count "$@" & rank=$((rank + 1)); done
+wait
+"""
+
+
+def test_ssh(tmp_path):
+    program(tmp_path, "ssh", SSH)
+    (tmp_path / "hosts").write_text("node-a\n# a comment\nnode-b slots=1\n")
+    done = launch("-n", "2", "-s", "1", "-H", str(tmp_path / "hosts"), "--host-ip", "127.0.0.1", "--env", "COLOUR",
+                  "sh", "-c", "echo $DMLC_ROLE $COLOUR", PATH=f"{tmp_path}:{os.environ['PATH']}", COLOUR="blue")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["server blue", "worker blue", "worker blue"]
+    assert sorted(set((tmp_path / "hosts_called").read_text().split())) == ["node-a", "node-b"]
+
+
+def test_slurm(tmp_path):
+    program(tmp_path, "srun", SRUN)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = launch("-n", "2", "-s", "1", "--launcher", "slurm", "--host-ip", "127.0.0.1", "sh", "-c",
+                  "echo $DMLC_ROLE$DMLC_WORKER_ID; test $DMLC_ROLE = worker", **env)
+    assert sorted(done.stdout.split()) == ["server", "worker0", "worker1"]
+    assert done.returncode == 1 and "server 0 (rank 2, " in done.stderr
+    # In an allocation, mpirun finds its nodes.
+    done = launch("-n", "2", "--launcher", "slurm", "--dry-run", "true", SLURM_JOB_ID="5", **env)
+    assert "srun" not in done.stdout and "mpirun -n 4 --enable-recovery" in done.stdout
+    done = launch("-n", "2", "--launcher", "slurm", "true", PATH=os.path.dirname(sys.executable))
+    assert done.returncode != 0 and "there is no srun" in done.stderr
+
+
+def test_dry_run(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("a\nb\n")
+    done = launch("-n", "2", "-s", "2", "--p3", "-H", str(hosts), "--sync-dst-dir", "/job", "--mca", "btl", "self,tcp",
+                  "--dry-run", "python", "train.py", "--lr", "0.1", DMLC_INTERFACE="eth1", MXNET_ENGINE_TYPE="NaiveEngine")
+    line = done.stdout.split()
+    assert done.returncode == 0, done.stderr
+    assert line[:3] == ["DMLC_NUM_WORKER=2", "DMLC_NUM_SERVER=2", "DMLC_PS_VAN_TYPE=p3"]
+    text = " ".join(line)
+    for part in ("-n 4 ", "--bind-to none", f"--hostfile {hosts}", "--mca btl_tcp_if_include eth1", "--mca btl self,tcp",
+                 "-x DMLC_LAUNCH", "-x MXNET_ENGINE_TYPE"):
+        assert part in text
+    assert line[-6:] == ["python3", "/job/.mxnet_launch_rank.py", "python", "train.py", "--lr", "0.1"]
+
+
+# ---- processes that exchange messages (tests/cpp/transport_job_test.cc) ----
+
+def job_program():
+    library = Path(os.environ.get("MXNET_LIBRARY_PATH") or ROOT / "build" / "release" / "libmxnet.so")
+    path = library.parent / "tests" / "transport_job_test"
+    if not path.exists():
+        pytest.skip(f"{path} is not built")
+    return str(path)
+
+
+def job(test, *options, special=2, **env):
+    return launch("-n", "3", "-s", "1", *options, job_program(), f"--gtest_filter=JobRank.{test}",
+                  MXNET_TEST_RANK=str(special), **env)
+
+
+@pytest.mark.parametrize("btl", ["", "self,tcp"])
+def test_exchange(btl):
+    done = job("Exchanges", *(["--mca", "btl", btl] if btl else []))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_late_start():
+    done = job("OneIsLate")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_early_end_is_no_loss():
+    done = job("OneEndsEarly")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "launch.py" not in done.stderr
+
+
+def test_forked_processes_stay_out():
+    done = job("ForkedProcessesStayOut")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("special, name", [(1, "worker 1 (rank 1"), (3, "server 0 (rank 3")])
+def test_a_killed_process_is_named_at_once(special, name):
+    done = job("OneIsKilled", "--heartbeat", "600", special=special)
+    assert done.returncode == 128 + signal.SIGKILL
+    for survivor in {0, 1, 2, 3} - {special}:
+        assert f"rank {survivor} lost {name}, process " in done.stdout
+    assert f"launch.py: {name}, process " in done.stderr
+
+
+def test_a_stalled_process_is_named_after_the_time_out():
+    done = job("OneIsStalled", "--heartbeat", "2")
+    assert done.returncode == 1
+    for survivor in (0, 1, 3):
+        assert f"rank {survivor} lost worker 2 (rank 2, process " in done.stdout
+    assert "is lost: " in done.stderr
+
+
+def test_one_that_never_comes():
+    done = job("OneNeverComes", "--timeout", "2")
+    assert done.returncode == 9
+    assert "not all processes of the job were there within 2 s (PS_START_TIMEOUT)" in done.stdout
+
+
+def test_one_that_ends_before_it_joins():
+    done = launch("-n", "2", "-s", "1", "sh", "-c", 'test "$DMLC_WORKER_ID" = 1 && sleep 1 && exit 0; exec "$0" "$@"',
+                  job_program(), "--gtest_filter=JobRank.OneIsLate")
+    assert done.returncode == 1
+    assert "worker 1 (rank 1, process " in done.stderr and "without joining the job" in done.stderr
+
+
+def mpirun(*args, **env):
+    """As users do who know no launcher."""
+    return subprocess.run(["mpirun", "--oversubscribe", *args], capture_output=True, text=True, timeout=100, cwd=ROOT,
+                          env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **env})
+
+
+def test_mpirun_alone():
+    done = mpirun("-n", "3", job_program(), "--gtest_filter=JobRank.OneEndsEarly", MXNET_TEST_RANK="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_heartbeats_find_the_killed_without_the_launcher():
+    done = mpirun("--enable-recovery", "-n", "3", job_program(), "--gtest_filter=JobRank.OneIsKilled", MXNET_TEST_RANK="1",
+                  PS_HEARTBEAT_TIMEOUT="2")
+    for survivor in (0, 2):
+        assert f"rank {survivor} lost worker 1 (rank 1, process " in done.stdout
