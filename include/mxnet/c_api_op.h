@@ -27,6 +27,9 @@ MXNET_DLL int MXOpPromoteDTypes(uint32_t num, const int* dtypes, int number, int
  * caller's; a second call gives none.
  */
 MXNET_DLL int MXNDArrayTakeDeferredComputeConstants(int* out_size, void*** out_arrays, const char*** out_names);
+/* Hidden attributes (`__key__`) of the nodes that deferred compute records on this thread from now
+ * on, in the place of those set before; none with `num` 0. */
+MXNET_DLL int MXNDArraySetDeferredComputeAttributes(uint32_t num, const char** keys, const char** values);
 
 #ifdef __cplusplus
 }

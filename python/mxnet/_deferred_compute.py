@@ -6,15 +6,19 @@ tells what else the graph depends on; a value cannot be read: :class:`TraceStopp
 """
 import contextlib
 import ctypes
+import threading
 
 from ._tracing import (CHANGE, CONTEXT, DTYPE, IN_PLACE, MODE, RANK, SHAPE, SWITCH, VALUE, TraceStopped, _state,
                        is_deferred_compute, note, note_alias, watch)
-from .base import _LIB, c_handle_array, check_call
+from .base import _LIB, c_handle_array, c_str_array, check_call
 from .symbol import Symbol
 
-__all__ = ['is_deferred_compute', 'set_deferred_compute', 'context', 'get_symbol', 'set_variable',
+__all__ = ['is_deferred_compute', 'set_deferred_compute', 'context', 'attributes', 'get_symbol', 'set_variable',
            'clear', 'take_constants', 'watch', 'note', 'note_alias',
            'TraceStopped', 'SHAPE', 'DTYPE', 'CONTEXT', 'MODE', 'RANK', 'VALUE', 'IN_PLACE', 'SWITCH', 'CHANGE']
+
+_attributes = threading.local()    # now: what the library's nodes get on this thread
+
 
 def set_deferred_compute(state):
     """Switch recording on this thread; returns the state before."""
@@ -34,6 +38,23 @@ def context(state=True):
         set_deferred_compute(before)
 
 
+@contextlib.contextmanager
+def attributes(texts):
+    """Give the nodes that are recorded inside a `with` block these hidden attributes, and no
+    others."""
+    before = getattr(_attributes, 'now', {})
+    _set_attributes(texts)
+    try:
+        yield
+    finally:
+        _set_attributes(before)
+
+
+def _set_attributes(texts):
+    check_call(_LIB.MXNDArraySetDeferredComputeAttributes(len(texts), c_str_array(texts.keys()), c_str_array(texts.values())))
+    _attributes.now = texts
+
+
 def get_symbol(output_arrays, sym_cls=Symbol):
     """The graph that computes `output_arrays` (a list of NDArrays made while recording), as a
     Symbol."""
@@ -46,8 +67,8 @@ def get_symbol(output_arrays, sym_cls=Symbol):
 
 
 def set_variable(arrays, variables):
-    """Let each array stand for the variable (a Symbol with one output) of the same position in
-    graphs that read it."""
+    """Let each array stand for the variable, or another Symbol with one output, of the same
+    position in graphs that read it."""
     arrays, variables = list(arrays), list(variables)
     if len(arrays) != len(variables):
         raise ValueError(f"[deferred compute] {len(arrays)} arrays for {len(variables)} variables; accepted: as many")

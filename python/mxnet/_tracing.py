@@ -5,12 +5,13 @@ A graph holds operators. What Python reads beside them decides for what else the
 `watch.reads` collects it, and :class:`TraceStopped` ends a recording that asks for what no graph
 can tell.
 """
+import contextlib
 import ctypes
 import threading
 
 from .base import _LIB, check_call
 
-__all__ = ['watch', 'note', 'note_alias', 'is_deferred_compute', 'TraceStopped', 'SHAPE', 'DTYPE',
+__all__ = ['watch', 'stop', 'unnoted', 'note', 'note_alias', 'is_deferred_compute', 'TraceStopped', 'SHAPE', 'DTYPE',
            'CONTEXT', 'MODE', 'RANK', 'VALUE', 'IN_PLACE', 'SWITCH', 'CHANGE']
 
 # What Python can ask while a graph is recorded. The binding (python/src/binding.h) has the same
@@ -34,11 +35,22 @@ class _Watch(threading.local):
 watch = _Watch()
 
 
-def _stop(why):
+def stop(why):
+    """Ends the recording of a graph that cannot tell something."""
     watch.why = watch.why or why
     if watch.raises:
         raise TraceStopped(f'[hybridize] {why} while the graph of a hybridized block is recorded; '
                            f'a block that does this runs operator by operator')
+
+
+@contextlib.contextmanager
+def unnoted():
+    """A ``with`` block in which this package, not the program, reads shapes and dtypes."""
+    reads = watch.reads
+    try:
+        yield
+    finally:
+        watch.reads = reads
 
 
 def _is_recording():
@@ -52,16 +64,16 @@ def note(kind, array=None):
     graph cannot tell it."""
     watch.reads |= kind
     if kind == VALUE:
-        _stop('a value is read (asnumpy, asscalar, print, if, int, float)')
+        stop('a value is read (asnumpy, asscalar, print, if, int, float)')
     elif kind == SWITCH:
-        _stop('autograd is switched or used (record, pause, train_mode, backward, grad, attach_grad)')
+        stop('autograd is switched or used (record, pause, train_mode, backward, grad, attach_grad)')
     elif kind == CHANGE:
-        _stop('an attribute of a block is set')
+        stop('an attribute of a block is set')
     elif kind == IN_PLACE and watch.aliases and id(array) in watch.aliases:
         if watch.on:
             watch.reads |= MODE
         if not _is_recording():    # recorded operations never share memory
-            _stop('an array is written that shares memory with another one')
+            stop('an array is written that shares memory with another one')
 
 
 def note_alias(one, other):

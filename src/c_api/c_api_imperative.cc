@@ -368,10 +368,23 @@ int MXNDArraySetDeferredComputeVariable(NDArrayHandle* arrays, SymbolHandle* var
   Need(num, variables, "variables");
   for (int i = 0; i < num; ++i) {
     const Symbol* s = static_cast<Symbol*>(variables[i]);
-    MXNET_CHECK_KIND(s && s->outputs.size() == 1 && s->outputs[0].node->is_variable(), Value)
-        << "[deferred compute] symbol " << i << " is not a variable";
+    MXNET_CHECK_KIND(s && s->outputs.size() == 1, Value) << "[deferred compute] symbol " << i << " has not one output";
     AsNDArray(arrays[i])->deferred_entry = s->outputs[0];
   }
+  API_END();
+}
+
+int MXNDArraySetDeferredComputeAttributes(uint32_t num, const char** keys, const char** values) {
+  API_BEGIN();
+  NeedTexts(static_cast<int>(num), keys, "attribute names");
+  NeedTexts(static_cast<int>(num), values, "attribute values");
+  AttrDict attributes;
+  for (uint32_t i = 0; i < num; ++i) {
+    const std::string key = keys[i];
+    MXNET_CHECK_KIND(key.compare(0, 2, "__") == 0, Value) << "[deferred compute] attribute " << key << "; accepted: hidden ones, __name__";
+    attributes[key] = values[i];
+  }
+  DeferredAttributes() = std::move(attributes);
   API_END();
 }
 

@@ -9,6 +9,7 @@ namespace mxnet {
 namespace {
 
 thread_local std::vector<std::pair<NodePtr, NDArray>> deferred_constants;
+thread_local AttrDict deferred_attributes;
 
 }  // namespace
 
@@ -21,9 +22,16 @@ NodeEntry DeferredEntry(const NDArray& a) {
   return {deferred_constants.back().first, 0, 0};
 }
 
+AttrDict& DeferredAttributes() { return deferred_attributes; }
+
 void RecordDeferred(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs) {
   auto node = std::make_shared<Node>();
   node->attrs = GraphConstraints() ? MakeAttrs(attrs->op, Constrained(attrs->dict)) : attrs;
+  if (!deferred_attributes.empty()) {
+    auto marked = std::make_shared<Attrs>(*node->attrs);
+    marked->dict.insert(deferred_attributes.begin(), deferred_attributes.end());
+    node->attrs = std::move(marked);
+  }
   static std::atomic<uint64_t> counter{0};
   std::string base = attrs->op->name;
   std::transform(base.begin(), base.end(), base.begin(), ::tolower);

@@ -56,6 +56,8 @@ MXNET_DLL void CheckComputed(const NDArray& array);
 /* Arrays from outside that the graph recorded last on this thread reads, and the names of their
  * variables. Taking them forgets them. */
 std::vector<std::pair<std::string, NDArray>> TakeDeferredConstants();
+/* Hidden attributes (`__key__`) that nodes get which this thread records meanwhile. */
+AttrDict& DeferredAttributes();
 
 }  // namespace mxnet
 #endif  // MXNET_IMPERATIVE_TAPE_H_

@@ -97,6 +97,8 @@ static void Operators(void) {
   CHECK(meeting == 1);
   OK(MXSetIsNumpyDefaultDtype(flag, &flag));
   CHECK(MXOpPromoteDTypes(0, whole, 0, &meeting) == -1 && MXOpPromoteDTypes(1, (int[]){77}, 0, &meeting) == -1);
+  CHECK(MXNDArraySetDeferredComputeAttributes(1, (const char*[]){"lr"}, (const char*[]){"1"}) == -1);
+  OK(MXNDArraySetDeferredComputeAttributes(0, NULL, NULL));
   CHECK(MXOpPromoteDTypes(2, whole, 3, &meeting) == -1 && MXOpPromoteDTypes(2, NULL, 0, &meeting) == -1);
   OK(MXNDArrayFree(into));
   OK(MXNDArrayFree(a));

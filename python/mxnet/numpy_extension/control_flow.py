@@ -1,5 +1,6 @@
 """Loops and branches on mx.np arrays; with symbols they become nodes of a graph."""
-from ..ndarray import _control_flow as _eager
+from .._tracing import is_deferred_compute
+from ..ndarray import NDArray, _control_flow as _eager
 from ..numpy._dispatch import is_symbol
 
 __all__ = ["foreach", "while_loop", "cond"]
@@ -14,6 +15,11 @@ def _any_symbol(value):
 def _of_symbols():
     from ..symbol import _control_flow
     return _control_flow
+
+
+def _recorded():
+    from . import _recorded_control_flow
+    return _recorded_control_flow
 
 
 def foreach(body, data, init_states, name="foreach"):
@@ -48,6 +54,8 @@ def foreach(body, data, init_states, name="foreach"):
     """
     if _any_symbol([data, init_states]):
         return _of_symbols().foreach(body, data, init_states, name)
+    if is_deferred_compute():
+        return _recorded().foreach(body, data, init_states, name)
     return _eager.foreach(body, data, init_states)
 
 
@@ -90,6 +98,8 @@ def while_loop(cond, func, loop_vars, max_iterations=None, name="while_loop"):  
     """
     if _any_symbol(loop_vars):
         return _of_symbols().while_loop(cond, func, loop_vars, max_iterations, name)
+    if is_deferred_compute():
+        return _recorded().while_loop(cond, func, loop_vars, max_iterations, name)
     return _eager.while_loop(cond, func, loop_vars, max_iterations)
 
 
@@ -117,4 +127,6 @@ def cond(pred, then_func, else_func, inputs=(), name="cond"):
     value = pred(*inputs) if callable(pred) and not is_symbol(pred) else pred
     if is_symbol(value):
         return _of_symbols().cond(value, lambda: then_func(*inputs), lambda: else_func(*inputs), name)
+    if is_deferred_compute() and isinstance(value, NDArray):
+        return _recorded().cond(value, lambda: then_func(*inputs), lambda: else_func(*inputs), name)
     return _eager.cond(value, lambda: then_func(*inputs), lambda: else_func(*inputs))
