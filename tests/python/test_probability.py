@@ -4,23 +4,13 @@ import numpy as onp
 import pytest
 
 import mxnet as mx
-from mxnet import autograd, np, npx
+from mxnet import autograd, np
 from mxnet.gluon import probability as P
+from probability_tools import A, numpy_semantics
 
 stats = pytest.importorskip("scipy.stats")
 special = pytest.importorskip("scipy.special")
-
-
-@pytest.fixture(autouse=True)
-def _semantics():
-    npx.set_np()
-    mx.random.seed(29)
-    yield
-    npx.reset_np()
-
-
-def A(values, dtype="float32"):
-    return np.array(values, dtype=dtype)
+_semantics = numpy_semantics(29)
 
 
 # name, ours of arrays, SciPy's of numbers, parameters (two of each), values in the support

@@ -4,23 +4,13 @@ import numpy as onp
 import pytest
 
 import mxnet as mx
-from mxnet import autograd, np, npx
+from mxnet import autograd, np
 from mxnet.gluon import probability as P
 from mxnet.gluon.probability.distributions import constraint as C
+from probability_tools import A, numpy_semantics
 
 stats = pytest.importorskip("scipy.stats")
-
-
-@pytest.fixture(autouse=True)
-def _semantics():
-    npx.set_np()
-    mx.random.seed(41)
-    yield
-    npx.reset_np()
-
-
-def A(values, dtype="float32"):
-    return np.array(values, dtype=dtype)
+_semantics = numpy_semantics(41)
 
 
 PROB = onp.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])

@@ -15,6 +15,8 @@ import mxnet as mx
 from mxnet import io, recordio
 from mxnet import ndarray as nd
 
+from fixed_weights import FromNumbers
+
 logger = logging.getLogger()
 
 
@@ -190,14 +192,6 @@ def verify(prefix, epoch, data):
         vectors.shape,
         'same %.2f different %.2f' % (near[same].mean(), near[~same].mean()),
     )
-
-
-class FromNumbers(mx.init.Initializer):
-    """The same weights with every release, whatever its random numbers."""
-
-    def _init_weight(self, name, arr):
-        rng = np.random.RandomState(sum(map(ord, name)))
-        arr[:] = rng.uniform(-1, 1, arr.shape) * np.sqrt(3 / np.prod(arr.shape[1:]))
 
 
 def main():

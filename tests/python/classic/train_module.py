@@ -13,6 +13,8 @@ import numpy as np
 
 import mxnet as mx
 
+from fixed_weights import FromNumbers
+
 
 class SyntheticDataIter(mx.io.DataIter):
     def __init__(self, num_classes, data_shape, max_iter, dtype):
@@ -198,14 +200,6 @@ def get_lr_scheduler(args, kv):
     if not steps:
         return lr, None
     return lr, mx.lr_scheduler.MultiFactorScheduler(step=steps, factor=args.lr_factor)
-
-
-class FromNumbers(mx.init.Initializer):
-    """The same weights with every release, whatever its random numbers."""
-
-    def _init_weight(self, name, arr):
-        rng = np.random.RandomState(sum(map(ord, name)))
-        arr[:] = rng.uniform(-1, 1, arr.shape) * np.sqrt(3 / max(1, np.prod(arr.shape[1:])))
 
 
 def fit(args, network):

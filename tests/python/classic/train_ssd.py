@@ -11,6 +11,8 @@ import numpy as np
 
 import mxnet as mx
 
+from fixed_weights import FromNumbers
+
 
 def conv_act(data, name, filters, stride=1):
     conv = mx.symbol.Convolution(
@@ -215,14 +217,6 @@ class MultiBoxMetric(mx.metric.EvalMetric):
         return self.name, [
             s / n if n != 0 else float('nan') for s, n in zip(self.sum_metric, self.num_inst)
         ]
-
-
-class FromNumbers(mx.init.Initializer):
-    """The same weights with every release, whatever its random numbers."""
-
-    def _init_weight(self, name, arr):
-        rng = np.random.RandomState(sum(map(ord, name)))
-        arr[:] = rng.uniform(-1, 1, arr.shape) * np.sqrt(3 / np.prod(arr.shape[1:]))
 
 
 def overlap(one, other):
