@@ -227,6 +227,12 @@ RESULTS = {
     "set_np_default_dtype": "_bool",
     "polyfit": "Any",
     "histogramdd": "tuple[ndarray, list[ndarray]]",
+    "copyto": "None",
+    "put_along_axis": "None",
+    "diag_indices": ALL,
+    "isscalar": "_bool",
+    "issubdtype": "_bool",
+    "gradient": "Any",
 }
 # Results of functions of one module.
 OF_MODULES = {

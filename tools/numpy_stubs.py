@@ -146,6 +146,7 @@ def stub(module_name):
             elif inspect.isclass(value) and issubclass(value, onp.generic) and not name.startswith("_"):
                 lines.append(f"{name} = _onp.{value.__name__}")
         lines += [f"{name}: list[_onp.dtype[Any]]" for name in sorted(vars(module)) if name.endswith("_dtypes")]
+        lines += [f"{name} = _onp.{name}" for name in ("s_", "index_exp", "ndindex")] + ["mgrid: Any", "ogrid: Any"]
         lines += ["newaxis: None", "dtype = _onp.dtype", *array_class(module.ndarray)]
     else:
         lines.append(f"from {'.' if module_name.startswith('numpy.') else '..numpy'} import ndarray")

@@ -48,6 +48,30 @@ POWERS = [
     ("vander", [rand(3), 5]),
     ("vander", [rand(3), 2], {"increasing": True}),
 ]
+ANGLES = [
+    ("sinc", [fixed([0, 0.5, -1.5, 2])]),
+    ("exp2", [fixed([0, 3, -1.5])]),
+    ("angle", [fixed([0, 3, -1.5])]),
+    ("angle", [fixed([2, -1])], {"deg": True}),
+    ("geomspace", [1, 1000, 4], {"dtype": "float64"}),
+    ("geomspace", [-8, -0.5, 5], {"endpoint": False, "dtype": "float64"}),
+    ("bartlett", [5]),
+    ("bartlett", [1]),
+    ("kaiser", [6, 3.5]),
+]
+BLOCKS = [
+    ("block", [[rand(3), rand(2)]]),
+    ("block", [[[rand(2, 2), rand(2, 1)], [rand(1, 3)]]]),
+    ("block", [[[[rand(2)]], [[rand(2)]]]]),
+    ("diag_indices", [3]),
+    ("diag_indices", [2, 3]),
+    ("ravel_multi_index", [(fixed([0, 1], "int64"), fixed([2, 0], "int64")), (2, 3)]),
+    (
+        "ravel_multi_index",
+        [(fixed([5, -1], "int64"), fixed([2, 9], "int64")), (2, 3)],
+        {"mode": ("wrap", "clip"), "order": "F"},
+    ),
+]
 FOUND = [
     ("isin", [rand(2, 5), rand(3)]),
     ("isin", [rand(4), rand(2, 2)], {"invert": True}),
@@ -70,6 +94,17 @@ def test_same_as_numpy(row, dtype):
 
 @pytest.mark.parametrize("row, dtype", rows(PRODUCTS, FLOATS + ("int64", "int32")))
 def test_products(row, dtype):
+    compare(row, dtype)
+
+
+@pytest.mark.parametrize("row, dtype", rows(ANGLES, ("float64", "float32")))
+def test_angles(row, dtype):
+    made = row[0] in ("bartlett", "kaiser")  # by default float32 here
+    compare(row, dtype, not made, tolerance=1e-6 if made else None)
+
+
+@pytest.mark.parametrize("row, dtype", rows(BLOCKS, ("float32", "int64", "bool")))
+def test_blocks(row, dtype):
     compare(row, dtype)
 
 
@@ -103,13 +138,13 @@ DIFFERENTIABLE = [
     ("reshape", [rand(2, 3)], {"shape": (3, 2)}),
     ("conj", [rand(3)]),
     ("clip", [rand(5)], {"min": -1.5, "max": 2.5}),
-    *TAKEN[:6], *CASES, *INTEGRALS[:-1], *PRODUCTS, *POWERS[2:],
+    *ANGLES[:2], *BLOCKS[:3], *TAKEN[:6], *CASES, *INTEGRALS[:-1], *PRODUCTS, *POWERS[2:],
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("row", DIFFERENTIABLE, ids=lambda row: row[0])
 def test_gradients(row):
-    check_gradient(row)
+    check_gradient(row, relative=1e-5)
 
 
 def test_special_numbers():
@@ -170,3 +205,56 @@ def test_reshape_without_a_copy():
     y[0] = 7
     assert x[0, 0].item() == 7 and np.reshape(x, shape=(6,))[0].item() == 7
     assert INTEGERS and np.clip(x, min=1, max=5).tolist() == [[5, 5, 1], [1, 1, 1]]
+
+
+def test_grids():
+    for key in [
+        np.s_[0:2, 0:3],
+        np.s_[1:7:2, 3:0:-1],
+        np.s_[0:1:3j, 0:2],
+        np.s_[0:2:0.5],
+        np.s_[0:2, 0:2, 0:2],
+    ]:
+        for name in ("mgrid", "ogrid"):
+            got, expected = getattr(np, name)[key], getattr(onp, name)[key]
+            together = (
+                zip(got, expected) if isinstance(expected, (tuple, list)) else [(got, expected)]
+            )
+            for a, b in together:
+                assert a.shape == b.shape and onp.allclose(a.asnumpy(), b)
+    assert np.mgrid[0:2, 0:3].dtype == "int64" and np.mgrid[0:1:0.5].dtype == "float32"
+
+
+def test_written_places():
+    values = onp.zeros((2, 3), "float32")
+    for indices, written, axis in [
+        ([[1], [2]], 5, 1),
+        ([[0, 1, 0]], [[7, 8, 9]], 0),
+        ([1, 4], [1, 2], None),
+    ]:
+        x, indices = np.array(values), onp.array(indices)
+        np.put_along_axis(x, np.array(indices, dtype="int64"), np.array(written), axis)
+        expected = values.copy()
+        onp.put_along_axis(expected, indices, written, axis)
+        assert x.tolist() == expected.tolist()
+    x = np.zeros((2, 3), dtype="int32")
+    np.copyto(x, [1, 2, 3], where=onp.array([True, False, True]))
+    assert x.tolist() == [[1, 0, 3]] * 2 and x.dtype == "int32"
+    with pytest.raises(TypeError, match="same_kind"):
+        np.copyto(x, np.ones(3))
+    np.copyto(x, np.ones(3) * 2.5, casting="unsafe")
+    assert x.tolist() == [[2, 2, 2]] * 2
+
+
+def test_refused():
+    for call in (
+        lambda: np.geomspace(-1, 1),
+        lambda: np.geomspace(0, 1),
+        lambda: np.ravel_multi_index((np.array([2], dtype="int64"),), (2,)),
+        lambda: np.ravel_multi_index(([1],), (2, 2)),
+        lambda: np.ravel_multi_index(([1],), (2,), mode="none"),
+    ):
+        with pytest.raises(ValueError):
+            call()
+    assert np.isscalar(2) and not np.isscalar(np.array(2)) and np.issubdtype(np.int8, onp.integer)
+    assert np.left_shift(np.array([1], dtype="int32"), 3).item() == 8 and np.angle(1j) == onp.pi / 2

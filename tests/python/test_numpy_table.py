@@ -305,10 +305,10 @@ def test_results_of_nothing():
 
 
 NO_VALUES = """
-    allclose apply_along_axis array_equal array_equiv asarray broadcast_shapes can_cast empty
-    empty_like finfo from_dlpack genfromtxt iinfo iscomplexobj isdtype isrealobj
-    may_share_memory min_scalar_type ndim promote_types result_type set_printoptions shape
-    shares_memory size
+    allclose apply_along_axis array_equal array_equiv asarray broadcast_shapes can_cast copyto
+    empty empty_like finfo from_dlpack genfromtxt iinfo iscomplexobj isdtype isrealobj isscalar
+    issubdtype may_share_memory min_scalar_type ndim promote_types put_along_axis result_type
+    set_printoptions shape shares_memory size
 """.split()
 
 

@@ -5,8 +5,8 @@ import numpy as onp
 
 from .._binding import NDArrayBase
 from ._creation import arange
-from ._dispatch import call, deliver, is_symbol, operand
-from ._joining import concatenate, entries, promoted, shape_of
+from ._dispatch import call, deliver, is_symbol, operand, promoted
+from ._joining import concatenate, entries, shape_of
 from ._manipulation import flip, ravel
 from ._searching import _on_host, sort, where
 from ._standard import _scanned
@@ -15,6 +15,7 @@ from ._ufuncs import true_divide
 __all__ = [
     "take_along_axis", "select", "heaviside", "trapz", "trapezoid", "vander", "msort", "isin",
     "in1d", "nanargmax", "nanargmin", "convolve", "gradient",
+    "sinc", "exp2", "angle", "block", "copyto", "put_along_axis",
 ]  # fmt: skip
 
 
@@ -25,6 +26,28 @@ def _axis_of(function, axis, ndim):
             f"{ndim - 1}"
         )
     return axis % ndim
+
+
+def _places(arr, indices, axis, function):
+    """The key of the entries along a dimension at these indices."""
+    shape, places = shape_of(function, arr), shape_of(function, indices)
+    if len(shape) != len(places):
+        raise ValueError(
+            f"[{function}] {len(places)} dimensions of indices for {len(shape)} of the array; "
+            "accepted: as many"
+        )
+    if getattr(indices.dtype, "kind", "f") not in "iu":
+        raise IndexError(f"[{function}] indices are {indices.dtype}; accepted: integers")
+    axis = _axis_of(function, axis, len(shape))
+    key = []
+    for i, size in enumerate(shape):
+        if i == axis:
+            key.append(indices)
+            continue
+        sizes = tuple(size if j == i else 1 for j in range(len(shape)))
+        line = arange(0, size, dtype="int64", device=arr.context)
+        key.append(call("_npi_reshape", (line,), newshape=sizes))
+    return tuple(key)
 
 
 def take_along_axis(arr, indices, axis=-1):
@@ -43,24 +66,7 @@ def take_along_axis(arr, indices, axis=-1):
     indices = operand(indices, like=arr)
     if axis is None:
         arr, axis = ravel(arr), 0
-    shape, places = shape_of("take_along_axis", arr), shape_of("take_along_axis", indices)
-    if len(shape) != len(places):
-        raise ValueError(
-            f"[take_along_axis] {len(places)} dimensions of indices for {len(shape)} of the array; "
-            "accepted: as many"
-        )
-    if getattr(indices.dtype, "kind", "f") not in "iu":
-        raise IndexError(f"[take_along_axis] indices are {indices.dtype}; accepted: integers")
-    axis = _axis_of("take_along_axis", axis, len(shape))
-    key = []
-    for i, size in enumerate(shape):
-        if i == axis:
-            key.append(indices)
-            continue
-        sizes = tuple(size if j == i else 1 for j in range(len(shape)))
-        line = arange(0, size, dtype="int64", device=arr.context)
-        key.append(call("_npi_reshape", (line,), newshape=sizes))
-    return arr[tuple(key)]
+    return arr[_places(arr, indices, axis, "take_along_axis")]
 
 
 def select(condlist, choicelist, default=0):
@@ -377,3 +383,126 @@ def gradient(f, *varargs, axis=None, edge_order=1):
             )
         results.append(_along(f, a, onp.diff(steps.astype("float64")), edge_order))
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def sinc(x):
+    """``sin(pi * x) / (pi * x)``, and 1 at 0. Integers become floats. Differentiable.
+
+    Examples
+    --------
+    >>> mx.np.sinc(mx.np.array([0, 0.5])).round(4)
+    array([1.    , 0.6366])
+    """
+    if _is_plain(x):
+        return onp.sinc(x)
+    angle_ = true_divide(operand(x), 1) * onp.pi
+    at_zero = call("_npi_equal_scalar", (angle_,), scalar=0.0, is_int=False)
+    safe = call("_npi_where_lscalar", (at_zero, angle_), scalar=1.0)
+    waves = true_divide(call("_npi_sin", (safe,)), safe)
+    return call("_npi_where_lscalar", (at_zero, waves), scalar=1.0)
+
+
+def exp2(x, out=None):
+    """2 to the power of each element; integers become floats. Differentiable.
+
+    Examples
+    --------
+    >>> mx.np.exp2(mx.np.array([0, 3, -1]))
+    array([1. , 8. , 0.5])
+    """
+    if _is_plain(x):
+        return onp.exp2(x)
+    powers = true_divide(operand(x), 1)
+    return deliver(call("_npi_rpower_scalar", (powers,), scalar=2.0, is_int=False), out)
+
+
+def angle(z, deg=False):
+    """The angle of each number from the positive axis: 0, or pi below 0 (180 with `deg`); of a
+    complex array of NumPy that of NumPy, as an array of mx.np.
+
+    Examples
+    --------
+    >>> mx.np.angle(mx.np.array([1, -1]), deg=True)
+    array([  0., 180.])
+    """
+    if isinstance(z, NDArrayBase) or is_symbol(z):
+        z = true_divide(z, 1)
+        found = call("_npi_arctan2", (call("zeros_like", (z,)), z))
+        return call("_npi_degrees", (found,)) if deg else found
+    found = onp.angle(z, deg)
+    return operand(found) if getattr(found, "ndim", 0) else found
+
+
+def block(arrays):
+    """Arrays put together by nested lists: the innermost along the last dimension, those around it
+    along the one before, and so on. Differentiable.
+
+    Examples
+    --------
+    >>> one = mx.np.ones((2, 2))
+    >>> mx.np.block([[one, one * 2], [mx.np.zeros((1, 4))]])
+    array([[1., 1., 2., 2.],
+           [1., 1., 2., 2.],
+           [0., 0., 0., 0.]])
+    """
+
+    def depth(part):
+        return 1 + max(map(depth, part), default=0) if isinstance(part, list) else 0
+
+    def deepest(part):
+        return max(map(deepest, part)) if isinstance(part, list) else operand(part).ndim
+
+    levels = depth(arrays)
+    ndim = max(levels, deepest(arrays))
+
+    def joined(part, level):
+        if isinstance(part, list):
+            return concatenate([joined(p, level - 1) for p in part], axis=-level)
+        part = operand(part)
+        return call("_npi_reshape", (part,), newshape=(1,) * (ndim - part.ndim) + tuple(part.shape))
+
+    return joined(arrays, levels)
+
+
+def copyto(dst, src, casting="same_kind", where=True):
+    """Writes `src`, broadcast, into the array `dst`, where a bool array says so. `casting`
+    "same_kind" refuses floats for integers; "unsafe" cuts fractions off.
+
+    Examples
+    --------
+    >>> x = mx.np.zeros(3)
+    >>> mx.np.copyto(x, 7, where=mx.np.array([True, False, True], dtype="bool"))
+    >>> x
+    array([7., 0., 7.])
+    """
+    if not isinstance(dst, NDArrayBase):
+        raise TypeError(f"[copyto] dst is a {type(dst).__name__}; accepted: an array of mx.np")
+    src = operand(src, like=dst, dtype=dst.dtype if _is_plain(src) else None)
+    if casting != "unsafe" and not onp.can_cast(_name(src), _name(dst), casting):
+        raise TypeError(
+            f"[copyto] {src.dtype} into {dst.dtype}; accepted by {casting!r}: what it casts"
+        )
+    values = call("_npi_broadcast_to", (src.astype(dst.dtype),), shape=tuple(dst.shape))
+    if where is not True:
+        mask = call("_npi_broadcast_to", (operand(where, like=dst),), shape=tuple(dst.shape))
+        values = call("_npi_where", (mask, values, dst))
+    dst[()] = values
+
+
+def put_along_axis(arr, indices, values, axis):
+    """Writes `values`, which broadcast, into an array at the places that :func:`take_along_axis`
+    reads.
+
+    Examples
+    --------
+    >>> x = mx.np.zeros((2, 3))
+    >>> mx.np.put_along_axis(x, mx.np.array([[1], [2]], dtype="int64"), 5, axis=1)
+    >>> x
+    array([[0., 5., 0.],
+           [0., 0., 5.]])
+    """
+    indices = operand(indices, like=arr)
+    if axis is None:
+        arr[onp.unravel_index(indices.asnumpy() % arr.size, arr.shape)] = values
+        return
+    arr[_places(arr, indices, axis, "put_along_axis")] = values

@@ -4,8 +4,7 @@
 import numpy as onp
 
 from .. import linalg as _linalg
-from .._dispatch import call, operand
-from .._dispatch import promoted
+from .._dispatch import call, operand, promoted
 
 _SAME = """
     cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank
