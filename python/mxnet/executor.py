@@ -1,6 +1,7 @@
 """Executors: symbols bound to arrays."""
 import ctypes
 import importlib
+import sys
 
 import numpy as np
 
@@ -67,12 +68,12 @@ def _take(count, pointer, cls=NDArray):
     return [cls(NDArrayHandle(pointer[i])) if pointer[i] else None for i in range(count)]
 
 
-def _class_of(arrays=()):
-    """The class of arrays that an executor makes: that of mx.np where it is bound to one, or where
-    arrays of mx.np are switched on."""
+def _class_of(symbol, arrays=()):
+    """The class of arrays that an executor makes: that of mx.np for symbols with NumPy's rules, and
+    where it is bound to such an array."""
     from ._array_class import numpy_among
-    from .util import is_np_array
-    if is_np_array() or numpy_among(arrays):
+    module = sys.modules.get("mxnet.symbol.numpy._symbol")      # loaded where there is such a symbol
+    if module is not None and isinstance(symbol, module._Symbol) or numpy_among(arrays):
         return importlib.import_module("mxnet.numpy").ndarray     # which stands on graphs
     return NDArray
 
@@ -129,7 +130,7 @@ class Executor(NotCopied):
             shared_exec.handle if shared_exec is not None else None, ctypes.byref(handle)))
         executor = cls(handle, symbol, ctx, grad_req, group2ctx)
         executor.arg_arrays, executor.grad_arrays, executor.aux_arrays = arg_arrays, grad_arrays, aux_arrays
-        executor._array_class = _class_of(arg_arrays)
+        executor._array_class = _class_of(symbol, arg_arrays)
         return executor
 
     @classmethod
@@ -176,7 +177,7 @@ class Executor(NotCopied):
             ctypes.byref(new_arrays), ctypes.byref(num_args), ctypes.byref(args),
             ctypes.byref(grads), ctypes.byref(num_aux), ctypes.byref(aux),
             shared_exec.handle if shared_exec is not None else None, ctypes.byref(handle)))
-        made = _class_of((shared_buffer or {}).values())
+        made = _class_of(symbol, (shared_buffer or {}).values())
         if shared_buffer is not None:
             for name, array in zip([py_str(new_names[i]) for i in range(buffer_len.value)], _take(buffer_len.value, new_arrays, made)):
                 shared_buffer[name] = array

@@ -222,11 +222,15 @@ def test_executors_keep_the_class_of_arrays():
     onp.testing.assert_allclose(grad.asnumpy(), 2 * A, rtol=1e-6)
     simple = y.simple_bind(mx.cpu(), x=(3, 4))
     assert all(type(a) is np.ndarray for a in simple.arg_arrays + simple.grad_arrays + simple.forward())
-    npx.reset_np()
-    assert type(executor.forward()[0]) is np.ndarray     # bound to arrays of mx.np
+    both = mx.sym.Group([y, x]).simple_bind(mx.cpu(), x=(3, 4))
+    assert all(type(a) is mx.nd.NDArray for a in both.arg_arrays + both.forward())    # a classic symbol, as in 2.0
     classic = mx.sym.sum(mx.sym.var('x'))
-    assert type(classic.bind(mx.cpu(), {'x': mx.nd.ones((2,))}).forward()[0]) is mx.nd.NDArray
-    assert type(classic.simple_bind(mx.cpu(), x=(2,)).arg_arrays[0]) is mx.nd.NDArray
+    for reset in (lambda: None, npx.reset_np):      # symbols decide, not the switch
+        reset()
+        assert type(executor.forward()[0]) is np.ndarray     # bound to arrays of mx.np
+        assert type(classic.bind(mx.cpu(), {'x': mx.nd.ones((2,))}).forward()[0]) is mx.nd.NDArray
+        assert type(classic.simple_bind(mx.cpu(), x=(2,)).arg_arrays[0]) is mx.nd.NDArray
+        assert type(y.bind(mx.cpu(), {'x': mx.nd.array(A)}).forward()[0]) is np.ndarray
 
 
 def test_files(tmp_path):
