@@ -1,13 +1,14 @@
 """Functions of mx.np against NumPy over dtypes, shapes, axes and keywords: reductions in all
 combinations, and a table of those that no other table has."""
 
+import importlib
 import inspect
 
 import numpy as onp
 import pytest
 
 import mxnet as mx
-from np_table import ALL, check_gradient, compare, fixed, rand, rows
+from np_table import build, check_gradient, compare, fixed, named, rand, rows
 
 SHAPES = ((), (3,), (2, 3), (2, 0, 3), (2, 1, 3))
 SUMS = "sum prod nansum nanprod".split()
@@ -304,6 +305,68 @@ def test_results_of_nothing():
     assert mx.np.percentile(mx.np.zeros((0, 2)), [5, 6], axis=0).shape == (2, 2)
 
 
+TABLE_FILES = """
+    test_array_api_values test_numpy_composed test_numpy_creation test_numpy_linalg
+    test_numpy_manipulation test_numpy_products test_numpy_reductions test_numpy_searching
+    test_numpy_ufuncs test_numpy_table
+""".split()
+
+
+def rows_of_all_files():
+    """Every row of every table."""
+    for file in TABLE_FILES:
+        for table in vars(importlib.import_module(file)).values():
+            if isinstance(table, (list, tuple)):
+                for row in table:
+                    if isinstance(row, tuple) and len(row) > 1 and isinstance(row[0], str):
+                        yield file, row
+
+
+def calls_of(file, row):
+    """The function of a row, and its arguments with arrays on cpu(1); None for rows without arrays
+    or of another form."""
+    name, args, kwargs = row if len(row) == 3 else (*row, {})
+    made = []
+
+    def to(values):
+        made.append(mx.np.array(values, dtype=values.dtype, device=mx.cpu(1)))
+        return made[-1]
+
+    space = mx.np.array_api if file == "test_array_api_values" else mx.np
+    if not isinstance(args, (list, tuple)) or not isinstance(kwargs, dict):
+        return None
+    rng = onp.random.default_rng(0)
+    args = build(tuple(args), rng, "float32", to)
+    kwargs = {k: build(v, rng, "float32", to) for k, v in kwargs.items()}
+    return (named(space, name), args, kwargs) if made else None
+
+
+def arrays_in(results):
+    """The arrays of mx.np among results."""
+    if isinstance(results, (list, tuple)):
+        return [a for r in results for a in arrays_in(r)]
+    return [results] if isinstance(results, mx.np.ndarray) else []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_results_are_on_the_device_of_the_arrays():
+    tried = 0
+    for file, row in rows_of_all_files():
+        found = calls_of(file, row) if len(row) < 4 else None
+        if found is None:
+            continue
+        function, args, kwargs = found
+        try:
+            results = function(*args, **kwargs)
+        except (ValueError, TypeError, IndexError, NotImplementedError) as error:
+            assert "cpu(" not in str(error), row  # others are rows for other dtypes
+            continue
+        tried += 1
+        for result in arrays_in(results):
+            assert result.context == mx.cpu(1), row
+    assert tried > 800
+
+
 NO_VALUES = """
     allclose apply_along_axis array_equal array_equiv asarray broadcast_shapes can_cast copyto
     empty empty_like finfo from_dlpack genfromtxt iinfo iscomplexobj isdtype isrealobj isscalar
@@ -314,38 +377,8 @@ NO_VALUES = """
 
 def test_every_function_is_in_a_table():
     """What gives arrays is compared with NumPy: here or in a table of another file."""
-    import test_array_api_values
-    import test_numpy_composed
-    import test_numpy_creation
-    import test_numpy_linalg
-    import test_numpy_manipulation
-    import test_numpy_products
-    import test_numpy_reductions
-    import test_numpy_searching
-    import test_numpy_ufuncs
-
     known = set(NO_VALUES) | set(SUMS + MEANS + EXTREMES + TRUTHS)
-    for module in (
-        test_array_api_values,
-        test_numpy_composed,
-        test_numpy_creation,
-        test_numpy_linalg,
-        test_numpy_manipulation,
-        test_numpy_products,
-        test_numpy_reductions,
-        test_numpy_searching,
-        test_numpy_ufuncs,
-    ):
-        for table in vars(module).values():
-            if isinstance(table, (list, tuple)):
-                known |= {
-                    row[0]
-                    for row in table
-                    if isinstance(row, tuple) and len(row) > 1 and isinstance(row[0], str)
-                }
-    known |= {
-        row[0] for table in (QUANTILES, TABLE, COUNTED, BINS, HOST, FLOATING) for row in table
-    }
+    known |= {row[0] for _, row in rows_of_all_files()}
     names = [
         n
         for n in dir(mx.np)
@@ -353,4 +386,3 @@ def test_every_function_is_in_a_table():
     ]
     names = [n for n in names if not inspect.isclass(getattr(mx.np, n))]
     assert not sorted(set(names) - known) and len(names) > 300
-    assert ALL

@@ -1,5 +1,7 @@
 """Functions of mx.np about diagonals and triangles of matrices."""
-from . import _dispatch
+import contextlib
+
+from .._binding import NDArrayBase
 from ._creation import check_order, place_name, results
 from ._dispatch import call, default_float, device_of, dtype_name, is_symbol, operand
 
@@ -83,7 +85,13 @@ def tril_indices(n, k=0, m=None):
     >>> columns.tolist()
     [0, 0, 1]
     """
-    return tuple(results(call("_npi_tril_indices", (), n=max(int(n), 0), k=int(k), m=max(int(n if m is None else m), 0))))
+    places = results(call("_npi_tril_indices", (), n=max(int(n), 0), k=int(k), m=max(int(n if m is None else m), 0)))
+    return _placed(places, device_of())
+
+
+def _placed(arrays, device):
+    """The arrays on a device; symbols as they are."""
+    return tuple(a if is_symbol(a) else a.as_in_context(device) for a in arrays)
 
 
 def triu_indices(n, k=0, m=None, ctx=None, device=None):
@@ -102,9 +110,7 @@ def triu_indices(n, k=0, m=None, ctx=None, device=None):
     turned = results(call("_npi_tril_indices", (), n=n, k=m - n - int(k), m=m))
     out = tuple(call("_npi_rsubtract_scalar", (call("_npi_flip", (places,), axis=(0,)),), scalar=size - 1)
                 for places, size in zip(turned, (n, m)))
-    if ctx is None and device is None or _dispatch._mode.symbols:
-        return out
-    return tuple(places.copyto(device_of(ctx, device)) for places in out)
+    return _placed(out, device_of(ctx, device))
 
 
 def tril_indices_from(arr, k=0):
@@ -115,7 +121,7 @@ def tril_indices_from(arr, k=0):
     >>> [i.tolist() for i in mx.np.tril_indices_from(mx.np.ones((2, 2)))]
     [[0, 1, 1], [0, 0, 1]]
     """
-    return tril_indices(*_matrix("tril_indices_from", arr, k))
+    return _beside(arr, tril_indices, *_matrix("tril_indices_from", arr, k))
 
 
 def triu_indices_from(arr, k=0):
@@ -126,7 +132,13 @@ def triu_indices_from(arr, k=0):
     >>> [i.tolist() for i in mx.np.triu_indices_from(mx.np.ones((2, 2)))]
     [[0, 0, 1], [0, 1, 1]]
     """
-    return triu_indices(*_matrix("triu_indices_from", arr, k))
+    return _beside(arr, triu_indices, *_matrix("triu_indices_from", arr, k))
+
+
+def _beside(arr, function, *args):
+    """What a function gives on the device of an array."""
+    with arr.context if isinstance(arr, NDArrayBase) else contextlib.nullcontext():
+        return function(*args)
 
 
 def _matrix(function, arr, k):

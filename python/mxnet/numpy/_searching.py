@@ -103,8 +103,9 @@ def flatnonzero(a):
     >>> mx.np.flatnonzero(mx.np.array([[0, 1], [1, 0]])).tolist()
     [1, 2]
     """
-    return call("_npi_reshape", (call("_npi_nonzero", (ravel(a),)),), newshape=(-1,)) if size_of(a) else \
-        call("_npi_zeros", (), shape=(0,), dtype="int64")
+    if size_of(a):
+        return call("_npi_reshape", (call("_npi_nonzero", (ravel(a),)),), newshape=(-1,))
+    return operand(onp.zeros(0, "int64"), like=a)
 
 
 def size_of(a):
