@@ -33,6 +33,9 @@ NDArrayBase = _backend.NDArrayBase
 CachedOp = _backend.CachedOp
 invoke = _backend.invoke
 invoke_np = _backend.invoke_np
+numpy_call = _backend.numpy_call
+of_one_dtype = _backend.of_one_dtype
+set_symbols = _backend.set_symbols
 new_array = _backend.new_array
 filled = _backend.filled
 set_mode = _backend.set_mode
@@ -43,6 +46,7 @@ _set_numpy_class = _backend._set_numpy_class
 _numpy_base = _backend._numpy_base
 NumpyFunction = _backend.NumpyFunction
 _set_trace_note = _backend._set_trace_note
+_set_symbol_call = _backend._set_symbol_call
 
 
 def attr_to_str(value):

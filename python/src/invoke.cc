@@ -8,6 +8,7 @@
 #include "binding.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
+#include "numpy_call.h"
 
 namespace mxnet {
 namespace python {
@@ -132,22 +133,26 @@ using AttrsCache = std::unordered_map<std::string, AttrsPtr>;
 }  // namespace
 
 AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inputs) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(keys);
+  if (PyTuple_GET_SIZE(values) != n) throw Error(Error::Kind::kValue, "[" + op->name + "] parameter names and values differ in number");
+  return ParseAttrs(op, PySequence_Fast_ITEMS(keys), PySequence_Fast_ITEMS(values), n, num_inputs);
+}
+
+AttrsPtr ParseAttrs(const Op* op, PyObject* const* names, PyObject* const* values, Py_ssize_t n, int num_inputs) {
   constexpr size_t kMaxEntries = 4096, kMaxKey = 1 << 14;  // texts may be long
   static thread_local AttrsCache cache;
   static thread_local std::string key;
-  const Py_ssize_t n = PyTuple_GET_SIZE(keys);
-  if (PyTuple_GET_SIZE(values) != n) throw Error(Error::Kind::kValue, "[" + op->name + "] parameter names and values differ in number");
   key.assign(reinterpret_cast<const char*>(&op), sizeof(op));
   if (!op->key_var_num_args.empty()) key.append(reinterpret_cast<const char*>(&num_inputs), sizeof(num_inputs));
   for (Py_ssize_t i = 0; i < n; ++i) {
-    AppendKey(&key, PyTuple_GET_ITEM(keys, i));
-    AppendKey(&key, PyTuple_GET_ITEM(values, i));
+    AppendKey(&key, names[i]);
+    AppendKey(&key, values[i]);
   }
   auto it = cache.find(key);
   if (it != cache.end()) return it->second;
   const std::string saved = key;  // parsing may come back here through attr_to_str
   AttrDict dict;
-  for (Py_ssize_t i = 0; i < n; ++i) dict[ToText(PyTuple_GET_ITEM(keys, i))] = ToText(PyTuple_GET_ITEM(values, i));
+  for (Py_ssize_t i = 0; i < n; ++i) dict[ToText(names[i])] = ToText(values[i]);
   if (!op->key_var_num_args.empty() && !dict.count(op->key_var_num_args)) dict[op->key_var_num_args] = std::to_string(num_inputs);
   AttrsPtr attrs = MakeAttrs(op, std::move(dict));
   CheckPublic(*attrs);

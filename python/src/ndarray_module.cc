@@ -8,6 +8,7 @@
 #include "binding.h"
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"
+#include "numpy_call.h"
 
 namespace mxnet {
 namespace python {
@@ -175,5 +176,6 @@ PYBIND11_MODULE(ndarray, m) {
   AddFunctions(m.ptr());
   AddCachedOp(m.ptr());
   AddNumpyFunction(m.ptr());
+  AddNumpyCall(m.ptr());
   mxnet::Engine::SetCallSiteProvider(CallSite);
 }

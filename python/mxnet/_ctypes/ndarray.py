@@ -1,6 +1,7 @@
 """Arrays, eager operators and CachedOp over the C interface with ctypes; the same interface as
 ``mxnet._cy3.ndarray``."""
 import ctypes
+import threading
 import numbers
 
 import numpy as np
@@ -162,6 +163,40 @@ def invoke_np(op_handle, inputs, keys, values, out=None):
             raise _MXTypeError(f"[invoke] input {i} is an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one, "
                                "sharing memory)")
     return invoke(op_handle, inputs, keys, values, out, _numpy_class)
+
+
+class _Symbols(threading.local):
+    wanted = False    # functions of mx.np without inputs make symbols
+
+
+_symbols = _Symbols()
+_symbol_call = None
+
+
+def set_symbols(on):
+    """Whether functions of mx.np without inputs make symbols, on this thread. Returns what it
+    was."""
+    before, _symbols.wanted = _symbols.wanted, bool(on)
+    return before
+
+
+def _set_symbol_call(function):
+    global _symbol_call   # pylint: disable=global-statement
+    _symbol_call = function
+
+
+def numpy_call(name, inputs, out=None, **params):
+    """Runs the operator `name` on a tuple or list of mx.np arrays, or makes a symbol of it;
+    parameters that are None are left out."""
+    params = {k: v for k, v in params.items() if v is not None}
+    if _symbols.wanted or inputs and not isinstance(inputs[0], NDArrayBase):
+        return _symbol_call(name, inputs, params)
+    return invoke_np(_op(name), inputs, tuple(params), tuple(params.values()), out)
+
+
+def of_one_dtype(values):
+    """Whether the members of a tuple or list are arrays, and their dtypes equal."""
+    return all(isinstance(v, NDArrayBase) and v._dtype_id == values[0]._dtype_id for v in values)
 
 
 def invoke(op_handle, inputs, keys, values, out=None, cls=None):

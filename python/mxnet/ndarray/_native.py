@@ -27,8 +27,12 @@ def _handle(name):
 
 
 def _as_shape(shape):
-    if type(shape) is tuple and all(type(d) is int for d in shape):
-        return shape
+    if type(shape) is tuple:
+        for d in shape:
+            if type(d) is not int:
+                break
+        else:
+            return shape
     try:
         if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):
             return (shape.__index__(),)

@@ -2,14 +2,14 @@
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase
+from .._binding import NDArrayBase, filled
 from ..context import current_context
 from ..ndarray._dlpack import from_dlpack as _from_dlpack
-from ..ndarray._native import _as_shape, shared
+from ..ndarray._native import _as_shape, _handle, _handle_of, shared
 from ..util import is_np_default_dtype
 from . import _dispatch
 from ._array import ndarray
-from ._dispatch import call, default_float, deliver, device_of, dtype_name, empty_array, filled_array, from_values, is_symbol, operand
+from ._dispatch import _mode, call, default_float, deliver, device_of, dtype_name, empty_array, from_values, is_symbol, operand
 
 __all__ = ["array", "asarray", "ascontiguousarray", "from_dlpack", "copy", "empty", "zeros", "ones", "full", "empty_like", "zeros_like",
            "ones_like", "full_like", "arange", "linspace", "logspace", "indices", "meshgrid", "blackman", "hamming", "hanning"]
@@ -141,11 +141,13 @@ def copy(a, out=None):
 # ---- of one value
 
 def _filled(name, shape, dtype, order, ctx, device, function):
-    check_order(function, order)
-    if _dispatch._mode.symbols:
+    if order != "C":
+        check_order(function, order)
+    if _mode.symbols:
         return call(name, (), shape=_as_shape(shape), dtype=dtype_name(dtype, default_float()), ctx=place_name(ctx, device))
-    device = None if ctx is None and device is None else device_of(ctx, device)
-    return filled_array(name, shape, device, default_float() if dtype is None else dtype)
+    device = current_context() if ctx is None and device is None else device_of(ctx, device)
+    number = _dtypes.number(default_float() if dtype is None else dtype)
+    return filled(_handle_of.get(name) or _handle(name), None, _as_shape(shape), device.device_typeid, device.device_id, number, True)
 
 
 def empty(shape, dtype=None, order="C", ctx=None, device=None):
@@ -284,12 +286,14 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, device=None):
     if start is None or step is None:
         raise TypeError("[arange] start or step is None; accepted: numbers")
     if dtype is None:
-        whole = all(isinstance(v, (int, onp.integer)) for v in (start, stop, step) if v is not None)
-        dtype = "int64" if whole and is_np_default_dtype() else default_float()
+        dtype = "float32"
+        if is_np_default_dtype():
+            whole = all(isinstance(v, (int, onp.integer)) for v in (start, stop, step) if v is not None)
+            dtype = "int64" if whole else "float64"
     if stop is None:
         start, stop = 0, start
-    return call("_npi_arange", (), start=float(start), stop=float(stop), step=float(step), dtype=dtype_name(dtype), ctx=place_name(ctx,
-                device))
+    place = None if ctx is None and device is None else str(device_of(ctx, device))
+    return call("_npi_arange", (), start=float(start), stop=float(stop), step=float(step), dtype=_dtypes.name(dtype), ctx=place)
 
 
 def _count(function, num):

@@ -1,7 +1,7 @@
 """How functions of mx.np and mx.npx run operators: the contract that all of their modules keep.
 
 One function serves arrays, hybridized blocks and symbols. A function of mx.np is written once, in
-Python, on top of :func:`call`:
+Python, on top of ``call(name, inputs, out=None, **parameters)`` of the binding:
 
 * with ``mx.np.ndarray`` inputs an operator runs at once, and its results are of that class;
 * while a hybridized block is traced (deferred compute) the same call adds a node to the graph;
@@ -19,7 +19,7 @@ Rules for a function:
 * Operands of a function that needs one dtype go through :func:`promoted`. The rule stands in C++
   (``src/operator/numpy_types.h``), and :func:`promoted_dtype` asks for it.
 * Arrays of mx.nd are refused by the binding, with what to call (``as_np_ndarray()``).
-* ``out=`` goes to :func:`call`, or to :func:`deliver` where the result came another way. Both
+* ``out=`` goes to `call`, or to :func:`deliver` where the result came another way. Both
   return `out`.
 * A function that makes an array takes ``dtype=None, ctx=None, device=None``; the last two are names
   of one thing (:func:`device_of`). Default dtypes are :func:`default_float` and
@@ -40,11 +40,10 @@ import threading
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase, invoke_np
+from .._binding import _set_symbol_call, NDArrayBase, numpy_call as call, of_one_dtype, set_symbols
 from ..base import _LIB, _MXTypeError, check_call
 from ..context import Context, context_of, current_context
 from ..ndarray import _native
-from ..ndarray._native import _handle, _handle_of
 from ..util import is_np_default_dtype
 
 __all__ = ["call", "operand", "deliver", "device_of", "default_float", "default_int", "dtype_name", "empty_array", "filled_array",
@@ -52,7 +51,7 @@ __all__ = ["call", "operand", "deliver", "device_of", "default_float", "default_
 
 
 class _Mode(threading.local):
-    symbols = False    # functions without inputs make symbols
+    symbols = False    # as `set_symbols` has it
 
 
 _mode = _Mode()
@@ -68,25 +67,14 @@ def symbolic(function):
     """`function` of mx.np as one of mx.sym.np: without inputs it makes a symbol, too."""
     @functools.wraps(function)
     def of_symbols(*args, **kwargs):
-        before, _mode.symbols = _mode.symbols, True
+        before = set_symbols(True)
+        _mode.symbols = True
         try:
             return function(*args, **kwargs)
         finally:
             _mode.symbols = before
+            set_symbols(before)
     return of_symbols
-
-
-def call(name, inputs, out=None, **params):
-    """Runs the operator `name` on a sequence of mx.np arrays (or makes a symbol of it); parameters
-    that are None are left out."""
-    handle = _handle_of.get(name) or _handle(name)
-    for v in params.values():
-        if v is None:
-            params = {k: v for k, v in params.items() if v is not None}
-            break
-    if _mode.symbols or inputs and not isinstance(inputs[0], NDArrayBase):
-        return _symbol_call(name, inputs, params)
-    return invoke_np(handle, inputs, tuple(params), tuple(params.values()), out)
 
 
 def _symbol_call(name, inputs, params):
@@ -97,27 +85,17 @@ def _symbol_call(name, inputs, params):
     return create(name, list(inputs), params)
 
 
+_set_symbol_call(_symbol_call)
+
+
 def operand(value, like=None, dtype=None):
-    """`value` as something that :func:`call` takes: arrays and symbols as they are; numbers, nested
+    """`value` as something that `call` takes: arrays and symbols as they are; numbers, nested
     lists and NumPy arrays as arrays on the device of `like` (or the current one), of NumPy's dtype
     for them, or float32 for Python's floats."""
     if isinstance(value, NDArrayBase) or is_symbol(value):
         return value
     device = like.context if isinstance(like, NDArrayBase) else current_context()
     return from_values(value, device, dtype)
-
-
-def of_one_dtype(values):
-    """Whether `values` are arrays, and their dtypes equal."""
-    number = None
-    for value in values:
-        if not isinstance(value, NDArrayBase):
-            return False
-        if number is None:
-            number = value._dtype_id
-        elif value._dtype_id != number:
-            return False
-    return True
 
 
 _NUMBERS = {int: 1, float: 2, bool: 0}    # numbers of Python, as MXOpPromoteDTypes knows them

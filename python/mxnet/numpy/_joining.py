@@ -32,7 +32,8 @@ def shape_of(function, a):
 # ---- joining
 
 def _some(function, arrays):
-    arrays = list(arrays)
+    if type(arrays) is not tuple:
+        arrays = list(arrays)
     if not arrays:
         raise ValueError(f"[{function}] got no arrays; accepted: one or more")
     return promoted(arrays)
@@ -50,8 +51,10 @@ def concatenate(seq, axis=0, out=None):
     arrays = _some("concatenate", seq)
     if axis is None:
         arrays, axis = [call("_npi_reshape", (a,), newshape=(-1,)) for a in arrays], 0
-    if not is_symbol(arrays[0]) and any(a.ndim == 0 for a in arrays):
-        raise ValueError("[concatenate] an array of shape (); accepted: at least 1 dimension")
+    if isinstance(arrays[0], NDArrayBase):
+        for a in arrays:
+            if a.ndim == 0:
+                raise ValueError("[concatenate] an array of shape (); accepted: at least 1 dimension")
     result = call("_npi_concatenate", arrays, None if out is None or out.dtype != arrays[0].dtype else out, dim=int(axis))
     return result if out is None or result is out else deliver(result, out)
 

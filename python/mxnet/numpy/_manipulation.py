@@ -91,7 +91,7 @@ def reshape(a, newshape=None, order="C", out=None, *, shape=None, copy=None):   
     if (newshape is None) == (shape is None):
         raise TypeError("[reshape] needs a shape, by one of its names; accepted: newshape or shape")
     newshape = shape if newshape is None else newshape
-    newshape = tuple(int(s) for s in (newshape if isinstance(newshape, (list, tuple)) else (newshape,)))
+    newshape = tuple([int(s) for s in newshape]) if isinstance(newshape, (list, tuple)) else (int(newshape),)
     if copy is not None and not copy:
         if order == "F" or out is not None:
             raise ValueError("[reshape] copy=False with order='F' or out; accepted: order='C'")

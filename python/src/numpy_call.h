@@ -1,0 +1,18 @@
+/* Functions of the module that run operators by name for the functions of mx.np. */
+#ifndef MXNET_PYTHON_NUMPY_CALL_H_
+#define MXNET_PYTHON_NUMPY_CALL_H_
+
+#include "binding.h"
+
+namespace mxnet {
+namespace python {
+
+/* As ParseAttrs of binding.h, for `n` names and values side by side. */
+AttrsPtr ParseAttrs(const Op* op, PyObject* const* names, PyObject* const* values, Py_ssize_t n, int num_inputs);
+
+/* Adds numpy_call, of_one_dtype and set_symbols. */
+void AddNumpyCall(PyObject* module);
+
+}  // namespace python
+}  // namespace mxnet
+#endif  // MXNET_PYTHON_NUMPY_CALL_H_
