@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "mxnet/error.h"
+#include "operator/gemm.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/dense_gpu.h"
 #include "operator/linalg/lapack.h"
+#include "operator/linalg/recursive_lu.h"
 
 namespace mxnet {
 namespace linalg {
@@ -75,17 +78,25 @@ void ClearLower(T* a, int64_t n) {
   for (int64_t i = 0; i < n; ++i) std::fill(a + i * n, a + i * n + i, T(0));
 }
 
+// Whether LuOf leaves a matrix to LAPACK, which sees the transpose and counts rows from 1.
+template <typename T>
+bool ByLapack(int64_t n) {
+  return n > kSmallMatrix && !(std::is_same<T, float>::value && detail::g_onednn_sgemm && Env::Get().onednn_enabled);
+}
+
 template <typename T>
 int64_t LuOf(const T* from, T* to, int32_t* pivots, int64_t n) {
   if (to != from) std::copy(from, from + n * n, to);
-  return n <= kSmallMatrix ? MXNET_CPU_CALL(SmallLu)(sizeof(T) == 8, to, pivots, n) : lapack::Routines<T>::Lu(n, to, pivots);
+  if (n <= kSmallMatrix) return MXNET_CPU_CALL(SmallLu)(sizeof(T) == 8, to, pivots, n);
+  if constexpr (std::is_same<T, float>::value)
+    if (!ByLapack<T>(n)) return RecursiveLu(n, to, pivots);
+  return lapack::Routines<T>::Lu(n, to, pivots);
 }
 
-// From the factors of LuOf. LAPACK counts rows from 1 and sees the transpose, whose determinant is
-// the same.
+// From the factors of LuOf; the determinant of the transpose is the same.
 template <typename T>
 double Sign(const T* lu, const int32_t* pivots, int64_t n) {
-  const int32_t base = n <= kSmallMatrix ? 0 : 1;
+  const int32_t base = ByLapack<T>(n) ? 1 : 0;
   double sign = 1;
   for (int64_t i = 0; i < n; ++i) {
     if (pivots[i] != static_cast<int32_t>(i) + base) sign = -sign;
@@ -102,6 +113,8 @@ void InverseOfLu(const T* lu, const int32_t* pivots, T* out, int64_t n) {
   if (n <= kSmallMatrix) return MXNET_CPU_CALL(SmallInverse)(sizeof(T) == 8, lu, pivots, out, n);
   std::fill(out, out + n * n, T(0));
   for (int64_t i = 0; i < n; ++i) out[i * n + i] = T(1);
+  if constexpr (std::is_same<T, float>::value)
+    if (!ByLapack<T>(n)) return SolveRecursiveLu(n, n, lu, pivots, out);
   lapack::Routines<T>::Inverse(n, lu, pivots, out);
 }
 
@@ -275,9 +288,9 @@ void SolveGeneral(KernelArgs& args, bool transpose, int64_t count, int64_t n, in
   Trouble trouble;
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
-    const bool small = n <= kSmallMatrix;
+    const bool small = n <= kSmallMatrix, by_lapack = ByLapack<T>(n);
     Ranges(n * k == 0 ? 0 : count, std::max(n, k), static_cast<double>(n * n * (n + k)), [&](int64_t begin, int64_t end) {
-      auto lu = Scratch<T>(n * n), matrix = Scratch<T>(transpose ? n * n : 0), turned = Scratch<T>(small ? 0 : n * k);
+      auto lu = Scratch<T>(n * n), matrix = Scratch<T>(transpose ? n * n : 0), turned = Scratch<T>(by_lapack ? n * k : 0);
       auto pivots = Scratch<int32_t>(n);
       for (int64_t i = begin; i < end; ++i) {
         const T *from = static_cast<const T*>(a) + i * n * n, *right = static_cast<const T*>(b) + i * n * k;
@@ -286,9 +299,12 @@ void SolveGeneral(KernelArgs& args, bool transpose, int64_t count, int64_t n, in
         const int64_t singular = LuOf(transpose ? matrix.get() : from, lu.get(), pivots.get(), n);
         if (singular) {
           trouble.Add(i, singular);
-        } else if (small) {
+        } else if (!by_lapack) {
           if (to != right) std::copy(right, right + n * k, to);
-          SolveSmallLu(lu.get(), pivots.get(), n, k, to);
+          if constexpr (std::is_same<T, float>::value)
+            small ? SolveSmallLu(lu.get(), pivots.get(), n, k, to) : SolveRecursiveLu(n, k, lu.get(), pivots.get(), to);
+          else
+            SolveSmallLu(lu.get(), pivots.get(), n, k, to);
         } else {
           TransposeInto(right, n, k, turned.get());
           lapack::Routines<T>::SolveLu(n, k, lu.get(), pivots.get(), turned.get());

@@ -15,19 +15,26 @@ namespace {
 
 // Multiplications, and numbers of b, up to which a library call costs more than the loops.
 constexpr int64_t kTiny = 16 * 16 * 16, kTinyFactor = 4096;
+constexpr int64_t kThinFactor = 256;  // numbers of b beside which a may have any number of rows
+
+constexpr int64_t kWorthThread = 1 << 18;  // multiplications, some ten microseconds
 
 template <typename T>
 void Batch(bool ta, bool tb, const MatmulSize& s, const T* a, const T* b, T* c) {
   const int64_t work = s.m * s.n * s.k;
+  const bool thin = s.k * s.n <= kThinFactor;
+  if (thin && !ta && s.batch == 1)
+    return ParallelFor(s.m, std::max<int64_t>(1, kWorthThread / (s.k * s.n)), [&](int64_t begin, int64_t end) {
+      MXNET_CPU_CALL(SmallProduct)(sizeof(T) == 8, ta, tb, end - begin, s.n, s.k, a + begin * s.k, b, c + begin * s.n);
+    });
   auto range = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      if (work <= kTiny && s.k * s.n <= kTinyFactor)
+      if (thin || (work <= kTiny && s.k * s.n <= kTinyFactor))
         MXNET_CPU_CALL(SmallProduct)(sizeof(T) == 8, ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n);
       else
         Gemm(ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, T(0), c + i * s.m * s.n);
     }
   };
-  constexpr int64_t kWorthThread = 1 << 18;  // multiplications, some ten microseconds
   const int threads = OmpMaxThreads();
   if (s.batch == 1 || s.batch * work < 2 * kWorthThread || (s.batch < threads && work >= kWorthThread)) return range(0, s.batch);
   ParallelForThreads(std::min<int64_t>(threads, s.batch), s.batch, range);
