@@ -1,6 +1,7 @@
 #include "operator/indexing/gpu_index.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "mxnet/env.h"
@@ -186,7 +187,8 @@ void PutRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64
   if (!a.run.ctx.is_gpu()) {
     const char* from = static_cast<const char*>(rows);
     for (int64_t o = 0; o < outer; ++o)
-      for (int64_t i = 0; i < num; ++i) CopyBytes(from + (o * num + i) * row, data.data<char>() + (o * size + index[i]) * row, row);
+      for (int64_t i = 0; i < num; ++i)
+        std::memmove(data.data<char>() + (o * size + index[i]) * row, from + (o * num + i) * row, static_cast<size_t>(row));
     return;
   }
   if (outer * num * row == 0) return;

@@ -152,16 +152,38 @@ void RavelIndices(const RunContext& run, const Shape& target, const int64_t* col
 
 void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* flat, int64_t n, int64_t* columns) {
   if (run.ctx.is_gpu()) return UnravelIndicesOnDevice(run, target, flat, n, columns);
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t rest = flat[i];
-    for (int d = target.ndim() - 1; d > 0; --d) {
-      int64_t r = rest % target[d];
-      if (r < 0) r += target[d];
-      columns[d * n + i] = r;
-      rest = (rest - r) / target[d];
+  constexpr int64_t kBlock = 1024, kExact = int64_t{1} << 52;  // below, quotients of doubles are exact when cut off
+  ParallelFor(n, 0, [&](int64_t begin, int64_t end) {
+    int64_t rest[kBlock];
+    for (int64_t first = begin; first < end; first += kBlock) {
+      const int64_t m = std::min(kBlock, end - first);
+      int64_t low = 0, high = 0;
+      for (int64_t i = 0; i < m; ++i) {
+        rest[i] = flat[first + i];
+        low = std::min(low, rest[i]);
+        high = std::max(high, rest[i]);
+      }
+      for (int d = target.ndim() - 1; d > 0; --d) {
+        const int64_t size = target[d];
+        int64_t* to = columns + d * n + first;
+        if (low >= 0 && high < kExact) {
+          const double divisor = static_cast<double>(size);
+          for (int64_t i = 0; i < m; ++i) {
+            const int64_t q = static_cast<int64_t>(static_cast<double>(rest[i]) / divisor);
+            to[i] = rest[i] - q * size;
+            rest[i] = q;
+          }
+          continue;
+        }
+        for (int64_t i = 0; i < m; ++i) {
+          const int64_t r = rest[i] % size;
+          to[i] = r < 0 ? r + size : r;
+          rest[i] = (rest[i] - to[i]) / size;
+        }
+      }
+      std::copy(rest, rest + m, columns + first);  // the first size is not checked: it need not be known
     }
-    columns[i] = rest;  // the first size is not checked: it need not be known
-  }
+  });
 }
 
 const void* RepeatedTo(KernelArgs& a, const TBlob& val, const Shape& pieces) {

@@ -84,21 +84,30 @@ void PutLines(const void* values, int64_t outer, int64_t size, int64_t inner, in
 }
 
 void FillOneHot(const TBlob& out, const int64_t* index, int64_t count, int64_t depth, double on, double off) {
-  FillValue(out, off);
-  uint64_t value = 0;  // `on` in the dtype of out
-  TBlob one;
-  one.dptr = &value;
-  one.shape = Shape({1});
-  one.dtype = out.dtype;
-  FillValue(one, on);
+  constexpr int64_t kBlock = 1 << 13;  // elements that are filled, and still in the cache when some get the other value
+  uint64_t values[2] = {0, 0};         // in the dtype of out
+  for (int i = 0; i < 2; ++i) {
+    TBlob one;
+    one.dptr = &values[i];
+    one.shape = Shape({1});
+    one.dtype = out.dtype;
+    FillValue(one, i ? on : off);
+  }
   BySize(out.dtype, [&](auto tag) {
     using T = decltype(tag);
-    T v;
-    std::memcpy(&v, &value, sizeof(T));
+    T v, rest;
+    std::memcpy(&rest, &values[0], sizeof(T));
+    std::memcpy(&v, &values[1], sizeof(T));
     T* to = out.data<T>();
-    ParallelFor(count, 0, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        if (index[i] >= 0 && index[i] < depth) to[i * depth + index[i]] = v;
+    const int64_t rows = std::max<int64_t>(1, kBlock / std::max<int64_t>(depth, 1));
+    const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(depth, 1));
+    ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t first = begin; first < end; first += rows) {
+        const int64_t last = std::min(end, first + rows);
+        std::fill(to + first * depth, to + last * depth, rest);
+        for (int64_t i = first; i < last; ++i)
+          if (index[i] >= 0 && index[i] < depth) to[i * depth + index[i]] = v;
+      }
     });
   });
 }

@@ -1,6 +1,9 @@
 // index_copy, index_array, arange_like: rows replaced by index, and arrays of positions.
+#include <algorithm>
 #include <cmath>
 
+#include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/axes.h"
@@ -112,8 +115,15 @@ void IndexArray(KernelArgs& a) {
   int64_t* out = a.out[0].data<int64_t>();
   if (a.run.ctx.is_gpu()) return IndexArrayOnDevice(a.run, s, axes, out);
   for (int64_t k = 0; k < m; ++k) {
-    const int64_t size = s[axes[k]], inner = s.Prod(axes[k] + 1, s.ndim());
-    for (int64_t i = 0; i < n; ++i) out[i * m + k] = i / inner % size;
+    const int64_t size = s[axes[k]], inner = s.Prod(axes[k] + 1, s.ndim()), outer = n == 0 ? 0 : n / size / inner;
+    const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(size * inner, 1));
+    ParallelFor(outer, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        int64_t* to = out + o * size * inner * m + k;
+        for (int64_t i = 0; i < size; ++i)
+          for (int64_t j = 0; j < inner; ++j, to += m) *to = i;
+      }
+    });
   }
 }
 
