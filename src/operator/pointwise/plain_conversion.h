@@ -6,8 +6,8 @@
 namespace mxnet {
 namespace pointwise {
 
-/* Numbers of dtypes (convert_cpu.cc compares them with those of mxnet/base.h, which is no header for
- * files that are compiled for several instruction sets). */
+/* Numbers of dtypes. convert_cpu.cc compares them with those of mxnet/base.h, which is no header
+ * for files that are compiled for several instruction sets. */
 enum PlainType : int {
   kPlainFloat32 = 0,
   kPlainFloat64 = 1,
