@@ -262,3 +262,14 @@ def test_optimizers_learn(optimizer, rate):
         trainer.step(8)
         history.append(value.mean().asscalar())
     assert history[-1] < 0.5 * history[0]
+
+
+def test_what_is_no_store_is_named():
+    net = mx.gluon.nn.Dense(1, in_units=2)
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", kvstore=3)
+    with mx.autograd.record():
+        loss = net(mx.nd.ones((1, 2))).sum()
+    loss.backward()
+    with pytest.raises(TypeError, match="kvstore must be KVStore, str or None, int was given"):
+        trainer.step(1)

@@ -149,6 +149,33 @@ def test_errors(kv):
     assert values(out) == 1
 
 
+def test_wrong_arguments_are_the_errors_of_1x_too(kv):
+    kv.init([1, 2], [full(1), full(1)])
+    for error in (TypeError, AssertionError):
+        for key, value in ((1, np.ones(SHAPE)), (1.5, full(1)), ([3, "name"], [full(1), full(1)]), (1, [full(1), None])):
+            with pytest.raises(error, match=r"\[kvstore\]"):
+                kv.push(key, value)
+    for error in (ValueError, AssertionError):
+        with pytest.raises(error, match="2 keys, and one array to go with them"):
+            kv.push([1, 2], full(1))
+        with pytest.raises(error, match="2 keys, and 1 to go with them"):
+            kv.push([1, 2], [full(1)])
+    kv.push([], [])
+    out = full(0)
+    kv.pull(1, out=out)
+    assert values(out) == 1
+
+
+def test_row_sparse_pull_into_dense_arrays(kv):
+    kv.init(1, full(1))
+    for error in (ValueError, mx.MXNetError):
+        with pytest.raises(error, match="row_sparse_pull into an array of storage type 'default'; accepted: 'row_sparse'"):
+            kv.row_sparse_pull(1, out=full(0), row_ids=mx.nd.array([0]))
+    out = full(0)
+    kv.pull(1, out=out, ignore_sparse=False)
+    assert values(out) == 1
+
+
 @pytest.mark.skipif(mx.runtime.Features().is_enabled("NCCL"), reason="a build with CUDA")
 def test_nccl_says_what_is_missing():
     with pytest.raises(ValueError, match="type 'nccl' needs NVIDIA's NCCL: this build has no CUDA; accepted: device"):

@@ -93,7 +93,11 @@ class Trainer:
 
     def _make_store(self, wanted):
         """The KVStore for a name, a store or None. One context of one process needs none."""
-        if wanted is None or not isinstance(wanted, str):
+        if wanted is None:
+            return None
+        if not isinstance(wanted, str):
+            if not hasattr(wanted, 'type'):     # a store from outside need not be a KVStoreBase
+                raise TypeError(f'[gluon.Trainer] kvstore must be KVStore, str or None, {type(wanted).__name__} was given')
             return wanted
         if len(self._contexts) == 1 and 'dist' not in wanted and not self._contains_sparse_weight:
             return None

@@ -3,7 +3,7 @@ import ctypes
 import functools
 import pickle
 
-from ..base import CheckedTypeError, CheckedValueError, NotCopied
+from ..base import CheckedTypeError, CheckedValueError, NotCopied, _MXValueError
 from .._files import load_states, write_file
 from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, call_and_mark, check_call, mx_uint,
                     py_str)
@@ -21,7 +21,7 @@ def _c_keys(keys):
     """A tuple of keys for the C functions: the functions' ending for that kind of keys, the number
     of keys, and the keys. They are the same in every step of a training."""
     if len({isinstance(k, str) for k in keys}) > 1:
-        raise TypeError("[kvstore] inconsistent types of keys detected: they are all int or all str")
+        raise CheckedTypeError("[kvstore] inconsistent types of keys detected: they are all int or all str")
     by_name = bool(keys) and isinstance(keys[0], str)
     return "Ex" if by_name else "", mx_uint(len(keys)), c_str_array(keys) if by_name else c_array(ctypes.c_int, keys)
 
@@ -39,13 +39,14 @@ class _Arguments:
         for k, v in zip(key, value) if many else ((key, value),):
             if not isinstance(k, (int, str)):
                 raise CheckedTypeError(f"[kvstore] unexpected type for keys: {type(k).__name__}; int and str are accepted")
-            for array in v if isinstance(v, (list, tuple)) else (v,):
+            of_key = v if isinstance(v, (list, tuple)) else (v,)
+            for array in of_key:
                 if not isinstance(array, NDArray):
-                    raise TypeError(f"[kvstore] {type(array).__name__} for key {k!r}; NDArrays are expected")
-                keys.append(k)
-                arrays.append(array)
+                    raise CheckedTypeError(f"[kvstore] {type(array).__name__} for key {k!r}; NDArrays are expected")
+            keys += [k] * len(of_key)
+            arrays += of_key
         self.ex, self.count, self.keys = _c_keys(tuple(keys))
-        self.handles = c_handle_array(arrays)
+        self.handles = (ctypes.c_void_p * len(arrays))(*[array.handle for array in arrays])
         self.arrays = arrays            # alive as long as the handles are used
 
     def head(self):
@@ -137,6 +138,10 @@ class KVStore(NotCopied, KVStoreBase):
         if isinstance(row_ids, NDArray):
             row_ids = [row_ids]
         args = _Arguments(key, out)
+        for array in args.arrays:
+            if array.stype != "row_sparse":
+                raise _MXValueError(f"[kvstore] row_sparse_pull into an array of storage type {array.stype!r}; "
+                                      "accepted: 'row_sparse', and pull() for dense ones")
         if len(row_ids) == 1:
             row_ids = list(row_ids) * len(args.arrays)
         if len(row_ids) != len(args.arrays):
