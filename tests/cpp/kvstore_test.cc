@@ -140,6 +140,19 @@ TEST_P(Stores, WrongArgumentsSaySoAndChangeNothing) {
   EXPECT_EQ(Read(out), Values({2, 3}));
 }
 
+TEST_P(Stores, SparseArraysAreRefused) {
+  NDArray w = Filled({1, 2}), sparse = Filled({1, 2}), out = Filled({0, 0});
+  sparse.chunk()->stype = StorageType::kRowSparse;
+  EXPECT_NE(ErrorOf([&] { kv->Init({1}, {&sparse}); }).find("init of key 1 got a sparse array; accepted: dense"), std::string::npos);
+  kv->Init({1}, {&w});
+  EXPECT_NE(ErrorOf([&] { kv->Push({1, 1}, {&w, &sparse}); }).find("push of key 1 got a sparse array"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { kv->Pull({1}, {&sparse}); }).find("pull of key 1 got a sparse array"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { kv->PushPull({1}, {&w}, {1}, {&sparse}); }).find("pushpull of key 1 got a sparse array"), std::string::npos);
+  kv->Pull({1}, {&out});
+  EXPECT_EQ(Read(out), Values({1, 2}));
+  sparse.chunk()->stype = StorageType::kDense;
+}
+
 TEST_P(Stores, AreAlone) {
   EXPECT_EQ(kv->type(), GetParam());
   EXPECT_EQ(kv->transport()->rank(), 0);
