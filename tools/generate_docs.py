@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes what is derived from the library: env_var.md, iterators.md, operators.md and passes.md in
-docs, and type stubs of the operator modules and of mx.np.
+docs, and type stubs of the operator modules, of mx.np, and of the modules that programs import.
 
     ./dev docs [--check]
 
@@ -17,6 +17,7 @@ import os
 import re
 import sys
 
+import module_stubs
 import numpy_stubs
 from mxnet import _opgen
 from mxnet import env
@@ -248,7 +249,9 @@ def declarations(kind, lead, prefix=""):
     """Lines that declare the functions of the operators whose names begin with `prefix`."""
     for info, aliases in records():
         arguments = [f"*{info.inputs[0]}: {kind}"] if info.variadic else [f"{identifier(n)}: {kind} | None = ..." for n in info.inputs]
-        arguments += [f"{identifier(n)}: {python_type(t)} = ..." for n, t, _ in info.params if n != info.counter]
+        # A dtype is also NumPy's class or object of it.
+        arguments += [f"{identifier(n)}: {'object' if n == 'dtype' else python_type(t)} = ..."
+                      for n, t, _ in info.params if n != info.counter]
         signature = ", ".join(arguments + lead)
         for name in [info.name] + aliases:
             short = name[len(prefix):]
@@ -294,7 +297,7 @@ def pages():
         out[f"python/mxnet/{module}/op.pyi"] = stub(kind, module, lead)
         for namespace in NAMESPACES:
             out[f"python/mxnet/{module}/{namespace}.pyi"] = namespace_stub(kind, module, lead, namespace)
-    return {**out, **numpy_stubs.paths()}
+    return {**out, **numpy_stubs.paths(), **module_stubs.paths()}
 
 
 def main():

@@ -11,7 +11,7 @@ import keyword
 import numpy as onp
 
 from numpy_stub_tables import (ARRAYS, ATTRIBUTES, BINARY, HEAD, METHODS, MODULES, NAMED, NAMES, OF_MODULES, OF_NUMBERS, OVERLOADS,
-                               PACKAGE, RESULTS, SPECIAL, STARRED, TYPES)
+                               RESULTS, SPECIAL, STARRED, TYPES)
 
 def parameter_type(parameter):
     """The annotation of a parameter."""
@@ -168,19 +168,9 @@ def without_unused(text):
     return text
 
 
-def package_stub():
-    """Text of the stub of mxnet: which modules there are."""
-    package = importlib.import_module("mxnet")
-    names = sorted({*package._ALIASES, *package._names.submodules()} - {"np", "npx", "nd", "numpy", "numpy_extension", "ndarray"})
-    names = [n for n in names if not n.startswith("_")]
-    targets = {name: package._ALIASES.get(name, name) for name in names}
-    return PACKAGE.format(unknown="\n".join(f"    {n}: Any" for n in names),
-                          modules="\n".join(f"    from . import {targets[n]} as {n}" for n in names))
-
-
 def paths():
     """Path (from the repository's root) to text of every stub."""
-    out = {"python/mxnet/__init__.pyi": package_stub()}
+    out = {}
     for module in MODULES:
         try:
             source = importlib.import_module(f"mxnet.{module}")

@@ -12,7 +12,8 @@ PROGRAMS = sorted((pathlib.Path(__file__).parent / "typed_programs").glob("*.py"
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
-def test_program(path, capsys):
+def test_program(path, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     if path.stem != "results":  # which shows errors, too
         assert "type: ignore" not in path.read_text()
     before = mx.util.is_np_array()

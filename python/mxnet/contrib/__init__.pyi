@@ -1,0 +1,7 @@
+# Generated from the modules by `./dev docs`; do not edit.
+from mxnet import amp as amp
+from mxnet.contrib import autograd as autograd
+from mxnet.contrib import io as io
+from mxnet.contrib import tensorboard as tensorboard
+from mxnet.contrib import text as text
+

@@ -1,0 +1,2 @@
+# Generated from the modules by `./dev docs`; do not edit.
+

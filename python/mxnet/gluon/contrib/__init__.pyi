@@ -1,0 +1,6 @@
+# Generated from the modules by `./dev docs`; do not edit.
+from mxnet.gluon.contrib import data as data
+from mxnet.gluon.contrib import estimator as estimator
+from mxnet.gluon.contrib import nn as nn
+from mxnet.gluon.contrib import rnn as rnn
+

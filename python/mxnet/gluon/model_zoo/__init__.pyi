@@ -1,0 +1,3 @@
+# Generated from the modules by `./dev docs`; do not edit.
+from mxnet.gluon.model_zoo import vision as vision
+

@@ -1,0 +1,7 @@
+# Generated from the modules by `./dev docs`; do not edit.
+from typing import Any
+from mxnet.base import MXNetError as MXNetError
+from mxnet.base import c_str as c_str
+from mxnet.base import check_call as check_call
+def compiled_with_gcc_cxx11_abi() -> Any: ...
+def load(path: str, verbose: bool = ...) -> Any: ...

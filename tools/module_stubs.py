@@ -1,0 +1,358 @@
+"""Type stubs of the modules that ordinary programs import, written from what the modules define.
+
+Types come from docstrings (`name : int, optional` and the Returns section) where they are plain,
+from defaults that are bools or floats, and from the tables below. All else is Any: a stub must not
+refuse what the package takes. Operators and mx.np have stubs of their own (generate_docs.py,
+numpy_stubs.py).
+"""
+import ast
+import functools
+import importlib
+import inspect
+import keyword
+import os
+import re
+import types
+
+# In this order: a class or function is declared by the first of these that has it.
+MODULES = """
+mxnet.base mxnet.context mxnet.ndarray.ndarray mxnet.ndarray.random mxnet.ndarray mxnet.attribute mxnet.name
+mxnet.executor mxnet.symbol.symbol mxnet.symbol.random mxnet.symbol mxnet.autograd mxnet.initializer
+mxnet.lr_scheduler mxnet.optimizer mxnet.metric mxnet.kvstore mxnet.io mxnet.recordio mxnet.image mxnet.model
+mxnet.module mxnet.callback mxnet.monitor mxnet.operator mxnet.profiler mxnet.random mxnet.runtime mxnet.rnn
+mxnet.engine mxnet.error mxnet.env mxnet.util mxnet.visualization mxnet.test_utils mxnet.device mxnet.memory
+mxnet.storage mxnet.explain mxnet.library mxnet.log mxnet.registry mxnet.amp mxnet.gluon.parameter
+mxnet.gluon.block mxnet.gluon.loss mxnet.gluon.nn mxnet.gluon.rnn mxnet.gluon.data.vision.transforms
+mxnet.gluon.data.vision mxnet.gluon.data.batchify mxnet.gluon.data mxnet.gluon.utils mxnet.gluon.trainer mxnet.gluon.metric
+mxnet.gluon.model_zoo.vision mxnet.gluon.model_zoo mxnet.gluon.contrib.nn mxnet.gluon.contrib.rnn
+mxnet.gluon.contrib.data mxnet.gluon.contrib.estimator mxnet.gluon.contrib mxnet.gluon.probability mxnet.gluon
+mxnet.contrib.text mxnet.contrib.tensorboard mxnet.contrib.io mxnet.contrib.autograd mxnet.contrib mxnet
+""".split()
+BY_OTHERS = {"mxnet.numpy", "mxnet.numpy_extension", *(f"mxnet.{kind}.{name}" for kind in ("ndarray", "symbol")
+                                                        for name in ("op", "contrib", "linalg", "image"))}
+# Modules of more names: operators, or what is found when it is asked for.
+ALSO = {"mxnet.ndarray": ["from .op import *"], "mxnet.symbol": ["from .op import *"], "mxnet": ["__version__: str"]}
+# Types that docstrings name.
+NAMED = {"NDArray": "mxnet.ndarray.ndarray", "Symbol": "mxnet.symbol.symbol", "Context": "mxnet.context", "Block": "mxnet.gluon.block",
+         "HybridBlock": "mxnet.gluon.block", "Parameter": "mxnet.gluon.parameter", "ParameterDict": "mxnet.gluon.parameter",
+         "DataBatch": "mxnet.io", "DataIter": "mxnet.io", "Executor": "mxnet.executor", "KVStore": "mxnet.kvstore"}
+PLAIN = {"int": "int", "float": "float", "str": "str", "bool": "bool", "bytes": "bytes", "callable": "Callable[..., Any]",
+         "int or float": "float", "float or int": "float", "list of str": "Sequence[str]", "list of int": "Sequence[int]",
+         "str or list of str": "str | Sequence[str]", **{name: name for name in NAMED}}
+RESULTS = {**PLAIN, "list of str": "list[str]", "list of int": "list[int]", "list of NDArray": "list[NDArray]", "None": "None",
+           "tuple of int": "tuple[int, ...]", "dict": "dict[Any, Any]", "dict of str to NDArray": "dict[str, NDArray]"}
+_NUMPY = "numpy.ndarray[Any, Any]"
+# Results that docstrings do not say: by the class and the name, or by the name alone.
+KNOWN = {
+    "NDArray.asnumpy": _NUMPY, "NDArray.shape": "tuple[int, ...]", "NDArray.size": "int", "NDArray.ndim": "int",
+    "NDArray.context": "Context", "NDArray.ctx": "Context", "NDArray.stype": "str", "NDArray.grad": "NDArray", "NDArray.T": "NDArray",
+    "NDArray.backward": "None", "NDArray.attach_grad": "None", "NDArray.wait_to_read": "None", "NDArray.dtype": "Any",
+    "Symbol.name": "str", "Symbol.list_arguments": "list[str]", "Symbol.list_outputs": "list[str]", "Symbol.tojson": "str",
+    "Symbol.list_auxiliary_states": "list[str]", "Symbol.list_inputs": "list[str]", "Symbol.simple_bind": "Executor",
+    "Symbol.bind": "Executor", "Symbol.save": "None", "Symbol.get_internals": "Symbol", "Symbol.infer_shape": "tuple[Any, Any, Any]",
+    "Symbol.infer_type": "tuple[Any, Any, Any]", "Symbol.attr": "str | None",
+    "Executor.forward": "list[NDArray]", "Executor.outputs": "list[NDArray]", "Executor.arg_dict": "dict[str, NDArray]",
+    "Executor.grad_dict": "dict[str, NDArray]", "Executor.aux_dict": "dict[str, NDArray]",
+    "Parameter.data": "NDArray", "Parameter.grad": "NDArray", "Parameter.list_data": "list[NDArray]", "Parameter.name": "str",
+    "Block.collect_params": "ParameterDict", "Block.params": "ParameterDict", "Block.prefix": "str", "Block.name": "str",
+    "BaseModule.get_outputs": "list[NDArray]", "BaseModule.get_params": "tuple[dict[str, NDArray], dict[str, NDArray]]",
+    "Trainer.learning_rate": "float", "Optimizer.learning_rate": "float", "EvalMetric.get": "tuple[Any, Any]",
+    "EvalMetric.get_name_value": "list[tuple[str, float]]", "KVStore.rank": "int", "KVStore.num_workers": "int", "KVStore.type": "str",
+    "mxnet.context.cpu": "Context", "mxnet.context.gpu": "Context", "mxnet.context.current_context": "Context",
+    "mxnet.context.num_gpus": "int", "mxnet.kvstore.create": "KVStore", "mxnet.autograd.is_recording": "bool",
+    "mxnet.autograd.is_training": "bool", "mxnet.autograd.backward": "None", "mxnet.random.seed": "None",
+    "mxnet.symbol.symbol.Variable": "Symbol", "mxnet.symbol.symbol.var": "Symbol", "mxnet.symbol.symbol.Group": "Symbol",
+    "mxnet.symbol.symbol.load": "Symbol", "mxnet.symbol.symbol.load_json": "Symbol", "mxnet.ndarray.waitall": "None",
+    **{f"mxnet.ndarray.ndarray.{name}": "NDArray" for name in (
+        "array zeros ones full empty arange eye linspace concatenate moveaxis add subtract multiply divide modulo power maximum minimum "
+        "equal not_equal greater greater_equal lesser lesser_equal logical_and logical_or logical_xor true_divide imdecode").split()},
+    **{f"Block.{name}": "None" for name in ("initialize", "hybridize", "cast", "save_parameters", "load_parameters", "summary",
+                                            "save_params", "load_params")},
+    **{f"Trainer.{name}": "None" for name in ("step", "update", "allreduce_grads", "set_learning_rate", "save_states", "load_states")},
+    **{f"BaseModule.{name}": "None" for name in ("bind", "init_params", "init_optimizer", "forward", "backward", "update", "fit",
+                                                 "forward_backward", "update_metric", "set_params", "save_params", "load_params")},
+    **{f"EvalMetric.{name}": "None" for name in ("update", "reset", "reset_local", "update_dict")},
+    **{f"KVStore.{name}": "None" for name in ("init", "push", "pull", "pushpull", "set_optimizer", "barrier")}}
+SPECIAL = {"__len__": "int", "__bool__": "bool", "__int__": "int", "__float__": "float", "__str__": "str", "__repr__": "str",
+           "__hash__": "int", "__index__": "int", "__contains__": "bool", "__setitem__": "None", "__delitem__": "None",
+           "__format__": "str", "__exit__": "None", "__setattr__": "None", "__complex__": "complex", "__eq__": None, "__ne__": None}
+# Classes whose members belong to the one class that has them as its base.
+MERGED = {"NDArrayBase", "SymbolBase"}
+# Programs define these of their own classes, with arguments of their own.
+OVERRIDDEN = {"forward", "hybrid_forward"}
+LEFT_OUT = {"__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__del__", "__dir__",
+            "__copy__", "__deepcopy__", "__array_priority__", "__class_getitem__", "__subclasshook__", "__getnewargs__"}
+_ARITHMETIC = [*(f"__{side}{name}__" for name in "add sub mul truediv mod pow".split() for side in ("", "r", "i")),
+               "__neg__", "__abs__", "__matmul__", *(f"__{name}__" for name in "lt le gt ge".split())]
+_THE_SAME_KIND = {"__getitem__", "copy", "as_in_context", "astype", "reshape", "as_np_ndarray", "detach", "slice", "broadcast_to",
+                  "__iter__"}
+
+
+class Writer:
+    """Writes the stub of one module."""
+
+    def __init__(self, module, homes):
+        self.module, self.homes = module, homes
+        self.lines, self.named = [], set()
+        self.fluent = set(_operator_names())
+
+    def known(self, text):
+        """An annotation; notes the classes that it names."""
+        self.named |= {name for name in NAMED if re.search(rf"\b{name}\b", text)}
+        return text
+
+    def parameter_type(self, name, default, documented):
+        text = documented.get(name, "").split(", optional")[0].strip()
+        found = PLAIN.get(text)
+        if found is None and isinstance(default, (bool, float)):
+            found = type(default).__name__
+        if found is None or name in ("dtype", "ctx", "context", "device"):
+            return "Any"
+        if found == "int" and isinstance(default, float):
+            found = "float"
+        return self.known(found + (" | None" if default is None else ""))
+
+    def arguments(self, function, method=False):
+        """The arguments as text; None if nobody knows them."""
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):
+            return None
+        documented = dict(re.findall(r"^\s*(\w+) : (.*)$", inspect.getdoc(function) or "", re.M))
+        if method and inspect.isfunction(function) and function.__name__ == "__init__":
+            documented.update(re.findall(r"^\s*(\w+) : (.*)$", self.of_class, re.M))
+        parts, stars = [], False
+        for index, p in enumerate(parameters):
+            if keyword.iskeyword(p.name):
+                return None
+            if method and index == 0 and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+                parts.append(p.name)
+                continue
+            if p.kind == p.KEYWORD_ONLY and not stars:
+                parts.append("*")
+                stars = True
+            stars |= p.kind == p.VAR_POSITIONAL
+            star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+            annotation = "Any" if star else self.parameter_type(p.name, p.default, documented)
+            parts.append(f"{star}{p.name}: {annotation}" + (" = ..." if p.default is not p.empty else ""))
+            if p.kind == p.POSITIONAL_ONLY and (index + 1 == len(parameters) or parameters[index + 1].kind != p.POSITIONAL_ONLY):
+                parts.append("/")
+        return ", ".join(parts)
+
+    def result(self, function, cls, name):
+        """The annotation of what a function or method returns."""
+        for base in cls.__mro__ if cls else ():
+            if f"{base.__name__}.{name}" in KNOWN:
+                return self.known(KNOWN[f"{base.__name__}.{name}"])
+        if cls is None and f"{self.module.__name__}.{name}" in KNOWN:
+            return self.known(KNOWN[f"{self.module.__name__}.{name}"])
+        if name == "__enter__":
+            return "Self"
+        if name in SPECIAL and SPECIAL[name]:
+            return SPECIAL[name]
+        if cls and cls.__name__ in ("NDArray", "Symbol") and (name in self.fluent or name in _ARITHMETIC or name in _THE_SAME_KIND):
+            return f"Iterator[{cls.__name__}]" if name == "__iter__" else cls.__name__
+        found = re.search(r"^Returns\n-+\n([^\n]*)$", inspect.getdoc(function) or "", re.M)
+        return self.known(RESULTS.get(found.group(1).strip(), "Any")) if found else "Any"
+
+    def function(self, name, function, indent="", cls=None, method=False):
+        decorated = inspect.unwrap(function)
+        arguments = self.arguments(function, method)
+        if arguments is None or cls is not None and name in OVERRIDDEN and {"Block", "CustomOp"} & {b.__name__ for b in cls.__mro__}:
+            arguments = "self, *args: Any, **kwargs: Any" if method else "*args: Any, **kwargs: Any"
+        result = "None" if name == "__init__" else self.result(decorated, cls, name)
+        if name in ("__eq__", "__ne__"):
+            result = "Any" if cls.__name__ in ("NDArray", "Symbol") else "bool"     # a comparison, element by element
+            self.lines.append(f"{indent}def {name}(self, other: object) -> {result}: ...")
+            return
+        if name in _ARITHMETIC and arguments != "self":
+            arguments = "self, other: Any"
+        self.lines.append(f"{indent}def {name}({arguments}) -> {result}: ...")
+
+    def member(self, cls, name, value):
+        """A member of a class."""
+        if isinstance(value, (staticmethod, classmethod)):
+            self.lines.append(f"    @{type(value).__name__}")
+            self.function(name, value.__func__, "    ", cls, method=isinstance(value, classmethod))
+        elif isinstance(value, property):
+            kind = self.result(value.fget, cls, name)
+            self.lines += ["    @property", f"    def {name}(self) -> {kind}: ..."]
+            if value.fset:
+                self.lines += [f"    @{name}.setter", f"    def {name}(self, value: Any) -> None: ..."]
+        elif inspect.isroutine(value):
+            self.function(name, value, "    ", cls, method=True)
+        elif inspect.isdatadescriptor(value):
+            self.lines.append(f"    {name}: {self.result(None, cls, name)}")
+        elif not name.startswith("__"):
+            self.lines.append(f"    {name}: Any")
+
+    def known_bases(self, cls):
+        """The bases; of one that has no stub its own bases."""
+        found = []
+        for base in cls.__bases__:
+            hidden = base not in self.homes and base.__module__.startswith("mxnet")
+            found += [b for b in (self.known_bases(base) if hidden else [base]) if b not in found]
+        return found
+
+    def class_(self, name, cls):
+        self.of_class = cls.__doc__ or ""
+        bases = []
+        for base in self.known_bases(cls):
+            home = self.homes.get(base)
+            if home:
+                bases.append(base.__name__ if home == self.module.__name__ else f"{self.reference(home)}.{base.__name__}")
+            elif issubclass(base, (dict, list, tuple)):
+                bases.append("dict[Any, Any]" if issubclass(base, dict) else "list[Any]" if issubclass(base, list) else "tuple[Any, ...]")
+            elif base.__module__ == "builtins" and base is not object:
+                bases.append(base.__name__)
+        self.lines += ["", f"class {name}({', '.join(bases)}):" if bases else f"class {name}:"]
+        start = len(self.lines)
+        own = {}
+        for base in reversed(cls.__mro__):      # members of bases that have no stub
+            if base is cls or (base not in self.homes and base.__module__.startswith("mxnet")):
+                own.update(vars(base))
+        for member, value in sorted(own.items()):
+            if (member.startswith("_") and not member.startswith("__")) or member in LEFT_OUT:
+                continue
+            if member.startswith("__") and not inspect.isroutine(value):
+                continue
+            if isinstance(value, type) or isinstance(value, types.ModuleType):
+                self.lines.append(f"    {member}: Any")
+            elif member == "__call__" and cls.__name__ in ("Block", "HybridBlock"):
+                self.named |= {"NDArray", "Symbol"}
+                self.lines += ["    @overload", "    def __call__(self, x: NDArray, *args: Any) -> NDArray: ...", "    @overload",
+                               "    def __call__(self, x: Symbol, *args: Any) -> Symbol: ...", "    @overload",
+                               "    def __call__(self, *args: Any) -> Any: ..."]
+            else:
+                self.member(cls, member, value)
+        if cls.__name__ in ("NDArray", "Symbol"):
+            there = set(own)
+            for member in _ARITHMETIC:
+                if member not in there:
+                    other = "" if member in ("__neg__", "__abs__") else ", other: Any"
+                    self.lines.append(f"    def {member}(self{other}) -> {name}: ...")
+        self.lines += [f"    {attribute}: {self.known(KNOWN.get(f'{cls.__name__}.{attribute}', 'Any'))}"
+                       for attribute in attributes(cls) if attribute not in own]
+        if len(self.lines) == start:
+            self.lines[-1] += " ..."
+
+    def reference(self, home):
+        self.imported.add(home)
+        return home
+
+    def reexport(self, home, name, here):
+        """Lines that make what another module has a name of this one. Only `x as x` is exported."""
+        if name == here:
+            return [f"from {home} import {name} as {name}"]
+        self.lines.append(f"{here} = _{name}")
+        return [f"from {home} import {name} as _{name}"]
+
+    def text(self, names):
+        self.imported = set()
+        own = self.module.__name__
+        exported, aliases = [], []
+        for name in names:
+            value = getattr(self.module, name)
+            if isinstance(value, types.ModuleType):
+                if value.__name__ in MODULES or value.__name__ in BY_OTHERS:
+                    exported += self.reexport(*value.__name__.rpartition(".")[::2], name)
+                elif value.__name__ == f"{own}.{name}" and own == "mxnet":
+                    self.lines.append(f"{name}: Any")
+                continue
+            try:
+                home = self.homes.get(value)
+            except TypeError:
+                home = None
+            if home and home != own:
+                exported += self.reexport(home, value.__name__, name)
+            elif home and value.__name__ != name:
+                aliases.append(f"{name} = {value.__name__}")
+            elif isinstance(value, type) and home:
+                self.class_(name, value)
+            elif callable(value) and home:
+                self.function(name, value)
+            else:
+                self.lines.append(f"{name}: Any")
+        body = "\n".join(self.lines + aliases)
+        here = {name for name in NAMED if NAMED[name] == own}
+        imports = [f"from {NAMED[name]} import {name}" for name in sorted(self.named - here)
+                   if not any(line.endswith(f" as {name}") for line in exported)]
+        typing = [name for name in ("Any", "Self", "overload") if re.search(rf"\b{name}\b", body)]
+        abc = [name for name in ("Callable", "Iterator", "Sequence") if re.search(rf"\b{name}\b", body)]
+        head = ["# Generated from the modules by `./dev docs`; do not edit."]
+        if abc:
+            head.append(f"from collections.abc import {', '.join(abc)}")
+        if typing:
+            head.append(f"from typing import {', '.join(typing)}")
+        if "numpy." in body:
+            head.append("import numpy")
+        head += [f"import {home}" for home in sorted(self.imported)] + imports + sorted(set(exported)) + ALSO.get(own, [])
+        return "\n".join([*head, body.lstrip("\n") if not head else body]) + "\n"
+
+
+@functools.lru_cache(None)
+def _set_in(path):
+    """{line: attributes of self that the function that begins there sets}."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        functions = [node for node in ast.walk(ast.parse(file.read())) if isinstance(node, ast.FunctionDef)]
+    return {min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)]):
+            {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+             and getattr(node.value, "id", "") == "self"} for function in functions}
+
+
+def attributes(cls):
+    """Public attributes that the methods of a class set, and of its bases that have no stub."""
+    found = set()
+    for base in cls.__mro__:
+        for function in filter(inspect.isfunction, vars(base).values()):
+            code = inspect.unwrap(function).__code__
+            found |= _set_in(code.co_filename).get(code.co_firstlineno, set())
+    return sorted(name for name in found if not name.startswith("_"))
+
+
+def _operator_names():
+    from mxnet import _opgen
+    return [name for name in _opgen.op_names() if not name.startswith("_")]
+
+
+def public_names(module):
+    """Names that a module offers: its own, and what it finds when it is asked."""
+    operators = set(_operator_names()) if module.__name__ in ALSO else ()
+    names = []
+    for name in sorted(set(dir(module))):
+        if name.startswith("_") or keyword.iskeyword(name):
+            continue
+        try:
+            value = getattr(module, name)
+        except (AttributeError, ImportError):
+            continue
+        if name in operators and getattr(value, "__module__", "") in ("mxnet.ndarray", "mxnet.symbol"):
+            continue
+        if isinstance(value, types.ModuleType) and not value.__name__.startswith("mxnet"):
+            continue
+        home = getattr(value, "__module__", None)
+        if home and (inspect.isroutine(value) or isinstance(value, type)) and not str(home).startswith("mxnet"):
+            continue        # numpy's and the standard library's
+        names.append(name)
+    return names
+
+
+def paths():
+    """Path (from the repository's root) to contents."""
+    modules = [importlib.import_module(name) for name in MODULES]
+    names = {module.__name__: public_names(module) for module in modules}
+    homes = {}
+    for module in modules:
+        for name in names[module.__name__]:
+            value = getattr(module, name)
+            if (isinstance(value, type) or inspect.isroutine(value)) and value.__name__.isidentifier() and name not in MERGED:
+                if value not in homes and value.__name__ in names[module.__name__] and getattr(module, value.__name__) is value:
+                    homes[value] = module.__name__
+    out = {}
+    for module in modules:
+        path = module.__name__.replace(".", "/")
+        file = f"python/{path}/__init__.pyi" if hasattr(module, "__path__") else f"python/{path}.pyi"
+        out[file] = Writer(module, homes).text(names[module.__name__])
+    return out
