@@ -5,9 +5,9 @@ srun; it is not for users.
     launch_rank.py COMMAND [ARGUMENT ...]
 
 The job is described in the variable DMLC_LAUNCH (JSON in base64, see launch.py). This process finds
-its rank, gives the command the variables of its role, tells the launcher how it fares, and passes on
-what the launcher says. When the command or this process ends, everything that the command started
-ends too.
+its rank, gives the command the variables of its role, tells the launcher how it fares, and passes
+on what the launcher says. When the command or this process ends, everything that the command
+started ends too.
 """
 
 import base64

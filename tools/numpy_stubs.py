@@ -123,7 +123,7 @@ def array_class(cls):
     for operator in ("lt", "le", "gt", "ge"):
         lines.append(f"    def __{operator}__(self, other: _ArrayLike) -> ndarray: ...")
     for operator in ("eq", "ne"):
-        lines.append(f"    def __{operator}__(self, other: Any) -> ndarray: ...  # type: ignore[override]")
+        lines.append(f"    def __{operator}__(self, other: Any) -> ndarray: ...")
     for name in sorted(n for n in dir(cls) if not n.startswith("_") and n not in known):
         value = inspect.getattr_static(cls, name)
         if isinstance(value, property) or not callable(value):

@@ -12,8 +12,8 @@
 namespace mxnet {
 namespace linalg {
 
-/* p a = l u in place, the ones on the diagonal of l not stored: pivots[k] >= k is the row that row k
- * was swapped with. Returns 0, or 1 + the place of the first pivot 0; the factors are right then,
+/* p a = l u in place, the ones on the diagonal of l not stored: pivots[k] >= k is the row that row
+ * k was swapped with. Returns 0, or 1 + the place of the first pivot 0; the factors are right then,
  * too. */
 int64_t RecursiveLu(int64_t n, float* a, int32_t* pivots);
 /* x, n x k, = a^-1 x. */
