@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ static int emu_entry(const void* args, unsigned long bytes, const unsigned* grid
 
 using RunFn = int (*)(const void*, unsigned long, const unsigned*, const unsigned*);
 int g_launches = 0, g_copies = 0;
+std::mutex g_mutex;  // launches of several devices' workers take turns; guards what follows
 std::map<const rtc::Kernel*, RunFn> g_built;
 std::vector<const rtc::Kernel*> g_noted;
 
@@ -83,9 +85,13 @@ void BuildNoted() {
   rmdir(folder.c_str());
 }
 
-void Note(const rtc::Kernel& kernel, const rtc::LaunchShape&, void*, size_t, const RunContext&) { g_noted.push_back(&kernel); }
+void Note(const rtc::Kernel& kernel, const rtc::LaunchShape&, void*, size_t, const RunContext&) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  g_noted.push_back(&kernel);
+}
 
 void Run(const rtc::Kernel& kernel, const rtc::LaunchShape& shape, void* args, size_t bytes, const RunContext&) {
+  std::lock_guard<std::mutex> lock(g_mutex);
   ++g_launches;
   if (!g_built.count(&kernel)) {
     g_noted.push_back(&kernel);
