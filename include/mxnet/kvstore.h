@@ -6,14 +6,13 @@
  * workers. The sum replaces what is stored, or is handed to the updater, which changes what is
  * stored. A pull copies what is stored into arrays.
  *
- *   local   (local_update_cpu, local_allreduce_cpu)    values are summed in CPU memory:
- *           MXNET_KVSTORE_REDUCTION_NTHREADS threads
- *                                                      for more than MXNET_KVSTORE_BIGARRAY_BOUND
- *                                                      elements
- *   device  (local_allreduce_device)                   values are summed on one of their GPUs: each
- *   key has its home, and homes are spread over the GPUs
- *   nccl                                               as device; NVIDIA's library sums and sends
- *   what lies on several GPUs
+ *   local    (local_update_cpu, local_allreduce_cpu) values are summed in CPU memory, by
+ *            MXNET_KVSTORE_REDUCTION_NTHREADS threads for more than MXNET_KVSTORE_BIGARRAY_BOUND
+ *            elements
+ *   device   (local_allreduce_device) values are summed on one of their GPUs: each key has its
+ *            home, and homes are spread over the GPUs. With MXNET_KVSTORE_USETREE sums go along
+ *            trees of the links between devices (src/kvstore/tree.h).
+ *   nccl     as device; NVIDIA's library sums and sends what lies on several GPUs
  *
  * ORDER      All work goes through the engine: calls return before it is done, and arrays order it.
  *            Per key, calls take effect in call order.
