@@ -342,10 +342,10 @@ def calls_of(file, row):
 
 
 def arrays_in(results):
-    """The arrays of mx.np among results."""
+    """The arrays among results."""
     if isinstance(results, (list, tuple)):
         return [a for r in results for a in arrays_in(r)]
-    return [results] if isinstance(results, mx.np.ndarray) else []
+    return [results] if isinstance(results, mx.nd.NDArray) else []
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -364,6 +364,61 @@ def test_results_are_on_the_device_of_the_arrays():
         tried += 1
         for result in arrays_in(results):
             assert result.context == mx.cpu(1), row
+    assert tried > 800
+
+
+class Calling(mx.gluon.HybridBlock):
+    """A block that calls a function with fixed arguments on the arrays that it is given."""
+
+    def __init__(self, call):
+        super().__init__()
+        self._call = call
+
+    def forward(self, *arrays):
+        return self._call(*arrays)
+
+
+def with_arrays(value, arrays):
+    """Arguments of :func:`calls_of` with other arrays in the places of theirs."""
+    if isinstance(value, mx.np.ndarray):
+        return next(arrays)
+    if isinstance(value, (list, tuple)):
+        return type(value)(with_arrays(v, arrays) for v in value)
+    return value
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore")
+def test_results_in_hybridized_blocks_are_those_outside():
+    tried = 0
+    for file, row in rows_of_all_files():
+        found = calls_of(file, row) if len(row) < 4 else None
+        if found is None:
+            continue
+        function, args, kwargs = found
+        arrays = arrays_in([*args, *kwargs.values()])
+        try:
+            expected = arrays_in([function(*args, **kwargs)])
+        except (ValueError, TypeError, IndexError, NotImplementedError):
+            continue  # a row for other dtypes
+
+        def call(*given, function=function, args=args, kwargs=kwargs):
+            given = iter(given)
+            positional = with_arrays(args, given)
+            return function(*positional, **{k: with_arrays(v, given) for k, v in kwargs.items()})
+
+        net = Calling(call)
+        net.hybridize()
+        if not expected:
+            continue
+        for _ in range(2):  # traced, and run again
+            got = arrays_in([net(*arrays)])
+        tried += 1
+        for a, b in zip(got, expected, strict=True):
+            assert onp.dtype(a.dtype) == b.dtype, row
+            onp.testing.assert_allclose(
+                a.asnumpy(), b.asnumpy(), rtol=1e-5, atol=1e-6, err_msg=str(row)
+            )
     assert tried > 800
 
 
