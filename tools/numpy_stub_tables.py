@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as _onp
+
+from mxnet.context import Context as _Context
 """
 TYPES = """
 _Number: TypeAlias = _bool | int | float | _onp.generic
@@ -16,7 +18,7 @@ _DType: TypeAlias = str | type | _onp.dtype[Any] | None
 _Axis: TypeAlias = int | Sequence[int] | None
 _Shape: TypeAlias = int | Sequence[int]
 _Out: TypeAlias = ndarray | tuple[ndarray] | None
-_Device: TypeAlias = Any
+_Device: TypeAlias = _Context | str | None
 """
 MODULES = (
     "numpy",
@@ -159,11 +161,11 @@ RESULTS = {
     "is_np_default_dtype": "_bool",
     "num_gpus": "int",
     "gpu_memory_info": "tuple[int, int]",
-    "cpu": "Any",
-    "gpu": "Any",
-    "cpu_pinned": "Any",
-    "current_device": "Any",
-    "current_context": "Any",
+    "cpu": "_Context",
+    "gpu": "_Context",
+    "cpu_pinned": "_Context",
+    "current_device": "_Context",
+    "current_context": "_Context",
     "divmod": PAIR,
     "modf": PAIR,
     "frexp": PAIR,
@@ -302,9 +304,9 @@ ATTRIBUTES = (
     ("nbytes", "int"),
     ("T", "ndarray"),
     ("mT", "ndarray"),
-    ("context", "_Device"),
-    ("ctx", "_Device"),
-    ("device", "_Device"),
+    ("context", "_Context"),
+    ("ctx", "_Context"),
+    ("device", "_Context"),
     ("grad", "ndarray | Any"),
     ("stype", "str"),
 )

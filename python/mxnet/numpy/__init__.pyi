@@ -5,6 +5,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as _onp
 
+from mxnet.context import Context as _Context
+
 from . import array_api as array_api, fft as fft, linalg as linalg, random as random
 
 NAN: float
@@ -61,11 +63,11 @@ class ndarray:
     @property
     def mT(self) -> ndarray: ...
     @property
-    def context(self) -> _Device: ...
+    def context(self) -> _Context: ...
     @property
-    def ctx(self) -> _Device: ...
+    def ctx(self) -> _Context: ...
     @property
-    def device(self) -> _Device: ...
+    def device(self) -> _Context: ...
     @property
     def grad(self) -> ndarray | Any: ...
     @property
@@ -211,7 +213,7 @@ _DType: TypeAlias = str | type | _onp.dtype[Any] | None
 _Axis: TypeAlias = int | Sequence[int] | None
 _Shape: TypeAlias = int | Sequence[int]
 _Out: TypeAlias = ndarray | tuple[ndarray] | None
-_Device: TypeAlias = Any
+_Device: TypeAlias = _Context | str | None
 @overload
 def abs(x: int | float, out: _Out = ..., where: _ArrayLike = ..., **kwargs: Any) -> Any: ...
 @overload

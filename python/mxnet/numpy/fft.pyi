@@ -5,6 +5,8 @@ from typing import Any, TypeAlias, overload
 
 import numpy as _onp
 
+from mxnet.context import Context as _Context
+
 from . import ndarray
 _Number: TypeAlias = _bool | int | float | _onp.generic
 _Host: TypeAlias = _onp.ndarray[Any, _onp.dtype[Any]]
@@ -13,7 +15,7 @@ _DType: TypeAlias = str | type | _onp.dtype[Any] | None
 _Axis: TypeAlias = int | Sequence[int] | None
 _Shape: TypeAlias = int | Sequence[int]
 _Out: TypeAlias = ndarray | tuple[ndarray] | None
-_Device: TypeAlias = Any
+_Device: TypeAlias = _Context | str | None
 def fft(a: _ArrayLike, n: int | None = ..., axis: _Axis = ..., norm: str | None = ..., out: _Out = ...) -> _Host: ...
 def fft2(a: _ArrayLike, s: Sequence[int] | None = ..., axes: Any = ..., norm: str | None = ..., out: _Out = ...) -> _Host: ...
 def fftfreq(n: int | None, d: float = ..., dtype: _DType = ..., device: _Device = ...) -> ndarray: ...

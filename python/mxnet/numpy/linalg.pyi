@@ -5,6 +5,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as _onp
 
+from mxnet.context import Context as _Context
+
 from . import ndarray
 class SVDResult(NamedTuple):
     U: ndarray
@@ -29,7 +31,7 @@ _DType: TypeAlias = str | type | _onp.dtype[Any] | None
 _Axis: TypeAlias = int | Sequence[int] | None
 _Shape: TypeAlias = int | Sequence[int]
 _Out: TypeAlias = ndarray | tuple[ndarray] | None
-_Device: TypeAlias = Any
+_Device: TypeAlias = _Context | str | None
 def cholesky(a: _ArrayLike, upper: _bool = ...) -> ndarray: ...
 def cond(x: _ArrayLike, p: _ArrayLike | None = ...) -> ndarray: ...
 def cross(a: _ArrayLike, b: _ArrayLike, axis: _Axis = ...) -> ndarray: ...

@@ -5,6 +5,8 @@ from typing import Any, TypeAlias
 
 import numpy as _onp
 
+from mxnet.context import Context as _Context
+
 from ..numpy import ndarray
 _Number: TypeAlias = _bool | int | float | _onp.generic
 _Host: TypeAlias = _onp.ndarray[Any, _onp.dtype[Any]]
@@ -13,7 +15,7 @@ _DType: TypeAlias = str | type | _onp.dtype[Any] | None
 _Axis: TypeAlias = int | Sequence[int] | None
 _Shape: TypeAlias = int | Sequence[int]
 _Out: TypeAlias = ndarray | tuple[ndarray] | None
-_Device: TypeAlias = Any
+_Device: TypeAlias = _Context | str | None
 def CreateAugmenter(data_shape: Any, resize: int = ..., rand_crop: _bool = ..., rand_resize: _bool = ..., rand_mirror: _bool = ..., mean: _ArrayLike = ..., std: Any = ..., brightness: int = ..., contrast: int = ..., saturation: int = ..., hue: int = ..., pca_noise: int = ..., rand_gray: int = ..., inter_method: int = ...) -> ndarray: ...
 def CreateDetAugmenter(data_shape: Any, resize: int = ..., rand_crop: int = ..., rand_pad: int = ..., rand_gray: int = ..., rand_mirror: _bool = ..., mean: _ArrayLike = ..., std: Any = ..., brightness: int = ..., contrast: int = ..., saturation: int = ..., pca_noise: int = ..., hue: int = ..., inter_method: int = ..., min_object_covered: float = ..., aspect_ratio_range: Any = ..., area_range: Any = ..., min_eject_coverage: float = ..., max_attempts: int = ..., pad_val: Any = ...) -> ndarray: ...
 def CreateMultiRandCropAugmenter(min_object_covered: float = ..., aspect_ratio_range: Any = ..., area_range: Any = ..., min_eject_coverage: float = ..., max_attempts: int = ..., skip_prob: int = ...) -> ndarray: ...

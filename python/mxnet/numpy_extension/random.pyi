@@ -5,6 +5,8 @@ from typing import Any, TypeAlias
 
 import numpy as _onp
 
+from mxnet.context import Context as _Context
+
 from ..numpy import ndarray
 _Number: TypeAlias = _bool | int | float | _onp.generic
 _Host: TypeAlias = _onp.ndarray[Any, _onp.dtype[Any]]
@@ -13,7 +15,7 @@ _DType: TypeAlias = str | type | _onp.dtype[Any] | None
 _Axis: TypeAlias = int | Sequence[int] | None
 _Shape: TypeAlias = int | Sequence[int]
 _Out: TypeAlias = ndarray | tuple[ndarray] | None
-_Device: TypeAlias = Any
+_Device: TypeAlias = _Context | str | None
 def bernoulli(prob: Any = ..., logit: Any = ..., size: _Shape | None = ..., dtype: _DType = ..., ctx: _Device = ..., out: _Out = ..., *, device: _Device = ...) -> ndarray: ...
 def categorical(data: _ArrayLike | None = ..., shape: _Shape = ..., get_prob: Any = ..., dtype: _DType = ..., out: _Out = ..., name: Any = ...) -> ndarray: ...
 def multinomial(n: int | None = ..., p: _ArrayLike | None = ..., shape: _Shape = ..., ctx: _Device = ..., dtype: _DType = ..., out: _Out = ..., name: Any = ...) -> ndarray: ...

@@ -4,7 +4,7 @@ from typing import Any, assert_type
 
 import numpy as onp
 
-from mxnet import np
+from mxnet import Context, np, npx
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -74,18 +74,26 @@ def methods(x: np.ndarray) -> None:
     assert_type(np.fft.fftshift(np.fft.fftfreq(4)), np.ndarray)
 
 
+def devices(x: np.ndarray) -> None:
+    """Where arrays are."""
+    assert_type(x.device, Context)
+    assert_type(npx.cpu(1), Context)
+    assert_type(np.zeros((2, 2), device=x.device).to_device(npx.cpu()), np.ndarray)
+
+
 def errors(x: np.ndarray) -> None:
     """What a checker finds: strict mode complains of comments that nothing needs."""
     x.exp()  # type: ignore[attr-defined]
     x.reshape("two")  # type: ignore[arg-type]
     np.zeros((2, 2), shape=3)  # type: ignore[misc]
+    np.zeros(2, device=3)  # type: ignore[arg-type]
     np.no_such_name  # type: ignore[attr-defined]  # noqa: B018
 
 
 def main() -> None:
     """Runs everything but the errors."""
     x = np.array([[1.0, 2.0], [3.0, 4.0]])
-    for check in (choices, numbers, factors, methods):
+    for check in (choices, numbers, factors, methods, devices):
         check(x.copy())
 
 
