@@ -128,3 +128,52 @@ def test_conditions_of_python_choose_while_recording():
     net.initialize()
     net.hybridize()
     onp.testing.assert_array_equal(net(np.array(X)).asnumpy(), X * 2)
+
+
+class Recurrent(gluon.HybridBlock):
+    """A cell in a loop, and a layer whose input size is not known yet."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell, self.out = gluon.rnn.LSTMCell(5, input_size=4), gluon.nn.Dense(2)
+
+    def forward(self, x):
+        def body(row, states):
+            result, states = self.cell(row, states)
+            return self.out(result), states
+        return npx.foreach(body, np.expand_dims(x, 1), self.cell.begin_state(batch_size=1))[0]
+
+
+class Normalized(gluon.HybridBlock):
+    """A branch with states of its own, and one with random numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = gluon.nn.BatchNorm(in_channels=4)
+
+    def forward(self, x):
+        return npx.cond(x.sum() > 0, lambda: self.norm(x), lambda: npx.dropout(x, p=0.5))
+
+
+@pytest.mark.parametrize("make", [Recurrent, Normalized])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_layers_in_loops_and_branches(make, sign):
+    results = []
+    for hybridize in (False, True):
+        mx.random.seed(5)
+        net = make()
+        net.initialize(mx.init.Constant(0.1) if make is Recurrent else None)
+        net.hybridize(hybridize)
+        x = np.array(X * sign)
+        x.attach_grad()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for _ in range(2):
+                with autograd.record():
+                    y = net(x) ** 2
+                y.backward()
+        assert len(net._traces) == hybridize
+        params = net.collect_params().values()
+        results.append([y, x.grad, *(p.data() for p in params), *(p.grad() for p in params if p.grad_req != "null")])
+    for plain, compiled in zip(*results):
+        onp.testing.assert_allclose(compiled.asnumpy(), plain.asnumpy(), rtol=1e-4, atol=1e-5)
