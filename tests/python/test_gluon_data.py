@@ -535,6 +535,32 @@ def test_interrupt_is_not_lost(threads):
     assert interrupt_loops(4, threads) == [2] * 4
 
 
+EARLY = '''
+import os, signal, sys
+from mxnet import gluon
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == 'mxnet.gluon.data._workers':
+            os.kill(os.getpid(), signal.SIGINT)
+            print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, flush=True)
+
+sys.meta_path.insert(0, Finder())
+try:
+    gluon.data.DataLoader([1, 2], 1, num_workers=1, thread_pool={threads})
+except KeyboardInterrupt:
+    print(hasattr(sys.modules.get('mxnet.gluon.data._workers'), 'ThreadWorkers'))
+    sys.exit(2)
+'''
+
+
+@pytest.mark.parametrize('threads', [False, True])
+def test_interrupt_waits_for_imports(threads):
+    """Imports of Python lose it at times."""
+    done = subprocess.run([sys.executable, '-c', EARLY.format(threads=threads)], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.split()) == (2, ['False', 'True']), done.stderr
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize('threads', [False, True])
 def test_interrupt_is_not_lost_in_100_loops(threads):

@@ -15,6 +15,7 @@ from multiprocessing import connection
 
 from ... import engine, util
 from . import _shared_memory
+from ._interrupt import HeldInterrupt
 
 __all__ = ['ProcessWorkers', 'ThreadWorkers', 'WorkerDied']
 
@@ -123,23 +124,6 @@ _open = weakref.WeakSet()    # of ProcessWorkers and ThreadWorkers
 _TICK = 0.25                 # seconds between two looks at whether the loader, or the iterator of an epoch, is gone
 
 
-class _HeldInterrupt:
-    """Scope in which Ctrl-C waits until its end. Python drops what a signal's handler raises in
-    callbacks of fork, and a child must not have it at all."""
-
-    def __enter__(self):
-        self._arrived = []
-        self._handler = None
-        if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
-            self._handler = signal.signal(signal.SIGINT, lambda number, frame: self._arrived.append((number, frame)))
-
-    def __exit__(self, *_):
-        if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
-            if self._arrived:
-                self._handler(*self._arrived[-1])
-
-
 class _Watched:
     """What workers know of their loader and of its epochs, by weak references: those have no
     finalizers, in which an interrupt would be lost."""
@@ -206,7 +190,7 @@ class ProcessWorkers(_Watched):
             target, ends = (self._run_child, (mine, theirs)) if method == 'fork' else (_process_loop, (theirs,))
             process = ctx.Process(target=target, args=(*ends, dataset, batchify_fn, base + i, _switches()), daemon=True,
                                   name=f'mxnet-dataloader-{i}')
-            with _HeldInterrupt(), contextlib.nullcontext() if method == 'fork' else _environment():
+            with HeldInterrupt(), contextlib.nullcontext() if method == 'fork' else _environment():
                 process.start()
             theirs.close()
             self._processes[mine] = process

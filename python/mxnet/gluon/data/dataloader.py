@@ -5,6 +5,7 @@ from ... import context as context_mod, ndarray as nd  # noqa: F401
 from ..._repr import from_arguments
 from . import batchify
 from . import sampler as _sampler
+from ._interrupt import HeldInterrupt
 from ._pool_iter import _MultiWorkerIter, _as_in_context, _worker_fn, _worker_initializer  # noqa: F401  (taken from here by programs of 1.x, as is what follows)
 from ._shared_memory import ForkingPickler, rebuild_ndarray, reduce_ndarray  # noqa: F401
 
@@ -94,9 +95,10 @@ class DataLoader:
             batchify_fn = default_mp_batchify_fn if self._num_workers and not thread_pool else default_batchify_fn
         self._batchify_fn = batchify_fn
         if self._num_workers:
-            from ._workers import ProcessWorkers, ThreadWorkers
-            self._workers = (ThreadWorkers if thread_pool else ProcessWorkers)(self._num_workers, dataset, batchify_fn)
-            self._workers.belong_to(self)
+            with HeldInterrupt():
+                from ._workers import ProcessWorkers, ThreadWorkers
+                self._workers = (ThreadWorkers if thread_pool else ProcessWorkers)(self._num_workers, dataset, batchify_fn)
+                self._workers.belong_to(self)
         self.auto_reload = auto_reload
         if auto_reload:
             self.refresh()
