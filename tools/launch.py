@@ -30,6 +30,8 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from launch_rank import keep_alive  # noqa: E402
 # Variables of this environment that processes on other hosts get as well.
 PASSED_PREFIXES = ("DMLC_", "MXNET_", "PS_", "OMP_", "NCCL_", "GOMP_", "KMP_")
 PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
@@ -37,6 +39,7 @@ PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
 NOISE = re.compile(rb"\[\S+:\d+\] PMIX ERROR: BAD-PARAM in file \S*pmix_event_notification\.c at line \d+")
 SERVER_GRACE = 30  # seconds for the servers to end after all workers have
 END_GRACE = 10  # seconds for mpirun to end after it was told to
+RUNNER_GRACE = 2  # and after all processes have ended; with several hosts 4.1 may wait for ever
 
 
 def pair(text):
@@ -275,7 +278,8 @@ class Job:
         ]
         self.token = secrets.token_hex(16)
         self.status = 0
-        self.stopped = self.workers_ended = None  # when
+        self.stopped = self.workers_ended = self.all_ended = None  # when
+        self.quiet = False
         self.selector = selectors.DefaultSelector()
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -312,7 +316,7 @@ class Job:
     def copy_errors(self):
         out = sys.stderr.buffer
         for line in self.runner.stderr:
-            if not NOISE.fullmatch(line.rstrip()):
+            if not self.quiet and not NOISE.fullmatch(line.rstrip()):
                 try:
                     out.write(line)
                     out.flush()
@@ -323,6 +327,7 @@ class Job:
     def accept(self):
         connection, _ = self.listener.accept()
         connection.setblocking(False)
+        keep_alive(connection)
         state = {"buffer": b"", "rank": None}
         self.selector.register(
             connection, selectors.EVENT_READ, lambda: self.receive(connection, state)
@@ -448,6 +453,21 @@ class Job:
                     say(f"{process} is ended: all workers have")
             self.stop()
 
+    def check_runner(self):
+        """mpirun ends with the processes, or is ended."""
+        now = time.monotonic()
+        if all("ended" in process.said for process in self.ranks):
+            self.all_ended = self.all_ended or now
+        if self.all_ended and now - self.all_ended > RUNNER_GRACE and not self.quiet:
+            self.quiet = True
+            self.stopped = self.stopped or now
+            self.runner.terminate()
+        if self.stopped and now - self.stopped > END_GRACE:
+            try:
+                os.killpg(self.runner.pid, signal.SIGKILL)
+            except OSError:
+                pass
+
     def run(self):
         interrupted = []
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -460,8 +480,7 @@ class Job:
                 self.status = self.status or 128 + interrupted[0]
                 self.stop()
             self.check_servers()
-            if self.stopped and time.monotonic() - self.stopped > END_GRACE:
-                self.kill_runner()
+            self.check_runner()
         while self.selector.get_map() and any(p.connection for p in self.ranks):
             ready = self.selector.select(1)
             if not ready:
@@ -469,19 +488,13 @@ class Job:
             for key, _ in ready:
                 key.data()
         self.copier.join(5)
-        if self.runner.returncode and not self.status:
+        if self.runner.returncode and not self.status and not self.quiet:
             self.status = self.runner.returncode if self.runner.returncode > 0 else 128 - self.runner.returncode
         missing = [process for process in self.ranks if "ended" not in process.said]
         if missing and not self.status:
             say(f"{missing[0].role} {missing[0].number} was not started")
             self.status = 1
         return self.status
-
-    def kill_runner(self):
-        try:
-            os.killpg(self.runner.pid, signal.SIGKILL)
-        except OSError:
-            pass
 
 
 def main(argv=None):

@@ -52,6 +52,14 @@ def environment(job, rank):
     return env
 
 
+def keep_alive(connection):
+    """Lets a connection break half a minute after the network has."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in ((socket.TCP_KEEPIDLE, 10), (socket.TCP_KEEPINTVL, 5), (socket.TCP_KEEPCNT, 4),
+                          (socket.TCP_USER_TIMEOUT, 30000)):
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
 def connect(job, rank):
     """A socket to the launcher."""
     try:
@@ -62,6 +70,7 @@ def connect(job, rank):
             f"{job['host']}:{job['port']} ({error}); --host-ip names another of its addresses"
         )
     launcher.settimeout(None)
+    keep_alive(launcher)
     hello = {"token": job["token"], "rank": rank, "host": socket.gethostname()}
     launcher.sendall((json.dumps(hello) + "\n").encode())
     return launcher

@@ -199,3 +199,27 @@ TEST_F(JobRank, ForkedProcessesStayOut) {
   EXPECT_TRUE(Wait([&] { return Count(-2) == transport->size(); }));
   EXPECT_TRUE(NobodyDied());
 }
+
+/* The test cuts the network after all have met. Ranks of the other host are lost by silence. */
+TEST_F(JobRank, TheNetworkBreaks) {
+  Join();
+  Meet();
+  std::printf("rank %d met\n", transport->rank());
+  std::fflush(stdout);
+  const auto died = [&] { return std::count_if(lost.begin(), lost.end(), [](const Peer& peer) { return !peer.said_goodbye; }); };
+  ASSERT_TRUE(Wait([&] { return died() > 0; }));
+  std::printf("rank %d lost %s\n", transport->rank(), transport->Get(lost[0].rank).str().c_str());
+  std::fflush(stdout);
+}
+
+TEST(JobTransport, NeedsAJob) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) GTEST_SKIP() << "in a job";
+  try {
+    JobTransport();
+    FAIL() << "there is no job";
+  } catch (const mxnet::Error& e) {
+    EXPECT_STREQ(e.what(),
+                 "[kvstore] this process is not part of a distributed job; start it by "
+                 "`tools/launch.py -n <workers> -s <servers> python train.py`");
+  }
+}

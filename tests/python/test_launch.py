@@ -283,3 +283,99 @@ def test_heartbeats_find_the_killed_without_the_launcher():
                   PS_HEARTBEAT_TIMEOUT="2")
     for survivor in (0, 2):
         assert f"rank {survivor} lost worker 1 (rank 1, process " in done.stdout
+
+
+def test_without_the_library_for_mpi(tmp_path):
+    program_here = shutil.copy(job_program(), tmp_path)
+    done = launch("-n", "1", "-s", "0", program_here, "--gtest_filter=JobRank.OneIsLate")
+    assert done.returncode == 1
+    assert "[kvstore] libmxnet_mpi.so cannot be opened: " in done.stdout
+    assert "apt install openmpi-bin libopenmpi-dev" in done.stdout
+
+
+@pytest.mark.parametrize("name, value, words", [
+    ("PS_HEARTBEAT_TIMEOUT", "soon", "[environment] PS_HEARTBEAT_TIMEOUT='soon'; accepted: a number of at least 0"),
+    ("DMLC_ROLE", "scheduler", "[kvstore] DMLC_ROLE='scheduler'; accepted: worker, server"),
+])
+def test_wrong_variables(name, value, words):
+    done = launch("-n", "1", "-s", "0", "--env-worker", f"{name}={value}", job_program(), "--gtest_filter=JobRank.OneIsLate")
+    assert done.returncode == 1
+    assert words in done.stdout
+
+
+# ---- two hosts, made of network namespaces ----
+
+class Hosts:
+    """Two namespaces with a slow link between them; a program in place of ssh enters the second."""
+
+    def __init__(self, folder):
+        self.names = [f"mx{os.getpid()}{which}" for which in "ab"]
+        self.folder = folder
+        program(folder, "ssh", SSH.replace("exec sh -c", f"exec ip netns exec {self.names[1]} sh -c"))
+        (folder / "hosts").write_text("10.77.0.1\n10.77.0.2\n")
+
+    def ip(self, *args):
+        subprocess.run(["ip", *args], check=True, capture_output=True)
+
+    def make(self):
+        first, second = self.names
+        for name in self.names:
+            self.ip("netns", "add", name)
+        self.ip("link", "add", "here", "netns", first, "type", "veth", "peer", "name", "there", "netns", second)
+        for name, link, address in ((first, "here", "10.77.0.1/24"), (second, "there", "10.77.0.2/24")):
+            self.ip("-n", name, "addr", "add", address, "dev", link)
+            self.ip("-n", name, "link", "set", link, "up")
+            self.ip("-n", name, "link", "set", "lo", "up")
+            # Delay and loss where the kernel has them, else a narrow link that drops the rest.
+            for queue in (["netem", "delay", "5ms", "loss", "0.5%"], ["tbf", "rate", "200mbit", "burst", "64kb", "latency", "20ms"]):
+                if not subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", link, "root", *queue], capture_output=True).returncode:
+                    break
+
+    def remove(self):
+        for name in self.names:
+            found = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True)
+            for process in found.stdout.split():
+                os.kill(int(process), signal.SIGKILL)
+            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+
+    def start(self, test, **env):
+        return subprocess.Popen(
+            ["ip", "netns", "exec", self.names[0], *LAUNCH, "-n", "3", "-s", "1", "-H", str(self.folder / "hosts"),
+             "--host-ip", "10.77.0.1", "--heartbeat", "4", "--mca", "btl", "self,tcp", job_program(), f"--gtest_filter=JobRank.{test}"],
+            env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", **env}, cwd=ROOT,
+            stdout=open(self.folder / "out", "wb"), stderr=subprocess.STDOUT)
+
+    def out(self):
+        return (self.folder / "out").read_text(errors="replace")
+
+
+@pytest.fixture
+def two_hosts(tmp_path):
+    hosts = Hosts(tmp_path)
+    try:
+        try:
+            hosts.make()
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip(f"no network namespaces here: {error}")
+        yield hosts
+    finally:
+        hosts.remove()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("test", ["Exchanges", "OneEndsEarly", "OneIsKilled"])
+def test_jobs_over_a_bad_link(two_hosts, test):
+    job = two_hosts.start(test, MXNET_TEST_RANK="2")
+    status = job.wait(200)
+    assert status == (137 if test == "OneIsKilled" else 0), two_hosts.out()
+
+
+@pytest.mark.nightly
+def test_a_network_that_breaks(two_hosts):
+    job = two_hosts.start("TheNetworkBreaks")
+    wait_until(lambda: two_hosts.out().count(" met") == 4)
+    two_hosts.ip("-n", two_hosts.names[0], "link", "set", "here", "down")
+    assert job.wait(60) == 1
+    # The ranks of the launcher's host say whom they lost; it cannot hear the others.
+    out = two_hosts.out()
+    assert sum(" lost worker " in line or " lost server " in line for line in out.splitlines()) == 2, out

@@ -37,9 +37,9 @@ namespace kvstore {
 
 struct ProgressOptions {
   TransportOptions times;
-  size_t part_bytes = 512 << 10;     // of a long payload
-  size_t window_bytes = 1536 << 10;  // on their way to one rank, at least one part
-  bool waits_for_all = false;        // Stop returns when all ranks have ended, however long that takes
+  size_t part_bytes = 1 << 20;    // of a long payload
+  size_t window_bytes = 2 << 20;  // on their way to one rank, at least one part
+  bool waits_for_all = false;     // Stop returns when all ranks have ended, however long that takes
 };
 
 class ProgressTransport final : public Transport, private PacketLayer::Events {
