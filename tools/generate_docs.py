@@ -19,6 +19,7 @@ import sys
 
 import module_stubs
 import numpy_stubs
+import speed_picture
 from mxnet import _opgen
 from mxnet import env
 from mxnet._dtypes import NAMES
@@ -289,6 +290,7 @@ def pages():
         "docs/operators.md": operators_page(),
         "docs/iterators.md": iterators_page(),
         "docs/passes.md": passes_page(),
+        "docs/images/speed.svg": speed_picture.picture(),
     }
     for kind, module, lead in (("NDArray", "ndarray", ["out: NDArray | Sequence[NDArray] | None = ...",
                                                        "name: str | None = ...", "**kwargs: Any"]),

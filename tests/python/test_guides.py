@@ -38,3 +38,11 @@ def test_readme_links_every_page():
     pages = glob.glob(os.path.join(TREE, "docs", "**", "*.md"), recursive=True)
     missing = {os.path.relpath(page, TREE) for page in pages} - linked
     assert not missing, f"README.md does not link {sorted(missing)}"
+
+
+def test_readme_is_short():
+    with open(os.path.join(TREE, "README.md"), encoding="utf-8") as f:
+        text = f.read()
+    assert text.count("\n") <= 120
+    for path in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert os.path.exists(os.path.join(TREE, path)), path
