@@ -49,3 +49,26 @@ def test_unknown_inputs_are_named():
 def test_accuracy_names_both_shapes():
     with pytest.raises(ValueError, match=r"\[Accuracy\] predictions of shape \(2,\) for labels of shape \(3,\)"):
         mx.metric.create("acc").update([nd.ones((3,))], [nd.ones((2,))])
+
+
+def test_the_block_is_named():
+    """Below the message a traceback names the innermost block; the message stays as it is."""
+    class Outer(gluon.Block):
+        def __init__(self):
+            super().__init__(prefix="outer_")
+            with self.name_scope():
+                self.first = gluon.nn.Dense(3, in_units=4)
+                self.second = gluon.nn.Dense(3, in_units=3)
+
+        def forward(self, x):
+            return self.second(self.first(x))
+
+    net = Outer()
+    net.initialize()
+    with pytest.raises(MXNetError) as caught:
+        net(nd.ones((2, 5)))
+    assert caught.value.__notes__ == ["in block outer_dense0, a Dense, called with an array (2, 5)"]
+    assert str(caught.value) == "[FullyConnected] weight has shape (3,4); expected (3,5)"
+    with pytest.raises(RuntimeError, match="has not been initialized") as caught:
+        gluon.nn.Dense(3, prefix="d_")(nd.ones((2, 5)))
+    assert caught.value.__notes__ == ["in block d, a Dense, called with an array (2, 5)"]

@@ -56,7 +56,7 @@ def test_arguments(make, text):
 def test_all_that_are_registered():
     """No class of these shows an address, and none fails."""
     registry = mx.optimizer.Optimizer.opt_registry
-    for name in [n for n, c in registry.items() if c.__module__.startswith("mxnet.")]:
+    for name in [n for n, c in registry.items() if c.__module__.startswith("mxnet.optimizer")]:
         assert not ADDRESS.search(repr(mx.optimizer.create(name))), name
     for make in (mx.init.One, mx.init.Uniform, mx.init.Orthogonal, mx.init.MSRAPrelu, mx.init.Bilinear, mx.init.LSTMBias):
         assert not ADDRESS.search(repr(make())) and mx.init.create(make().dumps()) == make()

@@ -375,11 +375,24 @@ class Block:
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
-        out = self.forward(*args, **kwargs)
+        try:
+            out = self.forward(*args, **kwargs)
+        except Exception as error:
+            self._note_where(error, args)
+            raise
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)
         return out
+
+    def _note_where(self, error, args):
+        """A traceback ends with the block, among many of one class, in which the error came up."""
+        if not any(note.startswith('in block ') for note in getattr(error, '__notes__', ())):
+            try:
+                given = ', '.join(f'an array {a.shape}' if isinstance(a, NDArray) else type(a).__name__ for a in args[:4])
+            except Exception:   # a shape that depends on what failed
+                given = 'arrays'
+            error.add_note(f'in block {self.name}, a {type(self).__name__}, called with {given or "nothing"}')
 
     def forward(self, *args):
         """The computation, on NDArrays; defined by subclasses."""
