@@ -72,3 +72,18 @@ def test_the_block_is_named():
     with pytest.raises(RuntimeError, match="has not been initialized") as caught:
         gluon.nn.Dense(3, prefix="d_")(nd.ones((2, 5)))
     assert caught.value.__notes__ == ["in block d, a Dense, called with an array (2, 5)"]
+
+
+def test_modules_name_the_batch():
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    module = mx.mod.Module(symbol, label_names=None)
+    module.bind([("data", (2, 3))], for_training=False)
+    module.init_params()
+    with pytest.raises(MXNetError, match=r"^\[Module\] a batch with data \(2, 4\) for a module that is bound to "
+                                         r"data \(2, 3\): .*fc_weight"):
+        module.forward(mx.io.DataBatch([nd.ones((2, 4))]))
+    with pytest.raises(MXNetError, match="fc_weight"):
+        module.forward(mx.io.DataBatch([nd.ones((7, 4))]))
+    for rows in (2, 5):                          # it stays usable
+        module.forward(mx.io.DataBatch([nd.ones((rows, 3))]))
+        assert module.get_outputs()[0].shape == (rows, 3)

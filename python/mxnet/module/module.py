@@ -16,6 +16,10 @@ from .executor_group import DataParallelExecutorGroup
 __all__ = ["Module"]
 
 
+def _shapes(descriptions):
+    return ", ".join(f"{desc[0]} {tuple(desc[1])}" for desc in descriptions)
+
+
 class Module(BaseModule):
     """A network given as a symbol, on one or several devices.
 
@@ -370,7 +374,15 @@ class Module(BaseModule):
                                      desc.layout) for desc in self._label_shapes]
         else:
             label_shapes = None
-        self.reshape(data_shapes, label_shapes)
+        bound, labels = self._data_shapes, self._label_shapes
+        try:
+            self.reshape(data_shapes, label_shapes)
+        except ValueError as error:
+            # What the executor says is about the parameter whose shape follows from the batch.
+            self._data_shapes, self._label_shapes = bound, labels
+            self._exec_group.bind_exec(bound, labels, reshape=True)
+            raise type(error)(f"[Module] a batch with {_shapes(data_shapes)} for a module that is bound to {_shapes(bound)}: "
+                              f"{error}") from None
 
     def forward(self, data_batch, is_train=None):
         self._need("binded", "params_initialized")
