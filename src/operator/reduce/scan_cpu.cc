@@ -1,6 +1,7 @@
 // Along one axis: argmax, argmin, argmax_channel and cumsum.
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/dtype.h"
 #include "base/omp.h"
@@ -14,6 +15,7 @@
 #include "operator/reduce/gpu_scan.h"
 #include "operator/reduce/records.h"
 #include "operator/reduce/reduce.h"
+#include "operator/reduce/scan_kernels.h"
 
 namespace mxnet {
 namespace reduce {
@@ -69,24 +71,6 @@ template <typename T, typename Load>
 void Search(const AxisView& v, bool max, Load load, int64_t begin, int64_t end, int64_t* result) {
   T row[kBlock], best[kBlock];
   int64_t at[kBlock];
-  if (v.inner == 1) {
-    for (int64_t o = begin; o < end; ++o) {
-      T top{};
-      int64_t where = 0;
-      for (int64_t i = 0; i < v.length; i += kBlock) {
-        const int64_t n = std::min(kBlock, v.length - i);
-        load(o * v.length + i, n, row);
-        if (i == 0) top = row[0];
-        for (int64_t j = 0; j < n; ++j)
-          if (Better(row[j], top, max)) {
-            top = row[j];
-            where = i + j;
-          }
-      }
-      result[o] = where;
-    }
-    return;
-  }
   for (int64_t o = begin; o < end; ++o)
     for (int64_t c = 0; c < v.inner; c += kBlock) {
       const int64_t n = std::min(kBlock, v.inner - c);
@@ -109,7 +93,21 @@ void SearchAll(const TBlob& x, int compute, const AxisView& v, bool max, int64_t
   const pointwise::ConvertFn convert = pointwise::LoadFn(x.dtype, compute);
   const size_t size = DTypeSize(x.dtype);
   auto load = [&](int64_t first, int64_t n, T* to) { convert(static_cast<const char*>(x.dptr) + first * size, to, n); };
-  ParallelForThreads(OmpThreads(x.Size()), v.outer, [&](int64_t begin, int64_t end) { Search<T>(v, max, load, begin, end, result); });
+  ParallelForThreads(OmpThreads(x.Size()), v.outer, [&](int64_t begin, int64_t end) {
+    if (v.inner > 1) return Search<T>(v, max, load, begin, end, result);
+    constexpr int64_t kPart = 4096;  // elements that are still in the cache when the largest of them is searched
+    const bool native = x.dtype == pointwise::ComputeDType(compute);
+    std::vector<T> row(native ? 0 : kPart);
+    for (int64_t o = begin; o < end; ++o) {  // along memory: parts of the axis itself
+      ExtremeSoFar so_far;
+      for (int64_t i = 0; i < v.length; i += kPart) {
+        const int64_t n = std::min(kPart, v.length - i);
+        if (!native) load(o * v.length + i, n, row.data());
+        MXNET_CPU_CALL(FindExtreme)(compute, max, native ? x.data<T>() + o * v.length + i : row.data(), i, n, &so_far);
+      }
+      result[o] = so_far.at;
+    }
+  });
 }
 
 void ArgKernel(KernelArgs& a, const dmlc::optional<int>& axis, bool max) {
@@ -198,6 +196,15 @@ MXNET_REGISTER_OP(argmax_channel)
     .set_kernel([](KernelArgs& a) { ArgKernel(a, dmlc::optional<int>(1), true); });
 
 // ---- cumsum
+void RunningSum(float* row, int64_t n, bool reverse, double* sum) { MXNET_CPU_CALL(RunningSumFloat)(row, n, reverse, sum); }
+template <typename T, typename Sum>
+void RunningSum(T* row, int64_t n, bool reverse, Sum* sum) {
+  for (int64_t j = 0; j < n; ++j) {
+    T& x = row[reverse ? n - 1 - j : j];
+    *sum += x;
+    x = static_cast<T>(*sum);
+  }
+}
 template <typename T, typename Sum>
 void Cumsum(const TBlob& in, const TBlob& out, int compute, const AxisView& v, bool reverse) {
   const pointwise::ConvertFn load = pointwise::LoadFn(in.dtype, compute), store = pointwise::StoreFn(out.dtype, compute);
@@ -214,11 +221,7 @@ void Cumsum(const TBlob& in, const TBlob& out, int compute, const AxisView& v, b
             const int64_t m = std::min(kBlock, v.length - done);
             const int64_t first = o * v.length + (reverse ? v.length - done - m : done);
             load(static_cast<const char*>(in.dptr) + first * in_size, row, m);
-            for (int64_t j = 0; j < m; ++j) {
-              T& x = row[reverse ? m - 1 - j : j];
-              sum[0] += x;
-              x = static_cast<T>(sum[0]);
-            }
+            RunningSum(row, m, reverse, &sum[0]);
             store(row, static_cast<char*>(out.dptr) + first * out_size, m);
           }
           continue;

@@ -1,0 +1,106 @@
+#include <cstring>
+
+#include "operator/pointwise/loops.h"
+#include "operator/reduce/scan_kernels.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+// Numbers in the order of the values: NaN stands above everything, zeros are equal. No choice is
+// among the steps: the compiler would make branches of two in a row, and no vectors.
+inline uint32_t KeyOf(float v, bool max) {
+  v += 0.0f;
+  int32_t bits;
+  std::memcpy(&bits, &v, sizeof(bits));
+  const int32_t ordered = bits ^ ((bits >> 31) & INT32_MAX);
+  const uint32_t key = static_cast<uint32_t>(max ? ordered : ~ordered) ^ 0x80000000u;
+  return key | (0u - static_cast<uint32_t>((bits & INT32_MAX) > 0x7f800000));
+}
+inline uint64_t KeyOf(double v, bool max) {
+  v += 0.0;
+  int64_t bits;
+  std::memcpy(&bits, &v, sizeof(bits));
+  const int64_t ordered = bits ^ ((bits >> 63) & INT64_MAX);
+  const uint64_t key = static_cast<uint64_t>(max ? ordered : ~ordered) ^ uint64_t { 1 } << 63;
+  return key | (uint64_t{0} - static_cast<uint64_t>((bits & INT64_MAX) > 0x7ff0000000000000));
+}
+inline uint32_t KeyOf(int32_t v, bool max) { return static_cast<uint32_t>(max ? v : ~v) ^ 0x80000000u; }
+inline uint64_t KeyOf(int64_t v, bool max) {
+  return static_cast<uint64_t>(max ? v : ~v) ^ uint64_t { 1 } << 63;
+}
+inline uint64_t KeyOf(uint64_t v, bool max) { return max ? v : ~v; }
+
+template <typename T, bool kMax>
+void Find(const T* x, int64_t first, int64_t n, reduce::ExtremeSoFar* so_far) {
+  using Key = decltype(KeyOf(T{}, kMax));
+  constexpr int64_t kPart = 64;  // searched at a time, without leaving in between
+  Key top = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const Key key = KeyOf(x[i], kMax);
+    top = key > top ? key : top;
+  }
+  if (first > 0 && top <= so_far->key) return;
+  int64_t at = 0;
+  for (Key found = 0; at + kPart <= n; at += kPart) {
+    for (int64_t i = 0; i < kPart; ++i) found |= static_cast<Key>(KeyOf(x[at + i], kMax) == top);
+    if (found) break;
+  }
+  while (KeyOf(x[at], kMax) != top) ++at;
+  so_far->key = top;
+  so_far->at = first + at;
+}
+
+template <typename T>
+void Find(bool max, const void* x, int64_t first, int64_t n, reduce::ExtremeSoFar* so_far) {
+  (max ? Find<T, true> : Find<T, false>)(static_cast<const T*>(x), first, n, so_far);
+}
+
+}  // namespace
+
+void FindExtreme(int compute, bool max, const void* x, int64_t first, int64_t n, reduce::ExtremeSoFar* so_far) {
+  switch (compute) {
+    case pointwise::kF32: return Find<float>(max, x, first, n, so_far);
+    case pointwise::kF64: return Find<double>(max, x, first, n, so_far);
+    case pointwise::kI32: return Find<int32_t>(max, x, first, n, so_far);
+    case pointwise::kU64: return Find<uint64_t>(max, x, first, n, so_far);
+    default: return Find<int64_t>(max, x, first, n, so_far);
+  }
+}
+
+// Four elements at a time: each is added to those before it in two steps, and only the last sum
+// waits for that of the elements before.
+void RunningSumFloat(float* x, int64_t n, bool reverse, double* sum) {
+  typedef double Four __attribute__((vector_size(32)));
+  typedef int64_t Places __attribute__((vector_size(32)));
+  typedef float Floats __attribute__((vector_size(16)));
+  const Four zero = {};
+  double before = *sum;
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    float* at = reverse ? x + n - 4 - i : x + i;
+    Floats in;
+    std::memcpy(&in, at, sizeof(in));
+    Four v = __builtin_convertvector(in, Four);
+    if (reverse) {
+      v += __builtin_shuffle(v, zero, Places{1, 2, 3, 4});
+      v += __builtin_shuffle(v, zero, Places{2, 3, 4, 5});
+    } else {
+      v += __builtin_shuffle(v, zero, Places{4, 0, 1, 2});
+      v += __builtin_shuffle(v, zero, Places{4, 5, 0, 1});
+    }
+    const Four sums = v + before;
+    const Floats out = __builtin_convertvector(sums, Floats);
+    std::memcpy(at, &out, sizeof(out));
+    before += reverse ? v[0] : v[3];
+  }
+  for (; i < n; ++i) {
+    float& at = x[reverse ? n - 1 - i : i];
+    before += static_cast<double>(at);
+    at = static_cast<float>(before);
+  }
+  *sum = before;
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
