@@ -189,7 +189,8 @@ def report(failure=None, ask=None):
     if failure is None:
         ask(found, missing)
     else:
-        missing.append({"what": failure, "needed": True, "get": advice(failure) or "./dev build, or pip install of a wheel"})
+        get = "one of these values, or none" if failure.startswith("[environment]") else "./dev build, or pip install of a wheel"
+        missing.append({"what": failure, "needed": True, "get": advice(failure) or get})
     found["missing"] = missing
     return found
 

@@ -203,13 +203,13 @@ def _load_lib():
 
 try:
     _LIB = _load_lib()
+    check_call(_LIB.MXCheckEnv())  # a bad value in the environment ends the import here
 except (OSError, RuntimeError) as _failure:
     if "mxnet.doctor" not in sys.orig_argv:
         raise
     # python -m mxnet.doctor, which says what to do about it
     from ._machine import main as _main
     sys.exit(_main(sys.argv[1:], str(_failure)))
-check_call(_LIB.MXCheckEnv())  # a bad value in the environment ends the import here
 
 
 @atexit.register

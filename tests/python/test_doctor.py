@@ -42,6 +42,12 @@ def test_without_a_library(tmp_path):
     assert run(code="import mxnet", MXNET_LIBRARY_PATH=str(library)).stderr.splitlines()[-1].startswith("OSError: [libinfo]")
 
 
+def test_a_value_that_is_not_accepted():
+    done = run("-m", "mxnet.doctor", MXNET_ENGINE_TYPE="bad")
+    assert done.returncode == 1 and "MXNET_ENGINE_TYPE='bad'; accepted" in done.stdout and not done.stderr
+    assert "one of these values" in done.stdout
+
+
 @pytest.mark.parametrize("message, source", [
     ("libopenblas.so.0: cannot open shared object file", "libopenblas0"), ("libcudnn.so.9: cannot open", "cuDNN"),
     ("/lib/libc.so.6: version `GLIBC_2.38' not found", "newer distribution"), ("libunknown.so.1: cannot open", "")])
