@@ -90,6 +90,10 @@ def arguments(argv):
     add("--env-worker", action="append", type=pair, default=[], metavar="NAME:VALUE", help="set for workers")
     add("--timeout", type=seconds, help="seconds until all processes must have joined (300)")
     add("--heartbeat", type=seconds, help="seconds of silence after which a process is lost (30)")
+    add("--barrier-timeout", type=seconds, help="seconds after which a barrier fails (never)")
+    add("--snapshots", metavar="FOLDER", help="servers write what they keep there, and go on from it")
+    add("--snapshot-interval", type=seconds, help="seconds from one snapshot to the next (600)")
+    add("--accept-pickle", action="store_true", help="optimizers of own classes may travel pickled")
     add("--host-ip", help="address of this machine for the others")
     add("--mca", action="append", nargs=2, default=[], metavar=("NAME", "VALUE"), help="a parameter of Open MPI")
     add("--mpirun", help="which mpirun (the first on PATH)")
@@ -171,6 +175,14 @@ def job_environment(args):
         env["DMLC_PS_VAN_TYPE"] = "p3"
     if args.timeout is not None:
         env["PS_START_TIMEOUT"] = f"{args.timeout:g}"
+    if args.barrier_timeout is not None:
+        env["PS_BARRIER_TIMEOUT"] = f"{args.barrier_timeout:g}"
+    if args.snapshots:
+        env["PS_SNAPSHOT_FOLDER"] = str(Path(args.snapshots).resolve())
+    if args.snapshot_interval is not None:
+        env["PS_SNAPSHOT_INTERVAL"] = f"{args.snapshot_interval:g}"
+    if args.accept_pickle:
+        env["PS_ACCEPT_PICKLE"] = "1"
     if args.heartbeat is not None:
         env["PS_HEARTBEAT_TIMEOUT"] = f"{args.heartbeat:g}"
         env["PS_HEARTBEAT_INTERVAL"] = f"{min(1.0, args.heartbeat / 5):g}"

@@ -44,11 +44,26 @@ MXNET_C_DLL int MXLoadTVMConfig(ConfigSpaces config);
 /* Sets variables of the process' environment (DMLC_ROLE and others that name the machines of a
  * store). Not while other threads read the environment. */
 MXNET_C_DLL int MXInitPSEnv(uint32_t num_vars, const char** keys, const char** vals);
-/* Whether the processes of a store wait for each other before it is freed. Of a store in one
- * process nothing is to be waited for. */
+/* Whether the processes of a store wait for each other before it is freed; they do not unless this
+ * is called. Of a store in one process nothing is to be waited for. */
 MXNET_C_DLL int MXKVStoreSetBarrierBeforeExit(KVStoreHandle handle, const int barrier_before_exit);
-/* Serves until the store's workers are done. A store in one process has none: returns at once. */
+/* In a process whose role is server: serves until the store's workers have ended, and calls the
+ * controller and the updater on this thread. Elsewhere it returns at once. */
 MXNET_C_DLL int MXKVStoreRunServer(KVStoreHandle handle, MXKVStoreServerController controller, void* controller_handle);
+/* How many servers keep the store's values; 0 where the workers do. */
+MXNET_C_DLL int MXKVStoreGetNumServers(KVStoreHandle handle, int* servers);
+/* SIGINT lets what waits for other processes of the job fail, from now on; whatever handled it
+ * before is called as well. */
+MXNET_C_DLL int MXKVStoreFollowInterrupts();
+/* Called by a controller or updater that failed: the workers that wait for it get the text. */
+MXNET_C_DLL int MXKVStoreReportServerError(KVStoreHandle handle, const char* text);
+/* Called by a controller: what the worker that sent the command gets. */
+MXNET_C_DLL int MXKVStoreSetServerReply(KVStoreHandle handle, const char* text);
+/* MXKVStoreSendCommmandToServers with the servers' replies, one for each. */
+MXNET_C_DLL int MXKVStoreAskServers(KVStoreHandle handle, int cmd_id, const char* cmd_body, mx_uint* out_size, const char*** out_replies);
+/* Called by an updater on a server: which part of the key's value it was given, from 0, and which
+ * element of the value is the part's first. Servers keep large values in parts. */
+MXNET_C_DLL int MXKVStoreGetServerPart(KVStoreHandle handle, int64_t* part, int64_t* begin);
 
 #ifdef __cplusplus
 }

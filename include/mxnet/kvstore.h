@@ -13,6 +13,10 @@
  *            home, and homes are spread over the GPUs. With MXNET_KVSTORE_USETREE sums go along
  *            trees of the links between devices (src/kvstore/tree.h).
  *   nccl     as device; NVIDIA's library sums and sends what lies on several GPUs
+ *   dist_sync (dist, and other names that start so) sums over all workers of a job, which the servers
+ *            make and keep; with 'device' in the name values of one worker are summed on its GPUs
+ *   dist_async  servers apply each push at once
+ *   dist_p3  dist_sync in slices that go by priority
  *
  * ORDER      All work goes through the engine: calls return before it is done, and arrays order it.
  *            Per key, calls take effect in call order.
@@ -55,22 +59,39 @@ class KVTransport {
   virtual ~KVTransport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /* Servers of the job; 0 where the workers keep the values. */
+  virtual int servers() const { return 0; }
   /* sum = its sum over all workers. */
   virtual void AllReduce(const KVKey& key, NDArray* sum, int priority) = 0;
   /* value = the first worker's. */
   virtual void Broadcast(const KVKey& key, NDArray* value, int priority) = 0;
-  /* Returns when all workers have called it. */
+  /* Returns when all workers have called it. Throws Error when one is lost or has ended, or when
+   * the time-out (PS_BARRIER_TIMEOUT, in seconds) is over. */
   virtual void Barrier() = 0;
+  /*
+   * How many of some processes are lost or were not heard of for so long. Below 8 `node_id` is a
+   * sum of groups: 2 are the servers, 4 the workers. Server i is 8 + 2 i, worker i is 9 + 2 i.
+   */
   virtual int NumDeadNodes(int node_id, int timeout_seconds) = 0;
-  /* To all servers; nothing happens when there are none. */
-  virtual void SendCommand(int id, const std::string& body) = 0;
+  /* To all servers, and returns their replies when all have done it; nothing happens when there are
+   * none. What this worker pushed and pulled before is done then. Throws Error for what failed. */
+  virtual std::vector<std::string> SendCommand(int id, const std::string& body) = 0;
+  /* Whether the workers wait for each other before a store is freed. */
+  virtual void SetBarrierBeforeExit(bool wait) = 0;
 };
+
+/* In a process of a distributed job: SIGINT (Ctrl-C) lets calls and arrays that wait for other
+ * processes fail, so that the program can go on to end. The handler that was there is called as
+ * well. */
+MXNET_DLL void FollowInterrupts();
 
 class MXNET_DLL KVStore {
  public:
   /* Changes *stored by what was pushed, e.g. an optimizer's step. Called on the thread that pushes,
    * holding no lock. */
   using Updater = std::function<void(const KVKey& key, const NDArray& pushed, NDArray* stored)>;
+  /* What a server does with a command of a worker. */
+  using Controller = std::function<void(int id, const std::string& body)>;
   using Keys = std::vector<KVKey>;
   using Arrays = std::vector<NDArray*>;
 
@@ -99,6 +120,22 @@ class MXNET_DLL KVStore {
 
   virtual const std::string& type() const = 0;
   virtual KVTransport* transport() = 0;
+
+  /*
+   * In a server's process: serves until the workers have ended, calling the controller and the
+   * updater on this thread. Elsewhere it returns at once.
+   */
+  virtual void RunServer(const Controller& controller) = 0;
+  /* Within a controller: what the worker gets as reply. */
+  virtual void SetServerReply(const std::string& text) = 0;
+  /* The updater or controller that runs on this server has failed: the workers are told. */
+  virtual void ReportServerError(const std::string& text) = 0;
+  /* Which part of a key's value the server's updater is called for. */
+  struct ServerPart {
+    int64_t number = 0;
+    int64_t begin = 0;  // its first element in the whole value
+  };
+  virtual ServerPart UpdatedPart() const = 0;
 };
 
 }  // namespace mxnet

@@ -7,6 +7,7 @@ implementation).
 import atexit as _atexit
 import functools as _functools
 import importlib as _importlib
+import os as _os
 
 from . import _names, _process
 from .base import MXNetError, __version__
@@ -53,3 +54,8 @@ def _warn_of_late_changes():
     if _process.variables() != _process.AT_START:
         from ._environment import warn_of_late_changes
         warn_of_late_changes()
+
+
+if _os.environ.get("DMLC_ROLE") in ("server", "scheduler"):   # started by a launcher, with a worker's command
+    from .kvstore.kvstore_server import _init_kvstore_server_module
+    _init_kvstore_server_module()

@@ -25,7 +25,8 @@ class LocalTransport : public KVTransport {
   void Broadcast(const KVKey&, NDArray*, int) override {}
   void Barrier() override {}
   int NumDeadNodes(int, int) override { return 0; }
-  void SendCommand(int, const std::string&) override {}
+  std::vector<std::string> SendCommand(int, const std::string&) override { return {}; }
+  void SetBarrierBeforeExit(bool) override {}
 };
 
 }  // namespace
@@ -65,25 +66,35 @@ void Assign(const NDArray& from, const NDArray& to, int priority) {
 }
 
 LocalStore::LocalStore(std::string type, bool on_device)
-    : type_(std::move(type)), on_device_(on_device), transport_(new LocalTransport()) {}
+    : LocalStore(std::move(type), on_device, std::unique_ptr<KVTransport>(new LocalTransport())) {}
+
+LocalStore::LocalStore(std::string type, bool on_device, std::unique_ptr<KVTransport> transport)
+    : type_(std::move(type)), on_device_(on_device), transport_(std::move(transport)) {}
+
+void LocalStore::CheckNew(const char* what, const Keys& keys, const Arrays& values) {
+  CheckKeys(what, keys, values);
+  std::lock_guard<std::mutex> hold(mutex_);
+  std::vector<std::string> seen;
+  for (const KVKey& k : keys) {
+    MXNET_CHECK_KIND(!entries_.count(k.str()) && std::find(seen.begin(), seen.end(), k.str()) == seen.end(), Value)
+        << "[kvstore] key " << k.str() << " was initialised before; accepted: one init or broadcast for each key";
+    seen.push_back(k.str());
+  }
+}
+
+void LocalStore::Add(const KVKey& key, NDArray stored) {
+  std::unique_ptr<Entry> entry(new Entry());
+  entry->stored = std::move(stored);
+  std::lock_guard<std::mutex> hold(mutex_);
+  entries_[key.str()] = std::move(entry);
+}
 
 void LocalStore::Init(const Keys& keys, const Arrays& values) {
-  CheckKeys("init", keys, values);
-  {
-    std::lock_guard<std::mutex> hold(mutex_);
-    std::vector<std::string> seen;
-    for (const KVKey& k : keys) {
-      MXNET_CHECK_KIND(!entries_.count(k.str()) && std::find(seen.begin(), seen.end(), k.str()) == seen.end(), Value)
-          << "[kvstore] key " << k.str() << " was initialised before; accepted: one init or broadcast for each key";
-      seen.push_back(k.str());
-    }
-  }
+  CheckNew("init", keys, values);
   for (size_t i = 0; i < keys.size(); ++i) {
-    std::unique_ptr<Entry> entry(new Entry());
-    entry->stored = values[i]->Copy(on_device_ ? values[i]->ctx() : Context::CPU());
-    transport_->Broadcast(keys[i], &entry->stored, 0);
-    std::lock_guard<std::mutex> hold(mutex_);
-    entries_[keys[i].str()] = std::move(entry);
+    NDArray stored = values[i]->Copy(on_device_ ? values[i]->ctx() : Context::CPU());
+    transport_->Broadcast(keys[i], &stored, 0);
+    Add(keys[i], std::move(stored));
   }
 }
 
@@ -357,13 +368,16 @@ std::vector<const NDArray*> LocalStore::Unpacked(Context where, const Pushed& pu
 }  // namespace kvstore
 
 namespace {
-constexpr char kAccepted[] = "local, local_update_cpu, local_allreduce_cpu, device, local_allreduce_device, nccl";
+constexpr char kAccepted[] =
+    "local, local_update_cpu, local_allreduce_cpu, device, local_allreduce_device, nccl, dist_sync, dist_device_sync, dist_async, "
+    "dist_device_async, dist_p3";
 }  // namespace
 
 std::unique_ptr<KVStore> KVStore::Create(const std::string& type) {
   std::string name = type;
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (name == "nccl") return kvstore::CreateNcclStore(name);
+  if (name.compare(0, 4, "dist") == 0) return kvstore::CreateDistStore(name);
   const bool device = name == "device" || name == "local_allreduce_device";
   MXNET_CHECK_KIND(device || name == "local" || name == "local_update_cpu" || name == "local_allreduce_cpu", Value)
       << "[kvstore] there is no store of type '" << type << "'" << (name.compare(0, 4, "dist") == 0 || name == "p3" ? " in this build" : "")

@@ -65,8 +65,18 @@ class LocalStore : public KVStore {
   void SetGradientCompression(const std::vector<std::pair<std::string, std::string>>& params) override;
   const std::string& type() const override { return type_; }
   KVTransport* transport() override { return transport_.get(); }
+  void RunServer(const Controller&) override {}
+  void SetServerReply(const std::string&) override {}
+  void ReportServerError(const std::string&) override {}
+  ServerPart UpdatedPart() const override { return {}; }
 
  protected:
+  /* With other processes behind it. */
+  LocalStore(std::string type, bool on_device, std::unique_ptr<KVTransport> transport);
+  /* Throws unless `keys` are new, with as many dense arrays. */
+  void CheckNew(const char* what, const Keys& keys, const Arrays& values);
+  void Add(const KVKey& key, NDArray stored);
+  Entry* Find(const KVKey& key);
   /* The sum of each key's values, on its home. May be a value or, without an updater, the stored
    * array itself. */
   virtual std::vector<NDArray> Sum(const std::vector<Pushed>& pushed, int priority);
@@ -101,7 +111,6 @@ class LocalStore : public KVStore {
 
  private:
   void CheckKeys(const char* what, const Keys& keys, const Arrays& arrays);
-  Entry* Find(const KVKey& key);
   /* The values as gradient compression lets them through, on the device `where`. */
   std::vector<const NDArray*> Unpacked(Context where, const Pushed& pushed, int priority);
 
@@ -118,6 +127,9 @@ class LocalStore : public KVStore {
 
 /* Stores of type nccl. Throws Error where there is no NCCL. */
 std::unique_ptr<KVStore> CreateNcclStore(const std::string& type);
+
+/* Stores of the dist types, in a process of a job (dist/store.h). */
+std::unique_ptr<KVStore> CreateDistStore(const std::string& name);
 
 }  // namespace kvstore
 }  // namespace mxnet

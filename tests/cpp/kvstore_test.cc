@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(All, Stores,
 
 TEST(KVStoreTest, TypesThatDoNotExist) {
   EXPECT_EQ(KVStore::Create("LOCAL")->type(), "local");
-  for (const char* type : {"dist_sync", "dist_async", "foo", ""})
+  for (const char* type : {"foo", "p3", ""})
     EXPECT_NE(ErrorOf([&] {
                 KVStore::Create(type);
               }).find("accepted: local, local_update_cpu, local_allreduce_cpu, device, local_allreduce_device"),

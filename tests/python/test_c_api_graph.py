@@ -375,7 +375,8 @@ def test_a_store_in_one_process_has_no_server():
     assert out.split("\n")[:-1] == ["[1, 0, 0]", "[0, 1, 0]", "[0, 0, 1]", "[1, 0, 0]", "-1"]
 
 
-def test_server_class_serves_nobody_and_ends():
+def test_server_class_serves_nobody_and_ends(monkeypatch):
+    monkeypatch.setenv("PS_ACCEPT_PICKLE", "1")
     server = mx.kvstore.kvstore_server.KVStoreServer(mx.kv.create("local"))
     assert server.run() is None
     server._controller()(0, pickle.dumps(mx.optimizer.SGD(learning_rate=0.5)), None)

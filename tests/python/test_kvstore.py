@@ -182,9 +182,15 @@ def test_nccl_says_what_is_missing():
         mx.kv.create("nccl")
 
 
-@pytest.mark.parametrize("name", ["dist_sync", "dist_device_sync", "dist_async", "no_such_store"])
-def test_types_that_do_not_exist(name):
-    with pytest.raises(ValueError, match=rf"{name}.*accepted: local, .*device"):
+@pytest.mark.parametrize("name, accepted", [("no_such_store", "local, .*device"), ("dist_asink", "dist, dist_sync, ")])
+def test_types_that_do_not_exist(name, accepted):
+    with pytest.raises(ValueError, match=rf"{name}.*accepted: {accepted}"):
+        mx.kv.create(name)
+
+
+@pytest.mark.parametrize("name", ["dist_sync", "DIST_async", "dist_p3"])
+def test_distributed_stores_need_a_job(name):
+    with pytest.raises(mx.MXNetError, match="this process is not part of a distributed job.*launch.py"):
         mx.kv.create(name)
 
 

@@ -212,6 +212,8 @@ class Trainer:
         if not isinstance(self._optimizer, opt.Optimizer):
             raise UserWarning('[gluon.Trainer] the optimizer has no learning rate')
         self._optimizer.set_learning_rate(lr)
+        if self._kv_initialized and self._update_on_kvstore and getattr(self._kvstore, '_num_servers', 0):
+            self._kvstore._set_server_learning_rate(lr)
 
     # -- steps -------------------------------------------------------------------------------------
     def step(self, batch_size, ignore_stale_grad=False):
@@ -338,5 +340,14 @@ class Trainer:
         self._prepare()
         if self._update_on_kvstore and getattr(self._kvstore, '_updater', None) is None:
             self._kvstore.load_optimizer_states(fname)   # a store from outside keeps them
+            if getattr(self._kvstore, '_num_servers', 0):
+                self._follow_servers(fname)
             return
         load_states(fname, self._take_states)
+
+    def _follow_servers(self, fname):
+        """The servers go on with the optimizer of a file, and so do this worker's settings."""
+        reader = opt.Updater(self._optimizer)
+        load_states(fname, reader.set_states)
+        self._optimizer = reader.optimizer
+        self._optimizer.param_dict = dict(enumerate(self._params))

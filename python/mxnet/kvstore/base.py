@@ -2,7 +2,9 @@
 import ctypes
 import glob
 import os
+import signal
 import sys
+import threading
 import warnings  # noqa: F401  (programs of 1.x take it from here)
 
 from .. import runtime
@@ -36,7 +38,8 @@ def create(name="local"):
     ----------
     name : str
         'local': sums on the CPU; 'device': sums on the devices; 'nccl': sums between GPUs by
-        NVIDIA's NCCL; or the name of a registered store.
+        NVIDIA's NCCL; 'dist_sync', 'dist_async', 'dist_p3' and others: sums over the workers of a
+        job that ``tools/launch.py`` has started; or the name of a registered store.
 
     Raises
     ------
@@ -55,4 +58,7 @@ def create(name="local"):
         _load_packaged_nccl()
     if not handle:
         check_call(_LIB.MXKVStoreCreate(c_str(name), ctypes.byref(handle)))
+    if name.lower().startswith("dist") and threading.current_thread() is threading.main_thread() \
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        check_call(_LIB.MXKVStoreFollowInterrupts())
     return KVStore(handle)

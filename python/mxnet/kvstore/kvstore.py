@@ -1,7 +1,10 @@
 """The key-value stores of the native library."""
 import ctypes
 import functools
+import json
+import os
 import pickle
+import traceback
 
 from ..base import CheckedTypeError, CheckedValueError, NotCopied, _MXValueError
 from .._files import load_states, write_file
@@ -46,6 +49,7 @@ class _Arguments:
             keys += [k] * len(of_key)
             arrays += of_key
         self.ex, self.count, self.keys = _c_keys(tuple(keys))
+        self.names = keys
         self.handles = (ctypes.c_void_p * len(arrays))(*[array.handle for array in arrays])
         self.arrays = arrays            # alive as long as the handles are used
 
@@ -65,12 +69,20 @@ class KVStore(NotCopied, KVStoreBase):
     >>> kv.pull('weight', out=w)                    # twos
     """
 
+    _made = 0
+
     def __init__(self, handle):
         if not isinstance(handle, KVStoreHandle):
             raise TypeError(f"[KVStore] {type(handle).__name__} was given; create() makes stores")
         self.handle = handle
         self._updater = None
+        self._optimizer_calls = 0
+        self._shapes = {}                   # of values that servers keep
+        self._number = KVStore._made        # the same on all workers, which make theirs in one order
+        if self._num_servers:
+            KVStore._made += 1
         self._updater_callbacks = ()
+        self._former_callbacks = []
         self._updater_errors = []
 
     def __repr__(self):
@@ -94,6 +106,7 @@ class KVStore(NotCopied, KVStoreBase):
         count."""
         args = _Arguments(key, value)
         self._call("MXKVStoreInit", args, *args.head(), args.handles)
+        self._know_shapes(args)
 
     def push(self, key, value, priority=0):
         """Add up values, and replace what is stored by the sum; or hand the sum to the updater, if
@@ -129,6 +142,11 @@ class KVStore(NotCopied, KVStoreBase):
         init, pull = _Arguments(key, value), _Arguments(key, out)
         self._call("MXKVStoreBroadcast", init, *init.head(), *pull.head(), init.handles, pull.handles,
                    ctypes.c_int(priority))
+        self._know_shapes(init)
+
+    def _know_shapes(self, arguments):
+        if self._num_servers:
+            self._shapes.update((key, array.shape) for key, array in zip(arguments.names, arguments.arrays))
 
     def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
         """Copy the rows `row_ids` of what is stored into row_sparse arrays `out`; one array of ids
@@ -175,20 +193,27 @@ class KVStore(NotCopied, KVStoreBase):
 
     def set_optimizer(self, optimizer):
         """Update the stored weights with `optimizer` from now on: what is pushed are gradients."""
-        is_worker = ctypes.c_int()
-        check_call(_LIB.MXKVStoreIsWorkerNode(ctypes.byref(is_worker)))
-        if "dist" in self.type and is_worker.value:
-            # The servers make the updater; protocol 0 is text, as commands are.
-            self._send_command_to_servers(0, pickle.dumps(optimizer, 0).decode("ascii"))
+        if self._num_servers:      # they make the updater
+            from ._optimizer_text import to_text
+            self._optimizer_calls += 1
+            content = json.loads(to_text(optimizer))
+            content.update(worker=self.rank, call=self._optimizer_calls, store=self._number)
+            self._send_command_to_servers(0, json.dumps(content))
         else:
             from ..optimizer import get_updater
             updater = get_updater(optimizer)
             updater.for_store = True
             self._set_updater(updater)
 
+    def _set_server_learning_rate(self, lr):
+        """Let the optimizer on the servers go on with this learning rate: the next push of this
+        worker, and all later ones, are for it."""
+        self._send_command_to_servers(1, repr(float(lr)))
+
     def _set_updater(self, updater):
         """Hand sums to ``updater(key, pushed, stored)``, which changes `stored` in place."""
         errors = self._updater_errors           # not self: the store must not keep itself alive
+        server = self.handle if self._is_server() else None
 
         def call(key, pushed, stored, _):
             # An exception can't pass through C: it is raised again when the call that led here
@@ -197,22 +222,69 @@ class KVStore(NotCopied, KVStoreBase):
                 updater(key if isinstance(key, int) else py_str(key), NDArray(NDArrayHandle(pushed)),
                         NDArray(NDArrayHandle(stored)))
             except BaseException as error:      # pylint: disable=broad-except
-                errors.append(error)
+                if server is None:
+                    errors.append(error)
+                else:
+                    check_call(_LIB.MXKVStoreReportServerError(server, c_str(traceback.format_exc())))
 
         self._updater = updater
+        if server is not None:              # each store of the workers has an updater
+            self._former_callbacks.append(self._updater_callbacks)
         self._updater_callbacks = _IntUpdater(call), _StrUpdater(call)
         check_call(_LIB.MXKVStoreSetUpdaterEx(self.handle, *self._updater_callbacks, None))
 
     def save_optimizer_states(self, fname, dump_optimizer=False):
         """Write the states of the updater to a file, and with `dump_optimizer` the optimizer
-        itself."""
+        itself. Where servers have them, they send them to this worker: one worker is enough to
+        save."""
+        if self._num_servers:
+            write_file(fname, self._states_of_servers(dump_optimizer))
+            return
         self._need_updater("save")
         write_file(fname, self._updater.get_states(dump_optimizer))
 
     def load_optimizer_states(self, fname):
-        """Read what :meth:`save_optimizer_states` wrote."""
+        """Read what :meth:`save_optimizer_states` wrote. Where servers have the states, the first
+        worker sends them; the others' calls do nothing."""
+        if self._num_servers:
+            if self.rank == 0:
+                load_states(fname, self._send_states)
+            return
         self._need_updater("load")
         load_states(fname, self._updater.set_states)
+
+    def _states_of_servers(self, dump_optimizer):
+        """Bytes of all servers' states, as those of an updater in this process."""
+        from . import _states
+        from ._optimizer_text import from_text
+        parts, counts, optimizer = {}, {}, None
+        for reply in self._ask_servers(2, ""):
+            content = json.loads(reply)
+            for key, begin, state in content["parts"]:
+                parts.setdefault(key, {})[begin] = _states.decode(state)
+            if dump_optimizer:
+                optimizer = from_text(content["optimizer"])
+                optimizer._count_on([0])
+                for index, count in optimizer._index_update_count.items():
+                    counts[index] = max(count, counts.get(index, 0))
+        states = {key: _states.join([of_key[begin] for begin in sorted(of_key)], self._shapes.get(key)) for key, of_key in parts.items()}
+        if optimizer is None:
+            return pickle.dumps(states)
+        optimizer._index_update_count.update(counts)
+        optimizer.num_update = max(counts.values(), default=optimizer.num_update)
+        return pickle.dumps((states, optimizer))
+
+    def _send_states(self, states):
+        """Let the servers go on with what a file holds."""
+        from . import _states
+        from ._optimizer_text import to_text
+        from ..optimizer import Optimizer, Updater
+        reader = Updater(Optimizer())       # which checks them
+        none = reader.optimizer
+        reader.set_states(states)
+        content = {"states": [[key, _states.encode(state)] for key, state in reader.states.items()],
+                   "optimizer": None if reader.optimizer is none else to_text(reader.optimizer)}
+        self._send_command_to_servers(3, json.dumps(content))
 
     def _need_updater(self, what):
         if self._updater is None:
@@ -241,9 +313,33 @@ class KVStore(NotCopied, KVStoreBase):
         check_call(_LIB.MXKVStoreGetGroupSize(self.handle, ctypes.byref(size)))
         return size.value
 
+    @property
+    def _is_p3(self):
+        """Whether the launcher has switched on slices by priority for all synchronous stores."""
+        return os.environ.get("DMLC_PS_VAN_TYPE") == "p3"
+
+    @property
+    def _num_servers(self):
+        """Number of servers: 0 of a store in one process, and where the workers keep the values."""
+        count = ctypes.c_int()
+        check_call(_LIB.MXKVStoreGetNumServers(self.handle, ctypes.byref(count)))
+        return count.value
+
+    @staticmethod
+    def _is_server():
+        answer = ctypes.c_int()
+        check_call(_LIB.MXKVStoreIsServerNode(ctypes.byref(answer)))
+        return bool(answer.value)
+
     def _barrier(self):
         """Wait until all workers are here."""
         check_call(_LIB.MXKVStoreBarrier(self.handle))
+
+    def _ask_servers(self, head, body):
+        """Replies of all servers to a command."""
+        size, replies = mx_uint(), ctypes.POINTER(ctypes.c_char_p)()
+        check_call(_LIB.MXKVStoreAskServers(self.handle, ctypes.c_int(head), c_str(body), ctypes.byref(size), ctypes.byref(replies)))
+        return [py_str(replies[i]) for i in range(size.value)]
 
     def _send_command_to_servers(self, head, body):
         check_call(_LIB.MXKVStoreSendCommmandToServers(self.handle, mx_uint(head), c_str(body)))

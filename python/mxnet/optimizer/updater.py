@@ -21,6 +21,9 @@ class Updater:
     for_store = False
     """The weights are a store's, one of each index wherever it lies, and not one device's copies: their updates are counted together."""
 
+    part = 0
+    """Of a server's store: the part of the weights that this updater has. Each counts its own updates."""
+
     __repr__ = from_arguments()
 
     def __init__(self, optimizer):
@@ -37,7 +40,7 @@ class Updater:
             return
         weights = [_classic(w) for w in weights]
         grads = [_classic(g) for g in grads]
-        self.optimizer._set_current_context(0 if self.for_store else weights[0].context.device_id)
+        self.optimizer._set_current_context(self.part if self.for_store else weights[0].context.device_id)
         for i, w in zip(indices, weights):
             if i not in self.states:
                 self.states[i] = self.optimizer.create_state_multi_precision(i, w)

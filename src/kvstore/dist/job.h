@@ -1,0 +1,116 @@
+/*
+ * What a process does in its job, whatever its stores: requests to other ranks and their replies,
+ * barriers, and who is told of what comes in.
+ *
+ * THREADS    Every function may be called from any thread, but for the ones that wait: these not
+ *            from a Done.
+ * FAILURE    A request to a rank that is or becomes lost fails with an Error that names it. What
+ *            waits has an end: the rank that is waited for is lost at some time, or the time-out is
+ *            over, or Interrupt is called.
+ */
+#ifndef MXNET_KVSTORE_DIST_JOB_H_
+#define MXNET_KVSTORE_DIST_JOB_H_
+
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kvstore/dist/all_reduce.h"
+#include "kvstore/dist/protocol.h"
+#include "kvstore/dist/transport.h"
+
+namespace mxnet {
+namespace kvstore {
+
+/* "worker 2 (rank 3, process 4711 on host a) is lost: nothing was heard of it for 30.1 s". */
+std::string LossText(const Peer& peer);
+/* The Error of a store: "[kvstore] ..." */
+std::exception_ptr StoreError(const std::string& text);
+
+/* Made by std::make_shared. */
+class Job final : public std::enable_shared_from_this<Job>, private Transport::Handler {
+ public:
+  using Done = std::function<void(std::exception_ptr error, const Message& reply)>;
+
+  /* Where a reply's payload goes; `keep` keeps that memory. */
+  struct Destination {
+    void* data = nullptr;
+    size_t bytes = 0;
+    std::shared_ptr<void> keep;
+    bool is_source = false;  // the request's own payload lies there
+  };
+
+  explicit Job(std::shared_ptr<Transport> transport);
+  ~Job() override;
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  /* This process's; JobTransport() is its transport, which ends with the process. */
+  static std::shared_ptr<Job> Get();
+
+  Transport* transport() const { return transport_.get(); }
+  int workers() const { return static_cast<int>(transport_->RanksOf(Role::kWorker).size()); }
+  int servers() const { return static_cast<int>(transport_->RanksOf(Role::kServer).size()); }
+  Peer self() const { return transport_->Get(transport_->rank()); }
+  int ServerRank(int number) const { return transport_->RanksOf(Role::kServer)[static_cast<size_t>(number)]; }
+
+  /*
+   * Sends a request; `payload`'s head is written here. `done` runs once, on the progress thread or
+   * on the caller's: when the payload was sent and the reply is here, with the reply's payload in
+   * `into` where it has memory; or with an error.
+   */
+  void Ask(int to, Head head, Message payload, int priority, Destination into, Done done);
+  /* The reply's payload as text. `timeout` in seconds; 0: none. `what` is for the error of a
+   * time-out. */
+  std::string AskAndWait(int to, Head head, Message payload, int priority, double timeout, const std::string& what);
+  /* Messages without a reply. */
+  void Tell(int to, const Head& head, Message payload, int priority, std::function<void()> sent = nullptr);
+
+  /* Returns when all workers have called it. PS_BARRIER_TIMEOUT is its time-out. */
+  void Barrier(int store);
+  /* All requests under way fail that are not newer than `last`: somebody wants to go on. */
+  void Interrupt(const std::string& why, int64_t last = INT64_MAX);
+  int64_t last_request();
+  /* Throws the Error of the first server that is lost, if one is. */
+  void CheckServers();
+
+  /* Who is told of requests to servers and of lost ranks, or null. */
+  void SetServer(Transport::Handler* server);
+  /* Sums of workers without servers; null on servers. */
+  AllReduce* all_reduce() { return all_reduce_.get(); }
+
+  /* A number for a store: the same for all workers, which make theirs in the same order. */
+  int NewStore();
+
+ private:
+  struct Request;
+
+  void OnMessage(int from, Message message) override;
+  std::shared_ptr<void> Place(int from, const int64_t* head, size_t bytes) override;
+  void OnLost(const Peer& peer) override;
+
+  /* A part of a request is over: it was sent, or answered, or failed. */
+  void Finish(int64_t number, bool sent, bool replied, std::exception_ptr error, Message reply);
+  void OnBarrier(int from, const Head& head);
+  void AnswerBarrier(int store);
+
+  const std::shared_ptr<Transport> transport_;
+  std::mutex mutex_;  // guards what follows
+  int64_t next_request_ = 1;
+  int stores_ = 0;
+  std::unordered_map<int64_t, std::shared_ptr<Request>> requests_;
+  std::map<int, std::string> lost_;              // by rank: what is said of it
+  std::map<int, std::map<int, Head>> barriers_;  // by store: who waits, by rank
+  std::string lost_server_;
+  std::mutex server_mutex_;  // held while the server is called
+  Transport::Handler* server_ = nullptr;
+  const std::unique_ptr<AllReduce> all_reduce_;
+};
+
+}  // namespace kvstore
+}  // namespace mxnet
+#endif  // MXNET_KVSTORE_DIST_JOB_H_

@@ -1,0 +1,433 @@
+#include "kvstore/dist/server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <sstream>
+
+#include "base/foreign_env.h"
+#include "kvstore/compression.h"
+#include "kvstore/reduce.h"
+#include "mxnet/engine.h"
+#include "ndarray/run.h"
+
+namespace mxnet {
+namespace kvstore {
+namespace {
+
+/* Values up to this size are copied before they are sent, so that the next update need not wait. */
+constexpr size_t kCopiedBytes = 64 << 10;
+
+std::string ErrorText(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an unknown error";
+  }
+}
+
+/* Memory of the pool for so many bytes. */
+std::shared_ptr<void> PooledMemory(size_t bytes) {
+  auto array = std::make_shared<NDArray>(Shape({static_cast<int64_t>(bytes)}), Context::CPU(), kUint8);
+  void* data = array->data().dptr;
+  return std::shared_ptr<void>(std::move(array), data);
+}
+
+TBlob BlobOf(const Message& m, int64_t count, int dtype) {
+  TBlob blob;
+  blob.dptr = const_cast<void*>(m.data);
+  blob.shape = Shape({count});
+  blob.dtype = dtype;
+  blob.ctx = Context::CPU();
+  return blob;
+}
+
+Compression CompressionOf(const Head& head) {
+  Compression how;
+  how.kind = static_cast<Compression::Kind>(head.compression);
+  how.threshold = head.threshold;
+  return how;
+}
+
+/* The size of a push's payload. */
+size_t PushBytes(const Head& head) {
+  const Compression how = CompressionOf(head);
+  return how.on() ? static_cast<size_t>(how.Words(head.count)) * 4 : static_cast<size_t>(head.count) * DTypeSize(head.dtype);
+}
+
+/* out = the sum of what was pushed, in that order. */
+void AddPushes(const RunContext& run, const std::vector<Message>& pushes, const TBlob& out) {
+  std::vector<TBlob> plain;
+  for (const Message& m : pushes)
+    if (!CompressionOf(Head::Read(m.head)).on()) plain.push_back(BlobOf(m, out.Size(), out.dtype));
+  if (plain.size() == pushes.size()) return SumArrays(plain, {out});
+  const size_t bytes = out.Bytes();
+  const std::shared_ptr<void> unpacked = PooledMemory(bytes);
+  for (size_t i = 0; i < pushes.size(); ++i) {
+    const Compression how = CompressionOf(Head::Read(pushes[i].head));
+    TBlob value = BlobOf(pushes[i], out.Size(), out.dtype);
+    if (how.on()) {
+      const TBlob codes = BlobOf(pushes[i], how.Words(out.Size()), kUint32);
+      if (i > 0) value.dptr = unpacked.get();
+      Decompress(run, how, codes, i > 0 ? value : out);
+      if (i == 0) continue;
+    }
+    SumArrays(i > 0 ? std::vector<TBlob>{out, value} : std::vector<TBlob>{value}, {out});
+  }
+}
+
+TBlob Flat(const NDArray& a) {
+  TBlob blob = a.data();
+  blob.shape = Shape({a.shape().Size()});
+  return blob;
+}
+
+}  // namespace
+
+Server::Server(std::shared_ptr<Job> job)
+    : job_(std::move(job)),
+      snapshot_folder_(ForeignText("PS_SNAPSHOT_FOLDER")),
+      snapshot_interval_(ForeignNumber("PS_SNAPSHOT_INTERVAL", 600)) {
+  if (!snapshot_folder_.empty()) ReadSnapshot();
+  job_->SetServer(this);
+}
+
+Server::~Server() { job_->SetServer(nullptr); }
+
+void Server::OnMessage(int from, Message message) {
+  std::lock_guard<std::mutex> hold(mutex_);
+  Event event;
+  event.from = from;
+  event.message = std::move(message);
+  events_.push_back(std::move(event));
+  wake_.notify_one();
+}
+
+std::shared_ptr<void> Server::Place(int, const int64_t* head, size_t bytes) {
+  return bytes > 0 && Head::Read(head).kind == Kind::kPush ? PooledMemory(bytes) : nullptr;
+}
+
+void Server::OnLost(const Peer& peer) {
+  if (peer.role != Role::kWorker) return;
+  std::lock_guard<std::mutex> hold(mutex_);
+  Event event;
+  event.lost = true;
+  event.peer = peer;
+  events_.push_back(std::move(event));
+  wake_.notify_one();
+}
+
+void Server::Run(const KVStore::Controller& controller) {
+  using Clock = std::chrono::steady_clock;
+  const auto interval =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::clamp(snapshot_interval_, 0.05, 1e8)));
+  auto next = Clock::now() + interval;
+  while (gone_ < job_->workers()) {
+    std::deque<Event> events;
+    {
+      std::unique_lock<std::mutex> hold(mutex_);
+      const auto some = [this] { return !events_.empty(); };
+      if (snapshot_folder_.empty())
+        wake_.wait(hold, some);
+      else
+        wake_.wait_until(hold, next, some);
+      events.swap(events_);
+    }
+    for (const Event& event : events) Take(event, controller);
+    if (snapshot_folder_.empty() || Clock::now() < next) continue;
+    if (changed_) WriteSnapshot(controller);
+    next = Clock::now() + interval;
+  }
+}
+
+void Server::Take(const Event& event, const KVStore::Controller& controller) {
+  if (event.lost) {
+    ++gone_;
+    return Leave(event.peer, "");
+  }
+  const Head head = Head::Read(event.message.head);
+  try {
+    switch (head.kind) {
+      case Kind::kInit: return Init(event.from, head, event.message);
+      case Kind::kPush: return Push(event.from, head, event.message);
+      case Kind::kPull: {
+        KeptPart* part = Find(head);
+        if (part == nullptr) return SendError(event.from, head, "a key that has no value on the servers was pulled; init comes first");
+        part->pulls.push_back({event.from, head});
+        return AnswerPulls(part);
+      }
+      case Kind::kFlush:
+        if (head.flags & kLeaving) Leave(job_->transport()->Get(event.from), " waits for the end of the others");
+        return job_->Tell(event.from, head.Reply(Kind::kReply), Message(), INT_MAX);
+      case Kind::kCommand: return Command(event.from, head, event.message, controller);
+      default: return SendError(event.from, head, "message of kind " + std::to_string(static_cast<int>(head.kind)) + " to a server");
+    }
+  } catch (const std::exception& e) {
+    SendError(event.from, head, e.what());
+  }
+}
+
+void Server::SetUpdater(KVStore::Updater updater) { updaters_[command_store_] = std::move(updater); }
+
+const KVStore::Updater& Server::UpdaterOf(int store) const {
+  static const KVStore::Updater none;
+  const auto own = updaters_.find(store);
+  if (own != updaters_.end()) return own->second;
+  const auto all = updaters_.find(-1);
+  return all != updaters_.end() ? all->second : none;
+}
+
+Server::KeptPart* Server::Find(const Head& head) {
+  const auto at = parts_.find(PartName(head.store, head.key, head.part));
+  return at == parts_.end() ? nullptr : at->second.get();
+}
+
+void Server::Init(int from, const Head& head, const Message& message) {
+  const PartName name(head.store, head.key, head.part);
+  KeptPart* part = Find(head);
+  if (part == nullptr && !(head.flags & kFirst)) {
+    const auto first = ended_.find(0);
+    if (first != ended_.end()) return SendError(from, head, first->second + " before it gave a first value to the key");
+    early_[name].push_back({from, head});
+    return;
+  }
+  if (part == nullptr) {
+    InitText text;
+    const size_t begin = text.Read(message.data, message.bytes);
+    const size_t bytes = static_cast<size_t>(head.count) * DTypeSize(head.dtype);
+    const bool fits = begin > 0 && head.count >= 0 && static_cast<size_t>(head.count) <= message.bytes;
+    if (!fits || message.bytes != begin + bytes) return SendError(from, head, "a first value that is not whole came");
+    auto made = std::make_unique<KeptPart>();
+    made->key = text.named ? KVKey(text.key) : KVKey(std::stoi(text.key));
+    made->place = {head.part, text.begin};
+    made->sync = (head.flags & kSync) != 0;
+    made->count = head.count;
+    Shape shape({head.count});
+    if (text.parts == 1) {
+      shape = Shape(text.shape);
+      if (shape.Size() != head.count) return SendError(from, head, "a first value came whose shape is not its own");
+    }
+    made->stored = NDArray(shape, Context::CPU(), head.dtype);
+    if (bytes) made->stored.SyncCopyFromCPU(static_cast<const char*>(message.data) + begin, bytes);
+    part = made.get();
+    parts_[name] = std::move(made);
+    changed_ = true;
+  }
+  std::vector<Pull> answered;
+  answered.swap(early_[name]);
+  early_.erase(name);
+  answered.push_back({from, head});
+  for (const Pull& a : answered) {
+    if (a.head.count != part->count || a.head.dtype != part->stored.dtype()) {
+      std::ostringstream text;
+      text << "the first value of key '" << part->key.str() << "' has " << part->count << " elements of " << DTypeName(part->stored.dtype())
+           << " in this part on worker 0, and " << a.head.count << " of " << DTypeName(a.head.dtype) << " on "
+           << job_->transport()->Get(a.from).str();
+      SendError(a.from, a.head, text.str());
+      continue;
+    }
+    Head reply = a.head.Reply(Kind::kReply);
+    reply.version = part->version;
+    job_->Tell(a.from, reply, Message(), INT_MAX);
+  }
+}
+
+std::string Server::Refusal(const KeptPart& part, const Head& head, const Message& message) const {
+  std::ostringstream text;
+  const bool coded = head.compression == Compression::kNone ||
+                     (head.dtype == kFloat32 && (head.compression == Compression::kOneBit || head.compression == Compression::kTwoBit));
+  if (!coded || head.count != part.count || head.dtype != part.stored.dtype() || message.bytes != PushBytes(head)) {
+    text << "a push of " << head.count << " elements of " << DTypeName(head.dtype) << " in " << message.bytes << " bytes came for key '"
+         << part.key.str() << "'; the server keeps " << part.count << " of " << DTypeName(part.stored.dtype());
+  } else if (((head.flags & kSync) != 0) != part.sync) {
+    text << "key '" << part.key.str() << "' was initialised by a store that is " << (part.sync ? "" : "not ")
+         << "synchronous and pushed to by one that is " << (part.sync ? "not" : "") << "; all workers have stores of one type";
+  } else if (!part.sync && !UpdaterOf(head.store)) {
+    text << "key '" << part.key.str()
+         << "' of an asynchronous store was pushed to, and the servers have no updater; set_optimizer comes first";
+  }
+  return text.str();
+}
+
+void Server::Push(int from, const Head& head, const Message& message) {
+  KeptPart* part = Find(head);
+  if (part == nullptr) return SendError(from, head, "a key that has no value on the servers was pushed to; init comes first");
+  const std::string refusal = Refusal(*part, head, message);
+  if (!refusal.empty()) {
+    (part->sync ? part->refused : part->error) = refusal;
+    SendError(from, head, refusal);
+    return AnswerPulls(part);
+  }
+  if (part->sync) {
+    part->pushes[job_->transport()->Get(from).number].push_back(message);
+    if (head.request) part->pulls.push_back({from, head});
+    while (part->pushes.size() == static_cast<size_t>(job_->workers())) EndRound(part);
+  } else {
+    Apply(part, head.store, {message});
+    if (head.request) part->pulls.push_back({from, head});
+  }
+  AnswerPulls(part);
+}
+
+void Server::EndRound(KeptPart* part) {
+  std::vector<Message> pushes;  // in the order of the workers' numbers, as the map is
+  int store = 0;
+  for (auto at = part->pushes.begin(); at != part->pushes.end();) {
+    pushes.push_back(std::move(at->second.front()));
+    store = Head::Read(pushes.back().head).store;
+    at->second.pop_front();
+    at = at->second.empty() ? part->pushes.erase(at) : std::next(at);
+  }
+  Apply(part, store, pushes);
+  AnswerPulls(part);  // of this version, before the next round changes it
+}
+
+void Server::Apply(KeptPart* part, int store, const std::vector<Message>& pushes) {
+  const KVStore::Updater& updater = UpdaterOf(store);
+  const int dtype = part->stored.dtype();
+  const int priority = static_cast<int>(Head::Read(pushes[0].head).priority);
+  ++part->version;
+  changed_ = true;
+  part->error.clear();
+  if (part->count > 0) {
+    if (updater && part->sum.is_none()) part->sum = NDArray(part->stored.shape(), Context::CPU(), dtype);
+    const NDArray out = updater ? part->sum : part->stored;
+    const TBlob result = Flat(out);
+    Var* writes[1] = {out.var()};
+    const double cost = 0.25 * static_cast<double>(part->count) * static_cast<double>(pushes.size());
+    RunOrPush([result, pushes](RunContext run) { AddPushes(run, pushes, result); }, Context::CPU(), Span<Var* const>(),
+              Span<Var* const>(writes, 1), cost < kInlineNanoseconds, FnProperty::kCPUPrioritized, priority, "kvstore_server_sum");
+  }
+  if (updater) Update(part, updater);
+}
+
+void Server::Update(KeptPart* part, const KVStore::Updater& updater) {
+  if (part->sum.is_none()) part->sum = NDArray(part->stored.shape(), Context::CPU(), part->stored.dtype());
+  reported_.clear();
+  updated_part_ = part->place;
+  try {
+    updater(part->key, part->sum, &part->stored);
+  } catch (...) {
+    reported_ = ErrorText(std::current_exception());
+  }
+  updated_part_ = {};
+  if (!reported_.empty()) part->error = "the updater of " + job_->self().str() + " failed for key '" + part->key.str() + "': " + reported_;
+  reported_.clear();
+}
+
+std::string Server::Hopeless(const KeptPart& part, int64_t version) const {
+  if (!part.sync || version <= part.version) return "";
+  if (!part.refused.empty()) return part.refused;
+  for (const auto& e : ended_) {
+    const auto waiting = part.pushes.find(e.first);
+    const int64_t pushed = part.version + (waiting == part.pushes.end() ? 0 : static_cast<int64_t>(waiting->second.size()));
+    if (pushed < version)
+      return e.second + " after " + std::to_string(pushed) + " pushes to key '" + part.key.str() + "'; push " + std::to_string(version) +
+             " of each worker is waited for";
+  }
+  return "";
+}
+
+void Server::AnswerPulls(KeptPart* part) {
+  std::vector<Pull> left;
+  for (const Pull& pull : part->pulls) {
+    const std::string hopeless = Hopeless(*part, pull.head.version);
+    if (!hopeless.empty()) {
+      SendError(pull.from, pull.head, hopeless);
+    } else if (part->sync && pull.head.version > part->version) {
+      left.push_back(pull);
+    } else if (!part->error.empty()) {
+      SendError(pull.from, pull.head, part->error);
+    } else {
+      SendValue(part, pull);
+    }
+  }
+  part->pulls.swap(left);
+}
+
+void Server::SendValue(KeptPart* part, const Pull& pull) {
+  Head head = pull.head.Reply(Kind::kReply);
+  head.version = part->version;
+  const int priority = static_cast<int>(head.priority), to = pull.from;
+  const NDArray value = part->stored;
+  const size_t bytes = static_cast<size_t>(part->count) * DTypeSize(value.dtype());
+  if (bytes == 0) return job_->Tell(to, head, Message(), priority);
+  // An update that failed left its error in the variable: it is sent instead of the value.
+  const auto failed = [job = job_, value, to, head] {
+    try {
+      Engine::Get()->Throw(value.var());
+      return false;
+    } catch (...) {
+      job->Tell(to, head.Reply(Kind::kError), TextMessage(Head(), ErrorText(std::current_exception())), INT_MAX);
+      return true;
+    }
+  };
+  if (part->sync && bytes > kCopiedBytes) {
+    Engine::Get()->PushAsync(
+        [job = job_, failed, value, head, to, priority, bytes](RunContext, OnComplete done) {
+          if (failed()) return done();
+          auto owner = std::make_shared<NDArray>(value);
+          const void* data = owner->data().dptr;
+          job->Tell(to, head, MakeMessage(head, data, bytes, std::move(owner)), priority, [done] { done(); });
+        },
+        Context::CPU(), {value.var()}, {}, FnProperty::kNoSkip, priority, "kvstore_server_send");
+    return;
+  }
+  Var* reads[1] = {value.var()};
+  RunOrPush(
+      [job = job_, failed, value, head, to, priority, bytes](RunContext) {
+        if (failed()) return;
+        const std::shared_ptr<void> copy = PooledMemory(bytes);
+        std::memcpy(copy.get(), value.data().dptr, bytes);
+        job->Tell(to, head, MakeMessage(head, copy.get(), bytes, copy), priority);
+      },
+      Context::CPU(), Span<Var* const>(reads, 1), Span<Var* const>(), bytes <= kCopiedBytes, FnProperty::kNoSkip, priority,
+      "kvstore_server_send");
+}
+
+void Server::SendError(int to, const Head& head, const std::string& text) {
+  if (head.request) job_->Tell(to, head.Reply(Kind::kError), TextMessage(Head(), text), INT_MAX);
+}
+
+std::string Server::Control(int store, int id, const std::string& body, const KVStore::Controller& controller, std::string* error) {
+  reported_.clear();
+  reply_.clear();
+  command_store_ = store;
+  try {
+    if (controller) controller(id, body);
+  } catch (...) {
+    reported_ = ErrorText(std::current_exception());
+  }
+  command_store_ = -1;
+  *error = std::move(reported_);
+  reported_.clear();
+  return std::move(reply_);
+}
+
+void Server::Command(int from, const Head& head, const Message& message, const KVStore::Controller& controller) {
+  const int id = static_cast<int>(head.version);
+  std::string error;
+  const std::string reply = Control(head.store, id, TextOf(message), controller, &error);
+  if (error.empty() && id == kSetOptimizer && !restored_states_.empty()) {
+    const std::string states = std::move(restored_states_);
+    restored_states_.clear();
+    Control(head.store, kSetStates, states, controller, &error);
+  }
+  if (error.empty()) return job_->Tell(from, head.Reply(Kind::kReply), TextMessage(head, reply), INT_MAX);
+  SendError(from, head, "command " + std::to_string(id) + " failed on " + job_->self().str() + ": " + error);
+}
+
+void Server::Leave(const Peer& peer, const std::string& why) {
+  ended_[peer.number] = why.empty() ? LossText(peer) : peer.str() + why;
+  for (const auto& part : parts_) AnswerPulls(part.second.get());
+  if (peer.number != 0) return;
+  for (const auto& early : early_)
+    for (const Pull& pull : early.second) SendError(pull.from, pull.head, ended_[0] + " before it gave a first value to the key");
+  early_.clear();
+}
+
+}  // namespace kvstore
+}  // namespace mxnet

@@ -1,0 +1,136 @@
+/*
+ * A server: keeps its parts of the values, adds up what the workers push, and answers pulls.
+ *
+ * SYNC       A part collects one push from each worker. When all are there they are added in the
+ *            order of the workers' numbers, and the sum replaces what is stored or is handed to the
+ *            updater; the part's version grows by one. A pull says which version it needs, and
+ *            waits for it. Sums have the same bits in every run.
+ * ASYNC      Each push is handed to the updater at once. Pulls never wait.
+ * THREADS    Messages are taken and updaters and controllers called by the thread that calls Run;
+ *            sums are made by the engine.
+ * SNAPSHOTS  With PS_SNAPSHOT_FOLDER the server writes its parts and what the controller answers to
+ *            kGetStates there, every PS_SNAPSHOT_INTERVAL seconds (600) if something has changed. A
+ *            server that starts and finds such a file of its number goes on from it: inits then
+ *            leave the values as they are, and the controller gets the states behind its first
+ *            kSetOptimizer. Files are whole or not there.
+ * FAILURE    What fails in an updater is kept with the part and told to whoever pulls it. When a
+ *            worker is lost or ends, pulls that wait for its push fail with an error that says who
+ *            it was and how often it had pushed; pulls that wait for nobody are still answered.
+ */
+#ifndef MXNET_KVSTORE_DIST_SERVER_H_
+#define MXNET_KVSTORE_DIST_SERVER_H_
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "kvstore/dist/job.h"
+#include "mxnet/kvstore.h"
+
+namespace mxnet {
+namespace kvstore {
+
+/* Numbers of commands that servers themselves know; controllers carry them out. */
+enum Commands { kSetOptimizer = 0, kGetStates = 2, kSetStates = 3 };
+
+class Server final : private Transport::Handler {
+ public:
+  explicit Server(std::shared_ptr<Job> job);
+  ~Server() override;
+
+  /* Serves until all workers have ended or are lost. */
+  void Run(const KVStore::Controller& controller);
+  /* Called within a controller: for the store of the command's sender; else for all. */
+  void SetUpdater(KVStore::Updater updater);
+  /* The running updater or controller has failed. */
+  void ReportError(const std::string& text) { reported_ = text; }
+  /* Within a controller: the worker gets this. */
+  void SetReply(const std::string& text) { reply_ = text; }
+  /* What the updater is called for. */
+  KVStore::ServerPart part() const { return updated_part_; }
+
+ private:
+  struct Pull {
+    int from = 0;
+    Head head;
+  };
+  struct KeptPart {
+    KVKey key{0};
+    KVStore::ServerPart place;
+    bool sync = true;
+    int64_t count = 0;  // elements
+    NDArray stored, sum;
+    int64_t version = 0;
+    std::map<int, std::deque<Message>> pushes;  // by the worker's number; none is empty
+    std::vector<Pull> pulls;                    // that wait
+    std::string error;                          // of the last update
+    std::string refused;                        // why a worker's push is missing for good
+  };
+  struct Event {
+    int from = 0;
+    Message message;
+    bool lost = false;
+    Peer peer;
+  };
+  using PartName = std::tuple<int32_t, int64_t, int64_t>;  // store, key, part
+
+  void OnMessage(int from, Message message) override;
+  std::shared_ptr<void> Place(int from, const int64_t* head, size_t bytes) override;
+  void OnLost(const Peer& peer) override;
+
+  void Take(const Event& event, const KVStore::Controller& controller);
+  void Init(int from, const Head& head, const Message& message);
+  void Push(int from, const Head& head, const Message& message);
+  void Command(int from, const Head& head, const Message& message, const KVStore::Controller& controller);
+  /* The controller's reply; *error: what failed. */
+  std::string Control(int store, int id, const std::string& body, const KVStore::Controller& controller, std::string* error);
+  /* The worker pushes nothing more. `why` is said of it; empty: that it is lost. */
+  void Leave(const Peer& peer, const std::string& why);
+
+  KeptPart* Find(const Head& head);
+  /* Why the push is not accepted, or nothing. */
+  std::string Refusal(const KeptPart& part, const Head& head, const Message& message) const;
+  /* Adds up the oldest push of each worker. */
+  void EndRound(KeptPart* part);
+  /* The sum of `pushes` replaces what is stored or is handed to the updater. */
+  void Apply(KeptPart* part, int store, const std::vector<Message>& pushes);
+  void Update(KeptPart* part, const KVStore::Updater& updater);
+  void AnswerPulls(KeptPart* part);
+  /* Why version `version` will never be there, or nothing. */
+  std::string Hopeless(const KeptPart& part, int64_t version) const;
+  void SendValue(KeptPart* part, const Pull& pull);
+  void SendError(int to, const Head& head, const std::string& text);
+  const KVStore::Updater& UpdaterOf(int store) const;
+
+  // snapshot.cc
+  std::string SnapshotPath() const;
+  void ReadSnapshot();
+  void WriteSnapshot(const KVStore::Controller& controller);
+
+  const std::shared_ptr<Job> job_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Event> events_;  // guarded by mutex_
+  // The serving thread's own:
+  std::map<PartName, std::unique_ptr<KeptPart>> parts_;
+  std::map<PartName, std::vector<Pull>> early_;  // inits of other workers before the first one's
+  std::map<int, KVStore::Updater> updaters_;     // by store; -1: all others
+  int command_store_ = -1;
+  KVStore::ServerPart updated_part_;
+  std::string reported_, reply_;
+  std::map<int, std::string> ended_;  // who pushes nothing more, by their numbers: what is said of them
+  std::string snapshot_folder_, restored_states_;
+  double snapshot_interval_ = 0;
+  bool changed_ = false;  // since the last snapshot
+  int gone_ = 0;          // workers that are lost or have said goodbye
+};
+
+}  // namespace kvstore
+}  // namespace mxnet
+#endif  // MXNET_KVSTORE_DIST_SERVER_H_

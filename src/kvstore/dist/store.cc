@@ -1,0 +1,283 @@
+#include "kvstore/dist/store.h"
+
+#include <algorithm>
+#include <climits>
+#include <future>
+#include <sstream>
+
+#include "mxnet/engine.h"
+#include "mxnet/env.h"
+#include "ndarray/run.h"
+
+namespace mxnet {
+namespace kvstore {
+
+/* Its address stays for the life of the store. */
+struct DistStore::Remote {
+  Remote() : order(Engine::Get()->NewVariable()) {}
+  ~Remote() { Engine::Get()->DeleteVariable(nullptr, Context::CPU(), order); }
+  Remote(const Remote&) = delete;
+  Remote& operator=(const Remote&) = delete;
+
+  int64_t hash = 0;
+  std::vector<Part> parts;
+  int64_t version = 0;      // that this worker's pushes lead to
+  Var* order;               // written by all operations
+  NDArray sum, pulled;      // on the host, where the caller's arrays are not fit
+  NDArray residual, codes;  // of gradient compression
+};
+
+struct DistStore::Operation {
+  /* Is over when nothing knows it any more; also when the engine has skipped it. */
+  ~Operation() {
+    if (own) own->End(push);
+  }
+
+  DistTransport* own = nullptr;  // once it has begun
+  Remote* remote = nullptr;
+  Head head;  // but for the parts
+  bool push = false, pull = false;
+  NDArray source, target;
+  Compression compression;
+  OnComplete complete;
+  std::atomic<int> left{0};
+  std::mutex mutex;
+  std::exception_ptr error;  // the first one
+
+  void End(const std::exception_ptr& e) {
+    if (e) {
+      std::lock_guard<std::mutex> hold(mutex);
+      if (!error) error = e;
+    }
+    if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) complete(error);
+  }
+};
+
+namespace {
+
+/* Of so many elements of the stored value's dtype, as they are sent. */
+size_t PartBytes(const Compression& compression, int64_t count, int dtype) {
+  return compression.on() ? static_cast<size_t>(compression.Words(count)) * 4 : static_cast<size_t>(count) * DTypeSize(dtype);
+}
+
+}  // namespace
+
+DistStore::DistStore(std::string name, DistType type, const std::shared_ptr<Job>& job)
+    : LocalStore(std::move(name), type.on_device, std::make_unique<DistTransport>(job)),
+      dist_(type),
+      own_(static_cast<DistTransport*>(transport())) {}
+
+DistStore::~DistStore() { own_->Close(); }
+
+void DistStore::SetGradientCompression(const std::vector<std::pair<std::string, std::string>>& params) {
+  compression_ = Compression::FromParams(params);
+}
+
+void DistStore::Init(const Keys& keys, const Arrays& values) {
+  CheckNew("init", keys, values);
+  own_->job()->CheckServers();
+  ShardingOptions options;
+  options.servers = own_->job()->servers();
+  options.split_from = Env::Get().kvstore_bigarray_bound;
+  options.slice = dist_.slices ? Env::Get().kvstore_slice_threshold : 0;
+  std::vector<std::unique_ptr<Remote>> remotes;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    auto remote = std::make_unique<Remote>();
+    remote->hash = KeyHash((keys[i].named ? "s" : "i") + keys[i].str());
+    remote->parts = Shard(remote->hash, values[i]->shape().Size(), options);
+    SendFirst(keys[i], *values[i], remote.get());
+    remotes.push_back(std::move(remote));
+  }
+  own_->job()->Barrier(own_->store());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Add(keys[i], NDArray(values[i]->shape(), dist_.on_device ? values[i]->ctx() : Context::CPU(), values[i]->dtype(), true));
+    const Entry* entry = Find(keys[i]);
+    std::lock_guard<std::mutex> hold(mutex_);
+    remotes_[entry] = std::move(remotes[i]);
+  }
+}
+
+void DistStore::SendFirst(const KVKey& key, const NDArray& value, Remote* remote) {
+  const bool first = own_->rank() == 0;
+  NDArray host = value;
+  if (first && value.ctx().is_gpu()) host = value.Copy(Context::CPU());
+  if (first) host.WaitToRead();
+  InitText text;
+  text.key = key.str();
+  text.named = key.named;
+  text.shape.assign(value.shape().begin(), value.shape().end());
+  text.parts = static_cast<int64_t>(remote->parts.size());
+  struct Answers {
+    std::promise<void> all;
+    std::mutex mutex;
+    size_t left = 0;
+    std::exception_ptr error;
+    int64_t version = 0;
+  };
+  auto answers = std::make_shared<Answers>();
+  answers->left = remote->parts.size();
+  std::future<void> all = answers->all.get_future();
+  for (size_t i = 0; i < remote->parts.size(); ++i) {
+    const Part& part = remote->parts[i];
+    Head head;
+    head.kind = Kind::kInit;
+    head.store = own_->store();
+    head.dtype = static_cast<uint8_t>(value.dtype());
+    head.flags = static_cast<uint16_t>((dist_.sync ? kSync : 0) | (first ? kFirst : 0));
+    head.key = remote->hash;
+    head.part = static_cast<int64_t>(i);
+    head.count = part.count;
+    Message payload;
+    if (first) {
+      text.begin = part.begin;
+      const size_t size = DTypeSize(value.dtype());
+      std::string bytes = text.Write();
+      bytes.append(static_cast<const char*>(host.data().dptr) + static_cast<size_t>(part.begin) * size,
+                   static_cast<size_t>(part.count) * size);
+      payload = TextMessage(head, std::move(bytes));
+    }
+    const auto done = [answers](std::exception_ptr error, const Message& reply) {
+      std::lock_guard<std::mutex> hold(answers->mutex);
+      if (error && !answers->error) answers->error = error;
+      if (!error) answers->version = Head::Read(reply.head).version;
+      if (--answers->left == 0) answers->all.set_value();
+    };
+    own_->job()->Ask(own_->job()->ServerRank(part.server), head, std::move(payload), 0, Job::Destination(), done);
+  }
+  all.get();
+  if (answers->error) std::rethrow_exception(answers->error);
+  remote->version = answers->version;
+}
+
+NDArray DistStore::Source(Remote* remote, const Entry& entry, const NDArray& sum, int priority) {
+  NDArray source = sum;
+  const int dtype = entry.stored.dtype();
+  if (sum.ctx().is_gpu() || sum.dtype() != dtype) {
+    Ensure(&remote->sum, sum.shape(), Context::CPU(), dtype);
+    Assign(sum, remote->sum, priority);
+    source = remote->sum;
+  }
+  if (!compression_.on()) return source;
+  Compress(compression_, source, &remote->residual, &remote->codes, priority);
+  return remote->codes;
+}
+
+NDArray DistStore::Target(Remote* remote, const Entry& entry, const Arrays& outs) {
+  for (const NDArray* out : outs)
+    if (!out->ctx().is_gpu() && out->dtype() == entry.stored.dtype()) return *out;
+  Ensure(&remote->pulled, entry.stored.shape(), Context::CPU(), entry.stored.dtype());
+  return remote->pulled;
+}
+
+void DistStore::Run(const std::shared_ptr<Operation>& op, int priority) {
+  op->compression = op->push ? compression_ : Compression();
+  op->head.kind = op->push ? Kind::kPush : Kind::kPull;
+  op->head.store = own_->store();
+  op->head.flags = dist_.sync ? kSync : 0;
+  op->head.key = op->remote->hash;
+  op->head.version = op->push ? ++op->remote->version : op->remote->version;
+  op->head.priority = dist_.slices ? priority : 0;
+  op->head.compression = op->compression.kind;
+  op->head.threshold = op->compression.threshold;
+  std::vector<Var*> reads, writes{op->remote->order};
+  if (op->push) reads.push_back(op->source.var());
+  if (op->pull) {
+    writes.push_back(op->target.var());
+    if (!CoversChunk(op->target)) reads.push_back(op->target.var());
+  }
+  own_->Begin(op->push);
+  op->own = own_;
+  const auto start = [op](RunContext, OnComplete complete) {
+    op->complete = complete;
+    const std::vector<Part>& parts = op->remote->parts;
+    op->left = static_cast<int>(parts.size());
+    auto source = op->push ? std::make_shared<NDArray>(op->source) : nullptr;
+    auto target = op->pull ? std::make_shared<NDArray>(op->target) : nullptr;
+    const char* from = source ? static_cast<const char*>(source->data().dptr) : nullptr;
+    char* into = target ? static_cast<char*>(target->data().dptr) : nullptr;
+    Job* job = op->own->job();
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Part& part = parts[i];
+      Head head = op->head;
+      head.part = static_cast<int64_t>(i);
+      head.count = part.count;
+      Message payload;
+      if (source) {
+        payload.data = from + PartBytes(op->compression, part.begin, op->head.dtype);
+        payload.bytes = PartBytes(op->compression, part.count, op->head.dtype);
+        payload.owner = source;
+      }
+      const int to = job->ServerRank(part.server), priority = static_cast<int>(head.priority);
+      if (!target) {
+        job->Tell(to, head, std::move(payload), priority, [op] { op->End(nullptr); });
+        continue;
+      }
+      Job::Destination destination;
+      destination.data = into + static_cast<size_t>(part.begin) * DTypeSize(op->head.dtype);
+      destination.bytes = static_cast<size_t>(part.count) * DTypeSize(op->head.dtype);
+      destination.keep = target;
+      destination.is_source = source && source->chunk() == target->chunk();
+      job->Ask(to, head, std::move(payload), priority, std::move(destination),
+               [op](std::exception_ptr error, const Message&) { op->End(error); });
+    }
+  };
+  Engine::Get()->PushAsync(start, Context::CPU(), std::move(reads), std::move(writes), FnProperty::kAsync, priority,
+                           !op->push   ? "kvstore_dist_pull"
+                           : !op->pull ? "kvstore_dist_push"
+                                       : "kvstore_dist_pushpull");
+}
+
+std::vector<DistStore::Step> DistStore::Steps(const std::vector<Pushed>& pushed, const std::vector<NDArray>& sums,
+                                              const std::vector<Entry*>& entries, const Arrays& outs) {
+  std::vector<Step> steps;
+  std::map<const Entry*, size_t> places;
+  std::map<const Var*, size_t> sources;
+  for (size_t i = 0; i < pushed.size(); ++i) {
+    places[pushed[i].entry] = i;
+    sources[sums[i].var()] = i;
+    steps.push_back({pushed[i].entry, &sums[i], {}});
+  }
+  // Everything is read before anything is written: a pull to what another key sends is for later.
+  bool apart = false;
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const auto source = sources.find(outs[i]->var());
+    const auto place = places.find(entries[i]);
+    apart = apart || (source != sources.end() && (place == places.end() || place->second != source->second));
+  }
+  if (apart) places.clear();
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const auto place = places.emplace(entries[i], steps.size());
+    if (place.second) steps.push_back({entries[i], nullptr, {}});
+    steps[place.first->second].outs.push_back(outs[i]);
+  }
+  return steps;
+}
+
+void DistStore::Push(const Keys& keys, const Arrays& values, int priority) { PushPull(keys, values, {}, {}, priority); }
+
+void DistStore::Pull(const Keys& keys, const Arrays& outs, int priority) { PushPull({}, {}, keys, outs, priority); }
+
+void DistStore::PushPull(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority) {
+  const char* what = keys.empty() ? "pull" : out_keys.empty() ? "push" : "pushpull";
+  const std::vector<Pushed> pushed = Gather(what, keys, values);
+  const std::vector<Entry*> entries = GatherOuts(what, out_keys, outs);
+  own_->job()->CheckServers();
+  const std::vector<NDArray> sums = Sum(pushed, priority);
+  for (const Step& step : Steps(pushed, sums, entries, outs)) {
+    auto op = std::make_shared<Operation>();
+    {
+      std::lock_guard<std::mutex> hold(mutex_);
+      op->remote = remotes_.at(step.entry).get();
+    }
+    op->push = step.sum != nullptr;
+    op->pull = !step.outs.empty();
+    op->head.dtype = static_cast<uint8_t>(step.entry->stored.dtype());
+    if (op->push) op->source = Source(op->remote, *step.entry, *step.sum, priority);
+    if (op->pull) op->target = Target(op->remote, *step.entry, step.outs);
+    Run(op, priority);
+    for (const NDArray* out : step.outs) Assign(op->target, *out, priority);
+  }
+}
+
+}  // namespace kvstore
+}  // namespace mxnet
