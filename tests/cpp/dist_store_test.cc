@@ -593,8 +593,11 @@ double StepSeconds(std::vector<Arrival> arrivals) {
 TEST(DistStore, SlicesLetTheFirstLayersArriveFirst) {
   Bounds bounds("", "10000");
   const std::vector<Arrival> plain = Arrivals("dist_sync"), slices = Arrivals("dist_p3");
-  EXPECT_EQ(plain.back().layer, 0);                                                   // pushed last
-  EXPECT_TRUE(slices[0].layer == 0 || slices[1].layer == 0 || slices[2].layer == 0);  // behind what was on its way before
+  const auto first_layer = [](const std::vector<Arrival>& all) {
+    return std::find_if(all.begin(), all.end(), [](const Arrival& a) { return a.layer == 0; }) - all.begin();
+  };
+  EXPECT_GE(first_layer(plain), static_cast<std::ptrdiff_t>(plain.size() / 2));  // pushed last
+  EXPECT_LE(first_layer(slices), 2);                                             // behind what was on its way before
   std::printf("a step: %.3f s with dist_sync, %.3f s with dist_p3\n", StepSeconds(plain), StepSeconds(slices));
 }
 
