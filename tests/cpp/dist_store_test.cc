@@ -531,6 +531,23 @@ TEST(DistStore, ServersGoOnFromTheirSnapshots) {
   EXPECT_EQ(rmdir(folder), 0);
 }
 
+/* A worker may be faster than the server's process. */
+TEST(DistStore, ServersGetWhatCameBeforeThem) {
+  InProcessFabric fabric(1, 1);
+  auto worker = std::make_shared<Job>(fabric.At(0)), server = std::make_shared<Job>(fabric.At(1));
+  std::thread program([&] {
+    std::unique_ptr<KVStore> kv = CreateDistStore("dist", worker);
+    NDArray value = Full(10, 1);
+    EXPECT_EQ(ErrorOf([&] { kv->Init({"w"}, {&value}); }), "");
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::unique_ptr<KVStore> store = CreateDistStore("dist", server);
+  std::thread serving([&] { store->RunServer(nullptr); });
+  program.join();
+  fabric.At(0)->Stop(5);
+  serving.join();
+}
+
 TEST(DistStore, TypesAreRefusedByName) {
   EXPECT_NE(ErrorOf([] { DistType::Parse("dist_asink", false); }).find("'dist_asink'"), std::string::npos);
   EXPECT_TRUE(DistType::Parse("dist_sync", true).slices);

@@ -77,6 +77,7 @@ class KVStore(NotCopied, KVStoreBase):
         self.handle = handle
         self._updater = None
         self._optimizer_calls = 0
+        self._sent_optimizer = None
         self._shapes = {}                   # of values that servers keep
         self._number = KVStore._made        # the same on all workers, which make theirs in one order
         if self._num_servers:
@@ -196,6 +197,7 @@ class KVStore(NotCopied, KVStoreBase):
         if self._num_servers:      # they make the updater
             from ._optimizer_text import to_text
             self._optimizer_calls += 1
+            self._sent_optimizer = optimizer
             content = json.loads(to_text(optimizer))
             content.update(worker=self.rank, call=self._optimizer_calls, store=self._number)
             self._send_command_to_servers(0, json.dumps(content))
@@ -282,6 +284,8 @@ class KVStore(NotCopied, KVStoreBase):
         reader = Updater(Optimizer())       # which checks them
         none = reader.optimizer
         reader.set_states(states)
+        if reader.optimizer is not none and self._sent_optimizer is not None:
+            reader.optimizer.param_dict = self._sent_optimizer.param_dict    # files leave it out
         content = {"states": [[key, _states.encode(state)] for key, state in reader.states.items()],
                    "optimizer": None if reader.optimizer is none else to_text(reader.optimizer)}
         self._send_command_to_servers(3, json.dumps(content))

@@ -63,8 +63,11 @@ void Job::SetServer(Transport::Handler* server) {
   }
   std::lock_guard<std::mutex> hold(server_mutex_);
   server_ = server;
-  if (server)
-    for (const int rank : lost) server->OnLost(transport_->Get(rank));
+  if (!server) return;
+  served_ = true;
+  for (auto& message : early_) server->OnMessage(message.first, std::move(message.second));
+  early_.clear();
+  for (const int rank : lost) server->OnLost(transport_->Get(rank));
 }
 
 void Job::Ask(int to, Head head, Message payload, int priority, Destination into, Done done) {
@@ -206,6 +209,7 @@ void Job::OnMessage(int from, Message message) {
   if (head.kind >= Kind::kOther && all_reduce_) return all_reduce_->OnMessage(from, std::move(message));
   std::lock_guard<std::mutex> hold(server_mutex_);
   if (server_) return server_->OnMessage(from, std::move(message));
+  if (!served_ && self().role == Role::kServer) return early_.emplace_back(from, std::move(message)), void();
   if (head.request) Tell(from, head.Reply(Kind::kError), TextMessage(Head(), self().str() + " does not serve"), INT_MAX);
 }
 

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kvstore/dist/all_reduce.h"
@@ -108,6 +109,8 @@ class Job final : public std::enable_shared_from_this<Job>, private Transport::H
   std::string lost_server_;
   std::mutex server_mutex_;  // held while the server is called
   Transport::Handler* server_ = nullptr;
+  bool served_ = false;                         // there was a server
+  std::vector<std::pair<int, Message>> early_;  // came before the server was set
   const std::unique_ptr<AllReduce> all_reduce_;
 };
 
