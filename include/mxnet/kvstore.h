@@ -13,8 +13,9 @@
  *            home, and homes are spread over the GPUs. With MXNET_KVSTORE_USETREE sums go along
  *            trees of the links between devices (src/kvstore/tree.h).
  *   nccl     as device; NVIDIA's library sums and sends what lies on several GPUs
- *   dist_sync (dist, and other names that start so) sums over all workers of a job, which the servers
- *            make and keep; with 'device' in the name values of one worker are summed on its GPUs
+ *   dist_sync (dist, and other names that start so) sums over all workers of a job, which the
+ *            servers make and keep; with 'device' in the name values of one worker are summed on
+ *            its GPUs
  *   dist_async  servers apply each push at once
  *   dist_p3  dist_sync in slices that go by priority
  *

@@ -106,6 +106,21 @@ TEST(AllReduce, BroadcastsTheFirstWorkersValue) {
     }
 }
 
+/* What comes before the others call is kept for them. */
+TEST(AllReduce, BroadcastsToWorkersThatComeLater) {
+  for (int64_t count : {int64_t{3}, int64_t{100003}}) {
+    Workers workers(3);
+    std::vector<NDArray> arrays;
+    for (int i = 0; i < 3; ++i) arrays.push_back(Random(count, kFloat32, static_cast<unsigned>(i)));
+    const std::vector<char> expected = Bytes(arrays[0]);
+    for (int i = 0; i < 3; ++i) {
+      workers.reduce[static_cast<size_t>(i)]->Broadcast(0, "weight", arrays[static_cast<size_t>(i)], 0);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    for (const NDArray& array : arrays) EXPECT_EQ(Bytes(array), expected);
+  }
+}
+
 /* Keys in any order, stores apart, several calls of a key under way. */
 TEST(AllReduce, ManyKeysAtOnce) {
   constexpr int kWorkers = 3, kKeys = 12, kTimes = 4;

@@ -30,7 +30,7 @@ class Layer:
 class Costs:
     """What one process spends, in seconds."""
 
-    per_message: float = 20e-6      # to send one, and to receive one
+    per_message: float = 23e-6      # to send one, and to receive one
     per_byte: float = 1 / 1.2e9     # of a link, in each direction
     per_added_byte: float = 1 / 5e9  # of a server that adds what arrived and updates
     latency: float = 50e-6          # from one machine to another
@@ -52,6 +52,7 @@ class Job:
     bigarray_bound: int = 1_000_000
     slice_threshold: int = 40_000
     part_bytes: int = 1 << 20        # long payloads are cut into these
+    shared_out_bytes: int = 32 << 10  # of an all-reduce: smaller arrays are one worker's to add
     element_bytes: int = 4
 
 
@@ -99,15 +100,18 @@ class Clock:
 def pieces(layer_number, layer, job):
     """[(server, bytes)] that one array travels in."""
     size = layer.elements * job.element_bytes
+    # A fixed mixing of the number: the same server for all workers (Knuth, TAOCP 3, 6.4).
+    mixed = layer_number * 2654435761 >> 7
     if job.kind == "all_reduce":
+        if size < job.shared_out_bytes:
+            return [(mixed % job.workers, size)]
         return [(server, size / job.workers) for server in range(job.workers)]
     if job.kind == "dist_p3":
         count = -(-layer.elements // job.slice_threshold)
         return [((layer_number + i) % job.servers, size / count) for i in range(count)]
     if layer.elements >= job.bigarray_bound:
         return [(server, size / job.servers) for server in range(job.servers)]
-    # A fixed mixing of the number: the same server for all workers (Knuth, TAOCP 3, 6.4).
-    return [((layer_number * 2654435761 >> 7) % job.servers, size)]
+    return [(mixed % job.servers, size)]
 
 
 class Step:

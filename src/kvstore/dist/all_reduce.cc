@@ -74,7 +74,8 @@ struct Call {
   OnComplete done;
   std::vector<Message> values;  // of this worker's share, by worker
   std::vector<bool> have_values, have_result;
-  std::vector<Words> shapes;  // what the workers say of the array
+  std::vector<std::pair<int, Message>> early;  // results of a broadcast that came before the call was started here
+  std::vector<Words> shapes;                   // what the workers say of the array
   bool summed = false, over = false;
   int sending = 0;
   std::string error;  // what another worker says
@@ -124,6 +125,7 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
   void SendTo(const CallPointer& call, int worker, Phase phase, int64_t begin, int64_t end, Later* later);
   void SendShares(const CallPointer& call, Later* later);
   void Advance(const CallPointer& call, Later* later);
+  void TakeResult(Call* call, int worker, const Message& message);
   void AddUp(const CallPointer& call);
   void Summed(const CallPointer& call, const std::string& error);
   bool Matches(const CallPointer& call, Later* later);
@@ -179,6 +181,8 @@ void AllReduce::State::Start(const CallPointer& call, NDArray array, OnComplete 
       Fail(call, MakeError(call->error), &later);
     } else {
       SendShares(call, &later);
+      for (const auto& [worker, message] : call->early) TakeResult(call.get(), worker, message);
+      call->early.clear();
       Advance(call, &later);
     }
     for (const auto& [worker, text] : lost_)
@@ -395,18 +399,25 @@ void AllReduce::State::OnMessage(int from, Message message) {
       call->shapes[i] = words;
       call->values[i] = std::move(message);
       Advance(call, &later);
-    } else if (call->started && !call->have_result[i]) {
-      call->have_result[i] = true;
-      call->shapes[i] = words;
-      const auto share = Share(call->words, worker);
-      const size_t size = DTypeSize(call->words.dtype);
-      char* to = call->data + static_cast<size_t>(share.first) * size;
-      if (message.data != to && message.bytes == static_cast<size_t>(share.second - share.first) * size)
-        std::memcpy(to, message.data, message.bytes);
+    } else if (!call->started) {
+      call->early.emplace_back(worker, std::move(message));
+    } else if (!call->have_result[i]) {
+      TakeResult(call.get(), worker, message);
       Advance(call, &later);
     }
   }
   Run(later);
+}
+
+/* What a worker made of its share; the array is ready. */
+void AllReduce::State::TakeResult(Call* call, int worker, const Message& message) {
+  call->have_result[static_cast<size_t>(worker)] = true;
+  call->shapes[static_cast<size_t>(worker)] = Words::Read(message.head);
+  const auto share = Share(call->words, worker);
+  const size_t size = DTypeSize(call->words.dtype);
+  char* to = call->data + static_cast<size_t>(share.first) * size;
+  if (message.data != to && message.bytes == static_cast<size_t>(share.second - share.first) * size)
+    std::memcpy(to, message.data, message.bytes);
 }
 
 /* Results go where they belong: whoever sends one has got this worker's values of that share. */
