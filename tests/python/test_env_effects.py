@@ -5,7 +5,11 @@ test_env_acts.py has the others, and says which variables there are.
 """
 import json
 import os
+import shutil
+import subprocess
+import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -396,6 +400,33 @@ def test_kvstore_trees():
     # without trees their variables do nothing, and an array at the bound is not large
     assert run(TREES, MXNET_KVSTORE_TREE_BACKTRACK="1") == one
     assert run(TREES, MXNET_KVSTORE_USETREE="1", MXNET_KVSTORE_TREE_ARRAY_BOUND="60") == trees
+
+
+# Slices are what a server has states of.
+SLICES = """
+kv = mx.kv.create("dist_p3")
+kv.init(0, mx.nd.zeros((1000,)))
+kv.set_optimizer(mx.optimizer.SGD(momentum=0.9))
+kv.push(0, mx.nd.ones((1000,)))
+kv.pull(0, out=mx.nd.zeros((1000,)))
+mx.nd.waitall()
+tell(parts=[begin for _, begin, _ in json.loads(kv._ask_servers(2, "")[0])["parts"]])
+"""
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs Open MPI")
+@acts("MXNET_KVSTORE_SLICE_THRESHOLD")
+def test_kvstore_slices():
+    launcher = [sys.executable, str(Path(__file__).parents[2] / "tools" / "launch.py"), "-n", "1", "-s", "1"]
+
+    def parts(**variables):
+        done = subprocess.run([*launcher, sys.executable, "-c", PRELUDE + SLICES], env={**os.environ, **variables},
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return told(SLICES, variables, json.loads(done.stdout.splitlines()[-1]))["parts"]
+
+    assert parts() == [0]
+    assert parts(MXNET_KVSTORE_SLICE_THRESHOLD="256") == [0, 256, 512, 768]
 
 
 @acts("MXNET_KVSTORE_LOGTREE")
