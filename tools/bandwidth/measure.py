@@ -158,7 +158,8 @@ def run_one(spec, options):
     done = subprocess.run(command(spec, options), capture_output=True, text=True, check=False)
     for line in done.stdout.splitlines():
         if RESULT in line:
-            return json.loads(line[line.index(RESULT) + len(RESULT):])
+            # another process may have written behind it, on the same line
+            return json.JSONDecoder().raw_decode(line, line.index(RESULT) + len(RESULT))[0]
     raise SystemExit(f"[measure] {spec} ended with status {done.returncode}:\n"
                      f"{done.stdout}{done.stderr}")
 
