@@ -75,7 +75,7 @@ def test_gamma_functions_of_all_signs():
         for op, expected in ((mx.nd.gammaln, math.gammaln(wide)), (mx.nd.gamma, math.gamma(wide)), (mx.nd.digamma, math.digamma(wide))):
             np.testing.assert_allclose(op(mx.nd.array(x)).asnumpy(), expected.astype("float32"), rtol=3e-7, err_msg=op.__name__)
     u = np.concatenate([rng.uniform(-1, 1, 4000), 1 - 10.0 ** rng.uniform(-7, 0, 2000), [1.0, -1.0, 0.0, 1.5]]).astype("float32")
-    np.testing.assert_allclose(mx.nd.erfinv(mx.nd.array(u)).asnumpy(), math.erfinv(u.astype("float64")).astype("float32"), rtol=2.4e-7)
+    np.testing.assert_allclose(mx.nd.erfinv(mx.nd.array(u)).asnumpy(), math.erfinv(u.astype("float64")).astype("float32"), rtol=2e-7)
     poles = mx.nd.array([0.0, -0.0, -1.0, -7.0, np.inf, np.nan])
     np.testing.assert_array_equal(mx.nd.gammaln(poles).asnumpy(), [np.inf, np.inf, np.inf, np.inf, np.inf, np.nan])
     np.testing.assert_array_equal(mx.nd.gamma(poles).asnumpy(), [np.inf, -np.inf, np.nan, np.nan, np.inf, np.nan])
