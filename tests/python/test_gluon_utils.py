@@ -76,3 +76,12 @@ def test_lazy_parts_are_reachable_and_not_imported_early():
     code = ("import mxnet, sys; print([m for m in ('mxnet.gluon.model_zoo', 'mxnet.gluon.data.dataloader', 'multiprocessing.pool') "
             "if m in sys.modules])")
     assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout.strip() == '[]'
+
+
+def test_folder_named_between_the_imports():
+    program = ("import os, mxnet as mx\n"
+               "os.environ['MXNET_HOME'] = '/named/late'\n"
+               "from mxnet.gluon import utils\n"
+               "print(utils._data_dir('datasets'))\n")
+    out = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "/named/late/datasets"

@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 
+from .. import _process
 from .. import ndarray as nd
 from .._array_class import to_class_of
 from ..util import default_array
@@ -138,14 +139,11 @@ def download(url, path=None, overwrite=False, sha1_hash=None, retries=5, verify_
     return fname
 
 
-_AT_START = {name: os.environ.get(name) for name in ('MXNET_GLUON_REPO', 'MXNET_HOME')}
-
-
 def _setting(name):
     """A variable as the library read it, or as the program put it into os.environ afterwards."""
     from .. import env
     now = os.environ.get(name)
-    return now if now and now != _AT_START[name] else env.value(name)
+    return now if now and now != _process.AT_START.get(name) else env.value(name)
 
 
 def _get_repo_url():
