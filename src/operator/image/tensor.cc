@@ -185,8 +185,8 @@ MXNET_REGISTER_OP(_backward_image_to_tensor)
     .describe("Gradient of _image_to_tensor: the output's gradient divided by 255, channels last.")
     .set_inputs({"ograd", "data"})
     .set_shape_only_from(1)
-    .set_infer_shape(nn::LikeInputsShape(1))
-    .set_infer_type(nn::LikeInputsType(1))
+    .set_infer_shape(LikeInputsShape(1))
+    .set_infer_type(LikeInputsType(1))
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_image_to_tensor", *node, {ograds[0]}), 0, 0}, NodeEntry()};
     })

@@ -8,6 +8,7 @@
 #include "mxnet/ndarray.h"
 #include "operator/graph_operators.h"
 #include "operator/indexing/gpu_index.h"
+#include "operator/indexing/host_values.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
@@ -40,10 +41,8 @@ Shape Covered(const Attrs& attrs, const Shape& data, const Shape& mask) {
 // from the end are put in range.
 std::vector<int64_t> Positions(const Attrs& attrs, const NDArray& indices, int64_t size) {
   const int64_t n = indices.shape().Size();
-  std::vector<char> bytes(static_cast<size_t>(n) * DTypeSize(indices.dtype()));
-  indices.SyncCopyToCPU(bytes.data(), bytes.size());
   std::vector<int64_t> values(static_cast<size_t>(n));
-  ConvertElements(bytes.data(), indices.dtype(), values.data(), kInt64, n);
+  ConvertElements(HostValues(indices).at(), indices.dtype(), values.data(), kInt64, n);
   if (indices.dtype() == kBool) {
     std::vector<int64_t> chosen;
     for (int64_t i = 0; i < n; ++i)

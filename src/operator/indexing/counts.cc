@@ -15,15 +15,7 @@
 namespace mxnet {
 namespace {
 
-template <typename F>
-void ForNonzero(const void* values, int dtype, int64_t n, const F& f) {
-  VisitDType(dtype, "nonzero", [&](auto tag) {
-    using T = decltype(tag);
-    const T* v = static_cast<const T*>(values);
-    for (int64_t i = 0; i < n; ++i)
-      if (static_cast<double>(v[i]) != 0) f(i);  // NaN is not zero
-  });
-}
+constexpr int64_t kBlock = 4096;  // elements whose flags are made at once
 
 // ---- nonzero
 
@@ -31,7 +23,6 @@ void ForNonzero(const void* values, int dtype, int64_t n, const F& f) {
 // not chosen is written, too, and written over: one branch less.
 template <int kDims>
 void WritePlaces(const TBlob& data, int64_t chosen, int ndim, int64_t* to) {
-  constexpr int64_t kBlock = 4096;
   uint8_t flags[kBlock];
   const int dims = kDims > 0 ? kDims : ndim;
   const Shape& s = data.shape;
@@ -53,7 +44,6 @@ void WritePlaces(const TBlob& data, int64_t chosen, int ndim, int64_t* to) {
 }
 
 int64_t CountNonzero(const TBlob& data) {
-  constexpr int64_t kBlock = 4096;
   uint8_t flags[kBlock];
   int64_t count = 0;
   for (int64_t i = 0; i < data.Size(); i += kBlock) {
@@ -133,8 +123,9 @@ std::vector<int64_t> Counts(KernelArgs& a, const TBlob& data) {
     rtc::ReadBack(a.run, CountChosenOnDevice(a, data), before.data(), before.size() * sizeof(int64_t));
     return before;
   }
-  ForNonzero(data.dptr, data.dtype, n, [&](int64_t i) { before[static_cast<size_t>(i) + 1] = 1; });
-  for (size_t i = 1; i < before.size(); ++i) before[i] += before[i - 1];
+  std::vector<uint8_t> flags(static_cast<size_t>(n));
+  NonzeroFlags(data, 0, n, flags.data());
+  for (size_t i = 0; i < flags.size(); ++i) before[i + 1] = before[i] + flags[i];
   return before;
 }
 

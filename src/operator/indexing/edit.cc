@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
 #include "operator/graph_operators.h"
+#include "operator/indexing/host_values.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
@@ -98,10 +99,8 @@ List ValuesOf(const Attrs& attrs, const NDArray& index) {
   MXNET_CHECK_KIND(!IsFloating(index.dtype()), Type)
       << "[" << attrs.op->name << "] obj is " << DTypeName(index.dtype()) << "; accepted: integers and bool";
   const int64_t n = index.shape().Size();
-  std::vector<char> bytes(static_cast<size_t>(n) * DTypeSize(index.dtype()));
-  index.SyncCopyToCPU(bytes.data(), bytes.size());
   List values(static_cast<size_t>(n));
-  ConvertElements(bytes.data(), index.dtype(), values.data(), kInt64, n);
+  ConvertElements(HostValues(index).at(), index.dtype(), values.data(), kInt64, n);
   return values;
 }
 

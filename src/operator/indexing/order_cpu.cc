@@ -13,21 +13,21 @@ namespace mxnet {
 namespace {
 
 // Unsigned numbers in the order of the values: comparing them is one instruction, whatever the
-// dtype. Zeros of either sign are equal, NaN is above everything and equal to itself.
-inline uint32_t SortKey(float v) {
-  if (v != v) return UINT32_MAX;
+// dtype. NaN is above everything and equal to itself.
+//   ValueKey  from which the value can be made again: zeros differ, and there is one NaN
+//   SortKey   zeros of either sign are equal
+inline uint32_t ValueKey(float v) {
   uint32_t u;
-  v += 0.0f;
   std::memcpy(&u, &v, sizeof(u));
-  return u >> 31 ? ~u : u | 0x80000000u;
+  return v != v ? UINT32_MAX : u >> 31 ? ~u : u | 0x80000000u;
 }
-inline uint64_t SortKey(double v) {
-  if (v != v) return UINT64_MAX;
+inline uint64_t ValueKey(double v) {
   uint64_t u;
-  v += 0.0;
   std::memcpy(&u, &v, sizeof(u));
-  return u >> 63 ? ~u : u | uint64_t{1} << 63;
+  return v != v ? UINT64_MAX : u >> 63 ? ~u : u | uint64_t{1} << 63;
 }
+inline uint32_t SortKey(float v) { return ValueKey(v + 0.0f); }
+inline uint64_t SortKey(double v) { return ValueKey(v + 0.0); }
 inline uint32_t SortKey(float16 v) { return SortKey(static_cast<float>(v)); }
 inline uint32_t SortKey(bfloat16 v) { return SortKey(static_cast<float>(v)); }
 inline uint64_t SortKey(uint64_t v) { return v; }
@@ -42,17 +42,6 @@ inline uint32_t SortKey(T v) {
     return static_cast<uint32_t>(v);
 }
 
-// The key of a value that can be made from it again: zeros differ, and there is one NaN.
-inline uint32_t ValueKey(float v) {
-  uint32_t u;
-  std::memcpy(&u, &v, sizeof(u));
-  return v != v ? UINT32_MAX : u >> 31 ? ~u : u | 0x80000000u;
-}
-inline uint64_t ValueKey(double v) {
-  uint64_t u;
-  std::memcpy(&u, &v, sizeof(u));
-  return v != v ? UINT64_MAX : u >> 63 ? ~u : u | uint64_t{1} << 63;
-}
 inline uint32_t ValueKey(float16 v) { return ValueKey(static_cast<float>(v)); }
 inline uint32_t ValueKey(bfloat16 v) { return ValueKey(static_cast<float>(v)); }
 template <typename T, typename = std::enable_if_t<std::is_integral<T>::value>>

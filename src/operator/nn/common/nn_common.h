@@ -12,6 +12,7 @@
 
 #include "base/omp.h"
 #include "mxnet/op.h"
+#include "operator/like_inputs.h"
 
 namespace mxnet {
 namespace nn {
@@ -84,10 +85,6 @@ inline bool Wanted(const KernelArgs& args, int i) { return i < args.req.size() &
 
 /* Axis from the user: negative counts from the end. Throws Error(kValue). */
 int CheckAxis(const Attrs& attrs, int axis, int ndim);
-
-/* Inference of a backward node: output i is like input first + i. */
-InferShapeFn LikeInputsShape(int first);
-InferTypeFn LikeInputsType(int first);
 
 /* "[operator] ", the beginning of a message. */
 std::string Named(const Attrs& attrs);

@@ -3,7 +3,6 @@
 
 #include "base/dtype.h"
 #include "base/half.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/pointwise/execute.h"
 
@@ -93,9 +92,6 @@ int CheckAxis(const Attrs& attrs, int axis, int ndim) {
       << Named(attrs) << "axis " << axis << " of an array of " << ndim << " dimensions; accepted are " << -ndim << " to " << ndim - 1;
   return axis < 0 ? axis + ndim : axis;
 }
-
-InferShapeFn LikeInputsShape(int first) { return mxnet::LikeInputsShape(first); }
-InferTypeFn LikeInputsType(int first) { return mxnet::LikeInputsType(first); }
 
 namespace {
 NodeEntry At(const NodePtr& n, uint32_t i) { return NodeEntry{n, i, 0}; }
