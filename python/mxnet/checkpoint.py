@@ -11,7 +11,7 @@ import shutil
 from . import ndarray as nd
 from ._files import write_file
 from .base import MXNetError
-from .module.base_module import _split_params
+from ._model import _split_params
 
 __all__ = ["Checkpoint"]
 
@@ -215,8 +215,7 @@ class Checkpoint:
         os.mkdir(part)
         self._job.save(part)
         self._job.save_states(part)
-        with open(os.path.join(part, "job.json"), "w", encoding="utf-8") as file:
-            json.dump({"step": step}, file)
+        write_file(os.path.join(part, "job.json"), json.dumps({"step": step}))
         for name in os.listdir(part):
             _sync(os.path.join(part, name))
         _sync(part)

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 
 from ._binding import set_mode
+from ._ufunc_options import np_ufunc_legal_option, wrap_np_binary_func, wrap_np_unary_func
 from .base import _LIB, c_str, check_call, py_str
 
 __all__ = ["default_array", "dtype_from_number", "get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory",
@@ -588,65 +589,3 @@ def reset_np():
     False
     """
     set_np(shape=False, array=False, dtype=False)
-
-
-# ---- options of NumPy's ufuncs ----
-
-_DTYPES = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
-_LEGAL_DTYPES = {*_DTYPES, *(getattr(np, name) for name in _DTYPES)}
-# What is legal is what 1.9.1 takes for it.
-_UFUNC_OPTIONS = {
-    "where": {"default": True, "legal": lambda v: True},
-    "subok": {"default": True, "legal": lambda v: isinstance(v, bool)},
-    "casting": {"default": "same_kind", "legal": lambda v: v in ("no", "equiv", "safe", "same_kind", "unsafe")},
-    "order": {"default": "K", "legal": lambda v: isinstance(v, str)},
-    "dtype": {"default": None, "legal": lambda v: not isinstance(v, np.dtype) and v in _LEGAL_DTYPES},
-}
-
-
-def np_ufunc_legal_option(key, value):
-    """Whether `value` is a legal one for option `key` of NumPy's ufuncs."""
-    try:
-        return key in _UFUNC_OPTIONS and bool(_UFUNC_OPTIONS[key]["legal"](value))
-    except TypeError:
-        return False
-
-
-def _only_default_options(func):
-    @wraps_safely(func)
-    def checked(*args, **kwargs):
-        for key in [k for k in kwargs if k not in ("out", *_keywords(func))]:
-            value = kwargs.pop(key)
-            if key not in _UFUNC_OPTIONS:
-                raise TypeError(f"[{func.__name__}] {key} is an invalid keyword to function '{func.__name__}'")
-            default = _UFUNC_OPTIONS[key]["default"]
-            if value is not default and not (isinstance(value, (str, int)) and value == default):
-                error = NotImplementedError if np_ufunc_legal_option(key, value) else TypeError
-                raise error(f"[{func.__name__}] {key}={value!r}; accepted: {default!r}, the default")
-        return func(*args, **kwargs)
-    return checked
-
-
-@functools.lru_cache(maxsize=None)
-def _keywords(func):
-    parameters = inspect.signature(func).parameters.values()
-    return tuple(p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD and p.name not in _UFUNC_OPTIONS)
-
-
-def wrap_np_unary_func(func):
-    """Decorator of a function of one array: accepts NumPy's ufunc options at their defaults, and
-    refuses others.
-
-    Raises
-    ------
-    NotImplementedError
-        for a legal value other than the default.
-    TypeError
-        for a value that is not legal, or an option that ufuncs do not have.
-    """
-    return _only_default_options(func)
-
-
-def wrap_np_binary_func(func):
-    """Decorator of a function of two arrays; see :func:`wrap_np_unary_func`."""
-    return _only_default_options(func)

@@ -112,6 +112,10 @@ struct Kept {
 /* Parsed parameters, remembered per thread by value. `keys` and `values` are tuples of equal
  * length. */
 AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inputs);
+/* As above, for `n` names and values side by side. */
+AttrsPtr ParseAttrs(const Op* op, PyObject* const* names, PyObject* const* values, Py_ssize_t n, int num_inputs);
+/* Refuse arrays of mx.nd among the inputs of an operator that is called for mx.np. */
+void RefuseClassic(const Op* op, PyObject* const* inputs, Py_ssize_t n);
 /* Runs an operator. `out`: null, None, an array or a sequence of arrays. Results are of `type`, or
  * of the inputs' class if it is null. Returns a new reference. */
 PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out, PyTypeObject* type = nullptr);

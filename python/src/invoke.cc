@@ -8,7 +8,6 @@
 #include "binding.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
-#include "numpy_call.h"
 
 namespace mxnet {
 namespace python {
@@ -131,6 +130,13 @@ bool EngineRunsAtOnce() {
 using AttrsCache = std::unordered_map<std::string, AttrsPtr>;
 
 }  // namespace
+
+void RefuseClassic(const Op* op, PyObject* const* inputs, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (IsArray(inputs[i]) && !IsNumpy(inputs[i]))
+      throw Error(Error::Kind::kType, "[" + op->name + "] input " + std::to_string(i) +
+                                          " is an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one, sharing memory)");
+}
 
 AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inputs) {
   const Py_ssize_t n = PyTuple_GET_SIZE(keys);

@@ -36,11 +36,7 @@ PyObject* PyInvoke(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     const Op* op = OpFromHandle(args[0]);
     PyObject** inputs = PySequence_Fast_ITEMS(args[1]);
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(args[1]);
-    for (Py_ssize_t i = 0; kNumpy && i < n; ++i) {
-      if (IsArray(inputs[i]) && !IsNumpy(inputs[i]))
-        throw Error(Error::Kind::kType, "[" + op->name + "] input " + std::to_string(i) +
-                                            " is an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one, sharing memory)");
-    }
+    if (kNumpy) RefuseClassic(op, inputs, n);
     AttrsPtr attrs = ParseAttrs(op, args[2], args[3], static_cast<int>(n));
     return Invoke(attrs, inputs, n, nargs == 5 ? args[4] : nullptr, kNumpy ? numpy_type : nullptr);
   } catch (...) {

@@ -60,10 +60,7 @@ PyObject* NumpyCall(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(args[1]);
     if (makes_symbols || (n > 0 && !IsArray(inputs[0]))) return MakeSymbol(args[0], args[1], names, values);
     const Op* op = OpOf(args[0]);
-    for (Py_ssize_t i = 0; i < n; ++i)
-      if (IsArray(inputs[i]) && !IsNumpy(inputs[i]))
-        throw Error(Error::Kind::kType, "[" + op->name + "] input " + std::to_string(i) +
-                                            " is an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one, sharing memory)");
+    RefuseClassic(op, inputs, n);
     const AttrsPtr attrs = ParseAttrs(op, names.data(), values.data(), static_cast<Py_ssize_t>(names.size()), static_cast<int>(n));
     return Invoke(attrs, inputs, n, out, numpy_type);
   } catch (...) {

@@ -7,9 +7,6 @@
 namespace mxnet {
 namespace python {
 
-/* As ParseAttrs of binding.h, for `n` names and values side by side. */
-AttrsPtr ParseAttrs(const Op* op, PyObject* const* names, PyObject* const* values, Py_ssize_t n, int num_inputs);
-
 /* Adds numpy_call, of_one_dtype and set_symbols. */
 void AddNumpyCall(PyObject* module);
 

@@ -3,10 +3,11 @@ device: choosing along an axis, cases, integrals, differences, filters."""
 
 import numpy as onp
 
+from .. import _dtypes
 from .._binding import NDArrayBase
 from ._creation import arange
 from ._dispatch import call, deliver, is_symbol, operand, promoted
-from ._joining import concatenate, entries, shape_of
+from ._joining import axis_of, concatenate, entries, shape_of
 from ._manipulation import flip, ravel
 from ._searching import _on_host, sort, where
 from ._standard import _scanned
@@ -19,15 +20,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _axis_of(function, axis, ndim):
-    if not -ndim <= axis < ndim:
-        raise ValueError(
-            f"[{function}] axis is {axis}; an array of {ndim} dimensions accepts {-ndim} to "
-            f"{ndim - 1}"
-        )
-    return axis % ndim
-
-
 def _places(arr, indices, axis, function):
     """The key of the entries along a dimension at these indices."""
     shape, places = shape_of(function, arr), shape_of(function, indices)
@@ -38,7 +30,7 @@ def _places(arr, indices, axis, function):
         )
     if getattr(indices.dtype, "kind", "f") not in "iu":
         raise IndexError(f"[{function}] indices are {indices.dtype}; accepted: integers")
-    axis = _axis_of(function, axis, len(shape))
+    axis = axis_of(function, axis, len(shape))
     key = []
     for i, size in enumerate(shape):
         if i == axis:
@@ -131,7 +123,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     array(8.)
     """
     y = operand(y)
-    axis = _axis_of("trapezoid", axis, len(shape_of("trapezoid", y)))
+    axis = axis_of("trapezoid", axis, len(shape_of("trapezoid", y)))
     middle = true_divide(_shifted(y, axis, 1) + _shifted(y, axis, 0), 2)
     if x is None:
         return call("_npi_sum", (middle * dx,), axis=(axis,))
@@ -280,7 +272,7 @@ def convolve(a, v, mode="full"):
     if v.size > a.size:
         a, v = v, a
     m, n = a.size, v.size
-    zeros = call("_npi_zeros", (), shape=(n - 1,), dtype=_name(a), ctx=str(a.context))
+    zeros = call("_npi_zeros", (), shape=(n - 1,), dtype=_dtypes.name(a.dtype), ctx=str(a.context))
     padded = concatenate((zeros, a, zeros)) if n > 1 else a
     # Row i of the index has the n elements under the turned filter.
     index = onp.arange(m + n - 1)[:, None] + onp.arange(n)[::-1]
@@ -291,10 +283,6 @@ def convolve(a, v, mode="full"):
     begin = {"full": 0, "same": (n - 1) // 2, "valid": n - 1}[mode]
     count = {"full": m + n - 1, "same": m, "valid": m - n + 1}[mode]
     return entries(result, 0, begin, begin + count)
-
-
-def _name(a):
-    return getattr(a.dtype, "name", "bfloat16")
 
 
 def _along(f, axis, steps, edge_order):
@@ -356,7 +344,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     f = true_divide(operand(f), 1)
     shape = shape_of("gradient", f)
     axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    axes = [_axis_of("gradient", a, len(shape)) for a in axes]
+    axes = [axis_of("gradient", a, len(shape)) for a in axes]
     if edge_order not in (1, 2):
         raise ValueError(f"[gradient] edge_order={edge_order!r}; accepted: 1, 2")
     if len(varargs) not in (0, 1, len(axes)):
@@ -478,7 +466,7 @@ def copyto(dst, src, casting="same_kind", where=True):
     if not isinstance(dst, NDArrayBase):
         raise TypeError(f"[copyto] dst is a {type(dst).__name__}; accepted: an array of mx.np")
     src = operand(src, like=dst, dtype=dst.dtype if _is_plain(src) else None)
-    if casting != "unsafe" and not onp.can_cast(_name(src), _name(dst), casting):
+    if casting != "unsafe" and not onp.can_cast(_dtypes.name(src.dtype), _dtypes.name(dst.dtype), casting):
         raise TypeError(
             f"[copyto] {src.dtype} into {dst.dtype}; accepted by {casting!r}: what it casts"
         )

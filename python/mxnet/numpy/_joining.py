@@ -29,6 +29,16 @@ def shape_of(function, a):
     return tuple(a.shape)
 
 
+def axis_of(function, axis, ndim):
+    """The number of a dimension from 0, of one that may count from the end."""
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"[{function}] axis is {axis}; an array of {ndim} dimensions accepts {-ndim} to "
+            f"{ndim - 1}"
+        )
+    return axis % ndim
+
+
 # ---- joining
 
 def _some(function, arrays):

@@ -9,7 +9,7 @@ from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
 from ._creation import results
 from ._dispatch import call, deliver, device_of, dtype_name, is_symbol, operand
-from ._joining import concatenate, shape_of
+from ._joining import axis_of, concatenate, shape_of
 from ._reductions import _without_nan, cumsum
 
 __all__ = [
@@ -68,11 +68,7 @@ def unstack(x, /, *, axis=0):
     """
     x = operand(x)
     shape = shape_of("unstack", x)
-    if not -len(shape) <= axis < len(shape):
-        raise ValueError(
-            f"[unstack] axis is {axis}; an array of {len(shape)} dimensions accepts "
-            f"{-len(shape)} to {len(shape) - 1}"
-        )
+    axis = axis_of("unstack", axis, len(shape))
     if shape[axis] == 0:
         return ()
     parts = call(
@@ -80,7 +76,7 @@ def unstack(x, /, *, axis=0):
         (x,),
         indices=(),
         sections=shape[axis],
-        axis=axis % len(shape),
+        axis=axis,
         squeeze_axis=True,
     )
     return tuple(results(parts))
@@ -159,11 +155,7 @@ def cumprod(a, axis=None, dtype=None, out=None):
     if axis is None:
         a, axis = call("_npi_reshape", (a,), newshape=(-1,)), 0
     shape = shape_of("cumprod", a)
-    if not -len(shape) <= axis < len(shape):
-        raise ValueError(
-            f"[cumprod] axis is {axis}; an array of {len(shape)} dimensions accepts "
-            f"{-len(shape)} to {len(shape) - 1}"
-        )
+    axis = axis_of("cumprod", axis, len(shape))
     kind = dtype_name(dtype) or _dtypes.name(a.dtype)
     if dtype is None and kind != "bfloat16":
         kind = onp.cumprod(onp.zeros(0, kind)).dtype.name

@@ -27,10 +27,8 @@ take_along_axis trapz tril_indices_from trim_zeros union1d unpackbits unwrap van
 # What neither 1.9.1 nor 2.0 offered.
 _ADDED = ["nextafter", "bitwise_count", "logaddexp2", "polyder"]
 
-# What NumPy has not any more, or calls otherwise now.
-_RENAMED = {"in1d": "isin", "trapz": "trapezoid", "alltrue": "all", "msort": "sort"}
 # What looks at arrays without reading them.
-_SILENT = {"ndim", "size", "min_scalar_type", "promote_types"}
+_SILENT = {"min_scalar_type", "promote_types"}
 
 __all__ = []
 _warned = set()
@@ -87,20 +85,9 @@ def run(name, function, args, kwargs, always=False):
     return deliver(result, out[0] if isinstance(out, tuple) else out)
 
 
-def _msort(a):
-    return onp.sort(a, axis=0)
-
-
-def _in1d(ar1, ar2, **kwargs):
-    return onp.isin(ar1, ar2, **kwargs).ravel()
-
-
-_OWN = {"msort": _msort, "in1d": _in1d}
-
-
 def _made(name):
     """The function that runs NumPy's of that name."""
-    function = getattr(onp, name, None) or _OWN.get(name) or getattr(onp, _RENAMED.get(name, name), None)
+    function = getattr(onp, name)
     if name in _SILENT:
         return _silent(name, function)
 
@@ -116,11 +103,6 @@ def _made(name):
 def _silent(name, function):
     def look(value, *args, **kwargs):
         if isinstance(value, NDArrayBase) or is_symbol(value):
-            if name == "ndim":
-                return len(value.shape)
-            if name == "size":
-                sizes = value.shape if not args else (value.shape[args[0]],)
-                return int(onp.prod(sizes))
             if value.shape and name == "min_scalar_type":
                 return onp.dtype(value.dtype)
             value = onp.dtype(value.dtype) if value.shape else value.asnumpy()

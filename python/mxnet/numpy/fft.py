@@ -14,8 +14,8 @@ from .. import _dtypes
 from .._binding import NDArrayBase
 from . import fallback
 from ._creation import arange
-from ._dispatch import call, default_float, deliver, device_of, dtype_name, is_symbol
-from ._joining import concatenate
+from ._dispatch import call, default_float, deliver, dtype_name, is_symbol
+from ._joining import as_tuple, concatenate
 from ._manipulation import roll
 
 __all__ = [
@@ -293,10 +293,7 @@ def fftfreq(n, d=1.0, dtype=None, device=None):
     array([ 0. ,  0.5, -1. , -0.5])
     """
     n = _length("fftfreq", n)
-    kind, device = (
-        dtype_name(dtype, default_float()),
-        None if device is None else device_of(None, device),
-    )
+    kind = dtype_name(dtype, default_float())
     numbers = concatenate(
         (
             arange(0, (n - 1) // 2 + 1, dtype=kind, device=device),
@@ -320,7 +317,7 @@ def rfftfreq(n, d=1.0, dtype=None, device=None):
         0,
         n // 2 + 1,
         dtype=dtype_name(dtype, default_float()),
-        device=None if device is None else device_of(None, device),
+        device=device,
     )
     return call("_npi_true_divide_scalar", (numbers,), scalar=float(n * d))
 
@@ -328,13 +325,7 @@ def rfftfreq(n, d=1.0, dtype=None, device=None):
 def _shifted(x, axes, sign, function):
     if not isinstance(x, NDArrayBase) and not is_symbol(x):
         return function(x, axes)  # complex arrays of NumPy
-    axes = (
-        tuple(range(len(x.shape)))
-        if axes is None
-        else (axes,)
-        if isinstance(axes, (int, onp.integer))
-        else tuple(axes)
-    )
+    axes = tuple(range(len(x.shape))) if axes is None else as_tuple(axes)
     steps = tuple(sign * (x.shape[axis] // 2) for axis in axes)
     return roll(x, steps, axes) if axes else call("_npi_copy", (x,))
 

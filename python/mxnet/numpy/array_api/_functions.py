@@ -6,7 +6,6 @@ import builtins
 import numpy as onp
 
 from ..._binding import NDArrayBase
-from ...context import current_context
 from .. import _creation, _reductions, _standard
 from .._dispatch import call, default_float, device_of, from_values, is_symbol, operand
 
@@ -39,7 +38,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     if not isinstance(obj, (onp.ndarray, onp.generic)) and values.dtype.kind == "f":
         values = values.astype(default_float())
     return from_values(
-        values, current_context() if device is None else device_of(None, device), values.dtype
+        values, device_of(None, device), values.dtype
     )
 
 
@@ -58,7 +57,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     return _creation.arange(start, stop, step, dtype, device=device)
 
 
-def _wide(x, dtype):
+def wide(x, dtype):
     """The dtype to add in: `dtype`, or 64 bits for integers and bools."""
     if dtype is not None or is_symbol(x):
         return dtype
@@ -74,7 +73,7 @@ def sum(x, /, *, axis=None, dtype=None, keepdims=False):  # pylint: disable=rede
     array(300, dtype=int64)
     """
     x = operand(x)
-    return _reductions.sum(x, axis=axis, dtype=_wide(x, dtype), keepdims=keepdims)
+    return _reductions.sum(x, axis=axis, dtype=wide(x, dtype), keepdims=keepdims)
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
@@ -86,7 +85,7 @@ def prod(x, /, *, axis=None, dtype=None, keepdims=False):
     array(1024, dtype=int64)
     """
     x = operand(x)
-    return _reductions.prod(x, axis=axis, dtype=_wide(x, dtype), keepdims=keepdims)
+    return _reductions.prod(x, axis=axis, dtype=wide(x, dtype), keepdims=keepdims)
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
@@ -99,7 +98,7 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """
     x = operand(x)
     return _standard.cumulative_sum(
-        x, axis=axis, dtype=_wide(x, dtype), include_initial=include_initial
+        x, axis=axis, dtype=wide(x, dtype), include_initial=include_initial
     )
 
 
@@ -113,7 +112,7 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     """
     x = operand(x)
     return _standard.cumulative_prod(
-        x, axis=axis, dtype=_wide(x, dtype), include_initial=include_initial
+        x, axis=axis, dtype=wide(x, dtype), include_initial=include_initial
     )
 
 

@@ -5,6 +5,7 @@ import numpy as onp
 
 from .. import linalg as _linalg
 from .._dispatch import call, operand, promoted
+from ._functions import wide
 
 _SAME = """
     cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank
@@ -60,8 +61,7 @@ def trace(x, /, *, offset=0, dtype=None):
     array(2, dtype=int64)
     """
     x = operand(x)
-    wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(getattr(x.dtype, "kind", "f"))
-    return _linalg.trace(x, offset, dtype if dtype is not None else wide)
+    return _linalg.trace(x, offset, wide(x, dtype))
 
 
 def __dir__():
