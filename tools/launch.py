@@ -261,7 +261,6 @@ class Process:
         self.number = rank if rank < workers else rank - workers
         self.host = self.process = self.status = None
         self.said = set()  # joining, joined, left
-        self.buffer = b""
         self.connection = None
 
     def __str__(self):

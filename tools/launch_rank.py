@@ -107,7 +107,6 @@ class Rank:
                 cwd=self.job.get("folder") or None,
             )
         except OSError as error:
-            self.tell(failed=str(error))
             print(f"launch.py: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
             self.tell(status=127)
             sys.exit(0)

@@ -94,7 +94,7 @@ class Writer:
     def __init__(self, module, homes):
         self.module, self.homes = module, homes
         self.lines, self.named = [], set()
-        self.fluent = set(_operator_names())
+        self.fluent = _operator_names()
 
     def known(self, text):
         """An annotation; notes the classes that it names."""
@@ -226,9 +226,8 @@ class Writer:
             else:
                 self.member(cls, member, value)
         if cls.__name__ in ("NDArray", "Symbol"):
-            there = set(own)
             for member in _ARITHMETIC:
-                if member not in there:
+                if member not in own:
                     other = "" if member in ("__neg__", "__abs__") else ", other: Any"
                     self.lines.append(f"    def {member}(self{other}) -> {name}: ...")
         self.lines += [f"    {attribute}: {self.known(KNOWN.get(f'{cls.__name__}.{attribute}', 'Any'))}"
@@ -312,14 +311,15 @@ def attributes(cls):
     return sorted(name for name in found if not name.startswith("_"))
 
 
+@functools.lru_cache(None)
 def _operator_names():
     from mxnet import _opgen
-    return [name for name in _opgen.op_names() if not name.startswith("_")]
+    return frozenset(name for name in _opgen.op_names() if not name.startswith("_"))
 
 
 def public_names(module):
     """Names that a module offers: its own, and what it finds when it is asked."""
-    operators = set(_operator_names()) if module.__name__ in ALSO else ()
+    operators = _operator_names() if module.__name__ in ALSO else ()
     names = []
     for name in sorted(set(dir(module))):
         if name.startswith("_") or keyword.iskeyword(name):

@@ -24,7 +24,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -56,10 +55,16 @@ def shapes_of(options):
     """Shapes of the parameters that have gradients."""
     if options.network.replace(",", "").isdigit():
         return [(int(n),) for n in options.network.split(",") if n]
+    image = tuple(map(int, options.image_shape.split(",")))
+    return network_shapes(options.network, image, options.num_classes)
+
+
+def network_shapes(network, image=(3, 224, 224), classes=1000):
+    """Shapes of the parameters of a network of the model zoo that have gradients."""
     import mxnet as mx
-    net = mx.gluon.model_zoo.vision.get_model(options.network, classes=options.num_classes)
+    net = mx.gluon.model_zoo.vision.get_model(network, classes=classes)
     net.initialize()
-    net.infer_shape(mx.nd.zeros((1, *map(int, options.image_shape.split(",")))))
+    net.infer_shape(mx.nd.zeros((1, *image)))
     return [p.shape for p in net.collect_params().values() if p.grad_req != "null"]
 
 
@@ -184,7 +189,8 @@ def compare(options):
     for spec, seconds, gigabytes, error in rows:
         print(f"{spec:<24}{seconds * 1e3:>12.1f}{gigabytes:>15.3f}{error:>8g}")
     if options.plot:
-        write(options.plot, picture(rows, f"{options.network}, {megabytes:.1f} MB a batch"))
+        from mxnet._files import write_file
+        write_file(options.plot, picture(rows, f"{options.network}, {megabytes:.1f} MB a batch").encode())
     return 0
 
 
@@ -201,15 +207,6 @@ def picture(rows, title):
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="760" height="{44 + 26 * len(rows)}" '
             'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" '
             f'fill="#fff"/>{"".join(parts)}</svg>\n')
-
-
-def write(path, text):
-    """Write a file as a whole or not at all."""
-    folder = os.path.dirname(os.path.abspath(path))
-    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
-        file.write(text)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
 
 
 def main(arguments=None):

@@ -231,14 +231,11 @@ def step_seconds(layers, job, costs, steps=4):
     return ends[-1] - ends[-2]
 
 
-def layers_of(network, forward, backward, image=(3, 224, 224)):
+def layers_of(network, forward, backward):
     """The parameters of a network of the model zoo; the seconds of a pass are spread over them by
     their elements' square roots, a compromise between convolutions and dense layers."""
-    import mxnet as mx
-    net = mx.gluon.model_zoo.vision.get_model(network)
-    net.initialize()
-    net.infer_shape(mx.nd.zeros((1, *image)))
-    sizes = [math.prod(p.shape) for p in net.collect_params().values() if p.grad_req != "null"]
+    from measure import network_shapes     # beside this script
+    sizes = [math.prod(shape) for shape in network_shapes(network)]
     total = sum(size ** 0.5 for size in sizes)
     return [Layer(size, forward * size ** 0.5 / total, backward * size ** 0.5 / total)
             for size in sizes]
