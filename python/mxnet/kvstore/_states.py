@@ -34,8 +34,10 @@ def decode(content):
 
 
 def _shaped(array, shape):
+    if shape is None:
+        return array
     size = int(numpy.prod(shape, dtype=numpy.int64))
-    return array.reshape(shape) if shape is not None and array.size == size and size else array
+    return array.reshape(shape) if array.size == size and size else array
 
 
 def join(states, shape):
