@@ -130,6 +130,7 @@ def test_states_are_cut_and_joined():
     whole = _states.join(parts, (2, 3))
     np.testing.assert_array_equal(whole[0].asnumpy(), state[0].asnumpy())
     assert whole[1][0].dtype == np.float16 and whole[1][1] is None and whole[2] == 4
+    assert _states.join([nd.ones((2, 3))], None).shape == (2, 3)        # of a weight that this worker has not seen
 
 
 # ---- jobs ----
@@ -250,6 +251,13 @@ module = mx.mod.Module(net)
 module.fit(data, num_epoch=2, kvstore=kv, optimizer_params=(('learning_rate', 0.5),), initializer=mx.init.Constant(0.1 * (kv.rank + 1)))
 say(module._update_on_kvstore, module._optimizer.rescale_grad,
     ' '.join(f'{v:.6f}' for v in module.get_params()[0]['fc_weight'].asnumpy().ravel()))
+if kv.rank == 0:
+    kv.save_optimizer_states('states', dump_optimizer=True) if kv._num_servers else module.save_optimizer_states('states')
+kv._barrier()
+kv._set_server_learning_rate(2.0) if kv._num_servers else None
+module._optimizer.set_learning_rate(2.0)
+module.load_optimizer_states('states')
+say(module._optimizer.learning_rate)
 """
 
 
@@ -258,6 +266,7 @@ say(module._update_on_kvstore, module._optimizer.rescale_grad,
 def test_module(tmp_path, servers):
     lines, _ = run_job(tmp_path, 2, servers, MODULE)
     assert lines[0] == lines[1]
+    assert lines[0][1] == ("0.5" if servers else "2.0")      # the optimizer of the file, if it holds one
     on_store, rescale, *weights = lines[0][0].split()
     assert (on_store, rescale) == ("True", "0.1")
     # of 1.9.1, two workers

@@ -340,14 +340,6 @@ class Trainer:
         self._prepare()
         if self._update_on_kvstore and getattr(self._kvstore, '_updater', None) is None:
             self._kvstore.load_optimizer_states(fname)   # a store from outside keeps them
-            if getattr(self._kvstore, '_num_servers', 0):
-                self._follow_servers(fname)
+            self._optimizer = getattr(self._kvstore, '_optimizer', None) or self._optimizer
             return
         load_states(fname, self._take_states)
-
-    def _follow_servers(self, fname):
-        """The servers go on with the optimizer of a file, and so do this worker's settings."""
-        reader = opt.Updater(self._optimizer)
-        load_states(fname, reader.set_states)
-        self._optimizer = reader.optimizer
-        self._optimizer.param_dict = dict(enumerate(self._params))

@@ -16,7 +16,7 @@ import numpy
 from .. import lr_scheduler
 from ..optimizer import Optimizer
 
-__all__ = ["accepts_pickle", "from_text", "to_text"]
+__all__ = ["accepts_pickle", "from_text", "to_text", "unpickled"]
 
 _ALLOW = "PS_ACCEPT_PICKLE=1 for all processes of the job (launch.py --accept-pickle) allows it to be pickled"
 
@@ -24,6 +24,14 @@ _ALLOW = "PS_ACCEPT_PICKLE=1 for all processes of the job (launch.py --accept-pi
 def accepts_pickle():
     """Whether the job allows objects to be pickled."""
     return os.environ.get("PS_ACCEPT_PICKLE", "0") not in ("", "0")
+
+
+def unpickled(data):
+    """The optimizer in a pickle that came from a worker. Raises ValueError unless the job allows
+    pickling."""
+    if not accepts_pickle():
+        raise ValueError(f"[kvstore] a pickled optimizer is refused; {_ALLOW}")
+    return pickle.loads(data)
 
 
 def to_text(optimizer):
@@ -45,9 +53,7 @@ def from_text(text):
     """The optimizer that a text of :func:`to_text` stands for. Raises ValueError."""
     content = json.loads(text) if isinstance(text, str) else text
     if "pickle" in content:
-        if not accepts_pickle():
-            raise ValueError(f"[kvstore] a pickled optimizer is refused; {_ALLOW}")
-        optimizer = pickle.loads(base64.b64decode(content["pickle"]))
+        optimizer = unpickled(base64.b64decode(content["pickle"]))
     else:
         klass = Optimizer.opt_registry.get(content["optimizer"])
         if klass is None:

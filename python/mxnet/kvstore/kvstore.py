@@ -11,6 +11,7 @@ from .._files import load_states, write_file
 from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, call_and_mark, check_call, mx_uint,
                     py_str)
 from ..ndarray import NDArray
+from ._commands import GET_STATES, SET_LEARNING_RATE, SET_OPTIMIZER, SET_STATES
 from ._interface import KVStoreBase
 
 __all__ = ["KVStore"]
@@ -200,17 +201,22 @@ class KVStore(NotCopied, KVStoreBase):
             self._sent_optimizer = optimizer
             content = json.loads(to_text(optimizer))
             content.update(worker=self.rank, call=self._optimizer_calls, store=self._number)
-            self._send_command_to_servers(0, json.dumps(content))
+            self._send_command_to_servers(SET_OPTIMIZER, json.dumps(content))
         else:
             from ..optimizer import get_updater
             updater = get_updater(optimizer)
             updater.for_store = True
             self._set_updater(updater)
 
+    @property
+    def _optimizer(self):
+        """The optimizer that updates the stored weights, as far as this worker knows; or None."""
+        return self._sent_optimizer if self._num_servers else getattr(self._updater, "optimizer", None)
+
     def _set_server_learning_rate(self, lr):
         """Let the optimizer on the servers go on with this learning rate: the next push of this
         worker, and all later ones, are for it."""
-        self._send_command_to_servers(1, repr(float(lr)))
+        self._send_command_to_servers(SET_LEARNING_RATE, repr(float(lr)))
 
     def _set_updater(self, updater):
         """Hand sums to ``updater(key, pushed, stored)``, which changes `stored` in place."""
@@ -247,10 +253,9 @@ class KVStore(NotCopied, KVStoreBase):
 
     def load_optimizer_states(self, fname):
         """Read what :meth:`save_optimizer_states` wrote. Where servers have the states, the first
-        worker sends them; the others' calls do nothing."""
+        worker sends them, and all workers that call this know the optimizer of the file."""
         if self._num_servers:
-            if self.rank == 0:
-                load_states(fname, self._send_states)
+            load_states(fname, self._send_states)
             return
         self._need_updater("load")
         load_states(fname, self._updater.set_states)
@@ -260,7 +265,7 @@ class KVStore(NotCopied, KVStoreBase):
         from . import _states
         from ._optimizer_text import from_text
         parts, counts, optimizer = {}, {}, None
-        for reply in self._ask_servers(2, ""):
+        for reply in self._ask_servers(GET_STATES, ""):
             content = json.loads(reply)
             for key, begin, state in content["parts"]:
                 parts.setdefault(key, {})[begin] = _states.decode(state)
@@ -277,18 +282,22 @@ class KVStore(NotCopied, KVStoreBase):
         return pickle.dumps((states, optimizer))
 
     def _send_states(self, states):
-        """Let the servers go on with what a file holds."""
+        """Let the servers go on with what a file holds. The first worker tells them."""
         from . import _states
         from ._optimizer_text import to_text
         from ..optimizer import Optimizer, Updater
         reader = Updater(Optimizer())       # which checks them
         none = reader.optimizer
         reader.set_states(states)
-        if reader.optimizer is not none and self._sent_optimizer is not None:
-            reader.optimizer.param_dict = self._sent_optimizer.param_dict    # files leave it out
+        if reader.optimizer is not none:
+            if self._sent_optimizer is not None:
+                reader.optimizer.param_dict = self._sent_optimizer.param_dict    # files leave it out
+            self._sent_optimizer = reader.optimizer
+        if self.rank != 0:
+            return
         content = {"states": [[key, _states.encode(state)] for key, state in reader.states.items()],
                    "optimizer": None if reader.optimizer is none else to_text(reader.optimizer)}
-        self._send_command_to_servers(3, json.dumps(content))
+        self._send_command_to_servers(SET_STATES, json.dumps(content))
 
     def _need_updater(self, what):
         if self._updater is None:

@@ -3,19 +3,16 @@ import ctypes
 import json
 import logging
 import os
-import pickle
 import signal
 import sys
 import traceback
 
 from ..base import _LIB, c_str, check_call
 from . import _states
-from ._optimizer_text import accepts_pickle, from_text, to_text
+from ._commands import GET_STATES, SET_LEARNING_RATE, SET_OPTIMIZER, SET_STATES
+from ._optimizer_text import from_text, to_text, unpickled
 
 __all__ = ["KVStoreServer"]
-
-# What workers ask for, by the numbers of their commands.
-SET_OPTIMIZER, SET_LEARNING_RATE, GET_STATES, SET_STATES = range(4)
 
 
 class _PartUpdater:
@@ -120,9 +117,7 @@ class KVStoreServer:
         """All workers send theirs. The first to come is taken, and that of worker 0 is the one that
         counts."""
         if not text.startswith(b"{"):       # what a program of 1.x sends by itself
-            if not accepts_pickle():
-                raise ValueError("[kvstore] a pickled optimizer is refused; PS_ACCEPT_PICKLE=1 for all processes of the job accepts it")
-            self._install(pickle.loads(text))
+            self._install(unpickled(text))
             return
         content = json.loads(text)
         worker, call, store = content.pop("worker"), content.pop("call"), content.pop("store")

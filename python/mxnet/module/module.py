@@ -124,8 +124,9 @@ class Module(BaseModule):
             names = self._index_to_name(self._update_on_kvstore)
             weights = {i: self._arg_params[name] for i, name in names.items()}
             load_states(fname, lambda states: self._updater.set_states(states, weights))
-        updater = self._kvstore._updater if self._update_on_kvstore else self._updater
-        self._optimizer = getattr(updater, "optimizer", self._optimizer)   # the file may hold one
+        # The file may hold an optimizer.
+        known = getattr(self._kvstore, "_optimizer", None) if self._update_on_kvstore else self._updater.optimizer
+        self._optimizer = known or self._optimizer
 
     # -- what the module is --
     @property
