@@ -183,11 +183,10 @@ class Predictor {
     return static_cast<uint16_t>(sign | ((size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13));
   }
 
-  /* Predictors of one shape that nobody uses now. INVARIANT: `idle` and `taken` have at most
-   * `Options::threads` members together. */
+  /* Predictors of one shape that nobody uses now. At most `Options::threads`, with those
+   * that are leased. */
   struct Plan {
     std::vector<PredictorHandle> idle;
-    int taken = 0;
     ~Plan() {
       for (PredictorHandle handle : idle) MXPredFree(handle);
     }
@@ -206,7 +205,6 @@ class Predictor {
       if (handle_ == nullptr) return;
       std::lock_guard<std::mutex> lock(state_->mutex);
       plan_->idle.push_back(handle_);
-      --plan_->taken;
       state_->returned.notify_all();  // the ones who wait may want different shapes
     }
     PredictorHandle handle() const { return handle_; }
@@ -302,7 +300,6 @@ class Predictor {
       returned.wait(lock, [&] { return !plan->idle.empty(); });
       const PredictorHandle handle = plan->idle.back();
       plan->idle.pop_back();
-      ++plan->taken;
       return Lease(this, plan, handle);
     }
 

@@ -1,6 +1,7 @@
 // Key-value stores through C. PullRowSparse is missing until arrays can be sparse.
 #include "base/foreign_env.h"
 #include "c_api/c_api_common.h"
+#include "mxnet/c_api_process.h"
 #include "mxnet/kvstore.h"
 
 using namespace mxnet;  // NOLINT
@@ -163,5 +164,60 @@ int MXKVStoreSendCommmandToServers(KVStoreHandle handle, int cmd_id, const char*
 int MXKVStoreGetNumDeadNode(KVStoreHandle handle, const int node_id, int* number, const int timeout_sec) {
   API_BEGIN(number);
   *number = AsStore(handle)->transport()->NumDeadNodes(node_id, timeout_sec);
+  API_END();
+}
+
+int MXKVStoreSetBarrierBeforeExit(KVStoreHandle handle, const int barrier_before_exit) {
+  API_BEGIN();
+  AsStore(handle)->transport()->SetBarrierBeforeExit(barrier_before_exit != 0);
+  API_END();
+}
+
+int MXKVStoreRunServer(KVStoreHandle handle, MXKVStoreServerController controller, void* controller_handle) {
+  API_BEGIN();
+  KVStore::Controller serve;
+  if (controller) serve = [=](int id, const std::string& body) { controller(id, body.c_str(), controller_handle); };
+  AsStore(handle)->RunServer(serve);
+  API_END();
+}
+
+int MXKVStoreGetNumServers(KVStoreHandle handle, int* servers) {
+  API_BEGIN(servers);
+  *servers = AsStore(handle)->transport()->servers();
+  API_END();
+}
+
+int MXKVStoreFollowInterrupts() {
+  API_BEGIN();
+  FollowInterrupts();
+  API_END();
+}
+
+int MXKVStoreReportServerError(KVStoreHandle handle, const char* text) {
+  API_BEGIN();
+  AsStore(handle)->ReportServerError(Text(text, "the error's text"));
+  API_END();
+}
+
+int MXKVStoreGetServerPart(KVStoreHandle handle, int64_t* part, int64_t* begin) {
+  API_BEGIN(part, begin);
+  const KVStore::ServerPart place = AsStore(handle)->UpdatedPart();
+  *part = place.number;
+  *begin = place.begin;
+  API_END();
+}
+
+int MXKVStoreSetServerReply(KVStoreHandle handle, const char* text) {
+  API_BEGIN();
+  AsStore(handle)->SetServerReply(Text(text, "the reply"));
+  API_END();
+}
+
+int MXKVStoreAskServers(KVStoreHandle handle, int cmd_id, const char* cmd_body, mx_uint* out_size, const char*** out_replies) {
+  API_BEGIN(out_size, out_replies);
+  ApiStore& store = ApiStore::Get();
+  store.strings = AsStore(handle)->transport()->SendCommand(cmd_id, cmd_body ? cmd_body : "");
+  *out_size = static_cast<mx_uint>(store.strings.size());
+  *out_replies = store.Point();
   API_END();
 }

@@ -1,4 +1,4 @@
-// Streams of other libraries, NVIDIA's tools, switches of the graph compiler, roles of stores.
+// Streams of other libraries, NVIDIA's tools, switches of the graph compiler.
 #include "mxnet/c_api_process.h"
 
 #include <cerrno>
@@ -10,7 +10,6 @@
 #include "executor/passes/core/passes.h"
 #include "graph/constraints.h"
 #include "library/library.h"
-#include "mxnet/kvstore.h"
 #include "ndarray/dlpack.h"
 #include "profiler/device_tools.h"
 
@@ -106,69 +105,5 @@ int MXInitPSEnv(uint32_t num_vars, const char** keys, const char** vals) {
   for (uint32_t i = 0; i < num_vars; ++i)
     MXNET_CHECK_KIND(setenv(keys[i], vals[i], 1) == 0, Value)
         << "[kvstore] the variable '" << keys[i] << "' cannot be set: " << std::strerror(errno);
-  API_END();
-}
-
-namespace {
-
-KVStore* AsStore(KVStoreHandle handle) {
-  MXNET_CHECK_KIND(handle != nullptr, Value) << "[c_api] got a null store handle";
-  return static_cast<KVStore*>(handle);
-}
-
-}  // namespace
-
-int MXKVStoreSetBarrierBeforeExit(KVStoreHandle handle, const int barrier_before_exit) {
-  API_BEGIN();
-  AsStore(handle)->transport()->SetBarrierBeforeExit(barrier_before_exit != 0);
-  API_END();
-}
-
-int MXKVStoreRunServer(KVStoreHandle handle, MXKVStoreServerController controller, void* controller_handle) {
-  API_BEGIN();
-  KVStore::Controller serve;
-  if (controller) serve = [=](int id, const std::string& body) { controller(id, body.c_str(), controller_handle); };
-  AsStore(handle)->RunServer(serve);
-  API_END();
-}
-
-int MXKVStoreGetNumServers(KVStoreHandle handle, int* servers) {
-  API_BEGIN(servers);
-  *servers = AsStore(handle)->transport()->servers();
-  API_END();
-}
-
-int MXKVStoreFollowInterrupts() {
-  API_BEGIN();
-  FollowInterrupts();
-  API_END();
-}
-
-int MXKVStoreReportServerError(KVStoreHandle handle, const char* text) {
-  API_BEGIN();
-  AsStore(handle)->ReportServerError(Text(text, "the error's text"));
-  API_END();
-}
-
-int MXKVStoreGetServerPart(KVStoreHandle handle, int64_t* part, int64_t* begin) {
-  API_BEGIN(part, begin);
-  const KVStore::ServerPart place = AsStore(handle)->UpdatedPart();
-  *part = place.number;
-  *begin = place.begin;
-  API_END();
-}
-
-int MXKVStoreSetServerReply(KVStoreHandle handle, const char* text) {
-  API_BEGIN();
-  AsStore(handle)->SetServerReply(Text(text, "the reply"));
-  API_END();
-}
-
-int MXKVStoreAskServers(KVStoreHandle handle, int cmd_id, const char* cmd_body, mx_uint* out_size, const char*** out_replies) {
-  API_BEGIN(out_size, out_replies);
-  ApiStore& store = ApiStore::Get();
-  store.strings = AsStore(handle)->transport()->SendCommand(cmd_id, cmd_body ? cmd_body : "");
-  *out_size = static_cast<mx_uint>(store.strings.size());
-  *out_replies = store.Point();
   API_END();
 }

@@ -37,6 +37,10 @@ struct Compression {
   bool on() const { return kind != kNone; }
   /* The number of uint32 for so many values. */
   int64_t Words(int64_t values) const;
+  /* The bytes of so many values of a dtype as they are sent: as codes, or as they are. */
+  size_t Bytes(int64_t values, int dtype) const {
+    return on() ? static_cast<size_t>(Words(values)) * 4 : static_cast<size_t>(values) * DTypeSize(dtype);
+  }
 };
 
 /*

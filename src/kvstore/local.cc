@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <set>
+#include <unordered_map>
 
 #include "kvstore/reduce.h"
 #include "kvstore/tree_store.h"
@@ -74,12 +76,10 @@ LocalStore::LocalStore(std::string type, bool on_device, std::unique_ptr<KVTrans
 void LocalStore::CheckNew(const char* what, const Keys& keys, const Arrays& values) {
   CheckKeys(what, keys, values);
   std::lock_guard<std::mutex> hold(mutex_);
-  std::vector<std::string> seen;
-  for (const KVKey& k : keys) {
-    MXNET_CHECK_KIND(!entries_.count(k.str()) && std::find(seen.begin(), seen.end(), k.str()) == seen.end(), Value)
+  std::set<std::string> seen;
+  for (const KVKey& k : keys)
+    MXNET_CHECK_KIND(!entries_.count(k.str()) && seen.insert(k.str()).second, Value)
         << "[kvstore] key " << k.str() << " was initialised before; accepted: one init or broadcast for each key";
-    seen.push_back(k.str());
-  }
 }
 
 void LocalStore::Add(const KVKey& key, NDArray stored) {
@@ -248,21 +248,28 @@ std::vector<NDArray> LocalStore::Sum(const std::vector<Pushed>& pushed, int prio
 }
 
 void LocalStore::Spread(const std::vector<Entry*>& entries, const Arrays& outs, int priority) {
-  std::vector<bool> done(outs.size(), false);
-  for (size_t i = 0; i < outs.size(); ++i) {
-    if (done[i]) continue;
-    const NDArray& from = entries[i]->stored;
+  for (const auto& [entry, of_entry] : ByEntry(entries, outs)) {
+    const NDArray& from = entry->stored;
     std::vector<const NDArray*> together;
-    for (size_t k = i; k < outs.size(); ++k) {
-      if (entries[k] != entries[i] || done[k]) continue;
-      done[k] = true;
-      if (AddableInto({&from}, together, *outs[k]))
-        together.push_back(outs[k]);
+    for (NDArray* out : of_entry) {
+      if (AddableInto({&from}, together, *out))
+        together.push_back(out);
       else
-        Assign(from, *outs[k], priority);
+        Assign(from, *out, priority);
     }
     if (!together.empty()) AddUp({&from}, together, priority);
   }
+}
+
+std::vector<std::pair<Entry*, KVStore::Arrays>> LocalStore::ByEntry(const std::vector<Entry*>& entries, const Arrays& outs) {
+  std::vector<std::pair<Entry*, Arrays>> groups;
+  std::unordered_map<Entry*, size_t> places;
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const auto place = places.emplace(entries[i], groups.size());
+    if (place.second) groups.emplace_back(entries[i], Arrays());
+    groups[place.first->second].second.push_back(outs[i]);
+  }
+  return groups;
 }
 
 NDArray* LocalStore::SumSlot(Entry* e, Context where, int dtype) {
@@ -380,8 +387,7 @@ std::unique_ptr<KVStore> KVStore::Create(const std::string& type) {
   if (name.compare(0, 4, "dist") == 0) return kvstore::CreateDistStore(name);
   const bool device = name == "device" || name == "local_allreduce_device";
   MXNET_CHECK_KIND(device || name == "local" || name == "local_update_cpu" || name == "local_allreduce_cpu", Value)
-      << "[kvstore] there is no store of type '" << type << "'" << (name.compare(0, 4, "dist") == 0 || name == "p3" ? " in this build" : "")
-      << "; accepted: " << kAccepted;
+      << "[kvstore] there is no store of type '" << type << "'; accepted: " << kAccepted;
   if (device && Env::Get().kvstore_usetree) return std::unique_ptr<KVStore>(new kvstore::TreeStore(name));
   return std::unique_ptr<KVStore>(new kvstore::LocalStore(name, device));
 }

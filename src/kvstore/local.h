@@ -82,6 +82,8 @@ class LocalStore : public KVStore {
   virtual std::vector<NDArray> Sum(const std::vector<Pushed>& pushed, int priority);
   /* outs[i] = entries[i]->stored. */
   virtual void Spread(const std::vector<Entry*>& entries, const Arrays& outs, int priority);
+  /* `outs` by their entries, both in the order of the first arrays. */
+  static std::vector<std::pair<Entry*, Arrays>> ByEntry(const std::vector<Entry*>& entries, const Arrays& outs);
 
   /* Checks arguments; equal keys belong together. */
   std::vector<Pushed> Gather(const char* what, const Keys& keys, const Arrays& values);

@@ -158,17 +158,13 @@ class NcclStore : public LocalStore {
   }
 
   void Spread(const std::vector<Entry*>& entries, const Arrays& outs, int priority) override {
-    std::vector<Entry*> keys;
-    for (Entry* e : entries)
-      if (std::find(keys.begin(), keys.end(), e) == keys.end()) keys.push_back(e);
     Batch batch(priority);
     std::vector<std::pair<const NDArray*, NDArray*>> copies;
-    for (Entry* e : keys) {
-      const NDArray& from = e->stored;
+    for (const auto& [entry, of_entry] : ByEntry(entries, outs)) {
+      const NDArray& from = entry->stored;
       std::vector<const NDArray*> fit{&from};
-      for (size_t i = 0; i < outs.size(); ++i)
-        if (entries[i] == e && outs[i]->ctx().is_gpu() && outs[i]->dtype() == from.dtype() && outs[i]->var() != from.var())
-          fit.push_back(outs[i]);
+      for (const NDArray* out : of_entry)
+        if (out->ctx().is_gpu() && out->dtype() == from.dtype() && out->var() != from.var()) fit.push_back(out);
       const std::vector<int> devices = from.ctx().is_gpu() && from.shape().Size() > 0 ? Numbers(GpusOf(fit)) : std::vector<int>();
       std::vector<const NDArray*> in(devices.size(), nullptr), first(devices.size(), nullptr);
       if (devices.size() > 1) {
@@ -180,10 +176,10 @@ class NcclStore : public LocalStore {
         in[root] = &from;
         batch.Add(devices, nccl::Call::kBroadcast, static_cast<int>(root), in, first);
       }
-      for (size_t i = 0; i < outs.size(); ++i) {
-        if (entries[i] != e || std::find(first.begin(), first.end(), outs[i]) != first.end()) continue;
-        const int at = outs[i]->dtype() == from.dtype() ? PlaceOf(devices, outs[i]->ctx()) : -1;
-        copies.emplace_back(at >= 0 && first[static_cast<size_t>(at)] != nullptr ? first[static_cast<size_t>(at)] : &from, outs[i]);
+      for (NDArray* out : of_entry) {
+        if (std::find(first.begin(), first.end(), out) != first.end()) continue;
+        const int at = out->dtype() == from.dtype() ? PlaceOf(devices, out->ctx()) : -1;
+        copies.emplace_back(at >= 0 && first[static_cast<size_t>(at)] != nullptr ? first[static_cast<size_t>(at)] : &from, out);
       }
     }
     batch.Push("nccl_broadcast");

@@ -147,17 +147,7 @@ void TreeStore::SumAlong(const ReductionTree& tree, const std::vector<Context>& 
 }
 
 void TreeStore::Spread(const std::vector<Entry*>& entries, const Arrays& outs, int priority) {
-  std::vector<bool> done(outs.size(), false);
-  for (size_t i = 0; i < outs.size(); ++i) {
-    if (done[i]) continue;
-    Arrays same;
-    for (size_t k = i; k < outs.size(); ++k) {
-      if (entries[k] != entries[i]) continue;
-      same.push_back(outs[k]);
-      done[k] = true;
-    }
-    SpreadFrom(entries[i]->stored, same, priority);
-  }
+  for (const auto& [entry, same] : ByEntry(entries, outs)) SpreadFrom(entry->stored, same, priority);
 }
 
 void TreeStore::SpreadFrom(const NDArray& stored, const Arrays& outs, int priority) {

@@ -1,4 +1,5 @@
 /* Sums over the workers of a job without servers: their bits, their order, and errors. */
+#include "in_process.h"
 #include "kvstore/dist/all_reduce.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,6 @@
 #include <random>
 #include <thread>
 
-#include "kvstore/dist/in_process.h"
 #include "kvstore/reduce.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"

@@ -1,141 +1,18 @@
 /* Stores of jobs with servers, whose ranks are threads of this process. */
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <functional>
+#include <cstdio>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <thread>
 
-#include "kvstore/dist/in_process.h"
-#include "kvstore/dist/store.h"
-#include "mxnet/engine.h"
-#include "mxnet/env.h"
+#include "dist_cluster.h"
 
 namespace mxnet {
 namespace kvstore {
 namespace {
-
-using Values = std::vector<float>;
-using WorkerFn = std::function<void(int worker, KVStore* kv)>;
-
-NDArray Filled(const Values& values) {
-  NDArray a({static_cast<int64_t>(values.size())}, Context::CPU(), kFloat32);
-  if (!values.empty()) a.SyncCopyFromCPU(values.data(), values.size() * 4);
-  return a;
-}
-
-NDArray Full(int64_t size, float value) { return Filled(Values(static_cast<size_t>(size), value)); }
-
-Values Read(const NDArray& a) {
-  Values values(static_cast<size_t>(a.shape().Size()));
-  a.SyncCopyToCPU(values.data(), values.size() * 4);
-  return values;
-}
-
-Values Random(size_t size, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> number(-1, 1);
-  Values values(size);
-  for (float& v : values) v = number(random);
-  return values;
-}
-
-template <typename F>
-std::string ErrorOf(F&& f) {
-  try {
-    f();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "";
-}
-
-/* stored -= rate * pushed */
-KVStore::Updater Descent(float rate) {
-  return [rate](const KVKey&, const NDArray& pushed, NDArray* stored) {
-    const TBlob from = pushed.data(), to = stored->data();
-    Engine::Get()->PushSync(
-        [from, to, rate](RunContext) {
-          for (int64_t i = 0; i < to.Size(); ++i) to.data<float>()[i] -= rate * from.data<float>()[i];
-        },
-        Context::CPU(), {pushed.var(), stored->var()}, {stored->var()});
-  };
-}
-
-/* A job; its servers serve as long as it lives. Command 1 sets an updater, 5 one that fails; 9
- * fails. */
-class Cluster {
- public:
-  Cluster(int workers, int servers, const std::string& type, InProcessOptions options = InProcessOptions())
-      : fabric_(workers, servers, options), type_(type), workers_(workers) {
-    for (int rank = 0; rank < workers + servers; ++rank) jobs_.push_back(std::make_shared<Job>(fabric_.At(rank)));
-    for (int i = 0; i < servers; ++i) {
-      servers_.push_back(CreateDistStore(type, jobs_[static_cast<size_t>(workers + i)]));
-      KVStore* server = servers_.back().get();
-      threads_.emplace_back([server] {
-        server->RunServer([server](int id, const std::string& body) {
-          if (id == 1) server->SetUpdater(Descent(std::stof(body)));
-          if (id == 5)
-            server->SetUpdater([server](const KVKey&, const NDArray&, NDArray*) { server->ReportServerError("line 7 of updater"); });
-          if (id == 9) MXNET_THROW(Value) << "no such optimizer: " << body;
-        });
-      });
-    }
-  }
-  ~Cluster() {
-    Leave();
-    for (std::thread& t : threads_) t.join();
-    servers_.clear();
-    for (auto& job : jobs_) job->Interrupt("end");
-    jobs_.clear();
-  }
-  /* All workers say goodbye. */
-  void Leave() {
-    for (int w = 0; w < workers_; ++w) fabric_.At(w)->Stop(5);
-  }
-  /* Each worker's program, at the same time. */
-  void Run(const WorkerFn& program) {
-    std::vector<std::thread> threads;
-    for (int w = 0; w < workers_; ++w)
-      threads.emplace_back([&, w] {
-        std::unique_ptr<KVStore> kv = CreateDistStore(type_, job(w));
-        try {
-          program(w, kv.get());
-        } catch (const std::exception& e) {
-          ADD_FAILURE() << "worker " << w << ": " << e.what();
-        }
-      });
-    for (std::thread& t : threads) t.join();
-  }
-  const std::shared_ptr<Job>& job(int rank) { return jobs_[static_cast<size_t>(rank)]; }
-  InProcessFabric& fabric() { return fabric_; }
-
- private:
-  InProcessFabric fabric_;
-  const std::string type_;
-  const int workers_;
-  std::vector<std::shared_ptr<Job>> jobs_;
-  std::vector<std::unique_ptr<KVStore>> servers_;
-  std::vector<std::thread> threads_;
-};
-
-class Bounds {
- public:
-  Bounds(const char* split_from, const char* slice) {
-    Env::Set("MXNET_KVSTORE_BIGARRAY_BOUND", split_from);
-    Env::Set("MXNET_KVSTORE_SLICE_THRESHOLD", slice);
-  }
-  ~Bounds() {
-    Env::Set("MXNET_KVSTORE_BIGARRAY_BOUND", "");
-    Env::Set("MXNET_KVSTORE_SLICE_THRESHOLD", "");
-  }
-};
 
 TEST(Sharding, PartsCoverAValueAndAreTheSameEverywhere) {
   for (const int servers : {1, 2, 3, 7})
@@ -145,7 +22,7 @@ TEST(Sharding, PartsCoverAValueAndAreTheSameEverywhere) {
         options.servers = servers;
         options.split_from = 1000;
         options.slice = slice;
-        const std::vector<Part> parts = Shard(KeyHash("weight"), size, options);
+        const std::vector<Part> parts = Shard(KeyHash(KVKey("weight")), size, options);
         int64_t at = 0;
         for (const Part& part : parts) {
           EXPECT_EQ(part.begin, at);
@@ -164,7 +41,7 @@ TEST(Sharding, SmallValuesAreSpreadOverServers) {
   std::vector<int> count(4);
   ShardingOptions options;
   options.servers = 4;
-  for (int key = 0; key < 400; ++key) ++count[static_cast<size_t>(Shard(KeyHash("i" + std::to_string(key)), 10, options)[0].server)];
+  for (int key = 0; key < 400; ++key) ++count[static_cast<size_t>(Shard(KeyHash(KVKey(key)), 10, options)[0].server)];
   for (const int c : count) EXPECT_GT(c, 60);
 }
 
@@ -305,183 +182,6 @@ TEST(DistStore, CompressedGradientsKeepWhatIsLeftOut) {
   }
 }
 
-TEST(DistStore, ErrorsOfServersReachTheWorkers) {
-  Cluster cluster(2, 1, "dist_sync");
-  cluster.Run([&](int, KVStore* kv) {
-    NDArray value = Full(10, 1), got = Full(10, 0);
-    kv->Init({"w"}, {&value});
-    EXPECT_NE(ErrorOf([&] { kv->transport()->SendCommand(9, "adum"); }).find("no such optimizer: adum"), std::string::npos);
-    kv->transport()->SendCommand(5, "");
-    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
-    const std::string error = ErrorOf([&] { Read(got); });
-    EXPECT_NE(error.find("server 0"), std::string::npos) << error;
-    EXPECT_NE(error.find("key 'w': line 7 of updater"), std::string::npos) << error;
-  });
-}
-
-TEST(DistStore, StoresOfDifferentSizesAreAnError) {
-  Cluster cluster(2, 1, "dist_sync");
-  cluster.Run([&](int worker, KVStore* kv) {
-    NDArray value = Full(10 + worker, 1);
-    const std::string error = ErrorOf([&] { kv->Init({"w"}, {&value}); });
-    if (worker == 0) return;
-    EXPECT_NE(error.find("11 of float32 on worker 1"), std::string::npos) << error;
-    cluster.job(1)->Barrier(0);  // the other's init ends with it
-  });
-}
-
-TEST(DistStore, PushesOfAnotherTypeAreToldToAll) {
-  Cluster cluster(2, 1, "dist_sync");
-  cluster.Run([&](int worker, KVStore* kv) {
-    NDArray value = Full(10, 1), got = Full(10, 0);
-    kv->Init({"w"}, {&value});
-    if (worker == 1) {
-      Head head;
-      head.kind = Kind::kPush;
-      head.flags = kSync;
-      head.key = KeyHash("sw");
-      head.count = 9;
-      cluster.job(1)->Tell(2, head, Message(), 0);
-      return kv->transport()->Barrier();
-    }
-    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
-    EXPECT_NE(ErrorOf([&] { Read(got); }).find("a push of 9 elements"), std::string::npos);
-    kv->transport()->Barrier();
-  });
-}
-
-/* Nothing that is sent to a server may hurt it. */
-TEST(DistStore, ServersRefuseMessagesOfNoSense) {
-  Cluster cluster(1, 1, "dist_sync");
-  cluster.Run([&](int, KVStore* kv) {
-    std::mt19937 random(7);
-    std::vector<char> bytes(300);
-    for (int i = 0; i < 3000; ++i) {
-      for (char& b : bytes) b = static_cast<char>(random() % 4 ? 0 : random());
-      Head head;
-      head.kind = static_cast<Kind>(1 + random() % 4);
-      head.dtype = static_cast<uint8_t>(random() % 2 ? random() : 0);
-      head.flags = static_cast<uint16_t>(random());
-      head.flags &= static_cast<uint16_t>(~kLeaving);
-      head.key = static_cast<int64_t>(random() % 3);
-      head.count = random() % 2 ? static_cast<int64_t>(random() % 70) : static_cast<int64_t>(random()) << 33;
-      head.compression = static_cast<int32_t>(random() % 5);
-      auto owner = std::make_shared<std::vector<char>>(bytes.begin(), bytes.begin() + static_cast<int64_t>(random() % 300));
-      cluster.job(0)->Tell(1, head, MakeMessage(head, owner->data(), owner->size(), owner), 0);
-    }
-    NDArray value = Full(10, 1), got = Full(10, 0);
-    kv->Init({"w"}, {&value});
-    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
-    EXPECT_EQ(Read(got), Values(10, 1));
-  });
-}
-
-/* A worker whose last epoch is shorter. */
-TEST(DistStore, WhoWaitsForAWorkerThatHasEndedIsTold) {
-  Cluster cluster(2, 1, "dist_sync");
-  cluster.Run([&](int worker, KVStore* kv) {
-    NDArray value = Full(10, 1), got = Full(10, 0);
-    kv->Init({"w"}, {&value});
-    for (int i = 0; i < 3; ++i) kv->PushPull({"w"}, {&value}, {"w"}, {&got});
-    Read(got);
-    if (worker == 1) return cluster.fabric().At(1)->Stop(5);
-    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
-    const std::string error = ErrorOf([&] { Read(got); });
-    EXPECT_NE(error.find("worker 1"), std::string::npos) << error;
-    EXPECT_NE(error.find("has ended after 3 pushes to key 'w'; push 4 of each"), std::string::npos) << error;
-    EXPECT_NE(ErrorOf([&] { kv->transport()->Barrier(); }).find("worker 1"), std::string::npos);
-  });
-}
-
-TEST(DistStore, LostWorkersAreNamedAndAsynchronousJobsGoOn) {
-  for (const char* type : {"dist_sync", "dist_async", "dist_p3"}) {
-    Cluster cluster(3, 1, type);
-    const bool sync = std::string(type) != "dist_async";
-    cluster.Run([&](int worker, KVStore* kv) {
-      NDArray value = Full(10, 1), got = Full(10, 0);
-      kv->Init({"w"}, {&value});
-      kv->transport()->SendCommand(1, "1");
-      if (worker == 2) {
-        kv->transport()->Barrier();
-        return cluster.fabric().Cut(2);
-      }
-      EXPECT_EQ(kv->transport()->NumDeadNodes(7, 60), 0);
-      kv->transport()->Barrier();
-      EXPECT_NE(ErrorOf([&] { kv->transport()->Barrier(); }).find("worker 2"), std::string::npos);  // comes when the loss is known
-      while (kv->transport()->NumDeadNodes(4, 60) == 0) std::this_thread::yield();
-      EXPECT_EQ(kv->transport()->NumDeadNodes(4, 60), 1);
-      EXPECT_EQ(kv->transport()->NumDeadNodes(2, 60), 0);
-      EXPECT_EQ(kv->transport()->NumDeadNodes(9 + 2 * 2, 60), 1);
-      for (int i = 0; i < 2; ++i) {
-        kv->PushPull({"w"}, {&value}, {"w"}, {&got});
-        const std::string error = ErrorOf([&] { Read(got); });
-        EXPECT_EQ(error.find("worker 2 (rank 2, process") != std::string::npos, sync) << error;
-        EXPECT_EQ(error.empty(), !sync) << error;
-      }
-    });
-  }
-}
-
-TEST(DistStore, LostServersRaiseOnAllWorkers) {
-  Bounds bounds("8", "");
-  Cluster cluster(2, 2, "dist_sync");
-  cluster.Run([&](int worker, KVStore* kv) {
-    NDArray value = Full(1000, 1), got = Full(1000, 0);
-    kv->Init({"w"}, {&value});
-    if (worker == 0) {
-      kv->PushPull({"w"}, {&value}, {"w"}, {&got});  // waits for the other's push
-      cluster.fabric().Cut(3);
-      const std::string error = ErrorOf([&] { Read(got); });
-      EXPECT_NE(error.find("server 1 (rank 3"), std::string::npos) << error;
-    }
-    std::string error;
-    while (error.empty())
-      error = ErrorOf([&] {
-        kv->Pull({"w"}, {&got});
-        Read(got);
-      });
-    EXPECT_NE(error.find("server 1 (rank 3"), std::string::npos) << error;
-    EXPECT_EQ(kv->transport()->NumDeadNodes(2, 60), 1);
-  });
-}
-
-TEST(DistStore, StalledWorkersAreLostWhenTheTimeIsOver) {
-  InProcessOptions options;
-  options.progress.times.heartbeat_interval = 0.05;
-  options.progress.times.heartbeat_timeout = 3;
-  Cluster cluster(2, 1, "dist_sync", options);
-  cluster.Run([&](int worker, KVStore* kv) {
-    NDArray value = Full(10, 1), got = Full(10, 0);
-    kv->Init({"w"}, {&value});
-    if (worker == 1) return cluster.fabric().Stall(1);
-    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
-    const std::string error = ErrorOf([&] { Read(got); });
-    EXPECT_NE(error.find("worker 1 (rank 1"), std::string::npos) << error;
-    EXPECT_NE(error.find("is lost: it was last heard of "), std::string::npos) << error;
-  });
-  cluster.fabric().Resume(1);
-}
-
-TEST(DistStore, WhoWaitsCanBeInterrupted) {
-  Cluster cluster(2, 1, "dist_sync");
-  cluster.Run([&](int worker, KVStore* kv) {
-    NDArray value = Full(10, 1), got = Full(10, 0);
-    kv->Init({"w"}, {&value});
-    if (worker == 1) return;
-    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
-    std::atomic<bool> raised{false};
-    std::thread other([&] {
-      while (!raised) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        cluster.job(0)->Interrupt("interrupted by the user");
-      }
-    });
-    EXPECT_NE(ErrorOf([&] { Read(got); }).find("interrupted by the user"), std::string::npos);
-    raised = true;
-    other.join();
-  });
-}
-
 TEST(DistStore, TwoStoresOfAJobAreApart) {
   Cluster cluster(2, 1, "dist_sync");
   cluster.Run([&](int worker, KVStore* kv) {
@@ -492,60 +192,6 @@ TEST(DistStore, TwoStoresOfAJobAreApart) {
     other->PushPull({"w"}, {&two}, {"w"}, {&got});
     EXPECT_EQ(Read(got), Values(4, 4));
   });
-}
-
-/* A job after another, whose servers were killed: they go on from what they wrote. */
-TEST(DistStore, ServersGoOnFromTheirSnapshots) {
-  Bounds bounds("100", "");
-  char folder[] = "/tmp/dist_store_XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  setenv("PS_SNAPSHOT_FOLDER", folder, 1);
-  setenv("PS_SNAPSHOT_INTERVAL", "0", 1);
-  for (int job = 0; job < 2; ++job) {
-    Cluster cluster(2, 2, "dist_sync");
-    cluster.Run([&](int, KVStore* kv) {
-      NDArray first = Full(300, 1), small = Full(3, 1), got = Full(300, 0);
-      kv->Init({"big", "small one"}, {&first, &small});
-      kv->Pull({"big"}, {&got});
-      EXPECT_EQ(Read(got), Values(300, job == 0 ? 1 : 6));
-      NDArray pushed = Full(300, 3);
-      kv->PushPull({"big"}, {&pushed}, {"big"}, {&got});
-      EXPECT_EQ(Read(got), Values(300, 6));
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      for (int i = 0; i < 3; ++i) {  // each lets the servers look at the time
-        kv->transport()->Barrier();
-        std::this_thread::sleep_for(std::chrono::milliseconds(60));
-      }
-    });
-  }
-  setenv("PS_SNAPSHOT_FOLDER", "/nonexistent", 1);
-  EXPECT_NE(ErrorOf([] {
-              InProcessFabric fabric(1, 1);
-              auto job = std::make_shared<Job>(fabric.At(1));
-              CreateDistStore("dist", job);
-            }).find("PS_SNAPSHOT_FOLDER='/nonexistent'"),
-            std::string::npos);
-  unsetenv("PS_SNAPSHOT_FOLDER");
-  unsetenv("PS_SNAPSHOT_INTERVAL");
-  for (const char* name : {"/server-0-of-2.params", "/server-1-of-2.params"}) EXPECT_EQ(unlink((std::string(folder) + name).c_str()), 0);
-  EXPECT_EQ(rmdir(folder), 0);
-}
-
-/* A worker may be faster than the server's process. */
-TEST(DistStore, ServersGetWhatCameBeforeThem) {
-  InProcessFabric fabric(1, 1);
-  auto worker = std::make_shared<Job>(fabric.At(0)), server = std::make_shared<Job>(fabric.At(1));
-  std::thread program([&] {
-    std::unique_ptr<KVStore> kv = CreateDistStore("dist", worker);
-    NDArray value = Full(10, 1);
-    EXPECT_EQ(ErrorOf([&] { kv->Init({"w"}, {&value}); }), "");
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  std::unique_ptr<KVStore> store = CreateDistStore("dist", server);
-  std::thread serving([&] { store->RunServer(nullptr); });
-  program.join();
-  fabric.At(0)->Stop(5);
-  serving.join();
 }
 
 TEST(DistStore, TypesAreRefusedByName) {

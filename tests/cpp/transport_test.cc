@@ -1,4 +1,5 @@
 /* Messages between ranks of one process: order, priorities, payloads in parts, loss, the end. */
+#include "in_process.h"
 #include "kvstore/dist/transport.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,6 @@
 #include <thread>
 #include <tuple>
 
-#include "kvstore/dist/in_process.h"
 #include "mxnet/error.h"
 
 using namespace mxnet::kvstore;  // NOLINT

@@ -4,16 +4,14 @@
 #include <cstring>
 #include <exception>
 #include <functional>
-#include <iomanip>
 #include <map>
 #include <mutex>
-#include <set>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "kvstore/dist/sharding.h"
 #include "kvstore/reduce.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
@@ -53,15 +51,6 @@ struct Words {
     return words;
   }
 };
-
-/* FNV-1a, the same on all hosts. */
-int64_t Hash(const KVKey& key) {
-  uint64_t hash = 14695981039346656037u;
-  for (char c : (key.named ? "n" : "i") + key.str()) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
-  return static_cast<int64_t>(hash);
-}
-
-std::exception_ptr MakeError(const std::string& text) { return std::make_exception_ptr(Error(Error::Kind::kGeneric, "[kvstore] " + text)); }
 
 /* A call for a key, from the first that is heard of it to its end. */
 struct Call {
@@ -106,10 +95,6 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
   /* Work for after the lock is released. */
   using Later = std::vector<std::function<void()>>;
 
-  static std::string LossText(const Peer& peer) {
-    return peer.str() +
-           (peer.said_goodbye ? " has ended" : " is lost: nothing was heard of it for " + std::to_string(peer.silent_seconds) + " s");
-  }
   static Id IdOf(const Words& words) { return Id(words.store, words.key, words.call); }
   int WorkerOf(int rank) const {
     const auto found = std::find(ranks_.begin(), ranks_.end(), rank);
@@ -118,6 +103,12 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
 
   void Start(const CallPointer& call, NDArray array, OnComplete done);
   CallPointer Find(const Words& words);
+  /* The call has ended here. What still comes for it, of workers that failed or were late, is
+   * dropped. */
+  bool IsOver(const Words& words) const {
+    const auto calls = calls_of_key_.find({words.store, words.key});
+    return calls != calls_of_key_.end() && words.call < calls->second && !calls_.count(IdOf(words));
+  }
   /* The elements that a worker adds up. */
   std::pair<int64_t, int64_t> Share(const Words& words, int worker) const;
   bool Owns(const Words& words, int worker) const;
@@ -143,14 +134,13 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
   std::mutex mutex_;  // guards what follows
   std::map<std::pair<int, int64_t>, int64_t> calls_of_key_;
   std::map<Id, CallPointer> calls_;
-  std::set<Id> failed_;              // what still comes for them is dropped
   std::map<int, std::string> lost_;  // worker, what is said of it
 };
 
 void AllReduce::State::Push(int store, const KVKey& key, const NDArray& array, int priority, bool broadcast) {
   Words words;
   words.store = store;
-  words.key = Hash(key);
+  words.key = KeyHash(key);
   words.dtype = array.dtype();
   words.count = array.shape().Size();
   CallPointer call;
@@ -178,7 +168,7 @@ void AllReduce::State::Start(const CallPointer& call, NDArray array, OnComplete 
     call->started = true;
     call->shapes[static_cast<size_t>(me_)] = call->words;
     if (!call->error.empty()) {
-      Fail(call, MakeError(call->error), &later);
+      Fail(call, StoreError(call->error), &later);
     } else {
       SendShares(call, &later);
       for (const auto& [worker, message] : call->early) TakeResult(call.get(), worker, message);
@@ -370,14 +360,13 @@ void AllReduce::State::FailForAll(const CallPointer& call, const std::string& te
   message.owner = kept;
   for (int other : ranks_)
     if (other != transport_->rank()) later->push_back([t = transport_, other, message] { t->Send(other, message, 0, nullptr); });
-  Fail(call, MakeError(text), later);
+  Fail(call, StoreError(text), later);
 }
 
 void AllReduce::State::Fail(const CallPointer& call, std::exception_ptr error, Later* later) {
   if (call->over) return;
   call->over = true;
   calls_.erase(IdOf(call->words));
-  failed_.insert(IdOf(call->words));
   later->push_back([call, error] { call->done(error); });
 }
 
@@ -388,12 +377,12 @@ void AllReduce::State::OnMessage(int from, Message message) {
   Later later;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (failed_.count(IdOf(words))) return;
+    if (IsOver(words)) return;
     const CallPointer call = Find(words);
     const size_t i = static_cast<size_t>(worker);
     if (words.phase == Phase::kFailed) {
       call->error.assign(static_cast<const char*>(message.data), message.bytes);
-      if (call->started) Fail(call, MakeError(call->error), &later);
+      if (call->started) Fail(call, StoreError(call->error), &later);
     } else if (words.phase == Phase::kValues) {
       call->have_values[i] = true;
       call->shapes[i] = words;

@@ -11,20 +11,6 @@
 namespace mxnet {
 namespace kvstore {
 
-std::string LossText(const Peer& peer) {
-  std::ostringstream text;
-  text.precision(1);
-  text << peer.str();
-  if (peer.said_goodbye) {
-    text << " has ended";
-  } else {
-    text << " is lost: it was last heard of " << std::fixed << peer.silent_seconds << " s ago";
-  }
-  return text.str();
-}
-
-std::exception_ptr StoreError(const std::string& text) { return std::make_exception_ptr(Error("[kvstore] " + text)); }
-
 struct Job::Request {
   int to = 0;
   Destination into;
@@ -56,18 +42,13 @@ int Job::NewStore() {
 }
 
 void Job::SetServer(Transport::Handler* server) {
-  std::vector<int> lost;
-  {
-    std::lock_guard<std::mutex> hold(mutex_);
-    for (const auto& l : lost_) lost.push_back(l.first);
-  }
   std::lock_guard<std::mutex> hold(server_mutex_);
   server_ = server;
   if (!server) return;
   served_ = true;
   for (auto& message : early_) server->OnMessage(message.first, std::move(message.second));
   early_.clear();
-  for (const int rank : lost) server->OnLost(transport_->Get(rank));
+  for (const int rank : gone_) server->OnLost(transport_->Get(rank));
 }
 
 void Job::Ask(int to, Head head, Message payload, int priority, Destination into, Done done) {
@@ -119,8 +100,7 @@ void Job::Finish(int64_t number, bool sent, bool replied, std::exception_ptr err
   if (!request->error && into.data) {
     if (request->reply.bytes != into.bytes) {
       std::ostringstream text;
-      text << LossText(transport_->Get(request->to)) << ": " << request->reply.bytes << " bytes came where " << into.bytes
-           << " were expected";
+      text << transport_->Get(request->to).str() << " sent " << request->reply.bytes << " bytes where " << into.bytes << " were expected";
       request->error = StoreError(text.str());
     } else if (request->reply.data != into.data && into.bytes) {
       std::memcpy(into.data, request->reply.data, into.bytes);
@@ -245,6 +225,7 @@ void Job::OnLost(const Peer& peer) {
   for (const int store : stores) AnswerBarrier(store);
   if (all_reduce_) all_reduce_->OnLost(peer);
   std::lock_guard<std::mutex> hold(server_mutex_);
+  gone_.push_back(peer.rank);
   if (server_) server_->OnLost(peer);
 }
 

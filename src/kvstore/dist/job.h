@@ -28,11 +28,6 @@
 namespace mxnet {
 namespace kvstore {
 
-/* "worker 2 (rank 3, process 4711 on host a) is lost: nothing was heard of it for 30.1 s". */
-std::string LossText(const Peer& peer);
-/* The Error of a store: "[kvstore] ..." */
-std::exception_ptr StoreError(const std::string& text);
-
 /* Made by std::make_shared. */
 class Job final : public std::enable_shared_from_this<Job>, private Transport::Handler {
  public:
@@ -110,6 +105,7 @@ class Job final : public std::enable_shared_from_this<Job>, private Transport::H
   std::mutex server_mutex_;  // held while the server is called
   Transport::Handler* server_ = nullptr;
   bool served_ = false;                         // there was a server
+  std::vector<int> gone_;                       // who is lost, as a server is told
   std::vector<std::pair<int, Message>> early_;  // came before the server was set
   const std::unique_ptr<AllReduce> all_reduce_;
 };

@@ -16,6 +16,7 @@
 namespace mxnet {
 namespace kvstore {
 
+/* The file stays open. */
 class LauncherChannel {
  public:
   LauncherChannel();

@@ -3,7 +3,8 @@
  * copied, and parts of payloads, which the receiver gets where it wants them.
  *
  * One class carries them over MPI (src/mpi, a shared library that uses nothing of libmxnet.so, so
- * nothing here may throw or is defined in a source file), one within a process (in_process.cc).
+ * nothing here may throw or is defined in a source file), one within a process
+ * (tests/cpp/in_process.cc).
  *
  * ORDER      Packets from one rank to another arrive in the order of their SendPacket calls. So do
  *            parts with the same tag. Between packets and parts there is no order.

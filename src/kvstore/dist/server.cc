@@ -52,12 +52,6 @@ Compression CompressionOf(const Head& head) {
   return how;
 }
 
-/* The size of a push's payload. */
-size_t PushBytes(const Head& head) {
-  const Compression how = CompressionOf(head);
-  return how.on() ? static_cast<size_t>(how.Words(head.count)) * 4 : static_cast<size_t>(head.count) * DTypeSize(head.dtype);
-}
-
 /* out = the sum of what was pushed, in that order. */
 void AddPushes(const RunContext& run, const std::vector<Message>& pushes, const TBlob& out) {
   std::vector<TBlob> plain;
@@ -77,12 +71,6 @@ void AddPushes(const RunContext& run, const std::vector<Message>& pushes, const 
     }
     SumArrays(i > 0 ? std::vector<TBlob>{out, value} : std::vector<TBlob>{value}, {out});
   }
-}
-
-TBlob Flat(const NDArray& a) {
-  TBlob blob = a.data();
-  blob.shape = Shape({a.shape().Size()});
-  return blob;
 }
 
 }  // namespace
@@ -239,7 +227,7 @@ std::string Server::Refusal(const KeptPart& part, const Head& head, const Messag
   std::ostringstream text;
   const bool coded = head.compression == Compression::kNone ||
                      (head.dtype == kFloat32 && (head.compression == Compression::kOneBit || head.compression == Compression::kTwoBit));
-  if (!coded || head.count != part.count || head.dtype != part.stored.dtype() || message.bytes != PushBytes(head)) {
+  if (!coded || head.count != part.count || head.dtype != part.stored.dtype() || message.bytes != CompressionOf(head).Bytes(head.count, head.dtype)) {
     text << "a push of " << head.count << " elements of " << DTypeName(head.dtype) << " in " << message.bytes << " bytes came for key '"
          << part.key.str() << "'; the server keeps " << part.count << " of " << DTypeName(part.stored.dtype());
   } else if (((head.flags & kSync) != 0) != part.sync) {
@@ -295,7 +283,7 @@ void Server::Apply(KeptPart* part, int store, const std::vector<Message>& pushes
   if (part->count > 0) {
     if (updater && part->sum.is_none()) part->sum = NDArray(part->stored.shape(), Context::CPU(), dtype);
     const NDArray out = updater ? part->sum : part->stored;
-    const TBlob result = Flat(out);
+    const TBlob result = out.data();
     Var* writes[1] = {out.var()};
     const double cost = 0.25 * static_cast<double>(part->count) * static_cast<double>(pushes.size());
     RunOrPush([result, pushes](RunContext run) { AddPushes(run, pushes, result); }, Context::CPU(), Span<Var* const>(),

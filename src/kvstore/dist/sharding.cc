@@ -19,9 +19,9 @@ uint64_t Mix(uint64_t x) {
 
 }  // namespace
 
-int64_t KeyHash(const std::string& key) {
+int64_t KeyHash(const KVKey& key) {
   uint64_t h = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char c : key) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  for (const char c : (key.named ? "s" : "i") + key.str()) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   h = Mix(h);
   return static_cast<int64_t>(h ? h : 1);
 }

@@ -4,8 +4,9 @@
 #define MXNET_KVSTORE_DIST_SHARDING_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
+
+#include "mxnet/kvstore.h"
 
 namespace mxnet {
 namespace kvstore {
@@ -23,7 +24,7 @@ struct ShardingOptions {
 };
 
 /* A number for a key, well spread and never 0. */
-int64_t KeyHash(const std::string& key);
+int64_t KeyHash(const KVKey& key);
 
 /*
  * The parts of a value of `size` elements, in order; at least one. All but the last begin and end

@@ -53,15 +53,6 @@ struct DistStore::Operation {
   }
 };
 
-namespace {
-
-/* Of so many elements of the stored value's dtype, as they are sent. */
-size_t PartBytes(const Compression& compression, int64_t count, int dtype) {
-  return compression.on() ? static_cast<size_t>(compression.Words(count)) * 4 : static_cast<size_t>(count) * DTypeSize(dtype);
-}
-
-}  // namespace
-
 DistStore::DistStore(std::string name, DistType type, const std::shared_ptr<Job>& job)
     : LocalStore(std::move(name), type.on_device, std::make_unique<DistTransport>(job)),
       dist_(type),
@@ -83,7 +74,7 @@ void DistStore::Init(const Keys& keys, const Arrays& values) {
   std::vector<std::unique_ptr<Remote>> remotes;
   for (size_t i = 0; i < keys.size(); ++i) {
     auto remote = std::make_unique<Remote>();
-    remote->hash = KeyHash((keys[i].named ? "s" : "i") + keys[i].str());
+    remote->hash = KeyHash(keys[i]);
     remote->parts = Shard(remote->hash, values[i]->shape().Size(), options);
     SendFirst(keys[i], *values[i], remote.get());
     remotes.push_back(std::move(remote));
@@ -203,8 +194,8 @@ void DistStore::Run(const std::shared_ptr<Operation>& op, int priority) {
       head.count = part.count;
       Message payload;
       if (source) {
-        payload.data = from + PartBytes(op->compression, part.begin, op->head.dtype);
-        payload.bytes = PartBytes(op->compression, part.count, op->head.dtype);
+        payload.data = from + op->compression.Bytes(part.begin, op->head.dtype);
+        payload.bytes = op->compression.Bytes(part.count, op->head.dtype);
         payload.owner = source;
       }
       const int to = job->ServerRank(part.server), priority = static_cast<int>(head.priority);

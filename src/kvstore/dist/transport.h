@@ -22,6 +22,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -45,6 +46,11 @@ struct Peer {
   /* "worker 2 (rank 3, process 4711 on host a)" */
   std::string str() const;
 };
+
+/* "worker 2 (rank 3, process 4711 on host a) is lost: it was last heard of 30.1 s ago". */
+std::string LossText(const Peer& peer);
+/* The Error of a store: "[kvstore] ..." */
+std::exception_ptr StoreError(const std::string& text);
 
 /*
  * A message. The payload's bytes stay as they are until they are sent: `owner` keeps them. Both

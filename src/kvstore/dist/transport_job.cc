@@ -128,7 +128,8 @@ std::shared_ptr<ProgressTransport> Join(MpiOpenFunction open, const Record& own,
   return std::make_shared<ProgressTransport>(std::move(layer), Members(records), options);
 }
 
-void RunRank(const std::shared_ptr<Start>& start, MpiOpenFunction open, const Record& own, const ProgressOptions& options) {
+void RunRank(const std::shared_ptr<Start>& start, LauncherChannel launcher, MpiOpenFunction open, const Record& own,
+             const ProgressOptions& options) {
   std::shared_ptr<ProgressTransport> transport;
   std::string error;
   try {
@@ -136,7 +137,6 @@ void RunRank(const std::shared_ptr<Start>& start, MpiOpenFunction open, const Re
   } catch (const std::exception& e) {
     error = e.what();
   }
-  LauncherChannel launcher;
   if (transport) {
     launcher.Say("joined", transport->rank());
     transport->SetLose([&launcher](int rank) { launcher.Say("lost", rank); });
@@ -166,7 +166,7 @@ std::shared_ptr<ProgressTransport> StartJob() {
   launcher.Say("joining", 0);
   setenv("OMPI_MCA_mpi_warn_on_fork", "0", 0);  // a forked process leaves MPI alone
   auto start = std::make_shared<Start>();
-  std::thread(RunRank, start, open, own, options).detach();
+  std::thread(RunRank, start, std::move(launcher), open, own, options).detach();
   std::unique_lock<std::mutex> lock(start->mutex);
   const double seconds = options.times.start_timeout > 0 ? std::min(options.times.start_timeout, 1e9) : 1e9;
   const bool in_time = start->changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return start->done; });

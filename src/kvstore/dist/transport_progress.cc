@@ -229,7 +229,6 @@ bool ProgressTransport::Schedule(int to) {
 }
 
 void ProgressTransport::SendHead(const std::shared_ptr<Outgoing>& out) {
-  Remote& remote = peers_[static_cast<size_t>(out->to)];
   const Message& message = out->message;
   PacketHead head;
   head.priority = out->priority;
@@ -244,16 +243,9 @@ void ProgressTransport::SendHead(const std::shared_ptr<Outgoing>& out) {
   char packet[PacketLayer::kMaxPacket];
   std::memcpy(packet, &head, sizeof head);
   if (whole && message.bytes > 0) std::memcpy(packet + sizeof head, message.data, message.bytes);
-  Operation operation;
-  operation.rank = out->to;
-  operation.packet = true;
-  const int64_t ticket = next_ticket_++;
-  operations_[ticket] = std::move(operation);
-  ++remote.flying_packets;
-  remote.spoken = Now();
   out->head_left = true;
   if (whole) out->posted = message.bytes;
-  layer_->SendPacket(out->to, packet, sizeof head + (whole ? message.bytes : 0), ticket);
+  SendPacket(out->to, packet, sizeof head + (whole ? message.bytes : 0));
 }
 
 void ProgressTransport::SendPart(const std::shared_ptr<Outgoing>& out) {
@@ -263,29 +255,34 @@ void ProgressTransport::SendPart(const std::shared_ptr<Outgoing>& out) {
   operation.rank = out->to;
   operation.bytes = bytes;
   operation.outgoing = out;
-  const int64_t ticket = next_ticket_++;
-  operations_[ticket] = std::move(operation);
   remote.flying_bytes += bytes;
   ++remote.flying_packets;
   ++flying_parts_;
   ++out->flying;
   const char* data = static_cast<const char*>(out->message.data) + out->posted;
   out->posted += bytes;
-  layer_->SendPart(out->to, out->tag, data, bytes, ticket);
+  layer_->SendPart(out->to, out->tag, data, bytes, NewTicket(std::move(operation)));
 }
 
 void ProgressTransport::SendControl(int to, int kind) {
   PacketHead head;
   head.kind = kind;
+  SendPacket(to, &head, sizeof head);
+}
+
+void ProgressTransport::SendPacket(int to, const void* bytes, size_t size) {
   Operation operation;
   operation.rank = to;
   operation.packet = true;
-  const int64_t ticket = next_ticket_++;
-  operations_[ticket] = std::move(operation);
   Remote& remote = peers_[static_cast<size_t>(to)];
   ++remote.flying_packets;
   remote.spoken = Now();
-  layer_->SendPacket(to, &head, sizeof head, ticket);
+  layer_->SendPacket(to, bytes, size, NewTicket(std::move(operation)));
+}
+
+int64_t ProgressTransport::NewTicket(Operation operation) {
+  operations_[next_ticket_] = std::move(operation);
+  return next_ticket_++;
 }
 
 void ProgressTransport::Finish(const std::shared_ptr<Outgoing>& out) { done_.push_back(out); }
@@ -379,12 +376,10 @@ void ProgressTransport::AskForParts(int from, const std::shared_ptr<Incoming>& i
     operation.rank = from;
     operation.bytes = bytes;
     operation.incoming = in;
-    const int64_t ticket = next_ticket_++;
-    operations_[ticket] = std::move(operation);
     ++flying_parts_;
     char* data = static_cast<char*>(in->memory.get()) + in->asked;
     in->asked += bytes;
-    layer_->ReceivePart(from, in->tag, data, bytes, ticket);
+    layer_->ReceivePart(from, in->tag, data, bytes, NewTicket(std::move(operation)));
   }
 }
 

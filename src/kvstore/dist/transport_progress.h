@@ -122,6 +122,8 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   void SendHead(const std::shared_ptr<Outgoing>& out);
   void SendPart(const std::shared_ptr<Outgoing>& out);
   void SendControl(int to, int kind);
+  void SendPacket(int to, const void* bytes, size_t size);
+  int64_t NewTicket(Operation operation);
   void StartMessage(int from, const void* bytes, size_t size);
   void AskForParts(int from, const std::shared_ptr<Incoming>& in);
   void Local(const std::shared_ptr<Outgoing>& out);

@@ -1,4 +1,4 @@
-#include "kvstore/dist/in_process.h"
+#include "in_process.h"
 
 #include <unistd.h>
 

@@ -3,8 +3,8 @@
  * have a delay and a bandwidth and can be cut. Above the connections all is as between processes
  * (transport_progress.h).
  */
-#ifndef MXNET_KVSTORE_DIST_IN_PROCESS_H_
-#define MXNET_KVSTORE_DIST_IN_PROCESS_H_
+#ifndef MXNET_TESTS_IN_PROCESS_H_
+#define MXNET_TESTS_IN_PROCESS_H_
 
 #include <cstddef>
 #include <memory>
@@ -52,4 +52,4 @@ class InProcessFabric {
 
 }  // namespace kvstore
 }  // namespace mxnet
-#endif  // MXNET_KVSTORE_DIST_IN_PROCESS_H_
+#endif  // MXNET_TESTS_IN_PROCESS_H_

@@ -1,0 +1,274 @@
+/* What fails in jobs with servers, and how they go on. The ranks are threads of this process. */
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "dist_cluster.h"
+
+namespace mxnet {
+namespace kvstore {
+namespace {
+
+TEST(DistStore, ErrorsOfServersReachTheWorkers) {
+  Cluster cluster(2, 1, "dist_sync");
+  cluster.Run([&](int, KVStore* kv) {
+    NDArray value = Full(10, 1), got = Full(10, 0);
+    kv->Init({"w"}, {&value});
+    EXPECT_NE(ErrorOf([&] { kv->transport()->SendCommand(9, "adum"); }).find("no such optimizer: adum"), std::string::npos);
+    kv->transport()->SendCommand(5, "");
+    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
+    const std::string error = ErrorOf([&] { Read(got); });
+    EXPECT_NE(error.find("server 0"), std::string::npos) << error;
+    EXPECT_NE(error.find("key 'w': line 7 of updater"), std::string::npos) << error;
+  });
+}
+
+TEST(DistStore, StoresOfDifferentSizesAreAnError) {
+  Cluster cluster(2, 1, "dist_sync");
+  cluster.Run([&](int worker, KVStore* kv) {
+    NDArray value = Full(10 + worker, 1);
+    const std::string error = ErrorOf([&] { kv->Init({"w"}, {&value}); });
+    if (worker == 0) return;
+    EXPECT_NE(error.find("11 of float32 on worker 1"), std::string::npos) << error;
+    cluster.job(1)->Barrier(0);  // the other's init ends with it
+  });
+}
+
+TEST(DistStore, PushesOfAnotherTypeAreToldToAll) {
+  Cluster cluster(2, 1, "dist_sync");
+  cluster.Run([&](int worker, KVStore* kv) {
+    NDArray value = Full(10, 1), got = Full(10, 0);
+    kv->Init({"w"}, {&value});
+    if (worker == 1) {
+      Head head;
+      head.kind = Kind::kPush;
+      head.flags = kSync;
+      head.key = KeyHash(KVKey("w"));
+      head.count = 9;
+      cluster.job(1)->Tell(2, head, Message(), 0);
+      return kv->transport()->Barrier();
+    }
+    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
+    EXPECT_NE(ErrorOf([&] { Read(got); }).find("a push of 9 elements"), std::string::npos);
+    kv->transport()->Barrier();
+  });
+}
+
+/* Nothing that is sent to a server may hurt it. */
+TEST(DistStore, ServersRefuseMessagesOfNoSense) {
+  Cluster cluster(1, 1, "dist_sync");
+  cluster.Run([&](int, KVStore* kv) {
+    std::mt19937 random(7);
+    std::vector<char> bytes(300);
+    for (int i = 0; i < 3000; ++i) {
+      for (char& b : bytes) b = static_cast<char>(random() % 4 ? 0 : random());
+      Head head;
+      head.kind = static_cast<Kind>(1 + random() % 4);
+      head.dtype = static_cast<uint8_t>(random() % 2 ? random() : 0);
+      head.flags = static_cast<uint16_t>(random());
+      head.flags &= static_cast<uint16_t>(~kLeaving);
+      head.key = static_cast<int64_t>(random() % 3);
+      head.count = random() % 2 ? static_cast<int64_t>(random() % 70) : static_cast<int64_t>(random()) << 33;
+      head.compression = static_cast<int32_t>(random() % 5);
+      auto owner = std::make_shared<std::vector<char>>(bytes.begin(), bytes.begin() + static_cast<int64_t>(random() % 300));
+      cluster.job(0)->Tell(1, head, MakeMessage(head, owner->data(), owner->size(), owner), 0);
+    }
+    NDArray value = Full(10, 1), got = Full(10, 0);
+    kv->Init({"w"}, {&value});
+    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
+    EXPECT_EQ(Read(got), Values(10, 1));
+  });
+}
+
+/* A worker whose last epoch is shorter. */
+TEST(DistStore, WhoWaitsForAWorkerThatHasEndedIsTold) {
+  Cluster cluster(2, 1, "dist_sync");
+  cluster.Run([&](int worker, KVStore* kv) {
+    NDArray value = Full(10, 1), got = Full(10, 0);
+    kv->Init({"w"}, {&value});
+    for (int i = 0; i < 3; ++i) kv->PushPull({"w"}, {&value}, {"w"}, {&got});
+    Read(got);
+    if (worker == 1) return cluster.fabric().At(1)->Stop(5);
+    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
+    const std::string error = ErrorOf([&] { Read(got); });
+    EXPECT_NE(error.find("worker 1"), std::string::npos) << error;
+    EXPECT_NE(error.find("has ended after 3 pushes to key 'w'; push 4 of each"), std::string::npos) << error;
+    EXPECT_NE(ErrorOf([&] { kv->transport()->Barrier(); }).find("worker 1"), std::string::npos);
+  });
+}
+
+TEST(DistStore, LostWorkersAreNamedAndAsynchronousJobsGoOn) {
+  for (const char* type : {"dist_sync", "dist_async", "dist_p3"}) {
+    Cluster cluster(3, 1, type);
+    const bool sync = std::string(type) != "dist_async";
+    cluster.Run([&](int worker, KVStore* kv) {
+      NDArray value = Full(10, 1), got = Full(10, 0);
+      kv->Init({"w"}, {&value});
+      kv->transport()->SendCommand(1, "1");
+      if (worker == 2) {
+        kv->transport()->Barrier();
+        return cluster.fabric().Cut(2);
+      }
+      EXPECT_EQ(kv->transport()->NumDeadNodes(7, 60), 0);
+      kv->transport()->Barrier();
+      EXPECT_NE(ErrorOf([&] { kv->transport()->Barrier(); }).find("worker 2"), std::string::npos);  // comes when the loss is known
+      while (kv->transport()->NumDeadNodes(4, 60) == 0) std::this_thread::yield();
+      EXPECT_EQ(kv->transport()->NumDeadNodes(4, 60), 1);
+      EXPECT_EQ(kv->transport()->NumDeadNodes(2, 60), 0);
+      EXPECT_EQ(kv->transport()->NumDeadNodes(9 + 2 * 2, 60), 1);
+      for (int i = 0; i < 2; ++i) {
+        kv->PushPull({"w"}, {&value}, {"w"}, {&got});
+        const std::string error = ErrorOf([&] { Read(got); });
+        EXPECT_EQ(error.find("worker 2 (rank 2, process") != std::string::npos, sync) << error;
+        EXPECT_EQ(error.empty(), !sync) << error;
+      }
+    });
+  }
+}
+
+TEST(DistStore, LostServersRaiseOnAllWorkers) {
+  Bounds bounds("8", "");
+  Cluster cluster(2, 2, "dist_sync");
+  cluster.Run([&](int worker, KVStore* kv) {
+    NDArray value = Full(1000, 1), got = Full(1000, 0);
+    kv->Init({"w"}, {&value});
+    if (worker == 0) {
+      kv->PushPull({"w"}, {&value}, {"w"}, {&got});  // waits for the other's push
+      cluster.fabric().Cut(3);
+      const std::string error = ErrorOf([&] { Read(got); });
+      EXPECT_NE(error.find("server 1 (rank 3"), std::string::npos) << error;
+    }
+    std::string error;
+    while (error.empty())
+      error = ErrorOf([&] {
+        kv->Pull({"w"}, {&got});
+        Read(got);
+      });
+    EXPECT_NE(error.find("server 1 (rank 3"), std::string::npos) << error;
+    EXPECT_EQ(kv->transport()->NumDeadNodes(2, 60), 1);
+  });
+}
+
+TEST(DistStore, StalledWorkersAreLostWhenTheTimeIsOver) {
+  InProcessOptions options;
+  options.progress.times.heartbeat_interval = 0.05;
+  options.progress.times.heartbeat_timeout = 3;
+  Cluster cluster(2, 1, "dist_sync", options);
+  cluster.Run([&](int worker, KVStore* kv) {
+    NDArray value = Full(10, 1), got = Full(10, 0);
+    kv->Init({"w"}, {&value});
+    if (worker == 1) return cluster.fabric().Stall(1);
+    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
+    const std::string error = ErrorOf([&] { Read(got); });
+    EXPECT_NE(error.find("worker 1 (rank 1"), std::string::npos) << error;
+    EXPECT_NE(error.find("is lost: it was last heard of "), std::string::npos) << error;
+  });
+  cluster.fabric().Resume(1);
+}
+
+TEST(DistStore, WhoWaitsCanBeInterrupted) {
+  Cluster cluster(2, 1, "dist_sync");
+  cluster.Run([&](int worker, KVStore* kv) {
+    NDArray value = Full(10, 1), got = Full(10, 0);
+    kv->Init({"w"}, {&value});
+    if (worker == 1) return;
+    kv->PushPull({"w"}, {&value}, {"w"}, {&got});
+    std::atomic<bool> raised{false};
+    std::thread other([&] {
+      while (!raised) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        cluster.job(0)->Interrupt("interrupted by the user");
+      }
+    });
+    EXPECT_NE(ErrorOf([&] { Read(got); }).find("interrupted by the user"), std::string::npos);
+    raised = true;
+    other.join();
+  });
+}
+
+/* A job after another, whose servers were killed: they go on from what they wrote. */
+TEST(DistStore, ServersGoOnFromTheirSnapshots) {
+  Bounds bounds("100", "");
+  char folder[] = "/tmp/dist_store_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  setenv("PS_SNAPSHOT_FOLDER", folder, 1);
+  setenv("PS_SNAPSHOT_INTERVAL", "0", 1);
+  for (int job = 0; job < 2; ++job) {
+    Cluster cluster(2, 2, "dist_sync");
+    cluster.Run([&](int, KVStore* kv) {
+      NDArray first = Full(300, 1), small = Full(3, 1), got = Full(300, 0);
+      kv->Init({"big", "small one"}, {&first, &small});
+      kv->Pull({"big"}, {&got});
+      EXPECT_EQ(Read(got), Values(300, job == 0 ? 1 : 6));
+      NDArray pushed = Full(300, 3);
+      kv->PushPull({"big"}, {&pushed}, {"big"}, {&got});
+      EXPECT_EQ(Read(got), Values(300, 6));
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      for (int i = 0; i < 3; ++i) {  // each lets the servers look at the time
+        kv->transport()->Barrier();
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      }
+    });
+  }
+  setenv("PS_SNAPSHOT_FOLDER", "/nonexistent", 1);
+  EXPECT_NE(ErrorOf([] {
+              InProcessFabric fabric(1, 1);
+              auto job = std::make_shared<Job>(fabric.At(1));
+              CreateDistStore("dist", job);
+            }).find("PS_SNAPSHOT_FOLDER='/nonexistent'"),
+            std::string::npos);
+  unsetenv("PS_SNAPSHOT_FOLDER");
+  unsetenv("PS_SNAPSHOT_INTERVAL");
+  for (const char* name : {"/server-0-of-2.params", "/server-1-of-2.params"}) EXPECT_EQ(unlink((std::string(folder) + name).c_str()), 0);
+  EXPECT_EQ(rmdir(folder), 0);
+}
+
+/* A rank may be lost while the server begins to serve. */
+TEST(DistStore, AServerHearsOnceOfALostRank) {
+  struct Counter : Transport::Handler {
+    std::atomic<int> lost{0};
+    void OnMessage(int, Message) override {}
+    std::shared_ptr<void> Place(int, const int64_t*, size_t) override { return nullptr; }
+    void OnLost(const Peer&) override { ++lost; }
+  };
+  for (int i = 0; i < 300; ++i) {
+    InProcessFabric fabric(1, 1);
+    auto job = std::make_shared<Job>(fabric.At(1));
+    Counter counter;
+    std::thread cut([&] { fabric.Cut(0); });
+    while (i % 3 == 0 && !fabric.At(1)->Get(0).lost) std::this_thread::yield();
+    job->SetServer(&counter);
+    cut.join();
+    while (counter.lost == 0) std::this_thread::yield();
+    fabric.At(1)->Stop(1);
+    EXPECT_EQ(counter.lost, 1);
+    job->SetServer(nullptr);
+  }
+}
+
+/* A worker may be faster than the server's process. */
+TEST(DistStore, ServersGetWhatCameBeforeThem) {
+  InProcessFabric fabric(1, 1);
+  auto worker = std::make_shared<Job>(fabric.At(0)), server = std::make_shared<Job>(fabric.At(1));
+  std::thread program([&] {
+    std::unique_ptr<KVStore> kv = CreateDistStore("dist", worker);
+    NDArray value = Full(10, 1);
+    EXPECT_EQ(ErrorOf([&] { kv->Init({"w"}, {&value}); }), "");
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::unique_ptr<KVStore> store = CreateDistStore("dist", server);
+  std::thread serving([&] { store->RunServer(nullptr); });
+  program.join();
+  fabric.At(0)->Stop(5);
+  serving.join();
+}
+
+}  // namespace
+}  // namespace kvstore
+}  // namespace mxnet
