@@ -90,7 +90,7 @@ def arguments(argv):
     add("--env-worker", action="append", type=pair, default=[], metavar="NAME:VALUE", help="set for workers")
     add("--timeout", type=seconds, help="seconds until all processes must have joined (300)")
     add("--heartbeat", type=seconds, help="seconds of silence after which a process is lost (30)")
-    add("--barrier-timeout", type=seconds, help="seconds after which a barrier fails (never)")
+    add("--barrier-timeout", type=seconds, help="seconds after which a barrier fails (1800)")
     add("--snapshots", metavar="FOLDER", help="servers write what they keep there, and go on from it")
     add("--snapshot-interval", type=seconds, help="seconds from one snapshot to the next (600)")
     add("--accept-pickle", action="store_true", help="optimizers of own classes may travel pickled")
@@ -160,12 +160,17 @@ def own_address(args):
         return os.environ["DMLC_PS_ROOT_URI"]
     if args.launcher == "local":
         return "127.0.0.1"
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing; shows which address leads outwards
-            return probe.getsockname()[0]
-        except OSError:
-            return socket.gethostname()
+    # Sends nothing: the sockets show which address leads to the hosts, or else outwards.
+    for host in [*(hosts(args.hostfile) if args.hostfile else ()), "192.0.2.1"]:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect((host, 9))
+            except OSError:
+                continue
+            address = probe.getsockname()[0]
+            if address != host and not address.startswith("127."):     # else it is this machine
+                return address
+    return socket.gethostname()
 
 
 def job_environment(args):
