@@ -158,21 +158,32 @@ def check_call(ret):
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
+@functools.lru_cache(maxsize=4096)
+def _is_own(name):
+    return name.startswith((_PACKAGE, "<operator "))
+
+
+@functools.lru_cache(maxsize=4096)
+def _site_text(name, line):
+    return f"{name}:{line}".encode("utf-8", "backslashreplace")
+
+
 def _call_site():
-    """Where the user's program is: "file:line" of the innermost frame outside of this package."""
+    """Where the user's program is: "file:line" of the innermost frame outside of this package, as
+    bytes."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith((_PACKAGE, "<operator ")):
-            return f"{name}:{frame.f_lineno}"
+        if not _is_own(name):
+            return _site_text(name, frame.f_lineno)
         frame = frame.f_back
-    return ""
+    return b""
 
 
 def call_and_mark(function, *args):
     """Calls a C function that pushes operations. What fails later in one of them names the line of
     the user's program that is running now."""
-    _LIB.MXEngineMarkCallSite(_call_site().encode("utf-8", "backslashreplace"))
+    _LIB.MXEngineMarkCallSite(_call_site())
     try:
         check_call(function(*args))
     finally:
