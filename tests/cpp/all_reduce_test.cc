@@ -1,14 +1,15 @@
 /* Sums over the workers of a job without servers: their bits, their order, and errors. */
-#include "in_process.h"
 #include "kvstore/dist/all_reduce.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <random>
 #include <thread>
 
+#include "in_process.h"
 #include "kvstore/reduce.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
@@ -199,5 +200,66 @@ TEST(AllReduce, ALostWorkerIsNamed) {
     NDArray more = Random(100000, kFloat32, 0);
     workers.reduce[0]->Sum(0, 2, more, 0);
     EXPECT_NE(ErrorOf(more).find("worker 2"), std::string::npos);
+  }
+}
+
+/* Whatever comes late and whoever is lost: each sum is right or names a worker that was lost, and
+ * nothing waits for ever. */
+TEST(AllReduce, RandomDelaysStallsAndLosses) {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    std::mt19937 random(seed);
+    const int count = 2 + static_cast<int>(random() % 3), keys = 5, times = 8, lost = seed % 2 ? static_cast<int>(random()) % count : -1;
+    InProcessOptions options;
+    options.delay = static_cast<double>(random() % 4) * 1e-4;
+    options.progress.part_bytes = 1000 + random() % 20000;
+    options.progress.window_bytes = 30000;
+    Workers workers(count, options);
+    const auto given = [&](int worker, int key, int time) {
+      return Random(key % 2 ? 9000 + key : 10 + key, kFloat32, seed + static_cast<unsigned>(100 * (worker + 10 * (key + 10 * time))));
+    };
+    std::vector<std::vector<std::vector<NDArray>>> sums(static_cast<size_t>(count));
+    std::vector<std::thread> threads;
+    for (int i = 0; i < count; ++i) {
+      sums[static_cast<size_t>(i)].resize(keys);
+      threads.emplace_back([&, i] {
+        std::mt19937 own(seed * 10 + static_cast<unsigned>(i));
+        std::vector<int> order{0, 1, 2, 3, 4};
+        for (int time = 0; time < times; ++time) {
+          std::shuffle(order.begin(), order.end(), own);  // another one on each worker
+          for (const int key : order) {
+            NDArray array = given(i, key, time);
+            workers.reduce[static_cast<size_t>(i)]->Sum(0, key, array, static_cast<int>(own() % 3));
+            sums[static_cast<size_t>(i)][static_cast<size_t>(key)].push_back(array);
+            std::this_thread::sleep_for(std::chrono::microseconds(own() % 500));
+          }
+        }
+      });
+    }
+    for (int i = 0; i < 6; ++i) {
+      const int rank = static_cast<int>(random() % static_cast<unsigned>(count));
+      workers.fabric.Stall(rank);
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
+      workers.fabric.Resume(rank);
+      if (i == 3 && lost >= 0) workers.fabric.Cut(lost);
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (int i = 0; i < count; ++i) {
+      for (int key = 0; key < keys; ++key) {
+        for (int time = 0; time < times; ++time) {
+          const NDArray& sum = sums[static_cast<size_t>(i)][static_cast<size_t>(key)][static_cast<size_t>(time)];
+          const std::string error = ErrorOf(sum);
+          std::vector<NDArray> all;
+          for (int worker = 0; worker < count; ++worker) all.push_back(given(worker, key, time));
+          if (error.empty()) {
+            EXPECT_EQ(Bytes(sum), Expected(all)) << seed << ' ' << i << ' ' << key << ' ' << time;
+          } else {
+            EXPECT_NE(lost, -1) << error;
+            if (i != lost) {
+              EXPECT_NE(error.find("worker " + std::to_string(lost)), std::string::npos) << error;
+            }
+          }
+        }
+      }
+    }
   }
 }

@@ -38,7 +38,7 @@ static int emu_entry(const void* args, unsigned long bytes, const unsigned* grid
 using RunFn = int (*)(const void*, unsigned long, const unsigned*, const unsigned*);
 int g_launches = 0;
 std::atomic<int> g_copies{0};  // copies run on several threads
-std::mutex g_mutex;  // launches of several devices' workers take turns; guards what follows
+std::mutex g_mutex;            // launches of several devices' workers take turns; guards what follows
 std::map<const rtc::Kernel*, RunFn> g_built;
 std::vector<const rtc::Kernel*> g_noted;
 

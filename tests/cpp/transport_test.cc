@@ -1,5 +1,4 @@
 /* Messages between ranks of one process: order, priorities, payloads in parts, loss, the end. */
-#include "in_process.h"
 #include "kvstore/dist/transport.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +16,7 @@
 #include <thread>
 #include <tuple>
 
+#include "in_process.h"
 #include "mxnet/error.h"
 
 using namespace mxnet::kvstore;  // NOLINT
