@@ -52,6 +52,9 @@ MXNET_C_DLL int MXKVStoreSetBarrierBeforeExit(KVStoreHandle handle, const int ba
 MXNET_C_DLL int MXKVStoreRunServer(KVStoreHandle handle, MXKVStoreServerController controller, void* controller_handle);
 /* How many servers keep the store's values; 0 where the workers do. */
 MXNET_C_DLL int MXKVStoreGetNumServers(KVStoreHandle handle, int* servers);
+/* Whether several servers may each keep a part of a value that is initialised from now on (1 at
+ * first). 0 is for optimizers that take norms of whole weights. */
+MXNET_C_DLL int MXKVStoreSetSplitsValues(KVStoreHandle handle, int split);
 /* SIGINT lets what waits for other processes of the job fail, from now on; whatever handled it
  * before is called as well. */
 MXNET_C_DLL int MXKVStoreFollowInterrupts();

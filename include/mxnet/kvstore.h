@@ -79,6 +79,9 @@ class KVTransport {
   virtual std::vector<std::string> SendCommand(int id, const std::string& body) = 0;
   /* Whether the workers wait for each other before a store is freed. */
   virtual void SetBarrierBeforeExit(bool wait) = 0;
+  /* Whether several servers may each keep a part of a value that is initialised from now on. At
+   * first they may. An optimizer that takes norms of weights needs them whole. */
+  virtual void SetSplitsValues(bool) {}
 };
 
 /* In a process of a distributed job: SIGINT (Ctrl-C) lets calls and arrays that wait for other

@@ -187,6 +187,12 @@ int MXKVStoreGetNumServers(KVStoreHandle handle, int* servers) {
   API_END();
 }
 
+int MXKVStoreSetSplitsValues(KVStoreHandle handle, int split) {
+  API_BEGIN();
+  AsStore(handle)->transport()->SetSplitsValues(split != 0);
+  API_END();
+}
+
 int MXKVStoreFollowInterrupts() {
   API_BEGIN();
   FollowInterrupts();

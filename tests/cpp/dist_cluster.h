@@ -66,8 +66,13 @@ inline KVStore::Updater Descent(float rate) {
   };
 }
 
-/* A job; its servers serve as long as it lives. Command 1 sets an updater, 5 one that fails; 9
- * fails. */
+/* stored = how many elements were pushed */
+inline void Counted(const KVKey&, const NDArray& pushed, NDArray* stored) {
+  *stored = Full(pushed.shape().Size(), static_cast<float>(pushed.shape().Size()));
+}
+
+/* A job; its servers serve as long as it lives. Command 1 sets an updater, 3 one that counts
+ * elements, 5 one that fails; 9 fails. */
 class Cluster {
  public:
   Cluster(int workers, int servers, const std::string& type, InProcessOptions options = InProcessOptions())
@@ -81,6 +86,7 @@ class Cluster {
           if (id == 1) server->SetUpdater(Descent(std::stof(body)));
           if (id == 5)
             server->SetUpdater([server](const KVKey&, const NDArray&, NDArray*) { server->ReportServerError("line 7 of updater"); });
+          if (id == 3) server->SetUpdater(Counted);
           if (id == 9) MXNET_THROW(Value) << "no such optimizer: " << body;
         });
       });

@@ -6,10 +6,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <thread>
 
 #include "dist_cluster.h"
+#include "kvstore/dist/server.h"
 
 namespace mxnet {
 namespace kvstore {
@@ -69,7 +71,8 @@ TEST(DistStore, ServersRefuseMessagesOfNoSense) {
     for (int i = 0; i < 3000; ++i) {
       for (char& b : bytes) b = static_cast<char>(random() % 4 ? 0 : random());
       Head head;
-      head.kind = static_cast<Kind>(1 + random() % 4);
+      head.kind = static_cast<Kind>(1 + random() % 8);
+      if (head.kind == Kind::kBarrier || head.kind == Kind::kCommand) head.kind = Kind::kStep;
       head.dtype = static_cast<uint8_t>(random() % 2 ? random() : 0);
       head.flags = static_cast<uint16_t>(random());
       head.flags &= static_cast<uint16_t>(~kLeaving);
@@ -192,30 +195,56 @@ TEST(DistStore, WhoWaitsCanBeInterrupted) {
   });
 }
 
-/* A job after another, whose servers were killed: they go on from what they wrote. */
+/* Some steps of a training whose gradients depend on the weights. */
+void Train(KVStore* kv, int worker, int64_t from, int64_t to, Values* result) {
+  NDArray big = Full(300, 1), small = Full(3, 1);
+  kv->Init({"big", "small one"}, {&big, &small});
+  for (int64_t step = from; step <= to; ++step) {
+    kv->Pull({"big", "small one"}, {&big, &small});
+    if (step == to) break;
+    Values g = Read(big), h = Read(small);
+    for (float& v : g) v = v * 0.37f + static_cast<float>(worker) + static_cast<float>(step) * h[0];
+    for (float& v : h) v = v * 0.5f - static_cast<float>(step) * g[0];
+    NDArray pushed_big = Filled(g), pushed_small = Filled(h);
+    kv->Push({"small one"}, {&pushed_small});
+    kv->Push({"big"}, {&pushed_big});
+  }
+  *result = Read(big);
+  const Values rest = Read(small);
+  result->insert(result->end(), rest.begin(), rest.end());
+}
+
+/* Jobs after each other, whose servers go on from what they wrote: as if there was one job. */
 TEST(DistStore, ServersGoOnFromTheirSnapshots) {
   Bounds bounds("100", "");
   char folder[] = "/tmp/dist_store_XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
+  const auto name = [&](int server, int step) {
+    return std::string(folder) + "/server-" + std::to_string(server) + "-of-2-step-" + std::to_string(step) + ".params";
+  };
+  const auto there = [&](int server, int step) { return access(name(server, step).c_str(), F_OK) == 0; };
+  Values expected, got;
+  std::mutex mutex;
+  const auto run = [&](int64_t from, int64_t to, Values* result) {
+    Cluster cluster(2, 2, "dist_sync");
+    cluster.Run([&](int worker, KVStore* kv) {
+      for (const std::string& step : kv->transport()->SendCommand(kGetStep, "")) EXPECT_EQ(step, std::to_string(from));
+      Values own;
+      Train(kv, worker, from, to, &own);
+      std::lock_guard<std::mutex> hold(mutex);
+      *result = own;
+    });
+  };
+  run(0, 12, &expected);
   setenv("PS_SNAPSHOT_FOLDER", folder, 1);
   setenv("PS_SNAPSHOT_INTERVAL", "0", 1);
-  for (int job = 0; job < 2; ++job) {
-    Cluster cluster(2, 2, "dist_sync");
-    cluster.Run([&](int, KVStore* kv) {
-      NDArray first = Full(300, 1), small = Full(3, 1), got = Full(300, 0);
-      kv->Init({"big", "small one"}, {&first, &small});
-      kv->Pull({"big"}, {&got});
-      EXPECT_EQ(Read(got), Values(300, job == 0 ? 1 : 6));
-      NDArray pushed = Full(300, 3);
-      kv->PushPull({"big"}, {&pushed}, {"big"}, {&got});
-      EXPECT_EQ(Read(got), Values(300, 6));
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      for (int i = 0; i < 3; ++i) {  // each lets the servers look at the time
-        kv->transport()->Barrier();
-        std::this_thread::sleep_for(std::chrono::milliseconds(60));
-      }
-    });
-  }
+  run(0, 5, &got);  // a step is known to have ended when the next one begins
+  for (const int server : {0, 1}) EXPECT_TRUE(there(server, 3) && there(server, 4) && !there(server, 2) && !there(server, 5));
+  run(4, 8, &got);
+  unlink(name(1, 7).c_str());  // as if this server was killed before it had written
+  run(6, 12, &got);
+  EXPECT_EQ(got, expected);
+  EXPECT_FALSE(there(0, 7));
   setenv("PS_SNAPSHOT_FOLDER", "/nonexistent", 1);
   EXPECT_NE(ErrorOf([] {
               InProcessFabric fabric(1, 1);
@@ -225,7 +254,32 @@ TEST(DistStore, ServersGoOnFromTheirSnapshots) {
             std::string::npos);
   unsetenv("PS_SNAPSHOT_FOLDER");
   unsetenv("PS_SNAPSHOT_INTERVAL");
-  for (const char* name : {"/server-0-of-2.params", "/server-1-of-2.params"}) EXPECT_EQ(unlink((std::string(folder) + name).c_str()), 0);
+  for (const int server : {0, 1})
+    for (int step = 0; step < 12; ++step) unlink(name(server, step).c_str());
+  EXPECT_EQ(rmdir(folder), 0);
+}
+
+/* A worker that leaves before a step is over does not keep a snapshot waiting. */
+TEST(DistStore, SnapshotsDoNotWaitForWhoHasLeft) {
+  char folder[] = "/tmp/dist_store_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  setenv("PS_SNAPSHOT_FOLDER", folder, 1);
+  setenv("PS_SNAPSHOT_INTERVAL", "0", 1);
+  {
+    Cluster cluster(2, 1, "dist_sync");
+    cluster.Run([&](int worker, KVStore* kv) {
+      NDArray value = Full(10, 1), got = Full(10, 0);
+      kv->Init({"w"}, {&value});
+      for (int i = 0; i < 3; ++i) kv->PushPull({"w"}, {&value}, {"w"}, {&got});
+      Read(got);
+      if (worker == 1) return cluster.fabric().At(1)->Stop(5);
+      kv->PushPull({"w"}, {&value}, {"w"}, {&got});
+      EXPECT_NE(ErrorOf([&] { Read(got); }).find("worker 1"), std::string::npos);
+    });
+  }
+  unsetenv("PS_SNAPSHOT_FOLDER");
+  unsetenv("PS_SNAPSHOT_INTERVAL");
+  for (int step = 0; step < 4; ++step) unlink((std::string(folder) + "/server-0-of-1-step-" + std::to_string(step) + ".params").c_str());
   EXPECT_EQ(rmdir(folder), 0);
 }
 

@@ -1,6 +1,6 @@
 """Numbers of the commands that workers send to servers (``src/kvstore/dist/server.h`` knows some of
 them)."""
 
-__all__ = ["GET_STATES", "SET_LEARNING_RATE", "SET_OPTIMIZER", "SET_STATES"]
+__all__ = ["GET_STATES", "GET_STEP", "SET_LEARNING_RATE", "SET_OPTIMIZER", "SET_STATES"]
 
-SET_OPTIMIZER, SET_LEARNING_RATE, GET_STATES, SET_STATES = range(4)
+SET_OPTIMIZER, SET_LEARNING_RATE, GET_STATES, SET_STATES, GET_STEP = range(5)

@@ -16,7 +16,7 @@ import numpy
 from .. import lr_scheduler
 from ..optimizer import Optimizer
 
-__all__ = ["accepts_pickle", "from_text", "to_text", "unpickled"]
+__all__ = ["accepts_pickle", "from_text", "needs_whole_weights", "to_text", "unpickled"]
 
 _ALLOW = "PS_ACCEPT_PICKLE=1 for all processes of the job (launch.py --accept-pickle) allows it to be pickled"
 
@@ -32,6 +32,12 @@ def unpickled(data):
     if not accepts_pickle():
         raise ValueError(f"[kvstore] a pickled optimizer is refused; {_ALLOW}")
     return pickle.loads(data)
+
+
+def needs_whole_weights(optimizer):
+    """Whether an optimizer takes norms of weights or gradients, so that it must not see parts of
+    them. Of a class of the program's own nothing is known: it might."""
+    return optimizer._takes_norms or not _ours(type(optimizer))
 
 
 def to_text(optimizer):

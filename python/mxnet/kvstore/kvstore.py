@@ -5,13 +5,14 @@ import json
 import os
 import pickle
 import traceback
+import warnings
 
 from ..base import CheckedTypeError, CheckedValueError, NotCopied, _MXValueError
 from .._files import load_states, write_file
 from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, call_and_mark, check_call, mx_uint,
                     py_str)
 from ..ndarray import NDArray
-from ._commands import GET_STATES, SET_LEARNING_RATE, SET_OPTIMIZER, SET_STATES
+from ._commands import GET_STATES, GET_STEP, SET_LEARNING_RATE, SET_OPTIMIZER, SET_STATES
 from ._interface import KVStoreBase
 
 __all__ = ["KVStore"]
@@ -23,11 +24,16 @@ _StrUpdater = ctypes.CFUNCTYPE(None, ctypes.c_char_p, NDArrayHandle, NDArrayHand
 @functools.lru_cache(maxsize=1024)
 def _c_keys(keys):
     """A tuple of keys for the C functions: the functions' ending for that kind of keys, the number
-    of keys, and the keys. They are the same in every step of a training."""
+    of keys, the keys, and the type of as many handles. They are the same in every step of a
+    training."""
+    for key in keys:
+        if not isinstance(key, (int, str)):
+            raise CheckedTypeError(f"[kvstore] unexpected type for keys: {type(key).__name__}; int and str are accepted")
     if len({isinstance(k, str) for k in keys}) > 1:
         raise CheckedTypeError("[kvstore] inconsistent types of keys detected: they are all int or all str")
     by_name = bool(keys) and isinstance(keys[0], str)
-    return "Ex" if by_name else "", mx_uint(len(keys)), c_str_array(keys) if by_name else c_array(ctypes.c_int, keys)
+    return "Ex" if by_name else "", mx_uint(len(keys)), c_str_array(keys) if by_name else c_array(ctypes.c_int, keys), \
+        ctypes.c_void_p * len(keys)
 
 
 class _Arguments:
@@ -35,24 +41,29 @@ class _Arguments:
     kind of keys."""
 
     def __init__(self, key, value):
-        keys, arrays = [], []
-        many = isinstance(key, (list, tuple))
-        if many and not (isinstance(value, (list, tuple)) and len(key) == len(value)):
-            raise CheckedValueError(f"[kvstore] {len(key)} keys, and "
-                             f"{len(value) if isinstance(value, (list, tuple)) else 'one array'} to go with them")
-        for k, v in zip(key, value) if many else ((key, value),):
-            if not isinstance(k, (int, str)):
-                raise CheckedTypeError(f"[kvstore] unexpected type for keys: {type(k).__name__}; int and str are accepted")
-            of_key = v if isinstance(v, (list, tuple)) else (v,)
-            for array in of_key:
-                if not isinstance(array, NDArray):
-                    raise CheckedTypeError(f"[kvstore] {type(array).__name__} for key {k!r}; NDArrays are expected")
-            keys += [k] * len(of_key)
-            arrays += of_key
-        self.ex, self.count, self.keys = _c_keys(tuple(keys))
+        if isinstance(key, (list, tuple)):
+            if not isinstance(value, (list, tuple)) or len(key) != len(value):
+                raise CheckedValueError(f"[kvstore] {len(key)} keys, and "
+                                 f"{len(value) if isinstance(value, (list, tuple)) else 'one array'} to go with them")
+            keys, arrays = [], []
+            for k, v in zip(key, value):
+                of_key = v if isinstance(v, (list, tuple)) else (v,)
+                keys += [k] * len(of_key)
+                arrays += of_key
+        else:
+            arrays = value if isinstance(value, (list, tuple)) else (value,)
+            keys = (key,) * len(arrays)
+        try:
+            self.ex, self.count, self.keys, handles = _c_keys(tuple(keys))
+        except TypeError:                # also of a key that has no hash
+            self.ex, self.count, self.keys, handles = _c_keys.__wrapped__(keys)
+        for array in arrays:
+            if not isinstance(array, NDArray):
+                name = keys[next(i for i, a in enumerate(arrays) if a is array)]
+                raise CheckedTypeError(f"[kvstore] {type(array).__name__} for key {name!r}; NDArrays are expected")
         self.names = keys
-        self.handles = (ctypes.c_void_p * len(arrays))(*[array.handle for array in arrays])
-        self.arrays = arrays            # alive as long as the handles are used
+        self.handles = handles(*[array.handle for array in arrays])
+        self.arrays = tuple(arrays)     # alive as long as the handles are used
 
     def head(self):
         return self.count, self.keys
@@ -196,8 +207,13 @@ class KVStore(NotCopied, KVStoreBase):
     def set_optimizer(self, optimizer):
         """Update the stored weights with `optimizer` from now on: what is pushed are gradients."""
         if self._num_servers:      # they make the updater
-            from ._optimizer_text import to_text
+            from ._optimizer_text import needs_whole_weights, to_text
             self._optimizer_calls += 1
+            whole = needs_whole_weights(optimizer)
+            if whole and self._shapes and self._num_servers > 1:
+                warnings.warn(f"[kvstore] {type(optimizer).__name__} may take norms of whole weights; of keys that were initialised "
+                              "before set_optimizer, large ones are split over the servers, which take norms of their parts")
+            check_call(_LIB.MXKVStoreSetSplitsValues(self.handle, ctypes.c_int(not whole)))
             self._sent_optimizer = optimizer
             content = json.loads(to_text(optimizer))
             content.update(worker=self.rank, call=self._optimizer_calls, store=self._number)
@@ -318,6 +334,16 @@ class KVStore(NotCopied, KVStoreBase):
         rank = ctypes.c_int()
         check_call(_LIB.MXKVStoreGetRank(self.handle, ctypes.byref(rank)))
         return rank.value
+
+    @property
+    def resumed_step(self):
+        """How often the workers had pushed when the servers wrote the snapshot that they went on
+        from; 0 in a new job, and where there are no servers.
+
+        A synchronous job that is started again goes on there: ``for step in
+        range(kv.resumed_step, steps)``.
+        """
+        return max((int(step) for step in self._ask_servers(GET_STEP, "")), default=0)
 
     @property
     def num_workers(self):

@@ -63,6 +63,8 @@ class Optimizer:
         can be.
     """
 
+    _takes_norms = False     # of weights or gradients: parts of a weight may not be updated apart
+
     def __init__(self, rescale_grad=1., param_idx2name=None, wd=0., clip_gradient=None, learning_rate=None,
                  lr_scheduler=None, sym=None, begin_num_update=0, multi_precision=False, param_dict=None,
                  aggregate_num=None, use_fused_step=None, **unknown):

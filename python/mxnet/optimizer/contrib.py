@@ -19,6 +19,8 @@ class GroupAdaGrad(Optimizer):
         As in :class:`Optimizer`.
     """
 
+    _takes_norms = True
+
     def __init__(self, eps=1e-5, **kwargs):
         super().__init__(**kwargs)
         self.float_stable_eps = eps

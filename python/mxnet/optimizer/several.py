@@ -57,6 +57,8 @@ class _SeveralMoments(TwoMoments):
 class _NormScaled(_SeveralMoments):
     """LAMB and LANS."""
 
+    _takes_norms = True
+
     def __init__(self, learning_rate, beta1, beta2, epsilon, lower_bound, upper_bound, **kwargs):
         super().__init__(learning_rate, beta1, beta2, **kwargs)
         self.epsilon = epsilon

@@ -286,6 +286,8 @@ class LARS(SGD):
         As in :class:`Optimizer`.
     """
 
+    _takes_norms = True
+
     def __init__(self, momentum=0.0, lazy_update=True, eta=0.001, eps=0, momentum_correction=True, **kwargs):
         super().__init__(momentum=momentum, lazy_update=lazy_update, **kwargs)
         self.eta = eta
@@ -372,6 +374,8 @@ class LBSGD(_MomentumState):
     **kwargs
         As in :class:`Optimizer`.
     """
+
+    _takes_norms = True
 
     def __init__(self, momentum=0.0, multi_precision=False, warmup_strategy="linear", warmup_epochs=5, batch_scale=1,
                  updates_per_epoch=32, begin_epoch=0, num_epochs=60, **kwargs):

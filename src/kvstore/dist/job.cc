@@ -21,7 +21,7 @@ struct Job::Request {
 };
 
 Job::Job(std::shared_ptr<Transport> transport)
-    : transport_(std::move(transport)), all_reduce_(self().role == Role::kWorker ? new AllReduce(transport_) : nullptr) {
+    : transport_(std::move(transport)), all_reduce_(self().role == Role::kWorker ? new AllReduce(transport_) : nullptr), steps_(this) {
   transport_->SetHandler(this);
 }
 

@@ -23,6 +23,7 @@
 
 #include "kvstore/dist/all_reduce.h"
 #include "kvstore/dist/protocol.h"
+#include "kvstore/dist/steps.h"
 #include "kvstore/dist/transport.h"
 
 namespace mxnet {
@@ -79,6 +80,9 @@ class Job final : public std::enable_shared_from_this<Job>, private Transport::H
   /* Sums of workers without servers; null on servers. */
   AllReduce* all_reduce() { return all_reduce_.get(); }
 
+  /* Steps of this worker's synchronous stores. */
+  Steps* steps() { return &steps_; }
+
   /* A number for a store: the same for all workers, which make theirs in the same order. */
   int NewStore();
 
@@ -108,6 +112,7 @@ class Job final : public std::enable_shared_from_this<Job>, private Transport::H
   std::vector<int> gone_;                       // who is lost, as a server is told
   std::vector<std::pair<int, Message>> early_;  // came before the server was set
   const std::unique_ptr<AllReduce> all_reduce_;
+  Steps steps_;
 };
 
 }  // namespace kvstore

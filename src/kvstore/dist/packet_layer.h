@@ -21,7 +21,7 @@ namespace kvstore {
 
 class PacketLayer {
  public:
-  static constexpr size_t kMaxPacket = 4096 + 512;
+  static constexpr size_t kMaxPacket = (16 << 10) + 512;
 
   class Events {
    public:

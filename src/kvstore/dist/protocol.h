@@ -34,8 +34,11 @@ enum class Kind : uint8_t {
   kPull = 3,
   kFlush = 4,    // answered when all that was sent before is done
   kCommand = 5,  // version: number of the command; the payload is its text
+  kStep = 7,     // version: steps that this worker has ended (steps.h); answered at once, or behind a snapshot
   // To the first worker: answered when all workers have sent it.
   kBarrier = 6,
+  // Between servers. The payload: the steps of the snapshots that the sender has.
+  kSnapshots = 8,
   // Replies. The payloads: values; what an error says.
   kReply = 16,
   kError = 17,
@@ -47,6 +50,7 @@ enum Flags : uint16_t {
   kSync = 1,     // the store's type is a synchronous one
   kFirst = 2,    // kInit: the values of the first worker are in the payload
   kLeaving = 4,  // kFlush: this worker pushes nothing more
+  kWrite = 8,    // kStep: write a snapshot of this step; the answer comes when it is written
 };
 
 struct Head {

@@ -79,7 +79,7 @@ Server::Server(std::shared_ptr<Job> job)
     : job_(std::move(job)),
       snapshot_folder_(ForeignText("PS_SNAPSHOT_FOLDER")),
       snapshot_interval_(ForeignNumber("PS_SNAPSHOT_INTERVAL", 600)) {
-  if (!snapshot_folder_.empty()) ReadSnapshot();
+  if (!snapshot_folder_.empty()) CheckSnapshotFolder();
   job_->SetServer(this);
 }
 
@@ -112,6 +112,7 @@ void Server::Run(const KVStore::Controller& controller) {
   using Clock = std::chrono::steady_clock;
   const auto interval =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::clamp(snapshot_interval_, 0.05, 1e8)));
+  if (!snapshot_folder_.empty()) FindSnapshot();
   auto next = Clock::now() + interval;
   while (gone_ < job_->workers()) {
     std::deque<Event> events;
@@ -126,7 +127,7 @@ void Server::Run(const KVStore::Controller& controller) {
     }
     for (const Event& event : events) Take(event, controller);
     if (snapshot_folder_.empty() || Clock::now() < next) continue;
-    if (changed_) WriteSnapshot(controller);
+    if (changed_) WriteSnapshot(-1, controller);
     next = Clock::now() + interval;
   }
 }
@@ -151,11 +152,36 @@ void Server::Take(const Event& event, const KVStore::Controller& controller) {
         if (head.flags & kLeaving) Leave(job_->transport()->Get(event.from), " waits for the end of the others");
         return job_->Tell(event.from, head.Reply(Kind::kReply), Message(), INT_MAX);
       case Kind::kCommand: return Command(event.from, head, event.message, controller);
+      case Kind::kStep: return EndStep(event.from, head, controller);
       default: return SendError(event.from, head, "message of kind " + std::to_string(static_cast<int>(head.kind)) + " to a server");
     }
   } catch (const std::exception& e) {
     SendError(event.from, head, e.what());
   }
+}
+
+/* When the last worker has ended the step, its pushes are applied and none of a later step is: the
+ * first worker's wait for the answer. */
+void Server::EndStep(int from, const Head& head, const KVStore::Controller& controller) {
+  const Peer worker = job_->transport()->Get(from);
+  if (snapshot_folder_.empty() || head.version < 0) return job_->Tell(from, head.Reply(Kind::kReply), Message(), INT_MAX);
+  int64_t& steps = stepped_[worker.number];
+  steps = std::max(steps, head.version);
+  if (worker.role == Role::kWorker && worker.number == 0 && (head.flags & kWrite))
+    writing_ = {from, head};
+  else
+    job_->Tell(from, head.Reply(Kind::kReply), Message(), INT_MAX);
+  if (writing_.head.request == 0) return;
+  const int64_t step = writing_.head.version;
+  for (int number = 0; number < job_->workers(); ++number) {
+    const auto there = stepped_.find(number);
+    if (there != stepped_.end() && there->second >= step) continue;
+    if (ended_.count(number)) SendError(writing_.from, writing_.head, ended_[number]), writing_ = {};
+    return;
+  }
+  WriteSnapshot(step, controller);
+  job_->Tell(writing_.from, writing_.head.Reply(Kind::kReply), Message(), INT_MAX);
+  writing_ = {};
 }
 
 void Server::SetUpdater(KVStore::Updater updater) { updaters_[command_store_] = std::move(updater); }
@@ -202,7 +228,7 @@ void Server::Init(int from, const Head& head, const Message& message) {
     if (bytes) made->stored.SyncCopyFromCPU(static_cast<const char*>(message.data) + begin, bytes);
     part = made.get();
     parts_[name] = std::move(made);
-    changed_ = true;
+    changed_ = changed_ || !part->sync;
   }
   std::vector<Pull> answered;
   answered.swap(early_[name]);
@@ -227,7 +253,8 @@ std::string Server::Refusal(const KeptPart& part, const Head& head, const Messag
   std::ostringstream text;
   const bool coded = head.compression == Compression::kNone ||
                      (head.dtype == kFloat32 && (head.compression == Compression::kOneBit || head.compression == Compression::kTwoBit));
-  if (!coded || head.count != part.count || head.dtype != part.stored.dtype() || message.bytes != CompressionOf(head).Bytes(head.count, head.dtype)) {
+  if (!coded || head.count != part.count || head.dtype != part.stored.dtype() ||
+      message.bytes != CompressionOf(head).Bytes(head.count, head.dtype)) {
     text << "a push of " << head.count << " elements of " << DTypeName(head.dtype) << " in " << message.bytes << " bytes came for key '"
          << part.key.str() << "'; the server keeps " << part.count << " of " << DTypeName(part.stored.dtype());
   } else if (((head.flags & kSync) != 0) != part.sync) {
@@ -278,7 +305,7 @@ void Server::Apply(KeptPart* part, int store, const std::vector<Message>& pushes
   const int dtype = part->stored.dtype();
   const int priority = static_cast<int>(Head::Read(pushes[0].head).priority);
   ++part->version;
-  changed_ = true;
+  changed_ = changed_ || !part->sync;
   part->error.clear();
   if (part->count > 0) {
     if (updater && part->sum.is_none()) part->sum = NDArray(part->stored.shape(), Context::CPU(), dtype);
@@ -397,6 +424,7 @@ std::string Server::Control(int store, int id, const std::string& body, const KV
 
 void Server::Command(int from, const Head& head, const Message& message, const KVStore::Controller& controller) {
   const int id = static_cast<int>(head.version);
+  if (id == kGetStep) return job_->Tell(from, head.Reply(Kind::kReply), TextMessage(head, std::to_string(restored_step_)), INT_MAX);
   std::string error;
   const std::string reply = Control(head.store, id, TextOf(message), controller, &error);
   if (error.empty() && id == kSetOptimizer && !restored_states_.empty()) {
@@ -411,6 +439,11 @@ void Server::Command(int from, const Head& head, const Message& message, const K
 void Server::Leave(const Peer& peer, const std::string& why) {
   ended_[peer.number] = why.empty() ? LossText(peer) : peer.str() + why;
   for (const auto& part : parts_) AnswerPulls(part.second.get());
+  const auto there = stepped_.find(peer.number);
+  if (writing_.head.request != 0 && (there == stepped_.end() || there->second < writing_.head.version)) {
+    SendError(writing_.from, writing_.head, ended_[peer.number]);
+    writing_ = {};
+  }
   if (peer.number != 0) return;
   for (const auto& early : early_)
     for (const Pull& pull : early.second) SendError(pull.from, pull.head, ended_[0] + " before it gave a first value to the key");

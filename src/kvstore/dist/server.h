@@ -9,10 +9,12 @@
  * THREADS    Messages are taken and updaters and controllers called by the thread that calls Run;
  *            sums are made by the engine.
  * SNAPSHOTS  With PS_SNAPSHOT_FOLDER the server writes its parts and what the controller answers to
- *            kGetStates there, every PS_SNAPSHOT_INTERVAL seconds (600) if something has changed. A
- *            server that starts and finds such a file of its number goes on from it: inits then
- *            leave the values as they are, and the controller gets the states behind its first
- *            kSetOptimizer. Files are whole or not there.
+ *            kGetStates there, every PS_SNAPSHOT_INTERVAL seconds (600) if something has changed.
+ *            With synchronous stores all servers write the same step (steps.h), and each keeps the
+ *            files of its last two: the one before is there until all have the last. Servers that
+ *            start tell each other what they have and go on from the latest step that all have.
+ *            Inits then leave the values as they are, and the controller gets the states behind its
+ *            first kSetOptimizer. Files are whole or not there.
  * FAILURE    What fails in an updater is kept with the part and told to whoever pulls it. When a
  *            worker is lost or ends, pulls that wait for its push fail with an error that says who
  *            it was and how often it had pushed; pulls that wait for nobody are still answered.
@@ -26,6 +28,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -37,7 +40,7 @@ namespace mxnet {
 namespace kvstore {
 
 /* Numbers of commands that servers themselves know; controllers carry them out. */
-enum Commands { kSetOptimizer = 0, kGetStates = 2, kSetStates = 3 };
+enum Commands { kSetOptimizer = 0, kGetStates = 2, kSetStates = 3, kGetStep = 4 };
 
 class Server final : private Transport::Handler {
  public:
@@ -108,10 +111,19 @@ class Server final : private Transport::Handler {
   void SendError(int to, const Head& head, const std::string& text);
   const KVStore::Updater& UpdaterOf(int store) const;
 
-  // snapshot.cc
-  std::string SnapshotPath() const;
-  void ReadSnapshot();
-  void WriteSnapshot(const KVStore::Controller& controller);
+  void EndStep(int from, const Head& head, const KVStore::Controller& controller);
+
+  // snapshot.cc; a step of -1: of asynchronous stores
+  void CheckSnapshotFolder() const;
+  std::string SnapshotPath(int64_t step) const;
+  /* The steps of this server's files, which are of as many servers. */
+  std::set<int64_t> SnapshotSteps() const;
+  void FindSnapshot();
+  /* What other servers have. */
+  std::set<int64_t> CommonSteps(std::set<int64_t> own);
+  void ReadSnapshot(const std::string& path);
+  /* Returns whether the file is there. */
+  bool WriteSnapshot(int64_t step, const KVStore::Controller& controller);
 
   const std::shared_ptr<Job> job_;
   std::mutex mutex_;
@@ -127,8 +139,11 @@ class Server final : private Transport::Handler {
   std::map<int, std::string> ended_;  // who pushes nothing more, by their numbers: what is said of them
   std::string snapshot_folder_, restored_states_;
   double snapshot_interval_ = 0;
-  bool changed_ = false;  // since the last snapshot
-  int gone_ = 0;          // workers that are lost or have said goodbye
+  bool changed_ = false;            // since the last snapshot; by asynchronous stores
+  std::map<int, int64_t> stepped_;  // by the worker's number: the steps that it has ended
+  Pull writing_;                    // the first worker's kStep that waits for a snapshot; request 0: none
+  int64_t restored_step_ = 0;
+  int gone_ = 0;  // workers that are lost or have said goodbye
 };
 
 }  // namespace kvstore

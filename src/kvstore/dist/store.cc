@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
+#include <functional>
 #include <future>
 #include <sstream>
 
@@ -12,6 +14,36 @@
 namespace mxnet {
 namespace kvstore {
 
+/*
+ * Where a program pulls a short value behind each push of it, the push asks for the value as well,
+ * so that both take one way to the server and back.
+ */
+struct DistStore::Foreseen {
+  using Then = std::function<void(const std::exception_ptr& error, const Message& reply)>;
+  std::mutex mutex;
+  bool here = false;
+  std::exception_ptr error;
+  Message reply;
+  Then then;  // of the pull, if it came before the reply
+
+  void Arrive(const std::exception_ptr& e, const Message& message) {
+    Then next;
+    {
+      std::lock_guard<std::mutex> hold(mutex);
+      here = true, error = e, reply = message;
+      next.swap(then);
+    }
+    if (next) next(e, message);
+  }
+  void Take(Then next) {
+    {
+      std::lock_guard<std::mutex> hold(mutex);
+      if (!here) return then.swap(next), void();
+    }
+    next(error, reply);
+  }
+};
+
 /* Its address stays for the life of the store. */
 struct DistStore::Remote {
   Remote() : order(Engine::Get()->NewVariable()) {}
@@ -21,10 +53,13 @@ struct DistStore::Remote {
 
   int64_t hash = 0;
   std::vector<Part> parts;
-  int64_t version = 0;      // that this worker's pushes lead to
-  Var* order;               // written by all operations
-  NDArray sum, pulled;      // on the host, where the caller's arrays are not fit
-  NDArray residual, codes;  // of gradient compression
+  int64_t version = 0;                 // that this worker's pushes lead to
+  Var* order;                          // written by all operations
+  NDArray sum, pulled;                 // on the host, where the caller's arrays are not fit
+  NDArray residual, codes;             // of gradient compression
+  bool pushed = false;                 // and not pulled since
+  bool pull_follows = false;           // the last push had a pull behind it
+  std::shared_ptr<Foreseen> foreseen;  // of the last push
 };
 
 struct DistStore::Operation {
@@ -39,6 +74,7 @@ struct DistStore::Operation {
   bool push = false, pull = false;
   NDArray source, target;
   Compression compression;
+  std::shared_ptr<Foreseen> foreseen;
   OnComplete complete;
   std::atomic<int> left{0};
   std::mutex mutex;
@@ -53,12 +89,21 @@ struct DistStore::Operation {
   }
 };
 
+namespace {
+
+constexpr size_t kForeseenBytes = 16 << 10;  // of a value; longer ones are not copied on their way
+
+}  // namespace
+
 DistStore::DistStore(std::string name, DistType type, const std::shared_ptr<Job>& job)
     : LocalStore(std::move(name), type.on_device, std::make_unique<DistTransport>(job)),
       dist_(type),
       own_(static_cast<DistTransport*>(transport())) {}
 
-DistStore::~DistStore() { own_->Close(); }
+DistStore::~DistStore() {
+  for (const auto& remote : remotes_) own_->job()->steps()->Remove(remote.second->order);
+  own_->Close();
+}
 
 void DistStore::SetGradientCompression(const std::vector<std::pair<std::string, std::string>>& params) {
   compression_ = Compression::FromParams(params);
@@ -71,6 +116,7 @@ void DistStore::Init(const Keys& keys, const Arrays& values) {
   options.servers = own_->job()->servers();
   options.split_from = Env::Get().kvstore_bigarray_bound;
   options.slice = dist_.slices ? Env::Get().kvstore_slice_threshold : 0;
+  if (!own_->splits_values()) options.split_from = INT64_MAX, options.slice = 0;
   std::vector<std::unique_ptr<Remote>> remotes;
   for (size_t i = 0; i < keys.size(); ++i) {
     auto remote = std::make_unique<Remote>();
@@ -84,6 +130,7 @@ void DistStore::Init(const Keys& keys, const Arrays& values) {
     Add(keys[i], NDArray(values[i]->shape(), dist_.on_device ? values[i]->ctx() : Context::CPU(), values[i]->dtype(), true));
     const Entry* entry = Find(keys[i]);
     std::lock_guard<std::mutex> hold(mutex_);
+    if (dist_.sync) own_->job()->steps()->Add(remotes[i]->order, remotes[i]->version);
     remotes_[entry] = std::move(remotes[i]);
   }
 }
@@ -161,6 +208,7 @@ NDArray DistStore::Target(Remote* remote, const Entry& entry, const Arrays& outs
 }
 
 void DistStore::Run(const std::shared_ptr<Operation>& op, int priority) {
+  if (op->push && dist_.sync) own_->job()->steps()->BeforePush(op->remote->version + 1);
   op->compression = op->push ? compression_ : Compression();
   op->head.kind = op->push ? Kind::kPush : Kind::kPull;
   op->head.store = own_->store();
@@ -178,44 +226,79 @@ void DistStore::Run(const std::shared_ptr<Operation>& op, int priority) {
   }
   own_->Begin(op->push);
   op->own = own_;
+  Foresee(op.get());
   const auto start = [op](RunContext, OnComplete complete) {
     op->complete = complete;
-    const std::vector<Part>& parts = op->remote->parts;
-    op->left = static_cast<int>(parts.size());
-    auto source = op->push ? std::make_shared<NDArray>(op->source) : nullptr;
-    auto target = op->pull ? std::make_shared<NDArray>(op->target) : nullptr;
-    const char* from = source ? static_cast<const char*>(source->data().dptr) : nullptr;
-    char* into = target ? static_cast<char*>(target->data().dptr) : nullptr;
-    Job* job = op->own->job();
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const Part& part = parts[i];
-      Head head = op->head;
-      head.part = static_cast<int64_t>(i);
-      head.count = part.count;
-      Message payload;
-      if (source) {
-        payload.data = from + op->compression.Bytes(part.begin, op->head.dtype);
-        payload.bytes = op->compression.Bytes(part.count, op->head.dtype);
-        payload.owner = source;
-      }
-      const int to = job->ServerRank(part.server), priority = static_cast<int>(head.priority);
-      if (!target) {
-        job->Tell(to, head, std::move(payload), priority, [op] { op->End(nullptr); });
-        continue;
-      }
-      Job::Destination destination;
-      destination.data = into + static_cast<size_t>(part.begin) * DTypeSize(op->head.dtype);
-      destination.bytes = static_cast<size_t>(part.count) * DTypeSize(op->head.dtype);
-      destination.keep = target;
-      destination.is_source = source && source->chunk() == target->chunk();
-      job->Ask(to, head, std::move(payload), priority, std::move(destination),
-               [op](std::exception_ptr error, const Message&) { op->End(error); });
-    }
+    Start(op);
   };
   Engine::Get()->PushAsync(start, Context::CPU(), std::move(reads), std::move(writes), FnProperty::kAsync, priority,
                            !op->push   ? "kvstore_dist_pull"
                            : !op->pull ? "kvstore_dist_push"
                                        : "kvstore_dist_pushpull");
+}
+
+void DistStore::Foresee(Operation* op) {
+  Remote* remote = op->remote;
+  const size_t bytes = static_cast<size_t>(remote->parts[0].count) * DTypeSize(op->head.dtype);
+  const bool alone = op->push && !op->pull;
+  if (op->pull && !op->push && remote->pushed) {
+    remote->pull_follows = true;
+    op->foreseen = std::move(remote->foreseen);
+  } else if (alone) {
+    if (remote->pushed) remote->pull_follows = false;
+    if (remote->pull_follows && dist_.sync && remote->parts.size() == 1 && bytes > 0 && bytes <= kForeseenBytes)
+      op->foreseen = std::make_shared<Foreseen>();
+  }
+  remote->pushed = alone;
+  remote->foreseen = alone ? op->foreseen : nullptr;
+}
+
+/* What is read may be read, and what is written may be written. */
+void DistStore::Start(const std::shared_ptr<Operation>& op) {
+  const std::vector<Part>& parts = op->remote->parts;
+  op->left = static_cast<int>(parts.size());
+  auto source = op->push ? std::make_shared<NDArray>(op->source) : nullptr;
+  auto target = op->pull ? std::make_shared<NDArray>(op->target) : nullptr;
+  const char* from = source ? static_cast<const char*>(source->data().dptr) : nullptr;
+  char* into = target ? static_cast<char*>(target->data().dptr) : nullptr;
+  if (target && op->foreseen) {
+    return op->foreseen->Take([op, into](const std::exception_ptr& error, const Message& reply) {
+      if (!error) std::memcpy(into, reply.data, std::min(reply.bytes, op->target.data().Bytes()));
+      op->End(error);
+    });
+  }
+  Job* job = op->own->job();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    Head head = op->head;
+    head.part = static_cast<int64_t>(i);
+    head.count = part.count;
+    Message payload;
+    if (source) {
+      payload.data = from + op->compression.Bytes(part.begin, op->head.dtype);
+      payload.bytes = op->compression.Bytes(part.count, op->head.dtype);
+      payload.owner = source;
+    }
+    const int to = job->ServerRank(part.server), priority = static_cast<int>(head.priority);
+    if (op->foreseen) {  // the source may change at once: a copy is sent
+      Message copy = TextMessage(head, std::string(static_cast<const char*>(payload.data), payload.bytes));
+      const auto arrive = [foreseen = op->foreseen](std::exception_ptr error, const Message& reply) { foreseen->Arrive(error, reply); };
+      job->Ask(to, head, std::move(copy), priority, Job::Destination(), arrive);
+      op->End(nullptr);
+      continue;
+    }
+    if (!target) {
+      job->Tell(to, head, std::move(payload), priority, [op] { op->End(nullptr); });
+      continue;
+    }
+    Job::Destination destination;
+    destination.data = into + static_cast<size_t>(part.begin) * DTypeSize(op->head.dtype);
+    destination.bytes = static_cast<size_t>(part.count) * DTypeSize(op->head.dtype);
+    destination.keep = target;
+    destination.is_source = source && source->chunk() == target->chunk();
+    job->Ask(to, head, std::move(payload), priority, std::move(destination),
+             [op](std::exception_ptr error, const Message&) { op->End(error); });
+  }
 }
 
 std::vector<DistStore::Step> DistStore::Steps(const std::vector<Pushed>& pushed, const std::vector<NDArray>& sums,

@@ -47,6 +47,8 @@ class DistTransport : public KVTransport {
   int NumDeadNodes(int node_id, int timeout_seconds) override;
   std::vector<std::string> SendCommand(int id, const std::string& body) override;
   void SetBarrierBeforeExit(bool wait) override { barrier_before_exit_ = wait; }
+  void SetSplitsValues(bool split) override { splits_values_ = split; }
+  bool splits_values() const { return splits_values_; }
 
   Job* job() const { return job_.get(); }
   int store() const { return store_; }
@@ -63,7 +65,7 @@ class DistTransport : public KVTransport {
 
   const std::shared_ptr<Job> job_;
   const int store_;
-  std::atomic<bool> barrier_before_exit_{false};
+  std::atomic<bool> barrier_before_exit_{false}, splits_values_{true};
   std::mutex mutex_;
   std::condition_variable ended_;
   int64_t pushes_ = 0, all_ = 0;  // under way
@@ -83,6 +85,7 @@ class DistStore final : public LocalStore {
   void SetGradientCompression(const std::vector<std::pair<std::string, std::string>>& params) override;
 
  private:
+  struct Foreseen;   // a value that is pulled before the program asks for it
   struct Remote;     // a key's value on the servers
   struct Operation;  // a push, a pull or both
   /* What a call does with one key. */
@@ -99,6 +102,10 @@ class DistStore final : public LocalStore {
   /* Where a pull of `outs` goes. */
   NDArray Target(Remote* remote, const Entry& entry, const Arrays& outs);
   void Run(const std::shared_ptr<Operation>& operation, int priority);
+  /* Decides whether the reply to a push that is about to run brings the value of a later pull, or
+   * gives a pull the reply of the push before. */
+  void Foresee(Operation* operation);
+  static void Start(const std::shared_ptr<Operation>& operation);
   static std::vector<Step> Steps(const std::vector<Pushed>& pushed, const std::vector<NDArray>& sums, const std::vector<Entry*>& entries,
                                  const Arrays& outs);
 
