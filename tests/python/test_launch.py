@@ -1,8 +1,10 @@
 """tools/launch.py: what processes get, how jobs end, and jobs whose processes exchange messages."""
 
+import getpass
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -379,3 +381,109 @@ def test_a_network_that_breaks(two_hosts):
     # The ranks of the launcher's host say whom they lost; it cannot hear the others.
     out = two_hosts.out()
     assert sum(" lost worker " in line or " lost server " in line for line in out.splitlines()) == 2, out
+
+
+# ---- the programs themselves: OpenSSH's server and Slurm, where they are installed ----
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def started(command, log, ready, **env):
+    """A server, once `ready` is true."""
+    with open(log, "wb") as file:
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, env={**os.environ, **env})
+    wait_until(lambda: ready() or server.poll() is not None)
+    if server.poll() is not None:
+        pytest.skip(f"{command[0]} does not run here: {log.read_text(errors='replace')[-300:]}")
+    return server
+
+
+@pytest.fixture
+def ssh_hosts(tmp_path):
+    """A file of two hosts, both of them this machine behind a server of ssh; what runs `ssh`."""
+    sshd = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
+    if not sshd:
+        pytest.skip("no sshd here: openssh-server is not installed")
+    port = free_port()
+    for name in ("host", "key"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)], check=True)
+    (tmp_path / "sshd_config").write_text(
+        f"ListenAddress 127.0.0.1\nPort {port}\nHostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/key.pub\n"
+        "PermitRootLogin yes\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPidFile none\n")
+    (tmp_path / "ssh_config").write_text(
+        f"Host *\nHostName 127.0.0.1\nPort {port}\nIdentityFile {tmp_path}/key\nUserKnownHostsFile /dev/null\n"
+        "StrictHostKeyChecking no\nLogLevel ERROR\n")
+    program(tmp_path, "ssh", f'#!/bin/sh\nexec {shutil.which("ssh")} -F {tmp_path}/ssh_config "$@"\n')
+    (tmp_path / "hosts").write_text("node-a\nnode-b\n")
+    log = tmp_path / "sshd.log"
+    server = started([sshd, "-D", "-e", "-f", str(tmp_path / "sshd_config")], log, lambda: "Server listening" in log.read_text())
+    yield tmp_path
+    server.terminate()
+    server.wait()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("test, status", [("Exchanges", 0), ("OneIsKilled", 137)])
+def test_a_job_by_ssh(ssh_hosts, test, status):
+    done = job(test, "-H", str(ssh_hosts / "hosts"), "--host-ip", "127.0.0.1", "--mca", "btl", "self,tcp",
+               PATH=f"{ssh_hosts}:{os.environ['PATH']}")
+    assert done.returncode == status, done.stdout + done.stderr
+
+
+SLURM = """ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/none
+CredType=cred/none
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/controller.pid
+SlurmdPidFile={folder}/node.pid
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+ReturnToService=2
+SlurmdParameters=config_overrides
+NodeName={host} NodeAddr=127.0.0.1 CPUs=8 State=UNKNOWN
+PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+@pytest.fixture
+def slurm(tmp_path):
+    """A Slurm of one node, this machine: its variables."""
+    path = f"{os.environ['PATH']}:/usr/sbin"
+    controller, node = shutil.which("slurmctld", path=path), shutil.which("slurmd", path=path)
+    if not (controller and node and shutil.which("srun")):
+        pytest.skip("no Slurm here: slurm-wlm is not installed")
+    for name in ("state", "spool"):
+        (tmp_path / name).mkdir()
+    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
+    (tmp_path / "slurm.conf").write_text(SLURM.format(host=socket.gethostname(), user=getpass.getuser(), folder=tmp_path,
+                                                      ports=(free_port(), free_port())))
+    def nodes():
+        return subprocess.run(["sinfo", "-h", "-o", "%t"], capture_output=True, text=True, env={**os.environ, **env}).stdout.strip()
+
+    servers = [started([controller, "-D", "-i"], tmp_path / "controller.log", nodes, **env)]
+    try:
+        servers.append(started([node, "-D"], tmp_path / "node.log", lambda: nodes() == "idle", **env))
+        yield env
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("test, status", [("Exchanges", 0), ("OneIsKilled", 137)])
+def test_a_job_by_slurm(slurm, test, status):
+    done = job(test, "--launcher", "slurm", "--host-ip", "127.0.0.1", **slurm)
+    assert done.returncode == status, done.stdout + done.stderr
