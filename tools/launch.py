@@ -14,6 +14,7 @@ where one ended it.
 
 import argparse
 import base64
+import ctypes
 import json
 import os
 import re
@@ -37,6 +38,7 @@ PASSED_PREFIXES = ("DMLC_", "MXNET_", "PS_", "OMP_", "NCCL_", "GOMP_", "KMP_")
 PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
 # What mpirun 4.1 says of its own when a process has ended without MPI_Finalize; no line of a job.
 NOISE = re.compile(rb"\[\S+:\d+\] PMIX ERROR: BAD-PARAM in file \S*pmix_event_notification\.c at line \d+")
+PIDFD_GETFD = 438  # the number of this system call on all machines
 SERVER_GRACE = 30  # seconds for the servers to end after all workers have
 END_GRACE = 10  # seconds for mpirun to end after it was told to
 RUNNER_GRACE = 2  # and after all processes have ended; with several hosts 4.1 may wait for ever
@@ -173,6 +175,26 @@ def own_address(args):
     return socket.gethostname()
 
 
+def listen_here_alone(process):
+    """Bind the sockets with which a child listens at all addresses to this machine's loopback
+    device. Open MPI 4.1 has no parameter for it. Linux before 5.7 leaves them as they are."""
+    listening = set()
+    for table in ("tcp", "tcp6"):
+        with open(f"/proc/{process}/net/{table}", encoding="ascii") as file:
+            for line in list(file)[1:]:
+                words = line.split()
+                if words[3] == "0A" and not words[1].split(":")[0].strip("0"):
+                    listening.add(f"socket:[{words[9]}]")
+    handle = os.pidfd_open(process)
+    for name in os.listdir(f"/proc/{process}/fd"):
+        if os.readlink(f"/proc/{process}/fd/{name}") in listening:
+            copy = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, handle, int(name), 0)
+            if copy >= 0:
+                with socket.socket(fileno=copy) as own:
+                    own.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo\0")
+    os.close(handle)
+
+
 def job_environment(args):
     """Variables for all processes."""
     env = {"DMLC_NUM_WORKER": str(args.num_workers), "DMLC_NUM_SERVER": str(args.num_servers)}
@@ -295,7 +317,7 @@ class Job:
         self.token = secrets.token_hex(16)
         self.status = 0
         self.stopped = self.workers_ended = self.all_ended = None  # when
-        self.quiet = False
+        self.quiet = self.closed_outside = False
         self.selector = selectors.DefaultSelector()
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -385,6 +407,12 @@ class Job:
         if what["rank"] < 0 or process.connection:
             raise ValueError("a rank twice")
         process.connection, process.host = connection, str(what["host"])
+        if self.args.launcher == "local" and not self.closed_outside:
+            self.closed_outside = True
+            try:
+                listen_here_alone(self.runner.pid)
+            except OSError:
+                pass     # not allowed, or not known to this kernel: docs/distributed.md says what is open then
         return process
 
     def hear(self, process, what):

@@ -105,6 +105,13 @@ def test_the_first_failure_is_the_status():
     assert "ended with status 7 before all processes had joined the job" in done.stderr
 
 
+@pytest.mark.skipif(not shutil.which("ss"), reason="no ss here: iproute2 is not installed")
+def test_local_jobs_listen_on_this_machine_alone():
+    done = launch("-n", "1", "-s", "0", "sh", "-c", "sleep 0.5; ss -tlnpH | grep mpirun")
+    places = [line.split()[3].rsplit(":", 1)[0] for line in done.stdout.splitlines()]
+    assert len(places) > 1 and all(place == "127.0.0.1" or place.endswith("%lo") for place in places), done.stdout
+
+
 def test_a_signal_is_a_failure():
     done = launch("-n", "1", "-s", "1", "sh", "-c", 'test $DMLC_ROLE = server && kill -SEGV $$; exec sleep 60')
     assert done.returncode == 128 + signal.SIGSEGV
