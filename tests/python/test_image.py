@@ -196,6 +196,31 @@ def test_resizing():
         np.testing.assert_array_equal(got, DATA[f"resize/{i}/{interp}"], err_msg=f"{image.shape} {width}x{height} {interp}")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_exact_bilinear_of_floats_is_bilinear(dtype):
+    image = nd.array(np.random.RandomState(1).rand(7, 9, 3), dtype=dtype)
+    for size in ((4, 3), (18, 14), (11, 5)):
+        np.testing.assert_array_equal(*(mx.image.imresize(image, *size, interp=interp).asnumpy() for interp in (1, 5)))
+
+
+def test_crops_of_images_that_are_smaller_keep_the_ratio():
+    image = nd.array(np.random.RandomState(1).randint(0, 255, (40, 52, 3)), dtype="uint8")
+    for width, height in ((100, 100), (20, 100), (100, 20), (52, 41)):
+        got = nd.image.random_crop(image, (0.5, 0.5), (0.5, 0.5), width, height, 1)
+        np.testing.assert_array_equal(got.asnumpy(), mx.image.center_crop(image, (width, height), 1)[0].asnumpy())
+
+
+def test_random_rotations_draw_from_the_numbers_of_numpy():
+    image = nd.array(np.random.RandomState(1).rand(3, 9, 9))
+    for batch in (image, nd.stack(image, image)):
+        np.random.seed(7)
+        got = mx.image.random_rotate(batch, (-20, 20)).asnumpy()
+        np.random.seed(7)
+        angles = np.random.uniform(-20, 20, size=2)[:batch.ndim - 2]
+        want = mx.image.imrotate(batch, nd.array(angles) if batch.ndim == 4 else angles[0]).asnumpy()
+        np.testing.assert_array_equal(got, want)
+
+
 def test_resizing_of_batches():
     batch = images(shape=(3, 20, 31, 3))
     for interp in range(6):

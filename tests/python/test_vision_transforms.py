@@ -1,7 +1,10 @@
 """mx.gluon.data.vision.transforms of images."""
+import random
+
 import numpy as np
 import pytest
 
+import mxnet as mx
 from mxnet import gluon, nd
 from mxnet.gluon.data.vision import transforms
 
@@ -31,7 +34,54 @@ def test_transforms(compiled):
                                       transforms.ToTensor(), transforms.Normalize(0.5, (0.1, 0.2, 0.3))])
     assert chain(image).shape == (3, 6, 6)
     with pytest.raises(ValueError):
-        transforms.HybridCompose([transforms.CenterCrop(3)])
+        transforms.HybridCompose([transforms.Rotate(3)])
+    with pytest.raises(AssertionError):
+        transforms.RandomCrop(9, pad=(1, 2))
+
+
+@pytest.mark.parametrize("numpy_arrays", [False, True])
+@pytest.mark.parametrize("shape", [(9, 13, 3), (2, 9, 13, 3)])
+def test_choices_in_graphs(shape, numpy_arrays):
+    with mx.util.np_array(numpy_arrays), mx.util.np_shape(numpy_arrays):
+        image = mx.np.array(images(shape).asnumpy()) if numpy_arrays else images(shape)
+        for probability in (0, 1):
+            apply = transforms.HybridRandomApply(transforms.CropResize(0, 0, 1, 1, (13, 9)), probability)
+            want = np.broadcast_to(image.asnumpy()[..., :1, :1, :], shape) if probability else image.asnumpy()
+            gray = transforms.RandomGray(probability)
+            weights = np.array([[0.21], [0.72], [0.07]]) if probability else np.eye(3)
+            for compiled in (False, True):
+                apply.hybridize(compiled)
+                gray.hybridize(compiled)
+                assert type(apply(image)) is type(image) and apply(image).dtype == image.dtype
+                np.testing.assert_allclose(apply(image).asnumpy(), want, rtol=1e-6)
+                np.testing.assert_allclose(gray(image).asnumpy(), np.broadcast_to(image.asnumpy() @ weights, shape), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(9, 13, 3), (2, 9, 13, 3)])
+def test_crops_in_graphs(shape):
+    image = images(shape)
+    for size in (4, (13, 5), (20, 20), (4, 20), (20, 4)):
+        chain = transforms.HybridCompose([transforms.CenterCrop(size), transforms.ToTensor()])
+        want = transforms.ToTensor()(transforms.CenterCrop(size)(image))
+        np.testing.assert_array_equal(chain(image).asnumpy(), want.asnumpy(), err_msg=str(size))
+    chain = gluon.nn.HybridSequential()
+    chain.add(transforms.RandomResizedCrop((5, 4), scale=(0.3, 0.5)))
+    chain.hybridize()
+    draws = []
+    for _ in range(2):
+        mx.random.seed(3)
+        draws.append([chain(image).asnumpy() for _ in range(5)])
+    np.testing.assert_array_equal(*draws)
+    assert draws[0][0].shape == shape[:-3] + (4, 5, 3) and (draws[0][0] != draws[0][1]).any()
+
+
+def test_crops_between_others_draw_from_the_numbers_of_python():
+    chain = transforms.Compose([transforms.Resize(12), transforms.RandomResizedCrop(4), transforms.ToTensor()])
+    draws = []
+    for _ in range(2):
+        random.seed(7)
+        draws.append([chain(images()).asnumpy() for _ in range(5)])
+    np.testing.assert_array_equal(*draws)
 
 
 @pytest.mark.skipif(not hasattr(nd, "BilinearSampler"), reason="no BilinearSampler yet")

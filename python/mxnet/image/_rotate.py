@@ -1,6 +1,5 @@
 """Turning images (channels, height, width) around their middle."""
 import math
-import random
 
 import numpy as np
 
@@ -69,5 +68,5 @@ def random_rotate(src, angle_limits, zoom_in=False, zoom_out=False):
     """`imrotate` by degrees that are drawn between the two `angle_limits`, for each image anew."""
     low, high = angle_limits
     if src.ndim == 3:
-        return imrotate(src, random.uniform(low, high), zoom_in, zoom_out)
+        return imrotate(src, np.random.uniform(low, high), zoom_in, zoom_out)
     return imrotate(src, array(np.random.uniform(low, high, size=src.shape[0])), zoom_in, zoom_out)

@@ -231,8 +231,10 @@ struct resample {
     if (method == kNearest)
       return v.At(Clip(static_cast<long long>(::floor(static_cast<double>(y) * sy.scale)), b.height),
                   Clip(static_cast<long long>(::floor(static_cast<double>(x) * sx.scale)), b.width));
-    if constexpr (kBytes)
-      if (method == kLinearExact) return Exact(v, sy, sx, y, x);
+    if (method == kLinearExact) {
+      if constexpr (kBytes) return Exact(v, sy, sx, y, x);
+      method = kLinear;
+    }
     const bool blocks = sy.IsWhole() && sx.IsWhole();
     if (method == kLinear && blocks && sy.Whole() == 2 && sx.Whole() == 2) method = kArea;
     if (method == kArea && sy.scale >= 1 && sx.scale >= 1) return blocks ? Blocks(v, sy, sx, y, x) : Covered(v, sy, sx, y, x);

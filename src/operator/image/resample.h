@@ -45,8 +45,8 @@ void ResampleWindow(Interpolation method, const uint8_t* from, ImageSize from_si
 void CubicWeights(float x, float* weights);
 void LanczosWeights(float x, float* weights);
 
-/* Dtypes and methods that Resample takes: kUint8, kFloat32 and kFloat64 (kLinearExact: kUint8), and
- * for kNearest other integers, too. */
+/* Dtypes and methods that Resample takes: kUint8, kFloat32 and kFloat64, and for kNearest other
+ * integers, too. kLinearExact of floats is kLinear. */
 bool CanResample(int dtype, int method);
 
 }  // namespace image

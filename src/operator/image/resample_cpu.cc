@@ -461,8 +461,10 @@ void Run(const Picture<T>& p, Interpolation method) {
       std::memcpy(p.to + r * p.row(), p.from + (p.top + r) * p.pitch + p.left * p.size.channels, static_cast<size_t>(p.row()) * sizeof(T));
     return;
   }
-  if constexpr (std::is_same<T, uint8_t>::value)
-    if (method == kLinearExact) return LinearExact(p);
+  if (method == kLinearExact) {
+    if constexpr (std::is_same<T, uint8_t>::value) return LinearExact(p);
+    method = kLinear;
+  }
   if (method == kNearest) return Nearest(p);
   const Axis x = p.columns(), y = p.lines();
   const bool blocks = x.IsWhole() && y.IsWhole();
@@ -484,7 +486,7 @@ void Run(const Picture<T>& p, Interpolation method) {
 bool CanResample(int dtype, int method) {
   if (method < 0 || method >= kInterpolations) return false;
   if (method == kNearest && (dtype == kInt8 || dtype == kInt32 || dtype == kInt64)) return true;
-  return dtype == kUint8 || ((dtype == kFloat32 || dtype == kFloat64) && method != kLinearExact);
+  return dtype == kUint8 || dtype == kFloat32 || dtype == kFloat64;
 }
 
 void Resample(int dtype, Interpolation method, const void* from, ImageSize size, int64_t pitch, void* to, int64_t height, int64_t width) {

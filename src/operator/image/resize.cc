@@ -149,9 +149,7 @@ struct Box {
 void NeedResampling(const Attrs& attrs, int dtype, int interp) {
   MXNET_CHECK_KIND(CanResample(dtype, interp), Type)
       << Named(attrs) << "data is " << DTypeName(dtype) << "; interp=" << interp << " accepts "
-      << (interp == kLinearExact ? "uint8"
-          : interp == kNearest   ? "uint8, int8, int32, int64, float32, float64"
-                                 : "uint8, float32, float64");
+      << (interp == kNearest ? "uint8, int8, int32, int64, float32, float64" : "uint8, float32, float64");
 }
 
 template <typename P>
@@ -255,10 +253,20 @@ Box Placed(const P& p, const Images& s, int64_t height, int64_t width, uint32_t 
   return {place(p.yrange, s.height - height, word_y), place(p.xrange, s.width - width, word_x), height, width};
 }
 
+// The size that is asked for, or the largest one of its ratio that the image has, as
+// mx.image.scale_down.
+Size Fitting(const RandomCropParam& p, const Images& s) {
+  auto width = static_cast<double>(p.width), height = static_cast<double>(p.height);
+  const auto most_width = static_cast<double>(s.width), most_height = static_cast<double>(s.height);
+  if (most_height < height) width = width * most_height / height, height = most_height;
+  if (most_width < width) height = height * most_width / width, width = most_width;
+  return {std::max<int64_t>(1, static_cast<int64_t>(height)), std::max<int64_t>(1, static_cast<int64_t>(width))};
+}
+
 void RandomCrop(KernelArgs& a) {
   const auto& p = a.param<RandomCropParam>();
   const Images s = ImagesOf(a.in[0].shape);
-  const int64_t height = std::min<int64_t>(p.height, s.height), width = std::min<int64_t>(p.width, s.width);
+  const auto [height, width] = Fitting(p, s);
   if (a.run.ctx.is_gpu()) {
     DeviceBox how;
     how.kind = 1, how.given = {0, 0, height, width}, how.xrange = p.xrange, how.yrange = p.yrange;
@@ -335,7 +343,7 @@ Op& ResizeRecord(const char* name, const char* text, void (*kernel)(KernelArgs&)
   ResizeRecord("_image_random_crop",
                "A box of `width` and `height` at a place that is drawn, from (height, width, channels) or (images, height, width, "
                "channels).\n\n"
-               "Images that are smaller are cut to what there is, and resized. Images of a batch share the place.",
+               "Of images that are smaller, the largest box of that ratio is resized. Images of a batch share the place.",
                RandomCrop)
       .alias("_npx__image_random_crop")
       .set_param<RandomCropParam>()

@@ -7,6 +7,7 @@ import numpy as np
 
 from .... import image, ndarray as nd
 from ...._array_class import to_class_of
+from ...._tracing import watch as _watch
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 
@@ -18,13 +19,14 @@ __all__ = ['Cast', 'CenterCrop', 'Compose', 'CropResize', 'HybridCompose', 'Hybr
 
 class Compose(Sequential):
     """Applies transformations one after the other; consecutive hybrid ones run as one compiled
-    block."""
+    block. CenterCrop and RandomResizedCrop run by themselves, so that there is no graph for each
+    size of image, and `random.seed` decides what is drawn."""
 
     def __init__(self, transforms):
         super().__init__()
         run = []
         for transform in list(transforms) + [None]:
-            if isinstance(transform, HybridBlock):
+            if isinstance(transform, HybridBlock) and not isinstance(transform, _Crop):
                 run.append(transform)
                 continue
             if len(run) == 1:
@@ -105,12 +107,23 @@ def _pair(size):
     return (size, size) if isinstance(size, numbers.Number) else tuple(size)
 
 
-def _each(x, change):
-    """`change` of an image, or of each image of a batch."""
-    return nd.stack(*[change(one) for one in x]) if x.ndim == 4 else change(x)
+class _Crop(HybridBlock):
+    """A box of (H, W, C), or of each of (N, H, W, C), by a function of `mx.image`; in a graph by an
+    operator, with mx.random's numbers and one box for all of a batch."""
+
+    def _of_image(self, one):
+        raise NotImplementedError
+
+    def _in_graph(self, F, x):
+        raise NotImplementedError
+
+    def hybrid_forward(self, F, x):
+        if F is not nd or _watch.on:
+            return self._in_graph(F, x)
+        return nd.stack(*[self._of_image(one) for one in x]) if x.ndim == 4 else self._of_image(x)
 
 
-class CenterCrop(Block):
+class CenterCrop(_Crop):
     """The middle of (H, W, C) or (N, H, W, C), `size` (width, height) large; of images that are
     smaller, the largest part of that ratio, resized."""
 
@@ -118,11 +131,14 @@ class CenterCrop(Block):
         super().__init__()
         self._size, self._interpolation = _pair(size), interpolation
 
-    def forward(self, x):
-        return _each(x, lambda one: image.center_crop(one, self._size, self._interpolation)[0])
+    def _of_image(self, one):
+        return image.center_crop(one, self._size, self._interpolation)[0]
+
+    def _in_graph(self, F, x):
+        return F.image.random_crop(x, (0.5, 0.5), (0.5, 0.5), *self._size, self._interpolation)
 
 
-class RandomResizedCrop(Block):
+class RandomResizedCrop(_Crop):
     """A part of (H, W, C), or of each of (N, H, W, C), whose area is `scale` (smallest, largest) of
     the image's, and whose width / height is between the numbers of `ratio`, resized to `size`
     (width, height)."""
@@ -132,19 +148,25 @@ class RandomResizedCrop(Block):
         scale = (scale, 1.0) if isinstance(scale, numbers.Number) else scale
         self._args = (_pair(size), scale, ratio, interpolation)
 
-    def forward(self, x):
-        return _each(x, lambda one: image.random_size_crop(one, *self._args)[0])
+    def _of_image(self, one):
+        return image.random_size_crop(one, *self._args)[0]
+
+    def _in_graph(self, F, x):
+        (width, height), scale, ratio, interpolation = self._args
+        return F.image.random_resized_crop(x, width=width, height=height, area=scale, ratio=ratio, interp=interpolation)
 
 
 class RandomCrop(HybridBlock):
     """A part of (H, W, C) or (N, H, W, C) at a random place, `size` (width, height) large; images
     that are smaller are resized. `pad`: so many pixels of `pad_value` are put around the image
-    first, one number or (top, bottom, left, right)."""
+    (H, W, C) first, one number or (top, bottom, left, right)."""
 
     def __init__(self, size, pad=None, pad_value=0, interpolation=1):
         super().__init__()
         self._size, self._interpolation, self._pad_value = _pair(size), interpolation, pad_value
         self._pad = (pad,) * 4 if isinstance(pad, numbers.Number) else pad
+        assert not self._pad or len(self._pad) == 4, (
+            f'[transforms.RandomCrop] pad={pad}; accepted are one number or (top, bottom, left, right)')
 
     def hybrid_forward(self, F, x):
         if self._pad:
@@ -244,8 +266,14 @@ def _like(made, x):
     return to_class_of(made, x) if isinstance(x, nd.NDArray) else made
 
 
+def _choose(F, p, new, old):
+    """`new` with probability `p`, else `old`, which has its shape and dtype."""
+    draw = F.cast(_like(F.random.uniform(shape=(1,)), old) < p, 'float32')
+    return F.where(F.reshape_like(F.broadcast_like(draw, F.reshape(new, shape=(-1,))), new), new, old)
+
+
 class RandomGray(HybridBlock):
-    """Gray in all channels of (H, W, C), with probability `p`."""
+    """Gray in all channels of (H, W, C) or (N, H, W, C), with probability `p`; float32."""
 
     def __init__(self, p=0.5):
         super().__init__()
@@ -254,9 +282,7 @@ class RandomGray(HybridBlock):
     def hybrid_forward(self, F, x):
         x = F.cast(x, 'float32')
         weights = F.concat(*[_like(F.full((3, 1), w), x) for w in (0.21, 0.72, 0.07)], dim=1)   # of red, green, blue
-        gray = F.dot(x, F.transpose(weights))
-        draw = F.cast(_like(F.random.uniform(shape=(1,)), x) < self._p, 'float32')
-        return F.where(F.broadcast_like(F.reshape(draw, shape=(1, 1, 1)), gray), gray, x)
+        return _choose(F, self._p, F.dot(x, F.transpose(weights)), x)
 
 
 class Rotate(Block):
@@ -322,7 +348,7 @@ class HybridCompose(HybridSequential):
 
 
 class HybridRandomApply(HybridSequential):
-    """Applies one hybrid transformation with probability `p`."""
+    """Applies one hybrid transformation, which keeps shape and dtype, with probability `p`."""
 
     def __init__(self, transforms, p=0.5):
         super().__init__()
@@ -330,5 +356,4 @@ class HybridRandomApply(HybridSequential):
         self.transforms, self.p = transforms, p
 
     def hybrid_forward(self, F, x, *args):
-        draw = F.random.uniform(shape=(1,)) < self.p
-        return F.where(F.broadcast_like(F.reshape(draw, shape=(1, 1, 1)), x), self.transforms(x), x)
+        return _choose(F, self.p, self.transforms(x), x)
