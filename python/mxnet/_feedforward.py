@@ -119,6 +119,8 @@ class FeedForward:
         data = self._iterator(X, y, True)
         if isinstance(eval_data, (tuple, list)):
             eval_data = self._iterator(*eval_data, False)
+        if isinstance(eval_end_callback, LogValidationMetricsCallback):
+            eval_end_callback = None    # Module.fit logs the same line
         train_data = data if self.epoch_size is None else ResizeIter(data, self.epoch_size, reset_internal=False)
         module = Module(self.symbol, [desc[0] for desc in data.provide_data],
                         [desc[0] for desc in data.provide_label], logger=logger or logging, context=self.ctx,

@@ -100,7 +100,13 @@ class FactorScheduler(LRScheduler):
         # then on.
         while num_update > self.count + self.step:
             self.count += self.step
-            _change(self, num_update, max(self.base_lr * self.factor, self.stop_factor_lr))
+            rate = self.base_lr * self.factor
+            if rate < self.stop_factor_lr:
+                self.base_lr = self.stop_factor_lr
+                logging.info("Update[%d]: now learning rate arrived at %.5e, will not change in the future",
+                             num_update, self.base_lr)
+            else:
+                _change(self, num_update, rate)
         return self.base_lr
 
 

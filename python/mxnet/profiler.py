@@ -84,7 +84,7 @@ def set_config(**kwargs):
 
 def profiler_set_config(mode="symbolic", filename="profile.json"):
     """Deprecated: `set_config`. `mode` is 'symbolic', 'imperative', 'api', 'memory' or 'all'."""
-    warnings.warn("profiler.profiler_set_config() is deprecated; use profiler.set_config()", DeprecationWarning, stacklevel=2)
+    warnings.warn("profiler.profiler_set_config() is deprecated; use profiler.set_config()", UserWarning, stacklevel=2)
     modes = ("symbolic", "imperative", "api", "memory", "all")
     _choice("mode", mode, dict.fromkeys(modes))
     set_config(filename=filename, **{f"profile_{m}": m == mode for m in modes})
@@ -105,7 +105,7 @@ def state():
 
 def profiler_set_state(state="stop"):
     """Deprecated: `set_state`."""
-    warnings.warn("profiler.profiler_set_state() is deprecated; use profiler.set_state()", DeprecationWarning, stacklevel=2)
+    warnings.warn("profiler.profiler_set_state() is deprecated; use profiler.set_state()", UserWarning, stacklevel=2)
     set_state(state)
 
 
@@ -131,7 +131,7 @@ def dump(finished=True, profile_process="worker"):
 
 def dump_profile():
     """Deprecated: `dump`."""
-    warnings.warn("profiler.dump_profile() is deprecated; use profiler.dump()", DeprecationWarning, stacklevel=2)
+    warnings.warn("profiler.dump_profile() is deprecated; use profiler.dump()", UserWarning, stacklevel=2)
     dump(True)
 
 

@@ -55,8 +55,9 @@ def test_changes_are_logged(caplog):
                          lr_scheduler.MultiFactorScheduler(step=[2, 5], factor=0.1, base_lr=1.0)):
             for update in (1, 3, 4, 6, 7, 10, 20):
                 schedule(update)
-    assert [r.getMessage() for r in caplog.records] == [f"Update[{at}]: Change learning rate to {rate}" for at, rate in
-                                                         ((4, "5.00000e-01"), (7, "4.00000e-01"), (3, "1.00000e-01"), (6, "1.00000e-02"))]
+    messages = [r.getMessage() for r in caplog.records if "will not change" not in r.getMessage()]
+    assert messages == [f"Update[{at}]: Change learning rate to {rate}" for at, rate in
+                        ((4, "5.00000e-01"), (3, "1.00000e-01"), (6, "1.00000e-02"))]
 
 
 def test_base_rate_can_be_set_in_between():

@@ -448,13 +448,13 @@ def test_wrong_arguments(path):
 
 
 def test_deprecated_names(path):
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(UserWarning):
         profiler.profiler_set_config("imperative", path)
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(UserWarning):
         profiler.profiler_set_state("run")
     eager()
     mx.nd.waitall()
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(UserWarning):
         profiler.dump_profile()
     assert names(check_format(path))["dot"] == 1
 

@@ -338,12 +338,12 @@ class Block:
     def save_params(self, filename):
         """Deprecated: write Parameters by the prefix scheme, without this block's prefix. Use
         `save_parameters`."""
-        warnings.warn('[gluon.Block] save_params is deprecated; use save_parameters', DeprecationWarning, stacklevel=2)
+        warnings.warn('[gluon.Block] save_params is deprecated; use save_parameters', UserWarning, stacklevel=2)
         self.collect_params().save(filename, strip_prefix=self.prefix)
 
     def load_params(self, filename, ctx=None, allow_missing=False, ignore_extra=False):
         """Deprecated name of `load_parameters`."""
-        warnings.warn('[gluon.Block] load_params is deprecated; use load_parameters', DeprecationWarning, stacklevel=2)
+        warnings.warn('[gluon.Block] load_params is deprecated; use load_parameters', UserWarning, stacklevel=2)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
     def save(self, prefix):

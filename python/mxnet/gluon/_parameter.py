@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
-from ..base import MXNetError
+from ..base import MXNetError, StateError
 from .._array_class import overwrite, to_class_of
 from ..util import accepts_device, default_array, is_np_shape, to_current_class
 
@@ -306,7 +306,7 @@ class Parameter:
             raise DeferredInitializationError(
                 f'[gluon.Parameter] {self.name!r} has no data yet, because its shape {self._shape} is open: run one batch '
                 'through the network, or give in_units, in_channels, ... to its layer')
-        raise RuntimeError(
+        raise StateError(
             f'[gluon.Parameter] {self.name!r} has not been initialized: call initialize() on the outermost block '
             '(block.params leaves out the Parameters of nested blocks, block.collect_params() has them)')
 

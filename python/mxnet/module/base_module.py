@@ -193,6 +193,9 @@ class BaseModule:
                 eval_data = nd.array(eval_data)
             self.forward(DataBatch([eval_data]), is_train=False)
             return self.get_outputs()[0]
+        if not hasattr(eval_data, "reset"):
+            raise ValueError(f"[{type(self).__name__}] eval_data of type {type(eval_data).__name__}; "
+                             "a DataIter, an NDArray or a numpy.ndarray is accepted")
         outputs = [[out.copy() for out in outs]
                    for outs, _, _ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)]
         if not outputs or not merge_batches:

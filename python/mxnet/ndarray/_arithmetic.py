@@ -16,6 +16,11 @@ def _is_number(value):
     return isinstance(value, (numbers.Real, np.bool_)) or getattr(value, "ndim", None) == 0 and value.dtype.kind in "biuf"
 
 
+def _of_numbers(result):
+    """A result of two numbers as Python's number; comparisons give 0 or 1."""
+    return int(result) if result.dtype.kind == "b" else result.item()
+
+
 def _two(name, doc):
     """The function `name` of two arrays or numbers."""
     row = next(row for row in ARITHMETIC if name in row.functions)
@@ -29,7 +34,7 @@ def _two(name, doc):
         elif isinstance(rhs, NDArrayBase) and _is_number(lhs):
             return _call(row.left, (rhs,), scalar=float(lhs))
         elif _is_number(lhs) and _is_number(rhs):
-            return getattr(np, row.ufuncs[0])(lhs, rhs)
+            return _of_numbers(getattr(np, row.ufuncs[0])(lhs, rhs))
         raise TypeError(f"[{name}] got {type(lhs).__name__} and {type(rhs).__name__}; accepted: NDArrays and numbers")
     function.__name__ = name
     function.__doc__ = doc + " Shapes are broadcast; either side may be a number."

@@ -1,6 +1,7 @@
 """NDArray: a tensor on a device whose contents are computed asynchronously."""
 import ctypes
 import importlib
+import warnings
 
 import numpy as np
 
@@ -160,10 +161,11 @@ class NDArray(NDArrayBase):
 
     def copyto(self, other):
         """Copies into an array (of the same shape; dtypes may differ) or to a device; returns the
-        target."""
+        target. An array that is its own target stays as it is: a warning, and False."""
         if isinstance(other, NDArrayBase):
             if other.handle == self.handle:
-                return other
+                warnings.warn("You are attempting to copy an array to itself", RuntimeWarning, stacklevel=2)
+                return False
             return _call("_copyto", (self,), other)
         if isinstance(other, Context):
             target = _new_array(self.shape, other, self.dtype, True)

@@ -1,5 +1,7 @@
 """Arrays out of nothing or out of other values, and functions of several arrays that are no
 operators of their own."""
+import warnings
+
 import numpy as np
 
 from .. import _dtypes
@@ -109,7 +111,12 @@ def _made(operator, ctx, dtype, out, **params):
 
 
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=mx_real_t):
-    """Evenly spaced values in [start, stop), each `repeat` times; with one argument from 0."""
+    """Evenly spaced values in [start, stop), each `repeat` times; with one argument from 0.
+
+    `infer_range` does nothing but warn.
+    """
+    if infer_range is not None:
+        warnings.warn("`infer_range` argument has been deprecated", DeprecationWarning, stacklevel=2)
     if stop is None:
         start, stop = 0, start
     return _made("_arange", ctx, dtype, None, start=float(start), stop=float(stop),

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._dtypes import name as _name
 from .._tracing import is_deferred_compute, note_alias
-from ..base import integer_types, error_class
+from ..base import integer_types, error_class, _MXValueError
 from ._array import NDArray
 from ._creation import array, empty
 from ._native import _call, _recording
@@ -300,8 +300,8 @@ def setitem(a, key, value):
     if not a.writable:
         raise ValueError("[indexing] the array is read-only")
     if _recording() and _has_history(a):
-        raise ValueError("[indexing] assignment to an array with a gradient while autograd records "
-                         "is not differentiable; use where() or concatenate")
+        raise _MXValueError("[indexing] assignment to an array with a gradient while autograd records "
+                            "is not differentiable; use where() or concatenate")
     if isinstance(key, bool):
         key = slice(None)   # 1.x: `x[True] = v` and `x[False] = v` write all of it, although `x[True]` reads row 1
     keys = _normalise(a, key)
@@ -332,7 +332,8 @@ def setitem(a, key, value):
                 return
         value = value if isinstance(value, NDArray) else array(value, ctx=a.context, dtype=a.dtype)
         value = value.as_in_context(a.context).astype(a.dtype, copy=False)
-        value = _fit(value, result, kept)
+        plain = _ranges(a, [k for k in keys if k is not None])[3] if any(k is None for k in keys) else result
+        value = _fit(value, result, kept, plain)
         if whole and recording:
             _call("_copyto", (_reshape(value, a.shape),), a)
         elif rows:
@@ -370,20 +371,30 @@ def _contiguous(a, begin, end, step):
     return a.ndim == 0 or step[0] == 1 and all(b == 0 and e == n and s == 1 for b, e, s, n in list(zip(begin, end, step, a.shape))[1:])
 
 
-def _fit(value, result, kept):
-    """`value` broadcast to the selection and given the shape with all axes."""
-    shape = value.shape
-    while len(shape) > len(result) and shape and shape[0] == 1:
-        shape = shape[1:]
-    try:
-        fits = np.broadcast_shapes(shape, result) == tuple(result)
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(f"[indexing] a value of shape {value.shape} does not fit a selection of shape {tuple(result)}")
+def _fit(value, result, kept, plain=None):
+    """`value` broadcast to the selection of shape `result` and given the shape with all axes.
+
+    `plain`: the shape without new axes, which a value may have as well, and which goes first (1.x).
+    """
+    shape, fitting = value.shape, None
+    for target in (result if plain is None or len(shape) > len(plain) else plain, result):
+        while len(shape) > len(target) and shape[0] == 1:
+            shape = shape[1:]
+        if _broadcasts(shape, target):
+            fitting = tuple(target)
+            break
+    if fitting is None:
+        raise _MXValueError(f"[indexing] a value of shape {value.shape} does not fit a selection of shape {tuple(result)}")
     value = _reshape(value, shape)
-    if tuple(shape) != tuple(result):
-        value = _reshape(value, (1,) * (len(result) - len(shape)) + tuple(shape)) if len(result) else value
-        if value.shape != tuple(result):
-            value = _call("broadcast_to", (value,), shape=tuple(result))
+    if tuple(shape) != fitting:
+        value = _reshape(value, (1,) * (len(fitting) - len(shape)) + tuple(shape)) if len(fitting) else value
+        if value.shape != fitting:
+            value = _call("broadcast_to", (value,), shape=fitting)
     return _reshape(value, kept)
+
+
+def _broadcasts(shape, target):
+    try:
+        return np.broadcast_shapes(shape, target) == tuple(target)
+    except ValueError:
+        return False

@@ -1,4 +1,5 @@
 """Stochastic gradient descent and its relatives."""
+import logging
 import math
 
 import numpy
@@ -387,6 +388,9 @@ class LBSGD(_MomentumState):
         self.init_updates = begin_epoch * updates_per_epoch
         self.num_epochs = num_epochs
         self.adaptive = warmup_strategy == "lars"
+        logging.info("Running Large-Batch SGD Algorithm")
+        logging.info("(Batch_scale=%f, warmup_epochs=%d, warmup_strategy=%s, updates_per_epoch=%d)",
+                     batch_scale, warmup_epochs, warmup_strategy, updates_per_epoch)
         self.cumgrads = {}              # index -> sum of gradients so far, how many calls altogether
         self.lbmult = self.admult = 1   # the last factors: of the warm-up, of the norms
 

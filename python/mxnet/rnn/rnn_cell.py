@@ -126,11 +126,11 @@ class BaseRNNCell:
         args = dict(args)
         gates = self._gate_names
         for side in ('i2h', 'h2h') if gates else ():
-            for kind in ('weight', 'bias'):
-                whole = args.pop(f'{self._prefix}{side}_{kind}')
-                rows = whole.shape[0] // len(gates)
-                for i, gate in enumerate(gates):
-                    args[f'{self._prefix}{side}{gate}_{kind}'] = whole[i * rows:(i + 1) * rows].copy()
+            whole = {kind: args.pop(f'{self._prefix}{side}_{kind}') for kind in ('weight', 'bias')}
+            for i, gate in enumerate(gates):
+                for kind, array in whole.items():
+                    rows = array.shape[0] // len(gates)
+                    args[f'{self._prefix}{side}{gate}_{kind}'] = array[i * rows:(i + 1) * rows].copy()
         return args
 
     def pack_weights(self, args):

@@ -290,6 +290,10 @@ class _Stack:
         """Put `cell` on top."""
         self.register_child(cell)
 
+    def __repr__(self):
+        cells = ''.join(f'({i}): {cell!r}\n' for i, cell in self._children.items())
+        return f'{type(self).__name__}(\n{cells})'
+
     def state_info(self, batch_size=0):
         return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
 

@@ -1,0 +1,138 @@
+"""Small habits of 1.9.1 that programs see: texts, warnings, classes of errors and orders of names,
+as its wheel gave them in paired runs."""
+import logging
+import warnings
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet import autograd, gluon, nd
+from mxnet.base import MXNetError
+
+RESULTS = {                                     # expression: what 1.9.1 gives, with its type
+    "nd.maximum(3, 4)": 4,
+    "nd.minimum(3, 4.5)": 3.0,
+    "nd.multiply(2, 3)": 6,
+    "nd.power(2, 3)": 8,
+    "nd.lesser_equal(1, 0)": 0,
+    "nd.greater(1, 0)": 1,
+}
+
+
+@pytest.mark.parametrize("text", RESULTS)
+def test_functions_of_two_numbers_give_numbers(text):
+    got = eval(text)
+    assert (got, type(got)) == (RESULTS[text], type(RESULTS[text]))
+
+
+WARNED = [                                      # what is called, the warning, the result
+    ("a.copyto(a)", RuntimeWarning, "False"),
+    ("nd.arange(0, 2, infer_range=True).asnumpy().tolist()", DeprecationWarning, "[0.0, 1.0]"),
+    ("net.save_params(path)", UserWarning, "None"),
+    ("mx.profiler.profiler_set_state('stop')", UserWarning, "None"),
+]
+
+
+@pytest.mark.parametrize("text,kind,result", WARNED)
+def test_warnings(text, kind, result, tmp_path):
+    net = gluon.nn.Dense(1, in_units=1)
+    net.initialize()
+    names = {"a": nd.arange(2), "net": net, "path": str(tmp_path / "p"), "nd": nd, "mx": mx}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        got = eval(text, names)
+    assert [w.category for w in caught] == [kind]
+    assert repr(got) == result
+
+
+def _assign_while_recording():
+    x = nd.array([1, 2])
+    x.attach_grad()
+    with autograd.record():
+        x[0] = 5
+
+
+REFUSED = [                                     # a wrong call, the classes that programs catch
+    (_assign_while_recording, MXNetError),
+    (lambda: gluon.Parameter("w", shape=(2,)).set_data(nd.ones(2)), AssertionError),
+    (lambda: gluon.Parameter("w", shape=(2,)).set_data(nd.ones(2)), RuntimeError),
+    (lambda: _bound().predict("x"), ValueError),
+    (lambda: nd.zeros((3, 3)).__setitem__((0, None), nd.ones((2, 3))), MXNetError),
+    (lambda: nd.zeros((3, 3)).__setitem__(0, nd.ones((2, 3))), ValueError),
+]
+
+
+def _bound():
+    module = mx.mod.Module(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2), label_names=None)
+    module.bind([("data", (2, 3))], for_training=False)
+    module.init_params()
+    return module
+
+
+@pytest.mark.parametrize("call,kind", REFUSED)
+def test_classes_of_errors(call, kind):
+    with pytest.raises(kind):
+        call()
+
+
+NEW_AXES = [                                    # key, shape of the value, the selection without the new axes
+    ((slice(None), None), (3, 3), (3, 3)),
+    ((slice(None), None), (3, 1, 3), (3, 3)),
+    ((Ellipsis, None), (3,), (3, 3)),
+    ((Ellipsis, None), (3, 1), (3, 3)),
+    ((None, Ellipsis, None), (3, 3), (3, 3)),
+    ((slice(1, 3), None, 1), (2,), (2,)),
+]
+
+
+@pytest.mark.parametrize("key,shape,plain", NEW_AXES)
+def test_values_are_assigned_without_new_axes(key, shape, plain):
+    value = np.arange(np.prod(shape)).reshape(shape) + 10
+    for given in (value, nd.array(value)):
+        a = nd.zeros((3, 3))
+        a[key] = given
+        wanted = np.zeros((3, 3))
+        wanted[tuple(k for k in key if k is not None)] = value if len(shape) <= len(plain) else value.reshape(plain)
+        assert a.asnumpy().tolist() == wanted.tolist()
+
+
+def test_text_of_stacked_cells():
+    for kind in (gluon.rnn.SequentialRNNCell, gluon.rnn.HybridSequentialRNNCell):
+        cell = kind()
+        cell.add(gluon.rnn.LSTMCell(3))
+        cell.add(gluon.rnn.DropoutCell(.3))
+        assert repr(cell) == f"{kind.__name__}(\n(0): LSTMCell(None -> 12)\n(1): DropoutCell(rate=0.3, axes=())\n)"
+
+
+def test_order_of_unpacked_weights():
+    cell = mx.rnn.RNNCell(2, prefix="r_")
+    args = {"r_i2h_weight": nd.ones((2, 1)), "r_i2h_bias": nd.ones(2), "r_h2h_weight": nd.ones((2, 2)), "r_h2h_bias": nd.ones(2)}
+    assert list(cell.unpack_weights(args)) == ["r_i2h_weight", "r_i2h_bias", "r_h2h_weight", "r_h2h_bias"]
+    cell = mx.rnn.GRUCell(1, prefix="g_")
+    args = {f"g_{side}_{kind}": nd.ones((3, 1) if kind == "weight" else (3,)) for side in ("i2h", "h2h") for kind in ("weight", "bias")}
+    assert list(cell.unpack_weights(args))[:4] == ["g_i2h_r_weight", "g_i2h_r_bias", "g_i2h_z_weight", "g_i2h_z_bias"]
+
+
+def test_log_of_a_rate_that_stops(caplog):
+    caplog.set_level(logging.INFO)
+    schedule = mx.lr_scheduler.FactorScheduler(2, .5, stop_factor_lr=.3, base_lr=1)
+    assert [schedule(i) for i in range(8)] == [1, 1, 1, .5, .5, .3, .3, .3]
+    stop = "now learning rate arrived at 3.00000e-01, will not change in the future"
+    assert caplog.messages == ["Update[3]: Change learning rate to 5.00000e-01", f"Update[5]: {stop}", f"Update[7]: {stop}"]
+
+
+def test_log_of_large_batches(caplog):
+    caplog.set_level(logging.INFO)
+    mx.optimizer.LBSGD(warmup_strategy="lars")
+    assert caplog.messages == ["Running Large-Batch SGD Algorithm",
+                               "(Batch_scale=1.000000, warmup_epochs=5, warmup_strategy=lars, updates_per_epoch=32)"]
+
+
+def test_feed_forward_logs_a_validation_once(caplog):
+    caplog.set_level(logging.INFO)
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2), name="softmax")
+    data = mx.io.NDArrayIter(nd.ones((4, 2)), nd.zeros(4), 2)
+    with pytest.warns(DeprecationWarning):
+        mx.model.FeedForward(net, num_epoch=1).fit(data, eval_data=data)
+    assert sum("Validation-accuracy" in message for message in caplog.messages) == 1
