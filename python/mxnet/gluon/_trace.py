@@ -204,13 +204,13 @@ class Trace:
         The `signature` of the arguments.
     """
     __slots__ = ('variables', 'out', 'nesting', 'exact', 'constants', 'reads', 'full', 'op', 'hook',
-                 'args', 'guards', '_prepared', '_generation', '__weakref__')
+                 'args', 'guards', 'only_constants', '_prepared', '_generation', '__weakref__')
 
     def __init__(self, variables, out, nesting, exact, reads=0, full=None, constants=None):
         self.variables, self.out, self.nesting, self.exact = variables, out, nesting, exact
         self.reads, self.full, self.constants = reads, full, constants or {}
         self.op = self.hook = self.args = None
-        self.guards = ()
+        self.guards, self.only_constants = (), False
         self._prepared, self._generation = {}, -1
 
     @property
@@ -242,6 +242,7 @@ class Trace:
         self.args = [sources[n] for n in inputs]
         data = [i for i, a in enumerate(self.args) if isinstance(a, int)]
         rest = [i for i, a in enumerate(self.args) if not isinstance(a, int)]
+        self.only_constants = all(isinstance(a, NDArray) for a in self.args)
         self.op = nd.CachedOp(self.out, list(dict(flags, data_indices=data, param_indices=rest).items()))
 
     def arguments(self, ctx):
@@ -287,6 +288,8 @@ class Trace:
             for at, i in positions:
                 arrays[at] = flat[i]
             out = self.op(*arrays)
+            if self.only_constants and is_np_array():   # no argument tells the class of the results
+                out = [o.as_np_ndarray() for o in out] if isinstance(out, list) else out.as_np_ndarray()
         if self.hook is not None:
             self.hook.raise_errors()
         if self.nesting == 0 or self.nesting is ARRAY:

@@ -1,0 +1,107 @@
+"""Hybridized blocks of mx.np arrays whose results have shapes that depend on values, or that read no
+argument."""
+import numpy as onp
+import pytest
+
+import mxnet as mx
+from mxnet import autograd, gluon
+from mxnet import np as mnp
+
+
+@pytest.fixture(autouse=True)
+def numpy_semantics():
+    mx.util.set_np()
+    yield
+    mx.util.reset_np()
+
+
+class Function(gluon.HybridBlock):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def hybrid(function):
+    block = Function(function)
+    block.hybridize()
+    return block
+
+
+def draws():
+    """Arrays of one shape with other numbers of positive elements."""
+    rng = onp.random.RandomState(0)
+    return [rng.randint(-3, 4, (3, 4)).astype("float32") for _ in range(3)]
+
+
+OF_VALUES = {
+    "mask": (lambda x: x[x > 0], lambda x: x[x > 0]),
+    "nonzero": (mnp.nonzero, onp.nonzero),
+    "where": (lambda x: mnp.where(x > 0), lambda x: onp.where(x > 0)),
+    "argwhere": (mnp.argwhere, onp.argwhere),
+    "flatnonzero": (mnp.flatnonzero, onp.flatnonzero),
+    "unique": (mnp.unique, onp.unique),
+    "unique and more": (lambda x: mnp.unique(x, return_index=True, return_counts=True),
+                        lambda x: onp.unique(x, return_index=True, return_counts=True)),
+    "in the middle": (lambda x: mnp.unique(x * 2).sum() + x.mean(), lambda x: onp.unique(x * 2).sum() + x.mean()),
+    "bincount": (lambda x: mnp.bincount(x.astype("int32").reshape(-1) + 3),
+                 lambda x: onp.bincount(x.astype("int32").reshape(-1) + 3)),
+    "shape": (lambda x: x[x > 0].shape, lambda x: x[x > 0].shape),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*operator by operator")
+@pytest.mark.parametrize("name", OF_VALUES)
+def test_shapes_follow_the_values_of_each_call(name):
+    ours, numpys = OF_VALUES[name]
+    block = hybrid(ours)
+    for x in draws():
+        got, want = block(mnp.array(x)), numpys(x)
+        several = isinstance(want, tuple)
+        assert isinstance(got, (tuple, list)) == several
+        for g, w in zip(got, want, strict=True) if several else [(got, want)]:
+            onp.testing.assert_allclose(g, w, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.*operator by operator")
+def test_gradients_go_through_masks():
+    block = hybrid(lambda x: (x[x > 0] * 2).sum())
+    for x in draws():
+        a = mnp.array(x)
+        a.attach_grad()
+        with autograd.record():
+            y = block(a)
+        y.backward()
+        onp.testing.assert_array_equal(a.grad, 2.0 * (x > 0))
+
+
+@pytest.mark.filterwarnings("ignore:.*not used")
+def test_blocks_that_read_no_argument_give_np_arrays():
+    kept = mnp.arange(4)
+    x = mnp.ones(2)
+    for function in (lambda x: mnp.ones((2, 3)), lambda x: kept, lambda x: (mnp.arange(3), [mnp.zeros(2) + 1, None])):
+        got = hybrid(function)(x)
+        for array in [got] if not isinstance(got, tuple) else [got[0], got[1][0]]:
+            assert type(array) is mx.np.ndarray
+    x.attach_grad()
+    block = hybrid(lambda x: mnp.ones(2) * 3)
+    with autograd.record():
+        y = block(x) + x
+    y.backward()
+    assert y.asnumpy().tolist() == [4, 4] and x.grad.asnumpy().tolist() == [1, 1]
+
+
+@pytest.mark.filterwarnings("ignore:.*not used")
+def test_blocks_that_read_no_argument_give_nd_arrays_without_numpy():
+    mx.util.reset_np()
+    assert type(hybrid(lambda x: mx.nd.ones((2, 3)))(mx.nd.ones(2))) is mx.nd.NDArray
+
+
+def test_complex_numbers_are_refused():
+    for call in (lambda: mnp.array([1 + 2j, 3]), lambda: mnp.array(onp.array([1j])), lambda: mnp.asarray([1j]),
+                 lambda: mnp.zeros(3, dtype="complex64"), lambda: mnp.ones(3).astype(onp.complex128),
+                 lambda: mnp.ones(2) * 1j, lambda: mnp.full(2, 1j)):
+        with pytest.raises(TypeError):
+            call()
