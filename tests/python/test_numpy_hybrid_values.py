@@ -1,5 +1,5 @@
-"""Hybridized blocks of mx.np arrays whose results have shapes that depend on values, or that read no
-argument."""
+"""Hybridized blocks of mx.np arrays whose results have shapes that depend on values, or that read
+no argument."""
 import numpy as onp
 import pytest
 
@@ -45,7 +45,8 @@ OF_VALUES = {
     "unique": (mnp.unique, onp.unique),
     "unique and more": (lambda x: mnp.unique(x, return_index=True, return_counts=True),
                         lambda x: onp.unique(x, return_index=True, return_counts=True)),
-    "in the middle": (lambda x: mnp.unique(x * 2).sum() + x.mean(), lambda x: onp.unique(x * 2).sum() + x.mean()),
+    "in the middle": (lambda x: mnp.unique(x * 2).sum() + x.mean(),
+                      lambda x: onp.unique(x * 2).sum() + x.mean()),
     "bincount": (lambda x: mnp.bincount(x.astype("int32").reshape(-1) + 3),
                  lambda x: onp.bincount(x.astype("int32").reshape(-1) + 3)),
     "shape": (lambda x: x[x > 0].shape, lambda x: x[x > 0].shape),
@@ -81,7 +82,8 @@ def test_gradients_go_through_masks():
 def test_blocks_that_read_no_argument_give_np_arrays():
     kept = mnp.arange(4)
     x = mnp.ones(2)
-    for function in (lambda x: mnp.ones((2, 3)), lambda x: kept, lambda x: (mnp.arange(3), [mnp.zeros(2) + 1, None])):
+    for function in (lambda x: mnp.ones((2, 3)), lambda x: kept,
+                     lambda x: (mnp.arange(3), [mnp.zeros(2) + 1, None])):
         got = hybrid(function)(x)
         for array in [got] if not isinstance(got, tuple) else [got[0], got[1][0]]:
             assert type(array) is mx.np.ndarray
@@ -100,8 +102,8 @@ def test_blocks_that_read_no_argument_give_nd_arrays_without_numpy():
 
 
 def test_complex_numbers_are_refused():
-    for call in (lambda: mnp.array([1 + 2j, 3]), lambda: mnp.array(onp.array([1j])), lambda: mnp.asarray([1j]),
-                 lambda: mnp.zeros(3, dtype="complex64"), lambda: mnp.ones(3).astype(onp.complex128),
-                 lambda: mnp.ones(2) * 1j, lambda: mnp.full(2, 1j)):
+    for call in (lambda: mnp.array([1 + 2j, 3]), lambda: mnp.array(onp.array([1j])),
+                 lambda: mnp.asarray([1j]), lambda: mnp.zeros(3, dtype="complex64"),
+                 lambda: mnp.ones(3).astype(onp.complex128), lambda: mnp.ones(2) * 1j, lambda: mnp.full(2, 1j)):
         with pytest.raises(TypeError):
             call()
