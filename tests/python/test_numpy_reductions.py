@@ -239,3 +239,19 @@ def test_counts():
 def test_plain_numbers_and_lists():
     assert np.sum([1, 2]).asnumpy() == 3 and np.mean([[1.0, 2.0]]).shape == () and np.sum(3).asnumpy() == 3
     assert np.max(onp.arange(4)).dtype == onp.int64
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint32", "int64", "uint64", "bool"])
+def test_integers_are_added_as_another_dtype(name, dtype):
+    rng = onp.random.default_rng(0)
+    for result in ("int8", "uint8", "uint16", "int32", "int64", "uint64", "float32", "float64", "float16", "bool"):
+        for shape, axis in (((7, 5), None), ((3, 4, 5), (0, 2)), ((3000,), None), ((0, 3), 0)):
+            x = rng.integers(0, 2 if dtype == "bool" else 120 if name == "sum" else 4, shape).astype(dtype)
+            x = x - onp.array(2, dtype) if dtype.startswith("int") else x
+            for more in ({}, {"initial": 3}):
+                got = getattr(mx.np, name)(mx.np.array(x, dtype=dtype), axis=axis, dtype=result, **more)
+                with onp.errstate(all="ignore"):
+                    want = getattr(onp, name)(x, axis=axis, dtype=result, **more)
+                assert str(got.dtype) == result and got.shape == want.shape
+                onp.testing.assert_allclose(got.asnumpy(), want, rtol=2e-3 if result == "float16" else 1e-5)

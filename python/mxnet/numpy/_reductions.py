@@ -68,13 +68,20 @@ def _compiled(record):
     return decorate
 
 
+def _adds_wide(a, dtype):
+    """Whether the record adds `a` as if it had the dtype `dtype`: it keeps integers in int64, whose
+    last bits are those of narrower sums, and in float64 where the result is a float."""
+    whole = ("int", "uint", "bool")
+    return _dtypes.name(a.dtype).startswith(whole) and dtype.startswith((*whole, "float32", "float64"))
+
+
 def _sum_like(record, a, axis, dtype, out, keepdims, initial, where, neutral):
     a = operand(a)
     dtype, keepdims, initial = dtype_name(_given(dtype)), bool(_given(keepdims, False)), _given(initial)
     if not _no_mask(where):
         a = _masked(a, where, neutral)
     if dtype is not None and not is_symbol(a) and a.dtype not in (onp.float32, onp.float64) or dtype and dtype.startswith(("int", "uint")):
-        if is_symbol(a) or _dtypes.name(a.dtype) != dtype and not dtype == "bool":
+        if is_symbol(a) or _dtypes.name(a.dtype) != dtype and not dtype == "bool" and not _adds_wide(a, dtype):
             a = call("_npi_cast", (a,), dtype=dtype)    # NumPy casts first, then adds
     return _reduce(record, a, out, dtype or _natural(a, True), axis=axes_of(axis), dtype=dtype, keepdims=keepdims,
                    initial=None if initial is None else float(initial))
