@@ -238,3 +238,15 @@ def test_operators_without_parameters_carry_attributes():
         assert mx.sym.exp(a, mood='x').list_attr() == {'mood': 'x'}
     with pytest.warns(UserWarning, match='mood'):
         assert mx.nd.exp(mx.nd.zeros((1,)), mood='x').asscalar() == 1
+
+
+def test_dimensions_that_numpy_computed():
+    """A shape's NumPy integers are written as numbers, for a graph that is saved and one that is
+    traced from a block."""
+    rows = np.array([4, 6]).max()
+    assert mx.sym.var("x", shape=(rows, 3)).attr("__shape__") == "(6, 3)"
+    assert mx.sym.var("x", shape=rows).attr("__shape__") == "(6,)"
+    net = mx.gluon.nn.Embedding(rows, np.int64(2))
+    net.initialize()
+    net.hybridize()
+    assert net(mx.nd.array([1, 5])).shape == (2, 2)

@@ -506,7 +506,9 @@ def var(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, ini
         raise TypeError("[var] Expect a string for variable `name`")
     attributes = dict(AttrScope.current.get(attr))
     if shape is not None:
-        attributes["__shape__"] = str(tuple(shape) if not isinstance(shape, int) else (shape,))
+        dimensions = (shape,) if isinstance(shape, numbers.Integral) else shape
+        # Without int(), dimensions that NumPy computed would be written as "np.int64(2)".
+        attributes["__shape__"] = str(tuple(int(d) if isinstance(d, numbers.Integral) else d for d in dimensions))
     if lr_mult is not None:
         attributes["__lr_mult__"] = str(lr_mult)
     if wd_mult is not None:
