@@ -9,7 +9,7 @@ import functools as _functools
 import importlib as _importlib
 import os as _os
 
-from . import _names, _process
+from . import _names, _process, _tracebacks
 from .base import MXNetError, __version__
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from . import ndarray

@@ -3,7 +3,7 @@ with ``backward`` or ``grad``."""
 import ctypes
 import threading
 
-from . import _tracing as _dc
+from . import _tracebacks, _tracing as _dc
 from ._binding import set_mode
 from ._tape import GRAD_REQS as _GRAD_REQ_MAP, arrays_of, backward, heads_of, mark_variables  # noqa: F401
 from .base import (CheckedValueError, MXCallbackList, NDArrayHandle, SymbolHandle, _LIB, c_handle_array, call_and_mark,
@@ -208,9 +208,8 @@ def _backward_callback(num_ograds, num_igrads, pointers, reqs, is_train, key):
         with _Scope(False, bool(is_train)):
             function._run_backward(ograds, igrads, reqs)
         return 1
-    except Exception:   # the library raises for the caller; what happened is shown here, where the traceback is
-        import traceback
-        Function._error = traceback.format_exc()
+    except Exception as error:   # the library raises for the caller; what happened is shown here
+        Function._error = _tracebacks.text(error)
         _LIB.NNAPISetLastError(Function._error.encode("utf-8", "backslashreplace"))
         return 0
 

@@ -19,12 +19,12 @@ import collections
 import ctypes
 import itertools
 import threading
-import traceback
+import traceback  # noqa: F401  (1.9.1 has it here)
 import warnings
 from ctypes import CFUNCTYPE, POINTER, Structure  # noqa: F401
 from threading import Lock  # noqa: F401
 
-from . import _opgen, context, symbol
+from . import _opgen, _tracebacks, context, symbol
 from .autograd import _Scope
 from .base import (CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, OpHandle, _LIB,  # noqa: F401
                    c_str, check_call, kept_for_native, py_str)
@@ -176,8 +176,8 @@ def _callback(prototype):
             try:
                 function(*args)
                 return 1
-            except BaseException:   # also what is no Exception: it must not be lost in C
-                _LIB.NNAPISetLastError(traceback.format_exc().encode("utf-8", "backslashreplace"))
+            except BaseException as error:   # also what is no Exception: it must not be lost in C
+                _LIB.NNAPISetLastError(_tracebacks.text(error).encode("utf-8", "backslashreplace"))
                 return 0
         return kept_for_native(prototype(entry))
     return decorate

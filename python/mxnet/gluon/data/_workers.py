@@ -9,11 +9,10 @@ import queue
 import signal
 import threading
 import time
-import traceback
 import weakref
 from multiprocessing import connection
 
-from ... import engine, util
+from ... import _tracebacks, engine, util
 from . import _shared_memory
 from ._interrupt import HeldInterrupt
 
@@ -82,7 +81,7 @@ def _process_loop(conn, dataset, batchify_fn, seed, switches):
         try:
             payload = task, True, _shared_memory.dumps(batchify_fn([dataset[i] for i in indices]))
         except BaseException as e:    # pylint: disable=broad-except  (also SystemExit: the parent decides)
-            text = traceback.format_exc()
+            text = _tracebacks.text(e)
             try:
                 packed = pickle.dumps((e, text))
                 pickle.loads(packed)    # some exceptions pickle and do not come back
