@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes what is derived from the library: env_var.md, iterators.md, operators.md and passes.md in
-docs, and type stubs of the operator modules, of mx.np, and of the modules that programs import.
+"""Writes what is derived from the library: env_var.md, variables.md, iterators.md, operators.md and
+passes.md in docs, and type stubs of the operator modules, of mx.np, and of the modules that
+programs import.
 
     ./dev docs [--check]
 
@@ -20,6 +21,7 @@ import sys
 import module_stubs
 import numpy_stubs
 import speed_picture
+import variable_tasks
 from mxnet import _opgen
 from mxnet import env
 from mxnet._dtypes import NAMES
@@ -287,6 +289,7 @@ def pages():
     """Path (from the repository's root) to contents."""
     out = {
         "docs/env_var.md": env._markdown(env.list()) + "\n",
+        "docs/variables.md": variable_tasks.page(),
         "docs/operators.md": operators_page(),
         "docs/iterators.md": iterators_page(),
         "docs/passes.md": passes_page(),

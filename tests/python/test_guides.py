@@ -1,5 +1,6 @@
-"""Each ```python block of README.md and docs/guide runs as a program of its own; shell blocks do
-not run, nor do quotations (test_guide_quotes.py)."""
+"""Each ```python block of README.md, of the site's first pages, and of docs/guide, docs/tutorials
+and docs/migration runs as a program of its own; shell blocks do not run, nor do quotations
+(test_guide_quotes.py)."""
 import glob
 import os
 import re
@@ -12,15 +13,20 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BLOCK = re.compile(r"(^From \[.*:\n\n)?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+PAGES = ["README.md", "docs/index.md", "docs/install.md", "docs/tour.md",
+         "docs/guide/*.md", "docs/tutorials/*.md", "docs/migration/*.md"]
+
+
 def blocks():
-    for page in [os.path.join(TREE, "README.md"), *sorted(glob.glob(os.path.join(TREE, "docs", "guide", "*.md")))]:
+    for page in [page for pattern in PAGES for page in sorted(glob.glob(os.path.join(TREE, pattern)))]:
         with open(page, encoding="utf-8") as f:
             text = f.read()
         for number, found in enumerate(BLOCK.finditer(text)):
             if found.group(1):
                 continue
             line = text.count("\n", 0, found.start()) + 2
-            yield pytest.param(found.group(2), line, id=f"{os.path.basename(page)}-{number}")
+            marks = [pytest.mark.nightly] if "subprocess" in found.group(2) else []      # it starts several interpreters
+            yield pytest.param(found.group(2), line, id=f"{os.path.basename(page)}-{number}", marks=marks)
 
 
 @pytest.mark.cpu
@@ -32,12 +38,16 @@ def test_block_runs(source, line, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_readme_links_every_page():
-    with open(os.path.join(TREE, "README.md"), encoding="utf-8") as f:
-        linked = set(re.findall(r"\]\(([^)#]+\.md)\)", f.read()))
-    pages = glob.glob(os.path.join(TREE, "docs", "**", "*.md"), recursive=True)
-    missing = {os.path.relpath(page, TREE) for page in pages} - linked
-    assert not missing, f"README.md does not link {sorted(missing)}"
+def test_every_page_is_in_the_site():
+    sys.path.insert(0, os.path.join(TREE, "tools", "website"))
+    import navigation
+    made = {"api/"}
+    listed = list(navigation.paths())
+    assert len(listed) == len(set(listed)), "a page is listed twice"
+    pages = {os.path.relpath(page, os.path.join(TREE, "docs"))
+             for page in glob.glob(os.path.join(TREE, "docs", "**", "*.md"), recursive=True)}
+    top = {"CONTRIBUTING.md", "CHANGELOG.md"}
+    assert pages == set(listed) - made - top, "tools/website/navigation.py lists other pages than docs/ has"
 
 
 def test_readme_is_short():
