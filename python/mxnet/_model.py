@@ -123,6 +123,14 @@ def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_ca
     arg_params, aux_params : dict of str to NDArray
     remove_amp_cast : bool
         Leave out the casts of automatic mixed precision.
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=1, no_bias=True, name='fc')
+    >>> mx.model.save_checkpoint('m', 3, net, {'fc_weight': mx.nd.ones((1, 2))}, {})
+    >>> symbol, arguments, states = mx.model.load_checkpoint('m', 3)
+    >>> symbol.list_arguments(), list(arguments), states
+    (['data', 'fc_weight'], ['fc_weight'], {})
     """
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
@@ -157,6 +165,13 @@ def load_params(prefix, epoch):
     ------
     ValueError
         if the file is not one of a checkpoint.
+
+    Examples
+    --------
+    >>> mx.nd.save('m-0001.params', {'arg:weight': mx.nd.ones(2), 'aux:mean': mx.nd.zeros(2)})
+    >>> arguments, states = mx.model.load_params('m', 1)
+    >>> list(arguments), list(states)
+    (['weight'], ['mean'])
     """
     path = f"{prefix}-{epoch:04d}.params"
     arrays = nd.load(path)
@@ -167,5 +182,12 @@ def load_params(prefix, epoch):
 
 def load_checkpoint(prefix, epoch):
     """Read what :func:`save_checkpoint` wrote. Returns the symbol, and the dictionaries of
-    :func:`load_params`."""
+    :func:`load_params`.
+
+    >>> net = mx.sym.exp(mx.sym.Variable('data'))
+    >>> mx.model.save_checkpoint('m', 1, net, {}, {})
+    >>> symbol, arguments, states = mx.model.load_checkpoint('m', 1)
+    >>> symbol.list_arguments()
+    ['data']
+    """
     return (sym.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))

@@ -22,7 +22,16 @@ def arrays_of(arrays, what):
 
 
 def mark_variables(variables, gradients, grad_reqs="write"):
-    """Makes arrays variables whose gradients are written to (or added into) `gradients`."""
+    """Makes arrays variables whose gradients are written to (or added into) `gradients`.
+
+    >>> x, gradient = mx.nd.array([1, 2]), mx.nd.zeros(2)
+    >>> mx.autograd.mark_variables([x], [gradient])
+    >>> with mx.autograd.record():
+    ...     y = 3 * x
+    >>> y.backward()
+    >>> gradient.asnumpy()
+    array([3., 3.], dtype=float32)
+    """
     if _tracing.watch.on:
         _tracing.note(_tracing.SWITCH)
     variables, gradients = arrays_of(variables, "variables"), arrays_of(gradients, "gradients")
@@ -61,6 +70,14 @@ def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
 
     `head_grads` weigh the heads (ones if None). `retain_graph` keeps what was recorded for another
     pass. Raises ValueError for a head that was not recorded.
+
+    >>> x = mx.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y, z = 2 * x, x * x
+    >>> mx.autograd.backward([y, z], head_grads=[mx.nd.ones(2), mx.nd.array([10, 10])])
+    >>> x.grad.asnumpy()
+    array([22., 42.], dtype=float32)
     """
     heads, ograds = heads_of(heads, head_grads)
     call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), c_handle_array(heads),

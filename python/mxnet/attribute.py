@@ -28,6 +28,13 @@ class AttrScope(metaclass=_ScopeType):
     ------
     ValueError
         if a value is not a string.
+
+    Examples
+    --------
+    >>> with mx.AttrScope(ctx_group='stage1'):
+    ...     x = mx.sym.Variable('x')
+    >>> x.attr('ctx_group')
+    'stage1'
     """
 
     def __init__(self, **kwargs):

@@ -16,14 +16,24 @@ __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_tra
 
 
 def set_recording(is_recording):
-    """Switches recording on or off for this thread; returns the previous state."""
+    """Switches recording on or off for this thread; returns the previous state.
+
+    >>> before = mx.autograd.set_recording(True)
+    >>> mx.autograd.set_recording(before)
+    True
+    """
     _note_switch(is_recording, None)
     return set_mode(bool(is_recording), None)[0]
 
 
 def set_training(train_mode):
     """Switches training mode (dropout on, batch statistics) for this thread; returns the previous
-    state."""
+    state.
+
+    >>> before = mx.autograd.set_training(True)
+    >>> mx.autograd.set_training(before)
+    True
+    """
     _note_switch(None, train_mode)
     return set_mode(None, bool(train_mode))[1]
 
@@ -38,14 +48,26 @@ def _note_switch(recording, training):
 
 
 def is_recording():
-    """True while operations are recorded."""
+    """True while operations are recorded.
+
+    >>> mx.autograd.is_recording()
+    False
+    >>> with mx.autograd.record():
+    ...     print(mx.autograd.is_recording())
+    True
+    """
     if _dc.watch.on:
         _dc.watch.reads |= _dc.MODE
     return set_mode(None, None)[0]
 
 
 def is_training():
-    """True in training mode."""
+    """True in training mode.
+
+    >>> with mx.autograd.record(train_mode=False):
+    ...     print(mx.autograd.is_training())
+    False
+    """
     if _dc.watch.on:
         _dc.watch.reads |= _dc.MODE
     return set_mode(None, None)[1]
@@ -70,22 +92,55 @@ class _Scope:
 
 
 def record(train_mode=True):
-    """Scope in which operations are recorded, in training mode unless `train_mode` is false."""
+    """Scope in which operations are recorded, in training mode unless `train_mode` is false.
+
+    >>> x = mx.nd.array([1, 2, 3])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad.asnumpy()
+    array([2., 4., 6.], dtype=float32)
+    """
     return _Scope(True, train_mode)
 
 
 def pause(train_mode=False):
-    """Scope in which operations are not recorded."""
+    """Scope in which operations are not recorded.
+
+    >>> x = mx.nd.ones(2)
+    >>> with mx.autograd.record():
+    ...     with mx.autograd.pause():
+    ...         inside = mx.autograd.is_recording()
+    ...     after = mx.autograd.is_recording()
+    >>> inside, after
+    (False, True)
+    """
     return _Scope(False, train_mode)
 
 
 def train_mode():
-    """Scope of training mode; recording stays as it is."""
+    """Scope of training mode; recording stays as it is.
+
+    >>> layer = mx.gluon.nn.Dropout(0.5)
+    >>> with mx.autograd.train_mode():
+    ...     y = layer(mx.nd.ones(1000))
+    >>> bool((y == 0).sum().asscalar() > 0)
+    True
+    """
     return _Scope(None, True)
 
 
 def predict_mode():
-    """Scope of inference mode; recording stays as it is."""
+    """Scope of inference mode; recording stays as it is.
+
+    >>> layer = mx.gluon.nn.Dropout(0.5)
+    >>> with mx.autograd.record():
+    ...     with mx.autograd.predict_mode():
+    ...         y = layer(mx.nd.ones(3))
+    >>> y.asnumpy()
+    array([1., 1., 1.], dtype=float32)
+    """
     return _Scope(None, False)
 
 
@@ -95,6 +150,15 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
 
     With `create_graph` the gradients are recorded themselves, so that they can be differentiated
     again.
+
+    >>> x = mx.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = x * x * x
+    ...     first = mx.autograd.grad(y, [x], create_graph=True)[0]
+    >>> first.backward()
+    >>> first.asnumpy(), x.grad.asnumpy()
+    (array([ 3., 12.], dtype=float32), array([ 6., 12.], dtype=float32))
     """
     heads, ograds = heads_of(heads, head_grads)
     variables = arrays_of(variables, "variables")
@@ -111,7 +175,15 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
 
 
 def get_symbol(x):
-    """The recorded computation of `x` as a Symbol."""
+    """The recorded computation of `x` as a Symbol.
+
+    >>> x = mx.nd.ones(2)
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.exp(x) + 1
+    >>> len(mx.autograd.get_symbol(y).list_arguments())
+    1
+    """
     from .symbol import Symbol
     handle = SymbolHandle()
     check_call(_LIB.MXAutogradGetSymbol(ctypes.c_void_p(x.handle), ctypes.byref(handle)))
@@ -123,6 +195,21 @@ class Function:
 
     Subclasses define ``forward(*inputs)`` and ``backward(*output_grads)``, both on NDArrays;
     ``backward`` returns one gradient per input.
+
+    >>> class Cube(mx.autograd.Function):
+    ...     def forward(self, x):
+    ...         self.save_for_backward(x)
+    ...         return x * x * x
+    ...     def backward(self, dy):
+    ...         x, = self.saved_tensors
+    ...         return 3 * x * x * dy
+    >>> x = mx.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = Cube()(x)
+    >>> y.backward()
+    >>> x.grad.asnumpy()
+    array([ 3., 12.], dtype=float32)
     """
 
     _live = {}            # number -> instance, while the tape may call back

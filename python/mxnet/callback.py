@@ -13,7 +13,15 @@ __all__ = ["LogValidationMetricsCallback", "ProgressBar", "Speedometer", "do_che
 
 def do_checkpoint(prefix, period=1):
     """An epoch callback that writes ``prefix-symbol.json`` and ``prefix-NNNN.params`` every
-    `period` epochs."""
+    `period` epochs.
+
+    >>> save = mx.callback.do_checkpoint('net', period=2)
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=1, name='fc')
+    >>> save(1, net, {'fc_weight': mx.nd.ones((1, 2)), 'fc_bias': mx.nd.zeros(1)}, {})
+    >>> import os
+    >>> os.path.exists('net-0002.params')
+    True
+    """
     period = max(1, int(period))
 
     def _callback(iter_no, sym, arg, aux):
@@ -57,6 +65,14 @@ class Speedometer:
         Batches between two lines.
     auto_reset : bool
         Start the metric afresh after each line.
+
+    Examples
+    --------
+    >>> from mxnet.model import BatchEndParam
+    >>> metric = mx.metric.create('acc')
+    >>> report = mx.callback.Speedometer(batch_size=32, frequent=10)
+    >>> for batch in range(11):
+    ...     report(BatchEndParam(epoch=0, nbatch=batch, eval_metric=metric, locals=None))
     """
 
     def __init__(self, batch_size, frequent=50, auto_reset=True):

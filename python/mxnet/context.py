@@ -43,6 +43,13 @@ class Context(metaclass=_ContextType):
         if the kind is not one of the four.
     TypeError
         if the number is not an integer.
+
+    Examples
+    --------
+    >>> with mx.Context('cpu', 1):
+    ...     x = mx.nd.ones(2)
+    >>> x.context
+    cpu(1)
     """
     __slots__ = ("device_typeid", "device_id", "__weakref__")
 

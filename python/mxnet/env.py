@@ -19,7 +19,12 @@ __all__ = ["list", "value", "source"]
 def list():  # pylint: disable=redefined-builtin
     """Returns a list of dicts, one per variable: name, group, type, default (as documented),
     accepted, help, value (typed: bool, int, float, str or list of int), source and
-    fixed_after_start."""
+    fixed_after_start.
+
+    >>> row = mx.env.list()[0]
+    >>> row['name'], row['type']
+    ('MXNET_LIBRARY_PATH', 'path')
+    """
     text = ctypes.c_char_p()
     check_call(_LIB.MXListEnv(ctypes.byref(text)))
     return json.loads(py_str(text.value))
@@ -33,13 +38,21 @@ def _row(name):
 
 def value(name):
     """Returns the value in effect of variable `name`, typed. Raises ValueError for an unknown
-    name."""
+    name.
+
+    >>> mx.env.value('MXNET_CHECK_INDICES')
+    False
+    """
     return _row(name)["value"]
 
 
 def source(name):
     """Returns where the value of `name` comes from: "default", "environment", "set_env" or "alias
-    NAME" (an older name of it). Raises ValueError for an unknown name."""
+    NAME" (an older name of it). Raises ValueError for an unknown name.
+
+    >>> mx.env.source('MXNET_CHECK_INDICES') in ('default', 'environment', 'set_env')
+    True
+    """
     return _row(name)["source"]
 
 

@@ -3,176 +3,19 @@ import json
 import logging
 import math
 import re
-import warnings
+import warnings  # noqa: F401  (1.9.1 has it here)
 
 import numpy as np
 
+from ._initializer_base import InitDesc, Initializer, alias, create, register
 from .base import CheckedValueError
 from . import ndarray as nd
-from . import random, registry
+from . import random, registry  # noqa: F401  (1.9.1 has registry here)
 from ._repr import from_arguments, short
 from .ndarray import NDArray
 
 __all__ = ["Bilinear", "Constant", "FusedRNN", "InitDesc", "Initializer", "LSTMBias", "Load", "MSRAPrelu", "Mixed",
            "Normal", "One", "Orthogonal", "RNNFused", "Uniform", "Xavier", "Zero", "alias", "create", "register"]
-
-
-class InitDesc(str):
-    """A parameter's name that carries what its initialisation needs to know.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter.
-    attrs : dict of str to str, optional
-        Its attributes; ``__init__`` names an initializer that goes before the rules for names.
-    global_init : Initializer, optional
-        The initializer of the whole network.
-    """
-
-    def __new__(cls, name, attrs=None, global_init=None):
-        self = super().__new__(cls, name)
-        self.attrs = attrs or {}
-        self.global_init = global_init
-        return self
-
-
-class Initializer:
-    """Base of the initializers; a subclass defines `_init_weight(name, arr)`.
-
-    Called with a name and an array, it fills the array by the end of the name: weights as the
-    subclass says; biases, beta, minimum, moving (running) means with 0; gamma, maximum and moving
-    (running) variances with 1.
-
-    Parameters
-    ----------
-    **kwargs
-        The parameters of the subclass, from which :meth:`dumps` can write it down.
-    """
-
-    def __init__(self, **kwargs):
-        self._kwargs = kwargs
-        self._verbose = False
-        self._print_func = None
-
-    def set_verbosity(self, verbose=False, print_func=None):
-        """Log each initialisation, with what `print_func` says of the array: by default the root of
-        its mean square."""
-        self._verbose = verbose
-        self._print_func = print_func or (lambda x: str((nd.norm(x) / math.sqrt(x.size)).item()))
-        return self
-
-    def _log(self, name, rule, arr):
-        if self._verbose and self._print_func:
-            logging.info("Initialized %s as %s: %s", name, rule, self._print_func(arr))
-
-    def dumps(self):
-        """The initializer as JSON ``'["name", {parameters}]'``, which :func:`create` reads."""
-        return json.dumps([type(self).__name__.lower(), self._kwargs])
-
-    def __call__(self, desc, arr):
-        """Fill `arr` in place.
-
-        Parameters
-        ----------
-        desc : InitDesc
-            Name and attributes of the parameter; a plain string has no attributes (deprecated).
-        arr : NDArray
-
-        Raises
-        ------
-        ValueError
-            if no rule is there for the name.
-        TypeError
-            if `desc` is not a string or `arr` not an NDArray.
-        """
-        if not isinstance(desc, InitDesc):
-            if not isinstance(desc, str):
-                raise TypeError(f"[initializer] name must be string, {type(desc).__name__} was given")
-            warnings.warn("initializers are called with an InitDesc; a plain string is deprecated",
-                          DeprecationWarning, stacklevel=2)
-            if not isinstance(arr, NDArray):
-                raise TypeError(f"[initializer] arr must be NDArray, {type(arr).__name__} was given")
-            if self._init_special(desc, arr):
-                return
-            desc = InitDesc(desc)
-        if desc.global_init is None:
-            desc.global_init = self
-        rule = desc.attrs.get("__init__", "")
-        if rule:
-            create(rule)._init_weight(desc, arr)
-            self._log(desc, rule, arr)
-            return
-        for ending, method in _RULES:
-            if desc.endswith(ending):
-                getattr(self, method)(desc, arr)
-                self._log(desc, ending, arr)
-                return
-        self._init_default(desc, arr)
-
-    def _init_special(self, name, arr):
-        """Names with a meaning of their own in old networks: bilinear upsampling, spatial
-        transformers."""
-        if name.startswith("upsampling"):
-            Bilinear()._init_weight(name, arr)
-        elif name.startswith("stn_loc") and name.endswith("weight"):
-            self._init_zero(name, arr)
-        elif name.startswith("stn_loc") and name.endswith("bias"):
-            if arr.shape[0] != 6:
-                raise ValueError(f"[initializer] {name} has shape {arr.shape}; an affine transform has 6 numbers")
-            arr[...] = np.array([1.0, 0, 0, 0, 1.0, 0])
-        else:
-            return False
-        return True
-
-    def _init_zero(self, _, arr):
-        arr[...] = 0.0
-
-    def _init_one(self, _, arr):
-        arr[...] = 1.0
-
-    def _init_bias(self, _, arr):
-        arr[...] = 0.0
-
-    def _init_gamma(self, _, arr):
-        arr[...] = 1.0
-
-    def _init_beta(self, _, arr):
-        arr[...] = 0.0
-
-    def _init_weight(self, name, arr):
-        raise NotImplementedError("Must override it")
-
-    def _init_quantized_weight(self, _, arr):
-        arr[...] = np.random.randint(-127, 127, size=arr.shape)
-
-    def _init_default(self, name, _):
-        raise ValueError(f"[initializer] Unknown initialization pattern for {name}: the name ends in none of "
-                         f"{', '.join(ending for ending, _ in _RULES)}; give the variable an initializer with init=")
-
-    def __repr__(self):
-        return f"{type(self).__name__}({', '.join(f'{name}={short(value)}' for name, value in vars(self).get('_kwargs', {}).items())})"
-
-    def __eq__(self, other):
-        return type(self) is type(other) and self.dumps() == other.dumps()
-
-    __hash__ = None
-
-
-_RULES = (("weight", "_init_weight"), ("bias", "_init_bias"), ("gamma", "_init_gamma"), ("beta", "_init_beta"),
-          ("min", "_init_zero"), ("max", "_init_one"), ("weight_quantize", "_init_quantized_weight"),
-          ("moving_mean", "_init_zero"), ("running_mean", "_init_zero"),
-          ("moving_var", "_init_one"), ("running_var", "_init_one"),
-          ("moving_inv_var", "_init_zero"), ("moving_avg", "_init_zero"))
-
-_enter = registry.get_register_func(Initializer, "initializer")
-alias = registry.get_alias_func(Initializer, "initializer")
-create = registry.get_create_func(Initializer, "initializer")
-
-
-def register(klass):
-    """Class decorator: make the initializer known under its name in lower case."""
-    return _enter(klass)
 
 
 class Load:
@@ -186,6 +29,13 @@ class Load:
         For the names that are not there.
     verbose : bool
         Log where each value comes from.
+
+    Examples
+    --------
+    >>> weight = mx.nd.zeros(2)
+    >>> mx.init.Load({'arg:fc_weight': mx.nd.array([1, 2])})('fc_weight', weight)
+    >>> weight.asnumpy()
+    array([1., 2.], dtype=float32)
     """
 
     __repr__ = from_arguments()
@@ -228,6 +78,15 @@ class Mixed:
         Regular expressions.
     initializers : list of Initializer
         One for each.
+
+    Examples
+    --------
+    >>> init = mx.init.Mixed(['.*scale', '.*'], [mx.init.Constant(1), mx.init.Constant(7)])
+    >>> scale, weight = mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> init('a_scale_weight', scale)
+    >>> init('fc_weight', weight)
+    >>> scale.asnumpy(), weight.asnumpy()
+    (array([1., 1.], dtype=float32), array([7., 7.], dtype=float32))
     """
 
     def __repr__(self):
@@ -251,7 +110,13 @@ class Mixed:
 @alias("zeros")
 @register
 class Zero(Initializer):
-    """Weights of 0."""
+    """Weights of 0.
+
+    >>> layer = mx.gluon.nn.Dense(1, in_units=2, weight_initializer=mx.init.Zero())
+    >>> layer.initialize()
+    >>> layer.weight.data().asnumpy()
+    array([[0., 0.]], dtype=float32)
+    """
 
     def __init__(self):
         super().__init__()
@@ -263,7 +128,13 @@ class Zero(Initializer):
 @alias("ones")
 @register
 class One(Initializer):
-    """Weights of 1."""
+    """Weights of 1.
+
+    >>> layer = mx.gluon.nn.Dense(1, in_units=2, weight_initializer=mx.init.One())
+    >>> layer.initialize()
+    >>> layer.weight.data().asnumpy()
+    array([[1., 1.]], dtype=float32)
+    """
 
     def __init__(self):
         super().__init__()
@@ -274,7 +145,13 @@ class One(Initializer):
 
 @register
 class Constant(Initializer):
-    """Weights of a given value: a number, or an array that broadcasts to the parameter's shape."""
+    """Weights of a given value: a number, or an array that broadcasts to the parameter's shape.
+
+    >>> layer = mx.gluon.nn.Dense(1, in_units=2, weight_initializer=mx.init.Constant(0.5))
+    >>> layer.initialize()
+    >>> layer.weight.data().asnumpy()
+    array([[0.5, 0.5]], dtype=float32)
+    """
 
     def __init__(self, value):
         super().__init__(value=value)
@@ -294,7 +171,13 @@ class Constant(Initializer):
 
 @register
 class Uniform(Initializer):
-    """Weights drawn uniformly from ``[-scale, scale]``."""
+    """Weights drawn uniformly from ``[-scale, scale]``.
+
+    >>> layer = mx.gluon.nn.Dense(100, in_units=100)
+    >>> layer.initialize(mx.init.Uniform(0.1))
+    >>> bool(layer.weight.data().abs().max().asscalar() <= 0.1)
+    True
+    """
 
     def __init__(self, scale=0.07):
         super().__init__(scale=scale)
@@ -306,7 +189,13 @@ class Uniform(Initializer):
 
 @register
 class Normal(Initializer):
-    """Weights drawn from a normal distribution with mean 0 and standard deviation `sigma`."""
+    """Weights drawn from a normal distribution with mean 0 and standard deviation `sigma`.
+
+    >>> layer = mx.gluon.nn.Dense(100, in_units=100)
+    >>> layer.initialize(mx.init.Normal(0.1))
+    >>> bool(abs(layer.weight.data().asnumpy().std() - 0.1) < 0.01)
+    True
+    """
 
     def __init__(self, sigma=0.01):
         super().__init__(sigma=sigma)
@@ -327,6 +216,15 @@ class Orthogonal(Initializer):
         Their length.
     rand_type : {'uniform', 'normal'}
         Distribution of the matrix from which they are made.
+
+    Examples
+    --------
+    >>> layer = mx.gluon.nn.Dense(2, in_units=2)
+    >>> layer.initialize(mx.init.Orthogonal(scale=1))
+    >>> weight = layer.weight.data()
+    >>> abs(mx.nd.dot(weight, weight.T).asnumpy()).round(3)
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
     """
 
     def __init__(self, scale=1.414, rand_type="uniform"):
@@ -358,6 +256,13 @@ class Xavier(Initializer):
     factor_type : {'avg', 'in', 'out'}
         The factor: inputs of a unit, outputs of a unit, or their mean.
     magnitude : float
+
+    Examples
+    --------
+    >>> layer = mx.gluon.nn.Dense(50, in_units=100)
+    >>> layer.initialize(mx.init.Xavier(magnitude=3))
+    >>> bool(layer.weight.data().abs().max().asscalar() <= (3 / 75) ** 0.5)
+    True
     """
 
     def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
@@ -395,6 +300,13 @@ class MSRAPrelu(Xavier):
         As in :class:`Xavier`.
     slope : float
         Slope of the PReLU for negative inputs.
+
+    Examples
+    --------
+    >>> layer = mx.gluon.nn.Conv2D(8, 3, in_channels=4)
+    >>> layer.initialize(mx.init.MSRAPrelu())
+    >>> layer.weight.data().shape
+    (8, 4, 3, 3)
     """
 
     def __init__(self, factor_type="avg", slope=0.25):
@@ -404,7 +316,13 @@ class MSRAPrelu(Xavier):
 
 @register
 class Bilinear(Initializer):
-    """Weights with which a deconvolution interpolates bilinearly; for arrays of four dimensions."""
+    """Weights with which a deconvolution interpolates bilinearly; for arrays of four dimensions.
+
+    >>> weight = mx.nd.zeros((1, 1, 4, 4))
+    >>> mx.init.Bilinear()('upsampling_weight', weight)
+    >>> weight[0, 0, 1].asnumpy()
+    array([0.1875, 0.5625, 0.5625, 0.1875], dtype=float32)
+    """
 
     def __init__(self):
         super().__init__()
@@ -423,7 +341,13 @@ class Bilinear(Initializer):
 @register
 class LSTMBias(Initializer):
     """Biases of an LSTM cell: `forget_bias` for the forget gate, the second quarter; 0 for the
-    others."""
+    others.
+
+    >>> cell = mx.gluon.rnn.LSTMCell(2, input_size=3, i2h_bias_initializer=mx.init.LSTMBias(1.0))
+    >>> cell.initialize()
+    >>> cell.i2h_bias.data().asnumpy()
+    array([0., 0., 1., 1., 0., 0., 0., 0.], dtype=float32)
+    """
 
     def __init__(self, forget_bias=1.0):
         super().__init__(forget_bias=forget_bias)

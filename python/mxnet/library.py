@@ -31,11 +31,12 @@ def load(path, verbose=True):
 
     Examples
     --------
-    A library is compiled against the header of this package:
+    A library is compiled against the header of this package::
 
-    >>> header = os.path.join(mx.libinfo.find_include_path(), "mxnet")
-    >>> subprocess.run(["g++", "-std=c++11", "-shared", "-fPIC", source, "-o", "libmine.so", "-I", header])
-    >>> mx.library.load(os.path.abspath("libmine.so"), verbose=False)
+        header = os.path.join(mx.libinfo.find_include_path(), "mxnet")
+        subprocess.run(["g++", "-std=c++11", "-shared", "-fPIC", "mine.cc", "-o", "libmine.so",
+                        "-I", header], check=True)
+        mx.library.load(os.path.abspath("libmine.so"), verbose=False)
     """
     if not os.path.exists(path):
         raise MXNetError(f"[library] load path {path} does NOT exist")

@@ -33,6 +33,15 @@ class LRScheduler:
     ------
     ValueError
         if a parameter is outside of its range.
+
+    Examples
+    --------
+    >>> class Halving(mx.lr_scheduler.LRScheduler):
+    ...     def __call__(self, num_update):
+    ...         return self.base_lr / 2 ** (num_update // 10)
+    >>> rate = Halving(base_lr=0.8)
+    >>> rate(0), rate(10), rate(20)
+    (0.8, 0.4, 0.2)
     """
 
     def __init__(self, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
@@ -79,6 +88,12 @@ class FactorScheduler(LRScheduler):
         The rate does not fall below it.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
         As in :class:`LRScheduler`.
+
+    Examples
+    --------
+    >>> rate = mx.lr_scheduler.FactorScheduler(step=10, factor=0.5, base_lr=0.8)
+    >>> rate(1), rate(11), rate(21)
+    (0.8, 0.4, 0.2)
     """
 
     def __init__(self, step, factor=1, stop_factor_lr=1e-8, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0,
@@ -121,6 +136,12 @@ class MultiFactorScheduler(LRScheduler):
         At most 1.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
         As in :class:`LRScheduler`.
+
+    Examples
+    --------
+    >>> rate = mx.lr_scheduler.MultiFactorScheduler(step=[10, 15], factor=0.5, base_lr=0.8)
+    >>> rate(1), rate(11), rate(16)
+    (0.8, 0.4, 0.2)
     """
 
     def __init__(self, step, factor=1, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
@@ -189,6 +210,12 @@ class PolyScheduler(_DecayScheduler):
         Exponent.
     final_lr : float
         Last rate.
+
+    Examples
+    --------
+    >>> rate = mx.lr_scheduler.PolyScheduler(max_update=100, base_lr=0.8, pwr=2)
+    >>> rate(0), rate(50), rate(100)
+    (0.8, 0.2, 0.0)
     """
 
     def __init__(self, max_update, base_lr=0.01, pwr=2, final_lr=0, warmup_steps=0, warmup_begin_lr=0,
@@ -212,6 +239,12 @@ class CosineScheduler(_DecayScheduler):
         As in :class:`LRScheduler`.
     final_lr : float
         Last rate.
+
+    Examples
+    --------
+    >>> rate = mx.lr_scheduler.CosineScheduler(max_update=100, base_lr=0.8, warmup_steps=10)
+    >>> [round(rate(n), 3) for n in (0, 5, 10, 55, 100)]
+    [0.0, 0.4, 0.8, 0.4, 0.0]
     """
 
     def __init__(self, max_update, base_lr=0.01, final_lr=0, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):

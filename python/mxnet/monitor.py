@@ -28,9 +28,14 @@ class Monitor:
     monitor_all : bool
         Also the inputs of operators, not only their outputs.
 
-    >>> mon = mx.mon.Monitor(10, pattern='.*weight')
-    >>> mon.install(executor)
-    >>> mon.tic(); executor.forward(); mon.toc_print()
+    >>> net = mx.sym.exp(mx.sym.Variable('x'), name='exp')
+    >>> executor = net.bind(mx.cpu(), {'x': mx.nd.zeros(2)})
+    >>> monitor = mx.mon.Monitor(1, stat_func=lambda a: a.max(), pattern='exp.*')
+    >>> monitor.install(executor)
+    >>> monitor.tic()
+    >>> _ = executor.forward()
+    >>> [(name, value.strip()) for _, name, value in monitor.toc()]
+    [('exp_output', '1.0')]
     """
 
     def __init__(self, interval, stat_func=None, pattern=".*", sort=False, monitor_all=False):

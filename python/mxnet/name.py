@@ -19,6 +19,11 @@ class NameManager(metaclass=_ManagerType):
     """Numbers the symbols that the user did not name: ``convolution0``, ``convolution1``, ...
 
     Used in a ``with`` statement it names what is created in the block. Subclasses change `get`.
+
+    >>> with mx.name.NameManager():
+    ...     y = mx.sym.exp(mx.sym.Variable('x'))
+    >>> y.name
+    'exp0'
     """
 
     def __init__(self):
@@ -43,8 +48,11 @@ class NameManager(metaclass=_ManagerType):
 class Prefix(NameManager):
     """Puts a prefix in front of every name, given or automatic.
 
+    >>> data = mx.sym.Variable('data')
     >>> with mx.name.Prefix('stage1_'):
-    ...     net = mx.sym.FullyConnected(data, num_hidden=10)    # stage1_fullyconnected0
+    ...     net = mx.sym.FullyConnected(data, num_hidden=10, name='fc')
+    >>> net.name
+    'stage1_fc'
     """
 
     def __init__(self, prefix):

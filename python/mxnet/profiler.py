@@ -76,6 +76,10 @@ def set_config(**kwargs):
     ------
     ValueError
         for an unknown option or a value that it does not take.
+
+    Examples
+    --------
+    >>> mx.profiler.set_config(filename='profile.json', aggregate_stats=True)
     """
     names = list(kwargs)
     check_call(_LIB.MXSetProcessProfilerConfig(len(names), c_str_array(names), c_str_array([str(kwargs[n]) for n in names]),
@@ -91,13 +95,23 @@ def profiler_set_config(mode="symbolic", filename="profile.json"):
 
 
 def set_state(state="stop", profile_process="worker"):
-    """``'run'`` starts recording, ``'stop'`` stops it."""
+    """``'run'`` starts recording, ``'stop'`` stops it.
+
+    >>> mx.profiler.set_config(filename='profile.json')
+    >>> mx.profiler.set_state('run')
+    >>> mx.nd.ones(2).wait_to_read()
+    >>> mx.profiler.set_state('stop')
+    """
     check_call(_LIB.MXSetProcessProfilerState(_choice("state", state, _STATES), _choice("profile_process", profile_process, _PROCESSES),
                                               profiler_kvstore_handle))
 
 
 def state():
-    """'run' (paused or not) or 'stop'."""
+    """'run' (paused or not) or 'stop'.
+
+    >>> mx.profiler.state()
+    'stop'
+    """
     out = ctypes.c_int()
     check_call(_LIB.MXGetProfilerState(ctypes.byref(out)))
     return "run" if out.value else "stop"
@@ -125,6 +139,17 @@ def dump(finished=True, profile_process="worker"):
         when the profiler has not run since the last finished dump.
     OSError
         when the file cannot be written.
+
+    Examples
+    --------
+    >>> import os
+    >>> mx.profiler.set_config(filename='profile.json')
+    >>> mx.profiler.set_state('run')
+    >>> mx.nd.ones(2).wait_to_read()
+    >>> mx.profiler.set_state('stop')
+    >>> mx.profiler.dump()
+    >>> os.path.exists('profile.json')
+    True
     """
     check_call(_LIB.MXDumpProcessProfile(int(finished), _choice("profile_process", profile_process, _PROCESSES), profiler_kvstore_handle))
 
@@ -147,6 +172,15 @@ def dumps(reset=False, format="table", sort_by="total", ascending=False):
     sort_by : {'total', 'avg', 'min', 'max', 'count'}
         Order within each table.
     ascending : bool
+
+    Examples
+    --------
+    >>> mx.profiler.set_config(filename='profile.json', aggregate_stats=True)
+    >>> mx.profiler.set_state('run')
+    >>> mx.nd.exp(mx.nd.ones(2)).wait_to_read()
+    >>> mx.profiler.set_state('stop')
+    >>> 'exp' in mx.profiler.dumps(reset=True)
+    True
     """
     out = ctypes.c_char_p()
     check_call(_LIB.MXAggregateProfileStatsPrintEx(ctypes.byref(out), int(reset), _choice("format", format, _FORMATS),
@@ -159,12 +193,27 @@ def dumps(reset=False, format="table", sort_by="total", ascending=False):
 
 
 def pause(profile_process="worker"):
-    """Record nothing until `resume`."""
+    """Record nothing until `resume`.
+
+    >>> mx.profiler.set_config(filename='profile.json')
+    >>> mx.profiler.set_state('run')
+    >>> mx.profiler.pause()
+    >>> mx.nd.ones(2).wait_to_read()
+    >>> mx.profiler.resume()
+    >>> mx.profiler.set_state('stop')
+    """
     check_call(_LIB.MXProcessProfilePause(1, _choice("profile_process", profile_process, _PROCESSES), profiler_kvstore_handle))
 
 
 def resume(profile_process="worker"):
-    """Record again after `pause`."""
+    """Record again after `pause`.
+
+    >>> mx.profiler.set_config(filename='profile.json')
+    >>> mx.profiler.set_state('run')
+    >>> mx.profiler.pause()
+    >>> mx.profiler.resume()
+    >>> mx.profiler.set_state('stop')
+    """
     check_call(_LIB.MXProcessProfilePause(0, _choice("profile_process", profile_process, _PROCESSES), profiler_kvstore_handle))
 
 
@@ -205,6 +254,7 @@ def scope(name="<unk>:", append_mode=True):
     append_mode : bool
         Put the names of the enclosing scopes in front.
 
+    >>> net = mx.gluon.nn.Dense(3, in_units=2)
     >>> with mx.profiler.scope('encoder:'):
     ...     net.initialize()
     """
@@ -232,7 +282,11 @@ class _Handled(NotCopied):
 
 
 class Domain(_Handled):
-    """Groups tasks, frames, counters and markers under a name, which becomes their category."""
+    """Groups tasks, frames, counters and markers under a name, which becomes their category.
+
+    >>> domain = mx.profiler.Domain('reading')
+    >>> counter = domain.new_counter('files', 0)
+    """
 
     def __init__(self, name):
         super().__init__(name)
@@ -279,7 +333,11 @@ class _Duration(_Handled):
 
 
 class Task(_Duration):
-    """A piece of work of a domain; tasks may overlap. Also a context manager."""
+    """A piece of work of a domain; tasks may overlap. Also a context manager.
+
+    >>> with mx.profiler.Task(mx.profiler.Domain('reading'), 'one batch'):
+    ...     x = mx.nd.ones(2) + 1
+    """
 
     def __init__(self, domain, name):
         super().__init__(name)
@@ -287,7 +345,12 @@ class Task(_Duration):
 
 
 class Frame(_Duration):
-    """One turn of a loop, a picture of a video. Also a context manager."""
+    """One turn of a loop, a picture of a video. Also a context manager.
+
+    >>> frame = mx.profiler.Frame(mx.profiler.Domain('video'), 'frame')
+    >>> frame.start()
+    >>> frame.stop()
+    """
 
     def __init__(self, domain, name):
         super().__init__(name)
@@ -295,7 +358,11 @@ class Frame(_Duration):
 
 
 class Event(_Duration):
-    """A duration without a domain, shown on the thread that stops it. Also a context manager."""
+    """A duration without a domain, shown on the thread that stops it. Also a context manager.
+
+    >>> with mx.profiler.Event('one batch'):
+    ...     x = mx.nd.ones(2) + 1
+    """
 
     def __init__(self, name):
         super().__init__(name)
@@ -309,6 +376,12 @@ class Counter(_Handled):
     ----------
     value : int, optional
         What it is at first.
+
+    Examples
+    --------
+    >>> counter = mx.profiler.Counter(mx.profiler.Domain('reading'), 'files', 0)
+    >>> counter += 3
+    >>> counter.decrement(1)
     """
 
     def __init__(self, domain, name, value=None):
@@ -341,7 +414,10 @@ class Counter(_Handled):
 
 
 class Marker:
-    """A moment with a name."""
+    """A moment with a name.
+
+    >>> mx.profiler.Marker(mx.profiler.Domain('training'), 'epoch').mark('process')
+    """
 
     def __init__(self, domain, name):
         _handle_of(domain)

@@ -28,6 +28,14 @@ def seed(seed_state, ctx="all"):
     ------
     ValueError
         if the seed is not an integer.
+
+    Examples
+    --------
+    >>> mx.random.seed(5)
+    >>> a = mx.nd.random.uniform(shape=3)
+    >>> mx.random.seed(5)
+    >>> bool((a == mx.nd.random.uniform(shape=3)).min().asscalar())
+    True
     """
     if not isinstance(seed_state, numbers.Integral):
         raise ValueError(f"[random.seed] seed_state must be int, {type(seed_state).__name__} was given")

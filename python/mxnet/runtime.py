@@ -27,14 +27,23 @@ class Feature(ctypes.Structure):
 
 
 def feature_list():
-    """All build options of the library, as a list of :class:`Feature`."""
+    """All build options of the library, as a list of :class:`Feature`.
+
+    >>> isinstance(mx.runtime.feature_list()[0].name, str)
+    True
+    """
     array, size = ctypes.POINTER(Feature)(), ctypes.c_size_t()
     check_call(_LIB.MXLibInfoFeatures(ctypes.byref(array), ctypes.byref(size)))
     return [array[i] for i in range(size.value)]
 
 
 class Features(collections.OrderedDict):
-    """Build options by name. There is one such dictionary per process."""
+    """Build options by name. There is one such dictionary per process.
+
+    >>> features = mx.runtime.Features()
+    >>> features.is_enabled('CPU_SSE2') in (True, False)
+    True
+    """
     instance = None
 
     def __new__(cls):

@@ -42,6 +42,20 @@ def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74,
         Width of the table.
     positions : list of float
         Where its columns end, as shares of the width.
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=3, name='fc')
+    >>> mx.viz.print_summary(net, shape={'data': (1, 4)}, line_length=70)
+    ______________________________________________________________________
+    Layer (type)                  Output Shape  Param #Previous Layer
+    ======================================================================
+    data(null)                    4             0
+    ______________________________________________________________________
+    fc(FullyConnected)            3             15     data
+    ======================================================================
+    Total params: 15
+    ______________________________________________________________________
     """
     graph = _graph(symbol, "print_summary")
     nodes = graph["nodes"]

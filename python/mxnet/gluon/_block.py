@@ -81,6 +81,19 @@ class Block:
         count, after the prefix of the block whose `name_scope` is active.
     params : ParameterDict, optional
         Share these Parameters: `Dense(..., params=other.params)`.
+
+    Examples
+    --------
+    >>> class Twice(mx.gluon.Block):
+    ...     def __init__(self, **kwargs):
+    ...         super().__init__(**kwargs)
+    ...         self.layer = mx.gluon.nn.Dense(3)
+    ...     def forward(self, x):
+    ...         return self.layer(x) + self.layer(x)
+    >>> net = Twice()
+    >>> net.initialize()
+    >>> net(mx.nd.ones((2, 4))).shape
+    (2, 3)
     """
 
     _active = False         # compiled
@@ -268,7 +281,16 @@ class Block:
     def save_parameters(self, filename, deduplicate=False):
         """Write all Parameters, named by block path (`features.0.weight`); `deduplicate` writes a
         shared one once. A name that ends in ``.npz`` makes a file that NumPy reads, and MXNet 2.0;
-        others one that all versions read."""
+        others one that all versions read.
+
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> net.save_parameters('net.params')
+        >>> again = mx.gluon.nn.Dense(1, in_units=2)
+        >>> again.load_parameters('net.params')
+        >>> bool((net.weight.data() == again.weight.data()).min().asscalar())
+        True
+        """
         params = self._collect_params_with_prefix()
         if deduplicate:
             by_param = {id(p): name for name, p in params.items()}

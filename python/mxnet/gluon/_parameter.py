@@ -22,7 +22,16 @@ _generation = [0]
 
 
 class DeferredInitializationError(MXNetError):
-    """Raised when a Parameter is read whose shape, and with it its arrays, is not known yet."""
+    """Raised when a Parameter is read whose shape, and with it its arrays, is not known yet.
+
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize()
+    >>> try:
+    ...     net.weight.data()
+    ... except mx.gluon.DeferredInitializationError:
+    ...     print('shape not known yet')
+    shape not known yet
+    """
 
 
 
@@ -76,6 +85,17 @@ class Parameter:
         False fixes `grad_req` to 'null'.
     stype, grad_stype : {'default', 'row_sparse', 'csr'}
         Storage types of the array and of its gradient.
+
+    Examples
+    --------
+    >>> weight = mx.gluon.Parameter('weight', shape=(2, 2), init=mx.init.Constant(3))
+    >>> weight.initialize()
+    >>> weight.data().asnumpy()
+    array([[3., 3.],
+           [3., 3.]], dtype=float32)
+    >>> weight.grad().asnumpy()
+    array([[0., 0.],
+           [0., 0.]], dtype=float32)
     """
 
     def __init__(self, name='weight', grad_req='write', shape=None, dtype=np.float32, lr_mult=1.0, wd_mult=1.0, init=None,
@@ -496,7 +516,14 @@ class _FixedValue(initializer.Initializer):
 
 class Constant(Parameter):
     """A Parameter that is never trained: `value` (NDArray or nested list) is its data from
-    `initialize` on, `grad_req` is 'null'."""
+    `initialize` on, `grad_req` is 'null'.
+
+    >>> table = mx.gluon.Constant('table', [[1, 2], [3, 4]])
+    >>> table.initialize()
+    >>> table.data().asnumpy(), table.grad_req
+    (array([[1., 2.],
+           [3., 4.]], dtype=float32), 'null')
+    """
 
     def __init__(self, name, value=None):
         if value is None:      # MXNet 2.0 has no names here

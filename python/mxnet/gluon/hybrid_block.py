@@ -47,6 +47,19 @@ class HybridBlock(Block):
     attributes, draws Python's random numbers, writes into its inputs or switches autograd runs
     operator by operator, with one warning. Globals, closures, clocks and files are not watched:
     they stay as the graph was recorded.
+
+    >>> class Scaled(mx.gluon.HybridBlock):
+    ...     def __init__(self, **kwargs):
+    ...         super().__init__(**kwargs)
+    ...         with self.name_scope():
+    ...             self.scale = self.params.get('scale', shape=(1,), init='ones')
+    ...     def hybrid_forward(self, F, x, scale):
+    ...         return F.broadcast_mul(x, scale) + 1
+    >>> net = Scaled()
+    >>> net.initialize()
+    >>> net.hybridize()
+    >>> net(mx.nd.array([1, 2])).asnumpy()
+    array([2., 3.], dtype=float32)
     """
 
     _traces_forward = False    # this class defines forward and no hybrid_forward
@@ -521,7 +534,16 @@ class HybridBlock(Block):
     def export(self, path, epoch=0, remove_amp_cast=True):
         """Write `path`-symbol.json and `path`-%04d.params (names with arg: and aux:), for
         SymbolBlock.imports, Module and the C predict API. RuntimeError unless the block is
-        hybridized and has run once. Returns both file names."""
+        hybridized and has run once. Returns both file names.
+
+        >>> net = mx.gluon.nn.HybridSequential()
+        >>> net.add(mx.gluon.nn.Dense(1))
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> _ = net(mx.nd.ones((1, 2)))
+        >>> net.export('model')
+        ('model-symbol.json', 'model-0000.params')
+        """
         return _graph_files.export(self, path, epoch, remove_amp_cast)
 
     def _describe(self):

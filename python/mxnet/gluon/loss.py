@@ -31,7 +31,15 @@ def _reshape_like(F, x, y):
 
 class Loss(HybridBlock):
     """Base class: `weight` is a number or None, `batch_axis` the axis of the samples. Subclasses
-    define hybrid_forward."""
+    define hybrid_forward.
+
+    >>> class Quartic(mx.gluon.loss.Loss):
+    ...     def hybrid_forward(self, F, pred, label):
+    ...         return ((pred - label) ** 4).mean(axis=0, exclude=True)
+    >>> pred, label = mx.nd.array([[1], [3]]), mx.nd.ones((2, 1))
+    >>> Quartic(weight=None, batch_axis=0)(pred, label).asnumpy()
+    array([ 0., 16.], dtype=float32)
+    """
 
     def __init__(self, weight, batch_axis, **kwargs):
         super().__init__(**kwargs)
@@ -62,7 +70,12 @@ def _logistic_loss(F, pred, label):
 
 
 class L2Loss(Loss):
-    """weight / 2 * (label - pred)^2."""
+    """weight / 2 * (label - pred)^2.
+
+    >>> pred, label = mx.nd.array([[1, 2], [3, 4]]), mx.nd.array([[1, 2], [3, 6]])
+    >>> mx.gluon.loss.L2Loss()(pred, label).asnumpy()
+    array([0., 1.], dtype=float32)
+    """
 
     def __init__(self, weight=1.0, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -73,7 +86,12 @@ class L2Loss(Loss):
 
 
 class L1Loss(Loss):
-    """|label - pred|."""
+    """|label - pred|.
+
+    >>> pred, label = mx.nd.array([[1, 2], [3, 4]]), mx.nd.array([[1, 2], [3, 6]])
+    >>> mx.gluon.loss.L1Loss()(pred, label).asnumpy()
+    array([0., 1.], dtype=float32)
+    """
 
     def __init__(self, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -87,6 +105,10 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     `from_sigmoid`.
 
     `pos_weight` (broadcasts against label) multiplies the first term.
+
+    >>> pred, label = mx.nd.array([[0], [3]]), mx.nd.array([[1], [1]])
+    >>> mx.gluon.loss.SigmoidBinaryCrossEntropyLoss()(pred, label).asnumpy().round(3)
+    array([0.693, 0.049], dtype=float32)
     """
 
     def __init__(self, from_sigmoid=False, weight=None, batch_axis=0, **kwargs):
@@ -118,6 +140,10 @@ class SoftmaxCrossEntropyLoss(Loss):
 
     `sparse_label`: labels are class indices with the shape of pred without `axis`; otherwise
     probabilities with the shape of pred. `from_logits`: pred already holds log-probabilities.
+
+    >>> scores, label = mx.nd.array([[0, 0], [0, 4]]), mx.nd.array([0, 1])
+    >>> mx.gluon.loss.SoftmaxCrossEntropyLoss()(scores, label).asnumpy().round(3)
+    array([0.693, 0.018], dtype=float32)
     """
 
     def __init__(self, axis=-1, sparse_label=True, from_logits=False, weight=None, batch_axis=0, **kwargs):
@@ -142,7 +168,12 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 class KLDivLoss(Loss):
     """Kullback-Leibler divergence: the sum (of mx.np arrays the mean) of label * (log label - pred)
     over all axes but `batch_axis`. pred holds log-probabilities, or, without `from_logits`, what
-    log_softmax along `axis` turns into them."""
+    log_softmax along `axis` turns into them.
+
+    >>> log_p = mx.nd.log(mx.nd.array([[0.5, 0.5]]))
+    >>> mx.gluon.loss.KLDivLoss()(log_p, mx.nd.array([[0.25, 0.75]])).asnumpy().round(3)
+    array([0.131], dtype=float32)
+    """
 
     def __init__(self, from_logits=True, axis=-1, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -163,6 +194,10 @@ class CTCLoss(Loss):
     pred: (N, T, C) for `layout` 'NTC' or (T, N, C) for 'TNC', before softmax. label: (N, L) for
     `label_layout` 'NT', padded with -1, or (L, N) for 'TN'. `pred_lengths` and `label_lengths`:
     (N,), optional.
+
+    >>> scores = mx.nd.zeros((1, 5, 4))
+    >>> mx.gluon.loss.CTCLoss()(scores, mx.nd.array([[1, 2]])).shape
+    (1,)
     """
 
     def __init__(self, layout='NTC', label_layout='NT', weight=None, **kwargs):
@@ -189,7 +224,12 @@ class CTCLoss(Loss):
 
 class HuberLoss(Loss):
     """Quadratic near 0, linear beyond `rho`: |d| - rho / 2 for |d| > rho, d^2 / (2 rho) otherwise,
-    d = label - pred."""
+    d = label - pred.
+
+    >>> pred, label = mx.nd.array([[0.5], [3]]), mx.nd.zeros((2, 1))
+    >>> mx.gluon.loss.HuberLoss(rho=1)(pred, label).asnumpy()
+    array([0.125, 2.5  ], dtype=float32)
+    """
 
     def __init__(self, rho=1, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -202,7 +242,12 @@ class HuberLoss(Loss):
 
 
 class HingeLoss(Loss):
-    """max(0, margin - pred * label), label in {-1, 1}."""
+    """max(0, margin - pred * label), label in {-1, 1}.
+
+    >>> pred, label = mx.nd.array([[0.5], [3]]), mx.nd.array([[1], [1]])
+    >>> mx.gluon.loss.HingeLoss()(pred, label).asnumpy()
+    array([0.5, 0. ], dtype=float32)
+    """
 
     def __init__(self, margin=1, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -214,7 +259,12 @@ class HingeLoss(Loss):
 
 
 class SquaredHingeLoss(Loss):
-    """max(0, margin - pred * label)^2, label in {-1, 1}."""
+    """max(0, margin - pred * label)^2, label in {-1, 1}.
+
+    >>> pred, label = mx.nd.array([[0.5], [3]]), mx.nd.array([[1], [1]])
+    >>> mx.gluon.loss.SquaredHingeLoss()(pred, label).asnumpy()
+    array([0.25, 0.  ], dtype=float32)
+    """
 
     def __init__(self, margin=1, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -227,7 +277,12 @@ class SquaredHingeLoss(Loss):
 
 class LogisticLoss(Loss):
     """log(1 + exp(-pred * label)) for `label_format` 'signed' (labels -1 and 1); 'binary' has
-    labels 0 and 1."""
+    labels 0 and 1.
+
+    >>> pred, label = mx.nd.array([[0.5], [3]]), mx.nd.array([[1], [-1]])
+    >>> mx.gluon.loss.LogisticLoss()(pred, label).asnumpy().round(3)
+    array([0.474, 3.049], dtype=float32)
+    """
 
     def __init__(self, weight=None, batch_axis=0, label_format='signed', **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -244,7 +299,12 @@ class LogisticLoss(Loss):
 
 class TripletLoss(Loss):
     """max(0, margin + sum((positive - pred)^2 - (negative - pred)^2)), the sum over all axes but
-    `batch_axis`."""
+    `batch_axis`.
+
+    >>> anchor, near, far = mx.nd.zeros((1, 2)), mx.nd.ones((1, 2)), 2 * mx.nd.ones((1, 2))
+    >>> mx.gluon.loss.TripletLoss(margin=10)(anchor, near, far).asnumpy()
+    array([4.], dtype=float32)
+    """
 
     def __init__(self, margin=1, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -260,7 +320,12 @@ class PoissonNLLLoss(Loss):
     """Negative log-likelihood of counts `target` under Poisson(rate): rate - target log rate, rate
     = exp(pred) for `from_logits` and pred otherwise. `compute_full` adds Stirling's approximation
     of log(target!) where target > 1. The result is the mean over all elements, or, of mx.np arrays,
-    over all axes but `batch_axis`."""
+    over all axes but `batch_axis`.
+
+    >>> log_rate, count = mx.nd.zeros((2, 1)), mx.nd.array([[1], [3]])
+    >>> mx.gluon.loss.PoissonNLLLoss()(log_rate, count).asnumpy()
+    array([1.], dtype=float32)
+    """
 
     def __init__(self, weight=None, from_logits=True, batch_axis=0, compute_full=False, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -285,7 +350,13 @@ class PoissonNLLLoss(Loss):
 class CosineEmbeddingLoss(Loss):
     """1 - cos(input1, input2) where label = 1, max(0, cos(input1, input2) - margin) where label =
     -1, 0 elsewhere; the cosine along the last axis. The result is not averaged: shape (number of
-    cosines, 1), or (number of cosines,) of mx.np arrays."""
+    cosines, 1), or (number of cosines,) of mx.np arrays.
+
+    >>> a, b = mx.nd.array([[1, 0], [1, 0]]), mx.nd.array([[0, 1], [2, 0]])
+    >>> mx.gluon.loss.CosineEmbeddingLoss()(a, b, mx.nd.array([1, 1])).asnumpy().round(3)
+    array([[1.],
+           [0.]], dtype=float32)
+    """
 
     def __init__(self, weight=None, batch_axis=0, margin=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -304,7 +375,12 @@ class CosineEmbeddingLoss(Loss):
 class SDMLLoss(Loss):
     """Smoothed deep metric learning: rows of x1 and x2, both (N, D), with the same index belong
     together and all others do not; the loss is the divergence between softmax(-squared distances)
-    and labels smoothed by `smoothing_parameter` (Bonadiman et al., 2019)."""
+    and labels smoothed by `smoothing_parameter` (Bonadiman et al., 2019).
+
+    >>> a = mx.nd.array([[0, 0], [5, 5]])
+    >>> mx.gluon.loss.SDMLLoss()(a, a + 0.1).shape
+    (2,)
+    """
 
     def __init__(self, smoothing_parameter=0.3, weight=1., batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)

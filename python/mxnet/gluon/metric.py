@@ -31,6 +31,16 @@ class EvalMetric(_old.EvalMetric):
 
     Parameters are those of :class:`mxnet.metric.EvalMetric`. A subclass defines ``update(labels,
     preds)``, which adds to `sum_metric` and `num_inst`.
+
+    >>> class Largest(mx.gluon.metric.EvalMetric):
+    ...     def update(self, labels, preds):
+    ...         for label, pred in zip(labels, preds):
+    ...             self.sum_metric += float((pred - label).abs().max().asscalar())
+    ...             self.num_inst += 1
+    >>> metric = Largest('largest')
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+    >>> metric.get()
+    ('largest', 2.0)
     """
 
 
@@ -57,7 +67,15 @@ def create(metric, *args, **kwargs):
 
 def np(numpy_feval, name=None, allow_extra_outputs=False):
     """A :class:`CustomMetric` of a function of NumPy arrays (label, pred), under the function's
-    name."""
+    name.
+
+    >>> def largest(label, pred):
+    ...     return float(abs(label - pred).max())
+    >>> metric = mx.gluon.metric.np(largest)
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+    >>> metric.get()
+    ('largest', 2.0)
+    """
     return CustomMetric(numpy_feval, name, allow_extra_outputs)
 
 
@@ -103,6 +121,13 @@ class CompositeEvalMetric(_old.CompositeEvalMetric, EvalMetric):
     metrics : list of EvalMetric or anything else that :func:`create` takes
     name, output_names, label_names
         As in :class:`EvalMetric`.
+
+    Examples
+    --------
+    >>> metric = mx.gluon.metric.CompositeEvalMetric([mx.gluon.metric.MAE(), mx.gluon.metric.MSE()])
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+    >>> metric.get()
+    (['mae', 'mse'], [1.0, 2.0])
     """
 
     def __init__(self, metrics=None, name="composite", output_names=None, label_names=None):
@@ -114,29 +139,61 @@ class CompositeEvalMetric(_old.CompositeEvalMetric, EvalMetric):
 
 @register
 class CustomMetric(_old.CustomMetric, EvalMetric):
-    """Values of a function, see :class:`mxnet.metric.CustomMetric`."""
+    """Values of a function, see :class:`mxnet.metric.CustomMetric`.
+
+    >>> def largest(label, pred):
+    ...     return float(abs(label - pred).max())
+    >>> metric = mx.gluon.metric.CustomMetric(largest)
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+    >>> metric.get()
+    ('largest', 2.0)
+    """
 
 
 @alias("acc")
 @register
 class Accuracy(_old.Accuracy, EvalMetric):
-    """Share of right classes, see :class:`mxnet.metric.Accuracy`."""
+    """Share of right classes, see :class:`mxnet.metric.Accuracy`.
+
+    >>> metric = mx.gluon.metric.Accuracy()
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.9, 0.1], [0.8, 0.2]])])
+    >>> metric.get()
+    ('accuracy', 0.5)
+    """
 
 
 @alias("top_k_accuracy", "top_k_acc")
 @register
 class TopKAccuracy(_old.TopKAccuracy, EvalMetric):
-    """Share of samples whose class is among the best, see :class:`mxnet.metric.TopKAccuracy`."""
+    """Share of samples whose class is among the best, see :class:`mxnet.metric.TopKAccuracy`.
+
+    >>> metric = mx.gluon.metric.TopKAccuracy(top_k=2)
+    >>> metric.update([mx.nd.array([0, 2])], [mx.nd.array([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]])])
+    >>> metric.get()
+    ('top_k_accuracy_2', 0.5)
+    """
 
 
 @register
 class Loss(_old.Loss, EvalMetric):
-    """Mean of the predictions themselves: for networks whose outputs are losses."""
+    """Mean of the predictions themselves: for networks whose outputs are losses.
+
+    >>> metric = mx.gluon.metric.Loss()
+    >>> metric.update(None, [mx.nd.array([1, 2, 6])])
+    >>> metric.get()
+    ('loss', 3.0)
+    """
 
 
 @register
 class Torch(Loss):
-    """:class:`Loss` for Torch criterions."""
+    """:class:`Loss` for Torch criterions.
+
+    >>> metric = mx.gluon.metric.Torch()
+    >>> metric.update(None, [mx.nd.array([4])])
+    >>> metric.get()
+    ('torch', 4.0)
+    """
 
     def __init__(self, name="torch", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names)
@@ -301,7 +358,13 @@ class Fbeta(F1):
 @register
 class MCC(EvalMetric):
     """Matthews' correlation coefficient (Matthews, 1975) of two classes, of all samples since the
-    reset. Labels and predictions are those of :class:`F1` with ``class_type='binary'``."""
+    reset. Labels and predictions are those of :class:`F1` with ``class_type='binary'``.
+
+    >>> metric = mx.gluon.metric.MCC()
+    >>> metric.update([mx.nd.array([1, 1, 0])], [mx.nd.array([[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]])])
+    >>> round(float(metric.get()[1]), 3)
+    0.5
+    """
 
     def __init__(self, name="mcc", output_names=None, label_names=None):
         self._metrics = _Counts("binary", 0.5)
@@ -320,7 +383,13 @@ class MCC(EvalMetric):
 
 @register
 class PCC(_old.PCC, EvalMetric):
-    """Correlation of any number of classes, see :class:`mxnet.metric.PCC`."""
+    """Correlation of any number of classes, see :class:`mxnet.metric.PCC`.
+
+    >>> metric = mx.gluon.metric.PCC()
+    >>> metric.update([mx.nd.array([0, 1, 2])], [mx.nd.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]])])
+    >>> round(float(metric.get()[1]), 3)
+    0.612
+    """
 
     def __init__(self, name="pcc", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names)
@@ -329,7 +398,13 @@ class PCC(_old.PCC, EvalMetric):
 @alias("pearsonr")
 @register
 class PearsonCorrelation(_old.PearsonCorrelation, EvalMetric):
-    """Pearson's correlation of all elements since the reset."""
+    """Pearson's correlation of all elements since the reset.
+
+    >>> metric = mx.gluon.metric.PearsonCorrelation()
+    >>> metric.update([mx.nd.array([1, 2, 3])], [mx.nd.array([2, 4, 6])])
+    >>> round(float(metric.get()[1]), 3)
+    1.0
+    """
 
     def __init__(self, name="pearsonr", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names, average="micro")
@@ -357,6 +432,13 @@ class CrossEntropy(EvalMetric):
     ------
     AssertionError
         if labels do not fit predictions.
+
+    Examples
+    --------
+    >>> metric = mx.gluon.metric.CrossEntropy()
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.5, 0.5]])])
+    >>> round(float(metric.get()[1]), 3)
+    0.693
     """
 
     def __init__(self, eps=1e-12, ignore_label=None, axis=-1, from_logits=False, name="cross-entropy", output_names=None,
@@ -394,6 +476,11 @@ class Perplexity(CrossEntropy):
     """Exponential of :class:`CrossEntropy`, with the same parameters.
 
     Other than in :mod:`mxnet.metric`, `eps` comes before `ignore_label`.
+
+    >>> metric = mx.gluon.metric.Perplexity()
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.5, 0.5]])])
+    >>> round(float(metric.get()[1]), 3)
+    2.0
     """
 
     def __init__(self, eps=1e-12, ignore_label=None, axis=-1, from_logits=False, name="perplexity", output_names=None,
@@ -414,17 +501,35 @@ class _OfSamples:
 
 @register
 class MAE(_OfSamples, _old.MAE, EvalMetric):
-    """Mean absolute error over all samples."""
+    """Mean absolute error over all samples.
+
+    >>> metric = mx.gluon.metric.MAE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 5])])
+    >>> metric.get()
+    ('mae', 1.5)
+    """
 
 
 @register
 class MSE(_OfSamples, _old.MSE, EvalMetric):
-    """Mean squared error over all samples."""
+    """Mean squared error over all samples.
+
+    >>> metric = mx.gluon.metric.MSE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+    >>> metric.get()
+    ('mse', 2.0)
+    """
 
 
 @register
 class RMSE(MSE):
-    """Root of the mean squared error over all samples."""
+    """Root of the mean squared error over all samples.
+
+    >>> metric = mx.gluon.metric.RMSE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([3, 4])])
+    >>> metric.get()
+    ('rmse', 2.0)
+    """
 
     def __init__(self, name="rmse", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names)

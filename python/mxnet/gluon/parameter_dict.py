@@ -39,6 +39,14 @@ class ParameterDict:
     prefix : str
     shared : ParameterDict, optional
         `get` returns a Parameter of `shared` where that has one by the same full name.
+
+    Examples
+    --------
+    >>> params = mx.gluon.ParameterDict('net_')
+    >>> weight = params.get('weight', shape=(2, 3))
+    >>> params.initialize()
+    >>> list(params.keys()), params['net_weight'].data().shape
+    (['net_weight'], (2, 3))
     """
 
     def __init__(self, prefix='', shared=None):

@@ -18,6 +18,11 @@ class SymbolBlock(HybridBlock):
     """Runs the graph `outputs` (a Symbol or a list) on `inputs` (one or several variable Symbols).
     All other variables of the graph become Parameters, taken from the ParameterDict `params` where
     it has them, auxiliary states with grad_req 'null'.
+
+    >>> x = mx.sym.Variable('x')
+    >>> net = mx.gluon.SymbolBlock(mx.sym.exp(x) + 1, x)
+    >>> net(mx.nd.zeros(2)).asnumpy()
+    array([2., 2.], dtype=float32)
     """
 
     def __init__(self, outputs, inputs, params=None):
@@ -65,6 +70,18 @@ class SymbolBlock(HybridBlock):
         ctx : Context or list of Context, optional
         allow_missing, ignore_extra : bool
             As in `load_parameters`.
+
+        Examples
+        --------
+        >>> net = mx.gluon.nn.HybridSequential()
+        >>> net.add(mx.gluon.nn.Dense(3))
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> _ = net(mx.nd.ones((1, 2)))
+        >>> _ = net.export('model')
+        >>> again = mx.gluon.SymbolBlock.imports('model-symbol.json', ['data'], 'model-0000.params')
+        >>> again(mx.nd.ones((1, 2))).shape
+        (1, 3)
         """
         out = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)

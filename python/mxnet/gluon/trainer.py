@@ -27,6 +27,18 @@ class Trainer:
     update_on_kvstore : bool, optional
         Whether the optimizer runs on the store. Default: MXNET_UPDATE_ON_KVSTORE, where that is
         possible and there is more than one copy.
+
+    Examples
+    --------
+    >>> net = mx.gluon.nn.Dense(1, use_bias=False)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), 'sgd', {'learning_rate': 0.5})
+    >>> with mx.autograd.record():
+    ...     loss = (net(mx.nd.ones((4, 2))) - 1) ** 2
+    >>> loss.backward()
+    >>> trainer.step(batch_size=4)
+    >>> net.weight.data().asnumpy()
+    array([[1., 1.]], dtype=float32)
     """
 
     def __init__(self, params, optimizer, optimizer_params=None, kvstore='device', compression_params=None, update_on_kvstore=None):
@@ -208,7 +220,15 @@ class Trainer:
         raise RuntimeError('[gluon.Trainer] the optimizer is not an Optimizer')
 
     def set_learning_rate(self, lr):
-        """Set the learning rate; UserWarning is raised when a scheduler decides it."""
+        """Set the learning rate; UserWarning is raised when a scheduler decides it.
+
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), 'sgd', {'learning_rate': 0.1})
+        >>> trainer.set_learning_rate(0.01)
+        >>> trainer.learning_rate
+        0.01
+        """
         if not isinstance(self._optimizer, opt.Optimizer):
             raise UserWarning('[gluon.Trainer] the optimizer has no learning rate')
         self._optimizer.set_learning_rate(lr)
@@ -222,6 +242,14 @@ class Trainer:
 
         `ignore_stale_grad` leaves alone, without the warning, Parameters whose gradient backward
         did not touch since the last step.
+
+        >>> net = mx.gluon.nn.Dense(1)
+        >>> net.initialize()
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), 'adam')
+        >>> with mx.autograd.record():
+        ...     loss = net(mx.nd.ones((4, 2))).sum()
+        >>> loss.backward()
+        >>> trainer.step(batch_size=4)
         """
         self._rescale(self._scale / batch_size)
         self._prepare()

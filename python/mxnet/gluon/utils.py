@@ -18,6 +18,9 @@ def split_data(data, num_slice, batch_axis=0, even_split=True):
 
     ValueError when the axis is not divisible, unless even_split=False: then the first parts have
     one element more than the others, which are empty when there are more parts than elements.
+
+    >>> [part.shape for part in mx.gluon.utils.split_data(mx.nd.ones((6, 2)), 3)]
+    [(2, 2), (2, 2), (2, 2)]
     """
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
@@ -34,7 +37,12 @@ def split_data(data, num_slice, batch_axis=0, even_split=True):
 
 
 def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
-    """Cut `data` (NDArray or array-like) into len(ctx_list) parts and put one on each context."""
+    """Cut `data` (NDArray or array-like) into len(ctx_list) parts and put one on each context.
+
+    >>> parts = mx.gluon.utils.split_and_load(mx.nd.ones((6, 2)), [mx.cpu(0), mx.cpu(1)])
+    >>> [part.shape for part in parts]
+    [(3, 2), (3, 2)]
+    """
     if not isinstance(data, nd.NDArray):
         data = default_array(data, device=ctx_list[0])
     if len(ctx_list) == 1:
@@ -48,6 +56,11 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
     Returns the norm before clipping: a float, with a warning when it is not finite; an NDArray of
     shape (1,), without waiting for the device, when check_isfinite=False. (Pascanu et al., "On the
     difficulty of training recurrent neural networks", 2013.)
+
+    >>> arrays = [mx.nd.array([3]), mx.nd.array([4])]
+    >>> norm = mx.gluon.utils.clip_global_norm(arrays, max_norm=1)
+    >>> norm, [round(float(a.asscalar()), 3) for a in arrays]
+    (5.0, [0.6, 0.8])
     """
     assert len(arrays) > 0, '[gluon.clip_global_norm] an empty list given; at least one array is accepted'
     ctx = arrays[0].context
@@ -67,7 +80,13 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
 
 
 def check_sha1(filename, sha1_hash):
-    """True when the SHA-1 of the file's bytes is `sha1_hash` (hexadecimal)."""
+    """True when the SHA-1 of the file's bytes is `sha1_hash` (hexadecimal).
+
+    >>> with open('empty', 'wb'):
+    ...     pass
+    >>> mx.gluon.utils.check_sha1('empty', 'da39a3ee5e6b4b0d3255bfef95601890afd80709')
+    True
+    """
     import hashlib
     digest = hashlib.sha1()
     with open(filename, 'rb') as f:

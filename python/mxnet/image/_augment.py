@@ -26,7 +26,14 @@ def _for_json(arguments):
 
 
 class Augmenter:
-    """Base class: remembers its arguments for `dumps`."""
+    """Base class: remembers its arguments for `dumps`.
+
+    >>> class Invert(mx.image.Augmenter):
+    ...     def __call__(self, src):
+    ...         return 255 - src
+    >>> Invert()(mx.nd.full((1, 1, 3), 55)).asnumpy()
+    array([[[200., 200., 200.]]], dtype=float32)
+    """
 
     def __init__(self, **kwargs):
         self._kwargs = _for_json(kwargs)
@@ -40,7 +47,12 @@ class Augmenter:
 
 
 class SequentialAug(Augmenter):
-    """All of a list of augmenters, in its order."""
+    """All of a list of augmenters, in its order.
+
+    >>> steps = mx.image.SequentialAug([mx.image.ResizeAug(24), mx.image.CenterCropAug((20, 20))])
+    >>> steps(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (20, 20, 3)
+    """
 
     def __init__(self, ts):
         super().__init__()
@@ -56,7 +68,12 @@ class SequentialAug(Augmenter):
 
 
 class RandomOrderAug(Augmenter):
-    """All of a list of augmenters, in an order that is drawn for each image."""
+    """All of a list of augmenters, in an order that is drawn for each image.
+
+    >>> steps = mx.image.RandomOrderAug([mx.image.CastAug(), mx.image.HorizontalFlipAug(0.5)])
+    >>> steps(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (40, 60, 3)
+    """
 
     def __init__(self, ts):
         super().__init__()
@@ -73,7 +90,11 @@ class RandomOrderAug(Augmenter):
 
 
 class ResizeAug(Augmenter):
-    """Resizes the shorter side to `size`."""
+    """Resizes the shorter side to `size`.
+
+    >>> mx.image.ResizeAug(20)(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (20, 30, 3)
+    """
 
     def __init__(self, size, interp=2):
         super().__init__(size=size, interp=interp)
@@ -84,7 +105,11 @@ class ResizeAug(Augmenter):
 
 
 class ForceResizeAug(Augmenter):
-    """Resizes to `size` (width, height), whatever the ratio."""
+    """Resizes to `size` (width, height), whatever the ratio.
+
+    >>> mx.image.ForceResizeAug((20, 10))(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (10, 20, 3)
+    """
 
     def __init__(self, size, interp=2):
         super().__init__(size=size, interp=interp)
@@ -96,7 +121,11 @@ class ForceResizeAug(Augmenter):
 
 
 class RandomCropAug(Augmenter):
-    """`random_crop`."""
+    """`random_crop`.
+
+    >>> mx.image.RandomCropAug((20, 20))(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (20, 20, 3)
+    """
 
     def __init__(self, size, interp=2):
         super().__init__(size=size, interp=interp)
@@ -107,7 +136,12 @@ class RandomCropAug(Augmenter):
 
 
 class RandomSizedCropAug(Augmenter):
-    """`random_size_crop`."""
+    """`random_size_crop`.
+
+    >>> augmenter = mx.image.RandomSizedCropAug((20, 20), area=(0.3, 1), ratio=(0.75, 1.33))
+    >>> augmenter(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (20, 20, 3)
+    """
 
     def __init__(self, size, area, ratio, interp=2, **kwargs):
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
@@ -125,7 +159,11 @@ class RandomSizedCropAug(Augmenter):
 
 
 class CenterCropAug(Augmenter):
-    """`center_crop`."""
+    """`center_crop`.
+
+    >>> mx.image.CenterCropAug((20, 20))(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (20, 20, 3)
+    """
 
     def __init__(self, size, interp=2):
         super().__init__(size=size, interp=interp)
@@ -136,7 +174,11 @@ class CenterCropAug(Augmenter):
 
 
 class BrightnessJitterAug(Augmenter):
-    """Multiplies by 1 - brightness to 1 + brightness."""
+    """Multiplies by 1 - brightness to 1 + brightness.
+
+    >>> mx.image.BrightnessJitterAug(0.2)(mx.nd.ones((4, 4, 3))).shape
+    (4, 4, 3)
+    """
 
     def __init__(self, brightness):
         super().__init__(brightness=brightness)
@@ -148,7 +190,11 @@ class BrightnessJitterAug(Augmenter):
 
 
 class ContrastJitterAug(Augmenter):
-    """Multiplies the distance from the image's mean gray by 1 - contrast to 1 + contrast."""
+    """Multiplies the distance from the image's mean gray by 1 - contrast to 1 + contrast.
+
+    >>> mx.image.ContrastJitterAug(0.2)(mx.nd.ones((4, 4, 3))).shape
+    (4, 4, 3)
+    """
 
     def __init__(self, contrast):
         super().__init__(contrast=contrast)
@@ -165,7 +211,11 @@ class ContrastJitterAug(Augmenter):
 
 
 class SaturationJitterAug(Augmenter):
-    """Multiplies the distance from each pixel's gray by 1 - saturation to 1 + saturation."""
+    """Multiplies the distance from each pixel's gray by 1 - saturation to 1 + saturation.
+
+    >>> mx.image.SaturationJitterAug(0.2)(mx.nd.ones((4, 4, 3))).shape
+    (4, 4, 3)
+    """
 
     def __init__(self, saturation):
         super().__init__(saturation=saturation)
@@ -182,7 +232,11 @@ class SaturationJitterAug(Augmenter):
 
 
 class HueJitterAug(Augmenter):
-    """Turns the chroma (I and Q of the YIQ space) by up to `hue` half turns."""
+    """Turns the chroma (I and Q of the YIQ space) by up to `hue` half turns.
+
+    >>> mx.image.HueJitterAug(0.2)(mx.nd.ones((4, 4, 3))).shape
+    (4, 4, 3)
+    """
 
     def __init__(self, hue):
         super().__init__(hue=hue)
@@ -198,7 +252,11 @@ class HueJitterAug(Augmenter):
 
 
 class ColorJitterAug(RandomOrderAug):
-    """Brightness, contrast and saturation, in an order that is drawn."""
+    """Brightness, contrast and saturation, in an order that is drawn.
+
+    >>> mx.image.ColorJitterAug(0.2, 0.2, 0.2)(mx.nd.ones((4, 4, 3))).shape
+    (4, 4, 3)
+    """
 
     def __init__(self, brightness, contrast, saturation):
         amounts = ((brightness, BrightnessJitterAug), (contrast, ContrastJitterAug), (saturation, SaturationJitterAug))
@@ -207,7 +265,12 @@ class ColorJitterAug(RandomOrderAug):
 
 class LightingAug(Augmenter):
     """Adds principal components of the colours times normally distributed amounts (Krizhevsky,
-    Sutskever, Hinton, NIPS 2012)."""
+    Sutskever, Hinton, NIPS 2012).
+
+    >>> values, vectors = mx.nd.array([55, 5, 1]).asnumpy(), mx.nd.eye(3).asnumpy()
+    >>> mx.image.LightingAug(0.1, values, vectors)(mx.nd.ones((4, 4, 3))).shape
+    (4, 4, 3)
+    """
 
     def __init__(self, alphastd, eigval, eigvec):
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
@@ -220,7 +283,12 @@ class LightingAug(Augmenter):
 
 
 class ColorNormalizeAug(Augmenter):
-    """`color_normalize`."""
+    """`color_normalize`.
+
+    >>> mean, std = mx.nd.array([50, 100, 150]), mx.nd.array([10, 10, 10])
+    >>> mx.image.ColorNormalizeAug(mean, std)(mx.nd.full((1, 1, 3), 100)).asnumpy()
+    array([[[ 5.,  0., -5.]]], dtype=float32)
+    """
 
     def __init__(self, mean, std):
         super().__init__(mean=mean, std=std)
@@ -232,7 +300,11 @@ class ColorNormalizeAug(Augmenter):
 
 
 class RandomGrayAug(Augmenter):
-    """Gray in all channels, with probability `p`."""
+    """Gray in all channels, with probability `p`.
+
+    >>> mx.image.RandomGrayAug(1.0)(mx.nd.array([[[100, 0, 0]]])).asnumpy().round(1)
+    array([[[21., 21., 21.]]], dtype=float32)
+    """
 
     def __init__(self, p):
         super().__init__(p=p)
@@ -246,7 +318,11 @@ class RandomGrayAug(Augmenter):
 
 
 class HorizontalFlipAug(Augmenter):
-    """The columns in reverse order, with probability `p`."""
+    """The columns in reverse order, with probability `p`.
+
+    >>> mx.image.HorizontalFlipAug(1.0)(mx.nd.array([[[1], [2], [3]]])).asnumpy().ravel()
+    array([3., 2., 1.], dtype=float32)
+    """
 
     def __init__(self, p):
         super().__init__(p=p)
@@ -259,7 +335,11 @@ class HorizontalFlipAug(Augmenter):
 
 
 class CastAug(Augmenter):
-    """Converts to a dtype."""
+    """Converts to a dtype.
+
+    >>> mx.image.CastAug()(mx.nd.zeros((2, 2, 3), dtype='uint8')).dtype.__name__
+    'float32'
+    """
 
     def __init__(self, typ="float32"):
         super().__init__(type=typ)
@@ -283,6 +363,15 @@ def CreateAugmenter(data_shape, resize=0, rand_crop=False, rand_resize=False, ra
     brightness, contrast, saturation, hue, pca_noise : amounts of jitter
     rand_gray : probability of gray
     inter_method : 0 to 4, 9 or 10, as in `imresize`
+
+    Examples
+    --------
+    >>> augmenters = mx.image.CreateAugmenter((3, 20, 20), resize=24, rand_mirror=True)
+    >>> picture = mx.nd.zeros((40, 60, 3), dtype='uint8')
+    >>> for augmenter in augmenters:
+    ...     picture = augmenter(picture)
+    >>> picture.shape, picture.dtype.__name__
+    ((20, 20, 3), 'float32')
     """
     augmenters = []
     if resize > 0:

@@ -44,7 +44,11 @@ def scale_down(src_size, size):
 
 
 def resize_short(src, size, interp=2):
-    """Resizes so that the shorter side has `size` pixels; the ratio is kept."""
+    """Resizes so that the shorter side has `size` pixels; the ratio is kept.
+
+    >>> mx.image.resize_short(mx.nd.zeros((40, 60, 3), dtype='uint8'), 20).shape
+    (20, 30, 3)
+    """
     height, width, _ = src.shape
     if height > width:
         new_height, new_width = size * height // width, size
@@ -55,7 +59,11 @@ def resize_short(src, size, interp=2):
 
 def fixed_crop(src, x0, y0, w, h, size=None, interp=2):
     """The box of width `w` and height `h` at column `x0` and row `y0`, resized to `size` (width,
-    height) if that is given and differs."""
+    height) if that is given and differs.
+
+    >>> mx.image.fixed_crop(mx.nd.zeros((40, 60, 3), dtype='uint8'), 5, 10, 30, 20).shape
+    (20, 30, 3)
+    """
     out = nd.slice(src, begin=(y0, x0, 0), end=(y0 + h, x0 + w, int(src.shape[2])))
     if size is not None and (w, h) != size:
         out = imresize(out, *size, interp=_get_interp_method(interp, (h, w, size[1], size[0])))
@@ -69,6 +77,12 @@ def random_crop(src, size, interp=2):
     Returns
     -------
     (NDArray, (x0, y0, width, height))
+
+    Examples
+    --------
+    >>> crop, (x, y, w, h) = mx.image.random_crop(mx.nd.zeros((40, 60, 3), dtype='uint8'), (20, 20))
+    >>> crop.shape, (w, h)
+    ((20, 20, 3), (20, 20))
     """
     height, width, _ = src.shape
     new_width, new_height = scale_down((width, height), size)
@@ -78,7 +92,12 @@ def random_crop(src, size, interp=2):
 
 
 def center_crop(src, size, interp=2):
-    """As `random_crop`, from the middle."""
+    """As `random_crop`, from the middle.
+
+    >>> crop, (x, y, w, h) = mx.image.center_crop(mx.nd.zeros((40, 60, 3), dtype='uint8'), (20, 20))
+    >>> crop.shape, (x, y, w, h)
+    ((20, 20, 3), (20, 10, 20, 20))
+    """
     height, width, _ = src.shape
     new_width, new_height = scale_down((width, height), size)
     x0, y0 = int((width - new_width) / 2), int((height - new_height) / 2)
@@ -95,6 +114,13 @@ def random_size_crop(src, size, area, ratio, interp=2, **kwargs):
         Smallest (and largest, 1) part of the image's area.
     ratio : (float, float)
         Smallest and largest width / height; its logarithm is uniform.
+
+    Examples
+    --------
+    >>> picture = mx.nd.zeros((40, 60, 3), dtype='uint8')
+    >>> crop, box = mx.image.random_size_crop(picture, (20, 20), area=(0.3, 1), ratio=(0.75, 1.33))
+    >>> crop.shape
+    (20, 20, 3)
     """
     height, width, _ = src.shape
     if "min_area" in kwargs:
@@ -116,7 +142,12 @@ def random_size_crop(src, size, area, ratio, interp=2, **kwargs):
 
 
 def color_normalize(src, mean, std=None):
-    """(src - mean) / std, in place where `src` can hold it; either may be None."""
+    """(src - mean) / std, in place where `src` can hold it; either may be None.
+
+    >>> mean, std = mx.nd.array([50, 100, 150]), mx.nd.array([10, 10, 10])
+    >>> mx.image.color_normalize(mx.nd.full((1, 1, 3), 100), mean, std).asnumpy()
+    array([[[ 5.,  0., -5.]]], dtype=float32)
+    """
     if mean is not None:
         src -= to_class_of(mean, src) if isinstance(mean, NDArray) else mean
     if std is not None:

@@ -23,13 +23,31 @@ def imread(filename, *args, **kwargs):
     Returns
     -------
     NDArray (height, width, channels) of uint8, on the CPU.
+
+    Examples
+    --------
+    >>> picture = mx.nd.full((4, 6, 3), 200, dtype='uint8')
+    >>> header = mx.recordio.IRHeader(0, 0, 0, 0)
+    >>> record = mx.recordio.pack_img(header, picture.asnumpy(), img_fmt='.png')
+    >>> with open('gray.png', 'wb') as out:
+    ...     _ = out.write(mx.recordio.unpack(record)[1])
+    >>> mx.image.imread('gray.png').shape
+    (4, 6, 3)
     """
     return to_current_class(_internal._cvimread(filename, *args, **kwargs))
 
 
 def imdecode(buf, *args, **kwargs):
     """Decodes the bytes of an image file: `bytes`, `bytearray`, a NumPy array or an NDArray of
-    uint8. Other arguments are those of `imread`."""
+    uint8. Other arguments are those of `imread`.
+
+    >>> picture = mx.nd.full((4, 6, 3), 200, dtype='uint8')
+    >>> header = mx.recordio.IRHeader(0, 0, 0, 0)
+    >>> record = mx.recordio.pack_img(header, picture.asnumpy(), img_fmt='.png')
+    >>> _, file = mx.recordio.unpack(record)
+    >>> mx.image.imdecode(file).shape
+    (4, 6, 3)
+    """
     if not isinstance(buf, NDArray):
         try:
             data = np.frombuffer(buf, dtype=np.uint8)
@@ -49,6 +67,11 @@ def imresize(src, w, h, *args, **kwargs):
     interp : int, default 1
         0: nearest, 1: bilinear, 2: bicubic, 3: area, 4: Lanczos.
     out : NDArray, optional
+
+    Examples
+    --------
+    >>> mx.image.imresize(mx.nd.zeros((40, 60, 3), dtype='uint8'), w=30, h=20).shape
+    (20, 30, 3)
     """
     return _internal._cvimresize(src, w, h, *args, **kwargs)
 
@@ -64,5 +87,10 @@ def copyMakeBorder(src, top, bot, left, right, *args, **kwargs):
     value : float, default 0
     values : tuple of float, optional
     out : NDArray, optional
+
+    Examples
+    --------
+    >>> mx.image.copyMakeBorder(mx.nd.ones((2, 2, 3), dtype='uint8'), 1, 1, 2, 2).shape
+    (4, 6, 3)
     """
     return _internal._cvcopyMakeBorder(src, top, bot, left, right, *args, **kwargs)

@@ -19,6 +19,11 @@ def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
     rotation_degrees : number, or for images one for each of them
     zoom_in : the image is enlarged until nothing from outside is seen
     zoom_out : the image is shrunk until all of it is seen
+
+    Examples
+    --------
+    >>> mx.image.imrotate(mx.nd.ones((3, 8, 8)), 90).shape
+    (3, 8, 8)
     """
     if zoom_in and zoom_out:
         raise ValueError("[imrotate] zoom_in and zoom_out were given; accepted is one of them")
@@ -65,7 +70,11 @@ def _zoom(height, width, angle, zoom_in):
 
 
 def random_rotate(src, angle_limits, zoom_in=False, zoom_out=False):
-    """`imrotate` by degrees that are drawn between the two `angle_limits`, for each image anew."""
+    """`imrotate` by degrees that are drawn between the two `angle_limits`, for each image anew.
+
+    >>> mx.image.random_rotate(mx.nd.ones((3, 8, 8)), (-10, 10)).shape
+    (3, 8, 8)
+    """
     low, high = angle_limits
     if src.ndim == 3:
         return imrotate(src, np.random.uniform(low, high), zoom_in, zoom_out)

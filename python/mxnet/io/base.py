@@ -20,6 +20,14 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     dtype : type or str
     layout : str
         What the axes mean, 'NCHW' for example; N is the axis of the batch.
+
+    Examples
+    --------
+    >>> description = mx.io.DataDesc('data', (32, 3, 224, 224))
+    >>> description.name, description.shape, description.layout
+    ('data', (32, 3, 224, 224), 'NCHW')
+    >>> mx.io.DataDesc.get_batch_axis('TNC')
+    1
     """
 
     def __new__(cls, name, shape, dtype=np.float32, layout="NCHW"):
@@ -64,6 +72,12 @@ class DataBatch:
         Which of a BucketingModule's networks the batch is for.
     provide_data, provide_label : list of DataDesc, optional
         Their names and shapes, where they differ from those of the iterator.
+
+    Examples
+    --------
+    >>> batch = mx.io.DataBatch(data=[mx.nd.ones((2, 3))], label=[mx.nd.zeros(2)], pad=0)
+    >>> batch.data[0].shape, batch.pad
+    ((2, 3), 0)
     """
 
     def __init__(self, data, label=None, pad=None, index=None, bucket_key=None, provide_data=None, provide_label=None):
@@ -91,6 +105,23 @@ class DataIter:
     Parameters
     ----------
     batch_size : int
+
+    Examples
+    --------
+    >>> class Squares(mx.io.DataIter):
+    ...     def __init__(self):
+    ...         super().__init__(batch_size=2)
+    ...         self.provide_data, self.provide_label = [mx.io.DataDesc('data', (2, 1))], []
+    ...         self.reset()
+    ...     def reset(self):
+    ...         self.at = 0
+    ...     def next(self):
+    ...         if self.at == 2:
+    ...             raise StopIteration
+    ...         self.at += 1
+    ...         return mx.io.DataBatch([mx.nd.full((2, 1), self.at ** 2)], pad=0)
+    >>> [int(batch.data[0][0, 0].asscalar()) for batch in Squares()]
+    [1, 4]
     """
 
     def __init__(self, batch_size=0):

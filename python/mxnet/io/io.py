@@ -44,6 +44,12 @@ class ResizeIter(_OverIterators):
         Batches in a pass.
     reset_internal : bool
         Begin a new pass of `data_iter` with each of ours; else go on where the last one ended.
+
+    Examples
+    --------
+    >>> batches = mx.io.NDArrayIter(mx.nd.ones((6, 2)), batch_size=2)
+    >>> len(list(mx.io.ResizeIter(batches, size=5)))
+    5
     """
 
     def __init__(self, data_iter, size, reset_internal=True):
@@ -127,6 +133,12 @@ class PrefetchingIter(_OverIterators):
         For each iterator new names for its arrays.
 
     Several threads may call `next`; each batch goes to one of them.
+
+    Examples
+    --------
+    >>> batches = mx.io.PrefetchingIter(mx.io.NDArrayIter(mx.nd.ones((6, 2)), batch_size=2))
+    >>> len([batch for batch in batches])
+    3
     """
 
     def __init__(self, iters, rename_data=None, rename_label=None):
@@ -219,6 +231,15 @@ class NDArrayIter(DataIter):
     ValueError, TypeError
         if an array is shorter than the first or there is none, or an option is not one of those
         above.
+
+    Examples
+    --------
+    >>> batches = mx.io.NDArrayIter(mx.nd.arange(10).reshape((5, 2)), mx.nd.arange(5), batch_size=2)
+    >>> for batch in batches:
+    ...     print(batch.data[0].shape, batch.label[0].asnumpy(), batch.pad)
+    (2, 2) [0. 1.] 0
+    (2, 2) [2. 3.] 0
+    (2, 2) [4. 0.] 1
     """
 
     def __init__(self, data, label=None, batch_size=1, shuffle=False, last_batch_handle="pad", data_name="data",

@@ -47,6 +47,16 @@ def create(name="local"):
         if `name` is not a string.
     ValueError
         for a kind that the library does not have.
+
+    Examples
+    --------
+    >>> store = mx.kv.create('local')
+    >>> store.init('weight', mx.nd.ones(2))
+    >>> store.push('weight', [mx.nd.ones(2), 2 * mx.nd.ones(2)])
+    >>> out = mx.nd.zeros(2)
+    >>> store.pull('weight', out=out)
+    >>> out.asnumpy()
+    array([3., 3.], dtype=float32)
     """
     if not isinstance(name, str):
         raise TypeError(f"[kvstore] name must be a string, {type(name).__name__} was given")

@@ -78,7 +78,11 @@ class KVStore(NotCopied, KVStoreBase):
     >>> kv = mx.kv.create('local')
     >>> kv.init('weight', mx.nd.ones((2, 2)))
     >>> kv.push('weight', [mx.nd.ones((2, 2)), mx.nd.ones((2, 2))])
-    >>> kv.pull('weight', out=w)                    # twos
+    >>> out = mx.nd.zeros((2, 2))
+    >>> kv.pull('weight', out=out)
+    >>> out.asnumpy()
+    array([[2., 2.],
+           [2., 2.]], dtype=float32)
     """
 
     _made = 0
@@ -116,7 +120,11 @@ class KVStore(NotCopied, KVStoreBase):
 
     def init(self, key, value):
         """Give first values to keys, once for each key. With several workers the first one's
-        count."""
+        count.
+
+        >>> store = mx.kv.create()
+        >>> store.init(['a', 'b'], [mx.nd.ones(2), mx.nd.zeros(3)])
+        """
         args = _Arguments(key, value)
         self._call("MXKVStoreInit", args, *args.head(), args.handles)
         self._know_shapes(args)
@@ -131,13 +139,26 @@ class KVStore(NotCopied, KVStoreBase):
         value : NDArray, list of NDArray (one per device), or a list of such, one for each key
         priority : int
             Those with the highest go first.
+
+        Examples
+        --------
+        >>> store = mx.kv.create()
+        >>> store.init('a', mx.nd.zeros(2))
+        >>> store.push('a', mx.nd.array([1, 2]))
         """
         args = _Arguments(key, value)
         self._call("MXKVStorePush", args, *args.head(), args.handles, ctypes.c_int(priority))
 
     def pull(self, key, out=None, priority=0, ignore_sparse=True):
         """Copy what is stored into the arrays `out`; with `ignore_sparse` leave out keys that are
-        row_sparse."""
+        row_sparse.
+
+        >>> store, out = mx.kv.create(), mx.nd.zeros(2)
+        >>> store.init('a', mx.nd.array([1, 2]))
+        >>> store.pull('a', out=out)
+        >>> out.asnumpy()
+        array([1., 2.], dtype=float32)
+        """
         if out is None:
             raise CheckedValueError("[kvstore] pull needs the arrays to copy to, in out")
         args = _Arguments(key, out)
@@ -145,7 +166,14 @@ class KVStore(NotCopied, KVStoreBase):
                    ctypes.c_bool(ignore_sparse))
 
     def pushpull(self, key, value, out=None, priority=0):
-        """:meth:`push`, then :meth:`pull` into `out` (None: into `value`), in one step."""
+        """:meth:`push`, then :meth:`pull` into `out` (None: into `value`), in one step.
+
+        >>> store, out = mx.kv.create(), mx.nd.zeros(2)
+        >>> store.init('a', mx.nd.zeros(2))
+        >>> store.pushpull('a', [mx.nd.ones(2), mx.nd.ones(2)], out=out)
+        >>> out.asnumpy()
+        array([2., 2.], dtype=float32)
+        """
         push, pull = _Arguments(key, value), _Arguments(key, value if out is None else out)
         self._call("MXKVStorePushPull", push, *push.head(), *pull.head(), push.handles, pull.handles,
                    ctypes.c_int(priority))
@@ -205,7 +233,16 @@ class KVStore(NotCopied, KVStoreBase):
         raise ValueError(f"[kvstore] Unknown capability: {capability}; known is {KVStoreBase.OPTIMIZER!r}")
 
     def set_optimizer(self, optimizer):
-        """Update the stored weights with `optimizer` from now on: what is pushed are gradients."""
+        """Update the stored weights with `optimizer` from now on: what is pushed are gradients.
+
+        >>> store, out = mx.kv.create(), mx.nd.zeros(2)
+        >>> store.init(0, mx.nd.array([1, 2]))
+        >>> store.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+        >>> store.push(0, mx.nd.ones(2))
+        >>> store.pull(0, out=out)
+        >>> out.asnumpy()
+        array([0.5, 1.5], dtype=float32)
+        """
         if self._num_servers:      # they make the updater
             from ._optimizer_text import needs_whole_weights, to_text
             self._optimizer_calls += 1

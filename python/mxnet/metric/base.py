@@ -15,6 +15,9 @@ def check_label_shapes(labels, preds, wrap=False, shape=False):
     are the same).
 
     With `wrap` single arrays become lists of one. Returns labels and predictions.
+
+    >>> mx.metric.check_label_shapes([mx.nd.ones(2)], [mx.nd.ones(2)])[0][0].shape
+    (2,)
     """
     left, right = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
     if left != right:
@@ -52,6 +55,18 @@ class EvalMetric:
     **kwargs
         Further parameters, kept for :meth:`get_config`. ``has_global_stats=True`` says that
         `update` keeps the global totals too.
+
+    Examples
+    --------
+    >>> class Largest(mx.metric.EvalMetric):
+    ...     def update(self, labels, preds):
+    ...         for label, pred in zip(labels, preds):
+    ...             self.sum_metric += float((pred - label).abs().max().asscalar())
+    ...             self.num_inst += 1
+    >>> metric = Largest('largest')
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+    >>> metric.get()
+    ('largest', 2.0)
     """
 
     def __init__(self, name, output_names=None, label_names=None, **kwargs):
@@ -142,6 +157,9 @@ def create(metric, *args, **kwargs):
     list of such.
 
     An instance is returned as it is; other arguments go to the constructor.
+
+    >>> mx.metric.create('top_k_accuracy', top_k=3).top_k
+    3
     """
     if callable(metric):
         return CustomMetric(metric, *args, **kwargs)
@@ -163,6 +181,13 @@ class CompositeEvalMetric(EvalMetric):
     metrics : list of EvalMetric or anything else that :func:`create` takes
     name, output_names, label_names
         As in :class:`EvalMetric`.
+
+    Examples
+    --------
+    >>> metric = mx.metric.CompositeEvalMetric(['mae', mx.metric.MSE()])
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+    >>> metric.get()
+    (['mae', 'mse'], [1.0, 2.0])
     """
 
     def __init__(self, metrics=None, name="composite", output_names=None, label_names=None):
@@ -231,6 +256,15 @@ class CustomMetric(EvalMetric):
         Accept more predictions than labels; the first ones are used.
     output_names, label_names
         As in :class:`EvalMetric`.
+
+    Examples
+    --------
+    >>> def largest(label, pred):
+    ...     return float(abs(label - pred).max())
+    >>> metric = mx.metric.CustomMetric(largest)
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+    >>> metric.get()
+    ('largest', 2.0)
     """
 
     def __init__(self, feval, name=None, allow_extra_outputs=False, output_names=None, label_names=None):
@@ -260,5 +294,13 @@ class CustomMetric(EvalMetric):
 
 def np(numpy_feval, name=None, allow_extra_outputs=False):
     """A :class:`CustomMetric` of a function of NumPy arrays (label, pred), under the function's
-    name."""
+    name.
+
+    >>> def largest(label, pred):
+    ...     return float(abs(label - pred).max())
+    >>> metric = mx.metric.np(largest)
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+    >>> metric.get()
+    ('largest', 2.0)
+    """
     return CustomMetric(numpy_feval, name, allow_extra_outputs)

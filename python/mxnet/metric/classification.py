@@ -15,6 +15,11 @@ class Accuracy(EvalMetric):
     """Share of right classes.
 
     Labels are classes; predictions have the same shape, or scores of the classes along `axis`.
+
+    >>> metric = mx.metric.Accuracy()
+    >>> metric.update(mx.nd.array([0, 1]), mx.nd.array([[0.9, 0.1], [0.8, 0.2]]))
+    >>> metric.get()
+    ('accuracy', 0.5)
     """
 
     def __init__(self, axis=1, name="accuracy", output_names=None, label_names=None):
@@ -40,6 +45,11 @@ class TopKAccuracy(EvalMetric):
     """Share of instances whose class is among the `top_k` with the highest scores.
 
     Labels have shape (n,), predictions (n, classes); `top_k` is at least 2.
+
+    >>> metric = mx.metric.TopKAccuracy(top_k=2)
+    >>> metric.update([mx.nd.array([0, 2])], [mx.nd.array([[0.1, 0.7, 0.2], [0.2, 0.3, 0.5]])])
+    >>> metric.get()
+    ('top_k_accuracy_2', 0.5)
     """
 
     def __init__(self, top_k=1, name="top_k_accuracy", output_names=None, label_names=None):
@@ -199,6 +209,12 @@ class F1(_BinaryMetric):
 
     Labels have shape (n,), predictions (n, 2). `average`: 'macro' is the mean of the values of all
     updates, 'micro' the value of all instances together.
+
+    >>> metric = mx.metric.F1()
+    >>> metric.update([mx.nd.array([1, 1, 0])], [mx.nd.array([[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]])])
+    >>> name, value = metric.get()
+    >>> name, round(value, 3)
+    ('f1', 0.667)
     """
 
     def __init__(self, name="f1", output_names=None, label_names=None, average="macro"):
@@ -219,6 +235,11 @@ class MCC(_BinaryMetric):
     """Matthews' correlation coefficient of two classes (Matthews, 1975).
 
     Labels have shape (n,), predictions (n, 2). `average` as in :class:`F1`.
+
+    >>> metric = mx.metric.MCC()
+    >>> metric.update([mx.nd.array([1, 1, 0])], [mx.nd.array([[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]])])
+    >>> round(metric.get()[1], 3)
+    0.5
     """
 
     def __init__(self, name="mcc", output_names=None, label_names=None, average="macro"):
@@ -250,6 +271,11 @@ class PCC(EvalMetric):
     """Correlation of classes: Matthews' coefficient for any number of them (Gorodkin, 2004).
 
     Labels have shape (n,); predictions are classes, or scores of shape (n, classes).
+
+    >>> metric = mx.metric.PCC()
+    >>> metric.update([mx.nd.array([0, 1, 2])], [mx.nd.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]])])
+    >>> round(float(metric.get()[1]), 3)
+    0.612
     """
 
     def __init__(self, name="pcc", output_names=None, label_names=None, has_global_stats=True):
@@ -319,6 +345,13 @@ class Perplexity(EvalMetric):
         Axis of the classes in the predictions.
     name, output_names, label_names
         As in :class:`EvalMetric`.
+
+    Examples
+    --------
+    >>> metric = mx.metric.Perplexity(ignore_label=None)
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.75, 0.25]])])
+    >>> round(metric.get()[1], 3)
+    2.828
     """
 
     def __init__(self, ignore_label, axis=-1, name="perplexity", output_names=None, label_names=None):
@@ -352,7 +385,13 @@ class Perplexity(EvalMetric):
 @register
 class CrossEntropy(EvalMetric):
     """Mean of ``-log(probability of the right class + eps)``; labels (n,), predictions (n,
-    classes)."""
+    classes).
+
+    >>> metric = mx.metric.CrossEntropy()
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.5, 0.5]])])
+    >>> round(float(metric.get()[1]), 3)
+    0.693
+    """
 
     def __init__(self, eps=1e-12, name="cross-entropy", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
@@ -370,7 +409,13 @@ class CrossEntropy(EvalMetric):
 @alias("nll_loss")
 @register
 class NegativeLogLikelihood(CrossEntropy):
-    """The same as :class:`CrossEntropy`, under the name that it has in other libraries."""
+    """The same as :class:`CrossEntropy`, under the name that it has in other libraries.
+
+    >>> metric = mx.metric.NegativeLogLikelihood()
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.5, 0.5]])])
+    >>> round(float(metric.get()[1]), 3)
+    0.693
+    """
 
     def __init__(self, eps=1e-12, name="nll-loss", output_names=None, label_names=None):
         super().__init__(eps, name, output_names, label_names)

@@ -32,7 +32,13 @@ class _ErrorMetric(EvalMetric):
 
 @register
 class MAE(_ErrorMetric):
-    """Mean absolute error; the mean over updates of the mean over the elements of a batch."""
+    """Mean absolute error; the mean over updates of the mean over the elements of a batch.
+
+    >>> metric = mx.metric.MAE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 5])])
+    >>> metric.get()
+    ('mae', 1.5)
+    """
 
     def __init__(self, name="mae", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names)
@@ -44,7 +50,13 @@ class MAE(_ErrorMetric):
 
 @register
 class MSE(_ErrorMetric):
-    """Mean squared error; the mean over updates of the mean over the elements of a batch."""
+    """Mean squared error; the mean over updates of the mean over the elements of a batch.
+
+    >>> metric = mx.metric.MSE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
+    >>> metric.get()
+    ('mse', 2.0)
+    """
 
     def __init__(self, name="mse", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names)
@@ -56,7 +68,13 @@ class MSE(_ErrorMetric):
 
 @register
 class RMSE(_ErrorMetric):
-    """Root of the mean squared error; the mean over updates of the root for a batch."""
+    """Root of the mean squared error; the mean over updates of the root for a batch.
+
+    >>> metric = mx.metric.RMSE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([3, 4])])
+    >>> metric.get()
+    ('rmse', 2.0)
+    """
 
     def __init__(self, name="rmse", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names)
@@ -100,6 +118,11 @@ class PearsonCorrelation(EvalMetric):
 
     `average`: 'macro' is the mean of the correlations of all updates, 'micro' the correlation of
     all elements together.
+
+    >>> metric = mx.metric.PearsonCorrelation()
+    >>> metric.update([mx.nd.array([1, 2, 3])], [mx.nd.array([2, 4, 6])])
+    >>> round(float(metric.get()[1]), 3)
+    1.0
     """
 
     def __init__(self, name="pearsonr", output_names=None, label_names=None, average="macro"):
@@ -196,7 +219,13 @@ class PearsonCorrelation(EvalMetric):
 
 @register
 class Loss(EvalMetric):
-    """Mean of the predictions themselves: for networks whose outputs are losses."""
+    """Mean of the predictions themselves: for networks whose outputs are losses.
+
+    >>> metric = mx.metric.Loss()
+    >>> metric.update(None, mx.nd.array([1, 2, 6]))
+    >>> metric.get()
+    ('loss', 3.0)
+    """
 
     def __init__(self, name="loss", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names, has_global_stats=True)
@@ -209,7 +238,13 @@ class Loss(EvalMetric):
 
 @register
 class Torch(Loss):
-    """:class:`Loss` for Torch criterions."""
+    """:class:`Loss` for Torch criterions.
+
+    >>> metric = mx.metric.Torch()
+    >>> metric.update(None, [mx.nd.array([4])])
+    >>> metric.get()
+    ('torch', 4.0)
+    """
 
     def __init__(self, name="torch", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names)
@@ -217,7 +252,13 @@ class Torch(Loss):
 
 @register
 class Caffe(Loss):
-    """:class:`Loss` for Caffe criterions."""
+    """:class:`Loss` for Caffe criterions.
+
+    >>> metric = mx.metric.Caffe()
+    >>> metric.update(None, [mx.nd.array([4])])
+    >>> metric.get()
+    ('caffe', 4.0)
+    """
 
     def __init__(self, name="caffe", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names)

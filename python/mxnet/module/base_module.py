@@ -66,6 +66,13 @@ class BaseModule:
     Parameters
     ----------
     logger : logging.Logger
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=2)
+    >>> module = mx.mod.Module(net, label_names=None)
+    >>> isinstance(module, mx.mod.BaseModule), module.binded
+    (True, False)
     """
 
     __repr__ = from_arguments(without=("logger", "work_load_list"))

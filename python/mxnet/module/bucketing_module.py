@@ -24,6 +24,20 @@ class BucketingModule(BaseModule):
         The key of the network with the most memory; it is the one that is bound.
     logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
         As in :class:`Module`.
+
+    Examples
+    --------
+    >>> def graph(length):
+    ...     x = mx.sym.Variable('data')
+    ...     total = mx.sym.sum(x, axis=1, keepdims=True)
+    ...     return mx.sym.FullyConnected(total, num_hidden=2), ['data'], None
+    >>> module = mx.mod.BucketingModule(graph, default_bucket_key=10)
+    >>> module.bind([('data', (4, 10))], for_training=False)
+    >>> module.init_params()
+    >>> batch = mx.io.DataBatch([mx.nd.ones((4, 6))], bucket_key=6, provide_data=[('data', (4, 6))])
+    >>> module.forward(batch)
+    >>> module.get_outputs()[0].shape
+    (4, 2)
     """
 
     def __init__(self, sym_gen, default_bucket_key=None, logger=logging, context=None, work_load_list=None,

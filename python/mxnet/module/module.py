@@ -41,6 +41,19 @@ class Module(BaseModule):
         Devices for the groups of ``AttrScope(ctx_group=...)``.
     compression_params : dict, optional
         Of the gradients, see `KVStore.set_gradient_compression`.
+
+    Examples
+    --------
+    >>> x = mx.sym.Variable('data')
+    >>> net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=2), name='softmax')
+    >>> data = mx.nd.array([[1, 0], [0, 1], [1, 0], [0, 1]])
+    >>> batches = mx.io.NDArrayIter(data, mx.nd.array([0, 1, 0, 1]), batch_size=2)
+    >>> module = mx.mod.Module(net)
+    >>> module.fit(batches, num_epoch=20, optimizer_params={'learning_rate': 0.5})
+    >>> module.score(batches, 'acc')
+    [('accuracy', 1.0)]
+    >>> module.predict(batches).shape
+    (4, 2)
     """
 
     def __init__(self, symbol, data_names=("data",), label_names=("softmax_label",), logger=logging, context=None,

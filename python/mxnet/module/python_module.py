@@ -112,6 +112,15 @@ class PythonLossModule(PythonModule):
     grad_func : callable
         From scores and labels, NDArrays, to the gradient of the scores: an NDArray or a NumPy
         array.
+
+    Examples
+    --------
+    >>> module = mx.mod.PythonLossModule(grad_func=lambda scores, labels: scores - labels)
+    >>> module.bind([('data', (2, 1))], [('softmax_label', (2, 1))])
+    >>> module.forward(mx.io.DataBatch([mx.nd.array([[1], [2]])], [mx.nd.array([[1], [1]])]))
+    >>> module.backward()
+    >>> module.get_input_grads()[0].asnumpy().ravel()
+    array([0., 1.], dtype=float32)
     """
 
     def __init__(self, name="pyloss", data_names=("data",), label_names=("softmax_label",), logger=logging,

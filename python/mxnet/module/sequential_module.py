@@ -12,8 +12,17 @@ __all__ = ["SequentialModule"]
 class SequentialModule(BaseModule):
     """A chain of modules: the outputs of one are the data of the next.
 
+    >>> data = mx.sym.Variable('data')
+    >>> features = mx.mod.Module(mx.sym.FullyConnected(data, num_hidden=4), label_names=None)
+    >>> scores = mx.sym.FullyConnected(data, num_hidden=2)
+    >>> classifier = mx.mod.Module(mx.sym.SoftmaxOutput(scores, name='softmax'))
     >>> chain = mx.mod.SequentialModule()
-    >>> chain.add(features).add(classifier, take_labels=True, auto_wiring=True)
+    >>> _ = chain.add(features).add(classifier, take_labels=True, auto_wiring=True)
+    >>> chain.bind([('data', (8, 3))], [('softmax_label', (8,))])
+    >>> chain.init_params()
+    >>> chain.forward(mx.io.DataBatch([mx.nd.ones((8, 3))], [mx.nd.zeros(8)]))
+    >>> chain.get_outputs()[0].shape
+    (8, 2)
     """
 
     META_TAKE_LABELS = "take_labels"

@@ -67,19 +67,35 @@ def uniform(low=0, high=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwarg
     ------
     ValueError
         if a parameter is neither a number nor an array, or one is an array and another a number.
+
+    Examples
+    --------
+    >>> mx.nd.random.uniform(0, 10, shape=(2, 3)).shape
+    (2, 3)
+    >>> mx.nd.random.uniform(mx.nd.array([0, 100]), mx.nd.array([1, 200]), shape=4).shape
+    (2, 4)
     """
     return _draw("uniform", [("low", low), ("high", high)], shape, dtype, ctx, out, kwargs)
 
 
 def normal(loc=0, scale=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     """Normal with mean `loc` and standard deviation `scale` (floats or NDArrays). Other arguments
-    as in :func:`uniform`."""
+    as in :func:`uniform`.
+
+    >>> x = mx.nd.random.normal(5, 0.1, shape=10000)
+    >>> round(float(x.mean().asscalar()), 1), round(float(x.asnumpy().std()), 1)
+    (5.0, 0.1)
+    """
     return _draw("normal", [("loc", loc), ("scale", scale)], shape, dtype, ctx, out, kwargs)
 
 
 def randn(*shape, **kwargs):
     """Normal of the shape ``randn(2, 3)``; keywords `loc` (0), `scale` (1), `dtype`, `ctx` and
-    `out`."""
+    `out`.
+
+    >>> mx.nd.random.randn(2, 3).shape
+    (2, 3)
+    """
     loc, scale = kwargs.pop("loc", 0), kwargs.pop("scale", 1)
     dtype, ctx, out = kwargs.pop("dtype", _Null), kwargs.pop("ctx", None), kwargs.pop("out", None)
     if kwargs:
@@ -89,36 +105,61 @@ def randn(*shape, **kwargs):
 
 def poisson(lam=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     """Poisson with mean `lam` (float or NDArray); the numbers are whole, their dtype floating.
-    Other arguments as in :func:`uniform`."""
+    Other arguments as in :func:`uniform`.
+
+    >>> mx.nd.random.poisson(3, shape=(2, 2)).shape
+    (2, 2)
+    """
     return _draw("poisson", [("lam", lam)], shape, dtype, ctx, out, kwargs)
 
 
 def exponential(scale=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Exponential with mean `scale` (float or NDArray). Other arguments as in :func:`uniform`."""
+    """Exponential with mean `scale` (float or NDArray). Other arguments as in :func:`uniform`.
+
+    >>> bool(mx.nd.random.exponential(2, shape=100).min().asscalar() >= 0)
+    True
+    """
     return _draw("exponential", [("lam", 1.0 / scale)], shape, dtype, ctx, out, kwargs)
 
 
 def gamma(alpha=1, beta=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     """Gamma with shape `alpha` and scale `beta` (floats or NDArrays), mean alpha*beta. Other
-    arguments as in :func:`uniform`."""
+    arguments as in :func:`uniform`.
+
+    >>> mx.nd.random.gamma(alpha=2, beta=0.5, shape=3).shape
+    (3,)
+    """
     return _draw("gamma", [("alpha", alpha), ("beta", beta)], shape, dtype, ctx, out, kwargs)
 
 
 def negative_binomial(k=1, p=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     """Failures before the `k`-th success of probability `p`, mean k*(1-p)/p. Other arguments as in
-    :func:`uniform`."""
+    :func:`uniform`.
+
+    >>> mx.nd.random.negative_binomial(k=3, p=0.5, shape=4).shape
+    (4,)
+    """
     return _draw("negative_binomial", [("k", k), ("p", p)], shape, dtype, ctx, out, kwargs)
 
 
 def binomial(n=1, p=0.5, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     """Successes in `n` trials of probability `p` (numbers or NDArrays), mean n*p. Other arguments
-    as in :func:`uniform`."""
+    as in :func:`uniform`.
+
+    >>> x = mx.nd.random.binomial(n=10, p=0.5, shape=100)
+    >>> bool(x.max().asscalar() <= 10)
+    True
+    """
     return _draw("binomial", [("n", n), ("p", p)], shape, dtype, ctx, out, kwargs)
 
 
 def generalized_negative_binomial(mu=1, alpha=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     """Negative binomial with mean `mu` and dispersion `alpha` (variance mu + alpha*mu*mu). Other
-    arguments as in :func:`uniform`."""
+    arguments as in :func:`uniform`.
+
+    >>> mx.nd.random.generalized_negative_binomial(mu=3, alpha=0.5, shape=4).shape
+    (4,)
+    """
     return _draw("generalized_negative_binomial", [("mu", mu), ("alpha", alpha)], shape, dtype, ctx, out, kwargs)
 
 
@@ -132,6 +173,12 @@ def randint(low, high, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
         if `low` is not below `high`.
     TypeError
         if an end is no integer (arrays are not accepted either).
+
+    Examples
+    --------
+    >>> x = mx.nd.random.randint(0, 6, shape=100)
+    >>> x.dtype.__name__, bool(x.min().asscalar() >= 0), bool(x.max().asscalar() < 6)
+    ('int32', True, True)
     """
     for name, value in (("low", low), ("high", high)):
         if not hasattr(value, "__index__"):
@@ -157,6 +204,11 @@ def multinomial(data, shape=_Null, get_prob=False, out=None, dtype="int32", **kw
     Returns
     -------
     NDArray or list of two
+
+    Examples
+    --------
+    >>> mx.nd.random.multinomial(mx.nd.array([0, 0, 1]), shape=4).asnumpy()
+    array([2, 2, 2, 2], dtype=int32)
     """
     options = dict(kwargs) if shape is _Null else dict(kwargs, shape=shape)
     return _internal._sample_multinomial(data, get_prob=get_prob, dtype=_dtype(dtype), out=out, **options)
@@ -164,13 +216,22 @@ def multinomial(data, shape=_Null, get_prob=False, out=None, dtype="int32", **kw
 
 def categorical(data, shape=_Null, get_prob=False, out=None, dtype="int32", **kwargs):
     """The name of :func:`multinomial` in MXNet 2.0: class numbers drawn with the probabilities in
-    the last axis of `data`."""
+    the last axis of `data`.
+
+    >>> mx.nd.random.categorical(mx.nd.array([[0, 1], [1, 0]])).asnumpy()
+    array([1, 0], dtype=int32)
+    """
     options = dict(kwargs) if shape is _Null else dict(kwargs, shape=shape)
     return _internal._sample_categorical(data, get_prob=get_prob, dtype=_dtype(dtype), out=out, **options)
 
 
 def shuffle(data, **kwargs):
-    """The rows of `data` (along the first axis) in random order. Keyword `out`."""
+    """The rows of `data` (along the first axis) in random order. Keyword `out`.
+
+    >>> x = mx.nd.random.shuffle(mx.nd.array([3, 1, 2]))
+    >>> sorted(x.asnumpy().tolist())
+    [1.0, 2.0, 3.0]
+    """
     return _internal._shuffle(data, **kwargs)
 
 

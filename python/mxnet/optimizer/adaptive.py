@@ -34,6 +34,14 @@ class Adam(TwoMoments):
         With row_sparse gradients touch only the rows that they have.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Adam(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 1.9], dtype=float32)
     """
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, lazy_update=True, **kwargs):
@@ -61,6 +69,12 @@ class Adamax(TwoMoments):
     2014).
 
     Where no gradient but zero has been seen, the weight stays.
+
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Adamax(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 1.9], dtype=float32)
     """
 
     def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, **kwargs):
@@ -90,6 +104,14 @@ class Nadam(TwoMoments):
         The momentum of step t is ``beta1 * (1 - 0.5 * 0.96 ** (t * schedule_decay))``.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Nadam(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.894, 1.894], dtype=float32)
     """
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, schedule_decay=0.004, **kwargs):
@@ -125,6 +147,14 @@ class AdaGrad(Optimizer):
         Keeps the denominator from zero.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.AdaGrad(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 1.9], dtype=float32)
     """
 
     def __init__(self, eps=1e-7, **kwargs):
@@ -157,6 +187,14 @@ class AdaDelta(Optimizer):
         Keeps roots and denominators from zero.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.AdaDelta())
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.99, 1.99], dtype=float32)
     """
 
     def __init__(self, rho=0.90, epsilon=1e-5, **kwargs):
@@ -195,6 +233,14 @@ class RMSProp(Optimizer):
         Limit the weights to ``[-clip_weights, clip_weights]``.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.RMSProp(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.684, 1.684], dtype=float32)
     """
 
     def __init__(self, learning_rate=0.001, gamma1=0.9, gamma2=0.9, epsilon=1e-8, centered=False, clip_weights=None,
@@ -234,6 +280,14 @@ class Ftrl(Optimizer):
         Beta of the paper.
     **kwargs
         As in :class:`Optimizer`; `wd` is the strength of the L2 penalty.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Ftrl(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.45 , 0.949], dtype=float32)
     """
 
     def __init__(self, lamda1=0.01, learning_rate=0.1, beta=1, **kwargs):
@@ -265,6 +319,14 @@ class FTML(Optimizer):
         Keeps the denominator from zero.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.FTML(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 1.9], dtype=float32)
     """
 
     def __init__(self, beta1=0.6, beta2=0.999, epsilon=1e-8, **kwargs):

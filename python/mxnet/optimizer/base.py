@@ -61,6 +61,14 @@ class Optimizer:
     aggregate_num, use_fused_step : optional
         Hints of MXNet 2.0, which change nothing: updates are fused and aggregated wherever they
         can be.
+
+    Examples
+    --------
+    >>> weight, gradient = mx.nd.array([1, 2]), mx.nd.array([1, 1])
+    >>> optimizer = mx.optimizer.SGD(learning_rate=0.5, rescale_grad=0.1)
+    >>> optimizer.update(0, weight, gradient, optimizer.create_state(0, weight))
+    >>> weight.asnumpy()
+    array([0.95, 1.95], dtype=float32)
     """
 
     _takes_norms = False     # of weights or gradients: parts of a weight may not be updated apart
@@ -282,7 +290,20 @@ _create = get_create_func(Optimizer, "optimizer")
 
 
 def register(klass):
-    """Class decorator: make the optimizer known under its name in lower case."""
+    """Class decorator: make the optimizer known under its name in lower case.
+
+    >>> @mx.optimizer.register
+    ... class Halve(mx.optimizer.Optimizer):
+    ...     def create_state(self, index, weight):
+    ...         return None
+    ...     def update(self, index, weight, grad, state):
+    ...         weight[:] = weight / 2
+    >>> weight = mx.nd.array([4])
+    >>> optimizer = mx.optimizer.create('halve')
+    >>> optimizer.update(0, weight, mx.nd.ones(1), None)
+    >>> weight.asnumpy()
+    array([2.], dtype=float32)
+    """
     return _enter(klass)
 
 
@@ -293,5 +314,10 @@ def create(name, **kwargs):
     ------
     ValueError
         if no optimizer has this name.
+
+    Examples
+    --------
+    >>> mx.optimizer.create('adam', learning_rate=0.01).lr
+    0.01
     """
     return _create(name, **kwargs)

@@ -17,6 +17,14 @@ class GroupAdaGrad(Optimizer):
         Keeps the denominator from zero.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([[1, 2]])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.GroupAdaGrad(learning_rate=0.1))
+    >>> update(0, mx.nd.array([[1, 1]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[0.9, 1.9]], dtype=float32)
     """
 
     _takes_norms = True

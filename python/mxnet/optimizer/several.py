@@ -93,6 +93,14 @@ class LAMB(_NormScaled):
         Divide the moments by ``1 - beta ** t``.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.LAMB(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.842, 1.842], dtype=float32)
     """
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-6, lower_bound=None, upper_bound=None,
@@ -123,6 +131,14 @@ class LANS(_NormScaled):
         Whether :meth:`fused_step` updates the weights, or :meth:`step`.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.LANS(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.842, 1.842], dtype=float32)
     """
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-6, lower_bound=None, upper_bound=None,
@@ -214,6 +230,14 @@ class AdamW(_Corrected):
         Whether :meth:`fused_step` updates the weights, or :meth:`step`.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.AdamW(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 1.9], dtype=float32)
     """
 
     def _update_several(self, arrays, indices, masters, weights):
@@ -245,6 +269,14 @@ class AdaBelief(_Corrected):
         Whether :meth:`fused_step` updates the weights, or :meth:`step`.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.AdaBelief(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.889, 1.889], dtype=float32)
     """
 
     def _update_several(self, arrays, indices, masters, weights):

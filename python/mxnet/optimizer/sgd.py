@@ -51,6 +51,14 @@ class SGD(_MomentumState):
         the others).
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.5, 1.5], dtype=float32)
     """
 
     def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
@@ -120,7 +128,14 @@ class SGD(_MomentumState):
 
 @register
 class ccSGD(SGD):
-    """Older name of :class:`SGD`."""
+    """Older name of :class:`SGD`.
+
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.ccSGD(learning_rate=0.5))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.5, 1.5], dtype=float32)
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -139,6 +154,14 @@ class NAG(_MomentumState):
         Share of the last step that is kept; plain SGD when 0.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.NAG(learning_rate=0.5, momentum=0.9))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.05, 1.05], dtype=float32)
     """
 
     def __init__(self, momentum=0.0, **kwargs):
@@ -186,6 +209,14 @@ class Signum(Optimizer):
         Decay of the weight apart from the gradient (Loshchilov and Hutter, 2017).
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Signum(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 1.9], dtype=float32)
     """
 
     def __init__(self, learning_rate=0.01, momentum=0.9, wd_lh=0.0, **kwargs):
@@ -213,6 +244,12 @@ class SGLD(Optimizer):
     of variance lr.
 
     ``weight += -lr / 2 * (g + wd * weight) + normal(0, sqrt(lr))``.
+
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.SGLD(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.shape
+    (2,)
     """
 
     def __init__(self, **kwargs):
@@ -241,6 +278,14 @@ class DCASGD(Optimizer):
         Strength of the correction.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.DCASGD(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 1.9], dtype=float32)
     """
 
     def __init__(self, momentum=0.0, lamda=0.04, **kwargs):
@@ -285,6 +330,14 @@ class LARS(SGD):
         When the learning rate changes, scale the momentum by the ratio of the new rate to the old.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.LARS(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([1., 2.], dtype=float32)
     """
 
     _takes_norms = True
@@ -374,6 +427,14 @@ class LBSGD(_MomentumState):
         Epochs altogether.
     **kwargs
         As in :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.LBSGD(learning_rate=0.1))
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([0.9, 1.9], dtype=float32)
     """
 
     _takes_norms = True
@@ -446,7 +507,14 @@ class LBSGD(_MomentumState):
 @register
 class Test(Optimizer):
     """``weight += grad * rescale_grad``, and the state is a copy of the weight: for tests of what
-    calls optimizers."""
+    calls optimizers.
+
+    >>> weight = mx.nd.array([1, 2])
+    >>> update = mx.optimizer.get_updater(mx.optimizer.Test())
+    >>> update(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy().round(3)
+    array([2., 3.], dtype=float32)
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -16,6 +16,14 @@ class Updater:
     ----------
     optimizer : Optimizer
         Makes the steps.
+
+    Examples
+    --------
+    >>> weight = mx.nd.array([1, 2])
+    >>> updater = mx.optimizer.Updater(mx.optimizer.SGD(learning_rate=0.5))
+    >>> updater(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy()
+    array([0.5, 1.5], dtype=float32)
     """
 
     for_store = False
@@ -135,7 +143,14 @@ def _classic(array):
 
 
 def get_updater(optimizer):
-    """An :class:`Updater`: a function ``(index, grad, weight)`` that a KVStore accepts too."""
+    """An :class:`Updater`: a function ``(index, grad, weight)`` that a KVStore accepts too.
+
+    >>> weight = mx.nd.array([1, 2])
+    >>> updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
+    >>> updater(0, mx.nd.array([1, 1]), weight)
+    >>> weight.asnumpy()
+    array([0.5, 1.5], dtype=float32)
+    """
     if not isinstance(optimizer, Optimizer):
         raise error_class(TypeError, AttributeError)(f"[get_updater] {type(optimizer).__name__} was given; an Optimizer is expected")
     return Updater(optimizer)

@@ -48,7 +48,11 @@ def stack(data, shared=False):
 
 
 class Stack:
-    """Stacks samples along a new first axis; `use_shared_mem` for DataLoader workers."""
+    """Stacks samples along a new first axis; `use_shared_mem` for DataLoader workers.
+
+    >>> mx.gluon.data.batchify.Stack()([mx.nd.ones(3), mx.nd.zeros(3)]).shape
+    (2, 3)
+    """
 
     def __init__(self, use_shared_mem=False):
         self._use_shared_mem = use_shared_mem
@@ -135,7 +139,11 @@ class Group:
 
 class Append:
     """A list of samples of any shapes, each as an NDArray, with a new axis at `batch_axis` when
-    `expand`."""
+    `expand`.
+
+    >>> [a.shape for a in mx.gluon.data.batchify.Append()([mx.nd.ones(3), mx.nd.ones(2)])]
+    [(1, 3), (1, 2)]
+    """
 
     def __init__(self, expand=True, batch_axis=0, use_shared_mem=False):
         self._expand = expand
@@ -156,7 +164,11 @@ class Append:
 
 
 class AsList:
-    """The samples themselves, as a list."""
+    """The samples themselves, as a list.
+
+    >>> mx.gluon.data.batchify.AsList()(['one', 'two'])
+    ['one', 'two']
+    """
 
     def __call__(self, data):
         return list(data)

@@ -66,6 +66,15 @@ class DataLoader:
 
     An exception in a worker is raised here, with the worker's traceback as its cause. ValueError
     for arguments that contradict each other.
+
+    Examples
+    --------
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.arange(10).reshape((5, 2)), mx.nd.arange(5))
+    >>> for x, y in mx.gluon.data.DataLoader(data, batch_size=2, last_batch='keep'):
+    ...     print(x.shape, y.asnumpy())
+    (2, 2) [0. 1.]
+    (2, 2) [2. 3.]
+    (1, 2) [4.]
     """
 
     __repr__ = from_arguments(without=("prefetch", "batchify_fn"))

@@ -9,7 +9,17 @@ __all__ = ['Dataset', 'SimpleDataset', 'ArrayDataset', 'RecordFileDataset']
 
 
 class Dataset:
-    """Base class: `self[i]` for i in range(len(self))."""
+    """Base class: `self[i]` for i in range(len(self)).
+
+    >>> class Squares(mx.gluon.data.Dataset):
+    ...     def __len__(self):
+    ...         return 5
+    ...     def __getitem__(self, number):
+    ...         return number * number
+    >>> data = Squares().transform(lambda n: n + 1)
+    >>> len(data), data[3]
+    (5, 10)
+    """
 
     def __getitem__(self, idx):
         raise NotImplementedError(f'[gluon.data] {type(self).__name__} does not define __getitem__')
@@ -56,7 +66,12 @@ class Dataset:
 
 
 class SimpleDataset(Dataset):
-    """A list, or anything with __len__ and __getitem__, as a dataset."""
+    """A list, or anything with __len__ and __getitem__, as a dataset.
+
+    >>> data = mx.gluon.data.SimpleDataset([1, 2, 3, 4])
+    >>> list(data.filter(lambda n: n % 2 == 0))
+    [2, 4]
+    """
 
     def __init__(self, data):
         self._data = data
@@ -112,7 +127,13 @@ class _SampledDataset(Dataset):
 
 class ArrayDataset(Dataset):
     """Several arrays (or lists) of equal length: element i is the tuple of their elements i, or the
-    element itself for one array."""
+    element itself for one array.
+
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.arange(6).reshape((3, 2)), [10, 20, 30])
+    >>> x, y = data[1]
+    >>> x.asnumpy(), y
+    (array([2., 3.], dtype=float32), 20)
+    """
 
     def __init__(self, *args):
         assert args, '[gluon.data.ArrayDataset] nothing given; at least one array is accepted'
@@ -137,7 +158,16 @@ class ArrayDataset(Dataset):
 
 
 class RecordFileDataset(Dataset):
-    """The records, as bytes, of a RecordIO file `x.rec` that has its index `x.idx` beside it."""
+    """The records, as bytes, of a RecordIO file `x.rec` that has its index `x.idx` beside it.
+
+    >>> records = mx.recordio.MXIndexedRecordIO('r.idx', 'r.rec', 'w')
+    >>> for n in range(3):
+    ...     records.write_idx(n, b'record %d' % n)
+    >>> records.close()
+    >>> data = mx.gluon.data.RecordFileDataset('r.rec')
+    >>> len(data), data[2]
+    (3, b'record 2')
+    """
 
     def __init__(self, filename):
         self.idx_file = os.path.splitext(filename)[0] + '.idx'

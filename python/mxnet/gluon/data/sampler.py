@@ -7,7 +7,18 @@ __all__ = ['Sampler', 'SequentialSampler', 'RandomSampler', 'FilterSampler', 'Ba
 
 
 class Sampler:
-    """Base class: iterates over indices and knows how many there are."""
+    """Base class: iterates over indices and knows how many there are.
+
+    >>> class Backwards(mx.gluon.data.Sampler):
+    ...     def __init__(self, length):
+    ...         self.length = length
+    ...     def __iter__(self):
+    ...         return iter(range(self.length - 1, -1, -1))
+    ...     def __len__(self):
+    ...         return self.length
+    >>> list(mx.gluon.data.BatchSampler(Backwards(5), 2))
+    [[4, 3], [2, 1], [0]]
+    """
 
     __repr__ = from_arguments()
 
@@ -19,7 +30,11 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """start, start + 1, ..., start + length - 1."""
+    """start, start + 1, ..., start + length - 1.
+
+    >>> list(mx.gluon.data.SequentialSampler(4, start=10))
+    [10, 11, 12, 13]
+    """
 
     def __init__(self, length, start=0):
         self._length = length
@@ -33,7 +48,11 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All of range(length) in an order drawn from NumPy's global generator, anew each time."""
+    """All of range(length) in an order drawn from NumPy's global generator, anew each time.
+
+    >>> sorted(mx.gluon.data.RandomSampler(4))
+    [0, 1, 2, 3]
+    """
 
     def __init__(self, length):
         self._length = length
@@ -47,7 +66,11 @@ class RandomSampler(Sampler):
 
 class FilterSampler(Sampler):
     """The indices of the elements of `dataset` for which `fn(element)` is true; looked up once,
-    here."""
+    here.
+
+    >>> list(mx.gluon.data.FilterSampler(lambda n: n > 5, [3, 6, 9]))
+    [1, 2]
+    """
 
     def __init__(self, fn, dataset):
         self._fn, self._dataset = fn, dataset
@@ -62,7 +85,13 @@ class FilterSampler(Sampler):
 
 class BatchSampler(Sampler):
     """Lists of `batch_size` indices from `sampler`. An incomplete last one is yielded ('keep'),
-    dropped ('discard'), or begins the next epoch ('rollover')."""
+    dropped ('discard'), or begins the next epoch ('rollover').
+
+    >>> list(mx.gluon.data.BatchSampler(mx.gluon.data.SequentialSampler(5), 2, 'keep'))
+    [[0, 1], [2, 3], [4]]
+    >>> list(mx.gluon.data.BatchSampler(mx.gluon.data.SequentialSampler(5), 2, 'discard'))
+    [[0, 1], [2, 3]]
+    """
 
     def __init__(self, sampler, batch_size, last_batch='keep'):
         self._sampler = sampler

@@ -50,7 +50,14 @@ class _Stack:
 
 class Sequential(_Stack, Block):
     """Runs its children one after the other; several outputs of one become the arguments of the
-    next."""
+    next.
+
+    >>> net = mx.gluon.nn.Sequential()
+    >>> net.add(mx.gluon.nn.Dense(16), mx.gluon.nn.Lambda('relu'))
+    >>> net.initialize()
+    >>> net(mx.nd.ones((2, 8))).shape
+    (2, 16)
+    """
 
     _is_sequence = True
 
@@ -72,7 +79,17 @@ class Sequential(_Stack, Block):
 
 class HybridSequential(_Stack, HybridBlock):
     """Runs its children, which are HybridBlocks, one after the other; several outputs of one become
-    the arguments of the next."""
+    the arguments of the next.
+
+    >>> net = mx.gluon.nn.HybridSequential()
+    >>> net.add(mx.gluon.nn.Dense(16, activation='relu'), mx.gluon.nn.Dense(4))
+    >>> net.initialize()
+    >>> net.hybridize()
+    >>> net(mx.nd.ones((2, 8))).shape
+    (2, 4)
+    >>> len(net), net[1].weight.shape
+    (2, (4, 16))
+    """
 
     _is_sequence = True
 
@@ -84,7 +101,14 @@ class HybridSequential(_Stack, HybridBlock):
 
 
 class Concatenate(Sequential):
-    """Gives its input to every child and joins their outputs along `axis`."""
+    """Gives its input to every child and joins their outputs along `axis`.
+
+    >>> net = mx.gluon.nn.Concatenate(axis=1)
+    >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Dense(3))
+    >>> net.initialize()
+    >>> net(mx.nd.ones((4, 7))).shape
+    (4, 5)
+    """
 
     def __init__(self, axis=-1, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
@@ -95,7 +119,15 @@ class Concatenate(Sequential):
 
 
 class HybridConcatenate(HybridSequential):
-    """Gives its input to every child, all HybridBlocks, and joins their outputs along `axis`."""
+    """Gives its input to every child, all HybridBlocks, and joins their outputs along `axis`.
+
+    >>> net = mx.gluon.nn.HybridConcatenate(axis=1)
+    >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Identity())
+    >>> net.initialize()
+    >>> net.hybridize()
+    >>> net(mx.nd.ones((4, 7))).shape
+    (4, 9)
+    """
 
     def __init__(self, axis=-1, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
@@ -106,7 +138,11 @@ class HybridConcatenate(HybridSequential):
 
 
 class Identity(HybridBlock):
-    """Returns its input."""
+    """Returns its input.
+
+    >>> mx.gluon.nn.Identity()(mx.nd.array([1, 2])).asnumpy()
+    array([1., 2.], dtype=float32)
+    """
 
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
@@ -120,6 +156,13 @@ class Dense(HybridBlock):
 
     Input: with `flatten`, (N, *) taken as (N, in_units); otherwise (*, in_units), where all axes
     but the last stay. `in_units` = 0 is filled in by the first call.
+
+    >>> layer = mx.gluon.nn.Dense(3, activation='relu')
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 4))).shape, layer.weight.shape
+    ((2, 3), (3, 4))
+    >>> mx.gluon.nn.Dense(3, in_units=5, flatten=False)
+    Dense(5 -> 3, linear)
     """
 
     def __init__(self, units, activation=None, use_bias=True, flatten=True, dtype='float32', weight_initializer=None,
@@ -145,7 +188,16 @@ class Dense(HybridBlock):
 
 class Dropout(HybridBlock):
     """In training, sets each element to 0 with probability `rate` and scales the others by 1 / (1 -
-    rate); along `axes` one decision holds for all elements (Srivastava et al., 2014)."""
+    rate); along `axes` one decision holds for all elements (Srivastava et al., 2014).
+
+    >>> layer = mx.gluon.nn.Dropout(0.5)
+    >>> layer(mx.nd.ones(4)).asnumpy()
+    array([1., 1., 1., 1.], dtype=float32)
+    >>> with mx.autograd.train_mode():
+    ...     kept = (layer(mx.nd.ones(10000)) > 0).mean().asscalar()
+    >>> bool(0.45 < kept < 0.55)
+    True
+    """
 
     def __init__(self, rate, axes=(), **kwargs):
         super().__init__(**kwargs)
@@ -166,6 +218,11 @@ class Embedding(HybridBlock):
     shape + (output_dim,).
 
     `sparse_grad` makes the gradient row_sparse.
+
+    >>> layer = mx.gluon.nn.Embedding(input_dim=100, output_dim=8)
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[1, 2, 3], [4, 5, 6]])).shape
+    (2, 3, 8)
     """
 
     def __init__(self, input_dim, output_dim, dtype='float32', weight_initializer=None, sparse_grad=False, **kwargs):
@@ -187,7 +244,11 @@ class Embedding(HybridBlock):
 
 
 class Flatten(HybridBlock):
-    """(N, *) to (N, product of the rest)."""
+    """(N, *) to (N, product of the rest).
+
+    >>> mx.gluon.nn.Flatten()(mx.nd.ones((2, 3, 4))).shape
+    (2, 12)
+    """
 
     def hybrid_forward(self, F, x):
         return F.flatten(x)
@@ -222,7 +283,13 @@ def _takes_module(function, count):
 
 class Lambda(Block):
     """A Block from a function of arrays, or from the name of one of `mx.nd`; under
-    ``npx.set_np()`` of one of `mx.np` or `mx.npx`."""
+    ``npx.set_np()`` of one of `mx.np` or `mx.npx`.
+
+    >>> mx.gluon.nn.Lambda('tanh')(mx.nd.zeros(2)).asnumpy()
+    array([0., 0.], dtype=float32)
+    >>> mx.gluon.nn.Lambda(lambda x: x[:, :2])(mx.nd.ones((3, 5))).shape
+    (3, 2)
+    """
 
     def __init__(self, function, prefix=None):
         super().__init__(prefix=prefix)
@@ -246,7 +313,13 @@ class Lambda(Block):
 class HybridLambda(HybridBlock):
     """A HybridBlock from a function of (F, *inputs), or from a name that both `mx.nd` and `mx.sym`
     have. Called with mx.np arrays the function may do without F, as in MXNet 2.0, and the name may
-    be one of `mx.np` or `mx.npx`."""
+    be one of `mx.np` or `mx.npx`.
+
+    >>> net = mx.gluon.nn.HybridLambda(lambda F, x: F.clip(x, 0, 6))
+    >>> net.hybridize()
+    >>> net(mx.nd.array([-1, 3, 9])).asnumpy()
+    array([0., 3., 6.], dtype=float32)
+    """
 
     def __init__(self, function, prefix=None):
         super().__init__(prefix=prefix)

@@ -88,6 +88,11 @@ class Conv1D(_Conv):
     padding - dilation (kernel - 1) - 1) // stride + 1.
 
     weight: (channels, in_channels / groups, kernel); with layout 'NWC', channels last everywhere.
+
+    >>> layer = mx.gluon.nn.Conv1D(channels=8, kernel_size=3, padding=1)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 4, 10))).shape, layer.weight.shape
+    ((2, 8, 10), (8, 4, 3))
     """
 
     _ndim = 1
@@ -104,6 +109,11 @@ class Conv2D(_Conv):
 
     weight: (channels, in_channels / groups, kernel height, kernel width); with layout 'NHWC',
     channels last everywhere.
+
+    >>> layer = mx.gluon.nn.Conv2D(8, kernel_size=3, strides=2, padding=1, activation='relu')
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 32, 32))).shape, layer.weight.shape
+    ((2, 8, 16, 16), (8, 3, 3, 3))
     """
 
     def __init__(self, channels, kernel_size, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, layout='NCHW', activation=None,
@@ -114,7 +124,13 @@ class Conv2D(_Conv):
 
 class Conv3D(_Conv):
     """Convolution (correlation) over three axes: (N, C, D, H, W) to (N, channels, D', H', W'),
-    sizes as for Conv1D."""
+    sizes as for Conv1D.
+
+    >>> layer = mx.gluon.nn.Conv3D(channels=8, kernel_size=3)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 6, 8, 8))).shape
+    (2, 8, 4, 6, 6)
+    """
 
     _ndim = 3
 
@@ -129,6 +145,11 @@ class Conv1DTranspose(_Conv):
     dilation (kernel - 1) + output_padding + 1.
 
     weight: (in_channels, channels / groups, kernel).
+
+    >>> layer = mx.gluon.nn.Conv1DTranspose(channels=8, kernel_size=4, strides=2, padding=1)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 4, 10))).shape
+    (2, 8, 20)
     """
 
     _ndim = 1
@@ -141,7 +162,13 @@ class Conv1DTranspose(_Conv):
 
 
 class Conv2DTranspose(_Conv):
-    """Transposed convolution over two axes, sizes as for Conv1DTranspose."""
+    """Transposed convolution over two axes, sizes as for Conv1DTranspose.
+
+    >>> layer = mx.gluon.nn.Conv2DTranspose(channels=3, kernel_size=4, strides=2, padding=1)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 8, 16, 16))).shape
+    (2, 3, 32, 32)
+    """
 
     _transposed = True
 
@@ -152,7 +179,13 @@ class Conv2DTranspose(_Conv):
 
 
 class Conv3DTranspose(_Conv):
-    """Transposed convolution over three axes, sizes as for Conv1DTranspose."""
+    """Transposed convolution over three axes, sizes as for Conv1DTranspose.
+
+    >>> layer = mx.gluon.nn.Conv3DTranspose(channels=3, kernel_size=2, strides=2)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 8, 4, 4, 4))).shape
+    (2, 3, 8, 8, 8)
+    """
 
     _ndim = 3
     _transposed = True
@@ -192,42 +225,66 @@ class _Pooling(HybridBlock):
 
 class MaxPool1D(_Pooling):
     """Maximum over windows of the axis W: (N, C, W) to (N, C, W'), W' = floor((W + 2 padding -
-    size) / stride) + 1, ceil with `ceil_mode`."""
+    size) / stride) + 1, ceil with `ceil_mode`.
+
+    >>> mx.gluon.nn.MaxPool1D(2)(mx.nd.array([[[1, 3, 5, 7]]])).asnumpy()
+    array([[[3., 7.]]], dtype=float32)
+    """
 
     def __init__(self, pool_size=2, strides=None, padding=0, layout='NCW', ceil_mode=False, **kwargs):
         super().__init__(_tuple(pool_size, 1, 'pool_size'), strides, padding, ceil_mode, False, 'max', layout, **kwargs)
 
 
 class MaxPool2D(_Pooling):
-    """Maximum over windows of two axes, sizes as for MaxPool1D."""
+    """Maximum over windows of two axes, sizes as for MaxPool1D.
+
+    >>> mx.gluon.nn.MaxPool2D()(mx.nd.array([[[[1, 3], [5, 7]]]])).asnumpy()
+    array([[[[7.]]]], dtype=float32)
+    """
 
     def __init__(self, pool_size=(2, 2), strides=None, padding=0, layout='NCHW', ceil_mode=False, **kwargs):
         super().__init__(_tuple(pool_size, 2, 'pool_size'), strides, padding, ceil_mode, False, 'max', layout, **kwargs)
 
 
 class MaxPool3D(_Pooling):
-    """Maximum over windows of three axes, sizes as for MaxPool1D."""
+    """Maximum over windows of three axes, sizes as for MaxPool1D.
+
+    >>> mx.gluon.nn.MaxPool3D(2)(mx.nd.ones((1, 2, 4, 4, 4))).shape
+    (1, 2, 2, 2, 2)
+    """
 
     def __init__(self, pool_size=(2, 2, 2), strides=None, padding=0, ceil_mode=False, layout='NCDHW', **kwargs):
         super().__init__(_tuple(pool_size, 3, 'pool_size'), strides, padding, ceil_mode, False, 'max', layout, **kwargs)
 
 
 class AvgPool1D(_Pooling):
-    """Mean over windows of the axis W; `count_include_pad` counts padding as zeros."""
+    """Mean over windows of the axis W; `count_include_pad` counts padding as zeros.
+
+    >>> mx.gluon.nn.AvgPool1D(2)(mx.nd.array([[[1, 3, 5, 7]]])).asnumpy()
+    array([[[2., 6.]]], dtype=float32)
+    """
 
     def __init__(self, pool_size=2, strides=None, padding=0, layout='NCW', ceil_mode=False, count_include_pad=True, **kwargs):
         super().__init__(_tuple(pool_size, 1, 'pool_size'), strides, padding, ceil_mode, False, 'avg', layout, count_include_pad, **kwargs)
 
 
 class AvgPool2D(_Pooling):
-    """Mean over windows of two axes; `count_include_pad` counts padding as zeros."""
+    """Mean over windows of two axes; `count_include_pad` counts padding as zeros.
+
+    >>> mx.gluon.nn.AvgPool2D()(mx.nd.array([[[[1, 3], [5, 7]]]])).asnumpy()
+    array([[[[4.]]]], dtype=float32)
+    """
 
     def __init__(self, pool_size=(2, 2), strides=None, padding=0, ceil_mode=False, layout='NCHW', count_include_pad=True, **kwargs):
         super().__init__(_tuple(pool_size, 2, 'pool_size'), strides, padding, ceil_mode, False, 'avg', layout, count_include_pad, **kwargs)
 
 
 class AvgPool3D(_Pooling):
-    """Mean over windows of three axes; `count_include_pad` counts padding as zeros."""
+    """Mean over windows of three axes; `count_include_pad` counts padding as zeros.
+
+    >>> mx.gluon.nn.AvgPool3D()(mx.nd.ones((1, 2, 4, 4, 4))).shape
+    (1, 2, 2, 2, 2)
+    """
 
     def __init__(self, pool_size=(2, 2, 2), strides=None, padding=0, ceil_mode=False, layout='NCDHW', count_include_pad=True, **kwargs):
         super().__init__(_tuple(pool_size, 3, 'pool_size'), strides, padding, ceil_mode, False, 'avg', layout, count_include_pad, **kwargs)
@@ -239,42 +296,66 @@ class _GlobalPooling(_Pooling):
 
 
 class GlobalMaxPool1D(_GlobalPooling):
-    """Maximum over W: (N, C, W) to (N, C, 1)."""
+    """Maximum over W: (N, C, W) to (N, C, 1).
+
+    >>> mx.gluon.nn.GlobalMaxPool1D()(mx.nd.array([[[1, 2, 6]]])).asnumpy()
+    array([[[6.]]], dtype=float32)
+    """
 
     def __init__(self, layout='NCW', **kwargs):
         super().__init__(1, 'max', layout, **kwargs)
 
 
 class GlobalMaxPool2D(_GlobalPooling):
-    """Maximum over H and W: (N, C, H, W) to (N, C, 1, 1)."""
+    """Maximum over H and W: (N, C, H, W) to (N, C, 1, 1).
+
+    >>> mx.gluon.nn.GlobalMaxPool2D()(mx.nd.ones((2, 3, 5, 7))).shape
+    (2, 3, 1, 1)
+    """
 
     def __init__(self, layout='NCHW', **kwargs):
         super().__init__(2, 'max', layout, **kwargs)
 
 
 class GlobalMaxPool3D(_GlobalPooling):
-    """Maximum over D, H and W."""
+    """Maximum over D, H and W.
+
+    >>> mx.gluon.nn.GlobalMaxPool3D()(mx.nd.ones((2, 3, 4, 5, 6))).shape
+    (2, 3, 1, 1, 1)
+    """
 
     def __init__(self, layout='NCDHW', **kwargs):
         super().__init__(3, 'max', layout, **kwargs)
 
 
 class GlobalAvgPool1D(_GlobalPooling):
-    """Mean over W: (N, C, W) to (N, C, 1)."""
+    """Mean over W: (N, C, W) to (N, C, 1).
+
+    >>> mx.gluon.nn.GlobalAvgPool1D()(mx.nd.array([[[1, 2, 6]]])).asnumpy()
+    array([[[3.]]], dtype=float32)
+    """
 
     def __init__(self, layout='NCW', **kwargs):
         super().__init__(1, 'avg', layout, **kwargs)
 
 
 class GlobalAvgPool2D(_GlobalPooling):
-    """Mean over H and W: (N, C, H, W) to (N, C, 1, 1)."""
+    """Mean over H and W: (N, C, H, W) to (N, C, 1, 1).
+
+    >>> mx.gluon.nn.GlobalAvgPool2D()(mx.nd.ones((2, 3, 5, 7))).shape
+    (2, 3, 1, 1)
+    """
 
     def __init__(self, layout='NCHW', **kwargs):
         super().__init__(2, 'avg', layout, **kwargs)
 
 
 class GlobalAvgPool3D(_GlobalPooling):
-    """Mean over D, H and W."""
+    """Mean over D, H and W.
+
+    >>> mx.gluon.nn.GlobalAvgPool3D()(mx.nd.ones((2, 3, 4, 5, 6))).shape
+    (2, 3, 1, 1, 1)
+    """
 
     def __init__(self, layout='NCDHW', **kwargs):
         super().__init__(3, 'avg', layout, **kwargs)
@@ -283,7 +364,16 @@ class GlobalAvgPool3D(_GlobalPooling):
 class ReflectionPad2D(HybridBlock):
     """Pads H and W of (N, C, H, W) by mirroring at the border, without repeating the border itself:
     `padding` on all sides, or 8 numbers, (before, after) per axis, of which the first four are
-    0."""
+    0.
+
+    >>> x = mx.nd.arange(9).reshape((1, 1, 3, 3))
+    >>> mx.gluon.nn.ReflectionPad2D(1)(x)[0, 0].asnumpy()
+    array([[4., 3., 4., 5., 4.],
+           [1., 0., 1., 2., 1.],
+           [4., 3., 4., 5., 4.],
+           [7., 6., 7., 8., 7.],
+           [4., 3., 4., 5., 4.]], dtype=float32)
+    """
 
     def __init__(self, padding=0, **kwargs):
         super().__init__(**kwargs)

@@ -48,18 +48,43 @@ class BatchNorm(_BatchNorm):
     In training the statistics of the batch are used, and the running ones become momentum *
     running + (1 - momentum) * batch; in prediction, or with `use_global_stats`, the running ones
     are used. Input of 2 or more axes (Ioffe and Szegedy, 2015).
+
+    >>> layer = mx.gluon.nn.BatchNorm()
+    >>> layer.initialize()
+    >>> x = mx.nd.array([[1, 10], [3, 30]])
+    >>> with mx.autograd.train_mode():
+    ...     y = layer(x)
+    >>> y.asnumpy().round(3)
+    array([[-1., -1.],
+           [ 1.,  1.]], dtype=float32)
     """
 
 
 class BatchNormReLU(_BatchNorm):
-    """BatchNorm followed by ReLU, as one operator."""
+    """BatchNorm followed by ReLU, as one operator.
+
+    >>> layer = mx.gluon.nn.BatchNormReLU()
+    >>> layer.initialize()
+    >>> with mx.autograd.train_mode():
+    ...     y = layer(mx.nd.array([[1, 10], [3, 30]]))
+    >>> y.asnumpy().round(3)
+    array([[0., 0.],
+           [1., 1.]], dtype=float32)
+    """
 
     _operator = 'BatchNormWithReLU'
 
 
 class InstanceNorm(HybridBlock):
     """Normalises each channel of each sample over all other axes: input (N, C, *) with C at `axis`
-    (Ulyanov et al., "Instance Normalization", 2016)."""
+    (Ulyanov et al., "Instance Normalization", 2016).
+
+    >>> layer = mx.gluon.nn.InstanceNorm()
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[[1, 3], [10, 30]]])).asnumpy().round(3)
+    array([[[-1.,  1.],
+            [-1.,  1.]]], dtype=float32)
+    """
 
     def __init__(self, axis=1, epsilon=1e-5, center=True, scale=False, beta_initializer='zeros', gamma_initializer='ones', in_channels=0,
                  **kwargs):
@@ -84,7 +109,14 @@ class InstanceNorm(HybridBlock):
 
 class LayerNorm(HybridBlock):
     """Normalises along `axis`, for every other index by itself (Ba et al., "Layer Normalization",
-    2016)."""
+    2016).
+
+    >>> layer = mx.gluon.nn.LayerNorm()
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[1, 3], [10, 30]])).asnumpy().round(3)
+    array([[-1.,  1.],
+           [-1.,  1.]], dtype=float32)
+    """
 
     def __init__(self, axis=-1, epsilon=1e-5, center=True, scale=True, beta_initializer='zeros', gamma_initializer='ones', in_channels=0,
                  prefix=None, params=None):
@@ -110,6 +142,11 @@ class GroupNorm(HybridBlock):
 
     gamma and beta have shape (num_groups,), as in 1.x. They have shape (C,), as in MXNet 2.0, under
     ``npx.set_np()`` and where `in_channels` is given.
+
+    >>> layer = mx.gluon.nn.GroupNorm(num_groups=2)
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[[1], [3], [10], [30]]])).asnumpy().round(3).ravel()
+    array([-1.,  1., -1.,  1.], dtype=float32)
     """
 
     def __init__(self, num_groups=1, epsilon=1e-5, center=True, scale=True, beta_initializer='zeros', gamma_initializer='ones',

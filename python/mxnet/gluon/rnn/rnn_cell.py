@@ -185,7 +185,14 @@ class _GatedCell(HybridRecurrentCell):
 
 class RNNCell(_GatedCell):
     """h' = activation(W x + b + U h + c) (Elman, 1990). Input (N, input_size); output and the one
-    state (N, hidden_size)."""
+    state (N, hidden_size).
+
+    >>> cell = mx.gluon.rnn.RNNCell(16)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((3, 8)), cell.begin_state(batch_size=3))
+    >>> output.shape, len(states)
+    ((3, 16), 1)
+    """
 
     def __init__(self, hidden_size, activation='tanh', i2h_weight_initializer=None, h2h_weight_initializer=None,
                  i2h_bias_initializer='zeros', h2h_bias_initializer='zeros', input_size=0, prefix=None, params=None):
@@ -211,6 +218,12 @@ class LSTMCell(_GatedCell):
 
     Input (N, input_size); output (N, hidden_size); the states h and c have the output's shape.
     `activation` is that of g and of c', `recurrent_activation` that of i, f and o.
+
+    >>> cell = mx.gluon.rnn.LSTMCell(16)
+    >>> cell.initialize()
+    >>> outputs, states = cell.unroll(5, mx.nd.ones((3, 5, 8)), merge_outputs=True)
+    >>> outputs.shape, [state.shape for state in states]
+    ((3, 5, 16), [(3, 16), (3, 16)])
     """
 
     _gates = 4
@@ -256,7 +269,14 @@ class LSTMCell(_GatedCell):
 class GRUCell(_GatedCell):
     """Gated recurrent unit (Cho et al., 2014) with the reset gate after the product: gates in the
     order r z n, n = tanh(W x + b + r (U h + c)), h' = (1 - z) n + z h. Input (N, input_size);
-    output and the one state (N, hidden_size)."""
+    output and the one state (N, hidden_size).
+
+    >>> cell = mx.gluon.rnn.GRUCell(16)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((3, 8)), cell.begin_state(batch_size=3))
+    >>> output.shape
+    (3, 16)
+    """
 
     _gates = 3
 
@@ -337,7 +357,16 @@ class _Stack:
 
 
 class SequentialRNNCell(_Stack, RecurrentCell):
-    """Cells one above the other: the output of each is the input of the next."""
+    """Cells one above the other: the output of each is the input of the next.
+
+    >>> stack = mx.gluon.rnn.SequentialRNNCell()
+    >>> stack.add(mx.gluon.rnn.LSTMCell(16))
+    >>> stack.add(mx.gluon.rnn.GRUCell(4))
+    >>> stack.initialize()
+    >>> output, states = stack(mx.nd.ones((3, 8)), stack.begin_state(batch_size=3))
+    >>> output.shape, len(states)
+    ((3, 4), 3)
+    """
 
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
@@ -352,7 +381,16 @@ class SequentialRNNCell(_Stack, RecurrentCell):
 
 
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
-    """Cells that compile, one above the other: the output of each is the input of the next."""
+    """Cells that compile, one above the other: the output of each is the input of the next.
+
+    >>> stack = mx.gluon.rnn.HybridSequentialRNNCell()
+    >>> stack.add(mx.gluon.rnn.GRUCell(16))
+    >>> stack.add(mx.gluon.rnn.DropoutCell(0.2))
+    >>> stack.initialize()
+    >>> outputs, states = stack.unroll(5, mx.nd.ones((3, 5, 8)), merge_outputs=True)
+    >>> outputs.shape
+    (3, 5, 16)
+    """
 
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
@@ -363,7 +401,13 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
 
 class DropoutCell(HybridRecurrentCell):
     """Dropout with probability `rate` on the input, which is its output; it has no state. Along
-    `axes` one decision holds for all elements; merged sequences keep all their axes."""
+    `axes` one decision holds for all elements; merged sequences keep all their axes.
+
+    >>> cell = mx.gluon.rnn.DropoutCell(0.5)
+    >>> output, states = cell(mx.nd.ones((3, 8)), [])
+    >>> output.shape
+    (3, 8)
+    """
 
     def __init__(self, rate, axes=(), prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
@@ -441,7 +485,14 @@ class _Unmodified:
 
 class ZoneoutCell(ModifierCell):
     """Zoneout (Krueger et al., 2016): in training, every element of the output and of the states
-    keeps its value of the step before with probability `zoneout_outputs` and `zoneout_states`."""
+    keeps its value of the step before with probability `zoneout_outputs` and `zoneout_states`.
+
+    >>> cell = mx.gluon.rnn.ZoneoutCell(mx.gluon.rnn.GRUCell(8), zoneout_states=0.1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((3, 8)), cell.begin_state(batch_size=3))
+    >>> output.shape
+    (3, 8)
+    """
 
     def __init__(self, base_cell, zoneout_outputs=0.0, zoneout_states=0.0):
         assert not isinstance(base_cell, BidirectionalCell), (
@@ -477,7 +528,14 @@ class ZoneoutCell(ModifierCell):
 
 class ResidualCell(ModifierCell):
     """Adds the input to the base cell's output (He et al., 2015; Wu et al., 2016); both have the
-    same size."""
+    same size.
+
+    >>> cell = mx.gluon.rnn.ResidualCell(mx.gluon.rnn.GRUCell(8))
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((3, 8)), cell.begin_state(batch_size=3))
+    >>> output.shape
+    (3, 8)
+    """
 
     def __init__(self, base_cell):
         super().__init__(base_cell)
@@ -504,7 +562,14 @@ class ResidualCell(ModifierCell):
 
 class BidirectionalCell(HybridRecurrentCell):
     """`l_cell` forwards and `r_cell` backwards over a sequence, their outputs joined (Schuster and
-    Paliwal, 1997). Only `unroll` runs it."""
+    Paliwal, 1997). Only `unroll` runs it.
+
+    >>> cell = mx.gluon.rnn.BidirectionalCell(mx.gluon.rnn.GRUCell(8), mx.gluon.rnn.GRUCell(8))
+    >>> cell.initialize()
+    >>> outputs, states = cell.unroll(5, mx.nd.ones((3, 5, 8)), merge_outputs=True)
+    >>> outputs.shape
+    (3, 5, 16)
+    """
 
     def __init__(self, l_cell, r_cell, output_prefix='bi_'):
         super().__init__(prefix='', params=None)

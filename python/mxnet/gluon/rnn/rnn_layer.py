@@ -222,6 +222,13 @@ class RNN(_RNNLayer):
     dtype : str
     use_sequence_length : bool
         Calls take the lengths of the sequences as a third argument.
+
+    Examples
+    --------
+    >>> layer = mx.gluon.rnn.RNN(16, num_layers=2)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((5, 3, 8))).shape
+    (5, 3, 16)
     """
 
     def __init__(self, hidden_size, num_layers=1, activation='relu', layout='TNC', dropout=0, bidirectional=False,
@@ -249,6 +256,14 @@ class LSTM(_RNNLayer):
 
     The others are as those of RNN. States are [h, c]; c has hidden_size columns, h projection_size
     if given.
+
+    Examples
+    --------
+    >>> layer = mx.gluon.rnn.LSTM(16, num_layers=2, bidirectional=True)
+    >>> layer.initialize()
+    >>> output, (h, c) = layer(mx.nd.ones((5, 3, 8)), layer.begin_state(batch_size=3))
+    >>> output.shape, h.shape, c.shape
+    ((5, 3, 32), (4, 3, 16), (4, 3, 16))
     """
 
     def __init__(self, hidden_size, num_layers=1, layout='TNC', dropout=0, bidirectional=False, input_size=0, i2h_weight_initializer=None,
@@ -269,6 +284,11 @@ class GRU(_RNNLayer):
     gate after the product as in cuDNN.
 
     Parameters are as those of RNN.
+
+    >>> layer = mx.gluon.rnn.GRU(16, layout='NTC')
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((3, 5, 8))).shape
+    (3, 5, 16)
     """
 
     def __init__(self, hidden_size, num_layers=1, layout='TNC', dropout=0, bidirectional=False, input_size=0, i2h_weight_initializer=None,

@@ -202,7 +202,7 @@ class ImageRecordDataset(dataset.RecordFileDataset):
     >>> picture = b'P6 10 12 255 ' + bytes(360)    # a PNM file
     >>> record.write_idx(0, mx.recordio.pack((0, 7, 0, 0), picture))
     >>> record.close()
-    >>> image, label = gluon.data.vision.ImageRecordDataset(base + '.rec')[0]
+    >>> image, label = mx.gluon.data.vision.ImageRecordDataset(base + '.rec')[0]
     >>> image.shape, label
     ((12, 10, 3), 7.0)
     """

@@ -20,7 +20,13 @@ __all__ = ['Cast', 'CenterCrop', 'Compose', 'CropResize', 'HybridCompose', 'Hybr
 class Compose(Sequential):
     """Applies transformations one after the other; consecutive hybrid ones run as one compiled
     block. CenterCrop and RandomResizedCrop run by themselves, so that there is no graph for each
-    size of image, and `random.seed` decides what is drawn."""
+    size of image, and `random.seed` decides what is drawn.
+
+    >>> steps = mx.gluon.data.vision.transforms
+    >>> prepare = steps.Compose([steps.Resize(20), steps.ToTensor()])
+    >>> prepare(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (3, 20, 20)
+    """
 
     def __init__(self, transforms):
         super().__init__()
@@ -42,7 +48,11 @@ class Compose(Sequential):
 
 
 class Cast(HybridBlock):
-    """Converts to `dtype`."""
+    """Converts to `dtype`.
+
+    >>> mx.gluon.data.vision.transforms.Cast('float16')(mx.nd.ones((4, 6, 3))).dtype.__name__
+    'float16'
+    """
 
     def __init__(self, dtype='float32'):
         super().__init__()
@@ -53,7 +63,12 @@ class Cast(HybridBlock):
 
 
 class ToTensor(HybridBlock):
-    """(H, W, C) of [0, 255] to (C, H, W) of float32 in [0, 1]; also (N, H, W, C)."""
+    """(H, W, C) of [0, 255] to (C, H, W) of float32 in [0, 1]; also (N, H, W, C).
+
+    >>> pixel = mx.nd.array([[[255, 51, 0]]], dtype='uint8')
+    >>> mx.gluon.data.vision.transforms.ToTensor()(pixel).asnumpy().ravel()
+    array([1. , 0.2, 0. ], dtype=float32)
+    """
 
     def hybrid_forward(self, F, x):
         return F.image.to_tensor(x)
@@ -61,7 +76,12 @@ class ToTensor(HybridBlock):
 
 class Normalize(HybridBlock):
     """(x - mean) / std for each channel of (C, H, W) or (N, C, H, W); `mean` and `std` are numbers
-    or one per channel."""
+    or one per channel.
+
+    >>> normalize = mx.gluon.data.vision.transforms.Normalize(mean=(0.5, 0, 1), std=(0.5, 1, 2))
+    >>> normalize(mx.nd.ones((3, 1, 1))).asnumpy().ravel()
+    array([1., 1., 0.], dtype=float32)
+    """
 
     def __init__(self, mean=0.0, std=1.0):
         super().__init__()
@@ -78,7 +98,14 @@ class Normalize(HybridBlock):
 class Resize(HybridBlock):
     """Resizes (H, W, C) or (N, H, W, C) to `size`: (width, height), or one number for both, or with
     `keep_ratio` for the shorter side. `interpolation` is 0 (nearest) to 4, as in
-    `mx.image.imresize`."""
+    `mx.image.imresize`.
+
+    >>> picture = mx.nd.zeros((40, 60, 3), dtype='uint8')
+    >>> mx.gluon.data.vision.transforms.Resize((30, 10))(picture).shape
+    (10, 30, 3)
+    >>> mx.gluon.data.vision.transforms.Resize(20, keep_ratio=True)(picture).shape
+    (20, 30, 3)
+    """
 
     def __init__(self, size, keep_ratio=False, interpolation=1):
         super().__init__()
@@ -90,7 +117,12 @@ class Resize(HybridBlock):
 
 class CropResize(HybridBlock):
     """The box of `width` and `height` at column `x` and row `y` of (H, W, C) or (N, H, W, C),
-    resized to `size` (width, height) if that is given."""
+    resized to `size` (width, height) if that is given.
+
+    >>> crop = mx.gluon.data.vision.transforms.CropResize(5, 10, 30, 20, size=(8, 8))
+    >>> crop(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (8, 8, 3)
+    """
 
     def __init__(self, x, y, width, height, size=None, interpolation=None):
         super().__init__()
@@ -125,7 +157,12 @@ class _Crop(HybridBlock):
 
 class CenterCrop(_Crop):
     """The middle of (H, W, C) or (N, H, W, C), `size` (width, height) large; of images that are
-    smaller, the largest part of that ratio, resized."""
+    smaller, the largest part of that ratio, resized.
+
+    >>> crop = mx.gluon.data.vision.transforms.CenterCrop((30, 10))
+    >>> crop(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (10, 30, 3)
+    """
 
     def __init__(self, size, interpolation=1):
         super().__init__()
@@ -141,7 +178,12 @@ class CenterCrop(_Crop):
 class RandomResizedCrop(_Crop):
     """A part of (H, W, C), or of each of (N, H, W, C), whose area is `scale` (smallest, largest) of
     the image's, and whose width / height is between the numbers of `ratio`, resized to `size`
-    (width, height)."""
+    (width, height).
+
+    >>> crop = mx.gluon.data.vision.transforms.RandomResizedCrop(20)
+    >>> crop(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (20, 20, 3)
+    """
 
     def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=1):
         super().__init__()
@@ -159,7 +201,12 @@ class RandomResizedCrop(_Crop):
 class RandomCrop(HybridBlock):
     """A part of (H, W, C) or (N, H, W, C) at a random place, `size` (width, height) large; images
     that are smaller are resized. `pad`: so many pixels of `pad_value` are put around the image
-    (H, W, C) first, one number or (top, bottom, left, right)."""
+    (H, W, C) first, one number or (top, bottom, left, right).
+
+    >>> crop = mx.gluon.data.vision.transforms.RandomCrop(20, pad=4)
+    >>> crop(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
+    (20, 20, 3)
+    """
 
     def __init__(self, size, pad=None, pad_value=0, interpolation=1):
         super().__init__()
@@ -175,14 +222,24 @@ class RandomCrop(HybridBlock):
 
 
 class RandomFlipLeftRight(HybridBlock):
-    """The columns of (H, W, C) in reverse order, for half of the images."""
+    """The columns of (H, W, C) in reverse order, for half of the images.
+
+    >>> flip = mx.gluon.data.vision.transforms.RandomFlipLeftRight()
+    >>> sorted(flip(mx.nd.array([[[1], [2]]])).asnumpy().ravel().tolist())
+    [1.0, 2.0]
+    """
 
     def hybrid_forward(self, F, x):
         return F.image.random_flip_left_right(x)
 
 
 class RandomFlipTopBottom(HybridBlock):
-    """The rows of (H, W, C) in reverse order, for half of the images."""
+    """The rows of (H, W, C) in reverse order, for half of the images.
+
+    >>> flip = mx.gluon.data.vision.transforms.RandomFlipTopBottom()
+    >>> flip(mx.nd.ones((4, 6, 3))).shape
+    (4, 6, 3)
+    """
 
     def hybrid_forward(self, F, x):
         return F.image.random_flip_top_bottom(x)
@@ -202,7 +259,11 @@ class _Amount(HybridBlock):
 
 
 class RandomBrightness(_Amount):
-    """Multiplies (H, W, C) by 1 - `brightness` to 1 + `brightness`."""
+    """Multiplies (H, W, C) by 1 - `brightness` to 1 + `brightness`.
+
+    >>> mx.gluon.data.vision.transforms.RandomBrightness(0.3)(mx.nd.ones((4, 6, 3))).shape
+    (4, 6, 3)
+    """
 
     _operator = 'random_brightness'
 
@@ -211,7 +272,11 @@ class RandomBrightness(_Amount):
 
 
 class RandomContrast(_Amount):
-    """Multiplies the contrast of (H, W, C) by 1 - `contrast` to 1 + `contrast`."""
+    """Multiplies the contrast of (H, W, C) by 1 - `contrast` to 1 + `contrast`.
+
+    >>> mx.gluon.data.vision.transforms.RandomContrast(0.3)(mx.nd.ones((4, 6, 3))).shape
+    (4, 6, 3)
+    """
 
     _operator = 'random_contrast'
 
@@ -220,7 +285,11 @@ class RandomContrast(_Amount):
 
 
 class RandomSaturation(_Amount):
-    """Multiplies the saturation of (H, W, C) by 1 - `saturation` to 1 + `saturation`."""
+    """Multiplies the saturation of (H, W, C) by 1 - `saturation` to 1 + `saturation`.
+
+    >>> mx.gluon.data.vision.transforms.RandomSaturation(0.3)(mx.nd.ones((4, 6, 3))).shape
+    (4, 6, 3)
+    """
 
     _operator = 'random_saturation'
 
@@ -229,7 +298,11 @@ class RandomSaturation(_Amount):
 
 
 class RandomHue(_Amount):
-    """Turns the hue of (H, W, C) by up to `hue` of a full circle in either direction."""
+    """Turns the hue of (H, W, C) by up to `hue` of a full circle in either direction.
+
+    >>> mx.gluon.data.vision.transforms.RandomHue(0.1)(mx.nd.ones((4, 6, 3))).shape
+    (4, 6, 3)
+    """
 
     _operator = 'random_hue'
 
@@ -239,7 +312,12 @@ class RandomHue(_Amount):
 
 class RandomColorJitter(HybridBlock):
     """Changes brightness, contrast, saturation and hue of (H, W, C) by up to these amounts, in an
-    order that is drawn."""
+    order that is drawn.
+
+    >>> jitter = mx.gluon.data.vision.transforms.RandomColorJitter(0.3, 0.3, 0.3, 0.1)
+    >>> jitter(mx.nd.ones((4, 6, 3))).shape
+    (4, 6, 3)
+    """
 
     def __init__(self, brightness=0, contrast=0, saturation=0, hue=0):
         super().__init__()
@@ -251,7 +329,11 @@ class RandomColorJitter(HybridBlock):
 
 class RandomLighting(HybridBlock):
     """Adds the principal components of colours times amounts of standard deviation `alpha` to (H,
-    W, C)."""
+    W, C).
+
+    >>> mx.gluon.data.vision.transforms.RandomLighting(0.1)(mx.nd.ones((4, 6, 3))).shape
+    (4, 6, 3)
+    """
 
     def __init__(self, alpha):
         super().__init__()
@@ -273,7 +355,12 @@ def _choose(F, p, new, old):
 
 
 class RandomGray(HybridBlock):
-    """Gray in all channels of (H, W, C) or (N, H, W, C), with probability `p`; float32."""
+    """Gray in all channels of (H, W, C) or (N, H, W, C), with probability `p`; float32.
+
+    >>> gray = mx.gluon.data.vision.transforms.RandomGray(p=1)
+    >>> gray(mx.nd.array([[[100, 0, 0]]])).asnumpy().ravel().round(1)
+    array([21., 21., 21.], dtype=float32)
+    """
 
     def __init__(self, p=0.5):
         super().__init__()
@@ -287,7 +374,11 @@ class RandomGray(HybridBlock):
 
 class Rotate(Block):
     """Turns (C, H, W) or (N, C, H, W) of float32 by some degrees. `zoom_in` enlarges until nothing
-    from outside is seen, `zoom_out` shrinks until all of the image is."""
+    from outside is seen, `zoom_out` shrinks until all of the image is.
+
+    >>> mx.gluon.data.vision.transforms.Rotate(90)(mx.nd.ones((3, 8, 8))).shape
+    (3, 8, 8)
+    """
 
     def __init__(self, rotation_degrees, zoom_in=False, zoom_out=False):
         super().__init__()
@@ -300,7 +391,11 @@ class Rotate(Block):
 
 class RandomRotation(Block):
     """As `Rotate`, by degrees between the two `angle_limits`, for a part `rotate_with_proba` of
-    the images."""
+    the images.
+
+    >>> mx.gluon.data.vision.transforms.RandomRotation((-10, 10))(mx.nd.ones((3, 8, 8))).shape
+    (3, 8, 8)
+    """
 
     def __init__(self, angle_limits, zoom_in=False, zoom_out=False, rotate_with_proba=1.0):
         super().__init__()
@@ -324,7 +419,12 @@ def _need_float32(block, x):
 
 
 class RandomApply(Sequential):
-    """Applies one transformation with probability `p`."""
+    """Applies one transformation with probability `p`.
+
+    >>> steps = mx.gluon.data.vision.transforms
+    >>> steps.RandomApply(steps.Cast('float16'), p=1.0)(mx.nd.ones((4, 6, 3))).dtype.__name__
+    'float16'
+    """
 
     def __init__(self, transforms, p=0.5):
         super().__init__()
@@ -336,7 +436,13 @@ class RandomApply(Sequential):
 
 
 class HybridCompose(HybridSequential):
-    """Applies hybrid transformations one after the other, as one compiled block."""
+    """Applies hybrid transformations one after the other, as one compiled block.
+
+    >>> steps = mx.gluon.data.vision.transforms
+    >>> prepare = steps.HybridCompose([steps.ToTensor(), steps.Normalize(0.5, 0.5)])
+    >>> prepare(mx.nd.zeros((4, 6, 3), dtype='uint8')).shape
+    (3, 4, 6)
+    """
 
     def __init__(self, transforms):
         super().__init__()

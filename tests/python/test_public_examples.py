@@ -1,0 +1,101 @@
+"""Examples in the docstrings of public names run and give what stands there, and the number of
+functions and classes without one can only fall.
+
+    ./dev python tests/python/test_public_examples.py     prints the numbers
+"""
+import collections
+import doctest
+import inspect
+import json
+import os
+import random
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+import mxnet as mx
+from mxnet import _opgen
+
+TREE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TREE / "tools" / "website"))
+import public_names  # noqa: E402
+
+LIMITS = Path(__file__).parent / "data" / "names_without_example.json"
+# Whose examples test_numpy_docstrings.py runs, and the tests of distributions.
+ELSEWHERE = ("mxnet.numpy", "mxnet.numpy_extension", "mxnet.gluon.probability")
+NAMES = public_names.public_names()
+
+
+def is_operator(entry):
+    """Whether the docstring is made from a record; test_examples.py runs those."""
+    space = entry.module.rpartition(".")[2]
+    names = (entry.name, f"_{space}_{entry.name}", f"_{entry.name}")
+    return entry.module.startswith(public_names.OPERATORS) and any(name in OPERATOR_NAMES for name in names)
+
+
+OPERATOR_NAMES = set(_opgen.op_names())
+TRIED = collections.defaultdict(list)
+for _entry in NAMES:
+    if not _entry.module.startswith(ELSEWHERE) and not is_operator(_entry):
+        TRIED[_entry.module].append(_entry)
+
+
+def examples(entry):
+    """(name, docstring) of a name and its methods that have an example."""
+    found = [(entry.name, entry.value.__doc__)]
+    if inspect.isclass(entry.value):
+        found += [(f"{entry.name}.{name}", value.__doc__) for name, value in public_names.methods(entry.value)]
+    return [(name, text) for name, text in found if isinstance(text, str) and public_names.EXAMPLE.search(text)]
+
+
+@pytest.mark.cpu
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("module", [m for m, names in TRIED.items() if any(map(examples, names))])
+def test_examples_of_a_module(module, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    home = vars(sys.modules[module])
+    failed = []
+    for entry in TRIED[module]:
+        for name, text in examples(entry):
+            mx.random.seed(1)
+            numpy.random.seed(1)
+            random.seed(1)
+            names = {**home, "mx": mx, "collections": collections, "numpy": numpy, "__name__": "__main__"}
+            test = doctest.DocTestParser().get_doctest(text, names, f"{module}.{name}", None, 0)
+            said = []
+            flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+            if doctest.DocTestRunner(optionflags=flags).run(test, out=said.append).failed:
+                failed.append("".join(said))
+            mx.profiler.set_config(filename="profile.json", aggregate_stats=False)
+    assert not failed, "\n".join(failed)
+
+
+def without_example():
+    """{module: number of its functions and classes without an example}, without zeros."""
+    return dict(collections.Counter(entry.module for entry in NAMES if not entry.has_example))
+
+
+def test_fewer_and_fewer_names_have_no_example():
+    limits = json.loads(LIMITS.read_text(encoding="utf-8"))
+    more = {module: [entry.name for entry in NAMES if entry.module == module and not entry.has_example]
+            for module, number in without_example().items() if number > limits.get(module, 0)}
+    assert not more, f"names without an example, of modules that have more of them than {LIMITS.name} says: {more}"
+
+
+def test_every_name_has_a_docstring():
+    assert not [f"{entry.module}.{entry.name}" for entry in NAMES if not entry.docstring]
+
+
+if __name__ == "__main__":
+    functions = [entry for entry in NAMES if not entry.is_class]
+    classes = [entry for entry in NAMES if entry.is_class]
+    methods = [value for entry in classes for _, value in public_names.methods(entry.value)]
+    for kind, found in (("functions", functions), ("classes", classes)):
+        print(f"{len(found)} {kind}, {sum(entry.has_example for entry in found)} with an example")
+    print(f"{len(methods)} methods, {sum(bool(public_names.EXAMPLE.search(m.__doc__ or '')) for m in methods)} with an example")
+    if "--write" in sys.argv:
+        LIMITS.write_text(json.dumps(without_example(), indent=1) + os.linesep, encoding="utf-8")
+    for name, number in without_example().items():
+        print(f"{number:5} without an example in {name}")
