@@ -1,12 +1,26 @@
 """Where the native library and its headers are, and the version of the package."""
 import os
+import re
 
 __all__ = ["__version__", "find_lib_path", "find_include_path", "find_conf_path"]
 
-__version__ = "1.10.0"
-
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _TREE = os.path.dirname(os.path.dirname(_PACKAGE))  # of a source checkout
+
+
+def _version():
+    # The number has one home, the C header; without one (a frozen program) pip knows it.
+    for folder in (_PACKAGE, _TREE):
+        try:
+            with open(os.path.join(folder, "include", "mxnet", "base.h"), encoding="utf-8") as file:
+                return re.search(r'define MXNET_VERSION_STRING "([^"]*)"', file.read()).group(1)
+        except OSError:
+            pass
+    import importlib.metadata
+    return importlib.metadata.version("mxnet")
+
+
+__version__ = _version()
 
 
 def _folders():

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""What a release needs: `./dev release --check`.
+
+    tools/release.py --check [NAME...]     all checks without names; each finding is a line
+"""
+import argparse
+import ast
+import datetime
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ARCHITECTURES = ("x86_64", "aarch64")
+
+
+def _text(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def version():
+    """The number of include/mxnet/base.h, its one home."""
+    return re.search(r'define MXNET_VERSION_STRING "([^"]*)"', _text("include", "mxnet", "base.h")).group(1)
+
+
+def check_version():
+    """The change log has the version, with its date, and the tag is new."""
+    number = version()
+    if not re.search(rf"^## \[{re.escape(number)}\] - \d{{4}}-\d\d-\d\d$", _text("CHANGELOG.md"), re.M):
+        yield f"CHANGELOG.md: no line '## [{number}] - YYYY-MM-DD', the version of include/mxnet/base.h"
+    if re.search(r"^## \[Unreleased\]\s*\n+### ", _text("CHANGELOG.md"), re.M):
+        yield f"CHANGELOG.md: [Unreleased] has entries; move them to [{number}]"
+    if subprocess.run(["git", "tag", "-l", "v" + number], cwd=ROOT, capture_output=True, text=True).stdout.strip():
+        yield f"v{number} is a tag already; raise the version in include/mxnet/base.h"
+    if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True).stdout.strip():
+        yield "the checkout has changes that no commit has"
+
+
+def deprecations():
+    """(file, message) of each DeprecationWarning of the package."""
+    for path in sorted(glob.glob(os.path.join(ROOT, "python", "mxnet", "**", "*.py"), recursive=True)):
+        with open(path, encoding="utf-8") as file:
+            tree = ast.parse(file.read())
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "warn" \
+                    and any(getattr(word, "id", "") == "DeprecationWarning" for word in call.args) and hasattr(call.args[0], "value"):
+                yield os.path.relpath(path, ROOT), call.args[0].value
+
+
+def check_deprecations():
+    """docs/deprecations.md has a row for each, with dates in the order of time."""
+    rows = re.findall(r"^\| (.*?) \| (.*?) \| (\d{4}-\d\d-\d\d) \| (\d{4}-\d\d-\d\d) \|$", _text("docs", "deprecations.md"), re.M)
+    if not rows:
+        yield "docs/deprecations.md: no rows"
+    names = {word for row in rows for code in re.findall("`(.*?)`", row[0]) for word in re.findall(r"\w+", code)}
+    for file, message in deprecations():
+        if not {word for word in re.findall(r"\w+", message) if len(word) > 5} & names:
+            yield f"docs/deprecations.md: no row for what {file} calls deprecated: {message}"
+    for name, _, since, until in rows:
+        if datetime.date.fromisoformat(since) + datetime.timedelta(365) > datetime.date.fromisoformat(until):
+            yield f"docs/deprecations.md: {name} goes less than a year after it was deprecated"
+
+
+def wheel_findings(path):
+    """What a wheel lacks: the version, licences, and a list of parts with a licence each."""
+    name = os.path.basename(path)
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        info = next(entry for entry in names if entry.endswith(".dist-info/METADATA")).rpartition("/")[0]
+        metadata = archive.read(f"{info}/METADATA").decode()
+        if f"\nVersion: {version()}\n" not in metadata:
+            yield f"{name}: not the version {version()}"
+        for licence in re.findall(r"^License-File: (.*)$", metadata, re.M):
+            if f"{info}/licenses/{licence}" not in names:
+                yield f"{name}: no {licence}, which its metadata name"
+        parts = f"{info}/sboms/mxnet.spdx.json"
+        if parts not in names:
+            yield f"{name}: no list of parts; ./dev wheel writes one"
+            return
+        packages = json.loads(archive.read(parts))["packages"]
+    own = {"libmxnet.so", "libmxnet_jpeg.so", "libmxnet_mpi.so"}
+    for library in (os.path.basename(entry) for entry in names if entry.startswith("mxnet/lib/") and ".so" in entry):
+        stem = re.match(r"lib([a-z]+)", library).group(1)
+        if library not in own and not any(stem in package["name"] or package["name"].startswith(stem) for package in packages
+                                          if package["licenseConcluded"] != "NOASSERTION") and stem != "hwy":
+            yield f"{name}: {library} is in no list of parts"
+    if any(entry.endswith("libhwy.so.1") for entry in names) and not any(package["name"] == "highway" for package in packages):
+        yield f"{name}: libhwy.so.1 is in no list of parts"
+
+
+def check_wheels():
+    """dist/ has the source distribution and a wheel for each architecture, complete."""
+    number = version()
+    if not glob.glob(os.path.join(ROOT, "dist", f"mxnet-{number}.tar.gz")):
+        yield f"dist/mxnet-{number}.tar.gz is not there; ./dev wheel --sdist makes it"
+    for arch in ARCHITECTURES:
+        found = glob.glob(os.path.join(ROOT, "dist", f"mxnet-{number}-py3-none-manylinux_*_{arch}.whl"))
+        if not found:
+            yield f"dist/ has no wheel of {number} for {arch}; ./dev wheel --arch {arch} makes it"
+        for path in found:
+            yield from wheel_findings(path)
+
+
+def _command(*words):
+    done = subprocess.run(words, cwd=ROOT, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        yield f"{' '.join(words)} failed with exit status {done.returncode}"
+
+
+def check_docs():
+    """Links, prose, and generated pages."""
+    yield from _command("./dev", "lint")
+    yield from _command("./dev", "test", "tests/python/test_generated_pages.py")
+
+
+def check_tests():
+    """All tests, those that take minutes among them."""
+    yield from _command("./dev", "test", "--nightly")
+
+
+CHECKS = {"version": check_version, "deprecations": check_deprecations, "wheels": check_wheels, "docs": check_docs, "tests": check_tests}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev release", description="What a release needs; exit status 1 with findings.")
+    parser.add_argument("--check", nargs="*", metavar="NAME", choices=[*CHECKS], required=True,
+                        help="only these: " + ", ".join(CHECKS))
+    args = parser.parse_args()
+    findings = 0
+    for name in args.check or CHECKS:
+        found = list(CHECKS[name]())
+        findings += len(found)
+        for line in found:
+            print(f"{name}: {line}")
+        if not found:
+            print(f"{name}: good")
+    return int(findings > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
