@@ -12,7 +12,8 @@ import sys
 from . import libinfo
 
 # What the loader misses, by how its message begins, and where that comes from.
-_SOURCES = {"libopenblas": "apt install libopenblas0, or dnf install openblas", "liblapacke": "apt install liblapacke",
+_SOURCES = {"libscipy_openblas": "pip install scipy-openblas32",
+            "libopenblas": "apt install libopenblas0, or dnf install openblas", "liblapacke": "apt install liblapacke",
             "libgomp": "apt install libgomp1, or dnf install libgomp", "libdnnl": "pip install onednn-cpu-gomp==2023.2.0",
             "libcuda.so": "the driver of NVIDIA", "libcudart": "CUDA 13 of NVIDIA", "libcublas": "CUDA 13 of NVIDIA",
             "libnvrtc": "CUDA 13 of NVIDIA", "libnvJitLink": "CUDA 13 of NVIDIA", "libcudnn": "cuDNN 9 of NVIDIA",
@@ -26,7 +27,7 @@ _LEVELS = (("x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512
 def advice(message):
     """How to get what a message of the loader misses; empty where nothing is known."""
     if "GLIBC_" in message or "GLIBCXX_" in message:
-        return "a newer distribution, or ./dev build on this one"
+        return "the wheel, which needs glibc 2.28, a newer distribution, or ./dev build on this one"
     return next((source for name, source in _SOURCES.items() if name in message), "")
 
 
@@ -96,6 +97,11 @@ def _openblas(lib):
     return lib.openblas_get_config().decode().split("OpenBLAS ")[-1].strip()
 
 
+def _scipy_openblas(lib):
+    lib.scipy_openblas_get_config.restype = ctypes.c_char_p
+    return lib.scipy_openblas_get_config().decode().split("OpenBLAS ")[-1].strip()
+
+
 def _number(function):
     def version(lib):
         value = ctypes.c_int()
@@ -109,7 +115,8 @@ def _cudnn(lib):
     return str(lib.cudnnGetVersion())
 
 
-_VERSIONS = {"libdnnl.": _dnnl, "libopenblas": _openblas, "libgomp.": None, "libcudart.": _number("cudaRuntimeGetVersion"),
+_VERSIONS = {"libdnnl.": _dnnl, "libopenblas": _openblas,
+             "libscipy_openblas.": _scipy_openblas, "libgomp.": None, "libcudart.": _number("cudaRuntimeGetVersion"),
              "libcublas.": None, "libcudnn.": _cudnn, "libnvrtc.": None, "libnccl.": _number("ncclGetVersion"),
              "libstdc++.": None, "libc.": None}
 
@@ -127,8 +134,8 @@ def libraries():
         except (OSError, AttributeError):
             pass
         if not found:
-            found = re.search(r"(\d+(\.\d+)+)", os.path.basename(os.path.realpath(path)))
-            found = platform.libc_ver()[1] if name == "libc." else found.group(1) if found else ""
+            found = re.search(r"(\d+(\.\d+)+)|(?<=\.so\.)(\d+)", os.path.basename(os.path.realpath(path)))
+            found = platform.libc_ver()[1] if name == "libc." else found.group() if found else ""
         rows.append({"name": name.rstrip("."), "version": found, "path": path})
     return rows
 
@@ -159,7 +166,8 @@ def codecs(folder, missing):
         path = os.path.join(folder, f"libmxnet_{name}.so")
         if not os.path.exists(path):
             missing.append({"what": f"libmxnet_{name}.so: pictures are not decoded by it", "needed": False,
-                            "get": "./dev setup, then ./dev build"})
+                            "get": "./dev setup, then ./dev build" if name == "jpeg" else
+                            "pip install opencv-python-headless and cv2.imdecode, or ./dev setup, then ./dev build"})
             continue
         try:
             ctypes.CDLL(path)

@@ -195,11 +195,24 @@ def py_str(x):
     return x.decode("utf-8", "backslashreplace")
 
 
+def _open(path):
+    tried = set()
+    while True:
+        try:
+            return ctypes.CDLL(path, ctypes.RTLD_LOCAL)
+        except OSError as error:
+            message = str(error)
+            from ._packages import open_missing
+            if message in tried or not open_missing(message):
+                raise
+            tried.add(message)
+
+
 def _load_lib():
     # Local: symbols of the library must not be picked up by other extensions of the process.
     path = libinfo.find_lib_path()[0]
     try:
-        lib = ctypes.CDLL(path, ctypes.RTLD_LOCAL)
+        lib = _open(path)
     except OSError as e:
         gpu = (" It computes on GPUs and needs the libraries of CUDA and cuDNN on this machine, if without a GPU; "
                "MXNET_LIBRARY_PATH may name a build that does not.")

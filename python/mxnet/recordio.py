@@ -465,9 +465,11 @@ def _opencv():
     return cv2
 
 
-def _has_codecs():
-    from . import runtime
-    return runtime.Features().is_enabled("OPENCV")
+def _has_codecs(jpeg):
+    """Whether the library reads and writes such files: a wheel does JPEG files alone."""
+    from . import libinfo, runtime
+    return runtime.Features().is_enabled("OPENCV") or \
+        jpeg and os.path.exists(os.path.join(os.path.dirname(libinfo.find_lib_path()[0]), "libmxnet_jpeg.so"))
 
 
 def _decode_image(data, iscolor):
@@ -477,7 +479,7 @@ def _decode_image(data, iscolor):
         if image is None:
             raise ValueError(f"[recordio] {len(data)} bytes that are no image")
         return image
-    if _has_codecs():
+    if _has_codecs(data[:2] == b"\xff\xd8"):
         return _decode_natively(data, iscolor)
     import io
     from PIL import Image
@@ -517,7 +519,7 @@ def _encode_image(image, quality, img_fmt):
         raise ValueError(f"[recordio] an image of shape {image.shape}, {image.dtype}; accepted without OpenCV (the package cv2) are "
                          "(height, width) and 1, 3 or 4 channels of uint8")
     quality = 0 if quality is None else quality
-    if _has_codecs():
+    if _has_codecs(kind != ".png"):
         from .ndarray import _internal, array
         pixels = array(image.reshape(image.shape[:2] + (-1,)), dtype="uint8")
         return _internal._cvimencode(pixels, encoding="png" if kind == ".png" else "jpg", quality=quality, to_rgb=False).asnumpy().tobytes()

@@ -251,7 +251,7 @@ def codec(request, monkeypatch):
         pytest.skip('a build without OpenCV')
     if request.param == 'pillow':
         pytest.importorskip('PIL')
-        monkeypatch.setattr(recordio, '_has_codecs', lambda: False)
+        monkeypatch.setattr(recordio, '_has_codecs', lambda jpeg: False)
     return request.param
 
 

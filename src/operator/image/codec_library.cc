@@ -39,19 +39,20 @@ const Codec& OpenCVCodec() {
   return codec;
 }
 
-void NeedCodecs(const std::string& who, const char* instead) {
+std::string WhyNot(const Codec& codec, const char* instead) {
   static const bool built = HasOpenCV();
-  MXNET_CHECK_KIND(built, Generic) << who << "this build has no OpenCV; build with -DUSE_OPENCV=ON, or " << instead;
+  if (&codec != &OpenCVCodec() || built) return "the library for this kind of file could not be loaded: " + codec.why;
+  return std::string("this build reads and writes JPEG files alone, because it has no OpenCV; build with -DUSE_OPENCV=ON, or ") + instead;
 }
 
 Decoded DecodeFile(DecodeRequest* request, const std::string& who) {
-  NeedCodecs(who, "decode with another package and give the pixels to mx.nd.array");
   Decoded done = Decoded::kNotMine;
   if (JpegCodec().decode) done = JpegCodec().decode(request);
   if (done != Decoded::kNotMine) return done;
   MXNET_CHECK_KIND(request->size <= size_t{0x7fffffff}, Value)  // OpenCV counts bytes with an int
       << who << "the file has " << request->size << " bytes; accepted are files of less than 2 GiB";
-  MXNET_CHECK_KIND(OpenCVCodec().decode != nullptr, Generic) << who << "OpenCV could not be loaded: " << OpenCVCodec().why;
+  MXNET_CHECK_KIND(OpenCVCodec().decode != nullptr, Generic)
+      << who << WhyNot(OpenCVCodec(), "decode with another package and give the pixels to mx.nd.array");
   return OpenCVCodec().decode(request);
 }
 

@@ -21,9 +21,9 @@ struct Codec {
 const Codec& JpegCodec();
 const Codec& OpenCVCodec();
 
-/* Throws Error(kGeneric) if this build has no codecs. `who` begins messages, `instead` says what
- * the user may do. */
-void NeedCodecs(const std::string& who, const char* instead);
+/* Why `codec` cannot be used: this build is without it, then `instead` says what the user may do;
+ * or it could not be opened. */
+std::string WhyNot(const Codec& codec, const char* instead);
 
 /* Calls the decoder that knows the file. Throws Error(kGeneric) if this build has none or it cannot
  * be opened. Any number of threads may call it. */

@@ -48,7 +48,6 @@ bool Take(void* context, const uint8_t* bytes, size_t size) {
 void Encode(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const auto& p = attrs.get<EncodeParam>();
   const NDArray& image = *in[0];
-  NeedCodecs(Named(attrs), "encode with another package");
   const Shape& shape = image.shape();
   MXNET_CHECK_KIND(image.dtype() == kUint8, Type) << Named(attrs) << "data is " << DTypeName(image.dtype()) << "; accepted is uint8";
   const bool right = shape.ndim() == 3 && shape.Size() > 0 && (shape[2] == 1 || shape[2] == 3 || shape[2] == 4);
@@ -57,7 +56,7 @@ void Encode(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vect
   std::vector<uint8_t> pixels(static_cast<size_t>(shape.Size()));
   image.SyncCopyToCPU(pixels.data(), pixels.size());
   const Codec& codec = p.encoding == 0 ? JpegCodec() : OpenCVCodec();
-  MXNET_CHECK_KIND(codec.encode != nullptr, Generic) << Named(attrs) << "the encoder could not be loaded: " << codec.why;
+  MXNET_CHECK_KIND(codec.encode != nullptr, Generic) << Named(attrs) << WhyNot(codec, "encode with another package");
   File file{out[0], nullptr};
   EncodeRequest request{pixels.data(), shape[0], shape[1], static_cast<int>(shape[2]), !p.to_rgb, p.quality, Take, &file, {0}};
   const bool done = codec.encode(&request);

