@@ -216,8 +216,8 @@ TEST(Json, MalformedFilesAreRefused) {
       R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0, 0]]})",
       R"({"nodes": [)" + v + R"(], "heads": [[1e300, 0, 0]]})",
       R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "arg_nodes": [7]})",
-      R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "node_row_ptr": [0]})",
-      R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "node_row_ptr": [1, 0]})",
+      R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "node_row_ptr": 0})",
+      R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "node_row_ptr": ["x"]})",
       R"({"nodes": [{"op": "null", "name": "a"}], "heads": [[0, 0, 0]]})",
       R"({"nodes": [{"op": "no_such_operator", "name": "a", "inputs": []}], "heads": [[0, 0, 0]]})",
       R"({"nodes": [{"op": "negative", "name": "a", "inputs": [[0, 0, 0]]}], "heads": [[0, 0, 0]]})",  // its own input
