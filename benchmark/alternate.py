@@ -161,6 +161,12 @@ def ratio(times, other, first):
     return statistics.median(o / t for o, t in zip(times[other], times[first]))
 
 
+def beside_target(target, found, atleast=True):
+    """A figure, what it should be, and whether it is."""
+    met = found >= target if atleast else found <= target
+    return f"{found:.2f} (target {'>=' if atleast else '<='} {target}: {'met' if met else 'missed'})"
+
+
 # Tables of single workloads.
 
 def race(runs, script, arguments, names, rounds):

@@ -17,7 +17,7 @@ import tempfile
 
 import numpy as np
 
-from alternate import Contestant, Failed, alternate, answers, environments, ratio, repeat, serve
+from alternate import Contestant, Failed, alternate, answers, beside_target, environments, ratio, repeat, serve
 
 PROGRAMS = ["digits", "photos", "numbers", "nested", "views"]
 FILES, COPIES = 64, 8
@@ -181,10 +181,10 @@ def race(args, folder):
     finally:
         for c in running:
             c.end()
-    print(f"{args.workers} workers, batches of {args.batch}; milliseconds an epoch, and how many times faster ours is")
+    print(f"{args.workers} workers, batches of {args.batch}; milliseconds an epoch, and how many times as fast ours is as")
     for name, seconds in times.items():
         figures = ", ".join(f"{who} {1000 * statistics.median(t):.0f}" for who, t in seconds.items())
-        others = ", ".join(f"{ratio(seconds, who, 'ours'):.2f} x {who}" for who in seconds if who != "ours")
+        others = ", ".join(f"{who} {beside_target(1.1, ratio(seconds, who, 'ours'))}" for who in seconds if who != "ours")
         print(f"{name}: {figures}; {others}")
 
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 
-from alternate import Contestant, add_clock, alternate, answers, environments, ratio, serve
+from alternate import Contestant, add_clock, alternate, answers, beside_target, environments, ratio, serve
 
 BATCH = 50
 
@@ -101,13 +101,13 @@ def compare(arguments, path, counts):
         found = times[f"iterator {n}"]
         for name in programs:
             print(f"{n} thread(s), {name:12}: {arguments.images / sorted(found[name])[len(found[name]) // 2]:7.1f} images/s")
-        print(f"{n} thread(s), this library to 1.9.1: {ratio(found, '1.9.1', 'this library'):.2f}")
+        print(f"{n} thread(s), this library to 1.9.1: {beside_target(2, ratio(found, '1.9.1', 'this library'))}")
         both = {"iterator": found["this library"], "alone": times[f"alone {n}"]["this library"]}
-        print(f"{n} thread(s), iterator to decoding and resizing alone: {ratio(both, 'alone', 'iterator'):.2f}")
+        print(f"{n} thread(s), iterator to decoding and resizing alone: {beside_target(0.95, ratio(both, 'alone', 'iterator'))}")
     if len(counts) > 1 and arguments.clock == "wall":
         for name in programs:
             pair = {n: times[f"iterator {n}"][name] for n in (counts[0], counts[-1])}
-            print(f"{counts[-1]} threads to {counts[0]}, {name}: {ratio(pair, counts[0], counts[-1]):.2f}")
+            print(f"{counts[-1]} threads to {counts[0]}, {name}: {beside_target(1.9, ratio(pair, counts[0], counts[-1]))}")
     for name, program in programs.items():
         print(f"peak of {name}: {program.peak_mib():.0f} MiB")
         program.end()
