@@ -76,6 +76,17 @@ def test_classes_of_errors(call, kind):
         call()
 
 
+POSITIONS = {                                   # parameters by position: the attributes of the symbol
+    "sym.random.normal_like(x, 5, 0.1)": {"loc": "5", "scale": "0.1"},
+    "sym.random.poisson_like(x, 3)": {"lam": "3"},
+}
+
+
+@pytest.mark.parametrize("text", POSITIONS)
+def test_parameters_by_position(text):
+    assert eval(text, {"sym": mx.sym, "x": mx.sym.Variable("x")}).list_attr() == POSITIONS[text]
+
+
 NEW_AXES = [                                    # key, shape of the value, the selection without the new axes
     ((slice(None), None), (3, 3), (3, 3)),
     ((slice(None), None), (3, 1, 3), (3, 3)),
@@ -136,3 +147,75 @@ def test_feed_forward_logs_a_validation_once(caplog):
     with pytest.warns(DeprecationWarning):
         mx.model.FeedForward(net, num_epoch=1).fit(data, eval_data=data)
     assert sum("Validation-accuracy" in message for message in caplog.messages) == 1
+
+
+class _DroppedParameter(gluon.Parameter):
+    """As packages of 1.x derive Parameters: another one's attributes, and data with dropout."""
+
+    def __init__(self, other, rate):
+        super().__init__(name=other.name, grad_req=other.grad_req, shape=other._shape, dtype=other.dtype, lr_mult=other.lr_mult,
+                         wd_mult=other.wd_mult, init=other.init, allow_deferred_init=other._allow_deferred_init,
+                         differentiable=other._differentiable)
+        self._rate = rate
+
+    def data(self, ctx=None):
+        return nd.Dropout(self._check_and_get(self._data, ctx), self._rate, "always")
+
+
+@pytest.mark.parametrize("make,name,shape", [
+    (lambda: gluon.nn.Dense(30, in_units=3), "weight", (1, 3)),
+    (lambda: gluon.rnn.LSTM(30, input_size=3), "l0_i2h_weight", (1, 1, 3)),
+])
+def test_parameters_with_data_of_their_own(make, name, shape):
+    block = make()
+    old = block._reg_params[name]
+    new = _DroppedParameter(old, .999)
+    with pytest.raises(RuntimeError):
+        new.data()
+    params = block._params
+    while params:
+        params._params[old.name] = new
+        params = params._shared
+    block._reg_params[name] = new
+    super(gluon.Block, block).__setattr__(name, new)
+    block.initialize(mx.init.One())
+    assert (block(nd.ones(shape)) == 0).mean().asscalar() > .8
+    assert new._check_and_get(new._data, list)[0].shape == new.shape
+    assert block.collect_params()[old.name] is new
+
+
+def test_trainers_derived_from_trainer():
+    class Doubling(gluon.Trainer):
+        def _allreduce_grads(self):
+            for param in self._params:
+                param.grad()[:] *= 2
+
+    net = gluon.nn.Dense(2, in_units=3, prefix="d_")
+    net.initialize(mx.init.One())
+    trainer = Doubling(net.collect_params(), "sgd", {"learning_rate": .1}, kvstore=None)
+    for step in (lambda: trainer.step(1), lambda: (trainer._allreduce_grads(), trainer._update())):
+        before = net.weight.data().asnumpy()
+        with autograd.record():
+            loss = net(nd.ones((1, 3))).sum()
+        loss.backward()
+        step()
+        np.testing.assert_allclose(net.weight.data().asnumpy(), before - .2, rtol=1e-6)
+    assert trainer._param2idx == {"d_bias": 0, "d_weight": 1}
+
+
+def test_values_are_copied_from_arrays():
+    a = nd.zeros((2,), dtype="int32")
+    a._sync_copyfrom(np.array([5.7, 6]))
+    assert a.asnumpy().tolist() == [5, 6]
+    a._sync_copyfrom([7, 8])
+    assert a.asnumpy().tolist() == [7, 8]
+    with pytest.raises(ValueError):
+        a._sync_copyfrom([1, 2, 3])
+
+
+@pytest.mark.parametrize("seed,sample", [(2, [3, 4]), (3, [4, 2])])
+def test_samples_follow_the_seed_of_numpy(seed, sample):
+    np.random.seed(seed)
+    assert mx.test_utils.random_sample([1, 2, 3, 4], 2) == sample
+    with pytest.raises(AssertionError):
+        mx.test_utils.random_sample([1, 2], 3)

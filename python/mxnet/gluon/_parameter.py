@@ -349,6 +349,13 @@ class Parameter:
             raise RuntimeError(f'[gluon.Parameter] {what} asked of {self.name!r}, whose storage type is {self._stype}; '
                                'row_sparse_data() and list_row_sparse_data() are accepted')
 
+    def _check_and_get(self, arrays, ctx):
+        """What `data(ctx)` makes of `arrays`, or `list_data()` if `ctx` is `list`. Subclasses that
+        change their data (dropout of weights) call it with `self._data`, as in 1.x."""
+        if arrays is None:
+            self._explain_missing()
+        return list(arrays) if ctx is list else self._pick(arrays, ctx)
+
     # Blocks call data() for each Parameter of each call: `device` is read here, without the
     # decorator of other functions.
     def data(self, ctx=None, device=None):

@@ -49,7 +49,8 @@ class Trainer:
             raise ValueError(f'[gluon.Trainer] params of type {type(params).__name__} given; a '
                              f'list or a dictionary of Parameters is accepted')
         self._params = []
-        self._param2idx = {}
+        self._param2idx = {}    # by name: what trainers derived from this one read, as in 1.x
+        self._index_of = {}     # by identity, since names may repeat
         self._contains_sparse_weight = False
         self._contains_sparse_grad = False
         for i, param in enumerate(params):
@@ -57,7 +58,7 @@ class Trainer:
                 raise ValueError(f'[gluon.Trainer] {type(param).__name__} given among the params; Parameters are accepted')
             if param._trainer is not None and param._stype != 'default' and param._trainer is not self:
                 raise RuntimeError(f'[gluon.Trainer] row_sparse Parameter {param.name!r} has a Trainer already; one Trainer is accepted')
-            self._param2idx[id(param)] = i
+            self._param2idx[param.name] = self._index_of[id(param)] = i
             self._params.append(param)
             param._trainer = self
             self._contains_sparse_weight |= param._stype != 'default'
@@ -166,7 +167,7 @@ class Trainer:
                 if param._deferred_init:
                     waiting.append(param)
                     continue
-                index = self._param2idx[id(param)]
+                index = self._index_of[id(param)]
                 arrays = param._data if param._data is not None else param.list_data()
                 if param._stype == 'default':
                     self._kvstore.broadcast(index, arrays[0], arrays)   # a store from outside has this and pushpull
@@ -297,7 +298,7 @@ class Trainer:
             elif len(grads) > 1 or self._distributed:
                 store.pushpull(i, grads, priority=-i)
 
-    def _update(self, ignore_stale_grad):
+    def _update(self, ignore_stale_grad=False):
         batches = [([], [], []) for _ in self._updaters]
         for param in self._params:   # all of them first: a step that fails changes nothing
             if param.grad_req == 'null':
@@ -331,7 +332,7 @@ class Trainer:
     def _row_sparse_pull(self, parameter, out, row_id, full_idx=False):
         """Fetch rows of a row_sparse Parameter from the store into the arrays `out`."""
         self._prepare()
-        index = self._param2idx[id(parameter)]
+        index = self._index_of[id(parameter)]
         if full_idx and 'dist' not in self._kvstore.type:
             assert row_id.size == out[0].shape[0]
             self._kvstore.pull(index, out=out, priority=-index, ignore_sparse=False)

@@ -118,7 +118,14 @@ class NDArray(NDArrayBase):
     def __contains__(self, value):
         return bool((self.asnumpy() == value).any())
 
-    # ---- values out
+    # ---- values in and out
+
+    def _sync_copyfrom(self, source_array):
+        """Takes the values of a NumPy array, or of what makes one, of the same shape (1.x)."""
+        values = np.asarray(source_array, dtype=self.dtype)
+        if values.shape != self.shape:
+            raise ValueError(f"[copyfrom] an array of shape {values.shape}; accepted: {self.shape}")
+        self[...] = values
 
     def asnumpy(self):
         """Copies the values to a NumPy array (bfloat16 arrives as float32). Waits for pending

@@ -4,8 +4,9 @@ from ..base import _Null
 from ._functions import invoke as _invoke, _check_inputs
 from .symbol import Symbol
 
-# Distributions that also draw with the shape of an array.
-_LIKE = ("uniform", "normal", "exponential", "gamma", "poisson", "negative_binomial", "generalized_negative_binomial")
+# Distributions that also draw with the shape of an array, and their parameters.
+_LIKE = {"uniform": ("low", "high"), "normal": ("loc", "scale"), "exponential": ("lam",), "gamma": ("alpha", "beta"), "poisson": ("lam",),
+         "negative_binomial": ("k", "p"), "generalized_negative_binomial": ("mu", "alpha")}
 
 __all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "negative_binomial",
            "generalized_negative_binomial", "multinomial", "binomial", "categorical",
@@ -95,16 +96,20 @@ def randint(low, high, shape=_Null, dtype=_Null, **kwargs):
     return _draw("randint", [("low", low), ("high", high)], shape, dtype, kwargs)
 
 
-def _like(distribution):
+def _like(distribution, parameters):
     op = f"_random_{distribution}_like"
 
-    def function(data=None, name=None, attr=None, out=None, **params):
+    def function(data=None, *args, name=None, attr=None, out=None, **params):
         _check_inputs("random." + distribution + "_like", [data])
+        if len(args) > len(parameters):
+            raise TypeError(f"[random.{distribution}_like] takes data, {', '.join(parameters)}, "
+                            f"and got {len(args) + 1} arguments by position")
+        params.update(zip(parameters, args))
         return _invoke(op, distribution + "_like", [data], name=name, attr=attr, **params)
     function.__name__ = function.__qualname__ = distribution + "_like"
     function.__doc__ = f"Draws from the {distribution.replace('_', ' ')} distribution, with the shape of `data`."
     return function
 
 
-for _name in _LIKE:
-    globals()[_name + "_like"] = _like(_name)
+for _name, _parameters in _LIKE.items():
+    globals()[_name + "_like"] = _like(_name, _parameters)

@@ -1,9 +1,8 @@
 """Shapes and arrays for tests, random and regular."""
-import random
-
 import numpy as np
 
 from .. import ndarray as nd
+from ..base import CheckedValueError
 from ._defaults import default_context, default_dtype
 
 __all__ = ["assign_each", "assign_each2", "collapse_sum_like", "create_2d_tensor", "create_vector", "get_identity_mat",
@@ -54,8 +53,12 @@ def random_uniform_arrays(*shapes, **kwargs):
 
 
 def random_sample(population, k):
-    """`k` different members in random order."""
-    return random.sample(list(population), k)
+    """`k` different members in random order, as ``numpy.random.seed`` makes it."""
+    if not 0 <= k <= len(population):
+        raise CheckedValueError(f"[random_sample] k={k}; 0 to {len(population)} are accepted")
+    members = list(population)
+    np.random.shuffle(members)
+    return members[:k]
 
 
 def rand_ndarray(shape, stype="default", density=None, dtype=None, modifier_func=None, shuffle_csr_indices=False,
