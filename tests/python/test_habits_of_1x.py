@@ -219,3 +219,54 @@ def test_samples_follow_the_seed_of_numpy(seed, sample):
     assert mx.test_utils.random_sample([1, 2, 3, 4], 2) == sample
     with pytest.raises(AssertionError):
         mx.test_utils.random_sample([1, 2], 3)
+
+
+class _SimpleCell(gluon.rnn.HybridRecurrentCell):
+    """A cell as programs of 1.x derive them: names from the count of steps, activations by name."""
+
+    def __init__(self, size, **kwargs):
+        super().__init__(**kwargs)
+        self._hidden_size = size
+        self.i2h_weight = self.params.get("i2h_weight", shape=(size, 0), allow_deferred_init=True)
+
+    def state_info(self, batch_size=0):
+        return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}]
+
+    def _alias(self):
+        return "simple"
+
+    def hybrid_forward(self, F, inputs, states, i2h_weight):
+        prefix = f"t{self._counter}_"
+        i2h = F.FullyConnected(inputs, i2h_weight, num_hidden=self._hidden_size, no_bias=True, name=prefix + "i2h")
+        output = self._get_activation(F, i2h + states[0], "tanh", name=prefix + "out")
+        return output, [output]
+
+
+def test_cells_derived_from_recurrent_cell():
+    cell = _SimpleCell(2, prefix="s_")
+    cell.initialize(mx.init.Constant(.1))
+    for _ in range(2):
+        outputs, _ = cell.unroll(2, nd.ones((1, 2, 3)), layout="NTC", merge_outputs=True)
+        np.testing.assert_allclose(outputs.asnumpy()[0, :, 0], [np.tanh(.3), np.tanh(.3 + np.tanh(.3))], rtol=1e-5)
+        cell.hybridize()
+    outputs, _ = _SimpleCell(2, prefix="s_").unroll(2, mx.sym.Variable("x"), layout="NTC", merge_outputs=False)
+    names = mx.sym.Group(outputs).get_internals().list_outputs()
+    assert [n for n in names if n.endswith(("i2h_output", "out_output"))] == ["s_t0_i2h_output", "s_t0_out_output",
+                                                                               "s_t1_i2h_output", "s_t1_out_output"]
+
+
+def test_cells_derived_from_the_symbolic_ones():
+    class Cell(mx.rnn.LSTMCell):
+        def __call__(self, inputs, states):
+            self._counter += 1
+            name = f"{self._prefix}t{self._counter}_"
+            i2h = mx.sym.FullyConnected(inputs, self._iW, self._iB, num_hidden=self._num_hidden * 4, name=name + "i2h")
+            h2h = mx.sym.FullyConnected(states[0], self._hW, self._hB, num_hidden=self._num_hidden * 4, name=name + "h2h")
+            gate = mx.sym.split(i2h + h2h, num_outputs=4)
+            return self._get_activation(gate[0], "tanh", name=name + "out"), [gate[1], gate[2]]
+
+    outputs, _ = Cell(3, prefix="l_").unroll(2, inputs=mx.sym.Variable("x"), merge_outputs=False)
+    group = mx.sym.Group(outputs)
+    assert group.list_outputs() == ["l_t0_out_output", "l_t1_out_output"]
+    assert group.list_arguments() == ["x", "l_i2h_weight", "l_i2h_bias", "l_h2h_weight", "l_h2h_bias"]
+    assert group.infer_shape(x=(2, 2, 5))[1] == [(2, 3), (2, 3)]

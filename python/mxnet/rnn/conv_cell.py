@@ -58,11 +58,10 @@ class BaseConvRNNCell(_GatedCell):
         return [{'shape': self._state_shape, '__layout__': self._layout}]
 
     def _products(self, inputs, state):
-        self._step += 1
-        name = f'{self._prefix}t{self._step}_'
-        w = self._weights
-        return (symbol.Convolution(data=inputs, weight=w['i2h_weight'], bias=w['i2h_bias'], name=name + 'i2h', **self._i2h),
-                symbol.Convolution(data=state, weight=w['h2h_weight'], bias=w['h2h_bias'], name=name + 'h2h', **self._h2h), name)
+        self._counter += 1
+        name = f'{self._prefix}t{self._counter}_'
+        return (symbol.Convolution(data=inputs, weight=self._iW, bias=self._iB, name=name + 'i2h', **self._i2h),
+                symbol.Convolution(data=state, weight=self._hW, bias=self._hB, name=name + 'h2h', **self._h2h), name)
 
     def __call__(self, inputs, states):
         raise NotImplementedError(f'[rnn] {type(self).__name__} does not define a step')
@@ -81,7 +80,7 @@ class ConvRNNCell(BaseConvRNNCell):
 
     def __call__(self, inputs, states):
         i2h, h2h, name = self._products(inputs, states[0])
-        output = self._activate(i2h + h2h, self._activation, name=name + 'out')
+        output = self._get_activation(i2h + h2h, self._activation, name=name + 'out')
         return output, [output]
 
 

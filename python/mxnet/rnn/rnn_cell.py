@@ -78,8 +78,8 @@ class BaseRNNCell:
 
     def reset(self):
         """Start counting steps again, before another graph is made."""
-        self._made_states = -1
-        self._step = -1
+        self._init_counter = -1
+        self._counter = -1
         for cell in self._below():
             cell.reset()
 
@@ -117,8 +117,8 @@ class BaseRNNCell:
         self._check_unmodified()
         states = []
         for info in self.state_info:
-            self._made_states += 1
-            states.append(func(name=f'{self._prefix}begin_state_{self._made_states}', **{**info, **kwargs}))
+            self._init_counter += 1
+            states.append(func(name=f'{self._prefix}begin_state_{self._init_counter}', **{**info, **kwargs}))
         return states
 
     def unpack_weights(self, args):
@@ -163,8 +163,10 @@ class BaseRNNCell:
             outputs.append(output)
         return _arranged(length, outputs, layout, merge_outputs), states
 
-    def _activate(self, x, activation, **kwargs):
-        return symbol.Activation(x, act_type=activation, **kwargs) if isinstance(activation, str) else activation(x, **kwargs)
+    def _get_activation(self, inputs, activation, **kwargs):
+        if isinstance(activation, str):
+            return symbol.Activation(inputs, act_type=activation, **kwargs)
+        return activation(inputs, **kwargs)
 
 
 class _GatedCell(BaseRNNCell):
@@ -175,8 +177,10 @@ class _GatedCell(BaseRNNCell):
     def __init__(self, num_hidden, prefix, params, **bias_init):
         super().__init__(prefix=prefix, params=params)
         self._num_hidden = num_hidden
-        self._weights = {name: self.params.get(name, **(bias_init if name == 'i2h_bias' else {}))
-                         for name in ('i2h_weight', 'i2h_bias', 'h2h_weight', 'h2h_bias')}
+        self._iW = self.params.get('i2h_weight')
+        self._iB = self.params.get('i2h_bias', **bias_init)
+        self._hW = self.params.get('h2h_weight')
+        self._hB = self.params.get('h2h_bias')
         self._own_params = params is None
 
     @property
@@ -189,13 +193,12 @@ class _GatedCell(BaseRNNCell):
 
     def _products(self, inputs, state):
         """(input part, hidden part, beginning of names) of the next step."""
-        self._step += 1
-        name = f'{self._prefix}t{self._step}_'
+        self._counter += 1
+        name = f'{self._prefix}t{self._counter}_'
         rows = self._num_hidden * len(self._gate_names)
-        w = self._weights
-        return (symbol.FullyConnected(data=inputs, weight=w['i2h_weight'], bias=w['i2h_bias'],
+        return (symbol.FullyConnected(data=inputs, weight=self._iW, bias=self._iB,
                                       num_hidden=rows, name=name + self._mark + 'i2h'),
-                symbol.FullyConnected(data=state, weight=w['h2h_weight'], bias=w['h2h_bias'],
+                symbol.FullyConnected(data=state, weight=self._hW, bias=self._hB,
                                       num_hidden=rows, name=name + self._mark + 'h2h'), name)
 
     _axis = 1
@@ -204,15 +207,15 @@ class _GatedCell(BaseRNNCell):
     def _lstm(self, gates, cell, name, activation='tanh'):
         i, f, g, o = symbol.SliceChannel(gates, num_outputs=4, axis=self._axis, name=name + 'slice')
         i, f, o = (symbol.Activation(x, act_type='sigmoid', name=name + n) for x, n in ((i, 'i'), (f, 'f'), (o, 'o')))
-        cell = symbol.elemwise_add(f * cell, i * self._activate(g, activation, name=name + 'c'), name=name + 'state')
-        return symbol.elemwise_mul(o, self._activate(cell, activation), name=name + 'out'), cell
+        cell = symbol.elemwise_add(f * cell, i * self._get_activation(g, activation, name=name + 'c'), name=name + 'state')
+        return symbol.elemwise_mul(o, self._get_activation(cell, activation), name=name + 'out'), cell
 
     def _gru(self, i2h, h2h, state, name, activation='tanh'):
         i2h_r, i2h_z, i2h_n = symbol.SliceChannel(i2h, num_outputs=3, axis=self._axis, name=name + '_i2h_slice')
         h2h_r, h2h_z, h2h_n = symbol.SliceChannel(h2h, num_outputs=3, axis=self._axis, name=name + '_h2h_slice')
         r = symbol.Activation(i2h_r + h2h_r, act_type='sigmoid', name=name + '_r_act')
         z = symbol.Activation(i2h_z + h2h_z, act_type='sigmoid', name=name + '_z_act')
-        n = self._activate(i2h_n + r * h2h_n, activation, name=name + '_h_act')
+        n = self._get_activation(i2h_n + r * h2h_n, activation, name=name + '_h_act')
         return symbol.elemwise_add((1.0 - z) * n, z * state, name=name + 'out')
 
 
@@ -227,7 +230,7 @@ class RNNCell(_GatedCell):
 
     def __call__(self, inputs, states):
         i2h, h2h, name = self._products(inputs, states[0])
-        output = self._activate(i2h + h2h, self._activation, name=name + 'out')
+        output = self._get_activation(i2h + h2h, self._activation, name=name + 'out')
         return output, [output]
 
 
@@ -411,7 +414,7 @@ class SequentialRNNCell(_CompoundCell):
         self._join(cell)
 
     def __call__(self, inputs, states):
-        self._step += 1
+        self._counter += 1
         following, at = [], 0
         for cell in self._cells:
             count = len(cell.state_info)

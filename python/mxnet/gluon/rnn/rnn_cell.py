@@ -26,8 +26,8 @@ class RecurrentCell(Block):
     def reset(self):
         """Forget everything about the steps so far; before the cell is used for another
         sequence."""
-        self._made_states = -1
-        self._step = -1
+        self._init_counter = -1
+        self._counter = -1
         for cell in self._children.values():
             if hasattr(cell, 'reset'):
                 cell.reset()
@@ -44,8 +44,8 @@ class RecurrentCell(Block):
         self._check_unmodified()
         described = []
         for info in self.state_info(batch_size):
-            self._made_states += 1
-            described.append({'name': f'{self._prefix}begin_state_{self._made_states}', **info, **kwargs})
+            self._init_counter += 1
+            described.append({'name': f'{self._prefix}begin_state_{self._init_counter}', **info, **kwargs})
         return make_states(func, described)
 
     def _check_unmodified(self):
@@ -103,9 +103,19 @@ class RecurrentCell(Block):
             return outputs
         return (join_steps if merge_outputs else split_steps)(length, outputs, layout)
 
+    def _get_activation(self, F, inputs, activation, **kwargs):
+        """`activation`, a name or a block, of `inputs`."""
+        if not isinstance(activation, str):
+            return activation(inputs)
+        if activation in ('tanh', 'relu', 'sigmoid', 'softsign'):
+            return getattr(F, activation)(inputs, **kwargs)
+        if activation == 'leaky':
+            return F.LeakyReLU(inputs, act_type='leaky', **kwargs)
+        return F.Activation(inputs, act_type=activation, **kwargs)
+
     def forward(self, inputs, states):
         """One step; counts it, for the names of operators."""
-        self._step += 1
+        self._counter += 1
         return super().forward(inputs, states)
 
 
@@ -123,21 +133,10 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
     def _named(self, what):
         """Name of the operator `what` of the present step, within this block's name scope."""
-        return f't{self._step}_{what}'
+        return f't{self._counter}_{what}'
 
 
 HybridRecurrentCell._traces_forward = False
-
-
-def _activate(F, x, activation, **kwargs):
-    """`activation`, a name or a block, of x."""
-    if not isinstance(activation, str):
-        return activation(x)
-    if activation in ('tanh', 'relu', 'sigmoid', 'softsign'):
-        return getattr(F, activation)(x, **kwargs)
-    if activation == 'leaky':
-        return F.LeakyReLU(x, act_type='leaky', **kwargs)
-    return F.Activation(x, act_type=activation, **kwargs)
 
 
 class _GatedCell(HybridRecurrentCell):
@@ -205,7 +204,7 @@ class RNNCell(_GatedCell):
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        output = _activate(F, F.elemwise_add(i2h, h2h, name=self._named('plus0')), self._activation, name=self._named('out'))
+        output = self._get_activation(F, F.elemwise_add(i2h, h2h, name=self._named('plus0')), self._activation, name=self._named('out'))
         return output, [output]
 
     def _repr_more(self):
@@ -245,17 +244,17 @@ class LSTMCell(_GatedCell):
         """(new cell state, hidden state made by an operator called `name`); the operators between
         have the step in their names if `numbered`."""
         i, f, g, o = F.SliceChannel(gates, num_outputs=4, name=self._named('slice'))
-        i = _activate(F, i, self._recurrent_activation, name=self._named('i'))
-        f = _activate(F, f, self._recurrent_activation, name=self._named('f'))
-        g = _activate(F, g, self._activation, name=self._named('c'))
-        o = _activate(F, o, self._recurrent_activation, name=self._named('o'))
+        i = self._get_activation(F, i, self._recurrent_activation, name=self._named('i'))
+        f = self._get_activation(F, f, self._recurrent_activation, name=self._named('f'))
+        g = self._get_activation(F, g, self._activation, name=self._named('c'))
+        o = self._get_activation(F, o, self._recurrent_activation, name=self._named('o'))
         if numbered:
             kept, added = F.elemwise_mul(f, cell, name=self._named('mul0')), F.elemwise_mul(i, g, name=self._named('mul1'))
         else:
             kept, added = f * cell, i * g
         cell = F.elemwise_add(kept, added, name=self._named('state'))
         if numbered or self._activation not in ('tanh', 'relu', 'sigmoid', 'softsign'):
-            active = _activate(F, cell, self._activation, **({'name': self._named('activation0')} if numbered else {}))
+            active = self._get_activation(F, cell, self._activation, **({'name': self._named('activation0')} if numbered else {}))
         else:
             active = F.Activation(cell, act_type=self._activation)
         return cell, F.elemwise_mul(o, active, name=self._named(name))
@@ -324,7 +323,7 @@ class _Stack:
         return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]
 
     def _run(self, inputs, states):
-        self._step += 1
+        self._counter += 1
         following, at = [], 0
         for cell in self._children.values():
             count = len(cell.state_info())

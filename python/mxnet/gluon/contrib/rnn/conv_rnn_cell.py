@@ -1,5 +1,5 @@
 """Recurrent cells whose products are convolutions (Shi et al., 2015), over 1, 2 or 3 axes."""
-from ...rnn.rnn_cell import HybridRecurrentCell, _activate
+from ...rnn.rnn_cell import HybridRecurrentCell
 
 __all__ = [f'Conv{n}D{kind}Cell' for kind in ('RNN', 'LSTM', 'GRU') for n in (1, 2, 3)]
 
@@ -77,7 +77,7 @@ class _ConvRNNCell(_ConvCell):
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        output = _activate(F, i2h + h2h, self._activation, name=self._named('out'))
+        output = self._get_activation(F, i2h + h2h, self._activation, name=self._named('out'))
         return output, [output]
 
 
@@ -94,9 +94,9 @@ class _ConvLSTMCell(_ConvCell):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
         i, f, g, o = self._split(F, i2h + h2h, 'slice')
         i, f, o = (F.Activation(gate, act_type='sigmoid', name=self._named(n)) for gate, n in ((i, 'i'), (f, 'f'), (o, 'o')))
-        g = _activate(F, g, self._activation, name=self._named('c'))
+        g = self._get_activation(F, g, self._activation, name=self._named('c'))
         cell = F.elemwise_add(f * states[1], i * g, name=self._named('state'))
-        output = F.elemwise_mul(o, _activate(F, cell, self._activation), name=self._named('out'))
+        output = F.elemwise_mul(o, self._get_activation(F, cell, self._activation), name=self._named('out'))
         return output, [output, cell]
 
 
@@ -112,7 +112,7 @@ class _ConvGRUCell(_ConvCell):
         h2h_r, h2h_z, h2h_n = self._split(F, h2h, 'h2h_slice')
         r = F.Activation(i2h_r + h2h_r, act_type='sigmoid', name=self._named('r_act'))
         z = F.Activation(i2h_z + h2h_z, act_type='sigmoid', name=self._named('z_act'))
-        n = _activate(F, i2h_n + r * h2h_n, self._activation, name=self._named('h_act'))
+        n = self._get_activation(F, i2h_n + r * h2h_n, self._activation, name=self._named('h_act'))
         output = F.elemwise_add((1.0 - z) * n, z * states[0], name=self._named('out'))
         return output, [output]
 
