@@ -107,8 +107,8 @@ class Pages:
                 self.show(path)
 
 
-def with_navigation(api):
-    """The navigation as MkDocs reads it."""
+def with_navigation(api, pages):
+    """The navigation as MkDocs reads it, of the pages that are there."""
     def item(title, where):
         if where == "api/":
             where = api
@@ -118,7 +118,7 @@ def with_navigation(api):
     def below(title, where, prefix):
         return {title: prefix + where if isinstance(where, str) else [below(t, w, prefix) for t, w in where]}
 
-    return [item(title, where) for title, where in navigation.NAVIGATION]
+    return [item(title, where) for title, where in navigation.complete(pages)]
 
 
 def environment():
@@ -146,6 +146,7 @@ def write_source():
     for path, page in TOP_PAGES.items():
         if path != "README.md":
             pages.add(path, page)
+    written = set(pages.pages)
     reference, api = api_pages.pages()
     for path, text in reference.items():
         pages.pages["api/" + path] = text
@@ -164,7 +165,7 @@ def write_source():
     shutil.copytree(HERE / "theme", SOURCE / "pages" / "assets")
     (SOURCE / "theme").mkdir()
     text = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
-    text += f"site_dir: {json.dumps(str(SITE))}\nnav: {json.dumps(with_navigation(api))}\n"
+    text += f"site_dir: {json.dumps(str(SITE))}\nnav: {json.dumps(with_navigation(api, written))}\n"
     (SOURCE / "mkdocs.yml").write_text(text, encoding="utf-8")
 
 

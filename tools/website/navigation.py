@@ -1,10 +1,12 @@
 """The site's pages in their order: (title, path below docs/) or (title, list of such). A path
-that ends in a slash stands for pages that are made: api/ from the package."""
+that ends in a slash stands for pages that are made: api/ from the package. Pages of docs/ that are
+not listed here come last, below "More"."""
 
 NAVIGATION = [
     ("Home", "index.md"),
     ("Start", [
         ("Install", "install.md"),
+        ("Wheels", "wheels.md"),
         ("Tour", "tour.md"),
     ]),
     ("Tutorials", [
@@ -69,6 +71,17 @@ NAVIGATION = [
     ]),
     ("What changed", "CHANGELOG.md"),
 ]
+
+
+def complete(pages):
+    """The navigation with those of `pages` that exist, and with all of them."""
+    def there(items):
+        found = [(title, where if isinstance(where, str) else there(where)) for title, where in items]
+        return [(title, where) for title, where in found if where and (not isinstance(where, str) or where in pages or where.endswith("/"))]
+
+    listed = set(paths())
+    more = [(page.removesuffix(".md"), page) for page in sorted(pages) if page not in listed]
+    return there(NAVIGATION) + ([("More", more)] if more else [])
 
 
 def paths(items=None):
