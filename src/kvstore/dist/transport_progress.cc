@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +34,8 @@ constexpr int kMaxPackets = 64;  // on their way to one rank
 
 constexpr int64_t kMicro = 1000, kMilli = 1000 * kMicro, kSecond = 1000 * kMilli;
 constexpr int64_t kBeat = 50 * kMilli;
-constexpr int64_t kOwnPause = kSecond;  // longer without a beat: this process did not run
+constexpr int64_t kPolling = 50 * kMicro;  // without a sleep, after something has happened
+constexpr int64_t kOwnPause = kSecond;     // longer without a beat: this process did not run
 
 int64_t Now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -531,7 +533,17 @@ void ProgressTransport::Beat(int64_t now) {
     if (interval > 0 && now - remote.spoken >= interval && remote.flying_packets < kMaxPackets) SendControl(remote.peer.rank, kHeartbeat);
     if (timeout > 0 && now - remote.heard.load() > timeout) Lose(remote.peer.rank);
   }
+  WatchPreemption(now);
   if (tick_) tick_();
+}
+
+/* Where other threads want the processor, one that polls is stopped for a whole time slice, and one
+ * that sleeps is soon let on. */
+void ProgressTransport::WatchPreemption(int64_t now) {
+  rusage usage = {};
+  if (getrusage(RUSAGE_THREAD, &usage) != 0) return;
+  if (usage.ru_nivcsw - preempted_ > 1) contended_until_ = now + kSecond;
+  preempted_ = usage.ru_nivcsw;
 }
 
 /* Where all wait for all, one that said goodbye waits for that of the others. */
@@ -562,7 +574,7 @@ bool ProgressTransport::Ended(int64_t now) {
  * leave the processor to others for a whole time slice. */
 void ProgressTransport::Rest(int64_t now, int64_t busy_since) {
   const int64_t idle = now - busy_since;
-  if (idle < 50 * kMicro) return;
+  if (idle < kPolling && now > contended_until_) return;
   const int64_t pause = std::max<int64_t>(10 * kMicro, std::min<int64_t>(idle / 4, flying_parts_ > 0 ? 50 * kMicro : kMilli));
   std::unique_lock<std::mutex> lock(inbox_mutex_);
   wake_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return woken_; });

@@ -9,7 +9,8 @@
  * DELIVERY   A whole message waits for those of the same or a higher priority from the same rank
  *            whose heads came before it.
  * SLEEP      With nothing to do the thread sleeps for a quarter of the time since something
- *            happened, between 20 us and 1 ms. Send wakes it.
+ *            happened, between 10 us and 1 ms. Send wakes it. In the first 50 us it polls instead,
+ *            unless other threads want the processor.
  * END        Goodbye is sent when all else has left, and is answered. A rank that was taken for
  *            lost and speaks again is told so, and then takes this rank for lost.
  */
@@ -135,6 +136,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   void Finish(const std::shared_ptr<Outgoing>& out);
   bool Deliver();
   void Beat(int64_t now);
+  void WatchPreemption(int64_t now);
   bool Listens(const Remote& remote) const;
   bool Ended(int64_t now);
   void Rest(int64_t now, int64_t busy_since);
@@ -168,6 +170,8 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   int64_t next_ticket_ = 1;
   int next_tag_ = 0;
   int64_t last_beat_ = 0;
+  int64_t preempted_ = 0;        // how often this thread was stopped for another
+  int64_t contended_until_ = 0;  // till then it sleeps instead of polling
   int flying_parts_ = 0;
   std::deque<Event> events_;
   std::vector<std::shared_ptr<Outgoing>> done_;  // `sent` is to be called
