@@ -6,10 +6,13 @@ import inspect
 import json
 import os
 import pickle
+import signal
 import struct
 import subprocess
 import sys
 import threading
+import time
+import types
 
 import numpy as np
 import pytest
@@ -398,6 +401,24 @@ print('done')
 
 
 @pytest.mark.several_threads
+def test_an_interrupt_while_an_iterator_is_freed_is_not_lost(csv, monkeypatch):
+    """Python drops what is raised in a __del__."""
+    from mxnet.io import _native
+    free, freed = _native._LIB.MXDataIterFree, []
+
+    def interrupted(handle):
+        signal.raise_signal(signal.SIGINT)
+        freed.append(free(handle))
+
+    it = mx.io.CSVIter(batch_size=2, **csv)
+    monkeypatch.setattr(_native, "_LIB", types.SimpleNamespace(MXDataIterFree=interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        del it
+        for _ in range(1000):
+            time.sleep(0.01)
+    assert freed == [0]
+
+
 def test_forked_children_and_the_end_of_the_process(here):
     ran = subprocess.run([sys.executable, '-c', CHILD], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=300)
     assert (ran.returncode, ran.stdout) == (0, b'done\n')

@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 
+from .._interrupt import InterruptAfterFinalizer
 from ..base import _LIB, _MXValueError, NDArrayHandle, NotCopied, check_call
 from ..ndarray import NDArray
 from ..util import to_current_class
@@ -29,7 +30,8 @@ class NativeIterator:
     def __del__(self):
         handle, self.handle = getattr(self, "handle", None), None
         if handle:
-            _LIB.MXDataIterFree(handle)
+            with InterruptAfterFinalizer():     # it waits for the iterator's threads
+                _LIB.MXDataIterFree(handle)
 
     def take(self):
         """The next batch as (arrays, numbers of its instances or None, how many of them fill it
@@ -130,6 +132,8 @@ class MXDataIter(NotCopied, DataIter):
         From ``MXDataIterCreateIter``; freed with this object.
     data_name, label_name : str
         Names in `provide_data` and `provide_label`.
+    layout : str
+        Of the data, in `provide_data`.
 
     Raises
     ------
@@ -137,7 +141,7 @@ class MXDataIter(NotCopied, DataIter):
         if the first batch can't be read, or there is none.
     """
 
-    def __init__(self, handle, data_name="data", label_name="softmax_label", **_):
+    def __init__(self, handle, data_name="data", label_name="softmax_label", layout="NCHW", **_):
         super().__init__()
         self._native = NativeIterator(handle)
         self._debug_skip_load = False
@@ -148,7 +152,7 @@ class MXDataIter(NotCopied, DataIter):
                                 "at least, and with a whole batch where the rest is left out")
         self._first.append(self._batch)
         names = [label_name] + [f"{label_name}{i}" for i in range(1, len(self._batch.label))]
-        self.provide_data = [DataDesc(data_name, a.shape, a.dtype) for a in self._batch.data]
+        self.provide_data = [DataDesc(data_name, a.shape, a.dtype, layout) for a in self._batch.data]
         self.provide_label = [DataDesc(name, a.shape, a.dtype) for name, a in zip(names, self._batch.label)]
         self.batch_size = self._batch.data[0].shape[0]
 
@@ -248,7 +252,7 @@ def _function(record):
 
     def make(*args, **kwargs):
         given = record.known(args, kwargs, others, _UNLISTED.get(record.name, ()))
-        names = {name: kwargs[name] for name in _NAMES if name in kwargs}
+        names = {name: kwargs[name] for name in (*_NAMES, "layout") if name in kwargs and (name in _NAMES or name in given)}
         with _BEFORE.get(record.name, contextlib.nullcontext)(given) as prepared:
             handle = record.create(_LIB.MXDataIterCreateIter, prepared)
         return MXDataIter(handle, **names)

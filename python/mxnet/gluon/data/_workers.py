@@ -14,7 +14,7 @@ from multiprocessing import connection
 
 from ... import _tracebacks, engine, util
 from . import _shared_memory
-from ._interrupt import HeldInterrupt
+from ..._interrupt import HeldInterrupt
 
 __all__ = ['ProcessWorkers', 'ThreadWorkers', 'WorkerDied']
 

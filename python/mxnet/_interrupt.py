@@ -1,8 +1,11 @@
 """Ctrl-C that waits."""
+import _thread
 import signal
+import sys
 import threading
+import time
 
-__all__ = ['HeldInterrupt']
+__all__ = ['HeldInterrupt', 'InterruptAfterFinalizer']
 
 
 class HeldInterrupt:
@@ -21,4 +24,30 @@ class HeldInterrupt:
         if self._handler is not None:
             signal.signal(signal.SIGINT, self._handler)
             if self._arrived:
-                self._handler(*self._arrived[-1])
+                self._again()
+
+    def _again(self):
+        self._handler(*self._arrived[-1])
+
+
+class InterruptAfterFinalizer(HeldInterrupt):
+    """Scope in a ``__del__`` that may take long: Ctrl-C waits until no such method runs. Python
+    drops what is raised in one."""
+
+    def _again(self):
+        threading.Thread(target=_interrupt_later, daemon=True).start()
+
+
+def _interrupt_later():
+    main = threading.main_thread().ident
+    while _finalizes(sys._current_frames().get(main)):
+        time.sleep(0.001)
+    _thread.interrupt_main()
+
+
+def _finalizes(frame):
+    while frame is not None:
+        if frame.f_code.co_name == '__del__':
+            return True
+        frame = frame.f_back
+    return False
