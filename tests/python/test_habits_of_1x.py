@@ -58,6 +58,7 @@ REFUSED = [                                     # a wrong call, the classes that
     (lambda: gluon.Parameter("w", shape=(2,)).set_data(nd.ones(2)), AssertionError),
     (lambda: gluon.Parameter("w", shape=(2,)).set_data(nd.ones(2)), RuntimeError),
     (lambda: _bound().predict("x"), ValueError),
+    (lambda: mx.contrib.amp.init_trainer(gluon.Trainer({}, "sgd")), AssertionError),
     (lambda: nd.zeros((3, 3)).__setitem__((0, None), nd.ones((2, 3))), MXNetError),
     (lambda: nd.zeros((3, 3)).__setitem__(0, nd.ones((2, 3))), ValueError),
 ]

@@ -7,7 +7,7 @@ import logging
 
 from .. import _opgen, ndarray as nd, symbol as sym
 from .._methods import ARITHMETIC, PYTHON_OPERATORS
-from ..base import SymbolHandle, _LIB, c_str_array, check_call, py_str
+from ..base import CheckedValueError, SymbolHandle, _LIB, c_str_array, check_call, py_str
 from ..context import cpu
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -280,7 +280,7 @@ def init_trainer(optimizer_or_trainer):
     """
     trainer = _is_trainer(optimizer_or_trainer, "init_trainer")
     if _target is None:
-        raise ValueError("[amp.init_trainer] mixed precision is off; call amp.init() before")
+        raise CheckedValueError("[amp.init_trainer] mixed precision is off; call amp.init() before")
     if getattr(trainer, "_update_on_kvstore", None):
         raise ValueError("[amp.init_trainer] the Trainer updates on the kvstore, where overflows "
                          "are not seen; update_on_kvstore=False is accepted")
