@@ -271,3 +271,18 @@ def test_cells_derived_from_the_symbolic_ones():
     assert group.list_outputs() == ["l_t0_out_output", "l_t1_out_output"]
     assert group.list_arguments() == ["x", "l_i2h_weight", "l_i2h_bias", "l_h2h_weight", "l_h2h_bias"]
     assert group.infer_shape(x=(2, 2, 5))[1] == [(2, 3), (2, 3)]
+
+
+def test_modules_derived_from_bucketing_module():
+    def generate(key):
+        net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)      # named by number
+        return mx.sym.SoftmaxOutput(net, name="softmax"), ("data",), ("softmax_label",)
+
+    module = mx.mod.BucketingModule(generate, default_bucket_key=4, fixed_param_names=["fullyconnected0_bias"])
+    assert module._sym_gen is generate
+    assert (module._context, module._work_load_list, module._group2ctxs) == (mx.cpu(), None, None)
+    assert (module._fixed_param_names, module._state_names) == (["fullyconnected0_bias"], [])
+    module.bind([("data", (2, 3))], [("softmax_label", (2,))])
+    module.init_params()
+    module.switch_bucket(3, [("data", (4, 3))], [("softmax_label", (4,))])
+    assert module._curr_module._exec_group.param_names == ["fullyconnected0_weight", "fullyconnected0_bias"]

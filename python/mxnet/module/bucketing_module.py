@@ -45,27 +45,29 @@ class BucketingModule(BaseModule):
         super().__init__(logger=logger)
         if default_bucket_key is None:
             raise _ArgumentError("[BucketingModule] default_bucket_key is needed")
-        self._generate = sym_gen
+        self._sym_gen = sym_gen
         self._default_bucket_key = default_bucket_key
-        symbol, data_names, label_names = self._sym_gen(default_bucket_key)
+        symbol, data_names, label_names = self._symbol_of(default_bucket_key)
         for names, typename, throw in ((data_names, "data", True), (label_names, "label", False),
                                        (state_names, "state", True), (fixed_param_names, "fixed_param", True)):
             _check_input_names(symbol, list(names or ()), typename, throw)
-        self._module_options = dict(
-            logger=logger, context=cpu() if context is None else context, work_load_list=work_load_list,
-            fixed_param_names=fixed_param_names, state_names=state_names, group2ctxs=group2ctxs,
-            compression_params=compression_params)
+        self._context = cpu() if context is None else context
+        self._work_load_list = work_load_list
+        self._fixed_param_names = list(fixed_param_names or [])
+        self._state_names = list(state_names or [])
+        self._group2ctxs = group2ctxs
+        self._compression_params = compression_params
         self._reset_bind()
         self._params_dirty = False
         self._monitor = None
         self._grad_req = None
         self._loaded_params = None      # until there is memory for them
 
-    def _sym_gen(self, bucket_key):
+    def _symbol_of(self, bucket_key):
         """Symbol and names of a key. Automatic names start anew, so that the parameters of all keys
         match."""
         with NameManager():
-            return self._generate(bucket_key)
+            return self._sym_gen(bucket_key)
 
     def _reset_bind(self):
         self.binded = False
@@ -74,19 +76,22 @@ class BucketingModule(BaseModule):
         self._curr_bucket_key = None
 
     def _make(self, bucket_key):
-        symbol, data_names, label_names = self._sym_gen(bucket_key)
-        return Module(symbol, data_names, label_names, **self._module_options)
+        symbol, data_names, label_names = self._symbol_of(bucket_key)
+        return Module(symbol, data_names, label_names, logger=self.logger, context=self._context,
+                      work_load_list=self._work_load_list, fixed_param_names=self._fixed_param_names,
+                      state_names=self._state_names, group2ctxs=self._group2ctxs,
+                      compression_params=self._compression_params)
 
     # -- what the module is --
     @property
     def data_names(self):
-        return self._curr_module.data_names if self.binded else self._sym_gen(self._default_bucket_key)[1]
+        return self._curr_module.data_names if self.binded else self._symbol_of(self._default_bucket_key)[1]
 
     @property
     def output_names(self):
         if self.binded:
             return self._curr_module.output_names
-        return self._sym_gen(self._default_bucket_key)[0].list_outputs()
+        return self._symbol_of(self._default_bucket_key)[0].list_outputs()
 
     @property
     def data_shapes(self):
