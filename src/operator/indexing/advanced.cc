@@ -10,6 +10,7 @@
 #include "operator/indexing/gpu_index.h"
 #include "operator/indexing/host_values.h"
 #include "operator/init/gpu_fill.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -274,10 +275,7 @@ void ShareMemory(const Attrs& attrs, const std::vector<NDArray*>& in, const std:
   Op::Register("_backward_npi_advanced_indexing")
       .describe("Gradient of _npi_advanced_indexing.")
       .set_inputs({"ograd", "indices", "data"})
-      .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-        AssignShape(attrs, "the gradient", &(*out)[0], (*in)[2]);
-        return (*in)[0].known() && (*in)[1].known() && (*in)[2].known();
-      })
+      .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(IndexedType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{MakeOp("_npi_advanced_indexing", {ograds[0], node->inputs[1]}), NodeEntry{}, NodeEntry{}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/indexing/gpu_index.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -90,11 +91,6 @@ void GatherNd(KernelArgs& a) {
 }
 
 // [ograd, indices, data] -> gradient of data
-bool GatherBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[2]);
-  return (*in)[0].known() && (*in)[1].known() && (*in)[2].known();
-}
-
 void GatherBack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Shape &data = a.out[0].shape, &indices = a.in[1].shape;
@@ -303,7 +299,7 @@ void Unravel(KernelArgs& a) {
       .describe("Gradient of gather_nd: sums of the gradient of the result by index.")
       .set_inputs({"ograd", "indices", "data"})
       .set_shape_only_from(2)
-      .set_infer_shape(GatherBackShape)
+      .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("gather_nd", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{},

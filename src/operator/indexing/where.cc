@@ -3,6 +3,7 @@
 
 #include "operator/indexing/gpu_index.h"
 #include "operator/init/gpu_fill.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -91,12 +92,6 @@ void BroadcastWhere(KernelArgs& a) {
 }
 
 // [ograd, condition, x, y] -> gradients of x and y: sums over broadcast dimensions
-bool BroadcastWhereBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient of x", &(*out)[0], (*in)[2]);
-  AssignShape(attrs, "the gradient of y", &(*out)[1], (*in)[3]);
-  return (*in)[0].known() && (*in)[1].known() && (*out)[0].known() && (*out)[1].known();
-}
-
 bool BroadcastWhereBackType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   for (int& t : *out) AssignType(attrs, "a gradient", &t, (*in)[0]);
   return (*in)[0] != kDTypeUnknown;
@@ -231,7 +226,7 @@ void WhereScalarRecord(const char* name, const char* array, const char* text) {
       .set_inputs({"ograd", "condition", "x", "y"})
       .set_shape_only_from(2)
       .set_outputs({"x_grad", "y_grad"})
-      .set_infer_shape(BroadcastWhereBackShape)
+      .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(BroadcastWhereBackType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         std::vector<NodeEntry> grads(4);
