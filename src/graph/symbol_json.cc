@@ -34,21 +34,21 @@ std::string Triple(uint32_t node, uint32_t index, uint32_t version) {
   return "[" + std::to_string(node) + ", " + std::to_string(index) + ", " + std::to_string(version) + "]";
 }
 
-/* NumPy's operators that 1.9.1 calls _np_NAME have the name _npi_NAME in 2.0, whose files these
- * graphs mostly go to. */
-std::string NameInFiles(const Op& op) {
+/* NumPy's operators that 1.9.1 calls _np_NAME have the name _npi_NAME in 2.0, whose files graphs
+ * under NumPy's rules mostly go to. */
+std::string NameInFiles(const Op& op, bool np_shape) {
   const std::string old = "_np_";
-  if (op.name.compare(0, old.size(), old) != 0) return op.name;
+  if (!np_shape || op.name.compare(0, old.size(), old) != 0) return op.name;
   const std::string name = "_npi_" + op.name.substr(old.size());
   return Op::Find(name) == &op ? name : op.name;
 }
 
 /* `attrs`: the last member, which the outermost graph has. */
-void WriteGraph(std::ostream& os, const Symbol& s, int indent, const std::string& attrs = "");
+void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool np_shape, const std::string& attrs = "");
 
-void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, int indent) {
+void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, int indent, bool np_shape) {
   const Node& n = *info.source;
-  os << "{\n" << Indent(indent + 1) << "\"op\": " << QuoteJson(n.is_variable() ? "null" : NameInFiles(*n.op()));
+  os << "{\n" << Indent(indent + 1) << "\"op\": " << QuoteJson(n.is_variable() ? "null" : NameInFiles(*n.op(), np_shape));
   os << ", \n" << Indent(indent + 1) << "\"name\": " << QuoteJson(n.name);
   AttrDict dict = n.attrs->dict;
   dict.erase(kMirrorAttr);
@@ -78,19 +78,19 @@ void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, int indent)
     os << ", \n" << Indent(indent + 1) << "\"subgraphs\": [";
     for (size_t i = 0; i < n.attrs->subgraphs.size(); ++i) {
       os << (i ? ", " : "") << '\n' << Indent(indent + 2);
-      WriteGraph(os, *n.attrs->subgraphs[i], indent + 2);
+      WriteGraph(os, *n.attrs->subgraphs[i], indent + 2, np_shape);
     }
     os << '\n' << Indent(indent + 1) << ']';
   }
   os << '\n' << Indent(indent) << '}';
 }
 
-void WriteGraph(std::ostream& os, const Symbol& s, int indent, const std::string& attrs) {
+void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool np_shape, const std::string& attrs) {
   const IndexedGraph g(s.outputs);
   os << "{\n" << Indent(indent + 1) << "\"nodes\": [";
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     os << (i ? ", " : "") << '\n' << Indent(indent + 2);
-    WriteNode(os, g.nodes[i], indent + 2);
+    WriteNode(os, g.nodes[i], indent + 2, np_shape);
   }
   os << '\n' << Indent(indent + 1) << "], \n";
   std::vector<std::string> items;
@@ -325,7 +325,7 @@ std::string GraphAttrs(bool np_shape) {
 MXNET_DLL std::string SymbolToJSON(const Symbol& s, bool np_shape) {
   MXNET_CHECK_KIND(!s.outputs.empty(), Value) << "[Symbol] an empty symbol cannot be saved";
   std::ostringstream os;
-  WriteGraph(os, s, 0, GraphAttrs(np_shape));
+  WriteGraph(os, s, 0, np_shape, GraphAttrs(np_shape));
   return os.str();
 }
 

@@ -67,7 +67,8 @@ struct Box {
 // As Python's slice.indices: bounds outside are clipped.
 Box ResolveSlice(const Attrs& attrs, const Shape& whole, const OptionalInts& begin, const OptionalInts& end, const OptionalInts& step) {
   const int n = whole.ndim();
-  MXNET_CHECK_KIND(begin.size() == end.size() && begin.size() <= n && (step.size() == 0 || step.size() == begin.size()), Value)
+  const bool no_step = step.size() == 0 || (step.size() == 1 && !step.given(0));  // `step=None` as well
+  MXNET_CHECK_KIND(begin.size() == end.size() && begin.size() <= n && (no_step || step.size() == begin.size()), Value)
       << "[" << attrs.op->name << "] begin " << begin << ", end " << end << ", step " << step << " for " << n
       << " dimensions; begin and end must have equal lengths, at most one entry per dimension, and step as many or none";
   Box box(whole);

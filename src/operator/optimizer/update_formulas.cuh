@@ -167,7 +167,7 @@ struct Ftrl : Common<C> {
     s[0] += g - (std::sqrt(n) - std::sqrt(s[1])) * w / this->lr;
     s[1] = n;
     const C moved = (Sign(s[0]) * lambda - s[0]) / ((beta + std::sqrt(n)) / this->lr + this->wd);
-    return std::fabs(s[0]) > lambda ? moved : C(0);
+    return std::fabs(s[0]) <= lambda ? C(0) : moved;  // NaN stays
   }
 };
 
@@ -189,7 +189,7 @@ struct Ftml : Common<C> {
 template <typename C>
 struct SignSgd : Sgd<C> {
   MX_DEVICE explicit SignSgd(const double* h) : Sgd<C>(h) {}
-  MX_DEVICE C operator()(C w, C g, C*) const { return this->keep * w - this->lr * Sign(this->rescale * g); }
+  MX_DEVICE C operator()(C w, C g, C*) const { return this->keep * w - this->lr * Sign(g); }
 };
 
 template <typename C>

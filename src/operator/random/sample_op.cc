@@ -331,7 +331,7 @@ bool SampleShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 bool SampleType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   for (size_t i = 1; i < in->size(); ++i) AssignType(attrs, "second parameter", &(*in)[i], (*in)[0]);
   const int given = attrs.get<SampleParam>().dtype;
-  AssignType(attrs, "output", &(*out)[0], given != kDTypeUnknown ? given : IsFloating((*in)[0]) ? (*in)[0] : int{kFloat32});
+  AssignType(attrs, "output", &(*out)[0], given != kDTypeUnknown ? given : int{kFloat32});
   return (*in)[0] != kDTypeUnknown;
 }
 

@@ -161,8 +161,8 @@ def ftml(w, g, d, v, z, **kw):
 
 
 def signsgd(w, g, **kw):
-    lr, wd, rescale, _ = common(kw)
-    return [w * (1 - lr * wd) - lr * np.sign(rescale * g)]
+    lr, wd, *_ = common(kw)
+    return [w * (1 - lr * wd) - lr * np.sign(g)]
 
 
 def signum(w, g, m, **kw):

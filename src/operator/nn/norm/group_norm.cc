@@ -71,11 +71,11 @@ RowNorm OnDevice(const View& v, double eps) {
 
 template <typename T>
 void Moments(int dtype, const T* x, int64_t n, double eps, double* mean, double* inv_std) {
-  const double first = static_cast<double>(x[0]);
+  const double first = n > 0 ? static_cast<double>(x[0]) : 0.0;
   double sum = 0, squares = 0;
   MXNET_CPU_CALL(NormMoments)(dtype, x, n, first, &sum, &squares);
   *mean = sum / static_cast<double>(n);
-  *inv_std = 1.0 / std::sqrt(std::max(0.0, squares / static_cast<double>(n) - (*mean - first) * (*mean - first)) + eps);
+  *inv_std = 1.0 / std::sqrt(std::max(squares / static_cast<double>(n) - (*mean - first) * (*mean - first), 0.0) + eps);
 }
 
 template <typename T>

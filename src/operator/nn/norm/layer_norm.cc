@@ -66,7 +66,7 @@ void Moments(int dtype, const void* row, int64_t n, double first, double eps, do
   double sum = 0, squares = 0;
   MXNET_CPU_CALL(NormMoments)(dtype, row, n, first, &sum, &squares);
   *mean = sum / static_cast<double>(n);
-  *inv_std = 1.0 / std::sqrt(std::max(0.0, squares / static_cast<double>(n) - (*mean - first) * (*mean - first)) + eps);
+  *inv_std = 1.0 / std::sqrt(std::max(squares / static_cast<double>(n) - (*mean - first) * (*mean - first), 0.0) + eps);
 }
 
 void Forward(KernelArgs& args) {
@@ -103,6 +103,7 @@ void Forward(KernelArgs& args) {
 }
 
 void Backward(KernelArgs& args) {  // ograd, data, gamma -> data_grad, gamma_grad, beta_grad; the moments are computed again
+  if (args.in[2].Size() == 0) return;
   if (args.run.ctx.is_gpu())
     return RowNormBackwardOnDevice(
         args, OnDevice(View(*args.attrs, args.param<LayerNormParam>(), args.in[1].shape), args.param<LayerNormParam>().eps));

@@ -20,9 +20,18 @@ using nn::LrnCall;
 template <typename T>
 inline __attribute__((always_inline)) double Falling(double norm, double beta) {
   if constexpr (std::is_same<T, float>::value)
-    return SeriesExp(-beta * SeriesLog(norm));
+    return norm == std::numeric_limits<double>::infinity() && beta > 0 ? 0.0 : SeriesExp(-beta * SeriesLog(norm));
   else
     return std::pow(norm, -beta);
+}
+
+// The sums of channels `first` to `last` from their values. Infinity and NaN cannot be taken away
+// from a sum.
+template <typename V>
+void Again(int64_t first, int64_t last, int64_t n, V&& value, double* sums) {
+  std::fill_n(sums, n, 0.0);
+  for (int64_t c = first; c <= last; ++c)
+    for (int64_t j = 0; j < n; ++j) sums[j] += value(c, j);
 }
 
 // use(c, sums): the sums of value(c, j) over the window around each channel. Each value is added
@@ -36,8 +45,14 @@ inline void Slide(const LrnCall& call, int64_t n, V&& value, U&& use) {
     const int64_t in = c + call.half, out = c - call.half - 1;
     if (in < call.channels)
       for (int64_t j = 0; j < n; ++j) sums[j] += value(in, j);
-    if (out >= 0)
-      for (int64_t j = 0; j < n; ++j) sums[j] -= value(out, j);
+    if (out >= 0) {
+      double rest = 0;
+      for (int64_t j = 0; j < n; ++j) {
+        sums[j] -= value(out, j);
+        rest += sums[j] - sums[j];
+      }
+      if (rest != 0) Again(out + 1, std::min(in, call.channels - 1), n, value, sums);
+    }
     use(c, sums);
   }
 }

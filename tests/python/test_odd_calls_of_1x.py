@@ -1,0 +1,107 @@
+"""Answers to odd calls that paired runs against 1.9.1 found to differ: numbers as its wheel gives
+them, unless a test says otherwise."""
+import json
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet import autograd, nd, sym
+
+NAN, INF = np.nan, np.inf
+
+
+@pytest.mark.parametrize('name', ['log_softmax', 'softmin'])
+def test_data_comes_by_name_and_the_axis_by_position(name):
+    x = nd.array([[1, 2, 3], [4, 6, 5]])
+    want = getattr(nd, name)(x, axis=0).asnumpy()
+    for got in (getattr(nd, name)(data=x, axis=0), getattr(nd, name)(x, 0),
+                getattr(sym, name)(data=sym.Variable('x'), axis=0).eval(x=x)[0],
+                getattr(sym, name)(sym.Variable('x'), 0).eval(x=x)[0]):
+        np.testing.assert_array_equal(got.asnumpy(), want)
+    assert getattr(sym, name)(sym.Variable('x')).list_arguments() == ['x']
+
+
+def test_log_softmax_of_lengths():
+    x, length = mx.np.array([[1.0, 2, 3], [4, 6, 5]]), mx.np.array([2, 3], dtype='int32')
+    got = mx.npx.log_softmax(x, axis=-1, length=length, use_length=True).asnumpy()
+    np.testing.assert_allclose(np.exp(got[0, :2]).sum(), 1, rtol=1e-6)
+    np.testing.assert_allclose(np.exp(got[1]).sum(), 1, rtol=1e-6)
+
+
+def test_signs_do_not_know_the_factor_of_the_gradient():
+    for factor in (-1, 0, 2):
+        got = nd.signsgd_update(nd.ones(2), nd.array([1, -1]), lr=0.1, wd=0.5, rescale_grad=factor)
+        np.testing.assert_allclose(got.asnumpy(), [0.85, 1.05], rtol=1e-6)
+
+
+def test_ftrl_keeps_nan():
+    got = nd.ftrl_update(nd.array([1, NAN]), nd.array([1, NAN]), nd.zeros(2), nd.zeros(2), lr=0.1)
+    np.testing.assert_allclose(got.asnumpy(), [0.4495, NAN], rtol=1e-5)
+
+
+@pytest.mark.parametrize('dtype', ['float32', 'float64', 'float16'])
+def test_an_infinite_element_makes_normalized_rows_nan(dtype):
+    x = nd.array([[[INF, 1, 2, 3], [1, 2, 3, 4]]], dtype=dtype)
+    one, zero = nd.ones(4, dtype=dtype), nd.zeros(4, dtype=dtype)
+    two = one[:2], zero[:2]
+    for y in (nd.LayerNorm(x, one, zero), nd.GroupNorm(x, *two, num_groups=2),
+              nd.InstanceNorm(x, *two)):
+        assert np.isnan(y[0, 0].asnumpy()).all() and np.isfinite(y[0, 1].asnumpy()).all()
+
+
+@pytest.mark.parametrize('channels', [5, 40])
+@pytest.mark.parametrize('odd', [INF, -INF, NAN])
+def test_an_infinite_channel_stays_within_its_windows(odd, channels):
+    x = np.random.default_rng(0).standard_normal((2, channels, 3, 3)).astype('float32')
+    x[0, 1, 1, 1] = odd
+    got = nd.LRN(nd.array(x), nsize=3, alpha=0.5).asnumpy()
+    squares = np.pad(x.astype('float64') ** 2, ((0, 0), (1, 1), (0, 0), (0, 0)))
+    with np.errstate(invalid='ignore'):
+        want = x * (2 + 0.5 / 3 * (squares[:, :-2] + squares[:, 1:-1] + squares[:, 2:])) ** -0.75
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+    assert np.isnan(got).sum() == (3 if np.isnan(odd) else 1)
+
+
+def test_a_slice_without_step():
+    x = nd.arange(24).reshape((2, 3, 4))
+    got = nd.slice(x, begin=(0, 1), end=(2, 3), step=None).asnumpy()
+    np.testing.assert_array_equal(got, x.asnumpy()[0:2, 1:3])
+    got = nd.slice(x, begin=(0, 2), end=(2, 0), step=(None, -1)).asnumpy()
+    np.testing.assert_array_equal(got, x.asnumpy()[0:2, 2:0:-1])
+
+
+def test_cumsum_has_its_old_name_in_files_without_numpy():
+    graph = sym.cumsum(sym.Variable('x'), axis=0)
+    assert json.loads(graph.tojson())['nodes'][1]['op'] == '_np_cumsum'
+    with mx.util.np_shape(True):
+        assert json.loads(graph.tojson())['nodes'][1]['op'] == '_npi_cumsum'
+    assert sym.load_json(graph.tojson()).eval(x=nd.ones(3))[0].asnumpy().tolist() == [1, 2, 3]
+
+
+def test_gradients_of_norms_over_nothing():
+    """1.9.1 refuses these."""
+    for function, channels in ((nd.LayerNorm, 0), (lambda *a: nd.GroupNorm(*a, num_groups=2), 4)):
+        x = mx.np.zeros((3, 4, 0)).as_nd_ndarray()
+        gamma, beta = (mx.np.ones((channels,)).as_nd_ndarray() for _ in range(2))
+        for a in (x, gamma, beta):
+            a.attach_grad()
+        with autograd.record():
+            y = function(x, gamma, beta)
+        y.backward()
+        assert x.grad.shape == (3, 4, 0)
+        assert not gamma.grad.asnumpy().any() and not beta.grad.asnumpy().any()
+
+
+@pytest.mark.parametrize('dtype', ['float64', 'float16', 'int32'])
+def test_draws_with_arrays_as_parameters_are_float32(dtype):
+    a, b, half = (nd.array(v, dtype=dtype) for v in ([1, 2], [3, 4], [1, 1]))
+    for draw in (lambda **k: nd.random.uniform(a, b, **k), lambda **k: nd.random.normal(a, b, **k),
+                 lambda **k: nd.random.poisson(a, **k), lambda **k: nd.random.gamma(a, b, **k),
+                 lambda **k: nd.random.exponential(a, **k),
+                 lambda **k: nd.sample_uniform(a, b, **k),
+                 lambda **k: nd.random.negative_binomial(a, half, **k),
+                 lambda **k: nd.random.generalized_negative_binomial(a, b, **k)):
+        assert draw().dtype == np.float32 and draw(dtype='float64').dtype == np.float64
+    graph = sym.random.normal(sym.Variable('a'), sym.Variable('b'))
+    assert graph.infer_type(a=dtype)[1] == [np.float32]
