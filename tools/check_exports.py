@@ -78,7 +78,7 @@ def declarations(path):
             scopes.append((opened.group(2) or "") if kind and not re.match(r"\s*template", statement) and "enum" not in statement else
                           "" if re.match(r"namespace\s*$", statement) else None)
             private.append(kind == "class")
-            if scopes[-1] == "" and kind != "namespace":
+            if scopes[-1] == "" and kind != "namespace" and not re.match(r"namespace\s*$", statement):
                 scopes[-1] = None
         elif char == "}" and scopes:
             scopes.pop()
@@ -88,17 +88,10 @@ def declarations(path):
 
 
 def is_described(lines, line, statement):
-    """Whether a comment ends in the line before, or stands behind it; a group of declarations
-    without blank lines shares its first comment."""
+    """Whether a comment ends in the line before the declaration, or stands behind it."""
     last = line - 1 + statement.count("\n")
-    if any("//" in text or "/*" in text for text in lines[line - 1:last + 1]):
-        return True
-    at = line - 2
-    while at >= 0 and lines[at].strip() and not re.match(r".*[{}]\s*$", lines[at]):
-        if re.match(r"\s*(//|/?\*)", lines[at]) or "*/" in lines[at]:
-            return True
-        at -= 1
-    return False
+    before = lines[line - 2].strip() if line > 1 else ""
+    return before.endswith("*/") or before.startswith("//") or any("//" in text or "/*" in text for text in lines[line - 1:last + 1])
 
 
 def exported(library):

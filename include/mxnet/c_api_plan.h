@@ -12,7 +12,11 @@
  * by node, on the CPU; 0: none. Nothing of the caller's is written. `inputs` in the order of a
  * call; a null handle stands for zeros. The text lives until this thread's next call.
  */
+
+/* Of an executor, with the arrays that are bound. */
 MXNET_C_DLL int MXExecutorExplain(ExecutorHandle handle, int runs, const char** out_json);
+
+/* Of a compiled graph, with `num_inputs` arrays or none. */
 MXNET_C_DLL int MXCachedOpExplain(CachedOpHandle handle, int num_inputs, NDArrayHandle* inputs, int runs, const char** out_json);
 /* {operator: [precision, parameter, [values], is a loss]} as JSON: 1 gains from 16 bits, 2 needs
  * float32 (with a parameter: for these values), 3 inputs share the widest dtype; a loss is the

@@ -20,25 +20,45 @@ MXNET_C_DLL int MXGetCurrentStream(int device_id, int* stream);
 
 /* NVTX ranges of this thread, which Nsight shows, and where tools begin and end to record when they
  * are told to wait for that. `color`: 0xRRGGBB. Errors in a build without CUDA. */
+
+/* Begins a range on this thread. The name is copied. */
 MXNET_C_DLL int MXNVTXRangePush(const char* name, mx_uint color);
+
+/* Ends this thread's last range. */
 MXNET_C_DLL int MXNVTXRangePop();
+
+/* Tools begin to record. */
 MXNET_C_DLL int MXCUDAProfilerStart();
+
+/* Tools end to record. */
 MXNET_C_DLL int MXCUDAProfilerStop();
 
 /* Bits of what graphs that this thread makes are kept from. 1: mixed precision keeps the nodes made
  * meanwhile in float32. Unknown bits are an error. */
+
+/* Sets the bits for this thread; `prev` gets those before. */
 MXNET_C_DLL int MXSetOptimizationConstraints(unsigned int constraints, unsigned int* prev);
+
+/* Hands the bits of this thread out. */
 MXNET_C_DLL int MXGetOptimizationConstraints(unsigned int* curr);
 /* Whether plans made from now on may lay images channels last (the pass `layout` of
  * docs/passes.md). On from the start. */
+
+/* Sets it for the whole process. */
 MXNET_C_DLL int MXSetOptimizeLayout(bool val);
+
+/* Hands out whether they may. */
 MXNET_C_DLL int MXGetOptimizeLayout(bool* val);
 
 /* Loads a library of users' own operators, partitioners and passes, made with mxnet/lib_api.h, by
  * its path. `verbose`: what it has is printed. Loading one again does nothing. */
 MXNET_C_DLL int MXLoadLib(const char* path, unsigned verbose);
 /* Operators compiled by TVM are not read: always an error that says so. */
+
+/* Always an error. */
 MXNET_C_DLL int MXLoadTVMOp(const char* libpath);
+
+/* Always an error. */
 MXNET_C_DLL int MXLoadTVMConfig(ConfigSpaces config);
 
 /* Sets variables of the process' environment (DMLC_ROLE and others that name the machines of a

@@ -68,7 +68,11 @@ MXNET_C_DLL int MXPredFree(PredictorHandle handle);
 
 /* Reads a file of arrays from memory, as float32 on the CPU. Names, values and shapes live until
  * MXNDListFree. */
+
+/* A new list of `out_length` arrays. Bytes that are no such file are an error. */
 MXNET_C_DLL int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* out, uint32_t* out_length);
+
+/* Array `index` of the list; the key is an empty text where it has no name. */
 MXNET_C_DLL int MXNDListGet(NDListHandle handle, uint32_t index, const char** out_key, const float** out_data, const uint32_t** out_shape,
                             uint32_t* out_ndim);
 

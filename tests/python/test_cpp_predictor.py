@@ -160,6 +160,14 @@ def test_functions_of_the_c_interface_link(flags, prefix, tmp_path):
     run([tmp_path / "all"])
 
 
+@pytest.mark.parametrize("name", ["c_names_test", "c_imperative_test", "c_custom_test"])
+def test_c_programs(flags, tmp_path, name):
+    """Programs of tests/cpp in plain C, against the installed prefix."""
+    run(["cc", "-std=gnu99", "-O1", "-Wall", "-Werror", ROOT / "tests" / "cpp" / f"{name}.c", "-o", tmp_path / name, *flags,
+         "-pthread", "-lm"])
+    run([tmp_path / name], cwd=tmp_path)
+
+
 CALLS = r"""
 #include <cstdio>
 #include <cstdlib>
