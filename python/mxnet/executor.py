@@ -84,6 +84,14 @@ class Executor(NotCopied):
     Attributes: ``arg_arrays``, ``grad_arrays`` (None where no gradient is wanted) and
     ``aux_arrays`` in the order of the symbol's names; ``outputs``. The outputs are the same arrays
     in every run.
+
+    >>> x = mx.sym.Variable('x')
+    >>> executor = (x * x).simple_bind(mx.cpu(), x=(2,))
+    >>> executor.forward(is_train=True, x=mx.nd.array([1, 3]))[0].asnumpy()
+    array([1., 9.], dtype=float32)
+    >>> executor.backward(mx.nd.ones(2))
+    >>> executor.grad_dict['x'].asnumpy()
+    array([2., 6.], dtype=float32)
     """
 
     def __init__(self, handle, symbol, ctx, grad_req, group2ctx):

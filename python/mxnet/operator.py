@@ -46,6 +46,18 @@ class CustomOp:
 
     Its methods get arrays of mx.np if the operator was called, or its graph bound, under
     ``npx.set_np()``, and arrays of mx.nd otherwise.
+
+    >>> class Triple(mx.operator.CustomOp):
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], 3 * in_data[0])
+    ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+    ...         self.assign(in_grad[0], req[0], 3 * out_grad[0])
+    >>> @mx.operator.register('triple_of_example')
+    ... class TripleProp(mx.operator.CustomOpProp):
+    ...     def create_operator(self, ctx, shapes, dtypes):
+    ...         return Triple()
+    >>> mx.nd.Custom(mx.nd.array([1, 2]), op_type='triple_of_example').asnumpy()
+    array([3., 6.], dtype=float32)
     """
 
     def forward(self, is_train, req, in_data, out_data, aux):
@@ -456,7 +468,11 @@ OperatorArguments = collections.namedtuple("OperatorArguments", ["narg", "names"
 
 
 def get_all_registered_operators():
-    """Names and aliases of all operators, in alphabetical order."""
+    """Names and aliases of all operators, in alphabetical order.
+
+    >>> 'Convolution' in mx.operator.get_all_registered_operators()
+    True
+    """
     return list(_opgen.op_names())
 
 
@@ -469,7 +485,11 @@ def get_all_registered_operators_grouped():
 
 
 def get_operator_arguments(op_name):
-    """Number, names and types (texts) of the arguments of an operator, inputs first."""
+    """Number, names and types (texts) of the arguments of an operator, inputs first.
+
+    >>> mx.operator.get_operator_arguments('FullyConnected').names[:3]
+    ['data', 'weight', 'bias']
+    """
     info = _opgen.op_info(op_name)
     kind = "NDArray-or-Symbol[]" if info.variadic else "NDArray-or-Symbol"
     names = info.inputs + [p[0] for p in info.params]

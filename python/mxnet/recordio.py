@@ -325,6 +325,16 @@ class MXIndexedRecordIO(MXRecordIO):
         Type of the keys.
     skip_malformed : bool, default False
         As for :class:`MXRecordIO`; :meth:`read_idx` always raises for a malformed record.
+
+    Examples
+    --------
+    >>> records = mx.recordio.MXIndexedRecordIO('a.idx', 'a.rec', 'w')
+    >>> for n in range(3):
+    ...     records.write_idx(n, b'record %d' % n)
+    >>> records.close()
+    >>> records = mx.recordio.MXIndexedRecordIO('a.idx', 'a.rec', 'r')
+    >>> records.read_idx(2), records.keys
+    (b'record 2', [0, 1, 2])
     """
 
     def __init__(self, idx_path, uri, flag, key_type=int, *, skip_malformed=False):
@@ -426,7 +436,13 @@ _IR_SIZE = struct.calcsize(_IR_FORMAT)
 
 
 def pack(header, s):
-    """A record from an :class:`IRHeader` and bytes."""
+    """A record from an :class:`IRHeader` and bytes.
+
+    >>> record = mx.recordio.pack(mx.recordio.IRHeader(0, 4, 7, 0), b'content')
+    >>> header, content = mx.recordio.unpack(record)
+    >>> header.label, header.id, content
+    (4.0, 7, b'content')
+    """
     header = IRHeader(*header)
     if isinstance(header.label, numbers.Number):
         header = header._replace(flag=0)
@@ -566,6 +582,15 @@ def unpack_img(s, iscolor=-1):
         A record that :func:`pack_img` made.
     iscolor : {-1, 0, 1}
         As stored, grey, or colour (blue first).
+
+    Examples
+    --------
+    >>> import numpy
+    >>> picture = numpy.zeros((4, 6, 3), dtype='uint8')
+    >>> record = mx.recordio.pack_img((0, 5, 7, 0), picture, img_fmt='.png')
+    >>> header, image = mx.recordio.unpack_img(record)
+    >>> header.label, image.shape
+    (5.0, (4, 6, 3))
     """
     header, data = unpack(s)
     return header, _decode_image(data, iscolor)

@@ -86,6 +86,13 @@ def set_env(name, value):
     ValueError
         for unknown names, values that are not accepted, and variables that are fixed after the
         start.
+
+    Examples
+    --------
+    >>> mx.util.set_env('MXNET_CHECK_INDICES', '1')
+    >>> mx.env.value('MXNET_CHECK_INDICES')
+    True
+    >>> mx.util.set_env('MXNET_CHECK_INDICES', '0')
     """
     if isinstance(value, bool):
         value = int(value)

@@ -49,12 +49,20 @@ def _of_class(wanted, target_dtype, where):
 
 def list_lp16_ops(target_dtype):
     """Operators that run in `target_dtype`: those that compute much for what they read, and have
-    weights."""
+    weights.
+
+    >>> 'FullyConnected' in mx.contrib.amp.list_lp16_ops('float16')
+    True
+    """
     return _of_class(_LOW, target_dtype, "list_lp16_ops")
 
 
 def list_fp32_ops(target_dtype):
-    """Operators that run in float32: sums, exponentials, norms, losses."""
+    """Operators that run in float32: sums, exponentials, norms, losses.
+
+    >>> 'exp' in mx.contrib.amp.list_fp32_ops('float16')
+    True
+    """
     return _of_class(_FULL, target_dtype, "list_fp32_ops")
 
 
@@ -363,6 +371,13 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     Returns
     -------
     Symbol
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable('x'), num_hidden=3, name='fc')
+    >>> half = mx.contrib.amp.convert_symbol(net, target_dtype='float16')
+    >>> 'amp_cast' in half.tojson(remove_amp_cast=False)
+    True
     """
     target = _check_target(target_dtype, "convert_symbol")
     _check_symbol(sym, "convert_symbol")
@@ -439,6 +454,17 @@ def convert_hybrid_block(block, target_dtype="float16", target_dtype_ops=None, f
     -------
     SymbolBlock
         hybridized; its parameters are copies.
+
+    Examples
+    --------
+    >>> net = mx.gluon.nn.HybridSequential()
+    >>> net.add(mx.gluon.nn.Dense(3))
+    >>> net.initialize()
+    >>> net.hybridize()
+    >>> _ = net(mx.nd.ones((1, 2)))
+    >>> half = mx.contrib.amp.convert_hybrid_block(net, target_dtype='float16')
+    >>> half(mx.nd.ones((1, 2))).shape
+    (1, 3)
     """
     from ..gluon import HybridBlock, SymbolBlock
     if not isinstance(block, HybridBlock):

@@ -28,6 +28,12 @@ class NDArray(NDArrayBase):
     Operations return at once and run in the background; reading values (``asnumpy``, ``asscalar``,
     printing) waits for them and raises what they failed with. Views made by slicing rows and by
     ``reshape`` share memory with the array.
+
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> x.shape, x.dtype.__name__, x.context
+    ((2, 2), 'float32', cpu(0))
+    >>> (x[0] + 10).asnumpy()
+    array([11., 12.], dtype=float32)
     """
 
     __module__ = "mxnet.ndarray.ndarray"   # its home in 1.x, and where pickles look for it
@@ -129,7 +135,11 @@ class NDArray(NDArrayBase):
 
     def asnumpy(self):
         """Copies the values to a NumPy array (bfloat16 arrives as float32). Waits for pending
-        writes."""
+        writes.
+
+        >>> mx.nd.ones(2).asnumpy()
+        array([1., 1.], dtype=float32)
+        """
         number = self._dtype_id
         if number < 0:
             raise ValueError("[asnumpy] the array is empty (none)")
@@ -140,7 +150,11 @@ class NDArray(NDArrayBase):
         return out
 
     def asscalar(self):
-        """The value of an array of size 1 as a NumPy scalar."""
+        """The value of an array of size 1 as a NumPy scalar.
+
+        >>> float(mx.nd.array([3]).asscalar())
+        3.0
+        """
         if self.size != 1:
             raise error_class(ValueError, TypeError)(f"[asscalar] an array of shape {self.shape} has {self.size} elements; accepted: 1")
         value = self._value()
@@ -168,7 +182,13 @@ class NDArray(NDArrayBase):
 
     def copyto(self, other):
         """Copies into an array (of the same shape; dtypes may differ) or to a device; returns the
-        target. An array that is its own target stays as it is: a warning, and False."""
+        target. An array that is its own target stays as it is: a warning, and False.
+
+        >>> target = mx.nd.zeros(2)
+        >>> _ = mx.nd.ones(2).copyto(target)
+        >>> target.asnumpy()
+        array([1., 1.], dtype=float32)
+        """
         if isinstance(other, NDArrayBase):
             if other.handle == self.handle:
                 warnings.warn("You are attempting to copy an array to itself", RuntimeWarning, stacklevel=2)
@@ -180,14 +200,22 @@ class NDArray(NDArrayBase):
         raise TypeError(f"[copyto] got {type(other).__name__}; accepted: NDArray or Context")
 
     def as_in_context(self, context):
-        """The array itself when it is on that device, a copy there otherwise."""
+        """The array itself when it is on that device, a copy there otherwise.
+
+        >>> mx.nd.ones(2).as_in_context(mx.cpu(1)).context
+        cpu(1)
+        """
         return self if self.context == context else self.copyto(context)
 
     as_in_ctx = as_in_context
     to_device = as_in_context
 
     def astype(self, dtype, copy=True):
-        """Array of another dtype; itself when `copy` is false and the dtype is the same."""
+        """Array of another dtype; itself when `copy` is false and the dtype is the same.
+
+        >>> mx.nd.array([1.7]).astype('int32').asnumpy()
+        array([1], dtype=int32)
+        """
         if not copy and self._dtype_id == _dtypes.number(dtype):
             return self
         return _call("Cast", (self,), dtype=_dtypes.name(dtype))
@@ -224,7 +252,16 @@ class NDArray(NDArrayBase):
 
     def attach_grad(self, grad_req="write", stype=None):
         """Makes the array a variable of autograd with a gradient of zeros; `grad_req`: 'write',
-        'add' or 'null'."""
+        'add' or 'null'.
+
+        >>> x = mx.nd.array([1, 2])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        >>> y.backward()
+        >>> x.grad.asnumpy()
+        array([2., 4.], dtype=float32)
+        """
         if stype not in (None, "default"):
             raise ValueError(f"[attach_grad] stype={stype!r}; accepted: 'default'")
         ctx = Context("cpu", 0) if self.context.device_type in ("cpu_shared", "cpu_pinned") else self.context   # as of results
@@ -261,6 +298,10 @@ class NDArray(NDArrayBase):
 
         Codes in `shape`: 0 copies a dimension, -1 infers one, -2 copies the rest, -3 merges two, -4
         splits one into the two sizes behind it. ``reverse=True`` reads them from the right.
+
+        >>> x = mx.nd.ones((2, 3, 4))
+        >>> x.reshape((-1, 4)).shape, x.reshape((0, -1)).shape
+        ((6, 4), (2, 12))
         """
         if shape and "shape" in kwargs:
             raise TypeError("[reshape] got the shape twice, by position and by keyword")

@@ -20,6 +20,12 @@ def array(source_array, ctx=None, dtype=None):
 
     `dtype` defaults to the source's for an NDArray and to float32 for everything else, as in 1.x.
     Raises TypeError for what is no rectangular collection of numbers.
+
+    >>> mx.nd.array([[1, 2], [3, 4]]).asnumpy()
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    >>> mx.nd.array([1, 2], dtype='int32').dtype.__name__
+    'int32'
     """
     ctx = ctx or current_context()
     if isinstance(source_array, NDArray):
@@ -40,7 +46,13 @@ def array(source_array, ctx=None, dtype=None):
 
 def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
     """Array from a NumPy array; with `zero_copy` it shares the memory, and the NumPy array becomes
-    read-only."""
+    read-only.
+
+    >>> import numpy
+    >>> x = mx.nd.from_numpy(numpy.ones((2, 3), dtype='float32'))
+    >>> x.shape
+    (2, 3)
+    """
     if not isinstance(ndarray, np.ndarray):
         raise error_class(TypeError, AttributeError)(f"[from_numpy] got a {type(ndarray).__name__}; accepted: a NumPy array")
     if not zero_copy:
@@ -54,7 +66,11 @@ def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
 
 
 def empty(shape, ctx=None, dtype=None, stype=None):
-    """Array with whatever the memory held."""
+    """Array with whatever the memory held.
+
+    >>> mx.nd.empty((2, 3)).shape
+    (2, 3)
+    """
     _dense_only("empty", stype)
     return _new_array(shape, ctx or current_context(), mx_real_t if dtype is None else dtype)
 
@@ -84,19 +100,34 @@ def _whole(function, argument, value):
 
 
 def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
-    """Array of zeros. `dtype` float32 by default."""
+    """Array of zeros. `dtype` float32 by default.
+
+    >>> mx.nd.zeros((2, 2)).asnumpy()
+    array([[0., 0.],
+           [0., 0.]], dtype=float32)
+    """
     _dense_only("zeros", stype)
     return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, _out_of("zeros", kwargs))
 
 
 def ones(shape, ctx=None, dtype=None, **kwargs):
-    """Array of ones. `dtype` float32 by default."""
+    """Array of ones. `dtype` float32 by default.
+
+    >>> mx.nd.ones((2, 2), dtype='int32').asnumpy()
+    array([[1, 1],
+           [1, 1]], dtype=int32)
+    """
     return _filled("_ones", shape, ctx, mx_real_t if dtype is None else dtype, _out_of("ones", kwargs))
 
 
 def full(shape, val, ctx=None, dtype=mx_real_t, out=None):
     """Array filled with `val`: a number, or an array or nested list that is broadcast to
-    `shape`."""
+    `shape`.
+
+    >>> mx.nd.full((2, 2), 7).asnumpy()
+    array([[7., 7.],
+           [7., 7.]], dtype=float32)
+    """
     if not np.isscalar(val):
         target = out if out is not None else empty(shape, ctx, dtype)
         target[:] = val
@@ -114,6 +145,9 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
     """Evenly spaced values in [start, stop), each `repeat` times; with one argument from 0.
 
     `infer_range` does nothing but warn.
+
+    >>> mx.nd.arange(2, 8, 2).asnumpy()
+    array([2., 4., 6.], dtype=float32)
     """
     if infer_range is not None:
         warnings.warn("`infer_range` argument has been deprecated", DeprecationWarning, stacklevel=2)
@@ -124,18 +158,31 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
 
 
 def linspace(start, stop, num, endpoint=True, ctx=None, dtype=mx_real_t):
-    """`num` evenly spaced values from `start` to `stop`."""
+    """`num` evenly spaced values from `start` to `stop`.
+
+    >>> mx.nd.linspace(0, 1, 5).asnumpy()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+    """
     return _made("_linspace", ctx, dtype, None, start=float(start), stop=float(stop),
                  num=_whole("linspace", "num", num), endpoint=bool(endpoint))
 
 
 def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):
-    """Matrix of N rows and M columns (N if 0) with ones on diagonal `k`."""
+    """Matrix of N rows and M columns (N if 0) with ones on diagonal `k`.
+
+    >>> mx.nd.eye(2, 3, k=1).asnumpy()
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
     return _made("_eye", ctx, dtype, _out_of("eye", kwargs), N=_whole("eye", "N", N), M=_whole("eye", "M", M), k=_whole("eye", "k", k))
 
 
 def moveaxis(tensor, source, destination):
-    """Array with axes moved to other positions."""
+    """Array with axes moved to other positions.
+
+    >>> mx.nd.moveaxis(mx.nd.ones((2, 3, 4)), 0, 2).shape
+    (3, 4, 2)
+    """
     source = [source] if hasattr(source, "__index__") else list(source)
     destination = [destination] if hasattr(destination, "__index__") else list(destination)
     n = tensor.ndim
@@ -152,7 +199,11 @@ def moveaxis(tensor, source, destination):
 
 
 def concatenate(arrays, axis=0, always_copy=True):
-    """Joins arrays along `axis`."""
+    """Joins arrays along `axis`.
+
+    >>> mx.nd.concatenate([mx.nd.ones((1, 2)), mx.nd.zeros((2, 2))]).shape
+    (3, 2)
+    """
     if isinstance(arrays, NDArray) or not arrays:
         raise CheckedValueError("[concatenate] got no list of arrays; accepted: a list or tuple with at least one")
     if len(arrays) == 1 and not always_copy:
@@ -181,12 +232,22 @@ def imdecode(str_img, clip_rect=(0, 0, 0, 0), out=None, index=0, channels=3, mea
 
 
 def onehot_encode(indices, out):
-    """Writes ones at `indices` (one per row) of `out` and zeros elsewhere."""
+    """Writes ones at `indices` (one per row) of `out` and zeros elsewhere.
+
+    >>> mx.nd.onehot_encode(mx.nd.array([0, 2]), mx.nd.zeros((2, 3))).asnumpy()
+    array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
     return _call("_onehot_encode", (indices, out), out)
 
 
 def histogram(a, bins=10, range=None):
-    """Counts of values per bin, and the bin edges."""
+    """Counts of values per bin, and the bin edges.
+
+    >>> counts, edges = mx.nd.histogram(mx.nd.array([0, 1, 1, 3]), bins=3, range=(0, 3))
+    >>> counts.asnumpy(), edges.asnumpy()
+    (array([1, 2, 1]), array([0., 1., 2., 3.], dtype=float32))
+    """
     if isinstance(bins, NDArray):
         return _call("_histogram", (a, bins))
     if range is None:
@@ -209,5 +270,9 @@ def waitall():
 
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     """Splits an array along `axis` into equal sections (an int) or at given positions (a tuple).
-    Returns a list."""
+    Returns a list.
+
+    >>> [part.shape for part in mx.nd.split_v2(mx.nd.ones((6, 2)), (1, 4))]
+    [(1, 2), (3, 2), (2, 2)]
+    """
     return NDArray.split_v2(ary, indices_or_sections, axis, squeeze_axis)

@@ -60,6 +60,12 @@ def from_dlpack(dlpack):
 
     Of memory that is for reading only the array is a copy. On a GPU, what is done with the array
     comes after what its producer has on its stream by now.
+
+    >>> x = mx.nd.arange(3)
+    >>> same = mx.nd.from_dlpack(x)
+    >>> same[0] = 9
+    >>> x.asnumpy()
+    array([9., 1., 2.], dtype=float32)
     """
     if hasattr(dlpack, "__dlpack__"):
         dlpack = _ask(dlpack)

@@ -27,14 +27,22 @@ def isnan(data):
 
 
 def isinf(data):
-    """1 where an element is an infinity of either sign, 0 elsewhere, in the dtype of `data`."""
+    """1 where an element is an infinity of either sign, 0 elsewhere, in the dtype of `data`.
+
+    >>> mx.nd.contrib.isinf(mx.nd.array([1, float('inf'), float('nan')])).asnumpy()
+    array([0., 1., 0.], dtype=float32)
+    """
     if not _numpy.issubdtype(data.dtype, _numpy.floating) and data.dtype != "bfloat16":
         return data != data   # pylint: disable=comparison-with-itself
     return abs(data) == _numpy.inf
 
 
 def isfinite(data):
-    """1 where an element is neither infinite nor NaN, 0 elsewhere, in the dtype of `data`."""
+    """1 where an element is neither infinite nor NaN, 0 elsewhere, in the dtype of `data`.
+
+    >>> mx.nd.contrib.isfinite(mx.nd.array([1, float('inf'), float('nan')])).asnumpy()
+    array([1., 0., 0.], dtype=float32)
+    """
     return (isnan(data) + isinf(data)) == 0
 
 
@@ -58,6 +66,12 @@ def rand_zipfian(true_classes, num_sampled, range_max, ctx=None):
     list of NDArray
         The sampled classes (int64, shape (num_sampled,)), the expected counts of `true_classes` and
         of the samples (float64).
+
+    Examples
+    --------
+    >>> drawn, expected_true, expected_drawn = mx.nd.contrib.rand_zipfian(mx.nd.array([3]), 4, 5)
+    >>> drawn.shape, expected_true.shape
+    ((4,), (1,))
     """
     from . import cast, random
     ctx = ctx or _current_context()

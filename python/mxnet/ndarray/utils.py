@@ -49,6 +49,10 @@ def load(fname):
 
     Returns a list, or a dict when the file has names. Raises OSError with the byte offset of what
     is malformed.
+
+    >>> mx.nd.save('arrays.params', [mx.nd.ones(2), mx.nd.zeros(3)])
+    >>> [array.shape for array in mx.nd.load('arrays.params')]
+    [(2,), (3,)]
     """
     if not isinstance(fname, (str, bytes)) and not hasattr(fname, "__fspath__"):
         raise TypeError(f"[load] got {type(fname).__name__}; accepted: a path")
@@ -65,7 +69,14 @@ def load(fname):
 
 
 def load_frombuffer(buf):
-    """Like :func:`load`, from bytes."""
+    """Like :func:`load`, from bytes.
+
+    >>> mx.nd.save('arrays.params', [mx.nd.ones(2)])
+    >>> with open('arrays.params', 'rb') as file:
+    ...     arrays = mx.nd.load_frombuffer(file.read())
+    >>> arrays[0].asnumpy()
+    array([1., 1.], dtype=float32)
+    """
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise TypeError(f"[load] got {type(buf).__name__}; accepted: bytes")
     data = bytes(buf)
@@ -74,7 +85,12 @@ def load_frombuffer(buf):
 
 def save(fname, data):
     """Writes an array, a list of arrays or a dict of arrays. The file appears complete or not at
-    all."""
+    all.
+
+    >>> mx.nd.save('arrays.params', {'a': mx.nd.ones(2), 'b': mx.nd.zeros((2, 2))})
+    >>> sorted(mx.nd.load('arrays.params'))
+    ['a', 'b']
+    """
     import os
     if isinstance(data, NDArray):
         data = [data]

@@ -23,6 +23,12 @@ def encode_sentences(sentences, vocab=None, invalid_label=-1, invalid_key='\n', 
         AssertionError, unless there is an `unknown_token`.
     unknown_token : str, optional
         Stands for words that `vocab` lacks; gets a number if it has none.
+
+    Examples
+    --------
+    >>> codes, vocabulary = mx.rnn.encode_sentences([['the', 'cat'], ['the', 'dog']], start_label=1)
+    >>> codes, len(vocabulary)
+    ([[1, 2], [1, 3]], 4)
     """
     grows = vocab is None
     vocab = {invalid_key: invalid_label} if grows else vocab
@@ -63,6 +69,13 @@ class BucketSentenceIter(DataIter):
     dtype : str
     layout : {'NT', 'TN'}
         Order of batch and steps.
+
+    Examples
+    --------
+    >>> sentences = [[1, 2], [3, 4], [1, 2, 3, 4], [4, 3, 2, 1]]
+    >>> batches = mx.rnn.BucketSentenceIter(sentences, batch_size=2, buckets=[2, 4])
+    >>> sorted(batch.data[0].shape for batch in batches)
+    [(2, 2), (2, 4)]
     """
 
     def __init__(self, sentences, batch_size, buckets=None, invalid_label=-1, data_name='data', label_name='softmax_label', dtype='float32',

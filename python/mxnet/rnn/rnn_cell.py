@@ -220,7 +220,13 @@ class _GatedCell(BaseRNNCell):
 
 
 class RNNCell(_GatedCell):
-    """h' = activation(W x + b + U h + c); input (N, C), output and state (N, num_hidden)."""
+    """h' = activation(W x + b + U h + c); input (N, C), output and state (N, num_hidden).
+
+    >>> cell = mx.rnn.RNNCell(16, prefix='a_')
+    >>> output, states = cell(mx.sym.Variable('x'), cell.begin_state())
+    >>> output.list_arguments()[:2]
+    ['x', 'a_i2h_weight']
+    """
 
     _mode = 'rnn_tanh'
 
@@ -236,7 +242,13 @@ class RNNCell(_GatedCell):
 
 class LSTMCell(_GatedCell):
     """Long short-term memory (Hochreiter and Schmidhuber, 1997), gates in the order i f c o; the
-    bias of f starts at `forget_bias`."""
+    bias of f starts at `forget_bias`.
+
+    >>> cell = mx.rnn.LSTMCell(16)
+    >>> outputs, states = cell.unroll(3, mx.sym.Variable('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(2, 3, 8))[1]
+    [(2, 3, 16)]
+    """
 
     _mode = 'lstm'
 
@@ -283,6 +295,13 @@ class FusedRNNCell(BaseRNNCell):
         Return the last states too.
     forget_bias : float
         What the bias of the lstm's forget gates starts at.
+
+    Examples
+    --------
+    >>> cell = mx.rnn.FusedRNNCell(16, num_layers=2, mode='gru')
+    >>> outputs, states = cell.unroll(3, mx.sym.Variable('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(2, 3, 8))[1]
+    [(2, 3, 16)]
     """
 
     def __init__(self, num_hidden, num_layers=1, mode='lstm', bidirectional=False, dropout=0.0, get_next_state=False, forget_bias=1.0,
@@ -402,7 +421,15 @@ class _CompoundCell(BaseRNNCell):
 
 
 class SequentialRNNCell(_CompoundCell):
-    """Cells one above the other."""
+    """Cells one above the other.
+
+    >>> stack = mx.rnn.SequentialRNNCell()
+    >>> stack.add(mx.rnn.LSTMCell(16, prefix='a_'))
+    >>> stack.add(mx.rnn.GRUCell(4, prefix='b_'))
+    >>> outputs, states = stack.unroll(3, mx.sym.Variable('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(2, 3, 8))[1]
+    [(2, 3, 4)]
+    """
 
     def __init__(self, params=None):
         super().__init__(prefix='', params=params)

@@ -39,7 +39,11 @@ hypot = _either("hypot", np.hypot)
 
 
 def pow(base, exp):
-    """Element-wise `base` to the power `exp`, of symbols and numbers."""
+    """Element-wise `base` to the power `exp`, of symbols and numbers.
+
+    >>> mx.sym.pow(mx.sym.Variable('x'), 2).eval(x=mx.nd.array([1, 3]))[0].asnumpy()
+    array([1., 9.], dtype=float32)
+    """
     return _pow(base, exp)
 
 
@@ -51,34 +55,62 @@ def _dtype_text(dtype):
 
 
 def eye(N, M=0, k=0, dtype=None, **kwargs):
-    """Ones on the k-th diagonal of an N x M matrix (M = 0: N x N)."""
+    """Ones on the k-th diagonal of an N x M matrix (M = 0: N x N).
+
+    >>> mx.sym.eye(2).eval()[0].asnumpy()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return _functions.invoke("_eye", "_eye", [], N=N, M=M, k=k, dtype=_dtype_text(dtype), **kwargs)
 
 
 def zeros(shape, dtype=None, **kwargs):
-    """Zeros."""
+    """Zeros.
+
+    >>> mx.sym.zeros((2, 2)).eval()[0].asnumpy()
+    array([[0., 0.],
+           [0., 0.]], dtype=float32)
+    """
     return _functions.invoke("_zeros", "_zeros", [], shape=shape, dtype=_dtype_text(dtype), **kwargs)
 
 
 def ones(shape, dtype=None, **kwargs):
-    """Ones."""
+    """Ones.
+
+    >>> mx.sym.ones((2, 2)).eval()[0].asnumpy()
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
     return _functions.invoke("_ones", "_ones", [], shape=shape, dtype=_dtype_text(dtype), **kwargs)
 
 
 def full(shape, val, dtype=None, **kwargs):
-    """`val` everywhere."""
+    """`val` everywhere.
+
+    >>> mx.sym.full((2, 2), 7).eval()[0].asnumpy()
+    array([[7., 7.],
+           [7., 7.]], dtype=float32)
+    """
     return _functions.invoke("_full", "_full", [], shape=shape, value=float(val), dtype=_dtype_text(dtype), **kwargs)
 
 
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
-    """Evenly spaced values in [start, stop), each `repeat` times."""
+    """Evenly spaced values in [start, stop), each `repeat` times.
+
+    >>> mx.sym.arange(3).eval()[0].asnumpy()
+    array([0., 1., 2.], dtype=float32)
+    """
     return _functions.invoke("_arange", "_arange", [], start=start, stop=stop, step=step,
                              repeat=repeat, infer_range=infer_range, name=name,
                              dtype=_dtype_text(dtype))
 
 
 def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
-    """`num` evenly spaced values from `start` to `stop`."""
+    """`num` evenly spaced values from `start` to `stop`.
+
+    >>> mx.sym.linspace(0, 1, 3).eval()[0].asnumpy()
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
     return _functions.invoke("_linspace", "_linspace", [], start=start, stop=stop, num=num,
                              endpoint=endpoint, name=name, dtype=_dtype_text(dtype))
 

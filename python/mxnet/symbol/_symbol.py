@@ -85,6 +85,13 @@ class Symbol(SymbolInference, SymbolBase):
     (``mx.sym.FullyConnected``) and arithmetic.
 
     A symbol has one or more outputs; indexing by number, slice or output name chooses some of them.
+
+    >>> x = mx.sym.Variable('x')
+    >>> net = mx.sym.FullyConnected(x, num_hidden=3, name='fc') + 1
+    >>> net.list_arguments()
+    ['x', 'fc_weight', 'fc_bias']
+    >>> net.infer_shape(x=(2, 4))[1]
+    [(2, 3)]
     """
 
     __module__ = "mxnet.symbol.symbol"   # its home in 1.x, and where pickles look for it
@@ -501,6 +508,12 @@ def var(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, ini
     ------
     TypeError : if the name is not a string
     ValueError : for an attribute without the underscores
+
+    Examples
+    --------
+    >>> x = mx.sym.var('x', shape=(2, 3))
+    >>> mx.sym.exp(x).infer_shape()[1]
+    [(2, 3)]
     """
     if not isinstance(name, str):
         raise TypeError("[var] Expect a string for variable `name`")
@@ -539,7 +552,13 @@ Variable = var
 
 
 def Group(symbols, create_fn=Symbol):
-    """One symbol with the outputs of several."""
+    """One symbol with the outputs of several.
+
+    >>> x = mx.sym.Variable('x')
+    >>> both = mx.sym.Group([mx.sym.exp(x, name='a'), mx.sym.log(x, name='b')])
+    >>> both.list_outputs()
+    ['a_output', 'b_output']
+    """
     symbols = list(symbols)
     if not symbols or any(not isinstance(s, Symbol) for s in symbols):
         raise TypeError("[Group] Expected a list of symbols as input; accepted: one or more Symbols")
@@ -549,7 +568,12 @@ def Group(symbols, create_fn=Symbol):
 
 
 def load(fname):
-    """Reads a symbol file of MXNet 0.8 to 2.0."""
+    """Reads a symbol file of MXNet 0.8 to 2.0.
+
+    >>> mx.sym.exp(mx.sym.Variable('x')).save('net-symbol.json')
+    >>> mx.sym.load('net-symbol.json').list_arguments()
+    ['x']
+    """
     if not isinstance(fname, str):
         raise TypeError(f"[load] {fname!r}; fname need to be string")
     handle = SymbolHandle()

@@ -12,11 +12,25 @@ __all__ = ['Concurrent', 'HybridConcurrent', 'Identity', 'SparseEmbedding', 'Syn
 
 
 class Concurrent(Concatenate):
-    """Gives its input to every child and joins their outputs along `axis`."""
+    """Gives its input to every child and joins their outputs along `axis`.
+
+    >>> net = mx.gluon.contrib.nn.Concurrent(axis=1)
+    >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Dense(3))
+    >>> net.initialize()
+    >>> net(mx.nd.ones((4, 7))).shape
+    (4, 5)
+    """
 
 
 class HybridConcurrent(HybridConcatenate):
-    """Gives its input to every child, all HybridBlocks, and joins their outputs along `axis`."""
+    """Gives its input to every child, all HybridBlocks, and joins their outputs along `axis`.
+
+    >>> net = mx.gluon.contrib.nn.HybridConcurrent(axis=1)
+    >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.contrib.nn.Identity())
+    >>> net.initialize()
+    >>> net(mx.nd.ones((4, 7))).shape
+    (4, 9)
+    """
 
 
 class Identity(_Identity):
@@ -48,6 +62,11 @@ class SyncBatchNorm(BatchNorm):
 
     Every device must call the layer in each step: a call waits for the others, and raises an error
     after two minutes. Without `num_devices` it is the number of GPUs. Channels are axis 1.
+
+    >>> layer = mx.gluon.contrib.nn.SyncBatchNorm(in_channels=2, num_devices=1)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((3, 2, 4, 4))).shape
+    (3, 2, 4, 4)
     """
 
     def __init__(self, in_channels=0, num_devices=None, momentum=0.9, epsilon=1e-5, center=True, scale=True, use_global_stats=False,
@@ -85,7 +104,11 @@ class _PixelShuffle(HybridBlock):
 
 
 class PixelShuffle1D(_PixelShuffle):
-    """(N, f C, W) to (N, C, f W)."""
+    """(N, f C, W) to (N, C, f W).
+
+    >>> mx.gluon.contrib.nn.PixelShuffle1D(2)(mx.nd.ones((1, 8, 3))).shape
+    (1, 4, 6)
+    """
 
     _ndim = 1
 
@@ -97,7 +120,11 @@ class PixelShuffle1D(_PixelShuffle):
 
 
 class PixelShuffle2D(_PixelShuffle):
-    """(N, f1 f2 C, H, W) to (N, C, f1 H, f2 W)."""
+    """(N, f1 f2 C, H, W) to (N, C, f1 H, f2 W).
+
+    >>> mx.gluon.contrib.nn.PixelShuffle2D((2, 3))(mx.nd.ones((1, 12, 3, 5))).shape
+    (1, 2, 6, 15)
+    """
 
     def hybrid_forward(self, F, x):
         f1, f2 = self._factors
@@ -108,7 +135,11 @@ class PixelShuffle2D(_PixelShuffle):
 
 
 class PixelShuffle3D(_PixelShuffle):
-    """(N, f1 f2 f3 C, D, H, W) to (N, C, f1 D, f2 H, f3 W)."""
+    """(N, f1 f2 f3 C, D, H, W) to (N, C, f1 D, f2 H, f3 W).
+
+    >>> mx.gluon.contrib.nn.PixelShuffle3D(2)(mx.nd.ones((1, 8, 3, 5, 7))).shape
+    (1, 1, 6, 10, 14)
+    """
 
     _ndim = 3
 

@@ -10,7 +10,15 @@ __all__ = ['VariationalDropoutCell', 'LSTMPCell', 'dynamic_unroll']
 
 class VariationalDropoutCell(ModifierCell):
     """Dropout whose decisions hold for a whole sequence (Gal and Ghahramani, 2016): on inputs, on
-    the first state and on outputs of `base_cell`. `reset` draws new ones."""
+    the first state and on outputs of `base_cell`. `reset` draws new ones.
+
+    >>> inner = mx.gluon.rnn.GRUCell(16)
+    >>> cell = mx.gluon.contrib.rnn.VariationalDropoutCell(inner, drop_inputs=0.2)
+    >>> cell.initialize()
+    >>> outputs, states = cell.unroll(5, mx.nd.ones((3, 5, 8)), merge_outputs=True)
+    >>> outputs.shape
+    (3, 5, 16)
+    """
 
     def __init__(self, base_cell, drop_inputs=0.0, drop_states=0.0, drop_outputs=0.0):
         assert not drop_states or not isinstance(base_cell, BidirectionalCell), (
@@ -79,6 +87,12 @@ class LSTMPCell(LSTMCell):
     """LSTM with a projection of the hidden state (Sak et al., 2014): h' = R (o tanh(c')).
 
     Input (N, input_size); output and state h (N, projection_size), state c (N, hidden_size).
+
+    >>> cell = mx.gluon.contrib.rnn.LSTMPCell(16, projection_size=4)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((3, 8)), cell.begin_state(batch_size=3))
+    >>> output.shape, [state.shape for state in states]
+    ((3, 4), [(3, 4), (3, 16)])
     """
 
     def __init__(self, hidden_size, projection_size, i2h_weight_initializer=None, h2h_weight_initializer=None, h2r_weight_initializer=None,
