@@ -15,8 +15,10 @@ from . import libinfo
 _SOURCES = {"libscipy_openblas": "pip install scipy-openblas32",
             "libopenblas": "apt install libopenblas0, or dnf install openblas", "liblapacke": "apt install liblapacke",
             "libgomp": "apt install libgomp1, or dnf install libgomp", "libdnnl": "pip install onednn-cpu-gomp==2023.2.0",
-            "libcuda.so": "the driver of NVIDIA", "libcudart": "CUDA 13 of NVIDIA", "libcublas": "CUDA 13 of NVIDIA",
-            "libnvrtc": "CUDA 13 of NVIDIA", "libnvJitLink": "CUDA 13 of NVIDIA", "libcudnn": "cuDNN 9 of NVIDIA",
+            "libcuda.so": "the driver of NVIDIA", "libcudart": "pip install nvidia-cuda-runtime, or CUDA 13 of NVIDIA",
+            "libcublas": "pip install nvidia-cublas, or CUDA 13 of NVIDIA",
+            "libnvrtc": "pip install nvidia-cuda-nvrtc, or CUDA 13 of NVIDIA", "libnvJitLink": "CUDA 13 of NVIDIA",
+            "libcudnn": "pip install nvidia-cudnn-cu13, or cuDNN 9 of NVIDIA",
             "libnccl": "pip install nvidia-nccl-cu13", "libopencv": "apt install libopencv-imgcodecs406",
             "libjpeg": "apt install libjpeg62-turbo", "libturbojpeg": "apt install libturbojpeg0"}
 _LEVELS = (("x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
