@@ -74,24 +74,6 @@ inline Symbol khatri_rao(const std::string& symbol_name, const std::vector<Symbo
   return khatri_rao(symbol_name, args, static_cast<int>(args.size()));
 }
 inline Symbol khatri_rao(const std::vector<Symbol>& args) { return khatri_rao("", args); }
-inline Symbol log_softmax(const std::string& symbol_name, Symbol data, int axis = -1,
-                          dmlc::optional<double> temperature = dmlc::optional<double>(), Log_softmaxDtype dtype = Log_softmaxDtype::kNone,
-                          dmlc::optional<bool> use_length = dmlc::optional<bool>(false)) {
-  return log_softmax(symbol_name, std::vector<Symbol>(1, data), axis, temperature, dtype, use_length);
-}
-inline Symbol log_softmax(Symbol data, int axis = -1, dmlc::optional<double> temperature = dmlc::optional<double>(),
-                          Log_softmaxDtype dtype = Log_softmaxDtype::kNone, dmlc::optional<bool> use_length = dmlc::optional<bool>(false)) {
-  return log_softmax("", data, axis, temperature, dtype, use_length);
-}
-inline Symbol softmin(const std::string& symbol_name, Symbol data, int axis = -1,
-                      dmlc::optional<double> temperature = dmlc::optional<double>(), SoftminDtype dtype = SoftminDtype::kNone,
-                      dmlc::optional<bool> use_length = dmlc::optional<bool>(false)) {
-  return softmin(symbol_name, std::vector<Symbol>(1, data), axis, temperature, dtype, use_length);
-}
-inline Symbol softmin(Symbol data, int axis = -1, dmlc::optional<double> temperature = dmlc::optional<double>(),
-                      SoftminDtype dtype = SoftminDtype::kNone, dmlc::optional<bool> use_length = dmlc::optional<bool>(false)) {
-  return softmin("", data, axis, temperature, dtype, use_length);
-}
 
 }  // namespace cpp
 }  // namespace mxnet
