@@ -46,11 +46,11 @@ def test_every_page_is_in_the_site():
     pages = {os.path.relpath(page, os.path.join(TREE, "docs"))
              for page in glob.glob(os.path.join(TREE, "docs", "**", "*.md"), recursive=True)}
     elsewhere = {"CONTRIBUTING.md", "CHANGELOG.md", "api/"}
-    missing = set(listed) - pages - elsewhere - {"wheels.md"}
+    missing = set(listed) - pages - elsewhere
     assert not missing, f"tools/website/navigation.py lists {sorted(missing)}, which docs/ does not have"
     assert set(navigation.paths(navigation.complete(pages | elsewhere))) == pages | elsewhere
     added = navigation.complete(pages | elsewhere | {"new.md"})
-    assert added[-1] == ("More", [("new", "new.md")])
+    assert ("new", "new.md") in dict(added)["More"]
 
 
 def test_readme_is_short():

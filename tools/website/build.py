@@ -51,28 +51,27 @@ class Pages:
             return TOP_PAGES[path]
         if path.startswith("docs/") and Path(path).suffix in CARRIED:
             return path.removeprefix("docs/")
+        if path.endswith("/README.md"):
+            path = path.removesuffix("/README.md")      # it is the folder's page
         self.shown.add(path)
+        if path.endswith(".md"):
+            return f"tree/{path}"
         return f"tree/{path}/index.md" if (ROOT / path).is_dir() else f"tree/{path}.md"
 
     def moved(self, text, origin, page):
         """A page's text with its links as they are in the site."""
-        lines = text.split("\n")
+        masked = ["x" * len(line) for line in text.split("\n")]      # code is no link
         for number, line in text_lines(text):
-            found = list(_LINK.finditer(lines[number - 1]))
-            for match in reversed(found):
-                group = next(i for i, g in enumerate(match.groups(), 1) if g)
-                link = match.group(group)
-                path, mark, anchor = link.partition("#")
-                if not path or re.match(r"[a-z][a-z0-9+.-]*:", link) or line[match.start()] == "x":
-                    continue
-                target = os.path.normpath(os.path.join(os.path.dirname(origin), path))
-                if not (ROOT / target).exists():
-                    continue
-                start = os.path.dirname(page) or "."
-                new = os.path.relpath(self.place(target), start) + mark + anchor
-                whole = lines[number - 1]
-                lines[number - 1] = whole[:match.start(group)] + new + whole[match.end(group):]
-        return "\n".join(lines)
+            masked[number - 1] = line
+        for match in reversed(list(_LINK.finditer("\n".join(masked)))):
+            group = next(i for i, g in enumerate(match.groups(), 1) if g)
+            path, mark, anchor = match.group(group).partition("#")
+            target = os.path.normpath(os.path.join(os.path.dirname(origin), path))
+            if not path or re.match(r"[a-z][a-z0-9+.-]*:", path) or not (ROOT / target).exists():
+                continue
+            new = os.path.relpath(self.place(target), os.path.dirname(page) or ".") + mark + anchor
+            text = text[:match.start(group)] + new + text[match.end(group):]
+        return text
 
     def add(self, path, page):
         """Adds a Markdown file of the tree."""
@@ -81,9 +80,16 @@ class Pages:
     def show(self, path):
         """Adds a page that shows a file or a folder of the tree."""
         page = self.place(path)
+        if path.endswith(".md"):
+            self.add(path, page)
+            return
         if (ROOT / path).is_dir():
             inside = sorted(name for name in self.tracked if name.startswith(path + "/"))
+            own = f"{path}/README.md"
             lines = [f"# {path}", "", f"{len(inside)} files of the repository.", ""]
+            if own in inside:
+                inside.remove(own)
+                lines = [self.moved((ROOT / own).read_text(encoding="utf-8"), own, page), "", "## All files", ""]
             for name in inside:
                 if path.startswith(("examples", "include")) or name in self.shown:
                     link = os.path.relpath(self.place(name), os.path.dirname(page))

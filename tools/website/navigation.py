@@ -69,7 +69,10 @@ NAVIGATION = [
         ("GPUs: testing", "gpu/testing.md"),
         ("Operator records", "operators.md"),
     ]),
-    ("What changed", "CHANGELOG.md"),
+    ("What changed", [
+        ("Changelog", "CHANGELOG.md"),
+        ("Deprecations", "deprecations.md"),
+    ]),
 ]
 
 
