@@ -80,12 +80,27 @@ def test_classes_of_errors(call, kind):
 POSITIONS = {                                   # parameters by position: the attributes of the symbol
     "sym.random.normal_like(x, 5, 0.1)": {"loc": "5", "scale": "0.1"},
     "sym.random.poisson_like(x, 3)": {"lam": "3"},
+    "sym.log_softmax(x, 0)": {"axis": "0"},
+    "sym.log_softmax(x, 0, 2.0)": {"axis": "0", "temperature": "2.0"},
+    "sym.softmin(x, 0)": {"axis": "0"},
+    "x.log_softmax(0)": {"axis": "0"},
 }
 
 
 @pytest.mark.parametrize("text", POSITIONS)
 def test_parameters_by_position(text):
     assert eval(text, {"sym": mx.sym, "x": mx.sym.Variable("x")}).list_attr() == POSITIONS[text]
+
+
+def test_axes_of_log_softmax_by_position():
+    a = nd.array([[1, 2], [3, 5]])
+    for f in (nd.log_softmax, nd.softmin):
+        assert (f(a, 0) == f(a, axis=0)).asnumpy().all() and (f(a, 0) != f(a, 1)).asnumpy().any()
+        assert (getattr(a, f.__name__)(0) == f(a, axis=0)).asnumpy().all()
+    length = nd.array([1, 2], dtype="int32")
+    data, lengths = mx.sym.Variable("data"), mx.sym.Variable("lengths")
+    got = mx.sym.softmax(data, lengths, use_length=True).eval(data=a, lengths=length)[0]
+    assert got.asnumpy()[0].tolist() == [1, 0]
 
 
 NEW_AXES = [                                    # key, shape of the value, the selection without the new axes
