@@ -105,3 +105,11 @@ def test_draws_with_arrays_as_parameters_are_float32(dtype):
         assert draw().dtype == np.float32 and draw(dtype='float64').dtype == np.float64
     graph = sym.random.normal(sym.Variable('a'), sym.Variable('b'))
     assert graph.infer_type(a=dtype)[1] == [np.float32]
+
+
+def test_one_scale_of_a_resized_image_is_ignored():
+    x = nd.arange(16).reshape((1, 1, 4, 4))
+    want = nd.contrib.BilinearResize2D(x, height=6, width=3).asnumpy()
+    for scale in ({'scale_width': 2}, {'scale_height': 0.5}):
+        got = nd.contrib.BilinearResize2D(x, height=6, width=3, **scale).asnumpy()
+        np.testing.assert_array_equal(got, want)

@@ -189,7 +189,7 @@ CASES = [
     {"op": "_contrib_BilinearResize2D", "inputs": [(2, 2, 4, 5), None], "attrs": {"height": 7, "width": 3}, "ref": resize, "grad": [0],
      "grad2": True, "tol": ROUGH, "empty": [(0, 2, 4, 5), None],
      "bad": [{"inputs": [(4, 5), None]}, {"attrs": {"height": 0, "width": 3}}, {"attrs": {"height": -3, "width": 3}},
-             {"attrs": {"scale_height": 2}}, {"attrs": {"scale_height": -1, "scale_width": 1}},
+             {"attrs": {"mode": "odd_scale", "scale_height": 2}}, {"attrs": {"scale_height": -1, "scale_width": 1}},
              {"attrs": {"scale_height": float("nan"), "scale_width": 1}}, {"attrs": {"scale_height": 1e30, "scale_width": 1}},
              {"attrs": {"scale_height": 0.01, "scale_width": 1}}, {"attrs": {"mode": "odd_scale"}}, {"attrs": {"mode": "nearest"}}]},
     {"op": "_contrib_BilinearResize2D", "inputs": [(2, 2, 4, 5), None], "attrs": {"height": 9, "width": 4, "align_corners": False},

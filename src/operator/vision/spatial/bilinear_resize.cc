@@ -22,10 +22,10 @@ struct BilinearResizeParam : public dmlc::Parameter<BilinearResizeParam> {
     DMLC_DECLARE_FIELD(width).set_default(1).set_lower_bound(1).describe("Columns of the output in mode size, if no scale is given.");
     DMLC_DECLARE_FIELD(scale_height)
         .set_default(dmlc::optional<float>())
-        .describe("Factor of the rows, for modes size and odd_scale; scale_width must be given too.");
+        .describe("Factor of the rows, for modes size and odd_scale. It counts if scale_width is given too.");
     DMLC_DECLARE_FIELD(scale_width)
         .set_default(dmlc::optional<float>())
-        .describe("Factor of the columns, for modes size and odd_scale; scale_height must be given too.");
+        .describe("Factor of the columns, for modes size and odd_scale. It counts if scale_height is given too.");
     DMLC_DECLARE_FIELD(mode)
         .add_enum("size", kToSize)
         .add_enum("odd_scale", kOddScale)
@@ -72,9 +72,8 @@ int64_t Side(const Attrs& attrs, int64_t size, int64_t wanted, const dmlc::optio
 
 bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<BilinearResizeParam>();
-  MXNET_CHECK_KIND(p.scale_height.has_value() == p.scale_width.has_value() || p.mode > kOddScale, Value)
-      << Named(attrs) << "only one of scale_height and scale_width is given; both or none are accepted";
-  MXNET_CHECK_KIND(p.mode != kOddScale || p.scale_height.has_value(), Value)
+  const bool scaled = p.scale_height.has_value() && p.scale_width.has_value();
+  MXNET_CHECK_KIND(p.mode != kOddScale || scaled, Value)
       << Named(attrs) << "mode odd_scale without scale_height and scale_width; both are needed";
   Shape& data = (*in)[0];
   if (data.ndim_known())
@@ -90,8 +89,8 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       expected[2] = like[2], expected[3] = like[3];
     }
   } else {
-    expected[2] = Side(attrs, data[2], p.height, p.scale_height);
-    expected[3] = Side(attrs, data[3], p.width, p.scale_width);
+    expected[2] = Side(attrs, data[2], p.height, scaled ? p.scale_height : dmlc::optional<float>());
+    expected[3] = Side(attrs, data[3], p.width, scaled ? p.scale_width : dmlc::optional<float>());
   }
   for (int i = 2; i < 4; ++i)
     MXNET_CHECK_KIND(expected[i] != 0 && data[i] != 0 && expected[i] < (int64_t{1} << 31), Value)
