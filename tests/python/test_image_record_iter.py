@@ -217,6 +217,30 @@ def test_mean_image(folder, tmp_path):
         iterate(folder, 'png', data_shape=(3, 30, 36), mean_img=path)
 
 
+@pytest.mark.parametrize('kind, given', [
+    ('ImageRecordIter', dict(mean_r=5, std_g=3, mirror=True)), ('ImageRecordIter', dict(max_random_contrast=.2, rand_mirror=True)),
+    ('ImageRecordIter', dict(data_shape=(1, 32, 36))), ('ImageRecordIter', dict(mean_img='mean', mirror=True)),
+    ('ImageRecordUInt8Iter', {}), ('ImageRecordUInt8Iter', dict(mirror=True)), ('ImageRecordInt8Iter', dict(mean_g=9))])
+def test_channels_last(kind, given, folder, tmp_path):
+    if 'mean_img' in given:
+        given = dict(given, mean_img=str(tmp_path / given['mean_img']))
+    last = iterate(folder, 'png', kind=kind, layout='NHWC', **given)    # also makes the mean image
+    first = iterate(folder, 'png', kind=kind, **given)
+    channels, height, width = given.get('data_shape', (3, 32, 36))
+    desc = last.provide_data[0]
+    assert (desc.shape, desc.layout, first.provide_data[0].layout) == ((2, height, width, channels), 'NHWC', 'NCHW')
+    want = pixels(first)
+    np.testing.assert_array_equal(pixels(last), want.transpose(0, 2, 3, 1))
+    assert want.any()
+
+
+def test_page_locked_batches(folder):
+    for given, where in (({}, mx.cpu()), (dict(ctx='cpu'), mx.cpu()), (dict(ctx='cpu_pinned'), mx.cpu_pinned(0)),
+                         (dict(ctx='cpu_pinned', device_id=1), mx.cpu_pinned(1))):
+        batch = iterate(folder, 'png', **given).next()
+        assert batch.data[0].context == batch.label[0].context == where
+
+
 def test_a_broken_image_costs_a_warning(folder, tmp_path, capfd):
     payloads = records(folder + '/jpg.rec')
     payloads[1] = payloads[1][:24] + b'no image'

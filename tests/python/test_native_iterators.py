@@ -25,7 +25,7 @@ pytestmark = pytest.mark.sanitized
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
 OURS = recorded()
-OWN = {'scaled_decode'}
+OWN = {'scaled_decode', 'layout'}
 
 
 def record_of(version):

@@ -65,7 +65,7 @@ std::shared_ptr<Batch> NewBatch(const State& state) {
     std::vector<int64_t> shape{static_cast<int64_t>(batch->rows)};
     for (int i = 0; i < array.shape.ndim(); ++i) shape.push_back(array.shape[i]);
     NDArray memory;
-    memory.Init(Shape(shape), Context::CPU(), array.dtype);
+    memory.Init(Shape(shape), state.options.context, array.dtype);
     batch->memory.push_back(static_cast<char*>(memory.data().dptr));
     batch->data.arrays.push_back(std::move(memory));
   }

@@ -118,7 +118,7 @@ class DetRows : public RowMaker {
     std::copy_n(label.numbers->data(), count, row + kSizes);
     Normalization how = how_;
     if (!mean_.empty()) how.mean_image = mean_.data();
-    WritePlanes(workspace->canvas.current(), how, false, kFloat32, to[0]);
+    WriteElements(workspace->canvas.current(), how, false, false, kFloat32, to[0]);
     return true;
   }
 
@@ -207,7 +207,7 @@ std::unique_ptr<DataIter> Make(const IterArguments& given) {
       << "[" << function << "] dtype=" << DTypeName(p.prefetch.dtype.value()) << "; accepted: float32";
   BatchOptions options;
   options.function = function, options.batch_size = p.batch.batch_size, options.round_batch = p.batch.round_batch;
-  options.prefetch = p.prefetch.prefetch_buffer, options.threads = p.parser.preprocess_threads;
+  options.context = p.prefetch.context(), options.prefetch = p.prefetch.prefetch_buffer, options.threads = p.parser.preprocess_threads;
   MXNET_CHECK_KIND(options.batch_size > 0, Value) << "[" << function << "] batch_size=0; accepted: 1 or more";
   auto rows = std::make_unique<DetRows>(function, p);
   if (!p.normalize.mean_img.empty()) rows->SetMean(MeanImage(function, p));

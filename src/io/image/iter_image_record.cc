@@ -42,10 +42,13 @@ class ImageRows : public RowMaker {
         channels_(static_cast<int>(p.parser.data_shape[0])),
         label_width_(p.parser.label_width),
         dtype_(dtype),
+        channels_last_(p.decode.layout == ImageDecodeParam::kChannelsLast),
         augmenter_(function, OptionsOf(p)),
         normalize_(p.normalize) {
     if (!p.parser.path_imglist.empty()) list_ = std::make_unique<LabelList>(function, p.parser.path_imglist, label_width_);
-    arrays_ = {{p.parser.data_shape, dtype}, {label_width_ == 1 ? Shape(std::vector<int64_t>()) : Shape({label_width_}), kFloat32}};
+    const Shape& s = p.parser.data_shape;
+    arrays_ = {{channels_last_ ? Shape({s[1], s[2], s[0]}) : s, dtype},
+               {label_width_ == 1 ? Shape(std::vector<int64_t>()) : Shape({label_width_}), kFloat32}};
     const float mean[4] = {p.normalize.mean_r, p.normalize.mean_g, p.normalize.mean_b, p.normalize.mean_a};
     const float deviation[4] = {p.normalize.std_r, p.normalize.std_g, p.normalize.std_b, p.normalize.std_a};
     for (int c = 0; c < 4; ++c)
@@ -74,7 +77,7 @@ class ImageRows : public RowMaker {
       how.contrast = static_cast<float>(1 + more.Uniform(-normalize_.max_random_contrast, normalize_.max_random_contrast));
     if (normalize_.max_random_illumination > 0)
       how.illumination = static_cast<float>(more.Uniform(-normalize_.max_random_illumination, normalize_.max_random_illumination));
-    WritePlanes(canvas->current(), how, normalize_.mirror || (normalize_.rand_mirror && turned), dtype_, to[0]);
+    WriteElements(canvas->current(), how, normalize_.mirror || (normalize_.rand_mirror && turned), channels_last_, dtype_, to[0]);
     return true;
   }
 
@@ -114,6 +117,7 @@ class ImageRows : public RowMaker {
   const std::string function_;
   const uint64_t seed_;
   const int channels_, label_width_, dtype_;
+  const bool channels_last_;
   const Augmenter augmenter_;
   const ImageNormalizeParam normalize_;
   std::unique_ptr<LabelList> list_;
@@ -134,7 +138,9 @@ RecordOptions RecordsOf(const std::string& function, const Params& p) {
 BatchOptions BatchesOf(const std::string& function, const Params& p) {
   BatchOptions o;
   o.function = function, o.batch_size = p.batch.batch_size, o.round_batch = p.batch.round_batch;
-  o.prefetch = p.prefetch.prefetch_buffer,
+  o.prefetch = p.prefetch.prefetch_buffer;
+  const bool pinned = p.prefetch.ctx == PrefetchParam::kPinned && p.parser.device_id >= 0;
+  o.context = pinned ? Context::CPUPinned(p.parser.device_id) : Context::CPU();
   o.threads = std::min(p.parser.preprocess_threads, static_cast<int>(std::ceil(UsableProcessors())));
   return o;
 }
@@ -180,7 +186,9 @@ std::vector<float> MeanImage(const std::string& function, const Params& p) {
   }
   const bool tell = p.normalize.verbose;
   if (tell) LogInfo("[" + function + "] cannot find " + path + ": it is made from all images, which takes some time");
-  mean = MeanOf(function, p, std::make_unique<ImageRows>(function, p, kFloat32));
+  Params planes = p;
+  planes.decode.layout = ImageDecodeParam::kChannelsFirst;
+  mean = MeanOf(function, p, std::make_unique<ImageRows>(function, planes, kFloat32));
   NDArray array(shape, Context::CPU(), kFloat32);
   array.SyncCopyFromCPU(mean.data(), mean.size() * sizeof(float));
   SaveNDArrays(path, {array}, {"mean_img"});
@@ -218,7 +226,7 @@ std::unique_ptr<DataIter> Make(const std::string& function, int dtype, const Ite
 
 constexpr const char* kText =
     "Batches of images from RecordIO files, as tools/im2rec makes them. Threads decode and augment "
-    "images while others are computed with. Data are (batch, channels, height, width), red first. "
+    "images while others are computed with. Data are (batch, channels, height, width), or what `layout` says, red first. "
     "Equal seeds give equal batches for any number of threads.";
 
 // 1.9.1 lists the means and so on for iterators of floats only. The others take them as well.

@@ -72,7 +72,7 @@ struct ImageRecParserParam : public dmlc::Parameter<ImageRecParserParam> {
     DMLC_DECLARE_FIELD(aug_seq).set_default("aug_default").describe("Accepted as in MXNet 1.x: aug_default.");
     DMLC_DECLARE_FIELD(label_width).set_lower_bound(1).set_default(1).describe("Labels of an image.");
     MXNET_DECLARE_IMAGE_PARTS();
-    DMLC_DECLARE_FIELD(device_id).set_default(0).describe("Accepted as in MXNet 1.x. Batches are in the memory of the CPU.");
+    DMLC_DECLARE_FIELD(device_id).set_default(0).describe("The GPU that reads page-locked memory, with ctx=cpu_pinned.");
     MXNET_DECLARE_IMAGE_CHUNKS();
     DMLC_DECLARE_FIELD(seed_aug).set_default(dmlc::optional<int>()).describe("Seed of the random augmentation; None: 0.");
   }
@@ -164,15 +164,22 @@ struct DefaultAugmentParam : public dmlc::Parameter<DefaultAugmentParam> {
   }
 };
 
-/* How files are decoded. */
+/* What 1.9.1 has not: how files are decoded and elements are laid out. */
 struct ImageDecodeParam : public dmlc::Parameter<ImageDecodeParam> {
+  enum Layout { kChannelsFirst, kChannelsLast };
   bool scaled_decode;
+  int layout;
   DMLC_DECLARE_PARAMETER(ImageDecodeParam) {
     DMLC_DECLARE_FIELD(scaled_decode)
         .set_default(false)
         .describe(
             "Whether a JPEG file that will be resized to half its size or less is decoded to a half, "
             "a quarter or an eighth at once. That is faster, and pixels differ a little. Not in MXNet 1.x.");
+    DMLC_DECLARE_FIELD(layout)
+        .set_default(kChannelsFirst)
+        .add_enum("NCHW", kChannelsFirst)
+        .add_enum("NHWC", kChannelsLast)
+        .describe("NHWC: data are (batch, height, width, channels). data_shape stays (channels, height, width). Not in MXNet 1.x.");
   }
 };
 

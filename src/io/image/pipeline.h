@@ -185,9 +185,9 @@ struct Normalization {
   const float* mean_image = nullptr;     // (channels, height, width); then `mean` is not used
   float contrast = 1, illumination = 0;  // ((x - mean) * contrast + illumination) * factor
 };
-/* (height, width, channels) of bytes to (channels, height, width) of `dtype`: float32, or uint8 and
- * int8, which are limited to their range. */
-void WritePlanes(const Pixels& image, const Normalization& how, bool mirror, int dtype, void* to);
+/* (height, width, channels) of bytes to (channels, height, width) of `dtype`, or with channels_last
+ * to (height, width, channels): float32, or uint8 and int8, which are limited to their range. */
+void WriteElements(const Pixels& image, const Normalization& how, bool mirror, bool channels_last, int dtype, void* to);
 
 /* What one thread has for making rows. */
 struct Workspace {
@@ -221,6 +221,7 @@ struct BatchOptions {
   bool round_batch = true;
   uint64_t prefetch = 4;  // batches in memory, with the one that was handed out
   int threads = 4;        // that make rows; no more than processors that may be used
+  Context context;        // where batches are
 };
 /* Throws Error(kValue) for options. */
 std::unique_ptr<DataIter> MakeImageBatches(const BatchOptions& options, std::unique_ptr<RecordSource> records,

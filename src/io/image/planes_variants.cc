@@ -1,4 +1,4 @@
-// From bytes of pixels to planes of a batch.
+// From bytes of pixels to elements of a batch.
 #pragma GCC optimize("fp-contract=off")
 
 #include <cstdint>
@@ -58,6 +58,11 @@ void TakeApart(const uint8_t* from, int64_t n, int64_t channels, bool mirror, ui
     for (int64_t i = 0; i < n; ++i) to[c * kPiece + (mirror ? n - 1 - i : i)] = from[channels * i + c];
 }
 
+inline uint8_t Shifted(uint8_t x, int shift) {
+  const int v = x - shift, low = v < -128 ? -128 : v;
+  return static_cast<uint8_t>(static_cast<int8_t>(low > 127 ? 127 : low));
+}
+
 }  // namespace
 
 namespace MXNET_CPU_VARIANT {
@@ -104,12 +109,33 @@ void RowToBytes(const uint8_t* from, int64_t n, int64_t channels, bool mirror, c
         std::memcpy(row, x, static_cast<size_t>(count));
         continue;
       }
-      const int s = shift[c];
-      for (int64_t i = 0; i < count; ++i) {
-        const int v = x[i] - s, low = v < -128 ? -128 : v;
-        row[i] = static_cast<uint8_t>(static_cast<int8_t>(low > 127 ? 127 : low));
-      }
+      for (int64_t i = 0; i < count; ++i) row[i] = Shifted(x[i], shift[c]);
     }
+  }
+}
+
+/* As RowToFloats, to pixels. The mean image has planes. */
+void RowToFloatsLast(const uint8_t* from, int64_t n, int64_t channels, bool mirror, const float* mean, const float* factor,
+                     const float* mean_row, int64_t plane, float contrast, float illumination, float* to) {
+  for (int64_t i = 0; i < n; ++i) {
+    const uint8_t* x = from + i * channels;
+    float* pixel = to + (mirror ? n - 1 - i : i) * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      const float m = mean_row ? mean_row[c * plane + i] : mean[c];
+      pixel[c] = ((static_cast<float>(x[c]) - m) * contrast + illumination) * factor[c];
+    }
+  }
+}
+
+/* As RowToBytes, to pixels. */
+void RowToBytesLast(const uint8_t* from, int64_t n, int64_t channels, bool mirror, const int* shift, uint8_t* to) {
+  if (!mirror && !shift) {
+    std::memcpy(to, from, static_cast<size_t>(n * channels));
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    uint8_t* pixel = to + (mirror ? n - 1 - i : i) * channels;
+    for (int64_t c = 0; c < channels; ++c) pixel[c] = shift ? Shifted(from[i * channels + c], shift[c]) : from[i * channels + c];
   }
 }
 
