@@ -146,7 +146,7 @@ class Writer:
                 return self.known(KNOWN[f"{base.__name__}.{name}"])
         if cls is None and f"{self.module.__name__}.{name}" in KNOWN:
             return self.known(KNOWN[f"{self.module.__name__}.{name}"])
-        if name == "__enter__":
+        if name in ("__enter__", "__new__"):
             return "Self"
         if name in SPECIAL and SPECIAL[name]:
             return SPECIAL[name]
@@ -212,6 +212,8 @@ class Writer:
             if base is cls or (base not in self.homes and base.__module__.startswith("mxnet")):
                 own.update(vars(base))
         for member, value in sorted(own.items()):
+            if member == "__new__" and issubclass(cls, tuple):      # a named tuple has no other constructor
+                self.function(member, value.__func__, "    ", cls, method=True)
             if (member.startswith("_") and not member.startswith("__")) or member in LEFT_OUT:
                 continue
             if member.startswith("__") and not inspect.isroutine(value):

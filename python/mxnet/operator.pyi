@@ -1,5 +1,5 @@
 # Generated from the modules by `./dev docs`; do not edit.
-from typing import Any
+from typing import Any, Self
 from mxnet import context as context
 from mxnet import symbol as symbol
 from mxnet.autograd import overwrite as overwrite
@@ -43,6 +43,7 @@ class NumpyOp(PythonOp):
     need_top_grad_: Any
 
 class OperatorArguments(tuple[Any, ...]):
+    def __new__(_cls, narg: Any, names: Any, types: Any) -> Self: ...
     def __repr__(self) -> str: ...
     names: Any
     narg: Any

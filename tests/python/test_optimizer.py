@@ -492,3 +492,10 @@ def test_compare_optimizer_helper():
     mx.test_utils.compare_optimizer(opt.SGD(momentum=0.9), opt.SGD(momentum=0.9), (3, 4), np.float32)
     with pytest.raises(AssertionError):
         mx.test_utils.compare_optimizer(opt.SGD(learning_rate=1), opt.SGD(learning_rate=0.5), (3, 4), np.float32)
+
+
+def test_warning_of_two_learning_rates_names_the_users_line():
+    """An optimizer's default rate replaces the schedule's; the warning is of the program's line."""
+    with pytest.warns(UserWarning, match=r"learning_rate=0.001 replaces the base_lr=0.5") as caught:
+        mx.optimizer.Adam(lr_scheduler=mx.lr_scheduler.FactorScheduler(10, base_lr=0.5))
+    assert caught[0].filename == __file__

@@ -1,5 +1,5 @@
 # Generated from the modules by `./dev docs`; do not edit.
-from typing import Any
+from typing import Any, Self
 import mxnet.base
 from mxnet.base import c_str_array as c_str_array
 from mxnet.base import check_call as check_call
@@ -20,6 +20,7 @@ class DataBatch:
     provide_label: Any
 
 class DataDesc(tuple[Any, ...]):
+    def __new__(cls, name: Any, shape: Any, dtype: Any = ..., layout: Any = ...) -> Self: ...
     def __repr__(self) -> str: ...
     @staticmethod
     def get_batch_axis(layout: Any) -> Any: ...

@@ -4,6 +4,7 @@ import warnings
 
 import numpy
 
+from .._process import outside
 from .._repr import from_arguments, parameters_of
 from ..base import CheckedTypeError
 from .. import ndarray as nd
@@ -91,7 +92,7 @@ class Optimizer:
             if learning_rate is not None:
                 if lr_scheduler.base_lr != learning_rate:
                     warnings.warn(f"learning_rate={learning_rate} replaces the base_lr={lr_scheduler.base_lr} "
-                                  "of the lr_scheduler", UserWarning, stacklevel=2)
+                                  "of the lr_scheduler", UserWarning, stacklevel=outside())
                 lr_scheduler.base_lr = learning_rate
             self.lr = lr_scheduler.base_lr
         self.wd = wd

@@ -49,6 +49,8 @@ def fit(epochs: int = 3) -> float:
         break
     module.forward(DataBatch(data=[mx.nd.ones((10, 4))], label=None), is_train=False)
     result = module.get_outputs()[0].asnumpy()
+    described = mx.io.DataDesc("data", (10, 4), dtype="float32", layout="NT")
+    print(described.name, described.shape)
     store = mx.kv.create("local")
     store.init("w", mx.nd.ones((2, 2)))
     store.push("w", [mx.nd.ones((2, 2)), mx.nd.ones((2, 2)) * 2])
