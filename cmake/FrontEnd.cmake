@@ -5,9 +5,17 @@ set_target_properties(generate_op_header PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${P
 
 set(MXNET_OP_HEADER ${PROJECT_BINARY_DIR}/include/mxnet-cpp/op.h)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include/mxnet-cpp)
-# What the library keeps until exit is no leak of the generator.
+set(op_header_environment ASAN_OPTIONS=detect_leaks=0)   # what the library keeps until exit is no leak of the generator
+if(CMAKE_BUILD_WITH_INSTALL_RPATH)
+  get_filename_component(folder ${OPENBLAS_LIBRARY} DIRECTORY)
+  set(folders $<TARGET_FILE_DIR:mxnet>:${folder})
+  if(USE_ONEDNN)
+    string(APPEND folders :$<TARGET_FILE_DIR:DNNL::dnnl>)
+  endif()
+  list(APPEND op_header_environment LD_LIBRARY_PATH=${folders})
+endif()
 add_custom_command(OUTPUT ${MXNET_OP_HEADER} DEPENDS generate_op_header mxnet
-  COMMAND ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0
+  COMMAND ${CMAKE_COMMAND} -E env ${op_header_environment}
           ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:generate_op_header> ${MXNET_OP_HEADER}
   COMMENT "Writing mxnet-cpp/op.h")
 add_custom_target(op_header ALL DEPENDS ${MXNET_OP_HEADER})
