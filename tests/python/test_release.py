@@ -38,7 +38,7 @@ def test_version(release):
 
 
 def test_deprecations(release, monkeypatch):
-    assert list(release.check_deprecations()) == [] and len(list(release.deprecations())) > 8
+    assert list(release.check_deprecations()) == [] and len(list(release.deprecations())) > 4
     rows = {"docs": "| `save_parameters` | `x` | 2026-01-01 | 2026-06-01 |\n"}
     monkeypatch.setattr(release, "_text", lambda *path: rows["docs"])
     found = list(release.check_deprecations())
