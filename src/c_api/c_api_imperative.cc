@@ -52,9 +52,9 @@ struct OpText {
   std::vector<const char*> name_ptrs, type_ptrs, description_ptrs;
 };
 
-/* One formal input whose names depend on the parameters is a list, too (multi_sgd_update: num_weights
- * counts groups, not inputs), unless it has its own name when no parameter is given (log_softmax,
- * whose second input comes with use_length). */
+/* One formal input whose names depend on the parameters is a list, too (multi_sgd_update:
+ * num_weights counts groups, not inputs), unless it has its own name when no parameter is given
+ * (log_softmax, whose second input comes with use_length). */
 bool TakesList(const Op* op) {
   if (!op->key_var_num_args.empty()) return true;
   if (op->input_names.size() != 1 || !op->list_inputs) return false;

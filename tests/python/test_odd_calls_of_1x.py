@@ -113,3 +113,34 @@ def test_one_scale_of_a_resized_image_is_ignored():
     for scale in ({'scale_width': 2}, {'scale_height': 0.5}):
         got = nd.contrib.BilinearResize2D(x, height=6, width=3, **scale).asnumpy()
         np.testing.assert_array_equal(got, want)
+
+
+def test_absolute_regression_goes_down_where_label_and_output_agree():
+    x = nd.array([[0, 1, -1, 2]])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.MAERegressionOutput(x, nd.array([[0, 0, 0, 2]]))
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [[-0.25, 0.25, -0.25, -0.25]]
+
+
+def test_lars_and_signs_with_odd_factors():
+    rates, wds = nd.array([0.1, 0.2]), nd.array([0.1, 0.1])
+    for factor, want in ((0, [0.49751243, 0.99667776]), (-1, [-0.12515645, -0.17657447])):
+        got = nd.multi_lars(rates, nd.array([4, 9]), nd.array([1, 4]), wds, eta=0.5, eps=1e-3,
+                            rescale_grad=factor)
+        np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-5)
+    got = nd.multi_lars(rates, nd.array([0, 9]), nd.array([1, 0]), wds, eta=0.5, eps=1e-3)
+    np.testing.assert_allclose(got.asnumpy(), [0.1, 0.2], rtol=1e-6)
+    for factor in (-1, 0, 2):
+        got = nd.signsgd_update(nd.ones(2), nd.array([1, -1]), lr=0.1, wd=0.5, rescale_grad=factor)
+        np.testing.assert_allclose(got.asnumpy(), [0.85, 1.05], rtol=1e-6)
+
+
+def test_a_channel_with_an_infinity_is_nan_in_batch_norm():
+    x = nd.array(np.random.RandomState(0).normal(size=(2, 2, 3)).astype('float32'))
+    x[0, 0, 1] = np.inf
+    gamma, beta, mean, var = nd.ones(2), nd.zeros(2), nd.zeros(2), nd.ones(2)
+    with autograd.train_mode():
+        y = nd.BatchNorm(x, gamma, beta, mean, var, axis=1).asnumpy()
+    assert np.isnan(y[:, 0]).all() and np.isfinite(y[:, 1]).all()

@@ -216,12 +216,6 @@ void CrossBackward(KernelArgs& args) {
   }
 }
 
-bool CrossBackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient of a", &(*out)[0], (*in)[1]);
-  AssignShape(attrs, "the gradient of b", &(*out)[1], (*in)[2]);
-  return (*in)[0].known() && (*in)[1].known() && (*in)[2].known();
-}
-
 void RegisterCross() {
   Op::Register("_npi_cross")
       .describe(
@@ -240,7 +234,7 @@ void RegisterCross() {
       .set_param<CrossParam>()
       .set_inputs({"ograd", "a", "b"})
       .set_outputs({"a_grad", "b_grad"})
-      .set_infer_shape(CrossBackwardShape)
+      .set_infer_shape(LikeInputsShape(1))
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {  // bilinear
         const auto& in = node->inputs;
         const NodeEntry left{MakeNodeLike("_npi_cross", *node, {ograds[0], in[2]}), 0, 0},

@@ -1,5 +1,6 @@
 // dot and batch_dot. Both reduce to batches of matrix products, and so do their gradients and the
 // gradients of those.
+#include "operator/like_inputs.h"
 #include "operator/linalg/matmul.h"
 #include "operator/param.h"
 #include "operator/traits.h"
@@ -141,12 +142,6 @@ double DotFlops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob>) {
 }
 
 // [ograd, lhs, rhs] -> gradients of lhs and rhs
-bool BackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient of lhs", &(*out)[0], (*in)[1]);
-  AssignShape(attrs, "the gradient of rhs", &(*out)[1], (*in)[2]);
-  return (*in)[0].known() && (*in)[1].known() && (*in)[2].known();
-}
-
 template <ViewFn kViews>
 void DotBackward(KernelArgs& a) {
   const TBlob &g = a.in[0], &lhs = a.in[1], &rhs = a.in[2];
@@ -183,7 +178,7 @@ Op& DotRecord(const std::string& name, const std::string& backward, const char* 
       .set_param<DotParam>()
       .set_inputs({"ograd", "lhs", "rhs"})
       .set_outputs({"lhs_grad", "rhs_grad"})
-      .set_infer_shape(BackwardShape)
+      .set_infer_shape(LikeInputsShape(1))
       .set_flops(BackwardFlops<kViews>)
       .set_gradient([name, backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         const auto& in = node->inputs;

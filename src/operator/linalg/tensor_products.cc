@@ -2,6 +2,7 @@
 // the labels that each of them means. So are their gradients and the gradients of those.
 #include <algorithm>
 
+#include "operator/like_inputs.h"
 #include "operator/linalg/contract.h"
 #include "operator/linalg/matmul.h"
 #include "operator/matrix/axes.h"
@@ -172,12 +173,6 @@ void ProductKernel(KernelArgs& args) {
 }
 
 // [ograd, a, b] -> gradients of a and b
-bool BackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient of a", &(*out)[0], (*in)[1]);
-  AssignShape(attrs, "the gradient of b", &(*out)[1], (*in)[2]);
-  return (*in)[0].known() && (*in)[1].known() && (*in)[2].known();
-}
-
 template <IndicesFn kIndices>
 void ProductBackward(KernelArgs& args) {
   const Indices x = kIndices(*args.attrs, args.in[1].shape, args.in[2].shape);
@@ -213,7 +208,7 @@ Op& Product(const std::string& name, const std::string& text) {
   back.describe("Gradients of " + name + ".")
       .set_inputs({"ograd", "a", "b"})
       .set_outputs({"a_grad", "b_grad"})
-      .set_infer_shape(BackwardShape)
+      .set_infer_shape(LikeInputsShape(1))
       .set_flops(ProductFlops<kIndices, 2>)
       .set_gradient([name, backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         const auto& in = node->inputs;

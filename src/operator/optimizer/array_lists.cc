@@ -200,8 +200,9 @@ void LarsKernel(KernelArgs& a) {
     for (int64_t i = 0, n = a.in[0].Size(); i < n; ++i) {
       const double lr = a.in[0].data<T>()[i], wd = a.in[3].data<T>()[i];
       const double weight = std::sqrt(static_cast<double>(a.in[1].data<T>()[i]));
-      const double grad = std::sqrt(static_cast<double>(a.in[2].data<T>()[i])) * p.rescale_grad;
-      a.out[0].data<T>()[i] = T(weight > 0 && grad > 0 ? lr * p.eta * weight / (grad + wd * weight + p.eps) : lr);
+      const double grad = std::sqrt(static_cast<double>(a.in[2].data<T>()[i]));
+      const bool scaled = weight > 0 && grad > 0;
+      a.out[0].data<T>()[i] = T(scaled ? lr * p.eta * weight / (grad * p.rescale_grad + wd * weight + p.eps) : lr);
     }
   });
 }

@@ -249,8 +249,8 @@ struct multi_lars {
   };
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
     const double lr = mx::Load<double>(a.lrs, i), weight = ::sqrt(mx::Load<double>(a.weights, i)),
-                 grad = ::sqrt(mx::Load<double>(a.grads, i)) * a.rescale;
-    mx::Store(a.out, i, weight > 0 && grad > 0 ? lr * a.eta * weight / (grad + mx::Load<double>(a.wds, i) * weight + a.eps) : lr);
+                 grad = ::sqrt(mx::Load<double>(a.grads, i)), decay = mx::Load<double>(a.wds, i) * weight;
+    mx::Store(a.out, i, weight > 0 && grad > 0 ? lr * a.eta * weight / (grad * a.rescale + decay + a.eps) : lr);
   }
 };
 }  // namespace kernels

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "operator/like_inputs.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/recipe.h"
@@ -337,10 +338,7 @@ MXNET_REGISTER_OP(_backward_sum_like)
     .describe("Broadcasts the first input to the shape of the second.")
     .set_inputs({"data", "like"})
     .set_supports_add()
-    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-      AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
-      return (*in)[0].known() && (*in)[1].known();
-    })
+    .set_infer_shape(LikeInputsShape(1))
     .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
       if ((*in)[1] == kDTypeUnknown) (*in)[1] = (*in)[0];
       if ((*in)[0] == kDTypeUnknown) (*in)[0] = (*in)[1];

@@ -2,6 +2,7 @@
 // deviation; any and all.
 #include <algorithm>
 
+#include "operator/like_inputs.h"
 #include "operator/numpy_types.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -247,10 +248,7 @@ MXNET_REGISTER_OP(_backward_var_spread)
     .set_param<NpVarParam>()
     .set_inputs({"ograd", "data"})
     .set_shape_only_from(1)
-    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-      AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
-      return (*in)[0].known() && (*in)[1].known();
-    })
+    .set_infer_shape(LikeInputsShape(1))
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{{MakeNodeLike("_backward_var_gather", *node, {ograds[0]}), 0, 0}, NodeEntry()};
     })

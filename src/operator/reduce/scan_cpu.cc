@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/like_inputs.h"
 #include "operator/numpy_types.h"
 #include "operator/param.h"
 #include "operator/pointwise/convert.h"
@@ -293,10 +294,7 @@ MXNET_REGISTER_OP(_backward_cumsum)
     .set_shape_only_from(1)
     .set_param<CumsumParam>()
     .set_inputs({"ograd", "data"})
-    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-      AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
-      return (*in)[0].known() && (*in)[1].known();
-    })
+    .set_infer_shape(LikeInputsShape(1))
     .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
       AssignType(attrs, "output", &(*out)[0], (*in)[1]);
       return (*in)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;

@@ -113,7 +113,7 @@ struct regression_backward {
   };
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
     A d = mx::Load<A>(a.y, i) - mx::Load<A>(a.label, i);
-    if constexpr (sign) d = static_cast<A>((d > A(0)) - (d < A(0)));
+    if constexpr (sign) d = d > A(0) ? A(1) : A(-1);
     mx::Store(a.dx, i, static_cast<A>(a.scale) * d);
   }
 };

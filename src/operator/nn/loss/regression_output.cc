@@ -75,7 +75,7 @@ void Backward(KernelArgs& args) {  // label, output -> data_grad
         ParallelFor(n, 0, [&](int64_t b, int64_t e) {
           for (int64_t i = b; i < e; ++i) {
             const T d = y[i] - label[i];
-            dx[i] = scale * (kKind == kAbsolute ? static_cast<T>((d > T(0)) - (d < T(0))) : d);
+            dx[i] = scale * (kKind == kAbsolute ? d > T(0) ? T(1) : T(-1) : d);
           }
         });
       },

@@ -110,7 +110,7 @@ void BatchMoments(const NormView& v, int dtype, const T* x, double* mean, double
   for (int64_t c = 0; c < v.channels; ++c) {
     mean[c] /= n;
     const double off = mean[c] - static_cast<double>(static_cast<T>(shift[c]));
-    var[c] = std::max(0.0, var[c] / n - off * off);
+    var[c] = std::max(var[c] / n - off * off, 0.0);  // NaN stays
   }
 }
 
