@@ -85,3 +85,14 @@ def test_folder_named_between_the_imports():
                "print(utils._data_dir('datasets'))\n")
     out = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "/named/late/datasets"
+
+
+def test_known_shapes():
+    shapes = (None, (), (0, 2), (2, 3), (-1, 2))
+    assert [utils.shape_is_known(s) for s in shapes[:-1]] == [False, False, False, True]
+    with pytest.raises(AssertionError, match='negative'):
+        utils.shape_is_known(shapes[-1])
+    with mx.util.np_shape(True):
+        assert [utils.shape_is_known(s) for s in shapes] == [False, True, True, True, False]
+    assert utils.is_np_array() is False
+    assert gluon.parameter.shape_is_known is utils.shape_is_known

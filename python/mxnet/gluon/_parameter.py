@@ -34,8 +34,7 @@ class DeferredInitializationError(MXNetError):
     """
 
 
-
-def shape_is_known(shape):
+def _has_whole_shape(shape):
     """True when no dimension of a Parameter's `shape` is open: 0 and -1 both are, whether or not
     NumPy shape semantics are on."""
     return shape is not None and all(d > 0 for d in shape)
@@ -223,7 +222,7 @@ class Parameter:
             default_init = initializer.Uniform()
         if init is None:
             init = default_init if self.init is None else self.init
-        if not shape_is_known(self._shape):
+        if not _has_whole_shape(self._shape):
             if not self._allow_deferred_init:
                 raise ValueError(f'[gluon.Parameter] {self.name!r} cannot be initialised with shape {self._shape}; '
                                  'a shape without open dimensions, or allow_deferred_init=True, is accepted')
@@ -238,7 +237,7 @@ class Parameter:
         if not self._deferred_init:
             return
         init, ctx, default_init, data = self._deferred_init
-        if not shape_is_known(self._shape):
+        if not _has_whole_shape(self._shape):
             raise ValueError(f'[gluon.Parameter] {self.name!r} cannot be initialised with shape {self._shape}; '
                              'give in_units, in_channels, ... to its layer or call the network on data first')
         self._deferred_init = ()
@@ -424,7 +423,7 @@ class Parameter:
         """The symbol variable that stands for this Parameter."""
         shape = self.shape
         if self._var is None or self._var_shape is not None and self._var_shape != is_np_shape():
-            self._var_shape = None if shape is None or shape_is_known(shape) else is_np_shape()
+            self._var_shape = None if shape is None or _has_whole_shape(shape) else is_np_shape()
             self._var = symbol.var(self.name, shape=shape, dtype=self._dtype, lr_mult=self.lr_mult,
                                    wd_mult=self.wd_mult, init=self.init, stype=self._stype)
         return self._var

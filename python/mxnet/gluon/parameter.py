@@ -7,8 +7,9 @@ import numpy as np
 from .. import autograd, context as context_mod, initializer, ndarray as nd, symbol
 from ..base import MXNetError, public_home as _public_home
 from ..util import is_np_shape
-from ._parameter import Constant, DeferredInitializationError, Parameter, _FixedValue, shape_is_known, tensor_types
+from ._parameter import Constant, DeferredInitializationError, Parameter, _FixedValue, tensor_types
 from .parameter_dict import ParameterDict
+from .utils import shape_is_known
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'Constant', 'ParameterDict', 'tensor_types']
 

@@ -8,9 +8,24 @@ import numpy as np
 from .. import _process
 from .. import ndarray as nd
 from .._array_class import to_class_of
-from ..util import default_array
+from ..util import default_array, is_np_array, is_np_shape  # noqa: F401
 
 __all__ = ['split_data', 'split_and_load', 'clip_global_norm', 'check_sha1', 'download', 'replace_file', 'HookHandle']
+
+
+def shape_is_known(shape):
+    """Whether no dimension of a shape is open: 0 is without NumPy's shape semantics, and -1 is with
+    them. Without them, the shape of no dimensions is open, too.
+
+    >>> mx.gluon.utils.shape_is_known((2, 0)), mx.gluon.utils.shape_is_known((2, 3))
+    (False, True)
+    """
+    if shape is None:
+        return False
+    if is_np_shape():
+        return all(size >= 0 for size in shape)
+    assert all(size >= 0 for size in shape), f'[shape_is_known] {shape} has a negative size; accepted: 0 or more'
+    return len(shape) > 0 and 0 not in shape
 
 
 def split_data(data, num_slice, batch_axis=0, even_split=True):

@@ -2,6 +2,9 @@
 from typing import Any
 from mxnet import ndarray as _ndarray
 from mxnet.gluon.block import HookHandle as HookHandle
+from mxnet.gluon.parameter import shape_is_known as shape_is_known
+from mxnet.image import is_np_array as is_np_array
+from mxnet.operator import is_np_shape as is_np_shape
 from mxnet.operator import to_class_of as to_class_of
 from mxnet.util import default_array as default_array
 def check_sha1(filename: Any, sha1_hash: Any) -> Any: ...
