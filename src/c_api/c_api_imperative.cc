@@ -52,19 +52,6 @@ struct OpText {
   std::vector<const char*> name_ptrs, type_ptrs, description_ptrs;
 };
 
-/* One formal input whose names depend on the parameters is a list, too (multi_sgd_update:
- * num_weights counts groups, not inputs), unless it has its own name when no parameter is given
- * (log_softmax, whose second input comes with use_length). */
-bool TakesList(const Op* op) {
-  if (!op->key_var_num_args.empty()) return true;
-  if (op->input_names.size() != 1 || !op->list_inputs) return false;
-  try {
-    return op->ListInputs(*MakeAttrs(op, {})) != op->input_names;
-  } catch (const Error&) {
-    return true;  // a parameter is required
-  }
-}
-
 const OpText& TextOf(const Op* op) {
   static auto* mutex = new ForkMutex(ForkLevel::kCaller);
   static std::map<const Op*, std::unique_ptr<OpText>> texts;
@@ -79,7 +66,9 @@ const OpText& TextOf(const Op* op) {
         slot->descriptions.push_back("graph that the node holds");
       }
     }
-    const bool list = TakesList(op);
+    // one formal input whose names depend on the parameters is a list, too (multi_sgd_update:
+    // num_weights counts groups, not inputs)
+    const bool list = !op->key_var_num_args.empty() || (op->input_names.size() == 1 && op->list_inputs);
     for (const auto& n : op->input_names) {
       slot->names.push_back(n);
       slot->types.push_back(list ? "NDArray-or-Symbol[]" : "NDArray-or-Symbol");

@@ -221,6 +221,8 @@ SoftmaxView ReadSoftmax(const Attrs& a) {
   return {p.axis, p.temperature.has_value(), p.dtype.has_value(), UsesLength(a)};
 }
 
+// `inputs`: those with a name. The length of log_softmax and softmin has none, because the axis
+// comes behind the data in their signatures.
 Op& Record(const char* name, std::vector<std::string> inputs, const char* text) {
   return Op::Register(name)
       .describe(std::string(text) +
@@ -229,9 +231,6 @@ Op& Record(const char* name, std::vector<std::string> inputs, const char* text) 
                 "exponentials do not overflow. With use_length, `length` has data's shape without the axis.")
       .set_param<SoftmaxParam>()
       .set_inputs(std::move(inputs), Inputs)
-      .set_list_inputs([](const Attrs& a) {
-        return UsesLength(a) ? std::vector<std::string>{"data", "length"} : std::vector<std::string>{"data"};
-      })
       .set_precision(Precision::kFull)
       .set_infer_shape(ForwardShape)
       .set_infer_type(ForwardType)
