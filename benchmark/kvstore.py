@@ -90,6 +90,11 @@ def calls_of(running, names):
     return {name: {c.name: max(1, min(2000, int(SECONDS / max(1e-7, c.time(name, 3, 2)[0])))) for c in running} for name in names}
 
 
+def share_of_copies(seconds, name, devices):
+    """Bytes that a call reads and writes per second, of what a copy reads and writes."""
+    return ratio(seconds, "copy", "ours") * arrays_touched(name.split()[1], devices) / 2   # a copy reads one array and writes one
+
+
 def table(times, args):
     oracle = "1.9.1" if args.oracle else None
     print(f"{args.devices} CPU contexts; microseconds of a call, median of {args.rounds} rounds")
@@ -98,12 +103,12 @@ def table(times, args):
         kind, operation, size = name.split()
         ours = statistics.median(seconds["ours"])
         other = [f"{1e6 * statistics.median(seconds[oracle]):.1f}", f"{ratio(seconds, oracle, 'ours'):.2f} x"] if oracle else ["", ""]
-        # a copy reads one array and writes one
-        share = ratio(seconds, "copy", "ours") * arrays_touched(operation, args.devices) / 2
+        share = share_of_copies(seconds, name, args.devices)
         print(f"| {kind} | {operation} | {size} | {1e6 * ours:.1f} | {other[0]} | {other[1]} | {100 * share:.0f} % |")
 
 
 def race(args):
+    """Seconds of a call by name and contestant."""
     ours, plain = environments(args.clock)
     names = workload_names(args)
     entries = {"ours": (sys.executable, "store", ours), "copy": (sys.executable, "copy", ours)}
@@ -117,14 +122,13 @@ def race(args):
         results = {c.name: c.info["results"] for c in running if "results" in c.info}
         if any(r != results["ours"] for r in results.values()):
             raise Failed(f"sums differ: {results}")
-        times = alternate(running, calls_of(running, names), args.rounds, args.clock, settle=1)
+        return alternate(running, calls_of(running, names), args.rounds, args.clock, settle=1)
     finally:
         for c in running:
             c.end()
-    table(times, args)
 
 
-def main():
+def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--oracle", help="interpreter with mxnet==1.9.1")
     parser.add_argument("--types", nargs="+", default=["local", "device"])
@@ -135,11 +139,15 @@ def main():
     for hidden in ("--kind", "--names"):
         parser.add_argument(hidden, nargs="+" if hidden == "--names" else None, help=argparse.SUPPRESS)
     parser.add_argument("--contestant", action="store_true", help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    return parser.parse_args(arguments)
+
+
+def main():
+    args = parse()
     if args.contestant:
         contestant(args)
     else:
-        race(args)
+        table(race(args), args)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
 """What surrounds ImageRecordIter: packing, training, memory and the first batch.
 
     ./dev bench records --oracle PYTHON [--images N] [--rounds N] [--only packing training ...]
+        [--folder FOLDER]
 
 `packing` runs im2rec in turn with that of 1.9.1: resize 256, quality 95, two processes. `training`
-trains ResNet-18 on batches of 16 images from a .rec file, in turn with the same batches in memory.
-`memory` is by how much the peak of a process grows when an iterator is made and read, in parts of
-its prefetch buffers. `first` is the time from the start of a process to its first batch. Images are
-those of `./dev bench iterators`. Ratios are medians over rounds.
+trains ResNet-18 on batches of 16 images from a .rec file, in turn with batches in memory. `memory`
+is by how much the peak of a process grows when an iterator is made and read, in parts of its
+prefetch buffers. `first` is the time from the start of a process to its first batch. Images are
+those of `./dev bench iterators`; a folder keeps them for the next run. Ratios are medians over
+rounds. `--only training first` takes two minutes.
 """
 import argparse
+import itertools
 import os
 import statistics
 import subprocess
@@ -20,7 +23,7 @@ from alternate import Contestant, alternate, answers, beside_target, environment
 from iterators import make, picture
 
 PARTS = ["packing", "training", "memory", "first"]
-STEPS = 8            # of training in a call
+STEPS = 4            # of training in a turn
 TRAIN_BATCH = 16
 
 
@@ -45,13 +48,21 @@ def seconds(command, env):
     return time.perf_counter() - begin
 
 
+def say(what):
+    print(what, file=sys.stderr, flush=True)
+
+
 # packing
 
 def packing(arguments, folder):
     ours, others = environments("wall")
-    pictures = os.path.join(folder, "pictures")
-    os.mkdir(pictures)
-    subprocess.run([arguments.oracle, os.path.abspath(__file__), "--files", pictures, str(arguments.images)], check=True, env=others)
+    pictures = os.path.join(folder, f"pictures-{arguments.images}")
+    if not os.path.isdir(pictures):
+        say(f"drawing {arguments.images} files")
+        os.mkdir(pictures + ".part")
+        subprocess.run([arguments.oracle, os.path.abspath(__file__), "--files", pictures + ".part", str(arguments.images)],
+                       check=True, env=others)
+        os.rename(pictures + ".part", pictures)
     home = subprocess.run([arguments.oracle, "-c", "import mxnet; print(mxnet.__path__[0])"], check=True, env=others,
                           capture_output=True, text=True).stdout.split()[-1]
     tool = os.path.join(home, "tools", "im2rec.py")
@@ -63,6 +74,7 @@ def packing(arguments, folder):
         for name, (command, env) in programs.items():
             options = ["--resize", "256", "--quality", "95", "--num-thread", "2", os.path.join(folder, name), pictures]
             spent = seconds([*command, *options], env)
+            say(f"packing, {name}, round {turn}: {spent:.1f} s")
             if turn:
                 times[name].append(spent)
     for name, spent in times.items():
@@ -90,9 +102,14 @@ def trainer(path):
         steps.step(TRAIN_BATCH)
         value.wait_to_read()
 
-    def from_records():
-        source.reset()
-        for _, batch in zip(range(STEPS), source):
+    def endless():
+        while True:
+            yield from source
+            source.reset()
+    batches = endless()
+
+    def from_records():   # goes on where the last call ended: buffers are as full before as after
+        for _, batch in zip(range(STEPS), batches):
             step(batch)
 
     def from_memory():
@@ -104,7 +121,9 @@ def trainer(path):
 def training(arguments, path):
     program = Contestant("ours", sys.executable, __file__, ["trainer", path], environments("wall")[0])
     program.ready()
-    times = alternate([program], {"records": {"ours": 1}, "memory": {"ours": 1}}, arguments.rounds)
+    turns = itertools.count(1)
+    times = alternate([program], {"records": {"ours": 1}, "memory": {"ours": 1}}, arguments.rounds,
+                      step=lambda: say(f"training: {next(turns)} of {2 * arguments.rounds + 2} turns"))
     program.end()
     both = {name: found["ours"] for name, found in times.items()}
     for name, spent in both.items():
@@ -175,16 +194,28 @@ def main():
     parser.add_argument("--images", type=int, default=800, help="no fewer than 400 fill all prefetch buffers")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--folder", help="where images are kept for the next run; without it they are removed")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "images.rec")
-        subprocess.run([arguments.oracle, os.path.abspath(__file__), "--make", path, str(arguments.images)], check=True,
+    if arguments.folder:
+        os.makedirs(arguments.folder, exist_ok=True)
+        measure(arguments, arguments.folder)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(arguments, folder)
+
+
+def measure(arguments, folder):
+    path = os.path.join(folder, f"images-{arguments.images}.rec")
+    if not os.path.exists(path):
+        say(f"packing {arguments.images} images")
+        subprocess.run([arguments.oracle, os.path.abspath(__file__), "--make", path + ".part", str(arguments.images)], check=True,
                        env=environments("wall")[1])
-        for part in arguments.only:
-            if part == "packing":
-                packing(arguments, folder)
-            else:
-                {"training": training, "memory": memory, "first": first}[part](arguments, path)
+        os.rename(path + ".part", path)
+    for part in arguments.only:
+        if part == "packing":
+            packing(arguments, folder)
+        else:
+            {"training": training, "memory": memory, "first": first}[part](arguments, path)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ where one ended it.
 
 import argparse
 import base64
-import ctypes
 import json
 import os
 import re
@@ -32,13 +31,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from launch_rank import keep_alive  # noqa: E402
+from launch_rank import interfaces, keep_alive, listen_through, restrict_listening  # noqa: E402
 # Variables of this environment that processes on other hosts get as well.
 PASSED_PREFIXES = ("DMLC_", "MXNET_", "PS_", "OMP_", "NCCL_", "GOMP_", "KMP_")
 PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
 # What mpirun 4.1 says of its own when a process has ended without MPI_Finalize; no line of a job.
 NOISE = re.compile(rb"\[\S+:\d+\] PMIX ERROR: BAD-PARAM in file \S*pmix_event_notification\.c at line \d+")
-PIDFD_GETFD = 438  # the number of this system call on all machines
 SERVER_GRACE = 30  # seconds for the servers to end after all workers have
 END_GRACE = 10  # seconds for mpirun to end after it was told to
 RUNNER_GRACE = 2  # and after all processes have ended; with several hosts 4.1 may wait for ever
@@ -173,26 +171,6 @@ def own_address(args):
             if address != host and not address.startswith("127."):     # else it is this machine
                 return address
     return socket.gethostname()
-
-
-def listen_here_alone(process):
-    """Bind the sockets with which a child listens at all addresses to this machine's loopback
-    device. Open MPI 4.1 has no parameter for it. Linux before 5.7 leaves them as they are."""
-    listening = set()
-    for table in ("tcp", "tcp6"):
-        with open(f"/proc/{process}/net/{table}", encoding="ascii") as file:
-            for line in list(file)[1:]:
-                words = line.split()
-                if words[3] == "0A" and not words[1].split(":")[0].strip("0"):
-                    listening.add(f"socket:[{words[9]}]")
-    handle = os.pidfd_open(process)
-    for name in os.listdir(f"/proc/{process}/fd"):
-        if os.readlink(f"/proc/{process}/fd/{name}") in listening:
-            copy = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, handle, int(name), 0)
-            if copy >= 0:
-                with socket.socket(fileno=copy) as own:
-                    own.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo\0")
-    os.close(handle)
 
 
 def job_environment(args):
@@ -407,13 +385,22 @@ class Job:
         if what["rank"] < 0 or process.connection:
             raise ValueError("a rank twice")
         process.connection, process.host = connection, str(what["host"])
-        if self.args.launcher == "local" and not self.closed_outside:
+        if not self.closed_outside:
             self.closed_outside = True
-            try:
-                listen_here_alone(self.runner.pid)
-            except OSError:
-                pass     # not allowed, or not known to this kernel: docs/distributed.md says what is open then
+            self.close_outside()
         return process
+
+    def close_outside(self):
+        """Let mpirun accept connections of this machine alone if all processes are here, else those
+        through the interfaces that are named. Open MPI 4.1 has no parameter for it."""
+        numbers = interfaces(os.environ.get("DMLC_INTERFACE", ""))
+        try:
+            if self.args.launcher == "local":
+                restrict_listening(self.runner.pid, socket.SO_BINDTODEVICE, b"lo\0")
+            elif numbers:
+                listen_through(self.runner.pid, numbers)
+        except OSError:
+            pass     # not allowed, or not known to this kernel: docs/distributed.md says what is open then
 
     def hear(self, process, what):
         if "process" in what:

@@ -12,11 +12,14 @@ started ends too.
 
 import base64
 import ctypes
+import fcntl
+import ipaddress
 import json
 import os
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -24,6 +27,9 @@ import time
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID")
 LOCAL_SIZE_VARIABLES = ("OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE")
+SO_ATTACH_FILTER, SIOCGIFADDR = 26, 0x8915
+PIDFD_GETFD = 438  # the number of this system call on all machines
+OPEN_MPI = ("mpirun", "orterun", "orted", "prterun", "prte", "prted")
 GRACE = 2.0  # seconds between SIGTERM and SIGKILL
 
 
@@ -76,6 +82,74 @@ def connect(job, rank):
     return launcher
 
 
+def interfaces(names):
+    """Numbers of this host's network interfaces that are named, or have an address in a network
+    that is, as in "eth0,10.1.0.0/16"; and of the loopback. Empty where there is no such interface.
+    """
+    found = set()
+    for number, interface in socket.if_nameindex():
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                reply = fcntl.ioctl(probe, SIOCGIFADDR, struct.pack("256s", interface.encode()[:15]))
+                address = ipaddress.ip_address(reply[20:24])
+            except OSError:
+                address = None
+        for name in filter(None, names.split(",")):
+            try:
+                network = ipaddress.ip_network(name, strict=False)
+            except ValueError:
+                network = None
+            if name == interface or (network and address and address in network):
+                found.add(number)
+    return sorted(found | {socket.if_nametoindex("lo")}) if found else []
+
+
+def restrict_listening(process, option, value):
+    """Sets an option of the sockets with which another process listens at all addresses. Raises
+    OSError where this process may not, or the kernel cannot."""
+    listening = set()
+    for table in ("tcp", "tcp6"):
+        with open(f"/proc/{process}/net/{table}", encoding="ascii") as file:
+            for line in list(file)[1:]:
+                words = line.split()
+                if words[3] == "0A" and not words[1].split(":")[0].strip("0"):
+                    listening.add(f"socket:[{words[9]}]")
+    handle = os.pidfd_open(process)
+    try:
+        for name in os.listdir(f"/proc/{process}/fd"):
+            if os.readlink(f"/proc/{process}/fd/{name}") not in listening:
+                continue
+            copy = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, handle, int(name), 0)
+            if copy < 0:
+                raise OSError(ctypes.get_errno(), "pidfd_getfd")
+            with socket.socket(fileno=copy) as own:
+                own.setsockopt(socket.SOL_SOCKET, option, value)
+    finally:
+        os.close(handle)
+
+
+def listen_through(process, numbers):
+    """Lets another process accept only what comes through the interfaces of these numbers. The
+    program of the kernel's packet filter is that of src/mpi/listeners.cc."""
+    code = [(0x20, 0, 0, 0xFFFFF008)]
+    code += [(0x15, len(numbers) - i, 0, number) for i, number in enumerate(numbers)]
+    code += [(0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF)]
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+    value = struct.pack("HP", len(code), ctypes.addressof(program))
+    restrict_listening(process, SO_ATTACH_FILTER, value)
+
+
+def restrict_parent(numbers):
+    """Likewise the process of Open MPI that has started this one."""
+    parent = os.getppid()
+    try:
+        with open(f"/proc/{parent}/comm", encoding="utf-8", errors="replace") as file:
+            if file.read().strip() in OPEN_MPI:
+                listen_through(parent, numbers)
+    except OSError:
+        pass  # not allowed, or not known to this kernel: docs/distributed.md says what is open then
+
+
 class Rank:
     def __init__(self, job, command):
         self.rank = first_number(RANK_VARIABLES, -1)
@@ -85,6 +159,9 @@ class Rank:
         self.prctl = ctypes.CDLL(None).prctl
         self.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        self.interfaces = interfaces(os.environ.get("DMLC_INTERFACE", ""))
+        if self.interfaces:
+            restrict_parent(self.interfaces)
         self.launcher = connect(job, self.rank)
         self.library, theirs = socket.socketpair()
         self.start(command, theirs)
@@ -92,6 +169,8 @@ class Rank:
 
     def start(self, command, theirs):
         env = environment(self.job, self.rank)
+        if self.interfaces:
+            env["DMLC_LAUNCHER_INTERFACES"] = " ".join(map(str, self.interfaces))
         env["DMLC_LAUNCHER_SOCKET"] = f"{theirs.fileno()}:{os.fstat(theirs.fileno()).st_ino}"
 
         def before():

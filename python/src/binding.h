@@ -163,6 +163,8 @@ void AddNDArrayBase(PyObject* module);
 /* Function of the module: _numpy_base(class, rows, operand) is a subclass with mx.np's
  * operators. */
 PyObject* NumpyBase(PyObject* module, PyObject* args);
+/* Adds the functions that call key-value stores. */
+void AddStoreCalls(PyObject* module);
 /* Adds the CachedOp type to the module. */
 void AddCachedOp(PyObject* module);
 

@@ -1,6 +1,8 @@
 // CachedOp: a hybridized block's compiled graph as a callable Python object.
 #include <Python.h>
+#include <structmember.h>
 
+#include <cstddef>
 #include <vector>
 
 #include "binding.h"
@@ -14,7 +16,20 @@ namespace {
 
 struct PyCachedOp {
   PyObject_HEAD std::shared_ptr<CachedOp>* op;
+  char numpy;  // the symbol is mx.sym.np's: so are the results, whatever the inputs are
 };
+
+/* Whether a symbol follows NumPy's rules; -1 and an exception when its class cannot say. */
+int IsNumpySymbol(PyObject* sym) {
+  PyObject* said = PyObject_GetAttrString(sym, "_numpy");
+  if (!said) {
+    PyErr_Clear();
+    return 0;  // a stand-in with a handle alone
+  }
+  const int truth = PyObject_IsTrue(said);
+  Py_DECREF(said);
+  return truth;
+}
 
 /* CachedOp(sym, flags=(), thread_safe=False): `sym` has a `handle`, flags is a sequence of (name,
  * value) pairs. */
@@ -57,10 +72,13 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
       Py_DECREF(items);
     }
     if (thread_safe) options["thread_safe"] = "1";
+    const int numpy = IsNumpySymbol(sym);
+    if (numpy < 0) throw PythonError();
     auto* made = new std::shared_ptr<CachedOp>(CachedOp::Create(*symbol, options));
     auto* c = reinterpret_cast<PyCachedOp*>(self);
     delete c->op;
     c->op = made;
+    c->numpy = static_cast<char>(numpy);
     return 0;
   } catch (...) {
     SetError();
@@ -81,7 +99,12 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
     auto* c = reinterpret_cast<PyCachedOp*>(self);
     if (!c->op) throw Error(Error::Kind::kValue, "[CachedOp] was not initialised");
     std::vector<NDArray*> in, out;
-    PyTypeObject* type = array_type;  // of the results: mx.np's where an input is
+    if (c->numpy && !numpy_type) {  // whose module tells us its class
+      PyObject* module = PyImport_ImportModule("mxnet.numpy");
+      if (!module) throw PythonError();
+      Py_DECREF(module);
+    }
+    PyTypeObject* type = c->numpy ? numpy_type : array_type;  // of the results: mx.np's also where an input is
     Kept kept;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
       PyObject* a = PyTuple_GET_ITEM(args, i);
@@ -151,11 +174,16 @@ PyObject* GetHandle(PyObject* self, void*) { return PyLong_FromVoidPtr(reinterpr
 PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native handle, owned by this object.", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+PyMemberDef members[] = {
+    {"is_np_sym", T_BOOL, offsetof(PyCachedOp, numpy), 0, "Whether results are arrays of mx.np whatever the inputs are."},
+    {nullptr, 0, 0, 0, nullptr}};
+
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)},
                        {Py_tp_init, reinterpret_cast<void*>(Init)},
                        {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},
                        {Py_tp_call, reinterpret_cast<void*>(Call)},
                        {Py_tp_getset, getset},
+                       {Py_tp_members, members},
                        {Py_tp_doc, const_cast<char*>("Compiled graph as a callable.")},
                        {0, nullptr}};
 PyType_Spec spec = {"mxnet._cy3.ndarray.CachedOp", sizeof(PyCachedOp), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};

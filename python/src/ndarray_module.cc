@@ -173,5 +173,6 @@ PYBIND11_MODULE(ndarray, m) {
   AddCachedOp(m.ptr());
   AddNumpyFunction(m.ptr());
   AddNumpyCall(m.ptr());
+  AddStoreCalls(m.ptr());
   mxnet::Engine::SetCallSiteProvider(CallSite);
 }

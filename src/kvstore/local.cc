@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/logging.h"
 #include "kvstore/reduce.h"
 #include "kvstore/tree_store.h"
 #include "mxnet/engine.h"
@@ -384,10 +385,13 @@ std::unique_ptr<KVStore> KVStore::Create(const std::string& type) {
   std::string name = type;
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (name == "nccl") return kvstore::CreateNcclStore(name);
-  if (name.compare(0, 4, "dist") == 0) return kvstore::CreateDistStore(name);
-  const bool device = name == "device" || name == "local_allreduce_device";
-  MXNET_CHECK_KIND(device || name == "local" || name == "local_update_cpu" || name == "local_allreduce_cpu", Value)
-      << "[kvstore] there is no store of type '" << type << "'; accepted: " << kAccepted;
+  if (name.find("dist") != std::string::npos) return kvstore::CreateDistStore(name);
+  const bool device = name.find("device") != std::string::npos;
+  const bool known = name == "device" || name == "local_allreduce_device" || name == "local" || name == "local_update_cpu" ||
+                     name == "local_allreduce_cpu";
+  if (!known)  // as in 1.9.1, whose programs may have misspelt it
+    LogWarning("[kvstore] there is no store of type '" + type + "', so '" + (device ? "device" : "local") +
+               "' is made; accepted: " + kAccepted);
   if (device && Env::Get().kvstore_usetree) return std::unique_ptr<KVStore>(new kvstore::TreeStore(name));
   return std::unique_ptr<KVStore>(new kvstore::LocalStore(name, device));
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kvstore/dist/mpi_library.h"
+#include "listeners.h"
 
 namespace mxnet {
 namespace kvstore {
@@ -46,12 +47,16 @@ class Layer final : public MpiLayer {
     void* bound = nullptr;
     int known = 0;
     MPI_Comm_get_attr(comm_, MPI_TAG_UB, &bound, &known);
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    shared_ = level >= MPI_THREAD_SERIALIZED;
     if (known) max_tag_ = std::min(1 << 30, *static_cast<int*>(bound));
   }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int max_tag() const override { return max_tag_; }
+  bool shared() const override { return shared_; }
 
   bool Exchange(const void* mine, size_t bytes, void* all) override {
     const int count = static_cast<int>(bytes);
@@ -152,6 +157,7 @@ class Layer final : public MpiLayer {
   const MPI_Comm comm_;
   const bool finalizes_;
   int rank_ = 0, size_ = 1, max_tag_ = 32767;
+  bool shared_ = false;
   std::vector<MPI_Request> requests_;
   std::vector<Operation> operations_;  // one for each request
   std::vector<int> indices_;
@@ -220,9 +226,16 @@ MpiLayer* Open(std::string* why) {
       *why = "the program has started MPI without MPI_THREAD_MULTIPLE; accepted: with it, or leaving the start of MPI to the store";
       return nullptr;
     }
-  } else if (const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level); code != MPI_SUCCESS) {
-    *why = ErrorText(code);
-    return nullptr;
+  } else {
+    const std::vector<int> before = ListeningSockets();
+    if (const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level); code != MPI_SUCCESS) {
+      *why = ErrorText(code);
+      return nullptr;
+    }
+    std::vector<int> own;  // MPI's
+    for (const int number : ListeningSockets())
+      if (std::find(before.begin(), before.end(), number) == before.end()) own.push_back(number);
+    RestrictListening(own);
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -184,6 +184,30 @@ TEST(DistStore, PushesAndPullsOfShortValuesInAnyOrder) {
   }
 }
 
+/* Replies are sent from what is stored, and the updater changes that in place. */
+TEST(DistStore, AnUpdaterLeavesRepliesOnTheirWayAsTheyWere) {
+  constexpr int64_t kElements = 200000;
+  InProcessOptions options;
+  options.bandwidth = 8e6;
+  Cluster cluster(2, 1, "dist_sync", options);
+  cluster.Run([&](int worker, KVStore* kv) {
+    NDArray value = Full(kElements, static_cast<float>(worker + 1)), got = Full(kElements, 0), next = Full(kElements, 0);
+    kv->Init({"w"}, {&value});
+    kv->Push({"w"}, {&value});
+    if (worker == 0) {
+      kv->Pull({"w"}, {&got});
+      EXPECT_EQ(Read(got), Values(kElements, 3));
+      kv->transport()->SendCommand(1, "1");  // the other worker's reply is on its way
+    } else {
+      for (int i = 0; i < 4; ++i) kv->Pull({"w"}, {&got});
+    }
+    kv->Push({"w"}, {&value});
+    EXPECT_EQ(Read(got), Values(kElements, 3));
+    kv->Pull({"w"}, {&next});
+    EXPECT_EQ(Read(next), Values(kElements, 0));
+  });
+}
+
 TEST(DistStore, AsynchronousPushesAreAppliedAtOnce) {
   Cluster cluster(2, 1, "dist_async");
   cluster.Run([&](int worker, KVStore* kv) {

@@ -170,6 +170,7 @@ class InProcessLayer final : public PacketLayer {
   int rank() const override { return rank_; }
   int size() const override { return connections_->size(); }
   int max_tag() const override { return 1 << 20; }
+  bool shared() const override { return true; }
 
   void SendPacket(int to, const void* bytes, size_t size, int64_t ticket) override {
     Flight flight = NewFlight(to, size, ticket);

@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "in_process.h"
+#include "kvstore/dist/transport_progress.h"
 #include "mxnet/error.h"
 
 using namespace mxnet::kvstore;  // NOLINT
@@ -342,6 +343,58 @@ TEST(Transport, ShortPausesAreNoLoss) {
   EXPECT_FALSE(job.at(0).Get(1).lost);
   EXPECT_FALSE(job.at(1).Get(0).lost);
   EXPECT_LT(job.at(1).Get(0).silent_seconds, 1);
+}
+
+/* Says on which thread the last packet left. */
+class OneWay final : public PacketLayer {
+ public:
+  OneWay(bool shared, std::atomic<std::thread::id>* sender) : shared_(shared), sender_(sender) {}
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  void SendPacket(int, const void*, size_t, int64_t ticket) override {
+    *sender_ = std::this_thread::get_id();
+    tickets_.push_back(ticket);
+  }
+  void SendPart(int, int, const void*, size_t, int64_t ticket) override { tickets_.push_back(ticket); }
+  void ReceivePart(int, int, void*, size_t, int64_t) override {}
+  int max_tag() const override { return 100; }
+  bool shared() const override { return shared_; }
+  bool Poll(Events* events) override {
+    const std::vector<int64_t> done = std::move(tickets_);
+    tickets_.clear();
+    for (const int64_t ticket : done) events->OnDone(ticket);
+    return !done.empty();
+  }
+  void Drop(int) override {}
+  void Close(bool) override {}
+
+ private:
+  const bool shared_;
+  std::atomic<std::thread::id>* const sender_;
+  std::vector<int64_t> tickets_;
+};
+
+TEST(Transport, ASharedLayerIsCalledByWhoSendsWhileTheProgressThreadRests) {
+  for (const bool shared : {true, false}) {
+    std::atomic<std::thread::id> sender{};
+    std::vector<Peer> members(2);
+    members[1].rank = members[1].number = 1;
+    ProgressOptions options;
+    options.times.heartbeat_interval = 0;
+    ProgressTransport transport(std::make_unique<OneWay>(shared, &sender), members, options);
+    std::thread progress([&] { transport.Run(); });
+    bool here = false;
+    for (int i = 0; i < (shared ? 10000 : 50) && !here; ++i) {
+      std::atomic<bool> sent{false};
+      transport.Send(1, Message(), 0, [&] { sent = true; });
+      while (!sent) std::this_thread::yield();
+      here = sender.load() == std::this_thread::get_id();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(here, shared);
+    transport.Stop(0.01);
+    progress.join();
+  }
 }
 
 TEST(Transport, StopSendsWhatWaits) {

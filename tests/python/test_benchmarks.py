@@ -208,3 +208,30 @@ def test_contestants_of_a_gpu_on_the_cpu(tmp_path, monkeypatch):
                     <= (bound or contestants_gpu.TOLERANCE[dtype]) * np.abs(expected).max()), dtype
             loaded.run(2)
             assert loaded.device_mib() == 0
+
+
+def test_stores_below_their_targets_are_told(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import kvstore_targets as program
+    said = {"sums": [["a", "a"], ["a", "b"]], "steps_over_a_link": [[1.0, 1.0]]}
+    monkeypatch.setattr(program, "ours", lambda workers, servers, name, *rest, **options: said[name] * (workers // 2))
+    report = program.Report()
+    args = program.argparse.Namespace(only=["bits", "p3"], rounds=2)
+    program.bits(args, report)
+    assert report.below == 2
+    said["sums"] = [["a", "a"], ["a", "a"]]
+    program.bits(args, report)
+    assert report.below == 2
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    program.slow_link(args, report)
+    assert report.below == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["below", "below", "ok", "ok", "below"]
+    assert "1.00 s with dist_p3, 1.00 s with dist_sync: 0 % shorter; target at least 20 %" in lines[-1]
+
+
+@pytest.mark.nightly
+def test_stores_reach_the_target_that_is_no_time():
+    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "kvstore_targets.py"), "--only", "bits"], capture_output=True,
+                          text=True, timeout=600)
+    assert done.returncode == 0 and done.stdout.count("ok    dist_sync") == 2, done.stdout + done.stderr

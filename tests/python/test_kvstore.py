@@ -166,6 +166,32 @@ def test_wrong_arguments_are_the_errors_of_1x_too(kv):
     assert values(out) == 1
 
 
+@pytest.mark.skipif("_ctypes" in mx._binding._backend.__name__, reason="about the compiled binding")
+@pytest.mark.parametrize("key", [3, "w"])
+def test_plain_calls_are_made_by_the_binding(kv, key):
+    from mxnet._binding import store_pull, store_push, store_pushpull
+    kv.init(key, full(0))
+    store, out = kv.handle.value, full(0)
+    assert store_push(store, key, full(2), 0) == 0 and store_pull(store, key, out, -1) == 0 and values(out) == 2
+    assert store_push(store, [key], ([full(3), full(4)],), 0) == 0 and store_pull(store, (key,), [out], 0) == 0 and values(out) == 7
+    assert store_pushpull(store, key, [full(5), full(6)], [out, out], 0) == 0 and values(out) == 11
+    assert store_push(store, key, full(1, (3,)), 0) == -1      # the caller raises the library's error
+    class Name(str):
+        pass
+    for odd in (Name("w"), 1.5, None, True, 1 << 40, "\ud800", [key, None], [key, "x", 1]):
+        value = [full(1)] * len(odd) if isinstance(odd, list) else full(1)
+        assert store_push(store, odd, value, 0) is None and store_pull(store, odd, value, 0) is None
+    for odd in (None, np.ones(SHAPE), [full(1), None], ([full(1)], full(1))):
+        assert store_push(store, key, odd, 0) is None and store_pushpull(store, key, full(1), odd, 0) is None
+    assert store_push(store, [key, key], [full(1)], 0) is None and store_push(store, [key], full(1), 0) is None
+    assert store_push(store, key, full(1), 1.5) is None and store_push(store, key, full(1), 1 << 40) is None
+    for name, call in (("store_push", store_push), ("store_pushpull", store_pushpull)):
+        with pytest.raises(TypeError, match=name):
+            call(store)
+    kv.pull(key, out=out)
+    assert values(out) == 11
+
+
 def test_row_sparse_pull_into_dense_arrays(kv):
     kv.init(1, full(1))
     for error in (ValueError, mx.MXNetError):
@@ -182,9 +208,9 @@ def test_nccl_says_what_is_missing():
         mx.kv.create("nccl")
 
 
-@pytest.mark.parametrize("name, accepted", [("no_such_store", "local, .*device"), ("dist_asink", "dist, dist_sync, ")])
-def test_types_that_do_not_exist(name, accepted):
-    with pytest.raises(ValueError, match=rf"{name}.*accepted: {accepted}"):
+@pytest.mark.parametrize("name", ["dist_asink", "my_dist"])
+def test_types_that_do_not_exist(name):
+    with pytest.raises(ValueError, match=rf"{name}.*accepted: dist, dist_sync, "):
         mx.kv.create(name)
 
 

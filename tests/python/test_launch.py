@@ -312,6 +312,60 @@ def test_wrong_variables(name, value, words):
     assert words in done.stdout
 
 
+# ---- where jobs listen ----
+
+LISTENS = """
+import socket, sys
+with socket.socket() as listener:
+    listener.bind(('0.0.0.0', 0))
+    listener.listen()
+    print(listener.getsockname()[1], flush=True)
+    while True:
+        listener.accept()[0].close()
+"""
+
+
+def test_a_process_accepts_through_named_interfaces_alone(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import launch_rank
+    loopback = socket.if_nametoindex("lo")
+    assert launch_rank.interfaces("lo") == launch_rank.interfaces("nowhere0,127.0.0.0/8") == [loopback]
+    assert launch_rank.interfaces("") == launch_rank.interfaces("nowhere0,203.0.113.0/24") == []
+    with subprocess.Popen([sys.executable, "-c", LISTENS], stdout=subprocess.PIPE, text=True) as child:
+        try:
+            port = int(child.stdout.readline())
+            try:
+                launch_rank.listen_through(child.pid, [loopback + 1000, loopback + 1001])
+            except OSError as error:
+                pytest.skip(f"sockets of other processes are out of reach here: {error}")
+            with pytest.raises(socket.timeout):
+                socket.create_connection(("127.0.0.1", port), 0.5)
+            launch_rank.listen_through(child.pid, [loopback + 1000, loopback])
+            socket.create_connection(("127.0.0.1", port), 30).close()
+        finally:
+            child.kill()
+
+
+def test_ranks_restrict_what_mpi_listens_with(tmp_path):
+    program(tmp_path, "filters.py", """
+import os, socket, mxnet as mx
+own = socket.create_server(('127.0.0.1', 0))
+store = mx.kv.create('dist_sync')
+for name in os.listdir('/proc/self/fd'):
+    try:
+        with socket.socket(fileno=os.dup(int(name))) as found:
+            if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                length = found.getsockopt(socket.SOL_SOCKET, 26, 8 * 100)      # SO_GET_FILTER
+                print(int(name) == own.fileno(), 'filtered' if length else 'open', flush=True)
+    except OSError:
+        pass
+""")
+    done = launch("-n", "2", "-s", "0", "--mca", "btl", "self,tcp", sys.executable, str(tmp_path / "filters.py"), DMLC_INTERFACE="lo")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = [line for line in done.stdout.splitlines() if line.startswith(("True", "False"))]
+    assert said.count("True open") == 2 and "False filtered" in said and "False open" not in said, done.stdout
+
+
 # ---- two hosts, made of network namespaces ----
 
 class Hosts:
@@ -388,6 +442,42 @@ def test_a_network_that_breaks(two_hosts):
     # The ranks of the launcher's host say whom they lost; it cannot hear the others.
     out = two_hosts.out()
     assert sum(" lost worker " in line or " lost server " in line for line in out.splitlines()) == 2, out
+
+
+CONNECTS = """
+import os, socket, subprocess, sys, mxnet as mx
+store = mx.kv.create('dist_sync')
+own, other = (f'{sys.argv[1]}/ports{n}' for n in (store.rank, 1 - store.rank))
+with open(own, 'w') as file:
+    file.write(subprocess.run("ss -tlnH | awk '{print $4}'", shell=True, capture_output=True, text=True).stdout)
+store._barrier()
+for place in open(other).read().split():
+    for network in (77, 88):
+        try:
+            socket.create_connection((f'10.{network}.0.{2 - store.rank}', int(place.rsplit(':', 1)[1])), 2).close()
+            print('open in', network, place, flush=True)
+        except OSError:
+            print('closed in', network, place, flush=True)
+store._barrier()
+"""
+
+
+@pytest.mark.nightly
+def test_jobs_listen_through_the_interfaces_that_are_named(two_hosts):
+    if not shutil.which("ss"):
+        pytest.skip("no ss here: iproute2 is not installed")
+    first, second = two_hosts.names
+    two_hosts.ip("link", "add", "here2", "netns", first, "type", "veth", "peer", "name", "there2", "netns", second)
+    for name, link, address in ((first, "here2", "10.88.0.1/24"), (second, "there2", "10.88.0.2/24")):
+        two_hosts.ip("-n", name, "addr", "add", address, "dev", link)
+        two_hosts.ip("-n", name, "link", "set", link, "up")
+    program(two_hosts.folder, "connects.py", CONNECTS)
+    done = subprocess.run(["ip", "netns", "exec", first, *LAUNCH, "-n", "2", "-s", "0", "-H", str(two_hosts.folder / "hosts"),
+                           "--host-ip", "10.77.0.1", sys.executable, str(two_hosts.folder / "connects.py"), str(two_hosts.folder)],
+                          env={**os.environ, "PATH": f"{two_hosts.folder}:{os.environ['PATH']}", "DMLC_INTERFACE": "10.77.0.0/24"},
+                          cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("open in 77") >= 7 and "closed in 88" in done.stdout and "open in 88" not in done.stdout, done.stdout
 
 
 # ---- the programs themselves: OpenSSH's server and Slurm, where they are installed ----

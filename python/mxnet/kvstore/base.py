@@ -39,14 +39,15 @@ def create(name="local"):
     name : str
         'local': sums on the CPU; 'device': sums on the devices; 'nccl': sums between GPUs by
         NVIDIA's NCCL; 'dist_sync', 'dist_async', 'dist_p3' and others: sums over the workers of a
-        job that ``tools/launch.py`` has started; or the name of a registered store.
+        job that ``tools/launch.py`` has started; or the name of a registered store. Other names
+        make 'local', or 'device' where they contain that word, with a warning.
 
     Raises
     ------
     TypeError
         if `name` is not a string.
     ValueError
-        for a kind that the library does not have.
+        for a kind of distributed store that the library does not have.
 
     Examples
     --------

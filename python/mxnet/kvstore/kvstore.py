@@ -8,6 +8,7 @@ import traceback
 import warnings
 
 from ..base import CheckedTypeError, CheckedValueError, NotCopied, _MXValueError
+from .._binding import store_pull, store_push, store_pushpull
 from .._files import load_states, write_file
 from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, call_and_mark, check_call, mx_uint,
                     py_str)
@@ -114,9 +115,22 @@ class KVStore(NotCopied, KVStoreBase):
     def _call(self, name, arguments, *rest):
         call_and_mark(getattr(_LIB, name + arguments.ex), self.handle, *rest)
         if self._updater_errors:
-            error = self._updater_errors[0]
-            self._updater_errors.clear()
-            raise error
+            self._raise_updater_error()
+
+    def _done(self, result):
+        """Whether the binding made a call, whose result is not None then. Raises what failed in
+        it."""
+        if result is None:
+            return False
+        check_call(result)
+        if self._updater_errors:
+            self._raise_updater_error()
+        return True
+
+    def _raise_updater_error(self):
+        error = self._updater_errors[0]
+        self._updater_errors.clear()
+        raise error
 
     def init(self, key, value):
         """Give first values to keys, once for each key. With several workers the first one's
@@ -146,6 +160,8 @@ class KVStore(NotCopied, KVStoreBase):
         >>> store.init('a', mx.nd.zeros(2))
         >>> store.push('a', mx.nd.array([1, 2]))
         """
+        if self._done(store_push(self.handle.value, key, value, priority)):
+            return
         args = _Arguments(key, value)
         self._call("MXKVStorePush", args, *args.head(), args.handles, ctypes.c_int(priority))
 
@@ -161,6 +177,8 @@ class KVStore(NotCopied, KVStoreBase):
         """
         if out is None:
             raise CheckedValueError("[kvstore] pull needs the arrays to copy to, in out")
+        if self._done(store_pull(self.handle.value, key, out, priority)):      # stored values are dense
+            return
         args = _Arguments(key, out)
         self._call("MXKVStorePullWithSparse", args, *args.head(), args.handles, ctypes.c_int(priority),
                    ctypes.c_bool(ignore_sparse))
@@ -174,7 +192,10 @@ class KVStore(NotCopied, KVStoreBase):
         >>> out.asnumpy()
         array([2., 2.], dtype=float32)
         """
-        push, pull = _Arguments(key, value), _Arguments(key, value if out is None else out)
+        out = value if out is None else out
+        if self._done(store_pushpull(self.handle.value, key, value, out, priority)):
+            return
+        push, pull = _Arguments(key, value), _Arguments(key, out)
         self._call("MXKVStorePushPull", push, *push.head(), *pull.head(), push.handles, pull.handles,
                    ctypes.c_int(priority))
 

@@ -8,7 +8,8 @@
  *
  * ORDER      Packets from one rank to another arrive in the order of their SendPacket calls. So do
  *            parts with the same tag. Between packets and parts there is no order.
- * THREADS    One thread makes all calls. Events may call the layer.
+ * THREADS    One thread makes all calls, or several, one at a time, where the layer is shared().
+ *            Events may call the layer.
  */
 #ifndef MXNET_KVSTORE_DIST_PACKET_LAYER_H_
 #define MXNET_KVSTORE_DIST_PACKET_LAYER_H_
@@ -43,6 +44,7 @@ class PacketLayer {
   /* Tags are 1 to max_tag(). */
   virtual void ReceivePart(int from, int tag, void* data, size_t bytes, int64_t ticket) = 0;
   virtual int max_tag() const = 0;
+  virtual bool shared() const = 0;
   /* Moves what can be moved, without waiting. Returns whether there was an event. */
   virtual bool Poll(Events* events) = 0;
   /* Ends all operations with this rank; their tickets are never done. Memory of those that were on

@@ -16,7 +16,8 @@ namespace mxnet {
 namespace kvstore {
 namespace {
 
-/* Values up to this size are copied before they are sent, so that the next update need not wait. */
+/* Values up to this size that an updater changes in place are copied before they are sent, so that
+ * the next update need not wait. */
 constexpr size_t kCopiedBytes = 64 << 10;
 
 std::string ErrorText(const std::exception_ptr& error) {
@@ -52,7 +53,17 @@ Compression CompressionOf(const Head& head) {
   return how;
 }
 
-/* out = the sum of what was pushed, in that order. */
+/* An array in the memory of what was pushed, which belongs to nobody else. None where it is not
+ * aligned as the pool's memory is. */
+NDArray ArrayIn(const Message& m, const Shape& shape, int dtype) {
+  constexpr uintptr_t kAlignment = 64;
+  if (CompressionOf(Head::Read(m.head)).on() || reinterpret_cast<uintptr_t>(m.data) % kAlignment != 0) return NDArray();
+  TBlob blob = BlobOf(m, shape.Size(), dtype);
+  blob.shape = shape;
+  return NDArray(blob, [owner = m.owner] {});
+}
+
+/* out = the sum of what was pushed, in that order. May be the memory of the first push. */
 void AddPushes(const RunContext& run, const std::vector<Message>& pushes, const TBlob& out) {
   std::vector<TBlob> plain;
   for (const Message& m : pushes)
@@ -86,12 +97,31 @@ Server::Server(std::shared_ptr<Job> job)
 Server::~Server() { job_->SetServer(nullptr); }
 
 void Server::OnMessage(int from, Message message) {
+  if (TakeHere(from, message)) return;
   std::lock_guard<std::mutex> hold(mutex_);
   Event event;
   event.from = from;
   event.message = std::move(message);
   events_.push_back(std::move(event));
   wake_.notify_one();
+}
+
+/* A hand-over to the serving thread takes longer than most pushes and pulls that no updater has to
+ * see. */
+bool Server::TakeHere(int from, const Message& message) {
+  const Head head = Head::Read(message.head);
+  if (head.kind != Kind::kPush && head.kind != Kind::kPull) return false;
+  const std::unique_lock<std::mutex> work(work_mutex_, std::try_to_lock);
+  if (!work || !serves_here_ || UpdaterOf(head.store)) return false;
+  {
+    std::lock_guard<std::mutex> hold(mutex_);
+    if (!events_.empty()) return false;  // they came before
+  }
+  Event event;
+  event.from = from;
+  event.message = message;
+  Take(event, nullptr);
+  return true;
 }
 
 std::shared_ptr<void> Server::Place(int, const int64_t* head, size_t bytes) {
@@ -115,21 +145,33 @@ void Server::Run(const KVStore::Controller& controller) {
   if (!snapshot_folder_.empty()) FindSnapshot();
   auto next = Clock::now() + interval;
   while (gone_ < job_->workers()) {
-    std::deque<Event> events;
     {
-      std::unique_lock<std::mutex> hold(mutex_);
-      const auto some = [this] { return !events_.empty(); };
-      if (snapshot_folder_.empty())
-        wake_.wait(hold, some);
-      else
-        wake_.wait_until(hold, next, some);
-      events.swap(events_);
+      std::lock_guard<std::mutex> work(work_mutex_);
+      for (const Event& event : TakenEvents()) Take(event, controller);
+      serves_here_ = snapshot_folder_.empty() && gone_ < job_->workers();
+      if (!snapshot_folder_.empty() && Clock::now() >= next) {
+        if (changed_) WriteSnapshot(-1, controller);
+        next = Clock::now() + interval;
+      }
     }
-    for (const Event& event : events) Take(event, controller);
-    if (snapshot_folder_.empty() || Clock::now() < next) continue;
-    if (changed_) WriteSnapshot(-1, controller);
-    next = Clock::now() + interval;
+    if (gone_ < job_->workers()) AwaitEvents(snapshot_folder_.empty() ? nullptr : &next);
   }
+}
+
+void Server::AwaitEvents(const std::chrono::steady_clock::time_point* until) {
+  std::unique_lock<std::mutex> hold(mutex_);
+  const auto some = [this] { return !events_.empty(); };
+  if (until)
+    wake_.wait_until(hold, *until, some);
+  else
+    wake_.wait(hold, some);
+}
+
+std::deque<Server::Event> Server::TakenEvents() {
+  std::deque<Event> events;
+  std::lock_guard<std::mutex> hold(mutex_);
+  events.swap(events_);
+  return events;
 }
 
 void Server::Take(const Event& event, const KVStore::Controller& controller) {
@@ -174,14 +216,18 @@ void Server::EndStep(int from, const Head& head, const KVStore::Controller& cont
   if (writing_.head.request == 0) return;
   const int64_t step = writing_.head.version;
   for (int number = 0; number < job_->workers(); ++number) {
-    const auto there = stepped_.find(number);
-    if (there != stepped_.end() && there->second >= step) continue;
+    if (HasEnded(number, step)) continue;
     if (ended_.count(number)) SendError(writing_.from, writing_.head, ended_[number]), writing_ = {};
     return;
   }
   WriteSnapshot(step, controller);
   job_->Tell(writing_.from, writing_.head.Reply(Kind::kReply), Message(), INT_MAX);
   writing_ = {};
+}
+
+bool Server::HasEnded(int worker, int64_t step) const {
+  const auto there = stepped_.find(worker);
+  return there != stepped_.end() && there->second >= step;
 }
 
 void Server::SetUpdater(KVStore::Updater updater) { updaters_[command_store_] = std::move(updater); }
@@ -308,19 +354,26 @@ void Server::Apply(KeptPart* part, int store, const std::vector<Message>& pushes
   changed_ = changed_ || !part->sync;
   part->error.clear();
   if (part->count > 0) {
-    if (updater && part->sum.is_none()) part->sum = NDArray(part->stored.shape(), Context::CPU(), dtype);
-    const NDArray out = updater ? part->sum : part->stored;
-    const TBlob result = out.data();
-    Var* writes[1] = {out.var()};
-    const double cost = 0.25 * static_cast<double>(part->count) * static_cast<double>(pushes.size());
-    RunOrPush([result, pushes](RunContext run) { AddPushes(run, pushes, result); }, Context::CPU(), Span<Var* const>(),
-              Span<Var* const>(writes, 1), cost < kInlineNanoseconds, FnProperty::kCPUPrioritized, priority, "kvstore_server_sum");
+    NDArray* slot = updater ? &part->sum : &part->stored;
+    // A new array, also without an updater: replies may still be sent from the old one.
+    NDArray sum = ArrayIn(pushes[0], part->stored.shape(), dtype);
+    const bool summed = !sum.is_none() && pushes.size() == 1;
+    *slot = sum.is_none() ? NDArray(part->stored.shape(), Context::CPU(), dtype) : std::move(sum);
+    if (!summed) {
+      const TBlob result = slot->data();
+      Var* writes[1] = {slot->var()};
+      const double cost = 0.25 * static_cast<double>(part->count) * static_cast<double>(pushes.size());
+      RunOrPush([result, pushes](RunContext run) { AddPushes(run, pushes, result); }, Context::CPU(), Span<Var* const>(),
+                Span<Var* const>(writes, 1), cost < kInlineNanoseconds, FnProperty::kCPUPrioritized, priority, "kvstore_server_sum");
+    }
   }
   if (updater) Update(part, updater);
 }
 
 void Server::Update(KeptPart* part, const KVStore::Updater& updater) {
   if (part->sum.is_none()) part->sum = NDArray(part->stored.shape(), Context::CPU(), part->stored.dtype());
+  if (part->lent) part->stored = part->stored.Copy(Context::CPU());
+  part->lent = false;
   reported_.clear();
   updated_part_ = part->place;
   try {
@@ -380,6 +433,18 @@ void Server::SendValue(KeptPart* part, const Pull& pull) {
       return true;
     }
   };
+  Var* reads[1] = {value.var()};
+  if (!UpdaterOf(head.store)) {  // nobody changes it in place
+    part->lent = true;
+    return RunOrPush(
+        [job = job_, failed, value, head, to, priority, bytes](RunContext) {
+          if (failed()) return;
+          auto owner = std::make_shared<NDArray>(value);
+          const void* data = owner->data().dptr;
+          job->Tell(to, head, MakeMessage(head, data, bytes, std::move(owner)), priority);
+        },
+        Context::CPU(), Span<Var* const>(reads, 1), Span<Var* const>(), true, FnProperty::kNoSkip, priority, "kvstore_server_send");
+  }
   if (part->sync && bytes > kCopiedBytes) {
     Engine::Get()->PushAsync(
         [job = job_, failed, value, head, to, priority, bytes](RunContext, OnComplete done) {
@@ -391,7 +456,6 @@ void Server::SendValue(KeptPart* part, const Pull& pull) {
         Context::CPU(), {value.var()}, {}, FnProperty::kNoSkip, priority, "kvstore_server_send");
     return;
   }
-  Var* reads[1] = {value.var()};
   RunOrPush(
       [job = job_, failed, value, head, to, priority, bytes](RunContext) {
         if (failed()) return;
@@ -439,8 +503,7 @@ void Server::Command(int from, const Head& head, const Message& message, const K
 void Server::Leave(const Peer& peer, const std::string& why) {
   ended_[peer.number] = why.empty() ? LossText(peer) : peer.str() + why;
   for (const auto& part : parts_) AnswerPulls(part.second.get());
-  const auto there = stepped_.find(peer.number);
-  if (writing_.head.request != 0 && (there == stepped_.end() || there->second < writing_.head.version)) {
+  if (writing_.head.request != 0 && !HasEnded(peer.number, writing_.head.version)) {
     SendError(writing_.from, writing_.head, ended_[peer.number]);
     writing_ = {};
   }

@@ -6,8 +6,12 @@
  *            updater; the part's version grows by one. A pull says which version it needs, and
  *            waits for it. Sums have the same bits in every run.
  * ASYNC      Each push is handed to the updater at once. Pulls never wait.
- * THREADS    Messages are taken and updaters and controllers called by the thread that calls Run;
- *            sums are made by the engine.
+ * THREADS    Messages are taken and updaters and controllers called by the thread that calls Run.
+ *            While it waits, the progress thread takes pushes and pulls that no updater has to see.
+ *            Large sums are made by the engine.
+ * MEMORY     A push is received in memory that becomes the sum, and without an updater the stored
+ *            value: that is replaced, never changed, so that replies are sent from it without a
+ *            copy.
  * SNAPSHOTS  With PS_SNAPSHOT_FOLDER the server writes its parts and what the controller answers to
  *            kGetStates there, every PS_SNAPSHOT_INTERVAL seconds (600) if something has changed.
  *            With synchronous stores all servers write the same step (steps.h), and each keeps the
@@ -22,6 +26,7 @@
 #ifndef MXNET_KVSTORE_DIST_SERVER_H_
 #define MXNET_KVSTORE_DIST_SERVER_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -69,6 +74,7 @@ class Server final : private Transport::Handler {
     bool sync = true;
     int64_t count = 0;  // elements
     NDArray stored, sum;
+    bool lent = false;  // messages on their way may be in the memory of `stored`
     int64_t version = 0;
     std::map<int, std::deque<Message>> pushes;  // by the worker's number; none is empty
     std::vector<Pull> pulls;                    // that wait
@@ -111,7 +117,14 @@ class Server final : private Transport::Handler {
   void SendError(int to, const Head& head, const std::string& text);
   const KVStore::Updater& UpdaterOf(int store) const;
 
+  /* On the progress thread: takes a push or pull at once, if the serving thread has nothing to do
+   * and no updater is to be called. */
+  bool TakeHere(int from, const Message& message);
+  /* Returns when something came or the time is over; null: whenever that is. */
+  void AwaitEvents(const std::chrono::steady_clock::time_point* until);
+  std::deque<Event> TakenEvents();
   void EndStep(int from, const Head& head, const KVStore::Controller& controller);
+  bool HasEnded(int worker, int64_t step) const;
 
   // snapshot.cc; a step of -1: of asynchronous stores
   void CheckSnapshotFolder() const;
@@ -129,7 +142,8 @@ class Server final : private Transport::Handler {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Event> events_;  // guarded by mutex_
-  // The serving thread's own:
+  std::mutex work_mutex_;     // guards what follows; taken before mutex_
+  bool serves_here_ = false;  // the serving thread waits for events
   std::map<PartName, std::unique_ptr<KeptPart>> parts_;
   std::map<PartName, std::vector<Pull>> early_;  // inits of other workers before the first one's
   std::map<int, KVStore::Updater> updaters_;     // by store; -1: all others

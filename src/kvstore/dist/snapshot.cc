@@ -57,13 +57,9 @@ std::set<int64_t> Server::CommonSteps(std::set<int64_t> common) {
   }
   std::deque<Event> others;
   while (!waited.empty()) {
-    std::deque<Event> events;
-    {
-      std::unique_lock<std::mutex> hold(mutex_);
-      wake_.wait_for(hold, std::chrono::milliseconds(200), [this] { return !events_.empty(); });
-      events.swap(events_);
-    }
-    for (Event& event : events) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    AwaitEvents(&until);
+    for (Event& event : TakenEvents()) {
       if (event.lost || Head::Read(event.message.head).kind != Kind::kSnapshots || !waited.count(event.from)) {
         others.push_back(std::move(event));
         continue;

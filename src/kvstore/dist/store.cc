@@ -38,7 +38,10 @@ struct DistStore::Foreseen {
   void Take(Then next) {
     {
       std::lock_guard<std::mutex> hold(mutex);
-      if (!here) return then.swap(next), void();
+      if (!here) {
+        then = std::move(next);
+        return;
+      }
     }
     next(error, reply);
   }

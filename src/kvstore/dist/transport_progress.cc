@@ -34,8 +34,8 @@ constexpr int kMaxPackets = 64;  // on their way to one rank
 
 constexpr int64_t kMicro = 1000, kMilli = 1000 * kMicro, kSecond = 1000 * kMilli;
 constexpr int64_t kBeat = 50 * kMilli;
-constexpr int64_t kPolling = 50 * kMicro;  // without a sleep, after something has happened
-constexpr int64_t kOwnPause = kSecond;     // longer without a beat: this process did not run
+constexpr int64_t kPolling = 200 * kMicro;  // without a sleep, after something has happened
+constexpr int64_t kOwnPause = kSecond;      // longer without a beat: this process did not run
 
 int64_t Now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -116,7 +116,17 @@ void ProgressTransport::Send(int to, Message message, int priority, std::functio
     }
   }
   if (out != nullptr && out->sent) out->sent();  // stopped: dropped
+  SendHere();
   if (notify) wake_.notify_one();
+}
+
+/* Without a hand-over, where the progress thread rests. It polls for what follows. */
+void ProgressTransport::SendHere() {
+  if (!layer_->shared() || runner_.load() == std::this_thread::get_id()) return;
+  const std::unique_lock<std::mutex> run(run_mutex_, std::try_to_lock);
+  if (!run || over_) return;
+  TakeInbox(true);
+  for (int to = 0; to < size(); ++to) Schedule(to);
 }
 
 void ProgressTransport::ReportLost(int rank) {
@@ -149,19 +159,21 @@ void ProgressTransport::Run() {
   int64_t busy_since = Now();
   last_beat_ = busy_since;
   for (;;) {
-    bool busy = TakeInbox();
+    std::unique_lock<std::mutex> run(run_mutex_);
+    bool busy = TakeInbox(false);
     busy |= layer_->Poll(this);
     for (int to = 0; to < size(); ++to) busy |= Schedule(to);
     busy |= Deliver();
     const int64_t now = Now();
     if (now - last_beat_ >= kBeat) Beat(now);
-    if (deadline_.load() != 0 && Ended(now)) break;
+    if (deadline_.load() != 0 && Ended(now)) return Close();
+    const bool flying = flying_parts_ > 0;
+    run.unlock();
     if (busy)
       busy_since = now;
     else
-      Rest(now, busy_since);
+      Rest(now, busy_since, flying);
   }
-  Close();
 }
 
 void ProgressTransport::Close() {
@@ -169,7 +181,8 @@ void ProgressTransport::Close() {
     std::lock_guard<std::mutex> lock(inbox_mutex_);
     closed_ = true;
   }
-  TakeInbox();
+  over_ = true;
+  TakeInbox(false);
   for (Remote& remote : peers_) {
     for (auto& queue : remote.waiting)
       for (auto& out : queue.second) done_.push_back(std::move(out));
@@ -187,14 +200,13 @@ void ProgressTransport::Close() {
   stopped_.notify_all();
 }
 
-bool ProgressTransport::TakeInbox() {
+bool ProgressTransport::TakeInbox(bool only_messages) {
   std::vector<std::shared_ptr<Outgoing>> taken;
   std::vector<int> reported;
   {
     std::lock_guard<std::mutex> lock(inbox_mutex_);
-    woken_ = false;
     taken.swap(inbox_);
-    reported.swap(reported_);
+    if (!only_messages) woken_ = false, reported.swap(reported_);
   }
   for (auto& out : taken) {
     Remote& remote = peers_[static_cast<size_t>(out->to)];
@@ -572,10 +584,10 @@ bool ProgressTransport::Ended(int64_t now) {
 
 /* Sleeps longer and longer, while something is on its way for moments only. Yielding instead would
  * leave the processor to others for a whole time slice. */
-void ProgressTransport::Rest(int64_t now, int64_t busy_since) {
+void ProgressTransport::Rest(int64_t now, int64_t busy_since, bool flying) {
   const int64_t idle = now - busy_since;
   if (idle < kPolling && now > contended_until_) return;
-  const int64_t pause = std::max<int64_t>(10 * kMicro, std::min<int64_t>(idle / 4, flying_parts_ > 0 ? 50 * kMicro : kMilli));
+  const int64_t pause = std::max<int64_t>(10 * kMicro, std::min<int64_t>(idle / 16, flying ? 50 * kMicro : kMilli));
   std::unique_lock<std::mutex> lock(inbox_mutex_);
   wake_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return woken_; });
 }
