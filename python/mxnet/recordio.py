@@ -12,6 +12,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from . import _record_images
 from ._files import NewFile
 from .base import MXNetError, open_file, StateError
 
@@ -103,7 +104,15 @@ class MXRecordIO:
         self.open()
 
     def open(self):
-        """Open the file again: for reading at its beginning, for writing as a new one."""
+        """Open the file again: for reading at its beginning, for writing as a new one.
+
+        >>> reader = mx.recordio.MXRecordIO('a.rec', 'w')
+        >>> reader.close()
+        >>> reader.flag = 'r'
+        >>> reader.open()
+        >>> print(reader.read())
+        None
+        """
         if self.flag not in ("r", "w"):
             raise ValueError(f"[recordio] Invalid flag {self.flag!r}; 'r' and 'w' are accepted")
         if self.is_open:
@@ -189,7 +198,20 @@ class MXRecordIO:
         self._position = offset
 
     def reset(self):
-        """Begin again: a reader at its first record, a writer with a new file."""
+        """Begin again: a reader at its first record, a writer with a new file.
+
+        >>> records = mx.recordio.MXRecordIO('a.rec', 'w')
+        >>> records.write(b'one')
+        >>> records.tell() % 4
+        0
+        >>> records.close()
+        >>> records = mx.recordio.MXRecordIO('a.rec', 'r')
+        >>> records.read(), records.read()
+        (b'one', None)
+        >>> records.reset()
+        >>> records.read()
+        b'one'
+        """
         self.close()
         self.open()
 
@@ -398,14 +420,29 @@ class MXIndexedRecordIO(MXRecordIO):
         super().__setstate__(state)
 
     def seek(self, idx):
-        """Go to the record with key `idx`; raises KeyError if there is none."""
+        """Go to the record with key `idx`; raises KeyError if there is none.
+
+        >>> with mx.recordio.MXIndexedRecordIO('a.idx', 'a.rec', 'w') as writer:
+        ...     for key in range(3):
+        ...         writer.write_idx(key, b'record %d' % key)
+        >>> with mx.recordio.MXIndexedRecordIO('a.idx', 'a.rec', 'r') as reader:
+        ...     reader.seek(2)
+        ...     reader.read()
+        b'record 2'
+        """
         self._check(False)
         if idx not in self.idx:
             raise KeyError(f"[recordio] {self.idx_path} has no key {idx!r}")
         self._seek(self.idx[idx])
 
     def tell(self):
-        """Byte offset of the next record."""
+        """Byte offset of the next record.
+
+        >>> with mx.recordio.MXIndexedRecordIO('a.idx', 'a.rec', 'w') as writer:
+        ...     writer.write_idx(0, b'record')
+        ...     writer.tell()
+        16
+        """
         return super().tell()
 
     def read_idx(self, idx):
@@ -430,7 +467,12 @@ class MXIndexedRecordIO(MXRecordIO):
 # ---- records of images ----
 
 IRHeader = namedtuple("HEADER", ["flag", "label", "id", "id2"])
-IRHeader.__doc__ = """What stands before an image: `label` is a number (and `flag` 0) or a vector (of `flag` numbers)."""
+IRHeader.__doc__ = """What stands before an image: `label` is a number (and `flag` 0) or a vector
+(of `flag` numbers); `id` and `id2` are whole numbers of the program's own.
+
+>>> mx.recordio.IRHeader(flag=0, label=4.0, id=7, id2=0)
+HEADER(flag=0, label=4.0, id=7, id2=0)
+"""
 _IR_FORMAT = "<IfQQ"
 _IR_SIZE = struct.calcsize(_IR_FORMAT)
 
@@ -460,6 +502,13 @@ def unpack(s):
     ------
     ValueError
         if the record is shorter than its header says.
+
+    Examples
+    --------
+    >>> record = mx.recordio.pack(mx.recordio.IRHeader(0, [1, 2], 7, 0), b'content')
+    >>> header, content = mx.recordio.unpack(record)
+    >>> header.label, content
+    (array([1., 2.], dtype=float32), b'content')
     """
     if len(s) < _IR_SIZE:
         raise ValueError(f"[recordio] an image record of {len(s)} bytes; its header alone has {_IR_SIZE}")
@@ -471,82 +520,6 @@ def unpack(s):
         header = header._replace(label=np.frombuffer(s, np.float32, header.flag))
         s = s[header.flag * 4:]
     return header, s
-
-
-def _opencv():
-    try:
-        import cv2
-    except ImportError:
-        return None
-    return cv2
-
-
-def _has_codecs(jpeg):
-    """Whether the library reads and writes such files: a wheel does JPEG files alone."""
-    from . import libinfo, runtime
-    return runtime.Features().is_enabled("OPENCV") or \
-        jpeg and os.path.exists(os.path.join(os.path.dirname(libinfo.find_lib_path()[0]), "libmxnet_jpeg.so"))
-
-
-def _decode_image(data, iscolor):
-    cv2 = _opencv()
-    if cv2 is not None:
-        image = cv2.imdecode(np.frombuffer(data, np.uint8), iscolor)
-        if image is None:
-            raise ValueError(f"[recordio] {len(data)} bytes that are no image")
-        return image
-    if _has_codecs(data[:2] == b"\xff\xd8"):
-        return _decode_natively(data, iscolor)
-    import io
-    from PIL import Image
-    image = Image.open(io.BytesIO(data))
-    if iscolor == 0:
-        return np.asarray(image.convert("L"))
-    if iscolor < 0 and image.mode in ("L", "RGBA"):
-        array = np.asarray(image)
-        return array if array.ndim == 2 else array[:, :, [2, 1, 0, 3]].copy()
-    return np.asarray(image.convert("RGB"))[:, :, ::-1].copy()      # blue first, as OpenCV has it
-
-
-def _decode_natively(data, iscolor):
-    """What OpenCV makes of a file, by the library's own decoders."""
-    from . import _exif
-    from .ndarray import _internal, array
-    flag = -1 if iscolor < 0 else (iscolor & 1) + _exif.AS_IT_LIES
-    if not data:
-        raise MXNetError("[recordio] the record has no image behind its header")
-    pixels = _internal._cvimdecode(array(np.frombuffer(data, np.uint8), dtype="uint8"), flag=flag, to_rgb=False).asnumpy()
-    if flag >= 0:
-        pixels = _exif.upright(pixels, _exif.orientation(data))
-    return pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
-
-
-def _encode_image(image, quality, img_fmt):
-    kind, cv2, image = img_fmt.lower(), _opencv(), np.asarray(image)
-    if cv2 is not None:                     # which has more formats
-        option = cv2.IMWRITE_PNG_COMPRESSION if kind == ".png" else cv2.IMWRITE_JPEG_QUALITY
-        done, buffer = cv2.imencode(kind, image, [option, quality] if kind in (".jpg", ".jpeg", ".png") else [])
-        if not done:
-            raise ValueError(f"[recordio] an image of shape {image.shape}, {image.dtype} could not be encoded")
-        return buffer.tobytes()
-    if kind not in (".jpg", ".jpeg", ".png"):
-        raise ValueError(f"[recordio] img_fmt={img_fmt!r}; '.jpg', '.jpeg' and '.png' are accepted without OpenCV (the package cv2)")
-    if image.dtype != np.uint8 or image.ndim not in (2, 3) or image.size == 0 or (image.ndim == 3 and image.shape[2] not in (1, 3, 4)):
-        raise ValueError(f"[recordio] an image of shape {image.shape}, {image.dtype}; accepted without OpenCV (the package cv2) are "
-                         "(height, width) and 1, 3 or 4 channels of uint8")
-    quality = 0 if quality is None else quality
-    if _has_codecs(kind != ".png"):
-        from .ndarray import _internal, array
-        pixels = array(image.reshape(image.shape[:2] + (-1,)), dtype="uint8")
-        return _internal._cvimencode(pixels, encoding="png" if kind == ".png" else "jpg", quality=quality, to_rgb=False).asnumpy().tobytes()
-    import io
-    from PIL import Image
-    if image.ndim == 3:
-        image = image[:, :, 0] if image.shape[2] == 1 else image[:, :, [2, 1, 0, 3][:image.shape[2] if kind == ".png" else 3]]
-    stream = io.BytesIO()
-    options = {"compress_level": min(max(quality, 0), 9)} if kind == ".png" else {"quality": quality}
-    Image.fromarray(np.ascontiguousarray(image)).save(stream, "PNG" if kind == ".png" else "JPEG", **options)
-    return stream.getvalue()
 
 
 def pack_img(header, img, quality=95, img_fmt=".jpg"):
@@ -570,7 +543,7 @@ def pack_img(header, img, quality=95, img_fmt=".jpg"):
     >>> mx.recordio.unpack_img(record)[0]
     HEADER(flag=0, label=3.0, id=17, id2=0)
     """
-    return pack(header, _encode_image(img, quality, img_fmt))
+    return pack(header, _record_images.encode(img, quality, img_fmt))
 
 
 def unpack_img(s, iscolor=-1):
@@ -593,4 +566,4 @@ def unpack_img(s, iscolor=-1):
     (5.0, (4, 6, 3))
     """
     header, data = unpack(s)
-    return header, _decode_image(data, iscolor)
+    return header, _record_images.decode(data, iscolor)

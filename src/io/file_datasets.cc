@@ -107,6 +107,9 @@ class RecordFileDataset : public Dataset {
     MXNET_CHECK_KIND(some, IO) << "[RecordFileDataset] " << file_ << " has no record at byte " << begins_[index];
     return record;
   }
+  std::string Place(uint64_t index) const {
+    return file_ + ", record " + std::to_string(index) + " at byte " + std::to_string(begins_[index]);
+  }
   const std::string file_;
 
  private:
@@ -140,7 +143,7 @@ class ImageRecordFileDataset : public RecordFileDataset {
     const bool whole = record.size() >= sizeof(head);
     if (whole) std::memcpy(&head, at, sizeof(head));
     MXNET_CHECK_KIND(whole && head.count <= (record.size() - sizeof(head)) / sizeof(float), Value)
-        << "[ImageRecordFileDataset] " << file_ << ", record " << index << ": " << record.size() << " bytes hold no packed image";
+        << "[ImageRecordFileDataset] " << Place(index) << ": " << record.size() << " bytes hold no packed image";
     at += sizeof(head);
     NDArray label;
     if (head.count == 0) {
@@ -149,7 +152,13 @@ class ImageRecordFileDataset : public RecordFileDataset {
       label = ArrayOf(at, head.count, kFloat32);
       at += head.count * sizeof(float);
     }
-    return {Decode(at, static_cast<size_t>(record.data() + record.size() - at), flag_), label};
+    try {
+      NDArray image = Decode(at, static_cast<size_t>(record.data() + record.size() - at), flag_);
+      image.WaitToRead();  // an error of decoding comes here
+      return {image, label};
+    } catch (const Error& error) {
+      throw Error(error.kind(), "[ImageRecordFileDataset] " + Place(index) + ": " + error.what());
+    }
   }
 
  private:

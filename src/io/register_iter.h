@@ -82,7 +82,9 @@ struct PrefetchParam : public dmlc::Parameter<PrefetchParam> {
   int ctx, device_id;
   dmlc::optional<int> dtype;
   /* Where the batches are. */
-  Context context() const { return ctx == kPinned && device_id >= 0 ? Context::CPUPinned(device_id) : Context::CPU(); }
+  Context context() const { return context(device_id); }
+  /* For iterators whose device_id is among other parameters. */
+  Context context(int device) const { return ctx == kPinned && device >= 0 ? Context::CPUPinned(device) : Context::CPU(); }
   DMLC_DECLARE_PARAMETER(PrefetchParam) {
     DMLC_DECLARE_FIELD(prefetch_buffer)
         .set_default(4)

@@ -64,24 +64,22 @@ bool RowBatches::Next() {
   if (end < batch_size_) {
     over_ = true;
     if (end == 0) return false;
-    if (round_batch_) {
-      while (end < batch_size_) {  // a batch may be longer than an epoch
-        RestartRows();
-        const uint32_t before = end;
-        end = Fill(before);
-        MXNET_CHECK_KIND(end > before, IO) << "[" << name_ << "] the file has become empty while it was read";
-      }
-      borrowed_ = true;
-    }
+  }
+  value_.arrays.clear();  // before rows are repeated: a batch that is too large fails at once
+  for (Part& part : parts_) value_.arrays.emplace_back(part.batch_shape, context_, part.dtype);
+  borrowed_ = round_batch_ && end < batch_size_;
+  while (round_batch_ && end < batch_size_) {  // a batch may be longer than an epoch
+    RestartRows();
+    const uint32_t before = end;
+    end = Fill(before);
+    MXNET_CHECK_KIND(end > before, IO) << "[" << name_ << "] the file has become empty while it was read";
   }
   index_.resize(batch_size_);
   value_.index = index_;
-  value_.arrays.clear();
-  for (Part& part : parts_) {
-    part.rows.resize(batch_size_ * part.row_bytes);
-    NDArray array(part.batch_shape, context_, part.dtype);
-    array.SyncCopyFromCPU(part.rows.data(), part.rows.size());
-    value_.arrays.push_back(std::move(array));
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    std::vector<char>& rows = parts_[p].rows;
+    rows.resize(batch_size_ * parts_[p].row_bytes);
+    value_.arrays[p].SyncCopyFromCPU(rows.data(), rows.size());
   }
   return true;
 }

@@ -88,6 +88,9 @@ def test_batch_sampler():
     assert len(roll) == 2 and list(roll) == [[0, 1], [2, 3]] and len(roll) == 3 and list(roll) == [[4, 0], [1, 2], [3, 4]]
     with pytest.raises(ValueError, match='last_batch'):
         len(D.BatchSampler(D.SequentialSampler(5), 2, 'other'))
+    for size in (0, -1):
+        with pytest.raises(ValueError, match=f'batch_size={size} given; 1 or more'):
+            len(D.DataLoader(nd.zeros((5,)), batch_size=size))
 
 
 def test_batchify():

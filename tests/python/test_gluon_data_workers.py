@@ -404,3 +404,33 @@ def test_epochs_leave_nothing_behind(epochs, workers):
     pids = set(done.stdout.split())
     assert len(pids) == workers + 1
     assert not [name for name in os.listdir('/dev/shm') if name.startswith('mxnet-') and name.split('-')[1] in pids]
+
+
+IMPORTED_WHILE_FORKED = """
+import os, signal, sys, threading, time
+import mxnet as mx
+begun = threading.Event()
+
+class Slow:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == 'mxnet.image._rotate':     # one of the modules of mx.image
+            begun.set()
+            time.sleep(0.5)
+
+sys.meta_path.insert(0, Slow)
+thread = threading.Thread(target=lambda: mx.image.imrotate)
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    os._exit(mx.image.imrotate is None)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+"""
+
+
+def test_a_fork_while_another_thread_imports():
+    """The child would wait for that thread, which it does not have."""
+    subprocess.run([sys.executable, '-c', IMPORTED_WHILE_FORKED], check=True, timeout=200)

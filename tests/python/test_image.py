@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import struct
 import zlib
 
@@ -237,6 +238,25 @@ def test_colours():
 
 
 @needs_sampler
+@pytest.mark.parametrize("call, error, message", [
+    (lambda x: mx.image.center_crop(x, 224), TypeError, r"[center_crop] size=224; accepted: (width, height)"),
+    (lambda x: mx.image.random_crop(x, (1, 2, 3)), ValueError, r"[random_crop] size=(1, 2, 3); accepted: (width, height)"),
+    (lambda x: mx.image.center_crop(x[0], (2, 2)), ValueError, r"[center_crop] src has the shape (50, 3); accepted: (height, width, "),
+    (lambda x: mx.image.center_crop((x,), (2, 2)), TypeError, r"[center_crop] src is a tuple; accepted: an NDArray"),
+    (lambda x: mx.image.resize_short(x, (2, 2)), TypeError, r"[resize_short] size=(2, 2); accepted: a number"),
+    (lambda x: mx.image.resize_short(x, 0), ValueError, r"[resize_short] size=0; accepted: above 0"),
+    (lambda x: mx.image.random_size_crop(x, (2, 2), float("nan"), (1, 1)), ValueError, r"[random_size_crop] area=nan"),
+    (lambda x: mx.image.random_size_crop(x, (2, 2), -1, (1, 1)), ValueError, r"[random_size_crop] area=-1"),
+    (lambda x: mx.image.random_size_crop(x, (2, 2), 1, 0.5), TypeError, r"[random_size_crop] ratio=0.5; accepted: (smallest, "),
+    (lambda x: mx.image.random_size_crop(x, (2, 2), 1, (0, 1)), ValueError, r"[random_size_crop] ratio=(0, 1); accepted: width / he"),
+    (lambda x: mx.image.ForceResizeAug(20)(x), TypeError, r"[ForceResizeAug] size=20; accepted: (width, height)"),
+    (lambda x: mx.image.CreateAugmenter((224, 224)), ValueError, r"[CreateAugmenter] data_shape=(224, 224); accepted: (channels, "),
+    (lambda x: mx.image.CreateDetAugmenter(3), TypeError, r"[CreateDetAugmenter] data_shape=3; accepted: (channels, height, w")])
+def test_errors_say_what_was_given(call, error, message):
+    with pytest.raises(error, match=f"^{re.escape(message)}"):
+        call(nd.zeros((40, 50, 3), dtype="uint8"))
+
+
 def test_rotations():
     for i, (degrees, zoom_in, zoom_out) in enumerate(json.loads(str(DATA["rotate"]))):
         image, want = nd.array(DATA[f"rotate/{i}/from"]), DATA[f"rotate/{i}/to"]

@@ -66,10 +66,12 @@ def test_wrong_arguments(folder, arguments, error, message):
 
 
 def test_lists_that_are_no_lists(tmp_path):
-    for text in ("one 1 1.png\n", "x\t1\t1.png\n", "0\tx\t1.png\n", "1\n"):
-        (tmp_path / "a.lst").write_text(text)
-        with pytest.raises(ValueError):
-            mx.image.ImageIter(2, (3, 8, 8), path_imglist=str(tmp_path / "a.lst"))
+    for text, line in ((b"one 1 1.png\n", 1), (b"\n\nx\t1\t1.png\n", 3), (b"0\tx\t1.png\n", 1), (b"3\t1\ta.png\n1\n", 2),
+                       (b"3\t1\t\xff.png\n", 1)):
+        (tmp_path / "a.lst").write_bytes(text)
+        for kind in (mx.image.ImageIter, mx.image.ImageDetIter):
+            with pytest.raises(ValueError, match=rf"^\[{kind.__name__}\] .*a\.lst, line {line}: "):
+                kind(2, (3, 8, 8), path_imglist=str(tmp_path / "a.lst"))
     (tmp_path / "a.lst").write_text("5\t1\ta.png\r\n\n7\t2\tb.png")
     assert mx.image.ImageIter(2, (3, 8, 8), path_imglist=str(tmp_path / "a.lst")).seq == [5, 7]
 

@@ -294,6 +294,12 @@ def test_wrong_arguments(given, message, folder):
         pixels(iterate(folder, 'png', **given))
 
 
+def test_a_batch_that_memory_cannot_hold(folder):
+    for labels in (1, 2**31 - 1):
+        with pytest.raises(mx.MXNetError, match='out of memory'):
+            next(iterate(folder, 'png', batch_size=2**31 - 1, label_width=labels))
+
+
 def test_missing_files_and_channels(folder):
     with pytest.raises(FileNotFoundError, match='nowhere'):
         iterate(folder, 'nowhere')

@@ -94,7 +94,7 @@ def test_forms_of_data():
     (lambda: io.NDArrayIter(None), ValueError),
     (lambda: io.NDArrayIter(3), TypeError), (lambda: io.NDArrayIter(['a']), TypeError),
     (lambda: io.NDArrayIter(DATA, batch_size=0), ValueError),
-    (lambda: io.NDArrayIter(DATA, last_batch_handle='x'), ValueError), (lambda: io.NDArrayIter(DATA, batch_size=2).getdata(), ValueError),
+    (lambda: io.NDArrayIter(DATA, batch_size=2).getdata(), ValueError),
     (lambda: io.DataBatch(3), TypeError), (lambda: io.DataBatch([], 3), TypeError)])
 def test_wrong_arguments(wrong, error):
     with pytest.raises(error):

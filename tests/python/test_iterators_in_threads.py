@@ -92,9 +92,9 @@ def test_calls_of_c_in_several_threads(csv):
     it = mx.io.CSVIter(**csv)._native
     handle, call = it.handle, mx.base._LIB
     import ctypes
-    found, pad, size = ctypes.c_int(), ctypes.c_int(), ctypes.c_uint64()
 
     def work(i):
+        found, pad, size = ctypes.c_int(), ctypes.c_int(), ctypes.c_uint64()
         array, index = ctypes.c_void_p(), ctypes.POINTER(ctypes.c_uint64)()
         for _ in range(200):
             if i == 0:

@@ -160,8 +160,13 @@ def test_images(records):
     assert images[0][0].dtype == np.uint8 and values(images[0]) == [[[[1, 2, 3], [40, 50, 60]]], 3]
     assert values(images[1][1]) == [4, 5]
     assert images[0][0].shape == (1, 2, 3) and ImageRecordFileDataset(flag=0, **records)[0][0].shape == (1, 2, 1)
-    with pytest.raises(ValueError, match='r.rec, record 2: 3 bytes hold no packed image'):
+    with pytest.raises(ValueError, match='r.rec, record 2 at byte [0-9]+: 3 bytes hold no packed image'):
         images[2]
+    with mx.recordio.MXIndexedRecordIO('b.idx', 'b.rec', 'w') as broken:
+        broken.write_idx(0, b'')
+        broken.write_idx(1, mx.recordio.pack((0, 1, 0, 0), b'no image'))
+    with pytest.raises(mx.MXNetError, match=r'^\[ImageRecordFileDataset\] b\.rec, record 1 at byte 8: .*no known format'):
+        ImageRecordFileDataset(rec_file='b.rec', idx_file='b.idx')[1]
     files = ImageSequenceDataset(img_list='i.png;none', path_sep=';')
     assert len(files) == 2 and values(files[0]) == [[[1, 2, 3], [40, 50, 60]]]
     with pytest.raises(mx.MXNetError, match='none'):

@@ -153,6 +153,13 @@ def test_an_iterator_that_trains(csv):
 # ---- arguments
 
 
+def test_a_batch_that_memory_cannot_hold_fails_at_once(csv):
+    """It does not repeat a few rows until memory is full."""
+    for round_batch in (True, False):
+        with pytest.raises(mx.MXNetError, match='out of memory'):
+            next(mx.io.CSVIter(batch_size=2**31 - 1, round_batch=round_batch, **csv))
+
+
 def test_arguments(csv):
     with pytest.raises(TypeError, match='can only accept keyword arguments'):
         mx.io.CSVIter('d.csv', (4,))
@@ -400,7 +407,6 @@ print('done')
 """
 
 
-@pytest.mark.several_threads
 def test_an_interrupt_while_an_iterator_is_freed_is_not_lost(csv, monkeypatch):
     """Python drops what is raised in a __del__."""
     from mxnet.io import _native
@@ -419,6 +425,7 @@ def test_an_interrupt_while_an_iterator_is_freed_is_not_lost(csv, monkeypatch):
     assert freed == [0]
 
 
+@pytest.mark.several_threads
 def test_forked_children_and_the_end_of_the_process(here):
     ran = subprocess.run([sys.executable, '-c', CHILD], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=300)
     assert (ran.returncode, ran.stdout) == (0, b'done\n')

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import recordio
+from mxnet import _record_images, recordio
 
 MAGIC = struct.pack('<I', 0xCED7230A)
 # Payloads, and the file that MXNet 1.9.1 writes for them.
@@ -246,12 +246,12 @@ def codec(request, monkeypatch):
     if request.param == 'cv2':
         pytest.importorskip('cv2')
         return request.param
-    monkeypatch.setattr(recordio, '_opencv', lambda: None)
+    monkeypatch.setattr(_record_images, '_opencv', lambda: None)
     if request.param == 'codecs' and not mx.runtime.Features().is_enabled('OPENCV'):
         pytest.skip('a build without OpenCV')
     if request.param == 'pillow':
         pytest.importorskip('PIL')
-        monkeypatch.setattr(recordio, '_has_codecs', lambda jpeg: False)
+        monkeypatch.setattr(_record_images, '_has_codecs', lambda jpeg: False)
     return request.param
 
 

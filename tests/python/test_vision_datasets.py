@@ -73,6 +73,21 @@ def test_records(folder):
         vision.ImageRecordDataset(f"{folder}/none.rec")
 
 
+def test_records_that_are_no_images_name_their_place(tmp_path):
+    records = mx.recordio.MXIndexedRecordIO(str(tmp_path / "a.idx"), str(tmp_path / "a.rec"), "w")
+    records.write_idx(3, mx.recordio.pack((0, 1, 0, 0), b"P6 2 1 255 " + bytes(6)))
+    records.write_idx(5, mx.recordio.pack((0, 1, 0, 0), b"P6 2 1 255 "))
+    records.write_idx(8, b"short")
+    records.close()
+    data = vision.ImageRecordDataset(str(tmp_path / "a.rec"))
+    assert data[0][0].shape == (1, 2, 3)
+    place = rf"^\[ImageRecordDataset\] {tmp_path}/a\.rec, record 5 at byte 52: "
+    with pytest.raises(mx.MXNetError, match=place + ".*(cannot be decoded|no known)"):
+        data[1]
+    with pytest.raises(ValueError, match=r"a\.rec, record 8 at byte 96: .* 5 bytes"):
+        data[-1]
+
+
 @needs_decoders
 def test_lists(folder):
     data = vision.ImageListDataset(folder, "class.lst")

@@ -7,7 +7,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..ndarray import NDArray, array
 from .._array_class import to_class_of
-from ._crop import _get_interp_method, center_crop, color_normalize, random_crop, random_size_crop, resize_short
+from ._crop import _get_interp_method, center_crop, color_normalize, numbers_of, random_crop, random_size_crop, resize_short
 from ._read import imresize
 
 __all__ = ["Augmenter", "BrightnessJitterAug", "CastAug", "CenterCropAug", "ColorJitterAug", "ColorNormalizeAug",
@@ -39,7 +39,11 @@ class Augmenter:
         self._kwargs = _for_json(kwargs)
 
     def dumps(self):
-        """The class's name in lower case and the arguments, as JSON."""
+        """The class's name in lower case and the arguments, as JSON.
+
+        >>> mx.image.ResizeAug(20).dumps()
+        '["resizeaug", {"size": 20, "interp": 2}]'
+        """
         return json.dumps([self.__class__.__name__.lower(), self._kwargs])
 
     def __call__(self, src):
@@ -116,12 +120,13 @@ class ForceResizeAug(Augmenter):
         self.size, self.interp = size, interp
 
     def __call__(self, src):
+        numbers_of("ForceResizeAug", "size", self.size, "(width, height)")
         sizes = (src.shape[0], src.shape[1], self.size[1], self.size[0])
         return imresize(src, *self.size, interp=_get_interp_method(self.interp, sizes))
 
 
 class RandomCropAug(Augmenter):
-    """`random_crop`.
+    """Crops at a random place, see :func:`random_crop`.
 
     >>> mx.image.RandomCropAug((20, 20))(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
     (20, 20, 3)
@@ -136,7 +141,7 @@ class RandomCropAug(Augmenter):
 
 
 class RandomSizedCropAug(Augmenter):
-    """`random_size_crop`.
+    """Crops a part of random size and ratio, see :func:`random_size_crop`.
 
     >>> augmenter = mx.image.RandomSizedCropAug((20, 20), area=(0.3, 1), ratio=(0.75, 1.33))
     >>> augmenter(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
@@ -159,7 +164,7 @@ class RandomSizedCropAug(Augmenter):
 
 
 class CenterCropAug(Augmenter):
-    """`center_crop`.
+    """Crops the middle, see :func:`center_crop`.
 
     >>> mx.image.CenterCropAug((20, 20))(mx.nd.zeros((40, 60, 3), dtype='uint8')).shape
     (20, 20, 3)
@@ -283,7 +288,7 @@ class LightingAug(Augmenter):
 
 
 class ColorNormalizeAug(Augmenter):
-    """`color_normalize`.
+    """Subtracts means and divides by deviations, see :func:`color_normalize`.
 
     >>> mean, std = mx.nd.array([50, 100, 150]), mx.nd.array([10, 10, 10])
     >>> mx.image.ColorNormalizeAug(mean, std)(mx.nd.full((1, 1, 3), 100)).asnumpy()
@@ -376,6 +381,7 @@ def CreateAugmenter(data_shape, resize=0, rand_crop=False, rand_resize=False, ra
     augmenters = []
     if resize > 0:
         augmenters.append(ResizeAug(resize, inter_method))
+    numbers_of("CreateAugmenter", "data_shape", data_shape, "(channels, height, width)")
     crop_size = (data_shape[2], data_shape[1])
     if rand_resize:
         assert rand_crop, "[CreateAugmenter] rand_resize=True needs rand_crop=True"

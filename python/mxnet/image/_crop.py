@@ -1,5 +1,6 @@
 """Cutting boxes out of images (height, width, channels)."""
 import math
+import numbers
 import random
 
 from .. import ndarray as nd
@@ -27,6 +28,29 @@ def _get_interp_method(interp, sizes=()):
     return interp
 
 
+def _sides(function, src):
+    """Height and width of an image."""
+    shape = getattr(src, "shape", None)
+    if not isinstance(shape, tuple):
+        raise TypeError(f"[{function}] src is a {type(src).__name__}; accepted: an NDArray (height, width, channels)")
+    if len(shape) != 3:
+        raise ValueError(f"[{function}] src has the shape {shape}; accepted: (height, width, channels)")
+    return shape[:2]
+
+
+def numbers_of(function, name, value, meaning):
+    """`value`, which must be as many numbers as `meaning` names: ``'(width, height)'``."""
+    count = meaning.count(",") + 1
+    try:
+        good = len(value) == count and all(isinstance(v, numbers.Real) for v in value)
+    except TypeError:
+        good = False
+    if not good:
+        kind = ValueError if isinstance(value, (tuple, list)) else TypeError
+        raise kind(f"[{function}] {name}={value!r}; accepted: {meaning}")
+    return value
+
+
 def scale_down(src_size, size):
     """The largest (width, height) with the ratio of `size` that fits into `src_size`, if `size`
     does not.
@@ -49,7 +73,11 @@ def resize_short(src, size, interp=2):
     >>> mx.image.resize_short(mx.nd.zeros((40, 60, 3), dtype='uint8'), 20).shape
     (20, 30, 3)
     """
-    height, width, _ = src.shape
+    height, width = _sides("resize_short", src)
+    if not isinstance(size, numbers.Real):
+        raise TypeError(f"[resize_short] size={size!r}; accepted: a number of pixels")
+    if not 0 < size < math.inf:
+        raise ValueError(f"[resize_short] size={size!r}; accepted: above 0")
     if height > width:
         new_height, new_width = size * height // width, size
     else:
@@ -84,7 +112,8 @@ def random_crop(src, size, interp=2):
     >>> crop.shape, (w, h)
     ((20, 20, 3), (20, 20))
     """
-    height, width, _ = src.shape
+    height, width = _sides("random_crop", src)
+    numbers_of("random_crop", "size", size, "(width, height)")
     new_width, new_height = scale_down((width, height), size)
     x0 = random.randint(0, width - new_width)
     y0 = random.randint(0, height - new_height)
@@ -98,7 +127,8 @@ def center_crop(src, size, interp=2):
     >>> crop.shape, (x, y, w, h)
     ((20, 20, 3), (20, 10, 20, 20))
     """
-    height, width, _ = src.shape
+    height, width = _sides("center_crop", src)
+    numbers_of("center_crop", "size", size, "(width, height)")
     new_width, new_height = scale_down((width, height), size)
     x0, y0 = int((width - new_width) / 2), int((height - new_height) / 2)
     return fixed_crop(src, x0, y0, new_width, new_height, size, interp), (x0, y0, new_width, new_height)
@@ -122,14 +152,19 @@ def random_size_crop(src, size, area, ratio, interp=2, **kwargs):
     >>> crop.shape
     (20, 20, 3)
     """
-    height, width, _ = src.shape
+    height, width = _sides("random_size_crop", src)
+    numbers_of("random_size_crop", "size", size, "(width, height)")
     if "min_area" in kwargs:
         import warnings
         warnings.warn("random_size_crop: min_area has become area", DeprecationWarning)
         area = kwargs.pop("min_area")
     if kwargs:
         raise TypeError(f"[random_size_crop] unexpected arguments {sorted(kwargs)}")
-    low, high = (area, 1.0) if not isinstance(area, (tuple, list)) else area
+    low, high = numbers_of("random_size_crop", "area", area if isinstance(area, (tuple, list)) else (area, 1.0), "(smallest, largest)")
+    if not (0 <= low < math.inf and 0 <= high < math.inf):
+        raise ValueError(f"[random_size_crop] area={area!r}; accepted: parts of the image's area of 0 or more")
+    if not all(0 < r < math.inf for r in numbers_of("random_size_crop", "ratio", ratio, "(smallest, largest)")):
+        raise ValueError(f"[random_size_crop] ratio={ratio!r}; accepted: width / height above 0")
     for _ in range(10):
         target = random.uniform(low, high) * height * width
         new_ratio = math.exp(random.uniform(math.log(ratio[0]), math.log(ratio[1])))

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ._augment import Augmenter, CastAug, ForceResizeAug, ResizeAug, _colour_augmenters, _for_json
-from ._crop import fixed_crop
+from ._crop import fixed_crop, numbers_of
 from ._read import copyMakeBorder
 
 __all__ = ["CreateDetAugmenter", "CreateMultiRandCropAugmenter", "DetAugmenter", "DetBorrowAug", "DetHorizontalFlipAug",
@@ -20,7 +20,16 @@ _SMALLEST_OBJECT = 2    # pixels; smaller ones do not decide about a crop, and n
 
 
 class DetAugmenter:
-    """Base class: remembers its arguments for `dumps`."""
+    """Base class: remembers its arguments for `dumps`.
+
+    >>> class Invert(mx.image.DetAugmenter):
+    ...     def __call__(self, src, label):
+    ...         return 255 - src, label
+    >>> boxes = mx.nd.array([[0, 0.1, 0.1, 0.5, 0.5]]).asnumpy()
+    >>> image, label = Invert()(mx.nd.full((1, 1, 3), 55), boxes)
+    >>> image.asnumpy(), Invert().dumps()
+    (array([[[200., 200., 200.]]], dtype=float32), '["invert", {}]')
+    """
 
     def __init__(self, **kwargs):
         self._kwargs = _for_json(kwargs)
@@ -34,7 +43,14 @@ class DetAugmenter:
 
 
 class DetBorrowAug(DetAugmenter):
-    """An augmenter of images, for those that leave objects where they are. The label stays."""
+    """An augmenter of images, for those that leave objects where they are. The label stays.
+
+    >>> boxes = mx.nd.array([[0, 0.1, 0.1, 0.5, 0.5]]).asnumpy()
+    >>> cast = mx.image.DetBorrowAug(mx.image.CastAug())
+    >>> image, label = cast(mx.nd.zeros((40, 60, 3), dtype='uint8'), boxes)
+    >>> image.dtype.__name__
+    'float32'
+    """
 
     def __init__(self, augmenter):
         if not isinstance(augmenter, Augmenter):
@@ -50,7 +66,14 @@ class DetBorrowAug(DetAugmenter):
 
 
 class DetRandomSelectAug(DetAugmenter):
-    """One of a list of augmenters, drawn for each image, or, with probability `skip_prob`, none."""
+    """One of a list of augmenters, drawn for each image, or, with probability `skip_prob`, none.
+
+    >>> boxes = mx.nd.array([[0, 0.1, 0.1, 0.5, 0.5]]).asnumpy()
+    >>> one_of = mx.image.DetRandomSelectAug([mx.image.DetHorizontalFlipAug(1)], skip_prob=0.5)
+    >>> image, label = one_of(mx.nd.zeros((40, 60, 3), dtype='uint8'), boxes)
+    >>> image.shape, label.shape
+    ((40, 60, 3), (1, 5))
+    """
 
     def __init__(self, aug_list, skip_prob=0):
         super().__init__(skip_prob=skip_prob)
@@ -72,7 +95,13 @@ class DetRandomSelectAug(DetAugmenter):
 
 
 class DetHorizontalFlipAug(DetAugmenter):
-    """Columns and boxes mirrored, with probability `p`."""
+    """Columns and boxes mirrored, with probability `p`.
+
+    >>> boxes = mx.nd.array([[0, 0.125, 0.25, 0.5, 0.5]]).asnumpy()
+    >>> image, label = mx.image.DetHorizontalFlipAug(1.0)(mx.nd.zeros((40, 60, 3)), boxes)
+    >>> label
+    array([[0.   , 0.5  , 0.25 , 0.875, 0.5  ]], dtype=float32)
+    """
 
     def __init__(self, p):
         super().__init__(p=p)
@@ -130,6 +159,14 @@ class DetRandomCropAug(DetAugmenter):
         At least one must stay.
     max_attempts : int
         Boxes to draw; if none of them fits, the image stays as it is.
+
+    Examples
+    --------
+    >>> boxes = mx.nd.array([[0, 0.25, 0.25, 0.75, 0.75]]).asnumpy()
+    >>> crop = mx.image.DetRandomCropAug(min_object_covered=0.5, area_range=(0.5, 1.0))
+    >>> image, label = crop(mx.nd.zeros((40, 60, 3), dtype='uint8'), boxes)
+    >>> image.ndim, label.shape
+    (3, (1, 5))
     """
 
     def __init__(self, min_object_covered=0.1, aspect_ratio_range=(0.75, 1.33), area_range=(0.05, 1.0), min_eject_coverage=0.3,
@@ -224,6 +261,14 @@ class DetRandomPadAug(DetAugmenter):
         Sizes to draw; if none of them fits, the image stays as it is.
     pad_val : tuple of float
         The value around the image, for each channel.
+
+    Examples
+    --------
+    >>> boxes = mx.nd.array([[0, 0.25, 0.25, 0.75, 0.75]]).asnumpy()
+    >>> pad = mx.image.DetRandomPadAug(area_range=(1.5, 2.0), pad_val=(127, 127, 127))
+    >>> image, label = pad(mx.nd.zeros((40, 60, 3), dtype='uint8'), boxes)
+    >>> image.shape[0] * image.shape[1] >= 40 * 60, label.shape
+    (True, (1, 5))
     """
 
     def __init__(self, aspect_ratio_range=(0.75, 1.33), area_range=(1.0, 3.0), max_attempts=50, pad_val=(128, 128, 128)):
@@ -289,6 +334,12 @@ def CreateMultiRandCropAugmenter(min_object_covered=0.1, aspect_ratio_range=(0.7
     Returns
     -------
     DetRandomSelectAug
+
+    Examples
+    --------
+    >>> crops = mx.image.CreateMultiRandCropAugmenter([0.3, 0.7], area_range=[(0.3, 1), (0.7, 1)])
+    >>> len(crops.aug_list)
+    2
     """
     given = [min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts]
     given = [value if isinstance(value, list) else [value] for value in given]
@@ -321,7 +372,18 @@ def CreateDetAugmenter(data_shape, resize=0, rand_crop=0, rand_pad=0, rand_gray=
         Of crops, as in `CreateMultiRandCropAugmenter`. Padding takes the ratios, the upper end of
         the areas, and the attempts.
     pad_val : the values around a padded image
+
+    Examples
+    --------
+    >>> augmenters = mx.image.CreateDetAugmenter((3, 20, 20), rand_crop=0.5, rand_mirror=True)
+    >>> image = mx.nd.zeros((40, 60, 3), dtype='uint8')
+    >>> label = mx.nd.array([[0, 0.25, 0.25, 0.75, 0.75]]).asnumpy()
+    >>> for augmenter in augmenters:
+    ...     image, label = augmenter(image, label)
+    >>> image.shape, label.shape
+    ((20, 20, 3), (1, 5))
     """
+    numbers_of("CreateDetAugmenter", "data_shape", data_shape, "(channels, height, width)")
     augmenters = []
     if resize > 0:
         augmenters.append(DetBorrowAug(ResizeAug(resize, inter_method)))

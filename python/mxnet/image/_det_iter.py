@@ -122,6 +122,17 @@ class ImageDetIter(ImageIter):
         """Changes the shapes (3, height, width) of images and (objects, object width) of labels.
 
         Augmenters stay as they are. What they make has to have the new shape.
+
+        >>> with open('a.pnm', 'wb') as file:
+        ...     _ = file.write(b'P6 8 8 255 ' + bytes(192))
+        >>> one = [2, 5, 0, .25, .25, .75, .75]
+        >>> batches = mx.image.ImageDetIter(1, (3, 8, 8), imglist=[[one, 'a.pnm']], path_root='.')
+        >>> batches.check_label_shape((3, 5))
+        >>> batches.reshape(label_shape=(3, 5))
+        >>> batches.next().label[0].asnumpy()
+        array([[[ 0.  ,  0.25,  0.25,  0.75,  0.75],
+                [-1.  , -1.  , -1.  , -1.  , -1.  ],
+                [-1.  , -1.  , -1.  , -1.  , -1.  ]]], dtype=float32)
         """
         if data_shape is not None:
             self.check_data_shape(data_shape)
@@ -146,6 +157,18 @@ class ImageDetIter(ImageIter):
         -------
         ImageDetIter
             `it`
+
+        Examples
+        --------
+        >>> with open('a.pnm', 'wb') as file:
+        ...     _ = file.write(b'P6 8 8 255 ' + bytes(192))
+        >>> one = [2, 5, 0, .25, .25, .75, .75]
+        >>> two = one + [1, 0, 0, .5, .5]
+        >>> train = mx.image.ImageDetIter(1, (3, 8, 8), imglist=[[one, 'a.pnm']], path_root='.')
+        >>> test = mx.image.ImageDetIter(1, (3, 8, 8), imglist=[[two, 'a.pnm']], path_root='.')
+        >>> test = train.sync_label_shape(test)
+        >>> train.provide_label[0].shape, test.provide_label[0].shape
+        ((1, 2, 5), (1, 2, 5))
         """
         name = type(self).__name__
         assert isinstance(it, ImageDetIter), f"[{name}] Synchronize with invalid iterator {it!r}; accepted is an ImageDetIter"
@@ -177,7 +200,17 @@ class ImageDetIter(ImageIter):
         batch_label[row, :label.shape[0]] = label
 
     def augmentation_transform(self, data, label):      # pylint: disable=arguments-differ
-        """The image and its objects, changed by all augmenters."""
+        """The image and its objects, changed by all augmenters.
+
+        >>> with open('a.pnm', 'wb') as file:
+        ...     _ = file.write(b'P6 8 8 255 ' + bytes(192))
+        >>> one = [2, 5, 0, 0, .25, .25, .75]
+        >>> batches = mx.image.ImageDetIter(1, (3, 8, 8), imglist=[[one, 'a.pnm']], path_root='.',
+        ...                                 aug_list=[mx.image.DetHorizontalFlipAug(1)])
+        >>> boxes = numpy.array([[0, 0, .25, .25, .75]], 'float32')
+        >>> batches.augmentation_transform(mx.nd.zeros((8, 8, 3)), boxes)[1]
+        array([[0.  , 0.75, 0.25, 1.  , 0.75]], dtype=float32)
+        """
         for augmenter in self.auglist:
             data, label = augmenter(data, label)
         return data, label
@@ -206,6 +239,23 @@ class ImageDetIter(ImageIter):
         ------
         numpy.ndarray
             (height, width, 3) of uint8, blue first.
+
+        Examples
+        --------
+        >>> with open('a.pnm', 'wb') as file:
+        ...     _ = file.write(b'P6 8 8 255 ' + bytes(192))
+        >>> one = [2, 5, 0, .25, .25, .75, .75]
+        >>> batches = mx.image.ImageDetIter(1, (3, 8, 8), imglist=[[one, 'a.pnm']], path_root='.')
+        >>> for picture in batches.draw_next(color=(255, 0, 0), thickness=1):
+        ...     print(picture[:, :, 2])     # red
+        [[  0   0   0   0   0   0   0   0]
+         [  0   0   0   0   0   0   0   0]
+         [  0   0 255 255 255 255 255   0]
+         [  0   0 255   0   0   0 255   0]
+         [  0   0 255   0   0   0 255   0]
+         [  0   0 255   0   0   0 255   0]
+         [  0   0 255 255 255 255 255   0]
+         [  0   0   0   0   0   0   0   0]]
         """
         mean, std = (_as_numpy(_three(value, name, usual)) for value, name, usual in (
             (mean, "mean", _MEAN), (std, "std", _STD)))

@@ -137,7 +137,23 @@ class ImageIter(DataIter):
         self._allow_read = True
 
     def hard_reset(self):
-        """As `reset`, without images that 'roll_over' kept."""
+        """As `reset`, without images that 'roll_over' kept.
+
+        >>> for value in range(3):
+        ...     with open('%d.pnm' % value, 'wb') as file:
+        ...         _ = file.write(b'P6 4 4 255 ' + bytes([value] * 48))
+        >>> files = [[i, '%d.pnm' % i] for i in range(3)]
+        >>> batches = mx.image.ImageIter(2, (3, 4, 4), imglist=files, path_root='.',
+        ...                              last_batch_handle='roll_over')
+        >>> [batch.label[0].asnumpy().tolist() for batch in batches]
+        [[0.0, 1.0]]
+        >>> batches.reset()
+        >>> [batch.label[0].asnumpy().tolist() for batch in batches]
+        [[2.0, 0.0], [1.0, 2.0]]
+        >>> batches.hard_reset()
+        >>> [batch.label[0].asnumpy().tolist() for batch in batches]
+        [[0.0, 1.0]]
+        """
         self._cache_data = self._cache_label = self._cache_idx = None
         self.reset()
 
@@ -147,7 +163,19 @@ class ImageIter(DataIter):
         self.cur = 0
 
     def next_sample(self):
-        """The label and the bytes of the next image; StopIteration behind the last one."""
+        """The label and the bytes of the next image; StopIteration behind the last one.
+
+        >>> with open('red.pnm', 'wb') as file:
+        ...     _ = file.write(b'P6 2 1 255 ' + bytes([255, 0, 0] * 2))
+        >>> batches = mx.image.ImageIter(
+        ...     1, (3, 4, 4), imglist=[[7, 'red.pnm']], path_root='.', resize=8)
+        >>> label, data = batches.next_sample()
+        >>> label.asnumpy(), data == batches.read_image('red.pnm')
+        (array([7.], dtype=float32), True)
+        >>> image = batches.imdecode(data)
+        >>> image.shape, batches.augmentation_transform(image).shape
+        ((1, 2, 3), (4, 4, 3))
+        """
         if not self._allow_read:
             raise StopIteration
         if self.seq is None:
@@ -166,7 +194,27 @@ class ImageIter(DataIter):
         return label if self.imglist is None else self.imglist[key][0], image
 
     def next(self):
-        """The next batch; StopIteration at the end of the pass."""
+        """The next batch; StopIteration at the end of the pass.
+
+        >>> class Positive(mx.image.ImageIter):
+        ...     def postprocess_data(self, datum):
+        ...         return super().postprocess_data(datum).astype('float32') / 255
+        ...     def check_valid_image(self, data):
+        ...         super().check_valid_image(data)
+        ...         if data[0].max() == 0:
+        ...             raise RuntimeError('black')
+        >>> for value in 0, 51, 255:
+        ...     with open('%d.pnm' % value, 'wb') as file:
+        ...         _ = file.write(b'P6 4 4 255 ' + bytes([value] * 48))
+        >>> files = [[0, '0.pnm'], [1, '51.pnm'], [2, '255.pnm']]
+        >>> batches = Positive(1, (3, 4, 4), imglist=files, path_root='.', aug_list=[])
+        >>> batch = batches.next()
+        >>> batch.label[0].asnumpy(), batch.data[0].max().asnumpy().round(2)
+        (array([1.], dtype=float32), array([0.2], dtype=float32))
+        >>> batches.reset()
+        >>> [batch.label[0].asnumpy().tolist() for batch in batches]
+        [[1.0], [2.0]]
+        """
         data, label, start = self._cache_data, self._cache_label, self._cache_idx
         pad = 0
         if data is None:
@@ -229,7 +277,17 @@ class ImageIter(DataIter):
         batch_label.reshape(self.batch_size, -1)[row] = label.asnumpy() if isinstance(label, nd.NDArray) else label
 
     def check_data_shape(self, data_shape):
-        """ValueError unless `data_shape` is (3, height, width)."""
+        """ValueError unless `data_shape` is (3, height, width).
+
+        >>> with open('red.pnm', 'wb') as file:
+        ...     _ = file.write(b'P6 2 1 255 ' + bytes([255, 0, 0] * 2))
+        >>> batches = mx.image.ImageIter(1, (3, 4, 4), imglist=[[7, 'red.pnm']], path_root='.')
+        >>> try:
+        ...     batches.check_data_shape((1, 4, 4))
+        ... except ValueError as error:
+        ...     print(error)
+        [ImageIter] data_shape=(1, 4, 4); accepted are images of 3 channels
+        """
         if len(data_shape) != 3:
             raise ValueError(f"[{type(self).__name__}] data_shape={data_shape}; accepted are three numbers, (channels, height, width)")
         if data_shape[0] != 3:

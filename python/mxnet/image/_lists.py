@@ -27,10 +27,9 @@ def read_list(name, path, entries, dtype="float32"):
     """
     if path:
         logging.info("%s: loading image list %s...", name, path)
-        with open(path, encoding="utf-8") as lines:
-            rows = [row for row in (line.strip().split("\t") for line in lines) if row != [""]]
-        keys = [_key(name, path, row) for row in rows]
-        labels = [_labels(name, [_number(name, text) for text in row[1:-1]], dtype) for row in rows]
+        places, rows = _rows(name, path)
+        keys = [_key(place, row) for place, row in zip(places, rows)]
+        labels = [_labels(name, [_number(place, text) for text in row[1:-1]], dtype) for place, row in zip(places, rows)]
     elif isinstance(entries, list):
         logging.info("%s: loading image list...", name)
         keys, rows = [str(i + 1) for i in range(len(entries))], entries
@@ -40,17 +39,36 @@ def read_list(name, path, entries, dtype="float32"):
     return dict(zip(keys, zip(labels, (row[-1] for row in rows)))), keys
 
 
-def _key(name, path, row):
-    if len(row) < 2:
-        raise ValueError(f"[{name}] a line of {path} is {row[0]!r}; accepted are a number, labels and a path, with tabs between them")
-    return int(row[0])
+def _rows(name, path):
+    """What begins an error about each line that is not empty, and the line's fields."""
+    places, rows = [], []
+    with open(path, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            place = f"[{name}] {path}, line {number}"
+            try:
+                row = line.decode("utf-8").strip().split("\t")
+            except UnicodeDecodeError as error:
+                raise ValueError(f"{place}: {line[:40]!r} is no UTF-8 text ({error.reason})") from None
+            if row != [""]:
+                places.append(place)
+                rows.append(row)
+    return places, rows
 
 
-def _number(name, text):
+def _key(place, row):
+    try:
+        if len(row) > 1:
+            return int(row[0])
+    except ValueError:
+        pass
+    raise ValueError(f"{place}: {chr(9).join(row)!r}; accepted are a whole number, labels and a path, with tabs between them")
+
+
+def _number(place, text):
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"[{name}] a label of a list is {text!r}; accepted are numbers") from None
+        raise ValueError(f"{place}: label {text!r}; accepted are numbers") from None
 
 
 def _labels(name, values, dtype):

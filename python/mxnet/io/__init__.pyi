@@ -87,6 +87,7 @@ class NDArrayIter(DataIter):
     batch_size: Any
     cursor: Any
     data: Any
+    data_list: Any
     idx: Any
     label: Any
     last_batch_handle: Any

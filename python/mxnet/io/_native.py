@@ -11,6 +11,7 @@ from .._interrupt import InterruptAfterFinalizer
 from ..base import _LIB, _MXValueError, NDArrayHandle, NotCopied, check_call
 from ..ndarray import NDArray
 from ..util import to_current_class
+from ._examples import EXAMPLES
 from ._records import records
 from .base import DataBatch, DataDesc, DataIter
 from .mnist import unpacked
@@ -261,6 +262,8 @@ def _function(record):
     make.__module__ = "mxnet.io.io"
     make.__signature__ = record.signature(_NAMES)
     make.__doc__ = record.docstring(_NAMES, ("MXDataIter", "    The iterator, before its first batch."))
+    if record.name in EXAMPLES:
+        make.__doc__ += "\n\nExamples\n--------" + EXAMPLES[record.name]
     return make
 
 

@@ -50,7 +50,11 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     @staticmethod
     def get_list(shapes, types):
         """Descriptions from pairs of name and shape, and pairs of name and dtype (None:
-        float32)."""
+        float32).
+
+        >>> mx.io.DataDesc.get_list([('data', (2, 3))], [('data', 'float16')])
+        [DataDesc[data,(2, 3),float16,NCHW]]
+        """
         if types is None:
             return [DataDesc(*pair) for pair in shapes]
         types = dict(types)
@@ -137,7 +141,18 @@ class DataIter:
         """Begin a new pass."""
 
     def next(self):
-        """The next :class:`DataBatch`; raises StopIteration at the end of the pass."""
+        """The next :class:`DataBatch`; raises StopIteration at the end of the pass.
+
+        >>> batches = mx.io.NDArrayIter(mx.nd.ones((4, 2)), mx.nd.arange(4), batch_size=2)
+        >>> batches.next().label[0].asnumpy()
+        array([0., 1.], dtype=float32)
+        >>> batches.iter_next()
+        True
+        >>> batches.getdata()[0].shape, batches.getlabel()[0].asnumpy(), batches.getpad()
+        ((2, 2), array([2., 3.], dtype=float32), 0)
+        >>> batches.getindex() is None
+        True
+        """
         if self.iter_next():
             return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=self.getindex())
         raise StopIteration

@@ -220,7 +220,7 @@ class NDArrayIter(DataIter):
         Another order for each pass, from NumPy's random generator.
     last_batch_handle : {'pad', 'discard', 'roll_over'}
         What becomes of instances that do not fill a batch: filled up from the beginning, left out,
-        or put in front of the next pass.
+        or put in front of the next pass. Others warn and do as 'discard'.
     data_name, label_name : str
         Names of single arrays.
     layout : str
@@ -248,8 +248,8 @@ class NDArrayIter(DataIter):
         if batch_size < 1:
             raise ValueError(f"[NDArrayIter] batch_size={batch_size}; at least 1 is expected")
         if last_batch_handle not in ("pad", "discard", "roll_over"):
-            raise ValueError(f"[NDArrayIter] last_batch_handle={last_batch_handle!r}; "
-                             "'pad', 'discard' and 'roll_over' are accepted")
+            warnings.warn(f"[NDArrayIter] last_batch_handle={last_batch_handle!r} leaves out instances that do not fill a "
+                          "batch; 'pad', 'discard' and 'roll_over' are accepted", stacklevel=2)
         self.data = _init_data(data, allow_empty=False, default_name=data_name)
         self.label = _init_data(label, allow_empty=True, default_name=label_name)
         if last_batch_handle != "discard" and any(a.stype == "csr" for _, a in self.data + self.label):
@@ -270,7 +270,8 @@ class NDArrayIter(DataIter):
         self.shuffle = shuffle
         self.last_batch_handle = last_batch_handle
         self.layout = layout
-        self.num_source = len(self.data)
+        self.data_list = [array for _, array in self.data + self.label]
+        self.num_source = len(self.data_list)
         self.cursor = -batch_size
         self._cache_data = None         # of the last pass, with 'roll_over'
         self._cache_label = None
@@ -295,7 +296,16 @@ class NDArrayIter(DataIter):
         self.label = _getdata_by_idx(self.label, self.idx)
 
     def hard_reset(self):
-        """Begin a new pass without what the last one left over."""
+        """Begin a new pass without what the last one left over.
+
+        >>> data = mx.nd.arange(5)
+        >>> batches = mx.io.NDArrayIter(data, batch_size=2, last_batch_handle='roll_over')
+        >>> len([batch for batch in batches])
+        2
+        >>> batches.hard_reset()
+        >>> batches.next().data[0].asnumpy(), batches.provide_data[0].shape, batches.provide_label
+        (array([0., 1.], dtype=float32), (2,), [])
+        """
         if self.shuffle:
             self._shuffle_data()
         self.cursor = -self.batch_size

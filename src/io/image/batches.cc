@@ -59,8 +59,6 @@ struct State {
 std::shared_ptr<Batch> NewBatch(const State& state) {
   auto batch = std::make_shared<Batch>();
   batch->rows = state.options.batch_size;
-  batch->bad.assign(batch->rows, 0);
-  batch->data.index.assign(batch->rows, 0);
   for (const RowArray& array : state.rows->arrays()) {
     std::vector<int64_t> shape{static_cast<int64_t>(batch->rows)};
     for (int i = 0; i < array.shape.ndim(); ++i) shape.push_back(array.shape[i]);
@@ -69,6 +67,8 @@ std::shared_ptr<Batch> NewBatch(const State& state) {
     batch->memory.push_back(static_cast<char*>(memory.data().dptr));
     batch->data.arrays.push_back(std::move(memory));
   }
+  batch->bad.assign(batch->rows, 0);  // after the arrays, whose error says how large a batch would be
+  batch->data.index.assign(batch->rows, 0);
   return batch;
 }
 

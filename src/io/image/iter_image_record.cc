@@ -139,8 +139,7 @@ BatchOptions BatchesOf(const std::string& function, const Params& p) {
   BatchOptions o;
   o.function = function, o.batch_size = p.batch.batch_size, o.round_batch = p.batch.round_batch;
   o.prefetch = p.prefetch.prefetch_buffer;
-  const bool pinned = p.prefetch.ctx == PrefetchParam::kPinned && p.parser.device_id >= 0;
-  o.context = pinned ? Context::CPUPinned(p.parser.device_id) : Context::CPU();
+  o.context = p.prefetch.context(p.parser.device_id);
   o.threads = std::min(p.parser.preprocess_threads, static_cast<int>(std::ceil(UsableProcessors())));
   return o;
 }

@@ -1,6 +1,7 @@
 // _cvimencode: the bytes of an image file. How many there are is known afterwards, so it works on
 // arrays on the calling thread.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "mxnet/ndarray.h"
@@ -24,6 +25,7 @@ struct EncodeParam : public dmlc::Parameter<EncodeParam> {
 MXNET_REGISTER_PARAM(EncodeParam);
 
 struct File {
+  std::string operator_name;
   NDArray* out;
   std::unique_ptr<Error> failed;
 };
@@ -34,7 +36,8 @@ bool Take(void* context, const uint8_t* bytes, size_t size) {
     const Shape shape{static_cast<int64_t>(size)};
     if (file->out->is_none()) file->out->Init(shape, Context::CPU(), kUint8);
     MXNET_CHECK_KIND(file->out->shape() == shape && file->out->dtype() == kUint8, Value)
-        << "out has shape " << file->out->shape() << "; the file has " << size << " bytes";
+        << file->operator_name << "out has shape " << file->out->shape() << " and dtype " << DTypeName(file->out->dtype())
+        << "; the file is " << size << " bytes of uint8";
     file->out->SyncCopyFromCPU(bytes, size);
     return true;
   } catch (const Error& e) {
@@ -57,7 +60,7 @@ void Encode(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vect
   image.SyncCopyToCPU(pixels.data(), pixels.size());
   const Codec& codec = p.encoding == 0 ? JpegCodec() : OpenCVCodec();
   MXNET_CHECK_KIND(codec.encode != nullptr, Generic) << Named(attrs) << WhyNot(codec, "encode with another package");
-  File file{out[0], nullptr};
+  File file{Named(attrs), out[0], nullptr};
   EncodeRequest request{pixels.data(), shape[0], shape[1], static_cast<int>(shape[2]), !p.to_rgb, p.quality, Take, &file, {0}};
   const bool done = codec.encode(&request);
   if (file.failed) throw *file.failed;

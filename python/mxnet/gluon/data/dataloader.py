@@ -157,7 +157,13 @@ class DataLoader:
 
     def close(self):
         """End the workers; the loader cannot be used afterwards. Happens by itself when the loader
-        is garbage."""
+        is garbage.
+
+        >>> loader = mx.gluon.data.DataLoader([1, 2, 3], batch_size=2, num_workers=1)
+        >>> [batch.asnumpy().tolist() for batch in loader]
+        [[1, 2], [3]]
+        >>> loader.close()
+        """
         self.clean()
         if self._workers is not None:
             self._workers.close()

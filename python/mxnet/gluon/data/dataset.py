@@ -30,7 +30,14 @@ class Dataset:
     __repr__ = of_dataset
 
     def filter(self, fn):
-        """The elements for which `fn(element)` is true; looks at all of them once, here."""
+        """The elements for which `fn(element)` is true; looks at all of them once, here.
+
+        >>> data = mx.gluon.data.SimpleDataset([1, 2, 3, 4, 5])
+        >>> list(data.filter(lambda n: n % 2)), list(data.shard(2, 0)), list(data.take(2))
+        ([1, 3, 5], [1, 2, 3], [1, 2])
+        >>> list(data.sample(mx.gluon.data.SequentialSampler(2, start=1)))
+        [2, 3]
+        """
         return _SampledDataset(self, _sampler.FilterSampler(fn, self))
 
     def shard(self, num_shards, index):
@@ -61,7 +68,12 @@ class Dataset:
         return lazy_view if lazy else SimpleDataset([lazy_view[i] for i in range(len(lazy_view))])
 
     def transform_first(self, fn, lazy=True):
-        """Like `transform`, with `fn` applied to the first item of each element only."""
+        """Like `transform`, with `fn` applied to the first item of each element only.
+
+        >>> data = mx.gluon.data.ArrayDataset([1, 2, 3], [10, 20, 30])
+        >>> list(data.transform_first(lambda x: -x))
+        [(-1, 10), (-2, 20), (-3, 30)]
+        """
         return self.transform(_TransformFirstClosure(fn), lazy)
 
 

@@ -115,6 +115,8 @@ class BatchSampler(Sampler):
 
     def __len__(self):
         self._check()
+        if self._batch_size < 1:
+            raise ValueError(f"[gluon.data.BatchSampler] batch_size={self._batch_size} given; 1 or more is accepted")
         n = len(self._sampler)
         if self._last_batch == 'keep':
             return (n + self._batch_size - 1) // self._batch_size

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from ...._files import write_file
+from ....base import MXNetError
 from ....util import default_array
 from ...utils import _data_dir, _get_repo_file_url, check_sha1, download
 from .. import dataset
@@ -81,6 +82,18 @@ class MNIST(_DownloadedDataset):
     train : bool
     transform : callable, optional
         `transform(image, label)` for each element.
+
+    Examples
+    --------
+    >>> import gzip, struct
+    >>> images = struct.pack('>iiii', 2051, 2, 28, 28) + bytes(2 * 28 * 28)
+    >>> labels = struct.pack('>ii', 2049, 2) + bytes([7, 3])
+    >>> for name, content in (('images-idx3', images), ('labels-idx1', labels)):
+    ...     with gzip.open(f't10k-{name}-ubyte.gz', 'w') as file:
+    ...         _ = file.write(content)
+    >>> data = mx.gluon.data.vision.MNIST(root='.', train=False)    # files of one's own, here
+    >>> len(data), data[0][0].shape, int(data[1][1])
+    (2, (28, 28, 1), 3)
     """
 
     _namespace = 'mnist'
@@ -105,7 +118,18 @@ class MNIST(_DownloadedDataset):
 
 class FashionMNIST(MNIST):
     """Pictures of clothes in ten classes, in the format and numbers of MNIST (Xiao et al., 2017);
-    default root MXNET_HOME/datasets/fashion-mnist."""
+    default root MXNET_HOME/datasets/fashion-mnist.
+
+    >>> import gzip, struct
+    >>> images = struct.pack('>iiii', 2051, 2, 28, 28) + bytes(2 * 28 * 28)
+    >>> labels = struct.pack('>ii', 2049, 2) + bytes([7, 3])
+    >>> for name, content in (('images-idx3', images), ('labels-idx1', labels)):
+    ...     with gzip.open(f't10k-{name}-ubyte.gz', 'w') as file:
+    ...         _ = file.write(content)
+    >>> data = mx.gluon.data.vision.FashionMNIST(root='.', train=False)
+    >>> len(data), data[0][0].shape
+    (2, (28, 28, 1))
+    """
 
     _namespace = 'fashion-mnist'
     _files = {True: (('train-images-idx3-ubyte.gz', '0cf37b0d40ed5169c6b3aba31069a9770ac9043d'),
@@ -120,6 +144,12 @@ class CIFAR10(_DownloadedDataset):
 
     Arguments as for MNIST; default root MXNET_HOME/datasets/cifar10, with the files of the binary
     version.
+
+    >>> with open('test_batch.bin', 'wb') as file:
+    ...     _ = file.write(bytes([5]) + bytes(3 * 32 * 32))
+    >>> data = mx.gluon.data.vision.CIFAR10(root='.', train=False)    # a file of one's own, here
+    >>> data[0][0].shape, int(data[0][1])
+    ((32, 32, 3), 5)
     """
 
     _namespace = 'cifar10'
@@ -165,7 +195,14 @@ class CIFAR10(_DownloadedDataset):
 
 class CIFAR100(CIFAR10):
     """Like CIFAR10 with 100 classes, or, without `fine_label`, the 20 superclasses; default root
-    MXNET_HOME/datasets/cifar100."""
+    MXNET_HOME/datasets/cifar100.
+
+    >>> with open('test.bin', 'wb') as file:
+    ...     _ = file.write(bytes([5, 77]) + bytes(3 * 32 * 32))
+    >>> data = mx.gluon.data.vision.CIFAR100(root='.', fine_label=True, train=False)
+    >>> data[0][0].shape, int(data[0][1])
+    ((32, 32, 3), 77)
+    """
 
     _namespace = 'cifar100'
     _archive = ('cifar-100-binary.tar.gz', 'a0bb982c76b83111308126cc779a992fa506b90b')
@@ -214,9 +251,19 @@ class ImageRecordDataset(dataset.RecordFileDataset):
 
     def __getitem__(self, idx):
         from .... import image, recordio
-        header, packed = recordio.unpack(super().__getitem__(idx))
-        element = image.imdecode(packed, self._flag), header.label
+        try:
+            header, packed = recordio.unpack(super().__getitem__(idx))
+            element = image.imdecode(packed, self._flag), header.label
+        except (MXNetError, ValueError) as error:
+            raise self._broken(idx, error) from None
         return element if self._transform is None else self._transform(*element)
+
+    def _broken(self, idx, error):
+        """`error`, of the same class, with the record's place unless it names the file itself."""
+        if self.filename in str(error):
+            return error
+        key = self._record.keys[idx]
+        return type(error)(f"[ImageRecordDataset] {self.filename}, record {key} at byte {self._record.idx[key]}: {error}")
 
 
 class ImageFolderDataset(dataset.Dataset):
@@ -242,6 +289,19 @@ class ImageFolderDataset(dataset.Dataset):
         Paths and labels, sorted.
 
     Elements are (NDArray, int). Other files and folders are left out with a warning.
+
+    Examples
+    --------
+    >>> import os
+    >>> picture = mx.nd.zeros((8, 8, 3), dtype='uint8').asnumpy()
+    >>> file = mx.recordio.unpack(mx.recordio.pack_img((0, 0, 0, 0), picture, img_fmt='.png'))[1]
+    >>> for kind in ('bus', 'car'):
+    ...     os.makedirs(f'pictures/{kind}')
+    ...     with open(f'pictures/{kind}/1.png', 'wb') as out:
+    ...         _ = out.write(file)
+    >>> data = mx.gluon.data.vision.ImageFolderDataset('pictures')
+    >>> data.synsets, len(data), data[1][0].shape, data[1][1]
+    (['bus', 'car'], 2, (8, 8, 3), 1)
     """
 
     def __init__(self, root, flag=1, transform=None):
@@ -292,6 +352,16 @@ class ImageListDataset(dataset.Dataset):
         0 gives one channel of gray, 1 three channels of colour.
 
     Elements are (NDArray, NDArray): the image and its labels of float32.
+
+    Examples
+    --------
+    >>> picture = mx.nd.zeros((8, 8, 3), dtype='uint8').asnumpy()
+    >>> with open('1.png', 'wb') as out:
+    ...     record = mx.recordio.pack_img((0, 0, 0, 0), picture, img_fmt='.png')
+    ...     _ = out.write(mx.recordio.unpack(record)[1])
+    >>> data = mx.gluon.data.vision.ImageListDataset('.', imglist=[[3, '1.png']])
+    >>> data[0][0].shape, float(data[0][1])
+    ((8, 8, 3), 3.0)
     """
 
     def __init__(self, root='.', imglist=None, flag=1):

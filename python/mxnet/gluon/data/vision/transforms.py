@@ -454,7 +454,12 @@ class HybridCompose(HybridSequential):
 
 
 class HybridRandomApply(HybridSequential):
-    """Applies one hybrid transformation, which keeps shape and dtype, with probability `p`."""
+    """Applies one hybrid transformation, which keeps shape and dtype, with probability `p`.
+
+    >>> steps = mx.gluon.data.vision.transforms
+    >>> steps.HybridRandomApply(steps.RandomBrightness(0.3), p=0.5)(mx.nd.ones((4, 6, 3))).shape
+    (4, 6, 3)
+    """
 
     def __init__(self, transforms, p=0.5):
         super().__init__()
