@@ -86,6 +86,8 @@ function(mxnet_bundle_jpeg)
   endif()
   ExternalProject_Add(mxnet_libjpeg SOURCE_DIR ${source} BINARY_DIR ${prefix}/build INSTALL_DIR ${prefix} BUILD_BYPRODUCTS ${library}
     CMAKE_ARGS ${toolchain} -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=${prefix} -DCMAKE_INSTALL_LIBDIR=lib -DENABLE_SHARED=OFF
+      -DCMAKE_POLICY_VERSION_MINIMUM=3.5   # its lists are older than what CMake 4 accepts
+      -DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}   # pip's build environment, and the Ninja in it, is a new folder each time
       -DWITH_TURBOJPEG=OFF -DWITH_JAVA=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_C_VISIBILITY_PRESET=hidden
     BUILD_COMMAND ${CMAKE_COMMAND} --build . --target jpeg-static
     INSTALL_COMMAND ${CMAKE_COMMAND} -E copy libjpeg.a ${library})

@@ -54,4 +54,10 @@ if(CCACHE)
   foreach(language C CXX CUDA)
     set(CMAKE_${language}_COMPILER_LAUNCHER ${launcher} CACHE STRING "" FORCE)
   endforeach()
+else()
+  # The same relative paths in __FILE__ and in debugging information, so that no folder of this machine is in a library.
+  file(RELATIVE_PATH sources ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  foreach(map ${PROJECT_SOURCE_DIR}/=${sources} ${PROJECT_BINARY_DIR}/=)   # the last one that fits is taken
+    add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-ffile-prefix-map=${map}>)
+  endforeach()
 endif()

@@ -15,7 +15,11 @@ import sys
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ARCHITECTURES = ("x86_64", "aarch64")
+sys.path.insert(0, os.path.join(ROOT, "tools", "wheel"))
+import headers  # noqa: E402
+
+# Name, architecture and option of ./dev wheel.
+WHEELS = (("mxnet", "x86_64", "--arch x86_64"), ("mxnet", "aarch64", "--arch aarch64"), ("mxnet_cu13", "x86_64", "--cuda"))
 
 
 def _text(*path):
@@ -42,14 +46,17 @@ def check_version():
 
 
 def deprecations():
-    """(file, message) of each DeprecationWarning of the package."""
+    """(file, message) of each warning of the package that calls something deprecated."""
     for path in sorted(glob.glob(os.path.join(ROOT, "python", "mxnet", "**", "*.py"), recursive=True)):
         with open(path, encoding="utf-8") as file:
             tree = ast.parse(file.read())
         for call in ast.walk(tree):
-            if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "warn" \
-                    and any(getattr(word, "id", "") == "DeprecationWarning" for word in call.args) and hasattr(call.args[0], "value"):
-                yield os.path.relpath(path, ROOT), call.args[0].value
+            if not isinstance(call, ast.Call) or getattr(call.func, "attr", "") != "warn" or not call.args:
+                continue
+            texts = (part.value for part in ast.walk(call.args[0]) if isinstance(part, ast.Constant))
+            message = "".join(text for text in texts if isinstance(text, str))
+            if any(getattr(word, "id", "") == "DeprecationWarning" for word in call.args) or "deprecated" in message:
+                yield os.path.relpath(path, ROOT), message
 
 
 def check_deprecations():
@@ -57,7 +64,7 @@ def check_deprecations():
     rows = re.findall(r"^\| (.*?) \| (.*?) \| (\d{4}-\d\d-\d\d) \| (\d{4}-\d\d-\d\d) \|$", _text("docs", "deprecations.md"), re.M)
     if not rows:
         yield "docs/deprecations.md: no rows"
-    names = {word for row in rows for code in re.findall("`(.*?)`", row[0]) for word in re.findall(r"\w+", code)}
+    names = {word for row in rows for code in re.findall("`(.*?)`", row[0] + row[1]) for word in re.findall(r"\w+", code)}
     for file, message in deprecations():
         if not {word for word in re.findall(r"\w+", message) if len(word) > 5} & names:
             yield f"docs/deprecations.md: no row for what {file} calls deprecated: {message}"
@@ -67,7 +74,8 @@ def check_deprecations():
 
 
 def wheel_findings(path):
-    """What a wheel lacks: the version, licences, and a list of parts with a licence each."""
+    """What a wheel lacks: the version, a binding for each Python, licences, and a list of parts
+    with a licence each."""
     name = os.path.basename(path)
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
@@ -75,6 +83,9 @@ def wheel_findings(path):
         metadata = archive.read(f"{info}/METADATA").decode()
         if f"\nVersion: {version()}\n" not in metadata:
             yield f"{name}: not the version {version()}"
+        for python in headers.PYTHONS:
+            if not any(f"_cy3/ndarray.cpython-{python.replace('.', '')}-" in entry for entry in names):
+                yield f"{name}: no compiled binding for Python {python}; ./dev wheel says why"
         for licence in re.findall(r"^License-File: (.*)$", metadata, re.M):
             if f"{info}/licenses/{licence}" not in names:
                 yield f"{name}: no {licence}, which its metadata name"
@@ -84,24 +95,23 @@ def wheel_findings(path):
             return
         packages = json.loads(archive.read(parts))["packages"]
     own = {"libmxnet.so", "libmxnet_jpeg.so", "libmxnet_mpi.so"}
+    listed = [package["name"] for package in packages if package["licenseConcluded"] != "NOASSERTION"]
     for library in (os.path.basename(entry) for entry in names if entry.startswith("mxnet/lib/") and ".so" in entry):
         stem = re.match(r"lib([a-z]+)", library).group(1)
-        if library not in own and not any(stem in package["name"] or package["name"].startswith(stem) for package in packages
-                                          if package["licenseConcluded"] != "NOASSERTION") and stem != "hwy":
+        stem = {"hwy": "highway"}.get(stem, stem)
+        if library not in own and not any(stem in part for part in listed):
             yield f"{name}: {library} is in no list of parts"
-    if any(entry.endswith("libhwy.so.1") for entry in names) and not any(package["name"] == "highway" for package in packages):
-        yield f"{name}: libhwy.so.1 is in no list of parts"
 
 
 def check_wheels():
-    """dist/ has the source distribution and a wheel for each architecture, complete."""
+    """dist/ has the source distribution, and each wheel, complete."""
     number = version()
     if not glob.glob(os.path.join(ROOT, "dist", f"mxnet-{number}.tar.gz")):
         yield f"dist/mxnet-{number}.tar.gz is not there; ./dev wheel --sdist makes it"
-    for arch in ARCHITECTURES:
-        found = glob.glob(os.path.join(ROOT, "dist", f"mxnet-{number}-py3-none-manylinux_*_{arch}.whl"))
+    for name, arch, option in WHEELS:
+        found = glob.glob(os.path.join(ROOT, "dist", f"{name}-{number}-py3-none-manylinux_*_{arch}.whl"))
         if not found:
-            yield f"dist/ has no wheel of {number} for {arch}; ./dev wheel --arch {arch} makes it"
+            yield f"dist/ has no wheel {name} of {number} for {arch}; ./dev wheel {option} makes it"
         for path in found:
             yield from wheel_findings(path)
 

@@ -1,6 +1,7 @@
 """Programs against an installed prefix: mxnet/predictor.hpp, the example server, pkg-config, and
 every function that the public headers declare. What Predictor does is tested in
 tests/cpp/front_end_predictor_test.cc."""
+import collections
 import os
 import re
 import shutil
@@ -18,6 +19,9 @@ import mxnet as mx
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("MXNET_LIBRARY_PATH", "")).resolve().parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import check_exports    # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(not (BUILD / "cmake_install.cmake").exists(), reason="needs the library's build folder"),
@@ -168,76 +172,24 @@ def test_c_programs(flags, tmp_path, name):
     run([tmp_path / name], cwd=tmp_path)
 
 
-CALLS = r"""
-#include <cstdio>
-#include <cstdlib>
-#include "mxnet/executor.h"
-#include "mxnet/graph.h"
-#include "mxnet/imperative.h"
-#include "mxnet/kvstore.h"
-#include "mxnet/ndarray.h"
-#include "mxnet/op.h"
-#include "mxnet/profiler.h"
-#include "mxnet/storage.h"
-using namespace mxnet;
-#define CHECK(x) if (!(x)) std::printf("line %d: %s\n", __LINE__, #x), std::exit(1)
-
-int main(int, char** argv) {
-  // Arrays: copies, conversions, files.
-  NDArray a(Shape({2, 2}), Context::CPU()), b(Shape({2, 2}), Context::CPU(), kFloat64);
-  const float values[] = {1, 2, 3, 4};
-  a.SyncCopyFromCPU(values, sizeof(values));
-  CopyFromTo(a, b);
-  double wide[4];
-  b.SyncCopyToCPU(wide, sizeof(wide));
-  CHECK(wide[3] == 4);
-  ConvertElements(values, kFloat32, wide, kFloat64, 4);
-  const std::string path = argv[1];
-  SaveNDArrays(path, {a, b}, {"a", "b"});
-  std::vector<NDArray> arrays;
-  std::vector<std::string> names;
-  LoadNDArrays(path, &arrays, &names);
-  CHECK(names[1] == "b" && arrays[1].dtype() == kFloat64);
-  const std::string raw = SaveNDArrayRaw(a);
-  CHECK(LoadNDArrayRaw(raw.data(), raw.size()).shape() == Shape({2, 2}));
-  a.chunk()->Allocate();
-
-  // Graphs: JSON, inference, gradients, walks.
-  const NodePtr x = MakeVariable("x");
-  const NodeEntry y = MakeOp("square", {NodeEntry{x, 0, 0}});
-  Symbol s;
-  s.outputs = {y};
-  CHECK(SymbolFromJSON(SymbolToJSON(s)).ListOutputNames() == s.ListOutputNames());
-  int nodes = 0;
-  DFSVisit(s.outputs, [&](const NodePtr&) { ++nodes; });
-  CHECK(nodes == 2);
-  const IndexedGraph g(s.outputs);
-  ShapeVector shapes(g.num_entries());
-  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
-  shapes[g.eid(g.input_nodes[0], 0)] = Shape({3, 5});
-  CHECK(InferShapes(g, &shapes) && shapes[g.eid(g.id.at(y.node.get()), 0)] == Shape({3, 5}));
-  CHECK(InferTypes(g, &dtypes, kFloat32));
-  CHECK(Gradient({y}, {NodeEntry{x, 0, 0}}, {MakeOp("ones_like", {y})}).size() == 1);
-
-  // Helpers of operators, pools, the profiler.
-  CHECK(BroadcastShape("add", Shape({2, 1}), Shape({1, 3})) == Shape({2, 3}));
-  CHECK(BackwardNode("_backward_square", 0) != nullptr);
-  CHECK(PoolOptions{}.Round(1) >= 1);
-  profiler::SetRunning(false);
-  CHECK(!profiler::Running());
-  profiler::SetMemoryScope("here:");
-  profiler::AggregateStats(false, profiler::SortBy::kTotal, false, false);
-  std::puts("called");
-}
-"""
+def called(program):
+    """Counter of the functions that a program takes from libraries: one for each overload."""
+    symbols = {line.split(None, 1)[1] for line in run(["nm", "-uC", program]).splitlines()}
+    return collections.Counter(re.sub(r"\(.*", "", re.sub(r"\[abi:\w+\]", "", symbol)) for symbol in symbols)
 
 
-def test_functions_of_the_cpp_headers_are_called(flags, tmp_path):
-    """Programs that use the C++ headers link: LoadNDArrays, SymbolFromJSON, InferShapes and so on
-    were declared and not exported."""
-    (tmp_path / "calls.cc").write_text(CALLS)
-    program = build(tmp_path / "calls.cc", tmp_path / "calls", flags, "-std=c++17", "-Wno-unused-parameter")
-    assert run([program, tmp_path / "arrays.params"]) == "called\n"
+def test_every_function_of_the_cpp_headers_is_called(flags, prefix, tmp_path):
+    """tests/cpp/installed/every_function.cc uses all that installed headers declare, and works."""
+    program = build(ROOT / "tests" / "cpp" / "installed" / "every_function.cc", tmp_path / "calls", flags, "-std=c++17",
+                    "-Wno-unused-parameter")
+    there, declared = called(program), collections.Counter()
+    for header in sorted((prefix / "include" / "mxnet").glob("*.h")):
+        if not check_exports.HEADER_ONLY.search(header.name):
+            declared.update(name for _, name, _ in check_exports.declarations(header) if name.startswith("mxnet::"))
+    private = {"mxnet::Chunk::FreeMemory"}      # and called by no function that a header defines
+    missing = {name for name, count in declared.items() if there[name] < count} - private
+    assert not missing, f"not called: {sorted(missing)}"
+    assert len(declared) > 140 and run([program, tmp_path]) == "called\n"
 
 
 def test_headers_say_what_the_library_exports():
@@ -249,11 +201,13 @@ def test_check_exports_names_what_is_missing(tmp_path):
     header = tmp_path / "c_new.h"
     header.write_text("""namespace mxnet {
 /* Not there. */
-int NoSuchFunction(int x, void (*callback)(int));
+int NoSuchFunction(int x, void (*callback)(int), Shape shape = {});
+static int Local();
 struct Thing {
   int (*pointer)(int);
   void Member() const;  // nor this
   void Inline() { Member(); }
+  static Thing* Make(int = 1);
   Thing() = default;
  private:
   void Secret();
@@ -267,4 +221,5 @@ extern "C" int MXGetVersion(int* out);
     assert done.returncode == 1
     assert [line.split(": ", 1)[1] for line in done.stdout.splitlines()] == [
         "mxnet::NoSuchFunction is declared and not exported", "mxnet::Thing::Member is declared and not exported",
-        "mxnet::Thing::Secret is declared and not exported", "MXGetVersion has no comment"]
+        "mxnet::Thing::Make is declared and not exported", "mxnet::Thing::Secret is declared and not exported",
+        "MXGetVersion has no comment"]

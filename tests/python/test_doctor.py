@@ -50,7 +50,10 @@ def test_a_value_that_is_not_accepted():
 
 
 @pytest.mark.parametrize("message, source", [
-    ("libopenblas.so.0: cannot open shared object file", "libopenblas0"), ("libcudnn.so.9: cannot open", "cuDNN"),
+    ("libopenblas.so.0: cannot open shared object file", "apt install libopenblas0"),
+    ("libcudnn.so.9: cannot open", "pip install nvidia-cudnn-cu13, or cuDNN 9"),
+    ("libdnnl.so.3: cannot open", "pip install onednn-cpu-gomp=="),
+    ("libscipy_openblas.so: cannot open", "pip install scipy-openblas32"),
     ("/lib/libc.so.6: version `GLIBC_2.38' not found", "newer distribution"), ("libunknown.so.1: cannot open", "")])
 def test_advice(message, source):
     assert source in doctor.advice(message) and bool(source) == bool(doctor.advice(message))

@@ -101,6 +101,40 @@ def test_sources(pack, tmp_path):
         sysroot.fetch("http://localhost/a.tar.gz", hashlib.sha256(b"this").hexdigest(), str(tmp_path))
 
 
+def test_headers_of_pythons(monkeypatch, tmp_path):
+    """Given ones first, then this machine's, then Debian's, with the configuration in its place."""
+    monkeypatch.syspath_prepend(TOOLS)
+    import headers
+    asked = []
+
+    def unpack(apt, package, folder):
+        asked.append(package)
+        version = package.removeprefix("libpython").removesuffix("-dev")
+        if version != "3.14":
+            return False
+        for name in (f"python{version}/Python.h", f"{os.uname().machine}-linux-gnu/python{version}/pyconfig.h"):
+            path = os.path.join(folder, "usr", "include", name)
+            os.makedirs(os.path.dirname(path))
+            open(path, "w").close()
+        return True
+
+    monkeypatch.setattr(headers._Apt, "unpack", unpack)
+    monkeypatch.setattr(headers, "_installed", lambda versions: {"3.11": "/here", "3.12": "/here"})
+    monkeypatch.setattr(headers.shutil, "which", lambda name: name)
+    found = headers.find(["3.12=/given"], ("3.11", "3.12", "3.13", "3.14"), str(tmp_path))
+    assert found.keys() == {"3.11", "3.12", "3.14"} and found["3.11"] == "/here" and found["3.12"] == "/given"
+    assert asked == ["libpython3.13-dev", "libpython3.14-dev"]
+    assert {"Python.h", "pyconfig.h"} <= set(os.listdir(found["3.14"]))
+
+
+def test_headers_of_this_python(monkeypatch):
+    monkeypatch.syspath_prepend(TOOLS)
+    import headers
+    version = "%d.%d" % sys.version_info[:2]
+    for name, folder in headers._installed((version,)).items():
+        assert name == version and os.path.exists(os.path.join(folder, "Python.h"))
+
+
 def installed(folder, library, source):
     """A package with a library, as pip would install it."""
     info = folder / "brought-1.dist-info"
@@ -115,7 +149,7 @@ def test_libraries_of_other_packages(tmp_path, monkeypatch):
     """One that the loader misses is opened where its package has it, which is on sys.path."""
     source = next(row["path"] for row in doctor.libraries() if row["name"] == "libgomp")
     installed(tmp_path, "libmxtestpart.so.1", source)
-    monkeypatch.setitem(_packages.PACKAGES, "libmxtestpart.so", "brought")
+    monkeypatch.setitem(_packages.REQUIREMENTS, "libmxtestpart.so", "brought")
     message = "libmxtestpart.so.1: cannot open shared object file: No such file or directory"
     assert not _packages.open_missing(message)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -124,7 +158,7 @@ def test_libraries_of_other_packages(tmp_path, monkeypatch):
         assert "libmxtestpart.so.1" in maps.read()
     assert not _packages.open_missing("libunknown.so.1: cannot open") and not _packages.open_missing("libdnnl.so.999: cannot open")
     for library in ("libdnnl.so.3", "libscipy_openblas.so", "libcudart.so.13", "libcublasLt.so.13", "libnvrtc.so.13", "libcudnn.so.9"):
-        assert _packages.package_of(library)
+        assert _packages.requirement_of(library)
 
 
 @pytest.mark.nightly
@@ -150,3 +184,22 @@ def test_build_install_and_use(tmp_path):
     used = subprocess.run([python, os.path.join(TOOLS, "new_user.py")], cwd=tmp_path, env=clean, capture_output=True, text=True)
     assert used.returncode == 0 and "RuntimeWarning" not in used.stderr, used.stdout + used.stderr
     assert "reads and writes JPEG files alone" in used.stdout       # a PNG file, without OpenCV
+    link_with(python, tmp_path / "program", clean)
+
+
+def link_with(python, folder, environment):
+    """The C++ program that calls every function, found in the wheel by CMake, and by pkg-config."""
+    source = os.path.join(ROOT, "tests", "cpp", "installed")
+    prefix = subprocess.run([python, "-m", "mxnet.cmake"], check=True, capture_output=True, text=True, env=environment).stdout.strip()
+    subprocess.run(["cmake", "-S", source, "-B", str(folder), f"-DCMAKE_PREFIX_PATH={prefix}"], check=True, env=environment)
+    subprocess.run(["cmake", "--build", str(folder)], check=True, env=environment)
+    programs = [folder / "every_function"]
+    if shutil.which("pkg-config"):
+        said = subprocess.run(["pkg-config", "--cflags", "--libs", "mxnet"], check=True, capture_output=True, text=True,
+                              env={**environment, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}).stdout.split()
+        programs.append(folder / "by_pkg_config")
+        subprocess.run(["c++", "-std=c++17", os.path.join(source, "every_function.cc"), "-o", str(programs[1]), *said,
+                        f"-Wl,-rpath,{prefix}/lib", "-pthread"], check=True, env=environment)
+    for program in programs:
+        done = subprocess.run([str(program), str(folder)], capture_output=True, text=True, env=environment)
+        assert done.stdout == "called\n", done.stdout + done.stderr

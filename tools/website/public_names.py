@@ -151,14 +151,27 @@ def public_names():
 
 
 def methods(cls):
-    """(name, function or property) of the public methods that a class, or a private base of it,
-    defines."""
+    """(name, function or property) of the public methods that a class defines, or a private base of
+    it that no public base has."""
+    elsewhere = {base for public in cls.__mro__[1:] if not public.__name__.startswith("_") for base in public.__mro__}
     found = {}
     for base in reversed(cls.__mro__):
-        if base is not cls and not base.__name__.startswith("_"):
+        if base in elsewhere:
             continue
         for name, value in vars(base).items():
             plain = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
             if not name.startswith("_") and (inspect.isroutine(plain) or isinstance(plain, property)):
                 found[name] = plain
     return sorted(found.items())
+
+
+def methods_without_example(entry):
+    """Names of the described methods of a class that no example in it calls or defines, be it
+    their own, that of the class or of another method. What runs in a call of a block (`forward`)
+    needs none."""
+    made = getattr(vars(entry.value).get("__init__"), "__doc__", None) or ""
+    described = {name: value.__doc__ for name, value in methods(entry.value) if isinstance(value.__doc__, str)}
+    texts = [entry.docstring, made, *described.values()]
+    shown = "\n".join(line for text in texts for line in text.split("\n") if line.strip().startswith((">>>", "...")))
+    return [name for name, text in described.items() if name not in ("forward", "hybrid_forward")
+            and not EXAMPLE.search(text) and not re.search(rf"(?:\.|def ){name}\b", shown)]

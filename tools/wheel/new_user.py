@@ -97,5 +97,6 @@ for image, kind in zip(images[:20], kinds):
     with urllib.request.urlopen(url, json.dumps(image.tolist()).encode()) as answer:
         right += json.load(answer)["kind"] == kind
 server.shutdown()
+server.server_close()
 assert right > 15, right
 done(f"export and 20 answers over HTTP, {right} right")
