@@ -84,7 +84,7 @@ NAMES = {
     "repeats": "int | Sequence[int] | ndarray",
     "reps": "int | Sequence[int]",
     "shift": "int | Sequence[int]",
-    "n": "int | None",
+    "n": "_ArrayLike | None",
     "min": "_ArrayLike | None",
     "max": "_ArrayLike | None",
     "left": "float | None",
@@ -215,6 +215,18 @@ RESULTS = {
     "histogramdd": "tuple[ndarray, list[ndarray]]",
     "copyto": "None",
     "put_along_axis": "None",
+    "put": "None",
+    "putmask": "None",
+    "place": "None",
+    "mask_indices": PAIR,
+    "savetxt": "None",
+    "array_repr": "str",
+    "array_str": "str",
+    "array2string": "str",
+    "get_printoptions": "dict[str, Any]",
+    "printoptions": "Any",
+    "fromfunction": "Any",
+    "vectorize": "Any",
     "diag_indices": ALL,
     "isscalar": "_bool",
     "issubdtype": "_bool",
@@ -229,7 +241,8 @@ OF_MODULES = {
     ),
 }
 NO, YES = "Literal[False]", "Literal[True]"
-# Functions with several declarations: types of arguments, and the result of these.
+# Functions with several declarations, or with one that the tables above do not give: types of
+# arguments, and the result of these.
 OVERLOADS = {
     "unique": (
         ({"return_index": NO, "return_inverse": NO, "return_counts": NO}, "ndarray"),
@@ -260,6 +273,9 @@ OVERLOADS = {
         ({"mode": 'Literal["r"]!'}, "ndarray"),
         ({}, "Any"),
     ),
+    "triangular": (({"left": "_ArrayLike", "mode": "_ArrayLike", "right": "_ArrayLike"}, "ndarray"),),
+    "negative_binomial": (({"n": "_ArrayLike"}, "ndarray"),),
+    "binomial": (({"n": "_ArrayLike"}, "ndarray"),),
     "atleast_1d": (({"arys": "single"}, "ndarray"), ({}, LIST)),
     "atleast_2d": (({"arys": "single"}, "ndarray"), ({}, LIST)),
     "atleast_3d": (({"arys": "single"}, "ndarray"), ({}, LIST)),
@@ -294,6 +310,9 @@ METHODS = {
     "drop_grad": "None",
     "slice_assign": "None",
     "slice_assign_scalar": "None",
+    "fill": "None",
+    "put": "None",
+    "tobytes": "bytes",
 }
 ATTRIBUTES = (
     ("shape", "tuple[int, ...]"),
@@ -304,6 +323,8 @@ ATTRIBUTES = (
     ("nbytes", "int"),
     ("T", "ndarray"),
     ("mT", "ndarray"),
+    ("real", "ndarray"),
+    ("imag", "ndarray"),
     ("context", "_Context"),
     ("ctx", "_Context"),
     ("device", "_Context"),

@@ -96,7 +96,8 @@ def declarations(name, function, module):
     known = overloads(name, module)
     if known is None:
         return [f"def {name}({signature(function)}) -> {result}: ..."]
-    return [line for types, result in known for line in ("@overload", f"def {name}({signature(function, 0, types)}) -> {result}: ...")]
+    mark = ["@overload"] if len(known) > 1 else []
+    return [line for types, result in known for line in (*mark, f"def {name}({signature(function, 0, types)}) -> {result}: ...")]
 
 
 def method(cls, name, value):

@@ -18,7 +18,13 @@ _UFUNC_OPTIONS = {
 
 
 def np_ufunc_legal_option(key, value):
-    """Whether `value` is a legal one for option `key` of NumPy's ufuncs."""
+    """Whether `value` is a legal one for option `key` of NumPy's ufuncs.
+
+    >>> mx.util.np_ufunc_legal_option('casting', 'safe')
+    True
+    >>> mx.util.np_ufunc_legal_option('casting', 'rough')
+    False
+    """
     try:
         return key in _UFUNC_OPTIONS and bool(_UFUNC_OPTIONS[key]["legal"](value))
     except TypeError:
@@ -56,10 +62,25 @@ def wrap_np_unary_func(func):
         for a legal value other than the default.
     TypeError
         for a value that is not legal, or an option that ufuncs do not have.
+
+    Examples
+    --------
+    >>> @mx.util.wrap_np_unary_func
+    ... def double(x, out=None):
+    ...     return 2 * x
+    >>> double(3, order='K')
+    6
     """
     return _only_default_options(func)
 
 
 def wrap_np_binary_func(func):
-    """Decorator of a function of two arrays; see :func:`wrap_np_unary_func`."""
+    """Decorator of a function of two arrays; see :func:`wrap_np_unary_func`.
+
+    >>> @mx.util.wrap_np_binary_func
+    ... def add(x, y, out=None):
+    ...     return x + y
+    >>> add(3, 4, casting='same_kind')
+    7
+    """
     return _only_default_options(func)

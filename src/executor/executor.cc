@@ -3,13 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "executor/explain.h"
 #include "executor/plan/placement.h"
+#include "operator/graph_operators.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
+
+/* A gamma that normalizations take as 1: executors of 1.x write ones into it, and files that are
+ * saved after training hold them. */
+struct FixedGamma {
+  NDArray array;
+  AttrsPtr ones;
+  bool trained = false;   // something may write into it between two passes
+  uint64_t version = -1;  // when it was last found to hold ones
+};
 
 /* Sets this thread's recording and training flags for a scope. */
 class ModeScope {
@@ -72,6 +84,7 @@ class ExecutorImpl : public Executor {
       inputs_.push_back(is_arg ? args[a->second] : aux[aux_at.at(n.get())]);
       input_req_.push_back(is_arg ? arg_req_[a->second] : OpReq::kNull);
     }
+    if (!on_caller_) FindFixedGammas(arg_at);
     dynamic_ = placed_ || HasDynamicShape(symbol_);
     if (dynamic_) {
       outputs_.resize(symbol_.outputs.size());
@@ -85,6 +98,7 @@ class ExecutorImpl : public Executor {
   }
 
   void Forward(bool is_train) override {
+    WriteFixedGammas(is_train);
     if (dynamic_) return ForwardDynamic(is_train, is_train && has_grads_);
     const bool backward = is_train && has_grads_;
     Compiled* c = Get(is_train, backward);
@@ -108,6 +122,7 @@ class ExecutorImpl : public Executor {
         << "[executor] partial forward step " << step << "; accepted: 0 to " << steps - 1;
     if (steps == 0) return 0;
     if (step == 0 || !last_call_) {
+      WriteFixedGammas(is_train);
       last_call_ = std::make_shared<PlanCall>();
       last_call_->graphs = true;
       FillForward(last_call_.get(), *c->plan());
@@ -329,6 +344,29 @@ class ExecutorImpl : public Executor {
     return slot.get();
   }
 
+  void FindFixedGammas(const std::unordered_map<const Node*, int>& arg_at) {
+    std::set<int> found;
+    DFSVisit(symbol_.outputs, [&](const NodePtr& n) {
+      const auto* trait = n->is_variable() ? nullptr : n->op()->trait<CountsAsOnes>();
+      const int input = trait ? trait->input(*n->attrs) : -1;
+      if (input < 0 || static_cast<size_t>(input) >= n->inputs.size()) return;
+      const auto at = arg_at.find(n->inputs[input].node.get());
+      if (at == arg_at.end() || !found.insert(at->second).second) return;
+      const NDArray& gamma = args[at->second];
+      if (gamma.storage_type() != StorageType::kDense) return;
+      fixed_gammas_.push_back({gamma, graph_ops::Filled(1, gamma.dtype()), arg_req_[at->second] != OpReq::kNull});
+    });
+  }
+
+  /* What is pushed to write into a gamma is not seen in its version before it is done. */
+  void WriteFixedGammas(bool is_train) {
+    for (FixedGamma& gamma : fixed_gammas_) {
+      if (gamma.version == gamma.array.version() && !(is_train && gamma.trained)) continue;
+      gamma.version = gamma.array.version() + 1;
+      Imperative::Run(gamma.ones, {}, {OpReq::kWrite}, {gamma.array}, false);
+    }
+  }
+
   void FillForward(PlanCall* call, const Plan& plan) const {
     call->arrays.resize(plan.num_slots());
     std::copy(inputs_.begin(), inputs_.end(), call->arrays.begin());
@@ -392,6 +430,7 @@ class ExecutorImpl : public Executor {
   std::vector<NDArray> inputs_, outputs_;  // inputs in ListInputs(kAll) order
   std::vector<OpReq> input_req_;
   std::vector<int> input_arg_;  // index into args; -1: auxiliary
+  std::vector<FixedGamma> fixed_gammas_;
   std::shared_ptr<Arena> arena_;
   std::map<std::array<bool, 3>, std::shared_ptr<Compiled>> compiled_;  // by (nobody watches, backward, is_train)
   Compiled* last_ = nullptr;

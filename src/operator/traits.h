@@ -197,6 +197,12 @@ struct AlongAxis {
   int (*axis)(const Attrs&);
 };
 
+/* The input that counts as 1 whatever its array holds: executors write ones into the array. -1:
+ * none. */
+struct CountsAsOnes {
+  int (*input)(const Attrs&);
+};
+
 /* A parameter names the order of the dimensions, and shapes are in that order: does it put channels
  * last? */
 struct NamesLayout {

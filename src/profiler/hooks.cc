@@ -192,7 +192,7 @@ MXNET_DLL void MemoryScope::Begin(OperatorName op, const void* scope) {
   state->label = Combine(*state, label);
 }
 
-const void* MemoryScope::ScopeHere() {
+MXNET_DLL const void* MemoryScope::ScopeHere() {
   const ThreadState* state = Local();
   return state == nullptr ? nullptr : state->scope;
 }

@@ -164,7 +164,7 @@ static void KVStore(void) {
   CHECK(At(out, 0) == 2 && At(out, 1) == 4);
   FAILS(MXKVStorePull(store, 1, (int[]){99}, &out, 0), "99");
   OK(MXKVStoreFree(store));
-  FAILS(MXKVStoreCreate("no such store", &store), "no such store");
+  FAILS(MXKVStoreCreate("dist_nothing", &store), "dist_nothing");
   OK(MXNDArrayFree(out));
   OK(MXNDArrayFree(a));
 }

@@ -126,7 +126,7 @@ TEST(FrontEndStore, SumsAndUpdates) {
   KVStore::Barrier();
   EXPECT_NE(Said([] { KVStore::RunServer(); }).find("this process is a worker"), std::string::npos);
   EXPECT_NE(Said([&] { KVStore::Push(std::vector<int>{3}, std::vector<NDArray>()); }), "nothing");
-  EXPECT_NE(Said([] { KVStore::SetType("none"); }), "nothing");
+  EXPECT_NE(Said([] { KVStore::SetType("dist_none"); }), "nothing");
   KVStore::SetType("local");
   KVStore::Init("name", a);
   KVStore::Pull("name", &out);

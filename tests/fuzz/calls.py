@@ -21,7 +21,7 @@ from files import READERS
 
 ACCEPTED = (mx.MXNetError, TypeError, ValueError, IndexError, MemoryError, NotImplementedError, OverflowError, OSError)
 DRAWS = re.compile(r"random|sample|dropout|shuffle|multinomial|normal|uniform|bernoulli|gamma$|choice|RNN|"
-                   r"rrelu|LeakyReLU|unique_zipfian|exponential|poisson|laplace|gumbel|logistic|pareto|power$|"
+                   r"rrelu|LeakyReLU|unique_zipfian|exponential|poisson|laplace|gumbel|logistic|pareto|powerd$|"
                    r"rayleigh|weibull|_empty|empty_like|noise|Custom|_np_copy|_new_empty|_draw_counters", re.I)
 
 

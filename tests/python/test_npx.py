@@ -11,16 +11,11 @@ from mxnet import gluon, npx
 from mxnet.numpy._dispatch import from_values
 from npx_cases import CASES, random
 
+pytestmark = pytest.mark.usefixtures("numpy_semantics")
+
 ORACLE = onp.load(os.path.join(os.path.dirname(__file__), 'data', 'npx.npz'))
 # 2.0 has other gradients here than its own finite differences; test_operators.py checks ours.
 WRONG_GRADIENTS = {'leaky_relu selu', 'pooling', 'image.flip_left_right', 'image.flip_top_bottom'}
-
-
-@pytest.fixture(autouse=True)
-def numpy_semantics():
-    npx.set_np()
-    yield
-    npx.reset_np()
 
 
 def array(values, dtype=None):

@@ -9,15 +9,10 @@ import pytest
 import mxnet as mx
 from mxnet import autograd, gluon, npx
 
+pytestmark = pytest.mark.usefixtures("numpy_semantics")
+
 np = mx.np
 X = onp.linspace(0, 1, 12).reshape(3, 4).astype("float32")
-
-
-@pytest.fixture(autouse=True)
-def numpy_semantics():
-    npx.set_np()
-    yield
-    npx.reset_np()
 
 
 class Net(gluon.HybridBlock):

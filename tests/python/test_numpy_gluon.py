@@ -7,16 +7,11 @@ import pytest
 
 import mxnet as mx
 
+pytestmark = pytest.mark.usefixtures("numpy_semantics")
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(HERE, "data", "numpy_gluon.json"), encoding="utf-8") as file:
     RECORDED = json.load(file)
-
-
-@pytest.fixture(autouse=True)
-def numpy_semantics():
-    mx.util.set_np()
-    yield
-    mx.util.reset_np()
 
 
 def compare(ours, theirs, where):

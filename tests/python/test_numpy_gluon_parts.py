@@ -12,13 +12,6 @@ from mxnet import autograd, gluon
 from mxnet.gluon import nn, rnn
 
 
-@pytest.fixture
-def numpy_semantics():
-    mx.util.set_np()
-    yield
-    mx.util.reset_np()
-
-
 def is_np(array):
     return isinstance(array, mx.np.ndarray)
 

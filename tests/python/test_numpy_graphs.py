@@ -9,17 +9,12 @@ import pytest
 import mxnet as mx
 from mxnet import gluon, npx
 
+pytestmark = pytest.mark.usefixtures("numpy_semantics")
+
 np = mx.np
 FOLDER = os.path.join(os.path.dirname(__file__), 'data', 'numpy_graphs')
 MODELS = ['mlp', 'cnn', 'rnn', 'attention', 'choices']
 X = onp.random.RandomState(1).uniform(-1, 1, (3, 4)).astype('float32')
-
-
-@pytest.fixture(autouse=True)
-def numpy_semantics():
-    npx.set_np()
-    yield
-    npx.reset_np()
 
 
 def as_list(out):

@@ -7,12 +7,7 @@ import mxnet as mx
 from mxnet import autograd, gluon
 from mxnet import np as mnp
 
-
-@pytest.fixture(autouse=True)
-def numpy_semantics():
-    mx.util.set_np()
-    yield
-    mx.util.reset_np()
+pytestmark = pytest.mark.usefixtures("numpy_semantics")
 
 
 class Function(gluon.HybridBlock):

@@ -423,10 +423,12 @@ def test_results_in_hybridized_blocks_are_those_outside():
 
 
 NO_VALUES = """
-    allclose apply_along_axis array_equal array_equiv asarray broadcast_shapes can_cast copyto
-    empty empty_like finfo from_dlpack genfromtxt iinfo iscomplexobj isdtype isrealobj isscalar
-    issubdtype may_share_memory min_scalar_type ndim promote_types put_along_axis result_type
-    set_printoptions shape shares_memory size
+    allclose apply_along_axis array2string array_equal array_equiv array_repr array_str asarray
+    broadcast_shapes can_cast copyto empty empty_like finfo from_dlpack frombuffer fromfunction
+    fromiter genfromtxt get_printoptions iinfo iscomplexobj isdtype isrealobj isscalar issubdtype
+    load loadtxt mask_indices may_share_memory min_scalar_type ndim place printoptions promote_types
+    put put_along_axis putmask result_type save savetxt savez set_printoptions shape shares_memory
+    size vectorize
 """.split()
 
 

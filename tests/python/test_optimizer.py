@@ -40,9 +40,10 @@ def nag(w, o):
     mom = np.zeros_like(w)
     lr, wd, m = o['learning_rate'], o.get('wd', 0), o.get('momentum', 0)
     while True:
-        step = lr * (clipped((yield), o) + wd * w)
-        mom[:] = m * mom - step
-        w += m * mom - step if m else -step
+        g = clipped((yield), o)
+        step = lr * (g + wd * w)
+        w += m * (m * mom - step) - step if m else -step
+        mom[:] = m * mom - lr * (g + wd * w)    # with the new weight, as 1.9.1
 
 
 def adam(w, o, b1=0.9, b2=0.999, eps=1e-8):

@@ -56,7 +56,6 @@ def compare(net, shapes, passes, tolerance=1e-5, train=False, dtype="float32", f
         plain = bind(net, shapes, train, dtype, **kwargs)
         expected = run(plain, train, seed)
     fused = bind(net, shapes, train, dtype, **kwargs)
-    before = {n: a.asnumpy() for n, a in fused.arg_dict.items()}
     actual = run(fused, train, seed)
     assert len(actual) == len(expected) and (not fewer or len(operators(fused)) < len(operators(plain))), fused.debug_str()
     for a, b in zip(actual, expected):
@@ -65,8 +64,8 @@ def compare(net, shapes, passes, tolerance=1e-5, train=False, dtype="float32", f
             np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
         else:
             np.testing.assert_array_equal(a, b)
-    for n, a in before.items():
-        np.testing.assert_array_equal(a, fused.arg_dict[n].asnumpy())
+    for n, a in plain.arg_dict.items():
+        np.testing.assert_array_equal(a.asnumpy(), fused.arg_dict[n].asnumpy())
     # parameters changed afterwards are respected
     for e in (plain, fused):
         for n in e.arg_dict:

@@ -1,6 +1,9 @@
 """mx.sym.np: symbols with NumPy's rules give what mx.np gives for arrays; operators, methods,
 indexing, names, graphs and both kinds of symbols side by side."""
 import json
+import os
+import subprocess
+import sys
 
 import numpy as onp
 import pytest
@@ -8,16 +11,11 @@ import pytest
 import mxnet as mx
 from mxnet import npx
 
+pytestmark = pytest.mark.usefixtures("numpy_semantics")
+
 np = mx.np
 A = onp.random.RandomState(3).uniform(-2, 2, (3, 4)).astype('float32')
 B = onp.random.RandomState(4).uniform(.5, 2, (3, 4)).astype('float32')
-
-
-@pytest.fixture(autouse=True)
-def numpy_semantics():
-    npx.set_np()
-    yield
-    npx.reset_np()
 
 
 def variables(*names):
@@ -302,3 +300,26 @@ def test_what_needs_shapes_or_one_dtype_is_refused():
     for product in (mx.sym.np.dot(a, b), mx.sym.np.matmul(a, b), mx.sym.np.einsum("ij,jk->ik", a, b)):
         with pytest.raises(TypeError, match="must have one dtype, and the others are int32"):
             product.infer_type(a="int32", b="float32")
+
+
+NUMPY_RESULTS = """
+import mxnet as mx
+classic = mx.nd.CachedOp(mx.sym.var('a') + 1)
+assert classic.is_np_sym is False and type(classic(mx.nd.ones((2,)))) is mx.nd.NDArray
+classic.is_np_sym = True
+assert type(classic(mx.nd.ones((2,)))).__module__ == 'mxnet.numpy'
+numpy = mx.nd.CachedOp(mx.sym.var('a').as_np_ndarray() + 1)
+assert numpy.is_np_sym is True and type(numpy(mx.nd.ones((2,)))) is mx.np.ndarray
+try:
+    classic.is_np_sym = 'x'
+except TypeError:
+    pass
+"""
+
+
+@pytest.mark.parametrize("compiled", ["1", "0"])
+def test_class_of_results_of_a_cached_op(compiled):
+    """In a process of its own, where mx.np was not imported before."""
+    done = subprocess.run([sys.executable, "-c", NUMPY_RESULTS], env={**os.environ, "MXNET_ENABLE_CYTHON": compiled},
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

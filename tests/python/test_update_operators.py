@@ -31,7 +31,8 @@ def test_states_and_in_place_result(case, dtype):
     if dtype not in case["dtypes"]:
         pytest.skip("not a dtype of this operator")
     op, attrs = case["op"][0], case["attrs"]
-    rule, function, weights = optimizer.UPDATES[op], _opgen.ndarray_function(op), attrs.get("num_weights", attrs.get("num_tensors", 1))
+    rule = optimizer.IN_PLACE.get(op, optimizer.UPDATES[op])
+    function, weights = _opgen.ndarray_function(op), attrs.get("num_weights", attrs.get("num_tensors", 1))
     arrays = _inputs(case, dtype)
     before = [a.astype("float64").asnumpy() for a in arrays]
     expected = rule(*before, **attrs)

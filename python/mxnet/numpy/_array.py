@@ -159,6 +159,28 @@ class ndarray(_Base):   # pylint: disable=invalid-name
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         return self._scalar()
 
+    def tobytes(self, order="C"):
+        """The elements as bytes, in the machine's byte order. `order` is NumPy's."""
+        return self.asnumpy().tobytes(order)
+
+    def fill(self, value):
+        """Sets every element to a number, or to an array that broadcasts.
+
+        >>> x = mx.np.zeros(2); x.fill(3); x
+        array([3., 3.])
+        """
+        self[...] = value
+
+    @property
+    def real(self):
+        """The array itself: there are no complex dtypes."""
+        return self
+
+    @property
+    def imag(self):
+        """Zeros of the array's shape and dtype."""
+        return call("zeros_like", (self,))
+
     # ---- copies
 
     def copy(self, order="C"):
@@ -227,7 +249,8 @@ class ndarray(_Base):   # pylint: disable=invalid-name
             raise NotImplementedError(f"[reshape] order={order!r}; accepted: 'C'")
         if not shape:
             raise TypeError("[reshape] needs a shape")
-        shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        if len(shape) == 1 and not isinstance(shape[0], int):
+            shape = shape[0] if isinstance(shape[0], (tuple, list)) else onp.atleast_1d(onp.asarray(shape[0])).tolist()
         return call("_npi_reshape", (self,), newshape=tuple(shape))
 
     def reshape_view(self, *shape, **kwargs):

@@ -12,6 +12,7 @@ from ._manipulation import flip, ravel
 from ._searching import _on_host, sort, where
 from ._standard import _scanned
 from ._ufuncs import true_divide
+from .type_functions import result_type
 
 __all__ = [
     "take_along_axis", "select", "heaviside", "trapz", "trapezoid", "vander", "msort", "isin",
@@ -61,6 +62,10 @@ def take_along_axis(arr, indices, axis=-1):
     return arr[_places(arr, indices, axis, "take_along_axis")]
 
 
+def _is_number(value):
+    return type(value) in (bool, int, float)
+
+
 def select(condlist, choicelist, default=0):
     """For each element that of the first array of `choicelist` whose condition, a bool, is true
     there; `default` where none is. Arrays broadcast, and their dtypes meet. Differentiable.
@@ -80,8 +85,16 @@ def select(condlist, choicelist, default=0):
     for condition in conditions:
         if not is_symbol(condition) and condition.dtype != onp.bool_:
             raise TypeError(f"[select] a condition is {condition.dtype}; accepted: bool")
-    if all(isinstance(c, NDArrayBase) for c in choicelist):
-        choicelist = promoted(list(choicelist))
+    arrays = [c for c in choicelist if isinstance(c, NDArrayBase)]
+    if arrays:
+        # Numbers take the dtype in which the arrays meet, wherever they stand.
+        met = promoted(arrays)
+        dtype = result_type(met[0], *[c for c in [*choicelist, default] if _is_number(c)])
+        after = iter(met)
+        choicelist = [next(after) if isinstance(c, NDArrayBase) else c for c in choicelist]
+        *choicelist, default = [
+            operand(c, met[0], dtype) if _is_number(c) else c for c in [*choicelist, default]
+        ]
     result = default
     for condition, choice in zip(reversed(conditions), reversed(list(choicelist))):
         result = where(condition, choice, result)

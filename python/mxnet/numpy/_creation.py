@@ -43,8 +43,11 @@ def results(out):
 
 # ---- of values
 
-def array(object, dtype=None, ctx=None, device=None):   # pylint: disable=redefined-builtin
+def array(object, dtype=None, ctx=None, device=None, *, copy=True, ndmin=0):   # pylint: disable=redefined-builtin
     """A new array with the values of numbers, nested lists, or another array.
+
+    With `copy` None an array of mx.np that fits is returned itself, and False refuses to copy, as
+    in :func:`asarray`. Dimensions of size 1 are put in front until there are `ndmin`.
 
     Without `dtype`, arrays of mx.np and NumPy scalars keep theirs; everything else becomes float32.
     With ``npx.set_np(dtype=True)`` NumPy's arrays keep theirs as well, and Python's numbers become
@@ -64,6 +67,14 @@ def array(object, dtype=None, ctx=None, device=None):   # pylint: disable=redefi
            [3., 4.]])
     """
     device = None if ctx is None and device is None else device_of(ctx, device)
+    if not copy and (copy is False or isinstance(object, ndarray)):
+        made = asarray(object, dtype, device, copy)
+    else:
+        made = _new_array(object, dtype, device)
+    return made if ndmin <= made.ndim else call("_npi_reshape", (made,), newshape=(1,) * (ndmin - made.ndim) + tuple(made.shape))
+
+
+def _new_array(object, dtype, device):   # pylint: disable=redefined-builtin
     if isinstance(object, NDArrayBase):
         if not isinstance(object, ndarray):
             raise ValueError("[array] got an array of mx.nd; accepted: an array of mx.np, which as_np_ndarray() gives without a copy")
@@ -371,9 +382,9 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, 
 
 # ---- grids and windows
 
-def indices(dimensions, dtype=None, ctx=None, device=None):
+def indices(dimensions, dtype=None, ctx=None, device=None, *, sparse=False):
     """The indices of every element of an array of that shape, along a new first dimension: int64
-    unless `dtype` says otherwise.
+    unless `dtype` says otherwise. With `sparse`, a tuple of arrays that broadcast to them.
 
     Examples
     --------
@@ -382,6 +393,9 @@ def indices(dimensions, dtype=None, ctx=None, device=None):
     """
     if not isinstance(dimensions, (list, tuple)):
         raise ValueError(f"[indices] dimensions is {dimensions!r}; accepted: a tuple of sizes")
+    if sparse:
+        lines = [arange(n, dtype=dtype_name(dtype, "int64"), ctx=ctx, device=device) for n in dimensions]
+        return tuple(call("_npi_reshape", (x,), newshape=(1,) * i + (-1,) + (1,) * (len(lines) - 1 - i)) for i, x in enumerate(lines))
     return call("_npi_indices", (), dimensions=_as_shape(dimensions), dtype=dtype_name(dtype, "int64"), ctx=place_name(ctx, device))
 
 

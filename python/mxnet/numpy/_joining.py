@@ -4,7 +4,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase
 from ._creation import results
-from ._dispatch import call, deliver, is_symbol, operand, promoted, promoted_dtype
+from ._dispatch import call, deliver, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
 
 __all__ = ["concatenate", "concat", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack", "append", "split",
            "array_split", "hsplit", "vsplit", "dsplit"]
@@ -58,6 +58,10 @@ def concatenate(seq, axis=0, out=None):
     >>> mx.np.concatenate((mx.np.ones(2), mx.np.zeros(1)))
     array([1., 1., 0.])
     """
+    if out is None and type(axis) is int and type(seq) in (list, tuple):
+        arrays = tuple(seq)
+        if arrays and of_one_dtype(arrays) and arrays[0].ndim:   # what most programs give
+            return call("_npi_concatenate", arrays, dim=axis)
     arrays = _some("concatenate", seq)
     if axis is None:
         arrays, axis = [call("_npi_reshape", (a,), newshape=(-1,)) for a in arrays], 0
@@ -89,6 +93,10 @@ def stack(arrays, axis=0, out=None):
     array([[1., 1.],
            [0., 0.]])
     """
+    if out is None and type(axis) is int and type(arrays) in (list, tuple):
+        arrays = tuple(arrays)
+        if arrays and of_one_dtype(arrays):
+            return call("_npi_stack", arrays, axis=axis)
     return call("_npi_stack", _some("stack", arrays), out, axis=int(axis))
 
 
@@ -180,7 +188,7 @@ def _split(function, ary, where, axis, uneven=False):
     if not -len(ary.shape) <= axis < len(ary.shape):
         raise ValueError(f"[{function}] axis={axis} for an array of {len(ary.shape)} dimensions")
     length = ary.shape[axis]
-    if not isinstance(where, (list, tuple, onp.ndarray, NDArrayBase)):
+    if not isinstance(where, (list, tuple)) and not getattr(where, "ndim", 0):
         sections = int(where)
         if sections <= 0 or not uneven and length % sections:
             raise ValueError(f"[{function}] dimension {axis} of {tuple(ary.shape)} into {sections} equal parts; accepted: "

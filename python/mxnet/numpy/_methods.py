@@ -3,16 +3,18 @@ refuses: two tables."""
 import importlib
 
 from .._methods import ARRAY_METHODS, METHODS
+from ._method_examples import add_example
 
 __all__ = ["add_methods"]
 
 # Method and function have one name, and the arguments of the one follow the array in the other.
 FUNCTIONS = """
-    all any argmax argmin argsort broadcast_to clip cumsum diagonal dot max mean min nonzero prod ravel repeat round
-    sort squeeze std sum swapaxes take tile trace var
+    all any argmax argmin argpartition argsort broadcast_to choose clip compress conj cumprod cumsum diagonal dot
+    max mean min nonzero prod ptp put ravel repeat round searchsorted sort squeeze std sum swapaxes take tile
+    trace var
 """.split()
 # Python's own functions of an array: method and function.
-SPECIAL = {"__floor__": "floor", "__ceil__": "ceil", "__trunc__": "trunc"}
+SPECIAL = {"conjugate": "conj", "__floor__": "floor", "__ceil__": "ceil", "__trunc__": "trunc"}
 # Methods of mx.nd that 2.0 refuses on arrays of mx.np although the class has them, and where there
 # is what they did.
 REFUSED = {
@@ -69,7 +71,15 @@ def _clip(name):
     return _named(call, name, "``mx.np.clip`` with this array as first argument.")
 
 
-_MAKERS = {"std": _spread, "var": _spread, "clip": _clip}
+def _compress(name):
+    function = _function(name)
+
+    def call(self, condition, axis=None, out=None):
+        return function(condition, self, axis, out)
+    return _named(call, name, "``mx.np.compress`` of this array.")
+
+
+_MAKERS = {"compress": _compress, "std": _spread, "var": _spread, "clip": _clip}
 
 
 def _refusal(name, instead):
@@ -82,7 +92,7 @@ def _refusal(name, instead):
 def add_methods(cls):
     """Gives the array class what the tables say."""
     for name in FUNCTIONS:
-        setattr(cls, name, _MAKERS[name](name) if name in _MAKERS else _method(name, name))
+        setattr(cls, name, add_example(_MAKERS[name](name) if name in _MAKERS else _method(name, name)))
     for method, name in SPECIAL.items():
         setattr(cls, method, _method(method, name))
     refused = dict.fromkeys(METHODS + ARRAY_METHODS, "as_nd_ndarray()")

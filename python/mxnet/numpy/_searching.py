@@ -6,7 +6,7 @@ from .._binding import NDArrayBase
 
 from ._creation import results
 from ._dispatch import call, default_float, deliver, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
-from ._joining import concatenate, shape_of
+from ._joining import axis_of, concatenate, shape_of
 from ._manipulation import ravel
 from .set_functions import unique_all, unique_counts, unique_inverse, unique_values
 
@@ -274,16 +274,18 @@ def digitize(x, bins, right=False):
 
 def unravel_index(indices, shape, order="C"):   # pylint: disable=redefined-outer-name
     """The indices in an array of that shape of elements that are numbered as in a vector: a tuple
-    of one array for each dimension.
+    of one array for each dimension. `order` "F" numbers the first dimension fastest.
 
     Examples
     --------
     >>> [i.tolist() for i in mx.np.unravel_index(mx.np.array([3, 5], dtype="int64"), (2, 3))]
     [[1, 1], [0, 2]]
     """
-    if order != "C":
-        raise NotImplementedError(f"[unravel_index] order={order!r}; accepted: C")
     shape = tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+    if order == "F":
+        return unravel_index(indices, shape[::-1])[::-1]
+    if order != "C":
+        raise ValueError(f"[unravel_index] order={order!r}; accepted: C, F")
     values = operand(indices)
     places = call("_npi_unravel_index", (values,), shape=shape)
     if not is_symbol(values):
@@ -317,12 +319,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):   # pylint: disable=redefined-outer-name
     """Differences of neighbours along a dimension, taken `n` times. `prepend` and `append`: numbers
-    or arrays that are put before and behind first.
-
-    Raises
-    ------
-    TypeError
-        For arrays of bool.
+    or arrays that are put before and behind first. Bools differ where they are not equal.
 
     Examples
     --------
@@ -332,6 +329,8 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):   # pylint: disable=redefi
     a = operand(a)
     if n < 0:
         raise ValueError(f"[diff] n={n}; must not be negative")
+    if n == 0:
+        return a
     if prepend is not None or append is not None:
         def whole(part):
             part = operand(part, like=a, dtype=a.dtype if _is_number(part) else None)
@@ -341,6 +340,11 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):   # pylint: disable=redefi
             shape[axis] = 1
             return call("_npi_broadcast_to", (part,), shape=tuple(shape))
         a = concatenate([part if part is a else whole(part) for part in (prepend, a, append) if part is not None], axis)
+    if not is_symbol(a) and a.dtype == onp.bool_:
+        before = (slice(None),) * axis_of("diff", axis, a.ndim)
+        for _ in range(int(n)):
+            a = a[(*before, slice(1, None))] != a[(*before, slice(None, -1))]
+        return a
     return call("_npi_diff", (a,), n=int(n), axis=int(axis))
 
 

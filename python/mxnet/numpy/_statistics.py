@@ -6,6 +6,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
 from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
+from ._joining import shape_of
 from ._reductions import axes_of, max, mean, min, sum   # pylint: disable=redefined-builtin
 
 __all__ = ["average", "bincount", "corrcoef", "cov", "histogram", "median", "percentile", "quantile"]
@@ -14,7 +15,7 @@ _INTEGER = (int, onp.integer)
 _INTERPOLATIONS = ("linear", "midpoint", "lower", "higher", "nearest")
 
 
-def average(a, axis=None, weights=None, returned=False, out=None):
+def average(a, axis=None, weights=None, returned=False, out=None, *, keepdims=False):
     """Weighted mean over axes.
 
     Parameters
@@ -29,6 +30,8 @@ def average(a, axis=None, weights=None, returned=False, out=None):
         Whether the sum of the weights is returned, too: ``(average, sum)``.
     out : ndarray, optional
         Where the average goes.
+    keepdims : bool
+        Whether the axes stay with size 1.
 
     Examples
     --------
@@ -46,6 +49,11 @@ def average(a, axis=None, weights=None, returned=False, out=None):
             weights = call("_npi_reshape", (weights,), newshape=(-1,) + (1,) * (len(a.shape) - 1 - where))
     inputs = (a,) if weights is None else (a, weights)
     result, total = call("_npi_average", inputs, axis=axes_of(axis), returned=True, weighted=weights is not None)
+    if keepdims:
+        ndim = len(shape_of("average", a))
+        axes = range(ndim) if axis is None else [i % ndim for i in axes_of(axis)]
+        kept = tuple(1 if i in axes else n for i, n in enumerate(a.shape))
+        result, total = (call("_npi_reshape", (x,), newshape=kept) for x in (result, total))
     result = deliver(result, out)
     return (result, total) if returned else result
 

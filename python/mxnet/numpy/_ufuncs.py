@@ -153,6 +153,9 @@ for _row in BINARY:
             _publish(_name, _row.arrays, _binary(_row, _name), _row.number, _row.left, _kind_of(_row))
 
 
+_PLAIN = (int, float)
+
+
 def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):   # pylint: disable=redefined-builtin
     """The elements of `a`, not below `a_min` and not above `a_max`.
 
@@ -177,6 +180,8 @@ def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):   # pylint
     if min is not None and a_min is not None or max is not None and a_max is not None:
         raise ValueError("[clip] a bound by both of its names; accepted: a_min or min, a_max or max")
     a_min, a_max = a_min if min is None else min, a_max if max is None else max
+    if out is None and type(a_min) in _PLAIN and type(a_max) in _PLAIN and isinstance(a, NDArrayBase):   # without detours
+        return call("_npi_clip", (a,), a_min=float(a_min), a_max=float(a_max))
     if _is_number(a):
         return onp.clip(a, a_min, a_max)
     a = operand(a)

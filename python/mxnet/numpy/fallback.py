@@ -75,6 +75,11 @@ def run(name, function, args, kwargs, always=False):
         _warned.add(name)
         logging.warning("np.%s is a fallback operator, which is actually using official numpy's implementation.", name)
     out = kwargs.pop("out", None)
+    if isinstance(function, onp.ufunc):
+        if len(args) > function.nin:    # results by position
+            args, out = args[:function.nin], args[function.nin:]
+        if out is not None and "where" in kwargs:    # elements elsewhere keep their values
+            return _where(function, args, kwargs, out)
     result = _ours(function(*_numpy(args), **_numpy(kwargs)), array.context if isinstance(array, NDArrayBase) else None)
     if out is None:
         return result
@@ -83,6 +88,15 @@ def run(name, function, args, kwargs, always=False):
     if not isinstance(result, NDArrayBase):
         result = from_values(result, array.context if isinstance(array, NDArrayBase) else None)
     return deliver(result, out[0] if isinstance(out, tuple) else out)
+
+
+def _where(function, args, kwargs, out):
+    """A ufunc whose `where` leaves elements of `out` as they are."""
+    targets = out if isinstance(out, tuple) else (out,)
+    values = tuple(onp.array(_numpy(target)) for target in targets)
+    function(*_numpy(args), out=values, **_numpy(kwargs))
+    written = tuple(deliver(from_values(value, target.context), target) for value, target in zip(values, targets))
+    return written if isinstance(out, tuple) and len(written) > 1 else written[0]
 
 
 def _made(name):
@@ -113,6 +127,24 @@ def _silent(name, function):
     return look
 
 
+def vectorize(pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
+    """A function of arrays that calls a Python function of numbers for every element; arguments as
+    those of NumPy's class. It has no gradient.
+
+    Examples
+    --------
+    >>> mx.np.vectorize(lambda a, b: a if a > b else -b)(mx.np.array([1.0, 5.0]), 3.0)
+    array([-3.,  5.], dtype=float64)
+    """
+    function = onp.vectorize(pyfunc, otypes=otypes, doc=doc, excluded=excluded, cache=cache, signature=signature)
+
+    @functools.wraps(pyfunc)
+    def vectorized(*args, **kwargs):
+        return run("vectorize", function, args, kwargs)
+    return vectorized
+
+
+__all__.append("vectorize")
 _native = vars(sys.modules[__package__ + ".multiarray"])
 for _name in _NAMES + [n for n in _ADDED if hasattr(onp, n)]:
     if _name in _native:

@@ -1,9 +1,39 @@
-"""``mx.np.io``: arrays out of text files."""
+"""``mx.np.io``: arrays in files of NumPy's formats and in text files, and arrays out of bytes,
+iterators and functions."""
+import io as _io
+import os
+
 import numpy as onp
 
-from ._creation import array
+from .. import _dtypes
+from .._binding import NDArrayBase
+from .._files import write_file
+from ._creation import array, indices
+from ._dispatch import dtype_name, from_values
 
-__all__ = ["genfromtxt"]
+__all__ = ["genfromtxt", "loadtxt", "savetxt", "save", "savez", "load", "frombuffer", "fromiter", "fromfunction"]
+
+
+def _host(function, value):
+    """The values as an array of NumPy."""
+    if not isinstance(value, NDArrayBase):
+        return onp.asarray(value)
+    if value.dtype == _dtypes.bfloat16:
+        raise ValueError(f"[{function}] bfloat16 is no dtype of NumPy's files; accepted: another one")
+    return value.asnumpy()
+
+
+def _written(file, suffix, write):
+    """Calls `write` with a file that is open for bytes, and puts it in the place that `file`
+    names, as a whole."""
+    if hasattr(file, "write"):
+        write(file)
+        return
+    path = os.fspath(file)
+    path = path if not suffix or path.endswith(suffix) else path + suffix
+    held = _io.BytesIO()
+    write(held)
+    write_file(path, held.getvalue())
 
 
 def genfromtxt(*args, **kwargs):
@@ -19,3 +49,112 @@ def genfromtxt(*args, **kwargs):
     device, ctx = kwargs.pop("device", None), kwargs.pop("ctx", None)
     values = onp.genfromtxt(*args, **kwargs)
     return array(values, dtype=values.dtype, ctx=ctx, device=device)
+
+
+def loadtxt(fname, dtype=None, **kwargs):
+    """The numbers in a text file, float64 unless `dtype` says otherwise. Other arguments are those
+    of NumPy's function.
+
+    Examples
+    --------
+    >>> import io
+    >>> mx.np.loadtxt(io.StringIO("1 2"), dtype="int32")
+    array([1, 2], dtype=int32)
+    """
+    values = onp.loadtxt(fname, dtype=float if dtype is None else dtype, **kwargs)
+    return from_values(values, None, values.dtype)
+
+
+def savetxt(fname, X, **kwargs):    # pylint: disable=invalid-name
+    """Writes an array of one or two dimensions as text, with the arguments of NumPy's function.
+    Files whose names end in ``.gz`` are compressed.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.StringIO(); mx.np.savetxt(file, mx.np.array([1., 2.]), fmt="%g"); file.getvalue()
+    '1\\n2\\n'
+    """
+    onp.savetxt(fname, _host("savetxt", X), **kwargs)
+
+
+def save(file, arr):
+    """Writes an array to a file of NumPy's format ``.npy``. `file` is a path, to which ``.npy`` is
+    added where it is missing, or an open file.
+
+    Examples
+    --------
+    >>> mx.np.save('/tmp/example.npy', mx.np.array([1., 2.]))
+    >>> mx.np.load('/tmp/example.npy')
+    array([1., 2.])
+    """
+    values = _host("save", arr)
+    _written(file, ".npy", lambda out: onp.save(out, values, allow_pickle=False))
+
+
+def savez(file, *args, **kwds):
+    """Writes arrays to a file of NumPy's format ``.npz``: the first ones as `arr_0`, `arr_1`, ...,
+    the others by their names. `file` is a path, to which ``.npz`` is added where it is missing, or
+    an open file.
+
+    Examples
+    --------
+    >>> mx.np.savez('/tmp/example.npz', mx.np.zeros(2), scale=mx.np.array(3.))
+    >>> mx.np.load('/tmp/example.npz')['scale']
+    array(3.)
+    """
+    given = [_host("savez", value) for value in args]
+    named = {name: _host("savez", value) for name, value in kwds.items()}
+    _written(file, ".npz", lambda out: onp.savez(out, *given, **named))
+
+
+def load(file):
+    """The array in a file of NumPy's format ``.npy``, or a dict of those in an ``.npz``. Pickled
+    objects in it are refused: that is a ValueError.
+
+    Examples
+    --------
+    >>> mx.np.save('/tmp/example.npy', mx.np.eye(2))
+    >>> mx.np.load('/tmp/example.npy').shape
+    (2, 2)
+    """
+    found = onp.load(file, allow_pickle=False)
+    if isinstance(found, onp.ndarray):
+        return from_values(found, None, found.dtype)
+    with found:
+        return {name: from_values(found[name], None, found[name].dtype) for name in found.files}
+
+
+def frombuffer(buffer, dtype="float64", count=-1, offset=0):
+    """A vector with a copy of the bytes of a buffer, read as numbers of a dtype.
+
+    Examples
+    --------
+    >>> mx.np.frombuffer(b"\\x01\\x02\\x03", dtype="uint8", offset=1)
+    array([2, 3], dtype=uint8)
+    """
+    values = onp.frombuffer(buffer, dtype, count, offset)
+    return from_values(values, None, values.dtype)
+
+
+def fromiter(iter, dtype, count=-1):    # pylint: disable=redefined-builtin
+    """A vector of the numbers that something gives one by one, `count` of them, or all.
+
+    Examples
+    --------
+    >>> mx.np.fromiter((i * i for i in range(4)), "int32")
+    array([0, 1, 4, 9], dtype=int32)
+    """
+    values = onp.fromiter(iter, dtype, count)
+    return from_values(values, None, values.dtype)
+
+
+def fromfunction(function, shape, *, dtype="float64", **kwargs):
+    """What a function gives for arrays of the indices along each dimension of `shape`.
+
+    Examples
+    --------
+    >>> mx.np.fromfunction(lambda i, j: i * 10 + j, (2, 3), dtype="int32").tolist()
+    [[0, 1, 2], [10, 11, 12]]
+    """
+    return function(*indices(shape, dtype=dtype_name(dtype)), **kwargs)

@@ -8,6 +8,7 @@
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
+#include "operator/optional_number.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 
@@ -24,12 +25,12 @@ struct DiffParam : public dmlc::Parameter<DiffParam> {
 
 struct Ediff1dParam : public dmlc::Parameter<Ediff1dParam> {
   bool to_begin_arr_given, to_end_arr_given;
-  dmlc::optional<double> to_begin_scalar, to_end_scalar;
+  OptionalNumber to_begin_scalar, to_end_scalar;
   DMLC_DECLARE_PARAMETER(Ediff1dParam) {
     DMLC_DECLARE_FIELD(to_begin_arr_given).set_default(false).describe("Whether an array is put before the differences: the second input.");
     DMLC_DECLARE_FIELD(to_end_arr_given).set_default(false).describe("Whether an array is put behind the differences: the last input.");
-    DMLC_DECLARE_FIELD(to_begin_scalar).set_default(dmlc::optional<double>()).describe("A number before the differences.");
-    DMLC_DECLARE_FIELD(to_end_scalar).set_default(dmlc::optional<double>()).describe("A number behind the differences.");
+    DMLC_DECLARE_FIELD(to_begin_scalar).set_default(OptionalNumber()).describe("A number before the differences.");
+    DMLC_DECLARE_FIELD(to_end_scalar).set_default(OptionalNumber()).describe("A number behind the differences.");
   }
 };
 
@@ -183,7 +184,7 @@ void Ediff1d(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const auto& p = a.param<Ediff1dParam>();
   const Parts parts = PartsOf(*a.attrs, ShapesOf(&a.in[0], static_cast<int>(a.in.size())).data());
-  auto put = [&](bool given, const TBlob& array, const dmlc::optional<double>& number, int64_t from, int64_t count) {
+  auto put = [&](bool given, const TBlob& array, const OptionalNumber& number, int64_t from, int64_t count) {
     if (count == 0) return;
     const TBlob part = Part(a.out[0], from, count);
     if (given)

@@ -10,6 +10,7 @@
 #include "operator/indexing/host_values.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
+#include "operator/optional_number.h"
 #include "operator/param.h"
 #include "operator/runtime/array_call.h"
 
@@ -29,10 +30,10 @@ struct DeleteParam : public dmlc::Parameter<DeleteParam> {
 };
 
 struct InsertParam : public dmlc::Parameter<InsertParam> {
-  dmlc::optional<double> val;
+  OptionalNumber val;
   dmlc::optional<int> start, stop, step, int_ind, axis;
   DMLC_DECLARE_PARAMETER(InsertParam) {
-    DMLC_DECLARE_FIELD(val).set_default(dmlc::optional<double>()).describe("The number to insert, in place of the input `values`.");
+    DMLC_DECLARE_FIELD(val).set_default(OptionalNumber()).describe("The number to insert, in place of the input `values`.");
     MXNET_PLACE_FIELDS();
   }
 };

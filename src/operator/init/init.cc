@@ -4,6 +4,7 @@
 
 #include "operator/init/gpu_fill.h"
 #include "operator/make_nodes.h"
+#include "operator/optional_number.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -58,7 +59,7 @@ struct FullLikeParam : public dmlc::Parameter<FullLikeParam> {
 
 struct RangeParam : public dmlc::Parameter<RangeParam> {
   double start;
-  dmlc::optional<double> stop;
+  OptionalNumber stop;
   double step;
   int repeat;
   bool infer_range;
@@ -66,7 +67,7 @@ struct RangeParam : public dmlc::Parameter<RangeParam> {
   int dtype;
   DMLC_DECLARE_PARAMETER(RangeParam) {
     DMLC_DECLARE_FIELD(start).describe("First value; the last bound when `stop` is None, and then the range begins at 0.");
-    DMLC_DECLARE_FIELD(stop).set_default(dmlc::optional<double>()).describe("Bound that is not reached.");
+    DMLC_DECLARE_FIELD(stop).set_default(OptionalNumber()).describe("Bound that is not reached.");
     DMLC_DECLARE_FIELD(step).set_default(1).describe("Distance between values; not 0.");
     DMLC_DECLARE_FIELD(repeat).set_default(1).set_lower_bound(1).describe("How often each value stands in the result.");
     DMLC_DECLARE_FIELD(infer_range).set_default(false).describe("Take the number of values from the shape that the result must have.");

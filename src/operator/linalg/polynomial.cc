@@ -8,6 +8,7 @@
 #include "mxnet/ndarray.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/on_host.h"
+#include "operator/optional_number.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/reduce/reduce.h"
@@ -130,14 +131,14 @@ std::vector<NodeEntry> PolyvalSecond(const NodePtr& node, const std::vector<Node
 // ---- interp
 
 struct InterpParam : public dmlc::Parameter<InterpParam> {
-  dmlc::optional<double> left, right, period;
+  OptionalNumber left, right, period;
   double x_scalar;
   bool x_is_scalar;
   DMLC_DECLARE_PARAMETER(InterpParam) {
-    DMLC_DECLARE_FIELD(left).set_default(dmlc::optional<double>()).describe("The value below xp[0]; None: fp[0].");
-    DMLC_DECLARE_FIELD(right).set_default(dmlc::optional<double>()).describe("The value above the last of xp; None: the last of fp.");
+    DMLC_DECLARE_FIELD(left).set_default(OptionalNumber()).describe("The value below xp[0]; None: fp[0].");
+    DMLC_DECLARE_FIELD(right).set_default(OptionalNumber()).describe("The value above the last of xp; None: the last of fp.");
     DMLC_DECLARE_FIELD(period)
-        .set_default(dmlc::optional<double>())
+        .set_default(OptionalNumber())
         .describe("x and xp are angles, whose numbers repeat after this one; xp need not ascend, left and right are not used.");
     DMLC_DECLARE_FIELD(x_scalar).set_default(0).describe("x, where it is one number.");
     DMLC_DECLARE_FIELD(x_is_scalar).set_default(false).describe("x is x_scalar, and no array.");

@@ -101,7 +101,8 @@ MXNET_REGISTER_PARAM(SignumParam);
                                .describe(
                                    "Nesterov's accelerated gradient (Sutskever et al., ICML 2013): with g = clip(rescale_grad*grad) + "
                                    "wd*weight, mom = momentum*mom - lr*g; "
-                                   "weight += momentum*mom - lr*g. `mom` is updated in place.");
+                                   "weight += momentum*mom - lr*g. `mom` is updated in place; where the weight is too, the decay in "
+                                   "`mom` is of the new weight, as in 1.9.1.");
 
 [[maybe_unused]] Op& mp_nag =
     SetUpdate<NagParam>(Op::Register("mp_nag_mom_update"), UpdateRule::kNag, {"weight", "grad", "mom", "weight32"}, true)

@@ -45,11 +45,14 @@ template <typename C>
 struct Nag : Common<C> {
   static constexpr int kStates = 1;
   C momentum;
-  MX_DEVICE explicit Nag(const double* h) : Common<C>(h), momentum(C(h[4])) {}
+  bool in_place;
+  MX_DEVICE explicit Nag(const double* h) : Common<C>(h), momentum(C(h[4])), in_place(h[9] != 0) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
-    const C step = this->lr * (this->Clipped(g) + this->wd * w);
-    s[0] = momentum * s[0] - step;
-    return w + momentum * s[0] - step;
+    const C clipped = this->Clipped(g), step = this->lr * (clipped + this->wd * w), kept = momentum * s[0];
+    const C next = w + momentum * (kept - step) - step;
+    // 1.9.1 decays the momentum with the weight that it has just written.
+    s[0] = in_place ? kept - this->lr * (clipped + this->wd * next) : kept - step;
+    return next;
   }
 };
 
@@ -209,7 +212,7 @@ struct Signum : Common<C> {
 // form: SameDType: weight and states have the dtype of the gradient; WithMaster: also with a
 // float32 copy of the weight; Direction, Apply: the phases of LAMB and LANS. Behind it: states, and
 // the numbers of a rule beyond h[0] = learning rate, h[1] = weight decay, h[2] = factor on the
-// gradient and h[3] = its bound (infinity: none).
+// gradient and h[3] = its bound (infinity: none); h[9] is 1 where the weight is updated in place.
 MXNET_UPDATE_RULE(Sgd, WithMaster)
 MXNET_UPDATE_RULE(SgdMom, WithMaster)  // momentum; h[4] = momentum
 MXNET_UPDATE_RULE(Nag, WithMaster)     // momentum; h[4] = momentum

@@ -6,6 +6,7 @@
 
 #include "operator/epilogue_op.h"
 #include "operator/numpy_types.h"
+#include "operator/optional_number.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -22,10 +23,10 @@ struct ClipParam : public dmlc::Parameter<ClipParam> {
   }
 };
 struct NumpyClipParam : public dmlc::Parameter<NumpyClipParam> {
-  dmlc::optional<double> a_min, a_max;
+  OptionalNumber a_min, a_max;
   DMLC_DECLARE_PARAMETER(NumpyClipParam) {
-    DMLC_DECLARE_FIELD(a_min).set_default(dmlc::optional<double>()).describe("Smaller elements become this; None: they stay.");
-    DMLC_DECLARE_FIELD(a_max).set_default(dmlc::optional<double>()).describe("Larger elements become this; None: they stay.");
+    DMLC_DECLARE_FIELD(a_min).set_default(OptionalNumber()).describe("Smaller elements become this; None: they stay.");
+    DMLC_DECLARE_FIELD(a_max).set_default(OptionalNumber()).describe("Larger elements become this; None: they stay.");
   }
 };
 struct HardSigmoidParam : public dmlc::Parameter<HardSigmoidParam> {
@@ -52,16 +53,12 @@ struct QuadraticParam : public dmlc::Parameter<QuadraticParam> {
 struct NanToNumParam : public dmlc::Parameter<NanToNumParam> {
   bool copy;
   double nan;
-  dmlc::optional<double> posinf, neginf;
+  OptionalNumber posinf, neginf;
   DMLC_DECLARE_PARAMETER(NanToNumParam) {
     DMLC_DECLARE_FIELD(copy).set_default(true).describe("Whether the front end makes a new array.");
     DMLC_DECLARE_FIELD(nan).set_default(0).describe("Replaces NaN.");
-    DMLC_DECLARE_FIELD(posinf)
-        .set_default(dmlc::optional<double>())
-        .describe("Replaces infinity; None: the largest finite number of the dtype.");
-    DMLC_DECLARE_FIELD(neginf)
-        .set_default(dmlc::optional<double>())
-        .describe("Replaces -infinity; None: the smallest finite number of the dtype.");
+    DMLC_DECLARE_FIELD(posinf).set_default(OptionalNumber()).describe("Replaces infinity; None: the largest finite number of the dtype.");
+    DMLC_DECLARE_FIELD(neginf).set_default(OptionalNumber()).describe("Replaces -infinity; None: the smallest finite number of the dtype.");
   }
 };
 struct AroundParam : public dmlc::Parameter<AroundParam> {

@@ -22,6 +22,10 @@ std::vector<char> ReducedDims(const std::string& op, const dmlc::optional<Shape>
   const bool all = !axis.has_value() || axis.value().ndim() < 0 || (empty_is_all && axis.value().ndim() == 0);
   if (all) return std::vector<char>(ndim, 1);
   std::vector<char> reduced(ndim, exclude ? 1 : 0);
+  if (ndim == 0 && axis.value().ndim() == 1) {  // an array without dimensions counts as one of shape (1,), as in NumPy
+    NormalizeAxes(op, axis.value(), 1);
+    return reduced;
+  }
   for (int d : NormalizeAxes(op, axis.value(), ndim)) reduced[d] = exclude ? 0 : 1;
   return reduced;
 }

@@ -4,6 +4,7 @@
 
 #include "operator/like_inputs.h"
 #include "operator/numpy_types.h"
+#include "operator/optional_number.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
@@ -17,23 +18,23 @@ struct NpSumParam : public dmlc::Parameter<NpSumParam> {
   dmlc::optional<Shape> axis;
   dmlc::optional<int> dtype;
   bool keepdims;
-  dmlc::optional<double> initial;
+  OptionalNumber initial;
   DMLC_DECLARE_PARAMETER(NpSumParam) {
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
     MXNET_NUMPY_DTYPES(DMLC_DECLARE_FIELD(dtype))
         .describe("Of the result; None: that of the input, int64 for sums of bool, the default float for means of integers.");
     DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
-    DMLC_DECLARE_FIELD(initial).set_default(dmlc::optional<double>()).describe("Starting value.");
+    DMLC_DECLARE_FIELD(initial).set_default(OptionalNumber()).describe("Starting value.");
   }
 };
 struct NpMaxParam : public dmlc::Parameter<NpMaxParam> {
   dmlc::optional<Shape> axis;
   bool keepdims;
-  dmlc::optional<double> initial;
+  OptionalNumber initial;
   DMLC_DECLARE_PARAMETER(NpMaxParam) {
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
     DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
-    DMLC_DECLARE_FIELD(initial).set_default(dmlc::optional<double>()).describe("A number that takes part; allows empty axes.");
+    DMLC_DECLARE_FIELD(initial).set_default(OptionalNumber()).describe("A number that takes part; allows empty axes.");
   }
 };
 struct NpAnyParam : public dmlc::Parameter<NpAnyParam> {
@@ -137,7 +138,7 @@ void RegisterSum(const ReductionRow& row, Op* record) {
     if (AxisIsEmpty(p))
       return std::vector<NodeEntry>{kind == kProd && p.initial.has_value() ? Scalar("_mul_scalar", g, p.initial.value()) : g};
     AttrDict axes = AxesDict(p.axis, p.keepdims), with_initial = axes;
-    if (p.initial.has_value()) with_initial["initial"] = std::to_string(p.initial.value());
+    if (p.initial.has_value()) with_initial["initial"] = pointwise::Exact(p.initial.value());
     return std::vector<NodeEntry>{
         ReductionGradient(row, g, x, NodeEntry{node, 0, 0},
                           {[&](const NodeEntry& v) { return MakeOp("_np_sum", {v}, axes); },

@@ -42,6 +42,10 @@ MXNET_REGISTER_PARAM(CumsumParam);
 
 namespace {
 
+// Which dimension an axis means. An array without dimensions counts as one of shape (1,), as in
+// NumPy.
+int Dimension(const std::string& op, int axis, const Shape& s) { return NormalizeAxes(op, Shape{axis}, std::max(s.ndim(), 1))[0]; }
+
 // The array as outer x length x inner around the axis.
 struct AxisView {
   int64_t outer = 1, length = 1, inner = 1;
@@ -52,7 +56,8 @@ AxisView ViewOf(const Shape& s, const dmlc::optional<int>& axis, const std::stri
     v.length = s.Size();
     return v;
   }
-  const int d = NormalizeAxes(op, Shape{axis.value()}, s.ndim())[0];
+  const int d = Dimension(op, axis.value(), s);
+  if (s.ndim() == 0) return v;
   v.outer = s.Prod(0, d);
   v.length = s[d];
   v.inner = s.Prod(d + 1, s.ndim());
@@ -137,7 +142,7 @@ bool ArgShape(const Attrs& attrs, const dmlc::optional<int>& axis, bool keepdims
   const Shape& s = (*in)[0];
   if (!s.known()) return false;
   std::vector<int64_t> dims;
-  const int d = axis.has_value() ? NormalizeAxes(attrs.op->name, Shape{axis.value()}, s.ndim())[0] : -1;
+  const int d = axis.has_value() ? Dimension(attrs.op->name, axis.value(), s) : -1;
   int64_t results = 1;
   for (int i = 0; i < s.ndim(); ++i) {
     const bool searched = d < 0 || i == d;
@@ -148,7 +153,7 @@ bool ArgShape(const Attrs& attrs, const dmlc::optional<int>& axis, bool keepdims
       dims.push_back(1);
   }
   if (dims.empty() && legacy) dims.push_back(1);
-  const int64_t length = d < 0 ? s.Size() : s[d];
+  const int64_t length = d < 0 || s.ndim() == 0 ? s.Size() : s[d];
   MXNET_CHECK_KIND(length != 0 || results == 0, Value)
       << "[" << attrs.op->name << "] an array of shape " << s << " has nothing to search; the axis must not be empty";
   AssignShape(attrs, "output", &(*out)[0], Shape(dims));

@@ -43,11 +43,20 @@ def sgd_mom(w, g, m, **kw):
     return [w + m, m]
 
 
-def nag(w, g, m, **kw):
+def nag(w, g, m, in_place=False, **kw):
     lr, wd, rescale, clip = common(kw)
-    mu, step = f32(kw.get("momentum", 0)), lr * (bound(rescale * g, clip) + wd * w)
-    m = mu * m - step
-    return [w + mu * m - step, m]
+    mu, g = f32(kw.get("momentum", 0)), bound(rescale * g, clip)
+    step = lr * (g + wd * w)
+    out = w + mu * (mu * m - step) - step
+    return [out, mu * m - lr * (g + wd * (out if in_place else w))]
+
+
+def nag_in_place(w, g, m, **kw):
+    """The momentum decays with the weight that was just written, as in 1.9.1."""
+    return nag(w, g, m, in_place=True, **kw)
+
+
+IN_PLACE = {"nag_mom_update": nag_in_place}     # rules of updates that write over the weight
 
 
 def means(g, m, v, kw):
@@ -246,7 +255,7 @@ UPDATES = {
     "_contrib_group_adagrad_update": group_adagrad,
     "sgd_update": sgd, "_sparse_sgd_update": sgd, "mp_sgd_update": master(sgd),
     "sgd_mom_update": sgd_mom, "_sparse_sgd_mom_update": sgd_mom,
-    "mp_sgd_mom_update": master(sgd_mom), "nag_mom_update": nag, "mp_nag_mom_update": master(nag),
+    "mp_sgd_mom_update": master(sgd_mom), "nag_mom_update": nag, "mp_nag_mom_update": master(nag_in_place),
     "adam_update": adam, "_sparse_adam_update": adam,
     "_adamw_update": adamw, "_mp_adamw_update": mp_adamw, "lamb_update_phase1": lamb1, "mp_lamb_update_phase1": master(lamb1, True),
     "lamb_update_phase2": lamb2, "mp_lamb_update_phase2": master(lamb2), "rmsprop_update": rmsprop,
@@ -411,7 +420,7 @@ CASES += [
 ]
 OPTIMIZERS = [
     ("sgd", steps(sgd, 0), {}), ("sgd", steps(sgd_mom, 1), {"momentum": 0.9}), ("ccsgd", steps(sgd_mom, 1), {"momentum": 0.5}),
-    ("nag", steps(sgd, 0), {}), ("nag", steps(nag, 1), {"momentum": 0.9}),
+    ("nag", steps(sgd, 0), {}), ("nag", steps(nag_in_place, 1), {"momentum": 0.9}),
     ("rmsprop", steps(rmsprop, 1, gamma1=0.9), {}), ("rmsprop", steps(rmsprop, 1, gamma1=0.9), {"clip_weights": 0.5}),
     ("rmsprop", steps(rmspropalex, 3, gamma1=0.9), {"centered": True}),
     ("ftrl", steps(ftrl, 2), {}), ("ftrl", steps(ftrl, 2), {"lamda1": 0.3, "beta": 2}),

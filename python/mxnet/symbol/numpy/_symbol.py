@@ -69,6 +69,7 @@ class _Symbol(Symbol):
 
     __module__ = "mxnet.symbol.numpy"
     __slots__ = []
+    _numpy = True
 
     def as_nd_ndarray(self):
         """The same expression as a classic symbol."""

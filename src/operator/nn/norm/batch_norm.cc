@@ -236,6 +236,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
       .set_trait(AlongAxis{NormAxis})
+      .set_trait(FixedGamma())
       .set_gradient(Gradient<kRelu>)
       .set_recompute({again, 3, {1, 2}})
       .set_kernel(Forward<kRelu>);

@@ -37,6 +37,11 @@ struct BatchNormParam : public dmlc::Parameter<BatchNormParam> {
         .describe("Greatest output seen in calibration, for quantization.");
   }
 };
+
+/* Of gamma, which is input 1. */
+inline CountsAsOnes FixedGamma() {
+  return {[](const Attrs& a) { return a.get<BatchNormParam>().fix_gamma ? 1 : -1; }};
+}
 /* Memory as (outer, channels, inner); inner == 1 is the channels-last case, which goes by rows. */
 struct NormView {
   int64_t outer, channels, inner;

@@ -227,6 +227,7 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
       .set_param<BatchNormParam>()
       .set_inputs({"data", "gamma", "beta", "addend", "moving_mean", "moving_var"})
       .set_mutate_inputs({kMovingMean, kMovingMean + 1})
+      .set_trait(FixedGamma())
       .set_outputs({"output", "mean", "var", "mask"}, nullptr, [](const Attrs&) { return 1; })
       .set_infer_shape(ForwardShape)
       .set_infer_type(ForwardType)

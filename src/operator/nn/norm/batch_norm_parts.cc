@@ -92,6 +92,7 @@ void SetVarianceNorm(Op& forward, Op& backward) {
   enum { kData, kGamma, kBeta, kMovingMean, kMovingVar };
   forward.set_inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
       .set_mutate_inputs({kMovingMean, kMovingVar})
+      .set_trait(FixedGamma())
       .set_outputs({"output", "mean", "var"}, nullptr, [](const Attrs& a) { return a.get<BatchNormParam>().output_mean_var ? 3 : 1; })
       .set_infer_shape(VarianceNormShape)
       .set_infer_type(BatchNormType)

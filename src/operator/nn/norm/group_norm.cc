@@ -70,15 +70,6 @@ RowNorm OnDevice(const View& v, double eps) {
 }
 
 template <typename T>
-void Moments(int dtype, const T* x, int64_t n, double eps, double* mean, double* inv_std) {
-  const double first = n > 0 ? static_cast<double>(x[0]) : 0.0;
-  double sum = 0, squares = 0;
-  MXNET_CPU_CALL(NormMoments)(dtype, x, n, first, &sum, &squares);
-  *mean = sum / static_cast<double>(n);
-  *inv_std = 1.0 / std::sqrt(std::max(squares / static_cast<double>(n) - (*mean - first) * (*mean - first), 0.0) + eps);
-}
-
-template <typename T>
 void ForwardOf(KernelArgs& a, const View& v, double eps) {
   const int dtype = a.in[0].dtype;
   const T *x = a.in[0].data<T>(), *gamma = a.in[1].data<T>(), *beta = a.in[2].data<T>();
@@ -88,7 +79,7 @@ void ForwardOf(KernelArgs& a, const View& v, double eps) {
   ParallelFor(v.batch * v.groups, Grain(v.size()), [&](int64_t b, int64_t e) {
     for (int64_t r = b; r < e; ++r) {
       double mean, inv_std;
-      Moments(dtype, x + r * v.size(), v.size(), eps, &mean, &inv_std);
+      RowMoments(dtype, x + r * v.size(), v.size(), eps, &mean, &inv_std);
       if (mean_out) mean_out[r] = static_cast<T>(mean);
       if (std_out) std_out[r] = static_cast<T>(1.0 / inv_std);
       for (int64_t c = 0; y && c < v.per_group; ++c) {
@@ -111,7 +102,7 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {  // ograd, data, gam
   ParallelFor(v.batch * v.groups, Grain(v.size()), [&](int64_t b, int64_t e) {
     for (int64_t r = b; r < e; ++r) {
       double mean, inv_std, sum = 0, product = 0;
-      Moments(dtype, x + r * v.size(), v.size(), eps, &mean, &inv_std);
+      RowMoments(dtype, x + r * v.size(), v.size(), eps, &mean, &inv_std);
       for (int64_t c = 0; c < v.per_group; ++c) {
         const int64_t at = r * v.size() + c * v.inner, k = r * v.per_group + c;
         MXNET_CPU_CALL(NormGradientSums)(dtype, og + at, x + at, v.inner, mean, &sums[k], &products[k], nullptr);

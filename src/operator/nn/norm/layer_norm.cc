@@ -62,13 +62,6 @@ void Scatter(const View& v, const T* from, int64_t row, T* y) {
   for (int64_t i = 0; i < v.n; ++i) to[i * v.inner] = from[i];
 }
 
-void Moments(int dtype, const void* row, int64_t n, double first, double eps, double* mean, double* inv_std) {
-  double sum = 0, squares = 0;
-  MXNET_CPU_CALL(NormMoments)(dtype, row, n, first, &sum, &squares);
-  *mean = sum / static_cast<double>(n);
-  *inv_std = 1.0 / std::sqrt(std::max(squares / static_cast<double>(n) - (*mean - first) * (*mean - first), 0.0) + eps);
-}
-
 void Forward(KernelArgs& args) {
   if (args.in[0].Size() == 0) return;
   if (args.run.ctx.is_gpu())
@@ -91,7 +84,7 @@ void Forward(KernelArgs& args) {
           row = in.data();
         }
         double mean, inv_std;
-        Moments(dtype, row, v.n, static_cast<double>(row[0]), p.eps, &mean, &inv_std);
+        RowMoments(dtype, row, v.n, p.eps, &mean, &inv_std);
         if (mean_out) mean_out[r] = static_cast<T>(mean);
         if (std_out) std_out[r] = static_cast<T>(1.0 / inv_std);
         if (!y) continue;
@@ -130,7 +123,7 @@ void Backward(KernelArgs& args) {  // ograd, data, gamma -> data_grad, gamma_gra
                 row = in.data(), grow = g.data();
               }
               double mean, inv_std;
-              Moments(dtype, row, v.n, static_cast<double>(row[0]), p.eps, &mean, &inv_std);
+              RowMoments(dtype, row, v.n, p.eps, &mean, &inv_std);
               MXNET_CPU_CALL(NormRowGradient)
               (dtype, grow, row, gamma, dx ? (v.inner > 1 ? out.data() : dx + r * v.n) : nullptr, v.n, mean, inv_std,
                sums ? &partial[2 * part * v.n] : nullptr, sums ? &partial[(2 * part + 1) * v.n] : nullptr);

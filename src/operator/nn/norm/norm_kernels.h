@@ -3,6 +3,8 @@
 #ifndef MXNET_OPERATOR_NN_NORM_NORM_KERNELS_H_
 #define MXNET_OPERATOR_NN_NORM_NORM_KERNELS_H_
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
@@ -56,6 +58,16 @@ MXNET_CPU_DECLARE(
                          double* gamma_sum, double* beta_sum);
     void NormGradientColumns(int dtype, const void* g, const void* x, void* dx, int64_t rows, int64_t n, const void* a, const void* b,
                              const void* c, const NormMaskColumns* mask);)
+
+/* The mean and 1 / sqrt(variance + eps) of n neighbouring elements of a dtype, T; NaN stays. */
+template <typename T>
+void RowMoments(int dtype, const T* x, int64_t n, double eps, double* mean, double* inv_std) {
+  const double first = n > 0 ? static_cast<double>(x[0]) : 0.0;
+  double sum = 0, squares = 0;
+  MXNET_CPU_CALL(NormMoments)(dtype, x, n, first, &sum, &squares);
+  *mean = sum / static_cast<double>(n);
+  *inv_std = 1.0 / std::sqrt(std::max(squares / static_cast<double>(n) - (*mean - first) * (*mean - first), 0.0) + eps);
+}
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_NN_NORM_NORM_KERNELS_H_

@@ -3,6 +3,7 @@
 #define MXNET_OPERATOR_NN_RNN_RNN_H_
 
 #include "operator/nn/rnn/rnn_kernels.h"
+#include "operator/optional_number.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -16,7 +17,7 @@ struct RNNParam : public dmlc::Parameter<RNNParam> {
   int mode;
   float p;
   dmlc::optional<int> projection_size;
-  dmlc::optional<double> lstm_state_clip_min, lstm_state_clip_max;
+  OptionalNumber lstm_state_clip_min, lstm_state_clip_max;
   DMLC_DECLARE_PARAMETER(RNNParam) {
     DMLC_DECLARE_FIELD(state_size).set_range(1, 1 << 20).describe("Number of hidden units of a layer and direction.");
     DMLC_DECLARE_FIELD(num_layers).set_range(1, 1024).describe("Number of stacked layers.");
@@ -30,8 +31,8 @@ struct RNNParam : public dmlc::Parameter<RNNParam> {
     DMLC_DECLARE_FIELD(p).set_default(0.0f).set_range(0, 1).describe("Dropout between layers, in training.");
     DMLC_DECLARE_FIELD(state_outputs).set_default(false).describe("Also return the last states.");
     DMLC_DECLARE_FIELD(projection_size).set_default(dmlc::optional<int>()).describe("lstm: the hidden state is projected to this size.");
-    DMLC_DECLARE_FIELD(lstm_state_clip_min).set_default(dmlc::optional<double>()).describe("lstm: least cell state.");
-    DMLC_DECLARE_FIELD(lstm_state_clip_max).set_default(dmlc::optional<double>()).describe("lstm: greatest cell state.");
+    DMLC_DECLARE_FIELD(lstm_state_clip_min).set_default(OptionalNumber()).describe("lstm: least cell state.");
+    DMLC_DECLARE_FIELD(lstm_state_clip_max).set_default(OptionalNumber()).describe("lstm: greatest cell state.");
     DMLC_DECLARE_FIELD(lstm_state_clip_nan).set_default(false).describe("lstm: with clipping, replace NaN by the greatest cell state.");
     DMLC_DECLARE_FIELD(use_sequence_length).set_default(false).describe("Another input gives the length of each sequence.");
   }

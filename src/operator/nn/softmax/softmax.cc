@@ -4,6 +4,7 @@
 #include "operator/make_nodes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/softmax/gpu_softmax.h"
+#include "operator/optional_number.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -12,12 +13,12 @@ namespace nn {
 
 struct SoftmaxParam : public dmlc::Parameter<SoftmaxParam> {
   int axis;
-  dmlc::optional<double> temperature;
+  OptionalNumber temperature;
   dmlc::optional<int> dtype;
   dmlc::optional<bool> use_length;
   DMLC_DECLARE_PARAMETER(SoftmaxParam) {
     DMLC_DECLARE_FIELD(axis).set_default(-1).describe("Axis over which the results sum to 1.");
-    DMLC_DECLARE_FIELD(temperature).set_default(dmlc::optional<double>()).describe("Data is divided by this first.");
+    DMLC_DECLARE_FIELD(temperature).set_default(OptionalNumber()).describe("Data is divided by this first.");
     DMLC_DECLARE_FIELD(dtype)
         .add_enum("float16", kFloat16)
         .add_enum("float32", kFloat32)
@@ -41,11 +42,11 @@ struct SoftmaxActivationParam : public dmlc::Parameter<SoftmaxActivationParam> {
 };
 struct MaskedSoftmaxParam : public dmlc::Parameter<MaskedSoftmaxParam> {
   int axis;
-  dmlc::optional<double> temperature;
+  OptionalNumber temperature;
   dmlc::optional<bool> normalize;
   DMLC_DECLARE_PARAMETER(MaskedSoftmaxParam) {
     DMLC_DECLARE_FIELD(axis).set_default(-1).describe("Axis over which the results sum to 1.");
-    DMLC_DECLARE_FIELD(temperature).set_default(dmlc::optional<double>()).describe("Data is divided by this first.");
+    DMLC_DECLARE_FIELD(temperature).set_default(OptionalNumber()).describe("Data is divided by this first.");
     DMLC_DECLARE_FIELD(normalize)
         .set_default(dmlc::optional<bool>(true))
         .describe("Accepted for compatibility; the maximum is always subtracted first.");
@@ -64,7 +65,7 @@ bool UsesLength(const Attrs& a) {
   return u.has_value() && u.value();
 }
 
-SoftmaxCall CallOf(Kind kind, const dmlc::optional<double>& temperature, const Shape& shape, int axis) {
+SoftmaxCall CallOf(Kind kind, const OptionalNumber& temperature, const Shape& shape, int axis) {
   SoftmaxCall c;
   c.length = shape.ndim() ? shape[axis] : 1;
   c.inner = shape.ndim() ? shape.Prod(axis + 1, shape.ndim()) : 1;
