@@ -25,11 +25,14 @@ def blank(text):
         return re.sub(r"[^\n]", " ", match.group())
     text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(\\.|[^\"\\\n])*\"|'(\\.|[^'\\\n])'", spaces, text, flags=re.S)
     text = re.sub(r"^[ \t]*#(.*\\\n)*.*$", spaces, text, flags=re.M)
+    text = re.sub(r"(?<==)\s*\{\}", spaces, text)      # the default of an argument
     return re.sub(r'extern\s+\{', lambda m: "namespace {".rjust(len(m.group())), text)
 
 
-def name_of(statement):
-    """Name of the function that a statement declares; None if it declares none."""
+def name_of(statement, member):
+    """Name of the function that a statement declares, of a class where `member` says so; None if it
+    declares none."""
+    statement = re.sub(r"^static\b\s*", "", statement) if member else statement
     if NOT_A_DECLARATION.match(statement):
         return None
     depth, head = 0, statement
@@ -57,6 +60,7 @@ def declarations(path):
     text = blank(original)
     scopes, start, found = [], 0, []      # scopes: name of a namespace or class, or None for what is skipped
     private = [False]                     # whether members of the scope are, from outside in
+    kinds = []                            # namespace, class, struct or None
     lines = original.split("\n")
     for at, char in enumerate(text):
         if char not in "{};":
@@ -67,7 +71,7 @@ def declarations(path):
             private[-1] = access[-1] != "public"
         if None not in scopes and char == ";":
             label = re.sub(r"^((public|private|protected)\s*:\s*)+", "", statement)
-            name = name_of(" ".join(label.split()))
+            name = name_of(" ".join(label.split()), member=kinds[-1:] and kinds[-1] != "namespace")
             if name:
                 line = text.count("\n", 0, start + len(text[start:at]) - len(text[start:at].lstrip())) + 1
                 line += statement.count("\n", 0, statement.find(label)) if label != statement else 0
@@ -78,11 +82,13 @@ def declarations(path):
             scopes.append((opened.group(2) or "") if kind and not re.match(r"\s*template", statement) and "enum" not in statement else
                           "" if re.match(r"namespace\s*$", statement) else None)
             private.append(kind == "class")
+            kinds.append(kind or "namespace")
             if scopes[-1] == "" and kind != "namespace" and not re.match(r"namespace\s*$", statement):
                 scopes[-1] = None
         elif char == "}" and scopes:
             scopes.pop()
             private.pop()
+            kinds.pop()
         start = at + 1
     return found
 

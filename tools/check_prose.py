@@ -21,7 +21,7 @@ COLUMNS = 100
 CODE = {".cc", ".h", ".cu", ".cuh", ".c", ".inc"}
 PYTHON = {".py", ".pyi"}
 # Written by programs, and so as they write it.
-GENERATED = {"docs/operators.md", "docs/env_var.md", "docs/variables.md", "docs/iterators.md",
+GENERATED = {"docs/operators.md", "docs/env_var.md", "docs/iterators.md",
              *(f"python/mxnet/{module}/{name}.pyi" for module in ("ndarray", "symbol") for name in ("op", "contrib", "linalg", "image"))}
 
 FILE_NAME = re.compile(r"(?<![\w*<>%}$-])[\w./+]*\w\.(?:cc|cu|cuh|h|inc|py|md)\b(?![\w(*<]|\.\w)")

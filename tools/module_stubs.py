@@ -208,8 +208,9 @@ class Writer:
         self.lines += ["", f"class {name}({', '.join(bases)}):" if bases else f"class {name}:"]
         start = len(self.lines)
         own = {}
+        inherited = {base for known in cls.__mro__[1:] if known in self.homes for base in known.__mro__}
         for base in reversed(cls.__mro__):      # members of bases that have no stub
-            if base is cls or (base not in self.homes and base.__module__.startswith("mxnet")):
+            if base is cls or (base not in inherited and base.__module__.startswith("mxnet")):
                 own.update(vars(base))
         for member, value in sorted(own.items()):
             if member == "__new__" and issubclass(cls, tuple):      # a named tuple has no other constructor

@@ -1,6 +1,7 @@
 """The page of environment variables by task, made from the library's table. A task names groups of
 the table and words in the variables' names, never variables, so that new ones find their place."""
 import re
+import textwrap
 
 from mxnet import env
 
@@ -33,10 +34,10 @@ def page():
              "[Tuning by variables](tutorials/tuning.md) shows how to find out whether one helps.", "",
              "A variable may stand below several tasks. *start* marks those that are read once, when the", "library is loaded.", ""]
     for title, purpose, groups, pattern in TASKS:
-        lines += [f"## {title}", "", purpose, "", "| variable | default | what it does |", "|---|---|---|"]
+        lines += [f"## {title}", "", purpose, ""]
         for row in of_task(groups, pattern, rows):
-            mark = " *start*" if row["fixed_after_start"] else ""
-            default = "`" + row["default"].replace("|", "\\|") + "`" if row["default"] else ""
-            lines.append(f"| `{row['name']}`{mark} | {default} | {row['help'].replace('|', chr(92) + '|')} |")
+            notes = [f"default `{row['default']}`"] * bool(row["default"]) + ["*start*"] * row["fixed_after_start"]
+            text = f"- `{row['name']}`" + (f" ({', '.join(notes)})" if notes else "") + f": {row['help']}"
+            lines += textwrap.wrap(text, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         lines.append("")
     return "\n".join(lines)

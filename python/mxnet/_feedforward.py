@@ -41,6 +41,22 @@ class FeedForward:
         Number of the first epoch.
     **kwargs
         For the optimizer, e.g. ``learning_rate``.
+
+    Examples
+    --------
+    >>> scores = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=2, name='fc')
+    >>> net = mx.sym.SoftmaxOutput(scores, name='softmax')
+    >>> data, label = mx.nd.array([[1, 0], [0, 1]] * 4), mx.nd.array([0, 1] * 4)
+    >>> model = mx.model.FeedForward(net, num_epoch=20, numpy_batch_size=4, learning_rate=0.5)
+    >>> model.fit(data, label)
+    >>> model.score(mx.io.NDArrayIter(data, label, batch_size=4))
+    1.0
+    >>> model.predict(data).argmax(axis=1)
+    array([0, 1, 0, 1, 0, 1, 0, 1])
+    >>> model.save('net', 20)
+    >>> again = mx.model.FeedForward.load('net', 20)
+    >>> sorted(again.arg_params)
+    ['fc_bias', 'fc_weight']
     """
 
     def __init__(self, symbol, ctx=None, num_epoch=None, epoch_size=None, optimizer="sgd", initializer=Uniform(0.01),

@@ -80,7 +80,11 @@ class Initializer:
 
     def set_verbosity(self, verbose=False, print_func=None):
         """Log each initialisation, with what `print_func` says of the array: by default the root of
-        its mean square."""
+        its mean square.
+
+        >>> init = mx.init.One().set_verbosity(True, lambda array: str(array.shape))
+        >>> init(mx.init.InitDesc('fc_weight'), mx.nd.zeros(2))
+        """
         self._verbose = verbose
         self._print_func = print_func or (lambda x: str((nd.norm(x) / math.sqrt(x.size)).item()))
         return self
@@ -90,7 +94,11 @@ class Initializer:
             logging.info("Initialized %s as %s: %s", name, rule, self._print_func(arr))
 
     def dumps(self):
-        """The initializer as JSON ``'["name", {parameters}]'``, which :func:`create` reads."""
+        """The initializer as JSON ``'["name", {parameters}]'``, which :func:`create` reads.
+
+        >>> mx.init.Xavier().dumps()
+        '["xavier", {"rnd_type": "uniform", "factor_type": "avg", "magnitude": 3}]'
+        """
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, desc, arr):
@@ -189,8 +197,35 @@ _RULES = (("weight", "_init_weight"), ("bias", "_init_bias"), ("gamma", "_init_g
           ("moving_inv_var", "_init_zero"), ("moving_avg", "_init_zero"))
 
 _enter = registry.get_register_func(Initializer, "initializer")
-alias = registry.get_alias_func(Initializer, "initializer")
-create = registry.get_create_func(Initializer, "initializer")
+_enter_as = registry.get_alias_func(Initializer, "initializer")
+_create = registry.get_create_func(Initializer, "initializer")
+
+
+def alias(*aliases):
+    """Class decorator: make the initializer known under further names.
+
+    >>> @mx.init.alias('nines', 'all_nines')
+    ... class Nines(mx.init.Constant):
+    ...     def __init__(self):
+    ...         super().__init__(9)
+    >>> layer = mx.gluon.nn.Dense(1, in_units=2, weight_initializer='nines')
+    >>> layer.initialize()
+    >>> layer.weight.data().asnumpy()
+    array([[9., 9.]], dtype=float32)
+    """
+    return _enter_as(*aliases)
+
+
+def create(*args, **kwargs):
+    """An initializer from its name, from JSON or from a dictionary; an instance is returned as it
+    is.
+
+    >>> mx.init.create('normal', sigma=0.1)
+    Normal(sigma=0.1)
+    >>> mx.init.create(mx.init.Xavier(magnitude=2).dumps()).dumps()
+    '["xavier", {"rnd_type": "uniform", "factor_type": "avg", "magnitude": 2}]'
+    """
+    return _create(*args, **kwargs)
 
 
 def register(klass):
@@ -208,4 +243,4 @@ def register(klass):
     return _enter(klass)
 
 
-register.__module__ = _HOME
+alias.__module__ = create.__module__ = register.__module__ = _HOME

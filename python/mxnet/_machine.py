@@ -10,16 +10,17 @@ import re
 import sys
 
 from . import libinfo
+from ._packages import REQUIREMENTS
 
-# What the loader misses, by how its message begins, and where that comes from.
-_SOURCES = {"libscipy_openblas": "pip install scipy-openblas32",
-            "libopenblas": "apt install libopenblas0, or dnf install openblas", "liblapacke": "apt install liblapacke",
-            "libgomp": "apt install libgomp1, or dnf install libgomp", "libdnnl": "pip install onednn-cpu-gomp==2023.2.0",
-            "libcuda.so": "the driver of NVIDIA", "libcudart": "pip install nvidia-cuda-runtime, or CUDA 13 of NVIDIA",
-            "libcublas": "pip install nvidia-cublas, or CUDA 13 of NVIDIA",
-            "libnvrtc": "pip install nvidia-cuda-nvrtc, or CUDA 13 of NVIDIA", "libnvJitLink": "CUDA 13 of NVIDIA",
-            "libcudnn": "pip install nvidia-cudnn-cu13, or cuDNN 9 of NVIDIA",
-            "libnccl": "pip install nvidia-nccl-cu13", "libopencv": "apt install libopencv-imgcodecs406",
+# Where a library comes from that the loader misses, by how its name begins. PyPI's packages are in
+# _packages.
+_SOURCES = {"libopenblas": "apt install libopenblas0, or dnf install openblas",
+            "liblapacke": "apt install liblapacke",
+            "libgomp": "apt install libgomp1, or dnf install libgomp",
+            "libcuda.so": "the driver of NVIDIA", "libcudart": "CUDA 13 of NVIDIA",
+            "libcublas": "CUDA 13 of NVIDIA", "libnvrtc": "CUDA 13 of NVIDIA",
+            "libnvJitLink": "CUDA 13 of NVIDIA", "libcudnn": "cuDNN 9 of NVIDIA",
+            "libopencv": "apt install libopencv-imgcodecs406",
             "libjpeg": "apt install libjpeg62-turbo", "libturbojpeg": "apt install libturbojpeg0"}
 _LEVELS = (("x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
            ("x86-64-v3", {"avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "abm"}),
@@ -30,7 +31,9 @@ def advice(message):
     """How to get what a message of the loader misses; empty where nothing is known."""
     if "GLIBC_" in message or "GLIBCXX_" in message:
         return "the wheel, which needs glibc 2.28, a newer distribution, or ./dev build on this one"
-    return next((source for name, source in _SOURCES.items() if name in message), "")
+    packages = [f"pip install {needed}" for name, needed in REQUIREMENTS.items() if name in message]
+    others = [source for name, source in _SOURCES.items() if re.search(rf"\b{name}", message)]
+    return ", or ".join([*packages, *others][:2])
 
 
 def _read(path):

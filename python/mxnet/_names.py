@@ -21,6 +21,8 @@ import importlib.machinery
 import os
 import sys
 
+from ._imports import importing
+
 _ROOT = __name__.rpartition(".")[0]
 
 
@@ -51,15 +53,16 @@ def _origins(module):
 
 
 def _fetch(module, name, origin):
-    if origin.startswith("/"):
-        return importlib.import_module(origin[1:])
-    if origin.startswith("?"):
-        try:
+    with importing():
+        if origin.startswith("/"):
             return importlib.import_module(origin[1:])
-        except ImportError:
-            return None
-    home, _, other = origin.partition(":")
-    return getattr(importlib.import_module(home), other or name)
+        if origin.startswith("?"):
+            try:
+                return importlib.import_module(origin[1:])
+            except ImportError:
+                return None
+        home, _, other = origin.partition(":")
+        return getattr(importlib.import_module(home), other or name)
 
 
 def _modules_in(package):

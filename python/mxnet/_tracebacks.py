@@ -1,4 +1,5 @@
-"""What Python prints of an error that ends the program: the user's lines, without this package's.
+"""What Python prints of an error that ends the program, or a cell of a notebook: the user's lines,
+without this package's.
 
 An error that says what was wrong with a call (see `_is_told`) has its cause in the user's line.
 Frames of the package below and between the user's are left out of what is printed, also in the
@@ -9,18 +10,18 @@ Nothing is done before an error ends the program: a call that succeeds, or whose
 costs nothing.
 """
 import contextlib
+import functools
 import sys
 import traceback
 import types
 
-from .base import _PACKAGE, MXNetError
+from .base import MXNetError, _is_own
 
 _HINT = "(left out: %d frames of mxnet; DMLC_LOG_STACK_TRACE_DEPTH=1 shows them)"
 
 
 def _is_ours(entry):
-    name = entry.tb_frame.f_code.co_filename
-    return name.startswith((_PACKAGE, "<operator "))
+    return _is_own(entry.tb_frame.f_code.co_filename)
 
 
 def _entries(trace):
@@ -107,5 +108,26 @@ def _print(kind, error, trace):
         _before(kind, error, error.__traceback__ if hidden else trace)
 
 
+def _in_cells(shell):
+    """Has IPython's `shell`, which notebooks have too, print errors of cells the same way."""
+    before = shell.showtraceback
+
+    @functools.wraps(before)
+    def show(exc_tuple=None, *args, **kwargs):
+        error = (exc_tuple or sys.exc_info())[1]
+        if not isinstance(error, BaseException):
+            return before(exc_tuple, *args, **kwargs)
+        with _shortened(error) as hidden:
+            before((type(error), error, error.__traceback__) if hidden else exc_tuple, *args, **kwargs)
+        if hidden:              # IPython prints no notes
+            print(_HINT % hidden, file=sys.stderr)
+
+    shell.showtraceback = show
+
+
 _before = sys.excepthook
 sys.excepthook = _print
+if "IPython" in sys.modules:
+    _shell = sys.modules["IPython"].get_ipython()
+    if _shell is not None:
+        _in_cells(_shell)

@@ -48,7 +48,11 @@ class AttrScope(metaclass=_ScopeType):
         self.__dict__.update(state, _own=state["_attr"])    # 1.x has no _own
 
     def get(self, attr):
-        """The scope's attributes, overridden by the dictionary `attr` (None: no overriding)."""
+        """The scope's attributes, overridden by the dictionary `attr` (None: no overriding).
+
+        >>> mx.AttrScope(mood='good').get({'lr_mult': '2'})
+        {'mood': 'good', 'lr_mult': '2'}
+        """
         if not self._attr:
             return attr if attr else {}
         merged = dict(self._attr)
@@ -70,5 +74,10 @@ _scopes = AttrScope._current = Scopes(AttrScope)
 
 
 def current():
-    """The innermost scope of this thread."""
+    """The innermost scope of this thread.
+
+    >>> with mx.AttrScope(mood='good'):
+    ...     mx.attribute.current().get(None)
+    {'mood': 'good'}
+    """
     return _scopes.stack[-1]

@@ -18,7 +18,14 @@ __version__ = libinfo.__version__
 
 
 class MXNetError(RuntimeError):
-    """What the library reports; a more specific built-in class is a second base where one fits."""
+    """What the library reports; a more specific built-in class is a second base where one fits.
+
+    >>> try:
+    ...     mx.nd.dot(mx.nd.ones((2, 3)), mx.nd.ones((2, 3)))
+    ... except mx.MXNetError as error:
+    ...     print(str(error).split(']')[0] + ']')
+    [dot]
+    """
 
 
 @functools.lru_cache(None)
@@ -150,7 +157,10 @@ def as_mxnet_error(error):
 
 
 def check_call(ret):
-    """Raises the library's last error unless `ret`, what a C function returned, is 0."""
+    """Raises the library's last error unless `ret`, what a C function returned, is 0.
+
+    >>> mx.base.check_call(0)
+    """
     if ret != 0:
         raise get_last_ffi_error()
 
@@ -160,6 +170,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 @functools.lru_cache(maxsize=4096)
 def _is_own(name):
+    """Whether code of that file is this package's."""
     return name.startswith((_PACKAGE, "<operator "))
 
 
@@ -191,7 +202,11 @@ def call_and_mark(function, *args):
 
 
 def py_str(x):
-    """bytes of C to str; what is not UTF-8 (file names, mostly) is shown escaped."""
+    """bytes of C to str; what is not UTF-8 (file names, mostly) is shown escaped.
+
+    >>> mx.base.py_str(b'text')
+    'text'
+    """
     return x.decode("utf-8", "backslashreplace")
 
 
@@ -274,7 +289,11 @@ DLPackHandle = ctypes.c_void_p
 
 
 class MXCallbackList(ctypes.Structure):
-    """Callbacks and their contexts, as MXCustomFunctionRecord and MXCustomOpRegister take them."""
+    """Callbacks and their contexts, as MXCustomFunctionRecord and MXCustomOpRegister take them.
+
+    >>> mx.base.MXCallbackList().num_callbacks
+    0
+    """
     _fields_ = [("num_callbacks", ctypes.c_int),
                 ("callbacks", ctypes.POINTER(ctypes.CFUNCTYPE(ctypes.c_int))),
                 ("contexts", ctypes.POINTER(ctypes.c_void_p))]
@@ -311,22 +330,42 @@ _Null = _NullType()
 
 
 def c_str(string):
-    """str to a C string."""
+    """str to a C string.
+
+    >>> mx.base.c_str('text').value
+    b'text'
+    """
     return ctypes.c_char_p(string.encode("utf-8"))
 
 
 def c_str_array(strings):
-    """Strings to ``const char**``."""
+    """Strings to ``const char**``.
+
+    >>> list(mx.base.c_str_array(['a', 'b']))
+    [b'a', b'b']
+    """
     return (ctypes.c_char_p * len(strings))(*[s.encode("utf-8") for s in strings])
 
 
 def c_array(ctype, values):
-    """A C array of `ctype` with these values."""
+    """A C array of `ctype` with these values.
+
+    >>> import ctypes
+    >>> list(mx.base.c_array(ctypes.c_int, [1, 2]))
+    [1, 2]
+    """
     return (ctype * len(values))(*values)
 
 
 def c_array_buf(ctype, buf):
-    """A C array of `ctype` that shares the memory of `buf`, an `array.array`."""
+    """A C array of `ctype` that shares the memory of `buf`, an `array.array`.
+
+    >>> import array, ctypes
+    >>> numbers = array.array('i', [1, 2])
+    >>> mx.base.c_array_buf(ctypes.c_int, numbers)[0] = 5
+    >>> numbers[0]
+    5
+    """
     return (ctype * len(buf)).from_buffer(buf)
 
 
@@ -335,6 +374,10 @@ def c_handle_array(objs):
 
     The array keeps the objects: an iterable may make them as it goes (the rows of an NDArray), and
     their handles die with them.
+
+    >>> handles = mx.base.c_handle_array([mx.nd.ones(2), mx.nd.zeros(2)])
+    >>> len(handles), handles[0] == handles[1]
+    (2, False)
     """
     objs = list(objs)
     handles = (ctypes.c_void_p * len(objs))(*[None if o is None else o.handle for o in objs])
@@ -379,12 +422,29 @@ def data_dir():
 
 
 def with_metaclass(meta, *bases):
-    """A base class whose subclasses get metaclass `meta` and `bases`."""
+    """A base class whose subclasses get metaclass `meta` and `bases`.
+
+    >>> class Named(type):
+    ...     def __str__(cls):
+    ...         return cls.__name__.lower()
+    >>> class Thing(mx.base.with_metaclass(Named, object)):
+    ...     pass
+    >>> str(Thing)
+    'thing'
+    """
     return meta("_" + meta.__name__ + "Base", bases, {})
 
 
 class classproperty:
-    """A read-only property of the class itself."""
+    """A read-only property of the class itself.
+
+    >>> class Thing:
+    ...     @mx.base.classproperty
+    ...     def kind(cls):
+    ...         return cls.__name__
+    >>> Thing.kind
+    'Thing'
+    """
 
     def __init__(self, fget):
         self._fget = fget

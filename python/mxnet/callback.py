@@ -33,7 +33,18 @@ def do_checkpoint(prefix, period=1):
 
 def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
     """An epoch callback that saves module `mod` (and its optimizer's states, if asked) every
-    `period` epochs."""
+    `period` epochs.
+
+    >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=1, name='fc')
+    >>> module = mx.mod.Module(net, label_names=None)
+    >>> module.bind([('data', (4, 2))])
+    >>> module.init_params()
+    >>> save = mx.callback.module_checkpoint(module, 'fc', period=2)
+    >>> save(1)
+    >>> import os
+    >>> os.path.exists('fc-0002.params')
+    True
+    """
     period = max(1, int(period))
 
     def _callback(iter_no, sym=None, arg=None, aux=None):
@@ -44,7 +55,14 @@ def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
 
 def log_train_metric(period, auto_reset=False):
     """A batch callback that logs the metric every `period` batches, and then resets it if
-    `auto_reset`."""
+    `auto_reset`.
+
+    >>> from mxnet.model import BatchEndParam
+    >>> metric = mx.metric.create('acc')
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([0, 1])])
+    >>> report = mx.callback.log_train_metric(period=10)
+    >>> report(BatchEndParam(epoch=0, nbatch=10, eval_metric=metric, locals=None))
+    """
     def _callback(param):
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
@@ -111,7 +129,12 @@ class Speedometer:
 
 
 class ProgressBar:
-    """Batch callback: logs a bar of `length` characters that is full after `total` batches."""
+    """Batch callback: logs a bar of `length` characters that is full after `total` batches.
+
+    >>> from mxnet.model import BatchEndParam
+    >>> bar = mx.callback.ProgressBar(total=4, length=8)
+    >>> bar(BatchEndParam(epoch=0, nbatch=2, eval_metric=None, locals=None))
+    """
 
     def __init__(self, total, length=80):
         self.bar_len = length
@@ -124,7 +147,14 @@ class ProgressBar:
 
 
 class LogValidationMetricsCallback:
-    """Callback after an evaluation: logs each value of the metric."""
+    """Callback after an evaluation: logs each value of the metric.
+
+    >>> from mxnet.model import BatchEndParam
+    >>> metric = mx.metric.create('acc')
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([0, 1])])
+    >>> report = mx.callback.LogValidationMetricsCallback()
+    >>> report(BatchEndParam(epoch=3, nbatch=0, eval_metric=metric, locals=None))
+    """
 
     def __call__(self, param):
         if param.eval_metric is None:

@@ -200,7 +200,18 @@ class Checkpoint:
 
     def save(self, step):
         """Write a checkpoint of `step` steps, and remove those that are older than the latest
-        `keep`. Every worker calls it; the first one writes."""
+        `keep`. Every worker calls it; the first one writes.
+
+        >>> import tempfile
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint = Checkpoint(folder, net, keep=2)
+        ...     for step in 10, 20, 30:
+        ...         checkpoint.save(step)
+        ...     sorted(os.listdir(folder)), checkpoint.latest()
+        (['step-0000000020', 'step-0000000030'], 30)
+        """
         store = self._job.store()
         if store is None or store.rank == 0:
             self._write(step)
@@ -240,6 +251,20 @@ class Checkpoint:
 
     def epoch_end(self, epoch, *_):
         """For ``Module.fit(begin_epoch=checkpoint.resume(),
-        epoch_end_callback=checkpoint.epoch_end)``: epochs are the steps."""
+        epoch_end_callback=checkpoint.epoch_end)``: epochs are the steps.
+
+        >>> import tempfile
+        >>> graph = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=2, name='fc')
+        >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(graph, name='softmax'))
+        >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 3)), mx.nd.zeros(4), batch_size=2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoint = Checkpoint(folder, module=module)
+        ...     module.bind(data.provide_data, data.provide_label)
+        ...     module.init_params()
+        ...     module.fit(data, num_epoch=3, begin_epoch=checkpoint.resume(),
+        ...                epoch_end_callback=checkpoint.epoch_end)
+        ...     checkpoint.latest()
+        3
+        """
         if (epoch + 1) % self.every == 0:
             self.save(epoch + 1)

@@ -98,7 +98,12 @@ class Context(metaclass=_ContextType):
         _scopes.stack.pop()
 
     def empty_cache(self):
-        """Give the memory that the device's pool holds but does not use back to the system."""
+        """Give the memory that the device's pool holds but does not use back to the system.
+
+        >>> mx.cpu().empty_cache()
+        >>> mx.cpu().device_type
+        'cpu'
+        """
         check_call(_LIB.MXStorageEmptyCache(ctypes.c_int(self.device_typeid), ctypes.c_int(self.device_id)))
 
 

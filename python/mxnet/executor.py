@@ -260,6 +260,11 @@ class Executor(NotCopied):
 
         The first exception that it raises is raised by the forward or backward pass in which it was
         called, once that is over.
+
+        >>> executor = mx.sym.exp(mx.sym.var('x'), name='y').bind(mx.cpu(), {'x': mx.nd.zeros(2)})
+        >>> executor.set_monitor_callback(lambda name, array: print(name, array.shape))
+        >>> _ = executor.forward()
+        y_output (2,)
         """
         errors = self._monitor_errors = []
 
@@ -310,6 +315,18 @@ class Executor(NotCopied):
         Raises
         ------
         ValueError : for a name that is not bound, unless `allow_extra_params`
+
+        Examples
+        --------
+        >>> net = mx.sym.FullyConnected(mx.sym.var('x'), num_hidden=1, no_bias=True, name='fc')
+        >>> executor = net.simple_bind(mx.cpu(), x=(1, 2))
+        >>> executor.copy_params_from({'fc_weight': mx.nd.array([[1, 2]])})
+        >>> executor.forward(x=mx.nd.array([[10, 1]]))[0].asnumpy()
+        array([[12.]], dtype=float32)
+        >>> executor.output_dict['fc_output'].shape, executor.outputs[0].shape
+        ((1, 1), (1, 1))
+        >>> list(executor.arg_dict), executor.aux_dict
+        (['x', 'fc_weight'], {})
         """
         for params, bound, what in ((arg_params, self.arg_dict, "arguments"), (aux_params or {}, self.aux_dict, "auxiliary states")):
             for name, array in params.items():
@@ -328,6 +345,14 @@ class Executor(NotCopied):
         allow_up_sizing : bool
             Allow new memory for arrays that grow.
         **kwargs : new shapes
+
+        Examples
+        --------
+        >>> net = mx.sym.FullyConnected(mx.sym.var('x'), num_hidden=3)
+        >>> executor = net.simple_bind(mx.cpu(), x=(2, 4))
+        >>> larger = executor.reshape(allow_up_sizing=True, x=(5, 4))
+        >>> larger.forward()[0].shape
+        (5, 3)
         """
         names, dims, index = [], [], [0]
         for name, shape in kwargs.items():
@@ -352,7 +377,12 @@ class Executor(NotCopied):
 
     # ---- looking inside
     def debug_str(self):
-        """The graph and its plans as text: nodes, requests, places in memory."""
+        """The graph and its plans as text: nodes, requests, places in memory.
+
+        >>> executor = mx.sym.exp(mx.sym.var('x'), name='y').bind(mx.cpu(), {'x': mx.nd.zeros(2)})
+        >>> 'exp' in executor.debug_str()
+        True
+        """
         text = ctypes.c_char_p()
         check_call(_LIB.MXExecutorPrint(self.handle, ctypes.byref(text)))
         return py_str(text.value)
@@ -371,14 +401,26 @@ class Executor(NotCopied):
         return explanation
 
     def get_optimized_symbol(self):
-        """The symbol after graph optimisation."""
+        """The symbol after graph optimisation.
+
+        >>> x = mx.sym.var('x')
+        >>> executor = mx.sym.relu(mx.sym.exp(x)).bind(mx.cpu(), {'x': mx.nd.zeros(2)})
+        >>> executor.get_optimized_symbol().list_arguments()
+        ['x']
+        """
         handle = SymbolHandle()
         check_call(_LIB.MXExecutorGetOptimizedSymbol(self.handle, ctypes.byref(handle)))
         return type(self._symbol)(handle)
 
     def plan_stats(self):
         """Figures of the compiled plan: bytes of the arena, without sharing, and of the largest
-        live set; nodes, bulks, in-place results, removed nodes."""
+        live set; nodes, bulks, in-place results, removed nodes.
+
+        >>> executor = mx.sym.exp(mx.sym.var('x')).bind(mx.cpu(), {'x': mx.nd.zeros(2)})
+        >>> _ = executor.forward()
+        >>> executor.plan_stats()['num_nodes']
+        1
+        """
         return _plan_stats(_LIB.MXExecutorGetPlanStats, self.handle)
 
 

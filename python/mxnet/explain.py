@@ -19,6 +19,18 @@ class Explanation:
 
     ``plan`` is the plan as a dict (docs/explain.md lists its members); ``str()`` of this object is
     a report, :meth:`html`, :meth:`svg` and :meth:`save` draw it.
+
+    >>> out = mx.sym.softmax(mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=4, name='fc'))
+    >>> executor = out.simple_bind(mx.cpu(), data=(2, 3), grad_req='null')
+    >>> _ = executor.forward()
+    >>> plan = executor.explain()
+    >>> plan.timed, sorted(name for name, count, time in plan.time_by_operator())
+    (True, ['FullyConnected', 'softmax'])
+    >>> plan.live_bytes()
+    [32, 32]
+    >>> '<html' in plan.html(), '<svg' in plan.svg()
+    (True, True)
+    >>> plan.save('plan.json')
     """
 
     def __init__(self, plan):

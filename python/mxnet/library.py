@@ -51,7 +51,11 @@ def load(path, verbose=True):
 
 def compiled_with_gcc_cxx11_abi():
     """Whether the native library uses the strings and lists of C++11 (``_GLIBCXX_USE_CXX11_ABI``):
-    1 or 0. Libraries for :func:`load` may use either."""
+    1 or 0. Libraries for :func:`load` may use either.
+
+    >>> mx.library.compiled_with_gcc_cxx11_abi()
+    1
+    """
     result = ctypes.c_int()
     check_call(_LIB.MXLibInfoCompiledWithCXX11ABI(ctypes.byref(result)))
     return result.value

@@ -47,6 +47,13 @@ def get_logger(name=None, filename=None, filemode=None, level=WARNING):
         How to open it, ``'a'`` by default.
     level : int
         Lowest level that is written. Applied when the logger is set up for the first time.
+
+    Examples
+    --------
+    >>> import logging
+    >>> logger = mx.log.get_logger('training', level=logging.INFO)
+    >>> logger.level == logging.INFO
+    True
     """
     logger = logging.getLogger(name)
     if name is None or getattr(logger, "_mxnet_set_up", False):
@@ -65,6 +72,10 @@ def get_logger(name=None, filename=None, filemode=None, level=WARNING):
 
 
 def getLogger(name=None, filename=None, filemode=None, level=WARNING):
-    """Older spelling of :func:`get_logger`."""
+    """Older spelling of :func:`get_logger`.
+
+    >>> mx.log.getLogger('training').name
+    'training'
+    """
     warnings.warn("getLogger is the older spelling; use get_logger", DeprecationWarning, stacklevel=2)
     return get_logger(name, filename, filemode, level)

@@ -62,7 +62,12 @@ class LRScheduler:
     __repr__ = from_arguments(always=("base_lr", "step", "factor", "max_update", "power", "final_lr"))
 
     def get_warmup_lr(self, num_update):
-        """Learning rate at update `num_update` of the warm-up, which must not be over yet."""
+        """Learning rate at update `num_update` of the warm-up, which must not be over yet.
+
+        >>> rate = mx.lr_scheduler.CosineScheduler(100, base_lr=0.8, warmup_steps=10)
+        >>> rate.get_warmup_lr(5)
+        0.4
+        """
         assert num_update < self.warmup_steps
         if self.warmup_mode == "constant":
             return self.warmup_begin_lr

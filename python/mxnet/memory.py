@@ -54,6 +54,16 @@ class MemoryPlan:
         Estimates of a whole step without recomputation.
     recomputed : list of str
         Names of the recomputed nodes, in the order of the forward pass.
+
+    Examples
+    --------
+    >>> x = mx.sym.var('data')
+    >>> for _ in range(6):
+    ...     x = mx.sym.exp(mx.sym.FullyConnected(x, num_hidden=64, flatten=False))
+    >>> plan = mx.memory.plan(x, data=(256, 64))
+    >>> plan.kept_bytes, plan.planned_bytes, len(plan.recomputed)
+    (458752, 327680, 4)
+    >>> executor = plan.apply().simple_bind(mx.cpu(), data=(256, 64))
     """
 
     def __init__(self, symbol, block, num_bytes, costs, recomputed):
@@ -113,6 +123,17 @@ def plan(symbol_or_block, budget=None, ctx=None, type_dict=None, grad_names=None
     ValueError
         When no choice fits (the message names the least possible bytes) or shapes cannot be
         inferred.
+
+    Examples
+    --------
+    >>> net = mx.gluon.nn.HybridSequential()
+    >>> for _ in range(4):
+    ...     net.add(mx.gluon.nn.Conv2D(8, 3, padding=1), mx.gluon.nn.Activation('relu'))
+    >>> net.initialize()
+    >>> net.hybridize(static_alloc=True, static_shape=True)
+    >>> found = mx.memory.plan(net, data=(4, 3, 16, 16))
+    >>> found.planned_bytes <= found.kept_bytes
+    True
     """
     from .gluon.block import Block
     from .gluon.hybrid_block import HybridBlock

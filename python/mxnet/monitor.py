@@ -124,6 +124,14 @@ class Monitor:
         return text
 
     def toc_print(self):
-        """:meth:`toc`, with the results logged."""
+        """:meth:`toc`, with the results logged.
+
+        >>> executor = mx.sym.exp(mx.sym.var('x'), name='y').bind(mx.cpu(), {'x': mx.nd.zeros(2)})
+        >>> monitor = mx.mon.Monitor(1)
+        >>> monitor.install(executor)
+        >>> monitor.tic()
+        >>> _ = executor.forward()
+        >>> monitor.toc_print()
+        """
         for step, name, text in self.toc():
             logging.info(f"Batch: {step:7d} {name:30s} {text}")

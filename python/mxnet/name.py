@@ -30,7 +30,12 @@ class NameManager(metaclass=_ManagerType):
         self._counter = {}
 
     def get(self, name, hint):
-        """Return `name` if there is one, or else `hint` with the next number for this hint."""
+        """Return `name` if there is one, or else `hint` with the next number for this hint.
+
+        >>> names = mx.name.NameManager()
+        >>> names.get(None, 'conv'), names.get(None, 'conv'), names.get('mine', 'conv')
+        ('conv0', 'conv1', 'mine')
+        """
         if name:
             return name
         number = self._counter.get(hint, 0)
@@ -67,5 +72,10 @@ _scopes = NameManager._current = Scopes(NameManager)
 
 
 def current():
-    """The manager that names symbols in this thread."""
+    """The manager that names symbols in this thread.
+
+    >>> with mx.name.Prefix('net_'):
+    ...     mx.name.current().get(None, 'conv')
+    'net_conv0'
+    """
     return _scopes.stack[-1]

@@ -15,7 +15,7 @@ describes it, and ``register``.
 Forward and backward run on threads of the library. What they raise is raised for whoever waits for
 the result.
 """
-import collections
+import collections  # noqa: F401
 import ctypes
 import itertools
 import threading
@@ -24,12 +24,14 @@ import warnings
 from ctypes import CFUNCTYPE, POINTER, Structure  # noqa: F401
 from threading import Lock  # noqa: F401
 
-from . import _opgen, _tracebacks, context, symbol
+from . import _tracebacks, context, symbol
 from .autograd import _Scope
 from .base import (CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, OpHandle, _LIB,  # noqa: F401
                    c_str, check_call, kept_for_native, py_str)
 from .ndarray import NDArray
 from ._dtypes import number as _dtype_number, type_of as _dtype_of
+from ._operator_list import (OperatorArguments, get_all_registered_operators,
+                             get_all_registered_operators_grouped, get_operator_arguments)
 from .util import is_np_array, is_np_shape, np_array, np_shape
 from ._array_class import overwrite, to_class_of
 
@@ -80,6 +82,33 @@ class CustomOpProp:
 
     The keyword arguments of a call reach ``__init__`` of the subclass as strings. With
     ``need_top_grad=False``, that of a loss, ``backward`` gets no gradients of outputs.
+
+    >>> class Scaled(mx.operator.CustomOp):
+    ...     def __init__(self, factor):
+    ...         self.factor = factor
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], self.factor * in_data[0])
+    ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+    ...         self.assign(in_grad[0], req[0], self.factor * out_grad[0])
+    >>> @mx.operator.register('scaled_of_example')
+    ... class ScaledProp(mx.operator.CustomOpProp):
+    ...     def __init__(self, factor):
+    ...         super().__init__(need_top_grad=True)
+    ...         self.factor = float(factor)         # parameters arrive as texts
+    ...     def list_arguments(self):
+    ...         return ['data']
+    ...     def list_outputs(self):
+    ...         return ['output']
+    ...     def infer_shape(self, in_shape):
+    ...         return in_shape, [in_shape[0]], []
+    ...     def infer_type(self, in_type):
+    ...         return in_type, [in_type[0]], []
+    ...     def create_operator(self, ctx, in_shapes, in_dtypes):
+    ...         return Scaled(self.factor)
+    >>> mx.nd.Custom(mx.nd.array([1, 2]), op_type='scaled_of_example', factor=3).asnumpy()
+    array([3., 6.], dtype=float32)
+    >>> mx.sym.Custom(mx.sym.var('x'), op_type='scaled_of_example', factor=3).infer_shape(x=(2,))[1]
+    [(2,)]
     """
 
     def __init__(self, need_top_grad=True):
@@ -95,13 +124,22 @@ class CustomOpProp:
         return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
 
     def infer_storage_type(self, in_stype):
-        """The same for storage types; all are ``'default'``, dense."""
+        """The same for storage types; all are ``'default'``, dense.
+
+        >>> mx.operator.CustomOpProp().infer_storage_type(['default'])
+        (['default'], ['default'], [])
+        """
         self._dense(in_stype, "in_stype", "infer_storage_type")
         return in_stype, ["default"] * len(self.list_outputs()), ["default"] * len(self.list_auxiliary_states())
 
     def infer_storage_type_backward(self, ograd_stype, in_stype, out_stype, igrad_stype, aux_stype):
         """The storage types of all arrays of ``backward``: gradients of outputs, inputs, outputs,
-        gradients of inputs, states."""
+        gradients of inputs, states.
+
+        >>> mx.operator.CustomOpProp().infer_storage_type_backward(
+        ...     ['default'], ['default'], ['default'], ['default'], [])
+        (['default'], ['default'], ['default'], ['default'], [])
+        """
         given = {"ograd_stype": ograd_stype, "in_stype": in_stype, "out_stype": out_stype, "igrad_stype": igrad_stype,
                  "aux_stype": aux_stype}
         for name, stypes in given.items():
@@ -124,12 +162,40 @@ class CustomOpProp:
         return ["data"]
 
     def list_auxiliary_states(self):
-        """Names of the auxiliary states, which follow the arguments."""
+        """Names of the auxiliary states, which follow the arguments.
+
+        >>> class Count(mx.operator.CustomOp):
+        ...     def forward(self, is_train, req, in_data, out_data, aux):
+        ...         aux[0][:] += 1
+        ...         self.assign(out_data[0], req[0], in_data[0])
+        >>> @mx.operator.register('counted')
+        ... class CountProp(mx.operator.CustomOpProp):
+        ...     def list_auxiliary_states(self):
+        ...         return ['count']
+        ...     def infer_shape(self, in_shape):
+        ...         return in_shape, [in_shape[0]], [(1,)]
+        ...     def create_operator(self, ctx, shapes, dtypes):
+        ...         return Count()
+        >>> count = mx.nd.zeros(1)
+        >>> for _ in range(3):
+        ...     _ = mx.nd.Custom(mx.nd.ones(2), count, op_type='counted')
+        >>> count.asnumpy()
+        array([3.], dtype=float32)
+        """
         return []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         """Which of these ``backward`` reads: a list of some of the numbers that it gets. What is
-        not in it need not be kept, and ``backward`` gets arrays without contents instead."""
+        not in it need not be kept, and ``backward`` gets arrays without contents instead.
+
+        >>> class Output(mx.operator.CustomOpProp):
+        ...     def declare_backward_dependency(self, out_grad, in_data, out_data):
+        ...         return [*out_grad, *out_data]
+        >>> CustomOpProp().declare_backward_dependency([0], [1], [2])
+        [0, 1, 2]
+        >>> Output().declare_backward_dependency([0], [1], [2])
+        [0, 2]
+        """
         return [*(out_grad if self.need_top_grad_ else []), *in_data, *out_data]
 
     def create_operator(self, ctx, in_shapes, in_dtypes):
@@ -316,7 +382,18 @@ def _creator(op_type, count, keys, values, result):
 
 def register(reg_name):
     """Decorator of a CustomOpProp: its operator is ``mx.nd.Custom(..., op_type=reg_name)`` and
-    ``mx.sym.Custom`` from now on."""
+    ``mx.sym.Custom`` from now on.
+
+    >>> class Negated(mx.operator.CustomOp):
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], -in_data[0])
+    >>> @mx.operator.register('negated_of_example')
+    ... class NegatedProp(mx.operator.CustomOpProp):
+    ...     def create_operator(self, ctx, in_shapes, in_dtypes):
+    ...         return Negated()
+    >>> mx.nd.Custom(mx.nd.array([1, 2]), op_type='negated_of_example').asnumpy()
+    array([-1., -2.], dtype=float32)
+    """
     def do_register(prop_cls):
         _registry[reg_name] = prop_cls
         check_call(_LIB.MXCustomOpRegister(c_str(reg_name), _creator))
@@ -328,7 +405,36 @@ def register(reg_name):
 
 
 class PythonOp:
-    """Base of NumpyOp and NDArrayOp: an operator and its description in one class. Use CustomOp."""
+    """Base of NumpyOp and NDArrayOp: an operator and its description in one class. Use CustomOp.
+
+    >>> class Scaled(mx.operator.NumpyOp):
+    ...     def __init__(self):
+    ...         super().__init__(need_top_grad=True)
+    ...     def list_arguments(self):
+    ...         return ['data', 'scale']
+    ...     def list_outputs(self):
+    ...         return ['scaled']
+    ...     def infer_shape(self, in_shape):
+    ...         return [in_shape[0], (1,)], [in_shape[0]]
+    ...     def forward(self, in_data, out_data):
+    ...         out_data[0][:] = in_data[0] * in_data[1]
+    ...     def backward(self, out_grad, in_data, out_data, in_grad):
+    ...         in_grad[0][:] = out_grad[0] * in_data[1]
+    ...         in_grad[1][:] = (out_grad[0] * in_data[0]).sum()
+    >>> operator = Scaled()
+    >>> operator.need_top_grad()
+    True
+    >>> y = operator.get_symbol(mx.sym.var('x'), mx.sym.var('scale'), name='y')
+    >>> y.list_outputs()
+    ['y_scaled']
+    >>> executor = y.bind(mx.cpu(), {'x': mx.nd.array([1, 2]), 'scale': mx.nd.array([3])},
+    ...                   args_grad={'x': mx.nd.zeros(2), 'scale': mx.nd.zeros(1)})
+    >>> executor.forward(is_train=True)[0].asnumpy()
+    array([3., 6.], dtype=float32)
+    >>> executor.backward(mx.nd.ones(2))
+    >>> [grad.asnumpy() for grad in executor.grad_arrays]
+    [array([3., 3.], dtype=float32), array([3.], dtype=float32)]
+    """
 
     _ref_holder = []
 
@@ -382,7 +488,17 @@ class PythonOp:
 
 class NumpyOp(PythonOp):
     """An operator whose ``forward(in_data, out_data)`` and ``backward(out_grad, in_data, out_data,
-    in_grad)`` get NumPy arrays. Use CustomOp."""
+    in_grad)`` get NumPy arrays. Use CustomOp.
+
+    >>> class Doubled(mx.operator.NumpyOp):
+    ...     def forward(self, in_data, out_data):
+    ...         out_data[0][:] = 2 * in_data[0]
+    ...     def backward(self, out_grad, in_data, out_data, in_grad):
+    ...         in_grad[0][:] = 2 * out_grad[0]
+    >>> y = Doubled().get_symbol(mx.sym.var('x'))
+    >>> y.eval(x=mx.nd.array([1, 2]))[0].asnumpy()
+    array([2., 4.], dtype=float32)
+    """
 
     def get_symbol(self, *args, **kwargs):
         """A symbol of the operator; its inputs are the arguments."""
@@ -390,14 +506,36 @@ class NumpyOp(PythonOp):
 
 
 class NDArrayOp(PythonOp):
-    """The same with NDArrays. Use CustomOp."""
+    """The same with NDArrays. Use CustomOp.
+
+    >>> class Doubled(mx.operator.NDArrayOp):
+    ...     def forward(self, in_data, out_data):
+    ...         out_data[0][:] = 2 * in_data[0]
+    ...     def backward(self, out_grad, in_data, out_data, in_grad):
+    ...         in_grad[0][:] = 2 * out_grad[0]
+    >>> y = Doubled().get_symbol(mx.sym.var('x'))
+    >>> y.eval(x=mx.nd.array([1, 2]))[0].asnumpy()
+    array([2., 4.], dtype=float32)
+    """
 
     def get_symbol(self, *args, **kwargs):
         """A symbol of the operator; its inputs are the arguments."""
         return self._symbol("_NDArray", args, kwargs)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        """Which of these ``backward`` reads."""
+        """Which of these ``backward`` reads.
+
+        >>> class Doubled(mx.operator.NDArrayOp):
+        ...     def declare_backward_dependency(self, out_grad, in_data, out_data):
+        ...         return out_grad
+        ...     def forward(self, in_data, out_data):
+        ...         out_data[0][:] = 2 * in_data[0]
+        ...     def backward(self, out_grad, in_data, out_data, in_grad):
+        ...         in_grad[0][:] = 2 * out_grad[0]
+        >>> y = Doubled().get_symbol(mx.sym.var('x'))
+        >>> y.eval(x=mx.nd.array([1, 2]))[0].asnumpy()
+        array([2., 4.], dtype=float32)
+        """
         return [*(out_grad if self.need_top_grad() else []), *in_data, *out_data]
 
 
@@ -460,37 +598,3 @@ class _PythonOpRun(CustomOp):
 
 register("_Native")(_PythonOpProp)
 register("_NDArray")(_PythonOpProp)
-
-
-# ---- questions about all operators
-
-OperatorArguments = collections.namedtuple("OperatorArguments", ["narg", "names", "types"])
-
-
-def get_all_registered_operators():
-    """Names and aliases of all operators, in alphabetical order.
-
-    >>> 'Convolution' in mx.operator.get_all_registered_operators()
-    True
-    """
-    return list(_opgen.op_names())
-
-
-def get_all_registered_operators_grouped():
-    """The same by operator: a dictionary from one name to the list of all names."""
-    grouped = {}
-    for name in _opgen.op_names():
-        grouped.setdefault(_opgen.op_info(name).name, []).append(name)
-    return grouped
-
-
-def get_operator_arguments(op_name):
-    """Number, names and types (texts) of the arguments of an operator, inputs first.
-
-    >>> mx.operator.get_operator_arguments('FullyConnected').names[:3]
-    ['data', 'weight', 'bias']
-    """
-    info = _opgen.op_info(op_name)
-    kind = "NDArray-or-Symbol[]" if info.variadic else "NDArray-or-Symbol"
-    names = info.inputs + [p[0] for p in info.params]
-    return OperatorArguments(len(names), names, [kind] * len(info.inputs) + [p[1] for p in info.params])

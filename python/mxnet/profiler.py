@@ -37,7 +37,10 @@ def _choice(what, value, choices):
 
 def set_kvstore_handle(handle):
     """Which key-value store reaches the server processes that ``profile_process='server'``
-    names."""
+    names.
+
+    >>> mx.profiler.set_kvstore_handle(mx.kv.create('local').handle)
+    """
     global profiler_kvstore_handle
     profiler_kvstore_handle = handle
 
@@ -87,7 +90,10 @@ def set_config(**kwargs):
 
 
 def profiler_set_config(mode="symbolic", filename="profile.json"):
-    """Deprecated: `set_config`. `mode` is 'symbolic', 'imperative', 'api', 'memory' or 'all'."""
+    """Deprecated: `set_config`. `mode` is 'symbolic', 'imperative', 'api', 'memory' or 'all'.
+
+    >>> mx.profiler.profiler_set_config(mode='all', filename='profile.json')
+    """
     warnings.warn("profiler.profiler_set_config() is deprecated; use profiler.set_config()", UserWarning, stacklevel=2)
     modes = ("symbolic", "imperative", "api", "memory", "all")
     _choice("mode", mode, dict.fromkeys(modes))
@@ -118,7 +124,10 @@ def state():
 
 
 def profiler_set_state(state="stop"):
-    """Deprecated: `set_state`."""
+    """Deprecated: `set_state`.
+
+    >>> mx.profiler.profiler_set_state('stop')
+    """
     warnings.warn("profiler.profiler_set_state() is deprecated; use profiler.set_state()", UserWarning, stacklevel=2)
     set_state(state)
 
@@ -155,7 +164,13 @@ def dump(finished=True, profile_process="worker"):
 
 
 def dump_profile():
-    """Deprecated: `dump`."""
+    """Deprecated: `dump`.
+
+    >>> mx.profiler.set_config(filename='profile.json')
+    >>> mx.profiler.set_state('run')
+    >>> mx.profiler.set_state('stop')
+    >>> mx.profiler.dump_profile()
+    """
     warnings.warn("profiler.dump_profile() is deprecated; use profiler.dump()", UserWarning, stacklevel=2)
     dump(True)
 
@@ -293,7 +308,15 @@ class Domain(_Handled):
         check_call(_LIB.MXProfileCreateDomain(c_str(name), ctypes.byref(self.handle)))
 
     def new_task(self, name):
-        """A `Task` of this domain."""
+        """A `Task` of this domain.
+
+        >>> domain = mx.profiler.Domain('reading')
+        >>> task = domain.new_task('one batch')
+        >>> task.start()
+        >>> task.stop()
+        >>> domain.new_frame('frame').name, domain.new_marker('epoch').name
+        ('frame', 'epoch')
+        """
         return Task(self, name)
 
     def new_frame(self, name):
@@ -317,7 +340,12 @@ def _handle_of(domain):
 
 class _Duration(_Handled):
     def start(self):
-        """The duration begins."""
+        """The duration begins.
+
+        >>> event = mx.profiler.Event('loading')
+        >>> event.start()
+        >>> event.stop()
+        """
         check_call(_LIB.MXProfileDurationStart(self.handle))
 
     def stop(self):
@@ -397,7 +425,12 @@ class Counter(_Handled):
         check_call(_LIB.MXProfileSetCounter(self.handle, ctypes.c_uint64(int(value))))
 
     def increment(self, delta=1):
-        """The counter grows by `delta`."""
+        """The counter grows by `delta`.
+
+        >>> counter = mx.profiler.Domain('reading').new_counter('files')
+        >>> counter.set_value(10)
+        >>> counter.increment(2)
+        """
         check_call(_LIB.MXProfileAdjustCounter(self.handle, ctypes.c_int64(int(delta))))
 
     def decrement(self, delta=1):

@@ -9,7 +9,12 @@ __all__ = ["Feature", "Features", "feature_list"]
 
 class Feature(ctypes.Structure):
     """One build option: `name` and whether it is `enabled`. The layout is that of ``struct
-    LibFeature`` in the C ABI."""
+    LibFeature`` in the C ABI.
+
+    >>> feature = mx.runtime.feature_list()[0]
+    >>> isinstance(feature.name, str), feature.enabled in (True, False)
+    (True, True)
+    """
     _fields_ = [("_name", ctypes.c_char_p), ("_enabled", ctypes.c_bool)]
 
     @property

@@ -1,6 +1,6 @@
 """Switches between classic and NumPy semantics, environment variables, and small helpers."""
 import ctypes
-import functools
+import functools  # noqa: F401  (programs of 1.x have it from here by import *)
 import importlib
 import inspect
 import os
@@ -10,6 +10,9 @@ import warnings
 import numpy as np
 
 from ._binding import set_mode
+from ._device_argument import accepts_device, wraps_safely  # noqa: F401  (modules take accepts_device from here)
+from ._gpus import (get_cuda_compute_capability, get_gpu_count, get_gpu_memory, get_max_supported_compute_capability,
+                    get_rtc_compile_opts)
 from ._ufunc_options import np_ufunc_legal_option, wrap_np_binary_func, wrap_np_unary_func
 from .base import _LIB, c_str, check_call, py_str
 
@@ -26,32 +29,26 @@ __all__ = ["default_array", "dtype_from_number", "get_cuda_compute_capability", 
 # ---- files, functions ----
 
 def makedirs(d):
-    """Make folder `d` and those above it; nothing happens if it is there."""
+    """Make folder `d` and those above it; nothing happens if it is there.
+
+    >>> import os
+    >>> mx.util.makedirs('a/b')
+    >>> mx.util.makedirs('a/b')
+    >>> os.path.isdir('a/b')
+    True
+    """
     os.makedirs(os.path.expanduser(d), exist_ok=True)
 
 
-def wraps_safely(wrapped, assigned=functools.WRAPPER_ASSIGNMENTS):
-    """``functools.wraps`` for anything callable: attributes that it does not have are left out."""
-    return functools.wraps(wrapped, assigned=[a for a in assigned if hasattr(wrapped, a)])
-
-
-def accepts_device(func=None, called="ctx"):
-    """Decorator of a function whose argument `called` is a device, or several: accepts it under the
-    name `device` of MXNet 2.0, too. Of both, `called` counts. For the `stacklevel` of warnings it
-    is a frame more."""
-    if func is None:
-        return functools.partial(accepts_device, called=called)
-
-    @wraps_safely(func)
-    def renamed(*args, device=None, **kwargs):
-        if device is not None and kwargs.get(called) is None:
-            kwargs[called] = device
-        return func(*args, **kwargs)
-    return renamed
-
-
 def set_module(module):
-    """Decorator that says in which module a function or class is to be found."""
+    """Decorator that says in which module a function or class is to be found.
+
+    >>> @mx.util.set_module('mxnet.example')
+    ... def f():
+    ...     pass
+    >>> f.__module__
+    'mxnet.example'
+    """
     def decorator(func):
         if module is not None:
             func.__module__ = module
@@ -73,7 +70,11 @@ def _library_value(name):
 
 
 def getenv(name):
-    """Value in effect of a variable as text; None if it is neither one of the library's nor set."""
+    """Value in effect of a variable as text; None if it is neither one of the library's nor set.
+
+    >>> mx.util.getenv('MXNET_CHECK_INDICES'), mx.util.getenv('NO_SUCH_VARIABLE')
+    ('0', None)
+    """
     value = _library_value(name)
     return os.environ.get(name) if value is None else value
 
@@ -101,7 +102,13 @@ def set_env(name, value):
 
 def setenv(name, value):
     """:func:`set_env` for the library's variables; sets others for this process and its children
-    (None: removes)."""
+    (None: removes).
+
+    >>> mx.util.setenv('MXNET_CHECK_INDICES', '1')
+    >>> mx.util.getenv('MXNET_CHECK_INDICES')
+    '1'
+    >>> mx.util.setenv('MXNET_CHECK_INDICES', '0')
+    """
     if name.startswith(("MXNET_", "NNVM_", "DMLC_", "OMP_")) and value is not None:
         set_env(name, value)
     elif value is None:
@@ -127,99 +134,16 @@ def set_flush_denorms(value):
     -------
     bool
         The previous setting.
+
+    Examples
+    --------
+    >>> before = mx.util.set_flush_denorms(True)
+    >>> mx.util.set_flush_denorms(before)
+    True
     """
     previous = ctypes.c_bool()
     check_call(_LIB.MXSetFlushDenorms(ctypes.c_bool(value), ctypes.byref(previous)))
     return previous.value
-
-
-# ---- GPUs ----
-
-def get_gpu_count():
-    """Number of GPUs that the library can use."""
-    from .context import num_gpus
-    return num_gpus()
-
-
-def get_gpu_memory(gpu_dev_id):
-    """Free and total bytes of a GPU."""
-    from .context import gpu_memory_info
-    return gpu_memory_info(gpu_dev_id)
-
-
-@accepts_device
-def get_cuda_compute_capability(ctx):
-    """Compute capability of a GPU as major * 10 + minor, from the driver.
-
-    Raises
-    ------
-    ValueError
-        if `ctx` is not a GPU.
-    OSError
-        if there is no CUDA driver.
-    RuntimeError
-        if the driver does not know the device.
-
-    Examples
-    --------
-    >>> if mx.npx.num_gpus():
-    ...     capability = mx.npx.get_cuda_compute_capability(mx.npx.gpu(0))
-    """
-    if ctx.device_type != "gpu":
-        raise ValueError(f"[util] Expecting a gpu context to get cuda compute capability, while received ctx {ctx}")
-    cuda = ctypes.CDLL("libcuda.so.1")
-    device, value = ctypes.c_int(), ctypes.c_int()
-
-    def call(function, *args):
-        status = getattr(cuda, function)(*args)
-        if status:
-            raise RuntimeError(f"[util] {function} for {ctx} failed with CUDA error {status}")
-
-    call("cuInit", 0)
-    call("cuDeviceGet", ctypes.byref(device), ctx.device_id)
-    parts = []
-    for attribute in (75, 76):          # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
-        call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
-        parts.append(value.value)
-    return parts[0] * 10 + parts[1]
-
-
-def get_max_supported_compute_capability():
-    """The highest compute capability that the CUDA compiler at hand makes code for, as major * 10 +
-    minor.
-
-    Raises
-    ------
-    MXNetError
-        if there is no such compiler.
-    """
-    from .base import MXNetError
-    for name in ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"):
-        try:
-            nvrtc = ctypes.CDLL(name)
-        except OSError:
-            continue
-        count = ctypes.c_int()
-        if nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(count)) == 0 and count.value > 0:
-            known = (ctypes.c_int * count.value)()
-            if nvrtc.nvrtcGetSupportedArchs(known) == 0:
-                return max(known)
-    raise MXNetError("[util] no CUDA compiler (libnvrtc) that tells what it makes code for; accepted: CUDA 11.2 or newer")
-
-
-def get_rtc_compile_opts(device):
-    """Options with which mx.rtc.CudaModule compiles for one GPU: machine code where the compiler
-    knows the GPU, else text for the newest one that it does.
-
-    Raises
-    ------
-    ValueError
-        if `device` is not a GPU.
-    """
-    capability = get_cuda_compute_capability(device)
-    newest = get_max_supported_compute_capability()
-    kind = "sm" if capability <= newest else "compute"
-    return [f"--gpu-architecture={kind}_{min(capability, newest)}"]
 
 
 # ---- NumPy semantics ----
@@ -245,7 +169,13 @@ def is_np_shape():
 
 
 def set_np_shape(active):
-    """Switch the meaning of shapes for this thread. Returns the switch's previous position."""
+    """Switch the meaning of shapes for this thread. Returns the switch's previous position.
+
+    >>> before = mx.util.set_np_shape(True)
+    >>> mx.nd.zeros(()).shape, mx.nd.zeros((0, 2)).shape
+    ((), (0, 2))
+    >>> _ = mx.util.set_np_shape(before)
+    """
     previous = ctypes.c_int()
     check_call(_LIB.MXSetIsNumpyShape(ctypes.c_int(active), ctypes.byref(previous)))
     return previous.value != 0
@@ -343,7 +273,12 @@ def set_np_default_dtype(is_np_default_dtype=True):   # pylint: disable=redefine
 
 
 def np_default_dtype(active=True):
-    """A ``with`` block (or decorator) with NumPy's default dtypes, or with those of mx.np."""
+    """A ``with`` block (or decorator) with NumPy's default dtypes, or with those of mx.np.
+
+    >>> with mx.util.np_default_dtype():
+    ...     mx.np.ones(2).dtype.name
+    'float64'
+    """
     return _NumpyDefaultDtypeScope(active)
 
 
@@ -359,6 +294,14 @@ def default_array(source_array, device=None, dtype=None):
         Where to put the array; by default the current one.
     dtype : str or numpy.dtype, optional
         Of the array; by default as `array` of either kind has it.
+
+    Examples
+    --------
+    >>> type(mx.util.default_array([1, 2])).__name__
+    'NDArray'
+    >>> with mx.util.np_array(True):
+    ...     type(mx.util.default_array([1, 2])).__name__
+    'ndarray'
     """
     arrays = importlib.import_module("mxnet.numpy" if is_np_array() else "mxnet.ndarray")
     return arrays.array(source_array, ctx=device, dtype=dtype)
@@ -395,7 +338,14 @@ def np_shape(active=True):
 
 
 def np_array(active=True):
-    """A ``with`` block (or decorator) in which Gluon makes mx.np arrays, or classic ones."""
+    """A ``with`` block (or decorator) in which Gluon makes mx.np arrays, or classic ones.
+
+    >>> with mx.util.np_shape(), mx.util.np_array():
+    ...     net = mx.gluon.nn.Dense(1, in_units=2)
+    ...     net.initialize()
+    >>> type(net.weight.data()) is mx.np.ndarray
+    True
+    """
     return _NumpyArrayScope(active)
 
 
@@ -440,12 +390,26 @@ def to_current_class(array):
 
 
 def use_np_shape(func):
-    """Decorator: a function, or all methods of a class, with NumPy's shapes."""
+    """Decorator: a function, or all methods of a class, with NumPy's shapes.
+
+    >>> @mx.util.use_np_shape
+    ... def empty():
+    ...     return mx.nd.zeros((0, 2)).shape
+    >>> empty()
+    (0, 2)
+    """
     return _use(_NumpyShapeScope, func, "use_np_shape")
 
 
 def use_np_array(func):
-    """Decorator: a function, or all methods of a class, with mx.np arrays."""
+    """Decorator: a function, or all methods of a class, with mx.np arrays.
+
+    >>> @mx.util.use_np_array
+    ... def class_of_arrays():
+    ...     return mx.util.is_np_array()
+    >>> class_of_arrays(), mx.util.is_np_array()
+    (True, False)
+    """
     return _use(_NumpyArrayScope, func, "use_np_array")
 
 
@@ -460,13 +424,27 @@ def use_np(func):
 
 
 def use_np_default_dtype(func):
-    """Decorator: a function, or all methods of a class, with NumPy's default dtypes."""
+    """Decorator: a function, or all methods of a class, with NumPy's default dtypes.
+
+    >>> @mx.util.use_np_default_dtype
+    ... def ones():
+    ...     return mx.np.ones(2)
+    >>> ones().dtype.name
+    'float64'
+    """
     return _use(_NumpyDefaultDtypeScope, func, "use_np_default_dtype")
 
 
 def wrap_ctx_to_device_func(func):
     """Decorator of a function with an argument `device`: accepts it under its older name `ctx`,
-    too. Of both, `ctx` counts."""
+    too. Of both, `ctx` counts.
+
+    >>> @mx.util.wrap_ctx_to_device_func
+    ... def where(device=None):
+    ...     return device
+    >>> where(ctx=mx.cpu(1))
+    cpu(1)
+    """
     @wraps_safely(func)
     def renamed(*args, ctx=None, **kwargs):
         if ctx is not None:
@@ -497,19 +475,40 @@ def _accepting(func, arguments):
 def wrap_sort_functions(func):
     """Decorator of a function with the array API's arguments `descending` and `stable`: accepts
     NumPy's `kind` and `order`, too. Of the kinds only 'stable' sorts stably; `order` says nothing
-    for numbers."""
+    for numbers.
+
+    >>> @mx.util.wrap_sort_functions
+    ... def arguments(x, descending=False, stable=False):
+    ...     return stable
+    >>> arguments([2, 1], kind='stable')
+    True
+    """
     return _accepting(func, _SORTING)
 
 
 def wrap_data_api_statical_func(func):
     """Decorator of a function with the array API's argument `correction`: accepts it under NumPy's
-    name `ddof`, too."""
+    name `ddof`, too.
+
+    >>> @mx.util.wrap_data_api_statical_func
+    ... def arguments(x, correction=0):
+    ...     return correction
+    >>> arguments([2, 1], ddof=1)
+    1
+    """
     return _accepting(func, _STATISTICS)
 
 
 def wrap_data_api_linalg_func(func):
     """Decorator of a function with the array API's arguments `upper` and `rtol`: accepts NumPy's
-    `UPLO` ('L' or 'U'), `rcond` and `tol`, too."""
+    `UPLO` ('L' or 'U'), `rcond` and `tol`, too.
+
+    >>> @mx.util.wrap_data_api_linalg_func
+    ... def arguments(x, upper=False):
+    ...     return upper
+    >>> arguments([[1]], UPLO='U')
+    True
+    """
     return _accepting(func, _LINEAR_ALGEBRA)
 
 

@@ -9,7 +9,7 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-@pytest.mark.parametrize("name", ["test_explain.py", "test_autograd.py", "test_gluon_block.py"])
+@pytest.mark.parametrize("name", ["test_explain.py", "test_autograd.py", "test_gluon_block.py", "test_kvstore.py"])
 def test_file(name):
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(HERE, name)],
                           env={**os.environ, "MXNET_ENABLE_CYTHON": "0"}, capture_output=True, text=True)

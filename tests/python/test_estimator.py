@@ -179,6 +179,15 @@ def test_resuming_gives_the_weights_of_one_training(tmp_path):
     assert len(symbol.collect_params()) == 4
 
 
+def test_resuming_is_a_warning_as_in_1_9_1(tmp_path, caplog):
+    for resume in (False, True):
+        made = quiet()
+        made.logger.addHandler(caplog.handler)
+        made.fit(data(), epochs=1 + resume, event_handlers=[CheckpointHandler(str(tmp_path), resume_from_checkpoint=resume)])
+    assert [(r.levelname, r.getMessage()[:50]) for r in caplog.records if 'resumed' in r.getMessage()] == [
+        ('WARNING', 'CheckpointHandler: Checkpoint resumed from epoch 0')]
+
+
 def test_damaged_folders(tmp_path):
     def resume():
         quiet().fit(data(), epochs=9, event_handlers=[CheckpointHandler(str(tmp_path), resume_from_checkpoint=True)])

@@ -301,3 +301,131 @@ def test_modules_derived_from_bucketing_module():
     module.init_params()
     module.switch_bucket(3, [("data", (4, 3))], [("softmax_label", (4,))])
     assert module._curr_module._exec_group.param_names == ["fullyconnected0_weight", "fullyconnected0_bias"]
+
+
+@pytest.mark.parametrize("dtype, master", [("float32", False), ("float16", True)])
+def test_nesterov_decays_its_momentum_with_the_weight_just_written(dtype, master):
+    made = mx.optimizer.NAG(learning_rate=.3, momentum=.9, wd=.1, rescale_grad=.5, multi_precision=master)
+    update, weight = mx.optimizer.get_updater(made), nd.array([1, -2, .5], dtype=dtype)
+    for _ in range(3):
+        update(0, nd.array([.3, .4, -.5], dtype=dtype), weight)
+    np.testing.assert_allclose(weight.asnumpy(), [.4381943, -2, .9494445], rtol=2e-7 if dtype == "float32" else 1e-3)
+
+
+def test_nesterov_into_another_array_decays_with_the_old_weight():
+    weight, momentum, out = nd.array([1, -2, .5]), nd.array([.1, .2, -.3]), nd.zeros(3)
+    nd.nag_mom_update(weight, nd.array([.3, .4, -.5]), momentum, out=out, lr=.3, momentum=.9, wd=.1, rescale_grad=.5)
+    np.testing.assert_allclose(momentum.asnumpy(), [.015, .18, -.21], rtol=1e-5)
+    assert weight.asnumpy().tolist() == [1, -2, .5]
+
+
+@pytest.mark.parametrize("name, labels, expected", [
+    ("F1", [1, 1, 0, 0], .5), ("F1", [1.5, 1.9, .2, .7], .5), ("MCC", [1, 1, 0, 0], 0.)])
+def test_binary_metrics_take_scores_of_more_classes(name, labels, expected):
+    made = getattr(mx.metric, name)()
+    scores = nd.array([[.1, .7, .2], [.2, .3, .5], [.6, .3, .1], [.1, .8, .1]])
+    made.update([nd.array(labels)], [scores])
+    assert made.get()[1] == expected
+    with pytest.raises(ValueError, match="only binary classification is supported"):
+        made.update([nd.array([0, 1, 2, 1])], [scores])
+
+
+def test_perplexity_ignores_equal_labels_only():
+    made = mx.metric.Perplexity(ignore_label=0)
+    made.update([nd.array([1, .5, 0, 2])], [nd.array([[.1, .7, .2], [.2, .3, .5], [.6, .3, .1], [.1, .8, .1]])])
+    assert made.num_inst == 3 and abs(made.get()[1] - 4.1491324) < 1e-5
+
+
+@pytest.mark.parametrize("rates, merged", [
+    ({}, True), ({"drop_inputs": .5}, True), ({"drop_outputs": .5}, True), ({"drop_states": .5}, False)])
+def test_variational_dropout_joins_the_steps_unless_states_are_dropped(rates, merged):
+    cell = gluon.contrib.rnn.VariationalDropoutCell(gluon.rnn.GRUCell(3), **rates)
+    cell.initialize()
+    outputs, _ = cell.unroll(3, nd.ones((2, 3, 4)))
+    assert isinstance(outputs, nd.NDArray) == merged
+    outputs, _ = cell.unroll(3, nd.ones((2, 3, 4)), merge_outputs=False)
+    assert [step.shape for step in outputs] == [(2, 3)] * 3
+
+
+def test_floor_division_follows_numpy():
+    whole, numbers = np.array([7, -7, 0], "int32"), np.array([7, -7.5], "float32")
+    for a in (whole, numbers):
+        x = nd.array(a, dtype=a.dtype)
+        for got in (x // 2, x // nd.array([2], dtype=a.dtype)):
+            assert got.dtype == a.dtype and got.asnumpy().tolist() == (a // 2).tolist()
+    assert (7 // nd.array([2., -2])).asnumpy().tolist() == [3, -4]
+    x = nd.array(whole, dtype="int32")
+    assert (~(x > 0)).asnumpy().tolist() == [0, 1, 1]
+    x //= 2
+    assert x.asnumpy().tolist() == [3, -4, 0]
+
+
+def test_norm_of_all_gradients_is_a_number_of_numpy():
+    assert type(gluon.utils.clip_global_norm([nd.array([3, 4])], 10)) is np.float32
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_executors_write_ones_into_a_gamma_that_counts_as_one(training):
+    net = mx.sym.BatchNorm(mx.sym.BatchNorm(mx.sym.var("x"), name="fixed"), name="free", fix_gamma=False)
+    executor = net.simple_bind(mx.cpu(), x=(2, 3))
+    for _ in range(2):      # again, after something else was written
+        executor.arg_dict["fixed_gamma"][:] = executor.arg_dict["free_gamma"][:] = 3
+        executor.forward(is_train=training, x=nd.ones((2, 3)))
+        assert executor.arg_dict["fixed_gamma"].asnumpy().tolist() == [1] * 3
+        assert executor.arg_dict["free_gamma"].asnumpy().tolist() == [3] * 3
+
+
+def test_checkpoints_hold_the_gamma_of_the_last_step():
+    net = mx.sym.SoftmaxOutput(mx.sym.BatchNorm(mx.sym.var("data"), name="b"), name="softmax")
+    module = mx.mod.Module(net)
+    module.bind([("data", (4, 8))], [("softmax_label", (4,))])
+    module.init_params()
+    module.init_optimizer(optimizer="adam", optimizer_params={"learning_rate": .01, "wd": .1})
+    batch = mx.io.DataBatch([nd.ones((4, 8))], [nd.zeros(4)])
+    for _ in range(5):
+        module.forward_backward(batch)
+        module.update()
+    np.testing.assert_allclose(module.get_params()[0]["b_gamma"].asnumpy(), .99, rtol=1e-5)     # 1 and one step of its decay
+
+
+@pytest.mark.parametrize("handle", ["rollover", None])
+def test_unknown_handling_of_the_last_batch_leaves_it_out(handle):
+    with pytest.warns(UserWarning, match="leaves out instances"):
+        batches = mx.io.NDArrayIter(np.arange(7.), batch_size=3, last_batch_handle=handle)
+    for _ in range(2):
+        assert [batch.data[0].asnumpy().tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5]]
+        batches.reset()
+
+
+@pytest.mark.parametrize("name, made", [("local_sync", "local"), ("device_sync", "device")])
+def test_unknown_stores_are_local_with_a_warning(name, made, capfd):
+    store, out = mx.kv.create(name), nd.zeros(2)
+    store.init(1, nd.ones(2))
+    store.push(1, [nd.ones(2), nd.ones(2)])
+    store.pull(1, out=out)
+    assert (store.type, out.asnumpy().tolist()) == (name, [2, 2])
+    assert f"there is no store of type '{name}', so '{made}' is made" in capfd.readouterr().err
+    with pytest.raises(mx.MXNetError, match="there is no store of type 'dist_nothing'"):
+        mx.kv.create("dist_nothing")
+
+
+@pytest.mark.parametrize("prefix", ["b_", "other_"])
+def test_files_of_save_params_load_into_blocks_with_parameters_of_their_own(tmp_path, prefix):
+    class Scaled(gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            with self.name_scope():
+                self.dense = gluon.nn.Dense(3)
+                self.w = self.params.get("w", shape=(3,), init="ones")
+
+        def hybrid_forward(self, F, x, w):
+            return self.dense(x) * w
+
+    net, again, x, path = Scaled(prefix="b_"), Scaled(prefix=prefix), nd.ones((2, 4)), str(tmp_path / "net.params")
+    net.initialize()
+    expected = net(x).asnumpy()
+    with pytest.warns(UserWarning, match="deprecated"):
+        net.save_params(path)
+    assert sorted(nd.load(path)) == ["dense0_bias", "dense0_weight", "w"]       # "w" is a name by path, too
+    again.load_parameters(path)
+    np.testing.assert_array_equal(again(x).asnumpy(), expected)

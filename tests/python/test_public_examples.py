@@ -1,7 +1,8 @@
-"""Examples in the docstrings of public names run and give what stands there, and the number of
-functions and classes without one can only fall.
+"""Examples in the docstrings of public names run and give what stands there, and the numbers of
+names and of methods without one can only fall.
 
-    ./dev python tests/python/test_public_examples.py     prints the numbers
+    ./dev python tests/python/test_public_examples.py              prints the numbers
+    ./dev python tests/python/test_public_examples.py --write      makes them the limits
 """
 import collections
 import doctest
@@ -47,6 +48,8 @@ def examples(entry):
     found = [(entry.name, entry.value.__doc__)]
     if inspect.isclass(entry.value):
         found += [(f"{entry.name}.{name}", value.__doc__) for name, value in public_names.methods(entry.value)]
+        made = vars(entry.value).get("__init__")
+        found += [(f"{entry.name}.__init__", made.__doc__)] if inspect.isfunction(made) else []
     return [(name, text) for name, text in found if isinstance(text, str) and public_names.EXAMPLE.search(text)]
 
 
@@ -73,15 +76,21 @@ def test_examples_of_a_module(module, tmp_path, monkeypatch):
 
 
 def without_example():
-    """{module: number of its functions and classes without an example}, without zeros."""
-    return dict(collections.Counter(entry.module for entry in NAMES if not entry.has_example))
+    """{"names" or "methods": {module: those without an example}}."""
+    found = {"names": collections.defaultdict(list), "methods": collections.defaultdict(list)}
+    for entry in NAMES:
+        if not entry.has_example:
+            found["names"][entry.module].append(entry.name)
+        if entry.is_class:
+            found["methods"][entry.module] += [f"{entry.name}.{name}" for name in public_names.methods_without_example(entry)]
+    return {kind: {module: names for module, names in of_kind.items() if names} for kind, of_kind in found.items()}
 
 
-def test_fewer_and_fewer_names_have_no_example():
-    limits = json.loads(LIMITS.read_text(encoding="utf-8"))
-    more = {module: [entry.name for entry in NAMES if entry.module == module and not entry.has_example]
-            for module, number in without_example().items() if number > limits.get(module, 0)}
-    assert not more, f"names without an example, of modules that have more of them than {LIMITS.name} says: {more}"
+@pytest.mark.parametrize("kind", ["names", "methods"])
+def test_fewer_and_fewer_have_no_example(kind):
+    limits = json.loads(LIMITS.read_text(encoding="utf-8"))[kind]
+    more = {module: names for module, names in without_example()[kind].items() if len(names) > limits.get(module, 0)}
+    assert not more, f"{kind} without an example, of modules that have more of them than {LIMITS.name} says: {more}"
 
 
 def test_every_name_has_a_docstring():
@@ -95,7 +104,10 @@ if __name__ == "__main__":
     for kind, found in (("functions", functions), ("classes", classes)):
         print(f"{len(found)} {kind}, {sum(entry.has_example for entry in found)} with an example")
     print(f"{len(methods)} methods, {sum(bool(public_names.EXAMPLE.search(m.__doc__ or '')) for m in methods)} with an example")
+    counts = {kind: {module: len(names) for module, names in found.items()} for kind, found in without_example().items()}
     if "--write" in sys.argv:
-        LIMITS.write_text(json.dumps(without_example(), indent=1) + os.linesep, encoding="utf-8")
-    for name, number in without_example().items():
-        print(f"{number:5} without an example in {name}")
+        LIMITS.write_text(json.dumps(counts, indent=1) + os.linesep, encoding="utf-8")
+    for kind, of_kind in counts.items():
+        print(f"without an example: {sum(of_kind.values())} {kind}")
+        for name, number in of_kind.items():
+            print(f"{number:5} in {name}")

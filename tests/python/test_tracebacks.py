@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import mxnet as mx
+from mxnet import _tracebacks
 
 PACKAGE = Path(mx.__file__).resolve().parent
 BLOCK = """
@@ -115,3 +116,48 @@ def test_caught_errors_have_every_frame():
     with pytest.raises(mx.MXNetError) as caught:
         mx.nd.reshape(mx.nd.ones((2, 3)), shape=(5, 5))
     assert traceback.extract_tb(caught.value.__traceback__)[-1].filename == "<operator reshape>"
+
+
+class Shell:
+    """What IPython's shell does with the error of a cell."""
+
+    def run(self, function):
+        try:
+            function()
+        except Exception:
+            self.showtraceback(running_compiled_code=True)
+
+    def showtraceback(self, exc_tuple=None, running_compiled_code=False):
+        traceback.print_exception(*(exc_tuple or sys.exc_info()))
+
+
+def test_cells_of_notebooks(capsys):
+    """The user's lines alone, and a line that says so. Other errors are printed as before."""
+    shell = Shell()
+    shell.run(lambda: mx.nd.ones((2, 3)).softmax(axis=7))
+    assert "<operator softmax>" in capsys.readouterr().err
+    _tracebacks._in_cells(shell)
+    shell.run(lambda: mx.nd.ones((2, 3)).softmax(axis=7))
+    out = capsys.readouterr().err
+    assert "test_tracebacks.py" in out and "MXNetError: [softmax] axis 7" in out and "frames of mxnet" in out
+    assert "<operator" not in out and str(PACKAGE) not in out
+    shell.run(lambda: 1 / 0)
+    shell.showtraceback((None, None, None))
+    out = capsys.readouterr().err
+    assert "ZeroDivisionError" in out and "frames of mxnet" not in out
+
+
+IN_IPYTHON = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("import mxnet as mx")
+shell.run_cell("mx.nd.reshape(mx.nd.ones((2, 3)), shape=(5, 5))")
+"""
+
+
+def test_ipython(tmp_path):
+    pytest.importorskip("IPython")
+    (tmp_path / "cells.py").write_text(IN_IPYTHON)
+    done = subprocess.run([sys.executable, "cells.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+                          capture_output=True, text=True)
+    assert "[reshape]" in done.stdout and "<operator" not in done.stdout, done.stdout + done.stderr

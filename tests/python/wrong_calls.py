@@ -265,7 +265,6 @@ mx.io.NDArrayIter(None)
 mx.io.NDArrayIter(3)
 mx.io.NDArrayIter(a, batch_size=0)
 mx.io.NDArrayIter(a, batch_size=5)
-mx.io.NDArrayIter(a, last_batch_handle='nonsense')
 mx.io.NDArrayIter({'a': 'x'})
 mx.io.NDArrayIter(a).next().foo
 mx.io.DataBatch(3)

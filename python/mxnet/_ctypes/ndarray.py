@@ -1,6 +1,7 @@
 """Arrays, eager operators and CachedOp over the C interface with ctypes; the same interface as
 ``mxnet._cy3.ndarray``."""
 import ctypes
+import importlib
 import threading
 import numbers
 
@@ -236,6 +237,13 @@ def invoke(op_handle, inputs, keys, values, out=None, cls=None):
     return [cls(NDArrayHandle(outputs[i])) for i in range(count.value)]
 
 
+def store_push(*_):
+    """None: the store itself makes the call, by ctypes."""
+
+
+store_pull = store_pushpull = store_push
+
+
 def NumpyFunction(rest, attributes, arrays, number, left, kind):   # pylint: disable=invalid-name
     """A function of mx.np: `rest`, which serves every call, by the name that `attributes` say."""
     del arrays, number, left, kind    # what the compiled binding calls itself
@@ -414,12 +422,14 @@ class NDArrayBase:
 
 class CachedOp:
     """A compiled graph as a callable. `flags`: sequence of (name, value) pairs. `handle` is a
-    number, as in the compiled binding."""
+    number, as in the compiled binding. `is_np_sym`: results are arrays of mx.np whatever the inputs
+    are."""
 
-    __slots__ = ["handle"]
+    __slots__ = ["handle", "is_np_sym"]
 
     def __init__(self, sym, flags=(), thread_safe=False):
         self.handle = None
+        self.is_np_sym = bool(getattr(sym, "_numpy", False))
         handle = ctypes.c_void_p()
         symbol = sym.handle if isinstance(sym.handle, ctypes._SimpleCData) else ctypes.c_void_p(sym.handle)
         check_call(_LIB.MXCreateCachedOpEX(symbol, ctypes.c_int(len(flags)),
@@ -447,7 +457,9 @@ class CachedOp:
                       ctypes.byref(count), ctypes.byref(outputs))
         if given is not None:
             return out
-        cls = _numpy_class if any(map(_is_numpy, args)) else _class
+        if self.is_np_sym and _numpy_class is None:
+            importlib.import_module("mxnet.numpy")   # sets it
+        cls = _numpy_class if self.is_np_sym or any(map(_is_numpy, args)) else _class
         if count.value == 1:
             return cls(NDArrayHandle(outputs[0]))
         return [cls(NDArrayHandle(outputs[i])) for i in range(count.value)]

@@ -67,32 +67,53 @@ def list_fp32_ops(target_dtype):
 
 
 def list_lp16_fp32_ops(target_dtype):
-    """Operators that run in the dtype of their inputs."""
+    """Operators that run in the dtype of their inputs.
+
+    >>> 'Flatten' in mx.contrib.amp.list_lp16_fp32_ops('float16')
+    True
+    """
     return _of_class(_ANY, target_dtype, "list_lp16_fp32_ops")
 
 
 def list_widest_type_cast(target_dtype):
-    """Operators whose inputs must share a dtype: the widest of theirs."""
+    """Operators whose inputs must share a dtype: the widest of theirs.
+
+    >>> 'elemwise_add' in mx.contrib.amp.list_widest_type_cast('float16')
+    True
+    """
     return _of_class(_WIDEST, target_dtype, "list_widest_type_cast")
 
 
 def list_conditional_fp32_ops(target_dtype):
     """[(operator, parameter, values)]: operators that run in float32 when the parameter has one of
-    these values."""
+    these values.
+
+    >>> operators = mx.contrib.amp.list_conditional_fp32_ops('float16')
+    >>> ('Activation', 'act_type', ['softrelu']) in operators
+    True
+    """
     _check_target(target_dtype, "list_conditional_fp32_ops")
     return [(name, parameter, list(values)) for name, (_, parameter, values, _) in _precisions().items() if parameter]
 
 
 def list_loss_output_functions(target_dtype):
     """Operators that are a loss and the network's output in one; :func:`scale_loss` does not reach
-    their gradients."""
+    their gradients.
+
+    >>> 'SoftmaxOutput' in mx.contrib.amp.list_loss_output_functions('float16')
+    True
+    """
     _check_target(target_dtype, "list_loss_output_functions")
     return [name for name, (_, _, _, is_loss) in _precisions().items() if is_loss]
 
 
 def list_lp16_use_fp32_params(target_dtype):
-    """{operator: parameters that stay float32}; none here: 16-bit operators cast all their
-    inputs."""
+    """None, as in 1.9.1 for float16: no operator has parameters that stay float32, because 16-bit
+    operators cast all their inputs.
+
+    >>> mx.contrib.amp.list_lp16_use_fp32_params('float16') is None
+    True
+    """
     _check_target(target_dtype, "list_lp16_use_fp32_params")
     return None
 
@@ -434,6 +455,14 @@ def convert_model(sym, arg_params, aux_params, target_dtype="float16", target_dt
     Returns
     -------
     (Symbol, dict of NDArray, dict of NDArray)
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.var('x'), num_hidden=3, no_bias=True, name='fc')
+    >>> weights = {'fc_weight': mx.nd.ones((3, 2))}
+    >>> half, arguments, states = mx.contrib.amp.convert_model(net, weights, {}, 'float16')
+    >>> half.eval(x=mx.nd.ones((1, 2)), **arguments)[0].shape
+    (1, 3)
     """
     target = _check_target(target_dtype, "convert_model")
     _check_symbol(sym, "convert_model")

@@ -1,22 +1,21 @@
-"""Block: a tree of layers that owns Parameters, with name scopes, hooks and parameter files."""
-import json
+"""Block: a tree of layers that owns Parameters, with name scopes and hooks."""
 import re
 import threading
 import warnings
 import weakref
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 
-from .. import initializer, name as _name, ndarray as nd
-from .._files import write_file
+from .. import initializer, name as _name
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..util import accepts_device, is_np_array
+from ._block_files import _BlockFiles
 from ._parameter import Parameter
 from ._share import replace, share
 from ._structure import regroup
-from .parameter_dict import ParameterDict, save_arrays, strip_arg_aux
+from .parameter_dict import ParameterDict
 from .summary import print_summary
-from .utils import HookHandle, _brief_print_list, _indent
+from .utils import HookHandle, _indent
 
 __all__ = ['Block']
 
@@ -70,7 +69,7 @@ class _BlockScope:
         _BlockScope._current.value = outer
 
 
-class Block:
+class Block(_BlockFiles):
     """Base class of layers and models. Subclasses set child blocks and Parameters as attributes and
     define `forward`.
 
@@ -152,7 +151,12 @@ class Block:
     # -- names and parameters ----------------------------------------------------------------------
     @property
     def prefix(self):
-        """What the names of the Parameters below begin with."""
+        """What the names of the Parameters below begin with.
+
+        >>> net = mx.gluon.nn.Dense(1, prefix='fc_')
+        >>> net.prefix, net.name
+        ('fc_', 'fc')
+        """
         return self._prefix
 
     @property
@@ -162,14 +166,27 @@ class Block:
 
     def name_scope(self):
         """A `with` scope in which new blocks and symbols get names that begin with this block's
-        prefix."""
+        prefix.
+
+        >>> class Net(mx.gluon.Block):
+        ...     def __init__(self, **kwargs):
+        ...         super().__init__(**kwargs)
+        ...         with self.name_scope():
+        ...             self.layer = mx.gluon.nn.Dense(3)
+        >>> Net(prefix='net_').layer.name
+        'net_dense0'
+        """
         return _BlockScope(self)    # made anew: kept, it and its block would hold each other until the collector comes
 
     _scope = property(name_scope)
 
     @property
     def params(self):
-        """The ParameterDict of this block itself, without its children."""
+        """The ParameterDict of this block itself, without its children.
+
+        >>> list(mx.gluon.nn.Dense(3, prefix='fc_').params)
+        ['fc_weight', 'fc_bias']
+        """
         self._params._owner = weakref.ref(self)    # a circle would keep both until the collector runs
         return self._params
 
@@ -178,7 +195,16 @@ class Block:
         that regular expression (at their beginning; use `|` for alternatives).
 
         A ParameterDict is indexed by name or by path (`features.0.weight`). Under ``npx.set_np()``
-        `select` matches paths as well."""
+        `select` matches paths as well.
+
+        >>> net = mx.gluon.nn.Sequential(prefix='net_')
+        >>> with net.name_scope():
+        ...     net.add(mx.gluon.nn.Dense(3), mx.gluon.nn.Dense(2))
+        >>> list(net.collect_params('.*weight'))
+        ['net_dense0_weight', 'net_dense1_weight']
+        >>> net.collect_params()['1.bias'].name
+        'net_dense1_bias'
+        """
         self._warn_about_hidden_blocks()
         found = ParameterDict(self._params.prefix)
         found.update(self._params)
@@ -229,7 +255,15 @@ class Block:
 
     def register_child(self, block, name=None):
         """Make `block` a child; `name` is its part of the paths in parameter files (default: its
-        number)."""
+        number).
+
+        >>> net = mx.gluon.Block()
+        >>> net.layers = [mx.gluon.nn.Dense(2, prefix='a_'), mx.gluon.nn.Dense(2, prefix='b_')]
+        >>> for layer in net.layers:
+        ...     net.register_child(layer)
+        >>> list(net.collect_params())
+        ['a_weight', 'a_bias', 'b_weight', 'b_bias']
+        """
         self._children[str(len(self._children)) if name is None else name] = block
 
     @accepts_device
@@ -239,15 +273,36 @@ class Block:
         self.collect_params().initialize(initializer.Uniform() if init is None else init, ctx, verbose, force_reinit)
 
     def zero_grad(self):
-        """Set the gradients of all Parameters below to 0."""
+        """Set the gradients of all Parameters below to 0.
+
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> net.zero_grad()
+        >>> net.weight.grad().asnumpy()
+        array([[0., 0.]], dtype=float32)
+        """
         self.collect_params().zero_grad()
 
     def reset_ctx(self, ctx):
-        """Move all Parameters below to `ctx` (a Context or a list)."""
+        """Move all Parameters below to `ctx` (a Context or a list).
+
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> net.reset_ctx(mx.cpu(1))
+        >>> net.weight.list_ctx()
+        [cpu(1)]
+        """
         self.collect_params().reset_ctx(ctx)
 
     def reset_device(self, device):
-        """:meth:`reset_ctx` under the name that MXNet 2.0 gave it."""
+        """:meth:`reset_ctx` under the name that MXNet 2.0 gave it.
+
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> net.reset_device(mx.cpu(1))
+        >>> net.weight.list_device()
+        [cpu(1)]
+        """
         self.reset_ctx(device)
 
     def share_parameters(self, shared):
@@ -270,126 +325,25 @@ class Block:
         ------
         ValueError
             for anything but a dict.
+
+        Examples
+        --------
+        >>> net, other = mx.gluon.nn.Dense(1, in_units=2), mx.gluon.nn.Dense(1, in_units=2)
+        >>> _ = net.share_parameters(other.collect_params())
+        >>> net.weight is other.weight
+        True
         """
         return self if shared is None else share(self, shared)
 
     def setattr(self, name, value):
-        """Set one attribute of all Parameters below, e.g. setattr('grad_req', 'null')."""
+        """Set one attribute of all Parameters below, e.g. setattr('grad_req', 'null').
+
+        >>> net = mx.gluon.nn.Dense(2)
+        >>> net.setattr('grad_req', 'null')
+        >>> net.weight.grad_req, net.bias.grad_req
+        ('null', 'null')
+        """
         self.collect_params().setattr(name, value)
-
-    # -- parameter files ---------------------------------------------------------------------------
-    def save_parameters(self, filename, deduplicate=False):
-        """Write all Parameters, named by block path (`features.0.weight`); `deduplicate` writes a
-        shared one once. A name that ends in ``.npz`` makes a file that NumPy reads, and MXNet 2.0;
-        others one that all versions read.
-
-        >>> net = mx.gluon.nn.Dense(1, in_units=2)
-        >>> net.initialize()
-        >>> net.save_parameters('net.params')
-        >>> again = mx.gluon.nn.Dense(1, in_units=2)
-        >>> again.load_parameters('net.params')
-        >>> bool((net.weight.data() == again.weight.data()).min().asscalar())
-        True
-        """
-        params = self._collect_params_with_prefix()
-        if deduplicate:
-            by_param = {id(p): name for name, p in params.items()}
-            keep = set(by_param.values())
-            params = {name: p for name, p in params.items() if name in keep}
-        save_arrays(filename, {name: p._reduce() for name, p in params.items()})
-
-    @accepts_device
-    def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current'):
-        """Read Parameters from a file of `save_parameters`, `export`, `ParameterDict.save` or
-        `Module.save_checkpoint`.
-
-        Parameters
-        ----------
-        ctx : Context or list of Context, optional
-            Where to put Parameters that are not initialised yet (default: cpu).
-        allow_missing, ignore_extra : bool
-            Accept Parameters that the file lacks; accept names in the file that are not in this
-            block.
-        cast_dtype : bool
-            Convert between dtypes, towards the one that `dtype_source` ('current' or 'saved')
-            names.
-
-        AssertionError for missing names and for shapes or dtypes that do not fit; ValueError for
-        extra names.
-        """
-        self.load_dict(nd.load(filename), ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, source=f'file {filename!r}')
-
-    @accepts_device
-    def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current',
-                  source='the given dict'):
-        """Like `load_parameters`, from {name: NDArray}; `source` only appears in messages."""
-        params = self._collect_params_with_prefix()
-        if not param_dict and not params:
-            return
-        if not isinstance(param_dict, dict):
-            raise ValueError(f'[gluon.load_parameters] {source} holds arrays without names; named arrays are accepted')
-        loaded = self._names_here('', strip_arg_aux(param_dict))
-        if not any(key in params for key in loaded) and not any('.' in key for key in loaded):
-            # Names of the prefix scheme, complete or without this block's own prefix.
-            collected = self.collect_params()
-            restore = '' if any(key in collected.keys() for key in loaded) else self.prefix
-            collected.load_dict(loaded, ctx, allow_missing, ignore_extra, restore, source, cast_dtype, dtype_source)
-            return
-        if not allow_missing:
-            names_of = defaultdict(list)
-            for name, p in params.items():
-                names_of[id(p)].append(name)
-            for name, p in params.items():
-                assert any(alias in loaded for alias in names_of[id(p)]), (
-                    f'[gluon.load_parameters] {name!r} is not in {source}, which has {_brief_print_list(loaded.keys())}; '
-                    'a file with all Parameters, or allow_missing=True, is accepted')
-        for name, array in loaded.items():
-            if name in params:
-                params[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
-            elif not ignore_extra:
-                raise ValueError(f'[gluon.load_parameters] {source} has {name!r}, which is not among '
-                                 f'{_brief_print_list(params.keys())}; a file without it, or ignore_extra=True, is accepted')
-
-    def _names_here(self, prefix, arrays):
-        """What a file holds by path, with the names that the blocks below know: some have others in
-        MXNet 2.0."""
-        for name, child in self._children.items():
-            arrays = child._names_here(f'{prefix}{name}.', arrays)
-        return arrays
-
-    def save_params(self, filename):
-        """Deprecated: write Parameters by the prefix scheme, without this block's prefix. Use
-        `save_parameters`."""
-        warnings.warn('[gluon.Block] save_params is deprecated; use save_parameters', UserWarning, stacklevel=2)
-        self.collect_params().save(filename, strip_prefix=self.prefix)
-
-    def load_params(self, filename, ctx=None, allow_missing=False, ignore_extra=False):
-        """Deprecated name of `load_parameters`."""
-        warnings.warn('[gluon.Block] load_params is deprecated; use load_parameters', UserWarning, stacklevel=2)
-        self.load_parameters(filename, ctx, allow_missing, ignore_extra)
-
-    def save(self, prefix):
-        """Write the Parameters to `prefix`-model.params and the tree of blocks, with the graphs of
-        those that are compiled, to `prefix`-model.json. `load` of a block of the same structure
-        takes both back, without tracing again."""
-        write_file(f'{prefix}-model.json', json.dumps(self._describe(), indent=1))
-        self.save_parameters(f'{prefix}-model.params')
-
-    def load(self, prefix):
-        """Read what `save` wrote; ValueError when the tree of blocks differs."""
-        with open(f'{prefix}-model.json', encoding='utf-8') as f:
-            self._restore(json.load(f), f'{prefix}-model.json')
-        self.load_parameters(f'{prefix}-model.params')
-
-    def _describe(self):
-        return {'class': type(self).__name__, 'children': {k: c._describe() for k, c in self._children.items()}}
-
-    def _restore(self, described, source):
-        if list(described['children']) != list(self._children) or described['class'] != type(self).__name__:
-            raise ValueError(f'[gluon.Block.load] {source} describes a {described["class"]} with children {list(described["children"])} '
-                             f'and this is a {type(self).__name__} with {list(self._children)}; the same structure is accepted')
-        for key, child in self._children.items():
-            child._restore(described['children'][key], source)
 
     # -- computation -------------------------------------------------------------------------------
     def __call__(self, *args, **kwargs):
@@ -422,26 +376,57 @@ class Block:
 
     def register_forward_pre_hook(self, hook):
         """Call `hook(block, inputs)` before every forward; returns a HookHandle that can detach
-        it."""
+        it.
+
+        >>> net = mx.gluon.nn.Flatten()
+        >>> handle = net.register_forward_pre_hook(lambda block, inputs: print(inputs[0].shape))
+        >>> _ = net(mx.nd.ones((2, 3, 4)))
+        (2, 3, 4)
+        >>> handle.detach()
+        """
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
         return handle
 
     def register_forward_hook(self, hook):
         """Call `hook(block, inputs, outputs)` after every forward; returns a HookHandle that can
-        detach it."""
+        detach it.
+
+        >>> net = mx.gluon.nn.Flatten()
+        >>> show = lambda block, inputs, output: print(inputs[0].shape, 'to', output.shape)
+        >>> with net.register_forward_hook(show):
+        ...     _ = net(mx.nd.ones((2, 3, 4)))
+        (2, 3, 4) to (2, 12)
+        """
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
         return handle
 
     def register_op_hook(self, callback, monitor_all=False):
         """Call `callback(name, operator, array)` for the outputs (with `monitor_all`, also the
-        inputs) of every operator that compiled blocks below run."""
+        inputs) of every operator that compiled blocks below run.
+
+        >>> net = mx.gluon.nn.Sequential()
+        >>> net.add(mx.gluon.nn.Dense(1, in_units=2))
+        >>> net.initialize()
+        >>> net[0].hybridize()
+        >>> net.register_op_hook(lambda name, operator, array: print(operator, array.shape))
+        >>> _ = net(mx.nd.ones((4, 2)))
+        FullyConnected (4, 1)
+        """
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 
     def apply(self, fn):
-        """Call `fn(block)` for every block below, and last for this one. Returns self."""
+        """Call `fn(block)` for every block below, and last for this one. Returns self.
+
+        >>> net = mx.gluon.nn.Sequential()
+        >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Dropout(0.5))
+        >>> _ = net.apply(lambda block: print(type(block).__name__))
+        Dense
+        Dropout
+        Sequential
+        """
         for child in self._children.values():
             child.apply(fn)
         fn(self)
@@ -449,12 +434,27 @@ class Block:
 
     def hybridize(self, active=True, **kwargs):
         """Switch compilation on or off in every HybridBlock below; `kwargs` as in
-        HybridBlock.hybridize."""
+        HybridBlock.hybridize.
+
+        >>> net = mx.gluon.nn.Sequential()
+        >>> net.add(mx.gluon.nn.Dense(2, in_units=3))
+        >>> net.initialize()
+        >>> net.hybridize(static_alloc=True)
+        >>> net(mx.nd.ones((1, 3))).shape
+        (1, 2)
+        """
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
     def cast(self, dtype):
-        """Convert all Parameters below to `dtype`."""
+        """Convert all Parameters below to `dtype`.
+
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> net.cast('float16')
+        >>> net(mx.nd.ones((1, 3), dtype='float16')).dtype.__name__
+        'float16'
+        """
         for child in self._children.values():
             child.cast(dtype)
         for param in self._params.values():
@@ -462,7 +462,27 @@ class Block:
 
     def summary(self, *inputs):
         """Run `inputs` through the (initialised, not compiled) network and print a table of layers,
-        output shapes and parameter counts."""
+        output shapes and parameter counts.
+
+        >>> net = mx.gluon.nn.HybridSequential()
+        >>> net.add(mx.gluon.nn.Dense(8, in_units=4), mx.gluon.nn.Dense(2, in_units=8))
+        >>> net.initialize()
+        >>> net.summary(mx.nd.ones((1, 4)))
+        --------------------------------------------------------------------------------
+                Layer (type)                                Output Shape         Param #
+        ================================================================================
+                       Input                                      (1, 4)               0
+                     Dense-1                                      (1, 8)              40
+                     Dense-2                                      (1, 2)              18
+        ================================================================================
+        Parameters in forward computation graph, duplicate included
+           Total params: 58
+           Trainable params: 58
+           Non-trainable params: 0
+        Shared params in forward computation graph: 0
+        Unique parameters in model: 58
+        --------------------------------------------------------------------------------
+        """
         print_summary(self, inputs)
 
 

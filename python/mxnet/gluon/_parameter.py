@@ -1,5 +1,5 @@
-"""Parameter and Constant: named arrays with gradients, one copy per context, initialised when their
-shape is known."""
+"""Parameters: named arrays with gradients, one copy per context, initialised when their shape is
+known."""
 import warnings
 
 import numpy as np
@@ -9,7 +9,7 @@ from ..base import MXNetError, StateError
 from .._array_class import overwrite, to_class_of
 from ..util import accepts_device, default_array, is_np_shape, to_current_class
 
-__all__ = ['DeferredInitializationError', 'Parameter', 'Constant', 'tensor_types']
+__all__ = ['DeferredInitializationError', 'Parameter', 'tensor_types']
 
 tensor_types = (symbol.Symbol, nd.NDArray)
 _STYPES = ('default', 'row_sparse', 'csr')
@@ -180,7 +180,13 @@ class Parameter:
     @property
     def shape(self):
         """Tuple with 0 (or -1 under NumPy shape semantics) for open dimensions, or None when
-        unknown altogether."""
+        unknown altogether.
+
+        >>> weight = mx.gluon.Parameter('weight', shape=(2, 0), grad_req='null')
+        >>> weight.shape = (2, 3)
+        >>> weight.shape, weight.grad_req, weight.stype
+        ((2, 3), 'null', 'default')
+        """
         if self._shape is None:
             return None
         return tuple(d if d > 0 else -1 for d in self._shape) if is_np_shape() else tuple(max(d, 0) for d in self._shape)
@@ -368,7 +374,15 @@ class Parameter:
         return self._pick(self._data, device if ctx is None else ctx)
 
     def list_data(self):
-        """The arrays on all contexts, in the order of `list_ctx`."""
+        """The arrays on all contexts, in the order of `list_ctx`.
+
+        >>> weight = mx.gluon.Parameter('weight', shape=(2,), init='ones')
+        >>> weight.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+        >>> [array.context for array in weight.list_data()]
+        [cpu(0), cpu(1)]
+        >>> [array.context for array in weight.list_grad()]
+        [cpu(0), cpu(1)]
+        """
         if self._data is None:
             self._explain_missing()
         self._dense_only('list_data()')
@@ -420,7 +434,11 @@ class Parameter:
         return list(self._row_sparse_arrays(row_id, 'list_row_sparse_data()'))
 
     def var(self):
-        """The symbol variable that stands for this Parameter."""
+        """The symbol variable that stands for this Parameter.
+
+        >>> mx.gluon.Parameter('weight', shape=(2,)).var().infer_shape()[0]
+        [(2,)]
+        """
         shape = self.shape
         if self._var is None or self._var_shape is not None and self._var_shape != is_np_shape():
             self._var_shape = None if shape is None or _has_whole_shape(shape) else is_np_shape()
@@ -431,7 +449,14 @@ class Parameter:
     # -- writing -----------------------------------------------------------------------------------
     def set_data(self, data):
         """Copy `data` (an array of this shape) to every context; before initialisation it becomes
-        the initial value."""
+        the initial value.
+
+        >>> weight = mx.gluon.Parameter('weight', shape=(2,))
+        >>> weight.initialize()
+        >>> weight.set_data(mx.nd.array([1, 2]))
+        >>> weight.data().asnumpy()
+        array([1., 2.], dtype=float32)
+        """
         self.shape = tuple(data.shape)
         if self._data is None:
             if not self._deferred_init:
@@ -445,7 +470,17 @@ class Parameter:
             overwrite(arr, to_class_of(data, arr) if isinstance(data, nd.NDArray) else data)
 
     def zero_grad(self):
-        """Set the gradients on all contexts to 0; nothing happens without gradients."""
+        """Set the gradients on all contexts to 0; nothing happens without gradients.
+
+        >>> weight = mx.gluon.Parameter('weight', shape=(2,), init='ones')
+        >>> weight.initialize()
+        >>> with mx.autograd.record():
+        ...     y = weight.data() * 3
+        >>> y.backward()
+        >>> weight.zero_grad()
+        >>> weight.grad().asnumpy()
+        array([0., 0.], dtype=float32)
+        """
         for g in self._grad or ():
             if getattr(g, 'stype', 'default') == 'default':
                 overwrite(g, 0)
@@ -454,7 +489,14 @@ class Parameter:
 
     def reset_ctx(self, ctx):
         """Move to `ctx` (a Context or a list), keeping the value: the mean over the present
-        contexts."""
+        contexts.
+
+        >>> weight = mx.gluon.Parameter('weight', shape=(2,))
+        >>> weight.initialize(ctx=mx.cpu(0))
+        >>> weight.reset_ctx(mx.cpu(1))
+        >>> weight.list_ctx()
+        [cpu(1)]
+        """
         ctx = _as_ctx_list(ctx)
         if self._data is not None:
             value = self._reduce()
@@ -467,11 +509,24 @@ class Parameter:
             raise ValueError(f'[gluon.Parameter] {self.name!r} cannot be moved to {ctx} before it is initialised')
 
     def reset_device(self, device):
-        """:meth:`reset_ctx` under the name that MXNet 2.0 gave it."""
+        """:meth:`reset_ctx` under the name that MXNet 2.0 gave it.
+
+        >>> weight = mx.gluon.Parameter('weight', shape=(2, 3))
+        >>> weight.initialize(ctx=mx.cpu(0))
+        >>> weight.reset_device(mx.cpu(1))
+        >>> weight.list_device()
+        [cpu(1)]
+        """
         self.reset_ctx(device)
 
     def list_device(self):
-        """:meth:`list_ctx` under the name that MXNet 2.0 gave it."""
+        """:meth:`list_ctx` under the name that MXNet 2.0 gave it.
+
+        >>> weight = mx.gluon.Parameter('weight', shape=(2, 3))
+        >>> weight.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+        >>> weight.list_device()
+        [cpu(0), cpu(1)]
+        """
         return self.list_ctx()
 
     def _reduce(self):
@@ -491,7 +546,14 @@ class Parameter:
         return total / len(self._data) if len(self._data) > 1 else total
 
     def cast(self, dtype):
-        """Convert arrays and gradients to `dtype`."""
+        """Convert arrays and gradients to `dtype`.
+
+        >>> weight = mx.gluon.Parameter('weight', shape=(2,))
+        >>> weight.initialize()
+        >>> weight.cast('float16')
+        >>> weight.data().dtype.__name__
+        'float16'
+        """
         self._dtype = dtype
         self._var = None
         if self._data is None:
@@ -502,57 +564,3 @@ class Parameter:
             if self._grad is not None:
                 self._grad = [g.astype(dtype) for g in self._grad]
                 autograd.mark_variables(self._data, self._grad, self._grad_req)
-
-
-class _FixedValue(initializer.Initializer):
-    """Fills an array with one given array."""
-
-    def __init__(self, value):
-        super().__init__()
-        self.value = value
-
-    def _init_weight(self, _, arr):
-        to_class_of(self.value, arr).copyto(arr)
-
-    _init_default = _init_bias = _init_gamma = _init_beta = _init_weight
-
-    def dumps(self):
-        return f'_FixedValue_{id(self)}'
-
-
-class Constant(Parameter):
-    """A Parameter that is never trained: `value` (NDArray or nested list) is its data from
-    `initialize` on, `grad_req` is 'null'.
-
-    >>> table = mx.gluon.Constant('table', [[1, 2], [3, 4]])
-    >>> table.initialize()
-    >>> table.data().asnumpy(), table.grad_req
-    (array([[1., 2.],
-           [3., 4.]], dtype=float32), 'null')
-    """
-
-    def __init__(self, name, value=None):
-        if value is None:      # MXNet 2.0 has no names here
-            name, value = 'const', name
-        if not isinstance(value, nd.NDArray):
-            value = default_array(value)
-        self.value = value
-        super().__init__(name, grad_req='null', shape=value.shape, dtype=value.dtype, init=_FixedValue(value))
-
-    def __getstate__(self):
-        return {**super().__getstate__(), 'init': initializer.Constant(self.value)}    # which 1.x has as well
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        self.init, self._grad_req = _FixedValue(self.value), 'null'
-
-    @property
-    def grad_req(self):
-        """Always 'null'; setting anything else warns and changes nothing."""
-        return 'null'
-
-    @grad_req.setter
-    def grad_req(self, req):
-        self._grad_req = 'null'
-        if req != 'null':
-            warnings.warn(f"[gluon.Constant] grad_req={req!r} given for {self.name!r}; a constant only has 'null'", stacklevel=2)

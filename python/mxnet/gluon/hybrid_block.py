@@ -24,7 +24,7 @@ __all__ = ['HybridBlock']
 # Set by cells of recurrent networks in each step.
 _PLAIN = {n: (tuple, (ARRAY,) * n) for n in range(1, 9)}    # descriptions of arguments that are single arrays
 _ANY = object()
-_STEPS = frozenset(('_step', '_previous', '_modified'))
+_STEPS = frozenset(('_step', '_prev_output', '_modified'))
 
 
 class HybridBlock(Block):
@@ -104,7 +104,13 @@ class HybridBlock(Block):
                 block._by_operator = {}
 
     def register_child(self, block, name=None):
-        """Make `block`, which must be a HybridBlock (ValueError otherwise), a child."""
+        """Make `block`, which must be a HybridBlock (ValueError otherwise), a child.
+
+        >>> net = mx.gluon.HybridBlock()
+        >>> net.register_child(mx.gluon.nn.Dense(2, prefix='fc_'), 'output')
+        >>> list(net.collect_params())
+        ['fc_weight', 'fc_bias']
+        """
         if not isinstance(block, HybridBlock):
             raise ValueError(f'[gluon.HybridBlock] child of type {type(block).__name__} given; a HybridBlock is accepted '
                              '(Sequential accepts any Block, HybridSequential only HybridBlocks)')
@@ -197,7 +203,15 @@ class HybridBlock(Block):
 
     def register_op_hook(self, callback, monitor_all=False):
         """Call `callback(name, operator, array)` for the operators of the compiled graph; what it
-        raises, the call of the block raises."""
+        raises, the call of the block raises.
+
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> net.register_op_hook(lambda name, operator, array: print(operator, array.shape))
+        >>> _ = net(mx.nd.ones((4, 2)))
+        FullyConnected (4, 1)
+        """
         self._op_hook = (callback, monitor_all)
         self._attach_op_hook()
         super().register_op_hook(callback, monitor_all)
@@ -209,7 +223,15 @@ class HybridBlock(Block):
                 trace.hook = OpHook(trace.op, *self._op_hook)
 
     def cast(self, dtype):
-        """Convert all Parameters below to `dtype` and forget the graph."""
+        """Convert all Parameters below to `dtype` and forget the graph.
+
+        >>> net = mx.gluon.nn.Dense(3, in_units=5)
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> net.cast('float64')
+        >>> net(mx.nd.ones((2, 5), dtype='float64')).dtype.__name__
+        'float64'
+        """
         self._clear_cached_op()
         super().cast(dtype)
 
@@ -280,14 +302,26 @@ class HybridBlock(Block):
                 setattr(param, attribute, found[param.name])
 
     def infer_shape(self, *args):
-        """Fill in the open dimensions of all Parameters below from these inputs."""
+        """Fill in the open dimensions of all Parameters below from these inputs.
+
+        >>> net = mx.gluon.nn.Dense(3)
+        >>> net.infer_shape(mx.nd.ones((2, 5)))
+        >>> net.weight.shape
+        (3, 5)
+        """
         if self._traces_forward:
             raise ValueError(f'[gluon.infer_shape] {type(self).__name__} has Parameters with open dimensions and defines forward without '
                              'infer_shape; define infer_shape, which sets their shapes, or give them full shapes')
         self._infer('infer_shape', 'shape', args)
 
     def infer_type(self, *args):
-        """Set the dtype of all Parameters below to what follows from these inputs."""
+        """Set the dtype of all Parameters below to what follows from these inputs.
+
+        >>> net = mx.gluon.nn.Dense(3, in_units=5, dtype='float16')
+        >>> net.infer_type(mx.nd.ones((2, 5), dtype='float16'))
+        >>> net.weight.dtype
+        <class 'numpy.float16'>
+        """
         self._infer('infer_type', 'dtype', args)
 
     def _finish_deferred(self, *args, **kwargs):
@@ -365,6 +399,15 @@ class HybridBlock(Block):
         ------
         RuntimeError
             unless the block is hybridized and has been called.
+
+        Examples
+        --------
+        >>> net = mx.gluon.nn.Dense(3, in_units=5)
+        >>> net.initialize()
+        >>> net.hybridize(static_alloc=True, static_shape=True)
+        >>> plan = net.explain(mx.nd.ones((2, 5)))
+        >>> 'FullyConnected' in str(plan)
+        True
         """
         return _graph_files.explain(self, args, path, runs)
 

@@ -4,8 +4,6 @@ import mxnet.metric
 from mxnet import registry as registry
 from mxnet.base import CheckedValueError as CheckedValueError
 from mxnet.metric import check_label_shapes as check_label_shapes
-from mxnet.ndarray.ndarray import NDArray as NDArray
-from mxnet.operator import to_class_of as to_class_of
 
 class Accuracy(mxnet.metric.Accuracy, EvalMetric):
     axis: Any
@@ -111,8 +109,6 @@ class Loss(mxnet.metric.Loss, EvalMetric):
     sum_metric: Any
 
 class MAE(mxnet.metric.MAE, EvalMetric):
-    def __init__(self, name: Any, output_names: Any, label_names: Any) -> None: ...
-    def update(self, labels: Any, preds: Any) -> None: ...
     global_num_inst: Any
     global_sum_metric: Any
     label_names: Any
@@ -134,8 +130,6 @@ class MCC(EvalMetric):
     sum_metric: Any
 
 class MSE(mxnet.metric.MSE, EvalMetric):
-    def __init__(self, name: Any, output_names: Any, label_names: Any) -> None: ...
-    def update(self, labels: Any, preds: Any) -> None: ...
     global_num_inst: Any
     global_sum_metric: Any
     label_names: Any
@@ -208,7 +202,6 @@ class Perplexity(CrossEntropy):
 
 class RMSE(MSE):
     def __init__(self, name: Any = ..., output_names: Any = ..., label_names: Any = ...) -> None: ...
-    def update(self, labels: Any, preds: Any) -> None: ...
     global_num_inst: Any
     global_sum_metric: Any
     label_names: Any

@@ -7,7 +7,8 @@ import numpy as np
 from .. import autograd, context as context_mod, initializer, ndarray as nd, symbol
 from ..base import MXNetError, public_home as _public_home
 from ..util import is_np_shape
-from ._parameter import Constant, DeferredInitializationError, Parameter, _FixedValue, tensor_types
+from ._constant import Constant, _FixedValue
+from ._parameter import DeferredInitializationError, Parameter, tensor_types
 from .parameter_dict import ParameterDict
 from .utils import shape_is_known
 

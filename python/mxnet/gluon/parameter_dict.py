@@ -8,7 +8,8 @@ import numpy as np
 from .. import initializer, ndarray as nd
 from .._files import write_file
 from ..util import accepts_device, is_np_array
-from ._parameter import Constant, Parameter
+from ._constant import Constant
+from ._parameter import Parameter
 from .utils import _brief_print_list, _indent
 
 __all__ = ['ParameterDict']
@@ -86,7 +87,12 @@ class ParameterDict:
         return key in self._params or key in self._by_path()
 
     def items(self):
-        """(full name, Parameter) pairs."""
+        """(full name, Parameter) pairs.
+
+        >>> params = mx.gluon.nn.Dense(2, in_units=3, prefix='fc_').collect_params()
+        >>> [(name, param.shape) for name, param in params.items()]
+        [('fc_weight', (2, 3)), ('fc_bias', (2,))]
+        """
         return self._params.items()
 
     def keys(self):
@@ -94,12 +100,21 @@ class ParameterDict:
         return self._params.keys()
 
     def values(self):
-        """Parameters."""
+        """Parameters.
+
+        >>> params = mx.gluon.nn.Dense(2, in_units=3).collect_params()
+        >>> [param.shape for param in params.values()]
+        [(2, 3), (2,)]
+        """
         return self._params.values()
 
     @property
     def prefix(self):
-        """What names made by `get` begin with."""
+        """What names made by `get` begin with.
+
+        >>> mx.gluon.ParameterDict('net_').prefix
+        'net_'
+        """
         return self._prefix
 
     def _find(self, name):
@@ -120,6 +135,11 @@ class ParameterDict:
         What `collect_params` returns also knows full names and paths, such as `0.weight`. Under
         ``npx.set_np()``, and wherever a default is given, it makes no Parameter then: it returns
         the default, or None, as a dictionary does.
+
+        >>> params = mx.gluon.ParameterDict('net_')
+        >>> weight = params.get('weight', shape=(2, 0), allow_deferred_init=True)
+        >>> params.get('weight', shape=(2, 3)) is weight, weight.shape
+        (True, (2, 3))
         """
         if len(default) > 1:
             raise TypeError(f'[gluon.ParameterDict] get() with {len(default)} defaults; accepted: one at most')
@@ -154,7 +174,14 @@ class ParameterDict:
 
     def get_constant(self, name, value=None):
         """The Constant `prefix + name`. KeyError when it does not exist and no `value` is given;
-        AssertionError when it exists with another value or as a trainable Parameter."""
+        AssertionError when it exists with another value or as a trainable Parameter.
+
+        >>> params = mx.gluon.ParameterDict('net_')
+        >>> table = params.get_constant('table', [1, 2])
+        >>> params.initialize()
+        >>> table.data().asnumpy()
+        array([1., 2.], dtype=float32)
+        """
         name = self._prefix + name
         param = self._find(name)
         if param is None:
@@ -172,7 +199,13 @@ class ParameterDict:
 
     def update(self, other):
         """Take in all Parameters of `other`; AssertionError when a name stands for two different
-        Parameters."""
+        Parameters.
+
+        >>> both = mx.gluon.nn.Dense(1, prefix='a_').collect_params()
+        >>> both.update(mx.gluon.nn.Dense(1, prefix='b_').collect_params())
+        >>> len(both)
+        4
+        """
         for name, param in other.items():
             assert self._params.get(name, param) is param, (
                 f'[gluon.ParameterDict] both dictionaries have a Parameter {name!r}, and they differ; distinct names are accepted')
@@ -190,12 +223,29 @@ class ParameterDict:
             param.initialize(None, ctx, init, force_reinit=force_reinit)
 
     def zero_grad(self):
-        """Set all gradients to 0."""
+        """Set all gradients to 0.
+
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> with mx.autograd.record():
+        ...     y = net(mx.nd.ones((1, 2)))
+        >>> y.backward()
+        >>> net.collect_params().zero_grad()
+        >>> net.weight.grad().asnumpy()
+        array([[0., 0.]], dtype=float32)
+        """
         for param in self.values():
             param.zero_grad()
 
     def reset_ctx(self, ctx):
-        """Move every Parameter to `ctx` (a Context or a list)."""
+        """Move every Parameter to `ctx` (a Context or a list).
+
+        >>> params = mx.gluon.nn.Dense(1, in_units=2).collect_params()
+        >>> params.initialize()
+        >>> params.reset_ctx([mx.cpu(0), mx.cpu(1)])
+        >>> params.list_ctx()
+        [cpu(0), cpu(1)]
+        """
         for param in self.values():
             param.reset_ctx(ctx)
 
@@ -205,13 +255,27 @@ class ParameterDict:
         return list(found.values())
 
     def setattr(self, name, value):
-        """Set one attribute of every Parameter, e.g. setattr('grad_req', 'null')."""
+        """Set one attribute of every Parameter, e.g. setattr('grad_req', 'null').
+
+        >>> net = mx.gluon.nn.Dense(1)
+        >>> net.collect_params('.*bias').setattr('wd_mult', 0)
+        >>> net.bias.wd_mult, net.weight.wd_mult
+        (0, 1.0)
+        """
         for param in self.values():
             setattr(param, name, value)
 
     def save(self, filename, strip_prefix=''):
         """Write all Parameters as {full name without `strip_prefix`: array}; ValueError when a name
-        does not begin with it."""
+        does not begin with it.
+
+        >>> net = mx.gluon.nn.Dense(1, in_units=2, prefix='fc_')
+        >>> net.initialize()
+        >>> net.collect_params().save('fc.params', strip_prefix='fc_')
+        >>> list(mx.nd.load('fc.params'))
+        ['weight', 'bias']
+        >>> net.collect_params().load('fc.params', restore_prefix='fc_')
+        """
         arrays = OrderedDict()
         for param in self.values():
             if not param.name.startswith(strip_prefix):
@@ -228,6 +292,12 @@ class ParameterDict:
         `restore_prefix` is put in front of the saved names. AssertionError for a Parameter that the
         file lacks unless `allow_missing`, and for a saved name that is not here unless
         `ignore_extra`.
+
+        >>> params = mx.gluon.nn.Dense(1, in_units=2, prefix='fc_', use_bias=False).collect_params()
+        >>> mx.nd.save('fc.params', {'fc_weight': mx.nd.array([[1, 2]])})
+        >>> params.load('fc.params', ctx=mx.cpu())
+        >>> params['fc_weight'].data().asnumpy()
+        array([[1., 2.]], dtype=float32)
         """
         if restore_prefix:
             self._check_restore_prefix(restore_prefix)
@@ -245,7 +315,13 @@ class ParameterDict:
     @accepts_device
     def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix='', filename=None,
                   cast_dtype=False, dtype_source='current'):
-        """Like `load`, from {name: NDArray}; `filename` only appears in messages."""
+        """Like `load`, from {name: NDArray}; `filename` only appears in messages.
+
+        >>> params = mx.gluon.nn.Dense(1, in_units=2, prefix='fc_', use_bias=False).collect_params()
+        >>> params.load_dict({'fc_weight': mx.nd.array([[1, 2]])})
+        >>> params['fc_weight'].data().asnumpy()
+        array([[1., 2.]], dtype=float32)
+        """
         source = filename or 'the given dict'
         arrays = {restore_prefix + k: v for k, v in strip_arg_aux(param_dict).items()}
         if not allow_missing:

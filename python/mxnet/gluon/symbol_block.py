@@ -137,7 +137,16 @@ class SymbolBlock(HybridBlock):
         return self.forward(x, *args)
 
     def cast(self, dtype):
-        """Convert all Parameters to `dtype`, except those of BatchNorm when `dtype` is float16."""
+        """Convert all Parameters to `dtype`, except those of BatchNorm when `dtype` is float16.
+
+        >>> x = mx.sym.var('x')
+        >>> net = mx.gluon.SymbolBlock(mx.sym.FullyConnected(x, num_hidden=2), x)
+        >>> net.initialize()
+        >>> _ = net(mx.nd.ones((1, 3)))
+        >>> net.cast('float16')
+        >>> net(mx.nd.ones((1, 3), dtype='float16')).dtype.__name__
+        'float16'
+        """
         super().cast(dtype)
         if str(dtype) == 'float16' or getattr(dtype, '__name__', '') == 'float16':
             for param in self.params.values():
@@ -145,7 +154,16 @@ class SymbolBlock(HybridBlock):
                     param.cast('float32')
 
     def reset_ctx(self, ctx):
-        """Move the Parameters to `ctx` and forget what was compiled."""
+        """Move the Parameters to `ctx` and forget what was compiled.
+
+        >>> x = mx.sym.var('x')
+        >>> net = mx.gluon.SymbolBlock(mx.sym.FullyConnected(x, num_hidden=2), x)
+        >>> net.initialize()
+        >>> _ = net(mx.nd.ones((1, 3)))
+        >>> net.reset_ctx(mx.cpu(1))
+        >>> net(mx.nd.ones((1, 3), ctx=mx.cpu(1))).context
+        cpu(1)
+        """
         self.collect_params().reset_ctx(ctx if ctx is not None else context_mod.current_context())
         self._clear_cached_op()
 

@@ -208,7 +208,15 @@ class Trainer:
     # -- settings ----------------------------------------------------------------------------------
     @property
     def learning_rate(self):
-        """The present learning rate, from the scheduler when the optimizer has one."""
+        """The present learning rate, from the scheduler when the optimizer has one.
+
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> schedule = mx.lr_scheduler.FactorScheduler(step=1, factor=0.5, base_lr=0.8)
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), 'sgd', {'lr_scheduler': schedule})
+        >>> trainer.learning_rate
+        0.8
+        """
         if not isinstance(self._optimizer, opt.Optimizer):
             raise UserWarning('[gluon.Trainer] the optimizer has no learning rate')
         return self._optimizer.learning_rate
@@ -259,7 +267,19 @@ class Trainer:
 
     def allreduce_grads(self):
         """Only sum the gradients over contexts and machines (then `update`, e.g. after clipping).
-        Not with update_on_kvstore."""
+        Not with update_on_kvstore.
+
+        >>> net = mx.gluon.nn.Dense(1, use_bias=False)
+        >>> net.initialize(mx.init.Zero(), ctx=[mx.cpu(0), mx.cpu(1)])
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), 'sgd', update_on_kvstore=False)
+        >>> for device in (mx.cpu(0), mx.cpu(1)):
+        ...     with mx.autograd.record():
+        ...         loss = net(mx.nd.ones((4, 2), ctx=device)).sum()
+        ...     loss.backward()
+        >>> trainer.allreduce_grads()
+        >>> norm = mx.gluon.utils.clip_global_norm([net.weight.grad(mx.cpu(0))], 1.0)
+        >>> trainer.update(batch_size=8)
+        """
         self._prepare()
         assert not (self._kvstore is not None and self._update_on_kvstore), (
             '[gluon.Trainer] allreduce_grads() called while the optimizer runs on the kvstore; '
@@ -355,7 +375,17 @@ class Trainer:
 
     # -- files -------------------------------------------------------------------------------------
     def save_states(self, fname):
-        """Write the optimizer and its states to a file."""
+        """Write the optimizer and its states to a file.
+
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), 'adam', {'learning_rate': 0.01})
+        >>> trainer.save_states('adam.states')
+        >>> trainer.set_learning_rate(0.5)
+        >>> trainer.load_states('adam.states')
+        >>> trainer.learning_rate, type(trainer.optimizer).__name__
+        (0.01, 'Adam')
+        """
         self._prepare()
         if self._update_on_kvstore:
             assert not self._params_to_init, '[gluon.Trainer] save_states() called before all Parameters are initialised'

@@ -74,7 +74,7 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
 
     >>> arrays = [mx.nd.array([3]), mx.nd.array([4])]
     >>> norm = mx.gluon.utils.clip_global_norm(arrays, max_norm=1)
-    >>> norm, [round(float(a.asscalar()), 3) for a in arrays]
+    >>> float(norm), [round(float(a.asscalar()), 3) for a in arrays]
     (5.0, [0.6, 0.8])
     """
     assert len(arrays) > 0, '[gluon.clip_global_norm] an empty list given; at least one array is accepted'
@@ -84,7 +84,7 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
     total = nd.sqrt(nd.add_n(*squares)).reshape((1,))
     norm = total
     if check_isfinite:
-        norm = float(total.item())
+        norm = total.asscalar()
         if not np.isfinite(norm):
             import warnings
             warnings.warn(f'[gluon.clip_global_norm] the norm is {norm}; the clipped values are not usable', stacklevel=2)
@@ -111,7 +111,15 @@ def check_sha1(filename, sha1_hash):
 
 
 def replace_file(src, dst):
-    """Move `src` over `dst` in one step; both on the same file system."""
+    """Move `src` over `dst` in one step; both on the same file system.
+
+    >>> for name in ('a', 'b'):
+    ...     with open(name, 'w') as file:
+    ...         _ = file.write(name)
+    >>> mx.gluon.utils.replace_file('a', 'b')
+    >>> open('b').read()
+    'a'
+    """
     os.replace(src, dst)
 
 
@@ -210,7 +218,15 @@ def _brief_print_list(names, limit=7):
 
 class HookHandle:
     """Returned by register_*_hook; `detach` removes the hook, and so does leaving a `with`
-    block."""
+    block.
+
+    >>> net = mx.gluon.nn.Flatten()
+    >>> handle = net.register_forward_hook(lambda block, inputs, output: print(output.shape))
+    >>> _ = net(mx.nd.ones((2, 3, 4)))
+    (2, 12)
+    >>> handle.detach()
+    >>> _ = net(mx.nd.ones((2, 3, 4)))
+    """
 
     _next_id = 0
 

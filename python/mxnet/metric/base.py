@@ -83,7 +83,11 @@ class EvalMetric:
         return f"EvalMetric: {dict(self.get_name_value())}"
 
     def get_config(self):
-        """The parameters as a dictionary from which :func:`create` makes the metric again."""
+        """The parameters as a dictionary from which :func:`create` makes the metric again.
+
+        >>> mx.metric.TopKAccuracy(top_k=3).get_config()['top_k']
+        3
+        """
         return {**self._kwargs, "metric": type(self).__name__, "name": self.name, "output_names": self.output_names,
                 "label_names": self.label_names}
 
@@ -93,13 +97,27 @@ class EvalMetric:
 
     def update_dict(self, label, pred):
         """:meth:`update` from dictionaries of arrays by name, as `output_names` and `label_names`
-        say."""
+        say.
+
+        >>> metric = mx.metric.MAE(output_names=['a'], label_names=['l'])
+        >>> outputs = {'a': mx.nd.array([1, 4]), 'b': mx.nd.zeros(2)}
+        >>> metric.update_dict({'l': mx.nd.array([1, 2])}, outputs)
+        >>> metric.get()
+        ('mae', 1.0)
+        """
         preds = list(pred.values()) if self.output_names is None else [pred[name] for name in self.output_names]
         labels = list(label.values()) if self.label_names is None else [label[name] for name in self.label_names]
         self.update(labels, preds)
 
     def reset(self):
-        """Forget everything."""
+        """Forget everything.
+
+        >>> metric = mx.metric.Accuracy()
+        >>> metric.update([mx.nd.array([0])], [mx.nd.array([0])])
+        >>> metric.reset()
+        >>> metric.get()
+        ('accuracy', nan)
+        """
         self.num_inst = 0
         self.sum_metric = 0.0
         self.global_num_inst = 0
@@ -127,7 +145,15 @@ class EvalMetric:
         return self.name, self._value(self.sum_metric, self.num_inst)
 
     def get_global(self):
-        """Name and value since the last full reset."""
+        """Name and value since the last full reset.
+
+        >>> metric = mx.metric.Accuracy()
+        >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([0, 1])])
+        >>> metric.reset_local()
+        >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([1, 0])])
+        >>> metric.get(), metric.get_global(), metric.get_global_name_value()
+        (('accuracy', 0.0), ('accuracy', 0.5), [('accuracy', 0.5)])
+        """
         if not self._has_global_stats:
             return self.get()
         if self.global_num_inst == 0:
@@ -139,7 +165,12 @@ class EvalMetric:
         return list(zip(name if isinstance(name, list) else [name], value if isinstance(value, list) else [value]))
 
     def get_name_value(self):
-        """:meth:`get` as a list of (name, value)."""
+        """:meth:`get` as a list of (name, value).
+
+        >>> metric = mx.metric.create(['acc', 'ce'])
+        >>> [name for name, value in metric.get_name_value()]
+        ['accuracy', 'cross-entropy']
+        """
         return self._name_value(*self.get())
 
     def get_global_name_value(self):
@@ -147,8 +178,36 @@ class EvalMetric:
         return self._name_value(*self.get_global())
 
 
-register = registry.get_register_func(EvalMetric, "metric")
-alias = registry.get_alias_func(EvalMetric, "metric")
+_enter = registry.get_register_func(EvalMetric, "metric")
+_enter_as = registry.get_alias_func(EvalMetric, "metric")
+
+
+def register(klass, name=None):
+    """Class decorator: make the metric known under its name in lower case, or `name`.
+
+    >>> @mx.metric.register
+    ... class Always(mx.metric.EvalMetric):
+    ...     def update(self, labels, preds):
+    ...         self.sum_metric, self.num_inst = 1, 1
+    >>> metric = mx.metric.create('always', name='always')
+    >>> metric.update([], [])
+    >>> metric.get()
+    ('always', 1.0)
+    """
+    return _enter(klass, name)
+
+
+def alias(*aliases):
+    """Class decorator: make the metric known under further names.
+
+    >>> @mx.metric.alias('top_3')
+    ... class Top3(mx.metric.TopKAccuracy):
+    ...     def __init__(self, **kwargs):
+    ...         super().__init__(top_k=3, **kwargs)
+    >>> mx.metric.create('top_3').top_k
+    3
+    """
+    return _enter_as(*aliases)
 _create = registry.get_create_func(EvalMetric, "metric")
 
 
@@ -195,7 +254,13 @@ class CompositeEvalMetric(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def add(self, metric):
-        """Append a metric."""
+        """Append a metric.
+
+        >>> metric = mx.metric.CompositeEvalMetric()
+        >>> metric.add('mae')
+        >>> metric.get_metric(0).name
+        'mae'
+        """
         self.metrics.append(create(metric))
 
     def get_metric(self, index):

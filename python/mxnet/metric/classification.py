@@ -93,12 +93,13 @@ class _BinaryClassificationMetrics:
             setattr(self, cell, 0)
 
     def update_binary_stats(self, label, pred):
-        """Count labels (n,) and predictions (n, 2) of one batch, as NDArrays or NumPy arrays."""
-        label, pred = _numpy(label), _numpy(pred)
-        if pred.ndim != 2 or pred.shape[1] != 2 or len(numpy.unique(label)) > 2:
+        """Count labels (n,) and predictions (n, 2) of one batch, as NDArrays or NumPy arrays.
+        Further columns are scores of a class that is not 1."""
+        label, pred = _numpy(label).astype(numpy.int32), _numpy(pred)
+        if pred.ndim != 2 or len(numpy.unique(label)) > 2:
             raise ValueError(f"[metric] predictions of shape {pred.shape} and classes {numpy.unique(label)[:10]}; "
                              "only binary classification is supported, with scores of shape (n, 2)")
-        guess, truth = pred.argmax(axis=1) == 1, label.astype(numpy.int32).ravel() == 1
+        guess, truth = pred.argmax(axis=1) == 1, label.ravel() == 1
         check_label_shapes(truth, guess)
         for cell, found in zip(self._CELLS, (guess & truth, guess & ~truth, ~guess & ~truth, ~guess & truth)):
             count = int(found.sum())
@@ -367,10 +368,10 @@ class Perplexity(EvalMetric):
             pred = numpy.moveaxis(pred, self.axis, -1)
             if label.size * pred.shape[-1] != pred.size:
                 raise CheckedValueError(f"[Perplexity] shape mismatch: {label.shape} vs. {pred.shape}")
-            label = label.astype(numpy.int64).ravel()
+            label = label.ravel()
             pred = pred.reshape(len(label), -1)
             # As a device would pick: classes outside of the range count as the nearest one.
-            chosen = pred[numpy.arange(len(label)), label.clip(0, pred.shape[-1] - 1)]
+            chosen = pred[numpy.arange(len(label)), label.astype(numpy.int64).clip(0, pred.shape[-1] - 1)]
             if self.ignore_label is not None:
                 chosen = chosen[label != self.ignore_label]
             total -= float(numpy.log(numpy.maximum(chosen, 1e-10)).sum(dtype=numpy.float64))

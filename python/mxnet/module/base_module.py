@@ -69,10 +69,28 @@ class BaseModule:
 
     Examples
     --------
-    >>> net = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=2)
-    >>> module = mx.mod.Module(net, label_names=None)
-    >>> isinstance(module, mx.mod.BaseModule), module.binded
-    (True, False)
+    >>> scores = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=1, name='fc')
+    >>> net = mx.sym.LinearRegressionOutput(scores, name='out')
+    >>> module = mx.mod.Module(net, label_names=['out_label'])
+    >>> module.data_names, module.output_names, module.symbol.name
+    (['data'], ['out_output'], 'out')
+    >>> module.bind([('data', (4, 2))], [('out_label', (4, 1))], inputs_need_grad=True)
+    >>> module.init_params(mx.init.Zero())
+    >>> module.init_optimizer(optimizer='sgd', optimizer_params={'learning_rate': 0.5})
+    >>> batch = mx.io.DataBatch([mx.nd.ones((4, 2))], [mx.nd.ones((4, 1))])
+    >>> for _ in range(10):
+    ...     module.prepare(batch)
+    ...     module.forward(batch, is_train=True)
+    ...     module.backward()
+    ...     module.update()
+    >>> module.get_outputs()[0].asnumpy().round(2).ravel()
+    array([1., 1., 1., 1.], dtype=float32)
+    >>> module.get_input_grads()[0].shape
+    (4, 2)
+    >>> metric = mx.metric.MSE()
+    >>> module.update_metric(metric, batch.label)
+    >>> module.data_shapes[0].shape, module.label_shapes[0].shape, module.output_shapes
+    ((4, 2), (4, 1), [('out_output', (4, 1))])
     """
 
     __repr__ = from_arguments(without=("logger", "work_load_list"))
@@ -98,7 +116,15 @@ class BaseModule:
 
     # -- high-level --
     def forward_backward(self, data_batch):
-        """A forward and a backward pass in training mode."""
+        """A forward and a backward pass in training mode.
+
+        >>> scores = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=1)
+        >>> net = mx.sym.MakeLoss(mx.sym.sum(scores))
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([('data', (4, 2))])
+        >>> module.init_params()
+        >>> module.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 2))]))
+        """
         self.forward(data_batch, is_train=True)
         self.backward()
 
@@ -124,6 +150,17 @@ class BaseModule:
         Returns
         -------
         list of (str, float)
+
+        Examples
+        --------
+        >>> data, label = mx.nd.array([[1], [2], [3]]), mx.nd.array([2, 4, 7])
+        >>> net = mx.sym.LinearRegressionOutput(2 * mx.sym.var('data'), mx.sym.var('label'))
+        >>> module = mx.mod.Module(net, label_names=['label'])
+        >>> batches = mx.io.NDArrayIter(data, label, batch_size=3, label_name='label')
+        >>> module.bind(batches.provide_data, batches.provide_label, for_training=False)
+        >>> module.init_params()
+        >>> module.score(batches, ['mae', 'mse'])
+        [('mae', 0.333...), ('mse', 0.333...)]
         """
         self._need("binded", "params_initialized")
         if reset:
@@ -153,6 +190,15 @@ class BaseModule:
         """Iterate over predictions: (outputs without padding, number of the batch, batch).
 
         Parameters are as in :meth:`predict`.
+
+        >>> module = mx.mod.Module(2 * mx.sym.var('data'), label_names=None)
+        >>> batches = mx.io.NDArrayIter(mx.nd.array([[1], [2], [3]]), batch_size=2)
+        >>> module.bind(batches.provide_data, for_training=False)
+        >>> module.init_params()
+        >>> for outputs, number, batch in module.iter_predict(batches):
+        ...     print(number, outputs[0].asnumpy().ravel(), batch.pad)
+        0 [2. 4.] 0
+        1 [6.] 1
         """
         self._need("binded", "params_initialized")
         if reset:
@@ -193,6 +239,15 @@ class BaseModule:
         ------
         ValueError
             if the outputs of batches can't be joined because there are different numbers of them.
+
+        Examples
+        --------
+        >>> module = mx.mod.Module(2 * mx.sym.var('data'), label_names=None)
+        >>> batches = mx.io.NDArrayIter(mx.nd.array([[1], [2], [3]]), batch_size=2)
+        >>> module.bind(batches.provide_data, for_training=False)
+        >>> module.init_params()
+        >>> module.predict(batches).asnumpy().ravel()
+        array([2., 4., 6.], dtype=float32)
         """
         self._need("binded", "params_initialized")
         if isinstance(eval_data, (NDArray, np.ndarray)):
@@ -242,6 +297,18 @@ class BaseModule:
         monitor : Monitor, optional
         sparse_row_id_fn : callable, optional
             See :meth:`prepare`.
+
+        Examples
+        --------
+        >>> data = mx.nd.arange(20).reshape((20, 1)) / 20
+        >>> batches = mx.io.NDArrayIter(data, 3 * data + 1, batch_size=5, label_name='out_label')
+        >>> scores = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=1)
+        >>> net = mx.sym.LinearRegressionOutput(scores, name='out')
+        >>> module = mx.mod.Module(net, label_names=['out_label'])
+        >>> module.fit(batches, num_epoch=50, eval_metric='mse', optimizer='adam',
+        ...            optimizer_params={'learning_rate': 0.1})
+        >>> module.score(batches, 'mse')[0][1] < 0.01
+        True
         """
         if num_epoch is None:
             raise _ArgumentError("[fit] please specify number of epochs: num_epoch")
@@ -365,7 +432,17 @@ class BaseModule:
         raise NotImplementedError()
 
     def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):
-        """Give values to the parameters; see :meth:`init_params`."""
+        """Give values to the parameters; see :meth:`init_params`.
+
+        >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=1, no_bias=True, name='fc')
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([('data', (1, 2))], for_training=False)
+        >>> module.set_params({'fc_weight': mx.nd.array([[1, 2]])}, {})
+        >>> module.get_params()[0]['fc_weight'].asnumpy()
+        array([[1., 2.]], dtype=float32)
+        >>> module.save_params('fc.params')
+        >>> module.load_params('fc.params')
+        """
         self.init_params(initializer=None, arg_params=arg_params, aux_params=aux_params, allow_missing=allow_missing,
                          force_init=force_init, allow_extra=allow_extra)
 
@@ -382,18 +459,53 @@ class BaseModule:
         self.set_params(*_split_params(nd.load(fname), fname))
 
     def get_states(self, merge_multi_context=True):
-        """Values of the state arrays; a module that has none returns an empty list."""
+        """Values of the state arrays; a module that has none returns an empty list.
+
+        >>> next_state = mx.sym.var('state') + mx.sym.var('data')
+        >>> module = mx.mod.Module(next_state, label_names=None, state_names=['state'])
+        >>> module.bind([('data', (1, 2))], for_training=False)
+        >>> module.init_params()
+        >>> module.set_states(value=5)
+        >>> [[copy.asnumpy().tolist() for copy in state] for state in module.get_states(False)]
+        [[[[5.0, 5.0]]]]
+        """
         self._need("binded", "params_initialized")
         assert not merge_multi_context
         return []
 
     def set_states(self, states=None, value=None):
-        """Set the state arrays to arrays or to one number."""
+        """Set the state arrays to arrays or to one number.
+
+        >>> next_state = mx.sym.var('state') + mx.sym.var('data')
+        >>> module = mx.mod.Module(next_state, label_names=None, state_names=['state'])
+        >>> module.bind([('data', (1, 2))], for_training=False)
+        >>> module.init_params()
+        >>> module.set_states(value=5)
+        >>> batch = mx.io.DataBatch([mx.nd.array([[1, 2]])])
+        >>> for _ in range(2):
+        ...     module.forward(batch)
+        ...     module.set_states(states=module.get_outputs(merge_multi_context=False))
+        ...     print(module.get_outputs()[0].asnumpy())
+        [[6. 7.]]
+        [[7. 9.]]
+        """
         self._need("binded", "params_initialized")
         assert not states and not value
 
     def install_monitor(self, mon):
-        """Let a monitor look at all executors."""
+        """Let a monitor look at all executors.
+
+        >>> out = mx.sym.relu(mx.sym.var('data'), name='relu')
+        >>> module = mx.mod.Module(out, label_names=None)
+        >>> module.bind([('data', (1, 2))], for_training=False)
+        >>> module.init_params()
+        >>> monitor = mx.mon.Monitor(1, stat_func=lambda x: x.max())
+        >>> module.install_monitor(monitor)
+        >>> monitor.tic()
+        >>> module.forward(mx.io.DataBatch([mx.nd.array([[1, 2]])]))
+        >>> [(name, value.strip()) for _, name, value in monitor.toc()]
+        [('relu_output', '2.0'), ('data', '2.0')]
+        """
         raise NotImplementedError()
 
     # -- computation --

@@ -179,7 +179,19 @@ class BucketingModule(BaseModule):
             self._loaded_params = None
 
     def switch_bucket(self, bucket_key, data_shapes, label_shapes=None):
-        """Go on with the network of a key; it is bound when the key is new."""
+        """Go on with the network of a key; it is bound when the key is new.
+
+        >>> def graph(length):
+        ...     total = mx.sym.sum(mx.sym.Variable('data'), axis=1, keepdims=True)
+        ...     return mx.sym.FullyConnected(total, num_hidden=2, name='fc'), ['data'], None
+        >>> module = mx.mod.BucketingModule(graph, default_bucket_key=10)
+        >>> module.bind([('data', (4, 10))])
+        >>> module.init_params()
+        >>> module.switch_bucket(6, [('data', (4, 6))])
+        >>> module.data_shapes[0].shape
+        (4, 6)
+        >>> module.save_checkpoint('net', 1)
+        """
         self._need("binded")
         if bucket_key not in self._buckets:
             module = self._make(bucket_key)
@@ -263,7 +275,21 @@ class BucketingModule(BaseModule):
     @staticmethod
     def load(prefix, epoch, sym_gen=None, default_bucket_key=None, **kwargs):
         """A module with parameters that :meth:`save_checkpoint` wrote; the other arguments go to
-        the constructor."""
+        the constructor.
+
+        >>> def graph(length):
+        ...     data = mx.sym.mean(mx.sym.var('data'), axis=1, keepdims=True)
+        ...     return mx.sym.FullyConnected(data, num_hidden=2, name='fc'), ('data',), None
+        >>> module = mx.mod.BucketingModule(graph, default_bucket_key=5)
+        >>> module.bind([('data', (3, 5))], for_training=False)
+        >>> module.init_params()
+        >>> module.save_checkpoint('net', 1)
+        >>> again = mx.mod.BucketingModule.load('net', 1, sym_gen=graph, default_bucket_key=5)
+        >>> again.bind([('data', (3, 5))], for_training=False)
+        >>> again.init_params()
+        >>> sorted(again.get_params()[0])
+        ['fc_bias', 'fc_weight']
+        """
         if sym_gen is None or default_bucket_key is None:
             raise ValueError("[BucketingModule] sym_gen and default_bucket_key are needed: the networks come from there")
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
@@ -274,7 +300,20 @@ class BucketingModule(BaseModule):
     @staticmethod
     def load_dict(sym_dict=None, sym_gen=None, default_bucket_key=None, arg_params=None, aux_params=None, **kwargs):
         """A module with given parameters, and networks from `sym_gen` or from a dictionary of key
-        to what it returns."""
+        to what it returns.
+
+        >>> def graph(length):
+        ...     data = mx.sym.mean(mx.sym.var('data'), axis=1, keepdims=True)
+        ...     return mx.sym.FullyConnected(data, num_hidden=2, name='fc'), ('data',), None
+        >>> params = {'fc_weight': mx.nd.ones((2, 1)), 'fc_bias': mx.nd.zeros(2)}
+        >>> module = mx.mod.BucketingModule.load_dict(
+        ...     sym_gen=graph, default_bucket_key=5, arg_params=params, aux_params={})
+        >>> module.bind([('data', (1, 5))], for_training=False)
+        >>> module.forward(mx.io.DataBatch(
+        ...     [mx.nd.ones((1, 3))], bucket_key=3, provide_data=[('data', (1, 3))]))
+        >>> module.get_outputs()[0].asnumpy()
+        array([[1., 1.]], dtype=float32)
+        """
         if sym_dict is None and sym_gen is None:
             raise ValueError("[BucketingModule] sym_dict or sym_gen is needed: the networks come from there")
         if default_bucket_key is None:

@@ -110,7 +110,20 @@ class Module(BaseModule):
 
     def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
         """Write ``prefix-symbol.json``, ``prefix-NNNN.params``, and ``prefix-NNNN.states`` if asked
-        for."""
+        for.
+
+        >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=1, name='fc')
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([('data', (4, 2))])
+        >>> module.init_params()
+        >>> module.init_optimizer(optimizer='adam')
+        >>> module.save_checkpoint('fc', 3, save_optimizer_states=True)
+        >>> again = mx.mod.Module.load('fc', 3, load_optimizer_states=True, label_names=None)
+        >>> again.bind([('data', (4, 2))])
+        >>> again.init_optimizer(optimizer='adam')
+        >>> again.symbol.list_arguments()
+        ['data', 'fc_weight', 'fc_bias']
+        """
         self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
         path = f"{prefix}-{epoch:04d}.params"
         self.save_params(path)
@@ -121,7 +134,16 @@ class Module(BaseModule):
             logging.info('Saved optimizer state to "%s"', path)
 
     def save_optimizer_states(self, fname):
-        """Write the states of the optimizer to a file."""
+        """Write the states of the optimizer to a file.
+
+        >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=1)
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([('data', (4, 2))])
+        >>> module.init_params()
+        >>> module.init_optimizer(optimizer='adam')
+        >>> module.save_optimizer_states('adam.states')
+        >>> module.load_optimizer_states('adam.states')
+        """
         self._need("optimizer_initialized")
         if self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
@@ -292,7 +314,14 @@ class Module(BaseModule):
         self._label_shapes = None
 
     def reshape(self, data_shapes, label_shapes=None):
-        """Go on with other shapes of data, with the same parameters."""
+        """Go on with other shapes of data, with the same parameters.
+
+        >>> module = mx.mod.Module(mx.sym.exp(mx.sym.var('data'), name='out'), label_names=None)
+        >>> module.bind([('data', (4, 2))], for_training=False)
+        >>> module.reshape([('data', (6, 2))])
+        >>> module.output_shapes
+        [('out_output', (6, 2))]
+        """
         self._need("binded")
         self._data_shapes, self._label_shapes = _parse_data_desc(self._data_names, self._label_names, data_shapes,
                                                                  label_shapes)
@@ -351,7 +380,18 @@ class Module(BaseModule):
             self._preload_opt_states = None
 
     def borrow_optimizer(self, shared_module):
-        """Use the optimizer of another module, which shares its parameters with this one."""
+        """Use the optimizer of another module, which shares its parameters with this one.
+
+        >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=1)
+        >>> module, other = (mx.mod.Module(net, label_names=None) for _ in range(2))
+        >>> module.bind([('data', (4, 2))])
+        >>> module.init_params()
+        >>> module.init_optimizer()
+        >>> other.bind([('data', (8, 2))], shared_module=module)
+        >>> other.borrow_optimizer(module)
+        >>> other.optimizer_initialized
+        True
+        """
         shared_module._need("optimizer_initialized")
         self._optimizer = shared_module._optimizer
         self._kvstore = shared_module._kvstore

@@ -20,6 +20,22 @@ class PythonModule(BaseModule):
     data_names, label_names, output_names : list of str
         Labels may be None.
     logger : logging.Logger
+
+    Examples
+    --------
+    >>> class Scores(mx.mod.PythonModule):
+    ...     def _compute_output_shapes(self):
+    ...         return [('scores_output', self._data_shapes[0][1])]
+    ...     def forward(self, data_batch, is_train=None):
+    ...         self.outputs = [10 * data_batch.data[0]]
+    ...     def get_outputs(self, merge_multi_context=True):
+    ...         return self.outputs
+    >>> module = Scores(['data'], None, ['scores_output'])
+    >>> module.bind([('data', (2, 1))])
+    >>> module.init_params()
+    >>> module.forward(mx.io.DataBatch([mx.nd.array([[1], [2]])]))
+    >>> module.get_outputs()[0].asnumpy().ravel(), module.output_shapes
+    (array([10., 20.], dtype=float32), [('scores_output', (2, 1))])
     """
 
     def __init__(self, data_names, label_names, output_names, logger=logging):

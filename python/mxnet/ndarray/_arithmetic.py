@@ -21,8 +21,9 @@ def _of_numbers(result):
     return int(result) if result.dtype.kind == "b" else result.item()
 
 
-def _two(name, doc):
-    """The function `name` of two arrays or numbers."""
+def _two(name, doc, values, number, result):
+    """The function `name` of two arrays or numbers. The example in its docstring is that of an
+    array with these values and a number."""
     row = next(row for row in ARITHMETIC if name in row.functions)
 
     def function(lhs, rhs):
@@ -37,30 +38,38 @@ def _two(name, doc):
             return _of_numbers(getattr(np, row.ufuncs[0])(lhs, rhs))
         raise TypeError(f"[{name}] got {type(lhs).__name__} and {type(rhs).__name__}; accepted: NDArrays and numbers")
     function.__name__ = name
-    function.__doc__ = doc + " Shapes are broadcast; either side may be a number."
+    function.__doc__ = f"""{doc} Shapes are broadcast; either side may be a number.
+
+    >>> mx.nd.{name}(mx.nd.array({values}), {number}).asnumpy()
+    array({result}, dtype=float32)
+    """
     return function
 
 
-add = _two("add", "Sum.")
-subtract = _two("subtract", "Difference.")
-multiply = _two("multiply", "Product.")
-divide = _two("divide", "Quotient.")
-true_divide = _two("true_divide", "Quotient.")
-modulo = _two("modulo", "Remainder with the divisor's sign.")
-_power = _two("power", "`lhs` to the power `rhs`.")
-maximum = _two("maximum", "Larger value.")
-minimum = _two("minimum", "Smaller value.")
-equal = _two("equal", "1 where equal, else 0.")
-not_equal = _two("not_equal", "1 where different, else 0.")
-greater = _two("greater", "1 where `lhs` is larger, else 0.")
-greater_equal = _two("greater_equal", "1 where `lhs` is not smaller, else 0.")
-lesser = _two("lesser", "1 where `lhs` is smaller, else 0.")
-lesser_equal = _two("lesser_equal", "1 where `lhs` is not larger, else 0.")
-logical_and = _two("logical_and", "1 where both are non-zero, else 0.")
-logical_or = _two("logical_or", "1 where one is non-zero, else 0.")
-logical_xor = _two("logical_xor", "1 where exactly one is non-zero, else 0.")
+add = _two("add", "Sum.", "[1, 2]", 10, "[11., 12.]")
+subtract = _two("subtract", "Difference.", "[1, 2]", 10, "[-9., -8.]")
+multiply = _two("multiply", "Product.", "[1, 2]", 10, "[10., 20.]")
+divide = _two("divide", "Quotient.", "[1, 2]", 10, "[0.1, 0.2]")
+true_divide = _two("true_divide", "Quotient.", "[1, 2]", 10, "[0.1, 0.2]")
+modulo = _two("modulo", "Remainder with the divisor's sign.", "[7, -7]", 3, "[1., 2.]")
+_power = _two("power", "`lhs` to the power `rhs`.", "[1, 2]", 3, "[1., 8.]")
+maximum = _two("maximum", "Larger value.", "[1, 5]", 3, "[3., 5.]")
+minimum = _two("minimum", "Smaller value.", "[1, 5]", 3, "[1., 3.]")
+equal = _two("equal", "1 where equal, else 0.", "[1, 2]", 2, "[0., 1.]")
+not_equal = _two("not_equal", "1 where different, else 0.", "[1, 2]", 2, "[1., 0.]")
+greater = _two("greater", "1 where `lhs` is larger, else 0.", "[1, 2, 3]", 2, "[0., 0., 1.]")
+greater_equal = _two("greater_equal", "1 where `lhs` is not smaller, else 0.", "[1, 2, 3]", 2, "[0., 1., 1.]")
+lesser = _two("lesser", "1 where `lhs` is smaller, else 0.", "[1, 2, 3]", 2, "[1., 0., 0.]")
+lesser_equal = _two("lesser_equal", "1 where `lhs` is not larger, else 0.", "[1, 2, 3]", 2, "[1., 1., 0.]")
+logical_and = _two("logical_and", "1 where both are non-zero, else 0.", "[0, 2]", 1, "[0., 1.]")
+logical_or = _two("logical_or", "1 where one is non-zero, else 0.", "[0, 2]", 1, "[1., 1.]")
+logical_xor = _two("logical_xor", "1 where exactly one is non-zero, else 0.", "[0, 2]", 1, "[1., 0.]")
 
 
 def power(base, exp):
-    """`base` to the power `exp`. Shapes are broadcast; either side may be a number."""
+    """`base` to the power `exp`. Shapes are broadcast; either side may be a number.
+
+    >>> mx.nd.power(mx.nd.array([1, 2]), 3).asnumpy()
+    array([1., 8.], dtype=float32)
+    """
     return _power(base, exp)

@@ -1,6 +1,7 @@
 """NDArray: a tensor on a device whose contents are computed asynchronously."""
 import ctypes
 import importlib
+import numbers
 import warnings
 
 import numpy as np
@@ -8,21 +9,21 @@ import numpy as np
 from .. import _dtypes
 from .. import _tape
 from .._binding import NDArrayBase, _set_ndarray_class, _set_trace_note
-from .._methods import ARRAY_METHODS, METHODS, PYTHON_OPERATORS
-from .._tracing import VALUE, is_deferred_compute, note, note_alias
+from .._method_examples import add_examples
+from .._methods import ARRAY_METHODS, METHODS
+from .._tracing import is_deferred_compute, note, note_alias
 from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError, error_class
 from ..context import Context
 from . import _internal
-from ._capsule import export, lend, stream_number
-from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, _recording, from_values, shared
+from ._exchange import _Exchange
+from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, _recording, shared
 
 __all__ = ["NDArray"]
 
-_UFUNCS = {ufunc: f"__{method}__" for method, row in PYTHON_OPERATORS.items() for ufunc in row.ufuncs}
 _context_of = {}   # (kind, number) -> Context; asked for by every compiled call
 
 
-class NDArray(NDArrayBase):
+class NDArray(_Exchange, NDArrayBase):
     """Multi-dimensional array on one device.
 
     Operations return at once and run in the background; reading values (``asnumpy``, ``asscalar``,
@@ -49,7 +50,12 @@ class NDArray(NDArrayBase):
 
     @property
     def context(self):
-        """Device of the array."""
+        """Device of the array.
+
+        >>> x = mx.nd.ones(2, ctx=mx.cpu(1))
+        >>> x.context, x.ctx, x.device
+        (cpu(1), cpu(1), cpu(1))
+        """
         ids = self._ctx_ids
         found = _context_of.get(ids)
         if found is None:
@@ -66,7 +72,11 @@ class NDArray(NDArrayBase):
 
     @property
     def T(self):
-        """Transposed array (axes reversed)."""
+        """Transposed array (axes reversed).
+
+        >>> mx.nd.array([[1, 2, 3]]).T.asnumpy().ravel()
+        array([1., 2., 3.], dtype=float32)
+        """
         return self if self.ndim < 2 else _call("transpose", (self,))
 
     def __len__(self):
@@ -163,7 +173,11 @@ class NDArray(NDArrayBase):
     item = asscalar
 
     def tolist(self):
-        """The values as nested lists."""
+        """The values as nested lists.
+
+        >>> mx.nd.array([[1, 2], [3, 4]]).tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+        """
         return self.asnumpy().tolist()
 
     def __array__(self, dtype=None, copy=None):
@@ -175,7 +189,14 @@ class NDArray(NDArrayBase):
     # ---- copies
 
     def copy(self):
-        """A new array with the same contents, on the same device."""
+        """A new array with the same contents, on the same device.
+
+        >>> x = mx.nd.ones(2)
+        >>> y = x.copy()
+        >>> y[0] = 5
+        >>> x.asnumpy()
+        array([1., 1.], dtype=float32)
+        """
         if self._ctx_ids[0] < 3:
             return _call("_copy", (self,))
         return self.copyto(self.context)   # results of operators are in ordinary memory
@@ -225,16 +246,36 @@ class NDArray(NDArrayBase):
         return self
 
     def as_np_ndarray(self):
-        """The array as one of ``mx.np``, sharing memory and gradients."""
+        """The array as one of ``mx.np``, sharing memory and gradients.
+
+        >>> x = mx.nd.zeros(2)
+        >>> y = x.as_np_ndarray()
+        >>> y[0] = 5
+        >>> x.asnumpy(), type(y.as_nd_ndarray()).__name__
+        (array([5., 0.], dtype=float32), 'NDArray')
+        """
         return shared(self, importlib.import_module("mxnet.numpy").ndarray)   # which stands on this module
 
     def tostype(self, stype):
-        """Array of another storage type."""
+        """Array of another storage type.
+
+        >>> mx.nd.ones(2).tostype('default').stype
+        'default'
+        """
         _dense_only("tostype", stype)
         return self
 
     def detach(self):
-        """View of the same memory that autograd does not follow."""
+        """View of the same memory that autograd does not follow.
+
+        >>> x = mx.nd.array([3])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * (x * x).detach()
+        >>> y.backward()
+        >>> x.grad.asnumpy()
+        array([9.], dtype=float32)
+        """
         if is_deferred_compute():
             out = _call("BlockGrad", (self,))
             note_alias(self, out)
@@ -281,13 +322,28 @@ class NDArray(NDArrayBase):
         check_call(_LIB.MXNDArraySetGradState(ctypes.c_void_p(self.handle), ctypes.c_int(bool(state))))
 
     def drop_grad(self):
-        """Takes the gradient away again."""
+        """Takes the gradient away again.
+
+        >>> x = mx.nd.ones(2)
+        >>> x.attach_grad()
+        >>> x.drop_grad()
+        >>> x.grad is None
+        True
+        """
         check_call(_LIB.MXAutogradDropGrads(ctypes.c_uint(1), ctypes.byref(ctypes.c_void_p(self.handle))))
 
     def backward(self, out_grad=None, retain_graph=False, train_mode=True):
         """Differentiates this array with respect to the variables that it was computed from.
 
         `out_grad`: gradient of the array itself, ones if None. See :func:`mxnet.autograd.backward`.
+
+        >>> x = mx.nd.array([1, 2])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        >>> y.backward(mx.nd.array([1, 10]))
+        >>> x.grad.asnumpy()
+        array([ 2., 40.], dtype=float32)
         """
         _tape.backward([self], [out_grad], retain_graph, train_mode)
 
@@ -384,11 +440,25 @@ class NDArray(NDArrayBase):
         return _call("_split_v2", (self,), indices=(0,) + tuple(indices_or_sections), axis=axis, squeeze_axis=squeeze_axis)
 
     def slice_assign(self, rhs, begin, end, step):
-        """Writes `rhs` into a strided slice of this array."""
+        """Writes `rhs` into a strided slice of this array.
+
+        >>> x = mx.nd.zeros((2, 3))
+        >>> _ = x.slice_assign(mx.nd.ones((1, 2)), begin=(0, 1), end=(1, 3), step=(1, 1))
+        >>> x.asnumpy()
+        array([[0., 1., 1.],
+               [0., 0., 0.]], dtype=float32)
+        """
         return _call("_slice_assign", (self, rhs), self, begin=begin, end=end, step=step)
 
     def slice_assign_scalar(self, value, begin, end, step):
-        """Writes a number into a strided slice of this array."""
+        """Writes a number into a strided slice of this array.
+
+        >>> x = mx.nd.zeros((2, 3))
+        >>> _ = x.slice_assign_scalar(7, begin=(0, 1), end=(1, 3), step=(1, 1))
+        >>> x.asnumpy()
+        array([[0., 7., 7.],
+               [0., 0., 0.]], dtype=float32)
+        """
         return _call("_slice_assign_scalar", (self,), self, scalar=float(value), begin=begin, end=end, step=step)
 
     def diag(self, k=0, **kwargs):
@@ -398,10 +468,15 @@ class NDArray(NDArrayBase):
     # ---- logical negation and the rest of the operators
 
     def __invert__(self):
-        return _call("logical_not", (self,))
+        return _call("logical_not", (self,))      # comparisons give 0 and 1 of the operands' dtype
 
     def __floordiv__(self, other):
-        return (self / other).floor()
+        if isinstance(other, numbers.Number):
+            return _call("_npi_floor_divide_scalar", (self,), scalar=other)
+        return _call("_npi_floor_divide", (self, other))
+
+    def __rfloordiv__(self, other):
+        return _call("_npi_rfloor_divide_scalar", (self,), scalar=other)
 
     def __matmul__(self, other):
         return _call("dot", (self, other))
@@ -411,113 +486,6 @@ class NDArray(NDArrayBase):
 
     def __copy__(self):
         return self.copy()
-
-    # ---- exchange
-
-    # The layout of 1.x: its pickles (optimizer states, datasets, ...) are read here, and ours
-    # there.
-    def __reduce__(self):
-        return type(self), (None,), self.__getstate__()
-
-    def __getstate__(self):
-        if is_deferred_compute():
-            note(VALUE, self)
-        if self.ndim < 0:
-            return {"handle": None}
-        state = {"handle": bytearray(_raw_bytes(self))}
-        if self._ctx_ids[0] == 2:
-            state["context"] = self.context   # 1.x does not look at it
-        return state
-
-    def __setstate__(self, state):
-        data = state["handle"]
-        if data is None:
-            NDArrayBase.__init__(self, None)
-            return
-        data, handle = bytes(data), NDArrayHandle()
-        check_call(_LIB.MXNDArrayLoadFromRawBytes(data, ctypes.c_size_t(len(data)), ctypes.byref(handle)))
-        NDArrayBase.__init__(self, handle)
-        if "context" in state:
-            moved = self.copyto(state["context"])
-            NDArrayBase.__init__(self, _shared_handle(moved))
-
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """DLPack capsule that shares this array's memory, or holds a copy if `copy` or `dl_device`,
-        which may be the CPU, want one.
-
-        On a GPU the consumer's CUDA `stream` waits for what is under way on the array: None or 1 is
-        the legacy default stream, 2 the per-thread one; with -1 nothing waits. Elsewhere it must be
-        None, and the capsule comes after pending work. Versioned for consumers of DLPack 1.0 or
-        later. Raises BufferError for other devices, and for the CPU with ``copy=False``.
-        """
-        if is_deferred_compute():
-            note(VALUE, self)
-        own, source = self.__dlpack_device__(), self
-        number = stream_number(stream, own[0] == 2, "__dlpack__", 1)
-        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
-            if int(dl_device[0]) != 1 or copy is False:
-                raise BufferError(f"[__dlpack__] dl_device={tuple(dl_device)}, copy={copy}; "
-                                  f"accepted: the array's own, {own}, or a copy on the CPU, (1, 0)")
-            source, number = self.as_in_context(Context("cpu")), 0
-        elif copy:
-            source = self.copy()
-        return export(source, number, max_version is not None and max_version[0] >= 1, source is not self)
-
-    def __dlpack_device__(self):
-        """DLPack's numbers of the device: kind (1 CPU, 2 CUDA, 3 pinned CPU memory) and index."""
-        kind, number = self._ctx_ids
-        return ({2: 2, 3: 3}.get(kind, 1), number if kind == 2 else 0)
-
-    @property
-    def __cuda_array_interface__(self):
-        """Address, shape and dtype of an array on a GPU, after pending work is done; other arrays
-        have no such attribute.
-
-        The `stream` is None, nothing to wait for: not every consumer (PyTorch) looks at that entry.
-        With DLPack it is the consumer's stream that waits. The consumer keeps the array object for
-        as long as it uses the memory, which is used again when what is on the legacy default stream
-        at the object's end has passed.
-        """
-        kind, _ = self._ctx_ids
-        if kind != 2:
-            raise AttributeError(f"[__cuda_array_interface__] of an array on {self.context}; accepted: arrays on gpu contexts")
-        if self.dtype == "bfloat16":
-            raise AttributeError("[__cuda_array_interface__] of bfloat16, which NumPy's type strings do not have; use DLPack")
-        data = ctypes.c_void_p()
-        check_call(_LIB.MXNDArrayGetData(ctypes.c_void_p(self.handle), ctypes.byref(data)))
-        self.wait_to_write()   # consumers may write: readers have to be done too
-        lend(self)
-        return {"shape": self.shape, "typestr": np.dtype(self.dtype).str,
-                "data": (data.value or 0, False), "strides": None, "version": 3, "stream": None}
-
-    def to_dlpack_for_read(self):
-        """DLPack capsule of this array, for reading."""
-        return export(self)
-
-    def to_dlpack_for_write(self):
-        """DLPack capsule of this array, for writing."""
-        return export(self)
-
-    def __array_function__(self, function, types, args, kwargs):
-        # NumPy functions work on values: arrays become NumPy arrays, the result stays one.
-        def convert(x):
-            if isinstance(x, NDArray):
-                return x.asnumpy()
-            if isinstance(x, (list, tuple)):
-                return type(x)(convert(v) for v in x)
-            return x
-        return function(*[convert(a) for a in args], **{k: convert(v) for k, v in kwargs.items()})
-
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        if method != "__call__" or kwargs.get("out") is not None:
-            return NotImplemented
-        if ufunc.__name__ in _UFUNCS and len(inputs) == 2 and not kwargs:
-            method, context, dtype = _UFUNCS[ufunc.__name__], self.context, self.dtype
-            a, b = (from_values(x, context, dtype) if isinstance(x, np.ndarray) else x for x in inputs)
-            if isinstance(a, NDArray):
-                return getattr(a, method)(b)
-            return getattr(from_values(np.asarray(a), context, dtype), method)(b)
-        return ufunc(*[x.asnumpy() if isinstance(x, NDArray) else x for x in inputs], **kwargs)
 
 
 _set_ndarray_class(NDArray)
@@ -541,16 +509,4 @@ def _method(name):
 for _name in METHODS + ARRAY_METHODS:
     if not hasattr(NDArray, _name):
         setattr(NDArray, _name, _method(_name))
-
-
-def _raw_bytes(a):
-    size, data = ctypes.c_size_t(), ctypes.POINTER(ctypes.c_char)()
-    check_call(_LIB.MXNDArraySaveRawBytes(ctypes.c_void_p(a.handle), ctypes.byref(size), ctypes.byref(data)))
-    return ctypes.string_at(data, size.value)
-
-
-def _shared_handle(a):
-    """A handle of its own on the memory of `a`."""
-    handle = NDArrayHandle()
-    check_call(_LIB.MXNDArrayDetach(ctypes.c_void_p(a.handle), ctypes.byref(handle)))
-    return handle
+add_examples(NDArray)

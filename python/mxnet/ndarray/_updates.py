@@ -23,7 +23,13 @@ def adamw_update(weight, grad, mean, var, rescale_grad, lr, eta, beta1=0.9, beta
                  epsilon=1e-8, wd=0, clip_gradient=-1, out=None, name=None, **kwargs):
     """One step of AdamW; `rescale_grad` is a number or an array of one element. Nothing is updated
     when it is 0 or not finite. Formula and other arguments as in the operator
-    ``mxnet.ndarray._internal._adamw_update``."""
+    ``mxnet.ndarray._internal._adamw_update``.
+
+    >>> weight, grad, mean, var = mx.nd.ones(2), mx.nd.ones(2), mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> _ = mx.nd.contrib.adamw_update(weight, grad, mean, var, 1.0, lr=0.1, eta=1, out=weight)
+    >>> weight.asnumpy().round(3)
+    array([0.684, 0.684], dtype=float32)
+    """
     return _one("_adamw_update", (weight, grad, mean, var), rescale_grad,
                 dict(kwargs, lr=lr, eta=eta, beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd,
                      clip_gradient=clip_gradient, out=out, name=name))
@@ -32,7 +38,15 @@ def adamw_update(weight, grad, mean, var, rescale_grad, lr, eta, beta1=0.9, beta
 def mp_adamw_update(weight, grad, mean, var, weight32, rescale_grad, lr, eta, beta1=0.9,
                     beta2=0.999, epsilon=1e-8, wd=0, clip_gradient=-1, out=None, name=None,
                     **kwargs):
-    """:func:`adamw_update` of a 16-bit weight with its float32 copy `weight32`."""
+    """:func:`adamw_update` of a 16-bit weight with its float32 copy `weight32`.
+
+    >>> weight32, grad, mean, var = mx.nd.ones(2), mx.nd.ones(2), mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> weight, grad = weight32.astype('float16'), grad.astype('float16')
+    >>> _ = mx.nd.contrib.mp_adamw_update(weight, grad, mean, var, weight32, 1.0, lr=0.1, eta=1,
+    ...                                out=weight)
+    >>> weight.asnumpy().round(3)
+    array([0.684, 0.684], dtype=float16)
+    """
     return _one("_mp_adamw_update", (weight, grad, mean, var, weight32), rescale_grad,
                 dict(kwargs, lr=lr, eta=eta, beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd,
                      clip_gradient=clip_gradient, out=out, name=name))
@@ -41,7 +55,13 @@ def mp_adamw_update(weight, grad, mean, var, weight32, rescale_grad, lr, eta, be
 def adabelief_update(weight, grad, mean, var, rescale_grad, lr, eta, beta1=0.9, beta2=0.999,
                      epsilon=1e-8, wd=0, clip_gradient=-1, out=None, name=None, **kwargs):
     """One step of AdaBelief; `rescale_grad` as in :func:`adamw_update`. Formula and other arguments
-    as in the operator ``mxnet.ndarray._internal._adabelief_update``."""
+    as in the operator ``mxnet.ndarray._internal._adabelief_update``.
+
+    >>> weight, grad, mean, var = mx.nd.ones(2), mx.nd.ones(2), mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> _ = mx.nd.contrib.adabelief_update(weight, grad, mean, var, 1.0, lr=0.1, eta=1, out=weight)
+    >>> weight.asnumpy().round(3)
+    array([0.649, 0.649], dtype=float32)
+    """
     return _one("_adabelief_update", (weight, grad, mean, var), rescale_grad,
                 dict(kwargs, lr=lr, eta=eta, beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd,
                      clip_gradient=clip_gradient, out=out, name=name))
@@ -50,7 +70,15 @@ def adabelief_update(weight, grad, mean, var, rescale_grad, lr, eta, beta1=0.9, 
 def mp_adabelief_update(weight, grad, mean, var, weight32, rescale_grad, lr, eta, beta1=0.9,
                         beta2=0.999, epsilon=1e-8, wd=0, clip_gradient=-1, out=None, name=None,
                         **kwargs):
-    """:func:`adabelief_update` of a 16-bit weight with its float32 copy `weight32`."""
+    """:func:`adabelief_update` of a 16-bit weight with its float32 copy `weight32`.
+
+    >>> weight32, grad, mean, var = mx.nd.ones(2), mx.nd.ones(2), mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> weight, grad = weight32.astype('float16'), grad.astype('float16')
+    >>> _ = mx.nd.contrib.mp_adabelief_update(weight, grad, mean, var, weight32, 1.0, lr=0.1, eta=1,
+    ...                                out=weight)
+    >>> weight.asnumpy().round(3)
+    array([0.648, 0.648], dtype=float16)
+    """
     return _one("_mp_adabelief_update", (weight, grad, mean, var, weight32), rescale_grad,
                 dict(kwargs, lr=lr, eta=eta, beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd,
                      clip_gradient=clip_gradient, out=out, name=name))
@@ -76,25 +104,56 @@ def multi_adamw_update(weights, grads, mean, var, rescale_grad, lrs, wds, etas, 
 
     `rescale_grad` is one number, or an array of one element, for all. Keywords beta1, beta2,
     epsilon and clip_gradient are the same for all weights.
+
+    >>> weight, grad = [mx.nd.ones(2)], [mx.nd.ones(2)]
+    >>> mean, var = [mx.nd.zeros(2)], [mx.nd.zeros(2)]
+    >>> _ = mx.nd.contrib.multi_adamw_update(weight, grad, mean, var, 1.0, lrs=[0.1], wds=[0],
+    ...                                out=weight, etas=[1])
+    >>> weight[0].asnumpy().round(3)
+    array([0.684, 0.684], dtype=float32)
     """
     return _scaled("_multi_adamw_update", [weights, grads, mean, var], rescale_grad, lrs, wds, etas, out, name, size, kwargs)
 
 
 def multi_mp_adamw_update(weights, grads, mean, var, weights32, rescale_grad, lrs, wds, etas,
                           out=None, name=None, size=0, **kwargs):
-    """:func:`multi_adamw_update` of 16-bit weights with their float32 copies."""
+    """:func:`multi_adamw_update` of 16-bit weights with their float32 copies.
+
+    >>> weight32, mean, var = [mx.nd.ones(2)], [mx.nd.zeros(2)], [mx.nd.zeros(2)]
+    >>> weight, grad = [mx.nd.ones(2, dtype='float16')], [mx.nd.ones(2, dtype='float16')]
+    >>> _ = mx.nd.contrib.multi_mp_adamw_update(weight, grad, mean, var, weight32, 1.0, lrs=[0.1],
+    ...                                out=weight, wds=[0], etas=[1])
+    >>> weight[0].asnumpy().round(3)
+    array([0.684, 0.684], dtype=float16)
+    """
     return _scaled("_multi_mp_adamw_update", [weights, grads, mean, var, weights32], rescale_grad, lrs, wds, etas, out, name, size, kwargs)
 
 
 def multi_adabelief_update(weights, grads, mean, var, rescale_grad, lrs, wds, etas, out=None,
                            name=None, size=0, **kwargs):
-    """:func:`adabelief_update` of several weights; arguments as in :func:`multi_adamw_update`."""
+    """:func:`adabelief_update` of several weights; arguments as in :func:`multi_adamw_update`.
+
+    >>> weight, grad = [mx.nd.ones(2)], [mx.nd.ones(2)]
+    >>> mean, var = [mx.nd.zeros(2)], [mx.nd.zeros(2)]
+    >>> _ = mx.nd.contrib.multi_adabelief_update(weight, grad, mean, var, 1.0, lrs=[0.1], wds=[0],
+    ...                                out=weight, etas=[1])
+    >>> weight[0].asnumpy().round(3)
+    array([0.649, 0.649], dtype=float32)
+    """
     return _scaled("_multi_adabelief_update", [weights, grads, mean, var], rescale_grad, lrs, wds, etas, out, name, size, kwargs)
 
 
 def multi_mp_adabelief_update(weights, grads, mean, var, weights32, rescale_grad, lrs, wds, etas,
                               out=None, name=None, size=0, **kwargs):
-    """:func:`multi_adabelief_update` of 16-bit weights with their float32 copies."""
+    """:func:`multi_adabelief_update` of 16-bit weights with their float32 copies.
+
+    >>> weight32, mean, var = [mx.nd.ones(2)], [mx.nd.zeros(2)], [mx.nd.zeros(2)]
+    >>> weight, grad = [mx.nd.ones(2, dtype='float16')], [mx.nd.ones(2, dtype='float16')]
+    >>> _ = mx.nd.contrib.multi_mp_adabelief_update(weight, grad, mean, var, weight32, 1.0,
+    ...                                lrs=[0.1], wds=[0], etas=[1], out=weight)
+    >>> weight[0].asnumpy().round(3)
+    array([0.648, 0.648], dtype=float16)
+    """
     return _scaled("_multi_mp_adabelief_update", [weights, grads, mean, var, weights32], rescale_grad, lrs, wds, etas, out, name, size,
                    kwargs)
 
@@ -110,24 +169,55 @@ def multi_lamb_update(weights, grads, mean, var, step_count, lrs, wds, out=None,
 
     `step_count` has the numbers of the steps, from 1. Keywords beta1, beta2, epsilon, rescale_grad,
     lower_bound, upper_bound, clip_gradient and bias_correction are the same for all weights.
+
+    >>> weight, grad = [mx.nd.ones(2)], [mx.nd.ones(2)]
+    >>> mean, var = [mx.nd.zeros(2)], [mx.nd.zeros(2)]
+    >>> _ = mx.nd.contrib.multi_lamb_update(weight, grad, mean, var, [1], lrs=[0.1], wds=[0],
+    ...                                out=weight)
+    >>> weight[0].asnumpy().round(3)
+    array([0.9, 0.9], dtype=float32)
     """
     return _norms("_multi_lamb_update", [weights, grads, mean, var], step_count, lrs, wds, out, num_tensors, kwargs)
 
 
 def multi_mp_lamb_update(weights, grads, mean, var, weights32, step_count, lrs, wds, out=None,
                          num_tensors=0, **kwargs):
-    """:func:`multi_lamb_update` of 16-bit weights with their float32 copies."""
+    """:func:`multi_lamb_update` of 16-bit weights with their float32 copies.
+
+    >>> weight32, mean, var = [mx.nd.ones(2)], [mx.nd.zeros(2)], [mx.nd.zeros(2)]
+    >>> weight, grad = [mx.nd.ones(2, dtype='float16')], [mx.nd.ones(2, dtype='float16')]
+    >>> _ = mx.nd.contrib.multi_mp_lamb_update(weight, grad, mean, var, weight32, [1], lrs=[0.1],
+    ...                                out=weight, wds=[0])
+    >>> weight[0].asnumpy().round(3)
+    array([0.9, 0.9], dtype=float16)
+    """
     return _norms("_multi_mp_lamb_update", [weights, grads, mean, var, weights32], step_count, lrs, wds, out, num_tensors, kwargs)
 
 
 def multi_lans_update(weights, grads, mean, var, step_count, lrs, wds, out=None, num_tensors=0,
                       **kwargs):
     """One step of LANS for several weights; arguments as in :func:`multi_lamb_update`, less
-    bias_correction."""
+    bias_correction.
+
+    >>> weight, grad = [mx.nd.ones(2)], [mx.nd.ones(2)]
+    >>> mean, var = [mx.nd.zeros(2)], [mx.nd.zeros(2)]
+    >>> _ = mx.nd.contrib.multi_lans_update(weight, grad, mean, var, [1], lrs=[0.1], wds=[0],
+    ...                                out=weight)
+    >>> weight[0].asnumpy().round(3)
+    array([0.9, 0.9], dtype=float32)
+    """
     return _norms("_multi_lans_update", [weights, grads, mean, var], step_count, lrs, wds, out, num_tensors, kwargs)
 
 
 def multi_mp_lans_update(weights, grads, mean, var, weights32, step_count, lrs, wds, out=None,
                          num_tensors=0, **kwargs):
-    """:func:`multi_lans_update` of 16-bit weights with their float32 copies."""
+    """:func:`multi_lans_update` of 16-bit weights with their float32 copies.
+
+    >>> weight32, mean, var = [mx.nd.ones(2)], [mx.nd.zeros(2)], [mx.nd.zeros(2)]
+    >>> weight, grad = [mx.nd.ones(2, dtype='float16')], [mx.nd.ones(2, dtype='float16')]
+    >>> _ = mx.nd.contrib.multi_mp_lans_update(weight, grad, mean, var, weight32, [1], lrs=[0.1],
+    ...                                out=weight, wds=[0])
+    >>> weight[0].asnumpy().round(3)
+    array([0.9, 0.9], dtype=float16)
+    """
     return _norms("_multi_mp_lans_update", [weights, grads, mean, var, weights32], step_count, lrs, wds, out, num_tensors, kwargs)

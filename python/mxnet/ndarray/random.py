@@ -243,8 +243,12 @@ def _like(distribution, *parameters):
         kwargs.update(zip(parameters, args))
         return getattr(_internal, f"_random_{distribution}_like")(data, out=out, name=name, **kwargs)
     function.__name__ = function.__qualname__ = distribution + "_like"
-    function.__doc__ = (f"As :func:`{distribution}` with the shape, dtype and device of `data`. "
-                        f"Parameters (numbers): {', '.join(parameters)}.")
+    function.__doc__ = f"""As :func:`{distribution}` with the shape, dtype and device of `data`. Parameters (numbers):
+    {', '.join(parameters)}.
+
+    >>> mx.nd.random.{distribution}_like(mx.nd.ones((2, 3))).shape
+    (2, 3)
+    """
     return function
 
 

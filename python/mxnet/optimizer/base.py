@@ -119,13 +119,27 @@ class Optimizer:
     # -- registration --
     @staticmethod
     def register(klass):
-        """Class decorator: make the optimizer known under its name in lower case."""
+        """Class decorator: make the optimizer known under its name in lower case.
+
+        >>> @mx.optimizer.Optimizer.register
+        ... class SignedStep(mx.optimizer.Optimizer):
+        ...     def create_state(self, index, weight):
+        ...         return None
+        ...     def update(self, index, weight, grad, state):
+        ...         weight[:] -= self._get_lr(index) * mx.nd.sign(grad)
+        >>> mx.optimizer.create('signedstep', learning_rate=.5).lr
+        0.5
+        """
         return register(klass)
 
     @staticmethod
     def create_optimizer(name, **kwargs):
         """An optimizer by its registered name; `kwargs` go to its constructor. Raises ValueError
-        for other names."""
+        for other names.
+
+        >>> mx.optimizer.Optimizer.create_optimizer('adam', learning_rate=.01).lr
+        0.01
+        """
         return create(name, **kwargs)
 
     # -- what an optimizer is --
@@ -148,7 +162,15 @@ class Optimizer:
         return self.create_state(index, weight)
 
     def update_multi_precision(self, index, weight, grad, state):
-        """:meth:`update` on the float32 copy where one is kept; the weight follows it."""
+        """:meth:`update` on the float32 copy where one is kept; the weight follows it.
+
+        >>> optimizer = mx.optimizer.SGD(learning_rate=0.5, multi_precision=True)
+        >>> weight, grad = mx.nd.ones(2, dtype='float16'), mx.nd.ones(2, dtype='float16')
+        >>> state = optimizer.create_state_multi_precision(0, weight)
+        >>> optimizer.update_multi_precision(0, weight, grad, state)
+        >>> weight.asnumpy()
+        array([0.5, 0.5], dtype=float16)
+        """
         if isinstance(index, (tuple, list)):
             if self.multi_precision and is_low_precision(weight[0]):
                 masters, originals = zip(*state)
@@ -193,7 +215,15 @@ class Optimizer:
 
     def set_lr_mult(self, args_lr_mult):
         """Set multipliers of the learning rate for weights, by name or index; 1 for those not in
-        the dictionary."""
+        the dictionary.
+
+        >>> optimizer = mx.optimizer.SGD(learning_rate=0.1, param_idx2name={0: 'a', 1: 'b'})
+        >>> optimizer.set_lr_mult({'b': 0.0})
+        >>> optimizer.set_wd_mult({'a': 0.5})
+        >>> optimizer.set_learning_rate(0.2)
+        >>> optimizer.learning_rate
+        0.2
+        """
         self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **args_lr_mult}
 
     @staticmethod

@@ -41,7 +41,15 @@ class _SeveralMoments(TwoMoments):
                 weight[:] = copy.astype(weight.dtype)
 
     def fused_step(self, indices, weights, grads, states):
-        """One step of several weights by one operator. All four are lists."""
+        """One step of several weights by one operator. All four are lists.
+
+        >>> optimizer = mx.optimizer.AdamW(learning_rate=.1, wd=0)
+        >>> weights = [mx.nd.ones(2), mx.nd.zeros(3)]
+        >>> states = [optimizer.create_state(i, weight) for i, weight in enumerate(weights)]
+        >>> optimizer.fused_step([0, 1], weights, [mx.nd.ones(2), -mx.nd.ones(3)], states)
+        >>> print(weights[0].asnumpy().round(3), weights[1].asnumpy().round(3))
+        [0.9 0.9] [0.1 0.1 0.1]
+        """
         self._update_count(indices)
         arrays = [a for w, g, (mean, variance) in zip(weights, grads, states) for a in (w, g, mean, variance)]
         self._update_several(arrays, indices, False, weights)
@@ -152,7 +160,14 @@ class LANS(_NormScaled):
         function(*arrays, **self._norm_options(indices, weights))
 
     def step(self, indices, weights, grads, states):
-        """The same as :meth:`fused_step`, in operators on one weight at a time."""
+        """The same as :meth:`fused_step`, in operators on one weight at a time.
+
+        >>> optimizer = mx.optimizer.LANS(learning_rate=.1, wd=0)
+        >>> weight = mx.nd.ones(2)
+        >>> optimizer.step([0], [weight], [mx.nd.ones(2)], [optimizer.create_state(0, weight)])
+        >>> print(weight.asnumpy().round(3))
+        [0.9 0.9]
+        """
         self._update_count(indices)
         for i, w, g, (mean, variance), lr, wd in zip(indices, weights, grads, states, self._get_lrs(indices), self._get_wds(indices)):
             count = self._index_update_count[i]
@@ -197,7 +212,14 @@ class _Corrected(_SeveralMoments):
         raise NotImplementedError
 
     def step(self, indices, weights, grads, states):
-        """The same as :meth:`fused_step`, in operators on one weight at a time."""
+        """The same as :meth:`fused_step`, in operators on one weight at a time.
+
+        >>> optimizer = mx.optimizer.AdaBelief(learning_rate=.1, wd=0)
+        >>> weight = mx.nd.ones(2)
+        >>> optimizer.step([0], [weight], [mx.nd.ones(2)], [optimizer.create_state(0, weight)])
+        >>> print(weight.asnumpy().round(3))
+        [0.889 0.889]
+        """
         self._update_count(indices)
         if not math.isfinite(self.rescale_grad) or self.rescale_grad == 0:
             return

@@ -79,7 +79,13 @@ class Updater:
                 yield tuple(map(list, zip(*entries[start:start + size])))
 
     def sync_state_context(self, state, context):
-        """The state with every array moved to `context`."""
+        """The state with every array moved to `context`.
+
+        >>> updater = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=.9))
+        >>> state = updater.sync_state_context((mx.nd.ones(2), None), mx.cpu(1))
+        >>> state[0].context
+        cpu(1)
+        """
         if isinstance(state, NDArray):
             return state.as_in_context(context)
         if isinstance(state, (tuple, list)):
@@ -125,7 +131,16 @@ class Updater:
             self.aggregate_updates = optimizer.aggregate_num > 0
 
     def get_states(self, dump_optimizer=False):
-        """All states, and the optimizer if `dump_optimizer`, pickled to bytes."""
+        """All states, and the optimizer if `dump_optimizer`, pickled to bytes.
+
+        >>> weight = mx.nd.array([1, 2])
+        >>> update = mx.optimizer.get_updater(mx.optimizer.Adam())
+        >>> update(0, mx.nd.ones(2), weight)
+        >>> again = mx.optimizer.get_updater(mx.optimizer.Adam())
+        >>> again.set_states(update.get_states())
+        >>> list(again.states)
+        [0]
+        """
         return pickle.dumps((self.states, self.optimizer) if dump_optimizer else self.states)
 
 

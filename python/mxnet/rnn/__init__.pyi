@@ -48,22 +48,24 @@ class BucketSentenceIter(mxnet.io.DataIter):
     def reset(self) -> Any: ...
     batch_size: Any
     buckets: Any
+    curr_idx: Any
     data: Any
     data_name: Any
     default_bucket_key: Any
     dtype: Any
+    idx: Any
     invalid_label: Any
     label_name: Any
     layout: Any
     major_axis: Any
+    nddata: Any
+    ndlabel: Any
     provide_data: Any
     provide_label: Any
 
 class ConvGRUCell(BaseConvRNNCell):
     def __call__(self, inputs: Any, states: Any) -> Any: ...
     def __init__(self, input_shape: Any, num_hidden: Any, h2h_kernel: Any = ..., h2h_dilate: Any = ..., i2h_kernel: Any = ..., i2h_stride: Any = ..., i2h_pad: Any = ..., i2h_dilate: Any = ..., i2h_weight_initializer: Any = ..., h2h_weight_initializer: Any = ..., i2h_bias_initializer: Any = ..., h2h_bias_initializer: Any = ..., activation: Any = ..., prefix: Any = ..., params: Any = ..., conv_layout: Any = ...) -> None: ...
-    @property
-    def state_info(self) -> Any: ...
 
 class ConvLSTMCell(BaseConvRNNCell):
     def __call__(self, inputs: Any, states: Any) -> Any: ...
@@ -74,8 +76,6 @@ class ConvLSTMCell(BaseConvRNNCell):
 class ConvRNNCell(BaseConvRNNCell):
     def __call__(self, inputs: Any, states: Any) -> Any: ...
     def __init__(self, input_shape: Any, num_hidden: Any, h2h_kernel: Any = ..., h2h_dilate: Any = ..., i2h_kernel: Any = ..., i2h_stride: Any = ..., i2h_pad: Any = ..., i2h_dilate: Any = ..., i2h_weight_initializer: Any = ..., h2h_weight_initializer: Any = ..., i2h_bias_initializer: Any = ..., h2h_bias_initializer: Any = ..., activation: Any = ..., prefix: Any = ..., params: Any = ..., conv_layout: Any = ...) -> None: ...
-    @property
-    def state_info(self) -> Any: ...
 
 class DropoutCell(BaseRNNCell):
     def __call__(self, inputs: Any, states: Any) -> Any: ...
@@ -83,6 +83,7 @@ class DropoutCell(BaseRNNCell):
     @property
     def state_info(self) -> Any: ...
     def unroll(self, length: Any, inputs: Any, begin_state: Any = ..., layout: Any = ..., merge_outputs: bool | None = ...) -> Any: ...
+    dropout: Any
 
 class FusedRNNCell(BaseRNNCell):
     def __call__(self, inputs: Any, states: Any) -> Any: ...
@@ -148,6 +149,9 @@ class ZoneoutCell(ModifierCell):
     def __init__(self, base_cell: Any, zoneout_outputs: float = ..., zoneout_states: float = ...) -> None: ...
     def reset(self) -> Any: ...
     base_cell: Any
+    prev_output: Any
+    zoneout_outputs: Any
+    zoneout_states: Any
 def do_rnn_checkpoint(cells: Any, prefix: Any, period: Any = ...) -> Any: ...
 def encode_sentences(sentences: Any, vocab: Any = ..., invalid_label: Any = ..., invalid_key: Any = ..., start_label: Any = ..., unknown_token: str | None = ...) -> Any: ...
 init = _initializer

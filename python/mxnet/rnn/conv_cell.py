@@ -2,7 +2,7 @@
 import functools
 
 from .. import symbol
-from .rnn_cell import _GatedCell
+from ._cell_base import RNNParams, _GatedCell
 
 __all__ = ['BaseConvRNNCell', 'ConvRNNCell', 'ConvLSTMCell', 'ConvGRUCell']
 
@@ -23,6 +23,12 @@ class BaseConvRNNCell(_GatedCell):
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer : Initializer or str
     activation : str or function of a Symbol
     conv_layout : str
+
+    Examples
+    --------
+    >>> cell = mx.rnn.ConvRNNCell(input_shape=(1, 3, 8, 8), num_hidden=4, prefix='a_')
+    >>> isinstance(cell, mx.rnn.BaseConvRNNCell), cell.state_info
+    (True, [{'shape': (0, 4, 8, 8), '__layout__': 'NCHW'}])
     """
 
     _mode = 'rnn_tanh'
@@ -33,7 +39,6 @@ class BaseConvRNNCell(_GatedCell):
         assert all(k % 2 == 1 for k in h2h_kernel), f'[rnn] h2h_kernel={h2h_kernel!r} given; odd sizes, which keep the space, are accepted'
         shared = params is not None
         if params is None:
-            from .rnn_cell import RNNParams
             params = RNNParams(prefix)
         for name, init in (('i2h_weight', i2h_weight_initializer),
                            ('i2h_bias', i2h_bias_initializer),
@@ -69,7 +74,13 @@ class BaseConvRNNCell(_GatedCell):
 
 class ConvRNNCell(BaseConvRNNCell):
     """h' = activation(W * x + b + U * h + c), with convolutions *. Parameters as of
-    BaseConvRNNCell."""
+    BaseConvRNNCell.
+
+    >>> cell = mx.rnn.ConvRNNCell(input_shape=(1, 3, 8, 8), num_hidden=4, prefix='a_')
+    >>> outputs, states = cell.unroll(2, mx.sym.var('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(5, 2, 3, 8, 8))[1]
+    [(5, 2, 4, 8, 8)]
+    """
 
     def __init__(self, input_shape, num_hidden, h2h_kernel=(3, 3), h2h_dilate=(1, 1), i2h_kernel=(3, 3), i2h_stride=(1, 1), i2h_pad=(1, 1),
                  i2h_dilate=(1, 1), i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros',
@@ -86,7 +97,13 @@ class ConvRNNCell(BaseConvRNNCell):
 
 class ConvLSTMCell(BaseConvRNNCell):
     """Long short-term memory with convolutions, gates in the order i f c o. Parameters as of
-    BaseConvRNNCell."""
+    BaseConvRNNCell.
+
+    >>> cell = mx.rnn.ConvLSTMCell(input_shape=(1, 3, 8, 8), num_hidden=4, prefix='a_')
+    >>> outputs, states = cell.unroll(2, mx.sym.var('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(5, 2, 3, 8, 8))[1]
+    [(5, 2, 4, 8, 8)]
+    """
 
     _mode = 'lstm'
 
@@ -109,7 +126,13 @@ class ConvLSTMCell(BaseConvRNNCell):
 
 class ConvGRUCell(BaseConvRNNCell):
     """Gated recurrent units with convolutions, gates in the order r z o. Parameters as of
-    BaseConvRNNCell."""
+    BaseConvRNNCell.
+
+    >>> cell = mx.rnn.ConvGRUCell(input_shape=(1, 3, 8, 8), num_hidden=4, prefix='a_')
+    >>> outputs, states = cell.unroll(2, mx.sym.var('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(5, 2, 3, 8, 8))[1]
+    [(5, 2, 4, 8, 8)]
+    """
 
     _mode = 'gru'
 

@@ -101,8 +101,8 @@ class BucketSentenceIter(DataIter):
         if left_out:
             logging.warning('[rnn.BucketSentenceIter] left out %d sentences longer than the largest bucket', left_out)
         self.data = [np.array(rows, dtype=dtype).reshape(-1, size) for rows, size in zip(held, self.buckets)]
-        self._batches = [(bucket, first) for bucket, rows in enumerate(self.data)
-                         for first in range(0, len(rows) - batch_size + 1, batch_size)]
+        self.idx = [(bucket, first) for bucket, rows in enumerate(self.data)
+                    for first in range(0, len(rows) - batch_size + 1, batch_size)]
         self.provide_data = [self._described(data_name, self.default_bucket_key)]
         self.provide_label = [self._described(label_name, self.default_bucket_key)]
         self.reset()
@@ -113,25 +113,36 @@ class BucketSentenceIter(DataIter):
 
     def reset(self):
         """Shuffle the batches, and the sentences of every bucket."""
-        self._next = 0
-        random.shuffle(self._batches)
-        self._data, self._labels = [], []
+        self.curr_idx = 0
+        random.shuffle(self.idx)
+        self.nddata, self.ndlabel = [], []
         for rows in self.data:
             np.random.shuffle(rows)
             ahead = np.full_like(rows, self.invalid_label)
             ahead[:, :-1] = rows[:, 1:]
-            self._data.append(rows)
-            self._labels.append(ahead)
+            self.nddata.append(nd.array(rows, dtype=self.dtype))
+            self.ndlabel.append(nd.array(ahead, dtype=self.dtype))
 
     def next(self):
-        """The next batch; its `bucket_key` is its length."""
-        if self._next == len(self._batches):
+        """The next batch; its `bucket_key` is its length.
+
+        >>> sentences = [[1, 2], [3, 4], [5, 6, 7, 8], [6, 7, 8, 9]]
+        >>> batches = mx.rnn.BucketSentenceIter(
+        ...     sentences, batch_size=2, buckets=[3, 5], invalid_label=0)
+        >>> batch = batches.next()
+        >>> batch.data[0].shape == (2, batch.bucket_key)
+        True
+        >>> batches.reset()
+        >>> sorted(batch.bucket_key for batch in batches)
+        [3, 5]
+        """
+        if self.curr_idx == len(self.idx):
             raise StopIteration
-        bucket, first = self._batches[self._next]
-        self._next += 1
-        data, label = (source[bucket][first:first + self.batch_size] for source in (self._data, self._labels))
+        bucket, first = self.idx[self.curr_idx]
+        self.curr_idx += 1
+        data, label = (source[bucket][first:first + self.batch_size] for source in (self.nddata, self.ndlabel))
         if self.major_axis == 1:
             data, label = data.T, label.T
         length = self.buckets[bucket]
-        return DataBatch([nd.array(data, dtype=self.dtype)], [nd.array(label, dtype=self.dtype)], pad=0, bucket_key=length,
+        return DataBatch([data], [label], pad=0, bucket_key=length,
                          provide_data=[self._described(self.data_name, length)], provide_label=[self._described(self.label_name, length)])

@@ -1,222 +1,14 @@
 """Recurrent cells that make symbols."""
 from .. import initializer, ndarray as nd, symbol
 from ..attribute import AttrScope
+from ..base import public_home as _public_home
 from ..symbol import Symbol
+from ._cell_base import BaseRNNCell, RNNParams, _GATES, _GatedCell, _arranged, _merged, _steps, _time_axis
 
 __all__ = ['RNNParams', 'BaseRNNCell', 'RNNCell', 'LSTMCell', 'GRUCell', 'FusedRNNCell', 'SequentialRNNCell', 'DropoutCell', 'ModifierCell',
            'ZoneoutCell', 'ResidualCell', 'BidirectionalCell']
 
-_GATES = {'rnn_relu': ('',), 'rnn_tanh': ('',), 'lstm': ('_i', '_f', '_c', '_o'), 'gru': ('_r', '_z', '_o')}
-
-
-class RNNParams:
-    """Variables with names that begin with `prefix`, made when they are first asked for; cells with
-    the same ones share weights."""
-
-    def __init__(self, prefix=''):
-        self._prefix = prefix
-        self._params = {}
-
-    def get(self, name, **kwargs):
-        """The variable `prefix + name`; `kwargs` as of `mx.sym.var`."""
-        name = self._prefix + name
-        if name not in self._params:
-            self._params[name] = symbol.var(name, **kwargs)
-        return self._params[name]
-
-
-def _steps(length, inputs, layout):
-    """A list with a Symbol per step."""
-    axis = _time_axis(layout)
-    if isinstance(inputs, Symbol):
-        assert len(inputs.list_outputs()) == 1, (
-            '[rnn.unroll] a Symbol with several outputs given; one with a time axis, or a list of Symbols, is accepted')
-        inputs = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
-        return [inputs[i] for i in range(length)]
-    assert len(inputs) == length, f'[rnn.unroll] {len(inputs)} inputs given for length={length}; both have to be equal'
-    return list(inputs)
-
-
-def _merged(inputs, layout):
-    """One Symbol with a time axis."""
-    axis = _time_axis(layout)
-    return inputs if isinstance(inputs, Symbol) else symbol.concat(*[symbol.expand_dims(i, axis=axis) for i in inputs], dim=axis)
-
-
-def _time_axis(layout):
-    assert 'T' in layout, f'[rnn.unroll] layout {layout!r} given; it has to name T (steps)'
-    return layout.find('T')
-
-
-def _arranged(length, outputs, layout, merge_outputs):
-    if merge_outputs is None:
-        return outputs
-    return _merged(outputs, layout) if merge_outputs else _steps(length, outputs, layout)
-
-
-class BaseRNNCell:
-    """Base of cells: `cell(input, states)` returns (output, list of new states).
-
-    Parameters
-    ----------
-    prefix : str
-        Begins the names of variables and operators.
-    params : RNNParams, optional
-        Shared with another cell.
-    """
-
-    def __init__(self, prefix='', params=None):
-        self._own_params = params is None
-        self._prefix = prefix
-        self._params = RNNParams(prefix) if params is None else params
-        self._modified = False    # a ModifierCell around this one makes the states
-        self.reset()
-
-    def _below(self):
-        """The cells that this one is made of."""
-        return ()
-
-    def reset(self):
-        """Start counting steps again, before another graph is made."""
-        self._init_counter = -1
-        self._counter = -1
-        for cell in self._below():
-            cell.reset()
-
-    def __call__(self, inputs, states):
-        """(output, list of new states) for one step."""
-        raise NotImplementedError(f'[rnn] {type(self).__name__} does not define a step')
-
-    @property
-    def params(self):
-        """The RNNParams; from then on, they count as shared."""
-        self._own_params = False
-        return self._params
-
-    @property
-    def state_info(self):
-        """A list with {'shape', '__layout__'} of every state; the batch has size 0, which means
-        open."""
-        raise NotImplementedError(f'[rnn] {type(self).__name__} does not define state_info')
-
-    @property
-    def state_shape(self):
-        """The shapes of the states."""
-        return [info['shape'] for info in self.state_info]
-
-    @property
-    def _gate_names(self):
-        return ()
-
-    def _check_unmodified(self):
-        assert not self._modified, f'[rnn] {self._prefix!r} is inside a ModifierCell (e.g. ZoneoutCell); call that one instead'
-
-    def begin_state(self, func=symbol.zeros, **kwargs):
-        """The first states, made by `func(name=, shape=, **kwargs)`, e.g. `mx.sym.zeros` or
-        `mx.sym.var`."""
-        self._check_unmodified()
-        states = []
-        for info in self.state_info:
-            self._init_counter += 1
-            states.append(func(name=f'{self._prefix}begin_state_{self._init_counter}', **{**info, **kwargs}))
-        return states
-
-    def unpack_weights(self, args):
-        """`args` ({name: NDArray}) with one array per gate in the place of those of this cell."""
-        args = dict(args)
-        gates = self._gate_names
-        for side in ('i2h', 'h2h') if gates else ():
-            whole = {kind: args.pop(f'{self._prefix}{side}_{kind}') for kind in ('weight', 'bias')}
-            for i, gate in enumerate(gates):
-                for kind, array in whole.items():
-                    rows = array.shape[0] // len(gates)
-                    args[f'{self._prefix}{side}{gate}_{kind}'] = array[i * rows:(i + 1) * rows].copy()
-        return args
-
-    def pack_weights(self, args):
-        """The opposite of `unpack_weights`."""
-        args = dict(args)
-        gates = self._gate_names
-        for side in ('i2h', 'h2h') if gates else ():
-            for kind in ('weight', 'bias'):
-                parts = [args.pop(f'{self._prefix}{side}{gate}_{kind}') for gate in gates]
-                args[f'{self._prefix}{side}_{kind}'] = nd.concat(*parts, dim=0)
-        return args
-
-    def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None):
-        """(outputs, states) of `length` steps.
-
-        Parameters
-        ----------
-        inputs : Symbol or list of Symbol
-            With a time axis where `layout` has T, or one per step.
-        begin_state : list of Symbol, optional
-            Zeros by default.
-        merge_outputs : bool, optional
-            Return one Symbol with a time axis (True) or a list (False); None leaves it to the cell.
-        """
-        self.reset()
-        states = self.begin_state() if begin_state is None else begin_state
-        outputs = []
-        for step in _steps(length, inputs, layout):
-            output, states = self(step, states)
-            outputs.append(output)
-        return _arranged(length, outputs, layout, merge_outputs), states
-
-    def _get_activation(self, inputs, activation, **kwargs):
-        if isinstance(activation, str):
-            return symbol.Activation(inputs, act_type=activation, **kwargs)
-        return activation(inputs, **kwargs)
-
-
-class _GatedCell(BaseRNNCell):
-    """What the cells with two products share."""
-
-    _mode = None
-
-    def __init__(self, num_hidden, prefix, params, **bias_init):
-        super().__init__(prefix=prefix, params=params)
-        self._num_hidden = num_hidden
-        self._iW = self.params.get('i2h_weight')
-        self._iB = self.params.get('i2h_bias', **bias_init)
-        self._hW = self.params.get('h2h_weight')
-        self._hB = self.params.get('h2h_bias')
-        self._own_params = params is None
-
-    @property
-    def state_info(self):
-        return [{'shape': (0, self._num_hidden), '__layout__': 'NC'}]
-
-    @property
-    def _gate_names(self):
-        return _GATES[self._mode]
-
-    def _products(self, inputs, state):
-        """(input part, hidden part, beginning of names) of the next step."""
-        self._counter += 1
-        name = f'{self._prefix}t{self._counter}_'
-        rows = self._num_hidden * len(self._gate_names)
-        return (symbol.FullyConnected(data=inputs, weight=self._iW, bias=self._iB,
-                                      num_hidden=rows, name=name + self._mark + 'i2h'),
-                symbol.FullyConnected(data=state, weight=self._hW, bias=self._hB,
-                                      num_hidden=rows, name=name + self._mark + 'h2h'), name)
-
-    _axis = 1
-    _mark = ''      # between the step and the names of the products
-
-    def _lstm(self, gates, cell, name, activation='tanh'):
-        i, f, g, o = symbol.SliceChannel(gates, num_outputs=4, axis=self._axis, name=name + 'slice')
-        i, f, o = (symbol.Activation(x, act_type='sigmoid', name=name + n) for x, n in ((i, 'i'), (f, 'f'), (o, 'o')))
-        cell = symbol.elemwise_add(f * cell, i * self._get_activation(g, activation, name=name + 'c'), name=name + 'state')
-        return symbol.elemwise_mul(o, self._get_activation(cell, activation), name=name + 'out'), cell
-
-    def _gru(self, i2h, h2h, state, name, activation='tanh'):
-        i2h_r, i2h_z, i2h_n = symbol.SliceChannel(i2h, num_outputs=3, axis=self._axis, name=name + '_i2h_slice')
-        h2h_r, h2h_z, h2h_n = symbol.SliceChannel(h2h, num_outputs=3, axis=self._axis, name=name + '_h2h_slice')
-        r = symbol.Activation(i2h_r + h2h_r, act_type='sigmoid', name=name + '_r_act')
-        z = symbol.Activation(i2h_z + h2h_z, act_type='sigmoid', name=name + '_z_act')
-        n = self._get_activation(i2h_n + r * h2h_n, activation, name=name + '_h_act')
-        return symbol.elemwise_add((1.0 - z) * n, z * state, name=name + 'out')
+_public_home(globals(), ['RNNParams', 'BaseRNNCell'])
 
 
 class RNNCell(_GatedCell):
@@ -267,7 +59,13 @@ class LSTMCell(_GatedCell):
 
 class GRUCell(_GatedCell):
     """Gated recurrent unit (Cho et al., 2014), gates in the order r z o; the reset gate acts after
-    the product."""
+    the product.
+
+    >>> cell = mx.rnn.GRUCell(16, prefix='a_')
+    >>> outputs, states = cell.unroll(3, mx.sym.var('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(2, 3, 8))[1]
+    [(2, 3, 16)]
+    """
 
     _mode = 'gru'
     _mark = '_'
@@ -369,7 +167,13 @@ class FusedRNNCell(BaseRNNCell):
 
     def unfuse(self):
         """The same network as a SequentialRNNCell of single cells; `pack_weights` and
-        `unpack_weights` convert the parameters."""
+        `unpack_weights` convert the parameters.
+
+        >>> stack = mx.rnn.FusedRNNCell(16, num_layers=2, mode='lstm', prefix='a_').unfuse()
+        >>> outputs, states = stack.unroll(3, mx.sym.var('x'), merge_outputs=True)
+        >>> outputs.infer_shape(x=(2, 3, 8))[1]
+        [(2, 3, 16)]
+        """
         stack = SequentialRNNCell()
         make = {'rnn_relu': lambda prefix: RNNCell(self._num_hidden, activation='relu', prefix=prefix),
                 'rnn_tanh': lambda prefix: RNNCell(self._num_hidden, activation='tanh', prefix=prefix),
@@ -405,7 +209,14 @@ class _CompoundCell(BaseRNNCell):
         return [info for cell in self._cells for info in cell.state_info]
 
     def begin_state(self, **kwargs):
-        """The first states of all cells, in one list."""
+        """The first states of all cells, in one list.
+
+        >>> stack = mx.rnn.SequentialRNNCell()
+        >>> stack.add(mx.rnn.LSTMCell(8, prefix='a_'))
+        >>> stack.add(mx.rnn.GRUCell(4, prefix='b_'))
+        >>> [state.name for state in stack.begin_state(func=mx.sym.var)]
+        ['a_begin_state_0', 'a_begin_state_1', 'b_begin_state_0']
+        """
         self._check_unmodified()
         return [state for cell in self._cells for state in cell.begin_state(**kwargs)]
 
@@ -464,19 +275,27 @@ class SequentialRNNCell(_CompoundCell):
 
 
 class DropoutCell(BaseRNNCell):
-    """Dropout with probability `dropout` on the input, which is its output."""
+    """Dropout with probability `dropout` on the input, which is its output.
+
+    >>> stack = mx.rnn.SequentialRNNCell()
+    >>> stack.add(mx.rnn.RNNCell(16, prefix='a_'))
+    >>> stack.add(mx.rnn.DropoutCell(0.5, prefix='b_'))
+    >>> outputs, states = stack.unroll(3, mx.sym.var('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(2, 3, 8))[1]
+    [(2, 3, 16)]
+    """
 
     def __init__(self, dropout, prefix='dropout_', params=None):
         super().__init__(prefix, params)
         assert isinstance(dropout, (int, float)), f'[rnn.DropoutCell] dropout {dropout!r} given; a number is accepted'
-        self._dropout = dropout
+        self.dropout = dropout
 
     @property
     def state_info(self):
         return []
 
     def __call__(self, inputs, states):
-        return symbol.Dropout(data=inputs, p=self._dropout) if self._dropout > 0 else inputs, states
+        return symbol.Dropout(data=inputs, p=self.dropout) if self.dropout > 0 else inputs, states
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None):
         self.reset()
@@ -487,7 +306,17 @@ class DropoutCell(BaseRNNCell):
 
 
 class ModifierCell(BaseRNNCell):
-    """Base of cells that change what `base_cell` does; that one keeps the variables."""
+    """Base of cells that change what `base_cell` does; that one keeps the variables.
+
+    >>> class Doubled(mx.rnn.ModifierCell):
+    ...     def __call__(self, inputs, states):
+    ...         output, states = self.base_cell(inputs, states)
+    ...         return 2 * output, states
+    >>> cell = Doubled(mx.rnn.RNNCell(16, prefix='a_'))
+    >>> outputs, states = cell.unroll(3, mx.sym.var('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(2, 3, 8))[1]
+    [(2, 3, 16)]
+    """
 
     def __init__(self, base_cell):
         base_cell._modified = True
@@ -525,33 +354,45 @@ class ModifierCell(BaseRNNCell):
 
 class ZoneoutCell(ModifierCell):
     """Zoneout (Krueger et al., 2016): in training, elements of output and states keep the value of
-    the step before with these probabilities."""
+    the step before with these probabilities.
+
+    >>> cell = mx.rnn.ZoneoutCell(mx.rnn.LSTMCell(16, prefix='a_'), zoneout_states=0.1)
+    >>> outputs, states = cell.unroll(3, mx.sym.var('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(2, 3, 8))[1]
+    [(2, 3, 16)]
+    """
 
     def __init__(self, base_cell, zoneout_outputs=0.0, zoneout_states=0.0):
         cells = base_cell._cells if isinstance(base_cell, SequentialRNNCell) else [base_cell]
         assert not any(isinstance(c, (FusedRNNCell, BidirectionalCell)) for c in cells), (
             '[rnn.ZoneoutCell] a cell given that cannot be stepped; unfuse a FusedRNNCell, and put ZoneoutCells inside a BidirectionalCell')
         super().__init__(base_cell)
-        self._zoneout_outputs = zoneout_outputs
-        self._zoneout_states = zoneout_states
+        self.zoneout_outputs = zoneout_outputs
+        self.zoneout_states = zoneout_states
 
     def reset(self):
         super().reset()
-        self._previous = None
+        self.prev_output = None
 
     def __call__(self, inputs, states):
         output, following = self.base_cell(inputs, states)
 
         def zoned(p, new, old):    # Dropout of ones is 0 where the old value stays
             return symbol.where(symbol.Dropout(symbol.ones_like(new), p=p), new, old) if p else new
-        previous = symbol.zeros_like(output) if self._previous is None else self._previous
-        following = [zoned(self._zoneout_states, new, old) for new, old in zip(following, states)]
-        self._previous = output = zoned(self._zoneout_outputs, output, previous)
+        previous = symbol.zeros_like(output) if self.prev_output is None else self.prev_output
+        following = [zoned(self.zoneout_states, new, old) for new, old in zip(following, states)]
+        self.prev_output = output = zoned(self.zoneout_outputs, output, previous)
         return output, following
 
 
 class ResidualCell(ModifierCell):
-    """Adds the input to the output of the base cell."""
+    """Adds the input to the output of the base cell.
+
+    >>> cell = mx.rnn.ResidualCell(mx.rnn.GRUCell(8, prefix='a_'))
+    >>> outputs, states = cell.unroll(3, mx.sym.var('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(2, 3, 8))[1]
+    [(2, 3, 8)]
+    """
 
     def __call__(self, inputs, states):
         output, states = self.base_cell(inputs, states)
@@ -568,7 +409,14 @@ class ResidualCell(ModifierCell):
 
 class BidirectionalCell(_CompoundCell):
     """`l_cell` forwards and `r_cell` backwards, their outputs joined (Schuster and Paliwal, 1997);
-    only `unroll` runs it. The states that it returns are a list of two lists."""
+    only `unroll` runs it. The states that it returns are a list of two lists.
+
+    >>> forwards, backwards = mx.rnn.GRUCell(8, prefix='l_'), mx.rnn.GRUCell(8, prefix='r_')
+    >>> cell = mx.rnn.BidirectionalCell(forwards, backwards)
+    >>> outputs, states = cell.unroll(3, mx.sym.var('x'), merge_outputs=True)
+    >>> outputs.infer_shape(x=(2, 3, 4))[1]
+    [(2, 3, 16)]
+    """
 
     def __init__(self, l_cell, r_cell, params=None, output_prefix='bi_'):
         super().__init__('', params=params)

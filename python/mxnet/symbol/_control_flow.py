@@ -7,7 +7,8 @@ from .._nested import flatten as _flatten, regroup, whole_number
 from ..attribute import AttrScope
 from ..base import SymbolHandle, _LIB, check_call
 from . import _functions
-from ._symbol import Group, Symbol, var
+from ._symbol import Group, Symbol
+from ._variable import var
 
 __all__ = ["foreach", "while_loop", "cond"]
 

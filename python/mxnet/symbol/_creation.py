@@ -12,8 +12,9 @@ from ._symbol import Symbol
 __all__ = ["arange", "eye", "full", "histogram", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power", "split_v2", "zeros"]
 
 
-def _either(name, plain):
-    """The function `name` of two symbols or numbers; `plain` is that of two numbers."""
+def _either(name, plain, values, number, result):
+    """The function `name` of two symbols or numbers; `plain` is that of two numbers. The example in
+    its docstring is that of a symbol with these values and a number."""
     row = next(row for row in ARITHMETIC if name in row.symbol_functions)
     number_hint, left_hint = ("_" + op.replace("_", "") for op in (row.number, row.left))   # what automatic names begin with
 
@@ -28,14 +29,19 @@ def _either(name, plain):
             return plain(left, right)
         raise TypeError(f"[{name}] types ({type(left)}, {type(right)}) not supported; accepted: symbols and numbers")
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Element-wise {name} of symbols and numbers."
+    function.__doc__ = f"""Element-wise {name} of symbols and numbers.
+
+    >>> y = mx.sym.{name}(mx.sym.var('x'), {number})
+    >>> y.eval(x=mx.nd.array({values}))[0].asnumpy()
+    array({result}, dtype=float32)
+    """
     return function
 
 
-_pow = _either("pow", lambda a, b: a ** b)
-maximum = _either("maximum", max)
-minimum = _either("minimum", min)
-hypot = _either("hypot", np.hypot)
+_pow = _either("pow", lambda a, b: a ** b, "[1, 8]", 2, "[1., 64.]")
+maximum = _either("maximum", max, "[1, 8]", 2, "[2., 8.]")
+minimum = _either("minimum", min, "[1, 8]", 2, "[1., 2.]")
+hypot = _either("hypot", np.hypot, "[3, 8]", 4, "[5.     , 8.944272]")
 
 
 def pow(base, exp):
@@ -117,7 +123,12 @@ def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
 
 def histogram(a, bins=10, range=None, **kwargs):
     """Counts of values in `bins` equal bins over `range`, or between the edges in the symbol
-    `bins`."""
+    `bins`.
+
+    >>> counts, edges = mx.sym.histogram(mx.sym.var('x'), bins=2, range=(0, 4))
+    >>> counts.eval(x=mx.nd.array([0, 1, 3]))[0].asnumpy()
+    array([2, 1])
+    """
     if isinstance(bins, Symbol):
         return _functions.invoke("_histogram", "_histogram", [a, bins], **kwargs)
     if isinstance(bins, numbers.Integral) and range is not None:
@@ -126,5 +137,10 @@ def histogram(a, bins=10, range=None, **kwargs):
 
 
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
-    """Splits along `axis` into equal sections (an int) or at positions (a tuple)."""
+    """Splits along `axis` into equal sections (an int) or at positions (a tuple).
+
+    >>> parts = mx.sym.split_v2(mx.sym.var('x'), (1, 4))
+    >>> parts.infer_shape(x=(6, 2))[1]
+    [(1, 2), (3, 2), (2, 2)]
+    """
     return Symbol.split_v2(ary, indices_or_sections, axis, squeeze_axis)

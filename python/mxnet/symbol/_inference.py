@@ -7,7 +7,7 @@ from .. import _dtypes
 from ..base import _LIB, c_str_array, check_call
 
 
-class SymbolInference:
+class _SymbolInference:
     """The part of :class:`Symbol` that infers."""
 
     __slots__ = ()
@@ -29,7 +29,12 @@ class SymbolInference:
         return result
 
     def infer_shape_partial(self, *args, **kwargs):
-        """As :meth:`infer_shape`, with what is known; () is an unknown shape."""
+        """As :meth:`infer_shape`, with what is known; () is an unknown shape.
+
+        >>> net = mx.sym.FullyConnected(mx.sym.var('x'), num_hidden=3, name='fc')
+        >>> net.infer_shape_partial()[0]
+        [(), (3, 0), (3,)]
+        """
         return self._infer_shape(True, args, kwargs)
 
     def _infer_shape(self, partial, args, kwargs):
@@ -77,7 +82,12 @@ class SymbolInference:
         return result
 
     def infer_type_partial(self, *args, **kwargs):
-        """As :meth:`infer_type`, with None where unknown."""
+        """As :meth:`infer_type`, with None where unknown.
+
+        >>> net = mx.sym.FullyConnected(mx.sym.var('x'), num_hidden=3, name='fc')
+        >>> net.infer_type_partial(x='float16')[1]
+        [<class 'numpy.float16'>]
+        """
         return self._infer_type(True, args, kwargs)
 
     def _infer_type(self, partial, args, kwargs):

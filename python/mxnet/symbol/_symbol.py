@@ -7,23 +7,26 @@ import numpy as np
 
 from . import _backends, _functions, op as _op
 from .. import _dtypes
+from .._method_examples import add_examples
 from .._methods import METHODS, PYTHON_OPERATORS
-from ..attribute import AttrScope
 from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, c_str, c_str_array, check_call, py_str
 from ..context import current_context
-from ..executor import Executor
-from ._inference import SymbolInference
+from ._executors import _SymbolBinding
+from ._inference import _SymbolInference
 
-__all__ = ["Symbol", "var", "Variable", "Group", "load", "load_json", "fromjson"]
-
-_STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
+__all__ = ["Group", "Symbol", "SymbolBase", "load_json"]
 
 
 class SymbolBase:
-    """Owner of a native symbol handle."""
+    """Owner of a native symbol handle.
+
+    >>> isinstance(mx.sym.var('x'), mx.symbol.SymbolBase)
+    True
+    """
 
     __module__ = "mxnet.symbol.symbol"   # its home in 1.x
     __slots__ = ["handle", "__weakref__"]
+    _numpy = False   # an expression with NumPy's rules (mx.sym.np)
 
     def __init__(self, handle):
         self.handle = handle
@@ -80,7 +83,7 @@ def _reflected(row):
     return method
 
 
-class Symbol(SymbolInference, SymbolBase):
+class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
     """An expression over variables. Symbols are made by :func:`var`, operators
     (``mx.sym.FullyConnected``) and arithmetic.
 
@@ -177,7 +180,12 @@ class Symbol(SymbolInference, SymbolBase):
         return self
 
     def as_np_ndarray(self):
-        """The same expression as a symbol of ``mx.sym.np``, with NumPy's rules."""
+        """The same expression as a symbol of ``mx.sym.np``, with NumPy's rules.
+
+        >>> x = mx.sym.var('x').as_np_ndarray()
+        >>> (x @ x.T).as_nd_ndarray().list_arguments()
+        ['x']
+        """
         numpy = importlib.import_module("mxnet.symbol.numpy._symbol")    # which stands on this module
         return numpy.shallow_copy(self, numpy._Symbol)
 
@@ -208,7 +216,14 @@ class Symbol(SymbolInference, SymbolBase):
         return py_str(text.value) if success.value else None
 
     def attr(self, key):
-        """The attribute's text, or None."""
+        """The attribute's text, or None.
+
+        >>> x = mx.sym.var('x', lr_mult=2, attr={'mood': 'good'})
+        >>> x.attr('mood'), x.list_attr()['__lr_mult__']
+        ('good', '2')
+        >>> mx.sym.exp(x, name='y').attr_dict()['x']['mood']
+        'good'
+        """
         text, success = ctypes.c_char_p(), ctypes.c_int()
         check_call(_LIB.MXSymbolGetAttr(self.handle, c_str(key), ctypes.byref(text), ctypes.byref(success)))
         return py_str(text.value) if success.value else None
@@ -238,7 +253,14 @@ class Symbol(SymbolInference, SymbolBase):
         return _strings(_LIB.MXSymbolListArguments, self.handle)
 
     def list_outputs(self):
-        """Names of the outputs."""
+        """Names of the outputs.
+
+        >>> net = mx.sym.BatchNorm(mx.sym.var('x'), name='norm')
+        >>> net.list_outputs(), net.list_auxiliary_states()
+        (['norm_output'], ['norm_moving_mean', 'norm_moving_var'])
+        >>> net.list_inputs()
+        ['x', 'norm_gamma', 'norm_beta', 'norm_moving_mean', 'norm_moving_var']
+        """
         return _strings(_LIB.MXSymbolListOutputs, self.handle)
 
     def list_auxiliary_states(self):
@@ -252,40 +274,79 @@ class Symbol(SymbolInference, SymbolBase):
         return [py_str(array[i]) for i in range(size.value)]
 
     def get_internals(self):
-        """All outputs of all nodes as one group."""
+        """All outputs of all nodes as one group.
+
+        >>> net = mx.sym.exp(mx.sym.relu(mx.sym.var('x'), name='a'), name='b')
+        >>> inside = net.get_internals()
+        >>> inside.list_outputs()
+        ['x', 'a_output', 'b_output']
+        >>> features = inside['a_output']
+        >>> features.name
+        'a'
+        """
         handle = SymbolHandle()
         check_call(_LIB.MXSymbolGetInternals(self.handle, ctypes.byref(handle)))
         return Symbol(handle)
 
     def get_children(self):
-        """Inputs of the node as a group; None for a variable."""
+        """Inputs of the node as a group; None for a variable.
+
+        >>> net = mx.sym.broadcast_add(mx.sym.var('x'), mx.sym.var('y'))
+        >>> net.get_children().list_outputs(), mx.sym.var('x').get_children()
+        (['x', 'y'], None)
+        """
         handle = SymbolHandle()
         check_call(_LIB.MXSymbolGetChildren(self.handle, ctypes.byref(handle)))
         children = Symbol(handle)
         return children if len(children) else None
 
     def get_inputs(self):
-        """All variables as a group."""
+        """All variables as a group.
+
+        >>> net = mx.sym.exp(mx.sym.var('x')) + mx.sym.var('y')
+        >>> net.get_inputs().list_outputs()
+        ['x', 'y']
+        """
         handle = SymbolHandle()
         check_call(_LIB.MXSymbolGetInputs(self.handle, ctypes.byref(handle)))
         return Symbol(handle)
 
     def has_dynamic_shape(self):
-        """Does an operator in it have results whose shape depends on values?"""
+        """Does an operator in it have results whose shape depends on values?
+
+        >>> x = mx.sym.var('x')
+        >>> mx.sym.contrib.boolean_mask(x, x).has_dynamic_shape(), mx.sym.exp(x).has_dynamic_shape()
+        (True, False)
+        """
         found = ctypes.c_bool()
         check_call(_LIB.MXCheckDynamicShapeOp(self.handle, ctypes.byref(found)))
         return found.value
 
     def gradient(self, wrt):
         """The gradients of the outputs, their head gradients being 1, with respect to the arguments
-        named in `wrt`, as a group."""
+        named in `wrt`, as a group.
+
+        >>> x = mx.sym.var('x')
+        >>> (x * x).gradient(['x']).eval(x=mx.nd.array([3]))[0].asnumpy()
+        array([6.], dtype=float32)
+        """
         handle = SymbolHandle()
         check_call(_LIB.MXSymbolGrad(self.handle, ctypes.c_uint(len(wrt)), c_str_array(list(wrt)), ctypes.byref(handle)))
         return type(self)(handle)
 
     # ---- files
     def debug_str(self):
-        """The graph as text."""
+        """The graph as text.
+
+        >>> print(mx.sym.exp(mx.sym.var('x'), name='y').debug_str())
+        Symbol Outputs:
+            output[0]=y(0)
+        Variable:x
+        --------------------
+        Op:exp, Name=y
+        Inputs:
+            arg[0]=x(0) version=0
+        """
         text = ctypes.c_char_p()
         check_call(_LIB.MXSymbolPrint(self.handle, ctypes.byref(text)))
         return py_str(text.value)
@@ -344,64 +405,45 @@ class Symbol(SymbolInference, SymbolBase):
         return type(self)(handle)
 
     def tojson(self, remove_amp_cast=True):
-        """The graph as JSON; :func:`load_json` reads it."""
+        """The graph as JSON; :func:`load_json` reads it.
+
+        >>> text = mx.sym.exp(mx.sym.var('x'), name='y').tojson()
+        >>> mx.sym.load_json(text).name
+        'y'
+        """
         symbol = self._without_amp_cast() if remove_amp_cast else self
         text = ctypes.c_char_p()
         check_call(_LIB.MXSymbolSaveToJSON(symbol.handle, ctypes.byref(text)))
         return py_str(text.value)
 
     def save(self, fname, remove_amp_cast=True):
-        """Writes the graph to a file; :func:`load` reads it."""
+        """Writes the graph to a file; :func:`load` reads it.
+
+        >>> mx.sym.exp(mx.sym.var('x')).save('net-symbol.json')
+        >>> mx.sym.load('net-symbol.json').list_arguments()
+        ['x']
+        """
         if not isinstance(fname, str):
             raise TypeError(f"[Symbol] save to {fname!r}; accepted: the name of a file")
         symbol = self._without_amp_cast() if remove_amp_cast else self
         check_call(_LIB.MXSymbolSaveToFile(symbol.handle, c_str(fname)))
 
-    # ---- binding
-    def simple_bind(self, ctx, grad_req="write", type_dict=None, stype_dict=None, group2ctx=None,
-                    shared_arg_names=None, shared_exec=None, shared_buffer=None,
-                    **kwargs):
-        """Makes zero-filled arrays for all variables and binds them.
-
-        Parameters
-        ----------
-        ctx : Context
-        grad_req : 'write', 'add' or 'null', or a list by argument, or a dictionary by name
-        type_dict : dict of name to dtype; what cannot be inferred is float32
-        shared_arg_names, shared_exec : arguments that are taken from another executor; its memory for intermediate results is used too
-        shared_buffer : dict of name to NDArray, memory for the other arguments; replaced there when too small
-        **kwargs : shapes of some variables
-
-        Raises
-        ------
-        ValueError : when shapes stay unknown
-        """
-        try:
-            return Executor._simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx,
-                                         shared_arg_names, shared_exec, shared_buffer, kwargs)
-        except ValueError as error:
-            unknown = sorted(set(kwargs) - set(self.list_inputs()))
-            if not unknown:
-                raise
-            raise type(error)(f"{error}. No inputs of the symbol are {', '.join(unknown)}; "
-                              f"it has {', '.join(self.list_inputs())}") from None
-
-    def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
-        """Binds given arrays (lists in the order of the names, or dictionaries). Gradients are
-        written to `args_grad`."""
-        return Executor._bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
-
-    def eval(self, ctx=None, **kwargs):
-        """Binds the given arrays, runs forward and returns the outputs."""
-        return self.bind(ctx or current_context(), kwargs).forward()
-
     # ---- operators as methods; see mx.sym.NAME
     def astype(self, dtype, **kwargs):
-        """The values in another dtype."""
+        """The values in another dtype.
+
+        >>> mx.sym.var('x').astype('int32').infer_type(x='float32')[1]
+        [<class 'numpy.int32'>]
+        """
         return _functions.invoke("Cast", "cast", [self], dtype=_dtypes.name(dtype), **kwargs)
 
     def reshape(self, *shape, **kwargs):
-        """The values in another shape; the codes 0, -1, -2, -3, -4 are those of NDArray.reshape."""
+        """The values in another shape; the codes 0, -1, -2, -3, -4 are those of NDArray.reshape.
+
+        >>> x = mx.sym.var('x')
+        >>> x.reshape((0, -1)).infer_shape(x=(2, 3, 4))[1]
+        [(2, 12)]
+        """
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = shape[0]
         shape = kwargs.pop("shape", shape)
@@ -464,6 +506,7 @@ def _forwarded(name):
 
 for _name in METHODS:
     setattr(Symbol, _name, _forwarded(_name))
+add_examples(Symbol, of_symbols=True)
 
 
 def _add_operators():
@@ -490,67 +533,6 @@ for _name in ("wait_to_read", "asnumpy", "asscalar", "copy", "as_in_context", "d
     setattr(Symbol, _name, _unavailable(_name))
 
 
-def var(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, stype=None, profiler_scope=None, **kwargs):
-    """A variable.
-
-    Parameters
-    ----------
-    name : str
-    attr : dict of str to str
-    shape : tuple, optional; 0 for an unknown dimension
-    lr_mult, wd_mult : float, optional factors on learning rate and weight decay
-    dtype : optional
-    init : Initializer or its description, optional
-    stype : 'default', 'row_sparse' or 'csr', optional
-    **kwargs : further attributes, spelled ``__name__``
-
-    Raises
-    ------
-    TypeError : if the name is not a string
-    ValueError : for an attribute without the underscores
-
-    Examples
-    --------
-    >>> x = mx.sym.var('x', shape=(2, 3))
-    >>> mx.sym.exp(x).infer_shape()[1]
-    [(2, 3)]
-    """
-    if not isinstance(name, str):
-        raise TypeError("[var] Expect a string for variable `name`")
-    attributes = dict(AttrScope.current.get(attr))
-    if shape is not None:
-        dimensions = (shape,) if isinstance(shape, numbers.Integral) else shape
-        # Without int(), dimensions that NumPy computed would be written as "np.int64(2)".
-        attributes["__shape__"] = str(tuple(int(d) if isinstance(d, numbers.Integral) else d for d in dimensions))
-    if lr_mult is not None:
-        attributes["__lr_mult__"] = str(lr_mult)
-    if wd_mult is not None:
-        attributes["__wd_mult__"] = str(wd_mult)
-    if dtype is not None:
-        attributes["__dtype__"] = str(_dtypes.number(dtype))
-    if init is not None:
-        attributes["__init__"] = init if isinstance(init, str) else init.dumps()
-    if stype is not None:
-        if stype not in _STORAGE:
-            raise ValueError(f"[var] stype {stype!r}; accepted: {', '.join(_STORAGE)}")
-        attributes["__storage_type__"] = str(_STORAGE[stype])
-    if profiler_scope is not None:
-        attributes["__profiler_scope__"] = profiler_scope
-    for key, value in kwargs.items():
-        if not (key.startswith("__") and key.endswith("__")):
-            raise ValueError(f"[var] Attribute name={key} is not supported. Additional attributes "
-                             f"must start and end with double underscores, e.g, __yourattr__")
-        attributes[key] = str(value)
-    handle = SymbolHandle()
-    check_call(_LIB.MXSymbolCreateVariable(c_str(name), ctypes.byref(handle)))
-    symbol = Symbol(handle)
-    symbol._set_attr(**attributes)
-    return symbol
-
-
-Variable = var
-
-
 def Group(symbols, create_fn=Symbol):
     """One symbol with the outputs of several.
 
@@ -567,29 +549,14 @@ def Group(symbols, create_fn=Symbol):
     return create_fn(handle)
 
 
-def load(fname):
-    """Reads a symbol file of MXNet 0.8 to 2.0.
-
-    >>> mx.sym.exp(mx.sym.Variable('x')).save('net-symbol.json')
-    >>> mx.sym.load('net-symbol.json').list_arguments()
-    ['x']
-    """
-    if not isinstance(fname, str):
-        raise TypeError(f"[load] {fname!r}; fname need to be string")
-    handle = SymbolHandle()
-    check_call(_LIB.MXSymbolCreateFromFile(c_str(fname), ctypes.byref(handle)))
-    return Symbol(handle)
-
-
 def load_json(json_str):
-    """The symbol that :meth:`Symbol.tojson` wrote."""
+    """The symbol that :meth:`Symbol.tojson` wrote.
+
+    >>> mx.sym.load_json(mx.sym.exp(mx.sym.var('x'), name='y').tojson()).list_outputs()
+    ['y_output']
+    """
     if not isinstance(json_str, str):
         raise TypeError(f"[load_json] {type(json_str).__name__}; accepted: a string")
     handle = SymbolHandle()
     check_call(_LIB.MXSymbolCreateFromJSON(c_str(json_str), ctypes.byref(handle)))
     return Symbol(handle)
-
-
-def fromjson(json_str):
-    """:func:`load_json` under the name that MXNet 2.0 gave it."""
-    return load_json(json_str)

@@ -107,7 +107,11 @@ def _like(distribution, parameters):
         params.update(zip(parameters, args))
         return _invoke(op, distribution + "_like", [data], name=name, attr=attr, **params)
     function.__name__ = function.__qualname__ = distribution + "_like"
-    function.__doc__ = f"Draws from the {distribution.replace('_', ' ')} distribution, with the shape of `data`."
+    function.__doc__ = f"""Draws from the {distribution.replace('_', ' ')} distribution, with the shape of `data`.
+
+    >>> mx.sym.random.{distribution}_like(mx.sym.var('x')).infer_shape(x=(2, 3))[1]
+    [(2, 3)]
+    """
     return function
 
 

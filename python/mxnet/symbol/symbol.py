@@ -9,6 +9,7 @@ from ..context import current_context
 from ..executor import Executor
 from ._creation import *  # noqa: F403
 from ._creation import __all__ as _creation_names
-from ._symbol import Group, Symbol, SymbolBase, Variable, fromjson, load, load_json, var
+from ._symbol import Group, Symbol, SymbolBase, load_json
+from ._variable import Variable, fromjson, load, var
 
 __all__ = ["Symbol", "var", "Variable", "Group", "load", "load_json", "fromjson", *_creation_names]

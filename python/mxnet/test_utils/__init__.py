@@ -20,12 +20,26 @@ __all__ = ["DummyIter", "discard_stderr", "environment", "has_tvm_ops", "is_aarc
 
 
 def list_gpus():
-    """Numbers of the GPUs that the library can use."""
+    """Numbers of the GPUs that the library can use.
+
+    >>> len(mx.test_utils.list_gpus()) == mx.num_gpus()
+    True
+    """
     return range(_context.num_gpus())
 
 
 def retry(n):
-    """Decorator: a test that fails is run again, up to `n` times altogether."""
+    """Decorator: a test that fails is run again, up to `n` times altogether.
+
+    >>> tries = []
+    >>> @mx.test_utils.retry(3)
+    ... def test():
+    ...     tries.append(1)
+    ...     assert len(tries) == 2
+    >>> test()
+    >>> len(tries)
+    2
+    """
     if n < 1:
         raise ValueError(f"[retry] n={n}; at least 1 is expected")
 
@@ -45,7 +59,12 @@ def retry(n):
 @contextlib.contextmanager
 def discard_stderr():
     """A ``with`` block in which what is written to the standard error stream, by C code too, gets
-    lost."""
+    lost.
+
+    >>> import sys
+    >>> with mx.test_utils.discard_stderr():
+    ...     _ = sys.stderr.write('not seen')
+    """
     sys.stderr.flush()
     saved = os.dup(2)
     try:
@@ -69,6 +88,12 @@ def environment(*args):
     ------
     ValueError
         for a variable of the library that can't be changed after its start.
+
+    Examples
+    --------
+    >>> with mx.test_utils.environment('MXNET_CHECK_INDICES', '1'):
+    ...     mx.env.value('MXNET_CHECK_INDICES')
+    True
     """
     if len(args) == 1 and isinstance(args[0], dict):
         wanted = args[0]
@@ -99,7 +124,12 @@ def environment(*args):
 
 class DummyIter(DataIter):
     """An iterator that returns the first batch of another one over and over: for measuring
-    everything but reading."""
+    everything but reading.
+
+    >>> batches = mx.test_utils.DummyIter(mx.io.NDArrayIter(mx.nd.arange(4), batch_size=2))
+    >>> batches.next().data[0].asnumpy(), batches.next().data[0].asnumpy()
+    (array([0., 1.], dtype=float32), array([0., 1.], dtype=float32))
+    """
 
     def __init__(self, real_iter):
         super().__init__(real_iter.batch_size)
@@ -116,7 +146,11 @@ class DummyIter(DataIter):
 
 
 def has_tvm_ops():
-    """Whether the library was built with operators of TVM."""
+    """Whether the library was built with operators of TVM.
+
+    >>> mx.test_utils.has_tvm_ops()
+    False
+    """
     from ..runtime import Features
     features = Features()
     return "TVM_OP" in features and features.is_enabled("TVM_OP")
@@ -124,7 +158,11 @@ def has_tvm_ops():
 
 def is_op_runnable():
     """Whether operators of TVM run where tests run: always on the CPU; on a GPU of compute
-    capability 5.3 or later, or without such operators."""
+    capability 5.3 or later, or without such operators.
+
+    >>> mx.test_utils.is_op_runnable()
+    True
+    """
     ctx = arrays.default_context()
     if ctx.device_type != "gpu" or not has_tvm_ops():
         return True
@@ -133,10 +171,20 @@ def is_op_runnable():
 
 
 def is_cd_run():
-    """Whether this is a run of a delivery pipeline (``CD_JOB`` is 1)."""
+    """Whether this is a run of a delivery pipeline (``CD_JOB`` is 1).
+
+    >>> with mx.test_utils.environment('CD_JOB', '1'):
+    ...     mx.test_utils.is_cd_run()
+    True
+    """
     return os.environ.get("CD_JOB", "0") == "1"
 
 
 def is_aarch64_run():
-    """Whether this is a 64-bit ARM machine."""
+    """Whether this is a 64-bit ARM machine.
+
+    >>> import platform
+    >>> mx.test_utils.is_aarch64_run() == (platform.machine() == 'aarch64')
+    True
+    """
     return platform.machine() == "aarch64"

@@ -7,7 +7,12 @@ __all__ = ["default_context", "default_device", "default_dtype", "set_default_co
 
 
 def default_context():
-    """The device that tests run on: the current context."""
+    """The device that tests run on: the current context.
+
+    >>> with mx.cpu(1):
+    ...     mx.test_utils.default_context()
+    cpu(1)
+    """
     return current_context()
 
 
@@ -25,5 +30,9 @@ def set_default_device(device):
 
 
 def default_dtype():
-    """The dtype of tests that name none: float32."""
+    """The dtype of tests that name none: float32.
+
+    >>> mx.test_utils.default_dtype().__name__
+    'float32'
+    """
     return np.float32

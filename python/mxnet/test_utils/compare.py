@@ -20,30 +20,56 @@ _EXACT = {np.dtype(name): 0 for name in ("bool", "int8", "uint8", "int16", "uint
 # ---- tolerances ----
 
 def default_rtols():
-    """Relative tolerances by dtype."""
+    """Relative tolerances by dtype.
+
+    >>> import numpy
+    >>> mx.test_utils.default_rtols()[numpy.dtype('float32')]
+    0.0001
+    """
     return {np.dtype(np.float16): 1e-2, np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-5, **_EXACT}
 
 
 def default_atols():
-    """Absolute tolerances by dtype."""
+    """Absolute tolerances by dtype.
+
+    >>> import numpy
+    >>> mx.test_utils.default_atols()[numpy.dtype('float32')]
+    0.001
+    """
     return {np.dtype(np.float16): 1e-1, np.dtype(np.float32): 1e-3, np.dtype(np.float64): 1e-20, **_EXACT}
 
 
 def default_numeric_eps():
-    """Steps of finite differences by dtype: powers of two, so that adding them loses nothing."""
+    """Steps of finite differences by dtype: powers of two, so that adding them loses nothing.
+
+    >>> import numpy
+    >>> mx.test_utils.default_numeric_eps()[numpy.dtype('float16')]
+    0.015625
+    """
     return {np.dtype(np.float16): 2.0 ** -6, np.dtype(np.float32): 2.0 ** -9, np.dtype(np.float64): 2.0 ** -14}
 
 
 def effective_dtype(dat):
     """The dtype whose tolerance holds for an array; float16 for bfloat16, float64 for a Python
-    number."""
+    number.
+
+    >>> mx.test_utils.effective_dtype(mx.nd.ones(2, dtype='float16')).name
+    'float16'
+    """
     dtype = getattr(dat, "dtype", np.float64)
     return np.dtype(np.float16 if getattr(dtype, "name", None) == "bfloat16" else dtype)
 
 
 def get_tolerance(dat, tol, default_tol):
     """`tol` if it is a number; from the dictionary `tol`, or else `default_tol`, what it has for
-    the dtype of `dat`."""
+    the dtype of `dat`.
+
+    >>> default = mx.test_utils.default_rtols()
+    >>> mx.test_utils.get_tolerance(mx.nd.ones(2), None, default)
+    0.0001
+    >>> mx.test_utils.get_tolerance(mx.nd.ones(2), 0.1, default)
+    0.1
+    """
     if isinstance(tol, (int, float, np.number)):
         return tol
     dtype = effective_dtype(dat)
@@ -51,23 +77,39 @@ def get_tolerance(dat, tol, default_tol):
 
 
 def get_tols(x, y, rtol, atol):
-    """The larger tolerances, relative and absolute, of those for two arrays."""
+    """The larger tolerances, relative and absolute, of those for two arrays.
+
+    >>> mx.test_utils.get_tols(mx.nd.ones(2), mx.nd.ones(2, dtype='float16'), None, None)
+    (0.01, 0.1)
+    """
     return (max(get_tolerance(x, rtol, default_rtols()), get_tolerance(y, rtol, default_rtols())),
             max(get_tolerance(x, atol, default_atols()), get_tolerance(y, atol, default_atols())))
 
 
 def get_rtol(rtol=None, dtype=np.dtype(np.float64)):
-    """`rtol`, or the default for a dtype."""
+    """`rtol`, or the default for a dtype.
+
+    >>> mx.test_utils.get_rtol(0.1), mx.test_utils.get_rtol()
+    (0.1, 1e-05)
+    """
     return default_rtols()[np.dtype(dtype)] if rtol is None else rtol
 
 
 def get_atol(atol=None, dtype=np.dtype(np.float64)):
-    """`atol`, or the default for a dtype."""
+    """`atol`, or the default for a dtype.
+
+    >>> mx.test_utils.get_atol(0.1), mx.test_utils.get_atol()
+    (0.1, 1e-20)
+    """
     return default_atols()[np.dtype(dtype)] if atol is None else atol
 
 
 def get_etol(etol=None):
-    """`etol`, the share of elements that may differ, or 0."""
+    """`etol`, the share of elements that may differ, or 0.
+
+    >>> mx.test_utils.get_etol(), mx.test_utils.get_etol(0.1)
+    (0, 0.1)
+    """
     return 0 if etol is None else etol
 
 
@@ -82,13 +124,23 @@ def _wide(x):
 
 
 def same(a, b):
-    """Whether two NumPy arrays are exactly equal."""
+    """Whether two NumPy arrays are exactly equal.
+
+    >>> import numpy
+    >>> mx.test_utils.same(numpy.ones(2), numpy.ones(2))
+    True
+    """
     return np.array_equal(a, b)
 
 
 def same_array(array1, array2):
     """Whether two NDArrays share their memory: a change of one is one of the other. Both are as
-    before afterwards."""
+    before afterwards.
+
+    >>> x = mx.nd.ones((2, 3))
+    >>> mx.test_utils.same_array(x[0], x[0]), mx.test_utils.same_array(x, x.copy())
+    (True, False)
+    """
     array1[:] += 1
     changed = same(array1.asnumpy(), array2.asnumpy())
     array1[:] -= 1
@@ -97,7 +149,12 @@ def same_array(array1, array2):
 
 def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True):
     """Whether ``|a - b| <= atol + rtol * |b|`` for all elements; tolerances of the dtypes by
-    default."""
+    default.
+
+    >>> x = mx.nd.ones(2).asnumpy()
+    >>> mx.test_utils.almost_equal(x, x + 1e-6), mx.test_utils.almost_equal(x, x + 0.1)
+    (True, False)
+    """
     if not use_broadcast and a.shape != b.shape:
         return False
     rtol, atol = get_tols(a, b, rtol, atol)
@@ -105,7 +162,10 @@ def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True
 
 
 def checkShapes(a, b):
-    """Raise AssertionError with the arrays if their shapes differ."""
+    """Raise AssertionError with the arrays if their shapes differ.
+
+    >>> mx.test_utils.checkShapes(mx.nd.ones(2), mx.nd.zeros(2))
+    """
     if a.shape != b.shape:
         raise error_class(AssertionError, ValueError)(f"\nItems are not equal: a.shape = {a.shape} and b.shape = {b.shape} are not equal\n"
                              f" ACTUAL: {_numpy(a)!r}\n DESIRED: {_numpy(b)!r}")
@@ -146,6 +206,20 @@ def assert_almost_equal(a, b, rtol=None, atol=None, names=("a", "b"), equal_nan=
         The shapes may differ if they broadcast.
     mismatches : (int, int)
         How many differences are printed, and how many are counted.
+
+    Examples
+    --------
+    >>> mx.test_utils.assert_almost_equal(mx.nd.ones(2), mx.nd.ones(2) + 1e-6)
+    >>> try:
+    ...     mx.test_utils.assert_almost_equal(mx.nd.ones(2), mx.nd.zeros(2))
+    ... except AssertionError:
+    ...     print('different')
+    <BLANKLINE>
+    *** Maximum errors for vector of size 2:  rtol=0.0001, atol=0.001
+    <BLANKLINE>
+      1: Error 1000.000000  Location of error: (0,), a=1.00000000, b=0.00000000
+      2: Error 1000.000000  Location of error: (1,), a=1.00000000, b=0.00000000
+    different
     """
     rtol, atol = get_tols(a, b, rtol, atol)
     a, b = _numpy(a), _numpy(b)
@@ -175,13 +249,20 @@ def assert_almost_equal(a, b, rtol=None, atol=None, names=("a", "b"), equal_nan=
 
 
 def assert_allclose(a, b, rtol=1e-07, atol=0, equal_nan=True):
-    """:func:`assert_almost_equal` with the defaults of `numpy.testing.assert_allclose`."""
+    """:func:`assert_almost_equal` with the defaults of `numpy.testing.assert_allclose`.
+
+    >>> mx.test_utils.assert_allclose(mx.nd.ones(2), mx.nd.ones(2))
+    """
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 def assert_almost_equal_with_err(a, b, rtol=None, atol=None, etol=None, names=("a", "b"), equal_nan=False,
                                  mismatches=(10, 10)):
-    """:func:`assert_almost_equal`, but a share `etol` of the elements may differ."""
+    """:func:`assert_almost_equal`, but a share `etol` of the elements may differ.
+
+    >>> a, b = mx.nd.array([1, 2, 3, 4]), mx.nd.array([1, 2, 3, 9])
+    >>> mx.test_utils.assert_almost_equal_with_err(a, b, etol=0.25)
+    """
     etol = get_etol(etol)
     if etol:
         checkShapes(a, b)
@@ -192,7 +273,11 @@ def assert_almost_equal_with_err(a, b, rtol=None, atol=None, etol=None, names=("
 
 
 def assert_almost_equal_ignore_nan(a, b, rtol=None, atol=None, names=("a", "b")):
-    """:func:`assert_almost_equal` of the elements that are NaN in neither array."""
+    """:func:`assert_almost_equal` of the elements that are NaN in neither array.
+
+    >>> a, b = mx.nd.array([1, float('nan')]).asnumpy(), mx.nd.array([1, 2]).asnumpy()
+    >>> mx.test_utils.assert_almost_equal_ignore_nan(a, b)
+    """
     a, b = _numpy(a).copy(), _numpy(b).copy()
     ignored = np.isnan(a) | np.isnan(b)
     a[ignored] = b[ignored] = 0
@@ -200,7 +285,11 @@ def assert_almost_equal_ignore_nan(a, b, rtol=None, atol=None, names=("a", "b"))
 
 
 def assert_exception(f, exception_type, *args, **kwargs):
-    """Raise AssertionError unless ``f(*args, **kwargs)`` raises `exception_type`."""
+    """Raise AssertionError unless ``f(*args, **kwargs)`` raises `exception_type`.
+
+    >>> x = mx.nd.ones((2, 3))
+    >>> mx.test_utils.assert_exception(mx.nd.dot, mx.MXNetError, x, x)
+    """
     try:
         f(*args, **kwargs)
     except exception_type:
@@ -209,7 +298,10 @@ def assert_exception(f, exception_type, *args, **kwargs):
 
 
 def compare_ndarray_tuple(t1, t2, rtol=None, atol=None):
-    """:func:`assert_almost_equal` of arrays in nested tuples; None is equal to None."""
+    """:func:`assert_almost_equal` of arrays in nested tuples; None is equal to None.
+
+    >>> mx.test_utils.compare_ndarray_tuple((mx.nd.ones(2), None), (mx.nd.ones(2), None))
+    """
     if t1 is None or t2 is None:
         assert t1 is None and t2 is None, f"{t1} and {t2}"
     elif isinstance(t1, (tuple, list)):
@@ -226,6 +318,9 @@ def compare_optimizer(opt1, opt2, shape, dtype, w_stype="default", g_stype="defa
     and states.
 
     `shape` is one shape, or a list of `ntensors` of them that are updated in one call.
+
+    >>> adam = mx.optimizer.Adam
+    >>> mx.test_utils.compare_optimizer(adam(), adam(), (2, 3), 'float32')
     """
     many = isinstance(shape, list) and ntensors > 1
     _compare_steps(opt1, opt2, shape if many else [shape], many, dtype, w_stype, g_stype, rtol, atol, compare_states)
@@ -234,7 +329,11 @@ def compare_optimizer(opt1, opt2, shape, dtype, w_stype="default", g_stype="defa
 def compare_optimizer_noise_seeded(opt1, opt2, shapes, dtype, noise_seed, w_stype="default", g_stype="default", rtol=1e-4, atol=1e-5,
                                    compare_states=True):
     """:func:`compare_optimizer` for optimizers that draw noise: the random numbers of both start at
-    `noise_seed`. `shapes` is a list, each of whose weights makes a step of its own."""
+    `noise_seed`. `shapes` is a list, each of whose weights makes a step of its own.
+
+    >>> sgld = mx.optimizer.SGLD
+    >>> mx.test_utils.compare_optimizer_noise_seeded(sgld(), sgld(), [(2, 3)], 'float32', 7)
+    """
     for shape in shapes:
         _compare_steps(opt1, opt2, [shape], False, dtype, w_stype, g_stype, rtol, atol, compare_states, noise_seed)
 

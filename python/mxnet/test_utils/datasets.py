@@ -122,7 +122,12 @@ def get_cifar10():
 
 def get_im2rec_path(home_env="MXNET_HOME"):
     """The path of im2rec.py, the tool that packs images: in the folder that the variable `home_env`
-    names, or beside the package."""
+    names, or beside the package.
+
+    >>> import os
+    >>> os.path.basename(mx.test_utils.get_im2rec_path())
+    'im2rec.py'
+    """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     roots = ([os.environ[home_env]] if home_env in os.environ else []) + [package, os.path.dirname(os.path.dirname(package))]
     candidates = [os.path.join(root, *folder, "im2rec.py") for root in roots for folder in (("tools",), ("im2rec",), ())]
@@ -138,6 +143,13 @@ def download(url, fname=None, dirname=None, overwrite=False, retries=5):
 
     `fname` is the last part of the URL by default. A failure is tried again, `retries` times
     altogether.
+
+    >>> with open('a.txt', 'w') as file:
+    ...     _ = file.write('text')
+    >>> import os
+    >>> mx.test_utils.download('file:' + os.path.abspath('a.txt'), fname='b.txt')
+    Downloading b.txt from file:...
+    'b.txt'
     """
     from ..gluon.utils import download as fetch
     path = fname or url.rsplit("/", 1)[-1]

@@ -6,7 +6,11 @@ __all__ = ["chi_square_check", "gen_buckets_probs_with_ppf", "mean_check", "var_
 
 def gen_buckets_probs_with_ppf(ppf, nbuckets):
     """Intervals of equal probability from an inverse distribution function, and their
-    probabilities."""
+    probabilities.
+
+    >>> mx.test_utils.gen_buckets_probs_with_ppf(lambda p: 10 * p, 2)
+    ([(0.0, 5.0), (5.0, 10.0)], [0.5, 0.5])
+    """
     if nbuckets < 1:
         raise ValueError(f"[gen_buckets_probs_with_ppf] {nbuckets} buckets")
     edges = [ppf(i / float(nbuckets)) for i in range(nbuckets + 1)]
@@ -18,14 +22,24 @@ def _within(value, expected, deviation):
 
 
 def mean_check(generator, mu, sigma, nsamples=1000000):
-    """Whether the mean of ``generator(nsamples)`` is within three deviations of `mu`."""
+    """Whether the mean of ``generator(nsamples)`` is within three deviations of `mu`.
+
+    >>> import numpy
+    >>> mx.test_utils.mean_check(lambda n: numpy.random.normal(5, 2, n), 5, 2, nsamples=10000)
+    True
+    """
     samples = np.array(generator(nsamples))
     return bool(_within(samples.mean(), mu, sigma / np.sqrt(nsamples)))
 
 
 def var_check(generator, sigma, nsamples=1000000):
     """Whether the variance of ``generator(nsamples)``, normally distributed, is within three
-    deviations of sigma ** 2."""
+    deviations of sigma ** 2.
+
+    >>> import numpy
+    >>> mx.test_utils.var_check(lambda n: numpy.random.normal(5, 2, n), 2, nsamples=10000)
+    True
+    """
     samples = np.array(generator(nsamples))
     return bool(_within(samples.var(ddof=1), sigma ** 2, np.sqrt(2.0 * sigma ** 4 / (nsamples - 1))))
 
@@ -45,6 +59,14 @@ def chi_square_check(generator, buckets, probs, nsamples=1000000):
     -------
     (float, numpy.ndarray, numpy.ndarray)
         The p-value, and the counts that were found and expected.
+
+    Examples
+    --------
+    >>> buckets, probabilities = mx.test_utils.gen_buckets_probs_with_ppf(lambda p: p, 5)
+    >>> draw = lambda count: mx.nd.random.uniform(shape=count).asnumpy()
+    >>> p, found, expected = mx.test_utils.chi_square_check(draw, buckets, probabilities, 10000)
+    >>> bool(p > 0.001), expected
+    (True, array([2000., 2000., 2000., 2000., 2000.]))
     """
     from scipy import stats
     expected = np.asarray(probs, dtype=np.float64) * nsamples
@@ -68,6 +90,11 @@ def verify_generator(generator, buckets, probs, nsamples=1000000, nrepeat=5, suc
     p-values above `alpha`.
 
     Returns the p-values.
+
+    >>> buckets, probabilities = mx.test_utils.gen_buckets_probs_with_ppf(lambda p: p, 5)
+    >>> draw = lambda count: mx.nd.random.uniform(shape=count).asnumpy()
+    >>> len(mx.test_utils.verify_generator(draw, buckets, probabilities, nsamples=10000))
+    5
     """
     results = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
     p_values = [p for p, _, _ in results]

@@ -47,7 +47,12 @@ def _aux_states(sym, aux_states, ctx, dtype):
 
 
 def simple_forward(sym, ctx=None, is_train=False, **inputs):
-    """Outputs of a symbol for NumPy arrays, as a NumPy array or a list of them."""
+    """Outputs of a symbol for NumPy arrays, as a NumPy array or a list of them.
+
+    >>> import numpy
+    >>> mx.test_utils.simple_forward(mx.sym.var('x') * 2, x=numpy.ones((1, 2)))
+    array([[2., 2.]], dtype=float32)
+    """
     ctx = ctx or default_context()
     inputs = {name: _array(value, ctx, default_dtype()) for name, value in inputs.items()}
     executor = sym.bind(ctx, args=inputs)
@@ -106,6 +111,14 @@ def numeric_grad(executor, location, aux_states=None, eps=1e-4, use_forward_trai
     Returns
     -------
     dict of str to numpy.ndarray
+
+    Examples
+    --------
+    >>> import numpy
+    >>> executor = (mx.sym.var('x') ** 2).simple_bind(mx.cpu(), x=(2,))
+    >>> x = numpy.array([1., 3.], 'float32')
+    >>> mx.test_utils.numeric_grad(executor, {'x': x}, eps=1e-2)['x'].round(2)
+    array([2., 6.], dtype=float32)
     """
     for name, value in location.items():
         executor.arg_dict[name][:] = value
@@ -142,6 +155,10 @@ def check_numeric_gradient(sym, location, aux_states=None, numeric_eps=None, rto
     ------
     AssertionError
         if they differ.
+
+    Examples
+    --------
+    >>> mx.test_utils.check_numeric_gradient(mx.sym.tanh(mx.sym.var('x')), [mx.nd.ones((2, 3))])
     """
     ctx = ctx or default_context()
     location = _location(sym, location, ctx, dtype)
@@ -213,6 +230,12 @@ def check_symbolic_forward(sym, location, expected, rtol=None, atol=None, aux_st
     equal_nan : bool
     dtype : type
         Of NumPy arguments; 'asnumpy' keeps theirs.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> net, x = mx.sym.var('x') * 2, numpy.ones(2)
+    >>> outputs = mx.test_utils.check_symbolic_forward(net, [x], [2 * x])
     """
     ctx = ctx or default_context()
     location = _location(sym, location, ctx, dtype)
@@ -249,6 +272,12 @@ def check_symbolic_backward(sym, location, out_grads, expected, rtol=None, atol=
     equal_nan : bool
     dtype : type
         Of NumPy arguments; 'asnumpy' keeps theirs.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> net, x = mx.sym.var('x') ** 2, numpy.array([1., 3.])
+    >>> gradients = mx.test_utils.check_symbolic_backward(net, [x], [numpy.ones(2)], [2 * x])
     """
     ctx = ctx or default_context()
     location = _location(sym, location, ctx, dtype)
@@ -301,6 +330,11 @@ def check_speed(sym, location=None, ctx=None, N=20, grad_req=None, typ="whole", 
     N : int
     grad_req : str, optional
     typ : {'whole', 'forward'}
+
+    Examples
+    --------
+    >>> mx.test_utils.check_speed(mx.sym.exp(mx.sym.var('x')), N=2, x=(10, 10)) > 0
+    True
     """
     if typ not in ("whole", "forward"):
         raise ValueError(f"[check_speed] typ={typ!r}; 'whole' and 'forward' are accepted")
@@ -384,6 +418,13 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
     -------
     dict of str to NDArray
         Outputs and gradients with which the others were compared.
+
+    Examples
+    --------
+    >>> net = mx.sym.exp(mx.sym.var('x'))
+    >>> settings = [{'ctx': mx.cpu(), 'x': (2, 3), 'type_dict': {'x': kind}}
+    ...             for kind in ('float64', 'float32')]
+    >>> results = mx.test_utils.check_consistency(net, settings)
     """
     symbols = list(sym) if isinstance(sym, (list, tuple)) else [sym] * len(ctx_list)
     if len(symbols) != len(ctx_list):
@@ -438,7 +479,12 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
 
 def same_symbol_structure(sym1, sym2):
     """Whether two symbols have the same operators in the same order, connected in the same way;
-    names don't matter."""
+    names don't matter.
+
+    >>> x, y = mx.sym.var('x'), mx.sym.var('y')
+    >>> mx.test_utils.same_symbol_structure(mx.sym.exp(x), mx.sym.exp(y))
+    True
+    """
     def nodes(sym):
         import json
         graph = json.loads(sym.tojson())

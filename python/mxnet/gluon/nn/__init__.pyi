@@ -29,9 +29,11 @@ class BatchNorm(mxnet.gluon.block.HybridBlock):
     def __init__(self, axis: Any = ..., momentum: float = ..., epsilon: float = ..., center: bool = ..., scale: bool = ..., use_global_stats: bool = ..., beta_initializer: Any = ..., gamma_initializer: Any = ..., running_mean_initializer: Any = ..., running_variance_initializer: Any = ..., in_channels: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def cast(self, dtype: Any) -> None: ...
+    fuse_relu: Any
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     beta: Any
     gamma: Any
+    in_channels: Any
     running_mean: Any
     running_var: Any
 
@@ -39,18 +41,16 @@ class BatchNormReLU(mxnet.gluon.block.HybridBlock):
     def __init__(self, axis: Any = ..., momentum: float = ..., epsilon: float = ..., center: bool = ..., scale: bool = ..., use_global_stats: bool = ..., beta_initializer: Any = ..., gamma_initializer: Any = ..., running_mean_initializer: Any = ..., running_variance_initializer: Any = ..., in_channels: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def cast(self, dtype: Any) -> None: ...
+    fuse_relu: Any
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     beta: Any
     gamma: Any
+    in_channels: Any
     running_mean: Any
     running_var: Any
 
 class Concatenate(Sequential):
-    def __getitem__(self, key: Any) -> Any: ...
     def __init__(self, axis: Any = ..., prefix: Any = ..., params: Any = ...) -> None: ...
-    def __iter__(self) -> Any: ...
-    def __len__(self) -> int: ...
-    def add(self, *blocks: Any) -> Any: ...
     def forward(self, *args: Any, **kwargs: Any) -> Any: ...
     axis: Any
 
@@ -60,6 +60,7 @@ class Conv1D(mxnet.gluon.block.HybridBlock):
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
     bias: Any
+    outpad: Any
     weight: Any
 
 class Conv1DTranspose(mxnet.gluon.block.HybridBlock):
@@ -68,6 +69,7 @@ class Conv1DTranspose(mxnet.gluon.block.HybridBlock):
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
     bias: Any
+    outpad: Any
     weight: Any
 
 class Conv2D(mxnet.gluon.block.HybridBlock):
@@ -76,6 +78,7 @@ class Conv2D(mxnet.gluon.block.HybridBlock):
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
     bias: Any
+    outpad: Any
     weight: Any
 
 class Conv2DTranspose(mxnet.gluon.block.HybridBlock):
@@ -84,6 +87,7 @@ class Conv2DTranspose(mxnet.gluon.block.HybridBlock):
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
     bias: Any
+    outpad: Any
     weight: Any
 
 class Conv3D(mxnet.gluon.block.HybridBlock):
@@ -92,6 +96,7 @@ class Conv3D(mxnet.gluon.block.HybridBlock):
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
     bias: Any
+    outpad: Any
     weight: Any
 
 class Conv3DTranspose(mxnet.gluon.block.HybridBlock):
@@ -100,6 +105,7 @@ class Conv3DTranspose(mxnet.gluon.block.HybridBlock):
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
     bias: Any
+    outpad: Any
     weight: Any
 
 class Dense(mxnet.gluon.block.HybridBlock):
@@ -172,11 +178,7 @@ class GroupNorm(mxnet.gluon.block.HybridBlock):
     gamma: Any
 
 class HybridConcatenate(HybridSequential):
-    def __getitem__(self, key: Any) -> Any: ...
     def __init__(self, axis: Any = ..., prefix: Any = ..., params: Any = ...) -> None: ...
-    def __iter__(self) -> Any: ...
-    def __len__(self) -> int: ...
-    def add(self, *blocks: Any) -> Any: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     axis: Any
 

@@ -38,15 +38,18 @@ def _described(who, inner, channels, window, bias, act):
 
 
 class _Conv(HybridBlock):
-    """What all convolutions share. `adj` is the output padding, for transposed ones."""
+    """What all convolutions share. `adj` is the output padding, for transposed ones.
 
-    _ndim = 2
-    _transposed = False
+    Layers of 1.x programs derive from it too, with an operator and a kernel of their own.
+    """
+
+    _ndim = None    # as many axes as the kernel has
 
     def __init__(self, channels, kernel_size, strides, padding, dilation, groups, layout, in_channels=0, activation=None, use_bias=True,
-                 weight_initializer=None, bias_initializer='zeros', adj=None, prefix=None, params=None):
+                 weight_initializer=None, bias_initializer='zeros', op_name='Convolution', adj=None, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
-        n, who = self._ndim, type(self).__name__
+        self._op_name = op_name
+        n, who = self._ndim or len(kernel_size), type(self).__name__
         _check_layout(layout, n, who)
         kernel = _tuple(kernel_size, n, 'kernel_size')
         self._channels = channels
@@ -55,11 +58,11 @@ class _Conv(HybridBlock):
                         'pad': _tuple(padding, n, 'padding'), 'num_filter': channels, 'num_group': groups, 'no_bias': not use_bias,
                         'layout': layout}
         if adj is not None:
-            self._kwargs['adj'] = _tuple(adj, n, 'output_padding')
+            self.outpad = self._kwargs['adj'] = _tuple(adj, n, 'output_padding')
         assert channels > 0, f'[nn.{who}] channels={channels}; more than 0 is accepted'
         for what, count in (('channels', channels), ('in_channels', in_channels)):
             assert count % groups == 0, f'[nn.{who}] {what}={count} given with groups={groups}; a multiple of groups is accepted'
-        if self._transposed:
+        if self._op_name == 'Deconvolution':
             outer, inner = in_channels, channels // groups
         else:
             outer, inner = channels, in_channels // groups
@@ -73,13 +76,13 @@ class _Conv(HybridBlock):
         return 'conv'
 
     def hybrid_forward(self, F, x, weight, bias=None):
-        operator = F.Deconvolution if self._transposed else F.Convolution
+        operator = getattr(F, self._op_name)
         out = operator(x, weight, name='fwd', **self._kwargs) if bias is None else operator(x, weight, bias, name='fwd', **self._kwargs)
         return out if self.act is None else self.act(out)
 
     def __repr__(self):
         k, shape = self._kwargs, self.weight.shape
-        inner = shape[0] if self._transposed else shape[1 if k['layout'][1] == 'C' else -1]
+        inner = shape[0] if self._op_name == 'Deconvolution' else shape[1 if k['layout'][1] == 'C' else -1]
         return _described(type(self).__name__, inner, self._channels, k, self.bias, self.act)
 
 
@@ -115,6 +118,8 @@ class Conv2D(_Conv):
     >>> layer(mx.nd.ones((2, 3, 32, 32))).shape, layer.weight.shape
     ((2, 8, 16, 16), (8, 3, 3, 3))
     """
+
+    _ndim = 2
 
     def __init__(self, channels, kernel_size, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, layout='NCHW', activation=None,
                  use_bias=True, weight_initializer=None, bias_initializer='zeros', in_channels=0, **kwargs):
@@ -153,12 +158,11 @@ class Conv1DTranspose(_Conv):
     """
 
     _ndim = 1
-    _transposed = True
 
     def __init__(self, channels, kernel_size, strides=1, padding=0, output_padding=0, dilation=1, groups=1, layout='NCW', activation=None,
                  use_bias=True, weight_initializer=None, bias_initializer='zeros', in_channels=0, **kwargs):
         super().__init__(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
-                         weight_initializer, bias_initializer, adj=output_padding, **kwargs)
+                         weight_initializer, bias_initializer, 'Deconvolution', output_padding, **kwargs)
 
 
 class Conv2DTranspose(_Conv):
@@ -170,12 +174,12 @@ class Conv2DTranspose(_Conv):
     (2, 3, 32, 32)
     """
 
-    _transposed = True
+    _ndim = 2
 
     def __init__(self, channels, kernel_size, strides=(1, 1), padding=(0, 0), output_padding=(0, 0), dilation=(1, 1), groups=1,
                  layout='NCHW', activation=None, use_bias=True, weight_initializer=None, bias_initializer='zeros', in_channels=0, **kwargs):
         super().__init__(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
-                         weight_initializer, bias_initializer, adj=output_padding, **kwargs)
+                         weight_initializer, bias_initializer, 'Deconvolution', output_padding, **kwargs)
 
 
 class Conv3DTranspose(_Conv):
@@ -188,13 +192,12 @@ class Conv3DTranspose(_Conv):
     """
 
     _ndim = 3
-    _transposed = True
 
     def __init__(self, channels, kernel_size, strides=(1, 1, 1), padding=(0, 0, 0), output_padding=(0, 0, 0), dilation=(1, 1, 1), groups=1,
                  layout='NCDHW', activation=None, use_bias=True, weight_initializer=None,
                  bias_initializer='zeros', in_channels=0, **kwargs):
         super().__init__(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
-                         weight_initializer, bias_initializer, adj=output_padding, **kwargs)
+                         weight_initializer, bias_initializer, 'Deconvolution', output_padding, **kwargs)
 
 
 class _Pooling(HybridBlock):

@@ -9,13 +9,15 @@ __all__ = ['BatchNorm', 'BatchNormReLU', 'InstanceNorm', 'LayerNorm', 'GroupNorm
 class _BatchNorm(HybridBlock):
     """What BatchNorm and BatchNormReLU share."""
 
-    _operator = 'BatchNorm'
+    fuse_relu = False
 
     def __init__(self, axis=1, momentum=0.9, epsilon=1e-5, center=True, scale=True, use_global_stats=False, beta_initializer='zeros',
                  gamma_initializer='ones', running_mean_initializer='zeros', running_variance_initializer='ones', in_channels=0, **kwargs):
         super().__init__(**kwargs)
         self._kwargs = {'axis': axis, 'eps': epsilon, 'momentum': momentum, 'fix_gamma': not scale, 'use_global_stats': use_global_stats}
         self._axis = axis
+        if in_channels != 0:
+            self.in_channels = in_channels
         shape = (in_channels,)
         self.gamma = self._vector('gamma', shape, gamma_initializer, scale)
         self.beta = self._vector('beta', shape, beta_initializer, center)
@@ -33,11 +35,11 @@ class _BatchNorm(HybridBlock):
                      or getattr(dtype, '__name__', '') in ('float16', 'bfloat16') else dtype)
 
     def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):
-        operator = F.contrib.BatchNormWithReLU if self._operator == 'BatchNormWithReLU' else F.BatchNorm
+        operator = F.contrib.BatchNormWithReLU if self.fuse_relu else F.BatchNorm
         return operator(x, gamma, beta, running_mean, running_var, name='fwd', **self._kwargs)
 
     def __repr__(self):
-        described = ', '.join(f'{k}={self._kwargs[k]!r}' for k in ('axis', 'eps', 'momentum', 'fix_gamma', 'use_global_stats'))
+        described = ', '.join(f'{k}={v!r}' for k, v in self._kwargs.items())
         return f'{type(self).__name__}({described}, in_channels={self.gamma.shape[0] or None})'
 
 
@@ -72,7 +74,7 @@ class BatchNormReLU(_BatchNorm):
            [1., 1.]], dtype=float32)
     """
 
-    _operator = 'BatchNormWithReLU'
+    fuse_relu = True
 
 
 class InstanceNorm(HybridBlock):
@@ -92,6 +94,7 @@ class InstanceNorm(HybridBlock):
         self._kwargs = {'eps': epsilon, 'axis': axis, 'center': center, 'scale': scale}
         self._axis = axis
         self._epsilon = epsilon
+        self._center, self._scale = center, scale
         self.gamma = self.params.get('gamma', grad_req='write' if scale else 'null', shape=(in_channels,), init=gamma_initializer,
                                      allow_deferred_init=True)
         self.beta = self.params.get('beta', grad_req='write' if center else 'null', shape=(in_channels,), init=beta_initializer,
@@ -124,6 +127,7 @@ class LayerNorm(HybridBlock):
         self._kwargs = {'eps': epsilon, 'axis': axis, 'center': center, 'scale': scale}
         self._axis = axis
         self._epsilon = epsilon
+        self._center, self._scale = center, scale
         self.gamma = self.params.get('gamma', grad_req='write' if scale else 'null', shape=(in_channels,), init=gamma_initializer,
                                      allow_deferred_init=True)
         self.beta = self.params.get('beta', grad_req='write' if center else 'null', shape=(in_channels,), init=beta_initializer,
@@ -157,6 +161,7 @@ class GroupNorm(HybridBlock):
         self._by_channel = is_np_array() or in_channels is not None
         size = (in_channels or 0) if self._by_channel else num_groups
         self._epsilon = epsilon
+        self._center, self._scale = center, scale
         self.gamma = self.params.get('gamma', grad_req='write' if scale else 'null', shape=(size,), init=gamma_initializer,
                                      allow_deferred_init=True)
         self.beta = self.params.get('beta', grad_req='write' if center else 'null', shape=(size,), init=beta_initializer,

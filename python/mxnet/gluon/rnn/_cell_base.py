@@ -10,7 +10,20 @@ __all__ = ['RecurrentCell', 'HybridRecurrentCell']
 
 class RecurrentCell(Block):
     """Base of cells. `cell(inputs, states)` returns (output, list of new states); subclasses define
-    that and `state_info`."""
+    that and `state_info`.
+
+    >>> class Sum(mx.gluon.rnn.RecurrentCell):
+    ...     def state_info(self, batch_size=0):
+    ...         return [{'shape': (batch_size, 1), '__layout__': 'NC'}]
+    ...     def forward(self, inputs, states):
+    ...         total = inputs + states[0]
+    ...         return total, [total]
+    >>> cell = Sum()
+    >>> cell.reset()
+    >>> outputs, states = cell.unroll(3, mx.nd.array([[[1], [2], [3]]]))
+    >>> [int(output.asscalar()) for output in outputs]
+    [1, 3, 6]
+    """
 
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
@@ -30,14 +43,23 @@ class RecurrentCell(Block):
                 cell.reset()
 
     def state_info(self, batch_size=0):
-        """A list with {'shape', '__layout__'} of every state."""
+        """A list with {'shape', '__layout__'} of every state.
+
+        >>> mx.gluon.rnn.GRUCell(16).state_info(batch_size=3)
+        [{'shape': (3, 16), '__layout__': 'NC'}]
+        """
         raise NotImplementedError(f'[gluon.rnn] {type(self).__name__} does not define state_info')
 
     @accepts_device
     def begin_state(self, batch_size=0, func=None, **kwargs):
         """The first states, made by `func(name=, shape=, **kwargs)`, e.g. `mx.nd.zeros` or
         `mx.sym.var`; by default zeros of the class that Gluon makes. AssertionError below a
-        ModifierCell."""
+        ModifierCell.
+
+        >>> cell = mx.gluon.rnn.LSTMCell(16)
+        >>> [state.shape for state in cell.begin_state(batch_size=3)]
+        [(3, 16), (3, 16)]
+        """
         self._check_unmodified()
         described = []
         for info in self.state_info(batch_size):
@@ -76,6 +98,15 @@ class RecurrentCell(Block):
 
         Returns (outputs, states). AssertionError when `length` is not the number of steps in
         `inputs`.
+
+        Examples
+        --------
+        >>> cell = mx.gluon.rnn.RNNCell(2)
+        >>> cell.initialize()
+        >>> sequences, lengths = mx.nd.ones((3, 5, 4)), mx.nd.array([5, 2, 1])
+        >>> outputs, states = cell.unroll(5, sequences, merge_outputs=True, valid_length=lengths)
+        >>> outputs.shape, int(abs(outputs[2, 1:]).sum().asscalar())
+        ((3, 5, 2), 0)
         """
         self.reset()
         steps = split_steps(length, inputs, layout)
@@ -118,7 +149,18 @@ class RecurrentCell(Block):
 
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
     """Base of cells that compile: subclasses define `hybrid_forward(F, inputs, states, **params)`
-    and `state_info`."""
+    and `state_info`.
+
+    >>> class Sum(mx.gluon.rnn.HybridRecurrentCell):
+    ...     def state_info(self, batch_size=0):
+    ...         return [{'shape': (batch_size, 1), '__layout__': 'NC'}]
+    ...     def hybrid_forward(self, F, inputs, states):
+    ...         total = F.broadcast_add(inputs, states[0])
+    ...         return total, [total]
+    >>> outputs, states = Sum().unroll(3, mx.nd.array([[[1], [2], [3]]]), merge_outputs=True)
+    >>> outputs[0, :, 0].asnumpy()
+    array([1., 3., 6.], dtype=float32)
+    """
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

@@ -195,7 +195,14 @@ class _Stack:
 
     @accepts_device
     def begin_state(self, **kwargs):
-        """The first states of all cells, in one list; arguments as of RecurrentCell.begin_state."""
+        """The first states of all cells, in one list; arguments as of RecurrentCell.begin_state.
+
+        >>> stack = mx.gluon.rnn.HybridSequentialRNNCell()
+        >>> stack.add(mx.gluon.rnn.LSTMCell(8))
+        >>> stack.add(mx.gluon.rnn.GRUCell(4))
+        >>> [state.shape for state in stack.begin_state(batch_size=2)]
+        [(2, 8), (2, 8), (2, 4)]
+        """
         self._check_unmodified()
         return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]
 
@@ -210,7 +217,16 @@ class _Stack:
         return inputs, following
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
-        """As RecurrentCell.unroll; each cell runs over the whole sequence before the next one."""
+        """As RecurrentCell.unroll; each cell runs over the whole sequence before the next one.
+
+        >>> stack = mx.gluon.rnn.SequentialRNNCell()
+        >>> stack.add(mx.gluon.rnn.LSTMCell(8))
+        >>> stack.add(mx.gluon.rnn.GRUCell(4))
+        >>> stack.initialize()
+        >>> outputs, states = stack.unroll(5, mx.nd.ones((2, 5, 3)), merge_outputs=True)
+        >>> outputs.shape, len(states)
+        ((2, 5, 4), 3)
+        """
         self.reset()
         states = self._states_for(inputs, layout, begin_state)
         following, at = [], 0
@@ -316,7 +332,18 @@ class DropoutCell(HybridRecurrentCell):
 
 class ModifierCell(HybridRecurrentCell):
     """Base of cells that change what `base_cell` does. The base cell keeps the Parameters; its
-    states are made here."""
+    states are made here.
+
+    >>> class Doubled(mx.gluon.rnn.ModifierCell):
+    ...     def hybrid_forward(self, F, inputs, states):
+    ...         output, states = self.base_cell(inputs, states)
+    ...         return 2 * output, states
+    >>> cell = Doubled(mx.gluon.rnn.GRUCell(8))
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((3, 4)), cell.begin_state(batch_size=3))
+    >>> output.shape, len(cell.params)
+    ((3, 8), 4)
+    """
 
     def __init__(self, base_cell):
         assert not base_cell._modified, f'[gluon.rnn.ModifierCell] {base_cell.name!r} is inside another ModifierCell already'
@@ -374,18 +401,18 @@ class ZoneoutCell(ModifierCell):
         assert not isinstance(base_cell, BidirectionalCell), (
             '[gluon.rnn.ZoneoutCell] a BidirectionalCell given, which cannot be stepped; put ZoneoutCells around the two cells in it')
         super().__init__(base_cell)
-        self._zoneout_outputs = zoneout_outputs
-        self._zoneout_states = zoneout_states
+        self.zoneout_outputs = zoneout_outputs
+        self.zoneout_states = zoneout_states
 
     def __repr__(self):
-        return f'{type(self).__name__}(p_out={self._zoneout_outputs}, p_state={self._zoneout_states}, {self.base_cell!r})'
+        return f'{type(self).__name__}(p_out={self.zoneout_outputs}, p_state={self.zoneout_states}, {self.base_cell!r})'
 
     def _alias(self):
         return 'zoneout'
 
     def reset(self):
         super().reset()
-        self._previous = None    # the output of the step before
+        self._prev_output = None    # the output of the step before
 
     def hybrid_forward(self, F, inputs, states):
         output, following = self.base_cell(inputs, states)
@@ -393,12 +420,12 @@ class ZoneoutCell(ModifierCell):
         def zoned(p, new, old):    # Dropout of ones is 0 where the old value stays
             return F.where(F.Dropout(F.ones_like(new), p=p), new, old) if p else new
 
-        previous = self._previous
+        previous = self._prev_output
         if not isinstance(previous, type(output)):    # none yet, or one of another mode of running
             previous = F.zeros_like(output)
-        output = zoned(self._zoneout_outputs, output, previous)
-        following = [zoned(self._zoneout_states, new, old) for new, old in zip(following, states)]
-        self._previous = output
+        output = zoned(self.zoneout_outputs, output, previous)
+        following = [zoned(self.zoneout_states, new, old) for new, old in zip(following, states)]
+        self._prev_output = output
         return output, following
 
 

@@ -31,6 +31,7 @@ class _RNNLayer(HybridBlock):
         self._projection_size = projection_size or None
         self._num_layers = num_layers
         self._mode = mode
+        self._gates = _GATES[mode]
         self._layout = layout
         self._dropout = dropout
         self._dir = 2 if bidirectional else 1
@@ -56,7 +57,7 @@ class _RNNLayer(HybridBlock):
 
     def _shapes(self, features, out):
         """Shapes of the Parameters of one layer and direction, by name."""
-        rows = _GATES[self._mode] * self._hidden_size
+        rows = self._gates * self._hidden_size
         shapes = {'i2h_weight': (rows, features), 'h2h_weight': (rows, out), 'i2h_bias': (rows,), 'h2h_bias': (rows,)}
         if self._projection_size:
             shapes['h2r_weight'] = (out, self._hidden_size)
@@ -71,7 +72,7 @@ class _RNNLayer(HybridBlock):
             options.append(f'dropout={self._dropout}')
         if self._dir == 2:
             options.append('bidirectional')
-        return f'{type(self).__name__}({shape[1] or None} -> {shape[0] // _GATES[self._mode]}, {", ".join(options)})'
+        return f'{type(self).__name__}({shape[1] or None} -> {shape[0] // self._gates}, {", ".join(options)})'
 
     def _collect_params_with_prefix(self, prefix=''):
         # Parameter files name the Parameters as those of single cells, one per layer.
@@ -87,7 +88,15 @@ class _RNNLayer(HybridBlock):
     @accepts_device
     def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current',
                   source='the given dict'):
-        """As Block.load_dict; names like `l0_i2h_weight` are accepted too."""
+        """As Block.load_dict; names like `l0_i2h_weight` are accepted too.
+
+        >>> layer = mx.gluon.rnn.GRU(1, input_size=1)
+        >>> weight, bias = mx.nd.ones((3, 1)), mx.nd.zeros(3)
+        >>> layer.load_dict({'l0_i2h_weight': weight, 'l0_h2h_weight': weight,
+        ...                  'l0_i2h_bias': bias, 'l0_h2h_bias': bias})
+        >>> layer.l0_i2h_weight.data().asnumpy().ravel()
+        array([1., 1., 1.], dtype=float32)
+        """
         if isinstance(param_dict, dict) and any(key in self._reg_params for key in param_dict):
             path = {id(param): key for key, param in self._collect_params_with_prefix().items()}
             param_dict = {path[id(self._reg_params[key])] if key in self._reg_params else key: value for key, value in param_dict.items()}
@@ -124,24 +133,44 @@ class _RNNLayer(HybridBlock):
                 for name in (f'i2h_{kind}', f'h2h_{kind}', f'h2r_{kind}') if f'{place}_{name}' in params]
 
     def state_info(self, batch_size=0):
-        """A list with {'shape', '__layout__', 'dtype'} of every state."""
+        """A list with {'shape', '__layout__', 'dtype'} of every state.
+
+        >>> mx.gluon.rnn.GRU(8, num_layers=2).state_info(batch_size=4)
+        [{'shape': (2, 4, 8), '__layout__': 'LNC', 'dtype': 'float32'}]
+        """
         shape = (self._num_layers * self._dir, batch_size, self._projection_size or self._hidden_size)
         return [{'shape': shape, '__layout__': 'LNC', 'dtype': self._dtype}]
 
     @accepts_device
     def begin_state(self, batch_size=0, func=None, **kwargs):
         """The first states, made by `func(name=, shape=, dtype=, **kwargs)`, e.g. `mx.nd.zeros` or
-        `mx.sym.var`."""
+        `mx.sym.var`.
+
+        >>> [state.shape for state in mx.gluon.rnn.LSTM(8, num_layers=2).begin_state(batch_size=4)]
+        [(2, 4, 8), (2, 4, 8)]
+        """
         return make_states(func, [{'name': f'{self.prefix}h0_{i}', **info, **kwargs}
                                   for i, info in enumerate(self.state_info(batch_size))])
 
     def cast(self, dtype):
-        """Convert all Parameters to `dtype`; states that are made later have it too."""
+        """Convert all Parameters to `dtype`; states that are made later have it too.
+
+        >>> layer = mx.gluon.rnn.GRU(8)
+        >>> layer.cast('float16')
+        >>> layer.begin_state(batch_size=1)[0].dtype
+        <class 'numpy.float16'>
+        """
         super().cast(dtype)
         self._dtype = dtype
 
     def infer_shape(self, inputs, *args):
-        """Fill in the number of features from `inputs`."""
+        """Fill in the number of features from `inputs`.
+
+        >>> layer = mx.gluon.rnn.GRU(8)
+        >>> layer.infer_shape(mx.nd.ones((5, 2, 3)))
+        >>> layer.l0_i2h_weight.shape
+        (24, 3)
+        """
         assert len(inputs.shape) == 3, (
             f'[gluon.rnn.{type(self).__name__}] inputs of shape {inputs.shape} given; three axes as in {self._layout} are accepted')
         for side in 'lr'[:self._dir]:
@@ -189,7 +218,7 @@ class _RNNLayer(HybridBlock):
     def hybrid_forward(self, F, inputs, states, sequence_length=None, output_only=False, **params):
         if self._layout == 'NTC':
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
-        vector = F._internal._rnn_param_concat(*[F.reshape(params[key], shape=(-1,)) for key in self._in_vector(params)], dim=0)
+        vector = F._internal._rnn_param_concat(*[F.reshape(params[key], shape=-1) for key in self._in_vector(params)], dim=0)
         options = {key: value for key, value in self._clip.items() if value not in (None, False)}
         if self._projection_size:
             options['projection_size'] = self._projection_size

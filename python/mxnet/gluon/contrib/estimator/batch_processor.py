@@ -37,6 +37,15 @@ class BatchProcessor:
         -------
         tuple of list of NDArray
             Data, labels, predictions and losses, one of each for every context.
+
+        Examples
+        --------
+        >>> net = mx.gluon.nn.Dense(2, weight_initializer='zeros')
+        >>> estimator = mx.gluon.contrib.estimator.Estimator(net, mx.gluon.loss.L2Loss())
+        >>> batch = (mx.nd.ones((4, 3)), mx.nd.ones((4, 2)))
+        >>> data, label, pred, loss = BatchProcessor().evaluate_batch(estimator, batch)
+        >>> len(loss), loss[0].asnumpy()
+        (1, array([0.5, 0.5, 0.5, 0.5], dtype=float32))
         """
         data, label = self._get_data_and_label(val_batch, estimator.context, batch_axis)
         pred = [estimator.val_net(x) for x in data]

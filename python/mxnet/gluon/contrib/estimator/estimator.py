@@ -13,10 +13,11 @@ from ...data import DataLoader
 from ...loss import Loss
 from ...trainer import Trainer
 from ...utils import split_and_load
+from ._handler_bases import (BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd,
+                             _check_event_handlers)
 from .batch_processor import BatchProcessor
-from .event_handler import (BatchBegin, BatchEnd, EpochBegin, EpochEnd, GradientUpdateHandler, LoggingHandler,
-                            MetricHandler, StoppingHandler, TrainBegin, TrainEnd, ValidationHandler,
-                            _check_event_handlers)
+from .event_handler import (GradientUpdateHandler, LoggingHandler, MetricHandler, StoppingHandler,
+                            ValidationHandler)
 from .utils import _check_handler_metric_ref, _check_metrics, _suggest_metric_for_loss
 
 __all__ = ["Estimator"]
@@ -104,17 +105,34 @@ class Estimator:
 
     @property
     def device(self):
-        """`context` under the name that MXNet 2.0 gave it."""
+        """`context` under the name that MXNet 2.0 gave it.
+
+        >>> net = mx.gluon.nn.Dense(2)
+        >>> Estimator(net, mx.gluon.loss.L2Loss(), context=mx.cpu()).device
+        [cpu(0)]
+        """
         return self.context
 
     @property
     def train_metrics(self):
-        """The metrics of training, a list of EvalMetric. Handlers refer to these very objects."""
+        """The metrics of training, a list of EvalMetric. Handlers refer to these very objects.
+
+        >>> net, loss = mx.gluon.nn.Dense(2), mx.gluon.loss.L2Loss()
+        >>> estimator = Estimator(net, loss, train_metrics=mx.metric.MAE())
+        >>> [metric.get()[0] for metric in estimator.train_metrics]
+        ['training mae']
+        """
         return self._train_metrics
 
     @property
     def val_metrics(self):
-        """The metrics of validation, a list of EvalMetric."""
+        """The metrics of validation, a list of EvalMetric.
+
+        >>> net, loss = mx.gluon.nn.Dense(2), mx.gluon.loss.L2Loss()
+        >>> estimator = Estimator(net, loss, train_metrics=mx.metric.MAE())
+        >>> [metric.get()[0] for metric in estimator.val_metrics]
+        ['validation mae']
+        """
         return self._val_metrics
 
     @staticmethod
@@ -243,6 +261,18 @@ class Estimator:
             The axis of the samples.
         event_handlers : EventHandler or list of EventHandler, optional
             Handlers of epochs and batches. They may refer to metrics in `val_metrics` only.
+
+        Examples
+        --------
+        >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.zeros(4))
+        >>> net = mx.gluon.nn.Dense(2, weight_initializer='zeros')
+        >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss())
+        >>> estimator.logger.setLevel('ERROR')
+        >>> estimator.evaluate(mx.gluon.data.DataLoader(data, 2))
+        >>> for metric in estimator.val_metrics:
+        ...     print('%s %.4f' % metric.get())
+        validation accuracy 1.0000
+        validation softmaxcrossentropyloss 0.6931
         """
         if not isinstance(val_data, DataLoader):
             raise ValueError(_NO_LOADER)

@@ -8,71 +8,13 @@ import numpy
 
 from ....metric import CompositeEvalMetric, EvalMetric
 from ....metric import Loss as LossMetric
+from ._handler_bases import EventHandler as EventHandler     # programs for 1.9.1 find it here
+from ._handler_bases import BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd
 from .utils import _check_metrics
 
 __all__ = ["BatchBegin", "BatchEnd", "CheckpointHandler", "EarlyStoppingHandler", "EpochBegin", "EpochEnd",
            "GradientUpdateHandler", "LoggingHandler", "MetricHandler", "StoppingHandler", "TrainBegin", "TrainEnd",
            "ValidationHandler"]
-
-
-class EventHandler:
-    """Base of all handlers. Those with a lower `priority` (0 without that attribute) are called
-    first."""
-
-
-def _check_event_handlers(handlers):
-    """`handlers` as a new list."""
-    if isinstance(handlers, EventHandler):
-        return [handlers]
-    found = list(handlers or [])
-    if not all(isinstance(handler, EventHandler) for handler in found):
-        raise ValueError(f"[Estimator] handlers must be an EventHandler or a list of EventHandler, got: {handlers}")
-    return found
-
-
-class TrainBegin(EventHandler):
-    """A handler that is called when training begins."""
-
-    def train_begin(self, estimator, *args, **kwargs):
-        """Called once, before the first epoch."""
-
-
-class TrainEnd(EventHandler):
-    """A handler that is called when training ends."""
-
-    def train_end(self, estimator, *args, **kwargs):
-        """Called once, after the last epoch."""
-
-
-class EpochBegin(EventHandler):
-    """A handler that is called when an epoch begins."""
-
-    def epoch_begin(self, estimator, *args, **kwargs):
-        """Called before the first batch of an epoch."""
-
-
-class EpochEnd(EventHandler):
-    """A handler that is called when an epoch ends."""
-
-    def epoch_end(self, estimator, *args, **kwargs):
-        """Called after the last batch of an epoch. True ends the training."""
-        return False
-
-
-class BatchBegin(EventHandler):
-    """A handler that is called before each batch."""
-
-    def batch_begin(self, estimator, *args, **kwargs):
-        """Called with the keyword `batch`."""
-
-
-class BatchEnd(EventHandler):
-    """A handler that is called after the backward pass of each batch."""
-
-    def batch_end(self, estimator, *args, **kwargs):
-        """Called with the keywords `batch` (as the data loader gave it) and `pred`, `label`, `loss`
-        (lists with an array for each context). True ends the epoch."""
-        return False
 
 
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
@@ -82,6 +24,12 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
     ----------
     max_epoch, max_batch : int, optional
         The numbers. When training begins they become those of the estimator.
+
+    Examples
+    --------
+    >>> handler = mx.gluon.contrib.estimator.StoppingHandler(max_epoch=10)
+    >>> handler.max_epoch
+    10
     """
 
     def __init__(self, max_epoch=None, max_batch=None):
@@ -121,6 +69,15 @@ class MetricHandler(EpochBegin, BatchEnd):
         From the estimator's `train_metrics` or `val_metrics`.
     priority : int
         Handlers with a lower one are called first.
+
+    Examples
+    --------
+    >>> accuracy = mx.metric.Accuracy()
+    >>> handler = mx.gluon.contrib.estimator.MetricHandler(accuracy)
+    >>> pred = mx.nd.array([[.1, .9], [.8, .2]])
+    >>> handler.batch_end(None, pred=[pred], label=[mx.nd.ones(2)], loss=[])
+    >>> accuracy.get()
+    ('accuracy', 0.5)
     """
 
     def __init__(self, metrics, priority=-1000):
@@ -156,6 +113,20 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         Handlers with a lower one are called first.
     event_handlers : EventHandler or list of EventHandler, optional
         Handlers for `eval_fn`.
+
+    Examples
+    --------
+    >>> def evaluate(val_data, batch_axis, event_handlers):
+    ...     print('evaluated on', len(val_data), 'batches')
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.zeros(4))
+    >>> loader = mx.gluon.data.DataLoader(data, 2)
+    >>> handler = mx.gluon.contrib.estimator.ValidationHandler(loader, evaluate, epoch_period=2)
+    >>> estimator = mx.gluon.contrib.estimator.Estimator(
+    ...     mx.gluon.nn.Dense(2), mx.gluon.loss.SoftmaxCrossEntropyLoss())
+    >>> estimator.logger.setLevel('ERROR')
+    >>> estimator.fit(loader, epochs=5, event_handlers=[handler])
+    evaluated on 2 batches
+    evaluated on 2 batches
     """
 
     def __init__(self, val_data, eval_fn, epoch_period=1, batch_period=None, priority=-1000, event_handlers=None):
@@ -202,6 +173,10 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     ------
     ValueError
         if `log_interval` is something else, or 0.
+
+    Examples
+    --------
+    >>> handler = mx.gluon.contrib.estimator.LoggingHandler(log_interval=10, metrics=[])
     """
 
     def __init__(self, log_interval="epoch", metrics=None, priority=numpy.inf):
@@ -323,6 +298,23 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         train.
     AssertionError
         if `resume_from_checkpoint` finds a period that does not fit, or no trainer's states.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.zeros(4))
+    >>> estimator = mx.gluon.contrib.estimator.Estimator(
+    ...     mx.gluon.nn.Dense(2), mx.gluon.loss.SoftmaxCrossEntropyLoss())
+    >>> estimator.logger.setLevel('ERROR')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saver = mx.gluon.contrib.estimator.CheckpointHandler(folder, 'dense')
+    ...     estimator.fit(mx.gluon.data.DataLoader(data, 2), epochs=2, event_handlers=[saver])
+    ...     for name in sorted(os.listdir(folder)):
+    ...         print(name)
+    dense-epoch0batch2.params
+    dense-epoch0batch2.states
+    dense-epoch1batch4.params
+    dense-epoch1batch4.states
     """
 
     def __init__(self, model_dir, model_prefix="model", monitor=None, verbose=0, save_best=False, mode="auto",
@@ -452,8 +444,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             estimator.max_epoch = wanted - done
         else:
             estimator.max_batch = wanted - done
-        estimator.logger.info("CheckpointHandler: Checkpoint resumed from epoch %d batch %d, continue to train for %d %s ",
-                              *found, wanted - done, "epochs" if by_epochs else "batches")
+        estimator.logger.warning("CheckpointHandler: Checkpoint resumed from epoch %d batch %d, continue to train for %d %s ",
+                                 *found, wanted - done, "epochs" if by_epochs else "batches")
 
     def _latest_checkpoint(self):
         """The greatest (epoch, batch) among the files' names, or None without files."""
@@ -491,6 +483,18 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     ------
     ValueError
         if `monitor` is no metric, or a composite one.
+
+    Examples
+    --------
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.ones((4, 3)), mx.nd.zeros(4))
+    >>> estimator = mx.gluon.contrib.estimator.Estimator(
+    ...     mx.gluon.nn.Dense(2), mx.gluon.loss.SoftmaxCrossEntropyLoss())
+    >>> estimator.logger.setLevel('ERROR')
+    >>> stopper = mx.gluon.contrib.estimator.EarlyStoppingHandler(
+    ...     estimator.train_metrics[0], patience=2, mode='max')
+    >>> estimator.fit(mx.gluon.data.DataLoader(data, 2), epochs=100, event_handlers=[stopper])
+    >>> stopper.stop_training, stopper.current_epoch < 100
+    (True, True)
     """
 
     def __init__(self, monitor, min_delta=0, patience=0, mode="auto", baseline=None):

@@ -34,7 +34,11 @@ class HybridConcurrent(HybridConcatenate):
 
 
 class Identity(_Identity):
-    """Returns its input; a branch of HybridConcurrent that is a shortcut."""
+    """Returns its input; a branch of HybridConcurrent that is a shortcut.
+
+    >>> mx.gluon.contrib.nn.Identity()(mx.nd.array([1, 2])).asnumpy()
+    array([1., 2.], dtype=float32)
+    """
 
 
 class SparseEmbedding(Block):

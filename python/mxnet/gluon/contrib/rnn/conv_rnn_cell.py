@@ -37,6 +37,8 @@ class _ConvCell(HybridRecurrentCell):
         self._conv_layout = conv_layout
         self._channel_axis = conv_layout.find('C')
         self._activation = activation
+        self._i2h_kernel, self._i2h_pad, self._i2h_dilate = kernel, pad, dilate
+        self._h2h_kernel, self._h2h_dilate = own_kernel, own_dilate
         common = {'num_filter': self._gates * hidden_channels, 'stride': (1,) * dims, 'layout': conv_layout}
         self._i2h = dict(common, kernel=kernel, pad=pad, dilate=dilate)
         self._h2h = dict(common, kernel=own_kernel, dilate=own_dilate, pad=tuple(d * (k - 1) // 2 for k, d in zip(own_kernel, own_dilate)))
@@ -135,6 +137,15 @@ def _over_space(base, dims, what):
         i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
         conv_layout : str
         activation : str or Block
+
+        Examples
+        --------
+        >>> cell = mx.gluon.contrib.rnn.{base.__name__.replace('_Conv', f'Conv{dims}D')}(
+        ...     input_shape={(3,) + (8,) * dims}, hidden_channels=4, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+        >>> cell.initialize()
+        >>> output, states = cell(mx.nd.ones({(2, 3) + (8,) * dims}), cell.begin_state(batch_size=2))
+        >>> output.shape, len(states)
+        ({(2, 4) + (8,) * dims}, {2 if base is _ConvLSTMCell else 1})
         """
 
         def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=zeros, i2h_dilate=ones, h2h_dilate=ones,

@@ -1,6 +1,5 @@
 """An LSTM cell with projection, and dropout that stays the same over a sequence."""
 from .... import ndarray as nd
-from ...parameter import tensor_types
 from ...rnn._sequence import _format_sequence, _get_begin_state, _mask_sequence_variable_length  # noqa: F401  (taken from here by programs of 1.x)
 from ...rnn._sequence import join_steps, mask_steps, module_of, split_steps
 from ...rnn.rnn_cell import BidirectionalCell, LSTMCell, ModifierCell, SequentialRNNCell
@@ -61,7 +60,7 @@ class VariationalDropoutCell(ModifierCell):
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
         """As RecurrentCell.unroll. Without dropout of states, inputs and outputs are dropped out as
-        whole sequences."""
+        whole sequences, and None for `merge_outputs` is True."""
         if self.drop_states:
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
@@ -72,15 +71,14 @@ class VariationalDropoutCell(ModifierCell):
             inputs = F.Dropout(inputs, p=self.drop_inputs, axes=(axis,))
         outputs, states = self.base_cell.unroll(length, inputs,
                                                 self._states_for(inputs, layout, begin_state),
-                                                layout, merge_outputs, valid_length)
-        if merge_outputs is None:
-            merge_outputs = isinstance(outputs, tensor_types)
+                                                layout, True, valid_length)
         outputs = join_steps(length, outputs, layout)
         if self.drop_outputs:
             outputs = F.Dropout(outputs, p=self.drop_outputs, axes=(axis,))
         if valid_length is not None:
             outputs = mask_steps(length, outputs, layout, valid_length)
-        return outputs if merge_outputs else split_steps(length, outputs, layout), states
+        merged = merge_outputs is None or merge_outputs
+        return outputs if merged else split_steps(length, outputs, layout), states
 
 
 class LSTMPCell(LSTMCell):

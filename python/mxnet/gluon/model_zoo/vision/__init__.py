@@ -30,7 +30,12 @@ _models = {
 
 def get_model(name, **kwargs):
     """The network called `name` ('resnet50_v1', 'mobilenet0.25', ...; any case); `kwargs` go to its
-    constructor. ValueError for other names."""
+    constructor. ValueError for other names.
+
+    >>> net = mx.gluon.model_zoo.vision.get_model('mobilenet0.25', classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     if name.lower() not in _models:
         raise ValueError(f'[gluon.model_zoo] model {name!r} given; one of {", ".join(sorted(_models))} is accepted')
     return _models[name.lower()](**kwargs)

@@ -8,7 +8,12 @@ __all__ = ['AlexNet', 'alexnet']
 
 
 class AlexNet(HybridBlock):
-    """Five convolutions and three dense layers; input (N, 3, 224, 224), output (N, classes)."""
+    """Five convolutions and three dense layers; input (N, 3, 224, 224), output (N, classes).
+
+    >>> net = mx.gluon.model_zoo.vision.AlexNet(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
 
     def __init__(self, classes=1000, **kwargs):
         super().__init__(**kwargs)
@@ -34,6 +39,13 @@ class AlexNet(HybridBlock):
 
 @accepts_device
 def alexnet(pretrained=False, ctx=None, root=None, **kwargs):
-    """AlexNet; with `pretrained`, its published parameters on `ctx`."""
+    """AlexNet; with `pretrained`, its published parameters on `ctx`.
+
+    With 1000 classes it has 61.1 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.alexnet(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     net = AlexNet(**kwargs)
     return load_published(net, 'alexnet', ctx, root) if pretrained else net

@@ -81,7 +81,12 @@ def _e(prefix):
 
 
 class Inception3(HybridBlock):
-    """Inception v3. Input (N, 3, 299, 299), output (N, classes)."""
+    """Inception v3. Input (N, 3, 299, 299), output (N, classes).
+
+    >>> net = mx.gluon.model_zoo.vision.Inception3(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 299, 299))[1]
+    [(8, 10)]
+    """
 
     def __init__(self, classes=1000, **kwargs):
         super().__init__(**kwargs)
@@ -100,6 +105,13 @@ class Inception3(HybridBlock):
 
 @accepts_device
 def inception_v3(pretrained=False, ctx=None, root=None, **kwargs):
-    """Inception v3; with `pretrained`, its published parameters on `ctx`."""
+    """Inception v3; with `pretrained`, its published parameters on `ctx`.
+
+    With 1000 classes it has 23.8 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.inception_v3(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 299, 299))[1]
+    [(8, 10)]
+    """
     net = Inception3(**kwargs)
     return load_published(net, 'inceptionv3', ctx, root) if pretrained else net

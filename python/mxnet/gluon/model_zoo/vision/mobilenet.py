@@ -42,7 +42,12 @@ class LinearBottleneck(HybridBlock):
 
 class MobileNet(HybridBlock):
     """MobileNet v1; `multiplier` scales the channels of every layer. Input (N, 3, 224, 224), output
-    (N, classes)."""
+    (N, classes).
+
+    >>> net = mx.gluon.model_zoo.vision.MobileNet(multiplier=0.5, classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
 
     def __init__(self, multiplier=1.0, classes=1000, **kwargs):
         super().__init__(**kwargs)
@@ -64,7 +69,12 @@ class MobileNet(HybridBlock):
 
 class MobileNetV2(HybridBlock):
     """MobileNet v2; `multiplier` scales the channels of every layer but the last, which it never
-    makes smaller than 1280."""
+    makes smaller than 1280.
+
+    >>> net = mx.gluon.model_zoo.vision.MobileNetV2(multiplier=0.5, classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
 
     def __init__(self, multiplier=1.0, classes=1000, **kwargs):
         super().__init__(**kwargs)
@@ -96,7 +106,12 @@ def _suffix(multiplier):
 @accepts_device
 def get_mobilenet(multiplier, pretrained=False, ctx=None, root=None, **kwargs):
     """MobileNet v1; with `pretrained`, the published parameters for this multiplier (0.25, 0.5,
-    0.75, 1) on `ctx`."""
+    0.75, 1) on `ctx`.
+
+    >>> net = mx.gluon.model_zoo.vision.get_mobilenet(0.5, classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     net = MobileNet(multiplier, **kwargs)
     return load_published(net, f'mobilenet{_suffix(multiplier)}', ctx, root) if pretrained else net
 
@@ -104,46 +119,107 @@ def get_mobilenet(multiplier, pretrained=False, ctx=None, root=None, **kwargs):
 @accepts_device
 def get_mobilenet_v2(multiplier, pretrained=False, ctx=None, root=None, **kwargs):
     """MobileNet v2; with `pretrained`, the published parameters for this multiplier (0.25, 0.5,
-    0.75, 1) on `ctx`."""
+    0.75, 1) on `ctx`.
+
+    >>> net = mx.gluon.model_zoo.vision.get_mobilenet_v2(0.5, classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     net = MobileNetV2(multiplier, **kwargs)
     return load_published(net, f'mobilenetv2_{_suffix(multiplier)}', ctx, root) if pretrained else net
 
 
 def mobilenet1_0(**kwargs):
-    """MobileNet v1 with multiplier 1; arguments as for `get_mobilenet`."""
+    """MobileNet v1 with multiplier 1; arguments as for `get_mobilenet`.
+
+    With 1000 classes it has 4.2 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.mobilenet1_0(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_mobilenet(1.0, **kwargs)
 
 
 def mobilenet0_75(**kwargs):
-    """MobileNet v1 with multiplier 0.75."""
+    """MobileNet v1 with multiplier 0.75.
+
+    With 1000 classes it has 2.6 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.mobilenet0_75(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_mobilenet(0.75, **kwargs)
 
 
 def mobilenet0_5(**kwargs):
-    """MobileNet v1 with multiplier 0.5."""
+    """MobileNet v1 with multiplier 0.5.
+
+    With 1000 classes it has 1.3 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.mobilenet0_5(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_mobilenet(0.5, **kwargs)
 
 
 def mobilenet0_25(**kwargs):
-    """MobileNet v1 with multiplier 0.25."""
+    """MobileNet v1 with multiplier 0.25.
+
+    With 1000 classes it has 0.5 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.mobilenet0_25(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_mobilenet(0.25, **kwargs)
 
 
 def mobilenet_v2_1_0(**kwargs):
-    """MobileNet v2 with multiplier 1; arguments as for `get_mobilenet_v2`."""
+    """MobileNet v2 with multiplier 1; arguments as for `get_mobilenet_v2`.
+
+    With 1000 classes it has 3.5 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_1_0(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_mobilenet_v2(1.0, **kwargs)
 
 
 def mobilenet_v2_0_75(**kwargs):
-    """MobileNet v2 with multiplier 0.75."""
+    """MobileNet v2 with multiplier 0.75.
+
+    With 1000 classes it has 2.6 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_0_75(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_mobilenet_v2(0.75, **kwargs)
 
 
 def mobilenet_v2_0_5(**kwargs):
-    """MobileNet v2 with multiplier 0.5."""
+    """MobileNet v2 with multiplier 0.5.
+
+    With 1000 classes it has 2.0 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_0_5(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_mobilenet_v2(0.5, **kwargs)
 
 
 def mobilenet_v2_0_25(**kwargs):
-    """MobileNet v2 with multiplier 0.25."""
+    """MobileNet v2 with multiplier 0.25.
+
+    With 1000 classes it has 1.5 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.mobilenet_v2_0_25(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_mobilenet_v2(0.25, **kwargs)

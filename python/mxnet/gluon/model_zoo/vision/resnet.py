@@ -44,7 +44,12 @@ class _ResidualV1(HybridBlock):
 
 
 class BasicBlockV1(_ResidualV1):
-    """Two 3x3 convolutions, each with BatchNorm; for 18 and 34 layers."""
+    """Two 3x3 convolutions, each with BatchNorm; for 18 and 34 layers.
+
+    >>> block = mx.gluon.model_zoo.vision.BasicBlockV1(64, 2, downsample=True, in_channels=32)
+    >>> block(mx.sym.var('data')).infer_shape(data=(8, 32, 16, 16))[1]
+    [(8, 64, 8, 8)]
+    """
 
     def _body(self, channels, stride, in_channels):
         return (_conv3x3(channels, stride, in_channels), nn.BatchNorm(), nn.Activation('relu'),
@@ -53,7 +58,12 @@ class BasicBlockV1(_ResidualV1):
 
 class BottleneckV1(_ResidualV1):
     """1x1 down to a quarter of the channels, 3x3, 1x1 up; for 50 layers and more. The stride is in
-    the first convolution."""
+    the first convolution.
+
+    >>> block = mx.gluon.model_zoo.vision.BottleneckV1(64, 2, downsample=True, in_channels=32)
+    >>> block(mx.sym.var('data')).infer_shape(data=(8, 32, 16, 16))[1]
+    [(8, 64, 8, 8)]
+    """
 
     def _body(self, channels, stride, in_channels):
         return (nn.Conv2D(channels // 4, kernel_size=1, strides=stride), nn.BatchNorm(), nn.Activation('relu'),
@@ -66,7 +76,12 @@ class BottleneckV1(_ResidualV1):
 
 
 class BasicBlockV2(HybridBlock):
-    """BatchNorm and ReLU before each of two 3x3 convolutions; for 18 and 34 layers."""
+    """BatchNorm and ReLU before each of two 3x3 convolutions; for 18 and 34 layers.
+
+    >>> block = mx.gluon.model_zoo.vision.BasicBlockV2(64, 2, downsample=True, in_channels=32)
+    >>> block(mx.sym.var('data')).infer_shape(data=(8, 32, 16, 16))[1]
+    [(8, 64, 8, 8)]
+    """
 
     def __init__(self, channels, stride, downsample=False, in_channels=0, **kwargs):
         super().__init__(**kwargs)
@@ -87,7 +102,12 @@ class BasicBlockV2(HybridBlock):
 
 class BottleneckV2(HybridBlock):
     """BatchNorm and ReLU before each of 1x1 down, 3x3 with the stride, 1x1 up; for 50 layers and
-    more."""
+    more.
+
+    >>> block = mx.gluon.model_zoo.vision.BottleneckV2(64, 2, downsample=True, in_channels=32)
+    >>> block(mx.sym.var('data')).infer_shape(data=(8, 32, 16, 16))[1]
+    [(8, 64, 8, 8)]
+    """
 
     def __init__(self, channels, stride, downsample=False, in_channels=0, **kwargs):
         super().__init__(**kwargs)
@@ -151,11 +171,23 @@ class _ResNet(HybridBlock):
 
 class ResNetV1(_ResNet):
     """ResNet v1: `block` is BasicBlockV1 or BottleneckV1, `layers` the blocks per stage, `channels`
-    the width of the stem and each stage."""
+    the width of the stem and each stage.
+
+    >>> zoo = mx.gluon.model_zoo.vision
+    >>> net = zoo.ResNetV1(zoo.BasicBlockV1, [1, 1], [16, 16, 32], classes=10, thumbnail=True)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 32, 32))[1]
+    [(8, 10)]
+    """
 
 
 class ResNetV2(_ResNet):
-    """ResNet v2: `block` is BasicBlockV2 or BottleneckV2, other arguments as for ResNetV1."""
+    """ResNet v2: `block` is BasicBlockV2 or BottleneckV2, other arguments as for ResNetV1.
+
+    >>> zoo = mx.gluon.model_zoo.vision
+    >>> net = zoo.ResNetV2(zoo.BasicBlockV2, [1, 1], [16, 16, 32], classes=10, thumbnail=True)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 32, 32))[1]
+    [(8, 10)]
+    """
 
     _norm_first = True
 
@@ -177,7 +209,12 @@ resnet_block_versions = [{'basic_block': BasicBlockV1, 'bottle_neck': Bottleneck
 @accepts_device
 def get_resnet(version, num_layers, pretrained=False, ctx=None, root=None, **kwargs):
     """ResNet of `version` 1 or 2 and 18, 34, 50, 101 or 152 layers (AssertionError for others);
-    with `pretrained`, its published parameters on `ctx`."""
+    with `pretrained`, its published parameters on `ctx`.
+
+    >>> net = mx.gluon.model_zoo.vision.get_resnet(2, 34, classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     assert num_layers in resnet_spec, f'[resnet] num_layers={num_layers} given; one of {list(resnet_spec)} is accepted'
     assert version in (1, 2), f'[resnet] version={version} given; 1 or 2 is accepted'
     kind, layers, channels = resnet_spec[num_layers]
@@ -186,50 +223,120 @@ def get_resnet(version, num_layers, pretrained=False, ctx=None, root=None, **kwa
 
 
 def resnet18_v1(**kwargs):
-    """ResNet v1 of 18 layers; arguments as for `get_resnet`."""
+    """ResNet v1 of 18 layers; arguments as for `get_resnet`.
+
+    With 1000 classes it has 11.7 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.resnet18_v1(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_resnet(1, 18, **kwargs)
 
 
 def resnet34_v1(**kwargs):
-    """ResNet v1 of 34 layers."""
+    """ResNet v1 of 34 layers.
+
+    With 1000 classes it has 21.8 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.resnet34_v1(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_resnet(1, 34, **kwargs)
 
 
 def resnet50_v1(**kwargs):
-    """ResNet v1 of 50 layers."""
+    """ResNet v1 of 50 layers.
+
+    With 1000 classes it has 25.6 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.resnet50_v1(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_resnet(1, 50, **kwargs)
 
 
 def resnet101_v1(**kwargs):
-    """ResNet v1 of 101 layers."""
+    """ResNet v1 of 101 layers.
+
+    With 1000 classes it has 44.6 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.resnet101_v1(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_resnet(1, 101, **kwargs)
 
 
 def resnet152_v1(**kwargs):
-    """ResNet v1 of 152 layers."""
+    """ResNet v1 of 152 layers.
+
+    With 1000 classes it has 60.3 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.resnet152_v1(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_resnet(1, 152, **kwargs)
 
 
 def resnet18_v2(**kwargs):
-    """ResNet v2 of 18 layers."""
+    """ResNet v2 of 18 layers.
+
+    With 1000 classes it has 11.7 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.resnet18_v2(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_resnet(2, 18, **kwargs)
 
 
 def resnet34_v2(**kwargs):
-    """ResNet v2 of 34 layers."""
+    """ResNet v2 of 34 layers.
+
+    With 1000 classes it has 21.8 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.resnet34_v2(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_resnet(2, 34, **kwargs)
 
 
 def resnet50_v2(**kwargs):
-    """ResNet v2 of 50 layers."""
+    """ResNet v2 of 50 layers.
+
+    With 1000 classes it has 25.5 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.resnet50_v2(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_resnet(2, 50, **kwargs)
 
 
 def resnet101_v2(**kwargs):
-    """ResNet v2 of 101 layers."""
+    """ResNet v2 of 101 layers.
+
+    With 1000 classes it has 44.5 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.resnet101_v2(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_resnet(2, 101, **kwargs)
 
 
 def resnet152_v2(**kwargs):
-    """ResNet v2 of 152 layers."""
+    """ResNet v2 of 152 layers.
+
+    With 1000 classes it has 60.2 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.resnet152_v2(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_resnet(2, 152, **kwargs)

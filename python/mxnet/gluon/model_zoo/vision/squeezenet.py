@@ -32,7 +32,12 @@ _SPEC = {'1.0': ((96, 7), [[(16, 64), (16, 64), (32, 128)], [(32, 128), (48, 192
 
 
 class SqueezeNet(HybridBlock):
-    """SqueezeNet of `version` '1.0' or '1.1'. Input (N, 3, 224, 224), output (N, classes)."""
+    """SqueezeNet of `version` '1.0' or '1.1'. Input (N, 3, 224, 224), output (N, classes).
+
+    >>> net = mx.gluon.model_zoo.vision.SqueezeNet('1.1', classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
 
     def __init__(self, version, classes=1000, **kwargs):
         super().__init__(**kwargs)
@@ -60,10 +65,24 @@ def get_squeezenet(version, pretrained=False, ctx=None, root=None, **kwargs):
 
 
 def squeezenet1_0(**kwargs):
-    """SqueezeNet 1.0; arguments as for `get_squeezenet`."""
+    """SqueezeNet 1.0; arguments as for `get_squeezenet`.
+
+    With 1000 classes it has 1.2 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.squeezenet1_0(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_squeezenet('1.0', **kwargs)
 
 
 def squeezenet1_1(**kwargs):
-    """SqueezeNet 1.1: the same accuracy for less than half the computation."""
+    """SqueezeNet 1.1: the same accuracy for less than half the computation.
+
+    With 1000 classes it has 1.2 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.squeezenet1_1(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_squeezenet('1.1', **kwargs)

@@ -17,7 +17,12 @@ vgg_spec = {11: ([1, 1, 2, 2, 2], [64, 128, 256, 512, 512]),
 
 class VGG(HybridBlock):
     """Stages of 3x3 convolutions (with `batch_norm`, each followed by BatchNorm), halved by
-    pooling, and three dense layers."""
+    pooling, and three dense layers.
+
+    >>> net = mx.gluon.model_zoo.vision.VGG([1, 1], [16, 32], classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 32, 32))[1]
+    [(8, 10)]
+    """
 
     def __init__(self, layers, filters, classes=1000, batch_norm=False, **kwargs):
         super().__init__(**kwargs)
@@ -44,7 +49,12 @@ class VGG(HybridBlock):
 @accepts_device
 def get_vgg(num_layers, pretrained=False, ctx=None, root=None, **kwargs):
     """VGG of 11, 13, 16 or 19 layers (KeyError for others); with `pretrained`, its published
-    parameters on `ctx`."""
+    parameters on `ctx`.
+
+    >>> net = mx.gluon.model_zoo.vision.get_vgg(11, batch_norm=True, classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     net = VGG(*vgg_spec[num_layers], **kwargs)
     if pretrained:
         load_published(net, f'vgg{num_layers}{"_bn" if kwargs.get("batch_norm") else ""}', ctx, root)
@@ -52,40 +62,96 @@ def get_vgg(num_layers, pretrained=False, ctx=None, root=None, **kwargs):
 
 
 def vgg11(**kwargs):
-    """VGG of 11 layers; arguments as for `get_vgg`."""
+    """VGG of 11 layers; arguments as for `get_vgg`.
+
+    With 1000 classes it has 132.9 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.vgg11(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_vgg(11, **kwargs)
 
 
 def vgg13(**kwargs):
-    """VGG of 13 layers."""
+    """VGG of 13 layers.
+
+    With 1000 classes it has 133.0 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.vgg13(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_vgg(13, **kwargs)
 
 
 def vgg16(**kwargs):
-    """VGG of 16 layers."""
+    """VGG of 16 layers.
+
+    With 1000 classes it has 138.4 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.vgg16(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_vgg(16, **kwargs)
 
 
 def vgg19(**kwargs):
-    """VGG of 19 layers."""
+    """VGG of 19 layers.
+
+    With 1000 classes it has 143.7 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.vgg19(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_vgg(19, **kwargs)
 
 
 def vgg11_bn(**kwargs):
-    """VGG of 11 layers with BatchNorm."""
+    """VGG of 11 layers with BatchNorm.
+
+    With 1000 classes it has 132.9 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.vgg11_bn(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_vgg(11, batch_norm=True, **kwargs)
 
 
 def vgg13_bn(**kwargs):
-    """VGG of 13 layers with BatchNorm."""
+    """VGG of 13 layers with BatchNorm.
+
+    With 1000 classes it has 133.1 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.vgg13_bn(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_vgg(13, batch_norm=True, **kwargs)
 
 
 def vgg16_bn(**kwargs):
-    """VGG of 16 layers with BatchNorm."""
+    """VGG of 16 layers with BatchNorm.
+
+    With 1000 classes it has 138.4 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.vgg16_bn(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_vgg(16, batch_norm=True, **kwargs)
 
 
 def vgg19_bn(**kwargs):
-    """VGG of 19 layers with BatchNorm."""
+    """VGG of 19 layers with BatchNorm.
+
+    With 1000 classes it has 143.7 million parameters.
+
+    >>> net = mx.gluon.model_zoo.vision.vgg19_bn(classes=10)
+    >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
+    [(8, 10)]
+    """
     return get_vgg(19, batch_norm=True, **kwargs)

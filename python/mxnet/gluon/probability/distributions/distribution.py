@@ -39,6 +39,49 @@ class Distribution:
     validate_args : bool, optional
         Whether parameters, and values given to `log_prob` and `cdf`, are checked. The default is
         that of `set_default_validate_args`: they are not.
+
+    Examples
+    --------
+    >>> constraint = mx.gluon.probability.distributions.constraint
+    >>> class Triangle(mx.gluon.probability.Distribution):
+    ...     has_grad = True
+    ...     _parameters = {'width': 0}
+    ...     arg_constraints = {'width': constraint.Positive()}
+    ...     support = constraint.NonNegative()
+    ...     def __init__(self, width, validate_args=None):
+    ...         self.width = width
+    ...         super().__init__(event_dim=0, validate_args=validate_args)
+    ...     def _draw(self, shape):
+    ...         return self.width * mx.np.sqrt(mx.np.random.uniform(size=shape))
+    ...     def _log_prob(self, value):
+    ...         return mx.np.log(2 * value / self.width ** 2)
+    ...     def _cdf(self, value):
+    ...         return (value / self.width) ** 2
+    ...     def _icdf(self, value):
+    ...         return self.width * mx.np.sqrt(value)
+    ...     @property
+    ...     def mean(self):
+    ...         return 2 * self.width / 3
+    ...     @property
+    ...     def variance(self):
+    ...         return self.width ** 2 / 18
+    ...     def entropy(self):
+    ...         return .5 + mx.np.log(self.width / 2)
+    >>> widths = Triangle(mx.np.array([1., 6.]))
+    >>> widths.sample().shape, widths.sample((3, 2)).shape, widths.sample_n(3).shape
+    ((2,), (3, 2), (3, 2))
+    >>> widths.pdf(mx.np.array([.5, 3.])), widths.log_prob(mx.np.array([.5, 3.]))
+    (array([1.        , 0.16666666]), array([ 0.       , -1.7917595]))
+    >>> widths.cdf(mx.np.array([.5, 3.])), widths.icdf(mx.np.array([.25, .25]))
+    (array([0.25, 0.25]), array([0.5, 3. ]))
+    >>> widths.mean, widths.variance
+    (array([0.6666667, 4.       ]), array([0.05555556, 2.        ]))
+    >>> widths.stddev
+    array([0.23570226, 1.4142135 ])
+    >>> widths.entropy(), widths.perplexity()
+    (array([-0.19314718,  1.5986123 ]), array([0.8243606, 4.946164 ]))
+    >>> widths.broadcast_to((4, 2)).sample().shape, list(widths.arg_constraints)
+    ((4, 2), ['width'])
     """
 
     has_grad = False
@@ -49,7 +92,17 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value):
-        """Whether distributions made afterwards, without `validate_args`, check values."""
+        """Whether distributions made afterwards, without `validate_args`, check values.
+
+        >>> mx.gluon.probability.Distribution.set_default_validate_args(True)
+        >>> try:
+        ...     mx.gluon.probability.Normal(mx.np.array(0.), scale=mx.np.array(-1.)).scale.item()
+        ... except mx.MXNetError:
+        ...     print('refused when the scale was read')
+        ... finally:
+        ...     mx.gluon.probability.Distribution.set_default_validate_args(False)
+        refused when the scale was read
+        """
         if value not in (True, False):
             raise ValueError(f"[set_default_validate_args] got {value!r}; accepted: True, False")
         Distribution._validate_args = value
@@ -158,7 +211,11 @@ class Distribution:
         return m.exp(self.entropy())
 
     def enumerate_support(self):
-        """All values of the support, along a new first axis."""
+        """All values of the support, along a new first axis.
+
+        >>> mx.gluon.probability.Categorical(3, prob=mx.np.array([.2, .3, .5])).enumerate_support()
+        array([0., 1., 2.])
+        """
         raise NotImplementedError
 
     def _checked(self, value):

@@ -10,6 +10,24 @@ class ExponentialFamily(Distribution):
 
     A subclass may give ``_natural_params`` (theta), ``_log_normalizer(*theta)`` (F) and
     ``_mean_carrier_measure(x)`` (the mean of k); then `entropy` is F - <theta, grad F> - mean k.
+
+    >>> class Waiting(mx.gluon.probability.ExponentialFamily):
+    ...     _parameters = {'rate': 0}
+    ...     def __init__(self, rate):
+    ...         self.rate = rate
+    ...         super().__init__(event_dim=0)
+    ...     @property
+    ...     def _natural_params(self):
+    ...         return (-self.rate,)
+    ...     def _log_normalizer(self, theta):
+    ...         return -mx.np.log(-theta)
+    ...     def _mean_carrier_measure(self, x):
+    ...         return 0
+    >>> rates = mx.np.array([1., 2.])
+    >>> Waiting(rates).entropy()
+    array([1.        , 0.30685282])
+    >>> mx.gluon.probability.Exponential(scale=1 / rates).entropy()
+    array([1.        , 0.30685282])
     """
 
     @property
