@@ -15,31 +15,24 @@ describes it, and ``register``.
 Forward and backward run on threads of the library. What they raise is raised for whoever waits for
 the result.
 """
-import collections  # noqa: F401
-import ctypes
+import collections  # noqa: F401  (1.9.1 has this and others here that nothing below uses)
+import ctypes  # noqa: F401
 import itertools
-import threading
-import traceback  # noqa: F401  (1.9.1 has it here)
+import threading  # noqa: F401
+import traceback  # noqa: F401
 import warnings
 from ctypes import CFUNCTYPE, POINTER, Structure  # noqa: F401
 from threading import Lock  # noqa: F401
 
-from . import _tracebacks, context, symbol
-from .autograd import _Scope
-from .base import (CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, OpHandle, _LIB,  # noqa: F401
-                   c_str, check_call, kept_for_native, py_str)
+from . import _operator_callbacks, context, symbol  # noqa: F401
+from .base import (CheckedValueError, MXCallbackList, NDArrayHandle, OpHandle, _LIB, c_str, check_call, py_str)  # noqa: F401
 from .ndarray import NDArray
-from ._dtypes import number as _dtype_number, type_of as _dtype_of
 from ._operator_list import (OperatorArguments, get_all_registered_operators,
                              get_all_registered_operators_grouped, get_operator_arguments)
-from .util import is_np_array, is_np_shape, np_array, np_shape
 from ._array_class import overwrite, to_class_of
 
 __all__ = ["CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp", "get_all_registered_operators",
            "get_all_registered_operators_grouped", "get_operator_arguments", "register"]
-
-_REQS = ("null", "write", "inplace", "add")
-_IN, _OUT, _IN_GRAD, _OUT_GRAD, _AUX = range(5)
 
 
 class CustomOp:
@@ -203,181 +196,8 @@ class CustomOpProp:
         return CustomOp()
 
 
-# ---- callbacks
-
-_registry = {}               # op_type -> class
-_live = {}                   # number -> _Described or _Created, while the library may call back
-_numbers = itertools.count(1)
-_kept = threading.local()    # what the library reads when a callback has returned
-
-
-class _Described:
-    """A CustomOpProp in the library's hands."""
-
-    def __init__(self, op_type, prop):
-        self.op_type, self.prop = op_type, prop
-        self.lists = {}
-        self.counts = tuple(len(names) for names in (self.names("list_arguments"), self.names("list_outputs"),
-                                                     self.names("list_auxiliary_states")))
-
-    def names(self, function):
-        names = list(getattr(self.prop, function)() or ())
-        if not all(isinstance(n, str) for n in names):
-            raise TypeError(f"{function} returned {names!r}; accepted: a list of str")
-        self.lists[function] = (ctypes.c_char_p * (len(names) + 1))(*[n.encode() for n in names], None)
-        return names
-
-    def complete(self, function, result):
-        """The values for arguments, outputs and states that infer_shape or infer_type returned."""
-        if not isinstance(result, (list, tuple)) or len(result) not in (2, 3):
-            raise CheckedValueError(f"{function} returned {result!r}; accepted: 2 or 3 lists (arguments, outputs, auxiliary states)")
-        parts = [list(p) for p in result] + [[]] * (3 - len(result))
-        for what, part, count in zip(("arguments", "outputs", "auxiliary states"), parts, self.counts):
-            if len(part) != count:
-                raise CheckedValueError(f"{function} returned {len(part)} values for {what}; there are {count}")
-        return [value for part in parts for value in part]
-
-
-class _Created:
-    """A CustomOp in the library's hands, and the modes in which the user's thread made it: those of
-    npx.set_np()."""
-
-    def __init__(self, op):
-        self.op, self.np_shape, self.np_array = op, is_np_shape(), is_np_array()
-
-
-def _callback(prototype):
-    """A C function that calls the Python one. What that raises is the library's error, with the
-    traceback."""
-    def decorate(function):
-        def entry(*args):
-            try:
-                function(*args)
-                return 1
-            except BaseException as error:   # also what is no Exception: it must not be lost in C
-                _LIB.NNAPISetLastError(_tracebacks.text(error).encode("utf-8", "backslashreplace"))
-                return 0
-        return kept_for_native(prototype(entry))
-    return decorate
-
-
-_int, _int_p, _void = ctypes.c_int, POINTER(ctypes.c_int), ctypes.c_void_p
-_PLAIN = CFUNCTYPE(_int)
-_FB = CFUNCTYPE(_int, _int, POINTER(_void), _int_p, _int_p, _int, _void)
-_DELETE = CFUNCTYPE(_int, _void)
-_LIST = CFUNCTYPE(_int, POINTER(_void), _void)
-_SHAPE = CFUNCTYPE(_int, _int, _int_p, POINTER(_int_p), _void)
-_TYPE = CFUNCTYPE(_int, _int, _int_p, _void)
-_DEPEND = CFUNCTYPE(_int, _int_p, _int_p, _int_p, _int_p, POINTER(_int_p), _void)
-_CREATE = CFUNCTYPE(_int, ctypes.c_char_p, _int, POINTER(POINTER(ctypes.c_uint)), _int_p, _int_p, POINTER(MXCallbackList), _void)
-_CREATOR = CFUNCTYPE(_int, ctypes.c_char_p, _int, POINTER(ctypes.c_char_p), POINTER(ctypes.c_char_p), POINTER(MXCallbackList))
-
-
-def _hand_over(result, value, table):
-    """Fills in the callbacks of `value`."""
-    number = next(_numbers)
-    contexts = _kept.contexts = (_void * len(table))(*[number] * len(table))
-    result[0] = MXCallbackList(len(table), ctypes.cast(table, POINTER(_PLAIN)), ctypes.cast(contexts, POINTER(_void)))
-    _live[number] = value
-
-
-@_callback(_DELETE)
-def _delete(number, live=_live):   # a default outlives the module's names when the interpreter ends
-    live.pop(number, None)
-
-
-def _lists(function):
-    @_callback(_LIST)
-    def entry(result, number):
-        result[0] = ctypes.cast(_live[number].lists[function], _void).value
-    return entry
-
-
-@_callback(_SHAPE)
-def _infer_shape(count, ndims, shapes, number):
-    described = _live[number]
-    given = [[shapes[i][d] for d in range(ndims[i])] for i in range(described.counts[0])]
-    result = described.complete("infer_shape", described.prop.infer_shape(given))
-    _kept.shapes = [(_int * len(s))(*[int(d) for d in s]) for s in result]
-    for i, s in enumerate(_kept.shapes):
-        shapes[i], ndims[i] = ctypes.cast(s, _int_p), len(s)
-
-
-@_callback(_TYPE)
-def _infer_type(count, types, number):
-    described = _live[number]
-    given = [_dtype_of(types[i]) if types[i] >= 0 else None for i in range(described.counts[0])]
-    result = described.complete("infer_type", described.prop.infer_type(given))
-    for i, t in enumerate(result):
-        types[i] = -1 if t is None else _dtype_number(t)
-
-
-@_callback(_DEPEND)
-def _depend(out_grad, in_data, out_data, num_deps, deps, number):
-    described = _live[number]
-    arguments, outputs, _ = described.counts
-    wanted = [int(d) for d in described.prop.declare_backward_dependency(
-        [out_grad[i] for i in range(outputs)], [in_data[i] for i in range(arguments)], [out_data[i] for i in range(outputs)])]
-    _kept.deps = (_int * len(wanted))(*wanted)
-    num_deps[0], deps[0] = len(wanted), ctypes.cast(_kept.deps, _int_p)
-
-
-@_callback(_CREATE)
-def _create(ctx, count, shapes, ndims, dtypes, result, number):
-    op = _live[number].prop.create_operator(context.context_of(py_str(ctx)),
-                                            [[shapes[i][d] for d in range(ndims[i])] for i in range(count)],
-                                            [dtypes[i] for i in range(count)])
-    if not isinstance(op, CustomOp):
-        raise CheckedTypeError(f"create_operator returned a {type(op).__name__}; accepted: a CustomOp")
-    _hand_over(result, _Created(op), _OP_TABLE)
-
-
-def _run(count, pointers, tags, is_train, number, writable):
-    """The operator and its arrays by tag; what follows runs with its modes."""
-    created, arrays = _live[number], [[] for _ in range(5)]
-    for i in range(count):
-        array = NDArray(NDArrayHandle(pointers[i]), writable=tags[i] in writable)
-        arrays[tags[i]].append(array.as_np_ndarray() if created.np_array else array)
-    return created, arrays
-
-
-def _in_mode(created, is_train, function):
-    with _Scope(False, bool(is_train)):
-        with np_shape(created.np_shape), np_array(created.np_array):
-            return function()
-
-
-@_callback(_FB)
-def _forward(count, pointers, tags, reqs, is_train, number):
-    created, arrays = _run(count, pointers, tags, is_train, number, (_OUT, _AUX))
-    words = [_REQS[reqs[i]] for i in range(len(arrays[_OUT]))]
-    _in_mode(created, is_train, lambda: created.op.forward(
-        is_train=is_train, req=words, in_data=arrays[_IN], out_data=arrays[_OUT], aux=arrays[_AUX]))
-
-
-@_callback(_FB)
-def _backward(count, pointers, tags, reqs, is_train, number):
-    created, arrays = _run(count, pointers, tags, is_train, number, (_IN_GRAD, _AUX))
-    words = [_REQS[reqs[i]] for i in range(len(arrays[_IN_GRAD]))]
-    _in_mode(created, is_train, lambda: created.op.backward(
-        req=words, out_grad=arrays[_OUT_GRAD], in_data=arrays[_IN], out_data=arrays[_OUT], in_grad=arrays[_IN_GRAD], aux=arrays[_AUX]))
-
-
-def _table(*callbacks):
-    return (_PLAIN * len(callbacks))(*[ctypes.cast(c, _PLAIN) for c in callbacks])
-
-
-# In the order of the enumerations in c_api.h. They live as long as the process.
-_OP_TABLE = _table(_delete, _forward, _backward)
-_PROP_TABLE = _table(_delete, _lists("list_arguments"), _lists("list_outputs"), _lists("list_auxiliary_states"), _infer_shape, _depend,
-                     _create, _infer_type)
-
-
-@_callback(_CREATOR)
-def _creator(op_type, count, keys, values, result):
-    name = py_str(op_type)
-    prop = _registry[name](**{py_str(keys[i]): py_str(values[i]) for i in range(count)})
-    _hand_over(result, _Described(name, prop), _PROP_TABLE)
+_registry = {}   # op_type -> class
+_creator = _operator_callbacks.creator(_registry, CustomOp)
 
 
 def register(reg_name):
@@ -479,7 +299,7 @@ class PythonOp:
         return self.need_top_grad_
 
     def _symbol(self, record, args, kwargs, **params):
-        number = next(_numbers)
+        number = next(_python_op_numbers)
         _python_ops[number] = self
         made = getattr(symbol._internal, record)(*args, info=number, **params, **kwargs)
         self.info_ = number
@@ -539,6 +359,7 @@ class NDArrayOp(PythonOp):
         return [*(out_grad if self.need_top_grad() else []), *in_data, *out_data]
 
 
+_python_op_numbers = itertools.count(1)
 _python_ops = {}   # number -> PythonOp: symbols of it may be bound at any time
 
 

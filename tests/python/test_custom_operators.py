@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import autograd, operator
+from mxnet import _operator_callbacks, autograd, operator
 
 
 class Scale(operator.CustomOp):
@@ -549,13 +549,13 @@ def test_nothing_is_kept():
         gc.collect()
         mx.nd.waitall()
         for _ in range(1000):
-            if len(operator._live) <= start:
+            if len(_operator_callbacks._live) <= start:
                 break
             threading.Event().wait(0.005)
-        return len(operator._live)
+        return len(_operator_callbacks._live)
 
     mx.nd.waitall()
-    start = len(operator._live)
+    start = len(_operator_callbacks._live)
     for _ in range(50):
         with autograd.record():
             y = mx.nd.Custom(x, op_type="test_scale")
