@@ -186,7 +186,7 @@ def get_symbol(x):
     """
     from .symbol import Symbol
     handle = SymbolHandle()
-    check_call(_LIB.MXAutogradGetSymbol(ctypes.c_void_p(x.handle), ctypes.byref(handle)))
+    check_call(_LIB.MXAutogradGetSymbol(x.handle, ctypes.byref(handle)))
     return Symbol(handle)
 
 

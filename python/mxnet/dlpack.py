@@ -58,7 +58,7 @@ def _as_class(array, array_cls):
     if array_cls is NDArray:
         return array
     handle = NDArrayHandle()
-    check_call(_LIB.MXShallowCopyNDArray(ctypes.c_void_p(array.handle), ctypes.byref(handle)))
+    check_call(_LIB.MXShallowCopyNDArray(array.handle, ctypes.byref(handle)))
     return array_cls(handle=handle)
 
 

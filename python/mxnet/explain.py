@@ -135,5 +135,5 @@ def of_cached_op(handle, inputs, runs):
     """The plan that a CachedOp ran last; an input may be None, which stands for zeros."""
     text = ctypes.c_char_p()
     handles = c_handle_array(inputs)
-    check_call(_LIB.MXCachedOpExplain(ctypes.c_void_p(handle), ctypes.c_int(len(inputs)), handles, ctypes.c_int(runs), ctypes.byref(text)))
+    check_call(_LIB.MXCachedOpExplain(handle, ctypes.c_int(len(inputs)), handles, ctypes.c_int(runs), ctypes.byref(text)))
     return Explanation(json.loads(py_str(text.value)))

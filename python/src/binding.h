@@ -68,6 +68,8 @@ inline bool Noted(TraceRead kind, PyObject* array) {
 void SetError();
 /* A new Python array that owns `a`. */
 PyObject* Wrap(NDArray* a, PyTypeObject* type);
+/* A ctypes.c_void_p: a plain number would reach C functions as an int, cut to 32 bits. */
+PyObject* PointerObject(void* p);
 /* Throws Error(kValue) for an array that was made read-only. */
 void CheckWritable(PyObject* o);
 

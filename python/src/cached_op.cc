@@ -169,9 +169,9 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 /* Address of the std::shared_ptr<CachedOp>, which is what a CachedOpHandle of the C interface
  * is. */
-PyObject* GetHandle(PyObject* self, void*) { return PyLong_FromVoidPtr(reinterpret_cast<PyCachedOp*>(self)->op); }
+PyObject* GetHandle(PyObject* self, void*) { return PointerObject(reinterpret_cast<PyCachedOp*>(self)->op); }
 
-PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native handle, owned by this object.", nullptr},
+PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native handle, owned by this object: a ctypes.c_void_p, as C functions take it.", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {

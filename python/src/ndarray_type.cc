@@ -78,7 +78,7 @@ NDArray* Checked(PyObject* self) {
   return a;
 }
 
-PyObject* GetHandle(PyObject* self, void*) { return PyLong_FromVoidPtr(Get(self)); }
+PyObject* GetHandle(PyObject* self, void*) { return PointerObject(Get(self)); }
 PyObject* GetWritable(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<PyNDArray*>(self)->writable); }
 PyObject* GetShape(PyObject* self, void*) {
   try {
@@ -248,7 +248,7 @@ PyObject* ReshapeView(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Address of the native array, owned by this object.", nullptr},
+PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native array, owned by this object: a ctypes.c_void_p, as C functions take it.", nullptr},
                         {"writable", GetWritable, nullptr, "Whether the array may be an output.", nullptr},
                         {"shape", GetShape, nullptr, "Tuple of dimensions.", nullptr},
                         {"ndim", GetNdim, nullptr, "Number of dimensions.", nullptr},
@@ -282,6 +282,18 @@ const PyType_Slot own_slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
                                  {0, nullptr}};
 
 }  // namespace
+
+PyObject* PointerObject(void* p) {
+  static PyObject* pointer_type = nullptr;
+  if (!pointer_type) {
+    PyObject* module = PyImport_ImportModule("ctypes");
+    if (!module) return nullptr;
+    pointer_type = PyObject_GetAttrString(module, "c_void_p");
+    Py_DECREF(module);
+    if (!pointer_type) return nullptr;
+  }
+  return PyObject_CallFunction(pointer_type, "N", PyLong_FromVoidPtr(p));
+}
 
 void AddNDArrayBase(PyObject* module) {
   std::vector<PyType_Slot> slots;

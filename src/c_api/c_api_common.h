@@ -30,7 +30,7 @@ struct ApiStore {
   std::vector<const char*> pointers;
   std::vector<const char*> pointers2, pointers3;
   std::vector<void*> handles;
-  std::vector<int> ints;
+  std::vector<int> ints, stypes;
   std::vector<uint32_t> uints;
   std::vector<int64_t> longs;
   std::vector<uint64_t> index;

@@ -406,8 +406,8 @@ int MXInvokeCachedOpEx(CachedOpHandle handle, int num_inputs, NDArrayHandle* inp
     *num_outputs = count;
   }
   if (out_stypes) {
-    store.ints.assign(static_cast<size_t>(count), 0);
-    *out_stypes = store.ints.data();
+    store.stypes.assign(static_cast<size_t>(count), 0);
+    *out_stypes = store.stypes.data();
   }
   API_END();
 }

@@ -207,8 +207,8 @@ int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHan
     *num_outputs = visible;
   }
   if (out_stypes) {
-    store.ints.assign(out.size(), 0);
-    *out_stypes = store.ints.data();
+    store.stypes.assign(out.size(), 0);
+    *out_stypes = store.stypes.data();
   }
   API_END();
 }
@@ -304,10 +304,10 @@ int MXAutogradBackwardEx(uint32_t num_output, NDArrayHandle* output_handles, NDA
   if (grad_handles) {
     ApiStore& store = ApiStore::Get();
     store.handles.clear();
-    store.ints.assign(grads.size(), 0);
+    store.stypes.assign(grads.size(), 0);
     for (auto& g : grads) store.handles.push_back(new NDArray(g));
     *grad_handles = store.handles.data();
-    if (grad_stypes) *grad_stypes = store.ints.data();
+    if (grad_stypes) *grad_stypes = store.stypes.data();
   }
   API_END();
 }

@@ -98,8 +98,12 @@ int MXNDArraySyncCopyToCPU(NDArrayHandle handle, void* data, size_t size) {
 int MXNDArraySyncCopyFromNDArray(NDArrayHandle handle_dst, const NDArrayHandle handle_src, const int i) {
   API_BEGIN();
   MXNET_CHECK_KIND(i == -1, Value) << "[NDArray] copy into auxiliary array " << i << "; dense arrays have none (accepted: -1)";
-  CopyFromTo(*Computed(handle_src), *AsNDArray(handle_dst));
-  AsNDArray(handle_dst)->WaitToRead();
+  const NDArray* src = Computed(handle_src);
+  const NDArray* dst = AsNDArray(handle_dst);
+  // As in 1.9.1: arrays of equally many elements, whatever their shapes.
+  const bool other = !dst->is_none() && src->shape() != dst->shape() && src->shape().Size() == dst->shape().Size();
+  CopyFromTo(other ? src->Reshape(dst->shape()) : *src, *dst);
+  dst->WaitToRead();
   API_END();
 }
 
@@ -133,7 +137,9 @@ int MXNDArraySlice(NDArrayHandle handle, uint32_t begin, uint32_t end, NDArrayHa
 
 int MXNDArrayAt64(NDArrayHandle handle, int64_t idx, NDArrayHandle* out) {
   API_BEGIN(out);
-  *out = new NDArray(AsNDArray(handle)->At(idx));
+  NDArray part = AsNDArray(handle)->At(idx);
+  if (part.shape().ndim() == 0 && !Imperative::State().np_shape) part = part.Reshape(Shape({1}));  // no numbers without np_shape
+  *out = new NDArray(part);
   API_END();
 }
 
@@ -160,10 +166,16 @@ int MXNDArrayGetStorageType(NDArrayHandle handle, int* out) {
   API_END();
 }
 
+// What stands for "not known" depends on the thread's np_shape.
+static int NumDims(const NDArray& a) {
+  if (a.is_none()) return Imperative::State().np_shape ? -1 : 0;
+  return a.shape().ndim();
+}
+
 int MXNDArrayGetShapeEx64(NDArrayHandle handle, int* out_dim, const int64_t** out_pdata) {
   API_BEGIN(out_dim, out_pdata);
   const NDArray* a = AsNDArray(handle);
-  *out_dim = a->is_none() ? -1 : a->shape().ndim();
+  *out_dim = NumDims(*a);
   *out_pdata = a->shape().dims();
   API_END();
 }
@@ -182,7 +194,7 @@ int MXNDArrayGetShapeEx(NDArrayHandle handle, int* out_dim, const int** out_pdat
       MXNET_CHECK_KIND(d <= INT32_MAX, Value) << "[NDArray] dimension " << d << " does not fit 32 bits; call MXNDArrayGetShapeEx64";
       store.push_back(static_cast<int>(d));
     }
-  *out_dim = a->is_none() ? -1 : a->shape().ndim();
+  *out_dim = NumDims(*a);
   *out_pdata = store.data();
   API_END();
 }

@@ -214,9 +214,11 @@ std::unique_ptr<Predictor> Make(const char* json, const void* param_bytes, int p
   Need(num_dtypes, dtypes, "dtypes");
   for (uint32_t i = 0; i < num_dtypes; ++i) p->input_dtypes[dtype_names[i]] = dtypes[i];
   const auto known = p->symbol.ListInputNames(Symbol::kAll);
-  for (const auto& kv : p->input_shapes)
-    MXNET_CHECK_KIND(std::find(known.begin(), known.end(), kv.first) != known.end(), Value)
-        << "[predictor] the graph has no input " << kv.first;
+  for (auto kv = p->input_shapes.begin(); kv != p->input_shapes.end();) {
+    const bool has = std::find(known.begin(), known.end(), kv->first) != known.end();
+    if (!has) LogWarning("[predictor] the graph has no input " + kv->first + "; its shape is ignored");
+    kv = has ? std::next(kv) : p->input_shapes.erase(kv);
+  }
   const std::map<std::string, NDArray> params = Parameters(param_bytes, param_size);
   CheckParameters(*p, whole, params);
   Bind(p.get(), params);

@@ -31,7 +31,11 @@ namespace {
 // bytes.
 constexpr size_t kMostPlans = 32, kAnyPlans = 8, kMostFolded = size_t{1} << 30;
 
-bool IsTrue(const std::string& s) { return s == "1" || s == "true" || s == "True"; }
+bool ParseBool(const std::string& flag, const std::string& s) {
+  if (s == "1" || s == "true" || s == "True") return true;
+  MXNET_CHECK_KIND(s == "0" || s == "false" || s == "False", Value) << "[CachedOp] " << flag << " is '" << s << "'; accepted: True, False, 1, 0";
+  return false;
+}
 
 int ParseInt(const std::string& key, const std::string& value) {
   char* end = nullptr;
@@ -131,9 +135,9 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     static const char* const kIgnored[] = {"param_indices", "is_dynamic"};
     for (const auto& kv : flags) {
       if (kv.first == "static_alloc")
-        static_alloc_ = IsTrue(kv.second);
+        static_alloc_ = ParseBool(kv.first, kv.second);
       else if (kv.first == "static_shape")
-        static_shape_ = IsTrue(kv.second);
+        static_shape_ = ParseBool(kv.first, kv.second);
       else if (kv.first == "inline_limit")
         inline_limit_ = ParseInt(kv.first, kv.second);
       else if (kv.first == "forward_bulk_size")
@@ -145,7 +149,7 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
       else if (kv.first == "memory_budget")
         memory_budget_ = ParseBytes(kv.first, kv.second);
       else if (kv.first == "thread_safe")
-        on_caller_ = IsTrue(kv.second);
+        on_caller_ = ParseBool(kv.first, kv.second);
       else
         MXNET_CHECK_KIND(std::count(std::begin(kIgnored), std::end(kIgnored), kv.first), Value)
             << "[CachedOp] unknown flag " << kv.first

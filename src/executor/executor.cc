@@ -118,9 +118,8 @@ class ExecutorImpl : public Executor {
     const bool backward = is_train && has_grads_;
     Compiled* c = Get(is_train, backward);
     const int steps = c->plan()->forward.end;
-    MXNET_CHECK_KIND(step >= 0 && step < std::max(steps, 1), Value)
-        << "[executor] partial forward step " << step << "; accepted: 0 to " << steps - 1;
-    if (steps == 0) return 0;
+    MXNET_CHECK_KIND(step >= 0, Value) << "[executor] partial forward step " << step << "; accepted: 0 and above";
+    if (step >= steps) return 0;  // nothing is left
     if (step == 0 || !last_call_) {
       WriteFixedGammas(is_train);
       last_call_ = std::make_shared<PlanCall>();

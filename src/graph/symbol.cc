@@ -317,6 +317,7 @@ std::vector<std::pair<std::string, std::string>> Symbol::ListAttrs(bool recursiv
 
 std::string Symbol::Print() const {
   std::ostringstream os;
+  if (outputs.size() == 1 && outputs[0].node->is_variable()) return "Variable:" + outputs[0].node->name + "\n";
   os << "Symbol Outputs:\n";
   for (size_t i = 0; i < outputs.size(); ++i) os << "\toutput[" << i << "]=" << outputs[i].node->name << '(' << outputs[i].index << ")\n";
   DFSVisit(outputs, [&](const NodePtr& n) {

@@ -182,9 +182,9 @@ def test_counts_of_elements_do_not_wrap():
     a = mx.nd.zeros(4)
     data = (ctypes.c_float * 4)(1, 2, 3, 4)
     for count in (3, 5, 2 ** 62 + 4, 2 ** 63):   # times four bytes the third one is 16 again
-        assert _LIB.MXNDArraySyncCopyFromCPU(ctypes.c_void_p(a.handle), data, ctypes.c_size_t(count)) == -1
-        assert _LIB.MXNDArraySyncCopyToCPU(ctypes.c_void_p(a.handle), data, ctypes.c_size_t(count)) == -1
-    assert _LIB.MXNDArraySyncCopyFromCPU(ctypes.c_void_p(a.handle), data, ctypes.c_size_t(4)) == 0
+        assert _LIB.MXNDArraySyncCopyFromCPU(a.handle, data, ctypes.c_size_t(count)) == -1
+        assert _LIB.MXNDArraySyncCopyToCPU(a.handle, data, ctypes.c_size_t(count)) == -1
+    assert _LIB.MXNDArraySyncCopyFromCPU(a.handle, data, ctypes.c_size_t(4)) == 0
     assert a.asnumpy().tolist() == [1, 2, 3, 4]
 
 

@@ -415,7 +415,7 @@ def test_views_of_read_only_arrays_are_read_only():
 def _handle_of(a):
     """A second native array for the same memory, which the caller's object owns."""
     out = ctypes.c_void_p()
-    mx.base.check_call(mx.base._LIB.MXNDArrayDetach(ctypes.c_void_p(a.handle), ctypes.byref(out)))
+    mx.base.check_call(mx.base._LIB.MXNDArrayDetach(a.handle, ctypes.byref(out)))
     return out
 
 

@@ -315,8 +315,8 @@ class NDArrayBase:
 
     @property
     def handle(self):
-        """Address of the native array, owned by this object."""
-        return self._handle
+        """Native array, owned by this object: a ctypes.c_void_p, as C functions take it."""
+        return NDArrayHandle(self._handle)
 
     @property
     def shape(self):
@@ -436,11 +436,11 @@ class CachedOp:
                                            c_str_array([k for k, _ in flags]),
                                            c_str_array([str(v) for _, v in flags]),
                                            ctypes.byref(handle), ctypes.c_bool(thread_safe)))
-        self.handle = handle.value
+        self.handle = handle
 
     def __del__(self):
         if self.handle:
-            _LIB.MXFreeCachedOp(ctypes.c_void_p(self.handle))
+            _LIB.MXFreeCachedOp(self.handle)
 
     def __call__(self, *args, out=None):
         for i, a in enumerate(args):
@@ -452,7 +452,7 @@ class CachedOp:
             given = [out] if isinstance(out, NDArrayBase) else list(out)
             outputs = ctypes.cast((ctypes.c_void_p * len(given))(*[a._handle for a in given]), ctypes.POINTER(ctypes.c_void_p))
             count = ctypes.c_int(len(given))
-        call_and_mark(_LIB.MXInvokeCachedOp, ctypes.c_void_p(self.handle), ctypes.c_int(len(args)),
+        call_and_mark(_LIB.MXInvokeCachedOp, self.handle, ctypes.c_int(len(args)),
                       (ctypes.c_void_p * len(args))(*[a._handle for a in args]),
                       ctypes.byref(count), ctypes.byref(outputs))
         if given is not None:

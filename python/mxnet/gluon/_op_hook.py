@@ -22,7 +22,7 @@ class OpHook:
             except BaseException as e:    # pylint: disable=broad-except  (it has to pass through the library first)
                 errors.append(e)
         self._call = _Callback(call)
-        check_call(_LIB.MXCachedOpRegisterOpHook(ctypes.c_void_p(cached_op.handle), self._call, ctypes.c_bool(monitor_all)))
+        check_call(_LIB.MXCachedOpRegisterOpHook(cached_op.handle, self._call, ctypes.c_bool(monitor_all)))
 
     def raise_errors(self):
         """Raise the first exception of `callback` since the last call of this."""

@@ -288,7 +288,7 @@ class NDArray(_Exchange, NDArrayBase):
     def grad(self):
         """Gradient array attached by ``attach_grad``; None without one."""
         handle = NDArrayHandle()
-        check_call(_LIB.MXNDArrayGetGrad(ctypes.c_void_p(self.handle), ctypes.byref(handle)))
+        check_call(_LIB.MXNDArrayGetGrad(self.handle, ctypes.byref(handle)))
         return type(self)(handle) if handle.value else None
 
     def attach_grad(self, grad_req="write", stype=None):
@@ -314,12 +314,12 @@ class NDArray(_Exchange, NDArrayBase):
         """Whether a backward pass touched the gradient since this was last set to False; the
         Trainer's test for stale gradients."""
         state = ctypes.c_int()
-        check_call(_LIB.MXNDArrayGetGradState(ctypes.c_void_p(self.handle), ctypes.byref(state)))
+        check_call(_LIB.MXNDArrayGetGradState(self.handle, ctypes.byref(state)))
         return bool(state.value)
 
     @_fresh_grad.setter
     def _fresh_grad(self, state):
-        check_call(_LIB.MXNDArraySetGradState(ctypes.c_void_p(self.handle), ctypes.c_int(bool(state))))
+        check_call(_LIB.MXNDArraySetGradState(self.handle, ctypes.c_int(bool(state))))
 
     def drop_grad(self):
         """Takes the gradient away again.
@@ -330,7 +330,7 @@ class NDArray(_Exchange, NDArrayBase):
         >>> x.grad is None
         True
         """
-        check_call(_LIB.MXAutogradDropGrads(ctypes.c_uint(1), ctypes.byref(ctypes.c_void_p(self.handle))))
+        check_call(_LIB.MXAutogradDropGrads(ctypes.c_uint(1), ctypes.byref(self.handle)))
 
     def backward(self, out_grad=None, retain_graph=False, train_mode=True):
         """Differentiates this array with respect to the variables that it was computed from.

@@ -33,7 +33,7 @@ def stream_number(stream, on_gpu, who, default):
 def export(data, stream=_HOST_WAITS, versioned=False, copied=False):
     """Capsule of `data`; `stream` as `stream_number` gives it."""
     tensor = ctypes.c_void_p()
-    handle, stream = ctypes.c_void_p(data.handle), ctypes.c_int64(stream)
+    handle, stream = data.handle, ctypes.c_int64(stream)
     if versioned:
         check_call(_LIB.MXNDArrayToDLPackVersioned(handle, stream, ctypes.c_bool(copied), ctypes.byref(tensor)))
     else:

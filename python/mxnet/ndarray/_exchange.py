@@ -91,7 +91,7 @@ class _Exchange:
         if self.dtype == "bfloat16":
             raise AttributeError("[__cuda_array_interface__] of bfloat16, which NumPy's type strings do not have; use DLPack")
         data = ctypes.c_void_p()
-        check_call(_LIB.MXNDArrayGetData(ctypes.c_void_p(self.handle), ctypes.byref(data)))
+        check_call(_LIB.MXNDArrayGetData(self.handle, ctypes.byref(data)))
         self.wait_to_write()   # consumers may write: readers have to be done too
         lend(self)
         return {"shape": self.shape, "typestr": np.dtype(self.dtype).str,
@@ -141,12 +141,12 @@ class _Exchange:
 
 def _raw_bytes(a):
     size, data = ctypes.c_size_t(), ctypes.POINTER(ctypes.c_char)()
-    check_call(_LIB.MXNDArraySaveRawBytes(ctypes.c_void_p(a.handle), ctypes.byref(size), ctypes.byref(data)))
+    check_call(_LIB.MXNDArraySaveRawBytes(a.handle, ctypes.byref(size), ctypes.byref(data)))
     return ctypes.string_at(data, size.value)
 
 
 def _shared_handle(a):
     """A handle of its own on the memory of `a`."""
     handle = NDArrayHandle()
-    check_call(_LIB.MXNDArrayDetach(ctypes.c_void_p(a.handle), ctypes.byref(handle)))
+    check_call(_LIB.MXNDArrayDetach(a.handle, ctypes.byref(handle)))
     return handle

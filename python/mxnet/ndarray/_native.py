@@ -81,7 +81,7 @@ def _new_filled(name, shape, ctx, dtype, value=None, numpy=False):
 def shared(array, cls):
     """The array as one of another class: memory and autograd's history are shared."""
     handle = NDArrayHandle()
-    check_call(_LIB.MXShallowCopyNDArray(ctypes.c_void_p(array.handle), ctypes.byref(handle)))
+    check_call(_LIB.MXShallowCopyNDArray(array.handle, ctypes.byref(handle)))
     return cls(handle, array.writable)
 
 

@@ -31,13 +31,13 @@ def reduce_ndarray(array):
     pid, number, flag = ctypes.c_int(-1), ctypes.c_int(-1), ctypes.c_int()
 
     def announce():
-        check_call(_LIB.MXNDArrayGetSharedMemHandle(ctypes.c_void_p(array.handle), ctypes.byref(pid), ctypes.byref(number)))
+        check_call(_LIB.MXNDArrayGetSharedMemHandle(array.handle, ctypes.byref(pid), ctypes.byref(number)))
     try:
         announce()
     except ValueError:
         array = array.copy()    # a view from the middle of its segment
         announce()
-    check_call(_LIB.MXNDArrayGetDType(ctypes.c_void_p(array.handle), ctypes.byref(flag)))
+    check_call(_LIB.MXNDArrayGetDType(array.handle, ctypes.byref(flag)))
     return rebuild_ndarray, (pid.value, number.value, array.shape, flag.value)
 
 
