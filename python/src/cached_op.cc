@@ -171,7 +171,7 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
  * is. */
 PyObject* GetHandle(PyObject* self, void*) { return PointerObject(reinterpret_cast<PyCachedOp*>(self)->op); }
 
-PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native handle, owned by this object: a ctypes.c_void_p, as C functions take it.", nullptr},
+PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native handle, owned by this object: a c_void_p.", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {

@@ -248,7 +248,7 @@ PyObject* ReshapeView(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native array, owned by this object: a ctypes.c_void_p, as C functions take it.", nullptr},
+PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native array, owned by this object: a ctypes.c_void_p.", nullptr},
                         {"writable", GetWritable, nullptr, "Whether the array may be an output.", nullptr},
                         {"shape", GetShape, nullptr, "Tuple of dimensions.", nullptr},
                         {"ndim", GetNdim, nullptr, "Number of dimensions.", nullptr},

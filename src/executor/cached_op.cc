@@ -33,7 +33,8 @@ constexpr size_t kMostPlans = 32, kAnyPlans = 8, kMostFolded = size_t{1} << 30;
 
 bool ParseBool(const std::string& flag, const std::string& s) {
   if (s == "1" || s == "true" || s == "True") return true;
-  MXNET_CHECK_KIND(s == "0" || s == "false" || s == "False", Value) << "[CachedOp] " << flag << " is '" << s << "'; accepted: True, False, 1, 0";
+  MXNET_CHECK_KIND(s == "0" || s == "false" || s == "False", Value)
+      << "[CachedOp] " << flag << " is '" << s << "'; accepted: True, False, 1, 0";
   return false;
 }
 

@@ -315,7 +315,7 @@ class NDArrayBase:
 
     @property
     def handle(self):
-        """Native array, owned by this object: a ctypes.c_void_p, as C functions take it."""
+        """Native array, owned by this object: a ctypes.c_void_p."""
         return NDArrayHandle(self._handle)
 
     @property
