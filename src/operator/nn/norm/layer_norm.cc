@@ -49,6 +49,8 @@ RowNorm OnDevice(const View& v, double eps) {
   return r;
 }
 
+bool Short(const View& v) { return v.inner == 1 && v.n <= kNormShortRow; }
+
 int64_t Grain(int64_t n) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n)); }
 
 template <typename T>
@@ -76,6 +78,9 @@ void Forward(KernelArgs& args) {
     T* y = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
     T *mean_out = Wanted(a, 1) ? a.out[1].data<T>() : nullptr, *std_out = Wanted(a, 2) ? a.out[2].data<T>() : nullptr;
     ParallelFor(v.rows(), Grain(v.n), [&](int64_t b, int64_t e) {
+      if (Short(v))
+        return MXNET_CPU_CALL(NormShortRows)(dtype, x + b * v.n, y ? y + b * v.n : nullptr, e - b, v.n, p.eps, gamma, beta,
+                                             mean_out ? mean_out + b : nullptr, std_out ? std_out + b : nullptr);
       std::vector<T> in(v.inner > 1 ? v.n : 0), out(v.inner > 1 ? v.n : 0);
       for (int64_t r = b; r < e; ++r) {
         const T* row = x + r * v.n;
@@ -114,8 +119,17 @@ void Backward(KernelArgs& args) {  // ograd, data, gamma -> data_grad, gamma_gra
         std::vector<double> partial(sums ? parts * 2 * v.n : 0, 0.0);
         ParallelFor(parts, 1, [&](int64_t first, int64_t last) {
           std::vector<T> in(v.inner > 1 ? v.n : 0), g(v.inner > 1 ? v.n : 0), out(v.inner > 1 ? v.n : 0);
-          for (int64_t part = first; part < last; ++part)
-            for (int64_t r = v.rows() * part / parts; r < v.rows() * (part + 1) / parts; ++r) {
+          for (int64_t part = first; part < last; ++part) {
+            const int64_t begin = v.rows() * part / parts, end = v.rows() * (part + 1) / parts;
+            double* gamma_sum = sums ? &partial[2 * part * v.n] : nullptr;
+            double* beta_sum = sums ? gamma_sum + v.n : nullptr;
+            if (Short(v)) {
+              MXNET_CPU_CALL(NormShortRowsGradient)
+              (dtype, og + begin * v.n, x + begin * v.n, gamma, dx ? dx + begin * v.n : nullptr, end - begin, v.n, p.eps, gamma_sum,
+               beta_sum);
+              continue;
+            }
+            for (int64_t r = begin; r < end; ++r) {
               const T *row = x + r * v.n, *grow = og + r * v.n;
               if (v.inner > 1) {
                 Gather(v, x, r, in.data());
@@ -125,10 +139,10 @@ void Backward(KernelArgs& args) {  // ograd, data, gamma -> data_grad, gamma_gra
               double mean, inv_std;
               RowMoments(dtype, row, v.n, p.eps, &mean, &inv_std);
               MXNET_CPU_CALL(NormRowGradient)
-              (dtype, grow, row, gamma, dx ? (v.inner > 1 ? out.data() : dx + r * v.n) : nullptr, v.n, mean, inv_std,
-               sums ? &partial[2 * part * v.n] : nullptr, sums ? &partial[(2 * part + 1) * v.n] : nullptr);
+              (dtype, grow, row, gamma, dx ? (v.inner > 1 ? out.data() : dx + r * v.n) : nullptr, v.n, mean, inv_std, gamma_sum, beta_sum);
               if (dx && v.inner > 1) Scatter(v, out.data(), r, dx);
             }
+          }
         });
         for (int k = 1; k < 3; ++k) {
           if (!Wanted(a, k)) continue;

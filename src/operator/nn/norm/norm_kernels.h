@@ -11,6 +11,8 @@
 
 namespace mxnet {
 
+constexpr int64_t kNormShortRow = 32;
+
 struct NormMask {
   double scale, shift;
 };
@@ -56,6 +58,14 @@ MXNET_CPU_DECLARE(
      to beta_sum and gamma_sum (arrays of doubles, may be null). */
     void NormRowGradient(int dtype, const void* g, const void* x, const void* gamma, void* dx, int64_t n, double mean, double inv_std,
                          double* gamma_sum, double* beta_sum);
+    /* LayerNorm of `rows` rows of n <= kNormShortRow elements, several at a time. y, and rows'
+     * means and
+   * standard deviations, may be null. */
+    void NormShortRows(int dtype, const void* x, void* y, int64_t rows, int64_t n, double eps, const void* gamma, const void* beta,
+                       void* mean, void* deviation);
+    /* Its gradient, as NormRowGradient has it. */
+    void NormShortRowsGradient(int dtype, const void* g, const void* x, const void* gamma, void* dx, int64_t rows, int64_t n, double eps,
+                               double* gamma_sum, double* beta_sum);
     void NormGradientColumns(int dtype, const void* g, const void* x, void* dx, int64_t rows, int64_t n, const void* a, const void* b,
                              const void* c, const NormMaskColumns* mask);)
 

@@ -1,5 +1,6 @@
 // Loops of BatchNorm, LayerNorm, GroupNorm and InstanceNorm.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -199,6 +200,77 @@ inline void KeepMarked(const T* g, const uint8_t* bits, T* h, int64_t n) {
   for (int64_t k = 0; i + k < n; ++k) h[i + k] = *bits >> k & 1 ? g[i + k] : T(0);
 }
 
+// Rows of few elements, kLanes of them side by side: element j of row k is at j * kLanes + k.
+template <typename T>
+struct ShortRows {
+  static constexpr int kLanes = 64 / sizeof(T);
+  T x[kNormShortRow * kLanes];
+  T mean[kLanes], inv_std[kLanes];
+
+  static void Load(const T* from, int64_t n, int rows, T* to) {
+    if (rows < kLanes) std::fill(to, to + n * kLanes, T(0));
+    for (int k = 0; k < rows; ++k)
+      for (int64_t j = 0; j < n; ++j) to[j * kLanes + k] = from[k * n + j];
+  }
+  static void Store(const T* from, int64_t n, int rows, T* to) {
+    for (int k = 0; k < rows; ++k)
+      for (int64_t j = 0; j < n; ++j) to[k * n + j] = from[j * kLanes + k];
+  }
+
+  void Moments(int64_t n, T eps) {
+    T squares[kLanes] = {};
+    std::fill(mean, mean + kLanes, T(0));
+    for (int64_t j = 0; j < n; ++j)
+#pragma omp simd
+      for (int k = 0; k < kLanes; ++k) mean[k] += x[j * kLanes + k];
+#pragma omp simd
+    for (int k = 0; k < kLanes; ++k) mean[k] /= static_cast<T>(n);
+    for (int64_t j = 0; j < n; ++j)
+#pragma omp simd
+      for (int k = 0; k < kLanes; ++k) {
+        const T d = x[j * kLanes + k] - mean[k];
+        squares[k] += d * d;
+      }
+#pragma omp simd
+    for (int k = 0; k < kLanes; ++k) inv_std[k] = T(1) / std::sqrt(squares[k] / static_cast<T>(n) + eps);
+  }
+
+  void Scale(int64_t n, const T* gamma, const T* beta) {
+    for (int64_t j = 0; j < n; ++j) {
+      const T a = gamma[j], b = beta[j];
+#pragma omp simd
+      for (int k = 0; k < kLanes; ++k) x[j * kLanes + k] = (x[j * kLanes + k] - mean[k]) * inv_std[k] * a + b;
+    }
+  }
+
+  // Replaces x by its gradient; `g` is laid out as x is. Lanes from `rows` on are not counted.
+  void Gradient(const T* g, int64_t n, int rows, const T* gamma, double* gamma_sum, double* beta_sum) {
+    T sum[kLanes] = {}, product[kLanes] = {};
+    for (int64_t j = 0; j < n; ++j) {
+      T *v = x + j * kLanes, a = gamma[j], columns = 0, products = 0;
+      const T* h = g + j * kLanes;
+#pragma omp simd reduction(+ : columns, products)
+      for (int k = 0; k < kLanes; ++k) {
+        v[k] = (v[k] - mean[k]) * inv_std[k];
+        columns += k < rows ? h[k] : T(0);
+        products += k < rows ? h[k] * v[k] : T(0);
+        sum[k] += h[k] * a;
+        product[k] += h[k] * a * v[k];
+      }
+      if (!gamma_sum) continue;
+      beta_sum[j] += columns;
+      gamma_sum[j] += products;
+    }
+    const T share = T(1) / static_cast<T>(n);
+    for (int64_t j = 0; j < n; ++j) {
+      T *v = x + j * kLanes, a = gamma[j];
+      const T* h = g + j * kLanes;
+#pragma omp simd
+      for (int k = 0; k < kLanes; ++k) v[k] = inv_std[k] * (h[k] * a - (sum[k] + v[k] * product[k]) * share);
+    }
+  }
+};
+
 template <typename F>
 inline void OfType(int dtype, F&& f) {
   if (dtype == kFloat64)
@@ -305,6 +377,44 @@ void NormRow(int dtype, const void* xv, void* yv, int64_t n, double mean, double
     const T m = static_cast<T>(mean), s = static_cast<T>(inv_std);
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * s * ga[i] + be[i];
+  });
+}
+
+void NormShortRows(int dtype, const void* xv, void* yv, int64_t rows, int64_t n, double eps, const void* gamma, const void* beta,
+                   void* meanv, void* deviationv) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    const T* x = MXNET_IN(xv);
+    T *y = MXNET_OUT(yv), *mean = MXNET_OUT(meanv), *deviation = MXNET_OUT(deviationv);
+    ShortRows<T> tile;
+    for (int64_t r = 0; r < rows; r += tile.kLanes) {
+      const int count = static_cast<int>(std::min<int64_t>(tile.kLanes, rows - r));
+      tile.Load(x + r * n, n, count, tile.x);
+      tile.Moments(n, static_cast<T>(eps));
+      if (mean) std::copy(tile.mean, tile.mean + count, mean + r);
+      for (int k = 0; deviation && k < count; ++k) deviation[r + k] = T(1) / tile.inv_std[k];
+      if (!y) continue;
+      tile.Scale(n, MXNET_IN(gamma), MXNET_IN(beta));
+      tile.Store(tile.x, n, count, y + r * n);
+    }
+  });
+}
+
+void NormShortRowsGradient(int dtype, const void* gv, const void* xv, const void* gamma, void* dxv, int64_t rows, int64_t n, double eps,
+                           double* gamma_sum, double* beta_sum) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    const T *g = MXNET_IN(gv), *x = MXNET_IN(xv);
+    T *dx = MXNET_OUT(dxv), heads[kNormShortRow * ShortRows<T>::kLanes];
+    ShortRows<T> tile;
+    for (int64_t r = 0; r < rows; r += tile.kLanes) {
+      const int count = static_cast<int>(std::min<int64_t>(tile.kLanes, rows - r));
+      tile.Load(x + r * n, n, count, tile.x);
+      tile.Load(g + r * n, n, count, heads);
+      tile.Moments(n, static_cast<T>(eps));
+      tile.Gradient(heads, n, count, MXNET_IN(gamma), gamma_sum, beta_sum);
+      if (dx) tile.Store(tile.x, n, count, dx + r * n);
+    }
   });
 }
 
