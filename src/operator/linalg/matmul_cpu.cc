@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <vector>
 
 #include "base/cpu_dispatch.h"
+#include "base/determinism.h"
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/gemm.h"
@@ -9,7 +11,9 @@
 #include "operator/matrix/move.h"
 
 namespace mxnet {
-MXNET_CPU_DECLARE(void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* c);)
+MXNET_CPU_DECLARE(void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* c);
+                  void InnerProducts(bool wide, int64_t rows, int64_t k, const void* a, const void* x, void* y);
+                  double InnerProduct(bool wide, int64_t k, const void* a, const void* b);)
 
 namespace {
 
@@ -17,11 +21,53 @@ namespace {
 constexpr int64_t kTiny = 16 * 16 * 16, kTinyFactor = 4096;
 constexpr int64_t kThinFactor = 256;  // numbers of b beside which a may have any number of rows
 
+// Numbers of a vector from which inner products pay, and of the rows for one thread.
+constexpr int64_t kLeastInner = 16, kInnerPart = 1 << 15;
+
 constexpr int64_t kWorthThread = 1 << 18;  // multiplications, some ten microseconds
+
+// A product with one vector, whose other side has its rows of k numbers one behind the other.
+struct RowsTimesVector {
+  int64_t rows = 0;   // 0: it is none
+  bool of_b = false;  // the rows are those of b
+  RowsTimesVector(bool ta, bool tb, const MatmulSize& s) {
+    if (s.k < kLeastInner) return;
+    if (s.n == 1 && (!ta || s.m == 1)) {
+      rows = s.m;
+    } else if (s.m == 1 && tb) {
+      rows = s.n, of_b = true;
+    }
+  }
+};
+
+template <typename T>
+void InnerRows(const RowsTimesVector& v, int64_t k, const T* a, const T* b, T* c) {
+  const T *rows = v.of_b ? b : a, *x = v.of_b ? a : b;
+  constexpr bool kWide = sizeof(T) == 8;
+  const int64_t parts = v.rows == 1 ? FixedParts(k / kInnerPart) : 1;
+  if (parts > 1) {
+    std::vector<double> sums(parts);
+    ParallelFor(parts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = k * i / parts, last = k * (i + 1) / parts;
+        sums[i] = MXNET_CPU_CALL(InnerProduct)(kWide, last - first, rows + first, x + first);
+      }
+    });
+    double sum = 0;
+    for (double part : sums) sum += part;
+    c[0] = static_cast<T>(sum);
+    return;
+  }
+  ParallelFor(v.rows, std::max<int64_t>(1, kInnerPart / k), [&](int64_t begin, int64_t end) {
+    MXNET_CPU_CALL(InnerProducts)(kWide, end - begin, k, rows + begin * k, x, c + begin);
+  });
+}
 
 template <typename T>
 void Batch(bool ta, bool tb, const MatmulSize& s, const T* a, const T* b, T* c) {
   const int64_t work = s.m * s.n * s.k;
+  const RowsTimesVector vector(ta, tb, s);
+  if (vector.rows && s.batch == 1) return InnerRows(vector, s.k, a, b, c);
   const bool thin = s.k * s.n <= kThinFactor;
   if (thin && !ta && s.batch == 1)
     return ParallelFor(s.m, std::max<int64_t>(1, kWorthThread / (s.k * s.n)), [&](int64_t begin, int64_t end) {
@@ -29,10 +75,12 @@ void Batch(bool ta, bool tb, const MatmulSize& s, const T* a, const T* b, T* c) 
     });
   auto range = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      if (thin || (work <= kTiny && s.k * s.n <= kTinyFactor))
-        MXNET_CPU_CALL(SmallProduct)(sizeof(T) == 8, ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n);
-      else
-        Gemm(ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, T(0), c + i * s.m * s.n);
+      if (vector.rows) MXNET_CPU_CALL(InnerProducts)
+      (sizeof(T) == 8, vector.rows, s.k, vector.of_b ? b + i * s.k * s.n : a + i * s.m * s.k, vector.of_b ? a + i * s.k : b + i * s.k,
+       c + i * vector.rows);
+      else if (thin || (work <= kTiny && s.k * s.n <= kTinyFactor))
+          MXNET_CPU_CALL(SmallProduct)(sizeof(T) == 8, ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n);
+      else Gemm(ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, T(0), c + i * s.m * s.n);
     }
   };
   const int threads = OmpMaxThreads();

@@ -74,7 +74,93 @@ void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, cons
     }
 }
 
+// The sum of a pack's numbers, by halves.
+template <typename T>
+inline T SumOfPack(const typename Pack<T, kBytes>::Type& v) {
+  constexpr int kWidth = kBytes / sizeof(T);
+  T part[kWidth];
+  __builtin_memcpy(part, &v, sizeof(part));
+#pragma GCC unroll 4
+  for (int half = kWidth / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+    for (int j = 0; j < half; ++j) part[j] += part[j + half];
+  return part[0];
+}
+
+// A product of two vectors: sums of kPiece numbers in their own type, which are added up in double.
+template <typename T>
+double Inner(const T* a, const T* b, int64_t n) {
+  typedef typename Pack<T, kBytes>::Type V;
+  constexpr int64_t kWidth = kBytes / sizeof(T), kStep = 4 * kWidth, kPiece = 4096;
+  double all = 0;
+  for (int64_t first = 0; first < n; first += kPiece) {
+    const int64_t last = n - first < kPiece ? n : first + kPiece;
+    V sum[4] = {};
+    int64_t i = first;
+    for (; i + kStep <= last; i += kStep)
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j)
+        sum[j] += *reinterpret_cast<const V*>(a + i + j * kWidth) * *reinterpret_cast<const V*>(b + i + j * kWidth);
+    const V four = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    T piece = SumOfPack<T>(four);
+    for (; i < last; ++i) piece += a[i] * b[i];
+    all += static_cast<double>(piece);
+  }
+  return all;
+}
+
+// Products of `rows` neighbouring rows with x. An element's sum does not depend on `rows`.
+template <typename T, int rows>
+void InnerRows(const T* a, const T* x, int64_t k, T* y) {
+  typedef typename Pack<T, kBytes>::Type V;
+  constexpr int64_t kWidth = kBytes / sizeof(T), kStep = 2 * kWidth, kPiece = 4096;
+  double all[rows] = {};
+  for (int64_t first = 0; first < k; first += kPiece) {
+    const int64_t last = k - first < kPiece ? k : first + kPiece;
+    V sum[rows][2] = {};
+    int64_t i = first;
+    for (; i + kStep <= last; i += kStep) {
+      const V x0 = *reinterpret_cast<const V*>(x + i), x1 = *reinterpret_cast<const V*>(x + i + kWidth);
+#pragma GCC unroll 4
+      for (int r = 0; r < rows; ++r) {
+        sum[r][0] += *reinterpret_cast<const V*>(a + r * k + i) * x0;
+        sum[r][1] += *reinterpret_cast<const V*>(a + r * k + i + kWidth) * x1;
+      }
+    }
+    if (i + kWidth <= last) {
+      const V x0 = *reinterpret_cast<const V*>(x + i);
+#pragma GCC unroll 4
+      for (int r = 0; r < rows; ++r) sum[r][0] += *reinterpret_cast<const V*>(a + r * k + i) * x0;
+      i += kWidth;
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) {
+      T piece = SumOfPack<T>(sum[r][0] + sum[r][1]);
+      for (int64_t j = i; j < last; ++j) piece += a[r * k + j] * x[j];
+      all[r] += static_cast<double>(piece);
+    }
+  }
+  for (int r = 0; r < rows; ++r) y[r] = static_cast<T>(all[r]);
+}
+
+template <typename T>
+void Inners(int64_t rows, int64_t k, const T* a, const T* x, T* y) {
+  int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) InnerRows<T, 4>(a + i * k, x, k, y + i);
+  for (; i < rows; ++i) InnerRows<T, 1>(a + i * k, x, k, y + i);
+}
+
 }  // namespace
+
+/* y[i] = row i of a times x; rows of k numbers. */
+void InnerProducts(bool wide, int64_t rows, int64_t k, const void* a, const void* x, void* y) {
+  if (wide) return Inners(rows, k, static_cast<const double*>(a), static_cast<const double*>(x), static_cast<double*>(y));
+  Inners(rows, k, static_cast<const float*>(a), static_cast<const float*>(x), static_cast<float*>(y));
+}
+double InnerProduct(bool wide, int64_t k, const void* a, const void* b) {
+  return wide ? Inner(static_cast<const double*>(a), static_cast<const double*>(b), k)
+              : Inner(static_cast<const float*>(a), static_cast<const float*>(b), k);
+}
 
 /* c = op(a) op(b); op(a) is m x k, op(b) k x n. */
 void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* c) {

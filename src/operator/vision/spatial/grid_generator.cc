@@ -55,7 +55,11 @@ double PixelStep(int64_t n) { return n > 1 ? 2.0 / static_cast<double>(n - 1) : 
 template <typename F>
 void EachRow(const Shape& grid, F&& f) {  // f(image, row)
   ParallelFor(grid[0] * grid[2], std::max<int64_t>(1, 8192 / std::max<int64_t>(1, grid[3])), [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i) f(i / grid[2], i % grid[2]);
+    int64_t image = b / grid[2], row = b % grid[2];
+    for (int64_t i = b; i < e; ++i) {
+      f(image, row);
+      if (++row == grid[2]) row = 0, ++image;
+    }
   });
 }
 
@@ -84,9 +88,12 @@ void Forward(KernelArgs& args) {
     const T* data = a.in[0].data<T>();
     T* grid = a.out[0].data<T>();
     if (warp) return Warp(s, data, grid, true);
+    std::vector<T> u(s[3]), v(s[2]);
+    for (int64_t i = 0; i < s[3]; ++i) u[i] = RegularPlace<T>(i, s[3]);
+    for (int64_t i = 0; i < s[2]; ++i) v[i] = RegularPlace<T>(i, s[2]);
     EachRow(s, [&](int64_t n, int64_t row) {
       T* x = grid + (2 * n * s[2] + row) * s[3];
-      AffinePoints(data + 6 * n, s[2], s[3], row * s[3], s[3], x, x + s[2] * s[3]);
+      AffineRow(data + 6 * n, v[row], u.data(), s[3], x, x + s[2] * s[3]);
     });
   });
 }

@@ -104,11 +104,24 @@ T RegularPlace(int64_t i, int64_t n) {
 /* Points [first, first + count) of a regular grid of rows x columns, moved by the matrix theta. */
 template <typename T>
 void AffinePoints(const T* theta, int64_t rows, int64_t columns, int64_t first, int64_t count, T* x, T* y) {
+  int64_t row = first / columns, column = first % columns;
+  for (int64_t i = 0; i < count; ++row, column = 0) {
+    const int64_t end = std::min(count, i + columns - column);
+    const T v = RegularPlace<T>(row, rows);
+    for (; i < end; ++i, ++column) {
+      const T u = RegularPlace<T>(column, columns);
+      x[i] = theta[0] * u + theta[1] * v + theta[2];
+      y[i] = theta[3] * u + theta[4] * v + theta[5];
+    }
+  }
+}
+
+/* The same for one row of the grid; u[i]: its places. */
+template <typename T>
+void AffineRow(const T* theta, T v, const T* u, int64_t count, T* x, T* y) {
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t row = (first + i) / columns, column = (first + i) % columns;
-    const T u = RegularPlace<T>(column, columns), v = RegularPlace<T>(row, rows);
-    x[i] = theta[0] * u + theta[1] * v + theta[2];
-    y[i] = theta[3] * u + theta[4] * v + theta[5];
+    x[i] = theta[0] * u[i] + theta[1] * v + theta[2];
+    y[i] = theta[3] * u[i] + theta[4] * v + theta[5];
   }
 }
 
