@@ -40,7 +40,8 @@ def by_hand(count, lr=0.1, momentum=0.0, wd=0.0):
     return w, b
 
 
-def test_a_store_from_outside_needs_broadcast_and_pushpull():
+@pytest.mark.parametrize('copies', [1, 2])
+def test_a_store_from_outside_needs_broadcast_and_pushpull(copies):
     calls = []
 
     @mx.kv.KVStoreBase.register
@@ -63,14 +64,15 @@ def test_a_store_from_outside_needs_broadcast_and_pushpull():
             return False
 
     try:
-        contexts = [mx.cpu(0), mx.cpu(1)]
+        contexts = [mx.cpu(i) for i in range(copies)]
         net = linear(contexts)
-        trainer = gluon.Trainer(net.collect_params(), 'sgd', {'learning_rate': 1.0}, kvstore='outside')
+        # one that adds up over processes is asked by each, which may have one context
+        trainer = gluon.Trainer(net.collect_params(), 'sgd', {'learning_rate': 1.0}, kvstore=mx.kv.create('outside'))
         with autograd.record():
             losses = [net(mx.nd.ones((1, net.weight.shape[1]), ctx=c)).sum() for c in contexts]
         autograd.backward(losses)
         before = net.weight.list_data()[0].asnumpy()
-        trainer.step(2)
+        trainer.step(copies)
     finally:
         del mx.kv.KVStoreBase.kv_registry['outside']
     keys = sorted({key for _, key in calls})

@@ -315,8 +315,8 @@ class Trainer:
                     store.pushpull(i, grads, out=param.list_data(), priority=-i)
                 else:
                     store.push(i, grads, priority=-i)
-            elif len(grads) > 1 or self._distributed:
-                store.pushpull(i, grads, priority=-i)
+            elif len(grads) > 1 or self._distributed or not isinstance(store, kvs.KVStore):
+                store.pushpull(i, grads, priority=-i)    # a store from outside may add up over processes
 
     def _update(self, ignore_stale_grad=False):
         batches = [([], [], []) for _ in self._updaters]
