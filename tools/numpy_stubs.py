@@ -100,13 +100,10 @@ def declarations(name, function, module):
     return [line for types, result in known for line in (*mark, f"def {name}({signature(function, 0, types)}) -> {result}: ...")]
 
 
-def method(cls, name, value):
+def method(name, value):
     """The line that declares a method."""
-    from mxnet.numpy import multiarray
-    from mxnet.numpy._methods import FUNCTIONS
-    function = getattr(multiarray, name) if name in FUNCTIONS and "correction" not in str(value.__doc__) and name != "clip" else value
     try:
-        arguments = ", ".join(filter(None, ("self", signature(function, 1))))
+        arguments = ", ".join(filter(None, ("self", signature(value, 1))))
     except (TypeError, ValueError):
         arguments = "self, *args: Any, **kwargs: Any"
     return f"    def {name}({arguments}) -> {METHODS.get(name, 'ndarray')}: ..."
@@ -130,7 +127,7 @@ def array_class(cls):
         if isinstance(value, property) or not callable(value):
             lines += ["    @property", f"    def {name}(self) -> Any: ..."]
         elif not getattr(value, "refused", False):
-            lines.append(method(cls, name, value))
+            lines.append(method(name, value))
     return lines
 
 

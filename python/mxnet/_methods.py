@@ -1,7 +1,10 @@
 """What arrays and symbols have alike: Python's operators, and methods that are operators of that
 name."""
+import importlib
 
-__all__ = ["Arithmetic", "ARITHMETIC", "PYTHON_OPERATORS", "METHODS", "ARRAY_METHODS"]
+from ._imports import importing
+
+__all__ = ["Arithmetic", "ARITHMETIC", "PYTHON_OPERATORS", "METHODS", "ARRAY_METHODS", "add_methods"]
 
 
 class Arithmetic:
@@ -68,3 +71,57 @@ METHODS = tuple("""
     topk trunc zeros_like""".split())
 # What arrays have beyond these.
 ARRAY_METHODS = ("batch_take", "broadcast_axis", "gamma", "gammaln")
+
+
+class _OnDemand:
+    # A method that nobody has asked for yet. A class has some hundred of them, of which a program
+    # uses a few. The function takes its place with the first look at it.
+
+    __slots__ = ("_cls", "_name", "_make", "_kind")
+
+    def __init__(self, cls, name, make, kind):
+        self._cls, self._name, self._make, self._kind = cls, name, make, kind
+
+    @property
+    def __wrapped__(self):
+        cls, name = self._cls, self._name
+        function = vars(cls).get(name)
+        if function is not self and function is not None:    # another thread was here first
+            return function
+        with importing():
+            examples = importlib.import_module("mxnet._method_examples")
+            function = self._make(name)
+            lines = examples.example(self._kind, name, getattr(function, "instead", None))
+        if lines:
+            function.__doc__ = "\n    ".join([function.__doc__ + "\n", *lines, ""])
+        function.__name__, function.__qualname__, function.__module__ = name, f"{cls.__qualname__}.{name}", cls.__module__
+        setattr(cls, name, function)
+        return function
+
+    def __get__(self, instance, owner=None):
+        return self.__wrapped__.__get__(instance, owner)
+
+    def __call__(self, *args, **kwargs):
+        return self.__wrapped__(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self.__wrapped__, name)
+
+    __doc__ = property(lambda self: self.__wrapped__.__doc__)
+
+
+def add_methods(cls, names, make, kind):
+    """Gives a class methods that are made when they are first asked for.
+
+    Parameters
+    ----------
+    cls : type
+    names : iterable of str
+    make : callable
+        From a name to a function with a docstring, to which the example is added. The attribute
+        ``instead`` of one that only raises an error names what to call.
+    kind : str
+        Whose examples they get (_method_examples).
+    """
+    for name in names:
+        setattr(cls, name, _OnDemand(cls, name, make, kind))

@@ -31,12 +31,47 @@ def load(path, verbose=True):
 
     Examples
     --------
-    A library is compiled against the header of this package::
+    A library with an operator is compiled against the header of this package.
 
-        header = os.path.join(mx.libinfo.find_include_path(), "mxnet")
-        subprocess.run(["g++", "-std=c++11", "-shared", "-fPIC", "mine.cc", "-o", "libmine.so",
-                        "-I", header], check=True)
-        mx.library.load(os.path.abspath("libmine.so"), verbose=False)
+    >>> import os, subprocess
+    >>> source = '''
+    ... #include "mxnet/lib_api.h"
+    ... using namespace mxnet::ext;
+    ... using Attrs = std::unordered_map<std::string, std::string>;
+    ...
+    ... MXReturnValue parseAttrs(const Attrs&, int* num_in, int* num_out) {
+    ...   *num_in = *num_out = 1;
+    ...   return MX_SUCCESS;
+    ... }
+    ... MXReturnValue inferType(const Attrs&, std::vector<int>* in, std::vector<int>* out) {
+    ...   *out = *in;
+    ...   return MX_SUCCESS;
+    ... }
+    ... MXReturnValue inferShape(const Attrs&, std::vector<std::vector<unsigned int>>* in,
+    ...                          std::vector<std::vector<unsigned int>>* out) {
+    ...   *out = *in;
+    ...   return MX_SUCCESS;
+    ... }
+    ... MXReturnValue forward(const Attrs&, std::vector<MXTensor>* in, std::vector<MXTensor>* out,
+    ...                       const OpResource&) {
+    ...   for (int64_t i = 0; i < in->at(0).size(); ++i)
+    ...     out->at(0).data<float>()[i] = 2 * in->at(0).data<float>()[i];
+    ...   return MX_SUCCESS;
+    ... }
+    ... REGISTER_OP(twice_as_much)
+    ...     .setForward(forward, "cpu")
+    ...     .setParseAttrs(parseAttrs)
+    ...     .setInferType(inferType)
+    ...     .setInferShape(inferShape);
+    ... MXReturnValue initialize(int version) { return MX_SUCCESS; }
+    ... '''
+    >>> with open('mine.cc', 'w') as file:
+    ...     _ = file.write(source)
+    >>> _ = subprocess.run(['g++', '-std=c++11', '-shared', '-fPIC', 'mine.cc', '-o', 'libmine.so',
+    ...                     '-I', mx.libinfo.find_include_path()], check=True)
+    >>> mx.library.load(os.path.abspath('libmine.so'), verbose=False)
+    >>> mx.nd.twice_as_much(mx.nd.array([1, 2])).asnumpy()
+    array([2., 4.], dtype=float32)
     """
     if not os.path.exists(path):
         raise MXNetError(f"[library] load path {path} does NOT exist")

@@ -1,10 +1,4 @@
-"""CUDA kernels of your own: text in, functions on arrays out.
-
-    module = mx.rtc.CudaModule('extern "C" __global__ void axpy(const float *x, float *y, float a) {
-    y[threadIdx.x] += a * x[threadIdx.x]; }') kernel = module.get_kernel("axpy", "const float *x,
-    float *y, float a") kernel.launch([x, y, 3.0], mx.gpu(0), grid_dims=(1, 1, 1), block_dims=(10,
-    1, 1))
-"""
+"""CUDA kernels of your own: text in, functions on arrays out."""
 import ctypes
 import numbers
 import re
@@ -51,6 +45,25 @@ class CudaModule(NotCopied):
         the module serves all devices of the machine.
     exports : str or sequence of str
         C++ names that `get_kernel` will ask for, such as ``"axpy<float>"``.
+
+    Raises
+    ------
+    MXNetError
+        where there is no GPU or no compiler (NVRTC), and with the compiler's messages if the text
+        is not right.
+
+    Examples
+    --------
+    >>> source = '''
+    ... template <class T> __global__ void axpy(const T *x, T *y, T a) {
+    ...   y[threadIdx.x] += a * x[threadIdx.x];
+    ... }'''
+    >>> if mx.num_gpus():
+    ...     module = mx.rtc.CudaModule(source, exports='axpy<float>')
+    ...     kernel = module.get_kernel('axpy<float>', 'const float *x, float *y, float a')
+    ...     x, y = mx.nd.ones(10, ctx=mx.gpu(0)), mx.nd.zeros(10, ctx=mx.gpu(0))
+    ...     kernel.launch([x, y, 3], mx.gpu(0), grid_dims=(1, 1, 1), block_dims=(10, 1, 1))
+    ...     assert (y.asnumpy() == 3).all()
     """
 
     handle = None
@@ -84,7 +97,19 @@ class CudaModule(NotCopied):
 
 
 class CudaKernel(NotCopied):
-    """A kernel of a `CudaModule`; made by `CudaModule.get_kernel`."""
+    """A kernel of a `CudaModule`; made by `CudaModule.get_kernel`.
+
+    >>> source = '''
+    ... extern "C" __global__ void add(float *x, float a, int size) {
+    ...   int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...   if (i < size) x[i] += a;
+    ... }'''
+    >>> if mx.num_gpus():
+    ...     kernel = mx.rtc.CudaModule(source).get_kernel('add', 'float *x, float a, int size')
+    ...     x = mx.nd.zeros(1000, ctx=mx.gpu(0))
+    ...     kernel.launch([x, 0.5, x.size], mx.gpu(0), grid_dims=(8, 1, 1), block_dims=(128, 1, 1))
+    ...     assert (x.asnumpy() == 0.5).all()
+    """
 
     def __init__(self, handle, name, is_ndarray, dtypes):
         self.handle = handle

@@ -1,5 +1,6 @@
 """mx.np.ndarray: what the class is, its operators, values, printing, and copies."""
 import copy
+import functools
 import math
 import operator
 import pickle
@@ -10,6 +11,7 @@ import pytest
 import mxnet as mx
 from mxnet import autograd
 from mxnet.numpy._dispatch import from_values
+from mxnet.numpy._methods import REFUSED
 
 
 def array(values, dtype="float32"):
@@ -312,6 +314,11 @@ def test_refused_methods():
             getattr(a, name)()
     with pytest.raises(AttributeError):
         a.no_such_method   # noqa: B018
+    with pytest.raises(AttributeError, match="accepted: mx.npx.activation\\(x, act_type='log_sigmoid'\\)"):
+        a.log_sigmoid()
+    for name, instead in REFUSED.items():
+        if instead.startswith("mx.") and "(" not in instead:
+            assert callable(functools.reduce(getattr, instead.split(".")[1:], mx)), name
 
 
 FUNCTIONS = [

@@ -3,6 +3,7 @@ names and of methods without one can only fall.
 
     ./dev python tests/python/test_public_examples.py              prints the numbers
     ./dev python tests/python/test_public_examples.py --write      makes them the limits
+    ./dev python tests/python/test_public_examples.py --run MODULE      runs the module's examples
 """
 import collections
 import doctest
@@ -10,6 +11,8 @@ import inspect
 import json
 import os
 import random
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -26,6 +29,8 @@ import public_names  # noqa: E402
 LIMITS = Path(__file__).parent / "data" / "names_without_example.json"
 # Whose examples test_numpy_docstrings.py runs, and the tests of distributions.
 ELSEWHERE = ("mxnet.numpy", "mxnet.numpy_extension", "mxnet.gluon.probability")
+# What they do lasts until the process ends.
+CHANGES_THE_PROCESS = ("mxnet.contrib.amp", "mxnet.library")
 NAMES = public_names.public_names()
 
 
@@ -53,11 +58,8 @@ def examples(entry):
     return [(name, text) for name, text in found if isinstance(text, str) and public_names.EXAMPLE.search(text)]
 
 
-@pytest.mark.cpu
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("module", [m for m, names in TRIED.items() if any(map(examples, names))])
-def test_examples_of_a_module(module, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def failures(module):
+    """What doctest says of a module's examples that fail."""
     home = vars(sys.modules[module])
     failed = []
     for entry in TRIED[module]:
@@ -72,7 +74,22 @@ def test_examples_of_a_module(module, tmp_path, monkeypatch):
             if doctest.DocTestRunner(optionflags=flags).run(test, out=said.append).failed:
                 failed.append("".join(said))
             mx.profiler.set_config(filename="profile.json", aggregate_stats=False)
-    assert not failed, "\n".join(failed)
+    return "\n".join(failed)
+
+
+@pytest.mark.cpu
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("module", [m for m, names in TRIED.items() if any(map(examples, names))])
+def test_examples_of_a_module(module, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if module in CHANGES_THE_PROCESS:
+        if module == "mxnet.library" and shutil.which("g++") is None:
+            pytest.skip("no g++")
+        done = subprocess.run([sys.executable, __file__, "--run", module], stdout=subprocess.PIPE, text=True)
+        assert done.returncode == 0, done.stdout
+    else:
+        said = failures(module)
+        assert not said, said
 
 
 def without_example():
@@ -98,6 +115,10 @@ def test_every_name_has_a_docstring():
 
 
 if __name__ == "__main__":
+    if "--run" in sys.argv:
+        text = failures(sys.argv[-1])
+        print(text)
+        sys.exit(bool(text))
     functions = [entry for entry in NAMES if not entry.is_class]
     classes = [entry for entry in NAMES if entry.is_class]
     methods = [value for entry in classes for _, value in public_names.methods(entry.value)]

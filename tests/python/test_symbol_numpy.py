@@ -2,6 +2,7 @@
 indexing, names, graphs and both kinds of symbols side by side."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -295,6 +296,12 @@ def test_grids_of_symbols(indexing, count):
 def test_what_needs_shapes_or_one_dtype_is_refused():
     """As in 2.0, whose errors do not say why."""
     a, b = (mx.sym.var(n).as_np_ndarray() for n in "ab")
+    for width in (1, (1, 2)):
+        with pytest.raises(TypeError, match=r"\[pad\] pad_width=.* on a symbol.*; accepted: a pair for each"):
+            mx.sym.np.pad(a, width)
+    for name, use in (("nonzero", "mx.sym.npx.nonzero(x)"), ("mish", "mx.sym.npx.activation(x, act_type='mish')")):
+        with pytest.raises(AttributeError, match=re.escape(f"no attribute {name}: NumPy's arrays have no such method; use {use}")):
+            getattr(a, name)()
     with pytest.raises(NotImplementedError, match=r"\[nonzero\] got a symbol"):
         mx.sym.np.nonzero(a)
     for product in (mx.sym.np.dot(a, b), mx.sym.np.matmul(a, b), mx.sym.np.einsum("ij,jk->ik", a, b)):

@@ -263,6 +263,14 @@ def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops
     ------
     ValueError
         for another dtype, and when it was called with another one before.
+
+    Examples
+    --------
+    >>> mx.contrib.amp.init('float16')
+    >>> x, weight = mx.nd.ones((1, 2)), mx.nd.ones((3, 2))
+    >>> scores = mx.nd.FullyConnected(x, weight, no_bias=True, num_hidden=3)
+    >>> scores.dtype.__name__, mx.nd.softmax(scores).dtype.__name__
+    ('float16', 'float32')
     """
     global _target, _amp_initialized
     target = _check_target(target_dtype, "init")
@@ -306,6 +314,23 @@ def init_trainer(optimizer_or_trainer):
         for anything but a gluon.Trainer.
     ValueError
         when `init` was not called, or the Trainer updates on the kvstore.
+
+    Examples
+    --------
+    >>> mx.contrib.amp.init('float16')
+    >>> weight = mx.gluon.Parameter('weight', shape=(1,))
+    >>> weight.initialize(mx.init.One())
+    >>> trainer = mx.gluon.Trainer([weight], 'sgd', {'learning_rate': 0.5}, update_on_kvstore=False)
+    >>> mx.contrib.amp.init_trainer(trainer)
+    >>> for factor in (1, float('inf')):     # the second step is skipped
+    ...     with mx.autograd.record():
+    ...         loss = weight.data() * factor
+    ...         with mx.contrib.amp.scale_loss(loss, trainer) as scaled:
+    ...             scaled.backward()
+    ...     trainer.step(1)
+    ...     print(weight.data().asnumpy())
+    [0.5]
+    [0.5]
     """
     trainer = _is_trainer(optimizer_or_trainer, "init_trainer")
     if _target is None:
@@ -338,13 +363,31 @@ def scale_loss(loss, optimizer_or_trainer):
     """The loss (or list of losses) times the Trainer's loss scale, for ``backward``; the Trainer
     divides by it again.
 
-    ::
+    Raises
+    ------
+    TypeError
+        for anything but a gluon.Trainer.
+    ValueError
+        when :func:`init_trainer` was not called.
 
-        with autograd.record():
-            loss = loss_function(net(x), y)
-            with amp.scale_loss(loss, trainer) as scaled:
-                autograd.backward(scaled)
-        trainer.step(batch_size)
+    Examples
+    --------
+    >>> mx.contrib.amp.init('float16')
+    >>> net, loss_function = mx.gluon.nn.Dense(1, use_bias=False), mx.gluon.loss.L2Loss()
+    >>> net.initialize(mx.init.One())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), 'sgd', {'learning_rate': 4},
+    ...                            update_on_kvstore=False)
+    >>> mx.contrib.amp.init_trainer(trainer)
+    >>> x, y = mx.nd.full((2, 2), 0.25), mx.nd.zeros((2, 1))
+    >>> with mx.autograd.record():
+    ...     loss = loss_function(net(x), y)
+    ...     with mx.contrib.amp.scale_loss(loss, trainer) as scaled:
+    ...         mx.autograd.backward(scaled)
+    >>> (scaled / loss).asnumpy()
+    array([65536., 65536.], dtype=float32)
+    >>> trainer.step(batch_size=2)
+    >>> net.weight.data().asnumpy()
+    array([[0.5, 0.5]], dtype=float32)
     """
     trainer = _is_trainer(optimizer_or_trainer, "scale_loss")
     if not hasattr(trainer, "_amp_loss_scaler"):
@@ -356,7 +399,25 @@ def scale_loss(loss, optimizer_or_trainer):
 
 def unscale(optimizer_or_trainer):
     """Divide the gradients by the loss scale now, e.g. to clip them between ``backward`` and
-    ``update``."""
+    ``update``. Raises ValueError when :func:`init_trainer` was not called.
+
+    >>> mx.contrib.amp.init('float16')
+    >>> weight = mx.gluon.Parameter('weight', shape=(1,))
+    >>> weight.initialize(mx.init.One())
+    >>> trainer = mx.gluon.Trainer([weight], 'sgd', {'learning_rate': 1}, update_on_kvstore=False)
+    >>> mx.contrib.amp.init_trainer(trainer)
+    >>> with mx.autograd.record():
+    ...     loss = 3 * weight.data()
+    ...     with mx.contrib.amp.scale_loss(loss, trainer) as scaled:
+    ...         scaled.backward()
+    >>> weight.grad().asnumpy()
+    array([196608.], dtype=float32)
+    >>> mx.contrib.amp.unscale(trainer)
+    >>> norm = mx.gluon.utils.clip_global_norm([weight.grad()], max_norm=1)
+    >>> trainer.update(1)
+    >>> float(norm), weight.data().asnumpy()
+    (3.0, array([0.], dtype=float32))
+    """
     trainer = _is_trainer(optimizer_or_trainer, "unscale")
     if not hasattr(trainer, "_amp_loss_scaler"):
         raise ValueError("[amp.unscale] this Trainer has no loss scale; call amp.init_trainer before")

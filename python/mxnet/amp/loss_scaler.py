@@ -9,6 +9,16 @@ class LossScaler:
     did (arXiv 1710.03740).
 
     With `dynamic` false the factor stays as it is: bfloat16 has the range of float32.
+
+    >>> weight = mx.gluon.Parameter('weight', shape=(1,))
+    >>> weight.initialize()
+    >>> scaler = mx.contrib.amp.LossScaler(init_scale=1024)
+    >>> for value in (1, float('inf'), 1):
+    ...     weight.grad()[:] = value
+    ...     print(scaler.has_overflow([weight]), scaler.loss_scale)
+    False 1024.0
+    True 1024.0
+    False 512.0
     """
 
     __module__ = "mxnet.contrib.amp.loss_scaler"     # where pickles of 1.x look for it, and this package too

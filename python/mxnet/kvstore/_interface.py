@@ -9,6 +9,49 @@ class KVStoreBase:
 
     A store from outside subclasses it and enters itself with ``@KVStoreBase.register``; ``create``
     then knows it by the name of its class in lower case.
+
+    >>> @mx.kv.KVStoreBase.register
+    ... class Counting(mx.kv.KVStoreBase):
+    ...     type, rank, num_workers = 'counting', 0, 1
+    ...     steps = 0
+    ...     @staticmethod
+    ...     def is_capable(capability):
+    ...         return False    # the Trainer runs the optimizer
+    ...     def broadcast(self, key, value, out, priority=0):
+    ...         for target in out if isinstance(out, list) else [out]:
+    ...             value.copyto(target)
+    ...     def pushpull(self, key, value, out=None, priority=0):
+    ...         self.steps += 1
+    >>> store = mx.kv.create('counting')
+    >>> weight = mx.gluon.Parameter('weight', shape=(2,))
+    >>> weight.initialize()
+    >>> trainer = mx.gluon.Trainer([weight], 'sgd', kvstore=store)
+    >>> for step in range(3):
+    ...     with mx.autograd.record():
+    ...         loss = weight.data().sum()
+    ...     loss.backward()
+    ...     trainer.step(1)
+    >>> store.steps
+    3
+
+    One that runs the optimizer as well says so, and has its states.
+
+    >>> @mx.kv.KVStoreBase.register
+    ... class Updating(Counting):
+    ...     type = 'updating'
+    ...     @staticmethod
+    ...     def is_capable(capability):
+    ...         return capability == mx.kv.KVStoreBase.OPTIMIZER
+    ...     def set_optimizer(self, optimizer):
+    ...         self.updater = mx.optimizer.get_updater(optimizer)
+    ...     def save_optimizer_states(self, fname, dump_optimizer=False):
+    ...         with open(fname, 'wb') as file:
+    ...             file.write(self.updater.get_states(dump_optimizer))
+    ...     def load_optimizer_states(self, fname):
+    ...         with open(fname, 'rb') as file:
+    ...             self.updater.set_states(file.read())
+    >>> mx.kv.create('updating').is_capable('optimizer')
+    True
     """
 
     OPTIMIZER = "optimizer"
@@ -17,7 +60,7 @@ class KVStoreBase:
     kv_registry = {}
 
     def broadcast(self, key, value, out, priority=0):
-        """Give the `value` of the first worker to the arrays `out` of all."""
+        """Give the `value` of the first worker, an NDArray, to the arrays `out` of all."""
         raise NotImplementedError(f"[{type(self).__name__}] broadcast is not defined")
 
     def pushpull(self, key, value, out=None, priority=0):
@@ -60,7 +103,9 @@ class KVStoreBase:
 
     @staticmethod
     def register(klass):
-        """Class decorator: make a store known to :func:`create` under its name in lower case."""
+        """Class decorator: make a store known to :func:`create` under its name in lower case. A
+        store of that name from before is replaced, with a UserWarning. Raises TypeError for
+        anything but a subclass of KVStoreBase."""
         if not (isinstance(klass, type) and issubclass(klass, KVStoreBase)):
             raise TypeError(f"[kvstore] {klass!r} is not a subclass of KVStoreBase")
         known = KVStoreBase.kv_registry.get(klass.__name__.lower())
@@ -74,7 +119,17 @@ class KVStoreBase:
 @KVStoreBase.register
 class TestStore(KVStoreBase):
     """A store of one process that only copies and adds: an example, and what tests of training
-    loops use ('teststore')."""
+    loops use ('teststore').
+
+    >>> store = mx.kv.create('teststore')
+    >>> here, there = mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> store.broadcast('a', mx.nd.ones(2), out=[here, there])
+    >>> store.pushpull('a', [here, there])
+    >>> here.asnumpy(), there.asnumpy()
+    (array([2., 2.], dtype=float32), array([2., 2.], dtype=float32))
+    >>> store.is_capable('optimizer')
+    False
+    """
 
     def broadcast(self, key, value, out, priority=0):
         for target in out if isinstance(out, (list, tuple)) else (out,):

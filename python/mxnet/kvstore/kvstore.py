@@ -200,7 +200,13 @@ class KVStore(NotCopied, KVStoreBase):
                    ctypes.c_int(priority))
 
     def broadcast(self, key, value, out, priority=0):
-        """:meth:`init`, then :meth:`pull` into `out`, in one step."""
+        """:meth:`init`, then :meth:`pull` into `out`, in one step.
+
+        >>> store, here, there = mx.kv.create(), mx.nd.zeros(2), mx.nd.zeros(2, ctx=mx.cpu(1))
+        >>> store.broadcast('a', mx.nd.array([1, 2]), out=[here, there])
+        >>> here.asnumpy(), there.asnumpy()
+        (array([1., 2.], dtype=float32), array([1., 2.], dtype=float32))
+        """
         init, pull = _Arguments(key, value), _Arguments(key, out)
         self._call("MXKVStoreBroadcast", init, *init.head(), *pull.head(), init.handles, pull.handles,
                    ctypes.c_int(priority))
@@ -238,6 +244,21 @@ class KVStore(NotCopied, KVStoreBase):
             ``{'type': '2bit', 'threshold': 0.5}``, for example: each value becomes -threshold, 0 or
             threshold. With ``'1bit'`` it becomes 1 above the threshold, else -1. What that leaves
             out is added to the next push.
+
+        Raises
+        ------
+        ValueError
+            for a store that only adds up on the CPU of one process ('local').
+
+        Examples
+        --------
+        >>> store, out = mx.kv.create('device'), mx.nd.zeros(3)
+        >>> store.set_gradient_compression({'type': '2bit', 'threshold': 0.5})
+        >>> store.init('a', mx.nd.zeros(3))
+        >>> store.push('a', [mx.nd.array([0.3, 0.6, -0.7])] * 2)
+        >>> store.pull('a', out=out)
+        >>> out.asnumpy()
+        array([ 0.,  1., -1.], dtype=float32)
         """
         if "device" not in self.type and "dist" not in self.type:
             raise ValueError(f"[kvstore] Gradient compression is not supported for a store of type {self.type}")
@@ -248,7 +269,11 @@ class KVStore(NotCopied, KVStoreBase):
     # -- optimizer --
     @staticmethod
     def is_capable(capability):
-        """Whether the store has a capability; raises ValueError for one that is unknown."""
+        """Whether the store has a capability; raises ValueError for one that is unknown.
+
+        >>> mx.kv.create('local').is_capable(mx.kv.KVStoreBase.OPTIMIZER)
+        True
+        """
         if capability.lower() == KVStoreBase.OPTIMIZER:
             return True
         raise ValueError(f"[kvstore] Unknown capability: {capability}; known is {KVStoreBase.OPTIMIZER!r}")
@@ -318,7 +343,25 @@ class KVStore(NotCopied, KVStoreBase):
     def save_optimizer_states(self, fname, dump_optimizer=False):
         """Write the states of the updater to a file, and with `dump_optimizer` the optimizer
         itself. Where servers have them, they send them to this worker: one worker is enough to
-        save."""
+        save. Raises ValueError where no optimizer was set.
+
+        >>> store, out = mx.kv.create(), mx.nd.zeros(1)
+        >>> store.set_optimizer(mx.optimizer.SGD(learning_rate=1, momentum=0.5))
+        >>> store.init(0, mx.nd.zeros(1))
+        >>> store.push(0, mx.nd.ones(1))
+        >>> store.save_optimizer_states('states')
+
+        Another store goes on with the momentum: its first step is 1 + 0.5 long.
+
+        >>> other = mx.kv.create()
+        >>> other.set_optimizer(mx.optimizer.SGD(learning_rate=1, momentum=0.5))
+        >>> other.load_optimizer_states('states')
+        >>> other.init(0, mx.nd.zeros(1))
+        >>> other.push(0, mx.nd.ones(1))
+        >>> other.pull(0, out=out)
+        >>> out.asnumpy()
+        array([-1.5], dtype=float32)
+        """
         if self._num_servers:
             write_file(fname, self._states_of_servers(dump_optimizer))
             return
@@ -381,14 +424,23 @@ class KVStore(NotCopied, KVStoreBase):
     # -- the group --
     @property
     def type(self):
-        """Name of the kind of store, e.g. 'local'."""
+        """Name of the kind of store.
+
+        >>> mx.kv.create('device').type
+        'device'
+        """
         name = ctypes.c_char_p()
         check_call(_LIB.MXKVStoreGetType(self.handle, ctypes.byref(name)))
         return py_str(name.value)
 
     @property
     def rank(self):
-        """Number of this worker, from 0."""
+        """Number of this worker, from 0; 0 of a store in one process.
+
+        >>> store = mx.kv.create('local')
+        >>> store.rank, store.num_workers
+        (0, 1)
+        """
         rank = ctypes.c_int()
         check_call(_LIB.MXKVStoreGetRank(self.handle, ctypes.byref(rank)))
         return rank.value
@@ -398,8 +450,14 @@ class KVStore(NotCopied, KVStoreBase):
         """How often the workers had pushed when the servers wrote the snapshot that they went on
         from; 0 in a new job, and where there are no servers.
 
-        A synchronous job that is started again goes on there: ``for step in
-        range(kv.resumed_step, steps)``.
+        A synchronous job that is started again goes on there:
+
+        >>> store, steps = mx.kv.create('local'), 3
+        >>> for step in range(store.resumed_step, steps):
+        ...     print('step', step)
+        step 0
+        step 1
+        step 2
         """
         return max((int(step) for step in self._ask_servers(GET_STEP, "")), default=0)
 

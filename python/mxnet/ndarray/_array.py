@@ -9,8 +9,7 @@ import numpy as np
 from .. import _dtypes
 from .. import _tape
 from .._binding import NDArrayBase, _set_ndarray_class, _set_trace_note
-from .._method_examples import add_examples
-from .._methods import ARRAY_METHODS, METHODS
+from .._methods import ARRAY_METHODS, METHODS, add_methods
 from .._tracing import is_deferred_compute, note, note_alias
 from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError, error_class
 from ..context import Context
@@ -379,7 +378,12 @@ class NDArray(_Exchange, NDArrayBase):
         return self._reshape_view(shape, reverse)
 
     def expand_dims(self, axis, inplace=False):
-        """Array with a dimension of size 1 inserted at `axis`."""
+        """Array with a dimension of size 1 inserted at `axis`, which may be negative: -1 stands for
+        behind the last one. With `inplace` a view of the same memory.
+
+        >>> mx.nd.array([1, 2]).expand_dims(0).asnumpy()
+        array([[1., 2.]], dtype=float32)
+        """
         if not inplace:
             return _call("expand_dims", (self,), axis=axis)
         shape = list(self.shape)
@@ -390,13 +394,25 @@ class NDArray(_Exchange, NDArrayBase):
         return self._reshape_exact(shape)
 
     def flatten(self, inplace=False):
-        """Array of two dimensions: the first one, and all others merged."""
+        """Array of two dimensions: the first one, and all others merged. With `inplace` a view of
+        the same memory.
+
+        >>> mx.nd.ones((2, 3, 4)).flatten().shape
+        (2, 12)
+        """
         if not inplace:
             return _call("Flatten", (self,))
         return self.reshape((0, -1))
 
     def squeeze(self, axis=None, inplace=False):
-        """Array without its dimensions of size 1 (or without those of `axis`)."""
+        """Array without its dimensions of size 1, or without those of `axis` (int or tuple of int).
+        With `inplace` a view of the same memory. Raises ValueError if one of `axis` has another
+        size.
+
+        >>> x = mx.nd.ones((1, 3, 1))
+        >>> x.squeeze().shape, x.squeeze(axis=0).shape
+        ((3,), (3, 1))
+        """
         if not inplace:
             return _call("squeeze", (self,), axis=axis)
         return self._reshape_exact(_call("squeeze", (self,), axis=axis).shape)   # the operator knows which axes can go
@@ -408,7 +424,13 @@ class NDArray(_Exchange, NDArrayBase):
         return self.reshape(tuple(shape))
 
     def transpose(self, *axes, **kwargs):
-        """Array with permuted axes, reversed by default."""
+        """Array with permuted axes, reversed by default. The axes are ints or one tuple, or `axes`
+        by name.
+
+        >>> x = mx.nd.ones((2, 3, 4))
+        >>> x.transpose().shape, x.transpose((0, 2, 1)).shape
+        ((4, 3, 2), (2, 4, 3))
+        """
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             axes = axes[0] or ()
         axes = kwargs.pop("axes", None) or axes
@@ -418,18 +440,38 @@ class NDArray(_Exchange, NDArrayBase):
 
     def broadcast_to(self, shape):
         """Array expanded to `shape`, which may have more dimensions, in front of the array's; 0
-        keeps a dimension."""
+        keeps a dimension. Only dimensions of size 1 are expanded.
+
+        >>> mx.nd.array([[1], [2]]).broadcast_to((0, 3)).asnumpy()
+        array([[1., 1., 1.],
+               [2., 2., 2.]], dtype=float32)
+        """
         shape = _as_shape(shape)
         missing = len(shape) - self.ndim
         array = self._reshape_exact((1,) * missing + self.shape) if missing > 0 else self
         return _call("broadcast_to", (array,), shape=shape)
 
     def broadcast_like(self, other, lhs_axes=None, rhs_axes=None):
-        """Array expanded to the shape of `other`."""
+        """Array expanded to the shape of `other`; with `lhs_axes` and `rhs_axes`, tuples of int,
+        only those axes to the sizes of these.
+
+        >>> mx.nd.array([[1, 2]]).broadcast_like(mx.nd.zeros((2, 2))).asnumpy()
+        array([[1., 2.],
+               [1., 2.]], dtype=float32)
+        """
         return _call("broadcast_like", (self, other), lhs_axes=lhs_axes, rhs_axes=rhs_axes)
 
     def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
-        """``mx.nd.split_v2`` with this array as first argument."""
+        """The array in a number of equal parts along `axis`, or cut in front of the indices of a
+        tuple. With `squeeze_axis` parts of size 1 lose the axis. Raises ValueError where equal
+        parts do not fit.
+
+        >>> x = mx.nd.array([1, 2, 3, 4])
+        >>> [part.asnumpy().tolist() for part in x.split_v2(2)]
+        [[1.0, 2.0], [3.0, 4.0]]
+        >>> [part.asnumpy().tolist() for part in x.split_v2((1, 3))]
+        [[1.0], [2.0, 3.0], [4.0]]
+        """
         if isinstance(indices_or_sections, int):
             if axis < -self.ndim or axis >= self.ndim:
                 raise ValueError(f"[split_v2] axis {axis} for an array of shape {self.shape}")
@@ -462,7 +504,13 @@ class NDArray(_Exchange, NDArrayBase):
         return _call("_slice_assign_scalar", (self,), self, scalar=float(value), begin=begin, end=end, step=step)
 
     def diag(self, k=0, **kwargs):
-        """Diagonal of the array, or a matrix with it as diagonal."""
+        """Diagonal of a matrix, or a matrix with the array as diagonal. `k` above 0 is that many
+        places above the main diagonal, below 0 under it.
+
+        >>> x = mx.nd.array([[1, 2], [3, 4]])
+        >>> x.diag().asnumpy(), x.diag(k=1).asnumpy()
+        (array([1., 4.], dtype=float32), array([2.], dtype=float32))
+        """
         return _call("diag", (self,), k=k, **kwargs)
 
     # ---- logical negation and the rest of the operators
@@ -494,19 +542,12 @@ _set_trace_note(note)
 
 def _method(name):
     """The operator `name` as a method."""
-    function = None
+    function = getattr(_internal, name)
 
     def call(self, *args, **kwargs):
-        nonlocal function
-        if function is None:
-            function = getattr(_internal, name)
         return function(self, *args, **kwargs)
-    call.__name__ = name
     call.__doc__ = f"``mx.nd.{name}`` with this array as first argument."
     return call
 
 
-for _name in METHODS + ARRAY_METHODS:
-    if not hasattr(NDArray, _name):
-        setattr(NDArray, _name, _method(_name))
-add_examples(NDArray)
+add_methods(NDArray, [name for name in METHODS + ARRAY_METHODS if not hasattr(NDArray, name)], _method, "nd")

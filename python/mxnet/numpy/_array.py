@@ -40,6 +40,17 @@ class ndarray(_Base):   # pylint: disable=invalid-name
     operations return at once and run in the background; reading values waits for them. Row slices
     and integers give views, as in NumPy; other indexing, ``reshape`` and ``T`` give copies, and
     ``sort`` returns the sorted array.
+
+    >>> x = mx.np.array([[1, 2, 3], [4, 5, 6]])
+    >>> x.shape, x.dtype, x.size, x.ndim
+    ((2, 3), dtype('float32'), 6, 2)
+    >>> x[:, 1:] * mx.np.array([10, 100])
+    array([[ 20., 300.],
+           [ 50., 600.]])
+    >>> x[0][:] = 0    # a row is a view
+    >>> x
+    array([[0., 0., 0.],
+           [4., 5., 6.]])
     """
 
     __module__ = "mxnet.numpy"
@@ -49,27 +60,47 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     @property
     def dtype(self):
-        """NumPy dtype of the elements (``bfloat16`` for bfloat16)."""
+        """NumPy dtype of the elements (``bfloat16`` for bfloat16).
+
+        >>> mx.np.ones(2).dtype, mx.np.array([1, 2], dtype='int8').dtype
+        (dtype('float32'), dtype('int8'))
+        """
         return _DTYPES[self._dtype_id]
 
     @property
     def itemsize(self):
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        >>> mx.np.ones(3, dtype='float16').itemsize
+        2
+        """
         return _dtypes.ITEM_BYTES[self._dtype_id]
 
     @property
     def nbytes(self):
-        """Bytes of all elements."""
+        """Bytes of all elements.
+
+        >>> mx.np.ones((2, 3)).nbytes
+        24
+        """
         return self.size * self.itemsize
 
     @property
     def T(self):
-        """The array with its axes reversed."""
+        """The array with its axes reversed; itself if it has fewer than two.
+
+        >>> mx.np.ones((2, 3, 4)).T.shape
+        (4, 3, 2)
+        """
         return self if self.ndim < 2 else call("_npi_transpose", (self,))
 
     @property
     def mT(self):
-        """The array with its last two axes exchanged. Raises ValueError for fewer than two."""
+        """The array with its last two axes exchanged. Raises ValueError for fewer than two.
+
+        >>> mx.np.ones((2, 3, 4)).mT.shape
+        (2, 4, 3)
+        """
         ndim = self.ndim
         if ndim < 2:
             raise ValueError(f"[mT] an array of {ndim} dimensions; accepted: at least 2")
@@ -160,7 +191,11 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         return self._scalar()
 
     def tobytes(self, order="C"):
-        """The elements as bytes, in the machine's byte order. `order` is NumPy's."""
+        """The elements as bytes, in the machine's byte order. `order` is NumPy's.
+
+        >>> mx.np.array([1, 2], dtype='uint8').tobytes()
+        b'\\x01\\x02'
+        """
         return self.asnumpy().tobytes(order)
 
     def fill(self, value):
@@ -173,25 +208,47 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     @property
     def real(self):
-        """The array itself: there are no complex dtypes."""
+        """The array itself: there are no complex dtypes.
+
+        >>> mx.np.array([1, 2]).real
+        array([1., 2.])
+        """
         return self
 
     @property
     def imag(self):
-        """Zeros of the array's shape and dtype."""
+        """Zeros of the array's shape and dtype.
+
+        >>> mx.np.array([1, 2]).imag
+        array([0., 0.])
+        """
         return call("zeros_like", (self,))
 
     # ---- copies
 
     def copy(self, order="C"):
-        """A copy on the same device. `order` must be 'C'."""
+        """A copy on the same device. `order` must be 'C'.
+
+        >>> x = mx.np.ones(2)
+        >>> y = x.copy()
+        >>> y[0] = 5
+        >>> x, y
+        (array([1., 1.]), array([5., 1.]))
+        """
         if order != "C":
             raise NotImplementedError(f"[copy] order={order!r}; accepted: 'C'")
         return super().copy()
 
     def copyto(self, other):
-        """Copies into another array of mx.np, cast to its dtype, or to a device; returns the
-        target."""
+        """Copies into another array of mx.np of the same shape, cast to its dtype, or to a device;
+        returns the target.
+
+        >>> target = mx.np.zeros(2, dtype='int32')
+        >>> mx.np.array([1.5, 2.5]).copyto(target)
+        array([1, 2], dtype=int32)
+        >>> mx.np.ones(2).copyto(mx.cpu(1)).device
+        cpu(1)
+        """
         if isinstance(other, NDArray):
             if not isinstance(other, ndarray):
                 raise TypeError("[copyto] got an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one), or a device")
@@ -199,14 +256,23 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         return super().copyto(device_of(other) if isinstance(other, str) else other).as_np_ndarray()
 
     def as_in_context(self, context):
-        """The array itself if it is on that device, a copy there otherwise."""
+        """The array itself if it is on that device, a copy there otherwise.
+
+        >>> x = mx.np.ones(2)
+        >>> x.as_in_context(mx.cpu(0)) is x, x.as_in_context(mx.cpu(1)).context
+        (True, cpu(1))
+        """
         return super().as_in_context(device_of(context) if isinstance(context, str) else context)
 
     as_in_ctx = as_in_context
 
     def to_device(self, device, stream=None):
         """The array itself if it is on that device, a copy there otherwise. `stream` must be None:
-        the engine orders all work."""
+        the engine orders all work.
+
+        >>> mx.np.ones(2).to_device(mx.cpu(1)).device
+        cpu(1)
+        """
         if stream is not None:
             raise ValueError(f"[to_device] stream={stream!r}; accepted: None")
         return self.as_in_context(device)
@@ -216,6 +282,9 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
         `order`, `casting` and `subok` are NumPy's, and accept what is their default there ('C',
         too). Fractions become integers by cutting them off.
+
+        >>> mx.np.array([1.7, -1.7]).astype('int32')
+        array([ 1, -1], dtype=int32)
         """
         if order not in ("K", "C"):
             raise ValueError(f"[astype] order={order!r}; accepted: 'K', 'C'")
@@ -230,11 +299,22 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         return call("_npi_cast", (self,), dtype=_dtypes.name(dtype))
 
     def as_nd_ndarray(self):
-        """The array as one of mx.nd, sharing memory and gradients."""
+        """The array as one of mx.nd, sharing memory and gradients.
+
+        >>> x = mx.np.zeros(2)
+        >>> x.as_nd_ndarray()[0] = 5
+        >>> x
+        array([5., 0.])
+        """
         return shared(self, NDArray)
 
     def as_np_ndarray(self):
-        """The array itself."""
+        """The array itself.
+
+        >>> x = mx.np.zeros(2)
+        >>> x.as_np_ndarray() is x
+        True
+        """
         return self
 
     # ---- shape
@@ -254,17 +334,33 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         return call("_npi_reshape", (self,), newshape=tuple(shape))
 
     def reshape_view(self, *shape, **kwargs):
-        """A view in another shape, by the rules and codes of ``mx.nd.NDArray.reshape``."""
+        """A view in another shape, by the rules and codes of ``mx.nd.NDArray.reshape``.
+
+        >>> x = mx.np.zeros((2, 2))
+        >>> x.reshape_view(-1)[0] = 5
+        >>> x
+        array([[5., 0.],
+               [0., 0.]])
+        """
         return super().reshape(*shape, **kwargs)
 
     def flatten(self, order="C"):
-        """A copy with one dimension. `order` must be 'C'."""
+        """A copy with one dimension. `order` must be 'C'.
+
+        >>> mx.np.array([[1, 2], [3, 4]]).flatten()
+        array([1., 2., 3., 4.])
+        """
         if order != "C":
             raise NotImplementedError(f"[flatten] order={order!r}; accepted: 'C'")
         return call("_npi_reshape", (self,), newshape=(-1,))
 
     def transpose(self, *axes):
-        """The array with permuted axes, reversed by default."""
+        """The array with permuted axes, ints or one tuple, reversed by default. Raises ValueError
+        unless all axes are named once.
+
+        >>> mx.np.ones((2, 3, 4)).transpose(0, 2, 1).shape
+        (2, 4, 3)
+        """
         axes = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
         return call("_npi_transpose", (self,), axes=tuple(axes) if axes else None)
 

@@ -1,9 +1,9 @@
 """Methods of mx.np.ndarray that are functions of mx.np, and names of mx.nd's methods that it
 refuses: two tables."""
+import functools
 import importlib
 
-from .._methods import ARRAY_METHODS, METHODS
-from ._method_examples import add_example
+from .. import _methods
 
 __all__ = ["add_methods"]
 
@@ -26,31 +26,24 @@ REFUSED = {
         broadcast_like log_softmax one_hot pick relu reshape_like sigmoid slice softmax topk gamma gammaln""".split()},
     "asscalar": "item()", "tostype": "as_nd_ndarray().tostype", "norm": "mx.np.linalg.norm", "split_v2": "mx.np.split",
     "shape_array": "the attribute shape", "size_array": "the attribute size", "broadcast_axes": "broadcast_to",
-    "broadcast_axis": "broadcast_to", "log_sigmoid": "mx.npx.log_sigmoid", "mish": "mx.npx.mish",
+    "broadcast_axis": "broadcast_to", "log_sigmoid": "mx.npx.activation(x, act_type='log_sigmoid')",
+    "mish": "mx.npx.activation(x, act_type='mish')",
 }
 
 
 def _function(name):
-    """The function of mx.np, looked up with the first call: its module stands on the class."""
-    found = None
-
-    def function(*args, **kwargs):
-        nonlocal found
-        if found is None:
-            found = getattr(importlib.import_module("mxnet.numpy.multiarray"), name)
-        return found(*args, **kwargs)
-    return function
+    """The function of mx.np; its module stands on the class."""
+    return getattr(importlib.import_module("mxnet.numpy.multiarray"), name)
 
 
-def _named(call, name, text):
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = text
+def _method(name):
+    function = _function(SPECIAL.get(name, name))
+
+    @functools.wraps(function, assigned=(), updated=())     # of which it has the signature
+    def call(*args, **kwargs):      # a function of a class binds the array by itself
+        return function(*args, **kwargs)
+    call.__doc__ = f"``mx.np.{SPECIAL.get(name, name)}`` with this array as first argument."
     return call
-
-
-def _method(method, name):
-    # a function of a class binds the array by itself: no call in between
-    return _named(_function(name), method, f"``mx.np.{name}`` with this array as first argument.")
 
 
 def _spread(name):
@@ -60,7 +53,8 @@ def _spread(name):
     def call(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **kwargs):
         ddof = kwargs.pop("correction", ddof)
         return function(self, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, **kwargs)
-    return _named(call, name, f"``mx.np.{name}`` with this array as first argument; `correction` is another name of `ddof`.")
+    call.__doc__ = f"``mx.np.{name}`` with this array as first argument; `correction` is another name of `ddof`."
+    return call
 
 
 def _clip(name):
@@ -68,7 +62,8 @@ def _clip(name):
 
     def call(self, min=None, max=None, out=None):   # NumPy's names of a method's arguments
         return function(self, min, max, out=out)
-    return _named(call, name, "``mx.np.clip`` with this array as first argument.")
+    call.__doc__ = "``mx.np.clip`` with this array as first argument."
+    return call
 
 
 def _compress(name):
@@ -76,27 +71,30 @@ def _compress(name):
 
     def call(self, condition, axis=None, out=None):
         return function(condition, self, axis, out)
-    return _named(call, name, "``mx.np.compress`` of this array.")
+    call.__doc__ = "``mx.np.compress`` of this array."
+    return call
 
 
 _MAKERS = {"compress": _compress, "std": _spread, "var": _spread, "clip": _clip}
 
 
-def _refusal(name, instead):
+def _refusal(name):
+    instead = REFUSED.get(name, "as_nd_ndarray()")
+
     def call(self, *args, **kwargs):
         raise AttributeError(f"mxnet.numpy.ndarray object has no attribute {name}; accepted: {instead}")
     call.refused = True     # stubs leave it out
-    return _named(call, name, f"Not of mx.np's arrays, where it raises AttributeError: see {instead}.")
+    call.instead = instead
+    call.__doc__ = f"Not of mx.np's arrays, where it raises AttributeError: see {instead}."
+    return call
+
+
+def _made(name):
+    return _MAKERS.get(name, _method)(name)
 
 
 def add_methods(cls):
     """Gives the array class what the tables say."""
-    for name in FUNCTIONS:
-        setattr(cls, name, add_example(_MAKERS[name](name) if name in _MAKERS else _method(name, name)))
-    for method, name in SPECIAL.items():
-        setattr(cls, method, _method(method, name))
-    refused = dict.fromkeys(METHODS + ARRAY_METHODS, "as_nd_ndarray()")
-    refused.update(REFUSED)
-    for name, instead in refused.items():
-        if name not in vars(cls):
-            setattr(cls, name, _refusal(name, instead))
+    _methods.add_methods(cls, [*FUNCTIONS, *SPECIAL], _made, "np")
+    refused = dict.fromkeys([*_methods.METHODS, *_methods.ARRAY_METHODS, *REFUSED])
+    _methods.add_methods(cls, [name for name in refused if name not in vars(cls)], _refusal, "np")

@@ -159,7 +159,7 @@ def pad(x, pad_width=None, mode="constant", **kwargs):   # pylint: disable=redef
     ValueError
         For an unknown mode, a keyword that it does not have, or a negative width.
     TypeError
-        For a width that is no integer.
+        For a width that is no integer, and on a symbol for anything but a pair for each dimension.
 
     Notes
     -----
@@ -185,6 +185,8 @@ def pad(x, pad_width=None, mode="constant", **kwargs):   # pylint: disable=redef
     if is_symbol(x):
         if not simple:
             raise NotImplementedError(f"[pad] mode {mode!r} with these keywords on a symbol; accepted: arrays")
+        if onp.shape(pad_width)[1:] != (2,):
+            raise TypeError(f"[pad] pad_width={pad_width!r} on a symbol, whose dimensions are not known; accepted: a pair for each")
         width = tuple(tuple(p) for p in pad_width)
     else:
         width = tuple(_pairs("pad_width", pad_width, len(x.shape)))

@@ -7,8 +7,7 @@ import numpy as np
 
 from . import _backends, _functions, op as _op
 from .. import _dtypes
-from .._method_examples import add_examples
-from .._methods import METHODS, PYTHON_OPERATORS
+from .._methods import METHODS, PYTHON_OPERATORS, add_methods
 from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, c_str, c_str_array, check_call, py_str
 from ..context import current_context
 from ._executors import _SymbolBinding
@@ -452,22 +451,40 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
                                  else (shape,), **kwargs)
 
     def expand_dims(self, axis, inplace=False, **kwargs):
-        """With a new axis of size 1."""
+        """With a new axis of size 1 at `axis`. `inplace` is accepted for what is written for
+        arrays.
+
+        >>> mx.sym.var('x').expand_dims(0).infer_shape(x=(2, 3))[1]
+        [(1, 2, 3)]
+        """
         del inplace
         return _functions.invoke("expand_dims", "expand_dims", [self], axis=axis, **kwargs)
 
     def flatten(self, inplace=False, **kwargs):
-        """As a matrix; the first dimension stays."""
+        """As a matrix; the first dimension stays.
+
+        >>> mx.sym.var('x').flatten().infer_shape(x=(2, 3, 4))[1]
+        [(2, 12)]
+        """
         del inplace
         return _functions.invoke("Flatten", "flatten", [self], **kwargs)
 
     def squeeze(self, axis=None, inplace=False, **kwargs):
-        """Without axes of size 1."""
+        """Without axes of size 1, or without those of `axis` (int or tuple of int).
+
+        >>> mx.sym.var('x').squeeze(axis=0).infer_shape(x=(1, 3, 1))[1]
+        [(3, 1)]
+        """
         del inplace
         return _functions.invoke("squeeze", "squeeze", [self], axis=axis, **kwargs)
 
     def transpose(self, *axes, **kwargs):
-        """With axes permuted."""
+        """With axes permuted, reversed by default.
+
+        >>> x = mx.sym.var('x')
+        >>> x.transpose().infer_shape(x=(2, 3, 4))[1], x.transpose((0, 2, 1)).infer_shape(x=(2, 3, 4))[1]
+        ([(4, 3, 2)], [(2, 4, 3)])
+        """
         if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
             axes = axes[0]
         axes = kwargs.pop("axes", axes)
@@ -475,7 +492,13 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
                                  **kwargs) if axes else _functions.invoke("transpose", "transpose", [self], **kwargs)
 
     def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
-        """See :func:`mx.sym.split_v2`."""
+        """In a number of equal parts along `axis`, or cut in front of the indices of a tuple: a
+        symbol with that many outputs.
+
+        >>> parts = mx.sym.var('x').split_v2((1, 3))
+        >>> [part.asnumpy().tolist() for part in parts.eval(x=mx.nd.array([1, 2, 3, 4]))]
+        [[1.0], [2.0, 3.0], [4.0]]
+        """
         if isinstance(indices_or_sections, numbers.Integral):
             indices, sections = (), indices_or_sections
         else:
@@ -483,7 +506,12 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
         return _functions.invoke("_split_v2", "_split_v2", [self], indices=indices, axis=axis, squeeze_axis=squeeze_axis, sections=sections)
 
     def diag(self, k=0, **kwargs):
-        """The diagonal, or a matrix with this diagonal."""
+        """The diagonal of a matrix, or a matrix with this diagonal; `k` above 0 is that many places
+        above the main one.
+
+        >>> mx.sym.var('x').diag(k=1).eval(x=mx.nd.array([[1, 2], [3, 4]]))[0].asnumpy()
+        array([2.], dtype=float32)
+        """
         return _functions.invoke("diag", "diag", [self], k=k, **kwargs)
 
 
@@ -499,14 +527,11 @@ _functions._symbol_class = Symbol
 def _forwarded(name):
     def method(self, *args, **kwargs):
         return getattr(_op, name)(self, *args, **kwargs)
-    method.__name__ = method.__qualname__ = name
     method.__doc__ = f"``mx.sym.{name}`` of this symbol."
     return method
 
 
-for _name in METHODS:
-    setattr(Symbol, _name, _forwarded(_name))
-add_examples(Symbol, of_symbols=True)
+add_methods(Symbol, METHODS, _forwarded, "sym")
 
 
 def _add_operators():
@@ -524,13 +549,21 @@ _add_operators()
 def _unavailable(name):
     def method(self, *args):
         raise NotImplementedForSymbol(getattr(self, name), None, *args)
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = "Raises NotImplementedForSymbol: a symbol holds no values."
+    method.__doc__ = f"Raises NotImplementedForSymbol: a symbol holds no values. {_INSTEAD[name]}"
     return method
 
 
-for _name in ("wait_to_read", "asnumpy", "asscalar", "copy", "as_in_context", "detach", "backward"):
-    setattr(Symbol, _name, _unavailable(_name))
+# What arrays have and symbols can't, and what is there for it.
+_INSTEAD = {
+    "wait_to_read": "Arrays that an executor gives can be waited for.",
+    "asnumpy": "Values come from an evaluation.",
+    "asscalar": "Values come from an evaluation.",
+    "copy": "Python's `copy` gives a graph of its own; ``mx.sym.identity`` is the operator that copies.",
+    "as_in_context": "An executor has a device.",
+    "detach": "``mx.sym.BlockGrad`` stops gradients.",
+    "backward": "An executor computes gradients.",
+}
+add_methods(Symbol, _INSTEAD, _unavailable, "sym")
 
 
 def Group(symbols, create_fn=Symbol):

@@ -50,6 +50,26 @@ def get_mnist_ubyte():
     ------
     FileNotFoundError, MXNetError
         naming the files and folders that were looked for.
+
+    Examples
+    --------
+    Files of a few black pictures stand for those of MNIST.
+
+    >>> import gzip, os, struct
+    >>> os.makedirs('data', exist_ok=True)
+    >>> for part, count in (('train', 6), ('t10k', 2)):
+    ...     with gzip.open(f'data/{part}-images-idx3-ubyte.gz', 'wb') as file:
+    ...         _ = file.write(struct.pack('>4i', 2051, count, 28, 28) + bytes(count * 784))
+    ...     with gzip.open(f'data/{part}-labels-idx1-ubyte.gz', 'wb') as file:
+    ...         _ = file.write(struct.pack('>2i', 2049, count) + bytes(range(count)))
+    >>> mx.test_utils.get_mnist_ubyte()
+    >>> for name in sorted(os.listdir('data')):
+    ...     if name.endswith('ubyte'):
+    ...         print(name, os.path.getsize('data/' + name), 'bytes')
+    t10k-images-idx3-ubyte 1584 bytes
+    t10k-labels-idx1-ubyte 10 bytes
+    train-images-idx3-ubyte 4720 bytes
+    train-labels-idx1-ubyte 14 bytes
     """
     for name, path in zip(_MNIST, _find("get_mnist_ubyte", _MNIST, _folders("mnist"))):
         target = os.path.join("data", name)
@@ -69,6 +89,26 @@ def get_mnist():
     dict
         ``train_data`` (60000, 1, 28, 28) and ``test_data`` (10000, 1, 28, 28), float32 from 0 to 1;
         ``train_label``, ``test_label``, int8.
+
+    Raises
+    ------
+    FileNotFoundError, MXNetError
+        naming the files and folders that were looked for.
+
+    Examples
+    --------
+    Files of a few black pictures stand for those of MNIST.
+
+    >>> import gzip, os, struct
+    >>> os.makedirs('data', exist_ok=True)
+    >>> for part, count in (('train', 6), ('t10k', 2)):
+    ...     with gzip.open(f'data/{part}-images-idx3-ubyte.gz', 'wb') as file:
+    ...         _ = file.write(struct.pack('>4i', 2051, count, 28, 28) + bytes(count * 784))
+    ...     with gzip.open(f'data/{part}-labels-idx1-ubyte.gz', 'wb') as file:
+    ...         _ = file.write(struct.pack('>2i', 2049, count) + bytes(range(count)))
+    >>> mnist = mx.test_utils.get_mnist()
+    >>> mnist['train_data'].shape, mnist['test_label']
+    ((6, 1, 28, 28), array([0, 1], dtype=int8))
     """
     paths = _find("get_mnist", _MNIST, _folders("mnist"))
     out = {}
@@ -80,7 +120,23 @@ def get_mnist():
 
 def get_mnist_iterator(batch_size, input_shape, num_parts=1, part_index=0):
     """Training and validation iterators over MNIST; `input_shape` (784,) gives vectors, (1, 28, 28)
-    images."""
+    images. Each of `num_parts` workers reads the part `part_index`, from 0.
+
+    Files of a few black pictures stand for those of MNIST.
+
+    >>> import gzip, os, struct
+    >>> os.makedirs('data', exist_ok=True)
+    >>> for part, count in (('train', 6), ('t10k', 2)):
+    ...     with gzip.open(f'data/{part}-images-idx3-ubyte.gz', 'wb') as file:
+    ...         _ = file.write(struct.pack('>4i', 2051, count, 28, 28) + bytes(count * 784))
+    ...     with gzip.open(f'data/{part}-labels-idx1-ubyte.gz', 'wb') as file:
+    ...         _ = file.write(struct.pack('>2i', 2049, count) + bytes(range(count)))
+    >>> train, test = mx.test_utils.get_mnist_iterator(batch_size=2, input_shape=(784,))
+    >>> [batch.data[0].shape for batch in train]
+    [(2, 784), (2, 784), (2, 784)]
+    >>> sorted(next(test).label[0].asnumpy().tolist())
+    [0.0, 1.0]
+    """
     paths = _find("get_mnist_iterator", _MNIST, _folders("mnist"))
     shared = {"batch_size": batch_size, "flat": len(input_shape) != 3, "num_parts": num_parts, "part_index": part_index, "silent": True}
     return (MNISTIter(image=paths[0], label=paths[1], shuffle=True, **shared),
@@ -93,6 +149,21 @@ def get_mnist_pkl():
 
     It is made of the four files of MNIST if it is not there: 50,000 images are for training, 10,000
     for validation.
+
+    Files of a few black pictures stand for those of MNIST.
+
+    >>> import gzip, os, struct
+    >>> os.makedirs('data', exist_ok=True)
+    >>> for part, count in (('train', 6), ('t10k', 2)):
+    ...     with gzip.open(f'data/{part}-images-idx3-ubyte.gz', 'wb') as file:
+    ...         _ = file.write(struct.pack('>4i', 2051, count, 28, 28) + bytes(count * 784))
+    ...     with gzip.open(f'data/{part}-labels-idx1-ubyte.gz', 'wb') as file:
+    ...         _ = file.write(struct.pack('>2i', 2049, count) + bytes(range(count)))
+    >>> import pickle
+    >>> with gzip.open(mx.test_utils.get_mnist_pkl()) as file:
+    ...     training, validation, test = pickle.load(file)
+    >>> training[0].shape, validation[0].shape, test[1]
+    ((5, 784), (1, 784), array([0, 1]))
     """
     path = os.path.join("data", "mnist.pkl.gz")
     if not os.path.exists(path):
@@ -110,7 +181,19 @@ def get_mnist_pkl():
 
 def get_cifar10():
     """Makes sure that ./data/cifar holds train.rec, test.rec, train.lst and test.lst, as files or
-    in ./data/cifar10.zip."""
+    in ./data/cifar10.zip. Raises FileNotFoundError, naming what was looked for.
+
+    Empty files stand for those of CIFAR-10.
+
+    >>> import os, zipfile
+    >>> os.makedirs('data', exist_ok=True)
+    >>> with zipfile.ZipFile('data/cifar10.zip', 'w') as archive:
+    ...     for name in ('train.rec', 'test.rec', 'train.lst', 'test.lst'):
+    ...         archive.writestr('cifar/' + name, b'')
+    >>> mx.test_utils.get_cifar10()
+    >>> sorted(os.listdir('data/cifar'))
+    ['test.lst', 'test.rec', 'train.lst', 'train.rec']
+    """
     names = [os.path.join("cifar", name) for name in ("train.rec", "test.rec", "train.lst", "test.lst")]
     archive = next((p for p in (os.path.join(f, "cifar10.zip") for f in _folders("cifar10")) if os.path.isfile(p)), None)
     if archive and not all(os.path.exists(os.path.join("data", name)) for name in names):
@@ -193,6 +276,22 @@ def download_model(model_name, dst_dir="./", meta_info=None):
     ------
     AssertionError
         if a URL is missing.
+
+    Examples
+    --------
+    >>> import os
+    >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=2, no_bias=True, name='fc')
+    >>> mx.model.save_checkpoint('there', 0, net, {'fc_weight': mx.nd.ones((2, 3))}, {})
+    >>> here = 'file:' + os.path.abspath('there')
+    >>> urls = {'small': {'symbol': here + '-symbol.json', 'params': here + '-0000.params'}}
+    >>> prefix, epoch = mx.test_utils.download_model('small', dst_dir='models', meta_info=urls)
+    Downloading models/small-symbol.json from file:...
+    Downloading models/small-0000.params from file:...
+    >>> prefix, epoch
+    ('models/small', 0)
+    >>> symbol, arg_params, aux_params = mx.model.load_checkpoint(prefix, epoch)
+    >>> arg_params['fc_weight'].shape
+    (2, 3)
     """
     if meta_info is None:
         meta_info = {name: {"symbol": f"{_MODELS}{path}-symbol.json", "params": f"{_MODELS}{path}{epoch}.params"}
@@ -210,7 +309,17 @@ def download_model(model_name, dst_dir="./", meta_info=None):
 
 def get_zip_data(data_dir, url, data_origin_name):
     """Makes sure that the archive `data_origin_name` is in `data_dir`, from `url` if need be, and
-    unpacks it there."""
+    unpacks it there.
+
+    >>> import os, zipfile
+    >>> with zipfile.ZipFile('texts.zip', 'w') as archive:
+    ...     archive.writestr('a.txt', 'text')
+    >>> url = 'file:' + os.path.abspath('texts.zip')
+    >>> mx.test_utils.get_zip_data('texts', url, 'texts.zip')
+    Downloading texts/texts.zip from file:...
+    >>> sorted(os.listdir('texts'))
+    ['a.txt', 'texts.zip']
+    """
     archive = download(url, data_origin_name, data_dir)
     with zipfile.ZipFile(archive) as files:
         files.extractall(data_dir)
@@ -218,7 +327,18 @@ def get_zip_data(data_dir, url, data_origin_name):
 
 def get_bz2_data(data_dir, data_name, url, data_origin_name):
     """Makes sure that `data_name` is in `data_dir`, decompressed from `data_origin_name`, which
-    comes from `url` if need be."""
+    comes from `url` if need be.
+
+    >>> import bz2, os
+    >>> with bz2.open('numbers.bz2', 'wt') as file:
+    ...     _ = file.write('1 2 3')
+    >>> url = 'file:' + os.path.abspath('numbers.bz2')
+    >>> mx.test_utils.get_bz2_data('numbers', 'numbers.t', url, 'numbers.bz2')
+    Downloading numbers/numbers.bz2 from file:...
+    >>> with open('numbers/numbers.t') as file:
+    ...     file.read()
+    '1 2 3'
+    """
     target = os.path.join(data_dir, data_name)
     if os.path.exists(target):
         return

@@ -1,9 +1,10 @@
-"""Examples of the methods that arrays and symbols have alike; tests run them as doctests."""
+"""Examples of the methods that arrays of mx.nd and symbols have alike, and of the functions of
+mx.np and mx.npx that stand for them."""
 
-__all__ = ["add_examples"]
+__all__ = ["ROWS"]
 
 # Method | array | another array | call | whether numbers are rounded | what is printed
-_ROWS = """
+ROWS = """
 abs | [-1, 2] | - | abs() | - | [1., 2.]
 arccos | [-1, 1] | - | arccos() | round | [3.142, 0.   ]
 arccosh | [1, 2] | - | arccosh() | round | [0.   , 1.317]
@@ -91,38 +92,3 @@ transpose | [[1, 2, 3]] | - | transpose().shape | - | (3, 1)
 trunc | [-1.5, 1.5] | - | trunc() | - | [-1.,  1.]
 zeros_like | [5, 7] | - | zeros_like() | - | [0., 0.]
 """
-
-
-def _of_arrays(values, other, call, reading):
-    call = call.replace("{other}", f"mx.nd.array({other})")
-    return [f">>> mx.nd.array({values}).{call}{reading}"]
-
-
-def _of_symbols(values, other, call, reading):
-    call, shape = call.removesuffix(".shape"), ".shape" * call.endswith(".shape")
-    call = call.replace("{other}", "mx.sym.var('y')")
-    given = f"x=mx.nd.array({values})" + (f", y=mx.nd.array({other})" if other else "")
-    return [f">>> y = mx.sym.var('x').{call}", f">>> y.eval({given})[0]{shape}{reading}"]
-
-
-def _printed(cell):
-    if cell.startswith("("):
-        return cell
-    if cell.endswith(" int64"):
-        return f"array({cell.removesuffix(' int64')})"
-    return f"array({cell}, dtype=float32)"
-
-
-def add_examples(cls, of_symbols=False):
-    """Put an example behind the docstring of each method of a class that the table has."""
-    for row in _ROWS.strip().split("\n"):
-        cells = (None if cell == "-" else cell for cell in row.split(" | "))
-        name, values, other, call, rounded, result = cells
-        method = vars(cls).get(name)
-        if method is None or not method.__doc__ or ">>> " in method.__doc__:
-            continue
-        reading = ".asnumpy()" + (".round(3)" if rounded else "")
-        reading = "" if call.endswith(".shape") else reading
-        lines = (_of_symbols if of_symbols else _of_arrays)(values, other, call, reading)
-        text = [method.__doc__.rstrip() + "\n", *lines, _printed(result), ""]
-        method.__doc__ = "\n        ".join(text)
