@@ -174,7 +174,19 @@ class FeedForward:
         return tuple(joined) if return_data else joined[0]
 
     def score(self, X, eval_metric="acc", num_batch=None, batch_end_callback=None, reset=True):
-        """Value of a metric for the predictions of an iterator."""
+        """Value of a metric for the predictions of an iterator.
+
+        Parameters
+        ----------
+        X : DataIter
+            With labels.
+        eval_metric : EvalMetric or anything that `mxnet.metric.create` takes
+        num_batch : int, optional
+            At most so many batches.
+        batch_end_callback : callable or list of them, optional
+        reset : bool
+            Begin a new pass of the iterator.
+        """
         if not isinstance(eval_metric, metrics.EvalMetric):
             eval_metric = metrics.create(eval_metric)
         self._module(X, False).score(X, eval_metric, num_batch, batch_end_callback, reset=reset)
@@ -200,7 +212,15 @@ class FeedForward:
                batch_end_callback=None, kvstore="local", logger=None, work_load_list=None,
                eval_end_callback=LogValidationMetricsCallback(), eval_batch_end_callback=None, **kwargs):
         """Make a network and train it; the parameters are those of the constructor and of
-        :meth:`fit`."""
+        :meth:`fit`.
+
+        >>> scores = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=2)
+        >>> net = mx.sym.SoftmaxOutput(scores, name='softmax')
+        >>> data, label = mx.nd.array([[1, 0], [0, 1]] * 4), mx.nd.array([0, 1] * 4)
+        >>> model = mx.model.FeedForward.create(net, data, label, num_epoch=20, learning_rate=0.5)
+        >>> model.predict(data[:2]).argmax(axis=1)
+        array([0, 1])
+        """
         model = FeedForward(symbol, ctx=ctx, num_epoch=num_epoch, epoch_size=epoch_size, optimizer=optimizer,
                             initializer=initializer, **kwargs)
         model.fit(X, y, eval_data=eval_data, eval_metric=eval_metric, epoch_end_callback=epoch_end_callback,

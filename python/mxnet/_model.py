@@ -12,7 +12,15 @@ from .util import getenv
 __all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
 
 BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"], module="mxnet.model")
-BatchEndParam.__doc__ = """What a batch callback is told: epoch, number of the batch, metric, and the caller's local variables."""
+BatchEndParam.__doc__ = """What a batch callback is told: epoch, number of the batch in it, metric, and the caller's local variables.
+
+>>> def report(param):
+...     print(param.epoch, param.nbatch, param.eval_metric.get())
+>>> metric = mx.metric.create('acc')
+>>> metric.update([mx.nd.array([1, 0])], [mx.nd.array([1, 1])])
+>>> report(mx.model.BatchEndParam(epoch=0, nbatch=7, eval_metric=metric, locals=None))
+0 7 ('accuracy', 0.5)
+"""
 
 _BIG_PARAMETER = 16 * 1024 * 1024       # elements
 

@@ -393,6 +393,12 @@ class Executor(NotCopied):
 
         With `path`, also written there: what the name ends in, ``.html`` (a page that needs nothing
         else), ``.svg`` (the arena over time), ``.txt`` or ``.json``.
+
+        >>> executor = mx.sym.exp(mx.sym.var('x'), name='y').bind(mx.cpu(), {'x': mx.nd.zeros(2)})
+        >>> _ = executor.forward()
+        >>> explanation = executor.explain('plan.html', runs=0)
+        >>> [node['name'] for node in explanation.plan['nodes']]
+        ['y']
         """
         from .explain import of_executor
         explanation = of_executor(self.handle, runs)

@@ -111,6 +111,17 @@ class DataParallelExecutorGroup:
     train_data : DataIter or DataBatch
         Its `provide_data` and `provide_label` say names and shapes.
     shared_group : DataParallelExecutorGroup, optional
+
+    Examples
+    --------
+    >>> net = mx.sym.LinearRegressionOutput(2 * mx.sym.var('data'), mx.sym.var('label'))
+    >>> batches = mx.io.NDArrayIter(mx.nd.arange(4), mx.nd.arange(4), 4, label_name='label')
+    >>> group = mx.executor_manager.DataParallelExecutorGroup(
+    ...     net, net.list_arguments(), [], [mx.cpu(0), mx.cpu(1)], [slice(0, 3), slice(3, 4)], batches)
+    >>> group.load_data_batch(next(batches))
+    >>> group.forward()
+    >>> [executor.outputs[0].asnumpy() for executor in group.train_execs]
+    [array([0., 2., 4.], dtype=float32), array([6.], dtype=float32)]
     """
 
     def __init__(self, sym, arg_names, param_names, ctx, slices, train_data, shared_group=None):
@@ -175,6 +186,36 @@ class DataParallelExecutorManager:
     logger : logging.Logger, optional
     sym_gen : callable, optional
         Gives the network for a bucket key.
+
+    Examples
+    --------
+    A step of gradient descent on two devices, each with half of the batch:
+
+    >>> scores = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=2, no_bias=True, name='fc')
+    >>> net = mx.sym.SoftmaxOutput(scores, name='softmax')
+    >>> batches = mx.io.NDArrayIter(mx.nd.array([[1, 0], [0, 1]] * 2), mx.nd.array([0, 1] * 2), 4)
+    >>> devices = [mx.cpu(0), mx.cpu(1)]
+    >>> manager = mx.executor_manager.DataParallelExecutorManager(net, devices, batches)
+    >>> params = {'fc_weight': mx.nd.zeros((2, 2))}
+    >>> manager.set_params(params, {})
+    >>> manager.install_monitor(mx.mon.Monitor(interval=100))
+    >>> batch = next(batches)
+    >>> manager.load_data_batch(batch)
+    >>> manager.forward(is_train=True)
+    >>> manager.backward()
+    >>> for weights, grads in zip(manager.param_arrays, manager.grad_arrays):
+    ...     total = grads[0] + grads[1].as_in_context(mx.cpu(0))
+    ...     for weight in weights:
+    ...         weight -= total.as_in_context(weight.context)
+    >>> manager.copy_to(params, {})
+    >>> params['fc_weight'].asnumpy()
+    array([[ 1., -1.],
+           [-1.,  1.]], dtype=float32)
+    >>> manager.forward()
+    >>> metric = mx.metric.Accuracy()
+    >>> manager.update_metric(metric, batch.label)
+    >>> metric.get(), manager.aux_arrays
+    (('accuracy', 1.0), [])
     """
 
     def __init__(self, symbol, ctx, train_data, arg_names=None, param_names=None, aux_names=None,

@@ -379,6 +379,20 @@ class FusedRNN(Initializer):
         Whether it has both directions.
     forget_bias : float
         Bias of the forget gates of an LSTM.
+
+    Raises
+    ------
+    ValueError
+        for an unknown mode, and for a vector whose size does not fit.
+
+    Examples
+    --------
+    >>> parameters = mx.nd.zeros(4 * 2 * (3 + 2 + 2))    # 4 gates of 2 units, for inputs of size 3
+    >>> init = mx.init.FusedRNN('zeros', num_hidden=2, num_layers=1, mode='lstm')
+    >>> init(mx.init.InitDesc('lstm_weight'), parameters)
+    >>> parameters[-16:].reshape((2, 4, 2)).asnumpy()[:, 1]    # biases of the forget gate
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
     """
 
     def __init__(self, init, num_hidden, num_layers, mode, bidirectional=False, forget_bias=1.0):
@@ -468,6 +482,8 @@ class RNNFused(Initializer):
     >>> init = mx.init.RNNFused("rnn_tanh", 1, 2, i2h_weight_initializer="one", h2h_weight_initializer="zero",
     ...                         i2h_bias_initializer="zero", h2h_bias_initializer="one")
     >>> init(mx.init.InitDesc("rnn_weight"), weights)
+    >>> weights.asnumpy()
+    array([1., 1., 1., 1., 1., 1., 0., 0., 0., 0., 0., 0., 1., 1.], dtype=float32)
     """
 
     def __init__(self, mode, num_layers, state_size, bidirectional=False, projection_size=None, i2h_weight_initializer=None,
@@ -483,7 +499,15 @@ class RNNFused(Initializer):
         self._default = None
 
     def set_initializer(self, init):
-        """For the parts that have none of their own: a name or an Initializer."""
+        """For the parts that have none of their own: a name or an Initializer.
+
+        >>> init = mx.init.RNNFused("rnn_tanh", 1, 2, i2h_weight_initializer="one")
+        >>> init.set_initializer("zero")
+        >>> weights = mx.nd.full((2 * (3 + 2) + 2 * 2,), 7)
+        >>> init(mx.init.InitDesc("rnn_weight"), weights)
+        >>> weights.asnumpy()
+        array([1., 1., 1., 1., 1., 1., 0., 0., 0., 0., 0., 0., 0., 0.], dtype=float32)
+        """
         self._default = init
 
     def _parts(self, size):

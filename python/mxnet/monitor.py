@@ -53,7 +53,15 @@ class Monitor:
 
     def stat_helper(self, name, array):
         """What an executor calls with each value while collecting; `array` is an NDArray or a
-        handle."""
+        handle.
+
+        >>> monitor = mx.mon.Monitor(1, stat_func=lambda a: a.max(), pattern='.*output')
+        >>> monitor.tic()
+        >>> monitor.stat_helper('fc_output', mx.nd.array([1, 5, 2]))
+        >>> monitor.stat_helper('fc_weight', mx.nd.array([7]))    # not of the pattern
+        >>> monitor.toc()
+        [(1, 'fc_output', '5.0\\t')]
+        """
         if isinstance(name, bytes):
             name = name.decode()
         if not self.activated or not self.re_prog.match(name):

@@ -178,13 +178,34 @@ PyMemberDef members[] = {
     {"is_np_sym", T_BOOL, offsetof(PyCachedOp, numpy), 0, "Whether results are arrays of mx.np whatever the inputs are."},
     {nullptr, 0, 0, 0, nullptr}};
 
+// Also that of the class in python/mxnet/_ctypes/ndarray.py.
+const char* const kDoc = R"(Compiled graph as a callable: what a hybridized block runs, which makes one for itself.
+
+Parameters
+----------
+sym : Symbol
+flags : sequence of (str, value)
+    ``static_alloc``, ``static_shape``, ``inline_limit`` and so on, as of
+    `HybridBlock.hybridize`.
+thread_safe : bool
+    Whether several threads may call it at once.
+
+A call takes the values of the symbol's inputs, in the order of `list_inputs`, and gives an
+array, or a list of them.
+
+>>> x, y = mx.sym.var('x'), mx.sym.var('y')
+>>> function = mx.nd.CachedOp(2 * x + y, [('static_alloc', True)])
+>>> function(mx.nd.array([1, 2]), mx.nd.array([10, 20])).asnumpy()
+array([12., 24.], dtype=float32)
+)";
+
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)},
                        {Py_tp_init, reinterpret_cast<void*>(Init)},
                        {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},
                        {Py_tp_call, reinterpret_cast<void*>(Call)},
                        {Py_tp_getset, getset},
                        {Py_tp_members, members},
-                       {Py_tp_doc, const_cast<char*>("Compiled graph as a callable.")},
+                       {Py_tp_doc, const_cast<char*>(kDoc)},
                        {0, nullptr}};
 PyType_Spec spec = {"mxnet._cy3.ndarray.CachedOp", sizeof(PyCachedOp), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 

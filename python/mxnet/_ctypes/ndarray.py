@@ -421,11 +421,27 @@ class NDArrayBase:
 
 
 class CachedOp:
-    """A compiled graph as a callable. `flags`: sequence of (name, value) pairs. `handle` is a
-    number, as in the compiled binding. `is_np_sym`: results are arrays of mx.np whatever the inputs
-    are."""
+    """Compiled graph as a callable: what a hybridized block runs, which makes one for itself.
 
-    __slots__ = ["handle", "is_np_sym"]
+    Parameters
+    ----------
+    sym : Symbol
+    flags : sequence of (str, value)
+        ``static_alloc``, ``static_shape``, ``inline_limit`` and so on, as of
+        `HybridBlock.hybridize`.
+    thread_safe : bool
+        Whether several threads may call it at once.
+
+    A call takes the values of the symbol's inputs, in the order of `list_inputs`, and gives an
+    array, or a list of them.
+
+    >>> x, y = mx.sym.var('x'), mx.sym.var('y')
+    >>> function = mx.nd.CachedOp(2 * x + y, [('static_alloc', True)])
+    >>> function(mx.nd.array([1, 2]), mx.nd.array([10, 20])).asnumpy()
+    array([12., 24.], dtype=float32)
+    """
+
+    __slots__ = ["handle", "is_np_sym"]   # a number, as in the compiled binding; whether results are arrays of mx.np
 
     def __init__(self, sym, flags=(), thread_safe=False):
         self.handle = None

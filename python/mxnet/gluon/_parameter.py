@@ -426,11 +426,34 @@ class Parameter:
 
     def row_sparse_data(self, row_id):
         """The rows `row_id` (1-D integer NDArray) as a row_sparse array on row_id's context,
-        fetched from the Trainer's store."""
+        fetched from the Trainer's store.
+
+        Arrays of this version are dense: a dense Parameter has no such rows (RuntimeError), but
+        `take` gives them.
+
+        >>> weight = mx.gluon.Parameter('weight', shape=(3, 2), init='ones')
+        >>> weight.initialize()
+        >>> weight.row_sparse_data(mx.nd.array([1], dtype='int64'))
+        Traceback (most recent call last):
+            ...
+        RuntimeError: [gluon.Parameter] row_sparse_data() asked of 'weight', whose storage type...
+        >>> weight.data().take(mx.nd.array([1])).asnumpy()
+        array([[1., 1.]], dtype=float32)
+        """
         return self._pick(self._row_sparse_arrays(row_id, 'row_sparse_data()'), row_id.context)
 
     def list_row_sparse_data(self, row_id):
-        """Like `row_sparse_data`, on all contexts."""
+        """Like `row_sparse_data`, on all contexts.
+
+        >>> weight = mx.gluon.Parameter('weight', shape=(3, 2), init='ones')
+        >>> weight.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+        >>> [data.take(mx.nd.array([1], ctx=data.context)).shape for data in weight.list_data()]
+        [(1, 2), (1, 2)]
+        >>> weight.list_row_sparse_data(mx.nd.array([1], dtype='int64'))
+        Traceback (most recent call last):
+            ...
+        RuntimeError: [gluon.Parameter] list_row_sparse_data() asked of 'weight', whose...
+        """
         return list(self._row_sparse_arrays(row_id, 'list_row_sparse_data()'))
 
     def var(self):

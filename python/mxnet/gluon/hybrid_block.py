@@ -163,7 +163,15 @@ class HybridBlock(Block):
     def optimize_for(self, x, *args, backend=None, clear=False, static_alloc=False, static_shape=False, inline_limit=2,
                      forward_bulk_size=None, backward_bulk_size=None, **kwargs):
         """Hybridize, trace with these inputs and partition the graph with `backend`, without
-        computing the outputs."""
+        computing the outputs. The other arguments are those of `hybridize`. Raises ValueError for a
+        backend that is not known, and without one.
+
+        >>> net = mx.gluon.nn.Dense(2)
+        >>> net.initialize()
+        >>> net.optimize_for(mx.nd.ones((1, 3)), backend='ONEDNN')
+        >>> net.export('net')
+        ('net-symbol.json', 'net-0000.params')
+        """
         if not backend:
             raise ValueError('[gluon.optimize_for] no backend given; the name of a graph partitioner is accepted')
         self.hybridize(True, backend, clear, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, **kwargs)

@@ -235,7 +235,18 @@ class HookHandle:
         self._id = None
 
     def attach(self, hooks_dict, hook):
-        """Enter `hook` into `hooks_dict`."""
+        """Enter `hook` into `hooks_dict`, an OrderedDict that the handle does not keep alive.
+        Raises AssertionError when the handle has a hook already.
+
+        >>> hooks = collections.OrderedDict()
+        >>> handle = mx.gluon.utils.HookHandle()
+        >>> handle.attach(hooks, print)
+        >>> list(hooks.values())
+        [<built-in function print>]
+        >>> handle.detach()
+        >>> len(hooks)
+        0
+        """
         assert self._hooks_ref is None, '[gluon.HookHandle] this handle is attached already; a new handle is accepted'
         HookHandle._next_id += 1
         self._id = HookHandle._next_id

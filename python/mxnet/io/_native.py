@@ -140,6 +140,21 @@ class MXDataIter(NotCopied, DataIter):
     ------
     MXNetError
         if the first batch can't be read, or there is none.
+
+    Examples
+    --------
+    >>> with open('numbers.csv', 'w') as file:
+    ...     _ = file.write('1,2\\n3,4\\n5,6\\n')
+    >>> batches = mx.io.CSVIter(data_csv='numbers.csv', data_shape=(2,), batch_size=1)
+    >>> type(batches).__name__, batches.provide_data[0].shape
+    ('MXDataIter', (1, 2))
+    >>> batches.first_batch.data[0].asnumpy()
+    array([[1., 2.]], dtype=float32)
+    >>> [batch.data[0].asnumpy().tolist() for batch in batches]
+    [[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]]
+    >>> batches.reset()
+    >>> batches.iter_next(), batches.getdata().asnumpy(), batches.getpad()
+    (True, array([[1., 2.]], dtype=float32), 0)
     """
 
     def __init__(self, handle, data_name="data", label_name="softmax_label", layout="NCHW", **_):
@@ -159,7 +174,13 @@ class MXDataIter(NotCopied, DataIter):
 
     @property
     def handle(self):
-        """The iterator's handle for C functions."""
+        """The iterator's handle for C functions.
+
+        >>> with open('numbers.csv', 'w') as file:
+        ...     _ = file.write('1\\n2\\n')
+        >>> batches = mx.io.CSVIter(data_csv='numbers.csv', data_shape=(1,), batch_size=2)
+        >>> mx.base.check_call(mx.base._LIB.MXDataIterBeforeFirst(batches.handle))
+        """
         return self._native.handle
 
     def __len__(self):
@@ -199,7 +220,15 @@ class MXDataIter(NotCopied, DataIter):
 
     def debug_skip_load(self):
         """From now on give the first batch of all again and again, to measure what the rest of a
-        program takes."""
+        program takes.
+
+        >>> with open('numbers.csv', 'w') as file:
+        ...     _ = file.write('1\\n2\\n')
+        >>> batches = mx.io.CSVIter(data_csv='numbers.csv', data_shape=(1,), batch_size=1)
+        >>> batches.debug_skip_load()
+        >>> [float(next(batches).data[0].asscalar()) for _ in range(4)]
+        [1.0, 1.0, 1.0, 1.0]
+        """
         self._debug_skip_load = True
         logging.info("MXDataIter gives its first batch again and again: debug_skip_load() was called")
 
@@ -229,7 +258,17 @@ class MXDataIter(NotCopied, DataIter):
         return self._current().label[0]
 
     def getitems(self):
-        """All arrays of the batch, as a tuple."""
+        """All arrays of the batch, as a tuple: the data, then the labels.
+
+        >>> with open('numbers.csv', 'w') as file:
+        ...     _ = file.write('1,2\\n3,4\\n')
+        >>> with open('labels.csv', 'w') as file:
+        ...     _ = file.write('0\\n1\\n')
+        >>> batches = mx.io.CSVIter(data_csv='numbers.csv', data_shape=(2,),
+        ...                         label_csv='labels.csv', batch_size=2)
+        >>> batches.iter_next(), [array.shape for array in batches.getitems()]
+        (True, [(2, 2), (2,)])
+        """
         return (*self._current().data, *self._current().label)
 
     def getindex(self):

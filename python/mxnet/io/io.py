@@ -139,6 +139,15 @@ class PrefetchingIter(_OverIterators):
     >>> batches = mx.io.PrefetchingIter(mx.io.NDArrayIter(mx.nd.ones((6, 2)), batch_size=2))
     >>> len([batch for batch in batches])
     3
+
+    Two iterators, whose arrays would have one name:
+
+    >>> left, right = (mx.io.NDArrayIter(mx.nd.ones((4, n)), batch_size=2) for n in (3, 5))
+    >>> both = mx.io.PrefetchingIter([left, right], [{'data': 'left'}, {'data': 'right'}])
+    >>> [(description.name, description.shape) for description in both.provide_data]
+    [('left', (2, 3)), ('right', (2, 5))]
+    >>> [array.shape for array in both.next().data], both.provide_label
+    ([(2, 3), (2, 5)], [])
     """
 
     def __init__(self, iters, rename_data=None, rename_label=None):

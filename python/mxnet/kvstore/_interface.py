@@ -31,8 +31,8 @@ class KVStoreBase:
     ...         loss = weight.data().sum()
     ...     loss.backward()
     ...     trainer.step(1)
-    >>> store.steps
-    3
+    >>> store.steps, store.type, store.rank, store.num_workers
+    (3, 'counting', 0, 1)
 
     One that runs the optimizer as well says so, and has its states.
 

@@ -218,7 +218,21 @@ class KVStore(NotCopied, KVStoreBase):
 
     def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
         """Copy the rows `row_ids` of what is stored into row_sparse arrays `out`; one array of ids
-        for each array."""
+        for each array.
+
+        Arrays of this version are dense, and those are refused with a ValueError. `pull` gives all
+        rows, of which `take` gives some.
+
+        >>> store, out = mx.kv.create(), mx.nd.zeros((3, 2))
+        >>> store.init('table', mx.nd.array([[1, 2], [3, 4], [5, 6]]))
+        >>> store.row_sparse_pull('table', out=out, row_ids=mx.nd.array([2]))
+        Traceback (most recent call last):
+            ...
+        mxnet.base.MXNetError: [kvstore] row_sparse_pull into an array of storage type 'default'...
+        >>> store.pull('table', out=out)
+        >>> out.take(mx.nd.array([2])).asnumpy()
+        array([[5., 6.]], dtype=float32)
+        """
         if out is None or row_ids is None:
             raise CheckedValueError("[kvstore] row_sparse_pull needs the arrays to copy to and the rows to copy")
         if isinstance(row_ids, NDArray):

@@ -74,6 +74,14 @@ class KVStoreServer:
     ----------
     kvstore : KVStore
         The store, in a process whose role (``DMLC_ROLE``) is server.
+
+    Examples
+    --------
+    A process that a launcher has made a server runs this when it imports the package. A store in
+    one process has no workers to wait for:
+
+    >>> server = mx.kvstore.KVStoreServer(mx.kv.create('local'))
+    >>> server.run()
     """
 
     def __init__(self, kvstore):

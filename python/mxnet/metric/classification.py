@@ -277,6 +277,8 @@ class PCC(EvalMetric):
     >>> metric.update([mx.nd.array([0, 1, 2])], [mx.nd.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]])])
     >>> round(float(metric.get()[1]), 3)
     0.612
+    >>> round(metric.sum_metric, 3), round(metric.global_sum_metric, 3)
+    (0.612, 0.612)
     """
 
     def __init__(self, name="pcc", output_names=None, label_names=None, has_global_stats=True):

@@ -117,7 +117,7 @@ class PearsonCorrelation(EvalMetric):
     """Pearson's correlation of labels and predictions of the same shape.
 
     `average`: 'macro' is the mean of the correlations of all updates, 'micro' the correlation of
-    all elements together.
+    all elements together. Labels and predictions have one shape; other pairs are a ValueError.
 
     >>> metric = mx.metric.PearsonCorrelation()
     >>> metric.update([mx.nd.array([1, 2, 3])], [mx.nd.array([2, 4, 6])])
@@ -143,12 +143,26 @@ class PearsonCorrelation(EvalMetric):
         self.reset_micro()
 
     def reset_micro(self):
-        """Forget the local moments of 'micro'."""
+        """Forget the local moments of 'micro'.
+
+        >>> metric = mx.metric.PearsonCorrelation(average='micro')
+        >>> metric.update([mx.nd.array([1, 2, 3])], [mx.nd.array([2, 4, 6])])
+        >>> metric.reset_micro()
+        >>> metric.update([mx.nd.array([1, 2, 3])], [mx.nd.array([3, 2, 1])])
+        >>> round(float(metric.get()[1]), 3)
+        -1.0
+        """
         self._local = _Comoments()
 
     def update_variance(self, new_values, *aggregate):
         """Count, mean and sum of squared deviations after `new_values` have joined those in
-        `aggregate`."""
+        `aggregate`.
+
+        >>> metric = mx.metric.PearsonCorrelation()
+        >>> count, mean, squares = metric.update_variance([1, 3], 0, 0, 0)
+        >>> [float(x) for x in metric.update_variance([8], count, mean, squares)]
+        [3.0, 4.0, 26.0]
+        """
         count, mean, squares = aggregate
         new_values = _numpy(new_values).astype(numpy.float64).ravel()
         n = new_values.size
@@ -159,7 +173,14 @@ class PearsonCorrelation(EvalMetric):
         return count + n, mean + shift * n / (count + n), squares
 
     def update_cov(self, label, pred):
-        """Let a batch join the moments of 'micro'."""
+        """Let a batch join the moments of 'micro'.
+
+        >>> metric = mx.metric.PearsonCorrelation(average='micro')
+        >>> metric.update_cov(mx.nd.array([1, 2, 3]), mx.nd.array([2, 4, 6]))
+        >>> metric.num_inst = 1    # `update` does both
+        >>> round(float(metric.get()[1]), 3)
+        1.0
+        """
         label, pred = _numpy(label).ravel(), _numpy(pred).ravel()
         self._local.add(label, pred)
         self._global.add(label, pred)

@@ -170,7 +170,12 @@ class Module(BaseModule):
 
     @property
     def label_names(self):
-        """Names of the labels."""
+        """Names of the labels.
+
+        >>> net = mx.sym.SoftmaxOutput(mx.sym.var('data'), name='softmax')
+        >>> mx.mod.Module(net).label_names
+        ['softmax_label']
+        """
         return self._label_names
 
     @property

@@ -33,9 +33,13 @@ class PythonModule(BaseModule):
     >>> module = Scores(['data'], None, ['scores_output'])
     >>> module.bind([('data', (2, 1))])
     >>> module.init_params()
+    >>> module.init_optimizer()
     >>> module.forward(mx.io.DataBatch([mx.nd.array([[1], [2]])]))
     >>> module.get_outputs()[0].asnumpy().ravel(), module.output_shapes
     (array([10., 20.], dtype=float32), [('scores_output', (2, 1))])
+    >>> module.update()    # there is nothing to update
+    >>> module.get_params()
+    ({}, {})
     """
 
     def __init__(self, data_names, label_names, output_names, logger=logging):

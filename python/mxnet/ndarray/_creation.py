@@ -223,6 +223,21 @@ def imdecode(str_img, clip_rect=(0, 0, 0, 0), out=None, index=0, channels=3, mea
         An array of that shape, or one of several images, of which image `index` is written.
     mean : NDArray, optional
         What is subtracted, of the shape of the result.
+
+    Raises
+    ------
+    MXNetError
+        for bytes of no image, and for a box that is not inside of it.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> picture = mx.nd.array(numpy.full((4, 6, 3), 200), dtype='uint8')
+    >>> mx.image.imsave('grey.png', picture)
+    >>> with open('grey.png', 'rb') as file:
+    ...     planes = mx.nd.imdecode(file.read(), clip_rect=(0, 0, 5, 2))
+    >>> planes.shape, planes.dtype.__name__, float(planes.max().asscalar())
+    ((3, 2, 5), 'float32', 200.0)
     """
     import base64
     mean = array([], dtype=np.float32) if mean is None else mean

@@ -21,7 +21,12 @@ def _is_array(x):
 
 def get_indexing_dispatch_code(key):
     """Whether a tuple of indices is basic (0: numbers, slices, None, Ellipsis), advanced (1: also
-    lists and arrays) or not accepted (-1)."""
+    lists and arrays) or not accepted (-1). AssertionError for anything but a tuple.
+
+    >>> code = mx.nd.ndarray.get_indexing_dispatch_code
+    >>> code((1, None, Ellipsis)), code(([0, 1], 1)), code(('a',))
+    (0, 1, -1)
+    """
     assert isinstance(key, tuple), f"[indexing] {type(key).__name__} was given; a tuple is accepted"
     basic = True
     for index in key:
@@ -34,7 +39,13 @@ def get_indexing_dispatch_code(key):
 
 def get_oshape_of_gather_nd_op(dshape, ishape):
     """Shape of ``gather_nd(data, indices)`` for data of `dshape` and indices of `ishape`, whose
-    first dimension counts the axes indexed."""
+    first dimension counts the axes indexed.
+
+    >>> mx.nd.ndarray.get_oshape_of_gather_nd_op((5, 6, 7), (2, 3))
+    (3, 7)
+    >>> mx.nd.gather_nd(mx.nd.zeros((5, 6, 7)), mx.nd.zeros((2, 3))).shape
+    (3, 7)
+    """
     assert len(dshape) > 0 and len(ishape) > 0, f"[gather_nd] shapes {dshape} and {ishape}; at least one dimension is accepted"
     return tuple(ishape[1:]) + tuple(dshape[ishape[0]:])
 

@@ -204,7 +204,13 @@ class Optimizer:
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale):
-        """Replaced by :meth:`set_lr_mult`; raises DeprecationWarning."""
+        """Replaced by :meth:`set_lr_mult`; raises DeprecationWarning.
+
+        >>> optimizer = mx.optimizer.SGD(param_idx2name={0: 'weight'})
+        >>> optimizer.set_lr_mult({'weight': 0.1})
+        >>> optimizer.lr_mult
+        {'weight': 0.1}
+        """
         raise DeprecationWarning("[Optimizer] set_lr_scale was replaced by set_lr_mult")
 
     def _symbol_multipliers(self, key):

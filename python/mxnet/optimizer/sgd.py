@@ -435,6 +435,10 @@ class LBSGD(_MomentumState):
     >>> update(0, mx.nd.array([1, 1]), weight)
     >>> weight.asnumpy().round(3)
     array([0.9, 1.9], dtype=float32)
+    >>> optimizer = mx.optimizer.LBSGD(momentum=0.9, multi_precision=True)
+    >>> momentum, master = optimizer.create_state_multi_precision(0, weight.astype('float16'))
+    >>> momentum.dtype.__name__, master.dtype.__name__
+    ('float32', 'float32')
     """
 
     _takes_norms = True

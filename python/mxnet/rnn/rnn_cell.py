@@ -316,6 +316,8 @@ class ModifierCell(BaseRNNCell):
     >>> outputs, states = cell.unroll(3, mx.sym.var('x'), merge_outputs=True)
     >>> outputs.infer_shape(x=(2, 3, 8))[1]
     [(2, 3, 16)]
+    >>> [state.name for state in cell.begin_state(mx.sym.var)], cell.params.get('i2h_weight').name
+    (['a_begin_state_1'], 'a_i2h_weight')
     """
 
     def __init__(self, base_cell):

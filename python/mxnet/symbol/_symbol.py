@@ -361,6 +361,12 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
         ------
         ValueError
             for other names.
+
+        Examples
+        --------
+        >>> net = mx.sym.relu(mx.sym.exp(mx.sym.var('x')), name='y')
+        >>> net.get_backend_symbol('ONEDNN').list_outputs()
+        ['y_output']
         """
         handle = SymbolHandle()
         check_call(_LIB.MXGenBackendSubgraph(self.handle, _backends.backend_name(backend), ctypes.byref(handle)))
@@ -393,6 +399,12 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
             parameters and there is no dict for them.
         MXNetError
             where the library fails.
+
+        Examples
+        --------
+        >>> net = mx.sym.relu(mx.sym.exp(mx.sym.var('x')), name='y')
+        >>> net.optimize_for('ONEDNN', args={'x': mx.nd.zeros(2)}).list_outputs()
+        ['y_output']
         """
         del stype_dict   # all arrays are dense
         return _backends.optimize(self, backend, args, aux, (ctx or current_context()).device_typeid, shape_dict or {}, type_dict or {},

@@ -17,7 +17,14 @@ def default_context():
 
 
 def set_default_context(ctx):
-    """Run tests on this device."""
+    """Run tests on this device: it becomes the default one of the thread.
+
+    >>> before = mx.test_utils.default_context()
+    >>> mx.test_utils.set_default_context(mx.cpu(1))
+    >>> mx.nd.ones(2).context
+    cpu(1)
+    >>> mx.test_utils.set_default_context(before)
+    """
     Context.default_ctx = ctx
 
 
@@ -25,7 +32,14 @@ default_device = default_context
 
 
 def set_default_device(device):
-    """Run tests on this device."""
+    """:func:`set_default_context` under the name of 2.0.
+
+    >>> before = mx.test_utils.default_device()
+    >>> mx.test_utils.set_default_device(mx.cpu(1))
+    >>> mx.nd.ones(2).context
+    cpu(1)
+    >>> mx.test_utils.set_default_device(before)
+    """
     set_default_context(device)
 
 

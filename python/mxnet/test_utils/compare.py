@@ -172,7 +172,13 @@ def checkShapes(a, b):
 
 
 def locationError(a, b, index, names, maxError=False):
-    """A line that says where two arrays differ."""
+    """A line that says where two NumPy arrays differ: at `index`, by their `names`.
+
+    >>> import numpy
+    >>> a, b = numpy.array([1., 2.]), numpy.array([1., 2.5])
+    >>> mx.test_utils.locationError(a, b, (1,), ('a', 'b'), maxError=True)
+    'Location of maximum error: (1,), a=2.00000000, b=2.50000000'
+    """
     maximum = " of maximum error" if maxError else " of error"
     return f"Location{maximum}: {index}, {names[0]}={float(a[index]):.8f}, {names[1]}={float(b[index]):.8f}"
 

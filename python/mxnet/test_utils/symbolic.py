@@ -508,6 +508,18 @@ def check_gluon_hybridize_consistency(net_builder, data_l, numpy_func=None, test
     test_grad : bool
         Compare gradients of inputs and parameters.
     rtol, atol : float
+
+    Raises
+    ------
+    AssertionError
+        where they differ by more than the tolerances.
+
+    Examples
+    --------
+    >>> def relu():
+    ...     return mx.gluon.nn.Activation('relu')
+    >>> x = mx.nd.array([-1, 2])
+    >>> mx.test_utils.check_gluon_hybridize_consistency(relu, [x], lambda x: x.clip(min=0))
     """
     from .. import autograd
     saved, saved_grads, saved_params = None, None, None

@@ -142,7 +142,15 @@ class DataLoader:
         return len(self._batch_sampler if self._mx_iter is None else self._mx_iter)
 
     def refresh(self):
-        """Start preparing an epoch now; the next `iter` takes it."""
+        """Start preparing an epoch now; the next `iter` takes it.
+
+        >>> loader = mx.gluon.data.DataLoader([1, 2, 3], batch_size=2, num_workers=1, thread_pool=True)
+        >>> loader.refresh()    # workers read while the program does something else
+        >>> [batch.asnumpy().tolist() for batch in loader]
+        [[1, 2], [3]]
+        >>> loader.refresh()
+        >>> loader.clean()      # there is no further epoch
+        """
         self.clean()
         if self._mx_iter is not None:
             return

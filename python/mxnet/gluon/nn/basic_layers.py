@@ -69,7 +69,19 @@ class Sequential(_Stack, Block):
 
     def hybridize(self, active=True, **kwargs):
         """As Block.hybridize; warns when a HybridSequential would compile all of it as one
-        graph."""
+        graph.
+
+        >>> class Printing(mx.gluon.Block):
+        ...     def forward(self, x):
+        ...         print(x.shape)
+        ...         return x
+        >>> net = mx.gluon.nn.Sequential()
+        >>> net.add(mx.gluon.nn.Dense(4), Printing(), mx.gluon.nn.Dense(2))
+        >>> net.initialize()
+        >>> net.hybridize()    # each Dense becomes a graph of its own
+        >>> _ = net(mx.nd.ones((1, 3)))
+        (1, 4)
+        """
         if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
             warnings.warn(f'[nn.Sequential] all children of {self.name!r} are HybridBlocks; in a '
                           f'HybridSequential they compile to one graph',

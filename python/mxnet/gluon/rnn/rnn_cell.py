@@ -319,7 +319,14 @@ class DropoutCell(HybridRecurrentCell):
         return inputs, states
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
-        """As RecurrentCell.unroll; a merged sequence is dropped out at once."""
+        """As RecurrentCell.unroll; a merged sequence is dropped out at once.
+
+        >>> cell = mx.gluon.rnn.DropoutCell(0.5)
+        >>> with mx.autograd.train_mode():
+        ...     outputs, states = cell.unroll(4, mx.nd.ones((2, 4, 3)), merge_outputs=True)
+        >>> outputs.shape, sorted(set(outputs.asnumpy().ravel().tolist()))
+        ((2, 4, 3), [0.0, 2.0])
+        """
         self.reset()
         inputs = self._arranged(length, inputs, layout, merge_outputs)
         if isinstance(inputs, tensor_types):
@@ -448,7 +455,16 @@ class ResidualCell(ModifierCell):
         return F.elemwise_add(output, inputs, name=self._named('fwd')), states
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
-        """As RecurrentCell.unroll; behind `valid_length` the output is 0."""
+        """As RecurrentCell.unroll; behind `valid_length` the output is 0.
+
+        >>> cell = mx.gluon.rnn.ResidualCell(mx.gluon.rnn.RNNCell(1))
+        >>> cell.initialize(mx.init.Zero())
+        >>> outputs, states = cell.unroll(3, mx.nd.ones((2, 3, 1)), merge_outputs=True,
+        ...                               valid_length=mx.nd.array([3, 1]))
+        >>> outputs[:, :, 0].asnumpy()
+        array([[1., 1., 1.],
+               [1., 0., 0.]], dtype=float32)
+        """
         self.reset()
         with _Unmodified(self.base_cell):
             outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
@@ -492,7 +508,12 @@ class BidirectionalCell(HybridRecurrentCell):
     @accepts_device
     def begin_state(self, **kwargs):
         """The first states of both cells, in one list; arguments as of
-        RecurrentCell.begin_state."""
+        RecurrentCell.begin_state.
+
+        >>> cell = mx.gluon.rnn.BidirectionalCell(mx.gluon.rnn.LSTMCell(8), mx.gluon.rnn.GRUCell(4))
+        >>> [state.shape for state in cell.begin_state(batch_size=3)]
+        [(3, 8), (3, 8), (3, 4)]
+        """
         self._check_unmodified()
         return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]
 

@@ -26,6 +26,11 @@ class Categorical(Chances, Distribution):
     >>> d = mx.gluon.probability.Categorical(2, prob=mx.np.array([[0.0, 1.0], [1.0, 0.0]]))
     >>> d.sample()
     array([1, 0], dtype=int64)
+    >>> d = mx.gluon.probability.Categorical(3, logit=mx.np.log(mx.np.array([2.0, 3.0, 5.0])))
+    >>> d.prob.round(3), d.log_prob(mx.np.array(2)).round(3), d.entropy().round(3)
+    (array([0.2, 0.3, 0.5]), array(-0.693), array(1.03))
+    >>> d.support.check(2), d.support.words()
+    (2, 'integer and be >= 0 and <= 2.')
     """
 
     has_enumerate_support = True

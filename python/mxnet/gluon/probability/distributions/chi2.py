@@ -11,13 +11,15 @@ class Chi2(Gamma):
     Parameters
     ----------
     df : number or ndarray
-        Degrees of freedom: the mean.
+        Degrees of freedom, above 0: the mean.
     validate_args : bool, optional
 
     Examples
     --------
     >>> mx.gluon.probability.Chi2(mx.np.array([3.0])).mean
     array([3.])
+    >>> mx.gluon.probability.Chi2(mx.np.array([2.0, 4.0])).variance
+    array([4., 8.])
     """
 
     arg_constraints = {"df": Positive()}
@@ -30,5 +32,9 @@ class Chi2(Gamma):
 
     @property
     def df(self):
-        """Degrees of freedom."""
+        """Degrees of freedom.
+
+        >>> mx.gluon.probability.Chi2(mx.np.array([3.0])).df
+        array([3.])
+        """
         return self.shape * 2

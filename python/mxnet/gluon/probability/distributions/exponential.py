@@ -22,6 +22,9 @@ class Exponential(ExponentialFamily):
     --------
     >>> mx.gluon.probability.Exponential(mx.np.array([2.0])).log_prob(mx.np.array([-1.0]))
     array([-inf])
+    >>> d = mx.gluon.probability.Exponential(scale=mx.np.array([1.0, 4.0]))
+    >>> d.rate, d.icdf(d.cdf(mx.np.array([3.0, 3.0]))).round(3)
+    (array([1.  , 0.25]), array([3., 3.]))
     """
 
     has_grad = True

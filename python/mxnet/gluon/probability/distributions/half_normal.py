@@ -21,6 +21,9 @@ class HalfNormal(Half):
     --------
     >>> mx.gluon.probability.HalfNormal(mx.np.array([1.0])).cdf(mx.np.array([0.0]))
     array([0.])
+    >>> d = mx.gluon.probability.HalfNormal(mx.np.array([1.0]))
+    >>> d.loc, d.mean.round(3), (d.sample((1000,)) >= 0).all()
+    (0.0, array([0.798]), array(True))
     """
 
     _whole = Normal

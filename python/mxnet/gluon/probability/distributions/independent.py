@@ -21,6 +21,11 @@ class Independent(Distribution):
     >>> base = mx.gluon.probability.Normal(mx.np.zeros((3, 2)), 1.0)
     >>> mx.gluon.probability.Independent(base, 1).log_prob(mx.np.zeros((3, 2))).shape
     (3,)
+    >>> rows = mx.gluon.probability.Independent(base, 1)
+    >>> rows.sample().shape, rows.sample((5, 3, 2)).shape, rows.sample_n(4).shape, rows.event_dim
+    ((3, 2), (5, 3, 2), (4, 3, 2), 1)
+    >>> rows.has_grad, rows.has_enumerate_support, rows.support.words()
+    (True, False, 'a real tensor')
     """
 
     arg_constraints = {}
@@ -58,7 +63,8 @@ class Independent(Distribution):
         return type(self)(base, self.reinterpreted_batch_ndims, validate_args=self._validate_args)
 
     def sample(self, size=None):
-        """Draws of the base distribution, whose batch shape `size` is."""
+        """Draws of the base distribution, whose batch shape `size` is: it holds the event axes,
+        too."""
         return self.base_dist.sample(size)
 
     def sample_n(self, size=None):

@@ -25,6 +25,12 @@ class Multinomial(Chances, Distribution):
     >>> d = mx.gluon.probability.Multinomial(2, prob=mx.np.array([0.25, 0.75]), total_count=4)
     >>> d.mean
     array([1., 3.])
+    >>> d.sample((5,)).sum(axis=-1)
+    array([4., 4., 4., 4., 4.])
+    >>> mx.np.exp(d.log_prob(mx.np.array([4, 0])))
+    array(0.00390625)
+    >>> d.support.words()
+    'integer and be >= 0 and <= 4.'
     """
 
     def __init__(self, num_events, prob=None, logit=None, total_count=1, validate_args=None):

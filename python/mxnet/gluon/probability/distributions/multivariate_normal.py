@@ -30,6 +30,15 @@ class MultivariateNormal(Distribution):
     >>> d.scale_tril
     array([[2., 0.],
            [0., 3.]])
+    >>> d.precision.round(3)
+    array([[0.25 , 0.   ],
+           [0.   , 0.111]])
+    >>> d = mx.gluon.probability.MultivariateNormal(mx.np.zeros(2), scale_tril=d.scale_tril)
+    >>> d.cov, d.variance
+    (array([[4., 0.],
+           [0., 9.]]), array([4., 9.]))
+    >>> d.log_prob(mx.np.array([[0.0, 0.0], [2.0, 3.0]])).round(3), d.sample((5,)).shape
+    (array([-3.63, -4.63]), (5, 2))
     """
 
     has_grad = True

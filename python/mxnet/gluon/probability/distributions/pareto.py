@@ -25,6 +25,11 @@ class Pareto(TransformedDistribution):
     --------
     >>> mx.gluon.probability.Pareto(mx.np.array([3.0]), 2.0).mean
     array([3.])
+    >>> d = mx.gluon.probability.Pareto(3.0, mx.np.array([2.0, 4.0]))
+    >>> d.broadcast_to((5, 2)).sample().shape
+    (5, 2)
+    >>> mx.gluon.probability.Pareto(3.0, 2.0).support.words()
+    'greater than or equal to 2.0'
     """
 
     has_grad = True

@@ -21,6 +21,8 @@ class Poisson(ExponentialFamily):
     --------
     >>> mx.gluon.probability.Poisson(mx.np.array([2.0])).variance
     array([2.])
+    >>> mx.gluon.probability.Poisson(mx.np.array([1.0, 10.0])).entropy().round(3)
+    array([1.305, 2.561])
     """
 
     support = NonNegativeInteger()
@@ -53,7 +55,8 @@ class Poisson(ExponentialFamily):
         return m.exp(x)
 
     def entropy(self):
-        """There is no closed form: the sum over what has a probability that float64 sees."""
+        """The entropy in nats, of batch shape. There is no closed form: it is the sum over what has
+        a probability that float64 sees, so it waits for the rate."""
         rate = m.broadcast_to(self.rate, m.shape_of(self.rate))
         counts = int(float(np.max(rate))) + 20 + int(12 * float(np.max(rate)) ** 0.5)
         logs = Poisson(np.expand_dims(rate, -1)).log_prob(np.arange(counts, dtype=rate.dtype))

@@ -52,6 +52,8 @@ class RelaxedOneHotCategorical(Relaxed):
     >>> d = mx.gluon.probability.RelaxedOneHotCategorical(0.5, 2, prob=mx.np.array([0.5, 0.5]))
     >>> d.sample_n(3).shape
     (3, 2)
+    >>> d.num_events, float(d.sample().sum().round(3))
+    (2, 1.0)
     """
 
     support = Simplex()

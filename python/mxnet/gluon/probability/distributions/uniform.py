@@ -13,12 +13,17 @@ class Uniform(Distribution):
     Parameters
     ----------
     low, high : number or ndarray
+        The bounds; `low` is below `high`.
     validate_args : bool, optional
 
     Examples
     --------
     >>> mx.gluon.probability.Uniform(0.0, mx.np.array([1.0, 4.0])).cdf(mx.np.array([0.5, 1.0]))
     array([0.5 , 0.25])
+    >>> mx.gluon.probability.Uniform(0.0, 4.0).log_prob(mx.np.array([1.0, 5.0])).round(3)
+    array([-1.386,   -inf])
+    >>> mx.gluon.probability.Uniform(0.0, 4.0).support.words()
+    '>= 0.0 and <= 4.0.'
     """
 
     has_grad = True

@@ -25,6 +25,9 @@ class Weibull(TransformedDistribution):
     --------
     >>> mx.gluon.probability.Weibull(mx.np.array([1.0]), 2.0).mean
     array([2.])
+    >>> d = mx.gluon.probability.Weibull(mx.np.array([1.0, 2.0]), 2.0)
+    >>> d.cdf(mx.np.array([2.0, 2.0])).round(3), d.broadcast_to((5, 2)).sample().shape
+    (array([0.632, 0.632]), (5, 2))
     """
 
     has_grad = True

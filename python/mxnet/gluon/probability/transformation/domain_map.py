@@ -23,7 +23,18 @@ class domain_map:   # pylint: disable=invalid-name
 
     def register(self, constraint, factory=None):
         """Registers `factory` (constraint -> Transformation) for a class of constraints; without
-        `factory`, a decorator."""
+        `factory`, a decorator. Raises TypeError for anything but a Constraint or its class.
+
+        >>> p = mx.gluon.probability
+        >>> class Negative(p.distributions.constraint.LessThan):
+        ...     def __init__(self):
+        ...         super().__init__(0)
+        >>> @p.biject_to.register(Negative)
+        ... def _(constraint):
+        ...     return p.ComposeTransform([p.ExpTransform(), p.AffineTransform(0, -1)])
+        >>> p.biject_to(Negative())(mx.np.array([0.0]))
+        array([-1.])
+        """
         if factory is None:
             return lambda f: self.register(constraint, f)
         kind = constraint if isinstance(constraint, type) else type(constraint)

@@ -33,6 +33,24 @@ class Transformation:
     >>> t = mx.gluon.probability.ExpTransform()
     >>> t.inv(t(mx.np.array([0.0])))
     array([0.])
+
+    A transformation of one's own, with which a distribution is made:
+
+    >>> class Cube(mx.gluon.probability.Transformation):
+    ...     bijective, sign = True, 1
+    ...     def _forward_compute(self, x):
+    ...         return x ** 3
+    ...     def _inverse_compute(self, y):
+    ...         return mx.np.cbrt(y)
+    ...     def log_det_jacobian(self, x, y):
+    ...         return mx.np.log(3 * x ** 2)
+    >>> cube, x = Cube(), mx.np.array([2.0])
+    >>> forth, back = cube.log_det_jacobian(x, cube(x)), cube.inv.log_det_jacobian(cube(x), x)
+    >>> forth.round(3), back.round(3), cube.sign
+    (array([2.485]), array([-2.485]), 1)
+    >>> base = mx.gluon.probability.Uniform(0.0, 4.0)
+    >>> mx.gluon.probability.TransformedDistribution(base, cube).cdf(mx.np.array([8.0]))
+    array([0.5])
     """
 
     bijective = False
@@ -72,7 +90,8 @@ class Transformation:
         raise NotImplementedError
 
     def log_det_jacobian(self, x, y):
-        """The logarithm of the absolute determinant of the Jacobian at x, where y = f(x)."""
+        """The logarithm of the absolute determinant of the Jacobian at x, where y = f(x): of the
+        shape of `x`, without its last ``event_dim`` axes."""
         raise NotImplementedError
 
 
@@ -135,6 +154,9 @@ class ComposeTransform(Transformation):
     >>> p = mx.gluon.probability
     >>> p.ComposeTransform([p.AffineTransform(1.0, 2.0), p.AbsTransform()])(mx.np.array([-3.0]))
     array([5.])
+    >>> t = p.ComposeTransform([p.AffineTransform(0.0, -2.0), p.ExpTransform()])    # exp(-2 x)
+    >>> t.sign, t.bijective, t.event_dim, t.inv(t(mx.np.array([3.0])))
+    (-1.0, True, 0, array([3.]))
     """
 
     def __init__(self, parts):
@@ -214,8 +236,9 @@ class AffineTransform(Transformation):
 
     Examples
     --------
-    >>> mx.gluon.probability.AffineTransform(1.0, -2.0)(mx.np.array([3.0]))
-    array([-5.])
+    >>> t, x = mx.gluon.probability.AffineTransform(1.0, -2.0), mx.np.array([3.0])
+    >>> t(x), t.log_det_jacobian(x, t(x)), t.sign
+    (array([-5.]), array([0.6931472]), -1.0)
     """
 
     bijective = True
@@ -252,6 +275,8 @@ class PowerTransform(Transformation):
     --------
     >>> mx.gluon.probability.PowerTransform(2.0)(mx.np.array([3.0]))
     array([9.])
+    >>> mx.gluon.probability.PowerTransform(-1.0).sign
+    -1.0
     """
 
     bijective = True
