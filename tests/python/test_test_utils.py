@@ -193,3 +193,18 @@ def test_bfloat16_has_the_tolerance_of_16_bits():
         tu.assert_almost_equal(a, a * 2)
     settings = [{'ctx': mx.cpu(), 'x': (2, 3), 'type_dict': {'x': dtype}} for dtype in ('float32', 'bfloat16')]
     assert tu.check_consistency(sym.tanh(sym.var('x')), settings)['x'].dtype == np.float32
+
+
+@pytest.mark.parametrize("array", [mx.nd.array, mx.np.array])
+def test_hybridize_consistency_gives_builders_the_prefix_that_1x_gives(array):
+    given = []
+
+    def named(prefix):
+        given.append(prefix)
+        return mx.gluon.nn.Dense(2, prefix=prefix)
+
+    def plain():
+        return mx.gluon.nn.Activation("relu")
+    mx.test_utils.check_gluon_hybridize_consistency(named, [array([[1, -2, 3]])])
+    mx.test_utils.check_gluon_hybridize_consistency(plain, [array([1, -2])], lambda x: x.clip(min=0))
+    assert given == ["net_", "net_"]

@@ -1,10 +1,13 @@
 """Checks of symbols: values, gradients, and the same result in different settings."""
+import inspect
 import time
 
 import numpy as np
 
 from .. import ndarray as nd
+from .._array_class import numpy_among
 from ..ndarray import NDArray
+from ..util import use_np
 from .compare import (assert_almost_equal, default_atols, default_context, default_dtype, default_numeric_eps,
                       default_rtols, effective_dtype, get_tolerance)
 
@@ -499,10 +502,9 @@ def check_gluon_hybridize_consistency(net_builder, data_l, numpy_func=None, test
     Parameters
     ----------
     net_builder : callable
-        Makes the network; its parameters are initialised by the caller's choice of initializer
-        inside.
+        Makes the network. As in 1.9.1 it is given ``prefix='net_'`` if it takes that.
     data_l : list of NDArray
-        Inputs.
+        Inputs, of mx.nd or of mx.np; with these the NumPy mode is on.
     numpy_func : callable, optional
         From NumPy inputs to the expected output.
     test_grad : bool
@@ -516,15 +518,22 @@ def check_gluon_hybridize_consistency(net_builder, data_l, numpy_func=None, test
 
     Examples
     --------
-    >>> def relu():
-    ...     return mx.gluon.nn.Activation('relu')
-    >>> x = mx.nd.array([-1, 2])
+    >>> def relu(prefix=None):
+    ...     return mx.gluon.nn.Activation('relu', prefix=prefix)
+    >>> x = mx.np.array([-1, 2])
     >>> mx.test_utils.check_gluon_hybridize_consistency(relu, [x], lambda x: x.clip(min=0))
     """
+    check = use_np(_check_both_ways) if numpy_among(data_l) else _check_both_ways
+    check(net_builder, data_l, numpy_func, test_grad, rtol, atol)
+
+
+def _check_both_ways(net_builder, data_l, numpy_func, test_grad, rtol, atol):
     from .. import autograd
     saved, saved_grads, saved_params = None, None, None
+    parameters = inspect.signature(net_builder).parameters.values()
+    named = any(p.name == "prefix" or p.kind == p.VAR_KEYWORD for p in parameters)
     for hybridize in (False, True):
-        net = net_builder()
+        net = net_builder(prefix="net_") if named else net_builder()
         net.initialize()
         if hybridize:
             net.hybridize()
