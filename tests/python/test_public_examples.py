@@ -14,6 +14,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy
@@ -116,7 +117,9 @@ def test_every_name_has_a_docstring():
 
 if __name__ == "__main__":
     if "--run" in sys.argv:
-        text = failures(sys.argv[-1])
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            text = failures(sys.argv[-1])
         print(text)
         sys.exit(bool(text))
     functions = [entry for entry in NAMES if not entry.is_class]

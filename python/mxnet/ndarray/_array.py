@@ -442,7 +442,7 @@ class NDArray(_Exchange, NDArrayBase):
         """Array expanded to `shape`, which may have more dimensions, in front of the array's; 0
         keeps a dimension. Only dimensions of size 1 are expanded.
 
-        >>> mx.nd.array([[1], [2]]).broadcast_to((0, 3)).asnumpy()
+        >>> mx.nd.array([[1], [2]]).broadcast_to((2, 3)).asnumpy()
         array([[1., 1., 1.],
                [2., 2., 2.]], dtype=float32)
         """
