@@ -133,6 +133,7 @@ def main():
     os.makedirs(args.out, exist_ok=True)
     os.chdir(ROOT)
     os.environ.setdefault("SOURCE_DATE_EPOCH", source_state()[2])
+    os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", os.environ.get("JOBS") or str(os.cpu_count()))
     print("wheel: " + (build_sdist(args.out) if args.sdist else build_wheel(args)))
 
 

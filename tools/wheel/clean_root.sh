@@ -3,25 +3,27 @@
 # and prints the time of each step.
 #   tools/wheel/clean_root.sh SUITE WHEEL [FOLDER]
 # SUITE: bookworm, trixie, sid; FOLDER: where the root is made, or lies already. PYTHON=python3.14
-# takes another Python of the release than its usual one. Needs root, mmdebstrap, and a network.
+# takes another Python of the release than its usual one. ARCH=arm64 makes a root of another
+# architecture, which runs under qemu (QEMU_CPU=neoverse-n1 names a processor): binfmt_misc must
+# know it. Needs root, mmdebstrap (with arch-test for ARCH), and a network.
 # Where Python is older than 3.11 (bullseye), it loads libmxnet.so and calls it through ctypes.
 set -euo pipefail
-(($# >= 2)) || { sed -n '2,7s/^# *//p' "$0" >&2; exit 2; }
+(($# >= 2)) || { sed -n '2,9s/^# *//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-suite=$1 wheel=$(realpath "$2") folder=${3:-build/roots/$1} python=${PYTHON:-python3}
+suite=$1 wheel=$(realpath "$2") arch=${ARCH:-} folder=${3:-build/roots/$1${ARCH:+-$ARCH}} python=${PYTHON:-python3}
 
 if [[ ! -x $folder/usr/bin/$python ]]; then
   mkdir -p "$(dirname "$folder")"
-  mmdebstrap --quiet --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' \
+  mmdebstrap --quiet --variant=apt ${arch:+--architectures="$arch"} --aptopt='Acquire::Check-Valid-Until "false"' \
     --include="$python,$python-venv,python3-pip,ca-certificates" "$suite" "$folder"
 fi
 rm -rf "$folder/try" && mkdir -p "$folder/try"
-cp "$wheel" "$here/new_user.py" "$here/load_only.py" "$folder/try"
+cp "$wheel" "$here"/{new_user,load_only,same_numbers}.py "$folder/try"
 cp /etc/resolv.conf "$folder/etc/resolv.conf"
 cp -L /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/ca-certificates.crt"
 mount -t proc proc "$folder/proc"
 trap 'umount "$folder/proc"' EXIT
-inside() { chroot "$folder" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root PIP_CERT="${PIP_CERT:-}" bash -euc "cd /try; $1"; }
+inside() { chroot "$folder" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root PIP_CERT="${PIP_CERT:-}" ${QEMU_CPU:+QEMU_CPU="$QEMU_CPU"} bash -euc "cd /try; $1"; }
 
 inside 'for library in libgomp.so.1 libopenblas.so.0 libjpeg.so.62; do
   if ldconfig -p | grep -q "$library"; then echo "the root is not clean: $library" >&2; exit 1; fi
@@ -31,7 +33,8 @@ if inside "$python"' -c "import sys; sys.exit(sys.version_info < (3, 11))"'; the
   inside 'start=$(date +%s.%N)
     '$python' -m venv v; v/bin/python -m pip install -q --disable-pip-version-check ./*.whl
     printf "%-44s %6.1f s\n" "a virtual environment, and pip install" "$(v/bin/python -c "import time; print(time.time() - $start)")"
-    v/bin/python new_user.py; v/bin/python -m mxnet.doctor'
+    v/bin/python new_user.py; v/bin/python -m mxnet.doctor; v/bin/python same_numbers.py write numbers.npz'
+  echo "numbers to compare with those of another machine: $folder/try/numbers.npz"
 else
   inside "$python load_only.py ./*.whl"
 fi
