@@ -77,6 +77,9 @@ def _code(text):
     return f"`{_cell(text)}`" if text else ""
 
 
+_SPELLED = {"cpu": "CPU", "cuda": "CUDA", "cudnn": "cuDNN", "onednn": "oneDNN", "python": "Python"}
+
+
 def _markdown(rows):
     lines = ["# Environment variables", "",
              "Generated from `include/mxnet/env_table.inc` by `./dev docs`; do not edit.", "",
@@ -94,7 +97,10 @@ def _markdown(rows):
     for row in sorted(rows, key=lambda row: groups.index(row["group"])):
         if row["group"] != group:
             group = row["group"]
-            lines += ["", f"## {group[0].upper()}{group[1:]}", "",
+            words = [_SPELLED.get(word, word) for word in group.split()]
+            if words[0] == words[0].lower():
+                words[0] = words[0].capitalize()
+            lines += ["", "## " + " ".join(words), "",
                       "| variable | type | default | accepted | what it does |",
                       "|---|---|---|---|---|"]
         note = " *start*" if row["fixed_after_start"] else ""
