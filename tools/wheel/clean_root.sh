@@ -23,7 +23,10 @@ cp /etc/resolv.conf "$folder/etc/resolv.conf"
 cp -L /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/ca-certificates.crt"
 mount -t proc proc "$folder/proc"
 trap 'umount "$folder/proc"' EXIT
-inside() { chroot "$folder" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root PIP_CERT="${PIP_CERT:-}" ${QEMU_CPU:+QEMU_CPU="$QEMU_CPU"} bash -euc "cd /try; $1"; }
+inside() {
+  chroot "$folder" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root PIP_CERT="${PIP_CERT:-}" ${QEMU_CPU:+QEMU_CPU="$QEMU_CPU"} \
+    bash -euc "cd /try; $1"
+}
 
 inside 'for library in libgomp.so.1 libopenblas.so.0 libjpeg.so.62; do
   if ldconfig -p | grep -q "$library"; then echo "the root is not clean: $library" >&2; exit 1; fi

@@ -17,8 +17,8 @@ from mxnet import autograd, gluon
 
 # Differences that are allowed, relative to the largest number of an array.
 WITHIN = {"float64": 1e-12, "float32": 2e-5, "float16": 4e-3}
-UNARY = ("exp", "log", "sqrt", "rsqrt", "cbrt", "sin", "cos", "tan", "arcsin", "arctan", "sinh", "tanh", "erf", "gamma", "gammaln", "sigmoid",
-         "relu", "softsign", "expm1", "log1p", "round", "rint", "fix", "square", "reciprocal")
+UNARY = ("exp", "log", "sqrt", "rsqrt", "cbrt", "sin", "cos", "tan", "arcsin", "arctan", "sinh", "tanh", "erf", "gamma", "gammaln",
+         "sigmoid", "relu", "softsign", "expm1", "log1p", "round", "rint", "fix", "square", "reciprocal")
 
 
 def inputs(*shape, low=-1.0, high=1.0, dtype="float32", seed=0):
