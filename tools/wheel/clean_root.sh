@@ -17,7 +17,7 @@ if [[ ! -x $folder/usr/bin/$python ]]; then
   how=(--variant=apt)      # packages of another architecture are unpacked, and their scripts not run: minutes under qemu
   [[ -z $arch ]] || how=(--variant=extract --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --architectures="$arch")
   mmdebstrap --quiet "${how[@]}" --aptopt='Acquire::Check-Valid-Until "false"' \
-    --include="bash,coreutils,grep,libc-bin,$python,$python-venv,python3-pip,ca-certificates" "$suite" "$folder"
+    --include="bash,coreutils,grep,libc-bin,libstdc++6,$python,$python-venv,python3-pip,ca-certificates" "$suite" "$folder"
 fi
 rm -rf "$folder/try" && mkdir -p "$folder/try"
 cp "$wheel" "$here"/{new_user,load_only,same_numbers}.py "$folder/try"
