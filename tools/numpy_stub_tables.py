@@ -118,6 +118,44 @@ NAMES = {
     "rcond": "Any",
     "rtol": "Any",
 }
+# Where a name means something else in one module.
+NAMES_OF_MODULES = {
+    "numpy.random": {
+        **dict.fromkeys(
+            """shape sigma mean lam mu kappa nonc ngood nbad nsample n left mode right dfnum dfden df
+            alpha pvals a b p colors""".split(),
+            "_ArrayLike",
+        ),
+        "p": "_ArrayLike | None",
+        "high": "_ArrayLike | None",
+        "x": "Any",
+        "axis": "int",
+        "length": "int",
+        "n_children": "int",
+        "legacy": "_bool",
+        "seed": "Any",
+    },
+}
+CLASSES = {"numpy": ("flatiter",), "numpy.random": ("BitGenerator", "Generator", "RandomState")}
+# Results of methods of these classes, and of default_rng.
+CLASS_RESULTS = {
+    "spawn": "list[Generator]",
+    "bytes": "bytes",
+    "shuffle": "None",
+    "seed": "None",
+    "get_state": "dict[str, Any]",
+    "set_state": "None",
+}
+UFUNC = """class _Ufunc:
+    @overload
+    def __call__(self, x1: int | float, x2: int | float, out: _Out = ..., where: _ArrayLike = ..., **kwargs: Any) -> Any: ...
+    @overload
+    def __call__(self, x1: _ArrayLike, x2: _ArrayLike, out: _Out = ..., where: _ArrayLike = ..., **kwargs: Any) -> ndarray: ...
+    def reduce(self, array: _ArrayLike, axis: _Axis = ..., dtype: _DType = ..., out: _Out = ..., **kwargs: Any) -> ndarray: ...
+    def accumulate(self, array: _ArrayLike, axis: int = ..., dtype: _DType = ..., out: _Out = ...) -> ndarray: ...
+    def outer(self, A: _ArrayLike, B: _ArrayLike, **kwargs: Any) -> ndarray: ...
+    def at(self, a: ndarray, indices: Any, b: _ArrayLike) -> None: ...
+"""
 ARRAYS = frozenset(
     """a b x x1 x2 y m v arr array object values obj data weight bias gamma beta lhs rhs index
     indices condition q p loc scale low high lam prototype fill_value a_min a_max bins weights xp fp
@@ -231,6 +269,18 @@ RESULTS = {
     "isscalar": "_bool",
     "issubdtype": "_bool",
     "gradient": "Any",
+    "default_rng": "Generator",
+    "base_repr": "str",
+    "binary_repr": "str",
+    "format_float_positional": "str",
+    "format_float_scientific": "str",
+    "iterable": "_bool",
+    "ndenumerate": "Any",
+    "poly1d": "Any",
+    "seterr": "dict[str, Any]",
+    "geterr": "dict[str, Any]",
+    "savez_compressed": "None",
+    "einsum_path": "tuple[list[Any], str]",
 }
 # Results of functions of one module.
 OF_MODULES = {
@@ -273,9 +323,6 @@ OVERLOADS = {
         ({"mode": 'Literal["r"]!'}, "ndarray"),
         ({}, "Any"),
     ),
-    "triangular": (({"left": "_ArrayLike", "mode": "_ArrayLike", "right": "_ArrayLike"}, "ndarray"),),
-    "negative_binomial": (({"n": "_ArrayLike"}, "ndarray"),),
-    "binomial": (({"n": "_ArrayLike"}, "ndarray"),),
     "atleast_1d": (({"arys": "single"}, "ndarray"), ({}, LIST)),
     "atleast_2d": (({"arys": "single"}, "ndarray"), ({}, LIST)),
     "atleast_3d": (({"arys": "single"}, "ndarray"), ({}, LIST)),
@@ -312,6 +359,10 @@ METHODS = {
     "slice_assign_scalar": "None",
     "fill": "None",
     "put": "None",
+    "partition": "None",
+    "tofile": "None",
+    "dump": "None",
+    "dumps": "bytes",
     "tobytes": "bytes",
 }
 ATTRIBUTES = (
@@ -321,6 +372,7 @@ ATTRIBUTES = (
     ("size", "int"),
     ("itemsize", "int"),
     ("nbytes", "int"),
+    ("strides", "tuple[int, ...]"),
     ("T", "ndarray"),
     ("mT", "ndarray"),
     ("real", "ndarray"),

@@ -10,12 +10,14 @@ import keyword
 
 import numpy as onp
 
-from numpy_stub_tables import (ARRAYS, ATTRIBUTES, BINARY, HEAD, METHODS, MODULES, NAMED, NAMES, OF_MODULES, OF_NUMBERS, OVERLOADS,
-                               RESULTS, SPECIAL, STARRED, TYPES)
+from numpy_stub_tables import (ARRAYS, ATTRIBUTES, BINARY, CLASS_RESULTS, CLASSES, HEAD, METHODS, MODULES, NAMED, NAMES,
+                               NAMES_OF_MODULES, OF_MODULES, OF_NUMBERS, OVERLOADS, RESULTS, SPECIAL, STARRED, TYPES, UFUNC)
 
-def parameter_type(parameter):
+def parameter_type(parameter, module=None):
     """The annotation of a parameter."""
     name, default = parameter.name, parameter.default
+    if name in NAMES_OF_MODULES.get(module, ()):
+        return NAMES_OF_MODULES[module][name]
     if name in NAMES:
         return NAMES[name]
     if name in ARRAYS:
@@ -26,7 +28,7 @@ def parameter_type(parameter):
     return "Any"
 
 
-def signature(function, skip=0, types=None):
+def signature(function, skip=0, types=None, module=None):
     """The parameters of a function without the first `skip`, with annotations. `types`: those that
     an overload fixes, by name. The default of one that fixes it away from the signature's is left
     out, behind a star if others before it have one; "single" stands for one positional argument in
@@ -40,7 +42,8 @@ def signature(function, skip=0, types=None):
             parts += ["x: _ArrayLike", "/"]
             continue
         star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-        kind = fixed or ("Any" if star == "**" else STARRED.get(p.name, "_ArrayLike") if star else parameter_type(p))
+        kind = fixed or ("Any" if star == "**" else STARRED.get(p.name, "_ArrayLike") if star
+                         else parameter_type(p, module))
         needed = p.default is p.empty or is_needed(fixed, p.default)
         only = p.kind == p.KEYWORD_ONLY or needed and optional and not star
         if only and not bare_star and not any(q.kind == q.VAR_POSITIONAL for q in parameters):
@@ -95,9 +98,12 @@ def declarations(name, function, module):
         return [f"def {name}(*args: Any, **kwargs: Any) -> {result}: ..."]
     known = overloads(name, module)
     if known is None:
-        return [f"def {name}({signature(function)}) -> {result}: ..."]
+        return [f"def {name}({signature(function, 0, None, module)}) -> {result}: ..."]
+    if hasattr(function, "accumulate"):     # a function of two operands with the methods of NumPy's ufuncs
+        return [f"{name}: _Ufunc"]
     mark = ["@overload"] if len(known) > 1 else []
-    return [line for types, result in known for line in (*mark, f"def {name}({signature(function, 0, types)}) -> {result}: ...")]
+    return [line for types, result in known
+            for line in (*mark, f"def {name}({signature(function, 0, types, module)}) -> {result}: ...")]
 
 
 def method(name, value):
@@ -107,6 +113,26 @@ def method(name, value):
     except (TypeError, ValueError):
         arguments = "self, *args: Any, **kwargs: Any"
     return f"    def {name}({arguments}) -> {METHODS.get(name, 'ndarray')}: ..."
+
+
+def other_class(name, module_name):
+    """Lines that declare another class of a module."""
+    cls = getattr(importlib.import_module(f"mxnet.{module_name}"), name)
+    bases = [b.__name__ for b in cls.__bases__ if b is not object]
+    lines = [f"class {name}({', '.join(bases)}):" if bases else f"class {name}:"]
+    for member, value in sorted(vars(cls).items()):
+        if member.startswith("_") and member not in ("__init__", "__len__", "__iter__", "__next__", "__getitem__", "__setitem__"):
+            continue
+        if isinstance(value, property):
+            lines += ["    @property", f"    def {member}(self) -> Any: ..."]
+            if value.fset:
+                lines += [f"    @{member}.setter", f"    def {member}(self, value: Any) -> None: ..."]
+            continue
+        result = "None" if member in ("__init__", "__setitem__") else {"__len__": "int", "__iter__": "Iterator[ndarray]"}.get(member)
+        result = result or CLASS_RESULTS.get(member, "ndarray")
+        lines.append(f"    def {member}({', '.join(filter(None, ('self', signature(value, 1, None, module_name))))}) -> {result}: ...")
+    attributes = {"Generator": "bit_generator: BitGenerator", "BitGenerator": "seed_seq: Any", "flatiter": "base: ndarray"}
+    return lines[:1] + ([f"    {attributes[name]}"] if name in attributes else []) + lines[1:]
 
 
 def array_class(cls):
@@ -124,7 +150,10 @@ def array_class(cls):
         lines.append(f"    def __{operator}__(self, other: Any) -> ndarray: ...")
     for name in sorted(n for n in dir(cls) if not n.startswith("_") and n not in known):
         value = inspect.getattr_static(cls, name)
-        if isinstance(value, property) or not callable(value):
+        if name == "flat":
+            lines += ["    @property", "    def flat(self) -> flatiter: ...", "    @flat.setter",
+                      "    def flat(self, values: _ArrayLike) -> None: ..."]
+        elif isinstance(value, property) or not callable(value):
             lines += ["    @property", f"    def {name}(self) -> Any: ..."]
         elif not getattr(value, "refused", False):
             lines.append(method(name, value))
@@ -144,12 +173,16 @@ def stub(module_name):
             elif inspect.isclass(value) and issubclass(value, onp.generic) and not name.startswith("_"):
                 lines.append(f"{name} = _onp.{value.__name__}")
         lines += [f"{name}: list[_onp.dtype[Any]]" for name in sorted(vars(module)) if name.endswith("_dtypes")]
-        lines += [f"{name} = _onp.{name}" for name in ("s_", "index_exp", "ndindex")] + ["mgrid: Any", "ogrid: Any"]
+        lines += [f"{name} = _onp.{name}" for name in ("s_", "index_exp", "ndindex", "errstate")] + ["mgrid: Any", "ogrid: Any"]
         lines += ["newaxis: None", "dtype = _onp.dtype", *array_class(module.ndarray)]
     else:
         lines.append(f"from {'.' if module_name.startswith('numpy.') else '..numpy'} import ndarray")
         lines += [f"from . import {part} as {part}" for part in ("random", "image") if module_name == "numpy_extension"]
     declared = [line for n, f in functions.items() for line in declarations(n, f, module_name)]
+    if any(line.endswith(": _Ufunc") for line in declared):
+        lines += UFUNC.strip("\n").split("\n")
+    for name in CLASSES.get(module_name, ()):
+        lines += other_class(name, module_name)
     for name, fields in NAMED.items():
         if any(f"-> {name}:" in line for line in declared):
             lines += [f"class {name}(NamedTuple):", *(f"    {field}: ndarray" for field in fields)]

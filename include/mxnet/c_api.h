@@ -73,6 +73,8 @@ typedef void* EngineVarHandle;
 typedef void* ConfigSpaces;
 typedef void* PredictorHandle;
 typedef void* NDListHandle;
+/* A generator of random numbers beside those that MXRandomSeed seeds. */
+typedef void* RandomGeneratorHandle;
 
 struct LibFeature {
   const char* name;
@@ -117,6 +119,23 @@ MXNET_C_DLL int MXRandomSeed(int seed);
 
 /* Seeds the generators of one device. */
 MXNET_C_DLL int MXRandomSeedContext(int seed, int dev_type, int dev_id);
+
+/* Makes a generator that shares nothing with the others: equal seeds and equal draws give equal
+ * numbers. Each device has a sequence of its own. */
+MXNET_C_DLL int MXRandomGeneratorCreate(uint64_t seed, RandomGeneratorHandle* out);
+
+/* Frees a generator. Operators that were pushed with it still draw from it. */
+MXNET_C_DLL int MXRandomGeneratorFree(RandomGeneratorHandle handle);
+
+/* From now on, operators of this thread draw from a generator; from the device's if `handle` is
+ * null. `previous`, which may be null, gets what was in use. */
+MXNET_C_DLL int MXRandomGeneratorUse(RandomGeneratorHandle handle, RandomGeneratorHandle* previous);
+
+/* How many blocks of 128 bits have been drawn for a device; waits for the draws. */
+MXNET_C_DLL int MXRandomGeneratorGetPosition(RandomGeneratorHandle handle, int dev_type, int dev_id, uint64_t* out);
+
+/* Goes to where so many blocks of 128 bits have been drawn for a device. */
+MXNET_C_DLL int MXRandomGeneratorSetPosition(RandomGeneratorHandle handle, int dev_type, int dev_id, uint64_t position);
 
 /* GPUs that the library can use, and the free and total memory of one: in MiB, or in bytes (64). */
 

@@ -147,7 +147,15 @@ MXNET_BINARY(NbMul, kMul)
 MXNET_BINARY(NbDiv, kDiv)
 MXNET_BINARY(NbMod, kMod)
 MXNET_BINARY(NbFloorDiv, kFloorDiv)
-PyObject* NbMatMul(PyObject* a, PyObject* b) { return Binary(kMatMul, a, b, nullptr); }
+/* The record takes arrays of one dtype: mx.np.matmul finds that in which others meet. */
+bool MustMeet(PyObject* a, PyObject* b) {
+  if (!IsArray(a) || !IsArray(b)) return DoorOf(IsArray(a) ? a : b) == kNumpy && IsArrayLike(IsArray(a) ? b : a);
+  return DoorOf(a) == kNumpy && DoorOf(b) == kNumpy && Get(a)->dtype() != Get(b)->dtype();
+}
+PyObject* NbMatMul(PyObject* a, PyObject* b) {
+  if (MustMeet(a, b)) return PyObject_CallMethod(IsArray(a) ? a : b, "_product", "OO", a, b);
+  return Binary(kMatMul, a, b, nullptr);
+}
 MXNET_BINARY(NbAnd, kAnd)
 MXNET_BINARY(NbOr, kOr)
 MXNET_BINARY(NbXor, kXor)
@@ -165,7 +173,7 @@ PyObject* NbAddInPlace(PyObject* a, PyObject* b) {
 }
 /* The product cannot be written where its factor is being read. */
 PyObject* NbMatMulInPlace(PyObject* a, PyObject* b) {
-  PyObject* product = Binary(kMatMul, a, b, nullptr);
+  PyObject* product = NbMatMul(a, b);
   if (!product || product == Py_NotImplemented) return product;
   PyObject* result = nullptr;
   try {

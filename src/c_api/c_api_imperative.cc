@@ -1,5 +1,5 @@
-// Operators by name, eager invocation, autograd, deferred compute, random seeds and the engine's
-// knobs over the C ABI.
+// Operators by name, eager invocation, autograd, deferred compute and the engine's knobs
+// over the C ABI.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -417,19 +417,7 @@ int MXNDArrayClearDeferredCompute(NDArrayHandle* arrays, int num) {
   API_END();
 }
 
-// ---- random numbers and the engine
-
-int MXRandomSeed(int seed) {
-  API_BEGIN();
-  Imperative::Seed(static_cast<uint32_t>(seed));
-  API_END();
-}
-
-int MXRandomSeedContext(int seed, int dev_type, int dev_id) {
-  API_BEGIN();
-  Imperative::SeedContext(static_cast<uint32_t>(seed), Context::Make(dev_type, dev_id));
-  API_END();
-}
+// ---- the engine
 
 int MXEngineSetBulkSize(int bulk_size, int* prev_bulk_size) {
   API_BEGIN(prev_bulk_size);

@@ -179,6 +179,7 @@ class Library:
                 "DatasetCreator": lambda: self.creator("MXListDatasets", "MXDatasetGetDatasetInfo", b"GroupDataset"),
                 "BatchifyFunctionCreator": lambda: self.creator("MXListBatchifyFunctions",
                                                                 "MXBatchifyFunctionGetFunctionInfo", b"PadBatchify"),
+                "RandomGeneratorHandle": lambda: self.made("MXRandomGeneratorCreate", ctypes.c_uint64(3)),
                 "ProfileHandle": lambda: self.profile(function, parameter),
                 "ContextHandle": self.context, "DLManagedTensorHandle": lambda: self.made("MXNDArrayToDLPack", self.array()),
                 "DLManagedTensorVersionedHandle": lambda: self.made("MXNDArrayToDLPackVersioned",

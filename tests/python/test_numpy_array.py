@@ -271,9 +271,9 @@ def test_copies():
     for bad, error in ((mx.nd.zeros((2, 3)), TypeError), (3, TypeError), (array([1]), ValueError)):
         with pytest.raises(error):
             a.copyto(bad)
-    for method in ("copy", "flatten"):
-        with pytest.raises(NotImplementedError):
-            getattr(a, method)(order="F")
+    with pytest.raises(NotImplementedError):
+        a.copy(order="F")
+    same(a.flatten("F"), onp.ravel(X, "F"), "float32")
 
 
 def test_views_share_memory():
@@ -300,8 +300,12 @@ def test_shapes():
     same(a.transpose((-1, 0)), onp.transpose(X), "float32")
     same(a.transpose(None), onp.transpose(X), "float32")
     same(array([5]).reshape(()), 5.0, "float32")
-    for call, error in ((lambda: a.reshape(4, 2), ValueError), (lambda: a.reshape(), TypeError), (lambda: a.reshape(2, 3, order="F"),
-                        NotImplementedError), (lambda: a.transpose(0), ValueError), (lambda: a.transpose(0, 0), ValueError)):
+    same(a.reshape(3, 2, order="F"), onp.reshape(X, (3, 2), order="F"), "float32")
+    view = a.reshape(3, 2, copy=False)
+    view[0, 0] = 9
+    assert a[0, 0] == 9
+    for call, error in ((lambda: a.reshape(4, 2), ValueError), (lambda: a.reshape(), TypeError), (lambda: a.reshape(2, 3, order="Q"),
+                        ValueError), (lambda: a.transpose(0), ValueError), (lambda: a.transpose(0, 0), ValueError)):
         with pytest.raises(error):
             call()
 

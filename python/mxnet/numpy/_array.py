@@ -1,19 +1,23 @@
 """mx.np.ndarray: the array class whose rules are NumPy's."""
 import importlib
+import os
+import pickle
 
 import numpy as onp
 
 from .. import _dtypes
+from .._files import write_file
 from .._binding import _numpy_base, _set_indexing, _set_numpy_class
 from ..ndarray import NDArray
 from . import _indexing
 from ..ndarray._native import shared
 from ._dispatch import call, device_of, operand
+from ._flat import Flags, flatiter, write_flat
 from ._methods import add_methods
 from ._operators import PYTHON_OPERATORS
 from ._printing import array_repr, array_str
 
-__all__ = ["ndarray"]
+__all__ = ["ndarray", "flatiter"]
 
 # By number; -1, of an array without shape and memory, has none.
 _DTYPES = tuple(kind if kind is _dtypes.bfloat16 else onp.dtype(kind) for kind in _dtypes.TYPES) + (None,)
@@ -27,6 +31,11 @@ def _beside(value, array, in_place):
     if in_place and made.dtype != array.dtype and onp.can_cast(made.dtype, array.dtype, "same_kind"):
         return made.astype(array.dtype)
     return made
+
+
+def _function(name):
+    """A function of mx.np."""
+    return getattr(importlib.import_module("mxnet.numpy.multiarray"), name)    # which stands on this module
 
 
 _Base = _numpy_base(NDArray, [(method, row.arrays, row.number, row.left) for method, row in PYTHON_OPERATORS.items()], _beside)
@@ -198,6 +207,22 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """
         return self.asnumpy().tobytes(order)
 
+    def tofile(self, fid, sep="", format="%s"):    # pylint: disable=redefined-builtin
+        """Writes the elements to a file, as bytes or, separated by `sep`, as text. Arguments are
+        those of NumPy's method."""
+        self.asnumpy().tofile(fid, sep, format)
+
+    def dumps(self):
+        """The array as the bytes of a pickle."""
+        return pickle.dumps(self)
+
+    def dump(self, file):
+        """Writes the pickle of the array to a file: a path, or one that is open for bytes."""
+        if hasattr(file, "write"):
+            file.write(self.dumps())
+        else:
+            write_file(os.fspath(file), self.dumps())
+
     def fill(self, value):
         """Sets every element to a number, or to an array that broadcasts.
 
@@ -227,7 +252,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
     # ---- copies
 
     def copy(self, order="C"):
-        """A copy on the same device. `order` must be 'C'.
+        """A copy on the same device, row by row: `order` is 'C', 'K' or 'A'.
 
         >>> x = mx.np.ones(2)
         >>> y = x.copy()
@@ -235,8 +260,8 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         >>> x, y
         (array([1., 1.]), array([5., 1.]))
         """
-        if order != "C":
-            raise NotImplementedError(f"[copy] order={order!r}; accepted: 'C'")
+        if order not in ("C", "K", "A"):
+            raise NotImplementedError(f"[copy] order={order!r}; accepted: 'C', 'K', 'A'")
         return super().copy()
 
     def copyto(self, other):
@@ -319,18 +344,19 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     # ---- shape
 
-    def reshape(self, *shape, order="C"):
-        """A copy in another shape; -1 stands for what is left. `order` must be 'C'.
+    def reshape(self, *shape, order="C", copy=None):
+        """A copy in another shape; -1 stands for what is left. `order` 'F' counts the elements down
+        the columns. With `copy` False it is a view.
 
         >>> mx.np.arange(6).reshape(2, -1).shape
         (2, 3)
         """
-        if order != "C":
-            raise NotImplementedError(f"[reshape] order={order!r}; accepted: 'C'")
         if not shape:
             raise TypeError("[reshape] needs a shape")
         if len(shape) == 1 and not isinstance(shape[0], int):
             shape = shape[0] if isinstance(shape[0], (tuple, list)) else onp.atleast_1d(onp.asarray(shape[0])).tolist()
+        if order != "C" or copy is False:
+            return _function("reshape")(self, tuple(shape), order=order, copy=copy)
         return call("_npi_reshape", (self,), newshape=tuple(shape))
 
     def reshape_view(self, *shape, **kwargs):
@@ -345,13 +371,13 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         return super().reshape(*shape, **kwargs)
 
     def flatten(self, order="C"):
-        """A copy with one dimension. `order` must be 'C'.
+        """A copy with one dimension; `order` 'F' counts the elements down the columns.
 
         >>> mx.np.array([[1, 2], [3, 4]]).flatten()
         array([1., 2., 3., 4.])
         """
         if order != "C":
-            raise NotImplementedError(f"[flatten] order={order!r}; accepted: 'C'")
+            return _function("ravel")(self, order)
         return call("_npi_reshape", (self,), newshape=(-1,))
 
     def transpose(self, *axes):
@@ -364,8 +390,68 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         axes = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
         return call("_npi_transpose", (self,), axes=tuple(axes) if axes else None)
 
+    @staticmethod
+    def _product(a, b):
+        """``a @ b`` of arrays of several dtypes, or of an array and what one can be made of; the
+        binding calls it."""
+        return _function("matmul")(a, b)
+
     def _reshape_exact(self, shape):
         return _indexing.shaped(self, shape)
+
+    # ---- in memory
+
+    @property
+    def strides(self):
+        """Bytes from an element to the next one along each dimension, the last of which lies side
+        by side.
+
+        >>> mx.np.zeros((2, 3)).strides
+        (12, 4)
+        """
+        step, steps = self.itemsize if self.size else 0, []
+        for size in reversed(self.shape):
+            steps.append(step)
+            step *= size
+        return tuple(reversed(steps))
+
+    @property
+    def base(self):
+        """None: an array does not say whose memory it looks into."""
+        return None
+
+    @property
+    def flags(self):
+        """How the elements lie in memory, as NumPy's `flags`, which cannot be set here.
+
+        >>> mx.np.zeros((2, 3)).flags.c_contiguous
+        True
+        """
+        return Flags(self)
+
+    @property
+    def flat(self):
+        """The elements as those of a vector, to be read, written and gone through: a
+        :class:`flatiter`. ``x.flat = values`` writes all of them.
+
+        >>> mx.np.array([[1, 2], [3, 4]]).flat[2]
+        array(3.)
+        """
+        return flatiter(self)
+
+    @flat.setter
+    def flat(self, values):
+        write_flat(self, values)
+
+    def partition(self, kth, axis=-1, kind="introselect", order=None):
+        """In place: moves the entries of each line of dimension `axis` so that the `kth` is where
+        sorting would put it, smaller ones before and larger ones behind it. `kind` and `order` are
+        NumPy's.
+
+        >>> x = mx.np.array([3, 1, 2]); x.partition(0); x[0]
+        array(1.)
+        """
+        self[...] = _function("partition")(self, kth, axis, kind, order)
 
     # ---- exchange
 

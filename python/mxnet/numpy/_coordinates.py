@@ -18,15 +18,19 @@ __all__ = [
 s_, index_exp, ndindex = onp.s_, onp.index_exp, onp.ndindex
 
 
-def geomspace(start, stop, num=50, endpoint=True, dtype=None, ctx=None, device=None):
+def geomspace(start, stop, num=50, endpoint=True, dtype=None, ctx=None, device=None, *, axis=0):
     """`num` numbers from `start` to `stop`, each the one before times the same number; without
-    `stop` if `endpoint` is False. Both have one sign and are not 0.
+    `stop` if `endpoint` is False. Both have one sign and are not 0. They may be arrays: the numbers
+    then go along dimension `axis`.
 
     Examples
     --------
     >>> mx.np.geomspace(1, 100, 3)
     array([  1.,  10., 100.])
     """
+    if onp.ndim(start) or onp.ndim(stop):
+        start, stop = (onp.asarray(v.asnumpy() if isinstance(v, NDArrayBase) else v, "float64") for v in (start, stop))
+        return operand(onp.geomspace(start, stop, num, endpoint, axis=axis).astype(dtype_name(dtype, default_float())))
     start, stop = float(start), float(stop)
     if start == 0 or stop == 0 or (start < 0) != (stop < 0):
         raise ValueError(f"[geomspace] from {start} to {stop}; accepted: two numbers of one sign")

@@ -15,6 +15,9 @@ __all__ = ["array", "asarray", "ascontiguousarray", "from_dlpack", "copy", "empt
            "ones_like", "full_like", "arange", "linspace", "logspace", "indices", "meshgrid", "blackman", "hamming", "hanning"]
 
 
+_ROWS = ("C", "K", "A")     # orders that mean one thing, because all arrays lie row by row
+
+
 def check_order(function, order, accepted=("C",)):
     if order not in accepted:
         raise NotImplementedError(f"[{function}] order={order!r}; accepted: {', '.join(accepted)}")
@@ -43,11 +46,12 @@ def results(out):
 
 # ---- of values
 
-def array(object, dtype=None, ctx=None, device=None, *, copy=True, ndmin=0):   # pylint: disable=redefined-builtin
+def array(object, dtype=None, ctx=None, device=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):   # noqa: E501 pylint: disable=redefined-builtin
     """A new array with the values of numbers, nested lists, or another array.
 
     With `copy` None an array of mx.np that fits is returned itself, and False refuses to copy, as
-    in :func:`asarray`. Dimensions of size 1 are put in front until there are `ndmin`.
+    in :func:`asarray`. Dimensions of size 1 are put in front until there are `ndmin`. `order`,
+    `subok` and `like` are NumPy's; arrays lie in memory row by row.
 
     Without `dtype`, arrays of mx.np and NumPy scalars keep theirs; everything else becomes float32.
     With ``npx.set_np(dtype=True)`` NumPy's arrays keep theirs as well, and Python's numbers become
@@ -66,6 +70,8 @@ def array(object, dtype=None, ctx=None, device=None, *, copy=True, ndmin=0):   #
     array([[1., 2.],
            [3., 4.]])
     """
+    if order not in _ROWS:
+        check_order("array", order, _ROWS)
     device = None if ctx is None and device is None else device_of(ctx, device)
     if not copy and (copy is False or isinstance(object, ndarray)):
         made = asarray(object, dtype, device, copy)
@@ -87,12 +93,13 @@ def _new_array(object, dtype, device):   # pylint: disable=redefined-builtin
     return from_values(_plain(object), device or current_context(), dtype)
 
 
-def asarray(obj, dtype=None, device=None, copy=None):   # pylint: disable=redefined-outer-name
+def asarray(obj=None, dtype=None, device=None, copy=None, *, a=None, order=None, like=None):   # pylint: disable=redefined-outer-name
     """`obj` itself if it is an array of mx.np of that dtype and on that device; otherwise a new
     array.
 
     Python's numbers become bool, int64 or the default float; everything else as :func:`array` says.
-    `copy` True makes a new array in any case; False refuses to.
+    `copy` True makes a new array in any case; False refuses to. `a` is NumPy's name of `obj`;
+    `order` and `like` are NumPy's.
 
     Examples
     --------
@@ -100,6 +107,9 @@ def asarray(obj, dtype=None, device=None, copy=None):   # pylint: disable=redefi
     >>> mx.np.asarray(x) is x
     True
     """
+    if order not in (None, *_ROWS):
+        check_order("asarray", order, _ROWS)
+    obj = obj if a is None else a
     if isinstance(obj, ndarray):
         same = (dtype is None or _dtypes.number(dtype) == obj._dtype_id) and (device is None or device_of(None, device) == obj.context)
         if same and not copy:
@@ -111,7 +121,7 @@ def asarray(obj, dtype=None, device=None, copy=None):   # pylint: disable=redefi
     return array(obj, dtype, device=device)
 
 
-def ascontiguousarray(a, dtype=None):
+def ascontiguousarray(a, dtype=None, *, like=None):
     """`a` as an array of at least one dimension; arrays of mx.np are contiguous.
 
     Examples
@@ -138,14 +148,15 @@ def from_dlpack(x, /, *, device=None, copy=None):
     return found.copyto(device_of(None, device)) if moves else found.copy() if copy else found
 
 
-def copy(a, out=None):
-    """A new array with the elements of `a`.
+def copy(a, out=None, *, order="K", subok=False):
+    """A new array with the elements of `a`. `order` and `subok` are NumPy's.
 
     Examples
     --------
     >>> mx.np.copy(mx.np.ones(2))
     array([1., 1.])
     """
+    check_order("copy", order, _ROWS)
     return call("_npi_copy", (operand(a),), out)
 
 
@@ -221,9 +232,12 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, out=None, device=No
     return call("_npi_full", (), out, shape=_as_shape(shape), value=number, dtype=dtype_name(dtype), ctx=place_name(ctx, device))
 
 
-def _like(a, value, dtype, order, ctx, device, out, function):
-    check_order(function, order, ("C", "K", "A"))
+def _like(a, value, dtype, order, ctx, device, out, function, shape=None):
+    check_order(function, order, _ROWS)
     a = operand(a)
+    if shape is not None:
+        place = a.context if ctx is None and device is None else device_of(ctx, device)
+        return full(shape, value, dtype_name(dtype, _dtypes.name(a.dtype)), device=place)
     result = call("_npi_full_like", (a,), out, fill_value=float(value), dtype=dtype_name(dtype))
     place = None if ctx is None and device is None else device_of(ctx, device)
     return result if out is not None or place is None or is_symbol(a) or place == result.context else result.copyto(place)
@@ -246,43 +260,50 @@ def empty_like(prototype, dtype=None, order="C", subok=False, shape=None, ctx=No
     return empty(prototype.shape if shape is None else shape, prototype.dtype if dtype is None else dtype, order, device=place)
 
 
-def zeros_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
-    """An array of zeros of the shape of another, and of its dtype unless `dtype` says otherwise.
+def zeros_like(a, dtype=None, order="C", ctx=None, out=None, device=None, *, shape=None, subok=True):
+    """An array of zeros of the shape of another, or of `shape`, and of its dtype unless `dtype`
+    says otherwise. `subok` is NumPy's.
 
     Examples
     --------
     >>> mx.np.zeros_like(mx.np.ones(2))
     array([0., 0.])
     """
-    return _like(a, 0, dtype, order, ctx, device, out, "zeros_like")
+    return _like(a, 0, dtype, order, ctx, device, out, "zeros_like", shape)
 
 
-def ones_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
-    """An array of ones of the shape of another, and of its dtype unless `dtype` says otherwise.
+def ones_like(a, dtype=None, order="C", ctx=None, out=None, device=None, *, shape=None, subok=True):
+    """An array of ones of the shape of another, or of `shape`, and of its dtype unless `dtype` says
+    otherwise. `subok` is NumPy's.
 
     Examples
     --------
     >>> mx.np.ones_like(mx.np.zeros(2))
     array([1., 1.])
     """
-    return _like(a, 1, dtype, order, ctx, device, out, "ones_like")
+    return _like(a, 1, dtype, order, ctx, device, out, "ones_like", shape)
 
 
-def full_like(a, fill_value, dtype=None, order="C", ctx=None, out=None, device=None):
-    """An array of one value of the shape of another, and of its dtype unless `dtype` says
-    otherwise.
+def full_like(a, fill_value, dtype=None, order="C", ctx=None, out=None, device=None, *, shape=None, subok=True):
+    """An array of one value, or of an array that is broadcast, of the shape of another, or of
+    `shape`, and of its dtype unless `dtype` says otherwise. `subok` is NumPy's.
 
     Examples
     --------
     >>> mx.np.full_like(mx.np.zeros(2), 7)
     array([7., 7.])
     """
-    return _like(a, fill_value, dtype, order, ctx, device, out, "full_like")
+    if isinstance(fill_value, (NDArrayBase, onp.ndarray, list, tuple)) and not is_symbol(a):
+        check_order("full_like", order, _ROWS)
+        a = operand(a)
+        shape, dtype = a.shape if shape is None else shape, dtype_name(dtype, _dtypes.name(a.dtype))
+        return full(shape, fill_value, dtype, ctx=ctx, out=out, device=device)
+    return _like(a, fill_value, dtype, order, ctx, device, out, "full_like", shape)
 
 
 # ---- ranges
 
-def arange(start, stop=None, step=1, dtype=None, ctx=None, device=None):
+def arange(start=None, stop=None, step=1, dtype=None, ctx=None, device=None, *, like=None):
     """Values from `start` up to but without `stop`, `step` apart; from 0 to `start` if it is alone.
     float32 also for integers, unless `dtype` says otherwise; with ``npx.set_np(dtype=True)`` int64
     for integers and float64 for others.
@@ -294,6 +315,8 @@ def arange(start, stop=None, step=1, dtype=None, ctx=None, device=None):
     """
     if step == 0:
         raise ZeroDivisionError("[arange] step is 0; accepted: any other number")
+    if start is None and stop is not None:
+        start, stop = stop, None
     if start is None or step is None:
         raise TypeError("[arange] start or step is None; accepted: numbers")
     if dtype is None:

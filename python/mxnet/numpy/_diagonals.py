@@ -147,9 +147,9 @@ def _matrix(function, arr, k):
     return arr.shape[0], k, arr.shape[1]
 
 
-def diag(array, k=0):   # pylint: disable=redefined-outer-name
+def diag(array=None, k=0, *, v=None):   # pylint: disable=redefined-outer-name
     """The diagonal `k` of a matrix, or a matrix with a vector on it. Of more dimensions, those of
-    the first two.
+    the first two. `v` is NumPy's name of `array`.
 
     Examples
     --------
@@ -157,11 +157,11 @@ def diag(array, k=0):   # pylint: disable=redefined-outer-name
     array([[1., 0.],
            [0., 2.]])
     """
-    return call("_npi_diag", (operand(array),), k=int(k))
+    return call("_npi_diag", (operand(array if v is None else v),), k=int(k))
 
 
-def diagflat(array, k=0):   # pylint: disable=redefined-outer-name
-    """A matrix with all elements of an array on its diagonal `k`.
+def diagflat(array=None, k=0, *, v=None):   # pylint: disable=redefined-outer-name
+    """A matrix with all elements of an array on its diagonal `k`. `v` is NumPy's name of `array`.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def diagflat(array, k=0):   # pylint: disable=redefined-outer-name
     array([[1., 0.],
            [0., 2.]])
     """
-    return call("_npi_diagflat", (operand(array),), k=int(k))
+    return call("_npi_diagflat", (operand(array if v is None else v),), k=int(k))
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):

@@ -299,13 +299,68 @@ def noncentral_f(dfnum, dfden, nonc, size=None, dtype=None):
     return _float(above / (_gamma(dfden / 2, 2.0, shape) / dfden), dtype)
 
 
+def _host_generator():
+    """A generator of NumPy that :func:`mxnet.random.seed` determines."""
+    key = call("_random_randint", (), low=0, high=2 ** 62, shape=(2,), dtype="int64").asnumpy().tolist()
+    return onp.random.Generator(onp.random.Philox(key=key))
+
+
 def _host(name, size, dtype, **given):
     """NumPy's draws from a generator that :func:`mxnet.random.seed` determines."""
     arrays, shape = _parameters(name, size, **given)
-    key = call("_random_randint", (), low=0, high=2 ** 62, shape=(2,), dtype="int64").asnumpy().tolist()
-    generator = onp.random.Generator(onp.random.Philox(key=key))
     values = [x.asnumpy() if name in ("vonmises", "zipf", "logseries") else x.asnumpy().astype("int64") for x in arrays]
-    return from_values(onp.asarray(getattr(generator, name)(*values, size=shape)), arrays[0].context, dtype)
+    return from_values(onp.asarray(getattr(_host_generator(), name)(*values, size=shape)), arrays[0].context, dtype)
+
+
+def multivariate_hypergeometric(colors, nsample, size=None, method="marginals"):
+    """NumPy's draws of how many of `nsample` things are of each color; int64."""
+    colors = operand(colors)
+    drawn = _host_generator().multivariate_hypergeometric(colors.asnumpy().astype("int64"), int(nsample), _shape(size), method)
+    return from_values(drawn, colors.context, "int64")
+
+
+def integers_between(low, high, size, dtype):
+    """Integers from [low, high) for bounds of which one is an array: remainders of draws of 62
+    bits, so that ranges of up to 2 ** 40 have chances that differ by less than 1e-6."""
+    like = next((v for v in (low, high) if isinstance(v, NDArrayBase)), None)
+    bounds = [operand(v, like) for v in (low, high)]
+    for bound in bounds:
+        if is_symbol(bound) or bound.dtype.kind not in "iu":
+            raise TypeError(f"[randint] a bound is {bound!r}; accepted: integers, and arrays of them")
+    low, high = (call("_npi_cast", (b,), dtype="int64") for b in bounds)
+    common = onp.broadcast_shapes(low.shape, high.shape)
+    shape = tuple(common if size is None else _shape(size))
+    if onp.broadcast_shapes(common, shape) != shape:
+        raise ValueError(f"[randint] size={shape} for bounds of shape {common}; accepted: a shape to which they broadcast")
+    _check("randint", high - low, "high - low", "above 0", lambda v: v > 0)
+    bits = call("_random_randint", (), low=0, high=2 ** 62, shape=shape or (1,), dtype="int64", ctx=str(low.context))
+    bits = bits if shape else call("_npi_reshape", (bits,), newshape=())
+    return call("_npi_cast", (low + bits % (high - low),), dtype=dtype)
+
+
+def multinomials(n, pvals, size=None):
+    """How often each of the classes, the last dimension of `pvals`, occurs in `n` trials, which may
+    be arrays: one binomial draw for each class, of the trials that are left."""
+    like = next((v for v in (n, pvals) if isinstance(v, NDArrayBase)), None)
+    n, pvals = (call("_npi_cast", (operand(v, like),), dtype="float64") for v in (n, pvals))
+    if not pvals.ndim:
+        raise ValueError("[multinomial] pvals is one number; accepted: at least one dimension")
+    common = onp.broadcast_shapes(n.shape, pvals.shape[:-1])
+    shape = tuple(common if size is None else _shape(size))
+    if onp.broadcast_shapes(common, shape) != shape:
+        raise ValueError(f"[multinomial] size={shape} for parameters of shape {common}; accepted: a shape to which they broadcast")
+    _check("multinomial", pvals, "pvals", "0 to 1", lambda v: (v >= 0) & (v <= 1))
+    _check("multinomial", n, "n", "whole numbers of at least 0", lambda v: (v >= 0) & (v == onp.floor(v)))
+    sums = call("_npi_sum", (pvals[..., :-1],), axis=-1)
+    _check("multinomial", sums, "the sum of pvals[:-1]", "at most 1", lambda v: v <= 1 + 1e-12)
+    trials, rest, counts = call("_npi_broadcast_to", (n,), shape=shape), 1.0, []
+    for i in range(pvals.shape[-1] - 1):
+        chance = pvals[..., i]
+        share = call("_npi_clip", (chance / rest,), a_min=0.0, a_max=1.0) if i else chance
+        share = call("_npi_nan_to_num", (share,), nan=0.0)      # no chance is left
+        counts.append(call("_npi_cast", (_counts("_sample_binomial", (trials, share), shape),), dtype="float64"))
+        trials, rest = trials - counts[-1], rest - chance
+    return call("_npi_cast", (call("_npi_stack", [*counts, trials], axis=-1),), dtype="int64")
 
 
 def vonmises(mu, kappa, size=None, dtype=None):

@@ -4,7 +4,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase
 from ._creation import results
-from ._dispatch import call, deliver, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
+from ._dispatch import call, deliver, dtype_name, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
 
 __all__ = ["concatenate", "concat", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack", "append", "split",
            "array_split", "hsplit", "vsplit", "dsplit"]
@@ -42,6 +42,8 @@ def axis_of(function, axis, ndim):
 # ---- joining
 
 def _some(function, arrays):
+    if arrays is None:
+        raise TypeError(f"[{function}] got no arrays; accepted: a list or a tuple of them")
     if type(arrays) is not tuple:
         arrays = list(arrays)
     if not arrays:
@@ -49,20 +51,20 @@ def _some(function, arrays):
     return promoted(arrays)
 
 
-def concatenate(seq, axis=0, out=None):
+def concatenate(seq, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Arrays put together along a dimension that they have, or as vectors if `axis` is None. Arrays
-    of several dtypes get the one that holds them.
+    of several dtypes get the one that holds them, or `dtype`, if `casting` allows it.
 
     Examples
     --------
     >>> mx.np.concatenate((mx.np.ones(2), mx.np.zeros(1)))
     array([1., 1., 0.])
     """
-    if out is None and type(axis) is int and type(seq) in (list, tuple):
+    if out is None and dtype is None and type(axis) is int and type(seq) in (list, tuple):
         arrays = tuple(seq)
         if arrays and of_one_dtype(arrays) and arrays[0].ndim:   # what most programs give
             return call("_npi_concatenate", arrays, dim=axis)
-    arrays = _some("concatenate", seq)
+    arrays = _cast("concatenate", _some("concatenate", seq), dtype, casting)
     if axis is None:
         arrays, axis = [call("_npi_reshape", (a,), newshape=(-1,)) for a in arrays], 0
     if isinstance(arrays[0], NDArrayBase):
@@ -73,7 +75,7 @@ def concatenate(seq, axis=0, out=None):
     return result if out is None or result is out else deliver(result, out)
 
 
-def concat(seq, axis=0, out=None):
+def concat(seq, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Another name of :func:`concatenate`.
 
     Examples
@@ -81,11 +83,24 @@ def concat(seq, axis=0, out=None):
     >>> mx.np.concat((mx.np.ones(2), mx.np.zeros(1)))
     array([1., 1., 0.])
     """
-    return concatenate(seq, axis, out)
+    return concatenate(seq, axis, out, dtype=dtype, casting=casting)
 
 
-def stack(arrays, axis=0, out=None):
-    """Arrays of one shape put together along a new dimension.
+def _cast(function, arrays, dtype, casting):
+    """The arrays in `dtype`, as the rule `casting` of NumPy allows it."""
+    if dtype is None:
+        return arrays
+    wanted, cast = dtype_name(dtype), []
+    for a in arrays:
+        if not is_symbol(a) and "bfloat16" not in (wanted, _dtypes.name(a.dtype)) and not onp.can_cast(a.dtype, wanted, casting):
+            raise TypeError(f"[{function}] {a.dtype} to {wanted} with casting={casting!r}; accepted: what that rule of NumPy allows")
+        cast.append(call("_npi_cast", (a,), dtype=wanted))
+    return cast
+
+
+def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    """Arrays of one shape put together along a new dimension. `dtype` and `casting` as for
+    :func:`concatenate`.
 
     Examples
     --------
@@ -93,25 +108,26 @@ def stack(arrays, axis=0, out=None):
     array([[1., 1.],
            [0., 0.]])
     """
-    if out is None and type(axis) is int and type(arrays) in (list, tuple):
+    if out is None and dtype is None and type(axis) is int and type(arrays) in (list, tuple):
         arrays = tuple(arrays)
         if arrays and of_one_dtype(arrays):
             return call("_npi_stack", arrays, axis=axis)
-    return call("_npi_stack", _some("stack", arrays), out, axis=int(axis))
+    return call("_npi_stack", _cast("stack", _some("stack", arrays), dtype, casting), out, axis=int(axis))
 
 
-def vstack(arrays, out=None):
-    """Arrays put together along dimension 0; vectors are rows.
+def vstack(arrays=None, out=None, *, tup=None, dtype=None, casting="same_kind"):
+    """Arrays put together along dimension 0; vectors are rows. `tup` is NumPy's name of `arrays`;
+    `dtype` and `casting` as for :func:`concatenate`.
 
     Examples
     --------
     >>> mx.np.vstack((mx.np.ones(2), mx.np.zeros(2))).shape
     (2, 2)
     """
-    return call("_npi_vstack", _some("vstack", arrays), out)
+    return call("_npi_vstack", _cast("vstack", _some("vstack", arrays if tup is None else tup), dtype, casting), out)
 
 
-def row_stack(arrays):
+def row_stack(arrays=None, *, tup=None, dtype=None, casting="same_kind"):
     """Another name of :func:`vstack`.
 
     Examples
@@ -119,29 +135,30 @@ def row_stack(arrays):
     >>> mx.np.row_stack((mx.np.ones(2), mx.np.zeros(2))).shape
     (2, 2)
     """
-    return vstack(arrays)
+    return vstack(arrays, tup=tup, dtype=dtype, casting=casting)
 
 
-def hstack(arrays):
-    """Arrays put together along dimension 1; vectors along their only one.
+def hstack(arrays=None, *, tup=None, dtype=None, casting="same_kind"):
+    """Arrays put together along dimension 1; vectors along their only one. Arguments as for
+    :func:`vstack`.
 
     Examples
     --------
     >>> mx.np.hstack((mx.np.ones(2), mx.np.zeros(2)))
     array([1., 1., 0., 0.])
     """
-    return call("_npi_hstack", _some("hstack", arrays))
+    return call("_npi_hstack", _cast("hstack", _some("hstack", arrays if tup is None else tup), dtype, casting))
 
 
-def dstack(arrays):
-    """Arrays put together along dimension 2.
+def dstack(arrays=None, *, tup=None):
+    """Arrays put together along dimension 2. `tup` is NumPy's name of `arrays`.
 
     Examples
     --------
     >>> mx.np.dstack((mx.np.ones(2), mx.np.zeros(2))).shape
     (1, 2, 2)
     """
-    return call("_npi_dstack", _some("dstack", arrays))
+    return call("_npi_dstack", _some("dstack", arrays if tup is None else tup))
 
 
 def column_stack(tup):

@@ -104,8 +104,8 @@ def reshape(a, newshape=None, order="C", out=None, *, shape=None, copy=None):   
     return call("_npi_reshape", (operand(a),), out, newshape=newshape)
 
 
-def ravel(x, order="C"):
-    """The elements of an array as a vector. A new array.
+def ravel(x=None, order="C", *, a=None):
+    """The elements of an array as a vector. A new array. `a` is NumPy's name of `x`.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def ravel(x, order="C"):
     """
     if order not in ("C", "F", "K", "A"):
         raise ValueError(f"[ravel] order={order!r}; accepted: C, F, A, K")
-    x = operand(x)
+    x = operand(x if a is None else a)
     return call("_npi_reshape", (call("_npi_transpose", (x,)) if order == "F" else x,), newshape=(-1,))
 
 
@@ -223,8 +223,8 @@ def expand_dims(a, axis):
     return a
 
 
-def broadcast_to(array, shape):   # pylint: disable=redefined-outer-name
-    """A new array of a larger shape, in which sizes of 1 are repeated.
+def broadcast_to(array, shape, subok=False):   # pylint: disable=redefined-outer-name
+    """A new array of a larger shape, in which sizes of 1 are repeated. `subok` is NumPy's.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def broadcast_to(array, shape):   # pylint: disable=redefined-outer-name
     return call("_npi_broadcast_to", (operand(array),), shape=_as_shape(shape))
 
 
-def broadcast_arrays(*args):
+def broadcast_arrays(*args, subok=False):
     """Arrays of the shape that all of them are broadcast to. Those that have it are returned as
     they are, the others are new.
 

@@ -138,7 +138,7 @@ def _one_dimension(a, axis, before, behind, mode, given):
     return _joined([ends[0], a, ends[1]], axis)
 
 
-def pad(x, pad_width=None, mode="constant", **kwargs):   # pylint: disable=redefined-outer-name
+def pad(x=None, pad_width=None, mode="constant", **kwargs):   # pylint: disable=redefined-outer-name
     """Entries around an array: `pad_width` before and behind each dimension, as a number, a pair,
     or a pair for each dimension.
 
@@ -171,6 +171,7 @@ def pad(x, pad_width=None, mode="constant", **kwargs):   # pylint: disable=redef
     >>> mx.np.pad(mx.np.array([1, 2, 3]), 2, mode="reflect")
     array([3., 2., 1., 2., 3., 2., 1.])
     """
+    x = kwargs.pop("array", x)      # NumPy's name
     if mode not in _KEYWORDS:
         raise ValueError(f"[pad] mode={mode!r}; accepted: {', '.join(sorted(_KEYWORDS))}")
     unknown = [k for k in kwargs if k not in _KEYWORDS[mode]]

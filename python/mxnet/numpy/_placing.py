@@ -6,6 +6,7 @@ from .._binding import NDArrayBase
 from ._array import ndarray
 from ._creation import arange
 from ._dispatch import call, default_float, operand, promoted
+from ._flat import repeated
 from ._joining import concatenate
 
 __all__ = ["put", "putmask", "place", "mask_indices", "r_", "c_"]
@@ -18,13 +19,7 @@ def _target(function, a):
 
 
 def _filling(values, count, like):
-    """`count` of the values, which begin anew when they are spent."""
-    values = call("_npi_reshape", (operand(values, like),), newshape=(-1,))
-    if not values.size:
-        raise ValueError("[put] there are no values; accepted: at least one")
-    if values.size < count:
-        values = call("_npi_tile", (values,), reps=(-(-count // values.size),))
-    return values[:count].astype(like.dtype)
+    return repeated(values, count, like).astype(like.dtype)
 
 
 def put(a, ind, v, mode="raise"):

@@ -2,10 +2,13 @@
 interpolation."""
 import string
 
-from .._binding import NDArrayBase
-from ._dispatch import call, deliver, is_symbol, operand, promoted
+import numpy as onp
 
-__all__ = ["dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "kron", "cross", "trace", "polyval", "interp", "vecdot"]
+from .._binding import NDArrayBase
+from ._dispatch import call, deliver, dtype_name, is_symbol, operand, promoted
+
+__all__ = ["dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "einsum_path", "kron", "cross", "trace", "polyval",
+           "interp", "vecdot"]
 
 
 def _flat(a):
@@ -171,6 +174,25 @@ def einsum(*operands, out=None, optimize=False, dtype=None, **kwargs):
     return deliver(result, out) if dtype is not None else result
 
 
+def einsum_path(*operands, optimize="greedy", einsum_call=False):
+    """The order in which NumPy would multiply the arrays of :func:`einsum`, and a text about it: a
+    list of "einsum_path" and of the numbers of arrays that are multiplied at a time. Values are not
+    read. :func:`einsum` takes the list as `optimize`, and keeps to its own order.
+
+    Examples
+    --------
+    >>> a, b, c = mx.np.ones((2, 3)), mx.np.ones((3, 9)), mx.np.ones((9, 2))
+    >>> mx.np.einsum_path('ij,jk,kl->il', a, b, c)[0]
+    ['einsum_path', (1, 2), (0, 1)]
+    """
+    if not operands:
+        raise ValueError("[einsum_path] got nothing; accepted: subscripts and arrays")
+    subscripts, arrays = (operands[0], operands[1:]) if isinstance(operands[0], str) else _as_text(operands)
+    nothing = onp.zeros((), "float32")
+    shapes = [onp.broadcast_to(nothing, operand(a).shape) for a in arrays]
+    return onp.einsum_path(subscripts, *shapes, optimize=optimize, einsum_call=einsum_call)
+
+
 def kron(a, b):
     """Kronecker's product: each element of `a` replaced by `b` times it.
 
@@ -199,17 +221,20 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     return call("_npi_cross", promoted((a, b)), axisa=axisa, axisb=axisb, axisc=axisc)
 
 
-def trace(a, offset=0, axis1=0, axis2=1, out=None):
+def trace(a, offset=0, axis1=0, axis2=1, out=None, *, dtype=None):
     """Sums of diagonals: of the matrices along `axis1` and `axis2`, `offset` above the main one.
 
-    The result has the dtype of `a`; NumPy's sums of small integers are wider.
+    The result has the dtype of `a`, or `dtype`; NumPy's sums of small integers are wider.
 
     Examples
     --------
     >>> mx.np.trace(mx.np.eye(3))
     array(3.)
     """
-    return call("_npi_trace", (operand(a),), out, offset=offset, axis1=axis1, axis2=axis2)
+    a = operand(a)
+    if dtype is not None:
+        a = call("_npi_cast", (a,), dtype=dtype_name(dtype))
+    return call("_npi_trace", (a,), out, offset=offset, axis1=axis1, axis2=axis2)
 
 
 def polyval(p, x):

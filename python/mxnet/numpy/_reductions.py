@@ -169,15 +169,15 @@ def quotient_of(a):
     return name if "float" in name else default_float()
 
 
-def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where):
-    a = operand(a)
+def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where, centre=None):
+    a, centre = operand(a), _given(centre)
     keepdims, dtype = bool(_given(keepdims, False)), dtype_name(_given(dtype))
     freedom = ddof if correction is None or correction is _NOTHING else correction
-    if _no_mask(where) and float(freedom).is_integer():
+    if centre is None and _no_mask(where) and float(freedom).is_integer():
         return _reduce(record, a, out, dtype or quotient_of(a), axis=axes_of(axis), dtype=dtype, ddof=int(freedom), keepdims=keepdims)
     where = True if _no_mask(where) else where
     a = a if dtype is None else call("_npi_cast", (a,), dtype=dtype)
-    centre = mean(a, axis, dtype or quotient_of(a), None, True, where)
+    centre = mean(a, axis, dtype or quotient_of(a), None, True, where) if centre is None else operand(centre, a)
     apart = call("_npi_square", (call("_npi_subtract", (a, centre)),))
     count = _count(a, axis, keepdims, operand(where, a, "bool") if where is not True else operand(onp.True_, a))
     rest = call("_npi_maximum_scalar", (call("_npi_subtract_scalar", (count,), scalar=float(freedom), is_int=False),), scalar=0.0,
@@ -188,7 +188,7 @@ def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where):
 
 
 @_compiled("_npi_var")
-def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, where=None):
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, where=None, mean=None):   # noqa: E501 pylint: disable=redefined-outer-name
     """Variance over axes: the mean square distance from the mean, with a divisor of N - ddof.
 
     Parameters
@@ -199,25 +199,27 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correctio
         Delta degrees of freedom.
     correction : int or float, optional
         Another name of it, that of the array API.
+    mean : ndarray, optional
+        The mean, if it is known, with the axes of size 1.
 
     Examples
     --------
     >>> mx.np.var(mx.np.array([1.0, 3.0])).asnumpy().item()
     1.0
     """
-    return _variance("_npi_var", a, axis, dtype, out, ddof, keepdims, correction, where)
+    return _variance("_npi_var", a, axis, dtype, out, ddof, keepdims, correction, where, mean)
 
 
 @_compiled("_npi_std")
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, where=None):
-    """Standard deviation over axes, the square root of :func:`var`.
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, where=None, mean=None):   # noqa: E501 pylint: disable=redefined-outer-name
+    """Standard deviation over axes, the square root of :func:`var`, with the same arguments.
 
     Examples
     --------
     >>> mx.np.std(mx.np.array([1.0, 3.0])).asnumpy().item()
     1.0
     """
-    return _variance("_npi_std", a, axis, dtype, out, ddof, keepdims, correction, where)
+    return _variance("_npi_std", a, axis, dtype, out, ddof, keepdims, correction, where, mean)
 
 
 def _extreme(record, a, axis, out, keepdims, initial, where):
@@ -438,7 +440,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
     return mean(a, axis, dtype, out, keepdims, _and(number, where))
 
 
-def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None):
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, *, mean=None, correction=None):   # noqa: E501 pylint: disable=redefined-outer-name
     """:func:`var` of the elements that are numbers.
 
     Examples
@@ -447,10 +449,10 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Non
     1.0
     """
     a, number = _without_nan(a, 0)
-    return var(a, axis, dtype, out, ddof, keepdims, where=_and(number, where))
+    return var(a, axis, dtype, out, ddof, keepdims, where=_and(number, where), mean=mean, correction=correction)
 
 
-def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None):
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, *, mean=None, correction=None):   # noqa: E501 pylint: disable=redefined-outer-name
     """:func:`std` of the elements that are numbers.
 
     Examples
@@ -459,7 +461,7 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Non
     1.0
     """
     a, number = _without_nan(a, 0)
-    return std(a, axis, dtype, out, ddof, keepdims, where=_and(number, where))
+    return std(a, axis, dtype, out, ddof, keepdims, where=_and(number, where), mean=mean, correction=correction)
 
 
 def _nan_extreme(function, limit, a, axis, out, keepdims, initial, where):

@@ -299,8 +299,9 @@ def unravel_index(indices, shape, order="C"):   # pylint: disable=redefined-oute
 
 # ---- sets and differences
 
-def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
-    """The different elements in order, or slices of dimension `axis`. NaN stands last, once.
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):   # noqa: E501 pylint: disable=redefined-builtin
+    """The different elements in order, or slices of dimension `axis`. NaN stands last, once, or
+    with `equal_nan` False as often as it occurs (NumPy computes that). `sorted` is NumPy's.
 
     Returns also, as int64 and in this order, the first index of each, for each element of the array
     (as a vector) the index among the results, and how often each stands there, as is asked for.
@@ -311,6 +312,12 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     >>> counts.tolist()
     [1, 2]
     """
+    if not equal_nan:
+        ar = operand(ar)
+        if onp.isnan(ar.asnumpy()).any():
+            found = onp.unique(ar.asnumpy(), return_index, return_inverse, return_counts, axis, equal_nan=False)
+            found = [operand(v, ar) for v in (found if isinstance(found, tuple) else (found,))]
+            return tuple(found) if len(found) > 1 else found[0]
     out = call("_npi_unique", (operand(ar),), return_index=bool(return_index), return_inverse=bool(return_inverse),
                return_counts=bool(return_counts), axis=None if axis is None else int(axis))
     out = results(out)

@@ -1,4 +1,5 @@
 """Statistics of mx.np: averages with weights, percentiles, histograms, covariances."""
+import importlib
 import operator
 
 import numpy as onp
@@ -13,6 +14,10 @@ __all__ = ["average", "bincount", "corrcoef", "cov", "histogram", "median", "per
 
 _INTEGER = (int, onp.integer)
 _INTERPOLATIONS = ("linear", "midpoint", "lower", "higher", "nearest")
+# Methods of percentiles that NumPy computes (Hyndman, Fan: "Sample quantiles in statistical
+# packages", The American Statistician 50, 1996).
+_ELSEWHERE = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull",
+              "median_unbiased", "normal_unbiased")
 
 
 def average(a, axis=None, weights=None, returned=False, out=None, *, keepdims=False):
@@ -116,7 +121,16 @@ def _quantile(a, q, axis, out, interpolation, method, keepdims, scale):
     return deliver(call("_npi_percentile", (a, q), **params), out)
 
 
-def percentile(a, q, axis=None, out=None, overwrite_input=None, interpolation="linear", keepdims=False, *, method=None):
+def _by_numpy(name, a, q, axis, out, method, keepdims, weights):
+    """What NumPy computes of percentiles."""
+    run = importlib.import_module("mxnet.numpy.fallback").run      # which stands on this module
+    kwargs = {"axis": axes_of(axis), "method": method, "keepdims": keepdims}
+    if weights is not None:
+        kwargs["weights"] = weights
+    return deliver(operand(run(name, getattr(onp, name), (operand(a), q), kwargs)), out)
+
+
+def percentile(a, q, axis=None, out=None, overwrite_input=None, interpolation="linear", keepdims=False, *, method=None, weights=None):   # noqa: E501
     """The values below which `q` percent of the elements lie.
 
     Parameters
@@ -133,7 +147,9 @@ def percentile(a, q, axis=None, out=None, overwrite_input=None, interpolation="l
         Has no effect.
     interpolation, method : str
         Two names of one thing: what counts between two elements. "linear", "lower", "higher",
-        "midpoint" or "nearest".
+        "midpoint" or "nearest"; NumPy computes its other methods.
+    weights : ndarray, optional
+        How much each element counts; `method` is "inverted_cdf" then. NumPy computes them.
     keepdims : bool
         Whether the axes stay with size 1.
 
@@ -143,10 +159,12 @@ def percentile(a, q, axis=None, out=None, overwrite_input=None, interpolation="l
     1.5
     """
     del overwrite_input
+    if weights is not None or (method or interpolation) in _ELSEWHERE:
+        return _by_numpy("percentile", a, q, axis, out, method or interpolation, keepdims, weights)
     return _quantile(a, q, axis, out, interpolation, method, keepdims, 1)
 
 
-def quantile(a, q, axis=None, out=None, overwrite_input=None, interpolation="linear", keepdims=False, *, method=None):
+def quantile(a, q, axis=None, out=None, overwrite_input=None, interpolation="linear", keepdims=False, *, method=None, weights=None):   # noqa: E501
     """:func:`percentile` with `q` between 0 and 1.
 
     Examples
@@ -155,6 +173,8 @@ def quantile(a, q, axis=None, out=None, overwrite_input=None, interpolation="lin
     1.5
     """
     del overwrite_input
+    if weights is not None or (method or interpolation) in _ELSEWHERE:
+        return _by_numpy("quantile", a, q, axis, out, method or interpolation, keepdims, weights)
     return _quantile(a, q, axis, out, interpolation, method, keepdims, 100)
 
 
@@ -181,7 +201,7 @@ def bincount(x, weights=None, minlength=0):
     >>> mx.np.bincount(mx.np.array([0, 2, 2], dtype="int32")).asnumpy().tolist()
     [1, 0, 2]
     """
-    x = operand(x)
+    x = operand(x if isinstance(x, NDArrayBase) or onp.size(x) else onp.zeros(0, "int64"))
     inputs = (x,) if weights is None else (x, operand(weights, x))
     return call("_npi_bincount", inputs, minlength=operator.index(minlength), has_weights=weights is not None)
 
@@ -193,8 +213,9 @@ def histogram(a, bins=10, range=None, normed=None, weights=None, density=None): 
     ----------
     a : ndarray
         Data of any shape. Without `range` its extremes are waited for.
-    bins : int or ndarray
-        Number of intervals of one width, or their rising edges.
+    bins : int, ndarray or str
+        Number of intervals of one width, their rising edges, or the name of a rule of NumPy, such
+        as "auto", by which the data tell the number.
     range : (float, float), optional
         Where the first begins and the last ends.
     normed : None
@@ -217,6 +238,8 @@ def histogram(a, bins=10, range=None, normed=None, weights=None, density=None): 
     if normed:
         raise NotImplementedError("[histogram] normed=True is not offered; accepted: density=True")
     a = operand(a)
+    if isinstance(bins, str):
+        bins = len(onp.histogram_bin_edges(a.asnumpy(), bins, range)) - 1
     if weights is not None:
         counts, edges = onp.histogram(a.asnumpy(), bins.asnumpy() if isinstance(bins, NDArrayBase) else bins, range,
                                       weights=operand(weights, a).asnumpy(), density=bool(density))

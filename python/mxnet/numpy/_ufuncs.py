@@ -196,7 +196,7 @@ def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):   # pylint
     return deliver(result, out)
 
 
-def around(x, decimals=0, out=None, **kwargs):
+def around(x=None, decimals=0, out=None, **kwargs):
     """The elements rounded to so many decimal places; halves go to the even neighbour.
 
     Parameters
@@ -213,6 +213,7 @@ def around(x, decimals=0, out=None, **kwargs):
     >>> mx.np.around(mx.np.array([0.25, 1.5, 2.5]), 0).asnumpy().tolist()
     [0.0, 2.0, 2.0]
     """
+    x = kwargs.pop("a", x)      # NumPy's name
     where, dtype = kwargs.pop("where", True), _options("around", kwargs)
     if _is_number(x):
         return onp.round(x, decimals)
@@ -220,7 +221,7 @@ def around(x, decimals=0, out=None, **kwargs):
     return _finish("around", run, [operand(x)], "same", out, where, dtype)
 
 
-def round(x, decimals=0, out=None, **kwargs):   # pylint: disable=redefined-builtin
+def round(x=None, decimals=0, out=None, **kwargs):   # pylint: disable=redefined-builtin
     """As :func:`around`.
 
     Examples

@@ -42,26 +42,33 @@ def printoptions(*args, **kwargs):
     return onp.printoptions(*args, **kwargs)
 
 
-def array_repr(arr):
-    """The text of an array that ``repr`` gives.
+def _printed_so(width, precision, suppress):
+    given = {"linewidth": width, "precision": precision, "suppress": suppress}
+    return onp.printoptions(**{k: v for k, v in given.items() if v is not None})
+
+
+def array_repr(arr, max_line_width=None, precision=None, suppress_small=None):
+    """The text of an array that ``repr`` gives. Other arguments are those of NumPy's function.
 
     Examples
     --------
     >>> mx.np.array_repr(mx.np.array([1.0, 2.0]))
     'array([1., 2.])'
     """
-    return repr(arr)
+    with _printed_so(max_line_width, precision, suppress_small):
+        return repr(arr)
 
 
-def array_str(a):
-    """The text of an array that ``str`` gives.
+def array_str(a, max_line_width=None, precision=None, suppress_small=None):
+    """The text of an array that ``str`` gives. Other arguments are those of NumPy's function.
 
     Examples
     --------
     >>> mx.np.array_str(mx.np.array([1.0, 2.0]))
     '[1. 2.]'
     """
-    return str(a)
+    with _printed_so(max_line_width, precision, suppress_small):
+        return str(a)
 
 
 def array2string(a, *args, **kwargs):

@@ -11,7 +11,8 @@ from .._files import write_file
 from ._creation import array, indices
 from ._dispatch import dtype_name, from_values
 
-__all__ = ["genfromtxt", "loadtxt", "savetxt", "save", "savez", "load", "frombuffer", "fromiter", "fromfunction"]
+__all__ = ["genfromtxt", "loadtxt", "savetxt", "save", "savez", "savez_compressed", "load", "fromfile", "fromstring", "frombuffer",
+           "fromiter", "fromfunction"]
 
 
 def _host(function, value):
@@ -78,9 +79,10 @@ def savetxt(fname, X, **kwargs):    # pylint: disable=invalid-name
     onp.savetxt(fname, _host("savetxt", X), **kwargs)
 
 
-def save(file, arr):
+def save(file, arr, allow_pickle=True, fix_imports=True):
     """Writes an array to a file of NumPy's format ``.npy``. `file` is a path, to which ``.npy`` is
-    added where it is missing, or an open file.
+    added where it is missing, or an open file. The last two arguments are NumPy's: there is nothing
+    to pickle.
 
     Examples
     --------
@@ -90,6 +92,12 @@ def save(file, arr):
     """
     values = _host("save", arr)
     _written(file, ".npy", lambda out: onp.save(out, values, allow_pickle=False))
+
+
+def _zipped(name, write, file, given, named):
+    given = [_host(name, value) for value in given]
+    named = {key: _host(name, value) for key, value in named.items()}
+    _written(file, ".npz", lambda out: write(out, *given, **named))
 
 
 def savez(file, *args, **kwds):
@@ -103,14 +111,29 @@ def savez(file, *args, **kwds):
     >>> mx.np.load('/tmp/example.npz')['scale']
     array(3.)
     """
-    given = [_host("savez", value) for value in args]
-    named = {name: _host("savez", value) for name, value in kwds.items()}
-    _written(file, ".npz", lambda out: onp.savez(out, *given, **named))
+    if isinstance(kwds.get("allow_pickle"), bool):     # NumPy's: there is nothing to pickle
+        del kwds["allow_pickle"]
+    _zipped("savez", onp.savez, file, args, kwds)
 
 
-def load(file):
+def savez_compressed(file, *args, **kwds):
+    """:func:`savez` with compressed arrays.
+
+    Examples
+    --------
+    >>> mx.np.savez_compressed('/tmp/example.npz', zeros=mx.np.zeros(1000))
+    >>> mx.np.load('/tmp/example.npz')['zeros'].shape
+    (1000,)
+    """
+    if isinstance(kwds.get("allow_pickle"), bool):
+        del kwds["allow_pickle"]
+    _zipped("savez_compressed", onp.savez_compressed, file, args, kwds)
+
+
+def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="ASCII", *, max_header_size=10000):
     """The array in a file of NumPy's format ``.npy``, or a dict of those in an ``.npz``. Pickled
-    objects in it are refused: that is a ValueError.
+    objects in it are refused: that is a ValueError, also with `allow_pickle`. The other arguments
+    are NumPy's; the file is read as a whole.
 
     Examples
     --------
@@ -118,11 +141,38 @@ def load(file):
     >>> mx.np.load('/tmp/example.npy').shape
     (2, 2)
     """
+    del mmap_mode, allow_pickle, fix_imports, encoding, max_header_size
     found = onp.load(file, allow_pickle=False)
     if isinstance(found, onp.ndarray):
         return from_values(found, None, found.dtype)
     with found:
         return {name: from_values(found[name], None, found[name].dtype) for name in found.files}
+
+
+def fromfile(file, dtype="float64", count=-1, sep="", offset=0):
+    """A vector of the numbers in a file, of bytes or of a text in which `sep` separates them, by
+    NumPy's function of that name.
+
+    Examples
+    --------
+    >>> mx.np.array([1, 2], dtype="int32").tofile("/tmp/example.bin")
+    >>> mx.np.fromfile("/tmp/example.bin", dtype="int32")
+    array([1, 2], dtype=int32)
+    """
+    values = onp.fromfile(file, dtype, count, sep, offset)
+    return from_values(values, None, values.dtype)
+
+
+def fromstring(string, dtype="float64", count=-1, *, sep):
+    """A vector of the numbers in a text, in which `sep` separates them.
+
+    Examples
+    --------
+    >>> mx.np.fromstring("1, 2", sep=",")
+    array([1., 2.], dtype=float64)
+    """
+    values = onp.fromstring(string, dtype, count, sep=sep)
+    return from_values(values, None, values.dtype)
 
 
 def frombuffer(buffer, dtype="float64", count=-1, offset=0):

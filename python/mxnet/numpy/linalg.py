@@ -155,14 +155,15 @@ def matrix_norm(x, ord="fro", axis=(-2, -1), keepdims=False):   # pylint: disabl
 
 
 # ---- factorizations
-def svd(a, full_matrices=False, compute_uv=True):
+def svd(a, full_matrices=False, compute_uv=True, hermitian=False):
     """Singular values and vectors ``(ut, l, v)`` with ``a = (ut * l[..., None, :]) @ v``.
 
     `a` has shape (..., m, n). With k the smaller of m and n: `ut` is (..., m, k) with orthonormal
     columns, `l` (..., k) in descending order, `v` (..., k, n) with orthonormal rows, of each of
     which the element of largest absolute value is positive. `full_matrices` makes `ut` (..., m, m)
     and `v` (..., n, n); without `compute_uv` there is `l` alone. The result is a named tuple (U, S,
-    Vh). Differences from NumPy: the reduced form is the default.
+    Vh). With `hermitian` only the lower triangles are read. Differences from NumPy: the reduced
+    form is the default.
 
     Examples
     --------
@@ -170,10 +171,19 @@ def svd(a, full_matrices=False, compute_uv=True):
     >>> l
     array([4., 3.])
     """
+    if hermitian:
+        a = operand(a)
+        a = _lower_mirrored(a)
     if not compute_uv:
         return svdvals(a)
     parts = tuple(call("_npi_svd", (_real(a),)))
     return SVDResult(*(full_svd(*parts) if full_matrices else parts))
+
+
+def _lower_mirrored(a):
+    """Symmetric matrices of the lower triangles."""
+    low = call("_npi_tril", (a,), k=0)
+    return low + call("_npi_swapaxes", (call("_npi_tril", (a,), k=-1),), dim1=-1, dim2=-2)
 
 
 def svdvals(a):
@@ -409,19 +419,20 @@ def lstsq(a, b, rcond="warn"):
                       **_ROUNDING))
 
 
-def matrix_rank(M, rtol=None, hermitian=False, tol=None):   # pylint: disable=invalid-name
+def matrix_rank(M=None, rtol=None, hermitian=False, tol=None, *, A=None):   # pylint: disable=invalid-name
     """Ranks of matrices: how many singular values are larger than a number, as int64.
 
     The number is the largest singular value times the larger of the matrix's sizes times the
     rounding error; or `rtol` (in NumPy: `tol`), one number or one for each matrix. With
-    `hermitian` only the lower triangles are read. A vector has rank 1, or 0 if it is zero.
+    `hermitian` only the lower triangles are read. A vector has rank 1, or 0 if it is zero. `A` is
+    NumPy's name of `M`.
 
     Examples
     --------
     >>> mx.np.linalg.matrix_rank(mx.np.array([[1, 2], [2, 4]]))
     array(1, dtype=int64)
     """
-    M, tol = operand(M), rtol if tol is None else tol
+    M, tol = operand(M if A is None else A), rtol if tol is None else tol
     if tol is None:
         return call("_npi_matrix_rank_none_tol", (M,), hermitian=bool(hermitian), **_ROUNDING)
     return call("_npi_matrix_rank", (M, operand(tol, like=M)), hermitian=bool(hermitian))

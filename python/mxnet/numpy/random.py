@@ -23,15 +23,16 @@ from .._binding import NDArrayBase
 
 __all__ = ["randint", "uniform", "normal", "choice", "rand", "multinomial", "multivariate_normal", "logistic", "gumbel", "f", "laplace",
            "shuffle", "randn", "gamma", "beta", "chisquare", "exponential", "lognormal", "weibull", "pareto", "power", "rayleigh", "seed",
-           "permutation", *_draws.__all__]
+           "permutation", "default_rng", "BitGenerator", "Generator", "RandomState", *_draws.__all__]
 
 
 def _float_name(dtype):
     return default_float() if dtype is None else dtype_name(dtype)
 
 
-def seed(seed_state, ctx="all", device=None):
-    """Restarts the random generators, as :func:`mxnet.random.seed` does.
+def seed(seed_state=None, ctx="all", device=None, *, seed=None):   # pylint: disable=redefined-outer-name
+    """Restarts the random generators, as :func:`mxnet.random.seed` does; with a number of the
+    system's if there is none. `seed` is NumPy's name of `seed_state`.
 
     Examples
     --------
@@ -40,6 +41,9 @@ def seed(seed_state, ctx="all", device=None):
     >>> bool((a.asnumpy() == b.asnumpy()).all())
     True
     """
+    seed_state = seed if seed_state is None else seed_state
+    if seed_state is None:
+        seed_state = int(onp.random.SeedSequence().generate_state(1)[0])
     _seeding.seed(seed_state, ctx if device is None else device)
 
 
@@ -255,7 +259,8 @@ def f(dfnum, dfden, size=None, ctx=None, *, device=None):
 def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device=None):
     """Integers from [low, high), or from [0, low) where `high` is None, all equally likely.
 
-    `low` and `high` are integers, int64 is the default dtype. low >= high is a ValueError.
+    `low` and `high` are integers or arrays of them, which broadcast; int64 is the default dtype.
+    low >= high is a ValueError.
 
     Examples
     --------
@@ -263,10 +268,12 @@ def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device
     True
     """
     low, high = (0, low) if high is None else (low, high)
-    for bound in (low, high):
-        if not isinstance(bound, numbers.Integral):
-            raise TypeError(f"[randint] a bound is {bound!r}; accepted: integers")
     name = dtype_name(None if dtype is int else dtype, default_int())
+    for bound in (low, high):
+        if isinstance(bound, (NDArrayBase, onp.ndarray, list, tuple)):
+            return deliver(_draws.integers_between(low, high, size, name), out)
+        if not isinstance(bound, numbers.Integral):
+            raise TypeError(f"[randint] a bound is {bound!r}; accepted: integers, and arrays of them")
     made = name if name in ("int32", "int64") else "int64"
     params = {"low": int(low), "high": int(high), "shape": _shape(() if size is None else size), "ctx": str(device_of(ctx, device))}
     if params["shape"] == ():
@@ -406,6 +413,8 @@ def permutation(x):
 
 
 globals().update({name: getattr(_draws, name) for name in _draws.__all__})
+
+from ._generator import BitGenerator, Generator, RandomState, default_rng   # noqa: E402, F401  (it stands on all of the above)
 
 
 def __dir__():

@@ -34,7 +34,7 @@ def _dtype(value):
     return onp.dtype(_dtypes.TYPES[_dtypes.number(value)]) if not isinstance(value, onp.dtype) else value
 
 
-def can_cast(from_, to):
+def can_cast(from_, to, casting="safe"):
     """Whether values of one dtype are kept by another one.
 
     Parameters
@@ -43,6 +43,8 @@ def can_cast(from_, to):
         What is cast; an array stands for its dtype, a number for its dtype in NumPy.
     to : dtype
         What it becomes.
+    casting : str
+        The rule, as in NumPy: "no", "equiv", "safe", "same_kind" or "unsafe".
 
     Examples
     --------
@@ -53,7 +55,7 @@ def can_cast(from_, to):
         from_ = from_.dtype
     elif isinstance(from_, (bool, int, float)):
         from_ = onp.asarray(from_).dtype
-    return bool(onp.can_cast(_dtype(from_), _dtype(to)))
+    return bool(onp.can_cast(_dtype(from_), _dtype(to), casting))
 
 
 def finfo(dtype):

@@ -67,9 +67,13 @@ template <typename T>
 MXNET_FN T arctan2(T a, T b) {
   return std::atan2(a, b);
 }
+// in three factors, none of which overflows or vanishes where the result does not
 template <typename T>
 MXNET_FN T ldexp(T a, T b) {
-  return a * power(T(2), b);
+  const T most = sizeof(T) == 4 ? T(300) : T(2200);
+  const T n = b > most ? most : b < -most ? -most : b;
+  const T third = std::trunc(n / T(3)), factor = power(T(2), third);
+  return a * factor * factor * power(T(2), n - third - third);
 }
 // remainder with the sign of the dividend; of the divisor, that of zero as well (0 for a divisor of
 // 0, as in the reference)

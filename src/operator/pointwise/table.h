@@ -103,7 +103,7 @@
 
 // with up to three parameters
 #define MXNET_UNARY_PARAM(ROW)                                                                                                    \
-  ROW(clip, I, x < p ? p : x > q ? q : x, XG, x < p ? T(0) : x > q ? T(0) : T(1))                                                 \
+  ROW(clip, I, x > q ? q : x < p ? p : x, XG, x < p ? T(0) : x > q ? T(0) : T(1))                                                 \
   ROW(hard_sigmoid, F, p * x + q < T(0) ? T(0) : p * x + q > T(1) ? T(1) : p * x + q, YG, y > T(0) ? (y < T(1) ? p : T(0)) : T(0)) \
   ROW(smooth_l1, F, abs(x) * p * p < T(1) ? T(0.5) * x * x * p * p : abs(x) - T(0.5) / (p * p), X,                                \
       abs(x) * p * p >= T(1) ? sign(x) : x * p * p)                                                                               \
@@ -177,7 +177,7 @@
       "float: _npi_arctan2; float_scalar: _npi_arctan2_scalar; rfloat_scalar: _npi_rarctan2_scalar")                                                   \
   ROW(copysign, F, copysign(a, b), L, a == T(0) ? T(0) : copysign(T(1), a) * copysign(T(1), b), T(0),                                     \
       "promote: _npi_copysign; scalar: _npi_copysign_scalar; rscalar: _npi_rcopysign_scalar")                                           \
-  ROW(ldexp, F, ldexp(a, b), L, power(T(2), b), a * power(T(2), b) * T(0.69314718055994531),                                              \
+  ROW(ldexp, F, ldexp(a, b), L, power(T(2), b), ldexp(a, b) * T(0.69314718055994531),                                                     \
       "lhs_float: _npi_ldexp; float_scalar: _npi_ldexp_scalar; rfloat_scalar: _npi_rldexp_scalar")                                                    \
   ROW(fmax, I, fmax(a, b), L, a >= b ? T(1) : T(0), a >= b ? T(0) : T(1), "promote: _npi_fmax; scalar: _npi_fmax_scalar")               \
   ROW(fmin, I, fmin(a, b), L, a <= b ? T(1) : T(0), a <= b ? T(0) : T(1), "promote: _npi_fmin; scalar: _npi_fmin_scalar")               \
