@@ -32,6 +32,14 @@ def _counterpart(function):
     return getattr(space, name, None)
 
 
+# Functions that write into an argument: NumPy's would write into a copy.
+_WRITING = ("copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis")
+
+
+def _on_host(value):
+    return value.asnumpy() if hasattr(value, "asnumpy") else value
+
+
 def _same_class(types, cls):
     """Whether NumPy found only arrays that these rules cover."""
     return all(issubclass(t, (cls, onp.ndarray)) for t in types)
@@ -46,14 +54,25 @@ def install(cls, fall_back):
             return NotImplemented
         function = _counterpart(func)
         kwargs = {k: v for k, v in kwargs.items() if v is not getattr(onp, "_NoValue", None)}
-        return function(*args, **kwargs) if function is not None else fall_back(func.__name__, func, args, kwargs)
+        if function is None:
+            return fall_back(func.__name__, func, args, kwargs)
+        try:
+            return function(*args, **kwargs)
+        except (TypeError, NotImplementedError):
+            if func.__name__ in _WRITING or kwargs.get("out") is not None:
+                raise
+            try:        # what mx.np refuses, such as None among the arrays, NumPy may take
+                return fall_back(func.__name__, func, args, kwargs)
+            except Exception:    # pylint: disable=broad-except
+                pass
+            raise
 
     def array_ufunc(self, ufunc, method, *inputs, **kwargs):
         """The function of mx.np of that name; `reduce` and its like, and what mx.np lacks, are
         NumPy's own on copies."""
         out = kwargs.get("out")
-        if any(isinstance(o, onp.ndarray) for o in out or ()):
-            raise TypeError(f"[{ufunc.__name__}] `out` is an array of NumPy; accepted: one of mx.np, because an input is")
+        if any(isinstance(o, onp.ndarray) for o in out or ()):    # numpy_array += x
+            return getattr(ufunc, method)(*map(_on_host, inputs), **{k: _on_host(v) for k, v in kwargs.items()})
         if not _same_class([type(x) for x in inputs if not onp.isscalar(x) and hasattr(type(x), "__array_ufunc__")], cls):
             return NotImplemented
         function = _counterpart(ufunc)

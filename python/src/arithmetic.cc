@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "binding.h"
+#include "mxnet/c_api_op.h"
 #include "remembered.h"
 
 namespace mxnet {
@@ -125,10 +126,19 @@ PyObject* WithMadeOperand(const BinaryRecords& x, PyObject* a, PyObject* b, PyOb
   return result;
 }
 
+/* In place: whether the result may have another dtype than `a`. */
+bool MayWiden(PyObject* a, PyObject* b) {
+  if (!IsArray(b) || DoorOf(a) != kNumpy || DoorOf(b) != kNumpy) return false;
+  const int dtypes[2] = {Get(a)->dtype(), Get(b)->dtype()};
+  int meeting = dtypes[0];
+  return dtypes[0] != dtypes[1] && (MXOpPromoteDTypes(2, dtypes, 0, &meeting) != 0 || meeting != dtypes[0]);
+}
+
 PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
   try {
     const Door door = DoorOf(IsArray(a) ? a : b);
     const BinaryRecords& x = ariths[door][id];
+    if (out && MayWiden(a, b)) return PyObject_CallMethod(a, "_in_place", "sO", x.array->name.c_str(), b);
     PyObject* result = RunBinary(x, a, b, out);
     if (result != Py_NotImplemented || door != kNumpy || !IsArrayLike(IsArray(a) ? b : a)) return result;
     Py_DECREF(result);

@@ -157,3 +157,36 @@ def test_version_of_the_format(shapes, magic, tmp_path):
         mx.nd.save(str(path), [mx.nd.ones((2,))])
     assert int.from_bytes(raw[:4], "little") == magic and int.from_bytes(path.read_bytes()[24:28], "little") == magic
     assert mx.nd.load(str(path))[0].asnumpy().tolist() == [1.0, 1.0]
+
+
+def test_results_in_arrays_of_numpy():
+    """``numpy_array += x`` and NumPy's functions with `out` write into NumPy's array."""
+    x, total = mx.np.array([1.0, 2.0]), onp.zeros(2)
+    before = total
+    total += x
+    total *= mx.np.array([2, 3], dtype="int32")
+    assert total is before and total.tolist() == [2, 6]
+    assert onp.add(x, 1, out=total) is total and total.tolist() == [2, 3]
+    onp.maximum(x, 1.5, out=total, where=onp.array([True, False]))
+    assert total.tolist() == [1.5, 3]
+    assert onp.add.reduce(mx.np.ones((2, 3)), axis=1, out=total) is total and total.tolist() == [3, 3]
+
+
+def test_shared_memory_with_numpy():
+    x = mx.np.ones(3)
+    host = onp.ones(3, "float32")
+    assert not onp.shares_memory(x, host) and not mx.np.may_share_memory(host, x) and not mx.np.shares_memory(host, host.copy())
+    assert mx.np.shares_memory(host, host[1:]) and onp.may_share_memory(mx.np.from_dlpack(host), host)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_only_numpy_takes():
+    """Arguments that are no numbers, such as None among arrays, go to NumPy's own function."""
+    x = mx.np.arange(3)
+    found = onp.broadcast_arrays(x, None)
+    assert found[0].tolist() == [0, 1, 2] and found[1].tolist() == [None] * 3
+    with pytest.raises(TypeError, match="copyto"):
+        onp.copyto(mx.np.ones(2, dtype="int8"), 1.5)
+    x.attach_grad()
+    with mx.autograd.record(), pytest.raises(TypeError):
+        onp.broadcast_arrays(x, None)

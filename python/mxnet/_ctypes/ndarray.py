@@ -260,17 +260,30 @@ def _scalar(value):
     return None
 
 
+def _meeting(one, other):
+    """The number of the dtype in which two arrays of mx.np meet."""
+    dtypes, meeting = (ctypes.c_int * 2)(one._dtype_id, other._dtype_id), ctypes.c_int()
+    check_call(_LIB.MXOpPromoteDTypes(2, dtypes, 0, ctypes.byref(meeting)))
+    return meeting.value
+
+
 def _binary(array_op, scalar_op, in_place=False, typed=False, operand=None, reflected=False):
     def method(self, other):
         out = self if in_place else None
         if operand and (isinstance(other, (list, tuple)) or isinstance(other, np.ndarray) and other.ndim):
             other = operand(other, self, in_place)
             if reflected:
+                if array_op == "_npi_matmul" and self._dtype_id != other._dtype_id:
+                    return self._product(other, self)
                 return invoke(_op(array_op), (other, self), (), ()) if array_op else NotImplemented
         if isinstance(other, NDArrayBase):
+            if typed and array_op == "_npi_matmul" and self._dtype_id != other._dtype_id:
+                return self._product(self, other)
             if _is_numpy(self) != _is_numpy(other):
                 raise _MXTypeError("[operator] got arrays of mx.nd and of mx.np; accepted: one kind (as_np_ndarray() and "
                                    "as_nd_ndarray() make one of the other, sharing memory)")
+            if in_place and typed and self._dtype_id != other._dtype_id and _meeting(self, other) != self._dtype_id:
+                return self._in_place(array_op, other)
             return invoke(_op(array_op), (self, other), (), (), out) if array_op else NotImplemented
         scalar = _scalar(other) if scalar_op else None
         if scalar is None:

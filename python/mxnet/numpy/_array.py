@@ -8,6 +8,7 @@ import numpy as onp
 from .. import _dtypes
 from .._files import write_file
 from .._binding import _numpy_base, _set_indexing, _set_numpy_class
+from ..base import error_class
 from ..ndarray import NDArray
 from . import _indexing
 from ..ndarray._native import shared
@@ -305,8 +306,9 @@ class ndarray(_Base):   # pylint: disable=invalid-name
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """The array in another dtype; itself if `copy` is false and it has that dtype.
 
-        `order`, `casting` and `subok` are NumPy's, and accept what is their default there ('C',
-        too). Fractions become integers by cutting them off.
+        `casting` is NumPy's rule, "unsafe" by default: a TypeError where it forbids the cast.
+        `order` and `subok` are NumPy's, and accept what is their default there ('C', too).
+        Fractions become integers by cutting them off.
 
         >>> mx.np.array([1.7, -1.7]).astype('int32')
         array([ 1, -1], dtype=int32)
@@ -314,7 +316,10 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         if order not in ("K", "C"):
             raise ValueError(f"[astype] order={order!r}; accepted: 'K', 'C'")
         if casting != "unsafe":
-            raise ValueError(f"[astype] casting={casting!r}; accepted: 'unsafe'")
+            wanted = _dtypes.name(dtype).replace("bfloat", "float")
+            if not onp.can_cast(_dtypes.name(self.dtype).replace("bfloat", "float"), wanted, casting):
+                raise error_class(TypeError, ValueError)(
+                    f"[astype] {self.dtype} to {dtype} with casting={casting!r}; accepted: what that rule of NumPy allows")
         if not subok:
             raise ValueError("[astype] subok=False; accepted: True")
         if dtype is None:
@@ -395,6 +400,17 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """``a @ b`` of arrays of several dtypes, or of an array and what one can be made of; the
         binding calls it."""
         return _function("matmul")(a, b)
+
+    def _in_place(self, record, other):
+        """``a OP= b`` where the result has another dtype than `a`: NumPy casts it back within its
+        kind, and refuses to otherwise; the binding calls it."""
+        result = call(record, (self, other))
+        have, want = _dtypes.name(result.dtype), _dtypes.name(self.dtype)
+        narrow = have.replace("bfloat", "float"), want.replace("bfloat", "float")
+        if not onp.can_cast(*narrow, "same_kind"):
+            raise TypeError(f"[operator] the result is {have}, which the array of {want} in place cannot take; accepted: one of the same "
+                            "kind")
+        return call("_copyto", (result,), self)
 
     def _reshape_exact(self, shape):
         return _indexing.shaped(self, shape)

@@ -478,7 +478,10 @@ def copyto(dst, src, casting="same_kind", where=True):
     """
     if not isinstance(dst, NDArrayBase):
         raise TypeError(f"[copyto] dst is a {type(dst).__name__}; accepted: an array of mx.np")
-    src = operand(src, like=dst, dtype=dst.dtype if _is_plain(src) else None)
+    plain = _is_plain(src)
+    if plain and casting != "unsafe" and onp.asarray(src).dtype.kind == "f" and "float" not in _dtypes.name(dst.dtype):
+        raise TypeError(f"[copyto] {src!r} into {dst.dtype}; accepted by {casting!r}: what it casts")
+    src = operand(src, like=dst, dtype=dst.dtype if plain else None)
     if casting != "unsafe" and not onp.can_cast(_dtypes.name(src.dtype), _dtypes.name(dst.dtype), casting):
         raise TypeError(
             f"[copyto] {src.dtype} into {dst.dtype}; accepted by {casting!r}: what it casts"

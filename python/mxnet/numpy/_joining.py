@@ -39,6 +39,12 @@ def axis_of(function, axis, ndim):
     return axis % ndim
 
 
+def with_axis(a, axis):
+    """`a`; one of shape () as one of shape (1,), if an axis is given, as NumPy has it in functions
+    along an axis."""
+    return a if axis is None or is_symbol(a) or a.ndim else call("_npi_reshape", (a,), newshape=(1,))
+
+
 # ---- joining
 
 def _some(function, arrays):
@@ -71,6 +77,8 @@ def concatenate(seq, axis=0, out=None, *, dtype=None, casting="same_kind"):
         for a in arrays:
             if a.ndim == 0:
                 raise ValueError("[concatenate] an array of shape (); accepted: at least 1 dimension")
+    if out is not None and out.dtype != arrays[0].dtype:
+        _cast("concatenate", [arrays[0]], out.dtype, casting)     # raises where the rule forbids it
     result = call("_npi_concatenate", arrays, None if out is None or out.dtype != arrays[0].dtype else out, dim=int(axis))
     return result if out is None or result is out else deliver(result, out)
 

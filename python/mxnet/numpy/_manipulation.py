@@ -9,7 +9,7 @@ import numpy as onp
 from .._binding import NDArrayBase, is_traced
 from ..ndarray._native import _as_shape
 from ._creation import asarray, results
-from ._joining import as_tuple, entries, shape_of
+from ._joining import as_tuple, entries, shape_of, with_axis
 from ._dispatch import call, dtype_name, is_symbol, operand
 from ._indexing import shaped
 from ._padding import pad
@@ -197,7 +197,10 @@ def squeeze(a, axis=None, out=None):
     >>> mx.np.squeeze(mx.np.ones((1, 3, 1))).shape
     (3,)
     """
-    return call("_npi_squeeze", (operand(a),), out, axis=None if axis is None else as_tuple(axis))
+    a = operand(a)
+    if axis in (0, -1) and not is_symbol(a) and not a.ndim:      # as in NumPy
+        axis = None
+    return call("_npi_squeeze", (a,), out, axis=None if axis is None else as_tuple(axis))
 
 
 def expand_dims(a, axis):
@@ -317,7 +320,7 @@ def repeat(a, repeats, axis=None):
     >>> mx.np.repeat(mx.np.array([1, 2]), [1, 2])
     array([1., 2., 2.])
     """
-    a = operand(a)
+    a = with_axis(operand(a), axis)
     axis = None if axis is None else int(axis)
     if isinstance(repeats, NDArrayBase):
         repeats = repeats.asnumpy()
@@ -548,6 +551,9 @@ def shares_memory(a, b, max_work=None):
     >>> mx.np.shares_memory(x, x[1:])
     True
     """
+    if not isinstance(a, NDArrayBase) or not isinstance(b, NDArrayBase):      # one of NumPy, which from_dlpack may have given
+        views = [onp.from_dlpack(x) if isinstance(x, NDArrayBase) and x.context.device_type != "gpu" else x for x in (a, b)]
+        return not any(isinstance(x, NDArrayBase) for x in views) and onp.shares_memory(*views, max_work)
     return bool(call("_npi_share_memory", (a, b)).item())
 
 

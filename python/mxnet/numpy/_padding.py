@@ -1,4 +1,6 @@
 """``mx.np.pad``: the modes that are one operator, and the others made of operators."""
+import importlib
+
 import numpy as onp
 
 from .. import _dtypes
@@ -152,7 +154,7 @@ def pad(x=None, pad_width=None, mode="constant", **kwargs):   # pylint: disable=
         "constant" (`constant_values`, 0 if not given), "edge", "linear_ramp" (to `end_values`),
         "maximum", "minimum", "mean", "median" (of `stat_length` entries nearest to the end, or
         all), "reflect" and "symmetric" (`reflect_type` "even" or "odd"), "wrap", or "empty", which
-        is 0 here.
+        is 0 here. A function with the arguments that NumPy gives it is called on the host.
 
     Raises
     ------
@@ -163,8 +165,7 @@ def pad(x=None, pad_width=None, mode="constant", **kwargs):   # pylint: disable=
 
     Notes
     -----
-    "maximum" and "minimum" over whole dimensions have no gradient. NumPy's functions as `mode` are
-    refused.
+    "maximum" and "minimum" over whole dimensions have no gradient, nor have functions as `mode`.
 
     Examples
     --------
@@ -172,6 +173,9 @@ def pad(x=None, pad_width=None, mode="constant", **kwargs):   # pylint: disable=
     array([3., 2., 1., 2., 3., 2., 1.])
     """
     x = kwargs.pop("array", x)      # NumPy's name
+    if callable(mode):
+        run = importlib.import_module("mxnet.numpy.fallback").run      # which stands on this module
+        return run("pad", onp.pad, (operand(x), pad_width, mode), kwargs)
     if mode not in _KEYWORDS:
         raise ValueError(f"[pad] mode={mode!r}; accepted: {', '.join(sorted(_KEYWORDS))}")
     unknown = [k for k in kwargs if k not in _KEYWORDS[mode]]

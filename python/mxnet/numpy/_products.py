@@ -84,7 +84,12 @@ def matmul(a, b, out=None, **kwargs):
     """
     if kwargs:
         raise NotImplementedError(f"[matmul] got {', '.join(kwargs)}; accepted: a, b, out")
-    return call("_npi_matmul", promoted((a, b)), out)
+    a, b = promoted((a, b))
+    if out is None or is_symbol(a) or out._dtype_id == a._dtype_id:
+        return call("_npi_matmul", (a, b), out)
+    if not onp.can_cast(a.dtype, out.dtype, "same_kind"):
+        raise TypeError(f"[matmul] the result is {a.dtype}, which `out` of {out.dtype} cannot take; accepted: an array of the same kind")
+    return deliver(call("_npi_matmul", (a, b)), out)
 
 
 def tensordot(a, b, axes=2):

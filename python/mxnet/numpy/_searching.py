@@ -6,7 +6,7 @@ from .._binding import NDArrayBase
 
 from ._creation import results
 from ._dispatch import call, default_float, deliver, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
-from ._joining import axis_of, concatenate, shape_of
+from ._joining import axis_of, concatenate, shape_of, with_axis
 from ._manipulation import ravel
 from .set_functions import unique_all, unique_counts, unique_inverse, unique_values
 
@@ -130,8 +130,7 @@ def take(a, indices, axis=None, mode="raise", out=None):
     if mode not in ("wrap", "clip", "raise"):
         raise NotImplementedError(f"[take] mode={mode!r}; accepted: clip, wrap, raise")
     a = operand(a)
-    if axis is None:
-        a, axis = ravel(a), 0
+    a, axis = (ravel(a), 0) if axis is None else (with_axis(a, axis), axis)
     return call("_npi_take", (a, operand(indices, like=a)), out, axis=int(axis), mode=mode)
 
 
@@ -175,8 +174,8 @@ def compress(condition, a, axis=None, out=None):
     if chosen.ndim != 1:
         raise ValueError(f"[compress] condition has shape {chosen.shape}; accepted: a vector")
     a = operand(a)
-    if axis is None:
-        a, axis = ravel(a), 0
+    a = ravel(a) if axis is None else with_axis(a, axis)
+    axis = 0 if axis is None else axis_of("compress", axis, a.ndim)
     places = onp.flatnonzero(chosen)
     if places.size and places[-1] >= a.shape[axis]:
         raise IndexError(f"[compress] condition chooses entry {places[-1]}; accepted: 0 to {a.shape[axis] - 1}")
@@ -231,7 +230,8 @@ def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     [1, 2, 0]
     """
     descending = _order_arguments("argsort", kind, order, descending)
-    return call("_npi_argsort", (operand(a),), axis="None" if axis is None else int(axis), is_ascend=not descending, dtype="int64")
+    a = with_axis(operand(a), axis)
+    return call("_npi_argsort", (a,), axis="None" if axis is None else int(axis), is_ascend=not descending, dtype="int64")
 
 
 def _on_host(function, *values):

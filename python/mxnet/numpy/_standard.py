@@ -9,7 +9,7 @@ from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
 from ._creation import results
 from ._dispatch import call, deliver, device_of, dtype_name, is_symbol, operand
-from ._joining import axis_of, concatenate, shape_of
+from ._joining import axis_of, concatenate, shape_of, with_axis
 from ._reductions import _without_nan, cumsum
 
 __all__ = [
@@ -154,6 +154,7 @@ def cumprod(a, axis=None, dtype=None, out=None):
     a = operand(a)
     if axis is None:
         a, axis = call("_npi_reshape", (a,), newshape=(-1,)), 0
+    a = with_axis(a, axis)
     shape = shape_of("cumprod", a)
     axis = axis_of("cumprod", axis, len(shape))
     kind = dtype_name(dtype) or _dtypes.name(a.dtype)

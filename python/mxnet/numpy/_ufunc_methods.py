@@ -1,5 +1,6 @@
 """Methods of NumPy's functions of two operands: ``np.add.reduce``, ``np.maximum.accumulate``,
 ``np.subtract.outer``, ``np.add.at``."""
+import builtins
 import functools
 
 import numpy as onp
@@ -9,7 +10,7 @@ from .._binding import NDArrayBase, is_traced
 from ._array import ndarray
 from ._dispatch import call, deliver, operand, promoted
 from ._joining import axis_of, stack
-from ._operators import BINARY
+from ._operators import BINARY, UNARY
 
 __all__ = []
 
@@ -85,6 +86,22 @@ def _at(name, function, a, indices, b):
     a[...] = host
 
 
+def _reduceat(name, function, array, indices, axis=0, dtype=None, out=None):
+    """The function between the entries of parts of a dimension, as ``numpy.ufunc.reduceat`` does
+    it: each begins at one index and ends before the next, or has one entry where that does not
+    rise."""
+    array, indices = _array(array), onp.asarray(_plain(indices))
+    axis = axis_of(name + ".reduceat", axis, array.ndim)
+    ends, size = [*indices[1:], array.shape[axis]], array.shape[axis]
+    if indices.size and not 0 <= indices.min() <= indices.max() < size:
+        raise IndexError(f"[{name}.reduceat] an index out of range; accepted: 0 to {size - 1}")
+    parts = []
+    for begin, end in zip(indices.tolist(), map(int, ends)):
+        part = array[(slice(None),) * axis + (slice(begin, builtins.max(end, begin + 1)),)]
+        parts.append(_reduce(name, function, part, axis, dtype))
+    return deliver(stack(parts, axis), out)
+
+
 def _plain(value):
     return value.asnumpy() if isinstance(value, NDArrayBase) else value
 
@@ -101,5 +118,11 @@ for _row in BINARY:
     for _name in (_row.name, *_row.aliases):
         _function = getattr(_ufuncs, _name, None)
         if _function is not None and isinstance(getattr(onp, _name, None), onp.ufunc):
-            for _method in (_reduce, _accumulate, _outer, _at):
+            for _method in (_reduce, _accumulate, _outer, _at, _reduceat):
                 setattr(_function, _method.__name__[1:], _bound(_method, _name, _function))
+for _row in (*BINARY, *UNARY):
+    for _name in (_row.name, *_row.aliases):
+        _theirs = getattr(onp, _name, None)
+        if isinstance(_theirs, onp.ufunc) and hasattr(_ufuncs, _name):
+            for _attribute in ("nin", "nout", "nargs", "identity", "signature"):
+                setattr(getattr(_ufuncs, _name), _attribute, getattr(_theirs, _attribute))

@@ -274,8 +274,8 @@ MXNET_REGISTER_OP(_np_cumsum)
       const CumsumParam& p = attrs.get<CumsumParam>();
       const Shape& s = (*in)[0];
       if (p.axis.has_value()) {
-        if (s.ndim_known()) NormalizeAxes(attrs.op->name, Shape{p.axis.value()}, s.ndim());
-        return ElemwiseShape(attrs, in, out);
+        if (s.ndim_known()) Dimension(attrs.op->name, p.axis.value(), s);
+        if (!s.ndim_known() || s.ndim() > 0) return ElemwiseShape(attrs, in, out);
       }
       if (!s.known()) return false;
       AssignShape(attrs, "output", &(*out)[0], Shape{s.Size()});
