@@ -2,7 +2,7 @@
 results that depend on arguments."""
 
 HEAD = """# Generated from the functions' signatures by `./dev docs`; do not edit.
-from builtins import bool as _bool
+from builtins import bool as _bool, bytes as _bytes
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, overload
 
@@ -44,11 +44,11 @@ NAMES = {
     "order": "str | None",
     "casting": "str",
     "subok": "_bool",
-    "mode": "str",
+    "mode": "Any",
     "kind": "str | None",
-    "arrays": "Sequence[_ArrayLike]",
+    "arrays": "Sequence[_ArrayLike] | ndarray | None",
     "seq": "Sequence[_ArrayLike] | ndarray",
-    "tup": "Sequence[_ArrayLike]",
+    "tup": "Sequence[_ArrayLike] | ndarray | None",
     "ary": "_ArrayLike",
     "indices_or_sections": "int | Sequence[int] | ndarray",
     "ddof": "float",
@@ -93,7 +93,8 @@ NAMES = {
     "posinf": "float | None",
     "neginf": "float | None",
     "density": "_bool | None",
-    "range": "tuple[float, float] | None",
+    "range": "Sequence[Any] | None",
+    "optimize": "Any",
     "fill_value": "_ArrayLike",
     "dimensions": "Sequence[int]",
     "method": "str | None",
@@ -120,6 +121,8 @@ NAMES = {
 }
 # Where a name means something else in one module.
 NAMES_OF_MODULES = {
+    "numpy": {"obj": "Any"},
+    "numpy.linalg": {"M": "_ArrayLike | None", "A": "_ArrayLike | None", "tol": "Any"},
     "numpy.random": {
         **dict.fromkeys(
             """shape sigma mean lam mu kappa nonc ngood nbad nsample n left mode right dfnum dfden df
@@ -140,13 +143,18 @@ CLASSES = {"numpy": ("flatiter",), "numpy.random": ("BitGenerator", "Generator",
 # Results of methods of these classes, and of default_rng.
 CLASS_RESULTS = {
     "spawn": "list[Generator]",
-    "bytes": "bytes",
+    "bytes": "_bytes",
     "shuffle": "None",
     "seed": "None",
     "get_state": "dict[str, Any]",
     "set_state": "None",
 }
 UFUNC = """class _Ufunc:
+    nin: int
+    nout: int
+    nargs: int
+    identity: Any
+    signature: str | None
     @overload
     def __call__(self, x1: int | float, x2: int | float, out: _Out = ..., where: _ArrayLike = ..., **kwargs: Any) -> Any: ...
     @overload
@@ -271,6 +279,7 @@ RESULTS = {
     "issubdtype": "_bool",
     "gradient": "Any",
     "default_rng": "Generator",
+    "bytes": "_bytes",
     "base_repr": "str",
     "binary_repr": "str",
     "format_float_positional": "str",
@@ -363,8 +372,8 @@ METHODS = {
     "partition": "None",
     "tofile": "None",
     "dump": "None",
-    "dumps": "bytes",
-    "tobytes": "bytes",
+    "dumps": "_bytes",
+    "tobytes": "_bytes",
 }
 ATTRIBUTES = (
     ("shape", "tuple[int, ...]"),

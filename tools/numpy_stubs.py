@@ -173,7 +173,8 @@ def stub(module_name):
             elif inspect.isclass(value) and issubclass(value, onp.generic) and not name.startswith("_"):
                 lines.append(f"{name} = _onp.{value.__name__}")
         lines += [f"{name}: list[_onp.dtype[Any]]" for name in sorted(vars(module)) if name.endswith("_dtypes")]
-        lines += [f"{name} = _onp.{name}" for name in ("s_", "index_exp", "ndindex", "errstate")] + ["mgrid: Any", "ogrid: Any"]
+        lines += [f"{name} = _onp.{name}" for name in ("s_", "index_exp", "ndindex", "errstate")]
+        lines += [f"{name}: Any" for name in ("mgrid", "ogrid", "r_", "c_")]
         lines += ["newaxis: None", "dtype = _onp.dtype", *array_class(module.ndarray)]
     else:
         lines.append(f"from {'.' if module_name.startswith('numpy.') else '..numpy'} import ndarray")
@@ -192,6 +193,8 @@ def stub(module_name):
 def without_unused(text):
     """The text with only those imports of its head that are used."""
     text = text.replace(" | None | None", " | None")
+    if text.count("_bytes") < 2:
+        text = text.replace("import bool as _bool, bytes as _bytes", "import bool as _bool")
     for line, names in (("from collections.abc import ", ["Iterator", "Sequence"]),
                         ("from typing import ", ["Any", "Literal", "NamedTuple", "TypeAlias", "overload"])):
         used = [n for n in names if text.count(n) > 1]

@@ -268,8 +268,10 @@ def test_lstsq(shape, rcond):
             same(g, w)
     x = array(a)
     x.attach_grad()
-    with pytest.raises(mx.MXNetError), mx.autograd.record():
-        L.lstsq(x, array(draw(shape[0])))[0].sum().backward()
+    with mx.autograd.record():
+        loss = L.lstsq(x, array(draw(shape[0])))[0].sum()
+    loss.backward()
+    assert x.grad.shape == shape and onp.isfinite(x.grad.asnumpy()).all()
     with pytest.raises(ValueError, match=r"\[_npi_lstsq\] A has shape"):
         L.lstsq(array(a), array(draw(shape[0] + 1)))
 
@@ -352,3 +354,40 @@ def test_symbols():
 
 def test_gradients_of_polyval():
     check_gradient(np.polyval, draw(4), draw(2, 3))
+
+
+@pytest.mark.parametrize("shapes", [((4, 3), (4, 2)), ((4, 3), (4,)), ((2, 3), (2,)), ((3, 3), (3, 2))], ids=str)
+def test_gradients_of_lstsq(shapes):
+    """Of the solution and the residuals, with respect to both operands, by finite differences."""
+    rng = onp.random.default_rng(2)
+    values = [rng.normal(size=shape) for shape in shapes]
+
+    def total(a, b):
+        x, residuals, _, _ = mx.np.linalg.lstsq(a, b, rcond=None)
+        return (x * x * 0.5 + x).sum() + (residuals * 3).sum()
+    arrays = [mx.np.array(v, dtype="float64") for v in values]
+    outside = mx.np.linalg.lstsq(*arrays, rcond=None)
+    for x in arrays:
+        x.attach_grad()
+    with mx.autograd.record():
+        inside = mx.np.linalg.lstsq(*arrays, rcond=None)
+        loss = total(*arrays)
+    loss.backward()
+    for one, other in zip(outside, inside):
+        assert one.shape == other.shape and one.dtype == other.dtype
+        onp.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-9, atol=1e-12)
+    for k, x in enumerate(arrays):
+        for i in onp.ndindex(*values[k].shape):
+            sums = []
+            for step in (1e-5, -1e-5):
+                moved = [v.copy() for v in values]
+                moved[k][i] += step
+                sums.append(float(total(*(mx.np.array(v, dtype="float64") for v in moved))))
+            onp.testing.assert_allclose(x.grad.asnumpy()[i], (sums[0] - sums[1]) / 2e-5, rtol=1e-5, atol=1e-6)
+
+
+def test_errors_of_matrices_have_a_class():
+    for call in (lambda: mx.np.linalg.inv(mx.np.zeros((2, 2))), lambda: mx.np.linalg.cholesky(-mx.np.eye(2)),
+                 lambda: mx.np.linalg.solve(mx.np.zeros((2, 2)), mx.np.ones(2)), lambda: mx.np.linalg.inv(mx.np.ones((2, 3)))):
+        with pytest.raises(mx.np.linalg.LinAlgError):
+            call().asnumpy()

@@ -4,6 +4,7 @@ import numpy as onp
 import pytest
 
 import mxnet as mx
+from np_table import check_gradient, fixed
 from mxnet.numpy.type_functions import result_type
 
 np = mx.np
@@ -177,3 +178,16 @@ def test_gradients_through_a_hybridized_block():
 
 def draw_fixed(*shape):
     return onp.random.default_rng(9).uniform(-1, 1, shape).astype("float32")
+
+
+@pytest.mark.parametrize("options", [{}, {"left": -1.0}, {"left": 2.0, "right": 3.0}], ids=str)
+def test_gradients_of_interp(options):
+    """Inside and beyond the points, with respect to all three."""
+    check_gradient(("interp", [fixed([0.3, 1.4, 2.2, -1.0, 5.0]), fixed([0.0, 1.0, 2.0, 4.0]), fixed([1.0, -2.0, 0.5, 3.0])], options))
+    check_gradient(("interp", [fixed([[0.3, 1.4], [2.2, 3.9]]), fixed([0.0, 1.0, 2.0, 4.0]), fixed([1.0, -2.0, 0.5, 3.0])], options))
+    x = mx.np.array([1.0, 3.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.np.interp(2.5, [1, 2, 3], x[0] * mx.np.array([1.0, 2.0, 3.0]))
+    y.backward()
+    assert y.shape == () and x.grad.tolist() == [2.5, 0]

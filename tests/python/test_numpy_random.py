@@ -191,7 +191,7 @@ def test_orders():
     assert sorted(x.asnumpy()[:, 1]) == [1, 3, 5, 7, 9, 11]
     assert sorted(R.permutation(5).asnumpy()) == [0, 1, 2, 3, 4]
     with pytest.raises(TypeError, match="an array of mx.np"):
-        R.shuffle([1, 2])
+        R.shuffle((1, 2))
 
 
 def test_multivariate_normal():
@@ -300,3 +300,21 @@ def test_records_of_classes():
     assert set(chosen.tolist()) <= set(range(5)) and len(set(chosen.tolist())) > 2
     counts = call("_npi_multinomial", (from_values([0.5, 0.5]),), n=6, size=(7,)).asnumpy()
     assert counts.shape == (7, 2) and (counts.sum(-1) == 6).all()
+
+
+def test_forms_of_numpy():
+    R.seed([1, 2])
+    first = R.bytes(8)
+    R.seed(onp.array([1, 2]))
+    assert R.bytes(8) == first and len(first) == 8 and isinstance(first, bytes)
+    names = list("abcdef")
+    R.shuffle(names)
+    assert sorted(names) == list("abcdef")
+    assert set(R.randint([0, 10], [2, 12], size=(200, 2)).asnumpy()[:, 1]) == {10, 11}
+    for low, high, dtype in ((0, 300, "uint8"), (-200, 0, "int8"), (0, 2 ** 31 + 1, "int32")):
+        with pytest.raises(ValueError, match="bounds"):
+            R.randint(low, high, 4, dtype=dtype)
+    assert R.randint(0, 256, 4, dtype="uint8").dtype == onp.uint8
+    assert R.sample((2, 3)).shape == R.ranf((2, 3)).shape == (2, 3)
+    seeds = R.SeedSequence(5)
+    assert (R.default_rng(seeds).random(3) == R.default_rng(R.PCG64(onp.random.SeedSequence(5))).random(3)).all()

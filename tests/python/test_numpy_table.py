@@ -153,6 +153,13 @@ TABLE = [
     ("ascontiguousarray", [A]),
     ("nan_to_num", [A]),
 ]
+if hasattr(onp, "vecmat"):  # NumPy 2.2
+    TABLE += [
+        ("matvec", (rand(2, 3, 4), rand(4))),
+        ("matvec", (rand(3, 4), rand(2, 4))),
+        ("vecmat", (rand(2, 3), rand(2, 3, 4))),
+        ("vecmat", (rand(3), rand(3, 4))),
+    ]
 COUNTED = [
     ("bincount", [rand(6, low=0)]),
     ("bincount", [rand(6, low=0)], {"minlength": 8}),
@@ -428,7 +435,9 @@ NO_VALUES = """
     fromiter genfromtxt get_printoptions iinfo iscomplexobj isdtype isrealobj isscalar issubdtype
     load loadtxt mask_indices may_share_memory min_scalar_type ndim place printoptions promote_types
     put put_along_axis putmask result_type save savetxt savez set_printoptions shape shares_memory
-    size vectorize
+    size vectorize asanyarray require iterable ndenumerate base_repr binary_repr einsum_path
+    format_float_positional format_float_scientific seterr geterr poly1d savez_compressed fromfile
+    fromstring
 """.split()
 
 

@@ -8,7 +8,7 @@ from .._binding import NDArrayBase
 
 __all__ = ["random", "random_sample", "standard_normal", "standard_exponential", "standard_gamma", "standard_cauchy", "standard_t",
            "binomial", "poisson", "negative_binomial", "geometric", "triangular", "dirichlet", "wald", "noncentral_chisquare",
-           "noncentral_f", "vonmises", "zipf", "hypergeometric", "logseries"]
+           "noncentral_f", "vonmises", "zipf", "hypergeometric", "logseries", "ranf", "sample"]
 
 
 def _uniform(size, dtype="float64", ctx=None, device=None):
@@ -79,6 +79,9 @@ def random_sample(size=None, dtype=None, ctx=None, *, device=None):
     (4,)
     """
     return _uniform(size, _float_name(dtype), ctx, device)
+
+
+ranf = sample = random_sample
 
 
 def standard_normal(size=None, dtype=None, ctx=None, *, device=None):

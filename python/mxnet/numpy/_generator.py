@@ -244,9 +244,7 @@ class Generator:
     def shuffle(self, x, axis=0):
         """Puts the entries of a dimension of an array, or those of a list, into random order, in
         place."""
-        if isinstance(x, list):
-            x[:] = [x[i] for i in _random.permutation(len(x)).asnumpy().tolist()]
-        elif axis == 0 or not isinstance(x, NDArrayBase):
+        if axis == 0 or not isinstance(x, NDArrayBase):
             _random.shuffle(x)
         else:
             x[...] = take(x, _random.permutation(x.shape[axis]), axis=axis)
@@ -264,7 +262,7 @@ class Generator:
     @_drawing
     def bytes(self, length):
         """So many random bytes."""
-        return _random.randint(0, 256, length, "uint8").tobytes()
+        return _random.bytes(length)
 
     @_drawing
     def multinomial(self, n, pvals, size=None):

@@ -5,6 +5,8 @@ import string
 import numpy as onp
 
 from .._binding import NDArrayBase
+from .._tracing import is_deferred_compute
+from ..ndarray._native import _recording
 from ._dispatch import call, deliver, dtype_name, is_symbol, operand, promoted
 
 __all__ = ["dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "einsum_path", "kron", "cross", "trace", "polyval",
@@ -260,7 +262,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
     `x` is a number or an array of any shape, the result has that shape and dtype float64. Below and
     above `xp` it is `left` and `right`, or the first and the last of `fp`. With `period`, `x` and
-    `xp` are angles. Not differentiable.
+    `xp` are angles. Differentiable in all three without `period`.
 
     Examples
     --------
@@ -270,9 +272,26 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     options = {"left": left, "right": right, "period": period}
     array = next((v for v in (x, xp, fp) if isinstance(v, NDArrayBase)), None)
     xp, fp = (operand(v, like=array) for v in (xp, fp))
+    if period is None and not is_symbol(xp) and _recording() and not is_deferred_compute() and xp.size > 1:
+        return _recorded_interp(operand(x, like=array), xp, fp, left, right)
     if type(x) in (int, float):
         return call("_npi_interp", (xp, fp), x_scalar=float(x), x_is_scalar=True, **options)
     return call("_npi_interp", (xp, fp, operand(x, like=array)), **options)
+
+
+def _recorded_interp(x, xp, fp, left, right):
+    """:func:`interp` made of operators that have gradients: the places are looked up, the line
+    between two points is computed."""
+    x, xp, fp = (call("_npi_cast", (v,), dtype="float64") for v in (x, xp, fp))
+    last = xp.size - 1
+    place = onp.clip(onp.searchsorted(xp.asnumpy(), x.asnumpy(), "right"), 1, last)
+    ends = [operand(onp.asarray(p, "int64"), like=x) for p in (place - 1, place)]
+    (x0, x1), (y0, y1) = ([call("_npi_take", (v, p), axis=0, mode="clip") for p in ends] for v in (xp, fp))
+    inside = y0 + (x - x0) * (y1 - y0) / (x1 - x0)
+    for beyond, value, end in ((x < xp[0], left, 0), (x > xp[last], right, last)):
+        value = fp[end] if value is None else operand(float(value), like=x).astype("float64")
+        inside = call("_npi_where", (beyond, value, inside))
+    return inside
 
 
 def vecdot(x1, x2, axis=-1):

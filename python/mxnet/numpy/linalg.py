@@ -2,11 +2,15 @@
 
 Arrays are float32 or float64; integers and bools are computed in float64. Matrices lie in the last
 two dimensions. What is no matrix that a function takes (singular, not positive definite) is an
-error, a ValueError as NumPy's LinAlgError is.
+error, a ValueError as NumPy's LinAlgError is, and of the class that `LinAlgError` is here.
 """
 import numpy as onp
 
+from .. import _dtypes, autograd
 from .._binding import NDArrayBase
+from .._tracing import is_deferred_compute
+from ..base import _MXValueError
+from ..ndarray._native import _recording
 from . import _products
 from ._dispatch import call, dtype_name, is_symbol, operand, promoted
 from ._full_bases import EigResult, EighResult, QRResult, SVDResult, SlogdetResult, full_q, full_svd
@@ -14,7 +18,8 @@ from ._products import outer, tensordot
 
 __all__ = ["norm", "svd", "cholesky", "qr", "inv", "det", "slogdet", "solve", "tensorinv", "tensorsolve", "pinv", "eigvals", "eigvalsh",
            "eig", "eigh", "lstsq", "matrix_rank", "matrix_norm", "vector_norm", "matrix_transpose", "svdvals", "vecdot", "cross",
-           "diagonal", "matmul", "outer", "tensordot", "trace", "matrix_power", "multi_dot", "cond"]
+           "diagonal", "matmul", "outer", "tensordot", "trace", "matrix_power", "multi_dot", "cond", "LinAlgError"]
+LinAlgError = _MXValueError
 _ROUNDING = {"finfoEps32": float(onp.finfo("float32").eps), "finfoEps64": float(onp.finfo("float64").eps)}
 
 
@@ -404,8 +409,8 @@ def lstsq(a, b, rcond="warn"):
     `a` is (m, n), `b` (m,) or (m, k). `x` is (n,) or (n, k); `residuals` the sums of squares, or
     of shape (0,) where the rank is less than n or m is at most n; `s` the singular values of `a`.
     Of those, what is at most `rcond` times the largest one counts as 0: None is the rounding error
-    times the larger of m and n; 'warn', the default, and -1 the rounding error. Not
-    differentiable.
+    times the larger of m and n; 'warn', the default, and -1 the rounding error. `x` and `residuals`
+    are differentiable where the rank does not change.
 
     Examples
     --------
@@ -415,8 +420,23 @@ def lstsq(a, b, rcond="warn"):
     """
     array = next((v for v in (a, b) if isinstance(v, NDArrayBase)), None)
     inputs = operand(a, like=array), operand(b, like=array)
-    return tuple(call("_npi_lstsq", inputs, rcond=-1.0 if rcond in (None, "warn") else float(rcond), new_default=rcond is None,
-                      **_ROUNDING))
+    options = {"rcond": -1.0 if rcond in (None, "warn") else float(rcond), "new_default": rcond is None, **_ROUNDING}
+    if not _recording() or is_deferred_compute():
+        return tuple(call("_npi_lstsq", inputs, **options))
+    with autograd.pause():
+        found = call("_npi_lstsq", inputs, **options)
+    a, b = (call("_npi_cast", (x,), dtype=_dtypes.name(found[0].dtype)) for x in inputs)
+    kept = int(found[2].asnumpy())      # the rank
+    x = _pinv_of_rank(a, kept) @ b
+    apart = a @ x - b
+    residuals = (apart * apart).sum(axis=0).reshape(found[1].shape) if found[1].size else found[1]
+    return x, residuals, found[2], found[3]
+
+
+def _pinv_of_rank(a, rank):
+    """The pseudo-inverse of a matrix of which so many singular values count."""
+    u, s, v = svd(a)
+    return v[:rank].T @ (u[:, :rank].T / s[:rank].reshape(-1, 1))
 
 
 def matrix_rank(M=None, rtol=None, hermitian=False, tol=None, *, A=None):   # pylint: disable=invalid-name

@@ -23,7 +23,13 @@ from .._binding import NDArrayBase
 
 __all__ = ["randint", "uniform", "normal", "choice", "rand", "multinomial", "multivariate_normal", "logistic", "gumbel", "f", "laplace",
            "shuffle", "randn", "gamma", "beta", "chisquare", "exponential", "lognormal", "weibull", "pareto", "power", "rayleigh", "seed",
-           "permutation", "default_rng", "BitGenerator", "Generator", "RandomState", *_draws.__all__]
+           "permutation", "bytes", "default_rng", "BitGenerator", "Generator", "RandomState", *_draws.__all__]
+
+
+_LIMITS = {name: (int(onp.iinfo(name).min), int(onp.iinfo(name).max)) for name in
+           ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}
+_LIMITS.update(bool=(0, 1), float16=(-65504, 65504), float32=(-2 ** 63, 2 ** 63), float64=(-2 ** 63, 2 ** 63),
+               bfloat16=(-2 ** 63, 2 ** 63))
 
 
 def _float_name(dtype):
@@ -32,7 +38,8 @@ def _float_name(dtype):
 
 def seed(seed_state=None, ctx="all", device=None, *, seed=None):   # pylint: disable=redefined-outer-name
     """Restarts the random generators, as :func:`mxnet.random.seed` does; with a number of the
-    system's if there is none. `seed` is NumPy's name of `seed_state`.
+    system's if there is none, or with one that follows from several. `seed` is NumPy's name of
+    `seed_state`.
 
     Examples
     --------
@@ -42,8 +49,8 @@ def seed(seed_state=None, ctx="all", device=None, *, seed=None):   # pylint: dis
     True
     """
     seed_state = seed if seed_state is None else seed_state
-    if seed_state is None:
-        seed_state = int(onp.random.SeedSequence().generate_state(1)[0])
+    if seed_state is None or isinstance(seed_state, (list, tuple, onp.ndarray)):
+        seed_state = int(onp.random.SeedSequence(seed_state).generate_state(1)[0])
     _seeding.seed(seed_state, ctx if device is None else device)
 
 
@@ -275,6 +282,9 @@ def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device
         if not isinstance(bound, numbers.Integral):
             raise TypeError(f"[randint] a bound is {bound!r}; accepted: integers, and arrays of them")
     made = name if name in ("int32", "int64") else "int64"
+    least, most = _LIMITS[name]
+    if (low < least or high > most + 1) and low < high:
+        raise ValueError(f"[randint] bounds {low} and {high} for {name}; accepted: {least} to {most + 1}")
     params = {"low": int(low), "high": int(high), "shape": _shape(() if size is None else size), "ctx": str(device_of(ctx, device))}
     if params["shape"] == ():
         drawn = call("_npi_reshape", (call("_npi_random_randint", (), dtype=made, **{**params, "shape": (1,)}),), newshape=())
@@ -387,15 +397,19 @@ def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
 
 
 def shuffle(x):
-    """Puts the rows of the array `x` (along its first axis) into random order, in place.
+    """Puts the rows of the array `x` (along its first axis), or the entries of a list, into random
+    order, in place.
 
     Examples
     --------
     >>> x = mx.np.array([1, 2, 3]); mx.np.random.shuffle(x); sorted(x.asnumpy().tolist())
     [1.0, 2.0, 3.0]
     """
+    if isinstance(x, list):
+        x[:] = [x[i] for i in permutation(len(x)).asnumpy().tolist()]
+        return
     if not isinstance(x, NDArrayBase):
-        raise TypeError(f"[shuffle] got a {type(x).__name__}; accepted: an array of mx.np")
+        raise TypeError(f"[shuffle] got a {type(x).__name__}; accepted: an array of mx.np, or a list")
     call("_npi_shuffle", (x,), x)
 
 
@@ -412,6 +426,20 @@ def permutation(x):
     return call("_npi_shuffle", (operand(x),))
 
 
+def bytes(length):    # pylint: disable=redefined-builtin
+    """So many random bytes.
+
+    Examples
+    --------
+    >>> len(mx.np.random.bytes(4))
+    4
+    """
+    return randint(0, 256, length, "uint8").tobytes()
+
+
+# NumPy's classes, which default_rng takes seeds from.
+SeedSequence, PCG64, MT19937 = onp.random.SeedSequence, onp.random.PCG64, onp.random.MT19937
+Philox, SFC64 = onp.random.Philox, onp.random.SFC64
 globals().update({name: getattr(_draws, name) for name in _draws.__all__})
 
 from ._generator import BitGenerator, Generator, RandomState, default_rng   # noqa: E402, F401  (it stands on all of the above)

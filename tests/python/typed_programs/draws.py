@@ -40,3 +40,10 @@ first: np.ndarray = x.flat[0]
 steps: tuple[int, ...] = x.strides
 x.partition(1, axis=0)
 path, text = np.einsum_path("ij,jk->ik", x, x.T)
+
+stacked: np.ndarray = np.vstack(x) + np.stack(x, axis=0)
+x = np.delete(np.insert(x, slice(0, 2), 9, axis=0), slice(0, 2), axis=0)
+x = np.r_[1:4, 0, 4] + np.c_[[1, 2, 3], [4, 5, 6]].sum()
+rank: np.ndarray = np.linalg.matrix_rank(np.ones((3, 4)), tol=1.0)
+inputs: int = np.add.nin
+table = np.einsum("ij,jk,kl->il", np.ones((2, 2)), np.eye(2), np.eye(2), optimize=["einsum_path", (0, 1), (0, 1)])
