@@ -1,15 +1,16 @@
 """The oldest training interface; Module does the work."""
 import logging
+import time
 import warnings
 
 import numpy as np
 
 from . import metric as metrics
-from ._model import load_checkpoint, save_checkpoint
+from ._model import BatchEndParam, _multiple_callbacks, load_checkpoint, save_checkpoint
 from .callback import LogValidationMetricsCallback
 from .context import Context, cpu
 from .initializer import Uniform
-from .io import DataIter, NDArrayIter, ResizeIter
+from .io import DataIter, NDArrayIter
 from .module import Module
 from .ndarray import NDArray
 
@@ -135,17 +136,53 @@ class FeedForward:
         data = self._iterator(X, y, True)
         if isinstance(eval_data, (tuple, list)):
             eval_data = self._iterator(*eval_data, False)
-        if isinstance(eval_end_callback, LogValidationMetricsCallback):
-            eval_end_callback = None    # Module.fit logs the same line
-        train_data = data if self.epoch_size is None else ResizeIter(data, self.epoch_size, reset_internal=False)
+        if not isinstance(eval_metric, metrics.EvalMetric):
+            eval_metric = metrics.create(eval_metric)
+        logger = logger or logging
         module = Module(self.symbol, [desc[0] for desc in data.provide_data],
-                        [desc[0] for desc in data.provide_label], logger=logger or logging, context=self.ctx,
+                        [desc[0] for desc in data.provide_label], logger=logger, context=self.ctx,
                         work_load_list=work_load_list)
-        module.fit(train_data, eval_data, eval_metric, epoch_end_callback, batch_end_callback, kvstore, self.optimizer,
-                   self.kwargs or {"learning_rate": 0.01}, eval_end_callback, eval_batch_end_callback,
-                   self.initializer, self.arg_params, self.aux_params, allow_missing=True,
-                   begin_epoch=self.begin_epoch, num_epoch=self.num_epoch, monitor=monitor)
+        module.bind(data.provide_data, data.provide_label)
+        if monitor is not None:
+            module.install_monitor(monitor)
+        module.init_params(self.initializer, self.arg_params, self.aux_params, allow_missing=True)
+        module.init_optimizer(kvstore, self.optimizer, self.kwargs or {"learning_rate": 0.01})
+        logger.info("Start training with %s", self.ctx)
+        data.reset()
+        for epoch in range(self.begin_epoch, self.num_epoch):
+            tic = time.time()
+            eval_metric.reset()
+            self._train(module, epoch, data, eval_metric, batch_end_callback, logger, monitor)
+            logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - tic)
+            self.arg_params, self.aux_params = module.get_params()
+            module.set_params(self.arg_params, self.aux_params)    # all devices go on from the same values
+            _multiple_callbacks(epoch_end_callback, epoch, self.symbol, self.arg_params, self.aux_params)
+            if eval_data is not None:
+                module.score(eval_data, eval_metric, score_end_callback=eval_end_callback,
+                             batch_end_callback=eval_batch_end_callback, epoch=epoch)
         self.arg_params, self.aux_params = module.get_params()
+
+    def _train(self, module, epoch, train_data, eval_metric, batch_end_callback, logger, monitor):
+        """One epoch: a pass over the data, or `epoch_size` batches, which go on where the epoch
+        before stopped. Batches are counted from 1, as 1.x does here."""
+        nbatch = 0
+        while True:
+            for data_batch in train_data:
+                if monitor is not None:
+                    monitor.tic()
+                module.forward_backward(data_batch)
+                module.update()
+                module.update_metric(eval_metric, data_batch.label)
+                if monitor is not None:
+                    monitor.toc_print()
+                nbatch += 1
+                _multiple_callbacks(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+                if self.epoch_size is not None and nbatch >= self.epoch_size:
+                    return
+            logger.info("Epoch[%d] Resetting Data Iterator", epoch)
+            train_data.reset()
+            if self.epoch_size is None or nbatch >= self.epoch_size:
+                return
 
     def predict(self, X, num_batch=None, return_data=False, reset=True):
         """Predictions as a NumPy array, or a list of them.

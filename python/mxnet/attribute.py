@@ -1,17 +1,26 @@
 """Attributes that symbols inherit from the scope in which they are created."""
+import warnings
+
 from ._scopes import Scopes
 
 __all__ = ["AttrScope", "current"]
 
 
+def _warn_of_current():
+    warnings.warn("AttrScope.current is deprecated; a with statement with an AttrScope is advised", DeprecationWarning,
+                  stacklevel=3)
+
+
 class _ScopeType(type):
     @property
     def current(cls):
-        """The innermost scope of this thread."""
+        """The innermost scope of this thread. Deprecated: use a ``with`` statement."""
+        _warn_of_current()
         return _scopes.stack[-1]
 
     @current.setter
     def current(cls, scope):
+        _warn_of_current()
         _scopes.value = scope
 
 

@@ -1,5 +1,6 @@
 """Devices on which arrays live and operators run."""
 import ctypes
+import warnings
 
 from ._scopes import Scopes
 from .base import _LIB, check_call, error_class
@@ -14,14 +15,22 @@ _NAME_TO_TYPE = {name: typeid for typeid, name in _TYPE_TO_NAME.items()}
 _INTERNED = {}
 
 
+def _warn_of_default():
+    warnings.warn("Context.default_ctx is deprecated; mx.current_context() gives it, and "
+                  "mx.test_utils.set_default_context sets it", DeprecationWarning, stacklevel=3)
+
+
 class _ContextType(type):
     @property
     def default_ctx(cls):
-        """The context that this thread uses when none is named."""
+        """The context that this thread uses when none is named. Deprecated: use
+        `current_context`."""
+        _warn_of_default()
         return _scopes.stack[-1]
 
     @default_ctx.setter
     def default_ctx(cls, ctx):
+        _warn_of_default()
         _scopes.value = ctx
 
 

@@ -78,6 +78,25 @@ def _class_of(symbol, arrays=()):
     return NDArray
 
 
+class _NodeName(str):
+    """What a monitor's callback is given as the name. 1.x gives bytes, which programs decode."""
+
+    def decode(self, encoding="utf-8", errors="strict"):
+        """The text itself."""
+        return str(self)
+
+
+def _monitored_class(array_class):
+    """NDArrays for a monitor's callback that ``ctypes.cast`` takes as well: 1.x gives a handle, of
+    which programs make an NDArray. Each cast gives a handle of its own."""
+    def handle(array):
+        copy = NDArrayHandle()
+        check_call(_LIB.MXShallowCopyNDArray(ctypes.c_void_p(array.handle), ctypes.byref(copy)))
+        return copy
+    return type(array_class.__name__, (array_class,), {"_as_parameter_": property(handle), "__slots__": (),
+                                                       "__module__": array_class.__module__})
+
+
 class Executor(NotCopied):
     """A symbol bound to arrays on one context; made by ``Symbol.bind`` and ``Symbol.simple_bind``.
 
@@ -259,7 +278,8 @@ class Executor(NotCopied):
         inputs) while running.
 
         The first exception that it raises is raised by the forward or backward pass in which it was
-        called, once that is over.
+        called, once that is over. As programs of 1.x do, it may call ``name.decode()`` and
+        ``ctypes.cast(array, NDArrayHandle)``.
 
         >>> executor = mx.sym.exp(mx.sym.var('x'), name='y').bind(mx.cpu(), {'x': mx.nd.zeros(2)})
         >>> executor.set_monitor_callback(lambda name, array: print(name, array.shape))
@@ -267,10 +287,11 @@ class Executor(NotCopied):
         y_output (2,)
         """
         errors = self._monitor_errors = []
+        made = _monitored_class(self._array_class)
 
         def receive(name, array, _):
             try:
-                callback(py_str(name), self._array_class(NDArrayHandle(array), writable=False))
+                callback(_NodeName(py_str(name)), made(NDArrayHandle(array), writable=False))
             except BaseException as e:    # pylint: disable=broad-except  (it has to pass through the library first)
                 errors.append(e)
         self._monitor_callback = _MONITOR(receive)   # kept: the library holds only the address

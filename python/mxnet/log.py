@@ -35,7 +35,7 @@ class _Formatter(logging.Formatter):
 
 
 def get_logger(name=None, filename=None, filemode=None, level=WARNING):
-    """A logger that writes to `filename`, or to the standard error stream.
+    """A logger that writes to `filename` (the texts alone), or to the standard error stream.
 
     Parameters
     ----------
@@ -60,12 +60,10 @@ def get_logger(name=None, filename=None, filemode=None, level=WARNING):
         return logger
     logger._mxnet_set_up = True
     if filename:
-        handler = logging.FileHandler(filename, filemode or "a")
-        coloured = False
+        handler = logging.FileHandler(filename, filemode or "a")    # the texts alone, as in 1.x
     else:
         handler = logging.StreamHandler()
-        coloured = getattr(sys.stderr, "isatty", lambda: False)()
-    handler.setFormatter(_Formatter(coloured))
+        handler.setFormatter(_Formatter(coloured=getattr(sys.stderr, "isatty", lambda: False)()))
     logger.addHandler(handler)
     logger.setLevel(level)
     return logger

@@ -1,4 +1,6 @@
 """Automatic names of symbols."""
+import warnings
+
 from ._scopes import Scopes
 
 __all__ = ["NameManager", "Prefix", "current"]
@@ -7,7 +9,9 @@ __all__ = ["NameManager", "Prefix", "current"]
 class _ManagerType(type):
     @property
     def current(cls):
-        """The manager that names symbols in this thread."""
+        """The manager that names symbols in this thread. Deprecated: use a ``with`` statement."""
+        warnings.warn("NameManager.current is deprecated; a with statement with a NameManager is advised",
+                      DeprecationWarning, stacklevel=2)
         return _scopes.stack[-1]
 
     @current.setter

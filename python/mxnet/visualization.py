@@ -74,7 +74,7 @@ def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74,
     print("=" * line_length)
     shown = [i for i, node in enumerate(nodes) if node["op"] != "null" or i == 0]
     total, counted = 0, set()
-    for number, index in enumerate(shown):
+    for index in shown:
         node = nodes[index]
         previous, count = [], 0
         for source, output, *_ in node["inputs"]:
@@ -92,7 +92,7 @@ def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74,
              previous[0] if previous else ""])
         for name in previous[1:]:
             row(["", "", "", name])
-        print(("=" if number == len(shown) - 1 else "_") * line_length)
+        print(("=" if index == len(nodes) - 1 else "_") * line_length)
     print(f"Total params: {total}")
     print("_" * line_length)
 

@@ -9,7 +9,7 @@ import pytest
 
 def pytest_configure(config):
     assert mx.num_gpus() > 0, "no GPU; LD_PRELOAD=build/cuda/tests/host_gpu/libhost_gpu.so stands in for one"
-    mx.Context.default_ctx = mx.gpu(0)
+    mx.Context._default_ctx.value = mx.gpu(0)
     host = mx.cpu
     mx.cpu = mx.context.cpu = lambda device_id=0: mx.gpu(device_id) if device_id < mx.num_gpus() else host(device_id)
 
@@ -22,5 +22,5 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture(autouse=True)
 def _default_gpu():
-    mx.Context.default_ctx = mx.gpu(0)
+    mx.Context._default_ctx.value = mx.gpu(0)
     yield

@@ -62,12 +62,14 @@ def test_with_statements_nest_and_belong_to_a_thread():
 
 
 def test_default_context_can_be_set():
-    before = mx.Context.default_ctx
+    with pytest.warns(DeprecationWarning, match='current_context'):
+        before = mx.Context.default_ctx
     try:
         mx.test_utils.set_default_context(mx.cpu(4))
         assert mx.current_context() == mx.test_utils.default_context() == mx.cpu(4)
     finally:
-        mx.Context.default_ctx = before
+        with pytest.warns(DeprecationWarning):
+            mx.Context.default_ctx = before
     assert mx.current_context() == before
 
 
@@ -80,7 +82,8 @@ def test_gpus_are_counted_and_missing_ones_refused():
 
 def test_names():
     with mx.name.NameManager() as manager:
-        assert mx.name.NameManager.current is manager is mx.name.current()
+        with pytest.warns(DeprecationWarning, match='NameManager'):
+            assert mx.name.NameManager.current is manager is mx.name.current()
         assert [manager.get(None, 'fc'), manager.get('', 'fc'), manager.get('x', 'fc'), manager.get(None, 'conv')] == \
             ['fc0', 'fc1', 'x', 'conv0']
         with mx.name.Prefix('a_') as inner:
@@ -92,7 +95,8 @@ def test_names():
 def test_attribute_scopes_merge():
     with mx.AttrScope(a='1', b='1') as outer:
         with mx.AttrScope(b='2') as inner:
-            assert mx.AttrScope.current is inner is mx.attribute.current()
+            with pytest.warns(DeprecationWarning, match='AttrScope'):
+                assert mx.AttrScope.current is inner is mx.attribute.current()
             assert inner.get({'c': '3'}) == {'a': '1', 'b': '2', 'c': '3'}
             assert inner.get({'b': '4'}) == {'a': '1', 'b': '4'}
         assert inner.get(None) == {'b': '2'} and outer.get(None) == {'a': '1', 'b': '1'}

@@ -1,4 +1,5 @@
 """What programs written for MXNet 1.9.1 do with executors, and what it answers there."""
+import ctypes
 import json
 
 import numpy as np
@@ -178,3 +179,16 @@ def test_gradient_of_a_symbol():
     a = mx.sym.var('a')
     grad = (a * a * 3).gradient(['a'])
     assert grad.eval(a=mx.nd.array([1, 2.]))[0].asnumpy().tolist() == [6, 12]
+
+
+def test_a_monitors_callback_gets_what_1x_programs_decode_and_cast():
+    seen = []
+
+    def callback(name, array):
+        array = mx.nd.NDArray(ctypes.cast(array, mx.base.NDArrayHandle), writable=False)
+        seen.append((mx.base.py_str(name), name.decode('utf-8'), array.asnumpy().tolist()))
+    executor = mx.sym.square(mx.sym.var('x'), name='y').bind(mx.cpu(), {'x': mx.nd.array([2, 3])})
+    executor.set_monitor_callback(callback)
+    for _ in range(3):
+        executor.forward()
+    assert seen == [('y_output', 'y_output', [4.0, 9.0])] * 3

@@ -135,3 +135,72 @@ def test_wrong_shapes_and_parameters_can_be_caught_as_before():
         module.init_params(arg_params={'fc1_weight': mx.nd.ones((3, 3))}, allow_missing=True)
     with pytest.raises(mx.MXNetError, match='foo'):
         mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=2, foo=1)
+
+
+# ---- loaded modules, metrics of the program's own, FeedForward
+def test_a_loaded_module_has_its_parameters_before_it_is_bound(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = bound()
+    module.save_checkpoint('net', 1)
+    again = mx.mod.Module.load('net', 1)
+    again.get_params()[0]['fc1_bias'][:] = 3
+    again.save_checkpoint('again', 2)
+    again.bind([('data', (4, 5))], [('softmax_label', (4,))])
+    values = again.get_params()[0]
+    assert (values['fc1_bias'].asnumpy() == 3).all()
+    np.testing.assert_array_equal(values['fc1_weight'].asnumpy(), module.get_params()[0]['fc1_weight'].asnumpy())
+    assert (mx.nd.load('again-0002.params')['arg:fc1_bias'].asnumpy() == 3).all()
+
+
+class MultiAccuracy(mx.metric.EvalMetric):
+    """As in the example of several tasks: totals are lists, and names and values come from methods
+    of its own."""
+
+    def __init__(self):
+        super().__init__('multi-accuracy')
+
+    def reset(self):
+        self.num_inst, self.sum_metric = [0, 0], [0.0, 0.0]
+
+    def update(self, labels, preds):
+        for i, (label, pred) in enumerate(zip(labels, preds)):
+            self.sum_metric[i] += float((pred.asnumpy().argmax(axis=1) == label.asnumpy()).sum())
+            self.num_inst[i] += len(pred)
+
+    def get(self):
+        return zip(*((f'{self.name}_{i}', self.sum_metric[i] / self.num_inst[i] if self.num_inst[i] else float('nan'))
+                     for i in range(2)))
+
+    def get_name_value(self):
+        return list(zip(*self.get()))
+
+
+def test_a_metric_with_names_and_values_of_its_own(caplog):
+    hidden = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=4, name='fc')
+    heads = [mx.sym.SoftmaxOutput(mx.sym.FullyConnected(hidden, num_hidden=3, name=f'o{i}'), name=f'softmax{i}') for i in (1, 2)]
+    labels = {'softmax1_label': Y, 'softmax2_label': Y}
+    module = mx.mod.Module(mx.sym.Group(heads), label_names=list(labels))
+    batches = mx.io.NDArrayIter({'data': X}, labels, 5)
+    with caplog.at_level('INFO'):
+        module.fit(batches, eval_data=batches, eval_metric=MultiAccuracy(), num_epoch=1)
+    lines = [record.getMessage().split('=')[0] for record in caplog.records if 'Time' not in record.getMessage()]
+    assert lines == [f'Epoch[0] {part}-multi-accuracy_{i}' for part in ('Train', 'Validation') for i in (0, 1)]
+
+
+@pytest.mark.parametrize('size,batches,lines', [
+    (None, [(0, 1), (0, 2), (0, 3), (0, 4), (1, 1), (1, 2), (1, 3), (1, 4)], [
+        'Start training with [cpu(0)]', 'Epoch[0] Resetting Data Iterator', 'Epoch[0] Time cost', 'Epoch[0] Validation-accuracy',
+        'Epoch[1] Resetting Data Iterator', 'Epoch[1] Time cost', 'Epoch[1] Validation-accuracy']),
+    (6, [(0, n) for n in range(1, 7)] + [(1, n) for n in range(1, 7)], [
+        'Start training with [cpu(0)]', 'Epoch[0] Resetting Data Iterator', 'Epoch[0] Time cost', 'Epoch[0] Validation-accuracy',
+        'Epoch[1] Resetting Data Iterator', 'Epoch[1] Time cost', 'Epoch[1] Validation-accuracy'])])
+def test_feed_forward_logs_and_counts_as_it_did(size, batches, lines, caplog):
+    seen = []
+    with pytest.warns(DeprecationWarning):
+        model = mx.model.FeedForward(mlp(), num_epoch=2, epoch_size=size)
+    data = mx.io.NDArrayIter(X, Y, 5)
+    data.next()                                 # fit begins at the first batch all the same
+    with caplog.at_level('INFO'):
+        model.fit(data, eval_data=mx.io.NDArrayIter(X, Y, 5), batch_end_callback=lambda p: seen.append((p.epoch, p.nbatch)))
+    assert seen == batches
+    assert [record.getMessage().split('=')[0] for record in caplog.records] == lines

@@ -141,3 +141,40 @@ def test_a_channel_with_an_infinity_is_nan_in_batch_norm():
     with autograd.train_mode():
         y = nd.BatchNorm(x, gamma, beta, mean, var, axis=1).asnumpy()
     assert np.isnan(y[:, 0]).all() and np.isfinite(y[:, 1]).all()
+
+
+@pytest.mark.parametrize('source,want', [
+    (np.array([1, 2.5], dtype=object), [1, 2.5]), (np.array([[1, True], [2, 3.5]], dtype=object), [[1, 1], [2, 3.5]]),
+    ([1, None], [1, NAN]), (np.array([1, None], dtype=object), [1, NAN]),
+    ('1,2.5'.split(','), [1, 2.5]), (np.array(['1', '2.5']), [1, 2.5])])
+def test_tables_of_objects_and_texts_are_numbers(source, want):
+    np.testing.assert_array_equal(nd.array(source).asnumpy(), want)
+    x = nd.zeros(np.shape(want))
+    x[:] = source
+    np.testing.assert_array_equal(x.asnumpy(), want)
+
+
+def test_what_is_no_table_of_numbers():
+    for wrong in ('1', ['a'], [[1, 2], [3]], {1: 2}):
+        with pytest.raises(TypeError):
+            nd.array(wrong)
+    with pytest.raises(ValueError):
+        nd.array(np.array(['a']))
+    assert nd.array(['1', '2'], dtype='int32').dtype == np.int32
+
+
+def test_a_log_file_has_the_texts_alone(tmp_path):
+    path = tmp_path / 'log.txt'
+    logger = mx.log.get_logger('test_odd_calls', filename=str(path), level=mx.log.INFO)
+    logger.info('epoch %d', 3)
+    logger.debug('not this')
+    assert path.read_text() == 'epoch 3\n'
+
+
+@pytest.mark.parametrize('wrong,kinds', [
+    (lambda: mx.gluon.nn.Conv2D(3, 3, groups=2), (mx.MXNetError, ValueError, AssertionError)),
+    (lambda: mx.gluon.rnn.RNN(3, activation='foo'), (KeyError, ValueError))])
+def test_errors_of_layers_are_of_both_kinds(wrong, kinds):
+    for kind in kinds:
+        with pytest.raises(kind):
+            wrong()

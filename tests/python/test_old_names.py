@@ -204,7 +204,7 @@ def test_current_scopes_can_be_assigned():
     before = mx.AttrScope._current.value
     mx.AttrScope._current.value = mx.AttrScope(ctx_group='stage')
     try:
-        assert mx.sym.Variable('a').attr('ctx_group') == 'stage' and mx.AttrScope.current.get({}) == {'ctx_group': 'stage'}
+        assert mx.sym.Variable('a').attr('ctx_group') == 'stage' and mx.AttrScope._current.value.get({}) == {'ctx_group': 'stage'}
         with mx.AttrScope(__x__='1'):
             assert mx.sym.Variable('a').attr('ctx_group') == 'stage' and mx.sym.Variable('a').attr('__x__') == '1'
         other = []

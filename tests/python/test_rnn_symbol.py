@@ -161,3 +161,9 @@ def test_bucketing_module_and_checkpoints(tmp_path):
     unfused.set_params(args, aux)
     data.reset()
     assert unfused.score(data, mx.metric.Perplexity(0))[0][1] < 1.5
+
+
+def test_zoneout_names_the_output_before_the_states():   # the names of 1.9.1
+    with mx.name.NameManager():
+        outputs, states = mx.rnn.ZoneoutCell(mx.rnn.GRUCell(5, prefix='g_'), 0.5, 0.5).unroll(2, mx.sym.var('x'))
+    assert [o.name for o in outputs] + [s.name for s in states] == ['where0', 'where2', 'where3']

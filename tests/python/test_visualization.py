@@ -146,3 +146,10 @@ def test_summary_shows_layers_only(capsys):
     two = mx.sym.Group([mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="f"), mx.sym.relu(mx.sym.var("q"), name="r")])
     rows, total = table(capsys, two, shape={"data": (2, 5), "q": (3, 4)})
     assert rows == {"data(null)": ("5", 0, ""), "f(FullyConnected)": ("3", 18, "data"), "r(relu)": ("4", 0, "")} and total == 18
+
+
+def test_the_last_line_is_of_the_last_node(capsys):   # as in 1.9.1
+    layer = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="f")
+    for net, line in ((layer, "="), (mx.sym.Group([layer, mx.sym.var("q")]), "_")):
+        mx.viz.print_summary(net)
+        assert capsys.readouterr().out.splitlines()[-3] == line * 120

@@ -175,6 +175,8 @@ class EvalMetric:
 
     def get_global_name_value(self):
         """:meth:`get_global` as a list of (name, value)."""
+        if not self._has_global_stats:      # the metric of a program may define the others alone
+            return self.get_name_value()
         return self._name_value(*self.get_global())
 
 

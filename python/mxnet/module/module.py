@@ -199,7 +199,8 @@ class Module(BaseModule):
 
     # -- parameters --
     def get_params(self):
-        self._need("binded", "params_initialized")
+        if not self.params_initialized:     # `load` gives values before there is anything bound
+            self._need("binded", "params_initialized")
         if self._params_dirty:
             self._sync_params_from_devices()
         return self._arg_params, self._aux_params

@@ -5,7 +5,7 @@ import numpy as np
 
 from .. import _dtypes, _opgen
 from .._binding import filled, invoke, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
-from ..base import NDArrayHandle, _LIB, check_call, _MXTypeError, _MXValueError
+from ..base import NDArrayHandle, _LIB, check_call, error_class, _MXTypeError, _MXValueError
 from ..context import Context
 
 _handle_of = {}
@@ -53,6 +53,15 @@ def _new_array(shape, ctx, dtype, delay=False, numpy=False):
     return new_array(_as_shape(shape), *_device(ctx), _dtypes.number(dtype), delay, numpy)
 
 
+def _numbers_of(values, dtype):
+    """A NumPy array of objects or texts as numbers, or None. Tables of mixed columns and the fields
+    of a split line are such; a None is NaN, as 1.x has it."""
+    try:
+        return values.astype(dtype)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 def from_values(source, ctx, dtype, numpy=False):
     """An array, with `numpy` one of mx.np, with the values of a number, nested lists or a NumPy
     array; TypeError for what is no rectangular collection of numbers."""
@@ -63,9 +72,12 @@ def from_values(source, ctx, dtype, numpy=False):
         values = np.asarray(source)
     except ValueError:
         values = None
+    if values is not None and values.dtype.kind in "OUS" and not numpy and not isinstance(source, (str, bytes)):
+        values = _numbers_of(values, _dtypes.TYPES[number])
     if values is None or values.dtype.kind not in "fiubV" or values.dtype.kind == "V" and values.dtype.name != "bfloat16":
-        raise TypeError(f"[array] got a {type(source).__name__} that is no rectangular collection of {'real ' if numpy else ''}numbers; "
-                        "accepted: numbers, nested lists of equal lengths, arrays")
+        kind = error_class(TypeError, ValueError) if isinstance(source, np.ndarray) else TypeError
+        raise kind(f"[array] got a {type(source).__name__} that is no rectangular collection of {'real ' if numpy else ''}numbers; "
+                   "accepted: numbers, nested lists of equal lengths, arrays")
     values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[number]).reshape(values.shape)
     out = _new_array(values.shape, ctx, dtype, numpy=numpy)
     out._copy_from(values.ctypes.data, values.nbytes)

@@ -59,7 +59,7 @@ def _recorded(function, forms, kept):
     def of_symbols(*symbols):
         left = iter(forms)
         arrays = _map(list(symbols), object, lambda s: next(left).array(s) if is_symbol(s) else s)
-        with dc.attributes({_KEY: AttrScope.current.get(None)[_KEY]}):
+        with dc.attributes({_KEY: AttrScope._current.value.get(None)[_KEY]}):
             results = function(*arrays)
         found = _leaves(results)
         if not all(isinstance(r, NDArray) or r is None for r in found):

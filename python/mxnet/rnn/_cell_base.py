@@ -230,7 +230,7 @@ class _GatedCell(BaseRNNCell):
 
     @property
     def _gate_names(self):
-        return _GATES[self._mode]
+        return list(_GATES[self._mode])
 
     def _products(self, inputs, state):
         """(input part, hidden part, beginning of names) of the next step."""

@@ -119,7 +119,7 @@ class FusedRNNCell(BaseRNNCell):
 
     @property
     def _gate_names(self):
-        return _GATES[self._mode]
+        return list(_GATES[self._mode])
 
     def unpack_weights(self, args):
         args = dict(args)
@@ -382,9 +382,8 @@ class ZoneoutCell(ModifierCell):
         def zoned(p, new, old):    # Dropout of ones is 0 where the old value stays
             return symbol.where(symbol.Dropout(symbol.ones_like(new), p=p), new, old) if p else new
         previous = symbol.zeros_like(output) if self.prev_output is None else self.prev_output
-        following = [zoned(self.zoneout_states, new, old) for new, old in zip(following, states)]
         self.prev_output = output = zoned(self.zoneout_outputs, output, previous)
-        return output, following
+        return output, [zoned(self.zoneout_states, new, old) for new, old in zip(following, states)]
 
 
 class ResidualCell(ModifierCell):

@@ -24,7 +24,7 @@ def flatten(value, what):
 
 def _graph_name(hint):
     """A new name; within another graph it contains that one's."""
-    around = AttrScope.current.get(None).get(_KEY)
+    around = AttrScope._current.value.get(None).get(_KEY)
     if around:
         hint = f"{around}${hint}"
     number = _used.get(hint, 0)

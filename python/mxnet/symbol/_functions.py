@@ -29,7 +29,7 @@ def create(op_handle, hint, inputs, keys, values, name=None, attr=None, cls=None
     `inputs` is a list of symbols, or a dictionary from input names to symbols; inputs that are
     missing become variables. `hint` is what an automatic name begins with.
     """
-    attributes = AttrScope.current.get(attr)
+    attributes = AttrScope._current.value.get(attr)
     text = {k: attr_to_str(v) for k, v in attributes.items()}
     text.update(zip(keys, (attr_to_str(v) for v in values)))
     handle = SymbolHandle()
@@ -38,7 +38,7 @@ def create(op_handle, hint, inputs, keys, values, name=None, attr=None, cls=None
                                                c_str_array(list(text.values())),
                                                ctypes.byref(handle)))
     symbol = (cls or _class_of(inputs))(handle)
-    symbol._compose(inputs, NameManager.current.get(name, hint))
+    symbol._compose(inputs, NameManager._current.value.get(name, hint))
     return symbol
 
 

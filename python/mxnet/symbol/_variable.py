@@ -39,7 +39,7 @@ def var(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, ini
     """
     if not isinstance(name, str):
         raise TypeError("[var] Expect a string for variable `name`")
-    attributes = dict(AttrScope.current.get(attr))
+    attributes = dict(AttrScope._current.value.get(attr))
     if shape is not None:
         dimensions = (shape,) if isinstance(shape, numbers.Integral) else shape
         # Without int(), dimensions that NumPy computed would be written as "np.int64(2)".

@@ -25,7 +25,7 @@ def set_default_context(ctx):
     cpu(1)
     >>> mx.test_utils.set_default_context(before)
     """
-    Context.default_ctx = ctx
+    Context._default_ctx.value = ctx
 
 
 default_device = default_context

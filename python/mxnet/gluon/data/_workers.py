@@ -48,7 +48,7 @@ def _prepare_worker(seed, switches):
 
     from ... import context, env, random as mx_random
     if context.current_context().device_type == 'gpu':
-        context.Context.default_ctx = context.Context('cpu')    # a fork cannot use a GPU
+        context.Context._default_ctx.value = context.Context('cpu')    # a fork cannot use a GPU
     util.set_np(*switches)
     signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C is for the parent, which ends the workers
     util.set_env('OMP_NUM_THREADS', 1)              # the workers are the parallelism

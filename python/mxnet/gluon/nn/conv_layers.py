@@ -1,4 +1,5 @@
 """Convolutions, transposed convolutions, pooling and padding."""
+from ...base import MXNetError, error_class
 from ..block import HybridBlock
 from .activations import Activation
 
@@ -61,7 +62,9 @@ class _Conv(HybridBlock):
             self.outpad = self._kwargs['adj'] = _tuple(adj, n, 'output_padding')
         assert channels > 0, f'[nn.{who}] channels={channels}; more than 0 is accepted'
         for what, count in (('channels', channels), ('in_channels', in_channels)):
-            assert count % groups == 0, f'[nn.{who}] {what}={count} given with groups={groups}; a multiple of groups is accepted'
+            if count % groups:
+                raise error_class(MXNetError, ValueError, AssertionError)(
+                    f'[nn.{who}] {what}={count} given with groups={groups}; a multiple of groups is accepted')
         if self._op_name == 'Deconvolution':
             outer, inner = in_channels, channels // groups
         else:

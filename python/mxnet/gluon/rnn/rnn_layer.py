@@ -2,6 +2,7 @@
 import numpy as np
 
 from ... import ndarray as nd
+from ...base import error_class
 from ...util import accepts_device
 from ..block import HybridBlock
 from ..parameter import tensor_types
@@ -264,7 +265,7 @@ class RNN(_RNNLayer):
                  i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
                  input_size=0, dtype='float32', **kwargs):
         if activation not in ('relu', 'tanh'):
-            raise ValueError(f'[gluon.rnn.RNN] activation {activation!r} given; relu and tanh are accepted')
+            raise error_class(ValueError, KeyError)(f'[gluon.rnn.RNN] activation {activation!r} given; relu and tanh are accepted')
         super().__init__(hidden_size, num_layers, layout, dropout, bidirectional, input_size,
                          i2h_weight_initializer, h2h_weight_initializer,
                          i2h_bias_initializer, h2h_bias_initializer, 'rnn_' + activation, None, None, None, None, False, dtype, **kwargs)
