@@ -174,7 +174,7 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     Check(inputs, outputs);
     const ImperativeState& state = Imperative::State();
     bool record = false;
-    for (size_t i = 0; i < inputs.size() && state.recording && !record; ++i) record = static_cast<bool>(inputs[i]->autograd_entry);
+    for (size_t i = 0; i < inputs.size() && state.recording && !record; ++i) record = Imperative::HasHistory(*inputs[i]);
     const Context where = !inputs.empty() ? ResultContext(inputs[0]->ctx()) : ctx ? *ctx : Context::CPU();
     const bool small = record && !static_alloc_ && num_ops_ <= inline_limit_;
     if (dynamic_ || small || state.deferred_compute) return Interpret(symbol_, inputs, outputs, where, CurrentMonitor());
@@ -185,7 +185,7 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     std::vector<int> wanted;
     if (record)
       for (size_t i = 0; i < inputs.size(); ++i)
-        if (inputs[i]->autograd_entry && !is_aux_[i] && IsFloating(inputs[i]->dtype())) wanted.push_back(static_cast<int>(i));
+        if (Imperative::HasHistory(*inputs[i]) && !is_aux_[i] && IsFloating(inputs[i]->dtype())) wanted.push_back(static_cast<int>(i));
     std::unique_ptr<Warm> warm = Prepare(inputs, where, Imperative::State().training, wanted, monitored_.load(std::memory_order_acquire));
     const std::shared_ptr<Compiled>& compiled = warm->compiled;
     const Plan& plan = *compiled->plan;

@@ -87,7 +87,7 @@ Tape::Output DescribeOutput(const NDArray& a, bool keep) {
 void Imperative::Record(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
                         const std::string& name) {
   bool any = false;
-  for (NDArray* a : inputs) any |= static_cast<bool>(a->autograd_entry);
+  for (NDArray* a : inputs) any |= HasHistory(*a);
   if (!any) {
     for (NDArray* o : outputs)
       if (o->autograd_entry && !IsTapeVariable(o->autograd_entry)) o->autograd_entry = NodeEntry();  // overwritten: its history is gone
@@ -100,7 +100,7 @@ void Imperative::Record(const AttrsPtr& attrs, const std::vector<NDArray*>& inpu
   node->inputs.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     NDArray* a = inputs[i];
-    if (!a->autograd_entry) {
+    if (!HasHistory(*a)) {
       // The value of an untracked input matters only if the gradient reads it.
       NodeEntry constant = ConstantEntry(*a);
       if (i < 31 && !(use >> i & 1)) static_cast<Tape*>(constant.node->tape.get())->outputs[0].value = NDArray();
@@ -146,6 +146,11 @@ void Imperative::DropGrads(const std::vector<NDArray*>& variables) {
     Tape* t = TapeOf(v->autograd_entry);
     if (t && t->is_variable) v->autograd_entry = NodeEntry();
   }
+}
+
+bool Imperative::HasHistory(const NDArray& array) {
+  const Tape* t = TapeOf(array.autograd_entry);
+  return t && !t->released;
 }
 
 NDArray Imperative::Grad(const NDArray& variable) {

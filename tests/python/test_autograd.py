@@ -338,3 +338,44 @@ def test_no_heads_are_refused():
     for call in (lambda: mx.autograd.backward([]), lambda: mx.autograd.grad([], [mx.nd.ones((1,))])):
         with pytest.raises(ValueError, match="no heads"):
             call()
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize("detach", [False, True])
+def test_what_a_backward_pass_freed_is_a_constant(hybridize, detach):
+    """A state goes from one batch into the next without being detached, as in programs of 1.x (which
+    call ``state.detach()`` and drop the result)."""
+    net = mx.gluon.nn.Dense(2, in_units=2)
+    net.initialize(mx.init.One())
+    if hybridize:
+        net.hybridize(static_alloc=True)
+    x, state, seen = nd.array([[1.0, 2.0]]), nd.zeros((1, 2)), []
+    for _ in range(3):
+        state.detach()
+        with ag.record():
+            state = net(x + (state.detach() if detach else state))
+            loss = state.sum()
+        loss.backward()
+        seen.append(net.weight.grad().asnumpy()[0].tolist())
+    assert seen == [[1, 2], [4, 5], [10, 11]]
+
+
+def test_only_what_is_recorded_later_takes_freed_results_for_constants():
+    x, w = nd.array([1.0, 2.0]), nd.array([3.0, 4.0])
+    x.attach_grad()
+    w.attach_grad()
+    with ag.record():
+        h = x * 2
+        y = h + 1
+        before = h * w
+    y.backward()
+    with ag.record():
+        after = h * w
+    after.backward()
+    assert w.grad.asnumpy().tolist() == [2, 4] and x.grad.asnumpy().tolist() == [2, 2]
+    with pytest.raises(mx.MXNetError, match="retain_graph"):
+        before.backward()
+    with ag.record():
+        unconnected = h * 3
+    with pytest.raises(mx.MXNetError):
+        unconnected.backward()
