@@ -295,3 +295,18 @@ def test_mnist_errors(mnist, tmp_path):
         io.MNISTIter(**{**files, 'image': str(tmp_path / 'short')})
     with pytest.raises(ValueError, match='part_index'):
         io.MNISTIter(num_parts=2, part_index=2, **files)
+
+
+@pytest.mark.parametrize("last_batch_handle", ["pad", "discard", "roll_over"])
+def test_writing_into_a_batch_leaves_the_data_alone(last_batch_handle):
+    data = mx.nd.arange(6)
+    batches = mx.io.NDArrayIter(data, data.copy(), 4, last_batch_handle=last_batch_handle)
+    passes = []
+    for _ in range(2):
+        batches.hard_reset()
+        passes.append([])
+        for batch in batches:
+            passes[-1].append(batch.data[0].asnumpy().tolist() + batch.label[0].asnumpy().tolist())
+            batch.data[0][:] = -1
+            batch.label[0] -= 100
+    assert passes[0] == passes[1] and data.asnumpy().tolist() == [0, 1, 2, 3, 4, 5]

@@ -351,10 +351,8 @@ class NDArrayIter(DataIter):
             if cache is None:
                 raise ValueError("[NDArrayIter] there is no current batch: iter_next comes first")
             return [nd.concat(old, array[:end], dim=0) for old, (_, array) in zip(cache, arrays)]
-        if end <= self.num_data:
-            return [array[start:end] for _, array in arrays]
-        if self.last_batch_handle != "pad":
-            return [array[start:] for _, array in arrays]
+        if end <= self.num_data or self.last_batch_handle != "pad":
+            return [array[start:end].copy() for _, array in arrays]     # a program may write into its batch
         whole, part = divmod(end - self.num_data, self.num_data)
         return [nd.concat(*([array[start:]] + [array] * whole + ([array[:part]] if part else [])), dim=0)
                 for _, array in arrays]
