@@ -204,3 +204,9 @@ def test_feed_forward_logs_and_counts_as_it_did(size, batches, lines, caplog):
         model.fit(data, eval_data=mx.io.NDArrayIter(X, Y, 5), batch_end_callback=lambda p: seen.append((p.epoch, p.nbatch)))
     assert seen == batches
     assert [record.getMessage().split('=')[0] for record in caplog.records] == lines
+
+
+def test_inputs_of_devices_come_with_their_slices():
+    group = bound(context=[mx.cpu(0), mx.cpu(1)])._exec_group
+    assert [[(piece, array.shape) for piece, array in on_devices] for on_devices in group.data_arrays + group.label_arrays] == \
+        [[(slice(0, 2), (2, 5)), (slice(2, 4), (2, 5))], [(slice(0, 2), (2,)), (slice(2, 4), (2,))]]

@@ -41,15 +41,15 @@ def _part(array, axis, part):
     return nd.slice_axis(array, axis=axis, begin=part.start, end=part.stop)
 
 
-def _load(arrays, targets, axes, slices):
-    """Copy batch arrays to the devices: `targets` has a list of arrays, one per device, for
-    each."""
+def _load(arrays, targets, axes):
+    """Copy batch arrays to the devices: `targets` has a list for each, with the slice of the batch
+    and the array of each device."""
     for array, on_devices, axis in zip(arrays, targets, axes):
         if isinstance(array, (list, tuple)):        # sliced by the caller
-            for part, target in zip(array, on_devices):
+            for part, (_, target) in zip(array, on_devices):
                 part.copyto(target)
         else:
-            for piece, target in zip(slices, on_devices):
+            for piece, target in on_devices:
                 _part(array, axis, piece).copyto(target)
 
 
@@ -218,15 +218,18 @@ class DataParallelExecutorGroup:
     def _arguments(self, names, table="arg_dict"):
         return [[getattr(executor, table)[name] for executor in self.execs] for name in names]
 
+    def _inputs(self, names):
+        return [list(zip(self.slices, on_devices)) for on_devices in self._arguments(names)]
+
     def _collect_arrays(self):
         """Lists of arrays, one per device, by kind of argument."""
-        self.data_arrays = self._arguments(self.data_names)
+        self.data_arrays = self._inputs(self.data_names)
         self.state_arrays = self._arguments(self.state_names)
         used = [(name, axis) for name, axis in zip(self.label_names or (), getattr(self, "label_layouts", ()))
                 if name in self.arg_names]
         self._used_labels = [name for name, _ in used]
         self._used_label_axes = [axis for _, axis in used]
-        self.label_arrays = self._arguments(self._used_labels) if self.label_names is not None else None
+        self.label_arrays = self._inputs(self._used_labels) if self.label_names is not None else None
         parameters = [name for name in self.arg_names if name in self.param_names]
         self.param_arrays = self._arguments(parameters)
         self.grad_arrays = [[executor.grad_dict.get(name) for executor in self.execs] for name in parameters] \
@@ -265,13 +268,13 @@ class DataParallelExecutorGroup:
             labels = list(zip(*(getattr(part, "label", None) or () for part in data_batch)))
         else:
             data, labels = data_batch.data, getattr(data_batch, "label", None)
-        _load(data, self.data_arrays, self.data_layouts, self.slices)
+        _load(data, self.data_arrays, self.data_layouts)
         if is_train is None:
             is_train = self.for_training
         if self.label_arrays and labels:
             if len(self._used_labels) != len(self.label_names):
                 labels = [label for name, label in zip(self.label_names, labels) if name in self._used_labels]
-            _load(labels, self.label_arrays, self._used_label_axes, self.slices)
+            _load(labels, self.label_arrays, self._used_label_axes)
         for executor in self.execs:
             executor.forward(is_train=is_train)
 
@@ -302,8 +305,8 @@ class DataParallelExecutorGroup:
         if states is not None:
             if value is not None:
                 raise _ArgumentError("[Module] Only one of states & value can be specified.")
-            axes = [0] * len(self.state_names)
-            _load(states, self.state_arrays, axes, self.slices)
+            targets = [list(zip(self.slices, on_devices)) for on_devices in self.state_arrays]
+            _load(states, targets, [0] * len(targets))
         else:
             if value is None:
                 raise _ArgumentError("[Module] At least one of states & value must be specified.")
