@@ -20,16 +20,16 @@ void Place(const IndexedGraph& g, const Symbol& s, uint32_t num_args, const char
            std::vector<T>* values) {
   if (keys) {
     NeedTexts(num_args, keys, "arguments' names");
-    std::unordered_map<std::string, uint32_t> by_name;
-    for (uint32_t id : g.input_nodes) by_name[g.nodes[id].source->name] = id;
+    std::unordered_multimap<std::string, uint32_t> by_name;  // several variables may have one name
+    for (uint32_t id : g.input_nodes) by_name.emplace(g.nodes[id].source->name, id);
     for (uint32_t i = 0; i < num_args; ++i) {
-      auto it = by_name.find(keys[i]);
-      if (it == by_name.end()) {
+      const auto named = by_name.equal_range(keys[i]);
+      if (named.first == named.second) {
         std::string names;
         for (const auto& v : s.ListInputs(Symbol::kReadOnlyArgs)) names += (names.empty() ? "" : ", ") + v->name;
         MXNET_THROW(Value) << "[infer] the symbol has no argument '" << keys[i] << "'; accepted: " << names;
       }
-      (*values)[g.eid(it->second, 0)] = given[i];
+      for (auto it = named.first; it != named.second; ++it) (*values)[g.eid(it->second, 0)] = given[i];
     }
     return;
   }

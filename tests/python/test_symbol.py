@@ -261,3 +261,9 @@ def test_dimensions_that_numpy_computed():
     net.initialize()
     net.hybridize()
     assert net(mx.nd.array([1, 5])).shape == (2, 2)
+
+
+def test_a_shape_by_name_is_that_of_all_variables_of_this_name():
+    product = mx.sym.dot(mx.sym.Variable('x'), mx.sym.Variable('x'))
+    assert product.infer_shape(x=(2, 2)) == ([(2, 2), (2, 2)], [(2, 2)], [])
+    assert product.infer_type(x='float64') == ([np.float64] * 2, [np.float64], [])
