@@ -184,3 +184,15 @@ def test_np_names_functions_without_a_name_as_custom():
         return 1.0
     assert mx.metric.np(lambda label, pred: 1.0).name == 'custom(<lambda>)'
     assert mx.metric.np(named).name == 'named' and mx.metric.np(named, 'other').name == 'other'
+
+
+def test_values_are_numbers_of_python():
+    """Also where the program adds up NumPy's: printed names and values look as in 1.x."""
+    class Mine(metric.EvalMetric):
+        def update(self, labels, preds):
+            self.sum_metric += (preds[0].asnumpy() == labels[0].asnumpy()).sum()
+            self.num_inst += 4
+
+    for m in (Mine('mine'), mx.metric.np(lambda label, pred: (label == pred).mean(), 'mine')):
+        m.update([mx.nd.array([0, 1, 2, 3])], [mx.nd.array([0, 1, 0, 0])])
+        assert str(m.get()) == "('mine', 0.5)" and str(m.get_name_value()) == "[('mine', 0.5)]"

@@ -42,6 +42,11 @@ def _pairs(labels, preds):
     return [(_numpy(label), _numpy(pred)) for label, pred in zip(labels, preds)]
 
 
+def _plain(value):
+    """A number of NumPy, which its version 2 shows as ``np.float64(0.5)``, as one of Python."""
+    return value.item() if isinstance(value, numpy.generic) else value
+
+
 class EvalMetric:
     """Base of the metrics: a sum divided by a number of instances. A subclass defines
     :meth:`update`.
@@ -142,7 +147,7 @@ class EvalMetric:
         """Name and value since the last reset of any kind; NaN before the first update."""
         if self.num_inst == 0:
             return self.name, float("nan")
-        return self.name, self._value(self.sum_metric, self.num_inst)
+        return self.name, _plain(self._value(self.sum_metric, self.num_inst))
 
     def get_global(self):
         """Name and value since the last full reset.
@@ -158,7 +163,7 @@ class EvalMetric:
             return self.get()
         if self.global_num_inst == 0:
             return self.name, float("nan")
-        return self.name, self._value(self.global_sum_metric, self.global_num_inst)
+        return self.name, _plain(self._value(self.global_sum_metric, self.global_num_inst))
 
     @staticmethod
     def _name_value(name, value):
