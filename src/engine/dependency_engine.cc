@@ -77,6 +77,7 @@ Op* DependencyEngine::NewOp(Op::Kind kind, const Context& ctx, FnProperty prop, 
   op->ctx = ctx;
   op->name = name;
   op->engine = this;
+  op->starts_here = false;
   return op;
 }
 
@@ -146,6 +147,11 @@ void DependencyEngine::Submit(Op* op) {
   // unlocking.
   if (waiting == 0) {
     for (int i = 0; i < n; ++i) e[i].var->unlock();
+    if (op->starts_here) {
+      RunContext rctx;
+      rctx.ctx = op->ctx;
+      return RunOp(op, rctx, nullptr);
+    }
     OpList ready;
     ready.Push(op);
     Dispatch(&ready);
@@ -410,11 +416,21 @@ void DependencyEngine::CheckContext(const Context& ctx, const char* name) const 
 void DependencyEngine::PushAsync(AsyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop, int priority,
                                  const char* name, bool) {
   CheckContext(ctx, name);
+  PushOp(std::move(fn), ctx, reads, writes, prop, priority, name, false);
+}
+
+void DependencyEngine::PushStarting(AsyncFn fn, std::vector<Var*> reads, std::vector<Var*> writes, int priority, const char* name) {
+  PushOp(std::move(fn), Context::CPU(), reads, writes, FnProperty::kAsync, priority, name, CanStartHere());
+}
+
+void DependencyEngine::PushOp(AsyncFn fn, const Context& ctx, const std::vector<Var*>& reads, const std::vector<Var*>& writes,
+                              FnProperty prop, int priority, const char* name, bool starts_here) {
   ThreadState* state = State();
   if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
   Op* op = NewOp(Op::kAsync, ctx.execution(), prop, priority, name);
   FillEntries(op, reads, writes);
   op->async = std::move(fn);
+  op->starts_here = starts_here;
   if (HasCallSite()) op->site = CallSite();
   Bump(&state->started);
   Bump(&state->pushed);

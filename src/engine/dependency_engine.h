@@ -113,6 +113,8 @@ class DependencyEngine : public Engine {
    * `raise`: the error that it keeps.
    */
   std::vector<DeviceWorkPtr> Settle(Var* var, bool for_write, std::exception_ptr* raise);
+  /* engine/waiting_work.h */
+  void PushStarting(AsyncFn fn, std::vector<Var*> reads, std::vector<Var*> writes, int priority, const char* name);
   /* The failures that no wait has raised and no write has made good, oldest first. */
   std::vector<std::string> Unread();
   uint64_t id() const { return id_; }
@@ -129,6 +131,8 @@ class DependencyEngine : public Engine {
   /* Called on the pushing thread after the operation has been handed over (and maybe finished). */
   virtual void AfterSubmit() {}
   virtual bool CanBulk() const { return true; }
+  /* May the pushing thread run an asynchronous operation although it has workers? */
+  virtual bool CanStartHere() const { return true; }
   /* Called when an operation of a NaiveCaller is done. */
   virtual void CallerDone(NaiveCaller*) {}
 
@@ -152,6 +156,8 @@ class DependencyEngine : public Engine {
   void FreeOp(Op* op);
   void FillEntries(Op* op, const std::vector<Var*>& reads, const std::vector<Var*>& writes);
   void Submit(Op* op);
+  void PushOp(AsyncFn fn, const Context& ctx, const std::vector<Var*>& reads, const std::vector<Var*>& writes, FnProperty prop,
+              int priority, const char* name, bool starts_here);
   void Dispatch(OpList* ready, bool may_keep = false);
   void Complete(Op* op, ErrorRecord* failure, OpList* ready);
   void FinishAsync(Op* op, ErrorRecord* failure);

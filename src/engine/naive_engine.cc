@@ -12,6 +12,7 @@
 #include "engine/blocking.h"
 #include "engine/dependency_engine.h"
 #include "engine/gpu_streams.h"
+#include "engine/waiting_work.h"
 
 namespace mxnet {
 namespace engine {
@@ -64,6 +65,10 @@ class NaiveEngine final : public DependencyEngine {
       } else if (outermost && caller->pending > 0) {
         hold.unlock();
         BlockingScope blocking;
+        WorkWhileWaiting([caller] {
+          std::lock_guard<std::mutex> look(caller->mu);
+          return !caller->ready.empty() || caller->pending == 0;
+        });
         hold.lock();
         if (caller->ready.empty() && caller->pending > 0) caller->changed.wait(hold);
       } else {
@@ -79,6 +84,7 @@ class NaiveEngine final : public DependencyEngine {
   }
 
   bool CanBulk() const override { return false; }
+  bool CanStartHere() const override { return false; }  // AfterSubmit runs it
 
  private:
   static NaiveCaller* Caller() {

@@ -51,6 +51,7 @@ class Latch {
     if (state_.exchange(kSet, std::memory_order_acq_rel) == kSleeping) FutexWake(&state_, 1);
   }
   void Wait();
+  bool signalled() const { return state_.load(std::memory_order_acquire) == kSet; }
 
  private:
   enum : uint32_t { kUnset = 0, kSet = 1, kSleeping = 2 };

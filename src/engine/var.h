@@ -139,6 +139,7 @@ struct Op {
   std::atomic<int> waiting{0};  // entries not yet granted
   std::atomic<int> refs{0};     // asynchronous: the running function and the callback
   std::atomic<bool> finished{false};
+  bool starts_here = false;                         // runs on the pushing thread if it is ready then
   std::atomic<bool> poisoned{false};                // some entry has an error
   std::atomic<bool> behind_device{false};           // some entry's variable had work under way on a device when it was granted
   DeviceWorkPtr work;                               // GPU: its own end on the stream, once it has run

@@ -6,11 +6,26 @@
 #include "engine/blocking.h"
 #include "engine/dependency_engine.h"
 #include "engine/gpu_streams.h"
+#include "engine/waiting_work.h"
 
 namespace mxnet {
 namespace engine {
 
 __thread BlockingObserver* tls_blocking_observer = nullptr;
+
+namespace {
+std::atomic<WaitingWork*> waiting_work{nullptr};
+}  // namespace
+
+void SetWaitingWork(WaitingWork* work) { waiting_work.store(work, std::memory_order_release); }
+
+void WorkWhileWaiting(const std::function<bool()>& over) {
+  if (WaitingWork* work = waiting_work.load(std::memory_order_acquire)) work->Work(over);
+}
+
+void PushStarting(Engine* engine, Engine::AsyncFn fn, std::vector<Var*> reads, std::vector<Var*> writes, int priority, const char* name) {
+  static_cast<DependencyEngine*>(engine)->PushStarting(std::move(fn), std::move(reads), std::move(writes), priority, name);
+}
 
 void DependencyEngine::CheckMayWait(const char* what) const {
   MXNET_CHECK(!InOperation()) << "[engine] " << what << " was called inside an operation, where it could never return; "
@@ -76,6 +91,7 @@ std::vector<DeviceWorkPtr> DependencyEngine::Settle(Var* var, bool for_write, st
     op->wait_work = &under_way;
     Submit(op);
     BlockingScope blocking;
+    WorkWhileWaiting([&latch] { return latch.signalled(); });
     latch.Wait();
   }
   if (__builtin_expect(error.record != nullptr, 0)) *raise = ToRaise(error);
@@ -123,6 +139,7 @@ void DependencyEngine::Drain() {
     for (int j = 0; j < 64; ++j) CpuPause();
   }
   BlockingScope blocking;
+  WorkWhileWaiting([this] { return Quiescent(); });
   all_waiters_.fetch_add(1, std::memory_order_seq_cst);
   for (;;) {
     uint32_t seen = all_word_.load(std::memory_order_seq_cst);

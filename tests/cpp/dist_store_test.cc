@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "dist_cluster.h"
+#include "engine/waiting_work.h"
 
 namespace mxnet {
 namespace kvstore {
@@ -181,6 +182,62 @@ TEST(DistStore, PushesAndPullsOfShortValuesInAnyOrder) {
         if (steps & 4) EXPECT_EQ(Read(other), Values(100, sums[key])) << i;
       }
     });
+  }
+}
+
+/* What is on its way stays as it was when it was pushed, and the next push of the key keeps its turn. */
+TEST(DistStore, TheSourceOfAPushIsHeldTillItHasLeft) {
+  constexpr int64_t kElements = 200000;
+  InProcessOptions options;
+  options.bandwidth = 16e6;
+  for (const char* type : {"dist_sync", "dist_p3"}) {
+    Cluster cluster(2, 1, type, options);
+    cluster.Run([&](int, KVStore* kv) {
+      NDArray value = Full(kElements, 0), got[4];
+      kv->Init({"w"}, {&value});
+      for (int i = 0; i < 4; ++i) {
+        const Values numbers(kElements, static_cast<float>(i + 1));
+        value.SyncCopyFromCPU(numbers.data(), numbers.size() * 4);  // behind the push before
+        got[i] = Full(kElements, 0);
+        kv->Push({"w"}, {&value}, i % 2);
+        kv->Pull({"w"}, {&got[i]});
+      }
+      for (int i = 0; i < 4; ++i) EXPECT_EQ(Read(got[i]), Values(kElements, static_cast<float>(2 * i + 2)));
+    });
+  }
+}
+
+/* As in a process of a job, where threads that wait carry the messages; several of them at once. */
+TEST(DistStore, ThreadsThatWaitDoTheWork) {
+  for (const int servers : {1, 0}) {
+    Cluster cluster(2, servers, "dist_sync");
+    engine::SetWaitingWork(cluster.job(0).get());
+    cluster.Run([&](int worker, KVStore* kv) {
+      const std::vector<int64_t> sizes = {10, 5000, 30000, 600000};
+      for (const int64_t size : sizes) {
+        NDArray first = Full(size, 0);
+        kv->Init({static_cast<int>(size)}, {&first});
+      }
+      std::vector<std::thread> threads;
+      for (const int64_t size : sizes)
+        threads.emplace_back([&, size] {
+          const KVKey key(static_cast<int>(size));
+          const Values sum(static_cast<size_t>(size), 3);
+          NDArray value = Full(size, static_cast<float>(worker + 1)), got = Full(size, 0);
+          for (int i = 0; i < 40; ++i) {
+            if (i % 3 == 0) {
+              kv->PushPull({key}, {&value}, {key}, {&got});
+            } else {
+              kv->Push({key}, {&value});
+              kv->Pull({key}, {&got});
+            }
+            EXPECT_EQ(Read(got), sum);
+          }
+        });
+      for (std::thread& thread : threads) thread.join();
+      kv->transport()->Barrier();
+    });
+    engine::SetWaitingWork(nullptr);
   }
 }
 

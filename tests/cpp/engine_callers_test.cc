@@ -4,11 +4,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "engine/waiting_work.h"
 #include "engine_fixture.h"
 #include "mxnet/engine.h"
 
@@ -169,6 +173,95 @@ TEST_P(EngineCallers, DestructorDrains) {
   for (Var* v : vars) engine_->DeleteVariable([&](RunContext) { ++done; }, kCpu, v);
   engine_.reset();
   EXPECT_EQ(done, 511);
+}
+
+// ---- operations that end by messages (waiting_work.h) -------------------------------------------
+
+TEST_P(EngineCallers, WhatOnlyStartsSomethingRunsHereOrInItsTurn) {
+  Var* v = New();
+  Completer other;
+  std::thread::id ran;
+  const auto start = [&](RunContext, OnComplete done) {
+    ran = std::this_thread::get_id();
+    other.Add([done] { done(); });
+  };
+  engine::PushStarting(engine_.get(), start, {}, {v}, 0, "start");
+  EXPECT_EQ(ran, std::this_thread::get_id());
+  engine_->WaitForVar(v);
+  engine::PushStarting(
+      engine_.get(), [](RunContext, OnComplete) { throw Error("no start"); }, {}, {v}, 0, "start");
+  EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(v); }), "[start] no start"));
+  if (naive()) return Delete({v});
+  Gate gate;
+  engine_->PushSync([&](RunContext) { gate.Wait(); }, kCpu, {}, {v});
+  ran = std::thread::id();
+  engine::PushStarting(engine_.get(), start, {}, {v}, 0, "start");
+  EXPECT_EQ(ran, std::thread::id());
+  gate.Open();
+  engine_->WaitForVar(v);
+  EXPECT_NE(ran, std::this_thread::get_id());
+  EXPECT_EQ(engine_->Version(v), 4u);
+  Delete({v});
+}
+
+/* Ends operations on the threads that wait for the engine; `lazy`: leaves that to another thread. */
+class Ends final : public engine::WaitingWork {
+ public:
+  void Add(const OnComplete& done) {
+    std::lock_guard<std::mutex> hold(mutex_);
+    todo_.push_back(done);
+  }
+  void Work(const std::function<bool()>& over) override {
+    ++calls;
+    while (!lazy && !over()) RunOne();
+  }
+  void RunOne() {
+    std::unique_lock<std::mutex> hold(mutex_);
+    if (todo_.empty()) return;
+    const OnComplete done = todo_.front();
+    todo_.pop_front();
+    hold.unlock();
+    done();
+  }
+  std::atomic<int> calls{0};
+  bool lazy = false;
+
+ private:
+  std::mutex mutex_;
+  std::deque<OnComplete> todo_;
+};
+
+TEST_P(EngineCallers, ThreadsThatWaitDoWork) {
+  Var *a = New(), *b = New();
+  Ends ends;
+  engine::SetWaitingWork(&ends);
+  const auto push = [&](Var* v) {
+    engine::PushStarting(
+        engine_.get(), [&](RunContext, OnComplete done) { ends.Add(done); }, {}, {v}, 0, "start");
+  };
+  for (int i = 0; i < 100; ++i) {
+    push(a), push(b);
+    i % 2 ? engine_->WaitForVar(b) : engine_->WaitForAll();
+  }
+  EXPECT_EQ(engine_->Version(b), 100u);
+  EXPECT_GE(ends.calls.load(), 1);
+  engine_->WaitForAll();
+  // Others end what is waited for.
+  ends.lazy = true;
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over) ends.RunOne();
+  });
+  for (int i = 0; i < 100; ++i) {
+    push(a), push(b);
+    i % 2 ? engine_->WaitForVar(b) : engine_->WaitForAll();
+  }
+  over = true;
+  other.join();
+  engine::SetWaitingWork(nullptr);
+  EXPECT_EQ(engine_->Version(b), 200u);
+  engine_->WaitForAll();
+  Delete({a, b});
 }
 
 TEST_P(EngineCallers, NotifyShutdownEndsBulking) {

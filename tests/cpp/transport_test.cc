@@ -397,6 +397,73 @@ TEST(Transport, ASharedLayerIsCalledByWhoSendsWhileTheProgressThreadRests) {
   }
 }
 
+/* One that works handles what comes itself, and the progress thread what comes later. */
+TEST(Transport, AThreadThatWaitsMayDoTheWork) {
+  Job job(2, 0);
+  std::atomic<std::thread::id> handler{};
+  job.recorders[1]->on_message = [&](int, const Message&) { handler = std::this_thread::get_id(); };
+  Recorder& to = *job.recorders[1];
+  const auto got = [&to](size_t count) {
+    std::lock_guard<std::mutex> lock(to.mutex);
+    return to.got.size() == count;
+  };
+  size_t sent = 0;
+  bool here = false, there = false;
+  for (int i = 0; i < 10000 && !here; ++i) {
+    job.at(0).Send(1, Make(0, Payload(100000, 0)), 0, nullptr);
+    job.at(1).Work([&, count = ++sent] { return got(count); });
+    ASSERT_TRUE(to.Wait([&] { return to.got.size() == sent; }));
+    here = handler.load() == std::this_thread::get_id();
+  }
+  EXPECT_TRUE(here);
+  for (int i = 0; i < 100 && !there; ++i) {
+    job.at(0).Send(1, Make(1), 0, nullptr);
+    ++sent;
+    ASSERT_TRUE(to.Wait([&] { return to.got.size() == sent; }));
+    there = handler.load() != std::this_thread::get_id();
+  }
+  EXPECT_TRUE(there);
+}
+
+/* With nothing to do it returns, whatever is waited for. */
+TEST(Transport, WorkEndsWhereNothingHappens) {
+  Job job(2, 0);
+  job.at(0).Work([] { return false; });
+  job.at(0).Stop(10);
+  job.at(0).Work([] { return false; });
+}
+
+/* Threads that come, work and go at once, while others send. */
+TEST(Transport, RandomWork) {
+  constexpr int kRanks = 3, kMessages = 400;
+  InProcessOptions options;
+  options.progress.part_bytes = 2000;
+  options.progress.window_bytes = 6000;
+  Job job(kRanks, 0, options);
+  std::vector<std::thread> threads;
+  const auto count = [&job](int rank) {
+    Recorder& recorder = *job.recorders[static_cast<size_t>(rank)];
+    std::lock_guard<std::mutex> lock(recorder.mutex);
+    return recorder.got.size();
+  };
+  for (int from = 0; from < kRanks; ++from)
+    for (int thread = 0; thread < 2; ++thread)
+      threads.emplace_back([&, from, thread] {
+        std::mt19937 random(static_cast<unsigned>(from * 2 + thread));
+        for (int i = 0; i < kMessages; ++i) {
+          const int to = static_cast<int>(random() % kRanks);
+          job.at(from).Send(to, Make(i, Payload(random() % 3 ? random() % 100 : random() % 30000, 1)), 0, nullptr);
+          const size_t before = count(from);
+          if (random() % 4 == 0) job.at(from).Work([&] { return count(from) > before; });
+        }
+      });
+  for (auto& thread : threads) thread.join();
+  const auto all = [&] { return count(0) + count(1) + count(2); };
+  while (all() < 2 * kRanks * kMessages) job.at(0).Work([&] { return all() == 2 * kRanks * kMessages; });
+  for (auto& recorder : job.recorders)
+    for (const Got& got : recorder->got) EXPECT_TRUE(Same(got.message, *Payload(got.message.bytes, 1)));
+}
+
 TEST(Transport, StopSendsWhatWaits) {
   InProcessOptions options;
   options.bandwidth = 100e6;

@@ -13,6 +13,7 @@
 
 #include "kvstore/dist/sharding.h"
 #include "kvstore/reduce.h"
+#include "engine/waiting_work.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
 
@@ -88,6 +89,10 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
   void OnMessage(int from, Message message);
   std::shared_ptr<void> Place(int from, const int64_t* head);
   void OnLost(const Peer& peer);
+  bool busy() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return !calls_.empty();
+  }
 
  private:
   using Id = std::tuple<int, int64_t, int64_t>;  // store, key, call
@@ -153,8 +158,9 @@ void AllReduce::State::Push(int store, const KVKey& key, const NDArray& array, i
     call->broadcast = broadcast;
   }
   auto self = shared_from_this();
-  Engine::Get()->PushAsync([self, call, array](RunContext, OnComplete done) { self->Start(call, array, done); }, Context::CPU(), {},
-                           {array.var()}, FnProperty::kAsync, priority, broadcast ? "kvstore_broadcast" : "kvstore_all_reduce");
+  engine::PushStarting(
+      Engine::Get(), [self, call, array](RunContext, OnComplete done) { self->Start(call, array, done); }, {}, {array.var()}, priority,
+      broadcast ? "kvstore_broadcast" : "kvstore_all_reduce");
 }
 
 /* The array is ready. */
@@ -458,6 +464,7 @@ void AllReduce::Broadcast(int store, const KVKey& key, const NDArray& value, int
 void AllReduce::OnMessage(int from, Message message) { state_->OnMessage(from, std::move(message)); }
 std::shared_ptr<void> AllReduce::Place(int from, const int64_t* head, size_t) { return state_->Place(from, head); }
 void AllReduce::OnLost(const Peer& peer) { state_->OnLost(peer); }
+bool AllReduce::busy() const { return state_->busy(); }
 
 }  // namespace kvstore
 }  // namespace mxnet

@@ -43,6 +43,8 @@ class AllReduce final : public Transport::Handler {
   void OnMessage(int from, Message message) override;
   std::shared_ptr<void> Place(int from, const int64_t* head, size_t bytes) override;
   void OnLost(const Peer& peer) override;
+  /* Calls are under way. */
+  bool busy() const;
 
  private:
   class State;

@@ -1,5 +1,6 @@
 // What stores ask their job, and which store a type's name stands for.
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <future>
 
@@ -133,7 +134,10 @@ std::vector<std::string> DistTransport::AskServers(const Head& asked, const std:
                   answer->set_value(TextOf(reply));
               });
   }
-  for (auto& answer : answers) answer.wait();
+  for (auto& answer : answers) {
+    job_->transport()->Work([&answer] { return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    answer.wait();
+  }
   std::vector<std::string> texts;
   for (auto& answer : answers) texts.push_back(answer.get());
   return texts;

@@ -32,8 +32,21 @@ Job::~Job() {
 
 std::shared_ptr<Job> Job::Get() {
   // Leaked: the transport, which calls it, is stopped at the very end.
-  static const std::shared_ptr<Job>& job = *new std::shared_ptr<Job>(std::make_shared<Job>(JobTransport()));
+  static const std::shared_ptr<Job>& job = *[] {
+    auto made = new std::shared_ptr<Job>(std::make_shared<Job>(JobTransport()));
+    // A server's updater may wait within a message's handling, where no other may be handled.
+    if ((*made)->self().role == Role::kWorker) engine::SetWaitingWork(made->get());
+    return made;
+  }();
   return job;
+}
+
+void Job::Work(const std::function<bool()>& over) {
+  {
+    std::lock_guard<std::mutex> hold(mutex_);
+    if (requests_.empty() && !(all_reduce_ && all_reduce_->busy())) return;
+  }
+  transport_->Work(over);
 }
 
 int Job::NewStore() {
@@ -118,6 +131,7 @@ std::string Job::AskAndWait(int to, Head head, Message payload, int priority, do
       answer->set_value(TextOf(reply));
   });
   std::future<std::string> result = answer->get_future();
+  transport_->Work([&result] { return result.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
   if (timeout > 0 && result.wait_for(std::chrono::duration<double>(timeout)) == std::future_status::timeout)
     MXNET_THROW(Generic) << "[kvstore] " << what << " took longer than " << timeout << " s; " << transport_->Get(to).str()
                          << " has not answered";

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/waiting_work.h"
 #include "kvstore/dist/all_reduce.h"
 #include "kvstore/dist/protocol.h"
 #include "kvstore/dist/steps.h"
@@ -30,7 +31,7 @@ namespace mxnet {
 namespace kvstore {
 
 /* Made by std::make_shared. */
-class Job final : public std::enable_shared_from_this<Job>, private Transport::Handler {
+class Job final : public std::enable_shared_from_this<Job>, public engine::WaitingWork, private Transport::Handler {
  public:
   using Done = std::function<void(std::exception_ptr error, const Message& reply)>;
 
@@ -46,8 +47,11 @@ class Job final : public std::enable_shared_from_this<Job>, private Transport::H
   ~Job() override;
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
-  /* This process's; JobTransport() is its transport, which ends with the process. */
+  /* This process's; JobTransport() is its transport, which ends with the process. Threads of a worker
+   * that wait for the engine do its work. */
   static std::shared_ptr<Job> Get();
+  /* Transport::Work, while an answer is waited for. */
+  void Work(const std::function<bool()>& over) override;
 
   Transport* transport() const { return transport_.get(); }
   int workers() const { return static_cast<int>(transport_->RanksOf(Role::kWorker).size()); }

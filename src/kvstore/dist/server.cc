@@ -159,6 +159,10 @@ void Server::Run(const KVStore::Controller& controller) {
 }
 
 void Server::AwaitEvents(const std::chrono::steady_clock::time_point* until) {
+  job_->transport()->Work([this] {
+    std::lock_guard<std::mutex> hold(mutex_);
+    return !events_.empty();
+  });
   std::unique_lock<std::mutex> hold(mutex_);
   const auto some = [this] { return !events_.empty(); };
   if (until)

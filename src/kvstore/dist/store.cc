@@ -7,6 +7,7 @@
 #include <future>
 #include <sstream>
 
+#include "engine/waiting_work.h"
 #include "mxnet/engine.h"
 #include "mxnet/env.h"
 #include "ndarray/run.h"
@@ -74,7 +75,8 @@ struct DistStore::Operation {
   DistTransport* own = nullptr;  // once it has begun
   Remote* remote = nullptr;
   Head head;  // but for the parts
-  bool push = false, pull = false;
+  bool push = false, pull = false, slices = false;
+  bool held = false;  // HoldSource
   NDArray source, target;
   Compression compression;
   std::shared_ptr<Foreseen> foreseen;
@@ -83,6 +85,20 @@ struct DistStore::Operation {
   std::mutex mutex;
   std::exception_ptr error;  // the first one
 
+  /*
+   * May the engine hear of the end as soon as all is handed to the transport? The next operation of
+   * the key need not wait then for what is on its way. The source is held till it has left.
+   */
+  bool HoldSource() {
+    Var* reads[1] = {source.var()};
+    return held = Engine::Get()->TryAcquire(reads, 1, nullptr, 0);
+  }
+  /* A part has left. */
+  void Left() {
+    if (!held) return End(nullptr);
+    Var* reads[1] = {source.var()};
+    if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) Engine::Get()->Release(reads, 1, nullptr, 0);
+  }
   void End(const std::exception_ptr& e) {
     if (e) {
       std::lock_guard<std::mutex> hold(mutex);
@@ -213,6 +229,7 @@ NDArray DistStore::Target(Remote* remote, const Entry& entry, const Arrays& outs
 void DistStore::Run(const std::shared_ptr<Operation>& op, int priority) {
   if (op->push && dist_.sync) own_->job()->steps()->BeforePush(op->remote->version + 1);
   op->compression = op->push ? compression_ : Compression();
+  op->slices = dist_.slices;
   op->head.kind = op->push ? Kind::kPush : Kind::kPull;
   op->head.store = own_->store();
   op->head.flags = dist_.sync ? kSync : 0;
@@ -234,10 +251,8 @@ void DistStore::Run(const std::shared_ptr<Operation>& op, int priority) {
     op->complete = complete;
     Start(op);
   };
-  Engine::Get()->PushAsync(start, Context::CPU(), std::move(reads), std::move(writes), FnProperty::kAsync, priority,
-                           !op->push   ? "kvstore_dist_pull"
-                           : !op->pull ? "kvstore_dist_push"
-                                       : "kvstore_dist_pushpull");
+  const char* name = !op->push ? "kvstore_dist_pull" : !op->pull ? "kvstore_dist_push" : "kvstore_dist_pushpull";
+  engine::PushStarting(Engine::Get(), start, std::move(reads), std::move(writes), priority, name);
 }
 
 void DistStore::Foresee(Operation* op) {
@@ -271,6 +286,8 @@ void DistStore::Start(const std::shared_ptr<Operation>& op) {
     });
   }
   Job* job = op->own->job();
+  // Slices of one priority may overtake those of another, which the next operation may have.
+  const bool early = !target && !op->foreseen && !op->slices && op->HoldSource();
   for (size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     Head head = op->head;
@@ -291,7 +308,7 @@ void DistStore::Start(const std::shared_ptr<Operation>& op) {
       continue;
     }
     if (!target) {
-      job->Tell(to, head, std::move(payload), priority, [op] { op->End(nullptr); });
+      job->Tell(to, head, std::move(payload), priority, [op] { op->Left(); });
       continue;
     }
     Job::Destination destination;
@@ -302,6 +319,7 @@ void DistStore::Start(const std::shared_ptr<Operation>& op) {
     job->Ask(to, head, std::move(payload), priority, std::move(destination),
              [op](std::exception_ptr error, const Message&) { op->End(error); });
   }
+  if (early) op->complete(nullptr);
 }
 
 std::vector<DistStore::Step> DistStore::Steps(const std::vector<Pushed>& pushed, const std::vector<NDArray>& sums,

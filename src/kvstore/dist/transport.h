@@ -11,8 +11,9 @@
  *            calls. A message of higher priority may overtake what waits to be sent, also between
  *            the parts that a long payload is cut into.
  * THREADS    Send, Peer, Lost and the getters may be called by any thread, also from a Handler.
- *            Handlers run one at a time on the transport's own progress thread. They may not block:
- *            what takes long goes to the engine or to a thread of the receiver.
+ *            Handlers run one at a time, on the transport's own progress thread or on one that has
+ *            called Work. They may not block: what takes long goes to the engine or to a thread of
+ *            the receiver.
  * FAILURE    Send never throws for a peer that is lost: the message is dropped and `sent` runs. A
  *            peer counts as lost when nothing was heard from it for the time-out, when its
  *            connection broke, or when it has said goodbye. Handler::OnLost tells of it once.
@@ -92,10 +93,16 @@ class Transport {
    * with null, which returns when no call of it is running. */
   virtual void SetHandler(Handler* handler) = 0;
   /*
-   * Returns at once. `sent` (may be null) runs on the progress thread when the payload may change
-   * again. A higher `priority` goes first. To oneself is allowed.
+   * Returns at once. `sent` (may be null) runs as handlers do, when the payload may change again. A
+   * higher `priority` goes first. To oneself is allowed.
    */
   virtual void Send(int to, Message message, int priority, std::function<void()> sent) = 0;
+  /*
+   * For a thread that waits until `over`, which handlers make true: carries messages in place of
+   * the progress thread. Returns when it is over, when another thread does this, or when nothing
+   * has happened for a moment; the caller sleeps then. `over` is called often.
+   */
+  virtual void Work(const std::function<bool()>& over) = 0;
   /*
    * Says goodbye when all that was sent before has left, waits for it at most `seconds`, and stops
    * the progress thread. Called before the process ends.

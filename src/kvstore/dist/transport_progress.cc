@@ -35,9 +35,18 @@ constexpr int kMaxPackets = 64;  // on their way to one rank
 constexpr int64_t kMicro = 1000, kMilli = 1000 * kMicro, kSecond = 1000 * kMilli;
 constexpr int64_t kBeat = 50 * kMilli;
 constexpr int64_t kPolling = 200 * kMicro;  // without a sleep, after something has happened
+constexpr int64_t kNap = 50 * kMicro;       // where threads come to Work
+constexpr int64_t kComing = 10 * kMilli;    // since one was there: another will come
+constexpr int64_t kSlice = kMilli;          // a thread that was not let on for so long was stopped for another
 constexpr int64_t kOwnPause = kSecond;      // longer without a beat: this process did not run
 
 int64_t Now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/* How often this thread was stopped for another. */
+int64_t Preempted() {
+  rusage usage = {};
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
 
 int64_t Nanoseconds(double seconds) { return static_cast<int64_t>(std::min(seconds, 1e9) * 1e9); }
 
@@ -106,27 +115,49 @@ void ProgressTransport::Send(int to, Message message, int priority, std::functio
   out->message = std::move(message);
   out->priority = priority;
   out->sent = std::move(sent);
-  bool notify = false;
   {
     std::lock_guard<std::mutex> lock(inbox_mutex_);
-    if (!closed_) {
-      inbox_.push_back(std::move(out));
-      notify = !woken_;
-      woken_ = true;
-    }
+    if (!closed_) inbox_.push_back(std::move(out));
   }
-  if (out != nullptr && out->sent) out->sent();  // stopped: dropped
-  SendHere();
-  if (notify) wake_.notify_one();
+  if (out != nullptr) {  // stopped: dropped
+    if (out->sent) out->sent();
+    return;
+  }
+  if (runner_.load() == std::this_thread::get_id()) return;  // it looks again
+  if (!SendHere() || resting_until_.load() > Now() + 4 * kNap) Wake();
 }
 
-/* Without a hand-over, where the progress thread rests. It polls for what follows. */
-void ProgressTransport::SendHere() {
-  if (!layer_->shared() || runner_.load() == std::this_thread::get_id()) return;
+bool ProgressTransport::SendHere() {
+  if (!layer_->shared()) return false;
   const std::unique_lock<std::mutex> run(run_mutex_, std::try_to_lock);
-  if (!run || over_) return;
+  if (!run || over_) return false;
   TakeInbox(true);
   for (int to = 0; to < size(); ++to) Schedule(to);
+  busy_since_ = Now();
+  return true;
+}
+
+void ProgressTransport::Work(const std::function<bool()>& over) {
+  if (!layer_->shared() || getpid() != process_ || runner_.load() == std::this_thread::get_id() || over()) return;
+  if (working_.exchange(true)) return;
+  const int64_t preempted = Preempted();
+  int64_t last = Now(), happened = last;
+  while (!over() && last - happened < kPolling && last >= contended_until_.load()) {
+    const std::unique_lock<std::mutex> run(run_mutex_, std::try_to_lock);
+    const bool here = run.owns_lock();
+    if (here && (over_ || deadline_.load() != 0)) break;
+    if (here) runner_ = std::this_thread::get_id();
+    const bool any = here && Move(true);
+    if (here) runner_ = std::thread::id();
+    const int64_t now = Now();
+    if (any || !here) happened = now;
+    if (any) busy_since_ = now;
+    if (now - last > kSlice && Preempted() - preempted > 1) contended_until_ = now + kSecond;
+    last = now;
+  }
+  worked_ = last;
+  working_ = false;
+  if (!over()) Wake();  // the progress thread goes on
 }
 
 void ProgressTransport::ReportLost(int rank) {
@@ -154,26 +185,33 @@ void ProgressTransport::Stop(double seconds) {
 // ---- the progress thread ----
 
 void ProgressTransport::Run() {
-  runner_ = std::this_thread::get_id();
   prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // short pauses are short
-  int64_t busy_since = Now();
-  last_beat_ = busy_since;
+  last_beat_ = Now();
+  busy_since_ = last_beat_;
   for (;;) {
+    if (working_.load() && Now() - last_beat_ < kBeat && !Sleep(4 * kNap) && working_.load()) continue;
     std::unique_lock<std::mutex> run(run_mutex_);
-    bool busy = TakeInbox(false);
-    busy |= layer_->Poll(this);
-    for (int to = 0; to < size(); ++to) busy |= Schedule(to);
-    busy |= Deliver();
+    runner_ = std::this_thread::get_id();
+    const bool busy = Move(false);
     const int64_t now = Now();
     if (now - last_beat_ >= kBeat) Beat(now);
     if (deadline_.load() != 0 && Ended(now)) return Close();
     const bool flying = flying_parts_ > 0;
+    runner_ = std::thread::id();
     run.unlock();
     if (busy)
-      busy_since = now;
+      busy_since_ = now;
     else
-      Rest(now, busy_since, flying);
+      Rest(now, flying);
   }
+}
+
+bool ProgressTransport::Move(bool only_messages) {
+  bool any = TakeInbox(only_messages);
+  any |= layer_->Poll(this);
+  for (int to = 0; to < size(); ++to) any |= Schedule(to);
+  any |= Deliver();
+  return any;
 }
 
 void ProgressTransport::Close() {
@@ -193,6 +231,7 @@ void ProgressTransport::Close() {
   for (Remote& remote : peers_) Abandon(remote.peer.rank);
   Deliver();
   layer_->Close(in_order);
+  runner_ = std::thread::id();
   {
     std::lock_guard<std::mutex> lock(inbox_mutex_);
     run_ended_ = true;
@@ -552,10 +591,9 @@ void ProgressTransport::Beat(int64_t now) {
 /* Where other threads want the processor, one that polls is stopped for a whole time slice, and one
  * that sleeps is soon let on. */
 void ProgressTransport::WatchPreemption(int64_t now) {
-  rusage usage = {};
-  if (getrusage(RUSAGE_THREAD, &usage) != 0) return;
-  if (usage.ru_nivcsw - preempted_ > 1) contended_until_ = now + kSecond;
-  preempted_ = usage.ru_nivcsw;
+  const int64_t preempted = Preempted();
+  if (preempted - preempted_ > 1) contended_until_ = now + kSecond;
+  preempted_ = preempted;
 }
 
 /* Where all wait for all, one that said goodbye waits for that of the others. */
@@ -584,12 +622,24 @@ bool ProgressTransport::Ended(int64_t now) {
 
 /* Sleeps longer and longer, while something is on its way for moments only. Yielding instead would
  * leave the processor to others for a whole time slice. */
-void ProgressTransport::Rest(int64_t now, int64_t busy_since, bool flying) {
-  const int64_t idle = now - busy_since;
-  if (idle < kPolling && now > contended_until_) return;
-  const int64_t pause = std::max<int64_t>(10 * kMicro, std::min<int64_t>(idle / 16, flying ? 50 * kMicro : kMilli));
+void ProgressTransport::Rest(int64_t now, bool flying) {
+  const int64_t idle = now - busy_since_.load();
+  if (idle < kPolling && now > contended_until_.load()) {
+    if (now - worked_.load() < kComing) Sleep(kNap);
+    return;
+  }
+  Sleep(std::max<int64_t>(10 * kMicro, std::min<int64_t>(idle / 16, flying ? 50 * kMicro : kMilli)));
+}
+
+/* Until it is woken, or for that time. Returns whether it was woken. */
+bool ProgressTransport::Sleep(int64_t pause) {
+  const int64_t now = Now();
+  resting_until_ = now + pause;
+  if (busy_since_.load() > now) pause = std::min(pause, kNap);  // sent by who did not see that this thread rests
   std::unique_lock<std::mutex> lock(inbox_mutex_);
-  wake_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return woken_; });
+  const bool woken = wake_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return woken_; });
+  resting_until_ = 0;
+  return woken;
 }
 
 }  // namespace kvstore

@@ -1,7 +1,9 @@
 /*
  * The Transport over any PacketLayer: queues by priority, payloads cut into parts, heartbeats, and
- * who is lost. One thread, which calls Run, makes all calls of the handler. It makes those of the
- * layer, too; while it rests, Send hands a message to the layer itself.
+ * who is lost. The thread that calls Run, the progress thread, makes all calls of the handler and of
+ * the layer, but for two cases. While nobody calls the layer, Send hands a message to it itself. And
+ * a thread that waits for messages calls Work: it does what the progress thread would, which rests
+ * meanwhile.
  *
  * PACKETS    A message is one packet if its payload is short. Otherwise a packet with its head goes
  *            first; the receiver finds memory for the payload and receives the parts there. Few
@@ -9,9 +11,10 @@
  *            no more than these.
  * DELIVERY   A whole message waits for those of the same or a higher priority from the same rank
  *            whose heads came before it.
- * SLEEP      With nothing to do the thread sleeps for a sixteenth of the time since something
- *            happened, between 10 us and 1 ms. Send wakes it. In the first 200 us it polls instead,
- *            unless other threads want the processor.
+ * SLEEP      With nothing to do the progress thread sleeps for a sixteenth of the time since
+ *            something happened, between 10 us and 1 ms. Send wakes it. In the first 200 us it polls
+ *            instead, unless other threads want the processor. One thread of a process polls at a
+ *            time: where callers of Work come and go, the progress thread takes naps of 50 us.
  * END        Goodbye is sent when all else has left, and is answered. A rank that was taken for
  *            lost and speaks again is told so, and then takes this rank for lost.
  */
@@ -67,6 +70,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   const std::vector<int>& RanksOf(Role role) const override { return role == Role::kWorker ? workers_ : servers_; }
   void SetHandler(Handler* handler) override;
   void Send(int to, Message message, int priority, std::function<void()> sent) override;
+  void Work(const std::function<bool()>& over) override;
   void Stop(double seconds) override;
 
  private:
@@ -121,8 +125,10 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
 
   /* only_messages: leaves what else was told to the progress thread. */
   bool TakeInbox(bool only_messages);
-  /* On the thread that sends: hands messages to the layer, unless the progress thread will. */
-  void SendHere();
+  /* On the thread that sends: hands messages to the layer, unless another thread is there. */
+  bool SendHere();
+  /* Moves and delivers what there is; returns whether there was anything. REQUIRES: run_mutex_. */
+  bool Move(bool only_messages);
   bool Schedule(int to);
   void SendHead(const std::shared_ptr<Outgoing>& out);
   void SendPart(const std::shared_ptr<Outgoing>& out);
@@ -143,7 +149,8 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   void WatchPreemption(int64_t now);
   bool Listens(const Remote& remote) const;
   bool Ended(int64_t now);
-  void Rest(int64_t now, int64_t busy_since, bool flying);
+  void Rest(int64_t now, bool flying);
+  bool Sleep(int64_t pause);
   std::shared_ptr<void> PlaceFor(int from, const int64_t* head, size_t bytes);
   void CheckProcess() const;
 
@@ -167,7 +174,12 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   std::mutex handler_mutex_;
   Handler* handler_ = nullptr;
   std::atomic<int> handler_wanted_{0};
-  std::atomic<std::thread::id> runner_{};
+  std::atomic<std::thread::id> runner_{};  // who moves and delivers
+  std::atomic<bool> working_{false};       // a thread is in Work
+  std::atomic<int64_t> worked_{0};         // when one was last
+  std::atomic<int64_t> busy_since_{0};     // when something last happened
+  std::atomic<int64_t> resting_until_{0};
+  std::atomic<int64_t> contended_until_{0};  // till then threads sleep instead of polling
 
   std::mutex run_mutex_;  // held while the layer is called; guards what follows
   bool over_ = false;     // no call of the layer may follow
@@ -175,8 +187,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   int64_t next_ticket_ = 1;
   int next_tag_ = 0;
   int64_t last_beat_ = 0;
-  int64_t preempted_ = 0;        // how often this thread was stopped for another
-  int64_t contended_until_ = 0;  // till then it sleeps instead of polling
+  int64_t preempted_ = 0;  // how often the progress thread was stopped for another
   int flying_parts_ = 0;
   std::deque<Event> events_;
   std::vector<std::shared_ptr<Outgoing>> done_;  // `sent` is to be called
