@@ -22,7 +22,10 @@ namespace kvstore {
 
 class PacketLayer {
  public:
-  static constexpr size_t kMaxPacket = (16 << 10) + 512;
+  /* Of the head of a packet, and of its body where there are few ranks: each has memory for one of
+   * each other. */
+  static constexpr size_t kMaxHead = 512, kMaxBody = 64 << 10, kMaxBodyOfMany = 16 << 10;
+  static constexpr int kFew = 64;
 
   class Events {
    public:
@@ -38,8 +41,10 @@ class PacketLayer {
   virtual ~PacketLayer() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /* Copies `bytes`, at most kMaxPacket. */
-  virtual void SendPacket(int to, const void* bytes, size_t size, int64_t ticket) = 0;
+  /* Most bytes of the body of a packet. */
+  size_t max_body() const { return size() <= kFew ? kMaxBody : kMaxBodyOfMany; }
+  /* Copies both; they arrive as one. */
+  virtual void SendPacket(int to, const void* head, size_t head_bytes, const void* body, size_t body_bytes, int64_t ticket) = 0;
   virtual void SendPart(int to, int tag, const void* data, size_t bytes, int64_t ticket) = 0;
   /* Tags are 1 to max_tag(). */
   virtual void ReceivePart(int from, int tag, void* data, size_t bytes, int64_t ticket) = 0;

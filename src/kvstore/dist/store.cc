@@ -110,7 +110,7 @@ struct DistStore::Operation {
 
 namespace {
 
-constexpr size_t kForeseenBytes = 16 << 10;  // of a value; longer ones are not copied on their way
+constexpr size_t kForeseenBytes = 64 << 10;  // of a value; longer ones are not copied on their way
 
 }  // namespace
 

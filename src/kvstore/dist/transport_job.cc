@@ -164,7 +164,8 @@ std::shared_ptr<ProgressTransport> StartJob() {
   const Record own = OwnRecord();
   const MpiOpenFunction open = OpenLibrary();
   launcher.Say("joining", 0);
-  setenv("OMPI_MCA_mpi_warn_on_fork", "0", 0);  // a forked process leaves MPI alone
+  setenv("OMPI_MCA_mpi_warn_on_fork", "0", 0);         // a forked process leaves MPI alone
+  setenv("OMPI_MCA_btl_tcp_eager_limit", "73728", 0);  // whole packets go without asking first
   auto start = std::make_shared<Start>();
   std::thread(RunRank, start, std::move(launcher), open, own, options).detach();
   std::unique_lock<std::mutex> lock(start->mutex);

@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +19,7 @@ namespace {
 
 enum Kind : int32_t { kMessage = 1, kHeartbeat, kGoodbye, kAnswer, kYouAreLost };
 
-/* The start of each packet. A payload of at most kInline bytes follows it. */
+/* The head of each packet. A payload that is short enough follows it. */
 struct PacketHead {
   int32_t kind = kMessage;
   int32_t priority = 0;
@@ -29,24 +28,17 @@ struct PacketHead {
   uint64_t bytes = 0;
   int64_t head[Message::kWords] = {};
 };
-constexpr size_t kInline = PacketLayer::kMaxPacket - sizeof(PacketHead);
+static_assert(sizeof(PacketHead) <= PacketLayer::kMaxHead, "a head has a bound");
 constexpr int kMaxPackets = 64;  // on their way to one rank
 
 constexpr int64_t kMicro = 1000, kMilli = 1000 * kMicro, kSecond = 1000 * kMilli;
 constexpr int64_t kBeat = 50 * kMilli;
-constexpr int64_t kPolling = 200 * kMicro;  // without a sleep, after something has happened
+constexpr int64_t kShortest = 100 * kMicro, kLongest = kMilli;  // time without a sleep, after something has happened
 constexpr int64_t kNap = 50 * kMicro;       // where threads come to Work
 constexpr int64_t kComing = 10 * kMilli;    // since one was there: another will come
-constexpr int64_t kSlice = kMilli;          // a thread that was not let on for so long was stopped for another
 constexpr int64_t kOwnPause = kSecond;      // longer without a beat: this process did not run
 
 int64_t Now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-/* How often this thread was stopped for another. */
-int64_t Preempted() {
-  rusage usage = {};
-  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
-}
 
 int64_t Nanoseconds(double seconds) { return static_cast<int64_t>(std::min(seconds, 1e9) * 1e9); }
 
@@ -140,9 +132,8 @@ bool ProgressTransport::SendHere() {
 void ProgressTransport::Work(const std::function<bool()>& over) {
   if (!layer_->shared() || getpid() != process_ || runner_.load() == std::this_thread::get_id() || over()) return;
   if (working_.exchange(true)) return;
-  const int64_t preempted = Preempted();
   int64_t last = Now(), happened = last;
-  while (!over() && last - happened < kPolling && last >= contended_until_.load()) {
+  while (!over() && last - happened < patience_.load()) {
     const std::unique_lock<std::mutex> run(run_mutex_, std::try_to_lock);
     const bool here = run.owns_lock();
     if (here && (over_ || deadline_.load() != 0)) break;
@@ -151,13 +142,14 @@ void ProgressTransport::Work(const std::function<bool()>& over) {
     if (here) runner_ = std::thread::id();
     const int64_t now = Now();
     if (any || !here) happened = now;
-    if (any) busy_since_ = now;
-    if (now - last > kSlice && Preempted() - preempted > 1) contended_until_ = now + kSecond;
+    if (any) NoteBusy(now);
     last = now;
   }
   worked_ = last;
   working_ = false;
-  if (!over()) Wake();  // the progress thread goes on
+  if (over()) return;
+  LosePatience();
+  Wake();  // the progress thread goes on
 }
 
 void ProgressTransport::ReportLost(int rank) {
@@ -199,18 +191,23 @@ void ProgressTransport::Run() {
     const bool flying = flying_parts_ > 0;
     runner_ = std::thread::id();
     run.unlock();
-    if (busy)
-      busy_since_ = now;
-    else
-      Rest(now, flying);
+    if (busy) NoteBusy(now);
+    if (!busy) Rest(now, flying);
   }
 }
 
+void ProgressTransport::NoteBusy(int64_t now) {
+  if (now - busy_since_.load() < patience_.load()) patience_ = std::min(2 * patience_.load(), kLongest);
+  busy_since_ = now;
+}
+
+void ProgressTransport::LosePatience() { patience_ = std::max(patience_.load() / 2, kShortest); }
+
 bool ProgressTransport::Move(bool only_messages) {
-  bool any = TakeInbox(only_messages);
-  any |= layer_->Poll(this);
-  for (int to = 0; to < size(); ++to) any |= Schedule(to);
+  bool any = layer_->Poll(this);
   any |= Deliver();
+  any |= TakeInbox(only_messages);  // what handlers answered, too
+  for (int to = 0; to < size(); ++to) any |= Schedule(to);
   return any;
 }
 
@@ -266,11 +263,15 @@ bool ProgressTransport::Schedule(int to) {
     const std::shared_ptr<Outgoing> out = first->second.front();
     if (to == rank_) {
       Local(out);
-    } else if (!out->head_left) {
+    } else if (!out->head_left && out->message.bytes > layer_->max_body()) {
       SendHead(out);
     } else {
-      if (remote.flying_bytes > 0 && remote.flying_bytes + options_.part_bytes > options_.window_bytes) break;
-      SendPart(out);
+      const size_t next = std::min(options_.part_bytes, out->message.bytes - out->posted);
+      if (remote.flying_bytes > 0 && remote.flying_bytes + next > options_.window_bytes) break;
+      if (out->head_left)
+        SendPart(out);
+      else
+        SendHead(out);
     }
     any = true;
     if (out->posted < out->message.bytes) continue;
@@ -288,17 +289,14 @@ void ProgressTransport::SendHead(const std::shared_ptr<Outgoing>& out) {
   head.bytes = message.bytes;
   head.part = options_.part_bytes;
   std::copy(message.head, message.head + Message::kWords, head.head);
-  const bool whole = message.bytes <= kInline;
+  const bool whole = message.bytes <= layer_->max_body();
   if (!whole) {
     next_tag_ = next_tag_ % layer_->max_tag() + 1;
     head.tag = out->tag = next_tag_;
   }
-  char packet[PacketLayer::kMaxPacket];
-  std::memcpy(packet, &head, sizeof head);
-  if (whole && message.bytes > 0) std::memcpy(packet + sizeof head, message.data, message.bytes);
   out->head_left = true;
   if (whole) out->posted = message.bytes;
-  SendPacket(out->to, packet, sizeof head + (whole ? message.bytes : 0));
+  SendPacket(out->to, &head, sizeof head, message.data, whole ? message.bytes : 0);
 }
 
 void ProgressTransport::SendPart(const std::shared_ptr<Outgoing>& out) {
@@ -323,14 +321,16 @@ void ProgressTransport::SendControl(int to, int kind) {
   SendPacket(to, &head, sizeof head);
 }
 
-void ProgressTransport::SendPacket(int to, const void* bytes, size_t size) {
+void ProgressTransport::SendPacket(int to, const void* head, size_t head_bytes, const void* body, size_t body_bytes) {
   Operation operation;
   operation.rank = to;
+  operation.bytes = body_bytes;
   operation.packet = true;
   Remote& remote = peers_[static_cast<size_t>(to)];
+  remote.flying_bytes += body_bytes;
   ++remote.flying_packets;
   remote.spoken = Now();
-  layer_->SendPacket(to, bytes, size, NewTicket(std::move(operation)));
+  layer_->SendPacket(to, head, head_bytes, body, body_bytes, NewTicket(std::move(operation)));
 }
 
 int64_t ProgressTransport::NewTicket(Operation operation) {
@@ -453,9 +453,9 @@ void ProgressTransport::OnDone(int64_t ticket) {
     return;
   }
   --remote.flying_packets;
+  remote.flying_bytes -= operation.bytes;
   if (operation.packet) return;
   --flying_parts_;
-  remote.flying_bytes -= operation.bytes;
   Outgoing& out = *operation.outgoing;
   if (--out.flying == 0 && out.posted == out.message.bytes) Finish(operation.outgoing);
 }
@@ -584,16 +584,7 @@ void ProgressTransport::Beat(int64_t now) {
     if (interval > 0 && now - remote.spoken >= interval && remote.flying_packets < kMaxPackets) SendControl(remote.peer.rank, kHeartbeat);
     if (timeout > 0 && now - remote.heard.load() > timeout) Lose(remote.peer.rank);
   }
-  WatchPreemption(now);
   if (tick_) tick_();
-}
-
-/* Where other threads want the processor, one that polls is stopped for a whole time slice, and one
- * that sleeps is soon let on. */
-void ProgressTransport::WatchPreemption(int64_t now) {
-  const int64_t preempted = Preempted();
-  if (preempted - preempted_ > 1) contended_until_ = now + kSecond;
-  preempted_ = preempted;
 }
 
 /* Where all wait for all, one that said goodbye waits for that of the others. */
@@ -624,10 +615,12 @@ bool ProgressTransport::Ended(int64_t now) {
  * leave the processor to others for a whole time slice. */
 void ProgressTransport::Rest(int64_t now, bool flying) {
   const int64_t idle = now - busy_since_.load();
-  if (idle < kPolling && now > contended_until_.load()) {
+  if (idle < patience_.load()) {
+    polled_ = true;
     if (now - worked_.load() < kComing) Sleep(kNap);
     return;
   }
+  if (std::exchange(polled_, false)) LosePatience();
   Sleep(std::max<int64_t>(10 * kMicro, std::min<int64_t>(idle / 16, flying ? 50 * kMicro : kMilli)));
 }
 

@@ -12,9 +12,9 @@
  * DELIVERY   A whole message waits for those of the same or a higher priority from the same rank
  *            whose heads came before it.
  * SLEEP      With nothing to do the progress thread sleeps for a sixteenth of the time since
- *            something happened, between 10 us and 1 ms. Send wakes it. In the first 200 us it polls
- *            instead, unless other threads want the processor. One thread of a process polls at a
- *            time: where callers of Work come and go, the progress thread takes naps of 50 us.
+ *            something happened, between 10 us and 1 ms. Send wakes it. First it polls instead:
+ *            for a millisecond where that was of use before, else for 100 us. One thread of a process
+ *            polls at a time: where callers of Work come and go, the progress thread takes naps.
  * END        Goodbye is sent when all else has left, and is answered. A rank that was taken for
  *            lost and speaks again is told so, and then takes this rank for lost.
  */
@@ -133,7 +133,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   void SendHead(const std::shared_ptr<Outgoing>& out);
   void SendPart(const std::shared_ptr<Outgoing>& out);
   void SendControl(int to, int kind);
-  void SendPacket(int to, const void* bytes, size_t size);
+  void SendPacket(int to, const void* head, size_t head_bytes, const void* body = nullptr, size_t body_bytes = 0);
   int64_t NewTicket(Operation operation);
   void StartMessage(int from, const void* bytes, size_t size);
   void AskForParts(int from, const std::shared_ptr<Incoming>& in);
@@ -146,7 +146,9 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   void Finish(const std::shared_ptr<Outgoing>& out);
   bool Deliver();
   void Beat(int64_t now);
-  void WatchPreemption(int64_t now);
+  void NoteBusy(int64_t now);
+  /* Polling was in vain. */
+  void LosePatience();
   bool Listens(const Remote& remote) const;
   bool Ended(int64_t now);
   void Rest(int64_t now, bool flying);
@@ -179,7 +181,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   std::atomic<int64_t> worked_{0};         // when one was last
   std::atomic<int64_t> busy_since_{0};     // when something last happened
   std::atomic<int64_t> resting_until_{0};
-  std::atomic<int64_t> contended_until_{0};  // till then threads sleep instead of polling
+  std::atomic<int64_t> patience_{1000000};  // how long to poll after something has happened, in ns
 
   std::mutex run_mutex_;  // held while the layer is called; guards what follows
   bool over_ = false;     // no call of the layer may follow
@@ -187,8 +189,8 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   int64_t next_ticket_ = 1;
   int next_tag_ = 0;
   int64_t last_beat_ = 0;
-  int64_t preempted_ = 0;  // how often the progress thread was stopped for another
   int flying_parts_ = 0;
+  bool polled_ = false;  // the progress thread, since something happened
   std::deque<Event> events_;
   std::vector<std::shared_ptr<Outgoing>> done_;  // `sent` is to be called
   std::vector<Operation> abandoned_;             // keeps the memory of what was on its way from or to lost ranks
