@@ -10,7 +10,7 @@ bits      dist_sync with 2 and 4 workers: the sums of two runs beside those in t
 local     local and device between two CPU contexts: 100 MB beside copies of memory, 4 KB beside 20 us
 loopback  dist_sync, push and pull, beside MPI's own ping-pong over TCP (mpicc compiles it)
 faster    the stores of 1.9.1 (--oracle) in turn with ours
-p3        dist_p3 beside dist_sync over a slow link; this needs root, to make a network namespace
+p3        dist_p3 beside dist_sync over slow links; this needs root, to make network namespaces
 """
 import argparse
 import contextlib
@@ -29,6 +29,7 @@ import numpy as np
 
 import kvstore
 from alternate import Failed, die_with_parent, environments, ratio
+from slow_links import slow_links
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCH = [sys.executable, os.path.join(HERE, "..", "tools", "launch.py")]
@@ -116,10 +117,11 @@ def run(command, env=None, timeout=120):
     return [json.JSONDecoder().raw_decode(said)[0] for said in done.stdout.split(RESULT)[1:]]     # ranks may share a line
 
 
-def ours(workers, servers, program, *arguments, options=(), within=()):
+def ours(workers, servers, program, *arguments, options=(), within=(), env=None):
     """What the workers of a job of this library say. `within` is a command that runs a command."""
     own = [sys.executable, os.path.abspath(__file__), "--contestant", program, *map(str, arguments)]
-    return run([*within, *LAUNCH, "-n", str(workers), "-s", str(servers), *options, *own], env=dict(os.environ, OMP_NUM_THREADS="1"))
+    return run([*within, *LAUNCH, "-n", str(workers), "-s", str(servers), *options, *own],
+               env=dict(os.environ, OMP_NUM_THREADS="1", **(env or {})))
 
 
 def of_oracle(python, program, *arguments):
@@ -221,23 +223,21 @@ def between_processes(args, report):
                         "more than 1")
 
 
-def slow_link(args, report):
-    """dist_p3 beside dist_sync, all processes behind one slow link."""
+def over_slow_links(args, report):
+    """dist_p3 beside dist_sync, each process behind a slow link of its own."""
     if os.geteuid() != 0:
         return print("      p3 was left out: it needs root")
-    commands = f"ip link set lo mtu 1500 up && tc qdisc add dev lo root tbf rate {LINK_MBIT}mbit burst 128kb latency 50ms && exec \"$@\""
-    link = ["unshare", "-n", "sh", "-c", commands, "sh"]
-    tcp = ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo", "--mca", "btl_tcp_sndbuf", "262144"]
     seconds = {kind: [] for kind in ("dist_sync", "dist_p3")}
-    for _ in range(max(1, args.rounds - 1)):
-        for kind, taken in seconds.items():
-            taken += ours(2, 1, "steps_over_a_link", kind, options=tcp, within=link)[0]
+    with slow_links(3, LINK_MBIT) as (options, within, env):
+        for _ in range(max(1, args.rounds - 1)):
+            for kind, taken in seconds.items():
+                taken += ours(2, 1, "steps_over_a_link", kind, options=options, within=within, env=env)[0]
     plain, slices = (statistics.median(taken) for taken in seconds.values())
-    report.line("a step over a slow link", f"{slices:.2f} s with dist_p3, {plain:.2f} s with dist_sync: {100 * (1 - slices / plain):.0f} % "
+    report.line("a step over slow links", f"{slices:.2f} s with dist_p3, {plain:.2f} s with dist_sync: {100 * (1 - slices / plain):.0f} % "
                 "shorter", slices <= 0.8 * plain, "at least 20 %")
 
 
-TARGETS = {"bits": bits, "local": one_machine, "loopback": between_processes, "faster": None, "p3": slow_link}
+TARGETS = {"bits": bits, "local": one_machine, "loopback": between_processes, "faster": None, "p3": over_slow_links}
 
 
 def main():

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/dtype.h"
 #include "kvstore/reduce.h"
@@ -13,7 +14,7 @@ namespace mxnet {
 namespace {
 
 constexpr int64_t kBlockBytes = 8192;  // a block of sums stays in the first-level cache
-constexpr int64_t kLine = 64;
+constexpr int64_t kLine = 64;          // bytes of a line of the caches
 /* Where a call touches more bytes than this, results bypass the caches: the caches could not keep
  * them, and would read what is about to be replaced. */
 constexpr int64_t kStreamedBytes = int64_t{64} << 20;
@@ -40,13 +41,71 @@ void CopyPast(const void* from, void* to, int64_t bytes) {
   std::memcpy(t + i, f + i, static_cast<size_t>(bytes - i));
 }
 void EndCopiesPast() { _mm_sfence(); }
+/* A line of the caches, both aligned. */
+inline void StoreLinePast(const void* from, void* to) {
+  const __m128i* f = static_cast<const __m128i*>(from);
+  __m128i* t = static_cast<__m128i*>(to);
+  for (int i = 0; i < 4; ++i) _mm_stream_si128(t + i, _mm_load_si128(f + i));
+}
 #else
 void CopyPast(const void* from, void* to, int64_t bytes) { std::memcpy(to, from, static_cast<size_t>(bytes)); }
 void EndCopiesPast() {}
+inline void StoreLinePast(const void* from, void* to) { std::memcpy(to, from, static_cast<size_t>(kLine)); }
 #endif
+
+/* The sum of one element. */
+template <typename T>
+T SumAt(const std::vector<const T*>& in, int64_t i) {
+  T sum = in[0][i];
+  for (size_t k = 1; k < in.size(); ++k) sum = static_cast<T>(sum + in[k][i]);
+  return sum;
+}
+
+/*
+ * Each of `out` = sum of `in` past the caches, a line at a time: from registers, without a buffer.
+ * False where results do not lie in lines alike.
+ */
+template <typename T>
+bool SumLines(const std::vector<const T*>& in, const std::vector<T*>& out, int64_t begin, int64_t end) {
+  constexpr int64_t kWidth = static_cast<int64_t>(sizeof(T)), kCount = kLine / kWidth, kAhead = kFetchAhead / kWidth;
+  const int64_t place = static_cast<int64_t>(reinterpret_cast<uintptr_t>(out[0] + begin) % kLine);
+  for (const T* o : out)
+    if (static_cast<int64_t>(reinterpret_cast<uintptr_t>(o + begin) % kLine) != place || place % kWidth != 0) return false;
+  const int64_t first = std::min(end, begin + (kLine - place) % kLine / kWidth);
+  const int64_t last = first + (end - first) / kCount * kCount;
+  const auto plain = [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) {
+      const T sum = SumAt(in, i);
+      for (T* o : out) o[i] = sum;
+    }
+  };
+  plain(begin, first);
+  const size_t addends = in.size();
+  const T *a = in[0], *b = in[addends > 1 ? 1 : 0];
+  for (int64_t at = first; at < last; at += kCount) {
+    alignas(kLine) T line[kCount];
+    __builtin_prefetch(a + at + kAhead);
+    if (addends == 1) {
+      std::memcpy(line, a + at, static_cast<size_t>(kLine));
+    } else {
+      __builtin_prefetch(b + at + kAhead);
+      for (int64_t i = 0; i < kCount; ++i) line[i] = static_cast<T>(a[at + i] + b[at + i]);
+      for (size_t k = 2; k < addends; ++k) {
+        const T* p = in[k] + at;
+        __builtin_prefetch(p + kAhead);
+        for (int64_t i = 0; i < kCount; ++i) line[i] = static_cast<T>(line[i] + p[i]);
+      }
+    }
+    for (T* o : out) StoreLinePast(line, o + at);
+  }
+  EndCopiesPast();
+  plain(last, end);
+  return true;
+}
 
 /* Each of `out` = `in`, through a block at a time. */
 void CopyRange(const char* in, const std::vector<char*>& out, int64_t begin, int64_t end, bool past_caches) {
+  if (past_caches && SumLines<char>({in}, out, begin, end)) return;
   for (int64_t at = begin; at < end; at += kBlockBytes) {
     const int64_t n = std::min(kBlockBytes, end - at);
     if (past_caches) Fetch(in + at, std::min(n + kFetchAhead, end - at));
@@ -75,6 +134,8 @@ template <typename T, typename A>
 void SumRange(const std::vector<const T*>& in, const std::vector<T*>& out, int64_t begin, int64_t end, bool past_caches) {
   constexpr int64_t kBlock = kBlockBytes / static_cast<int64_t>(sizeof(A)), kAhead = kFetchAhead / static_cast<int64_t>(sizeof(T));
   constexpr int64_t kStep = 512 / static_cast<int64_t>(sizeof(T));
+  if constexpr (std::is_same<T, A>::value)
+    if (past_caches && SumLines(in, out, begin, end)) return;
   alignas(64) A sum[kBlock];
   alignas(64) T rounded[kBlock];
   for (int64_t at = begin; at < end; at += kBlock) {

@@ -245,12 +245,12 @@ TEST(DistStore, ServersGoOnFromTheirSnapshots) {
   run(6, 12, &got);
   EXPECT_EQ(got, expected);
   EXPECT_FALSE(there(0, 7));
-  setenv("PS_SNAPSHOT_FOLDER", "/nonexistent", 1);
+  setenv("PS_SNAPSHOT_FOLDER", "/proc/nonexistent", 1);
   EXPECT_NE(ErrorOf([] {
               InProcessFabric fabric(1, 1);
               auto job = std::make_shared<Job>(fabric.At(1));
               CreateDistStore("dist", job);
-            }).find("PS_SNAPSHOT_FOLDER='/nonexistent'"),
+            }).find("PS_SNAPSHOT_FOLDER='/proc/nonexistent'"),
             std::string::npos);
   unsetenv("PS_SNAPSHOT_FOLDER");
   unsetenv("PS_SNAPSHOT_INTERVAL");

@@ -185,7 +185,8 @@ TEST(DistStore, PushesAndPullsOfShortValuesInAnyOrder) {
   }
 }
 
-/* What is on its way stays as it was when it was pushed, and the next push of the key keeps its turn. */
+/* What is on its way stays as it was when it was pushed; the next push of the key keeps its
+ * turn. */
 TEST(DistStore, TheSourceOfAPushIsHeldTillItHasLeft) {
   constexpr int64_t kElements = 200000;
   InProcessOptions options;

@@ -204,7 +204,7 @@ TEST_P(EngineCallers, WhatOnlyStartsSomethingRunsHereOrInItsTurn) {
   Delete({v});
 }
 
-/* Ends operations on the threads that wait for the engine; `lazy`: leaves that to another thread. */
+/* Ends operations on the threads that wait for the engine; `lazy`: leaves that to others. */
 class Ends final : public engine::WaitingWork {
  public:
   void Add(const OnComplete& done) {

@@ -228,10 +228,15 @@ TEST(KVStoreTest, SumsGoToSeveralPlacesAtOnce) {
       const NDArray a = Filled(va, dtype), b = Filled(vb, dtype), c = Filled(Values(n + 1, -1.0f), dtype);
       Engine::Get()->WaitForAll();
       const NDArray one = a.Slice(1, n + 1), two = b.Slice(1, n + 1), out = c.Slice(0, n);
+      const NDArray d = Filled(Values(n + 1, -1.0f), dtype), e = Filled(Values(n + 1, -1.0f), dtype);
+      Engine::Get()->WaitForAll();
+      const NDArray alike = d.Slice(1, n + 1), also = e.Slice(1, n + 1);
+      SumArrays({one.data(), two.data()}, {alike.data(), also.data()});
       SumArrays({one.data(), two.data()}, {out.data(), one.data()});  // one of the inputs is an output too
       NDArray copied({n}, Context::CPU(), dtype);
       SumArrays({one.data()}, {copied.data()});
-      for (const NDArray& result : {out, one, copied}) {
+      EXPECT_EQ(Read(d)[0], -1);
+      for (const NDArray& result : {out, one, copied, alike, also}) {
         const Values v = Read(result);
         for (int64_t i = 0; i < n; ++i) ASSERT_EQ(v[i], static_cast<float>((i + 1) % 1000 + (i + 1) % 7)) << n << " " << i;
       }

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/waiting_work.h"
 #include "kvstore/dist/sharding.h"
 #include "kvstore/reduce.h"
-#include "engine/waiting_work.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
 

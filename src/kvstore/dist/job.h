@@ -47,8 +47,8 @@ class Job final : public std::enable_shared_from_this<Job>, public engine::Waiti
   ~Job() override;
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
-  /* This process's; JobTransport() is its transport, which ends with the process. Threads of a worker
-   * that wait for the engine do its work. */
+  /* This process's; JobTransport() is its transport, which ends with the process. Threads of a
+   * worker that wait for the engine do its work. */
   static std::shared_ptr<Job> Get();
   /* Transport::Work, while an answer is waited for. */
   void Work(const std::function<bool()>& over) override;

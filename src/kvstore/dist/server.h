@@ -7,9 +7,9 @@
  *            waits for it. Sums have the same bits in every run.
  * ASYNC      Each push is handed to the updater at once. Pulls never wait.
  * THREADS    Messages are taken and updaters and controllers called by the thread that calls Run.
- *            While it waits it receives messages itself, or the progress thread does, and pushes and
- *            pulls that no updater has to see are taken where they are received. Large sums are made
- *            by the engine.
+ *            While it waits it receives messages itself, or the progress thread does. Pushes and
+ *            pulls that no updater has to see are taken where they are received. The engine makes
+ *            large sums.
  * MEMORY     A push is received in memory that becomes the sum, and without an updater the stored
  *            value: that is replaced, never changed, so that replies are sent from it without a
  *            copy.
@@ -118,8 +118,8 @@ class Server final : private Transport::Handler {
   void SendError(int to, const Head& head, const std::string& text);
   const KVStore::Updater& UpdaterOf(int store) const;
 
-  /* On the thread that receives: takes a push or pull at once, if the serving thread has nothing to do
-   * and no updater is to be called. */
+  /* On the thread that receives: takes a push or pull at once, if the serving thread has nothing to
+   * do and no updater is to be called. */
   bool TakeHere(int from, const Message& message);
   /* Returns when something came or the time is over; null: whenever that is. */
   void AwaitEvents(const std::chrono::steady_clock::time_point* until);

@@ -34,9 +34,9 @@ constexpr int kMaxPackets = 64;  // on their way to one rank
 constexpr int64_t kMicro = 1000, kMilli = 1000 * kMicro, kSecond = 1000 * kMilli;
 constexpr int64_t kBeat = 50 * kMilli;
 constexpr int64_t kShortest = 100 * kMicro, kLongest = kMilli;  // time without a sleep, after something has happened
-constexpr int64_t kNap = 50 * kMicro;       // where threads come to Work
-constexpr int64_t kComing = 10 * kMilli;    // since one was there: another will come
-constexpr int64_t kOwnPause = kSecond;      // longer without a beat: this process did not run
+constexpr int64_t kNap = 50 * kMicro;                           // where threads come to Work
+constexpr int64_t kComing = 10 * kMilli;                        // since one was there: another will come
+constexpr int64_t kOwnPause = kSecond;                          // longer without a beat: this process did not run
 
 int64_t Now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
