@@ -64,6 +64,19 @@ struct Block {
   double row_constants[kDensityNumbers * kDensityBlock], constants[kDensityNumbers * kDensityBlock], slopes[3 * kDensityBlock];
 };
 
+/* Each of n numbers `times` times. */
+void Repeat(const double* from, int64_t n, int64_t times, double* to) {
+  constexpr int64_t kFew = 16;
+  if (std::all_of(from, from + n, [](double v) { return v == 0; })) {
+    std::fill_n(to, n * times, 0.0);
+  } else if (times < kFew) {
+    for (int64_t k = 0; k < times; ++k)
+      for (int64_t i = 0; i < n; ++i) to[i * times + k] = from[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) std::fill_n(to + i * times, times, from[i]);
+  }
+}
+
 /* Constants of each element of the piece, or of its only row. */
 const double* LoadConstants(Density kind, const TBlob& first, const TBlob* second, const Piece& p, Block* b) {
   Read(first, p.row, p.rows, b->first);
@@ -74,9 +87,7 @@ const double* LoadConstants(Density kind, const TBlob& first, const TBlob* secon
   double* const made = p.each == 1 ? b->constants : b->row_constants;
   MXNET_CPU_CALL(PrepareDensity)(kind, b->first, b->second, made, p.rows);
   if (p.each == 1 || p.rows == 1) return made;
-  for (int j = 0; j < kDensityNumbers; ++j)
-    for (int64_t r = 0; r < p.rows; ++r)
-      std::fill_n(b->constants + j * kDensityBlock + r * p.each, p.each, b->row_constants[j * kDensityBlock + r]);
+  for (int j = 0; j < kDensityNumbers; ++j) Repeat(b->row_constants + j * kDensityBlock, p.rows, p.each, b->constants + j * kDensityBlock);
   return b->constants;
 }
 
