@@ -18,9 +18,9 @@ def do_checkpoint(prefix, period=1):
     >>> save = mx.callback.do_checkpoint('net', period=2)
     >>> net = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=1, name='fc')
     >>> save(1, net, {'fc_weight': mx.nd.ones((1, 2)), 'fc_bias': mx.nd.zeros(1)}, {})
-    >>> import os
-    >>> os.path.exists('net-0002.params')
-    True
+    >>> symbol, arg_params, aux_params = mx.model.load_checkpoint('net', 2)
+    >>> arg_params['fc_weight'].asnumpy()
+    array([[1., 1.]], dtype=float32)
     """
     period = max(1, int(period))
 
@@ -41,9 +41,9 @@ def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
     >>> module.init_params()
     >>> save = mx.callback.module_checkpoint(module, 'fc', period=2)
     >>> save(1)
-    >>> import os
-    >>> os.path.exists('fc-0002.params')
-    True
+    >>> again = mx.mod.Module.load('fc', 2, label_names=None)
+    >>> again.symbol.list_outputs()
+    ['fc_output']
     """
     period = max(1, int(period))
 
@@ -54,8 +54,8 @@ def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
 
 
 def log_train_metric(period, auto_reset=False):
-    """A batch callback that logs the metric every `period` batches, and then resets it if
-    `auto_reset`.
+    """A batch callback that logs the metric every `period` batches, as
+    ``Iter[0] Batch[10] Train-accuracy=1.000000``, and then resets it if `auto_reset`.
 
     >>> from mxnet.model import BatchEndParam
     >>> metric = mx.metric.create('acc')
@@ -73,7 +73,8 @@ def log_train_metric(period, auto_reset=False):
 
 
 class Speedometer:
-    """Batch callback: logs samples per second, and the metric, every `frequent` batches.
+    """Batch callback: logs samples per second, and the metric, every `frequent` batches, as
+    ``Epoch[0] Batch [0-10]	Speed: 8201.33 samples/sec	accuracy=0.750000``.
 
     Parameters
     ----------
@@ -129,7 +130,8 @@ class Speedometer:
 
 
 class ProgressBar:
-    """Batch callback: logs a bar of `length` characters that is full after `total` batches.
+    """Batch callback: logs a bar of `length` characters that is full after `total` batches, as
+    ``[====----] 50%``.
 
     >>> from mxnet.model import BatchEndParam
     >>> bar = mx.callback.ProgressBar(total=4, length=8)
@@ -147,7 +149,8 @@ class ProgressBar:
 
 
 class LogValidationMetricsCallback:
-    """Callback after an evaluation: logs each value of the metric.
+    """Callback after an evaluation: logs each value of the metric, as
+    ``Epoch[3] Validation-accuracy=1.000000``.
 
     >>> from mxnet.model import BatchEndParam
     >>> metric = mx.metric.create('acc')

@@ -177,8 +177,9 @@ def num_gpus():
 
     Examples
     --------
-    >>> mx.npx.num_gpus() >= 0
-    True
+    >>> device = mx.gpu(0) if mx.num_gpus() else mx.cpu()
+    >>> mx.nd.ones((2, 3), ctx=device).shape
+    (2, 3)
     """
     count = ctypes.c_int()
     check_call(_LIB.MXGetGPUCount(ctypes.byref(count)))

@@ -52,8 +52,8 @@ def get_logger(name=None, filename=None, filemode=None, level=WARNING):
     --------
     >>> import logging
     >>> logger = mx.log.get_logger('training', level=logging.INFO)
-    >>> logger.level == logging.INFO
-    True
+    >>> logger.name, logging.getLevelName(logger.level)
+    ('training', 'INFO')
     """
     logger = logging.getLogger(name)
     if name is None or getattr(logger, "_mxnet_set_up", False):

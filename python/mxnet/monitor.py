@@ -132,7 +132,7 @@ class Monitor:
         return text
 
     def toc_print(self):
-        """:meth:`toc`, with the results logged.
+        """:meth:`toc`, with the results logged, as ``Batch:       1 y_output      1.0``.
 
         >>> executor = mx.sym.exp(mx.sym.var('x'), name='y').bind(mx.cpu(), {'x': mx.nd.zeros(2)})
         >>> monitor = mx.mon.Monitor(1)

@@ -331,8 +331,8 @@ def dtype_from_number(number):
 def np_shape(active=True):
     """A ``with`` block (or decorator) with NumPy's shapes, or with classic ones.
 
-    >>> with mx.np_shape():
-    ...     scalar = mx.nd.ones(shape=())
+    >>> with mx.np_shape(): mx.nd.ones(shape=()).shape
+    ()
     """
     return _NumpyShapeScope(active)
 
@@ -417,8 +417,11 @@ def use_np(func):
     """Decorator: a function, or all methods of a class, with NumPy's shapes and mx.np arrays.
 
     >>> @mx.util.use_np
-    ... class Net(mx.gluon.HybridBlock):
-    ...     ...
+    ... class Mean(mx.gluon.HybridBlock):
+    ...     def hybrid_forward(self, F, x):
+    ...         return F.np.mean(x)
+    >>> Mean()(mx.np.array([1, 2, 6]))
+    array(3.)
     """
     return use_np_shape(use_np_array(func))
 

@@ -126,9 +126,12 @@ class _BlockFiles:
         `save_parameters`.
 
         >>> net = mx.gluon.nn.Dense(1, in_units=2)
-        >>> net.initialize()
+        >>> net.initialize(mx.init.One())
         >>> net.save_params('net.params')
-        >>> net.load_params('net.params')
+        >>> again = mx.gluon.nn.Dense(1, in_units=2)
+        >>> again.load_params('net.params')
+        >>> again.weight.data().asnumpy()
+        array([[1., 1.]], dtype=float32)
         """
         warnings.warn('[gluon.Block] save_params is deprecated; use save_parameters', UserWarning, stacklevel=2)
         self.collect_params().save(filename, strip_prefix=self.prefix)

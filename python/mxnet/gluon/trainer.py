@@ -253,12 +253,16 @@ class Trainer:
         did not touch since the last step.
 
         >>> net = mx.gluon.nn.Dense(1)
-        >>> net.initialize()
-        >>> trainer = mx.gluon.Trainer(net.collect_params(), 'adam')
+        >>> net.initialize(mx.init.One())
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), 'sgd', {'learning_rate': 0.5})
         >>> with mx.autograd.record():
         ...     loss = net(mx.nd.ones((4, 2))).sum()
         >>> loss.backward()
+        >>> net.weight.grad().asnumpy()
+        array([[4., 4.]], dtype=float32)
         >>> trainer.step(batch_size=4)
+        >>> net.weight.data().asnumpy()
+        array([[0.5, 0.5]], dtype=float32)
         """
         self._rescale(self._scale / batch_size)
         self._prepare()
@@ -271,14 +275,20 @@ class Trainer:
 
         >>> net = mx.gluon.nn.Dense(1, use_bias=False)
         >>> net.initialize(mx.init.Zero(), ctx=[mx.cpu(0), mx.cpu(1)])
-        >>> trainer = mx.gluon.Trainer(net.collect_params(), 'sgd', update_on_kvstore=False)
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), 'sgd', {'learning_rate': 1},
+        ...                            update_on_kvstore=False)
         >>> for device in (mx.cpu(0), mx.cpu(1)):
         ...     with mx.autograd.record():
         ...         loss = net(mx.nd.ones((4, 2), ctx=device)).sum()
         ...     loss.backward()
         >>> trainer.allreduce_grads()
-        >>> norm = mx.gluon.utils.clip_global_norm([net.weight.grad(mx.cpu(0))], 1.0)
+        >>> [grad.asnumpy().tolist() for grad in net.weight.list_grad()]
+        [[[8.0, 8.0]], [[8.0, 8.0]]]
+        >>> for grad in net.weight.list_grad():
+        ...     norm = mx.gluon.utils.clip_global_norm([grad], max_norm=8)
         >>> trainer.update(batch_size=8)
+        >>> float(norm), [data.asnumpy().round(3).tolist() for data in net.weight.list_data()]
+        (11.31..., [[[-0.707..., -0.707...]], [[-0.707..., -0.707...]]])
         """
         self._prepare()
         assert not (self._kvstore is not None and self._update_on_kvstore), (

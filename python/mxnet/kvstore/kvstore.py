@@ -136,8 +136,11 @@ class KVStore(NotCopied, KVStoreBase):
         """Give first values to keys, once for each key. With several workers the first one's
         count.
 
-        >>> store = mx.kv.create()
+        >>> store, out = mx.kv.create(), mx.nd.zeros(2)
         >>> store.init(['a', 'b'], [mx.nd.ones(2), mx.nd.zeros(3)])
+        >>> store.pull('a', out=out)
+        >>> out.asnumpy()
+        array([1., 1.], dtype=float32)
         """
         args = _Arguments(key, value)
         self._call("MXKVStoreInit", args, *args.head(), args.handles)
@@ -156,9 +159,12 @@ class KVStore(NotCopied, KVStoreBase):
 
         Examples
         --------
-        >>> store = mx.kv.create()
-        >>> store.init('a', mx.nd.zeros(2))
-        >>> store.push('a', mx.nd.array([1, 2]))
+        >>> store, out = mx.kv.create(), mx.nd.zeros(2)
+        >>> store.init('a', mx.nd.array([5, 5]))
+        >>> store.push('a', [mx.nd.array([1, 2]), mx.nd.array([10, 20])])
+        >>> store.pull('a', out=out)
+        >>> out.asnumpy()
+        array([11., 22.], dtype=float32)
         """
         if self._done(store_push(self.handle.value, key, value, priority)):
             return

@@ -122,8 +122,10 @@ class BaseModule:
         >>> net = mx.sym.MakeLoss(mx.sym.sum(scores))
         >>> module = mx.mod.Module(net, label_names=None)
         >>> module.bind([('data', (4, 2))])
-        >>> module.init_params()
+        >>> module.init_params(mx.init.One())
         >>> module.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 2))]))
+        >>> module.get_outputs()[0].asnumpy()
+        array([8.], dtype=float32)
         """
         self.forward(data_batch, is_train=True)
         self.backward()

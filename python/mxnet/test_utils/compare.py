@@ -165,6 +165,14 @@ def checkShapes(a, b):
     """Raise AssertionError with the arrays if their shapes differ.
 
     >>> mx.test_utils.checkShapes(mx.nd.ones(2), mx.nd.zeros(2))
+    >>> try:
+    ...     mx.test_utils.checkShapes(mx.nd.ones(2), mx.nd.zeros(3))
+    ... except AssertionError as error:
+    ...     print(error)
+    <BLANKLINE>
+    Items are not equal: a.shape = (2,) and b.shape = (3,) are not equal
+     ACTUAL: array([1., 1.], dtype=float32)
+     DESIRED: array([0., 0., 0.], dtype=float32)
     """
     if a.shape != b.shape:
         raise error_class(AssertionError, ValueError)(f"\nItems are not equal: a.shape = {a.shape} and b.shape = {b.shape} are not equal\n"
