@@ -69,10 +69,10 @@ from mxnet.context import num_gpus as num_gpus
 from mxnet.executor import Executor as Executor
 from mxnet.image import is_np_array as is_np_array
 from mxnet.ndarray.ndarray import NDArray as NDArray
-from mxnet.operator import is_np_shape as is_np_shape
-from mxnet.operator import np_array as np_array
-from mxnet.operator import np_shape as np_shape
 from mxnet.symbol.symbol import Symbol as Symbol
+from mxnet.util import is_np_shape as is_np_shape
+from mxnet.util import np_array as np_array
+from mxnet.util import np_shape as np_shape
 from mxnet.util import set_np_shape as set_np_shape
 from mxnet.util import use_np as use_np
 from mxnet.util import use_np_array as use_np_array

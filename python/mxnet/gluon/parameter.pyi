@@ -8,7 +8,7 @@ from mxnet import initializer as initializer
 from mxnet import ndarray as _ndarray
 from mxnet import symbol as symbol
 from mxnet.base import MXNetError as MXNetError
-from mxnet.operator import is_np_shape as is_np_shape
+from mxnet.util import is_np_shape as is_np_shape
 
 class Constant(Parameter):
     def __init__(self, name: Any, value: Any = ...) -> None: ...

@@ -4,9 +4,9 @@ from mxnet import ndarray as _ndarray
 from mxnet.gluon.block import HookHandle as HookHandle
 from mxnet.gluon.parameter import shape_is_known as shape_is_known
 from mxnet.image import is_np_array as is_np_array
-from mxnet.operator import is_np_shape as is_np_shape
 from mxnet.operator import to_class_of as to_class_of
 from mxnet.util import default_array as default_array
+from mxnet.util import is_np_shape as is_np_shape
 def check_sha1(filename: Any, sha1_hash: Any) -> Any: ...
 def clip_global_norm(arrays: Any, max_norm: Any, check_isfinite: bool = ...) -> Any: ...
 def download(url: str, path: str | None = ..., overwrite: bool = ..., sha1_hash: str | None = ..., retries: int = ..., verify_ssl: bool = ...) -> Any: ...
