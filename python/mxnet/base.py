@@ -32,7 +32,7 @@ class MXNetError(RuntimeError):
 def error_class(*kinds):
     """The exception class that each of `kinds` catches: the fitting one first, then what 1.x
     raised. It goes by the name of the first."""
-    return type(kinds[0].__name__, kinds, {"__module__": kinds[0].__module__, "__str__": Exception.__str__,
+    return type(kinds[0].__name__, kinds, {"__module__": kinds[0].__module__, "__doc__": kinds[0].__doc__, "__str__": Exception.__str__,
                                            "__reduce__": lambda error: (_make_error, (kinds, error.args))})
 
 

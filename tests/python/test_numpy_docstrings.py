@@ -63,7 +63,8 @@ def test_function(space, name, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_method(name):
+def test_method(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     method = inspect.getattr_static(mx.np.ndarray, name)
     assert method.__doc__
     run(method.__doc__, name)

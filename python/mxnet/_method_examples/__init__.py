@@ -4,6 +4,7 @@ The methods are made when they are first asked for (_methods.py), and these tabl
 
 _classic.py     calls that arrays of mx.nd and symbols have alike
 _numpy.py       calls that arrays of mx.np and their symbols have alike
+_generator.py   draws of generators of mx.np.random
 _sessions.py    what is no single call
 
 Tests run the examples as doctests.
@@ -19,7 +20,7 @@ def example(kind, name, instead=None):
 
     Parameters
     ----------
-    kind : {'nd', 'sym', 'np', 'sym.np'}
+    kind : {'nd', 'sym', 'np', 'sym.np', 'rng'}
         Whose method it is.
     name : str
     instead : str, optional
@@ -36,6 +37,8 @@ def example(kind, name, instead=None):
     session = _session(kind, name)
     if session:
         return session
+    if kind == "rng":
+        return _draws(name)
     classic, numpy = _row("_classic", name), _row("_numpy", name)
     if kind in ("nd", "sym"):
         return _CLASSIC[kind](classic) if classic else []
@@ -45,6 +48,21 @@ def example(kind, name, instead=None):
         row = numpy or classic and _as_numpy(classic)
         return _FUNCTIONS[kind](row, instead) if row else []
     return _through_classic(kind, classic) if classic else []
+
+
+def _cells(table, name):
+    """The cells of a method's row behind its name; [] if the table has none."""
+    rows = importlib.import_module(f"{__name__}.{table}").ROWS
+    _, found, rest = rows.partition(f"\n{name} | ")
+    return rest.partition("\n")[0].split(" | ") if found else []
+
+
+def _draws(name):
+    cells = _cells("_generator", name)
+    if not cells:
+        return []
+    made, call, figure, decimals, printed = cells
+    return [f">>> draws = mx.np.random.{made}(7).{call}", f">>> draws.dtype.name, round(float({figure}), {decimals})", printed]
 
 
 class _Row(NamedTuple):
@@ -65,9 +83,8 @@ class _Row(NamedTuple):
 
 def _row(table, name):
     """The row of a method; None if the table has none."""
-    rows = importlib.import_module(f"{__name__}.{table}").ROWS
-    _, found, rest = rows.partition(f"\n{name} | ")
-    return _Row(*(None if cell == "-" else cell for cell in rest.partition("\n")[0].split(" | "))) if found else None
+    cells = _cells(table, name)
+    return _Row(*(None if cell == "-" else cell for cell in cells)) if cells else None
 
 
 def _session(kind, name):

@@ -124,4 +124,9 @@ array([-0.693, -0.313])
 >>> y = mx.sym.npx.activation(mx.sym.var('x').as_np_ndarray(), act_type='mish')
 >>> y.eval(x=mx.np.array([0, 1]))[0].round(3)
 array([0.   , 0.865])
+
+[rng.dirichlet]
+>>> draws = mx.np.random.default_rng(7).dirichlet([2, 3, 5], size=10000)
+>>> draws.shape, draws.mean(axis=0).round(1)
+((10000, 3), array([0.2, 0.3, 0.5]))
 """

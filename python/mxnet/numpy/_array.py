@@ -210,15 +210,33 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     def tofile(self, fid, sep="", format="%s"):    # pylint: disable=redefined-builtin
         """Writes the elements to a file, as bytes or, separated by `sep`, as text. Arguments are
-        those of NumPy's method."""
+        those of NumPy's method.
+
+        >>> mx.np.array([1, 2.5]).tofile('numbers.txt', sep=' ')
+        >>> with open('numbers.txt') as file:
+        ...     file.read()
+        '1.0 2.5'
+        """
         self.asnumpy().tofile(fid, sep, format)
 
     def dumps(self):
-        """The array as the bytes of a pickle."""
+        """The array as the bytes of a pickle.
+
+        >>> import pickle
+        >>> pickle.loads(mx.np.array([1, 2]).dumps())
+        array([1., 2.])
+        """
         return pickle.dumps(self)
 
     def dump(self, file):
-        """Writes the pickle of the array to a file: a path, or one that is open for bytes."""
+        """Writes the pickle of the array to a file: a path, or one that is open for bytes.
+
+        >>> mx.np.array([1, 2]).dump('array.pickle')
+        >>> import pickle
+        >>> with open('array.pickle', 'rb') as file:
+        ...     pickle.load(file)
+        array([1., 2.])
+        """
         if hasattr(file, "write"):
             file.write(self.dumps())
         else:
@@ -433,7 +451,13 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     @property
     def base(self):
-        """None: an array does not say whose memory it looks into."""
+        """None: an array does not say whose memory it looks into, also where it is a view.
+        :func:`mxnet.np.shares_memory` tells whether two arrays share any.
+
+        >>> x = mx.np.zeros((2, 3))
+        >>> x[0].base is None, mx.np.shares_memory(x[0], x)
+        (True, True)
+        """
         return None
 
     @property

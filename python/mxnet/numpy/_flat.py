@@ -60,7 +60,13 @@ class flatiter:   # pylint: disable=invalid-name
 
     @property
     def coords(self):
-        """The indices of the element that ``next`` will give."""
+        """The indices of the element that ``next`` will give.
+
+        >>> elements = mx.np.array([[1, 2], [3, 4]]).flat
+        >>> _ = next(elements), next(elements)
+        >>> elements.coords
+        (1, 0)
+        """
         return tuple(int(i) for i in onp.unravel_index(self.index, self.base.shape))
 
     def __len__(self):
@@ -107,7 +113,11 @@ class flatiter:   # pylint: disable=invalid-name
         return operator.index(key)
 
     def copy(self):
-        """The elements as a new vector."""
+        """The elements as a new vector.
+
+        >>> mx.np.array([[1, 2], [3, 4]]).flat.copy()
+        array([1., 2., 3., 4.])
+        """
         return call("_npi_copy", (_vector(self.base),))
 
     def __array__(self, dtype=None, copy=None):

@@ -7,6 +7,7 @@ import inspect
 import numpy as onp
 
 from .._binding import NDArrayBase
+from .._methods import add_methods
 from .._tracing import is_deferred_compute, stop
 from ..base import _LIB, check_call
 from ..context import context_of, cpu, gpu, num_gpus
@@ -82,7 +83,6 @@ def _like(name):
     def method(self, *args, **kwargs):
         del self
         return function(*args, **kwargs)
-    method.__name__ = method.__qualname__ = name
     method.__doc__ = f"Draws as :func:`mxnet.np.random.{name}` does, whose arguments it takes."
     parameters = list(inspect.signature(function).parameters.values())
     method.__signature__ = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *parameters])
@@ -184,22 +184,42 @@ class Generator:
         return type(self), (self.bit_generator,)
 
     def spawn(self, n_children):
-        """So many new generators, whose numbers do not depend on what this one drew."""
+        """So many new generators, whose numbers do not depend on what this one drew.
+
+        >>> workers = mx.np.random.default_rng(7).spawn(2)
+        >>> [worker.normal(size=3).shape for worker in workers]
+        [(3,), (3,)]
+        """
         return [type(self)(seed) for seed in self.bit_generator.seed_seq.spawn(n_children)]
 
     @_drawing
     def random(self, size=None, dtype=None, out=None):
-        """Uniform draws from [0, 1)."""
+        """Uniform draws from [0, 1).
+
+        >>> draws = mx.np.random.default_rng(7).random((100, 100))
+        >>> draws.dtype.name, float(draws.mean().round(1))
+        ('float32', 0.5)
+        """
         return deliver(_draws.random(_size_of(size, out), _dtype_of(dtype, out)), out)
 
     @_drawing
     def standard_normal(self, size=None, dtype=None, out=None):
-        """Draws from the normal distribution of mean 0 and standard deviation 1."""
+        """Draws from the normal distribution of mean 0 and standard deviation 1.
+
+        >>> draws = mx.np.random.default_rng(7).standard_normal(10000)
+        >>> float(abs(draws.mean()).round(1)), float(draws.std().round(1))
+        (0.0, 1.0)
+        """
         return deliver(_draws.standard_normal(_size_of(size, out), _dtype_of(dtype, out)), out)
 
     @_drawing
     def standard_exponential(self, size=None, dtype=None, method="zig", out=None):
-        """Draws from the exponential distribution of mean 1. `method` is NumPy's, and not used."""
+        """Draws from the exponential distribution of mean 1. `method` is NumPy's, and not used.
+
+        >>> draws = mx.np.random.default_rng(7).standard_exponential(10000)
+        >>> float(draws.mean().round(1))
+        1.0
+        """
         del method
         drawn = _draws.standard_exponential(_size_of(size, out))
         name = _dtype_of(dtype, out)
@@ -207,13 +227,23 @@ class Generator:
 
     @_drawing
     def standard_gamma(self, shape, size=None, dtype=None, out=None):
-        """Draws from the gamma distribution of that shape parameter and scale 1."""
+        """Draws from the gamma distribution of that shape parameter and scale 1.
+
+        >>> draws = mx.np.random.default_rng(7).standard_gamma(2, 10000)
+        >>> float(draws.mean().round(1))
+        2.0
+        """
         return deliver(_draws.standard_gamma(shape, _size_of(size, out), _dtype_of(dtype, out)), out)
 
     @_drawing
     def integers(self, low, high=None, size=None, dtype="int64", endpoint=False):
         """Integers from [low, high), or from [0, low) where `high` is None, all equally likely;
-        with `endpoint` up to `high`. The bounds are integers or arrays of them."""
+        with `endpoint` up to `high`. The bounds are integers or arrays of them.
+
+        >>> dice = mx.np.random.default_rng(7).integers(1, 6, size=1000, endpoint=True)
+        >>> int(dice.min()), int(dice.max()), dice.dtype.name
+        (1, 6, 'int64')
+        """
         if high is None:
             low, high = 0, low
         if not endpoint:
@@ -224,7 +254,14 @@ class Generator:
     @_drawing
     def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True):
         """Entries of dimension `axis` of the array `a`, or integers below the int `a`, in random
-        order; see :func:`mxnet.np.random.choice`. `shuffle` is NumPy's, and not used."""
+        order; see :func:`mxnet.np.random.choice`. `shuffle` is NumPy's, and not used.
+
+        >>> rng = mx.np.random.default_rng(7)
+        >>> mx.np.sort(rng.choice(mx.np.array([10, 20, 30]), 3, replace=False))
+        array([10., 20., 30.])
+        >>> rng.choice(3, 4, p=[0, 1, 0])
+        array([1, 1, 1, 1], dtype=int64)
+        """
         del shuffle
         if isinstance(a, (int, onp.integer)):
             return _random.choice(a, size, replace, p)
@@ -234,7 +271,12 @@ class Generator:
     @_drawing
     def permutation(self, x, axis=0):
         """The integers below `x`, or a copy of the array `x` with the entries of a dimension in
-        random order."""
+        random order.
+
+        >>> rows = mx.np.random.default_rng(7).permutation(mx.np.array([[1, 2], [3, 4]]))
+        >>> sorted(rows.tolist())
+        [[1.0, 2.0], [3.0, 4.0]]
+        """
         if isinstance(x, (int, onp.integer)) or axis == 0:
             return _random.permutation(x)
         x = operand(x)
@@ -243,7 +285,13 @@ class Generator:
     @_drawing
     def shuffle(self, x, axis=0):
         """Puts the entries of a dimension of an array, or those of a list, into random order, in
-        place."""
+        place.
+
+        >>> x = mx.np.arange(5)
+        >>> mx.np.random.default_rng(7).shuffle(x)
+        >>> sorted(x.tolist())
+        [0.0, 1.0, 2.0, 3.0, 4.0]
+        """
         if axis == 0 or not isinstance(x, NDArrayBase):
             _random.shuffle(x)
         else:
@@ -252,7 +300,12 @@ class Generator:
     @_drawing
     def permuted(self, x, axis=None, out=None):
         """A copy of an array with every line of a dimension in a random order of its own; without
-        dimension of all elements."""
+        dimension of all elements.
+
+        >>> x = mx.np.array([[1, 2, 3], [4, 5, 6]])
+        >>> [sorted(row) for row in mx.np.random.default_rng(7).permuted(x, axis=1).tolist()]
+        [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+        """
         x = operand(x)
         lines = x if axis is not None else call("_npi_reshape", (x,), newshape=(-1,))
         order = argsort(_draws.random(lines.shape, "float64"), axis=-1 if axis is None else axis)
@@ -261,26 +314,47 @@ class Generator:
 
     @_drawing
     def bytes(self, length):
-        """So many random bytes."""
+        """So many random bytes.
+
+        >>> len(mx.np.random.default_rng(7).bytes(16))
+        16
+        """
         return _random.bytes(length)
 
     @_drawing
     def multinomial(self, n, pvals, size=None):
         """How often each of the classes, the last dimension of `pvals`, occurs in `n` trials;
-        int64. `n` and the other dimensions of `pvals` broadcast."""
+        int64. `n` and the other dimensions of `pvals` broadcast.
+
+        >>> counts = mx.np.random.default_rng(7).multinomial(20, [0.2, 0.3, 0.5], size=4)
+        >>> counts.shape, counts.sum(axis=1)
+        ((4, 3), array([20, 20, 20, 20], dtype=int64))
+        """
         return _draws.multinomials(n, pvals, size)
 
     @_drawing
     def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals"):
         """How many of `nsample` things that are drawn are of each of the colors, of which there are
-        so many; int64. They are NumPy's draws, as for :func:`mxnet.np.random.vonmises`."""
+        so many; int64. They are NumPy's draws, as for :func:`mxnet.np.random.vonmises`.
+
+        >>> rng = mx.np.random.default_rng(7)
+        >>> drawn = rng.multivariate_hypergeometric([5, 3, 2], nsample=4, size=3)
+        >>> drawn.shape, drawn.sum(axis=1)
+        ((3, 3), array([4, 4, 4], dtype=int64))
+        """
         return _draws.multivariate_hypergeometric(colors, nsample, size, method)
 
     @_drawing
     def multivariate_normal(self, mean, cov, size=None, check_valid=None, tol=None, *, method="svd"):
         """Draws from normal distributions of several dimensions; see
         :func:`mxnet.np.random.multivariate_normal`. The last three arguments are NumPy's, and not
-        used."""
+        used.
+
+        >>> cov = mx.np.array([[4, 0], [0, 1]])
+        >>> draws = mx.np.random.default_rng(7).multivariate_normal(mx.np.zeros(2), cov, 10000)
+        >>> draws.std(axis=0).round(1)
+        array([2., 1.])
+        """
         del method
         return _random.multivariate_normal(mean, cov, size, check_valid, tol)
 
@@ -297,8 +371,7 @@ def _dtype_of(dtype, out):
     return dtype if out is None or dtype is not None else dtype_name(out.dtype)
 
 
-for _name in _SAME:
-    setattr(Generator, _name, _like(_name))
+add_methods(Generator, _SAME, _like, "rng")
 
 
 class RandomState(Generator):
@@ -316,7 +389,15 @@ class RandomState(Generator):
         self.bit_generator = BitGenerator(seed)
 
     def get_state(self, legacy=False):
-        """What :meth:`set_state` takes; `legacy` is NumPy's, and not used."""
+        """What :meth:`set_state` takes; `legacy` is NumPy's, and not used.
+
+        >>> rng = mx.np.random.RandomState(3)
+        >>> state = rng.get_state()
+        >>> first = rng.rand(2)
+        >>> rng.set_state(state)
+        >>> rng.rand(2) == first
+        array([ True,  True])
+        """
         del legacy
         return self.bit_generator.state
 
@@ -325,8 +406,7 @@ class RandomState(Generator):
         self.bit_generator.state = state
 
 
-for _name in _OF_STATES:
-    setattr(RandomState, _name, _like(_name))
+add_methods(RandomState, _OF_STATES, _like, "rng")
 
 
 def default_rng(seed=None):

@@ -1,0 +1,40 @@
+"""Examples of the draws of mx.np.random's generators."""
+
+__all__ = ["ROWS"]
+
+# Method | what makes the generator | call | figure of the draws | its decimals | what is printed
+ROWS = """
+beta | default_rng | beta(2, 6, size=10000) | draws.mean() | 2 | ('float32', 0.25)
+binomial | default_rng | binomial(10, 0.3, size=10000) | draws.mean() | 1 | ('int64', 3.0)
+chisquare | default_rng | chisquare(3, size=10000) | draws.mean() | 1 | ('float32', 3.0)
+exponential | default_rng | exponential(4, size=10000) | draws.mean() | 1 | ('float32', 4.0)
+f | default_rng | f(4, 12, size=10000) | draws.mean() | 1 | ('float32', 1.2)
+gamma | default_rng | gamma(2, 3, size=10000) | draws.mean() | 1 | ('float32', 6.0)
+geometric | default_rng | geometric(0.25, size=10000) | draws.mean() | 1 | ('int64', 4.0)
+gumbel | default_rng | gumbel(0, 1, size=10000) | draws.mean() | 2 | ('float32', 0.58)
+hypergeometric | default_rng | hypergeometric(6, 4, 5, size=10000) | draws.mean() | 1 | ('int64', 3.0)
+laplace | default_rng | laplace(3, 1, size=10000) | draws.mean() | 1 | ('float32', 3.0)
+logistic | default_rng | logistic(3, 1, size=10000) | draws.mean() | 1 | ('float32', 3.0)
+lognormal | default_rng | lognormal(1, 0.5, size=10000) | draws.mean() | 1 | ('float32', 3.1)
+logseries | default_rng | logseries(0.5, size=10000) | draws.mean() | 1 | ('int64', 1.4)
+negative_binomial | default_rng | negative_binomial(3, 0.5, size=10000) | draws.mean() | 1 | ('int64', 3.0)
+noncentral_chisquare | default_rng | noncentral_chisquare(2, 4, size=40000) | draws.mean() | 1 | ('float32', 6.0)
+noncentral_f | default_rng | noncentral_f(3, 12, 3, size=10000) | draws.mean() | 1 | ('float32', 2.4)
+normal | default_rng | normal(5, 2, size=10000) | draws.std() | 1 | ('float32', 2.0)
+pareto | default_rng | pareto(5, size=10000) | draws.mean() | 2 | ('float32', 0.25)
+poisson | default_rng | poisson(4, size=10000) | draws.mean() | 1 | ('int64', 4.0)
+power | default_rng | power(3, size=10000) | draws.mean() | 2 | ('float32', 0.75)
+rand | RandomState | rand(100, 100) | draws.mean() | 1 | ('float32', 0.5)
+randint | RandomState | randint(0, 10, size=10000) | draws.mean() | 1 | ('int64', 4.5)
+randn | RandomState | randn(100, 100) | draws.std() | 1 | ('float32', 1.0)
+random_sample | RandomState | random_sample(10000) | draws.mean() | 1 | ('float32', 0.5)
+rayleigh | default_rng | rayleigh(2, size=10000) | draws.mean() | 1 | ('float32', 2.5)
+standard_cauchy | default_rng | standard_cauchy(size=10000) | abs(mx.np.median(draws)) | 1 | ('float32', 0.0)
+standard_t | default_rng | standard_t(10, size=10000) | draws.std() | 1 | ('float32', 1.1)
+triangular | default_rng | triangular(0, 3, 6, size=10000) | draws.mean() | 1 | ('float32', 3.0)
+uniform | default_rng | uniform(2, 5, size=10000) | draws.mean() | 1 | ('float32', 3.5)
+vonmises | default_rng | vonmises(1, 4, size=10000) | draws.mean() | 1 | ('float32', 1.0)
+wald | default_rng | wald(2, 6, size=10000) | draws.mean() | 1 | ('float32', 2.0)
+weibull | default_rng | weibull(2, size=10000) | draws.mean() | 2 | ('float32', 0.89)
+zipf | default_rng | zipf(4, size=10000) | draws.mean() | 1 | ('int64', 1.1)
+"""
