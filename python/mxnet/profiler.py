@@ -363,8 +363,17 @@ class _Duration(_Handled):
 class Task(_Duration):
     """A piece of work of a domain; tasks may overlap. Also a context manager.
 
+    >>> import json
+    >>> mx.profiler.set_config(filename='task.json', profile_all=True)
+    >>> mx.profiler.set_state('run')
     >>> with mx.profiler.Task(mx.profiler.Domain('reading'), 'one batch'):
     ...     x = mx.nd.ones(2) + 1
+    >>> mx.profiler.set_state('stop')
+    >>> mx.profiler.dump()
+    >>> with open('task.json') as file:
+    ...     events = json.load(file)['traceEvents']
+    >>> [(event['name'], event['ph']) for event in events if event.get('cat') == 'reading']
+    [('one batch', 'b'), ('one batch', 'e')]
     """
 
     def __init__(self, domain, name):
@@ -407,9 +416,18 @@ class Counter(_Handled):
 
     Examples
     --------
+    >>> import json
+    >>> mx.profiler.set_config(filename='counter.json', profile_all=True)
+    >>> mx.profiler.set_state('run')
     >>> counter = mx.profiler.Counter(mx.profiler.Domain('reading'), 'files', 0)
     >>> counter += 3
     >>> counter.decrement(1)
+    >>> mx.profiler.set_state('stop')
+    >>> mx.profiler.dump()
+    >>> with open('counter.json') as file:
+    ...     events = json.load(file)['traceEvents']
+    >>> [event['args'] for event in events if event.get('cat') == 'reading']
+    [{'files': 0}, {'files': 3}, {'files': 2}]
     """
 
     def __init__(self, domain, name, value=None):
