@@ -77,7 +77,10 @@ def reductions():
         yield f"slogdet {dtype}", mx.nd.linalg.slogdet(spd)[1]
         yield f"eigenvalues {dtype}", mx.nd.linalg.syevd(spd)[1]
         yield f"svd {dtype}", mx.np.linalg.svd(a.as_np_ndarray())[1]
-    yield "sort int32", mx.nd.sort(inputs(5000, low=-1000, high=1000, dtype="int32"))
+    for dtype in ("int32", "int64", "float32", "float64"):      # with many equal ones, which keep their order
+        x = inputs(30011, low=-1000, high=1000, dtype="int32").astype(dtype)
+        yield f"long sort {dtype}", mx.nd.sort(x)
+        yield f"long argsort {dtype}", mx.nd.argsort(x, dtype="int32")
     yield "unique", mx.np.unique(inputs(500, high=30, dtype="int32").as_np_ndarray())
 
 
