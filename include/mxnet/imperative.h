@@ -44,9 +44,9 @@ class MXNET_DLL Imperative {
 
   static void MarkVariables(const std::vector<NDArray*>& variables, const std::vector<OpReq>& req, const std::vector<NDArray*>& gradients);
   static void DropGrads(const std::vector<NDArray*>& variables);
-  /* Whether gradients can go through an array. Not if a backward pass has freed what computed it: it is
-   * a constant from then on, as in 1.x, such as the state that a recurrent network carries from one
-   * batch into the next. */
+  /* Whether gradients can go through an array. Not if a backward pass has freed what computed it:
+   * it is a constant from then on, as in 1.x, such as the state that a recurrent network carries
+   * from one batch into the next. */
   static bool HasHistory(const NDArray& array);
   /* The gradient array attached to `variable`; none when it has none. */
   static NDArray Grad(const NDArray& variable);

@@ -343,8 +343,8 @@ def test_no_heads_are_refused():
 @pytest.mark.parametrize("hybridize", [False, True])
 @pytest.mark.parametrize("detach", [False, True])
 def test_what_a_backward_pass_freed_is_a_constant(hybridize, detach):
-    """A state goes from one batch into the next without being detached, as in programs of 1.x (which
-    call ``state.detach()`` and drop the result)."""
+    """A state goes from one batch into the next without being detached, as in programs of 1.x,
+    which call ``state.detach()`` and drop the result."""
     net = mx.gluon.nn.Dense(2, in_units=2)
     net.initialize(mx.init.One())
     if hybridize:
