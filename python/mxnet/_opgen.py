@@ -91,9 +91,9 @@ def _identifier(name):
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def ndarray_function(name, short=None):    # pylint: disable=unused-argument
+def ndarray_function(name, short=None):
     """Returns ``f(*arrays, out=None, name=None, **params)`` for an operator. `short` is its name in
-    its namespace, which nothing shows.
+    its namespace.
 
     Inputs come first, then parameters, in the record's order; each may be given by position or by
     keyword.
@@ -133,6 +133,7 @@ def ndarray_function(name, short=None):    # pylint: disable=unused-argument
     exec(compile(f"def {function_name}({', '.join(signature)}):\n" + "\n".join(body), f"<operator {name}>", "exec"), scope)
     function = scope[function_name]
     function.__doc__ = _docstring(info, name, "NDArray")
+    function.__name__ = function.__qualname__ = short or name
     function.__module__ = "mxnet.ndarray"
     return function
 

@@ -429,3 +429,10 @@ def test_files_of_save_params_load_into_blocks_with_parameters_of_their_own(tmp_
     assert sorted(nd.load(path)) == ["dense0_bias", "dense0_weight", "w"]       # "w" is a name by path, too
     again.load_parameters(path)
     np.testing.assert_array_equal(again(x).asnumpy(), expected)
+
+
+@pytest.mark.parametrize("text,name", [("nd.FullyConnected", "FullyConnected"), ("nd.contrib.box_nms", "box_nms"),
+                                       ("nd.linalg.gemm2", "gemm2"), ("nd.image.to_tensor", "to_tensor"),
+                                       ("mx.sym.contrib.box_nms", "box_nms"), ("nd._internal._plus_scalar", "_plus_scalar")])
+def test_functions_have_the_name_that_they_are_called_by(text, name):
+    assert eval(text).__name__ == name
