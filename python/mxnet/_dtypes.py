@@ -2,7 +2,7 @@
 :func:`to_numpy`."""
 import numpy as np
 
-from .base import MXNetError
+from .base import MXNetError, error_class
 
 NAMES = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "int16", "uint16", "uint32", "uint64", "bfloat16")
 ITEM_BYTES = (4, 8, 2, 1, 4, 1, 8, 1, 2, 2, 4, 8, 2)
@@ -48,14 +48,25 @@ def number(dtype):
     if getattr(dtype, "name", None) == "bfloat16":
         return 12
     try:
-        return _NUMBERS[np.dtype(dtype)]
+        return _NUMBERS[np.dtype(dtype).newbyteorder("=")]      # values are converted to the machine's order of bytes
     except (KeyError, TypeError):
-        raise TypeError(f"[dtype] got {dtype!r}; accepted: {', '.join(NAMES)}") from None
+        raise error_class(MXNetError, TypeError, KeyError)(f"[dtype] got {dtype!r}; accepted: {', '.join(NAMES)}") from None
 
 
 def name(dtype):
     """Name of a dtype, as operator parameters spell it."""
     return NAMES[number(dtype)]
+
+
+def spelled(dtype):
+    """A parameter `dtype` of an operator with NumPy's other spellings (``'f4'``, ``'double'``,
+    ``'int'``) as names; all else as it is."""
+    if isinstance(dtype, str) and dtype not in _NUMBERS:
+        try:
+            return NAMES[_NUMBERS[np.dtype(dtype).newbyteorder("=")]]
+        except (KeyError, TypeError):
+            pass
+    return dtype
 
 
 def type_of(dtype_number):

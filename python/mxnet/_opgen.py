@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 
+from . import _dtypes
 from ._binding import invoke
 from .base import MXNetError, OpHandle, _LIB, _MXTypeError, _Null, c_str, check_call, py_str
 
@@ -102,7 +103,7 @@ def ndarray_function(name, short=None):
     params = [_identifier(p[0]) for p in info.params]
     real = {_identifier(p[0]): p[0] for p in info.params}
     scope = {"_invoke": invoke, "_Null": _Null, "_H": info.handle, "_bad": _bad_keywords, "_name": name,
-             "_inputs": _inputs_and_arguments}
+             "_inputs": _inputs_and_arguments, "_spelled": _dtypes.spelled}
     if info.variadic:
         params = [p for p in params if real[p] != info.counter]
         signature = ["*" + info.inputs[0]] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
@@ -125,7 +126,8 @@ def ndarray_function(name, short=None):
     if params or info.open:
         # no name of a parameter
         body += ["    _keys = list(kwargs); _values = [str(kwargs[k]) for k in _keys]" if info.open else "    _keys = []; _values = []"]
-        body += [f"    if {p} is not _Null: _keys.append({real[p]!r}); _values.append({p})" for p in params]
+        body += [f"    if {p} is not _Null: _keys.append({real[p]!r}); _values.append({'_spelled(dtype)' if p == 'dtype' else p})"
+                 for p in params]
         body += ["    return _invoke(_H, inputs, tuple(_keys), tuple(_values), out)"]
     else:
         body += ["    return _invoke(_H, inputs, (), (), out)"]

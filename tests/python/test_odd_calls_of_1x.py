@@ -178,3 +178,29 @@ def test_errors_of_layers_are_of_both_kinds(wrong, kinds):
     for kind in kinds:
         with pytest.raises(kind):
             wrong()
+
+
+@pytest.mark.parametrize('spelling,name', [('f4', 'float32'), ('double', 'float64'), ('half', 'float16'), ('int', 'int64'),
+                                           ('i8', 'int64'), ('>f4', 'float32'), (np.dtype('>i4'), 'int32')])
+def test_numpys_other_spellings_of_dtypes(spelling, name):
+    x = nd.array([1, 2])
+    for got in (nd.cast(x, dtype=spelling), nd.one_hot(x, 3, dtype=spelling), x.topk(dtype=spelling), x.astype(spelling),
+                nd.zeros(2, dtype=spelling), nd.array([1], dtype=spelling)):
+        assert np.dtype(got.dtype).name == name
+    assert sym.cast(sym.Variable('x'), dtype=spelling).attr('dtype') == name
+    if name.startswith('float'):
+        assert np.dtype(nd.random.uniform(shape=2, dtype=spelling).dtype).name == name
+
+
+def test_dtypes_that_do_not_exist():
+    for kind in (TypeError, KeyError, mx.MXNetError):
+        with pytest.raises(kind, match='float32'):
+            nd.array([1], dtype=np.complex64)
+    with pytest.raises(mx.MXNetError, match='float32'):
+        nd.cast(nd.ones(1), dtype='Float32')
+
+
+def test_integers_of_numpy_are_sizes():
+    assert mx.gluon.nn.Conv2D(2, np.int64(3)).weight.shape[2:] == (3, 3)
+    assert mx.gluon.nn.MaxPool2D(np.int32(2))(nd.ones((1, 1, 4, 4))).shape == (1, 1, 2, 2)
+    assert [part.shape for part in nd.split_v2(nd.ones((6, 2)), np.int64(3))] == [(2, 2)] * 3

@@ -472,7 +472,8 @@ class NDArray(_Exchange, NDArrayBase):
         >>> [part.asnumpy().tolist() for part in x.split_v2((1, 3))]
         [[1.0], [2.0, 3.0], [4.0]]
         """
-        if isinstance(indices_or_sections, int):
+        if isinstance(indices_or_sections, (int, np.integer)):
+            indices_or_sections = int(indices_or_sections)
             if axis < -self.ndim or axis >= self.ndim:
                 raise ValueError(f"[split_v2] axis {axis} for an array of shape {self.shape}")
             if self.shape[axis] % indices_or_sections:

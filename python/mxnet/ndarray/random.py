@@ -2,7 +2,8 @@
 each of their elements."""
 import numpy as _np
 
-from ..base import _Null, numeric_types, CheckedValueError
+from .._dtypes import spelled as _spelled
+from ..base import _Null, numeric_types, CheckedValueError, _MXTypeError
 from ..context import current_context
 from . import _internal
 from ._native import _call
@@ -18,7 +19,7 @@ _PLAIN = (float, int)
 
 
 def _dtype(dtype):
-    return dtype if dtype is _Null or dtype is None or isinstance(dtype, str) else _np.dtype(dtype).name
+    return _spelled(dtype) if dtype is _Null or dtype is None or isinstance(dtype, str) else _np.dtype(dtype).name
 
 
 def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
@@ -182,7 +183,7 @@ def randint(low, high, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     """
     for name, value in (("low", low), ("high", high)):
         if not hasattr(value, "__index__"):
-            raise TypeError(f"[random.randint] got {name}={value!r}; accepted: an integer")
+            raise _MXTypeError(f"[random.randint] got {name}={value!r}; accepted: an integer")
     return _draw("randint", [("low", int(low)), ("high", int(high))], shape, dtype, ctx, out, kwargs)
 
 

@@ -4,6 +4,7 @@ import keyword
 
 from .. import _opgen
 from .._binding import attr_to_str
+from .._dtypes import spelled
 from ..attribute import AttrScope
 from ..base import SymbolHandle, _LIB, _Null, c_str_array, check_call, CheckedTypeError
 from ..name import NameManager
@@ -31,7 +32,7 @@ def create(op_handle, hint, inputs, keys, values, name=None, attr=None, cls=None
     """
     attributes = AttrScope._current.value.get(attr)
     text = {k: attr_to_str(v) for k, v in attributes.items()}
-    text.update(zip(keys, (attr_to_str(v) for v in values)))
+    text.update(zip(keys, (attr_to_str(spelled(v) if k == "dtype" else v) for k, v in zip(keys, values))))
     handle = SymbolHandle()
     check_call(_LIB.MXSymbolCreateAtomicSymbol(ctypes.c_void_p(op_handle), ctypes.c_uint(len(text)),
                                                c_str_array(list(text)),

@@ -1,4 +1,6 @@
 """Convolutions, transposed convolutions, pooling and padding."""
+import numpy as np
+
 from ...base import MXNetError, error_class
 from ..block import HybridBlock
 from .activations import Activation
@@ -12,8 +14,8 @@ _LAYOUTS = {1: ('NCW', 'NWC'), 2: ('NCHW', 'NHWC'), 3: ('NCDHW', 'NDHWC')}
 
 def _tuple(value, n, what):
     """`value` as a tuple of n integers: an integer stands for n equal ones."""
-    if isinstance(value, int):
-        return (value,) * n
+    if isinstance(value, (int, np.integer)):
+        return (int(value),) * n
     value = tuple(value)
     assert len(value) == n, f'[nn] {what}={value} given; an integer or {n} integers are accepted'
     return value
