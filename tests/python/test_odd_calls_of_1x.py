@@ -204,3 +204,10 @@ def test_integers_of_numpy_are_sizes():
     assert mx.gluon.nn.Conv2D(2, np.int64(3)).weight.shape[2:] == (3, 3)
     assert mx.gluon.nn.MaxPool2D(np.int32(2))(nd.ones((1, 1, 4, 4))).shape == (1, 1, 2, 2)
     assert [part.shape for part in nd.split_v2(nd.ones((6, 2)), np.int64(3))] == [(2, 2)] * 3
+
+
+def test_axes_of_numpy_and_shapes_as_texts():
+    assert nd.moveaxis(nd.zeros((2, 3, 4)), np.array([0, 1]), (1, 2)).shape == (4, 2, 3)
+    assert nd.moveaxis(nd.zeros((2, 3, 4)), np.int64(0), -1).shape == (3, 4, 2)
+    for shape in ('(2, 3)', '[2, 3]', np.array([2, 3])):
+        assert sym.relu(sym.Variable('x', shape=shape)).infer_shape()[1] == [(2, 3)]

@@ -183,8 +183,8 @@ def moveaxis(tensor, source, destination):
     >>> mx.nd.moveaxis(mx.nd.ones((2, 3, 4)), 0, 2).shape
     (3, 4, 2)
     """
-    source = [source] if hasattr(source, "__index__") else list(source)
-    destination = [destination] if hasattr(destination, "__index__") else list(destination)
+    source, destination = ([axes] if hasattr(axes, "__index__") and not getattr(axes, "ndim", 0) else list(axes)
+                           for axes in (source, destination))
     n = tensor.ndim
     for a in source + destination:
         if not -n <= a < n:

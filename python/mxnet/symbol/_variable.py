@@ -1,4 +1,5 @@
 """Variables, and symbols from files."""
+import ast
 import ctypes
 import numbers
 
@@ -41,6 +42,8 @@ def var(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, ini
         raise TypeError("[var] Expect a string for variable `name`")
     attributes = dict(AttrScope._current.value.get(attr))
     if shape is not None:
+        if isinstance(shape, str):      # as an attribute of a symbol spells it
+            shape = ast.literal_eval(shape)
         dimensions = (shape,) if isinstance(shape, numbers.Integral) else shape
         # Without int(), dimensions that NumPy computed would be written as "np.int64(2)".
         attributes["__shape__"] = str(tuple(int(d) if isinstance(d, numbers.Integral) else d for d in dimensions))
