@@ -132,8 +132,6 @@ CALLS = [
     lambda np, d: np.copy(d["x"], order="K"),
     lambda np, d: np.concatenate([d["i"], d["b"]], dtype="float64"),
     lambda np, d: (np.concatenate([d["x"], d["x"]], axis=1, dtype="float16"), np.concatenate([d["x"], d["i"]], axis=None, dtype="float64")),
-    lambda np, d: (np.hstack([d["i"], d["i"]], dtype="int8"), np.vstack([d["i"], d["b"]], dtype="float32")),
-    lambda np, d: np.stack([d["x"], d["x"]], dtype="int32", casting="unsafe"),
     lambda np, d: (np.zeros_like(d["x"], shape=(2, 2)), np.ones_like(d["i"], shape=3), np.full_like(d["x"], 2, shape=(1, 2), dtype="int8")),
     lambda np, d: np.full_like(d["h"], [1, 2, 3, 4]),
     lambda np, d: np.full_like(d["i"], d["i"][0]),
@@ -160,6 +158,8 @@ CALLS = [
 ]
 if onp.lib.NumpyVersion(onp.__version__) >= "2.1.0":
     CALLS += [
+        lambda np, d: (np.hstack([d["i"], d["i"]], dtype="int8"), np.vstack([d["i"], d["b"]], dtype="float32")),
+        lambda np, d: np.stack([d["x"], d["x"]], dtype="int32", casting="unsafe"),
         lambda np, d: np.std(d["x"], axis=1, mean=np.mean(d["x"], axis=1, keepdims=True)),
         lambda np, d: np.var(d["x"], mean=np.mean(d["x"], keepdims=True), ddof=1, keepdims=True),
         lambda np, d: np.nanvar(np.where(d["x"] > 1, np.nan, d["x"]), axis=0, correction=1),

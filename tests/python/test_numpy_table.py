@@ -300,6 +300,14 @@ def test_gradients(row):
     check_gradient(row, relative=1e-5)
 
 
+def test_averages_of_nothing():
+    x = mx.np.zeros((3, 0))
+    assert onp.isnan(float(mx.np.average(x))) and onp.isnan(mx.np.average(x, axis=1).asnumpy()).all()
+    result, total = mx.np.average(x, axis=1, returned=True)
+    assert result.shape == total.shape == (3,) and total.tolist() == [0, 0, 0]
+    assert mx.np.average(x, axis=1, keepdims=True).shape == (3, 1)
+
+
 def test_results_of_nothing():
     """NaN, as in NumPy; 2.0 gives zeros."""
     for name in ("median", "percentile", "quantile"):

@@ -42,7 +42,7 @@ def axis_of(function, axis, ndim):
 def with_axis(a, axis):
     """`a`; one of shape () as one of shape (1,), if an axis is given, as NumPy has it in functions
     along an axis."""
-    return a if axis is None or is_symbol(a) or a.ndim else call("_npi_reshape", (a,), newshape=(1,))
+    return call("_npi_reshape", (a,), newshape=(1,)) if axis is not None and isinstance(a, NDArrayBase) and not a.ndim else a
 
 
 # ---- joining

@@ -198,7 +198,7 @@ def squeeze(a, axis=None, out=None):
     (3,)
     """
     a = operand(a)
-    if axis in (0, -1) and not is_symbol(a) and not a.ndim:      # as in NumPy
+    if axis in (0, -1) and isinstance(a, NDArrayBase) and not a.ndim:      # as in NumPy
         axis = None
     return call("_npi_squeeze", (a,), out, axis=None if axis is None else as_tuple(axis))
 

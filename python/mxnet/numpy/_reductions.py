@@ -80,7 +80,9 @@ def _sum_like(record, a, axis, dtype, out, keepdims, initial, where, neutral):
     dtype, keepdims, initial = dtype_name(_given(dtype)), bool(_given(keepdims, False)), _given(initial)
     if not _no_mask(where):
         a = _masked(a, where, neutral)
-    if dtype is not None and not is_symbol(a) and a.dtype not in (onp.float32, onp.float64) or dtype and dtype.startswith(("int", "uint")):
+    if dtype == "bool" and not is_symbol(a):
+        a = call("_npi_cast", (a,), dtype="bool")       # whether any, or all, are not 0
+    elif dtype is not None and not is_symbol(a) and a.dtype not in (onp.float32, onp.float64) or dtype and dtype.startswith(("int", "uint")):
         if is_symbol(a) or _dtypes.name(a.dtype) != dtype and not dtype == "bool" and not _adds_wide(a, dtype):
             a = call("_npi_cast", (a,), dtype=dtype)    # NumPy casts first, then adds
     return _reduce(record, a, out, dtype or _natural(a, True), axis=axes_of(axis), dtype=dtype, keepdims=keepdims,

@@ -53,6 +53,9 @@ def average(a, axis=None, weights=None, returned=False, out=None, *, keepdims=Fa
             where = axes[0] % len(a.shape)
             weights = call("_npi_reshape", (weights,), newshape=(-1,) + (1,) * (len(a.shape) - 1 - where))
     inputs = (a,) if weights is None else (a, weights)
+    if not is_symbol(a) and _nothing_to_reduce(a, axes_of(axis)):     # NaN, as the mean is
+        result = mean(a, axis, keepdims=keepdims)
+        return (deliver(result, out), call("zeros_like", (result,))) if returned else deliver(result, out)
     result, total = call("_npi_average", inputs, axis=axes_of(axis), returned=True, weighted=weights is not None)
     if keepdims:
         ndim = len(shape_of("average", a))

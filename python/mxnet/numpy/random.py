@@ -11,6 +11,7 @@ Unlike NumPy's, results are float32 unless ``dtype`` says otherwise (float64 aft
 ``ctx`` and ``device``, two names of one thing, tell where a result without array parameters is
 made.
 """
+import importlib
 import numbers
 
 import numpy as onp
@@ -23,7 +24,7 @@ from .._binding import NDArrayBase
 
 __all__ = ["randint", "uniform", "normal", "choice", "rand", "multinomial", "multivariate_normal", "logistic", "gumbel", "f", "laplace",
            "shuffle", "randn", "gamma", "beta", "chisquare", "exponential", "lognormal", "weibull", "pareto", "power", "rayleigh", "seed",
-           "permutation", "bytes", "default_rng", "BitGenerator", "Generator", "RandomState", *_draws.__all__]
+           "permutation", "bytes", "default_rng", "BitGenerator", "Generator", "RandomState", *_draws.__all__]    # noqa: F822
 
 
 _LIMITS = {name: (int(onp.iinfo(name).min), int(onp.iinfo(name).max)) for name in
@@ -441,8 +442,14 @@ def bytes(length):    # pylint: disable=redefined-builtin
 SeedSequence, PCG64, MT19937 = onp.random.SeedSequence, onp.random.PCG64, onp.random.MT19937
 Philox, SFC64 = onp.random.Philox, onp.random.SFC64
 globals().update({name: getattr(_draws, name) for name in _draws.__all__})
+_OF_GENERATORS = ("default_rng", "BitGenerator", "Generator", "RandomState")
 
-from ._generator import BitGenerator, Generator, RandomState, default_rng   # noqa: E402, F401  (it stands on all of the above)
+
+def __getattr__(name):
+    if name in _OF_GENERATORS:
+        found = globals()[name] = getattr(importlib.import_module("mxnet.numpy._generator"), name)     # which stands on this module
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
