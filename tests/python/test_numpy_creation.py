@@ -169,3 +169,25 @@ def test_errors(name, args, error):
 def test_arrays_of_mx_nd_are_refused():
     with pytest.raises(ValueError, match="as_np_ndarray"):
         mx.np.array(mx.nd.ones(2))
+
+
+@pytest.mark.parametrize("array", [mx.np.array, mx.nd.array], ids=["np", "nd"])
+def test_none_and_texts_become_numbers(array):
+    """As in 1.9.1 and 2.0: None among floats is NaN, texts are read."""
+    assert np.isnan(array([1, None]).asnumpy()).tolist() == [False, True]
+    assert np.isnan(array([[None, 2.5]], dtype="float64").asnumpy()).tolist() == [[True, False]]
+    assert np.isnan(array(np.array([1, None], dtype=object)).asnumpy()).tolist() == [False, True]
+    assert array(["1.5", "2"]).asnumpy().tolist() == [1.5, 2] and array(["3"], dtype="int32").asnumpy().tolist() == [3]
+    for bad, dtype in (([1, None], "int32"), (["a"], None), ([[1, 2], [3]], None), ({1: 2}, None), ([1 + 2j], None)):
+        with pytest.raises(TypeError):
+            array(bad, dtype=dtype)
+    for operands in ((mx.np.ones(2), None), (mx.np.ones(2), "1")):
+        with pytest.raises(TypeError):
+            mx.np.add(*operands)
+
+
+def test_lists_of_arrays_keep_their_dtype():
+    x = mx.np.array([0.1, 0.2], dtype="float64")
+    assert mx.np.array_equiv(x, [x, x]) and mx.np.sum([x, x]).dtype == np.float64
+    assert mx.np.add(x, [x, x]).dtype == np.float64 and mx.np.maximum([x], 0).dtype == np.float64
+    assert mx.np.sum([mx.np.ones(2, dtype="int8"), mx.np.ones(2, dtype="int32")], axis=0).dtype == np.int32

@@ -259,9 +259,9 @@ def test_integers_are_added_as_another_dtype(name, dtype):
 
 def test_sums_in_bool():
     """As in NumPy: what is added is cast first."""
-    for values in ([1, -1], [256, 0], [0, 0], [2.5, -2.5]):
+    for numbers in ([1, -1], [256, 0], [0, 0], [2.5, -2.5]):
         for name in ("sum", "prod"):
             for dtype in ("int32", "float32"):
-                x = onp.array(values, dtype)
+                x = onp.array(numbers, dtype)
                 found = getattr(mx.np, name)(mx.np.array(x, dtype=dtype), dtype="bool")
-                assert found.dtype == onp.bool_ and bool(found) == bool(getattr(onp, name)(x, dtype=bool)), (name, values, dtype)
+                assert found.dtype == onp.bool_ and bool(found) == bool(getattr(onp, name)(x, dtype=bool)), (name, numbers, dtype)

@@ -62,17 +62,18 @@ def _numbers_of(values, dtype):
         return None
 
 
-def from_values(source, ctx, dtype, numpy=False):
+def from_values(source, ctx, dtype, numpy=False, converts=False):
     """An array, with `numpy` one of mx.np, with the values of a number, nested lists or a NumPy
-    array; TypeError for what is no rectangular collection of numbers."""
+    array; TypeError for what is no rectangular collection of numbers. Objects and texts
+    become numbers where NumPy makes them so; in mx.np with `converts` alone."""
     number = _dtypes.number(dtype)
     if number == 12:
-        return _call("Cast", (from_values(source, ctx, "float32", numpy),), dtype="bfloat16")
+        return _call("Cast", (from_values(source, ctx, "float32", numpy, converts),), dtype="bfloat16")
     try:
         values = np.asarray(source)
     except ValueError:
         values = None
-    if values is not None and values.dtype.kind in "OUS" and not numpy and not isinstance(source, (str, bytes)):
+    if values is not None and values.dtype.kind in "OUS" and (converts or not numpy) and not isinstance(source, (str, bytes)):
         values = _numbers_of(values, _dtypes.TYPES[number])
     if values is None or values.dtype.kind not in "fiubV" or values.dtype.kind == "V" and values.dtype.name != "bfloat16":
         kind = error_class(TypeError, ValueError) if isinstance(source, np.ndarray) else TypeError

@@ -5,11 +5,12 @@ from .. import _dtypes
 from .._binding import NDArrayBase, filled
 from ..context import current_context
 from ..ndarray._dlpack import from_dlpack as _from_dlpack
+from ..ndarray import _native
 from ..ndarray._native import _as_shape, _handle, _handle_of, shared
 from ..util import is_np_default_dtype
 from . import _dispatch
 from ._array import ndarray
-from ._dispatch import _mode, call, default_float, deliver, device_of, dtype_name, empty_array, from_values, is_symbol, operand
+from ._dispatch import _mode, call, default_float, deliver, device_of, dtype_name, empty_array, is_symbol, operand
 
 __all__ = ["array", "asarray", "ascontiguousarray", "from_dlpack", "copy", "empty", "zeros", "ones", "full", "empty_like", "zeros_like",
            "ones_like", "full_like", "arange", "linspace", "logspace", "indices", "meshgrid", "blackman", "hamming", "hanning"]
@@ -62,7 +63,8 @@ def array(object, dtype=None, ctx=None, device=None, *, copy=True, order="K", su
     ValueError
         For an array of mx.nd: its ``as_np_ndarray()`` gives one of mx.np without a copy.
     TypeError
-        For what is no rectangular collection of real numbers.
+        For what is no rectangular collection of real numbers. Texts are read as numbers, and None
+        among floats is NaN.
 
     Examples
     --------
@@ -88,9 +90,9 @@ def _new_array(object, dtype, device):   # pylint: disable=redefined-builtin
         return out if dtype is None or _dtypes.number(dtype) == out._dtype_id else call("_npi_cast", (out,), dtype=dtype_name(dtype))
     if dtype is None:
         own = getattr(object, "dtype", None) if isinstance(object, (onp.ndarray, onp.generic)) else None
-        keeps = own is not None and (isinstance(object, onp.generic) or is_np_default_dtype())
+        keeps = own is not None and own.kind not in "OUS" and (isinstance(object, onp.generic) or is_np_default_dtype())
         dtype = own if keeps else default_float()
-    return from_values(_plain(object), device or current_context(), dtype)
+    return _native.from_values(_plain(object), device or current_context(), dtype, True, True)
 
 
 def asarray(obj=None, dtype=None, device=None, copy=None, *, a=None, order=None, like=None):   # pylint: disable=redefined-outer-name

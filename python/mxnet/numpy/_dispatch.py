@@ -141,11 +141,21 @@ def promoted(values):
             else v if v._dtype_id == number else call("_npi_cast", (v,), dtype=name) for v in operands]
 
 
+def _ids_within(values):
+    """The numbers of the dtypes of the arrays of mx.np in nested lists."""
+    return [i for v in values for i in ((v._dtype_id,) if isinstance(v, NDArrayBase) else _ids_within(v) if isinstance(v, (list, tuple))
+                                        else ())]
+
+
 def natural_dtype(value):
-    """The dtype that an operand made of `value` has: its own for a NumPy array or scalar; bool,
-    int64 or the default float for Python's numbers."""
+    """The dtype that an operand made of `value` has: its own for a NumPy array or scalar, that of
+    the arrays in a list; bool, int64 or the default float for Python's numbers."""
     if isinstance(value, (onp.ndarray, onp.generic)) and not isinstance(value, (float, complex)):
         return value.dtype
+    if isinstance(value, (list, tuple)):
+        ids = _ids_within(value)
+        if ids:
+            return _dtypes.NAMES[promoted_dtype(ids)]
     kind = onp.asarray(value).dtype.kind
     return {"b": "bool", "i": "int64", "u": "uint64"}.get(kind) or default_float()
 

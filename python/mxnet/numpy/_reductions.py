@@ -82,8 +82,8 @@ def _sum_like(record, a, axis, dtype, out, keepdims, initial, where, neutral):
         a = _masked(a, where, neutral)
     if dtype == "bool" and not is_symbol(a):
         a = call("_npi_cast", (a,), dtype="bool")       # whether any, or all, are not 0
-    elif dtype is not None and not is_symbol(a) and a.dtype not in (onp.float32, onp.float64) or dtype and dtype.startswith(("int", "uint")):
-        if is_symbol(a) or _dtypes.name(a.dtype) != dtype and not dtype == "bool" and not _adds_wide(a, dtype):
+    elif dtype and (dtype.startswith(("int", "uint")) or not is_symbol(a) and a.dtype not in (onp.float32, onp.float64)):
+        if is_symbol(a) or _dtypes.name(a.dtype) != dtype and not _adds_wide(a, dtype):
             a = call("_npi_cast", (a,), dtype=dtype)    # NumPy casts first, then adds
     return _reduce(record, a, out, dtype or _natural(a, True), axis=axes_of(axis), dtype=dtype, keepdims=keepdims,
                    initial=None if initial is None else float(initial))
