@@ -139,6 +139,15 @@ NAMES_OF_MODULES = {
         "seed": "Any",
     },
 }
+# Lines that declare what is no function.
+EXTRA = {
+    "numpy": ["True_: _onp.bool_", "False_: _onp.bool_"],
+    "numpy.random": [
+        f"{name} = _onp.random.{name}"
+        for name in ("SeedSequence", "PCG64", "MT19937", "Philox", "SFC64")
+    ],
+    "numpy.linalg": ["class LinAlgError(RuntimeError, ValueError): ..."],
+}
 CLASSES = {"numpy": ("flatiter",), "numpy.random": ("BitGenerator", "Generator", "RandomState")}
 # Results of methods of these classes, and of default_rng.
 CLASS_RESULTS = {

@@ -10,7 +10,7 @@ import keyword
 
 import numpy as onp
 
-from numpy_stub_tables import (ARRAYS, ATTRIBUTES, BINARY, CLASS_RESULTS, CLASSES, HEAD, METHODS, MODULES, NAMED, NAMES,
+from numpy_stub_tables import (ARRAYS, ATTRIBUTES, BINARY, CLASS_RESULTS, CLASSES, EXTRA, HEAD, METHODS, MODULES, NAMED, NAMES,
                                NAMES_OF_MODULES, OF_MODULES, OF_NUMBERS, OVERLOADS, RESULTS, SPECIAL, STARRED, TYPES, UFUNC)
 
 def parameter_type(parameter, module=None):
@@ -180,6 +180,7 @@ def stub(module_name):
         lines.append(f"from {'.' if module_name.startswith('numpy.') else '..numpy'} import ndarray")
         lines += [f"from . import {part} as {part}" for part in ("random", "image") if module_name == "numpy_extension"]
     declared = [line for n, f in functions.items() for line in declarations(n, f, module_name)]
+    lines += EXTRA.get(module_name, [])
     if any(line.endswith(": _Ufunc") for line in declared):
         lines += UFUNC.strip("\n").split("\n")
     for name in CLASSES.get(module_name, ()):

@@ -249,6 +249,8 @@ class ndarray:
     def wait_to_write(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def writable(self) -> Any: ...
+True_: _onp.bool_
+False_: _onp.bool_
 class _Ufunc:
     nin: int
     nout: int

@@ -8,6 +8,7 @@ import numpy as _onp
 from mxnet.context import Context as _Context
 
 from . import ndarray
+class LinAlgError(RuntimeError, ValueError): ...
 class SVDResult(NamedTuple):
     U: ndarray
     S: ndarray

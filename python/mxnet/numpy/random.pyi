@@ -8,6 +8,11 @@ import numpy as _onp
 from mxnet.context import Context as _Context
 
 from . import ndarray
+SeedSequence = _onp.random.SeedSequence
+PCG64 = _onp.random.PCG64
+MT19937 = _onp.random.MT19937
+Philox = _onp.random.Philox
+SFC64 = _onp.random.SFC64
 class BitGenerator:
     seed_seq: Any
     def __init__(self, seed: Any = ...) -> None: ...

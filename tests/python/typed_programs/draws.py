@@ -47,3 +47,9 @@ x = np.r_[1:4, 0, 4] + np.c_[[1, 2, 3], [4, 5, 6]].sum()
 rank: np.ndarray = np.linalg.matrix_rank(np.ones((3, 4)), tol=1.0)
 inputs: int = np.add.nin
 table = np.einsum("ij,jk,kl->il", np.ones((2, 2)), np.eye(2), np.eye(2), optimize=["einsum_path", (0, 1), (0, 1)])
+seeded = np.random.Generator(np.random.PCG64(np.random.SeedSequence(4)))
+try:
+    inverse: np.ndarray = np.linalg.inv(np.zeros((2, 2)) + np.half(0))
+    print(inverse)
+except np.linalg.LinAlgError as error:
+    print(error)
