@@ -116,7 +116,8 @@ void ProgressTransport::Send(int to, Message message, int priority, std::functio
     return;
   }
   if (runner_.load() == std::this_thread::get_id()) return;  // it looks again
-  if (!SendHere() || resting_until_.load() > Now() + 4 * kNap) Wake();
+  const int64_t now = Now();
+  if (!SendHere() || (resting_until_.load() > now && now - worked_.load() > kComing)) Wake();
 }
 
 bool ProgressTransport::SendHere() {
@@ -181,7 +182,7 @@ void ProgressTransport::Run() {
   last_beat_ = Now();
   busy_since_ = last_beat_;
   for (;;) {
-    if (working_.load() && Now() - last_beat_ < kBeat && !Sleep(4 * kNap) && working_.load()) continue;
+    if (working_.load() && Now() - last_beat_ < kBeat && !Sleep(kLongest) && working_.load()) continue;
     std::unique_lock<std::mutex> run(run_mutex_);
     runner_ = std::this_thread::get_id();
     const bool busy = Move(false);
@@ -617,11 +618,11 @@ void ProgressTransport::Rest(int64_t now, bool flying) {
   const int64_t idle = now - busy_since_.load();
   if (idle < patience_.load()) {
     polled_ = true;
-    if (now - worked_.load() < kComing) Sleep(kNap);
+    if (now - worked_.load() < kComing) Sleep(flying ? kNap : kLongest / 2);
     return;
   }
   if (std::exchange(polled_, false)) LosePatience();
-  Sleep(std::max<int64_t>(10 * kMicro, std::min<int64_t>(idle / 16, flying ? 50 * kMicro : kMilli)));
+  Sleep(std::clamp<int64_t>(idle / 8, kNap / 2, flying ? kNap : kLongest));
 }
 
 /* Until it is woken, or for that time. Returns whether it was woken. */
