@@ -146,9 +146,10 @@ void ProgressTransport::Work(const std::function<bool()>& over) {
     if (any) NoteBusy(now);
     last = now;
   }
-  worked_ = last;
+  const bool ended = over();
+  worked_ = ended ? last : 0;  // one that sleeps comes when the progress thread has got what it waits for
   working_ = false;
-  if (over()) return;
+  if (ended) return;
   LosePatience();
   Wake();  // the progress thread goes on
 }

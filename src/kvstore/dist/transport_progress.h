@@ -178,7 +178,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   std::atomic<int> handler_wanted_{0};
   std::atomic<std::thread::id> runner_{};  // who moves and delivers
   std::atomic<bool> working_{false};       // a thread is in Work
-  std::atomic<int64_t> worked_{0};         // when one was last
+  std::atomic<int64_t> worked_{0};         // when one last got what it waited for; 0: it sleeps now
   std::atomic<int64_t> busy_since_{0};     // when something last happened
   std::atomic<int64_t> resting_until_{0};
   std::atomic<int64_t> patience_{1000000};  // how long to poll after something has happened, in ns
