@@ -10,6 +10,7 @@ import sys
 import venv
 import zipfile
 
+import numpy as np
 import pytest
 
 import mxnet as mx
@@ -133,6 +134,28 @@ def test_headers_of_this_python(monkeypatch):
     version = "%d.%d" % sys.version_info[:2]
     for name, folder in headers._installed((version,)).items():
         assert name == version and os.path.exists(os.path.join(folder, "Python.h"))
+
+
+def test_numbers_of_two_machines(monkeypatch, tmp_path, capsys):
+    """Equal files and models pass; a number, an infinity or a model that differs is named."""
+    monkeypatch.syspath_prepend(TOOLS)
+    import same_numbers
+    one, other = (str(tmp_path / folder / "numbers.npz") for folder in ("one", "other"))
+    for path in (one, other):
+        os.mkdir(os.path.dirname(path))
+        same_numbers.write(path)
+    assert same_numbers.compare(one, other) == 0
+    changed = dict(np.load(other))
+    changed["exp float32"][3] *= 1.001
+    changed["long sort int32"][0] -= 1
+    changed["tan float64"][0] = np.inf
+    np.savez(other, **changed)
+    parameters = mx.nd.load(str(tmp_path / "other" / "numbers-0000.params"))
+    mx.nd.save(str(tmp_path / "other" / "numbers-0000.params"), {name: value * 1.01 for name, value in parameters.items()})
+    capsys.readouterr()
+    assert same_numbers.compare(one, other) == 4
+    said = capsys.readouterr().out
+    assert all(name in said for name in ("exp float32", "long sort int32", "tan float64", "the model of " + other))
 
 
 def installed(folder, library, source):
