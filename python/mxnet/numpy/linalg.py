@@ -18,8 +18,8 @@ from ._products import outer, tensordot
 
 __all__ = ["norm", "svd", "cholesky", "qr", "inv", "det", "slogdet", "solve", "tensorinv", "tensorsolve", "pinv", "eigvals", "eigvalsh",
            "eig", "eigh", "lstsq", "matrix_rank", "matrix_norm", "vector_norm", "matrix_transpose", "svdvals", "vecdot", "cross",
-           "diagonal", "matmul", "outer", "tensordot", "trace", "matrix_power", "multi_dot", "cond", "LinAlgError"]
-LinAlgError = _MXValueError
+           "diagonal", "matmul", "outer", "tensordot", "trace", "matrix_power", "multi_dot", "cond"]
+LinAlgError = _MXValueError     # what the functions here raise for matrices that they do not take
 _ROUNDING = {"finfoEps32": float(onp.finfo("float32").eps), "finfoEps64": float(onp.finfo("float64").eps)}
 
 
