@@ -11,7 +11,7 @@ from .._binding import NDArrayBase
 from .._tracing import is_deferred_compute
 from ..base import _MXValueError
 from ..ndarray._native import _recording
-from . import _products
+from . import _norms, _products
 from ._dispatch import call, dtype_name, is_symbol, operand, promoted
 from ._full_bases import EigResult, EighResult, QRResult, SVDResult, SlogdetResult, full_q, full_svd
 from ._products import outer, tensordot
@@ -38,39 +38,16 @@ def _ndim(x, function, argument):
 
 
 # ---- norms
-def _total(x, axes, keepdims):
-    return call("_np_sum", (x,), axis=axes, keepdims=keepdims)
-
-
-def _root_of_squares(x, axes, keepdims):
-    result = call("_npx_norm", (x,), ord=2, axis=axes, keepdims=True)
-    return result if keepdims else call("_np_squeeze", (result,), axis=axes)
-
-
-def _of_vectors(x, order, axes, keepdims):
-    if order is None or order == 2:
-        return _root_of_squares(x, axes, keepdims)
-    if isinstance(order, str):
-        raise ValueError(f"[norm] ord is {order!r}; accepted for vectors: None and numbers")
-    size = call("abs", (x,))
-    if order == onp.inf:
-        return call("_np_max", (size,), axis=axes, keepdims=keepdims)
-    if order == -onp.inf:
-        return call("_np_min", (size,), axis=axes, keepdims=keepdims)
-    if order == 0:
-        return _total(call("sign", (size,)), axes, keepdims)
-    if order == 1:
-        return _total(size, axes, keepdims)
-    return _total(size ** order, axes, keepdims) ** (1.0 / order)
-
-
 def _of_matrices(x, order, axes, keepdims):
     if order in (None, "fro", "f"):
-        return _root_of_squares(x, axes, keepdims)
+        return _norms.root_of_squares(x, axes, keepdims)
     rows, columns = axes
     if order in ("nuc", 2, -2):
         values = svdvals(call("_np_moveaxis", (x,), source=axes, destination=(-2, -1)))
-        result = _total(values, (-1,), False) if order == "nuc" else call("_np_max" if order == 2 else "_np_min", (values,), axis=(-1,))
+        if order == "nuc":
+            result = _norms.total(values, (-1,), False)
+        else:
+            result = call("_np_max" if order == 2 else "_np_min", (values,), axis=(-1,))
         if not keepdims:
             return result
         for axis in sorted(a % x.ndim if not is_symbol(x) else a for a in axes):
@@ -79,23 +56,9 @@ def _of_matrices(x, order, axes, keepdims):
     if order not in (1, -1, onp.inf, -onp.inf):
         raise ValueError(f"[norm] ord is {order!r}; accepted for matrices: None, 'fro', 'nuc', inf, -inf, 1, -1, 2, -2")
     first, last = (rows, columns) if order in (1, -1) else (columns, rows)
-    sums = _total(call("abs", (x,)), (first,), True)
+    sums = _norms.total(call("abs", (x,)), (first,), True)
     result = call("_np_max" if order > 0 else "_np_min", (sums,), axis=(last,), keepdims=True)
     return result if keepdims else call("_np_squeeze", (result,), axis=axes)
-
-
-def _checked(function, x, axis):
-    """Axes as numbers that are not negative, where the number of dimensions is known."""
-    axes = (axis,) if isinstance(axis, (int, onp.integer)) else tuple(axis)
-    if is_symbol(x):
-        return axes
-    for a in axes:
-        if not -x.ndim <= a < x.ndim:
-            raise ValueError(f"[{function}] axis is {axis}; an array of {x.ndim} dimensions accepts {-x.ndim} to {x.ndim - 1}")
-    axes = tuple(int(a) % x.ndim for a in axes)
-    if len(set(axes)) != len(axes):
-        raise ValueError(f"[{function}] axis is {axis}; a dimension cannot occur twice")
-    return axes
 
 
 def norm(x, ord=None, axis=None, keepdims=False):   # pylint: disable=redefined-builtin
@@ -119,9 +82,9 @@ def norm(x, ord=None, axis=None, keepdims=False):   # pylint: disable=redefined-
         axis = tuple(range(ndim))
         if ord is None:
             return call("_np_reshape", (call("_npi_norm", (x,)),), newshape=(1,) * ndim)
-    axes = _checked("norm", x, axis)
+    axes = _norms.checked("norm", x, axis)
     if len(axes) == 1:
-        return _of_vectors(x, ord, axes, keepdims)
+        return _norms.of_vectors(x, ord, axes, keepdims)
     if len(axes) == 2:
         return _of_matrices(x, ord, axes, keepdims)
     raise ValueError(f"[norm] {len(axes)} dimensions; accepted: 1, norms of vectors, or 2, norms of matrices")
@@ -143,8 +106,8 @@ def vector_norm(x, ord=None, axis=None, keepdims=False):   # pylint: disable=red
         axis = tuple(range(_ndim(x, "vector_norm", "axis")))
         if not axis:
             x, axis = call("_np_reshape", (x,), newshape=(1,)), (0,)
-            return call("_np_reshape", (_of_vectors(x, ord, axis, False),), newshape=())
-    return _of_vectors(x, ord, _checked("vector_norm", x, axis), keepdims)
+            return call("_np_reshape", (_norms.of_vectors(x, ord, axis, False),), newshape=())
+    return _norms.of_vectors(x, ord, _norms.checked("vector_norm", x, axis), keepdims)
 
 
 def matrix_norm(x, ord="fro", axis=(-2, -1), keepdims=False):   # pylint: disable=redefined-builtin
@@ -156,7 +119,7 @@ def matrix_norm(x, ord="fro", axis=(-2, -1), keepdims=False):   # pylint: disabl
     array(7.)
     """
     x = _real(x)
-    return _of_matrices(x, ord, _checked("matrix_norm", x, axis), keepdims)
+    return _of_matrices(x, ord, _norms.checked("matrix_norm", x, axis), keepdims)
 
 
 # ---- factorizations

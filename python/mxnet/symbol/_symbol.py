@@ -12,6 +12,7 @@ from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, 
 from ..context import current_context
 from ._executors import _SymbolBinding
 from ._inference import _SymbolInference
+from ._unavailable import INSTEAD, unavailable
 
 __all__ = ["Group", "Symbol", "SymbolBase", "load_json"]
 
@@ -558,24 +559,7 @@ def _add_operators():
 _add_operators()
 
 
-def _unavailable(name):
-    def method(self, *args):
-        raise NotImplementedForSymbol(getattr(self, name), None, *args)
-    method.__doc__ = f"Raises NotImplementedForSymbol: a symbol holds no values. {_INSTEAD[name]}"
-    return method
-
-
-# What arrays have and symbols can't, and what is there for it.
-_INSTEAD = {
-    "wait_to_read": "Arrays that an executor gives can be waited for.",
-    "asnumpy": "Values come from an evaluation.",
-    "asscalar": "Values come from an evaluation.",
-    "copy": "Python's `copy` gives a graph of its own; ``mx.sym.identity`` is the operator that copies.",
-    "as_in_context": "An executor has a device.",
-    "detach": "``mx.sym.BlockGrad`` stops gradients.",
-    "backward": "An executor computes gradients.",
-}
-add_methods(Symbol, _INSTEAD, _unavailable, "sym")
+add_methods(Symbol, INSTEAD, unavailable, "sym")
 
 
 def Group(symbols, create_fn=Symbol):

@@ -11,38 +11,13 @@
 #include <utility>
 
 #include "base/logging.h"
+#include "kvstore/dist/transport_progress_parts.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
 namespace kvstore {
-namespace {
 
-enum Kind : int32_t { kMessage = 1, kHeartbeat, kGoodbye, kAnswer, kYouAreLost };
-
-/* The head of each packet. A payload that is short enough follows it. */
-struct PacketHead {
-  int32_t kind = kMessage;
-  int32_t priority = 0;
-  int32_t tag = 0;
-  uint64_t part = 0;
-  uint64_t bytes = 0;
-  int64_t head[Message::kWords] = {};
-};
-static_assert(sizeof(PacketHead) <= PacketLayer::kMaxHead, "a head has a bound");
-constexpr int kMaxPackets = 64;  // on their way to one rank
-
-constexpr int64_t kMicro = 1000, kMilli = 1000 * kMicro, kSecond = 1000 * kMilli;
-constexpr int64_t kBeat = 50 * kMilli;
-constexpr int64_t kShortest = 100 * kMicro, kLongest = kMilli;  // time without a sleep, after something has happened
-constexpr int64_t kNap = 50 * kMicro;                           // where threads come to Work
-constexpr int64_t kComing = 10 * kMilli;                        // since one was there: another will come
-constexpr int64_t kOwnPause = kSecond;                          // longer without a beat: this process did not run
-
-int64_t Now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-int64_t Nanoseconds(double seconds) { return static_cast<int64_t>(std::min(seconds, 1e9) * 1e9); }
-
-}  // namespace
+using namespace progress;  // NOLINT
 
 ProgressTransport::ProgressTransport(std::unique_ptr<PacketLayer> layer, std::vector<Peer> members, ProgressOptions options)
     : layer_(std::move(layer)), options_(options), rank_(layer_->rank()), process_(getpid()) {
@@ -572,69 +547,6 @@ bool ProgressTransport::Deliver() {
     }
   }
   return any;
-}
-
-// ---- time ----
-
-void ProgressTransport::Beat(int64_t now) {
-  const int64_t pause = now - last_beat_;
-  last_beat_ = now;
-  const int64_t interval = Nanoseconds(options_.times.heartbeat_interval), timeout = Nanoseconds(options_.times.heartbeat_timeout);
-  for (Remote& remote : peers_) {
-    if (remote.peer.rank == rank_ || !Listens(remote)) continue;
-    if (pause > kOwnPause) remote.heard = std::min(now, remote.heard.load() + pause);
-    if (interval > 0 && now - remote.spoken >= interval && remote.flying_packets < kMaxPackets) SendControl(remote.peer.rank, kHeartbeat);
-    if (timeout > 0 && now - remote.heard.load() > timeout) Lose(remote.peer.rank);
-  }
-  if (tick_) tick_();
-}
-
-/* Where all wait for all, one that said goodbye waits for that of the others. */
-bool ProgressTransport::Listens(const Remote& remote) const {
-  return !remote.lost || (options_.waits_for_all && remote.goodbye_came && !remote.answered);
-}
-
-/* Called after Stop: says goodbye to whom all has left. */
-bool ProgressTransport::Ended(int64_t now) {
-  const bool late = now > deadline_.load();
-  bool all_answered = true, all_ended = true;
-  for (Remote& remote : peers_) {
-    if (remote.peer.rank == rank_) continue;
-    if (Listens(remote) && remote.waiting.empty() && remote.flying_packets == 0 && !remote.goodbye_left) {
-      remote.goodbye_left = true;
-      SendControl(remote.peer.rank, kGoodbye);
-    }
-    all_answered &= remote.lost || remote.answered;
-    all_ended &= remote.lost;
-  }
-  bool leaving = false;  // answers to others
-  for (const auto& operation : operations_) leaving |= operation.second.packet;
-  if (options_.waits_for_all) return all_ended && (!leaving || late);
-  return late || (all_answered && !leaving);
-}
-
-/* Sleeps longer and longer, while something is on its way for moments only. Yielding instead would
- * leave the processor to others for a whole time slice. */
-void ProgressTransport::Rest(int64_t now, bool flying) {
-  const int64_t idle = now - busy_since_.load();
-  if (idle < patience_.load()) {
-    polled_ = true;
-    if (now - worked_.load() < kComing) Sleep(flying ? kNap : kLongest / 2);
-    return;
-  }
-  if (std::exchange(polled_, false)) LosePatience();
-  Sleep(std::clamp<int64_t>(idle / 8, kNap / 2, flying ? kNap : kLongest));
-}
-
-/* Until it is woken, or for that time. Returns whether it was woken. */
-bool ProgressTransport::Sleep(int64_t pause) {
-  const int64_t now = Now();
-  resting_until_ = now + pause;
-  if (busy_since_.load() > now) pause = std::min(pause, kNap);  // sent by who did not see that this thread rests
-  std::unique_lock<std::mutex> lock(inbox_mutex_);
-  const bool woken = wake_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return woken_; });
-  resting_until_ = 0;
-  return woken;
 }
 
 }  // namespace kvstore
