@@ -26,6 +26,15 @@ CUDA_PACKAGES = ("nvidia-cuda-runtime>=13,<14", "nvidia-cublas>=13,<14", "nvidia
 LICENCE = "Apache-2.0 AND BSD-3-Clause AND IJG AND Zlib AND LGPL-2.1-or-later AND GPL-3.0-or-later WITH GCC-exception-3.1"
 
 
+# auditwheel's option --plat accepts the names for the machine that it runs on alone; the first
+# argument says which machine that shall be.
+_AUDITWHEEL = """import platform, sys
+machine = sys.argv.pop(1)
+platform.machine = lambda: machine
+from auditwheel.main import main
+sys.exit(main())"""
+
+
 class _Contents:
     """The files of a wheel: {name: (bytes, permissions)}."""
 
@@ -199,7 +208,7 @@ def finish(raw, out, arch, tree, build, bin_folder, cache, cuda=False):
 def check(path, arch, bin_folder):
     """SystemExit unless auditwheel finds that the wheel runs where its name says, with nothing but
     what `FROM_PYPI` and `OPTIONAL` name from elsewhere."""
-    command = [os.path.join(bin_folder, "auditwheel"), "repair", "--plat", f"{POLICY}_{arch}", "--only-plat"]
+    command = [os.path.join(bin_folder, "python"), "-c", _AUDITWHEEL, arch, "repair", "--plat", f"{POLICY}_{arch}", "--only-plat"]
     for name in (*FROM_PYPI, *FROM_NVIDIA, *OPTIONAL):
         command += ["--exclude", name]
     with tempfile.TemporaryDirectory() as folder:
