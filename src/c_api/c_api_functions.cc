@@ -1,4 +1,6 @@
 // The functions on arrays that were there before operators, each on the operator of its name.
+#include <algorithm>
+
 #include "c_api/c_api_common.h"
 #include "mxnet/imperative.h"
 
