@@ -219,7 +219,7 @@ static void TestPredictor(SymbolHandle net) {
     OK(MXPredFree(many[i]));
   }
   FAILS(MXPredCreate(json, bytes, (int)size - 3, 1, 0, 1, inputs, ptr, shape, &predictor), "");
-  FAILS(MXPredCreate(json, bytes, (int)size, 1, 0, 1, partial, ptr, shape, &predictor), "no input fc");
+  FAILS(MXPredCreate(json, bytes, (int)size, 1, 0, 1, partial, ptr, shape, &predictor), "neither the inputs nor the parameters have x");
   FAILS(MXPredCreate("{}", bytes, (int)size, 1, 0, 1, inputs, ptr, shape, &predictor), "nodes");
 
   OK(MXNDListCreate(bytes, (int)size, &list, &length));

@@ -274,8 +274,12 @@ TEST(Winograd, CompactWeightsOfDifferentSize) {
       ExpectClose(p.Run(m, {}, 3), expected, m, s, what, m == 6 ? 5e-4 : 1e-4);
       const std::vector<float> half = p.Run(m, {}, 2);
       ExpectClose(half, expected, m, s, what, m == 6 ? 1e-1 : 2.5e-2);
+      const std::vector<float> three = p.Run(m, {}, 3);
       for (int64_t i = 0; i < s.h * s.w; ++i)
-        for (int64_t k = 20; k < 23; ++k) ASSERT_NEAR(half[i * s.k + k], 0, 1e-30) << what;
+        for (int64_t k = 20; k < 23; ++k) {
+          ASSERT_NEAR(half[i * s.k + k], 0, 1e-30) << what;
+          ASSERT_NEAR(three[i * s.k + k], 0, 1e-28) << what;
+        }
     }
   }
 }

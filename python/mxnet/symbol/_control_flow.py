@@ -34,7 +34,8 @@ def _graph_name(hint):
 
 def _place(symbol):
     """The variable that stands for a value of the loop in its graph."""
-    index = re.match(r"Symbol Outputs:\n\toutput\[0\]=.*\((\d+)\)\n", symbol.debug_str())[1]
+    found = re.match(r"Symbol Outputs:\n\toutput\[0\]=.*\((\d+)\)\n", symbol.debug_str())
+    index = found[1] if found else 0    # a variable is printed without its outputs
     return _alike(var(f"{symbol.name}-{index}"), [symbol])
 
 

@@ -18,7 +18,8 @@ namespace {
  * are not zero, which a few large weights hardly change.
  */
 constexpr float kUneven = 64;
-constexpr float kLeast = 1e-27f;  // of largest weights: steps between integers are ordinary numbers
+constexpr float kLeast = 1e-27f;    // of largest weights: steps between integers are ordinary numbers
+constexpr float kOfZeros = 1e-33f;  // scale where all weights are zero, whose words may hold others' lower bits
 
 Words Bits(Vec v) { return reinterpret_cast<Words>(v); }
 Vec Magnitude(Vec v) { return reinterpret_cast<Vec>(Bits(v) & 0x7fffffffu); }
@@ -64,7 +65,7 @@ void Chunk(int64_t channels, const float* plain, float* to) {
     for (int i = 0; i < kLanes; ++i) {
       const float usual = count[i] > 0 ? roots[i] / count[i] : 0;
       if (strange[i] || largest[i] > kUneven * usual * usual || (largest[i] > 0 && largest[i] < kLeast)) fixed = false;
-      scale[half][i] = largest[i] > 0 ? largest[i] / static_cast<float>((1 << (kBits - 1)) - 1) : 1.f;
+      scale[half][i] = largest[i] > 0 ? largest[i] / static_cast<float>((1 << (kBits - 1)) - 1) : kOfZeros;
     }
   }
   const Vec one = Vec{} + 1.f, inverse[2] = {one / scale[0], one / scale[1]};
