@@ -91,7 +91,7 @@ def _monitored_class(array_class):
     which programs make an NDArray. Each cast gives a handle of its own."""
     def handle(array):
         copy = NDArrayHandle()
-        check_call(_LIB.MXShallowCopyNDArray(ctypes.c_void_p(array.handle), ctypes.byref(copy)))
+        check_call(_LIB.MXShallowCopyNDArray(array.handle, ctypes.byref(copy)))
         return copy
     return type(array_class.__name__, (array_class,), {"_as_parameter_": property(handle), "__slots__": (),
                                                        "__module__": array_class.__module__})

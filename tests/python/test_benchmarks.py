@@ -1,4 +1,5 @@
 """The benchmarks' own checks: results of the measured operators against their references."""
+import contextlib
 import json
 import os
 import subprocess
@@ -223,7 +224,8 @@ def test_stores_below_their_targets_are_told(monkeypatch, capsys):
     program.bits(args, report)
     assert report.below == 2
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    program.slow_link(args, report)
+    monkeypatch.setattr(program, "slow_links", lambda hosts, mbit: contextlib.nullcontext(((), (), None)))
+    program.over_slow_links(args, report)
     assert report.below == 3
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["below", "below", "ok", "ok", "below"]

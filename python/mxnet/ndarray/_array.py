@@ -210,7 +210,7 @@ class NDArray(_Exchange, NDArrayBase):
         array([1., 1.], dtype=float32)
         """
         if isinstance(other, NDArrayBase):
-            if other.handle == self.handle:
+            if other.handle.value == self.handle.value:
                 warnings.warn("You are attempting to copy an array to itself", RuntimeWarning, stacklevel=2)
                 return False
             return _call("_copyto", (self,), other)

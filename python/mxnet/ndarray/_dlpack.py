@@ -101,6 +101,8 @@ def _from_cuda_array(producer):
     strides, expected = interface.get("strides"), dtype.itemsize
     address, read_only = interface["data"]
     stream = stream_number(interface.get("stream"), True, who, _NO_ORDER)
+    if not dtype.isnative:
+        raise TypeError(f"[dtype] {dtype.str!r} of {who}; accepted: the machine's byte order")
     if interface.get("mask") is not None:
         raise ValueError(f"[{who}] of a masked array; accepted: arrays without a mask")
     for size, stride in zip(reversed(shape), reversed(strides or ())):

@@ -296,7 +296,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         if isinstance(other, NDArray):
             if not isinstance(other, ndarray):
                 raise TypeError("[copyto] got an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one), or a device")
-            return other if other.handle == self.handle else call("_copyto", (self,), other)
+            return other if other.handle.value == self.handle.value else call("_copyto", (self,), other)
         return super().copyto(device_of(other) if isinstance(other, str) else other).as_np_ndarray()
 
     def as_in_context(self, context):

@@ -209,11 +209,12 @@ void Eager() {
   z = y.Copy(kCPU);
   Imperative::Run(square, {y}, {OpReq::kWrite}, {z}, true);
   Imperative::Record(square, {&y}, {&z});
-  CHECK(Imperative::GetSymbolEntry(z));
+  CHECK(Imperative::GetSymbolEntry(z) && Imperative::HasHistory(z));
   Imperative::State().recording = false;
   Imperative::SetFreshGrad(x, false);
   Imperative::Backward({&z}, {nullptr}, {}, false, false, true);
   CHECK(Imperative::HasFreshGrad(x) && Values(Imperative::Grad(x)) == Floats({18, 36}));  // of 9 x^2
+  CHECK(Imperative::HasHistory(x) && !Imperative::HasHistory(z));  // freed by the backward pass
   Imperative::DropGrads({&x});
   CHECK(Imperative::Grad(x).is_none());
 }
