@@ -214,7 +214,7 @@ void Eager() {
   Imperative::SetFreshGrad(x, false);
   Imperative::Backward({&z}, {nullptr}, {}, false, false, true);
   CHECK(Imperative::HasFreshGrad(x) && Values(Imperative::Grad(x)) == Floats({18, 36}));  // of 9 x^2
-  CHECK(Imperative::HasHistory(x) && !Imperative::HasHistory(z));  // freed by the backward pass
+  CHECK(Imperative::HasHistory(x) && !Imperative::HasHistory(z));                         // freed by the backward pass
   Imperative::DropGrads({&x});
   CHECK(Imperative::Grad(x).is_none());
 }
