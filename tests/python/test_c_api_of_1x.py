@@ -13,10 +13,6 @@ import mxnet as mx
 from mxnet.base import _LIB, check_call
 
 
-def handle_of(array):
-    return array.handle
-
-
 def shape_of(handle):
     ndim, dims = c_int(), ctypes.POINTER(c_int)()
     check_call(_LIB.MXNDArrayGetShapeEx(handle, byref(ndim), byref(dims)))
@@ -25,7 +21,7 @@ def shape_of(handle):
 
 def part_of(array, index):
     out = c_void_p()
-    check_call(_LIB.MXNDArrayAt(handle_of(array), c_uint(index), byref(out)))
+    check_call(_LIB.MXNDArrayAt(array.handle, c_uint(index), byref(out)))
     shape = shape_of(out)
     check_call(_LIB.MXNDArrayFree(out))
     return shape
@@ -58,10 +54,10 @@ def test_an_element_has_one_dimension_unless_shapes_are_those_of_numpy():
 
 def test_arrays_of_equally_many_elements_are_copied():
     target, source, smaller = mx.nd.zeros((3, 2)), mx.nd.arange(6).reshape((2, 3)), mx.nd.arange(5)
-    check_call(_LIB.MXNDArraySyncCopyFromNDArray(handle_of(target), handle_of(source), -1))
+    check_call(_LIB.MXNDArraySyncCopyFromNDArray(target.handle, source.handle, -1))
     assert target.asnumpy().tolist() == [[0, 1], [2, 3], [4, 5]]
     with pytest.raises(mx.MXNetError):
-        check_call(_LIB.MXNDArraySyncCopyFromNDArray(handle_of(target), handle_of(smaller), -1))
+        check_call(_LIB.MXNDArraySyncCopyFromNDArray(target.handle, smaller.handle, -1))
 
 
 def test_storage_types_outlive_other_calls():
@@ -70,7 +66,7 @@ def test_storage_types_outlive_other_calls():
     with mx.autograd.record():
         y = x * x
     grads, stypes = ctypes.POINTER(c_void_p)(), ctypes.POINTER(c_int)()
-    check_call(_LIB.MXAutogradBackwardEx(1, (c_void_p * 1)(handle_of(y)), None, 1, (c_void_p * 1)(handle_of(x)), 0, 0, 1,
+    check_call(_LIB.MXAutogradBackwardEx(1, (c_void_p * 1)(y.handle), None, 1, (c_void_p * 1)(x.handle), 0, 0, 1,
                                          byref(grads), byref(stypes)))
     assert shape_of(c_void_p(grads[0])) == (1, [3]) and stypes[0] == 0
     check_call(_LIB.MXNDArrayFree(c_void_p(grads[0])))

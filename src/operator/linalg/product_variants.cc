@@ -87,67 +87,61 @@ inline T SumOfPack(const typename Pack<T, kBytes>::Type& v) {
   return part[0];
 }
 
-// A product of two vectors: sums of kPiece numbers in their own type, which are added up in double.
-template <typename T>
-double Inner(const T* a, const T* b, int64_t n) {
+// Products of `rows` neighbouring rows of k numbers with x: sums of kPiece numbers in their own type,
+// in `packs` packs each, which are added up in double. A sum does not depend on `rows`.
+template <typename T, int rows, int packs>
+void InnerRows(const T* a, const T* x, int64_t k, double* all) {
   typedef typename Pack<T, kBytes>::Type V;
-  constexpr int64_t kWidth = kBytes / sizeof(T), kStep = 4 * kWidth, kPiece = 4096;
-  double all = 0;
-  for (int64_t first = 0; first < n; first += kPiece) {
-    const int64_t last = n - first < kPiece ? n : first + kPiece;
-    V sum[4] = {};
+  constexpr int64_t kWidth = kBytes / sizeof(T), kStep = packs * kWidth, kPiece = 4096;
+  for (int r = 0; r < rows; ++r) all[r] = 0;
+  for (int64_t first = 0; first < k; first += kPiece) {
+    const int64_t last = k - first < kPiece ? k : first + kPiece;
+    V sum[rows][packs] = {};
     int64_t i = first;
     for (; i + kStep <= last; i += kStep)
 #pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j)
-        sum[j] += *reinterpret_cast<const V*>(a + i + j * kWidth) * *reinterpret_cast<const V*>(b + i + j * kWidth);
-    const V four = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    T piece = SumOfPack<T>(four);
-    for (; i < last; ++i) piece += a[i] * b[i];
-    all += static_cast<double>(piece);
-  }
-  return all;
-}
-
-// Products of `rows` neighbouring rows with x. An element's sum does not depend on `rows`.
-template <typename T, int rows>
-void InnerRows(const T* a, const T* x, int64_t k, T* y) {
-  typedef typename Pack<T, kBytes>::Type V;
-  constexpr int64_t kWidth = kBytes / sizeof(T), kStep = 2 * kWidth, kPiece = 4096;
-  double all[rows] = {};
-  for (int64_t first = 0; first < k; first += kPiece) {
-    const int64_t last = k - first < kPiece ? k : first + kPiece;
-    V sum[rows][2] = {};
-    int64_t i = first;
-    for (; i + kStep <= last; i += kStep) {
-      const V x0 = *reinterpret_cast<const V*>(x + i), x1 = *reinterpret_cast<const V*>(x + i + kWidth);
+      for (int j = 0; j < packs; ++j) {
+        const V part = *reinterpret_cast<const V*>(x + i + j * kWidth);
 #pragma GCC unroll 4
-      for (int r = 0; r < rows; ++r) {
-        sum[r][0] += *reinterpret_cast<const V*>(a + r * k + i) * x0;
-        sum[r][1] += *reinterpret_cast<const V*>(a + r * k + i + kWidth) * x1;
+        for (int r = 0; r < rows; ++r) sum[r][j] += *reinterpret_cast<const V*>(a + r * k + i + j * kWidth) * part;
       }
-    }
-    if (i + kWidth <= last) {
-      const V x0 = *reinterpret_cast<const V*>(x + i);
+    for (; i + kWidth <= last; i += kWidth) {
+      const V part = *reinterpret_cast<const V*>(x + i);
 #pragma GCC unroll 4
-      for (int r = 0; r < rows; ++r) sum[r][0] += *reinterpret_cast<const V*>(a + r * k + i) * x0;
-      i += kWidth;
+      for (int r = 0; r < rows; ++r) sum[r][0] += *reinterpret_cast<const V*>(a + r * k + i) * part;
     }
 #pragma GCC unroll 4
     for (int r = 0; r < rows; ++r) {
-      T piece = SumOfPack<T>(sum[r][0] + sum[r][1]);
+      V one = sum[r][0];
+#pragma GCC unroll 4
+      for (int j = 1; j < packs; ++j) one += sum[r][j];
+      T piece = SumOfPack<T>(one);
       for (int64_t j = i; j < last; ++j) piece += a[r * k + j] * x[j];
       all[r] += static_cast<double>(piece);
     }
   }
-  for (int r = 0; r < rows; ++r) y[r] = static_cast<T>(all[r]);
+}
+
+template <typename T>
+double Inner(const T* a, const T* b, int64_t n) {
+  double sum;
+  InnerRows<T, 1, 4>(a, b, n, &sum);
+  return sum;
 }
 
 template <typename T>
 void Inners(int64_t rows, int64_t k, const T* a, const T* x, T* y) {
+  constexpr int kTogether = 4;
+  double sums[kTogether];
   int64_t i = 0;
-  for (; i + 4 <= rows; i += 4) InnerRows<T, 4>(a + i * k, x, k, y + i);
-  for (; i < rows; ++i) InnerRows<T, 1>(a + i * k, x, k, y + i);
+  for (; i + kTogether <= rows; i += kTogether) {
+    InnerRows<T, kTogether, 2>(a + i * k, x, k, sums);
+    for (int r = 0; r < kTogether; ++r) y[i + r] = static_cast<T>(sums[r]);
+  }
+  for (; i < rows; ++i) {
+    InnerRows<T, 1, 2>(a + i * k, x, k, sums);
+    y[i] = static_cast<T>(sums[0]);
+  }
 }
 
 }  // namespace

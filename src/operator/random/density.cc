@@ -102,9 +102,8 @@ void PdfOnCpu(KernelArgs& args, Density kind) {
       const Piece p(pieces, i);
       const double* constants = LoadConstants(kind, args.in[1], second, p, &b);
       Read(sample, p.begin, p.n, b.x);
-      const bool made = !log && MXNET_CPU_CALL(Densities)(kind, constants, p.rows == 1, b.x, b.y, p.n);
-      if (!made) MXNET_CPU_CALL(LogDensities)(kind, constants, p.rows == 1, b.x, b.y, p.n);
-      if (!made && !log) MXNET_CPU_CALL(ExpInPlace)(b.y, p.n);
+      MXNET_CPU_CALL(LogDensities)(kind, constants, p.rows == 1, b.x, b.y, p.n);
+      if (!log) MXNET_CPU_CALL(ExpInPlace)(b.y, p.n);
       Write(b.y, out, p.begin, p.n);
     }
   });

@@ -21,9 +21,6 @@ constexpr int kDensityNumbers = 8;  // constants of a pair of parameters
 MXNET_CPU_DECLARE(void PrepareDensity(Density kind, const double* first, const double* second, double* constants, int64_t n);
                   /* same: all samples have the constants of pair 0. */
                   void LogDensities(Density kind, const double* constants, bool same, const double* x, double* y, int64_t n);
-                  /* The densities; false (and nothing done) where they are to be had from their
-                   * logarithms alone. */
-                  bool Densities(Density kind, const double* constants, bool same, const double* x, double* y, int64_t n);
                   /* weight * derivative j (in x, in the parameters) of the logarithm at
                    * [j * kDensityBlock + i]; 0 where either is 0 and the other infinite. */
                   void DensitySlopes(Density kind, const double* constants, bool same, const double* x, const double* weight,

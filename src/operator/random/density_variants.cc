@@ -36,10 +36,6 @@ struct Far : D {
   MXNET_FN static double Log(const double* c, double x) { return D::LogFar(c, x); }
   MXNET_FN static void Slopes(const double* c, double x, double* d) { D::SlopesFar(c, x, d); }
 };
-/* The density itself where it needs no exponential function. */
-struct UniformValue {
-  MXNET_FN static double Log(const double* c, double x) { return (x < c[0] || x > c[1] ? 0.0 : x != x ? x : c[3]) + c[kValid]; }
-};
 template <typename D>
 bool IsNear(const double* constants) {
   double c[kDensityConstants] = {};
@@ -110,10 +106,6 @@ void PrepareDensity(Density kind, const double* first, const double* second, dou
 void LogDensities(Density kind, const double* constants, bool same, const double* x, double* y, int64_t n) {
   if (kind == Density::kNegativeBinomial) return LogsOfTwo<NegativeBinomialDensity>(constants, same, x, y, n);
   MXNET_DENSITY_CASES(Logs, LogsOfTwo, constants, same, x, y, n)
-}
-bool Densities(Density kind, const double* constants, bool same, const double* x, double* y, int64_t n) {
-  if (kind != Density::kUniform) return false;
-  return Logs<UniformValue>(constants, same, x, y, n), true;
 }
 void DensitySlopes(Density kind, const double* constants, bool same, const double* x, const double* weight, double* slopes, int64_t n) {
   MXNET_DENSITY_CASES(Slopes, SlopesOfTwo, constants, same, x, weight, slopes, n)
