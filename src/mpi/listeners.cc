@@ -26,9 +26,7 @@ std::vector<int> ListeningSockets() {
   return found;
 }
 
-void RestrictListening(const std::vector<int>& sockets) {
-  const char* text = std::getenv("DMLC_LAUNCHER_INTERFACES");
-  if (text == nullptr) return;
+void RestrictListening(const std::vector<int>& sockets, const char* text) {
   std::istringstream numbers(text);
   std::vector<uint32_t> interfaces;
   for (uint32_t number; interfaces.size() < 200 && numbers >> number;) interfaces.push_back(number);

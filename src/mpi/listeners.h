@@ -11,11 +11,10 @@ namespace kvstore {
 std::vector<int> ListeningSockets();
 
 /*
- * Lets sockets accept only what comes through the network interfaces whose numbers stand in
- * DMLC_LAUNCHER_INTERFACES, which tools/launch_rank.py sets; without it they stay as they are. The
- * kernel drops packets that come through others.
+ * Lets sockets accept only what comes through the network interfaces of these numbers, in decimal;
+ * without any they stay as they are. The kernel drops packets that come through others.
  */
-void RestrictListening(const std::vector<int>& sockets);
+void RestrictListening(const std::vector<int>& sockets, const char* interfaces);
 
 }  // namespace kvstore
 }  // namespace mxnet

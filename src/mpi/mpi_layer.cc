@@ -217,7 +217,7 @@ bool Layer::Poll(Events* events) {
   return !done.empty() || !broken.empty();
 }
 
-MpiLayer* Open(std::string* why) {
+MpiLayer* Open(const char* interfaces, std::string* why) {
   int initialized = 0, finalized = 0, level = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
@@ -240,7 +240,7 @@ MpiLayer* Open(std::string* why) {
     std::vector<int> own;  // MPI's
     for (const int number : ListeningSockets())
       if (std::find(before.begin(), before.end(), number) == before.end()) own.push_back(number);
-    RestrictListening(own);
+    RestrictListening(own, interfaces);
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -257,11 +257,12 @@ MpiLayer* Open(std::string* why) {
 }  // namespace kvstore
 }  // namespace mxnet
 
-extern "C" __attribute__((visibility("default"))) mxnet::kvstore::MpiLayer* MXNET_MPI_OPEN_FUNCTION(char* why, size_t why_bytes) {
+extern "C" __attribute__((visibility("default"))) mxnet::kvstore::MpiLayer* MXNET_MPI_OPEN_FUNCTION(const char* interfaces, char* why,
+                                                                                                    size_t why_bytes) {
   std::string text;
   mxnet::kvstore::MpiLayer* layer = nullptr;
   try {
-    layer = mxnet::kvstore::Open(&text);
+    layer = mxnet::kvstore::Open(interfaces, &text);
   } catch (const std::exception& e) {
     text = e.what();
   }

@@ -18,11 +18,12 @@ class MpiLayer : public PacketLayer {
 };
 
 /*
- * Starts MPI, which waits for all ranks, on the thread that will make all calls. Null: it failed,
- * and `why` says so. Called once.
+ * Starts MPI, which waits for all ranks, on the thread that will make all calls. Its sockets take
+ * what comes through the network interfaces of these numbers alone, or through any if the text has
+ * none. Null: it failed, and `why` says so. Called once.
  */
-using MpiOpenFunction = MpiLayer* (*)(char* why, size_t why_bytes);
-#define MXNET_MPI_OPEN_FUNCTION mxnet_mpi_open
+using MpiOpenFunction = MpiLayer* (*)(const char* interfaces, char* why, size_t why_bytes);
+#define MXNET_MPI_OPEN_FUNCTION mxnet_mpi_start
 
 }  // namespace kvstore
 }  // namespace mxnet

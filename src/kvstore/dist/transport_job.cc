@@ -101,7 +101,7 @@ MpiOpenFunction OpenLibrary() {
   void* object = OpenOwnLibrary(kLibrary, &why);
   MXNET_CHECK(object != nullptr) << "[kvstore] " << kLibrary << " cannot be opened: " << why << "; distributed stores need it and MPI; "
                                  << kInstall << ", and build with it";
-  void* open = dlsym(object, "mxnet_mpi_open");
+  void* open = dlsym(object, "mxnet_mpi_start");
   MXNET_CHECK(open != nullptr) << "[kvstore] " << kLibrary << " is of another version of this library";
   return reinterpret_cast<MpiOpenFunction>(open);
 }
@@ -119,7 +119,7 @@ ProgressOptions Options(bool has_launcher) {
 /* On the thread that makes all of MPI's calls. */
 std::shared_ptr<ProgressTransport> Join(MpiOpenFunction open, const Record& own, const ProgressOptions& options) {
   char why[1000] = "";
-  std::unique_ptr<MpiLayer> layer(open(why, sizeof why));
+  std::unique_ptr<MpiLayer> layer(open(ForeignText("DMLC_LAUNCHER_INTERFACES").c_str(), why, sizeof why));
   MXNET_CHECK(layer != nullptr) << "[kvstore] MPI did not start: " << why;
   std::vector<Record> records(static_cast<size_t>(layer->size()));
   MXNET_CHECK(layer->Exchange(&own, sizeof own, records.data())) << "[kvstore] MPI: the ranks of the job cannot reach each other";

@@ -87,8 +87,8 @@ inline T SumOfPack(const typename Pack<T, kBytes>::Type& v) {
   return part[0];
 }
 
-// Products of `rows` neighbouring rows of k numbers with x: sums of kPiece numbers in their own type,
-// in `packs` packs each, which are added up in double. A sum does not depend on `rows`.
+// Products of `rows` neighbouring rows of k numbers with x: sums of kPiece numbers in their own
+// type, in `packs` packs each, which are added up in double. A sum does not depend on `rows`.
 template <typename T, int rows, int packs>
 void InnerRows(const T* a, const T* x, int64_t k, double* all) {
   typedef typename Pack<T, kBytes>::Type V;
