@@ -1,11 +1,13 @@
 """Nested lists of arrays (or symbols) as a flat list and a description of the nesting, and back."""
+import inspect
+
 import numpy as np
 
 from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
-__all__ = ['flatten', 'regroup', 'leaves', 'describe', 'rebuild', 'ARRAY']
+__all__ = ['flatten', 'regroup', 'leaves', 'describe', 'rebuild', 'by_position', 'ARRAY']
 
 # A description is 0 for one array, n > 1 for a symbol with n outputs, -1 for None and a list for a
 # list or tuple.
@@ -111,3 +113,26 @@ def rebuild(described, arrays):
     if hasattr(kind, '_fields') and issubclass(kind, tuple):
         return kind(*[rebuild(d, arrays) for d in described[1]])
     return described[1]
+
+
+def by_position(block, function, is_forward, args, kwargs):
+    """`args` with what `kwargs` gives to parameters of `function` behind them; TypeError for other
+    names.
+
+    `function` is the block's `forward` (`is_forward`) or `hybrid_forward`, whose first parameter is
+    the namespace of functions.
+    """
+    names = [p for p in inspect.signature(function).parameters.values()
+             if p.name not in block._reg_params and p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
+    names = names if is_forward else names[1:]
+    args, kwargs = list(args), dict(kwargs)
+    for p in names[len(args):]:
+        if not kwargs:
+            break
+        if p.name not in kwargs and p.default is p.empty:
+            raise TypeError(f'[gluon.HybridBlock] {type(block).__name__} is called without {p.name!r}')
+        args.append(kwargs.pop(p.name, p.default))
+    if kwargs:
+        raise TypeError(f'[gluon.HybridBlock] {type(block).__name__} got unexpected or repeated '
+                        f'arguments {sorted(kwargs)}; accepted: {[p.name for p in names]}')
+    return tuple(args)

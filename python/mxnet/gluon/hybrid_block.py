@@ -16,7 +16,7 @@ from ._block import Block
 from ._parameter import DeferredInitializationError, Parameter
 from ._share import forget_graphs
 from ._state import is_ours, is_own_attribute, token
-from ._structure import ARRAY, describe, flatten, leaves, regroup
+from ._structure import ARRAY, by_position, describe, flatten, leaves, regroup
 from ._trace import Trace, Traces, input_context as _input_context, plain as _plain
 
 __all__ = ['HybridBlock']
@@ -474,7 +474,8 @@ class HybridBlock(Block):
         """Run the pre-hooks, the computation and the hooks. Keyword arguments go to the parameters
         of that name."""
         if kwargs and not self._traces_forward:
-            args, kwargs = self._by_position(args, kwargs), {}
+            own_forward = inspect.unwrap(type(self).forward) is not HybridBlock.forward
+            args, kwargs = by_position(self, self.forward if own_forward else self.hybrid_forward, own_forward, args, kwargs), {}
         if (len(args) == self._plain_inputs and self._compiles_all and not self._forward_hooks and not self._forward_pre_hooks
                 and not _plain.on and not kwargs):
             for a in args:
@@ -502,25 +503,6 @@ class HybridBlock(Block):
         for hook in list(self._forward_hooks.values()):
             hook(self, args, out)
         return out
-
-    def _by_position(self, args, kwargs):
-        """`args` with what `kwargs` gives to parameters of `hybrid_forward` behind them; TypeError
-        for other names."""
-        own = self.forward if inspect.unwrap(type(self).forward) is not HybridBlock.forward else self.hybrid_forward
-        names = [p for p in inspect.signature(own).parameters.values()
-                 if p.name not in self._reg_params and p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
-        names = names[1:] if own == self.hybrid_forward else names
-        args, kwargs = list(args), dict(kwargs)
-        for p in names[len(args):]:
-            if not kwargs:
-                break
-            if p.name not in kwargs and p.default is p.empty:
-                raise TypeError(f'[gluon.HybridBlock] {type(self).__name__} is called without {p.name!r}')
-            args.append(kwargs.pop(p.name, p.default))
-        if kwargs:
-            raise TypeError(f'[gluon.HybridBlock] {type(self).__name__} got unexpected or repeated '
-                            f'arguments {sorted(kwargs)}; accepted: {[p.name for p in names]}')
-        return tuple(args)
 
     def _compose(self, args, flat):
         """The graph of this block with the symbols `flat` in the place of its inputs."""
