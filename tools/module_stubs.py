@@ -35,10 +35,11 @@ ALSO = {"mxnet.ndarray": ["from .op import *"], "mxnet.symbol": ["from .op impor
 # Types that docstrings name.
 NAMED = {"NDArray": "mxnet.ndarray.ndarray", "Symbol": "mxnet.symbol.symbol", "Context": "mxnet.context", "Block": "mxnet.gluon.block",
          "HybridBlock": "mxnet.gluon.block", "Parameter": "mxnet.gluon.parameter", "ParameterDict": "mxnet.gluon.parameter",
-         "DataBatch": "mxnet.io", "DataIter": "mxnet.io", "Executor": "mxnet.executor", "KVStore": "mxnet.kvstore"}
+         "DataBatch": "mxnet.io", "DataIter": "mxnet.io", "Executor": "mxnet.executor", "KVStore": "mxnet.kvstore",
+         "ndarray": "mxnet.numpy"}
 PLAIN = {"int": "int", "float": "float", "str": "str", "bool": "bool", "bytes": "bytes", "callable": "Callable[..., Any]",
          "int or float": "float", "float or int": "float", "list of str": "Sequence[str]", "list of int": "Sequence[int]",
-         "str or list of str": "str | Sequence[str]", **{name: name for name in NAMED}}
+         "str or list of str": "str | Sequence[str]", **{name: name for name in NAMED if name != "ndarray"}}
 RESULTS = {**PLAIN, "list of str": "list[str]", "list of int": "list[int]", "list of NDArray": "list[NDArray]", "None": "None",
            "tuple of int": "tuple[int, ...]", "dict": "dict[Any, Any]", "dict of str to NDArray": "dict[str, NDArray]"}
 _NUMPY = "numpy.ndarray[Any, Any]"
@@ -53,7 +54,11 @@ KNOWN = {
     "Symbol.infer_type": "tuple[Any, Any, Any]", "Symbol.attr": "str | None",
     "Executor.forward": "list[NDArray]", "Executor.outputs": "list[NDArray]", "Executor.arg_dict": "dict[str, NDArray]",
     "Executor.grad_dict": "dict[str, NDArray]", "Executor.aux_dict": "dict[str, NDArray]",
-    "Parameter.data": "NDArray", "Parameter.grad": "NDArray", "Parameter.list_data": "list[NDArray]", "Parameter.name": "str",
+    # Arrays of mx.np under npx.set_np(): NDArray would be refused by the functions of mx.np.
+    "Parameter.data": "Any", "Parameter.grad": "Any", "Parameter.list_data": "list[Any]", "Parameter.list_grad": "list[Any]",
+    "Parameter.name": "str", "Parameter.list_ctx": "list[Context]",
+    "ParameterDict.__getitem__": "Parameter", "ParameterDict.__iter__": "Iterator[str]", "ParameterDict.keys": "KeysView[str]",
+    "ParameterDict.values": "ValuesView[Parameter]", "ParameterDict.items": "ItemsView[str, Parameter]", "ParameterDict.prefix": "str",
     "Block.collect_params": "ParameterDict", "Block.params": "ParameterDict", "Block.prefix": "str", "Block.name": "str",
     "BaseModule.get_outputs": "list[NDArray]", "BaseModule.get_params": "tuple[dict[str, NDArray], dict[str, NDArray]]",
     "Trainer.learning_rate": "float", "Optimizer.learning_rate": "float", "EvalMetric.get": "tuple[Any, Any]",
@@ -73,6 +78,12 @@ KNOWN = {
                                                  "forward_backward", "update_metric", "set_params", "save_params", "load_params")},
     **{f"EvalMetric.{name}": "None" for name in ("update", "reset", "reset_local", "update_dict")},
     **{f"KVStore.{name}": "None" for name in ("init", "push", "pull", "pushpull", "set_optimizer", "barrier")}}
+# What one signature cannot say.
+_CALLS = {more: [f"(self, x: {kind}{more}) -> {kind}" for kind in ("NDArray", "ndarray", "Symbol")] + ["(self, *args: Any) -> Any"]
+          for more in ("", ", *args: Any")}
+OVERLOADS = {"Block.__call__": _CALLS[""], "HybridBlock.__call__": _CALLS[""],     # of several arguments there may be several results
+             "Loss.__call__": _CALLS[", *args: Any"],
+             "ParameterDict.get": ["(self, name: str, **kwargs: Any) -> Parameter", "(self, name: str, default: Any) -> Any"]}
 SPECIAL = {"__len__": "int", "__bool__": "bool", "__int__": "int", "__float__": "float", "__str__": "str", "__repr__": "str",
            "__hash__": "int", "__index__": "int", "__contains__": "bool", "__setitem__": "None", "__delitem__": "None",
            "__format__": "str", "__exit__": "None", "__setattr__": "None", "__complex__": "complex", "__eq__": None, "__ne__": None}
@@ -98,7 +109,7 @@ class Writer:
 
     def known(self, text):
         """An annotation; notes the classes that it names."""
-        self.named |= {name for name in NAMED if re.search(rf"\b{name}\b", text)}
+        self.named |= {name for name in NAMED if re.search(rf"(?<![.\w]){name}\b", text)}
         return text
 
     def parameter_type(self, name, default, documented):
@@ -186,6 +197,10 @@ class Writer:
         elif not name.startswith("__"):
             self.lines.append(f"    {name}: Any")
 
+    def overloads(self, cls, member):
+        for signature in OVERLOADS[f"{cls}.{member}"]:
+            self.lines += ["    @overload", f"    def {member}{self.known(signature)}: ..."]
+
     def known_bases(self, cls):
         """The bases; of one that has no stub its own bases."""
         found = []
@@ -221,13 +236,12 @@ class Writer:
                 continue
             if isinstance(value, type) or isinstance(value, types.ModuleType):
                 self.lines.append(f"    {member}: Any")
-            elif member == "__call__" and cls.__name__ in ("Block", "HybridBlock"):
-                self.named |= {"NDArray", "Symbol"}
-                self.lines += ["    @overload", "    def __call__(self, x: NDArray, *args: Any) -> NDArray: ...", "    @overload",
-                               "    def __call__(self, x: Symbol, *args: Any) -> Symbol: ...", "    @overload",
-                               "    def __call__(self, *args: Any) -> Any: ..."]
+            elif f"{name}.{member}" in OVERLOADS:
+                self.overloads(name, member)
             else:
                 self.member(cls, member, value)
+        if cls.__module__ == "mxnet.gluon.loss" and name == "Loss":     # its own member at run time is forward() alone
+            self.overloads(name, "__call__")
         if cls.__name__ in ("NDArray", "Symbol"):
             for member in _ARITHMETIC:
                 if member not in own:
@@ -280,7 +294,7 @@ class Writer:
         imports = [f"from {NAMED[name]} import {name}" for name in sorted(self.named - here)
                    if not any(line.endswith(f" as {name}") for line in exported)]
         typing = [name for name in ("Any", "Self", "overload") if re.search(rf"\b{name}\b", body)]
-        abc = [name for name in ("Callable", "Iterator", "Sequence") if re.search(rf"\b{name}\b", body)]
+        abc = [name for name in "Callable ItemsView Iterator KeysView Sequence ValuesView".split() if re.search(rf"\b{name}\b", body)]
         head = ["# Generated from the modules by `./dev docs`; do not edit."]
         if abc:
             head.append(f"from collections.abc import {', '.join(abc)}")

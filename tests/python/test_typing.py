@@ -27,6 +27,9 @@ trainer = gluon.Trainer({}, "sgd")
 trainer.stepp(1)
 z: nd.NDArray = gluon.nn.Dense(2)(mx.sym.var("a"))
 mx.metric.Accuracy().updaet([x], [x])
+gluon.nn.Dense(3).collect_params()["weight"].daat()
+gluon.nn.Dense(3).params.get("weight").shpae
+loss: int = gluon.loss.L2Loss()(x, x)
 """
 
 

@@ -1,6 +1,9 @@
 # Generated from the modules by `./dev docs`; do not edit.
-from typing import Any
+from typing import Any, overload
 import mxnet.gluon.block
+from mxnet.ndarray.ndarray import NDArray
+from mxnet.symbol.symbol import Symbol
+from mxnet.numpy import ndarray
 from mxnet.autograd import is_np_ndarray as is_np_ndarray
 from mxnet.gluon.block import HybridBlock as HybridBlock
 
@@ -39,6 +42,14 @@ class LogisticLoss(Loss):
 class Loss(mxnet.gluon.block.HybridBlock):
     def __init__(self, weight: Any, batch_axis: Any, **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
+    @overload
+    def __call__(self, x: NDArray, *args: Any) -> NDArray: ...
+    @overload
+    def __call__(self, x: ndarray, *args: Any) -> ndarray: ...
+    @overload
+    def __call__(self, x: Symbol, *args: Any) -> Symbol: ...
+    @overload
+    def __call__(self, *args: Any) -> Any: ...
 
 class PoissonNLLLoss(Loss):
     def __init__(self, weight: Any = ..., from_logits: bool = ..., batch_axis: Any = ..., compute_full: bool = ..., **kwargs: Any) -> None: ...
