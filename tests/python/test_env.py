@@ -100,6 +100,25 @@ def test_unknown_name_warns_once_with_the_nearest():
     assert "MXNET_CPU_WORKER_NTHREAD " in lines[0] and lines[0].endswith("MXNET_CPU_WORKER_NTHREADS")
 
 
+LATE = """
+import os
+import mxnet as mx
+os.environ.update({late!r})
+trainer = mx.gluon.Trainer({{}}, "sgd")     # the line that is named
+trainer = mx.gluon.Trainer({{}}, "sgd")
+"""
+
+
+def test_changes_of_os_environ_after_the_import_warn_once():
+    late = {"OMP_NUM_THREADS": "77", "MXNET_ENGINE_TYPE": "NaiveEngine", "NNVM_EXEC_MATCH_RANGE": "3", "DMLC_LOG_STACK_TRACE_DEPTH": "4"}
+    said = run(LATE.format(late=late)).stderr
+    for name, value in late.items():
+        assert said.count(f"<string>:5: UserWarning: [environment] {name} was set to {value!r} in os.environ after mxnet was imported") == 1
+    assert said.count("UserWarning") == len(late)
+    harmless = {"OMP_NUM_THREADS": "3", "MXNET_ENGINE_TYPE": "ThreadedEnginePerDevice", "OMP_SCHEDULE": "static", "MXNET_HOME": "/tmp"}
+    assert "UserWarning" not in run(LATE.format(late=harmless), OMP_NUM_THREADS="3").stderr
+
+
 def test_retired_variable_says_what_replaced_it():
     _, errors = table(MXNET_CPU_NNPACK_NTHREADS="2")
     assert errors.count("MXNET_CPU_NNPACK_NTHREADS has no effect") == 1
