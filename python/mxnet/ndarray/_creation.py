@@ -81,12 +81,12 @@ def _filled(operator, shape, ctx, dtype, out=None, **params):
     return _call(operator, (), out, shape=_as_shape(shape), dtype=_dtypes.name(out.dtype), **params)
 
 
-def _out_of(function, kwargs):
+def _out_of(function, kwargs, accepted="shape, ctx, dtype, out"):
     """The argument `out`; `name` and attributes (`__layout__`), which cells give to either kind of
     zeros, mean nothing for an array."""
     unknown = [k for k in kwargs if k not in ("out", "name") and not k.startswith("__")]
     if unknown:
-        raise TypeError(f"[{function}] got unexpected arguments {', '.join(unknown)}; accepted: out")
+        raise TypeError(f"[{function}] got unexpected arguments {', '.join(unknown)}; accepted: {accepted}")
     return kwargs.get("out")
 
 
@@ -107,7 +107,7 @@ def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
            [0., 0.]], dtype=float32)
     """
     _dense_only("zeros", stype)
-    return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, _out_of("zeros", kwargs))
+    return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, _out_of("zeros", kwargs, "shape, ctx, dtype, stype, out"))
 
 
 def ones(shape, ctx=None, dtype=None, **kwargs):
@@ -174,7 +174,8 @@ def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    return _made("_eye", ctx, dtype, _out_of("eye", kwargs), N=_whole("eye", "N", N), M=_whole("eye", "M", M), k=_whole("eye", "k", k))
+    out = _out_of("eye", kwargs, "N, M, k, ctx, dtype, out")
+    return _made("_eye", ctx, dtype, out, N=_whole("eye", "N", N), M=_whole("eye", "M", M), k=_whole("eye", "k", k))
 
 
 def moveaxis(tensor, source, destination):
