@@ -39,6 +39,7 @@ set_symbols = _backend.set_symbols
 new_array = _backend.new_array
 filled = _backend.filled
 set_mode = _backend.set_mode
+wait_all = _backend.wait_all
 is_traced = _backend.is_traced
 store_push = _backend.store_push
 store_pull = _backend.store_pull

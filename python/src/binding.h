@@ -16,6 +16,7 @@
 
 #include "mxnet/c_api.h"
 #include "mxnet/imperative.h"
+#include "mxnet/interruptible.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
 
@@ -97,6 +98,21 @@ struct GilRelease {
   bool marked;
   PyThreadState* state;
 };
+
+/* Calls what waits for the engine, and Python's handlers of signals meanwhile. What they raise ends
+ * the wait. */
+template <typename F>
+void WaitForSignalsToo(F&& wait) {
+  for (;;) {
+    try {
+      GilRelease unlocked(true);
+      InterruptibleWaits scope;
+      return wait();
+    } catch (const WaitInterrupted&) {
+    }
+    if (PyErr_CheckSignals() != 0) throw PythonError();
+  }
+}
 
 /* References to what a call uses while other Python threads run: they may empty the list that it
  * came in. */

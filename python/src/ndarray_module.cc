@@ -138,6 +138,16 @@ PyObject* IsTraced(PyObject*, PyObject*) {
   return PyBool_FromLong(state.recording || state.deferred_compute);
 }
 
+PyObject* WaitAll(PyObject*, PyObject*) {
+  try {
+    WaitForSignalsToo([] { Engine::Get()->WaitForAll(); });
+    Py_RETURN_NONE;
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+
 PyMethodDef functions[] = {
     {"new_array", reinterpret_cast<PyCFunction>(NewArray), METH_FASTCALL,
      "new_array(shape tuple, device type, device id, dtype number, delayed, numpy=False)"},
@@ -145,6 +155,7 @@ PyMethodDef functions[] = {
      "filled(op_handle, value or None, shape tuple, device type, device id, dtype number, numpy=False)"},
     {"set_mode", reinterpret_cast<PyCFunction>(SetMode), METH_FASTCALL,
      "set_mode(recording, training): what they were; None leaves one alone."},
+    {"wait_all", WaitAll, METH_NOARGS, "Blocks until nothing is pending; raises the first failure that nobody has seen."},
     {"is_traced", IsTraced, METH_NOARGS, "Whether autograd records or deferred compute traces on this thread."},
     {"_set_indexing", SetIndexing, METH_VARARGS, "_set_indexing(get, set, numpy=False): Python's functions for x[key] and x[key] = value."},
     {"invoke", reinterpret_cast<PyCFunction>(PyInvoke<false>), METH_FASTCALL, "invoke(op_handle, inputs, keys, values, out=None)"},

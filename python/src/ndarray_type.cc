@@ -125,10 +125,7 @@ PyObject* Guard(F&& f) {
 PyObject* WaitToRead(PyObject* self, PyObject*) {
   return Guard([&]() -> PyObject* {
     NDArray* a = Checked(self);
-    {
-      GilRelease unlocked(true);
-      a->WaitToRead();
-    }
+    WaitForSignalsToo([a] { a->WaitToRead(); });
     Py_RETURN_NONE;
   });
 }
@@ -136,10 +133,7 @@ PyObject* WaitToRead(PyObject* self, PyObject*) {
 PyObject* WaitToWrite(PyObject* self, PyObject*) {
   return Guard([&]() -> PyObject* {
     NDArray* a = Checked(self);
-    {
-      GilRelease unlocked(true);
-      a->WaitToWrite();
-    }
+    WaitForSignalsToo([a] { a->WaitToWrite(); });
     Py_RETURN_NONE;
   });
 }
@@ -162,6 +156,7 @@ PyObject* CopyMemory(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     if (kTo) CheckComputed(*a);
     MXNET_CHECK_KIND(kTo || !a->deferred_entry || !Imperative::State().deferred_compute, Value)
         << "[NDArray] values written into a result of a recorded graph";
+    if (kTo) WaitForSignalsToo([a] { a->WaitToRead(); });  // the copy itself may not be left alone
     {
       GilRelease unlocked(true);
       if (kTo)
@@ -181,6 +176,7 @@ PyObject* Value(PyObject* self, PyObject*) {
     CheckComputed(*a);
     if (a->is_none() || a->shape().Size() != 1 || a->dtype() == kFloat16 || a->dtype() == kBfloat16) Py_RETURN_NONE;
     alignas(8) char bytes[8];
+    WaitForSignalsToo([a] { a->WaitToRead(); });
     {
       GilRelease unlocked(true);
       a->SyncCopyToCPU(bytes, DTypeSize(a->dtype()));

@@ -182,7 +182,7 @@ void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
       e->var->unlock();
       Latch* latch = op->latch;
       FreeOp(op);
-      latch->Signal();
+      if (latch->Signal()) DiscardWait(latch);
     } else if (op->kind == Op::kDelete) {
       ErrorRecord* failure = nullptr;
       InOperationScope scope;

@@ -7,6 +7,7 @@
 #define MXNET_ENGINE_DEPENDENCY_ENGINE_H_
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -144,8 +145,18 @@ class DependencyEngine : public Engine {
   void RunOp(Op* op, const RunContext& rctx, EndFn end);
   /* Completes `op` with an error that arose before its function could run. */
   void FailOp(Op* op, std::exception_ptr error);
+  std::atomic<bool> abandoned_{false};  // AbandonPending was called
+
   /* Blocks until nothing is pending. */
   void Drain();
+  /*
+   * The same at the program's end, where another thread, a daemon of Python say, may go on pushing
+   * for ever: then until as much has ended as had been pushed before, and half a second more.
+   * What is pending after that is abandoned.
+   */
+  void DrainAtExit();
+  /* No operation begins any more, but those that this thread pushes. Returns when none runs. */
+  virtual void AbandonPending() { abandoned_.store(true); }
   ThreadState* State() {
     if (__builtin_expect(tls_state.engine_id == id_, 1)) return tls_state.state;
     return StateSlow();
@@ -166,6 +177,7 @@ class DependencyEngine : public Engine {
   void RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList* ready);
   static std::vector<DeviceWorkPtr> UnderWay(Op* op);
   void WaitForDevices(Op* op, const RunContext& rctx);
+  static void DiscardWait(Latch* abandoned);
   void FinishWork(const std::vector<DeviceWorkPtr>& work, bool raise, bool again = false);
   ErrorRecord* NewError(const std::exception_ptr& e, const char* name, const std::string& site);
   ErrorRecord* Keep(ErrorRecord* record);
@@ -177,6 +189,10 @@ class DependencyEngine : public Engine {
   void Flush(ThreadState* state);
   void FlushAll();
   bool Quiescent() const;
+  uint64_t Started() const;
+  uint64_t Finished() const;
+  /* Sleeps until `over` says so. False when it was interruptible and was interrupted. */
+  bool SleepUntil(const std::function<bool()>& over, int timeout_ms, bool interruptible);
   void CountFinished();
   ThreadState* StateSlow();
   void CheckMayWait(const char* what) const;

@@ -31,10 +31,11 @@ class NaiveEngine final : public DependencyEngine {
  public:
   ~NaiveEngine() override {
     UnregisterEngine(this);
+    Drain();
     Shutdown();
   }
   const char* type() const override { return "NaiveEngine"; }
-  void Shutdown() override { Drain(); }
+  void Shutdown() override { DrainAtExit(); }
 
  protected:
   void BeforeSubmit(Op* op) override {

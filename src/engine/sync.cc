@@ -1,5 +1,6 @@
 #include "engine/sync.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -25,9 +26,11 @@ void SpinLock::LockSlow() {
   }
 }
 
-void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, int timeout_ms) {
+bool FutexWait(std::atomic<uint32_t>* word, uint32_t expected, int timeout_ms) {
   timespec limit = {timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAIT_PRIVATE, expected, timeout_ms < 0 ? nullptr : &limit, nullptr, 0);
+  const long failed =
+      syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAIT_PRIVATE, expected, timeout_ms < 0 ? nullptr : &limit, nullptr, 0);
+  return failed != 0 && (errno == EINTR || errno == ETIMEDOUT);
 }
 
 void FutexWake(std::atomic<uint32_t>* word, int count) {
@@ -47,14 +50,19 @@ int SpinBudget() {
   return budget;
 }
 
-void Latch::Wait() {
+bool Latch::WaitFor(int timeout_ms) {
   for (int i = SpinBudget(); i > 0; --i) {
-    if (state_.load(std::memory_order_acquire) == kSet) return;
+    if (state_.load(std::memory_order_acquire) == kSet) return true;
     CpuPause();
   }
   uint32_t expected = kUnset;
-  if (!state_.compare_exchange_strong(expected, kSleeping, std::memory_order_acq_rel)) return;
-  while (state_.load(std::memory_order_acquire) != kSet) FutexWait(&state_, kSleeping);
+  if (!state_.compare_exchange_strong(expected, kSleeping, std::memory_order_acq_rel)) return true;
+  while (state_.load(std::memory_order_acquire) != kSet) {
+    if (!FutexWait(&state_, kSleeping, timeout_ms) || timeout_ms < 0) continue;
+    expected = kSleeping;
+    if (state_.compare_exchange_strong(expected, kAbandoned, std::memory_order_acq_rel)) return false;
+  }
+  return true;
 }
 
 }  // namespace engine

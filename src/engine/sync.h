@@ -36,25 +36,36 @@ class SpinLock {
   std::atomic<uint32_t> flag_{0};
 };
 
-/* Sleeps while *word == expected (may return early); timeout_ms < 0: without limit. */
-void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, int timeout_ms = -1);
+/* Sleeps while *word == expected (may return early); timeout_ms < 0: without limit. Returns whether
+ * a signal or the limit woke it. */
+bool FutexWait(std::atomic<uint32_t>* word, uint32_t expected, int timeout_ms = -1);
 void FutexWake(std::atomic<uint32_t>* word, int count);
+
+/* How long an interruptible wait sleeps at most: a signal may come just before it does. */
+constexpr int kInterruptibleMs = 200;
 
 /* Iterations of CpuPause worth spending before sleeping: about 5 microseconds, 0 on a machine with
  * one core. */
 int SpinBudget();
 
-/* One thread waits, one signals, once. The waiter may destroy it as soon as Wait returns. */
+/* One thread waits, one signals, once. The waiter may destroy it as soon as Wait returns. One that
+ * the waiter has abandoned belongs to the thread that signals. */
 class Latch {
  public:
-  void Signal() {
-    if (state_.exchange(kSet, std::memory_order_acq_rel) == kSleeping) FutexWake(&state_, 1);
+  /* Whether it was abandoned. */
+  bool Signal() {
+    const uint32_t before = state_.exchange(kSet, std::memory_order_acq_rel);
+    if (before == kSleeping) FutexWake(&state_, 1);
+    return before == kAbandoned;
   }
-  void Wait();
+  void Wait() { WaitFor(-1); }
+  /* False, and abandoned, when a signal's handler has run on this thread or the limit is over. */
+  bool WaitUnlessInterrupted() { return WaitFor(kInterruptibleMs); }
   bool signalled() const { return state_.load(std::memory_order_acquire) == kSet; }
 
  private:
-  enum : uint32_t { kUnset = 0, kSet = 1, kSleeping = 2 };
+  enum : uint32_t { kUnset = 0, kSet = 1, kSleeping = 2, kAbandoned = 3 };
+  bool WaitFor(int timeout_ms);
   std::atomic<uint32_t> state_{kUnset};
 };
 

@@ -8,6 +8,8 @@
  *
  * Pools are made when the first operation needs them, from the values that Env has then.
  */
+#include <pthread.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -33,7 +35,6 @@ class ThreadedEngineBase : public DependencyEngine {
  public:
   void Shutdown() override {
     NotifyShutdown();
-    Drain();
     if (stopped_.exchange(true)) return;
     for (std::atomic<WorkerPool*>& slot : pools_) {
       if (WorkerPool* pool = slot.load(std::memory_order_acquire)) pool->Stop();
@@ -63,6 +64,15 @@ class ThreadedEngineBase : public DependencyEngine {
     for (std::atomic<WorkerPool*>& slot : pools_) delete slot.load();
   }
 
+  void AbandonPending() override {
+    last_ = pthread_self();
+    abandoned_.store(true, std::memory_order_seq_cst);
+    if (stopped_.exchange(true)) return;
+    for (std::atomic<WorkerPool*>& slot : pools_) {
+      if (WorkerPool* pool = slot.load(std::memory_order_acquire)) pool->Stop(false);
+    }
+  }
+
   /* The slot of `op`, its pool's name and number of threads. */
   struct Place {
     int slot;
@@ -74,7 +84,10 @@ class ThreadedEngineBase : public DependencyEngine {
   virtual int Slot(const Op& op) const = 0;
 
   void Schedule(Op* op, bool may_keep) override {
-    if (__builtin_expect(stopped_.load(std::memory_order_acquire), 0)) return RunInCaller(op);
+    if (__builtin_expect(stopped_.load(std::memory_order_acquire), 0)) {
+      if (!abandoned_.load(std::memory_order_acquire) || pthread_equal(pthread_self(), last_)) RunInCaller(op);
+      return;
+    }
     WorkerPool* pool = pools_[Slot(*op)].load(std::memory_order_acquire);
     if (__builtin_expect(pool == nullptr, 0)) pool = MakePool(Find(*op));
     if (__builtin_expect(pool->num_threads() == 0, 0)) return RunInCaller(op);
@@ -121,6 +134,7 @@ class ThreadedEngineBase : public DependencyEngine {
 
   std::mutex pools_mu_;
   std::atomic<bool> stopped_{false};
+  pthread_t last_{};  // written before abandoned_: the thread that ends the program
   std::atomic<WorkerPool*> pools_[kMaxPools] = {};
 };
 
@@ -128,6 +142,7 @@ class ThreadedEngine final : public ThreadedEngineBase {
  public:
   ~ThreadedEngine() override {
     UnregisterEngine(this);
+    Drain();
     Shutdown();
   }
   const char* type() const override { return "ThreadedEngine"; }
@@ -145,6 +160,7 @@ class ThreadedEnginePerDevice final : public ThreadedEngineBase {
  public:
   ~ThreadedEnginePerDevice() override {
     UnregisterEngine(this);
+    Drain();
     Shutdown();
   }
   const char* type() const override { return "ThreadedEnginePerDevice"; }

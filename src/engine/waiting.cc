@@ -1,5 +1,7 @@
 /* Waiting, the errors that waits raise, and the counters. */
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <utility>
 
 #include "base/borrowed_team.h"
@@ -7,15 +9,34 @@
 #include "engine/dependency_engine.h"
 #include "engine/gpu_streams.h"
 #include "engine/waiting_work.h"
+#include "mxnet/interruptible.h"
 
 namespace mxnet {
+namespace {
+thread_local int tls_interruptible = 0;
+}  // namespace
+
+InterruptibleWaits::InterruptibleWaits() { ++tls_interruptible; }
+InterruptibleWaits::~InterruptibleWaits() { --tls_interruptible; }
+bool InterruptibleWaits::on() { return tls_interruptible != 0; }
+
 namespace engine {
 
 __thread BlockingObserver* tls_blocking_observer = nullptr;
 
 namespace {
 std::atomic<WaitingWork*> waiting_work{nullptr};
+/* What a thread waits for, and what it learns then. */
+struct PendingWait : Latch {
+  FoundError error;
+  std::vector<DeviceWorkPtr> under_way;
+};
 }  // namespace
+
+void DependencyEngine::DiscardWait(Latch* abandoned) {
+  const std::unique_ptr<PendingWait> wait(static_cast<PendingWait*>(abandoned));
+  if (wait->error.record != nullptr) wait->error.record->Unref();
+}
 
 void SetWaitingWork(WaitingWork* work) { waiting_work.store(work, std::memory_order_release); }
 
@@ -82,17 +103,26 @@ std::vector<DeviceWorkPtr> DependencyEngine::Settle(Var* var, bool for_write, st
   }
   var->unlock();
   if (!done) {
-    Latch latch;
+    PendingWait here;
+    std::unique_ptr<PendingWait> apart(InterruptibleWaits::on() ? new PendingWait : nullptr);  // may be left behind
+    PendingWait* wait = apart ? apart.get() : &here;
     Op* op = NewOp(Op::kWait, Context(), FnProperty::kNoSkip, 0, "WaitForVar");
     op->Reserve(1);
     op->Add(var, for_write);
-    op->latch = &latch;
-    op->wait_error = &error;
-    op->wait_work = &under_way;
+    op->latch = wait;
+    op->wait_error = &wait->error;
+    op->wait_work = &wait->under_way;
     Submit(op);
     BlockingScope blocking;
-    WorkWhileWaiting([&latch] { return latch.signalled(); });
-    latch.Wait();
+    WorkWhileWaiting([wait] { return wait->signalled(); });
+    if (apart == nullptr) {
+      wait->Wait();
+    } else if (!wait->WaitUnlessInterrupted()) {
+      apart.release();  // now of the thread that signals
+      throw WaitInterrupted();
+    }
+    error = wait->error;
+    under_way = std::move(wait->under_way);
   }
   if (__builtin_expect(error.record != nullptr, 0)) *raise = ToRaise(error);
   return under_way;
@@ -116,12 +146,8 @@ void DependencyEngine::FinishWork(const std::vector<DeviceWorkPtr>& work, bool r
 bool DependencyEngine::Quiescent() const {
   // Counters only grow and an operation is counted as started before it can finish. So if the sum
   // of `finished`, read first, equals the sum of `started`, nothing was pending in between.
-  uint64_t finished = 0, started = 0;
-  ThreadState* head = states_.load(std::memory_order_acquire);
-  for (ThreadState* s = head; s != nullptr; s = s->next) finished += s->finished.load(std::memory_order_seq_cst);
-  head = states_.load(std::memory_order_acquire);
-  for (ThreadState* s = head; s != nullptr; s = s->next) started += s->started.load(std::memory_order_acquire);
-  return finished == started;
+  const uint64_t finished = Finished();
+  return finished == Started();
 }
 
 void DependencyEngine::CountFinished() {
@@ -132,21 +158,64 @@ void DependencyEngine::CountFinished() {
   }
 }
 
+uint64_t DependencyEngine::Started() const {
+  uint64_t sum = 0;
+  for (ThreadState* s = states_.load(std::memory_order_acquire); s != nullptr; s = s->next)
+    sum += s->started.load(std::memory_order_acquire);
+  return sum;
+}
+
+uint64_t DependencyEngine::Finished() const {
+  uint64_t sum = 0;
+  for (ThreadState* s = states_.load(std::memory_order_acquire); s != nullptr; s = s->next)
+    sum += s->finished.load(std::memory_order_seq_cst);
+  return sum;
+}
+
+bool DependencyEngine::SleepUntil(const std::function<bool()>& over, int timeout_ms, bool interruptible) {
+  BlockingScope blocking;
+  WorkWhileWaiting(over);
+  all_waiters_.fetch_add(1, std::memory_order_seq_cst);
+  bool interrupted = false;
+  for (;;) {
+    const uint32_t seen = all_word_.load(std::memory_order_seq_cst);
+    if (over()) {
+      interrupted = false;
+      break;
+    }
+    if (interrupted && interruptible) break;
+    interrupted = FutexWait(&all_word_, seen, timeout_ms);
+  }
+  all_waiters_.fetch_sub(1, std::memory_order_seq_cst);
+  return !interrupted;
+}
+
 void DependencyEngine::Drain() {
   FlushAll();
   for (int i = SpinBudget() / 64; i > 0; --i) {
     if (Quiescent()) return;
     for (int j = 0; j < 64; ++j) CpuPause();
   }
-  BlockingScope blocking;
-  WorkWhileWaiting([this] { return Quiescent(); });
-  all_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  for (;;) {
-    uint32_t seen = all_word_.load(std::memory_order_seq_cst);
-    if (Quiescent()) break;
-    FutexWait(&all_word_, seen);
-  }
-  all_waiters_.fetch_sub(1, std::memory_order_seq_cst);
+  const bool interruptible = InterruptibleWaits::on();
+  if (!SleepUntil([this] { return Quiescent(); }, interruptible ? kInterruptibleMs : -1, interruptible)) throw WaitInterrupted();
+}
+
+void DependencyEngine::DrainAtExit() {
+  if (abandoned_.load()) return;
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kMore(500);
+  FlushAll();
+  const uint64_t before = Started();
+  Clock::time_point since = Clock::time_point::max();
+  const auto over = [&] {
+    if (Quiescent()) return true;
+    if (Finished() < before) return false;
+    const Clock::time_point now = Clock::now();
+    since = std::min(since, now);
+    return now - since >= kMore;
+  };
+  SleepUntil(over, 50, false);
+  if (!Quiescent()) AbandonPending();
 }
 
 void DependencyEngine::WaitForAll() {
@@ -231,7 +300,7 @@ ErrorRecord* DependencyEngine::Keep(ErrorRecord* record) {
 // what it uses.
 void DependencyEngine::NotifyShutdown() {
   bulking_off_.store(true, std::memory_order_relaxed);
-  Drain();
+  DrainAtExit();
   try {
     FinishWork(LastWork(), true);
   } catch (...) {

@@ -51,7 +51,7 @@ void WorkerPool::Push(Op* op) {
 }
 
 Op* WorkerPool::TryPop() {
-  if (size_.load(std::memory_order_relaxed) == 0) return nullptr;
+  if (size_.load(std::memory_order_relaxed) == 0 || abandoned_.load(std::memory_order_relaxed)) return nullptr;
   std::lock_guard<SpinLock> hold(lock_);
   Op* op = nullptr;
   if (!heap_.empty() && (fifo_.empty() || heap_.front().priority > 0)) {
@@ -76,7 +76,7 @@ Op* WorkerPool::Pop() {
     uint32_t seen = word_.load(std::memory_order_seq_cst);
     if (size_.load(std::memory_order_seq_cst) == 0 && !stop_.load(std::memory_order_seq_cst)) FutexWait(&word_, seen);
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
-    if (stop_.load(std::memory_order_seq_cst) && size_.load(std::memory_order_seq_cst) == 0) return nullptr;
+    if (stop_.load(std::memory_order_seq_cst) && (size_.load(std::memory_order_seq_cst) == 0 || abandoned_.load())) return nullptr;
   }
 }
 
@@ -100,11 +100,12 @@ void WorkerPool::Loop() {
       tls_kept = nullptr;
       run_(op);
       op = tls_kept;
-    } while (op != nullptr);
+    } while (op != nullptr && !abandoned_.load(std::memory_order_relaxed));
   }
 }
 
-void WorkerPool::Stop() {
+void WorkerPool::Stop(bool run_queued) {
+  abandoned_.store(!run_queued, std::memory_order_seq_cst);
   stop_.store(true, std::memory_order_seq_cst);
   word_.fetch_add(1, std::memory_order_seq_cst);
   FutexWake(&word_, 1 << 30);

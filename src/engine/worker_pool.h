@@ -36,8 +36,9 @@ class WorkerPool {
    * x a trip through the queue.
    */
   bool TryKeep(Op* op);
-  /* Runs what is queued, then joins. REQUIRES: not called on a worker of this pool. */
-  void Stop();
+  /* Runs what is queued unless told not to, then joins. REQUIRES: not called on a worker of this
+   * pool. */
+  void Stop(bool run_queued = true);
   int num_threads() const { return num_threads_; }
 
  private:
@@ -63,6 +64,7 @@ class WorkerPool {
   std::atomic<int> spinners_{0};
   std::atomic<uint32_t> word_{0};  // futex
   std::atomic<bool> stop_{false};
+  std::atomic<bool> abandoned_{false};  // what is queued stays there
   std::vector<std::thread> threads_;
 };
 

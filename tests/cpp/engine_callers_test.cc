@@ -15,6 +15,7 @@
 #include "engine/waiting_work.h"
 #include "engine_fixture.h"
 #include "mxnet/engine.h"
+#include "mxnet/interruptible.h"
 
 namespace mxnet {
 namespace {
@@ -262,6 +263,38 @@ TEST_P(EngineCallers, ThreadsThatWaitDoWork) {
   EXPECT_EQ(engine_->Version(b), 200u);
   engine_->WaitForAll();
   Delete({a, b});
+}
+
+TEST_P(EngineCallers, WaitsThatAreInterruptedAreLeftBehind) {
+  if (naive()) GTEST_SKIP() << "operations run where they are pushed";
+  Var* v = New();
+  for (const bool all : {false, true}) {
+    std::atomic<bool> go{false};
+    engine_->PushSync(
+        [&](RunContext) {
+          while (!go) std::this_thread::yield();
+          throw Error("late");
+        },
+        kCpu, {}, {v});
+    int interrupted = 0;
+    std::string message;
+    for (bool over = false; !over;) {
+      try {
+        InterruptibleWaits scope;
+        all ? engine_->WaitForAll() : engine_->WaitForVar(v, true);
+        over = true;
+      } catch (const WaitInterrupted&) {
+        go = ++interrupted == 2;
+      } catch (const Error& e) {
+        message = e.what();
+        over = true;
+      }
+    }
+    EXPECT_EQ(interrupted, 2);
+    EXPECT_NE(message.find("late"), std::string::npos) << message;
+  }
+  EXPECT_FALSE(InterruptibleWaits::on());
+  Delete({v});
 }
 
 TEST_P(EngineCallers, NotifyShutdownEndsBulking) {

@@ -123,6 +123,11 @@ def filled(op_handle, value, shape, device_type, device_id, dtype, numpy=False):
     return invoke(op_handle, (), keys, values, new_array(shape, device_type, device_id, dtype, True, numpy))
 
 
+def wait_all():
+    """Blocks until nothing is pending."""
+    check_call(_LIB.MXNDArrayWaitAll())
+
+
 def set_mode(recording, training):
     """Switches recording and training mode of this thread (None leaves one alone); returns both as
     they were."""

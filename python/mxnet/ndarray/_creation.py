@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 
 from .. import _dtypes
-from ..base import _LIB, check_call, mx_real_t, CheckedValueError, _MXTypeError, error_class
+from .._binding import wait_all
+from ..base import mx_real_t, CheckedValueError, _MXTypeError, error_class
 from ..context import current_context
 from ._array import NDArray
 from ._dlpack import from_dlpack
@@ -281,7 +282,7 @@ def waitall():
     >>> x = mx.np.ones(3) * 2
     >>> mx.npx.waitall()
     """
-    check_call(_LIB.MXNDArrayWaitAll())
+    wait_all()
 
 
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):

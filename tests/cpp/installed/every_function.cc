@@ -10,6 +10,7 @@
 #include "mxnet/executor.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
+#include "mxnet/interruptible.h"
 #include "mxnet/kvstore.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
@@ -77,7 +78,12 @@ void EngineAndEnvironment() {
   engine->WaitForVar(variable);
   engine->DeleteVariable([&](RunContext) { ++ran; }, kCPU, variable);
   engine->WaitForAll();
-  CHECK(ran == 2);
+  CHECK(ran == 2 && !InterruptibleWaits::on());
+  {
+    const InterruptibleWaits scope;
+    CHECK(InterruptibleWaits::on());
+    engine->WaitForAll();
+  }
   const std::unique_ptr<Engine> own(Engine::Create("NaiveEngine"));
   CHECK(own->type() == std::string("NaiveEngine"));
 
