@@ -99,16 +99,23 @@ class FeedForward:
         size = min(self.numpy_batch_size, X.shape[0])
         return NDArrayIter(X, y, size, shuffle=is_train, last_batch_handle="roll_over" if is_train else "pad")
 
-    def _module(self, data, for_training):
-        arguments = self.symbol.list_arguments()
-        label_names = [desc[0] for desc in data.provide_label if desc[0] in arguments]
-        module = Module(self.symbol, [desc[0] for desc in data.provide_data], label_names, context=self.ctx)
-        if not for_training:
-            module.bind(data.provide_data, [d for d in data.provide_label if d[0] in label_names] or None,
+    def _module(self, data):
+        """The network bound for predictions. Labels need no values: those that the data comes with,
+        and arguments whose names end in ``label``."""
+        if self.arg_params is None:
+            raise RuntimeError("[FeedForward] there are no parameters: fit or load comes first")
+        data_names = [desc[0] for desc in data.provide_data]
+        given = [desc[0] for desc in data.provide_label]
+        labels = [name for name in self.symbol.list_arguments()
+                  if (name in given or name.endswith("label")) and name not in data_names and name not in self.arg_params]
+        module = Module(self.symbol, data_names, labels, context=self.ctx)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\[Module\] label_shapes")    # predictions need no labels
+            module.bind(data.provide_data, [desc for desc in data.provide_label if desc[0] in labels] or None,
                         for_training=False)
-            if self.arg_params is None:
-                raise RuntimeError("[FeedForward] there are no parameters: fit or load comes first")
-            module.set_params(self.arg_params, self.aux_params or {}, allow_extra=True)
+        have = set(data_names).union(labels, self.arg_params)
+        zeros = not self.aux_params and have.issuperset(self.symbol.list_arguments())    # auxiliary states, as in 1.x
+        module.set_params(self.arg_params, self.aux_params or {}, allow_missing=zeros, allow_extra=True)
         return module
 
     # -- use --
@@ -135,7 +142,7 @@ class FeedForward:
             raise ValueError("[FeedForward] num_epoch is needed for training")
         data = self._iterator(X, y, True)
         if isinstance(eval_data, (tuple, list)):
-            eval_data = self._iterator(*eval_data, False)
+            eval_data = self._iterator(*eval_data, True)    # 1.x draws an order here, too: equal seeds, equal runs
         if not isinstance(eval_metric, metrics.EvalMetric):
             eval_metric = metrics.create(eval_metric)
         logger = logger or logging
@@ -198,7 +205,7 @@ class FeedForward:
             Begin a new pass of an iterator.
         """
         data = self._iterator(X, None, False)
-        module = self._module(data, False)
+        module = self._module(data)
         outputs, inputs, labels = [], [], []
         for outs, _, batch in module.iter_predict(data, num_batch, reset):
             real = outs[0].shape[0]
@@ -226,7 +233,7 @@ class FeedForward:
         """
         if not isinstance(eval_metric, metrics.EvalMetric):
             eval_metric = metrics.create(eval_metric)
-        self._module(X, False).score(X, eval_metric, num_batch, batch_end_callback, reset=reset)
+        self._module(X).score(X, eval_metric, num_batch, batch_end_callback, reset=reset)
         return eval_metric.get()[1]
 
     def save(self, prefix, epoch=None, remove_amp_cast=True):

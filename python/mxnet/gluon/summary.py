@@ -6,16 +6,13 @@ _ROW = '{:>20}  {:>42} {:>15}'
 
 
 def _shapes(value):
-    """The shapes of NDArrays in nested lists, as text."""
+    """The shapes of NDArrays in nested lists, as text; the outermost list has no brackets."""
     def walk(v):
         if isinstance(v, NDArray):
-            return str(v.shape)
-        if isinstance(v, (list, tuple)):
-            return '[' + ', '.join(walk(x) for x in v) + ']'
-        return str(v)
-    if isinstance(value, (list, tuple)) and len(value) == 1:
-        value = value[0]
-    return walk(value)
+            return v.shape
+        return [walk(x) for x in v] if isinstance(v, (list, tuple)) else v
+    text = str(walk(value))
+    return text[1:-1] if isinstance(value, (list, tuple)) else text
 
 
 def _count(params):

@@ -521,11 +521,11 @@ class NDArray(_Exchange, NDArrayBase):
 
     def __floordiv__(self, other):
         if isinstance(other, numbers.Number):
-            return _call("_npi_floor_divide_scalar", (self,), scalar=other)
+            return _call("_npi_floor_divide_scalar", (self,), scalar=other + 0)    # True is 1
         return _call("_npi_floor_divide", (self, other))
 
     def __rfloordiv__(self, other):
-        return _call("_npi_rfloor_divide_scalar", (self,), scalar=other)
+        return _call("_npi_rfloor_divide_scalar", (self,), scalar=other + 0)
 
     def __matmul__(self, other):
         return _call("dot", (self, other))

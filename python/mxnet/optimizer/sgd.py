@@ -356,7 +356,8 @@ class LARS(SGD):
         return name.endswith("_weight")
 
     def _is_scaled(self, index):
-        return not self.idx2name.get(index, "").endswith(("gamma", "beta", "bias"))
+        # stores call weights by name: an index that the table does not have is the name
+        return not self.idx2name.get(index, str(index)).endswith(("gamma", "beta", "bias"))
 
     def _note_learning_rate(self):
         self.last_lr = self.cur_lr

@@ -5,6 +5,7 @@ from ...base import public_home as _public_home
 from ...util import accepts_device
 from ..block import Block, HybridBlock
 from ..parameter import tensor_types
+from ..utils import _indent
 from ._cell_base import HybridRecurrentCell, RecurrentCell
 from ._sequence import _cells_begin_state, _cells_state_info, _format_sequence, _get_begin_state
 from ._sequence import _mask_sequence_variable_length, _reverse_sequences
@@ -187,7 +188,7 @@ class _Stack:
         self.register_child(cell)
 
     def __repr__(self):
-        cells = ''.join(f'({i}): {cell!r}\n' for i, cell in self._children.items())
+        cells = ''.join(f'({i}): {_indent(repr(cell), 2)}\n' for i, cell in self._children.items())
         return f'{type(self).__name__}(\n{cells})'
 
     def state_info(self, batch_size=0):
