@@ -225,7 +225,7 @@ class Function:
         self.saved_tensors = args
 
     def forward(self, *inputs):
-        """Computes the outputs; an array or a tuple of arrays."""
+        """Computes the outputs: an array, or a tuple or list of arrays, which the call returns too."""
         raise NotImplementedError(f"[autograd.Function] {type(self).__name__} defines no forward")
 
     def backward(self, *output_grads):
@@ -247,7 +247,9 @@ class Function:
         # keep the tape alive, and the tape this instance.
         made = [o.copy() if any(o is i for i in inputs) else o.detach() for o in made]
         self._record(list(inputs), made)
-        return made[0] if single else tuple(made)
+        if single:
+            return made[0]
+        return made if isinstance(outputs, list) else tuple(made)
 
     def _record(self, inputs, outputs):
         with Function._lock:

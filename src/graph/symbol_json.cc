@@ -112,6 +112,7 @@ void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool np_shape, co
 // ---- reading
 
 const char* const kOldHiddenKeys[] = {"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"};
+constexpr int kLastVersionOf1x = 10901;  // it gives the keys of older files underscores, not those of its own
 
 std::string WithoutNumberDetail(const std::string& s) { return s.size() > 200 ? s.substr(0, 200) + "..." : s; }
 
@@ -206,17 +207,24 @@ class Reader {
     nodes_.push_back(std::move(n));
   }
 
+  void UpgradeParameters(const ParametersInFiles& known, AttrDict* dict) const {
+    for (const auto& name : known.names) {
+      auto found = dict->extract(name.first);
+      if (found.empty() || name.second.empty()) continue;
+      found.key() = name.second;
+      dict->insert(std::move(found));
+    }
+    for (const auto& old : known.old_defaults) {
+      auto found = dict->find(old.name);
+      if (version_ < old.version && found != dict->end() && found->second == old.value) dict->erase(found);
+    }
+  }
+
   // Hidden keys had no underscores before 0.9, and an operator node could carry those of its inputs
-  // (weight_lr_mult).
+  // (weight_lr_mult). Programs went on writing such files; every version of 1.x reads them.
   void Upgrade(const Op* record, AttrDict* dict) {
-    if (const ParametersInFiles* known = record ? record->trait<ParametersInFiles>() : nullptr)
-      for (const auto& name : known->names) {
-        auto found = dict->extract(name.first);
-        if (found.empty() || name.second.empty()) continue;
-        found.key() = name.second;
-        dict->insert(std::move(found));
-      }
-    if (version_ >= 900) return;
+    if (const ParametersInFiles* known = record ? record->trait<ParametersInFiles>() : nullptr) UpgradeParameters(*known, dict);
+    if (version_ >= kLastVersionOf1x) return;
     AttrDict fresh;
     for (auto& kv : *dict) {
       bool done = false;

@@ -2,12 +2,13 @@
 them, unless a test says otherwise."""
 import contextlib
 import io
+import json
 
 import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import gluon, nd
+from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn, rnn
 
 pytestmark = pytest.mark.filterwarnings("ignore:FeedForward is deprecated")
@@ -105,3 +106,59 @@ def test_repr_of_nested_cells():
 def test_floor_division_by_true():
     np.testing.assert_array_equal((nd.array([2.5, -1.5]) // True).asnumpy(), [2, -2])
     np.testing.assert_array_equal((True // nd.array([0.4, 2])).asnumpy(), [2, 0])
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_function_returns_what_forward_does(kind):
+    class Double(autograd.Function):
+        def forward(self, x):
+            return kind([x * 2])
+
+        def backward(self, dy):
+            return dy * 2
+    x = nd.ones(2)
+    x.attach_grad()
+    with autograd.record():
+        y = Double()(x)
+    assert type(y) is kind
+    y[0].backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [2, 2])
+
+
+def symbol_file(version, variable=(), operator=(), name="FullyConnected"):
+    nodes = [{"op": "null", "name": "data", "inputs": []}]
+    if name == "FullyConnected":
+        nodes.append({"op": "null", "name": "w", "attr": dict(variable), "inputs": []})
+    nodes.append({"op": name, "name": "node", "attr": dict(operator), "inputs": [[i, 0, 0] for i in range(len(nodes))]})
+    return mx.sym.load_json(json.dumps({
+        "nodes": nodes, "arg_nodes": list(range(len(nodes) - 1)), "heads": [[len(nodes) - 1, 0, 0]],
+        "attrs": {"mxnet_version": ["int", version]}}))
+
+
+@pytest.mark.parametrize("version", [800, 904, 10100, 10900])
+def test_keys_without_underscores_in_symbol_files(version):
+    """1.9.1 reads them in the files of every version before its own."""
+    net = symbol_file(version, {"wd_mult": "0.5", "lr_mult": "3"},
+                      {"num_hidden": "4", "no_bias": "True", "ctx_group": "a", "weight_lr_mult": "5"})
+    attributes = net.attr_dict()
+    assert attributes["w"]["__wd_mult__"] == "0.5" and attributes["w"]["__lr_mult__"] == "5"
+    assert attributes["node"]["__ctx_group__"] == "a"
+    optimizer = mx.optimizer.create("sgd", sym=net, param_idx2name={0: "w"})
+    assert (optimizer.lr_mult, optimizer.wd_mult) == ({"w": 5.0}, {"w": 0.5})
+
+
+@pytest.mark.parametrize("version", [10901, 11000])
+def test_keys_without_underscores_in_new_symbol_files(version):
+    net = symbol_file(version, {"lr_mult": "3"}, {"num_hidden": "4", "no_bias": "True"})
+    assert net.attr_dict()["w"] == {"lr_mult": "3"}
+    with pytest.raises(mx.MXNetError, match="ctx_group"):
+        symbol_file(version, operator={"num_hidden": "4", "no_bias": "True", "ctx_group": "a"})
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_axis_of_all_elements_in_old_symbol_files(name):
+    """Before 0.9.5 the default, all axes, was written as -1."""
+    for version, shape in ((800, (1,)), (904, (1,)), (905, (2,)), (10901, (2,))):
+        net = symbol_file(version, operator={"axis": "-1"}, name=name)
+        assert net.infer_shape(data=(2, 3))[1] == [shape]
+    assert symbol_file(800, operator={"axis": "1"}, name=name).infer_shape(data=(2, 3))[1] == [(2,)]

@@ -17,6 +17,7 @@
 #include "operator/reduce/records.h"
 #include "operator/reduce/reduce.h"
 #include "operator/reduce/scan_kernels.h"
+#include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {
 namespace reduce {
@@ -178,6 +179,7 @@ const bool kRegistered = [] {
                 (legacy ? " The index has the dtype of the data." : ""));
     op.set_param<ArgParam>().set_inputs({"data"}).set_dtypes(legacy ? pointwise::NumberTypes() : numpy::AllTypes());
     op.set_supports_add().set_zero_gradient();
+    if (legacy) op.set_trait(ParametersInFiles{{}, {{"axis", "-1", 905}}});  // all axes, until 0.9.5
     op.set_infer_shape([legacy](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const ArgParam& p = attrs.get<ArgParam>();
       return ArgShape(attrs, p.axis, p.keepdims, legacy, in, out);

@@ -11,7 +11,13 @@ namespace mxnet {
 /* A trait: names in files, and the parameters that they mean; "" for those that mean nothing to the
  * operator: 2.0 writes down all that an operator shares with others. */
 struct ParametersInFiles {
+  /* A value that stood for "not given" in files which a version before `version` wrote. */
+  struct OldDefault {
+    std::string name, value;
+    int version;
+  };
   std::vector<std::pair<std::string, std::string>> names;
+  std::vector<OldDefault> old_defaults = {};
 };
 
 }  // namespace mxnet
