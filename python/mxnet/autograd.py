@@ -225,7 +225,7 @@ class Function:
         self.saved_tensors = args
 
     def forward(self, *inputs):
-        """Computes the outputs: an array, or a tuple or list of arrays, which the call returns too."""
+        """Computes the outputs: an array, or a tuple or list of arrays, which is returned."""
         raise NotImplementedError(f"[autograd.Function] {type(self).__name__} defines no forward")
 
     def backward(self, *output_grads):

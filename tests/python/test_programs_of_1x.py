@@ -162,3 +162,8 @@ def test_axis_of_all_elements_in_old_symbol_files(name):
         net = symbol_file(version, operator={"axis": "-1"}, name=name)
         assert net.infer_shape(data=(2, 3))[1] == [shape]
     assert symbol_file(800, operator={"axis": "1"}, name=name).infer_shape(data=(2, 3))[1] == [(2,)]
+
+
+def test_compression_of_gradients_takes_a_dict():
+    with pytest.raises(AssertionError, match=r"\[kvstore\] compression_params is a int; accepted: a dict"):
+        mx.kv.create("device").set_gradient_compression(3)

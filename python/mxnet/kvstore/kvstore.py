@@ -282,6 +282,8 @@ class KVStore(NotCopied, KVStoreBase):
         """
         if "device" not in self.type and "dist" not in self.type:
             raise ValueError(f"[kvstore] Gradient compression is not supported for a store of type {self.type}")
+        if not isinstance(compression_params, dict):
+            raise CheckedTypeError(f"[kvstore] compression_params is a {type(compression_params).__name__}; accepted: a dict")
         keys = c_str_array(list(compression_params))
         values = c_str_array([str(value) for value in compression_params.values()])
         check_call(_LIB.MXKVStoreSetGradientCompression(self.handle, mx_uint(len(compression_params)), keys, values))
