@@ -169,7 +169,7 @@ def beside_target(target, found, atleast=True):
 
 # Tables of single workloads.
 
-def race(runs, script, arguments, names, rounds):
+def race(runs, script, arguments, names, rounds, clock="wall"):
     """Seconds of the workloads in `names` that the first contestant has, by workload and
     contestant; whoever else lacks one waits.
 
@@ -185,7 +185,7 @@ def race(runs, script, arguments, names, rounds):
             if takers and takers[0] is contestants[0]:
                 once = max(c.time(w, 1, 2)[0] for c in takers)
                 calls[w] = {c.name: max(1, min(2000, int(0.02 / once))) for c in takers}
-        return alternate(contestants, calls, rounds, settle=2)
+        return alternate(contestants, calls, rounds, clock, settle=2)
     except Failed as error:
         raise SystemExit(f"{os.path.basename(script)}: {error}")
     finally:

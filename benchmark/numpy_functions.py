@@ -2,18 +2,18 @@
 """Time of mx.np functions on the CPU against NumPy's, PyTorch's and the 2.0 wheel's, in turn.
 
     ./dev bench numpy [--torch PYTHON] [--wheel PYTHON] [--numpy PYTHON] [--parts calls,large]
-    [--only NAME,...] [--rounds N] [--below RATIO] [--json FILE]
+    [--only NAME,...] [--rounds N] [--below RATIO] [--clock cpu] [--json FILE]
 
 `calls`: the price of a call, on arrays of 20 numbers; `large`: arrays of a million. Printed: median
 microseconds, and how many times faster this library is than each (above 1: faster); --below leaves
 out what is at least that much faster than all. NumPy is that of this interpreter, or of --numpy.
-All use all processors as they see fit (OMP_NUM_THREADS for others).
+All use all processors as they see fit (OMP_NUM_THREADS for others), or with --clock cpu one each.
 """
 import argparse
 import sys
 
 import report
-from alternate import answers, environments, printed, race, serve
+from alternate import add_clock, answers, environments, printed, race, serve
 from numpy_cases import PARTS
 
 
@@ -80,6 +80,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--below", type=float, default=float("inf"))
     parser.add_argument("--json", help="file for the figures")
+    add_clock(parser)
     parser.add_argument("--contestant", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.contestant:
@@ -87,14 +88,14 @@ def main():
     unknown = [p for p in args.parts.split(",") if p not in PARTS]
     if unknown:
         parser.error(f"--parts {unknown[0]}; accepted: {', '.join(PARTS)}")
-    ours, plain = environments("wall")
+    ours, plain = environments(args.clock)
     runs = {"ours": (sys.executable, ours), "numpy": (args.numpy, plain)}
     runs.update({n: (python, plain) for n, python in (("torch", args.torch), ("wheel", args.wheel)) if python})
     only = args.only.split(",") if args.only else None
     figures = {}
     for part in args.parts.split(","):
         names = [c[0] for c in PARTS[part] if not only or c[0] in only]
-        times = race(runs, __file__, lambda n: [n, part], names, args.rounds)   # noqa: B023
+        times = race(runs, __file__, lambda n: [n, part], names, args.rounds, args.clock)   # noqa: B023
         figures[part] = printed(part, times, list(runs)[1:], args.below)
     if args.json:
         report.save(args.json, {"mode": "numpy", "parts": figures})

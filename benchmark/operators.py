@@ -2,7 +2,7 @@
 """Time of single eager operators on the CPU against PyTorch's and the 1.9.1 wheel's, in turn.
 
     ./dev bench operators [--torch PYTHON] [--oracle PYTHON] [--rows 128] [--only NAME,...] [--parts
-    PART,...] [--rounds N] [--below RATIO] [--json FILE]
+    PART,...] [--rounds N] [--below RATIO] [--clock cpu] [--json FILE]
 
 With --torch: `calls`, the price of a call, on arrays of 20 numbers; `forward`, arrays of ROWS x
 3072 and images; `gradient`, forward and backward pass. With --oracle: every operator that the wheel
@@ -10,7 +10,8 @@ has too, on the arrays of its test's case (`small`), on arrays that a core's cac
 and on larger ones (`memory`); `small-gradient` and so on: forward and backward pass.
 
 Printed: median microseconds and how many times faster this library is (above 1: faster); --below
-leaves out what is at least that much faster. All use all processors (OMP_NUM_THREADS for others).
+leaves out what is at least that much faster. All use all processors (OMP_NUM_THREADS for others),
+or with --clock cpu one each.
 """
 import argparse
 import os
@@ -19,7 +20,7 @@ import tempfile
 
 import operators_records
 import report
-from alternate import answers, environments, printed, race, repeat, serve
+from alternate import add_clock, answers, environments, printed, race, repeat, serve
 from operators_cases import CALLS, FORWARD, GRADIENT
 
 PARTS = {"calls": CALLS, "forward": FORWARD, "gradient": GRADIENT}
@@ -128,6 +129,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--below", type=float, default=float("inf"))
     parser.add_argument("--json", help="file for the figures")
+    add_clock(parser)
     parser.add_argument("--contestant", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.contestant:
@@ -141,7 +143,7 @@ def main():
     unknown = [p for p in parts if p not in allowed]
     if unknown:
         parser.error(f"--parts {unknown[0]}; accepted: {', '.join(allowed)}")
-    ours, plain = environments("wall")
+    ours, plain = environments(args.clock)
     only = args.only.split(",") if args.only else None
     figures = {}
     for part in parts:
@@ -155,7 +157,7 @@ def main():
                 names = operators_records.write(folder, part.split("-")[0], only)
                 arguments = lambda n: [folder, part]   # noqa: E731, B023
             if names:
-                figures[part] = printed(part, race(runs, __file__, arguments, names, args.rounds), list(runs)[1:], args.below)
+                figures[part] = printed(part, race(runs, __file__, arguments, names, args.rounds, args.clock), list(runs)[1:], args.below)
     if args.json:
         report.save(args.json, {"mode": "operators", "rows": args.rows, "parts": figures})
 
