@@ -16,6 +16,7 @@
 
 #include "base/borrowed_team.h"
 #include "base/cache_sets.h"
+#include "base/copy_run.h"
 #include "base/cpu_dispatch.h"
 #include "base/dtype.h"
 #include "base/half.h"
@@ -269,6 +270,22 @@ TEST(CpuDispatch, LevelsAgreeBitForBit) {
     EXPECT_EQ(narrow[level], narrow[0]);
     EXPECT_EQ(narrow_b[level], narrow_b[0]);
     EXPECT_EQ(wide[level], wide[0]);
+  }
+}
+
+TEST(CopyRun, CopiesWhateverThePlacesInTheirPages) {
+  std::vector<char> from(3 * 4096), to(4 * 4096), expected(to.size());
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 7 + i / 251);
+  for (size_t bytes : {0, 1, 255, 256, 2048, 2049, 2304, 4096, 5000}) {
+    for (size_t ahead : {0, 1, 20, 63, 64, 4095}) {
+      std::fill(to.begin(), to.end(), 'x');
+      expected = to;
+      char* const page = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(to.data()) + 4095) & ~uintptr_t{4095});
+      char* const source = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(from.data()) + 4095) & ~uintptr_t{4095});
+      CopyRun(page + ahead, source, bytes);
+      std::copy(source, source + bytes, expected.data() + (page - to.data()) + ahead);
+      ASSERT_EQ(to, expected) << bytes << " bytes, " << ahead << " ahead";
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/copy_run.h"
 #include "base/omp.h"
 #include "operator/image/image_common.h"
 #include "operator/nn/common/nn_common.h"
@@ -102,7 +103,7 @@ void MakeBorder(const BorderParam& p, const Images& s, const T* from, int64_t he
         continue;
       }
       const T* source = from + Shown(r - p.top, s.height, p.type) * s.width * c;
-      std::memcpy(row + p.left * c, source, static_cast<size_t>(s.width) * pixel);
+      CopyRun(row + p.left * c, source, static_cast<size_t>(s.width) * pixel);
       if (p.type == kConstant) {
         std::memcpy(row, fill.data(), static_cast<size_t>(p.left) * pixel);
         std::memcpy(row + (p.left + s.width) * c, fill.data(), static_cast<size_t>(p.right) * pixel);

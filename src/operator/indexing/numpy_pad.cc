@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy_run.h"
 #include "base/omp.h"
 #include "operator/indexing/index_common.h"
 #include "operator/init/gpu_fill.h"
@@ -197,7 +198,7 @@ void PadConstant(const std::vector<int64_t>& widths, const TBlob& small, const T
         continue;
       }
       std::memcpy(out, filled.data(), before);
-      std::memcpy(out + before, small.data<char>() + row * body, body);
+      CopyRun(out + before, small.data<char>() + row * body, body);
       std::memcpy(out + before + body, filled.data(), line - before - body);
     }
   });

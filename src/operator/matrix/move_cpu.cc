@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/element_size.h"
@@ -12,7 +14,8 @@
 namespace mxnet {
 namespace {
 
-constexpr int64_t kTile = 32;  // a tile of 32 x 32 eight-byte elements is 8 KiB on either side: both stay in the first cache
+template <typename T>
+constexpr int64_t kTile = sizeof(T) == 8 ? 32 : 64;  // a tile is at most 16 KiB on either side: both stay in the first caches
 
 using Dim = StridedDim;
 
@@ -62,16 +65,54 @@ void ParallelOuter(const std::vector<Dim>& outer, int64_t bytes_each, F&& fn) {
   ParallelForThreads(ThreadsForBytes(n * bytes_each), n, [&](int64_t begin, int64_t end) { ForOuter(outer, begin, end, fn); });
 }
 
+// The lanes of the first halves of two vectors in turn, or of the second.
+template <typename Vector, typename T, int kFirst, int... kLane>
+Vector Interleave(Vector a, Vector b, std::integer_sequence<int, kLane...>) {
+  constexpr int kLanes = sizeof...(kLane);
+  typedef T Order __attribute__((vector_size(16)));
+  return __builtin_shuffle(a, b, (Order){static_cast<T>(kFirst + kLane / 2 + kLane % 2 * kLanes)...});
+}
+
+// A square of as many elements as a vector has lanes, transposed in registers: in each round
+// neighbours of the result come closer by half.
+template <typename T>
+void TransposeSquare(const T* src, int64_t src_pitch, T* dst, int64_t dst_pitch) {
+  typedef T Vector __attribute__((vector_size(16)));
+  constexpr int kLanes = 16 / sizeof(T);
+  using Lanes = std::make_integer_sequence<int, kLanes>;
+  Vector v[kLanes], w[kLanes];
+  for (int i = 0; i < kLanes; ++i) std::memcpy(&v[i], src + i * src_pitch, 16);
+  for (int round = 1; round < kLanes; round *= 2) {
+    for (int i = 0; i < kLanes / 2; ++i) {
+      w[2 * i] = Interleave<Vector, T, 0>(v[i], v[i + kLanes / 2], Lanes());
+      w[2 * i + 1] = Interleave<Vector, T, kLanes / 2>(v[i], v[i + kLanes / 2], Lanes());
+    }
+    for (int i = 0; i < kLanes; ++i) v[i] = w[i];
+  }
+  for (int i = 0; i < kLanes; ++i) std::memcpy(dst + i * dst_pitch, &v[i], 16);
+}
+
+// tile[r * kTile + c] = src[c * pitch + r]
+template <typename T>
+void TransposeIntoTile(const T* src, int64_t pitch, int64_t rows, int64_t cols, T* tile) {
+  constexpr int64_t kLanes = 16 / sizeof(T);
+  const int64_t r1 = rows / kLanes * kLanes, c1 = cols / kLanes * kLanes;
+  for (int64_t c = 0; c < c1; c += kLanes)
+    for (int64_t r = 0; r < r1; r += kLanes) TransposeSquare(src + c * pitch + r, pitch, tile + r * kTile<T> + c, kTile<T>);
+  for (int64_t c = 0; c < cols; ++c)
+    for (int64_t r = c < c1 ? r1 : 0; r < rows; ++r) tile[r * kTile<T> + c] = src[c * pitch + r];
+}
+
 // The two inner dimensions: `rows` is contiguous in the source, `cols` in the destination. Each
 // tile goes through a buffer, so that both sides are touched line by line: with power-of-two
 // strides the lines of a tile would evict each other.
 template <typename T>
 void TransposeTiles(const T* src, T* dst, Dim rows, Dim cols) {
-  alignas(64) T tile[kTile * kTile];
-  for (int64_t r0 = 0; r0 < rows.size; r0 += kTile) {
-    const int64_t nr = std::min(kTile, rows.size - r0);
-    for (int64_t c0 = 0; c0 < cols.size; c0 += kTile) {
-      const int64_t nc = std::min(kTile, cols.size - c0);
+  alignas(64) T tile[kTile<T> * kTile<T>];
+  for (int64_t r0 = 0; r0 < rows.size; r0 += kTile<T>) {
+    const int64_t nr = std::min(kTile<T>, rows.size - r0);
+    for (int64_t c0 = 0; c0 < cols.size; c0 += kTile<T>) {
+      const int64_t nc = std::min(kTile<T>, cols.size - c0);
       const T* s = src + r0 + c0 * cols.src;
       T* d = dst + r0 * rows.dst + c0;
       if (nr < 8 || nc < 8) {  // slivers: the buffer would cost more than it saves
@@ -79,12 +120,11 @@ void TransposeTiles(const T* src, T* dst, Dim rows, Dim cols) {
           for (int64_t c = 0; c < nc; ++c) d[r * rows.dst + c] = s[c * cols.src + r];
         continue;
       }
-      for (int64_t c = 0; c < nc; ++c)
-        for (int64_t r = 0; r < nr; ++r) tile[r * kTile + c] = s[c * cols.src + r];
-      if (nc == kTile) {
-        for (int64_t r = 0; r < nr; ++r) std::memcpy(d + r * rows.dst, tile + r * kTile, kTile * sizeof(T));
+      TransposeIntoTile(s, cols.src, nr, nc, tile);
+      if (nc == kTile<T>) {
+        for (int64_t r = 0; r < nr; ++r) std::memcpy(d + r * rows.dst, tile + r * kTile<T>, kTile<T> * sizeof(T));
       } else {
-        for (int64_t r = 0; r < nr; ++r) std::memcpy(d + r * rows.dst, tile + r * kTile, static_cast<size_t>(nc) * sizeof(T));
+        for (int64_t r = 0; r < nr; ++r) std::memcpy(d + r * rows.dst, tile + r * kTile<T>, static_cast<size_t>(nc) * sizeof(T));
       }
     }
   }
@@ -101,7 +141,7 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
   if (inner.src == 1 && inner.dst == 1) {
     if (dims.empty()) return CopyBytes(src, dst, inner.size * static_cast<int64_t>(sizeof(T)));
     const int64_t bytes = inner.size * static_cast<int64_t>(sizeof(T));
-    ParallelOuter(dims, bytes, [&](int64_t s, int64_t d) { std::memcpy(dst + d, src + s, static_cast<size_t>(bytes)); });
+    ParallelOuter(dims, bytes, [&](int64_t s, int64_t d) { CopyRun(dst + d, src + s, static_cast<size_t>(bytes)); });
     return;
   }
   // A dimension that is contiguous in the source while the last is contiguous in the destination: a
@@ -112,15 +152,15 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
       Dim rows = dims[k];
       dims.erase(dims.begin() + k);
       const int64_t outer = Count(dims),
-                    tiles = (rows.size + kTile - 1) / kTile;  // rows are split too, so that threads have something to share
+                    tiles = (rows.size + kTile<T> - 1) / kTile<T>;  // rows are split too, so that threads have something to share
       ParallelForThreads(ThreadsForBytes(outer * rows.size * inner.size * static_cast<int64_t>(sizeof(T))), outer * tiles,
                          [&](int64_t begin, int64_t end) {
                            for (int64_t at = begin; at < end;) {
                              const int64_t o = at / tiles, t0 = at % tiles, t1 = std::min(tiles, t0 + end - at);
                              ForOuter(dims, o, o + 1, [&](int64_t s, int64_t d) {
-                               const int64_t first = t0 * kTile;
+                               const int64_t first = t0 * kTile<T>;
                                TransposeTiles(src + s + first, dst + d + first * rows.dst,
-                                              Dim{std::min(t1 * kTile, rows.size) - first, 1, rows.dst}, inner);
+                                              Dim{std::min(t1 * kTile<T>, rows.size) - first, 1, rows.dst}, inner);
                              });
                              at += t1 - t0;
                            }
@@ -148,7 +188,7 @@ void CopyBytes(const void* src, void* dst, int64_t bytes) {
   const char* from = static_cast<const char*>(src);
   char* to = static_cast<char*>(dst);
   ParallelForThreads(ThreadsForBytes(bytes), bytes,
-                     [&](int64_t begin, int64_t end) { std::memcpy(to + begin, from + begin, end - begin); });
+                     [&](int64_t begin, int64_t end) { CopyRun(to + begin, from + begin, static_cast<size_t>(end - begin)); });
 }
 
 void ZeroBytes(void* dst, int64_t bytes) {
@@ -173,7 +213,7 @@ void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, 
         for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, 8);
         break;
       default:
-        for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, row_bytes);
+        for (int64_t i = begin; i < end; ++i) CopyRun(to + i * dst_pitch, from + i * src_pitch, static_cast<size_t>(row_bytes));
     }
   });
 }

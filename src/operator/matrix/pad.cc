@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/init/fill.h"
@@ -146,7 +147,7 @@ void Pad(KernelArgs& a) {
     if (from_row < 0) return;
     char* to = a.out[0].data<char>() + to_row * wide * bytes;
     const char* from = a.in[0].data<char>() + from_row * width * bytes;
-    std::memcpy(to + left * bytes, from, static_cast<size_t>(width * bytes));
+    CopyRun(to + left * bytes, from, static_cast<size_t>(width * bytes));
     if (p.mode == kConstant) return;
     for (int64_t c = 0; c < left; ++c)
       std::memcpy(to + c * bytes, from + columns[static_cast<size_t>(c)] * bytes, static_cast<size_t>(bytes));
