@@ -139,6 +139,47 @@ def test_argmax_takes_the_first_nan_and_equal_zeros(dtype):
         assert onp.array_equal(function(given(zeros), 1).asnumpy(), [0, 0])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_argmax_of_rows_with_nan_anywhere(dtype):
+    for size in (2, 8, 70, 4096, 4100, 9000):
+        for at in sorted({0, 1, size // 2, size - 2, size - 1}):
+            x = drawn((3, size), dtype)
+            x[1, at:] = onp.nan
+            x[2] = -onp.inf
+            assert onp.array_equal(np.argmax(given(x), axis=1).asnumpy(), onp.argmax(x, 1)), (size, at)
+            assert onp.array_equal(np.argmin(given(x), axis=1).asnumpy(), onp.argmin(x, 1)), (size, at)
+
+
+# ---- moves
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64"])
+def test_transposes_of_all_sizes(dtype):
+    for rows, columns in [(1, 9), (7, 8), (8, 7), (8, 8), (9, 17), (16, 33), (31, 64), (65, 63), (64, 130), (200, 129)]:
+        x = onp.arange(2 * rows * columns).reshape(2, rows, columns).astype(dtype)
+        assert onp.array_equal(np.transpose(given(x), (0, 2, 1)).asnumpy(), x.transpose(0, 2, 1)), (rows, columns)
+        assert onp.array_equal(np.transpose(given(x), (2, 0, 1)).asnumpy(), x.transpose(2, 0, 1)), (rows, columns)
+
+
+@pytest.mark.parametrize("shift", [1, 5, 15, 16, 1000, -1, -7])
+def test_roll_of_rows_as_long_as_pages(shift):
+    x = drawn((5, 1024), "float32")
+    assert onp.array_equal(np.roll(given(x), shift, 1).asnumpy(), onp.roll(x, shift, 1))
+    padded = np.pad(given(x), ((0, 0), (abs(shift) % 9, 3))).asnumpy()
+    assert onp.array_equal(padded, onp.pad(x, ((0, 0), (abs(shift) % 9, 3))))
+
+
+@pytest.mark.parametrize("dtype", ["bool", *DTYPES])
+def test_where_of_conditions_of_every_dtype(dtype):
+    for size in (1, 15, 4095, 4097, 9000):
+        condition = drawn(size, "int8").clip(0, 1).astype(dtype) if dtype != "bool" else drawn(size, "int8") > 0
+        if dtype.startswith("float"):
+            condition[::3] = [-0.0, onp.nan, 1e-7][size % 3]
+        for kind in ("float32", "float64", "float16", "int8"):
+            x, y = drawn(size, kind), drawn(size, kind)
+            got = mx.nd.where(*(mx.nd.array(v, dtype=v.dtype) for v in (condition, x, y))).asnumpy()
+            assert onp.array_equal(got, onp.where(condition, x, y)), (size, kind)
+
+
 @pytest.mark.parametrize("size", [1, 3, 4, 255, 256, 257, 5001])
 def test_cumsum_and_its_gradient(size):
     x = drawn((2, size), "float32")
@@ -265,6 +306,23 @@ def test_unravel_index():
 def test_index_array(shape):
     got = mx.nd.contrib.index_array(mx.nd.zeros(shape)).asnumpy()
     assert onp.array_equal(got, onp.moveaxis(onp.indices(shape), 0, -1))
+
+
+@pytest.mark.parametrize("kinds", ["near", "far", "both"])
+@pytest.mark.parametrize("each", [1, 5, 600])
+def test_densities_of_two_forms(kinds, each):
+    stats = pytest.importorskip("scipy.stats")
+    k = {"near": RNG.integers(8, 40, 300), "far": RNG.integers(1, 8, 300), "both": RNG.integers(1, 20, 300)}[kinds].astype("float64")
+    p = RNG.uniform(0.1, 0.9, 300)
+    x = RNG.integers(0, 30, (300, each)).astype("float64")
+    expected = stats.nbinom.logpmf(x, k[:, None], p[:, None])
+    samples, successes, chances = (mx.nd.array(v, dtype="float64") for v in (x, k, p))
+    got = mx.nd.random_pdf_negative_binomial(samples, successes, chances, is_log=True).asnumpy()
+    assert onp.allclose(got, expected, rtol=1e-10, atol=1e-10)
+    mean, alpha = k * (1 - p) / p, 1 / k
+    got = mx.nd.random_pdf_generalized_negative_binomial(samples, mx.nd.array(mean, dtype="float64"),
+                                                         mx.nd.array(alpha, dtype="float64"), is_log=True).asnumpy()
+    assert onp.allclose(got, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_one_hot_of_many_rows():

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "base/dtype.h"
@@ -19,17 +20,26 @@ void SelectBlock(const uint8_t* truth, const T* x, const T* y, T* out, int64_t n
   }
 }
 
+// With arguments of its own: bytes that are stored could be part of what a lambda captured.
+template <typename T>
+void FlagBlock(const T* in, int64_t n, uint8_t* flags) {
+  if constexpr (std::is_same<T, bool>::value) {
+    std::memcpy(flags, in, static_cast<size_t>(n));
+  } else if constexpr (sizeof(T) == 2 && !std::is_integral<T>::value) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) flags[i] = (in[i].bits & 0x7fffu) != 0;
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) flags[i] = in[i] != T(0);
+  }
+}
+
 }  // namespace
 
 void NonzeroFlags(const TBlob& array, int64_t begin, int64_t n, uint8_t* flags) {
   VisitDType(array.dtype, "nonzero", [&](auto tag) {
     using T = decltype(tag);
-    const T* c = array.data<T>() + begin;
-    if constexpr (sizeof(T) == 2 && !std::is_integral<T>::value) {
-      for (int64_t i = 0; i < n; ++i) flags[i] = (c[i].bits & 0x7fffu) != 0;
-    } else {
-      for (int64_t i = 0; i < n; ++i) flags[i] = c[i] != T(0);
-    }
+    FlagBlock(array.data<T>() + begin, n, flags);
   });
 }
 

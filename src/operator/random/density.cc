@@ -62,14 +62,13 @@ struct Piece {
 struct Block {
   double x[kDensityBlock], y[kDensityBlock], weight[kDensityBlock], first[kDensityBlock], second[kDensityBlock];
   double row_constants[kDensityNumbers * kDensityBlock], constants[kDensityNumbers * kDensityBlock], slopes[3 * kDensityBlock];
+  bool zeros[kDensityNumbers] = {};  // whether constant j is 0 in all of `constants`
 };
 
 /* Each of n numbers `times` times. */
 void Repeat(const double* from, int64_t n, int64_t times, double* to) {
   constexpr int64_t kFew = 16;
-  if (std::all_of(from, from + n, [](double v) { return v == 0; })) {
-    std::fill_n(to, n * times, 0.0);
-  } else if (times < kFew) {
+  if (times < kFew) {
     for (int64_t k = 0; k < times; ++k)
       for (int64_t i = 0; i < n; ++i) to[i * times + k] = from[i];
   } else {
@@ -87,7 +86,14 @@ const double* LoadConstants(Density kind, const TBlob& first, const TBlob* secon
   double* const made = p.each == 1 ? b->constants : b->row_constants;
   MXNET_CPU_CALL(PrepareDensity)(kind, b->first, b->second, made, p.rows);
   if (p.each == 1 || p.rows == 1) return made;
-  for (int j = 0; j < kDensityNumbers; ++j) Repeat(b->row_constants + j * kDensityBlock, p.rows, p.each, b->constants + j * kDensityBlock);
+  for (int j = 0; j < kDensityNumbers; ++j) {
+    const double* const from = b->row_constants + j * kDensityBlock;
+    double* const to = b->constants + j * kDensityBlock;
+    const bool zero = std::all_of(from, from + p.rows, [](double v) { return v == 0; });
+    if (!zero) Repeat(from, p.rows, p.each, to);
+    if (zero && !b->zeros[j]) std::fill_n(to, kDensityBlock, 0.0);
+    b->zeros[j] = zero;
+  }
   return b->constants;
 }
 

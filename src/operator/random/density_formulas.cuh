@@ -24,8 +24,10 @@ MX_DEVICE inline double TimesLog(double x, double y) { return x == 0.0 ? 0.0 : x
 /* log(1 + x): the logarithm of the rounded sum, less what rounding added. */
 MX_DEVICE inline double LogOnePlus(double x) {
   const double u = 1.0 + x, d = u - 1.0;
-  const double r = log(u) * (x / d);
-  return d == 0.0 ? x : u < DensityInfinity() ? u == 0.0 ? -DensityInfinity() : r : u;
+  double r = log(u) * (x / d);
+  r = u == 0.0 ? -DensityInfinity() : r;  // one choice after the other: nested ones would be branches
+  r = u < DensityInfinity() ? r : u;
+  return d == 0.0 ? x : r;
 }
 /* (log(1 + x) - x) / x^2, by the series where the difference has no digits left. */
 MX_DEVICE inline double LogOnePlusRest(double x) {

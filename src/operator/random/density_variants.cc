@@ -9,7 +9,7 @@ namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
 #include "operator/pointwise/functions.h"
-#define MX_DEVICE
+#define MX_DEVICE __attribute__((always_inline))  // a call stops vectorization
 #include "operator/random/density_formulas.cuh"
 #undef MX_DEVICE
 
@@ -25,7 +25,7 @@ void Prepare(const double* first, const double* second, double* constants, int64
   }
 }
 
-/* The forms of a density that has two. */
+/* The forms of a density that has two, for large and for small k. */
 template <typename D>
 struct Near : D {
   MXNET_FN static double Log(const double* c, double x) { return D::LogNear(c, x); }
@@ -36,11 +36,22 @@ struct Far : D {
   MXNET_FN static double Log(const double* c, double x) { return D::LogFar(c, x); }
   MXNET_FN static void Slopes(const double* c, double x, double* d) { D::SlopesFar(c, x, d); }
 };
+/* Which form each of n pairs of constants needs: how many need the near one. */
 template <typename D>
-bool IsNear(const double* constants) {
-  double c[kDensityConstants] = {};
-  for (int j = 0; j < kDensityConstants; ++j) c[j] = constants[j * kDensityBlock];
-  return D::IsNear(c);
+int64_t NearOnes(const double* constants, double* near, int64_t n) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    double c[kDensityConstants] = {};
+    for (int j = 0; j < kDensityConstants; ++j) c[j] = constants[j * kDensityBlock + i];
+    near[i] = D::IsNear(c) ? 1 : 0;
+    count += D::IsNear(c);
+  }
+  return count;
+}
+/* to = other where `near` is 0. */
+inline void Choose(const double* near, const double* other, double* to, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = near[i] != 0.0 ? to[i] : other[i];
 }
 
 template <typename D, bool kSame>
@@ -58,10 +69,16 @@ template <typename D>
 void Logs(const double* constants, bool same, const double* x, double* y, int64_t n) {
   same ? LogLoop<D, true>(constants, x, y, n) : LogLoop<D, false>(constants, x, y, n);
 }
+/* A density of two forms: each in a loop of its own, and neither where nobody needs it. */
 template <typename D>
 void LogsOfTwo(const double* constants, bool same, const double* x, double* y, int64_t n) {
-  if (!same) return LogLoop<D, false>(constants, x, y, n);
-  IsNear<D>(constants) ? LogLoop<Near<D>, true>(constants, x, y, n) : LogLoop<Far<D>, true>(constants, x, y, n);
+  double near[kDensityBlock], far[kDensityBlock];
+  const int64_t pairs = same ? 1 : n, count = NearOnes<D>(constants, near, pairs);
+  if (count == pairs) return Logs<Near<D>>(constants, same, x, y, n);
+  if (count == 0) return Logs<Far<D>>(constants, same, x, y, n);
+  LogLoop<Near<D>, false>(constants, x, y, n);
+  LogLoop<Far<D>, false>(constants, x, far, n);
+  Choose(near, far, y, n);
 }
 
 template <typename D, bool kSame>
@@ -82,9 +99,13 @@ void Slopes(const double* constants, bool same, const double* x, const double* w
 }
 template <typename D>
 void SlopesOfTwo(const double* constants, bool same, const double* x, const double* weight, double* slopes, int64_t n) {
-  if (!same) return SlopeLoop<D, false>(constants, x, weight, slopes, n);
-  IsNear<D>(constants) ? SlopeLoop<Near<D>, true>(constants, x, weight, slopes, n)
-                       : SlopeLoop<Far<D>, true>(constants, x, weight, slopes, n);
+  double near[kDensityBlock], far[3 * kDensityBlock];
+  const int64_t pairs = same ? 1 : n, count = NearOnes<D>(constants, near, pairs);
+  if (count == pairs) return Slopes<Near<D>>(constants, same, x, weight, slopes, n);
+  if (count == 0) return Slopes<Far<D>>(constants, same, x, weight, slopes, n);
+  SlopeLoop<Near<D>, false>(constants, x, weight, slopes, n);
+  SlopeLoop<Far<D>, false>(constants, x, weight, far, n);
+  for (int j = 0; j < 3; ++j) Choose(near, far + j * kDensityBlock, slopes + j * kDensityBlock, n);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include <cstring>
+#include <type_traits>
 
+#include "base/vector_bytes.h"
 #include "operator/pointwise/loops.h"
 #include "operator/reduce/scan_kernels.h"
 
@@ -31,17 +33,55 @@ inline uint64_t KeyOf(int64_t v, bool max) {
 }
 inline uint64_t KeyOf(uint64_t v, bool max) { return max ? v : ~v; }
 
+/* The extreme of x[0 .. n); false where NaN is among them, or where they fill no vector. */
+template <typename T, bool kMax>
+bool ExtremeNumber(const T* x, int64_t n, T* extreme) {
+  typedef T Vector __attribute__((vector_size(kVectorBytes)));
+  constexpr int64_t kLanes = kVectorBytes / sizeof(T);
+  if (n < kLanes) return false;
+  Vector top, v;
+  std::memcpy(&top, x, sizeof(top));
+  auto unordered = top != top;
+  for (int64_t i = 0; i < n; i += kLanes) {
+    std::memcpy(&v, x + (i + kLanes <= n ? i : n - kLanes), sizeof(v));
+    unordered |= v != v;
+    top = (kMax ? v > top : v < top) ? v : top;
+  }
+  *extreme = top[0];
+  bool all = !unordered[0];
+  for (int64_t l = 1; l < kLanes; ++l) {
+    *extreme = (kMax ? top[l] > *extreme : top[l] < *extreme) ? top[l] : *extreme;
+    all = all && !unordered[l];
+  }
+  return all;
+}
+
 template <typename T, bool kMax>
 void Find(const T* x, int64_t first, int64_t n, reduce::ExtremeSoFar* so_far) {
   using Key = decltype(KeyOf(T{}, kMax));
   constexpr int64_t kPart = 64;  // searched at a time, without leaving in between
+  int64_t at = 0;
+  if constexpr (std::is_floating_point<T>::value) {  // without NaN, numbers need no keys
+    T extreme;
+    if (ExtremeNumber<T, kMax>(x, n, &extreme)) {
+      const Key top = KeyOf(extreme, kMax);
+      if (first > 0 && top <= so_far->key) return;
+      for (Key found = 0; at + kPart <= n; at += kPart) {
+        for (int64_t i = 0; i < kPart; ++i) found |= static_cast<Key>(x[at + i] == extreme);
+        if (found) break;
+      }
+      while (x[at] != extreme) ++at;
+      so_far->key = top;
+      so_far->at = first + at;
+      return;
+    }
+  }
   Key top = 0;
   for (int64_t i = 0; i < n; ++i) {
     const Key key = KeyOf(x[i], kMax);
     top = key > top ? key : top;
   }
   if (first > 0 && top <= so_far->key) return;
-  int64_t at = 0;
   for (Key found = 0; at + kPart <= n; at += kPart) {
     for (int64_t i = 0; i < kPart; ++i) found |= static_cast<Key>(KeyOf(x[at + i], kMax) == top);
     if (found) break;
