@@ -13,6 +13,7 @@ void HalfToFloat(const float16* in, float* out, int64_t n) {
   for (; i + 16 <= n; i += 16) _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i))));
 #endif
 #ifdef __F16C__
+#pragma GCC unroll 4
   for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
 #endif
   for (; i < n; ++i) out[i] = detail::HalfBitsToFloat(in[i].bits);
@@ -26,6 +27,7 @@ void FloatToHalf(const float* in, float16* out, int64_t n) {
                         _mm512_cvtps_ph(_mm512_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 #endif
 #ifdef __F16C__
+#pragma GCC unroll 4
   for (; i + 8 <= n; i += 8)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
                      _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));

@@ -156,24 +156,24 @@ template <class K, typename In, typename T>
 Acc<T> Row(const In* x, int64_t n, Acc<T> acc) {
   using V = typename VectorOf<T>::type;
   constexpr int kLanes = kVectorBytes / sizeof(T);
-  constexpr int kMany = 8;          // accumulators: more hide the time of an addition no better
-  constexpr int64_t kChunk = 2048;  // elements between two visits to the wide accumulator
+  constexpr int64_t kChunk = 1024;  // elements between two visits to the wide accumulator
   if (n >= kLanes / 2) {
     const V neutral = V{} + K::template Neutral<T>();
     WideLanes<T> wide;
     wide.template Start<K>();
     do {
       const int64_t m = std::min(n, kChunk);
-      V v[kMany];
-      for (V& part : v) part = neutral;
+      V v0 = neutral, v1 = neutral, v2 = neutral, v3 = neutral;
       int64_t i = 0;
-      for (; i + kMany * kLanes <= m; i += kMany * kLanes)
-        for (int k = 0; k < kMany; ++k) v[k] = K::template Step<V>(v[k], LoadVector<V, T>(x + i + k * kLanes));
-      for (; i + kLanes <= m; i += kLanes) v[0] = K::template Step<V>(v[0], LoadVector<V, T>(x + i));
-      if (i < m) v[1] = K::template Step<V>(v[1], LoadSome<K, V, T>(x + i, m - i));
-      for (int some = kMany / 2; some > 0; some /= 2)
-        for (int k = 0; k < some; ++k) v[k] = K::template Merge<V>(v[k], v[k + some]);
-      wide.template Merge<K>(v[0]);
+      for (; i + 4 * kLanes <= m; i += 4 * kLanes) {
+        v0 = K::template Step<V>(v0, LoadVector<V, T>(x + i));
+        v1 = K::template Step<V>(v1, LoadVector<V, T>(x + i + kLanes));
+        v2 = K::template Step<V>(v2, LoadVector<V, T>(x + i + 2 * kLanes));
+        v3 = K::template Step<V>(v3, LoadVector<V, T>(x + i + 3 * kLanes));
+      }
+      for (; i + kLanes <= m; i += kLanes) v0 = K::template Step<V>(v0, LoadVector<V, T>(x + i));
+      if (i < m) v1 = K::template Step<V>(v1, LoadSome<K, V, T>(x + i, m - i));
+      wide.template Merge<K>(K::template Merge<V>(K::template Merge<V>(v0, v1), K::template Merge<V>(v2, v3)));
       x += m;
       n -= m;
     } while (n > 0);
