@@ -160,6 +160,43 @@ def test_transposes_of_all_sizes(dtype):
         assert onp.array_equal(np.transpose(given(x), (2, 0, 1)).asnumpy(), x.transpose(2, 0, 1)), (rows, columns)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
+def test_quarter_turns_of_all_sizes(dtype):
+    for rows, columns in [(1, 9), (8, 8), (9, 17), (65, 63), (200, 129)]:
+        x = onp.arange(2 * rows * columns).reshape(2, rows, columns).astype(dtype)
+        for k in (1, 2, 3):
+            assert onp.array_equal(np.rot90(given(x), k, axes=(1, 2)).asnumpy(), onp.rot90(x, k, (1, 2))), (rows, columns, k)
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (2, 5), (5, 1), (3, 7, 2), (40, 30, 20)])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint8", "int64"])
+def test_differences_along_every_axis(shape, dtype):
+    x = drawn(shape, dtype)
+    for axis in range(len(shape)):
+        for n in (1, 2):
+            assert onp.array_equal(np.diff(given(x), n, axis).asnumpy(), onp.diff(x, n, axis)), (axis, n)
+        if dtype == "float32":
+            a = given(x)
+            a.attach_grad()
+            weight = drawn(onp.diff(x, axis=axis).shape, dtype)
+            with mx.autograd.record():
+                y = (np.diff(a, 1, axis) * given(weight)).sum()
+            y.backward()
+            zero = onp.zeros_like(x).take([0], axis)
+            expected = onp.concatenate([zero, weight], axis) - onp.concatenate([weight, zero], axis)
+            assert onp.array_equal(a.grad.asnumpy(), expected), axis
+
+
+def test_powers_of_doubles():
+    x = onp.array([0.0, -0.0, 1.5, -2.0, onp.inf, -onp.inf, onp.nan, 1e200, 5e-324])
+    for exponent in (2.0, -1.0, 0.5, 3.0, 1.0, 0.0):
+        with onp.errstate(all="ignore"):
+            expected = onp.power(x, onp.full_like(x, exponent))
+        got = (given(x) ** exponent).asnumpy()
+        assert onp.allclose(got, expected, rtol=1e-15, atol=0, equal_nan=True), exponent
+        assert onp.array_equal(onp.signbit(got[:6]), onp.signbit(expected[:6])), exponent
+
+
 @pytest.mark.parametrize("shift", [1, 5, 15, 16, 1000, -1, -7])
 def test_roll_of_rows_as_long_as_pages(shift):
     x = drawn((5, 1024), "float32")

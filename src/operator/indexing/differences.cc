@@ -56,6 +56,20 @@ auto Wide(T v) {
     return v;
 }
 
+// y[i] = x[i + inner] - x[i]
+template <typename T>
+void Differences(const T* __restrict x, int64_t inner, int64_t begin, int64_t end, T* __restrict y) {
+  for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(Wide(x[i + inner]) - Wide(x[i]));
+}
+
+// y[i] = x[i - inner] - x[i], of n numbers x between zeros.
+template <typename T>
+void DifferencesBack(const T* __restrict x, int64_t n, int64_t inner, int64_t begin, int64_t end, T* __restrict y) {
+  for (int64_t i = begin; i < std::min(inner, end); ++i) y[i] = static_cast<T>(Wide(T(0)) - Wide(i < n ? x[i] : T(0)));
+  for (int64_t i = std::max(begin, inner); i < std::min(n, end); ++i) y[i] = static_cast<T>(Wide(x[i - inner]) - Wide(x[i]));
+  for (int64_t i = std::max({begin, n, inner}); i < end; ++i) y[i] = static_cast<T>(Wide(x[i - inner]) - Wide(T(0)));
+}
+
 // to (outer, size - 1, inner) = neighbours of from (outer, size, inner) subtracted; `back`: the
 // gradient, to (outer, size, inner) of from (outer, size - 1, inner).
 void Step(const RunContext& run, const Lines& s, bool back, int dtype, const void* from, void* to) {
@@ -71,17 +85,15 @@ void Step(const RunContext& run, const Lines& s, bool back, int dtype, const voi
     using T = decltype(tag);
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);
+    const int64_t larger = s.size * s.inner, smaller = larger - s.inner;  // of one of the outer
     ParallelFor(results, 0, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t k = i % s.inner, line = i / s.inner;
-        if (!back) {
-          const int64_t at = (line / (s.size - 1) * s.size + line % (s.size - 1)) * s.inner + k;
-          y[i] = static_cast<T>(Wide(x[at + s.inner]) - Wide(x[at]));
-          continue;
-        }
-        const int64_t place = line % s.size, at = (line / s.size * (s.size - 1) + place) * s.inner + k;
-        const T before = place > 0 ? x[at - s.inner] : T(0), behind = place < s.size - 1 ? x[at] : T(0);
-        y[i] = static_cast<T>(Wide(before) - Wide(behind));
+      for (int64_t at = begin; at < end;) {
+        const int64_t each = back ? larger : smaller, o = at / each, first = at % each, last = std::min(each, first + end - at);
+        if (back)
+          DifferencesBack(x + o * smaller, smaller, s.inner, first, last, y + o * larger);
+        else
+          Differences(x + o * larger, s.inner, first, last, y + o * smaller);
+        at += last - first;
       }
     });
   });

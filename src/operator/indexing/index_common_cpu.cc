@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
@@ -80,23 +81,32 @@ void ConvertIndices(const int64_t* values, const TBlob& out, int64_t n) {
   });
 }
 
+namespace {
+
+// Entries [begin, end) of the result of TakeRows. Pointers are arguments: bytes that are stored
+// could be part of what a lambda captured. A length that the compiler knows is one move.
+template <typename Bytes>
+void CopyEntries(const char* __restrict from, int64_t size, const int64_t* __restrict index, int64_t num, Bytes bytes, char* __restrict to,
+                 int64_t begin, int64_t end) {
+  for (int64_t at = begin; at < end;) {
+    const int64_t first = at % num, n = std::min(num - first, end - at);
+    const char* const base = from + at / num * size * bytes;
+    char* const out = to + at * bytes;
+    for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * bytes, base + index[first + i] * bytes, static_cast<size_t>(bytes));
+    at += n;
+  }
+}
+
+}  // namespace
+
 void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num, void* out) {
   const int64_t row = inner * static_cast<int64_t>(DTypeSize(data.dtype));
   if (row == 0) return;
   const char* from = data.data<char>();
   char* to = static_cast<char*>(out);
   const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / inner);
-  const auto copy = [&](auto bytes) {  // a length that the compiler knows makes one move of the copy
-    ParallelFor(outer * num, grain, [&](int64_t begin, int64_t end) {
-      int64_t o = begin / num, i = begin % num;
-      for (int64_t at = begin; at < end; ++at) {
-        std::memcpy(to + at * bytes, from + (o * size + index[i]) * bytes, static_cast<size_t>(bytes));
-        if (++i == num) {
-          i = 0;
-          ++o;
-        }
-      }
-    });
+  const auto copy = [&](auto bytes) {
+    ParallelFor(outer * num, grain, [&](int64_t begin, int64_t end) { CopyEntries(from, size, index, num, bytes, to, begin, end); });
   };
   switch (row) {
     case 1: return copy(std::integral_constant<int64_t, 1>());
@@ -150,9 +160,39 @@ void RavelIndices(const RunContext& run, const Shape& target, const int64_t* col
   }
 }
 
+namespace {
+
+// Numbers below 2^52 as doubles and back, by their bits: few processors convert 64-bit integers in
+// vectors.
+constexpr int64_t kExact = int64_t{1} << 52;
+double AsDouble(int64_t v) { return __builtin_bit_cast(double, v | 0x4330000000000000) - 0x1p52; }
+int64_t FromDouble(double v) { return __builtin_bit_cast(int64_t, v + 0x1p52) & (kExact - 1); }
+
+// Of at most 1024 numbers in [0, 2^52), the index of every dimension but the first: quotients of
+// such doubles are exact when cut off.
+void UnravelExact(const Shape& target, int64_t n, int64_t* rest, int64_t* columns, int64_t pitch) {
+  double quotient[1024];
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) quotient[i] = AsDouble(rest[i]);
+  for (int d = target.ndim() - 1; d > 0; --d) {
+    const double size = static_cast<double>(target[d]);
+    int64_t* const to = columns + d * pitch;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+      const double q = std::trunc(quotient[i] / size);
+      to[i] = FromDouble(quotient[i] - q * size);
+      quotient[i] = q;
+    }
+  }
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) rest[i] = FromDouble(quotient[i]);
+}
+
+}  // namespace
+
 void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* flat, int64_t n, int64_t* columns) {
   if (run.ctx.is_gpu()) return UnravelIndicesOnDevice(run, target, flat, n, columns);
-  constexpr int64_t kBlock = 1024, kExact = int64_t{1} << 52;  // below, quotients of doubles are exact when cut off
+  constexpr int64_t kBlock = 1024;
   ParallelFor(n, 0, [&](int64_t begin, int64_t end) {
     int64_t rest[kBlock];
     for (int64_t first = begin; first < end; first += kBlock) {
@@ -163,18 +203,11 @@ void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* f
         low = std::min(low, rest[i]);
         high = std::max(high, rest[i]);
       }
-      for (int d = target.ndim() - 1; d > 0; --d) {
+      const bool exact = low >= 0 && high < kExact;
+      if (exact) UnravelExact(target, m, rest, columns + first, n);
+      for (int d = target.ndim() - 1; d > 0 && !exact; --d) {
         const int64_t size = target[d];
         int64_t* to = columns + d * n + first;
-        if (low >= 0 && high < kExact) {
-          const double divisor = static_cast<double>(size);
-          for (int64_t i = 0; i < m; ++i) {
-            const int64_t q = static_cast<int64_t>(static_cast<double>(rest[i]) / divisor);
-            to[i] = rest[i] - q * size;
-            rest[i] = q;
-          }
-          continue;
-        }
         for (int64_t i = 0; i < m; ++i) {
           const int64_t r = rest[i] % size;
           to[i] = r < 0 ? r + size : r;

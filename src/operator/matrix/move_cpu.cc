@@ -148,8 +148,13 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
   // matrix transposition.
   if (inner.dst == 1) {
     for (size_t k = dims.size(); k-- > 0;) {
-      if (dims[k].src != 1) continue;
+      if (dims[k].src != 1 && dims[k].src != -1) continue;
       Dim rows = dims[k];
+      if (rows.src == -1) {  // from its other end
+        src -= rows.size - 1;
+        dst += (rows.size - 1) * rows.dst;
+        rows = {rows.size, 1, -rows.dst};
+      }
       dims.erase(dims.begin() + k);
       const int64_t outer = Count(dims),
                     tiles = (rows.size + kTile<T> - 1) / kTile<T>;  // rows are split too, so that threads have something to share

@@ -69,32 +69,44 @@ MXNET_FN float PowerOfAll(float a, float b) {
   return real ? signed_r : std::numeric_limits<float>::quiet_NaN();
 }
 
-template <typename F>
+template <typename T, typename F>
 void EachPower(const void* const* in, void* out, int64_t n, F&& f) {
-  const float* x = static_cast<const float*>(in[0]);
-  float* y = static_cast<float*>(out);
+  const T* x = static_cast<const T*>(in[0]);
+  T* y = static_cast<T*>(out);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
 }
+// Powers with one number that need no power(); false: it is another number, or there are many. A
+// cube is rounded twice, which float may be.
+template <typename T>
+bool PowersWithNumber(const void* const* in, void* out, int64_t n, unsigned scalars) {
+  const T exponent = scalars == 2 ? *static_cast<const T*>(in[1]) : T(0);
+  if (exponent == T(2)) {
+    EachPower<T>(
+        in, out, n, [](T x) __attribute__((always_inline)) { return x * x; });
+  } else if (exponent == T(3) && sizeof(T) == sizeof(float)) {
+    EachPower<T>(
+        in, out, n, [](T x) __attribute__((always_inline)) { return x * x * x; });
+  } else if (exponent == T(-1)) {
+    EachPower<T>(
+        in, out, n, [](T x) __attribute__((always_inline)) { return T(1) / x; });
+  } else if (exponent == T(0.5)) {  // of -0 and of minus infinity pow differs from the root
+    EachPower<T>(
+        in, out, n, [](T x) __attribute__((always_inline)) { return x == -std::numeric_limits<T>::infinity() ? -x : std::sqrt(x) + T(0); });
+  } else {
+    return false;
+  }
+  return true;
+}
 void LoopPower(const void* const* in, void* out, int64_t n, unsigned scalars) {
-  const float exponent = scalars == 2 ? *static_cast<const float*>(in[1]) : 0.0f;
-  if (exponent == 2.0f)
-    return EachPower(
-        in, out, n, [](float x) __attribute__((always_inline)) { return x * x; });
-  if (exponent == 3.0f)
-    return EachPower(
-        in, out, n, [](float x) __attribute__((always_inline)) { return x * x * x; });
-  if (exponent == -1.0f)
-    return EachPower(
-        in, out, n, [](float x) __attribute__((always_inline)) { return 1.0f / x; });
-  if (exponent == 0.5f)  // of -0 and of minus infinity pow differs from the root
-    return EachPower(
-        in, out, n,
-        [](float x) __attribute__((always_inline)) { return x == -std::numeric_limits<float>::infinity() ? -x : std::sqrt(x) + 0.0f; });
+  if (PowersWithNumber<float>(in, out, n, scalars)) return;
   ForBlocks(in, out, n, scalars, [](const float* a, const float* b, float* y, int64_t m) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < m; ++i) y[i] = PowerOfAll(a[i], b[i]);
   });
+}
+void LoopPowerOfDoubles(const void* const* in, void* out, int64_t n, unsigned scalars) {
+  if (!PowersWithNumber<double>(in, out, n, scalars)) Loop2<F_power, double>(in, out, n, scalars);
 }
 
 // (gradient, a, b): the loops over arrays, with a scalar laid out.
@@ -118,6 +130,7 @@ Loop BinaryMathLoop(int index, int compute) {
     if (index == pointwise::k_fmod - pointwise::kBinaryMathRows) return LoopRemainder<false>;
     if (index == pointwise::k_power - pointwise::kBinaryMathRows) return LoopPower;
   }
+  if (compute == pointwise::kF64 && index == pointwise::k_power - pointwise::kBinaryMathRows) return LoopPowerOfDoubles;
   return kLoops[index][compute];
 }
 Loop BinaryMathGradient(int index, int side, int compute) {
