@@ -40,7 +40,7 @@ def _read():
             elif rest.startswith("~ "):
                 instead[head] = rest[2:]
             else:
-                waiting[head] = rest[1:]
+                waiting[head] = waiting.get(head, "") + " " + rest[1:]
     return names, aliases, waiting, instead
 
 
