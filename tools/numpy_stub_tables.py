@@ -205,6 +205,8 @@ RESULTS = {
     "shares_memory": "_bool",
     "set_printoptions": "None",
     "seed": "None",
+    "get_state": "dict[str, Any]",
+    "set_state": "None",
     "shuffle": "None",
     "save": "None",
     "savez": "None",

@@ -120,6 +120,13 @@ MXNET_C_DLL int MXRandomSeed(int seed);
 /* Seeds the generators of one device. */
 MXNET_C_DLL int MXRandomSeedContext(int seed, int dev_type, int dev_id);
 
+/* Where the generators that MXRandomSeed seeds stand: `size` numbers, which live until the thread's
+ * next call. Waits for the draws. */
+MXNET_C_DLL int MXRandomGetState(uint64_t* size, const uint64_t** out);
+
+/* Goes back to where MXRandomGetState was called. An error of a value for other numbers. */
+MXNET_C_DLL int MXRandomSetState(uint64_t size, const uint64_t* state);
+
 /* Makes a generator that shares nothing with the others: equal seeds and equal draws give equal
  * numbers. Each device has a sequence of its own. */
 MXNET_C_DLL int MXRandomGeneratorCreate(uint64_t seed, RandomGeneratorHandle* out);

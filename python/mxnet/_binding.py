@@ -37,6 +37,7 @@ numpy_call = _backend.numpy_call
 of_one_dtype = _backend.of_one_dtype
 set_symbols = _backend.set_symbols
 new_array = _backend.new_array
+array_of = _backend.array_of
 filled = _backend.filled
 set_mode = _backend.set_mode
 wait_all = _backend.wait_all
@@ -49,6 +50,7 @@ _set_indexing = _backend._set_indexing
 _set_numpy_class = _backend._set_numpy_class
 _numpy_base = _backend._numpy_base
 NumpyFunction = _backend.NumpyFunction
+_set_making = _backend._set_making
 _set_trace_note = _backend._set_trace_note
 _set_symbol_call = _backend._set_symbol_call
 

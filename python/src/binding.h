@@ -173,8 +173,10 @@ PyObject* GatherItem(PyObject* self, PyObject* key);
 int ScatterItem(PyObject* self, PyObject* key, PyObject* value);
 /* Functions of the module: new_array(shape tuple, device type, device id, dtype number, delayed,
  * numpy=False) has whatever the memory held, filled(op handle, value or None, shape tuple, device
- * type, device id, dtype number, numpy=False) what _zeros, _ones or _full write. */
+ * type, device id, dtype number, numpy=False) what _zeros, _ones or _full write, array_of(values,
+ * device type, device id, dtype number, numpy) what NumPy's array `values` of that dtype holds. */
 PyObject* NewArray(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
+PyObject* ArrayOf(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 PyObject* Filled(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 /* Adds the NDArrayBase type, which results have until Python names a subclass. */
 void AddNDArrayBase(PyObject* module);

@@ -38,6 +38,37 @@ PyObject* NewArray(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   }
 }
 
+PyObject* ArrayOf(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 5) {
+    PyErr_SetString(PyExc_TypeError, "array_of(values, device type, device id, dtype number, numpy)");
+    return nullptr;
+  }
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(args[0], &buffer, PyBUF_C_CONTIGUOUS) != 0) return nullptr;
+  struct Release {
+    Py_buffer* b;
+    ~Release() { PyBuffer_Release(b); }
+  } release{&buffer};
+  PyObject* made = nullptr;
+  try {
+    const int type = static_cast<int>(PyLong_AsLong(args[1])), id = static_cast<int>(PyLong_AsLong(args[2])),
+              dtype = static_cast<int>(PyLong_AsLong(args[3]));
+    if (PyErr_Occurred()) throw PythonError();
+    const Shape shape(std::vector<int64_t>(buffer.shape, buffer.shape + buffer.ndim));
+    NDArray* array = new NDArray(shape, Context::Make(type, id), dtype);
+    made = Wrap(array, ClassFor(args[4]));
+    if (!made) return nullptr;
+    if (!Noted(kWritesInPlace, made)) throw PythonError();
+    GilRelease unlocked(true);
+    array->SyncCopyFromCPU(buffer.buf, static_cast<size_t>(buffer.len));
+  } catch (...) {
+    Py_XDECREF(made);
+    SetError();
+    return nullptr;
+  }
+  return made;
+}
+
 PyObject* Filled(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   PyObject* target = nullptr;
   try {

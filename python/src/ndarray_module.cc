@@ -151,6 +151,8 @@ PyObject* WaitAll(PyObject*, PyObject*) {
 PyMethodDef functions[] = {
     {"new_array", reinterpret_cast<PyCFunction>(NewArray), METH_FASTCALL,
      "new_array(shape tuple, device type, device id, dtype number, delayed, numpy=False)"},
+    {"array_of", reinterpret_cast<PyCFunction>(ArrayOf), METH_FASTCALL,
+     "array_of(values, device type, device id, dtype number, numpy): a copy of NumPy's array `values`, which has that dtype."},
     {"filled", reinterpret_cast<PyCFunction>(Filled), METH_FASTCALL,
      "filled(op_handle, value or None, shape tuple, device type, device id, dtype number, numpy=False)"},
     {"set_mode", reinterpret_cast<PyCFunction>(SetMode), METH_FASTCALL,

@@ -187,6 +187,8 @@ PyObject* Value(PyObject* self, PyObject*) {
       case kInt32: return PyLong_FromLong(*reinterpret_cast<int32_t*>(bytes));
       case kInt64: return PyLong_FromLongLong(*reinterpret_cast<int64_t*>(bytes));
       case kUint8: return PyLong_FromLong(*reinterpret_cast<uint8_t*>(bytes));
+      case kInt8: return PyLong_FromLong(*reinterpret_cast<int8_t*>(bytes));
+      case kBool: return PyBool_FromLong(bytes[0] != 0);
       default: Py_RETURN_NONE;
     }
   });

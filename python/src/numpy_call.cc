@@ -103,6 +103,8 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
+bool MakesSymbols() { return makes_symbols; }
+
 void AddNumpyCall(PyObject* module) {
   if (PyModule_AddFunctions(module, functions) != 0) throw PythonError();
 }

@@ -7,6 +7,8 @@
 namespace mxnet {
 namespace python {
 
+/* Whether functions without inputs make symbols on this thread. */
+bool MakesSymbols();
 /* Adds numpy_call, of_one_dtype and set_symbols. */
 void AddNumpyCall(PyObject* module);
 

@@ -6,29 +6,42 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "binding.h"
+#include "numpy_call.h"
 #include "remembered.h"
 
 namespace mxnet {
+namespace numpy {
+bool& DefaultIsFloat64();  // src/operator/numpy_types.h, which no header that is installed can show
+}
 namespace python {
 namespace {
 
-/* What a function does with integers, which decides on what `out` may be; or a reduction. */
-enum Kind { kFloats, kSame, kBools, kReduces };
-const char* const kind_names[] = {"float", "same", "bool", "reduce"};
+/* What a function does with integers, which decides on what `out` may be; or a reduction; or that
+ * it makes arrays of nothing. */
+enum Kind { kFloats, kSame, kBools, kReduces, kMakes, kNumKinds };
+const char* const kind_names[kNumKinds] = {"float", "same", "bool", "reduce", "make"};
 
 /* INVARIANT: `rest` is a Python function, and `dict` has what it is called, its text and
  * `__wrapped__`, which shows its signature. `unary` or `binary.array` is set, not both; `unary` of
- * a reduction has the parameter axis and may have keepdims. */
+ * a reduction has the parameter axis, or axes, and may have keepdims. That of a function that makes
+ * arrays has no inputs, and the parameters shape, or start, stop and step, and dtype. */
 struct NumpyFunction {
   PyObject_HEAD vectorcallfunc call;
   PyObject *rest, *dict, *weakrefs;
   const Op* unary;
   BinaryRecords binary;
   Kind kind;
-  bool keeps;  // has keepdims
+  bool keeps, axes, ranges;  // has keepdims, axes, start
 };
+
+/* What functions that make arrays go by: the Python function that gives the current device, the
+ * device where operators work unless told otherwise, and the numbers of what dtypes are called. */
+struct Making {
+  PyObject *current = nullptr, *home = nullptr, *dtypes = nullptr;
+} making;
 
 /* Results of arrays of this floating dtype (and numbers) are of it. */
 bool MayWrite(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* out) {
@@ -62,20 +75,22 @@ bool AppendAxis(PyObject* o, int64_t* key, int* count) {
   return overflow == 0;
 }
 
-/* f(a), f(a, axis), f(a, axis=..., keepdims=...). Null without an exception: another call. */
+/* f(a), f(a, axis), f(a, axis=..., keepdims=...); or f(a, axes). Null without an exception: another
+ * call. */
 PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   if (n < 1 || n > 2 || !IsNumpy(args[0])) return nullptr;
   PyObject* axis = n == 2 ? args[1] : Py_None;
   bool keepdims = false;
   for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i) {
     PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
-    if (PyUnicode_CompareWithASCIIString(name, "axis") == 0 && n == 1)
+    if (PyUnicode_CompareWithASCIIString(name, f.axes ? "axes" : "axis") == 0 && n == 1)
       axis = value;
     else if (f.keeps && PyBool_Check(value) && PyUnicode_CompareWithASCIIString(name, "keepdims") == 0)
       keepdims = value == Py_True;
     else
       return nullptr;
   }
+  if (f.axes && axis != Py_None && (!PyTuple_CheckExact(axis) || PyTuple_GET_SIZE(axis) == 0)) return nullptr;
   int64_t key[10] = {keepdims, axis == Py_None ? 0 : PyTuple_CheckExact(axis) ? 2 : 1};
   int count = 2;
   if (PyTuple_CheckExact(axis)) {
@@ -88,10 +103,91 @@ PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize
     AttrDict dict;
     if (keepdims) dict["keepdims"] = "1";
     if (key[1] == 1) dict["axis"] = std::to_string(key[2]);
-    if (key[1] == 2) dict["axis"] = Text(key + 2, static_cast<size_t>(count - 2));
+    if (key[1] == 2) dict[f.axes ? "axes" : "axis"] = Text(key + 2, static_cast<size_t>(count - 2));
     return dict;
   });
   return Invoke(attrs, args, 1, nullptr);
+}
+
+/* A shape of Python's own integers. False: something else, or too many dimensions. */
+bool ReadShape(PyObject* o, int64_t* dims, int* ndim) {
+  if (PyLong_CheckExact(o)) return AppendAxis(o, dims, ndim) && dims[0] >= 0;
+  if (!PyTuple_CheckExact(o)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i)
+    if (!AppendAxis(PyTuple_GET_ITEM(o, i), dims, ndim) || dims[i] < 0) return false;
+  return true;
+}
+
+/* The attributes of the range of one, two or three of Python's own numbers; null: others. */
+AttrsPtr RangeAttrs(const Op* op, PyObject* const* args, Py_ssize_t n, int dtype) {
+  double values[3];
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!PyFloat_CheckExact(args[i]) && !PyLong_CheckExact(args[i])) return nullptr;
+    values[i] = PyFloat_AsDouble(args[i]);
+    if (PyErr_Occurred()) {  // too large
+      PyErr_Clear();
+      return nullptr;
+    }
+    if (!IsExact(values[i])) return nullptr;
+  }
+  const double start = n > 1 ? values[0] : 0, stop = values[n > 1 ? 1 : 0], step = n > 2 ? values[2] : 1;
+  if (step == 0) return nullptr;
+  int64_t key[4] = {0, 0, 0, dtype};
+  std::memcpy(key, &start, 8);
+  std::memcpy(key + 1, &stop, 8);
+  std::memcpy(key + 2, &step, 8);
+  return Remembered(op, key, 4, [&] {
+    return AttrDict{{"start", NumberText(start)}, {"stop", NumberText(stop)}, {"step", NumberText(step)}, {"dtype", DTypeName(dtype)}};
+  });
+}
+
+/* f(shape), f(shape, dtype), or f(start, stop, step), and dtype=..., on the device where operators
+ * work unless told otherwise. Null without an exception: another call. */
+PyObject* MakeDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  PyObject* dtype = !f.ranges && n == 2 ? args[1] : Py_None;
+  if (!making.current || MakesSymbols() || n < 1 || n > (f.ranges ? 3 : 2)) return nullptr;
+  if (names) {
+    if (PyTuple_GET_SIZE(names) != 1 || dtype != Py_None || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype") != 0)
+      return nullptr;
+    dtype = args[n];
+  }
+  int number = kFloat32;
+  if (dtype != Py_None) {
+    PyObject* known = PyDict_GetItemWithError(making.dtypes, dtype);
+    PyErr_Clear();
+    if (!known) return nullptr;
+    number = static_cast<int>(PyLong_AsLong(known));
+  } else if (numpy::DefaultIsFloat64()) {
+    if (f.ranges) return nullptr;
+    number = kFloat64;
+  }
+  AttrsPtr attrs;
+  if (f.ranges) {
+    attrs = RangeAttrs(f.unary, args, n, number);
+  } else {
+    int64_t dims[8];
+    int ndim = 0;
+    if (ReadShape(args[0], dims, &ndim)) attrs = FilledAttrs(f.unary, dims, static_cast<size_t>(ndim), number, nullptr);
+  }
+  if (!attrs) return nullptr;
+  PyObject* device = PyObject_CallNoArgs(making.current);
+  if (!device) throw PythonError();
+  const bool at_home = device == making.home;
+  Py_DECREF(device);
+  return at_home ? Invoke(attrs, nullptr, 0, nullptr, numpy_type) : nullptr;
+}
+
+PyObject* SetMaking(PyObject*, PyObject* args) {
+  Making m;
+  if (!PyArg_ParseTuple(args, "OOO!", &m.current, &m.home, &PyDict_Type, &m.dtypes)) return nullptr;
+  Py_INCREF(m.current);
+  Py_INCREF(m.home);
+  Py_INCREF(m.dtypes);
+  std::swap(m, making);
+  Py_XDECREF(m.current);
+  Py_XDECREF(m.home);
+  Py_XDECREF(m.dtypes);
+  Py_RETURN_NONE;
 }
 
 PyObject* Call(PyObject* self, PyObject* const* args, size_t count, PyObject* names) {
@@ -101,6 +197,8 @@ PyObject* Call(PyObject* self, PyObject* const* args, size_t count, PyObject* na
     PyObject* result = nullptr;
     if (f.kind == kReduces)
       result = ReduceDirectly(f, args, n, names);
+    else if (f.kind == kMakes)
+      result = MakeDirectly(f, args, n, names);
     else if (named == 0)
       result = RunDirectly(f, args, n, nullptr);
     else if (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "out") == 0)
@@ -127,13 +225,17 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   f.unary = nullptr;
   f.binary = {nullptr, nullptr, nullptr, true};
   f.kind = kReduces;
-  f.keeps = false;
-  for (int kind = 0; kind < 4; ++kind)
+  f.keeps = f.axes = f.ranges = false;
+  for (int kind = 0; kind < kNumKinds; ++kind)
     if (std::strcmp(kind_names[kind], kind_name) == 0) f.kind = static_cast<Kind>(kind);
   try {
     const Op* op = Op::Get(array);
-    for (const ParamInfo& p : op->params) f.keeps = f.keeps || p.name == "keepdims";
-    if (op->input_names.size() == 1) {
+    for (const ParamInfo& p : op->params) {
+      f.keeps = f.keeps || p.name == "keepdims";
+      f.axes = f.axes || p.name == "axes";
+      f.ranges = f.ranges || p.name == "start";
+    }
+    if (op->input_names.size() <= 1) {
       f.unary = op;
     } else {
       f.binary.array = op;
@@ -205,11 +307,17 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
 PyType_Spec spec = {"mxnet._cy3.ndarray.NumpyFunction", static_cast<int>(sizeof(NumpyFunction)), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
 
+PyMethodDef functions[] = {{"_set_making", SetMaking, METH_VARARGS,
+                            "Sets the function that gives the current device, the device where operators work unless told otherwise, "
+                            "and a dictionary from dtypes to their numbers."},
+                           {nullptr, nullptr, 0, nullptr}};
+
 }  // namespace
 
 void AddNumpyFunction(PyObject* module) {
   PyObject* type = PyType_FromSpec(&spec);
   if (!type || PyModule_AddObject(module, "NumpyFunction", type) != 0) throw PythonError();
+  if (PyModule_AddFunctions(module, functions) != 0) throw PythonError();
 }
 
 }  // namespace python

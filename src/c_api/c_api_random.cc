@@ -1,5 +1,6 @@
 // Seeds and generators of random numbers over the C ABI.
 #include <memory>
+#include <vector>
 
 #include "c_api/c_api_common.h"
 #include "imperative/random_pool.h"
@@ -25,6 +26,22 @@ int MXRandomSeed(int seed) {
 int MXRandomSeedContext(int seed, int dev_type, int dev_id) {
   API_BEGIN();
   Imperative::SeedContext(static_cast<uint32_t>(seed), Context::Make(dev_type, dev_id));
+  API_END();
+}
+
+int MXRandomGetState(uint64_t* size, const uint64_t** out) {
+  API_BEGIN(size, out);
+  std::vector<uint64_t>& words = ApiStore::Get().index;
+  words = RandomPool::Global()->State();
+  *size = words.size();
+  *out = words.data();
+  API_END();
+}
+
+int MXRandomSetState(uint64_t size, const uint64_t* state) {
+  API_BEGIN();
+  Need(static_cast<int64_t>(size), state, "state");
+  RandomPool::Global()->SetState(Span<const uint64_t>(state, size));
   API_END();
 }
 

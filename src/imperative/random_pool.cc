@@ -1,6 +1,8 @@
 // Generators of random numbers by context, and their seeds.
 #include "imperative/random_pool.h"
 
+#include <utility>
+
 #include "mxnet/env.h"
 #include "ndarray/run.h"
 
@@ -13,6 +15,10 @@ thread_local RandomPool* chosen = nullptr;
 // Copy 0 has the user's seed itself; the others get streams that do not collide with it.
 uint64_t SeedOf(uint64_t seed, Context ctx, size_t copy) {
   return seed ^ (static_cast<uint64_t>(ctx.dev_id) << 40) ^ (ctx.is_gpu() ? uint64_t{1} << 56 : 0) ^ (static_cast<uint64_t>(copy) << 48);
+}
+
+size_t SequencesOf(Context ctx, bool several) {
+  return !several ? 1 : static_cast<size_t>(ctx.is_gpu() ? Env::Get().gpu_parallel_rand_copy : Env::Get().cpu_parallel_rand_copy);
 }
 
 template <typename Fn>
@@ -48,8 +54,7 @@ RandomPool* RandomPool::Choose(RandomPool* pool) {
 RandomPool::PerContext& RandomPool::At(Context ctx) {
   PerContext& p = by_context_[ctx];
   if (p.items.empty()) {
-    const int copies = !several_ ? 1 : ctx.is_gpu() ? Env::Get().gpu_parallel_rand_copy : Env::Get().cpu_parallel_rand_copy;
-    for (int i = 0; i < copies; ++i) {
+    for (size_t i = 0; i < SequencesOf(ctx, several_); ++i) {
       p.items.emplace_back(new Imperative::RandomResource());
       p.items.back()->state.Seed(SeedOf(seed_, ctx, i));
       p.items.back()->var = Engine::Get()->NewVariable();
@@ -106,6 +111,84 @@ void RandomPool::SetPosition(Context ctx, uint64_t counters) {
         r->state.Take(counters);
       },
       "set_position");
+}
+
+// The seed, the number of contexts, and for each of them its type, number, next sequence, number of
+// sequences, and the seed and the position of each sequence.
+std::vector<uint64_t> RandomPool::State() {
+  std::vector<uint64_t> state;
+  std::vector<std::pair<size_t, Imperative::RandomResource*>> sequences;  // with their places in the state
+  {
+    std::lock_guard<ForkMutex> lock(mutex_);
+    state = {seed_, by_context_.size()};
+    for (auto& kv : by_context_) {
+      const PerContext& p = kv.second;
+      const size_t count = p.items.size();
+      state.insert(state.end(), {static_cast<uint64_t>(kv.first.dev_type), static_cast<uint64_t>(kv.first.dev_id), p.next % count, count});
+      for (const auto& item : p.items) {
+        sequences.emplace_back(state.size(), item.get());
+        state.resize(state.size() + 2);
+      }
+    }
+  }
+  for (const auto& sequence : sequences) {
+    Imperative::RandomResource* r = sequence.second;
+    Engine::Get()->WaitForVar(r->var);
+    RandomState copy = r->state;
+    state[sequence.first] = copy.seed();
+    state[sequence.first + 1] = copy.Take(0);
+  }
+  return state;
+}
+
+namespace {
+
+constexpr size_t kHead = 2, kOfContext = 4;  // words before the contexts, and before a context's sequences
+
+// Whether the words are those of a state: contexts follow each other up to the end, each with as
+// many sequences as it has here.
+bool IsState(Span<const uint64_t> state, bool several) {
+  if (state.size() < kHead) return false;
+  size_t at = kHead;
+  for (uint64_t context = 0; context < state[1]; ++context) {
+    if (state.size() - at < kOfContext) return false;
+    const size_t sequences = SequencesOf(Context::Make(static_cast<int>(state[at]), static_cast<int>(state[at + 1])), several);
+    if (state[at + 3] != sequences || state[at + 2] >= sequences) return false;
+    at += kOfContext;
+    if (state.size() - at < 2 * sequences) return false;
+    at += 2 * sequences;
+  }
+  return at == state.size();
+}
+
+}  // namespace
+
+void RandomPool::SetState(Span<const uint64_t> state) {
+  MXNET_CHECK_KIND(IsState(state, several_), Value)
+      << "[random] " << state.size() << " numbers that are no state here; accepted: those of MXRandomGetState, with the same "
+      << "MXNET_CPU_PARALLEL_RAND_COPY and MXNET_GPU_PARALLEL_RAND_COPY";
+  std::lock_guard<ForkMutex> lock(mutex_);
+  seed_ = state[0];
+  for (auto& kv : by_context_) SeedOne(seed_, kv.first);
+  size_t at = kHead;
+  for (uint64_t context = 0; context < state[1]; ++context) {
+    const Context ctx = Context::Make(static_cast<int>(state[at]), static_cast<int>(state[at + 1]));
+    PerContext& p = At(ctx);
+    p.next = state[at + 2];
+    at += kOfContext;
+    for (auto& item : p.items) {
+      Imperative::RandomResource* r = item.get();
+      const uint64_t seed = state[at], position = state[at + 1];
+      PushOn(
+          r,
+          [r, seed, position](RunContext) {
+            r->state.Seed(seed);
+            r->state.Take(position);
+          },
+          "set_state");
+      at += 2;
+    }
+  }
 }
 
 Imperative::RandomResource* Imperative::Random(Context ctx) { return RandomPool::Current()->Next(ctx); }

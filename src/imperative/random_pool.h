@@ -39,6 +39,10 @@ class RandomPool {
    * instead. */
   uint64_t Position(Context ctx);
   void SetPosition(Context ctx, uint64_t counters);
+  /* Where all sequences stand, as numbers for SetState, which goes back there. Sequences that began
+   * later begin anew. SetState throws Error(kValue) for numbers that State did not give. */
+  std::vector<uint64_t> State();
+  void SetState(Span<const uint64_t> state);
 
  private:
   struct PerContext {

@@ -249,7 +249,7 @@ def test_astype():
     same(a.astype(onp.float64), [0, 1.75, -2.5])
     assert a.astype("float32", copy=False) is a and a.astype("float32") is not a and a.astype(int).dtype == "int64"
     assert a.astype("bfloat16").dtype == "bfloat16" and a.astype("bfloat16").asnumpy().dtype == "float32"
-    for arguments in (dict(casting="safe"), dict(order="F"), dict(subok=False)):
+    for arguments in (dict(casting="safe"), dict(order="Q"), dict(subok=False)):
         with pytest.raises(ValueError, match="astype"):
             a.astype("int32", **arguments)
     with pytest.raises(TypeError):
@@ -271,8 +271,9 @@ def test_copies():
     for bad, error in ((mx.nd.zeros((2, 3)), TypeError), (3, TypeError), (array([1]), ValueError)):
         with pytest.raises(error):
             a.copyto(bad)
-    with pytest.raises(NotImplementedError):
-        a.copy(order="F")
+    same(a.copy(order="F"), X, "float32")
+    with pytest.raises(ValueError, match="order='Q'"):
+        a.copy(order="Q")
     same(a.flatten("F"), onp.ravel(X, "F"), "float32")
 
 

@@ -114,6 +114,13 @@ def new_array(shape, device_type, device_id, dtype, delayed, numpy=False):
     return (_numpy_class if numpy and _numpy_class else _class)(handle)
 
 
+def array_of(values, device_type, device_id, dtype, numpy):
+    """A copy of NumPy's array `values`, which has that dtype."""
+    array = new_array(values.shape, device_type, device_id, dtype, False, numpy)
+    array._copy_from(values.ctypes.data, values.nbytes)
+    return array
+
+
 def filled(op_handle, value, shape, device_type, device_id, dtype, numpy=False):
     """What the operator ``_zeros``, ``_ones`` or, with a value, ``_full`` writes into a new
     array."""
@@ -257,6 +264,11 @@ def NumpyFunction(rest, attributes, arrays, number, left, kind):   # pylint: dis
     for name, value in attributes.items():
         setattr(rest, name, value)
     return rest
+
+
+def _set_making(current, home, dtypes):
+    """What functions go by that the compiled binding calls itself: there are none here."""
+    del current, home, dtypes
 
 
 def _scalar(value):

@@ -4,7 +4,7 @@ import ctypes
 import numpy as np
 
 from .. import _dtypes, _opgen
-from .._binding import filled, invoke, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
+from .._binding import array_of, filled, invoke, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
 from ..base import NDArrayHandle, _LIB, check_call, error_class, _MXTypeError, _MXValueError
 from ..context import Context
 
@@ -79,10 +79,9 @@ def from_values(source, ctx, dtype, numpy=False, converts=False):
         kind = error_class(TypeError, ValueError) if isinstance(source, np.ndarray) else TypeError
         raise kind(f"[array] got a {type(source).__name__} that is no rectangular collection of {'real ' if numpy else ''}numbers; "
                    "accepted: numbers, nested lists of equal lengths, arrays")
-    values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[number]).reshape(values.shape)
-    out = _new_array(values.shape, ctx, dtype, numpy=numpy)
-    out._copy_from(values.ctypes.data, values.nbytes)
-    return out
+    if values.dtype != _dtypes.TYPES[number] or not values.flags.c_contiguous:
+        values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[number]).reshape(values.shape)
+    return array_of(values, *_device(ctx), number, numpy)
 
 
 def _new_filled(name, shape, ctx, dtype, value=None, numpy=False):

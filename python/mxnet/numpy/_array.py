@@ -1,4 +1,5 @@
 """mx.np.ndarray: the array class whose rules are NumPy's."""
+import builtins
 import importlib
 import os
 import pickle
@@ -7,12 +8,12 @@ import numpy as onp
 
 from .. import _dtypes
 from .._files import write_file
-from .._binding import _numpy_base, _set_indexing, _set_numpy_class
+from .._binding import _numpy_base, _set_indexing, _set_numpy_class, is_traced
 from ..base import error_class
 from ..ndarray import NDArray
 from . import _indexing
 from ..ndarray._native import shared
-from ._dispatch import call, device_of, operand
+from ._dispatch import call, check_order, device_of, operand
 from ._flat import Flags, flatiter, write_flat
 from ._methods import add_methods
 from ._operators import PYTHON_OPERATORS
@@ -271,7 +272,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
     # ---- copies
 
     def copy(self, order="C"):
-        """A copy on the same device, row by row: `order` is 'C', 'K' or 'A'.
+        """A copy on the same device, row by row whatever `order`, which is NumPy's, says.
 
         >>> x = mx.np.ones(2)
         >>> y = x.copy()
@@ -279,8 +280,8 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         >>> x, y
         (array([1., 1.]), array([5., 1.]))
         """
-        if order not in ("C", "K", "A"):
-            raise NotImplementedError(f"[copy] order={order!r}; accepted: 'C', 'K', 'A'")
+        if order != "C":
+            check_order("copy", order)
         return super().copy()
 
     def copyto(self, other):
@@ -325,14 +326,14 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """The array in another dtype; itself if `copy` is false and it has that dtype.
 
         `casting` is NumPy's rule, "unsafe" by default: a TypeError where it forbids the cast.
-        `order` and `subok` are NumPy's, and accept what is their default there ('C', too).
-        Fractions become integers by cutting them off.
+        `order` is NumPy's and changes nothing: arrays lie in memory row by row. `subok` is NumPy's,
+        too; its default is accepted. Fractions become integers by cutting them off.
 
         >>> mx.np.array([1.7, -1.7]).astype('int32')
         array([ 1, -1], dtype=int32)
         """
-        if order not in ("K", "C"):
-            raise ValueError(f"[astype] order={order!r}; accepted: 'K', 'C'")
+        if order != "K":
+            check_order("astype", order)
         if casting != "unsafe":
             wanted = _dtypes.name(dtype).replace("bfloat", "float")
             if not onp.can_cast(_dtypes.name(self.dtype).replace("bfloat", "float"), wanted, casting):
@@ -392,6 +393,34 @@ class ndarray(_Base):   # pylint: disable=invalid-name
                [0., 0.]])
         """
         return super().reshape(*shape, **kwargs)
+
+    def view(self, dtype=None, type=None):    # pylint: disable=redefined-builtin
+        """Another array in the same memory. With another `dtype` a copy of the bytes, read in it:
+        the last dimension grows or shrinks with the size of an element. `type` is NumPy's, and must
+        be this class or None.
+
+        Raises ValueError where the bytes of the last dimension fill no whole number of elements,
+        and, with another `dtype`, while autograd records or a block is traced.
+
+        >>> x = mx.np.array([1.0, -2.0])
+        >>> x.view('int32')
+        array([ 1065353216, -1073741824], dtype=int32)
+        >>> x.view()[0] = 5
+        >>> x
+        array([ 5., -2.])
+        """
+        if isinstance(dtype, builtins.type) and issubclass(dtype, NDArray):
+            dtype, type = None, dtype
+        if type not in (None, ndarray):
+            raise TypeError(f"[view] type={type!r}; accepted: mx.np.ndarray, None")
+        if dtype is None or _dtypes.number(dtype) == self._dtype_id:
+            return shared(self, ndarray)
+        names = _dtypes.name(self.dtype), _dtypes.name(dtype)
+        if "bfloat16" in names:
+            raise NotImplementedError(f"[view] {names[0]} as {names[1]}; accepted: dtypes of NumPy")
+        if is_traced():
+            raise ValueError("[view] another dtype while autograd records or a block is traced; accepted: the array's own")
+        return operand(self.asnumpy().view(names[1]), self)
 
     def flatten(self, order="C"):
         """A copy with one dimension; `order` 'F' counts the elements down the columns.

@@ -11,7 +11,7 @@ from ._joining import axis_of, concatenate, entries, shape_of
 from ._manipulation import flip, ravel
 from ._searching import _on_host, sort, where
 from ._standard import _scanned
-from ._ufuncs import true_divide
+from ._ufuncs import call_as_ufunc, true_divide
 from .type_functions import result_type
 
 __all__ = [
@@ -101,25 +101,25 @@ def select(condlist, choicelist, default=0):
     return result
 
 
-def heaviside(x1, x2, out=None, **kwargs):
+def _heaviside(x1, x2):
+    like = x1 if isinstance(x1, NDArrayBase) else x2
+    x1 = true_divide(operand(x1, like=like), 1)
+    above = call("_npi_greater_scalar", (x1,), scalar=0.0, is_int=False)
+    steps = call("_npi_where", (call("_npi_isnan", (x1,)), x1, above.astype(x1.dtype)))
+    at_zero = call("_npi_equal_scalar", (x1,), scalar=0.0, is_int=False)
+    return where(at_zero, x2, steps)
+
+
+def heaviside(x1, x2, out=None, where=True, **kwargs):    # pylint: disable=redefined-outer-name
     """The step function: 0 below 0, 1 above, `x2` at 0, NaN for NaN. Operands broadcast, and their
-    dtypes meet; integers become floats.
+    dtypes meet; integers become floats. `where` and others are those of NumPy's ufuncs.
 
     Examples
     --------
     >>> mx.np.heaviside(mx.np.array([-1.5, 0, 2]), 0.5)
     array([0. , 0.5, 1. ])
     """
-    if kwargs:
-        raise NotImplementedError(f"[heaviside] got {', '.join(kwargs)}; accepted: x1, x2, out")
-    if not any(isinstance(x, (NDArrayBase, onp.ndarray, list)) or is_symbol(x) for x in (x1, x2)):
-        return onp.heaviside(x1, x2)
-    like = x1 if isinstance(x1, NDArrayBase) else x2
-    x1 = true_divide(operand(x1, like=like), 1)
-    above = call("_npi_greater_scalar", (x1,), scalar=0.0, is_int=False)
-    steps = call("_npi_where", (call("_npi_isnan", (x1,)), x1, above.astype(x1.dtype)))
-    at_zero = call("_npi_equal_scalar", (x1,), scalar=0.0, is_int=False)
-    return deliver(where(at_zero, x2 if _is_plain(x2) else operand(x2, like=x1), steps), out)
+    return call_as_ufunc("heaviside", _heaviside, (x1, x2), "float", out, where, kwargs)
 
 
 def _is_plain(value):
@@ -403,18 +403,20 @@ def sinc(x):
     return call("_npi_where_lscalar", (at_zero, waves), scalar=1.0)
 
 
-def exp2(x, out=None):
-    """2 to the power of each element; integers become floats. Differentiable.
+def _exp2(x):
+    return call("_npi_rpower_scalar", (true_divide(x, 1),), scalar=2.0, is_int=False)
+
+
+def exp2(x, out=None, where=True, **kwargs):    # pylint: disable=redefined-outer-name
+    """2 to the power of each element; integers become floats. `where` and others are those of
+    NumPy's ufuncs. Differentiable.
 
     Examples
     --------
     >>> mx.np.exp2(mx.np.array([0, 3, -1]))
     array([1. , 8. , 0.5])
     """
-    if _is_plain(x):
-        return onp.exp2(x)
-    powers = true_divide(operand(x), 1)
-    return deliver(call("_npi_rpower_scalar", (powers,), scalar=2.0, is_int=False), out)
+    return call_as_ufunc("exp2", _exp2, (x,), "float", out, where, kwargs)
 
 
 def angle(z, deg=False):

@@ -10,30 +10,21 @@ from ..ndarray._native import _as_shape, _handle, _handle_of, shared
 from ..util import is_np_default_dtype
 from . import _dispatch
 from ._array import ndarray
-from ._dispatch import _mode, call, default_float, deliver, device_of, dtype_name, empty_array, is_symbol, operand
+from ._dispatch import (_mode, call, check_order, compiled, default_float, deliver, device_of, dtype_name, empty_array, is_symbol,
+                        operand, place_name)
 
 __all__ = ["array", "asarray", "ascontiguousarray", "from_dlpack", "copy", "empty", "zeros", "ones", "full", "empty_like", "zeros_like",
            "ones_like", "full_like", "arange", "linspace", "logspace", "indices", "meshgrid", "blackman", "hamming", "hanning"]
 
 
-_ROWS = ("C", "K", "A")     # orders that mean one thing, because all arrays lie row by row
-
-
-def check_order(function, order, accepted=("C",)):
-    if order not in accepted:
-        raise NotImplementedError(f"[{function}] order={order!r}; accepted: {', '.join(accepted)}")
-
-
-def place_name(ctx, device):
-    """The name of the device that is asked for, or None."""
-    return None if ctx is None and device is None else str(device_of(ctx, device))
+_NUMBERS = {int, float, bool}
 
 
 def _plain(values):
     """`values` with NumPy arrays in place of arrays of mx.np in lists."""
     if isinstance(values, NDArrayBase):
         return values.asnumpy()
-    if isinstance(values, (list, tuple)):
+    if isinstance(values, (list, tuple)) and not _NUMBERS.issuperset(map(type, values)):
         return [_plain(v) for v in values]
     return values
 
@@ -72,8 +63,8 @@ def array(object, dtype=None, ctx=None, device=None, *, copy=True, order="K", su
     array([[1., 2.],
            [3., 4.]])
     """
-    if order not in _ROWS:
-        check_order("array", order, _ROWS)
+    if order != "K":
+        check_order("array", order)
     device = None if ctx is None and device is None else device_of(ctx, device)
     if not copy and (copy is False or isinstance(object, ndarray)):
         made = asarray(object, dtype, device, copy)
@@ -109,8 +100,8 @@ def asarray(obj=None, dtype=None, device=None, copy=None, *, a=None, order=None,
     >>> mx.np.asarray(x) is x
     True
     """
-    if order not in (None, *_ROWS):
-        check_order("asarray", order, _ROWS)
+    if order is not None:
+        check_order("asarray", order)
     obj = obj if a is None else a
     if isinstance(obj, ndarray):
         same = (dtype is None or _dtypes.number(dtype) == obj._dtype_id) and (device is None or device_of(None, device) == obj.context)
@@ -158,7 +149,7 @@ def copy(a, out=None, *, order="K", subok=False):
     >>> mx.np.copy(mx.np.ones(2))
     array([1., 1.])
     """
-    check_order("copy", order, _ROWS)
+    check_order("copy", order)
     return call("_npi_copy", (operand(a),), out)
 
 
@@ -189,6 +180,7 @@ def empty(shape, dtype=None, order="C", ctx=None, device=None):
     return empty_array(shape, device, default_float() if dtype is None else dtype)
 
 
+@compiled("_npi_zeros", "make")
 def zeros(shape, dtype=None, order="C", ctx=None, device=None):
     """An array of zeros: float32, or float64 with ``npx.set_np(dtype=True)``, unless `dtype` says
     otherwise.
@@ -202,6 +194,7 @@ def zeros(shape, dtype=None, order="C", ctx=None, device=None):
     return _filled("_npi_zeros", shape, dtype, order, ctx, device, "zeros")
 
 
+@compiled("_npi_ones", "make")
 def ones(shape, dtype=None, order="C", ctx=None, device=None):
     """An array of ones: float32, or float64 with ``npx.set_np(dtype=True)``, unless `dtype` says
     otherwise.
@@ -231,11 +224,12 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, out=None, device=No
     if dtype is None:
         dtype = _dispatch.natural_dtype(fill_value) if out is None else out.dtype
     number = float(fill_value) if not isinstance(fill_value, int) else int(fill_value)
-    return call("_npi_full", (), out, shape=_as_shape(shape), value=number, dtype=dtype_name(dtype), ctx=place_name(ctx, device))
+    place = place_name(ctx, device) if out is None else None
+    return call("_npi_full", (), out, shape=_as_shape(shape), value=number, dtype=dtype_name(dtype), ctx=place)
 
 
 def _like(a, value, dtype, order, ctx, device, out, function, shape=None):
-    check_order(function, order, _ROWS)
+    check_order(function, order)
     a = operand(a)
     if shape is not None:
         place = a.context if ctx is None and device is None else device_of(ctx, device)
@@ -296,7 +290,7 @@ def full_like(a, fill_value, dtype=None, order="C", ctx=None, out=None, device=N
     array([7., 7.])
     """
     if isinstance(fill_value, (NDArrayBase, onp.ndarray, list, tuple)) and not is_symbol(a):
-        check_order("full_like", order, _ROWS)
+        check_order("full_like", order)
         a = operand(a)
         shape, dtype = a.shape if shape is None else shape, dtype_name(dtype, _dtypes.name(a.dtype))
         return full(shape, fill_value, dtype, ctx=ctx, out=out, device=device)
@@ -305,6 +299,7 @@ def full_like(a, fill_value, dtype=None, order="C", ctx=None, out=None, device=N
 
 # ---- ranges
 
+@compiled("_npi_arange", "make")
 def arange(start=None, stop=None, step=1, dtype=None, ctx=None, device=None, *, like=None):
     """Values from `start` up to but without `stop`, `step` apart; from 0 to `start` if it is alone.
     float32 also for integers, unless `dtype` says otherwise; with ``npx.set_np(dtype=True)`` int64
@@ -328,7 +323,7 @@ def arange(start=None, stop=None, step=1, dtype=None, ctx=None, device=None, *, 
             dtype = "int64" if whole else "float64"
     if stop is None:
         start, stop = 0, start
-    place = None if ctx is None and device is None else str(device_of(ctx, device))
+    place = place_name(ctx, device)
     return call("_npi_arange", (), start=float(start), stop=float(stop), step=float(step), dtype=_dtypes.name(dtype), ctx=place)
 
 

@@ -2,8 +2,8 @@
 import contextlib
 
 from .._binding import NDArrayBase
-from ._creation import check_order, place_name, results
-from ._dispatch import call, default_float, device_of, dtype_name, is_symbol, operand
+from ._creation import results
+from ._dispatch import call, check_order, default_float, device_of, dtype_name, is_symbol, operand, place_name
 
 __all__ = ["eye", "identity", "tri", "tril", "triu", "tril_indices", "triu_indices", "tril_indices_from", "triu_indices_from", "diag",
            "diagflat", "diagonal", "diag_indices_from"]

@@ -40,14 +40,15 @@ import threading
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import _set_symbol_call, NDArrayBase, numpy_call as call, of_one_dtype, set_symbols
+from .._binding import _set_making, _set_symbol_call, NDArrayBase, NumpyFunction, numpy_call as call, of_one_dtype, set_symbols
 from ..base import _LIB, _MXTypeError, check_call
 from ..context import Context, context_of, current_context
 from ..ndarray import _native
 from ..util import is_np_default_dtype
 
-__all__ = ["call", "operand", "deliver", "device_of", "default_float", "default_int", "dtype_name", "empty_array", "filled_array",
-           "from_values", "is_symbol", "natural_dtype", "of_one_dtype", "promoted", "promoted_dtype", "symbolic"]
+__all__ = ["ORDERS", "call", "check_order", "compiled", "operand", "deliver", "device_of", "default_float", "default_int", "dtype_name",
+           "empty_array", "filled_array", "from_values", "is_symbol", "natural_dtype", "place_name", "of_one_dtype",
+           "promoted", "promoted_dtype", "symbolic"]
 
 
 class _Mode(threading.local):
@@ -86,6 +87,30 @@ def _symbol_call(name, inputs, params):
 
 
 _set_symbol_call(_symbol_call)
+
+
+def compiled(record, kind="reduce"):
+    """Decorator of functions whose common calls the binding takes to the record: those of kind
+    "reduce" with a, axis (or axes) and keepdims alone, those of kind "make" with a shape or the
+    bounds of a range, and a dtype."""
+    def decorate(function):
+        attributes = {"__name__": function.__name__, "__qualname__": function.__name__, "__module__": "mxnet.numpy",
+                      "__doc__": function.__doc__, "__wrapped__": function}
+        return NumpyFunction(function, attributes, record, "", "", kind)
+    return decorate
+
+
+_HOME = Context("cpu", 0)    # where operators without inputs make arrays unless told otherwise
+_set_making(current_context, _HOME, _dtypes._NUMBERS)
+
+
+def place_name(ctx, device):
+    """The name of the device on which to make an array: that which is asked for, or the current
+    one. None where operators make arrays anyway, and for symbols unless one is asked for."""
+    if ctx is None and device is None:
+        place = _HOME if _mode.symbols else current_context()
+        return None if place is _HOME else str(place)
+    return str(device_of(ctx, device))
 
 
 def operand(value, like=None, dtype=None):
@@ -202,6 +227,15 @@ def filled_array(name, shape, device=None, dtype="float32", value=None):
     """An mx.np array that the operator `name` fills: ``_npi_zeros``, ``_npi_ones``, or
     ``_npi_full`` with a value."""
     return _native._new_filled(name, shape, device or current_context(), dtype, value, True)
+
+
+ORDERS = ("C", "K", "A", "F")    # NumPy's orders in memory, which mean one thing: all arrays lie row by row
+
+
+def check_order(function, order):
+    """Refuses what is none of NumPy's orders."""
+    if order not in ORDERS:
+        raise ValueError(f"[{function}] order={order!r}; accepted: {', '.join(ORDERS)}")
 
 
 def deliver(result, out):

@@ -126,11 +126,11 @@ class BitGenerator:
     @property
     def state(self):
         """The seed and the positions."""
-        return {"bit_generator": "Philox4x32-10", "seed": self._sequences.seed, "positions": self._sequences.positions()}
+        return {"bit_generator": _random._BITS, "seed": self._sequences.seed, "positions": self._sequences.positions()}
 
     @state.setter
     def state(self, value):
-        if not isinstance(value, dict) or value.get("bit_generator") != "Philox4x32-10":
+        if not isinstance(value, dict) or value.get("bit_generator") != _random._BITS:
             raise TypeError(f"[random] the state {value!r}; accepted: a state of a generator of mx.np.random")
         self._sequences = _Sequences(value["seed"])
         self._sequences.go_to(value["positions"])
@@ -178,7 +178,7 @@ class Generator:
         return self.bit_generator._sequences
 
     def __repr__(self):
-        return f"{type(self).__name__}(Philox4x32-10)"
+        return f"{type(self).__name__}({_random._BITS})"
 
     def __reduce__(self):
         return type(self), (self.bit_generator,)

@@ -10,7 +10,7 @@ from .._binding import NDArrayBase, is_traced
 from ..ndarray._native import _as_shape
 from ._creation import asarray, results
 from ._joining import as_tuple, entries, shape_of, with_axis
-from ._dispatch import call, dtype_name, is_symbol, operand
+from ._dispatch import call, compiled, dtype_name, is_symbol, operand
 from ._indexing import shaped
 from ._padding import pad
 
@@ -118,6 +118,7 @@ def ravel(x=None, order="C", *, a=None):
     return call("_npi_reshape", (call("_npi_transpose", (x,)) if order == "F" else x,), newshape=(-1,))
 
 
+@compiled("_npi_transpose")
 def transpose(a, axes=None):
     """A new array whose dimension i is dimension ``axes[i]`` of `a`; without `axes`, in reverse
     order.
@@ -355,14 +356,17 @@ def resize(a, new_shape):
 
 def roll(a, shift, axis=None):
     """Entries moved by `shift` places; those that leave at one end come in at the other. Without
-    `axis` the array is taken as a vector, and gets its shape again.
+    `axis` the array is taken as a vector, and gets its shape again; several shifts are added then.
 
     Examples
     --------
     >>> mx.np.roll(mx.np.arange(4), 1)
     array([3., 0., 1., 2.])
     """
-    return call("_npi_roll", (operand(a),), shift=as_tuple(shift), axis=None if axis is None else as_tuple(axis))
+    shift = as_tuple(shift)
+    if axis is None:
+        return call("_npi_roll", (operand(a),), shift=(sum(shift),), axis=None)
+    return call("_npi_roll", (operand(a),), shift=shift, axis=as_tuple(axis))
 
 
 def rot90(m, k=1, axes=(0, 1)):

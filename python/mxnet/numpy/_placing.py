@@ -5,7 +5,7 @@ import numpy as onp
 from .._binding import NDArrayBase
 from ._array import ndarray
 from ._creation import arange
-from ._dispatch import call, default_float, operand, promoted
+from ._dispatch import call, default_float, operand, promoted, place_name
 from ._flat import repeated
 from ._joining import concatenate
 
@@ -88,7 +88,7 @@ def mask_indices(n, mask_func, k=0):
     >>> [i.tolist() for i in mx.np.mask_indices(2, mx.np.triu)]
     [[0, 0, 1], [0, 1, 1]]
     """
-    kept = mask_func(call("_npi_ones", (), shape=(n, n), dtype="float32"), k)
+    kept = mask_func(call("_npi_ones", (), shape=(n, n), dtype="float32", ctx=place_name(None, None)), k)
     return kept.nonzero()
 
 

@@ -4,8 +4,8 @@ import operator
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase, NumpyFunction
-from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
+from .._binding import NDArrayBase
+from ._dispatch import call, compiled, default_float, deliver, dtype_name, is_symbol, operand
 
 __all__ = ["all", "alltrue", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cumsum", "max", "mean", "min", "nancumsum",
            "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "product", "ptp", "sometrue", "std", "sum",
@@ -59,15 +59,6 @@ def _natural(a, counts):
     return "int64" if counts and name == "bool" else name
 
 
-def _compiled(record):
-    """Decorator of functions whose calls with a, axis and keepdims alone go to the record."""
-    def decorate(function):
-        attributes = {"__name__": function.__name__, "__qualname__": function.__name__, "__module__": "mxnet.numpy",
-                      "__doc__": function.__doc__, "__wrapped__": function}
-        return NumpyFunction(function, attributes, record, "", "", "reduce")
-    return decorate
-
-
 def _adds_wide(a, dtype):
     """Whether the record adds `a` as if it had the dtype `dtype`: it keeps integers in int64, whose
     last bits are those of narrower sums, and in float64 where the result is a float."""
@@ -89,7 +80,7 @@ def _sum_like(record, a, axis, dtype, out, keepdims, initial, where, neutral):
                    initial=None if initial is None else float(initial))
 
 
-@_compiled("_npi_sum")
+@compiled("_npi_sum")
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):   # pylint: disable=redefined-builtin
     """Sum of elements over axes.
 
@@ -119,7 +110,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=
     return _sum_like("_npi_sum", a, axis, dtype, out, keepdims, initial, where, 0)
 
 
-@_compiled("_npi_prod")
+@compiled("_npi_prod")
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
     """Product of elements over axes; arguments as for :func:`sum`.
 
@@ -144,7 +135,7 @@ def _count(a, axis, keepdims, where=None):
     return int(onp.prod(sizes))
 
 
-@_compiled("_npi_mean")
+@compiled("_npi_mean")
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
     """Arithmetic mean over axes; arguments as for :func:`sum`.
 
@@ -161,7 +152,8 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
     if not _no_mask(where):
         dtype = dtype or quotient_of(a)
         total, count = sum(a, axis, dtype, None, keepdims, None, where), _count(a, axis, keepdims, where)
-        return deliver(call("_npi_true_divide", (total, call("_npi_cast", (count,), dtype=dtype))), out)
+        result = call("_npi_true_divide", (total, call("_npi_cast", (count,), dtype=dtype)))
+        return deliver(result if "float" in dtype else call("_npi_cast", (result,), dtype=dtype), out)
     return _reduce("_npi_mean", a, out, dtype or quotient_of(a), axis=axes_of(axis), dtype=dtype, keepdims=keepdims)
 
 
@@ -171,7 +163,8 @@ def quotient_of(a):
     return name if "float" in name else default_float()
 
 
-def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where, centre=None):
+def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where, centre=None, undefined=0.0):
+    # `undefined`: what a divisor that is not positive is taken for
     a, centre = operand(a), _given(centre)
     keepdims, dtype = bool(_given(keepdims, False)), dtype_name(_given(dtype))
     freedom = ddof if correction is None or correction is _NOTHING else correction
@@ -182,14 +175,15 @@ def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where, ce
     centre = mean(a, axis, dtype or quotient_of(a), None, True, where) if centre is None else operand(centre, a)
     apart = call("_npi_square", (call("_npi_subtract", (a, centre)),))
     count = _count(a, axis, keepdims, operand(where, a, "bool") if where is not True else operand(onp.True_, a))
-    rest = call("_npi_maximum_scalar", (call("_npi_subtract_scalar", (count,), scalar=float(freedom), is_int=False),), scalar=0.0,
-                is_int=True)
-    total, rest = sum(apart, axis, None, None, keepdims, None, where), call("_npi_cast", (rest,), dtype=quotient_of(apart))
+    rest = call("_npi_cast", (call("_npi_subtract_scalar", (count,), scalar=float(freedom), is_int=False),), dtype=quotient_of(apart))
+    positive = call("_npi_greater_scalar", (rest,), scalar=0.0, is_int=True)
+    rest = call("_npi_where_rscalar", (positive, rest), scalar=undefined)
+    total = sum(apart, axis, None, None, keepdims, None, where)
     result = call("_npi_true_divide", (total, rest))
     return deliver(call("_npi_sqrt", (result,)) if record == "_npi_std" else result, out)
 
 
-@_compiled("_npi_var")
+@compiled("_npi_var")
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, where=None, mean=None):   # noqa: E501 pylint: disable=redefined-outer-name
     """Variance over axes: the mean square distance from the mean, with a divisor of N - ddof.
 
@@ -212,7 +206,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correctio
     return _variance("_npi_var", a, axis, dtype, out, ddof, keepdims, correction, where, mean)
 
 
-@_compiled("_npi_std")
+@compiled("_npi_std")
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, where=None, mean=None):   # noqa: E501 pylint: disable=redefined-outer-name
     """Standard deviation over axes, the square root of :func:`var`, with the same arguments.
 
@@ -235,7 +229,7 @@ def _extreme(record, a, axis, out, keepdims, initial, where):
                    initial=None if initial is None else float(initial))
 
 
-@_compiled("_npi_max")
+@compiled("_npi_max")
 def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):   # pylint: disable=redefined-builtin
     """Largest element over axes, NaN if there is one.
 
@@ -263,7 +257,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):   # p
     return _extreme("_npi_max", a, axis, out, keepdims, initial, where)
 
 
-@_compiled("_npi_min")
+@compiled("_npi_min")
 def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):   # pylint: disable=redefined-builtin
     """Smallest element over axes, NaN if there is one; arguments as for :func:`max`.
 
@@ -285,7 +279,7 @@ def _truths(record, a, axis, out, keepdims, where, neutral):
     return _reduce(record, a, out, "bool", axis=axes_of(axis), keepdims=bool(_given(keepdims, False)))
 
 
-@_compiled("_npi_all")
+@compiled("_npi_all")
 def all(a, axis=None, out=None, keepdims=False, where=None):   # pylint: disable=redefined-builtin
     """Whether all elements over axes are not 0 (NaN is not), as bool; arguments as for :func:`sum`.
 
@@ -297,7 +291,7 @@ def all(a, axis=None, out=None, keepdims=False, where=None):   # pylint: disable
     return _truths("_npi_all", a, axis, out, keepdims, where, 1)
 
 
-@_compiled("_npi_any")
+@compiled("_npi_any")
 def any(a, axis=None, out=None, keepdims=False, where=None):   # pylint: disable=redefined-builtin
     """Whether any element over axes is not 0 (NaN is not), as bool; arguments as for :func:`sum`.
 
@@ -312,7 +306,7 @@ def any(a, axis=None, out=None, keepdims=False, where=None):   # pylint: disable
 alltrue, sometrue = all, any
 
 
-@_compiled("_npi_argmax")
+@compiled("_npi_argmax")
 def argmax(a, axis=None, out=None, keepdims=False):
     """Index of the largest element along an axis, int64: the first of equals, the first NaN.
 
@@ -335,7 +329,7 @@ def argmax(a, axis=None, out=None, keepdims=False):
     return _reduce("_npi_argmax", operand(a), out, "int64", axis=axis, keepdims=bool(_given(keepdims, False)))
 
 
-@_compiled("_npi_argmin")
+@compiled("_npi_argmin")
 def argmin(a, axis=None, out=None, keepdims=False):
     """Index of the smallest element along an axis; arguments as for :func:`argmax`.
 
@@ -347,7 +341,7 @@ def argmin(a, axis=None, out=None, keepdims=False):
     return _reduce("_npi_argmin", operand(a), out, "int64", axis=axis, keepdims=bool(_given(keepdims, False)))
 
 
-@_compiled("_npi_cumsum")
+@compiled("_npi_cumsum")
 def cumsum(a, axis=None, dtype=None, out=None):
     """Running sum along an axis, or of the flattened array.
 
@@ -451,7 +445,7 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Non
     1.0
     """
     a, number = _without_nan(a, 0)
-    return var(a, axis, dtype, out, ddof, keepdims, where=_and(number, where), mean=mean, correction=correction)
+    return _variance("_npi_var", a, axis, dtype, out, ddof, keepdims, correction, _and(number, where), mean, float("nan"))
 
 
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, *, mean=None, correction=None):   # noqa: E501 pylint: disable=redefined-outer-name
@@ -463,7 +457,7 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Non
     1.0
     """
     a, number = _without_nan(a, 0)
-    return std(a, axis, dtype, out, ddof, keepdims, where=_and(number, where), mean=mean, correction=correction)
+    return _variance("_npi_std", a, axis, dtype, out, ddof, keepdims, correction, _and(number, where), mean, float("nan"))
 
 
 def _nan_extreme(function, limit, a, axis, out, keepdims, initial, where):

@@ -3,7 +3,7 @@ and matrices, numbers as texts, NumPy's treatment of errors."""
 import numpy as onp
 
 from .._binding import NDArrayBase
-from ._creation import _ROWS, asarray, check_order
+from ._creation import asarray
 from ._dispatch import call, promoted
 
 __all__ = ["asanyarray", "require", "iterable", "ndenumerate", "matvec", "vecmat", "base_repr", "binary_repr",
@@ -34,7 +34,7 @@ def require(a, dtype=None, requirements=None, *, like=None):
     """
     wanted = {str(r).upper() for r in ([requirements] if isinstance(requirements, str) else requirements or ())}
     if wanted & {"F", "FORTRAN", "F_CONTIGUOUS"}:
-        check_order("require", "F", _ROWS)
+        raise NotImplementedError(f"[require] requirements={requirements!r}; accepted: C, A, W, O, E, for arrays lie in memory row by row")
     return asarray(a, dtype, like=like)
 
 

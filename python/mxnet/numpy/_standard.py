@@ -11,6 +11,7 @@ from ._creation import results
 from ._dispatch import call, deliver, device_of, dtype_name, is_symbol, operand
 from ._joining import axis_of, concatenate, shape_of, with_axis
 from ._reductions import _without_nan, cumsum
+from ._ufuncs import call_as_ufunc
 
 __all__ = [
     "astype",
@@ -206,16 +207,18 @@ def _is_host_complex(x):
     return isinstance(x, (onp.ndarray, onp.generic, builtins.complex)) and onp.iscomplexobj(x)
 
 
-def conj(x, out=None):
+def conj(x, out=None, where=True, **kwargs):
     """The complex conjugate: a copy, because elements are real. Complex arrays of NumPy get
-    NumPy's.
+    NumPy's. `where` and others are those of NumPy's ufuncs.
 
     Examples
     --------
     >>> mx.np.conj(mx.np.array([1.0, -2.0]))
     array([ 1., -2.])
     """
-    return onp.conj(x) if _is_host_complex(x) else call("_npi_copy", (operand(x),), out)
+    if _is_host_complex(x):
+        return onp.conj(x)
+    return call_as_ufunc("conj", lambda values: call("_npi_copy", (values,)), (x,), "same", out, where, kwargs)
 
 
 conjugate = conj

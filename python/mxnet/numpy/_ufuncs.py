@@ -8,7 +8,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase, NumpyFunction
-from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
+from ._dispatch import ORDERS, call, default_float, deliver, dtype_name, is_symbol, operand
 from ._operators import BINARY, UNARY
 from ._ufunc_texts import text_of
 
@@ -18,7 +18,7 @@ __all__ = ["allclose", "around", "array_equal", "array_equiv", "clip", "divmod",
 _NUMBERS = (int, float, onp.number, onp.bool_)
 _WHOLE = (int, onp.integer, onp.bool_)
 # The arguments of NumPy's ufuncs that have one accepted value.
-_DEFAULTS = {"order": ("K", "C", "A"), "casting": ("same_kind", "unsafe"), "subok": (True,), "signature": (None,), "extobj": (None,)}
+_DEFAULTS = {"order": ORDERS, "casting": ("same_kind", "unsafe"), "subok": (True,), "signature": (None,), "extobj": (None,)}
 # NumPy's names where they differ.
 _NUMPY_NAMES = {"bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift", "around": "round"}
 
@@ -94,6 +94,23 @@ def _is_number(value):
 
 def _number_params(value):
     return {"scalar": float(value), "is_int": isinstance(value, _WHOLE)}
+
+
+def call_as_ufunc(name, function, values, kind, out=None, where=True, options=None):
+    """`function` of `values`, numbers or what arrays are made of, with what ufuncs of NumPy take.
+    `kind` is what it makes of integers, as in the tables."""
+    dtype = _options(name, options) if options else None
+    if all(_is_number(v) for v in values):
+        return _of_numbers(name, values, out, where, dtype)
+    like = next((v for v in values if isinstance(v, NDArrayBase)), None)
+    at = [i for i, v in enumerate(values) if not _is_number(v)]
+
+    def run(inputs, into):
+        all_of_them = list(values)
+        for i, x in zip(at, inputs):
+            all_of_them[i] = x
+        return deliver(function(*all_of_them), into)
+    return _finish(name, run, [operand(values[i], like) for i in at], kind, out, where, dtype)
 
 
 def _unary(row, name):

@@ -11,6 +11,7 @@ Unlike NumPy's, results are float32 unless ``dtype`` says otherwise (float64 aft
 ``ctx`` and ``device``, two names of one thing, tell where a result without array parameters is
 made.
 """
+import ctypes
 import importlib
 import numbers
 
@@ -18,15 +19,17 @@ import numpy as onp
 
 from .. import random as _seeding
 from . import _draws
-from ._dispatch import call, default_float, default_int, deliver, device_of, dtype_name, from_values, is_symbol, operand
+from ._dispatch import call, default_float, default_int, deliver, device_of, dtype_name, from_values, is_symbol, operand, place_name
 from ._random_records import _shape, _split, draw
 from .._binding import NDArrayBase
+from ..base import _LIB, check_call
 
 __all__ = ["randint", "uniform", "normal", "choice", "rand", "multinomial", "multivariate_normal", "logistic", "gumbel", "f", "laplace",
            "shuffle", "randn", "gamma", "beta", "chisquare", "exponential", "lognormal", "weibull", "pareto", "power", "rayleigh", "seed",
-           "permutation", "bytes", "default_rng", "BitGenerator", "Generator", "RandomState", *_draws.__all__]    # noqa: F822
+           "get_state", "set_state", "permutation", "bytes", "default_rng", "BitGenerator", "Generator", "RandomState", *_draws.__all__]    # noqa: F822
 
 
+_BITS = "Philox4x32-10"    # the name of where the bits come from
 _LIMITS = {name: (int(onp.iinfo(name).min), int(onp.iinfo(name).max)) for name in
            ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}
 _LIMITS.update(bool=(0, 1), float16=(-65504, 65504), float32=(-2 ** 63, 2 ** 63), float64=(-2 ** 63, 2 ** 63),
@@ -53,6 +56,44 @@ def seed(seed_state=None, ctx="all", device=None, *, seed=None):   # pylint: dis
     if seed_state is None or isinstance(seed_state, (list, tuple, onp.ndarray)):
         seed_state = int(onp.random.SeedSequence(seed_state).generate_state(1)[0])
     _seeding.seed(seed_state, ctx if device is None else device)
+
+
+def get_state(legacy=False):
+    """Where the generators that :func:`seed` restarts stand on all devices, for :func:`set_state`:
+    a dictionary, as NumPy's is with `legacy` False. NumPy's tuple cannot hold it, so `legacy` is
+    not used.
+
+    Examples
+    --------
+    >>> state = mx.np.random.get_state()
+    >>> first = mx.np.random.normal(size=3)
+    >>> mx.np.random.set_state(state)
+    >>> bool((mx.np.random.normal(size=3) == first).all())
+    True
+    """
+    del legacy
+    size, words = ctypes.c_uint64(), ctypes.POINTER(ctypes.c_uint64)()
+    check_call(_LIB.MXRandomGetState(ctypes.byref(size), ctypes.byref(words)))
+    return {"bit_generator": _BITS, "state": words[:size.value]}
+
+
+def set_state(state):
+    """Goes on where :func:`get_state` was called, which may have been in another process.
+
+    Raises
+    ------
+    TypeError
+        For what is no state of these generators, such as one of NumPy's.
+
+    Examples
+    --------
+    >>> state = mx.np.random.get_state()
+    >>> mx.np.random.set_state(state)
+    """
+    words = state.get("state") if isinstance(state, dict) and state.get("bit_generator") == _BITS else None
+    if not isinstance(words, list):
+        raise TypeError("[random] got what is no state of these generators; accepted: what mx.np.random.get_state() gave")
+    check_call(_LIB.MXRandomSetState(ctypes.c_uint64(len(words)), (ctypes.c_uint64 * len(words))(*words)))
 
 
 def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
@@ -361,7 +402,8 @@ def multinomial(n, pvals, size=None, **kwargs):
     if kwargs:
         raise TypeError(f"[multinomial] got {', '.join(sorted(kwargs))}; accepted: n, pvals, size")
     if isinstance(pvals, (list, tuple)):
-        return call("_npi_multinomial", (), n=int(n), pvals=tuple(float(p) for p in pvals), size=_shape(size))
+        counts = call("_npi_multinomial", (), n=int(n), pvals=tuple(float(p) for p in pvals), size=_shape(size))
+        return counts if is_symbol(counts) or place_name(None, None) is None else counts.as_in_context(device_of())
     return call("_npi_multinomial", (operand(pvals),), n=int(n), pvals="None", size=_shape(size))
 
 

@@ -69,6 +69,16 @@ InferTypeFn NumpyType(Result result, bool whole) {
   };
 }
 
+// NumPy subtracts no bools.
+bool DifferenceType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  static const InferTypeFn type = NumpyType(Result::kPromote, false);
+  const bool known = type(attrs, in, out);
+  MXNET_CHECK_KIND((*out)[0] != kBool, Type) << "[" << attrs.op->name
+                                             << "] both inputs are bool, which cannot be subtracted; accepted: at most "
+                                             << "one, or bitwise_xor (^) and logical_xor";
+  return known;
+}
+
 bool IsComparisonOrLogic(int row) { return row >= k_equal && row <= k_logical_xor; }
 
 // Gradient of both inputs; `fit` sums what was broadcast.
@@ -150,7 +160,8 @@ void Register(int id, const RowRecord& record) {
   if (!how.broadcast) op.set_layout(LayoutRule::kAgnostic);
   const bool numpy = how.result != Result::kSame, promotes = numpy && how.result != Result::kBool;
   if (numpy)
-    op.set_infer_type(NumpyType(how.result, row.types == 'B')).set_dtypes(row.types == 'B' ? numpy::WholeTypes() : numpy::AllTypes());
+    op.set_infer_type(id == k_sub && promotes ? DifferenceType : NumpyType(how.result, row.types == 'B'))
+        .set_dtypes(row.types == 'B' ? numpy::WholeTypes() : numpy::AllTypes());
   else
     op.set_infer_type(SameType).set_dtypes(IsComparisonOrLogic(id) ? NumberOrBoolTypes() : NumberTypes());
 

@@ -1,4 +1,7 @@
 // Unary operators without parameters: the records that the rows of the table name.
+#include <algorithm>
+#include <vector>
+
 #include "operator/epilogue_op.h"
 #include "operator/numpy_types.h"
 #include "operator/pointwise/records.h"
@@ -17,12 +20,19 @@ InferTypeFn ResultType(int (*result)(int dtype)) {
 }
 int WholeResult(int dtype) { return dtype == kBool ? int{kFloat16} : dtype; }
 
+// NumPy negates no bools.
+std::vector<int> AllButBool() {
+  std::vector<int> types = numpy::AllTypes();
+  types.erase(std::remove(types.begin(), types.end(), int{kBool}), types.end());
+  return types;
+}
+
 void Register(int row, const RowRecord& record) {
   const bool legacy = record.how == "data";
   Op& op = RegisterUnary(record.names[0], row, legacy ? "data" : "x");
   FinishRecord(&op, record);
   if (legacy) return;
-  op.set_dtypes(numpy::AllTypes());
+  op.set_dtypes(row == k_negative ? AllButBool() : numpy::AllTypes());
   if (record.how == "x") return;
   if (record.how == "float")
     op.set_infer_type(ResultType(numpy::FloatResult));

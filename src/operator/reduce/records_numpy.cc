@@ -224,7 +224,7 @@ void RegisterVar(const char* name, bool root) {
     if (p.dtype.has_value()) g = CastLike(g, x);
     if (AxisIsEmpty(p)) return std::vector<NodeEntry>{Simple("zeros_like", {x})};
     const AttrDict axes = AxesDict(p.axis, true);
-    NodeEntry centred = Simple("broadcast_sub", {x, MakeOp("mean", {x}, axes)});
+    NodeEntry centred = Simple("broadcast_sub", {x, MakeOp("_npi_mean", {x}, axes)});
     NodeEntry wide{MakeNodeLike("_backward_var_spread", *node, {g, x}), 0, 0};
     return std::vector<NodeEntry>{Mul(wide, centred)};
   });

@@ -20,7 +20,7 @@ def symbolic_names(module, arrays):
             value = None
         if value is None or isinstance(value, types.ModuleType):
             raise AttributeError(f"module {module!r} has no attribute {name!r}: neither has {arrays}")
-        if isinstance(value, types.FunctionType):
+        if callable(value) and not isinstance(value, type):
             value = symbolic(value)
             value.__module__ = module
         setattr(sys.modules[module], name, value)
