@@ -544,3 +544,26 @@ def test_cells_find_out_the_size_of_their_input(numpy_semantics, cell):
     got, want = (n(x, n.begin_state(batch_size=2))[0] for n in (net, known))
     onp.testing.assert_array_equal(got.asnumpy(), want.asnumpy())
     assert net.unroll(4, mx.np.ones((2, 4, 3)), merge_outputs=True)[0].shape == (2, 4, 5)
+
+
+def test_files_are_read_to_the_current_device(numpy_semantics, tmp_path):
+    """As in 2.0; in 1.9.1 to cpu(0)."""
+    net = nn.Dense(2, in_units=3)
+    net.initialize()
+    net.hybridize()
+    net(mx.np.ones((1, 3)))
+    file = str(tmp_path / "net.params")
+    net.save_parameters(file)
+    net.export(str(tmp_path / "net"))
+    with mx.cpu(1):
+        loaded = nn.Dense(2)
+        loaded.load_parameters(file)
+        imported = gluon.SymbolBlock.imports(
+            str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
+        )
+    assert loaded.weight.list_ctx() == [mx.cpu(1)]
+    assert all(p.list_ctx() == [mx.cpu(1)] for p in imported.collect_params().values())
+    with mx.util.np_array(False), mx.util.np_shape(False), mx.cpu(1):
+        classic = nn.Dense(2)
+        classic.load_parameters(file)
+    assert classic.weight.list_ctx() == [mx.cpu(0)]

@@ -44,7 +44,8 @@ class _BlockFiles:
         Parameters
         ----------
         ctx : Context or list of Context, optional
-            Where to put Parameters that are not initialised yet (default: cpu).
+            Where to put Parameters that are not initialised yet (default: cpu(0); under
+            ``npx.set_np()`` the current device).
         allow_missing, ignore_extra : bool
             Accept Parameters that the file lacks; accept names in the file that are not in this
             block.

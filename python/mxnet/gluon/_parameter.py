@@ -7,7 +7,7 @@ import numpy as np
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
 from ..base import MXNetError, StateError
 from .._array_class import overwrite, to_class_of
-from ..util import accepts_device, default_array, is_np_shape, to_current_class
+from ..util import accepts_device, default_array, is_np_array, is_np_shape, to_current_class
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'tensor_types']
 
@@ -315,7 +315,7 @@ class Parameter:
                     f'[gluon.load] contexts {ctx} given for {self.name!r}; it is to be initialised on {pending}')
                 ctx = pending
             elif ctx is None:
-                ctx = [context_mod.cpu()]
+                ctx = [context_mod.current_context() if is_np_array() else context_mod.cpu()]    # 2.0 and 1.9.1
             self._deferred_init = ()
             with autograd.pause():
                 self._init_impl(to_current_class(data), _as_ctx_list(ctx))
