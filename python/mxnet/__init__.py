@@ -21,8 +21,8 @@ _ALIASES = {"sym": "symbol", "mod": "module", "init": "initializer", "viz": "vis
             "rnd": "random", "np": "numpy", "npx": "numpy_extension", "mon": "monitor", "ag": "autograd", "nd": "ndarray"}
 _MEMBERS = {"AttrScope": "attribute", "Device": "device", "Executor": "executor", "NDArray": "ndarray", "Symbol": "symbol",
             "current_device": "device",
-            **dict.fromkeys(("is_np_array", "is_np_shape", "np_array", "np_shape", "set_np_shape", "use_np", "use_np_array",
-                             "use_np_shape"), "util")}
+            **dict.fromkeys(("is_np_array", "is_np_default_dtype", "is_np_shape", "np_array", "np_default_dtype", "np_shape",
+                             "set_np_shape", "use_np", "use_np_array", "use_np_default_dtype", "use_np_shape"), "util")}
 
 
 def _find(name):

@@ -70,12 +70,15 @@ from mxnet.executor import Executor as Executor
 from mxnet.image import is_np_array as is_np_array
 from mxnet.ndarray.ndarray import NDArray as NDArray
 from mxnet.symbol.symbol import Symbol as Symbol
+from mxnet.util import is_np_default_dtype as is_np_default_dtype
 from mxnet.util import is_np_shape as is_np_shape
 from mxnet.util import np_array as np_array
+from mxnet.util import np_default_dtype as np_default_dtype
 from mxnet.util import np_shape as np_shape
 from mxnet.util import set_np_shape as set_np_shape
 from mxnet.util import use_np as use_np
 from mxnet.util import use_np_array as use_np_array
+from mxnet.util import use_np_default_dtype as use_np_default_dtype
 from mxnet.util import use_np_shape as use_np_shape
 __version__: str
 Device = _Context

@@ -193,3 +193,12 @@ def test_optimizers_with_equal_noise():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compare(mx.optimizer.SGD(), mx.optimizer.SGD(), [(3,)], "float32", 7)
+
+
+def test_names_at_the_top_and_an_interval_sampler():
+    assert not mx.is_np_default_dtype()
+    with mx.np_default_dtype(True):
+        assert mx.np.zeros(1).dtype == "float64"
+    assert mx.use_np_default_dtype(lambda: mx.np.zeros(1).dtype)() == "float64"
+    assert list(mx.gluon.data.IntervalSampler(5, 2, rollover=False)) == [0, 2, 4]
+    assert mx.gluon.contrib.data.IntervalSampler is mx.gluon.data.IntervalSampler

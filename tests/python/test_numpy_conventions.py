@@ -253,3 +253,23 @@ def test_gradients_of_reductions_of_one_number(name):
         y = getattr(mx.np, name)(x)
     y.backward()
     assert x.grad.shape == () and float(x.grad) == (0 if name in ("var", "std") else 1)
+
+
+@pytest.mark.parametrize("values", [[], [1, 2.5, True], [2**40], [float("nan"), -0.0], 3, 2.5, True, [[1, 2], [3, 4]], (1, 2), [1, [2]], [1, None]])
+@pytest.mark.parametrize("dtype", [None, "float32", "float64", "int32", "float16"])
+def test_arrays_of_numbers(values, dtype):
+    try:
+        want = onp.asarray(values).astype(dtype or "float32")
+    except (ValueError, TypeError):
+        with pytest.raises(TypeError):
+            mx.np.array(values, dtype=dtype)
+        return
+    if not onp.isfinite(want).all() and dtype == "int32":
+        return
+    made = mx.np.array(values, dtype=dtype)
+    assert made.dtype == want.dtype and made.shape == want.shape
+    onp.testing.assert_array_equal(made.asnumpy(), want)
+    assert made.ctx == mx.cpu(0)
+    with mx.cpu(1):
+        assert mx.np.array(values, dtype=dtype).ctx == mx.cpu(1)
+    assert mx.np.array(values, dtype=dtype, device=mx.cpu(2)).ctx == mx.cpu(2)

@@ -2,7 +2,7 @@
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase, filled
+from .._binding import NDArrayBase, array_of, filled
 from ..context import current_context
 from ..ndarray._dlpack import from_dlpack as _from_dlpack
 from ..ndarray import _native
@@ -74,6 +74,16 @@ def array(object, dtype=None, ctx=None, device=None, *, copy=True, order="K", su
 
 
 def _new_array(object, dtype, device):   # pylint: disable=redefined-builtin
+    kind = type(object)
+    if kind in _NUMBERS or kind is list and _NUMBERS.issuperset(map(type, object)):      # what most programs give
+        number = _dtypes.number(default_float() if dtype is None else dtype)
+        if number < 2:      # float32 and float64 take all numbers
+            try:
+                values = onp.array(object, _dtypes.TYPES[number])
+            except OverflowError:       # a whole number that no float can be
+                return _native.from_values(object, device or current_context(), dtype, True, True)
+            device = device or current_context()
+            return array_of(values, device.device_typeid, device.device_id, number, True)
     if isinstance(object, NDArrayBase):
         if not isinstance(object, ndarray):
             raise ValueError("[array] got an array of mx.nd; accepted: an array of mx.np, which as_np_ndarray() gives without a copy")

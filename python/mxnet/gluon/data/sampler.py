@@ -3,7 +3,7 @@ import numpy as np
 
 from ..._repr import from_arguments
 
-__all__ = ['Sampler', 'SequentialSampler', 'RandomSampler', 'FilterSampler', 'BatchSampler']
+__all__ = ['Sampler', 'SequentialSampler', 'RandomSampler', 'FilterSampler', 'BatchSampler', 'IntervalSampler']
 
 
 class Sampler:
@@ -128,3 +128,25 @@ class BatchSampler(Sampler):
         if self._last_batch not in ('keep', 'discard', 'rollover'):
             raise ValueError(f"[gluon.data.BatchSampler] last_batch={self._last_batch!r} given; "
                              f"'keep', 'discard' or 'rollover' is accepted")
+
+
+class IntervalSampler(Sampler):
+    """Indices of range(length) in strides: 0, interval, 2 interval, ..., and with `rollover` then
+    1, 1 + interval, ... until each index came once.
+
+    >>> list(mx.gluon.data.IntervalSampler(6, 2))
+    [0, 2, 4, 1, 3, 5]
+    """
+
+    def __init__(self, length, interval, rollover=True):
+        assert interval <= length, f'[IntervalSampler] interval={interval} given; at most length={length} is accepted'
+        self._length = length
+        self._interval = interval
+        self._rollover = rollover
+
+    def __iter__(self):
+        for start in range(self._interval if self._rollover else 1):
+            yield from range(start, self._length, self._interval)
+
+    def __len__(self):
+        return self._length if self._rollover else len(range(0, self._length, self._interval))

@@ -1,8 +1,3 @@
 # Generated from the modules by `./dev docs`; do not edit.
-from typing import Any
-import mxnet.gluon.data
+from mxnet.gluon.data import IntervalSampler as IntervalSampler
 
-class IntervalSampler(mxnet.gluon.data.Sampler):
-    def __init__(self, length: Any, interval: Any, rollover: bool = ...) -> None: ...
-    def __iter__(self) -> Any: ...
-    def __len__(self) -> int: ...
