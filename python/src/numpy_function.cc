@@ -26,15 +26,16 @@ const char* const kind_names[kNumKinds] = {"float", "same", "bool", "reduce", "m
 
 /* INVARIANT: `rest` is a Python function, and `dict` has what it is called, its text and
  * `__wrapped__`, which shows its signature. `unary` or `binary.array` is set, not both; `unary` of
- * a reduction has the parameter axis, or axes, and may have keepdims. That of a function that makes
- * arrays has no inputs, and the parameters shape, or start, stop and step, and dtype. */
+ * a reduction has the parameter axis, or `tuple`, and may have keepdims. That of a function that
+ * makes arrays has no inputs, and the parameters shape, or start, stop and step, and dtype. */
 struct NumpyFunction {
   PyObject_HEAD vectorcallfunc call;
   PyObject *rest, *dict, *weakrefs;
   const Op* unary;
   BinaryRecords binary;
   Kind kind;
-  bool keeps, axes, ranges;  // has keepdims, axes, start
+  bool keeps, ranges;  // has keepdims, start
+  const char* tuple;   // the parameter instead of axis that is a tuple: axes or, always given, newshape; else null
 };
 
 /* What functions that make arrays go by: the Python function that gives the current device, the
@@ -75,22 +76,23 @@ bool AppendAxis(PyObject* o, int64_t* key, int* count) {
   return overflow == 0;
 }
 
-/* f(a), f(a, axis), f(a, axis=..., keepdims=...); or f(a, axes). Null without an exception: another
- * call. */
+/* f(a), f(a, axis), f(a, axis=..., keepdims=...); or f(a, tuple). Null without an exception:
+ * another call. */
 PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   if (n < 1 || n > 2 || !IsNumpy(args[0])) return nullptr;
   PyObject* axis = n == 2 ? args[1] : Py_None;
   bool keepdims = false;
   for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i) {
     PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
-    if (PyUnicode_CompareWithASCIIString(name, f.axes ? "axes" : "axis") == 0 && n == 1)
+    if (PyUnicode_CompareWithASCIIString(name, f.tuple ? f.tuple : "axis") == 0 && n == 1)
       axis = value;
     else if (f.keeps && PyBool_Check(value) && PyUnicode_CompareWithASCIIString(name, "keepdims") == 0)
       keepdims = value == Py_True;
     else
       return nullptr;
   }
-  if (f.axes && axis != Py_None && (!PyTuple_CheckExact(axis) || PyTuple_GET_SIZE(axis) == 0)) return nullptr;
+  if (f.tuple && axis == Py_None && std::strcmp(f.tuple, "newshape") == 0) return nullptr;
+  if (f.tuple && axis != Py_None && (!PyTuple_CheckExact(axis) || PyTuple_GET_SIZE(axis) == 0)) return nullptr;
   int64_t key[10] = {keepdims, axis == Py_None ? 0 : PyTuple_CheckExact(axis) ? 2 : 1};
   int count = 2;
   if (PyTuple_CheckExact(axis)) {
@@ -103,7 +105,7 @@ PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize
     AttrDict dict;
     if (keepdims) dict["keepdims"] = "1";
     if (key[1] == 1) dict["axis"] = std::to_string(key[2]);
-    if (key[1] == 2) dict[f.axes ? "axes" : "axis"] = Text(key + 2, static_cast<size_t>(count - 2));
+    if (key[1] == 2) dict[f.tuple ? f.tuple : "axis"] = Text(key + 2, static_cast<size_t>(count - 2));
     return dict;
   });
   return Invoke(attrs, args, 1, nullptr);
@@ -225,14 +227,16 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   f.unary = nullptr;
   f.binary = {nullptr, nullptr, nullptr, true};
   f.kind = kReduces;
-  f.keeps = f.axes = f.ranges = false;
+  f.keeps = f.ranges = false;
+  f.tuple = nullptr;
   for (int kind = 0; kind < kNumKinds; ++kind)
     if (std::strcmp(kind_names[kind], kind_name) == 0) f.kind = static_cast<Kind>(kind);
   try {
     const Op* op = Op::Get(array);
     for (const ParamInfo& p : op->params) {
       f.keeps = f.keeps || p.name == "keepdims";
-      f.axes = f.axes || p.name == "axes";
+      for (const char* name : {"axes", "newshape"})
+        if (p.name == name) f.tuple = name;
       f.ranges = f.ranges || p.name == "start";
     }
     if (op->input_names.size() <= 1) {

@@ -255,7 +255,10 @@ def test_gradients_of_reductions_of_one_number(name):
     assert x.grad.shape == () and float(x.grad) == (0 if name in ("var", "std") else 1)
 
 
-@pytest.mark.parametrize("values", [[], [1, 2.5, True], [2**40], [float("nan"), -0.0], 3, 2.5, True, [[1, 2], [3, 4]], (1, 2), [1, [2]], [1, None]])
+FLAT = [[], [1, 2.5, True], [2**40], [float("nan"), -0.0], 3, 2.5, True]
+
+
+@pytest.mark.parametrize("values", FLAT + [[[1, 2], [3, 4]], (1, 2), [1, [2]], [1, None]])
 @pytest.mark.parametrize("dtype", [None, "float32", "float64", "int32", "float16"])
 def test_arrays_of_numbers(values, dtype):
     try:
@@ -273,3 +276,38 @@ def test_arrays_of_numbers(values, dtype):
     with mx.cpu(1):
         assert mx.np.array(values, dtype=dtype).ctx == mx.cpu(1)
     assert mx.np.array(values, dtype=dtype, device=mx.cpu(2)).ctx == mx.cpu(2)
+
+
+def test_shapes_in_all_spellings():
+    values = onp.arange(6.0)
+    x = ours(values)
+    for shape in ((2, 3), [3, -1], 6, (), -1, (onp.int64(3), 2), (1,) * 9, (6, 1)):
+        size = 1 if shape == () or shape == (1,) * 9 else 6
+        want, a = onp.reshape(values[:size], shape), ours(values[:size])
+        spellings = [
+            mx.np.reshape(a, shape),
+            mx.np.reshape(a, newshape=shape),
+            mx.np.reshape(a, shape=shape),
+            a.reshape(shape),
+            *([a.reshape(*shape)] if isinstance(shape, tuple) and shape else []),
+        ]
+        for made in spellings:
+            assert made.shape == want.shape and (made.asnumpy() == want).all()
+    for call in (
+        lambda: mx.np.reshape(x),
+        lambda: mx.np.reshape(x, None),
+        lambda: x.reshape(),
+        lambda: mx.np.reshape(x, (4, 2)),
+        lambda: x.reshape(4, 2),
+        lambda: mx.np.reshape(x, (-1, -1)),
+        lambda: mx.np.reshape(x, "a"),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            call()
+    z = mx.np.zeros((2, 0))
+    assert z.reshape(0, 5).shape == mx.np.reshape(z, (0, 5)).shape == (0, 5)
+    with mx.autograd.record():
+        x.attach_grad()
+        y = (mx.np.reshape(x, (3, 2)) * 2 + x.reshape(3, 2)).sum()
+    y.backward()
+    assert x.grad.tolist() == [3] * 6

@@ -13,7 +13,7 @@ from ..base import error_class
 from ..ndarray import NDArray
 from . import _indexing
 from ..ndarray._native import shared
-from ._dispatch import call, check_order, device_of, operand
+from ._dispatch import call, check_order, compiled, device_of, operand
 from ._flat import Flags, flatiter, write_flat
 from ._methods import add_methods
 from ._operators import PYTHON_OPERATORS
@@ -41,6 +41,16 @@ def _function(name):
 
 
 _Base = _numpy_base(NDArray, [(method, row.arrays, row.number, row.left) for method, row in PYTHON_OPERATORS.items()], _beside)
+
+
+@compiled("_npi_reshape")
+def _compiled_reshape(a, newshape):
+    return call("_npi_reshape", (a,), newshape=newshape)
+
+
+@compiled("_npi_transpose")
+def _compiled_transpose(a, axes=None):
+    return call("_npi_transpose", (a,), axes=axes)
 
 
 class ndarray(_Base):   # pylint: disable=invalid-name
@@ -103,7 +113,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         >>> mx.np.ones((2, 3, 4)).T.shape
         (4, 3, 2)
         """
-        return self if self.ndim < 2 else call("_npi_transpose", (self,))
+        return self if self.ndim < 2 else _compiled_transpose(self)
 
     @property
     def mT(self):
@@ -381,7 +391,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
             shape = shape[0] if isinstance(shape[0], (tuple, list)) else onp.atleast_1d(onp.asarray(shape[0])).tolist()
         if order != "C" or copy is False:
             return _function("reshape")(self, tuple(shape), order=order, copy=copy)
-        return call("_npi_reshape", (self,), newshape=tuple(shape))
+        return _compiled_reshape(self, tuple(shape))
 
     def reshape_view(self, *shape, **kwargs):
         """A view in another shape, by the rules and codes of ``mx.nd.NDArray.reshape``.
@@ -440,7 +450,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         (2, 4, 3)
         """
         axes = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
-        return call("_npi_transpose", (self,), axes=tuple(axes) if axes else None)
+        return _compiled_transpose(self, tuple(axes) if axes else None)
 
     @staticmethod
     def _product(a, b):

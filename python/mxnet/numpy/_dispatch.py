@@ -91,8 +91,8 @@ _set_symbol_call(_symbol_call)
 
 def compiled(record, kind="reduce"):
     """Decorator of functions whose common calls the binding takes to the record: those of kind
-    "reduce" with a, axis (or axes) and keepdims alone, those of kind "make" with a shape or the
-    bounds of a range, and a dtype."""
+    "reduce" with a, axis (or axes, or newshape) and keepdims alone, those of kind "make" with a
+    shape or the bounds of a range, and a dtype."""
     def decorate(function):
         attributes = {"__name__": function.__name__, "__qualname__": function.__name__, "__module__": "mxnet.numpy",
                       "__doc__": function.__doc__, "__wrapped__": function}

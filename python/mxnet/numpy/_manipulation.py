@@ -74,6 +74,7 @@ def _reshape_shared(a, newshape):
     return shaped(a, newshape)
 
 
+@compiled("_npi_reshape")
 def reshape(a, newshape=None, order="C", out=None, *, shape=None, copy=None):   # pylint: disable=redefined-outer-name
     """The elements of an array in another shape, in which one size may be -1. A new array. With
     `order` "F" elements are read and placed with the first index changing fastest. `shape` is NumPy
