@@ -2,8 +2,10 @@
 // binding.h.
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "binding.h"
 #include "mxnet/engine.h"
@@ -47,6 +49,36 @@ PyObject* PyInvoke(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 
 }  // namespace
 
+namespace {
+
+#if PY_VERSION_HEX >= 0x030B0000
+/* Where a frame is, "file:line". Python finds a line by going through the function's table from its
+ * beginning, so a place is looked up once. REQUIRES: the interpreter lock. */
+std::string SiteOf(PyFrameObject* frame, PyCodeObject* code, const char* file) {
+  struct Known {
+    PyCodeObject* code = nullptr;  // kept alive
+    int instruction = -1;
+    std::string site;
+  };
+  static Known known[128];
+  const int instruction = PyFrame_GetLasti(frame);
+  Known& place = known[(reinterpret_cast<uintptr_t>(code) / 16 + static_cast<uintptr_t>(instruction) / 2) % 128];
+  if (place.code != code || place.instruction != instruction) {
+    place.site = std::string(file) + ":" + std::to_string(PyFrame_GetLineNumber(frame));
+    place.instruction = instruction;
+    Py_INCREF(code);
+    Py_XDECREF(reinterpret_cast<PyObject*>(std::exchange(place.code, code)));
+  }
+  return place.site;
+}
+#else
+std::string SiteOf(PyFrameObject* frame, PyCodeObject*, const char* file) {
+  return std::string(file) + ":" + std::to_string(PyFrame_GetLineNumber(frame));
+}
+#endif
+
+}  // namespace
+
 std::string CallSite() {
   if (!Py_IsInitialized() || !PyGILState_Check()) return "";
   PyFrameObject* frame = PyEval_GetFrame();  // borrowed
@@ -58,7 +90,7 @@ std::string CallSite() {
     // Functions of operators are compiled from generated text: <operator take>.
     const bool own = file && ((!package_folder.empty() && std::strncmp(file, package_folder.c_str(), package_folder.size()) == 0) ||
                               std::strncmp(file, "<operator ", 10) == 0);
-    if (file && !own) site = std::string(file) + ":" + std::to_string(PyFrame_GetLineNumber(frame));
+    if (file && !own) site = SiteOf(frame, code, file);
     Py_DECREF(code);
     PyFrameObject* back = site.empty() ? PyFrame_GetBack(frame) : nullptr;
     Py_DECREF(frame);

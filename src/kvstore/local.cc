@@ -175,9 +175,9 @@ std::vector<Pushed> LocalStore::Gather(const char* what, const Keys& keys, const
   std::vector<Pushed> pushed;
   std::map<std::string, size_t> places;
   for (size_t i = 0; i < keys.size(); ++i) {
-    auto place = places.emplace(keys[i].str(), pushed.size());
-    if (place.second) pushed.push_back({&keys[i], Find(keys[i]), {}, {}});
-    Pushed& p = pushed[place.first->second];
+    const size_t place = keys.size() == 1 ? 0 : places.emplace(keys[i].str(), pushed.size()).first->second;
+    if (place == pushed.size()) pushed.push_back({&keys[i], Find(keys[i]), {}, {}});
+    Pushed& p = pushed[place];
     MXNET_CHECK_KIND(values[i]->shape() == p.entry->stored.shape(), Value)
         << "[kvstore] " << what << " to key " << keys[i].str() << " has shape " << values[i]->shape() << "; the stored value has "
         << p.entry->stored.shape();

@@ -39,6 +39,11 @@ struct Operation {
   std::unique_ptr<char[]> packet;
 };
 
+struct Done {
+  Operation operation;
+  int bytes;
+};
+
 class Layer final : public MpiLayer {
  public:
   Layer(MPI_Comm comm, bool finalizes) : comm_(comm), finalizes_(finalizes) {
@@ -66,7 +71,7 @@ class Layer final : public MpiLayer {
     return true;
   }
 
-  void SendPacket(int to, const void* head, size_t head_bytes, const void* body, size_t body_bytes, int64_t ticket) override {
+  bool SendPacket(int to, const void* head, size_t head_bytes, const void* body, size_t body_bytes, int64_t ticket) override {
     Operation operation;
     operation.kind = Operation::kPacketOut;
     operation.rank = to;
@@ -75,8 +80,14 @@ class Layer final : public MpiLayer {
     std::memcpy(operation.packet.get(), head, head_bytes);
     if (body_bytes > 0) std::memcpy(operation.packet.get() + head_bytes, body, body_bytes);
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = MPI_Isend(operation.packet.get(), static_cast<int>(head_bytes + body_bytes), MPI_BYTE, to, 0, comm_, &request);
+    int code = MPI_Isend(operation.packet.get(), static_cast<int>(head_bytes + body_bytes), MPI_BYTE, to, 0, comm_, &request);
+    int left = 0;
+    if (code == MPI_SUCCESS && (code = MPI_Test(&request, &left, MPI_STATUS_IGNORE)) == MPI_SUCCESS && left) {
+      free_packets_.push_back(std::move(operation.packet));
+      return true;
+    }
     Keep(std::move(operation), request, code);
+    return false;
   }
 
   void SendPart(int to, int tag, const void* data, size_t bytes, int64_t ticket) override {
@@ -140,11 +151,15 @@ class Layer final : public MpiLayer {
   void Keep(Operation operation, MPI_Request request, int code) {
     if (code != MPI_SUCCESS) {
       broken_.emplace_back(operation.rank, ErrorText(code));
+      forgotten_.push_back(std::move(operation));
       return;
     }
     operations_.push_back(std::move(operation));
     requests_.push_back(request);
   }
+
+  /* Moves what is done, and what broke, to done_ and broken_. */
+  void Test();
 
   void Remove(size_t i) {
     if (i + 1 != operations_.size()) {
@@ -163,58 +178,62 @@ class Layer final : public MpiLayer {
   std::vector<Operation> operations_;  // one for each request
   std::vector<int> indices_;
   std::vector<MPI_Status> statuses_;
+  std::vector<std::pair<int, int>> order_;  // request, status
+  std::vector<Done> done_;
+  std::vector<std::pair<int, std::unique_ptr<char[]>>> handled_;  // receptions to open again, when there is time
   std::vector<std::pair<int, std::string>> broken_;
   std::vector<Operation> forgotten_;
   std::vector<std::unique_ptr<char[]>> free_packets_;
 };
 
 bool Layer::Poll(Events* events) {
-  struct Done {
-    Operation operation;
-    int bytes;
-  };
-  std::vector<Done> done;
-  int count = 0;
-  if (!requests_.empty()) {
-    indices_.resize(requests_.size());
-    statuses_.resize(requests_.size());
-    // Open MPI moves messages where it finds nothing done, and tells the next time what came.
-    int code = MPI_SUCCESS;
-    for (int look = 0; look < 2 && count == 0 && code == MPI_SUCCESS; ++look) {
-      code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, indices_.data(), statuses_.data());
-      if (count == MPI_UNDEFINED) count = 0;
-    }
-    std::vector<std::pair<int, int>> order;  // request, status
-    for (int i = 0; i < count; ++i) order.emplace_back(indices_[static_cast<size_t>(i)], i);
-    std::sort(order.rbegin(), order.rend());
-    for (const auto& [index, status] : order) {
-      const size_t i = static_cast<size_t>(index);
-      MPI_Status& state = statuses_[static_cast<size_t>(status)];
-      if (code == MPI_ERR_IN_STATUS && state.MPI_ERROR != MPI_SUCCESS && state.MPI_ERROR != MPI_ERR_PENDING) {
-        broken_.emplace_back(operations_[i].rank, ErrorText(state.MPI_ERROR));
-        forgotten_.push_back(std::move(operations_[i]));
-      } else {
-        int bytes = 0;
-        if (operations_[i].kind == Operation::kPacketIn) MPI_Get_count(&state, MPI_BYTE, &bytes);
-        done.push_back({std::move(operations_[i]), bytes});
-      }
-      Remove(i);
-    }
-  }
-  for (Done& d : done) {
-    if (d.operation.kind == Operation::kPacketIn)
-      events->OnPacket(d.operation.rank, d.operation.packet.get(), static_cast<size_t>(d.bytes));
-    else
+  for (auto& [rank, packet] : handled_) ReceivePacket(rank, std::move(packet));
+  handled_.clear();
+  Test();
+  for (Done& d : done_) {
+    if (d.operation.kind != Operation::kPacketIn) {
       events->OnDone(d.operation.ticket);
-    if (d.operation.kind == Operation::kPacketIn)
-      ReceivePacket(d.operation.rank, std::move(d.operation.packet));
-    else if (d.operation.packet)
-      free_packets_.push_back(std::move(d.operation.packet));
+      if (d.operation.packet) free_packets_.push_back(std::move(d.operation.packet));
+      continue;
+    }
+    events->OnPacket(d.operation.rank, d.operation.packet.get(), static_cast<size_t>(d.bytes));
+    handled_.emplace_back(d.operation.rank, std::move(d.operation.packet));
   }
+  const bool any = !done_.empty() || !broken_.empty();
+  done_.clear();
+  if (broken_.empty()) return any;
   std::vector<std::pair<int, std::string>> broken;
   broken.swap(broken_);
   for (const auto& [rank, why] : broken) events->OnBroken(rank, why.c_str());
-  return !done.empty() || !broken.empty();
+  return any;
+}
+
+void Layer::Test() {
+  if (requests_.empty()) return;
+  indices_.resize(requests_.size());
+  statuses_.resize(requests_.size());
+  // Open MPI moves messages where it finds nothing done, and tells the next time what came.
+  int code = MPI_SUCCESS, count = 0;
+  for (int look = 0; look < 2 && count == 0 && code == MPI_SUCCESS; ++look) {
+    code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, indices_.data(), statuses_.data());
+    if (count == MPI_UNDEFINED) count = 0;
+  }
+  order_.clear();
+  for (int i = 0; i < count; ++i) order_.emplace_back(indices_[static_cast<size_t>(i)], i);
+  std::sort(order_.rbegin(), order_.rend());
+  for (const auto& [index, status] : order_) {
+    const size_t i = static_cast<size_t>(index);
+    MPI_Status& state = statuses_[static_cast<size_t>(status)];
+    if (code == MPI_ERR_IN_STATUS && state.MPI_ERROR != MPI_SUCCESS && state.MPI_ERROR != MPI_ERR_PENDING) {
+      broken_.emplace_back(operations_[i].rank, ErrorText(state.MPI_ERROR));
+      forgotten_.push_back(std::move(operations_[i]));
+    } else {
+      int bytes = 0;
+      if (operations_[i].kind == Operation::kPacketIn) MPI_Get_count(&state, MPI_BYTE, &bytes);
+      done_.push_back({std::move(operations_[i]), bytes});
+    }
+    Remove(i);
+  }
 }
 
 MpiLayer* Open(const char* interfaces, std::string* why) {

@@ -172,12 +172,13 @@ class InProcessLayer final : public PacketLayer {
   int max_tag() const override { return 1 << 20; }
   bool shared() const override { return true; }
 
-  void SendPacket(int to, const void* head, size_t head_bytes, const void* body, size_t body_bytes, int64_t ticket) override {
+  bool SendPacket(int to, const void* head, size_t head_bytes, const void* body, size_t body_bytes, int64_t ticket) override {
     Flight flight = NewFlight(to, head_bytes + body_bytes, ticket);
     const char *head_begin = static_cast<const char*>(head), *body_begin = static_cast<const char*>(body);
     flight.bytes.assign(head_begin, head_begin + head_bytes);
     flight.bytes.insert(flight.bytes.end(), body_begin, body_begin + body_bytes);
     connections_->Leave(std::move(flight));
+    return false;
   }
 
   void SendPart(int to, int tag, const void* data, size_t bytes, int64_t ticket) override {

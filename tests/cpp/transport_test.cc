@@ -351,9 +351,10 @@ class OneWay final : public PacketLayer {
   OneWay(bool shared, std::atomic<std::thread::id>* sender) : shared_(shared), sender_(sender) {}
   int rank() const override { return 0; }
   int size() const override { return 2; }
-  void SendPacket(int, const void*, size_t, const void*, size_t, int64_t ticket) override {
+  bool SendPacket(int, const void*, size_t, const void*, size_t, int64_t ticket) override {
     *sender_ = std::this_thread::get_id();
     tickets_.push_back(ticket);
+    return false;
   }
   void SendPart(int, int, const void*, size_t, int64_t ticket) override { tickets_.push_back(ticket); }
   void ReceivePart(int, int, void*, size_t, int64_t) override {}

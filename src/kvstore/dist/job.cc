@@ -64,7 +64,7 @@ void Job::SetServer(Transport::Handler* server) {
   for (const int rank : gone_) server->OnLost(transport_->Get(rank));
 }
 
-void Job::Ask(int to, Head head, Message payload, int priority, Destination into, Done done) {
+int64_t Job::Ask(int to, Head head, Message payload, int priority, Destination into, Done done) {
   auto request = std::make_shared<Request>();
   request->to = to;
   request->into = std::move(into);
@@ -82,17 +82,37 @@ void Job::Ask(int to, Head head, Message payload, int priority, Destination into
       requests_[head.request] = request;
     }
   }
-  if (!lost.empty()) return request->done(StoreError(lost), Message());
-  head.Write(payload.head);
   const int64_t number = head.request;
+  if (!lost.empty()) {
+    request->done(StoreError(lost), Message());
+    return number;
+  }
+  head.Write(payload.head);
+  if (transport_->SendShort(to, payload, priority)) {
+    Finish(number, true, false, nullptr, Message());
+    return number;
+  }
+  if (payload.bytes > 0 && !payload.owner) {
+    auto copy = std::make_shared<const std::string>(static_cast<const char*>(payload.data), payload.bytes);
+    payload.data = copy->data();
+    payload.owner = std::move(copy);
+  }
   transport_->Send(to, std::move(payload), priority, [weak = weak_from_this(), number] {
     if (const std::shared_ptr<Job> job = weak.lock()) job->Finish(number, true, false, nullptr, Message());
   });
+  return number;
+}
+
+void Job::Redirect(int64_t request, Destination into) {
+  std::lock_guard<std::mutex> hold(mutex_);
+  const auto at = requests_.find(request);
+  if (at != requests_.end() && !at->second->replied) at->second->into = std::move(into);
 }
 
 void Job::Tell(int to, const Head& head, Message payload, int priority, std::function<void()> sent) {
   head.Write(payload.head);
-  transport_->Send(to, std::move(payload), priority, std::move(sent));
+  if (!sent || !transport_->SendShort(to, payload, priority)) return transport_->Send(to, std::move(payload), priority, std::move(sent));
+  sent();
 }
 
 void Job::Finish(int64_t number, bool sent, bool replied, std::exception_ptr error, Message reply) {

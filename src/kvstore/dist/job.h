@@ -60,15 +60,18 @@ class Job final : public std::enable_shared_from_this<Job>, public engine::Waiti
   int ServerRank(int number) const { return transport_->RanksOf(Role::kServer)[static_cast<size_t>(number)]; }
 
   /*
-   * Sends a request; `payload`'s head is written here. `done` runs once, on the progress thread or
-   * on the caller's: when the payload was sent and the reply is here, with the reply's payload in
-   * `into` where it has memory; or with an error.
+   * Sends a request; `payload`'s head is written here. A payload without an owner may change when
+   * this returns: it is copied. `done` runs once, on the progress thread or on the caller's: when
+   * the payload was sent and the reply is here, with the reply's payload in `into` where it has
+   * memory; or with an error. Returns the request's number.
    */
-  void Ask(int to, Head head, Message payload, int priority, Destination into, Done done);
+  int64_t Ask(int to, Head head, Message payload, int priority, Destination into, Done done);
+  /* The payload of a reply that is still to come goes there, if it is as long. */
+  void Redirect(int64_t request, Destination into);
   /* The reply's payload as text. `timeout` in seconds; 0: none. `what` is for the error of a
    * time-out. */
   std::string AskAndWait(int to, Head head, Message payload, int priority, double timeout, const std::string& what);
-  /* Messages without a reply. */
+  /* Messages without a reply. `sent` may run before this returns. */
   void Tell(int to, const Head& head, Message payload, int priority, std::function<void()> sent = nullptr);
 
   /* Returns when all workers have called it. PS_BARRIER_TIMEOUT is its time-out. */

@@ -90,6 +90,9 @@ Server::Server(std::shared_ptr<Job> job)
     : job_(std::move(job)),
       snapshot_folder_(ForeignText("PS_SNAPSHOT_FOLDER")),
       snapshot_interval_(ForeignNumber("PS_SNAPSHOT_INTERVAL", 600)) {
+  numbers_.resize(static_cast<size_t>(job_->transport()->size()), -1);
+  const std::vector<int>& workers = job_->transport()->RanksOf(Role::kWorker);
+  for (size_t i = 0; i < workers.size(); ++i) numbers_[static_cast<size_t>(workers[i])] = static_cast<int>(i);
   if (!snapshot_folder_.empty()) CheckSnapshotFolder();
   job_->SetServer(this);
 }
@@ -97,19 +100,19 @@ Server::Server(std::shared_ptr<Job> job)
 Server::~Server() { job_->SetServer(nullptr); }
 
 void Server::OnMessage(int from, Message message) {
-  if (TakeHere(from, message)) return;
-  std::lock_guard<std::mutex> hold(mutex_);
   Event event;
   event.from = from;
   event.message = std::move(message);
+  if (TakeHere(event)) return;
+  std::lock_guard<std::mutex> hold(mutex_);
   events_.push_back(std::move(event));
   wake_.notify_one();
 }
 
 /* A hand-over to the serving thread takes longer than most pushes and pulls that no updater has to
  * see. */
-bool Server::TakeHere(int from, const Message& message) {
-  const Head head = Head::Read(message.head);
+bool Server::TakeHere(const Event& event) {
+  const Head head = Head::Read(event.message.head);
   if (head.kind != Kind::kPush && head.kind != Kind::kPull) return false;
   const std::unique_lock<std::mutex> work(work_mutex_, std::try_to_lock);
   if (!work || !serves_here_ || UpdaterOf(head.store)) return false;
@@ -117,10 +120,8 @@ bool Server::TakeHere(int from, const Message& message) {
     std::lock_guard<std::mutex> hold(mutex_);
     if (!events_.empty()) return false;  // they came before
   }
-  Event event;
-  event.from = from;
-  event.message = message;
-  Take(event, nullptr);
+  static const KVStore::Controller none;
+  Take(event, none);
   return true;
 }
 
@@ -300,17 +301,20 @@ void Server::Init(int from, const Head& head, const Message& message) {
 }
 
 std::string Server::Refusal(const KeptPart& part, const Head& head, const Message& message) const {
-  std::ostringstream text;
   const bool coded = head.compression == Compression::kNone ||
                      (head.dtype == kFloat32 && (head.compression == Compression::kOneBit || head.compression == Compression::kTwoBit));
-  if (!coded || head.count != part.count || head.dtype != part.stored.dtype() ||
-      message.bytes != CompressionOf(head).Bytes(head.count, head.dtype)) {
+  const bool fits = coded && head.count == part.count && head.dtype == part.stored.dtype() &&
+                    message.bytes == CompressionOf(head).Bytes(head.count, head.dtype);
+  const bool same_kind = ((head.flags & kSync) != 0) == part.sync;
+  if (fits && same_kind && (part.sync || UpdaterOf(head.store))) return "";
+  std::ostringstream text;
+  if (!fits) {
     text << "a push of " << head.count << " elements of " << DTypeName(head.dtype) << " in " << message.bytes << " bytes came for key '"
          << part.key.str() << "'; the server keeps " << part.count << " of " << DTypeName(part.stored.dtype());
-  } else if (((head.flags & kSync) != 0) != part.sync) {
+  } else if (!same_kind) {
     text << "key '" << part.key.str() << "' was initialised by a store that is " << (part.sync ? "" : "not ")
          << "synchronous and pushed to by one that is " << (part.sync ? "not" : "") << "; all workers have stores of one type";
-  } else if (!part.sync && !UpdaterOf(head.store)) {
+  } else {
     text << "key '" << part.key.str()
          << "' of an asynchronous store was pushed to, and the servers have no updater; set_optimizer comes first";
   }
@@ -320,6 +324,8 @@ std::string Server::Refusal(const KeptPart& part, const Head& head, const Messag
 void Server::Push(int from, const Head& head, const Message& message) {
   KeptPart* part = Find(head);
   if (part == nullptr) return SendError(from, head, "a key that has no value on the servers was pushed to; init comes first");
+  const int worker = numbers_[static_cast<size_t>(from)];
+  if (worker < 0) return SendError(from, head, "a process that is no worker pushed");
   const std::string refusal = Refusal(*part, head, message);
   if (!refusal.empty()) {
     (part->sync ? part->refused : part->error) = refusal;
@@ -327,9 +333,9 @@ void Server::Push(int from, const Head& head, const Message& message) {
     return AnswerPulls(part);
   }
   if (part->sync) {
-    part->pushes[job_->transport()->Get(from).number].push_back(message);
+    Keep(part, worker, message);
     if (head.request) part->pulls.push_back({from, head});
-    while (part->pushes.size() == static_cast<size_t>(job_->workers())) EndRound(part);
+    while (part->round == job_->workers()) EndRound(part);
   } else {
     Apply(part, head.store, {message});
     if (head.request) part->pulls.push_back({from, head});
@@ -337,16 +343,27 @@ void Server::Push(int from, const Head& head, const Message& message) {
   AnswerPulls(part);
 }
 
+void Server::Keep(KeptPart* part, int worker, const Message& message) {
+  const size_t number = static_cast<size_t>(worker);
+  part->pushes.resize(static_cast<size_t>(job_->workers()));
+  part->pushed.resize(part->pushes.size());
+  if (part->pushed[number]) return part->later[worker].push_back(message);
+  part->pushes[number] = message;
+  part->pushed[number] = true;
+  ++part->round;
+}
+
 void Server::EndRound(KeptPart* part) {
-  std::vector<Message> pushes;  // in the order of the workers' numbers, as the map is
-  int store = 0;
-  for (auto at = part->pushes.begin(); at != part->pushes.end();) {
-    pushes.push_back(std::move(at->second.front()));
-    store = Head::Read(pushes.back().head).store;
+  std::vector<Message> pushes;
+  pushes.swap(part->pushes);
+  part->pushed.assign(part->pushed.size(), false);
+  part->round = 0;
+  for (auto at = part->later.begin(); at != part->later.end();) {
+    Keep(part, at->first, at->second.front());
     at->second.pop_front();
-    at = at->second.empty() ? part->pushes.erase(at) : std::next(at);
+    at = at->second.empty() ? part->later.erase(at) : std::next(at);
   }
-  Apply(part, store, pushes);
+  Apply(part, Head::Read(pushes.back().head).store, pushes);
   AnswerPulls(part);  // of this version, before the next round changes it
 }
 
@@ -394,8 +411,10 @@ std::string Server::Hopeless(const KeptPart& part, int64_t version) const {
   if (!part.sync || version <= part.version) return "";
   if (!part.refused.empty()) return part.refused;
   for (const auto& e : ended_) {
-    const auto waiting = part.pushes.find(e.first);
-    const int64_t pushed = part.version + (waiting == part.pushes.end() ? 0 : static_cast<int64_t>(waiting->second.size()));
+    const size_t number = static_cast<size_t>(e.first);
+    const auto later = part.later.find(e.first);
+    const int64_t pushed = part.version + (number < part.pushed.size() && part.pushed[number] ? 1 : 0) +
+                           (later == part.later.end() ? 0 : static_cast<int64_t>(later->second.size()));
     if (pushed < version)
       return e.second + " after " + std::to_string(pushed) + " pushes to key '" + part.key.str() + "'; push " + std::to_string(version) +
              " of each worker is waited for";
@@ -404,20 +423,20 @@ std::string Server::Hopeless(const KeptPart& part, int64_t version) const {
 }
 
 void Server::AnswerPulls(KeptPart* part) {
-  std::vector<Pull> left;
+  size_t left = 0;
   for (const Pull& pull : part->pulls) {
     const std::string hopeless = Hopeless(*part, pull.head.version);
     if (!hopeless.empty()) {
       SendError(pull.from, pull.head, hopeless);
     } else if (part->sync && pull.head.version > part->version) {
-      left.push_back(pull);
+      part->pulls[left++] = pull;
     } else if (!part->error.empty()) {
       SendError(pull.from, pull.head, part->error);
     } else {
       SendValue(part, pull);
     }
   }
-  part->pulls.swap(left);
+  part->pulls.resize(left);
 }
 
 void Server::SendValue(KeptPart* part, const Pull& pull) {

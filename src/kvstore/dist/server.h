@@ -77,10 +77,13 @@ class Server final : private Transport::Handler {
     NDArray stored, sum;
     bool lent = false;  // messages on their way may be in the memory of `stored`
     int64_t version = 0;
-    std::map<int, std::deque<Message>> pushes;  // by the worker's number; none is empty
-    std::vector<Pull> pulls;                    // that wait
-    std::string error;                          // of the last update
-    std::string refused;                        // why a worker's push is missing for good
+    std::vector<Message> pushes;               // the oldest of each worker, by its number
+    std::vector<bool> pushed;                  // whether there is one
+    int round = 0;                             // how many there are
+    std::map<int, std::deque<Message>> later;  // those behind, by the worker's number; none is empty
+    std::vector<Pull> pulls;                   // that wait
+    std::string error;                         // of the last update
+    std::string refused;                       // why a worker's push is missing for good
   };
   struct Event {
     int from = 0;
@@ -104,6 +107,8 @@ class Server final : private Transport::Handler {
   void Leave(const Peer& peer, const std::string& why);
 
   KeptPart* Find(const Head& head);
+  /* Keeps a push till those of all workers are there. */
+  void Keep(KeptPart* part, int worker, const Message& message);
   /* Why the push is not accepted, or nothing. */
   std::string Refusal(const KeptPart& part, const Head& head, const Message& message) const;
   /* Adds up the oldest push of each worker. */
@@ -120,7 +125,7 @@ class Server final : private Transport::Handler {
 
   /* On the thread that receives: takes a push or pull at once, if the serving thread has nothing to
    * do and no updater is to be called. */
-  bool TakeHere(int from, const Message& message);
+  bool TakeHere(const Event& event);
   /* Returns when something came or the time is over; null: whenever that is. */
   void AwaitEvents(const std::chrono::steady_clock::time_point* until);
   std::deque<Event> TakenEvents();
@@ -140,6 +145,7 @@ class Server final : private Transport::Handler {
   bool WriteSnapshot(int64_t step, const KVStore::Controller& controller);
 
   const std::shared_ptr<Job> job_;
+  std::vector<int> numbers_;  // of the ranks that are workers; -1: none
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Event> events_;  // guarded by mutex_

@@ -25,7 +25,8 @@ struct DistStore::Foreseen {
   bool here = false;
   std::exception_ptr error;
   Message reply;
-  Then then;  // of the pull, if it came before the reply
+  Then then;            // of the pull, if it came before the reply
+  int64_t request = 0;  // of the push
 
   void Arrive(const std::exception_ptr& e, const Message& message) {
     Then next;
@@ -36,15 +37,16 @@ struct DistStore::Foreseen {
     }
     if (next) next(e, message);
   }
-  void Take(Then next) {
+  /* `next` gets the value, which lies in `into` already if it came late enough. */
+  void Take(Job* job, Job::Destination into, Then next) {
     {
       std::lock_guard<std::mutex> hold(mutex);
-      if (!here) {
-        then = std::move(next);
-        return;
-      }
+      if (!here) then.swap(next);
     }
-    next(error, reply);
+    if (next)
+      next(error, reply);
+    else
+      job->Redirect(request, std::move(into));
   }
 };
 
@@ -275,17 +277,21 @@ void DistStore::Foresee(Operation* op) {
 void DistStore::Start(const std::shared_ptr<Operation>& op) {
   const std::vector<Part>& parts = op->remote->parts;
   op->left = static_cast<int>(parts.size());
-  auto source = op->push ? std::make_shared<NDArray>(op->source) : nullptr;
+  auto source = op->push && !op->foreseen ? std::make_shared<NDArray>(op->source) : nullptr;
   auto target = op->pull ? std::make_shared<NDArray>(op->target) : nullptr;
-  const char* from = source ? static_cast<const char*>(source->data().dptr) : nullptr;
+  const char* from = op->push ? static_cast<const char*>(op->source.data().dptr) : nullptr;
   char* into = target ? static_cast<char*>(target->data().dptr) : nullptr;
+  Job* job = op->own->job();
   if (target && op->foreseen) {
-    return op->foreseen->Take([op, into](const std::exception_ptr& error, const Message& reply) {
-      if (!error) std::memcpy(into, reply.data, std::min(reply.bytes, op->target.data().Bytes()));
+    Job::Destination destination;
+    destination.data = into;
+    destination.bytes = target->data().Bytes();
+    destination.keep = target;
+    return op->foreseen->Take(job, std::move(destination), [op, into](const std::exception_ptr& error, const Message& reply) {
+      if (!error && reply.data != into) std::memcpy(into, reply.data, std::min(reply.bytes, op->target.data().Bytes()));
       op->End(error);
     });
   }
-  Job* job = op->own->job();
   // Slices of one priority may overtake those of another, which the next operation may have.
   const bool early = !target && !op->foreseen && !op->slices && op->HoldSource();
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -294,16 +300,15 @@ void DistStore::Start(const std::shared_ptr<Operation>& op) {
     head.part = static_cast<int64_t>(i);
     head.count = part.count;
     Message payload;
-    if (source) {
+    if (from) {
       payload.data = from + op->compression.Bytes(part.begin, op->head.dtype);
       payload.bytes = op->compression.Bytes(part.count, op->head.dtype);
       payload.owner = source;
     }
     const int to = job->ServerRank(part.server), priority = static_cast<int>(head.priority);
-    if (op->foreseen) {  // the source may change at once: a copy is sent
-      Message copy = TextMessage(head, std::string(static_cast<const char*>(payload.data), payload.bytes));
+    if (op->foreseen) {  // the source may change at once: without an owner, the payload leaves or is copied
       const auto arrive = [foreseen = op->foreseen](std::exception_ptr error, const Message& reply) { foreseen->Arrive(error, reply); };
-      job->Ask(to, head, std::move(copy), priority, Job::Destination(), arrive);
+      op->foreseen->request = job->Ask(to, head, std::move(payload), priority, Job::Destination(), arrive);
       op->End(nullptr);
       continue;
     }
@@ -325,6 +330,8 @@ void DistStore::Start(const std::shared_ptr<Operation>& op) {
 std::vector<DistStore::Step> DistStore::Steps(const std::vector<Pushed>& pushed, const std::vector<NDArray>& sums,
                                               const std::vector<Entry*>& entries, const Arrays& outs) {
   std::vector<Step> steps;
+  if (pushed.size() == 1 && outs.empty()) return {{pushed[0].entry, &sums[0], {}}};
+  if (pushed.empty() && outs.size() == 1) return {{entries[0], nullptr, outs}};
   std::map<const Entry*, size_t> places;
   std::map<const Var*, size_t> sources;
   for (size_t i = 0; i < pushed.size(); ++i) {

@@ -98,6 +98,11 @@ class Transport {
    */
   virtual void Send(int to, Message message, int priority, std::function<void()> sent) = 0;
   /*
+   * Sends a short message before it returns, if nothing is to leave before it. Returns whether it
+   * did: the payload may change then. Else nothing was sent.
+   */
+  virtual bool SendShort(int to, const Message& message, int priority) = 0;
+  /*
    * For a thread that waits until `over`, which handlers make true: carries messages in place of
    * the progress thread. Returns when it is over, when another thread does this, or when nothing
    * has happened for a moment; the caller sleeps then. `over` is called often.

@@ -1,8 +1,8 @@
 #include "kvstore/dist/transport_progress.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,8 +19,30 @@ namespace kvstore {
 
 using namespace progress;  // NOLINT
 
+namespace {
+
+std::atomic<int> forks{0};
+
+/* How many forks have made this process since the first call. Costs no system call. */
+int Forks() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  static_cast<void>(registered);
+  return forks.load(std::memory_order_relaxed);
+}
+
+PacketHead HeadOf(const Message& message, int priority, size_t part_bytes) {
+  PacketHead head;
+  head.priority = priority;
+  head.bytes = message.bytes;
+  head.part = part_bytes;
+  std::copy(message.head, message.head + Message::kWords, head.head);
+  return head;
+}
+
+}  // namespace
+
 ProgressTransport::ProgressTransport(std::unique_ptr<PacketLayer> layer, std::vector<Peer> members, ProgressOptions options)
-    : layer_(std::move(layer)), options_(options), rank_(layer_->rank()), process_(getpid()) {
+    : layer_(std::move(layer)), options_(options), rank_(layer_->rank()), forks_(Forks()) {
   const int64_t now = Now();
   std::map<int, int> workers, servers;
   for (Peer& member : members) {
@@ -36,14 +58,16 @@ ProgressTransport::ProgressTransport(std::unique_ptr<PacketLayer> layer, std::ve
 
 ProgressTransport::~ProgressTransport() = default;
 
+bool ProgressTransport::Forked() const { return Forks() != forks_; }
+
 void ProgressTransport::CheckProcess() const {
-  MXNET_CHECK(getpid() == process_) << "[kvstore] this process was forked from one of a distributed job; only that one may send messages";
+  MXNET_CHECK(!Forked()) << "[kvstore] this process was forked from one of a distributed job; only that one may send messages";
 }
 
 Peer ProgressTransport::Get(int rank) const {
   MXNET_CHECK_KIND(rank >= 0 && rank < size(), Value) << "[kvstore] rank " << rank << "; accepted are 0 to " << size() - 1;
   std::unique_lock<std::mutex> lock(state_mutex_, std::defer_lock);
-  if (getpid() == process_) lock.lock();  // a forked process got it as it was
+  if (!Forked()) lock.lock();  // a forked process got it as it was
   const Remote& remote = peers_[static_cast<size_t>(rank)];
   Peer peer = remote.peer;
   if (rank != rank_) peer.silent_seconds = static_cast<double>(std::max<int64_t>(0, Now() - remote.heard.load())) / 1e9;
@@ -51,7 +75,7 @@ Peer ProgressTransport::Get(int rank) const {
 }
 
 void ProgressTransport::SetHandler(Handler* handler) {
-  if (getpid() != process_) return;
+  if (Forked()) return;
   if (runner_.load() == std::this_thread::get_id()) {
     handler_ = handler;
     return;
@@ -77,6 +101,7 @@ void ProgressTransport::Wake() {
 void ProgressTransport::Send(int to, Message message, int priority, std::function<void()> sent) {
   CheckProcess();
   MXNET_CHECK_KIND(to >= 0 && to < size(), Value) << "[kvstore] a message to rank " << to << "; accepted are 0 to " << size() - 1;
+  if (!sent && SendShort(to, message, priority)) return;
   auto out = std::make_shared<Outgoing>();
   out->to = to;
   out->message = std::move(message);
@@ -84,15 +109,39 @@ void ProgressTransport::Send(int to, Message message, int priority, std::functio
   out->sent = std::move(sent);
   {
     std::lock_guard<std::mutex> lock(inbox_mutex_);
-    if (!closed_) inbox_.push_back(std::move(out));
+    if (!closed_) inbox_.push_back(std::move(out)), inbox_used_ = true;
   }
   if (out != nullptr) {  // stopped: dropped
     if (out->sent) out->sent();
     return;
   }
   if (runner_.load() == std::this_thread::get_id()) return;  // it looks again
+  NoteSent(SendHere());
+}
+
+bool ProgressTransport::SendShort(int to, const Message& message, int priority) {
+  CheckProcess();
+  MXNET_CHECK_KIND(to >= 0 && to < size(), Value) << "[kvstore] a message to rank " << to << "; accepted are 0 to " << size() - 1;
+  const bool within = runner_.load() == std::this_thread::get_id();  // a handler's call
+  {
+    std::unique_lock<std::mutex> run(run_mutex_, std::defer_lock);
+    if (!within && (!layer_->shared() || !run.try_lock())) return false;
+    if (over_ || inbox_used_.load() || !MayLeaveAtOnce(peers_[static_cast<size_t>(to)], message.bytes)) return false;
+    SendWhole(to, message, priority);
+  }
+  if (!within) NoteSent(true);
+  return true;
+}
+
+bool ProgressTransport::MayLeaveAtOnce(const Remote& remote, size_t bytes) const {
+  return remote.peer.rank != rank_ && bytes <= layer_->max_body() && !remote.lost && !remote.goodbye_left && remote.waiting.empty() &&
+         remote.flying_packets < kMaxPackets && (remote.flying_bytes == 0 || remote.flying_bytes + bytes <= options_.window_bytes);
+}
+
+void ProgressTransport::NoteSent(bool left) {
   const int64_t now = Now();
-  if (!SendHere() || (resting_until_.load() > now && now - worked_.load() > kComing)) Wake();
+  if (left) busy_since_ = now;
+  if (!left || (resting_until_.load() > now && now - worked_.load() > kComing)) Wake();
 }
 
 bool ProgressTransport::SendHere() {
@@ -101,12 +150,11 @@ bool ProgressTransport::SendHere() {
   if (!run || over_) return false;
   TakeInbox(true);
   for (int to = 0; to < size(); ++to) Schedule(to);
-  busy_since_ = Now();
   return true;
 }
 
 void ProgressTransport::Work(const std::function<bool()>& over) {
-  if (!layer_->shared() || getpid() != process_ || runner_.load() == std::this_thread::get_id() || over()) return;
+  if (!layer_->shared() || Forked() || runner_.load() == std::this_thread::get_id() || over()) return;
   if (working_.exchange(true)) return;
   int64_t last = Now(), happened = last;
   while (!over() && last - happened < patience_.load()) {
@@ -130,7 +178,7 @@ void ProgressTransport::Work(const std::function<bool()>& over) {
 }
 
 void ProgressTransport::ReportLost(int rank) {
-  if (getpid() != process_ || rank < 0 || rank >= size() || rank == rank_) return;
+  if (Forked() || rank < 0 || rank >= size() || rank == rank_) return;
   {
     std::lock_guard<std::mutex> lock(inbox_mutex_);
     reported_.push_back(rank);
@@ -139,7 +187,7 @@ void ProgressTransport::ReportLost(int rank) {
 }
 
 void ProgressTransport::Stop(double seconds) {
-  if (getpid() != process_) return;
+  if (Forked()) return;
   int64_t none = 0;
   deadline_.compare_exchange_strong(none, Now() + std::max<int64_t>(1, Nanoseconds(seconds)));
   Wake();
@@ -214,11 +262,13 @@ void ProgressTransport::Close() {
 }
 
 bool ProgressTransport::TakeInbox(bool only_messages) {
+  if (only_messages && !inbox_used_.load()) return false;
   std::vector<std::shared_ptr<Outgoing>> taken;
   std::vector<int> reported;
   {
     std::lock_guard<std::mutex> lock(inbox_mutex_);
     taken.swap(inbox_);
+    inbox_used_ = false;
     if (!only_messages) woken_ = false, reported.swap(reported_);
   }
   for (auto& out : taken) {
@@ -261,19 +311,21 @@ bool ProgressTransport::Schedule(int to) {
 
 void ProgressTransport::SendHead(const std::shared_ptr<Outgoing>& out) {
   const Message& message = out->message;
-  PacketHead head;
-  head.priority = out->priority;
-  head.bytes = message.bytes;
-  head.part = options_.part_bytes;
-  std::copy(message.head, message.head + Message::kWords, head.head);
-  const bool whole = message.bytes <= layer_->max_body();
-  if (!whole) {
-    next_tag_ = next_tag_ % layer_->max_tag() + 1;
-    head.tag = out->tag = next_tag_;
-  }
   out->head_left = true;
-  if (whole) out->posted = message.bytes;
-  SendPacket(out->to, &head, sizeof head, message.data, whole ? message.bytes : 0);
+  if (message.bytes <= layer_->max_body()) {
+    out->posted = message.bytes;
+    return SendWhole(out->to, message, out->priority);
+  }
+  next_tag_ = next_tag_ % layer_->max_tag() + 1;
+  out->tag = next_tag_;
+  PacketHead head = HeadOf(message, out->priority, options_.part_bytes);
+  head.tag = out->tag;
+  SendPacket(out->to, &head, sizeof head);
+}
+
+void ProgressTransport::SendWhole(int to, const Message& message, int priority) {
+  const PacketHead head = HeadOf(message, priority, options_.part_bytes);
+  SendPacket(to, &head, sizeof head, message.data, message.bytes);
 }
 
 void ProgressTransport::SendPart(const std::shared_ptr<Outgoing>& out) {
@@ -299,15 +351,16 @@ void ProgressTransport::SendControl(int to, int kind) {
 }
 
 void ProgressTransport::SendPacket(int to, const void* head, size_t head_bytes, const void* body, size_t body_bytes) {
+  Remote& remote = peers_[static_cast<size_t>(to)];
+  remote.spoken = Now();
+  if (layer_->SendPacket(to, head, head_bytes, body, body_bytes, next_ticket_)) return;
   Operation operation;
   operation.rank = to;
   operation.bytes = body_bytes;
   operation.packet = true;
-  Remote& remote = peers_[static_cast<size_t>(to)];
   remote.flying_bytes += body_bytes;
   ++remote.flying_packets;
-  remote.spoken = Now();
-  layer_->SendPacket(to, head, head_bytes, body, body_bytes, NewTicket(std::move(operation)));
+  NewTicket(std::move(operation));
 }
 
 int64_t ProgressTransport::NewTicket(Operation operation) {
@@ -361,27 +414,36 @@ void ProgressTransport::StartMessage(int from, const void* bytes, size_t size) {
   std::memcpy(&head, bytes, sizeof head);
   const bool whole = head.tag == 0;
   if ((whole && size - sizeof head != head.bytes) || head.part == 0) return OnBroken(from, "sent a packet of a wrong length");
-  auto in = std::make_shared<Incoming>();
-  in->priority = head.priority;
-  in->tag = head.tag;
-  in->part = head.part;
-  std::copy(head.head, head.head + Message::kWords, in->message.head);
-  in->message.bytes = head.bytes;
+  Remote& remote = peers_[static_cast<size_t>(from)];
+  Message message;
+  std::copy(head.head, head.head + Message::kWords, message.head);
+  message.bytes = head.bytes;
+  std::shared_ptr<void> memory;
   if (head.bytes > 0) {
     try {
-      in->memory = PlaceFor(from, head.head, head.bytes);
+      memory = PlaceFor(from, head.head, head.bytes);
     } catch (const std::exception& e) {
       LogWarning("[kvstore] no memory for a message of " + std::to_string(head.bytes) + " bytes: " + e.what());
       return Lose(from);
     }
-    in->message.data = in->memory.get();
-    in->message.owner = in->memory;
+    if (whole) std::memcpy(memory.get(), static_cast<const char*>(bytes) + sizeof head, head.bytes);
+    message.data = memory.get();
+    message.owner = memory;
   }
-  if (whole) {
-    if (head.bytes > 0) std::memcpy(in->memory.get(), static_cast<const char*>(bytes) + sizeof head, head.bytes);
-    in->asked = in->received = head.bytes;
+  if (whole && remote.incoming.empty() && !remote.goodbye_came) {  // as Gather would
+    Event& event = events_.emplace_back();
+    event.from = from;
+    event.message = std::move(message);
+    return;
   }
-  peers_[static_cast<size_t>(from)].incoming.push_back(in);
+  auto in = std::make_shared<Incoming>();
+  in->priority = head.priority;
+  in->tag = head.tag;
+  in->part = head.part;
+  in->message = std::move(message);
+  in->memory = std::move(memory);
+  if (whole) in->asked = in->received = head.bytes;
+  remote.incoming.push_back(in);
   if (whole)
     Gather(from);
   else

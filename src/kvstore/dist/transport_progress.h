@@ -1,7 +1,7 @@
 /*
  * The Transport over any PacketLayer: queues by priority, payloads cut into parts, heartbeats, and
  * who is lost. The thread that calls Run, the progress thread, makes all calls of the handler and
- * of the layer, but for two cases. While nobody calls the layer, Send hands a message to it itself.
+ * of the layer, but for two cases. While nobody else calls the layer, Send hands a message to it itself.
  * And a thread that waits for messages calls Work: it does what the progress thread would, which
  * rests meanwhile.
  *
@@ -70,6 +70,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   const std::vector<int>& RanksOf(Role role) const override { return role == Role::kWorker ? workers_ : servers_; }
   void SetHandler(Handler* handler) override;
   void Send(int to, Message message, int priority, std::function<void()> sent) override;
+  bool SendShort(int to, const Message& message, int priority) override;
   void Work(const std::function<bool()>& over) override;
   void Stop(double seconds) override;
 
@@ -123,6 +124,10 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   void OnDone(int64_t ticket) override;
   void OnBroken(int rank, const char* why) override;
 
+  /* A message to this rank may leave before Send returns. */
+  bool MayLeaveAtOnce(const Remote& remote, size_t bytes) const;
+  /* To be called when a message was sent on a thread that is not in Run or Work. */
+  void NoteSent(bool left);
   /* only_messages: leaves what else was told to the progress thread. */
   bool TakeInbox(bool only_messages);
   /* On the thread that sends: hands messages to the layer, unless another thread is there. */
@@ -131,6 +136,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   bool Move(bool only_messages);
   bool Schedule(int to);
   void SendHead(const std::shared_ptr<Outgoing>& out);
+  void SendWhole(int to, const Message& message, int priority);
   void SendPart(const std::shared_ptr<Outgoing>& out);
   void SendControl(int to, int kind);
   void SendPacket(int to, const void* head, size_t head_bytes, const void* body = nullptr, size_t body_bytes = 0);
@@ -154,12 +160,13 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   void Rest(int64_t now, bool flying);
   bool Sleep(int64_t pause);
   std::shared_ptr<void> PlaceFor(int from, const int64_t* head, size_t bytes);
+  bool Forked() const;
   void CheckProcess() const;
 
   const std::unique_ptr<PacketLayer> layer_;
   const ProgressOptions options_;
   const int rank_;
-  const int64_t process_;
+  const int forks_;  // that had made this process when this was made
   std::deque<Remote> peers_;
   std::vector<int> workers_, servers_;
   std::function<void()> tick_;
@@ -168,6 +175,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
 
   std::mutex inbox_mutex_;
   std::condition_variable wake_, stopped_;
+  std::atomic<bool> inbox_used_{false};
   std::vector<std::shared_ptr<Outgoing>> inbox_;  // guarded by inbox_mutex_, like what follows
   std::vector<int> reported_;
   bool woken_ = false, closed_ = false, run_ended_ = false;
