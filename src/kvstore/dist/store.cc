@@ -240,7 +240,9 @@ void DistStore::Run(const std::shared_ptr<Operation>& op, int priority) {
   op->head.priority = dist_.slices ? priority : 0;
   op->head.compression = op->compression.kind;
   op->head.threshold = op->compression.threshold;
-  std::vector<Var*> reads, writes{op->remote->order};
+  std::vector<Var*> reads, writes;
+  writes.reserve(2);
+  writes.push_back(op->remote->order);
   if (op->push) reads.push_back(op->source.var());
   if (op->pull) {
     writes.push_back(op->target.var());

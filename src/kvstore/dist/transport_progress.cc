@@ -221,8 +221,10 @@ void ProgressTransport::Run() {
   }
 }
 
+/* What came while nobody polled any more, but soon, would have come sooner: both sides slept. */
 void ProgressTransport::NoteBusy(int64_t now) {
-  if (now - busy_since_.load() < patience_.load()) patience_ = std::min(2 * patience_.load(), kLongest);
+  const int64_t waited = now - busy_since_.load(), patience = patience_.load();
+  if (waited < kLongest) patience_ = waited < patience ? std::min(2 * patience, kLongest) : kLongest;
   busy_since_ = now;
 }
 
@@ -352,8 +354,9 @@ void ProgressTransport::SendControl(int to, int kind) {
 
 void ProgressTransport::SendPacket(int to, const void* head, size_t head_bytes, const void* body, size_t body_bytes) {
   Remote& remote = peers_[static_cast<size_t>(to)];
+  const bool left = layer_->SendPacket(to, head, head_bytes, body, body_bytes, next_ticket_);
   remote.spoken = Now();
-  if (layer_->SendPacket(to, head, head_bytes, body, body_bytes, next_ticket_)) return;
+  if (left) return;
   Operation operation;
   operation.rank = to;
   operation.bytes = body_bytes;

@@ -13,7 +13,7 @@
  *            whose heads came before it.
  * SLEEP      With nothing to do the progress thread sleeps for an eighth of the time since something
  *            happened, between 25 us and 1 ms. Send wakes it. First it polls instead: for a
- *            millisecond where that was of use before, else for 100 us. One thread of a process
+ *            millisecond where that was of use before, or would have been, else for 100 us. One thread of a process
  *            polls at a time: where callers of Work come and go, the progress thread sleeps.
  * END        Goodbye is sent when all else has left, and is answered. A rank that was taken for
  *            lost and speaks again is told so, and then takes this rank for lost.
