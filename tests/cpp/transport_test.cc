@@ -5,10 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -432,6 +434,81 @@ TEST(Transport, WorkEndsWhereNothingHappens) {
   job.at(0).Work([] { return false; });
   job.at(0).Stop(10);
   job.at(0).Work([] { return false; });
+}
+
+/* A short message that nothing waits before leaves at once: its payload may change. */
+TEST(Transport, ShortMessagesLeaveBeforeTheSenderGoesOn) {
+  Job job(2, 0);
+  Recorder& to = *job.recorders[1];
+  size_t sent = 0;
+  for (int i = 0; i < 10000 && sent < 100; ++i) {
+    std::vector<uint8_t> bytes(1000, static_cast<uint8_t>(sent));
+    Message message;
+    message.head[0] = static_cast<int64_t>(sent);
+    message.data = bytes.data();
+    message.bytes = bytes.size();
+    if (job.at(0).SendShort(1, message, 0))
+      ++sent;
+    else  // the progress thread is there, or many messages are on their way
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    std::fill(bytes.begin(), bytes.end(), 255);
+  }
+  ASSERT_EQ(sent, 100u);
+  ASSERT_TRUE(to.Wait([&] { return to.got.size() == sent; }));
+  for (size_t i = 0; i < sent; ++i) {
+    EXPECT_EQ(to.got[i].message.head[0], static_cast<int64_t>(i));
+    EXPECT_TRUE(Same(to.got[i].message, std::vector<uint8_t>(1000, static_cast<uint8_t>(i))));
+  }
+  EXPECT_FALSE(job.at(0).SendShort(0, Make(0), 0));                      // to itself
+  EXPECT_FALSE(job.at(0).SendShort(1, Make(0, Payload(100000, 0)), 0));  // long
+  EXPECT_THROW(job.at(0).SendShort(2, Make(0), 0), mxnet::Error);
+  job.at(1).Stop(10);
+  Recorder& from = *job.recorders[0];
+  ASSERT_TRUE(from.Wait([&] { return from.lost.size() == 1; }));
+  EXPECT_FALSE(job.at(0).SendShort(1, Make(0), 0));
+}
+
+/* What urgent messages overtake is not overtaken by those that leave at once. */
+TEST(Transport, ShortMessagesWaitForThoseBefore) {
+  InProcessOptions options;
+  options.bandwidth = 5e6;
+  options.progress.part_bytes = 50000;
+  options.progress.window_bytes = 100000;
+  Job job(2, 0, options);
+  job.at(0).Send(1, Make(0, Payload(1000000, 0)), 0, nullptr);
+  EXPECT_FALSE(job.at(0).SendShort(1, Make(1), 0));
+  job.at(0).Send(1, Make(1), 0, nullptr);
+  job.at(0).Send(1, Make(2), 0, nullptr);
+  EXPECT_EQ(Order(job.recorders[1].get(), 3), (std::vector<int64_t>{0, 1, 2}));
+}
+
+/* A message that comes soon after polling has ended lengthens it: both sides may have slept. */
+TEST(Transport, PollsLongerWhereItWouldHaveBeenOfUse) {
+  Job job(2, 0);
+  Recorder& to = *job.recorders[0];
+  const auto polled = [&job] {  // microseconds of this thread
+    timespec begin, end;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    job.at(0).Work([] { return false; });
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    return 1000000 * (end.tv_sec - begin.tv_sec) + (end.tv_nsec - begin.tv_nsec) / 1000;
+  };
+  size_t sent = 0;
+  const auto send = [&] {
+    job.at(1).Send(0, Make(0), 0, nullptr);
+    ++sent;
+    ASSERT_TRUE(to.Wait([&] { return to.got.size() == sent; }));
+  };
+  int64_t longest = 0;
+  for (int i = 0; i < 200 && longest < 500; ++i) {
+    for (int vain = 0; vain < 5; ++vain) polled();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    send();
+    std::this_thread::sleep_for(std::chrono::microseconds(250));
+    send();
+    longest = std::max<int64_t>(longest, polled());
+  }
+  EXPECT_GE(longest, 500);
 }
 
 /* Threads that come, work and go at once, while others send. */

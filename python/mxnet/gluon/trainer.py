@@ -105,14 +105,16 @@ class Trainer:
         self._params_to_init = list(self._params)
 
     def _make_store(self, wanted):
-        """The KVStore for a name, a store or None. One context of one process needs none."""
+        """The KVStore for a name, a store or None. One context of one process needs none; a store
+        from outside may add up over processes."""
         if wanted is None:
             return None
         if not isinstance(wanted, str):
             if not hasattr(wanted, 'type'):     # a store from outside need not be a KVStoreBase
                 raise TypeError(f'[gluon.Trainer] kvstore must be KVStore, str or None, {type(wanted).__name__} was given')
             return wanted
-        if len(self._contexts) == 1 and 'dist' not in wanted and not self._contains_sparse_weight:
+        own = wanted.lower() not in kvs.KVStoreBase.kv_registry
+        if len(self._contexts) == 1 and own and 'dist' not in wanted and not self._contains_sparse_weight:
             return None
         return kvs.create(wanted)
 

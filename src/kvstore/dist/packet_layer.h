@@ -43,7 +43,8 @@ class PacketLayer {
   virtual int size() const = 0;
   /* Most bytes of the body of a packet. */
   size_t max_body() const { return size() <= kFew ? kMaxBody : kMaxBodyOfMany; }
-  /* Copies both; they arrive as one. Returns whether they have left: the ticket is never done then. */
+  /* Copies both; they arrive as one. Returns whether they have left: the ticket is never done
+   * then. */
   virtual bool SendPacket(int to, const void* head, size_t head_bytes, const void* body, size_t body_bytes, int64_t ticket) = 0;
   virtual void SendPart(int to, int tag, const void* data, size_t bytes, int64_t ticket) = 0;
   /* Tags are 1 to max_tag(). */

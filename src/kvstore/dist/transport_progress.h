@@ -1,9 +1,9 @@
 /*
  * The Transport over any PacketLayer: queues by priority, payloads cut into parts, heartbeats, and
  * who is lost. The thread that calls Run, the progress thread, makes all calls of the handler and
- * of the layer, but for two cases. While nobody else calls the layer, Send hands a message to it itself.
- * And a thread that waits for messages calls Work: it does what the progress thread would, which
- * rests meanwhile.
+ * of the layer, but for two cases. While nobody else calls the layer, Send and SendShort hand a
+ * message to it themselves. And a thread that waits for messages calls Work: it does what the
+ * progress thread would, which rests meanwhile.
  *
  * PACKETS    A message is one packet if its payload is short. Otherwise a packet with its head goes
  *            first; the receiver finds memory for the payload and receives the parts there. Few
@@ -13,8 +13,9 @@
  *            whose heads came before it.
  * SLEEP      With nothing to do the progress thread sleeps for an eighth of the time since something
  *            happened, between 25 us and 1 ms. Send wakes it. First it polls instead: for a
- *            millisecond where that was of use before, or would have been, else for 100 us. One thread of a process
- *            polls at a time: where callers of Work come and go, the progress thread sleeps.
+ *            millisecond where that was of use before, or would have been, else for 100 us. One
+ *            thread of a process polls at a time: where callers of Work come and go, the progress
+ *            thread sleeps.
  * END        Goodbye is sent when all else has left, and is answered. A rank that was taken for
  *            lost and speaks again is told so, and then takes this rank for lost.
  */
