@@ -212,7 +212,7 @@ def numpy_form(legacy, name):
     """The case of a legacy operator as one of its NumPy form."""
     short = name[5:]
     out = float_type if short in FLOAT_FORMS else lambda d: "float16" if d == "bool" and short in ("floor", "ceil", "trunc") else d
-    whole = legacy.get("dtypes") == NUMBERS
+    whole = legacy.get("dtypes") == NUMBERS and short != "negative"    # of which NumPy has no form for bool
     return dict(legacy, op=name, out_dtype=out, dtypes=NUMBERS_AND_BOOL if whole else legacy["dtypes"],
                 bad=[], **({"tol": max(legacy.get("tol", 1), 2)} if short in FLOAT_FORMS else {}))
 
