@@ -121,6 +121,17 @@ def test_misspelt_names_get_the_nearest(code, words):
     assert repr(caught.value) == f'AttributeError({str(caught.value)!r})'
 
 
+@pytest.mark.parametrize('code, words', [
+    ("mx.optimizer.create('adan')", "the nearest name is 'adam'; known are"),
+    ("mx.init.create('Xavir')", "the nearest name is 'xavier'"),
+    ("mx.metric.create('acuracy')", "the nearest name is 'accuracy'"),
+    ("mx.metric.create('zzzz')", "not registered; known are"),
+    ("mx.gluon.model_zoo.vision.get_model('resnet18v1')", "the nearest name is 'resnet18_v1'; one of")])
+def test_misspelt_registered_names_get_the_nearest(code, words):
+    with pytest.raises(ValueError, match=words):
+        eval(code)
+
+
 @pytest.mark.parametrize('statement, kind, words', [
     ('from mxnet import gluom', ImportError, "^cannot import name 'gluom' from 'mxnet'; the nearest name is 'gluon'$"),
     ('from mxnet.gluon.nn import Dence', ImportError, "'Dense'$"),
