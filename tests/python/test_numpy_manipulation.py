@@ -205,3 +205,32 @@ def test_reshape_without_a_copy():
         mx.np.reshape([1, 2], (2, 1), copy=False)
     with mx.autograd.record(), pytest.raises(ValueError, match="a copy is needed"):
         mx.np.reshape(a, (2, 3), copy=False)
+
+
+def random_places(rng, size):
+    """Positions as numbers, slices, lists and masks, few and many."""
+    yield int(rng.integers(-size, size))
+    yield slice(*(None if rng.random() < 0.4 else int(v) for v in rng.integers(-size, size, 2)), int(rng.choice([-2, -1, 1, 2])))
+    for number in (1, 3, 40):
+        yield [int(v) for v in rng.integers(-size, size, number)]
+    yield rng.random(size) < 0.5
+
+
+@pytest.mark.parametrize("shape, axis", [((60,), 0), ((60,), None), ((5, 60), 1), ((60, 3), 0), ((2, 60, 3), -2), ((3, 4, 5), None)])
+def test_delete_and_insert_take_runs_and_single_places_alike(shape, axis):
+    rng = np.random.default_rng(7)
+    for dtype in ("float32", "int64", "uint8", "bool"):
+        a = rng.integers(0, 100, shape).astype(dtype)
+        size = a.size if axis is None else shape[axis]
+        for places in random_places(rng, size):
+            ours = mx.np.array(places, dtype=bool) if isinstance(places, np.ndarray) else places
+            np.testing.assert_array_equal(mx.np.delete(mx.np.array(a, dtype=dtype), ours, axis).asnumpy(), np.delete(a, places, axis))
+            if isinstance(places, np.ndarray):
+                continue
+            np.testing.assert_array_equal(mx.np.insert(mx.np.array(a, dtype=dtype), ours, 1, axis).asnumpy(),
+                                          np.insert(a, places, 1, axis))
+            if isinstance(places, list) and axis is not None:
+                values = rng.integers(0, 100, [len(places) if d == axis % a.ndim else n for d, n in enumerate(shape)]).astype(dtype)
+                np.testing.assert_array_equal(
+                    mx.np.insert(mx.np.array(a, dtype=dtype), ours, mx.np.array(values, dtype=dtype), axis).asnumpy(),
+                    np.insert(a, places, values, axis))
