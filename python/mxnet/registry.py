@@ -3,7 +3,7 @@
 import json
 import warnings
 
-from ._names import nearest
+from ._names import nearest as _nearest
 from .base import CheckedTypeError, CheckedValueError, error_class
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
@@ -96,7 +96,7 @@ def get_create_func(base_class, nickname):
             return create(**json.loads(spec))
         klass = registry.get(spec.lower())
         if klass is None:
-            near = nearest(spec.lower(), registry)
+            near = _nearest(spec.lower(), registry)
             raise CheckedValueError(f"[create] {nickname} {spec!r} is not registered; "
                                     + (f"the nearest name is {near!r}; " if near else "")
                                     + f"known are {', '.join(sorted(registry))}")

@@ -184,7 +184,7 @@ def test_slurm(tmp_path):
     program(tmp_path, "srun", SRUN)
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = launch("-n", "2", "-s", "1", "--launcher", "slurm", "--host-ip", "127.0.0.1", "sh", "-c",
-                  "echo $DMLC_ROLE$DMLC_WORKER_ID; test $DMLC_ROLE = worker", **env)
+                  "echo $DMLC_ROLE$DMLC_WORKER_ID; test $DMLC_ROLE = worker || { sleep 1; false; }", **env)
     assert sorted(done.stdout.split()) == ["server", "worker0", "worker1"]
     assert done.returncode == 1 and "server 0 (rank 2, " in done.stderr
     # In an allocation, mpirun finds its nodes.
@@ -348,7 +348,7 @@ def test_a_process_accepts_through_named_interfaces_alone(monkeypatch):
 
 def test_ranks_restrict_what_mpi_listens_with(tmp_path):
     program(tmp_path, "filters.py", """
-import os, socket, mxnet as mx
+import os, socket, sys, mxnet as mx
 own = socket.create_server(('127.0.0.1', 0))
 store = mx.kv.create('dist_sync')
 for name in os.listdir('/proc/self/fd'):
@@ -356,7 +356,8 @@ for name in os.listdir('/proc/self/fd'):
         with socket.socket(fileno=os.dup(int(name))) as found:
             if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                 length = found.getsockopt(socket.SOL_SOCKET, 26, 8 * 100)      # SO_GET_FILTER
-                print(int(name) == own.fileno(), 'filtered' if length else 'open', flush=True)
+                sys.stdout.write(f"{int(name) == own.fileno()} {'filtered' if length else 'open'}\\n")   # whole lines
+                sys.stdout.flush()
     except OSError:
         pass
 """)
