@@ -197,6 +197,10 @@ def job_environment(args):
 def parameters(args, version):
     """Open MPI's parameters by name."""
     found = {}
+    if version < 5:
+        # No shared description of the machine: writing one ends orted with a segmentation fault now
+        # and then (hwloc 2.9), and processes that are bound to nothing do not need it.
+        found["rtc_hwloc_vmhole"] = "none"
     if args.launcher == "local":
         found["btl"] = "self,vader" if version < 5 else "self,sm"
         if version < 5:
