@@ -174,15 +174,15 @@ void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
   while (Op* op = ready->Pop()) {
     if (op->kind == Op::kWait) {
       VarEntry* e = &op->entries[0];
-      *op->wait_error = {e->error, e->soft};  // the reference moves to the waiter
+      PendingWait* wait = op->wait;
+      wait->error = {e->error, e->soft};  // the reference moves to the waiter
       e->error = nullptr;
       e->var->lock();
-      e->var->CollectWork(e->writes != 0, op->wait_work);
+      e->var->CollectWork(e->writes != 0, &wait->work);
       e->writes != 0 ? e->var->FinishExclusive(ready) : e->var->FinishRead(ready);
       e->var->unlock();
-      Latch* latch = op->latch;
       FreeOp(op);
-      if (latch->Signal()) DiscardWait(latch);
+      if (wait->Signal()) DiscardWait(wait);
     } else if (op->kind == Op::kDelete) {
       ErrorRecord* failure = nullptr;
       InOperationScope scope;

@@ -177,7 +177,7 @@ class DependencyEngine : public Engine {
   void RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList* ready);
   static std::vector<DeviceWorkPtr> UnderWay(Op* op);
   void WaitForDevices(Op* op, const RunContext& rctx);
-  static void DiscardWait(Latch* abandoned);
+  static void DiscardWait(PendingWait* abandoned);
   void FinishWork(const std::vector<DeviceWorkPtr>& work, bool raise, bool again = false);
   ErrorRecord* NewError(const std::exception_ptr& e, const char* name, const std::string& site);
   ErrorRecord* Keep(ErrorRecord* record);
@@ -191,8 +191,8 @@ class DependencyEngine : public Engine {
   bool Quiescent() const;
   uint64_t Started() const;
   uint64_t Finished() const;
-  /* Sleeps until `over` says so. False when it was interruptible and was interrupted. */
-  bool SleepUntil(const std::function<bool()>& over, int timeout_ms, bool interruptible);
+  /* Sleeps until `over` says so. False when a signal or the limit woke it before. */
+  bool SleepUntil(const std::function<bool()>& over, int timeout_ms);
   void CountFinished();
   ThreadState* StateSlow();
   void CheckMayWait(const char* what) const;

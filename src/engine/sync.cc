@@ -50,7 +50,7 @@ int SpinBudget() {
   return budget;
 }
 
-bool Latch::WaitFor(int timeout_ms) {
+bool Latch::Wait(int timeout_ms) {
   for (int i = SpinBudget(); i > 0; --i) {
     if (state_.load(std::memory_order_acquire) == kSet) return true;
     CpuPause();

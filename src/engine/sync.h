@@ -58,14 +58,13 @@ class Latch {
     if (before == kSleeping) FutexWake(&state_, 1);
     return before == kAbandoned;
   }
-  void Wait() { WaitFor(-1); }
-  /* False, and abandoned, when a signal's handler has run on this thread or the limit is over. */
-  bool WaitUnlessInterrupted() { return WaitFor(kInterruptibleMs); }
+  /* With a limit: false, and abandoned, when it is over or a signal's handler has run on this
+   * thread. */
+  bool Wait(int timeout_ms = -1);
   bool signalled() const { return state_.load(std::memory_order_acquire) == kSet; }
 
  private:
   enum : uint32_t { kUnset = 0, kSet = 1, kSleeping = 2, kAbandoned = 3 };
-  bool WaitFor(int timeout_ms);
   std::atomic<uint32_t> state_{kUnset};
 };
 

@@ -35,10 +35,7 @@ class ThreadedEngineBase : public DependencyEngine {
  public:
   void Shutdown() override {
     NotifyShutdown();
-    if (stopped_.exchange(true)) return;
-    for (std::atomic<WorkerPool*>& slot : pools_) {
-      if (WorkerPool* pool = slot.load(std::memory_order_acquire)) pool->Stop();
-    }
+    StopPools(true);
   }
   void PrepareFork() override {
     DependencyEngine::PrepareFork();
@@ -67,10 +64,7 @@ class ThreadedEngineBase : public DependencyEngine {
   void AbandonPending() override {
     last_ = pthread_self();
     abandoned_.store(true, std::memory_order_seq_cst);
-    if (stopped_.exchange(true)) return;
-    for (std::atomic<WorkerPool*>& slot : pools_) {
-      if (WorkerPool* pool = slot.load(std::memory_order_acquire)) pool->Stop(false);
-    }
+    StopPools(false);
   }
 
   /* The slot of `op`, its pool's name and number of threads. */
@@ -96,6 +90,13 @@ class ThreadedEngineBase : public DependencyEngine {
   }
 
  private:
+  void StopPools(bool run_queued) {
+    if (stopped_.exchange(true)) return;
+    for (std::atomic<WorkerPool*>& slot : pools_) {
+      if (WorkerPool* pool = slot.load(std::memory_order_acquire)) pool->Stop(run_queued);
+    }
+  }
+
   WorkerPool* MakePool(const Place& place) {
     std::lock_guard<std::mutex> hold(pools_mu_);
     WorkerPool* pool = pools_[place.slot].load(std::memory_order_acquire);

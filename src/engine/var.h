@@ -109,6 +109,12 @@ struct FoundError {
   bool soft = false;
 };
 
+/* What a thread waits for, and what it learns then. An abandoned one belongs to who signals it. */
+struct PendingWait : Latch {
+  FoundError error;
+  std::vector<DeviceWorkPtr> work;  // that the waiter has to wait for on the host
+};
+
 struct VarEntry {
   Var* var = nullptr;
   Op* op = nullptr;
@@ -139,11 +145,10 @@ struct Op {
   std::atomic<int> waiting{0};  // entries not yet granted
   std::atomic<int> refs{0};     // asynchronous: the running function and the callback
   std::atomic<bool> finished{false};
-  bool starts_here = false;                         // runs on the pushing thread if it is ready then
-  std::atomic<bool> poisoned{false};                // some entry has an error
-  std::atomic<bool> behind_device{false};           // some entry's variable had work under way on a device when it was granted
-  DeviceWorkPtr work;                               // GPU: its own end on the stream, once it has run
-  std::vector<DeviceWorkPtr>* wait_work = nullptr;  // kWait: what the waiter has to wait for on the host
+  bool starts_here = false;                // runs on the pushing thread if it is ready then
+  std::atomic<bool> poisoned{false};       // some entry has an error
+  std::atomic<bool> behind_device{false};  // some entry's variable had work under way on a device when it was granted
+  DeviceWorkPtr work;                      // GPU: its own end on the stream, once it has run
   class DependencyEngine* engine = nullptr;
   VarEntry* entries = inline_entries;
   VarEntry inline_entries[kInlineEntries];
@@ -151,8 +156,7 @@ struct Op {
   Engine::SyncFn sync;
   Engine::AsyncFn async;
   std::unique_ptr<struct BulkBody> bulk;
-  Latch* latch = nullptr;  // kWait: signalled when granted
-  FoundError* wait_error = nullptr;
+  PendingWait* wait = nullptr;    // kWait: signalled when granted
   NaiveCaller* caller = nullptr;  // NaiveEngine: the thread that runs it
   std::string site;
 

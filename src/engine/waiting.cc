@@ -26,16 +26,11 @@ __thread BlockingObserver* tls_blocking_observer = nullptr;
 
 namespace {
 std::atomic<WaitingWork*> waiting_work{nullptr};
-/* What a thread waits for, and what it learns then. */
-struct PendingWait : Latch {
-  FoundError error;
-  std::vector<DeviceWorkPtr> under_way;
-};
 }  // namespace
 
-void DependencyEngine::DiscardWait(Latch* abandoned) {
-  const std::unique_ptr<PendingWait> wait(static_cast<PendingWait*>(abandoned));
-  if (wait->error.record != nullptr) wait->error.record->Unref();
+void DependencyEngine::DiscardWait(PendingWait* abandoned) {
+  if (abandoned->error.record != nullptr) abandoned->error.record->Unref();
+  delete abandoned;
 }
 
 void SetWaitingWork(WaitingWork* work) { waiting_work.store(work, std::memory_order_release); }
@@ -103,26 +98,20 @@ std::vector<DeviceWorkPtr> DependencyEngine::Settle(Var* var, bool for_write, st
   }
   var->unlock();
   if (!done) {
-    PendingWait here;
-    std::unique_ptr<PendingWait> apart(InterruptibleWaits::on() ? new PendingWait : nullptr);  // may be left behind
-    PendingWait* wait = apart ? apart.get() : &here;
+    auto wait = std::make_unique<PendingWait>();
     Op* op = NewOp(Op::kWait, Context(), FnProperty::kNoSkip, 0, "WaitForVar");
     op->Reserve(1);
     op->Add(var, for_write);
-    op->latch = wait;
-    op->wait_error = &wait->error;
-    op->wait_work = &wait->under_way;
+    op->wait = wait.get();
     Submit(op);
     BlockingScope blocking;
-    WorkWhileWaiting([wait] { return wait->signalled(); });
-    if (apart == nullptr) {
-      wait->Wait();
-    } else if (!wait->WaitUnlessInterrupted()) {
-      apart.release();  // now of the thread that signals
+    WorkWhileWaiting([&wait] { return wait->signalled(); });
+    if (!wait->Wait(InterruptibleWaits::on() ? kInterruptibleMs : -1)) {
+      wait.release();  // now of the thread that signals
       throw WaitInterrupted();
     }
     error = wait->error;
-    under_way = std::move(wait->under_way);
+    under_way = std::move(wait->work);
   }
   if (__builtin_expect(error.record != nullptr, 0)) *raise = ToRaise(error);
   return under_way;
@@ -172,22 +161,18 @@ uint64_t DependencyEngine::Finished() const {
   return sum;
 }
 
-bool DependencyEngine::SleepUntil(const std::function<bool()>& over, int timeout_ms, bool interruptible) {
+bool DependencyEngine::SleepUntil(const std::function<bool()>& over, int timeout_ms) {
   BlockingScope blocking;
   WorkWhileWaiting(over);
   all_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  bool interrupted = false;
-  for (;;) {
+  bool done = false, woken = false;
+  while (!done && !woken) {
     const uint32_t seen = all_word_.load(std::memory_order_seq_cst);
-    if (over()) {
-      interrupted = false;
-      break;
-    }
-    if (interrupted && interruptible) break;
-    interrupted = FutexWait(&all_word_, seen, timeout_ms);
+    done = over();
+    if (!done) woken = FutexWait(&all_word_, seen, timeout_ms);
   }
   all_waiters_.fetch_sub(1, std::memory_order_seq_cst);
-  return !interrupted;
+  return done;
 }
 
 void DependencyEngine::Drain() {
@@ -197,7 +182,9 @@ void DependencyEngine::Drain() {
     for (int j = 0; j < 64; ++j) CpuPause();
   }
   const bool interruptible = InterruptibleWaits::on();
-  if (!SleepUntil([this] { return Quiescent(); }, interruptible ? kInterruptibleMs : -1, interruptible)) throw WaitInterrupted();
+  while (!SleepUntil([this] { return Quiescent(); }, interruptible ? kInterruptibleMs : -1)) {
+    if (interruptible) throw WaitInterrupted();
+  }
 }
 
 void DependencyEngine::DrainAtExit() {
@@ -214,7 +201,8 @@ void DependencyEngine::DrainAtExit() {
     since = std::min(since, now);
     return now - since >= kMore;
   };
-  SleepUntil(over, 50, false);
+  while (!SleepUntil(over, 50)) {
+  }
   if (!Quiescent()) AbandonPending();
 }
 

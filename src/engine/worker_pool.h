@@ -38,7 +38,7 @@ class WorkerPool {
   bool TryKeep(Op* op);
   /* Runs what is queued unless told not to, then joins. REQUIRES: not called on a worker of this
    * pool. */
-  void Stop(bool run_queued = true);
+  void Stop(bool run_queued);
   int num_threads() const { return num_threads_; }
 
  private:

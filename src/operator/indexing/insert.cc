@@ -1,6 +1,5 @@
 // insert: an array with values before some positions of one dimension.
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "base/dtype.h"
@@ -145,32 +144,31 @@ NDArray ExpandedValues(const Attrs& attrs, const NDArray& given, const Insertion
   return full;
 }
 
-// Whether the values stand side by side in the result.
-bool InOrder(const List& places) {
-  for (size_t k = 1; k < places.size(); ++k)
-    if (places[k] != places[k - 1] + 1) return false;
-  return true;
-}
-
-// out = the array with the values in between, piece by piece.
-void Weave(const NDArray& arr, const NDArray& values, const Insertion& i, const Shape& to, const NDArray& out) {
-  std::map<int64_t, NDArray> parts;  // by their positions in the result
+// Where the result's entries come from, of the array with the values behind it.
+Runs Woven(const Places& places) {
+  struct Piece {
+    int64_t at;  // in the result
+    Run from;
+  };
+  std::vector<Piece> pieces;
   int64_t next = 0;
-  for (const Run& r : i.places.of_arr) {
-    parts[r.begin] = Part(arr, i.along, {next, r.count});
+  for (const Run& r : places.of_arr) {
+    pieces.push_back({r.begin, {next, r.count}});
     next += r.count;
   }
-  const List& at = i.places.of_values;
-  const int64_t added = static_cast<int64_t>(at.size());
-  const Along of_values = {WithSize(i.along.shape, i.along.axis, added), i.along.axis};
-  if (added > 0 && InOrder(at)) {
-    parts[at[0]] = values;
-  } else {
-    for (int64_t k = 0; k < added; ++k) parts[at[static_cast<size_t>(k)]] = Part(values, of_values, {k, 1});
+  const int64_t kept = next;
+  for (int64_t at : places.of_values) {
+    Piece* last = next > kept ? &pieces.back() : nullptr;
+    if (last != nullptr && last->at + last->from.count == at)
+      ++last->from.count;
+    else
+      pieces.push_back({at, {next, 1}});
+    ++next;
   }
-  std::vector<NDArray> in_order;
-  for (auto& part : parts) in_order.push_back(std::move(part.second));
-  Join(in_order, i.along.axis, out.Detach().Reshape(to));
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.at < b.at; });
+  Runs runs;
+  for (const Piece& p : pieces) runs.push_back(p.from);
+  return runs;
 }
 
 void Insert(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
@@ -192,16 +190,16 @@ void Insert(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vect
   }
   GiveShape(attrs, out[0], to, arr);
   if (to.Size() == 0) return;
-  const Runs& runs = i.places.of_arr;
-  if (runs.size() + static_cast<size_t>(added) <= kFewRuns || InOrder(i.places.of_values)) return Weave(arr, values, i, to, *out[0]);
+  const Runs runs = Woven(i.places);
+  if (runs.size() <= kFewRuns) {  // without a copy of both, one behind the other
+    std::vector<NDArray> parts;
+    for (const Run& r : runs)
+      parts.push_back(r.begin < kept ? Part(arr, i.along, r) : Part(values, {values.shape(), i.along.axis}, {r.begin - kept, r.count}));
+    return Join(parts, i.along.axis, out[0]->Detach().Reshape(to));
+  }
   NDArray joined(to, arr.ctx(), arr.dtype());
-  RunOnArrays(MakeAttrs(Op::Get("Concat"), {{"dim", std::to_string(i.along.axis)}, {"num_args", "2"}}),
-              {arr.Detach().Reshape(i.along.shape), values}, {OpReq::kWrite}, {joined}, false);
-  List from(static_cast<size_t>(kept + added));
-  int64_t next = 0;
-  for (int64_t at : Expanded(runs)) from[static_cast<size_t>(at)] = next++;
-  for (int64_t k = 0; k < added; ++k) from[static_cast<size_t>(i.places.of_values[static_cast<size_t>(k)])] = kept + k;
-  Take(joined, {to, i.along.axis}, from, *out[0]);
+  Join({arr.Detach().Reshape(i.along.shape), values}, i.along.axis, joined);
+  Take(joined, {to, i.along.axis}, runs, *out[0]);
 }
 
 // [ograd, arr, values, obj] -> gradients of arr and values
