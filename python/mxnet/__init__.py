@@ -51,7 +51,7 @@ def __dir__():
 
 @_atexit.register
 def _warn_of_late_changes():
-    if _process.variables() != _process.AT_START:
+    if _os.environ != _process.AT_START:
         from ._environment import warn_of_late_changes
         warn_of_late_changes()
 

@@ -5,10 +5,11 @@ Nothing watches ``os.environ``: it is compared with what it was at the import wh
 compiled graph begins (``gluon.Trainer``, ``hybridize``, executors) and at exit.
 """
 import ctypes
+import os
 import sys
 import warnings
 
-from ._process import AT_START, outside, variables
+from ._process import AT_START, outside
 from .base import _LIB, c_str, check_call
 from .util import getenv
 
@@ -21,7 +22,7 @@ def warn_of_late_changes():
     """Warns once of each variable of the library that was set or removed after the import and does
     not have the value in effect."""
     global _seen
-    now = variables()
+    now = dict(os.environ)
     if now == _seen:
         return
     before, _seen = _seen, now

@@ -3,16 +3,7 @@ import os
 import sys
 
 
-# Of the library, under names that began elsewhere.
-_OTHERS = {"OMP_NUM_THREADS", "NNVM_EXEC_MATCH_RANGE", "DMLC_LOG_STACK_TRACE_DEPTH"}
-
-
-def variables():
-    """The library's variables of the environment, as they are now."""
-    return {name: value for name, value in os.environ.items() if name.startswith("MXNET_") or name in _OTHERS}
-
-
-AT_START = variables()
+AT_START = dict(os.environ)
 
 
 def outside():

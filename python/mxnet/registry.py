@@ -3,7 +3,7 @@
 import json
 import warnings
 
-from ._names import nearest as _nearest
+from ._names import hint as _hint
 from .base import CheckedTypeError, CheckedValueError, error_class
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
@@ -96,10 +96,8 @@ def get_create_func(base_class, nickname):
             return create(**json.loads(spec))
         klass = registry.get(spec.lower())
         if klass is None:
-            near = _nearest(spec.lower(), registry)
-            raise CheckedValueError(f"[create] {nickname} {spec!r} is not registered; "
-                                    + (f"the nearest name is {near!r}; " if near else "")
-                                    + f"known are {', '.join(sorted(registry))}")
+            raise CheckedValueError(f"[create] {nickname} {spec!r} is not registered; {_hint(spec, registry)}"
+                                    f"known are {', '.join(sorted(registry))}")
         return klass(*args, **kwargs)
 
     create.__doc__ = f"Create a {nickname} from its name, from JSON or from a dictionary; an instance is returned as it is."

@@ -193,8 +193,8 @@ PyObject* GatherItem(PyObject* self, PyObject* key) {
 
 namespace {
 
-/* The numbers that this thread assigned last, as arrays that nobody else sees, so that nothing
- * writes into them. */
+/* The numbers that were assigned last, as arrays that nobody else sees, so that nothing writes into
+ * them. */
 struct Constant {
   PyObject* array = nullptr;
   double value = 0;
@@ -204,8 +204,8 @@ struct Constant {
 
 /* A number as an array of shape () beside `self`; null without an exception: not for here. */
 PyObject* Filled(PyObject* self, PyObject* number) {
-  static thread_local Constant last[4];
-  static thread_local int next = 0;
+  static Constant last[4];  // guarded by the interpreter lock; of threads they would be left behind
+  static unsigned next = 0;
   const NDArray* a = Get(self);
   const double v = PyFloat_AsDouble(number);
   if (PyErr_Occurred() || (PyLong_CheckExact(number) && !IsExact(v))) {

@@ -13,9 +13,6 @@
 #include "remembered.h"
 
 namespace mxnet {
-namespace numpy {
-bool& DefaultIsFloat64();  // src/operator/numpy_types.h, which no header that is installed can show
-}
 namespace python {
 namespace {
 
@@ -154,12 +151,13 @@ PyObject* MakeDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t
     dtype = args[n];
   }
   int number = kFloat32;
+  bool wide = false;
   if (dtype != Py_None) {
     PyObject* known = PyDict_GetItemWithError(making.dtypes, dtype);
     PyErr_Clear();
     if (!known) return nullptr;
     number = static_cast<int>(PyLong_AsLong(known));
-  } else if (numpy::DefaultIsFloat64()) {
+  } else if (MXIsNumpyDefaultDtype(&wide) == 0 && wide) {
     if (f.ranges) return nullptr;
     number = kFloat64;
   }

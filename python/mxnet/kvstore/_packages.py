@@ -35,6 +35,12 @@ def as_list(what, arrays):
     return arrays
 
 
+def hand_out(value, targets):
+    """Writes `value` into the arrays `targets`, wherever they are."""
+    for target in targets:
+        target[:] = value.as_in_context(target.context)
+
+
 class PackageStore(KVStoreBase):
     """What the stores of Horovod and BytePS have alike: the optimizer runs on the workers."""
 

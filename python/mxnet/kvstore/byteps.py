@@ -1,6 +1,6 @@
 """The store 'byteps': sums over workers by the package BytePS."""
 from ._interface import KVStoreBase
-from ._packages import PackageStore, as_list, load, name_of
+from ._packages import PackageStore, as_list, hand_out, load, name_of
 from ..base import CheckedValueError
 
 __all__ = ["BytePS"]
@@ -40,8 +40,7 @@ class BytePS(PackageStore):
         value = self._one_on_gpu(value)
         total = value.copy() if self.rank == 0 else value.zeros_like()     # the others add nothing
         self._sum(f"broadcast_{name_of(key)}", total, priority)
-        for target in targets:
-            target[:] = total.as_in_context(target.context)
+        hand_out(total, targets)
 
     def pushpull(self, key, value, out=None, priority=0):
         """Add up `value`, an NDArray of a GPU, over the workers, and give the sum to the arrays
@@ -49,8 +48,8 @@ class BytePS(PackageStore):
         value = self._one_on_gpu(value)
         total = value if out is None else value.copy()
         self._sum(name_of(key), total, priority)
-        for target in () if out is None else as_list("out", out):
-            target[:] = total.as_in_context(target.context)
+        if out is not None:
+            hand_out(total, as_list("out", out))
 
     def set_optimizer(self, optimizer):
         """Raises NotImplementedError: the workers run the optimizer."""

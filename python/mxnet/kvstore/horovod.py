@@ -1,6 +1,6 @@
 """The store 'horovod': sums over workers by the package Horovod."""
 from ._interface import KVStoreBase
-from ._packages import PackageStore, as_list, load, name_of
+from ._packages import PackageStore, as_list, hand_out, load, name_of
 
 __all__ = ["Horovod"]
 
@@ -27,8 +27,7 @@ class Horovod(PackageStore):
         """Give the `value` of worker 0, an NDArray, to the arrays `out` of all workers."""
         targets = as_list("out", out)
         result = self._module.broadcast(tensor=as_list("value", value)[0], root_rank=0, name=name_of(key), priority=priority)
-        for target in targets:
-            target[:] = result.as_in_context(target.context)
+        hand_out(result, targets)
 
     def pushpull(self, key, value, out=None, priority=0):
         """Add up `value`, an NDArray or a list of them, over arrays and workers, and give the sum
@@ -41,9 +40,7 @@ class Horovod(PackageStore):
         total = values[0]
         for other in values[1:]:
             total = total + other.as_in_context(total.context)
-        total = self._module.allreduce(total, average=False, name=name_of(key), priority=priority)
-        for target in targets:
-            target[:] = total.as_in_context(target.context)
+        hand_out(self._module.allreduce(total, average=False, name=name_of(key), priority=priority), targets)
 
     def set_optimizer(self, optimizer):
         """Does nothing: the workers run the optimizer."""

@@ -166,8 +166,7 @@ class KVStore(NotCopied, KVStoreBase):
         >>> out.asnumpy()
         array([11., 22.], dtype=float32)
         """
-        result = store_push(self.handle.value, key, value, priority)
-        if result == 0 and not self._updater_errors or self._done(result):
+        if self._done(store_push(self.handle.value, key, value, priority)):
             return
         args = _Arguments(key, value)
         self._call("MXKVStorePush", args, *args.head(), args.handles, ctypes.c_int(priority))
@@ -184,8 +183,7 @@ class KVStore(NotCopied, KVStoreBase):
         """
         if out is None:
             raise CheckedValueError("[kvstore] pull needs the arrays to copy to, in out")
-        result = store_pull(self.handle.value, key, out, priority)
-        if result == 0 and not self._updater_errors or self._done(result):      # stored values are dense
+        if self._done(store_pull(self.handle.value, key, out, priority)):      # stored values are dense
             return
         args = _Arguments(key, out)
         self._call("MXKVStorePullWithSparse", args, *args.head(), args.handles, ctypes.c_int(priority),

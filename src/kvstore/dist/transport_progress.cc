@@ -186,19 +186,6 @@ void ProgressTransport::ReportLost(int rank) {
   Wake();
 }
 
-void ProgressTransport::Stop(double seconds) {
-  if (Forked()) return;
-  int64_t none = 0;
-  deadline_.compare_exchange_strong(none, Now() + std::max<int64_t>(1, Nanoseconds(seconds)));
-  Wake();
-  std::unique_lock<std::mutex> lock(inbox_mutex_);
-  const auto ended = [this] { return run_ended_; };
-  if (options_.waits_for_all)
-    stopped_.wait(lock, ended);
-  else  // the layer's own end may take longer, and is not waited for
-    stopped_.wait_for(lock, std::chrono::duration<double>(std::min(seconds, 1e9) + 1), ended);
-}
-
 // ---- the progress thread ----
 
 void ProgressTransport::Run() {
@@ -220,15 +207,6 @@ void ProgressTransport::Run() {
     if (!busy) Rest(now, flying);
   }
 }
-
-/* What came while nobody polled any more, but soon, would have come sooner: both sides slept. */
-void ProgressTransport::NoteBusy(int64_t now) {
-  const int64_t waited = now - busy_since_.load(), patience = patience_.load();
-  if (waited < kLongest) patience_ = waited < patience ? std::min(2 * patience, kLongest) : kLongest;
-  busy_since_ = now;
-}
-
-void ProgressTransport::LosePatience() { patience_ = std::max(patience_.load() / 2, kShortest); }
 
 bool ProgressTransport::Move(bool only_messages) {
   bool any = layer_->Poll(this);

@@ -29,6 +29,19 @@ bool ProgressTransport::Listens(const Remote& remote) const {
   return !remote.lost || (options_.waits_for_all && remote.goodbye_came && !remote.answered);
 }
 
+void ProgressTransport::Stop(double seconds) {
+  if (Forked()) return;
+  int64_t none = 0;
+  deadline_.compare_exchange_strong(none, Now() + std::max<int64_t>(1, Nanoseconds(seconds)));
+  Wake();
+  std::unique_lock<std::mutex> lock(inbox_mutex_);
+  const auto ended = [this] { return run_ended_; };
+  if (options_.waits_for_all)
+    stopped_.wait(lock, ended);
+  else  // the layer's own end may take longer, and is not waited for
+    stopped_.wait_for(lock, std::chrono::duration<double>(std::min(seconds, 1e9) + 1), ended);
+}
+
 /* Called after Stop: says goodbye to whom all has left. */
 bool ProgressTransport::Ended(int64_t now) {
   const bool late = now > deadline_.load();
@@ -47,6 +60,15 @@ bool ProgressTransport::Ended(int64_t now) {
   if (options_.waits_for_all) return all_ended && (!leaving || late);
   return late || (all_answered && !leaving);
 }
+
+/* What came while nobody polled any more, but soon, would have come sooner: both sides slept. */
+void ProgressTransport::NoteBusy(int64_t now) {
+  const int64_t waited = now - busy_since_.load(), patience = patience_.load();
+  if (waited < kLongest) patience_ = waited < patience ? std::min(2 * patience, kLongest) : kLongest;
+  busy_since_ = now;
+}
+
+void ProgressTransport::LosePatience() { patience_ = std::max(patience_.load() / 2, kShortest); }
 
 /* Sleeps longer and longer, while something is on its way for moments only. Yielding instead would
  * leave the processor to others for a whole time slice. */

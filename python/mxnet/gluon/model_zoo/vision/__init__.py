@@ -5,7 +5,7 @@ Each takes images (N, 3, H, W), normalised with mean (0.485, 0.456, 0.406) and s
 299 for Inception v3; networks that end in global pooling take other sizes too. All constructors
 accept `pretrained`, `ctx`, `root` (where parameters are kept) and `classes`.
 """
-from ...._names import nearest as _nearest
+from ...._names import hint as _hint
 from .alexnet import *
 from .densenet import *
 from .inception import *
@@ -38,7 +38,6 @@ def get_model(name, **kwargs):
     [(8, 10)]
     """
     if name.lower() not in _models:
-        near = _nearest(name.lower(), _models)
-        raise ValueError(f'[gluon.model_zoo] model {name!r} given; ' + (f'the nearest name is {near!r}; ' if near else '')
-                         + f'one of {", ".join(sorted(_models))} is accepted')
+        raise ValueError(f'[gluon.model_zoo] model {name!r} given; {_hint(name, _models)}'
+                         f'one of {", ".join(sorted(_models))} is accepted')
     return _models[name.lower()](**kwargs)
