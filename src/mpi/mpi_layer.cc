@@ -5,6 +5,7 @@
  *
  * Works with Open MPI 4.1 and 5.0, whose libraries have the same name. The launcher brings its own.
  */
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -236,6 +237,17 @@ void Layer::Test() {
   }
 }
 
+/*
+ * Open MPI looks at its sockets again whenever it found something there, before it tells of what it
+ * found. Without that second look a short message is here a microsecond sooner; Poll looks again
+ * anyhow. Once and without waiting are libevent's flags EVLOOP_ONCE and EVLOOP_NONBLOCK.
+ */
+void LookOnce() {
+  constexpr int kOnce = 1, kNonBlocking = 2;
+  using SetFlag = int (*)(int);
+  if (const auto set = reinterpret_cast<SetFlag>(dlsym(RTLD_DEFAULT, "opal_progress_set_event_flag"))) set(kOnce | kNonBlocking);
+}
+
 MpiLayer* Open(const char* interfaces, std::string* why) {
   int initialized = 0, finalized = 0, level = 0;
   MPI_Initialized(&initialized);
@@ -260,6 +272,7 @@ MpiLayer* Open(const char* interfaces, std::string* why) {
     for (const int number : ListeningSockets())
       if (std::find(before.begin(), before.end(), number) == before.end()) own.push_back(number);
     RestrictListening(own, interfaces);
+    LookOnce();
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
