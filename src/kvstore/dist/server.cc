@@ -363,22 +363,24 @@ void Server::EndRound(KeptPart* part) {
     at->second.pop_front();
     at = at->second.empty() ? part->later.erase(at) : std::next(at);
   }
-  Apply(part, Head::Read(pushes.back().head).store, pushes);
+  const NDArray replaced = Apply(part, Head::Read(pushes.back().head).store, pushes);  // freed when the answers have left
   AnswerPulls(part);  // of this version, before the next round changes it
 }
 
-void Server::Apply(KeptPart* part, int store, const std::vector<Message>& pushes) {
+NDArray Server::Apply(KeptPart* part, int store, const std::vector<Message>& pushes) {
   const KVStore::Updater& updater = UpdaterOf(store);
   const int dtype = part->stored.dtype();
   const int priority = static_cast<int>(Head::Read(pushes[0].head).priority);
   ++part->version;
   changed_ = changed_ || !part->sync;
   part->error.clear();
+  NDArray replaced;
   if (part->count > 0) {
     NDArray* slot = updater ? &part->sum : &part->stored;
     // A new array, also without an updater: replies may still be sent from the old one.
     NDArray sum = ArrayIn(pushes[0], part->stored.shape(), dtype);
     const bool summed = !sum.is_none() && pushes.size() == 1;
+    replaced = std::move(*slot);
     *slot = sum.is_none() ? NDArray(part->stored.shape(), Context::CPU(), dtype) : std::move(sum);
     if (!summed) {
       const TBlob result = slot->data();
@@ -389,6 +391,7 @@ void Server::Apply(KeptPart* part, int store, const std::vector<Message>& pushes
     }
   }
   if (updater) Update(part, updater);
+  return replaced;
 }
 
 void Server::Update(KeptPart* part, const KVStore::Updater& updater) {
