@@ -6,11 +6,15 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <nccl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "base/collective_launch.h"
 #include "base/device_interface.h"
@@ -35,9 +39,13 @@ struct Functions {
   decltype(&ncclReduce) reduce;
   decltype(&ncclBroadcast) broadcast;
   decltype(&ncclAllReduce) all_reduce;
+  // of groups of processes; null in versions before kOldestJoined
+  decltype(&ncclGetUniqueId) unique_id;
+  decltype(&ncclCommInitRankConfig) init_rank;
 };
 
 constexpr int kOldest = 21000;         // the first with bfloat16
+constexpr int kOldestJoined = 21400;   // the first whose calls need not wait for other processes
 constexpr size_t kMostTogether = 256;  // calls of a group: what NCCL keeps for one grows with it
 
 struct Clique {
@@ -53,6 +61,7 @@ struct State {
   Functions f = {};
   std::map<std::vector<int>, std::unique_ptr<Clique>> cliques;
   std::map<int, void*> streams;  // of devices
+  int version = 0;
 };
 State* const g_state = new State;
 
@@ -95,7 +104,10 @@ std::string Open() {
   if (f.get_version != nullptr && f.get_version(&version) == ncclSuccess && version < kOldest)
     return "version " + VersionText(version) + " is older than " + VersionText(kOldest);
   if (lacking != nullptr) return std::string("the library has no ") + lacking + "; " + VersionText(kOldest) + " and later versions have it";
+  f.unique_id = reinterpret_cast<decltype(f.unique_id)>(dlsym(library, "ncclGetUniqueId"));
+  f.init_rank = reinterpret_cast<decltype(f.init_rank)>(dlsym(library, "ncclCommInitRankConfig"));
   s.f = f;
+  s.version = version;
   s.open = true;
   return "";
 }
@@ -115,6 +127,17 @@ std::string Text(const std::vector<int>& devices) {
   return text;
 }
 
+/* REQUIRES: CollectiveLaunchMutex. */
+void* StreamOf(int device) {
+  void*& stream = g_state->streams[device];
+  if (stream == nullptr) {
+    const DeviceScope scope(device);
+    MXNET_CHECK(scope.ok()) << "[kvstore] gpu(" << device << ") cannot be selected";
+    stream = GpuInterface().streams.get()->create(true);  // few blocks that others wait for: they go first
+  }
+  return stream;
+}
+
 void* CliqueOf(const std::vector<int>& devices) {
   std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());  // makes memory, and waits for devices
   State& s = *g_state;
@@ -123,15 +146,7 @@ void* CliqueOf(const std::vector<int>& devices) {
     auto made = std::make_unique<Clique>();
     made->devices = devices;
     made->comms.resize(devices.size(), nullptr);
-    for (int dev : devices) {
-      void*& stream = s.streams[dev];
-      if (stream == nullptr) {
-        const DeviceScope scope(dev);
-        MXNET_CHECK(scope.ok()) << "[kvstore] gpu(" << dev << ") cannot be selected";
-        stream = GpuInterface().streams.get()->create(true);  // few blocks that others wait for: they go first
-      }
-      made->streams.push_back(stream);
-    }
+    for (int dev : devices) made->streams.push_back(StreamOf(dev));
     int current = -1;
     if (cudaGetDevice(&current) != cudaSuccess) cudaGetLastError();
     const ncclResult_t result = s.f.init_all(made->comms.data(), static_cast<int>(devices.size()), devices.data());
@@ -166,6 +181,8 @@ class Mark {
   ~Mark() { GpuInterface().streams.get()->release(event_); }
   Mark(const Mark&) = delete;
   Mark& operator=(const Mark&) = delete;
+  /* All that was on the stream is done. Throws Error on a fault of the device. */
+  bool IsThere() const { return GpuInterface().streams.get()->passed(event_); }
   void Precede(void* stream) const { GpuInterface().streams.get()->wait(stream, event_); }
 
  private:
@@ -239,6 +256,116 @@ void Run(void* clique, const std::vector<Call>& calls, const RunContext& run) {
   }
 }
 
+// ---- groups of processes ----
+
+/* One GPU of this process among those of others. Belongs to one thread. */
+struct Group {
+  int device = 0;
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+  const std::atomic<bool>* lost = nullptr;
+  std::string broken;
+};
+
+std::string MissingJoined() {
+  const State& s = *g_state;
+  if (s.f.unique_id != nullptr && s.f.init_rank != nullptr && s.version >= kOldestJoined) return "";
+  return "NCCL " + VersionText(s.version) + " cannot be interrupted while it waits for other processes; " + VersionText(kOldestJoined) +
+         " and later versions can";
+}
+
+/* NCCL tells devices apart by this. */
+std::string Identity(int device) {
+  char host[256] = "", bus[64] = "";
+  gethostname(host, sizeof host - 1);
+  if (cudaDeviceGetPCIBusId(bus, sizeof bus, device) != cudaSuccess) cudaGetLastError();
+  return std::string(host) + " " + bus;
+}
+
+std::string NewGroup() {
+  ncclUniqueId id;
+  Check(g_state->f.unique_id(&id), "making a group of processes");
+  return std::string(id.internal, sizeof id.internal);
+}
+
+/* What was asked of the group goes on in the background: until it has begun, or failed. */
+void Settle(Group* g, ncclResult_t result, const char* what) {
+  while (result == ncclInProgress) {
+    MXNET_CHECK(!*g->lost) << "[kvstore] NCCL: " << what << " was given up, since a process is lost";
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    const ncclResult_t asked = g_state->f.async_error(g->comm, &result);
+    if (asked != ncclSuccess) result = asked;
+  }
+  Check(result, what, g->comm);
+}
+
+void CheckWhole(const Group& g) {
+  MXNET_CHECK(g.broken.empty()) << "[kvstore] NCCL between the workers is of no use since it failed: " << g.broken;
+}
+
+/* Kernels that wait for other processes end. */
+[[noreturn]] void GiveUp(Group* g, const std::exception& why) {
+  g->broken = why.what();
+  if (g->comm != nullptr) g_state->f.abort(g->comm);
+  if (g->stream != nullptr) cudaStreamSynchronize(g->stream);
+  cudaGetLastError();
+  throw;
+}
+
+void* Join(const std::string& id, int device, int number, int size, const std::atomic<bool>* lost) {
+  auto g = std::make_unique<Group>();
+  g->device = device;
+  g->lost = lost;
+  ncclUniqueId unique;
+  MXNET_CHECK(id.size() == sizeof unique.internal) << "[kvstore] the identity of a group of GPUs has " << id.size() << " bytes";
+  std::memcpy(unique.internal, id.data(), id.size());
+  const DeviceScope scope(device);
+  MXNET_CHECK(scope.ok()) << "[kvstore] gpu(" << device << ") cannot be selected";
+  try {
+    std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());  // makes memory
+    g->stream = static_cast<cudaStream_t>(StreamOf(device));
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    Settle(g.get(), g_state->f.init_rank(&g->comm, size, unique, number, &config), "joining the GPUs of other processes");
+  } catch (const std::exception& e) {
+    GiveUp(g.get(), e);
+  }
+  return g.release();
+}
+
+void Add(void* group, void* data, int64_t count, int dtype) {
+  Group* g = static_cast<Group*>(group);
+  CheckWhole(*g);
+  const DeviceScope scope(g->device);
+  try {
+    std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());
+    const ncclResult_t result = g_state->f.all_reduce(data, data, static_cast<size_t>(count), TypeOf(dtype), ncclSum, g->comm, g->stream);
+    Settle(g, result, "a sum over processes");
+  } catch (const std::exception& e) {
+    GiveUp(g, e);
+  }
+}
+
+void Finish(void* group) {
+  Group* g = static_cast<Group*>(group);
+  CheckWhole(*g);
+  const DeviceScope scope(g->device);
+  try {
+    const Mark end(g->device, g->stream);
+    for (int64_t looks = 0; !end.IsThere(); ++looks) {
+      MXNET_CHECK(!*g->lost) << "[kvstore] a sum over processes was given up, since one is lost";
+      ncclResult_t late = ncclSuccess;
+      Check(g_state->f.async_error(g->comm, &late), "asking for errors", g->comm);
+      if (late != ncclInProgress) Check(late, "a sum over processes", g->comm);
+      std::this_thread::sleep_for(std::chrono::microseconds(looks < 20 ? 5 : 50));
+    }
+  } catch (const std::exception& e) {
+    GiveUp(g, e);
+  }
+}
+
+const Joined kJoined = {MissingJoined, Identity, NewGroup, Join, Add, Finish};
+
 double Link(int device, int other) {
   int supported = 0, rank = 0;
   if (cudaDeviceGetP2PAttribute(&supported, cudaDevP2PAttrAccessSupported, device, other) != cudaSuccess || supported == 0 ||
@@ -249,7 +376,7 @@ double Link(int device, int other) {
   return 1.0 / (1 + rank);  // 0 is the fastest
 }
 
-const Library kNccl = {Open, CliqueOf, Run, Link};
+const Library kNccl = {Open, CliqueOf, Run, Link, &kJoined};
 [[maybe_unused]] const bool registered = GpuInterface().collectives.Register(&kNccl);
 
 }  // namespace

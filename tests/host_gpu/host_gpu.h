@@ -10,6 +10,7 @@
  *   HOST_GPU_MODE     run (default) or null: launches, copies between host and device and library
  *                     calls do nothing
  *   HOST_GPU_DEVICES  how many GPUs there are (default 1)
+ *   HOST_GPU_SHARED   1: processes of a job have the same GPUs, else each its own
  *   HOST_GPU_MEMORY   MiB of each (default 4096)
  *   HOST_GPU_LATE     N: streams rest up to N microseconds before each piece of work
  *   HOST_GPU_COUNT    1: how often each function was called, at the process's end

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -17,6 +18,7 @@
 #include "device.h"
 #include "libraries.h"
 #include "library_numbers.h"
+#include "nccl_processes.h"
 
 namespace host_gpu {
 namespace {
@@ -50,6 +52,7 @@ struct Clique {
 }  // namespace host_gpu
 
 struct ncclComm {
+  std::shared_ptr<host_gpu::Processes> processes;  // or:
   std::shared_ptr<host_gpu::Clique> clique;
   int rank = 0;
   uint64_t next = 0;  // number of its next operation; belongs to who calls
@@ -206,9 +209,12 @@ bool Lies(const void* p, size_t bytes, size_t alignment, int device) {
   return p != nullptr && reinterpret_cast<uintptr_t>(p) % alignment == 0 && PlaceOf(p, bytes, &where) == Place::kDevice && where == device;
 }
 
+ncclResult_t QueueWithProcesses(ncclComm_t comm, cudaStream_t stream, const Part& part);
+
 ncclResult_t Queue(ncclComm_t comm, cudaStream_t stream, Part part) {
   const char* function = part.function;
   if (comm == nullptr) return Refuse(ncclInvalidArgument, function, "no communicator");
+  if (comm->processes) return QueueWithProcesses(comm, stream, part);
   const Clique& clique = *comm->clique;
   const int device = clique.devices[static_cast<size_t>(comm->rank)];
   part.rank = comm->rank;
@@ -229,6 +235,32 @@ ncclResult_t Queue(ncclComm_t comm, cudaStream_t stream, Part part) {
     return Refuse(ncclInvalidArgument, function, "source and result overlap without being the same");
   t_queue.push_back({comm, stream, part});
   return t_depth > 0 ? ncclSuccess : Flush();
+}
+
+/* A sum with other processes, in place or not. */
+ncclResult_t QueueWithProcesses(ncclComm_t comm, cudaStream_t stream, const Part& part) {
+  const std::shared_ptr<Processes> processes = comm->processes;
+  if (processes->aborted()) return Refuse(ncclInvalidUsage, part.function, "an aborted communicator");
+  if (t_depth > 0) return Refuse(ncclInvalidUsage, part.function, "the stand-in has no groups of operations with other processes");
+  if (std::strcmp(part.function, "ncclAllReduce") != 0) return Refuse(ncclInvalidUsage, part.function, "only sums go over processes");
+  const std::shared_ptr<Stream> s = Find(stream);
+  if (!s || s->device != processes->device()) return Refuse(ncclInvalidUsage, part.function, "a stream of another device");
+  const size_t size = SizeOf(part.type), bytes = part.count * size;
+  if (size == 0 || part.count == 0 || bytes > Processes::kMostBytes) return Refuse(ncclInvalidArgument, part.function, "a type or count");
+  if (!Lies(part.in, bytes, size, processes->device()) || !Lies(part.out, bytes, size, processes->device()))
+    return Refuse(ncclInvalidArgument, part.function, "memory that is not the device's, or not aligned for the type");
+  if (processes->State() != ncclSuccess) return Refuse(ncclInvalidUsage, part.function, "a call before the last one has begun");
+  if (Refuses("NCCL", "launch")) return t_why = "as HOST_GPU_NCCL_REFUSE asks", ncclUnhandledCudaError;
+  processes->Asked();
+  Submit(stream, part.function, [processes, part, bytes, number = processes->Next()] {
+    std::vector<std::vector<char>> all;
+    if (!processes->Meet(number, part.in, bytes, part.type, &all)) return;
+    std::vector<Part> parts(all.size(), part);
+    for (size_t i = 0; i < all.size(); ++i) parts[i].in = all[i].data();
+    const std::vector<char> sum = Sum(parts);
+    std::memcpy(part.out, sum.data(), bytes);
+  });
+  return ncclInProgress;
 }
 
 }  // namespace
@@ -277,6 +309,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   HOST_GPU_COUNT_CALL();
   if (!comm) return ncclInvalidArgument;
+  if (comm->processes) return comm->processes->Abort(), ncclSuccess;
   std::lock_guard<std::mutex> lock(comm->clique->mutex);
   comm->clique->aborted = true;
   comm->clique->changed.notify_all();
@@ -284,8 +317,32 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
   if (!comm || !error) return ncclInvalidArgument;
-  *error = host_gpu::Refuses("NCCL", "async") ? ncclSystemError : ncclSuccess;
+  *error = host_gpu::Refuses("NCCL", "async") ? ncclSystemError : comm->processes ? comm->processes->State() : ncclSuccess;
   return ncclSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
+  HOST_GPU_ENTER();
+  if (device < 0 || device >= host_gpu::DeviceTotal()) return host_gpu::Fail(cudaErrorInvalidDevice);
+  const char *shared = std::getenv("HOST_GPU_SHARED"), *rank = std::getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+  std::snprintf(text, static_cast<size_t>(size), "%04x:%02x:00.0", rank && !shared ? std::atoi(rank) : 0, device);
+  return cudaSuccess;
+}
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  HOST_GPU_COUNT_CALL();
+  const std::string name = host_gpu::Processes::NewName();
+  std::memset(id, 0, sizeof *id);
+  std::memcpy(id->internal, name.c_str(), name.size());
+  return ncclSuccess;
+}
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank, ncclConfig_t* config) {
+  HOST_GPU_COUNT_CALL();
+  if (host_gpu::Refuses("NCCL", "init")) return host_gpu::t_why = "as HOST_GPU_NCCL_REFUSE asks", ncclSystemError;
+  if (size < 1 || size > host_gpu::Processes::kMost || rank < 0 || rank >= size || config == nullptr || config->blocking != 0)
+    return host_gpu::Refuse(ncclInvalidArgument, "ncclCommInitRankConfig", "a rank that does not exist, or a call that waits");
+  *comm = new ncclComm;
+  (*comm)->processes = host_gpu::Processes::Join(id.internal, rank, size, host_gpu::CurrentDevice());
+  if (!(*comm)->processes) return host_gpu::t_why = "no shared memory", ncclSystemError;
+  return ncclInProgress;
 }
 
 ncclResult_t ncclGroupStart() {

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <functional>
-#include <map>
-#include <mutex>
 #include <string>
-#include <tuple>
 #include <utility>
-#include <vector>
 
 #include "engine/waiting_work.h"
+#include "kvstore/dist/all_reduce_state.h"
 #include "kvstore/dist/sharding.h"
+#include "kvstore/nccl.h"
 #include "kvstore/reduce.h"
-#include "mxnet/engine.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -24,126 +20,25 @@ namespace {
 constexpr int64_t kShortBytes = 32 << 10;  // an array that is not shared out
 constexpr size_t kLongSum = 256 << 10;     // bytes; longer sums are not made on the progress thread
 
-enum class Phase : uint8_t { kValues = 0, kResult = 1, kFailed = 2 };
-
-/* The words of a message: kind, phase, dtype and store; the array's elements; the key's hash; how
- * many calls for the key came before. */
-struct Words {
-  Phase phase = Phase::kValues;
-  int dtype = 0, store = 0;
-  int64_t count = 0, key = 0, call = 0;
-
-  void Write(int64_t* head) const {
-    head[0] = static_cast<int64_t>(uint64_t{AllReduce::kMessageKind} | static_cast<uint64_t>(dtype & 0xff) << 8 |
-                                   static_cast<uint64_t>(phase) << 16 | static_cast<uint64_t>(static_cast<uint32_t>(store)) << 32);
-    head[1] = count;
-    head[2] = key;
-    head[3] = call;
-  }
-  static Words Read(const int64_t* head) {
-    Words words;
-    const uint64_t first = static_cast<uint64_t>(head[0]);
-    words.dtype = static_cast<int>(first >> 8 & 0xff);
-    words.phase = static_cast<Phase>(first >> 16 & 0xff);
-    words.store = static_cast<int>(static_cast<uint32_t>(first >> 32));
-    words.count = head[1];
-    words.key = head[2];
-    words.call = head[3];
-    return words;
-  }
-};
-
-/* A call for a key, from the first that is heard of it to its end. */
-struct Call {
-  bool started = false;  // here; the array is ready
-  bool broadcast = false;
-  NDArray array;
-  char* data = nullptr;
-  Words words;
-  int priority = 0;
-  OnComplete done;
-  std::vector<Message> values;  // of this worker's share, by worker
-  std::vector<bool> have_values, have_result;
-  std::vector<std::pair<int, Message>> early;  // results of a broadcast that came before the call was started here
-  std::vector<Words> shapes;                   // what the workers say of the array
-  bool summed = false, over = false;
-  int sending = 0;
-  std::string error;  // what another worker says
-};
+std::string TextOf(const reduce::Words& words) {
+  return std::to_string(words.count) + " elements of " + DTypeName(words.dtype) + (words.on_gpu ? " on a GPU" : "");
+}
 
 }  // namespace
 
-class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
- public:
-  explicit State(std::shared_ptr<Transport> transport)
-      : transport_(std::move(transport)), ranks_(transport_->RanksOf(Role::kWorker)), workers_(static_cast<int>(ranks_.size())) {
-    me_ = WorkerOf(transport_->rank());
-    MXNET_CHECK(me_ >= 0) << "[kvstore] an all-reduce is between workers; this process is a server";
-    for (int worker = 0; worker < workers_; ++worker) {
-      const Peer peer = transport_->Get(ranks_[static_cast<size_t>(worker)]);
-      if (peer.lost) lost_[worker] = LossText(peer);
-    }
+AllReduce::State::State(std::shared_ptr<Transport> transport)
+    : transport_(std::move(transport)), ranks_(transport_->RanksOf(Role::kWorker)), workers_(static_cast<int>(ranks_.size())) {
+  me_ = WorkerOf(transport_->rank());
+  MXNET_CHECK(me_ >= 0) << "[kvstore] an all-reduce is between workers; this process is a server";
+  for (int worker = 0; worker < workers_; ++worker) {
+    const Peer peer = transport_->Get(ranks_[static_cast<size_t>(worker)]);
+    if (peer.lost) lost_[worker] = LossText(peer);
   }
+}
 
-  void Push(int store, const KVKey& key, const NDArray& array, int priority, bool broadcast);
-  void OnMessage(int from, Message message);
-  std::shared_ptr<void> Place(int from, const int64_t* head);
-  void OnLost(const Peer& peer);
-  bool busy() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return !calls_.empty();
-  }
-
- private:
-  using Id = std::tuple<int, int64_t, int64_t>;  // store, key, call
-  using CallPointer = std::shared_ptr<Call>;
-  /* Work for after the lock is released. */
-  using Later = std::vector<std::function<void()>>;
-
-  static Id IdOf(const Words& words) { return Id(words.store, words.key, words.call); }
-  int WorkerOf(int rank) const {
-    const auto found = std::find(ranks_.begin(), ranks_.end(), rank);
-    return found == ranks_.end() ? -1 : static_cast<int>(found - ranks_.begin());
-  }
-
-  void Start(const CallPointer& call, NDArray array, OnComplete done);
-  CallPointer Find(const Words& words);
-  /* The call has ended here. What still comes for it, of workers that failed or were late, is
-   * dropped. */
-  bool IsOver(const Words& words) const {
-    const auto calls = calls_of_key_.find({words.store, words.key});
-    return calls != calls_of_key_.end() && words.call < calls->second && !calls_.count(IdOf(words));
-  }
-  /* The elements that a worker adds up. */
-  std::pair<int64_t, int64_t> Share(const Words& words, int worker) const;
-  bool Owns(const Words& words, int worker) const;
-  bool Needs(const Call& call, int worker) const;
-  void SendTo(const CallPointer& call, int worker, Phase phase, int64_t begin, int64_t end, Later* later);
-  void SendShares(const CallPointer& call, Later* later);
-  void Advance(const CallPointer& call, Later* later);
-  void TakeResult(Call* call, int worker, const Message& message);
-  void AddUp(const CallPointer& call);
-  void Summed(const CallPointer& call, const std::string& error);
-  bool Matches(const CallPointer& call, Later* later);
-  void FailForAll(const CallPointer& call, const std::string& text, Later* later);
-  void Fail(const CallPointer& call, std::exception_ptr error, Later* later);
-  void Sent(const CallPointer& call);
-  static void Run(const Later& later) {
-    for (const auto& what : later) what();
-  }
-
-  const std::shared_ptr<Transport> transport_;
-  const std::vector<int> ranks_;  // of the workers
-  const int workers_;
-  int me_ = 0;
-  std::mutex mutex_;  // guards what follows
-  std::map<std::pair<int, int64_t>, int64_t> calls_of_key_;
-  std::map<Id, CallPointer> calls_;
-  std::map<int, std::string> lost_;  // worker, what is said of it
-};
-
-void AllReduce::State::Push(int store, const KVKey& key, const NDArray& array, int priority, bool broadcast) {
+void AllReduce::State::Push(int store, const KVKey& key, const NDArray& array, int priority, bool broadcast, bool may_gpu) {
   Words words;
+  words.on_gpu = array.ctx().is_gpu();
   words.store = store;
   words.key = KeyHash(key);
   words.dtype = array.dtype();
@@ -156,6 +51,7 @@ void AllReduce::State::Push(int store, const KVKey& key, const NDArray& array, i
     call->words = words;
     call->priority = priority;
     call->broadcast = broadcast;
+    call->may_gpu = may_gpu;
   }
   auto self = shared_from_this();
   engine::PushStarting(
@@ -176,7 +72,8 @@ void AllReduce::State::Start(const CallPointer& call, NDArray array, OnComplete 
     if (!call->error.empty()) {
       Fail(call, StoreError(call->error), &later);
     } else {
-      SendShares(call, &later);
+      if (call->may_gpu) Ask(call, &later);
+      if (!call->words.on_gpu) SendShares(call, &later);
       for (const auto& [worker, message] : call->early) TakeResult(call.get(), worker, message);
       call->early.clear();
       Advance(call, &later);
@@ -195,6 +92,8 @@ AllReduce::State::CallPointer AllReduce::State::Find(const Words& words) {
     call->values.resize(workers);
     call->have_values.resize(workers);
     call->have_result.resize(workers);
+    call->asked.resize(workers);
+    call->gpus.resize(workers);
     call->shapes.resize(workers);
     call->words = words;
   }
@@ -217,6 +116,7 @@ bool AllReduce::State::Owns(const Words& words, int worker) const {
 /* Whether something of that worker is still to come. */
 bool AllReduce::State::Needs(const Call& call, int worker) const {
   if (worker == me_) return false;
+  if (call.words.on_gpu && !call.by_hosts) return true;
   const size_t i = static_cast<size_t>(worker);
   const bool values = Owns(call.words, me_) && !call.summed && !call.have_values[i] && (!call.broadcast || worker == 0);
   const bool result = Owns(call.words, worker) && !call.have_result[i] && !(call.broadcast && me_ == 0);
@@ -262,6 +162,7 @@ void AllReduce::State::Sent(const CallPointer& call) {
 /* Checks what is there; the next step, or the end. */
 void AllReduce::State::Advance(const CallPointer& call, Later* later) {
   if (!call->started || call->over || !Matches(call, later)) return;
+  if (call->words.on_gpu && !call->by_hosts) return GiveTurn(call, later);
   bool values = true, results = true;
   for (int worker = 0; worker < workers_; ++worker) {
     if (worker == me_) continue;
@@ -292,9 +193,8 @@ void AllReduce::State::Advance(const CallPointer& call, Later* later) {
   call->over = true;
   calls_.erase(IdOf(call->words));
   later->push_back([call] {
-    call->array = NDArray();
     call->values.clear();
-    call->done();
+    End(call);
   });
 }
 
@@ -341,13 +241,12 @@ void AllReduce::State::Summed(const CallPointer& call, const std::string& error)
 bool AllReduce::State::Matches(const CallPointer& call, Later* later) {
   for (int worker = 0; worker < workers_; ++worker) {
     const size_t i = static_cast<size_t>(worker);
-    if (!call->have_values[i] && !call->have_result[i]) continue;
+    if (!call->have_values[i] && !call->have_result[i] && !call->asked[i]) continue;
     const Words& theirs = call->shapes[i];
-    if (theirs.count == call->words.count && theirs.dtype == call->words.dtype) continue;
-    const std::string text = "the workers gave different arrays for one key: worker " + std::to_string(me_) + " " +
-                             std::to_string(call->words.count) + " elements of " + DTypeName(call->words.dtype) + ", worker " +
-                             std::to_string(worker) + " " + std::to_string(theirs.count) + " of " + DTypeName(theirs.dtype) +
-                             "; accepted: the same size and dtype";
+    if (theirs.Fits(call->words)) continue;
+    const std::string text = "the workers gave different arrays for one key: worker " + std::to_string(me_) + " " + TextOf(call->words) +
+                             ", worker " + std::to_string(worker) + " " + TextOf(theirs) +
+                             "; accepted: the same size and dtype, and all on GPUs or none";
     FailForAll(call, text, later);
     return false;
   }
@@ -386,7 +285,14 @@ void AllReduce::State::OnMessage(int from, Message message) {
     if (IsOver(words)) return;
     const CallPointer call = Find(words);
     const size_t i = static_cast<size_t>(worker);
-    if (words.phase == Phase::kFailed) {
+    if (words.phase == Phase::kAsk) {
+      call->asked[i] = true;
+      call->shapes[i] = words;
+      call->gpus[i] = GpuOf(message);
+      Advance(call, &later);
+    } else if (words.phase == Phase::kTurn) {
+      TakeTurn(call, message, &later);
+    } else if (words.phase == Phase::kFailed) {
       call->error.assign(static_cast<const char*>(message.data), message.bytes);
       if (call->started) Fail(call, StoreError(call->error), &later);
     } else if (words.phase == Phase::kValues) {
@@ -424,6 +330,7 @@ std::shared_ptr<void> AllReduce::State::Place(int from, const int64_t* head) {
   const auto found = calls_.find(IdOf(words));
   if (found == calls_.end() || !found->second->started) return nullptr;
   const Call& call = *found->second;
+  if (words.on_gpu && !call.by_hosts) return nullptr;
   if (call.words.count != words.count || call.words.dtype != words.dtype) return nullptr;
   char* to = call.data + static_cast<size_t>(Share(words, worker).first) * DTypeSize(words.dtype);
   return std::shared_ptr<void>(to, [array = call.array](void*) {});
@@ -436,6 +343,7 @@ void AllReduce::State::OnLost(const Peer& peer) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     lost_[worker] = LossText(peer);
+    if (gpus_) gpus_->Lose();
     std::vector<CallPointer> open;
     for (const auto& call : calls_) open.push_back(call.second);
     for (const CallPointer& call : open)
@@ -444,20 +352,29 @@ void AllReduce::State::OnLost(const Peer& peer) {
   Run(later);
 }
 
-AllReduce::AllReduce(std::shared_ptr<Transport> transport) : state_(std::make_shared<State>(std::move(transport))) {}
-AllReduce::~AllReduce() = default;
+void AllReduce::State::Close() {
+  std::unique_ptr<GpuSums> gpus;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    gpus.swap(gpus_);
+  }
+}
 
-void AllReduce::Sum(int store, const KVKey& key, const NDArray& sum, int priority) {
-  if (!sum.ctx().is_gpu()) return state_->Push(store, key, sum, priority, false);
+AllReduce::AllReduce(std::shared_ptr<Transport> transport) : state_(std::make_shared<State>(std::move(transport))) {}
+AllReduce::~AllReduce() { state_->Close(); }
+
+void AllReduce::Sum(int store, const KVKey& key, const NDArray& sum, int priority, bool may_gpu) {
+  const bool direct = may_gpu && nccl::Takes(sum.dtype()) && sum.shape().Size() > 0;
+  if (direct || !sum.ctx().is_gpu()) return state_->Push(store, key, sum, priority, false, may_gpu);
   const NDArray copy = sum.Copy(Context::CPU());
-  state_->Push(store, key, copy, priority, false);
+  state_->Push(store, key, copy, priority, false, may_gpu);
   CopyFromTo(copy, sum, priority);
 }
 
 void AllReduce::Broadcast(int store, const KVKey& key, const NDArray& value, int priority) {
-  if (!value.ctx().is_gpu()) return state_->Push(store, key, value, priority, true);
+  if (!value.ctx().is_gpu()) return state_->Push(store, key, value, priority, true, false);
   const NDArray copy = value.Copy(Context::CPU());
-  state_->Push(store, key, copy, priority, true);
+  state_->Push(store, key, copy, priority, true, false);
   CopyFromTo(copy, value, priority);
 }
 

@@ -35,8 +35,13 @@ class AllReduce final : public Transport::Handler {
   explicit AllReduce(std::shared_ptr<Transport> transport);
   ~AllReduce() override;
 
-  /* sum = its sum over all workers. Arrays on GPUs go through CPU memory. */
-  void Sum(int store, const KVKey& key, const NDArray& sum, int priority);
+  /*
+   * sum = its sum over all workers. Arrays on GPUs go through CPU memory, unless `may_gpu` says that
+   * all workers have GPUs that can add up by themselves (GpuSums::Missing): the same for all
+   * calls of a store, and on all workers. These sums have the library's order, not that of the
+   * workers.
+   */
+  void Sum(int store, const KVKey& key, const NDArray& sum, int priority, bool may_gpu = false);
   /* value = that of worker 0. */
   void Broadcast(int store, const KVKey& key, const NDArray& value, int priority);
 

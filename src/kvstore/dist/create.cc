@@ -3,9 +3,12 @@
 #include <chrono>
 #include <climits>
 #include <future>
+#include <utility>
 
+#include "base/device_query.h"
 #include "base/foreign_env.h"
 #include "base/logging.h"
+#include "kvstore/dist/gpu_sums.h"
 #include "kvstore/dist/server.h"
 #include "kvstore/dist/store.h"
 
@@ -18,12 +21,19 @@ namespace {
 class PeerStore final : public LocalStore {
  public:
   PeerStore(std::string name, bool on_device, const std::shared_ptr<Job>& job)
-      : LocalStore(std::move(name), on_device, std::make_unique<DistTransport>(job)) {}
-  ~PeerStore() override { static_cast<DistTransport*>(transport())->Close(); }
+      : LocalStore(std::move(name), on_device, std::make_unique<DistTransport>(job)), on_device_(on_device) {}
+  ~PeerStore() override { own()->Close(); }
   void Init(const Keys& keys, const Arrays& values) override {
     LocalStore::Init(keys, values);
     transport()->Barrier();
+    if (on_device_ && !std::exchange(agreed_, true)) own()->AgreeOnGpus();
   }
+
+ private:
+  DistTransport* own() { return static_cast<DistTransport*>(transport()); }
+
+  const bool on_device_;
+  bool agreed_ = false;
 };
 
 /* In a server's process: the updater comes from a controller, and all else from the workers. */
@@ -80,7 +90,28 @@ DistType DistType::Parse(const std::string& name, bool p3) {
   return type;
 }
 
-void DistTransport::AllReduce(const KVKey& key, NDArray* sum, int priority) { job_->all_reduce()->Sum(store_, key, *sum, priority); }
+/* Who has no GPU says so, who lacks the library is told what it lacks. */
+void DistTransport::AgreeOnGpus() {
+  int gpus = 0;
+  try {
+    gpus = DeviceCount(DeviceType::kGPU);
+  } catch (const std::exception&) {  // who uses one hears of it
+  }
+  const std::string missing = GpuSums::Missing();
+  const int32_t mine[2] = {gpus > 0, gpus > 0 && missing.empty()};
+  NDArray all(Shape({2}), Context::CPU(), kInt32);
+  all.SyncCopyFromCPU(mine, sizeof mine);
+  job_->all_reduce()->Sum(-1 - store_, 0, all, INT_MAX);
+  int32_t sums[2];
+  all.SyncCopyToCPU(sums, sizeof sums);
+  gpus_add_up_ = sums[1] == job_->workers();
+  if (!gpus_add_up_ && gpus > 0 && !missing.empty() && job_->workers() > 1)
+    LogWarning("[kvstore] sums of the workers' GPUs go through the memory of the hosts: " + missing);
+}
+
+void DistTransport::AllReduce(const KVKey& key, NDArray* sum, int priority) {
+  job_->all_reduce()->Sum(store_, key, *sum, priority, gpus_add_up_);
+}
 
 void DistTransport::Broadcast(const KVKey& key, NDArray* value, int priority) {
   job_->all_reduce()->Broadcast(store_, key, *value, priority);

@@ -113,8 +113,8 @@ class Server final : private Transport::Handler {
   std::string Refusal(const KeptPart& part, const Head& head, const Message& message) const;
   /* Adds up the oldest push of each worker. */
   void EndRound(KeptPart* part);
-  /* The sum of `pushes` replaces what is stored or is handed to the updater. Returns the array whose
-   * place the sum took: to free it takes longer than an answer takes to leave. */
+  /* The sum of `pushes` replaces what is stored or is handed to the updater. Returns the array
+   * whose place the sum took: to free it takes longer than an answer takes to leave. */
   NDArray Apply(KeptPart* part, int store, const std::vector<Message>& pushes);
   void Update(KeptPart* part, const KVStore::Updater& updater);
   void AnswerPulls(KeptPart* part);

@@ -40,7 +40,8 @@ class DistTransport : public KVTransport {
   int rank() const override { return job_->self().number; }
   int size() const override { return job_->workers(); }
   int servers() const override { return job_->servers(); }
-  /* Of stores without servers alone. */
+  /* Of stores without servers alone; the first: once, on all workers. */
+  void AgreeOnGpus();
   void AllReduce(const KVKey& key, NDArray* sum, int priority) override;
   void Broadcast(const KVKey& key, NDArray* value, int priority) override;
   void Barrier() override;
@@ -66,6 +67,7 @@ class DistTransport : public KVTransport {
   const std::shared_ptr<Job> job_;
   const int store_;
   std::atomic<bool> barrier_before_exit_{false}, splits_values_{true};
+  bool gpus_add_up_ = false;  // arrays that lie on them, over all workers
   std::mutex mutex_;
   std::condition_variable ended_;
   int64_t pushes_ = 0, all_ = 0;  // under way

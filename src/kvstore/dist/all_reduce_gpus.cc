@@ -1,0 +1,197 @@
+// Sums of arrays that lie on one GPU of each worker: who is ready, and in which order.
+#include <cstring>
+#include <set>
+
+#include "base/device_interface.h"
+#include "base/logging.h"
+#include "kvstore/dist/all_reduce_state.h"
+#include "ndarray/run.h"
+
+namespace mxnet {
+namespace kvstore {
+namespace {
+
+/* The payload of a turn: its number, then the identity of the group. */
+std::string TurnText(int64_t number, const std::string& group) {
+  std::string text(sizeof number, '\0');
+  std::memcpy(text.data(), &number, sizeof number);
+  return text + group;
+}
+
+Message MessageOf(const reduce::Words& words, std::string payload) {
+  const auto kept = std::make_shared<const std::string>(std::move(payload));
+  Message message;
+  words.Write(message.head);
+  message.data = kept->data();
+  message.bytes = kept->size();
+  message.owner = kept;
+  return message;
+}
+
+/* Between the host and a device, neither of which is in use. */
+void CopyNow(const NDArray& from, const NDArray& to) {
+  const size_t bytes = from.data().Bytes();
+  GpuInterface().copies->copy(to.data().dptr, to.ctx(), from.data().dptr, from.ctx(), bytes, nullptr);
+}
+
+}  // namespace
+
+reduce::Gpu AllReduce::State::GpuOf(const Message& asked) {
+  reduce::Gpu gpu;
+  int32_t number = -1;
+  if (asked.bytes < sizeof number) return gpu;
+  const char* text = static_cast<const char*>(asked.data);
+  std::memcpy(&number, text, sizeof number);
+  gpu.number = number;
+  gpu.identity.assign(text + sizeof number, asked.bytes - sizeof number);
+  return gpu;
+}
+
+void AllReduce::State::Ask(const CallPointer& call, Later* later) {
+  reduce::Gpu gpu;
+  if (call->words.on_gpu) gpu = {call->array.ctx().dev_id, GpuSums::DeviceIdentity(call->array.ctx().dev_id)};
+  if (me_ == 0) {
+    call->asked[0] = true;
+    call->gpus[0] = gpu;
+    return;
+  }
+  Words words = call->words;
+  words.phase = Phase::kAsk;
+  const int32_t number = gpu.number;
+  std::string payload(sizeof number, '\0');
+  std::memcpy(payload.data(), &number, sizeof number);
+  payload += gpu.identity;
+  later->push_back([t = transport_, rank = ranks_[0], priority = call->priority, message = MessageOf(words, std::move(payload))] {
+    t->Send(rank, message, priority, nullptr);
+  });
+}
+
+/* An empty text where one GPU is meant twice. */
+std::string AllReduce::State::GroupOf(const Call& call) {
+  std::vector<int> numbers;
+  std::set<std::string> identities;
+  for (const reduce::Gpu& gpu : call.gpus) {
+    numbers.push_back(gpu.number);
+    identities.insert(gpu.identity);
+  }
+  const auto [at, made] = groups_.emplace(std::move(numbers), "");
+  if (!made) return at->second;
+  if (identities.size() == call.gpus.size()) return at->second = GpuSums::NewGroup();
+  LogWarning(
+      "[kvstore] workers share a GPU, so their sums go through the memory of the hosts; each worker may take another, such as "
+      "mx.gpu(int(os.environ['OMPI_COMM_WORLD_LOCAL_RANK']))");
+  return "";
+}
+
+void AllReduce::State::GiveTurn(const CallPointer& call, Later* later) {
+  if (me_ != 0 || std::find(call->asked.begin(), call->asked.end(), false) != call->asked.end()) return;
+  GpuSums::Turn turn;
+  try {
+    turn.group = GroupOf(*call);
+  } catch (const std::exception& e) {
+    return FailForAll(call, e.what(), later);
+  }
+  if (!turn.group.empty()) turn.number = turns_++;
+  Words words = call->words;
+  words.phase = Phase::kTurn;
+  for (int worker = 1; worker < workers_; ++worker)
+    later->push_back([t = transport_, rank = ranks_[static_cast<size_t>(worker)], priority = call->priority,
+                      message = MessageOf(words, TurnText(turn.number, turn.group))] { t->Send(rank, message, priority, nullptr); });
+  if (turn.group.empty())
+    AddOnHosts(call, later);
+  else
+    AddOnGpu(call, std::move(turn));
+}
+
+void AllReduce::State::TakeTurn(const CallPointer& call, const Message& message, Later* later) {
+  GpuSums::Turn turn;
+  if (!call->started || call->over || message.bytes < sizeof turn.number) return;
+  const char* text = static_cast<const char*>(message.data);
+  std::memcpy(&turn.number, text, sizeof turn.number);
+  turn.group.assign(text + sizeof turn.number, message.bytes - sizeof turn.number);
+  if (turn.group.empty())
+    AddOnHosts(call, later);
+  else
+    AddOnGpu(call, std::move(turn));
+}
+
+/* The operation that adds up has the array, so the copies are no operations of their own on it. */
+void AllReduce::State::AddOnHosts(const CallPointer& call, Later* later) {
+  call->original = call->array;
+  call->array = NDArray(call->original.shape(), Context::CPU(), call->original.dtype());
+  call->data = static_cast<char*>(call->array.data().dptr);
+  ++call->sending;  // until it is copied
+  later->push_back([self = shared_from_this(), call] {
+    Engine::Get()->PushAsync(
+        [self, call](RunContext, OnComplete done) {
+          std::string error;
+          try {
+            CopyNow(call->original, call->array);
+          } catch (const std::exception& e) {
+            error = e.what();
+          }
+          self->Copied(call, error);
+          done();
+        },
+        Context::CPU(), {}, {}, FnProperty::kCPUPrioritized, call->priority, "kvstore_copy");
+  });
+}
+
+void AllReduce::State::Copied(const CallPointer& call, const std::string& error) {
+  Later later;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    --call->sending;
+    call->by_hosts = true;
+    if (!error.empty() && !call->over) FailForAll(call, error, &later);
+    if (!call->over) SendShares(call, &later);
+    Advance(call, &later);
+  }
+  Run(later);
+}
+
+void AllReduce::State::End(const CallPointer& call) {
+  if (call->original.is_none()) {
+    call->array = NDArray();
+    return call->done();
+  }
+  Engine::Get()->PushAsync(
+      [call](RunContext, OnComplete done) {
+        std::exception_ptr error;
+        try {
+          CopyNow(call->array, call->original);
+        } catch (...) {
+          error = std::current_exception();
+        }
+        call->array = call->original = NDArray();
+        call->done(error);
+        done();
+      },
+      Context::CPU(), {}, {}, FnProperty::kCPUPrioritized, call->priority, "kvstore_copy");
+}
+
+void AllReduce::State::AddOnGpu(const CallPointer& call, GpuSums::Turn turn) {
+  call->over = true;
+  calls_.erase(IdOf(call->words));
+  turn.device = call->array.ctx().dev_id;
+  turn.data = call->data;
+  turn.count = call->words.count;
+  turn.dtype = call->words.dtype;
+  turn.done = [self = weak_from_this(), call](std::exception_ptr error) {
+    call->array = NDArray();
+    const std::shared_ptr<State> state = self.lock();
+    call->done(state ? state->EndOnGpu(error) : error);
+  };
+  if (!gpus_) gpus_ = std::make_unique<GpuSums>(me_, workers_);
+  if (!lost_.empty()) gpus_->Lose();
+  gpus_->Add(std::move(turn));
+}
+
+/* A kernel that was told to end because a worker is lost leaves no sum, and no error. */
+std::exception_ptr AllReduce::State::EndOnGpu(std::exception_ptr error) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return lost_.empty() ? error : StoreError(lost_.begin()->second);
+}
+
+}  // namespace kvstore
+}  // namespace mxnet
