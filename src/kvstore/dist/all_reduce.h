@@ -36,7 +36,7 @@ class AllReduce final : public Transport::Handler {
   ~AllReduce() override;
 
   /*
-   * sum = its sum over all workers. Arrays on GPUs go through CPU memory, unless `may_gpu` says that
+   * sum = its sum over all workers. Arrays on GPUs go through the hosts, unless `may_gpu` says that
    * all workers have GPUs that can add up by themselves (GpuSums::Missing): the same for all
    * calls of a store, and on all workers. These sums have the library's order, not that of the
    * workers.

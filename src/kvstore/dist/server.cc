@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstring>
 #include <sstream>
+#include <utility>
 
 #include "base/foreign_env.h"
 #include "kvstore/compression.h"
@@ -380,8 +381,8 @@ NDArray Server::Apply(KeptPart* part, int store, const std::vector<Message>& pus
     // A new array, also without an updater: replies may still be sent from the old one.
     NDArray sum = ArrayIn(pushes[0], part->stored.shape(), dtype);
     const bool summed = !sum.is_none() && pushes.size() == 1;
-    replaced = std::move(*slot);
-    *slot = sum.is_none() ? NDArray(part->stored.shape(), Context::CPU(), dtype) : std::move(sum);
+    if (sum.is_none()) sum = NDArray(part->stored.shape(), Context::CPU(), dtype);
+    replaced = std::exchange(*slot, std::move(sum));
     if (!summed) {
       const TBlob result = slot->data();
       Var* writes[1] = {slot->var()};
