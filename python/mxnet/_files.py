@@ -8,7 +8,7 @@ import itertools
 import os
 import stat
 
-from .base import MXNetError, _MXOSError, as_mxnet_error, open_file
+from .base import MXNetError, _MXOSError, as_mxnet_error, local_path, open_file
 
 __all__ = ["NewFile", "load_states", "write_file"]
 
@@ -42,7 +42,7 @@ class NewFile:
     """
 
     def __init__(self, path):
-        self._target = os.path.realpath(path)
+        self._target = os.path.realpath(local_path(path))
         self._temporary = None
         self._was_empty = False
         self.given_up = False

@@ -139,11 +139,21 @@ def get_last_ffi_error():
     return error(message)
 
 
+def local_path(path):
+    """The path that a name of a file stands for: ``file:///a/b`` is ``/a/b``, as in 1.x.
+
+    >>> mx.base.local_path('file:///data/net-0000.params')
+    '/data/net-0000.params'
+    """
+    path = os.fspath(path)
+    return path[len("file://"):] if isinstance(path, str) and path.startswith("file://") else path
+
+
 def open_file(path, mode="r", **kwargs):
     """``open``, whose failure is an MXNetError as well: 1.x opened files in its library, and
     programs catch either."""
     try:
-        return open(path, mode, **kwargs)
+        return open(local_path(path), mode, **kwargs)
     except OSError as error:
         raise as_mxnet_error(error) from None
 

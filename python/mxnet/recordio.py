@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _record_images
 from ._files import NewFile
-from .base import MXNetError, open_file, StateError
+from .base import MXNetError, local_path, open_file, StateError
 
 __all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
 
@@ -127,7 +127,7 @@ class MXRecordIO:
 
     def _regular_size(self):
         status = os.fstat(self._file.fileno())
-        return status.st_size if os.path.isfile(self.uri) else None
+        return status.st_size if os.path.isfile(local_path(self.uri)) else None
 
     def close(self):
         """Close the file; a written one gets its name. Nothing happens if it is closed."""

@@ -39,8 +39,10 @@ bool KeepOwnerAndMode(int fd, const struct stat& old) {
 
 }  // namespace
 
+std::string LocalPath(const std::string& uri) { return uri.compare(0, 7, "file://") == 0 ? uri.substr(7) : uri; }
+
 NewFile::NewFile(const std::string& module, const std::string& path)
-    : module_(module), path_(path), target_(Follow(path)), owner_(getpid()) {
+    : module_(module), path_(LocalPath(path)), target_(Follow(path_)), owner_(getpid()) {
   Open();
 }
 

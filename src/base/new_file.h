@@ -23,6 +23,9 @@
 
 namespace mxnet {
 
+/* The path that `uri` names: file:///a/b is /a/b. Whoever opens what a user named asks here. */
+std::string LocalPath(const std::string& uri);
+
 class NewFile {
  public:
   /* `module` begins the messages. Throws Error(kIO). */

@@ -350,7 +350,7 @@ int MXSymbolCreateFromJSON(const char* json, SymbolHandle* out) {
 
 int MXSymbolCreateFromFile(const char* fname, SymbolHandle* out) {
   API_BEGIN(out);
-  std::ifstream file(Text(fname, "the file's name"), std::ios::binary);
+  std::ifstream file(LocalPath(Text(fname, "the file's name")), std::ios::binary);
   MXNET_CHECK_KIND(file.good(), IO) << "[symbol file] cannot open " << fname << ": " << std::strerror(errno);
   std::ostringstream text;
   text << file.rdbuf();

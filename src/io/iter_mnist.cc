@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/logging.h"
+#include "base/new_file.h"
 #include "io/prefetcher.h"
 #include "io/register_iter.h"
 #include "io/shuffle.h"
@@ -48,7 +49,7 @@ struct Close {
 
 /* A file of unsigned bytes in `ndim` dimensions. */
 IdxFile ReadIdx(const std::string& path, size_t ndim) {
-  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
+  const std::unique_ptr<std::FILE, Close> file(std::fopen(LocalPath(path).c_str(), "rb"));
   MXNET_CHECK_KIND(file, IO) << "[MNISTIter] cannot open " << path << ": " << std::strerror(errno);
   struct stat info;
   MXNET_CHECK_KIND(fstat(fileno(file.get()), &info) == 0 && S_ISREG(info.st_mode), IO) << "[MNISTIter] " << path << " is no regular file";

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/new_file.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -14,8 +15,6 @@ namespace {
 constexpr uint32_t kLengthBits = 29;
 constexpr uint32_t kMaxLength = (1u << kLengthBits) - 1;
 enum Flag : uint32_t { kWhole = 0, kBegin = 1, kMiddle = 2, kEnd = 3 };
-
-std::string LocalPath(const std::string& uri) { return uri.compare(0, 7, "file://") == 0 ? uri.substr(7) : uri; }
 
 std::FILE* Open(const std::string& path) {
   std::FILE* f = std::fopen(path.c_str(), "rb");
@@ -30,7 +29,7 @@ std::FILE* Open(const std::string& path) {
 
 }  // namespace
 
-RecordWriter::RecordWriter(const std::string& path) : file_(std::make_unique<NewFile>("RecordIO", LocalPath(path))) {}
+RecordWriter::RecordWriter(const std::string& path) : file_(std::make_unique<NewFile>("RecordIO", path)) {}
 
 RecordWriter::~RecordWriter() {
   if (std::uncaught_exceptions() != exceptions_) return;

@@ -11,14 +11,13 @@
 #include <cstring>
 #include <utility>
 
+#include "base/new_file.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
 namespace {
 
 constexpr size_t kBufferBytes = 1 << 18;
-
-std::string LocalPath(const std::string& uri) { return uri.compare(0, 7, "file://") == 0 ? uri.substr(7) : uri; }
 
 /* What is left of `text` behind blanks and a plus sign. */
 const char* NumberBegin(const char* text, const char* end) {

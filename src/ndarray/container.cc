@@ -268,9 +268,9 @@ MXNET_DLL void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray
 
 MXNET_DLL void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
   std::error_code no_file;
-  const uintmax_t size = std::filesystem::file_size(path, no_file);  // a directory has no size either
+  const uintmax_t size = std::filesystem::file_size(LocalPath(path), no_file);  // a directory has no size either
   if (no_file) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + no_file.message());
-  std::ifstream f(path, std::ios::binary);
+  std::ifstream f(LocalPath(path), std::ios::binary);
   std::string data(static_cast<size_t>(size), '\0');
   if (!f.read(&data[0], static_cast<std::streamsize>(size)))
     throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + std::strerror(errno));

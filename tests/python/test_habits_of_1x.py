@@ -436,3 +436,34 @@ def test_files_of_save_params_load_into_blocks_with_parameters_of_their_own(tmp_
                                        ("mx.sym.contrib.box_nms", "box_nms"), ("nd._internal._plus_scalar", "_plus_scalar")])
 def test_functions_have_the_name_that_they_are_called_by(text, name):
     assert eval(text).__name__ == name
+
+
+def test_files_are_named_by_uris(tmp_path):
+    folder = f'file://{tmp_path}'
+    mx.nd.save(f'{folder}/a.params', {'a': mx.nd.ones(2)})
+    assert (tmp_path / 'a.params').exists() and list(mx.nd.load(f'{folder}/a.params')) == ['a']
+    net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=2, name='fc')
+    mx.model.save_checkpoint(f'{folder}/net', 1, net, {'fc_weight': mx.nd.ones((2, 2))}, {})
+    loaded, weights, _ = mx.model.load_checkpoint(f'{folder}/net', 1)
+    assert loaded.list_outputs() == ['fc_output'] and list(weights) == ['fc_weight']
+    with mx.recordio.MXIndexedRecordIO(f'{folder}/r.idx', f'{folder}/r.rec', 'w') as records:
+        records.write_idx(7, b'seven')
+    with mx.recordio.MXIndexedRecordIO(f'{folder}/r.idx', f'{folder}/r.rec', 'r') as records:
+        assert records.read_idx(7) == b'seven'
+
+
+@pytest.mark.parametrize('mark', [lambda x: x.attach_grad('null'),
+                                  lambda x: autograd.mark_variables([x], [mx.nd.zeros(2)], 'null')])
+def test_the_request_null_keeps_the_gradient_array(mark):
+    x, w = mx.nd.array([1, 2]), mx.nd.ones(2)
+    mark(x)
+    assert x.grad.asnumpy().tolist() == [0, 0]
+    w.attach_grad()
+    with autograd.record():
+        y = x * w
+        x += 1                      # no gradient needs it
+    y.backward()
+    assert w.grad.asnumpy().tolist() == [1, 2] and x.grad.asnumpy().tolist() == [0, 0]
+    for call in (x.backward, lambda: autograd.grad(y, x)):
+        with pytest.raises(mx.MXNetError):
+            call()

@@ -2,7 +2,7 @@
 import contextlib
 import ctypes
 
-from ..base import NDArrayHandle, _LIB, _MXOSError, c_str, c_str_array, check_call, error_class, open_file, py_str
+from ..base import NDArrayHandle, _LIB, _MXOSError, c_str, c_str_array, check_call, error_class, local_path, open_file, py_str
 from .ndarray import NDArray, array, empty, zeros
 
 __all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
@@ -56,8 +56,7 @@ def load(fname):
     """
     if not isinstance(fname, (str, bytes)) and not hasattr(fname, "__fspath__"):
         raise TypeError(f"[load] got {type(fname).__name__}; accepted: a path")
-    import os
-    fname = os.fspath(fname)
+    fname = local_path(fname)
     with open_file(fname, "rb") as f:
         head = f.read(6)
     if head[:4] == b"PK\x03\x04":

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "base/new_file.h"
 #include "io/image/pipeline.h"
 #include "mxnet/error.h"
 
@@ -57,7 +58,7 @@ std::vector<std::string> Fields(const std::string& line) {
 
 LabelList::LabelList(const std::string& function, const std::string& path, int width)
     : function_(function), path_(path), lines_(std::make_unique<Lines>()) {
-  std::ifstream file(path);
+  std::ifstream file(LocalPath(path));
   MXNET_CHECK_KIND(file.good(), IO) << "[" << function << "] cannot open '" << path << "': " << std::generic_category().message(errno);
   std::string line;
   for (size_t number = 1; std::getline(file, line); ++number) {

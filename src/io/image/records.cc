@@ -11,6 +11,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/new_file.h"
 #include "io/image/pipeline.h"
 #include "io/recordio.h"
 #include "mxnet/error.h"
@@ -42,8 +43,7 @@ class Files {
   Files(const std::string& function, const std::string& paths) : function_(function) {
     std::istringstream all(paths);
     for (std::string path; std::getline(all, path, ';');) {
-      if (path.compare(0, 7, "file://") == 0) path.erase(0, 7);
-      if (!path.empty()) Open(path);
+      if (!path.empty()) Open(LocalPath(path));
     }
     MXNET_CHECK_KIND(!files_.empty(), Value) << "[" << function_ << "] path_imgrec='" << paths << "'; accepted: a RecordIO file";
   }
@@ -311,7 +311,7 @@ class Indexed : public RecordSource {
 
  private:
   std::vector<uint64_t> ReadIndex() const {
-    std::ifstream file(options_.path_imgidx);
+    std::ifstream file(LocalPath(options_.path_imgidx));
     MXNET_CHECK_KIND(file.good(), IO) << "[" << options_.function << "] cannot open '" << options_.path_imgidx
                                       << "': " << std::generic_category().message(errno);
     std::vector<uint64_t> all;
