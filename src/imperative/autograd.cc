@@ -2,6 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "imperative/overwrites.h"
 #include "imperative/tape.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
@@ -9,8 +10,20 @@
 namespace mxnet {
 namespace {
 
-/* Which inputs and outputs the gradient of this operator reads: found by writing the gradient down
- * once for stand-in variables. */
+NodeEntry ConstantEntry(const NDArray& a) {
+  static const AttrsPtr variable = MakeAttrs(nullptr, {});
+  auto node = std::make_shared<Node>();
+  node->attrs = variable;
+  auto tape = std::make_shared<Tape>();
+  tape->is_variable = true;
+  tape->outputs.push_back(DescribeOutput(a, true));
+  node->tape = tape;
+  return {node, 0, 0};
+}
+
+}  // namespace
+
+// Found by writing the gradient down once for stand-in variables.
 uint64_t GradUse(const AttrsPtr& attrs) {
   constexpr uint64_t kAsked = uint64_t{1} << 31, kAll = ~uint64_t{0};
   uint64_t bits = attrs->grad_use.bits.load(std::memory_order_relaxed);
@@ -62,19 +75,6 @@ uint64_t GradUse(const AttrsPtr& attrs) {
   return bits;
 }
 
-NodeEntry ConstantEntry(const NDArray& a) {
-  static const AttrsPtr variable = MakeAttrs(nullptr, {});
-  auto node = std::make_shared<Node>();
-  node->attrs = variable;
-  auto tape = std::make_shared<Tape>();
-  tape->is_variable = true;
-  tape->outputs.push_back(DescribeOutput(a, true));
-  node->tape = tape;
-  return {node, 0, 0};
-}
-
-}  // namespace
-
 Tape::Output DescribeOutput(const NDArray& a, bool keep) {
   Tape::Output o;
   o.shape = a.shape();
@@ -90,7 +90,7 @@ void Imperative::Record(const AttrsPtr& attrs, const std::vector<NDArray*>& inpu
   for (NDArray* a : inputs) any |= HasHistory(*a);
   if (!any) {
     for (NDArray* o : outputs)
-      if (o->autograd_entry && !IsTapeVariable(o->autograd_entry)) o->autograd_entry = NodeEntry();  // overwritten: its history is gone
+      if (TakesPart(o->autograd_entry) && !IsTapeVariable(o->autograd_entry)) o->autograd_entry = NodeEntry();  // its history is gone
     return;
   }
   const uint64_t use = GradUse(attrs);
@@ -103,7 +103,10 @@ void Imperative::Record(const AttrsPtr& attrs, const std::vector<NDArray*>& inpu
     if (!HasHistory(*a)) {
       // The value of an untracked input matters only if the gradient reads it.
       NodeEntry constant = ConstantEntry(*a);
-      if (i < 31 && !(use >> i & 1)) static_cast<Tape*>(constant.node->tape.get())->outputs[0].value = NDArray();
+      if (i < 31 && !(use >> i & 1))
+        TapeOf(constant)->outputs[0].value = NDArray();
+      else
+        NoteConstant(constant);
       node->inputs.push_back(std::move(constant));
       continue;
     }
@@ -137,7 +140,7 @@ void Imperative::MarkVariables(const std::vector<NDArray*>& variables, const std
     Tape* t = TapeOf(e);
     t->grad = gradients[i]->Detach();
     t->req = req[i];
-    variables[i]->autograd_entry = req[i] == OpReq::kNull ? NodeEntry() : e;
+    variables[i]->autograd_entry = e;
   }
 }
 
@@ -150,7 +153,7 @@ void Imperative::DropGrads(const std::vector<NDArray*>& variables) {
 
 bool Imperative::HasHistory(const NDArray& array) {
   const Tape* t = TapeOf(array.autograd_entry);
-  return t && !t->released;
+  return t && !t->released && TakesPart(array.autograd_entry);
 }
 
 NDArray Imperative::Grad(const NDArray& variable) {
@@ -169,7 +172,7 @@ void Imperative::SetFreshGrad(const NDArray& variable, bool fresh) {
 }
 
 NodeEntry Imperative::GetSymbolEntry(const NDArray& array) {
-  MXNET_CHECK_KIND(array.autograd_entry, Value) << "[autograd] get_symbol: the array was not computed inside autograd.record()";
+  MXNET_CHECK_KIND(TakesPart(array.autograd_entry), Value) << "[autograd] get_symbol: the array was not computed inside autograd.record()";
   std::unordered_map<const Node*, NodePtr> copies;
   int variables = 0, nodes = 0;
   DFSVisit({array.autograd_entry}, [&](const NodePtr& n) {

@@ -53,8 +53,9 @@ class BackwardPass {
                            const std::vector<NDArray*>& variables, bool retain_graph) {
     Sort(heads);
     for (NDArray* v : variables) {
-      MXNET_CHECK_KIND(v->autograd_entry, Value) << "[autograd] grad: a variable of shape " << v->shape()
-                                                 << " takes no part in the recorded computation; call attach_grad() before recording";
+      MXNET_CHECK_KIND(TakesPart(v->autograd_entry), Value)
+          << "[autograd] grad: a variable of shape " << v->shape()
+          << " takes no part in the recorded computation; call attach_grad() before recording";
       wanted_.insert(v->autograd_entry.node.get());
     }
     for (size_t i = 0; i < heads.size(); ++i) {
@@ -110,7 +111,7 @@ class BackwardPass {
   void Sort(const std::vector<NDArray*>& heads) {
     std::vector<NodeEntry> entries;
     for (NDArray* h : heads) {
-      MXNET_CHECK_KIND(!h->is_none() && h->autograd_entry, Value)
+      MXNET_CHECK_KIND(!h->is_none() && TakesPart(h->autograd_entry), Value)
           << "[autograd] backward from an array that no recorded operation computed; compute it inside autograd.record() from arrays with "
              "attach_grad()";
       entries.push_back(h->autograd_entry);

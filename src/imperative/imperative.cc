@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "imperative/execute.h"
+#include "imperative/overwrites.h"
 #include "imperative/tape.h"
 #include "operator/runs_elsewhere.h"
 #include "operator/runtime/array_call.h"
@@ -59,11 +60,19 @@ void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inpu
     Execute(attrs, inputs, outputs, nullptr, ctx, state.training, true);
     return RecordDeferred(attrs, inputs, outputs);
   }
+  bool writes = false;
   if (state.recording)
-    for (NDArray* o : outputs)
+    for (NDArray* o : outputs) {
+      writes |= !o->is_none();
       MXNET_CHECK(o->is_none() || !o->autograd_entry || IsTapeVariable(o->autograd_entry) == false || attrs->op->mutate_inputs)
           << "[" << attrs->op->name
           << "] writing into an array with a gradient (+=, x[:]=, out=) while recording is not differentiable; use a new array";
+    }
+  if (writes && !attrs->op->mutate_inputs) {
+    const Overwrites overwrites(attrs, inputs, outputs);
+    Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
+    return Record(attrs, overwrites.inputs(), outputs);
+  }
   if (!ExecuteFresh(attrs, inputs, outputs, state.training)) Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
   if (state.recording) Record(attrs, inputs, outputs);
 }

@@ -23,7 +23,7 @@ struct Tape {
   bool released = false;  // a backward pass without retain_graph has consumed it
   // variables
   NDArray grad;
-  OpReq req = OpReq::kNull;  // kNull: a constant that happened to take part
+  OpReq req = OpReq::kNull;  // kNull: a constant, or an array marked with "null", which keeps `grad`
   bool fresh_grad = false;   // a backward pass wrote or added to `grad` since the flag was last cleared
   // outputs of the node (one for a variable): value if kept, and what is needed to make zeros of it
   struct Output {
@@ -40,8 +40,15 @@ inline bool IsTapeVariable(const NodeEntry& e) {
   Tape* t = TapeOf(e);
   return t && t->is_variable && t->req != OpReq::kNull;
 }
+/* Whether gradients reach the array. A variable marked with "null" only holds its gradient. */
+inline bool TakesPart(const NodeEntry& e) {
+  Tape* t = TapeOf(e);
+  return t && !(t->is_variable && t->req == OpReq::kNull);
+}
 
 Tape::Output DescribeOutput(const NDArray& a, bool keep);
+/* Which inputs (bits 0 to 30) and outputs (from bit 32) the gradient of the operator reads. */
+uint64_t GradUse(const AttrsPtr& attrs);
 
 void RecordDeferred(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs);
 /* What computes `a` in the recorded graph: for an array from outside, a variable that stands for it
