@@ -145,16 +145,23 @@ class Initializer:
         """Names with a meaning of their own in old networks: bilinear upsampling, spatial
         transformers."""
         if name.startswith("upsampling"):
-            create("bilinear")._init_weight(name, arr)
+            self._init_bilinear(name, arr)
         elif name.startswith("stn_loc") and name.endswith("weight"):
             self._init_zero(name, arr)
         elif name.startswith("stn_loc") and name.endswith("bias"):
-            if arr.shape[0] != 6:
-                raise ValueError(f"[initializer] {name} has shape {arr.shape}; an affine transform has 6 numbers")
-            arr[...] = np.array([1.0, 0, 0, 0, 1.0, 0])
+            self._init_loc_bias(name, arr)
         else:
             return False
         return True
+
+    # Programs of 1.x call these for weights that they make themselves.
+    def _init_bilinear(self, name, arr):
+        create("bilinear")._init_weight(name, arr)
+
+    def _init_loc_bias(self, name, arr):
+        if arr.shape[0] != 6:
+            raise ValueError(f"[initializer] {name} has shape {arr.shape}; an affine transform has 6 numbers")
+        arr[...] = np.array([1.0, 0, 0, 0, 1.0, 0])
 
     def _init_zero(self, _, arr):
         arr[...] = 0.0

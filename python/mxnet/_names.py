@@ -11,6 +11,9 @@ Lines of the table (a generated part and a part kept by hand, see its head):
                                                                  module:name, ?module (None where it
                                                                  can't be imported), or nothing: the
                                                                  module finds it itself
+    mxnet.io + _init_data=mxnet.io.utils ...                     names that the module kept for
+                                                                 itself or had imported: they are
+                                                                 found, and in no list of names
     mxnet.contrib.symbol -> mxnet.symbol.contrib                 another name of a module
     mxnet.ndarray !box_decode ...                                in 1.9.1, not here yet
     mxnet.image ~ Pillow                                         what to use instead, of a module or `module.name`
@@ -27,7 +30,7 @@ _ROOT = __name__.rpartition(".")[0]
 
 
 def _read():
-    names, aliases, waiting, instead = {}, {}, {}, {}
+    names, inner, aliases, waiting, instead = {}, {}, {}, {}, {}
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "names_1_9_1.txt"), encoding="utf-8") as lines:
         for line in lines:
             if line.startswith("#") or not line.strip():
@@ -35,21 +38,32 @@ def _read():
             head, _, rest = line.rstrip("\n").partition(" ")
             if head.endswith(":"):
                 names[head[:-1]] = rest
+            elif rest.startswith("+ "):
+                inner[head] = rest[2:]
             elif rest.startswith("-> "):
                 aliases[head] = rest[3:]
             elif rest.startswith("~ "):
                 instead[head] = rest[2:]
             else:
                 waiting[head] = waiting.get(head, "") + " " + rest[1:]
-    return names, aliases, waiting, instead
+    return names, inner, aliases, waiting, instead
 
 
-_names, _aliases, _waiting, _instead = _read()
+_names, _inner, _aliases, _waiting, _instead = _read()
+
+
+def _entries(line):
+    return {name: origin for name, _, origin in (entry.partition("=") for entry in line.split())}
 
 
 @functools.lru_cache(None)
 def _origins(module):
-    return {name: origin for name, _, origin in (entry.partition("=") for entry in _names.get(module, "").split())}
+    return _entries(_names.get(module, ""))
+
+
+@functools.lru_cache(None)
+def _inner_origins(module):
+    return _entries(_inner.get(module, ""))
 
 
 def _fetch(module, name, origin):
@@ -193,8 +207,9 @@ def lookup(module, name, before=None):
     defines."""
     space = sys.modules[module]
     origins = _origins(module)
-    if origins.get(name):
-        value = _fetch(module, name, origins[name])
+    origin = origins.get(name) or _inner_origins(module).get(name)
+    if origin:
+        value = _fetch(module, name, origin)
         setattr(space, name, value)
         return value
     if name == "__all__" and origins:

@@ -2,6 +2,7 @@
 from typing import Any, Self
 from mxnet.base import MXNetError as MXNetError
 from mxnet.base import StateError as StateError
+from mxnet.base import local_path as local_path
 from mxnet.base import open_file as open_file
 IRHeader: Any
 

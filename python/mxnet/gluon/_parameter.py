@@ -552,6 +552,11 @@ class Parameter:
         """
         return self.list_ctx()
 
+    def _set_trainer(self, trainer):
+        if self._stype != 'default' and self._trainer is not None and trainer is not None and self._trainer is not trainer:
+            raise RuntimeError(f'[gluon.Trainer] row_sparse Parameter {self.name!r} has a Trainer already; one Trainer is accepted')
+        self._trainer = trainer
+
     def _reduce(self):
         """The value of this Parameter on the CPU: its mean over contexts, or the stored rows of a
         sparse one."""

@@ -295,7 +295,7 @@ class HybridBlock(Block):
         self._compose_graph(args, described)
         return self._cached_graph
 
-    def _infer(self, method, attribute, args):
+    def _infer_attrs(self, method, attribute, *args):
         flat = []
         variables, out = self._graph_to_infer(args, describe(args, flat))
         known = {v.name: getattr(a, attribute) for v, a in zip(variables, flat)}
@@ -320,7 +320,7 @@ class HybridBlock(Block):
         if self._traces_forward:
             raise ValueError(f'[gluon.infer_shape] {type(self).__name__} has Parameters with open dimensions and defines forward without '
                              'infer_shape; define infer_shape, which sets their shapes, or give them full shapes')
-        self._infer('infer_shape', 'shape', args)
+        self._infer_attrs('infer_shape', 'shape', *args)
 
     def infer_type(self, *args):
         """Set the dtype of all Parameters below to what follows from these inputs.
@@ -330,7 +330,7 @@ class HybridBlock(Block):
         >>> net.weight.dtype
         <class 'numpy.float16'>
         """
-        self._infer('infer_type', 'dtype', args)
+        self._infer_attrs('infer_type', 'dtype', *args)
 
     def _finish_deferred(self, *args, **kwargs):
         """Initialise the Parameters whose initialisation waited for these inputs."""
@@ -419,7 +419,7 @@ class HybridBlock(Block):
         """
         return _graph_files.explain(self, args, path, runs)
 
-    def _call_cached_op(self, args, kwargs=None):
+    def _run_compiled(self, args, kwargs=None):
         """The outputs for these arguments, from a graph where they have one."""
         arrays = []
         try:
@@ -445,6 +445,13 @@ class HybridBlock(Block):
             if trace is None:
                 return out
         return trace.run(arrays, self)
+
+    # Programs of 1.x with a `forward` of their own call these two in it.
+    def _call_cached_op(self, *args):
+        return self._run_compiled(args)
+
+    def _deferred_infer_shape(self, *args):
+        self.infer_shape(*args)
 
     def _new_trace(self, args, kwargs):
         """(graph for these arguments, None), or (None, outputs) where they have none."""
@@ -491,7 +498,7 @@ class HybridBlock(Block):
         if flat:
             out = self._compose(args, flatten(list(args), 'input')[0])
         elif self._active and not _plain.on:
-            out = self._call_cached_op(args, kwargs)
+            out = self._run_compiled(args, kwargs)
         else:
             try:
                 out = self.forward(*args, **kwargs)
@@ -544,7 +551,7 @@ class HybridBlock(Block):
             with self.name_scope():
                 return self.hybrid_forward(symbol, x, *args, **params)
         if self._active and not _plain.on:
-            return self._call_cached_op((x,) + args)
+            return self._run_compiled((x,) + args)
         return self._run_hybrid_forward(ctx, x, *args)
 
     def _run_hybrid_forward(self, ctx, x, *args):

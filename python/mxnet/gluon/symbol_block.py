@@ -129,7 +129,7 @@ class SymbolBlock(HybridBlock):
         """The outputs for NDArrays (always compiled) or Symbols."""
         if isinstance(x, NDArray) or not isinstance(x, Symbol) and not any(isinstance(a, Symbol) for a in flatten([x, *args], 'input')[0]):
             self._get_graph(x, *args)    # refuses another nesting
-            return self._call_cached_op((x,) + args)
+            return self._run_compiled((x,) + args)
         return self._compose((x,) + args, flatten([x, *args], 'input')[0])
 
     def hybrid_forward(self, F, x, *args, **kwargs):

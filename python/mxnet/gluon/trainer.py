@@ -56,11 +56,9 @@ class Trainer:
         for i, param in enumerate(params):
             if not isinstance(param, Parameter):
                 raise ValueError(f'[gluon.Trainer] {type(param).__name__} given among the params; Parameters are accepted')
-            if param._trainer is not None and param._stype != 'default' and param._trainer is not self:
-                raise RuntimeError(f'[gluon.Trainer] row_sparse Parameter {param.name!r} has a Trainer already; one Trainer is accepted')
             self._param2idx[param.name] = self._index_of[id(param)] = i
             self._params.append(param)
-            param._trainer = self
+            param._set_trainer(self)
             self._contains_sparse_weight |= param._stype != 'default'
             self._contains_sparse_grad |= param._grad_stype != 'default'
         self._compression_params = compression_params
@@ -266,7 +264,7 @@ class Trainer:
         >>> net.weight.data().asnumpy()
         array([[0.5, 0.5]], dtype=float32)
         """
-        self._rescale(self._scale / batch_size)
+        self._check_and_rescale_grad(self._scale / batch_size)
         self._prepare()
         self._allreduce_grads()
         self._update(ignore_stale_grad)
@@ -304,10 +302,10 @@ class Trainer:
         assert not (self._kvstore is not None and self._update_on_kvstore), (
             '[gluon.Trainer] update() called while the optimizer runs on the kvstore; '
             'a Trainer with update_on_kvstore=False is accepted')
-        self._rescale(self._scale / batch_size)
+        self._check_and_rescale_grad(self._scale / batch_size)
         self._update(ignore_stale_grad)
 
-    def _rescale(self, scale):
+    def _check_and_rescale_grad(self, scale):
         if self._update_on_kvstore and self._distributed and self._kv_initialized and self._optimizer.rescale_grad != scale:
             raise UserWarning(f'[gluon.Trainer] the batch size changed (gradient scale '
                               f'{self._optimizer.rescale_grad} to {scale}) after the '

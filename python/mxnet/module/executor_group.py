@@ -41,11 +41,13 @@ def _part(array, axis, part):
     return nd.slice_axis(array, axis=axis, begin=part.start, end=part.stop)
 
 
-def _load(arrays, targets, axes):
-    """Copy batch arrays to the devices: `targets` has a list for each, with the slice of the batch
-    and the array of each device."""
+def _load_general(arrays, targets, axes):
+    """Copy batch arrays to the devices: `targets` has an array for each, or a list with the slice
+    of the batch and the array of each device."""
     for array, on_devices, axis in zip(arrays, targets, axes):
-        if isinstance(array, (list, tuple)):        # sliced by the caller
+        if isinstance(on_devices, nd.NDArray):
+            array.copyto(on_devices)
+        elif isinstance(array, (list, tuple)):      # sliced by the caller
             for part, (_, target) in zip(array, on_devices):
                 part.copyto(target)
         else:
@@ -53,7 +55,15 @@ def _load(arrays, targets, axes):
                 _part(array, axis, piece).copyto(target)
 
 
-def _merge(arrays, axes):
+def _load_data(batch, targets, axes):
+    _load_general(batch.data, targets, axes)
+
+
+def _load_label(batch, targets, axes):
+    _load_general(batch.label, targets, axes)
+
+
+def _merge_multi_context(arrays, axes):
     """Join lists of arrays, one per device, along the batch's axis; the first device's is taken
     without one."""
     merged = []
@@ -268,13 +278,13 @@ class DataParallelExecutorGroup:
             labels = list(zip(*(getattr(part, "label", None) or () for part in data_batch)))
         else:
             data, labels = data_batch.data, getattr(data_batch, "label", None)
-        _load(data, self.data_arrays, self.data_layouts)
+        _load_general(data, self.data_arrays, self.data_layouts)
         if is_train is None:
             is_train = self.for_training
         if self.label_arrays and labels:
             if len(self._used_labels) != len(self.label_names):
                 labels = [label for name, label in zip(self.label_names, labels) if name in self._used_labels]
-            _load(labels, self.label_arrays, self._used_label_axes)
+            _load_general(labels, self.label_arrays, self._used_label_axes)
         for executor in self.execs:
             executor.forward(is_train=is_train)
 
@@ -292,7 +302,7 @@ class DataParallelExecutorGroup:
         """Outputs number `begin` to `end`: joined arrays, or lists of arrays, one per device."""
         end = len(self.output_names) if end is None else end
         outputs = [[executor.outputs[i] for executor in self.execs] for i in range(begin, end)]
-        return _merge(outputs, self.output_layouts[begin:end]) if merge_multi_context else outputs
+        return _merge_multi_context(outputs, self.output_layouts[begin:end]) if merge_multi_context else outputs
 
     def get_states(self, merge_multi_context=True):
         """Values of the state arrays; not joined: they belong to the devices."""
@@ -306,7 +316,7 @@ class DataParallelExecutorGroup:
             if value is not None:
                 raise _ArgumentError("[Module] Only one of states & value can be specified.")
             targets = [list(zip(self.slices, on_devices)) for on_devices in self.state_arrays]
-            _load(states, targets, [0] * len(targets))
+            _load_general(states, targets, [0] * len(targets))
         else:
             if value is None:
                 raise _ArgumentError("[Module] At least one of states & value must be specified.")
@@ -318,7 +328,7 @@ class DataParallelExecutorGroup:
         """Gradients of the data: joined arrays, or lists of arrays, one per device."""
         if not self.inputs_need_grad:
             raise _StateError("[Module] the gradients of the data need bind with inputs_need_grad=True")
-        return _merge(self.input_grad_arrays, self.data_layouts) if merge_multi_context else self.input_grad_arrays
+        return _merge_multi_context(self.input_grad_arrays, self.data_layouts) if merge_multi_context else self.input_grad_arrays
 
     def backward(self, out_grads=None):
         """A backward pass on all devices."""

@@ -105,25 +105,26 @@ class SGD(_MomentumState):
         else:
             nd.multi_sgd_update(*_flatten(zip(weights, grads)), **options)
 
-    def _update(self, index, weight, grad, state, with_master):
-        if not isinstance(index, (tuple, list)):
-            lr, wd, _ = self._step(index)
-            self._update_one(weight, grad, state, lr, wd, with_master)
+    def _update_impl(self, indices, weights, grads, states, multi_precision=False):
+        """A step of one weight, or of several in lists; subclasses of 1.x programs override it."""
+        if not isinstance(indices, (tuple, list)):
+            lr, wd, _ = self._step(indices)
+            self._update_one(weights, grads, states, lr, wd, multi_precision)
             return
-        self._update_count(index)
-        lrs, wds = self._get_lrs(index), self._get_wds(index)
-        if all(w.stype == "default" and g.stype == "default" for w, g in zip(weight, grad)):
-            self._update_many(weight, grad, state, lrs, wds, with_master)
+        self._update_count(indices)
+        lrs, wds = self._get_lrs(indices), self._get_wds(indices)
+        if all(w.stype == "default" and g.stype == "default" for w, g in zip(weights, grads)):
+            self._update_many(weights, grads, states, lrs, wds, multi_precision)
         else:
-            for parts in zip(weight, grad, state, lrs, wds):
-                self._update_one(*parts, with_master)
+            for parts in zip(weights, grads, states, lrs, wds):
+                self._update_one(*parts, multi_precision)
 
     def update(self, index, weight, grad, state):
-        self._update(index, weight, grad, state, False)
+        self._update_impl(index, weight, grad, state, multi_precision=False)
 
     def update_multi_precision(self, index, weight, grad, state):
         first = weight[0] if isinstance(index, (tuple, list)) else weight
-        self._update(index, weight, grad, state, self.multi_precision and is_low_precision(first))
+        self._update_impl(index, weight, grad, state, multi_precision=self.multi_precision and is_low_precision(first))
 
 
 @register
@@ -378,17 +379,17 @@ class LARS(SGD):
             options["momentum"] = self.momentum * (self.cur_lr / self.last_lr)
         return options
 
-    def _update(self, index, weight, grad, state, with_master):
+    def _update_impl(self, index, weight, grad, state, multi_precision=False):
         many = isinstance(index, (tuple, list))
         self._update_count(index)
         self._note_learning_rate()
         for i, w, g, s in zip(index, weight, grad, state) if many else ((index, weight, grad, state),):
             lr, wd = self._get_lr(i), self._get_wd(i)
             if not self._is_scaled(i):
-                self._update_one(w, g, s, lr, wd, with_master)
+                self._update_one(w, g, s, lr, wd, multi_precision)
                 continue
-            master = s[1] if with_master else w
-            momentum = s[0] if with_master else s
+            master = s[1] if multi_precision else w
+            momentum = s[0] if multi_precision else s
             # The scaled step, decay included, stands in for the gradient of a plain step with
             # learning rate 1.
             step = nd.broadcast_mul(self._rescaled(g.astype(master.dtype)) + wd * master,
@@ -398,7 +399,7 @@ class LARS(SGD):
             else:
                 nd.sgd_mom_update(master, step, momentum, out=master, lr=1.0, wd=0.0,
                                   momentum=self._options()["momentum"])
-            if with_master:
+            if multi_precision:
                 nd.cast(master, dtype=w.dtype, out=w)
 
 

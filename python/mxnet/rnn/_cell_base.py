@@ -136,6 +136,10 @@ class BaseRNNCell:
     def _gate_names(self):
         return ()
 
+    @property
+    def _num_gates(self):
+        return len(self._gate_names)
+
     def _check_unmodified(self):
         assert not self._modified, f'[rnn] {self._prefix!r} is inside a ModifierCell (e.g. ZoneoutCell); call that one instead'
 

@@ -309,15 +309,19 @@ class ImageFolderDataset(dataset.Dataset):
         self._flag = flag
         self._transform = transform
         self._exts = ['.jpg', '.jpeg', '.png']
+        self._list_images(self._root)
+
+    def _list_images(self, root):
+        """Sets `synsets` and `items`; subclasses of 1.x programs override it."""
         self.synsets = []
         self.items = []
-        for folder in sorted(os.listdir(self._root)):
-            path = os.path.join(self._root, folder)
+        for folder in sorted(os.listdir(root)):
+            path = os.path.join(root, folder)
             if os.path.isdir(path):
                 self._list_class(path)
                 self.synsets.append(folder)
             else:
-                warnings.warn(f'Ignoring {path}, which is not a directory.', stacklevel=2)
+                warnings.warn(f'Ignoring {path}, which is not a directory.', stacklevel=3)
 
     def _list_class(self, path):
         for name in sorted(os.listdir(path)):
@@ -326,7 +330,7 @@ class ImageFolderDataset(dataset.Dataset):
             if extension.lower() in self._exts:
                 self.items.append((filename, len(self.synsets)))
             else:
-                warnings.warn(f'Ignoring {filename} of type {extension}. Only support {", ".join(self._exts)}', stacklevel=3)
+                warnings.warn(f'Ignoring {filename} of type {extension}. Only support {", ".join(self._exts)}', stacklevel=4)
 
     def __getitem__(self, idx):
         from .... import image

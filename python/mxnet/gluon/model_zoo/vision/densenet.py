@@ -8,7 +8,7 @@ from ..model_store import load_published
 __all__ = ['DenseNet', 'densenet121', 'densenet161', 'densenet169', 'densenet201']
 
 
-def _dense_layer(growth_rate, bn_size, dropout):
+def _make_dense_layer(growth_rate, bn_size, dropout):
     """The input joined with `growth_rate` new channels computed from it."""
     new_features = nn.HybridSequential(prefix='')
     new_features.add(nn.BatchNorm(), nn.Activation('relu'), nn.Conv2D(bn_size * growth_rate, kernel_size=1, use_bias=False),
@@ -20,18 +20,18 @@ def _dense_layer(growth_rate, bn_size, dropout):
     return joined
 
 
-def _dense_block(count, bn_size, growth_rate, dropout, index):
-    block = nn.HybridSequential(prefix=f'stage{index}_')
+def _make_dense_block(num_layers, bn_size, growth_rate, dropout, stage_index):
+    block = nn.HybridSequential(prefix=f'stage{stage_index}_')
     with block.name_scope():
-        for _ in range(count):
-            block.add(_dense_layer(growth_rate, bn_size, dropout))
+        for _ in range(num_layers):
+            block.add(_make_dense_layer(growth_rate, bn_size, dropout))
     return block
 
 
-def _transition(channels):
+def _make_transition(num_output_features):
     """Fewer channels and half the size, between dense blocks."""
     layers = nn.HybridSequential(prefix='')
-    layers.add(nn.BatchNorm(), nn.Activation('relu'), nn.Conv2D(channels, kernel_size=1, use_bias=False),
+    layers.add(nn.BatchNorm(), nn.Activation('relu'), nn.Conv2D(num_output_features, kernel_size=1, use_bias=False),
                nn.AvgPool2D(pool_size=2, strides=2))
     return layers
 
@@ -53,11 +53,11 @@ class DenseNet(HybridBlock):
                               nn.Activation('relu'), nn.MaxPool2D(pool_size=3, strides=2, padding=1))
             channels = num_init_features
             for i, count in enumerate(block_config):
-                self.features.add(_dense_block(count, bn_size, growth_rate, dropout, i + 1))
+                self.features.add(_make_dense_block(count, bn_size, growth_rate, dropout, i + 1))
                 channels += count * growth_rate
                 if i != len(block_config) - 1:
                     channels //= 2
-                    self.features.add(_transition(channels))
+                    self.features.add(_make_transition(channels))
             self.features.add(nn.BatchNorm(), nn.Activation('relu'), nn.AvgPool2D(pool_size=7), nn.Flatten())
             self.output = nn.Dense(classes)
 

@@ -9,22 +9,24 @@ from ..model_store import load_published
 __all__ = ['Inception3', 'inception_v3']
 
 
-def _conv(channels, kernel_size, strides=1, padding=0):
+def _make_basic_conv(channels, kernel_size, strides=1, padding=0, **kwargs):
     out = nn.HybridSequential(prefix='')
-    out.add(nn.Conv2D(channels, kernel_size, strides, padding, use_bias=False), nn.BatchNorm(epsilon=0.001), nn.Activation('relu'))
+    out.add(nn.Conv2D(channels, kernel_size, strides, padding, use_bias=False, **kwargs), nn.BatchNorm(epsilon=0.001),
+            nn.Activation('relu'))
     return out
 
 
-def _branch(*convs, pool=None):
-    """Convolutions, each (channels, kernel, stride, padding) with the last ones optional, one after
-    the other, maybe after a pool."""
+def _make_branch(use_pool, *conv_settings):
+    """Convolutions, each (channels, kernel, stride, padding) with the last ones optional or None,
+    one after the other, after a pool ('avg', 'max') or none."""
     out = nn.HybridSequential(prefix='')
-    if pool == 'avg':
+    if use_pool == 'avg':
         out.add(nn.AvgPool2D(pool_size=3, strides=1, padding=1))
-    elif pool == 'max':
+    elif use_pool == 'max':
         out.add(nn.MaxPool2D(pool_size=3, strides=2))
-    for settings in convs:
-        out.add(_conv(*settings))
+    for settings in conv_settings:
+        names = ('channels', 'kernel_size', 'strides', 'padding')
+        out.add(_make_basic_conv(**{name: value for name, value in zip(names, settings) if value is not None}))
     return out
 
 
@@ -36,48 +38,55 @@ def _joined(prefix, make_branches):
     return out
 
 
-def _a(pool_features, prefix):
-    return _joined(prefix, lambda: (_branch((64, 1)),
-                                    _branch((48, 1), (64, 5, 1, 2)),
-                                    _branch((64, 1), (96, 3, 1, 1), (96, 3, 1, 1)),
-                                    _branch((pool_features, 1), pool='avg')))
+def _make_A(pool_features, prefix):
+    return _joined(prefix, lambda: (_make_branch(None, (64, 1)),
+                                    _make_branch(None, (48, 1), (64, 5, 1, 2)),
+                                    _make_branch(None, (64, 1), (96, 3, 1, 1), (96, 3, 1, 1)),
+                                    _make_branch('avg', (pool_features, 1))))
 
 
-def _b(prefix):
-    return _joined(prefix, lambda: (_branch((384, 3, 2)),
-                                    _branch((64, 1), (96, 3, 1, 1), (96, 3, 2)),
-                                    _branch(pool='max')))
+def _make_B(prefix):
+    return _joined(prefix, lambda: (_make_branch(None, (384, 3, 2)),
+                                    _make_branch(None, (64, 1), (96, 3, 1, 1), (96, 3, 2)),
+                                    _make_branch('max')))
 
 
-def _c(n, prefix):
-    wide, tall = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
-    return _joined(prefix, lambda: (_branch((192, 1)),
-                                    _branch((n, 1), (n, *wide), (192, *tall)),
-                                    _branch((n, 1), (n, *tall), (n, *wide), (n, *tall), (192, *wide)),
-                                    _branch((192, 1), pool='avg')))
+def _make_C(channels_7x7, prefix):
+    n, wide, tall = channels_7x7, ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
+    return _joined(prefix, lambda: (_make_branch(None, (192, 1)),
+                                    _make_branch(None, (n, 1), (n, *wide), (192, *tall)),
+                                    _make_branch(None, (n, 1), (n, *tall), (n, *wide), (n, *tall), (192, *wide)),
+                                    _make_branch('avg', (192, 1))))
 
 
-def _d(prefix):
-    return _joined(prefix, lambda: (_branch((192, 1), (320, 3, 2)),
-                                    _branch((192, 1), (192, (1, 7), 1, (0, 3)), (192, (7, 1), 1, (3, 0)), (192, 3, 2)),
-                                    _branch(pool='max')))
+def _make_D(prefix):
+    return _joined(prefix, lambda: (_make_branch(None, (192, 1), (320, 3, 2)),
+                                    _make_branch(None, (192, 1), (192, (1, 7), 1, (0, 3)), (192, (7, 1), 1, (3, 0)), (192, 3, 2)),
+                                    _make_branch('max')))
 
 
 def _forked(*convs):
     """Convolutions, then 1x3 and 3x1 side by side."""
     out = nn.HybridSequential(prefix='')
-    out.add(_branch(*convs))
+    out.add(_make_branch(None, *convs))
     fork = HybridConcurrent(axis=1, prefix='')
-    fork.add(_branch((384, (1, 3), 1, (0, 1))), _branch((384, (3, 1), 1, (1, 0))))
+    fork.add(_make_branch(None, (384, (1, 3), 1, (0, 1))), _make_branch(None, (384, (3, 1), 1, (1, 0))))
     out.add(fork)
     return out
 
 
-def _e(prefix):
-    return _joined(prefix, lambda: (_branch((320, 1)),
+def _make_E(prefix):
+    return _joined(prefix, lambda: (_make_branch(None, (320, 1)),
                                     _forked((384, 1)),
                                     _forked((448, 1), (384, 3, 1, 1)),
-                                    _branch((192, 1), pool='avg')))
+                                    _make_branch('avg', (192, 1))))
+
+
+def make_aux(classes):
+    """The classifier beside the network, used while it trains."""
+    out = nn.HybridSequential(prefix='')
+    out.add(nn.AvgPool2D(pool_size=5, strides=3), _make_basic_conv(128, 1), _make_basic_conv(768, 5), nn.Flatten(), nn.Dense(classes))
+    return out
 
 
 class Inception3(HybridBlock):
@@ -92,11 +101,12 @@ class Inception3(HybridBlock):
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix='')
-            self.features.add(_conv(32, 3, 2), _conv(32, 3), _conv(64, 3, 1, 1), nn.MaxPool2D(pool_size=3, strides=2),
-                              _conv(80, 1), _conv(192, 3), nn.MaxPool2D(pool_size=3, strides=2),
-                              _a(32, 'A1_'), _a(64, 'A2_'), _a(64, 'A3_'), _b('B_'),
-                              _c(128, 'C1_'), _c(160, 'C2_'), _c(160, 'C3_'), _c(192, 'C4_'),
-                              _d('D_'), _e('E1_'), _e('E2_'), nn.AvgPool2D(pool_size=8), nn.Dropout(0.5))
+            self.features.add(_make_basic_conv(32, 3, 2), _make_basic_conv(32, 3), _make_basic_conv(64, 3, 1, 1),
+                              nn.MaxPool2D(pool_size=3, strides=2),
+                              _make_basic_conv(80, 1), _make_basic_conv(192, 3), nn.MaxPool2D(pool_size=3, strides=2),
+                              _make_A(32, 'A1_'), _make_A(64, 'A2_'), _make_A(64, 'A3_'), _make_B('B_'),
+                              _make_C(128, 'C1_'), _make_C(160, 'C2_'), _make_C(160, 'C3_'), _make_C(192, 'C4_'),
+                              _make_D('D_'), _make_E('E1_'), _make_E('E2_'), nn.AvgPool2D(pool_size=8), nn.Dropout(0.5))
             self.output = nn.Dense(classes)
 
     def hybrid_forward(self, F, x):

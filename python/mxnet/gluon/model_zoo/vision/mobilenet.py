@@ -22,6 +22,11 @@ def _add_conv(out, channels=1, kernel=1, stride=1, pad=0, num_group=1, active=Tr
         out.add(RELU6() if relu6 else nn.Activation('relu'))
 
 
+def _add_conv_dw(out, dw_channels, channels, stride, relu6=False):
+    _add_conv(out, dw_channels, kernel=3, stride=stride, pad=1, num_group=dw_channels, relu6=relu6)
+    _add_conv(out, channels, relu6=relu6)
+
+
 class LinearBottleneck(HybridBlock):
     """1x1 up to t times the channels, 3x3 per channel, 1x1 down without activation; the input is
     added when shapes agree."""
@@ -58,8 +63,7 @@ class MobileNet(HybridBlock):
             with self.features.name_scope():
                 _add_conv(self.features, widths[0], kernel=3, pad=1, stride=2)
                 for before, after, stride in zip(widths, widths[1:], strides):
-                    _add_conv(self.features, before, kernel=3, stride=stride, pad=1, num_group=before)
-                    _add_conv(self.features, after)
+                    _add_conv_dw(self.features, before, after, stride)
                 self.features.add(nn.GlobalAvgPool2D(), nn.Flatten())
             self.output = nn.Dense(classes)
 

@@ -149,19 +149,19 @@ class _ResNet(HybridBlock):
                 self.features.add(nn.Conv2D(channels[0], 7, 2, 3, use_bias=False), nn.BatchNorm(), nn.Activation('relu'),
                                   nn.MaxPool2D(3, 2, 1))
             for i, count in enumerate(layers):
-                self.features.add(self._stage(block, count, channels[i + 1], 1 if i == 0 else 2, i + 1, channels[i]))
+                self.features.add(self._make_layer(block, count, channels[i + 1], 1 if i == 0 else 2, i + 1, in_channels=channels[i]))
             self._finish_features()
             self.output = nn.Dense(classes, in_units=channels[-1])
 
     def _finish_features(self):
         self.features.add(nn.GlobalAvgPool2D())
 
-    @staticmethod
-    def _stage(block, count, channels, stride, index, in_channels):
-        stage = nn.HybridSequential(prefix=f'stage{index}_')
+    def _make_layer(self, block, layers, channels, stride, stage_index, in_channels=0):
+        """A stage of `layers` blocks; subclasses of 1.x programs call and override it."""
+        stage = nn.HybridSequential(prefix=f'stage{stage_index}_')
         with stage.name_scope():
             stage.add(block(channels, stride, channels != in_channels, in_channels=in_channels, prefix=''))
-            for _ in range(count - 1):
+            for _ in range(layers - 1):
                 stage.add(block(channels, 1, False, in_channels=channels, prefix=''))
         return stage
 

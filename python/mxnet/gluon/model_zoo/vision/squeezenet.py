@@ -9,18 +9,18 @@ from ..model_store import load_published
 __all__ = ['SqueezeNet', 'squeezenet1_0', 'squeezenet1_1']
 
 
-def _conv(channels, kernel_size, padding=0):
+def _make_fire_conv(channels, kernel_size, padding=0):
     out = nn.HybridSequential(prefix='')
     out.add(nn.Conv2D(channels, kernel_size, padding=padding), nn.Activation('relu'))
     return out
 
 
-def _fire(squeeze, expand):
-    """1x1 down to `squeeze` channels, then 1x1 and 3x3 side by side up to `expand` each."""
+def _make_fire(squeeze_channels, expand1x1_channels, expand3x3_channels):
+    """1x1 down to `squeeze_channels`, then 1x1 and 3x3 side by side."""
     out = nn.HybridSequential(prefix='')
-    out.add(_conv(squeeze, 1))
+    out.add(_make_fire_conv(squeeze_channels, 1))
     paths = HybridConcurrent(axis=1, prefix='')
-    paths.add(_conv(expand, 1), _conv(expand, 3, 1))
+    paths.add(_make_fire_conv(expand1x1_channels, 1), _make_fire_conv(expand3x3_channels, 3, 1))
     out.add(paths)
     return out
 
@@ -48,7 +48,7 @@ class SqueezeNet(HybridBlock):
             self.features.add(nn.Conv2D(channels, kernel_size=kernel, strides=2), nn.Activation('relu'))
             for stage in stages:
                 self.features.add(nn.MaxPool2D(pool_size=3, strides=2, ceil_mode=True))
-                self.features.add(*[_fire(squeeze, expand) for squeeze, expand in stage])
+                self.features.add(*[_make_fire(squeeze, expand, expand) for squeeze, expand in stage])
             self.features.add(nn.Dropout(0.5))
             self.output = nn.HybridSequential(prefix='')
             self.output.add(nn.Conv2D(classes, kernel_size=1), nn.Activation('relu'), nn.AvgPool2D(13), nn.Flatten())

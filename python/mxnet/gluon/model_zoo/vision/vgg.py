@@ -28,19 +28,24 @@ class VGG(HybridBlock):
         super().__init__(**kwargs)
         assert len(layers) == len(filters), f'[vgg] {len(layers)} stages and {len(filters)} widths given; as many of both are accepted'
         with self.name_scope():
-            self.features = nn.HybridSequential(prefix='')
-            for count, channels in zip(layers, filters):
-                for _ in range(count):
-                    self.features.add(nn.Conv2D(channels, kernel_size=3, padding=1, bias_initializer='zeros',
-                                                weight_initializer=initializer.Xavier(rnd_type='gaussian', factor_type='out', magnitude=2)))
-                    if batch_norm:
-                        self.features.add(nn.BatchNorm())
-                    self.features.add(nn.Activation('relu'))
-                self.features.add(nn.MaxPool2D(strides=2))
+            self.features = self._make_features(layers, filters, batch_norm)
             for _ in range(2):
                 self.features.add(nn.Dense(4096, activation='relu', weight_initializer='normal', bias_initializer='zeros'))
                 self.features.add(nn.Dropout(rate=0.5))
             self.output = nn.Dense(classes, weight_initializer='normal', bias_initializer='zeros')
+
+    def _make_features(self, layers, filters, batch_norm):
+        """The convolutions; subclasses of 1.x programs call and override it."""
+        features = nn.HybridSequential(prefix='')
+        for count, channels in zip(layers, filters):
+            for _ in range(count):
+                features.add(nn.Conv2D(channels, kernel_size=3, padding=1, bias_initializer='zeros',
+                                       weight_initializer=initializer.Xavier(rnd_type='gaussian', factor_type='out', magnitude=2)))
+                if batch_norm:
+                    features.add(nn.BatchNorm())
+                features.add(nn.Activation('relu'))
+            features.add(nn.MaxPool2D(strides=2))
+        return features
 
     def hybrid_forward(self, F, x):
         return self.output(self.features(x))
