@@ -234,7 +234,7 @@ class Function:
 
     def __call__(self, *inputs):
         if self._used:
-            raise ValueError("[autograd.Function] an instance can be called once; make a new one for each call")
+            raise CheckedValueError("[autograd.Function] an instance can be called once; make a new one for each call")
         self._used = True
         with pause():
             outputs = self.forward(*inputs)

@@ -500,3 +500,34 @@ def test_warning_of_two_learning_rates_names_the_users_line():
     with pytest.warns(UserWarning, match=r"learning_rate=0.001 replaces the base_lr=0.5") as caught:
         mx.optimizer.Adam(lr_scheduler=mx.lr_scheduler.FactorScheduler(10, base_lr=0.5))
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize('fused', [None, False, True])
+@pytest.mark.parametrize('base', [mx.optimizer.Optimizer, mx.optimizer.SGD])
+def test_classes_of_2_0_define_steps_of_lists(base, fused):
+    class Momentum(base):
+        def __init__(self, **kwargs):
+            super().__init__(use_fused_step=fused, **kwargs)
+            self.calls = []
+
+        def create_state(self, index, weight):
+            return mx.nd.zeros_like(weight)
+
+        def step(self, indices, weights, grads, states):
+            self.calls.append('step')
+            self._update_count(indices)
+            for i, weight, grad, state in zip(indices, weights, grads, states):
+                state[:] = 0.5 * state + grad * self.rescale_grad
+                weight[:] -= self._get_lr(i) * state
+
+        def fused_step(self, indices, weights, grads, states):
+            self.step(indices, weights, grads, states)
+            self.calls[-1] = 'fused'
+
+    for dtype in ('float32', 'float16'):
+        optimizer = Momentum(learning_rate=1, multi_precision=True)
+        update, weight = mx.optimizer.get_updater(optimizer), mx.nd.zeros(2, dtype=dtype)
+        for _ in range(2):
+            update(0, mx.nd.ones(2, dtype=dtype), weight)
+        assert weight.asnumpy().tolist() == [-2.5, -2.5] and optimizer.num_update == 2
+        assert optimizer.calls == ['fused' if fused else 'step'] * 2

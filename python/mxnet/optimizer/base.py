@@ -60,8 +60,9 @@ class Optimizer:
     param_dict : dict of int to gluon.Parameter, optional
         Parameters whose ``lr_mult`` and ``wd_mult`` apply; they go before the other multipliers.
     aggregate_num, use_fused_step : optional
-        Hints of MXNet 2.0, which change nothing: updates are fused and aggregated wherever they
-        can be.
+        Hints of MXNet 2.0, which change nothing here: updates are fused and aggregated wherever
+        they can be. Classes of a program that define ``fused_step`` and ``step`` use the former if
+        `use_fused_step` is true.
 
     Examples
     --------
@@ -77,7 +78,8 @@ class Optimizer:
     def __init__(self, rescale_grad=1., param_idx2name=None, wd=0., clip_gradient=None, learning_rate=None,
                  lr_scheduler=None, sym=None, begin_num_update=0, multi_precision=False, param_dict=None,
                  aggregate_num=None, use_fused_step=None, **unknown):
-        del aggregate_num, use_fused_step
+        del aggregate_num
+        self._takes_fused_step = use_fused_step
         if unknown:
             raise TypeError(f"[{type(self).__name__}] unexpected arguments {', '.join(unknown)}; accepted: "
                             + ", ".join(parameters_of(type(self))))
@@ -146,10 +148,44 @@ class Optimizer:
     def create_state(self, index, weight):
         """What the optimizer remembers of one weight: None, an NDArray, or a tuple of such."""
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        # A class written for MXNet 2.0 defines `step`, and its base here may have an `update` of
+        # its own.
+        of_a_program = cls.__module__.partition(".")[0] != __name__.partition(".")[0]
+        if of_a_program and not {"step", "fused_step"}.isdisjoint(vars(cls)):
+            for method in ("update", "update_multi_precision", "create_state_multi_precision"):
+                if method not in vars(cls):
+                    setattr(cls, method, vars(Optimizer)[method])
+
     def update(self, index, weight, grad, state):
         """Make one step: `weight` and `state` change in place. With ``aggregate_num > 0`` all four
-        may be lists."""
-        raise NotImplementedError(f"[{type(self).__name__}] update is not defined")
+        may be lists. A subclass defines this, or :meth:`step`."""
+        several = isinstance(index, (tuple, list))
+        lists = (index, weight, grad, state) if several else ([index], [weight], [grad], [state])
+        fused = getattr(self, "use_fused_step", self._takes_fused_step) and type(self).fused_step is not Optimizer.fused_step
+        (self.fused_step if fused else self.step)(*lists)
+
+    def step(self, indices, weights, grads, states):
+        """One step of the weights in a list, in a class written for MXNet 2.0.
+
+        >>> class Scaled(mx.optimizer.Optimizer):
+        ...     def create_state(self, index, weight):
+        ...         return None
+        ...     def step(self, indices, weights, grads, states):
+        ...         for index, weight, grad in zip(indices, weights, grads):
+        ...             weight[:] -= self._get_lr(index) * grad
+        >>> weight = mx.nd.ones(2)
+        >>> mx.optimizer.get_updater(Scaled(learning_rate=.5))(0, mx.nd.ones(2), weight)
+        >>> weight.asnumpy()
+        array([0.5, 0.5], dtype=float32)
+        """
+        raise NotImplementedError(f"[{type(self).__name__}] neither update nor step is defined")
+
+    def fused_step(self, indices, weights, grads, states):
+        """As :meth:`step`, by operators that update a weight at once; called instead of it if the
+        class defines it and `use_fused_step` is true."""
+        self.step(indices, weights, grads, states)
 
     def create_state_multi_precision(self, index, weight):
         """:meth:`create_state`, and a float32 copy of the weight in front of it where one is
