@@ -202,3 +202,16 @@ def test_cosine_embedding_of_labels_that_are_neither():   # 1.9.1: a label says 
     cos = 2 ** -0.5
     loss = mx.gluon.loss.CosineEmbeddingLoss(margin=0.1)(x, y, mx.nd.array([1, -1, 0])).asnumpy()
     np.testing.assert_allclose(loss.ravel(), [1 - cos, cos - 0.1, 0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "float64"])
+def test_weights_and_labels_of_other_dtypes_in_numpy(dtype):
+    """As 2.0 does: a weight of another dtype multiplies the loss, which keeps its own."""
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        pred, weight = mx.np.array([[1., 2, 3], [3, 2, 1]]), mx.np.array([[1], [0]], dtype=dtype)
+        loss = gluon.loss.SoftmaxCELoss()(pred, mx.np.array([0, 1], dtype="int32"), weight)
+        assert loss.dtype == np.float32
+        np.testing.assert_allclose(loss.asnumpy(), [2.407606, 0], rtol=1e-5)
+        label = mx.np.array([[1, 0, 0], [0, 1, 0]], dtype=dtype)
+        one = gluon.loss.SigmoidBCELoss()(pred, label, None, mx.np.array([1, 2, 3]))
+        np.testing.assert_allclose(one.asnumpy(), [1.829602, 1.538579], rtol=1e-5)

@@ -12,11 +12,18 @@ __all__ = ['Loss', 'L2Loss', 'L1Loss', 'SigmoidBinaryCrossEntropyLoss', 'Sigmoid
            'CosineEmbeddingLoss', 'SDMLLoss']
 
 
+def _times(F, x, y):
+    """`x` times `y`, which broadcast. Arrays of mx.np may have different dtypes."""
+    return x * y if is_np_ndarray(x) else F.broadcast_mul(x, y)
+
+
 def _apply_weighting(F, loss, weight=None, sample_weight=None):
     """`loss` times `sample_weight`, an array that broadcasts, and `weight`, a number;
     AssertionError for a weight that is none."""
     if sample_weight is not None:
-        loss = F.broadcast_mul(loss, sample_weight)
+        if is_np_ndarray(loss) and sample_weight.dtype != loss.dtype:
+            sample_weight = sample_weight.astype(loss.dtype)
+        loss = _times(F, loss, sample_weight)
     if weight is None:
         return loss
     assert isinstance(weight, numbers.Number) or hasattr(weight, '__float__'), (
@@ -121,13 +128,13 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
             if pos_weight is None:
                 loss = _logistic_loss(F, pred, label)
             else:
-                log_weight = 1 + F.broadcast_mul(pos_weight - 1, label)
+                log_weight = 1 + _times(F, pos_weight - 1, label)
                 loss = pred - pred * label + log_weight * (F.Activation(-F.abs(pred), act_type='softrelu') + F.relu(-pred))
         else:
             eps = 1e-12
             positive = F.log(pred + eps) * label
             if pos_weight is not None:
-                positive = F.broadcast_mul(positive, pos_weight)
+                positive = _times(F, positive, pos_weight)
             loss = -(positive + F.log(1. - pred + eps) * (1. - label))
         return self._mean(F, self._weighted(F, loss, sample_weight))
 
