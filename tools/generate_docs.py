@@ -18,6 +18,7 @@ import os
 import re
 import sys
 
+import either_stub
 import module_stubs
 import numpy_stubs
 import speed_picture
@@ -302,7 +303,8 @@ def pages():
         out[f"python/mxnet/{module}/op.pyi"] = stub(kind, module, lead)
         for namespace in NAMESPACES:
             out[f"python/mxnet/{module}/{namespace}.pyi"] = namespace_stub(kind, module, lead, namespace)
-    return {**out, **numpy_stubs.paths(), **module_stubs.paths()}
+    out.update({**numpy_stubs.paths(), **module_stubs.paths()})
+    return {**out, **either_stub.paths(out)}
 
 
 def main():

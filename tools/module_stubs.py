@@ -1,8 +1,8 @@
 """Type stubs of the modules that ordinary programs import, written from what the modules define.
 
 Types come from docstrings (`name : int, optional` and the Returns section) where they are plain,
-from defaults that are bools or floats, and from the tables below. All else is Any: a stub must not
-refuse what the package takes. Operators and mx.np have stubs of their own (generate_docs.py,
+from defaults that are bools or floats, and from module_stub_tables.py. All else is Any: a stub must
+not refuse what the package takes. Operators and mx.np have stubs of their own (generate_docs.py,
 numpy_stubs.py).
 """
 import ast
@@ -13,6 +13,9 @@ import keyword
 import os
 import re
 import types
+
+from module_stub_tables import (ARITHMETIC, FIELDS, FUNCTION_OVERLOADS, KNOWN, LEFT_OUT, MEMBERS, MERGED, NAMED, OPEN, OVERLOADS,
+                                OVERRIDDEN, PARAMETERS, PLAIN, PROTECTED, RESULTS, SPECIAL, THE_SAME_KIND, ZOO)
 
 # In this order: a class or function is declared by the first of these that has it.
 MODULES = """
@@ -32,73 +35,6 @@ BY_OTHERS = {"mxnet.numpy", "mxnet.numpy_extension", *(f"mxnet.{kind}.{name}" fo
                                                         for name in ("op", "contrib", "linalg", "image"))}
 # Modules of more names: operators, or what is found when it is asked for.
 ALSO = {"mxnet.ndarray": ["from .op import *"], "mxnet.symbol": ["from .op import *"], "mxnet": ["__version__: str"]}
-# Types that docstrings name.
-NAMED = {"NDArray": "mxnet.ndarray.ndarray", "Symbol": "mxnet.symbol.symbol", "Context": "mxnet.context", "Block": "mxnet.gluon.block",
-         "HybridBlock": "mxnet.gluon.block", "Parameter": "mxnet.gluon.parameter", "ParameterDict": "mxnet.gluon.parameter",
-         "DataBatch": "mxnet.io", "DataIter": "mxnet.io", "Executor": "mxnet.executor", "KVStore": "mxnet.kvstore",
-         "ndarray": "mxnet.numpy"}
-PLAIN = {"int": "int", "float": "float", "str": "str", "bool": "bool", "bytes": "bytes", "callable": "Callable[..., Any]",
-         "int or float": "float", "float or int": "float", "list of str": "Sequence[str]", "list of int": "Sequence[int]",
-         "str or list of str": "str | Sequence[str]", **{name: name for name in NAMED if name != "ndarray"}}
-RESULTS = {**PLAIN, "list of str": "list[str]", "list of int": "list[int]", "list of NDArray": "list[NDArray]", "None": "None",
-           "tuple of int": "tuple[int, ...]", "dict": "dict[Any, Any]", "dict of str to NDArray": "dict[str, NDArray]"}
-_NUMPY = "numpy.ndarray[Any, Any]"
-# Results that docstrings do not say: by the class and the name, or by the name alone.
-KNOWN = {
-    "NDArray.asnumpy": _NUMPY, "NDArray.shape": "tuple[int, ...]", "NDArray.size": "int", "NDArray.ndim": "int",
-    "NDArray.context": "Context", "NDArray.ctx": "Context", "NDArray.stype": "str", "NDArray.grad": "NDArray", "NDArray.T": "NDArray",
-    "NDArray.backward": "None", "NDArray.attach_grad": "None", "NDArray.wait_to_read": "None", "NDArray.dtype": "Any",
-    "Symbol.name": "str", "Symbol.list_arguments": "list[str]", "Symbol.list_outputs": "list[str]", "Symbol.tojson": "str",
-    "Symbol.list_auxiliary_states": "list[str]", "Symbol.list_inputs": "list[str]", "Symbol.simple_bind": "Executor",
-    "Symbol.bind": "Executor", "Symbol.save": "None", "Symbol.get_internals": "Symbol", "Symbol.infer_shape": "tuple[Any, Any, Any]",
-    "Symbol.infer_type": "tuple[Any, Any, Any]", "Symbol.attr": "str | None",
-    "Executor.forward": "list[NDArray]", "Executor.outputs": "list[NDArray]", "Executor.arg_dict": "dict[str, NDArray]",
-    "Executor.grad_dict": "dict[str, NDArray]", "Executor.aux_dict": "dict[str, NDArray]",
-    # Arrays of mx.np under npx.set_np(): NDArray would be refused by the functions of mx.np.
-    "Parameter.data": "Any", "Parameter.grad": "Any", "Parameter.list_data": "list[Any]", "Parameter.list_grad": "list[Any]",
-    "Parameter.name": "str", "Parameter.list_ctx": "list[Context]",
-    "ParameterDict.__getitem__": "Parameter", "ParameterDict.__iter__": "Iterator[str]", "ParameterDict.keys": "KeysView[str]",
-    "ParameterDict.values": "ValuesView[Parameter]", "ParameterDict.items": "ItemsView[str, Parameter]", "ParameterDict.prefix": "str",
-    "Block.collect_params": "ParameterDict", "Block.params": "ParameterDict", "Block.prefix": "str", "Block.name": "str",
-    "BaseModule.get_outputs": "list[NDArray]", "BaseModule.get_params": "tuple[dict[str, NDArray], dict[str, NDArray]]",
-    "Trainer.learning_rate": "float", "Optimizer.learning_rate": "float", "EvalMetric.get": "tuple[Any, Any]",
-    "EvalMetric.get_name_value": "list[tuple[str, float]]", "KVStore.rank": "int", "KVStore.num_workers": "int", "KVStore.type": "str",
-    "mxnet.context.cpu": "Context", "mxnet.context.gpu": "Context", "mxnet.context.current_context": "Context",
-    "mxnet.context.num_gpus": "int", "mxnet.kvstore.create": "KVStore", "mxnet.autograd.is_recording": "bool",
-    "mxnet.autograd.is_training": "bool", "mxnet.autograd.backward": "None", "mxnet.random.seed": "None",
-    "mxnet.symbol.symbol.Variable": "Symbol", "mxnet.symbol.symbol.var": "Symbol", "mxnet.symbol.symbol.Group": "Symbol",
-    "mxnet.symbol.symbol.load": "Symbol", "mxnet.symbol.symbol.load_json": "Symbol", "mxnet.ndarray.waitall": "None",
-    **{f"mxnet.ndarray.ndarray.{name}": "NDArray" for name in (
-        "array zeros ones full empty arange eye linspace concatenate moveaxis add subtract multiply divide modulo power maximum minimum "
-        "equal not_equal greater greater_equal lesser lesser_equal logical_and logical_or logical_xor true_divide imdecode").split()},
-    **{f"Block.{name}": "None" for name in ("initialize", "hybridize", "cast", "save_parameters", "load_parameters", "summary",
-                                            "save_params", "load_params")},
-    **{f"Trainer.{name}": "None" for name in ("step", "update", "allreduce_grads", "set_learning_rate", "save_states", "load_states")},
-    **{f"BaseModule.{name}": "None" for name in ("bind", "init_params", "init_optimizer", "forward", "backward", "update", "fit",
-                                                 "forward_backward", "update_metric", "set_params", "save_params", "load_params")},
-    **{f"EvalMetric.{name}": "None" for name in ("update", "reset", "reset_local", "update_dict")},
-    **{f"KVStore.{name}": "None" for name in ("init", "push", "pull", "pushpull", "set_optimizer", "barrier")}}
-# What one signature cannot say.
-_CALLS = {more: [f"(self, x: {kind}{more}) -> {kind}" for kind in ("NDArray", "ndarray", "Symbol")] + ["(self, *args: Any) -> Any"]
-          for more in ("", ", *args: Any")}
-OVERLOADS = {"Block.__call__": _CALLS[""], "HybridBlock.__call__": _CALLS[""],     # of several arguments there may be several results
-             "Loss.__call__": _CALLS[", *args: Any"],
-             "ParameterDict.get": ["(self, name: str, **kwargs: Any) -> Parameter", "(self, name: str, default: Any) -> Any"]}
-SPECIAL = {"__len__": "int", "__bool__": "bool", "__int__": "int", "__float__": "float", "__str__": "str", "__repr__": "str",
-           "__hash__": "int", "__index__": "int", "__contains__": "bool", "__setitem__": "None", "__delitem__": "None",
-           "__format__": "str", "__exit__": "None", "__setattr__": "None", "__complex__": "complex", "__eq__": None, "__ne__": None}
-# Classes whose members belong to the one class that has them as its base.
-MERGED = {"NDArrayBase", "SymbolBase"}
-# Programs define these of their own classes, with arguments of their own.
-OVERRIDDEN = {"forward", "hybrid_forward"}
-LEFT_OUT = {"__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__del__", "__dir__",
-            "__copy__", "__deepcopy__", "__array_priority__", "__class_getitem__", "__subclasshook__", "__getnewargs__"}
-_ARITHMETIC = [*(f"__{side}{name}__" for name in "add sub mul truediv mod pow".split() for side in ("", "r", "i")),
-               "__neg__", "__abs__", "__matmul__", *(f"__{name}__" for name in "lt le gt ge".split())]
-_THE_SAME_KIND = {"__getitem__", "copy", "as_in_context", "astype", "reshape", "as_np_ndarray", "detach", "slice", "broadcast_to",
-                  "__iter__"}
-
-
 class Writer:
     """Writes the stub of one module."""
 
@@ -117,7 +53,7 @@ class Writer:
         found = PLAIN.get(text)
         if found is None and isinstance(default, (bool, float)):
             found = type(default).__name__
-        if found is None or name in ("dtype", "ctx", "context", "device"):
+        if found is None or name in OPEN:
             return "Any"
         if found == "int" and isinstance(default, float):
             found = "float"
@@ -148,6 +84,9 @@ class Writer:
             parts.append(f"{star}{p.name}: {annotation}" + (" = ..." if p.default is not p.empty else ""))
             if p.kind == p.POSITIONAL_ONLY and (index + 1 == len(parameters) or parameters[index + 1].kind != p.POSITIONAL_ONLY):
                 parts.append("/")
+        if "device" in (getattr(function, "__kwdefaults__", None) or {}) and "device" not in [p.name for p in parameters]:
+            several = parts and parts[-1].startswith("**")      # @accepts_device
+            parts.insert(len(parts) - several, "device: Any = ..." if stars else "*, device: Any = ...")
         return ", ".join(parts)
 
     def result(self, function, cls, name):
@@ -157,11 +96,13 @@ class Writer:
                 return self.known(KNOWN[f"{base.__name__}.{name}"])
         if cls is None and f"{self.module.__name__}.{name}" in KNOWN:
             return self.known(KNOWN[f"{self.module.__name__}.{name}"])
+        if cls is None and self.module.__name__ == "mxnet.gluon.model_zoo.vision":
+            return self.known(next((kind for begin, kind in ZOO if name.startswith(begin)), "Any"))
         if name in ("__enter__", "__new__"):
             return "Self"
         if name in SPECIAL and SPECIAL[name]:
             return SPECIAL[name]
-        if cls and cls.__name__ in ("NDArray", "Symbol") and (name in self.fluent or name in _ARITHMETIC or name in _THE_SAME_KIND):
+        if cls and cls.__name__ in ("NDArray", "Symbol") and (name in self.fluent or name in ARITHMETIC or name in THE_SAME_KIND):
             return f"Iterator[{cls.__name__}]" if name == "__iter__" else cls.__name__
         found = re.search(r"^Returns\n-+\n([^\n]*)$", inspect.getdoc(function) or "", re.M)
         return self.known(RESULTS.get(found.group(1).strip(), "Any")) if found else "Any"
@@ -169,14 +110,14 @@ class Writer:
     def function(self, name, function, indent="", cls=None, method=False):
         decorated = inspect.unwrap(function)
         arguments = self.arguments(function, method)
-        if arguments is None or cls is not None and name in OVERRIDDEN and {"Block", "CustomOp"} & {b.__name__ for b in cls.__mro__}:
+        if arguments is None or cls is not None and OVERRIDDEN.get(name, set()) & {b.__name__ for b in cls.__mro__}:
             arguments = "self, *args: Any, **kwargs: Any" if method else "*args: Any, **kwargs: Any"
         result = "None" if name == "__init__" else self.result(decorated, cls, name)
         if name in ("__eq__", "__ne__"):
             result = "Any" if cls.__name__ in ("NDArray", "Symbol") else "bool"     # a comparison, element by element
             self.lines.append(f"{indent}def {name}(self, other: object) -> {result}: ...")
             return
-        if name in _ARITHMETIC and arguments != "self":
+        if name in ARITHMETIC and arguments != "self":
             arguments = "self, other: Any"
         self.lines.append(f"{indent}def {name}({arguments}) -> {result}: ...")
 
@@ -197,9 +138,21 @@ class Writer:
         elif not name.startswith("__"):
             self.lines.append(f"    {name}: Any")
 
-    def overloads(self, cls, member):
-        for signature in OVERLOADS[f"{cls}.{member}"]:
-            self.lines += ["    @overload", f"    def {member}{self.known(signature)}: ..."]
+    def attribute(self, cls, name):
+        """The annotation of an attribute that methods set."""
+        bases = {base.__name__ for base in cls.__mro__}
+        if name in PARAMETERS and "Block" in bases:
+            return self.known("Parameter")
+        return self.known(next((KNOWN[f"{base}.{name}"] for base in bases if f"{base}.{name}" in KNOWN), "Any"))
+
+    def overloads(self, signatures, member, indent="    "):
+        for signature in signatures:
+            self.lines += [f"{indent}@overload", f"{indent}def {member}{self.known(signature)}: ..."]
+
+    def named_tuple(self, name, cls):
+        """A named tuple that has no class statement."""
+        kinds = FIELDS.get(name, {})
+        self.lines += ["", f"class {name}(NamedTuple):", *(f"    {field}: {kinds.get(field, 'Any')}" for field in cls._fields)]
 
     def known_bases(self, cls):
         """The bases; of one that has no stub its own bases."""
@@ -223,6 +176,7 @@ class Writer:
         self.lines += ["", f"class {name}({', '.join(bases)}):" if bases else f"class {name}:"]
         start = len(self.lines)
         own = {}
+        self.lines += MEMBERS.get(name, ())
         inherited = {base for known in cls.__mro__[1:] if known in self.homes for base in known.__mro__}
         for base in reversed(cls.__mro__):      # members of bases that have no stub
             if base is cls or (base not in inherited and base.__module__.startswith("mxnet")):
@@ -230,25 +184,25 @@ class Writer:
         for member, value in sorted(own.items()):
             if member == "__new__" and issubclass(cls, tuple):      # a named tuple has no other constructor
                 self.function(member, value.__func__, "    ", cls, method=True)
-            if (member.startswith("_") and not member.startswith("__")) or member in LEFT_OUT:
+            hidden = member.startswith("_") and not member.startswith("__") and member not in PROTECTED.get(name, ())
+            if hidden or member in LEFT_OUT:
                 continue
             if member.startswith("__") and not inspect.isroutine(value):
                 continue
             if isinstance(value, type) or isinstance(value, types.ModuleType):
                 self.lines.append(f"    {member}: Any")
-            elif f"{name}.{member}" in OVERLOADS:
-                self.overloads(name, member)
+            elif f"{name}.{member}" in OVERLOADS and (member != "__call__" or "Block" in {base.__name__ for base in cls.__mro__}):
+                self.overloads(OVERLOADS[f"{name}.{member}"], member)
             else:
                 self.member(cls, member, value)
         if cls.__module__ == "mxnet.gluon.loss" and name == "Loss":     # its own member at run time is forward() alone
-            self.overloads(name, "__call__")
+            self.overloads(OVERLOADS["Loss.__call__"], "__call__")
         if cls.__name__ in ("NDArray", "Symbol"):
-            for member in _ARITHMETIC:
+            for member in ARITHMETIC:
                 if member not in own:
                     other = "" if member in ("__neg__", "__abs__") else ", other: Any"
                     self.lines.append(f"    def {member}(self{other}) -> {name}: ...")
-        self.lines += [f"    {attribute}: {self.known(KNOWN.get(f'{cls.__name__}.{attribute}', 'Any'))}"
-                       for attribute in attributes(cls) if attribute not in own]
+        self.lines += [f"    {attribute}: {self.attribute(cls, attribute)}" for attribute in attributes(cls) if attribute not in own]
         if len(self.lines) == start:
             self.lines[-1] += " ..."
 
@@ -285,6 +239,10 @@ class Writer:
                 aliases.append(f"{name} = {value.__name__}")
             elif isinstance(value, type) and home:
                 self.class_(name, value)
+            elif name in FIELDS and isinstance(value, type) and issubclass(value, tuple):
+                self.named_tuple(name, value)
+            elif f"{own}.{name}" in FUNCTION_OVERLOADS:
+                self.overloads(FUNCTION_OVERLOADS[f"{own}.{name}"], name, "")
             elif callable(value) and home:
                 self.function(name, value)
             else:
@@ -292,8 +250,8 @@ class Writer:
         body = "\n".join(self.lines + aliases)
         here = {name for name in NAMED if NAMED[name] == own}
         imports = [f"from {NAMED[name]} import {name}" for name in sorted(self.named - here)
-                   if not any(line.endswith(f" as {name}") for line in exported)]
-        typing = [name for name in ("Any", "Self", "overload") if re.search(rf"\b{name}\b", body)]
+                   if not any(line.endswith(f" as {name}") for line in exported) and f"class {name}(" not in body]
+        typing = [name for name in ("Any", "Literal", "NamedTuple", "Self", "overload") if re.search(rf"\b{name}\b", body)]
         abc = [name for name in "Callable ItemsView Iterator KeysView Sequence ValuesView".split() if re.search(rf"\b{name}\b", body)]
         head = ["# Generated from the modules by `./dev docs`; do not edit."]
         if abc:

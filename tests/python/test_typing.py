@@ -29,6 +29,10 @@ z: nd.NDArray = gluon.nn.Dense(2)(mx.sym.var("a"))
 mx.metric.Accuracy().updaet([x], [x])
 gluon.nn.Dense(3).collect_params()["weight"].daat()
 gluon.nn.Dense(3).params.get("weight").shpae
+gluon.nn.Dense(3).weight.data().asnmpy()
+score: int = mx.metric.Accuracy().get()[1]
+mx.io.NDArrayIter(x).next().dta
+gluon.nn.Dense(3).initialize(devcie=mx.cpu())
 loss: int = gluon.loss.L2Loss()(x, x)
 """
 
@@ -59,7 +63,7 @@ def test_what_the_stubs_declare_is_there():
     wrong, count = [], 0
     for stub in sorted(package.rglob("*.pyi")):
         name = ".".join(stub.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
-        if name.startswith("mxnet.numpy"):        # whose named results are classes of the stub alone
+        if name.startswith(("mxnet.numpy", "mxnet._typing")):     # whose named results are classes of the stub alone
             continue
         module = importlib.import_module(name)
         for node in ast.parse(stub.read_text()).body:

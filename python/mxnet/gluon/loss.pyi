@@ -1,6 +1,7 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any, overload
 import mxnet.gluon.block
+from mxnet._typing import Array
 from mxnet.ndarray.ndarray import NDArray
 from mxnet.symbol.symbol import Symbol
 from mxnet.numpy import ndarray
@@ -42,6 +43,8 @@ class LogisticLoss(Loss):
 class Loss(mxnet.gluon.block.HybridBlock):
     def __init__(self, weight: Any, batch_axis: Any, **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
+    @overload
+    def __call__(self, x: Array, *args: Any) -> Array | Any: ...
     @overload
     def __call__(self, x: NDArray, *args: Any) -> NDArray: ...
     @overload

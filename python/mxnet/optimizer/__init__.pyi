@@ -18,16 +18,16 @@ class AdaBelief(Optimizer):
     correct_bias: Any
     epsilon: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
     use_fused_step: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class AdaDelta(Optimizer):
@@ -40,16 +40,16 @@ class AdaDelta(Optimizer):
     clip_gradient: Any
     epsilon: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     rho: Any
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class AdaGrad(Optimizer):
@@ -62,15 +62,15 @@ class AdaGrad(Optimizer):
     clip_gradient: Any
     float_stable_eps: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class Adam(Optimizer):
@@ -86,15 +86,15 @@ class Adam(Optimizer):
     epsilon: Any
     idx2name: Any
     lazy_update: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class AdamW(Optimizer):
@@ -113,16 +113,16 @@ class AdamW(Optimizer):
     correct_bias: Any
     epsilon: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
     use_fused_step: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class Adamax(Optimizer):
@@ -136,15 +136,15 @@ class Adamax(Optimizer):
     beta2: Any
     clip_gradient: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class DCASGD(Optimizer):
@@ -157,16 +157,16 @@ class DCASGD(Optimizer):
     clip_gradient: Any
     idx2name: Any
     lamda: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     momentum: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
     weight_previous: Any
 
@@ -182,15 +182,15 @@ class FTML(Optimizer):
     clip_gradient: Any
     epsilon: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class Ftrl(Optimizer):
@@ -204,15 +204,15 @@ class Ftrl(Optimizer):
     clip_gradient: Any
     idx2name: Any
     lamda1: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class GroupAdaGrad(Optimizer):
@@ -225,15 +225,15 @@ class GroupAdaGrad(Optimizer):
     clip_gradient: Any
     float_stable_eps: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class LAMB(Optimizer):
@@ -252,16 +252,16 @@ class LAMB(Optimizer):
     epsilon: Any
     idx2name: Any
     lower_bound: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
     upper_bound: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class LANS(Optimizer):
@@ -280,17 +280,17 @@ class LANS(Optimizer):
     epsilon: Any
     idx2name: Any
     lower_bound: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
     upper_bound: Any
     use_fused_step: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class LARS(SGD):
@@ -305,7 +305,7 @@ class LARS(SGD):
     idx2name: Any
     last_lr: Any
     lazy_update: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     momentum: Any
@@ -313,10 +313,10 @@ class LARS(SGD):
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     skip: Any
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class LBSGD(Optimizer):
@@ -335,7 +335,7 @@ class LBSGD(Optimizer):
     idx2name: Any
     init_updates: Any
     lbmult: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     momentum: Any
@@ -343,12 +343,12 @@ class LBSGD(Optimizer):
     num_epochs: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
     updates_per_epoch: Any
     warmup_epochs: Any
     warmup_strategy: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class NAG(Optimizer):
@@ -362,16 +362,16 @@ class NAG(Optimizer):
     begin_num_update: Any
     clip_gradient: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     momentum: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 NDabs: Any
 
@@ -387,24 +387,29 @@ class Nadam(Optimizer):
     clip_gradient: Any
     epsilon: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     m_schedule: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     schedule_decay: Any
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class Optimizer:
     def __init__(self, rescale_grad: float = ..., param_idx2name: Any = ..., wd: float = ..., clip_gradient: float | None = ..., learning_rate: float | None = ..., lr_scheduler: Any = ..., sym: Symbol | None = ..., begin_num_update: int = ..., multi_precision: bool = ..., param_dict: Any = ..., aggregate_num: Any = ..., use_fused_step: Any = ..., **unknown: Any) -> None: ...
     def __repr__(self) -> str: ...
+    def _get_lr(self, index: Any) -> Any: ...
+    def _get_lrs(self, indices: Any) -> Any: ...
+    def _get_wd(self, index: Any) -> Any: ...
+    def _get_wds(self, indices: Any) -> Any: ...
+    def _update_count(self, index: Any) -> Any: ...
     @staticmethod
-    def create_optimizer(name: Any, **kwargs: Any) -> Any: ...
+    def create_optimizer(name: Any, **kwargs: Any) -> Optimizer: ...
     def create_state(self, index: Any, weight: Any) -> Any: ...
     def create_state_multi_precision(self, index: Any, weight: Any) -> Any: ...
     def fused_step(self, indices: Any, weights: Any, grads: Any, states: Any) -> Any: ...
@@ -413,7 +418,7 @@ class Optimizer:
     opt_registry: Any
     @staticmethod
     def register(klass: Any) -> Any: ...
-    def set_learning_rate(self, lr: Any) -> Any: ...
+    def set_learning_rate(self, lr: Any) -> None: ...
     def set_lr_mult(self, args_lr_mult: Any) -> Any: ...
     def set_lr_scale(self, args_lrscale: Any) -> Any: ...
     def set_wd_mult(self, args_wd_mult: Any) -> Any: ...
@@ -425,15 +430,15 @@ class Optimizer:
     begin_num_update: Any
     clip_gradient: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class RMSProp(Optimizer):
@@ -450,15 +455,15 @@ class RMSProp(Optimizer):
     gamma1: Any
     gamma2: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class SGD(Optimizer):
@@ -473,16 +478,16 @@ class SGD(Optimizer):
     clip_gradient: Any
     idx2name: Any
     lazy_update: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     momentum: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class SGLD(Optimizer):
@@ -494,15 +499,15 @@ class SGLD(Optimizer):
     begin_num_update: Any
     clip_gradient: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class Signum(Optimizer):
@@ -514,16 +519,16 @@ class Signum(Optimizer):
     begin_num_update: Any
     clip_gradient: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     momentum: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_lh: Any
     wd_mult: Any
 
@@ -536,15 +541,15 @@ class Test(Optimizer):
     begin_num_update: Any
     clip_gradient: Any
     idx2name: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
 
 class Updater:
@@ -569,17 +574,17 @@ class ccSGD(SGD):
     clip_gradient: Any
     idx2name: Any
     lazy_update: Any
-    lr: Any
+    lr: float
     lr_mult: Any
     lr_scheduler: Any
     momentum: Any
     multi_precision: Any
     num_update: Any
     param_dict: Any
-    rescale_grad: Any
+    rescale_grad: float
     sym_info: Any
-    wd: Any
+    wd: float
     wd_mult: Any
-def create(name: Any, **kwargs: Any) -> Any: ...
+def create(name: Any, **kwargs: Any) -> Optimizer: ...
 def get_updater(optimizer: Any) -> Any: ...
 def register(klass: Any) -> Any: ...

@@ -1,7 +1,8 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 import mxnet.io
+from mxnet.io import DataBatch
 from mxnet.executor import Executor
 from mxnet.ndarray.ndarray import NDArray
 from mxnet.symbol.symbol import Symbol
@@ -11,9 +12,9 @@ from mxnet.util import wraps_safely as wraps_safely
 
 class DummyIter(mxnet.io.DataIter):
     def __init__(self, real_iter: Any) -> None: ...
-    def __iter__(self) -> Any: ...
-    def next(self) -> Any: ...
-    batch_size: Any
+    def __iter__(self) -> Self: ...
+    def next(self) -> DataBatch: ...
+    batch_size: int
     provide_data: Any
     provide_label: Any
     real_iter: Any

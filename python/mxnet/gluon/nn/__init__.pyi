@@ -1,6 +1,7 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any
 import mxnet.gluon.block
+from mxnet.gluon.parameter import Parameter
 from mxnet.gluon.block import Block as Block
 from mxnet.gluon.block import HybridBlock as HybridBlock
 from mxnet.gluon.block import SymbolBlock as SymbolBlock
@@ -31,11 +32,11 @@ class BatchNorm(mxnet.gluon.block.HybridBlock):
     def cast(self, dtype: Any) -> None: ...
     fuse_relu: Any
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
-    beta: Any
-    gamma: Any
+    beta: Parameter
+    gamma: Parameter
     in_channels: Any
-    running_mean: Any
-    running_var: Any
+    running_mean: Parameter
+    running_var: Parameter
 
 class BatchNormReLU(mxnet.gluon.block.HybridBlock):
     def __init__(self, axis: Any = ..., momentum: float = ..., epsilon: float = ..., center: bool = ..., scale: bool = ..., use_global_stats: bool = ..., beta_initializer: Any = ..., gamma_initializer: Any = ..., running_mean_initializer: Any = ..., running_variance_initializer: Any = ..., in_channels: Any = ..., **kwargs: Any) -> None: ...
@@ -43,11 +44,11 @@ class BatchNormReLU(mxnet.gluon.block.HybridBlock):
     def cast(self, dtype: Any) -> None: ...
     fuse_relu: Any
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
-    beta: Any
-    gamma: Any
+    beta: Parameter
+    gamma: Parameter
     in_channels: Any
-    running_mean: Any
-    running_var: Any
+    running_mean: Parameter
+    running_var: Parameter
 
 class Concatenate(Sequential):
     def __init__(self, axis: Any = ..., prefix: Any = ..., params: Any = ...) -> None: ...
@@ -59,62 +60,62 @@ class Conv1D(mxnet.gluon.block.HybridBlock):
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
-    bias: Any
+    bias: Parameter
     outpad: Any
-    weight: Any
+    weight: Parameter
 
 class Conv1DTranspose(mxnet.gluon.block.HybridBlock):
     def __init__(self, channels: Any, kernel_size: Any, strides: Any = ..., padding: Any = ..., output_padding: Any = ..., dilation: Any = ..., groups: Any = ..., layout: Any = ..., activation: Any = ..., use_bias: bool = ..., weight_initializer: Any = ..., bias_initializer: Any = ..., in_channels: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
-    bias: Any
+    bias: Parameter
     outpad: Any
-    weight: Any
+    weight: Parameter
 
 class Conv2D(mxnet.gluon.block.HybridBlock):
     def __init__(self, channels: Any, kernel_size: Any, strides: Any = ..., padding: Any = ..., dilation: Any = ..., groups: Any = ..., layout: Any = ..., activation: Any = ..., use_bias: bool = ..., weight_initializer: Any = ..., bias_initializer: Any = ..., in_channels: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
-    bias: Any
+    bias: Parameter
     outpad: Any
-    weight: Any
+    weight: Parameter
 
 class Conv2DTranspose(mxnet.gluon.block.HybridBlock):
     def __init__(self, channels: Any, kernel_size: Any, strides: Any = ..., padding: Any = ..., output_padding: Any = ..., dilation: Any = ..., groups: Any = ..., layout: Any = ..., activation: Any = ..., use_bias: bool = ..., weight_initializer: Any = ..., bias_initializer: Any = ..., in_channels: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
-    bias: Any
+    bias: Parameter
     outpad: Any
-    weight: Any
+    weight: Parameter
 
 class Conv3D(mxnet.gluon.block.HybridBlock):
     def __init__(self, channels: Any, kernel_size: Any, strides: Any = ..., padding: Any = ..., dilation: Any = ..., groups: Any = ..., layout: Any = ..., activation: Any = ..., use_bias: bool = ..., weight_initializer: Any = ..., bias_initializer: Any = ..., in_channels: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
-    bias: Any
+    bias: Parameter
     outpad: Any
-    weight: Any
+    weight: Parameter
 
 class Conv3DTranspose(mxnet.gluon.block.HybridBlock):
     def __init__(self, channels: Any, kernel_size: Any, strides: Any = ..., padding: Any = ..., output_padding: Any = ..., dilation: Any = ..., groups: Any = ..., layout: Any = ..., activation: Any = ..., use_bias: bool = ..., weight_initializer: Any = ..., bias_initializer: Any = ..., in_channels: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
-    bias: Any
+    bias: Parameter
     outpad: Any
-    weight: Any
+    weight: Parameter
 
 class Dense(mxnet.gluon.block.HybridBlock):
     def __init__(self, units: Any, activation: Any = ..., use_bias: bool = ..., flatten: bool = ..., dtype: Any = ..., weight_initializer: Any = ..., bias_initializer: Any = ..., in_units: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
     act: Any
-    bias: Any
-    weight: Any
+    bias: Parameter
+    weight: Parameter
 
 class Dropout(mxnet.gluon.block.HybridBlock):
     def __init__(self, rate: Any, axes: Any = ..., **kwargs: Any) -> None: ...
@@ -130,7 +131,7 @@ class Embedding(mxnet.gluon.block.HybridBlock):
     def __repr__(self) -> str: ...
     def cast(self, dtype: Any) -> None: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
-    weight: Any
+    weight: Parameter
 
 class Flatten(mxnet.gluon.block.HybridBlock):
     def __repr__(self) -> str: ...
@@ -173,9 +174,9 @@ class GroupNorm(mxnet.gluon.block.HybridBlock):
     def __init__(self, num_groups: Any = ..., epsilon: float = ..., center: bool = ..., scale: bool = ..., beta_initializer: Any = ..., gamma_initializer: Any = ..., prefix: Any = ..., params: Any = ..., in_channels: Any = ...) -> None: ...
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
-    def infer_shape(self, data: Any) -> Any: ...
-    beta: Any
-    gamma: Any
+    def infer_shape(self, data: Any) -> None: ...
+    beta: Parameter
+    gamma: Parameter
 
 class HybridConcatenate(HybridSequential):
     def __init__(self, axis: Any = ..., prefix: Any = ..., params: Any = ...) -> None: ...
@@ -203,8 +204,8 @@ class InstanceNorm(mxnet.gluon.block.HybridBlock):
     def __init__(self, axis: Any = ..., epsilon: float = ..., center: bool = ..., scale: bool = ..., beta_initializer: Any = ..., gamma_initializer: Any = ..., in_channels: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
-    beta: Any
-    gamma: Any
+    beta: Parameter
+    gamma: Parameter
 
 class Lambda(mxnet.gluon.block.Block):
     def __init__(self, function: Any, prefix: Any = ...) -> None: ...
@@ -215,8 +216,8 @@ class LayerNorm(mxnet.gluon.block.HybridBlock):
     def __init__(self, axis: Any = ..., epsilon: float = ..., center: bool = ..., scale: bool = ..., beta_initializer: Any = ..., gamma_initializer: Any = ..., in_channels: Any = ..., prefix: Any = ..., params: Any = ...) -> None: ...
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
-    beta: Any
-    gamma: Any
+    beta: Parameter
+    gamma: Parameter
 
 class LeakyReLU(mxnet.gluon.block.HybridBlock):
     def __init__(self, alpha: Any, **kwargs: Any) -> None: ...
@@ -241,7 +242,7 @@ class MaxPool3D(mxnet.gluon.block.HybridBlock):
 class PReLU(mxnet.gluon.block.HybridBlock):
     def __init__(self, alpha_initializer: Any = ..., in_channels: Any = ..., **kwargs: Any) -> None: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
-    alpha: Any
+    alpha: Parameter
 
 class ReflectionPad2D(mxnet.gluon.block.HybridBlock):
     def __init__(self, padding: Any = ..., **kwargs: Any) -> None: ...

@@ -2,6 +2,7 @@
 from typing import Any
 import mxnet.gluon.block
 import mxnet.gluon.nn
+from mxnet.gluon.parameter import Parameter
 
 class Concurrent(mxnet.gluon.nn.Concatenate):
     axis: Any
@@ -30,14 +31,14 @@ class SparseEmbedding(mxnet.gluon.block.Block):
     def __init__(self, input_dim: Any, output_dim: Any, dtype: Any = ..., weight_initializer: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def forward(self, *args: Any, **kwargs: Any) -> Any: ...
-    weight: Any
+    weight: Parameter
 
 class SyncBatchNorm(mxnet.gluon.nn.BatchNorm):
     def __init__(self, in_channels: Any = ..., num_devices: Any = ..., momentum: float = ..., epsilon: float = ..., center: bool = ..., scale: bool = ..., use_global_stats: bool = ..., beta_initializer: Any = ..., gamma_initializer: Any = ..., running_mean_initializer: Any = ..., running_variance_initializer: Any = ..., **kwargs: Any) -> None: ...
     def __repr__(self) -> str: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
-    beta: Any
-    gamma: Any
+    beta: Parameter
+    gamma: Parameter
     in_channels: Any
-    running_mean: Any
-    running_var: Any
+    running_mean: Parameter
+    running_var: Parameter
