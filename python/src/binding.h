@@ -43,6 +43,13 @@ extern PyObject* attr_to_str;       // Python function for values that have no o
 extern PyObject* error_classes;     // tuple by Error::Kind
 extern std::string package_folder;  // where the package's own Python files are, with a separator at the end
 
+/* A function of METH_FASTCALL as method tables take it: void (*)() is the type that GCC lets every
+ * function be cast to and from without a warning. */
+template <typename F>
+inline PyCFunction FastCall(F* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
 inline NDArray* Get(PyObject* o) { return reinterpret_cast<PyNDArray*>(o)->array; }
 inline bool IsArray(PyObject* o) { return PyObject_TypeCheck(o, base_type); }
 

@@ -93,7 +93,7 @@ PyObject* SetSymbolCall(PyObject*, PyObject* function) {
 }
 
 PyMethodDef functions[] = {
-    {"numpy_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(NumpyCall)), METH_FASTCALL | METH_KEYWORDS,
+    {"numpy_call", FastCall(NumpyCall), METH_FASTCALL | METH_KEYWORDS,
      "numpy_call(name, inputs, out=None, **parameters)\n\nRuns the operator `name` on a tuple or list of mx.np arrays, or makes a symbol "
      "of it; parameters that are None are left out."},
     {"of_one_dtype", OfOneDtype, METH_O, "Whether the members of a tuple or list are arrays, and their dtypes equal."},

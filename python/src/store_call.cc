@@ -128,11 +128,10 @@ PyObject* StorePushPull(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 }
 
 PyMethodDef functions[] = {
-    {"store_push", reinterpret_cast<PyCFunction>(StorePush), METH_FASTCALL,
+    {"store_push", FastCall(StorePush), METH_FASTCALL,
      "store_push(handle, key, value, priority): the C function's result, or None where arguments are not plain."},
-    {"store_pull", reinterpret_cast<PyCFunction>(StorePull), METH_FASTCALL, "store_pull(handle, key, out, priority): likewise."},
-    {"store_pushpull", reinterpret_cast<PyCFunction>(StorePushPull), METH_FASTCALL,
-     "store_pushpull(handle, key, value, out, priority): likewise."},
+    {"store_pull", FastCall(StorePull), METH_FASTCALL, "store_pull(handle, key, out, priority): likewise."},
+    {"store_pushpull", FastCall(StorePushPull), METH_FASTCALL, "store_pushpull(handle, key, value, out, priority): likewise."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

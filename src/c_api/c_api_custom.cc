@@ -16,13 +16,20 @@ using namespace mxnet;  // NOLINT
 
 namespace {
 
+// The callback with its own arguments. void (*)() is what GCC lets every function be cast from
+// without a warning.
+template <typename Fn>
+Fn As(int (*callback)()) {
+  return reinterpret_cast<Fn>(reinterpret_cast<void (*)()>(callback));
+}
+
 class CallbackFunction : public CustomFunction {
  public:
   explicit CallbackFunction(const MXCallbackList& list)
       : callbacks_(list.callbacks, list.callbacks + list.num_callbacks), contexts_(list.contexts, list.contexts + list.num_callbacks) {}
   ~CallbackFunction() override {
     if (callbacks_.size() > kCustomFunctionDelete)
-      reinterpret_cast<CustomFunctionDelFunc>(callbacks_[kCustomFunctionDelete])(contexts_[kCustomFunctionDelete]);
+      As<CustomFunctionDelFunc>(callbacks_[kCustomFunctionDelete])(contexts_[kCustomFunctionDelete]);
   }
   void Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& igrads, bool is_train) override {
     // The callee owns the handles that it gets.
@@ -30,7 +37,7 @@ class CallbackFunction : public CustomFunction {
     for (NDArray* a : ograds) pointers.push_back(new NDArray(a->Detach()));
     for (NDArray* a : igrads) pointers.push_back(new NDArray(a->Detach()));
     const std::vector<int> reqs(igrads.size(), static_cast<int>(OpReq::kWrite));
-    const int ok = reinterpret_cast<CustomFunctionBwdFunc>(callbacks_[kCustomFunctionBackward])(
+    const int ok = As<CustomFunctionBwdFunc>(callbacks_[kCustomFunctionBackward])(
         static_cast<int>(ograds.size()), static_cast<int>(igrads.size()), pointers.data(), reqs.data(), is_train,
         contexts_[kCustomFunctionBackward]);
     MXNET_CHECK(ok) << "[autograd.Function] the backward function failed: " << MXGetLastError();
@@ -65,7 +72,7 @@ class Callbacks {
     constexpr size_t kDelete = 0;
     static_assert(kDelete == kCustomOpDelete && kDelete == kCustomOpPropDelete, "one place for both");
     if (!Has(kDelete)) return;
-    const auto callback = reinterpret_cast<CustomOpDelFunc>(callbacks_[kDelete]);
+    const auto callback = As<CustomOpDelFunc>(callbacks_[kDelete]);
     try {
       custom::Submit([callback, context = contexts_[kDelete]] { callback(context); });
     } catch (const std::exception&) {  // not given back
@@ -79,7 +86,7 @@ class Callbacks {
   void Call(size_t which, const char* what, Args... args) const {
     MXNET_CHECK_KIND(Has(which), Value) << "[Custom] operator " << name_ << " gave no callback for " << what;
     NNAPISetLastError("");
-    const auto callback = reinterpret_cast<Fn>(callbacks_[which]);
+    const auto callback = As<Fn>(callbacks_[which]);
     if (UnlessEnding([&] { return callback(args..., contexts_[which]); })) return;
     const std::string why = MXGetLastError();
     MXNET_THROW(Generic) << "[Custom] " << what << " of operator " << name_ << " failed" << (why.empty() ? "" : ": ") << why;

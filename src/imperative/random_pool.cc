@@ -148,7 +148,7 @@ constexpr size_t kHead = 2, kOfContext = 4;  // words before the contexts, and b
 // Whether the words are those of a state: contexts follow each other up to the end, each with as
 // many sequences as it has here.
 bool IsState(Span<const uint64_t> state, bool several) {
-  if (state.size() < kHead) return false;
+  if (static_cast<size_t>(state.size()) < kHead) return false;
   size_t at = kHead;
   for (uint64_t context = 0; context < state[1]; ++context) {
     if (state.size() - at < kOfContext) return false;
@@ -158,7 +158,7 @@ bool IsState(Span<const uint64_t> state, bool several) {
     if (state.size() - at < 2 * sequences) return false;
     at += 2 * sequences;
   }
-  return at == state.size();
+  return at == static_cast<size_t>(state.size());
 }
 
 }  // namespace

@@ -23,8 +23,9 @@ std::string ValueText(const DeviceValue& v) {
   switch (v.kind) {
     case DeviceValue::kInput: return "x[" + N(v.index) + "]";
     case DeviceValue::kStep: return "s" + N(v.index);
-    case DeviceValue::kNumber: return NumberText(v.index);
+    case DeviceValue::kNumber: break;
   }
+  return NumberText(v.index);
 }
 
 // Whether the step's result is rounded to 16 bits before anything is made of it.

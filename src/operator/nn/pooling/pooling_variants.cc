@@ -55,11 +55,11 @@ inline T Lowest() {
 }
 
 template <int kType, typename V>
-inline V Join(V a, V b) {  // of values or of vectors
+inline void Join(V& a, const V& b) {  // b into a; values or vectors, which GCC warns of where a function returns them
   if constexpr (kType == nn::kPoolMax)
-    return b > a ? b : a;
+    a = b > a ? b : a;
   else
-    return a + b;
+    a = a + b;
 }
 template <typename T, int kType>
 inline T Identity() {
@@ -76,7 +76,7 @@ void WindowsForward(const PoolDims& d, const T* in, T* out) {  // one plane, win
         for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
           for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
             const T* row = in + (id * d.in[1] + ih) * d.in[2];
-            for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw) r = Join<kType, T>(r, kType == nn::kPoolLp ? Power(row[iw], d.p) : row[iw]);
+            for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw) Join<kType, T>(r, kType == nn::kPoolLp ? Power(row[iw], d.p) : row[iw]);
           }
         if (kType == nn::kPoolAvg) r /= static_cast<T>(w.divisor);
         if (kType == nn::kPoolLp) r = static_cast<T>(Root(static_cast<double>(r), d.p));
@@ -91,7 +91,7 @@ void Across(const T* line, int64_t kernel, int64_t stride, int64_t n, T* out) {
   for (int64_t i = 0; i < n; ++i) out[i] = line[i * step];
   for (int64_t k = 1; k < kernel; ++k)
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) out[i] = Join<kType, T>(out[i], line[i * step + k]);
+    for (int64_t i = 0; i < n; ++i) Join<kType, T>(out[i], line[i * step + k]);
 }
 
 // One plane in two steps: the rows of the windows are joined into one line (with padding at both
@@ -111,7 +111,7 @@ void LinesForward(const PoolDims& d, const int* columns, const T* in, T* out) { 
         for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
           const T* row = in + (id * d.in[1] + ih) * width;
 #pragma omp simd
-          for (int64_t i = 0; i < width; ++i) middle[i] = Join<kType, T>(middle[i], row[i]);
+          for (int64_t i = 0; i < width; ++i) Join<kType, T>(middle[i], row[i]);
         }
       if (d.stride[2] == 1)
         Across<T, kType, 1>(line, d.kernel[2], 1, d.out[2], out);
@@ -182,7 +182,7 @@ void ChannelsForward(const PoolDims& d, const Window& w, const T* image, T* out)
         for (int v = 0; v < kVectors; ++v) {
           V x;
           std::memcpy(&x, in + v * kLanes, sizeof x);
-          acc[v] = Join<kType, V>(acc[v], x);
+          Join<kType, V>(acc[v], x);
         }
     }
 #pragma GCC unroll 8
@@ -275,7 +275,7 @@ void RowsForward(const PoolDims& d, const T* x, T* y, int64_t begin, int64_t end
           for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw) {
             const T* in = image + ((id * d.in[1] + ih) * d.in[2] + iw) * c;
 #pragma omp simd
-            for (int64_t j = from; j < c; ++j) out[j] = Join<kType, T>(out[j], kType == nn::kPoolLp ? Power(in[j], d.p) : in[j]);
+            for (int64_t j = from; j < c; ++j) Join<kType, T>(out[j], kType == nn::kPoolLp ? Power(in[j], d.p) : in[j]);
           }
       if (kType == nn::kPoolAvg)
         for (int64_t j = from; j < c; ++j) out[j] /= static_cast<T>(w.divisor);
