@@ -60,7 +60,7 @@ def flags(prefix):
     if shutil.which("pkg-config"):
         path = {**os.environ, "PKG_CONFIG_PATH": values["pcfiledir"]}
         assert run(["pkg-config", "--modversion", "mxnet"], env=path).strip() == values["Version"] == mx.__version__
-    return [*values["Cflags"].split(), *values["Libs"].split(), f"-Wl,-rpath,{values['libdir']}"]
+    return [*values["Cflags"].split(), *values["Libs"].split()]
 
 
 def build(source, out, flags, *more):

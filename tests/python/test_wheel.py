@@ -222,7 +222,7 @@ def link_with(python, folder, environment):
                               env={**environment, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}).stdout.split()
         programs.append(folder / "by_pkg_config")
         subprocess.run(["c++", "-std=c++17", os.path.join(source, "every_function.cc"), "-o", str(programs[1]), *said,
-                        f"-Wl,-rpath,{prefix}/lib", "-pthread"], check=True, env=environment)
+                        "-pthread"], check=True, env=environment)
     for program in programs:
         done = subprocess.run([str(program), str(folder)], capture_output=True, text=True, env=environment)
         assert done.stdout == "called\n", done.stdout + done.stderr
