@@ -5,6 +5,7 @@ Nothing watches ``os.environ``: it is compared with what it was at the import wh
 compiled graph begins (``gluon.Trainer``, ``hybridize``, executors) and at exit.
 """
 import ctypes
+import linecache
 import os
 import sys
 import warnings
@@ -16,6 +17,16 @@ from .util import getenv
 _OBEYED = {"MXNET_GLUON_REPO", "MXNET_HOME"}    # gluon.utils looks at them itself
 
 _seen = AT_START
+
+
+def _line_that_names(variable):
+    """(file, number) of the first line of the program that has the variable's name in quotes; where
+    there is none, what the interpreter says of itself."""
+    path = sys.argv[0] if sys.argv else ""        # at exit, __main__ has no __file__ any more
+    for number, line in enumerate(linecache.getlines(path) if os.path.isfile(path) else (), 1):
+        if f"'{variable}'" in line or f'"{variable}"' in line:
+            return path, number
+    return "sys", 1
 
 
 def warn_of_late_changes():
@@ -43,4 +54,4 @@ def warn_of_late_changes():
         if level:
             warnings.warn(text, UserWarning, stacklevel=level)
         else:       # at exit
-            warnings.warn_explicit(text, UserWarning, sys.argv[0] or "python", 0)
+            warnings.warn_explicit(text, UserWarning, *_line_that_names(name))

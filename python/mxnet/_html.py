@@ -4,7 +4,7 @@ import struct
 import zlib
 from html import escape
 
-__all__ = ["TableText", "array_html", "block_html", "png", "symbol_html"]
+__all__ = ["TableText", "array_html", "block_html", "explanation_html", "png", "symbol_html"]
 
 _FEW = 1000           # elements up to which an array is copied whole
 _EDGE = 4             # rows and columns shown at each end of a longer array
@@ -13,6 +13,7 @@ _PIXELS = 512         # width and height up to which a picture is shown as it is
 _SMALLEST = 8         # width and height from which an array of bytes is taken for a picture
 _DRAWN = 60           # operators up to which a symbol is drawn at once, and the other number where
 _DRAWN_FOLDED = 600   # the drawing is folded away
+_DEAREST = 12         # operators of a plan
 _ROWS = 300           # rows of a block's table
 
 
@@ -149,6 +150,20 @@ def block_html(block):
     head = "".join(f"<th {style}>{title}</th>" for title in ("Name", "Block", "Parameters"))
     note = ", without those whose shapes are not known yet" if open_shapes else ""
     return f"<div><table><tr>{head}</tr>{body}{more}</table><small>{total:,} parameters{note}</small></div>"
+
+
+def explanation_html(explanation):
+    """A compiled plan: its figures, the time by operator, and the whole page folded away."""
+    from ._explain_words import duration
+    rows = explanation.time_by_operator()
+    whole = sum(time for _, _, time in rows)
+    shown = [(op, count, duration(time), f"{100 * time / whole:.1f} %") if whole else (op, count) for op, count, time in rows[:_DEAREST]]
+    table = _table(shown, ("Operator", "Nodes", "Time", "Share") if whole else ("Operator", "Nodes"))
+    more = f"<div>... {len(rows) - _DEAREST} more operators</div>" if len(rows) > _DEAREST else ""
+    about = "<br/>".join(escape(line) for line in str(explanation).split("\n")[:2])
+    page = (f'<details><summary>The whole plan</summary><iframe srcdoc="{escape(explanation.html())}" '
+            'style="width:100%;height:640px;border:0"></iframe></details>')
+    return f"<div><div>{about}</div>{table}{more}{page}</div>"
 
 
 class TableText(str):

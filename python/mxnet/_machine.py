@@ -71,13 +71,24 @@ def quota(groups=None, root="/sys/fs/cgroup"):
     return least
 
 
+def _model(info, machine):
+    """The processor's name in /proc/cpuinfo. On Arm that has numbers alone; under qemu it is the
+    host's."""
+    name = re.search(r"^model name\s*: (.*)$", info, re.M)
+    if machine not in ("aarch64", "arm64"):
+        return name.group(1) if name else platform.processor()
+    numbers = [re.search(rf"^CPU {what}\s*: (\S+)$", info, re.M) for what in ("implementer", "part")]
+    if all(numbers):
+        return "implementer {}, part {}".format(*(found.group(1) for found in numbers))
+    return f"emulated on {name.group(1)}" if name else platform.processor()
+
+
 def _processor():
     info = _read("/proc/cpuinfo")
-    model = re.search(r"^model name\s*: (.*)$", info, re.M)
     flags = re.search(r"^flags\s*: (.*)$", info, re.M)
     flags = set(flags.group(1).split()) if flags else set()
     level = next((name for name, needed in _LEVELS if needed <= flags), platform.machine())
-    return {"model": model.group(1) if model else platform.processor(), "level": level, "processors": os.cpu_count(),
+    return {"model": _model(info, platform.machine()), "level": level, "processors": os.cpu_count(),
             "usable": len(os.sched_getaffinity(0)), "quota": quota()}
 
 

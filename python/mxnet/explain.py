@@ -89,6 +89,15 @@ class Explanation:
         text = forms[ending]()
         write_file(path, text)
 
+    def __repr__(self):
+        plan, time = self.plan, f", {duration(sum(t for _, _, t in self.time_by_operator()))}" if self.timed else ""
+        mode = "training" if plan["training"] else "inference"
+        return f"<Explanation of {plan['device']}, {mode}: {plan['stats']['num_nodes']} nodes{time}>"
+
+    def _repr_html_(self):
+        from ._html import explanation_html    # drawn seldom
+        return explanation_html(self)
+
     def __str__(self):
         plan, stats = self.plan, self.plan["stats"]
         lines = [f"Plan for {plan['device']}, {'training' if plan['training'] else 'inference'}: "

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mxnet import doctor
+from mxnet import _machine, doctor
 
 
 def run(*arguments, code=None, **variables):
@@ -122,6 +122,24 @@ def test_late_changes_of_the_environment():
     early = subprocess.run([sys.executable, "-c", "import mxnet"], env={**clean, "MXNET_ENGINE_TYPE": "NaiveEngine"},
                            capture_output=True, text=True)
     assert early.stderr == ""
+
+
+def test_late_changes_at_exit_name_the_line(tmp_path):
+    script = tmp_path / "late.py"
+    script.write_text("import os\nimport mxnet\nos.environ['MXNET_ENGINE_TYPE'] = 'NaiveEngine'\n")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MXNET_") or name == "MXNET_LIBRARY_PATH"}
+    done = subprocess.run([sys.executable, script], env=clean, capture_output=True, text=True)
+    assert f"{script}:3: UserWarning" in done.stderr
+    assert "os.environ['MXNET_ENGINE_TYPE'] = 'NaiveEngine'" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("info, machine, name", [
+    ("processor\t: 0\nmodel name\t: Intel Xeon\nflags\t\t: fpu\n", "x86_64", "Intel Xeon"),
+    ("processor\t: 0\nmodel name\t: Intel Xeon\nflags\t\t: fpu\n", "aarch64", "emulated on Intel Xeon"),
+    ("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n", "aarch64", "implementer 0x41, part 0xd0c")])
+def test_the_processor_is_named(info, machine, name):
+    """Under qemu /proc/cpuinfo is the host's."""
+    assert _machine._model(info, machine) == name
 
 
 FALLBACK = """

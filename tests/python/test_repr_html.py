@@ -115,3 +115,17 @@ def test_profiles(tmp_path):
     assert type(mx.profiler.dumps(reset=True, format="json")) is str
     parsed(_html.TableText("")._repr_html_())
     parsed(_html.TableText("a & b\n=====\n")._repr_html_())
+
+
+def test_a_compiled_plan_shows_its_dearest_operators():
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(4, activation="relu"), gluon.nn.Dense(2))
+    net.initialize()
+    net.hybridize()
+    plan = net.explain(nd.ones((3, 5)), runs=2)
+    text = plan._repr_html_()
+    shown = cells(text)
+    assert shown[0] == plan.time_by_operator()[0][0] and shown[3].endswith(" %")
+    page, = parsed(text).getElementsByTagName("iframe")
+    assert page.getAttribute("srcdoc").split() == plan.html().split()
+    assert re.fullmatch(r"<Explanation of .*, inference: \d+ nodes, .*s>", repr(plan))
