@@ -72,6 +72,8 @@ class Writer:
         for index, p in enumerate(parameters):
             if keyword.iskeyword(p.name):
                 return None
+            if p.kind == p.VAR_KEYWORD and p.name == "unknown":      # which are refused
+                continue
             if method and index == 0 and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
                 parts.append(p.name)
                 continue

@@ -98,7 +98,7 @@ def _public_names(module):
     return [name for name in dir(sys.modules.get(module)) if not name.startswith("_")]
 
 
-def _nearest(name, names):
+def nearest(name, names):
     """The one of `names` (a set, or a dictionary's keys) that was most likely meant; None if none
     is near."""
     import difflib
@@ -114,7 +114,7 @@ def _nearest(name, names):
 def hint(name, names):
     """What errors say, in front of the names that are accepted, of the one that is nearest; "" if
     none is."""
-    near = _nearest(name.lower(), names)
+    near = nearest(name.lower(), names)
     return f"the nearest name is {near!r}; " if near else ""
 
 
@@ -135,7 +135,7 @@ def explain(module, name, reason="", what=""):
         return f"{what}: in MXNet 1.9.1, not here yet" + (f"; use {use}" if use else "")
     reason = reason or what
     waiting = _waiting.get(module, "").split()
-    near = _nearest(name, {*_public_names(module), *waiting})
+    near = nearest(name, {*_public_names(module), *waiting})
     if near:
         return f"{reason}; the nearest name is {near!r}" + (" (in MXNet 1.9.1, not here yet)" if near in waiting else "")
     home = _elsewhere(module, name)
@@ -182,7 +182,7 @@ class MissingModule(ModuleNotFoundError):
         parent, _, last = self.name.rpartition(".")
         if _is_waiting(parent, last):
             return explain(parent, last)
-        near = _nearest(last, _modules_in(parent)) if parent in sys.modules else None
+        near = nearest(last, _modules_in(parent)) if parent in sys.modules else None
         return f"No module named {self.name!r}" + (f"; the nearest name is '{parent}.{near}'" if near else "")
 
     def __reduce__(self):

@@ -15,6 +15,7 @@ import sys
 import traceback
 import types
 
+from ._names import nearest
 from .base import MXNetError, _is_own
 
 _HINT = "(left out: %d frames of mxnet; DMLC_LOG_STACK_TRACE_DEPTH=1 shows them)"
@@ -94,6 +95,14 @@ def text(error):
         error.__traceback__ = outer
 
 
+def _meant(error):
+    """The attribute of an object of this package that is nearest to one that it has not; None
+    without any."""
+    if type(error) is not AttributeError or not error.name or not type(error.obj).__module__.startswith("mxnet"):
+        return None
+    return nearest(error.name, {name for name in dir(error.obj) if not name.startswith("_")})
+
+
 def _print(kind, error, trace):
     """The hook for errors that nobody caught."""
     with contextlib.ExitStack() as stack:
@@ -119,6 +128,9 @@ def _in_cells(shell):
             return before(exc_tuple, *args, **kwargs)
         with _shortened(error) as hidden:
             before((type(error), error, error.__traceback__) if hidden else exc_tuple, *args, **kwargs)
+        near = _meant(error)
+        if near:                # nor Python's "Did you mean"
+            print(f"(the nearest name is {near!r})", file=sys.stderr)
         if hidden:              # IPython prints no notes
             print(_HINT % hidden, file=sys.stderr)
 

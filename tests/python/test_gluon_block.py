@@ -592,3 +592,23 @@ def test_reset_device_is_reset_ctx():
     net = pair()[0]
     net.reset_device([mx.cpu(0), mx.cpu(1)])
     assert net[0].weight.list_ctx() == [mx.cpu(0), mx.cpu(1)]
+
+
+@pytest.mark.parametrize("make, said", [
+    (lambda: nn.Dense(3, activaton="relu"),
+     r"\[nn.Dense\] unexpected arguments activaton; the nearest name is 'activation'; accepted: units, "),
+    (lambda: nn.Conv2D(3, 3, stride=2), r"\[nn.Conv2D\] unexpected arguments stride; the nearest name is 'strides'"),
+    (lambda: gluon.loss.L2Loss(wieght=1), r"\[gluon.L2Loss\] .*'weight'; accepted: weight, batch_axis, prefix, params"),
+    (lambda: Own(unitz=3), r"\[Own\] unexpected arguments unitz; the nearest name is 'units'"),
+    (lambda: nn.Sequential(nn.Dense(3)), r"\[nn.Sequential\] prefix of type Dense given; .* given to add\(\)"),
+    (lambda: nn.Dense(3, prefix=4), r"\[nn.Dense\] prefix of type int given; a string is accepted$"),
+    (lambda: nn.Dense("three"), r"\[gluon.Parameter\] 'dense\d+_weight' of shape \('three', 0\); integers are accepted, not 'three'"),
+    (lambda: nn.Conv2D("4", 3), r"\[nn.Conv2D\] channels='4'; an integer is accepted")])
+def test_arguments_that_no_block_takes(make, said):
+    with pytest.raises(TypeError, match=said):
+        make()
+
+
+class Own(gluon.Block):
+    def __init__(self, units=2, **kwargs):
+        super().__init__(**kwargs)

@@ -147,6 +147,19 @@ def test_cells_of_notebooks(capsys):
     assert "ZeroDivisionError" in out and "frames of mxnet" not in out
 
 
+def test_cells_name_the_nearest_attribute(capsys):
+    """IPython prints no "Did you mean"."""
+    shell = Shell()
+    _tracebacks._in_cells(shell)
+    shell.run(lambda: mx.nd.ones(2).sofmax())
+    assert "(the nearest name is 'softmax')" in capsys.readouterr().err
+    shell.run(lambda: mx.gluon.nn.Dense(2).initialise())
+    assert "(the nearest name is 'initialize')" in capsys.readouterr().err
+    for function in (lambda: "".jion, lambda: mx.nd.ones(2).qqqqq):
+        shell.run(function)
+        assert "the nearest" not in capsys.readouterr().err
+
+
 IN_IPYTHON = """
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()

@@ -1,4 +1,5 @@
 """Block: a tree of layers that owns Parameters, with name scopes and hooks."""
+import inspect
 import re
 import threading
 import warnings
@@ -6,6 +7,7 @@ import weakref
 from collections import OrderedDict
 
 from .. import initializer, name as _name
+from .._names import hint
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..util import accepts_device, is_np_array
@@ -69,6 +71,21 @@ class _BlockScope:
         _BlockScope._current.value = outer
 
 
+def _refuse(block, prefix, unknown):
+    """Raises what is said of arguments that no class of a block takes."""
+    home = type(block).__module__.split('.')
+    kind = f'{home[-2]}.{type(block).__name__}' if home[0] == 'mxnet' else type(block).__name__
+    if not unknown:
+        more = '; the blocks inside are given to add()' if block._is_sequence else ''
+        raise TypeError(f'[{kind}] prefix of type {type(prefix).__name__} given; a string is accepted{more}')
+    makers = [vars(cls)['__init__'] for cls in type(block).__mro__ if '__init__' in vars(cls)]
+    known = [p.name for maker in makers for p in inspect.signature(maker).parameters.values()
+             if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name != 'self' and not p.name.startswith('_')]
+    known = list(dict.fromkeys(known))
+    near = ''.join(hint(name, known) for name in unknown)
+    raise TypeError(f'[{kind}] unexpected arguments {", ".join(unknown)}; {near}accepted: {", ".join(known)}')
+
+
 class Block(_BlockFiles):
     """Base class of layers and models. Subclasses set child blocks and Parameters as attributes and
     define `forward`.
@@ -98,7 +115,9 @@ class Block(_BlockFiles):
     _active = False         # compiled
     _is_sequence = False    # only runs its children in turn
 
-    def __init__(self, prefix=None, params=None):
+    def __init__(self, prefix=None, params=None, **unknown):
+        if unknown or not isinstance(prefix, (str, type(None))):
+            _refuse(self, prefix, unknown)
         self._empty_prefix = prefix == ''
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix[:-1] if self._prefix.endswith('_') else self._prefix

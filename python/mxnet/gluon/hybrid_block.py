@@ -71,8 +71,8 @@ class HybridBlock(Block):
         cls._traces_forward = inspect.unwrap(cls.hybrid_forward) is HybridBlock.hybrid_forward and own_forward
         cls._compiles_all = cls._traces_forward or not own_forward
 
-    def __init__(self, prefix=None, params=None):
-        super().__init__(prefix=prefix, params=params)
+    def __init__(self, prefix=None, params=None, **unknown):
+        super().__init__(prefix=prefix, params=params, **unknown)
         self._active = False
         self._flags = {}
         self._backend = None

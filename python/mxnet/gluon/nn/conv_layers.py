@@ -1,4 +1,6 @@
 """Convolutions, transposed convolutions, pooling and padding."""
+import numbers
+
 import numpy as np
 
 from ...base import MXNetError, error_class
@@ -49,12 +51,14 @@ class _Conv(HybridBlock):
     _ndim = None    # as many axes as the kernel has
 
     def __init__(self, channels, kernel_size, strides, padding, dilation, groups, layout, in_channels=0, activation=None, use_bias=True,
-                 weight_initializer=None, bias_initializer='zeros', op_name='Convolution', adj=None, prefix=None, params=None):
-        super().__init__(prefix=prefix, params=params)
+                 weight_initializer=None, bias_initializer='zeros', op_name='Convolution', adj=None, prefix=None, params=None, **kwargs):
+        super().__init__(prefix=prefix, params=params, **kwargs)
         self._op_name = op_name
         n, who = self._ndim or len(kernel_size), type(self).__name__
         _check_layout(layout, n, who)
         kernel = _tuple(kernel_size, n, 'kernel_size')
+        if not isinstance(channels, numbers.Integral):
+            raise error_class(MXNetError, TypeError)(f'[nn.{who}] channels={channels!r}; an integer is accepted')
         self._channels = channels
         self._in_channels = in_channels
         self._kwargs = {'kernel': kernel, 'stride': _tuple(strides, n, 'strides'), 'dilate': _tuple(dilation, n, 'dilation'),
