@@ -602,6 +602,9 @@ def test_reset_device_is_reset_ctx():
     (lambda: Own(unitz=3), r"\[Own\] unexpected arguments unitz; the nearest name is 'units'"),
     (lambda: nn.Sequential(nn.Dense(3)), r"\[nn.Sequential\] prefix of type Dense given; .* given to add\(\)"),
     (lambda: nn.Dense(3, prefix=4), r"\[nn.Dense\] prefix of type int given; a string is accepted$"),
+    (lambda: nn.Dense(3, params=4), r"\[nn.Dense\] params of type int given; the params of another block are accepted"),
+    (lambda: gluon.Trainer({}, "sgd", 0.1), r"\[gluon.Trainer\] optimizer_params of type float given; a dictionary is accepted"),
+    (lambda: mx.mod.Module("net.json"), r"\[Module\] symbol of type str given; a Symbol is accepted"),
     (lambda: nn.Dense("three"), r"\[gluon.Parameter\] 'dense\d+_weight' of shape \('three', 0\); integers are accepted, not 'three'"),
     (lambda: nn.Conv2D("4", 3), r"\[nn.Conv2D\] channels='4'; an integer is accepted")])
 def test_arguments_that_no_block_takes(make, said):

@@ -12,6 +12,9 @@ from op_cases import FLOATS
 from test_operators import CASES, _accepted, _arrays, _draw, _grad_indices, _ids, _name, _weights
 
 PARTS = 24      # one of them is tested every day
+# With the weight as output the momentum is decayed by the weight that was just written, as in 1.9.1
+# (test_optimizer.py has its numbers).
+OTHER_STATES_IN_PLACE = {'nag_mom_update', 'mp_nag_mom_update'}
 
 
 def swept(predicate=lambda case: True):
@@ -109,7 +112,7 @@ def test_inputs_as_out(case):
             for n, (one, want) in enumerate(zip(given, expected)):
                 same(one, want, f"{case['op']} {dtype} output {n} with input {i} as output {k}")
             for n, (one, want) in enumerate(zip(arrays, after)):
-                if one is not None and n != i:
+                if one is not None and n != i and case['op'] not in OTHER_STATES_IN_PLACE:
                     same(one, want, f"{case['op']} {dtype} input {n} after a call with input {i} as output {k}")
 
 
@@ -155,8 +158,10 @@ def test_arrays_that_do_not_fit_as_out(case):
 def heads_of(outs):
     """Different numbers for each element of the outputs; 0 for those that are not floats."""
     weights = iter(_weights([o.shape for o in outs if _name(o) in FLOATS], 7))
-    return [mx.nd.array(next(weights).reshape(-1), dtype=o.dtype).reshape(o.shape) if _name(o) in FLOATS
-            else mx.nd.zeros(o.shape, dtype=o.dtype) for o in outs]
+    values = [next(weights) if _name(o) in FLOATS else None for o in outs]
+    # An array of no elements is made in its shape: 0 says something else to reshape().
+    return [mx.nd.zeros(o.shape, dtype=o.dtype) if value is None or not o.size
+            else mx.nd.array(value.reshape(-1), dtype=o.dtype).reshape(o.shape) for o, value in zip(outs, values)]
 
 
 def gradients(case, values, dtype, indices, requests, times=1):

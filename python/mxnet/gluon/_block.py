@@ -71,10 +71,12 @@ class _BlockScope:
         _BlockScope._current.value = outer
 
 
-def _refuse(block, prefix, unknown):
+def _refuse(block, prefix, params, unknown):
     """Raises what is said of arguments that no class of a block takes."""
     home = type(block).__module__.split('.')
     kind = f'{home[-2]}.{type(block).__name__}' if home[0] == 'mxnet' else type(block).__name__
+    if not unknown and isinstance(prefix, (str, type(None))):
+        raise TypeError(f'[{kind}] params of type {type(params).__name__} given; the params of another block are accepted')
     if not unknown:
         more = '; the blocks inside are given to add()' if block._is_sequence else ''
         raise TypeError(f'[{kind}] prefix of type {type(prefix).__name__} given; a string is accepted{more}')
@@ -116,8 +118,8 @@ class Block(_BlockFiles):
     _is_sequence = False    # only runs its children in turn
 
     def __init__(self, prefix=None, params=None, **unknown):
-        if unknown or not isinstance(prefix, (str, type(None))):
-            _refuse(self, prefix, unknown)
+        if unknown or not isinstance(prefix, (str, type(None))) or (params is not None and not hasattr(params, 'prefix')):
+            _refuse(self, prefix, params, unknown)
         self._empty_prefix = prefix == ''
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix[:-1] if self._prefix.endswith('_') else self._prefix

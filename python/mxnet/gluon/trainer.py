@@ -63,6 +63,8 @@ class Trainer:
             self._contains_sparse_grad |= param._grad_stype != 'default'
         self._compression_params = compression_params
         self._contexts = self._check_contexts()
+        if not isinstance(optimizer_params, (dict, list, tuple, type(None))):
+            raise TypeError(f'[gluon.Trainer] optimizer_params of type {type(optimizer_params).__name__} given; a dictionary is accepted')
         optimizer_params = dict(optimizer_params or {})
         self._scale = float(optimizer_params.get('rescale_grad', 1.0))
         self._init_optimizer(optimizer, optimizer_params)

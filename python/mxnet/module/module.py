@@ -60,6 +60,8 @@ class Module(BaseModule):
                  work_load_list=None, fixed_param_names=None, state_names=None, group2ctxs=None,
                  compression_params=None):
         super().__init__(logger=logger)
+        if not hasattr(symbol, "list_arguments"):
+            raise TypeError(f"[Module] symbol of type {type(symbol).__name__} given; a Symbol is accepted")
         context = cpu() if context is None else context   # not the current one, as in 1.9.1
         self._context = [context] if isinstance(context, Context) else list(context)
         self._work_load_list = work_load_list or [1] * len(self._context)
