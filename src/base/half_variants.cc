@@ -1,6 +1,6 @@
 #include "base/half.h"
 
-#ifdef __F16C__
+#if defined(__F16C__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -40,7 +40,23 @@ void BfloatToFloat(const bfloat16* __restrict in, float* __restrict out, int64_t
 }
 
 void FloatToBfloat(const float* __restrict in, bfloat16* __restrict out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i].bits = detail::FloatToBfloatBits(in[i]);
+  int64_t i = 0;
+#if defined(__AVX2__) && !defined(__AVX512F__)  // FloatToBfloatBits; NaN is rare, and looked at for two vectors at once
+  const __m256i half = _mm256_set1_epi32(0x7fff), one = _mm256_set1_epi32(1), quiet = _mm256_set1_epi32(0x40);
+  for (; i + 16 <= n; i += 16) {
+    const __m256 a = _mm256_loadu_ps(in + i), b = _mm256_loadu_ps(in + i + 8);
+    const __m256i x = _mm256_castps_si256(a), y = _mm256_castps_si256(b);
+    const __m256i xs = _mm256_srli_epi32(x, 16), ys = _mm256_srli_epi32(y, 16);
+    __m256i xr = _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(x, half), _mm256_and_si256(xs, one)), 16);
+    __m256i yr = _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(y, half), _mm256_and_si256(ys, one)), 16);
+    if (__builtin_expect(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)) != 0, 0)) {
+      xr = _mm256_blendv_epi8(xr, _mm256_or_si256(xs, quiet), _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q)));
+      yr = _mm256_blendv_epi8(yr, _mm256_or_si256(ys, quiet), _mm256_castps_si256(_mm256_cmp_ps(b, b, _CMP_UNORD_Q)));
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_permute4x64_epi64(_mm256_packus_epi32(xr, yr), 0xd8));
+  }
+#endif
+  for (; i < n; ++i) out[i].bits = detail::FloatToBfloatBits(in[i]);
 }
 
 }  // namespace MXNET_CPU_VARIANT
