@@ -266,8 +266,11 @@ MXNET_FN float erf(float x) {
 }
 // erfinv(x) / x over w = -log(1 - x^2), in two pieces as M. Giles does ("Approximating the erfinv
 // function", 2011), with fits of our own. The last steps are made in double; below 1.5 ulp.
-MXNET_FN float erfinv(float x) {
-  const float w = -log((1.0f - x) * (1.0f + x));
+MXNET_FN float ErfinvAt(float x, double ratio) {
+  const float r = static_cast<float>(x * ratio), a = std::fabs(x);
+  return a < 1.0f ? r : a == 1.0f ? x * std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+}
+MXNET_FN double ErfinvCentre(float w) {  // w < 6
   const float c = (w < 6.0f ? w : 6.0f) - 3.0f;
   float p = 7.0794195e-10f;
   p = p * c - 5.4366587e-09f;
@@ -278,7 +281,11 @@ MXNET_FN float erfinv(float x) {
   p = p * c + 0.00019508311f;
   p = p * c - 0.00083620426f;
   p = p * c - 0.0057381450f;
-  const double centre = (static_cast<double>(p) * c + 0.24163041472218483) * c + 1.6235420064648294;
+  return (static_cast<double>(p) * c + 0.24163041472218483) * c + 1.6235420064648294;
+}
+constexpr float kErfinvCentre = 0.9987f;  // up to it w is less than 6
+MXNET_FN float ErfinvPlace(float x) { return -log((1.0f - x) * (1.0f + x)); }
+MXNET_FN float ErfinvFrom(float x, float w) {
   const float t = std::sqrt(w < 6.0f ? 6.0f : w) - 3.26802655f;
   float q = -2.8340119e-05f;
   q = q * t - 0.00024532765f;
@@ -288,9 +295,9 @@ MXNET_FN float erfinv(float x) {
   q = q * t - 0.0035665421f;
   q = q * t + 0.0051730926f;
   const double tail = (static_cast<double>(q) * t + 1.0054484813428304) * t + 3.1020086806735008;
-  const float r = static_cast<float>(x * (w < 6.0f ? centre : tail)), a = std::fabs(x);
-  return a < 1.0f ? r : a == 1.0f ? x * std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  return ErfinvAt(x, w < 6.0f ? ErfinvCentre(w) : tail);
 }
+MXNET_FN float erfinv(float x) { return ErfinvFrom(x, ErfinvPlace(x)); }
 MXNET_FN float cbrt(float x) {
   const double d = x, a = d < 0.0 ? -d : d;
   const double r = SeriesExp(SeriesLog(a) * (1.0 / 3));
