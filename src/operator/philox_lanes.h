@@ -49,15 +49,15 @@ inline __attribute__((always_inline)) PhiloxVec Interleave(PhiloxVec a, PhiloxVe
 }
 
 /* The words of counters first, first + 1, ...: out[4 * i + w] is word w of counter first + i, for
- * kPhiloxWords words. */
-inline __attribute__((always_inline)) void PhiloxWords(uint64_t seed, uint64_t first, uint32_t* out) {
+ * kPhiloxWords words; `high` is the counters' upper half. */
+inline __attribute__((always_inline)) void PhiloxWords(uint64_t seed, uint64_t first, uint32_t* out, uint64_t high = 0) {
   PhiloxVec c0[kPhiloxParts], c1[kPhiloxParts], c2[kPhiloxParts], c3[kPhiloxParts];
   PhiloxVec counter;
   for (int i = 0; i < kPhiloxLanes; ++i) counter[i] = first + static_cast<uint64_t>(i);
 #pragma GCC unroll 4
   for (int p = 0; p < kPhiloxParts; ++p) {
     c0[p] = counter + static_cast<uint64_t>(p * kPhiloxLanes);
-    c1[p] = c0[p] >> 32, c2[p] = c3[p] = PhiloxVec{};
+    c1[p] = c0[p] >> 32, c2[p] = PhiloxVec{} + high, c3[p] = PhiloxVec{} + (high >> 32);
   }
   uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
 #pragma GCC unroll 10

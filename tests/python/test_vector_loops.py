@@ -91,6 +91,17 @@ def truncated(x, dtype):
     return np.where(fits, np.where(fits, whole, 0).astype(wide), np.iinfo(wide).min).astype(dtype)
 
 
+def test_bfloat16_rounds_to_even_and_keeps_nan():
+    """All upper halves with lower halves around the middle, whose vectors hold NaN and not."""
+    upper = np.arange(1 << 16, dtype="uint32") << 16
+    for bits in [upper | low for low in (0, 1, 0x7fff, 0x8000, 0x8001, 0xffff)] + [np.roll(upper, 5)[3:-2]]:
+        x = bits.view("float32")
+        got = mx.nd.array(x).astype("bfloat16").astype("float32").asnumpy().view("uint32")
+        nearest = (bits + 0x7fff + (bits >> 16 & 1)) & np.uint32(0xffff0000)
+        np.testing.assert_array_equal(got[~np.isnan(x)], nearest[~np.isnan(x)])
+        assert np.isnan(got.view("float32")[np.isnan(x)]).all()
+
+
 @pytest.mark.parametrize("source", ["float32", "float64", "float16", "bfloat16"])
 def test_casts_have_one_answer_for_what_does_not_fit(source):
     odd = (np.array([0.5, -1.5, np.nan, 1e10, -1e10, 3e9, np.inf, -np.inf, 2147483648.0,
@@ -146,7 +157,7 @@ def test_prelu_slopes(shape):
     np.testing.assert_allclose(g.grad.asnumpy(), (head * np.where(x > 0, 0, x)).astype("float64").sum(other), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("draw", ["uniform", "normal", "exponential", "randint"])
+@pytest.mark.parametrize("draw", ["uniform", "normal", "exponential", "gamma", "randint"])
 def test_draws_do_not_depend_on_how_they_are_cut(draw):
     """Long arrays are made in pieces by several threads; their beginnings are those of short
     ones."""
@@ -178,6 +189,26 @@ def test_poisson_moments(mean):
     assert abs(x.mean() - mean) < 4 * np.sqrt(mean / x.size) + 1e-9
     assert abs(x.var() - mean) < 6 * np.sqrt((2 * mean * mean + mean) / x.size) + 1e-9
     assert abs((x == 0).mean() - np.exp(-mean)) < 5e-3
+
+
+@pytest.mark.parametrize("alpha", [0.25, 1.0, 7.5])
+def test_gamma_numbers_are_those_of_arrays_of_parameters(alpha):
+    def drawn(draw):
+        mx.random.seed(14)
+        return draw().asnumpy().ravel()
+
+    one = drawn(lambda: mx.nd.random.gamma(alpha, 2.0, shape=(3001,), dtype="float64"))
+    each = drawn(lambda: mx.nd.random.gamma(mx.nd.array([alpha]), mx.nd.array([2.0]), shape=(3001,), dtype="float64"))
+    np.testing.assert_allclose(one, each, rtol=1e-11)
+
+
+def test_integers_of_wide_ranges():
+    mx.random.seed(15)
+    for low, high in ((-3, 2 ** 32), (0, 2 ** 32 - 1), (-2 ** 62, 2 ** 62)):
+        x = mx.nd.random.randint(low, high, shape=(50_001,), dtype="int64").asnumpy()
+        assert x.min() >= low and x.max() < high and np.unique(x).size > 49_000
+        assert abs((x.astype("float64") - low).mean() / (high - low) - 0.5) < 6e-3
+        assert abs(np.corrcoef(x[:-1:2], x[1::2])[0, 1]) < 0.03
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 7.5])

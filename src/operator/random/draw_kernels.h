@@ -17,8 +17,10 @@ MXNET_CPU_DECLARE(
      * stay
    * below a + b) or standard normal. */
     void DrawFloats(bool normal, uint64_t seed, uint64_t first, float a, float b, float* y, int64_t n);
-    /* One number from each counter: low plus an integer below `range`, modulo 2^64. */
+    /* Two numbers from each counter: low plus an integer below `range`, modulo 2^64. */
     void DrawInts(uint64_t seed, uint64_t first, uint64_t low, uint64_t range, uint64_t* y, int64_t n);
+    /* SampleGamma's numbers where its first trial is taken at once; negative where it is not. */
+    void DrawGammas(uint64_t seed, uint64_t first, double alpha, double beta, double* y, int64_t n);
     /* One number from each counter: exponentially distributed with the given rate. */
     void DrawExponentials(uint64_t seed, uint64_t first, double rate, double* y, int64_t n);
     /* One number from each counter. */

@@ -106,17 +106,48 @@ void DrawFloats(bool normal, uint64_t seed, uint64_t first, float a, float b, fl
 }
 
 void DrawInts(uint64_t seed, uint64_t first, uint64_t low, uint64_t range, uint64_t* y, int64_t n) {
-  uint64_t wide[kCounters];
-  for (int64_t i = 0; i < n; i += kCounters) {
-    Wide(seed, first + static_cast<uint64_t>(i), wide);
+  constexpr int kPairs = kPhiloxWords / 2;
+  uint32_t words[kPhiloxWords];
+  uint64_t v[kPairs];
+  for (int64_t i = 0; i < n; i += kPairs) {
+    PhiloxWords(seed, first + static_cast<uint64_t>(i) / 2, words);
     // Lemire's multiplication: the bias is below range / 2^64
     if (range >> 32 == 0) {
-      for (int j = 0; j < kCounters; ++j) wide[j] = ((wide[j] >> 32) * range + ((wide[j] & 0xffffffffu) * range >> 32)) >> 32;
+      for (int j = 0; j < kPairs; ++j) v[j] = low + ((words[2 * j] * range + (words[2 * j + 1] * range >> 32)) >> 32);
     } else {
-      for (int j = 0; j < kCounters; ++j) wide[j] = static_cast<uint64_t>((static_cast<unsigned __int128>(wide[j]) * range) >> 64);
+      for (int j = 0; j < kPairs; ++j) {
+        const uint64_t word = static_cast<uint64_t>(words[2 * j]) << 32 | words[2 * j + 1];
+        v[j] = low + static_cast<uint64_t>((static_cast<unsigned __int128>(word) * range) >> 64);
+      }
+    }
+    const int64_t m = n - i < kPairs ? n - i : kPairs;
+    for (int64_t j = 0; j < m; ++j) y[i + j] = v[j];
+  }
+}
+
+void DrawGammas(uint64_t seed, uint64_t first, double alpha, double beta, double* y, int64_t n) {
+  // the words of one trial of SampleGamma, which takes two more for the power of small shapes
+  const bool small = alpha < 1;
+  const int at = small ? 2 : 0;
+  const double d = (small ? alpha + 1 : alpha) - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d), power = 1.0 / alpha;
+  uint32_t words[2][kPhiloxWords];
+  double u[4][kCounters], v[kCounters], scale[kCounters];
+  for (double& x : scale) x = beta;
+  for (int64_t i = 0; i < n; i += kCounters) {
+    for (uint64_t high = 0; high < 2; ++high) PhiloxWords(seed, first + static_cast<uint64_t>(i), words[high], high);
+    for (int k = 0; k < 4; ++k)
+      for (int j = 0; j < kCounters; ++j) u[k][j] = Unit53(words[k / 2][4 * j + k % 2 * 2], words[k / 2][4 * j + k % 2 * 2 + 1]);
+    const double *radius = u[at / 2], *turn = u[at / 2 + 1], *chance = u[at / 2 + 2];
+    for (int j = 0; j < kCounters; ++j) v[j] = std::sqrt(-2.0 * log(1.0 - radius[j]));
+    if (small)
+      for (int j = 0; j < kCounters; ++j) scale[j] = beta * exp(log(1.0 - u[0][j]) * power);
+    for (int j = 0; j < kCounters; ++j) {
+      const double x = v[j] * CosOfTurn(turn[j]), t = 1.0 + c * x, q = x * x;
+      const bool taken = (t > 0) & (1.0 - chance[j] < 1.0 - 0.0331 * q * q);
+      v[j] = taken ? d * (t * t * t) * scale[j] : -1.0;
     }
     const int64_t m = n - i < kCounters ? n - i : kCounters;
-    for (int64_t j = 0; j < m; ++j) y[i + j] = low + wide[j];
+    for (int64_t j = 0; j < m; ++j) y[i + j] = v[j];
   }
 }
 

@@ -64,7 +64,7 @@ void DrawOnDevice(const RunContext& run, DeviceDraw kind, const DeviceDraws& dra
 
 void DrawIntegersOnDevice(const RunContext& run, const DeviceDraws& draws, int64_t low, uint64_t range, const TBlob& out) {
   rtc::Arguments args = DrawArguments(out, draws, 0, 0, low, range);
-  rtc::LaunchItems(run, {kFile, "random_integers", {out.dtype}}, out.Size(), &args);
+  rtc::LaunchItems(run, {kFile, "random_integers", {out.dtype}}, (out.Size() + 1) / 2, &args);
 }
 
 }  // namespace mxnet

@@ -69,14 +69,16 @@ struct random_exponential {
   }
 };
 
-// low + [0, range): the high half of a 64 x 64-bit product.
+// low + [0, range): the high half of a 64 x 64-bit product. Two neighbours from a counter.
 template <typename I, typename Out>
 struct random_integers {
   typedef DrawArgs<Out> Args;
   static __device__ __forceinline__ void Item(const Args& a, I, long long item) {
     const mx::Philox r = mx::Draw(a.draws.Seed(), a.draws.First() + item);
-    const unsigned long long word = static_cast<unsigned long long>(r.w[0]) << 32 | r.w[1];
-    mx::Store(a.out, item, static_cast<long long>(static_cast<unsigned long long>(a.low) + __umul64hi(word, a.range)));
+    for (int h = 0; h < 2 && 2 * item + h < a.n; ++h) {
+      const unsigned long long word = static_cast<unsigned long long>(r.w[2 * h]) << 32 | r.w[2 * h + 1];
+      mx::Store(a.out, 2 * item + h, static_cast<long long>(static_cast<unsigned long long>(a.low) + __umul64hi(word, a.range)));
+    }
   }
 };
 

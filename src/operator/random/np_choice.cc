@@ -9,6 +9,7 @@
 #include "operator/indexing/gpu_order.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
+#include "operator/random/draw_kernels.h"
 #include "operator/random/gpu_random.h"
 #include "operator/reduce/gpu_scan.h"
 #include "operator/tuple_field.h"
@@ -109,8 +110,8 @@ void ChoiceOnDevice(KernelArgs& args, int64_t of, bool replace, const TBlob* cha
   const TBlob& out = args.out[0];
   const int64_t n = out.Size();
   if (replace && !chances)
-    return DrawIntegersOnDevice(args.run, DrawsOnDevice(args.run, args.random, static_cast<uint64_t>(n)), 0, static_cast<uint64_t>(of),
-                                out);
+    return DrawIntegersOnDevice(args.run, DrawsOnDevice(args.run, args.random, static_cast<uint64_t>((n + 1) / 2)), 0,
+                                static_cast<uint64_t>(of), out);
   rtc::Arguments a;
   TBlob work;
   work.dtype = kFloat64;
@@ -142,12 +143,8 @@ void Choice(KernelArgs& args) {
   }
   if (!p.replace) return WithoutReplacement(args, of, chances ? &given : nullptr);
   if (chances) return WithReplacement(args, std::move(given));
-  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
-  for (int64_t i = 0; i < n; ++i) {
-    const Philox r(seed, first + static_cast<uint64_t>(i));
-    const uint64_t word = static_cast<uint64_t>(r.word[0]) << 32 | r.word[1];
-    args.out[0].data<int64_t>()[i] = static_cast<int64_t>((static_cast<unsigned __int128>(word) * static_cast<uint64_t>(of)) >> 64);
-  }
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>((n + 1) / 2));
+  MXNET_CPU_CALL(DrawInts)(seed, first, 0, static_cast<uint64_t>(of), reinterpret_cast<uint64_t*>(args.out[0].data<int64_t>()), n);
 }
 
 MXNET_REGISTER_OP(_npi_choice)

@@ -265,14 +265,13 @@ void DrawIntegers(KernelArgs& args) {
   const auto& p = args.param<RandintParam>();
   const TBlob& out = args.out[0];
   const int64_t n = out.Size();
-  const uint64_t range = static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low);
-  if (args.run.ctx.is_gpu())
-    return DrawIntegersOnDevice(args.run, DrawsOnDevice(args.run, args.random, static_cast<uint64_t>(n)), p.low, range, out);
-  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  const uint64_t range = static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low), counters = static_cast<uint64_t>((n + 1) / 2);
+  if (args.run.ctx.is_gpu()) return DrawIntegersOnDevice(args.run, DrawsOnDevice(args.run, args.random, counters), p.low, range, out);
+  const uint64_t seed = args.random->seed(), first = args.random->Take(counters);
   VisitInteger(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     using T = decltype(tag);
     DrawPieces<uint64_t>(out.data<T>(), n, [&](int64_t i, int64_t m, uint64_t* y) {
-      MXNET_CPU_CALL(DrawInts)(seed, first + static_cast<uint64_t>(i), static_cast<uint64_t>(p.low), range, y, m);
+      MXNET_CPU_CALL(DrawInts)(seed, first + static_cast<uint64_t>(i) / 2, static_cast<uint64_t>(p.low), range, y, m);
     });
   });
 }
@@ -285,6 +284,24 @@ void DrawWaits(KernelArgs& args, Numbers2 p) {
   VisitFloating(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     DrawPieces<double>(out.data<decltype(tag)>(), n, [=](int64_t i, int64_t m, double* y) {
       MXNET_CPU_CALL(DrawExponentials)(seed, first + static_cast<uint64_t>(i), p.a, y, m);
+    });
+  });
+}
+
+void DrawGammaNumbers(KernelArgs& args, Numbers2 p) {
+  const TBlob& out = args.out[0];
+  if (args.run.ctx.is_gpu()) return Draw(args, SampleGamma, p);
+  const int64_t n = out.Size();
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  VisitFloating(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
+    using T = decltype(tag);
+    DrawPieces<double>(out.data<T>(), n, [=](int64_t i, int64_t m, double* y) {
+      MXNET_CPU_CALL(DrawGammas)(seed, first + static_cast<uint64_t>(i), p.a, p.b, y, m);
+      for (int64_t j = 0; j < m; ++j)
+        if (!(y[j] >= 0)) {
+          RandomStream s(seed, first + static_cast<uint64_t>(i + j));
+          y[j] = SampleGamma(&s, p.a, p.b);
+        }
     });
   });
 }
@@ -392,7 +409,7 @@ const bool registered [[maybe_unused]] = [] {
                                                DrawFast<true>);
   RegisterFamily<GammaParam, GammaLikeParam>("gamma", {"alpha", "beta"}, "a gamma distribution with shape alpha and scale beta",
                                              {"alpha", "beta", [](Numbers2 p) { return p.a > 0 && p.b > 0; }, "positive numbers"},
-                                             SampleGamma, DrawWith<SampleGamma>);
+                                             SampleGamma, DrawGammaNumbers);
   RegisterFamily<ExponentialParam, ExponentialLikeParam>("exponential", {"lam"}, "an exponential distribution with rate lam",
                                                          {"lam", nullptr, [](Numbers2 p) { return p.a > 0; }, "lam > 0"}, SampleExponential,
                                                          DrawWaits);
