@@ -107,8 +107,10 @@ def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
     array([[0., 0.],
            [0., 0.]], dtype=float32)
     """
-    _dense_only("zeros", stype)
-    return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, _out_of("zeros", kwargs, "shape, ctx, dtype, stype, out"))
+    if stype is not None:
+        _dense_only("zeros", stype)
+    out = _out_of("zeros", kwargs, "shape, ctx, dtype, stype, out") if kwargs else None
+    return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, out)
 
 
 def ones(shape, ctx=None, dtype=None, **kwargs):
@@ -118,7 +120,7 @@ def ones(shape, ctx=None, dtype=None, **kwargs):
     array([[1, 1],
            [1, 1]], dtype=int32)
     """
-    return _filled("_ones", shape, ctx, mx_real_t if dtype is None else dtype, _out_of("ones", kwargs))
+    return _filled("_ones", shape, ctx, mx_real_t if dtype is None else dtype, _out_of("ones", kwargs) if kwargs else None)
 
 
 def full(shape, val, ctx=None, dtype=mx_real_t, out=None):
@@ -129,7 +131,7 @@ def full(shape, val, ctx=None, dtype=mx_real_t, out=None):
     array([[7., 7.],
            [7., 7.]], dtype=float32)
     """
-    if not np.isscalar(val):
+    if type(val) not in (int, float) and not np.isscalar(val):
         target = out if out is not None else empty(shape, ctx, dtype)
         target[:] = val
         return target

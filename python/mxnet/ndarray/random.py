@@ -6,7 +6,6 @@ from .._dtypes import spelled as _spelled
 from ..base import _Null, numeric_types, CheckedValueError, _MXTypeError
 from ..context import current_context
 from . import _internal
-from ._native import _call
 from .ndarray import NDArray
 
 __all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "negative_binomial",
@@ -24,9 +23,21 @@ def _dtype(dtype):
 
 def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
     """`params`: (name, value) pairs, all numbers or all arrays."""
-    if out is None and not kwargs and all(type(v) in _PLAIN for _, v in params):   # the usual call
-        return _call("_random_" + distribution, (), ctx=str(ctx or current_context()), shape=None if shape is _Null else shape,
-                     dtype=None if dtype is _Null else _dtype(dtype), **dict(params))
+    if out is None and not kwargs:   # the usual call
+        options = {}
+        for name, value in params:
+            if type(value) not in _PLAIN:
+                break
+            options[name] = value
+        else:
+            if shape is not _Null and shape is not None:
+                options["shape"] = shape
+            if dtype is not _Null and dtype is not None:
+                options["dtype"] = _dtype(dtype)
+            ctx = ctx or current_context()
+            if ctx.device_id or ctx.device_typeid != 1:   # an operator without inputs computes on cpu(0)
+                options["ctx"] = str(ctx)
+            return getattr(_internal, "_random_" + distribution)(**options)
     arrays = [isinstance(v, NDArray) for _, v in params]
     options = {"dtype": _dtype(dtype), **kwargs}
     if shape is not _Null and shape is not None:
