@@ -20,7 +20,8 @@ SIZES = {"small": 0, "cache": 256 << 10, "memory": 16 << 20}
 UNSAFE = {"SequenceLast", "SequenceReverse", "batch_take"}
 # The same of the backward passes: the wheel ends there, or hangs in its handler of signals.
 UNSAFE_GRADIENT = {"_contrib_DeformablePSROIPooling", "_contrib_PSROIPooling", "_contrib_DeformableConvolution", "_contrib_box_nms",
-                   "_contrib_box_iou", "_contrib_bipartite_matching", "_contrib_ROIAlign", "transpose"}
+                   "_contrib_box_iou", "_contrib_bipartite_matching", "_contrib_ROIAlign", "transpose", "amp_multicast",
+                   "_identity_with_attr_like_rhs"}
 SPACES = {"_contrib_": "contrib", "_linalg_": "linalg", "_image_": "image"}
 
 
