@@ -285,3 +285,14 @@ def test_local_response_normalization(shape, dtype):
         np.testing.assert_allclose(y.asnumpy(), wide * norm ** -beta, **tolerance)
         expected = up * norm ** -beta - 2 * alpha * beta / size * wide * total(up * wide * norm ** (-beta - 1))
         np.testing.assert_allclose(a.grad.asnumpy(), expected, **tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "float16"])
+def test_broadcasts_with_short_rows(dtype):
+    """Innermost dimensions that are walked as one, blocks that end in the middle of them."""
+    random = np.random.default_rng(3)
+    for left, right in (((300, 1, 3), (4, 1)), ((50, 5, 1, 2), (7, 1)), ((1, 3, 15), (90, 1, 1)), ((200, 2, 3, 1), (200, 1, 1, 5)),
+                        ((40, 1, 13), (1, 5, 1)), ((600, 2), (600, 1)), ((90, 1, 2, 1, 2), (90, 2, 1, 3, 1)), ((9, 8, 1), (1, 1, 9))):
+        x, y = (random.integers(0, 50, shape).astype(dtype) for shape in (left, right))
+        got = mx.nd.broadcast_add(mx.nd.array(x, dtype=dtype), mx.nd.array(y, dtype=dtype)).asnumpy()
+        np.testing.assert_array_equal(got, x + y)

@@ -7,8 +7,42 @@ namespace mxnet {
 namespace pointwise {
 namespace {
 
+constexpr int64_t kShortRow = 16, kTable = 64;
+
+// Short rows: the innermost dimensions are walked as one, by a table of offsets.
+template <typename T>
+void GatherShort(const Plan& plan, int k, const void* base, int64_t begin, int64_t n, void* out) {
+  int64_t table[kTable] = {0}, period = 1;
+  int outer = plan.ndim;
+  while (outer > 0 && period * plan.dim[outer - 1] <= kTable) {
+    --outer;
+    for (int64_t i = period; i < period * plan.dim[outer]; ++i) table[i] = table[i - period] + plan.stride[k][outer];
+    period *= plan.dim[outer];
+  }
+  int64_t index[kMaxDims], offset = 0, row = begin / period, column = begin % period;
+  for (int d = outer - 1; d >= 0; --d) {
+    index[d] = row % plan.dim[d];
+    row /= plan.dim[d];
+    offset += index[d] * plan.stride[k][d];
+  }
+  const T* src = static_cast<const T*>(base);
+  T* dst = static_cast<T*>(out);
+  for (int64_t m; n > 0; n -= m, dst += m, column = 0) {
+    m = std::min(n, period - column);
+    const T* from = src + offset;
+    for (int64_t i = 0; i < m; ++i) dst[i] = from[table[column + i]];
+    for (int d = outer - 1; d >= 0; --d) {
+      offset += plan.stride[k][d];
+      if (++index[d] < plan.dim[d]) break;
+      offset -= plan.stride[k][d] * plan.dim[d];
+      index[d] = 0;
+    }
+  }
+}
+
 template <typename T>
 void GatherAs(const Plan& plan, int k, const void* base, int64_t begin, int64_t n, void* out) {
+  if (plan.dim[plan.ndim - 1] < kShortRow) return GatherShort<T>(plan, k, base, begin, n, out);
   const int64_t inner = plan.dim[plan.ndim - 1], stride = plan.stride[k][plan.ndim - 1];
   int64_t index[kMaxDims], offset = 0, row = begin / inner, column = begin % inner;
   for (int d = plan.ndim - 2; d >= 0; --d) {
