@@ -196,6 +196,8 @@ CASES = [
      "ref": resize, "grad": [0], "tol": ROUGH},
     {"op": "_contrib_BilinearResize2D", "inputs": [(1, 2, 4, 5), None], "attrs": {"height": 1, "width": 9, "align_corners": False},
      "ref": resize, "grad": [0], "tol": ROUGH},
+    {"op": "_contrib_BilinearResize2D", "inputs": [(2, 1, 5, 7), None], "attrs": {"height": 6, "width": 19}, "ref": resize, "grad": [0],
+     "tol": ROUGH},   # rows that are long enough for vectors
     {"op": "_contrib_BilinearResize2D", "inputs": [(1, 1, 1, 1), None], "attrs": {"height": 2, "width": 3}, "ref": resize, "tol": ROUGH},
     {"op": "_contrib_BilinearResize2D", "inputs": [(1, 2, 4, 5), None], "attrs": {"scale_height": 1.5, "scale_width": 0.5},
      "ref": resize, "tol": ROUGH},

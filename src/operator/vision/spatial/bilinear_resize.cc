@@ -132,6 +132,28 @@ int64_t PlaneGrain(const Shape& a, const Shape& b) {
   return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, std::max(a[2] * a[3], b[2] * b[3])));
 }
 
+// Small images, of which there are many: every output pixel has its sources in a table.
+template <typename T>
+void SmallImages(const T* images, int64_t planes, int64_t pixels, int64_t width, const Line<T>& rows, const Line<T>& columns, T* out) {
+  struct Pixel {
+    int32_t at[4];
+    T right, down;
+  };
+  std::vector<Pixel> table;
+  for (size_t i = 0; i < rows.part.size(); ++i)
+    for (size_t j = 0; j < columns.part.size(); ++j) {
+      const int32_t upper = rows.upper[i] * static_cast<int32_t>(width), lower = rows.lower[i] * static_cast<int32_t>(width);
+      const int32_t left = columns.upper[j], right = columns.lower[j];
+      table.push_back({{upper + left, upper + right, lower + left, lower + right}, columns.part[j], rows.part[i]});
+    }
+  for (int64_t plane = 0; plane < planes; ++plane, images += pixels)
+    for (const Pixel& p : table) {
+      const T upper = images[p.at[0]] * (1 - p.right) + images[p.at[1]] * p.right;
+      const T lower = images[p.at[2]] * (1 - p.right) + images[p.at[3]] * p.right;
+      *out++ = upper * (1 - p.down) + lower * p.down;
+    }
+}
+
 // Each row of the output lies between two rows of the image, of which the widened ones are kept.
 template <typename T>
 void ForwardOnCpu(KernelArgs& a) {
@@ -141,6 +163,9 @@ void ForwardOnCpu(KernelArgs& a) {
   const LineSources across = columns.sources();
   const int dtype = a.in[0].dtype;
   ParallelFor(from[0] * from[1], PlaneGrain(from, to), [&](int64_t b, int64_t e) {
+    if (to[3] < 16 && to[2] * to[3] <= 256 && from[2] * from[3] < (1 << 20))
+      return SmallImages(a.in[0].data<T>() + b * from[2] * from[3], e - b, from[2] * from[3], from[3], rows, columns,
+                         a.out[0].data<T>() + b * to[2] * to[3]);
     std::vector<T> kept(2 * to[3]);
     for (int64_t plane = b; plane < e; ++plane) {
       const T* image = a.in[0].data<T>() + plane * from[2] * from[3];
