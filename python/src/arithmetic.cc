@@ -274,7 +274,7 @@ const Op* Record(const char* name) { return name[0] ? Op::Get(name) : nullptr; }
 }  // namespace
 
 AttrsPtr PlainAttrs(const Op* op) {
-  static thread_local std::unordered_map<const Op*, AttrsPtr> cache;
+  static std::unordered_map<const Op*, AttrsPtr> cache;  // guarded by the interpreter lock
   AttrsPtr& slot = cache[op];
   if (!slot) slot = MakeAttrs(op, {});
   return slot;

@@ -51,7 +51,11 @@ inline PyCFunction FastCall(F* function) {
 }
 
 inline NDArray* Get(PyObject* o) { return reinterpret_cast<PyNDArray*>(o)->array; }
-inline bool IsArray(PyObject* o) { return PyObject_TypeCheck(o, base_type); }
+/* The classes of results first: asking whether one is a subclass goes through all its bases. */
+inline bool IsArray(PyObject* o) {
+  const PyTypeObject* type = Py_TYPE(o);
+  return type == numpy_type || type == array_type || (type != &PyFloat_Type && type != &PyLong_Type && PyObject_TypeCheck(o, base_type));
+}
 
 inline bool IsNumpy(PyObject* o) {
   return numpy_type && (Py_TYPE(o) == numpy_type || (Py_TYPE(o) != array_type && PyType_IsSubtype(Py_TYPE(o), numpy_type)));
@@ -76,6 +80,10 @@ inline bool Noted(TraceRead kind, PyObject* array) {
 void SetError();
 /* A new Python array that owns `a`. */
 PyObject* Wrap(NDArray* a, PyTypeObject* type);
+/* A new Python array without shape and memory, for a result. Null with an exception. */
+PyObject* NewResult(PyTypeObject* type);
+/* Has a class of results freed by the binding alone. */
+void FreeDirectly(PyTypeObject* type);
 /* A ctypes.c_void_p: a plain number would reach C functions as an int, cut to 32 bits. */
 PyObject* PointerObject(void* p);
 /* Throws Error(kValue) for an array that was made read-only. */

@@ -19,12 +19,22 @@ PyObject *get_item[kNumDoors], *set_item[kNumDoors];  // Python's own
 
 constexpr int kMostDims = 32;
 
+/* A shape as it grows: as std::vector, without asking for memory. */
+struct Dims {
+  void push_back(int64_t d) { values[count++] = d; }
+  const int64_t* data() const { return values; }
+  size_t size() const { return static_cast<size_t>(count); }
+  bool empty() const { return count == 0; }
+  int64_t values[3 * kMostDims];
+  int count = 0;
+};
+
 /* Positions begin, begin + step, ... (count of them) on each axis, and the shape without the axes
  * that an integer chose. */
 struct Selection {
   int64_t begin[kMostDims], step[kMostDims], count[kMostDims];
   int64_t total = 1;
-  std::vector<int64_t> result;
+  Dims result;
   Shape shape() const { return Shape(result.data(), static_cast<int>(result.size())); }
 };
 
@@ -108,11 +118,11 @@ int64_t Offset(const Selection& s, const Shape& shape) {
 PyObject* View(PyObject* self, const Selection& s, int64_t offset) {
   const NDArray* a = Get(self);
   const Shape result = s.shape();
-  NDArray* view =
-      new NDArray(s.total == a->shape().Size() ? a->Reshape(result)
-                                               : a->Reshape(Shape{a->shape().Size()}).Slice(offset, offset + s.total).Reshape(result));
-  PyObject* o = Wrap(view, ClassOf(self));
-  if (o) reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
+  PyObject* o = NewResult(ClassOf(self));
+  if (!o) return nullptr;
+  *Get(o) = s.total == a->shape().Size() ? a->Reshape(result)
+                                         : a->Reshape(Shape{a->shape().Size()}).Slice(offset, offset + s.total).Reshape(result);
+  reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
   return o;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "binding.h"
@@ -19,17 +20,6 @@ PyObject* attr_to_str = nullptr;
 PyObject* error_classes = nullptr;
 PyObject* trace_note = nullptr;
 std::string package_folder;
-
-PyObject* Wrap(NDArray* a, PyTypeObject* type) {
-  PyObject* o = type->tp_alloc(type, 0);
-  if (!o) {
-    delete a;
-    return nullptr;
-  }
-  reinterpret_cast<PyNDArray*>(o)->array = a;
-  reinterpret_cast<PyNDArray*>(o)->writable = true;
-  return o;
-}
 
 void SetError() {
   try {
@@ -169,19 +159,48 @@ AttrsPtr ParseAttrs(const Op* op, PyObject* const* names, PyObject* const* value
   return attrs;
 }
 
+namespace {
+
+/* A buffer of finished calls, which nest through array functions. All are used with the interpreter
+ * lock held. */
+struct Lease {
+  std::vector<NDArray*> v;
+  Lease() {
+    if (spare.empty()) return;
+    v = std::move(spare.back());
+    spare.pop_back();
+    v.clear();
+  }
+  ~Lease() { spare.push_back(std::move(v)); }
+  static std::vector<std::vector<NDArray*>> spare;
+};
+std::vector<std::vector<NDArray*>> Lease::spare;
+
+/* What is made by one call, in its order; freed again when the operator throws. */
+struct Fresh {
+  PyObject* small[4];
+  std::vector<PyObject*> large;
+  int count = 0;
+  NDArray* Add(PyTypeObject* type) {
+    PyObject* o = NewResult(type);
+    if (!o) throw PythonError();
+    if (count < 4)
+      small[count] = o;
+    else
+      large.push_back(o);
+    ++count;
+    return Get(o);
+  }
+  PyObject* Take(int i) { return std::exchange(i < 4 ? small[i] : large[i - 4], nullptr); }
+  ~Fresh() {
+    for (int i = 0; i < count; ++i) Py_XDECREF(Take(i));
+  }
+};
+
+}  // namespace
+
 PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out, PyTypeObject* type) {
-  static thread_local std::vector<std::vector<NDArray*>> spare;  // buffers of finished calls; calls nest through array functions
-  struct Lease {
-    std::vector<NDArray*> v;
-    Lease() {
-      if (!spare.empty()) {
-        v = std::move(spare.back());
-        spare.pop_back();
-        v.clear();
-      }
-    }
-    ~Lease() { spare.push_back(std::move(v)); }
-  } in, results;
+  Lease in, results;
   const Op* op = attrs->op;
   for (Py_ssize_t i = 0; i < num_inputs; ++i) {
     if (!IsArray(inputs[i]))
@@ -213,25 +232,8 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
       results.v.push_back(Get(o));
     }
   }
-  struct Fresh {  // outputs made here, freed again when the operator throws
-    NDArray* small[4];
-    std::vector<NDArray*> large;
-    int count = 0;
-    NDArray* Add() {
-      NDArray* a = new NDArray();
-      if (count < 4)
-        small[count] = a;
-      else
-        large.push_back(a);
-      ++count;
-      return a;
-    }
-    NDArray*& At(int i) { return i < 4 ? small[i] : large[i - 4]; }
-    ~Fresh() {
-      for (int i = 0; i < count; ++i) delete At(i);
-    }
-  } fresh;
-  while (static_cast<int>(results.v.size()) < total) results.v.push_back(fresh.Add());
+  Fresh fresh;
+  while (static_cast<int>(results.v.size()) < total) results.v.push_back(fresh.Add(type));
   Kept kept;
   // Who may wait, here or in an engine that runs all at once, must not hold the interpreter lock:
   // custom operators want it.
@@ -249,23 +251,10 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
     Py_INCREF(out);
     return out;
   }
-  if (visible == 1) {
-    NDArray* a = fresh.At(0);
-    fresh.At(0) = nullptr;
-    return Wrap(a, type);
-  }
+  if (visible == 1) return fresh.Take(0);
   PyObject* list = PyList_New(visible);
   if (!list) return nullptr;
-  for (int i = 0; i < visible; ++i) {
-    NDArray* a = fresh.At(i);
-    fresh.At(i) = nullptr;
-    PyObject* o = Wrap(a, type);
-    if (!o) {
-      Py_DECREF(list);
-      return nullptr;
-    }
-    PyList_SET_ITEM(list, i, o);
-  }
+  for (int i = 0; i < visible; ++i) PyList_SET_ITEM(list, i, fresh.Take(i));
   return list;
 }
 

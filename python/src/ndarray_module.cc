@@ -109,6 +109,7 @@ PyObject* SetNDArrayClass(PyObject*, PyObject* cls) {
   Py_INCREF(cls);
   Py_XDECREF(reinterpret_cast<PyObject*>(array_type));
   array_type = reinterpret_cast<PyTypeObject*>(cls);
+  FreeDirectly(array_type);
   Py_RETURN_NONE;
 }
 
@@ -120,6 +121,7 @@ PyObject* SetNumpyClass(PyObject*, PyObject* cls) {
   Py_INCREF(cls);
   Py_XDECREF(reinterpret_cast<PyObject*>(numpy_type));
   numpy_type = reinterpret_cast<PyTypeObject*>(cls);
+  FreeDirectly(numpy_type);
   Py_RETURN_NONE;
 }
 

@@ -3,7 +3,9 @@
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "binding.h"
@@ -54,13 +56,38 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   return 0;
 }
 
+/* Objects of the classes of results, each with an array that is none; guarded by the interpreter
+ * lock. */
+constexpr int kMostSpare = 64;
+PyObject* spare[kMostSpare];
+int num_spare = 0;
+
+/* Of exactly a class of results that FreeDirectly knows: their objects are alike. */
+void Dealloc(PyObject* self);
+bool IsResult(const PyTypeObject* type) {
+  return (type == numpy_type || type == array_type) && type != base_type && type->tp_dealloc == Dealloc;
+}
+
 void Dealloc(PyObject* self) {
-  PyNDArray* a = reinterpret_cast<PyNDArray*>(self);
-  if (a->weakrefs) PyObject_ClearWeakRefs(self);
-  NDArray* array = a->array;
-  a->array = nullptr;
-  delete array;
   PyTypeObject* type = Py_TYPE(self);
+  PyNDArray* a = reinterpret_cast<PyNDArray*>(self);
+  const bool result = IsResult(type);
+  // A subclass's own tp_dealloc has done this.
+  if (result && type->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;
+  if (PyType_IS_GC(type)) PyObject_GC_UnTrack(self);
+  if (a->weakrefs) PyObject_ClearWeakRefs(self);
+  NDArray* array = std::exchange(a->array, nullptr);
+  if (result && array) {
+    array->~NDArray();  // may run programs' own code, which frees others
+    new (array) NDArray();
+    if (num_spare < kMostSpare) {
+      a->array = array;
+      spare[num_spare++] = self;
+      Py_DECREF(type);
+      return;
+    }
+  }
+  delete array;
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -279,6 +306,32 @@ const PyType_Slot own_slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
                                  {0, nullptr}};
 
 }  // namespace
+
+PyObject* Wrap(NDArray* a, PyTypeObject* type) {
+  PyObject* o = type->tp_alloc(type, 0);
+  if (!o) {
+    delete a;
+    return nullptr;
+  }
+  reinterpret_cast<PyNDArray*>(o)->array = a;
+  reinterpret_cast<PyNDArray*>(o)->writable = true;
+  return o;
+}
+
+PyObject* NewResult(PyTypeObject* type) {
+  if (num_spare == 0 || !IsResult(type)) return Wrap(new NDArray(), type);
+  PyObject* o = PyObject_Init(spare[--num_spare], type);
+  reinterpret_cast<PyNDArray*>(o)->weakrefs = nullptr;
+  reinterpret_cast<PyNDArray*>(o)->writable = true;
+  if (PyType_IS_GC(type)) PyObject_GC_Track(o);
+  return o;
+}
+
+void FreeDirectly(PyTypeObject* type) {
+  const bool alike = type->tp_basicsize == static_cast<Py_ssize_t>(sizeof(PyNDArray)) && type->tp_itemsize == 0 &&
+                     type->tp_dictoffset == 0 && PyType_IS_GC(type) == PyType_IS_GC(array_type);
+  if (alike) type->tp_dealloc = Dealloc;
+}
 
 PyObject* PointerObject(void* p) {
   static PyObject* pointer_type = nullptr;

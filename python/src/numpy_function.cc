@@ -16,10 +16,11 @@ namespace mxnet {
 namespace python {
 namespace {
 
-/* What a function does with integers, which decides on what `out` may be; or a reduction; or that
- * it makes arrays of nothing. */
-enum Kind { kFloats, kSame, kBools, kReduces, kMakes, kNumKinds };
-const char* const kind_names[kNumKinds] = {"float", "same", "bool", "reduce", "make"};
+/* What a function does with integers, which decides on what `out` may be; or a reduction; or a
+ * method that takes the entries of its tuple one by one as well; or that it makes arrays of
+ * nothing; or one of an array and a dtype. */
+enum Kind { kFloats, kSame, kBools, kReduces, kSpreads, kMakes, kCasts, kNumKinds };
+const char* const kind_names[kNumKinds] = {"float", "same", "bool", "reduce", "spread", "make", "cast"};
 
 /* INVARIANT: `rest` is a Python function, and `dict` has what it is called, its text and
  * `__wrapped__`, which shows its signature. `unary` or `binary.array` is set, not both; `unary` of
@@ -35,10 +36,26 @@ struct NumpyFunction {
   const char* tuple;   // the parameter instead of axis that is a tuple: axes or, always given, newshape; else null
 };
 
-/* What functions that make arrays go by: the Python function that gives the current device, the
- * device where operators work unless told otherwise, and the numbers of what dtypes are called. */
+/* What functions that make arrays go by: the scopes of devices, whose list `stack` ends with the
+ * current one, the device where operators work unless told otherwise, and the numbers of what
+ * dtypes are called. */
 struct Making {
-  PyObject *current = nullptr, *home = nullptr, *dtypes = nullptr;
+  PyObject *scopes = nullptr, *home = nullptr, *dtypes = nullptr;
+  /* Throws. The list of a thread stays the same, and is looked up where it is not the thread that
+   * asked last. */
+  bool AtHome() const {
+    static uint64_t thread = 0;
+    static PyObject* stack = nullptr;
+    const uint64_t self = PyThreadState_GetID(PyThreadState_Get());
+    if (!stack || thread != self) {
+      PyObject* found = PyObject_GetAttrString(scopes, "stack");
+      if (!found) throw PythonError();
+      Py_XDECREF(std::exchange(stack, found));
+      thread = self;
+    }
+    const Py_ssize_t n = PyList_Check(stack) ? PyList_GET_SIZE(stack) : 0;
+    return n > 0 && PyList_GET_ITEM(stack, n - 1) == home;
+  }
 } making;
 
 /* Results of arrays of this floating dtype (and numbers) are of it. */
@@ -73,9 +90,31 @@ bool AppendAxis(PyObject* o, int64_t* key, int* count) {
   return overflow == 0;
 }
 
+/* `key`: whether dimensions are kept, how many numbers there are (none, 1: one, 2: a tuple), and
+ * these. */
+AttrsPtr TupleAttrs(const NumpyFunction& f, const int64_t* key, int count) {
+  return Remembered(f.unary, key, static_cast<size_t>(count), [&] {
+    AttrDict dict;
+    if (key[0]) dict["keepdims"] = "1";
+    if (key[1] == 1) dict["axis"] = std::to_string(key[2]);
+    if (key[1] == 2) dict[f.tuple ? f.tuple : "axis"] = Text(key + 2, static_cast<size_t>(count - 2));
+    return dict;
+  });
+}
+
+/* f(a, entry, entry...) of a function whose parameter is a tuple. */
+PyObject* SpreadDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n) {
+  int64_t key[10] = {false, 2};
+  int count = 2;
+  for (Py_ssize_t i = 1; i < n; ++i)
+    if (!AppendAxis(args[i], key, &count)) return nullptr;
+  return Invoke(TupleAttrs(f, key, count), args, 1, nullptr);
+}
+
 /* f(a), f(a, axis), f(a, axis=..., keepdims=...); or f(a, tuple). Null without an exception:
  * another call. */
 PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  if (f.kind == kSpreads && !names && n > 1 && IsNumpy(args[0]) && PyLong_CheckExact(args[1])) return SpreadDirectly(f, args, n);
   if (n < 1 || n > 2 || !IsNumpy(args[0])) return nullptr;
   PyObject* axis = n == 2 ? args[1] : Py_None;
   bool keepdims = false;
@@ -98,14 +137,7 @@ PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize
   } else if (axis != Py_None && !AppendAxis(axis, key, &count)) {
     return nullptr;
   }
-  const AttrsPtr attrs = Remembered(f.unary, key, count, [&] {
-    AttrDict dict;
-    if (keepdims) dict["keepdims"] = "1";
-    if (key[1] == 1) dict["axis"] = std::to_string(key[2]);
-    if (key[1] == 2) dict[f.tuple ? f.tuple : "axis"] = Text(key + 2, static_cast<size_t>(count - 2));
-    return dict;
-  });
-  return Invoke(attrs, args, 1, nullptr);
+  return Invoke(TupleAttrs(f, key, count), args, 1, nullptr);
 }
 
 /* A shape of Python's own integers. False: something else, or too many dimensions. */
@@ -144,7 +176,7 @@ AttrsPtr RangeAttrs(const Op* op, PyObject* const* args, Py_ssize_t n, int dtype
  * work unless told otherwise. Null without an exception: another call. */
 PyObject* MakeDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   PyObject* dtype = !f.ranges && n == 2 ? args[1] : Py_None;
-  if (!making.current || MakesSymbols() || n < 1 || n > (f.ranges ? 3 : 2)) return nullptr;
+  if (!making.scopes || MakesSymbols() || n < 1 || n > (f.ranges ? 3 : 2)) return nullptr;
   if (names) {
     if (PyTuple_GET_SIZE(names) != 1 || dtype != Py_None || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype") != 0)
       return nullptr;
@@ -170,21 +202,30 @@ PyObject* MakeDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t
     if (ReadShape(args[0], dims, &ndim)) attrs = FilledAttrs(f.unary, dims, static_cast<size_t>(ndim), number, nullptr);
   }
   if (!attrs) return nullptr;
-  PyObject* device = PyObject_CallNoArgs(making.current);
-  if (!device) throw PythonError();
-  const bool at_home = device == making.home;
-  Py_DECREF(device);
-  return at_home ? Invoke(attrs, nullptr, 0, nullptr, numpy_type) : nullptr;
+  return making.AtHome() ? Invoke(attrs, nullptr, 0, nullptr, numpy_type) : nullptr;
+}
+
+/* f(a, dtype). Null without an exception: another call. */
+PyObject* CastDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+  if (!making.dtypes || n + named != 2 || n < 1 || !IsNumpy(args[0]) || args[1] == Py_None) return nullptr;
+  if (named && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype") != 0) return nullptr;
+  PyObject* known = PyDict_GetItemWithError(making.dtypes, args[1]);
+  PyErr_Clear();
+  if (!known) return nullptr;
+  const int64_t number = PyLong_AsLong(known);
+  const AttrsPtr attrs = Remembered(f.unary, &number, 1, [&] { return AttrDict{{"dtype", DTypeName(static_cast<int>(number))}}; });
+  return Invoke(attrs, args, 1, nullptr);
 }
 
 PyObject* SetMaking(PyObject*, PyObject* args) {
   Making m;
-  if (!PyArg_ParseTuple(args, "OOO!", &m.current, &m.home, &PyDict_Type, &m.dtypes)) return nullptr;
-  Py_INCREF(m.current);
+  if (!PyArg_ParseTuple(args, "OOO!", &m.scopes, &m.home, &PyDict_Type, &m.dtypes)) return nullptr;
+  Py_INCREF(m.scopes);
   Py_INCREF(m.home);
   Py_INCREF(m.dtypes);
   std::swap(m, making);
-  Py_XDECREF(m.current);
+  Py_XDECREF(m.scopes);
   Py_XDECREF(m.home);
   Py_XDECREF(m.dtypes);
   Py_RETURN_NONE;
@@ -195,10 +236,12 @@ PyObject* Call(PyObject* self, PyObject* const* args, size_t count, PyObject* na
   const Py_ssize_t n = PyVectorcall_NARGS(count), named = names ? PyTuple_GET_SIZE(names) : 0;
   try {
     PyObject* result = nullptr;
-    if (f.kind == kReduces)
+    if (f.kind == kReduces || f.kind == kSpreads)
       result = ReduceDirectly(f, args, n, names);
     else if (f.kind == kMakes)
       result = MakeDirectly(f, args, n, names);
+    else if (f.kind == kCasts)
+      result = CastDirectly(f, args, n, names);
     else if (named == 0)
       result = RunDirectly(f, args, n, nullptr);
     else if (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "out") == 0)
@@ -285,6 +328,29 @@ PyObject* Show(PyObject* self) {
   Py_DECREF(name);
   return text;
 }
+/* The same function with another `__dict__`, as a method. */
+PyObject* As(PyObject* self, PyObject* dict) {
+  if (!PyDict_Check(dict)) {
+    PyErr_SetString(PyExc_TypeError, "_as(dict)");
+    return nullptr;
+  }
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject* copy = type->tp_alloc(type, 0);
+  if (!copy) return nullptr;
+  const NumpyFunction& from = *reinterpret_cast<NumpyFunction*>(self);
+  NumpyFunction& to = *reinterpret_cast<NumpyFunction*>(copy);
+  to.call = from.call;
+  to.rest = Py_NewRef(from.rest);
+  to.dict = Py_NewRef(dict);
+  to.weakrefs = nullptr;
+  to.unary = from.unary;
+  to.binary = from.binary;
+  to.kind = from.kind;
+  to.keeps = from.keeps;
+  to.ranges = from.ranges;
+  to.tuple = from.tuple;
+  return copy;
+}
 /* Pickled by name, as functions are. */
 PyObject* Reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__name__"); }
 
@@ -292,7 +358,9 @@ PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(NumpyFunc
                          {"__dictoffset__", T_PYSSIZET, offsetof(NumpyFunction, dict), READONLY, nullptr},
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(NumpyFunction, weakrefs), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
-PyMethodDef methods[] = {{"__reduce__", Reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"__reduce__", Reduce, METH_NOARGS, nullptr},
+                         {"_as", As, METH_O, "The same function with another __dict__."},
+                         {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef attributes[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
@@ -310,7 +378,7 @@ PyType_Spec spec = {"mxnet._cy3.ndarray.NumpyFunction", static_cast<int>(sizeof(
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
 
 PyMethodDef functions[] = {{"_set_making", SetMaking, METH_VARARGS,
-                            "Sets the function that gives the current device, the device where operators work unless told otherwise, "
+                            "Sets the scopes of devices, the device where operators work unless told otherwise, "
                             "and a dictionary from dtypes to their numbers."},
                            {nullptr, nullptr, 0, nullptr}};
 

@@ -3,12 +3,13 @@
 #ifndef MXNET_PYTHON_REMEMBERED_H_
 #define MXNET_PYTHON_REMEMBERED_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <unordered_map>
-#include <vector>
+#include <utility>
 
 #include "binding.h"
 
@@ -30,34 +31,55 @@ inline std::string NumberText(double value) {
 /* Whether a whole number that became a double is that number for certain. */
 inline bool IsExact(double value) { return value > -9007199254740992.0 && value < 9007199254740992.0; }
 
-/* For this thread; `make` writes the parameters down where the numbers are new. */
+/* With the interpreter lock held; `make`, which keeps it, writes the parameters down where the
+ * numbers are new. A few are found at once, all others by their bytes. */
 template <typename F>
 AttrsPtr Remembered(const Op* op, const int64_t* key, size_t n, F&& make) {
-  static thread_local std::unordered_map<std::string, AttrsPtr> cache;
-  static thread_local std::string all;
-  all.assign(reinterpret_cast<const char*>(&op), sizeof(op));
+  constexpr size_t kNear = 128, kShort = 10;
+  struct Near {
+    const Op* op = nullptr;
+    size_t n = 0;
+    int64_t key[kShort];
+    AttrsPtr attrs;
+  };
+  static Near near[kNear];
+  static std::unordered_map<std::string, AttrsPtr> cache;
+  Near* place = nullptr;
+  if (n <= kShort) {
+    uint64_t h = reinterpret_cast<uintptr_t>(op);
+    for (size_t i = 0; i < n; ++i) h = (h ^ static_cast<uint64_t>(key[i])) * 0x9e3779b97f4a7c15u;
+    place = &near[(h ^ h >> 32) % kNear];
+    if (place->op == op && place->n == n && std::equal(key, key + n, place->key)) return place->attrs;
+  }
+  std::string all(reinterpret_cast<const char*>(&op), sizeof(op));
   all.append(reinterpret_cast<const char*>(key), n * sizeof(*key));
   auto it = cache.find(all);
-  if (it != cache.end()) return it->second;
-  AttrsPtr attrs = MakeAttrs(op, make());
-  if (cache.size() >= 4096) cache.clear();
-  cache.emplace(all, attrs);
-  return attrs;
+  if (it == cache.end()) {
+    AttrsPtr attrs = MakeAttrs(op, make());
+    if (cache.size() >= 4096) cache.clear();
+    it = cache.emplace(std::move(all), std::move(attrs)).first;
+  }
+  if (place) {
+    place->op = op, place->n = n, place->attrs = it->second;
+    std::copy(key, key + n, place->key);
+  }
+  return it->second;
 }
 
 /* Of _zeros, _ones and _full; the last with a value. */
 inline AttrsPtr FilledAttrs(const Op* op, const int64_t* shape, size_t ndim, int dtype, const double* value) {
-  std::vector<int64_t> key(shape, shape + ndim);
-  key.push_back(dtype);
-  if (value) {
-    key.push_back(0);
-    std::memcpy(&key.back(), value, sizeof(*value));
-  }
-  return Remembered(op, key.data(), key.size(), [&] {
+  const auto make = [&] {
     AttrDict dict = {{"shape", Text(shape, ndim)}, {"dtype", DTypeName(dtype)}};
     if (value) dict["value"] = NumberText(*value);
     return dict;
-  });
+  };
+  constexpr size_t kMost = 32;  // dimensions of a key; the call refuses so many itself
+  if (ndim > kMost) return MakeAttrs(op, make());
+  int64_t key[kMost + 2];
+  std::copy(shape, shape + ndim, key);
+  key[ndim] = dtype;
+  if (value) std::memcpy(&key[ndim + 1], value, sizeof(*value));
+  return Remembered(op, key, ndim + (value ? 2 : 1), make);
 }
 
 }  // namespace python

@@ -31,7 +31,15 @@ class BorrowedTeam {
   BorrowedTeam(const BorrowedTeam&) = delete;
   BorrowedTeam& operator=(const BorrowedTeam&) = delete;
 
+  /* Of one thread, in one place: each look at a thread's own memory is a call. */
+  struct Thread {
+    int limit = 0;
+    bool team = false;  // has opened a team that it has not given back
+    bool kept = false;  // and will give it back when another thread has one
+  };
+
  private:
+  Thread* const thread_;
   bool had_;  // for good
   int limit_;
 };

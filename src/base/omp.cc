@@ -30,10 +30,8 @@ constexpr int64_t kMostRanges = 1 << 20;
 // of one thread of a library on shared cores: some milliseconds
 constexpr double kSharedFlops = 5e7;
 
-thread_local int t_limit = 0;
+thread_local BorrowedTeam::Thread t_thread;
 thread_local bool t_worker = false;     // has its name
-thread_local bool t_team = false;       // has opened a team that it has not given back
-thread_local bool t_kept = false;       // and will give it back when another thread has one
 std::atomic<int> g_teams{0};            // threads with t_team
 thread_local bool t_in_range = false;   // inside a function given to ParallelFor
 thread_local bool t_pool_lost = false;  // in a forked child: this thread's pool has no threads behind it
@@ -43,12 +41,13 @@ void SetTeam(bool has) {
   // A thread that ends takes its team along.
   static thread_local struct AtExit {
     ~AtExit() {
-      if (t_team) g_teams.fetch_sub(1, std::memory_order_relaxed);
+      if (t_thread.team) g_teams.fetch_sub(1, std::memory_order_relaxed);
     }
   } at_exit;
-  if (t_team != has) g_teams.fetch_add(has ? 1 : -1, std::memory_order_relaxed);
-  t_team = has;
-  if (!has) t_kept = false;
+  BorrowedTeam::Thread& t = t_thread;
+  if (t.team != has) g_teams.fetch_add(has ? 1 : -1, std::memory_order_relaxed);
+  t.team = has;
+  if (!has) t.kept = false;
 }
 
 /* More serve nobody, and the process could run out of them. */
@@ -87,7 +86,7 @@ void AfterForkInChild() {
   g_asked = 1;
   g_can_start = true;
   t_pool_lost = !g_pool_released;
-  g_teams.store(t_team ? 1 : 0, std::memory_order_relaxed);  // other threads are gone
+  g_teams.store(t_thread.team ? 1 : 0, std::memory_order_relaxed);  // other threads are gone
 }
 const int g_registered = pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
 
@@ -98,7 +97,8 @@ namespace detail {
 int OmpThreadsSlow() {
   if (t_pool_lost || t_in_range || omp_in_parallel()) return 1;
   const int threads = std::min(Env::Get().omp_num_threads, MostThreads());
-  return t_limit > 0 ? std::min(t_limit, threads) : threads;
+  const int limit = t_thread.limit;
+  return limit > 0 ? std::min(limit, threads) : threads;
 }
 
 namespace {
@@ -128,7 +128,7 @@ struct Loop {
 // milliseconds.
 void RunOpenMP(int threads, Loop* loop) {
   if (!t_in_range) {
-    if (!t_team) SetTeam(true);
+    if (!t_thread.team) SetTeam(true);
     if (OpenMPRests()) RestOpenMP(false);
   }
 #pragma omp parallel num_threads(threads)
@@ -180,24 +180,25 @@ int LibraryTeam(double flops, int threads) {
 
 int SetThreadOmpLimit(int limit) {
   MXNET_CHECK_KIND(limit >= 0, Value) << "[threads] limit " << limit << "; accepted: 0 (none) or more";
-  return std::exchange(t_limit, limit);
+  return std::exchange(t_thread.limit, limit);
 }
 
 int OpenTeams() { return g_teams.load(std::memory_order_relaxed); }
 
 void GiveBackKeptTeam() {
-  if (t_kept && OpenTeams() > 1) GiveBackTeam();
+  if (t_thread.kept && OpenTeams() > 1) GiveBackTeam();
 }
 
-BorrowedTeam::BorrowedTeam() : had_(t_team && !t_kept), limit_(t_limit) {
-  GiveBackKeptTeam();
-  if (!t_team && OpenTeams() > 0) t_limit = 1;
+BorrowedTeam::BorrowedTeam() : thread_(&t_thread), had_(thread_->team && !thread_->kept), limit_(thread_->limit) {
+  if (OpenTeams() == 0) return;
+  if (thread_->kept && OpenTeams() > 1) GiveBackTeam();
+  if (!thread_->team && OpenTeams() > 0) thread_->limit = 1;
 }
 
 BorrowedTeam::~BorrowedTeam() {
-  t_limit = limit_;
-  if (had_ || !t_team) return;
-  t_kept = true;
+  thread_->limit = limit_;
+  if (had_ || !thread_->team) return;
+  thread_->kept = true;
   GiveBackKeptTeam();
 }
 

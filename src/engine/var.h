@@ -228,6 +228,18 @@ class alignas(64) Var {
     lock_.unlock();
     return ok;
   }
+  /* As good as new for another array, if nobody uses it: no failure, no work, no bulk is left in
+   * it. REQUIRES: nobody can begin to use it. */
+  bool Renew() {
+    lock_.lock();
+    const bool ok = idle() && bulk_ == nullptr && error_ == nullptr && work_ == nullptr && !workspace_;
+    lock_.unlock();
+    if (ok) {
+      bulk_writes_ = false;
+      version_.store(0, std::memory_order_relaxed);
+    }
+    return ok;
+  }
   uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
   /* The rest is for the engine. REQUIRES: lock() held, unless it says otherwise. */

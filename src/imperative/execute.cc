@@ -139,7 +139,8 @@ class Execution {
     CollectVariables();
     own_thread_ = alone_ || (op_->trait<MeetsOthers>() != nullptr && !ctx_.is_gpu());
     const bool small = !elsewhere_ && !own_thread_ && IsSmall();
-    if (!reqs_ && fresh_ && small) RememberFresh(attrs_, *s_, kernel, ctx_);
+    if (!reqs_ && small && temporaries_.empty() && (!fresh_ || !inputs_.empty() || ctx_ == RequestedContext(*attrs_)))
+      RememberFresh(attrs_, *s_, kernel, ctx_, !fresh_);
     Engine* engine = Engine::Get();
     if (!ctx_.execution().is_gpu() && small &&
         engine->TryAcquire(s_->reads.data(), static_cast<int>(s_->reads.size()), s_->writes.data(), static_cast<int>(s_->writes.size())))

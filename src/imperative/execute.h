@@ -31,14 +31,16 @@ void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const s
              const std::vector<OpReq>* reqs, const Context* given_ctx, bool is_train, bool shapes_only = false);
 
 /*
- * The short way for operators that only read their inputs and make fresh outputs, when the answer
- * of inference is remembered, the work is small and the inputs are idle. Nobody else knows the
- * outputs yet, so only the inputs are taken from the engine. Returns false when the long way is
+ * The short way for operators that only read their inputs, if they have any, and make fresh outputs
+ * or write one that is given, when the answer of inference is remembered, the work is small and the
+ * arrays are idle. Nobody else knows fresh outputs yet, so only the inputs are taken from the
+ * engine. Without inputs: for calls that are given no context. Returns false when the long way is
  * needed: Execute.
  */
 bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train);
-/* After inference: the next call with these shapes may take the short way. */
-void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* kernel, Context ctx);
+/* After inference: the next call with these shapes may take the short way. `given`: the outputs
+ * were. */
+void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* kernel, Context ctx, bool given);
 
 }  // namespace mxnet
 #endif  // MXNET_IMPERATIVE_EXECUTE_H_

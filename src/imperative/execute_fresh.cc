@@ -24,22 +24,41 @@ struct Inferred {
   int in_types[kMaxIn], out_types[kMaxOut];
   Shape in_shapes[kMaxIn], out_shapes[kMaxOut];
   const Kernel* kernel = nullptr;
+  Context ctx;        // of the results, without inputs
+  bool into = false;  // the output, one, was given
+  uint32_t over = 0;  // bit i: then it may be input i
 
-  static Inferred* Slot(const Attrs* attrs, const Shape& first) {
-    constexpr size_t kSlots = 64;
-    static thread_local std::unique_ptr<Inferred[]> slots;
-    if (!slots) slots.reset(new Inferred[kSlots]);
-    const size_t h = reinterpret_cast<size_t>(attrs) / 16 +
-                     (first.ndim() > 0 ? static_cast<size_t>(first[0]) * 7 + static_cast<size_t>(first[first.ndim() - 1]) : 0);
+  /* `first`: the shape of the first input; null without inputs. Null: the thread is ending. */
+  static Inferred* Slot(const Attrs* attrs, const Shape* first, bool into) {
+    Inferred* slots = of_thread;
+    if (__builtin_expect(!slots, 0) && !(slots = Begin())) return nullptr;
+    size_t h = reinterpret_cast<size_t>(attrs) / 16 + (into ? 37 : 0);
+    if (first && first->ndim() > 0) h += static_cast<size_t>((*first)[0]) * 7 + static_cast<size_t>((*first)[first->ndim() - 1]);
     return &slots[(h ^ h >> 6) % kSlots];
   }
-  bool Matches(const AttrsPtr& a, const std::vector<NDArray*>& in, size_t outputs) const {
-    if (attrs.get() != a.get() || static_cast<size_t>(num_in) != in.size() || static_cast<size_t>(num_out) != outputs) return false;
+  bool Matches(const AttrsPtr& a, const std::vector<NDArray*>& in, size_t outputs, bool given) const {
+    if (attrs.get() != a.get() || into != given || static_cast<size_t>(num_in) != in.size() || static_cast<size_t>(num_out) != outputs)
+      return false;
     for (int i = 0; i < num_in; ++i)
       if (in_types[i] != in[i]->dtype() || in_shapes[i] != in[i]->shape()) return false;
     return true;
   }
+
+ private:
+  static constexpr size_t kSlots = 64;
+  static thread_local Inferred* of_thread;  // plain, for looking at one with a destructor costs another call
+  static Inferred* Begin() {
+    static thread_local struct Owner {
+      std::unique_ptr<Inferred[]> slots{new Inferred[kSlots]};
+      ~Owner() {
+        of_thread = nullptr;
+        slots.reset();
+      }
+    } owner;
+    return of_thread = owner.slots.get();
+  }
 };
+thread_local Inferred* Inferred::of_thread = nullptr;
 
 /* A few blobs on the stack, made one by one: clearing memory for the most there may be costs more
  * than a small operator. */
@@ -49,8 +68,13 @@ class FewBlobs {
   ~FewBlobs() {
     for (int i = 0; i < count_; ++i) at(i)->~TBlob();
   }
-  void Add(TBlob&& blob) {
-    new (at(count_)) TBlob(std::move(blob));
+  /* `values`: of a delayed chunk, too (InputBlob). */
+  void Add(const NDArray& a, bool values) {
+    Chunk* chunk = a.chunk();
+    void* memory = nullptr;
+    if (__builtin_expect(__atomic_load_n(&chunk->delayed, __ATOMIC_ACQUIRE), 0) && values) chunk->Allocate();
+    if (!chunk->delayed) memory = static_cast<char*>(chunk->handle.dptr) + a.byte_offset();
+    new (at(count_)) TBlob{memory, a.shape(), a.dtype(), chunk->ctx};
     ++count_;
   }
   Span<const TBlob> span() { return Span<const TBlob>(at(0), count_); }
@@ -61,41 +85,99 @@ class FewBlobs {
   int count_ = 0;
 };
 
+/* The variables of inputs, each once. */
+struct Reads {
+  Var* vars[Inferred::kMaxIn];
+  int count = 0;
+  void Add(Var* v) {
+    bool seen = false;
+    for (int k = 0; k < count; ++k) seen |= vars[k] == v;
+    if (!seen) vars[count++] = v;
+  }
+};
+
+void AddInputs(const Op* op, const std::vector<NDArray*>& inputs, FewBlobs<Inferred::kMaxIn>* in) {
+  for (size_t i = 0; i < inputs.size(); ++i) in->Add(*inputs[i], !op->ReadsOnlyShape(static_cast<int>(i)));
+}
+
+/* `out` is `in` itself. */
+bool Same(const NDArray& in, const NDArray& out) {
+  return in.byte_offset() == out.byte_offset() && in.dtype() == out.dtype() && in.shape() == out.shape();
+}
+
+/* The same for a given output: one that no input lies in, or that may be written over the inputs it
+ * is. */
+bool ExecuteInto(const Inferred& known, const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, NDArray* output, bool is_train) {
+  if (output->dtype() != known.out_types[0] || output->shape() != known.out_shapes[0]) return false;
+  const Context ctx = output->ctx();
+  if (ctx.dev_type != DeviceType::kCPU) return false;
+  OpReq req = OpReq::kWrite;
+  Reads reads;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]->ctx() != ctx) return false;
+    if (inputs[i]->chunk() != output->chunk()) {
+      reads.Add(inputs[i]->var());
+    } else {
+      if (!(known.over >> i & 1) || !Same(*inputs[i], *output)) return false;
+      req = OpReq::kWriteInplace;
+    }
+  }
+  Var* const write = output->var();
+  const int num_kept = req == OpReq::kWriteInplace || !CoversChunk(*output) ? 1 : 0;
+  Engine* engine = Engine::Get();
+  if (!engine->TryAcquire(reads.vars, reads.count, &write, 1)) return false;
+  profiler::MemoryScope memory(profiler::NameOf(*attrs));
+  std::exception_ptr error;
+  const BorrowedTeam team;
+  try {
+    FewBlobs<Inferred::kMaxIn> in;
+    FewBlobs<1> out;
+    AddInputs(attrs->op, inputs, &in);
+    out.Add(*output, true);
+    RunContext run;
+    run.ctx = ctx.execution();
+    CallKernel(*known.kernel, *attrs, in.span(), Span<const OpReq>(&req, 1), out.span(), run, is_train, nullptr);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  engine::ReleaseChanged(engine, reads.vars, reads.count, &write, 1, num_kept, error, attrs->op->name.c_str());
+  return true;
+}
+
 }  // namespace
 
 bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train) {
-  if (inputs.empty() || inputs.size() > Inferred::kMaxIn || outputs.size() > Inferred::kMaxOut) return false;
+  if (inputs.size() > Inferred::kMaxIn || outputs.size() > Inferred::kMaxOut) return false;
   for (NDArray* a : inputs)
     if (!a || a->is_none() || a->deferred_entry) return false;
-  const Inferred* known = Inferred::Slot(attrs.get(), inputs[0]->shape());
-  if (!known->Matches(attrs, inputs, outputs.size())) return false;
-  const Context source = inputs[0]->ctx(), ctx = ResultContext(source);
+  const bool given = outputs.size() == 1 && !outputs[0]->is_none();
+  const Inferred* known = Inferred::Slot(attrs.get(), inputs.empty() ? given ? &outputs[0]->shape() : nullptr : &inputs[0]->shape(), given);
+  if (!known || !known->Matches(attrs, inputs, outputs.size(), given)) return false;
+  if (given) return ExecuteInto(*known, attrs, inputs, outputs[0], is_train);
+  const Context source = inputs.empty() ? known->ctx : inputs[0]->ctx(), ctx = ResultContext(source);
   if (source.is_gpu()) return false;  // remembered from a call on the CPU; this thread has no stream
-  Var* reads[Inferred::kMaxIn];
-  int num_reads = 0;
+  Reads reads;
   for (NDArray* a : inputs) {
     if (a->ctx() != source) return false;
-    bool seen = false;
-    for (int k = 0; k < num_reads; ++k) seen |= reads[k] == a->var();
-    if (!seen) reads[num_reads++] = a->var();
+    reads.Add(a->var());
   }
   for (NDArray* o : outputs)
     if (!o->is_none()) return false;
   Engine* engine = Engine::Get();
-  if (!engine->TryAcquire(reads, num_reads, nullptr, 0)) return false;
+  if (!engine->TryAcquire(reads.vars, reads.count, nullptr, 0)) return false;
   profiler::MemoryScope memory(profiler::NameOf(*attrs));
   FewBlobs<Inferred::kMaxIn> in;
   FewBlobs<Inferred::kMaxOut> out;
   static const OpReq write[Inferred::kMaxOut] = {OpReq::kWrite, OpReq::kWrite};
   std::exception_ptr error;
   try {
-    for (size_t i = 0; i < inputs.size(); ++i) in.Add(InputBlob(attrs->op, i, *inputs[i]));
+    AddInputs(attrs->op, inputs, &in);
     for (size_t o = 0; o < outputs.size(); ++o) {
       outputs[o]->Init(known->out_shapes[o], ctx, known->out_types[o]);
-      out.Add(outputs[o]->data());
+      out.Add(*outputs[o], true);
     }
   } catch (...) {
-    engine->Release(reads, num_reads, nullptr, 0);
+    engine->Release(reads.vars, reads.count, nullptr, 0);
     throw;
   }
   RunContext run;
@@ -106,7 +188,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
   } catch (...) {
     error = std::current_exception();
   }
-  engine->Release(reads, num_reads, nullptr, 0);
+  engine->Release(reads.vars, reads.count, nullptr, 0);
   if (__builtin_expect(error != nullptr, 0)) {
     Var* writes[Inferred::kMaxOut];
     for (size_t o = 0; o < outputs.size(); ++o) writes[o] = outputs[o]->var();
@@ -116,12 +198,12 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
   return true;
 }
 
-void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* kernel, Context ctx) {
+void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* kernel, Context ctx, bool given) {
   const Op* op = attrs->op;
-  if (ctx.is_gpu() || op->uses_random || op->mutate_inputs || s.in.empty() || s.in.size() > Inferred::kMaxIn ||
-      s.out.size() > Inferred::kMaxOut)
-    return;
-  Inferred* slot = Inferred::Slot(attrs.get(), s.in[0].shape);
+  if (given && (s.out.size() != 1 || ctx.dev_type != DeviceType::kCPU)) return;
+  if (ctx.is_gpu() || op->uses_random || op->mutate_inputs || s.in.size() > Inferred::kMaxIn || s.out.size() > Inferred::kMaxOut) return;
+  Inferred* slot = Inferred::Slot(attrs.get(), s.in.empty() ? given ? &s.out[0].shape : nullptr : &s.in[0].shape, given);
+  if (!slot) return;
   slot->attrs = attrs;
   slot->num_in = static_cast<int>(s.in.size());
   slot->num_out = static_cast<int>(s.out.size());
@@ -134,6 +216,12 @@ void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* ke
     slot->out_shapes[i] = s.out[i].shape;
   }
   slot->kernel = kernel;
+  slot->ctx = ctx;
+  slot->into = given;
+  slot->over = 0;
+  if (given && op->inplace)
+    for (const auto& p : op->inplace(*attrs))
+      if (p.first < Inferred::kMaxIn && p.second == 0) slot->over |= 1u << p.first;
 }
 
 }  // namespace mxnet

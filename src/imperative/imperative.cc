@@ -73,7 +73,8 @@ void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inpu
     Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
     return Record(attrs, overwrites.inputs(), outputs);
   }
-  if (!ExecuteFresh(attrs, inputs, outputs, state.training)) Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
+  if ((ctx && inputs.empty()) || !ExecuteFresh(attrs, inputs, outputs, state.training))
+    Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
   if (state.recording) Record(attrs, inputs, outputs);
 }
 

@@ -9,6 +9,7 @@
 #include "base/fork_guard.h"
 #include "ndarray/pinned_ring.h"
 #include "ndarray/run.h"
+#include "ndarray/spare_chunks.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
@@ -90,6 +91,7 @@ MXNET_DLL void Chunk::FreeMemory() {
 }
 
 MXNET_DLL void Chunk::Destroy() {
+  if (KeepSpare(this)) return;
   // When the variable is idle, the common case for temporaries, the engine calls this at once.
   Engine::Get()->DeleteVariable(
       [this](RunContext) {
@@ -175,12 +177,15 @@ NDArray::~NDArray() {
 }
 
 void NDArray::Init(const Shape& shape, Context ctx, int dtype) {
-  std::unique_ptr<Chunk> chunk(NewChunk(shape, dtype, ctx));
-  AllocateNew(chunk.get());
+  chunk_ = TakeSpare(CheckedBytes(shape, dtype), ctx);
+  if (!chunk_) {
+    std::unique_ptr<Chunk> chunk(NewChunk(shape, dtype, ctx));
+    AllocateNew(chunk.get());
+    chunk_ = chunk.release();
+  }
   shape_ = shape;
   dtype_ = dtype;
   byte_offset_ = 0;
-  chunk_ = chunk.release();
 }
 
 TBlob NDArray::data() const {

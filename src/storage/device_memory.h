@@ -31,7 +31,10 @@ void FinishDevice(Context ctx);
 /* Who keeps pinned memory that it can do without: asked, without a lock, before a request of such
  * memory is refused, and when all that is spare is wanted. One function, for good. */
 void SetSpareHolder(void (*give_back)());
-/* Asks it, for memory of `ctx`. */
+/* Who keeps blocks of the CPU's memory for the calling thread: asked before statistics are told and
+ * when all that is spare is wanted. One function, for good. */
+void SetThreadSpares(void (*give_back)());
+/* Asks both, for memory of `ctx`. */
 void GiveBackSpare(Context ctx);
 
 }  // namespace storage

@@ -23,7 +23,7 @@ constexpr size_t kPageAlignment = 4096;
 constexpr size_t kCpuAlignment = 64;
 constexpr size_t kGpuAlignment = 256;
 
-std::atomic<void (*)()> g_spare_holder{nullptr};
+std::atomic<void (*)()> g_spare_holder{nullptr}, g_thread_spares{nullptr};
 
 /* "64 GiB, " or " (64 GiB)": large numbers of bytes once more for people. */
 std::string InUnits(size_t bytes, bool brackets = false) {
@@ -69,9 +69,12 @@ Pool::~Pool() {
 }
 
 void SetSpareHolder(void (*give_back)()) { g_spare_holder.store(give_back, std::memory_order_release); }
+void SetThreadSpares(void (*give_back)()) { g_thread_spares.store(give_back, std::memory_order_release); }
 void GiveBackSpare(Context ctx) {
-  void (*give_back)() = g_spare_holder.load(std::memory_order_acquire);
-  if (give_back != nullptr && ctx.dev_type == DeviceType::kCPUPinned) give_back();
+  void (*give_back)() = ctx.dev_type == DeviceType::kCPUPinned ? g_spare_holder.load(std::memory_order_acquire)
+                        : ctx.dev_type == DeviceType::kCPU     ? g_thread_spares.load(std::memory_order_acquire)
+                                                               : nullptr;
+  if (give_back != nullptr) give_back();
 }
 
 void Pool::InitClasses() {

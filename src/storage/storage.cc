@@ -194,7 +194,11 @@ class ProcessStorage final : public PooledStorage {
       if (!ctx.is_gpu()) TrimMalloc();
     }
   }
-  StorageStats Stats(Context ctx) override { return ctx.dev_type == DeviceType::kCPUShared ? shared_.Stats() : PooledStorage::Stats(ctx); }
+  StorageStats Stats(Context ctx) override {
+    if (ctx.dev_type == DeviceType::kCPUShared) return shared_.Stats();
+    if (ctx.dev_type == DeviceType::kCPU) storage::GiveBackSpare(ctx);
+    return PooledStorage::Stats(ctx);
+  }
   void ResetPeak(Context ctx) override {
     if (ctx.dev_type == DeviceType::kCPUShared) {
       shared_.ResetPeak();

@@ -332,6 +332,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
             raise ValueError(f"[to_device] stream={stream!r}; accepted: None")
         return self.as_in_context(device)
 
+    @compiled("_npi_cast", "cast")
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """The array in another dtype; itself if `copy` is false and it has that dtype.
 
@@ -378,6 +379,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     # ---- shape
 
+    @compiled("_npi_reshape", "spread")
     def reshape(self, *shape, order="C", copy=None):
         """A copy in another shape; -1 stands for what is left. `order` 'F' counts the elements down
         the columns. With `copy` False it is a view.
@@ -442,6 +444,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
             return _function("ravel")(self, order)
         return call("_npi_reshape", (self,), newshape=(-1,))
 
+    @compiled("_npi_transpose", "spread")
     def transpose(self, *axes):
         """The array with permuted axes, ints or one tuple, reversed by default. Raises ValueError
         unless all axes are named once.

@@ -42,7 +42,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import _set_making, _set_symbol_call, NDArrayBase, NumpyFunction, numpy_call as call, of_one_dtype, set_symbols
 from ..base import _LIB, _MXTypeError, check_call
-from ..context import Context, context_of, current_context
+from ..context import _scopes as _device_scopes, Context, context_of, current_context
 from ..ndarray import _native
 from ..util import is_np_default_dtype
 
@@ -91,17 +91,19 @@ _set_symbol_call(_symbol_call)
 
 def compiled(record, kind="reduce"):
     """Decorator of functions whose common calls the binding takes to the record: those of kind
-    "reduce" with a, axis (or axes, or newshape) and keepdims alone, those of kind "make" with a
-    shape or the bounds of a range, and a dtype."""
+    "reduce" with a, axis (or axes, or newshape) and keepdims alone, methods of kind "spread" also
+    with the entries of axes or newshape one by one, those of kind "make" with a shape or the bounds
+    of a range, and a dtype, and methods of kind "cast" with a dtype."""
     def decorate(function):
-        attributes = {"__name__": function.__name__, "__qualname__": function.__name__, "__module__": "mxnet.numpy",
+        qualname = function.__qualname__ if kind in ("spread", "cast") else function.__name__
+        attributes = {"__name__": function.__name__, "__qualname__": qualname, "__module__": "mxnet.numpy",
                       "__doc__": function.__doc__, "__wrapped__": function}
         return NumpyFunction(function, attributes, record, "", "", kind)
     return decorate
 
 
 _HOME = Context("cpu", 0)    # where operators without inputs make arrays unless told otherwise
-_set_making(current_context, _HOME, _dtypes._NUMBERS)
+_set_making(_device_scopes, _HOME, _dtypes._NUMBERS)
 
 
 def place_name(ctx, device):

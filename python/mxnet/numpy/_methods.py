@@ -38,11 +38,14 @@ def _function(name):
 
 def _method(name):
     function = _function(SPECIAL.get(name, name))
+    text = f"``mx.np.{SPECIAL.get(name, name)}`` with this array as first argument."
+    if hasattr(function, "_as"):    # compiled: it binds the array itself, with nothing in between
+        return function._as({**vars(function), "__doc__": text})
 
     @functools.wraps(function, assigned=(), updated=())     # of which it has the signature
     def call(*args, **kwargs):      # a function of a class binds the array by itself
         return function(*args, **kwargs)
-    call.__doc__ = f"``mx.np.{SPECIAL.get(name, name)}`` with this array as first argument."
+    call.__doc__ = text
     return call
 
 

@@ -263,8 +263,33 @@ void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int
   });
 }
 
+namespace {
+
+constexpr int64_t kFew = 256;  // elements that are copied as they come: looking for a better order takes longer
+
+template <typename T>
+void CopyFew(const T* src, const int64_t* src_stride, T* dst, const int64_t* dst_stride, const int64_t* shape, int ndim) {
+  if (ndim == 0) {
+    *dst = *src;
+  } else if (ndim == 1) {
+    for (int64_t i = 0; i < *shape; ++i) dst[i * *dst_stride] = src[i * *src_stride];
+  } else {
+    for (int64_t i = 0; i < *shape; ++i)
+      CopyFew(src + i * *src_stride, src_stride + 1, dst + i * *dst_stride, dst_stride + 1, shape + 1, ndim - 1);
+  }
+}
+
+}  // namespace
+
 void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim,
                  size_t elem_bytes) {
+  int64_t total = 1;
+  for (int i = 0; i < ndim && total <= kFew; ++i) total *= shape[i];
+  if (total <= kFew && ndim <= 4)
+    return VisitElement(elem_bytes, [&](auto tag) {
+      using T = decltype(tag);
+      CopyFew(static_cast<const T*>(src), src_stride, static_cast<T*>(dst), dst_stride, shape, ndim);
+    });
   std::vector<Dim> dims;
   if (!MergedDims(src_stride, dst_stride, shape, ndim, &dims)) return;
   VisitElement(elem_bytes, [&](auto tag) {

@@ -59,8 +59,7 @@ MXNET_REGISTER_PARAM(SliceLikeParam);
 
 // What a slice takes of an array: sizes by dimension (-1 unknown), first index, step.
 struct Box {
-  Shape size;
-  std::vector<int64_t> first, step;
+  Shape size, first, step;
   explicit Box(const Shape& whole) : size(whole), first(std::max(0, whole.ndim()), 0), step(std::max(0, whole.ndim()), 1) {}
 };
 
@@ -145,10 +144,10 @@ Box SliceLikeBox(const Attrs& attrs, const Shape& whole, const Shape& like) {
 
 using BoxFn = Box (*)(const Attrs&, const Shape& whole, const Shape& like);
 
-void Strides(const Box& box, const Shape& whole, int64_t* offset, std::vector<int64_t>* strides) {
+void Strides(const Box& box, const Shape& whole, int64_t* offset, Shape* strides) {
   const int n = whole.ndim();
-  strides->resize(n);
-  RowMajorStrides(whole, strides->data());
+  strides->Resize(n, 0);
+  RowMajorStrides(whole, strides->dims());
   *offset = 0;
   for (int i = 0; i < n; ++i) {
     *offset += box.first[i] * (*strides)[i];
@@ -160,16 +159,16 @@ void Strides(const Box& box, const Shape& whole, int64_t* offset, std::vector<in
 void CopyBox(const RunContext& run, const Box& box, const TBlob& whole, void* part, bool into) {
   if (box.size.Size() == 0) return;
   const int n = whole.shape.ndim();
-  std::vector<int64_t> strides, dense(n);
+  Shape strides, dense(n, 0);
   int64_t offset;
   Strides(box, whole.shape, &offset, &strides);
-  RowMajorStrides(box.size, dense.data());
+  RowMajorStrides(box.size, dense.dims());
   const size_t bytes = DTypeSize(whole.dtype);
   char* at = whole.data<char>() + offset * static_cast<int64_t>(bytes);
   if (into) {
-    CopyStrided(run, part, dense.data(), at, strides.data(), box.size.dims(), n, bytes);
+    CopyStrided(run, part, dense.dims(), at, strides.dims(), box.size.dims(), n, bytes);
   } else {
-    CopyStrided(run, at, strides.data(), part, dense.data(), box.size.dims(), n, bytes);
+    CopyStrided(run, at, strides.dims(), part, dense.dims(), box.size.dims(), n, bytes);
   }
 }
 
@@ -235,11 +234,11 @@ void AssignScalar(KernelArgs& a) {
   one.shape = Shape({1});
   one.dtype = out.dtype;
   FillValue(a.run, one, a.param<SliceAssignScalarParam>().scalar);
-  std::vector<int64_t> strides, same(out.shape.ndim(), 0);
+  Shape strides, same(out.shape.ndim(), 0);
   int64_t offset;
   Strides(box, out.shape, &offset, &strides);
   const size_t bytes = DTypeSize(out.dtype);
-  CopyStrided(a.run, one.dptr, same.data(), out.data<char>() + offset * static_cast<int64_t>(bytes), strides.data(), box.size.dims(),
+  CopyStrided(a.run, one.dptr, same.dims(), out.data<char>() + offset * static_cast<int64_t>(bytes), strides.dims(), box.size.dims(),
               out.shape.ndim(), bytes);
 }
 
