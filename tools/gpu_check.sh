@@ -137,9 +137,9 @@ if wants tests; then
     note "operators, runtime: not run, no pytest"
   else
     # users' kernels, CUDA graphs, memory shared with others; attention in one kernel; then every operator against the CPU
-    LAST=1 bench runtime 90 -m pytest -q "$root/tests/python/test_rtc.py" "$root/tests/python/test_gpu_runtime.py" -p no:cacheprovider
-    LAST=1 bench attention 60 -m pytest -q "$root/tests/python/test_interleaved_passes.py" "$root/tests/python/test_attention_dropout.py" -k "on_a_gpu or replayed" -p no:cacheprovider
-    LAST=1 bench operators 420 -m pytest -q -x --maxfail=1000 "$root/tests/python/test_gpu_operators.py" -p no:cacheprovider
+    LAST=1 bench runtime 90 -m pytest -q "$root/tests/python/old_programs/test_rtc.py" "$root/tests/python/runtime/test_gpu_runtime.py" -p no:cacheprovider
+    LAST=1 bench attention 60 -m pytest -q "$root/tests/python/passes/test_interleaved_passes.py" "$root/tests/python/passes/test_attention_dropout.py" -k "on_a_gpu or replayed" -p no:cacheprovider
+    LAST=1 bench operators 420 -m pytest -q -x --maxfail=1000 "$root/tests/python/operators/test_gpu_operators.py" -p no:cacheprovider
     "$python" - "$out/operators.jsonl" >>"$out/summary.txt" 2>/dev/null <<'PY' || true
 import collections, json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
@@ -206,7 +206,7 @@ if wants sanitizer; then
     done
     if ! lacks pytest; then
       LAST=1 step sanitizer_python 240 "$sanitizer" --tool memcheck --error-exitcode 9 --print-limit 20 --target-processes application-only \
-        "$python" -m pytest -q "$root/tests/python/test_gpu_operators.py" -p no:cacheprovider -k "softmax or take or BatchNorm or Pooling or topk or sum"
+        "$python" -m pytest -q "$root/tests/python/operators/test_gpu_operators.py" -p no:cacheprovider -k "softmax or take or BatchNorm or Pooling or topk or sum"
     fi
   fi
 fi

@@ -6,7 +6,7 @@
 An example is made of the operator's first case in tests/python/op_cases that is small enough: its
 arrays are made smaller as long as the operator takes them, and the call is run. What an operator
 prints then stands under the call. A case may have `example`, lines of Python, instead.
-tests/python/test_examples.py runs all of them as doctests.
+tests/python/project/test_examples.py runs all of them as doctests.
 """
 import contextlib
 import io
@@ -17,7 +17,7 @@ import sys
 import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "tests", "python"))
+sys.path[:0] = [os.path.join(ROOT, "tests", "python"), os.path.join(ROOT, "tests", "python", "operators")]
 import mxnet as mx  # noqa: E402
 import test_operators as harness  # noqa: E402
 from mxnet import _opgen  # noqa: E402

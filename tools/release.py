@@ -125,7 +125,7 @@ def _command(*words):
 def check_docs():
     """Links, prose, and generated pages."""
     yield from _command("./dev", "lint")
-    yield from _command("./dev", "test", "tests/python/test_generated_pages.py")
+    yield from _command("./dev", "test", "tests/python/project/test_generated_pages.py")
 
 
 def check_tests():

@@ -5,7 +5,7 @@
 marked_files() {  # marked_files MARK[|MARK...] [file...]
   local marks=$1
   shift
-  (($#)) || set -- tests/python/test_*.py
+  (($#)) || set -- tests/python/*/test_*.py
   grep -lE "pytest\.mark\.($marks)\b" "$@"
 }
 

@@ -8,7 +8,7 @@
  *     API_END();
  *   }
  *
- * tests/python/test_c_api_null.py calls every exported function with null pointers.
+ * tests/python/runtime/test_c_api_null.py calls every exported function with null pointers.
  */
 #ifndef MXNET_C_API_C_API_ERROR_H_
 #define MXNET_C_API_C_API_ERROR_H_

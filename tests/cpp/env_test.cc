@@ -1,5 +1,5 @@
 // The environment table inside one process. What needs a fresh process (bad values, warnings) is in
-// tests/python/test_env.py.
+// tests/python/runtime/test_env.py.
 #include "mxnet/env.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 /*
- * What one process of a job does in the tests of jobs (tests/python/test_launch.py, which starts
- * this program by tools/launch.py with one test as filter). By itself every test is skipped.
+ * What one process of a job does in the tests of jobs (tests/python/kvstore/test_launch.py, which
+ * starts this program by tools/launch.py with one test as filter). By itself every test is skipped.
  * MXNET_TEST_RANK names the rank that something happens to.
  */
 #include <gtest/gtest.h>

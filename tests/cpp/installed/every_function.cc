@@ -1,6 +1,6 @@
 // Calls every function that a C++ header of include/mxnet declares and the library defines. It is
-// built against an installed wheel or prefix alone. tests/python/test_cpp_predictor.py compares
-// what it calls with what is declared.
+// built against an installed wheel or prefix alone. tests/python/project/test_cpp_predictor.py
+// compares what it calls with what is declared.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

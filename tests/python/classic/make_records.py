@@ -10,7 +10,7 @@ import numpy as np
 
 import mxnet as mx
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'data_loading'))
 from image_iter_programs import png  # noqa: E402
 
 CLASSES = 4

@@ -1,0 +1,75 @@
+"""The hostile-input harness (tests/fuzz): what it found stays mended, and some time on new
+calls."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+FUZZ = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "fuzz")
+
+
+def harness(*arguments, seconds=300):
+    return subprocess.run([sys.executable, os.path.join(FUZZ, "harness.py"), *arguments], capture_output=True, text=True, timeout=seconds)
+
+
+def test_what_was_found_stays_mended():
+    result = harness("--replay", os.path.join(FUZZ, "found.txt"))
+    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
+
+
+def test_a_crash_a_hang_and_a_wrong_error_are_noticed(tmp_path):
+    """The harness itself: it names the line of each."""
+    lines = ["call('eager', 'relu', [a((3,))])",
+             "import ctypes; ctypes.string_at(0)",
+             "raise Wrong('by hand')",
+             "x = guarded(np.ones(4)); ctypes = __import__('ctypes'); ctypes.memset(x.ctypes.data + 32, 0, 1)",
+             "call('eager', 'relu', [a((3,))])"]
+    (tmp_path / "lines.txt").write_text("\n".join(lines))
+    result = harness("--replay", str(tmp_path / "lines.txt"))
+    assert result.returncode == 1 and "5 calls of lines.txt, 3 found" in result.stdout, result.stdout + result.stderr
+    for line in lines[1:4]:
+        assert line in result.stdout
+
+
+def test_the_calls_of_about_a_minute_find_nothing():
+    """So many and not so long: a faster machine makes no other calls."""
+    result = harness("--minutes", "10", "--calls", "16000", "--seed", "17", "--workers", "2", seconds=700)
+    assert "16000 calls of seed 17, 0 found" in result.stdout, result.stdout[-8000:] + result.stderr[-2000:]
+    assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
+
+
+@pytest.mark.nightly
+def test_ten_minutes_find_nothing():
+    result = harness("--minutes", "10", "--seed", str(int.from_bytes(os.urandom(3), "little")), seconds=1200)
+    assert result.returncode == 0, result.stdout[-20000:] + result.stderr[-2000:]
+
+
+@pytest.mark.parametrize("calls, seed", [("800", "3"), pytest.param("40000", None, marks=pytest.mark.nightly)])
+def test_calls_that_are_right_but_for_a_few_things_find_nothing(calls, seed):
+    seed = seed or str(int.from_bytes(os.urandom(3), "little"))
+    result = harness("--minutes", "15", "--calls", calls, "--seed", seed, "--mutations", "1", "--workers", "2", seconds=1200)
+    assert f"{calls} calls of seed {seed}, 0 found" in result.stdout, result.stdout[-8000:] + result.stderr[-2000:]
+
+
+def test_damaged_archives_and_indexes_name_the_file(tmp_path):
+    import numpy as np
+    import mxnet as mx
+    path = str(tmp_path / "a.npz")
+    np.savez(path, w=np.ones((2, 3), "f"))
+    with open(path, "rb") as f:
+        data = f.read()
+    for damaged in (data[:100], data[:-30], data.replace(b"NUMPY", b"NUMPX")):
+        with open(path, "wb") as f:
+            f.write(damaged)
+        with pytest.raises(OSError, match=r"\[load\] .*a\.npz") as error:
+            mx.nd.load(path)
+        assert isinstance(error.value, mx.MXNetError)
+    index, record = str(tmp_path / "r.idx"), str(tmp_path / "r.rec")
+    with mx.recordio.MXIndexedRecordIO(index, record, "w") as out:
+        out.write_idx(0, b"x")
+    for offset in (-8, 2**63, 2**70):
+        with open(index, "w", encoding="utf-8") as f:
+            f.write(f"0\t{offset}\n")
+        with pytest.raises(mx.MXNetError, match="r.idx, line 1"):
+            mx.recordio.MXIndexedRecordIO(index, record, "r")

@@ -1,0 +1,101 @@
+"""tools/release.py: what it asks before a release; and the one home of the version."""
+import ctypes
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+import mxnet as mx
+from mxnet.base import _LIB, check_call
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+SCRIPT = os.path.join(ROOT, "tools", "release.py")
+
+pytestmark = pytest.mark.skipif(not os.path.exists(SCRIPT), reason="an installed package, without the checkout")
+
+
+@pytest.fixture(scope="module")
+def release():
+    spec = importlib.util.spec_from_file_location("release", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_version(release):
+    """Header, package and library say the same."""
+    number = ctypes.c_int()
+    check_call(_LIB.MXGetVersion(ctypes.byref(number)))
+    major, minor, patch = map(int, mx.__version__.split("."))
+    assert mx.__version__ == release.version() and number.value == major * 10000 + minor * 100 + patch
+    with open(os.path.join(ROOT, "python", "mxnet", "libinfo.py"), encoding="utf-8") as file:
+        assert not re.search(r'"\d+\.\d+\.\d+"', file.read())
+
+
+def test_deprecations(release, monkeypatch):
+    assert list(release.check_deprecations()) == [] and len(list(release.deprecations())) > 4
+    rows = {"docs": "| `save_parameters` | `x` | 2026-01-01 | 2026-06-01 |\n"}
+    monkeypatch.setattr(release, "_text", lambda *path: rows["docs"])
+    found = list(release.check_deprecations())
+    assert any("getLogger" in line for line in found) and any("dump_profile" in line for line in found)
+    assert any("less than a year" in line for line in found)
+
+
+def test_the_change_log(release, monkeypatch):
+    texts = {"CHANGELOG.md": "## [Unreleased]\n\n### Added\n\n- A.\n", "base.h": '#define MXNET_VERSION_STRING "7.8.9"\n'}
+    monkeypatch.setattr(release, "_text", lambda *path: texts[path[-1]])
+    found = list(release.check_version())
+    assert any("[7.8.9] - YYYY-MM-DD" in line for line in found) and any("[Unreleased] has entries" in line for line in found)
+    texts["CHANGELOG.md"] = "## [Unreleased]\n\n## [7.8.9] - 2026-12-01\n\n### Added\n\n- A.\n"
+    assert not [line for line in release.check_version() if "CHANGELOG" in line]
+
+
+def write_wheel(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+
+
+def test_a_wheel(release, tmp_path):
+    """A library without a part, a licence and bindings that are not there, another version."""
+    path, info = str(tmp_path / "mxnet-0-py3-none-any.whl"), "mxnet-0.dist-info"
+    files = {f"{info}/METADATA": "Name: mxnet\nVersion: 0.0.0\nLicense-File: LICENSE\n", "mxnet/lib/libgomp.so.1": "",
+             "mxnet/lib/libmxnet.so": "", **{f"mxnet/_cy3/ndarray.cpython-{n}-x86_64-linux-gnu.so": "" for n in (311, 312, 313)}}
+    write_wheel(path, files)
+    found = list(release.wheel_findings(path))
+    for line, says in zip(found, ("not the version", "no compiled binding for Python 3.14", "no LICENSE", "no list of parts"), strict=True):
+        assert says in line
+    files["mxnet/_cy3/ndarray.cpython-314-x86_64-linux-gnu.so"] = ""
+    parts = {"packages": [{"name": "mxnet", "licenseConcluded": "Apache-2.0"}]}
+    files.update({f"{info}/METADATA": f"Name: mxnet\nVersion: {release.version()}\nLicense-File: LICENSE\n", f"{info}/licenses/LICENSE": "",
+                  f"{info}/sboms/mxnet.spdx.json": json.dumps(parts)})
+    write_wheel(path, files)
+    assert [line.partition(": ")[2] for line in release.wheel_findings(path)] == ["libgomp.so.1 is in no list of parts"]
+    parts["packages"].append({"name": "libgomp", "licenseConcluded": "GPL-3.0-or-later WITH GCC-exception-3.1"})
+    files["mxnet/lib/libhwy_contrib.so.1"] = ""
+    write_wheel(path, {**files, f"{info}/sboms/mxnet.spdx.json": json.dumps(parts)})
+    assert [line.partition(": ")[2] for line in release.wheel_findings(path)] == ["libhwy_contrib.so.1 is in no list of parts"]
+    parts["packages"].append({"name": "highway", "licenseConcluded": "Apache-2.0"})
+    write_wheel(path, {**files, f"{info}/sboms/mxnet.spdx.json": json.dumps(parts)})
+    assert list(release.wheel_findings(path)) == []
+
+
+def test_wheels_that_are_missing(release, tmp_path, monkeypatch):
+    (tmp_path / "dist").mkdir()
+    monkeypatch.setattr(release, "ROOT", str(tmp_path))
+    monkeypatch.setattr(release, "version", lambda: "1.2.3")
+    (tmp_path / "dist" / "mxnet-1.2.3.tar.gz").write_bytes(b"")
+    made_by = [line.rpartition("./dev wheel ")[2] for line in release.check_wheels()]
+    assert made_by == ["--arch x86_64 makes it", "--arch aarch64 makes it", "--cuda makes it"]
+
+
+def test_command():
+    done = subprocess.run([sys.executable, SCRIPT, "--check", "deprecations"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout == "deprecations: good\n"
+    done = subprocess.run([sys.executable, SCRIPT, "--check", "nothing"], capture_output=True, text=True)
+    assert done.returncode == 2 and "invalid choice: 'nothing'" in done.stderr

@@ -1,0 +1,77 @@
+"""The stubs: mistakes in a program are found, and what the stubs declare is there. Programs that
+pass are in typed_programs."""
+import ast
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPTS = sorted((ROOT / "tests" / "python" / "typed_programs").glob("*.py"))
+
+WRONG = """
+import mxnet as mx
+from mxnet import gluon, nd
+
+x = nd.ones((2, 3))
+x.sotfmax()
+nd.Dence
+gluon.nn.Dense(3).wieght
+y: int = x[0] + 1
+nd.softmax(x, axis="a")
+mx.sym.var("a").list_argumnts()
+trainer = gluon.Trainer({}, "sgd")
+trainer.stepp(1)
+z: nd.NDArray = gluon.nn.Dense(2)(mx.sym.var("a"))
+mx.metric.Accuracy().updaet([x], [x])
+gluon.nn.Dense(3).collect_params()["weight"].daat()
+gluon.nn.Dense(3).params.get("weight").shpae
+gluon.nn.Dense(3).weight.data().asnmpy()
+score: int = mx.metric.Accuracy().get()[1]
+mx.io.NDArrayIter(x).next().dta
+gluon.nn.Dense(3).initialize(devcie=mx.cpu())
+loss: int = gluon.loss.L2Loss()(x, x)
+"""
+
+
+def mypy(folder, *arguments):
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={folder}/cache", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(ROOT / "python")})
+
+
+@pytest.mark.nightly     # ./dev lint checks the scripts
+def test_mistakes_are_found(tmp_path):
+    """Every line below the first array is wrong, and no other."""
+    script = tmp_path / "wrong.py"
+    script.write_text(WRONG)
+    done = mypy(tmp_path, script, *SCRIPTS)
+    lines = sorted({int(line.split(":")[1]) for line in done.stdout.splitlines() if "error:" in line})
+    start = WRONG.split("\n").index("x.sotfmax()") + 1
+    expected = [number for number in range(start, len(WRONG.split("\n"))) if "trainer = " not in WRONG.split("\n")[number - 1]]
+    assert lines == expected, done.stdout + done.stderr
+    assert all(str(script) in line for line in done.stdout.splitlines() if "error:" in line)
+
+
+def test_what_the_stubs_declare_is_there():
+    """The package says that it has types; every name of a stub is a name of its module."""
+    package = ROOT / "python" / "mxnet"
+    assert (package / "py.typed").exists()
+    wrong, count = [], 0
+    for stub in sorted(package.rglob("*.pyi")):
+        name = ".".join(stub.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
+        if name.startswith(("mxnet.numpy", "mxnet._typing")):     # whose named results are classes of the stub alone
+            continue
+        module = importlib.import_module(name)
+        for node in ast.parse(stub.read_text()).body:
+            targets = ([node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else
+                       [node.target.id] if isinstance(node, ast.AnnAssign) else
+                       [alias.asname for alias in node.names if alias.asname] if isinstance(node, ast.ImportFrom) else [])
+            for target in targets:
+                count += 1
+                if not target.startswith("_") and not hasattr(module, target):
+                    wrong.append(f"{name}.{target}")
+    assert count > 1500 and not wrong
