@@ -26,6 +26,10 @@ MXNET_C_DLL int MXNDArraySetGradState(NDArrayHandle handle, int state);
 /* Hands the state out. */
 MXNET_C_DLL int MXNDArrayGetGradState(NDArrayHandle handle, int* out);
 
+/* Whether gradients would flow through what this thread computes of the array now: it records, and
+ * the array has a gradient of its own or was computed from such arrays. */
+MXNET_C_DLL int MXNDArrayIsRecorded(NDArrayHandle handle, int* out);
+
 /* Computes an operator now. Parameters come as texts. With `*num_outputs` 0 the outputs are new
  * arrays, which the caller frees; else `*outputs` are written. Ex also hands out storage types. */
 

@@ -42,6 +42,7 @@ filled = _backend.filled
 set_mode = _backend.set_mode
 wait_all = _backend.wait_all
 is_traced = _backend.is_traced
+is_recorded = _backend.is_recorded
 store_push = _backend.store_push
 store_pull = _backend.store_pull
 store_pushpull = _backend.store_pushpull

@@ -267,13 +267,15 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
     const ImperativeState& state = Imperative::State();
     if (a && !a->is_none() && !state.deferred_compute) {
       const bool numpy = IsNumpy(self);
+      // Parts of an array that no gradient needs are views, also while autograd records.
+      const bool recorded = state.recording && Imperative::HasHistory(*a);
       if (IsArray(key) && !numpy) {
         PyObject* rows = Get(key) ? TakeRows(self, key) : nullptr;
         if (rows || PyErr_Occurred()) return rows;
-      } else if (!state.recording || numpy) {
+      } else if (!recorded || numpy) {
         Selection s;
         if (Select(key, *a, state.np_shape || numpy, numpy, &s)) {
-          if (state.recording) return RecordedSlice(self, s);
+          if (recorded) return RecordedSlice(self, s);
           const int64_t offset = Offset(s, a->shape());
           if (offset >= 0) return View(self, s, offset);
           static const Op* op = Op::Get("slice");
@@ -283,7 +285,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
         }
         if (numpy) {
           PyObject* pieces = GatherItem(self, key);
-          if (!pieces && !PyErr_Occurred() && !state.recording) pieces = GatherFromView(self, key);
+          if (!pieces && !PyErr_Occurred() && !recorded) pieces = GatherFromView(self, key);
           if (pieces || PyErr_Occurred()) return pieces;
         }
       }

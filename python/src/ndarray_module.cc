@@ -172,6 +172,12 @@ PyObject* IsTraced(PyObject*, PyObject*) {
   return PyBool_FromLong(state.recording || state.deferred_compute);
 }
 
+PyObject* IsRecorded(PyObject*, PyObject* array) {
+  const ImperativeState& state = Imperative::State();
+  const NDArray* a = IsArray(array) ? Get(array) : nullptr;
+  return PyBool_FromLong(state.deferred_compute || (state.recording && a && Imperative::HasHistory(*a)));
+}
+
 PyObject* WaitAll(PyObject*, PyObject*) {
   try {
     WaitForSignalsToo([] { Engine::Get()->WaitForAll(); });
@@ -191,6 +197,7 @@ PyMethodDef functions[] = {
     {"set_mode", FastCall(SetMode), METH_FASTCALL, "set_mode(recording, training): what they were; None leaves one alone."},
     {"wait_all", WaitAll, METH_NOARGS, "Blocks until nothing is pending; raises the first failure that nobody has seen."},
     {"is_traced", IsTraced, METH_NOARGS, "Whether autograd records or deferred compute traces on this thread."},
+    {"is_recorded", IsRecorded, METH_O, "Whether an operation on the array would be recorded on this thread, for gradients or a graph."},
     {"_set_indexing", SetIndexing, METH_VARARGS, "_set_indexing(get, set, numpy=False): Python's functions for x[key] and x[key] = value."},
     {"invoke", FastCall(PyInvoke<false>), METH_FASTCALL, "invoke(op_handle, inputs, keys, values, out=None)"},
     {"_set_trace_note", SetTraceNote, METH_O, "Sets the function (kind, array) that is told what a recorded forward reads."},

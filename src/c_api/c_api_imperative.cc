@@ -341,6 +341,12 @@ int MXNDArrayGetGradState(NDArrayHandle handle, int* out) {
   API_END();
 }
 
+int MXNDArrayIsRecorded(NDArrayHandle handle, int* out) {
+  API_BEGIN(out);
+  *out = Imperative::State().recording && Imperative::HasHistory(*AsNDArray(handle));
+  API_END();
+}
+
 int MXNDArraySetGradState(NDArrayHandle handle, int state) {
   API_BEGIN();
   Imperative::SetFreshGrad(*AsNDArray(handle), state != 0);

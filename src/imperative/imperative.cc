@@ -70,8 +70,10 @@ void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inpu
     }
   if (writes && !attrs->op->mutate_inputs) {
     const Overwrites overwrites(attrs, inputs, outputs);
-    Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
-    return Record(attrs, overwrites.inputs(), outputs);
+    NewMemory memory(*attrs, inputs, outputs);
+    Execute(attrs, inputs, memory.outputs(), nullptr, ctx, state.training);
+    Record(attrs, overwrites.inputs(), memory.outputs());
+    return memory.Give();
   }
   if ((ctx && inputs.empty()) || !ExecuteFresh(attrs, inputs, outputs, state.training))
     Execute(attrs, inputs, outputs, nullptr, ctx, state.training);

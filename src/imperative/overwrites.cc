@@ -7,6 +7,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "mxnet/error.h"
+#include "mxnet/imperative.h"
+#include "ndarray/run.h"
+
 namespace mxnet {
 namespace {
 
@@ -66,6 +70,26 @@ Overwrites::Overwrites(const AttrsPtr& attrs, const std::vector<NDArray*>& input
     copies_.back().autograd_entry = inputs[i]->autograd_entry;
     inputs_[i] = &copies_.back();
   }
+}
+
+NewMemory::NewMemory(const Attrs& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs)
+    : outputs_(outputs), wanted_(outputs) {
+  if (std::none_of(inputs.begin(), inputs.end(), [](NDArray* a) { return Imperative::HasHistory(*a); })) return;
+  made_.reserve(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    NDArray* o = outputs[i];
+    if (o->is_none() || CoversChunk(*o) || Imperative::HasHistory(*o)) continue;
+    MXNET_CHECK_KIND(std::find(inputs.begin(), inputs.end(), o) != inputs.end(), Value)
+        << "[" << attrs.op->name << "] a recorded result is to be written into a part of another array, which would not know of its "
+        << "gradient; accepted: assignment to the array itself (x[i] = y)";
+    made_.emplace_back(o->shape(), o->ctx(), o->dtype());
+    outputs_[i] = &made_.back();
+  }
+}
+
+void NewMemory::Give() {
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    if (outputs_[i] != wanted_[i]) *wanted_[i] = std::move(*outputs_[i]);
 }
 
 }  // namespace mxnet

@@ -29,5 +29,19 @@ class Overwrites {
   std::vector<NDArray*> inputs_;
 };
 
+/* Where results go that are recorded and would be written into a part of another array, which does
+ * not know of them: x[i] += y gives the view x[i] memory of its own, and then assigns it to x. What
+ * is only written (out=x[i]) is refused: Error(kValue). */
+class NewMemory {
+ public:
+  NewMemory(const Attrs& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs);
+  const std::vector<NDArray*>& outputs() const { return outputs_; }
+  void Give();
+
+ private:
+  std::vector<NDArray> made_;
+  std::vector<NDArray*> outputs_, wanted_;
+};
+
 }  // namespace mxnet
 #endif  // MXNET_IMPERATIVE_OVERWRITES_H_

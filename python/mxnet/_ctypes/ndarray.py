@@ -157,6 +157,15 @@ def is_traced():
     return flag.value or bool(deferred.value)
 
 
+def is_recorded(array):
+    """Whether an operation on the array would be recorded on this thread, for gradients or a
+    graph."""
+    recorded, deferred = ctypes.c_int(), ctypes.c_int()
+    check_call(_LIB.MXNDArrayIsRecorded(array.handle, ctypes.byref(recorded)))
+    check_call(_LIB.MXNDArrayIsDeferredCompute(ctypes.byref(deferred)))
+    return bool(recorded.value or deferred.value)
+
+
 def _op(name):
     if name not in _handles:
         handle = OpHandle()

@@ -15,7 +15,7 @@ from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError, error_clas
 from ..context import Context
 from . import _internal
 from ._exchange import _Exchange
-from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, _recording, shared
+from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, _recorded, shared
 
 __all__ = ["NDArray"]
 
@@ -370,7 +370,7 @@ class NDArray(_Exchange, NDArrayBase):
         if kwargs:
             raise TypeError(f"[reshape] got unexpected arguments {', '.join(kwargs)}; accepted: shape, reverse")
         shape = _as_shape(shape)
-        if _recording():
+        if _recorded(self):
             out = _call("Reshape", (self,), shape=shape, reverse=reverse)
             if is_deferred_compute():
                 note_alias(self, out)

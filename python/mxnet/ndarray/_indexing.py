@@ -14,7 +14,7 @@ from .._tracing import is_deferred_compute, note_alias
 from ..base import integer_types, error_class, _MXValueError
 from ._array import NDArray
 from ._creation import array, empty
-from ._native import _call, _recording
+from ._native import _call, _recorded, _recording
 
 
 def _is_array(k):
@@ -141,7 +141,7 @@ def _np_shape():
 
 
 def _rows(a, begin, end):
-    if _recording():
+    if _recorded(a):
         return _call("slice_axis", (a,), axis=0, begin=begin, end=end)
     return a._slice(begin, end)
 
@@ -171,7 +171,7 @@ def _basic_get(a, keys):
     # everything behind it.
     first = next((i for i, n in enumerate(kept) if n != 1), a.ndim)
     if a.ndim and (first == a.ndim or step[first] == 1) and _full_behind(a, first + 1, begin, kept, step):
-        if not _recording():
+        if not _recorded(a):
             offset = 0
             for b, size in zip(begin, a.shape):
                 offset = offset * size + b
@@ -185,7 +185,7 @@ def _full_behind(a, axis, begin, kept, step):
 
 
 def _view(a):
-    return _call("identity", (a,)) if _recording() else a._slice(0, a.shape[0])
+    return _call("identity", (a,)) if _recorded(a) else a._slice(0, a.shape[0])
 
 
 # ---- advanced keys

@@ -4,7 +4,7 @@ import ctypes
 import numpy as np
 
 from .. import _dtypes, _opgen
-from .._binding import array_of, filled, invoke, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
+from .._binding import array_of, filled, invoke, is_recorded as _recorded, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
 from ..base import NDArrayHandle, _LIB, check_call, error_class, _MXTypeError, _MXValueError
 from ..context import Context
 

@@ -15,7 +15,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase
 from .._tracing import is_deferred_compute, note_alias
-from ..ndarray._native import _recording
+from ..ndarray._native import _recorded, _recording
 from ._dispatch import call, empty_array, filled_array, from_values
 from ._index_keys import Places, checked_index, entries
 
@@ -42,7 +42,7 @@ def shaped(a, shape):
     shape = tuple(shape)
     if shape == a.shape:
         return a
-    if 0 in shape or _recording():
+    if 0 in shape or _recorded(a):
         return call("_npi_reshape", (a,), newshape=shape)
     return a._reshape_view(shape, False)
 
@@ -98,7 +98,7 @@ def _basic_get(a, keys):
     if not shape:
         return shaped(_view(a), (1,) * len(keys))
     r = _Ranges(shape, keys)
-    if _recording():
+    if _recorded(a):
         whole = r.count == list(shape) and all(s == 1 for s in r.step)
         return shaped(call("identity" if whole else "slice", (a,), **({} if whole else r.params())), r.result)
     if 0 in r.count:
@@ -110,7 +110,7 @@ def _basic_get(a, keys):
 
 
 def _view(a):
-    return call("identity", (a,)) if _recording() else a._reshape_view(a.shape, False)
+    return call("identity", (a,)) if _recorded(a) else a._reshape_view(a.shape, False)
 
 
 def _span(a, offset, count):

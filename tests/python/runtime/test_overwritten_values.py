@@ -144,3 +144,42 @@ def test_constants_are_forgotten_with_their_graphs():
         z.backward()
         if step % 1000 == 999:
             assert w.grad.asnumpy().tolist() == [step, step]
+
+
+def fill_rows(b):
+    b[0][1] = 4
+    row = b[1]
+    row[:] = 5
+    for line in b[2:4]:
+        line += 1
+
+
+@pytest.mark.parametrize('numpy', [False, True])
+def test_parts_of_arrays_without_gradients_are_views_while_autograd_records(numpy):
+    with mx.util.np_shape(numpy), mx.util.np_array(numpy):
+        m = mx.np if numpy else nd
+        b, w = m.zeros((4, 2)), m.ones(2)
+        w.attach_grad()
+        with autograd.record():
+            fill_rows(b)
+            if not numpy:
+                b.reshape((8,))[0] = 3
+            z = (b * w).sum()
+        z.backward()
+        first = 0 if numpy else 3
+        assert b.asnumpy().tolist() == [[first, 4], [5, 5], [1, 1], [1, 1]]
+        assert w.grad.asnumpy().tolist() == [first + 7, 11]
+
+
+def test_recorded_results_in_parts_of_other_arrays():
+    b, w = nd.zeros((3, 2)), nd.ones(2)
+    w.attach_grad()
+    with autograd.record():
+        b[0] += w * 2                           # assigned to the array itself
+        b[1] = w * 3
+        with pytest.raises(ValueError, match='part of another array'):
+            nd.zeros((3, 2))[1:2][:] = w.reshape((1, 2))
+        z = (b * b).sum()
+    z.backward()
+    assert b.asnumpy().tolist() == [[2, 2], [3, 3], [0, 0]]
+    assert w.grad.asnumpy().tolist() == [2 * 2 * 2 + 2 * 3 * 3] * 2
