@@ -184,7 +184,20 @@ class Optimizer:
 
     def fused_step(self, indices, weights, grads, states):
         """As :meth:`step`, by operators that update a weight at once; called instead of it if the
-        class defines it and `use_fused_step` is true."""
+        class defines it and `use_fused_step` is true.
+
+        >>> class Fused(mx.optimizer.Optimizer):
+        ...     def create_state(self, index, weight):
+        ...         return None
+        ...     def fused_step(self, indices, weights, grads, states):
+        ...         for index, weight, grad in zip(indices, weights, grads):
+        ...             mx.nd.sgd_update(weight, grad, out=weight, lr=self._get_lr(index))
+        >>> weight = mx.nd.ones(2)
+        >>> update = mx.optimizer.get_updater(Fused(learning_rate=.5, use_fused_step=True))
+        >>> update(0, mx.nd.ones(2), weight)
+        >>> weight.asnumpy()
+        array([0.5, 0.5], dtype=float32)
+        """
         self.step(indices, weights, grads, states)
 
     def create_state_multi_precision(self, index, weight):
