@@ -53,32 +53,42 @@ void TurnHues(A* red, A* green, A* blue, int64_t n, A degrees) {
   }
 }
 
+// n pixels; x may be `from`.
 template <typename A>
-void Change3(const Recolour& how, A* x, int64_t n) {
+void Change3(const Recolour& how, const A* from, A* x, int64_t n) {
   const A a = static_cast<A>(how.a), b = static_cast<A>(how.b);
   switch (how.change) {
     case Change::kScale:
-      for (int64_t i = 0; i < 3 * n; ++i) x[i] = x[i] * a + b;
+#pragma GCC ivdep
+      for (int64_t i = 0; i < 3 * n; ++i) x[i] = from[i] * a + b;
       return;
     case Change::kSaturation:
-      for (int64_t i = 0; i < n; ++i) {
-        const A gray = x[3 * i + 2] * static_cast<A>(kGray[2]) * b;  // of the last channel alone, as 1.9.1 and 2.0 have it
-        for (int c = 0; c < 3; ++c) x[3 * i + c] = gray + x[3 * i + c] * a;
+      for (int64_t i = 0; i < 3 * n; i += 3) {
+        const A red = from[i], green = from[i + 1], blue = from[i + 2];
+        const A gray = blue * static_cast<A>(kGray[2]) * b;  // of the last channel alone, as 1.9.1 and 2.0 have it
+        x[i] = gray + red * a;
+        x[i + 1] = gray + green * a;
+        x[i + 2] = gray + blue * a;
       }
       return;
     case Change::kHue: {
       A planes[3][kPiece];
       for (int64_t i = 0; i < n; ++i)
-        for (int c = 0; c < 3; ++c) planes[c][i] = x[3 * i + c];
+        for (int c = 0; c < 3; ++c) planes[c][i] = from[3 * i + c];
       TurnHues(planes[0], planes[1], planes[2], n, a * A(360));
       for (int64_t i = 0; i < n; ++i)
         for (int c = 0; c < 3; ++c) x[3 * i + c] = planes[c][i];
       return;
     }
-    case Change::kShift:
-      for (int64_t i = 0; i < n; ++i)
-        for (int c = 0; c < 3; ++c) x[3 * i + c] += static_cast<A>(how.shift[c]);
+    case Change::kShift: {
+      const A red = static_cast<A>(how.shift[0]), green = static_cast<A>(how.shift[1]), blue = static_cast<A>(how.shift[2]);
+      for (int64_t i = 0; i < 3 * n; i += 3) {
+        x[i] = from[i] + red;
+        x[i + 1] = from[i + 1] + green;
+        x[i + 2] = from[i + 2] + blue;
+      }
       return;
+    }
   }
 }
 
@@ -125,9 +135,15 @@ void RecolourPixels(int dtype, const Recolour& how, const void* from, void* to, 
       A piece[3 * kPiece];
       for (int64_t at = begin * channels; at < end * channels; at += 3 * kPiece) {
         const int64_t count = std::min(std::min(end * channels, elements) - at, 3 * kPiece);
+        if constexpr (std::is_same<T, A>::value) {
+          if (channels == 3) {
+            Change3(how, source + at, result + at, count / 3);
+            continue;
+          }
+        }
         LoadPiece(source + at, count, piece);
         if (channels == 3) {
-          Change3(how, piece, count / 3);
+          Change3(how, static_cast<const A*>(piece), piece, count / 3);
         } else {
           for (int64_t i = 0; i < count; ++i) piece[i] = piece[i] * static_cast<A>(how.a) + static_cast<A>(how.b);
         }
