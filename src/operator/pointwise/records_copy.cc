@@ -181,14 +181,20 @@ void AddNKernel(KernelArgs& a) {
     for (int64_t i = begin; i < end; i += kChunk) {
       const int64_t n = std::min(kChunk, end - i);
       char* target = static_cast<char*>(out.dptr) + i * size;
-      load(static_cast<const char*>(accumulate ? target : a.in[0].dptr) + (accumulate ? 0 : i * size), sum, n);
+      const void* so_far = accumulate ? target : static_cast<const char*>(a.in[0].dptr) + i * size;
+      if (!native) {
+        load(so_far, sum, n);
+        so_far = sum;
+      }
       for (int k = accumulate ? 0 : 1; k < count; ++k) {
         const void* source = static_cast<const char*>(a.in[k].dptr) + i * size;
         if (!native) load(source, term, n);
-        const void* ptrs[kMaxOperands] = {sum, native ? source : term};
-        add(ptrs, sum, n, 0);
+        const void* ptrs[kMaxOperands] = {so_far, native ? source : term};
+        char* const to = native && k == count - 1 ? target : sum;  // target may be one of the arrays that are still to come
+        add(ptrs, to, n, 0);
+        so_far = to;
       }
-      store(sum, target, n);
+      if (so_far != target) store(so_far, target, n);
     }
   });
 }
