@@ -376,7 +376,9 @@ def count_nonzero(a, axis=None, *, keepdims=False):
     2
     """
     a = operand(a)
-    count = sum(call("_npi_not_equal_scalar", (a,), scalar=0.0, is_int=True), axis, None, None, keepdims)
+    if getattr(a, "dtype", None) != bool:
+        a = call("_npi_not_equal_scalar", (a,), scalar=0.0, is_int=True)
+    count = sum(a, axis, None, None, keepdims)
     return int(count.asnumpy()) if axis is None and not keepdims and not is_symbol(a) else count
 
 

@@ -1,4 +1,4 @@
-/* Rows of the table on arrays of bools, byte for byte. */
+/* Rows of the table whose results are bytes, without conversions. */
 #ifndef MXNET_OPERATOR_POINTWISE_BOOLS_H_
 #define MXNET_OPERATOR_POINTWISE_BOOLS_H_
 
@@ -10,6 +10,10 @@ namespace pointwise {
 /* out = row(in...) on the CPU where that is a logical function of bools: all are arrays of bools as
  * large as out. False where it is not; then nothing is done. */
 bool ExecuteBools(int row, const Operand* in, int count, const TBlob& out, OpReq req);
+
+/* The same for comparisons of arrays of `compute`'s dtype, whose results are bools, and for
+ * arithmetic of int8 and uint8: arrays as large as out, and at most one number. */
+bool ExecuteBytes(int row, int compute, const Operand* in, int count, const TBlob& out, OpReq req);
 
 }  // namespace pointwise
 }  // namespace mxnet

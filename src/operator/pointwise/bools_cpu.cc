@@ -1,5 +1,6 @@
 #include "base/omp.h"
 #include "operator/pointwise/bools.h"
+#include "operator/pointwise/byte_loops.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -52,6 +53,57 @@ bool ExecuteBools(int row, const Operand* in, int count, const TBlob& out, OpReq
   const uint8_t *a = static_cast<const uint8_t*>(in[0].ptr), *b = static_cast<const uint8_t*>(in[count - 1].ptr);
   ParallelForThreads(OmpThreads(out.Size() / 4), out.Size(),
                      [&](int64_t begin, int64_t end) { loop(a + begin, b + begin, out.data<uint8_t>() + begin, end - begin); });
+  return true;
+}
+
+namespace {
+
+// `value` as one element of `dtype` at `to`; false where its bytes would not have the result that
+// the number has.
+bool StoreNumber(int dtype, bool wraps, double value, void* to) {
+  switch (dtype) {
+    case kFloat32: *static_cast<float*>(to) = static_cast<float>(value); return true;
+    case kFloat64: *static_cast<double*>(to) = value; return true;
+    case kInt32: *static_cast<int32_t*>(to) = static_cast<int32_t>(IntegerNumber(kI32, value)); return true;
+    case kInt64: *static_cast<int64_t*>(to) = IntegerNumber(kI64, value); return true;
+    default: break;
+  }
+  const int64_t number = IntegerNumber(kI32, value);
+  const bool fits = dtype == kInt8 ? number >= -128 && number <= 127 : number >= 0 && number <= 255;
+  *static_cast<uint8_t*>(to) = static_cast<uint8_t>(number);
+  return fits || wraps;
+}
+
+}  // namespace
+
+bool ExecuteBytes(int row, int compute, const Operand* in, int count, const TBlob& out, OpReq req) {
+  if (req == OpReq::kAdd || count > 2 || (count == 1 && !in[0].ptr)) return false;
+  Loop loop = nullptr;
+  const bool truths = out.dtype == kBool;
+  if (truths)
+    loop = MXNET_CPU_CALL(TruthLoop)(row, compute);
+  else if ((out.dtype == kInt8 || out.dtype == kUint8) && compute == kI32 && count == 2)
+    loop = MXNET_CPU_CALL(ByteLoop)(row, out.dtype == kInt8);
+  if (!loop) return false;
+  const int dtype = truths ? ComputeDType(compute) : out.dtype;
+  const bool wraps = row != k_maximum && row != k_minimum;
+  alignas(8) char number[8];
+  unsigned mask = 0;
+  for (int k = 0; k < count; ++k) {
+    if (!in[k].ptr) {
+      if (mask || !StoreNumber(dtype, wraps, in[k].scalar, number)) return false;
+      mask = 1u << k;
+    } else if (in[k].dtype != dtype || !(*in[k].shape == out.shape)) {
+      return false;
+    }
+  }
+  if (req == OpReq::kNull) return true;
+  const int64_t size = static_cast<int64_t>(DTypeSize(dtype));
+  ParallelForThreads(OmpThreads(out.Size() * size / 4), out.Size(), [&](int64_t begin, int64_t end) {
+    const void* ptrs[2] = {};
+    for (int k = 0; k < count; ++k) ptrs[k] = mask >> k & 1u ? number : static_cast<const char*>(in[k].ptr) + begin * size;
+    loop(ptrs, out.data<uint8_t>() + begin, end - begin, mask);
+  });
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "operator/pointwise/bools.h"
 #include "operator/pointwise/gather.h"
 #include "operator/pointwise/gpu_program.h"
+#include "operator/pointwise/plain_conversion.h"
 #include "operator/pointwise/tune.h"
 
 namespace mxnet {
@@ -317,7 +318,9 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
 
 void Execute(const RunContext& run, const Function& f, int compute, const Operand* in, int count, unsigned masks, const double* params,
              const TBlob& out, OpReq req) {
-  if (!run.ctx.is_gpu() && out.dtype == kBool && !f.gradient && ExecuteBools(f.row, in, count, out, req)) return;
+  if (!run.ctx.is_gpu() && DTypeSize(out.dtype) == 1 && !f.gradient && !params &&
+      ((out.dtype == kBool && ExecuteBools(f.row, in, count, out, req)) || ExecuteBytes(f.row, compute, in, count, out, req)))
+    return;
   if (!run.ctx.is_gpu())
     return Execute(f.gradient ? GradientLoop(f.row, f.side, compute) : ForwardLoop(f.row, compute), compute, in, count, masks, params, out,
                    req);
@@ -362,9 +365,10 @@ void ExecuteCast(const RunContext& run, const TBlob& in, const TBlob& out, OpReq
     const Operand operand(in);
     return Execute(run, Forward(k_identity), compute, &operand, 1, kUnaryMasks, nullptr, out, req);
   }
-  if (req != OpReq::kAdd && (in.dtype == own || out.dtype == own)) {  // one conversion, or a plain copy
+  const ConvertFn plain = MXNET_CPU_CALL(PlainConversion)(in.dtype, out.dtype);
+  if (req != OpReq::kAdd && (in.dtype == own || out.dtype == own || plain)) {  // one conversion, or a plain copy
     if (req == OpReq::kNull || (in.dptr == out.dptr && in.dtype == out.dtype)) return;
-    const ConvertFn convert = in.dtype == own ? StoreFn(out.dtype, compute) : LoadFn(in.dtype, compute);
+    const ConvertFn convert = plain ? plain : in.dtype == own ? StoreFn(out.dtype, compute) : LoadFn(in.dtype, compute);
     const size_t in_size = DTypeSize(in.dtype), out_size = DTypeSize(out.dtype);
     const int64_t total = out.Size();
     const double bytes = static_cast<double>(in_size + out_size);

@@ -19,6 +19,7 @@ constexpr int64_t kColumnBlock = 512;  // the same for the column pattern
 constexpr int64_t kFlushRows = 256;    // rows summed in float before they move to double
 constexpr int64_t kSplit = 1 << 16;    // elements from which one long row is split into parts
 constexpr int64_t kConvertBlock = 1024;
+constexpr int64_t kBytesFrom = 32;  // elements of a row of bytes that is folded without conversion
 
 // Dimensions with neighbours of one kind merged and size 1 dropped, so kinds alternate; the
 // innermost two are the kernel's.
@@ -58,12 +59,21 @@ struct Job {
   bool native;  // in's dtype is the compute type
   size_t in_size, compute_size;
   pointwise::ConvertFn load;
+  int bytes = -1;  // the kind where the data are bytes that FoldBytes folds
 
   const char* At(int64_t element) const { return static_cast<const char*>(in->dptr) + element * in_size; }
 
   // rows x n contiguous elements from `first` on
   void Rows(int64_t first, int64_t rows, int64_t n, char* acc) const {
     if (native) return loops->rows(At(first), rows, n, acc);
+    if (bytes >= 0 && n >= kBytesFrom) {
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t folded = MXNET_CPU_CALL(FoldBytes)(bytes, in->dtype == kInt8, At(first + r * n), n);
+        const double real = static_cast<double>(folded);
+        loops->rows(compute == pointwise::kI64 ? static_cast<const void*>(&folded) : &real, 1, 1, acc + r * 8);
+      }
+      return;
+    }
     alignas(64) char wide[kConvertBlock * 8];
     if (n <= kConvertBlock) {
       const int64_t fit = std::max<int64_t>(kConvertBlock / std::max<int64_t>(n, 1), 1);
@@ -305,6 +315,8 @@ void Reduce(const KernelArgs& call, Kind kind, const TBlob& in, const std::vecto
   job.native = in.dtype == pointwise::ComputeDType(job.compute);
   job.in_size = DTypeSize(in.dtype);
   job.compute_size = pointwise::ComputeSize(job.compute);
+  const bool folds = kind == kSum || kind == kMax || kind == kMin || kind == kAny || kind == kAll;
+  if (folds && DTypeSize(in.dtype) == 1 && job.compute != pointwise::kF32) job.bytes = kind;
   const bool ordered = in.dtype == kUint64 && (kind == kMax || kind == kMin);
   job.load = integer && ordered ? LoadOrdered : pointwise::LoadFn(in.dtype, job.compute);
   const Sink sink{kind, &finish, &out, req, integer, integer && ordered};

@@ -34,7 +34,9 @@ struct Loops {
 
 // compute: 0 float, 1 double, 2 int64, 3 float data accumulated in double from the first addition
 // on
-MXNET_CPU_DECLARE(const reduce::Loops* ReduceLoops(int kind, int compute);)
+MXNET_CPU_DECLARE(const reduce::Loops* ReduceLoops(int kind, int compute);
+                  /* kSum, kMax, kMin, kAny or kAll of n > 0 bools, int8 (`is_signed`) or uint8. */
+                  int64_t FoldBytes(int kind, bool is_signed, const void* data, int64_t n);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_REDUCE_REDUCE_LOOPS_H_

@@ -240,7 +240,57 @@ constexpr reduce::Loops Make() {
   {Make<K, float, float>(), Make<K, double, double>(), Make<K, int64_t, int64_t>(), Make<K, float, double>()},
 constexpr reduce::Loops kLoops[reduce::kNumKinds][4] = {MXNET_REDUCTION_FOLDS(MXNET_FOLD_ENTRY)};
 
+// As many bytes as are looked at before it is asked whether the rest matters; sums of so many fit
+// into 32 bits.
+constexpr int64_t kByteChunk = 4096;
+
+template <typename T>
+T Extreme(const T* x, int64_t n, bool smallest, T stop) {
+  T m = *x;
+  for (int64_t i = 0; i < n; i += kByteChunk) {
+    const int64_t end = std::min(n, i + kByteChunk);
+    if (smallest) {
+      for (int64_t j = i; j < end; ++j) m = x[j] < m ? x[j] : m;
+      if (m <= stop) break;
+    } else {
+      for (int64_t j = i; j < end; ++j) m = x[j] > m ? x[j] : m;
+      if (m >= stop) break;
+    }
+  }
+  return m;
+}
+
+template <typename T>
+int64_t Total(const T* x, int64_t n) {
+  int64_t total = 0;
+  for (int64_t i = 0; i < n; i += kByteChunk) {
+    const int64_t end = std::min(n, i + kByteChunk);
+    int32_t sum = 0;
+    for (int64_t j = i; j < end; ++j) sum += x[j];
+    total += sum;
+  }
+  return total;
+}
+
+template <typename T>
+int64_t Fold(int kind, const T* x, int64_t n) {
+  constexpr T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
+  switch (kind) {
+    case reduce::kSum: return Total(x, n);
+    case reduce::kMax: return Extreme<T>(x, n, false, highest);
+    case reduce::kMin: return Extreme<T>(x, n, true, lowest);
+    default: return 0;
+  }
+}
+
 }  // namespace
+
+int64_t FoldBytes(int kind, bool is_signed, const void* data, int64_t n) {
+  const uint8_t* bytes = static_cast<const uint8_t*>(data);
+  if (kind == reduce::kAny) return Extreme<uint8_t>(bytes, n, false, 1);
+  if (kind == reduce::kAll) return Extreme<uint8_t>(bytes, n, true, 0);
+  return is_signed ? Fold(kind, static_cast<const int8_t*>(data), n) : Fold(kind, bytes, n);
+}
 
 const reduce::Loops* ReduceLoops(int kind, int compute) { return &kLoops[kind][compute]; }
 

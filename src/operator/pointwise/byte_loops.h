@@ -1,0 +1,17 @@
+/* Loops whose results are bytes, as Loop says (loops.h). */
+#ifndef MXNET_OPERATOR_POINTWISE_BYTE_LOOPS_H_
+#define MXNET_OPERATOR_POINTWISE_BYTE_LOOPS_H_
+
+#include "operator/pointwise/loops.h"
+
+namespace mxnet {
+
+MXNET_CPU_DECLARE(
+    /* Comparisons and tests of arrays of a compute type, whose results are bools; null where a
+     * row is none. */
+    pointwise::Loop TruthLoop(int row, int compute);
+    /* Arithmetic of int8 (`is_signed`) or uint8; null where a row has no such loop. */
+    pointwise::Loop ByteLoop(int row, bool is_signed);)
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_POINTWISE_BYTE_LOOPS_H_

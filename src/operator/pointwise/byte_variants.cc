@@ -1,0 +1,138 @@
+// Loops whose results are bytes: comparisons, and arithmetic of int8 and uint8, which wraps as that
+// of wider integers does when its results are cut off.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "operator/pointwise/byte_loops.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+using pointwise::Loop;
+
+template <class E, typename T, typename Out>
+void Pairs(const void* const* in, void* out, int64_t n, unsigned scalars) {
+  const T* a = static_cast<const T*>(in[0]);
+  const T* b = static_cast<const T*>(in[1]);
+  Out* y = static_cast<Out*>(out);
+  if (scalars == 0) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<Out>(E::f(a[i], b[i]));
+  } else if (scalars == 2) {
+    const T s = *b;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<Out>(E::f(a[i], s));
+  } else {
+    const T s = *a;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<Out>(E::f(s, b[i]));
+  }
+}
+
+template <class E, typename T>
+void Singles(const void* const* in, void* out, int64_t n, unsigned) {
+  const T* x = static_cast<const T*>(in[0]);
+  uint8_t* y = static_cast<uint8_t*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = E::f(x[i]);
+}
+
+#define MXNET_PAIR(name, expression) \
+  struct name {                      \
+    template <typename T>            \
+    static inline auto f(T a, T b) { \
+      return expression;             \
+    }                                \
+  };
+MXNET_PAIR(Equal, a == b)
+MXNET_PAIR(NotEqual, a != b)
+MXNET_PAIR(Greater, a > b)
+MXNET_PAIR(GreaterEqual, a >= b)
+MXNET_PAIR(Add, a + b)
+MXNET_PAIR(Sub, a - b)
+MXNET_PAIR(Mul, a* b)
+MXNET_PAIR(And, a& b)
+MXNET_PAIR(Or, a | b)
+MXNET_PAIR(Xor, a ^ b)
+MXNET_PAIR(Most, a > b ? a : b)
+MXNET_PAIR(Least, a < b ? a : b)
+MXNET_PAIR(Lesser, a < b)
+MXNET_PAIR(LesserEqual, a <= b)
+#undef MXNET_PAIR
+
+struct IsNan {
+  template <typename T>
+  static inline bool f(T x) {
+    return x != x;
+  }
+};
+struct IsInf {
+  template <typename T>
+  static inline bool f(T x) {
+    return std::fabs(x) == std::numeric_limits<T>::infinity();
+  }
+};
+struct IsFinite {
+  template <typename T>
+  static inline bool f(T x) {
+    return std::fabs(x) < std::numeric_limits<T>::infinity();
+  }
+};
+
+template <class E>
+Loop Compared(int compute) {
+  switch (compute) {
+    case pointwise::kF32: return Pairs<E, float, uint8_t>;
+    case pointwise::kF64: return Pairs<E, double, uint8_t>;
+    case pointwise::kI32: return Pairs<E, int32_t, uint8_t>;
+    case pointwise::kI64: return Pairs<E, int64_t, uint8_t>;
+    default: return nullptr;
+  }
+}
+
+template <class E>
+Loop Tested(int compute) {
+  return compute == pointwise::kF32 ? Singles<E, float> : compute == pointwise::kF64 ? Singles<E, double> : nullptr;
+}
+
+template <class E>
+Loop Ordered(bool is_signed) {
+  return is_signed ? Pairs<E, int8_t, int8_t> : Pairs<E, uint8_t, uint8_t>;
+}
+
+}  // namespace
+
+Loop TruthLoop(int row, int compute) {
+  switch (row) {
+    case pointwise::k_equal: return Compared<Equal>(compute);
+    case pointwise::k_not_equal: return Compared<NotEqual>(compute);
+    case pointwise::k_greater: return Compared<Greater>(compute);
+    case pointwise::k_greater_equal: return Compared<GreaterEqual>(compute);
+    case pointwise::k_lesser: return Compared<Lesser>(compute);
+    case pointwise::k_lesser_equal: return Compared<LesserEqual>(compute);
+    case pointwise::k_isnan: return Tested<IsNan>(compute);
+    case pointwise::k_isinf: return Tested<IsInf>(compute);
+    case pointwise::k_isfinite: return Tested<IsFinite>(compute);
+    default: return nullptr;
+  }
+}
+
+Loop ByteLoop(int row, bool is_signed) {
+  switch (row) {
+    case pointwise::k_add: return Pairs<Add, uint8_t, uint8_t>;
+    case pointwise::k_sub: return Pairs<Sub, uint8_t, uint8_t>;
+    case pointwise::k_mul: return Pairs<Mul, uint8_t, uint8_t>;
+    case pointwise::k_bitwise_and: return Pairs<And, uint8_t, uint8_t>;
+    case pointwise::k_bitwise_or: return Pairs<Or, uint8_t, uint8_t>;
+    case pointwise::k_bitwise_xor: return Pairs<Xor, uint8_t, uint8_t>;
+    case pointwise::k_maximum: return Ordered<Most>(is_signed);
+    case pointwise::k_minimum: return Ordered<Least>(is_signed);
+    default: return nullptr;
+  }
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
