@@ -1,5 +1,5 @@
-"""Kernels whose elements or results are bytes, and divisions of integers by one number, against
-NumPy."""
+"""Kernels whose elements or results are bytes, divisions of integers by one number and choices with
+one, against NumPy."""
 import numpy as onp
 import pytest
 
@@ -25,7 +25,7 @@ def whole(dtype, size=2501):
         return RNG.random(size) > 0.5
     least, most = onp.iinfo(dtype).min, onp.iinfo(dtype).max
     drawn = RNG.integers(least, most, size, dtype="int64") >> RNG.integers(0, 8 * onp.dtype(dtype).itemsize, size)
-    drawn[:6] = least, most, 0, least + 1, most - 1, 1
+    drawn[:6] = (least, most, 0, least + 1, most - 1, 1)[:size]
     return drawn.astype(dtype)
 
 
@@ -126,3 +126,26 @@ def test_sums_of_arrays(count, dtype):
         own = [mx.nd.array(v, dtype=dtype) for v in arrays]
         mx.nd.add_n(*own, out=own[place])
         assert onp.array_equal(own[place].asnumpy(), total)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "int64", "bool"])
+def test_where_with_one_number(dtype):
+    for shape in ((3, 5001), (7,), (2, 1, 4)):
+        x = whole(dtype if dtype == "bool" else "int8", int(onp.prod(shape))).reshape(shape).astype(dtype)
+        chosen = RNG.random(shape) > 0.4
+        one = onp.ones((1,) * len(shape), dtype)
+        for a, b in ((x, one), (one, x), (one, onp.zeros_like(one)), (x, one[0] if len(shape) > 1 else one)):
+            got = np.where(given(chosen), given(a), given(b))
+            assert got.dtype == x.dtype and onp.array_equal(got.asnumpy(), onp.where(chosen, a, b))
+        if dtype.startswith("float"):
+            for number in (0.0, -onp.inf, 2.5):
+                assert onp.array_equal(np.where(given(chosen), given(x), number).asnumpy(), onp.where(chosen, x, number).astype(dtype))
+                assert onp.array_equal(np.where(given(chosen), number, given(x)).asnumpy(), onp.where(chosen, number, x).astype(dtype))
+    full = whole("int8", 9000).astype("float32").reshape(3, 3000)
+    full[:, ::5] = onp.nan
+    full[1] = onp.nan
+    with onp.errstate(all="ignore"), pytest.warns(RuntimeWarning):
+        for axis in (None, 0, 1):
+            for name in ("nanmax", "nanmin", "nansum", "nanprod"):
+                wanted = getattr(onp, name)(full / 64, axis=axis)
+                assert onp.allclose(getattr(np, name)(given(full / 64), axis=axis).asnumpy(), wanted, rtol=1e-5, equal_nan=True), name

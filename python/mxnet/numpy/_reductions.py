@@ -39,12 +39,7 @@ def _reduce(name, a, out, like=None, **params):
 
 def _masked(a, where, value):
     """`a` with `value` where the mask is False."""
-    where = operand(where, a, "bool")
-    fill = call("zeros_like", (a,))
-    if value:
-        fill = call("_npi_add_scalar", (fill,), scalar=float(value), is_int=float(value).is_integer())
-        fill = call("_npi_cast", (fill,), dtype=_dtypes.name(a.dtype))
-    return call("_npi_where", (where, a, fill))
+    return call("_npi_where_rscalar", (operand(where, a, "bool"), a), scalar=float(value))
 
 
 def _no_mask(where):
@@ -376,7 +371,7 @@ def count_nonzero(a, axis=None, *, keepdims=False):
     2
     """
     a = operand(a)
-    if getattr(a, "dtype", None) != bool:
+    if is_symbol(a) or _dtypes.name(a.dtype) != "bool":
         a = call("_npi_not_equal_scalar", (a,), scalar=0.0, is_int=True)
     count = sum(a, axis, None, None, keepdims)
     return int(count.asnumpy()) if axis is None and not keepdims and not is_symbol(a) else count

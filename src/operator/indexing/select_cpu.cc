@@ -4,12 +4,13 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
-#include "operator/indexing/select.h"
+#include "operator/indexing/select_numbers.h"
+#include "operator/pointwise/gather.h"
 
 namespace mxnet {
 namespace {
 
-constexpr int64_t kBlock = 4096;  // conditions turned into bytes at a time: one loop per dtype, one per element size
+constexpr int64_t kBlock = 2048;  // conditions turned into bytes at a time: one loop per dtype, one per element size
 
 template <typename T>
 void SelectBlock(const uint8_t* truth, const T* x, const T* y, T* out, int64_t n) {
@@ -43,16 +44,20 @@ void NonzeroFlags(const TBlob& array, int64_t begin, int64_t n, uint8_t* flags) 
   });
 }
 
-void Select(const TBlob& condition, const void* x, const void* y, void* out, int64_t count, int64_t piece) {
+void SelectNumbers(const TBlob& condition, const void* x, const void* y, void* out, int64_t count, int64_t piece, unsigned singles) {
   if (piece == 0) return;
   const char *px = static_cast<const char*>(x), *py = static_cast<const char*>(y);
   char* po = static_cast<char*>(out);
   ParallelForThreads(OmpThreads(count * piece / 4), count, [&](int64_t begin, int64_t end) {
     uint8_t truth[kBlock];
+    alignas(64) char repeated[2][kBlock * 8];
+    for (int k = 0; k < 2; ++k)
+      if (singles >> k & 1u)
+        pointwise::FillElements(repeated[k], std::min(kBlock, end - begin), k == 0 ? x : y, static_cast<size_t>(piece));
     for (int64_t at = begin; at < end; at += kBlock) {
       const int64_t n = std::min(kBlock, end - at);
       NonzeroFlags(condition, at, n, truth);
-      const char *bx = px + at * piece, *by = py + at * piece;
+      const char *bx = singles & 1u ? repeated[0] : px + at * piece, *by = singles & 2u ? repeated[1] : py + at * piece;
       char* bo = po + at * piece;
       switch (piece) {
         case 1:
@@ -75,6 +80,10 @@ void Select(const TBlob& condition, const void* x, const void* y, void* out, int
       }
     }
   });
+}
+
+void Select(const TBlob& condition, const void* x, const void* y, void* out, int64_t count, int64_t piece) {
+  SelectNumbers(condition, x, y, out, count, piece, 0);
 }
 
 }  // namespace mxnet

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "operator/indexing/gpu_index.h"
+#include "operator/indexing/select_numbers.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
@@ -87,8 +88,21 @@ TBlob Expanded(KernelArgs& a, const TBlob& b, const Shape& whole) {
 void BroadcastWhere(KernelArgs& a) {
   const TBlob& out = a.out[0];
   if (a.req[0] == OpReq::kNull || out.Size() == 0) return;
-  const TBlob c = Expanded(a, a.in[0], out.shape), x = Expanded(a, a.in[1], out.shape), y = Expanded(a, a.in[2], out.shape);
-  Select(a.run, c, x.dptr, y.dptr, out.dptr, out.Size(), static_cast<int64_t>(DTypeSize(out.dtype)));
+  const int64_t size = static_cast<int64_t>(DTypeSize(out.dtype));
+  const TBlob c = Expanded(a, a.in[0], out.shape);
+  if (!a.run.ctx.is_gpu()) {
+    unsigned singles = 0;
+    TBlob sides[2] = {a.in[1], a.in[2]};
+    for (int k = 0; k < 2; ++k) {
+      if (sides[k].Size() == 1)
+        singles |= 1u << k;
+      else
+        sides[k] = Expanded(a, sides[k], out.shape);
+    }
+    return SelectNumbers(c, sides[0].dptr, sides[1].dptr, out.dptr, out.Size(), size, singles);
+  }
+  const TBlob x = Expanded(a, a.in[1], out.shape), y = Expanded(a, a.in[2], out.shape);
+  Select(a.run, c, x.dptr, y.dptr, out.dptr, out.Size(), size);
 }
 
 // [ograd, condition, x, y] -> gradients of x and y: sums over broadcast dimensions
@@ -148,9 +162,20 @@ template <bool kNumberIsX>
 void WhereScalar(KernelArgs& a) {
   const TBlob& out = a.out[0];
   if (a.req[0] == OpReq::kNull || out.Size() == 0) return;
-  const void *array = Expanded(a, a.in[1], out.shape).dptr, *number = Filled(a, a.param<WhereScalarParam>().scalar);
-  Select(a.run, Expanded(a, a.in[0], out.shape), kNumberIsX ? number : array, kNumberIsX ? array : number, out.dptr, out.Size(),
-         static_cast<int64_t>(DTypeSize(out.dtype)));
+  const int64_t size = static_cast<int64_t>(DTypeSize(out.dtype));
+  const double scalar = a.param<WhereScalarParam>().scalar;
+  const TBlob c = Expanded(a, a.in[0], out.shape);
+  const void* array = Expanded(a, a.in[1], out.shape).dptr;
+  if (!a.run.ctx.is_gpu()) {
+    alignas(8) char number[8];
+    TBlob one = out;
+    one.dptr = number;
+    one.shape = Shape{1};
+    FillValue(a.run, one, scalar);
+    return SelectNumbers(c, kNumberIsX ? number : array, kNumberIsX ? array : number, out.dptr, out.Size(), size, kNumberIsX ? 1 : 2);
+  }
+  const void* number = Filled(a, scalar);
+  Select(a.run, c, kNumberIsX ? number : array, kNumberIsX ? array : number, out.dptr, out.Size(), size);
 }
 
 void WhereScalars(KernelArgs& a) {
