@@ -87,21 +87,6 @@ _TEXTS = {
         "min_scalar_type(300).name",
         "'uint16'",
     ),
-    "nanmedian": (
-        "Medians of the elements that are numbers; NaN where there is none.",
-        "nanmedian(mx.np.array([1, mx.np.nan, 4])).item()",
-        "2.5",
-    ),
-    "nanpercentile": (
-        "Percentiles of the elements that are numbers; NaN where there is none.",
-        "nanpercentile(mx.np.array([1, mx.np.nan, 4]), 50).item()",
-        "2.5",
-    ),
-    "nanquantile": (
-        "Quantiles of the elements that are numbers; NaN where there is none.",
-        "nanquantile(mx.np.array([1, mx.np.nan, 4]), 0.5).item()",
-        "2.5",
-    ),
     "nextafter": (
         "The next number of the dtype after `x1` on the way to `x2`.",
         "nextafter(mx.np.array([1.0]), mx.np.array([2.0])) - 1",

@@ -4,7 +4,7 @@ import importlib
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase
+from .._binding import NDArrayBase, is_traced
 from ._dispatch import call, dtype_name, is_symbol, operand
 
 __all__ = ["pad"]
@@ -165,7 +165,7 @@ def pad(x=None, pad_width=None, mode="constant", **kwargs):   # pylint: disable=
 
     Notes
     -----
-    "maximum" and "minimum" over whole dimensions have no gradient, nor have functions as `mode`.
+    Functions as `mode` have no gradient.
 
     Examples
     --------
@@ -186,7 +186,8 @@ def pad(x=None, pad_width=None, mode="constant", **kwargs):   # pylint: disable=
         raise ValueError(f"[pad] reflect_type={reflect_type!r}; accepted: even, odd")
     x = operand(x)
     constant = kwargs.get("constant_values", 0)
-    simple = mode in _NATIVE and reflect_type == "even" and kwargs.get("stat_length") is None and onp.ndim(constant) == 0
+    extreme = mode in ("minimum", "maximum") and not is_symbol(x) and is_traced()      # of the operator they have no gradient
+    simple = mode in _NATIVE and not extreme and reflect_type == "even" and kwargs.get("stat_length") is None and onp.ndim(constant) == 0
     if is_symbol(x):
         if not simple:
             raise NotImplementedError(f"[pad] mode {mode!r} with these keywords on a symbol; accepted: arrays")

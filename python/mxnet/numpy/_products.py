@@ -262,7 +262,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
     `x` is a number or an array of any shape, the result has that shape and dtype float64. Below and
     above `xp` it is `left` and `right`, or the first and the last of `fp`. With `period`, `x` and
-    `xp` are angles. Differentiable in all three without `period`.
+    `xp` are angles. Differentiable in all three.
 
     Examples
     --------
@@ -272,17 +272,28 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     options = {"left": left, "right": right, "period": period}
     array = next((v for v in (x, xp, fp) if isinstance(v, NDArrayBase)), None)
     xp, fp = (operand(v, like=array) for v in (xp, fp))
-    if period is None and not is_symbol(xp) and _recording() and not is_deferred_compute() and xp.size > 1:
-        return _recorded_interp(operand(x, like=array), xp, fp, left, right)
+    if not is_symbol(xp) and _recording() and not is_deferred_compute() and xp.size > 1 and period != 0:
+        return _recorded_interp(operand(x, like=array), xp, fp, left, right, period)
     if type(x) in (int, float):
         return call("_npi_interp", (xp, fp), x_scalar=float(x), x_is_scalar=True, **options)
     return call("_npi_interp", (xp, fp, operand(x, like=array)), **options)
 
 
-def _recorded_interp(x, xp, fp, left, right):
+def _one_turn(x, xp, fp, period):
+    """Places within one period, the points in their order, with one more at each end."""
+    x, xp = x % period, xp % period
+    order = operand(onp.argsort(xp.asnumpy()), like=xp)
+    xp, fp = (call("_npi_take", (v, order), axis=0, mode="clip") for v in (xp, fp))
+    return x, call("_npi_concatenate", (xp[-1:] - period, xp, xp[:1] + period), dim=0), call("_npi_concatenate", (fp[-1:], fp, fp[:1]), dim=0)
+
+
+def _recorded_interp(x, xp, fp, left, right, period):
     """:func:`interp` made of operators that have gradients: the places are looked up, the line
     between two points is computed."""
     x, xp, fp = (call("_npi_cast", (v,), dtype="float64") for v in (x, xp, fp))
+    if period is not None:
+        x, xp, fp = _one_turn(x, xp, fp, abs(float(period)))
+        left = right = None     # there is nothing beyond
     last = xp.size - 1
     place = onp.clip(onp.searchsorted(xp.asnumpy(), x.asnumpy(), "right"), 1, last)
     ends = [operand(onp.asarray(p, "int64"), like=x) for p in (place - 1, place)]

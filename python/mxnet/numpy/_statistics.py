@@ -77,17 +77,24 @@ def _places(q, n, interpolation):
     return low, high, 0.0 if low == high else 0.5 if interpolation == "midpoint" else at - low
 
 
-def _differentiable(a, q, axis, interpolation, keepdims):
-    """Percentiles by sorting, which autograd can record; `q` are NumPy's."""
+def sorted_rows(a, axis):
+    """(rows, shape, kept): what `axis` reduces, sorted, NaN at the end, as the last dimension
+    behind those of `shape`, which is `kept` with axes of size 1 where dimensions are kept."""
     ndim = len(a.shape)
     axes = list(range(ndim)) if axis is None else sorted(i % ndim for i in axis)
-    kept = [i for i in range(ndim) if i not in axes]
+    others = [i for i in range(ndim) if i not in axes]
     if "float" not in _dtypes.name(a.dtype):
         a = call("_npi_cast", (a,), dtype=default_float())
-    shape = tuple(a.shape[i] for i in kept)
+    shape = tuple(a.shape[i] for i in others)
     n = int(onp.prod([a.shape[i] for i in axes]))
-    rows = call("_npi_reshape", (call("_npi_transpose", (a,), axes=tuple(kept + axes)) if ndim > 1 else a,), newshape=shape + (n,))
-    rows = call("_npi_sort", (rows,), axis=-1)
+    rows = call("_npi_reshape", (call("_npi_transpose", (a,), axes=tuple(others + axes)) if ndim > 1 else a,), newshape=shape + (n,))
+    return call("_npi_sort", (rows,), axis=-1), shape, tuple(1 if i in axes else a.shape[i] for i in range(ndim))
+
+
+def _differentiable(a, q, axis, interpolation, keepdims):
+    """Percentiles by sorting, which autograd can record; `q` are NumPy's."""
+    rows, shape, kept = sorted_rows(a, axis)
+    n = rows.shape[-1]
     results = []
     for value in onp.ravel(q):
         low, high, rest = _places(float(value), n, interpolation)
@@ -97,8 +104,7 @@ def _differentiable(a, q, axis, interpolation, keepdims):
             result = call("_npi_add", (result, apart))
         results.append(call("_npi_reshape", (result,), newshape=(1,) + shape))
     result = results[0] if len(results) == 1 else call("_npi_concatenate", results, dim=0)
-    shape = tuple(1 if i in axes else a.shape[i] for i in range(ndim)) if keepdims else shape
-    return call("_npi_reshape", (result,), newshape=onp.shape(q) + shape)
+    return call("_npi_reshape", (result,), newshape=onp.shape(q) + (kept if keepdims else shape))
 
 
 def _nothing_to_reduce(a, axis):
