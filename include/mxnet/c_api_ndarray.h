@@ -128,6 +128,10 @@ MXNET_C_DLL int MXNDArrayReshape(NDArrayHandle handle, int ndim, int* dims, NDAr
 /* The same with wider numbers, and `reverse`. */
 MXNET_C_DLL int MXNDArrayReshape64(NDArrayHandle handle, int ndim, dim_t* dims, bool reverse, NDArrayHandle* out);
 
+/* A view of the array's bytes from its beginning on as `ndim` dimensions of `dtype`. An error where
+ * it does not have so many, or where the first one is not at a multiple of the dtype's size. */
+MXNET_C_DLL int MXNDArrayViewAs(NDArrayHandle handle, int ndim, const int64_t* shape, int dtype, NDArrayHandle* out);
+
 /* Number of dimensions and dimensions. Ex: -1 where unknown; 64: dimensions beyond 32 bits, which
  * the others refuse. */
 

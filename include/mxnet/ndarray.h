@@ -97,6 +97,9 @@ class MXNET_DLL NDArray {
   NDArray Slice(int64_t begin, int64_t end) const;  // rows [begin, end) of dimension 0
   NDArray At(int64_t index) const;                  // dimension 0 dropped
   NDArray Reshape(const Shape& shape) const;        // same number of elements
+  /* The bytes from `offset` on, read as they are: any part of the array's, of any dtype. The
+   * address must be a multiple of the dtype's size. */
+  NDArray Window(size_t offset, const Shape& shape, int dtype) const;
   /* Resolves the codes 0, -1, -2, -3, -4 (`reverse`: from the right). */
   static Shape InferReshape(const Shape& from, const std::vector<int64_t>& codes, bool reverse);
   NDArray Detach() const;

@@ -120,8 +120,7 @@ PyObject* View(PyObject* self, const Selection& s, int64_t offset) {
   const Shape result = s.shape();
   PyObject* o = NewResult(ClassOf(self));
   if (!o) return nullptr;
-  *Get(o) = s.total == a->shape().Size() ? a->Reshape(result)
-                                         : a->Reshape(Shape{a->shape().Size()}).Slice(offset, offset + s.total).Reshape(result);
+  *Get(o) = a->Window(static_cast<size_t>(offset) * DTypeSize(a->dtype()), result, a->dtype());
   reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
   return o;
 }

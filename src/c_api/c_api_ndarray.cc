@@ -160,6 +160,14 @@ int MXNDArrayReshape(NDArrayHandle handle, int ndim, int* dims, NDArrayHandle* o
   return MXNDArrayReshape64(handle, ndim, dims ? wide.data() : nullptr, false, out);
 }
 
+int MXNDArrayViewAs(NDArrayHandle handle, int ndim, const int64_t* shape, int dtype, NDArrayHandle* out) {
+  API_BEGIN(out);
+  const NDArray* a = WithMemory(handle);
+  Need(ndim, shape, "dimensions");
+  *out = new NDArray(a->Window(0, Shape(shape, ndim), dtype));
+  API_END();
+}
+
 int MXNDArrayGetStorageType(NDArrayHandle handle, int* out) {
   API_BEGIN(out);
   *out = static_cast<int>(AsNDArray(handle)->storage_type());

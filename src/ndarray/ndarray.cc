@@ -270,6 +270,22 @@ NDArray NDArray::Reshape(const Shape& shape) const {
   return out;
 }
 
+NDArray NDArray::Window(size_t offset, const Shape& shape, int dtype) const {
+  MXNET_CHECK_KIND(!is_none(), Value) << "[view] the array is empty (none)";
+  const size_t bytes = static_cast<size_t>(shape_.Size()) * DTypeSize(dtype_), wanted = CheckedBytes(shape, dtype);
+  MXNET_CHECK_KIND(offset <= bytes && wanted <= bytes - offset, Value)
+      << "[view] shape " << shape << " of " << DTypeName(dtype) << " from byte " << offset << " on, of an array of " << bytes << " bytes";
+  MXNET_CHECK_KIND(wanted == 0 || (byte_offset_ + offset) % DTypeSize(dtype) == 0, Value)
+      << "[view] an array that begins in the middle of an element of " << DTypeName(dtype) << "; accepted: a copy() of it";
+  NDArray out;
+  out.chunk_ = chunk_;
+  chunk_->AddRef();
+  out.byte_offset_ = byte_offset_ + offset;
+  out.dtype_ = dtype;
+  out.shape_ = shape;
+  return out;
+}
+
 NDArray NDArray::Detach() const {
   NDArray out;
   out.chunk_ = chunk_;

@@ -97,6 +97,28 @@ def shared(array, cls):
     return cls(handle, array.writable)
 
 
+def view_as(array, shape, dtype_number):
+    """The bytes of the array as a shape of another dtype: memory is shared, autograd's history is
+    not."""
+    handle = NDArrayHandle()
+    check_call(_LIB.MXNDArrayViewAs(array.handle, len(shape), (ctypes.c_int64 * len(shape))(*shape), dtype_number, ctypes.byref(handle)))
+    return type(array)(handle, array.writable)
+
+
+def reread_shape(shape, old, new):
+    """The shape of an array with elements of `old` bytes when they are read as elements of `new`
+    bytes. Raises NumPy's errors."""
+    if old == new:
+        return shape
+    if not shape:
+        raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
+    length, rest = divmod(shape[-1] * old, new)
+    if rest:
+        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of "
+                         f"the array; here {new} of {shape[-1] * old}.")
+    return (*shape[:-1], length)
+
+
 def _new_empty_handle():
     """Handle of an array without shape and memory; an operator's output gives it both."""
     handle = NDArrayHandle()

@@ -12,7 +12,7 @@ from .._binding import _numpy_base, _set_indexing, _set_numpy_class, is_traced
 from ..base import error_class
 from ..ndarray import NDArray
 from . import _indexing
-from ..ndarray._native import shared
+from ..ndarray._native import reread_shape, shared, view_as
 from ._dispatch import call, check_order, compiled, device_of, operand
 from ._flat import Flags, flatiter, write_flat
 from ._methods import add_methods
@@ -407,19 +407,21 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         return super().reshape(*shape, **kwargs)
 
     def view(self, dtype=None, type=None):    # pylint: disable=redefined-builtin
-        """Another array in the same memory. With another `dtype` a copy of the bytes, read in it:
-        the last dimension grows or shrinks with the size of an element. `type` is NumPy's, and must
-        be this class or None.
+        """Another array in the same memory. With another `dtype` the bytes are read in it: the last
+        dimension grows or shrinks with the size of an element. `type` is NumPy's, and must be this
+        class or None.
 
         Raises ValueError where the bytes of the last dimension fill no whole number of elements,
-        and, with another `dtype`, while autograd records or a block is traced.
+        where the first element is not at a multiple of the new size, and, with another `dtype`,
+        while autograd records or a block is traced.
 
         >>> x = mx.np.array([1.0, -2.0])
         >>> x.view('int32')
         array([ 1065353216, -1073741824], dtype=int32)
-        >>> x.view()[0] = 5
+        >>> x.view('int32')[0] = 0
+        >>> x.view()[1] = 5
         >>> x
-        array([ 5., -2.])
+        array([0., 5.])
         """
         if isinstance(dtype, builtins.type) and issubclass(dtype, NDArray):
             dtype, type = None, dtype
@@ -427,12 +429,10 @@ class ndarray(_Base):   # pylint: disable=invalid-name
             raise TypeError(f"[view] type={type!r}; accepted: mx.np.ndarray, None")
         if dtype is None or _dtypes.number(dtype) == self._dtype_id:
             return shared(self, ndarray)
-        names = _dtypes.name(self.dtype), _dtypes.name(dtype)
-        if "bfloat16" in names:
-            raise NotImplementedError(f"[view] {names[0]} as {names[1]}; accepted: dtypes of NumPy")
         if is_traced():
             raise ValueError("[view] another dtype while autograd records or a block is traced; accepted: the array's own")
-        return operand(self.asnumpy().view(names[1]), self)
+        number = _dtypes.number(dtype)
+        return view_as(self, reread_shape(self.shape, self.itemsize, _dtypes.ITEM_BYTES[number]), number)
 
     def flatten(self, order="C"):
         """A copy with one dimension; `order` 'F' counts the elements down the columns.

@@ -71,6 +71,57 @@ def test_view():
         x.view("int32")
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float16", "bool", "float64"])
+def test_view_in_another_dtype_shares_memory(dtype):
+    values = onp.arange(8, dtype="float32").reshape(2, 4)
+    here, there = ours(values), values.copy()
+    seen, theirs = here.view(dtype), there.view(dtype)
+    assert mx.np.shares_memory(seen, here)
+    for array, view in [(here, seen), (there, theirs)]:
+        array += 1
+        array[1] *= 3
+        if dtype != "bool":     # of which NumPy keeps what is no 0 or 1
+            view[0] = 0
+            view[..., -1:] = view[..., -2:-1]
+    onp.testing.assert_array_equal(here.asnumpy(), there)
+    if dtype != "bool":
+        onp.testing.assert_array_equal(seen.asnumpy(), theirs)
+    assert seen.dtype == theirs.dtype and seen.shape == theirs.shape
+
+
+def test_views_are_ordered_with_their_arrays():
+    """Work in the background on the one is done before the other is read."""
+    x = mx.np.zeros((512, 512))
+    bits = x.view("int32")
+    for _ in range(5):
+        x += mx.np.dot(mx.np.ones((512, 64)), mx.np.ones((64, 512)))
+        assert bits[0, 0].item() == onp.float32(x[0, 0].item()).view("int32")
+    bits[:] = 0
+    assert x.sum().item() == 0
+    part = x[3]
+    part.view("int32")[1] = 0x3f800000
+    assert x[3, 1].item() == 1 and x.sum().item() == 1
+    half = mx.np.array([1.0, -2.0], dtype="bfloat16")
+    assert half.view("uint16").tolist() == [0x3f80, 0xc000]
+    half.view("uint16")[0] = 0x4000
+    assert half.astype("float32").tolist() == [2, -2]
+
+
+def test_views_that_do_not_fit():
+    for array, dtype in [(onp.float32(1), "float64"), (onp.zeros((2, 3), "float32"), "float64"), (onp.zeros((0, 3), "float32"), "int64")]:
+        with pytest.raises(ValueError) as theirs:
+            onp.asarray(array).view(dtype)
+        with pytest.raises(ValueError) as here:
+            ours(onp.asarray(array)).view(dtype)
+        assert str(here.value).startswith(str(theirs.value).rstrip("."))
+    assert ours(onp.zeros((2, 0), "float32")).view("float64").shape == (2, 0)
+    assert ours(onp.arange(5, dtype="float32"))[2:4].view("float64").shape == (1,)
+    with pytest.raises(ValueError, match="middle"):
+        ours(onp.arange(5, dtype="float32"))[1:3].view("float64")
+    with pytest.raises(mx.MXNetError):
+        ours(X).view("complex64")
+
+
 def test_bools_are_neither_negated_nor_subtracted():
     """As in NumPy and 2.0."""
     b = ours(MASK)
