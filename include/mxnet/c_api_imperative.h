@@ -154,6 +154,11 @@ MXNET_C_DLL int MXNDArraySetDeferredComputeVariable(NDArrayHandle* arrays, Symbo
 /* A new symbol with these outputs. An array that nothing is noted of is an error. */
 MXNET_C_DLL int MXNDArrayGetDeferredComputeSymbol(NDArrayHandle* output_handles, int num_outputs, SymbolHandle* out);
 
+/* Whether the shape of an array that was made while this thread noted operators depends on values:
+ * boolean masks, nonzero, unique and what follows from them. It has the one that the inputs' values
+ * give now. */
+MXNET_C_DLL int MXNDArrayShapeIsValue(NDArrayHandle handle, int* out);
+
 /* Forgets what is noted of these arrays. */
 MXNET_C_DLL int MXNDArrayClearDeferredCompute(NDArrayHandle* arrays, int num);
 

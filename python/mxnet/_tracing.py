@@ -59,10 +59,18 @@ def _is_recording():
     return state.value
 
 
+def _shape_is_value(array):
+    found = ctypes.c_int()
+    check_call(_LIB.MXNDArrayShapeIsValue(array.handle, ctypes.byref(found)))
+    return bool(found.value)
+
+
 def note(kind, array=None):
     """Called where Python reads `kind` of `array` (or of the thread's mode); TraceStopped where a
     graph cannot tell it."""
     watch.reads |= kind
+    if kind == SHAPE and array is not None and _shape_is_value(array):
+        stop('the shape of an array is read that depends on values')
     if kind == VALUE:
         stop('a value is read (asnumpy, asscalar, print, if, int, float)')
     elif kind == SWITCH:

@@ -375,7 +375,7 @@ int MXNDArraySetDeferredComputeVariable(NDArrayHandle* arrays, SymbolHandle* var
   for (int i = 0; i < num; ++i) {
     const Symbol* s = static_cast<Symbol*>(variables[i]);
     MXNET_CHECK_KIND(s && s->outputs.size() == 1, Value) << "[deferred compute] symbol " << i << " has not one output";
-    AsNDArray(arrays[i])->deferred_entry = s->outputs[0];
+    StandFor(AsNDArray(arrays[i]), s->outputs[0]);
   }
   API_END();
 }
@@ -417,9 +417,16 @@ int MXNDArrayTakeDeferredComputeConstants(int* out_size, NDArrayHandle** out_arr
   API_END();
 }
 
+int MXNDArrayShapeIsValue(NDArrayHandle handle, int* out) {
+  API_BEGIN_UNSEEN(out);
+  const NDArray* a = static_cast<const NDArray*>(handle);
+  *out = a && ShapeIsValue(*a);
+  API_END();
+}
+
 int MXNDArrayClearDeferredCompute(NDArrayHandle* arrays, int num) {
   API_BEGIN();
-  for (NDArray* a : AsNDArrays(arrays, num)) a->deferred_entry = NodeEntry();
+  for (NDArray* a : AsNDArrays(arrays, num)) ForgetDeferred(a);
   API_END();
 }
 

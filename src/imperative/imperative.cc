@@ -57,6 +57,7 @@ void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inpu
   const AttrsPtr& attrs = of_call ? of_call : given;
   if (state.deferred_compute) {
     CheckDeferredOutputs(*attrs, inputs, outputs);
+    if (FindShapes(attrs, inputs, outputs)) return;
     Execute(attrs, inputs, outputs, nullptr, ctx, state.training, true);
     return RecordDeferred(attrs, inputs, outputs);
   }

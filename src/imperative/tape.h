@@ -57,6 +57,16 @@ NodeEntry DeferredEntry(const NDArray& a);
 /* Throws Error(kValue) when a graph cannot say what writing into `outputs` (those that exist) does:
  * inputs of the graph, arrays from outside of it, other devices. */
 void CheckDeferredOutputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs);
+/* Lets an array stand for an entry of graphs; undone by ForgetDeferred. */
+void StandFor(NDArray* array, const NodeEntry& entry);
+void ForgetDeferred(NDArray* array);
+/* The shapes that depend on values, and are therefore found by computing what leads to them: false
+ * where inference tells them. `outputs` get them, and no values. Throws Error(kValue) where
+ * computing would have effects: random numbers, moving means, a program's own operators. */
+bool FindShapes(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs);
+/* Of an array that was made while this thread recorded: may another call's shape differ, with
+ * inputs of the same shapes? */
+MXNET_DLL bool ShapeIsValue(const NDArray& array);
 /* Throws Error(kValue) for an array that was made while a graph was recorded, and so has no
  * values. */
 MXNET_DLL void CheckComputed(const NDArray& array);

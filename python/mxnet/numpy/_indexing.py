@@ -157,6 +157,8 @@ def _lone_mask(a, keys):
 def _checked_mask(a, places, axis):
     """The values of a mask that fits the axes from `axis` on."""
     mask = places.values
+    if is_deferred_compute() and isinstance(mask, NDArrayBase) and mask.ndim == 1:
+        return mask     # the operator compares; the shapes may depend on values
     for i, (n, size) in enumerate(zip(mask.shape, a.shape[axis:])):
         if n != size:
             raise IndexError(f"[indexing] boolean index did not match indexed array along axis {axis + i}; size of axis is {size} but "
@@ -172,11 +174,15 @@ def _on_device(a, values, dtype="int64"):
 
 
 def _masked(a, mask, axis):
-    shape, ndim = a.shape, mask.ndim
+    ndim = mask.ndim
     mask = _on_device(a, mask, "bool")
     if ndim > 1:
-        a = shaped(a, shape[:axis] + (prod(shape[axis:axis + ndim]),) + shape[axis + ndim:])
-        mask = shaped(mask, (mask.size,))
+        shape = a.shape
+        if is_deferred_compute() and shape[1:] == mask.shape[1:]:     # a graph that is exported serves other sizes, too
+            a, mask = (call("_npi_reshape", (v,), newshape=(-1,)) for v in (a, mask))
+        else:
+            a = shaped(a, shape[:axis] + (prod(shape[axis:axis + ndim]),) + shape[axis + ndim:])
+            mask = shaped(mask, (mask.size,))
     return call("_npi_boolean_mask", (a, mask), axis=axis)
 
 

@@ -284,7 +284,8 @@ def _one_turn(x, xp, fp, period):
     x, xp = x % period, xp % period
     order = operand(onp.argsort(xp.asnumpy()), like=xp)
     xp, fp = (call("_npi_take", (v, order), axis=0, mode="clip") for v in (xp, fp))
-    return x, call("_npi_concatenate", (xp[-1:] - period, xp, xp[:1] + period), dim=0), call("_npi_concatenate", (fp[-1:], fp, fp[:1]), dim=0)
+    ends = (xp[-1:] - period, xp, xp[:1] + period), (fp[-1:], fp, fp[:1])
+    return (x, *(call("_npi_concatenate", parts, dim=0) for parts in ends))
 
 
 def _recorded_interp(x, xp, fp, left, right, period):

@@ -199,7 +199,7 @@ TABLE = {    # name: (block, is it a graph; None: it may be either)
     'child reads': (ReadsBelow, False),
     'tuple out': (lambda: F(lambda self, x: (x, (x * 2, [x * 3]), None, x.shape[0], {'a': x + 1})), True),
     'no array out': (lambda: F(lambda self, x: x.shape), False),
-    'boolean mask': (lambda: F(lambda self, x: nd.contrib.boolean_mask(x, x[:, 0] > 0)), False),
+    'boolean mask': (lambda: F(lambda self, x: nd.contrib.boolean_mask(x, x[:, 0] > 0)), True),
     'dropout': (lambda: F(lambda self, x: nd.Dropout(x, p=0.0) * x.shape[1]), True),
 }
 
