@@ -59,7 +59,8 @@ def _quantile(name, a, q, axis, out, method, keepdims, scale, options):
     arguments = {"axis": axes_of(axis), "keepdims": keepdims, **options}
     if name != "nanmedian":
         arguments["method"] = method
-    return deliver(operand(run(name, getattr(onp, name), (a,) if name == "nanmedian" else (a, q), arguments)), out)
+    result = run(name, getattr(onp, name), (a,) if name == "nanmedian" else (a, q), arguments)
+    return deliver(operand(result, next((v for v in (a, q) if isinstance(v, NDArrayBase)), None)), out)
 
 
 def nanmedian(a, axis=None, out=None, overwrite_input=None, keepdims=False):
