@@ -31,7 +31,7 @@ def _each(prefix, names, kind):
 KNOWN = {
     "NDArray.asnumpy": _NUMPY, "NDArray.shape": "tuple[int, ...]", "NDArray.size": "int", "NDArray.ndim": "int",
     **_each("NDArray.", "context ctx device", "Context"), "NDArray.stype": "str", "NDArray.dtype": "Any",
-    **_each("NDArray.", "grad T as_in_ctx as_nd_ndarray copyto to_device __floordiv__ __rfloordiv__ __invert__", "NDArray"),
+    **_each("NDArray.", "tostype grad T as_in_ctx as_nd_ndarray copyto to_device __floordiv__ __rfloordiv__ __invert__", "NDArray"),
     "NDArray.as_np_ndarray": "ndarray", "NDArray.split_v2": "list[NDArray]",
     **_each("NDArray.", "backward attach_grad drop_grad wait_to_read wait_to_write", "None"),
     **_each("Symbol.", "list_arguments list_outputs list_auxiliary_states list_inputs", "list[str]"),
@@ -46,7 +46,8 @@ KNOWN = {
     **_each("Executor.", "arg_dict grad_dict aux_dict output_dict", _PARAMETERS),
     # Of mx.np under npx.set_np(), of mx.nd otherwise; a list of `Array` is no list of either.
     **_each("Parameter.", "data grad", _EITHER), **_each("Parameter.", "list_data list_grad", "list[Any]"),
-    "Parameter.name": "str", **_each("Parameter.", "list_ctx list_device", "list[Context]"), "Parameter.var": "Symbol",
+    "Parameter.name": "str", "Parameter.shape": "tuple[int, ...]",
+    **_each("Parameter.", "list_ctx list_device", "list[Context]"), "Parameter.var": "Symbol",
     **_each("Parameter.", "set_data zero_grad initialize cast reset_ctx reset_device", "None"), "Parameter.grad_req": "str",
     **_each("Parameter.", "lr_mult wd_mult", "float"), "Parameter.row_sparse_data": "NDArray", "Parameter.stype": "str",
     "ParameterDict.__getitem__": "Parameter", "ParameterDict.__iter__": "Iterator[str]", "ParameterDict.keys": "KeysView[str]",
@@ -108,7 +109,9 @@ KNOWN = {
     "mxnet.autograd.grad": "list[Any]", "mxnet.random.seed": "None",
     **_each("mxnet.symbol.symbol.", "Variable var Group load load_json fromjson zeros ones full arange eye linspace maximum minimum pow "
             "hypot", "Symbol"),
-    "mxnet.ndarray.waitall": "None", "mxnet.ndarray.save": "None",
+    "mxnet.profiler.dumps": "str", "mxnet.profiler.state": "str", "mxnet.operator.get_all_registered_operators": "list[str]",
+    **_each("mxnet.test_utils.", "default_context default_device", "Context"), "mxnet.util.get_gpu_count": "int",
+    "mxnet.util.get_gpu_memory": "tuple[int, int]", "mxnet.ndarray.waitall": "None", "mxnet.ndarray.save": "None",
     **_each("mxnet.ndarray.ndarray.", "array zeros ones full empty arange eye linspace concatenate moveaxis add subtract multiply divide "
             "modulo power maximum minimum equal not_equal greater greater_equal lesser lesser_equal logical_and logical_or logical_xor "
             "true_divide imdecode from_numpy from_dlpack onehot_encode", "NDArray"),
@@ -116,6 +119,8 @@ KNOWN = {
     "mxnet.gluon.utils.clip_global_norm": "float", **_each("mxnet.gluon.utils.", "split_and_load split_data", "list[Any]"),
     **_each("mxnet.callback.", "do_checkpoint module_checkpoint log_train_metric", "Callable[..., None]"),
     "mxnet.gluon.model_zoo.vision.get_model": "Network", "mxnet.gluon.model_zoo.get_model": "Network"}
+# What all functions of a module give.
+GIVEN = {"mxnet.ndarray.random": "NDArray", "mxnet.symbol.random": "Symbol"}
 # The class of a network of the model zoo, by how the function's name begins; the first that fits.
 ZOO = (("alexnet", "AlexNet"), ("densenet", "DenseNet"), ("inception", "Inception3"), ("mobilenet_v2", "MobileNetV2"),
        ("mobilenet", "MobileNet"), ("resnet18_v1", "ResNetV1"), *((f"resnet{n}_v{v}", f"ResNetV{v}") for n in (18, 34, 50, 101, 152)

@@ -14,7 +14,7 @@ import os
 import re
 import types
 
-from module_stub_tables import (ARITHMETIC, FIELDS, FUNCTION_OVERLOADS, KNOWN, LEFT_OUT, MEMBERS, MERGED, NAMED, OPEN, OVERLOADS,
+from module_stub_tables import (ARITHMETIC, FIELDS, FUNCTION_OVERLOADS, GIVEN, KNOWN, LEFT_OUT, MEMBERS, MERGED, NAMED, OPEN, OVERLOADS,
                                 OVERRIDDEN, PARAMETERS, PLAIN, PROTECTED, RESULTS, SPECIAL, THE_SAME_KIND, ZOO)
 
 # In this order: a class or function is declared by the first of these that has it.
@@ -100,6 +100,10 @@ class Writer:
             return self.known(KNOWN[f"{self.module.__name__}.{name}"])
         if cls is None and self.module.__name__ == "mxnet.gluon.model_zoo.vision":
             return self.known(next((kind for begin, kind in ZOO if name.startswith(begin)), "Any"))
+        if cls is None and self.module.__name__ in GIVEN:
+            return self.known(GIVEN[self.module.__name__])
+        if name.startswith("is_") and function is not None:
+            return "bool"
         if name in ("__enter__", "__new__"):
             return "Self"
         if name in SPECIAL and SPECIAL[name]:
@@ -116,7 +120,7 @@ class Writer:
             arguments = "self, *args: Any, **kwargs: Any" if method else "*args: Any, **kwargs: Any"
         result = "None" if name == "__init__" else self.result(decorated, cls, name)
         if name in ("__eq__", "__ne__"):
-            result = "Any" if cls.__name__ in ("NDArray", "Symbol") else "bool"     # a comparison, element by element
+            result = cls.__name__ if cls.__name__ in ("NDArray", "Symbol") else "bool"      # a comparison, element by element
             self.lines.append(f"{indent}def {name}(self, other: object) -> {result}: ...")
             return
         if name in ARITHMETIC and arguments != "self":

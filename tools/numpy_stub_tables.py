@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, overload
 import numpy as _onp
 
 from mxnet.context import Context as _Context
+from mxnet.ndarray.ndarray import NDArray as _NDArray
 """
 TYPES = """
 _Number: TypeAlias = _bool | int | float | _onp.generic
@@ -243,9 +244,6 @@ RESULTS = {
     "triu_indices_from": PAIR,
     "tril_indices_from": PAIR,
     "unravel_index": ALL,
-    "topk": "Any",
-    "batch_norm": "Any",
-    "layer_norm": "Any",
     "rnn": "Any",
     "multibox_target": "Any",
     "slice_channel": "Any",
@@ -371,7 +369,7 @@ METHODS = {
     "attach_grad": "None",
     "wait_to_read": "None",
     "wait_to_write": "None",
-    "as_nd_ndarray": "Any",
+    "as_nd_ndarray": "_NDArray",
     "nonzero": ALL,
     "to_dlpack_for_read": "Any",
     "to_dlpack_for_write": "Any",

@@ -23,7 +23,7 @@ class Constant(Parameter):
     init: Any
     lr_mult: float
     name: str
-    shape: Any
+    shape: tuple[int, ...]
     value: Any
     wd_mult: float
 
@@ -54,7 +54,7 @@ class Parameter:
     def row_sparse_data(self, row_id: Any) -> NDArray: ...
     def set_data(self, data: Any) -> None: ...
     @property
-    def shape(self) -> Any: ...
+    def shape(self) -> tuple[int, ...]: ...
     @shape.setter
     def shape(self, value: Any) -> None: ...
     @property

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import numpy as _onp
 
 from mxnet.context import Context as _Context
+from mxnet.ndarray.ndarray import NDArray as _NDArray
 
 from . import ndarray
 SeedSequence = _onp.random.SeedSequence
