@@ -272,7 +272,7 @@ def namespace_stub(kind, module, lead, namespace):
     """Text of contrib.pyi and its like: operators, and the functions that are written in Python."""
     source = importlib.import_module(f"mxnet.{module}.{namespace}")
     written = {name: value for name, value in vars(source).items()
-               if inspect.isfunction(value) and value.__module__ == source.__name__ and not name.startswith("_")}
+               if inspect.isfunction(value) and value.__module__.startswith("mxnet.") and not name.startswith("_")}
     lines = [f"def {name}{untyped(value)}: ..." for name, value in sorted(written.items())]
     lines += [line for name, line in declarations(kind, lead, NAMESPACES[namespace]) if name not in written]
     return "\n".join(stub_head(kind, module) + lines) + "\n"

@@ -232,7 +232,7 @@ class Writer:
             if isinstance(value, types.ModuleType):
                 if value.__name__ in MODULES or value.__name__ in BY_OTHERS:
                     exported += self.reexport(*value.__name__.rpartition(".")[::2], name)
-                elif value.__name__ == f"{own}.{name}" and own == "mxnet":
+                elif value.__name__ == f"{own}.{name}":
                     self.lines.append(f"{name}: Any")
                 continue
             try:

@@ -73,6 +73,13 @@ def functions_of(module):
     return found
 
 
+def classes_of_others(module):
+    """Lines that give a part of mx.npx the classes that it has of modules with stubs."""
+    found = {name: value for name, value in vars(module).items() if inspect.isclass(value) and not name.startswith("_")}
+    return [f"from mxnet.{home} import {value.__name__} as {name}" for name, value in sorted(found.items())
+            for home in ("context", "image") if value.__module__.startswith(f"mxnet.{home}")]
+
+
 def overloads(name, module):
     """Types that declarations of a function fix, and their results; None for one declaration."""
     from mxnet.numpy._operators import BINARY as pairs, UNARY as singles
@@ -179,6 +186,7 @@ def stub(module_name):
     else:
         lines.append(f"from {'.' if module_name.startswith('numpy.') else '..numpy'} import ndarray")
         lines += [f"from . import {part} as {part}" for part in ("random", "image") if module_name == "numpy_extension"]
+        lines += classes_of_others(module)
     declared = [line for n, f in functions.items() for line in declarations(n, f, module_name)]
     lines += EXTRA.get(module_name, [])
     if any(line.endswith(": _Ufunc") for line in declared):

@@ -20,4 +20,8 @@ from mxnet.gluon.parameter import DeferredInitializationError as DeferredInitial
 from mxnet.gluon.parameter import Parameter as Parameter
 from mxnet.gluon.parameter import ParameterDict as ParameterDict
 from mxnet.gluon.trainer import Trainer as Trainer
+hybrid_block: Any
+parameter_dict: Any
+summary: Any
+symbol_block: Any
 tensor_types: Any

@@ -52,4 +52,9 @@ class KVStoreServer:
     handle: Any
     init_logginig: Any
     kvstore: Any
+base: Any
+byteps: Any
 def create(name: str = ...) -> KVStore: ...
+horovod: Any
+kvstore: Any
+kvstore_server: Any

@@ -212,3 +212,9 @@ class SequentialModule(BaseModule):
     logger: Any
     optimizer_initialized: bool
     params_initialized: bool
+base_module: Any
+bucketing_module: Any
+executor_group: Any
+module: Any
+python_module: Any
+sequential_module: Any

@@ -11,6 +11,7 @@ from mxnet.ndarray.ndarray import NDArray as _NDArray
 from ..numpy import ndarray
 from . import random as random
 from . import image as image
+from mxnet.context import Context as Device
 _Number: TypeAlias = _bool | int | float | _onp.generic
 _Host: TypeAlias = _onp.ndarray[Any, _onp.dtype[Any]]
 _ArrayLike: TypeAlias = ndarray | _Host | _Number | Sequence[Any]

@@ -9,6 +9,32 @@ from mxnet.context import Context as _Context
 from mxnet.ndarray.ndarray import NDArray as _NDArray
 
 from ..numpy import ndarray
+from mxnet.image import Augmenter as Augmenter
+from mxnet.image import BrightnessJitterAug as BrightnessJitterAug
+from mxnet.image import CastAug as CastAug
+from mxnet.image import CenterCropAug as CenterCropAug
+from mxnet.image import ColorJitterAug as ColorJitterAug
+from mxnet.image import ColorNormalizeAug as ColorNormalizeAug
+from mxnet.image import ContrastJitterAug as ContrastJitterAug
+from mxnet.image import DetAugmenter as DetAugmenter
+from mxnet.image import DetBorrowAug as DetBorrowAug
+from mxnet.image import DetHorizontalFlipAug as DetHorizontalFlipAug
+from mxnet.image import DetRandomCropAug as DetRandomCropAug
+from mxnet.image import DetRandomPadAug as DetRandomPadAug
+from mxnet.image import DetRandomSelectAug as DetRandomSelectAug
+from mxnet.image import ForceResizeAug as ForceResizeAug
+from mxnet.image import HorizontalFlipAug as HorizontalFlipAug
+from mxnet.image import HueJitterAug as HueJitterAug
+from mxnet.image import ImageDetIter as ImageDetIter
+from mxnet.image import ImageIter as ImageIter
+from mxnet.image import LightingAug as LightingAug
+from mxnet.image import RandomCropAug as RandomCropAug
+from mxnet.image import RandomGrayAug as RandomGrayAug
+from mxnet.image import RandomOrderAug as RandomOrderAug
+from mxnet.image import RandomSizedCropAug as RandomSizedCropAug
+from mxnet.image import ResizeAug as ResizeAug
+from mxnet.image import SaturationJitterAug as SaturationJitterAug
+from mxnet.image import SequentialAug as SequentialAug
 _Number: TypeAlias = _bool | int | float | _onp.generic
 _Host: TypeAlias = _onp.ndarray[Any, _onp.dtype[Any]]
 _ArrayLike: TypeAlias = ndarray | _Host | _Number | Sequence[Any]

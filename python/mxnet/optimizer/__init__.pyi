@@ -565,6 +565,8 @@ class Updater:
     optimizer: Any
     states: Any
     states_synced: Any
+adaptive: Any
+base: Any
 
 class ccSGD(SGD):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -585,6 +587,11 @@ class ccSGD(SGD):
     sym_info: Any
     wd: float
     wd_mult: Any
+contrib: Any
 def create(name: Any, **kwargs: Any) -> Optimizer: ...
 def get_updater(optimizer: Any) -> Any: ...
+optimizer: Any
 def register(klass: Any) -> Any: ...
+several: Any
+sgd: Any
+updater: Any

@@ -29,4 +29,7 @@ from mxnet.symbol.symbol import zeros as zeros
 from .op import *
 SymbolBase: Any
 Variable = _var
+numpy: Any
+numpy_extension: Any
 power = _pow
+sparse: Any

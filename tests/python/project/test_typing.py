@@ -2,6 +2,7 @@
 pass are in typed_programs."""
 import ast
 import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -75,3 +76,37 @@ def test_what_the_stubs_declare_is_there():
                 if not target.startswith("_") and not hasattr(module, target):
                     wrong.append(f"{name}.{target}")
     assert count > 1500 and not wrong
+
+
+def declared(stub):
+    """Names of a stub, those that it has of `from .op import *` among them."""
+    found = set()
+    for node in ast.parse(stub.read_text()).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.AnnAssign):
+            found.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            found.update(target.id for target in node.targets)
+        elif isinstance(node, ast.ImportFrom):
+            found.update(alias.asname for alias in node.names if alias.asname)
+            if node.names[0].name == "*":
+                found |= declared(stub.parent / f"{node.module}.pyi")
+    return found
+
+
+def test_functions_and_classes_that_are_there_are_declared():
+    package, missing, count = ROOT / "python" / "mxnet", [], 0
+    for stub in sorted(package.rglob("*.pyi")):
+        name = ".".join(stub.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
+        if name == "mxnet._typing" or name.endswith(".op"):
+            continue
+        module, names = importlib.import_module(name), declared(stub)
+        for member in dir(module):
+            value = None if member.startswith("_") else getattr(module, member, None)
+            if isinstance(value, type) or inspect.isroutine(value):
+                count += 1
+                ours = str(getattr(value, "__module__", None)).startswith("mxnet")
+                if ours and member not in names and not member.startswith("backward_"):
+                    missing.append(f"{name}.{member}")
+    assert count > 1500 and not missing

@@ -266,3 +266,7 @@ class SiLU(mxnet.gluon.block.HybridBlock):
 class Swish(mxnet.gluon.block.HybridBlock):
     def __init__(self, beta: float = ..., **kwargs: Any) -> None: ...
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
+activations: Any
+basic_layers: Any
+conv_layers: Any
+norm_layers: Any

@@ -186,3 +186,5 @@ class ZoneoutCell(ModifierCell):
     base_cell: Any
     zoneout_outputs: Any
     zoneout_states: Any
+rnn_cell: Any
+rnn_layer: Any

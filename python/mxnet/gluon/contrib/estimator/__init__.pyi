@@ -140,3 +140,7 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
     event_handlers: Any
     priority: Any
     val_data: Any
+batch_processor: Any
+estimator: Any
+event_handler: Any
+utils: Any

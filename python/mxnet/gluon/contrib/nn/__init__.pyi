@@ -42,3 +42,4 @@ class SyncBatchNorm(mxnet.gluon.nn.BatchNorm):
     in_channels: Any
     running_mean: Parameter
     running_var: Parameter
+basic_layers: Any

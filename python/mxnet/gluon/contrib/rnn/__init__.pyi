@@ -71,4 +71,6 @@ class VariationalDropoutCell(mxnet.gluon.rnn.ModifierCell):
     drop_inputs: Any
     drop_outputs: Any
     drop_states: Any
+conv_rnn_cell: Any
 def dynamic_unroll(cell: Any, inputs: NDArray, begin_state: Any, drop_inputs: Any = ..., drop_outputs: Any = ..., layout: Any = ..., valid_length: NDArray | None = ...) -> Any: ...
+rnn_cell: Any
