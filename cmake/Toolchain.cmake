@@ -20,6 +20,9 @@ set(MXNET_KERNEL_OPTIONS $<$<CONFIG:Release>:-O3> -fno-trapping-math)
 add_compile_options(
   $<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra> $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-parameter>
   $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno>)  # errno from sqrt and friends is read nowhere and stops vectorization
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>)  # said of references into caches, whose keys are temporaries
+endif()
 string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" processor)
 if(processor MATCHES "x86_64|amd64")
   set(MXNET_X86 ON)
