@@ -14,7 +14,7 @@ from ._device_argument import accepts_device, wraps_safely  # noqa: F401  (modul
 from ._gpus import (get_cuda_compute_capability, get_gpu_count, get_gpu_memory, get_max_supported_compute_capability,
                     get_rtc_compile_opts)
 from ._ufunc_options import np_ufunc_legal_option, wrap_np_binary_func, wrap_np_unary_func
-from .base import _LIB, c_str, check_call, py_str
+from .base import _LIB, MXNetError as _MXNetError, c_str, check_call, py_str
 
 __all__ = ["default_array", "dtype_from_number", "get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory",
            "get_max_supported_compute_capability", "get_rtc_compile_opts", "getenv", "is_np_array", "is_np_default_dtype", "is_np_shape",
@@ -102,7 +102,7 @@ def set_env(name, value):
 
 def setenv(name, value):
     """:func:`set_env` for the library's variables; sets others for this process and its children
-    (None: removes).
+    (None: removes). What `set_env` refuses is set for the children, with a warning.
 
     >>> mx.util.setenv('MXNET_CHECK_INDICES', '1')
     >>> mx.util.getenv('MXNET_CHECK_INDICES')
@@ -110,7 +110,14 @@ def setenv(name, value):
     >>> mx.util.setenv('MXNET_CHECK_INDICES', '0')
     """
     if name.startswith(("MXNET_", "NNVM_", "DMLC_", "OMP_")) and value is not None:
-        set_env(name, value)
+        try:
+            set_env(name, value)
+        except _MXNetError as error:
+            if _library_value(name) is None:
+                os.environ[name] = str(value)
+            else:       # os.environ has what the program put there itself, which is warned of
+                os.putenv(name, str(value))
+            warnings.warn(f"{error}. Processes that start from now on get it", RuntimeWarning, stacklevel=2)
     elif value is None:
         os.environ.pop(name, None)
     else:

@@ -178,8 +178,12 @@ TEST(DistStore, PushesAndPullsOfShortValuesInAnyOrder) {
         }
         if (steps & 2) kv->Pull({key}, {&got});
         if (steps & 4) kv->Pull({key}, {&other});
-        if ((steps & 2) && i % 3 == 0) EXPECT_EQ(Read(got), Values(100, sums[key])) << i;
-        if (steps & 4) EXPECT_EQ(Read(other), Values(100, sums[key])) << i;
+        if ((steps & 2) && i % 3 == 0) {
+          EXPECT_EQ(Read(got), Values(100, sums[key])) << i;
+        }
+        if (steps & 4) {
+          EXPECT_EQ(Read(other), Values(100, sums[key])) << i;
+        }
       }
     });
   }

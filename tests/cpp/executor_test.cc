@@ -138,8 +138,9 @@ TEST(Plan, RandomPlansKeepLiveEntriesApart) {
       const auto& node = plan->nodes[t];
       for (int i = 0; i < node.num_in; ++i) {
         const auto& b = plan->blobs[node.in + i];
-        if (b.slot < 0 && node.attrs->op->name != "zeros_like" && node.attrs->op->name != "ones_like")
+        if (b.slot < 0 && node.attrs->op->name != "zeros_like" && node.attrs->op->name != "ones_like") {
           ASSERT_TRUE(writer.count(b.offset)) << node.name;
+        }
       }
       for (int o = 0; o < node.num_out; ++o) {
         const auto& b = plan->blobs[node.out + o];

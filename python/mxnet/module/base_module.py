@@ -353,9 +353,11 @@ class BaseModule:
         """
         data_iter = iter(train_data)
         next_data_batch = next(data_iter, None)
+        if next_data_batch is None:
+            raise StopIteration(f"[Module.fit] epoch {epoch}: the training data give no batch; accepted: at least one. "
+                                "reset() begins again where they were used before")
         nbatch = 0
-        eval_name_vals = eval_metric.get_global_name_value()
-        end_of_batch = next_data_batch is None
+        end_of_batch = False
         while not end_of_batch:
             data_batch = next_data_batch
             if monitor is not None:

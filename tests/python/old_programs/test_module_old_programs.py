@@ -210,3 +210,16 @@ def test_inputs_of_devices_come_with_their_slices():
     group = bound(context=[mx.cpu(0), mx.cpu(1)])._exec_group
     assert [[(piece, array.shape) for piece, array in on_devices] for on_devices in group.data_arrays + group.label_arrays] == \
         [[(slice(0, 2), (2, 5)), (slice(2, 4), (2, 5))], [(slice(0, 2), (2,)), (slice(2, 4), (2,))]]
+
+
+def test_fit_says_that_data_were_used_before():
+    """1.9.1 raises StopIteration, too, without a word."""
+    data = mx.io.NDArrayIter(np.ones((20, 4), "float32"), np.zeros(20), 5)
+    for _ in data:
+        pass
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2), name="softmax")
+    module = mx.mod.Module(net)
+    with pytest.raises(StopIteration, match=r"\[Module.fit\] epoch 0: the training data give no batch.*reset\(\)"):
+        module.fit(data, num_epoch=2)
+    data.reset()
+    module.fit(data, num_epoch=2)

@@ -236,3 +236,21 @@ print("done")
 """
     result = run(code)
     assert result.stdout == "done\n", result.stderr
+
+
+def test_setenv_of_what_is_fixed_is_for_children():
+    """As in 1.9.1, where it never raises."""
+    program = """
+import subprocess, warnings
+import mxnet as mx
+for name, value in (("MXNET_ENGINE_TYPE", "NaiveEngine"), ("MXNET_NO_SUCH_NAME", 3)):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mx.util.setenv(name, value)
+    [warning] = caught
+    assert warning.category is RuntimeWarning and "Processes that start from now on get it" in str(warning.message)
+    print(subprocess.check_output(["printenv", name], text=True).strip(), mx.util.getenv(name))
+"""
+    result = run(program)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == ["NaiveEngine", "ThreadedEnginePerDevice", "3", "3"] and "has no effect" not in result.stderr
