@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
-from ..base import MXNetError, StateError, error_class
+from ..base import MXNetError, StateError
 from .._array_class import overwrite, to_class_of
 from ..util import accepts_device, default_array, is_np_array, is_np_shape, to_current_class
+from ._structure import checked_shape
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'tensor_types']
 
@@ -19,16 +20,6 @@ _GRAD_REQS = ('write', 'add', 'null')
 # cast, moving between contexts). A compiled block keeps the list of its parameters' arrays for as
 # long as this does not move.
 _generation = [0]
-
-
-def _checked_shape(name, shape):
-    """`shape` as a tuple of what are integers."""
-    shape = tuple(shape)
-    for dimension in shape:
-        if not hasattr(dimension, '__index__'):
-            raise error_class(MXNetError, TypeError)(
-                f'[gluon.Parameter] {name!r} of shape {shape}; integers are accepted, not {dimension!r}')
-    return shape
 
 
 class DeferredInitializationError(MXNetError):
@@ -116,7 +107,7 @@ class Parameter:
         self.wd_mult = wd_mult
         self.init = init
         self._dtype = dtype
-        self._shape = (shape,) if isinstance(shape, int) else None if shape is None else _checked_shape(name, shape)
+        self._shape = (shape,) if isinstance(shape, int) else None if shape is None else checked_shape(name, shape)
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
         self._stype = stype

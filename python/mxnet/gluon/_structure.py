@@ -3,11 +3,12 @@ import inspect
 
 import numpy as np
 
+from ..base import MXNetError, error_class
 from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
-__all__ = ['flatten', 'regroup', 'leaves', 'describe', 'rebuild', 'by_position', 'ARRAY']
+__all__ = ['flatten', 'regroup', 'leaves', 'describe', 'rebuild', 'by_position', 'checked_shape', 'ARRAY']
 
 # A description is 0 for one array, n > 1 for a symbol with n outputs, -1 for None and a list for a
 # list or tuple.
@@ -136,3 +137,13 @@ def by_position(block, function, is_forward, args, kwargs):
         raise TypeError(f'[gluon.HybridBlock] {type(block).__name__} got unexpected or repeated '
                         f'arguments {sorted(kwargs)}; accepted: {[p.name for p in names]}')
     return tuple(args)
+
+
+def checked_shape(name, shape):
+    """`shape` as a tuple of what are integers."""
+    shape = tuple(shape)
+    for dimension in shape:
+        if not hasattr(dimension, '__index__'):
+            raise error_class(MXNetError, TypeError)(
+                f'[gluon.Parameter] {name!r} of shape {shape}; integers are accepted, not {dimension!r}')
+    return shape
