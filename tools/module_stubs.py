@@ -298,11 +298,14 @@ def _operator_names():
     return frozenset(name for name in _opgen.op_names() if not name.startswith("_"))
 
 
+MADE_LATE = {"mxnet.model": ["FeedForward"]}    # what a module has of its own once it was asked for
+
+
 def public_names(module):
     """Names that a module offers: its own, and what it finds when it is asked."""
     operators = _operator_names() if module.__name__ in ALSO else ()
     names = []
-    for name in sorted(set(dir(module))):
+    for name in sorted({*dir(module), *MADE_LATE.get(module.__name__, ())}):
         if name.startswith("_") or keyword.iskeyword(name):
             continue
         try:

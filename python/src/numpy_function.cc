@@ -351,8 +351,8 @@ PyObject* As(PyObject* self, PyObject* dict) {
   to.tuple = from.tuple;
   return copy;
 }
-/* Pickled by name, as functions are. */
-PyObject* Reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__name__"); }
+/* Pickled by name, as functions and methods are. */
+PyObject* Reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }
 
 PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(NumpyFunction, call), READONLY, nullptr},
                          {"__dictoffset__", T_PYSSIZET, offsetof(NumpyFunction, dict), READONLY, nullptr},

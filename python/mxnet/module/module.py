@@ -2,7 +2,7 @@
 import logging
 import warnings
 
-from ..base import CheckedTypeError as _ArgumentTypeError, _MXValueError
+from ..base import CheckedTypeError as _ArgumentTypeError, _MXValueError, error_class as _error_class
 from .. import ndarray as nd
 from .. import optimizer as opt
 from .._files import load_states, write_file
@@ -61,7 +61,8 @@ class Module(BaseModule):
                  compression_params=None):
         super().__init__(logger=logger)
         if not hasattr(symbol, "list_arguments"):
-            raise TypeError(f"[Module] symbol of type {type(symbol).__name__} given; a Symbol is accepted")
+            raise _error_class(TypeError, AttributeError)(
+                f"[Module] symbol of type {type(symbol).__name__} given; a Symbol is accepted")
         context = cpu() if context is None else context   # not the current one, as in 1.9.1
         self._context = [context] if isinstance(context, Context) else list(context)
         self._work_load_list = work_load_list or [1] * len(self._context)

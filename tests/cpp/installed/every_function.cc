@@ -105,6 +105,7 @@ void Arrays() {
   CHECK(wide[2] == 3);
 
   CHECK(Values(a.Slice(1, 2)) == Floats({3, 4}) && Values(a.At(0)) == Floats({1, 2}) && a.Reshape(Shape({4})).shape() == Shape({4}));
+  CHECK(Values(a.Window(8, Shape({2}), kFloat32)) == Floats({3, 4}));
   CHECK(NDArray::InferReshape(Shape({2, 3, 4}), {0, -1}, false) == Shape({2, 12}));
   CHECK(Values(a.Detach()) == Values(a.Copy(kCPU)));
   const uint64_t before = a.version();

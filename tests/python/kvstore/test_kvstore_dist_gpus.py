@@ -1,12 +1,14 @@
 """Jobs without servers whose workers' GPUs add up among themselves. `./dev test --host-gpu` runs
 this with GPUs that are made of the host, and a NCCL that meets in shared memory."""
+import os
 import re
 
 import pytest
 
 from test_kvstore_dist import jobs, run_job
 
-pytestmark = [pytest.mark.gpu, jobs]
+made_of_the_host = "libhost_gpu" in os.environ.get("LD_PRELOAD", "")
+pytestmark = [pytest.mark.gpu, jobs, pytest.mark.skipif(not made_of_the_host, reason="each process needs a GPU of its own")]
 
 SUMS = """
 gpu = mx.gpu(kv.rank % int(os.environ.get('HOST_GPU_DEVICES', '1')))

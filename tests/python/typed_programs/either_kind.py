@@ -1,5 +1,7 @@
 """Parameters and pictures are arrays of either kind; their variables may become those of one."""
-from mxnet import gluon, nd, np, image
+import numpy as onp
+
+from mxnet import gluon, image, nd, np, recordio
 
 
 def f(p: gluon.Parameter, x: nd.NDArray) -> nd.NDArray:
@@ -24,6 +26,8 @@ def both(p: gluon.Parameter) -> nd.NDArray:
     return 1 - p.data().T[0] / 2
 
 
+with open("a.jpg", "wb") as file:
+    file.write(recordio.unpack(recordio.pack_img(recordio.IRHeader(0, 0.0, 0, 0), onp.ones((8, 9, 3), "uint8")))[1])
 img = image.imread("a.jpg")
 img = nd.image.to_tensor(img)
 crop, (a, b, c, d) = image.random_crop(img, (3, 4))
