@@ -61,7 +61,6 @@ class FeedForward:
     """
     __module__ = "mxnet.model"      # where programs have it from
 
-
     def __init__(self, symbol, ctx=None, num_epoch=None, epoch_size=None, optimizer="sgd", initializer=Uniform(0.01),
                  numpy_batch_size=128, arg_params=None, aux_params=None, allow_extra_params=False, begin_epoch=0,
                  **kwargs):

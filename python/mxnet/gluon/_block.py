@@ -1,5 +1,4 @@
 """Block: a tree of layers that owns Parameters, with name scopes and hooks."""
-import inspect
 import re
 import threading
 import warnings
@@ -8,6 +7,7 @@ from collections import OrderedDict
 
 from .. import initializer, name as _name
 from .._names import hint
+from .._repr import parameters_of
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..util import accepts_device, is_np_array
@@ -80,10 +80,7 @@ def _refuse(block, prefix, params, unknown):
     if not unknown:
         more = '; the blocks inside are given to add()' if block._is_sequence else ''
         raise TypeError(f'[{kind}] prefix of type {type(prefix).__name__} given; a string is accepted{more}')
-    makers = [vars(cls)['__init__'] for cls in type(block).__mro__ if '__init__' in vars(cls)]
-    known = [p.name for maker in makers for p in inspect.signature(maker).parameters.values()
-             if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name != 'self' and not p.name.startswith('_')]
-    known = list(dict.fromkeys(known))
+    known = [name for name in parameters_of(type(block)) if not name.startswith('_')]
     near = ''.join(hint(name, known) for name in unknown)
     raise TypeError(f'[{kind}] unexpected arguments {", ".join(unknown)}; {near}accepted: {", ".join(known)}')
 
