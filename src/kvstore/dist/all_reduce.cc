@@ -253,18 +253,23 @@ bool AllReduce::State::Matches(const CallPointer& call, Later* later) {
   return true;
 }
 
-/* The others may wait for what comes of this worker's share. */
-void AllReduce::State::FailForAll(const CallPointer& call, const std::string& text, Later* later) {
-  const auto kept = std::make_shared<const std::string>(text);
+void AllReduce::State::Say(const Call& call, Phase phase, std::string payload, int worker, int priority, Later* later) {
+  const auto kept = std::make_shared<const std::string>(std::move(payload));
   Message message;
-  Words words = call->words;
-  words.phase = Phase::kFailed;
+  Words words = call.words;
+  words.phase = phase;
   words.Write(message.head);
   message.data = kept->data();
   message.bytes = kept->size();
   message.owner = kept;
-  for (int other : ranks_)
-    if (other != transport_->rank()) later->push_back([t = transport_, other, message] { t->Send(other, message, 0, nullptr); });
+  later->push_back(
+      [t = transport_, rank = ranks_[static_cast<size_t>(worker)], priority, message] { t->Send(rank, message, priority, nullptr); });
+}
+
+/* The others may wait for what comes of this worker's share. */
+void AllReduce::State::FailForAll(const CallPointer& call, const std::string& text, Later* later) {
+  for (int worker = 0; worker < workers_; ++worker)
+    if (worker != me_) Say(*call, Phase::kFailed, text, worker, 0, later);
   Fail(call, StoreError(text), later);
 }
 
@@ -291,7 +296,7 @@ void AllReduce::State::OnMessage(int from, Message message) {
       call->gpus[i] = GpuOf(message);
       Advance(call, &later);
     } else if (words.phase == Phase::kTurn) {
-      TakeTurn(call, message, &later);
+      OnTurn(call, message, &later);
     } else if (words.phase == Phase::kFailed) {
       call->error.assign(static_cast<const char*>(message.data), message.bytes);
       if (call->started) Fail(call, StoreError(call->error), &later);

@@ -11,21 +11,20 @@ namespace mxnet {
 namespace kvstore {
 namespace {
 
-/* The payload of a turn: its number, then the identity of the group. */
-std::string TurnText(int64_t number, const std::string& group) {
+/* The payload of a question and of a turn: a number, and an identity behind it. */
+std::string Numbered(int64_t number, const std::string& identity) {
   std::string text(sizeof number, '\0');
   std::memcpy(text.data(), &number, sizeof number);
-  return text + group;
+  return text + identity;
 }
 
-Message MessageOf(const reduce::Words& words, std::string payload) {
-  const auto kept = std::make_shared<const std::string>(std::move(payload));
-  Message message;
-  words.Write(message.head);
-  message.data = kept->data();
-  message.bytes = kept->size();
-  message.owner = kept;
-  return message;
+/* False for a payload that is none. */
+bool ReadNumbered(const Message& message, int64_t* number, std::string* identity) {
+  if (message.bytes < sizeof *number) return false;
+  const char* text = static_cast<const char*>(message.data);
+  std::memcpy(number, text, sizeof *number);
+  identity->assign(text + sizeof *number, message.bytes - sizeof *number);
+  return true;
 }
 
 /* Between the host and a device, neither of which is in use. */
@@ -38,12 +37,7 @@ void CopyNow(const NDArray& from, const NDArray& to) {
 
 reduce::Gpu AllReduce::State::GpuOf(const Message& asked) {
   reduce::Gpu gpu;
-  int32_t number = -1;
-  if (asked.bytes < sizeof number) return gpu;
-  const char* text = static_cast<const char*>(asked.data);
-  std::memcpy(&number, text, sizeof number);
-  gpu.number = number;
-  gpu.identity.assign(text + sizeof number, asked.bytes - sizeof number);
+  ReadNumbered(asked, &gpu.number, &gpu.identity);
   return gpu;
 }
 
@@ -55,15 +49,7 @@ void AllReduce::State::Ask(const CallPointer& call, Later* later) {
     call->gpus[0] = gpu;
     return;
   }
-  Words words = call->words;
-  words.phase = Phase::kAsk;
-  const int32_t number = gpu.number;
-  std::string payload(sizeof number, '\0');
-  std::memcpy(payload.data(), &number, sizeof number);
-  payload += gpu.identity;
-  later->push_back([t = transport_, rank = ranks_[0], priority = call->priority, message = MessageOf(words, std::move(payload))] {
-    t->Send(rank, message, priority, nullptr);
-  });
+  Say(*call, Phase::kAsk, Numbered(gpu.number, gpu.identity), 0, call->priority, later);
 }
 
 /* An empty text where one GPU is meant twice. */
@@ -71,7 +57,7 @@ std::string AllReduce::State::GroupOf(const Call& call) {
   std::vector<int> numbers;
   std::set<std::string> identities;
   for (const reduce::Gpu& gpu : call.gpus) {
-    numbers.push_back(gpu.number);
+    numbers.push_back(static_cast<int>(gpu.number));
     identities.insert(gpu.identity);
   }
   const auto [at, made] = groups_.emplace(std::move(numbers), "");
@@ -92,23 +78,17 @@ void AllReduce::State::GiveTurn(const CallPointer& call, Later* later) {
     return FailForAll(call, e.what(), later);
   }
   if (!turn.group.empty()) turn.number = turns_++;
-  Words words = call->words;
-  words.phase = Phase::kTurn;
   for (int worker = 1; worker < workers_; ++worker)
-    later->push_back([t = transport_, rank = ranks_[static_cast<size_t>(worker)], priority = call->priority,
-                      message = MessageOf(words, TurnText(turn.number, turn.group))] { t->Send(rank, message, priority, nullptr); });
-  if (turn.group.empty())
-    AddOnHosts(call, later);
-  else
-    AddOnGpu(call, std::move(turn));
+    Say(*call, Phase::kTurn, Numbered(turn.number, turn.group), worker, call->priority, later);
+  TakeTurn(call, std::move(turn), later);
 }
 
-void AllReduce::State::TakeTurn(const CallPointer& call, const Message& message, Later* later) {
+void AllReduce::State::OnTurn(const CallPointer& call, const Message& message, Later* later) {
   GpuSums::Turn turn;
-  if (!call->started || call->over || message.bytes < sizeof turn.number) return;
-  const char* text = static_cast<const char*>(message.data);
-  std::memcpy(&turn.number, text, sizeof turn.number);
-  turn.group.assign(text + sizeof turn.number, message.bytes - sizeof turn.number);
+  if (call->started && !call->over && ReadNumbered(message, &turn.number, &turn.group)) TakeTurn(call, std::move(turn), later);
+}
+
+void AllReduce::State::TakeTurn(const CallPointer& call, GpuSums::Turn turn, Later* later) {
   if (turn.group.empty())
     AddOnHosts(call, later);
   else

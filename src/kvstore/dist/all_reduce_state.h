@@ -26,7 +26,7 @@ enum class Phase : uint8_t {
   kResult = 1,
   kFailed = 2,
   kAsk = 3,  // to the first worker: this worker's array is ready; the payload is its Gpu
-  kTurn = 4  // from the first worker: all are ready; the payload is a TurnText
+  kTurn = 4  // from the first worker: all are ready; the payload is the turn's number and group
 };
 
 /* The words of a message: kind, phase, dtype, where the array is and store; the array's elements;
@@ -62,7 +62,7 @@ struct Words {
 
 /* Where an array lies. */
 struct Gpu {
-  int number = -1;       // in its process; -1: on the CPU
+  int64_t number = -1;   // in its process; -1: on the CPU
   std::string identity;  // of the device
 };
 
@@ -140,6 +140,8 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
   void AddUp(const CallPointer& call);
   void Summed(const CallPointer& call, const std::string& error);
   bool Matches(const CallPointer& call, Later* later);
+  /* A message about the call with a text as payload. */
+  void Say(const Call& call, Phase phase, std::string payload, int worker, int priority, Later* later);
   void FailForAll(const CallPointer& call, const std::string& text, Later* later);
   void Fail(const CallPointer& call, std::exception_ptr error, Later* later);
   void Sent(const CallPointer& call);
@@ -153,8 +155,9 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
   /* The first worker gives the call its turn when all have asked. */
   void GiveTurn(const CallPointer& call, Later* later);
   static reduce::Gpu GpuOf(const Message& asked);
-  /* The GPUs may begin. */
-  void TakeTurn(const CallPointer& call, const Message& message, Later* later);
+  void OnTurn(const CallPointer& call, const Message& message, Later* later);
+  /* The GPUs may begin, if the turn names their group. */
+  void TakeTurn(const CallPointer& call, GpuSums::Turn turn, Later* later);
   /* They may not: the call goes on with a copy on the host, as if it had begun there. */
   void AddOnHosts(const CallPointer& call, Later* later);
   void AddOnGpu(const CallPointer& call, GpuSums::Turn turn);

@@ -90,7 +90,7 @@ DistType DistType::Parse(const std::string& name, bool p3) {
   return type;
 }
 
-/* Who has no GPU says so, who lacks the library is told what it lacks. */
+/* A worker that has GPUs but lacks the library is told what it lacks. */
 void DistTransport::AgreeOnGpus() {
   int gpus = 0;
   try {
@@ -98,13 +98,12 @@ void DistTransport::AgreeOnGpus() {
   } catch (const std::exception&) {  // who uses one hears of it
   }
   const std::string missing = GpuSums::Missing();
-  const int32_t mine[2] = {gpus > 0, gpus > 0 && missing.empty()};
-  NDArray all(Shape({2}), Context::CPU(), kInt32);
-  all.SyncCopyFromCPU(mine, sizeof mine);
+  int32_t able = gpus > 0 && missing.empty();
+  NDArray all(Shape({1}), Context::CPU(), kInt32);
+  all.SyncCopyFromCPU(&able, sizeof able);
   job_->all_reduce()->Sum(-1 - store_, 0, all, INT_MAX);
-  int32_t sums[2];
-  all.SyncCopyToCPU(sums, sizeof sums);
-  gpus_add_up_ = sums[1] == job_->workers();
+  all.SyncCopyToCPU(&able, sizeof able);
+  gpus_add_up_ = able == job_->workers();
   if (!gpus_add_up_ && gpus > 0 && !missing.empty() && job_->workers() > 1)
     LogWarning("[kvstore] sums of the workers' GPUs go through the memory of the hosts: " + missing);
 }

@@ -1,6 +1,5 @@
 #include "kvstore/dist/gpu_sums.h"
 
-#include <set>
 #include <utility>
 
 #include "base/device_interface.h"

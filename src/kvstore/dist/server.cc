@@ -364,8 +364,9 @@ void Server::EndRound(KeptPart* part) {
     at->second.pop_front();
     at = at->second.empty() ? part->later.erase(at) : std::next(at);
   }
-  const NDArray replaced = Apply(part, Head::Read(pushes.back().head).store, pushes);  // freed when the answers have left
-  AnswerPulls(part);                                                                   // of this version, before the next round changes it
+  // Freed when the answers have left.
+  const NDArray replaced = Apply(part, Head::Read(pushes.back().head).store, pushes);
+  AnswerPulls(part);  // of this version, before the next round changes it
 }
 
 NDArray Server::Apply(KeptPart* part, int store, const std::vector<Message>& pushes) {
