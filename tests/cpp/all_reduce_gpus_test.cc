@@ -4,24 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <random>
 #include <thread>
 
-#include "base/device_interface.h"
-#include "fake_device.h"
-#include "fake_streams.h"
-#include "in_process.h"
-#include "kvstore/dist/all_reduce.h"
+#include "fake_gpus.h"
 #include "kvstore/dist/gpu_sums.h"
 #include "kvstore/nccl.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
-#include "ndarray/run.h"
-#include "scoped_part.h"
-#include "storage/backend_registry.h"
+#include "reduce_workers.h"
 
 using namespace mxnet;           // NOLINT
 using namespace mxnet::kvstore;  // NOLINT
@@ -109,18 +102,7 @@ const nccl::Library kFake = {[] {
 
 class AllReduceGpus : public testing::Test {
  protected:
-  static void SetUpTestSuite() {  // stays: workers give their streams back when the process ends
-    GpuInterface().streams.Set(&kFakeStreams);
-    FakeGpuMemory<size_t{1} << 24>();
-    static const CopyHooks kCopies = {[](void* dst, Context, const void* src, Context, size_t bytes, void* stream) {
-      if (stream == nullptr)
-        std::memcpy(dst, src, bytes);
-      else
-        static_cast<FakeStream*>(stream)->Put([=] { std::memcpy(dst, src, bytes); });
-    }};
-    GpuInterface().copies.Set(&kCopies);
-    GpuInterface().collectives.Set(&kFake);
-  }
+  static void SetUpTestSuite() { UseFakeGpus(&kFake); }
   void SetUp() override {
     std::lock_guard<std::mutex> lock(g_mutex);
     g_missing.clear();
@@ -131,27 +113,14 @@ class AllReduceGpus : public testing::Test {
   }
 };
 
-struct Workers {
-  explicit Workers(int n, InProcessOptions options = InProcessOptions()) : fabric(n, 0, options) {
-    for (int i = 0; i < n; ++i) {
-      reduce.push_back(std::make_unique<AllReduce>(fabric.At(i)));
-      fabric.At(i)->SetHandler(reduce.back().get());
-    }
-  }
-  ~Workers() {
-    for (size_t i = 0; i < reduce.size(); ++i) fabric.At(static_cast<int>(i))->SetHandler(nullptr);
-  }
-  void Sum(int worker, const KVKey& key, const NDArray& array, int priority = 0) {
-    reduce[static_cast<size_t>(worker)]->Sum(0, key, array, priority, true);
-  }
-  InProcessFabric fabric;
-  std::vector<std::unique_ptr<AllReduce>> reduce;
-};
-
 NDArray On(Context where, const Values& values) {
   NDArray a({static_cast<int64_t>(values.size())}, where, kFloat32);
   a.SyncCopyFromCPU(values.data(), values.size() * 4);
   return a;
+}
+
+void Sum(const Workers& workers, int worker, const KVKey& key, const NDArray& array, int priority = 0) {
+  workers.reduce[static_cast<size_t>(worker)]->Sum(0, key, array, priority, true);
 }
 
 Values Read(const NDArray& a) {
@@ -159,16 +128,6 @@ Values Read(const NDArray& a) {
   a.SyncCopyToCPU(v.data(), v.size() * 4);
   return v;
 }
-
-std::string ErrorOf(const NDArray& array) {
-  try {
-    array.WaitToRead();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 /* A new value that the GPU is late with. */
 void WriteLate(const NDArray& array, float value) {
   float* data = static_cast<float*>(array.data().dptr);
@@ -195,7 +154,7 @@ TEST_F(AllReduceGpus, WaitsForTheGpusAndAddsUp) {
       for (int i = 0; i < n; ++i) {
         WriteLate(arrays[static_cast<size_t>(i)], static_cast<float>(i + 10 * time + 1));
         expected += static_cast<float>(i + 10 * time + 1);
-        workers.Sum(i, 7, arrays[static_cast<size_t>(i)]);
+        Sum(workers, i, 7, arrays[static_cast<size_t>(i)]);
       }
       for (const NDArray& array : arrays) EXPECT_EQ(Read(array), Values(100, expected)) << n << ' ' << time;
     }
@@ -211,7 +170,7 @@ TEST_F(AllReduceGpus, TypesThatTheLibraryLacksGoThroughTheHosts) {
     arrays.emplace_back(Shape({3}), Context::GPU(0), kInt16);
     const int16_t values[3] = {1, static_cast<int16_t>(i), 300};
     arrays.back().SyncCopyFromCPU(values, sizeof values);
-    workers.Sum(i, "key", arrays.back());
+    Sum(workers, i, "key", arrays.back());
   }
   for (const NDArray& array : arrays) {
     int16_t values[3];
@@ -236,15 +195,15 @@ TEST_F(AllReduceGpus, WorkersThatShareAGpuAddUpOnTheHosts) {
         arrays.push_back(On(Context::GPU(0), Values(count, -1)));
         WriteLate(arrays.back(), static_cast<float>(i + time));
       }
-      for (int i = 2; i >= 0; --i) workers.Sum(i, static_cast<int>(count), arrays[static_cast<size_t>(i)]);
+      for (int i = 2; i >= 0; --i) Sum(workers, i, static_cast<int>(count), arrays[static_cast<size_t>(i)]);
       for (const NDArray& array : arrays) EXPECT_EQ(Read(array), Values(count, static_cast<float>(3 + 3 * time)));
     }
   EXPECT_EQ(g_joined, 0);
   // Others of the same workers may still add up on their GPUs.
   const NDArray one = On(Context::GPU(0), Values(4, 1)), two = On(Context::GPU(1), Values(4, 2)), three = On(Context::GPU(2), Values(4, 3));
-  workers.Sum(0, 1, one);
-  workers.Sum(1, 1, two);
-  workers.Sum(2, 1, three);
+  Sum(workers, 0, 1, one);
+  Sum(workers, 1, 1, two);
+  Sum(workers, 2, 1, three);
   for (const NDArray& array : {one, two, three}) EXPECT_EQ(Read(array), Values(4, 6));
   EXPECT_EQ(g_joined, 3);
 }
@@ -256,7 +215,7 @@ TEST_F(AllReduceGpus, GroupsOfTheGpusThatKeysHave) {
   for (int key = 0; key < 6; ++key)
     for (int i = 0; i < 2; ++i) {
       arrays.push_back(On(Context::GPU((key + i * (key / 3)) % 2), Values(5, static_cast<float>(key + i))));
-      workers.Sum(i, key, arrays.back());
+      Sum(workers, i, key, arrays.back());
     }
   for (int key = 0; key < 6; ++key)
     for (int i = 0; i < 2; ++i) EXPECT_EQ(Read(arrays[static_cast<size_t>(2 * key + i)]), Values(5, static_cast<float>(2 * key + 1)));
@@ -271,7 +230,7 @@ TEST_F(AllReduceGpus, WorkersWithoutAGpuForAKeyAreAnErrorForAll) {
         std::vector<NDArray> arrays;
         for (int i = 0; i < 3; ++i) {
           arrays.push_back(On(i == odd ? Context::CPU() : Context::GPU(0), Values(static_cast<size_t>(count), 1)));
-          workers.Sum(i, key, arrays.back());
+          Sum(workers, i, key, arrays.back());
         }
         for (const NDArray& array : arrays) {
           const std::string error = ErrorOf(array);
@@ -281,7 +240,7 @@ TEST_F(AllReduceGpus, WorkersWithoutAGpuForAKeyAreAnErrorForAll) {
         // What comes later is well.
         for (int i = 0; i < 3; ++i) {
           arrays[static_cast<size_t>(i)] = On(Context::GPU(0), Values(4, static_cast<float>(i)));
-          workers.Sum(i, key, arrays[static_cast<size_t>(i)]);
+          Sum(workers, i, key, arrays[static_cast<size_t>(i)]);
         }
         for (const NDArray& array : arrays) EXPECT_EQ(Read(array), Values(4, 3));
       }
@@ -294,8 +253,8 @@ TEST_F(AllReduceGpus, ErrorsOfTheLibraryReachTheArray) {
     std::lock_guard<std::mutex> lock(g_mutex);
     g_fails = "[kvstore] NCCL: a sum failed";
   }
-  workers.Sum(0, 1, one);
-  workers.Sum(1, 1, two);
+  Sum(workers, 0, 1, one);
+  Sum(workers, 1, 1, two);
   EXPECT_NE(ErrorOf(one).find("NCCL: a sum failed"), std::string::npos);
   EXPECT_NE(ErrorOf(two).find("NCCL: a sum failed"), std::string::npos);
 }
@@ -305,7 +264,7 @@ TEST_F(AllReduceGpus, ALostWorkerIsNamed) {
   Workers workers(3);
   std::vector<NDArray> arrays;
   for (int i = 0; i < 3; ++i) arrays.push_back(On(Context::GPU(0), Values(10, 1)));
-  for (int i : {0, 1}) workers.Sum(i, 1, arrays[static_cast<size_t>(i)]);
+  for (int i : {0, 1}) Sum(workers, i, 1, arrays[static_cast<size_t>(i)]);
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
   workers.fabric.Cut(2);
   for (int i : {0, 1}) {
@@ -313,7 +272,7 @@ TEST_F(AllReduceGpus, ALostWorkerIsNamed) {
     EXPECT_NE(error.find("[kvstore] worker 2 (rank 2, process "), std::string::npos) << error;
   }
   const NDArray more = On(Context::GPU(0), Values(10, 1));
-  workers.Sum(1, 2, more);
+  Sum(workers, 1, 2, more);
   EXPECT_NE(ErrorOf(more).find("worker 2"), std::string::npos);
 }
 
@@ -340,7 +299,7 @@ TEST_F(AllReduceGpus, RandomOrdersDelaysAndLosses) {
             // Key 4 lies on the CPU.
             const NDArray array =
                 On(key == 4 ? Context::CPU() : Context::GPU(key % 2), Values(static_cast<size_t>(10 + key), given(i, key, time)));
-            workers.Sum(i, key, array, static_cast<int>(own() % 3));
+            Sum(workers, i, key, array, static_cast<int>(own() % 3));
             sums[static_cast<size_t>(i)][static_cast<size_t>(key)].push_back(array);
             std::this_thread::sleep_for(std::chrono::microseconds(own() % 500));
           }

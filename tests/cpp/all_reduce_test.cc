@@ -9,29 +9,15 @@
 #include <random>
 #include <thread>
 
-#include "in_process.h"
 #include "kvstore/reduce.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
+#include "reduce_workers.h"
 
 using namespace mxnet;           // NOLINT
 using namespace mxnet::kvstore;  // NOLINT
 
 namespace {
-
-struct Workers {
-  explicit Workers(int n, InProcessOptions options = InProcessOptions()) : fabric(n, 0, options) {
-    for (int i = 0; i < n; ++i) {
-      reduce.push_back(std::make_unique<AllReduce>(fabric.At(i)));
-      fabric.At(i)->SetHandler(reduce.back().get());
-    }
-  }
-  ~Workers() {
-    for (size_t i = 0; i < reduce.size(); ++i) fabric.At(static_cast<int>(i))->SetHandler(nullptr);
-  }
-  InProcessFabric fabric;
-  std::vector<std::unique_ptr<AllReduce>> reduce;
-};
 
 NDArray Random(int64_t count, int dtype, unsigned seed) {
   std::mt19937 random(seed);
@@ -58,16 +44,6 @@ std::vector<char> Expected(const std::vector<NDArray>& arrays) {
   SumArrays(in, {out.data()});
   return Bytes(out);
 }
-
-std::string ErrorOf(const NDArray& array) {
-  try {
-    array.WaitToRead();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST(AllReduce, SumsHaveTheBitsOfTheOrderOfWorkers) {

@@ -7,8 +7,7 @@
 #include <numeric>
 
 #include "base/device_interface.h"
-#include "fake_device.h"
-#include "fake_streams.h"
+#include "fake_gpus.h"
 #include "kvstore/nccl.h"
 #include "mxnet/error.h"
 #include "mxnet/kvstore.h"
@@ -67,18 +66,7 @@ const nccl::Library kFake = {[] {
 
 class NcclStore : public testing::Test {
  protected:
-  static void SetUpTestSuite() {  // stays: workers give their streams back when the process ends
-    GpuInterface().streams.Set(&kFakeStreams);
-    FakeGpuMemory<size_t{1} << 24>();
-    static const CopyHooks kCopies = {[](void* dst, Context, const void* src, Context, size_t bytes, void* stream) {
-      if (stream == nullptr)
-        std::memcpy(dst, src, bytes);
-      else
-        static_cast<FakeStream*>(stream)->Put([=] { std::memcpy(dst, src, bytes); });
-    }};
-    GpuInterface().copies.Set(&kCopies);
-    GpuInterface().collectives.Set(&kFake);
-  }
+  static void SetUpTestSuite() { UseFakeGpus(&kFake); }
   void SetUp() override {
     g_missing.clear();
     g_fails.clear();
