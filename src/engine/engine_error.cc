@@ -3,6 +3,7 @@
 #include <new>
 
 #include "engine/call_site.h"
+#include "engine/interrupted.h"
 #include "engine/var.h"
 
 namespace mxnet {
@@ -33,11 +34,13 @@ std::string CallSite() {
 std::exception_ptr DescribeError(const std::exception_ptr& e, const char* name, const std::string& site) {
   Error::Kind kind = Error::Kind::kGeneric;
   std::string message;
+  bool interrupted = false;
   try {
     std::rethrow_exception(e);
   } catch (const Error& error) {
     kind = error.kind();
     message = error.what();
+    interrupted = dynamic_cast<const Interrupted*>(&error) != nullptr;
   } catch (const std::bad_alloc&) {
     kind = Error::Kind::kOutOfMemory;
     message = "out of memory";
@@ -52,7 +55,7 @@ std::exception_ptr DescribeError(const std::exception_ptr& e, const char* name, 
   if (message.empty() || message[0] != '[') message = "[" + (op.empty() ? "engine" : op) + "] " + message;
   if (!op.empty() && message.compare(0, op.size() + 2, "[" + op + "]") != 0) message += "; raised in operator " + op;
   if (!site.empty()) message += "; called at " + site;
-  return std::make_exception_ptr(Error(kind, message));
+  return interrupted ? std::make_exception_ptr(Interrupted(kind, message)) : std::make_exception_ptr(Error(kind, message));
 }
 
 }  // namespace engine

@@ -8,6 +8,7 @@
 #include "engine/blocking.h"
 #include "engine/dependency_engine.h"
 #include "engine/gpu_streams.h"
+#include "engine/interrupted.h"
 #include "engine/waiting_work.h"
 #include "mxnet/interruptible.h"
 
@@ -243,6 +244,7 @@ std::vector<std::string> DependencyEngine::Unread() {
     if (!record->Unread()) continue;
     try {
       std::rethrow_exception(record->error);
+    } catch (const Interrupted&) {  // the user knows
     } catch (const std::exception& e) {
       messages.push_back(e.what());
     }

@@ -179,6 +179,29 @@ TEST(AllReduce, ALostWorkerIsNamed) {
   }
 }
 
+TEST(AllReduce, WhatWasUnderWayCanBeInterrupted) {
+  Workers workers(3);
+  std::vector<NDArray> first, second;
+  for (int i = 0; i < 3; ++i) {
+    first.push_back(Random(10, kFloat32, 0));
+    second.push_back(Random(10, kFloat32, 0));
+  }
+  for (int i : {0, 1}) workers.reduce[static_cast<size_t>(i)]->Sum(0, 1, first[static_cast<size_t>(i)], 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const auto interrupt = workers.reduce[0]->Interrupter();
+  for (int i : {0, 1}) workers.reduce[static_cast<size_t>(i)]->Sum(0, 2, second[static_cast<size_t>(i)], 0);
+  interrupt("the user wants to go on");
+  EXPECT_NE(ErrorOf(first[0]).find("[kvstore] the user wants to go on"), std::string::npos);
+  workers.reduce[2]->Sum(0, 1, first[2], 0);
+  workers.reduce[2]->Sum(0, 2, second[2], 0);
+  for (int i : {1, 2}) {  // they are told who
+    const std::string error = ErrorOf(first[static_cast<size_t>(i)]);
+    EXPECT_NE(error.find("[kvstore] worker 0 (rank 0, process "), std::string::npos) << error;
+    EXPECT_NE(error.find(": the user wants to go on"), std::string::npos) << error;
+  }
+  for (const NDArray& later : second) EXPECT_EQ(ErrorOf(later), "");
+}
+
 /* Whatever comes late and whoever is lost: each sum is right or names a worker that was lost, and
  * nothing waits for ever. */
 TEST(AllReduce, RandomDelaysStallsAndLosses) {

@@ -96,7 +96,7 @@ class Cluster {
     Leave();
     for (std::thread& t : threads_) t.join();
     servers_.clear();
-    for (auto& job : jobs_) job->Interrupt("end");
+    for (auto& job : jobs_) job->Interrupter()("end");
     jobs_.clear();
   }
   /* All workers say goodbye. */

@@ -186,7 +186,7 @@ TEST(DistStore, WhoWaitsCanBeInterrupted) {
     std::thread other([&] {
       while (!raised) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        cluster.job(0)->Interrupt("interrupted by the user");
+        cluster.job(0)->Interrupter()("interrupted by the user");
       }
     });
     EXPECT_NE(ErrorOf([&] { Read(got); }).find("interrupted by the user"), std::string::npos);

@@ -267,10 +267,10 @@ void AllReduce::State::Say(const Call& call, Phase phase, std::string payload, i
 }
 
 /* The others may wait for what comes of this worker's share. */
-void AllReduce::State::FailForAll(const CallPointer& call, const std::string& text, Later* later) {
+void AllReduce::State::FailForAll(const CallPointer& call, const std::string& text, const std::exception_ptr& error, Later* later) {
   for (int worker = 0; worker < workers_; ++worker)
     if (worker != me_) Say(*call, Phase::kFailed, text, worker, 0, later);
-  Fail(call, StoreError(text), later);
+  Fail(call, error, later);
 }
 
 void AllReduce::State::Fail(const CallPointer& call, std::exception_ptr error, Later* later) {
@@ -357,6 +357,23 @@ void AllReduce::State::OnLost(const Peer& peer) {
   Run(later);
 }
 
+std::function<void(const std::string& why)> AllReduce::State::Interrupter() {
+  std::vector<CallPointer> open;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& call : calls_)
+    if (call.second->started) open.push_back(call.second);
+  return [self = shared_from_this(), open](const std::string& why) {
+    const std::string text = self->transport_->Get(self->transport_->rank()).str() + ": " + why;
+    Later later;
+    {
+      std::lock_guard<std::mutex> lock(self->mutex_);
+      for (const CallPointer& call : open)
+        if (!call->over) self->FailForAll(call, text, InterruptedError(why), &later);
+    }
+    Run(later);
+  };
+}
+
 void AllReduce::State::Close() {
   std::unique_ptr<GpuSums> gpus;
   {
@@ -386,6 +403,7 @@ void AllReduce::Broadcast(int store, const KVKey& key, const NDArray& value, int
 void AllReduce::OnMessage(int from, Message message) { state_->OnMessage(from, std::move(message)); }
 std::shared_ptr<void> AllReduce::Place(int from, const int64_t* head, size_t) { return state_->Place(from, head); }
 void AllReduce::OnLost(const Peer& peer) { state_->OnLost(peer); }
+std::function<void(const std::string& why)> AllReduce::Interrupter() { return state_->Interrupter(); }
 bool AllReduce::busy() const { return state_->busy(); }
 
 }  // namespace kvstore

@@ -9,7 +9,9 @@
 #ifndef MXNET_KVSTORE_DIST_ALL_REDUCE_H_
 #define MXNET_KVSTORE_DIST_ALL_REDUCE_H_
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "kvstore/dist/transport.h"
 #include "mxnet/kvstore.h"
@@ -48,6 +50,8 @@ class AllReduce final : public Transport::Handler {
   void OnMessage(int from, Message message) override;
   std::shared_ptr<void> Place(int from, const int64_t* head, size_t bytes) override;
   void OnLost(const Peer& peer) override;
+  /* What fails the calls that are under way now and still are when it is called, on all workers. */
+  std::function<void(const std::string& why)> Interrupter();
   /* Calls are under way. */
   bool busy() const;
 

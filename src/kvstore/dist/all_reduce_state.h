@@ -99,6 +99,7 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
   void OnMessage(int from, Message message);
   std::shared_ptr<void> Place(int from, const int64_t* head);
   void OnLost(const Peer& peer);
+  std::function<void(const std::string& why)> Interrupter();
   /* No thread goes on. */
   void Close();
   bool busy() {
@@ -142,7 +143,9 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
   bool Matches(const CallPointer& call, Later* later);
   /* A message about the call with a text as payload. */
   void Say(const Call& call, Phase phase, std::string payload, int worker, int priority, Later* later);
-  void FailForAll(const CallPointer& call, const std::string& text, Later* later);
+  void FailForAll(const CallPointer& call, const std::string& text, Later* later) { FailForAll(call, text, StoreError(text), later); }
+  /* `text` on the other workers, `error` on this one. */
+  void FailForAll(const CallPointer& call, const std::string& text, const std::exception_ptr& error, Later* later);
   void Fail(const CallPointer& call, std::exception_ptr error, Later* later);
   void Sent(const CallPointer& call);
   static void Run(const Later& later) {

@@ -38,9 +38,9 @@ void Watch() {
     const ssize_t got = read(signal_pipe[0], &byte, 1);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return;
-    const int64_t before = kvstore::Job::Get()->last_request();
+    const auto interrupt = kvstore::Job::Get()->Interrupter();
     std::this_thread::sleep_for(std::chrono::duration<double>(kGraceSeconds));
-    kvstore::Job::Get()->Interrupt("interrupted (SIGINT) while it waited for other processes", before);
+    interrupt("interrupted (SIGINT) while it waited for other processes");
   }
 }
 

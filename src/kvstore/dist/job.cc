@@ -26,7 +26,7 @@ Job::Job(std::shared_ptr<Transport> transport)
 }
 
 Job::~Job() {
-  Interrupt("the job ends");
+  Interrupter()("the job ends");
   transport_->SetHandler(nullptr);
 }
 
@@ -195,19 +195,18 @@ void Job::AnswerBarrier(int store) {
   }
 }
 
-int64_t Job::last_request() {
-  std::lock_guard<std::mutex> hold(mutex_);
-  return next_request_ - 1;
-}
-
-void Job::Interrupt(const std::string& why, int64_t last) {
+std::function<void(const std::string& why)> Job::Interrupter() {
   std::vector<int64_t> numbers;
   {
     std::lock_guard<std::mutex> hold(mutex_);
-    for (const auto& r : requests_)
-      if (r.first <= last) numbers.push_back(r.first);
+    for (const auto& r : requests_) numbers.push_back(r.first);
   }
-  for (const int64_t number : numbers) Finish(number, false, false, StoreError(why), Message());
+  std::function<void(const std::string& why)> sums;
+  if (all_reduce_) sums = all_reduce_->Interrupter();
+  return [this, numbers, sums](const std::string& why) {
+    for (const int64_t number : numbers) Finish(number, false, false, InterruptedError(why), Message());
+    if (sums) sums(why);
+  };
 }
 
 void Job::CheckServers() {

@@ -76,9 +76,9 @@ class Job final : public std::enable_shared_from_this<Job>, public engine::Waiti
 
   /* Returns when all workers have called it. PS_BARRIER_TIMEOUT is its time-out. */
   void Barrier(int store);
-  /* All requests under way fail that are not newer than `last`: somebody wants to go on. */
-  void Interrupt(const std::string& why, int64_t last = INT64_MAX);
-  int64_t last_request();
+  /* What fails all that waits for other processes now and still does when it is called: somebody
+   * wants to go on. */
+  std::function<void(const std::string& why)> Interrupter();
   /* Throws the Error of the first server that is lost, if one is. */
   void CheckServers();
 

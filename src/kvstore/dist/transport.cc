@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "engine/interrupted.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -25,6 +26,7 @@ std::string LossText(const Peer& peer) {
 }
 
 std::exception_ptr StoreError(const std::string& text) { return std::make_exception_ptr(Error("[kvstore] " + text)); }
+std::exception_ptr InterruptedError(const std::string& text) { return std::make_exception_ptr(engine::Interrupted("[kvstore] " + text)); }
 
 }  // namespace kvstore
 }  // namespace mxnet

@@ -52,6 +52,8 @@ struct Peer {
 std::string LossText(const Peer& peer);
 /* The Error of a store: "[kvstore] ..." */
 std::exception_ptr StoreError(const std::string& text);
+/* The same for what the user ended (engine/interrupted.h). */
+std::exception_ptr InterruptedError(const std::string& text);
 
 /*
  * A message. The payload's bytes stay as they are until they are sent: `owner` keeps them. Both

@@ -328,8 +328,9 @@ except KeyboardInterrupt:
 
 @jobs
 @pytest.mark.nightly
-def test_ctrl_c_while_a_worker_waits(tmp_path):
-    lines, output = run_job(tmp_path, 2, 1, INTERRUPT, timeout=100)
+@pytest.mark.parametrize("servers", (1, 0))
+def test_ctrl_c_while_a_worker_waits(tmp_path, servers):
+    lines, output = run_job(tmp_path, 2, servers, INTERRUPT, timeout=100)
     assert lines[0] == ["KeyboardInterrupt True"], output
 
 
