@@ -5,6 +5,8 @@ import contextlib
 import os
 import threading
 
+from ._interrupt import HeldInterrupt
+
 __all__ = ["importing"]
 
 _LONGEST = 10.0    # seconds; whoever waits may hold what the other one needs
@@ -17,22 +19,23 @@ _own = threading.local()
 
 @contextlib.contextmanager
 def importing():
-    """Within it a module may be imported. A thread may enter it again."""
+    """Within it a module may be imported, and Ctrl-C waits. A thread may enter it again."""
     global _running
     if getattr(_own, "inside", False):
         yield
         return
-    with _changed:
-        _changed.wait_for(lambda: _forks == 0, _LONGEST)
-        _running += 1
-        _own.inside = True
-    try:
-        yield
-    finally:
+    with HeldInterrupt():
         with _changed:
-            _running -= 1
-            _own.inside = False
-            _changed.notify_all()
+            _changed.wait_for(lambda: _forks == 0, _LONGEST)
+            _running += 1
+            _own.inside = True
+        try:
+            yield
+        finally:
+            with _changed:
+                _running -= 1
+                _own.inside = False
+                _changed.notify_all()
 
 
 def _before_fork():

@@ -352,6 +352,45 @@ def test_interrupt_waits_for_imports(threads):
     assert (done.returncode, done.stdout.split()) == (2, ['False', 'True']), done.stderr
 
 
+LAZY = '''
+import os, signal, sys
+import mxnet as mx
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == 'mxnet.gluon.data.dataloader':
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+try:
+    mx.gluon.data.DataLoader
+except KeyboardInterrupt:
+    print('mxnet.gluon.data.dataloader' in sys.modules)
+'''
+
+
+def test_interrupt_waits_for_modules_that_are_loaded_when_asked_for():
+    done = subprocess.run([sys.executable, '-c', LAZY], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.split()) == (0, ['True']), done.stderr
+
+
+@pytest.mark.parametrize('threads', [False, True])
+@pytest.mark.parametrize('closed', [False, True])
+def test_the_end_of_a_loader_calls_no_function_of_python(threads, closed):
+    """Where it would be called by a destructor or a weak reference, it would lose an interrupt."""
+    calls = []
+    for _ in range(5):
+        loader = D.DataLoader(list(range(20)), 2, num_workers=2, thread_pool=threads, batchify_fn=list)
+        for _ in loader:
+            break
+        if closed:
+            loader.close()
+        sys.settrace(lambda frame, event, arg: calls.append(frame.f_code))
+        loader = None
+        sys.settrace(None)
+    assert not calls and loader is None
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize('threads', [False, True])
 def test_interrupt_is_not_lost_in_100_loops(threads):

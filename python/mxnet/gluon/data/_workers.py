@@ -119,17 +119,23 @@ def _environment():
                 os.environ[name] = value
 
 
-_open = weakref.WeakSet()    # of ProcessWorkers and ThreadWorkers
+_open = set()                # weak references to ProcessWorkers and ThreadWorkers
 _TICK = 0.25                 # seconds between two looks at whether the loader, or the iterator of an epoch, is gone
 
 
 class _Watched:
     """What workers know of their loader and of its epochs, by weak references: those have no
-    finalizers, in which an interrupt would be lost."""
+    finalizers, in which an interrupt would be lost. Threads, processes and connections have some in
+    Python. So threads of the workers free them, never the program's. A callback of a weak reference
+    loses it as well, and a WeakSet has such callbacks."""
 
     def __init__(self):
         self._loader = None
         self._epochs = []    # (reference to an epoch, its list of tasks)
+
+    def _opened(self):
+        _open.difference_update([workers for workers in list(_open) if workers() is None])
+        _open.add(weakref.ref(self))
 
     def belong_to(self, loader):
         """End when `loader` is gone."""
@@ -157,8 +163,10 @@ class _Watched:
 # interpreter stops it; a loader that is destroyed later would wait for that lock for ever.
 @atexit.register
 def _close_all():
-    for workers in list(_open):
-        workers.close()
+    for reference in list(_open):
+        workers = reference()
+        if workers is not None:
+            workers.close()
 
 
 class ProcessWorkers(_Watched):
@@ -181,7 +189,10 @@ class ProcessWorkers(_Watched):
         self._next = 0
         self._closed = False
         self._processes = {}
-        self._wake_read, self._wake_write = ctx.Pipe(duplex=False)
+        self._ended = threading.Event()
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
         base = _worker_seed()
         engine.stats()    # makes the engine, which then learns of the fork that it is a data worker's
         for i in range(count):
@@ -194,9 +205,8 @@ class ProcessWorkers(_Watched):
             theirs.close()
             self._processes[mine] = process
             self._idle.append(mine)
-        self._thread = threading.Thread(target=self._dispatch, name='mxnet-dataloader', daemon=True)
-        self._thread.start()
-        _open.add(self)
+        threading.Thread(target=self._dispatch, name='mxnet-dataloader', daemon=True).start()
+        self._opened()
 
     def _run_child(self, mine, theirs, *work):
         # Ends of pipes inherited from the parent would keep this worker alive after the parent is
@@ -204,8 +214,8 @@ class ProcessWorkers(_Watched):
         mine.close()
         for conn in self._processes:
             conn.close()
-        self._wake_read.close()
-        self._wake_write.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
         _process_loop(theirs, *work)
 
     def submit(self, indices):
@@ -214,14 +224,16 @@ class ProcessWorkers(_Watched):
             task = self._next
             self._next += 1
             self._waiting.append((task, indices))
-        self._wake()
+            self._wake()
         return task
 
     def _wake(self):
-        try:
-            self._wake_write.send_bytes(b'x')
-        except (OSError, ValueError):
-            pass
+        """Called with the lock."""
+        if self._wake_write is not None:
+            try:
+                os.write(self._wake_write, b'x')
+            except BlockingIOError:
+                pass    # it is full: the thread will wake
 
     def fetch(self, task, timeout):
         """The batch of a task. Raises what the worker raised (its traceback is the __cause__),
@@ -258,8 +270,16 @@ class ProcessWorkers(_Watched):
                 pickle.loads(data)    # opens and frees the segments inside
 
     def _dispatch(self):
-        """The thread that hands tasks to idle workers and takes in results, so that neither side
-        ever blocks on a full pipe."""
+        """The thread that serves the workers and ends them."""
+        try:
+            self._serve()
+        finally:
+            self._end()
+            self._ended.set()
+
+    def _serve(self):
+        """Hands tasks to idle workers and takes in results, so that neither side ever blocks on a
+        full pipe; until the workers are closed, or the loader is gone."""
         while True:
             with self._lock:
                 while self._waiting and self._idle:
@@ -276,15 +296,10 @@ class ProcessWorkers(_Watched):
                 sources = list(self._busy) + list(self._idle)
             self._reap()
             if self._abandoned():
-                self.close()
                 return
             for source in connection.wait(sources + [self._wake_read], _TICK):
                 if source is self._wake_read:
-                    try:
-                        while self._wake_read.poll():
-                            self._wake_read.recv_bytes()
-                    except (EOFError, OSError):
-                        return
+                    os.read(source, 4096)
                     continue
                 try:
                     task, ok, packed = source.recv()
@@ -339,13 +354,16 @@ class ProcessWorkers(_Watched):
         if self._owner != os.getpid():
             return    # a copy inherited by a fork, which must not touch the workers
         with self._lock:
-            if self._closed:
-                return
             self._closed = True
             self._waiting.clear()
-        self._wake()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(5)
+            self._wake()
+        self._ended.wait(15)
+
+    def _end(self):
+        """What `close` asks for, on the dispatching thread."""
+        with self._lock:
+            self._closed = True
+            self._waiting.clear()
         self.forget(list(self._results))
         self._drain(1)
         processes = list(self._processes.items())
@@ -362,8 +380,11 @@ class ProcessWorkers(_Watched):
             if process.is_alive():
                 process.terminate()
                 process.join(5)
-        self._wake_read.close()
-        self._wake_write.close()
+        with self._lock:
+            self._idle.clear()
+            os.close(self._wake_read)
+            os.close(self._wake_write)
+            self._wake_read = self._wake_write = None
 
 
 class _Task:
@@ -374,8 +395,15 @@ class _Task:
         self.value = self.error = None
 
 
-def _thread_loop(owner, tasks, make, switches):
-    """One worker thread, until its ThreadWorkers are closed or gone."""
+def _thread_loop(ended, *work):
+    try:
+        _make_batches(*work)
+    finally:
+        ended.set()
+
+
+def _make_batches(owner, tasks, make, switches):
+    """What a worker thread does, until its ThreadWorkers are closed or gone."""
     util.set_np(*switches)
     while True:
         try:
@@ -405,12 +433,13 @@ class ThreadWorkers(_Watched):
         self._closed = False
         self._tasks = queue.SimpleQueue()
         arguments = weakref.ref(self), self._tasks, lambda indices: batchify_fn([dataset[i] for i in indices]), _switches()
-        self._threads = [threading.Thread(target=_thread_loop, args=arguments,
-                                          name=f'mxnet-dataloader_{i}', daemon=True)
-                         for i in range(count)]
-        for thread in self._threads:
+        self._threads = []    # (identifier, event of its end)
+        for i in range(count):
+            ended = threading.Event()
+            thread = threading.Thread(target=_thread_loop, args=(ended, *arguments), name=f'mxnet-dataloader_{i}', daemon=True)
             thread.start()
-        _open.add(self)
+            self._threads.append((thread.ident, ended))
+        self._opened()
 
     def submit(self, indices):
         task = _Task(indices)
@@ -432,6 +461,6 @@ class ThreadWorkers(_Watched):
         self._closed = True
         for _ in self._threads:
             self._tasks.put(None)
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(5)
+        for thread, ended in self._threads:
+            if thread != threading.get_ident():
+                ended.wait(5)
