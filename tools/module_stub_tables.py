@@ -144,6 +144,8 @@ OVERLOADS = {"Block.__call__": _BLOCK, "HybridBlock.__call__": _BLOCK,
              **{f"{layer}.__call__": [*_LAYER, *_REST] for layer in ("RNN", "LSTM", "GRU")},
              **{f"{cell}.__call__": [*_CELL, *_REST] for cell in ("RecurrentCell", "HybridRecurrentCell", "BidirectionalCell",
                                                                   "SequentialRNNCell", "HybridSequentialRNNCell")},
+             # Programs name these as they like.
+             "CustomOpProp.create_operator": ["(self, ctx: Any, in_shapes: Any, in_dtypes: Any, /) -> Any"],
              "ParameterDict.get": ["(self, name: str, **kwargs: Any) -> Parameter", "(self, name: str, default: Any) -> Any"],
              # Several outputs are a list, which can be taken apart as an array can.
              "BaseModule.predict": [
@@ -158,8 +160,9 @@ FUNCTION_OVERLOADS = {
 # Members that a class leaves to those below it, or to Python (which iterates by index).
 MEMBERS = {"Dataset": ["    def __iter__(self) -> Iterator[Any]: ..."],
            "Block": ["    _children: dict[str, Any]", "    _reg_params: dict[str, Any]", "    _prefix: str", "    _params: Any"],
-           "DataIter": [line for name in ("provide_data", "provide_label")
-                        for line in ("    @property", f"    def {name}(self) -> Any: ...")]}
+           "mxnet.gluon.loss.Loss": ["    _weight: Any", "    _batch_axis: int"],
+           # Not list[DataDesc]: classes below have properties of these names or assign to them, and Any lets both be.
+           "DataIter": ["    provide_data: Any", "    provide_label: Any"]}
 # Fields of named tuples.
 FIELDS = {"BatchEndParam": {"epoch": "int", "nbatch": "int", "eval_metric": "Any", "locals": "Any"},
           "IRHeader": {"flag": "int", "label": "Any", "id": "int", "id2": "int"}}

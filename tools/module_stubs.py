@@ -153,7 +153,7 @@ class Writer:
 
     def overloads(self, signatures, member, indent="    "):
         for signature in signatures:
-            self.lines += [f"{indent}@overload", f"{indent}def {member}{self.known(signature)}: ..."]
+            self.lines += [f"{indent}@overload"] * (len(signatures) > 1) + [f"{indent}def {member}{self.known(signature)}: ..."]
 
     def named_tuple(self, name, cls):
         """A named tuple that has no class statement."""
@@ -182,7 +182,7 @@ class Writer:
         self.lines += ["", f"class {name}({', '.join(bases)}):" if bases else f"class {name}:"]
         start = len(self.lines)
         own = {}
-        self.lines += MEMBERS.get(name, ())
+        self.lines += MEMBERS.get(f"{cls.__module__}.{name}", MEMBERS.get(name, ()))
         inherited = {base for known in cls.__mro__[1:] if known in self.homes for base in known.__mro__}
         for base in reversed(cls.__mro__):      # members of bases that have no stub
             if base is cls or (base not in inherited and base.__module__.startswith("mxnet")):

@@ -123,6 +123,7 @@ NAMES = {
 # Where a name means something else in one module.
 NAMES_OF_MODULES = {
     "numpy": {"obj": "Any"},
+    "numpy_extension": {"arr": "ndarray | Sequence[ndarray] | dict[str, ndarray]"},
     "numpy.linalg": {"M": "_ArrayLike | None", "A": "_ArrayLike | None", "tol": "Any"},
     "numpy.random": {
         **dict.fromkeys(

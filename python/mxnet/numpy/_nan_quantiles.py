@@ -36,13 +36,14 @@ def _between(rows, count, q, method):
     return call("_npi_where", (call("_npi_greater_scalar", (part,), scalar=0.0), between, below))    # infinities have no distance
 
 
-def _recorded(name, a, q, axis, out, method, keepdims):
+def _recorded(name, a, q, given, axis, out, method, keepdims):
+    """`q`: fractions; `given`: what the program gave for them."""
     rows, shape, kept = sorted_rows(a, axis)
     count = call("_npi_sum", (call("_npi_cast", (call("_npi_equal", (rows, rows)),), dtype="float64"),), axis=(-1,))
     results = [call("_npi_reshape", (_between(rows, count, float(value), method),), newshape=(1,) + shape) for value in onp.ravel(q)]
     result = results[0] if len(results) == 1 else call("_npi_concatenate", results, dim=0)
-    if name != "nanmedian" and rows.dtype != _dtypes.bfloat16:     # NumPy's dtype depends on its version
-        wanted = getattr(onp, name)(onp.zeros(1, rows.dtype), q, method=method).dtype
+    if name != "nanmedian" and rows.dtype != _dtypes.bfloat16:     # NumPy's dtype depends on its version, and on the type of `given`
+        wanted = getattr(onp, name)(onp.zeros(1, rows.dtype), given, method=method).dtype
         result = result if result.dtype == wanted else call("_npi_cast", (result,), dtype=_dtypes.name(wanted))
     return deliver(call("_npi_reshape", (result,), newshape=onp.shape(q) + (kept if keepdims else shape)), out)
 
@@ -54,7 +55,7 @@ def _quantile(name, a, q, axis, out, method, keepdims, scale, options):
         fractions = onp.asarray(q, "float64") / scale
         if not ((fractions >= 0) & (fractions <= 1)).all():
             raise ValueError(f"[{name}] q is {q}; accepted: 0 to {scale}")
-        return _recorded(name, a, fractions, axes_of(axis), out, method, bool(keepdims))
+        return _recorded(name, a, fractions, q, axes_of(axis), out, method, bool(keepdims))
     run = importlib.import_module("mxnet.numpy.fallback").run      # which stands on this module
     arguments = {"axis": axes_of(axis), "keepdims": keepdims, **options}
     if name != "nanmedian":

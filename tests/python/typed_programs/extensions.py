@@ -19,6 +19,30 @@ class Halves(mx.optimizer.Optimizer):
         weight[:] = weight * 0.5 - grad * self.lr + self.floor
 
 
+class Ones(mx.io.DataIter):
+    """Batches of ones; `loading.py` has an iterator with properties instead."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(batch_size=2)
+        self.left = count
+        self.provide_data = [mx.io.DataDesc("data", (2, 4))]
+        self.provide_label = []
+
+    def next(self) -> mx.io.DataBatch:
+        if self.left == 0:
+            raise StopIteration
+        self.left -= 1
+        return mx.io.DataBatch([nd.ones((2, 4))], [])
+
+
+class Absolute(mx.gluon.loss.Loss):
+    def __init__(self, weight: float = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any) -> Any:
+        return F.mean(F.abs(pred - label), axis=self._batch_axis, exclude=True) * self._weight
+
+
 class Square(mx.operator.CustomOp):
     def forward(self, is_train: bool, req: list[str], in_data: list[nd.NDArray], out_data: list[nd.NDArray],
                 aux: list[nd.NDArray]) -> None:
@@ -65,8 +89,9 @@ def main() -> float:
     lstm.initialize()
     output, states = lstm(nd.ones((3, 2, 5)), lstm.begin_state(batch_size=2))
     nd.save("typed.nd", {"x": x, "y": y})
+    losses = [Absolute()(batch.data[0], nd.zeros((2, 4))).sum().asscalar() for batch in Ones(2)]
     print(header.label, data, len(features) > 10, tensor.shape, parts[0].shape, output.shape, len(states),
-          mx.__version__, mx.num_gpus(), sorted(nd.load("typed.nd")), f"{y.asscalar():.1f}")
+          mx.__version__, mx.num_gpus(), sorted(nd.load("typed.nd")), f"{y.asscalar():.1f}", losses)
     return float(x.sum().asscalar())
 
 

@@ -100,6 +100,8 @@ def main() -> None:
     print(cross_validate(x, y).round(1).tolist())
     (positive,) = np.nonzero(labels)
     print(len(positive), np.argmax(np.abs(weights)).item())
+    npx.save("regression.params", {"weights": weights})
+    print(sorted(npx.load("regression.params")))
 
 
 if __name__ == "__main__":
