@@ -16,6 +16,7 @@ import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tools", "wheel"))
+import build  # noqa: E402
 import headers  # noqa: E402
 
 # Name, architecture and option of ./dev wheel.
@@ -111,7 +112,9 @@ def check_wheels():
     for name, arch, option in WHEELS:
         found = glob.glob(os.path.join(ROOT, "dist", f"{name}-{number}-py3-none-manylinux_*_{arch}.whl"))
         if not found:
-            yield f"dist/ has no wheel {name} of {number} for {arch}; ./dev wheel {option} makes it"
+            lacking = build.lacking(arch, option == "--cuda")
+            where = f" on another machine, since this one lacks {', '.join(lacking)}" if lacking else ""
+            yield f"dist/ has no wheel {name} of {number} for {arch}; ./dev wheel {option} makes it{where}"
         for path in found:
             yield from wheel_findings(path)
 
@@ -130,6 +133,7 @@ def check_docs():
 
 def check_tests():
     """All tests, those that take minutes among them."""
+    print("tests: all of them, which takes hours on two cores", flush=True)
     yield from _command("./dev", "test", "--nightly")
 
 
@@ -146,9 +150,9 @@ def main():
         found = list(CHECKS[name]())
         findings += len(found)
         for line in found:
-            print(f"{name}: {line}")
+            print(f"{name}: {line}", flush=True)
         if not found:
-            print(f"{name}: good")
+            print(f"{name}: good", flush=True)
     return int(findings > 0)
 
 

@@ -28,6 +28,24 @@ def _run(*command, **options):
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL, **options)
 
 
+def lacking(arch, cuda=False):
+    """What this machine lacks to make a wheel: texts that name programs and headers, and the packages
+    that have them."""
+    host = os.uname().machine
+    programs = {"c++": "g++"} if arch == host else {f"{arch}-linux-gnu-g++": f"g++-{arch}-linux-gnu", f"qemu-{arch}-static": "qemu-user-static"}
+    if arch == "x86_64":
+        programs["nasm"] = "nasm"    # without it the JPEG library would be slow
+    found = [f"{program} (Debian's {package})" for program, package in programs.items() if shutil.which(program) is None]
+    if cuda:
+        toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+        absent = [name for name, places in (("nvcc", [f"{toolkit}/bin"]), *((header, [f"{toolkit}/include", "/usr/include"])
+                                                                            for header in ("cudnn.h", "nccl.h")))
+                  if not any(os.path.exists(os.path.join(place, name)) for place in places)]
+        if absent:
+            found.append(f"{', '.join(absent)} (the CUDA toolkit 13 with cuDNN and NCCL, in CUDA_HOME or /usr/local/cuda)")
+    return found
+
+
 def tools():
     """The Python environment of what only wheels need; its ``bin`` folder."""
     folder = os.path.join(TOOLS, "env")
@@ -129,6 +147,9 @@ def main():
                         help="headers of a Python from elsewhere than this machine or Debian")
     parser.add_argument("--out", default=os.path.join(ROOT, "dist"))
     args = parser.parse_args()
+    absent = [] if args.sdist else lacking(args.arch, args.cuda)
+    if absent:
+        raise SystemExit("[wheel] this machine lacks " + ", ".join(absent))
     args.out = os.path.abspath(args.out)
     os.makedirs(args.out, exist_ok=True)
     os.chdir(ROOT)

@@ -90,8 +90,23 @@ def test_wheels_that_are_missing(release, tmp_path, monkeypatch):
     monkeypatch.setattr(release, "ROOT", str(tmp_path))
     monkeypatch.setattr(release, "version", lambda: "1.2.3")
     (tmp_path / "dist" / "mxnet-1.2.3.tar.gz").write_bytes(b"")
+    monkeypatch.setattr(release.build, "lacking", lambda arch, cuda=False: ["nvcc (the toolkit)"] if cuda else [])
     made_by = [line.rpartition("./dev wheel ")[2] for line in release.check_wheels()]
-    assert made_by == ["--arch x86_64 makes it", "--arch aarch64 makes it", "--cuda makes it"]
+    assert made_by == ["--arch x86_64 makes it", "--arch aarch64 makes it",
+                       "--cuda makes it on another machine, since this one lacks nvcc (the toolkit)"]
+
+
+def test_what_a_machine_lacks(release, monkeypatch):
+    """Said in words before anything is compiled, by `./dev wheel` too."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("CUDA_HOME", "/nowhere")
+    other = "aarch64" if os.uname().machine == "x86_64" else "x86_64"
+    assert f"{other}-linux-gnu-g++ (Debian's g++-{other}-linux-gnu)" in release.build.lacking(other)
+    own = release.build.lacking(os.uname().machine, cuda=True)
+    assert own[0] == "c++ (Debian's g++)" and own[-1].startswith("nvcc") and "CUDA_HOME" in own[-1]
+    script = os.path.join(ROOT, "tools", "wheel", "build.py")
+    done = subprocess.run([sys.executable, script, "--arch", other], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("[wheel] this machine lacks ") and "Traceback" not in done.stderr
 
 
 def test_command():
