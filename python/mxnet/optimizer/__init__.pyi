@@ -60,6 +60,7 @@ class AdaGrad(Optimizer):
     allow_np_array: Any
     begin_num_update: Any
     clip_gradient: Any
+    epsilon: Any
     float_stable_eps: Any
     idx2name: Any
     lr: float
@@ -135,6 +136,7 @@ class Adamax(Optimizer):
     beta1: Any
     beta2: Any
     clip_gradient: Any
+    epsilon: Any
     idx2name: Any
     lr: float
     lr_mult: Any

@@ -68,7 +68,8 @@ class Adamax(TwoMoments):
     """Adam with the largest gradient so far, decayed, in place of the second moment (Kingma and Ba,
     2014).
 
-    Where no gradient but zero has been seen, the weight stays.
+    Where no gradient but zero has been seen, the weight stays. The keyword `epsilon` of MXNet 2.0
+    is added to the denominator.
 
     >>> weight = mx.nd.array([1, 2])
     >>> update = mx.optimizer.get_updater(mx.optimizer.Adamax(learning_rate=0.1))
@@ -78,6 +79,7 @@ class Adamax(TwoMoments):
     """
 
     def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, **kwargs):
+        self.epsilon = kwargs.pop("epsilon", 0.)
         super().__init__(learning_rate, beta1, beta2, **kwargs)
 
     def update(self, index, weight, grad, state):
@@ -86,7 +88,7 @@ class Adamax(TwoMoments):
         g = self._clipped(grad * self.rescale_grad + wd * weight)
         mean[:] = self.beta1 * mean + (1. - self.beta1) * g
         largest[:] = nd.maximum(self.beta2 * largest, nd.abs(g))
-        weight[:] -= lr / (1. - self.beta1 ** t) * mean / (largest + (largest == 0))
+        weight[:] -= lr / (1. - self.beta1 ** t) * mean / (largest + (self.epsilon or largest == 0))
 
 
 @register
@@ -144,7 +146,8 @@ class AdaGrad(Optimizer):
     Parameters
     ----------
     eps : float
-        Keeps the denominator from zero.
+        Keeps the denominator from zero. The keyword `epsilon` of MXNet 2.0 does so in its place: it
+        is added to the root, not under it.
     **kwargs
         As in :class:`Optimizer`.
 
@@ -158,8 +161,9 @@ class AdaGrad(Optimizer):
     """
 
     def __init__(self, eps=1e-7, **kwargs):
+        self.epsilon = kwargs.pop("epsilon", 0.)
         super().__init__(**kwargs)
-        self.float_stable_eps = eps
+        self.float_stable_eps = 0. if self.epsilon else eps
 
     def create_state(self, index, weight):
         return zeros_like(weight, stype=weight.stype)
@@ -167,12 +171,13 @@ class AdaGrad(Optimizer):
     def update(self, index, weight, grad, state):
         lr, wd, _ = self._step(index)
         if grad.stype == "row_sparse":
-            nd.sparse.adagrad_update(weight, grad, state, out=weight, lr=lr, wd=wd, epsilon=self.float_stable_eps,
+            nd.sparse.adagrad_update(weight, grad, state, out=weight, lr=lr, wd=wd,
+                                     epsilon=self.epsilon or self.float_stable_eps,
                                      **self._gradient_options())
             return
         g = self._rescaled(grad)
         state[:] += g * g
-        weight[:] -= lr * (g / nd.sqrt(state + self.float_stable_eps) + wd * weight)
+        weight[:] -= lr * (g / (nd.sqrt(state + self.float_stable_eps) + self.epsilon) + wd * weight)
 
 
 @register
@@ -232,7 +237,8 @@ class RMSProp(Optimizer):
     clip_weights : float, optional
         Limit the weights to ``[-clip_weights, clip_weights]``.
     **kwargs
-        As in :class:`Optimizer`.
+        As in :class:`Optimizer`; also `rho` and `momentum`, which are what MXNet 2.0 calls `gamma1`
+        and `gamma2`.
 
     Examples
     --------
@@ -245,9 +251,9 @@ class RMSProp(Optimizer):
 
     def __init__(self, learning_rate=0.001, gamma1=0.9, gamma2=0.9, epsilon=1e-8, centered=False, clip_weights=None,
                  **kwargs):
+        self.gamma1 = kwargs.pop("rho", gamma1)
+        self.gamma2 = kwargs.pop("momentum", gamma2)
         super().__init__(learning_rate=learning_rate, **kwargs)
-        self.gamma1 = gamma1
-        self.gamma2 = gamma2
         self.epsilon = epsilon
         self.centered = centered
         self.clip_weights = clip_weights

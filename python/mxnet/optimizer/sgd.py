@@ -326,7 +326,7 @@ class LARS(SGD):
     eta : float
         Trust: how far a step may go, relative to the weight.
     eps : float
-        Added to the denominator.
+        Added to the denominator. MXNet 2.0 calls it `epsilon`.
     momentum_correction : bool
         When the learning rate changes, scale the momentum by the ratio of the new rate to the old.
     **kwargs
@@ -344,9 +344,9 @@ class LARS(SGD):
     _takes_norms = True
 
     def __init__(self, momentum=0.0, lazy_update=True, eta=0.001, eps=0, momentum_correction=True, **kwargs):
+        self.eps = kwargs.pop("epsilon", eps)
         super().__init__(momentum=momentum, lazy_update=lazy_update, **kwargs)
         self.eta = eta
-        self.eps = eps
         self.momentum_correction = momentum_correction
         self.skip = 0                   # of MXNet 1.x, which counts with it; nothing depends on it
         self.last_lr = None

@@ -567,3 +567,23 @@ def test_files_are_read_to_the_current_device(numpy_semantics, tmp_path):
         classic = nn.Dense(2)
         classic.load_parameters(file)
     assert classic.weight.list_ctx() == [mx.cpu(0)]
+
+
+@pytest.mark.parametrize("name, keywords, want", [      # numbers of 2.0.0b1
+    ("rmsprop", {"rho": 0.5}, [0.6518567, -1.643288, 2.640778]),
+    ("rmsprop", {"rho": 0.5, "momentum": 0.3, "centered": True}, [0.2599055, -1.171051, 2.149445]),
+    ("adagrad", {"epsilon": 0.5}, [0.8164178, -1.978453, 2.779265]),
+    ("adamax", {"epsilon": 0.5, "wd": 0.1}, [0.7678244, -1.90351, 2.712726]),
+    ("lars", {"epsilon": 0.5, "wd": 0.1, "momentum": 0.9}, [0.9997678, -1.999973, 2.997977]),
+])
+def test_optimizers_take_the_keywords_of_2_0(numpy_semantics, name, keywords, want):
+    weight = gluon.Parameter("p", shape=(3,))
+    weight.initialize()
+    weight.set_data(mx.np.array([1.0, -2, 3]))
+    trainer = gluon.Trainer({"p": weight}, name, {"learning_rate": 0.1, **keywords})
+    for _ in range(3):
+        with mx.autograd.record():
+            loss = (weight.data() ** 2 * mx.np.array([1, 0.01, 3.0])).sum()
+        loss.backward()
+        trainer.step(1)
+    onp.testing.assert_allclose(weight.data().asnumpy(), want, rtol=1e-5)
