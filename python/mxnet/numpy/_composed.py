@@ -16,7 +16,7 @@ from .type_functions import result_type
 
 __all__ = [
     "take_along_axis", "select", "heaviside", "trapz", "trapezoid", "vander", "msort", "isin",
-    "in1d", "nanargmax", "nanargmin", "convolve", "gradient",
+    "in1d", "nanargmax", "nanargmin", "convolve", "correlate", "gradient",
     "sinc", "exp2", "angle", "block", "copyto", "put_along_axis",
 ]  # fmt: skip
 
@@ -285,17 +285,48 @@ def convolve(a, v, mode="full"):
     if v.size > a.size:
         a, v = v, a
     m, n = a.size, v.size
-    zeros = call("_npi_zeros", (), shape=(n - 1,), dtype=_dtypes.name(a.dtype), ctx=str(a.context))
-    padded = concatenate((zeros, a, zeros)) if n > 1 else a
-    # Row i of the index has the n elements under the turned filter.
-    index = onp.arange(m + n - 1)[:, None] + onp.arange(n)[::-1]
-    windows = call(
-        "_npi_take", (padded, operand(index.astype("int64"), like=a)), axis=0, mode="clip"
-    )
-    result = call("_npi_dot", (windows, v))
+    # A product of matrices: the rows are stretches of `a`, of which neighbours overlap, and column
+    # c of the other one is the turned filter, moved on by c.
+    length = min(max(16, -(-(n - 1) // 16) * 16), 512)
+    rows, more = -(-(m + n - 1) // length), -(-(n - 1) // length)
+    like = a
+    stretches = _between_zeros(a, n - 1, (rows + more) * length).reshape(rows + more, length)
+    if more:
+        stretches = concatenate([entries(stretches, 0, i, i + rows) for i in range(more + 1)], axis=1)
+    place = onp.arange(length) - onp.arange((more + 1) * length)[:, None] + n - 1
+    place = onp.where((place >= 0) & (place < n), place, n)
+    moved = call("_npi_take", (_between_zeros(v, 0, n + 1), operand(place, like=like)), axis=0, mode="clip")
+    result = call("_npi_dot", (stretches, moved)).reshape(-1)
     begin = {"full": 0, "same": (n - 1) // 2, "valid": n - 1}[mode]
     count = {"full": m + n - 1, "same": m, "valid": m - n + 1}[mode]
     return entries(result, 0, begin, begin + count)
+
+
+def correlate(a, v, mode="valid"):
+    """The sums of products of two vectors that are moved along each other: where they overlap
+    wholly ("valid"), as many as in the longer ("same"), or all ("full"). Dtypes meet.
+    Differentiable.
+
+    Examples
+    --------
+    >>> mx.np.correlate(mx.np.array([1, 2, 3]), mx.np.array([0, 1, 0.5]))
+    array([3.5])
+    """
+    like = a if isinstance(a, NDArrayBase) else v
+    a, v = operand(a, like=like), operand(v, like=like)
+    if a.size < v.size:
+        return call("_npi_flip", (convolve(v, call("_npi_flip", (a,), axis=0), mode),), axis=0)
+    return convolve(a, call("_npi_flip", (v,), axis=0), mode)
+
+
+def _between_zeros(a, before, length):
+    """A vector of `length` elements: `before` zeros, those of `a`, and zeros."""
+    def zeros(count):
+        return call("_npi_zeros", (), shape=(count,), dtype=_dtypes.name(a.dtype), ctx=str(a.context))
+
+    behind = length - before - a.size
+    parts = ([zeros(before)] if before else []) + [a] + ([zeros(behind)] if behind else [])
+    return concatenate(parts) if len(parts) > 1 else a
 
 
 def _along(f, axis, steps, edge_order):

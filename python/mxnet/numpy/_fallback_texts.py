@@ -27,12 +27,6 @@ _TEXTS = {
         "bitwise_count(mx.np.array([0, 5, 7], dtype='int32')).tolist()",
         "[0, 2, 3]",
     ),
-    "correlate": (
-        "The sums of products of two vectors that are moved along each other: where they overlap "
-        "wholly ('valid'), as many as in the longer ('same'), or all ('full').",
-        "correlate(mx.np.array([1, 2, 3]), mx.np.array([0, 1, 0.5]))",
-        "array([3.5])",
-    ),
     "frexp": (
         "Each number as a fraction of magnitude 0.5 to 1 and a power of 2, an int32.",
         "frexp(mx.np.array([1.5, 8]))",

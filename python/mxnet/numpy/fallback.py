@@ -18,7 +18,7 @@ from ._fallback_texts import text_of
 # What 2.0 offered that was in NumPy 1.20. Where a name is native in another module of mx.np, it is
 # that function.
 _NAMES = """allclose alltrue apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv choose compress corrcoef
-correlate count_nonzero cov cumprod digitize divmod extract float_power frexp heaviside histogram2d histogram_bin_edges histogramdd i0
+count_nonzero cov cumprod digitize divmod extract float_power frexp heaviside histogram2d histogram_bin_edges histogramdd i0
 in1d intersect1d isclose isin ix_ lexsort min_scalar_type modf msort nanargmax nanargmin nancumprod nancumsum nanmax nanmedian nanmin
 nanpercentile nanprod nanquantile nanstd nansum nanmean nanvar ndim packbits partition piecewise poly polyadd polydiv polyfit
 polyint polymul polysub positive promote_types ptp real roots searchsorted select setdiff1d setxor1d signbit size spacing

@@ -1,8 +1,10 @@
 // _histogram: how many values fall between neighbouring edges.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/dtype.h"
+#include "base/omp.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -75,18 +77,44 @@ bool HistogramType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
 }
 
 // Half-open bins, the last one closed. The edges are what is returned, rounded to the dtype of
-// data, so that counts agree with them.
+// data, so that counts agree with them. `even`: the bins have one width, so that the bin of a value
+// is a quotient, or the neighbour of one that was rounded.
 template <typename T>
-void Count(const T* data, int64_t n, const T* edges, int64_t bins, int64_t* counts) {
-  std::fill(counts, counts + bins, 0);
+void CountSome(const T* data, int64_t n, const T* edges, int64_t bins, bool even, int64_t* counts) {
   const double low = static_cast<double>(edges[0]), high = static_cast<double>(edges[bins]);
+  const double per_bin = static_cast<double>(bins) / (high - low);
   for (int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(data[i]);
     if (!(v >= low && v <= high)) continue;
+    if (even) {
+      int64_t bin = std::min<int64_t>(static_cast<int64_t>((v - low) * per_bin), bins - 1);
+      if (v < static_cast<double>(edges[bin]))
+        --bin;
+      else if (bin + 1 < bins && v >= static_cast<double>(edges[bin + 1]))
+        ++bin;
+      if (v >= static_cast<double>(edges[bin]) && (v < static_cast<double>(edges[bin + 1]) || bin + 1 == bins)) {
+        ++counts[bin];
+        continue;
+      }
+    }
     const T* above = std::upper_bound(edges, edges + bins + 1, data[i],
                                       [](const T& a, const T& b) { return static_cast<double>(a) < static_cast<double>(b); });
     counts[std::min<int64_t>(std::max<int64_t>(above - edges - 1, 0), bins - 1)]++;
   }
+}
+
+template <typename T>
+void Count(const T* data, int64_t n, const T* edges, int64_t bins, bool even, int64_t* counts) {
+  std::fill(counts, counts + bins, 0);
+  const int threads = bins > n ? 1 : OmpThreads(n);
+  if (threads == 1) return CountSome(data, n, edges, bins, even, counts);
+  std::vector<int64_t> parts(static_cast<size_t>(threads) * static_cast<size_t>(bins), 0);
+  ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t)
+      CountSome(data + n * t / threads, n * (t + 1) / threads - n * t / threads, edges, bins, even, parts.data() + t * bins);
+  });
+  for (int64_t t = 0; t < threads; ++t)
+    for (int64_t k = 0; k < bins; ++k) counts[k] += parts[static_cast<size_t>(t * bins + k)];
 }
 
 // The same on a GPU: whole numbers are added atomically, so their order does not matter.
@@ -113,7 +141,7 @@ void Histogram(KernelArgs& a) {
   if (a.run.ctx.is_gpu()) return CountOnDevice(a, bins);
   VisitDType(a.in[0].dtype, "_histogram", [&](auto tag) {
     using T = decltype(tag);
-    Count(a.in[0].data<T>(), n, a.out[1].data<T>(), bins, a.out[0].data<int64_t>());
+    Count(a.in[0].data<T>(), n, a.out[1].data<T>(), bins, p.bin_cnt.has_value(), a.out[0].data<int64_t>());
   });
 }
 

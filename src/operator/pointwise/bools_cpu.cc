@@ -74,19 +74,45 @@ bool StoreNumber(int dtype, bool wraps, double value, void* to) {
   return fits || wraps;
 }
 
+// The dtype of the operands of an operation on bytes; -1 where they differ.
+int BytesOf(const Operand* in, int count) {
+  int dtype = -1;
+  for (int k = 0; k < count; ++k) {
+    if (!in[k].ptr) continue;
+    if ((in[k].dtype != kInt8 && in[k].dtype != kUint8) || (dtype >= 0 && dtype != in[k].dtype)) return -1;
+    dtype = in[k].dtype;
+  }
+  return dtype;
+}
+
+// Whether the loop of a number takes this one.
+bool TakesNumber(int row, double value) {
+  if (row == k_left_shift || row == k_right_shift) return value >= 0 && value <= 7;
+  return value >= 2 || value <= -2;
+}
+
+// The loop of a row for operands of `dtype`, the one that the loop reads.
+Loop LoopFor(int row, int compute, const Operand* in, int count, const TBlob& out, int* dtype) {
+  const int bytes = compute == kI32 && count == 2 ? BytesOf(in, count) : -1;
+  if (out.dtype == kBool) {
+    *dtype = bytes >= 0 ? bytes : ComputeDType(compute);
+    return bytes >= 0 ? MXNET_CPU_CALL(ByteTruthLoop)(row, bytes == kInt8) : MXNET_CPU_CALL(TruthLoop)(row, compute);
+  }
+  *dtype = out.dtype;
+  if (bytes != out.dtype) return nullptr;
+  if (!in[1].ptr && TakesNumber(row, in[1].scalar))
+    if (const Loop loop = MXNET_CPU_CALL(ByteNumberLoop)(row, bytes == kInt8)) return loop;
+  return MXNET_CPU_CALL(ByteLoop)(row, bytes == kInt8);
+}
+
 }  // namespace
 
 bool ExecuteBytes(int row, int compute, const Operand* in, int count, const TBlob& out, OpReq req) {
   if (req == OpReq::kAdd || count > 2 || (count == 1 && !in[0].ptr)) return false;
-  Loop loop = nullptr;
-  const bool truths = out.dtype == kBool;
-  if (truths)
-    loop = MXNET_CPU_CALL(TruthLoop)(row, compute);
-  else if ((out.dtype == kInt8 || out.dtype == kUint8) && compute == kI32 && count == 2)
-    loop = MXNET_CPU_CALL(ByteLoop)(row, out.dtype == kInt8);
+  int dtype = -1;
+  const Loop loop = LoopFor(row, compute, in, count, out, &dtype);
   if (!loop) return false;
-  const int dtype = truths ? ComputeDType(compute) : out.dtype;
-  const bool wraps = row != k_maximum && row != k_minimum;
+  const bool wraps = row == k_add || row == k_sub || row == k_mul || row == k_bitwise_and || row == k_bitwise_or || row == k_bitwise_xor;
   alignas(8) char number[8];
   unsigned mask = 0;
   for (int k = 0; k < count; ++k) {

@@ -82,6 +82,47 @@ struct IsFinite {
   }
 };
 
+// Divisions of bytes by a number from 2 on, rounded down, without divisions: 1 / number is a whole
+// number of 65536ths, and what is missing of it is too little for 9 bits. Multiples of the number
+// keep what is divided from being negative.
+template <typename T, bool kRest>
+void ByNumber(const void* const* in, void* out, int64_t n, unsigned) {
+  const T* x = static_cast<const T*>(in[0]);
+  const int number = *static_cast<const T*>(in[1]), size = number < 0 ? -number : number, sign = number < 0 ? -1 : 1;
+  const int more = std::is_signed<T>::value ? (127 + size) / size : 0;
+  using U = uint16_t;
+  const U factor = static_cast<U>(65536 / size + 1), added = static_cast<U>(more * size);
+  const U turn = static_cast<U>(sign), back = static_cast<U>(more), divisor = static_cast<U>(number);
+  T* y = static_cast<T*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const U a = static_cast<U>(x[i]), from = static_cast<U>(static_cast<U>(a * turn) + added);
+    const U q = static_cast<U>(static_cast<U>(static_cast<uint32_t>(from) * factor >> 16) - back);
+    y[i] = static_cast<T>(kRest ? static_cast<U>(a - static_cast<U>(q * divisor)) : q);
+  }
+}
+
+template <typename T, bool kLeft>
+void ShiftedBy(const void* const* in, void* out, int64_t n, unsigned) {
+  const T* x = static_cast<const T*>(in[0]);
+  const int number = *static_cast<const T*>(in[1]);
+  T* y = static_cast<T*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i)
+    y[i] = static_cast<T>(kLeft ? static_cast<int16_t>(x[i] * (1 << number)) : static_cast<int16_t>(x[i]) >> number);
+}
+
+template <typename T>
+Loop WithNumber(int row) {
+  switch (row) {
+    case pointwise::k_floor_divide: return ByNumber<T, false>;
+    case pointwise::k_mod: return ByNumber<T, true>;
+    case pointwise::k_left_shift: return ShiftedBy<T, true>;
+    case pointwise::k_right_shift: return ShiftedBy<T, false>;
+    default: return nullptr;
+  }
+}
+
 template <class E>
 Loop Compared(int compute) {
   switch (compute) {
@@ -103,6 +144,11 @@ Loop Ordered(bool is_signed) {
   return is_signed ? Pairs<E, int8_t, int8_t> : Pairs<E, uint8_t, uint8_t>;
 }
 
+template <class E>
+Loop OrderOf(bool is_signed) {
+  return is_signed ? Pairs<E, int8_t, uint8_t> : Pairs<E, uint8_t, uint8_t>;
+}
+
 }  // namespace
 
 Loop TruthLoop(int row, int compute) {
@@ -119,6 +165,20 @@ Loop TruthLoop(int row, int compute) {
     default: return nullptr;
   }
 }
+
+Loop ByteTruthLoop(int row, bool is_signed) {
+  switch (row) {
+    case pointwise::k_equal: return OrderOf<Equal>(is_signed);
+    case pointwise::k_not_equal: return OrderOf<NotEqual>(is_signed);
+    case pointwise::k_greater: return OrderOf<Greater>(is_signed);
+    case pointwise::k_greater_equal: return OrderOf<GreaterEqual>(is_signed);
+    case pointwise::k_lesser: return OrderOf<Lesser>(is_signed);
+    case pointwise::k_lesser_equal: return OrderOf<LesserEqual>(is_signed);
+    default: return nullptr;
+  }
+}
+
+Loop ByteNumberLoop(int row, bool is_signed) { return is_signed ? WithNumber<int8_t>(row) : WithNumber<uint8_t>(row); }
 
 Loop ByteLoop(int row, bool is_signed) {
   switch (row) {

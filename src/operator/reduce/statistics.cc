@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "base/omp.h"
 #include "operator/numpy_types.h"
@@ -158,34 +160,103 @@ bool PercentileShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return true;
 }
 
-// Number `at` of the numbers x by size, for 0 <= at <= n - 1. `sorted`: they are; else they change
-// places.
-double Between(std::vector<double>* x, double at, int interpolation, bool sorted) {
-  const int64_t low = static_cast<int64_t>(std::floor(at)), high = static_cast<int64_t>(std::ceil(at));
-  if (!sorted) std::nth_element(x->begin(), x->begin() + low, x->end());
-  const double below = (*x)[low];
-  double above = below;
-  if (high != low) above = sorted ? (*x)[high] : *std::min_element(x->begin() + high, x->end());
+// Few of many numbers x are left if those are dropped that are surely before or behind number `low`
+// by size: some of x tell where it lies (Floyd and Rivest, "Expected time bounds for selection",
+// 1975). The result holds the numbers from the returned rank on; none where the guess was wrong.
+template <typename T>
+int64_t Narrow(const T* x, int64_t n, int64_t low, std::vector<T>* kept) {
+  constexpr int64_t sample = 2048, spread = 96;  // about four standard deviations of a rank among the sample
+  std::vector<T> some(sample);
+  uint64_t place = 0x9e3779b97f4a7c15u;
+  for (T& v : some) {
+    place = place * 6364136223846793005u + 1442695040888963407u;
+    v = x[(place >> 33) % static_cast<uint64_t>(n)];
+  }
+  std::sort(some.begin(), some.end());
+  const int64_t at = static_cast<int64_t>(static_cast<double>(low) / static_cast<double>(n) * sample);
+  const T most = at + spread >= sample ? std::numeric_limits<T>::infinity() : some[at + spread];
+  const T from = at - spread < 0 ? -std::numeric_limits<T>::infinity() : some[at - spread];
+  constexpr int64_t block = 4096;
+  int64_t before = 0, count = 0;
+  for (int64_t i = 0; i < n; i += block) {
+    const int64_t end = std::min(n, i + block);
+    int32_t less = 0, within = 0;
+    for (int64_t j = i; j < end; ++j) {
+      less += x[j] < from;
+      within += (x[j] >= from) & (x[j] <= most);
+    }
+    before += less;
+    count += within;
+  }
+  kept->resize(static_cast<size_t>(count) + 1);
+  T* to = kept->data();
+  for (int64_t i = 0; i < n; ++i) {
+    *to = x[i];
+    to += (x[i] >= from) & (x[i] <= most) & (to < kept->data() + count);
+  }
+  kept->resize(static_cast<size_t>(count));
+  return before;
+}
+
+// The numbers x of one result.
+constexpr int64_t kMany = 1 << 14;  // numbers, of which few are looked at where one is asked for
+template <typename T>
+struct Ranks {
+  std::vector<T> x;
+  bool sorted = false;
+
+  // Numbers `low` and `low` + 1 by size, the latter only if `both`. Elements of x change places.
+  std::pair<double, double> Neighbours(int64_t low, bool both) {
+    const int64_t n = static_cast<int64_t>(x.size());
+    if (sorted) return {x[low], both ? x[low + 1] : x[low]};
+    if (n >= kMany) {
+      std::vector<T> kept;
+      const int64_t before = Narrow(x.data(), n, low, &kept), rank = low - before, left = static_cast<int64_t>(kept.size());
+      if (rank >= 0 && rank + both < left && left <= n / 2) return Chosen(&kept, rank, both);
+    }
+    return Chosen(&x, low, both);
+  }
+
+  static std::pair<double, double> Chosen(std::vector<T>* from, int64_t low, bool both) {
+    std::nth_element(from->begin(), from->begin() + low, from->end());
+    const T below = (*from)[low];
+    return {below, both ? *std::min_element(from->begin() + low + 1, from->end()) : below};
+  }
+};
+
+// Number `at` of the numbers by size, for 0 <= at <= n - 1.
+template <typename T>
+double Between(Ranks<T>* ranks, double at, int interpolation) {
+  const int64_t low = static_cast<int64_t>(std::floor(at));
+  const bool whole = static_cast<double>(low) == at;
+  const auto [below, above] = ranks->Neighbours(low, !whole);
   switch (interpolation) {
     case kHigher: return above;
     case kLower: return below;
-    case kMidpoint: return low == high ? below : 0.5 * (below + above);
+    case kMidpoint: return whole ? below : 0.5 * (below + above);
     case kNearest: return static_cast<int64_t>(std::nearbyint(at)) == low ? below : above;
-    default: return low == high ? below : below + (above - below) * (at - std::floor(at));
+    default: return whole ? below : below + (above - below) * (at - std::floor(at));
   }
 }
 
 // The elements of one result, whose first is number `first` of the data.
 struct Walk {
-  std::vector<int64_t> offsets;  // of the reduced elements
+  std::vector<int64_t> offsets;  // of the reduced elements; empty where these lie one behind the other
   std::vector<int64_t> firsts;   // of the results
+  int64_t count = 1;             // of the reduced elements
 };
 Walk WalkOf(const Shape& s, const std::vector<char>& reduced) {
   Walk walk;
+  bool last = true;  // all reduced dimensions come last
+  for (int d = 0; d < s.ndim(); ++d) {
+    if (reduced[d]) walk.count *= s[d];
+    last = last && (reduced[d] || d == 0 || !reduced[d - 1]);
+  }
   walk.offsets = walk.firsts = {0};
   int64_t stride = s.Size();
   for (int d = 0; d < s.ndim(); ++d) {
     stride = s[d] == 0 ? 0 : stride / s[d];
+    if (reduced[d] && last) continue;
     std::vector<int64_t>& list = reduced[d] ? walk.offsets : walk.firsts;
     std::vector<int64_t> longer;
     longer.reserve(list.size() * static_cast<size_t>(s[d]));
@@ -193,11 +264,13 @@ Walk WalkOf(const Shape& s, const std::vector<char>& reduced) {
       for (int64_t i = 0; i < s[d]; ++i) longer.push_back(at + i * stride);
     list.swap(longer);
   }
+  if (last) walk.offsets.clear();
   return walk;
 }
 
-std::vector<double> Numbers(const RunContext& run, const TBlob& data) {
-  std::vector<double> numbers(static_cast<size_t>(data.Size()));
+template <typename T>
+std::vector<T> Numbers(const RunContext& run, const TBlob& data) {
+  std::vector<T> numbers(static_cast<size_t>(data.Size()));
   std::vector<char> copy;
   const void* source = data.dptr;
   if (run.ctx.is_gpu() && data.Size() > 0) {
@@ -205,35 +278,56 @@ std::vector<double> Numbers(const RunContext& run, const TBlob& data) {
     rtc::ReadBack(run, data.dptr, copy.data(), copy.size());
     source = copy.data();
   }
-  pointwise::LoadFn(data.dtype, pointwise::kF64)(source, numbers.data(), data.Size());
+  constexpr int compute = sizeof(T) == 4 ? pointwise::kF32 : pointwise::kF64;
+  if (data.dtype == pointwise::ComputeDType(compute))
+    std::copy_n(static_cast<const T*>(source), data.Size(), numbers.data());
+  else
+    pointwise::LoadFn(data.dtype, compute)(source, numbers.data(), data.Size());
   return numbers;
 }
+
+// The percentiles of all results: those of q[0] first.
+template <typename T>
+std::vector<double> Percentiles(const KernelArgs& a, const std::vector<double>& q, int interpolation) {
+  const bool plain = !a.run.ctx.is_gpu() && a.in[0].dtype == (sizeof(T) == 4 ? kFloat32 : kFloat64);
+  const std::vector<T> converted = plain ? std::vector<T>() : Numbers<T>(a.run, a.in[0]);
+  const T* data = plain ? a.in[0].data<T>() : converted.data();
+  const Walk walk = WalkOf(a.in[0].shape, Reduced<PercentileParam>(*a.attrs, a.in[0].shape.ndim()));
+  const int64_t results = static_cast<int64_t>(walk.firsts.size()), n = walk.count;
+  std::vector<double> found(q.size() * static_cast<size_t>(results));
+  ParallelForThreads(OmpThreads(a.in[0].Size()), results, [&](int64_t begin, int64_t end) {
+    Ranks<T> ranks;
+    for (int64_t r = begin; r < end; ++r) {
+      const T* first = data + walk.firsts[r];
+      ranks.sorted = false;
+      ranks.x.resize(static_cast<size_t>(n));
+      if (walk.offsets.empty())
+        std::copy_n(first, n, ranks.x.data());
+      else
+        for (int64_t i = 0; i < n; ++i) ranks.x[i] = first[walk.offsets[i]];
+      bool nan = false;
+      for (const T v : ranks.x) nan |= v != v;
+      ranks.sorted = !nan && q.size() > (n < kMany ? 4 : 24);  // fewer are found sooner one by one
+      if (ranks.sorted) std::sort(ranks.x.begin(), ranks.x.end());
+      for (size_t k = 0; k < q.size(); ++k)
+        found[k * static_cast<size_t>(results) + static_cast<size_t>(r)] =
+            nan ? std::numeric_limits<double>::quiet_NaN() : Between(&ranks, q[k] / 100 * static_cast<double>(n - 1), interpolation);
+    }
+  });
+  return found;
+}
+
+// Whether float32 holds every element of a dtype.
+bool IsNarrow(int dtype) { return dtype == kFloat32 || (DTypeSize(dtype) <= 2); }
 
 // On the host for GPUs, too: a result is one of few numbers that many are sorted for.
 void Percentile(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull || a.out[0].Size() == 0) return;
   const PercentileParam& p = a.param<PercentileParam>();
-  const std::vector<double> data = Numbers(a.run, a.in[0]);
-  const std::vector<double> q = p.q_scalar.has_value() ? std::vector<double>{p.q_scalar.value()} : Numbers(a.run, a.in[1]);
+  const std::vector<double> q = p.q_scalar.has_value() ? std::vector<double>{p.q_scalar.value()} : Numbers<double>(a.run, a.in[1]);
   for (double v : q) MXNET_CHECK_KIND(v >= 0 && v <= 100, Value) << "[" << a.attrs->op->name << "] q is " << v << "; accepted: 0 to 100";
-  const Walk walk = WalkOf(a.in[0].shape, Reduced<PercentileParam>(*a.attrs, a.in[0].shape.ndim()));
-  const int64_t results = static_cast<int64_t>(walk.firsts.size()), n = static_cast<int64_t>(walk.offsets.size());
-  std::vector<double> found(static_cast<size_t>(a.out[0].Size()));
-  const bool sorted = q.size() > 4;  // fewer are found sooner one by one
-  ParallelForThreads(OmpThreads(a.in[0].Size()), results, [&](int64_t begin, int64_t end) {
-    std::vector<double> x(static_cast<size_t>(n));
-    for (int64_t r = begin; r < end; ++r) {
-      bool nan = false;
-      for (int64_t i = 0; i < n; ++i) {
-        x[i] = data[walk.firsts[r] + walk.offsets[i]];
-        nan = nan || std::isnan(x[i]);
-      }
-      if (!nan && sorted) std::sort(x.begin(), x.end());
-      for (size_t k = 0; k < q.size(); ++k)
-        found[k * static_cast<size_t>(results) + static_cast<size_t>(r)] =
-            nan ? std::numeric_limits<double>::quiet_NaN() : Between(&x, q[k] / 100 * static_cast<double>(n - 1), p.interpolation, sorted);
-    }
-  });
+  const std::vector<double> found =
+      IsNarrow(a.in[0].dtype) ? Percentiles<float>(a, q, p.interpolation) : Percentiles<double>(a, q, p.interpolation);
   if (!a.run.ctx.is_gpu()) return pointwise::StoreFn(a.out[0].dtype, pointwise::kF64)(found.data(), a.out[0].dptr, a.out[0].Size());
   TBlob one = a.out[0];
   one.shape = Shape({1});

@@ -42,6 +42,13 @@ PRODUCTS = [
     ("convolve", [rand(5), rand(4)], {"mode": "same"}),
     ("convolve", [rand(5), rand(2)], {"mode": "valid"}),
     ("convolve", [rand(3), rand(1)]),
+    ("convolve", [rand(40), rand(19)]),
+    ("convolve", [rand(7), rand(30)], {"mode": "same"}),
+    ("correlate", [rand(5), rand(3)]),
+    ("correlate", [rand(5), rand(4)], {"mode": "same"}),
+    ("correlate", [rand(2), rand(5)], {"mode": "same"}),
+    ("correlate", [rand(2), rand(5)]),
+    ("correlate", [rand(5), rand(3), "full"]),
 ]
 POWERS = [
     ("vander", [rand(4)]),

@@ -265,3 +265,29 @@ def test_sums_in_bool():
                 x = onp.array(numbers, dtype)
                 found = getattr(mx.np, name)(mx.np.array(x, dtype=dtype), dtype="bool")
                 assert found.dtype == onp.bool_ and bool(found) == bool(getattr(onp, name)(x, dtype=bool)), (name, numbers, dtype)
+
+
+RNG = onp.random.default_rng(2)
+MANY = 50000
+
+
+@pytest.mark.parametrize("x", [
+    RNG.normal(size=MANY).astype("float32"), RNG.normal(size=MANY), RNG.integers(-9, 9, MANY).astype("int32"),
+    onp.sort(RNG.normal(size=MANY)), onp.sort(RNG.normal(size=MANY))[::-1].copy(), onp.zeros(MANY), onp.tile(onp.arange(64.0), 800),
+    onp.repeat([5.0, -3.0], [MANY - 1, 1]), onp.repeat([-onp.inf, 0.0, onp.inf], [100, MANY, 100]),
+    onp.append(RNG.normal(size=MANY), onp.nan), RNG.normal(size=(2, MANY)).T.copy(),
+], ids=["float32", "float64", "int32", "rising", "falling", "zeros", "few", "one", "infinite", "nan", "columns"])
+def test_percentiles_of_many_numbers(x):
+    a = from_values(x)
+    for q in (0, 0.001, 37, 50, 99.999, 100, [10, 50.5], list(range(0, 101, 5)), [k / 2 for k in range(60)]):
+        want = onp.percentile(x, q, axis=0, method="higher")
+        onp.testing.assert_array_equal(np.percentile(a, q, axis=0, interpolation="higher").asnumpy(), want)
+    onp.testing.assert_allclose(np.median(a, axis=0).asnumpy(), onp.median(x, axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
+def test_histograms_of_many_numbers(dtype):
+    x = (RNG.normal(size=MANY) * 30).astype("int64").astype(dtype)     # many of them are edges
+    for bins, bounds in ((7, (-10, 60)), (1, None), (1000, (0, 100)), (5, (200, 300)), ([0, 3, 4, 9], None)):
+        for got, want in zip(np.histogram(from_values(x), bins, range=bounds), onp.histogram(x, bins, range=bounds)):
+            onp.testing.assert_allclose(got.asnumpy(), want, rtol=1e-6)

@@ -175,7 +175,6 @@ HOST = [
     ("argpartition", [fixed([1, 2, 3]), 1]),
     ("partition", [rand(5), 2]),
     ("bitwise_count", [fixed([1, 5, 7])]),
-    ("correlate", [rand(5), rand(3), "full"]),
     ("histogram2d", [rand(5), rand(5), 3]),
     ("histogramdd", [rand(5, 2), 3]),
     ("histogram_bin_edges", [rand(5), 3]),

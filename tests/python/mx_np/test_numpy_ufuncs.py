@@ -1,4 +1,5 @@
 """Functions of mx.np that work element by element, against NumPy: one harness over their table."""
+import operator
 import pickle
 
 import numpy as onp
@@ -286,3 +287,23 @@ def test_signs_of_zero_and_numbers_outside_of_the_domain(dtype):
     got, expected = np.mod(from_values(a), from_values(b)).asnumpy(), onp.mod(a, b)
     onp.testing.assert_array_equal(got, expected)
     assert (onp.signbit(got) == onp.signbit(expected)).all()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_bytes_and_numbers_are_computed_byte_by_byte(dtype):
+    """Every byte with every number, against integers of 32 bits."""
+    info = onp.iinfo(dtype)
+    bytes_ = onp.arange(info.min, info.max + 1).astype(dtype)
+    x, wide = np.array(bytes_, dtype=dtype), bytes_.astype("int32")
+    for number in range(info.min, info.max + 1):
+        arithmetic = [operator.floordiv, operator.mod] if number else []
+        arithmetic += [operator.lshift, operator.rshift] if 0 <= number <= 7 else []
+        for call in arithmetic:
+            got = call(x, number).asnumpy()
+            assert got.dtype == dtype
+            onp.testing.assert_array_equal(got, call(wide, number).astype(dtype), err_msg=f"{call.__name__} {number}")
+        for call in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+            onp.testing.assert_array_equal(call(x, number).asnumpy(), call(wide, number))
+    assert (x > 300).sum() == 0 and (x > -1000).sum() == 256 and (x == 2.5).sum() == 0
+    turned = np.flip(x)
+    onp.testing.assert_array_equal((x < turned).asnumpy(), bytes_ < bytes_[::-1])
