@@ -2,7 +2,7 @@
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase
+from .._binding import NDArrayBase, is_traced
 
 from ._creation import results
 from ._dispatch import call, default_float, deliver, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
@@ -76,7 +76,10 @@ def nonzero(a):
     """
     a = operand(a)
     ndim = max(len(shape_of("nonzero", a)), 1)
-    turned = call("_npi_transpose", (call("_npi_nonzero", (a,)),))
+    places = call("_npi_nonzero", (a,))
+    if ndim == 1 and not is_symbol(places) and not is_traced() and places.shape[0]:
+        return (places._reshape_view((places.shape[0],), False),)
+    turned = call("_npi_transpose", (places,))
     return tuple(turned[i] for i in range(ndim))
 
 
@@ -104,7 +107,7 @@ def flatnonzero(a):
     [1, 2]
     """
     if size_of(a):
-        return call("_npi_reshape", (call("_npi_nonzero", (ravel(a),)),), newshape=(-1,))
+        return nonzero(ravel(a))[0]
     return operand(onp.zeros(0, "int64"), like=a)
 
 

@@ -2,6 +2,7 @@
 // constraint_check and dynamic_reshape.
 #include <algorithm>
 
+#include "base/omp.h"
 #include "operator/graph_operators.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/indexing/host_values.h"
@@ -19,21 +20,30 @@ constexpr int64_t kBlock = 4096;  // elements whose flags are made at once
 
 // ---- nonzero
 
-// The places of `chosen` elements in rows of `inner` elements, kDims or ndim numbers each. What is
-// not chosen is written, too, and written over: one branch less.
+// A stretch of elements, and how many of them are not zero.
+struct Stretch {
+  int64_t begin, end, chosen;
+};
+
+// The places of the chosen elements of a stretch, kDims or ndim numbers each. What is not chosen is
+// written, too, and written over: one branch less.
 template <int kDims>
-void WritePlaces(const TBlob& data, int64_t chosen, int ndim, int64_t* to) {
+void WritePlaces(const TBlob& data, const Stretch& stretch, int ndim, int64_t* to) {
   uint8_t flags[kBlock];
   const int dims = kDims > 0 ? kDims : ndim;
   const Shape& s = data.shape;
   const int64_t inner = s.ndim() > 0 ? s[s.ndim() - 1] : 1;
   std::vector<int64_t> place(static_cast<size_t>(dims), 0);
+  int64_t row = inner > 0 ? stretch.begin / inner : 0;
+  for (int64_t d = dims - 2, rest = row; d >= 0; rest /= s[static_cast<int>(d)], --d)
+    place[static_cast<size_t>(d)] = rest % s[static_cast<int>(d)];
   int64_t n = 0;
-  for (int64_t row = 0; n < chosen; row += inner) {
-    for (int64_t c = 0; c < inner && n < chosen; c += kBlock) {
-      const int64_t m = std::min(kBlock, inner - c);
-      NonzeroFlags(data, row + c, m, flags);
-      for (int64_t i = 0; i < m && n < chosen; ++i) {
+  for (int64_t first = inner > 0 ? stretch.begin % inner : 0; n < stretch.chosen; first = 0, ++row) {
+    const int64_t last = std::min(inner, stretch.end - row * inner);
+    for (int64_t c = first; c < last && n < stretch.chosen; c += kBlock) {
+      const int64_t m = std::min(kBlock, last - c);
+      NonzeroFlags(data, row * inner + c, m, flags);
+      for (int64_t i = 0; i < m && n < stretch.chosen; ++i) {
         for (int d = 0; d + 1 < dims; ++d) to[n * dims + d] = place[static_cast<size_t>(d)];
         to[n * dims + dims - 1] = c + i;
         n += flags[i];
@@ -43,11 +53,11 @@ void WritePlaces(const TBlob& data, int64_t chosen, int ndim, int64_t* to) {
   }
 }
 
-int64_t CountNonzero(const TBlob& data) {
+int64_t CountNonzero(const TBlob& data, int64_t begin, int64_t end) {
   uint8_t flags[kBlock];
   int64_t count = 0;
-  for (int64_t i = 0; i < data.Size(); i += kBlock) {
-    const int64_t m = std::min(kBlock, data.Size() - i);
+  for (int64_t i = begin; i < end; i += kBlock) {
+    const int64_t m = std::min(kBlock, end - i);
     NonzeroFlags(data, i, m, flags);
     int32_t here = 0;
     for (int64_t j = 0; j < m; ++j) here += flags[j];
@@ -56,10 +66,38 @@ int64_t CountNonzero(const TBlob& data) {
   return count;
 }
 
+// An array in stretches, one for each thread.
+std::vector<Stretch> Stretches(const TBlob& data) {
+  const int64_t size = data.Size(), threads = OmpThreads(size);
+  std::vector<Stretch> stretches(static_cast<size_t>(threads));
+  ParallelForThreads(static_cast<int>(threads), threads, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      Stretch& one = stretches[static_cast<size_t>(t)];
+      one.begin = size * t / threads;
+      one.end = size * (t + 1) / threads;
+      one.chosen = CountNonzero(data, one.begin, one.end);
+    }
+  });
+  return stretches;
+}
+
+void WritePlaces(const TBlob& data, const std::vector<Stretch>& stretches, int ndim, int64_t* places) {
+  const int64_t threads = static_cast<int64_t>(stretches.size());
+  std::vector<int64_t> before(stretches.size() + 1, 0);
+  for (size_t t = 0; t < stretches.size(); ++t) before[t + 1] = before[t] + stretches[t].chosen;
+  const auto write = ndim == 1 ? WritePlaces<1> : ndim == 2 ? WritePlaces<2> : WritePlaces<0>;
+  ParallelForThreads(static_cast<int>(threads), threads, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t)
+      write(data, stretches[static_cast<size_t>(t)], ndim, places + before[static_cast<size_t>(t)] * ndim);
+  });
+}
+
 void Nonzero(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const int ndim = std::max(in[0]->shape().ndim(), 1);  // a number counts as an array of one
   const HostValues values(*in[0]);
-  const int64_t chosen = CountNonzero(values.blob());
+  const std::vector<Stretch> stretches = Stretches(values.blob());
+  int64_t chosen = 0;
+  for (const Stretch& one : stretches) chosen += one.chosen;
   const Shape to({chosen, ndim});
   const bool fresh = out[0]->is_none() && !in[0]->ctx().is_gpu();
   if (out[0]->is_none()) out[0]->Init(to, in[0]->ctx(), kInt64);
@@ -68,7 +106,7 @@ void Nonzero(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vec
       << to << " of int64";
   std::vector<int64_t> apart(fresh ? 0 : static_cast<size_t>(to.Size()));
   int64_t* places = fresh ? out[0]->data().data<int64_t>() : apart.data();
-  (ndim == 1 ? WritePlaces<1> : ndim == 2 ? WritePlaces<2> : WritePlaces<0>)(values.blob(), chosen, ndim, places);
+  WritePlaces(values.blob(), stretches, ndim, places);
   if (!fresh) out[0]->SyncCopyFromCPU(places, apart.size() * sizeof(int64_t));
 }
 
