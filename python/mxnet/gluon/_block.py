@@ -85,6 +85,12 @@ def _refuse(block, prefix, params, unknown):
     raise TypeError(f'[{kind}] unexpected arguments {", ".join(unknown)}; {near}accepted: {", ".join(known)}')
 
 
+def _listing(block, parts):
+    """What `repr` gives for a block with these parts, a dict."""
+    lines = '\n'.join(f'  ({key}): {_indent(repr(part), 2)}' for key, part in parts.items())
+    return f'{type(block).__name__}(\n{lines}\n)'
+
+
 class Block(_BlockFiles):
     """Base class of layers and models. Subclasses set child blocks and Parameters as attributes and
     define `forward`.
@@ -127,8 +133,7 @@ class Block(_BlockFiles):
         self._forward_pre_hooks = OrderedDict()
 
     def __repr__(self):
-        lines = '\n'.join(f'  ({key}): {_indent(repr(child), 2)}' for key, child in self._children.items())
-        return f'{type(self).__name__}(\n{lines}\n)'
+        return _listing(self, {key: value for key, value in self.__dict__.items() if isinstance(value, Block)})
 
     def _repr_html_(self):
         from .._html import block_html

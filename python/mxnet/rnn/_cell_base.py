@@ -34,7 +34,7 @@ def _steps(length, inputs, layout):
     if isinstance(inputs, Symbol):
         assert len(inputs.list_outputs()) == 1, (
             '[rnn.unroll] a Symbol with several outputs given; one with a time axis, or a list of Symbols, is accepted')
-        inputs = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
+        inputs = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)
         return [inputs[i] for i in range(length)]
     assert len(inputs) == length, f'[rnn.unroll] {len(inputs)} inputs given for length={length}; both have to be equal'
     return list(inputs)
@@ -51,10 +51,19 @@ def _time_axis(layout):
     return layout.find('T')
 
 
-def _arranged(length, outputs, layout, merge_outputs):
-    if merge_outputs is None:
-        return outputs
-    return _merged(outputs, layout) if merge_outputs else _steps(length, outputs, layout)
+def _normalize_sequence(length, inputs, layout, merge, in_layout=None):
+    """(one Symbol, a list, or what was given, for `merge` True, False and None; axis of the steps).
+    `in_layout` is that of a Symbol that comes in, if it is another one. Cells of old programs call
+    it by this name."""
+    axis = _time_axis(layout)
+    if isinstance(inputs, Symbol):
+        if merge is False:
+            return _steps(length, inputs, in_layout or layout), axis
+        in_axis = _time_axis(in_layout or layout)
+        return symbol.swapaxes(inputs, dim1=axis, dim2=in_axis) if in_axis != axis else inputs, axis
+    if length is not None:
+        inputs = _steps(length, inputs, layout)    # checks their number
+    return _merged(inputs, layout) if merge else inputs, axis
 
 
 class BaseRNNCell:
@@ -206,7 +215,7 @@ class BaseRNNCell:
         for step in _steps(length, inputs, layout):
             output, states = self(step, states)
             outputs.append(output)
-        return _arranged(length, outputs, layout, merge_outputs), states
+        return _normalize_sequence(length, outputs, layout, merge_outputs)[0], states
 
     def _get_activation(self, inputs, activation, **kwargs):
         if isinstance(activation, str):
@@ -246,18 +255,18 @@ class _GatedCell(BaseRNNCell):
                 symbol.FullyConnected(data=state, weight=self._hW, bias=self._hB,
                                       num_hidden=rows, name=name + self._mark + 'h2h'), name)
 
-    _axis = 1
+    _split = {}     # arguments of SliceChannel; its axis is 1 by default
     _mark = ''      # between the step and the names of the products
 
     def _lstm(self, gates, cell, name, activation='tanh'):
-        i, f, g, o = symbol.SliceChannel(gates, num_outputs=4, axis=self._axis, name=name + 'slice')
+        i, f, g, o = symbol.SliceChannel(gates, num_outputs=4, name=name + 'slice', **self._split)
         i, f, o = (symbol.Activation(x, act_type='sigmoid', name=name + n) for x, n in ((i, 'i'), (f, 'f'), (o, 'o')))
         cell = symbol.elemwise_add(f * cell, i * self._get_activation(g, activation, name=name + 'c'), name=name + 'state')
         return symbol.elemwise_mul(o, self._get_activation(cell, activation), name=name + 'out'), cell
 
     def _gru(self, i2h, h2h, state, name, activation='tanh'):
-        i2h_r, i2h_z, i2h_n = symbol.SliceChannel(i2h, num_outputs=3, axis=self._axis, name=name + '_i2h_slice')
-        h2h_r, h2h_z, h2h_n = symbol.SliceChannel(h2h, num_outputs=3, axis=self._axis, name=name + '_h2h_slice')
+        i2h_r, i2h_z, i2h_n = symbol.SliceChannel(i2h, num_outputs=3, name=name + '_i2h_slice', **self._split)
+        h2h_r, h2h_z, h2h_n = symbol.SliceChannel(h2h, num_outputs=3, name=name + '_h2h_slice', **self._split)
         r = symbol.Activation(i2h_r + h2h_r, act_type='sigmoid', name=name + '_r_act')
         z = symbol.Activation(i2h_z + h2h_z, act_type='sigmoid', name=name + '_z_act')
         n = self._get_activation(i2h_n + r * h2h_n, activation, name=name + '_h_act')

@@ -49,13 +49,15 @@ class BaseConvRNNCell(_GatedCell):
         self._own_params = not shared
         self._activation = activation
         self._layout = conv_layout
-        self._axis = conv_layout.find('C')
+        axis = conv_layout.find('C')
+        if self._mode == 'lstm' or axis != 1:
+            self._split = {'axis': axis}
         common = {'num_filter': num_hidden * len(self._gate_names), 'layout': conv_layout}
         self._i2h = dict(common, kernel=i2h_kernel, stride=i2h_stride, pad=i2h_pad, dilate=i2h_dilate)
         self._h2h = dict(common, kernel=h2h_kernel, dilate=h2h_dilate, stride=(1,) * len(h2h_kernel),
                          pad=tuple(d * (k - 1) // 2 for k, d in zip(h2h_kernel, h2h_dilate)))
         shape = list(symbol.Convolution(symbol.var('data'), **self._i2h).infer_shape(data=input_shape)[1][0])
-        shape[0], shape[self._axis] = 0, num_hidden
+        shape[0], shape[axis] = 0, num_hidden
         self._state_shape = tuple(shape)
 
     @property

@@ -1,6 +1,5 @@
 """Sentences as numbers, in batches of one length."""
 import bisect
-import logging
 import random
 
 import numpy as np
@@ -98,8 +97,7 @@ class BucketSentenceIter(DataIter):
                 left_out += 1
                 continue
             held[at].append(list(sentence) + [invalid_label] * (self.buckets[at] - len(sentence)))
-        if left_out:
-            logging.warning('[rnn.BucketSentenceIter] left out %d sentences longer than the largest bucket', left_out)
+        print(f'WARNING: discarded {left_out} sentences longer than the largest bucket.')    # also of 0, as in 1.x
         self.data = [np.array(rows, dtype=dtype).reshape(-1, size) for rows, size in zip(held, self.buckets)]
         self.idx = [(bucket, first) for bucket, rows in enumerate(self.data)
                     for first in range(0, len(rows) - batch_size + 1, batch_size)]

@@ -1,9 +1,11 @@
 """Recurrent cells that make symbols."""
+import warnings
+
 from .. import initializer, ndarray as nd, symbol
 from ..attribute import AttrScope
 from ..base import public_home as _public_home
 from ..symbol import Symbol
-from ._cell_base import BaseRNNCell, RNNParams, _GATES, _GatedCell, _arranged, _merged, _steps, _time_axis
+from ._cell_base import BaseRNNCell, RNNParams, _GATES, _GatedCell, _merged, _normalize_sequence, _steps, _time_axis
 
 __all__ = ['RNNParams', 'BaseRNNCell', 'RNNCell', 'LSTMCell', 'GRUCell', 'FusedRNNCell', 'SequentialRNNCell', 'DropoutCell', 'ModifierCell',
            'ZoneoutCell', 'ResidualCell', 'BidirectionalCell']
@@ -150,6 +152,8 @@ class FusedRNNCell(BaseRNNCell):
         self.reset()
         if not isinstance(inputs, Symbol):
             _steps(length, inputs, layout)    # checks their number
+        if _time_axis(layout) == 1:
+            warnings.warn('NTC layout detected. Consider using TNC for FusedRNNCell for faster speed', stacklevel=2)
         swap = _time_axis(layout) == 1 and isinstance(inputs, Symbol)
         data = symbol.swapaxes(inputs, dim1=0, dim2=1) if swap else _merged(inputs, 'TNC')
         states = self.begin_state() if begin_state is None else begin_state
@@ -163,7 +167,7 @@ class FusedRNNCell(BaseRNNCell):
             outputs, last = rnn[0], [rnn[i + 1] for i in range(len(states))]
         if _time_axis(layout) == 1:
             outputs = symbol.swapaxes(outputs, dim1=0, dim2=1)
-        return _arranged(length, outputs, layout, merge_outputs), last
+        return _normalize_sequence(length, outputs, layout, merge_outputs)[0], last
 
     def unfuse(self):
         """The same network as a SequentialRNNCell of single cells; `pack_weights` and
@@ -189,6 +193,31 @@ class FusedRNNCell(BaseRNNCell):
         return stack
 
 
+# What a cell that is made of cells asks all of them for. Such cells of old programs call these.
+def _cells_state_info(cells):
+    return [info for cell in cells for info in cell.state_info]
+
+
+def _cells_state_shape(cells):
+    return [shape for cell in cells for shape in cell.state_shape]
+
+
+def _cells_begin_state(cells, **kwargs):
+    return [state for cell in cells for state in cell.begin_state(**kwargs)]
+
+
+def _cells_unpack_weights(cells, args):
+    for cell in cells:
+        args = cell.unpack_weights(args)
+    return args
+
+
+def _cells_pack_weights(cells, args):
+    for cell in cells:
+        args = cell.pack_weights(args)
+    return args
+
+
 class _CompoundCell(BaseRNNCell):
     """What cells made of cells share."""
 
@@ -206,7 +235,7 @@ class _CompoundCell(BaseRNNCell):
 
     @property
     def state_info(self):
-        return [info for cell in self._cells for info in cell.state_info]
+        return _cells_state_info(self._cells)
 
     def begin_state(self, **kwargs):
         """The first states of all cells, in one list.
@@ -218,17 +247,13 @@ class _CompoundCell(BaseRNNCell):
         ['a_begin_state_0', 'a_begin_state_1', 'b_begin_state_0']
         """
         self._check_unmodified()
-        return [state for cell in self._cells for state in cell.begin_state(**kwargs)]
+        return _cells_begin_state(self._cells, **kwargs)
 
     def unpack_weights(self, args):
-        for cell in self._cells:
-            args = cell.unpack_weights(args)
-        return args
+        return _cells_unpack_weights(self._cells, args)
 
     def pack_weights(self, args):
-        for cell in self._cells:
-            args = cell.pack_weights(args)
-        return args
+        return _cells_pack_weights(self._cells, args)
 
 
 class SequentialRNNCell(_CompoundCell):
@@ -299,7 +324,7 @@ class DropoutCell(BaseRNNCell):
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None):
         self.reset()
-        inputs = _arranged(length, inputs, layout, merge_outputs)
+        inputs = _normalize_sequence(length, inputs, layout, merge_outputs)[0]
         if isinstance(inputs, Symbol):
             return self(inputs, [])
         return super().unroll(length, inputs, [], layout, merge_outputs)

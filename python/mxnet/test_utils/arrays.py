@@ -5,11 +5,11 @@ from .. import ndarray as nd
 from ..base import CheckedValueError
 from ._defaults import default_context, default_dtype
 
-__all__ = ["assign_each", "assign_each2", "collapse_sum_like", "create_2d_tensor", "create_vector", "get_identity_mat",
-           "get_identity_mat_batch", "new_matrix_with_real_eigvals_2d", "new_matrix_with_real_eigvals_nd",
+__all__ = ["assign_each", "assign_each2", "collapse_sum_like", "create_2d_np_tensor", "create_2d_tensor", "create_vector",
+           "get_identity_mat", "get_identity_mat_batch", "new_matrix_with_real_eigvals_2d", "new_matrix_with_real_eigvals_nd",
            "new_orthonormal_matrix_2d", "new_sym_matrix_with_real_eigvals_2d", "new_sym_matrix_with_real_eigvals_nd",
-           "np_reduce", "rand_coord_2d", "rand_ndarray", "rand_shape_2d", "rand_shape_3d", "rand_shape_nd",
-           "random_arrays", "random_sample", "random_uniform_arrays"]
+           "np_reduce", "rand_coord_2d", "rand_ndarray", "rand_shape_2d", "rand_shape_3d", "rand_shape_nd", "random_arrays",
+           "random_sample", "random_uniform_arrays"]
 
 
 # ---- random ----
@@ -149,6 +149,16 @@ def create_2d_tensor(rows, columns, dtype=np.int64):
            [1, 1, 1]])
     """
     return nd.array(np.arange(rows).repeat(columns).reshape(rows, columns), dtype=dtype)
+
+
+def create_2d_np_tensor(rows, columns, dtype=np.int64):
+    """An array of ``mx.np`` whose rows are filled with their number.
+
+    >>> mx.test_utils.create_2d_np_tensor(2, 3)
+    array([[0, 0, 0],
+           [1, 1, 1]], dtype=int64)
+    """
+    return create_2d_tensor(rows, columns, dtype).as_np_ndarray()
 
 
 def create_vector(size, dtype=np.int64):

@@ -196,7 +196,7 @@ def _errors(a, b, rtol, atol, equal_nan):
     with np.errstate(all="ignore"):
         a, b = (x.astype(np.float64) if x.dtype.kind in "fbiu" else x for x in (a, b))
         difference, tolerance = np.abs(a - b), atol + rtol * np.abs(b)
-        errors = np.where(difference == 0, 0, difference / np.where(tolerance == 0, np.finfo(float).tiny, tolerance))
+        errors = np.where(difference == 0, 0, difference / (tolerance + 1e-20))    # as in 1.x
     errors = np.where(a == b, 0, errors)            # equal infinities
     if equal_nan:
         errors = np.where(np.isnan(a) & np.isnan(b), 0, errors)
@@ -331,12 +331,12 @@ def compare_optimizer(opt1, opt2, shape, dtype, w_stype="default", g_stype="defa
     """Let two optimizers make a step from the same random weights and gradients; compare weights
     and states.
 
-    `shape` is one shape, or a list of `ntensors` of them that are updated in one call.
+    `shape` is one shape, or a list of shapes, whose weights are updated in one call.
 
     >>> adam = mx.optimizer.Adam
     >>> mx.test_utils.compare_optimizer(adam(), adam(), (2, 3), 'float32')
     """
-    many = isinstance(shape, list) and ntensors > 1
+    many = isinstance(shape, list) and (ntensors > 1 or isinstance(shape[0], (list, tuple)))
     _compare_steps(opt1, opt2, shape if many else [shape], many, dtype, w_stype, g_stype, rtol, atol, compare_states)
 
 

@@ -318,7 +318,7 @@ def check_symbolic_backward(sym, location, out_grads, expected, rtol=None, atol=
         got = gradients[name] if got is None else got
         assert_almost_equal(wanted.astype(got.asnumpy().dtype), got, rtol, atol, (f"EXPECTED_{name}", f"BACKWARD_{name}"),
                             equal_nan=equal_nan)
-    return executor.grad_dict
+    return gradients
 
 
 def check_speed(sym, location=None, ctx=None, N=20, grad_req=None, typ="whole", **kwargs):
@@ -384,10 +384,10 @@ def _drawn(arrays, given, scale, use_uniform, dtype):
     return values
 
 
-def _assert_alike(array, wanted, tolerances, equal_nan, label, name):
+def _assert_alike(array, wanted, tolerances, equal_nan):
     found = array.asnumpy()
     wanted = wanted.asnumpy() if isinstance(wanted, NDArray) else np.asarray(wanted)
-    assert_almost_equal(found, wanted.astype(found.dtype), *tolerances, equal_nan=equal_nan, names=(label, f"{name}_expected"))
+    assert_almost_equal(found, wanted.astype(found.dtype), *tolerances, equal_nan=equal_nan)
 
 
 def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=None, aux_params=None, rtol=None,
@@ -443,7 +443,7 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
     order = [max((_precision(output) for output in executor.outputs), default=0) for executor in executors]
     truth = int(np.argmax(order))
 
-    def compare(names_of, arrays_of):
+    def compare(names_of, arrays_of, pass_name, described):
         reference = ground_truth
         if reference is None:
             reference = dict(zip(names_of, arrays_of(executors[truth])))
@@ -456,16 +456,17 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
                 if array is None or wanted is None:
                     continue
                 try:
-                    _assert_alike(array, wanted, tolerances, equal_nan, f"{name}_of_{ctx_list[index]['ctx']}", name)
+                    _assert_alike(array, wanted, tolerances, equal_nan)
                 except AssertionError as error:
+                    print(f"{pass_name} Err: {described(index)} vs {described(truth)} at {name}")
                     if raise_on_err:
                         raise
-                    print(f"setting {index}, {name}: {error}")
+                    print(error)
         return reference
 
     for executor in executors:
         executor.forward(is_train=False)
-    result = dict(compare(output_names, lambda executor: executor.outputs))
+    result = dict(compare(output_names, lambda executor: executor.outputs, "Predict", lambda i: f"ctx {i}"))
     result = {name: value.copy() if isinstance(value, NDArray) else value for name, value in result.items()}
     if grad_req != "null":
         heads = None
@@ -475,8 +476,13 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
                 heads = [np.random.normal(size=output.shape) for output in executor.outputs]
             executor.backward([nd.array(head, ctx=output.context, dtype=output.dtype)
                                for head, output in zip(heads, executor.outputs)])
-        gradients = compare(arg_names, lambda executor: [executor.grad_dict.get(name) for name in arg_names])
-        result.update((name, value) for name, value in gradients.items() if value is not None)
+
+        def described(index):
+            return f"{effective_dtype(executors[index].outputs[0]).name} {ctx_list[index]['ctx']} ctx {index}"
+
+        gradients = compare(output_names + arg_names,
+                            lambda executor: executor.outputs + [executor.grad_dict.get(name) for name in arg_names], "Train", described)
+        result.update((name, value) for name, value in gradients.items() if value is not None and name in arg_names)
     return result
 
 

@@ -24,7 +24,7 @@ class Activation(HybridBlock):
         return F.Activation(x, act_type=self._act_type, name='fwd')
 
     def __repr__(self):
-        return f'Activation({self._act_type})'
+        return f'{type(self).__name__}({self._act_type})'
 
 
 class LeakyReLU(HybridBlock):
@@ -43,7 +43,7 @@ class LeakyReLU(HybridBlock):
         return F.LeakyReLU(x, act_type='leaky', slope=self._alpha, name='fwd')
 
     def __repr__(self):
-        return f'LeakyReLU({self._alpha})'
+        return f'{type(self).__name__}({self._alpha})'
 
 
 class PReLU(HybridBlock):

@@ -7,6 +7,7 @@ from ...base import CheckedValueError
 from ..._array_class import numpy_among
 from ...util import is_np_array
 from ... import ndarray as nd, symbol
+from .._block import _listing
 from ..block import Block, HybridBlock
 from .activations import Activation
 from .norm_layers import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm
@@ -17,6 +18,9 @@ __all__ = ['Sequential', 'HybridSequential', 'Concatenate', 'HybridConcatenate',
 
 class _Stack:
     """What the containers share: adding, indexing, iterating over the children in order."""
+
+    def __repr__(self):
+        return _listing(self, self._children)
 
     def add(self, *blocks):
         """Append blocks."""
@@ -195,7 +199,7 @@ class Dense(HybridBlock):
 
     def __repr__(self):
         shape = self.weight.shape
-        return f'Dense({shape[1] or None} -> {shape[0]}, {self.act if self.act is not None else "linear"})'
+        return f'{type(self).__name__}({shape[1] or None} -> {shape[0]}, {self.act if self.act is not None else "linear"})'
 
 
 class Dropout(HybridBlock):
@@ -222,7 +226,7 @@ class Dropout(HybridBlock):
         return F.identity(x)
 
     def __repr__(self):
-        return f'Dropout(p = {self._rate}, axes={self._axes})'
+        return f'{type(self).__name__}(p = {self._rate}, axes={self._axes})'
 
 
 class Embedding(HybridBlock):
@@ -266,7 +270,7 @@ class Flatten(HybridBlock):
         return F.flatten(x)
 
     def __repr__(self):
-        return 'Flatten'
+        return type(self).__name__
 
 
 def _numpy_function(name):
@@ -319,7 +323,7 @@ class Lambda(Block):
         return self._func_impl(*args)
 
     def __repr__(self):
-        return f'Lambda({self._func_name})'
+        return f'{type(self).__name__}({self._func_name})'
 
 
 class HybridLambda(HybridBlock):
@@ -352,4 +356,4 @@ class HybridLambda(HybridBlock):
         return self._func(F, x, *args)
 
     def __repr__(self):
-        return f'HybridLambda({self._func_name})'
+        return f'{type(self).__name__}({self._func_name})'

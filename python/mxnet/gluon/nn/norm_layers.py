@@ -175,7 +175,7 @@ class GroupNorm(HybridBlock):
         return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon)
 
     def __repr__(self):
-        return f'GroupNorm({", ".join(f"{k}={v!r}" for k, v in self._kwargs.items())})'
+        return f'{type(self).__name__}({", ".join(f"{k}={v!r}" for k, v in self._kwargs.items())})'
 
 
 def _described(block, kwargs, in_channels):

@@ -30,9 +30,6 @@ class RecurrentCell(Block):
         self._modified = False    # a ModifierCell around this one makes the states
         self.reset()
 
-    def __repr__(self):
-        return f'{type(self).__name__}()' if not self._children else super().__repr__()
-
     def reset(self):
         """Forget everything about the steps so far; before the cell is used for another
         sequence."""

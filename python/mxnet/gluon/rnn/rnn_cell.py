@@ -188,8 +188,8 @@ class _Stack:
         self.register_child(cell)
 
     def __repr__(self):
-        cells = ''.join(f'({i}): {_indent(repr(cell), 2)}\n' for i, cell in self._children.items())
-        return f'{type(self).__name__}(\n{cells})'
+        cells = '\n'.join(f'({i}): {_indent(repr(cell), 2)}' for i, cell in self._children.items())
+        return f'{type(self).__name__}(\n{cells}\n)'
 
     def state_info(self, batch_size=0):
         return [info for cell in self._children.values() for info in cell.state_info(batch_size)]

@@ -79,7 +79,7 @@ class DeformableConvolution(_Deformable):
         return self._convolve(F.contrib.DeformableConvolution, x, offset, deformable_conv_weight, deformable_conv_bias)
 
     def __repr__(self):
-        return _described('DeformableConvolution', self.deformable_conv_weight.shape[1], self._channels, self._kwargs_deformable_conv,
+        return _described(type(self).__name__, self.deformable_conv_weight.shape[1], self._channels, self._kwargs_deformable_conv,
                           self.deformable_conv_bias, self.act)
 
 

@@ -71,7 +71,7 @@ class SparseEmbedding(Block):
         return nd.Embedding(x, weight, name='fwd', **self._kwargs)
 
     def __repr__(self):
-        return 'SparseEmbedding({input_dim} -> {output_dim}, {dtype})'.format(**self._kwargs)
+        return '{}({input_dim} -> {output_dim}, {dtype})'.format(type(self).__name__, **self._kwargs)
 
 
 class SyncBatchNorm(BatchNorm):

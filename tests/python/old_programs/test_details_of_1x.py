@@ -1,0 +1,127 @@
+"""Small things that programs of 1.9.1 print, read or call, as its wheel has them."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet import gluon, nd
+from mxnet.gluon import nn, rnn
+from mxnet.gluon.contrib import nn as contrib_nn
+
+
+# ---- what blocks print
+
+
+@pytest.mark.parametrize('base, args, rest', [
+    (nn.Dense, (2,), '(None -> 2, linear)'), (nn.Dropout, (0.5,), '(p = 0.5, axes=())'), (nn.Flatten, (), ''),
+    (nn.LeakyReLU, (0.1,), '(0.1)'), (nn.Activation, ('relu',), '(relu)'), (nn.Lambda, ('relu',), '(relu)'),
+    (nn.HybridLambda, ('relu',), '(relu)'), (nn.GroupNorm, (2,), '(eps=1e-05, num_groups=2, center=True, scale=True)'),
+    (contrib_nn.SparseEmbedding, (2, 3), '(2 -> 3, float32)'),
+    (gluon.contrib.cnn.DeformableConvolution, (3,), '(None -> 3, kernel_size=(1, 1), stride=(1, 1))')])
+def test_layers_of_ones_own_are_called_by_their_class(base, args, rest):
+    assert repr(type('Mine', (base,), {})(*args)) == 'Mine' + rest
+
+
+def test_blocks_show_their_attributes_and_containers_their_parts():
+    class Net(gluon.Block):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Dense(2)
+            self.register_child(nn.Dense(3), 'hidden')
+
+    class Stack(nn.HybridSequential):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Dense(2)
+            self.add(nn.Dense(3))
+    assert repr(Net()) == 'Net(\n  (first): Dense(None -> 2, linear)\n)'
+    assert repr(Stack()) == 'Stack(\n  (first): Dense(None -> 2, linear)\n  (1): Dense(None -> 3, linear)\n)'
+    assert repr(type('Cell', (rnn.RecurrentCell,), {})()) == 'Cell(\n\n)'
+    assert repr(rnn.SequentialRNNCell()) == 'SequentialRNNCell(\n\n)'
+
+
+# ---- recurrent cells of symbols
+
+
+def test_gates_are_cut_along_the_default_axis():
+    """Symbol files hold what was given, not what the default is."""
+    for cell, count in ((mx.rnn.LSTMCell(3, prefix='a_'), '4'), (mx.rnn.GRUCell(3, prefix='a_'), '3'),
+                        (mx.rnn.ConvGRUCell((1, 3, 8, 8), 4, prefix='a_'), '3')):
+        outputs, _ = cell.unroll(2, mx.sym.Variable('x'))
+        attributes = outputs[1].attr_dict()
+        slices = [value for name, value in attributes.items() if name.endswith('slice')]
+        assert slices and all(value == {'num_outputs': count} for value in slices)
+        assert attributes['split%d' % ([int(name[5:]) for name in attributes if name.startswith('split')][0])]['squeeze_axis'] == '1'
+
+
+def test_sentences_that_are_left_out_are_counted(capsys):
+    mx.rnn.BucketSentenceIter([[1, 2], [2, 3], [1, 2, 3]], 2, buckets=[2])
+    mx.rnn.BucketSentenceIter([[1, 2], [2, 3]], 2)
+    assert capsys.readouterr().out.splitlines() == [
+        f'WARNING: discarded {n} sentences longer than the largest bucket.' for n in (1, 0)]
+
+
+def test_fused_cells_advise_a_layout():
+    with pytest.warns(UserWarning, match='NTC layout detected. Consider using TNC for FusedRNNCell for faster speed'):
+        mx.rnn.FusedRNNCell(3).unroll(2, mx.sym.Variable('x'))
+
+
+def test_helpers_of_cells():
+    from mxnet.rnn import rnn_cell
+    cells = [mx.rnn.LSTMCell(3, prefix='a_'), mx.rnn.GRUCell(2, prefix='b_')]
+    assert rnn_cell._cells_state_shape(cells) == [(0, 3), (0, 3), (0, 2)]
+    assert [info['shape'] for info in rnn_cell._cells_state_info(cells)] == [(0, 3), (0, 3), (0, 2)]
+    assert [s.name for s in rnn_cell._cells_begin_state(cells)] == ['a_begin_state_0', 'a_begin_state_1', 'b_begin_state_0']
+    whole = {f'{p}{s}_{k}': nd.arange(n * 2).reshape((n, 2)) for p, n in (('a_', 12), ('b_', 6)) for s in ('i2h', 'h2h')
+             for k in ('weight', 'bias')}
+    parts = rnn_cell._cells_unpack_weights(cells, whole)
+    assert parts['a_i2h_f_weight'].asnumpy().tolist() == [[6, 7], [8, 9], [10, 11]] and len(parts) == 28
+    again = rnn_cell._cells_pack_weights(cells, parts)
+    assert sorted(again) == sorted(whole) and again['b_h2h_bias'].asnumpy().tolist() == whole['b_h2h_bias'].asnumpy().tolist()
+
+    x, steps = mx.sym.Variable('x'), [mx.sym.Variable('x'), mx.sym.Variable('y')]
+    normalize = rnn_cell._normalize_sequence
+    assert normalize(2, x, 'NTC', None) == (x, 1) and normalize(2, x, 'TNC', True) == (x, 0)
+    assert normalize(2, steps, 'NTC', None) == (steps, 1) and normalize(2, steps, 'NTC', False) == (steps, 1)
+    cut, axis = normalize(2, x, 'NTC', False, 'TNC')
+    assert axis == 1 and len(cut) == 2 and cut[0].attr('axis') == '0'
+    merged, axis = normalize(2, steps, 'TNC', True)
+    assert axis == 0 and merged.infer_shape(x=(4, 5), y=(4, 5))[1] == [(2, 4, 5)]
+    swapped, axis = normalize(2, x, 'NTC', True, 'TNC')
+    assert axis == 1 and swapped.infer_shape(x=(2, 4, 5))[1] == [(4, 2, 5)]
+    with pytest.raises(AssertionError):
+        normalize(2, steps[:1], 'NTC', True)
+
+
+# ---- mx.test_utils
+
+
+def test_violations_are_counted_beside_the_least_tolerance():
+    from mxnet import test_utils as tu
+    with pytest.raises(AssertionError, match=r'Error 50000000000000000000\.000000 exceeds'):
+        tu.assert_almost_equal(np.ones(2), np.zeros(2))
+
+
+def test_optimizers_are_compared_on_lists_of_shapes():
+    sgd = mx.optimizer.SGD
+    mx.test_utils.compare_optimizer(sgd(momentum=0.9), sgd(momentum=0.9), [(2, 3)], 'float32')
+    with pytest.raises(AssertionError):
+        mx.test_utils.compare_optimizer(sgd(learning_rate=0.1), sgd(learning_rate=0.2), [(2, 3), (4,)], 'float32')
+
+
+def test_gradients_that_were_checked_are_returned():
+    x, y = mx.sym.Variable('x'), mx.sym.Variable('y')
+    point = {'x': np.ones((2, 3)), 'y': np.ones((2, 3))}
+    found = mx.test_utils.check_symbolic_backward(x * 2 + y, point, [np.ones((2, 3))], {'x': np.full((2, 3), 2.0)},
+                                                  grad_req={'x': 'write', 'y': 'null'})
+    assert list(found) == ['x'] and found['x'].asnumpy().tolist() == [[2, 2, 2]] * 2
+
+
+def test_inconsistent_settings_are_named(capsys):
+    x = mx.sym.Variable('x')
+    symbols, settings = [mx.sym.exp(x, name='e'), mx.sym.exp(x + 0.1, name='e')], [{'ctx': mx.cpu(), 'x': (2, 3)}] * 2
+    with pytest.raises(AssertionError, match=r', a=\S+, b='):
+        mx.test_utils.check_consistency(symbols, settings)
+    mx.test_utils.check_consistency(symbols, settings, raise_on_err=False)
+    told = [line for line in capsys.readouterr().out.splitlines() if ' Err: ' in line]
+    assert told == ['Predict Err: ctx 1 vs ctx 0 at e_output'] * 2 + [
+        f'Train Err: float32 cpu(0) ctx 1 vs float32 cpu(0) ctx 0 at {name}' for name in ('e_output', 'x')]
