@@ -188,7 +188,7 @@ def test_libraries_of_other_packages(tmp_path, monkeypatch):
 def test_build_install_and_use(tmp_path):
     """Two builds are equal; auditwheel accepts it (tools/wheel/build.py asks); a new environment
     with nothing else trains, decodes and serves."""
-    for tool in ("ninja", "cmake", "dpkg-deb", "readelf"):
+    for tool in ("ninja", "cmake", "dpkg-deb", "readelf", "nasm"):
         if shutil.which(tool) is None:
             pytest.skip(f"no {tool}")
     out, version = [tmp_path / "one", tmp_path / "two"], "%d.%d" % sys.version_info[:2]
