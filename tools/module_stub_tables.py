@@ -161,7 +161,7 @@ FUNCTION_OVERLOADS = {
 MEMBERS = {"Dataset": ["    def __iter__(self) -> Iterator[Any]: ..."],
            "Block": ["    _children: dict[str, Any]", "    _reg_params: dict[str, Any]", "    _prefix: str", "    _params: Any"],
            "mxnet.gluon.loss.Loss": ["    _weight: Any", "    _batch_axis: int"],
-           # Not list[DataDesc]: classes below have properties of these names or assign to them, and Any lets both be.
+           # Not list[DataDesc]: classes below have properties of these names, or assign to them.
            "DataIter": ["    provide_data: Any", "    provide_label: Any"]}
 # Fields of named tuples.
 FIELDS = {"BatchEndParam": {"epoch": "int", "nbatch": "int", "eval_metric": "Any", "locals": "Any"},

@@ -7,7 +7,7 @@ from . import _tracebacks, _tracing as _dc
 from ._binding import set_mode
 from ._tape import GRAD_REQS as _GRAD_REQ_MAP, arrays_of, backward, heads_of, mark_variables  # noqa: F401
 from .base import (CheckedValueError, MXCallbackList, NDArrayHandle, SymbolHandle, _LIB, c_handle_array, call_and_mark,
-                   check_call, kept_for_native)
+                   check_call, _interrupted_callbacks, kept_for_native)
 from .ndarray import NDArray
 from ._array_class import is_np_ndarray, overwrite
 
@@ -297,7 +297,9 @@ def _backward_callback(num_ograds, num_igrads, pointers, reqs, is_train, key):
         with _Scope(False, bool(is_train)):
             function._run_backward(ograds, igrads, reqs)
         return 1
-    except Exception as error:   # the library raises for the caller; what happened is shown here
+    except BaseException as error:   # the library raises for the caller; what happened is shown here
+        if isinstance(error, KeyboardInterrupt):
+            _interrupted_callbacks[threading.get_ident()] = error
         Function._error = _tracebacks.text(error)
         _LIB.NNAPISetLastError(Function._error.encode("utf-8", "backslashreplace"))
         return 0

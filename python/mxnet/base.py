@@ -7,6 +7,7 @@ import functools
 import os
 import re
 import sys
+import threading
 
 import numpy as _np
 
@@ -126,8 +127,16 @@ def register_error(func_name=None, cls=None):
     return register if cls is None else register(cls)
 
 
+# Thread -> the KeyboardInterrupt that ended a Python callback: the library knows its text alone.
+_interrupted_callbacks = {}
+
+
 def get_last_ffi_error():
     """Returns the exception for the last failure on this thread."""
+    if _interrupted_callbacks:
+        interrupt = _interrupted_callbacks.pop(threading.get_ident(), None)
+        if interrupt is not None:
+            return interrupt
     message = py_str(_LIB.MXGetLastError())
     prefix = _PREFIX.match(message)
     if prefix and prefix.group(1) in error_types:

@@ -29,10 +29,11 @@ def _run(*command, **options):
 
 
 def lacking(arch, cuda=False):
-    """What this machine lacks to make a wheel: texts that name programs and headers, and the packages
-    that have them."""
-    host = os.uname().machine
-    programs = {"c++": "g++"} if arch == host else {f"{arch}-linux-gnu-g++": f"g++-{arch}-linux-gnu", f"qemu-{arch}-static": "qemu-user-static"}
+    """What this machine lacks to make a wheel: texts that name programs and headers, and the
+    packages that have them."""
+    programs = {"c++": "g++"}
+    if arch != os.uname().machine:
+        programs = {f"{arch}-linux-gnu-g++": f"g++-{arch}-linux-gnu", f"qemu-{arch}-static": "qemu-user-static"}
     if arch == "x86_64":
         programs["nasm"] = "nasm"    # without it the JPEG library would be slow
     found = [f"{program} (Debian's {package})" for program, package in programs.items() if shutil.which(program) is None]

@@ -1,6 +1,7 @@
 """Autograd: scopes, gradients against finite differences, gradients of gradients, user functions,
 memory of the tape."""
 import gc
+import signal
 import subprocess
 import sys
 import threading
@@ -379,3 +380,28 @@ def test_only_what_is_recorded_later_takes_freed_results_for_constants():
         unconnected = h * 3
     with pytest.raises(mx.MXNetError):
         unconnected.backward()
+
+
+class Interrupted(ag.Function):
+    def forward(self, x):
+        return x * 2
+
+    def backward(self, dy):
+        signal.raise_signal(signal.SIGINT)
+        return dy * 2
+
+
+@pytest.mark.parametrize("run", [lambda y, x: y.backward(), lambda y, x: ag.backward([y]), lambda y, x: ag.grad(y, [x])],
+                         ids=["array", "backward", "grad"])
+def test_ctrl_c_in_a_functions_backward_reaches_the_program(run):
+    x = nd.ones(3)
+    x.attach_grad()
+    with ag.record():
+        y = Interrupted()(x)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(y, x)
+    assert "signal.raise_signal" in str(caught.traceback[-1].statement)    # where it arrived
+    with ag.record():
+        z = x * 3
+    z.backward()
+    assert x.grad.asnumpy().tolist() == [3.0, 3.0, 3.0]
