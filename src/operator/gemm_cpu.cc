@@ -36,6 +36,26 @@ blasint Int(int64_t v) {
 }
 
 ForkMutex* const g_blas_threads = new ForkMutex(ForkLevel::kOperator);
+int g_alone = 0;    // who wants the library to use one thread
+int g_threads = 0;  // its threads before
+
+// While one of these lives, BLAS calls use the thread that makes them. Others may find that so, too:
+// then they take longer.
+class OneBlasThread {
+ public:
+  OneBlasThread() {
+    std::lock_guard<ForkMutex> lock(*g_blas_threads);
+    if (g_alone++ > 0) return;
+    g_threads = openblas_get_num_threads();
+    if (g_threads > 1) openblas_set_num_threads(1);
+  }
+  ~OneBlasThread() {
+    std::lock_guard<ForkMutex> lock(*g_blas_threads);
+    if (--g_alone == 0 && g_threads > 1) openblas_set_num_threads(g_threads);
+  }
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
+};
 
 }  // namespace
 
@@ -45,7 +65,7 @@ void SettleBlasThreads() {
   const bool single = Env::Get().enforce_determinism;
   if (single == (others != 0) || !openblas_set_num_threads || !openblas_get_num_threads) return;
   std::lock_guard<ForkMutex> lock(*g_blas_threads);
-  if (single == (others != 0)) return;
+  if (single == (others != 0) || g_alone > 0) return;
   const int before = openblas_get_num_threads();
   openblas_set_num_threads(single ? 1 : others.load());
   others = single ? before : 0;
@@ -62,11 +82,29 @@ void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const 
               Int(ldb), beta, c, Int(ldc));
 }
 
-void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
-          double beta, double* c, int64_t ldc) {
-  SettleBlasThreads();
+void Dgemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+           double beta, double* c, int64_t ldc) {
   cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
+}
+
+// Products of middle size are shared among the threads that other operators use, too. Those keep
+// looking for work for milliseconds, and threads of OpenBLAS would wait that long for a processor.
+void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+          double beta, double* c, int64_t ldc) {
+  constexpr int64_t least = 1 << 18, most = 1 << 27, rows_each = 8;  // multiplications; rows or columns of a thread
+  SettleBlasThreads();
+  const int64_t work = m * n * k, longer = std::max(m, n);
+  const int threads = work < least ? 1 : static_cast<int>(std::min<int64_t>(OmpMaxThreads(), longer / rows_each));
+  if (threads <= 1 || work > most || !openblas_set_num_threads || !openblas_get_num_threads)
+    return Dgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  const OneBlasThread alone;
+  ParallelForThreads(threads, longer, [&](int64_t begin, int64_t end) {
+    if (m >= n)
+      Dgemm(ta, tb, end - begin, n, k, alpha, a + begin * (ta ? 1 : lda), lda, b, ldb, beta, c + begin * ldc, ldc);
+    else
+      Dgemm(ta, tb, m, end - begin, k, alpha, a, lda, b + begin * (tb ? ldb : 1), ldb, beta, c + begin, ldc);
+  });
 }
 
 template <typename T>

@@ -191,3 +191,17 @@ def test_gradients_of_interp(options):
         y = mx.np.interp(2.5, [1, 2, 3], x[0] * mx.np.array([1.0, 2.0, 3.0]))
     y.backward()
     assert y.shape == () and x.grad.tolist() == [2.5, 0]
+
+
+@pytest.mark.parametrize("m, k, n", [(300, 70, 200), (70, 200, 301), (9, 90, 4001), (4001, 90, 9), (2, 400000, 2), (700, 600, 500)])
+def test_products_of_float64_are_shared_among_threads(m, k, n):
+    """Rows or columns of middle sizes, with operands as they are and turned; more work than that
+    is left to the library."""
+    rng = onp.random.default_rng(0)
+    a, b = rng.normal(size=(m, k)), rng.normal(size=(k, n))
+    want = a @ b
+    for turn_a in (False, True):
+        for turn_b in (False, True):
+            sides = (mx.nd.array(a.T if turn_a else a, dtype="float64"), mx.nd.array(b.T if turn_b else b, dtype="float64"))
+            got = mx.nd.dot(*sides, transpose_a=turn_a, transpose_b=turn_b).asnumpy()
+            onp.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
