@@ -165,17 +165,38 @@ PyObject* WaitToWrite(PyObject* self, PyObject*) {
   });
 }
 
-/* _copy_to(address, bytes) and _copy_from(address, bytes): blocking copies between the array and
+/* Memory that Python code names by its address or by an object that lends it. */
+class Memory {
+ public:
+  ~Memory() {
+    if (view_.obj) PyBuffer_Release(&view_);
+  }
+  /* The address; null with a Python exception where `of` has not `bytes` of them. */
+  void* Open(PyObject* of, size_t bytes, bool write) {
+    if (PyLong_Check(of)) return PyLong_AsVoidPtr(of);
+    if (PyObject_GetBuffer(of, &view_, write ? PyBUF_WRITABLE : PyBUF_SIMPLE) != 0) return nullptr;
+    if (static_cast<size_t>(view_.len) >= bytes) return view_.buf;
+    PyErr_Format(PyExc_ValueError, "memory of %zd bytes; at least %zu are needed", view_.len, bytes);
+    return nullptr;
+  }
+
+ private:
+  Py_buffer view_ = {};
+};
+
+/* _copy_to(memory, bytes) and _copy_from(memory, bytes): blocking copies between the array and
  * plain memory. */
 template <bool kTo>
 PyObject* CopyMemory(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
   return Guard([&]() -> PyObject* {
     if (nargs != 2) {
-      PyErr_SetString(PyExc_TypeError, "expected (address, bytes)");
+      PyErr_SetString(PyExc_TypeError, "expected (memory, bytes)");
       return nullptr;
     }
-    void* p = PyLong_AsVoidPtr(args[0]);
     const size_t bytes = PyLong_AsSize_t(args[1]);
+    if (PyErr_Occurred()) return nullptr;
+    Memory memory;
+    void* p = memory.Open(args[0], bytes, kTo);
     if (PyErr_Occurred()) return nullptr;
     NDArray* a = Checked(self);
     if (!kTo) CheckWritable(self);
@@ -284,7 +305,7 @@ PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native array, owned by t
 
 PyMethodDef methods[] = {{"wait_to_read", WaitToRead, METH_NOARGS, "Blocks until pending writes are done; raises what they failed with."},
                          {"wait_to_write", WaitToWrite, METH_NOARGS, "Blocks until pending reads and writes are done."},
-                         {"_copy_to", FastCall(CopyMemory<true>), METH_FASTCALL, "Copies the contents to memory at an address."},
+                         {"_copy_to", FastCall(CopyMemory<true>), METH_FASTCALL, "Copies the contents to memory: an address, or an object that lends it."},
                          {"_copy_from", FastCall(CopyMemory<false>), METH_FASTCALL, "Fills the array from memory at an address."},
                          {"_value", Value, METH_NOARGS, "The number in an array of size 1; None where its type is not Python's."},
                          {"_detach", Detach, METH_NOARGS, "A view without autograd history."},

@@ -39,8 +39,8 @@ ForkMutex* const g_blas_threads = new ForkMutex(ForkLevel::kOperator);
 int g_alone = 0;    // who wants the library to use one thread
 int g_threads = 0;  // its threads before
 
-// While one of these lives, BLAS calls use the thread that makes them. Others may find that so, too:
-// then they take longer.
+// While one of these lives, BLAS calls use the thread that makes them. Others may find that so,
+// too: then they take longer.
 class OneBlasThread {
  public:
   OneBlasThread() {

@@ -117,7 +117,7 @@ def new_array(shape, device_type, device_id, dtype, delayed, numpy=False):
 def array_of(values, device_type, device_id, dtype, numpy):
     """A copy of NumPy's array `values`, which has that dtype."""
     array = new_array(values.shape, device_type, device_id, dtype, False, numpy)
-    array._copy_from(values.ctypes.data, values.nbytes)
+    array._copy_from(values, values.nbytes)
     return array
 
 
@@ -409,13 +409,15 @@ class NDArrayBase:
     def _item_bytes(self):
         return ITEM_BYTES[self._dtype_id]
 
-    def _copy_to(self, address, size):
+    def _copy_to(self, memory, size):
+        address = memory if isinstance(memory, int) else memory.ctypes.data
         _note(_tracing.VALUE, self)
         check_call(_LIB.MXNDArraySyncCopyToCPU(ctypes.c_void_p(self._handle),
                                                ctypes.c_void_p(address),
                                                ctypes.c_size_t(size // self._item_bytes())))
 
-    def _copy_from(self, address, size):
+    def _copy_from(self, memory, size):
+        address = memory if isinstance(memory, int) else memory.ctypes.data
         self._check_writable()
         check_call(_LIB.MXNDArraySyncCopyFromCPU(ctypes.c_void_p(self._handle),
                                                  ctypes.c_void_p(address),

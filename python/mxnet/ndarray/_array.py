@@ -155,7 +155,7 @@ class NDArray(_Exchange, NDArrayBase):
         if number == 12:
             return self.astype("float32").asnumpy()
         out = np.empty(self.shape, dtype=_dtypes.TYPES[number])
-        self._copy_to(out.ctypes.data, out.nbytes)
+        self._copy_to(out, out.nbytes)
         return out
 
     def asscalar(self):

@@ -328,7 +328,7 @@ def setitem(a, key, value):
         if isinstance(value, np.ndarray) and value.dtype == a.dtype and value.dtype.kind in "fiu" and value.flags["C_CONTIGUOUS"] and rows:
             target = a if a.ndim == 0 else a._slice(begin[0], end[0])
             if value.shape == target.shape:   # without an array in between
-                target._copy_from(value.ctypes.data, value.nbytes)
+                target._copy_from(value, value.nbytes)
                 return
         value = value if isinstance(value, NDArray) else array(value, ctx=a.context, dtype=a.dtype)
         value = value.as_in_context(a.context).astype(a.dtype, copy=False)

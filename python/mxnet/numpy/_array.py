@@ -128,9 +128,10 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         return call("_npi_transpose", (self,), axes=(*range(ndim - 2), ndim - 1, ndim - 2))
 
     def __len__(self):
-        if self.ndim == 0:
+        shape = self.shape
+        if not shape:
             raise TypeError("len() of unsized object")
-        return self.shape[0]
+        return shape[0]
 
     def __iter__(self):
         if self.ndim == 0:
@@ -203,13 +204,29 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         3.0
         """
         if args:
-            return self.asnumpy().item(*args)
+            key = self._place(args[0] if len(args) == 1 else args)
+            return self.asnumpy().item(*args) if key is None else self[key].item()
         value = self._value()
         if value is not None:
             return value
         if self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         return self._scalar()
+
+    def _place(self, given):
+        """The indices of the element that `item` is asked for; None where there is no such one."""
+        shape = self.shape
+        if type(given) is not int:      # pylint: disable=unidiomatic-typecheck
+            known = isinstance(given, tuple) and len(given) == len(shape)
+            return given if known and all(type(i) is int and -n <= i < n for i, n in zip(given, shape)) else None
+        if not -self.size <= given < self.size:
+            return None
+        given %= self.size
+        places = []
+        for n in reversed(shape):
+            given, place = divmod(given, n)
+            places.append(place)
+        return tuple(reversed(places))
 
     def tobytes(self, order="C"):
         """The elements as bytes, in the machine's byte order. `order` is NumPy's.
@@ -292,7 +309,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """
         if order != "C":
             check_order("copy", order)
-        return super().copy()
+        return call("_copy", (self,)) if self._ctx_ids[0] < 3 else super().copy()
 
     def copyto(self, other):
         """Copies into another array of mx.np of the same shape, cast to its dtype, or to a device;

@@ -401,3 +401,25 @@ def test_str_and_print_options():
     with onp.printoptions(precision=2):
         assert repr(array([1.23456])) == "array([1.23])"
     assert repr(from_values([1.0], mx.cpu(1))) == "array([1.])"
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3), (2, 3, 4), (0, 2)])
+def test_item_takes_what_that_of_numpy_takes(shape):
+    theirs = onp.arange(onp.prod(shape), dtype="float32").reshape(shape)
+    ours = mx.np.array(theirs)
+
+    def outcome(x, arguments):
+        try:
+            return x.item(*arguments)
+        except (IndexError, TypeError, ValueError) as error:
+            return next(kind for kind in (IndexError, TypeError, ValueError) if isinstance(error, kind))
+
+    for arguments in ((), (0,), (2,), (-1,), (5,), (-6,), (24,), (0, 0), (1, 2), (-1, -1), (2, 0), (0, 3), ((1, 2),), (1, 2, 3),
+                      (onp.int64(1),), (True,), (1.0,), ("a",), ((),)):
+        assert outcome(ours, arguments) == outcome(theirs, arguments), arguments
+
+
+@pytest.mark.skipif("_cy3" not in mx._binding._backend.__name__, reason="the compiled binding's")
+def test_memory_that_values_are_copied_to_is_large_enough():
+    with pytest.raises(ValueError, match="memory of 4 bytes; at least 8"):
+        mx.np.ones(2)._copy_to(bytearray(4), 8)
