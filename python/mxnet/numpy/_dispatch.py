@@ -177,6 +177,8 @@ def _ids_within(values):
 def natural_dtype(value):
     """The dtype that an operand made of `value` has: its own for a NumPy array or scalar, that of
     the arrays in a list; bool, int64 or the default float for Python's numbers."""
+    if type(value) is float:
+        return default_float()
     if isinstance(value, (onp.ndarray, onp.generic)) and not isinstance(value, (float, complex)):
         return value.dtype
     if isinstance(value, (list, tuple)):

@@ -14,8 +14,11 @@ __all__ = ["where", "nonzero", "flatnonzero", "argwhere", "take", "choose", "com
            "digitize", "unravel_index", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "diff", "ediff1d"]
 
 
+_FLOATS = {_dtypes.number(name) for name in ("float16", "float32", "float64")}
+
+
 def _is_number(value):
-    return isinstance(value, (bool, int, float, onp.bool_, onp.integer, onp.floating)) and not isinstance(value, NDArrayBase)
+    return type(value) in (int, float) or isinstance(value, (bool, int, float, onp.bool_, onp.integer, onp.floating)) and not isinstance(value, NDArrayBase)
 
 
 # ---- choosing by a condition
@@ -23,6 +26,8 @@ def _is_number(value):
 def _holding(array, number):
     """`array` in the dtype in which it meets the number."""
     if is_symbol(array):
+        return array
+    if array._dtype_id in _FLOATS and type(number) in (int, float):     # which holds every number
         return array
     kind = int(0) if isinstance(number, onp.integer) else number if type(number) in (bool, int) else float(number)
     dtype = promoted_dtype((array._dtype_id,), (kind,))
@@ -49,6 +54,8 @@ def where(condition, x=None, y=None):
     """
     if of_one_dtype((x, y)) and isinstance(condition, NDArrayBase):
         return call("_npi_where", (condition, x, y))
+    if type(y) in (int, float) and isinstance(x, NDArrayBase) and isinstance(condition, NDArrayBase):
+        return call("_npi_where_rscalar", (condition, _holding(x, y)), scalar=float(y))
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
