@@ -303,16 +303,17 @@ PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native array, owned by t
                         {"_ctx_ids", GetCtx, nullptr, "(device type, device id).", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMethodDef methods[] = {{"wait_to_read", WaitToRead, METH_NOARGS, "Blocks until pending writes are done; raises what they failed with."},
-                         {"wait_to_write", WaitToWrite, METH_NOARGS, "Blocks until pending reads and writes are done."},
-                         {"_copy_to", FastCall(CopyMemory<true>), METH_FASTCALL, "Copies the contents to memory: an address, or an object that lends it."},
-                         {"_copy_from", FastCall(CopyMemory<false>), METH_FASTCALL, "Fills the array from memory at an address."},
-                         {"_value", Value, METH_NOARGS, "The number in an array of size 1; None where its type is not Python's."},
-                         {"_detach", Detach, METH_NOARGS, "A view without autograd history."},
-                         {"_at", At, METH_O, "Row view; negative indices count from the end."},
-                         {"_slice", FastCall(Slice), METH_FASTCALL, "View of rows [begin, end)."},
-                         {"_reshape_view", FastCall(ReshapeView), METH_FASTCALL, "View of another shape; codes 0, -1, -2, -3, -4."},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"wait_to_read", WaitToRead, METH_NOARGS, "Blocks until pending writes are done; raises what they failed with."},
+    {"wait_to_write", WaitToWrite, METH_NOARGS, "Blocks until pending reads and writes are done."},
+    {"_copy_to", FastCall(CopyMemory<true>), METH_FASTCALL, "Copies the contents to memory: an address, or an object that lends it."},
+    {"_copy_from", FastCall(CopyMemory<false>), METH_FASTCALL, "Fills the array from memory at an address."},
+    {"_value", Value, METH_NOARGS, "The number in an array of size 1; None where its type is not Python's."},
+    {"_detach", Detach, METH_NOARGS, "A view without autograd history."},
+    {"_at", At, METH_O, "Row view; negative indices count from the end."},
+    {"_slice", FastCall(Slice), METH_FASTCALL, "View of rows [begin, end)."},
+    {"_reshape_view", FastCall(ReshapeView), METH_FASTCALL, "View of another shape; codes 0, -1, -2, -3, -4."},
+    {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNDArray, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
 

@@ -95,8 +95,9 @@ void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const
   constexpr int64_t least = 1 << 18, most = 1 << 27, rows_each = 8;  // multiplications; rows or columns of a thread
   SettleBlasThreads();
   const int64_t work = m * n * k, longer = std::max(m, n);
-  const int threads = work < least ? 1 : static_cast<int>(std::min<int64_t>(OmpMaxThreads(), longer / rows_each));
-  if (threads <= 1 || work > most || !openblas_set_num_threads || !openblas_get_num_threads)
+  const bool shared = work >= least && work <= most && !Env::Get().enforce_determinism;
+  const int threads = shared ? static_cast<int>(std::min<int64_t>(OmpMaxThreads(), longer / rows_each)) : 1;
+  if (threads <= 1 || !openblas_set_num_threads || !openblas_get_num_threads)
     return Dgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   const OneBlasThread alone;
   ParallelForThreads(threads, longer, [&](int64_t begin, int64_t end) {

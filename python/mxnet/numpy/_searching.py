@@ -18,7 +18,9 @@ _FLOATS = {_dtypes.number(name) for name in ("float16", "float32", "float64")}
 
 
 def _is_number(value):
-    return type(value) in (int, float) or isinstance(value, (bool, int, float, onp.bool_, onp.integer, onp.floating)) and not isinstance(value, NDArrayBase)
+    if type(value) in (int, float):
+        return True
+    return isinstance(value, (bool, int, float, onp.bool_, onp.integer, onp.floating)) and not isinstance(value, NDArrayBase)
 
 
 # ---- choosing by a condition
