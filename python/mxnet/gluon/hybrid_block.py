@@ -176,9 +176,13 @@ class HybridBlock(Block):
             raise ValueError('[gluon.optimize_for] no backend given; the name of a graph partitioner is accepted')
         self.hybridize(True, backend, clear, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, **kwargs)
         self._traces = Traces()
+        self._build_cache(x, *args)
+
+    def _build_cache(self, *args):
+        """Compile the graph for these inputs, without a run of it. Programs of 1.x call it."""
         if self._has_deferred():
-            self._finish_deferred(x, *args)
-        self._trace_for((x, *args), {})
+            self._finish_deferred(*args)
+        self._trace_for(args, {})
 
     def _clear_cached_op(self):
         self._cached_graph = ()       # (input variables, output symbol) recorded last

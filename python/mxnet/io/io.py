@@ -343,25 +343,40 @@ class NDArrayIter(DataIter):
             raise StopIteration
         return DataBatch(data=data, label=label, pad=self.getpad(), index=None)
 
-    def _batch(self, arrays, cache):
+    # Subclasses of 1.x programs override the three methods below, e.g. to read rows from a file.
+    def _getdata(self, data_source, start=None, end=None):
+        """Rows `start` to `end` of every array of `data_source`, a list of (name, array)."""
+        assert start is not None or end is not None, "[NDArrayIter] neither start nor end given; one of them is needed"
+        return [array[start:end].copy() for _, array in data_source]    # a program may write into its batch
+
+    def _concat(self, first_data, second_data):
+        """The arrays of two lists, one behind the other."""
+        return [nd.concat(first, second, dim=0) for first, second in zip(first_data, second_data)]
+
+    def _batchify(self, data_source):
+        """The current batch of `data_source`."""
         if not 0 <= self.cursor + self.batch_size or self.cursor >= self.num_data:
             raise ValueError("[NDArrayIter] there is no current batch: iter_next or reset comes first")
         start, end = self.cursor, self.cursor + self.batch_size
         if start < 0:                           # the left-over of the last pass comes first
+            cache = self._cache_data if data_source is self.data else self._cache_label
             if cache is None:
                 raise ValueError("[NDArrayIter] there is no current batch: iter_next comes first")
-            return [nd.concat(old, array[:end], dim=0) for old, (_, array) in zip(cache, arrays)]
+            return self._concat(cache, self._getdata(data_source, end=end))
         if end <= self.num_data or self.last_batch_handle != "pad":
-            return [array[start:end].copy() for _, array in arrays]     # a program may write into its batch
-        whole, part = divmod(end - self.num_data, self.num_data)
-        return [nd.concat(*([array[start:]] + [array] * whole + ([array[:part]] if part else [])), dim=0)
-                for _, array in arrays]
+            return self._getdata(data_source, start, min(end, self.num_data))
+        batch = self._getdata(data_source, start=start)
+        missing = end - self.num_data
+        while missing > 0:                      # more than once if the batch is larger than the data
+            batch = self._concat(batch, self._getdata(data_source, end=min(missing, self.num_data)))
+            missing -= self.num_data
+        return batch
 
     def getdata(self):
-        return self._batch(self.data, self._cache_data)
+        return self._batchify(self.data)
 
     def getlabel(self):
-        return self._batch(self.label, self._cache_label)
+        return self._batchify(self.label)
 
     def getpad(self):
         end = self.cursor + self.batch_size

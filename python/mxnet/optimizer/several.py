@@ -20,17 +20,17 @@ class _SeveralMoments(TwoMoments):
     def _counts(self, indices):
         return tuple(self._index_update_count[i] for i in indices)
 
-    def _update(self, index, weight, grad, state, masters):
+    def _update_impl(self, index, weight, grad, state, multi_precision=False):
         many = isinstance(index, (tuple, list))
         indices, weights, grads, states = (index, weight, grad, state) if many else ([index], [weight], [grad], [state])
         if not getattr(self, "use_fused_step", True):
-            return self._update_plainly(indices, weights, grads, states, masters)
+            return self._update_plainly(indices, weights, grads, states, multi_precision)
         self._update_count(indices)
         arrays = []
         for w, g, s in zip(weights, grads, states):
-            copy, (mean, variance) = s if masters else (None, s)
+            copy, (mean, variance) = s if multi_precision else (None, s)
             arrays += [w, g, mean, variance] if copy is None else [w, g, mean, variance, copy]
-        self._update_several(arrays, indices, masters, weights)
+        self._update_several(arrays, indices, multi_precision, weights)
         return None
 
     def _update_plainly(self, indices, weights, grads, states, masters):
@@ -55,11 +55,11 @@ class _SeveralMoments(TwoMoments):
         self._update_several(arrays, indices, False, weights)
 
     def update(self, index, weight, grad, state):
-        self._update(index, weight, grad, state, False)
+        self._update_impl(index, weight, grad, state, multi_precision=False)
 
     def update_multi_precision(self, index, weight, grad, state):
         first = weight[0] if isinstance(index, (tuple, list)) else weight
-        self._update(index, weight, grad, state, self.multi_precision and is_low_precision(first))
+        self._update_impl(index, weight, grad, state, multi_precision=self.multi_precision and is_low_precision(first))
 
 
 class _NormScaled(_SeveralMoments):

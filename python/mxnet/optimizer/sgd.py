@@ -175,21 +175,25 @@ class NAG(_MomentumState):
             options["momentum"] = self.momentum
         return options
 
-    def update(self, index, weight, grad, state):
-        if state is None:
-            nd.sgd_update(weight, grad, out=weight, **self._options(index))
-        else:
-            nd.nag_mom_update(weight, grad, state, out=weight, **self._options(index))
-
-    def update_multi_precision(self, index, weight, grad, state):
-        if not (self.multi_precision and is_low_precision(weight)):
-            self.update(index, weight, grad, state)
+    def _update_impl(self, index, weight, grad, state, multi_precision=False):
+        """A step of one weight; subclasses of 1.x programs override it."""
+        if not multi_precision:
+            if state is None:
+                nd.sgd_update(weight, grad, out=weight, **self._options(index))
+            else:
+                nd.nag_mom_update(weight, grad, state, out=weight, **self._options(index))
             return
         momentum, master = state
         if momentum is None:
             nd.mp_sgd_update(weight, grad, master, out=weight, **self._options(index))
         else:
             nd.mp_nag_mom_update(weight, grad, momentum, master, out=weight, **self._options(index))
+
+    def update(self, index, weight, grad, state):
+        self._update_impl(index, weight, grad, state, multi_precision=False)
+
+    def update_multi_precision(self, index, weight, grad, state):
+        self._update_impl(index, weight, grad, state, multi_precision=self.multi_precision and is_low_precision(weight))
 
 
 @register
@@ -228,7 +232,7 @@ class Signum(Optimizer):
     def create_state(self, index, weight):
         return zeros_like(weight, stype=weight.stype) if self.momentum else None
 
-    def update(self, index, weight, grad, state):
+    def _update_impl(self, index, weight, grad, state):
         lr, wd, _ = self._step(index)
         options = dict(self._gradient_options(), lr=lr, wd=wd)
         if state is None:
@@ -237,6 +241,9 @@ class Signum(Optimizer):
         if self.wd_lh:
             options["wd_lh"] = self.wd_lh
         nd.signum_update(weight, grad, state, out=weight, momentum=self.momentum, **options)
+
+    def update(self, index, weight, grad, state):
+        self._update_impl(index, weight, grad, state)
 
 
 @register

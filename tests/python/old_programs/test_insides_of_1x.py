@@ -147,3 +147,124 @@ def test_parts_of_batches():
     parts = [nd.zeros(1), nd.zeros(3)]
     _load_data(batch, [[(slice(0, 1), parts[0]), (slice(1, 4), parts[1])]], [0])
     np.testing.assert_array_equal(_merge_multi_context([parts], [0])[0].asnumpy(), [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize('handle', ['pad', 'discard', 'roll_over'])
+def test_rows_of_batches_are_read_by_one_method(handle):
+    """With 'pad' and 'roll_over' two parts are read and joined, as a trace of 1.9.1 says."""
+    seen = []
+
+    class Rows(mx.io.NDArrayIter):
+        def _getdata(self, data_source, start=None, end=None):
+            seen.append((data_source is self.data, start, end))
+            return [array * 2 for array in super()._getdata(data_source, start, end)]
+
+        def _concat(self, first_data, second_data):
+            seen.append(len(first_data))
+            return super()._concat(first_data, second_data)
+
+    batches = Rows(np.arange(5.0), np.arange(5) * 10, 2, last_batch_handle=handle)
+    data = [batch.data[0].asnumpy().tolist() for batch in batches]
+    assert data == [[0, 2], [4, 6]] + ([[8, 0]] if handle == 'pad' else [])
+    ends = [(True, 4, 5), (False, 4, 5)]
+    if handle == 'pad':
+        ends = [(True, 4, None), (True, None, 1), 1, (False, 4, None), (False, None, 1), 1]
+    assert seen == [(True, 0, 2), (False, 0, 2), (True, 2, 4), (False, 2, 4)] + ends
+    if handle == 'roll_over':
+        batches.reset()
+        assert batches.next().label[0].asnumpy().tolist() == [80, 0] and seen[-4:] == [(True, None, 1), 1, (False, None, 1), 1]
+    batches.hard_reset()
+    batches.iter_next()
+    assert batches._batchify(batches.label)[0].asnumpy().tolist() == [0, 20]
+    with pytest.raises(AssertionError):
+        batches._getdata(batches.data)
+
+
+@pytest.mark.parametrize('base, options', [
+    (mx.optimizer.NAG, {}), (mx.optimizer.NAG, {'momentum': 0.9}), (mx.optimizer.Signum, {}), (mx.optimizer.LAMB, {})])
+@pytest.mark.parametrize('dtype', ['float32', 'float16'])
+def test_subclasses_of_other_optimizers(base, options, dtype):
+    calls = []
+
+    class Noted(base):
+        def _update_impl(self, index, weight, grad, state, **kwargs):
+            calls.append(kwargs)
+            super()._update_impl(index, weight, grad, state, **kwargs)
+
+    weights = [nd.ones(2, dtype=dtype), nd.ones(2, dtype=dtype)]
+    for weight, kind in zip(weights, (Noted, base)):
+        optimizer = kind(learning_rate=0.1, multi_precision=True, **options)
+        state = optimizer.create_state_multi_precision(0, weight)
+        for _ in range(2):
+            optimizer.update_multi_precision(0, weight, nd.ones(2, dtype=dtype), state)
+    assert calls == [{} if base is mx.optimizer.Signum else {'multi_precision': dtype == 'float16'}] * 2
+    assert weights[0].asnumpy().tolist() == weights[1].asnumpy().tolist() != [1, 1]
+
+
+def test_graphs_are_built_without_a_run():
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2), nn.BatchNorm())
+    net.initialize()
+    net._build_cache(nd.ones((4, 3)))
+    assert net[0].weight.shape == (2, 3) and net._cached_graph[1].list_arguments()[0] == 'data'
+    net.hybridize()
+    with autograd.record():
+        net._build_cache(nd.ones((4, 3)))
+    assert net._cached_op is not None and net[1].running_mean.data().asnumpy().tolist() == [0, 0]
+
+
+def test_cells_derived_from_the_convolutional_base():
+    from mxnet.gluon.contrib.rnn import conv_rnn_cell
+
+    class Cell(conv_rnn_cell._BaseConvRNNCell):
+        def __init__(self, input_shape, hidden_channels):
+            super().__init__(input_shape=input_shape, hidden_channels=hidden_channels, activation='tanh', i2h_kernel=3, i2h_pad=1,
+                             i2h_dilate=1, h2h_kernel=3, h2h_dilate=1, i2h_weight_initializer=None, h2h_weight_initializer=None,
+                             i2h_bias_initializer='zeros', h2h_bias_initializer='zeros', dims=2, conv_layout='NCHW')
+
+        @property
+        def _gate_names(self):
+            return ['_a', '_b']
+
+        def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
+            prefix = 't%d_' % self._counter
+            i2h, h2h = self._conv_forward(F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias, prefix)
+            a, b = F.SliceChannel(i2h + h2h, num_outputs=2)
+            output = self._get_activation(F, a, self._activation, name=prefix + 'out') * b
+            return output, [output]
+
+    cell = Cell((2, 5, 5), 3)
+    cell.initialize(mx.init.Constant(0.01))
+    outputs, _ = cell.unroll(2, nd.ones((1, 2, 2, 5, 5)), merge_outputs=True)
+    assert outputs.shape == (1, 2, 3, 5, 5) and cell.i2h_weight.shape == (6, 2, 3, 3) and cell._num_gates == 2
+    want = np.tanh(0.18) * 0.18      # at the middle, in the first step
+    np.testing.assert_allclose(outputs[0, 0, 0, 2, 2].asscalar(), want, rtol=1e-5)
+    assert conv_rnn_cell._get_conv_out_size((5, 5), (3, 3), (1, 0), (1, 2)) == (5, 1)
+
+
+def test_bucketing_modules_in_mixed_precision():
+    def graph(length):
+        hidden = mx.sym.FullyConnected(mx.sym.mean(mx.sym.Variable('data'), axis=1, keepdims=True), num_hidden=2, name='fc')
+        return mx.sym.SoftmaxOutput(hidden, name='softmax'), ('data',), ('softmax_label',)
+
+    from mxnet.contrib.amp import amp
+    module = mx.mod.BucketingModule(graph, default_bucket_key=4)
+    with pytest.raises(AssertionError, match='convert_bucketing_module'):
+        amp.convert_bucketing_module(module)
+    module.bind([('data', (2, 4))], [('softmax_label', (2,))])
+    module.init_params(mx.init.Uniform(1))
+    for options, dtype in (({}, np.float32), ({'cast_optional_params': True}, np.float16)):
+        half = amp.convert_bucketing_module(module, **options)
+        assert half.params_initialized and not half.binded
+        half.bind([('data', (2, 4))], [('softmax_label', (2,))], for_training=False)
+        assert half.get_params()[0]['fc_weight'].dtype == dtype
+        for length in (4, 3):
+            batch = mx.io.DataBatch([nd.random.uniform(shape=(2, length))], None, bucket_key=length, provide_data=[('data', (2, length))],
+                                    provide_label=[('softmax_label', (2,))])
+            outputs = []
+            for one in (module, half):
+                one.forward(batch, is_train=False)
+                outputs.append(one.get_outputs()[0].asnumpy())
+            np.testing.assert_allclose(*outputs, atol=2e-3)
+            assert (outputs[0] != outputs[1]).any()
+    assert any('amp_cast' in name for name in half._curr_module.symbol.get_internals().list_outputs())

@@ -11,15 +11,21 @@ def _sizes(value, dims, what):
     return tuple(value)
 
 
-class _ConvCell(HybridRecurrentCell):
-    """What these cells share. Input (N, *input_shape); output and states have its space, as the
-    first convolution leaves it, and `hidden_channels` channels. The kernel over the state has odd
-    sizes and keeps the space."""
+def _get_conv_out_size(dimensions, kernels, paddings, dilations):
+    """The space that convolutions with a stride of 1 leave."""
+    return tuple(s + 2 * p - d * (k - 1) for s, k, p, d in zip(dimensions, kernels, paddings, dilations))
 
-    _gates = 1
+
+class _BaseConvRNNCell(HybridRecurrentCell):
+    """What these cells share; programs of 1.x derive their own from it. Input (N, *input_shape);
+    output and states have its space, as the first convolution leaves it, and `hidden_channels`
+    channels. The kernel over the state has odd sizes and keeps the space."""
+
+    _gate_names = ('',)
 
     def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                 h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, dims, conv_layout, activation, prefix, params):
+                 h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, dims, conv_layout, activation, prefix=None,
+                 params=None):
         super().__init__(prefix=prefix, params=params)
         assert sorted(conv_layout) == sorted('NC' + 'DHW'[3 - dims:]), (
             f'[gluon.contrib.rnn] conv_layout {conv_layout!r} given; an order of {"NC" + "DHW"[3 - dims:]} is accepted')
@@ -39,14 +45,14 @@ class _ConvCell(HybridRecurrentCell):
         self._activation = activation
         self._i2h_kernel, self._i2h_pad, self._i2h_dilate = kernel, pad, dilate
         self._h2h_kernel, self._h2h_dilate = own_kernel, own_dilate
-        common = {'num_filter': self._gates * hidden_channels, 'stride': (1,) * dims, 'layout': conv_layout}
+        common = {'num_filter': self._num_gates * hidden_channels, 'stride': (1,) * dims, 'layout': conv_layout}
         self._i2h = dict(common, kernel=kernel, pad=pad, dilate=dilate)
         self._h2h = dict(common, kernel=own_kernel, dilate=own_dilate, pad=tuple(d * (k - 1) // 2 for k, d in zip(own_kernel, own_dilate)))
         space = [size for size, axis in zip(input_shape, conv_layout[1:]) if axis != 'C']
-        space = [s + 2 * p - d * (k - 1) for s, p, d, k in zip(space, pad, dilate, kernel)]
+        space = _get_conv_out_size(space, kernel, pad, dilate)
         channels_in = input_shape[self._channel_axis - 1]
         self._state_shape = self._with_channels(hidden_channels, space)
-        rows = self._gates * hidden_channels
+        rows = self._num_gates * hidden_channels
         for name, shape, init in (('i2h_weight', (rows,) + self._with_channels(channels_in, kernel), i2h_weight_initializer),
                                   ('h2h_weight', (rows,) + self._with_channels(hidden_channels, own_kernel), h2h_weight_initializer),
                                   ('i2h_bias', (rows,), i2h_bias_initializer), ('h2h_bias', (rows,), h2h_bias_initializer)):
@@ -61,30 +67,35 @@ class _ConvCell(HybridRecurrentCell):
     def state_info(self, batch_size=0):
         return [{'shape': (batch_size,) + self._state_shape, '__layout__': self._conv_layout}]
 
-    def _products(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
-        return (F.Convolution(data=inputs, weight=i2h_weight, bias=i2h_bias, name=self._named('i2h'), **self._i2h),
-                F.Convolution(data=state, weight=h2h_weight, bias=h2h_bias, name=self._named('h2h'), **self._h2h))
+    @property
+    def _num_gates(self):
+        return len(self._gate_names)
+
+    def _conv_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias, prefix):
+        """The two products of a step, in operators whose names begin with `prefix`."""
+        return (F.Convolution(data=inputs, weight=i2h_weight, bias=i2h_bias, name=prefix + 'i2h', **self._i2h),
+                F.Convolution(data=states[0], weight=h2h_weight, bias=h2h_bias, name=prefix + 'h2h', **self._h2h))
 
     def _split(self, F, x, name):
-        return F.SliceChannel(x, num_outputs=self._gates, axis=self._channel_axis, name=self._named(name))
+        return F.SliceChannel(x, num_outputs=self._num_gates, axis=self._channel_axis, name=self._named(name))
 
     def __repr__(self):
         return (f'{type(self).__name__}({self._input_shape[self._channel_axis - 1]} -> {self.i2h_weight.shape[0]}, {self._activation}, '
                 f'{self._conv_layout})')
 
 
-class _ConvRNNCell(_ConvCell):
+class _ConvRNNCell(_BaseConvRNNCell):
     def _alias(self):
         return 'conv_rnn'
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
-        i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        i2h, h2h = self._conv_forward(F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias, self._named(''))
         output = self._get_activation(F, i2h + h2h, self._activation, name=self._named('out'))
         return output, [output]
 
 
-class _ConvLSTMCell(_ConvCell):
-    _gates = 4
+class _ConvLSTMCell(_BaseConvRNNCell):
+    _gate_names = ('_i', '_f', '_c', '_o')
 
     def _alias(self):
         return 'conv_lstm'
@@ -93,7 +104,7 @@ class _ConvLSTMCell(_ConvCell):
         return super().state_info(batch_size) * 2
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
-        i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        i2h, h2h = self._conv_forward(F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias, self._named(''))
         i, f, g, o = self._split(F, i2h + h2h, 'slice')
         i, f, o = (F.Activation(gate, act_type='sigmoid', name=self._named(n)) for gate, n in ((i, 'i'), (f, 'f'), (o, 'o')))
         g = self._get_activation(F, g, self._activation, name=self._named('c'))
@@ -102,14 +113,14 @@ class _ConvLSTMCell(_ConvCell):
         return output, [output, cell]
 
 
-class _ConvGRUCell(_ConvCell):
-    _gates = 3
+class _ConvGRUCell(_BaseConvRNNCell):
+    _gate_names = ('_r', '_z', '_o')
 
     def _alias(self):
         return 'conv_gru'
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
-        i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        i2h, h2h = self._conv_forward(F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias, self._named(''))
         i2h_r, i2h_z, i2h_n = self._split(F, i2h, 'i2h_slice')
         h2h_r, h2h_z, h2h_n = self._split(F, h2h, 'h2h_slice')
         r = F.Activation(i2h_r + h2h_r, act_type='sigmoid', name=self._named('r_act'))
