@@ -251,6 +251,8 @@ class Module(BaseModule):
             if values is not None and not allow_missing:
                 raise RuntimeError(f"[Module] {name} is not presented: no value is given for it, "
                                    "and allow_missing=False")
+            if initializer is None and values is None:
+                raise TypeError(f"[Module] init_params: neither an initializer nor values for {name} given; one of them is needed")
             if initializer is not None:
                 initializer(InitDesc(name, attributes.get(name)), array)
 

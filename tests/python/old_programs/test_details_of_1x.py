@@ -125,3 +125,15 @@ def test_inconsistent_settings_are_named(capsys):
     told = [line for line in capsys.readouterr().out.splitlines() if ' Err: ' in line]
     assert told == ['Predict Err: ctx 1 vs ctx 0 at e_output'] * 2 + [
         f'Train Err: float32 cpu(0) ctx 1 vs float32 cpu(0) ctx 0 at {name}' for name in ('e_output', 'x')]
+
+
+# ---- mx.contrib.text
+
+
+def test_reading_of_vectors_is_logged_and_closes_the_file(tmp_path, caplog, recwarn):
+    path = tmp_path / 'vectors.txt'
+    path.write_text('life 1 2\nis 3 4\n')
+    with caplog.at_level('INFO'):
+        vectors = mx.contrib.text.embedding.CustomEmbedding(str(path))
+    assert [record.getMessage() for record in caplog.records] == [f'Loading pre-trained token embedding vectors from {path}']
+    assert len(vectors) == 3 and not [w for w in recwarn if w.category is ResourceWarning]

@@ -223,3 +223,13 @@ def test_fit_says_that_data_were_used_before():
         module.fit(data, num_epoch=2)
     data.reset()
     module.fit(data, num_epoch=2)
+
+
+def test_parameters_without_an_initializer_need_values():
+    module = mx.mod.Module(mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=2, name='fc'), label_names=None)
+    module.bind([('data', (1, 3))])
+    with pytest.raises(TypeError, match='neither an initializer nor values'):
+        module.init_params(initializer=None)
+    assert not module.params_initialized
+    module.init_params(initializer=None, arg_params={'fc_weight': mx.nd.ones((2, 3))}, allow_missing=True)
+    assert module.get_params()[0]['fc_weight'].asnumpy().tolist() == [[1, 1, 1]] * 2

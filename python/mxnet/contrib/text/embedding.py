@@ -1,5 +1,6 @@
 """Vectors of tokens, from files of text."""
 import io
+import logging
 import os
 import warnings
 
@@ -29,8 +30,8 @@ def _lines(path, encoding):
         except ImportError:
             pass
     try:
-        with open(path, "rb") as binary:
-            for number, line in enumerate(io.TextIOWrapper(binary, encoding=encoding)):
+        with open(path, "rb") as binary, io.TextIOWrapper(binary, encoding=encoding) as lines:
+            for number, line in enumerate(lines):
                 yield line
                 if bar is not None and number % 4096 == 0:
                     bar.update(binary.tell() - bar.n)
@@ -104,6 +105,7 @@ class _TokenEmbedding(vocab.Vocabulary):
         if not os.path.isfile(path):
             raise ValueError(f"[text.embedding] {path}: `pretrained_file_path` must be a valid path to the pre-trained token "
                              "embedding file.")
+        logging.info("Loading pre-trained token embedding vectors from %s", path)
         vectors, rows, unknown = [], {}, None
         for number, line in enumerate(_lines(path, encoding), 1):
             token, *elems = line.rstrip().split(elem_delim)
