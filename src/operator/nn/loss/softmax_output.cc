@@ -302,6 +302,13 @@ MXNET_REGISTER_OP(_backward_softmax_cross_entropy)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
+      const NodeEntry &og = node->inputs[0], &data = node->inputs[1], &label = node->inputs[2], &u = ograds[0];
+      const NodeEntry alone = MakeOp("_backward_softmax_cross_entropy", {MakeOp("ones_like", {og}), data, label});
+      const NodeEntry to_og = MakeOp("reshape_like", {MakeOp("sum", {MakeOp("elemwise_mul", {u, alone})}), og});
+      const NodeEntry changed = MakeOp("_backward_softmax", {u, MakeOp("softmax", {data})});
+      return {to_og, MakeOp("broadcast_mul", {changed, MakeOp("Reshape", {og}, {{"shape", "(1, 1)"}})}), NodeEntry()};
+    })
     .set_kernel(CrossEntropyBackward);
 
 }  // namespace

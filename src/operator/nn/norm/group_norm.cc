@@ -10,6 +10,7 @@
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/lrn_kernels.h"
 #include "operator/nn/norm/norm_kernels.h"
+#include "operator/nn/norm/second_gradient.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -208,6 +209,12 @@ MXNET_REGISTER_OP(_backward_GroupNorm)
     .set_inputs({"ograd", "data", "gamma"})
     .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
     .set_infer_shape(BackwardShape)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      const auto& p = node->attrs->get<GroupNormParam>();
+      const AttrDict groups = {{"shape", "(0, " + std::to_string(p.num_groups) + ", -1)"}};
+      const auto arranged = [groups](const NodeEntry& z) { return MakeOp("Reshape", {z}, groups); };
+      return NormalizationSecondGradient({"GroupNorm", {{"axis", "2"}, {"keepdims", "1"}}, p.eps, arranged}, node, ograds);
+    })
     .set_kernel([](KernelArgs& args) {
       if (args.in[1].Size() == 0) return ZeroParameterGradients(args);
       if (args.run.ctx.is_gpu())
@@ -247,6 +254,10 @@ MXNET_REGISTER_OP(_backward_InstanceNorm)
     .set_inputs({"ograd", "data", "gamma"})
     .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
     .set_infer_shape(BackwardShape)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      const AttrDict over = {{"axis", "(0, 1)"}, {"exclude", "1"}, {"keepdims", "1"}};
+      return NormalizationSecondGradient({"InstanceNorm", over, node->attrs->get<InstanceNormParam>().eps, nullptr}, node, ograds);
+    })
     .set_kernel([](KernelArgs& args) {
       if (args.in[1].Size() == 0) return ZeroParameterGradients(args);
       if (args.run.ctx.is_gpu())

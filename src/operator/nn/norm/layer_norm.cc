@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "base/determinism.h"
+#include "operator/init/gpu_fill.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/norm_kernels.h"
+#include "operator/nn/norm/second_gradient.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -65,7 +67,11 @@ void Scatter(const View& v, const T* from, int64_t row, T* y) {
 }
 
 void Forward(KernelArgs& args) {
-  if (args.in[0].Size() == 0) return;
+  if (args.in[0].Size() == 0) {  // rows without elements have neither mean nor deviation
+    for (int i = 1; i < args.out.size(); ++i)
+      if (Wanted(args, i)) FillValue(args.run, args.out[i], std::nan(""));
+    return;
+  }
   if (args.run.ctx.is_gpu())
     return RowNormOnDevice(args,
                            OnDevice(View(*args.attrs, args.param<LayerNormParam>(), args.in[0].shape), args.param<LayerNormParam>().eps));
@@ -205,6 +211,11 @@ MXNET_REGISTER_OP(_backward_LayerNorm)
     .set_inputs({"ograd", "data", "gamma"})
     .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
     .set_infer_shape(BackwardShape)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      const auto& p = node->attrs->get<LayerNormParam>();
+      const AttrDict over = {{"axis", std::to_string(p.axis)}, {"keepdims", "1"}};
+      return NormalizationSecondGradient({"LayerNorm", over, p.eps, nullptr}, node, ograds);
+    })
     .set_kernel(Backward);
 
 }  // namespace

@@ -248,34 +248,58 @@ Op& BackwardRecord(const char* name, const char* text) {
       .set_infer_type(BackwardType);
 }
 
+// What came from above in the dtype of the results. With `dtype` the gradient, like the data, has
+// another one.
+NodeEntry InResultType(const NodePtr& node, const NodeEntry& z) {
+  const auto& p = node->attrs->get<SoftmaxParam>();
+  return p.dtype.has_value() ? MakeOp("Cast", {z}, {{"dtype", DTypeName(p.dtype.value())}}) : z;
+}
+
+// For ograd, the output and, with `dtype`, the data, of which only the dtype is looked at.
+std::vector<NodeEntry> SecondGradients(const NodePtr& node, const NodeEntry& to_g, const NodeEntry& to_y) {
+  std::vector<NodeEntry> grads = {to_g, to_y};
+  grads.resize(node->inputs.size());
+  return grads;
+}
+
 // y * (g - sum(g y)) / t: with ggx from above, s = sum(g y), u = sum(ggx y), everything over the
 // axis:
 //   d/dg = softmax'(ggx), d/dy = (ggx (g - s) - g u) / t
-std::vector<NodeEntry> SoftmaxSecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-  if (HasDType(*node->attrs)) return std::vector<NodeEntry>(node->inputs.size());
-  const auto& p = node->attrs->get<SoftmaxParam>();
-  const double t = (p.temperature.has_value() ? p.temperature.value() : 1.0) * (node->op()->name == kBackwardSoftmin ? -1 : 1);
-  const NodeEntry g = node->inputs[0], y = node->inputs[1], gg = ograds[0];
+// This is d/dy.
+NodeEntry SoftmaxSecondOfOutput(const NodeEntry& g, const NodeEntry& y, const NodeEntry& gg, int axis, double t) {
   auto sum = [&](const NodeEntry& a, const NodeEntry& b) {
-    return MakeOp("sum", {MakeOp("elemwise_mul", {a, b})}, {{"axis", std::to_string(p.axis)}, {"keepdims", "True"}});
+    return MakeOp("sum", {MakeOp("elemwise_mul", {a, b})}, {{"axis", std::to_string(axis)}, {"keepdims", "True"}});
   };
-  const NodeEntry to_g{MakeNodeLike(node->op()->name, *node, {gg, y}), 0, 0};
   const NodeEntry first = MakeOp("elemwise_mul", {gg, MakeOp("broadcast_sub", {g, sum(g, y)})});
   const NodeEntry second = MakeOp("broadcast_mul", {g, sum(gg, y)});
-  return {to_g, MakeOp("_mul_scalar", {MakeOp("elemwise_sub", {first, second})}, {{"scalar", std::to_string(1.0 / t)}})};
+  return MakeOp("_mul_scalar", {MakeOp("elemwise_sub", {first, second})}, {{"scalar", std::to_string(1.0 / t)}});
+}
+
+// The node again, with what came from above in place of its gradient.
+NodeEntry WithOgrad(const NodePtr& node, const NodeEntry& gg) {
+  std::vector<NodeEntry> inputs = node->inputs;
+  inputs[0] = gg;
+  return {MakeNodeLike(node->op()->name, *node, inputs), 0, 0};
+}
+
+std::vector<NodeEntry> SoftmaxSecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const auto& p = node->attrs->get<SoftmaxParam>();
+  const double t = (p.temperature.has_value() ? p.temperature.value() : 1.0) * (node->op()->name == kBackwardSoftmin ? -1 : 1);
+  const NodeEntry gg = InResultType(node, ograds[0]);
+  return SecondGradients(node, InResultType(node, WithOgrad(node, gg)),
+                         SoftmaxSecondOfOutput(node->inputs[0], node->inputs[1], gg, p.axis, t));
 }
 
 // (g - exp(y) sum(g)) / t
 std::vector<NodeEntry> LogSoftmaxSecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-  if (HasDType(*node->attrs)) return std::vector<NodeEntry>(node->inputs.size());
   const auto& p = node->attrs->get<SoftmaxParam>();
   const double t = p.temperature.has_value() ? p.temperature.value() : 1.0;
   const AttrDict scale = {{"scalar", std::to_string(1.0 / t)}}, over = {{"axis", std::to_string(p.axis)}, {"keepdims", "True"}};
-  const NodeEntry g = node->inputs[0], e = MakeOp("exp", {node->inputs[1]}), gg = ograds[0];
+  const NodeEntry g = node->inputs[0], e = MakeOp("exp", {node->inputs[1]}), gg = InResultType(node, ograds[0]);
   const NodeEntry gge = MakeOp("elemwise_mul", {gg, e});
   const NodeEntry to_g = MakeOp("_mul_scalar", {MakeOp("broadcast_sub", {gg, MakeOp("sum", {gge}, over)})}, scale);
   const NodeEntry to_y = MakeOp("negative", {MakeOp("_mul_scalar", {MakeOp("broadcast_mul", {gge, MakeOp("sum", {g}, over)})}, scale)});
-  return {to_g, to_y};
+  return SecondGradients(node, to_g, to_y);
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -483,6 +507,12 @@ bool MaskedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
   return (*in)[0] != kDTypeUnknown;
 }
 
+std::vector<NodeEntry> MaskedSecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const auto& p = node->attrs->get<MaskedSoftmaxParam>();
+  const double t = p.temperature.has_value() ? p.temperature.value() : 1.0;
+  return {WithOgrad(node, ograds[0]), NodeEntry(), SoftmaxSecondOfOutput(node->inputs[0], node->inputs[2], ograds[0], p.axis, t)};
+}
+
 [[maybe_unused]] const bool masked = [] {
   auto forward = [](const char* name, const char* text) -> Op& {
     return Op::Register(name)
@@ -526,7 +556,7 @@ bool MaskedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
   forward("masked_log_softmax", "log_softmax over the elements whose mask is true; the others become -inf.")
       .set_gradient(gradient("_backward_masked_log_softmax"))
       .set_kernel(MaskedForward<kLogSoftmax>);
-  backward("_backward_masked_softmax").set_kernel(MaskedBackward<kSoftmax>);
+  backward("_backward_masked_softmax").set_gradient(MaskedSecondGradient).set_kernel(MaskedBackward<kSoftmax>);
   backward("_backward_masked_log_softmax").set_kernel(MaskedBackward<kLogSoftmax>);
   return true;
 }();
