@@ -69,6 +69,12 @@ def spelled(dtype):
     return dtype
 
 
+def given(dtype):
+    """`spelled` for operators that are not NumPy's: None is float64, as ``numpy.dtype(None)`` is,
+    which MXNet 1.x asks."""
+    return "float64" if dtype is None else spelled(dtype)
+
+
 def type_of(dtype_number):
     """NumPy scalar type of a number (``bfloat16`` for 12)."""
     if not 0 <= dtype_number < len(TYPES):

@@ -103,7 +103,7 @@ def ndarray_function(name, short=None):
     params = [_identifier(p[0]) for p in info.params]
     real = {_identifier(p[0]): p[0] for p in info.params}
     scope = {"_invoke": invoke, "_Null": _Null, "_H": info.handle, "_bad": _bad_keywords, "_name": name,
-             "_inputs": _inputs_and_arguments, "_spelled": _dtypes.spelled}
+             "_inputs": _inputs_and_arguments, "_dtype": _dtypes.spelled if name.startswith("_np") else _dtypes.given}
     if info.variadic:
         params = [p for p in params if real[p] != info.counter]
         signature = ["*" + info.inputs[0]] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
@@ -126,7 +126,7 @@ def ndarray_function(name, short=None):
     if params or info.open:
         # no name of a parameter
         body += ["    _keys = list(kwargs); _values = [str(kwargs[k]) for k in _keys]" if info.open else "    _keys = []; _values = []"]
-        body += [f"    if {p} is not _Null: _keys.append({real[p]!r}); _values.append({'_spelled(dtype)' if p == 'dtype' else p})"
+        body += [f"    if {p} is not _Null: _keys.append({real[p]!r}); _values.append({'_dtype(dtype)' if p == 'dtype' else p})"
                  for p in params]
         body += ["    return _invoke(_H, inputs, tuple(_keys), tuple(_values), out)"]
     else:

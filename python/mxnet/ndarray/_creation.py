@@ -140,8 +140,7 @@ def full(shape, val, ctx=None, dtype=mx_real_t, out=None):
 
 def _made(operator, ctx, dtype, out, **params):
     ctx = ctx or current_context()
-    dtype = _dtypes.name(mx_real_t if dtype is None else dtype)
-    return _call(operator, (), out, ctx=str(ctx), dtype=dtype, **params)
+    return _call(operator, (), out, ctx=str(ctx), dtype="float64" if dtype is None else _dtypes.name(dtype), **params)
 
 
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=mx_real_t):
@@ -178,6 +177,7 @@ def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):
            [0., 0., 1.]], dtype=float32)
     """
     out = _out_of("eye", kwargs, "N, M, k, ctx, dtype, out")
+    dtype = mx_real_t if dtype is None else dtype
     return _made("_eye", ctx, dtype, out, N=_whole("eye", "N", N), M=_whole("eye", "M", M), k=_whole("eye", "k", k))
 
 

@@ -2,7 +2,7 @@
 each of their elements."""
 import numpy as _np
 
-from .._dtypes import spelled as _spelled
+from .._dtypes import given as _given
 from ..base import _Null, numeric_types, CheckedValueError, _MXTypeError
 from ..context import current_context
 from . import _internal
@@ -18,7 +18,7 @@ _PLAIN = (float, int)
 
 
 def _dtype(dtype):
-    return _spelled(dtype) if dtype is _Null or dtype is None or isinstance(dtype, str) else _np.dtype(dtype).name
+    return _given(dtype) if dtype is _Null or dtype is None or isinstance(dtype, str) else _np.dtype(dtype).name
 
 
 def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
@@ -32,7 +32,7 @@ def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
         else:
             if shape is not _Null and shape is not None:
                 options["shape"] = shape
-            if dtype is not _Null and dtype is not None:
+            if dtype is not _Null:
                 options["dtype"] = _dtype(dtype)
             ctx = ctx or current_context()
             if ctx.device_id or ctx.device_typeid != 1:   # an operator without inputs computes on cpu(0)
@@ -195,7 +195,7 @@ def randint(low, high, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     for name, value in (("low", low), ("high", high)):
         if not hasattr(value, "__index__"):
             raise _MXTypeError(f"[random.randint] got {name}={value!r}; accepted: an integer")
-    return _draw("randint", [("low", int(low)), ("high", int(high))], shape, dtype, ctx, out, kwargs)
+    return _draw("randint", [("low", int(low)), ("high", int(high))], shape, _Null if dtype is None else dtype, ctx, out, kwargs)
 
 
 def multinomial(data, shape=_Null, get_prob=False, out=None, dtype="int32", **kwargs):

@@ -2,9 +2,8 @@
 import ctypes
 import keyword
 
-from .. import _opgen
+from .. import _dtypes, _opgen
 from .._binding import attr_to_str
-from .._dtypes import spelled
 from ..attribute import AttrScope
 from ..base import SymbolHandle, _LIB, _Null, c_str_array, check_call, CheckedTypeError
 from ..name import NameManager
@@ -32,13 +31,15 @@ def create(op_handle, hint, inputs, keys, values, name=None, attr=None, cls=None
     """
     attributes = AttrScope._current.value.get(attr)
     text = {k: attr_to_str(v) for k, v in attributes.items()}
-    text.update(zip(keys, (attr_to_str(spelled(v) if k == "dtype" else v) for k, v in zip(keys, values))))
+    cls = cls or _class_of(inputs)
+    dtype = _dtypes.spelled if cls is _numpy_class else _dtypes.given
+    text.update(zip(keys, (attr_to_str(dtype(v) if k == "dtype" else v) for k, v in zip(keys, values))))
     handle = SymbolHandle()
     check_call(_LIB.MXSymbolCreateAtomicSymbol(ctypes.c_void_p(op_handle), ctypes.c_uint(len(text)),
                                                c_str_array(list(text)),
                                                c_str_array(list(text.values())),
                                                ctypes.byref(handle)))
-    symbol = (cls or _class_of(inputs))(handle)
+    symbol = cls(handle)
     symbol._compose(inputs, NameManager._current.value.get(name, hint))
     return symbol
 

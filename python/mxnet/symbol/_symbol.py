@@ -447,7 +447,7 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
         >>> mx.sym.var('x').astype('int32').infer_type(x='float32')[1]
         [<class 'numpy.int32'>]
         """
-        return _functions.invoke("Cast", "cast", [self], dtype=_dtypes.name(dtype), **kwargs)
+        return _functions.invoke("Cast", "cast", [self], dtype=dtype if dtype is None else _dtypes.name(dtype), **kwargs)
 
     def reshape(self, *shape, **kwargs):
         """The values in another shape; the codes 0, -1, -2, -3, -4 are those of NDArray.reshape.

@@ -1,4 +1,6 @@
 // Binary rows with a number as one operand: x + 2, 2 - x, ... The number is an attribute.
+#include <cmath>
+
 #include "operator/graph_operators.h"
 #include "operator/numpy_types.h"
 #include "operator/param.h"
@@ -150,7 +152,9 @@ void Register(int id, const RowRecord& record, const How& how) {
     int dtype = bitwise || result != Result::kBool ? a.out[0].dtype : numpy::PromoteNumber(a.in[0].dtype, p.is_int);
     if (result == Result::kBool && dtype == kUint64 && p.scalar < 0) dtype = kFloat64;  // which has numbers below 0
     const int compute = ComputeFor(dtype, exact);
-    const Operand x(a.in[0]), s(p.scalar);
+    // arithmetic on whole numbers takes a whole one, as exact rows do by themselves
+    const bool cut = !exact && result == Result::kScalar && !IsFloating(dtype);
+    const Operand x(a.in[0]), s(cut ? std::trunc(p.scalar) : p.scalar);
     const Operand in[2] = {reverse ? s : x, reverse ? x : s};
     Execute(a.run, Forward(id), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
   });

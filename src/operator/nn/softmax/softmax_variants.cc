@@ -20,12 +20,14 @@ constexpr int64_t kBlock = 256;
 template <typename T>
 constexpr T kLowest = -std::numeric_limits<T>::infinity();
 
-// The elements of one contiguous row that count.
+// The elements of one contiguous row that count. They are scaled after the maximum was taken off:
+// then numbers near the largest one (masks) do not become infinite.
 template <typename T, typename Sum>
-void Row(const T* x, T* y, int64_t n, T scale, bool log_form) {
+void Row(const T* x, T* y, int64_t n, T signed_scale, bool log_form) {
+  const T sign = signed_scale < T(0) ? T(-1) : T(1), scale = signed_scale * sign;
   T top = kLowest<T>;
 #pragma omp simd reduction(max : top)
-  for (int64_t i = 0; i < n; ++i) top = x[i] * scale > top ? x[i] * scale : top;
+  for (int64_t i = 0; i < n; ++i) top = x[i] * sign > top ? x[i] * sign : top;
   if (!(top > kLowest<T>)) top = T(0);  // all elements are -inf (or NaN): no inf - inf
   Sum sum = 0;
   if (log_form) {
@@ -33,12 +35,12 @@ void Row(const T* x, T* y, int64_t n, T scale, bool log_form) {
       const int64_t e = std::min(n, b + kBlock);
       T part = 0;
 #pragma omp simd reduction(+ : part)
-      for (int64_t i = b; i < e; ++i) part += exp(x[i] * scale - top);
+      for (int64_t i = b; i < e; ++i) part += exp((x[i] * sign - top) * scale);
       sum += part;
     }
-    const T shift = top + static_cast<T>(std::log(sum));
+    const T shift = static_cast<T>(std::log(sum));
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale - shift;
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] * sign - top) * scale - shift;
     return;
   }
   for (int64_t b = 0; b < n; b += kBlock) {
@@ -46,7 +48,7 @@ void Row(const T* x, T* y, int64_t n, T scale, bool log_form) {
     T part = 0;
 #pragma omp simd reduction(+ : part)
     for (int64_t i = b; i < e; ++i) {
-      y[i] = exp(x[i] * scale - top);
+      y[i] = exp((x[i] * sign - top) * scale);
       part += y[i];
     }
     sum += part;
@@ -59,7 +61,7 @@ void Row(const T* x, T* y, int64_t n, T scale, bool log_form) {
 // Columns [0, width) of a slice, `stride` apart along the axis; width <= kBlock.
 template <typename T, typename Sum, bool kAll, bool kLog>
 void Columns(const SoftmaxCall& c, const T* x, T* y, int64_t width, const int64_t* lengths, const unsigned char* mask) {
-  const T scale = static_cast<T>(c.scale);
+  const T sign = c.scale < 0 ? T(-1) : T(1), scale = static_cast<T>(c.scale) * sign;
   T top[kBlock];
   Sum sum[kBlock];
   std::fill(top, top + width, kLowest<T>);
@@ -69,7 +71,7 @@ void Columns(const SoftmaxCall& c, const T* x, T* y, int64_t width, const int64_
     const T* row = x + i * c.inner;
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
-      const T v = row[j] * scale;
+      const T v = row[j] * sign;
       top[j] = (kAll || counts(i, j)) && v > top[j] ? v : top[j];
     }
   }
@@ -79,7 +81,7 @@ void Columns(const SoftmaxCall& c, const T* x, T* y, int64_t width, const int64_
     T* out = y + i * c.inner;
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
-      const T shifted = row[j] * scale - top[j];
+      const T shifted = (row[j] * sign - top[j]) * scale;
       const T e = exp(shifted);
       const bool in = kAll || counts(i, j);
       sum[j] += in ? e : T(0);
