@@ -130,11 +130,47 @@ void TransposeTiles(const T* src, T* dst, Dim rows, Dim cols) {
   }
 }
 
+constexpr int64_t kTable = 2048, kShort = 8;  // places of a table; elements of a run that costs more to begin than to copy
+
+// The last dimensions that fill a stretch of the destination, as many as a table of places takes;
+// they leave `dims`. Empty where runs are long enough to be copied one by one.
+std::vector<int32_t> PlacesOfShortRuns(std::vector<Dim>* dims) {
+  const auto apart = [&](size_t k) {  // a transposition of two dimensions, which works on squares
+    return (dims->at(k).src == 1 || dims->at(k).src == -1) && dims->at(k).size >= kShort;
+  };
+  if (dims->size() < 2 || dims->back().size >= kShort * (dims->back().src == 1 ? 1 : 4)) return {};
+  for (size_t k = 0; k + 1 < dims->size(); ++k)
+    if (dims->back().size >= kShort && apart(k)) return {};
+  int64_t places = 1, reach = 0;
+  size_t first = dims->size();
+  for (; first > 0; --first) {
+    const Dim& d = (*dims)[first - 1];
+    const int64_t further = (d.size - 1) * std::abs(d.src);
+    if (d.dst != places || places * d.size > kTable || reach + further > INT32_MAX) break;
+    places *= d.size, reach += further;
+  }
+  if (places < 2 * kShort || Count(*dims) < 4 * places) return {};
+  std::vector<int32_t> table(static_cast<size_t>(places));
+  ForOuter(std::vector<Dim>(dims->begin() + first, dims->end()), 0, places,
+           [&](int64_t s, int64_t d) { table[d] = static_cast<int32_t>(s); });
+  dims->resize(first);
+  return table;
+}
+
 template <typename T>
 void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
   if (dims.empty()) {
     *dst = *src;
     return;
+  }
+  if (const std::vector<int32_t> table = PlacesOfShortRuns(&dims); !table.empty()) {
+    const int64_t n = static_cast<int64_t>(table.size());
+    return ParallelOuter(dims, n * static_cast<int64_t>(sizeof(T)), [&, n](int64_t s, int64_t d) {
+      const T* from = src + s;
+      T* to = dst + d;
+      const int32_t* place = table.data();
+      for (int64_t i = 0; i < n; ++i) to[i] = from[place[i]];
+    });
   }
   const Dim inner = dims.back();
   dims.pop_back();

@@ -1,6 +1,7 @@
 // UpSampling: repetition of pixels, or a transposed convolution with one filter per channel.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "operator/gpu_library/convolution.h"
 #include "operator/initial_value.h"
@@ -94,15 +95,55 @@ ConvCall BilinearCall(const UpSamplingParam& p, const Shape& data, const Shape& 
   return call;
 }
 
-// f(output index of a row, input index of a row, horizontal factor) for all rows of an input within
-// the output.
+// f(first index of an input's row, of the rows of the output that repeat it, their number, how
+// often each of its elements stands there) for all rows of an input.
 template <typename F>
 void EachRow(const Shape& in, const Shape& out, int64_t first_channel, F&& f) {
-  const int64_t fh = out[2] / in[2], fw = out[3] / in[3];
-  ParallelFor(in[0] * in[1], std::max<int64_t>(1, 16384 / std::max<int64_t>(1, out[2] * out[3])), [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i)
-      for (int64_t h = 0; h < out[2]; ++h)
-        f((((i / in[1]) * out[1] + first_channel + i % in[1]) * out[2] + h) * out[3], (i * in[2] + h / fh) * in[3], fw);
+  const int64_t fh = out[2] / in[2], fw = out[3] / in[3], image = out[2] * out[3];
+  ParallelFor(in[0] * in[1], std::max<int64_t>(1, 16384 / std::max<int64_t>(1, image)), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      const int64_t large = ((i / in[1]) * out[1] + first_channel + i % in[1]) * image;
+      for (int64_t h = 0; h < in[2]; ++h) f((i * in[2] + h) * in[3], large + h * fh * out[3], fh, fw);
+    }
+  });
+}
+
+// f(a constant of the factors that are common, or 0 for another)
+template <typename F>
+void WithFactor(int64_t factor, F&& f) {
+  if (factor == 2) return f(std::integral_constant<int, 2>());
+  if (factor == 3) return f(std::integral_constant<int, 3>());
+  if (factor == 4) return f(std::integral_constant<int, 4>());
+  f(std::integral_constant<int, 0>());
+}
+
+// `rows` rows, `pitch` apart, of `width` elements that stand `factor` times each
+template <typename T>
+void RepeatRow(const T* x, int64_t width, int64_t factor, T* y, int64_t pitch, int64_t rows, bool add) {
+  WithFactor(factor, [=](auto constant) {
+    constexpr int kFactor = decltype(constant)::value;
+    const int64_t n = kFactor ? kFactor : factor;
+    for (int64_t h = 0; h < (add ? rows : 1); ++h) {
+      T* row = y + h * pitch;
+      for (int64_t w = 0; w < width; ++w)
+        for (int64_t k = 0; k < n; ++k) row[w * n + k] = add ? row[w * n + k] + x[w] : x[w];
+    }
+    for (int64_t h = 1; h < (add ? 1 : rows); ++h) std::memcpy(y + h * pitch, y, static_cast<size_t>(width * n) * sizeof(T));
+  });
+}
+
+// The sums of what RepeatRow makes of one element.
+template <typename T>
+void SumRows(const T* og, int64_t pitch, int64_t rows, int64_t width, int64_t factor, T* dx) {
+  WithFactor(factor, [=](auto constant) {
+    constexpr int kFactor = decltype(constant)::value;
+    const int64_t n = kFactor ? kFactor : factor;
+    for (int64_t w = 0; w < width; ++w) {
+      T sum = 0;
+      for (int64_t h = 0; h < rows; ++h)
+        for (int64_t k = 0; k < n; ++k) sum += og[h * pitch + w * n + k];
+      dx[w] = sum;
+    }
   });
 }
 
@@ -159,9 +200,8 @@ void Forward(KernelArgs& args) {
       const T* x = a.in[i].data<T>();
       const bool add = p.multi_input_mode == 1 && i > 0;
       const int64_t width = a.in[i].shape[3];
-      EachRow(a.in[i].shape, out, channel, [&](int64_t to, int64_t from, int64_t factor) {
-        for (int64_t w = 0; w < width; ++w)
-          for (int64_t k = 0; k < factor; ++k) y[to + w * factor + k] = add ? y[to + w * factor + k] + x[from + w] : x[from + w];
+      EachRow(a.in[i].shape, out, channel, [&](int64_t from, int64_t to, int64_t rows, int64_t factor) {
+        RepeatRow(x + from, width, factor, y + to, out[3], rows, add);
       });
       if (p.multi_input_mode == 0) channel += a.in[i].shape[1];
     }
@@ -196,11 +236,8 @@ void Backward(KernelArgs& args) {  // ograd, inputs -> their gradients
       const Shape& in = a.in[i + 1].shape;
       if (Wanted(a, i)) {
         T* dx = a.out[i].data<T>();
-        std::memset(dx, 0, a.out[i].Bytes());
-        EachRow(in, out, channel, [&](int64_t from, int64_t to, int64_t factor) {
-          for (int64_t w = 0; w < in[3]; ++w)
-            for (int64_t k = 0; k < factor; ++k) dx[to + w] += og[from + w * factor + k];
-        });
+        EachRow(in, out, channel,
+                [&](int64_t to, int64_t from, int64_t rows, int64_t factor) { SumRows(og + from, out[3], rows, in[3], factor, dx + to); });
       }
       if (p.multi_input_mode == 0) channel += in[1];
     }
