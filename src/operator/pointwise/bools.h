@@ -1,4 +1,4 @@
-/* Rows of the table whose results are bytes, without conversions. */
+/* Rows of the table that are computed without detours through a compute type. */
 #ifndef MXNET_OPERATOR_POINTWISE_BOOLS_H_
 #define MXNET_OPERATOR_POINTWISE_BOOLS_H_
 
@@ -12,8 +12,9 @@ namespace pointwise {
 bool ExecuteBools(int row, const Operand* in, int count, const TBlob& out, OpReq req);
 
 /* The same for comparisons of arrays of `compute`'s dtype, whose results are bools, and for
- * arithmetic of int8 and uint8: arrays as large as out, and at most one number. */
-bool ExecuteBytes(int row, int compute, const Operand* in, int count, const TBlob& out, OpReq req);
+ * arithmetic of int8, uint8, float16 and bfloat16: arrays as large as out, and at most one
+ * number. */
+bool ExecuteUnconverted(int row, int compute, const Operand* in, int count, const TBlob& out, OpReq req);
 
 }  // namespace pointwise
 }  // namespace mxnet

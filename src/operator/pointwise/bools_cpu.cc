@@ -1,6 +1,7 @@
 #include "base/omp.h"
 #include "operator/pointwise/bools.h"
 #include "operator/pointwise/byte_loops.h"
+#include "operator/pointwise/half_loops.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -62,6 +63,8 @@ namespace {
 // the number has.
 bool StoreNumber(int dtype, bool wraps, double value, void* to) {
   switch (dtype) {
+    case kFloat16:
+    case kBfloat16:
     case kFloat32: *static_cast<float*>(to) = static_cast<float>(value); return true;
     case kFloat64: *static_cast<double*>(to) = value; return true;
     case kInt32: *static_cast<int32_t*>(to) = static_cast<int32_t>(IntegerNumber(kI32, value)); return true;
@@ -99,6 +102,8 @@ Loop LoopFor(int row, int compute, const Operand* in, int count, const TBlob& ou
     return bytes >= 0 ? MXNET_CPU_CALL(ByteTruthLoop)(row, bytes == kInt8) : MXNET_CPU_CALL(TruthLoop)(row, compute);
   }
   *dtype = out.dtype;
+  if (out.dtype == kFloat16 || out.dtype == kBfloat16)
+    return compute == kF32 && count == 2 ? MXNET_CPU_CALL(HalfLoop)(row, out.dtype) : nullptr;
   if (bytes != out.dtype) return nullptr;
   if (!in[1].ptr && TakesNumber(row, in[1].scalar))
     if (const Loop loop = MXNET_CPU_CALL(ByteNumberLoop)(row, bytes == kInt8)) return loop;
@@ -107,7 +112,7 @@ Loop LoopFor(int row, int compute, const Operand* in, int count, const TBlob& ou
 
 }  // namespace
 
-bool ExecuteBytes(int row, int compute, const Operand* in, int count, const TBlob& out, OpReq req) {
+bool ExecuteUnconverted(int row, int compute, const Operand* in, int count, const TBlob& out, OpReq req) {
   if (req == OpReq::kAdd || count > 2 || (count == 1 && !in[0].ptr)) return false;
   int dtype = -1;
   const Loop loop = LoopFor(row, compute, in, count, out, &dtype);
@@ -124,11 +129,11 @@ bool ExecuteBytes(int row, int compute, const Operand* in, int count, const TBlo
     }
   }
   if (req == OpReq::kNull) return true;
-  const int64_t size = static_cast<int64_t>(DTypeSize(dtype));
+  const int64_t size = static_cast<int64_t>(DTypeSize(dtype)), out_size = static_cast<int64_t>(DTypeSize(out.dtype));
   ParallelForThreads(OmpThreads(out.Size() * size / 4), out.Size(), [&](int64_t begin, int64_t end) {
     const void* ptrs[2] = {};
     for (int k = 0; k < count; ++k) ptrs[k] = mask >> k & 1u ? number : static_cast<const char*>(in[k].ptr) + begin * size;
-    loop(ptrs, out.data<uint8_t>() + begin, end - begin, mask);
+    loop(ptrs, static_cast<char*>(out.dptr) + begin * out_size, end - begin, mask);
   });
   return true;
 }

@@ -318,8 +318,8 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
 
 void Execute(const RunContext& run, const Function& f, int compute, const Operand* in, int count, unsigned masks, const double* params,
              const TBlob& out, OpReq req) {
-  if (!run.ctx.is_gpu() && DTypeSize(out.dtype) == 1 && !f.gradient && !params &&
-      ((out.dtype == kBool && ExecuteBools(f.row, in, count, out, req)) || ExecuteBytes(f.row, compute, in, count, out, req)))
+  if (!run.ctx.is_gpu() && DTypeSize(out.dtype) <= 2 && !f.gradient && !params &&
+      ((out.dtype == kBool && ExecuteBools(f.row, in, count, out, req)) || ExecuteUnconverted(f.row, compute, in, count, out, req)))
     return;
   if (!run.ctx.is_gpu())
     return Execute(f.gradient ? GradientLoop(f.row, f.side, compute) : ForwardLoop(f.row, compute), compute, in, count, masks, params, out,
