@@ -16,6 +16,33 @@ using pointwise::Loop;
   };
 #define MXNET_ENTRY(name, types, expression, uses, derivative) {LoopParam<F_##name, float>, LoopParam<F_##name, double>},
 MXNET_UNARY_PARAM(MXNET_STRUCT)
+
+// Where the bounds are in order, the larger and the smaller of two numbers are one instruction each,
+// which give NaN where x is one.
+template <typename T>
+void Clip(const void* const* in, void* out, int64_t n) {
+  const T* x = static_cast<const T*>(in[0]);
+  const T p = *static_cast<const T*>(in[1]), q = *static_cast<const T*>(in[2]);
+  T* y = static_cast<T*>(out);
+  if (p <= q) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+      const T least = p > x[i] ? p : x[i];
+      y[i] = q < least ? q : least;
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = F_clip::f(x[i], p, q, T(0));
+  }
+}
+template <>
+void LoopParam<F_clip, float>(const void* const* in, void* out, int64_t n, unsigned) {
+  Clip<float>(in, out, n);
+}
+template <>
+void LoopParam<F_clip, double>(const void* const* in, void* out, int64_t n, unsigned) {
+  Clip<double>(in, out, n);
+}
+
 constexpr Loop kLoops[][2] = {MXNET_UNARY_PARAM(MXNET_ENTRY)};
 
 // derivatives: (gradient, x or y, p, q, r) would be five operands; parameters travel behind in[2]

@@ -296,3 +296,19 @@ def test_broadcasts_with_short_rows(dtype):
         x, y = (random.integers(0, 50, shape).astype(dtype) for shape in (left, right))
         got = mx.nd.broadcast_add(mx.nd.array(x, dtype=dtype), mx.nd.array(y, dtype=dtype)).asnumpy()
         np.testing.assert_array_equal(got, x + y)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("low, high", [(-1, 1.5), (0, 0), (-0.0, 0.0), (2, -2), (-np.inf, np.inf), (np.nan, 1)])
+def test_clip_of_all_lengths(dtype, low, high):
+    special = np.array([-5, -1, -0.0, 0.0, 1.5, 1.75, np.inf, -np.inf, np.nan, 1e30, -1e-30], dtype)
+    for n in LENGTHS:
+        x = np.resize(special, n)
+        want = np.where(x > high, dtype_of(high, dtype), np.where(x < low, dtype_of(low, dtype), x))   # high first where they cross
+        got = mx.nd.clip(mx.nd.array(x, dtype=dtype), low, high).asnumpy()
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(np.signbit(got[~np.isnan(got)]), np.signbit(want[~np.isnan(want)]))
+
+
+def dtype_of(number, dtype):
+    return np.dtype(dtype).type(number)
