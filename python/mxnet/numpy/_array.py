@@ -336,7 +336,13 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """
         return super().as_in_context(device_of(context) if isinstance(context, str) else context)
 
-    as_in_ctx = as_in_context
+    def as_in_ctx(self, ctx):
+        """:meth:`as_in_context`.
+
+        >>> mx.np.ones(2).as_in_ctx(mx.cpu(1)).context
+        cpu(1)
+        """
+        return self.as_in_context(ctx)
 
     def to_device(self, device, stream=None):
         """The array itself if it is on that device, a copy there otherwise. `stream` must be None:

@@ -148,6 +148,8 @@ class GRUCell(_GatedCell):
     order r z n, n = tanh(W x + b + r (U h + c)), h' = (1 - z) n + z h. Input (N, input_size);
     output and the one state (N, hidden_size).
 
+    `activation` is that of n, `recurrent_activation` that of r and z.
+
     >>> cell = mx.gluon.rnn.GRUCell(16)
     >>> cell.initialize()
     >>> output, states = cell(mx.nd.ones((3, 8)), cell.begin_state(batch_size=3))
@@ -158,21 +160,28 @@ class GRUCell(_GatedCell):
     _gates = 3
 
     def __init__(self, hidden_size, i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros',
-                 h2h_bias_initializer='zeros', input_size=0, prefix=None, params=None):
+                 h2h_bias_initializer='zeros', input_size=0, prefix=None, params=None, activation='tanh', recurrent_activation='sigmoid'):
         super().__init__(hidden_size, i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
                          input_size, prefix, params)
+        self._activation = activation
+        self._recurrent_activation = recurrent_activation
 
     def _alias(self):
         return 'gru'
+
+    def _activated(self, F, gate, activation, name):
+        if activation in ('tanh', 'sigmoid'):       # as the graphs of 1.9.1 have them
+            return F.Activation(gate, act_type=activation, name=self._named(name))
+        return self._get_activation(F, gate, activation, name=self._named(name))
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
         i2h_r, i2h_z, i2h_n = F.SliceChannel(i2h, num_outputs=3, name=self._named('i2h_slice'))
         h2h_r, h2h_z, h2h_n = F.SliceChannel(h2h, num_outputs=3, name=self._named('h2h_slice'))
-        r = F.Activation(F.elemwise_add(i2h_r, h2h_r, name=self._named('plus0')), act_type='sigmoid', name=self._named('r_act'))
-        z = F.Activation(F.elemwise_add(i2h_z, h2h_z, name=self._named('plus1')), act_type='sigmoid', name=self._named('z_act'))
+        r = self._activated(F, F.elemwise_add(i2h_r, h2h_r, name=self._named('plus0')), self._recurrent_activation, 'r_act')
+        z = self._activated(F, F.elemwise_add(i2h_z, h2h_z, name=self._named('plus1')), self._recurrent_activation, 'z_act')
         inner = F.elemwise_add(i2h_n, F.elemwise_mul(r, h2h_n, name=self._named('mul0')), name=self._named('plus2'))
-        n = F.Activation(inner, act_type='tanh', name=self._named('h_act'))
+        n = self._activated(F, inner, self._activation, 'h_act')
         new = F.elemwise_sub(F.ones_like(z, name=self._named('ones_like0')), z, name=self._named('minus0'))
         output = F.elemwise_add(F.elemwise_mul(new, n, name=self._named('mul1')),
                                 F.elemwise_mul(z, states[0], name=self._named('mul20')),

@@ -222,27 +222,35 @@ class RandomCrop(HybridBlock):
 
 
 class RandomFlipLeftRight(HybridBlock):
-    """The columns of (H, W, C) in reverse order, for half of the images.
+    """The columns of (H, W, C) in reverse order, for half of the images, or the share `p` of them.
 
     >>> flip = mx.gluon.data.vision.transforms.RandomFlipLeftRight()
     >>> sorted(flip(mx.nd.array([[[1], [2]]])).asnumpy().ravel().tolist())
     [1.0, 2.0]
     """
 
+    def __init__(self, p=0.5, **kwargs):
+        super().__init__(**kwargs)
+        self._options = {} if p == 0.5 else {"p": p}
+
     def hybrid_forward(self, F, x):
-        return F.image.random_flip_left_right(x)
+        return F.image.random_flip_left_right(x, **self._options)
 
 
 class RandomFlipTopBottom(HybridBlock):
-    """The rows of (H, W, C) in reverse order, for half of the images.
+    """The rows of (H, W, C) in reverse order, for half of the images, or the share `p` of them.
 
     >>> flip = mx.gluon.data.vision.transforms.RandomFlipTopBottom()
     >>> flip(mx.nd.ones((4, 6, 3))).shape
     (4, 6, 3)
     """
 
+    def __init__(self, p=0.5, **kwargs):
+        super().__init__(**kwargs)
+        self._options = {} if p == 0.5 else {"p": p}
+
     def hybrid_forward(self, F, x):
-        return F.image.random_flip_top_bottom(x)
+        return F.image.random_flip_top_bottom(x, **self._options)
 
 
 class _Amount(HybridBlock):
