@@ -55,12 +55,12 @@ class AdaDelta(Optimizer):
 class AdaGrad(Optimizer):
     def __init__(self, eps: float = ..., **kwargs: Any) -> None: ...
     def create_state(self, index: Any, weight: Any) -> Any: ...
+    epsilon: Any
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> Any: ...
     aggregate_num: Any
     allow_np_array: Any
     begin_num_update: Any
     clip_gradient: Any
-    epsilon: Any
     float_stable_eps: Any
     idx2name: Any
     lr: float
@@ -129,6 +129,7 @@ class AdamW(Optimizer):
 class Adamax(Optimizer):
     def __init__(self, learning_rate: float = ..., beta1: float = ..., beta2: float = ..., **kwargs: Any) -> None: ...
     def create_state(self, index: Any, weight: Any) -> Any: ...
+    epsilon: Any
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> Any: ...
     aggregate_num: Any
     allow_np_array: Any
@@ -136,7 +137,6 @@ class Adamax(Optimizer):
     beta1: Any
     beta2: Any
     clip_gradient: Any
-    epsilon: Any
     idx2name: Any
     lr: float
     lr_mult: Any

@@ -78,6 +78,8 @@ class Adamax(TwoMoments):
     array([0.9, 1.9], dtype=float32)
     """
 
+    epsilon = 0.        # of those that 1.9.1 pickled
+
     def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, **kwargs):
         self.epsilon = kwargs.pop("epsilon", 0.)
         super().__init__(learning_rate, beta1, beta2, **kwargs)
@@ -159,6 +161,8 @@ class AdaGrad(Optimizer):
     >>> weight.asnumpy().round(3)
     array([0.9, 1.9], dtype=float32)
     """
+
+    epsilon = 0.        # of those that 1.9.1 pickled
 
     def __init__(self, eps=1e-7, **kwargs):
         self.epsilon = kwargs.pop("epsilon", 0.)

@@ -158,6 +158,7 @@ class GRUCell(_GatedCell):
     """
 
     _gates = 3
+    _activation, _recurrent_activation = 'tanh', 'sigmoid'      # of cells that 1.9.1 pickled
 
     def __init__(self, hidden_size, i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros',
                  h2h_bias_initializer='zeros', input_size=0, prefix=None, params=None, activation='tanh', recurrent_activation='sigmoid'):

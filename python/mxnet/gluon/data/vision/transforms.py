@@ -229,6 +229,8 @@ class RandomFlipLeftRight(HybridBlock):
     [1.0, 2.0]
     """
 
+    _options = {}       # of those that 1.9.1 pickled
+
     def __init__(self, p=0.5, **kwargs):
         super().__init__(**kwargs)
         self._options = {} if p == 0.5 else {"p": p}
@@ -244,6 +246,8 @@ class RandomFlipTopBottom(HybridBlock):
     >>> flip(mx.nd.ones((4, 6, 3))).shape
     (4, 6, 3)
     """
+
+    _options = {}       # of those that 1.9.1 pickled
 
     def __init__(self, p=0.5, **kwargs):
         super().__init__(**kwargs)
