@@ -25,14 +25,8 @@ _tracing = threading.RLock()   # recording marks the arrays of Parameters, which
 
 class _Plain(threading.local):
     """`on` while compiled blocks of this thread are to run operator by operator: during tracing and
-    shape completion."""
-    on = 0
-
-    def __enter__(self):
-        self.on += 1
-
-    def __exit__(self, ptype, value, trace):
-        self.on -= 1
+    shape completion. It is put back by an assignment, as `watch` is (`_watched`)."""
+    on = False
 
 
 plain = _Plain()
@@ -108,16 +102,10 @@ def _project(full, reads):
     return (full[0], full[6]) + tuple(full[i] for bit, i in _PARTS if reads & bit)
 
 
-class _Watching:
-    """Scope in which `watch` collects what Python reads."""
-
-    def __enter__(self):
-        self._outer = watch.on, watch.reads, watch.why, watch.aliases, watch.raises
-        watch.on, watch.reads, watch.why, watch.aliases, watch.raises = True, 0, None, {}, True
-        return watch
-
-    def __exit__(self, ptype, value, trace):
-        watch.on, watch.reads, watch.why, watch.aliases, watch.raises = self._outer
+def _watched():
+    """What `watch` is. An assignment in a ``finally`` puts it back. Ctrl-C could come where a
+    function is called that does so; then `watch` stayed on, and later calls of Gluon failed."""
+    return watch.on, watch.reads, watch.why, watch.aliases, watch.raises
 
 
 def record(block, args, kwargs, arrays, variables):
@@ -136,26 +124,34 @@ def record(block, args, kwargs, arrays, variables):
     marked = list(zip(inputs, variables))
     for param in block.collect_params().values():
         marked += [(array, param.var()) for array in param._data or ()]
-    with _tracing, _Watching() as seen:
-        dc.take_constants()
-        dc.set_variable([a for a, _ in marked], [v for _, v in marked])
-        outputs = []
+    before, deferred, plain_before = _watched(), dc.is_deferred_compute(), plain.on
+    with _tracing:
         try:
-            with plain, dc.context():
-                result = block.forward(*args, **kwargs)
-                if seen.why:    # and the program went on
-                    raise TraceStopped(seen.why)
-                try:
-                    out_described = describe(result, outputs)
-                except TypeError as e:
-                    raise TraceStopped(f'forward returns {e}') from None
-                if not outputs:
-                    raise TraceStopped('forward returns no array')
-                out = dc.get_symbol(outputs)
-            reads = seen.reads
+            plain.on = True
+            watch.on, watch.reads, watch.why, watch.aliases, watch.raises = True, 0, None, {}, True
+            dc.take_constants()
+            dc.set_variable([a for a, _ in marked], [v for _, v in marked])
+            outputs = []
+            try:
+                with dc.context():
+                    result = block.forward(*args, **kwargs)
+                    if watch.why:    # and the program went on
+                        raise TraceStopped(watch.why)
+                    try:
+                        out_described = describe(result, outputs)
+                    except TypeError as e:
+                        raise TraceStopped(f'forward returns {e}') from None
+                    if not outputs:
+                        raise TraceStopped('forward returns no array')
+                    out = dc.get_symbol(outputs)
+                reads = watch.reads
+            finally:
+                dc.set_deferred_compute(deferred)    # again: Ctrl-C may have come as the scope ended
+                dc.clear([a for a, _ in marked])
+                constants = dc.take_constants()
         finally:
-            dc.clear([a for a, _ in marked])
-            constants = dc.take_constants()
+            plain.on = plain_before
+            watch.on, watch.reads, watch.why, watch.aliases, watch.raises = before
     if constants:
         reads |= CONTEXT
     return out, out_described, constants, reads & (SHAPE | RANK | DTYPE | CONTEXT | MODE)
@@ -180,11 +176,15 @@ def compose(block, args, variables, described):
     if of_numpy(args):
         variables = [v.as_np_ndarray() for v in variables]
         params = {key: v.as_np_ndarray() for key, v in params.items()}
-    with _Watching() as seen:
-        seen.raises = False    # symbols have no values to go wrong with; the graph also serves to infer shapes and to be exported
+    before = _watched()
+    try:
+        # Symbols have no values to go wrong with; the graph also infers shapes, and is exported.
+        watch.on, watch.reads, watch.why, watch.aliases, watch.raises = True, 0, None, {}, False
         with block.name_scope():
             result = block.hybrid_forward(symbol, *rebuild(described, iter(variables)), **params)
-        reads, why = seen.reads & MODE, seen.why
+        reads, why = watch.reads & MODE, watch.why
+    finally:
+        watch.on, watch.reads, watch.why, watch.aliases, watch.raises = before
     outputs, out_format = flatten(result, 'output')
     return symbol.Group([o for o in outputs if o is not None]), out_format, reads, why
 

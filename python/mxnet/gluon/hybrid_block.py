@@ -346,8 +346,12 @@ class HybridBlock(Block):
         # What computes on arrays of mx.np need not have a form on symbols.
         if self._must_trace() or numpy_among(leaves(args)) and not own:
             if self._has_deferred():
-                with autograd.pause(), _plain:    # every block below completes its own Parameters while it runs
-                    self.forward(*args, **kwargs)
+                before, _plain.on = _plain.on, True    # every block below completes its own Parameters while it runs
+                try:
+                    with autograd.pause():
+                        self.forward(*args, **kwargs)
+                finally:
+                    _plain.on = before
             return
         try:
             self.infer_shape(*args)
