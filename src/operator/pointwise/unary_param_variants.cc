@@ -17,8 +17,8 @@ using pointwise::Loop;
 #define MXNET_ENTRY(name, types, expression, uses, derivative) {LoopParam<F_##name, float>, LoopParam<F_##name, double>},
 MXNET_UNARY_PARAM(MXNET_STRUCT)
 
-// Where the bounds are in order, the larger and the smaller of two numbers are one instruction each,
-// which give NaN where x is one.
+// Where the bounds are in order, the larger and the smaller of two numbers are one instruction
+// each, which give NaN where x is one.
 template <typename T>
 void Clip(const void* const* in, void* out, int64_t n) {
   const T* x = static_cast<const T*>(in[0]);
