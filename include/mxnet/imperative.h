@@ -17,7 +17,6 @@ namespace mxnet {
 struct ImperativeState {
   bool recording = false;
   bool training = false;
-  bool np_shape = false;
   bool deferred_compute = false;
 };
 

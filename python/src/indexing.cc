@@ -9,6 +9,7 @@
 
 #include "binding.h"
 #include "mxnet/imperative.h"
+#include "mxnet/numpy_shapes.h"
 #include "remembered.h"
 
 namespace mxnet {
@@ -273,7 +274,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
         if (rows || PyErr_Occurred()) return rows;
       } else if (!recorded || numpy) {
         Selection s;
-        if (Select(key, *a, state.np_shape || numpy, numpy, &s)) {
+        if (Select(key, *a, NumpyShapes() || numpy, numpy, &s)) {
           if (recorded) return RecordedSlice(self, s);
           const int64_t offset = Offset(s, a->shape());
           if (offset >= 0) return View(self, s, offset);
@@ -331,7 +332,7 @@ int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
   if (!number && !(IsArray(value) && Get(value) && !Get(value)->is_none())) return 1;
   Selection s;
   const bool numpy = IsNumpy(self);
-  if (!Select(key, *a, state.np_shape || numpy, numpy, &s)) return numpy ? ScatterItem(self, key, value) : 1;
+  if (!Select(key, *a, NumpyShapes() || numpy, numpy, &s)) return numpy ? ScatterItem(self, key, value) : 1;
   if (!number && IsNumpy(value) != numpy) return 1;
   const int64_t offset = Offset(s, a->shape());
   double v = 0;

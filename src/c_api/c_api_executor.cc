@@ -5,6 +5,7 @@
 #include "executor/explain.h"
 #include "mxnet/c_api_plan.h"
 #include "mxnet/executor.h"
+#include "mxnet/numpy_shapes.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -77,11 +78,12 @@ void GiveBound(const Executor& e, uint32_t* num_in_args, NDArrayHandle** in_args
   *aux_states = GiveArrays(e.aux, &store.aux);
 }
 
-// In the 1.x convention a dimension of 0 is unknown; simple_bind and reshape need every given
-// dimension or infer it.
+// In the 1.x convention a dimension of 0 is unknown, unless shapes are NumPy's; simple_bind and
+// reshape need every given dimension or infer it.
 template <typename Int>
 std::map<std::string, Shape> Shapes(uint32_t n, const char** names, const Int* data, const uint32_t* idx) {
   std::map<std::string, Shape> shapes;
+  const bool np = NumpyShapes();
   NeedTexts(n, names, "names of shapes");
   Need(n, idx, "positions of shapes");
   Need(n > 0 ? idx[n] : 0, data, "dimensions");
@@ -91,9 +93,9 @@ std::map<std::string, Shape> Shapes(uint32_t n, const char** names, const Int* d
     Shape s(static_cast<int>(idx[i + 1] - idx[i]));
     for (int k = 0; k < s.ndim(); ++k) {
       const int64_t d = static_cast<int64_t>(data[idx[i] + k]);
-      s[k] = d == 0 ? Shape::kUnknownDim : d;
+      s[k] = d == 0 && !np ? Shape::kUnknownDim : d;
     }
-    if (s.ndim() > 0) shapes[names[i]] = s;
+    if (s.ndim() > 0 || np) shapes[names[i]] = s;
   }
   return shapes;
 }

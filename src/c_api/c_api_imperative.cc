@@ -13,6 +13,7 @@
 #include "mxnet/env.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
+#include "mxnet/numpy_shapes.h"
 #include "operator/check.h"
 #include "operator/custom/worker_threads.h"
 #include "operator/numpy_types.h"
@@ -248,14 +249,14 @@ int MXAutogradIsTraining(bool* curr) {
 
 int MXIsNumpyShape(int* curr) {
   API_BEGIN_UNSEEN(curr);
-  *curr = Imperative::State().np_shape;
+  *curr = NumpyShapes();
   API_END();
 }
 
 int MXSetIsNumpyShape(int is_np_shape, int* prev) {
   API_BEGIN_UNSEEN(prev);
-  *prev = Imperative::State().np_shape;
-  Imperative::State().np_shape = is_np_shape != 0;
+  *prev = NumpyShapes();
+  NumpyShapes() = is_np_shape != 0;
   API_END();
 }
 

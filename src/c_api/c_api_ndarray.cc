@@ -6,6 +6,7 @@
 #include "base/device_query.h"
 #include "c_api/c_api_common.h"
 #include "mxnet/imperative.h"
+#include "mxnet/numpy_shapes.h"
 #include "ndarray/container.h"
 #include "ndarray/dlpack.h"
 
@@ -138,7 +139,7 @@ int MXNDArraySlice(NDArrayHandle handle, uint32_t begin, uint32_t end, NDArrayHa
 int MXNDArrayAt64(NDArrayHandle handle, int64_t idx, NDArrayHandle* out) {
   API_BEGIN(out);
   NDArray part = AsNDArray(handle)->At(idx);
-  if (part.shape().ndim() == 0 && !Imperative::State().np_shape) part = part.Reshape(Shape({1}));  // no numbers without np_shape
+  if (part.shape().ndim() == 0 && !NumpyShapes()) part = part.Reshape(Shape({1}));  // no numbers without np_shape
   *out = new NDArray(part);
   API_END();
 }
@@ -176,7 +177,7 @@ int MXNDArrayGetStorageType(NDArrayHandle handle, int* out) {
 
 // What stands for "not known" depends on the thread's np_shape.
 static int NumDims(const NDArray& a) {
-  if (a.is_none()) return Imperative::State().np_shape ? -1 : 0;
+  if (a.is_none()) return NumpyShapes() ? -1 : 0;
   return a.shape().ndim();
 }
 
@@ -253,7 +254,7 @@ int MXNDArraySave(const char* fname, uint32_t num_args, NDArrayHandle* args, con
     arrays.push_back(*Computed(const_cast<NDArray*>(a)));
     if (keys) names.push_back(Text(keys[names.size()], "an array's name"));
   }
-  SaveNDArrays(Text(fname, "the file's name"), arrays, names, Imperative::State().np_shape);
+  SaveNDArrays(Text(fname, "the file's name"), arrays, names, NumpyShapes());
   API_END();
 }
 
@@ -300,7 +301,7 @@ int MXNDArrayLoadFromBuffer(const void* buffer, size_t size, uint32_t* out_size,
 int MXNDArraySaveRawBytes(NDArrayHandle handle, size_t* out_size, const char** out_buf) {
   API_BEGIN(out_size, out_buf);
   ApiStore& store = ApiStore::Get();
-  store.text = SaveNDArrayRaw(*Computed(handle), Imperative::State().np_shape);
+  store.text = SaveNDArrayRaw(*Computed(handle), NumpyShapes());
   *out_size = store.text.size();
   *out_buf = store.text.data();
   API_END();

@@ -8,7 +8,7 @@
 
 #include "base/new_file.h"
 #include "graph/rewrite.h"
-#include "mxnet/imperative.h"
+#include "mxnet/numpy_shapes.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -360,13 +360,13 @@ int MXSymbolCreateFromFile(const char* fname, SymbolHandle* out) {
 
 int MXSymbolSaveToJSON(SymbolHandle symbol, const char** out_json) {
   API_BEGIN(out_json);
-  *out_json = GiveText(SymbolToJSON(*AsSymbol(symbol), Imperative::State().np_shape));
+  *out_json = GiveText(SymbolToJSON(*AsSymbol(symbol), NumpyShapes()));
   API_END();
 }
 
 int MXSymbolSaveToFile(SymbolHandle symbol, const char* fname) {
   API_BEGIN();
-  const std::string text = SymbolToJSON(*AsSymbol(symbol), Imperative::State().np_shape);
+  const std::string text = SymbolToJSON(*AsSymbol(symbol), NumpyShapes());
   NewFile file("symbol file", Text(fname, "the file's name"));
   file.Write(text);
   file.Commit();

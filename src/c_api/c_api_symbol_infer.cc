@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "c_api/c_api_symbol.h"
-#include "mxnet/imperative.h"
+#include "mxnet/numpy_shapes.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -100,7 +100,7 @@ int InferShape(const char* function, bool partial, SymbolHandle sym, uint32_t nu
   Need(num_args, ind_ptr, "positions of shapes");
   Need(num_args > 0 ? static_cast<int64_t>(ind_ptr[num_args]) : 0, shape_data, "dimensions");
   const Symbol& s = *AsSymbol(sym);
-  const bool np = Imperative::State().np_shape;
+  const bool np = NumpyShapes();
   const IndexedGraph g(s.outputs);
   ShapeVector values(g.num_entries());
   Place(g, s, num_args, keys,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "mxnet/numpy_shapes.h"
+
 namespace mxnet {
 namespace {
 
@@ -132,6 +134,7 @@ const std::string* FindAttr(const Node& n, const char* key) {
 }  // namespace
 
 Shape ParseShapeAttr(const std::string& text) {
+  const bool np = NumpyShapes();
   std::vector<int64_t> dims;
   const char* p = text.c_str();
   while (*p && (*p == '(' || *p == '[' || *p == ' ')) ++p;
@@ -140,7 +143,7 @@ Shape ParseShapeAttr(const std::string& text) {
     const long long d = std::strtoll(p, &end, 10);
     MXNET_CHECK_KIND(end != p && d >= -1, Value)
         << "[Symbol] attribute __shape__ is '" << text << "'; expected a tuple such as (2, 3), 0 or -1 for an unknown dimension";
-    dims.push_back(d == 0 ? Shape::kUnknownDim : d);
+    dims.push_back(d == 0 && !np ? Shape::kUnknownDim : d);
     p = end;
     if (*p == 'L') ++p;
     while (*p == ' ' || *p == ',') ++p;
@@ -154,7 +157,7 @@ bool InferShapes(const IndexedGraph& g, ShapeVector* shapes, const EntryPairs& a
     const std::string* text = FindAttr(*g.nodes[id].source, "__shape__");
     if (!text) continue;
     const Shape wish = ParseShapeAttr(*text);
-    if (wish.ndim() == 0) continue;
+    if (wish.ndim() == 0 && !NumpyShapes()) continue;
     Shape& have = (*shapes)[g.eid(id, 0)];
     if (have.known()) continue;  // what the caller gives wins over what was declared
     Shape merged = have;

@@ -15,7 +15,8 @@ using EntryPairs = std::vector<std::pair<NodeEntry, NodeEntry>>;
 bool InferShapes(const IndexedGraph& g, ShapeVector* shapes, const EntryPairs& alike);
 bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dtype, const EntryPairs& alike);
 
-/* "(2, 3)" of a `__shape__` attribute; 0 and -1 are unknown dimensions. Throws Error(kValue). */
+/* "(2, 3)" of a `__shape__` attribute; -1 is an unknown dimension, and so is 0 unless this thread's
+ * shapes are NumPy's. Throws Error(kValue). */
 Shape ParseShapeAttr(const std::string& text);
 
 }  // namespace mxnet

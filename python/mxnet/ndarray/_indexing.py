@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 
+from .._array_class import is_np_ndarray
 from .._dtypes import name as _name
 from .._tracing import is_deferred_compute, note_alias
 from ..base import integer_types, error_class, _MXValueError
@@ -28,6 +29,8 @@ def _bad(key, shape, why):
 def _normalise(a, key):
     """Returns the key as a list with one entry per axis of `a` (plus None for new axes)."""
     if not isinstance(key, tuple):
+        if isinstance(key, slice) and a.ndim == 0 and key == slice(None) and not is_np_ndarray(a):
+            return []       # 1.x: `x[:]` is all of an array without dimensions; of mx.np it is an IndexError, as in NumPy
         key = (key,)
     if not _basic(key):
         key = tuple(_as_mask(k) for k in key)

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "mxnet/numpy_shapes.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/make_nodes.h"
 #include "operator/optional_number.h"
@@ -131,9 +132,11 @@ struct NumpyEyeParam : public dmlc::Parameter<NumpyEyeParam> {
   }
 };
 
-template <typename P, bool zero_is_unknown = false>
+// `in_graph`: a size of 0 is not known yet there, unless shapes are NumPy's.
+template <typename P, bool in_graph = false>
 bool GivenShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
   Shape shape = attrs.get<P>().shape;
+  const bool zero_is_unknown = in_graph && !(NumpyShapes() && attrs.dict.count("shape"));
   // No shape was given when the rank is 0 but the result's is known: then the result says it.
   if (shape.ndim() == 0 && (zero_is_unknown || (*out)[0].ndim() > 0)) shape = Shape();
   if (zero_is_unknown)

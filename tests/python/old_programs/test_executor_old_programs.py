@@ -192,3 +192,34 @@ def test_a_monitors_callback_gets_what_1x_programs_decode_and_cast():
     for _ in range(3):
         executor.forward()
     assert seen == [('y_output', 'y_output', [4.0, 9.0])] * 3
+
+
+def test_shapes_of_numpy_in_classic_symbols():
+    """With NumPy's shapes 0 is a size and () an element: as what a variable declares, in `zeros`
+    and for `simple_bind`. Else 0 means not known."""
+    def shapes(symbol, **given):
+        return symbol.infer_shape(**given)[1]
+
+    declared = mx.sym.exp(mx.sym.Variable('x', shape=(0, 2)))
+    assert mx.sym.zeros((0, 2)).infer_shape_partial()[1] == [(0, 2)]
+    assert shapes(mx.sym.zeros((0, 2)) + mx.sym.Variable('y'), y=(3, 2)) == [(3, 2)] == shapes(declared, x=(3, 2))
+    with pytest.raises(mx.MXNetError, match='cannot be inferred'):
+        declared.simple_bind(mx.cpu())
+    with mx.util.np_shape(True):
+        assert shapes(declared) == [(0, 2)] == shapes(mx.sym.zeros((0, 2)))
+        assert shapes(mx.sym.ones((2, 0))) == [(2, 0)] and shapes(mx.sym.ones(())) == [()] and shapes(mx.sym.full((0,), 3)) == [(0,)]
+        assert shapes(mx.sym.exp(mx.sym.Variable('y', shape=()))) == [()]
+        assert shapes(mx.sym.sum(mx.sym.Variable('x', shape=(0, 2)), axis=1)) == [(0,)]
+        executor = declared.simple_bind(mx.cpu())
+        assert executor.forward(is_train=True)[0].shape == (0, 2)
+        executor.backward(mx.nd.ones((0, 2)))
+        assert executor.grad_dict['x'].shape == (0, 2)
+        executor = (mx.sym.Variable('y') * 2 + 1).simple_bind(mx.cpu(), y=())
+        executor.arg_dict['y'][:] = 3
+        assert executor.forward(is_train=True)[0].asnumpy() == 7
+        executor.backward(mx.nd.array(1.0).reshape(()))
+        assert executor.grad_dict['y'].asnumpy() == 2 and executor.grad_dict['y'][:].shape == ()
+        with pytest.raises(mx.MXNetError, match='cannot be inferred'):
+            mx.sym.exp(mx.sym.Variable('y', shape=(-1, 2))).simple_bind(mx.cpu())
+    with mx.util.np_shape(True), pytest.raises(IndexError):
+        mx.np.array(3)[:] = 1
