@@ -176,6 +176,8 @@ NodeEntry Imperative::GetSymbolEntry(const NDArray& array) {
   std::unordered_map<const Node*, NodePtr> copies;
   int variables = 0, nodes = 0;
   DFSVisit({array.autograd_entry}, [&](const NodePtr& n) {
+    MXNET_CHECK_KIND(!static_cast<Tape*>(n->tape.get())->released, Value)
+        << "[autograd] get_symbol: this part of the computation was already differentiated and freed; pass retain_graph=True to backward";
     auto c = std::make_shared<Node>();
     c->attrs = n->attrs;
     c->name = n->is_variable() ? "var" + std::to_string(variables++) : !n->name.empty() ? n->name : n->op()->name + std::to_string(nodes++);

@@ -112,10 +112,12 @@ def _decode(value):
 
 
 def _restore(klass, state):
-    """An object with these attributes; none may hide what its class defines."""
+    """An object with these attributes; none may hide what its class defines, except defaults of
+    public parameters."""
     restored = klass.__new__(klass)
     for name, value in state.items():
-        if not name.isidentifier() or name.startswith("__") or hasattr(klass, name):
+        default = not name.startswith("_") and isinstance(getattr(klass, name, None), (bool, int, float, str))
+        if not name.isidentifier() or name.startswith("__") or hasattr(klass, name) and not default:
             raise ValueError(f"[kvstore] {klass.__name__} has no parameter {name!r}")
         setattr(restored, name, _decode(value))
     return restored

@@ -29,6 +29,7 @@ struct Stretch {
 // written, too, and written over: one branch less.
 template <int kDims>
 void WritePlaces(const TBlob& data, const Stretch& stretch, int ndim, int64_t* to) {
+  if (stretch.chosen == 0) return;  // and with a dimension of no elements there are no places
   uint8_t flags[kBlock];
   const int dims = kDims > 0 ? kDims : ndim;
   const Shape& s = data.shape;

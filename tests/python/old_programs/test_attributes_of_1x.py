@@ -73,4 +73,4 @@ def test_batches_of_sentences_come_in_the_order_of_idx(layout):
 def test_attributes_of_recurrent_layers_survive_unfusing():
     layer = rnn.LSTM(3, 2, bidirectional=True, input_size=4)
     assert layer._gates == 4 and layer._reg_params["l0_i2h_weight"].shape == (12, 4)
-    assert contrib.rnn.Conv2DGRUCell((3, 10, 10), 4, 3, 3)._gates == 3
+    assert contrib.rnn.Conv2DGRUCell((3, 10, 10), 4, 3, 3)._num_gates == 3

@@ -315,6 +315,18 @@ def test_get_symbol():
     assert len(s.list_arguments()) == 1 and "exp" in s.tojson()
 
 
+def test_get_symbol_of_a_freed_graph():
+    x = nd.ones((2,))
+    x.attach_grad()
+    with ag.record():
+        y = nd.exp(x * 2)
+    y.backward(retain_graph=True)
+    assert len(ag.get_symbol(y).list_arguments()) == 1
+    y.backward()
+    with pytest.raises(mx.MXNetError, match="already differentiated and freed"):
+        ag.get_symbol(y)
+
+
 @pytest.mark.parametrize("assign, expected", [
     (lambda b, x: b.__setitem__(0, 1), [0, 2, 2]),
     (lambda b, x: b.__setitem__(slice(None), x * 7), [7, 7, 7]),
