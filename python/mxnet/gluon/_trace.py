@@ -9,9 +9,11 @@ from collections import OrderedDict
 from .. import _deferred_compute as dc, context as context_mod, ndarray as nd, symbol
 from .._binding import set_mode
 from .._tracing import CONTEXT, DTYPE, MODE, RANK, SHAPE, TraceStopped, watch
+from ..name import _scopes as naming
 from ..ndarray import NDArray
 from .._array_class import numpy_among
 from ..util import is_np_array
+from ._block import _BlockScope
 from ._parameter import DeferredInitializationError, _generation
 from ._state import Snapshot, is_ours, token
 from ._structure import ARRAY, describe, flatten, rebuild, regroup
@@ -176,7 +178,7 @@ def compose(block, args, variables, described):
     if of_numpy(args):
         variables = [v.as_np_ndarray() for v in variables]
         params = {key: v.as_np_ndarray() for key, v in params.items()}
-    before = _watched()
+    before, names, scope = _watched(), list(naming.stack), getattr(_BlockScope._current, 'value', None)
     try:
         # Symbols have no values to go wrong with; the graph also infers shapes, and is exported.
         watch.on, watch.reads, watch.why, watch.aliases, watch.raises = True, 0, None, {}, False
@@ -185,6 +187,7 @@ def compose(block, args, variables, described):
         reads, why = watch.reads & MODE, watch.why
     finally:
         watch.on, watch.reads, watch.why, watch.aliases, watch.raises = before
+        naming.stack, _BlockScope._current.value = names, scope    # again: Ctrl-C may have come as a scope ended
     outputs, out_format = flatten(result, 'output')
     return symbol.Group([o for o in outputs if o is not None]), out_format, reads, why
 

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+import mxnet as mx
 from mxnet import autograd, gluon, nd
 from mxnet._deferred_compute import is_deferred_compute
 from mxnet._tracing import watch
@@ -25,11 +26,11 @@ class WithSymbols(gluon.nn.HybridSequential):
         self.add(gluon.nn.Dense(2, in_units=3))
 
 
-def first_call(made):
+def prepared(made):
     net = made()
     net.initialize()
     net.hybridize()
-    return net(nd.ones((1, 3)))
+    return net
 
 
 def interrupt_at_a_new_call(seen):
@@ -47,19 +48,22 @@ def interrupt_at_a_new_call(seen):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")     # a generator that was interrupted
 @pytest.mark.parametrize("made", [WithForward, WithSymbols])
 def test_an_interrupt_anywhere_in_the_first_call_leaves_nothing_on(made):
-    first_call(made)
-    seen, interrupts = set(), 0
+    x = nd.ones((1, 3))
+    prepared(made)(x)
+    seen, interrupts, names = set(), 0, mx.name.current()
     for _ in range(3000):
         places = len(seen)
+        net = prepared(made)
         interrupt_at_a_new_call(seen)
         try:
-            first_call(made)
+            net(x)
         except KeyboardInterrupt:
             interrupts += 1
         finally:
             sys.settrace(None)
         assert not plain.on and not watch.on and not is_deferred_compute() and not autograd.is_recording(), seen
+        assert mx.sym.var("x").name == "x" and mx.name.current() is names, seen
         if len(seen) == places:
             break
     assert interrupts > 100
-    assert first_call(made).shape == (1, 2)
+    assert prepared(made)(x).shape == (1, 2)

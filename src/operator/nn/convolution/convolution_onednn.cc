@@ -172,8 +172,8 @@ bool Run(KernelArgs& args, const ConvCall& call) {
   return true;
 }
 
-// The weight gradient of a kernel of one element that skips pixels. oneDNN 3 gives wrong numbers for
-// it on several threads, where channels come last and do not fill its blocks of 8 or 16.
+// The weight gradient of a kernel of one element that skips pixels. oneDNN 3 gives wrong numbers
+// for it on several threads, where channels come last and do not fill its blocks of 8 or 16.
 bool IsSkippingTail(const ConvCall& call) {
   const ConvDims& d = call.dims;
   bool skips = false;
