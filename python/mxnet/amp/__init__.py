@@ -7,7 +7,10 @@ precision follows from the operators' records (``list_lp16_ops`` and its relativ
 from . import amp, loss_scaler
 from .amp import *  # noqa: F403
 from .amp import __all__  # noqa: F401
+from ._bucketing import convert_bucketing_module
 from .loss_scaler import LossScaler
+
+amp.convert_bucketing_module = convert_bucketing_module    # where 1.x has it
 
 
 def __dir__():

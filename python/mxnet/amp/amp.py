@@ -12,7 +12,6 @@ from ..context import cpu
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..util import accepts_device
-from ._bucketing import convert_bucketing_module    # noqa: F401  (where 1.x has it)
 from .loss_scaler import LossScaler
 
 __all__ = ["convert_hybrid_block", "convert_model", "convert_symbol", "init", "init_trainer", "list_conditional_fp32_ops", "list_fp32_ops",

@@ -73,6 +73,7 @@ class BucketSentenceIter(DataIter):
     --------
     >>> sentences = [[1, 2], [3, 4], [1, 2, 3, 4], [4, 3, 2, 1]]
     >>> batches = mx.rnn.BucketSentenceIter(sentences, batch_size=2, buckets=[2, 4])
+    WARNING: discarded 0 sentences longer than the largest bucket.
     >>> sorted(batch.data[0].shape for batch in batches)
     [(2, 2), (2, 4)]
     """
@@ -126,6 +127,7 @@ class BucketSentenceIter(DataIter):
 
         >>> sentences = [[1, 2], [3, 4], [5, 6, 7, 8], [6, 7, 8, 9]]
         >>> batches = mx.rnn.BucketSentenceIter(
+        WARNING: discarded 0 sentences longer than the largest bucket.
         ...     sentences, batch_size=2, buckets=[3, 5], invalid_label=0)
         >>> batch = batches.next()
         >>> batch.data[0].shape == (2, batch.bucket_key)

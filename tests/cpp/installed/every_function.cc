@@ -13,6 +13,7 @@
 #include "mxnet/interruptible.h"
 #include "mxnet/kvstore.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/numpy_shapes.h"
 #include "mxnet/op.h"
 #include "mxnet/profiler.h"
 #include "mxnet/storage.h"
@@ -210,6 +211,7 @@ void Eager() {
   const AttrsPtr square = MakeAttrs(Op::Get("square"), {});
   NDArray x = Filled(Shape({2}), {1, 2}), grad(Shape({2}), kCPU), y, z;
   Imperative::MarkVariables({&x}, {OpReq::kWrite}, {&grad});
+  NumpyShapes() = false;
   Imperative::State().recording = true;
   Imperative::State().training = true;
   Imperative::Invoke(times, {&x}, {&y});

@@ -14,7 +14,7 @@ from mxnet.gluon._trace import plain
 class WithForward(gluon.HybridBlock):
     def __init__(self):
         super().__init__()
-        self.dense = gluon.nn.Dense(2)
+        self.dense = gluon.nn.Dense(2, in_units=3)    # its memory has a scope of its own, which an interrupt may leave open
 
     def forward(self, x):
         return self.dense(x) * 2
