@@ -127,8 +127,8 @@ class BucketSentenceIter(DataIter):
 
         >>> sentences = [[1, 2], [3, 4], [5, 6, 7, 8], [6, 7, 8, 9]]
         >>> batches = mx.rnn.BucketSentenceIter(
-        WARNING: discarded 0 sentences longer than the largest bucket.
         ...     sentences, batch_size=2, buckets=[3, 5], invalid_label=0)
+        WARNING: discarded 0 sentences longer than the largest bucket.
         >>> batch = batches.next()
         >>> batch.data[0].shape == (2, batch.bucket_key)
         True
