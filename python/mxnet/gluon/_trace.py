@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections import OrderedDict
 
-from .. import _deferred_compute as dc, context as context_mod, ndarray as nd, symbol
+from .. import _deferred_compute as dc, autograd, context as context_mod, ndarray as nd, symbol
 from .._binding import set_mode
 from .._tracing import CONTEXT, DTYPE, MODE, RANK, SHAPE, TraceStopped, watch
 from ..name import _scopes as naming
@@ -32,6 +32,16 @@ class _Plain(threading.local):
 
 
 plain = _Plain()
+
+
+def run_plainly(forward, args, kwargs):
+    """Call `forward` without gradients, and all compiled blocks below it operator by operator."""
+    before, plain.on = plain.on, True
+    try:
+        with autograd.pause():
+            forward(*args, **kwargs)
+    finally:
+        plain.on = before
 
 
 def input_context(flat):

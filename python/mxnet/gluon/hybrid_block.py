@@ -4,7 +4,7 @@ import inspect
 import warnings
 import weakref
 
-from .. import autograd, ndarray as nd, symbol
+from .. import ndarray as nd, symbol
 from .._binding import set_mode
 from .._environment import warn_of_late_changes
 from .._tracing import CHANGE, note, watch
@@ -346,12 +346,7 @@ class HybridBlock(Block):
         # What computes on arrays of mx.np need not have a form on symbols.
         if self._must_trace() or numpy_among(leaves(args)) and not own:
             if self._has_deferred():
-                before, _plain.on = _plain.on, True    # every block below completes its own Parameters while it runs
-                try:
-                    with autograd.pause():
-                        self.forward(*args, **kwargs)
-                finally:
-                    _plain.on = before
+                _trace.run_plainly(self.forward, args, kwargs)    # every block below completes its own Parameters
             return
         try:
             self.infer_shape(*args)
