@@ -221,7 +221,21 @@ class RandomCrop(HybridBlock):
         return F.image.random_crop(x, (0, 1), (0, 1), *self._size, self._interpolation)
 
 
-class RandomFlipLeftRight(HybridBlock):
+class _Flip(HybridBlock):
+    """One operator for the share `p` of the images."""
+
+    _operator = None
+    _options = {}       # of those that 1.9.1 pickled
+
+    def __init__(self, p=0.5, **kwargs):
+        super().__init__(**kwargs)
+        self._options = {} if p == 0.5 else {"p": p}
+
+    def hybrid_forward(self, F, x):
+        return getattr(F.image, self._operator)(x, **self._options)
+
+
+class RandomFlipLeftRight(_Flip):
     """The columns of (H, W, C) in reverse order, for half of the images, or the share `p` of them.
 
     >>> flip = mx.gluon.data.vision.transforms.RandomFlipLeftRight()
@@ -229,17 +243,10 @@ class RandomFlipLeftRight(HybridBlock):
     [1.0, 2.0]
     """
 
-    _options = {}       # of those that 1.9.1 pickled
-
-    def __init__(self, p=0.5, **kwargs):
-        super().__init__(**kwargs)
-        self._options = {} if p == 0.5 else {"p": p}
-
-    def hybrid_forward(self, F, x):
-        return F.image.random_flip_left_right(x, **self._options)
+    _operator = 'random_flip_left_right'
 
 
-class RandomFlipTopBottom(HybridBlock):
+class RandomFlipTopBottom(_Flip):
     """The rows of (H, W, C) in reverse order, for half of the images, or the share `p` of them.
 
     >>> flip = mx.gluon.data.vision.transforms.RandomFlipTopBottom()
@@ -247,14 +254,7 @@ class RandomFlipTopBottom(HybridBlock):
     (4, 6, 3)
     """
 
-    _options = {}       # of those that 1.9.1 pickled
-
-    def __init__(self, p=0.5, **kwargs):
-        super().__init__(**kwargs)
-        self._options = {} if p == 0.5 else {"p": p}
-
-    def hybrid_forward(self, F, x):
-        return F.image.random_flip_top_bottom(x, **self._options)
+    _operator = 'random_flip_top_bottom'
 
 
 class _Amount(HybridBlock):
