@@ -4,13 +4,12 @@ Inference: :func:`convert_hybrid_block`, :func:`convert_model`, :func:`convert_s
 :func:`init` once, then :func:`init_trainer` and :func:`scale_loss`. Which operator runs in which
 precision follows from the operators' records (``list_lp16_ops`` and its relatives).
 """
-from . import amp, loss_scaler
+from . import _bucketing, amp, loss_scaler
 from .amp import *  # noqa: F403
 from .amp import __all__  # noqa: F401
-from ._bucketing import convert_bucketing_module
 from .loss_scaler import LossScaler
 
-amp.convert_bucketing_module = convert_bucketing_module    # where 1.x has it
+amp.convert_bucketing_module = _bucketing.convert_bucketing_module    # where 1.x has it
 
 
 def __dir__():
