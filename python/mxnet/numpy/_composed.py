@@ -289,13 +289,12 @@ def convolve(a, v, mode="full"):
     # c of the other one is the turned filter, moved on by c.
     length = min(max(16, -(-(n - 1) // 16) * 16), 512)
     rows, more = -(-(m + n - 1) // length), -(-(n - 1) // length)
-    like = a
     stretches = _between_zeros(a, n - 1, (rows + more) * length).reshape(rows + more, length)
     if more:
         stretches = concatenate([entries(stretches, 0, i, i + rows) for i in range(more + 1)], axis=1)
     place = onp.arange(length) - onp.arange((more + 1) * length)[:, None] + n - 1
     place = onp.where((place >= 0) & (place < n), place, n)
-    moved = call("_npi_take", (_between_zeros(v, 0, n + 1), operand(place, like=like)), axis=0, mode="clip")
+    moved = call("_npi_take", (_between_zeros(v, 0, n + 1), operand(place, like=a)), axis=0, mode="clip")
     result = call("_npi_dot", (stretches, moved)).reshape(-1)
     begin = {"full": 0, "same": (n - 1) // 2, "valid": n - 1}[mode]
     count = {"full": m + n - 1, "same": m, "valid": m - n + 1}[mode]
