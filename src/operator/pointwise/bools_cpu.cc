@@ -99,7 +99,7 @@ Loop LoopFor(int row, int compute, const Operand* in, int count, const TBlob& ou
   const int bytes = compute == kI32 && count == 2 ? BytesOf(in, count) : -1;
   if (out.dtype == kBool) {
     *dtype = bytes >= 0 ? bytes : ComputeDType(compute);
-    return bytes >= 0 ? MXNET_CPU_CALL(ByteTruthLoop)(row, bytes == kInt8) : MXNET_CPU_CALL(TruthLoop)(row, compute);
+    return MXNET_CPU_CALL(TruthLoop)(row, *dtype);
   }
   *dtype = out.dtype;
   if (out.dtype == kFloat16 || out.dtype == kBfloat16)

@@ -7,11 +7,9 @@
 namespace mxnet {
 
 MXNET_CPU_DECLARE(
-    /* Comparisons and tests of arrays of a compute type, whose results are bools; null where a
-     * row is none. */
-    pointwise::Loop TruthLoop(int row, int compute);
-    /* Comparisons of int8 (`is_signed`) or uint8; null where a row is none. */
-    pointwise::Loop ByteTruthLoop(int row, bool is_signed);
+    /* Comparisons and tests of operands of `dtype`, whose results are bools; null where a row is
+     * none, or has no such loop. */
+    pointwise::Loop TruthLoop(int row, int dtype);
     /* Divisions and shifts of int8 (`is_signed`) or uint8 by a single element, which is at least 2
      * in size or, of shifts, 0 to 7; null where a row is neither. */
     pointwise::Loop ByteNumberLoop(int row, bool is_signed);

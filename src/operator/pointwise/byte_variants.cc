@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "mxnet/base.h"
 #include "operator/pointwise/byte_loops.h"
 
 namespace mxnet {
@@ -124,19 +125,21 @@ Loop WithNumber(int row) {
 }
 
 template <class E>
-Loop Compared(int compute) {
-  switch (compute) {
-    case pointwise::kF32: return Pairs<E, float, uint8_t>;
-    case pointwise::kF64: return Pairs<E, double, uint8_t>;
-    case pointwise::kI32: return Pairs<E, int32_t, uint8_t>;
-    case pointwise::kI64: return Pairs<E, int64_t, uint8_t>;
+Loop Compared(int dtype) {
+  switch (dtype) {
+    case kFloat32: return Pairs<E, float, uint8_t>;
+    case kFloat64: return Pairs<E, double, uint8_t>;
+    case kInt32: return Pairs<E, int32_t, uint8_t>;
+    case kInt64: return Pairs<E, int64_t, uint8_t>;
+    case kInt8: return Pairs<E, int8_t, uint8_t>;
+    case kUint8: return Pairs<E, uint8_t, uint8_t>;
     default: return nullptr;
   }
 }
 
 template <class E>
-Loop Tested(int compute) {
-  return compute == pointwise::kF32 ? Singles<E, float> : compute == pointwise::kF64 ? Singles<E, double> : nullptr;
+Loop Tested(int dtype) {
+  return dtype == kFloat32 ? Singles<E, float> : dtype == kFloat64 ? Singles<E, double> : nullptr;
 }
 
 template <class E>
@@ -144,36 +147,19 @@ Loop Ordered(bool is_signed) {
   return is_signed ? Pairs<E, int8_t, int8_t> : Pairs<E, uint8_t, uint8_t>;
 }
 
-template <class E>
-Loop OrderOf(bool is_signed) {
-  return is_signed ? Pairs<E, int8_t, uint8_t> : Pairs<E, uint8_t, uint8_t>;
-}
-
 }  // namespace
 
-Loop TruthLoop(int row, int compute) {
+Loop TruthLoop(int row, int dtype) {
   switch (row) {
-    case pointwise::k_equal: return Compared<Equal>(compute);
-    case pointwise::k_not_equal: return Compared<NotEqual>(compute);
-    case pointwise::k_greater: return Compared<Greater>(compute);
-    case pointwise::k_greater_equal: return Compared<GreaterEqual>(compute);
-    case pointwise::k_lesser: return Compared<Lesser>(compute);
-    case pointwise::k_lesser_equal: return Compared<LesserEqual>(compute);
-    case pointwise::k_isnan: return Tested<IsNan>(compute);
-    case pointwise::k_isinf: return Tested<IsInf>(compute);
-    case pointwise::k_isfinite: return Tested<IsFinite>(compute);
-    default: return nullptr;
-  }
-}
-
-Loop ByteTruthLoop(int row, bool is_signed) {
-  switch (row) {
-    case pointwise::k_equal: return OrderOf<Equal>(is_signed);
-    case pointwise::k_not_equal: return OrderOf<NotEqual>(is_signed);
-    case pointwise::k_greater: return OrderOf<Greater>(is_signed);
-    case pointwise::k_greater_equal: return OrderOf<GreaterEqual>(is_signed);
-    case pointwise::k_lesser: return OrderOf<Lesser>(is_signed);
-    case pointwise::k_lesser_equal: return OrderOf<LesserEqual>(is_signed);
+    case pointwise::k_equal: return Compared<Equal>(dtype);
+    case pointwise::k_not_equal: return Compared<NotEqual>(dtype);
+    case pointwise::k_greater: return Compared<Greater>(dtype);
+    case pointwise::k_greater_equal: return Compared<GreaterEqual>(dtype);
+    case pointwise::k_lesser: return Compared<Lesser>(dtype);
+    case pointwise::k_lesser_equal: return Compared<LesserEqual>(dtype);
+    case pointwise::k_isnan: return Tested<IsNan>(dtype);
+    case pointwise::k_isinf: return Tested<IsInf>(dtype);
+    case pointwise::k_isfinite: return Tested<IsFinite>(dtype);
     default: return nullptr;
   }
 }
