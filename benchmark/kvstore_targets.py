@@ -186,6 +186,11 @@ def one_machine(args, report):
             report.line(f"{kind} {call} of {size} bytes", f"{times_as_fast:.2f} times as fast as 1.9.1", times_as_fast > 1, "more than 1")
 
 
+def undisturbed(times):
+    """The lower quartile: what others do on the machine only adds time, and to some rounds alone."""
+    return statistics.quantiles(times, n=4)[0]
+
+
 def merged(rounds):
     """By bytes: the times of all rounds."""
     return {size: [t for times in rounds for t in times[str(size)]] for size in SIZES}
@@ -212,9 +217,10 @@ def between_processes(args, report):
     times = {name: merged(of) for name, of in rounds.items()}
     for size in SIZES:
         if "mpi" in times:
-            mpi_us, tcp_us = (statistics.median(times[n][size]) for n in ("mpi", "tcp"))
+            mpi_us, tcp_us = (undisturbed(times[n][size]) for n in ("mpi", "tcp"))
+            medians = [statistics.median(times[n][size]) for n in ("mpi", "tcp")]
             report.line(f"dist_sync push+pull of {size} bytes over TCP", f"{tcp_us:.0f} us, MPI's ping-pong {mpi_us:.0f} us: "
-                        f"{100 * mpi_us / tcp_us:.0f} % (of the best runs {100 * min(times['mpi'][size]) / min(times['tcp'][size]):.0f} %)",
+                        f"{100 * mpi_us / tcp_us:.0f} % (of medians {100 * medians[0] / medians[1]:.0f} %)",
                         mpi_us >= 0.7 * tcp_us, "at least 70 %")
     for size in SIZES:
         if "1.9.1" in times:
