@@ -516,6 +516,8 @@ def ssh_hosts(tmp_path):
         "StrictHostKeyChecking no\nLogLevel ERROR\n")
     program(tmp_path, "ssh", f'#!/bin/sh\nexec {shutil.which("ssh")} -F {tmp_path}/ssh_config "$@"\n')
     (tmp_path / "hosts").write_text("node-a\nnode-b\n")
+    if os.geteuid() == 0:
+        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)     # Debian's service makes it at its start
     log = tmp_path / "sshd.log"
     server = started([sshd, "-D", "-e", "-f", str(tmp_path / "sshd_config")], log, lambda: "Server listening" in log.read_text())
     yield tmp_path
