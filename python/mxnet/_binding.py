@@ -6,6 +6,7 @@ import warnings
 from ._process import outside as _outside
 from ._dtypes import name as _dtype_name
 from ._methods import PYTHON_OPERATORS
+from ._parts import write_through
 from .base import _KINDS, _LIB, _PACKAGE, c_str, check_call
 
 
@@ -54,6 +55,7 @@ NumpyFunction = _backend.NumpyFunction
 _set_making = _backend._set_making
 _set_trace_note = _backend._set_trace_note
 _set_symbol_call = _backend._set_symbol_call
+_backend._set_part_written(write_through)
 
 
 def attr_to_str(value):

@@ -29,7 +29,7 @@ class _Watch(threading.local):
     reads = 0        # bits of what was asked for
     why = None       # what a graph cannot tell; None so far
     raises = True    # what a graph cannot tell raises; False: is only remembered
-    aliases = None   # {id: array} of arrays that share memory with another one when nothing is recorded
+    aliases = None   # {id: (array, whether it is a part)} of arrays that share memory with another one when nothing is recorded
 
 
 watch = _Watch()
@@ -80,14 +80,18 @@ def note(kind, array=None):
     elif kind == IN_PLACE and watch.aliases and id(array) in watch.aliases:
         if watch.on:
             watch.reads |= MODE
-        if not _is_recording():    # recorded operations never share memory
+        # Recorded operations never share memory, but parts are written through (mxnet._parts).
+        if watch.aliases[id(array)][1] or not _is_recording():
             stop('an array is written that shares memory with another one')
 
 
-def note_alias(one, other):
-    """Remember that two arrays share memory when they are not recorded."""
+def note_alias(one, other, is_part=False):
+    """Remember that two arrays share memory when they are not recorded. `is_part`: `other` is a
+    part of `one` whose elements lie side by side."""
     if watch.aliases is not None:
-        watch.aliases[id(one)], watch.aliases[id(other)] = one, other
+        watch.aliases.setdefault(id(one), (one, False))
+        if other is not one:
+            watch.aliases[id(other)] = other, is_part
 
 _state = threading.local()    # mirrors the library's flag, so that asking costs no call
 

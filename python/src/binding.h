@@ -33,6 +33,7 @@ struct PythonError {};
 struct PyNDArray {
   PyObject_HEAD NDArray* array;
   PyObject* weakrefs;
+  PyObject* part;  // of which array it is a part that autograd would not know of (mxnet._parts); null: of none
   bool writable;
 };
 
@@ -78,6 +79,9 @@ inline bool Noted(TraceRead kind, PyObject* array) {
 
 /* Turns the exception being handled into a Python exception. */
 void SetError();
+/* Notes that `part` is whole[key], taken while autograd records. False with an exception. */
+bool NotePart(PyObject* part, PyObject* whole, PyObject* key);
+extern PyObject* part_written;  // Python function that is given an array with such a note after a recorded write
 /* A new Python array that owns `a`. */
 PyObject* Wrap(NDArray* a, PyTypeObject* type);
 /* A new Python array without shape and memory, for a result. Null with an exception. */

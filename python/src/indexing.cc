@@ -275,9 +275,12 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
       } else if (!recorded || numpy) {
         Selection s;
         if (Select(key, *a, NumpyShapes() || numpy, numpy, &s)) {
-          if (recorded) return RecordedSlice(self, s);
           const int64_t offset = Offset(s, a->shape());
-          if (offset >= 0) return View(self, s, offset);
+          if (recorded || offset >= 0) {
+            PyObject* o = recorded ? RecordedSlice(self, s) : View(self, s, offset);
+            if (o && state.recording && offset >= 0 && !NotePart(o, self, key)) Py_CLEAR(o);
+            return o;
+          }
           static const Op* op = Op::Get("slice");
           PyObject* o = Invoke(SliceAttrs(op, s, a->shape().ndim(), nullptr), &self, 1, nullptr);
           if (o) *Get(o) = Get(o)->Reshape(s.shape());
@@ -392,6 +395,18 @@ const PyType_Slot slots[] = {
     {Py_mp_subscript, reinterpret_cast<void*>(GetItem)}, {Py_mp_ass_subscript, reinterpret_cast<void*>(SetItem)}, {0, nullptr}};
 
 }  // namespace
+
+PyObject* part_written = nullptr;
+
+bool NotePart(PyObject* part, PyObject* whole, PyObject* key) {
+  PyObject* to = PyWeakref_NewRef(whole, nullptr);
+  if (!to) return false;
+  PyObject* outer = reinterpret_cast<PyNDArray*>(whole)->part;
+  PyObject* note = PyTuple_Pack(3, to, key, outer ? outer : Py_None);
+  Py_DECREF(to);
+  Py_XSETREF(reinterpret_cast<PyNDArray*>(part)->part, note);
+  return note != nullptr;
+}
 
 const PyType_Slot* IndexingSlots() { return slots; }
 

@@ -247,6 +247,13 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
     profiler::NameScope profiled(profiler::NameScope::kApiCall, "MXImperativeInvokeEx");
     Imperative::Invoke(attrs, in.v, results.v);
   }
+  for (PyObject* o : given) {
+    if (!reinterpret_cast<PyNDArray*>(o)->part || !part_written || !Imperative::State().recording || !Imperative::HasHistory(*Get(o)))
+      continue;
+    PyObject* done = PyObject_CallOneArg(part_written, o);
+    if (!done) return nullptr;
+    Py_DECREF(done);
+  }
   if (!given.empty()) {
     Py_INCREF(out);
     return out;

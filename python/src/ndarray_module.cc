@@ -167,6 +167,13 @@ PyObject* SetTraceNote(PyObject*, PyObject* f) {
   Py_RETURN_NONE;
 }
 
+PyObject* SetPartWritten(PyObject*, PyObject* f) {
+  Py_INCREF(f);
+  Py_XDECREF(part_written);
+  part_written = f;
+  Py_RETURN_NONE;
+}
+
 PyObject* IsTraced(PyObject*, PyObject*) {
   const ImperativeState& state = Imperative::State();
   return PyBool_FromLong(state.recording || state.deferred_compute);
@@ -201,6 +208,7 @@ PyMethodDef functions[] = {
     {"_set_indexing", SetIndexing, METH_VARARGS, "_set_indexing(get, set, numpy=False): Python's functions for x[key] and x[key] = value."},
     {"invoke", FastCall(PyInvoke<false>), METH_FASTCALL, "invoke(op_handle, inputs, keys, values, out=None)"},
     {"_set_trace_note", SetTraceNote, METH_O, "Sets the function (kind, array) that is told what a recorded forward reads."},
+    {"_set_part_written", SetPartWritten, METH_O, "Sets the function that is given a part of another array after a recorded write."},
     {"_set_ndarray_class", SetNDArrayClass, METH_O, "Sets the class of results."},
     {"invoke_np", FastCall(PyInvoke<true>), METH_FASTCALL,
      "invoke_np(op_handle, inputs, keys, values, out=None): of mx.np arrays, with such results"},

@@ -76,6 +76,7 @@ void Dealloc(PyObject* self) {
   if (result && type->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   if (PyType_IS_GC(type)) PyObject_GC_UnTrack(self);
   if (a->weakrefs) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(a->part);
   NDArray* array = std::exchange(a->array, nullptr);
   if (result && array) {
     array->~NDArray();  // may run programs' own code, which frees others
@@ -315,7 +316,9 @@ PyMethodDef methods[] = {
     {"_reshape_view", FastCall(ReshapeView), METH_FASTCALL, "View of another shape; codes 0, -1, -2, -3, -4."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNDArray, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNDArray, weakrefs), READONLY, nullptr},
+                         {"_part", T_OBJECT, offsetof(PyNDArray, part), 0, "What mxnet._parts notes."},
+                         {nullptr, 0, 0, 0, nullptr}};
 
 const PyType_Slot own_slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
                                  {Py_tp_init, reinterpret_cast<void*>(Init)},
@@ -344,6 +347,7 @@ PyObject* NewResult(PyTypeObject* type) {
   if (num_spare == 0 || !IsResult(type)) return Wrap(new NDArray(), type);
   PyObject* o = PyObject_Init(spare[--num_spare], type);
   reinterpret_cast<PyNDArray*>(o)->weakrefs = nullptr;
+  reinterpret_cast<PyNDArray*>(o)->part = nullptr;
   reinterpret_cast<PyNDArray*>(o)->writable = true;
   if (PyType_IS_GC(type)) PyObject_GC_Track(o);
   return o;

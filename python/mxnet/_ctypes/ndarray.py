@@ -14,6 +14,7 @@ from ..base import NDArrayHandle, OpHandle, _LIB, _MXTypeError, c_str, c_str_arr
 _class = None
 _numpy_class = None    # of mx.np's arrays; None before that is imported
 _to_str = str
+_part_written = None
 _handles = {}
 
 
@@ -99,6 +100,12 @@ def _set_indexing(get, set_, numpy=False):
 def _set_trace_note(function):
     """For the interface of the compiled binding; this one calls mxnet._tracing itself."""
     del function
+
+
+def _set_part_written(function):
+    """Sets the function that is given a part of another array after a recorded write."""
+    global _part_written   # pylint: disable=global-statement
+    _part_written = function
 
 
 def _note(kind, array):
@@ -252,6 +259,9 @@ def invoke(op_handle, inputs, keys, values, out=None, cls=None):
         ctypes.byref(count), ctypes.byref(outputs), ctypes.c_int(len(keys)), c_str_array(keys),
         c_str_array([_text(v) for v in values]), None)
     if given is not None:
+        for a in given:
+            if a._part and is_traced() and is_recorded(a):
+                _part_written(a)
         return out
     if count.value == 1:
         return cls(NDArrayHandle(outputs[0]))
@@ -325,7 +335,7 @@ class NDArrayBase:
     """Native part of ``mx.nd.NDArray``; takes over a handle (a c_void_p). None makes an array
     without shape and memory, as pickles of 1.x do."""
 
-    __slots__ = ["_handle", "writable", "__weakref__"]
+    __slots__ = ["_handle", "writable", "_part", "__weakref__"]
 
     def __init__(self, handle, writable=True):
         before, self._handle = getattr(self, "_handle", None), None
@@ -339,6 +349,7 @@ class NDArrayBase:
         if not handle.value:
             raise ValueError("[NDArray] got a null handle")
         self._handle = handle.value
+        self._part = None    # what mxnet._parts notes
         self.writable = bool(writable)
 
     def __del__(self, _free=_LIB.MXNDArrayFree, _pointer=ctypes.c_void_p):

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._array_class import is_np_ndarray
 from .._dtypes import name as _name
+from .._parts import is_written, note_part
 from .._tracing import is_deferred_compute, note_alias
 from ..base import integer_types, error_class, _MXValueError
 from ._array import NDArray
@@ -120,22 +121,25 @@ def _slice_params(begin, end, step):
 
 def getitem(a, key):
     """``a[key]``."""
-    out = _get(a, key)
+    out, together = _get(a, key)
     if is_deferred_compute():
-        note_alias(a, out)
+        note_alias(a, out, together)
+    elif together and _recording():
+        note_part(out, a, key)
     return out
 
 
 def _get(a, key):
+    """``a[key]``, and whether its elements lie side by side in `a`."""
     if _is_int(key) and a.ndim > 0:
         i = _check_int(key, a.shape[0], 0, a.shape)
         if a.ndim == 1 and not _np_shape():
-            return _rows(a, i, i + 1)   # 1.x: a scalar is an array of shape (1,)
-        return _drop_first(_rows(a, i, i + 1))
+            return _rows(a, i, i + 1), True   # 1.x: a scalar is an array of shape (1,)
+        return _drop_first(_rows(a, i, i + 1)), True
     keys = _normalise(a, key)
     if _basic(keys):
         return _basic_get(a, keys)
-    return _advanced_get(a, keys)
+    return _advanced_get(a, keys), False
 
 
 def _np_shape():
@@ -166,20 +170,20 @@ def _basic_get(a, keys):
     begin, end, step, result, kept = _ranges(a, keys)
     if a.ndim and _full_behind(a, 1, begin, kept, step) and step[0] == 1:
         if kept[0] == a.shape[0]:
-            return _reshape(a, result) if result != a.shape else _view(a)
-        return _reshape(_rows(a, begin[0], end[0]), result)
+            return _reshape(a, result) if result != a.shape else _view(a), True
+        return _reshape(_rows(a, begin[0], end[0]), result), True
     if 0 in kept:
-        return empty(result, a.context, a.dtype)
+        return empty(result, a.context, a.dtype), False
     # Elements that lie side by side are a view, as in 1.x: one index on each axis before `first`,
     # everything behind it.
     first = next((i for i, n in enumerate(kept) if n != 1), a.ndim)
-    if a.ndim and (first == a.ndim or step[first] == 1) and _full_behind(a, first + 1, begin, kept, step):
-        if not _recorded(a):
-            offset = 0
-            for b, size in zip(begin, a.shape):
-                offset = offset * size + b
-            return _reshape(a._reshape_view((-1,), False)._slice(offset, offset + prod(kept)), result)
-    return _reshape(_call("slice", (a,), **_slice_params(begin, end, step)), result)
+    together = a.ndim > 0 and (first == a.ndim or step[first] == 1) and _full_behind(a, first + 1, begin, kept, step)
+    if together and not _recorded(a):
+        offset = 0
+        for b, size in zip(begin, a.shape):
+            offset = offset * size + b
+        return _reshape(a._reshape_view((-1,), False)._slice(offset, offset + prod(kept)), result), True
+    return _reshape(_call("slice", (a,), **_slice_params(begin, end, step)), result), together
 
 
 def _full_behind(a, axis, begin, kept, step):
@@ -302,6 +306,8 @@ def setitem(a, key, value):
     """``a[key] = value``; `value`: number, array or nested list, broadcast to the selection."""
     if not a.writable:
         raise ValueError("[indexing] the array is read-only")
+    if is_written(a, key, value):
+        return
     if _recording() and _has_history(a):
         raise _MXValueError("[indexing] assignment to an array with a gradient while autograd records "
                             "is not differentiable; use where() or concatenate")

@@ -14,6 +14,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase
+from .._parts import is_written, lies_together, note_part
 from .._tracing import is_deferred_compute, note_alias
 from ..ndarray._native import _recorded, _recording
 from ._dispatch import call, empty_array, filled_array, from_values
@@ -27,13 +28,14 @@ _LARGEST_EXACT = 2 ** 53    # of whole numbers in double
 def getitem(a, key):
     """``a[key]``."""
     keys = entries(key, a.ndim)
-    if not any(isinstance(k, Places) for k in keys):
-        out = _basic_get(a, [k for k in keys if k is not Ellipsis])
+    basic = not any(isinstance(k, Places) for k in keys)
+    if basic:
+        out = _basic_get(a, [k for k in keys if k is not Ellipsis], key)
     else:
         found = _lone_mask(a, keys)
         out = _masked(a, *found) if found else _gather(a, keys)
     if is_deferred_compute():
-        note_alias(a, out)
+        note_alias(a, out, basic and lies_together(keys))
     return out
 
 
@@ -91,22 +93,25 @@ class _Ranges:
         return offset
 
 
-def _basic_get(a, keys):
+def _basic_get(a, keys, key):
     if is_deferred_compute():
         return _traced_get(a, keys)
     shape = a.shape
     if not shape:
-        return shaped(_view(a), (1,) * len(keys))
+        out = shaped(_view(a), (1,) * len(keys))
+        return note_part(out, a, key) if _recording() else out
     r = _Ranges(shape, keys)
     if _recorded(a):
         whole = r.count == list(shape) and all(s == 1 for s in r.step)
-        return shaped(call("identity" if whole else "slice", (a,), **({} if whole else r.params())), r.result)
+        out = shaped(call("identity" if whole else "slice", (a,), **({} if whole else r.params())), r.result)
+        return out if r.offset(shape) is None else note_part(out, a, key)
     if 0 in r.count:
         return empty_array(tuple(r.result), a.context, a.dtype)
     offset = r.offset(shape)
     if offset is None:
         return shaped(call("slice", (a,), **r.params()), r.result)
-    return shaped(_span(a, offset, prod(r.count)), r.result)
+    out = shaped(_span(a, offset, prod(r.count)), r.result)
+    return note_part(out, a, key) if _recording() else out
 
 
 def _view(a):
@@ -323,6 +328,8 @@ def setitem(a, key, value):
     to the array's dtype."""
     if not a.writable:
         raise ValueError("[indexing] the array is read-only")
+    if is_written(a, key, value):
+        return
     if _recording() and not is_deferred_compute() and a.grad is not None:
         raise ValueError("[indexing] assignment to an array with a gradient while autograd records is not differentiable; accepted: "
                          "np.where, or assignment to a result")
