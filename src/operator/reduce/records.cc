@@ -1,6 +1,7 @@
 // Legacy reductions: sum, mean, prod, nansum, nanprod, max, min, norm, and their gradients.
 #include "operator/reduce/records.h"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -205,10 +206,13 @@ const bool kRegistered = [] {
       AssignShape(attrs, "output", &(*out)[0], data);
       if (!data.known()) return false;
       const ReduceParam& p = attrs.get<ReduceParam>();
-      const Shape expected = ReducedShape(data, Reduced(attrs, data.ndim()), p.keepdims, true);
-      if (!(*in)[0].known()) AssignShape(attrs, "gradient", &(*in)[0], expected);
-      // () and (1,) both occur: NumPy reductions share this node
-      MXNET_CHECK_KIND((*in)[0].Size() == expected.Size(), Value)
+      const std::vector<char> reduced = Reduced(attrs, data.ndim());
+      const Shape expected = ReducedShape(data, reduced, p.keepdims, true);
+      // Of all axes () and (1,) both occur, as NumPy's reductions share this node: the shape comes
+      // from the reduction then.
+      const bool certain = p.keepdims || std::count(reduced.begin(), reduced.end(), 0) > 0;
+      if (certain && !(*in)[0].known()) AssignShape(attrs, "gradient", &(*in)[0], expected);
+      MXNET_CHECK_KIND(!(*in)[0].known() || (*in)[0].Size() == expected.Size(), Value)
           << "[" << attrs.op->name << "] the gradient has shape " << (*in)[0] << "; expected " << expected;
       return true;
     });

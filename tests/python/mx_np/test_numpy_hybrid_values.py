@@ -102,3 +102,20 @@ def test_complex_numbers_are_refused():
                  lambda: mnp.ones(3).astype(onp.complex128), lambda: mnp.ones(2) * 1j, lambda: mnp.full(2, 1j)):
         with pytest.raises(TypeError):
             call()
+
+
+@pytest.mark.parametrize("vector", [lambda x: x.reshape(-1), lambda x: x[mnp.arange(3), mnp.arange(3)], lambda x: x[0]],
+                         ids=["reshape", "index", "row"])
+@pytest.mark.parametrize("reduced", [mnp.mean, mnp.sum], ids=["mean", "sum"])
+def test_gradients_behind_a_vectors_mean_have_no_dimensions(vector, reduced):
+    """The shape of the mean's gradient was taken for (1,) where the data's was known earlier."""
+    x = mnp.array(draws()[0])
+    x.attach_grad()
+    grads = []
+    for block in (Function(lambda x: -reduced(vector(x))), hybrid(lambda x: -reduced(vector(x)))):
+        with autograd.record():
+            loss = block(x)
+        loss.backward()
+        assert loss.shape == ()
+        grads.append(x.grad.asnumpy().copy())
+    onp.testing.assert_allclose(*grads, rtol=1e-6)
