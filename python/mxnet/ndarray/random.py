@@ -112,7 +112,7 @@ def randn(*shape, **kwargs):
     dtype, ctx, out = kwargs.pop("dtype", _Null), kwargs.pop("ctx", None), kwargs.pop("out", None)
     if kwargs:
         raise TypeError(f"[random.randn] got unexpected arguments {', '.join(kwargs)}; accepted: loc, scale, dtype, ctx, out")
-    return normal(loc, scale, shape if shape else _Null, dtype, ctx, out)
+    return normal(loc, scale, shape, dtype, ctx, out)
 
 
 def poisson(lam=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):

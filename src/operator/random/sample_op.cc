@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/numpy_shapes.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/draw_kernels.h"
@@ -121,9 +122,9 @@ MXNET_REGISTER_PARAM(SampleParam);
 template <typename P>
 bool DrawShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
   const Shape& given = attrs.get<P>().shape;
-  // without a shape (and without an array to fill) a single value is drawn, as an array of shape
-  // (1,)
-  if (given.ndim_known() && given.ndim() > 0)
+  // Without a shape (and without an array to fill) a single value is drawn, as an array of shape
+  // (1,). So it is with the shape () unless that is a shape here.
+  if (given.ndim_known() && (given.ndim() > 0 || NumpyShapes()))
     AssignShape(attrs, "output", &(*out)[0], given);
   else if (!(*out)[0].known())
     (*out)[0] = Shape{1};

@@ -315,3 +315,15 @@ def test_half_draws_are_float_draws_rounded(draw, size):
         results.append(getattr(mx.nd.random, draw)(1, 2, shape=(size,), dtype=dtype))
     assert results[1].dtype == np.float16
     np.testing.assert_array_equal(results[1].asnumpy(), results[0].asnumpy().astype("float16"))
+
+
+@pytest.mark.parametrize("draw", ["normal(0, 1, shape=())", "uniform(shape=())", "randint(0, 3, shape=())", "poisson(1, shape=())",
+                                  "gamma(1, 1, shape=())", "exponential(1, shape=())", "randn()"])
+def test_draws_without_dimensions(draw):
+    """Where () is a shape; elsewhere one element is drawn. 1.9.1 refuses that for some."""
+    assert eval("R." + draw).shape == (1,)
+    with mx.util.np_shape(True):
+        assert eval("R." + draw).shape == () and R.normal().shape == (1,)
+        symbol = eval("mx.sym.random." + draw)
+        assert symbol.infer_shape()[1] == [()] and symbol.eval()[0].shape == ()
+        assert mx.nd.array(eval("R." + draw).asnumpy()).shape == ()
