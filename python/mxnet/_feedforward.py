@@ -9,10 +9,12 @@ from . import metric as metrics
 from ._model import BatchEndParam, _multiple_callbacks, load_checkpoint, save_checkpoint
 from .callback import LogValidationMetricsCallback
 from .context import Context, cpu
-from .initializer import Uniform
+from .executor_manager import _check_arguments
+from .initializer import InitDesc, Uniform
 from .io import DataIter, NDArrayIter
-from .module import Module
-from .ndarray import NDArray
+from .module import BucketingModule, Module
+from .ndarray import NDArray, zeros
+from .symbol import Symbol
 
 __all__ = ["FeedForward"]
 
@@ -23,8 +25,9 @@ class FeedForward:
 
     Parameters
     ----------
-    symbol : Symbol
-        With one label, whose name ends in ``label``.
+    symbol : Symbol or callable
+        With one label, whose name ends in ``label``. A function that makes the Symbol of a bucket's
+        key, for data that comes in buckets.
     ctx : Context or list of Context, optional
     num_epoch : int
         Number of the epoch after the last.
@@ -65,7 +68,7 @@ class FeedForward:
                  numpy_batch_size=128, arg_params=None, aux_params=None, allow_extra_params=False, begin_epoch=0,
                  **kwargs):
         warnings.warn("FeedForward is deprecated; use Module or Gluon", DeprecationWarning, stacklevel=2)
-        self.symbol = symbol
+        self.symbol, self.sym_gen = (None, symbol) if callable(symbol) and not isinstance(symbol, Symbol) else (symbol, None)
         ctx = cpu() if ctx is None else ctx
         self.ctx = [ctx] if isinstance(ctx, Context) else list(ctx)
         self.num_epoch = num_epoch
@@ -78,9 +81,31 @@ class FeedForward:
         self.allow_extra_params = allow_extra_params
         self.begin_epoch = begin_epoch
         self.kwargs = kwargs
+        self.argument_checked = False
+        self._pred_exec = None
+        if self.sym_gen is None:
+            self._check_arguments()
+
+    def __getstate__(self):
+        return dict(vars(self), _pred_exec=None)    # copies bind the network anew
+
+    # Programs of 1.x override or call the methods with an underscore.
+    def _check_arguments(self):
+        """Refuses a network that names two arguments alike, and, with `allow_extra_params`, forgets
+        values that it does not need."""
+        if self.argument_checked:
+            return
+        _check_arguments(self.symbol)
+        names, states = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
+        if self.allow_extra_params:
+            if self.arg_params:
+                self.arg_params = {name: value for name, value in self.arg_params.items() if name in names}
+            if self.aux_params:
+                self.aux_params = {name: value for name, value in self.aux_params.items() if name in states}
+        self.argument_checked = True
 
     # -- data --
-    def _iterator(self, X, y, is_train):
+    def _init_iter(self, X, y, is_train):
         """The data as an iterator: arrays get batches, in random order for training."""
         if isinstance(X, DataIter):
             return X
@@ -100,24 +125,82 @@ class FeedForward:
         size = min(self.numpy_batch_size, X.shape[0])
         return NDArrayIter(X, y, size, shuffle=is_train, last_batch_handle="roll_over" if is_train else "pad")
 
-    def _module(self, data):
-        """The network bound for predictions. Labels need no values: those that the data comes with,
-        and arguments whose names end in ``label``."""
+    def _init_eval_iter(self, eval_data):
+        """Validation data as an iterator, or None. Labels that are a list become an array."""
+        if eval_data is None or isinstance(eval_data, DataIter):
+            return eval_data
+        if not isinstance(eval_data, (tuple, list)) or len(eval_data) != 2:
+            raise TypeError(f"[FeedForward] eval_data is {type(eval_data).__name__}; a DataIter or a pair of arrays is expected")
+        data, label = (np.asarray(part) if isinstance(part, list) else part for part in eval_data)
+        return self._init_iter(data, label, is_train=True)    # 1.x draws an order here, too: equal seeds, equal runs
+
+    def _names(self, inputs):
+        """Names of the network's parameters and of its auxiliary states."""
+        given = {desc[0] for desc in inputs}
+        return [name for name in self.symbol.list_arguments() if name not in given], self.symbol.list_auxiliary_states()
+
+    def _init_params(self, inputs, overwrite=False):
+        """Make arrays of all parameters, for inputs of these names and shapes: those that are there
+        keep their values unless `overwrite`. Returns the names of arguments, of parameters and of
+        auxiliary states."""
+        params, states = self._names(inputs)
+        arg_shapes, _, aux_shapes = self.symbol.infer_shape(**{desc[0]: desc[1] for desc in inputs})
+        shapes = dict(zip(self.symbol.list_arguments(), arg_shapes))
+        attributes = self.symbol.attr_dict()
+
+        def made(name, shape, known):
+            array = zeros(shape)
+            if known and name in known and not overwrite:
+                known[name].copyto(array)
+            else:
+                self.initializer(InitDesc(name, attributes.get(name)), array)
+            return array
+
+        self.arg_params = {name: made(name, shapes[name], self.arg_params) for name in params}
+        self.aux_params = {name: made(name, shape, self.aux_params) for name, shape in zip(states, aux_shapes)}
+        return self.symbol.list_arguments(), params, states
+
+    def _init_predictor(self, input_shapes, type_dict=None):
+        """Bind the network for predictions, on the first context, unless it is bound for inputs of
+        these names and shapes. Labels need no values."""
+        shapes = {desc[0]: tuple(desc[1]) for desc in (input_shapes.items() if isinstance(input_shapes, dict) else input_shapes)}
+        names = self.symbol.list_arguments()
+        bound = self._pred_exec
+        if bound is None or any(bound.arg_dict[name].shape != shape
+                                for name, shape in zip(names, self.symbol.infer_shape(**shapes)[0])):
+            bound = self.symbol.simple_bind(self.ctx[0], grad_req="null", type_dict=type_dict, **shapes)
+        for arrays, params in ((bound.arg_dict, self.arg_params), (bound.aux_dict, self.aux_params)):
+            extra = sorted(set(params or ()) - set(arrays))
+            if extra:
+                raise ValueError(f"[FeedForward] the network does not need {extra}; allow_extra_params=True drops such values")
+        bound.copy_params_from(self.arg_params, self.aux_params)    # they may have changed
+        self._pred_exec = bound
+
+    def _outputs(self, data, num_batch, reset):
+        """(batch, outputs) for the batches of an iterator; the outputs are valid until the next."""
         if self.arg_params is None:
             raise RuntimeError("[FeedForward] there are no parameters: fit or load comes first")
-        data_names = [desc[0] for desc in data.provide_data]
-        given = [desc[0] for desc in data.provide_label]
-        labels = [name for name in self.symbol.list_arguments()
-                  if (name in given or name.endswith("label")) and name not in data_names and name not in self.arg_params]
-        module = Module(self.symbol, data_names, labels, context=self.ctx)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"\[Module\] label_shapes")    # predictions need no labels
-            module.bind(data.provide_data, [desc for desc in data.provide_label if desc[0] in labels] or None,
-                        for_training=False)
-        have = set(data_names).union(labels, self.arg_params)
-        zeros = not self.aux_params and have.issuperset(self.symbol.list_arguments())    # auxiliary states, as in 1.x
-        module.set_params(self.arg_params, self.aux_params or {}, allow_missing=zeros, allow_extra=True)
-        return module
+        if reset:
+            data.reset()
+        given = [desc[0] for desc in data.provide_data]
+        labels = {desc[0] for desc in data.provide_label}
+        params, states = self._names(data.provide_data)
+        lacking = [name for name in params if name not in labels and name not in self.arg_params and not name.endswith("label")]
+        lacking += [name for name in states if self.aux_params and name not in self.aux_params]    # without any, they are 0
+        if lacking:
+            raise RuntimeError(f"[FeedForward] the parameters {lacking} have no values")
+        types = {name: value.dtype for name, value in self.arg_params.items()}
+        for position, desc in enumerate(data.provide_data):
+            types[given[position]] = getattr(desc, "dtype", np.float32)
+        shapes = self.symbol.infer_shape_partial(**{desc[0]: desc[1] for desc in data.provide_data})[0]
+        undecided = [name for name, shape in zip(self.symbol.list_arguments(), shapes) if not shape or 0 in shape]
+        self._init_predictor(list(data.provide_data) + [desc for desc in data.provide_label if desc[0] in undecided], types)
+        for nbatch, batch in enumerate(data):
+            if num_batch is not None and nbatch == num_batch:
+                break
+            for name, value in zip(given, batch.data):
+                value.copyto(self._pred_exec.arg_dict[name])
+            yield nbatch, batch, self._pred_exec.forward(is_train=False)
 
     # -- use --
     def fit(self, X, y=None, eval_data=None, eval_metric="acc", epoch_end_callback=None, batch_end_callback=None,
@@ -141,19 +224,20 @@ class FeedForward:
         """
         if self.num_epoch is None:
             raise ValueError("[FeedForward] num_epoch is needed for training")
-        data = self._iterator(X, y, True)
-        if isinstance(eval_data, (tuple, list)):
-            eval_data = self._iterator(*eval_data, True)    # 1.x draws an order here, too: equal seeds, equal runs
+        data = self._init_iter(X, y, is_train=True)
+        eval_data = self._init_eval_iter(eval_data)
+        if self.sym_gen is not None:
+            self.symbol = self.sym_gen(data.default_bucket_key)
+            self._check_arguments()
         if not isinstance(eval_metric, metrics.EvalMetric):
             eval_metric = metrics.create(eval_metric)
         logger = logger or logging
-        module = Module(self.symbol, [desc[0] for desc in data.provide_data],
-                        [desc[0] for desc in data.provide_label], logger=logger, context=self.ctx,
-                        work_load_list=work_load_list)
+        module = self._training_module(data, logger, work_load_list)
         module.bind(data.provide_data, data.provide_label)
         if monitor is not None:
             module.install_monitor(monitor)
-        module.init_params(self.initializer, self.arg_params, self.aux_params, allow_missing=True)
+        self._init_params(list(data.provide_data) + list(data.provide_label))
+        module.init_params(self.initializer, self.arg_params, self.aux_params)
         module.init_optimizer(kvstore, self.optimizer, self.kwargs or {"learning_rate": 0.01})
         logger.info("Start training with %s", self.ctx)
         data.reset()
@@ -169,6 +253,13 @@ class FeedForward:
                 module.score(eval_data, eval_metric, score_end_callback=eval_end_callback,
                              batch_end_callback=eval_batch_end_callback, epoch=epoch)
         self.arg_params, self.aux_params = module.get_params()
+
+    def _training_module(self, data, logger, work_load_list):
+        names, labels = ([desc[0] for desc in described] for described in (data.provide_data, data.provide_label))
+        options = {"logger": logger, "context": self.ctx, "work_load_list": work_load_list}
+        if self.sym_gen is None:
+            return Module(self.symbol, names, labels, **options)
+        return BucketingModule(lambda key: (self.sym_gen(key), names, labels), data.default_bucket_key, **options)
 
     def _train(self, module, epoch, train_data, eval_metric, batch_end_callback, logger, monitor):
         """One epoch: a pass over the data, or `epoch_size` batches, which go on where the epoch
@@ -205,12 +296,11 @@ class FeedForward:
         reset : bool
             Begin a new pass of an iterator.
         """
-        data = self._iterator(X, None, False)
-        module = self._module(data)
+        data = self._init_iter(X, None, is_train=False)
         outputs, inputs, labels = [], [], []
-        for outs, _, batch in module.iter_predict(data, num_batch, reset):
-            real = outs[0].shape[0]
-            outputs.append([out.asnumpy() for out in outs])
+        for _, batch, outs in self._outputs(data, num_batch, reset):
+            real = outs[0].shape[0] - (batch.pad or 0)
+            outputs.append([out[:real].asnumpy() for out in outs])
             if return_data:
                 inputs.append([x[:real].asnumpy() for x in batch.data])
                 labels.append([x[:real].asnumpy() for x in batch.label])
@@ -223,8 +313,8 @@ class FeedForward:
 
         Parameters
         ----------
-        X : DataIter
-            With labels.
+        X : DataIter, NDArray or numpy.ndarray
+            An iterator with labels; those of an array are 0.
         eval_metric : EvalMetric or anything that `mxnet.metric.create` takes
         num_batch : int, optional
             At most so many batches.
@@ -234,7 +324,10 @@ class FeedForward:
         """
         if not isinstance(eval_metric, metrics.EvalMetric):
             eval_metric = metrics.create(eval_metric)
-        self._module(X).score(X, eval_metric, num_batch, batch_end_callback, reset=reset)
+        eval_metric.reset()
+        for nbatch, batch, outs in self._outputs(self._init_iter(X, None, is_train=False), num_batch, reset):
+            eval_metric.update(batch.label, outs)
+            _multiple_callbacks(batch_end_callback, BatchEndParam(None, nbatch, eval_metric, locals()))
         return eval_metric.get()[1]
 
     def save(self, prefix, epoch=None, remove_amp_cast=True):

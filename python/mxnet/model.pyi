@@ -1,6 +1,5 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any, NamedTuple
-from mxnet.io import DataIter
 from mxnet.ndarray.ndarray import NDArray
 from mxnet.symbol.symbol import Symbol
 from mxnet import kvstore as _kvstore
@@ -14,7 +13,7 @@ class BatchEndParam(NamedTuple):
     locals: Any
 
 class FeedForward:
-    def __init__(self, symbol: Symbol, ctx: Any = ..., num_epoch: int | None = ..., epoch_size: int | None = ..., optimizer: Any = ..., initializer: Any = ..., numpy_batch_size: int = ..., arg_params: Any = ..., aux_params: Any = ..., allow_extra_params: bool = ..., begin_epoch: int = ..., **kwargs: Any) -> None: ...
+    def __init__(self, symbol: Any, ctx: Any = ..., num_epoch: int | None = ..., epoch_size: int | None = ..., optimizer: Any = ..., initializer: Any = ..., numpy_batch_size: int = ..., arg_params: Any = ..., aux_params: Any = ..., allow_extra_params: bool = ..., begin_epoch: int = ..., **kwargs: Any) -> None: ...
     @staticmethod
     def create(symbol: Any, X: Any, y: Any = ..., ctx: Any = ..., num_epoch: Any = ..., epoch_size: Any = ..., optimizer: Any = ..., initializer: Any = ..., eval_data: Any = ..., eval_metric: Any = ..., epoch_end_callback: Any = ..., batch_end_callback: Any = ..., kvstore: Any = ..., logger: Any = ..., work_load_list: Any = ..., eval_end_callback: Any = ..., eval_batch_end_callback: Any = ..., **kwargs: Any) -> Any: ...
     def fit(self, X: Any, y: Any = ..., eval_data: Any = ..., eval_metric: Any = ..., epoch_end_callback: Any = ..., batch_end_callback: Any = ..., kvstore: Any = ..., logger: Any = ..., work_load_list: Any = ..., monitor: Any = ..., eval_end_callback: Any = ..., eval_batch_end_callback: Any = ...) -> Any: ...
@@ -22,9 +21,10 @@ class FeedForward:
     def load(prefix: Any, epoch: Any, ctx: Any = ..., **kwargs: Any) -> Any: ...
     def predict(self, X: Any, num_batch: int | None = ..., return_data: bool = ..., reset: bool = ...) -> Any: ...
     def save(self, prefix: Any, epoch: Any = ..., remove_amp_cast: bool = ...) -> Any: ...
-    def score(self, X: DataIter, eval_metric: Any = ..., num_batch: int | None = ..., batch_end_callback: Any = ..., reset: bool = ...) -> Any: ...
+    def score(self, X: Any, eval_metric: Any = ..., num_batch: int | None = ..., batch_end_callback: Any = ..., reset: bool = ...) -> Any: ...
     allow_extra_params: Any
     arg_params: Any
+    argument_checked: Any
     aux_params: Any
     begin_epoch: Any
     ctx: Any
@@ -34,6 +34,7 @@ class FeedForward:
     num_epoch: Any
     numpy_batch_size: Any
     optimizer: Any
+    sym_gen: Any
     symbol: Any
 SKLEARN_INSTALLED: Any
 kvs = _kvstore
