@@ -86,6 +86,35 @@ def export(block, path, epoch, remove_amp_cast):
     return sym_file, params_file
 
 
+def cached_op(block):
+    """The CachedOp used last, or None."""
+    return block._traces.last.op if block._traces.last is not None else None
+
+
+def cached_op_args(block):
+    """For each input of that CachedOp (True, its number among the arguments) or (False, the
+    Parameter or array)."""
+    trace = block._traces.last
+    return [] if trace is None else [(isinstance(source, int), source) for source in trace.args]
+
+
+def _nested(described):
+    """A description of `describe` in the form of `flatten`: what is no array counts as None."""
+    if described == ARRAY or isinstance(described, (int, list)):
+        return 0 if described == ARRAY else described
+    return [_nested(part) for part in described[1]] if described[0] in (list, tuple) else -1
+
+
+def in_format(block):
+    """How the arguments of the graph are nested, as lists of 0; None without a graph."""
+    return _nested(block._cached_in[0]) if block._cached_graph and block._cached_in else None
+
+
+def out_format(block):
+    """How the outputs of the graph are nested."""
+    return _nested(block._cached_out[0]) if block._cached_graph and block._cached_out else None
+
+
 def describe_graph(block):
     """What a copy of `block` needs to have its graph; nothing if the graph depends on more than the
     arrays that it is given."""
@@ -94,7 +123,7 @@ def describe_graph(block):
         return {}
     return {'compiled': {'symbol': trace.out.tojson(),
                          'inputs': [v.name for v in trace.variables],
-                         'out_format': trace.nesting, 'flags': block._flags,
+                         'out_format': trace.nesting, 'flags': dict(block._flags),
                          'parameters': {p.name: path for path, p in block._collect_params_with_prefix().items()}}}
 
 
@@ -114,4 +143,4 @@ def restore_graph(block, described):
         block._cached_graph = [symbol.var(n) for n in compiled['inputs']], out
         block._cached_in = (tuple, (ARRAY,) * len(compiled['inputs'])), set_mode(None, None)
         block._cached_out = compiled['out_format'], 0
-        block._flags, block._active = compiled['flags'], True
+        block._flags, block._active = list(compiled['flags'].items()), True

@@ -74,7 +74,7 @@ class HybridBlock(Block):
     def __init__(self, prefix=None, params=None, **unknown):
         super().__init__(prefix=prefix, params=params, **unknown)
         self._active = False
-        self._flags = {}
+        self._flags = []
         self._backend = None
         self._backend_opts = {}
         self._op_hook = None    # (callback, monitor_all)
@@ -146,12 +146,9 @@ class HybridBlock(Block):
         self._active = bool(active)
         self._backend = backend
         self._backend_opts = kwargs
-        flags = {'static_alloc': static_alloc, 'static_shape': static_shape, 'inline_limit': inline_limit}
-        if forward_bulk_size is not None:
-            flags['forward_bulk_size'] = forward_bulk_size
-        if backward_bulk_size is not None:
-            flags['backward_bulk_size'] = backward_bulk_size
-        self._flags = flags
+        flags = {'static_alloc': static_alloc, 'static_shape': static_shape, 'inline_limit': inline_limit,
+                 'forward_bulk_size': forward_bulk_size, 'backward_bulk_size': backward_bulk_size}
+        self._flags = [(flag, value) for flag, value in flags.items() if value is not None]
         if clear or not active:
             self._clear_cached_op()
         if active and (self._forward_hooks or self._forward_pre_hooks) and self._children:
@@ -208,10 +205,13 @@ class HybridBlock(Block):
         vars(self).update(state)
         self._clear_cached_op()
 
-    @property
-    def _cached_op(self):
-        """The CachedOp used last, or None."""
-        return self._traces.last.op if self._traces.last is not None else None
+    # What programs of 1.x read of the graph used last.
+    _cached_op = property(_graph_files.cached_op)
+    _cached_op_args = property(_graph_files.cached_op_args)
+    _in_format = property(_graph_files.in_format)
+    _out_format = property(_graph_files.out_format)
+    _callback = property(lambda self: self._op_hook and self._op_hook[0])
+    _monitor_all = property(lambda self: bool(self._op_hook and self._op_hook[1]))
 
     def register_op_hook(self, callback, monitor_all=False):
         """Call `callback(name, operator, array)` for the operators of the compiled graph; what it
@@ -376,7 +376,7 @@ class HybridBlock(Block):
         if same is not None:
             trace.op, trace.args = same.op, same.args
         else:
-            trace.compile(self._flags, params, self.name)
+            trace.compile(dict(self._flags), params, self.name)
         self._traces.add(trace)
         for block in _trace.blocks_below(self):
             block._inside_of.add(self)

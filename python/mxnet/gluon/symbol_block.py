@@ -98,6 +98,7 @@ class SymbolBlock(HybridBlock):
         variables, out = self._cached_graph
         return f'{type(self).__name__}(\n{out!r} : {len(variables)} -> {len(out.list_outputs())}\n)'
 
+    _in_format = None    # fixed when the block is made, not by calls
     _of_graphs = tuple(name for name in HybridBlock._of_graphs if name not in ("_cached_graph", "_cached_out"))
 
     def _clear_cached_op(self):

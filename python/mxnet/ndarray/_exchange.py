@@ -48,6 +48,19 @@ class _Exchange:
             moved = self.copyto(state["context"])
             NDArrayBase.__init__(self, _shared_handle(moved))
 
+    def _to_shared_mem(self):
+        """What `_new_from_shared_mem` takes: process, number of the segment, shape, dtype. The
+        values are copied into a segment first unless they are in one."""
+        array = self if self.context.device_type == "cpu_shared" else self.as_in_context(Context("cpu_shared"))
+        array.wait_to_read()    # the reader sees memory, not the engine of this process
+        pid, number = ctypes.c_int(-1), ctypes.c_int(-1)
+        try:
+            check_call(_LIB.MXNDArrayGetSharedMemHandle(array.handle, ctypes.byref(pid), ctypes.byref(number)))
+        except ValueError:
+            array = array.copy()    # a view from the middle of its segment
+            check_call(_LIB.MXNDArrayGetSharedMemHandle(array.handle, ctypes.byref(pid), ctypes.byref(number)))
+        return pid.value, number.value, array.shape, array.dtype
+
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """DLPack capsule that shares this array's memory, or holds a copy if `copy` or `dl_device`,
         which may be the CPU, want one.

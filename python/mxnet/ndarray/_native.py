@@ -53,6 +53,14 @@ def _new_array(shape, ctx, dtype, delay=False, numpy=False):
     return new_array(_as_shape(shape), *_device(ctx), _dtypes.number(dtype), delay, numpy)
 
 
+def _new_from_shared_mem(shared_pid, shared_id, shape, dtype):
+    """The handle of an array, on cpu_shared, in a segment of this or another process."""
+    handle, dims = NDArrayHandle(), (ctypes.c_int * len(shape))(*shape)
+    check_call(_LIB.MXNDArrayCreateFromSharedMemEx(ctypes.c_int(shared_pid), ctypes.c_int(shared_id), dims, ctypes.c_int(len(shape)),
+                                                   ctypes.c_int(_dtypes.number(dtype)), ctypes.byref(handle)))
+    return handle
+
+
 def _numbers_of(values, dtype):
     """A NumPy array of objects or texts as numbers, or None. Tables of mixed columns and the fields
     of a split line are such; a None is NaN, as 1.x has it."""

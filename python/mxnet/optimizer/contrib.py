@@ -1,5 +1,6 @@
 """Optimizers beside the common ones."""
 from .. import ndarray as nd
+from ..base import error_class
 from .base import Optimizer, register, zeros_like
 
 __all__ = ["GroupAdaGrad"]
@@ -35,12 +36,12 @@ class GroupAdaGrad(Optimizer):
 
     def create_state(self, index, weight):
         if len(weight.shape) != 2:
-            raise ValueError(f"[GroupAdaGrad] weight of shape {weight.shape}; two dimensions are expected")
+            raise error_class(ValueError, AssertionError)(f"[GroupAdaGrad] weight of shape {weight.shape}; two dimensions are expected")
         return zeros_like(weight[:, :1], stype=weight.stype)
 
     def update(self, index, weight, grad, state):
         lr, wd, _ = self._step(index)
         if wd != 0:
-            raise ValueError(f"[GroupAdaGrad] wd={wd}; weight decay is not supported")
+            raise error_class(ValueError, AssertionError)(f"[GroupAdaGrad] wd={wd}; weight decay is not supported")
         nd.contrib.group_adagrad_update(weight, grad, state, out=weight, lr=lr, epsilon=self.float_stable_eps,
                                         **self._gradient_options())

@@ -373,6 +373,15 @@ class LARS(SGD):
         if self.last_lr is None:
             self.last_lr = self.cur_lr
 
+    # Programs of 1.x that derive from this class call these two.
+    def _l2norm(self, v, rescale=False):
+        """The norm as a number; of a gradient as it will be scaled, if `rescale`."""
+        return numpy.float32(v.astype(numpy.float32).norm().item() * (self.rescale_grad if rescale else 1.0))
+
+    def _get_lars(self, i, weight, g, lr, wd):
+        """The learning rate of this weight as a number."""
+        return lr * float(self._trust(weight, g, wd).item()) if self._is_scaled(i) else lr
+
     def _trust(self, weight, grad, wd):
         """The factor of the learning rate as an array of one element: it is never waited for."""
         w_norm = weight.astype(numpy.float32).norm().reshape((1,))
@@ -466,50 +475,63 @@ class LBSGD(_MomentumState):
         logging.info("(Batch_scale=%f, warmup_epochs=%d, warmup_strategy=%s, updates_per_epoch=%d)",
                      batch_scale, warmup_epochs, warmup_strategy, updates_per_epoch)
         self.cumgrads = {}              # index -> sum of gradients so far, how many calls altogether
-        self.lbmult = self.admult = 1   # the last factors: of the warm-up, of the norms
+        self.lbmult = self.admult = 1   # of MXNet 1.x; nothing depends on them
 
     # The float32 copy goes first here, as in the base class, and the step is made on it.
     create_state_multi_precision = Optimizer.create_state_multi_precision
 
-    def _warmup_factor(self, updates):
+    # Programs of 1.x that derive from this class call and override what follows.
+    def _get_lbmult(self, nup):
+        """The factor of the learning rate after `nup` batches."""
         length = self.warmup_epochs * self.updates_per_epoch
-        if updates >= length:
+        if nup >= length:
             return float(self.batch_scale)
         if length <= 1:
             return 1.0
-        progress = float(updates) / length
+        progress = float(nup) / length
         curve = {"linear": progress, "power2": progress * progress, "sqrt": math.sqrt(progress)}
         return 1.0 + (self.batch_scale - 1) * curve.get(self.warmup_strategy, 0.0)
 
-    @staticmethod
-    def _norm_ratio(weight, grad, wd):
-        w2 = float((weight * weight).sum().item())
-        g2 = float((grad * grad).sum().item())
-        return min(100.0, max(0.01, math.sqrt(w2 / (g2 + wd * w2 + 1e-18))))
+    def _l2norm(self, v):
+        """The square of the norm as a number."""
+        return float((v * v).sum().item())
 
-    def _accumulate(self, index, grad):
-        """Add up the gradient. Returns the mean once `batch_scale` of them are there, and the
-        number of calls."""
-        known = self.cumgrads.get(index)
-        calls = known["num_cums"] if known else self.init_updates
-        fresh = known is None or calls % self.batch_scale == 0      # the last step has used up what is there
-        calls += 1
-        complete = calls % self.batch_scale == 0
-        total = grad.copy() if fresh else known["cum_grad"] + grad
-        self.cumgrads[index] = {"cum_grad": total, "num_cums": calls}
-        return (total / self.batch_scale if complete else None), calls
+    def _get_lars(self, weight, g, wd):
+        """The ratio of norms of a weight and its gradient, which is the factor of the rate."""
+        w2, g2 = self._l2norm(weight), self._l2norm(g)
+        return min(100, max(0.01, math.sqrt(w2 / (g2 + wd * w2 + 1e-18))))
+
+    def _get_cum_gradient(self, index):
+        return self.cumgrads.get(index, {})
+
+    def _put_cum_gradient(self, index, cgrad):
+        self.cumgrads[index] = cgrad
+
+    def _reset_cum_gradient(self, index):
+        """The step has used up what is there."""
+        self.cumgrads[index]["cum_grad"] = 0
+
+    def _cumulate_gradient(self, grad, index):
+        """Add up the gradient. Returns the sum since the last step, and the number of calls."""
+        known = self._get_cum_gradient(index)
+        total = known["cum_grad"] + grad if known else grad.copy()
+        known = {"cum_grad": total, "num_cums": (known["num_cums"] if known else self.init_updates) + 1}
+        self._put_cum_gradient(index, known)
+        return known
 
     def update(self, index, weight, grad, state):
         # The rate is read before the update is counted, as in MXNet 1.x.
         lr, wd = self._get_lr(index), self._get_wd(index)
         self._update_count(index)
-        mean, calls = self._accumulate(index, grad)
-        if mean is None:
+        cumulated = self._cumulate_gradient(grad, index)
+        if cumulated["num_cums"] % self.batch_scale != 0:
             return
+        mean = cumulated["cum_grad"] / self.batch_scale
         if self.adaptive:
-            factor = self.admult = self._norm_ratio(weight, mean, wd)
+            factor = self._get_lars(weight, mean, wd)
         else:
-            factor = self.lbmult = self._warmup_factor(calls)
+            factor = self._get_lbmult(cumulated["num_cums"])
+        self._reset_cum_gradient(index)
         options = dict(self._gradient_options(), lr=lr * factor, wd=wd)
         if state is None:
             nd.sgd_update(weight, mean, out=weight, **options)

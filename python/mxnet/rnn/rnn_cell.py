@@ -123,6 +123,10 @@ class FusedRNNCell(BaseRNNCell):
     def _gate_names(self):
         return list(_GATES[self._mode])
 
+    @property
+    def _directions(self):
+        return ['l', 'r'] if self._bidirectional else ['l']
+
     def unpack_weights(self, args):
         args = dict(args)
         vector = args.pop(self._prefix + 'parameters')

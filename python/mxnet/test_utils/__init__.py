@@ -5,6 +5,7 @@ import platform
 import sys
 
 from .. import context as _context
+from ..base import error_class
 from ..io import DataIter
 from ..util import _library_value, set_env, wraps_safely
 from . import arrays, compare, datasets, statistics, symbolic
@@ -41,7 +42,7 @@ def retry(n):
     2
     """
     if n < 1:
-        raise ValueError(f"[retry] n={n}; at least 1 is expected")
+        raise error_class(ValueError, AssertionError)(f"[retry] n={n}; at least 1 is expected")
 
     def decorator(test):
         @wraps_safely(test)

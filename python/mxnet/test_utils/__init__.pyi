@@ -7,6 +7,7 @@ from mxnet.io import DataBatch
 from mxnet.executor import Executor
 from mxnet.ndarray.ndarray import NDArray
 from mxnet.symbol.symbol import Symbol
+from mxnet.base import error_class as error_class
 from mxnet.io import DataIter as DataIter
 from mxnet.util import set_env as set_env
 from mxnet.util import wraps_safely as wraps_safely

@@ -2,7 +2,7 @@
 import numpy as np
 
 from .. import ndarray as nd
-from ..base import CheckedValueError
+from ..base import CheckedValueError, error_class
 from ._defaults import default_context, default_dtype
 
 __all__ = ["assign_each", "assign_each2", "collapse_sum_like", "create_2d_np_tensor", "create_2d_tensor", "create_vector",
@@ -298,9 +298,9 @@ def collapse_sum_like(a, shape):
     array([[2., 2., 2.]])
     """
     if len(shape) > a.ndim:
-        raise ValueError(f"[collapse_sum_like] {a.shape} has fewer dimensions than {shape}")
+        raise error_class(ValueError, AssertionError)(f"[collapse_sum_like] {a.shape} has fewer dimensions than {shape}")
     result = a.sum(axis=tuple(range(a.ndim - len(shape))))
     axes = tuple(i for i, (have, want) in enumerate(zip(result.shape, shape)) if have != want)
     if any(shape[i] != 1 for i in axes):
-        raise ValueError(f"[collapse_sum_like] {shape} does not broadcast to {a.shape}")
+        raise error_class(ValueError, AssertionError)(f"[collapse_sum_like] {shape} does not broadcast to {a.shape}")
     return result.sum(axis=axes, keepdims=True) if axes else result

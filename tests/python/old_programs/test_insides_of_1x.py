@@ -268,3 +268,71 @@ def test_bucketing_modules_in_mixed_precision():
             np.testing.assert_allclose(*outputs, atol=2e-3)
             assert (outputs[0] != outputs[1]).any()
     assert any('amp_cast' in name for name in half._curr_module.symbol.get_internals().list_outputs())
+
+
+def test_what_a_hybridized_block_keeps():
+    """1.9.1 gave what this test expects."""
+    net = nn.HybridSequential(prefix='net_')
+    with net.name_scope():
+        net.add(nn.Dense(3, in_units=4))
+    net.initialize()
+    assert (net._in_format, net._out_format, net._cached_op_args, net._flags) == (None, None, [], [])
+    net.hybridize(static_alloc=True, inline_limit=3)
+    net(nd.ones((2, 4)))
+    assert (net._in_format, net._out_format) == ([0], 0)
+    assert net._flags == [('static_alloc', True), ('static_shape', False), ('inline_limit', 3)]
+    assert [(data, source if data else source.name) for data, source in net._cached_op_args] == [
+        (True, 0), (False, 'net_dense0_weight'), (False, 'net_dense0_bias')]
+    assert (net._callback, net._monitor_all) == (None, False)
+
+    class Two(gluon.HybridBlock):
+        def hybrid_forward(self, F, x, states):
+            return [x + states[0], (states[1], x)]
+    net = Two()
+    net.hybridize()
+    net(nd.ones(2), [nd.ones(2), nd.ones(2)])
+    assert (net._in_format, net._out_format) == ([0, [0, 0]], [0, [0, 0]])
+    assert net._cached_op_args == [(True, 0), (True, 1), (True, 2)]
+
+
+def test_arrays_in_segments_that_programs_hand_on():
+    from mxnet.ndarray.ndarray import _new_from_shared_mem
+    segment = nd.array([[1, 2]], dtype='int32')._to_shared_mem()
+    assert segment[2:] == ((1, 2), np.int32)
+    again = nd.NDArray(_new_from_shared_mem(*segment))
+    assert again.context == mx.Context('cpu_shared', 0) and again.asnumpy().tolist() == [[1, 2]] and again.dtype == np.int32
+
+
+def test_subclasses_of_large_batch_optimizers():
+    class Slower(mx.optimizer.LBSGD):
+        def _get_lbmult(self, nup):
+            return super()._get_lbmult(nup) / 2
+    weight = nd.array([1, 2])
+    optimizer = Slower(learning_rate=.1, batch_scale=2, warmup_epochs=2, updates_per_epoch=2)
+    optimizer.update(0, weight, nd.array([.5, -1]), None)
+    assert weight.asnumpy().tolist() == [1, 2] and optimizer.cumgrads[0]['num_cums'] == 1
+    optimizer.update(0, weight, nd.array([1, -2]), None)
+    np.testing.assert_allclose(weight.asnumpy(), [1 - .1 * .75 * .75, 2 + .1 * .75 * 1.5], rtol=1e-6)
+    assert optimizer._get_cum_gradient(0) == {'cum_grad': 0, 'num_cums': 2} and optimizer._get_cum_gradient(7) == {}
+    assert [optimizer._get_lbmult(n) for n in (0, 2, 4)] == [.5, .75, 1]
+    np.testing.assert_allclose(optimizer._get_lars(nd.array([1, 2]), nd.array([.75, -1.5]), 0.), 4 / 3, rtol=1e-6)
+    assert optimizer._l2norm(nd.array([1, 2])) == 5
+    trust = mx.optimizer.LARS(eta=.1, eps=.1, rescale_grad=.5, param_idx2name={0: 'a_weight', 1: 'b_bias'})
+    weight = nd.array([.94643, 2.05237])
+    assert trust._get_lars(1, weight, weight * .5, .1, .01) == .1
+    np.testing.assert_allclose(trust._get_lars(0, weight, weight * .5, .1, .01), .03287, rtol=1e-3)
+    np.testing.assert_allclose([trust._l2norm(weight), trust._l2norm(weight, rescale=True)], [2.26008, 1.13004], rtol=1e-5)
+
+
+def test_row_wise_adagrad_refuses_as_1x_does():
+    optimizer = mx.optimizer.create('groupadagrad', learning_rate=.1, wd=.1)
+    weight = nd.ones((2, 3))
+    for kind in (ValueError, AssertionError):
+        with pytest.raises(kind):
+            optimizer.update(0, weight, weight, optimizer.create_state(0, weight))
+        with pytest.raises(kind):
+            optimizer.create_state(0, nd.ones(3))
+        with pytest.raises(kind):
+            mx.test_utils.retry(0)
+        with pytest.raises(kind):
+            mx.test_utils.collapse_sum_like(np.ones((2, 3)), (5, 3))
