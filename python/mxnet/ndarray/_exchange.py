@@ -1,9 +1,11 @@
 """How arrays meet others: pickles, DLPack, CUDA's interface, and functions of NumPy."""
 import ctypes
+import operator
 
 import numpy as np
 
 from .._binding import NDArrayBase
+from .._dtypes import bfloat16
 from .._methods import PYTHON_OPERATORS
 from .._tracing import VALUE, is_deferred_compute, note
 from ..base import NDArrayHandle, _LIB, check_call
@@ -145,6 +147,9 @@ class _Exchange:
             return NotImplemented
         if ufunc.__name__ in _UFUNCS and len(inputs) == 2 and not kwargs:
             method, context, dtype = _UFUNCS[ufunc.__name__], self.context, self.dtype
+            if dtype is bfloat16 and np.ndim(inputs[0]) == 0 and inputs[1] is self:
+                # One number need not be rounded first: 1.9.1 has no such arrays.
+                return getattr(operator, method)(np.asarray(inputs[0]).item(), self)
             a, b = (from_values(x, context, dtype) if isinstance(x, np.ndarray) else x for x in inputs)
             if isinstance(a, NDArrayBase):
                 return getattr(a, method)(b)

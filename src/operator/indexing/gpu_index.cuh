@@ -111,10 +111,8 @@ struct unravel_indices {
     long long rest = a.flat[i];
 #pragma unroll
     for (int d = ndim - 1; d > 0; --d) {
-      long long r = rest % a.size[d];
-      if (r < 0) r += a.size[d];
-      a.columns[d * a.count + i] = r;
-      rest = (rest - r) / a.size[d];
+      a.columns[d * a.count + i] = rest % a.size[d];
+      rest /= a.size[d];
     }
     a.columns[i] = rest;
   }

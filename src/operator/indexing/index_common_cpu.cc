@@ -209,9 +209,8 @@ void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* f
         const int64_t size = target[d];
         int64_t* to = columns + d * n + first;
         for (int64_t i = 0; i < m; ++i) {
-          const int64_t r = rest[i] % size;
-          to[i] = r < 0 ? r + size : r;
-          rest[i] = (rest[i] - to[i]) / size;
+          to[i] = rest[i] % size;  // of negative numbers negative, as in 1.9.1
+          rest[i] /= size;
         }
       }
       std::copy(rest, rest + m, columns + first);  // the first size is not checked: it need not be known

@@ -75,13 +75,39 @@ std::vector<char> MomentsReduced(const Attrs& attrs, int ndim) {
   return ReducedDims(attrs.op->name, attrs.get<MomentsParam>().axes, false, true, ndim);
 }
 
+// Of integers: the mean cut off, and the mean square around that, cut off, too.
+void WholeMoments(KernelArgs& a, const std::vector<char>& reduced, const Finish& average) {
+  const TBlob& in = a.in[0];
+  const Shape kept = ReducedShape(in.shape, reduced, true, false);
+  const size_t mean_bytes = Aligned(kept.Size() * DTypeSize(in.dtype));
+  char* memory = static_cast<char*>(a.workspace(mean_bytes + Aligned(in.Size() * sizeof(int64_t)) + 64));
+  const TBlob centre = Temporary(memory, kept, in.dtype), deviation = Temporary(memory + mean_bytes, in.shape, kInt64);
+  Reduce(a, kSum, in, reduced, average, true, centre, OpReq::kWrite);
+  if (a.req[0] != OpReq::kNull) {
+    TBlob mean = a.out[0];
+    mean.shape = kept;
+    pointwise::ExecuteCast(a.run, centre, mean, a.req[0]);
+  }
+  if (a.req[1] == OpReq::kNull) return;
+  const Operand operands[2] = {in, centre};
+  pointwise::Execute(a.run, pointwise::Forward(pointwise::k_sub), pointwise::kI64, operands, 2, pointwise::kBinaryMasks, nullptr, deviation,
+                     OpReq::kWrite);
+  Reduce(a, kSumSquare, deviation, reduced, average, true, a.out[1], a.req[1]);
+}
+
+std::vector<int> MomentsTypes() {
+  std::vector<int> types = pointwise::FloatTypes();
+  types.insert(types.end(), {kUint8, kInt8, kInt32, kInt64});
+  return types;
+}
+
 MXNET_REGISTER_OP(moments)
-    .describe("Mean and (biased) variance over axes.")
+    .describe("Mean and (biased) variance over axes. Of integers both are cut off, and the variance is that around the cut mean.")
     .set_param<MomentsParam>()
     .set_inputs({"data"})
     .set_outputs({"output0", "output1"})
     .set_precision(Precision::kFull)
-    .set_dtypes(pointwise::FloatTypes())
+    .set_dtypes(MomentsTypes())
     .set_supports_add()
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const Shape& s = (*in)[0];
@@ -104,6 +130,7 @@ MXNET_REGISTER_OP(moments)
       const std::vector<char> reduced = MomentsReduced(*a.attrs, a.in[0].shape.ndim());
       Finish finish;
       finish.divisor = CountOf(a.in[0].shape, reduced);
+      if (!IsFloating(a.in[0].dtype)) return WholeMoments(a, reduced, finish);
       Variance(a, a.in[0], reduced, finish, &a.out[0], a.req[0], a.out[1], a.req[1]);
     });
 

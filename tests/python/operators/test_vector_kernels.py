@@ -334,6 +334,8 @@ def test_unravel_index():
     flat = RNG.integers(0, 70 * 33, 5000)
     got = mx.nd.unravel_index(mx.nd.array(flat, dtype="int64"), shape=shape).asnumpy()
     assert onp.array_equal(got, onp.stack(onp.unravel_index(flat, shape)))
+    got = mx.nd.unravel_index(mx.nd.array([-1, -8, 100]), shape=(7, 6)).asnumpy()    # as in 1.9.1
+    assert got.tolist() == [[0, -1, 16], [-1, -2, 4]]
     far = onp.array([2 ** 60 + 5, 7])     # beyond what doubles hold
     got = mx.nd.unravel_index(mx.nd.array(far, dtype="int64"), shape=(2 ** 58, 16)).asnumpy()
     assert onp.array_equal(got, onp.stack([far // 16, far % 16]))

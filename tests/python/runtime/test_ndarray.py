@@ -32,6 +32,14 @@ def test_dtype_round_trip(dtype):
         np.testing.assert_array_equal(a.astype(other).asnumpy(), values.astype(other))
 
 
+def test_a_number_of_numpy_before_bfloat16_is_not_rounded():
+    a = nd.array([1.0, 3.0]).astype("bfloat16")
+    for number in (np.float32(1.001), np.float64(1.001)):
+        np.testing.assert_allclose((number - a).astype("float32").asnumpy(), [0.001, -2], rtol=4e-3)
+    assert (np.int32(257) - a).astype("float32").asnumpy().tolist() == [256, 254]
+    assert (np.float32(1.001) > a).astype("float32").asnumpy().tolist() == [1, 0]
+
+
 def test_bfloat16_keeps_eight_bits():
     a = nd.array([1.0, 1.00390625, -3.1415926]).astype("bfloat16")
     assert a.dtype == "bfloat16"
