@@ -12,6 +12,9 @@
 
 namespace mxnet {
 
+/* A number as an attribute: the text from which the same number is read. */
+std::string ExactText(double number);
+
 NodePtr MakeSoftmax(const NodeEntry& data, int axis, bool logarithm, const std::string& name);
 /* Over the last dimension. */
 NodePtr MakeLayerNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeEntry& beta, double eps, const std::string& name);

@@ -269,6 +269,15 @@ void Ediff1dBack(KernelArgs& a) {
       .set_outputs({"input1", "input2", "input3"}, Ediff1dInputs)
       .set_shape_only_from(1)
       .set_infer_shape(LikeInputsShape(1))
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        const auto& p = node->attrs->get<Ediff1dParam>();
+        AttrDict dict = node->attrs->dict;  // what is above lies alike, or 0 for a number
+        if (p.to_begin_scalar.has_value()) dict["to_begin_scalar"] = "0";
+        if (p.to_end_scalar.has_value()) dict["to_end_scalar"] = "0";
+        std::vector<NodeEntry> grads(node->inputs.size());
+        grads[0] = MakeOp("_npi_ediff1d", ograds, std::move(dict));
+        return grads;
+      })
       .set_kernel(Ediff1dBack);
   return true;
 }();

@@ -263,6 +263,14 @@ void InsertRecord(const std::string& name, const char* text, std::vector<std::st
           if (t == kDTypeUnknown) return false;
         return true;
       })
+      .set_gradient([name](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        std::vector<NodeEntry> inputs = ograds, grads(node->inputs.size());  // what is above is inserted alike, or 0 for a number
+        AttrDict dict = node->attrs->dict;
+        if (!HasValues(*node->attrs)) dict["val"] = "0";
+        if (HasObj(*node->attrs)) inputs.push_back(node->inputs.back());
+        grads[0] = MakeOp(name, std::move(inputs), std::move(dict));
+        return grads;
+      })
       .set_array_fn(InsertBack);
   Op::Register(name)
       .describe(text)

@@ -208,6 +208,20 @@ void TensorSolveBackA(KernelArgs& args) {
   Permute(args.run, pairs, Arranged(out.shape, order, 0, out.shape.ndim()), back.data(), out.dptr, DTypeSize(out.dtype));
 }
 
+// A tensor like a -> the matrix of the equations.
+void TensorSolveMatrix(KernelArgs& args) {
+  const TBlob &a = args.in[0], &out = args.out[0];
+  if (args.req[0] == OpReq::kNull || out.Size() == 0) return;
+  Permute(args.run, a.dptr, a.shape, AxesOf(*args.attrs, a.shape).data(), out.dptr, DTypeSize(a.dtype));
+}
+
+bool MatrixShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  if (!(*in)[0].known()) return false;
+  const int64_t n = std::llround(std::sqrt(static_cast<double>((*in)[0].Size())));
+  AssignShape(attrs, "the matrix", &(*out)[0], Shape({n, n}));
+  return true;
+}
+
 NodeEntry BackB(const Node& like, const NodeEntry& g, const NodeEntry& a, const NodeEntry& b) {
   return NodeEntry{MakeNodeLike("_backward_npi_tensorsolve_b", like, {g, a, b}), 0, 0};
 }
@@ -225,6 +239,17 @@ std::vector<NodeEntry> TensorSolveGradient(const NodePtr& node, const std::vecto
 std::vector<NodeEntry> BackBGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
   const NodeEntry &a = node->inputs[1], x{MakeNodeLike("_npi_tensorsolve", *node, {a, ograds[0]}), 0, 0};
   return {x, BackA(*node, Output(node, 0), x, a), NodeEntry{}};
+}
+
+// a's gradient is -g x^T: with u from above, -u x for g, and -u^T g for x.
+std::vector<NodeEntry> BackAGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const NodeEntry &g = node->inputs[0], &x = node->inputs[1];
+  const NodeEntry matrix{MakeNodeLike("_backward_npi_tensorsolve_matrix", *node, {ograds[0]}), 0, 0};
+  auto product = [&](const char* transposed, const NodeEntry& v, const NodeEntry& like) {
+    const NodeEntry vector = MakeOp("Reshape", {v}, {{"shape", "(-1,)"}});
+    return MakeOp("reshape_like", {MakeOp("negative", {MakeOp("dot", {matrix, vector}, {{"transpose_a", transposed}})}), like});
+  };
+  return {product("0", x, g), product("1", g, x), NodeEntry{}};
 }
 
 bool LikeInput(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -275,7 +300,14 @@ void RegisterParts() {
       .set_shape_only_from(2)
       .set_infer_shape(LikeInput)
       .set_infer_type(FirstType)
+      .set_gradient(BackAGradient)
       .set_kernel(TensorSolveBackA);
+  Op::Register("_backward_npi_tensorsolve_matrix")
+      .describe("A tensor like a of _npi_tensorsolve as the matrix of the equations, for gradients.")
+      .set_param<TensorSolveParam>()
+      .set_inputs({"a"})
+      .set_infer_shape(MatrixShape)
+      .set_kernel(TensorSolveMatrix);
 }
 
 [[maybe_unused]] const bool registered = [] {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <unordered_map>
 
+#include "operator/make_nodes.h"
 #include "operator/pointwise/rows.h"
 
 namespace mxnet {
@@ -175,7 +175,9 @@ ExprPtr Substitute(const ExprPtr& e, const std::map<std::string, ExprPtr>& with)
 bool IsComparison(const Expr& e) { return e.kind == Expr::kOperator && std::string("<>lg=!").find(e.name) != std::string::npos; }
 
 // ---- emission
-NodeEntry Scalar(const std::string& op, const NodeEntry& x, double s) { return MakeOp(op, {x}, {{"scalar", Exact(s)}, {"is_int", "0"}}); }
+NodeEntry Scalar(const std::string& op, const NodeEntry& x, double s) {
+  return MakeOp(op, {x}, {{"scalar", ExactText(s)}, {"is_int", "0"}});
+}
 NodeEntry AsEntry(const Value& v, const NodeEntry& like) {
   if (!v.is_number) return v.entry;
   NodeEntry zero = MakeOp("zeros_like", {like});
@@ -263,12 +265,6 @@ Value EmitBinary(const std::string& name, const Value& a, const Value& b, const 
 }
 
 }  // namespace
-
-std::string Exact(double v) {
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.17g", v);
-  return text;
-}
 
 NodeEntry Simple(const std::string& op, std::vector<NodeEntry> inputs) {
   // Gradients are rebuilt for every eager call; their attributes never differ.

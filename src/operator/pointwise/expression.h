@@ -29,8 +29,6 @@ struct Expr {
 };
 
 ExprPtr Number(double value);
-/* The text from which the same number is read. */
-std::string Exact(double v);
 /* Throws Error(kGeneric) "[pointwise] ..." with the text when it does not follow the vocabulary. */
 ExprPtr Parse(const std::string& text);
 /* d expression / d name, where other names are constants; simplified as far as 0 and 1 go. */

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "operator/graph_operators.h"
+#include "operator/make_nodes.h"
 #include "operator/numpy_types.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
@@ -24,7 +25,7 @@ struct ScalarParam : public dmlc::Parameter<ScalarParam> {
 MXNET_REGISTER_PARAM(ScalarParam);
 
 AttrsPtr NumberAttrs(const std::string& op, double number) {
-  auto attrs = std::make_shared<Attrs>(*MakeAttrs(Op::Get(op), {{"scalar", Exact(number)}, {"is_int", "0"}}));
+  auto attrs = std::make_shared<Attrs>(*MakeAttrs(Op::Get(op), {{"scalar", ExactText(number)}, {"is_int", "0"}}));
   auto param = std::make_shared<ScalarParam>(attrs->get<ScalarParam>());
   param->scalar = number;
   attrs->param = std::move(param);

@@ -107,7 +107,7 @@
   ROW(hard_sigmoid, F, p * x + q < T(0) ? T(0) : p * x + q > T(1) ? T(1) : p * x + q, YG, y > T(0) ? (y < T(1) ? p : T(0)) : T(0)) \
   ROW(smooth_l1, F, abs(x) * p * p < T(1) ? T(0.5) * x * x * p * p : abs(x) - T(0.5) / (p * p), X,                                \
       abs(x) * p * p >= T(1) ? sign(x) : x * p * p)                                                                               \
-  ROW(quadratic, F, (p * x + q) * x + r, X,     T(2) * p * x + q)                                                                   \
+  ROW(quadratic, F, (p * x + q) * x + r, X, T(2) * p * x + q)                                                                       \
   ROW(nan_to_num, F, x != x ? p : isinf(x) > T(0) ? (x > T(0) ? q : r) : x, X, isfinite(x))                                       \
   ROW(around, F, round_even(x * p) / p, Z, T(0))                                                                                  \
   ROW(scale, F, x * p, C, p)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/like_inputs.h"
+#include "operator/make_nodes.h"
 #include "operator/numpy_types.h"
 #include "operator/optional_number.h"
 #include "operator/pointwise/execute.h"
@@ -138,7 +139,7 @@ void RegisterSum(const ReductionRow& row, Op* record) {
     if (AxisIsEmpty(p))
       return std::vector<NodeEntry>{kind == kProd && p.initial.has_value() ? Scalar("_mul_scalar", g, p.initial.value()) : g};
     AttrDict axes = AxesDict(p.axis, p.keepdims), with_initial = axes;
-    if (p.initial.has_value()) with_initial["initial"] = pointwise::Exact(p.initial.value());
+    if (p.initial.has_value()) with_initial["initial"] = ExactText(p.initial.value());
     return std::vector<NodeEntry>{
         ReductionGradient(row, g, x, NodeEntry{node, 0, 0},
                           {[&](const NodeEntry& v) { return MakeOp("_np_sum", {v}, axes); },

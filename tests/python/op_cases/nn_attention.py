@@ -47,4 +47,5 @@ for _heads_count, _steps, _queries, _batch, _size in ((1, 3, 2, 1, 2), (2, 5, 3,
             ("encdec_valatt", cross_values, [(_steps, _batch, 2 * _features), (_both, _queries, _steps)])):
         CASES.append({"op": "_contrib_interleaved_matmul_" + _op,
                       "inputs": [rand(s, -1, 1) for s in _shapes], "attrs": {"heads": _heads_count},
-                      "ref": _ref, "grad": list(range(len(_shapes))), "tol": TOL, "empty": False, "bad": [{"attrs": {"heads": 7}}]})
+                      "ref": _ref, "grad": list(range(len(_shapes))), "grad2": True, "tol": TOL, "empty": False,
+                      "bad": [{"attrs": {"heads": 7}}]})

@@ -109,7 +109,7 @@ add("_npi_ediff1d", np.ediff1d, [(2, 3)], dtypes=NUMBERS)
 add("_npi_ediff1d", lambda a, to_begin_scalar, to_end_scalar: np.ediff1d(a, to_end_scalar, to_begin_scalar), [(4,)],
     attrs=dict(to_begin_scalar=1, to_end_scalar=2), dtypes=NUMBERS)
 add("_npi_ediff1d", lambda a, b, c, to_begin_arr_given, to_end_arr_given: np.ediff1d(a, c, b), [(4,), (2,), (1, 3)],
-    attrs=dict(to_begin_arr_given=True, to_end_arr_given=True), dtypes=NUMBERS)
+    attrs=dict(to_begin_arr_given=True, to_end_arr_given=True), dtypes=NUMBERS, grad2=True)
 add("_npi_ediff1d", lambda a, c, to_begin_scalar, to_end_arr_given: np.ediff1d(a, c, to_begin_scalar), [(1,), (2,)],
     attrs=dict(to_begin_scalar=1, to_end_arr_given=True), dtypes=NUMBERS)
 
@@ -167,7 +167,7 @@ for _shape, _obj, _axis in [((2,), [0, 2], 1), ((), [3, 0, 0], None), ((3, 2), [
                              ((0,), [], None)]:
     add("_npi_insert_tensor", lambda a, v, o, axis=None: np.insert(a, o.astype("int64"), v, axis),
         [(3, 4), _shape, np.array(_obj, "int64")],
-        attrs=dict(axis=_axis), grad=[0, 1], input_dtypes={2: "int64"}, refuses=False,
+        attrs=dict(axis=_axis), grad=[0, 1], grad2=True, input_dtypes={2: "int64"}, refuses=False,
         bad=[dict(inputs=[(3, 4), (1,), np.array([13])]), dict(inputs=[(3, 4), (1,), np.array([-2**62])])])
 
 # ---- chosen by one array

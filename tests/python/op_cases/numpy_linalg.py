@@ -196,7 +196,7 @@ for _a, _b, _axes in [(regular(6, 6).reshape(2, 3, 6), (2, 3), ()), (regular(6, 
     ()),
                       (regular(6, 6).reshape(2, 6, 3), (6,), (-1, 0))]:
     add("_npi_tensorsolve", lambda a, b, a_axes: np.linalg.tensorsolve(a, b, [k % a.ndim for k in a_axes] or None), [_a, _b],
-        attrs=dict(a_axes=_axes), dtypes=REALS, tol=2000, grad=True,
+        attrs=dict(a_axes=_axes), dtypes=REALS, tol=2000, grad=True, grad2=True,
         bad=[dict(inputs=[(2, 3), (2,)]), dict(attrs=dict(a_axes=(5,))), dict(attrs=dict(a_axes=(0, 0)))])
 
 # ---- polynomials and interpolation

@@ -26,7 +26,8 @@ def _images(data, rois):
             yield n, roi[1:], data[int(roi[0])]
 
 
-def roi_pooling(data, rois, pooled_size, spatial_scale):
+def roi_pooling(data, rois, pooled_size, spatial_scale, other=None):
+    """With `other`, what it has where the first of the largest pixels lies."""
     ph, pw = pooled_size
     y = np.zeros((len(rois), data.shape[1], ph, pw))
     for n, roi, image in _images(data, rois):
@@ -35,7 +36,9 @@ def roi_pooling(data, rois, pooled_size, spatial_scale):
         for i, j in itertools.product(range(ph), range(pw)):
             (h0, h1), (w0, w1) = _edges(i, bh, y1, image.shape[1]), _edges(j, bw, x1, image.shape[2])
             if h1 > h0 and w1 > w0:
-                y[n, :, i, j] = image[:, h0:h1, w0:w1].max((1, 2))
+                pixels = image[:, h0:h1, w0:w1].reshape(len(image), -1)
+                taken = pixels if other is None else other[int(rois[n][0])][:, h0:h1, w0:w1].reshape(pixels.shape)
+                y[n, :, i, j] = taken[np.arange(len(taken)), pixels.argmax(1)]
     return y
 
 
@@ -249,6 +252,8 @@ CASES = [
                                                         for b in BAD_SIZES]},
     {"op": ["ROIPooling", "_npx_roi_pooling"], "inputs": [images(), ROIS * [1, 4, 4, 4, 4]], "attrs": pooled((1, 7), 0.25),
      "ref": roi_pooling, "empty": NO_REGION},
+    {"op": "_roi_pooling_other", "inputs": [images(), images(), ROIS], "attrs": pooled((3, 2), 1),
+     "ref": lambda other, data, rois, **k: roi_pooling(data, rois, other=other, **k), "empty": False},
     {"op": "_contrib_ROIAlign", "inputs": [images(), ROIS], "attrs": pooled((3, 2), 1), "ref": roi_align,
      "tol": 4, "empty": NO_IMAGE, "bad": BAD_ROIS + [{"attrs": dict(pooled((2, 2), 1), **b["attrs"])} for b in BAD_SIZES] +
      [{"attrs": pooled((2, 2), 1, position_sensitive=True)}, {"attrs": pooled((2, 2), 1, sample_ratio=2**30)}]},
@@ -326,7 +331,7 @@ CASES = [
      "inputs": [(2, 4, 6, 7), rand((2, 24, 4, 3), -2, 2), (2, 12, 4, 3), (6, 2, 3, 2)],
      "attrs": conv(num_filter=6, num_group=2, num_deformable_group=2, stride=(2, 3), dilate=(1, 2), pad=(2, 1), no_bias=True),
      "ref": modulated_deformable_convolution, "empty": False, "tol": 8},
-    differences("ROIPooling", 1, pooled((2, 3), 1)),
+    differences("ROIPooling", 1, pooled((2, 3), 1), grad2=True),
     differences("_contrib_ROIAlign", 1, pooled((2, 3), 1), grad2=True),
     differences("_contrib_ROIAlign", 1, pooled((2, 2), 1, aligned=True, sample_ratio=3)),
     differences("_contrib_ROIAlign", 4, pooled((2, 2), 1, position_sensitive=True, sample_ratio=2)),

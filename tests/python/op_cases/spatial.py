@@ -151,7 +151,7 @@ HAWKES = [rand((3, 2), 0.2, 1.5), rand((2,), 0.2, 0.9), rand((2,), 0.5, 2), rand
           _RNG.randint(0, 2, (3, 5)), np.array([5.0, 0, 3]), np.array([9.0, 4, 11.5])]
 
 CASES = [
-    {"op": "BilinearSampler", "inputs": [(2, 3, 4, 6), GRID], "ref": sample, "grad": True, "tol": ROUGH,
+    {"op": "BilinearSampler", "inputs": [(2, 3, 4, 6), GRID], "ref": sample, "grad": True, "grad2": True, "tol": ROUGH,
      "empty": [(0, 3, 4, 6), (0, 2, 3, 4)],
      "bad": [{"inputs": [(2, 3, 4, 6), (1, 2, 3, 4)]}, {"inputs": [(2, 3, 4, 6), (2, 3, 3, 4)]}, {"inputs": [(3, 4, 6), (2, 2, 3, 4)]}]},
     {"op": "BilinearSampler", "inputs": [rand((1, 2, 1, 1), 1, 2), rand((1, 2, 2, 2), -1, 1)], "ref": sample, "tol": ROUGH,
@@ -168,7 +168,7 @@ CASES = [
      "tol": HALF_TOL, "bad": [{"inputs": [(2, 3, 3, 5)]}, {"inputs": [(2, 6)]}, {"attrs": {"transform_type": "shear"}}]},
     {"op": "GridGenerator", "inputs": [(1, 2, 1, 4)], "attrs": {"transform_type": "warp"}, "ref": make_grid, "grad": True,
      "tol": HALF_TOL},
-    {"op": "SpatialTransformer", "inputs": [(2, 3, 5, 6), LOC], "ref": spatial_transformer, "grad": True, "tol": ROUGH,
+    {"op": "SpatialTransformer", "inputs": [(2, 3, 5, 6), LOC], "ref": spatial_transformer, "grad": True, "grad2": True, "tol": ROUGH,
      "attrs": {"target_shape": (4, 3), "transform_type": "affine", "sampler_type": "bilinear"}, "empty": [(0, 3, 5, 6), (0, 6)],
      "bad": [{"inputs": [(2, 3, 5, 6), (1, 6)]}, {"inputs": [(2, 3, 5, 6), (2, 2, 3)]},
              {"attrs": {"transform_type": "affine", "sampler_type": "bilinear"}},

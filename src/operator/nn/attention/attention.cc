@@ -5,7 +5,6 @@
 #include "operator/nn/attention/attention.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
@@ -13,6 +12,7 @@
 
 #include "mxnet/env.h"
 #include "operator/gemm.h"
+#include "operator/make_nodes.h"
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/softmax/softmax_kernels.h"
@@ -431,14 +431,9 @@ Op& WithParser(Op& op) {
 }  // namespace
 
 NodePtr MakeAttention(const AttentionParam& param, std::vector<NodeEntry> inputs, const std::string& name) {
-  const auto exact = [](double v) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%.17g", v);
-    return std::string(text);
-  };
   return MakeNode(kName, std::move(inputs),
-                  {{"dropout", exact(static_cast<double>(param.dropout))},
-                   {"scale", exact(param.scale)},
+                  {{"dropout", ExactText(static_cast<double>(param.dropout))},
+                   {"scale", ExactText(param.scale)},
                    {"heads", std::to_string(param.heads)},
                    {"layout", kLayoutNames[static_cast<int>(param.layout)]},
                    {"with_mask", param.mask ? "1" : "0"},

@@ -1,6 +1,8 @@
 // Records of the attention products on interleaved projections.
 #include "operator/nn/attention/interleaved_attention.h"
 
+#include <string>
+
 #include "operator/nn/common/nn_common.h"
 #include "operator/traits.h"
 
@@ -75,6 +77,28 @@ GradientFn GradientBy(const char* backward) {
   };
 }
 
+// The result is bilinear in the two inputs.
+GradientFn SecondGradientBy(const char* forward) {
+  return [forward](const NodePtr& node, const std::vector<NodeEntry>& ograds) { return BilinearSecondGradient(forward, node, ograds); };
+}
+
+// Scores are bilinear in queries and keys, which are both in one array here: with u from above, the
+// gradient's gradient is scores of u's queries and x's keys, and of x's queries and u's keys.
+std::vector<NodeEntry> SelfScoresSecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const std::string heads = std::to_string(Heads(*node->attrs));
+  auto parts = [&](const NodeEntry& x, int begin, int end) {
+    const NodeEntry apart = MakeOp("Reshape", {x}, {{"shape", "(0, 0, " + heads + ", 3, -1)"}});
+    const NodeEntry taken = MakeOp("slice_axis", {apart}, {{"axis", "3"}, {"begin", std::to_string(begin)}, {"end", std::to_string(end)}});
+    return MakeOp("Reshape", {taken}, {{"shape", "(0, 0, -1)"}});
+  };
+  auto scores = [&](const NodeEntry& queries, const NodeEntry& keys) {
+    return NodeEntry{MakeNodeLike("_contrib_interleaved_matmul_encdec_qk", *node, {parts(queries, 0, 1), parts(keys, 1, 3)}), 0, 0};
+  };
+  const NodeEntry &og = node->inputs[0], &x = node->inputs[1], &u = ograds[0];
+  return {MakeOp("elemwise_add", {scores(u, x), scores(x, u)}),
+          NodeEntry{MakeNodeLike("_backward_interleaved_matmul_selfatt_qk", *node, {og, u}), 0, 0}};
+}
+
 MXNET_REGISTER_OP(_contrib_interleaved_matmul_selfatt_qk)
     .describe(
         "Scores of self-attention: for every sequence and head, queries times keys, divided by the square root of a head's size.\n\n"
@@ -137,28 +161,32 @@ MXNET_REGISTER_OP(_backward_interleaved_matmul_selfatt_qk)
     .set_inputs({"ograd", "queries_keys_values"})
     .set_outputs({"queries_keys_values_grad"})
     .set_infer_shape(LikeInputsShape(1))
-    .set_infer_type(LikeInputsType(1));
+    .set_infer_type(LikeInputsType(1))
+    .set_gradient(SelfScoresSecondGradient);
 MXNET_REGISTER_OP(_backward_interleaved_matmul_selfatt_valatt)
     .describe("Gradient of the output of self-attention.")
     .set_param<InterleavedParam>()
     .set_inputs({"ograd", "queries_keys_values", "attention"})
     .set_outputs({"queries_keys_values_grad", "attention_grad"})
     .set_infer_shape(LikeInputsShape(1))
-    .set_infer_type(LikeInputsType(1));
+    .set_infer_type(LikeInputsType(1))
+    .set_gradient(SecondGradientBy("_contrib_interleaved_matmul_selfatt_valatt"));
 MXNET_REGISTER_OP(_backward_interleaved_matmul_encdec_qk)
     .describe("Gradient of the scores of attention between two sequences.")
     .set_param<InterleavedParam>()
     .set_inputs({"ograd", "queries", "keys_values"})
     .set_outputs({"queries_grad", "keys_values_grad"})
     .set_infer_shape(LikeInputsShape(1))
-    .set_infer_type(LikeInputsType(1));
+    .set_infer_type(LikeInputsType(1))
+    .set_gradient(SecondGradientBy("_contrib_interleaved_matmul_encdec_qk"));
 MXNET_REGISTER_OP(_backward_interleaved_matmul_encdec_valatt)
     .describe("Gradient of the output of attention between two sequences.")
     .set_param<InterleavedParam>()
     .set_inputs({"ograd", "keys_values", "attention"})
     .set_outputs({"keys_values_grad", "attention_grad"})
     .set_infer_shape(LikeInputsShape(1))
-    .set_infer_type(LikeInputsType(1));
+    .set_infer_type(LikeInputsType(1))
+    .set_gradient(SecondGradientBy("_contrib_interleaved_matmul_encdec_valatt"));
 
 }  // namespace
 }  // namespace nn

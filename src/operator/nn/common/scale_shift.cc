@@ -2,9 +2,9 @@
 #include "operator/nn/common/scale_shift.h"
 
 #include <cmath>
-#include <cstdio>
 
 #include "base/half.h"
+#include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
 #include "rtc/loop.h"
 
@@ -106,12 +106,6 @@ MXNET_REGISTER_OP(_fold_scale_shift)
     .set_infer_shape(InferShape)
     .set_kernel(Run);
 
-std::string Exact(double v) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", v);
-  return text;
-}
-
 }  // namespace
 
 const ScaleShiftParam* ScaleShiftOf(const Node& node) {
@@ -120,11 +114,11 @@ const ScaleShiftParam* ScaleShiftOf(const Node& node) {
 }
 
 NodePtr MakeScaleShift(const ScaleShiftParam& p, std::vector<NodeEntry> inputs, const std::string& name) {
-  const AttrDict dict = {{"eps", Exact(p.eps)},
-                         {"pre_scale", Exact(p.pre_scale)},
-                         {"pre_shift", Exact(p.pre_shift)},
-                         {"post_scale", Exact(p.post_scale)},
-                         {"post_shift", Exact(p.post_shift)},
+  const AttrDict dict = {{"eps", ExactText(p.eps)},
+                         {"pre_scale", ExactText(p.pre_scale)},
+                         {"pre_shift", ExactText(p.pre_shift)},
+                         {"post_scale", ExactText(p.post_scale)},
+                         {"post_shift", ExactText(p.post_shift)},
                          {"fix_gamma", p.fix_gamma ? "1" : "0"},
                          {"has_bias", p.has_bias ? "1" : "0"},
                          {"has_norm", p.has_norm ? "1" : "0"},

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <memory>
 
+#include "operator/make_nodes.h"
 #include "operator/matrix/gpu_move.h"
+#include "operator/nn/norm/batch_norm_twice.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/traits.h"
 #include "operator/traits_graph.h"
@@ -205,6 +207,17 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
   return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}, NodeEntry(), NodeEntry()};
 }
 
+// The same function of data, gamma and beta, through the moments too where they are the data's.
+std::vector<NodeEntry> RecomputeGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  enum { kMean = 3, kInvStd };
+  const auto& in = node->inputs;
+  const AttrDict eps = {{"scalar", ExactText(-node->attrs->get<BatchNormParam>().eps)}, {"is_int", "0"}};
+  const NodeEntry var = MakeOp("_plus_scalar", {MakeOp("_power_scalar", {in[kInvStd]}, {{"scalar", "-2"}, {"is_int", "0"}})}, eps);
+  const NodePtr back =
+      MakeNodeLike("_backward_BatchNorm", *node, {ograds[0], in[kData], in[kGamma], in[kMean], var, in[kMean], in[kInvStd]});
+  return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}, NodeEntry(), NodeEntry()};
+}
+
 NodePtr FuseRelu(const Node& norm, const std::vector<NodeEntry>& inputs) {
   return MakeNodeLike("_contrib_BatchNormWithReLU", norm, inputs);
 }
@@ -248,6 +261,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_infer_shape(BatchNormRecomputeShape)
       .set_infer_type(BatchNormRecomputeType)
       .set_layout(LayoutRule::kChannelsLast)
+      .set_gradient(kRelu ? GradientFn() : RecomputeGradient)
       .set_kernel(Again<kRelu>);
   std::vector<std::string> inputs = {"ograd", "data", "gamma", "moving_mean", "moving_var", "mean", "inv_std"};
   if (kRelu) inputs.push_back("beta");
@@ -261,6 +275,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_inplace({{0, 0}, {1, 0}})
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
+      .set_gradient(kRelu ? BatchNormReluSecondGradient : BatchNormSecondGradient)
       .set_kernel(Backward<kRelu>);
 }
 

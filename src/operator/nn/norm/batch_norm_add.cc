@@ -5,6 +5,7 @@
 
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/norm/batch_norm.h"
+#include "operator/nn/norm/batch_norm_twice.h"
 #include "operator/nn/norm/gpu_norm.h"
 
 namespace mxnet {
@@ -219,6 +220,20 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
   return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}, NodeEntry{back, 3, 0}, NodeEntry(), NodeEntry()};
 }
 
+// As BatchNorm's, with what passes the relu in place of the gradient from above.
+std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  std::vector<NodeEntry> in = node->inputs;
+  const NodeEntry og = in[0];
+  in[0] = MakeOp("ones_like", {og});
+  const NodeEntry passes{MakeNodeLike(kBackward, *node, in), 3, 0};
+  in.erase(in.begin() + 1);
+  in[0] = MakeOp("elemwise_mul", {og, passes});
+  std::vector<NodeEntry> grads = BatchNormSecondGradientOf(node->attrs->get<BatchNormParam>(), in, ograds);
+  grads[0] = MakeOp("elemwise_mul", {MakeOp("elemwise_add", {grads[0], ograds[3]}), passes});
+  grads.insert(grads.begin() + 1, NodeEntry());
+  return grads;
+}
+
 [[maybe_unused]] const bool registered = [] {
   Op::Register(kName)
       .describe(
@@ -260,6 +275,7 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
       .set_inplace({{0, 3}, {2, 0}})
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
+      .set_gradient(SecondGradient)
       .set_kernel(Backward);
   return true;
 }();

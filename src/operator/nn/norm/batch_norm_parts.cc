@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "operator/make_nodes.h"
 #include "operator/matrix/gpu_move.h"
+#include "operator/nn/norm/batch_norm_twice.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -109,7 +111,13 @@ void SetVarianceNorm(Op& forward, Op& backward) {
       .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
       .set_infer_shape(BatchNormGradientShape<1>)
       .set_infer_type(BatchNormGradientType<1>)
-      .set_depends_on_training();
+      .set_depends_on_training()
+      .set_gradient([](const NodePtr& n, const std::vector<NodeEntry>& ograds) {
+        const auto& p = n->attrs->get<BatchNormParam>();
+        std::vector<NodeEntry> in = n->inputs;
+        in.back() = MakeOp("rsqrt", {MakeOp("_plus_scalar", {in.back()}, {{"scalar", ExactText(p.eps)}, {"is_int", "0"}})});
+        return BatchNormSecondGradientOf(p, in, ograds);
+      });
 }
 
 }  // namespace nn

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "operator/make_nodes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
@@ -213,7 +215,7 @@ MXNET_REGISTER_OP(_backward_GroupNorm)
       const auto& p = node->attrs->get<GroupNormParam>();
       const AttrDict groups = {{"shape", "(0, " + std::to_string(p.num_groups) + ", -1)"}};
       const auto arranged = [groups](const NodeEntry& z) { return MakeOp("Reshape", {z}, groups); };
-      return NormalizationSecondGradient({"GroupNorm", {{"axis", "2"}, {"keepdims", "1"}}, p.eps, arranged}, node, ograds);
+      return NormalizationSecondGradient(NormalizationOf("GroupNorm", node, {{"axis", "2"}, {"keepdims", "1"}}, p.eps, arranged), ograds);
     })
     .set_kernel([](KernelArgs& args) {
       if (args.in[1].Size() == 0) return ZeroParameterGradients(args);
@@ -256,7 +258,7 @@ MXNET_REGISTER_OP(_backward_InstanceNorm)
     .set_infer_shape(BackwardShape)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       const AttrDict over = {{"axis", "(0, 1)"}, {"exclude", "1"}, {"keepdims", "1"}};
-      return NormalizationSecondGradient({"InstanceNorm", over, node->attrs->get<InstanceNormParam>().eps, nullptr}, node, ograds);
+      return NormalizationSecondGradient(NormalizationOf("InstanceNorm", node, over, node->attrs->get<InstanceNormParam>().eps), ograds);
     })
     .set_kernel([](KernelArgs& args) {
       if (args.in[1].Size() == 0) return ZeroParameterGradients(args);
@@ -357,6 +359,42 @@ bool LrnShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return known;
 }
 
+// The sums over neighbouring channels: pooling of (batch, 1, channels, positions).
+NodeEntry ChannelSums(const LRNParam& p, const NodeEntry& x) {
+  const std::string n = std::to_string(p.nsize), half = std::to_string(p.nsize / 2);
+  const NodeEntry flat = MakeOp("expand_dims", {MakeOp("Reshape", {x}, {{"shape", "(0, 0, -1)"}})}, {{"axis", "1"}});
+  const NodeEntry sums =
+      MakeOp("Pooling", {flat}, {{"kernel", "(" + n + ", 1)"}, {"pad", "(" + half + ", 0)"}, {"stride", "(1, 1)"}, {"pool_type", "sum"}});
+  return MakeOp("reshape_like", {sums, x});
+}
+
+/*
+ * With S the sums over neighbours, N = knorm + a S(x^2), f = N^-beta, p = N^(-beta-1), q =
+ * N^(-beta-2) and c = 2 a beta the node's result is og f - c x S(og x p). With u from above:
+ *   ograd: u f - c x p S(u x)
+ *   data:  2 a x S(c (beta + 1) og x q S(u x) - beta u og p) - c (u S(og x p) + og p S(u x))
+ */
+std::vector<NodeEntry> LrnSecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const auto& param = node->attrs->get<LRNParam>();
+  const double a = static_cast<double>(param.alpha) / param.nsize, beta = static_cast<double>(param.beta), c = 2 * a * beta;
+  const NodeEntry &og = node->inputs[0], &x = node->inputs[1], &u = ograds[0];
+  auto with = [](const char* op, const NodeEntry& z, double number) {
+    return MakeOp(op, {z}, {{"scalar", ExactText(number)}, {"is_int", "0"}});
+  };
+  auto times = [&](const NodeEntry& z, double number) { return with("_mul_scalar", z, number); };
+  auto mul = [](const NodeEntry& l, const NodeEntry& r) { return MakeOp("elemwise_mul", {l, r}); };
+  auto add = [](const NodeEntry& l, const NodeEntry& r) { return MakeOp("elemwise_add", {l, r}); };
+  auto less = [](const NodeEntry& l, const NodeEntry& r) { return MakeOp("elemwise_sub", {l, r}); };
+  auto sums = [&](const NodeEntry& z) { return ChannelSums(param, z); };
+
+  const NodeEntry norm = with("_plus_scalar", times(sums(MakeOp("square", {x})), a), static_cast<double>(param.knorm));
+  const NodeEntry f = with("_power_scalar", norm, -beta), p = with("_power_scalar", norm, -beta - 1);
+  const NodeEntry q = with("_power_scalar", norm, -beta - 2), ux = sums(mul(u, x)), ogp = mul(og, p);
+  const NodeEntry by_norm = sums(less(times(mul(mul(mul(og, x), q), ux), c * (beta + 1)), times(mul(u, ogp), beta)));
+  return {less(mul(u, f), times(mul(mul(x, p), ux), c)),
+          less(times(mul(x, by_norm), 2 * a), times(add(mul(u, sums(mul(ogp, x))), mul(ogp, ux)), c))};
+}
+
 MXNET_REGISTER_OP(LRN)
     .describe(
         "Local response normalization over neighbouring channels: data / (knorm + alpha / nsize * sum of nsize squares) ^ beta.\n\n"
@@ -375,6 +413,7 @@ MXNET_REGISTER_OP(_backward_LRN)
     .set_inputs({"ograd", "data"})
     .set_outputs({"data_grad"})
     .set_infer_shape(ElemwiseShape)
+    .set_gradient(LrnSecondGradient)
     .set_kernel(LrnBackward);
 
 }  // namespace

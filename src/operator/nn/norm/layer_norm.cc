@@ -1,7 +1,6 @@
 // LayerNorm (Ba, Kiros and Hinton, 2016).
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -214,7 +213,7 @@ MXNET_REGISTER_OP(_backward_LayerNorm)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       const auto& p = node->attrs->get<LayerNormParam>();
       const AttrDict over = {{"axis", std::to_string(p.axis)}, {"keepdims", "1"}};
-      return NormalizationSecondGradient({"LayerNorm", over, p.eps, nullptr}, node, ograds);
+      return NormalizationSecondGradient(NormalizationOf("LayerNorm", node, over, p.eps), ograds);
     })
     .set_kernel(Backward);
 
@@ -222,9 +221,7 @@ MXNET_REGISTER_OP(_backward_LayerNorm)
 }  // namespace nn
 
 NodePtr MakeLayerNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeEntry& beta, double eps, const std::string& name) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", eps);
-  return MakeNode("LayerNorm", {data, gamma, beta}, {{"axis", "-1"}, {"eps", text}}, name);
+  return MakeNode("LayerNorm", {data, gamma, beta}, {{"axis", "-1"}, {"eps", ExactText(eps)}}, name);
 }
 
 }  // namespace mxnet

@@ -241,6 +241,11 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   SetParam(backward)
       .describe("Gradients of _contrib_SyncBatchNorm with respect to data, gamma and beta.")
       .set_trait(MeetsOthers{})
+      .set_gradient([of_one = backward.gradient](const NodePtr& n, const std::vector<NodeEntry>& ograds) {
+        MXNET_CHECK(ParamOf(*n->attrs).ndev == 1 || n->attrs->get<BatchNormParam>().use_global_stats)
+            << Named(*n->attrs) << "ndev " << ParamOf(*n->attrs).ndev << " has no second derivatives; 1 and BatchNorm have";
+        return of_one(n, ograds);
+      })
       .set_kernel(Backward);
   return true;
 }();

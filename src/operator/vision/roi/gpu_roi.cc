@@ -38,6 +38,16 @@ void PoolOnDevice(KernelArgs& args, const TBlob& data, const TBlob& rois, const 
   rtc::LaunchItems(args.run, {kPooling, "roi_pool_backward", {data.dtype}}, data.Size(), &again);
 }
 
+void PoolOtherOnDevice(KernelArgs& args, const TBlob& other, const TBlob& data, const TBlob& rois, const TBlob& bins, double scale) {
+  rtc::Arguments arguments = Arguments(data, rois, bins);
+  void* places = args.workspace(sizeof(int64_t) * static_cast<size_t>(bins.Size() > 0 ? bins.Size() : 1));
+  arguments.Add(scale).Add(places);
+  rtc::Arguments again = arguments;
+  rtc::LaunchItems(args.run, {kPooling, "roi_pool", {data.dtype}, {1}}, bins.Size(), &arguments);
+  again.Add(other.dptr);
+  rtc::LaunchItems(args.run, {kPooling, "roi_pool_other", {data.dtype}}, bins.Size(), &again);
+}
+
 void AlignOnDevice(KernelArgs& args, const char* kernel, const TBlob& image, const TBlob& rois, const TBlob& bins,
                    const AlignOptions& options) {
   rtc::Arguments arguments = Arguments(image, rois, bins);

@@ -20,6 +20,8 @@ struct DeformPoolOptions {
 
 /* The largest pixels of each bin; with `image_grad` the gradient of data from `bins` = ograd. */
 void PoolOnDevice(KernelArgs& args, const TBlob& data, const TBlob& rois, const TBlob& bins, double scale, const TBlob* image_grad);
+/* What `other` has where the largest pixels of data lie. */
+void PoolOtherOnDevice(KernelArgs& args, const TBlob& other, const TBlob& data, const TBlob& rois, const TBlob& bins, double scale);
 /* `kernel` NAME or NAME_backward: from the image to the bins, or back. */
 void AlignOnDevice(KernelArgs& args, const char* kernel, const TBlob& image, const TBlob& rois, const TBlob& bins,
                    const AlignOptions& options);

@@ -76,6 +76,22 @@ struct roi_pool {
   }
 };
 
+// What another array has where the largest pixels lie.
+template <typename I, typename X>
+struct roi_pool_other {
+  typedef typename mx::Real<X>::Type A;
+  struct Args : PoolArgs<X> {
+    const X* other;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    const Place at(i, a.size.pw, a.size.ph, a.size.results);
+    const PoolRegion<X> r(a, at.n);
+    const long long plane = (r.image * a.size.channels + at.c) * a.size.h * a.size.w;
+    mx::Store(a.bins, i, a.places[i] < 0 ? A(0) : mx::Load<A>(a.other, plane + a.places[i]));
+  }
+};
+
 // Each pixel looks at the bins that contain it.
 template <typename I, typename X>
 struct roi_pool_backward {

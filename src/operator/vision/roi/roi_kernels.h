@@ -56,7 +56,11 @@ MXNET_CPU_DECLARE(void AlignForward(bool wide, const void* region, const void* p
                                    void* scratch);
                   /* Adds og to the first of each bin's largest pixels. */
                   void PoolBackward(bool wide, const roi::PooledRegion& r, const void* image, const void* og, int64_t h, int64_t w,
-                                    void* plane, void* scratch, int32_t* rows);)
+                                    void* plane, void* scratch, int32_t* rows);
+                  /* What `plane` has where the first of each bin's largest pixels of `image` is;
+                   * 0 for bins without pixels. */
+                  void PoolOtherForward(bool wide, const roi::PooledRegion& r, const void* image, const void* plane, int64_t h, int64_t w,
+                                        void* out, void* scratch, int32_t* rows);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_VISION_ROI_ROI_KERNELS_H_

@@ -1,4 +1,5 @@
 // ROIPooling: the largest pixel of each bin of a region (Girshick, ICCV 2015).
+#include <algorithm>
 #include <vector>
 
 #include "operator/nn/common/backward_shape.h"
@@ -127,6 +128,51 @@ void Backward(KernelArgs& args) {  // ograd, data, rois
   });
 }
 
+void Other(KernelArgs& args) {  // other, data, rois
+  if (!Wanted(args, 0) || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu())
+    return PoolOtherOnDevice(args, args.in[0], args.in[1], args.in[2], args.out[0], args.param<ROIPoolingParam>().spatial_scale);
+  RunReal(args, [](KernelArgs& a, auto number) {
+    using T = decltype(number);
+    const Shape& data = a.in[1].shape;
+    const int64_t channels = data[1], h = data[2], w = data[3], n = a.in[2].shape[0];
+    const PooledRegions regions(a.in[2].data<T>(), n, a.param<ROIPoolingParam>(), data);
+    const T *other = a.in[0].data<T>(), *x = a.in[1].data<T>();
+    T* y = a.out[0].data<T>();
+    const int64_t bins = a.out[0].shape[2] * a.out[0].shape[3];
+    ParallelFor(n * channels, Grain(bins * 4), [&](int64_t begin, int64_t end) {
+      std::vector<T> scratch(static_cast<size_t>(RowScratch(w)));
+      std::vector<int32_t> rows(static_cast<size_t>(RowScratch(w)));
+      for (int64_t k = begin; k < end; ++k) {
+        const PooledRegion r = regions[k / channels];
+        const int64_t plane = (r.image * channels + k % channels) * h * w;
+        if (r.image < 0)
+          std::fill_n(y + k * bins, bins, T(0));
+        else
+          MXNET_CPU_CALL(PoolOtherForward)(sizeof(T) == 8, r, x + plane, other + plane, h, w, y + k * bins, scratch.data(), rows.data());
+      }
+    });
+  });
+}
+
+bool OtherShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  ShapeVector pooled((*in).begin() + 1, (*in).end());
+  const bool known = PoolShape(attrs, &pooled, out);
+  std::copy(pooled.begin(), pooled.end(), in->begin() + 1);
+  AssignShape(attrs, "other", &(*in)[0], (*in)[1]);
+  return known;
+}
+
+// For given places of the largest pixels, pooling and its gradient are linear.
+std::vector<NodeEntry> GradientOfGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const auto& in = node->inputs;
+  return {NodeEntry{MakeNodeLike("_roi_pooling_other", *node, {ograds[0], in[1], in[2]}), 0, 0}, NodeEntry(), NodeEntry()};
+}
+std::vector<NodeEntry> GradientOfOther(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const auto& in = node->inputs;
+  return {NodeEntry{MakeNodeLike("_backward_ROIPooling", *node, {ograds[0], in[1], in[2]}), 0, 0}, NodeEntry(), NodeEntry()};
+}
+
 MXNET_REGISTER_OP(ROIPooling)
     .describe(
         "The largest pixel of each bin of a region of interest (Girshick, Fast R-CNN, ICCV 2015).\n\n"
@@ -150,7 +196,18 @@ MXNET_REGISTER_OP(_backward_ROIPooling)
     .set_inputs({"ograd", "data", "rois"})
     .set_outputs({"data_grad"})
     .set_infer_shape(nn::BackwardShape(PoolShape))
+    .set_gradient(GradientOfGradient)
     .set_kernel(Backward);
+
+MXNET_REGISTER_OP(_roi_pooling_other)
+    .describe(
+        "What `other`, of the shape of data, has where the largest pixels of data lie that ROIPooling gives; 0 in bins without pixels.")
+    .set_param<ROIPoolingParam>()
+    .set_inputs({"other", "data", "rois"})
+    .set_infer_shape(OtherShape)
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_gradient(GradientOfOther)
+    .set_kernel(Other);
 
 }  // namespace
 }  // namespace roi

@@ -168,15 +168,16 @@ void Pool(const PooledRegion& r, const T* plane, int64_t h, int64_t w, T* out, T
   }
 }
 
-template <typename T>
-void PoolGradient(const PooledRegion& r, const T* image, const T* og, int64_t h, int64_t w, T* plane, T* scratch, int32_t* rows) {
+// f(bin, the place of its first largest pixel), for bins that have pixels.
+template <typename T, typename F>
+void EachLargest(const PooledRegion& r, const T* image, int64_t h, int64_t w, T* scratch, int32_t* rows, F&& f) {
   const int32_t *left = r.begin + r.pooled_h, *right = r.end + r.pooled_h;
   const int64_t first = left[0], columns = right[r.pooled_w - 1] - first;
   if (columns <= 0) return;
   const Blocks b(first, first + columns, r.end[r.pooled_h - 1] - 1, h, w);
   const T* most = scratch - b.first;
   const int32_t* at = rows - b.first;
-  for (int64_t i = 0; i < r.pooled_h; ++i, og += r.pooled_w) {
+  for (int64_t i = 0; i < r.pooled_h; ++i) {
     if (r.begin[i] >= r.end[i]) continue;
     LargestOfRows<T, true>(image, r.begin[i], r.end[i], w, b, columns, scratch, rows);
     for (int64_t j = 0; j < r.pooled_w; ++j) {
@@ -186,9 +187,20 @@ void PoolGradient(const PooledRegion& r, const T* image, const T* og, int64_t h,
         const bool larger = Larger(most[c], most[best]), as_large = !Larger(most[best], most[c]);
         best = larger | (as_large & (at[c] < at[best])) ? c : best;
       }
-      plane[at[best] * w + best] += og[j];
+      f(i * r.pooled_w + j, at[best] * w + best);
     }
   }
+}
+
+template <typename T>
+void PoolGradient(const PooledRegion& r, const T* image, const T* og, int64_t h, int64_t w, T* plane, T* scratch, int32_t* rows) {
+  EachLargest(r, image, h, w, scratch, rows, [&](int64_t bin, int64_t place) { plane[place] += og[bin]; });
+}
+
+template <typename T>
+void PoolOther(const PooledRegion& r, const T* image, const T* plane, int64_t h, int64_t w, T* out, T* scratch, int32_t* rows) {
+  std::fill_n(out, r.pooled_h * r.pooled_w, T(0));
+  EachLargest(r, image, h, w, scratch, rows, [&](int64_t bin, int64_t place) { out[bin] = plane[place]; });
 }
 
 template <typename T>
@@ -226,6 +238,13 @@ void PoolBackward(bool wide, const PooledRegion& r, const void* image, const voi
     PoolGradient(r, In<double>(image), In<double>(og), h, w, Out<double>(plane), Out<double>(scratch), rows);
   else
     PoolGradient(r, In<float>(image), In<float>(og), h, w, Out<float>(plane), Out<float>(scratch), rows);
+}
+void PoolOtherForward(bool wide, const PooledRegion& r, const void* image, const void* plane, int64_t h, int64_t w, void* out,
+                      void* scratch, int32_t* rows) {
+  if (wide)
+    PoolOther(r, In<double>(image), In<double>(plane), h, w, Out<double>(out), Out<double>(scratch), rows);
+  else
+    PoolOther(r, In<float>(image), In<float>(plane), h, w, Out<float>(out), Out<float>(scratch), rows);
 }
 
 }  // namespace MXNET_CPU_VARIANT

@@ -6,6 +6,7 @@
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 #include "operator/vision/spatial/sampler.h"
+#include "operator/vision/spatial/sampler_twice.h"
 
 namespace mxnet {
 namespace nn {
@@ -225,6 +226,7 @@ MXNET_REGISTER_OP(_backward_BilinearSampler)
     .set_outputs({"data_grad", "grid_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(SameType)
+    .set_gradient(SamplerSecondGradient)
     .set_kernel(SamplerBackward);
 
 MXNET_REGISTER_OP(SpatialTransformer)
@@ -249,6 +251,7 @@ MXNET_REGISTER_OP(_backward_SpatialTransformer)
     .set_outputs({"data_grad", "loc_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(SameType)
+    .set_gradient(TransformerSecondGradient)
     .set_kernel(TransformerBackward);
 
 }  // namespace
