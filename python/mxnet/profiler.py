@@ -12,6 +12,7 @@
 """
 import contextlib
 import ctypes
+import functools
 import threading
 import warnings
 
@@ -232,29 +233,33 @@ def resume(profile_process="worker"):
     check_call(_LIB.MXProcessProfilePause(0, _choice("profile_process", profile_process, _PROCESSES), profiler_kvstore_handle))
 
 
-class _Scopes(threading.local):
+class _Memory(threading.local):
+    """`name`: under which this thread's memory is shown."""
     name = ""
 
 
-_scopes = _Scopes()
+_memory = _Memory()
+_set_memory_scope = _LIB.MXSetProfilerScope
 
 
-@contextlib.contextmanager
-def _memory_scope(name):
-    outer = _scopes.name
-    _scopes.name = name
-    check_call(_LIB.MXSetProfilerScope(c_str(name)))
-    try:
-        yield
-    finally:
-        _scopes.name = outer
-        check_call(_LIB.MXSetProfilerScope(c_str(outer)))
+def _show_memory_as(name):
+    _memory.name = name
+    check_call(_set_memory_scope(c_str(name)))
 
 
-def memory_of(name):
-    """Context manager: what this thread allocates is shown as `name` (a parameter's, say) alone,
-    behind the scope's name."""
-    return _memory_scope(_scopes.name + name if _scopes.name.endswith(":") else name)
+def memory_of_itself(method):
+    """Decorator of a method of what has a `name` (a Parameter, say): what the method allocates is
+    shown as that alone, behind the scope's name."""
+    @functools.wraps(method)
+    def guarded(self, *args):
+        outer, outer_bytes = _memory.name, c_str(_memory.name)
+        try:
+            _show_memory_as(outer + self.name if outer.endswith(":") else self.name)
+            return method(self, *args)
+        finally:                             # no function of Python, where Ctrl-C could come
+            _memory.name = outer
+            _set_memory_scope(outer_bytes)
+    return guarded
 
 
 @contextlib.contextmanager
@@ -274,10 +279,16 @@ def scope(name="<unk>:", append_mode=True):
     ...     net.initialize()
     """
     name = name if name.endswith(":") else name + ":"
-    if append_mode and _scopes.name and name != "<unk>:":
-        name = _scopes.name + name
-    with AttrScope(__profiler_scope__=name), _memory_scope(name):
-        yield
+    outer, outer_bytes = _memory.name, c_str(_memory.name)
+    if append_mode and outer and name != "<unk>:":
+        name = outer + name
+    with AttrScope(__profiler_scope__=name):
+        try:
+            _show_memory_as(name)
+            yield
+        finally:
+            _memory.name = outer
+            _set_memory_scope(outer_bytes)
 
 
 class _Handled(NotCopied):

@@ -238,33 +238,38 @@ class Parameter:
         self._deferred_init = (init, ctx, default_init, None)
         self._finish_deferred_init()
 
+    @profiler.memory_of_itself
     def _finish_deferred_init(self):
         """Allocate and fill the arrays once the shape is known; nothing happens when no
         initialisation is pending."""
         if not self._deferred_init:
             return
-        init, ctx, default_init, data = self._deferred_init
+        init, ctx, default_init, data = pending = self._deferred_init
         if not _has_whole_shape(self._shape):
             raise ValueError(f'[gluon.Parameter] {self.name!r} cannot be initialised with shape {self._shape}; '
                              'give in_units, in_channels, ... to its layer or call the network on data first')
         self._deferred_init = ()
-        with autograd.pause(), profiler.memory_of(self.name):
-            own = data is None
-            if own:
-                data = to_current_class(nd.zeros(self._shape, dtype=self._dtype, ctx=context_mod.cpu(),
-                                                 **({} if self._stype == 'default' else {'stype': self._stype})))
-                desc = initializer.InitDesc(self.name, {'__init__': init})
-                initializer.create(default_init)(desc, data)
-            self._init_impl(data, ctx, own)
+        try:
+            with autograd.pause():
+                if own := data is None:
+                    data = to_current_class(nd.zeros(self._shape, dtype=self._dtype, ctx=context_mod.cpu(),
+                                                     **({} if self._stype == 'default' else {'stype': self._stype})))
+                    desc = initializer.InitDesc(self.name, {'__init__': init})
+                    initializer.create(default_init)(desc, data)
+                self._init_impl(data, ctx, own)
+            pending = ()
+        finally:
+            if pending:    # after Ctrl-C, say, the next call does it all
+                self._data, self._grad, self._ctx_list, self._deferred_init = None, None, None, pending
 
+    @profiler.memory_of_itself
     def _init_impl(self, data, ctx_list, own=False):
         """Take `data` as the value on every context of `ctx_list`; `own`: nobody else holds it, so
         one context can have it itself."""
         self._ctx_list = list(ctx_list)
-        with profiler.memory_of(self.name):
-            self._data = [data if own and len(self._ctx_list) == 1 and c == data.context else _copy_on(data, c) for c in self._ctx_list]
-            _generation[0] += 1
-            self._init_grad()
+        self._data = [data if own and len(self._ctx_list) == 1 and c == data.context else _copy_on(data, c) for c in self._ctx_list]
+        _generation[0] += 1
+        self._init_grad()
 
     def _init_grad(self):
         if self._grad_req == 'null':

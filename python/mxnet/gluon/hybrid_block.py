@@ -182,14 +182,14 @@ class HybridBlock(Block):
         self._trace_for(args, {})
 
     def _clear_cached_op(self):
+        # Of a compiled block whose arguments are single arrays of one class, and whose graph
+        # depends on nothing else: their number and that class.
+        self._plain_inputs, self._plain_class = -1, None
         self._cached_graph = ()       # (input variables, output symbol) recorded last
         self._cached_in = None        # the arguments that it is for, and the mode
         self._cached_out = None       # nesting of its outputs, what was read
         self._traces = Traces()
         self._plain_trace = None
-        # Of a compiled block whose arguments are single arrays of one class, and whose graph
-        # depends on nothing else: their number and that class.
-        self._plain_inputs, self._plain_class = -1, None
         self._by_operator = {}        # mode -> why it cannot be a graph in it
         if self.__dict__.get('_inside_of') is None:
             self._inside_of = weakref.WeakSet()    # blocks with graphs that this block is part of
@@ -382,9 +382,9 @@ class HybridBlock(Block):
             block._inside_of.add(self)
         if self._op_hook is not None:
             self._attach_op_hook()
-        self._plain_inputs = trace.num_plain if not any(t.reads or t.guards for t in self._traces) else -1
-        self._plain_class = type(arrays[0]) if arrays else None
-        self._plain_trace = trace
+        plain = trace.num_plain if not any(t.reads or t.guards for t in self._traces) else -1
+        plain_class = type(arrays[0]) if arrays else None
+        self._plain_trace, self._plain_class, self._plain_inputs = trace, plain_class, plain    # the number says: all are there
         return trace
 
     def explain(self, *args, path=None, runs=5):

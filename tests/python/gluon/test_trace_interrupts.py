@@ -1,4 +1,4 @@
-"""Ctrl-C while a hybridized block is recorded leaves nothing switched on: later calls work."""
+"""Ctrl-C in a block's first call leaves nothing switched on: later calls work."""
 import signal
 import sys
 
@@ -9,6 +9,7 @@ from mxnet import autograd, gluon, nd
 from mxnet._deferred_compute import is_deferred_compute
 from mxnet._tracing import watch
 from mxnet.gluon._trace import plain
+from mxnet.profiler import _memory
 
 
 class WithForward(gluon.HybridBlock):
@@ -45,25 +46,75 @@ def interrupt_at_a_new_call(seen):
     sys.settrace(trace)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")     # a generator that was interrupted
-@pytest.mark.parametrize("made", [WithForward, WithSymbols])
-def test_an_interrupt_anywhere_in_the_first_call_leaves_nothing_on(made):
-    x = nd.ones((1, 3))
-    prepared(made)(x)
-    seen, interrupts, names = set(), 0, mx.name.current()
-    for _ in range(3000):
-        places = len(seen)
-        net = prepared(made)
+def interrupted_everywhere(make, use, check):
+    """How many calls of ``use(make())`` Ctrl-C ended, one at each place in turn; `check` is called
+    after each."""
+    seen, interrupts = set(), 0
+    for _ in range(5000):
+        places, made = len(seen), make()
         interrupt_at_a_new_call(seen)
         try:
-            net(x)
+            use(made)
         except KeyboardInterrupt:
             interrupts += 1
         finally:
             sys.settrace(None)
-        assert not plain.on and not watch.on and not is_deferred_compute() and not autograd.is_recording(), seen
-        assert mx.sym.var("x").name == "x" and mx.name.current() is names, seen
+        check(made)
         if len(seen) == places:
-            break
-    assert interrupts > 100
+            return interrupts
+    raise AssertionError("no end of places")
+
+
+a_generator_may_be_interrupted = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+class Open(gluon.nn.HybridSequential):
+    """With parameters that get their shapes, and memory, in the first call."""
+
+    def __init__(self):
+        super().__init__()
+        self.add(gluon.nn.Dense(3, activation="relu"), gluon.nn.Dense(2))
+
+
+@a_generator_may_be_interrupted
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_block_works_after_its_first_call_was_interrupted(hybridize):
+    x = nd.ones((1, 3))
+
+    def make():
+        net = Open()
+        net.initialize()
+        net.hybridize(hybridize)
+        return net
+
+    def check(net):
+        assert _memory.name == ""
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        assert y.shape == (1, 2) and net[1].weight.grad().shape == (2, 3)
+
+    check(make())
+    assert interrupted_everywhere(make, lambda net: net(x), check) > 100
+
+    def used():
+        net = make()
+        net(x)
+        return net
+
+    assert interrupted_everywhere(used, lambda net: net.hybridize(static_alloc=True), check) > 10
+
+
+@a_generator_may_be_interrupted
+@pytest.mark.parametrize("made", [WithForward, WithSymbols])
+def test_an_interrupt_anywhere_in_the_first_call_leaves_nothing_on(made):
+    x = nd.ones((1, 3))
+    prepared(made)(x)
+    names = mx.name.current()
+
+    def check(_):
+        assert not plain.on and not watch.on and not is_deferred_compute() and not autograd.is_recording()
+        assert mx.sym.var("x").name == "x" and mx.name.current() is names
+
+    assert interrupted_everywhere(lambda: prepared(made), lambda net: net(x), check) > 100
     assert prepared(made)(x).shape == (1, 2)
