@@ -188,7 +188,7 @@ class Writer:
             if base is cls or (base not in inherited and base.__module__.startswith("mxnet")):
                 own.update(vars(base))
         for member, value in sorted(own.items()):
-            if member == "__new__" and issubclass(cls, tuple):      # a named tuple has no other constructor
+            if member == "__new__" and cls.__init__ is object.__init__:      # there is no other constructor
                 self.function(member, value.__func__, "    ", cls, method=True)
             hidden = member.startswith("_") and not member.startswith("__") and member not in PROTECTED.get(name, ())
             if hidden or member in LEFT_OUT:

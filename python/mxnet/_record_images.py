@@ -24,6 +24,15 @@ def _has_codecs(jpeg):
         jpeg and os.path.exists(os.path.join(os.path.dirname(libinfo.find_lib_path()[0]), "libmxnet_jpeg.so"))
 
 
+def _pillow():
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ImportError("[recordio] this build reads and writes JPEG files alone; for others, pip install pillow or "
+                          "opencv-python-headless", name="PIL") from None
+    return Image
+
+
 def decode(data, iscolor):
     """The pixels of an image file, blue first; see :func:`mxnet.recordio.unpack_img`."""
     cv2 = _opencv()
@@ -35,8 +44,7 @@ def decode(data, iscolor):
     if _has_codecs(data[:2] == b"\xff\xd8"):
         return _decode_natively(data, iscolor)
     import io
-    from PIL import Image
-    image = Image.open(io.BytesIO(data))
+    image = _pillow().open(io.BytesIO(data))
     if iscolor == 0:
         return np.asarray(image.convert("L"))
     if iscolor < 0 and image.mode in ("L", "RGBA"):
@@ -78,10 +86,9 @@ def encode(image, quality, img_fmt):
         pixels = array(image.reshape(image.shape[:2] + (-1,)), dtype="uint8")
         return _internal._cvimencode(pixels, encoding="png" if kind == ".png" else "jpg", quality=quality, to_rgb=False).asnumpy().tobytes()
     import io
-    from PIL import Image
     if image.ndim == 3:
         image = image[:, :, 0] if image.shape[2] == 1 else image[:, :, [2, 1, 0, 3][:image.shape[2] if kind == ".png" else 3]]
     stream = io.BytesIO()
     options = {"compress_level": min(max(quality, 0), 9)} if kind == ".png" else {"quality": quality}
-    Image.fromarray(np.ascontiguousarray(image)).save(stream, "PNG" if kind == ".png" else "JPEG", **options)
+    _pillow().fromarray(np.ascontiguousarray(image)).save(stream, "PNG" if kind == ".png" else "JPEG", **options)
     return stream.getvalue()

@@ -1,6 +1,6 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 from mxnet import ndarray as _ndarray
 from mxnet import random as random
 from mxnet import registry as registry
@@ -18,7 +18,8 @@ class Constant(Initializer):
 class FusedRNN(Initializer):
     def __init__(self, init: Any, num_hidden: Any, num_layers: Any, mode: Any, bidirectional: bool = ..., forget_bias: float = ...) -> None: ...
 
-class InitDesc(str): ...
+class InitDesc(str):
+    def __new__(cls, name: Any, attrs: Any = ..., global_init: Any = ...) -> Self: ...
 
 class Initializer:
     def __call__(self, desc: Any, arr: NDArray) -> Any: ...

@@ -547,7 +547,7 @@ class HybridBlock(Block):
             if bool(symbols) == (ctx is not None):
                 raise ValueError('[gluon.HybridBlock] at least one NDArray or at least one Symbol, '
                                  'and not both kinds, is accepted as input; '
-                                 f'{symbols} Symbols among {len(flat)} arguments given')
+                                 f'given: {", ".join(sorted({str(type(a)) for a in flat}))}')
         if ctx is None:
             given = next(a for a in leaves((x,) + args) if isinstance(a, Symbol))
             params = {key: _trace.alike(p.var(), given) for key, p in self._reg_params.items()}

@@ -4,6 +4,7 @@ import os
 import pickle
 import random
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -280,3 +281,13 @@ def test_images(codec):
             with pytest.raises(ValueError, match='accepted'):
                 recordio.pack_img((0, 1.0, 2, 3), wrong)
 
+
+
+def test_formats_that_nothing_here_reads_are_refused_with_a_way_out(monkeypatch):
+    monkeypatch.setattr(_record_images, '_opencv', lambda: None)
+    monkeypatch.setattr(_record_images, '_has_codecs', lambda jpeg: False)
+    monkeypatch.setitem(sys.modules, 'PIL', None)
+    for call in (lambda: recordio.pack_img(recordio.IRHeader(0, 1, 2, 0), np.zeros((4, 4, 3), np.uint8), img_fmt='.png'),
+                 lambda: recordio.unpack_img(recordio.pack(recordio.IRHeader(0, 1, 2, 0), b'\x89PNG'))):
+        with pytest.raises(ImportError, match='pip install pillow'):
+            call()
