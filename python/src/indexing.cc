@@ -300,6 +300,14 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
   }
 }
 
+/* x[i] for whoever takes arrays for sequences, as those of 1.9.1 and NumPy are. */
+PyObject* ItemAt(PyObject* self, Py_ssize_t i) {
+  PyObject* key = PyLong_FromSsize_t(i);
+  PyObject* item = key ? GetItem(self, key) : nullptr;
+  Py_XDECREF(key);
+  return item;
+}
+
 /* Runs an operator without inputs, or with `input`, whose result is `target`. */
 int Write(const AttrsPtr& attrs, PyObject* input, PyObject* target) {
   PyObject* done = Invoke(attrs, &input, input ? 1 : 0, target);
@@ -391,8 +399,10 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
   }
 }
 
-const PyType_Slot slots[] = {
-    {Py_mp_subscript, reinterpret_cast<void*>(GetItem)}, {Py_mp_ass_subscript, reinterpret_cast<void*>(SetItem)}, {0, nullptr}};
+const PyType_Slot slots[] = {{Py_mp_subscript, reinterpret_cast<void*>(GetItem)},
+                             {Py_mp_ass_subscript, reinterpret_cast<void*>(SetItem)},
+                             {Py_sq_item, reinterpret_cast<void*>(ItemAt)},
+                             {0, nullptr}};
 
 }  // namespace
 

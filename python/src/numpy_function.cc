@@ -58,14 +58,19 @@ struct Making {
   }
 } making;
 
-/* Results of arrays of this floating dtype (and numbers) are of it. */
+/* Results of arrays of this floating dtype (and numbers) are of it, and of the shape of one of
+ * them. */
 bool MayWrite(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* out) {
   if (f.kind == kBools || !IsNumpy(out)) return false;
   const int dtype = Get(out)->dtype();
   if (!IsFloating(dtype)) return false;
-  for (Py_ssize_t i = 0; i < n; ++i)
-    if (IsNumpy(args[i]) && Get(args[i])->dtype() != dtype) return false;
-  return true;
+  bool shaped = false;  // else `out` may be larger than what is computed, which NumPy repeats then
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!IsNumpy(args[i])) continue;
+    if (Get(args[i])->dtype() != dtype) return false;
+    shaped |= Get(args[i])->shape() == Get(out)->shape();
+  }
+  return shaped;
 }
 
 /* `out` may be null. Null without an exception: not a call for the record. */

@@ -57,6 +57,8 @@ def _entry(k):
         return Places(k.as_np_ndarray(), k.dtype == onp.bool_)
     if isinstance(k, (list, tuple, range, onp.ndarray)):
         return _from_host(k)
+    if hasattr(k, "__array__") and getattr(k, "ndim", 0):     # another library's, such as a Series of pandas
+        return _from_host(onp.asarray(k))
     try:
         return operator.index(k)
     except TypeError:

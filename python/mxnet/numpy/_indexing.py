@@ -354,6 +354,8 @@ def _value(a, value):
     if isinstance(value, (numbers.Real, onp.bool_)):
         if not isinstance(value, numbers.Integral) or abs(int(value)) <= _LARGEST_EXACT:
             return float(value)
+    elif not isinstance(value, (list, tuple, range, onp.ndarray)) and hasattr(value, "__array__"):    # such as a Series of pandas
+        value = onp.asarray(value)
     elif not isinstance(value, (list, tuple, range, onp.ndarray)):
         raise TypeError(f"[indexing] a value of type {type(value).__name__}; accepted: numbers, arrays and nested lists of numbers")
     return from_values(_host_values(value), a.context, a.dtype)

@@ -512,21 +512,27 @@ def delete(arr, obj, axis=None):
     return call("_npi_delete", (arr,) if places is None else (arr, places), axis=None if axis is None else int(axis), **where)
 
 
-def trim_zeros(filt, trim="fb"):
-    """A vector without the zeros at its front ("f" in `trim`) and back ("b").
+def trim_zeros(filt, trim="fb", axis=None):
+    """An array without the zeros at its front ("f" in `trim`) and back ("b"): along each dimension,
+    or those of `axis`, the slices before the first and behind the last one that is not all zeros.
 
     Examples
     --------
     >>> mx.np.trim_zeros(mx.np.array([0, 1, 0, 2, 0]))
     array([1., 0., 2.])
     """
-    filt = asarray(filt)
-    if len(filt.shape) != 1:
-        raise ValueError(f"[trim_zeros] an array of shape {tuple(filt.shape)}; accepted: a vector")
-    places = onp.flatnonzero(filt.asnumpy())
-    begin = 0 if "f" not in trim.lower() else (int(places[0]) if places.size else filt.shape[0])
-    end = filt.shape[0] if "b" not in trim.lower() else (int(places[-1]) + 1 if places.size else begin)
-    return entries(filt, 0, begin, end)
+    filt, trim = asarray(filt), trim.lower()
+    if trim not in ("f", "b", "fb", "bf"):
+        raise ValueError(f"[trim_zeros] trim={trim!r}; accepted: f, b, fb")
+    ndim, found = len(filt.shape), onp.argwhere(filt.asnumpy())
+    axes = range(ndim) if axis is None else [a % ndim if -ndim <= a < ndim else a for a in onp.atleast_1d(axis).tolist()]
+    if any(not 0 <= a < ndim for a in axes):
+        raise ValueError(f"[trim_zeros] axis={axis}; accepted: dimensions of an array of shape {tuple(filt.shape)}")
+    bounds = [(int(i.min()), int(i.max()) + 1) if i.size else (n, n) for i, n in zip(found.T, filt.shape)]
+    for a, n in ((a, filt.shape[a]) for a in axes):
+        begin = bounds[a][0] if "f" in trim else 0
+        filt = entries(filt, a, begin, bounds[a][1] if "b" in trim and found.size else begin if "b" in trim else n)
+    return filt
 
 
 def fill_diagonal(a, val, wrap=False):

@@ -231,7 +231,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 def trace(a, offset=0, axis1=0, axis2=1, out=None, *, dtype=None):
     """Sums of diagonals: of the matrices along `axis1` and `axis2`, `offset` above the main one.
 
-    The result has the dtype of `a`, or `dtype`; NumPy's sums of small integers are wider.
+    The result has the dtype of `a`, or `dtype`; NumPy's sums of small integers are wider. Truth
+    values are counted, as int64.
 
     Examples
     --------
@@ -239,6 +240,8 @@ def trace(a, offset=0, axis1=0, axis2=1, out=None, *, dtype=None):
     array(3.)
     """
     a = operand(a)
+    if dtype is None and not is_symbol(a) and a.dtype == onp.bool_:
+        dtype = "int64"
     if dtype is not None:
         a = call("_npi_cast", (a,), dtype=dtype_name(dtype))
     return call("_npi_trace", (a,), out, offset=offset, axis1=axis1, axis2=axis2)

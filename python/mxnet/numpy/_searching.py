@@ -299,6 +299,10 @@ def unravel_index(indices, shape, order="C"):   # pylint: disable=redefined-oute
     if order != "C":
         raise ValueError(f"[unravel_index] order={order!r}; accepted: C, F")
     values = operand(indices)
+    if not shape and not is_symbol(values):     # the only place of an array of one element has no indices
+        if values.size != 1 or int(values) != 0:
+            raise ValueError("[unravel_index] an index for shape (); accepted: 0")
+        return ()
     places = call("_npi_unravel_index", (values,), shape=shape)
     if not is_symbol(values):
         count = int(onp.prod(shape))

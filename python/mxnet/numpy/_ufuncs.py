@@ -62,7 +62,8 @@ def _finish(name, run, inputs, kind, out, where, dtype):
             inputs = [call("_npi_cast", (x,), dtype=dtype) for x in inputs]
     if where is True and out is not None and dtype is None and not is_symbol(inputs[0]):
         same = all(x._dtype_id == out._dtype_id for x in inputs)
-        if out.dtype == onp.bool_ if kind == "bool" else same and (kind == "same" or out._dtype_id in (0, 1, 2, 12)):
+        fits = out.dtype == onp.bool_ if kind == "bool" else same and (kind == "same" or out._dtype_id in (0, 1, 2, 12))
+        if fits and not _is_larger(out, inputs):
             return run(inputs, out)
     result = run(inputs, None)
     if dtype is not None and (is_symbol(result) or _dtypes.name(result.dtype) != dtype):
@@ -76,7 +77,20 @@ def _finish(name, run, inputs, kind, out, where, dtype):
         result = call("_npi_where", (mask, result, base))
     elif out is not None:
         _check_cast(name, result, out)
+        if result.shape != out.shape and _is_larger(out, [result]):
+            result = call("_npi_broadcast_to", (result,), shape=out.shape)
     return deliver(result, out)
+
+
+def _is_larger(out, inputs):
+    """Whether what is computed of `inputs` is to be repeated to fill `out`, as NumPy does."""
+    shape = out.shape
+    if any(x.shape == shape for x in inputs):
+        return False
+    try:
+        return onp.broadcast_shapes(*(x.shape for x in inputs)) != shape == onp.broadcast_shapes(shape, *(x.shape for x in inputs))
+    except ValueError:
+        return False    # the operator says what does not fit
 
 
 def _of_numbers(name, values, out, where, dtype):

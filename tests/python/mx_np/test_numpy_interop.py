@@ -1,6 +1,9 @@
 """mx.np arrays and other libraries and files: pickles, parameter files, NumPy, DLPack, the array
 API standard."""
+import bisect
 import copy
+import ctypes
+import operator
 import pickle
 import subprocess
 import sys
@@ -62,8 +65,7 @@ def test_to_numpy(values):
     for got in (a.asnumpy(), onp.asarray(a), onp.array(a), a.asnumpy() if old and values.dtype == bool else onp.from_dlpack(a)):
         assert type(got) is onp.ndarray and got.dtype == values.dtype and onp.array_equal(got, values)
     assert onp.asarray(a, dtype="float64").dtype == "float64"
-    if onp.lib.NumpyVersion(onp.__version__) >= "1.24.0":    # before, only of what Python calls a sequence
-        assert onp.asarray([a, a]).shape == (2,) + values.shape
+    assert onp.asarray([a, a]).shape == (2,) + values.shape
     got = a.asnumpy()
     if got.size:
         got[...] = 1
@@ -190,3 +192,36 @@ def test_what_only_numpy_takes():
     x.attach_grad()
     with mx.autograd.record(), pytest.raises(TypeError):
         onp.broadcast_arrays(x, None)
+
+
+class Labelled:
+    """Values as another library has them, such as pandas in a Series: no list, and not NumPy's."""
+
+    def __init__(self, values):
+        self.values = onp.asarray(values)
+        self.ndim, self.dtype = self.values.ndim, self.values.dtype
+
+    def __array__(self, dtype=None, copy=None):
+        return onp.asarray(self.values, dtype)
+
+
+def test_arrays_of_other_libraries_are_keys_and_values():
+    x = mx.np.array([1, 2, 3, 4])
+    assert x[Labelled([True, False, False, True])].tolist() == [1, 4]
+    assert x[Labelled([0, -1])].tolist() == [1, 4]
+    x[Labelled([0, 1])] = Labelled([7, 8])
+    x[2:] = Labelled([9.0, 10.0])
+    assert x.tolist() == [7, 8, 9, 10]
+    with pytest.raises(IndexError):
+        x[Labelled([0.5])]
+
+
+@pytest.mark.parametrize("door", [mx.nd, mx.np])
+def test_arrays_are_sequences(door):
+    """pandas asks that of the interpreter, to tell arrays from numbers; so does bisect."""
+    x = door.array([1, 2, 3])
+    assert ctypes.pythonapi.PySequence_Check(ctypes.py_object(x)) == 1
+    assert bisect.bisect(x, 2) == 2
+    assert [float(v) for v in reversed(x)] == [3, 2, 1]
+    with pytest.raises(IndexError):
+        operator.getitem(x, 3)

@@ -53,7 +53,8 @@ TABLE = [
     ("broadcast_to", (rand(1), 3)),
     ("atleast_2d", (rand(), V)), ("atleast_3d", (M, V, B)), ("trim_zeros", (fixed([0, 0, 1, 0, 1, 0]),)),
     ("trim_zeros", (fixed([0, 1, 0]), "f")),
-    ("trim_zeros", (fixed([0, 1, 0]), "b")), ("trim_zeros", (fixed([0, 0]),)),
+    ("trim_zeros", (fixed([[0, 0, 0], [0, 2, 0], [0, 0, 0]]),)), ("trim_zeros", (fixed([[0, 0], [0, 0]]), "f")),
+    ("trim_zeros", (fixed([[0, 0, 0], [0, 2, 0]]), "fb", 1)), ("trim_zeros", (fixed([0, 1, 0]), "b")), ("trim_zeros", (fixed([0, 0]),)),
 ]
 NUMERIC = [
     ("fill_diagonal", (rand(3, 3), 1)), ("fill_diagonal", (rand(5, 2), [1, 2])), ("fill_diagonal", (rand(7, 2), [1, 2, 3]), {"wrap": True}),

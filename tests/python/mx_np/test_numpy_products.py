@@ -73,6 +73,7 @@ def test_out():
     out = np.zeros(())
     assert np.trace(x, out=out) is out
     same(out, onp.trace(a))
+    same(np.trace(np.array(a > 0, dtype=bool)), onp.trace(a > 0))
     out = np.zeros((4, 4))
     assert np.outer(x, y, out=out) is out
 

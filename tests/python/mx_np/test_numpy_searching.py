@@ -133,6 +133,9 @@ def test_descending_sort():
 
 def test_unravel_index_of_a_number():
     assert [int(i) for i in mx.np.unravel_index(mx.np.array(4, dtype="int64"), (2, 3))] == [1, 1]
+    assert mx.np.unravel_index(mx.np.array(0, dtype="int64"), ()) == mx.np.unravel_index(0, ()) == ()
+    with pytest.raises(ValueError):
+        mx.np.unravel_index(1, ())
 
 
 ERRORS = [

@@ -307,3 +307,20 @@ def test_bytes_and_numbers_are_computed_byte_by_byte(dtype):
     assert (x > 300).sum() == 0 and (x > -1000).sum() == 256 and (x == 2.5).sum() == 0
     turned = np.flip(x)
     onp.testing.assert_array_equal((x < turned).asnumpy(), bytes_ < bytes_[::-1])
+
+
+@pytest.mark.parametrize("call", [
+    lambda np, out: np.add(np.ones(3, dtype="float32"), np.ones(3, dtype="float32"), out=out),
+    lambda np, out: np.exp(np.zeros(3, dtype="float32"), out=out),
+    lambda np, out: np.multiply(np.ones((2, 1), dtype="float32"), np.ones(3, dtype="float32"), out=out),
+    lambda np, out: np.subtract(np.ones((), dtype="float32"), 3, out=out),
+    lambda np, out: np.maximum(np.ones((1, 3), dtype="int32"), 3, out=out)])
+def test_a_larger_out_is_filled(call):
+    out, wanted = mx.np.zeros((2, 3), dtype="float32"), onp.zeros((2, 3), "float32")
+    assert call(mx.np, out) is out
+    onp.testing.assert_array_equal(out.asnumpy(), call(onp, wanted))
+
+
+def test_an_out_that_is_too_small_is_refused():
+    with pytest.raises(ValueError):
+        mx.np.add(mx.np.ones((2, 3)), mx.np.ones((2, 3)), out=mx.np.ones(3))
