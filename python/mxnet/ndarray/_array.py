@@ -256,13 +256,13 @@ class NDArray(_Exchange, NDArrayBase):
         return shared(self, importlib.import_module("mxnet.numpy").ndarray)   # which stands on this module
 
     def tostype(self, stype):
-        """Array of another storage type.
+        """Copy in another storage type.
 
         >>> mx.nd.ones(2).tostype('default').stype
         'default'
         """
         _dense_only("tostype", stype)
-        return self
+        return self.copy()
 
     def detach(self):
         """View of the same memory that autograd does not follow.

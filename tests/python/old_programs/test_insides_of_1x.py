@@ -336,3 +336,13 @@ def test_row_wise_adagrad_refuses_as_1x_does():
             mx.test_utils.retry(0)
         with pytest.raises(kind):
             mx.test_utils.collapse_sum_like(np.ones((2, 3)), (5, 3))
+
+
+def test_arrays_of_another_storage_type_are_copies():
+    x = nd.ones((2, 3))
+    x.attach_grad()
+    with autograd.record():
+        (x.tostype('default') * 3).backward()
+    assert (x.grad.asnumpy() == 3).all()
+    x.tostype('default')[:] = 5
+    assert (x.asnumpy() == 1).all()
