@@ -6,6 +6,7 @@
 #include "mxnet/ndarray.h"
 #include "operator/graph_operators.h"
 #include "operator/indexing/parts.h"
+#include "operator/make_nodes.h"
 #include "operator/optional_number.h"
 #include "operator/param.h"
 #include "operator/runtime/array_call.h"
@@ -181,12 +182,9 @@ void Insert(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vect
     values = ExpandedValues(attrs, *in[1], i, arr);
   } else {
     values = NDArray(WithSize(i.along.shape, i.along.axis, added), arr.ctx(), arr.dtype());
-    std::ostringstream number;
-    number.precision(17);
-    number << attrs.get<InsertParam>().val.value();
-    RunOnArrays(
-        MakeAttrs(Op::Get("_npi_full"), {{"shape", values.shape().str()}, {"dtype", DTypeName(arr.dtype())}, {"value", number.str()}}), {},
-        {OpReq::kWrite}, {values}, false);
+    const std::string number = ExactText(attrs.get<InsertParam>().val.value());
+    RunOnArrays(MakeAttrs(Op::Get("_npi_full"), {{"shape", values.shape().str()}, {"dtype", DTypeName(arr.dtype())}, {"value", number}}),
+                {}, {OpReq::kWrite}, {values}, false);
   }
   GiveShape(attrs, out[0], to, arr);
   if (to.Size() == 0) return;

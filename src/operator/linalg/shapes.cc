@@ -1,18 +1,12 @@
 #include "operator/linalg/shapes.h"
 
 #include <algorithm>
-#include <sstream>
+
+#include "operator/make_nodes.h"
 
 namespace mxnet {
 namespace linalg {
 namespace {
-
-std::string Text(double v) {
-  std::ostringstream text;
-  text.precision(17);
-  text << v;
-  return text.str();
-}
 
 const char* const kPartNames[] = {"lower", "upper", "mirror", "fold", "symmetric"};
 
@@ -89,17 +83,17 @@ NodeEntry PartOf(const NodeEntry& x, Part part) {
 }
 
 NodeEntry Product(const NodeEntry& a, bool ta, const NodeEntry& b, bool tb, double alpha) {
-  return MakeOp("_linalg_gemm2", {a, b}, {{"transpose_a", ta ? "1" : "0"}, {"transpose_b", tb ? "1" : "0"}, {"alpha", Text(alpha)}});
+  return MakeOp("_linalg_gemm2", {a, b}, {{"transpose_a", ta ? "1" : "0"}, {"transpose_b", tb ? "1" : "0"}, {"alpha", ExactText(alpha)}});
 }
 
 NodeEntry ProductPlus(const NodeEntry& a, bool ta, const NodeEntry& b, bool tb, const NodeEntry& c, double alpha) {
-  return MakeOp("_linalg_gemm", {a, b, c}, {{"transpose_a", ta ? "1" : "0"}, {"transpose_b", tb ? "1" : "0"}, {"alpha", Text(alpha)}});
+  return MakeOp("_linalg_gemm", {a, b, c}, {{"transpose_a", ta ? "1" : "0"}, {"transpose_b", tb ? "1" : "0"}, {"alpha", ExactText(alpha)}});
 }
 
 NodeEntry Solution(const NodeEntry& l, const NodeEntry& x, bool transpose, bool right, double alpha, bool lower) {
   return MakeOp(
       "_linalg_trsm", {l, x},
-      {{"transpose", transpose ? "1" : "0"}, {"rightside", right ? "1" : "0"}, {"lower", lower ? "1" : "0"}, {"alpha", Text(alpha)}});
+      {{"transpose", transpose ? "1" : "0"}, {"rightside", right ? "1" : "0"}, {"lower", lower ? "1" : "0"}, {"alpha", ExactText(alpha)}});
 }
 
 NodeEntry Scaled(const NodeEntry& numbers, const NodeEntry& matrices) { return MakeOp("_backward_linalg_scale", {numbers, matrices}); }

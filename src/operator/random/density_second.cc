@@ -3,6 +3,7 @@
 #include "operator/check.h"
 #include "operator/graph_operators.h"
 #include "operator/like_inputs.h"
+#include "operator/make_nodes.h"
 #include "operator/param.h"
 #include "operator/runtime/subgraph.h"
 
@@ -86,12 +87,7 @@ MXNET_REGISTER_OP(_backward_pdf_gather)
 
 // ---- logarithms of densities, in nodes
 
-NodeEntry With(const char* op, const NodeEntry& x, double scalar) {
-  std::ostringstream text;
-  text.precision(17);
-  text << scalar;
-  return MakeOp(op, {x}, {{"scalar", text.str()}});
-}
+NodeEntry With(const char* op, const NodeEntry& x, double scalar) { return MakeOp(op, {x}, {{"scalar", ExactText(scalar)}}); }
 NodeEntry operator+(const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_add", {a, b}); }
 NodeEntry operator-(const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_sub", {a, b}); }
 NodeEntry operator*(const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_mul", {a, b}); }

@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "operator/make_nodes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
@@ -338,7 +339,7 @@ void Draw(KernelArgs& args, const Family& of, const Settings& s) {
 // ---- gradients
 
 NodeEntry Simple(const char* op, std::vector<NodeEntry> inputs) { return MakeOp(op, std::move(inputs)); }
-NodeEntry WithNumber(const char* op, const NodeEntry& x, double number) { return MakeOp(op, {x}, {{"scalar", std::to_string(number)}}); }
+NodeEntry WithNumber(const char* op, const NodeEntry& x, double number) { return MakeOp(op, {x}, {{"scalar", ExactText(number)}}); }
 
 /* Of output 0 with respect to parameter k, as a factor of its gradient; null: 1. */
 NodeEntry Factor(const Family& family, int k, const NodeEntry& out, const NodeEntry& z, const NodeEntry& param) {

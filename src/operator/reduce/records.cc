@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "operator/like_inputs.h"
+#include "operator/make_nodes.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/recipe.h"
@@ -77,7 +78,7 @@ void BroadcastReduced(const RunContext& run, const TBlob& reduced_data, const Sh
 NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b) { return Simple("_equal", {a, b}); }
 // Whole numbers leave integers what they are.
 NodeEntry Scalar(const char* op, const NodeEntry& x, double s) {
-  return MakeOp(op, {x}, {{"scalar", std::to_string(s)}, {"is_int", s == std::floor(s) ? "1" : "0"}});
+  return MakeOp(op, {x}, {{"scalar", ExactText(s)}, {"is_int", s == std::floor(s) ? "1" : "0"}});
 }
 NodeEntry Mul(const NodeEntry& a, const NodeEntry& b) { return Simple("elemwise_mul", {a, b}); }
 

@@ -1,5 +1,7 @@
 """Second derivatives, against central differences of first ones in float64: in the arrays and in
 the gradient from above, eager and hybridized."""
+import math
+
 import numpy as np
 import pytest
 
@@ -248,3 +250,58 @@ def test_penalty_through_blocks(hybridize):
             p.set_data(nd.array(at, dtype="float64"))
             expected = (sides[0] - sides[1]) / 2e-6
             np.testing.assert_allclose(got[i], expected, rtol=1e-4, atol=1e-6)
+
+
+def test_masked_log_softmax():
+    rng = np.random.default_rng(13)
+    mask = nd.array([[1, 1, 0, 1], [0, 0, 0, 1]], dtype="bool")
+    shape = (3, 2, 4)
+
+    def f(x):   # -inf is left out
+        return nd.where(nd.broadcast_to(mask.astype("float64").reshape((1, 2, 4)), shape),
+                        nd.masked_log_softmax(x, mask.reshape((1, 2, 4)), axis=-1, temperature=1.7),
+                        nd.zeros(shape, dtype="float64"))
+    check(f, [_array(rng, shape)])
+
+
+def _second(f, x):
+    """The derivative of the sum of f's gradient, in float64."""
+    x = nd.array(x, dtype="float64")
+    x.attach_grad()
+    with mx.autograd.record():
+        first = mx.autograd.grad(f(x), [x], create_graph=True, retain_graph=True)[0]
+    first.backward()
+    return x.grad.asnumpy()
+
+
+def test_numbers_of_second_derivatives_keep_their_digits():
+    """Numbers in the graph of a gradient were rounded to six digits behind the point."""
+    got = _second(lambda x: nd.LeakyReLU(x, act_type="elu", slope=1.23456789e-5), [-0.5])
+    np.testing.assert_allclose(got, 1.23456789e-5 * np.exp([-0.5]), rtol=1e-6)     # slope is a float32
+    x = 0.3
+    density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    np.testing.assert_allclose(_second(lambda a: nd.LeakyReLU(a, act_type="gelu"), [x]),
+                               [(2 - x * x) * density], rtol=1e-12)
+    values, t, w = np.array([0.1, -0.4, 0.7]), 3.0, np.array([1.0, -2.0, 0.5])
+    p = np.exp(values / t) / np.exp(values / t).sum()
+    u = np.array([0.3, 1.0, -0.2])
+    first_wanted = p * (w - p @ w) / t      # of sum(w softmax(x / t)); the second is that of its sum with u
+    expected = (np.diag(p) - np.outer(p, p)) / t @ (u * w - u * (p @ w) - (u @ p) * w) / t
+    a = nd.array(values, dtype="float64")
+    a.attach_grad()
+    with mx.autograd.record():
+        loss = (nd.softmax(a, temperature=t) * nd.array(w, dtype="float64")).sum()
+        first = mx.autograd.grad(loss, [a], create_graph=True, retain_graph=True)[0]
+        total = (first * nd.array(u, dtype="float64")).sum()
+    total.backward()
+    np.testing.assert_allclose(first.asnumpy(), first_wanted, rtol=1e-12)
+    np.testing.assert_allclose(a.grad.asnumpy(), expected, rtol=1e-11)
+
+
+def test_a_small_first_value_of_a_product_over_no_axes_counts_in_its_gradient():
+    x = nd.array([2.0, 3.0], dtype="float64")
+    x.attach_grad()
+    with mx.autograd.record():
+        y = nd._internal._np_prod(x, axis=(), initial=1e-9)
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), [1e-9, 1e-9], rtol=1e-12)

@@ -249,7 +249,7 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
 }
 
 NodeEntry Times(const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_mul", {a, b}); }
-NodeEntry Scaled(const NodeEntry& a, double by) { return MakeOp("_mul_scalar", {a}, {{"scalar", std::to_string(by)}, {"is_int", "0"}}); }
+NodeEntry Scaled(const NodeEntry& a, double by) { return MakeOp("_mul_scalar", {a}, {{"scalar", ExactText(by)}, {"is_int", "0"}}); }
 NodeEntry NotAbove(const NodeEntry& x) { return MakeOp("_lesser_equal_scalar", {x}, {{"scalar", "0"}, {"is_int", "0"}}); }
 
 // The derivative of the derivative, where it is not 0.

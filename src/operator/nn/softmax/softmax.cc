@@ -272,7 +272,7 @@ NodeEntry SoftmaxSecondOfOutput(const NodeEntry& g, const NodeEntry& y, const No
   };
   const NodeEntry first = MakeOp("elemwise_mul", {gg, MakeOp("broadcast_sub", {g, sum(g, y)})});
   const NodeEntry second = MakeOp("broadcast_mul", {g, sum(gg, y)});
-  return MakeOp("_mul_scalar", {MakeOp("elemwise_sub", {first, second})}, {{"scalar", std::to_string(1.0 / t)}});
+  return MakeOp("_mul_scalar", {MakeOp("elemwise_sub", {first, second})}, {{"scalar", ExactText(1.0 / t)}});
 }
 
 // The node again, with what came from above in place of its gradient.
@@ -294,7 +294,7 @@ std::vector<NodeEntry> SoftmaxSecondGradient(const NodePtr& node, const std::vec
 std::vector<NodeEntry> LogSoftmaxSecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
   const auto& p = node->attrs->get<SoftmaxParam>();
   const double t = p.temperature.has_value() ? p.temperature.value() : 1.0;
-  const AttrDict scale = {{"scalar", std::to_string(1.0 / t)}}, over = {{"axis", std::to_string(p.axis)}, {"keepdims", "True"}};
+  const AttrDict scale = {{"scalar", ExactText(1.0 / t)}}, over = {{"axis", std::to_string(p.axis)}, {"keepdims", "True"}};
   const NodeEntry g = node->inputs[0], e = MakeOp("exp", {node->inputs[1]}), gg = InResultType(node, ograds[0]);
   const NodeEntry gge = MakeOp("elemwise_mul", {gg, e});
   const NodeEntry to_g = MakeOp("_mul_scalar", {MakeOp("broadcast_sub", {gg, MakeOp("sum", {gge}, over)})}, scale);
@@ -513,6 +513,18 @@ std::vector<NodeEntry> MaskedSecondGradient(const NodePtr& node, const std::vect
   return {WithOgrad(node, ograds[0]), NodeEntry(), SoftmaxSecondOfOutput(node->inputs[0], node->inputs[2], ograds[0], p.axis, t)};
 }
 
+// With e = exp(output) and m the mask: (m g - e sum(m g)) / t.
+std::vector<NodeEntry> MaskedLogSecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const auto& p = node->attrs->get<MaskedSoftmaxParam>();
+  const double t = p.temperature.has_value() ? p.temperature.value() : 1.0;
+  const AttrDict scale = {{"scalar", ExactText(1.0 / t)}}, over = {{"axis", std::to_string(p.axis)}, {"keepdims", "True"}};
+  auto masked = [&](const NodeEntry& x) { return MakeOp("_npi_where", {node->inputs[1], x, MakeOp("zeros_like", {x})}); };
+  const NodeEntry gge = MakeOp("elemwise_mul", {ograds[0], MakeOp("exp", {node->inputs[2]})});
+  const NodeEntry to_g = masked(MakeOp("broadcast_sub", {ograds[0], MakeOp("sum", {gge}, over)}));
+  const NodeEntry to_y = MakeOp("negative", {MakeOp("broadcast_mul", {gge, MakeOp("sum", {masked(node->inputs[0])}, over)})});
+  return {MakeOp("_mul_scalar", {to_g}, scale), NodeEntry(), MakeOp("_mul_scalar", {to_y}, scale)};
+}
+
 [[maybe_unused]] const bool masked = [] {
   auto forward = [](const char* name, const char* text) -> Op& {
     return Op::Register(name)
@@ -557,7 +569,7 @@ std::vector<NodeEntry> MaskedSecondGradient(const NodePtr& node, const std::vect
       .set_gradient(gradient("_backward_masked_log_softmax"))
       .set_kernel(MaskedForward<kLogSoftmax>);
   backward("_backward_masked_softmax").set_gradient(MaskedSecondGradient).set_kernel(MaskedBackward<kSoftmax>);
-  backward("_backward_masked_log_softmax").set_kernel(MaskedBackward<kLogSoftmax>);
+  backward("_backward_masked_log_softmax").set_gradient(MaskedLogSecondGradient).set_kernel(MaskedBackward<kLogSoftmax>);
   return true;
 }();
 
