@@ -507,7 +507,7 @@ class CachedOp:
         self.handle = handle
 
     def __del__(self):
-        if self.handle:
+        if getattr(self, "handle", None):
             _LIB.MXFreeCachedOp(self.handle)
 
     def __call__(self, *args, out=None):

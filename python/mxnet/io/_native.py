@@ -93,6 +93,8 @@ class Epochs:
 class _Epoch:
     """Several threads may ask for batches: each goes to one of them."""
 
+    _native = None
+
     def __init__(self, native, idle, convert):
         self._native, self._idle, self._convert = native, idle, convert
         self._lock, self._process = threading.Lock(), os.getpid()

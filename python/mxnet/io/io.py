@@ -1,4 +1,5 @@
 """Iterators over arrays and files, and iterators over iterators."""
+import collections
 import queue
 import threading
 import warnings
@@ -7,6 +8,7 @@ import weakref
 import numpy as np
 
 from .. import ndarray as nd
+from .._interrupt import HeldInterrupt
 from ..base import CheckedValueError
 from . import _native
 from ._native import MXDataIter
@@ -84,43 +86,64 @@ class ResizeIter(_OverIterators):
 
 class _Prefetcher:
     """A thread that is one batch ahead of its reader. What the iterator raises is raised for the
-    reader."""
+    reader.
+
+    A place is (number of the pass, number of the batch in it). Asking twice for a place is asking
+    once, and a batch stays until the reader asks for a later one. So Ctrl-C may come anywhere, and
+    the next call goes on where the last one ended.
+    """
 
     def __init__(self, iterator):
-        self._requests = queue.SimpleQueue()
-        self._results = queue.SimpleQueue()
-        # The thread knows the queues and the iterator, not us: it ends when we are collected.
-        threading.Thread(target=self._work, args=(iterator, self._requests, self._results), daemon=True,
-                         name="PrefetchingIter").start()
-        weakref.finalize(self, self._requests.put, None)
-        self._requests.put("next")
+        self._requests = queue.SimpleQueue()     # of places
+        self._results = collections.deque()      # of (place, batch, error)
+        self._news = queue.SimpleQueue()         # something for each result
+        # The thread knows the queues and the iterator, not us: it ends when we are collected: the
+        # reference itself is requested then. weakref.finalize calls Python, which Ctrl-C may end.
+        end = weakref.ref(self, self._requests.put)
+        thread = threading.Thread(target=self._work, args=(iterator, self._requests, self._results, self._news, end), daemon=True,
+                                  name="PrefetchingIter")
+        with HeldInterrupt():               # which Thread.start may turn into another error
+            thread.start()
 
     @staticmethod
-    def _work(iterator, requests, results):
-        for request in iter(requests.get, None):
+    def _work(iterator, requests, results, news, end):
+        last = (0, -1)
+        for place in iter(requests.get, end):
+            if place <= last:
+                continue
+            passes, last = last[0], place
             try:
-                if request == "reset":
+                if place[0] > passes:
                     iterator.reset()
-                results.put((iterator.next(), None))
+                results.append((place, iterator.next(), None))
             except StopIteration:
-                results.put((None, None))
+                results.append((place, None, None))
             except BaseException as error:      # pylint: disable=broad-except
-                results.put((None, error))
+                results.append((place, None, error))
+            news.put(None)
 
-    def take(self):
-        """The next batch, None at the end of the pass; after that :meth:`reset` comes first."""
-        batch, error = self._results.get()
-        if error is not None or batch is None:
-            self._results.put((None, None))     # until the reset
-            if error is not None:
-                raise error
-        else:
-            self._requests.put("next")
+    def prepare(self, place):
+        """The batch at `place` will be asked for."""
+        self._requests.put(place)
+
+    def take(self, place):
+        """The batch at `place`, None at the end of the pass."""
+        results = self._results
+        self._requests.put(place)
+        while not results or results[0][0] < place:
+            if results:
+                results.popleft()
+                while not self._news.empty():
+                    self._news.get()
+            else:
+                self._news.get()
+        _, batch, error = results[0]
+        if error is not None:
+            results[0] = place, None, None      # until the next pass
+            raise error
+        if batch is not None:
+            self._requests.put((place[0], place[1] + 1))
         return batch
-
-    def reset(self):
-        self._results.get()
-        self._requests.put("reset")
 
 
 class PrefetchingIter(_OverIterators):
@@ -162,6 +185,7 @@ class PrefetchingIter(_OverIterators):
         self.current_batch = None
         self._lock = threading.RLock()      # an array of each iterator belongs to one batch
         self._prefetchers = [_Prefetcher(iterator) for iterator in self.iters]
+        self._go_to((0, 0))
 
     @staticmethod
     def _renamed(described, names):
@@ -184,17 +208,21 @@ class PrefetchingIter(_OverIterators):
         """Descriptions of the labels of all iterators."""
         return self._renamed([i.provide_label for i in self.iters], self.rename_label)
 
+    def _go_to(self, place):
+        self._place = place                 # of the batch that comes next
+        for prefetcher in self._prefetchers:
+            prefetcher.prepare(place)
+
     def reset(self):
         with self._lock:
-            for prefetcher in self._prefetchers:
-                prefetcher.reset()
+            self._go_to((self._place[0] + 1, 0))
 
     def iter_next(self):
         with self._lock:
             return self._advance()
 
     def _advance(self):
-        batches = [prefetcher.take() for prefetcher in self._prefetchers]
+        batches = [prefetcher.take(self._place) for prefetcher in self._prefetchers]
         if any(batch is None for batch in batches):
             if not all(batch is None for batch in batches):
                 raise ValueError("[PrefetchingIter] the iterators have passes of different lengths")
@@ -206,6 +234,7 @@ class PrefetchingIter(_OverIterators):
             [array for batch in batches for array in batch.data],
             [array for batch in batches for array in batch.label or ()],
             batches[0].pad, batches[0].index, provide_data=self.provide_data, provide_label=self.provide_label)
+        self._place = self._place[0], self._place[1] + 1
         return True
 
     def next(self):

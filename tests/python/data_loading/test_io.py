@@ -2,7 +2,9 @@
 import gc
 import gzip
 import pickle
+import signal
 import struct
+import sys
 import threading
 import time
 
@@ -11,6 +13,8 @@ import pytest
 
 import mxnet as mx
 from mxnet import io, nd
+from mxnet._ctypes import ndarray as ctypes_binding
+from mxnet.io import _native
 
 DATA = np.arange(10, dtype='float32').reshape(5, 2)
 LABEL = np.arange(5)
@@ -310,3 +314,75 @@ def test_writing_into_a_batch_leaves_the_data_alone(last_batch_handle):
             batch.data[0][:] = -1
             batch.label[0] -= 100
     assert passes[0] == passes[1] and data.asnumpy().tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def interrupt_at_the_call(number):
+    """Python's SIGINT at the call of a Python function of that number, in this thread."""
+    left = [number]
+
+    def trace(frame, event, arg):
+        if event == 'call':
+            left[0] -= 1
+            if left[0] < 0:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+    sys.settrace(trace)
+
+
+def interrupted(number, call):
+    """Whether Ctrl-C ended the call."""
+    interrupt_at_the_call(number)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+@pytest.mark.parametrize('what', ['next', 'reset'])
+def test_prefetching_goes_on_after_ctrl_c_anywhere(what):
+    """No batch is lost on the way, doubled or paired with that of another place; nothing waits."""
+    for number in range(1000):
+        it = io.PrefetchingIter([io.NDArrayIter(DATA, LABEL, 2), io.NDArrayIter(DATA * 2, LABEL, 2)],
+                                [{'data': 'd1'}, {'data': 'd2'}], [{'softmax_label': 'l1'}, {'softmax_label': 'l2'}])
+        first = next(it)
+        ended = interrupted(number, getattr(it, what))
+        if what == 'reset':
+            it.reset()
+        rest = list(it)
+        assert all((b.data[1].asnumpy() == 2 * b.data[0].asnumpy()).all() for b in rest)
+        seen = labels(rest if what == 'reset' else [first, *rest])
+        assert seen in ([[0, 1], [2, 3], [4, 0]], *([[0, 1], [4, 0]] for _ in range(what == 'next'))), (number, seen)
+        it.reset()
+        assert labels(it) == [[0, 1], [2, 3], [4, 0]]
+        if not ended:
+            break
+    assert 1 < number < 999
+
+
+def test_a_prefetching_constructor_that_ctrl_c_ended_leaves_no_thread():
+    for number in range(1000):
+        if not interrupted(number, lambda: io.PrefetchingIter([io.NDArrayIter(DATA, LABEL, 2), io.NDArrayIter(DATA, LABEL, 2)],
+                                                              [{'data': 'd1'}, {'data': 'd2'}])):
+            break
+    assert 1 < number < 999
+    deadline = time.time() + 5
+    while any(thread.name == 'PrefetchingIter' for thread in threading.enumerate()) and time.time() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    assert not any(thread.name == 'PrefetchingIter' for thread in threading.enumerate())
+
+
+def test_objects_whose_constructor_ended_early_are_dropped_silently():
+    heard = []
+    hook, sys.unraisablehook = sys.unraisablehook, lambda event: heard.append(event.exc_value)
+    try:
+        for cls in (_native._Epoch, _native.NativeIterator, ctypes_binding.CachedOp, mx.recordio.MXRecordIO, mx.profiler.Task,
+                    mx.executor.Executor, mx.kvstore.KVStore, mx.sym.Symbol):
+            cls.__new__(cls)
+            gc.collect()
+    finally:
+        sys.unraisablehook = hook
+    assert heard == []
