@@ -187,7 +187,7 @@ def one_machine(args, report):
 
 
 def undisturbed(times):
-    """The lower quartile: what others do on the machine only adds time, and to some rounds alone."""
+    """The lower quartile: others on the machine only add time, and they add it to some rounds."""
     return statistics.quantiles(times, n=4)[0]
 
 

@@ -289,6 +289,10 @@ std::shared_ptr<StorageBackend> HostBackend() {
   return *backend;
 }
 
+// It is made when the library is loaded. A child that was forked while another thread made it would
+// wait for that thread forever.
+[[maybe_unused]] const std::shared_ptr<StorageBackend> g_host_backend = HostBackend();
+
 StorageHandle AllocBehind(size_t bytes, Context ctx, std::vector<engine::DeviceWorkPtr>* work) {
   return Process()->AllocBehind(bytes, ctx, nullptr, work);
 }
