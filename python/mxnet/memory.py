@@ -82,9 +82,9 @@ class MemoryPlan:
         if self._block is None:
             return self.symbol
         block = self._block
-        flags = {k: v for k, v in block._flags.items() if k != "memory_budget"}
+        flags = {k: v for k, v in dict(block._flags).items() if k != "memory_budget"}
         block.hybridize(True, **flags)
-        block._flags["memory_budget"] = self.planned_bytes
+        block._flags.append(("memory_budget", self.planned_bytes))
         return block
 
     def __repr__(self):
