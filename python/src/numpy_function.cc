@@ -18,9 +18,10 @@ namespace {
 
 /* What a function does with integers, which decides on what `out` may be; or a reduction; or a
  * method that takes the entries of its tuple one by one as well; or that it makes arrays of
- * nothing; or one of an array and a dtype. */
-enum Kind { kFloats, kSame, kBools, kReduces, kSpreads, kMakes, kCasts, kNumKinds };
-const char* const kind_names[kNumKinds] = {"float", "same", "bool", "reduce", "spread", "make", "cast"};
+ * nothing; or one of an array and a dtype; or of an array and as many numbers as the record has
+ * parameters, which may be one axis; or of an array as a vector. */
+enum Kind { kFloats, kSame, kBools, kReduces, kSpreads, kMakes, kCasts, kNumbers, kVector, kNumKinds };
+const char* const kind_names[kNumKinds] = {"float", "same", "bool", "reduce", "spread", "make", "cast", "numbers", "vector"};
 
 /* INVARIANT: `rest` is a Python function, and `dict` has what it is called, its text and
  * `__wrapped__`, which shows its signature. `unary` or `binary.array` is set, not both; `unary` of
@@ -107,6 +108,8 @@ AttrsPtr TupleAttrs(const NumpyFunction& f, const int64_t* key, int count) {
   });
 }
 
+constexpr int64_t whole_vector[] = {false, 2, -1};
+
 /* f(a, entry, entry...) of a function whose parameter is a tuple. */
 PyObject* SpreadDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n) {
   int64_t key[10] = {false, 2};
@@ -133,6 +136,8 @@ PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize
       return nullptr;
   }
   if (f.tuple && axis == Py_None && std::strcmp(f.tuple, "newshape") == 0) return nullptr;
+  // NumPy allows some axes of an array without dimensions.
+  if (!f.tuple && axis != Py_None && Get(args[0])->shape().ndim() == 0) return nullptr;
   if (f.tuple && axis != Py_None && (!PyTuple_CheckExact(axis) || PyTuple_GET_SIZE(axis) == 0)) return nullptr;
   int64_t key[10] = {keepdims, axis == Py_None ? 0 : PyTuple_CheckExact(axis) ? 2 : 1};
   int count = 2;
@@ -143,6 +148,26 @@ PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize
     return nullptr;
   }
   return Invoke(TupleAttrs(f, key, count), args, 1, nullptr);
+}
+
+/* f(a, number...), or f(a, name=number...) in the record's order. Null without an exception:
+ * another call. */
+PyObject* NumbersDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  const std::vector<ParamInfo>& params = f.unary->params;
+  const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+  if (n < 1 || n + named != static_cast<Py_ssize_t>(params.size()) + 1 || !IsNumpy(args[0])) return nullptr;
+  for (Py_ssize_t i = 0; i < named; ++i)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), params[n - 1 + i].name.c_str()) != 0) return nullptr;
+  int64_t key[8];
+  int count = 0;
+  for (Py_ssize_t i = 1; i < n + named; ++i)
+    if (!AppendAxis(args[i], key, &count)) return nullptr;
+  const AttrsPtr attrs = Remembered(f.unary, key, static_cast<size_t>(count), [&] {
+    AttrDict dict;
+    for (int i = 0; i < count; ++i) dict[params[i].name] = std::to_string(key[i]);
+    return dict;
+  });
+  return Invoke(attrs, args, 1, nullptr);
 }
 
 /* A shape of Python's own integers. False: something else, or too many dimensions. */
@@ -247,6 +272,10 @@ PyObject* Call(PyObject* self, PyObject* const* args, size_t count, PyObject* na
       result = MakeDirectly(f, args, n, names);
     else if (f.kind == kCasts)
       result = CastDirectly(f, args, n, names);
+    else if (f.kind == kNumbers)
+      result = NumbersDirectly(f, args, n, names);
+    else if (f.kind == kVector)
+      result = n == 1 && named == 0 && IsNumpy(args[0]) ? Invoke(TupleAttrs(f, whole_vector, 3), args, 1, nullptr) : nullptr;
     else if (named == 0)
       result = RunDirectly(f, args, n, nullptr);
     else if (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "out") == 0)

@@ -457,6 +457,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         number = _dtypes.number(dtype)
         return view_as(self, reread_shape(self.shape, self.itemsize, _dtypes.ITEM_BYTES[number]), number)
 
+    @compiled("_npi_reshape", "vector")
     def flatten(self, order="C"):
         """A copy with one dimension; `order` 'F' counts the elements down the columns.
 

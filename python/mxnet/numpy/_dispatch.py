@@ -93,10 +93,10 @@ def compiled(record, kind="reduce"):
     """Decorator of functions whose common calls the binding takes to the record: those of kind
     "reduce" with a, axis (or axes, or newshape) and keepdims alone, methods of kind "spread" also
     with the entries of axes or newshape one by one, those of kind "make" with a shape or the bounds
-    of a range, and a dtype, and methods of kind "cast" with a dtype."""
+    of a range, and a dtype, and methods of kind "cast" with a dtype. Those of kind "numbers" take
+    as many whole numbers as the record has parameters, and those of kind "vector" none."""
     def decorate(function):
-        qualname = function.__qualname__ if kind in ("spread", "cast") else function.__name__
-        attributes = {"__name__": function.__name__, "__qualname__": qualname, "__module__": "mxnet.numpy",
+        attributes = {"__name__": function.__name__, "__qualname__": function.__qualname__, "__module__": "mxnet.numpy",
                       "__doc__": function.__doc__, "__wrapped__": function}
         return NumpyFunction(function, attributes, record, "", "", kind)
     return decorate

@@ -105,6 +105,7 @@ def reshape(a, newshape=None, order="C", out=None, *, shape=None, copy=None):   
     return call("_npi_reshape", (operand(a),), out, newshape=newshape)
 
 
+@compiled("_npi_reshape", "vector")
 def ravel(x=None, order="C", *, a=None):
     """The elements of an array as a vector. A new array. `a` is NumPy's name of `x`.
 
@@ -180,6 +181,7 @@ def rollaxis(a, axis, start=0):
     return call("_npi_rollaxis", (operand(a),), axis=int(axis), start=int(start))
 
 
+@compiled("_npi_swapaxes", "numbers")
 def swapaxes(a, axis1, axis2):
     """Two dimensions exchanged.
 
@@ -191,6 +193,7 @@ def swapaxes(a, axis1, axis2):
     return call("_npi_swapaxes", (operand(a),), dim1=int(axis1), dim2=int(axis2))
 
 
+@compiled("_npi_squeeze")
 def squeeze(a, axis=None, out=None):
     """Without the dimensions of size 1: all of them, or those in `axis`.
 
@@ -205,6 +208,7 @@ def squeeze(a, axis=None, out=None):
     return call("_npi_squeeze", (a,), out, axis=None if axis is None else as_tuple(axis))
 
 
+@compiled("_npi_expand_dims", "numbers")
 def expand_dims(a, axis):
     """With new dimensions of size 1 at the places `axis` of the result, a number or several.
 

@@ -12,6 +12,7 @@ __all__ = ["all", "alltrue", "amax", "amin", "any", "argmax", "argmin", "count_n
            "var"]
 
 _NOTHING = getattr(onp, "_NoValue", None)
+_BOOL = _dtypes.number("bool")
 
 
 def axes_of(axis):
@@ -371,10 +372,10 @@ def count_nonzero(a, axis=None, *, keepdims=False):
     2
     """
     a = operand(a)
-    if is_symbol(a) or _dtypes.name(a.dtype) != "bool":
-        a = call("_npi_not_equal_scalar", (a,), scalar=0.0, is_int=True)
-    count = sum(a, axis, None, None, keepdims)
-    return int(count.asnumpy()) if axis is None and not keepdims and not is_symbol(a) else count
+    if is_symbol(a):
+        return sum(call("_npi_not_equal_scalar", (a,), scalar=0.0, is_int=True), axis, None, None, keepdims)
+    a = a if a._dtype_id == _BOOL else a != 0
+    return sum(a).item() if axis is None and not keepdims else sum(a, axis=axis, keepdims=keepdims)
 
 
 def _without_nan(a, value):
