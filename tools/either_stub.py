@@ -5,11 +5,14 @@ import ast
 ND, NP = "python/mxnet/ndarray/ndarray.pyi", "python/mxnet/numpy/__init__.pyi"
 HEAD = '''# Generated from the stubs of arrays by `./dev docs`; do not edit.
 """Types for checkers alone; a running program has no such module."""
-from collections.abc import Iterator
-from typing import Any, overload
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, overload
 from mxnet.gluon.block import HybridBlock
 from mxnet.ndarray.ndarray import NDArray
 from mxnet.numpy import ndarray
+
+# What a decorator gives back as it was: a class or a function.
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 class Network(HybridBlock):
     """A network of the model zoo."""

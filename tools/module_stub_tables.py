@@ -6,6 +6,7 @@ NAMED = {"NDArray": "mxnet.ndarray.ndarray", "Symbol": "mxnet.symbol.symbol", "C
          "HybridBlock": "mxnet.gluon.block", "Parameter": "mxnet.gluon.parameter", "ParameterDict": "mxnet.gluon.parameter",
          "DataBatch": "mxnet.io", "DataIter": "mxnet.io", "Executor": "mxnet.executor", "KVStore": "mxnet.kvstore",
          "ndarray": "mxnet.numpy", "Array": "mxnet._typing", "Network": "mxnet._typing", "Results": "mxnet._typing",
+         "Decorated": "mxnet._typing",
          "Constant": "mxnet.gluon.parameter",
          "SymbolBlock": "mxnet.gluon.block", "HookHandle": "mxnet.gluon.block", "DataDesc": "mxnet.io", "MXDataIter": "mxnet.io",
          "Optimizer": "mxnet.optimizer", "Module": "mxnet.module", "BucketingModule": "mxnet.module", "IRHeader": "mxnet.recordio",
@@ -148,6 +149,7 @@ OVERLOADS = {"Block.__call__": _BLOCK, "HybridBlock.__call__": _BLOCK,
              # Programs name these as they like.
              "CustomOpProp.create_operator": ["(self, ctx: Any, in_shapes: Any, in_dtypes: Any, /) -> Any"],
              "ParameterDict.get": ["(self, name: str, **kwargs: Any) -> Parameter", "(self, name: str, default: Any) -> Any"],
+             "Optimizer.register": ["(klass: Decorated) -> Decorated"],
              # Several outputs are a list, which can be taken apart as an array can.
              "BaseModule.predict": [
                  f"(self, eval_data: Any, num_batch: int | None = ..., merge_batches: {merged}, reset: bool = ..., "
@@ -157,7 +159,14 @@ OVERLOADS = {"Block.__call__": _BLOCK, "HybridBlock.__call__": _BLOCK,
              ["(self, eval_data: Any, *args: Any, **kwargs: Any) -> Any"]}
 FUNCTION_OVERLOADS = {
     **{f"mxnet.{home}.create": ["(metric: list[Any] | tuple[Any, ...], *args: Any, **kwargs: Any) -> CompositeEvalMetric",
-                                "(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric"] for home in ("metric", "gluon.metric")}}
+                                "(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric"] for home in ("metric", "gluon.metric")},
+    **{f"mxnet.{home}.register": ["(klass: Decorated) -> Decorated"] for home in ("optimizer", "initializer")},
+    **{f"mxnet.{home}.register": ["(klass: Decorated, name: str | None = ...) -> Decorated"] for home in ("metric", "gluon.metric")},
+    **{f"mxnet.{home}.alias": ["(*aliases: str) -> Callable[[Decorated], Decorated]"]
+       for home in ("metric", "gluon.metric", "initializer")},
+    "mxnet.operator.register": ["(reg_name: str) -> Callable[[Decorated], Decorated]"],
+    **{f"mxnet.util.{name}": ["(func: Decorated) -> Decorated"]
+       for name in "use_np use_np_array use_np_default_dtype use_np_shape".split()}}
 # Members that a class leaves to those below it, or to Python (which iterates by index).
 MEMBERS = {"Dataset": ["    def __iter__(self) -> Iterator[Any]: ..."],
            "Block": ["    _children: dict[str, Any]", "    _reg_params: dict[str, Any]", "    _prefix: str", "    _params: Any"],

@@ -198,6 +198,7 @@ class Writer:
             if isinstance(value, type) or isinstance(value, types.ModuleType):
                 self.lines.append(f"    {member}: Any")
             elif f"{name}.{member}" in OVERLOADS and (member != "__call__" or "Block" in {base.__name__ for base in cls.__mro__}):
+                self.lines += ["    @staticmethod"] * isinstance(value, staticmethod)
                 self.overloads(OVERLOADS[f"{name}.{member}"], member)
             else:
                 self.member(cls, member, value)

@@ -35,6 +35,9 @@ score: int = mx.metric.Accuracy().get()[1]
 mx.io.NDArrayIter(x).next().dta
 gluon.nn.Dense(3).initialize(devcie=mx.cpu())
 loss: int = gluon.loss.L2Loss()(x, x)
+text: str = mx.util.use_np(len)("abc")
+mx.operator.register("a")(mx.operator.CustomOpProp)().infer_shapes
+mx.optimizer.Optimizer.register(mx.optimizer.SGD)().updaet
 """
 
 
