@@ -98,14 +98,23 @@ def _public_names(module):
     return [name for name in dir(sys.modules.get(module)) if not name.startswith("_")]
 
 
+def _close(name, names):
+    """A list of the one of `names` that is most like `name`, and begins most like it among equals;
+    an empty list if none is near."""
+    import difflib
+
+    def order(other):
+        return -difflib.SequenceMatcher(None, other, name).ratio(), -len(os.path.commonprefix([other, name]))
+    return sorted(difflib.get_close_matches(name, names, 6), key=order)[:1]
+
+
 def nearest(name, names):
     """The one of `names` (a set, or a dictionary's keys) that was most likely meant; None if none
     is near."""
-    import difflib
     lower = {}
     for candidate in sorted(names):
         lower.setdefault(candidate.lower(), candidate)
-    near = difflib.get_close_matches(name, names, 1) or difflib.get_close_matches(name.lower(), lower, 1)
+    near = _close(name, names) or _close(name.lower(), lower)
     if not near and len(name) > 2:      # opt for optimizer
         near = sorted((n for n in lower if n.startswith(name.lower())), key=len)[:1]
     return lower.get(near[0].lower(), near[0]) if near and near[0] not in names else near[0] if near else None

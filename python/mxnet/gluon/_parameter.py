@@ -417,7 +417,7 @@ class Parameter:
         if self._data is None:
             if self._deferred_init:
                 return list(self._deferred_init[1])
-            raise RuntimeError(f'[gluon.Parameter] {self.name!r} has not been initialized')
+            raise RuntimeError(f'[gluon.Parameter] {self.name!r} has not been initialized: call initialize() first')
         return list(self._ctx_list)
 
     def _row_sparse_arrays(self, row_id, want):

@@ -126,6 +126,7 @@ def test_misspelt_names_get_the_nearest(code, words):
     ("mx.init.create('Xavir')", "the nearest name is 'xavier'"),
     ("mx.metric.create('acuracy')", "the nearest name is 'accuracy'"),
     ("mx.metric.create('zzzz')", "not registered; known are"),
+    ("mx.gluon.model_zoo.vision.get_model('resnet19')", "the nearest name is 'resnet18_v"),
     ("mx.gluon.model_zoo.vision.get_model('resnet18v1')", "the nearest name is 'resnet18_v1'; one of")])
 def test_misspelt_registered_names_get_the_nearest(code, words):
     with pytest.raises(ValueError, match=words):
