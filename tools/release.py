@@ -10,8 +10,11 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
+import time
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -19,6 +22,8 @@ sys.path.insert(0, os.path.join(ROOT, "tools", "wheel"))
 import build  # noqa: E402
 import headers  # noqa: E402
 
+# Releases of Debian in whose bare roots the wheel is tried: other versions of glibc and of Python.
+ROOTS = ("bookworm", "trixie")
 # Name, architecture and option of ./dev wheel.
 WHEELS = (("mxnet", "x86_64", "--arch x86_64"), ("mxnet", "aarch64", "--arch aarch64"), ("mxnet_cu13", "x86_64", "--cuda"))
 
@@ -95,6 +100,9 @@ def wheel_findings(path):
             yield f"{name}: no list of parts; ./dev wheel writes one"
             return
         packages = json.loads(archive.read(parts))["packages"]
+    made_from, wanted = packages[0].get("sourceInfo", "nothing that it names"), build.source_note()
+    if wanted and made_from != wanted:
+        yield f"{name}: made from {made_from}; the checkout is {wanted}"
     own = {"libmxnet.so", "libmxnet_jpeg.so", "libmxnet_mpi.so"}
     listed = [package["name"] for package in packages if package["licenseConcluded"] != "NOASSERTION"]
     for library in (os.path.basename(entry) for entry in names if entry.startswith("mxnet/lib/") and ".so" in entry):
@@ -104,10 +112,30 @@ def wheel_findings(path):
             yield f"{name}: {library} is in no list of parts"
 
 
+def sdist_findings(path):
+    """What the source distribution lacks: the sources of this commit, and those of others that no
+    registry of Python has."""
+    name, folder = os.path.basename(path), os.path.basename(path).removesuffix(".tar.gz")
+    with tarfile.open(path) as archive:
+        names = archive.getnames()
+        for url, _ in build.third_party.archives():
+            if f"{folder}/third_party/{url.rpartition('/')[2]}" not in names:
+                yield f"{name}: no third_party/{url.rpartition('/')[2]}"
+        state = f"{folder}/third_party/commit.txt"
+        lines = archive.extractfile(state).read().decode().splitlines() if state in names else []
+    made_from = build.source_note([*lines, *["", "", "", "0"][len(lines):]]) or "nothing that it names"
+    wanted = build.source_note()
+    if wanted and made_from != wanted:
+        yield f"{name}: made from {made_from}; the checkout is {wanted}"
+
+
 def check_wheels():
     """dist/ has the source distribution, and each wheel, complete."""
     number = version()
-    if not glob.glob(os.path.join(ROOT, "dist", f"mxnet-{number}.tar.gz")):
+    sources = os.path.join(ROOT, "dist", f"mxnet-{number}.tar.gz")
+    if os.path.exists(sources):
+        yield from sdist_findings(sources)
+    else:
         yield f"dist/mxnet-{number}.tar.gz is not there; ./dev wheel --sdist makes it"
     for name, arch, option in WHEELS:
         found = glob.glob(os.path.join(ROOT, "dist", f"{name}-{number}-py3-none-manylinux_*_{arch}.whl"))
@@ -119,15 +147,38 @@ def check_wheels():
             yield from wheel_findings(path)
 
 
+def check_roots():
+    """The wheel is installed, trains and serves in roots with nothing but Python, and computes the
+    same numbers in each."""
+    found = glob.glob(os.path.join(ROOT, "dist", f"mxnet-{version()}-py3-none-manylinux_*_{os.uname().machine}.whl"))
+    if shutil.which("mmdebstrap") is None or os.geteuid():
+        yield "only root can make roots, with Debian's mmdebstrap"
+        return
+    if not found:
+        yield "dist/ has no wheel to try; ./dev wheel makes one"
+        return
+    failed = False
+    for suite in ROOTS:
+        for finding in _command("tools/wheel/clean_root.sh", suite, found[0]):
+            failed = True
+            yield finding
+    if not failed:
+        numbers = [f"build/roots/{suite}/try/numbers.npz" for suite in ROOTS]
+        yield from _command("./dev", "python", "tools/wheel/same_numbers.py", "compare", *numbers)
+
+
 def _command(*words):
+    """Runs it, with what it prints in sight; a finding where it fails."""
+    print("$ " + " ".join(words), flush=True)
     done = subprocess.run(words, cwd=ROOT, stdin=subprocess.DEVNULL)
     if done.returncode:
         yield f"{' '.join(words)} failed with exit status {done.returncode}"
 
 
 def check_docs():
-    """Links, prose, and generated pages."""
+    """Links, prose, generated pages, and the site."""
     yield from _command("./dev", "lint")
+    yield from _command("./dev", "docs", "--site")
     yield from _command("./dev", "test", "tests/python/project/test_generated_pages.py")
 
 
@@ -137,7 +188,8 @@ def check_tests():
     yield from _command("./dev", "test", "--nightly")
 
 
-CHECKS = {"version": check_version, "deprecations": check_deprecations, "wheels": check_wheels, "docs": check_docs, "tests": check_tests}
+CHECKS = {"version": check_version, "deprecations": check_deprecations, "wheels": check_wheels, "roots": check_roots,
+          "docs": check_docs, "tests": check_tests}
 
 
 def main():
@@ -147,12 +199,11 @@ def main():
     args = parser.parse_args()
     findings = 0
     for name in args.check or CHECKS:
-        found = list(CHECKS[name]())
+        start, found = time.monotonic(), list(CHECKS[name]())
         findings += len(found)
         for line in found:
             print(f"{name}: {line}", flush=True)
-        if not found:
-            print(f"{name}: good", flush=True)
+        print(f"{name}: {f'{len(found)} found' if found else 'good'} ({time.monotonic() - start:.0f} s)", flush=True)
     return int(findings > 0)
 
 

@@ -101,16 +101,25 @@ def folder_name(args):
 
 
 def source_state():
-    """Branch, commit and time of the last commit: of the checkout, or as a source distribution
-    says."""
+    """Commit, branch, time of the commit, and the number of files with changes that it has not, as
+    texts: of the checkout, or as a source distribution says."""
     try:
         if os.path.exists(os.path.join(ROOT, ".git")):
-            asked = [("rev-parse", "HEAD"), ("rev-parse", "--abbrev-ref", "HEAD"), ("log", "-1", "--format=%ct")]
-            return [subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip() for words in asked]
+            asked = [("rev-parse", "HEAD"), ("rev-parse", "--abbrev-ref", "HEAD"), ("log", "-1", "--format=%ct"), ("status", "--porcelain")]
+            *state, changes = [subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+                               for words in asked]
+            return [*state, str(len(changes.splitlines()))]
         with open(os.path.join(ROOT, "third_party", "commit.txt"), encoding="utf-8") as file:
-            return file.read().split()
+            return file.read().splitlines()
     except (OSError, subprocess.CalledProcessError):
-        return ["", "", "315532800"]
+        return ["", "", "315532800", "0"]
+
+
+def source_note(state=None):
+    """What the list of parts says of the sources, of `source_state` without an argument; empty
+    where nothing is known."""
+    commit, _, _, changes = state or source_state()
+    return commit and f"commit {commit}" + (f", and {changes} files with changes that it has not" if changes != "0" else "")
 
 
 def build_sdist(out):
@@ -132,7 +141,7 @@ def build_wheel(args):
     raw = os.path.join(scratch, build(scratch, _settings(args)))
     build_folder = os.path.join(ROOT, "build", folder_name(args))
     tree, cache = os.path.join(TOOLS, "sysroot-" + args.arch), os.path.join(TOOLS, "cache")
-    made = pack.finish(raw, args.out, args.arch, tree, build_folder, tools(), cache, args.cuda)
+    made = pack.finish(raw, args.out, args.arch, tree, build_folder, tools(), cache, args.cuda, source_note())
     pack.check(made, args.arch, tools())
     return made
 
@@ -154,7 +163,11 @@ def main():
     args.out = os.path.abspath(args.out)
     os.makedirs(args.out, exist_ok=True)
     os.chdir(ROOT)
-    os.environ.setdefault("SOURCE_DATE_EPOCH", source_state()[2])
+    _, _, time, changes = source_state()
+    if changes != "0":
+        print(f"wheel: warning: {changes} files of this checkout have changes that no commit has, and they are packed too; "
+              "git status names them", file=sys.stderr, flush=True)
+    os.environ.setdefault("SOURCE_DATE_EPOCH", time)
     os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", os.environ.get("JOBS") or str(os.cpu_count()))
     print("wheel: " + (build_sdist(args.out) if args.sdist else build_wheel(args)))
 

@@ -116,8 +116,8 @@ def _pybind11_licence():
     return next(_read(file.locate()) for file in files if file.name == "LICENSE")
 
 
-def _spdx(version, arch, requirements):
-    """The parts as an SPDX 2.3 document."""
+def _spdx(version, arch, requirements, source=""):
+    """The parts as an SPDX 2.3 document; `source` says what mxnet itself was made from."""
     time = datetime.datetime.fromtimestamp(_epoch(), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def package(name, number, licence, origin):
@@ -125,6 +125,8 @@ def _spdx(version, arch, requirements):
                 "licenseConcluded": licence, "licenseDeclared": licence, "copyrightText": "NOASSERTION",
                 "downloadLocation": origin, "filesAnalyzed": False}
     own = package("mxnet", version, "Apache-2.0", f"https://pypi.org/project/mxnet/{version}/")
+    if source:
+        own["sourceInfo"] = source
     carried = [package(*part) for part in parts(arch)]
     needed = [package(name, number, "NOASSERTION", f"https://pypi.org/project/{name}/") for name, number in requirements]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own)]
@@ -181,8 +183,9 @@ def rename(wheel, name, requirements):
     wheel.set(f"{wheel.info}/METADATA", re.sub(r"^(Requires-Dist: )", lines + r"\g<1>", metadata, count=1, flags=re.M))
 
 
-def finish(raw, out, arch, tree, build, bin_folder, cache, cuda=False):
-    """Writes the finished wheel of `raw` to the folder `out`; returns its path."""
+def finish(raw, out, arch, tree, build, bin_folder, cache, cuda=False, source=""):
+    """Writes the finished wheel of `raw`, made from `source`, to the folder `out`; returns its
+    path."""
     wheel = _Contents(raw)
     if cuda:
         rename(wheel, CUDA_NAME, CUDA_PACKAGES)
@@ -198,7 +201,7 @@ def finish(raw, out, arch, tree, build, bin_folder, cache, cuda=False):
     metadata = re.sub(r"^(License-File: LICENSE\n)", r"\g<1>" + lines, metadata, count=1, flags=re.M)
     version = re.search(r"^Version: (.*)$", metadata, re.M).group(1)
     wheel.set(f"{wheel.info}/METADATA", metadata)
-    wheel.set(f"{wheel.info}/sboms/mxnet.spdx.json", _spdx(version, arch, _requirements(metadata, arch)))
+    wheel.set(f"{wheel.info}/sboms/mxnet.spdx.json", _spdx(version, arch, _requirements(metadata, arch), source))
     wheel.set(f"{wheel.info}/WHEEL", re.sub(r"^Tag: .*$", f"Tag: {tag}", wheel.text("WHEEL"), flags=re.M))
     path = os.path.join(out, f"{wheel.info.removesuffix('.dist-info')}-{tag}.whl")
     wheel.write(path)

@@ -1,11 +1,13 @@
 """tools/release.py: what it asks before a release; and the one home of the version."""
 import ctypes
 import importlib.util
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import pytest
@@ -61,7 +63,7 @@ def write_wheel(path, files):
             archive.writestr(name, text)
 
 
-def test_a_wheel(release, tmp_path):
+def test_a_wheel(release, tmp_path, monkeypatch):
     """A library without a part, a licence and bindings that are not there, another version."""
     path, info = str(tmp_path / "mxnet-0-py3-none-any.whl"), "mxnet-0.dist-info"
     files = {f"{info}/METADATA": "Name: mxnet\nVersion: 0.0.0\nLicense-File: LICENSE\n", "mxnet/lib/libgomp.so.1": "",
@@ -71,7 +73,7 @@ def test_a_wheel(release, tmp_path):
     for line, says in zip(found, ("not the version", "no compiled binding for Python 3.14", "no LICENSE", "no list of parts"), strict=True):
         assert says in line
     files["mxnet/_cy3/ndarray.cpython-314-x86_64-linux-gnu.so"] = ""
-    parts = {"packages": [{"name": "mxnet", "licenseConcluded": "Apache-2.0"}]}
+    parts = {"packages": [{"name": "mxnet", "licenseConcluded": "Apache-2.0", "sourceInfo": release.build.source_note()}]}
     files.update({f"{info}/METADATA": f"Name: mxnet\nVersion: {release.version()}\nLicense-File: LICENSE\n", f"{info}/licenses/LICENSE": "",
                   f"{info}/sboms/mxnet.spdx.json": json.dumps(parts)})
     write_wheel(path, files)
@@ -83,6 +85,62 @@ def test_a_wheel(release, tmp_path):
     parts["packages"].append({"name": "highway", "licenseConcluded": "Apache-2.0"})
     write_wheel(path, {**files, f"{info}/sboms/mxnet.spdx.json": json.dumps(parts)})
     assert list(release.wheel_findings(path)) == []
+    monkeypatch.setattr(release.build, "source_state", lambda: ["1" * 40, "main", "0", "3"])
+    del parts["packages"][0]["sourceInfo"]
+    for made_from in ("nothing that it names", "commit " + "1" * 40):
+        write_wheel(path, {**files, f"{info}/sboms/mxnet.spdx.json": json.dumps(parts)})
+        said, = release.wheel_findings(path)
+        assert said.endswith(f"made from {made_from}; the checkout is commit {'1' * 40}, and 3 files with changes that it has not")
+        parts["packages"][0]["sourceInfo"] = "commit " + "1" * 40
+
+
+def test_a_source_distribution(release, tmp_path, monkeypatch):
+    """One of another commit, and one without the sources that PyPI has not."""
+    path, state = str(tmp_path / "mxnet-1.2.3.tar.gz"), ["1" * 40, "main", "1700000000", "0"]
+    monkeypatch.setattr(release.build, "source_state", lambda: state)
+
+    def write(commit, names):
+        with tarfile.open(path, "w:gz") as archive:
+            for name, text in {"commit.txt": "\n".join(commit) + "\n", **dict.fromkeys(names, "")}.items():
+                entry = tarfile.TarInfo("mxnet-1.2.3/third_party/" + name)
+                entry.size = len(text)
+                archive.addfile(entry, io.BytesIO(text.encode()))
+    sources = [url.rpartition("/")[2] for url, _ in release.build.third_party.archives()]
+    write(state, sources)
+    assert list(release.sdist_findings(path)) == []
+    write(["2" * 40, *state[1:3]], sources[1:])
+    missing, other = release.sdist_findings(path)
+    assert missing == f"mxnet-1.2.3.tar.gz: no third_party/{sources[0]}"
+    assert other == f"mxnet-1.2.3.tar.gz: made from commit {'2' * 40}; the checkout is commit {'1' * 40}"
+    write([*state[:3], "4"], sources)
+    assert "and 4 files with changes" in next(release.sdist_findings(path))
+
+
+def test_bare_roots(release, tmp_path, monkeypatch):
+    """Each release of Debian is tried with the wheel of this machine, then their numbers are
+    compared; a root that fails is a finding."""
+    name = f"mxnet-1.2.3-py3-none-manylinux_2_28_{os.uname().machine}.whl"
+    monkeypatch.setattr(release, "ROOT", str(tmp_path))
+    monkeypatch.setattr(release, "version", lambda: "1.2.3")
+    monkeypatch.setattr(release.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(release.shutil, "which", lambda program: program)
+    assert list(release.check_roots()) == ["dist/ has no wheel to try; ./dev wheel makes one"]
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / name).write_bytes(b"")
+    (tmp_path / "tools" / "wheel").mkdir(parents=True)
+    script, log = tmp_path / "tools" / "wheel" / "clean_root.sh", tmp_path / "log"
+    script.write_text(f'#!/bin/sh\necho "$@" >>{log}; [ "$1" != trixie ]\n')
+    script.chmod(0o755)
+    wheel = str(tmp_path / "dist" / name)
+    assert list(release.check_roots()) == [f"tools/wheel/clean_root.sh trixie {wheel} failed with exit status 1"]
+    assert log.read_text() == f"bookworm {wheel}\ntrixie {wheel}\n"
+    script.write_text("#!/bin/sh\n")
+    (tmp_path / "dev").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "dev").chmod(0o755)
+    said, = release.check_roots()
+    assert "compare build/roots/bookworm/try/numbers.npz build/roots/trixie/try/numbers.npz failed with exit status 3" in said
+    monkeypatch.setattr(release.os, "geteuid", lambda: 1000)
+    assert list(release.check_roots()) == ["only root can make roots, with Debian's mmdebstrap"]
 
 
 def test_wheels_that_are_missing(release, tmp_path, monkeypatch):
@@ -90,6 +148,7 @@ def test_wheels_that_are_missing(release, tmp_path, monkeypatch):
     monkeypatch.setattr(release, "ROOT", str(tmp_path))
     monkeypatch.setattr(release, "version", lambda: "1.2.3")
     (tmp_path / "dist" / "mxnet-1.2.3.tar.gz").write_bytes(b"")
+    monkeypatch.setattr(release, "sdist_findings", lambda path: [])
     monkeypatch.setattr(release.build, "lacking", lambda arch, cuda=False: ["nvcc (the toolkit)"] if cuda else [])
     made_by = [line.rpartition("./dev wheel ")[2] for line in release.check_wheels()]
     assert made_by == ["--arch x86_64 makes it", "--arch aarch64 makes it",
@@ -111,6 +170,6 @@ def test_what_a_machine_lacks(release, monkeypatch):
 
 def test_command():
     done = subprocess.run([sys.executable, SCRIPT, "--check", "deprecations"], capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout == "deprecations: good\n"
+    assert done.returncode == 0 and re.fullmatch(r"deprecations: good \(\d+ s\)\n", done.stdout)
     done = subprocess.run([sys.executable, SCRIPT, "--check", "nothing"], capture_output=True, text=True)
     assert done.returncode == 2 and "invalid choice: 'nothing'" in done.stderr

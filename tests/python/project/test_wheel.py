@@ -84,7 +84,8 @@ def test_a_wheel_for_gpus(pack, wheel):
 
 def test_list_of_parts(pack, monkeypatch):
     monkeypatch.setattr(pack, "_text_of", lambda command: "12.2.0")
-    document = json.loads(pack._spdx("1.2.3", "x86_64", [("numpy", ">=1.23")]))
+    document = json.loads(pack._spdx("1.2.3", "x86_64", [("numpy", ">=1.23")], "commit abc"))
+    assert document["packages"][0]["sourceInfo"] == "commit abc"
     names = {package["name"]: package for package in document["packages"]}
     assert {"mxnet", "highway", "libjpeg-turbo", "dmlc-core", "libgomp", "libstdc++", "pybind11", "numpy"} <= names.keys()
     identities = [package["SPDXID"] for package in document["packages"]]
@@ -100,6 +101,31 @@ def test_sources(pack, tmp_path):
     (tmp_path / "a.tar.gz").write_bytes(b"other")
     with pytest.raises(SystemExit, match="SHA-256"):
         sysroot.fetch("http://localhost/a.tar.gz", hashlib.sha256(b"this").hexdigest(), str(tmp_path))
+
+
+def test_changes_that_no_commit_has(monkeypatch, tmp_path, capsys):
+    """A wheel or a source distribution of them warns, and says so inside."""
+    monkeypatch.syspath_prepend(TOOLS)
+    import build
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    (tmp_path / "a.txt").write_text("1\n")
+    for words in (["init", "-q", "-b", "main"], ["add", "a.txt"], ["commit", "-q", "-m", "A"]):
+        subprocess.run([*git, *words], check=True)
+    monkeypatch.setattr(build, "ROOT", str(tmp_path))
+    monkeypatch.setattr(build, "build_sdist", lambda out: "made")
+    monkeypatch.setattr(build.os, "environ", dict(os.environ))
+    monkeypatch.setattr(sys, "argv", ["build.py", "--sdist", "--out", str(tmp_path.parent / "dist")])
+    monkeypatch.chdir(tmp_path)
+    build.main()
+    assert capsys.readouterr() == ("wheel: made\n", "")
+    commit = build.source_state()[0]
+    assert build.source_note() == "commit " + commit
+    (tmp_path / "a.txt").write_text("2\n")
+    (tmp_path / "b.txt").write_text("new\n")
+    build.main()
+    said = capsys.readouterr().err
+    assert said.startswith("wheel: warning: 2 files of this checkout have changes that no commit has")
+    assert build.source_note() == f"commit {commit}, and 2 files with changes that it has not"
 
 
 def test_headers_of_pythons(monkeypatch, tmp_path):
