@@ -32,15 +32,16 @@ def picture():
         out += [f'<rect x="{x}" y="36" width="11" height="11" fill="{colour}"/>',
                 f'<text x="{x + 16}" y="46" fill="#374151">{label}</text>']
         x += 44 + 7 * len(label)
-    y = HEAD
+    one, y = LEFT + scale, HEAD
+    line = f'<line x1="{one:.1f}" y1="{HEAD - 6}" x2="{one:.1f}" y2="{height - 8}" stroke="#111827" stroke-dasharray="3 3"/>'
+    numbers = []        # above the line, with an edge that keeps it away from them
     for network, values in ratios:
         out.append(f'<text x="{LEFT - 10}" y="{y + len(SHOWN) * BAR / 2 + 4:g}" text-anchor="end" fill="#111827">{network}</text>')
         for name, colour in SHOWN.items():
             width = values[name] * scale
-            out += [f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR - 2}" fill="{colour}"/>',
-                    f'<text x="{LEFT + width + 5:.1f}" y="{y + 10}" font-size="10" fill="#374151">{values[name]:.1f}</text>']
+            out.append(f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR - 2}" fill="{colour}"/>')
+            numbers.append(f'<text x="{LEFT + width + 5:.1f}" y="{y + 10}">{values[name]:.1f}</text>')
             y += BAR
         y += GAP
-    one = LEFT + scale
-    out += [f'<line x1="{one:.1f}" y1="{HEAD - 6}" x2="{one:.1f}" y2="{height - 8}" stroke="#111827" stroke-dasharray="3 3"/>', "</svg>"]
-    return "\n".join(out) + "\n"
+    edge = 'font-size="10" fill="#374151" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
+    return "\n".join([*out, line, f"<g {edge}>", *numbers, "</g>", "</svg>"]) + "\n"
