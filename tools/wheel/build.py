@@ -135,13 +135,14 @@ def build_sdist(out):
 
 def build_wheel(args):
     from scikit_build_core.build import build_wheel as build
+    source = source_note()      # before minutes in which somebody may commit
     scratch = os.path.join(ROOT, "build", folder_name(args) + "-raw")
     shutil.rmtree(scratch, ignore_errors=True)
     os.makedirs(scratch)
     raw = os.path.join(scratch, build(scratch, _settings(args)))
     build_folder = os.path.join(ROOT, "build", folder_name(args))
     tree, cache = os.path.join(TOOLS, "sysroot-" + args.arch), os.path.join(TOOLS, "cache")
-    made = pack.finish(raw, args.out, args.arch, tree, build_folder, tools(), cache, args.cuda, source_note())
+    made = pack.finish(raw, args.out, args.arch, tree, build_folder, tools(), cache, args.cuda, source)
     pack.check(made, args.arch, tools())
     return made
 
