@@ -210,6 +210,15 @@ def test_libraries_of_other_packages(tmp_path, monkeypatch):
         assert _packages.requirement_of(library)
 
 
+@pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("ninja"), reason="needs CMake and Ninja")
+def test_headers_of_python_that_are_missing(tmp_path):
+    """`pip install .` says which package has them before it compiles anything."""
+    done = subprocess.run(["cmake", "-S", ROOT, "-B", str(tmp_path), "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}",
+                           "-DPython_INCLUDE_DIR=/nowhere"], capture_output=True, text=True)
+    said = " ".join(done.stderr.split())
+    assert done.returncode and "were not found. Install python3-dev (Debian, Ubuntu)" in said and "MXNET_BUILD_PYTHON=OFF" in said
+
+
 @pytest.mark.nightly
 def test_build_install_and_use(tmp_path):
     """Two builds are equal; auditwheel accepts it (tools/wheel/build.py asks); a new environment
