@@ -43,7 +43,7 @@ def write_records(folder, classes, counts, side=48):
             label = np.array([2, 5] + sum(objects, []), dtype="float32")
             header = mx.recordio.IRHeader(0, label, number, 0)
             pixels = picture.astype("uint8")[:, :, None].repeat(3, axis=2)
-            file.write_idx(number, mx.recordio.pack_img(header, pixels, img_fmt=".png"))
+            file.write_idx(number, mx.recordio.pack_img(header, pixels, quality=100, img_fmt=".jpg"))
         file.close()
     return names
 

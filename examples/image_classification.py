@@ -29,7 +29,7 @@ def write_records(folder):
     for number, (pixels, label) in enumerate(zip(data.images, data.target)):
         picture = np.repeat((pixels * 15.9).astype("uint8")[:, :, None], 3, axis=2)
         header = mx.recordio.IRHeader(0, float(label), number, 0)
-        record = mx.recordio.pack_img(header, picture, img_fmt=".png")
+        record = mx.recordio.pack_img(header, picture, quality=100, img_fmt=".jpg")
         files[number % 5 == 0].write_idx(number, record)
     for file in files:
         file.close()

@@ -25,7 +25,7 @@ def write_records(prefix):
         large = np.repeat(np.repeat(pixels * 15.9, 2, axis=0), 2, axis=1).astype("uint8")
         header = mx.recordio.IRHeader(0, float(label), number, 0)
         picture = np.repeat(large[:, :, None], 3, axis=2)
-        files[number % 5 == 0].write(mx.recordio.pack_img(header, picture, img_fmt=".png"))
+        files[number % 5 == 0].write(mx.recordio.pack_img(header, picture, quality=100, img_fmt=".jpg"))
     for file in files:
         file.close()
     return names

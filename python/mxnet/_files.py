@@ -3,6 +3,7 @@
 A reader of a name sees the old contents or the new ones, never a part; ``src/base/new_file.h`` has
 the same rules for what the library itself writes.
 """
+import contextlib
 import errno
 import itertools
 import os
@@ -107,7 +108,8 @@ class NewFile:
             try:
                 os.replace(temporary, self._target)
             except BaseException:
-                os.unlink(temporary)
+                with contextlib.suppress(FileNotFoundError):      # its folder is gone
+                    os.unlink(temporary)
                 raise
 
     def discard(self):

@@ -4,6 +4,7 @@ A record is a magic word, a word of 3 bits continuation flag and 29 bits length,
 zeros up to a multiple of four bytes. A payload that contains the magic at a multiple of four is
 split there.
 """
+import contextlib
 import numbers
 import os
 import struct
@@ -143,7 +144,8 @@ class MXRecordIO:
 
     def __del__(self):
         if getattr(self, "is_open", False):
-            self.close()
+            with contextlib.suppress(FileNotFoundError):    # a folder that is gone, as after another error, wants no file
+                self.close()
 
     def __enter__(self):
         return self

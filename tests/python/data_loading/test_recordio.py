@@ -1,8 +1,10 @@
 """Record files: byte layout, malformed files, forks, pickling, indexes, packed images."""
+import gc
 import multiprocessing
 import os
 import pickle
 import random
+import shutil
 import struct
 import sys
 
@@ -68,6 +70,22 @@ def test_nothing_under_the_name_before_close(tmp_path):
     record.write(b'z')
     del record                                  # as good as closed
     assert read(str(path)) == [b'z']
+
+
+def test_a_folder_that_is_gone(tmp_path, capfd):
+    """Closing names the file, and not the one that stood for it; a writer that is dropped, as after
+    another error inside of a temporary folder, says nothing."""
+    for index in (False, True):
+        (tmp_path / "gone").mkdir()
+        name = str(tmp_path / "gone" / "a.rec")
+        writers = [recordio.MXIndexedRecordIO(name[:-3] + "idx", name, "w") if index else recordio.MXRecordIO(name, "w") for _ in "12"]
+        writers[0].write(b"abc")
+        shutil.rmtree(tmp_path / "gone")
+        with pytest.raises(FileNotFoundError, match="a.(rec|idx)'$"):
+            writers[0].close()
+        writers.clear()
+        gc.collect()
+        assert "Exception ignored" not in capfd.readouterr().err
 
 
 def test_reset_tell_and_close(tmp_path):
