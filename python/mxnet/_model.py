@@ -142,7 +142,7 @@ def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_ca
     """
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
-    path = f"{prefix}-{epoch:04d}.params"
+    path = "%s-%04d.params" % (prefix, epoch)    # 1.x takes an epoch of 2.0, too
     arrays = {f"arg:{name}": array for name, array in arg_params.items()}
     arrays.update((f"aux:{name}", array) for name, array in aux_params.items())
     nd.save(path, arrays)
@@ -181,7 +181,7 @@ def load_params(prefix, epoch):
     >>> list(arguments), list(states)
     (['weight'], ['mean'])
     """
-    path = f"{prefix}-{epoch:04d}.params"
+    path = "%s-%04d.params" % (prefix, epoch)    # 1.x takes an epoch of 2.0, too
     arrays = nd.load(path)
     if not arrays:
         logging.warning("Params file '%s' is empty", path)

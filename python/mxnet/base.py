@@ -154,8 +154,8 @@ def local_path(path):
     >>> mx.base.local_path('file:///data/net-0000.params')
     '/data/net-0000.params'
     """
-    path = os.fspath(path)
-    return path[len("file://"):] if isinstance(path, str) and path.startswith("file://") else path
+    path = os.fsdecode(path)
+    return path[len("file://"):] if path.startswith("file://") else path
 
 
 def open_file(path, mode="r", **kwargs):

@@ -261,9 +261,23 @@ PyObject* GatherFromView(PyObject* self, PyObject* key) {
   return result;
 }
 
+/* Whether a key is `:` or `()`, for which 1.9.1 and 2.0 give the array itself. */
+bool IsWhole(PyObject* key, bool numpy, int ndim) {
+  if (PyTuple_CheckExact(key)) return PyTuple_GET_SIZE(key) == 0;
+  if (!PySlice_Check(key) || (numpy && ndim == 0)) return false;
+  const PySliceObject* range = reinterpret_cast<PySliceObject*>(key);
+  if (range->start != Py_None || range->stop != Py_None) return false;
+  int overflow = 0;
+  return range->step == Py_None || (PyLong_CheckExact(range->step) && PyLong_AsLongAndOverflow(range->step, &overflow) == 1);
+}
+
 PyObject* GetItem(PyObject* self, PyObject* key) {
   try {
     const NDArray* a = Get(self);
+    if (a && !a->is_none() && IsWhole(key, IsNumpy(self), a->shape().ndim())) {
+      Py_INCREF(self);
+      return self;
+    }
     const ImperativeState& state = Imperative::State();
     if (a && !a->is_none() && !state.deferred_compute) {
       const bool numpy = IsNumpy(self);

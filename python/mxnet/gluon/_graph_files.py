@@ -81,7 +81,7 @@ def export(block, path, epoch, remove_amp_cast):
     for trace in block._traces:
         if trace.out is out:
             arrays.update({'arg:' + n: a for n, a in trace.constants.items() if n in arg_names})
-    params_file = f'{path}-{epoch:04d}.params'
+    params_file = '%s-%04d.params' % (path, epoch)
     save_arrays(params_file, arrays)
     return sym_file, params_file
 

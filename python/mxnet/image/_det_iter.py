@@ -4,7 +4,6 @@ import logging
 import numpy as np
 
 from .. import ndarray as nd
-from ..io.base import DataDesc
 from ._augment import _MEAN, _STD, _three
 from ._det_augment import CreateDetAugmenter
 from ._iter import ImageIter
@@ -68,7 +67,7 @@ class ImageDetIter(ImageIter):
 
     def _set_label_shape(self, shape):
         self.label_shape = tuple(shape)
-        self.provide_label = [DataDesc(self.provide_label[0][0], (self.batch_size, *self.label_shape))]
+        self.provide_label = [(self.provide_label[0][0], (self.batch_size, *self.label_shape))]
 
     def _estimate_label_shape(self):
         """The largest number of objects and of numbers of an object, in all labels."""
@@ -141,7 +140,7 @@ class ImageDetIter(ImageIter):
             self._set_label_shape(label_shape)
         if data_shape is not None:
             self.data_shape = tuple(data_shape)
-            self.provide_data = [DataDesc(self.provide_data[0][0], (self.batch_size, *self.data_shape))]
+            self.provide_data = [(self.provide_data[0][0], (self.batch_size, *self.data_shape))]
 
     def sync_label_shape(self, it, verbose=False):
         """Gives this iterator and `it` the label shape of the one with more objects, for example
@@ -167,7 +166,7 @@ class ImageDetIter(ImageIter):
         >>> train = mx.image.ImageDetIter(1, (3, 8, 8), imglist=[[one, 'a.pnm']], path_root='.')
         >>> test = mx.image.ImageDetIter(1, (3, 8, 8), imglist=[[two, 'a.pnm']], path_root='.')
         >>> test = train.sync_label_shape(test)
-        >>> train.provide_label[0].shape, test.provide_label[0].shape
+        >>> train.provide_label[0][1], test.provide_label[0][1]
         ((1, 2, 5), (1, 2, 5))
         """
         name = type(self).__name__
@@ -183,7 +182,7 @@ class ImageDetIter(ImageIter):
         return it
 
     def _empty_labels(self):
-        return np.full(self.provide_label[0].shape, _NO_OBJECT, dtype=np.float32)
+        return np.full(self.provide_label[0][1], _NO_OBJECT, dtype=np.float32)
 
     def _prepare(self, image, label):
         try:

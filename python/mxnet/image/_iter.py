@@ -5,8 +5,9 @@ import random
 
 import numpy as np
 
+from .. import env
 from .. import ndarray as nd
-from ..io.base import DataBatch, DataDesc, DataIter
+from ..io.base import DataBatch, DataIter
 from ..util import to_current_class
 from ._augment import CreateAugmenter
 from ._lists import read_list
@@ -79,14 +80,17 @@ class ImageIter(DataIter):
         super().__init__(batch_size)
         self._check_arguments(batch_size, path_imgrec, path_imglist, imglist, last_batch_handle)
         dtype = _label_dtype(type(self).__name__, dtype)
+        # Logs of 1.x have these lines, with its spelling.
+        logging.info("Using %s threads for decoding...", env.value("MXNET_CPU_WORKER_NTHREADS"))
+        logging.info("Set enviroment variable MXNET_CPU_WORKER_NTHREADS to a larger number to use more threads.")
         self._open_records(path_imgrec, path_imgidx)
         self.imglist, listed = read_list(type(self).__name__, path_imglist, imglist, dtype)
         self.path_root = path_root
         self.check_data_shape(data_shape)
         self.data_shape = tuple(data_shape)
         self.label_width = label_width
-        self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape))]
-        self.provide_label = [DataDesc(label_name, (batch_size, label_width) if label_width > 1 else (batch_size,))]
+        self.provide_data = [(data_name, (batch_size, *self.data_shape))]      # plain tuples, as in 1.x
+        self.provide_label = [(label_name, (batch_size, label_width) if label_width > 1 else (batch_size,))]
         self.shuffle = shuffle
         self.seq = self.imgidx if self.imgrec is not None else listed
         if self.seq is None:
@@ -218,7 +222,7 @@ class ImageIter(DataIter):
         data, label, start = self._cache_data, self._cache_label, self._cache_idx
         pad = 0
         if data is None:
-            data, label, start = to_current_class(nd.zeros(self.provide_data[0].shape)), self._empty_labels(), 0
+            data, label, start = to_current_class(nd.zeros(self.provide_data[0][1])), self._empty_labels(), 0
         else:
             self._cache_data = self._cache_label = self._cache_idx = None
             pad = self.batch_size - start
@@ -237,7 +241,7 @@ class ImageIter(DataIter):
         return DataBatch([to_current_class(data)], [to_current_class(nd.array(label, dtype="float32"))], pad=pad)
 
     def _empty_labels(self):
-        return np.zeros(self.provide_label[0].shape, dtype=np.float32)
+        return np.zeros(self.provide_label[0][1], dtype=np.float32)
 
     def _fill_up(self, data, label, filled):
         """Fills rows from `filled` on with the first images, as often as they are needed, and ends

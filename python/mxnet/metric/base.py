@@ -257,7 +257,7 @@ class CompositeEvalMetric(EvalMetric):
     """
 
     def __init__(self, metrics=None, name="composite", output_names=None, label_names=None):
-        self.metrics = [create(metric) for metric in metrics or ()]
+        self.metrics = [create(metric) for metric in (() if metrics is None else metrics)]
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def add(self, metric):

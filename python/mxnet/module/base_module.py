@@ -57,6 +57,11 @@ def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):
     return data_shapes, label_shapes
 
 
+def _merged(outer, inner):
+    """The variables of `fit` and of its pass in one dictionary."""
+    return {name: value for name, value in {**outer, **inner}.items() if name != "outer"}
+
+
 class BaseModule:
     """A network with the machinery to train it and to predict with it.
 
@@ -328,21 +333,21 @@ class BaseModule:
         for epoch in range(begin_epoch, num_epoch):
             tic = time.time()
             eval_metric.reset()
-            values = self._fit_epoch(locals(), epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn)
-            for name, value in values:
-                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+            eval_name_vals = self._fit_epoch(locals(), epoch, train_data, eval_metric, batch_end_callback, monitor,
+                                             sparse_row_id_fn)
+            for name, val in eval_name_vals:
+                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, val)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - tic)
             # The copies on the devices differ where each updates its own: all go on from the same
             # values.
-            arg_params_, aux_params_ = self.get_params()
-            self.set_params(arg_params_, aux_params_)
-            _multiple_callbacks(epoch_end_callback, epoch, self.symbol, arg_params_, aux_params_)
+            arg_params, aux_params = self.get_params()
+            self.set_params(arg_params, aux_params)
+            _multiple_callbacks(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
-                result = self.score(eval_data, validation_metric, score_end_callback=eval_end_callback,
-                                    batch_end_callback=eval_batch_end_callback, epoch=epoch,
-                                    sparse_row_id_fn=sparse_row_id_fn)
-                for name, value in result:
-                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+                res = self.score(eval_data, validation_metric, score_end_callback=eval_end_callback,
+                                 batch_end_callback=eval_batch_end_callback, epoch=epoch, sparse_row_id_fn=sparse_row_id_fn)
+                for name, val in res:
+                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, val)
             train_data.reset()
 
     def _fit_epoch(self, outer, epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn):
@@ -374,8 +379,7 @@ class BaseModule:
                 monitor.toc_print()
             if end_of_batch:
                 eval_name_vals = eval_metric.get_global_name_value()    # before a callback resets it
-            here = {name: value for name, value in locals().items() if name != "outer"}
-            _multiple_callbacks(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, {**outer, **here}))
+            _multiple_callbacks(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, _merged(outer, locals())))
             nbatch += 1
         return eval_name_vals
 

@@ -70,8 +70,8 @@ class Module(BaseModule):
             raise _ArgumentError(f"[Module] {len(self._work_load_list)} loads for {len(self._context)} devices")
         self._group2ctxs = group2ctxs
         self._symbol = symbol
-        self._data_names = list(data_names or ())
-        self._label_names = list(label_names or ())
+        self._data_names = list(() if data_names is None else data_names)
+        self._label_names = list(() if label_names is None else label_names)
         self._state_names = list(state_names or ())
         self._fixed_param_names = list(fixed_param_names or ())
         for names, typename, throw in ((self._data_names, "data", True), (self._label_names, "label", False),
@@ -108,7 +108,7 @@ class Module(BaseModule):
         module._aux_params = auxs
         module.params_initialized = True
         if load_optimizer_states:
-            module._preload_opt_states = f"{prefix}-{epoch:04d}.states"
+            module._preload_opt_states = "%s-%04d.states" % (prefix, epoch)
         return module
 
     def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
@@ -128,11 +128,11 @@ class Module(BaseModule):
         ['data', 'fc_weight', 'fc_bias']
         """
         self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
-        path = f"{prefix}-{epoch:04d}.params"
+        path = "%s-%04d.params" % (prefix, epoch)
         self.save_params(path)
         logging.info('Saved checkpoint to "%s"', path)
         if save_optimizer_states:
-            path = f"{prefix}-{epoch:04d}.states"
+            path = "%s-%04d.states" % (prefix, epoch)
             self.save_optimizer_states(path)
             logging.info('Saved optimizer state to "%s"', path)
 
@@ -334,9 +334,15 @@ class Module(BaseModule):
         [('out_output', (6, 2))]
         """
         self._need("binded")
+        bound = self._data_shapes, self._label_shapes
         self._data_shapes, self._label_shapes = _parse_data_desc(self._data_names, self._label_names, data_shapes,
                                                                  label_shapes)
-        self._exec_group.reshape(self._data_shapes, self._label_shapes)
+        try:
+            self._exec_group.reshape(self._data_shapes, self._label_shapes)
+        except ValueError:
+            self._data_shapes, self._label_shapes = bound
+            self._exec_group.bind_exec(*bound, reshape=True)
+            raise
 
     def _index_to_name(self, update_on_kvstore):
         names = self._exec_group.param_names
@@ -439,13 +445,11 @@ class Module(BaseModule):
                                      desc.layout) for desc in self._label_shapes]
         else:
             label_shapes = None
-        bound, labels = self._data_shapes, self._label_shapes
+        bound = self._data_shapes
         try:
             self.reshape(data_shapes, label_shapes)
         except ValueError as error:
             # What the executor says is about the parameter whose shape follows from the batch.
-            self._data_shapes, self._label_shapes = bound, labels
-            self._exec_group.bind_exec(bound, labels, reshape=True)
             raise type(error)(f"[Module] a batch with {_shapes(data_shapes)} for a module that is bound to {_shapes(bound)}: "
                               f"{error}") from None
 

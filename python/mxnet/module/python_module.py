@@ -92,9 +92,6 @@ class PythonModule(BaseModule):
 
     def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False, force_rebind=False,
              shared_module=None, grad_req="write"):
-        if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
-            return
         if grad_req != "write":
             raise _ArgumentError(f"[PythonModule] grad_req={grad_req!r}; only 'write' is supported")
         for what, names, shapes in (("data", self._data_names, data_shapes), ("label", self._label_names, label_shapes)):

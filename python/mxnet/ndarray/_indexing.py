@@ -119,8 +119,17 @@ def _slice_params(begin, end, step):
     return {"begin": tuple(begin), "end": tuple(None if s < 0 and e < 0 else e for e, s in zip(end, step)), "step": tuple(step)}
 
 
+def is_whole(key):
+    """Whether a key is ``:`` or ``()``, for which 1.9.1 and 2.0 give the array itself."""
+    if isinstance(key, slice):
+        return key.start is None and key.stop is None and (key.step is None or _is_int(key.step) and key.step == 1)
+    return isinstance(key, tuple) and not key
+
+
 def getitem(a, key):
     """``a[key]``."""
+    if is_whole(key):
+        return a
     out, together = _get(a, key)
     if is_deferred_compute():
         note_alias(a, out, together)

@@ -16,6 +16,7 @@ from .. import _dtypes
 from .._binding import NDArrayBase
 from .._parts import is_written, lies_together, note_part
 from .._tracing import is_deferred_compute, note_alias
+from ..ndarray._indexing import is_whole
 from ..ndarray._native import _recorded, _recording
 from ._dispatch import call, empty_array, filled_array, from_values
 from ._index_keys import Places, checked_index, entries
@@ -27,6 +28,8 @@ _LARGEST_EXACT = 2 ** 53    # of whole numbers in double
 
 def getitem(a, key):
     """``a[key]``."""
+    if is_whole(key) and (a.ndim or not isinstance(key, slice)):
+        return a
     keys = entries(key, a.ndim)
     basic = not any(isinstance(k, Places) for k in keys)
     if basic:

@@ -4,7 +4,6 @@ import warnings
 
 import numpy
 
-from .._process import outside
 from .._repr import from_arguments, parameters_of
 from ..base import CheckedTypeError
 from .. import ndarray as nd
@@ -93,8 +92,8 @@ class Optimizer:
         else:
             if learning_rate is not None:
                 if lr_scheduler.base_lr != learning_rate:
-                    warnings.warn(f"learning_rate={learning_rate} replaces the base_lr={lr_scheduler.base_lr} "
-                                  "of the lr_scheduler", UserWarning, stacklevel=outside())
+                    # as 1.9.1 and 2.0; a warning would stop programs that make errors of them
+                    print("learning rate from ``lr_scheduler`` has been overwritten by ``learning_rate`` in optimizer.")
                 lr_scheduler.base_lr = learning_rate
             self.lr = lr_scheduler.base_lr
         self.wd = wd

@@ -82,7 +82,7 @@ def test_dtype_of_listed_labels(folder):
         assert it.imglist[10][0].dtype == np.dtype(dtype) and it.next().label[0].dtype == np.float32
     it = mx.image.ImageIter(2, (3, 8, 8), imglist=[[1, 2, "1.png"], [[3, 4], "2.png"]], path_root=folder, label_width=2)
     assert it.next().label[0].asnumpy().tolist() == [[1, 2], [3, 4]]
-    assert it.provide_label[0].shape == (2, 2) and it.provide_data[0].name == "data"
+    assert it.provide_label[0][1] == (2, 2) and it.provide_data[0][0] == "data"
 
 
 def test_files_that_can_not_be_read_are_passed(folder):

@@ -495,11 +495,14 @@ def test_compare_optimizer_helper():
         mx.test_utils.compare_optimizer(opt.SGD(learning_rate=1), opt.SGD(learning_rate=0.5), (3, 4), np.float32)
 
 
-def test_warning_of_two_learning_rates_names_the_users_line():
-    """An optimizer's default rate replaces the schedule's; the warning is of the program's line."""
-    with pytest.warns(UserWarning, match=r"learning_rate=0.001 replaces the base_lr=0.5") as caught:
-        mx.optimizer.Adam(lr_scheduler=mx.lr_scheduler.FactorScheduler(10, base_lr=0.5))
-    assert caught[0].filename == __file__
+@pytest.mark.filterwarnings('error')
+def test_line_about_two_learning_rates(capsys):
+    """An optimizer's default rate replaces the schedule's, which 1.9.1 and 2.0 print."""
+    mx.optimizer.SGD(learning_rate=0.5, lr_scheduler=mx.lr_scheduler.FactorScheduler(10, base_lr=0.5))
+    mx.optimizer.SGD(lr_scheduler=mx.lr_scheduler.FactorScheduler(10, base_lr=0.5))
+    assert capsys.readouterr().out == ''
+    assert mx.optimizer.Adam(lr_scheduler=mx.lr_scheduler.FactorScheduler(10, base_lr=0.5)).learning_rate == 0.001
+    assert capsys.readouterr().out == 'learning rate from ``lr_scheduler`` has been overwritten by ``learning_rate`` in optimizer.\n'
 
 
 @pytest.mark.parametrize('fused', [None, False, True])
