@@ -143,4 +143,8 @@ CASES = [
      "grad": [0], "empty": False},
     {"op": "CTCLoss", "inputs": [rand((2, 1, 3), -1, 1), np.array([[1, 1]])],
      "input_dtypes": {1: "int32"}, "ref": ctc, "tol": TOL, "grad": [0], "empty": False},
+    # two layers of 8 numbers each, in front of the second one 4 of the mask and 4 that it has left
+    {"op": "_rnn_dropout_masks", "inputs": [(24,), (2, 1, 3)], "empty": False, "refuses": False,
+     "attrs": {"state_size": 2, "num_layers": 2, "mode": "rnn_tanh", "p": 0.5},
+     "ref": lambda reserve, data, **kw: reserve[8:12].reshape(1, 2, 1, 2)},
 ]

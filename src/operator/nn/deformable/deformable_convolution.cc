@@ -1,9 +1,11 @@
 // Records of the deformable convolutions (Dai et al., ICCV 2017; modulated: Zhu et al., CVPR 2019).
 #include "operator/nn/deformable/deformable_convolution.h"
 
+#include "operator/control/written_out.h"
 #include "operator/nn/common/backward_shape.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
+#include "operator/nn/deformable/deformable_twice.h"
 
 namespace mxnet {
 namespace nn {
@@ -168,6 +170,12 @@ double Flops(const Attrs&, Span<const TBlob> in, Span<const TBlob> out) {
 }
 
 template <typename P>
+std::vector<NodeEntry> WriteOut(const Node& backward, const std::vector<NodeEntry>& inputs) {
+  const Shape unknown{0, 0, 0, 0};
+  return {WriteOutDeformable(CallOf(backward.attrs->get<P>(), unknown, unknown), inputs, backward.inputs[0])};
+}
+
+template <typename P>
 void SetCommon(Op& op, const char* backward) {
   op.template set_param<P>()
       .set_infer_shape(ForwardShape<P>)
@@ -176,7 +184,12 @@ void SetCommon(Op& op, const char* backward) {
       .set_flops(Flops<P>)
       .set_gradient(BackwardNode(backward, kGradInputs))
       .set_kernel(Forward<P>);
-  Op::Register(backward).template set_param<P>().set_infer_shape(BackwardShape(ForwardShape<P>)).set_kernel(Backward<P>);
+  Op::Register(backward)
+      .template set_param<P>()
+      .set_infer_shape(BackwardShape(ForwardShape<P>))
+      .set_gradient(GradientOfWrittenOut(
+          WriteOut<P>, [](const Attrs&) { return 1; }, Inputs<P>))
+      .set_kernel(Backward<P>);
 }
 
 [[maybe_unused]] const bool registered = [] {

@@ -5,8 +5,10 @@
 #include <limits>
 #include <vector>
 
+#include "operator/control/written_out.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/loss/gpu_ctc.h"
+#include "operator/nn/loss/losses_twice.h"
 #include "operator/nn/softmax/softmax_kernels.h"
 #include "operator/param.h"
 
@@ -275,6 +277,11 @@ bool ForwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out
   return (*in)[0] != kDTypeUnknown;
 }
 
+std::vector<NodeEntry> WriteOut(const Node& backward, const std::vector<NodeEntry>& inputs) {
+  const auto& p = backward.attrs->get<CTCLossParam>();
+  return {WriteOutCtc({p.use_data_lengths, p.use_label_lengths, p.blank_label == 0}, inputs)};
+}
+
 MXNET_REGISTER_OP(CTCLoss)
     .set_expensive_to_recompute()
     .describe(
@@ -310,6 +317,8 @@ MXNET_REGISTER_OP(_backward_CTCLoss)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
+    .set_gradient(GradientOfWrittenOut(
+        WriteOut, [](const Attrs&) { return 1; }, Inputs))
     .set_kernel(Backward);
 
 }  // namespace

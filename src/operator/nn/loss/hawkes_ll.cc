@@ -4,7 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include "operator/control/written_out.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/loss/losses_twice.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -224,6 +226,9 @@ MXNET_REGISTER_OP(_contrib_backward_hawkesll)
       AssignType(attrs, "ograd", &(*in)[0], (*in)[1]);
       return known;
     })
+    .set_gradient(GradientOfWrittenOut([](const Node&,
+                                          const std::vector<NodeEntry>& inputs) { return std::vector<NodeEntry>{WriteOutHawkes(inputs)}; },
+                                       [](const Attrs&) { return 1; }, [](const Attrs&) { return static_cast<int>(kInputs); }))
     .set_kernel(Backward);
 
 }  // namespace

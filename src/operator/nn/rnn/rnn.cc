@@ -2,7 +2,9 @@
 // layers in one operator.
 #include "operator/nn/rnn/rnn.h"
 
+#include "operator/control/written_out.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/rnn/rnn_twice.h"
 #include "operator/traits.h"
 #include "operator/traits_graph.h"
 
@@ -72,12 +74,13 @@ bool ForwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out
 }
 
 // Backward inputs: gradients of output, state and cell; then the inputs; then output and reserve.
-int GradientInputs(const Attrs& a) { return 2 + (P(a).mode == kLstm) + Inputs(a) + 1; }
+int GradientHeads(const Attrs& a) { return 2 + (P(a).mode == kLstm); }
+int GradientInputs(const Attrs& a) { return GradientHeads(a) + Inputs(a) + 1; }
 int GradientOutputs(const Attrs& a) { return 3 + (P(a).mode == kLstm); }
 
 std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
   const Attrs& a = *node->attrs;
-  std::vector<NodeEntry> inputs(ograds.begin(), ograds.begin() + 2 + (P(a).mode == kLstm));
+  std::vector<NodeEntry> inputs(ograds.begin(), ograds.begin() + GradientHeads(a));
   inputs.insert(inputs.end(), node->inputs.begin(), node->inputs.end());
   inputs.push_back(NodeEntry{node, static_cast<uint32_t>(Outputs(a) - 1), 0});
   NodePtr back = MakeNodeLike("_backward_RNN", *node, std::move(inputs));
@@ -87,7 +90,7 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
 }
 
 bool BackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  const int first = 2 + (P(attrs).mode == kLstm);
+  const int first = GradientHeads(attrs);
   bool known = true;
   for (size_t i = 0; i < out->size(); ++i) {
     AssignShape(attrs, "gradient", &(*out)[i], (*in)[first + i]);
@@ -96,7 +99,7 @@ bool BackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return known;
 }
 bool BackwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  const int first = 2 + (P(attrs).mode == kLstm);
+  const int first = GradientHeads(attrs);
   for (size_t i = 0; i < out->size(); ++i) AssignType(attrs, "gradient", &(*out)[i], (*in)[first + i]);
   return (*out)[0] != kDTypeUnknown;
 }
@@ -140,7 +143,8 @@ MXNET_REGISTER_OP(_backward_RNN)
                 GradientInputs)
     .set_outputs({"data_grad", "parameters_grad", "state_grad", "state_cell_grad"}, GradientOutputs)
     .set_infer_shape(BackwardShape)
-    .set_infer_type(BackwardType);
+    .set_infer_type(BackwardType)
+    .set_gradient(GradientOfWrittenOut(WriteOutRnn, GradientHeads, Inputs));
 
 }  // namespace
 }  // namespace nn

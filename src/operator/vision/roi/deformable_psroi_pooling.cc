@@ -2,7 +2,9 @@
 // al., Deformable Convolutional Networks, ICCV 2017).
 #include <vector>
 
+#include "operator/control/written_out.h"
 #include "operator/nn/common/backward_shape.h"
+#include "operator/vision/roi/deformable_psroi_twice.h"
 #include "operator/vision/roi/gpu_roi.h"
 #include "operator/vision/roi/roi.h"
 
@@ -226,6 +228,13 @@ void Backward(KernelArgs& args) {  // ograd, data, rois[, trans]
 
 int Inputs(const Attrs& a) { return a.get<DeformablePSROIPoolingParam>().no_trans ? 2 : 3; }
 
+std::vector<NodeEntry> WriteOut(const Node& backward, const std::vector<NodeEntry>& inputs) {
+  const auto& p = backward.attrs->get<DeformablePSROIPoolingParam>();
+  return {WriteOutDeformPool({static_cast<double>(p.spatial_scale), static_cast<double>(p.trans_std), p.output_dim, p.pooled_size,
+                              p.group_size, p.parts(), p.sample_per_part, p.no_trans},
+                             inputs)};
+}
+
 MXNET_REGISTER_OP(_contrib_DeformablePSROIPooling)
     .describe(
         "Position-sensitive pooling whose bins are moved by offsets (Dai et al., Deformable Convolutional Networks, ICCV 2017).\n\n"
@@ -259,6 +268,8 @@ MXNET_REGISTER_OP(_backward__contrib_DeformablePSROIPooling)
     .set_inputs({"ograd", "data", "rois", "trans"}, [](const Attrs& a) { return 1 + Inputs(a); })
     .set_outputs({"data_grad", "rois_grad", "trans_grad"}, Inputs)
     .set_infer_shape(nn::BackwardShape(DeformPoolShape))
+    .set_gradient(GradientOfWrittenOut(
+        WriteOut, [](const Attrs&) { return 1; }, Inputs))
     .set_kernel(Backward);
 
 }  // namespace
