@@ -11,6 +11,7 @@ from ..ndarray._native import _as_shape
 from ._creation import asarray, results
 from ._joining import as_tuple, entries, shape_of, with_axis
 from ._dispatch import call, compiled, dtype_name, is_symbol, operand
+from ._flat import repeated
 from ._indexing import shaped
 from ._padding import pad
 
@@ -551,6 +552,12 @@ def fill_diagonal(a, val, wrap=False):
     array([[5., 0.],
            [0., 5.]])
     """
+    if isinstance(val, NDArrayBase) and is_traced() and val.size and a.size and a.ndim > 1:    # its values stay unknown, it has a gradient
+        places = onp.zeros(a.shape, "bool")
+        onp.fill_diagonal(places, True, wrap)
+        places = onp.nonzero(places)
+        a[places] = repeated(val, places[0].size, a).astype(a.dtype)
+        return
     values = val.asnumpy() if isinstance(val, NDArrayBase) else onp.asarray(val)
     call("_npi_fill_diagonal", (a,), a, val=tuple(float(v) for v in values.ravel()), wrap=bool(wrap))
 

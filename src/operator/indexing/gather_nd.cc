@@ -106,6 +106,16 @@ void PutPieces(KernelArgs& a, const TBlob& values, const TBlob& indices) {
   PutRows(a, values.dptr, 1, p.count, p.size, flat, indices.shape.Prod(1, indices.shape.ndim()), out);
 }
 
+// The pieces at the indices; zeros for those that PutPieces would not keep.
+void TakeKeptPieces(KernelArgs& a, const TBlob& indices, const int64_t* flat) {
+  const Pieces p = PiecesOf(a.in[0].shape, indices.shape);
+  TakeKeptRows(a, a.in[0], 1, p.count, p.size, flat, indices.shape.Prod(1, indices.shape.ndim()), a.out[0].dptr);
+}
+
+void GatherKept(KernelArgs& a) {
+  if (a.req[0] != OpReq::kNull) TakeKeptPieces(a, a.in[1], FlatIndices(a, a.in[1], a.in[0].shape));
+}
+
 bool ScatterShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape& shape = attrs.get<ScatterParam>().shape;
   MXNET_CHECK_KIND(shape.known(), Value) << "[" << attrs.op->name << "] shape " << shape << "; sizes must not be negative";
@@ -227,9 +237,16 @@ void ChosenPieces(KernelArgs& a) {
   TakeRows(a.run, a.in[0], 1, p.count, p.size, CheckedFlatIndices(a, a.in[1], data), columns.Prod(1, columns.ndim()), a.out[0].dptr);
 }
 
-// The gradient of val; summed where it was repeated.
-NodeEntry GradientOfVal(const NodePtr& node, const NodeEntry& ograd) {
-  return MakeOp("_sum_like", {MakeOp("_backward_index_add_val", {ograd, node->inputs[1]}), node->inputs[2]});
+void KeptPieces(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull || a.out[0].Size() == 0) return;
+  TBlob columns = a.in[1];
+  columns.shape = Columns(*a.attrs, columns.shape);
+  TakeKeptPieces(a, columns, CheckedFlatIndices(a, a.in[1], a.in[0].shape));
+}
+
+// The gradient of val, of which `back` gives the pieces; summed where it was repeated.
+NodeEntry GradientOfVal(const char* back, const NodePtr& node, const NodeEntry& ograd) {
+  return MakeOp("_sum_like", {MakeOp(back, {ograd, node->inputs[1]}), node->inputs[2]});
 }
 
 // ---- index tuples and flat indices; numbers in and out have the dtype of data
@@ -313,9 +330,24 @@ void Unravel(KernelArgs& a) {
       .set_infer_shape(ScatterShape)
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{MakeOp("gather_nd", {ograds[0], node->inputs[1]}), NodeEntry{}};
+        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_scatter_nd", *node, {ograds[0], node->inputs[1]}), 0, 0},
+                                      NodeEntry{}};
       })
       .set_kernel(ScatterNd);
+  Op::Register("_backward_scatter_nd")
+      .describe(
+          "Gradient of the pieces that scatter_nd and _scatter_set_nd put into an array: the gradient of the result at the indices, and "
+          "zeros for every piece that was not kept, as another one followed for the same place.")
+      .set_param<ScatterParam>()
+      .set_inputs({"ograd", "indices"})
+      .set_infer_shape(GatherShape)
+      .set_infer_type(FirstType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        const NodeEntry &ograd = node->inputs[0], &indices = node->inputs[1];
+        const NodePtr put = MakeNodeLike("_scatter_set_nd", *node, {MakeOp("zeros_like", {ograd}), ograds[0], indices});
+        return std::vector<NodeEntry>{NodeEntry{put, 0, 0}, NodeEntry{}};
+      })
+      .set_kernel(GatherKept);
   Op::Register("_scatter_set_nd")
       .describe("lhs with the pieces that indices address replaced by those of rhs.")
       .alias("_npi_scatter_set_nd")
@@ -324,12 +356,11 @@ void Unravel(KernelArgs& a) {
       .set_inplace({{0, 0}})
       .set_infer_shape(ScatterSetShape)
       .set_infer_type(ScatterSetType)
-      // A piece that several indices address gives each of them the whole gradient, although only
-      // one was kept.
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         const NodeEntry &rhs = node->inputs[1], &indices = node->inputs[2];
         NodeEntry lhs{MakeNodeLike("_scatter_set_nd", *node, {ograds[0], MakeOp("zeros_like", {rhs}), indices}), 0, 0};
-        return std::vector<NodeEntry>{lhs, MakeOp("gather_nd", {ograds[0], indices}), NodeEntry{}};
+        NodeEntry pieces{MakeNodeLike("_backward_scatter_nd", *node, {ograds[0], indices}), 0, 0};
+        return std::vector<NodeEntry>{lhs, pieces, NodeEntry{}};
       })
       .set_kernel(ScatterSet);
   Op::Register("_npx_index_add")
@@ -342,7 +373,7 @@ void Unravel(KernelArgs& a) {
       .set_infer_shape(IndexChangeShape)
       .set_infer_type(IndexChangeType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{ograds[0], NodeEntry{}, GradientOfVal(node, ograds[0])};
+        return std::vector<NodeEntry>{ograds[0], NodeEntry{}, GradientOfVal("_backward_index_add_val", node, ograds[0])};
       })
       .set_kernel(IndexChange<true>);
   Op::Register("_npx_index_update")
@@ -357,11 +388,11 @@ void Unravel(KernelArgs& a) {
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         const NodeEntry a{MakeNodeLike("_npx_index_update", *node, {ograds[0], node->inputs[1], MakeOp("zeros_like", {node->inputs[2]})}),
                           0, 0};
-        return std::vector<NodeEntry>{a, NodeEntry{}, GradientOfVal(node, ograds[0])};
+        return std::vector<NodeEntry>{a, NodeEntry{}, GradientOfVal("_backward_index_update_val", node, ograds[0])};
       })
       .set_kernel(IndexChange<false>);
   Op::Register("_backward_index_add_val")
-      .describe("The pieces of an array that ind addresses: the gradient of what index_add and index_update put there.")
+      .describe("The pieces of an array that ind addresses: the gradient of what index_add put there.")
       .set_inputs({"ograd", "ind"})
       .set_infer_shape(ChosenPiecesShape)
       .set_infer_type(FirstType)
@@ -370,6 +401,19 @@ void Unravel(KernelArgs& a) {
                                       NodeEntry{}};
       })
       .set_kernel(ChosenPieces);
+  Op::Register("_backward_index_update_val")
+      .describe(
+          "The pieces of an array that ind addresses, and zeros for each that another one followed for the same place: the gradient of "
+          "what "
+          "index_update put there.")
+      .set_inputs({"ograd", "ind"})
+      .set_infer_shape(ChosenPiecesShape)
+      .set_infer_type(FirstType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return std::vector<NodeEntry>{MakeOp("_npx_index_update", {MakeOp("zeros_like", {node->inputs[0]}), node->inputs[1], ograds[0]}),
+                                      NodeEntry{}};
+      })
+      .set_kernel(KeptPieces);
   Op::Register("_ravel_multi_index")
       .describe("Flat indices of an array of the given shape from columns of indices. Not checked against the shape.")
       .alias("ravel_multi_index")

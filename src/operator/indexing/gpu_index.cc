@@ -181,6 +181,20 @@ void TakeRows(const RunContext& run, const TBlob& data, int64_t outer, int64_t s
   rtc::LaunchItems(run, {kFile, "take_rows", {UnitDType(unit)}, {pairs ? 2 : 1}}, items, &args);
 }
 
+namespace {
+
+// For each place 1 + the last row that names it, or 0.
+int64_t* OwnersOnDevice(KernelArgs& a, int64_t size, const int64_t* index, int64_t num) {
+  int64_t* owner = Positions(a, size);
+  ZeroBytes(a.run, owner, size * static_cast<int64_t>(sizeof(int64_t)));
+  rtc::Arguments claim;
+  claim.Add(index).Add(owner);
+  rtc::LaunchItems(a.run, {kFile, "claim_rows"}, num, &claim);
+  return owner;
+}
+
+}  // namespace
+
 void PutRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
              const TBlob& data) {
   const int64_t row = inner * static_cast<int64_t>(DTypeSize(data.dtype));
@@ -192,16 +206,30 @@ void PutRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64
     return;
   }
   if (outer * num * row == 0) return;
-  int64_t* owner = Positions(a, size);  // 1 + the last row for each place
-  ZeroBytes(a.run, owner, size * static_cast<int64_t>(sizeof(int64_t)));
-  rtc::Arguments claim;
-  claim.Add(index).Add(owner);
-  rtc::LaunchItems(a.run, {kFile, "claim_rows"}, num, &claim);
   const size_t unit = UnitOf(row, data.dptr, rows);
   inner = row / static_cast<int64_t>(unit);
   rtc::Arguments args;
-  args.Add(rows).Add(data.dptr).Add(index).Add(owner).Add(size).Add(inner).Add(num);
+  args.Add(rows).Add(data.dptr).Add(index).Add(OwnersOnDevice(a, size, index, num)).Add(size).Add(inner).Add(num);
   rtc::LaunchItems(a.run, {kFile, "put_rows", {UnitDType(unit)}}, outer * num * inner, &args);
+}
+
+void TakeKeptRows(KernelArgs& a, const TBlob& data, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
+                  void* out) {
+  const int64_t row = inner * static_cast<int64_t>(DTypeSize(data.dtype));
+  if (outer * num * row == 0) return;
+  if (a.run.ctx.is_gpu()) {
+    const size_t unit = UnitOf(row, data.dptr, out);
+    inner = row / static_cast<int64_t>(unit);
+    rtc::Arguments args;
+    args.Add(data.dptr).Add(out).Add(index).Add(OwnersOnDevice(a, size, index, num)).Add(size).Add(inner).Add(num);
+    return rtc::LaunchItems(a.run, {kFile, "take_kept_rows", {UnitDType(unit)}}, outer * num * inner, &args);
+  }
+  TakeRows(data, outer, size, inner, index, num, out);
+  int64_t* last = static_cast<int64_t*>(a.workspace(static_cast<size_t>(size) * sizeof(int64_t)));  // only places in `index` are set
+  for (int64_t i = 0; i < num; ++i) last[index[i]] = i;
+  for (int64_t i = 0; i < num; ++i)
+    for (int64_t o = 0; o < outer && last[index[i]] != i; ++o)
+      std::memset(static_cast<char*>(out) + (o * num + i) * row, 0, static_cast<size_t>(row));
 }
 
 void AddRowsOnDevice(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,

@@ -207,6 +207,24 @@ struct put_rows {
   }
 };
 
+// Zeros for rows that are not their place's last.
+template <typename I, typename Unit>
+struct take_kept_rows {
+  struct Args {
+    const Unit* data;
+    Unit* out;
+    const long long *index, *owner;
+    long long size, inner, num;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    const I r = i / static_cast<I>(a.inner), o = r / static_cast<I>(a.num), n = r - o * static_cast<I>(a.num);
+    const long long at = a.index[n];
+    const bool kept = a.owner[at] == static_cast<long long>(n) + 1;
+    a.out[i] = kept ? a.data[(o * a.size + at) * a.inner + (i - r * static_cast<I>(a.inner))] : Unit(0);
+  }
+};
+
 // Sums in S. In the order of the rows: `index` is sorted, and the first of equal ones sums for all.
 template <typename I, typename Row, typename Data, typename S, bool add>
 struct add_rows_in_order {

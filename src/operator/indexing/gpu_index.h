@@ -26,6 +26,10 @@ const void* RepeatedTo(KernelArgs& args, const TBlob& values, const Shape& to);
  * several rows for one place the last is kept. */
 void PutRows(KernelArgs& args, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
              const TBlob& data);
+/* TakeRows with zeros for every row whose place a later row names again: the gradient of the rows
+ * of PutRows. */
+void TakeKeptRows(KernelArgs& args, const TBlob& data, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
+                  void* out);
 void PickEntries(const RunContext& run, const TBlob& data, int64_t outer, int64_t size, int64_t inner, const int64_t* index, void* out);
 void PutEntries(const RunContext& run, const void* values, int64_t outer, int64_t size, int64_t inner, const int64_t* index,
                 const TBlob& data);

@@ -138,6 +138,14 @@ void Index(KernelArgs& a) {
   TakeRows(a.run, a.in[0], p.outer, p.size, p.inner, p.index, p.num, a.out[0].dptr);
 }
 
+// ---- [ograd of _index_axes_assign, index...] -> gradient of value before broadcasting
+
+void AssignBack(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const Places p = PlacesOf(a, a.in[0].shape, 1);
+  TakeKeptRows(a, a.in[0], p.outer, p.size, p.inner, p.index, p.num, a.out[0].dptr);
+}
+
 // ---- [ograd, data, index...] -> gradient of data
 
 void IndexBack(KernelArgs& a) {
@@ -243,16 +251,28 @@ int Inputs(const Attrs& attrs) { return attrs.get<IndexAxesParam>().num_args; }
       .set_inplace({{0, 0}})
       .set_infer_shape(AssignedShape)
       .set_infer_type(AssignedType)
-      // A place that several indices address gives each of them the whole gradient, although only
-      // one value was kept.
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         const NodeEntry& value = node->inputs[1];
         std::vector<NodeEntry> grads(static_cast<size_t>(node->num_inputs()));
         grads[0] = OnSamePlaces("_index_axes_assign", node, {ograds[0], MakeOp("zeros_like", {value})}, 2);
-        grads[1] = MakeOp("_sum_like", {OnSamePlaces("_index_axes", node, {ograds[0]}, 2), value});
+        grads[1] = MakeOp("_sum_like", {OnSamePlaces("_backward_index_axes_assign", node, {ograds[0]}, 2), value});
         return grads;
       })
       .set_kernel(Assign);
+  Op::Register("_backward_index_axes_assign")
+      .describe(
+          "Gradient of the value of _index_axes_assign, in the shape of what the index arrays address: the gradient of the result there, "
+          "and zeros for every value that was not kept, as another one followed for the same place.")
+      .set_param<IndexAxesParam>()
+      .set_variadic("data", Inputs)
+      .set_infer_shape(IndexShape)
+      .set_infer_type(DataType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        std::vector<NodeEntry> grads(static_cast<size_t>(node->num_inputs()));
+        grads[0] = OnSamePlaces("_index_axes_assign", node, {MakeOp("zeros_like", {node->inputs[0]}), ograds[0]}, 1);
+        return grads;
+      })
+      .set_kernel(AssignBack);
   return true;
 }();
 

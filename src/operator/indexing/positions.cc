@@ -71,7 +71,8 @@ bool BackwardIndexCopyShape(const Attrs& attrs, ShapeVector* in, ShapeVector* ou
   return known;
 }
 
-// The rows of ograd at index_vector are new_tensor's; old_tensor has no part in those.
+// The rows of ograd at index_vector are new_tensor's, of several for one place the last one's;
+// old_tensor has no part in those.
 void BackwardIndexCopy(KernelArgs& a) {
   const TBlob& ograd = a.in[0];
   const int64_t rows = ograd.shape[0], row = ograd.shape.Prod(1, ograd.shape.ndim()), count = a.in[2].Size();
@@ -84,7 +85,7 @@ void BackwardIndexCopy(KernelArgs& a) {
     PutRows(a, zeros.dptr, 1, rows, row, index, count, a.out[0]);
   }
   if (a.req[1] != OpReq::kNull) FillValue(a.run, a.out[1], 0);
-  if (a.req[2] != OpReq::kNull) TakeRows(a.run, ograd, 1, rows, row, index, count, a.out[2].dptr);
+  if (a.req[2] != OpReq::kNull) TakeKeptRows(a, ograd, 1, rows, row, index, count, a.out[2].dptr);
 }
 
 std::vector<int> IndexAxes(const Attrs& attrs, int ndim) {

@@ -108,6 +108,7 @@ indexed("scatter_nd", scatter, (2,), [[0, 2], [1, 3]], shape=(3, 4),
         bad=[dict(inputs=[(2,), np.array([[0, 9], [1, 3]])]),
              dict(inputs=[(3,), np.array([[0, 2], [1, 3]])]), dict(attrs={})])
 indexed("scatter_nd", scatter, (1, 4), [[2]], shape=(3, 4))
+indexed("scatter_nd", scatter, (4, 4), [[2, 0, 2, 2]], shape=(3, 4))
 
 
 def scatter_set(lhs, rhs, index, shape):
@@ -116,10 +117,11 @@ def scatter_set(lhs, rhs, index, shape):
     return out
 
 
-CASES.append(dict(op=["_scatter_set_nd", "_npi_scatter_set_nd"],
-                  inputs=[(3, 4), (2,), np.array([[0, 2], [1, 3]])], ref=scatter_set,
-                  attrs=dict(shape=(3, 4)), input_dtypes={2: "int64"},
-                  empty=False, bad=[dict(inputs=[(3, 4), (2,), np.array([[0, 3], [1, 3]])])], **ALL))
+for _index, _rhs in [([[0, 2], [1, 3]], (2,)), ([[0, 2, 2], [1, 3, 3]], (3,)), ([[1, 1, 0]], (3, 4))]:
+    CASES.append(dict(op=["_scatter_set_nd", "_npi_scatter_set_nd"],
+                      inputs=[(3, 4), _rhs, np.array(_index)], ref=scatter_set,
+                      attrs=dict(shape=(3, 4)), input_dtypes={2: "int64"}, grad=[0, 1], grad2=True,
+                      empty=False, bad=[dict(inputs=[(3, 4), (2,), np.array([[0, 3], [1, 3]])])], **ALL))
 CASES += [dict(op=["_ravel_multi_index", "ravel_multi_index"], inputs=[np.array([[1, 2], [2, 3]])],
                ref=lambda x, shape: np.ravel_multi_index(x.astype("int64"), (3, 4)),
                attrs=dict(shape=s),
@@ -265,9 +267,10 @@ def index_copy(old, index, new):
     return out
 
 
-CASES.append(dict(op="_contrib_index_copy", inputs=[(3, 4), np.array([2, 0]), (2, 4)],
-                  ref=index_copy, input_dtypes={1: "int64"}, grad=[0, 2], grad2=True, empty=False,
-                  bad=[dict(inputs=[(3, 4), np.array([2, 3]), (2, 4)]), dict(inputs=[(3, 4), np.array([2, 0]), (1, 4)])], **ALL))
+for _index in [[2, 0], [2, 2]]:
+    CASES.append(dict(op="_contrib_index_copy", inputs=[(3, 4), np.array(_index), (2, 4)],
+                      ref=index_copy, input_dtypes={1: "int64"}, grad=[0, 2], grad2=True, empty=False,
+                      bad=[dict(inputs=[(3, 4), np.array([2, 3]), (2, 4)]), dict(inputs=[(3, 4), np.array([2, 0]), (1, 4)])], **ALL))
 for _axes in [None, (1,), (1, 0), (-1,)]:
     CASES.append(dict(op="_contrib_index_array", inputs=[(2, 3)], attrs=dict(axes=_axes),
                       out_dtype="int64", empty=False, bad=[dict(attrs=dict(axes=(2,)))], **ALL,
@@ -317,7 +320,9 @@ def index_axes_assign(a, value, *index, axis=0):
 for _arrays, _dtypes, _attrs in [
         ([[0, 2, -1]], ["int32"], dict()), ([[[1, 0], [-2, 1]]], ["int64"], dict(axis=1)), ([1], ["float32"], dict(axis=2)),
         ([[2, 0], [1, -1]], ["int64", "int64"], dict()), ([[[0], [2]], [1, 0, 1]], ["int32", "float64"], dict()),
-        ([[0, 1, 1], [-1, 0, 2]], ["uint8", "int8"], dict(axis=1)), ([0, [1, 0], [[1], [3]]], ["int64"] * 3, dict())]:
+        ([[2, 0, -1, 0]], ["int64"], dict()), ([[1, 1, -1]], ["int32"], dict(axis=1)),
+        ([[0, 1, 1], [-1, 0, 2]], ["uint8", "int8"], dict(axis=1)), ([[0, 1, 0], [2, 3, 2]], ["int64"] * 2, dict(axis=1)),
+        ([0, [1, 0], [[1], [3]]], ["int64"] * 3, dict())]:
     _arrays = [np.array(v) for v in _arrays]
     CASES.append(dict(op="_index_axes", inputs=[(3, 2, 4), *_arrays], ref=index_axes, attrs=_attrs, grad=[0], grad2=True, empty=False,
                       input_dtypes={i + 1: d for i, d in enumerate(_dtypes)},
@@ -326,12 +331,11 @@ for _arrays, _dtypes, _attrs in [
                            dict(inputs=[(3, 2, 4), *_arrays, np.zeros((5, 5, 5, 5), "int64")], attrs=_attrs)], **ALL))
     _block = np.broadcast_shapes(*[v.shape for v in _arrays])
     _axis = _attrs.get("axis", 0)
-    _places = {*zip(*[(np.broadcast_to(v, _block) % n).ravel() for v, n in zip(_arrays, (3, 2, 4)[_axis:])])}
-    if np.prod(_block) == len(_places):     # of several values for one place only one has a gradient
-        for _value in [(), (1,) * len(_block) + (3, 2, 4)[_axis + len(_arrays):]]:
-            CASES.append(dict(op="_index_axes_assign", inputs=[(3, 2, 4), _value, *_arrays], ref=index_axes_assign, attrs=_attrs,
-                              grad=[0, 1], grad2=True, empty=False, input_dtypes={i + 2: d for i, d in enumerate(_dtypes)},
-                              bad=[dict(attrs=dict(axis=3)), dict(inputs=[(3, 2, 4), (7,), *_arrays], attrs=_attrs)], **ALL))
+    _inner = (3, 2, 4)[_axis + len(_arrays):]
+    for _value in [(), (1,) * len(_block) + _inner, (*(3, 2, 4)[:_axis], *_block, *_inner)]:
+        CASES.append(dict(op="_index_axes_assign", inputs=[(3, 2, 4), _value, *_arrays], ref=index_axes_assign, attrs=_attrs,
+                          grad=[0, 1], grad2=True, empty=False, input_dtypes={i + 2: d for i, d in enumerate(_dtypes)},
+                          bad=[dict(attrs=dict(axis=3)), dict(inputs=[(3, 2, 4), (7,), *_arrays], attrs=_attrs)], **ALL))
 CASES.append(dict(op="_index_axes", inputs=[(3, 4), np.zeros((2, 0), "int64")], ref=index_axes, empty=False,
                   input_dtypes={1: "int64"}, **ALL))
 
