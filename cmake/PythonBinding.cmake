@@ -7,6 +7,13 @@ if(NOT binding_modules)
   return()
 endif()
 
+# Each module knows the sources that it was made from: Python refuses one that is older than them.
+file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cc ${PROJECT_SOURCE_DIR}/python/src/*.h)
+set(binding_checksum ${PROJECT_BINARY_DIR}/binding_sources.cc)
+set(binding_checksum_script ${PROJECT_SOURCE_DIR}/cmake/binding_sources.cmake)
+add_custom_command(OUTPUT ${binding_checksum} DEPENDS ${binding_sources} ${binding_checksum_script} VERBATIM
+  COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR}/python/src -DOUT=${binding_checksum} -P ${binding_checksum_script})
+
 # A wheel has the binding for several Pythons: "312=folder of Python.h;313=..." compiles it for each.
 set(MXNET_PYTHON_HEADERS "" CACHE STRING "Versions and header folders of Pythons, instead of the one that CMake found")
 set(MXNET_BINDING_TARGETS)
@@ -20,7 +27,8 @@ if(MXNET_PYTHON_HEADERS)
     string(REPLACE "=" ";" pair "${pair}")
     list(GET pair 0 version)
     list(GET pair 1 headers)
-    add_library(mxnet_binding_common_${version} OBJECT ${binding_common})
+    add_library(mxnet_binding_common_${version} OBJECT ${binding_common} ${binding_checksum})
+    target_include_directories(mxnet_binding_common_${version} PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
     target_include_directories(mxnet_binding_common_${version} SYSTEM PUBLIC ${headers})
     target_link_libraries(mxnet_binding_common_${version} PUBLIC pybind11::headers mxnet)
     foreach(file IN LISTS binding_modules)
@@ -41,7 +49,8 @@ find_package(pybind11 2.12 CONFIG REQUIRED HINTS ${pybind11_hint})
 
 set(binding_common_library)
 if(binding_common)
-  add_library(mxnet_binding_common OBJECT ${binding_common})
+  add_library(mxnet_binding_common OBJECT ${binding_common} ${binding_checksum})
+  target_include_directories(mxnet_binding_common PRIVATE ${PROJECT_SOURCE_DIR}/python/src)
   target_link_libraries(mxnet_binding_common PUBLIC pybind11::module mxnet)
   set(binding_common_library mxnet_binding_common)
 endif()

@@ -1,13 +1,15 @@
 """Chooses the binding, compiled or ctypes: the base class of arrays, and calls of operators and
 compiled graphs."""
 import ctypes
+import glob
+import os
 import warnings
 
 from ._process import outside as _outside
 from ._dtypes import name as _dtype_name
 from ._methods import PYTHON_OPERATORS
 from ._parts import write_through
-from .base import _KINDS, _LIB, _PACKAGE, c_str, check_call
+from .base import _KINDS, _LIB, _PACKAGE, __version__, c_str, check_call
 
 
 def _switched_on(variable):
@@ -16,10 +18,40 @@ def _switched_on(variable):
     return text.value in (b"1", b"true")
 
 
+def _checksum():
+    """What cmake/binding_sources.cmake computes of the binding's sources; None in a package that is
+    installed without them."""
+    folder = os.path.join(os.path.dirname(os.path.normpath(_PACKAGE)), "src")
+    if not os.path.isfile(os.path.join(folder, "ndarray_module.cc")):
+        return None
+    import hashlib
+    digests = []
+    for path in sorted(glob.glob(os.path.join(folder, "*.cc")) + glob.glob(os.path.join(folder, "*.h"))):
+        with open(path, "rb") as file:
+            digests.append(hashlib.sha256(file.read()).hexdigest())
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _refuse_another(module):
+    """Raises ImportError where the compiled binding is not that of this package: its functions may
+    be absent, or take other arguments."""
+    version, sources = getattr(module, "_version", "an older version"), _checksum()
+    if version != __version__:
+        reason = f"belongs to {version}, and the package is {__version__}"
+    elif sources not in (None, module._sources):
+        reason = "was compiled from other sources than those in python/src"
+    else:
+        return
+    again = "install the package again" if sources is None else "./dev build compiles it again"
+    raise ImportError(f"{module.__file__} {reason}; {again}")
+
+
 _backend = None
 if _switched_on("MXNET_ENABLE_CYTHON"):
     try:
-        from ._cy3 import ndarray as _backend
+        from ._cy3 import ndarray as _compiled
+        _refuse_another(_compiled)
+        _backend = _compiled
     except ImportError as _error:
         if _switched_on("MXNET_ENFORCE_CYTHON"):
             raise ImportError(f"[binding] MXNET_ENFORCE_CYTHON=1, but mxnet._cy3 cannot be imported: {_error}; "
@@ -39,6 +71,7 @@ of_one_dtype = _backend.of_one_dtype
 set_symbols = _backend.set_symbols
 new_array = _backend.new_array
 array_of = _backend.array_of
+array_of_lists = _backend.array_of_lists
 filled = _backend.filled
 set_mode = _backend.set_mode
 wait_all = _backend.wait_all

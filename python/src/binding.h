@@ -42,6 +42,7 @@ extern PyTypeObject* array_type;    // the class of results (mx.nd.NDArray)
 extern PyTypeObject* numpy_type;    // that of results of mx.np.ndarray, a subclass; null before mx.np is imported
 extern PyObject* attr_to_str;       // Python function for values that have no obvious text
 extern PyObject* error_classes;     // tuple by Error::Kind
+extern const char* const kSources;  // checksum of the files of this folder (cmake/binding_sources.cmake)
 extern std::string package_folder;  // where the package's own Python files are, with a separator at the end
 
 /* A function of METH_FASTCALL as method tables take it: void (*)() is the type that GCC lets every
@@ -197,6 +198,11 @@ int ScatterItem(PyObject* self, PyObject* key, PyObject* value);
 PyObject* NewArray(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 PyObject* ArrayOf(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 PyObject* Filled(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
+/* Function of the module: array_of_lists, with array_of's arguments, has the numbers of nested
+ * lists, and is None where NumPy has to judge them. */
+PyObject* ArrayOfLists(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
+/* The values of an array as nested lists, or None where only NumPy has their type. Throws. */
+PyObject* ListsOf(NDArray* array);
 /* Adds the NDArrayBase type, which results have until Python names a subclass. */
 void AddNDArrayBase(PyObject* module);
 /* Function of the module: _numpy_base(class, rows, operand) is a subclass with mx.np's

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "binding.h"
+#include "mxnet/base.h"
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "numpy_call.h"
@@ -197,6 +198,8 @@ PyObject* WaitAll(PyObject*, PyObject*) {
 
 PyMethodDef functions[] = {
     {"new_array", FastCall(NewArray), METH_FASTCALL, "new_array(shape tuple, device type, device id, dtype number, delayed, numpy=False)"},
+    {"array_of_lists", FastCall(ArrayOfLists), METH_FASTCALL,
+     "array_of_lists(values, device type, device id, dtype number, numpy): numbers of nested lists; None where NumPy has to judge them."},
     {"array_of", FastCall(ArrayOf), METH_FASTCALL,
      "array_of(values, device type, device id, dtype number, numpy): a copy of NumPy's array `values`, which has that dtype."},
     {"filled", FastCall(Filled), METH_FASTCALL,
@@ -234,5 +237,8 @@ PYBIND11_MODULE(ndarray, m) {
   AddNumpyFunction(m.ptr());
   AddNumpyCall(m.ptr());
   AddStoreCalls(m.ptr());
+  // Of what the module was made: _binding.py compares.
+  m.attr("_sources") = kSources;
+  m.attr("_version") = MXNET_VERSION_STRING;
   mxnet::Engine::SetCallSiteProvider(CallSite);
 }

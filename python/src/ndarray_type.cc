@@ -243,6 +243,17 @@ PyObject* Value(PyObject* self, PyObject*) {
   });
 }
 
+/* _lists(): the values as nested lists, or None where only NumPy has their type. */
+PyObject* NestedLists(PyObject* self, PyObject*) {
+  return Guard([&]() -> PyObject* {
+    NDArray* a = Checked(self);
+    if (!Noted(kReadsValue, self)) return nullptr;
+    CheckComputed(*a);
+    if (a->is_none()) Py_RETURN_NONE;
+    return ListsOf(a);
+  });
+}
+
 PyObject* Detach(PyObject* self, PyObject*) {
   return Guard([&]() -> PyObject* { return Wrap(new NDArray(Checked(self)->Detach()), ClassOf(self)); });
 }
@@ -310,6 +321,7 @@ PyMethodDef methods[] = {
     {"_copy_to", FastCall(CopyMemory<true>), METH_FASTCALL, "Copies the contents to memory: an address, or an object that lends it."},
     {"_copy_from", FastCall(CopyMemory<false>), METH_FASTCALL, "Fills the array from memory at an address."},
     {"_value", Value, METH_NOARGS, "The number in an array of size 1; None where its type is not Python's."},
+    {"_lists", NestedLists, METH_NOARGS, "The values as nested lists; None where their type is not Python's."},
     {"_detach", Detach, METH_NOARGS, "A view without autograd history."},
     {"_at", At, METH_O, "Row view; negative indices count from the end."},
     {"_slice", FastCall(Slice), METH_FASTCALL, "View of rows [begin, end)."},

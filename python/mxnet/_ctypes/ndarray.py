@@ -128,6 +128,11 @@ def array_of(values, device_type, device_id, dtype, numpy):
     return array
 
 
+def array_of_lists(values, device_type, device_id, dtype, numpy):    # pylint: disable=unused-argument
+    """None: NumPy reads the numbers of nested lists."""
+    return None
+
+
 def filled(op_handle, value, shape, device_type, device_id, dtype, numpy=False):
     """What the operator ``_zeros``, ``_ones`` or, with a value, ``_full`` writes into a new
     array."""
@@ -433,6 +438,10 @@ class NDArrayBase:
         check_call(_LIB.MXNDArraySyncCopyFromCPU(ctypes.c_void_p(self._handle),
                                                  ctypes.c_void_p(address),
                                                  ctypes.c_size_t(size // self._item_bytes())))
+
+    def _lists(self):
+        """None: NumPy makes nested lists of the values."""
+        return None
 
     def _value(self):
         return None   # the array's values say it

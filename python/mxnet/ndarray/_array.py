@@ -177,7 +177,8 @@ class NDArray(_Exchange, NDArrayBase):
         >>> mx.nd.array([[1, 2], [3, 4]]).tolist()
         [[1.0, 2.0], [3.0, 4.0]]
         """
-        return self.asnumpy().tolist()
+        values = self._lists()
+        return self.asnumpy().tolist() if values is None else values
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:

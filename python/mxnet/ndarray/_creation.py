@@ -39,6 +39,8 @@ def array(source_array, ctx=None, dtype=None):
         dtype = mx_real_t
     if _dtypes.number(dtype) == 12:
         return array(source_array, ctx, "float32").astype("bfloat16")
+    if isinstance(source_array, (list, tuple)):
+        return from_values(source_array, ctx, dtype)
     shares = hasattr(source_array, "__dlpack__") or hasattr(source_array, "__cuda_array_interface__")
     if shares and not isinstance(source_array, np.ndarray) and not hasattr(source_array, "__array__"):
         return from_dlpack(source_array).as_in_context(ctx).astype(dtype)

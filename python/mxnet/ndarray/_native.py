@@ -4,7 +4,7 @@ import ctypes
 import numpy as np
 
 from .. import _dtypes, _opgen
-from .._binding import array_of, filled, invoke, is_recorded as _recorded, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
+from .._binding import array_of, array_of_lists, filled, invoke, is_recorded as _recorded, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
 from ..base import NDArrayHandle, _LIB, check_call, error_class, _MXTypeError, _MXValueError
 from ..context import Context
 
@@ -77,6 +77,10 @@ def from_values(source, ctx, dtype, numpy=False, converts=False):
     number = _dtypes.number(dtype)
     if number == 12:
         return _call("Cast", (from_values(source, ctx, "float32", numpy, converts),), dtype="bfloat16")
+    if type(source) in (list, tuple):      # pylint: disable=unidiomatic-typecheck
+        made = array_of_lists(source, *_device(ctx), number, numpy)
+        if made is not None:
+            return made
     try:
         values = np.asarray(source)
     except ValueError:

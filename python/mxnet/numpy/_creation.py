@@ -2,16 +2,16 @@
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase, array_of, filled
-from ..context import current_context
+from .._binding import NDArrayBase, array_of, array_of_lists, filled
+from ..context import cpu, current_context
 from ..ndarray._dlpack import from_dlpack as _from_dlpack
 from ..ndarray import _native
 from ..ndarray._native import _as_shape, _handle, _handle_of, shared
 from ..util import is_np_default_dtype
 from . import _dispatch
 from ._array import ndarray
-from ._dispatch import (_mode, call, check_order, compiled, default_float, deliver, device_of, dtype_name, empty_array, is_symbol,
-                        operand, place_name)
+from ._dispatch import (_mode, call, check_order, compiled, default_float, deliver, device_of, dtype_name, empty_array, from_values,
+                        is_symbol, operand, place_name)
 
 __all__ = ["array", "asarray", "ascontiguousarray", "from_dlpack", "copy", "empty", "zeros", "ones", "full", "empty_like", "zeros_like",
            "ones_like", "full_like", "arange", "linspace", "logspace", "indices", "meshgrid", "blackman", "hamming", "hanning"]
@@ -70,12 +70,20 @@ def array(object, dtype=None, ctx=None, device=None, *, copy=True, order="K", su
         made = asarray(object, dtype, device, copy)
     else:
         made = _new_array(object, dtype, device)
-    return made if ndmin <= made.ndim else call("_npi_reshape", (made,), newshape=(1,) * (ndmin - made.ndim) + tuple(made.shape))
+    if not ndmin or ndmin <= made.ndim:
+        return made
+    return call("_npi_reshape", (made,), newshape=(1,) * (ndmin - made.ndim) + tuple(made.shape))
 
 
 def _new_array(object, dtype, device):   # pylint: disable=redefined-builtin
     kind = type(object)
-    if kind in _NUMBERS or kind is list and _NUMBERS.issuperset(map(type, object)):      # what most programs give
+    if kind is list:        # what most programs give
+        device = device or current_context()
+        number = _dtypes.number(default_float() if dtype is None else dtype)
+        made = array_of_lists(object, device.device_typeid, device.device_id, number, True)
+        if made is not None:
+            return made
+    if kind in _NUMBERS or kind is list and _NUMBERS.issuperset(map(type, object)):
         number = _dtypes.number(default_float() if dtype is None else dtype)
         if number < 2:      # float32 and float64 take all numbers
             try:
@@ -137,18 +145,32 @@ def ascontiguousarray(a, dtype=None, *, like=None):
 
 def from_dlpack(x, /, *, device=None, copy=None):
     """An array on the memory of another library's array or of a DLPack capsule; a copy of it, if
-    `copy` is true. On another `device` it is a copy, which copy=False refuses.
+    `copy` is true. On another `device`, and where elements do not lie row by row, it is a copy,
+    which copy=False refuses.
 
     Examples
     --------
     >>> mx.np.from_dlpack(onp.ones(2, "float32"))
     array([1., 1.])
     """
-    found = shared(_from_dlpack(x), ndarray)
+    try:
+        found = shared(_from_dlpack(x), ndarray)
+    except ValueError:
+        found = None if copy is False else _copied(x)
+        if found is None:
+            raise
     moves = device is not None and device_of(None, device) != found.context
     if moves and copy is False:
         raise ValueError(f"[from_dlpack] copy=False from {found.context} to {device_of(None, device)}; accepted: copy=None")
     return found.copyto(device_of(None, device)) if moves else found.copy() if copy else found
+
+
+def _copied(x):
+    """A copy of another library's array on the host that NumPy reads; None of others."""
+    try:
+        return from_values(onp.from_dlpack(x), cpu())
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+        return None
 
 
 def copy(a, out=None, *, order="K", subok=False):

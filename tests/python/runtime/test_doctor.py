@@ -2,11 +2,14 @@
 the fallback to ctypes."""
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import mxnet as mx
 from mxnet import _machine, doctor
 
 
@@ -155,3 +158,27 @@ def test_ctypes_says_that_it_is_slow():
     assert done.stdout == "2.0\n" and done.stderr.count("RuntimeWarning") == 1 and "14 µs" in done.stderr
     chosen = run(code=FALLBACK, MXNET_ENABLE_CYTHON="0")
     assert chosen.stdout == "2.0\n" and chosen.stderr == ""
+
+
+@pytest.mark.skipif("_cy3" not in mx._binding._backend.__name__, reason="about the compiled binding")
+@pytest.mark.parametrize("changed, reason", [
+    (None, ""),
+    ("python/src/binding.h", "was compiled from other sources than those in python/src; ./dev build compiles it again"),
+    ("include/mxnet/base.h", f"belongs to {mx.__version__}, and the package is 9.9.9; ./dev build compiles it again")])
+def test_a_binding_of_other_sources_is_not_used(tmp_path, changed, reason):
+    """A tree with the package and the binding of this one, and with changed sources."""
+    tree = Path(mx.__file__).parents[2]
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "mxnet").symlink_to(tree / "python" / "mxnet")
+    for folder in ("python/src", "include"):
+        shutil.copytree(tree / folder, tmp_path / folder)
+    if changed:
+        text = (tmp_path / changed).read_text()
+        (tmp_path / changed).write_text(text.replace(f'"{mx.__version__}"', '"9.9.9"') + "// another\n")
+    code = "import mxnet as mx; print(mx._binding._backend.__name__, mx.nd.ones((2,)).sum().asscalar())"
+    tried = {"PYTHONPATH": str(tmp_path / "python"), "MXNET_ENABLE_CYTHON": "1"}
+    done = run(code=code, **tried)
+    assert done.stdout == f"mxnet.{'_ctypes' if changed else '_cy3'}.ndarray 2.0\n"
+    assert done.stderr.count("RuntimeWarning") == bool(changed) and reason in done.stderr
+    enforced = run(code=code, MXNET_ENFORCE_CYTHON="1", **tried)
+    assert ("ImportError: [binding]" in enforced.stderr and reason in enforced.stderr) == bool(changed)
