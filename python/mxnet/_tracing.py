@@ -11,7 +11,8 @@ import threading
 
 from .base import _LIB, check_call
 
-__all__ = ['watch', 'stop', 'unnoted', 'note', 'note_alias', 'is_deferred_compute', 'TraceStopped', 'SHAPE', 'DTYPE',
+__all__ = ['watch', 'stop', 'unnoted', 'note', 'note_alias', 'is_deferred_compute',
+           'shape_is_value', 'TraceStopped', 'SHAPE', 'DTYPE',
            'CONTEXT', 'MODE', 'RANK', 'VALUE', 'IN_PLACE', 'SWITCH', 'CHANGE']
 
 # What Python can ask while a graph is recorded. The binding (python/src/binding.h) has the same
@@ -59,7 +60,8 @@ def _is_recording():
     return state.value
 
 
-def _shape_is_value(array):
+def shape_is_value(array):
+    """Whether the shape of an array of the graph that is being recorded depends on values."""
     found = ctypes.c_int()
     check_call(_LIB.MXNDArrayShapeIsValue(array.handle, ctypes.byref(found)))
     return bool(found.value)
@@ -69,7 +71,7 @@ def note(kind, array=None):
     """Called where Python reads `kind` of `array` (or of the thread's mode); TraceStopped where a
     graph cannot tell it."""
     watch.reads |= kind
-    if kind == SHAPE and array is not None and _shape_is_value(array):
+    if kind == SHAPE and array is not None and shape_is_value(array):
         stop('the shape of an array is read that depends on values')
     if kind == VALUE:
         stop('a value is read (asnumpy, asscalar, print, if, int, float)')
@@ -93,9 +95,15 @@ def note_alias(one, other, is_part=False):
         if other is not one:
             watch.aliases[id(other)] = other, is_part
 
-_state = threading.local()    # mirrors the library's flag, so that asking costs no call
+
+class _State(threading.local):
+    """Mirrors the library's flag, so that asking costs no call."""
+    on = False
+
+
+_state = _State()
 
 
 def is_deferred_compute():
     """True while this thread records."""
-    return getattr(_state, 'on', False)
+    return _state.on

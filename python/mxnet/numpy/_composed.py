@@ -9,7 +9,7 @@ from ._creation import arange
 from ._dispatch import call, deliver, is_symbol, operand, promoted
 from ._joining import axis_of, concatenate, entries, shape_of
 from ._manipulation import flip, ravel
-from ._searching import _on_host, sort, where
+from ._searching import _on_host, comparable, sort, where
 from ._standard import _scanned
 from ._ufuncs import call_as_ufunc, true_divide
 from .type_functions import result_type
@@ -209,7 +209,7 @@ def msort(a):
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     """Whether each element is among those of another array (with `invert`: is not), as bool in the
-    shape of `element`. `assume_unique` and `kind` choose how NumPy searches. Computed on the host.
+    shape of `element`. `assume_unique` and `kind` are NumPy's and have no effect.
 
     Examples
     --------
@@ -217,11 +217,16 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     array([[False,  True],
            [False,  True]])
     """
-    host = _on_host("isin", element, test_elements)
-    options = {} if kind is None else {"kind": kind}
-    found = onp.isin(*host, assume_unique=assume_unique, invert=invert, **options)
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"[isin] kind={kind!r}; accepted: None, sort, table")
+    del assume_unique
     like = element if isinstance(element, NDArrayBase) else test_elements
-    return operand(onp.asarray(found), like=like)
+    element, among = comparable(operand(element, like), ravel(operand(test_elements, like)))
+    among = sort(among)
+    behind, before = (call("_searchsorted", (among, element), right=right) for right in (True, False))
+    # NaN equals nothing, itself included.
+    found = call("_npi_logical_and", (call("_npi_greater", (behind, before)), call("_npi_equal", (element, element))))
+    return call("_npi_logical_not", (found,)) if invert else found
 
 
 def in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None):

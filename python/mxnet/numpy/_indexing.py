@@ -15,11 +15,12 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase
 from .._parts import is_written, lies_together, note_part
-from .._tracing import is_deferred_compute, note_alias
+from .._tracing import is_deferred_compute, note_alias, stop
 from ..ndarray._indexing import is_whole
 from ..ndarray._native import _recorded, _recording
 from ._dispatch import call, empty_array, filled_array, from_values
 from ._index_keys import Places, checked_index, entries
+from ._traced_indexing import basic, chosen_by_values, gather, on_device, scatter, shapes_are_values
 
 __all__ = ["getitem", "setitem", "shaped"]
 
@@ -36,9 +37,12 @@ def getitem(a, key):
         out = _basic_get(a, [k for k in keys if k is not Ellipsis], key)
     else:
         found = _lone_mask(a, keys)
-        out = _masked(a, *found) if found else _gather(a, keys)
-    if is_deferred_compute():
-        note_alias(a, out, basic and lies_together(keys))
+        if found:
+            out = _masked(a, *found)
+        else:
+            out = gather(a, keys) if chosen_by_values(keys) or shapes_are_values((a,)) else _gather(a, keys)
+    if basic and is_deferred_compute():     # else it is a copy
+        note_alias(a, out, lies_together(keys))
     return out
 
 
@@ -98,7 +102,7 @@ class _Ranges:
 
 def _basic_get(a, keys, key):
     if is_deferred_compute():
-        return _traced_get(a, keys)
+        return basic(a, keys)
     shape = a.shape
     if not shape:
         out = shaped(_view(a), (1,) * len(keys))
@@ -126,32 +130,6 @@ def _span(a, offset, count):
     return a._reshape_view((a.size,), False)._slice(offset, offset + count)
 
 
-def _traced_get(a, keys):
-    """While a hybridized block is traced: operators that do not depend on the sizes."""
-    begin, end, step, dropped, added = [], [], [], [], []
-    for k in keys:
-        if k is None:
-            added.append(len(begin) - len(dropped) + len(added))
-            continue
-        if isinstance(k, slice):
-            begin.append(k.start)
-            end.append(k.stop)
-            step.append(k.step)
-            continue
-        dropped.append(len(begin))
-        begin.append(k)
-        end.append(k + 1 if k != -1 else None)
-        step.append(None)
-    out = a
-    if any(v is not None for v in begin + end + step):
-        out = call("slice", (out,), begin=tuple(begin), end=tuple(end), step=tuple(step))
-    if dropped:
-        out = call("_npi_squeeze", (out,), axis=tuple(dropped))
-    for axis in added:
-        out = call("_npi_expand_dims", (out,), axis=axis)
-    return call("identity", (a,)) if out is a else out
-
-
 # ---- arrays
 
 def _lone_mask(a, keys):
@@ -174,16 +152,9 @@ def _checked_mask(a, places, axis):
     return mask
 
 
-def _on_device(a, values, dtype="int64"):
-    """An index array or mask as an mx.np array beside `a`."""
-    if isinstance(values, NDArrayBase):
-        return values.as_in_context(a.context)
-    return from_values(values, a.context, dtype)
-
-
 def _masked(a, mask, axis):
     ndim = mask.ndim
-    mask = _on_device(a, mask, "bool")
+    mask = on_device(a, mask, "bool")
     if ndim > 1:
         shape = a.shape
         if is_deferred_compute() and shape[1:] == mask.shape[1:]:     # a graph that is exported serves other sizes, too
@@ -321,7 +292,7 @@ def _block(shapes):
 def _gather(a, keys):
     a, keys = _without_truth_values(a, keys)
     plan = _Plan(a, keys)
-    return shaped(call("_index_axes", [a, *(_on_device(a, v) for v in plan.arrays)], axis=plan.axis), plan.result)
+    return shaped(call("_index_axes", [a, *(on_device(a, v) for v in plan.arrays)], axis=plan.axis), plan.result)
 
 
 # ---- assignment
@@ -338,12 +309,19 @@ def setitem(a, key, value):
                          "np.where, or assignment to a result")
     keys = entries(key, a.ndim)
     value = _value(a, value)
+    sized = not is_deferred_compute() or not shapes_are_values((a, value))
     if not any(isinstance(k, Places) for k in keys):
+        if not sized:
+            stop("a part is assigned that has a shape which depends on values")
         _basic_set(a, [k for k in keys if k is not Ellipsis], value)
         return
-    found = _lone_mask(a, keys)
-    if not (found and _masked_set(a, *found, value)):
+    found = _lone_mask(a, keys) if sized else None
+    if found and _masked_set(a, *found, value):
+        return
+    if sized and not chosen_by_values(keys):
         _scatter(a, keys, value)
+    else:
+        scatter(a, keys, _as_array(a, value))
 
 
 def _value(a, value):
@@ -438,7 +416,7 @@ def _masked_set(a, mask, axis, value):
     if any(n not in (1, size) for n, size in zip(shape[::-1], inner[::-1])):
         return False
     if a.size:
-        mask = _on_device(a, mask, "bool")
+        mask = on_device(a, mask, "bool")
         call("_npi_where", (shaped(mask, mask.shape + (1,) * len(inner)), shaped(value, shape), a), a)
     return True
 
@@ -449,7 +427,7 @@ def _scatter(a, keys, value):
     value = _fitted(_as_array(a, value), plan.result, plan.pieces)
     if 0 in plan.pieces:
         return
-    inputs = [target, value, *(_on_device(a, v) for v in plan.arrays)]
+    inputs = [target, value, *(on_device(a, v) for v in plan.arrays)]
     if target is a or not _recording():    # else the target is a result of a recorded operator
         call("_index_axes_assign", inputs, target, axis=plan.axis)
     else:

@@ -4,9 +4,8 @@ import string
 
 import numpy as onp
 
-from .._binding import NDArrayBase
+from .._binding import NDArrayBase, is_traced
 from .._tracing import is_deferred_compute
-from ..ndarray._native import _recording
 from ._dispatch import call, deliver, dtype_name, is_symbol, operand, promoted
 
 __all__ = ["dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "einsum_path", "kron", "cross", "trace", "polyval",
@@ -275,9 +274,10 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     options = {"left": left, "right": right, "period": period}
     array = next((v for v in (x, xp, fp) if isinstance(v, NDArrayBase)), None)
     xp, fp = (operand(v, like=array) for v in (xp, fp))
-    if not is_symbol(xp) and _recording() and not is_deferred_compute() and xp.size > 1 and period != 0:
+    number = type(x) in (int, float)
+    if not is_symbol(xp) and is_traced() and not (number and is_deferred_compute()) and xp.size > 1 and period != 0:
         return _recorded_interp(operand(x, like=array), xp, fp, left, right, period)
-    if type(x) in (int, float):
+    if number:
         return call("_npi_interp", (xp, fp), x_scalar=float(x), x_is_scalar=True, **options)
     return call("_npi_interp", (xp, fp, operand(x, like=array)), **options)
 
@@ -285,7 +285,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 def _one_turn(x, xp, fp, period):
     """Places within one period, the points in their order, with one more at each end."""
     x, xp = x % period, xp % period
-    order = operand(onp.argsort(xp.asnumpy()), like=xp)
+    order = call("argsort", (xp,), dtype="int64")
     xp, fp = (call("_npi_take", (v, order), axis=0, mode="clip") for v in (xp, fp))
     ends = (xp[-1:] - period, xp, xp[:1] + period), (fp[-1:], fp, fp[:1])
     return (x, *(call("_npi_concatenate", parts, dim=0) for parts in ends))
@@ -299,8 +299,8 @@ def _recorded_interp(x, xp, fp, left, right, period):
         x, xp, fp = _one_turn(x, xp, fp, abs(float(period)))
         left = right = None     # there is nothing beyond
     last = xp.size - 1
-    place = onp.clip(onp.searchsorted(xp.asnumpy(), x.asnumpy(), "right"), 1, last)
-    ends = [operand(onp.asarray(p, "int64"), like=x) for p in (place - 1, place)]
+    place = call("clip", (call("_searchsorted", (xp, x), right=True),), a_min=1, a_max=last)
+    ends = place - 1, place
     (x0, x1), (y0, y1) = ([call("_npi_take", (v, p), axis=0, mode="clip") for p in ends] for v in (xp, fp))
     inside = y0 + (x - x0) * (y1 - y0) / (x1 - x0)
     for beyond, value, end in ((x < xp[0], left, 0), (x > xp[last], right, last)):

@@ -3,7 +3,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
-
+from .._tracing import is_deferred_compute
 from ._creation import results
 from ._dispatch import call, default_float, deliver, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
 from ._joining import axis_of, concatenate, shape_of, with_axis
@@ -84,7 +84,7 @@ def nonzero(a):
     [[0, 1], [1, 0]]
     """
     a = operand(a)
-    ndim = max(len(shape_of("nonzero", a)), 1)
+    ndim = max(len(shape_of("nonzero", a)) if is_symbol(a) else a.ndim, 1)
     places = call("_npi_nonzero", (a,))
     if ndim == 1 and not is_symbol(places) and not is_traced() and places.shape[0]:
         return (places._reshape_view((places.shape[0],), False),)
@@ -115,7 +115,7 @@ def flatnonzero(a):
     >>> mx.np.flatnonzero(mx.np.array([[0, 1], [1, 0]])).tolist()
     [1, 2]
     """
-    if size_of(a):
+    if is_deferred_compute() or size_of(a):
         return nonzero(ravel(a))[0]
     return operand(onp.zeros(0, "int64"), like=a)
 
@@ -182,13 +182,17 @@ def compress(condition, a, axis=None, out=None):
     >>> mx.np.compress([True, False, True], mx.np.array([5, 6, 7]))
     array([5., 7.])
     """
-    chosen = condition.asnumpy() if isinstance(condition, NDArrayBase) else onp.asarray(condition)
-    if chosen.ndim != 1:
-        raise ValueError(f"[compress] condition has shape {chosen.shape}; accepted: a vector")
+    traced = is_deferred_compute() and isinstance(condition, NDArrayBase)
+    if not traced:
+        condition = condition.asnumpy() if isinstance(condition, NDArrayBase) else onp.asarray(condition)
+    if condition.ndim != 1:
+        raise ValueError(f"[compress] condition has {condition.ndim} dimensions; accepted: a vector")
     a = operand(a)
     a = ravel(a) if axis is None else with_axis(a, axis)
     axis = 0 if axis is None else axis_of("compress", axis, a.ndim)
-    places = onp.flatnonzero(chosen)
+    if traced:
+        return call("take", (a, flatnonzero(condition)), out, axis=int(axis), mode="raise")
+    places = onp.flatnonzero(condition)
     if places.size and places[-1] >= a.shape[axis]:
         raise IndexError(f"[compress] condition chooses entry {places[-1]}; accepted: 0 to {a.shape[axis] - 1}")
     return call("_npi_take", (a, operand(places.astype("int64"), like=a)), out, axis=int(axis), mode="clip")
@@ -203,8 +207,7 @@ def extract(condition, arr):
     >>> mx.np.extract(x > 1, x)
     array([2., 3.])
     """
-    chosen = onp.flatnonzero(condition.asnumpy() if isinstance(condition, NDArrayBase) else onp.asarray(condition))
-    return take(arr, chosen.astype("int64"))
+    return take(arr, flatnonzero(operand(condition, arr)))
 
 
 # ---- order
@@ -254,21 +257,29 @@ def _on_host(function, *values):
 
 def searchsorted(a, v, side="left", sorter=None):
     """Where `v` would be inserted into a sorted vector so that it stays sorted, as int64: before
-    equal entries ("left") or behind them. `sorter`: indices that sort `a`. Computed on the host.
+    equal entries ("left") or behind them. `sorter`: indices that sort `a`.
 
     Examples
     --------
     >>> mx.np.searchsorted(mx.np.array([1, 2, 3]), mx.np.array([2.5, 0])).tolist()
     [2, 0]
     """
-    like = a if isinstance(a, NDArrayBase) else v
     if side not in ("left", "right"):
         raise ValueError(f"[searchsorted] side={side!r}; accepted: left, right")
-    host = _on_host("searchsorted", a, v) + ([] if sorter is None else _on_host("searchsorted", sorter))
-    if host[0].ndim != 1:
-        raise ValueError(f"[searchsorted] a has shape {host[0].shape}; accepted: a vector")
-    found = onp.searchsorted(host[0], host[1], side, *([h.astype("int64") for h in host[2:]]))
-    return operand(onp.asarray(found, "int64"), like=like)
+    like = a if isinstance(a, NDArrayBase) else v
+    a, v = operand(a, like), operand(v, like)
+    if not is_symbol(a) and a.ndim != 1:
+        raise ValueError(f"[searchsorted] a has shape {a.shape}; accepted: a vector")
+    if sorter is not None:
+        a = call("take", (a, operand(sorter, like)), axis=0, mode="raise")
+    return call("_searchsorted", comparable(a, v), right=side == "right")
+
+
+def comparable(*arrays):
+    """Arrays in one dtype that has all their numbers: float64 where theirs differ."""
+    if any(map(is_symbol, arrays)) or len({a.dtype for a in arrays}) == 1:
+        return arrays
+    return tuple(call("_npi_cast", (a,), dtype="float64") for a in arrays)
 
 
 def digitize(x, bins, right=False):

@@ -6,6 +6,8 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
+from .._tracing import is_deferred_compute
+from ..ndarray._native import _recording
 from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
 from ._joining import shape_of
 from ._reductions import axes_of, max, mean, min, sum   # pylint: disable=redefined-builtin
@@ -116,6 +118,8 @@ def _quantile(a, q, axis, out, interpolation, method, keepdims, scale):
     a = operand(a)
     axis, interpolation, keepdims = axes_of(axis), method or interpolation or "linear", bool(keepdims)
     params = {"axis": axis, "interpolation": interpolation, "keepdims": keepdims}
+    if isinstance(q, NDArrayBase) and _recording() and not is_deferred_compute():
+        q = q.asnumpy()     # what is recorded reads places, which the values tell
     number = isinstance(q, (int, float, onp.number))
     if not is_symbol(a) and _nothing_to_reduce(a, axis):
         nan = mean(a, axis, keepdims=keepdims)
@@ -249,22 +253,36 @@ def histogram(a, bins=10, range=None, normed=None, weights=None, density=None): 
     a = operand(a)
     if isinstance(bins, str):
         bins = len(onp.histogram_bin_edges(a.asnumpy(), bins, range)) - 1
-    if weights is not None:
-        counts, edges = onp.histogram(a.asnumpy(), bins.asnumpy() if isinstance(bins, NDArrayBase) else bins, range,
-                                      weights=operand(weights, a).asnumpy(), density=bool(density))
-        return operand(counts, a), operand(edges, a)
     if _dtypes.name(a.dtype) in ("bool", "float16", "bfloat16") or "int" in _dtypes.name(a.dtype):
         a = call("_npi_cast", (a,), dtype="float64" if "int" in _dtypes.name(a.dtype) else default_float())
     if isinstance(bins, _INTEGER):
         low, high = _span(a, range)
-        counts, edges = call("_npi_histogram", (a,), bin_cnt=int(bins), range=(low, high))
+        number = int(bins)
+        counts, edges = call("_npi_histogram", (a,), bin_cnt=number, range=(low, high))
     else:
         edges = call("_npi_cast", (operand(bins, a),), dtype=_dtypes.name(a.dtype))
+        number = edges.size - 1
         counts, edges = call("_npi_histogram", (a, edges))
+    if weights is not None:
+        counts = _sums_of_weights(a, edges, number, operand(weights, a))
     if density:
         floats = call("_npi_cast", (counts,), dtype=_dtypes.name(edges.dtype))
         counts = call("_npi_true_divide", (call("_npi_true_divide", (floats, edges[1:] - edges[:-1])), sum(floats)))
     return counts, edges
+
+
+def _sums_of_weights(a, edges, number, weights):
+    """The weights of the elements in that many bins between edges, summed in double."""
+    if not is_deferred_compute() and weights.shape != a.shape:     # else the operator compares
+        raise ValueError(f"[histogram] weights have shape {weights.shape}; accepted: {a.shape}, that of the data")
+    a, values = (call("_npi_reshape", (x,), newshape=(-1,)) for x in (a, weights))
+    # From 1 on in the bins, 0 below and the largest number above; the last edge is in the last bin.
+    last = call("_npi_cast", (call("_npi_equal", (a, edges[-1:])),), dtype="int64")
+    places = call("_npi_subtract", (call("_searchsorted", (edges, a), right=True), last))
+    sums = call("_npi_zeros", (), shape=(number + 2,), dtype="float64", ctx=str(a.context))
+    values = call("_npi_cast", (values,), dtype="float64")
+    sums = call("_npx_index_add", (sums, call("_npi_reshape", (places,), newshape=(1, -1)), values))
+    return call("_npi_cast", (sums[1:-1],), dtype=_dtypes.name(weights.dtype))
 
 
 def _span(a, given):

@@ -292,9 +292,10 @@ void Ravel(KernelArgs& a) {
 void Unravel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Shape& target = RavelTarget(*a.attrs);
+  if (!a.run.ctx.is_gpu()) return UnravelIndices(target, a.in[0], a.out[0]);
   const int64_t* in = ReadIndices(a, a.in[0]);
   int64_t* tuple = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(a.out[0].Size(), 1)) * sizeof(int64_t)));
-  UnravelIndices(a.run, target, in, a.in[0].Size(), tuple);
+  UnravelIndicesOnDevice(a.run, target, in, a.in[0].Size(), tuple);
   ConvertIndices(a.run, tuple, a.out[0], a.out[0].Size());
 }
 

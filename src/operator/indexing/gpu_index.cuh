@@ -335,6 +335,38 @@ struct select_where {
   }
 };
 
+// ---- places in a sorted vector, where NaN is behind every number
+
+template <typename Data>
+__device__ __forceinline__ bool Below(const Data* a, long long i, const Data* b, long long j) {
+  if constexpr (mx::IsReal<Data>::value) {
+    const double x = mx::Load<double>(a, i), y = mx::Load<double>(b, j);
+    return x < y || (y != y && x == x);
+  }
+  return a[i] < b[j];
+}
+
+template <typename I, typename Data, int right>
+struct searchsorted {
+  struct Args {
+    const Data *data, *values;
+    long long* out;
+    long long size;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    long long low = 0, high = a.size;
+    while (low < high) {
+      const long long middle = (low + high) / 2;
+      if (right ? !Below(a.values, i, a.data, middle) : Below(a.data, middle, a.values, i))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    a.out[i] = low;
+  }
+};
+
 // ---- histogram: whole numbers are added atomically, so their order does not matter
 
 template <typename I, typename Data>

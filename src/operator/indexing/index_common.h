@@ -31,10 +31,10 @@ void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, con
 void AddRows(KernelArgs& args, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
              const TBlob& data);
 
-/* Flat indices of an array of shape `target` from columns (ndim, n) of indices, and the other way.
- * The first size is not looked at. */
+/* Flat indices of an array of shape `target` from columns (ndim, n) of indices, and, on the CPU,
+ * the other way. The first size is not looked at. */
 void RavelIndices(const RunContext& run, const Shape& target, const int64_t* columns, int64_t n, int64_t* flat);
-void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* flat, int64_t n, int64_t* columns);
+void UnravelIndices(const Shape& target, const TBlob& flat, const TBlob& columns);
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_INDEXING_INDEX_COMMON_H_

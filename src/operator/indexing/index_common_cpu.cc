@@ -168,52 +168,69 @@ constexpr int64_t kExact = int64_t{1} << 52;
 double AsDouble(int64_t v) { return __builtin_bit_cast(double, v | 0x4330000000000000) - 0x1p52; }
 int64_t FromDouble(double v) { return __builtin_bit_cast(int64_t, v + 0x1p52) & (kExact - 1); }
 
-// Of at most 1024 numbers in [0, 2^52), the index of every dimension but the first: quotients of
-// such doubles are exact when cut off.
-void UnravelExact(const Shape& target, int64_t n, int64_t* rest, int64_t* columns, int64_t pitch) {
-  double quotient[1024];
+constexpr int64_t kBlock = 1024;
+
+// Of at most kBlock numbers in [0, 2^52), the index of every dimension but the first, each given to
+// `store` as soon as it is whole: quotients of such doubles are exact when cut off.
+template <typename Store>
+void UnravelExact(const Shape& target, int64_t n, int64_t* rest, Store store) {
+  double quotient[kBlock];
+  int64_t column[kBlock];
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) quotient[i] = AsDouble(rest[i]);
   for (int d = target.ndim() - 1; d > 0; --d) {
     const double size = static_cast<double>(target[d]);
-    int64_t* const to = columns + d * pitch;
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
       const double q = std::trunc(quotient[i] / size);
-      to[i] = FromDouble(quotient[i] - q * size);
+      column[i] = FromDouble(quotient[i] - q * size);
       quotient[i] = q;
     }
+    store(d, column);
   }
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) rest[i] = FromDouble(quotient[i]);
 }
 
+// The same of any numbers; of negative ones the indices are negative, as in 1.9.1.
+template <typename Store>
+void UnravelAny(const Shape& target, int64_t n, int64_t* rest, Store store) {
+  int64_t column[kBlock];
+  for (int d = target.ndim() - 1; d > 0; --d) {
+    const int64_t size = target[d];
+    for (int64_t i = 0; i < n; ++i) {
+      column[i] = rest[i] % size;
+      rest[i] /= size;
+    }
+    store(d, column);
+  }
+}
+
 }  // namespace
 
-void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* flat, int64_t n, int64_t* columns) {
-  if (run.ctx.is_gpu()) return UnravelIndicesOnDevice(run, target, flat, n, columns);
-  constexpr int64_t kBlock = 1024;
+void UnravelIndices(const Shape& target, const TBlob& flat, const TBlob& columns) {
+  const int64_t n = flat.Size();
   ParallelFor(n, 0, [&](int64_t begin, int64_t end) {
     int64_t rest[kBlock];
     for (int64_t first = begin; first < end; first += kBlock) {
       const int64_t m = std::min(kBlock, end - first);
+      VisitDType(flat.dtype, "unravel_index", [&](auto tag) {
+        const auto* from = flat.data<decltype(tag)>() + first;
+        for (int64_t i = 0; i < m; ++i) rest[i] = ToIndex(from[i]);
+      });
+      const auto store = [&](int d, const int64_t* column) {
+        VisitDType(columns.dtype, "unravel_index", [&](auto tag) {
+          auto* to = columns.data<decltype(tag)>() + d * n + first;
+          for (int64_t i = 0; i < m; ++i) to[i] = decltype(tag)(column[i]);
+        });
+      };
       int64_t low = 0, high = 0;
       for (int64_t i = 0; i < m; ++i) {
-        rest[i] = flat[first + i];
         low = std::min(low, rest[i]);
         high = std::max(high, rest[i]);
       }
-      const bool exact = low >= 0 && high < kExact;
-      if (exact) UnravelExact(target, m, rest, columns + first, n);
-      for (int d = target.ndim() - 1; d > 0 && !exact; --d) {
-        const int64_t size = target[d];
-        int64_t* to = columns + d * n + first;
-        for (int64_t i = 0; i < m; ++i) {
-          to[i] = rest[i] % size;  // of negative numbers negative, as in 1.9.1
-          rest[i] /= size;
-        }
-      }
-      std::copy(rest, rest + m, columns + first);  // the first size is not checked: it need not be known
+      low >= 0 && high < kExact ? UnravelExact(target, m, rest, store) : UnravelAny(target, m, rest, store);
+      store(0, rest);  // the first size is not checked: it need not be known
     }
   });
 }

@@ -364,6 +364,13 @@ def test_exchange():
     assert xp.from_dlpack(a, device=mx.cpu(1)).device == mx.cpu(1)
     with pytest.raises(ValueError, match="copy"):
         xp.from_dlpack(a, device=mx.cpu(1), copy=False)
+    rows = onp.arange(6, dtype="int32").reshape(2, 3)
+    for strided in (rows.T, rows[:, ::-1], onp.broadcast_to(rows[0], (2, 3))):
+        if strided.flags.writeable:     # NumPy 1.x exports no others
+            got = xp.from_dlpack(strided)
+            assert got.dtype == onp.int32 and got.tolist() == strided.tolist()
+            with pytest.raises(ValueError, match="row-major"):
+                xp.from_dlpack(strided, copy=False)
     assert onp.from_dlpack(a).tolist() == [7, 2, 3] and a.__dlpack_device__()[0] == 1
     assert a.to_device(mx.cpu(1)).device == mx.cpu(1)
 

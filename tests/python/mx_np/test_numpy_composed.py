@@ -82,6 +82,10 @@ BLOCKS = [
 FOUND = [
     ("isin", [rand(2, 5), rand(3)]),
     ("isin", [rand(4), rand(2, 2)], {"invert": True}),
+    ("isin", [rand(4), rand(0)]),
+    ("isin", [rand(0), rand(3)]),
+    ("isin", [fixed([1, float("nan"), 3], "float32"), fixed([float("nan"), 3], "float64")]),
+    ("isin", [fixed([2**53 + 1, 5], "int64"), fixed([2**53, 5], "int64")], {"kind": "sort"}),
     ("nanargmax", [rand(3, 4)], {"axis": 1}),
     ("nanargmin", [rand(3, 4)]),
     ("cumprod", [rand(3, 4)], {"axis": 0}),

@@ -73,6 +73,27 @@ def test_gradients_go_through_masks():
         onp.testing.assert_array_equal(a.grad, 2.0 * (x > 0))
 
 
+@pytest.mark.parametrize("options", [{}, {"left": 7.0, "right": -7.0}, {"period": 4.0}], ids=str)
+def test_gradients_go_through_interpolation(options):
+    def function(x, xp, fp):
+        return mnp.interp(x, xp, fp, **options)
+    found = []
+    for block in (Function(function), hybrid(function)):
+        arrays = [mnp.array(v) for v in ([-1.0, 0.25, 2.5, 9.0], [0.0, 1.0, 3.0], [1.0, 5.0, 2.0])]
+        for a in arrays:
+            a.attach_grad()
+        with autograd.record():
+            y = block(*arrays)
+            loss = (y * y).sum()
+        loss.backward()
+        found.append([y.tolist()] + [a.grad.tolist() for a in arrays])
+    x, xp, fp = (a.asnumpy() for a in arrays)
+    onp.testing.assert_allclose(found[1][0], onp.interp(x, xp, fp, **options), rtol=1e-6)
+    assert onp.any(found[1][1]) and onp.any(found[1][2]) and onp.any(found[1][3])
+    for eager, compiled in zip(*found, strict=True):
+        onp.testing.assert_allclose(compiled, eager, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore:.*not used")
 def test_blocks_that_read_no_argument_give_np_arrays():
     kept = mnp.arange(4)

@@ -122,6 +122,24 @@ def test_gradients_of_tensors():
     check_gradient(lambda a, b: L.tensorsolve(a, b, axes=(0,)), draw(6, 2, 3), draw(2, 3), second=False)
 
 
+@pytest.mark.parametrize("types", [("float32", "bool"), ("float64", "float32"), ("float32", "float64"), ("int32", "float32")])
+@pytest.mark.parametrize("function", ("solve", "tensorsolve"))
+def test_gradients_of_equations_of_mixed_types(function, types):
+    matrix, right = onp.float64([[2, 1, 0], [0, 4, 0], [1, 0, 5]]), onp.float64([1, 0, 1])
+    inputs = [array(value, dtype) for value, dtype in zip((matrix, right), types)]
+    floats = [x for x in inputs if x.dtype.kind == "f"]
+    for x in floats:
+        x.attach_grad()
+    with mx.autograd.record():
+        result = getattr(L, function)(*inputs)
+    result.backward()
+    solution, back = onp.linalg.solve(matrix, right), onp.linalg.solve(matrix.T, onp.ones(3))
+    same(result.astype("float64"), solution, 1e-5)
+    for x in floats:
+        assert x.grad.dtype == x.dtype
+        same(x.grad.astype("float64"), -onp.outer(back, solution) if x is inputs[0] else back, 1e-5)
+
+
 def test_second_gradient_of_a_tensorsolve_in_b():
     a = array(draw(2, 3, 6))
     check_gradient(lambda b: L.tensorsolve(a, b) ** 2, draw(2, 3))

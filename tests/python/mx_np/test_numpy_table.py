@@ -170,6 +170,10 @@ BINS = [
     ("histogram", [rand(9)], {"bins": fixed([-4, 0, 1, 6])}),
     ("histogram", [rand(9)], {"bins": 4, "range": (-2, 2)}),
     ("histogram", [rand(9)], {"bins": 4, "weights": fixed([1] * 9), "density": True}),
+    ("histogram", [rand(3, 3)], {"bins": 4, "weights": rand(3, 3)}),
+    ("histogram", [rand(9)], {"bins": fixed([-3, 0, 1, 3]), "weights": rand(9)}),
+    ("histogram", [rand(9)], {"bins": 3, "range": (-2, 2), "weights": rand(9, dtype="int64")}),
+    ("histogram", [rand(0)], {"bins": 3, "weights": rand(0)}),
 ]
 HOST = [
     ("argpartition", [fixed([1, 2, 3]), 1]),
@@ -284,6 +288,7 @@ DIFFERENTIABLE = [
     ("trace", [rand(3, 4), 1]),
     ("quantile", [LINE, 0.4]),
     ("percentile", [LINE, [20, 60]]),
+    ("quantile", [LINE, fixed([0.1, 0.6], "float32")]),
     ("float_power", [fixed([1.5, 2.0]), 3]),
     ("nan_to_num", [A]),
     ("row_stack", [[A, B]]),

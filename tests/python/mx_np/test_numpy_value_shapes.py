@@ -10,6 +10,14 @@ from mxnet import autograd, gluon
 X = np.array([[1.0, -2.0, 3.0], [0.0, 5.0, -6.0]], "float32")
 Y = np.array([[-1.0, 2.0, 0.0], [4.0, -5.0, -6.0]], "float32")
 
+
+def _assigned(x, key, value):
+    """A copy of `x` with other values in places that its own values tell."""
+    y = x * 1
+    y[key(y)] = value(y)
+    return y
+
+
 FORWARDS = {
     "mask": lambda x: x[x > 0] * 2,
     "mask of a result": lambda x: (x * 2 + 1)[x > 0],
@@ -23,6 +31,24 @@ FORWARDS = {
     "counts": lambda x: mx.np.bincount(mx.np.abs(x).reshape(-1).astype("int32")),
     "last": lambda x: mx.np.concatenate([x, x * 0 + 1])[mx.np.concatenate([x, x * 0 + 1]) > 0][-1:],
     "products": lambda x: mx.np.dot(x[x > 0], x[x > 0]) + mx.np.outer(x[x > 0], x[x > 0]).std(),
+    "places": lambda x: x[mx.np.nonzero(x > 0)],
+    "places of rows": lambda x: x[mx.np.nonzero(x[:, 0] > 0)[0]] * 2,
+    "places and a number": lambda x: (x * 2)[mx.np.flatnonzero(x[:, 0] > 0), 1],
+    "places apart": lambda x: mx.np.stack([x, x + 1])[1, :, mx.np.flatnonzero(x[0] > 0)],
+    "places and new axes": lambda x: x[None, mx.np.flatnonzero(x[:, 0] > 0), ..., None],
+    "places and a slice": lambda x: mx.np.stack([x, x + 1], axis=1)[mx.np.flatnonzero(x[:, 0] > 0), :, 1:],
+    "mask and a number": lambda x: x[x[:, 0] > 0, 1] + 1,
+    "compress": lambda x: mx.np.compress(x[:, 0] > 0, x, axis=0),
+    "extract": lambda x: mx.np.extract(x > 0, x),
+    "histogram": lambda x: mx.np.histogram(x[x > 0], 4, (0, 8), weights=x[x > 0])[0],
+    "isin": lambda x: mx.np.isin(x, x[x > 3]),
+    "two masks": lambda x: mx.np.stack([x, x + 1])[:, x > 0, None],
+    "places of a mask": lambda x: x[x > 0][mx.np.flatnonzero(x[x > 0] > 2)],
+    "masked values": lambda x: _assigned(x, lambda y: y > 0, lambda y: y[y > 0] * 3),
+    "masked part": lambda x: _assigned(x, lambda y: (x[:, 0] > 0, 1), lambda y: 7),
+    "assigned places": lambda x: _assigned(x, lambda y: mx.np.nonzero(y > 0), lambda y: y[y > 0] + 1),
+    "places apart, assigned": lambda x: _assigned(mx.np.stack([x, x + 1]),
+                                                  lambda y: (1, slice(None), mx.np.flatnonzero(x[0] > 0)), lambda y: -x[0, :1]),
     "weighted": lambda x: mx.np.concatenate([x[x > 0], x[x < 0]]).mean(),
 }
 
@@ -66,7 +92,9 @@ def test_graphs(name, static, tmp_path):
             assert _values(block(mx.np.array(values))) == _values(function(mx.np.array(values)))
 
 
-@pytest.mark.parametrize("name", ["mask", "mask of a result", "sum of a mask", "rows", "reshaped", "twice", "products", "weighted"])
+@pytest.mark.parametrize("name", [
+    "mask", "mask of a result", "sum of a mask", "rows", "reshaped", "twice", "products", "weighted", "places", "places apart",
+    "places and a slice", "two masks", "masked values", "assigned places", "places apart, assigned"])
 def test_gradients(name):
     block = Block(FORWARDS[name])
     block.hybridize()
@@ -122,6 +150,16 @@ def test_layers_in_front(tmp_path):
     net.export(str(tmp_path / "net"))
     again = gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data0", "data1"], str(tmp_path / "net-0000.params"))
     np.testing.assert_allclose(again(mx.np.array(X), keep).asnumpy(), net(mx.np.array(X), keep).asnumpy(), rtol=1e-6)
+
+
+def test_histograms_of_weights():
+    block = Block(lambda x: mx.np.histogram(x, 3, (-3, 3), weights=x * 2)[0])
+    block.hybridize()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for values in (X, Y):
+            expected = np.histogram(values, 3, (-3, 3), weights=values * 2)[0]
+            assert block(mx.np.array(values)).tolist() == expected.tolist()
 
 
 def test_effects_happen_once():

@@ -127,3 +127,34 @@ def test_pad_with_a_function():
         vector[len(vector) - width[1]:] = axis
     x = onp.arange(6.0, dtype="float32").reshape(2, 3)
     assert np.pad(np.array(x), 1, border, fill=9).tolist() == onp.pad(x, 1, border, fill=9).tolist()
+
+
+ONE = """abs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh deg2rad degrees exp exp2 expm1 fabs fix floor
+isfinite isinf isnan isneginf isposinf log log10 log1p log2 logical_not negative positive rad2deg radians reciprocal rint sign sin
+sinh sqrt square tan tanh trunc copy ravel squeeze sort argsort cumsum cumprod flip argwhere flatnonzero unique nan_to_num transpose
+ones_like zeros_like real imag conj signbit sinc i0 atleast_1d atleast_2d atleast_3d any all sum prod count_nonzero isreal iscomplex
+diff ediff1d""".split()
+TWO = """add subtract multiply divide power maximum minimum arctan2 hypot mod fmod equal less logical_and dot outer inner kron copysign
+logaddexp floor_divide matmul tensordot cross vdot append searchsorted isin array_equal allclose""".split()
+SMALL = ((), (0,), (2, 0), (0, 3), (1,), (1, 1))
+
+
+def shapes(function, *arrays):
+    """The shapes of what a function gives; the one word "error" where it refuses."""
+    try:
+        result = function(*arrays)
+    except (ValueError, TypeError, IndexError, mx.MXNetError):
+        return "error"
+    several = isinstance(result, (tuple, list))
+    return [getattr(r, "shape", ()) for r in result] if several else getattr(result, "shape", ())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ONE + TWO)
+def test_shapes_of_little_are_those_of_numpy(name):
+    """Of arrays without dimensions, without elements, or with one."""
+    ours, numpys = getattr(mx.np, name), getattr(onp, name)
+    others = SMALL if name in TWO else [None]
+    for a, b in [(onp.full(s, 0.5, "float32"), o) for s in SMALL for o in others]:
+        given = [a] if b is None else [a, onp.full(b, 0.5, "float32")]
+        assert shapes(ours, *(mx.np.array(v) for v in given)) == shapes(numpys, *given), [v.shape for v in given]
