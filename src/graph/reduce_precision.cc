@@ -21,7 +21,8 @@ class Reducer {
     if (r_.cast_params) FindParams();
     DFSVisit(symbol_.outputs, [this](const NodePtr& n) { n->is_variable() ? Variable(n) : Operator(n); });
     Symbol s;
-    for (const auto& e : symbol_.outputs) s.outputs.push_back(Renewed(e));
+    // What leaves the graph is float32, as in 1.9.1: callers need not know of the 16 bits inside.
+    for (const auto& e : symbol_.outputs) s.outputs.push_back(Cast(Renewed(e), kFloat32));
     return s;
   }
 

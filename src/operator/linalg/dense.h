@@ -29,7 +29,7 @@ struct Matrices {
  * a = u^T u whose upper one is. The rest of out is 0. */
 void Cholesky(KernelArgs& args, bool lower, int64_t count, int64_t n, const void* a, void* out);
 /* out = (l l^T)^-1. */
-void CholeskyInverse(KernelArgs& args, int64_t count, int64_t n, const void* l, void* out);
+void CholeskyInverse(KernelArgs& args, bool lower, int64_t count, int64_t n, const void* l, void* out);
 /* x, m x n, = alpha * op(a)^-1 x or alpha * x op(a)^-1. A singular a gives infinities and NaN. */
 void SolveTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_t count, int64_t m, int64_t n, const void* a, void* x);
 /* x = alpha * op(a) x or alpha * x op(a). */

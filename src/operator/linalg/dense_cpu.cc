@@ -149,8 +149,23 @@ void Cholesky(KernelArgs& args, bool lower, int64_t count, int64_t n, const void
   trouble.Throw(args, kNotPositive);
 }
 
-void CholeskyInverse(KernelArgs& args, int64_t count, int64_t n, const void* l, void* out) {
-  if (args.run.ctx.is_gpu()) return gpu::CholeskyInverse(args, count, n, l, out);
+namespace {
+
+/* May be in place. */
+template <typename T>
+void TransposeSquare(int64_t n, const T* from, T* to) {
+  for (int64_t r = 0; r < n; ++r) {
+    for (int64_t c = 0; c <= r; ++c) {
+      const T below = from[r * n + c], above = from[c * n + r];
+      to[c * n + r] = below, to[r * n + c] = above;
+    }
+  }
+}
+
+}  // namespace
+
+void CholeskyInverse(KernelArgs& args, bool lower, int64_t count, int64_t n, const void* l, void* out) {
+  if (args.run.ctx.is_gpu()) return gpu::CholeskyInverse(args, lower, count, n, l, out);
   lapack::CheckSize(Name(args), n);
   Trouble trouble;
   VisitReal(args, [&](auto number) {
@@ -160,6 +175,7 @@ void CholeskyInverse(KernelArgs& args, int64_t count, int64_t n, const void* l, 
         const T* from = static_cast<const T*>(l) + i * n * n;
         T* to = static_cast<T*>(out) + i * n * n;
         int64_t failed = 0;
+        if (!lower) TransposeSquare(n, from, to), from = to;
         if (n <= kSmallMatrix) {
           failed = MXNET_CPU_CALL(SmallCholeskyInverse)(sizeof(T) == 8, from, to, n);
         } else {

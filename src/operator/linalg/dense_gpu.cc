@@ -218,9 +218,14 @@ void Cholesky(KernelArgs& args, bool lower, int64_t count, int64_t n, const void
   job.ThrowFound(finding, count, kNotPositive);
 }
 
-void CholeskyInverse(KernelArgs& args, int64_t count, int64_t n, const void* l, void* out) {
+void CholeskyInverse(KernelArgs& args, bool lower, int64_t count, int64_t n, const void* l, void* out) {
   if (count * n == 0) return;
   const Job job(args);
+  if (!lower) {
+    char* turned = job.Numbers(count * n * n);
+    job.Transpose(l, turned, count, n);
+    l = turned;
+  }
   uint64_t* finding = job.Finding();
   rtc::Arguments given;
   given.Add(l).Add(finding).Add(n).Add(count);

@@ -18,7 +18,7 @@ constexpr const char* kNotConverged = "has eigenvalues that the iteration did no
 
 namespace gpu {
 void Cholesky(KernelArgs& args, bool lower, int64_t count, int64_t n, const void* a, void* out);
-void CholeskyInverse(KernelArgs& args, int64_t count, int64_t n, const void* l, void* out);
+void CholeskyInverse(KernelArgs& args, bool lower, int64_t count, int64_t n, const void* l, void* out);
 void SolveTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_t count, int64_t m, int64_t n, const void* a, void* x);
 void MultiplyTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_t count, int64_t m, int64_t n, const void* a, void* x);
 void Inverse(KernelArgs& args, int64_t count, int64_t n, const void* a, void* out);

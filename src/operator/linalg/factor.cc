@@ -31,7 +31,7 @@ struct CholeskyParam : public dmlc::Parameter<CholeskyParam> {
   bool lower;
   DMLC_DECLARE_PARAMETER(CholeskyParam) {
     DMLC_DECLARE_FIELD(lower).set_default(true).describe(
-        "The lower triangular factors of the lower triangles, else the upper of the upper ones.");
+        "The factors are lower triangular, and so are the triangles that are read; else upper.");
   }
 };
 MXNET_REGISTER_PARAM(CholeskyParam);
@@ -58,14 +58,16 @@ std::vector<NodeEntry> CholeskyGradient(const NodePtr& node, const std::vector<N
 void CholeskyInverseKernel(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const Matrices a(args.in[0].shape);
-  CholeskyInverse(args, a.count, a.rows, args.in[0].dptr, args.out[0].dptr);
+  CholeskyInverse(args, Lower(*args.attrs), a.count, a.rows, args.in[0].dptr, args.out[0].dptr);
 }
 
 // b = (l l^T)^-1: the gradient of l l^T is -b g b, that of l the lower triangle of
 // -b (g + g^T) b l, and b l is l^-T.
 std::vector<NodeEntry> CholeskyInverseGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const bool lower = Lower(*node->attrs);
+  auto turned = [&](const NodeEntry& e) { return lower ? e : MakeOp("SwapAxis", {e}, {{"dim1", "-1"}, {"dim2", "-2"}}); };
   const NodeEntry product = Product(Output(node, 0), false, PartOf(ograds[0], Part::kSymmetric), false, -2);
-  return {PartOf(Solution(node->inputs[0], product, true, true), Part::kLower)};
+  return {turned(PartOf(Solution(turned(node->inputs[0]), product, true, true), Part::kLower))};
 }
 
 // ---- sums of logarithms of diagonals
@@ -212,9 +214,11 @@ void RegisterCholesky() {
   Record("_linalg_potrf")
       .alias("linalg_potrf")
       .describe(
-          "Cholesky factors of positive definite matrices: lower triangular L with A = L * L^T.\n\n"
-          "A has shape (..., n, n) and so has the result. The lower triangles of A are read. A matrix that is not positive definite is an "
-          "error. The gradient is symmetric (Murray, Differentiation of the Cholesky decomposition, 2016). float32 and float64.")
+          "Cholesky factors of positive definite matrices: lower triangular L with A = L * L^T, or upper triangular U with A = U^T * U.\n\n"
+          "A has shape (..., n, n) and so has the result. The triangles of A that the factors have are read. A matrix that is not positive "
+          "definite is an error. The gradient is symmetric (Murray, Differentiation of the Cholesky decomposition, 2016). float32 and "
+          "float64.")
+      .set_param<CholeskyParam>()
       .set_infer_shape(SquareShape)
       .set_flops(Cubes(1.0 / 3))
       .set_inplace({{0, 0}})
@@ -234,9 +238,12 @@ void RegisterCholesky() {
   Record("_linalg_potri")
       .alias("linalg_potri")
       .describe(
-          "Inverses of positive definite matrices from their Cholesky factors: (A * A^T)^-1 with A lower triangular.\n\n"
-          "A has shape (..., n, n) and so has the result. The lower triangles of A are read. A 0 on a diagonal is an error. float32 and "
+          "Inverses of positive definite matrices from their Cholesky factors: (A * A^T)^-1 with A lower triangular, or (A^T * A)^-1 with "
+          "A "
+          "upper triangular.\n\n"
+          "A has shape (..., n, n) and so has the result. The named triangles of A are read. A 0 on a diagonal is an error. float32 and "
           "float64. The routine potri of LAPACK.")
+      .set_param<CholeskyParam>()
       .set_infer_shape(SquareShape)
       .set_flops(Cubes(2.0 / 3))
       .set_inplace({{0, 0}})

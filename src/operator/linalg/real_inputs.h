@@ -18,7 +18,8 @@ bool RealType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out);
 /* What records of this kind share: all but shapes, results, gradient and kernel. */
 Op& RealRecord(const std::string& name, std::vector<std::string> inputs);
 
-/* f(args) with inputs that all have the dtype RealOf says. */
+/* f(args) with inputs that all have the dtype RealOf says. One of which only the shape is needed
+ * has no memory. */
 template <typename F>
 void AsReal(KernelArgs& args, F&& f) {
   std::vector<int> types;
@@ -29,6 +30,7 @@ void AsReal(KernelArgs& args, F&& f) {
     if (b.dtype == real) continue;
     const TBlob from = b;
     b.dtype = real;
+    if (from.dptr == nullptr) continue;
     b.dptr = args.workspace(std::max<size_t>(b.Bytes(), 1));
     if (b.Size() != 0) pointwise::ExecuteCast(args.run, from, b, OpReq::kWrite);
   }

@@ -130,7 +130,8 @@ bool ExecuteUnconverted(int row, int compute, const Operand* in, int count, cons
   }
   if (req == OpReq::kNull) return true;
   const int64_t size = static_cast<int64_t>(DTypeSize(dtype)), out_size = static_cast<int64_t>(DTypeSize(out.dtype));
-  ParallelForThreads(OmpThreads(out.Size() * size / 4), out.Size(), [&](int64_t begin, int64_t end) {
+  const bool converts = out.dtype == kFloat16 || out.dtype == kBfloat16;  // takes as long as with elements of 4 bytes
+  ParallelForThreads(OmpThreads(converts ? out.Size() : out.Size() * size / 4), out.Size(), [&](int64_t begin, int64_t end) {
     const void* ptrs[2] = {};
     for (int k = 0; k < count; ++k) ptrs[k] = mask >> k & 1u ? number : static_cast<const char*>(in[k].ptr) + begin * size;
     loop(ptrs, static_cast<char*>(out.dptr) + begin * out_size, end - begin, mask);

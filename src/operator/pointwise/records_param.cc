@@ -38,8 +38,10 @@ struct HardSigmoidParam : public dmlc::Parameter<HardSigmoidParam> {
 };
 struct SmoothL1Param : public dmlc::Parameter<SmoothL1Param> {
   float scalar;
+  bool is_int;
   DMLC_DECLARE_PARAMETER(SmoothL1Param) {
     DMLC_DECLARE_FIELD(scalar).set_default(1).describe("sigma: the quadratic part ends at 1/sigma^2.");
+    DMLC_DECLARE_FIELD(is_int).set_default(true).describe("Changes nothing; files of 1.9.1 and 2.0 have it.");
   }
 };
 struct QuadraticParam : public dmlc::Parameter<QuadraticParam> {
@@ -166,14 +168,14 @@ const bool kRegistered = [] {
 
 // x / sqrt(d), d = the last dimension: the scaling of attention scores (Vaswani et al., 2017).
 MXNET_REGISTER_OP(_contrib_div_sqrt_dim)
-    .describe("Divides by the square root of the last dimension's size.")
+    .describe("Divides by the square root of the last dimension's size; integers by the whole part of that root.")
     .set_inputs({"data"})
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       MXNET_CHECK_KIND((*in)[0].ndim() != 0, Value) << "[" << attrs.op->name << "] data has shape (); at least one dimension is needed";
       return ElemwiseShape(attrs, in, out);
     })
     .set_inplace({{0, 0}})
-    .set_dtypes(FloatTypes())
+    .set_dtypes(NumberTypes())
     .set_supports_add()
     .set_gradient([](const NodePtr&, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Simple("_contrib_div_sqrt_dim", {ograds[0]})};
@@ -181,7 +183,12 @@ MXNET_REGISTER_OP(_contrib_div_sqrt_dim)
     .set_kernel([](KernelArgs& a) {
       const TBlob& x = a.in[0];
       const int compute = ComputeFor(x.dtype, false);
-      const double p[3] = {1.0 / std::sqrt(static_cast<double>(x.shape[x.shape.ndim() - 1])), 0, 0};
+      const double root = std::sqrt(static_cast<double>(x.shape[x.shape.ndim() - 1])), p[3] = {1.0 / root, 0, 0};
+      if (!IsFloating(x.dtype)) {
+        const Operand parts[2] = {x, Operand(std::trunc(root))};
+        Execute(a.run, Forward(k_div), compute, parts, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
+        return;
+      }
       const Operand in(x);
       Execute(a.run, Forward(k_scale), compute, &in, 1, kUnaryMasks, p, a.out[0], a.req[0]);
     });

@@ -187,7 +187,7 @@ const bool kRegistered = [] {
   multiplier.describe(
       "Passes the data on; multiplies the gradient by `scalar` on the way back (gradient reversal with a negative number).");
   multiplier.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}});
-  multiplier.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(NumberTypes());
+  multiplier.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(numpy::AllTypes());
   multiplier.set_kernel([](KernelArgs& a) { ExecuteCast(a.run, a.in[0], a.out[0], a.req[0]); });
   multiplier.set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     return std::vector<NodeEntry>{{MakeNodeLike("_contrib_backward_gradientmultiplier", *node, {ograds[0]}), 0, 0}};
@@ -195,10 +195,11 @@ const bool kRegistered = [] {
   Op& backward = Op::Register("_contrib_backward_gradientmultiplier");
   backward.describe("Computes x * scalar for every element x.");
   backward.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}});
-  backward.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(FloatTypes());
+  backward.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(NumberTypes());
   backward.set_kernel([](KernelArgs& a) {
     const int compute = ComputeFor(a.in[0].dtype, false);
-    const Operand in[2] = {a.in[0], Operand(a.param<ScalarParam>().scalar)};
+    const double number = a.param<ScalarParam>().scalar;
+    const Operand in[2] = {a.in[0], Operand(IsFloating(a.in[0].dtype) ? number : std::trunc(number))};
     Execute(a.run, Forward(k_mul), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
   });
   backward.set_gradient(ScalarGradient(k_mul, false));

@@ -99,13 +99,14 @@ bool LikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   if (!lhs.known() || !rhs.ndim_known()) return false;
   const BroadcastLikeParam& p = attrs.get<BroadcastLikeParam>();
   Shape target = lhs;
-  if (!p.lhs_axes.has_value() && !p.rhs_axes.has_value()) {
+  if (!p.lhs_axes.has_value() || !p.rhs_axes.has_value()) {  // one alone is not looked at, as in 1.9.1
     MXNET_CHECK_KIND(lhs.ndim() == rhs.ndim(), Value) << "[" << attrs.op->name << "] lhs has shape " << lhs << ", rhs " << rhs
-                                                      << "; without lhs_axes and rhs_axes both need the same number of dimensions";
+                                                      << "; unless lhs_axes and rhs_axes are given, both need the same number of dimensions";
     target = rhs;
   } else {
-    MXNET_CHECK_KIND(p.lhs_axes.has_value() && p.rhs_axes.has_value() && p.lhs_axes.value().ndim() == p.rhs_axes.value().ndim(), Value)
-        << "[" << attrs.op->name << "] lhs_axes and rhs_axes must both be given, with equally many axes";
+    MXNET_CHECK_KIND(p.lhs_axes.value().ndim() == p.rhs_axes.value().ndim(), Value)
+        << "[" << attrs.op->name << "] lhs_axes has " << p.lhs_axes.value().ndim() << " axes and rhs_axes "
+        << p.rhs_axes.value().ndim() << "; accepted: as many in both";
     for (int i = 0; i < p.lhs_axes.value().ndim(); ++i) {
       int64_t l = p.lhs_axes.value()[i], r = p.rhs_axes.value()[i];
       MXNET_CHECK_KIND(l >= -lhs.ndim() && l < lhs.ndim() && r >= -rhs.ndim() && r < rhs.ndim(), Value)

@@ -156,7 +156,7 @@ template <class K, typename In, typename T>
 Acc<T> Row(const In* x, int64_t n, Acc<T> acc) {
   using V = typename VectorOf<T>::type;
   constexpr int kLanes = kVectorBytes / sizeof(T);
-  constexpr int64_t kChunk = 1024;  // elements between two visits to the wide accumulator
+  constexpr int64_t kChunk = 4096;  // elements between two visits to the wide accumulator
   if (n >= kLanes / 2) {
     const V neutral = V{} + K::template Neutral<T>();
     WideLanes<T> wide;

@@ -1,4 +1,6 @@
 """Operators on boxes. What mxnet 1.9.1 gives for many more settings: ../test_boxes.py."""
+import math
+
 import numpy as np
 
 from op_cases import rand
@@ -257,7 +259,8 @@ mx.nd.contrib.box_decode(mx.nd.array([[[0.5, 0.5, 0, 0], [0, 0, 0, 0]]]), anchor
      "attrs": {"sizes": (0.5, 0.25, 1.5), "ratios": (1, 2, 0.5)}, "empty": [(0, 3, 3, 4)], "example": """
 mx.nd.contrib.MultiBoxPrior(mx.nd.zeros((1, 3, 1, 2)), sizes=(0.5, 0.25), ratios=(1,)).asnumpy()""",
      "bad": [{"inputs": [(3, 4, 5)]}, {"attrs": {"sizes": ()}}, {"attrs": {"ratios": ()}}, {"attrs": {"steps": (0.1,)}},
-             {"attrs": {"offsets": (1, 2, 3)}}, {"attrs": {"steps": (-1, 0.1)}}]},
+             {"attrs": {"offsets": (1, 2, 3)}}, {"attrs": {"steps": (-1, 0.1)}}, {"attrs": {"sizes": (math.nan,)}},
+             {"attrs": {"offsets": (0, math.inf)}}]},
     {"op": ["_contrib_MultiBoxPrior", "_npx_multibox_prior"], "inputs": [(1, 1, 2, 5)], "ref": multibox_prior, "tol": 10,
      "attrs": {"ratios": (2, 1), "clip": True, "steps": (0.25, 0.125), "offsets": (0.25, 0.75)}},
 ]

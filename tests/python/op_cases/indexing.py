@@ -299,6 +299,11 @@ CASES.append(dict(op=["_histogram", "_npi_histogram"],
                   inputs=[_values[:-1], np.array([0.0, 1.0, 2.0, 4.0])], ref=lambda x,
                   bins: np.histogram(x, bins), out_dtype=lambda t: ["int64", t],
                   dtypes=["float32", "float64", "int32"], refuses=False, empty=False, bad=[dict(inputs=[_values, np.array([1.0])])]))
+for _attrs in [dict(), dict(right=True)]:
+    CASES.append(dict(op="_searchsorted", inputs=[np.array([0, 1, 1, 3, 7]), np.array([[1, 0, 9], [3, 2, 4]])],
+                      ref=lambda x, v, right=False: np.searchsorted(x, v, "right" if right else "left"), attrs=_attrs,
+                      out_dtype="int64", dtypes=NUMBERS, refuses=False, empty=False,
+                      bad=[dict(inputs=[np.ones((2, 2)), np.ones(3)])]))
 
 CASES = rotated(CASES)
 

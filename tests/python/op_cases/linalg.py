@@ -155,12 +155,14 @@ for _a in (positive(3, 3), positive(2, 2, 4, 4), positive(5, 33, 33), positive(6
            np.array([[4, 99.0], [1, 3]])):
     add("linalg_potrf", cholesky, _a, bad=NOT_SQUARE + NOT_POSITIVE, tol=100)
     add("_npi_cholesky", cholesky, _a, bad=NOT_SQUARE + NOT_POSITIVE, tol=100)
-    add("_npi_cholesky", cholesky, turn(_a), attrs=dict(lower=False), bad=NOT_POSITIVE, tol=100)
+    for _name in ("linalg_potrf", "_npi_cholesky"):
+        add(_name, cholesky, turn(_a), attrs=dict(lower=False), bad=NOT_POSITIVE, tol=100)
 add("linalg_potrf", cholesky, positive(2, 2), empty=[(2, 0, 0)])
 
 
-def potri(a):
-    return np.linalg.inv(np.tril(a) @ turn(np.tril(a)))
+def potri(a, lower=True):
+    factor = np.tril(a if lower else turn(a))
+    return np.linalg.inv(factor @ turn(factor))
 
 
 ZERO_DIAGONAL = [dict(inputs=[np.array([[1, 0], [1, 0.0]])]), dict(inputs=[np.zeros((90, 90))])]
@@ -168,6 +170,8 @@ add("linalg_potri", potri, regular(3, 3), grad=True, grad2=True, bad=NOT_SQUARE 
 add("linalg_potri", potri, regular(2, 2, 2), grad=True, grad2=True, empty=[(0, 2, 2)], tol=100)
 add("linalg_potri", potri, regular(3, 40, 40) * 3, tol=1000)
 add("linalg_potri", potri, regular(2, 90, 90) * 5, tol=1000)
+add("linalg_potri", potri, regular(2, 3, 3), attrs=dict(lower=False), grad=True, grad2=True, bad=ZERO_DIAGONAL, tol=100)
+add("linalg_potri", potri, regular(2, 90, 90) * 5, attrs=dict(lower=False), tol=1000)
 
 
 def sumlogdiag(a):

@@ -231,6 +231,9 @@ CASES += [
          attrs=dict(lhs_axes=(0,), rhs_axes=(-1,)), ref=lambda a, b,
          **kw: np.broadcast_to(a, (4, 3)), empty=False,
          bad=[dict(attrs=dict(lhs_axes=(0,)))]),
+    # one of both alone is not looked at
+    dict(_any, op="broadcast_like", inputs=[rand((1, 3)), rand((4, 3))], attrs=dict(lhs_axes=(0,)),
+         ref=lambda a, b, **kw: np.broadcast_to(a, b.shape), empty=False, bad=[]),
 ]
 
 

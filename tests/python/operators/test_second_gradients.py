@@ -9,9 +9,9 @@ import mxnet as mx
 from mxnet import nd
 
 
-def _array(rng, shape, low=None, high=None):
+def _array(rng, shape, low=None, high=None, dtype="float64"):
     values = rng.standard_normal(shape) if low is None else rng.uniform(low, high, shape)
-    return nd.array(values, dtype="float64")
+    return nd.array(values, dtype=dtype)
 
 
 def _first(f, arrays, head, train, create_graph):
@@ -22,12 +22,13 @@ def _first(f, arrays, head, train, create_graph):
 
 
 def check(f, arrays, train=True, step=1e-5, rtol=2e-5, atol=1e-6):
-    """f(*arrays) is differentiated; arrays are float64."""
+    """f(*arrays) is differentiated; arrays are float64, or all of another dtype."""
+    dtype = arrays[0].dtype
     rng = np.random.default_rng(7)
     with mx.autograd.record(train_mode=train):
         y = f(*arrays)
-    head = _array(rng, y.shape)
-    above = [_array(rng, a.shape) for a in arrays]
+    head = _array(rng, y.shape, dtype=dtype)
+    above = [_array(rng, a.shape, dtype=dtype) for a in arrays]
     variables = list(arrays) + [head]
     for v in variables:
         v.attach_grad()
@@ -50,10 +51,10 @@ def check(f, arrays, train=True, step=1e-5, rtol=2e-5, atol=1e-6):
             for sign in (1, -1):
                 moved = at.copy()
                 moved[i] += sign * step
-                v[:] = nd.array(moved, dtype="float64")
+                v[:] = nd.array(moved, dtype=dtype)
                 sides.append(value())
             expected[i] = (sides[0] - sides[1]) / (2 * step)
-        v[:] = nd.array(at, dtype="float64")
+        v[:] = nd.array(at, dtype=dtype)
         np.testing.assert_allclose(got, expected, rtol=rtol, atol=atol * max(1, np.abs(expected).max()))
 
 

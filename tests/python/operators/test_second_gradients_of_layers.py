@@ -1,6 +1,8 @@
 """Second derivatives of operators whose gradients are kernels of their own: recurrent layers,
 losses over sequences, deformable convolutions and pooling. Against central differences in
 float64."""
+import json
+
 import numpy as np
 import pytest
 
@@ -245,3 +247,48 @@ def test_outputs_that_are_losses_have_no_second_derivative(name):
         loss = (grad * grad).sum()
     with pytest.raises(mx.MXNetError, match=rf"\[_backward_{name}\] has no gradient"):
         loss.backward()
+
+
+ROWS, COLUMNS, HEADS, WIDTH = 3, 4, 2, 2
+ATTENTION = {     # the shapes of the arrays
+    "separate": [(BATCH, ROWS, HEADS * WIDTH), (BATCH, COLUMNS, HEADS * WIDTH), (BATCH, COLUMNS, HEADS * 3)],
+    "selfatt": [(COLUMNS, BATCH, HEADS * 3 * WIDTH)],
+    "encdec": [(ROWS, BATCH, HEADS * WIDTH), (COLUMNS, BATCH, HEADS * 2 * WIDTH)]}
+
+
+def _attention(inputs, **attrs):
+    """The operator that plans use, from a file: it has no function."""
+    nodes = [{"op": "null", "name": f"x{i}", "inputs": []} for i in range(inputs)]
+    nodes.append({"op": "_fused_attention", "name": "attention", "attrs": {k: str(v) for k, v in attrs.items()},
+                  "inputs": [[i, 0, 0] for i in range(inputs)]})
+    graph = {"nodes": nodes, "arg_nodes": list(range(inputs)), "heads": [[inputs, 0, 0]]}
+    return mx.nd.CachedOp(mx.sym.load_json(json.dumps(graph)))
+
+
+@pytest.mark.parametrize("layout", list(ATTENTION))
+@pytest.mark.parametrize("mask", [None, "numbers", "booleans"])
+@pytest.mark.parametrize("lengths,dropout", [(None, 0), ((0, 2, 4, 3), 0.4)])
+def test_fused_attention(layout, mask, lengths, dropout):
+    rng = np.random.default_rng(28)
+    all_heads, rows = BATCH * HEADS, COLUMNS if layout == "selfatt" else ROWS
+    more = []
+    if mask == "numbers":
+        more.append(nd.array(rng.standard_normal((all_heads, 1, COLUMNS))))
+    elif mask:
+        some = rng.uniform(size=(1, rows, COLUMNS)) < 0.6
+        some[0, 1] = False      # nothing counts in this row
+        more.append(nd.array(some, dtype="bool"))
+    if lengths:
+        more += [nd.array([[n] for n in lengths], dtype="int32"), nd.array([5, 7, 0, 0], dtype="int64")]
+    arrays = [_array(rng, s, dtype="float32") for s in ATTENTION[layout]]
+    fused = _attention(len(arrays) + len(more), layout=layout, heads=HEADS, scale=0.7, dropout=dropout,
+                       with_mask=int(mask is not None), with_length=int(lengths is not None))
+    check(lambda *arrays: fused(*arrays, *more), arrays, step=1e-2, rtol=5e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 2, 2)])
+def test_sparseness_penalty(shape):
+    rng = np.random.default_rng(29)
+    x = _array(rng, shape, 0.1, 0.9)
+    check(lambda x: nd.IdentityAttachKLSparseReg(x, nd.full((shape[1],), 0.4, dtype="float64"), penalty=0.5,
+                                                 sparseness_target=0.2, momentum=0.7), [x])

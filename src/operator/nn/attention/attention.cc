@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "mxnet/env.h"
+#include "operator/control/written_out.h"
 #include "operator/gemm.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/activation/dropout_kernels.h"
+#include "operator/nn/attention/attention_twice.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/softmax/softmax_kernels.h"
 #include "operator/traits.h"
@@ -426,6 +428,11 @@ Op& WithParser(Op& op) {
         .set_infer_shape(LikeInputsShape(1))
         .set_infer_type(LikeInputsType(1))
         .set_flops([](const Attrs& a, Span<const TBlob> in, Span<const TBlob>) { return Flops(a, in, 1, true); })
+        .set_gradient(GradientOfWrittenOut(
+            [](const Node& back, const std::vector<NodeEntry>& inputs) {
+              return std::vector<NodeEntry>{WriteOutAttention(back.attrs->get<AttentionParam>(), inputs)};
+            },
+            [](const Attrs&) { return 1; }, [](const Attrs& a) { return a.get<AttentionParam>().Inputs(); }))
         .set_kernel(Backward);
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "operator/control/written_out.h"
+#include "operator/graph_operators.h"
 #include "operator/initial_value.h"
+#include "operator/make_nodes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -44,7 +47,7 @@ double SlopeOf(const KLSparseRegParam& p, double average) {
 }
 
 // ograd, data, moving_avg -> data_grad; moves the average first
-void Backward(KernelArgs& args) {
+void Penalize(KernelArgs& args) {
   if (args.in[1].Size() == 0) return;
   const auto& p = args.param<KLSparseRegParam>();
   const Shape& s = args.in[1].shape;
@@ -77,6 +80,32 @@ void Backward(KernelArgs& args) {
   });
 }
 
+void Backward(KernelArgs& args) {
+  Penalize(args);
+  if (Wanted(args, 1)) CopyBytes(args.run, args.in[2].dptr, args.out[1].dptr, static_cast<int64_t>(args.in[2].Bytes()));
+}
+
+// The gradient is ograd + slope(average). The average is a result that says nothing of data, so the
+// part of it that data moved is added here, and taken off again without a gradient.
+std::vector<NodeEntry> Second(const NodePtr& node, const std::vector<NodeEntry>& above) {
+  using written::Add;
+  using written::Number;
+  const auto& p = node->attrs->get<KLSparseRegParam>();
+  const double target = static_cast<double>(p.sparseness_target), moves = 1 - static_cast<double>(p.momentum);
+  const NodeEntry &u = above[0], &data = node->inputs[1];
+  auto of_units = [](const NodeEntry& x) {  // (1, units, 1, ...)
+    return MakeOp("mean", {x}, {{"axis", "1"}, {"exclude", "1"}, {"keepdims", "1"}});
+  };
+  auto constant = [](const NodeEntry& x) { return MakeOp("BlockGrad", {x}); };
+  const NodeEntry moved = Number("_mul_scalar", of_units(data), moves);
+  const NodeEntry became = MakeOp("reshape_like", {constant({node, 1, 0}), moved});
+  const NodeEntry average = Add(became, written::Less(moved, constant(moved)));
+  const NodeEntry above_target = MakeOp("square", {Number("_rminus_scalar", average, 1)}), below = MakeOp("square", {average});
+  const NodeEntry bend = Add(Number("_rdiv_scalar", above_target, 1 - target), Number("_rdiv_scalar", below, target));
+  const NodeEntry each = Number("_mul_scalar", written::Times(bend, of_units(u)), static_cast<double>(p.penalty) * moves);
+  return {u, written::Times(graph_ops::OnesLike(data), each), NodeEntry()};
+}
+
 std::string InitialAverage(const Attrs&, const std::string& input) { return input == "moving_avg" ? "[\"zero\", {}]" : ""; }
 
 MXNET_REGISTER_OP(IdentityAttachKLSparseReg)
@@ -101,16 +130,19 @@ MXNET_REGISTER_OP(IdentityAttachKLSparseReg)
     .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_IdentityAttachKLSparseReg)
-    .describe("Gradient of IdentityAttachKLSparseReg with respect to data; moves moving_avg.")
+    .describe("Gradient of IdentityAttachKLSparseReg with respect to data; moves moving_avg. The second result is what that became.")
     .set_param<KLSparseRegParam>()
     .set_inputs({"ograd", "data", "moving_avg"})
     .set_mutate_inputs({2})
-    .set_outputs({"data_grad"})
+    .set_outputs(
+        {"data_grad", "average"}, [](const Attrs&) { return 2; }, [](const Attrs&) { return 1; })
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       AssignShape(attrs, "data_grad", &(*out)[0], (*in)[1]);
-      return (*out)[0].known();
+      AssignShape(attrs, "average", &(*out)[1], (*in)[2]);
+      return (*out)[0].known() && (*out)[1].known();
     })
     .set_infer_type(SameType)
+    .set_gradient(Second)
     .set_kernel(Backward);
 
 }  // namespace

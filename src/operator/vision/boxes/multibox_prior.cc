@@ -86,6 +86,10 @@ bool PriorShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   MXNET_CHECK_KIND(p.ratios.size() > 0, Value) << op << "ratios=" << p.ratios << "; at least one is needed";
   MXNET_CHECK_KIND(p.steps.size() == 2, Value) << op << "steps=" << p.steps << "; one for y and one for x are needed";
   MXNET_CHECK_KIND(p.offsets.size() == 2, Value) << op << "offsets=" << p.offsets << "; one for y and one for x are needed";
+  for (const Tuple<float>* numbers : {&p.sizes, &p.ratios, &p.steps, &p.offsets})
+    for (const float v : numbers->values)
+      MXNET_CHECK_KIND(std::isfinite(v), Value) << op << "sizes=" << p.sizes << ", ratios=" << p.ratios << ", steps=" << p.steps
+                                                << ", offsets=" << p.offsets << "; all must be finite";
   MXNET_CHECK_KIND(p.steps[0] * p.steps[1] >= 0, Value) << op << "steps=" << p.steps << "; both or none must be above 0";
   const Shape& data = (*in)[0];
   if (!data.ndim_known()) return false;
