@@ -7,6 +7,7 @@ import numpy as np
 
 from . import metric as metrics
 from ._model import BatchEndParam, _multiple_callbacks, load_checkpoint, save_checkpoint
+from .base import error_class
 from .callback import LogValidationMetricsCallback
 from .context import Context, cpu
 from .executor_manager import _check_arguments
@@ -223,7 +224,7 @@ class FeedForward:
         monitor : Monitor, optional
         """
         if self.num_epoch is None:
-            raise ValueError("[FeedForward] num_epoch is needed for training")
+            raise error_class(ValueError, TypeError)("[FeedForward] num_epoch is needed for training")
         data = self._init_iter(X, y, is_train=True)
         eval_data = self._init_eval_iter(eval_data)
         if self.sym_gen is not None:

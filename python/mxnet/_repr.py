@@ -64,7 +64,7 @@ def from_arguments(kept_as=None, always=(), without=()):
     kept_as : dict of str to str
         Attributes whose names are neither that of the argument nor that with an underscore.
     always : sequence of str
-        Arguments that are shown also if they are the default.
+        Arguments that are shown also if they are the default, unless that is None.
     without : sequence of str
         Arguments that are never shown.
     """
@@ -74,7 +74,9 @@ def from_arguments(kept_as=None, always=(), without=()):
         kept, shown = vars(self), []
         for name, default in parameters_of(type(self)).items():
             attribute = next((a for a in (kept_as.get(name), name, "_" + name) if a in kept), None)
-            if attribute is None or name in without or (name not in always and _same(kept[attribute], default)):
+            if attribute is None or name in without:
+                continue
+            if _same(kept[attribute], default) and (name not in always or default is None):
                 continue
             shown.append(f"{name}={short(kept[attribute])}")
         return f"{type(self).__name__}({', '.join(shown)})"

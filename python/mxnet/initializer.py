@@ -8,7 +8,7 @@ import warnings  # noqa: F401  (1.9.1 has it here)
 import numpy as np
 
 from ._initializer_base import InitDesc, Initializer, alias, create, register
-from .base import CheckedValueError
+from .base import CheckedTypeError, CheckedValueError
 from . import ndarray as nd
 from . import random, registry  # noqa: F401  (1.9.1 has registry here)
 from ._repr import from_arguments, short
@@ -44,7 +44,7 @@ class Load:
         if isinstance(param, str):
             param = nd.load(param)
         if not isinstance(param, dict):
-            raise TypeError(f"[Load] param is a {type(param).__name__}; a file with names or a dict is expected")
+            raise CheckedTypeError(f"[Load] param is a {type(param).__name__}; a file with names or a dict is expected")
         self.param = {name[4:] if name.startswith(("arg:", "aux:")) else name: value for name, value in param.items()}
         self.default_init = default_init
         self.verbose = verbose

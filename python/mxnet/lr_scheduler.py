@@ -3,14 +3,14 @@ import logging
 import math
 
 from ._repr import from_arguments
+from .base import CheckedValueError
 
 __all__ = ["LRScheduler", "FactorScheduler", "MultiFactorScheduler", "PolyScheduler", "CosineScheduler"]
 
 
 def _change(schedule, num_update, rate):
-    """Sets the base rate, and tells who reads the log of a training when it is another one."""
-    if rate != schedule.base_lr:
-        logging.info("Update[%d]: Change learning rate to %.5e", num_update, rate)
+    """Sets the base rate, and tells who reads the log of a training."""
+    logging.info("Update[%d]: Change learning rate to %.5e", num_update, rate)
     schedule.base_lr = rate
 
 
@@ -46,11 +46,13 @@ class LRScheduler:
 
     def __init__(self, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
         name = type(self).__name__
-        if not isinstance(warmup_steps, int) or warmup_steps < 0:
-            raise ValueError(f"[{name}] warmup_steps={warmup_steps!r}; Warmup steps has to be an int, positive or 0")
+        if not isinstance(warmup_steps, int):
+            raise CheckedValueError(f"[{name}] warmup_steps={warmup_steps!r}; an int, positive or 0, is accepted")
         if warmup_begin_lr > base_lr:
             raise ValueError(f"[{name}] Base lr has to be higher than warmup_begin_lr: "
                              f"base_lr={base_lr}, warmup_begin_lr={warmup_begin_lr}")
+        if warmup_steps < 0:
+            raise ValueError(f"[{name}] warmup_steps={warmup_steps!r}; Warmup steps has to be positive or 0")
         if warmup_mode not in ("linear", "constant"):
             raise ValueError(f"[{name}] warmup_mode={warmup_mode!r}; Supports only linear and constant modes of warmup")
         self.base_lr = base_lr

@@ -78,7 +78,7 @@ def get_create_func(base_class, nickname):
             raise ValueError(f"[create] no {nickname} was given")
         if isinstance(spec, base_class):
             if args or kwargs:
-                raise ValueError(f"[create] {nickname} is an instance already: further arguments are not accepted")
+                raise CheckedValueError(f"[create] {nickname} is an instance already: further arguments are not accepted")
             return spec
         if isinstance(spec, dict):
             return create(**{**spec, **kwargs})

@@ -3,6 +3,7 @@ import ctypes
 import functools  # noqa: F401  (programs of 1.x have it from here by import *)
 import importlib
 import inspect
+import logging
 import os
 import threading
 import warnings
@@ -91,7 +92,15 @@ def set_flush_denorms(value):
 # library keeps this flag per thread. Arrays: whether Gluon makes mx.np.ndarray or mx.nd.NDArray.
 # Only Python needs to know.
 
-_local = threading.local()
+class _Local(threading.local):
+    """A thread's switches. What no thread has set is in the class: that costs less to read than a
+    default of getattr."""
+    np_array = False
+    np_default_dtype = False
+
+
+_local = _Local()
+_told = set()         # what the log has been told
 
 
 def is_np_shape():
@@ -108,6 +117,13 @@ def is_np_shape():
     return current.value != 0
 
 
+def _tell_once(message):
+    """An entry in the log of the program, the first time in a process."""
+    if message not in _told:
+        _told.add(message)
+        logging.info(message)
+
+
 def set_np_shape(active):
     """Switch the meaning of shapes for this thread. Returns the switch's previous position.
 
@@ -116,6 +132,9 @@ def set_np_shape(active):
     ((), (0, 2))
     >>> _ = mx.util.set_np_shape(before)
     """
+    if active:
+        _tell_once("NumPy-shape semantics has been activated: shapes () and (0, 2) are what they are in NumPy. Leave it on "
+                   "while mx.np and mx.npx are in use")
     previous = ctypes.c_int()
     check_call(_LIB.MXSetIsNumpyShape(ctypes.c_int(active), ctypes.byref(previous)))
     return previous.value != 0
@@ -130,7 +149,7 @@ def is_np_array():
     ...     mx.npx.is_np_array()
     True
     """
-    return getattr(_local, "np_array", False)
+    return _local.np_array
 
 
 def _set_np_array(active):
@@ -191,7 +210,7 @@ def is_np_default_dtype():
     ...     mx.npx.is_np_default_dtype()
     True
     """
-    return getattr(_local, "np_default_dtype", False)    # mirrors the library's flag, so that asking costs no call
+    return _local.np_default_dtype    # mirrors the library's flag, so that asking costs no call
 
 
 def set_np_default_dtype(is_np_default_dtype=True):   # pylint: disable=redefined-outer-name
@@ -523,6 +542,8 @@ def set_np(shape=True, array=True, dtype=False):
     if array and not shape:
         raise ValueError("[set_np] NumPy Shape semantics is required in using NumPy array semantics.")
     set_np_shape(shape)
+    if array:
+        _tell_once("NumPy array semantics has been activated: Gluon makes arrays of mx.np")
     _set_np_array(array)
     set_np_default_dtype(dtype)
 

@@ -4,10 +4,11 @@ import ctypes
 import functools
 import json
 import logging
+import warnings
 
 from .. import _opgen, ndarray as nd, symbol as sym
 from .._methods import ARITHMETIC, PYTHON_OPERATORS
-from ..base import CheckedValueError, SymbolHandle, _LIB, c_str_array, check_call, py_str
+from ..base import CheckedTypeError, CheckedValueError, SymbolHandle, _LIB, c_str_array, check_call, py_str
 from ..context import cpu
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -37,7 +38,7 @@ def _check_target(target_dtype, where):
     import numpy
     name = target_dtype if isinstance(target_dtype, str) else getattr(target_dtype, "__name__", None) or numpy.dtype(target_dtype).name
     if name not in ("float16", "bfloat16"):
-        raise ValueError(f"[amp.{where}] target_dtype {target_dtype!r}; accepted: 'float16', 'bfloat16'")
+        raise CheckedValueError(f"[amp.{where}] target_dtype {target_dtype!r}; accepted: 'float16', 'bfloat16'")
     return name
 
 
@@ -442,7 +443,7 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     target_dtype_ops, fp32_ops, conditional_fp32_ops : list, optional
         Instead of the lists of this module.
     excluded_sym_names : list of str, optional
-        Nodes that stay in float32.
+        Nodes that stay in float32. Names of none are left out with a warning.
     data_names : list of str, optional
         Arguments that are no parameters (default: all that no operator calls its weight, bias,
         gamma and so on; ``['data']``).
@@ -463,19 +464,23 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     """
     target = _check_target(target_dtype, "convert_symbol")
     _check_symbol(sym, "convert_symbol")
+    for name, names in (("target_dtype_ops", target_dtype_ops), ("fp32_ops", fp32_ops),
+                        ("excluded_sym_names", excluded_sym_names)):
+        if isinstance(names, str):
+            raise CheckedTypeError(f"[amp.convert_symbol] {name}={names!r}; a list of names is accepted")
     if target_dtype_ops is not None and fp32_ops is not None and set(target_dtype_ops) & set(fp32_ops):
-        raise ValueError(f"[amp.convert_symbol] {sorted(set(target_dtype_ops) & set(fp32_ops))} "
-                         f"stand in target_dtype_ops and in fp32_ops; one of them is accepted")
+        raise CheckedValueError(f"[amp.convert_symbol] {sorted(set(target_dtype_ops) & set(fp32_ops))} "
+                                f"stand in target_dtype_ops and in fp32_ops; one of them is accepted")
     low = list_lp16_ops(target) if target_dtype_ops is None else list(target_dtype_ops)
     full = list_fp32_ops(target) if fp32_ops is None else list(fp32_ops)
     low = [n for n in low if fp32_ops is None or n not in fp32_ops]
     full = [n for n in full if target_dtype_ops is None or n not in target_dtype_ops]
     conditional = list_conditional_fp32_ops(target) if conditional_fp32_ops is None else list(conditional_fp32_ops)
     widest = [n for n in list_widest_type_cast(target) if n not in set(low) | set(full)]
-    excluded = list(excluded_sym_names or [])
-    unknown = set(excluded) - {n["name"] for n in json.loads(sym.tojson(remove_amp_cast=False))["nodes"]}
-    if unknown:
-        raise ValueError(f"[amp.convert_symbol] excluded_sym_names has {sorted(unknown)}, which are no nodes of the symbol")
+    nodes = {n["name"] for n in json.loads(sym.tojson(remove_amp_cast=False))["nodes"]}
+    excluded = [name for name in excluded_sym_names or [] if name in nodes]
+    if unknown := set(excluded_sym_names or []) - nodes:
+        warnings.warn(f"[amp.convert_symbol] excluded_sym_names has {sorted(unknown)}, which are no nodes of the symbol", stacklevel=2)
     data_names = ["data"] if data_names is None else list(data_names)
     inputs = sym.list_inputs()
     params = [n for n in inputs if n not in data_names]
@@ -500,7 +505,7 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
 
 def _check_symbol(sym, function):
     if not isinstance(sym, Symbol):
-        raise TypeError(f"[amp.{function}] got a {type(sym).__name__}; accepted: a Symbol")
+        raise CheckedTypeError(f"[amp.{function}] got a {type(sym).__name__}; accepted: a Symbol")
 
 
 def _cast_params(symbol, arrays, target):
@@ -527,6 +532,9 @@ def convert_model(sym, arg_params, aux_params, target_dtype="float16", target_dt
     """
     target = _check_target(target_dtype, "convert_model")
     _check_symbol(sym, "convert_model")
+    for name, arrays in (("arg_params", arg_params), ("aux_params", aux_params)):
+        if not isinstance(arrays, dict):
+            raise CheckedTypeError(f"[amp.convert_model] {name} is a {type(arrays).__name__}; a dict of names to NDArrays is expected")
     data_names = [n for n in sym.list_inputs() if n not in arg_params and n not in aux_params]
     converted = convert_symbol(sym, target, target_dtype_ops, fp32_ops, conditional_fp32_ops,
                                excluded_sym_names, data_names, cast_optional_params)
@@ -558,7 +566,7 @@ def convert_hybrid_block(block, target_dtype="float16", target_dtype_ops=None, f
     """
     from ..gluon import HybridBlock, SymbolBlock
     if not isinstance(block, HybridBlock):
-        raise TypeError(f"[amp.convert_hybrid_block] got a {type(block).__name__}; accepted: a HybridBlock")
+        raise CheckedTypeError(f"[amp.convert_hybrid_block] got a {type(block).__name__}; accepted: a HybridBlock")
     if not block._cached_graph:
         raise RuntimeError(f"[amp.convert_hybrid_block] {block.name!r} has no graph; call hybridize() and run it once before")
     target = _check_target(target_dtype, "convert_hybrid_block")

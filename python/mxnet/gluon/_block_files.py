@@ -6,7 +6,7 @@ from collections import defaultdict
 from .. import ndarray as nd
 from .._files import write_file
 from ..util import accepts_device
-from .parameter_dict import save_arrays, strip_arg_aux
+from .parameter_dict import named_arrays, save_arrays, strip_arg_aux
 from .utils import _brief_print_list
 
 __all__ = []
@@ -81,9 +81,7 @@ class _BlockFiles:
         params = self._collect_params_with_prefix()
         if not param_dict and not params:
             return
-        if not isinstance(param_dict, dict):
-            raise ValueError(f'[gluon.load_parameters] {source} holds arrays without names; named arrays are accepted')
-        loaded = self._names_here('', strip_arg_aux(param_dict))
+        loaded = self._names_here('', strip_arg_aux(named_arrays(param_dict, source, 'gluon.load_parameters')))
         restore = self._restored_prefix(loaded, params)
         if restore is not None:
             self.collect_params().load_dict(loaded, ctx, allow_missing, ignore_extra, restore, source, cast_dtype, dtype_source)

@@ -12,8 +12,9 @@ __all__ = ['Constant']
 class _FixedValue(initializer.Initializer):
     """Fills an array with one given array."""
 
-    def __init__(self, value):
+    def __init__(self, name, value):
         super().__init__()
+        self.name = name
         self.value = value
 
     def _init_weight(self, _, arr):
@@ -22,7 +23,7 @@ class _FixedValue(initializer.Initializer):
     _init_default = _init_bias = _init_gamma = _init_beta = _init_weight
 
     def dumps(self):
-        return f'_FixedValue_{id(self)}'
+        return f'Constant_{self.name}_{id(self)}'
 
 
 class Constant(Parameter):
@@ -42,14 +43,14 @@ class Constant(Parameter):
         if not isinstance(value, nd.NDArray):
             value = default_array(value)
         self.value = value
-        super().__init__(name, grad_req='null', shape=value.shape, dtype=value.dtype, init=_FixedValue(value))
+        super().__init__(name, grad_req='null', shape=value.shape, dtype=value.dtype, init=_FixedValue(name, value))
 
     def __getstate__(self):
         return {**super().__getstate__(), 'init': initializer.Constant(self.value)}    # which 1.x has as well
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        self.init, self._grad_req = _FixedValue(self.value), 'null'
+        self.init, self._grad_req = _FixedValue(self.name, self.value), 'null'
 
     @property
     def grad_req(self):

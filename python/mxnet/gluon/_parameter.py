@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
-from ..base import MXNetError, StateError
+from ..base import CheckedValueError, MXNetError, StateError
 from .._array_class import overwrite, to_class_of
 from ..util import accepts_device, default_array, is_np_array, is_np_shape, to_current_class
 from ._structure import checked_shape
@@ -246,8 +246,8 @@ class Parameter:
             return
         init, ctx, default_init, data = pending = self._deferred_init
         if not _has_whole_shape(self._shape):
-            raise ValueError(f'[gluon.Parameter] {self.name!r} cannot be initialised with shape {self._shape}; '
-                             'give in_units, in_channels, ... to its layer or call the network on data first')
+            raise CheckedValueError(f'[gluon.Parameter] {self.name!r} cannot be initialised with shape {self._shape}; '
+                                    'give in_units, in_channels, ... to its layer or call the network on data first')
         self._deferred_init = ()
         try:
             with autograd.pause():

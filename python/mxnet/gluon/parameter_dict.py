@@ -21,6 +21,13 @@ def strip_arg_aux(arrays):
     return {k[4:] if k.startswith(('arg:', 'aux:')) else k: v for k, v in arrays.items()}
 
 
+def named_arrays(arrays, source, function):
+    """What `nd.load` read, as {name: array}. A file of no arrays has no names: it is {}."""
+    if not isinstance(arrays, dict) and len(arrays):
+        raise ValueError(f'[{function}] {source} holds arrays without names; named arrays are accepted')
+    return arrays or {}
+
+
 def save_arrays(filename, arrays):
     """Write {name: array}: as ``numpy.savez`` does where the name ends in ``.npz``, else in the
     format of 1.x."""
@@ -301,9 +308,7 @@ class ParameterDict:
         """
         if restore_prefix:
             self._check_restore_prefix(restore_prefix)
-        arrays = nd.load(filename)
-        if not isinstance(arrays, dict):
-            raise ValueError(f'[gluon.ParameterDict] {filename!r} holds arrays without names; a file of named arrays is accepted')
+        arrays = named_arrays(nd.load(filename), f'file {filename!r}', 'gluon.ParameterDict')
         self.load_dict(arrays, ctx, allow_missing, ignore_extra, restore_prefix, f'file {filename!r}', cast_dtype, dtype_source)
 
     def _check_restore_prefix(self, restore_prefix):

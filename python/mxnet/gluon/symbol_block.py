@@ -3,6 +3,7 @@ import os
 import warnings
 
 from .. import context as context_mod, symbol
+from ..base import CheckedValueError
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..util import accepts_device
@@ -39,8 +40,8 @@ class SymbolBlock(HybridBlock):
         input_names = set()
         for variable in variables:
             if len(variable.list_outputs()) != 1 or variable.list_inputs() != [variable.name]:
-                raise ValueError(f'[gluon.SymbolBlock] input {variable!r} is computed from '
-                                 f'{variable.list_inputs()}; variables are accepted')
+                raise CheckedValueError(f'[gluon.SymbolBlock] input {variable!r} is computed from '
+                                        f'{variable.list_inputs()}; variables are accepted')
             input_names.add(variable.name)
         missing = input_names - set(out.list_inputs())
         if missing:

@@ -85,6 +85,8 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
     norm = total
     if check_isfinite:
         norm = total.asscalar()
+        if arrays[0].as_nd_ndarray() is not arrays[0]:
+            norm = norm.item()    # 2.0 gives a number of Python, 1.9.1 one of NumPy
         if not np.isfinite(norm):
             import warnings
             warnings.warn(f'[gluon.clip_global_norm] the norm is {norm}; the clipped values are not usable', stacklevel=2)

@@ -40,6 +40,8 @@ def _init_data(data, allow_empty, default_name):
             except (TypeError, ValueError):
                 raise TypeError(f"[NDArrayIter] Invalid type '{type(value)}' for {name}, should be NDArray, "
                                 "numpy.ndarray or h5py.Dataset") from None
+        if not value.shape:
+            raise ValueError(f"[NDArrayIter] {name} is a single number; arrays with a row for each instance are accepted")
         arrays.append((name, value))
     return arrays
 

@@ -255,6 +255,14 @@ class MCC(_BinaryMetric):
     def _measure(self, counts, use_global):
         return counts.matthewscc(use_global)
 
+    def reset(self):
+        super().reset()
+        self.num_inst = self.global_num_inst = 0.0      # a float here, as in 1.x
+
+    def reset_local(self):
+        super().reset_local()
+        self.num_inst = 0.0
+
 
 class _Portable:
     """Pickles an array by its values: NumPy 2 writes names that the NumPy of MXNet 1.x does not

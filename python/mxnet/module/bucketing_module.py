@@ -3,6 +3,7 @@ import logging
 import warnings
 
 from .. import ndarray as nd
+from ..base import CheckedValueError
 from ..context import cpu
 from ..initializer import Uniform
 from .._model import load_params
@@ -291,7 +292,7 @@ class BucketingModule(BaseModule):
         ['fc_bias', 'fc_weight']
         """
         if sym_gen is None or default_bucket_key is None:
-            raise ValueError("[BucketingModule] sym_gen and default_bucket_key are needed: the networks come from there")
+            raise CheckedValueError("[BucketingModule] sym_gen and default_bucket_key are needed: the networks come from there")
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         module._loaded_params = load_params(prefix, epoch)
         module.params_initialized = True

@@ -95,7 +95,7 @@ class Optimizer:
                     # as 1.9.1 and 2.0; a warning would stop programs that make errors of them
                     print("learning rate from ``lr_scheduler`` has been overwritten by ``learning_rate`` in optimizer.")
                 lr_scheduler.base_lr = learning_rate
-            self.lr = lr_scheduler.base_lr
+            self.lr = learning_rate
         self.wd = wd
         self.clip_gradient = clip_gradient
         self.multi_precision = multi_precision

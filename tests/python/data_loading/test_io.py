@@ -95,6 +95,7 @@ def test_forms_of_data():
 
 @pytest.mark.parametrize('wrong, error', [
     (lambda: io.NDArrayIter(DATA, LABEL[:3]), ValueError), (lambda: io.NDArrayIter([]), ValueError),
+    (lambda: io.NDArrayIter(DATA, [1, 2]), ValueError),
     (lambda: io.NDArrayIter(None), ValueError),
     (lambda: io.NDArrayIter(3), TypeError), (lambda: io.NDArrayIter(['a']), TypeError),
     (lambda: io.NDArrayIter(DATA, batch_size=0), ValueError),

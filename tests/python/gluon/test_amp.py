@@ -79,10 +79,28 @@ def test_convert_symbol(target):
     assert ("amp_cast", "a_output_amp_cast_float32") in operators(amp.convert_symbol(elu, target))
     leaky = mx.sym.LeakyReLU(mx.sym.FullyConnected(x, num_hidden=4, name="a"), act_type="leaky")
     assert ("amp_cast", "a_output_amp_cast_float32") not in operators(amp.convert_symbol(leaky, target))
-    with pytest.raises(ValueError, match="no nodes"):
-        amp.convert_symbol(y, target, excluded_sym_names=["nothing"])
+    with pytest.warns(UserWarning, match="no nodes"):     # 1.9.1 leaves such names out
+        converted = amp.convert_symbol(y, target, excluded_sym_names=["nothing"])
+    assert operators(converted) == operators(s)
     with pytest.raises(ValueError, match="target_dtype"):
         amp.convert_symbol(y, "float64")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_converted_graphs_give_float32(target):     # as in 1.9.1 and 2.0
+    x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="a")
+    heads = mx.sym.Group([x, mx.sym.softmax(x, name="s"), mx.sym.split(x, num_outputs=2, name="p")[1],
+                          mx.sym.cast(x, "int32", name="i")])
+    converted = amp.convert_symbol(heads, target)
+    assert converted.list_outputs() == ["a_output_amp_cast_float32_output", "s_output",
+                                        "p_output1_amp_cast_float32_output", "i_output"]
+    executor = converted.simple_bind(mx.cpu(), data=(2, 3))
+    assert [np.dtype(out.dtype).name for out in executor.forward()] == ["float32"] * 3 + ["int32"]
+    net = gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    net.hybridize()
+    net(mx.nd.ones((1, 3)))
+    assert amp.convert_hybrid_block(net, target)(mx.nd.ones((1, 3))).dtype == np.float32
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -360,8 +378,13 @@ def test_errors():
             convert(dense)
     with pytest.raises(ValueError, match=r"\['tanh'\] stand in target_dtype_ops and in fp32_ops"):
         amp.convert_symbol(symbol, target_dtype_ops=["tanh"], fp32_ops=["tanh"])
-    with pytest.raises(ValueError, match=r"excluded_sym_names has \['elsewhere'\]"):
-        amp.convert_symbol(symbol, excluded_sym_names=["r", "elsewhere"])
+    for wrong in ({"excluded_sym_names": "r"}, {"fp32_ops": "tanh"}, {"target_dtype_ops": ["tanh"], "fp32_ops": ["tanh"]},
+                  {"target_dtype": "int8"}):
+        with pytest.raises(AssertionError, match=r"^\[amp.convert_symbol\]"):      # which 1.9.1 raises
+            amp.convert_symbol(symbol, **wrong)
+    for arrays in ((3, {}), ({}, None)):
+        with pytest.raises(AssertionError, match="a dict of names to NDArrays is expected"):
+            amp.convert_model(symbol, *arrays)
     with pytest.raises(TypeError, match="got a Symbol; accepted: a HybridBlock"):
         amp.convert_hybrid_block(symbol)
     with pytest.raises(RuntimeError, match=r"has no graph; call hybridize\(\) and run it once before"):

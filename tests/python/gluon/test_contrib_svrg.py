@@ -132,3 +132,13 @@ def test_optimizers_by_key():
         made.update(key, weight, mx.nd.full(2, 4), made.create_state(key, weight))
         assert (weight.asnumpy() == expected).all(), key
     assert svrg_optimizer._SVRGOptimizer(mx.optimizer.Adam(learning_rate=.3)).default_opt.lr == .3
+
+
+def test_a_second_training_tells_that_both_modules_are_bound(caplog):
+    trained = module(2)
+    for _ in range(2):
+        caplog.clear()
+        with caplog.at_level('WARNING'):
+            trained.fit(data(), eval_metric='mse', num_epoch=1)
+    told = [record.getMessage() for record in caplog.records]
+    assert told == ['Already bound, ignoring bind()'] * 2 + ['optimizer already initialized, ignoring...']

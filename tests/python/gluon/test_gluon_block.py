@@ -427,6 +427,37 @@ def test_export_and_imports(tmp_path):
         gluon.SymbolBlock.imports(str(tmp_path / 'm-symbol.json'), ['dat'])
 
 
+class Exp(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return F.exp(x) + 1
+
+
+class ExpOfNumpy(gluon.HybridBlock):
+    def forward(self, x):
+        return mx.np.exp(x) + 1
+
+
+@pytest.mark.parametrize('make_net, numpy_arrays', [(Exp, False), (ExpOfNumpy, True)])
+def test_files_of_a_block_without_parameters(make_net, numpy_arrays, tmp_path):
+    with mx.util.np_array(numpy_arrays), mx.util.np_shape(numpy_arrays):
+        x = (mx.np if numpy_arrays else nd).ones((2, 3))
+        net = make_net()
+        net.hybridize()
+        y = net(x)
+        sym_file, params = net.export(str(tmp_path / 'm'))
+        block = gluon.SymbolBlock.imports(sym_file, ['data'], params)
+        np.testing.assert_allclose(block(x).asnumpy(), y.asnumpy(), rtol=1e-6)
+        assert type(block(x)) is type(y)
+        again = make_net()
+        again.load_parameters(params)
+        again.collect_params().load(params)
+    assert mx.model.load_params(str(tmp_path / 'm'), 0) == ({}, {})
+    with pytest.raises(AssertionError, match='weight'):
+        nn.Dense(2, in_units=2).load_parameters(params)
+    with pytest.raises(AssertionError, match='weight'):
+        nn.Dense(2, in_units=2).collect_params().load(params)
+
+
 def test_symbol_block_trains_and_composes():
     data = mx.sym.var('data')
     hidden = mx.sym.FullyConnected(data, num_hidden=3, name='fc')

@@ -31,7 +31,8 @@ def test_split_and_load():
 
 def test_clip_global_norm():
     arrays = [nd.array([3., 4.]), nd.array([[0., 12.]])]
-    assert utils.clip_global_norm(arrays, 20) == 13
+    assert utils.clip_global_norm(arrays, 20) == 13 and type(utils.clip_global_norm(arrays, 20)) is np.float32
+    assert type(utils.clip_global_norm([a.as_np_ndarray() for a in arrays], 20)) is float
     assert arrays[0].asnumpy().tolist() == [3, 4]
     assert utils.clip_global_norm(arrays, 1.3) == 13
     np.testing.assert_allclose(np.concatenate([a.asnumpy().ravel() for a in arrays]), [0.3, 0.4, 0, 1.2], rtol=1e-5)

@@ -52,12 +52,13 @@ def test_changes_are_logged(caplog):
     with caplog.at_level("INFO"):
         for schedule in (lr_scheduler.FactorScheduler(step=3, factor=0.5, stop_factor_lr=0.4,
                                                       base_lr=1.0),
-                         lr_scheduler.MultiFactorScheduler(step=[2, 5], factor=0.1, base_lr=1.0)):
+                         lr_scheduler.MultiFactorScheduler(step=[2, 5], factor=0.1, base_lr=1.0),
+                         lr_scheduler.FactorScheduler(step=15, factor=1, base_lr=1.0)):
             for update in (1, 3, 4, 6, 7, 10, 20):
                 schedule(update)
     messages = [r.getMessage() for r in caplog.records if "will not change" not in r.getMessage()]
     assert messages == [f"Update[{at}]: Change learning rate to {rate}" for at, rate in
-                        ((4, "5.00000e-01"), (3, "1.00000e-01"), (6, "1.00000e-02"))]
+                        ((4, "5.00000e-01"), (3, "1.00000e-01"), (6, "1.00000e-02"), (20, "1.00000e+00"))]
 
 
 def test_base_rate_can_be_set_in_between():

@@ -137,3 +137,69 @@ def test_reading_of_vectors_is_logged_and_closes_the_file(tmp_path, caplog, recw
         vectors = mx.contrib.text.embedding.CustomEmbedding(str(path))
     assert [record.getMessage() for record in caplog.records] == [f'Loading pre-trained token embedding vectors from {path}']
     assert len(vectors) == 3 and not [w for w in recwarn if w.category is ResourceWarning]
+
+
+# ---- classes of errors, logs and numbers
+
+
+def _bound_symbol_block():
+    data = mx.sym.var('data')
+    layer = mx.sym.FullyConnected(data, num_hidden=2)
+    return gluon.SymbolBlock(layer, mx.sym.relu(data))
+
+
+def _created_with_an_instance():
+    return mx.metric.create(mx.metric.Accuracy(), axis=0)
+
+
+def _open_shape():
+    parameter = gluon.Parameter('w', shape=(2, 0), allow_deferred_init=True)
+    parameter.initialize()
+    parameter._finish_deferred_init()
+
+
+@pytest.mark.parametrize('call', [
+    lambda: mx.lr_scheduler.LRScheduler(warmup_steps=1.5), lambda: mx.init.Load(3), _bound_symbol_block,
+    _created_with_an_instance, _open_shape, lambda: mx.mod.BucketingModule.load('net', 1)])
+def test_what_1x_asserted_raises_an_assertion_error_too(call):
+    with pytest.raises(AssertionError) as caught:
+        call()
+    assert isinstance(caught.value, (ValueError, TypeError)) and str(caught.value).startswith('[')
+
+
+def test_numpy_semantics_are_told_once(caplog):
+    mx.util._told.clear()
+    with caplog.at_level('INFO'):
+        with mx.util.np_array(True):
+            assert not caplog.records
+        for _ in range(2):
+            with mx.util.np_shape(True):
+                pass
+        assert len(caplog.records) == 1 and 'NumPy-shape semantics' in caplog.text
+        for _ in range(2):
+            mx.npx.set_np()
+            mx.npx.reset_np()
+        assert len(caplog.records) == 2 and 'NumPy array semantics' in caplog.text
+
+
+def test_an_optimizer_with_a_schedule_has_the_rate_that_it_was_given():
+    def schedule():
+        return mx.lr_scheduler.FactorScheduler(2, base_lr=0.7)
+    optimizer = mx.optimizer.SGD(lr_scheduler=schedule())
+    assert (optimizer.lr, optimizer.learning_rate) == (None, 0.7)
+    optimizer = mx.optimizer.SGD(learning_rate=0.3, lr_scheduler=schedule())
+    assert (optimizer.lr, optimizer.learning_rate) == (0.3, 0.3)
+    assert mx.optimizer.SGD(learning_rate=None).lr == 0.01
+
+
+def test_mcc_counts_in_floats():
+    metric = mx.metric.MCC()
+    metric.update([nd.array([0, 1])], [nd.array([[.9, .1], [.2, .8]])])
+    counts = metric.num_inst, metric.global_num_inst
+    metric.reset_local()
+    assert [repr(n) for n in (*counts, metric.num_inst)] == ['1.0', '1.0', '0.0']
+
+
+def test_constants_of_a_graph_name_their_initializer():
+    constant = gluon.Constant('scale', [[1, 2]])
+    assert constant.var().attr('__init__').startswith('Constant_scale_')

@@ -18,8 +18,9 @@ PACKAGE = Path(mx.__file__).resolve().parents[1]
 EXAMPLES = {
     "image_classification.py": (["--epochs", "3"], lambda accuracy: accuracy > 0.93,
                                 lambda accuracy: accuracy > 0.98),
-    "module_records.py": (["--epochs", "4"], lambda accuracy: accuracy > 0.88,
-                          lambda accuracy: accuracy > 0.93),
+    # Epochs differ by 0.02 or so from processor to processor, which round differently.
+    "module_records.py": (["--epochs", "6"], lambda accuracy: accuracy > 0.8,
+                          lambda accuracy: accuracy > 0.91),
     "fine_tuning.py": (["--steps", "120", "--tuning-steps", "60"],
                        lambda scratch, tuned: tuned > scratch + 0.1 and tuned > 0.45,
                        lambda scratch, tuned: tuned > scratch + 0.1 and tuned > 0.7),

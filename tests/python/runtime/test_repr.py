@@ -26,7 +26,7 @@ SYMBOL = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
     (lambda: mx.optimizer.create("adam"), "Adam(learning_rate=0.001)"),
     (lambda: mx.optimizer.get_updater(mx.optimizer.SGD()), "Updater(optimizer=SGD(learning_rate=0.01))"),
     (lambda: mx.optimizer.SGD(lr_scheduler=mx.lr_scheduler.FactorScheduler(10, 0.9)),
-     "SGD(learning_rate=0.01, lr_scheduler=FactorScheduler(step=10, factor=0.9, base_lr=0.01))"),
+     "SGD(lr_scheduler=FactorScheduler(step=10, factor=0.9, base_lr=0.01))"),
     (lambda: gluon.Trainer(net().collect_params(), "nag", {"wd": 1e-4}),
      "Trainer(NAG(wd=0.0001, learning_rate=0.01), 2 parameters, kvstore='device')"),
     (lambda: mx.lr_scheduler.CosineScheduler(10, warmup_steps=2),

@@ -62,7 +62,7 @@ class SVRGModule(Module):
     def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False, force_rebind=False,
              shared_module=None, grad_req="write"):
         super().bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
-        if for_training and not self._mod_aux.binded:
+        if for_training:     # a second call is told to each of the two
             self._mod_aux.bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, None, grad_req)
 
     def reshape(self, data_shapes, label_shapes=None):
