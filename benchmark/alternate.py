@@ -131,10 +131,14 @@ def need_gpu(program):
         raise SystemExit(f"{program}: --ctx gpu needs a GPU and a CUDA build, and there is no GPU here; accepted: --ctx cpu")
 
 
-def environments(clock, threads=None):
-    """(for this library, for other interpreters)"""
+def environments(clock, threads=None, awake=False):
+    """(for this library, for other interpreters). awake: each contestant's threads spin between
+    parallel loops. Turns of some milliseconds need it: a process that was stopped a moment ago sees
+    in /proc/stat that others used its cores, and then lets its threads sleep."""
     threads = 1 if clock == "cpu" else threads
     ours = dict(os.environ, **({"OMP_NUM_THREADS": str(threads)} if threads else {}))
+    if awake:
+        ours.setdefault("OMP_WAIT_POLICY", "active")
     return ours, {k: v for k, v in ours.items() if k not in ("PYTHONPATH", "MXNET_LIBRARY_PATH")}
 
 

@@ -88,7 +88,7 @@ def main():
     unknown = [p for p in args.parts.split(",") if p not in PARTS]
     if unknown:
         parser.error(f"--parts {unknown[0]}; accepted: {', '.join(PARTS)}")
-    ours, plain = environments(args.clock)
+    ours, plain = environments(args.clock, awake=True)
     runs = {"ours": (sys.executable, ours), "numpy": (args.numpy, plain)}
     runs.update({n: (python, plain) for n, python in (("torch", args.torch), ("wheel", args.wheel)) if python})
     only = args.only.split(",") if args.only else None

@@ -143,7 +143,7 @@ def main():
     unknown = [p for p in parts if p not in allowed]
     if unknown:
         parser.error(f"--parts {unknown[0]}; accepted: {', '.join(allowed)}")
-    ours, plain = environments(args.clock)
+    ours, plain = environments(args.clock, awake=True)
     only = args.only.split(",") if args.only else None
     figures = {}
     for part in parts:

@@ -15,7 +15,8 @@ NAMED = {"NDArray": "mxnet.ndarray.ndarray", "Symbol": "mxnet.symbol.symbol", "C
 _DOCUMENTED = "NDArray Symbol Context Block HybridBlock Parameter ParameterDict DataBatch DataIter Executor KVStore".split()
 PLAIN = {"int": "int", "float": "float", "str": "str", "bool": "bool", "bytes": "bytes", "callable": "Callable[..., Any]",
          "int or float": "float", "float or int": "float", "list of str": "Sequence[str]", "list of int": "Sequence[int]",
-         "str or list of str": "str | Sequence[str]", **{name: name for name in _DOCUMENTED}}
+         "str or list of str": "str | Sequence[str]", "number or ndarray": "float | ndarray", "ndarray": "ndarray",
+         "int or ndarray": "int | ndarray", **{name: name for name in _DOCUMENTED}}
 RESULTS = {**PLAIN, "list of str": "list[str]", "list of int": "list[int]", "list of NDArray": "list[NDArray]", "None": "None",
            "tuple of int": "tuple[int, ...]", "dict": "dict[Any, Any]", "dict of str to NDArray": "dict[str, NDArray]"}
 _NUMPY = "numpy.ndarray[Any, Any]"
@@ -120,6 +121,8 @@ KNOWN = {
     "mxnet.ndarray.ndarray.split_v2": "list[NDArray]", "mxnet.ndarray.ndarray.histogram": "list[NDArray]",
     "mxnet.gluon.utils.clip_global_norm": "float", **_each("mxnet.gluon.utils.", "split_and_load split_data", "list[Any]"),
     **_each("mxnet.callback.", "do_checkpoint module_checkpoint log_train_metric", "Callable[..., None]"),
+    **_each("Distribution.", "sample sample_n log_prob pdf cdf icdf mean variance stddev entropy perplexity", "ndarray"),
+    **_each("mxnet.gluon.probability.", "kl_divergence empirical_kl", "ndarray"),
     "mxnet.gluon.model_zoo.vision.get_model": "Network", "mxnet.gluon.model_zoo.get_model": "Network"}
 # What all functions of a module give.
 GIVEN = {"mxnet.ndarray.random": "NDArray", "mxnet.symbol.random": "Symbol"}

@@ -35,6 +35,15 @@ BY_OTHERS = {"mxnet.numpy", "mxnet.numpy_extension", *(f"mxnet.{kind}.{name}" fo
                                                         for name in ("op", "contrib", "linalg", "image"))}
 # Modules of more names: operators, or what is found when it is asked for.
 ALSO = {"mxnet.ndarray": ["from .op import *"], "mxnet.symbol": ["from .op import *"], "mxnet": ["__version__: str"]}
+
+
+def documented_types(text):
+    """{name: type} of the parameters that a docstring describes. Of several in one line each may
+    also be something else, such as None; only those that are numbers or arrays are not."""
+    found = re.findall(r"^\s*(\w+(?:, \w+)*) : (.*)$", inspect.cleandoc(text or ""), re.M)
+    return {name: kind for names, kind in found if "," not in names or "ndarray" in kind for name in names.split(", ")}
+
+
 class Writer:
     """Writes the stub of one module."""
 
@@ -65,9 +74,9 @@ class Writer:
             parameters = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError):
             return None
-        documented = dict(re.findall(r"^\s*(\w+) : (.*)$", inspect.getdoc(function) or "", re.M))
+        documented = documented_types(inspect.getdoc(function))
         if method and inspect.isfunction(function) and function.__name__ == "__init__":
-            documented.update(re.findall(r"^\s*(\w+) : (.*)$", self.of_class, re.M))
+            documented.update(documented_types(self.of_class))
         parts, stars = [], False
         for index, p in enumerate(parameters):
             if keyword.iskeyword(p.name):

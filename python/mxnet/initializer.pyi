@@ -5,6 +5,7 @@ from mxnet._typing import Decorated
 from mxnet import ndarray as _ndarray
 from mxnet import random as random
 from mxnet import registry as registry
+from mxnet.base import CheckedTypeError as CheckedTypeError
 from mxnet.base import CheckedValueError as CheckedValueError
 from mxnet.ndarray.ndarray import NDArray as NDArray
 

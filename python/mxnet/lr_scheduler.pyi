@@ -1,6 +1,7 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from collections.abc import Sequence
 from typing import Any
+from mxnet.base import CheckedValueError as CheckedValueError
 from mxnet.initializer import from_arguments as from_arguments
 
 class CosineScheduler(LRScheduler):
