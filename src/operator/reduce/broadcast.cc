@@ -100,8 +100,9 @@ bool LikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const BroadcastLikeParam& p = attrs.get<BroadcastLikeParam>();
   Shape target = lhs;
   if (!p.lhs_axes.has_value() || !p.rhs_axes.has_value()) {  // one alone is not looked at, as in 1.9.1
-    MXNET_CHECK_KIND(lhs.ndim() == rhs.ndim(), Value) << "[" << attrs.op->name << "] lhs has shape " << lhs << ", rhs " << rhs
-                                                      << "; unless lhs_axes and rhs_axes are given, both need the same number of dimensions";
+    MXNET_CHECK_KIND(lhs.ndim() == rhs.ndim(), Value)
+        << "[" << attrs.op->name << "] lhs has shape " << lhs << ", rhs " << rhs
+        << "; unless lhs_axes and rhs_axes are given, both need the same number of dimensions";
     target = rhs;
   } else {
     MXNET_CHECK_KIND(p.lhs_axes.value().ndim() == p.rhs_axes.value().ndim(), Value)
