@@ -106,8 +106,8 @@ bool LikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     target = rhs;
   } else {
     MXNET_CHECK_KIND(p.lhs_axes.value().ndim() == p.rhs_axes.value().ndim(), Value)
-        << "[" << attrs.op->name << "] lhs_axes has " << p.lhs_axes.value().ndim() << " axes and rhs_axes "
-        << p.rhs_axes.value().ndim() << "; accepted: as many in both";
+        << "[" << attrs.op->name << "] lhs_axes has " << p.lhs_axes.value().ndim() << " axes and rhs_axes " << p.rhs_axes.value().ndim()
+        << "; accepted: as many in both";
     for (int i = 0; i < p.lhs_axes.value().ndim(); ++i) {
       int64_t l = p.lhs_axes.value()[i], r = p.rhs_axes.value()[i];
       MXNET_CHECK_KIND(l >= -lhs.ndim() && l < lhs.ndim() && r >= -rhs.ndim() && r < rhs.ndim(), Value)
