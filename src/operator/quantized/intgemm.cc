@@ -4,7 +4,7 @@
 #include "operator/quantized/intgemm.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "operator/indexing/index_common.h"
@@ -13,6 +13,9 @@
 #include "operator/param.h"
 
 namespace mxnet {
+
+bool (*detail::g_onednn_byte_product)(int64_t, int64_t, int64_t, const int8_t*, const int8_t*, int32_t*) = nullptr;
+
 namespace quantized {
 
 struct PrepareWeightParam : public dmlc::Parameter<PrepareWeightParam> {
@@ -109,9 +112,16 @@ void Piece(const Factors& f, int64_t row, int64_t height, int64_t column, int64_
 }
 
 /* The sums of the products of rows of a (rows, k) and b (columns, k), given to store(row, column,
- * count, sums) in pieces of a row. */
+ * count, sums) in pieces of a row. `room`, of the size of all sums, may be what is stored into. */
 template <typename Store>
-void Product(KernelArgs& args, const int8_t* a, int64_t rows, const int8_t* b, int64_t columns, int64_t k, Store store) {
+void Product(KernelArgs& args, const int8_t* a, int64_t rows, const int8_t* b, int64_t columns, int64_t k, int32_t* room, Store store) {
+  constexpr int64_t kMostDeep = 65536;  // beyond that sums of 32 bits may overflow
+  const auto library = detail::g_onednn_byte_product;
+  if (library && k > 0 && k <= kMostDeep && library(rows, columns, k, a, b, room)) {
+    return ParallelFor(rows, std::max<int64_t>(1, kChunk / columns), [&](int64_t from, int64_t to) {
+      for (int64_t row = from; row < to; ++row) store(row, 0, columns, room + row * columns);
+    });
+  }
   int16_t* wide = Workspace<int16_t>(args, rows * k);
   ParallelFor(rows * k, kChunk, [&](int64_t from, int64_t to) { MXNET_CPU_CALL(WidenBytes)(a + from, to - from, wide + from); });
   const Factors factors{wide, b, rows, columns, k};
@@ -142,18 +152,23 @@ void FullyConnectedKernel(KernelArgs& args) {
     bytes = made;
   }
   const TBlob* bias = p.no_bias ? nullptr : &args.in[args.in.size() - 1];
+  const int8_t* weights = weight.data<int8_t>();
+  int32_t* room = static_cast<int32_t*>(args.out[0].dptr);
   if (p.out_type == kInt32) {
-    int32_t* out = args.out[0].data<int32_t>();
     const int32_t* more = bias ? bias->data<int32_t>() : nullptr;
-    return Product(args, bytes, rows, weight.data<int8_t>(), columns, k, [=](int64_t row, int64_t at, int64_t n, const int64_t* sums) {
-      for (int64_t j = 0; j < n; ++j) out[row * columns + at + j] = static_cast<int32_t>(sums[j] + (more ? more[at + j] : 0));
+    return Product(args, bytes, rows, weights, columns, k, room, [=](int64_t row, int64_t at, int64_t n, const auto* sums) {
+      int32_t* out = room + row * columns + at;
+      for (int64_t j = 0; j < n; ++j) out[j] = static_cast<int32_t>(sums[j] + static_cast<int64_t>(more ? more[at + j] : 0));
     });
   }
   const float scale = *args.in[2].data<float>() * (largest / 127);
-  float* out = args.out[0].data<float>();
   const float* more = bias ? bias->data<float>() : nullptr;
-  Product(args, bytes, rows, weight.data<int8_t>(), columns, k, [=](int64_t row, int64_t at, int64_t n, const int64_t* sums) {
-    for (int64_t j = 0; j < n; ++j) out[row * columns + at + j] = static_cast<float>(sums[j]) * scale + (more ? more[at + j] : 0);
+  Product(args, bytes, rows, weights, columns, k, room, [=](int64_t row, int64_t at, int64_t n, const auto* sums) {
+    char* out = reinterpret_cast<char*>(room + row * columns + at);  // of floats, where sums may lie
+    for (int64_t j = 0; j < n; ++j) {
+      const float value = static_cast<float>(sums[j]) * scale + (more ? more[at + j] : 0);
+      std::memcpy(out + j * sizeof(float), &value, sizeof(float));
+    }
   });
 }
 

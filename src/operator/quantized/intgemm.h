@@ -20,5 +20,11 @@ MXNET_CPU_DECLARE(float LargestMagnitude(const float* x, int64_t n);
                   void MultiplyRows(const int16_t* a, int64_t rows, int64_t a_pitch, const int16_t* b, int64_t columns, int64_t b_pitch,
                                     int64_t k, int32_t* sums, int64_t pitch);)
 
+namespace detail {
+/* oneDNN's c (m, n) = a (m, k) * b (n, k)^T, exact, where that library and the processor have it;
+ * else null. REQUIRES: k <= 2^16. */
+extern bool (*g_onednn_byte_product)(int64_t m, int64_t n, int64_t k, const int8_t* a, const int8_t* b, int32_t* c);
+}  // namespace detail
+
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZED_INTGEMM_H_
