@@ -295,3 +295,13 @@ def test_half_element_wise_layers_need_no_float_copy(name):
     y.wait_to_read()
     # the output, and dropout's mask; a float copy takes 16 MiB
     assert mx.storage.stats().peak_used_bytes - before < (1.5 if name != "dropout" else 2.5) * 8 * 2 ** 20
+
+
+@pytest.mark.parametrize("rows", (15, 16, 31, 64, 65, 200))
+@pytest.mark.parametrize("columns, features", ((400, 512), (300, 345)))
+def test_dense_layers_of_some_rows(rows, columns, features):
+    """Products that are computed in several calls of the library."""
+    random = np.random.default_rng(rows)
+    x, w, b = (random.standard_normal(shape).astype("float32") for shape in ((rows, features), (columns, features), (columns,)))
+    got = mx.nd.FullyConnected(mx.nd.array(x), mx.nd.array(w), mx.nd.array(b), num_hidden=columns).asnumpy()
+    np.testing.assert_allclose(got, x.astype("float64") @ w.T.astype("float64") + b, rtol=1e-5, atol=1e-4)
