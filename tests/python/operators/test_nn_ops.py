@@ -305,3 +305,28 @@ def test_dense_layers_of_some_rows(rows, columns, features):
     x, w, b = (random.standard_normal(shape).astype("float32") for shape in ((rows, features), (columns, features), (columns,)))
     got = mx.nd.FullyConnected(mx.nd.array(x), mx.nd.array(w), mx.nd.array(b), num_hidden=columns).asnumpy()
     np.testing.assert_allclose(got, x.astype("float64") @ w.T.astype("float64") + b, rtol=1e-5, atol=1e-4)
+
+
+# Name, order of the axes of NCHW, and of its own in NCHW.
+LAYOUTS = (("NCHW", (0, 1, 2, 3), (0, 1, 2, 3)), ("NHWC", (0, 2, 3, 1), (0, 3, 1, 2)))
+
+
+@pytest.mark.parametrize("kind", ("max", "avg", "sum"))
+@pytest.mark.parametrize("kernel, stride, pad", (((2, 2), (2, 2), (0, 0)), ((2, 2), (1, 2), (1, 0)), ((3, 3), (2, 2), (1, 1)),
+                                                 ((3, 2), (3, 3), (0, 1)), ((5, 4), (1, 1), (2, 1))))
+@pytest.mark.parametrize("size", ((9, 7), (8, 37), (6, 6)))
+@pytest.mark.parametrize("convention", ("valid", "full"))
+def test_gradients_of_pooling_in_both_layouts(kind, kernel, stride, pad, size, convention):
+    """Planes go by in lines, channels that come last by windows. Few values have many ties."""
+    random = np.random.default_rng(3)
+    data, results = random.integers(0, 3, (2, 3, *size)).astype("float32"), []
+    for layout, axes, back in LAYOUTS:
+        x = mx.nd.array(data.transpose(axes))
+        x.attach_grad()
+        with mx.autograd.record():
+            y = mx.nd.Pooling(x, kernel=kernel, stride=stride, pad=pad, pool_type=kind, layout=layout, pooling_convention=convention)
+        shape = [y.shape[i] for i in back]
+        y.backward(mx.nd.array(np.arange(y.size, dtype="float32").reshape(shape).transpose(axes)))
+        results.append((y.asnumpy().transpose(back), x.grad.asnumpy().transpose(back)))
+    for planes, last in zip(*results):
+        np.testing.assert_allclose(planes, last, rtol=1e-5, atol=1e-4)

@@ -138,17 +138,23 @@ T Whole(const T* in, int64_t n) {
   return r;
 }
 
+// Of each window, the columns that count for the divisor of averages.
+void CountColumns(const PoolDims& d, int* columns) {
+  for (int64_t ow = 0; ow < d.out[2]; ++ow) {
+    const int64_t start = ow * d.stride[2] - d.pad[2], stop = std::min(start + d.kernel[2], d.in[2] + d.pad[2]);
+    columns[ow] =
+        static_cast<int>(d.include_pad ? stop - start : std::max<int64_t>(0, std::min(stop, d.in[2]) - std::max<int64_t>(start, 0)));
+  }
+}
+
+bool FitsLine(const PoolDims& d) { return std::max(d.pad[2] + d.in[2], (d.out[2] - 1) * d.stride[2] + d.kernel[2]) <= kLine; }
+
 template <typename T, int kType>
 void PlanesForward(const PoolDims& d, const T* x, T* y, int64_t begin, int64_t end) {
   const bool whole = d.OutSize() == 1 && std::equal(d.kernel, d.kernel + 3, d.in) && d.pad[0] + d.pad[1] + d.pad[2] == 0;
-  const bool lines = std::max(d.pad[2] + d.in[2], (d.out[2] - 1) * d.stride[2] + d.kernel[2]) <= kLine;
+  const bool lines = FitsLine(d);
   int columns[kLine];
-  if (lines && kType == nn::kPoolAvg)
-    for (int64_t ow = 0; ow < d.out[2]; ++ow) {
-      const int64_t start = ow * d.stride[2] - d.pad[2], stop = std::min(start + d.kernel[2], d.in[2] + d.pad[2]);
-      columns[ow] =
-          static_cast<int>(d.include_pad ? stop - start : std::max<int64_t>(0, std::min(stop, d.in[2]) - std::max<int64_t>(start, 0)));
-    }
+  if (lines && kType == nn::kPoolAvg) CountColumns(d, columns);
   for (int64_t plane = begin; plane < end; ++plane) {
     const T* in = x + plane * d.InSize();
     T* out = y + plane * d.OutSize();
@@ -305,6 +311,90 @@ inline void FirstMaximum(const PoolDims& d, const Window& w, const T* x, T top, 
     }
 }
 
+// dx of one plane, for sums and averages: what a row of windows gives is made once, in `line`, and
+// added to the rows that those windows have.
+template <typename T, int kStride>
+void LinesBackward(const PoolDims& d, const int* columns, const T* g, T* dx) {
+  T line[kLine];
+  const int64_t step = kStride ? kStride : d.stride[2], width = d.in[2], n = d.out[2];
+  const int64_t size = std::max(d.pad[2] + width, (n - 1) * step + d.kernel[2]);
+  std::fill(dx, dx + d.InSize(), T(0));
+  for (int64_t od = 0; od < d.out[0]; ++od)
+    for (int64_t oh = 0; oh < d.out[1]; ++oh, g += n) {
+      const Window w = WindowAt(d, od, oh, 0);
+      T share[kLine];
+      if (d.type == nn::kPoolAvg)
+        for (int64_t ow = 0; ow < n; ++ow) share[ow] = g[ow] * (T(1) / static_cast<T>(std::max<int64_t>(1, w.outer * columns[ow])));
+      else
+        std::copy(g, g + n, share);
+      std::fill(line, line + size, T(0));
+      for (int64_t k = 0; k < d.kernel[2]; ++k)
+#pragma GCC ivdep
+        for (int64_t ow = 0; ow < n; ++ow) line[ow * step + k] += share[ow];
+      for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+        for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
+          T* row = dx + (id * d.in[1] + ih) * width;
+#pragma omp simd
+          for (int64_t i = 0; i < width; ++i) row[i] += line[d.pad[2] + i];
+        }
+    }
+}
+
+// LinesOfMaxima of a row of windows with two elements each, side by side, for the `n` whole ones.
+template <typename T>
+void PairsOfMaxima(const T* __restrict x, const T* __restrict y, T* __restrict left, T* __restrict dx, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t ow = 0; ow < n; ++ow) {
+    const T top = y[ow], all = left[ow];
+    const bool first = x[2 * ow] == top, second = x[2 * ow + 1] == top;
+    const T rest = first ? T(0) : all;
+    dx[2 * ow] += first ? all : T(0);
+    dx[2 * ow + 1] += second ? rest : T(0);
+    left[ow] = second ? T(0) : rest;
+  }
+}
+
+// The same for maxima: element k of all windows of a row at a time, without branches. left[ow] is
+// 0 once the first element that holds the maximum was found.
+template <typename T, int kStride>
+void LinesOfMaxima(const PoolDims& d, const T* g, const T* x, const T* y, T* dx) {
+  T left[kLine];
+  const int64_t step = kStride ? kStride : d.stride[2], width = d.in[2], n = d.out[2];
+  const bool pairs = kStride == 2 && d.kernel[2] == 2 && d.pad[2] == 0;
+  std::fill(dx, dx + d.InSize(), T(0));
+  for (int64_t od = 0; od < d.out[0]; ++od)
+    for (int64_t oh = 0; oh < d.out[1]; ++oh, g += n, y += n) {
+      const Window w = WindowAt(d, od, oh, 0);
+      std::copy(g, g + n, left);
+      for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+        for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
+          const int64_t at = (id * d.in[1] + ih) * width, done = pairs ? std::min(n, width / 2) : 0;
+          PairsOfMaxima(x + at, y, left, dx + at, done);
+          for (int64_t k = 0; k < d.kernel[2] && done < n; ++k) {
+            const int64_t shift = k - d.pad[2];  // the column of window 0
+            const int64_t from = std::max(done, shift < 0 ? (-shift + step - 1) / step : 0),
+                          to = std::min(n, (width - shift + step - 1) / step);
+            const T* in = x + at + shift;
+            T* out = dx + at + shift;
+#pragma GCC ivdep
+            for (int64_t ow = from; ow < to; ++ow) {
+              const bool top = in[ow * step] == y[ow];
+              out[ow * step] += top ? left[ow] : T(0);
+              left[ow] = top ? T(0) : left[ow];
+            }
+          }
+        }
+    }
+}
+
+template <typename T, int kStride>
+void LineByLine(const PoolDims& d, const int* columns, const T* og, const T* x, const T* y, T* dx) {
+  if (d.type == nn::kPoolMax)
+    LinesOfMaxima<T, kStride>(d, og, x, y, dx);
+  else
+    LinesBackward<T, kStride>(d, columns, og, dx);
+}
+
 // Items are planes of one channel; element e of the plane is at [e * step].
 template <typename T>
 void OnePlaneBackward(const PoolDims& d, const T* og, const T* x, const T* y, T* dx, int64_t step, int64_t width) {
@@ -434,9 +524,16 @@ void PoolForward(const nn::PoolDims& d, int dtype, bool last, const void* x, voi
 
 void PoolBackward(const nn::PoolDims& d, int dtype, bool last, const void* og, const void* x, const void* y, void* dx, int64_t begin,
                   int64_t end) {
+  int columns[kLine];
+  const bool lines = !last && d.type != nn::kPoolLp && FitsLine(d);
+  if (lines) CountColumns(d, columns);
   auto run = [&](auto tag) {
     using T = decltype(tag);
+    const auto plane = d.stride[2] == 1 ? LineByLine<T, 1> : d.stride[2] == 2 ? LineByLine<T, 2> : LineByLine<T, 0>;
     EachPlane(d, last, begin, end, [&](int64_t in, int64_t out, int64_t step, int64_t width) {
+      if (lines)
+        return plane(d, columns, static_cast<const T*>(og) + out, static_cast<const T*>(x) + in, static_cast<const T*>(y) + out,
+                     static_cast<T*>(dx) + in);
       OnePlaneBackward(d, static_cast<const T*>(og) + out, static_cast<const T*>(x) + in, static_cast<const T*>(y) + out,
                        static_cast<T*>(dx) + in, step, width);
     });
