@@ -1,9 +1,11 @@
 // Differentiation of eager programs: reverse mode, one pass over the tape.
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "graph/entry_key.h"
+#include "imperative/execute.h"
 #include "imperative/tape.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
@@ -241,11 +243,18 @@ class BackwardPass {
     std::vector<NodeEntry> igrads = op->gradient(node, ograds);
     // Only what is needed is evaluated.
     std::vector<NodeEntry> heads;
-    for (size_t i = 0; i < igrads.size() && i < node->inputs.size(); ++i)
-      if (igrads[i] && Needed(node->inputs[i])) heads.push_back(igrads[i]);
+    bool all = true;
+    for (size_t i = 0; i < igrads.size() && i < node->inputs.size(); ++i) {
+      if (!igrads[i]) continue;
+      if (Needed(node->inputs[i]))
+        heads.push_back(igrads[i]);
+      else
+        all = false;
+    }
     std::vector<NodePtr> todo;
     Collect(heads, &todo);
     PresetOutputs(node, igrads);
+    const std::set<EntryKey> read = all || create_graph_ ? std::set<EntryKey>() : Read(heads, todo);
     for (const NodePtr& n : todo) {
       std::vector<NDArray> in_values;
       in_values.reserve(n->inputs.size());
@@ -268,13 +277,37 @@ class BackwardPass {
       } else {
         AimThroughSum(n, in_values, &made);
       }
-      Imperative::Invoke(n->attrs, in, out);
+      if (!ComputeRead(n, read, in, out)) Imperative::Invoke(n->attrs, in, out);
     }
     preset_.clear();
     before_sum_.clear();
     for (size_t i = 0; i < igrads.size() && i < node->inputs.size(); ++i)
       if (igrads[i] && Needed(node->inputs[i])) Accumulate(node->inputs[i], InDTypeOf(node->inputs[i], ValueOf(igrads[i])));
     values_.clear();
+  }
+
+  // What is read of the nodes of a gradient.
+  static std::set<EntryKey> Read(const std::vector<NodeEntry>& heads, const std::vector<NodePtr>& todo) {
+    std::set<EntryKey> read(heads.begin(), heads.end());
+    for (const NodePtr& n : todo) read.insert(n->inputs.begin(), n->inputs.end());
+    return read;
+  }
+
+  // Leaves out the results that nothing reads, such as the gradient of the data of a first layer;
+  // false where there are none, or where the operator is not a kernel alone. `read`: nothing, where
+  // all results are read.
+  bool ComputeRead(const NodePtr& n, const std::set<EntryKey>& read, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out) {
+    const Op* op = n->op();
+    if (read.empty() || out.size() < 2 || op->array_fn || op->stateful || !n->attrs->subgraphs.empty()) return false;
+    std::vector<OpReq> reqs(out.size(), OpReq::kWrite);
+    bool any = false;
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (read.count(NodeEntry{n, static_cast<uint32_t>(i), 0})) continue;
+      reqs[i] = OpReq::kNull;
+      any = true;
+    }
+    if (any) Execute(n->attrs, in, out, &reqs, nullptr, is_train_);
+    return any;
   }
 
   // New nodes of the gradient in execution order: children first, stopping at the tape.

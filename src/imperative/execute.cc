@@ -189,7 +189,7 @@ class Execution {
         MXNET_CHECK_KIND(outputs_[i]->ctx().execution() == ctx_.execution(), Value)
             << "[" << op_->name << "] output " << i << " is on " << outputs_[i]->ctx() << ", the inputs on " << ctx_;
       }
-      if (outputs_[i]->chunk()->bytes >= kRefusable && !shapes_only) outputs_[i]->chunk()->Allocate();
+      if (outputs_[i]->chunk()->bytes >= kRefusable && !shapes_only && Requested(i) != OpReq::kNull) outputs_[i]->chunk()->Allocate();
     }
   }
 
