@@ -27,6 +27,8 @@ CASES = {
     "1x1, pixels in two pieces": (40, 36, (1, 1), (1, 1), (0, 0), (1, 1), (40, 41), 3, True),
     "1x1, stride 2, pixels in two pieces": (35, 210, (1, 1), (2, 2), (0, 0), (1, 1), (101, 99), 2, False),
     "3x3, stride 2, pixels in two pieces": (16, 24, (3, 3), (2, 2), (1, 1), (1, 1), (100, 101), 2, True),
+    "one channel": (1, 20, (5, 5), (1, 1), (2, 2), (1, 1), (28, 27), 5, True),
+    "three channels, stride 2, dilated": (3, 24, (3, 4), (2, 1), (1, 2), (1, 2), (19, 18), 4, False),
     "window larger than data": (16, 32, (7, 5), (1, 1), (4, 3), (1, 1), (4, 6), 16, False),
 }
 
@@ -62,7 +64,7 @@ def gradients(case, dtype, layout, hybrid):
 @pytest.mark.parametrize("case", CASES)
 def test_against_float64(case):
     want = gradients(case, "float64", "NCHW", False)
-    for layout, hybrid in (("NHWC", False), ("NCHW", True)):
+    for layout, hybrid in (("NHWC", False), ("NCHW", False), ("NCHW", True)):
         for got, exact in zip(gradients(case, "float32", layout, hybrid), want):
             assert np.abs(got - exact).max() <= 3e-6 * np.abs(exact).max(), (layout, hybrid)
 

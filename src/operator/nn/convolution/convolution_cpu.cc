@@ -170,7 +170,35 @@ void ReferenceConvolution(KernelArgs& args, const ConvCall& call) {
   if (to_weights && weight.data) weight.Store();
 }
 
+// The gradient by the data of few channels, which are fewer than the vector library's lanes (a
+// discriminator's first layer): a product for each image, whose columns are then summed. 64 images
+// of 28 x 28, 20 filters of 5 x 5, two threads: 0.7 ms instead of 5.5.
+bool FewChannels(const ConvCall& call) {
+  constexpr int64_t kFew = 4, kCached = 131072;  // channels; elements of an image's columns
+  const ConvDims& d = call.dims;
+  return call.pass == ConvPass::kBackwardData && call.dtype == kFloat32 && d.groups == 1 && d.channels <= kFew && d.KernelSize() > 1 &&
+         !call.src.channels_last && !call.dst.channels_last && d.channels * d.KernelSize() * d.OutSize() <= kCached && !call.accumulate &&
+         !call.post;
+}
+
+void DataOfFewChannels(KernelArgs& args, const ConvCall& call) {
+  args.NeedWeights(call.weight.ptr);
+  const ConvDims& d = call.dims;
+  const int64_t rows = d.channels * d.KernelSize(), positions = d.OutSize();
+  const auto *w = static_cast<const float*>(call.weight.ptr), *dy = static_cast<const float*>(call.dst.ptr);
+  auto* dx = static_cast<float*>(call.src.ptr);
+  const int64_t alone = std::max<int64_t>(1, 100000 / std::max<int64_t>(1, rows * positions));
+  ParallelFor(d.batch, alone, [&](int64_t begin, int64_t end) {
+    std::vector<float> columns(static_cast<size_t>(rows * positions));
+    for (int64_t n = begin; n < end; ++n) {
+      Gemm(true, false, rows, positions, d.filters, w, dy + n * d.filters * positions, 0.0f, columns.data());
+      Col2im(d, d.channels, columns.data(), dx + n * d.channels * d.InSize());
+    }
+  });
+}
+
 bool TryHook(KernelArgs& args, const ConvCall& call) {
+  if (FewChannels(call)) return DataOfFewChannels(args, call), true;
   if (NativeConvolution(args, call, nullptr) || GemmConvolution(args, call)) return true;
   auto hook = ActiveHooks().convolution;
   // On planes a 1x1 convolution is a matrix product as it stands; primitives would first reorder
