@@ -119,6 +119,7 @@ class Block(_BlockFiles):
 
     _active = False         # compiled
     _is_sequence = False    # only runs its children in turn
+    _numbering = frozenset()    # attributes that count the names of nodes, which a forward may change
 
     def __init__(self, prefix=None, params=None, **unknown):
         if unknown or not isinstance(prefix, (str, type(None))) or (params is not None and not hasattr(params, 'prefix')):

@@ -20,6 +20,18 @@ def is_own_attribute(name):
     return name in _OWN
 
 
+def _kept_by(block):
+    """The attributes that a forward may read and change."""
+    return {k: v for k, v in block.__dict__.items() if k not in _OWN}
+
+
+def _numpy_state():
+    """The state of NumPy's global generator as something that is quickly compared."""
+    state = np.random.get_state(legacy=False)
+    inner = {k: v.tobytes() if isinstance(v, np.ndarray) else v for k, v in state['state'].items()}
+    return {**state, 'state': inner}
+
+
 def is_ours(block):
     """True for the package's own layers: what they keep, such as the number of a step, is theirs to
     renew."""
@@ -63,20 +75,22 @@ class Snapshot:
     they were when this was made."""
 
     def __init__(self, blocks):
-        self._attributes = [(b, {k: v for k, v in b.__dict__.items() if k not in _OWN}) for b in blocks]
-        self._tokens = [None if is_ours(b) else {k: token(v) for k, v in kept.items()} for b, kept in self._attributes]
+        self._attributes = [(b, _kept_by(b)) for b in blocks]
+        self._tokens = [None if is_ours(b) else {k: token(v) for k, v in kept.items() if k not in b._numbering}
+                        for b, kept in self._attributes]
         self._contents = [(v, list(v) if isinstance(v, list) else v.copy()) for _, kept in self._attributes for v in kept.values()
                           if isinstance(v, (list, dict, set, deque))]
         self._python, self._numpy = random.getstate(), np.random.get_state(legacy=False)
+        self._numpy_before = _numpy_state()
 
     def changed(self):
         """What is not as it was, in words; None when everything is."""
-        if random.getstate() != self._python or repr(np.random.get_state(legacy=False)) != repr(self._numpy):
+        if random.getstate() != self._python or _numpy_state() != self._numpy_before:
             return "Python's or NumPy's random numbers are drawn"
         for (block, _), before in zip(self._attributes, self._tokens):
             if before is None:
                 continue
-            now = {k: v for k, v in block.__dict__.items() if k not in _OWN}
+            now = {k: v for k, v in _kept_by(block).items() if k not in block._numbering}
             for key in now.keys() | before.keys():
                 if key not in now or key not in before or token(now[key]) != before[key]:
                     return f'the attribute {key!r} of {block.name!r} changes'
@@ -85,7 +99,7 @@ class Snapshot:
     def restore(self):
         """Put back attributes, what lists, dicts and sets among them held, and the generators."""
         for block, kept in self._attributes:
-            for key in [k for k in block.__dict__ if k not in _OWN and k not in kept]:
+            for key in [k for k in _kept_by(block) if k not in kept]:
                 del block.__dict__[key]
             block.__dict__.update(kept)
         for container, content in self._contents:

@@ -91,7 +91,7 @@ class HybridBlock(Block):
     def _note_change(self, name, value):
         """An attribute is set: what was recorded with the old value is out of date; a graph cannot
         do it."""
-        if is_ours(self) and name in _STEPS:
+        if name in self._numbering or (is_ours(self) and name in _STEPS):
             return
         if watch.on:
             if not is_ours(self):

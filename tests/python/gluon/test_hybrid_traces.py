@@ -452,3 +452,38 @@ def test_error_of_the_program_is_its_own():
         warnings.simplefilter('error')
         assert block(nd.ones((2, 2))).shape == (2, 2)
     assert block._cached_op is not None
+
+
+class OfUsers(gluon.rnn.HybridRecurrentCell):
+    """A cell that is not this package's."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.layer = gluon.nn.Dense(4)
+
+    def state_info(self, batch_size=0):
+        return [{'shape': (batch_size, 4), '__layout__': 'NC'}]
+
+    def hybrid_forward(self, F, x, states):
+        y = F.tanh(self.layer(x) + states[0])
+        return y, [y]
+
+
+@pytest.mark.parametrize('make', (lambda: gluon.rnn.LSTMCell(4), lambda: gluon.rnn.GRUCell(4), OfUsers,
+                                  lambda: gluon.rnn.ZoneoutCell(gluon.rnn.RNNCell(4), .1)))
+def test_a_step_of_a_hybridized_cell_records_no_graph(make, monkeypatch):
+    """Cells count their steps for the names of nodes, which is no reason to record them anew."""
+    from mxnet.gluon import _trace
+    cell = make()
+    cell.initialize()
+    cell.hybridize()
+    x = mx.nd.ones((2, 3))
+    cell.unroll(3, mx.nd.ones((2, 3, 3)))
+    recorded, safely = [], _trace.traced_safely
+    monkeypatch.setattr(_trace, 'traced_safely', lambda *args: recorded.append(args) or safely(*args))
+    states = cell.begin_state(batch_size=2)
+    cell.unroll(5, mx.nd.ones((2, 5, 3)))
+    for _ in range(3):
+        _, states = cell(x, states)
+    assert not recorded

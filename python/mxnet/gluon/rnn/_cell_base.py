@@ -25,6 +25,8 @@ class RecurrentCell(Block):
     [1, 3, 6]
     """
 
+    _numbering = frozenset(('_counter', '_init_counter'))
+
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
         self._modified = False    # a ModifierCell around this one makes the states
