@@ -39,25 +39,21 @@ ForkMutex* const g_blas_threads = new ForkMutex(ForkLevel::kOperator);
 int g_alone = 0;    // who wants the library to use one thread
 int g_threads = 0;  // its threads before
 
-// While one of these lives, BLAS calls use the thread that makes them. Others may find that so,
-// too: then they take longer.
-class OneBlasThread {
- public:
-  OneBlasThread() {
-    std::lock_guard<ForkMutex> lock(*g_blas_threads);
-    if (g_alone++ > 0) return;
-    g_threads = openblas_get_num_threads();
-    if (g_threads > 1) openblas_set_num_threads(1);
-  }
-  ~OneBlasThread() {
-    std::lock_guard<ForkMutex> lock(*g_blas_threads);
-    if (--g_alone == 0 && g_threads > 1) openblas_set_num_threads(g_threads);
-  }
-  OneBlasThread(const OneBlasThread&) = delete;
-  OneBlasThread& operator=(const OneBlasThread&) = delete;
-};
-
 }  // namespace
+
+OneBlasThread::OneBlasThread() : counts_(openblas_set_num_threads && openblas_get_num_threads) {
+  if (!counts_) return;
+  std::lock_guard<ForkMutex> lock(*g_blas_threads);
+  if (g_alone++ > 0) return;
+  g_threads = openblas_get_num_threads();
+  if (g_threads > 1) openblas_set_num_threads(1);
+}
+
+OneBlasThread::~OneBlasThread() {
+  if (!counts_) return;
+  std::lock_guard<ForkMutex> lock(*g_blas_threads);
+  if (--g_alone == 0 && g_threads > 1) openblas_set_num_threads(g_threads);
+}
 
 // OpenBLAS keeps threads of its own.
 void SettleBlasThreads() {
