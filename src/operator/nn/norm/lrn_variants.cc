@@ -57,8 +57,28 @@ inline void Slide(const LrnCall& call, int64_t n, V&& value, U&& use) {
   }
 }
 
+// y = x * norm ^ -3/4, the usual power, by square roots: in float, where the norms of float data
+// are far from what float cannot hold. False, and nothing is written, where one is not.
+bool ThreeQuarters(const LrnCall& call, const float* x, const double* sums, float* y, int64_t n) {
+  float norms[kLrnPositions];
+  int far = 0;
+#pragma omp simd reduction(| : far)
+  for (int64_t j = 0; j < n; ++j) {
+    norms[j] = static_cast<float>(call.knorm + call.alpha * (sums[j] > 0.0 ? sums[j] : sums[j] != sums[j] ? sums[j] : 0.0));
+    far |= norms[j] > 1e-30f && norms[j] < 1e30f ? 0 : 1;
+  }
+  if (far) return false;
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) {
+    const float root = __builtin_sqrtf(norms[j]);
+    y[j] = x[j] / (root * __builtin_sqrtf(root));
+  }
+  return true;
+}
+
 template <typename T>
 void Forward(const LrnCall& call, const T* x, T* y, int64_t n) {
+  const bool three_quarters = std::is_same<T, float>::value && call.beta == 0.75;
   auto square = [&](int64_t c, int64_t j) __attribute__((always_inline)) {
     const double v = static_cast<double>(x[c * call.step + j]);
     return v * v;
@@ -66,6 +86,8 @@ void Forward(const LrnCall& call, const T* x, T* y, int64_t n) {
   Slide(call, n, square, [&](int64_t c, const double* sums) {
     const T* from = x + c * call.step;
     T* to = y + c * call.step;
+    if constexpr (std::is_same<T, float>::value)
+      if (three_quarters && ThreeQuarters(call, from, sums, to, n)) return;
 #pragma omp simd
     for (int64_t j = 0; j < n; ++j) {
       const double sum = sums[j] > 0.0 ? sums[j] : sums[j] != sums[j] ? sums[j] : 0.0;
