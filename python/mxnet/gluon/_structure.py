@@ -8,7 +8,7 @@ from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
-__all__ = ['flatten', 'regroup', 'leaves', 'describe', 'rebuild', 'by_position', 'checked_shape', 'ARRAY']
+__all__ = ['flatten', 'regroup', 'leaves', 'describe', 'listed', 'rebuild', 'by_position', 'checked_shape', 'ARRAY']
 
 # A description is 0 for one array, n > 1 for a symbol with n outputs, -1 for None and a list for a
 # list or tuple.
@@ -94,6 +94,19 @@ def describe(value, arrays):
     if isinstance(value, _CONSTANTS):
         return kind, value
     raise TypeError(f'a {kind.__name__}')
+
+
+def listed(described):
+    """`described` with a list for every tuple, which is what hybridized blocks of 1.9.1 and 2.0
+    return. Named tuples stay."""
+    if described is ARRAY or described == ARRAY:
+        return described
+    kind = described[0]
+    if kind in (list, tuple) or hasattr(kind, '_fields'):
+        return list if kind is tuple else kind, tuple(listed(d) for d in described[1])
+    if len(described) == 3:
+        return kind, described[1], tuple(listed(d) for d in described[2])
+    return described
 
 
 def rebuild(described, arrays):

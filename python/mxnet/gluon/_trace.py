@@ -16,7 +16,7 @@ from ..util import is_np_array
 from ._block import _BlockScope
 from ._parameter import DeferredInitializationError, _generation
 from ._state import Snapshot, is_ours, token
-from ._structure import ARRAY, describe, flatten, rebuild, regroup
+from ._structure import ARRAY, describe, flatten, listed, rebuild, regroup
 
 __all__ = ['Trace', 'Traces', 'classes', 'signature', 'blocks_below', 'input_names', 'input_context', 'plain', 'record', 'compose',
            'renamed_graph']
@@ -166,7 +166,17 @@ def record(block, args, kwargs, arrays, variables):
             watch.on, watch.reads, watch.why, watch.aliases, watch.raises = before
     if constants:
         reads |= CONTEXT
+    if not _keeps_tuples(block, arrays):
+        out_described = listed(out_described)
     return out, out_described, constants, reads & (SHAPE | RANK | DTYPE | CONTEXT | MODE)
+
+
+def _keeps_tuples(block, arrays):
+    """Whether tuples that `block` returns stay tuples: where the original does not compile. 2.0
+    does not compile recurrent cells, and 1.9.1 no `forward` of a program."""
+    if numpy_among(arrays):
+        return getattr(block, '_steps', False)
+    return block._traces_forward and not type(block).forward.__module__.startswith('mxnet.')
 
 
 def alike(variable, given):

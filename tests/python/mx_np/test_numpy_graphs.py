@@ -246,3 +246,41 @@ def test_graphs_belong_to_a_class_of_arrays(make, shapes, order):
         out = net(x)
         assert type(out) is type(x) and out.shape == shapes[kind]
     assert len(net._traces) == 2
+
+
+def nesting(value):
+    return [type(value)] + [nesting(v) for v in value] if isinstance(value, (list, tuple)) else value.shape
+
+
+def test_compiled_blocks_return_lists(numpy_semantics):
+    """As in 2.0, and in 1.9.1 with `hybrid_forward`: tuples of `forward` become lists, in all
+    depths. Cells do not compile alone in 2.0."""
+    class Nested(gluon.HybridBlock):
+        def forward(self, x):
+            return x, (x + 1, ()), [x]
+
+    class Around(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.inner = Nested()
+
+        def forward(self, x):
+            out = self.inner(x)
+            assert type(out) is tuple
+            return out
+
+    x = mx.np.ones((2, 3))
+    net = Nested()
+    assert nesting(net(x)) == [tuple, (2, 3), [tuple, (2, 3), [tuple]], [list, (2, 3)]]
+    net.hybridize()
+    around = Around()
+    around.hybridize()
+    for block in (net, net, around):
+        assert nesting(block(x)) == [list, (2, 3), [list, (2, 3), [list]], [list, (2, 3)]]
+    assert type(net(mx.nd.ones((2, 3)))) is tuple    # 1.9.1 does not compile it
+    layer, cell = gluon.rnn.LSTM(4), gluon.rnn.GRUCell(4)
+    for block in (layer, cell):
+        block.initialize()
+        block.hybridize()
+    assert type(layer(x.reshape(1, 2, 3), layer.begin_state(2))) is list
+    assert type(cell(x, cell.begin_state(2))) is tuple

@@ -175,3 +175,4 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
 
 HybridRecurrentCell._traces_forward = False
+HybridRecurrentCell._steps = True    # see _trace._keeps_tuples

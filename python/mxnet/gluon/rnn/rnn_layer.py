@@ -213,8 +213,7 @@ class _RNNLayer(HybridBlock):
             states = self.begin_state(batch, func=zeros_beside(inputs), **{**place, **kwargs})
         elif isinstance(states, tensor_types):
             states = [states]
-        outputs = super().__call__(inputs, list(states), sequence_length, made)
-        return outputs if made else (outputs[0], outputs[1])
+        return super().__call__(inputs, list(states), sequence_length, made)
 
     def hybrid_forward(self, F, inputs, states, sequence_length=None, output_only=False, **params):
         if self._layout == 'NTC':
