@@ -6,6 +6,8 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
+from .._tracing import is_deferred_compute
+from ..ndarray._native import _recording
 from ._dispatch import call, deliver, is_symbol, operand
 from ._reductions import axes_of
 from ._statistics import sorted_rows
@@ -24,7 +26,7 @@ def _between(rows, count, q, method):
     """The quantile q of the first `count` elements of each row."""
     place = call("_npi_multiply_scalar", (call("_npi_subtract_scalar", (count,), scalar=1.0),), scalar=q)
     if method == "nearest":
-        return _at(rows, call("_npi_rint", (place,)))
+        return _at(rows, call("_npi_around", (place,)))
     low, high = call("_npi_floor", (place,)), call("_npi_ceil", (place,))
     if method in ("lower", "higher"):
         return _at(rows, low if method == "lower" else high)
@@ -50,6 +52,8 @@ def _recorded(name, a, q, given, axis, out, method, keepdims):
 
 def _quantile(name, a, q, axis, out, method, keepdims, scale, options):
     """`options`: what only NumPy knows."""
+    if isinstance(q, NDArrayBase) and _recording() and not is_deferred_compute():
+        q = q.asnumpy()     # what is recorded reads places, which the values tell
     if (is_traced() and not is_symbol(a) and isinstance(a, NDArrayBase) and a.size and method in _METHODS and not options
             and not isinstance(q, NDArrayBase)):
         fractions = onp.asarray(q, "float64") / scale

@@ -93,6 +93,13 @@ def sorted_rows(a, axis):
     return call("_npi_sort", (rows,), axis=-1), shape, tuple(1 if i in axes else a.shape[i] for i in range(ndim))
 
 
+def _nan_where_one_is(result, rows):
+    """`result`, with NaN for the rows in which one is: sorted, it comes last."""
+    n = rows.shape[-1]
+    last = call("slice_axis", (rows,), axis=-1, begin=n - 1, end=n)
+    return call("_npi_where", (call("_npi_equal", (last, last)), result, last))
+
+
 def _differentiable(a, q, axis, interpolation, keepdims):
     """Percentiles by sorting, which autograd can record; `q` are NumPy's."""
     rows, shape, kept = sorted_rows(a, axis)
@@ -104,9 +111,34 @@ def _differentiable(a, q, axis, interpolation, keepdims):
         if rest:
             apart = call("_npi_multiply_scalar", (call("_npi_subtract", (upper, result)),), scalar=rest, is_int=False)
             result = call("_npi_add", (result, apart))
-        results.append(call("_npi_reshape", (result,), newshape=(1,) + shape))
+        results.append(call("_npi_reshape", (_nan_where_one_is(result, rows),), newshape=(1,) + shape))
     result = results[0] if len(results) == 1 else call("_npi_concatenate", results, dim=0)
     return call("_npi_reshape", (result,), newshape=onp.shape(q) + (kept if keepdims else shape))
+
+
+def _by_places(a, q, axis, interpolation, keepdims):
+    """Percentiles by sorting in a graph, which knows the shape of `q` alone."""
+    rows, shape, kept = sorted_rows(a, axis)
+    asked = tuple(q.shape)
+    q = call("_npi_reshape", (call("_npi_cast", (q,), dtype="float64"),), newshape=(-1,))
+    place = call("_npi_multiply_scalar", (q,), scalar=(rows.shape[-1] - 1) / 100, is_int=False)
+    below, above = ((call("_npi_around", (place,)),) * 2 if interpolation == "nearest" else
+                    (call("_npi_floor", (place,)), call("_npi_ceil", (place,))))
+    if interpolation in ("lower", "higher"):
+        below = above = below if interpolation == "lower" else above
+    result = call("take", (rows, below), axis=-1, mode="clip")
+    if below is not above:
+        part = call("_npi_subtract", (place, below))
+        if interpolation == "midpoint":
+            part = call("_npi_multiply_scalar", (call("_npi_ceil", (part,)),), scalar=0.5, is_int=False)
+        part = call("_npi_cast", (part,), dtype=_dtypes.name(rows.dtype))
+        apart = call("_npi_subtract", (call("take", (rows, above), axis=-1, mode="clip"), result))
+        between = call("_npi_add", (result, call("_npi_multiply", (apart, part))))
+        result = call("_npi_where", (call("_npi_greater_scalar", (part,), scalar=0.0), between, result))   # infinities have no distance
+    result = _nan_where_one_is(result, rows)
+    if shape:
+        result = call("_npi_transpose", (result,), axes=(len(shape), *range(len(shape))))
+    return call("_npi_reshape", (result,), newshape=asked + (kept if keepdims else shape))
 
 
 def _nothing_to_reduce(a, axis):
@@ -126,6 +158,9 @@ def _quantile(a, q, axis, out, interpolation, method, keepdims, scale):
         return deliver(call("_npi_broadcast_to", (nan,), shape=(() if number else onp.shape(q)) + tuple(nan.shape)), out)
     if is_traced() and not is_symbol(a) and not isinstance(q, NDArrayBase) and interpolation in _INTERPOLATIONS and a.size:
         return deliver(_differentiable(a, onp.asarray(q, "float64") * scale, axis, interpolation, keepdims), out)
+    if isinstance(q, NDArrayBase) and is_deferred_compute() and not is_symbol(a) and interpolation in _INTERPOLATIONS and a.size:
+        q = q if scale == 1 else call("_npi_multiply_scalar", (q,), scalar=float(scale), is_int=False)
+        return deliver(_by_places(a, q, axis, interpolation, keepdims), out)
     if number:
         return deliver(call("_npi_percentile", (a,), q_scalar=float(q) * scale, **params), out)
     q = operand(onp.asarray(q, "float64") if isinstance(q, (list, tuple)) else q, a)

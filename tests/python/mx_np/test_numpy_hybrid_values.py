@@ -140,3 +140,38 @@ def test_gradients_behind_a_vectors_mean_have_no_dimensions(vector, reduced):
         assert loss.shape == ()
         grads.append(x.grad.asnumpy().copy())
     onp.testing.assert_allclose(*grads, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "midpoint", "nearest"])
+@pytest.mark.parametrize("axis, keepdims", [(None, False), (0, True), (1, False)])
+def test_percentiles_given_by_arrays(method, axis, keepdims):
+    """They had no gradient in a graph; and rows with NaN had numbers while autograd recorded."""
+    data = onp.random.RandomState(1).normal(size=(5, 3))
+    holes = data.copy()
+    holes[2, 1] = onp.nan
+    for values, which in ((data, [[10.0, 62.5], [0, 100]]), (data, 50.0), (holes, [50.0, 12.5])):
+        x, q = mnp.array(values, dtype="float64"), mnp.array(which, dtype="float64")
+        x.attach_grad()
+        found = []
+        for make in (Function, hybrid):
+            block = make(lambda x, q: mnp.percentile(x, q, axis=axis, interpolation=method, keepdims=keepdims))
+            with autograd.record():
+                result = block(x, q)
+                (result * result).sum().backward()
+            found += [block(x, q).asnumpy(), result.asnumpy(), x.grad.asnumpy()]
+        expected = onp.percentile(values, which, axis=axis, method=method, keepdims=keepdims)
+        for result in found[0], found[1], found[3], found[4]:
+            assert result.shape == expected.shape
+            onp.testing.assert_allclose(result, expected, rtol=1e-9)
+        onp.testing.assert_allclose(found[5], found[2], rtol=1e-6, atol=1e-9)
+
+
+def test_nan_percentiles_given_by_arrays():
+    x = mnp.array([[1.0, onp.nan, 3.0, 5.0]])
+    x.attach_grad()
+    with autograd.record():
+        result = mnp.nanpercentile(x, mnp.array([25.0, 50.0]), axis=1)
+    result.backward()
+    assert result.tolist() == [[2.0], [3.0]] and x.grad.tolist() == [[0.5, 0.0, 1.5, 0.0]]
+    with autograd.record():     # halves go to the even place, as in NumPy
+        assert mnp.nanpercentile(mnp.arange(4.0), 50, interpolation="nearest").item() == 2
