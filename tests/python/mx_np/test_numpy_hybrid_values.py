@@ -101,7 +101,7 @@ def test_blocks_that_read_no_argument_give_np_arrays():
     for function in (lambda x: mnp.ones((2, 3)), lambda x: kept,
                      lambda x: (mnp.arange(3), [mnp.zeros(2) + 1, None])):
         got = hybrid(function)(x)
-        for array in [got] if not isinstance(got, tuple) else [got[0], got[1][0]]:
+        for array in [got] if not isinstance(got, list) else [got[0], got[1][0]]:
             assert type(array) is mx.np.ndarray
     x.attach_grad()
     block = hybrid(lambda x: mnp.ones(2) * 3)
