@@ -121,7 +121,8 @@ def _by_places(a, q, axis, interpolation, keepdims):
     rows, shape, kept = sorted_rows(a, axis)
     asked = tuple(q.shape)
     q = call("_npi_reshape", (call("_npi_cast", (q,), dtype="float64"),), newshape=(-1,))
-    place = call("_npi_multiply_scalar", (q,), scalar=(rows.shape[-1] - 1) / 100, is_int=False)
+    q = call("_npi_true_divide_scalar", (q,), scalar=100.0, is_int=False)    # exactly as the operator rounds
+    place = call("_npi_multiply_scalar", (q,), scalar=float(rows.shape[-1] - 1), is_int=False)
     below, above = ((call("_npi_around", (place,)),) * 2 if interpolation == "nearest" else
                     (call("_npi_floor", (place,)), call("_npi_ceil", (place,))))
     if interpolation in ("lower", "higher"):
