@@ -76,6 +76,7 @@ def select(condlist, choicelist, default=0):
     >>> mx.np.select([x < 1, x > 2], [x - 10, x * 10])
     array([-10.,   0.,   0.,  30.])
     """
+    condlist, choicelist = list(condlist), list(choicelist)
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError(
             f"[select] {len(condlist)} conditions for {len(choicelist)} arrays; accepted: as many, "
@@ -136,19 +137,19 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     array(8.)
     """
     y = operand(y)
-    axis = axis_of("trapezoid", axis, len(shape_of("trapezoid", y)))
-    middle = true_divide(_shifted(y, axis, 1) + _shifted(y, axis, 0), 2)
+    along = axis_of("trapezoid", axis, len(shape_of("trapezoid", y)))
+    middle = true_divide(_shifted(y, along, 1) + _shifted(y, along, 0), 2)
     if x is None:
-        return call("_npi_sum", (middle * dx,), axis=(axis,))
+        return call("_npi_sum", (middle * dx,), axis=(along,))
     x = operand(x, like=y)
+    own = 0 if x.ndim == 1 else axis_of("trapezoid", axis, x.ndim)
+    after, before = _shifted(x, own, 1), _shifted(x, own, 0)
+    steps = after != before if x.dtype == onp.bool_ else after - before
     if x.ndim == 1:
-        steps = _shifted(x, 0, 1) - _shifted(x, 0, 0)
-        sizes = tuple(-1 if i == axis else 1 for i in range(y.ndim))
-        steps = call("_npi_reshape", (steps,), newshape=sizes)
-    else:
-        own = axis - y.ndim
-        steps = _shifted(x, own, 1) - _shifted(x, own, 0)
-    return call("_npi_sum", (middle * steps,), axis=(axis,))
+        return call("_npi_sum", (middle * call("_npi_reshape", (steps,), newshape=tuple(-1 if i == along else 1 for i in range(y.ndim))),),
+                    axis=(along,))
+    terms = middle * steps
+    return call("_npi_sum", (terms,), axis=(axis_of("trapezoid", axis, terms.ndim),))
 
 
 def trapz(y, x=None, dx=1.0, axis=-1):

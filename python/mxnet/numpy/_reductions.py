@@ -385,6 +385,12 @@ def _without_nan(a, value):
     return _masked(a, number, value), number
 
 
+def _widest(a, dtype):
+    """`dtype`, or without one that in which NumPy adds up integers: it does so in 2.0 as well."""
+    kind = "" if dtype is not None or is_symbol(a) else _dtypes.name(a.dtype)
+    return ("uint64" if kind[0] == "u" else "int64") if "int" in kind else dtype
+
+
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
     """:func:`sum` that counts NaN as 0.
 
@@ -393,7 +399,8 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, whe
     >>> mx.np.nansum(mx.np.array([1.0, mx.np.nan])).asnumpy().item()
     1.0
     """
-    return sum(_without_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
+    rest = _without_nan(a, 0)[0]
+    return sum(rest, axis, _widest(rest, dtype), out, keepdims, initial, where)
 
 
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
@@ -404,7 +411,8 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, wh
     >>> mx.np.nanprod(mx.np.array([3.0, mx.np.nan])).asnumpy().item()
     3.0
     """
-    return prod(_without_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
+    rest = _without_nan(a, 1)[0]
+    return prod(rest, axis, _widest(rest, dtype), out, keepdims, initial, where)
 
 
 def nancumsum(a, axis=None, dtype=None, out=None):
@@ -415,7 +423,8 @@ def nancumsum(a, axis=None, dtype=None, out=None):
     >>> mx.np.nancumsum(mx.np.array([1.0, mx.np.nan, 2.0])).asnumpy().tolist()
     [1.0, 1.0, 3.0]
     """
-    return cumsum(_without_nan(a, 0)[0], axis, dtype, out)
+    rest = _without_nan(a, 0)[0]
+    return cumsum(rest, axis, _widest(rest, dtype), out)
 
 
 def _and(mask, where):

@@ -16,6 +16,10 @@ def natural(dtype):
     return "int64" if dtype == "bool" else dtype
 
 
+def widest(dtype):
+    return "uint64" if dtype[0] == "u" else "int64" if "int" in dtype or dtype == "bool" else dtype
+
+
 def same(dtype):
     return dtype
 
@@ -29,7 +33,7 @@ TABLE = {"sum": (natural, False), "prod": (natural, False), "product": (natural,
          "std": (quotient, False),
          "var": (quotient, False), "max": (same, True), "min": (same, True), "amax": (same, True), "amin": (same, True),
          "any": (lambda d: "bool", False), "all": (lambda d: "bool", False), "sometrue": (lambda d: "bool", False),
-         "alltrue": (lambda d: "bool", False), "nansum": (natural, False), "nanprod": (natural, False), "nanmean": (quotient, False),
+         "alltrue": (lambda d: "bool", False), "nansum": (widest, False), "nanprod": (widest, False), "nanmean": (quotient, False),
          "nanstd": (quotient, False), "nanvar": (quotient, False), "median": (quotient, False), "ptp": (same, True),
          "average": (quotient, False)}
 NUMPY_NAMES = {"product": "prod", "sometrue": "any", "alltrue": "all"}

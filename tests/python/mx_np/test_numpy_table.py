@@ -65,7 +65,7 @@ def masked(name):
 def same_dtype(name, dtype):
     """Whether the dtype of a result is NumPy's: not of sums of small integers, nor of means."""
     return not (
-        name in SUMS
+        name in ("sum", "prod")
         and dtype in ("int8", "int32", "uint8")
         or name in MEANS
         and "float" not in dtype
