@@ -40,6 +40,7 @@ def _between(rows, count, q, method):
 
 def _recorded(name, a, q, given, axis, out, method, keepdims):
     """`q`: fractions; `given`: what the program gave for them."""
+    a = a if "float" in _dtypes.name(a.dtype) else call("_npi_cast", (a,), dtype="float64")    # as NumPy does
     rows, shape, kept = sorted_rows(a, axis)
     count = call("_npi_sum", (call("_npi_cast", (call("_npi_equal", (rows, rows)),), dtype="float64"),), axis=(-1,))
     results = [call("_npi_reshape", (_between(rows, count, float(value), method),), newshape=(1,) + shape) for value in onp.ravel(q)]
@@ -65,6 +66,7 @@ def _quantile(name, a, q, axis, out, method, keepdims, scale, options):
     if name != "nanmedian":
         arguments["method"] = method
     result = run(name, getattr(onp, name), (a,) if name == "nanmedian" else (a, q), arguments)
+    result = onp.asarray(result) if isinstance(result, onp.generic) else result    # which keeps its dtype
     return deliver(operand(result, next((v for v in (a, q) if isinstance(v, NDArrayBase)), None)), out)
 
 

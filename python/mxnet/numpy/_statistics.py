@@ -117,10 +117,11 @@ def _differentiable(a, q, axis, interpolation, keepdims):
 
 
 def _by_places(a, q, axis, interpolation, keepdims):
-    """Percentiles by sorting in a graph, which knows the shape of `q` alone."""
+    """Percentiles by sorting in a graph, which knows the shape of `q` alone: it gets no gradient, as
+    elsewhere."""
     rows, shape, kept = sorted_rows(a, axis)
     asked = tuple(q.shape)
-    q = call("_npi_reshape", (call("_npi_cast", (q,), dtype="float64"),), newshape=(-1,))
+    q = call("_npi_reshape", (call("_npi_cast", (call("BlockGrad", (q,)),), dtype="float64"),), newshape=(-1,))
     q = call("_npi_true_divide_scalar", (q,), scalar=100.0, is_int=False)    # exactly as the operator rounds
     place = call("_npi_multiply_scalar", (q,), scalar=float(rows.shape[-1] - 1), is_int=False)
     below, above = ((call("_npi_around", (place,)),) * 2 if interpolation == "nearest" else

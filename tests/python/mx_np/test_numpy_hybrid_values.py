@@ -152,12 +152,14 @@ def test_percentiles_given_by_arrays(method, axis, keepdims):
     for values, which in ((data, [[10.0, 62.5], [0, 100]]), (data, 50.0), (holes, [50.0, 12.5])):
         x, q = mnp.array(values, dtype="float64"), mnp.array(which, dtype="float64")
         x.attach_grad()
+        q.attach_grad()
         found = []
         for make in (Function, hybrid):
             block = make(lambda x, q: mnp.percentile(x, q, axis=axis, interpolation=method, keepdims=keepdims))
             with autograd.record():
                 result = block(x, q)
                 (result * result).sum().backward()
+            assert not q.grad.any()
             found += [block(x, q).asnumpy(), result.asnumpy(), x.grad.asnumpy()]
         expected = onp.percentile(values, which, axis=axis, method=method, keepdims=keepdims)
         for result in found[0], found[1], found[3], found[4]:
@@ -175,3 +177,11 @@ def test_nan_percentiles_given_by_arrays():
     assert result.tolist() == [[2.0], [3.0]] and x.grad.tolist() == [[0.5, 0.0, 1.5, 0.0]]
     with autograd.record():     # halves go to the even place, as in NumPy
         assert mnp.nanpercentile(mnp.arange(4.0), 50, interpolation="nearest").item() == 2
+
+
+@pytest.mark.parametrize("function", [lambda x: mnp.nanquantile(x, 0.3, axis=0), lambda x: mnp.nanmedian(x)])
+def test_nan_quantiles_of_integers_are_float64(function):
+    x = mnp.array([[1, 7], [4, 2], [2, 2]], dtype="int32")
+    eager, compiled = function(x), hybrid(function)(x)
+    assert eager.dtype == compiled.dtype == "float64"
+    onp.testing.assert_allclose(compiled.asnumpy(), eager.asnumpy(), rtol=1e-12)
