@@ -74,7 +74,10 @@ std::string ParamError(const std::string& op, const std::string& what) {
   // dmlc may put a stack trace behind the message; people need only what precedes it.
   std::string text = what.substr(0, what.find("\nStack trace"));
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return "[" + op + "] " + text;
+  text = "[" + op + "] " + text;
+  // The caller throws kValue; of dtypes that are none 1.9.1 says TypeError.
+  if (text.find("Invalid Input") != std::string::npos && text.find("'float32'") != std::string::npos) MXNET_THROW(Type) << text;
+  return text;
 }
 
 }  // namespace mxnet

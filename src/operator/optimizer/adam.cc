@@ -162,7 +162,7 @@ MXNET_REGISTER_OP(mp_lamb_update_phase2)
     .set_inplace({{0, 0}})
     .set_infer_shape(ShapeWithScalars({2, 3}))
     .set_infer_type(UpdateType({1, 2, 3, 4}))
-    .set_dtypes(MasterDTypes())
+    .set_dtypes(UpdateDTypes())
     .set_kernel(Lamb2Kernel<true>);
 
 }  // namespace

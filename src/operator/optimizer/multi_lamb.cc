@@ -102,7 +102,7 @@ Plan MakePlan(KernelArgs& a, MomentGroups g, bool lans) {
     const TBlob* in = &a.in[w * g.stride()];
     const bool wanted = a.req[w] != OpReq::kNull;
     plan.sizes.push_back(wanted ? in[0].Size() : 0);
-    const int wide = in[0].dtype == kFloat64 ? kFloat64 : kFloat32, dtype = g.master ? int{kFloat32} : in[0].dtype;
+    const int wide = in[0].dtype == kFloat64 && !g.master ? kFloat64 : kFloat32, dtype = g.master ? int{kFloat32} : in[0].dtype;
     const int made = a.run.ctx.is_gpu() && !g.master ? dtype : wide;  // of a direction
     const Shape shape = wanted ? in[0].shape : Shape{0};
     plan.directions.push_back(Buffer(a, shape, made));

@@ -113,10 +113,9 @@ InferTypeFn MultiType(Groups g) {
         for (int i = 2; i < stride; ++i) singles.push_back(i);
       std::vector<int> group(in->begin() + w * stride, in->begin() + (w + 1) * stride), result{(*out)[w]};
       known &= UpdateType(singles)(attrs, &group, &result);
-      const std::vector<int>& accepted = g.master ? MasterDTypes() : UpdateDTypes();
-      MXNET_CHECK_KIND(!known || std::find(accepted.begin(), accepted.end(), result[0]) != accepted.end(), Type)
+      MXNET_CHECK_KIND(!known || IsUpdateDType(result[0]), Type)
           << "[" << attrs.op->name << "] weight " << w << " is " << DTypeName(result[0])
-          << "; accepted: " << (g.master ? "float32, float16, bfloat16" : "float32, float64, float16, bfloat16");
+          << "; accepted: float32, float64, float16, bfloat16";
       std::copy(group.begin(), group.end(), in->begin() + w * stride);
       (*out)[w] = result[0];
     }
@@ -212,7 +211,7 @@ void Register(const char* name, const char* text) {
       .set_inplace(inplace)
       .set_infer_shape(MultiShape<P, kPreloaded>)
       .set_infer_type(MultiType(g))
-      .set_dtypes(kMaster ? MasterDTypes() : UpdateDTypes())
+      .set_dtypes(UpdateDTypes())
       .set_kernel(MultiKernel<P, kMomentum, kMaster, kPreloaded>);
 }
 

@@ -12,22 +12,21 @@ namespace {
 InferTypeFn MomentTypes(MomentGroups g) {
   return [g](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
     const int n = static_cast<int>(out->size()), stride = g.stride();
-    const std::vector<int>& accepted = g.master ? MasterDTypes() : UpdateDTypes();
     bool known = true;
     for (int w = 0; w < n; ++w) {
       const std::vector<int> singles = g.master ? std::vector<int>{2, 3, 4} : std::vector<int>{};
       std::vector<int> group(in->begin() + w * stride, in->begin() + (w + 1) * stride), result{(*out)[w]};
       known &= UpdateType(singles)(attrs, &group, &result);
-      MXNET_CHECK_KIND(result[0] == kDTypeUnknown || std::find(accepted.begin(), accepted.end(), result[0]) != accepted.end(), Type)
+      MXNET_CHECK_KIND(result[0] == kDTypeUnknown || IsUpdateDType(result[0]), Type)
           << "[" << attrs.op->name << "] weight " << w << " is " << DTypeName(result[0])
-          << "; accepted: " << (g.master ? "float32, float16, bfloat16" : "float32, float64, float16, bfloat16");
+          << "; accepted: float32, float64, float16, bfloat16";
       std::copy(group.begin(), group.end(), in->begin() + w * stride);
       (*out)[w] = result[0];
     }
     if (!g.factor) return known;
     int& factor = (*in)[n * stride];
     if (factor == kDTypeUnknown) factor = kFloat32;
-    MXNET_CHECK_KIND(std::find(UpdateDTypes().begin(), UpdateDTypes().end(), factor) != UpdateDTypes().end(), Type)
+    MXNET_CHECK_KIND(IsUpdateDType(factor), Type)
         << "[" << attrs.op->name << "] rescale_grad is " << DTypeName(factor) << "; accepted: float32, float64, float16, bfloat16";
     return known;
   };
@@ -83,7 +82,7 @@ Op& SetMoments(const char* name, MomentGroups g, std::function<int(const Attrs&)
       .set_inplace(inplace)
       .set_infer_shape(MomentShapes(g, count, check))
       .set_infer_type(MomentTypes(g))
-      .set_dtypes(g.master ? MasterDTypes() : UpdateDTypes());
+      .set_dtypes(UpdateDTypes());
 }
 
 UpdateArgs MomentArrays(const KernelArgs& a, MomentGroups g, int w) {

@@ -83,7 +83,7 @@ Op& SetScaledUpdate(const char* name, UpdateRule rule, bool master, std::functio
       .set_inplace({{0, 0}})
       .set_infer_shape(ShapeWithScalars({factor}))
       .set_infer_type(UpdateType(master ? std::vector<int>{2, 3, 4, 5} : std::vector<int>{4}))
-      .set_dtypes(master ? MasterDTypes() : UpdateDTypes())
+      .set_dtypes(UpdateDTypes())
       .set_kernel([rule, master, fill](KernelArgs& a) { ScaledKernel(a, rule, master, fill); });
 }
 

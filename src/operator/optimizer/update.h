@@ -3,6 +3,7 @@
 #ifndef MXNET_OPERATOR_OPTIMIZER_UPDATE_H_
 #define MXNET_OPERATOR_OPTIMIZER_UPDATE_H_
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -77,10 +78,8 @@ inline const std::vector<int>& UpdateDTypes() {
   static const std::vector<int> all = {kFloat32, kFloat64, kFloat16, kBfloat16};
   return all;
 }
-inline const std::vector<int>& MasterDTypes() {
-  static const std::vector<int> all = {kFloat32, kFloat16, kBfloat16};
-  return all;
-}
+
+inline bool IsUpdateDType(int dtype) { return std::count(UpdateDTypes().begin(), UpdateDTypes().end(), dtype) != 0; }
 
 /* Everything of a record but name and text: `inputs` are weight, grad, the states and (with
  * `master`) weight32. */
@@ -100,7 +99,7 @@ Op& SetUpdate(Op& op, UpdateRule rule, std::vector<std::string> inputs, bool mas
       .set_inplace({{0, 0}})
       .set_infer_shape(ElemwiseShape)
       .set_infer_type(UpdateType(singles));
-  return op.set_dtypes(master ? MasterDTypes() : UpdateDTypes()).set_kernel(UpdateKernel<P>(rule, states, master));
+  return op.set_dtypes(UpdateDTypes()).set_kernel(UpdateKernel<P>(rule, states, master));
 }
 
 }  // namespace mxnet

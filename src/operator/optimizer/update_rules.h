@@ -42,7 +42,7 @@ struct RuleInfo {
 const RuleInfo& InfoOf(UpdateRule rule);
 
 MXNET_CPU_DECLARE(
-    /* Elements [begin, end). REQUIRES: a floating dtype; with `master` not float64. */
+    /* Elements [begin, end). REQUIRES: a floating dtype. */
     void UpdateRange(const UpdateArgs& a, int64_t begin, int64_t end);
     /* Of the elements [begin, end), of a floating dtype. */
     double SumOfSquares(int dtype, const void* x, int64_t begin, int64_t end);

@@ -65,6 +65,7 @@ void WithMaster(const UpdateArgs& a, int64_t begin, int64_t end) {
   if (!a.master) return SameDType<Rule>(a, begin, end);
   switch (a.dtype) {
     case kFloat32: return Loop<Rule, float, float, float, true>(a, begin, end);
+    case kFloat64: return Loop<Rule, float, double, double, true>(a, begin, end);
     case kFloat16: return Loop<Rule, float, float16, float16, true>(a, begin, end);
     default: return Loop<Rule, float, bfloat16, bfloat16, true>(a, begin, end);
   }
@@ -78,6 +79,7 @@ void Direction(const UpdateArgs& a, int64_t begin, int64_t end) {
   b.weight = a.master;  // read only: the direction is the output
   switch (a.dtype) {
     case kFloat32: return Loop<Rule, float, float, float, false>(b, begin, end);
+    case kFloat64: return Loop<Rule, float, double, float, false>(b, begin, end);
     case kFloat16: return Loop<Rule, float, float16, float, false>(b, begin, end);
     default: return Loop<Rule, float, bfloat16, float, false>(b, begin, end);
   }
@@ -89,6 +91,7 @@ void Apply(const UpdateArgs& a, int64_t begin, int64_t end) {
   if (!a.master) return SameDType<Rule>(a, begin, end);
   switch (a.dtype) {
     case kFloat32: return Loop<Rule, float, float, float, true>(a, begin, end);
+    case kFloat64: return Loop<Rule, float, float, double, true>(a, begin, end);
     case kFloat16: return Loop<Rule, float, float, float16, true>(a, begin, end);
     default: return Loop<Rule, float, float, bfloat16, true>(a, begin, end);
   }

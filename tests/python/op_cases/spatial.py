@@ -206,6 +206,8 @@ CASES = [
     {"op": "_contrib_BilinearResize2D", "inputs": [(2, 2, 4, 5), (1, 3, 6, 2)], "attrs": {"mode": "like"}, "ref": resize, "tol": ROUGH,
      "grad": [0], "grad2": True, "bad": [{"inputs": [(2, 2, 4, 5), (6, 2)]}, {"inputs": [(2, 2, 4, 5), None]}],
      "empty": [(0, 2, 4, 5), (1, 1, 2, 2)]},
+    {"op": "_contrib_BilinearResize2D", "inputs": [(2, 2, 4, 5), (1, 3, 6, 2)], "attrs": {"mode": "like"}, "ref": resize, "tol": ROUGH,
+     "input_dtypes": {1: "int32"}, "grad": [0], "grad2": True},
     *({"op": "_contrib_BilinearResize2D", "inputs": [(1, 2, 4, 5), None], "attrs": {"mode": mode}, "ref": resize, "tol": ROUGH}
       for mode in ("to_even_down", "to_even_up", "to_odd_down", "to_odd_up")),
     {"op": "Crop", "inputs": [(2, 3, 5, 6)], "attrs": {"num_args": 1, "h_w": (2, 3), "offset": (1, 2)}, "ref": crop, "grad": True,

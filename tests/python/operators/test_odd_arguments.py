@@ -70,3 +70,14 @@ def test_softmax_of_numbers_near_the_largest(dtype, axis):
 def test_quadratic_does_not_subtract_infinities():
     x = mx.nd.array([3e38, -3e38])
     np.testing.assert_array_equal(mx.nd.contrib.quadratic(x, a=1.5, b=-2.0, c=3.0).asnumpy(), [np.inf, np.inf])
+
+
+@pytest.mark.parametrize("call", [
+    lambda dtype: mx.nd.zeros(2, dtype=dtype), lambda dtype: mx.nd.cast(mx.nd.ones(2), dtype=dtype),
+    lambda dtype: mx.sym.cast(mx.sym.var("x"), dtype=dtype), lambda dtype: mx.nd.softmax(mx.nd.ones(2), dtype=dtype),
+    lambda dtype: mx.nd.one_hot(mx.nd.ones(2), 3, dtype=dtype), lambda dtype: mx.nd.random.uniform(dtype=dtype)])
+def test_names_of_no_dtype_are_a_type_error(call):
+    for name in ("flot32", "complex64"):
+        with pytest.raises(TypeError) as error:
+            call(name)
+        assert isinstance(error.value, mx.MXNetError) and name in str(error.value)

@@ -67,7 +67,10 @@ void Run(KernelArgs& args) {
 }
 
 bool InferTypes(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  AssignType(attrs, "weight", &(*out)[0], attrs.get<ScaleShiftParam>().dtype);
+  const int dtype = attrs.get<ScaleShiftParam>().dtype;
+  MXNET_CHECK_KIND(dtype == kFloat32 || IsHalf(dtype), Type)   // the kernels write nothing else
+      << Named(attrs) << "dtype=" << DTypeName(dtype) << "; accepted: float32, float16, bfloat16";
+  AssignType(attrs, "weight", &(*out)[0], dtype);
   AssignType(attrs, "bias", &(*out)[1], kFloat32);
   for (int& t : *in)
     if (t == kDTypeUnknown) t = kFloat32;

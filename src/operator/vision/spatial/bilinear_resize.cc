@@ -101,6 +101,25 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return data.known() && (*out)[0].known() && (!p.like() || (*in)[1].known());
 }
 
+// `like` gives its shape alone and may have any dtype.
+bool ForwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  std::vector<int> data{(*in)[0]};
+  const bool known = SameType(attrs, &data, out);
+  (*in)[0] = data[0];
+  if (in->size() > 1 && (*in)[1] == kDTypeUnknown) (*in)[1] = data[0];
+  return known;
+}
+
+bool BackwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  std::vector<int> images{(*in)[0], (*in)[1]}, data_grad{(*out)[0]};
+  const bool known = SameType(attrs, &images, &data_grad);
+  (*in)[0] = images[0], (*in)[1] = images[1], (*out)[0] = data_grad[0];
+  if (in->size() == 2) return known;
+  if ((*in)[2] == kDTypeUnknown) (*in)[2] = images[0];
+  AssignType(attrs, "the gradient of like", &(*out)[1], (*in)[2]);
+  return known;
+}
+
 // Of `to` pixels of a line, made of `from`: where pixel i lies.
 struct LineGeometry {
   double step, first;
@@ -259,6 +278,7 @@ MXNET_REGISTER_OP(_contrib_BilinearResize2D)
     .set_param<BilinearResizeParam>()
     .set_inputs({"data", "like"}, Inputs)
     .set_infer_shape(ForwardShape)
+    .set_infer_type(ForwardType)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_shape_only_from(1)
     .set_gradient(BackwardNode("_backward_contrib_BilinearResize2D", kGradInputs))
@@ -271,7 +291,7 @@ MXNET_REGISTER_OP(_backward_contrib_BilinearResize2D)
     .set_outputs({"data_grad", "like_grad"}, Inputs)
     .set_shape_only_from(1)
     .set_infer_shape(LikeInputsShape(1))
-    .set_infer_type(SameType)
+    .set_infer_type(BackwardType)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {  // linear
       std::vector<NodeEntry> inputs = {ograds[0]}, grads(node->inputs.size());
       if (node->attrs->get<BilinearResizeParam>().like()) inputs.push_back(node->inputs[2]);
