@@ -47,7 +47,7 @@ function(mxnet_bundle_highway)
     return()
   endif()
   mxnet_third_party(highway source)
-  set(sorting vqsort vqsort_u32a vqsort_u64a vqsort_128a)   # the types of keys that it sorts, ascending
+  set(sorting vqsort vqsort_u16a vqsort_u32a vqsort_u64a vqsort_128a)   # the types of keys that it sorts, ascending
   list(TRANSFORM sorting REPLACE "(.+)" "${source}/hwy/contrib/sort/\\1.cc")
   add_library(mxnet_highway STATIC ${sorting}
     ${source}/hwy/aligned_allocator.cc ${source}/hwy/per_target.cc ${source}/hwy/print.cc ${source}/hwy/targets.cc)

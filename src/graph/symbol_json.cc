@@ -183,7 +183,7 @@ class Reader {
     std::vector<std::shared_ptr<Symbol>> subgraphs;
     if (const JsonValue* subs = v.Find("subgraphs"))
       for (const auto& g : subs->Array("`subgraphs`")) subgraphs.push_back(std::make_shared<Symbol>(Reader(version_, depth_ + 1).Read(g)));
-    Upgrade(record, &dict);
+    Upgrade(record, n.get(), &dict);
     const HoldsGraphs* holds = record ? record->trait<HoldsGraphs>() : nullptr;
     MXNET_CHECK_KIND(!holds || subgraphs.size() == holds->names.size(), Value)
         << "[symbol file] node " << n->name << " (" << op_name << ") has " << subgraphs.size() << " subgraphs; it needs "
@@ -207,7 +207,7 @@ class Reader {
     nodes_.push_back(std::move(n));
   }
 
-  void UpgradeParameters(const ParametersInFiles& known, AttrDict* dict) const {
+  void UpgradeParameters(const ParametersInFiles& known, Node* node, AttrDict* dict) const {
     for (const auto& name : known.names) {
       auto found = dict->extract(name.first);
       if (found.empty() || name.second.empty()) continue;
@@ -218,12 +218,13 @@ class Reader {
       auto found = dict->find(old.name);
       if (version_ < old.version && found != dict->end() && found->second == old.value) dict->erase(found);
     }
+    if (known.change) known.change(node->name, dict, &node->inputs);
   }
 
   // Hidden keys had no underscores before 0.9, and an operator node could carry those of its inputs
   // (weight_lr_mult). Programs went on writing such files; every version of 1.x reads them.
-  void Upgrade(const Op* record, AttrDict* dict) {
-    if (const ParametersInFiles* known = record ? record->trait<ParametersInFiles>() : nullptr) UpgradeParameters(*known, dict);
+  void Upgrade(const Op* record, Node* node, AttrDict* dict) {
+    if (const ParametersInFiles* known = record ? record->trait<ParametersInFiles>() : nullptr) UpgradeParameters(*known, node, dict);
     if (version_ >= kLastVersionOf1x) return;
     AttrDict fresh;
     for (auto& kv : *dict) {

@@ -22,51 +22,64 @@ MXNET_REGISTER_PARAM(BincountParam);
 
 namespace {
 
-/* The elements of an array as T, which `compute` stands for: its own memory, or converted. */
+/* The elements of an array as T, which `compute` stands for: its own memory, or converted some at a
+ * time, so that large arrays of narrow numbers are not copied. */
 template <typename T>
 class Values {
  public:
-  Values(const NDArray& a, int compute) : host_(a), at_(reinterpret_cast<const T*>(host_.at())), size_(a.shape().Size()) {
-    if (a.dtype() == pointwise::ComputeDType(compute)) return;
-    made_.resize(static_cast<size_t>(size_));
-    pointwise::LoadFn(a.dtype(), compute)(host_.at(), made_.data(), size_);
-    at_ = made_.data();
+  static constexpr int64_t kPart = 1 << 12;
+  Values(const NDArray& a, int compute) : host_(a), size_(a.shape().Size()), width_(static_cast<int64_t>(DTypeSize(a.dtype()))) {
+    if (a.dtype() != pointwise::ComputeDType(compute)) load_ = pointwise::LoadFn(a.dtype(), compute);
   }
-  const T* begin() const { return at_; }
-  const T* end() const { return at_ + size_; }
+  int64_t size() const { return size_; }
+  /* The n elements from `at` on; `room` is for converted ones. REQUIRES: n <= kPart. */
+  const T* Part(int64_t at, int64_t n, T* room) const {
+    const char* from = host_.at() + at * width_;
+    if (!load_) return reinterpret_cast<const T*>(from);
+    load_(from, room, n);
+    return room;
+  }
+  /* f(elements, position of the first, their number) for one part after the other. */
+  template <typename F>
+  void Each(F&& f) const {
+    T room[kPart];
+    for (int64_t at = 0; at < size_; at += kPart) {
+      const int64_t n = std::min(kPart, size_ - at);
+      f(Part(at, n, room), at, n);
+    }
+  }
 
  private:
   HostValues host_;
-  std::vector<T> made_;
-  const T* at_;
-  int64_t size_;
+  int64_t size_, width_;
+  pointwise::ConvertFn load_ = nullptr;
 };
 
 // Neighbours that are equal wait for each other's sum, so four sums of each number take turns.
 std::vector<int64_t> Counts(const Values<int64_t>& values, int64_t length) {
   constexpr int64_t kMost = 1 << 12, kTurns = 4;  // numbers whose sums stay in the first-level cache
   std::vector<int64_t> counts(static_cast<size_t>(length), 0);
-  const int64_t* v = values.begin();
-  const int64_t n = values.end() - v;
-  int64_t i = 0;
-  if (length <= kMost && n >= kMost) {
-    std::vector<int64_t> turns(static_cast<size_t>(length * kTurns), 0);
-    for (; i + kTurns <= n; i += kTurns)
+  const bool take_turns = length <= kMost && values.size() >= kMost;
+  std::vector<int64_t> turns(take_turns ? static_cast<size_t>(length * kTurns) : 0, 0);
+  values.Each([&](const int64_t* v, int64_t, int64_t n) {
+    int64_t i = 0;
+    for (; take_turns && i + kTurns <= n; i += kTurns)
       for (int64_t t = 0; t < kTurns; ++t) ++turns[static_cast<size_t>(t * length + v[i + t])];
-    for (int64_t t = 0; t < kTurns; ++t)
-      for (int64_t j = 0; j < length; ++j) counts[static_cast<size_t>(j)] += turns[static_cast<size_t>(t * length + j)];
-  }
-  for (; i < n; ++i) ++counts[static_cast<size_t>(v[i])];
+    for (; i < n; ++i) ++counts[static_cast<size_t>(v[i])];
+  });
+  for (size_t i = 0; i < turns.size(); ++i) counts[i % static_cast<size_t>(length)] += turns[i];
   return counts;
 }
 
 // The number of counts: one more than the largest element.
 int64_t Length(const Attrs& attrs, const Values<int64_t>& values, int64_t least) {
   int64_t low = 0, high = -1;
-  for (int64_t v : values) {
-    low = std::min(low, v);
-    high = std::max(high, v);
-  }
+  values.Each([&](const int64_t* v, int64_t, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      low = std::min(low, v[i]);
+      high = std::max(high, v[i]);
+    }
+  });
   MXNET_CHECK_KIND(low >= 0 && high < int64_t{1} << 40, Value)
       << "[" << attrs.op->name << "] data holds " << (low < 0 ? low : high) << "; accepted: whole numbers from 0 on, below 2^40";
   return std::max(least, high + 1);
@@ -103,8 +116,11 @@ void Bincount(const Attrs& attrs, const std::vector<NDArray*>& in, const std::ve
   }
   const Values<double> weights(*in[1], pointwise::kF64);
   std::vector<double> sums(static_cast<size_t>(length), 0);
-  const double* weight = weights.begin();
-  for (int64_t v : values) sums[static_cast<size_t>(v)] += *weight++;
+  values.Each([&](const int64_t* v, int64_t at, int64_t n) {
+    double room[Values<double>::kPart];
+    const double* weight = weights.Part(at, n, room);
+    for (int64_t i = 0; i < n; ++i) sums[static_cast<size_t>(v[i])] += weight[i];
+  });
   Write(attrs, data.ctx(), in[1]->dtype(), sums.data(), pointwise::kF64, length, out[0]);
 }
 

@@ -519,12 +519,20 @@ Op& SplitRecords(const std::string& name, const char* backward, const char* text
       .set_kernel(Split);
 }
 
+// Files of 2.0 have None where the inputs count as vectors.
+void FlattenAtNone(const std::string& name, AttrDict* params, std::vector<NodeEntry>* inputs) {
+  if (auto dim = params->find("dim"); dim == params->end() || dim->second != "None") return;
+  (*params)["dim"] = "0";
+  for (NodeEntry& e : *inputs)
+    e = {MakeNode("Reshape", {e}, {{"shape", "(-1,)"}}, name + "_flat" + std::to_string(&e - inputs->data())), 0, 0};
+}
+
 [[maybe_unused]] const bool registered = [] {
   ConcatRecord("Concat", "Puts arrays together along one dimension.")
       .set_expensive_to_recompute()
       .alias("concat")
       .alias("_npi_concatenate")
-      .set_trait(ParametersInFiles{{{"axis", "dim"}}})  // of _npi_concatenate in 1.9.1
+      .set_trait(ParametersInFiles{{{"axis", "dim"}}, {}, FlattenAtNone})  // of _npi_concatenate in 1.9.1
       .alias("_sparse_concat")
       .set_trait(AlongAxis{[](const Attrs& a) { return a.get<ConcatParam>().dim; }})
       .set_layout(LayoutRule::kChannelsLast)

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "mxnet/op.h"
+
 namespace mxnet {
 
 /* A trait: names in files, and the parameters that they mean; "" for those that mean nothing to the
@@ -18,6 +20,8 @@ struct ParametersInFiles {
   };
   std::vector<std::pair<std::string, std::string>> names;
   std::vector<OldDefault> old_defaults = {};
+  /* What else changes in a node of this name, whose parameters are called as the operator's. */
+  void (*change)(const std::string& name, AttrDict* params, std::vector<NodeEntry>* inputs) = nullptr;
 };
 
 }  // namespace mxnet

@@ -84,6 +84,19 @@ def test_json_of_an_edited_graph():
     assert mx.sym.load_json(json.dumps(graph)).tojson() == net.tojson()
 
 
+def test_files_whose_concatenation_has_no_axis():
+    """2.0 writes None for arrays that count as vectors."""
+    graph = {"nodes": [{"op": "null", "name": "a", "inputs": []}, {"op": "null", "name": "b", "inputs": []},
+                       {"op": "_npi_concatenate", "name": "c", "attrs": {"num_args": "2", "axis": "None"},
+                        "inputs": [[0, 0, 0], [1, 0, 0]]}],
+             "arg_nodes": [0, 1], "heads": [[2, 0, 0]], "attrs": {"mxnet_version": ["int", 20000]}}
+    net = mx.sym.load_json(json.dumps(graph))
+    for symbol in (net, mx.sym.load_json(net.tojson())):
+        got = symbol.eval(a=mx.nd.array([[1, 2], [3, 4]]), b=mx.nd.array([5]))[0]
+        assert got.asnumpy().tolist() == [1, 2, 3, 4, 5]
+    assert net.list_arguments() == ["a", "b"]
+
+
 def test_save_load(tmp_path):
     net, _ = _make("lenet")
     path = str(tmp_path / "net-symbol.json")

@@ -170,3 +170,30 @@ def test_new_arrays(dtype):
         mx.nd.zeros((2,), ctx="cpu")
     with pytest.raises(TypeError):
         mx.nd.zeros((2.5,))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "uint16", "float16", "int32", "uint32", "float32", "int64", "float64"])
+@pytest.mark.parametrize("size,inner", [(39, 1), (300, 1), (300, 3), (5000, 2)])
+def test_sorted_values_of_every_dtype(dtype, size, inner):
+    """Bytes are counted, and other values sorted by keys of 16 or 64 bits."""
+    rng = np.random.default_rng(4)
+    if dtype.startswith("float"):
+        values = rng.standard_normal((size, inner)).astype(dtype)
+        for special in (np.nan, np.inf, -np.inf, 0.0, 1e-7):
+            values[rng.random(values.shape) < 0.05] = special
+    elif dtype == "bool":
+        values = rng.random((size, inner)) < 0.5
+    else:
+        ends = np.iinfo(dtype)
+        values = rng.integers(ends.min, ends.max, (size, inner), dtype, endpoint=True)
+    want, data = np.sort(values, axis=0), mx.nd.array(values, dtype=dtype)
+    np.testing.assert_array_equal(mx.nd.sort(data, axis=0).asnumpy(), want)
+    np.testing.assert_array_equal(mx.nd.sort(data, axis=0, is_ascend=False).asnumpy(), want[::-1])
+
+
+def test_sorted_halves_of_all_bits():
+    halves = np.arange(1 << 16, dtype="uint16").view("float16")
+    np.testing.assert_array_equal(mx.nd.sort(mx.nd.array(halves, dtype="float16")).asnumpy(), np.sort(halves))
+    brains = mx.nd.array(halves, dtype="float32").astype("bfloat16")
+    want = np.sort(brains.astype("float32").asnumpy())
+    np.testing.assert_array_equal(mx.nd.sort(brains).astype("float32").asnumpy(), want)

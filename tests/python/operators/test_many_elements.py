@@ -70,6 +70,16 @@ x = mx.np.ones((N,), dtype='int8')
 x[:N // 2] = 3
 assert abs(float(x.mean()) - 2) < 1e-6
 """,
+    'sort': """
+x = mx.nd.sort(row().reshape((-1,)), is_ascend=False)
+ends = x[:3].asnumpy().tolist(), x[-2:].asnumpy().tolist()
+assert ends == ([9, 7, 7], [0, 0]), ends
+""",
+    'bincount': """
+x = row().reshape((-1,)).as_np_ndarray()
+counts = mx.np.bincount(x).asnumpy().tolist()
+assert counts[7] == COLUMNS - 1 and counts[9] == 1 and sum(counts) == N and counts[0] > 2 ** 30, counts
+""",
     'position of the maximum': """
 x = row().reshape((-1,))
 

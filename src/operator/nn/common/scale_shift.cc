@@ -68,7 +68,7 @@ void Run(KernelArgs& args) {
 
 bool InferTypes(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   const int dtype = attrs.get<ScaleShiftParam>().dtype;
-  MXNET_CHECK_KIND(dtype == kFloat32 || IsHalf(dtype), Type)   // the kernels write nothing else
+  MXNET_CHECK_KIND(dtype == kFloat32 || IsHalf(dtype), Type)  // the kernels write nothing else
       << Named(attrs) << "dtype=" << DTypeName(dtype) << "; accepted: float32, float16, bfloat16";
   AssignType(attrs, "weight", &(*out)[0], dtype);
   AssignType(attrs, "bias", &(*out)[1], kFloat32);
