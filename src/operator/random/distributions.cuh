@@ -76,7 +76,7 @@ MX_DEVICE inline bool FirstChance(double a, double) { return a >= 0 && a <= 1; }
 /* Shape `alpha`, scale `beta`: Marsaglia and Tsang, "A simple method for generating gamma
  * variables", 2000. */
 MX_DEVICE inline double SampleGamma(RandomStream* s, double alpha, double beta) {
-  if (!(alpha > 0)) return std::nan("");
+  if (!(alpha > 0)) return alpha == 0 ? 0 : std::nan("");
   double boost = 1.0;
   if (alpha < 1) {
     boost = std::pow(s->Positive(), 1.0 / alpha);

@@ -107,7 +107,8 @@ def adaptive_average(x, output_size=(1, 1)):
 
 
 def _conv(inputs, grad2=False, grad=True, **attrs):
-    return {"op": "Convolution", "inputs": inputs, "attrs": attrs, "ref": convolution, "tol": 4, "grad": grad, "grad2": grad2}
+    return {"op": "Convolution", "inputs": inputs, "attrs": attrs, "ref": convolution, "tol": 4, "grad": grad, "grad2": grad2,
+            "dtypes": [*FLOATS, "int8"]}
 
 
 def _deconv(inputs, grad2=False, **attrs):

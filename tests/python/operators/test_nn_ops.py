@@ -330,3 +330,27 @@ def test_gradients_of_pooling_in_both_layouts(kind, kernel, stride, pad, size, c
         results.append((y.asnumpy().transpose(back), x.grad.asnumpy().transpose(back)))
     for planes, last in zip(*results):
         np.testing.assert_allclose(planes, last, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_convolution_of_int8_is_cut_to_int8(bound):
+    rng = np.random.default_rng(3)
+    x, w, b = (rng.integers(-20, 20, shape, "int8") for shape in ((2, 2, 6, 5), (3, 2, 2, 2), (3,)))
+    attrs = dict(kernel=(2, 2), num_filter=3, no_bias=False)
+    inputs = {"data": x, "weight": w, "bias": b}
+    exact = mx.nd.Convolution(*[mx.nd.array(v, dtype="float64") for v in inputs.values()], **attrs).asnumpy()
+    arrays = {name: mx.nd.array(v, dtype="int8") for name, v in inputs.items()}
+    if bound:
+        out = mx.sym.Convolution(**{name: mx.sym.var(name) for name in inputs}, **attrs).eval(**arrays)[0]
+    else:
+        out = mx.nd.Convolution(**arrays, **attrs)
+    assert out.dtype == np.int8
+    np.testing.assert_array_equal(out.asnumpy(), exact.clip(-128, 127))
+    assert (abs(exact) > 128).any() and (abs(exact) < 127).any()
+    x = arrays["data"]
+    x.attach_grad()
+    with mx.autograd.record():
+        out = mx.nd.Convolution(**arrays, **attrs)
+    with pytest.raises(mx.MXNetError, match="int8"):
+        out.backward()
+        x.grad.wait_to_read()

@@ -266,7 +266,7 @@ def test_shapes_contexts_and_out():
     (lambda: R.uniform("a", 1), ValueError, "low='a'"),
     (lambda: R.randint(5, 5), ValueError, "low < high"),
     (lambda: R.randint(0.5, 5), TypeError, "low=0.5"),
-    (lambda: R.normal(shape=2, dtype="int32"), ValueError, "int32.*float16"),
+    (lambda: R.normal(shape=2, dtype="int32"), TypeError, "int32.*float16"),
     (lambda: R.uniform(nonsense=1), TypeError, "nonsense"),
     (lambda: R.multinomial(mx.nd.zeros((2, 0))), ValueError, "not empty"),
     (lambda: R.uniform(out=mx.nd.zeros((2,)), shape=(3,)), ValueError, "shape"),
@@ -304,6 +304,15 @@ def test_bounds_are_checked_at_the_call():
 def test_parameters_outside_of_the_domain(call):
     with pytest.raises(ValueError, match="; accepted: "):
         eval("R." + call)
+
+
+def test_nothing_that_is_waited_for_is_zero():
+    """No success is waited for, and the sum of no exponentials: 1.9.1 has 0 as well."""
+    assert not R.negative_binomial(0, 0.5, shape=(20,)).asnumpy().any()
+    zeros = mx.nd.zeros(2)
+    assert not R.negative_binomial(zeros, zeros + 0.5, shape=4).asnumpy().any()
+    assert not R.gamma(zeros, zeros + 0.5, shape=4).asnumpy().any()
+    assert np.isnan(R.gamma(zeros - 1, zeros + 0.5, shape=4).asnumpy()).all()
 
 
 @pytest.mark.parametrize("draw", ["uniform", "normal"])

@@ -187,7 +187,7 @@ MXNET_REGISTER_OP(Convolution)
         "spatial\n"
         "dimension of the output is floor((size + 2 pad - dilate (kernel - 1) - 1) / stride) + 1. With a layout that ends in C, channels "
         "are the\n"
-        "last dimension of data, weight and output. float16, bfloat16, float32 and float64.")
+        "last dimension of data, weight and output. float16, bfloat16, float32, float64; int8 without gradients: sums are cut to it.")
     .alias("_npx_convolution")
     .set_trait(Role::kConvolution)
     .set_trait(LayerTrait{"_fused_convolution",
@@ -196,7 +196,7 @@ MXNET_REGISTER_OP(Convolution)
     .set_trait(NamesLayout{NamesChannelsLast<ConvolutionParam>})
     .set_inputs({"data", "weight", "bias"}, Inputs<ConvolutionParam>)
     .set_infer_shape(ConvolutionShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kInt8})
     .set_images({0b1, 0b1})
     .set_expensive_to_recompute()
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) { return ConvFlops(in[1], out[0], in[1].shape[0]); })

@@ -105,6 +105,9 @@ bool GemmConvolution(KernelArgs& args, const ConvCall& call);
 /* One pass on float32 or float64 tensors, through the hook or the reference. */
 void RunConvolution(KernelArgs& args, const ConvCall& call);
 
+/* Convolution of int8 on the host: sums are exact, and cut to what int8 holds. */
+void ConvolutionOfBytes(KernelArgs& args);
+
 }  // namespace nn
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_NN_CONVOLUTION_CONVOLUTION_H_

@@ -2,6 +2,7 @@
 // matrix products otherwise (Chellapilla et al., "High performance convolutional neural networks
 // for document processing", 2006).
 #include <algorithm>
+#include <vector>
 
 #include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
@@ -263,6 +264,7 @@ void AddToChannels(const T* bias, bool last, int64_t batch, int64_t channels, in
 
 void ConvolutionForward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.in[0].dtype == kInt8) return ConvolutionOfBytes(args);
   HalfFirst(args, [](KernelArgs& a, bool reference) {
     Operands<ConvolutionParam> o(a.param<ConvolutionParam>(), a.in[0], a.out[0]);
     o.call.src = o.Of(a.in[0]), o.call.weight = o.Of(a.in[1]), o.call.dst = o.Of(a.out[0]);
@@ -370,6 +372,20 @@ MXNET_REGISTER_OP_KERNEL(_backward_Deconvolution, kCPU, DeconvolutionBackward);
 }  // namespace
 
 void RunConvolution(KernelArgs& args, const ConvCall& call) { Dispatch(args, call, true); }
+
+void ConvolutionOfBytes(KernelArgs& args) {
+  KernelArgs wide = args;
+  std::vector<TBlob> in(args.in.begin(), args.in.end());
+  TBlob out = args.out[0];
+  for (TBlob& b : in) b.dptr = const_cast<double*>(AsDouble(args, b)), b.dtype = kFloat64;
+  double* sums = Workspace<double>(args, out.Size());
+  out.dptr = sums, out.dtype = kFloat64;
+  wide.in = Span<const TBlob>(in.data(), static_cast<int>(in.size()));
+  wide.out = Span<const TBlob>(&out, 1);
+  ConvolutionForward(wide);
+  int8_t* to = args.out[0].data<int8_t>();
+  for (int64_t i = 0; i < out.Size(); ++i) to[i] = static_cast<int8_t>(std::min(127.0, std::max(-128.0, sums[i])));
+}
 
 }  // namespace nn
 }  // namespace mxnet

@@ -5,6 +5,7 @@
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
+#include "operator/on_host.h"
 #include "operator/reduce/reduce.h"
 
 namespace mxnet {
@@ -84,7 +85,10 @@ void Forward(KernelArgs& a, const ConvolutionParam& p, const gpu_library::Epilog
   Layer<ConvolutionParam>(a, p, a.in[0], a.out[0]).Run(ConvPass::kForward, a.in[0], a.in[1], a.out[0], epilogue);
 }
 
-void ConvolutionForward(KernelArgs& a) { Forward(a, a.param<ConvolutionParam>(), BiasOf(a, a.in.size())); }
+void ConvolutionForward(KernelArgs& a) {
+  if (a.in[0].dtype == kInt8) return OnHost(a, ConvolutionOfBytes);
+  Forward(a, a.param<ConvolutionParam>(), BiasOf(a, a.in.size()));
+}
 
 void FusedForward(KernelArgs& a) {
   const auto& p = a.param<FusedParam>();
