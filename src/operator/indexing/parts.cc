@@ -12,12 +12,18 @@ namespace mxnet {
 namespace parts {
 namespace {
 
+// Arrays of mx.np are float32 unless they are told otherwise, so whole numbers of any dtype count.
 List ValuesOf(const Attrs& attrs, const NDArray& index) {
-  MXNET_CHECK_KIND(!IsFloating(index.dtype()), Type)
-      << "[" << attrs.op->name << "] obj is " << DTypeName(index.dtype()) << "; accepted: integers and bool";
   const int64_t n = index.shape().Size();
   List values(static_cast<size_t>(n));
-  ConvertElements(HostValues(index).at(), index.dtype(), values.data(), kInt64, n);
+  const HostValues given(index);
+  ConvertElements(given.at(), index.dtype(), values.data(), kInt64, n);
+  if (!IsFloating(index.dtype())) return values;
+  std::vector<double> exact(values.size());
+  ConvertElements(given.at(), index.dtype(), exact.data(), kFloat64, n);
+  for (size_t i = 0; i < exact.size(); ++i)
+    MXNET_CHECK_KIND(exact[i] == static_cast<double>(values[i]), Type)
+        << "[" << attrs.op->name << "] obj holds " << exact[i] << "; accepted: whole numbers and bool";
   return values;
 }
 

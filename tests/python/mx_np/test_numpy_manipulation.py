@@ -234,3 +234,14 @@ def test_delete_and_insert_take_runs_and_single_places_alike(shape, axis):
                 np.testing.assert_array_equal(
                     mx.np.insert(mx.np.array(a, dtype=dtype), ours, mx.np.array(values, dtype=dtype), axis).asnumpy(),
                     np.insert(a, places, values, axis))
+
+
+def test_positions_of_the_default_dtype_are_deleted_and_inserted():
+    """np.array([0, 2]) is float32; 2.0 takes it for delete."""
+    a, places = mx.np.arange(12).reshape(3, 4), mx.np.array([0, 2])
+    assert places.dtype == np.float32
+    np.testing.assert_array_equal(mx.np.delete(a, places, axis=1).asnumpy(), np.delete(a.asnumpy(), [0, 2], 1))
+    np.testing.assert_array_equal(mx.np.insert(a, places, 7, axis=1).asnumpy(), np.insert(a.asnumpy(), [0, 2], 7, 1))
+    for wrong in (0.5, np.nan, 1e30):
+        with pytest.raises(TypeError, match="whole numbers"):
+            mx.np.delete(a, mx.np.array([0, wrong]), axis=1)
