@@ -46,7 +46,7 @@ def test_states_and_in_place_result(case, dtype):
         function(*arrays, out=outs if weights > 1 else outs[0], **attrs)
     changed = [i for i in range(len(arrays)) if i not in own and not np.array_equal(arrays[i].astype("float64").asnumpy(), before[i])]
     assert len(changed) == len(expected) - weights, f"{op} changed inputs {changed}; its rule changes {len(expected) - weights}"
-    tolerance = {"float64": 1e-12, "float32": 2e-5, "float16": 1e-2}[dtype]
+    tolerance = {"float64": 2e-5 if "mp_" in op else 1e-12, "float32": 2e-5, "float16": 1e-2}[dtype]    # mp_: float32 states
     for got, want in zip(outs + [arrays[i] for i in changed], expected):
         np.testing.assert_allclose(got.astype("float64").asnumpy(), want, rtol=tolerance, atol=tolerance)
 
