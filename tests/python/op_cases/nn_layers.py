@@ -41,7 +41,7 @@ def deconvolution(x, w, b=None, kernel=(), stride=None, dilate=None, pad=None, a
     nd = len(kernel)
     stride, dilate, pad, adj = stride or (1,) * nd, dilate or (1,) * nd, list(pad or (0,) * nd), list(adj or (0,) * nd)
     full = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(x.shape[2:], stride, dilate, kernel)]
-    if target_shape:
+    if any(target_shape or ()):
         pad = [(f - t + 1) // 2 for f, t in zip(full, target_shape)]
         adj = [(f - t) % 2 for f, t in zip(full, target_shape)]
     y = np.zeros((x.shape[0], num_filter, *(f + a for f, a in zip(full, adj))))
@@ -158,6 +158,8 @@ CASES = [
               {"attrs": {"kernel": (3, 2), "num_filter": 4, "num_group": 3, "no_bias": False}}]),
     _deconv([rand((1, 3, 3, 3), -1, 1), rand((3, 2, 4, 4), -1, 1)], kernel=(4, 4), num_filter=2,
             stride=(2, 2), target_shape=(7, 6), dilate=(1, 1)),
+    _deconv([rand((1, 3, 4, 4), -1, 1), rand((3, 2, 3, 3), -1, 1)], kernel=(3, 3), num_filter=2, stride=(2, 2), pad=(1, 1), adj=(1, 0),
+            target_shape=(0, 0)),     # as in symbol files of old versions
     _deconv([rand((1, 2, 2, 3, 2), -1, 1), rand((2, 1, 2, 2, 2), -1, 1)], kernel=(2, 2, 2), num_filter=1, dilate=(1, 2, 1)),
     dict(_pool(kernel=(3, 2), stride=(2, 2), pad=(1, 0)), empty=[(0, 3, 6, 5)],
          bad=[{"attrs": {}}, {"attrs": {"kernel": (7, 2)}}, {"attrs": {"kernel": (2, 2), "pad": (2, 0)}}, {"attrs": {"kernel": (2,)}},

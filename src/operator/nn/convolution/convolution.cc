@@ -1,6 +1,8 @@
 // Records of Convolution, Deconvolution and their gradients.
 #include "operator/nn/convolution/convolution.h"
 
+#include <algorithm>
+
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
@@ -90,11 +92,16 @@ bool ConvolutionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return AllKnown(*in, *out);
 }
 
+// A target_shape of zeros was the default of old versions, and stands in their symbol files.
+bool HasTarget(const DeconvolutionParam& p) {
+  return std::any_of(p.target_shape.begin(), p.target_shape.end(), [](int64_t size) { return size != 0; });
+}
+
 // pad and adj that a deconvolution acts with: given, or following from target_shape.
 void DeconvolutionPads(const DeconvolutionParam& p, int i, int64_t in, int64_t* pad, int64_t* adj) {
   *pad = Or(p.pad, i, 0);
   *adj = Or(p.adj, i, 0);
-  if (p.target_shape.ndim() > 0 && in >= 0) {
+  if (HasTarget(p) && in >= 0) {
     const int64_t total = (in - 1) * Or(p.stride, i, 1) + Extent(p.kernel[i], Or(p.dilate, i, 1)) - p.target_shape[i];
     *pad = (total + 1) / 2;
     *adj = total & 1;
