@@ -70,9 +70,11 @@ struct SimpleBindRequest {
   std::map<std::string, Context> group2ctx;
   std::vector<OpReq> grad_req;  // by argument
   std::map<std::string, Shape> shapes;
-  std::map<std::string, int> dtypes;                        // where unknown: float32
-  std::vector<std::string> shared_arg_names;                // taken from `shared` as they are
-  std::map<std::string, NDArray>* shared_buffer = nullptr;  // memory for the other arguments; grows when too small
+  std::map<std::string, int> dtypes;          // where unknown: float32
+  std::vector<std::string> shared_arg_names;  // taken from `shared` as they are, with their gradients
+  // Memory for the other arguments and, as "grad of NAME", for their gradients; grows when too
+  // small. Without it nothing is shared.
+  std::map<std::string, NDArray>* shared_buffer = nullptr;
   std::shared_ptr<Executor> shared;
 };
 /* Infers the rest, makes zero-filled arrays and binds them. Throws Error(kValue) when shapes stay

@@ -275,7 +275,7 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
         if (!hidden.count(name)) fn(name, op, array);
       };
     }
-    monitor_ = {std::move(fn), monitor_all};
+    monitor_ = {std::move(fn), monitor_all, /*numbers_outputs=*/true};
     monitored_.store(static_cast<bool>(monitor_), std::memory_order_release);
   }
 

@@ -56,7 +56,7 @@ void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const 
     // above stay valid
     Imperative::Invoke(n->attrs, in, out, &ctx);
     if (monitor) {
-      const auto in_names = ShownInputs(*n->attrs), out_names = n->op()->ListOutputs(*n->attrs);
+      const auto in_names = ShownInputs(*n->attrs), out_names = ShownOutputs(*n->attrs, monitor.numbers_outputs);
       if (monitor.all) {
         for (size_t i = 0; i < in.size() && i < in_names.size(); ++i) {
           if (n->inputs[i].node->is_variable()) monitor.fn(n->inputs[i].node->name.c_str(), n->op()->name.c_str(), *in[i]);

@@ -60,8 +60,10 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
   const auto arg_nodes = r.symbol.ListInputs(Symbol::kReadOnlyArgs), aux_nodes = r.symbol.ListInputs(Symbol::kAuxStates);
   MXNET_CHECK_KIND(r.grad_req.size() == arg_nodes.size(), Value)
       << "[simple_bind] got " << r.grad_req.size() << " grad_reqs; the symbol has " << arg_nodes.size() << " arguments";
+  // As in 1.9.1, another executor's arrays are shared with those who also give a buffer; without
+  // one the two have nothing but memory for intermediate results in common.
   std::map<std::string, size_t> shared_args, shared_aux;
-  if (r.shared) {
+  if (r.shared && r.shared_buffer) {
     const auto names = r.shared->ArgNames();
     for (size_t i = 0; i < names.size(); ++i) shared_args[names[i]] = i;
     const auto aux_names = r.shared->AuxNames();
@@ -91,6 +93,8 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
       grads.emplace_back();
     } else if (fits && !r.shared->arg_grads[s->second].is_none()) {
       grads.push_back(r.shared->arg_grads[s->second]);
+    } else if (r.shared_buffer && !shareable) {
+      grads.push_back(FromBuffer(r.shared_buffer, "grad of " + name, shape, at, dtype));
     } else {
       grads.push_back(Zeros(shape, at, dtype));
     }

@@ -8,7 +8,7 @@ import warnings
 
 from .. import _opgen, ndarray as nd, symbol as sym
 from .._methods import ARITHMETIC, PYTHON_OPERATORS
-from ..base import CheckedTypeError, CheckedValueError, SymbolHandle, _LIB, c_str_array, check_call, py_str
+from ..base import CheckedTypeError, CheckedValueError, MXNetError, SymbolHandle, _LIB, c_str_array, check_call, error_class, py_str
 from ..context import cpu
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -40,6 +40,12 @@ def _check_target(target_dtype, where):
     if name not in ("float16", "bfloat16"):
         raise CheckedValueError(f"[amp.{where}] target_dtype {target_dtype!r}; accepted: 'float16', 'bfloat16'")
     return name
+
+
+def _check_operators(where, names, kind):
+    """Raise `kind` if there are no operators of these names."""
+    if unknown := sorted(set(names).difference(_opgen.op_names())):
+        raise kind(f"[amp.{where}] no operators: {', '.join(unknown)}; mx.operator.get_all_registered_operators() lists them all")
 
 
 def _of_class(wanted, target_dtype, where):
@@ -279,10 +285,12 @@ def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops
         if _target != target:
             raise ValueError(f"[amp.init] target_dtype {target!r} after {_target!r}; a process has one")
         return
-    _target, _amp_initialized = target, True
-    logging.getLogger(__name__).info("[amp] operators of mx.nd and mx.sym use %s", target)
     low = list_lp16_ops(target) if target_precision_ops is None else target_precision_ops
     full = list_fp32_ops(target) if fp32_ops is None else fp32_ops
+    conditional = list_conditional_fp32_ops(target) if conditional_fp32_ops is None else conditional_fp32_ops
+    _check_operators("init", [*low, *full, *(row[0] for row in conditional)], error_class(AttributeError, ValueError))
+    _target, _amp_initialized = target, True
+    logging.getLogger(__name__).info("[amp] operators of mx.nd and mx.sym use %s", target)
     changes = dict.fromkeys(list_widest_type_cast(target), _widest)
     changes.update(dict.fromkeys(full, lambda values: [_cast(v, "float32") for v in values]))
     changes.update(dict.fromkeys(low, lambda values: [_cast(v, target) for v in values]))
@@ -291,7 +299,7 @@ def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops
     _patch_operators(changes)
     _patch_numpy(changes)
     by_op = {}
-    for name, parameter, values in list_conditional_fp32_ops(target) if conditional_fp32_ops is None else conditional_fp32_ops:
+    for name, parameter, values in conditional:
         by_op.setdefault(name, []).append((parameter, set(map(str, values))))
     for name, rows in by_op.items():
         _patch([name], lambda values: [_cast(v, "float32") for v in values],
@@ -392,7 +400,7 @@ def scale_loss(loss, optimizer_or_trainer):
     """
     trainer = _is_trainer(optimizer_or_trainer, "scale_loss")
     if not hasattr(trainer, "_amp_loss_scaler"):
-        raise ValueError("[amp.scale_loss] this Trainer has no loss scale; call amp.init_trainer before")
+        raise error_class(AttributeError, ValueError)("[amp.scale_loss] this Trainer has no loss scale; call amp.init_trainer before")
     scale = trainer._amp_loss_scaler.loss_scale
     trainer._scale = trainer._amp_original_scale / scale
     yield [one * scale for one in loss] if isinstance(loss, (list, tuple)) else loss * scale
@@ -400,7 +408,7 @@ def scale_loss(loss, optimizer_or_trainer):
 
 def unscale(optimizer_or_trainer):
     """Divide the gradients by the loss scale now, e.g. to clip them between ``backward`` and
-    ``update``. Raises ValueError when :func:`init_trainer` was not called.
+    ``update``. Does nothing when :func:`init_trainer` was not called.
 
     >>> mx.contrib.amp.init('float16')
     >>> weight = mx.gluon.Parameter('weight', shape=(1,))
@@ -421,7 +429,7 @@ def unscale(optimizer_or_trainer):
     """
     trainer = _is_trainer(optimizer_or_trainer, "unscale")
     if not hasattr(trainer, "_amp_loss_scaler"):
-        raise ValueError("[amp.unscale] this Trainer has no loss scale; call amp.init_trainer before")
+        return
     factor = trainer._scale / trainer._amp_original_scale
     for p in trainer._params:
         if p.grad_req != "null":
@@ -431,6 +439,11 @@ def unscale(optimizer_or_trainer):
 
 
 # ---- inference: converted graphs
+
+def _items(names):
+    """What is in a list that a program gave; of what is none, itself."""
+    return names if isinstance(names, (list, tuple, set, frozenset, dict)) else [names]
+
 
 def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None,
                    data_names=None, cast_optional_params=False):
@@ -445,8 +458,7 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     excluded_sym_names : list of str, optional
         Nodes that stay in float32. Names of none are left out with a warning.
     data_names : list of str, optional
-        Arguments that are no parameters (default: all that no operator calls its weight, bias,
-        gamma and so on; ``['data']``).
+        Arguments that are no parameters; without it no argument is one.
     cast_optional_params : bool
         Parameters that only 16-bit operators read become 16-bit themselves (attribute
         ``__dtype__``).
@@ -466,8 +478,11 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     _check_symbol(sym, "convert_symbol")
     for name, names in (("target_dtype_ops", target_dtype_ops), ("fp32_ops", fp32_ops),
                         ("excluded_sym_names", excluded_sym_names)):
-        if isinstance(names, str):
+        if names is not None and (isinstance(names, str) or not all(isinstance(n, str) for n in _items(names))):
             raise CheckedTypeError(f"[amp.convert_symbol] {name}={names!r}; a list of names is accepted")
+    for row in _items(conditional_fp32_ops if conditional_fp32_ops is not None else ()):
+        if not isinstance(row, (list, tuple)) or len(row) != 3 or not all(isinstance(n, str) for n in row[:2]):
+            raise CheckedTypeError(f"[amp.convert_symbol] conditional_fp32_ops has {row!r}; (operator, parameter, values) are accepted")
     if target_dtype_ops is not None and fp32_ops is not None and set(target_dtype_ops) & set(fp32_ops):
         raise CheckedValueError(f"[amp.convert_symbol] {sorted(set(target_dtype_ops) & set(fp32_ops))} "
                                 f"stand in target_dtype_ops and in fp32_ops; one of them is accepted")
@@ -476,14 +491,14 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     low = [n for n in low if fp32_ops is None or n not in fp32_ops]
     full = [n for n in full if target_dtype_ops is None or n not in target_dtype_ops]
     conditional = list_conditional_fp32_ops(target) if conditional_fp32_ops is None else list(conditional_fp32_ops)
+    _check_operators("convert_symbol", low + full + [row[0] for row in conditional], error_class(MXNetError, ValueError, AssertionError))
     widest = [n for n in list_widest_type_cast(target) if n not in set(low) | set(full)]
     nodes = {n["name"] for n in json.loads(sym.tojson(remove_amp_cast=False))["nodes"]}
     excluded = [name for name in excluded_sym_names or [] if name in nodes]
     if unknown := set(excluded_sym_names or []) - nodes:
         warnings.warn(f"[amp.convert_symbol] excluded_sym_names has {sorted(unknown)}, which are no nodes of the symbol", stacklevel=2)
-    data_names = ["data"] if data_names is None else list(data_names)
     inputs = sym.list_inputs()
-    params = [n for n in inputs if n not in data_names]
+    params = [] if data_names is None else [n for n in inputs if n not in set(data_names)]
     starts, values = [0], []
     for _, _, accepted in conditional:
         values += [str(v) for v in (accepted if isinstance(accepted, (list, tuple)) else [accepted])]

@@ -5,6 +5,7 @@ from collections import OrderedDict
 import numpy as np
 
 from .. import ndarray as nd
+from ..base import error_class
 from ..context import cpu
 from ..io import DataDesc
 from .base_module import _ArgumentError, _StateError
@@ -352,8 +353,15 @@ class DataParallelExecutorGroup:
             else:
                 parts = [_part(label, axis, piece)
                          for label, axis in zip(labels or (), getattr(self, "label_layouts", ()))]
-            eval_metric.update_dict(OrderedDict(zip(self.label_names or (), parts)),
-                                    OrderedDict(zip(self.output_names, executor.outputs)))
+            try:
+                eval_metric.update_dict(OrderedDict(zip(self.label_names or (), parts)),
+                                        OrderedDict(zip(self.output_names, executor.outputs)))
+            except ValueError as error:
+                if parts:
+                    raise
+                # 1.x raised TypeError when there were no labels to go through.
+                raise error_class(TypeError, ValueError)(f"[Module] update_metric has no labels for {type(eval_metric).__name__}: "
+                                                         f"{error}") from error
 
     def install_monitor(self, mon):
         """Let a monitor look at all executors."""

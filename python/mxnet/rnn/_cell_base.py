@@ -243,7 +243,8 @@ class _GatedCell(BaseRNNCell):
 
     @property
     def _gate_names(self):
-        return list(_GATES[self._mode])
+        names = _GATES[self._mode]
+        return list(names) if len(names) > 1 else names     # as in 1.9.1, where programs add to the lists
 
     def _products(self, inputs, state):
         """(input part, hidden part, beginning of names) of the next step."""

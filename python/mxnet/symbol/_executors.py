@@ -18,8 +18,10 @@ class _SymbolBinding:
         ctx : Context
         grad_req : 'write', 'add' or 'null', or a list by argument, or a dictionary by name
         type_dict : dict of name to dtype; what cannot be inferred is float32
-        shared_arg_names, shared_exec : arguments that are taken from another executor; its memory for intermediate results is used too
-        shared_buffer : dict of name to NDArray, memory for the other arguments; replaced there when too small
+        shared_arg_names, shared_exec : arguments and states that are taken from another executor, if there is a `shared_buffer`; its
+            memory for intermediate results is used too
+        shared_buffer : dict of name to NDArray, memory for the other arguments and, as "grad of NAME", for their gradients; replaced
+            there when too small
         **kwargs : shapes of some variables
 
         Raises

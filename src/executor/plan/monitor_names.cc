@@ -33,8 +33,8 @@ void ShowInput(const Plan& p, const Names& variables, int blob, const std::strin
   shown->push_back({name, blob, true, false});
 }
 
-void ShowForward(const Plan& p, const Names& variables, const Plan::Node& n, std::vector<ShownValue>* shown) {
-  const std::vector<std::string> in = ShownInputs(*n.attrs), out = n.attrs->op->ListOutputs(*n.attrs);
+void ShowForward(const Plan& p, const Names& variables, const Plan::Node& n, bool numbers_outputs, std::vector<ShownValue>* shown) {
+  const std::vector<std::string> in = ShownInputs(*n.attrs), out = ShownOutputs(*n.attrs, numbers_outputs);
   for (int i = 0; i < n.num_in; ++i)
     ShowInput(p, variables, n.in + i, n.name + "_" + (i < static_cast<int>(in.size()) ? in[i] : Numbered("input", i)), shown);
   for (int o = 0; o < n.num_out; ++o)
@@ -85,14 +85,22 @@ std::vector<std::string> ShownInputs(const Attrs& attrs) {
   return names;
 }
 
-std::vector<ShownValue> ShownBy(const Plan& p, const std::vector<std::string>& variables, int t, bool backward) {
+std::vector<std::string> ShownOutputs(const Attrs& attrs, bool numbered) {
+  std::vector<std::string> names = attrs.op->ListOutputs(attrs);
+  if (!numbered || ShowsOutputNames(*attrs.op)) return names;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names[i] == "output" || names[i] == Numbered("output", static_cast<int>(i))) names[i] = std::to_string(i);
+  return names;
+}
+
+std::vector<ShownValue> ShownBy(const Plan& p, const std::vector<std::string>& variables, int t, bool backward, bool numbers_outputs) {
   const Plan::Node& n = p.nodes[t];
   std::vector<ShownValue> shown;
   // users did not write these, and do not look for them
   if (n.attrs->op->trait<HiddenFromMonitors>() || (backward && EndsWith(n.name, kNoGrad))) return shown;
   const Plan::Node* forward = backward ? ForwardOf(p, n) : nullptr;
   if (!forward) {
-    ShowForward(p, variables, n, &shown);
+    ShowForward(p, variables, n, numbers_outputs, &shown);
     return shown;
   }
   for (int i = 0; i < n.num_in; ++i) ShowInput(p, variables, n.in + i, n.name + Numbered("_input", i), &shown);

@@ -25,9 +25,11 @@ struct ShownValue {
  * of their own for inputs have NAME_input0; the values of gradient nodes are numbered by the
  * forward node's inputs.
  */
-std::vector<ShownValue> ShownBy(const Plan& plan, const std::vector<std::string>& variables, int t, bool backward);
+std::vector<ShownValue> ShownBy(const Plan& plan, const std::vector<std::string>& variables, int t, bool backward, bool numbers_outputs);
 /* Names of the inputs of a forward node, behind the node's own. */
 std::vector<std::string> ShownInputs(const Attrs& attrs);
+/* Those of the outputs; with `numbered` 0, 1, ... where 1.9.1 has no names. */
+std::vector<std::string> ShownOutputs(const Attrs& attrs, bool numbered);
 
 }  // namespace mxnet
 #endif  // MXNET_EXECUTOR_PLAN_MONITOR_NAMES_H_

@@ -124,10 +124,11 @@ struct Arena {
 
 using MonitorFn = std::function<void(const char* name, const char* op, const NDArray& array)>;
 
-/* Who wants to see results: outputs of every node, with `all` its inputs too. */
+/* Who wants to see results: outputs of every node, with `all` its inputs too. A CachedOp's monitor
+ * sees numbers for outputs without names (NAME_0), an executor's NAME_output. */
 struct Monitor {
   MonitorFn fn;
-  bool all = false;
+  bool all = false, numbers_outputs = false;
   explicit operator bool() const { return static_cast<bool>(fn); }
 };
 

@@ -473,7 +473,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
     std::vector<std::pair<std::string, NDArray>> shown;
     std::vector<int> blobs;
     size_t inputs_shown = 0;
-    for (const ShownValue& v : ShownBy(p, variables, t, backward)) {
+    for (const ShownValue& v : ShownBy(p, variables, t, backward, monitor.numbers_outputs)) {
       if (v.is_input && !monitor.all) continue;
       shown.emplace_back(v.name, NDArray(p.blobs[v.blob].shape.shape, Context::CPU(), p.blobs[v.blob].shape.dtype));
       blobs.push_back(v.is_zero ? -1 : v.blob);

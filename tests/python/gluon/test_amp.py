@@ -71,7 +71,9 @@ def test_convert_symbol(target):
     assert operators(mx.sym.load_json(s.tojson(remove_amp_cast=True))) == operators(y)
     excluded = operators(amp.convert_symbol(y, target, excluded_sym_names=["b"]))
     assert ("amp_cast", f"b_weight_amp_cast_{target}") not in excluded and ("amp_cast", f"a_weight_amp_cast_{target}") in excluded
-    optional = amp.convert_symbol(y, target, cast_optional_params=True)
+    # without data_names nothing is a parameter
+    assert operators(amp.convert_symbol(y, target, cast_optional_params=True)) == ops
+    optional = amp.convert_symbol(y, target, data_names=["data"], cast_optional_params=True)
     assert {n for n, a in optional.attr_dict().items() if "__dtype__" in a} == {"a_weight", "a_bias", "b_weight", "b_bias"}
     assert [name for op, name in operators(optional) if op == "amp_cast"] == [f"data_amp_cast_{target}", "b_output_amp_cast_float32"]
     assert not [1 for op, _ in operators(amp.convert_symbol(y, target, target_dtype_ops=[])) if op.startswith("amp")]
@@ -366,9 +368,15 @@ def test_errors():
         amp.init_trainer(trainer)
     with pytest.raises(TypeError, match="Trainer"):
         amp.init_trainer(mx.optimizer.SGD())
-    with pytest.raises(ValueError, match="init_trainer"):
-        with amp.scale_loss(mx.nd.ones(1), trainer):
-            pass
+    for kind in (ValueError, AttributeError):      # the latter in 1.9.1
+        with pytest.raises(kind, match="init_trainer"):
+            with amp.scale_loss(mx.nd.ones(1), trainer):
+                pass
+        with pytest.raises(kind, match="no operators: Nope"):
+            amp.init(fp32_ops=["exp", "Nope"])
+        with pytest.raises(kind, match="no operators: Nope"):
+            amp.init(conditional_fp32_ops=[("Nope", "a", ["b"])])
+    assert amp.unscale(trainer) is None and trainer._scale == 1      # as in 1.9.1, without a scale
     symbol, dense = mx.sym.relu(mx.sym.var("data"), name="r"), gluon.nn.Dense(3)
     for target in ("int8", "float64", None):
         with pytest.raises(ValueError, match=r"\[amp.convert_model\] target_dtype .*; accepted: 'float16', 'bfloat16'"):
@@ -379,7 +387,8 @@ def test_errors():
     with pytest.raises(ValueError, match=r"\['tanh'\] stand in target_dtype_ops and in fp32_ops"):
         amp.convert_symbol(symbol, target_dtype_ops=["tanh"], fp32_ops=["tanh"])
     for wrong in ({"excluded_sym_names": "r"}, {"fp32_ops": "tanh"}, {"target_dtype_ops": ["tanh"], "fp32_ops": ["tanh"]},
-                  {"target_dtype": "int8"}):
+                  {"target_dtype": "int8"}, {"target_dtype_ops": 3}, {"fp32_ops": [3]}, {"conditional_fp32_ops": ["a"]},
+                  {"conditional_fp32_ops": [("relu", 3, ["a"])]}, {"fp32_ops": ["Nope"]}, {"target_dtype_ops": ["Nope"]}):
         with pytest.raises(AssertionError, match=r"^\[amp.convert_symbol\]"):      # which 1.9.1 raises
             amp.convert_symbol(symbol, **wrong)
     for arrays in ((3, {}), ({}, None)):

@@ -540,6 +540,22 @@ def test_op_hook_sees_operators(every_operator):
         net(x)
 
 
+def test_op_hook_numbers_outputs_without_names(every_operator):
+    """As in 1.9.1, whose executors call them output."""
+    class Net(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            top = F.topk(F.softmax(x), k=2, ret_typ='both')
+            return F.Flatten(top[0]) + 1, F.concat(top[1], x * x, dim=1)
+
+    for flags in ({}, {'static_alloc': True}, {'static_alloc': True, 'static_shape': True}):
+        net, seen = Net(prefix='n_'), []
+        net.register_op_hook(lambda name, op, array: seen.append(name))
+        net.hybridize(**flags)
+        net(nd.ones((2, 3)))
+        assert sorted(seen) == ['n__mul0_0', 'n__plusscalar0_0', 'n_concat0_output', 'n_flatten0_0', 'n_softmax0_output',
+                                'n_topk0_0', 'n_topk0_1']
+
+
 def test_load_dict_zero_grad_reset_ctx_setattr():
     net = make(two_layers())
     other = two_layers()

@@ -108,12 +108,41 @@ def test_reshape():
 def test_shared_buffer_and_executor():
     buffer = {}
     first = _fc().simple_bind(mx.cpu(), shared_arg_names=["fc_weight", "fc_bias"], shared_buffer=buffer, x=(4, 2))
-    assert list(buffer) == ["x"]
+    assert sorted(buffer) == ["grad of x", "x"]
     second = _fc().simple_bind(mx.cpu(), shared_arg_names=["fc_weight", "fc_bias"], shared_exec=first, shared_buffer=buffer, x=(2, 2))
     first.arg_dict["fc_weight"][:] = 3
     assert second.arg_dict["fc_weight"].asnumpy().tolist() == [[3, 3]] * 3
     first.arg_dict["x"][:] = 7
     assert second.arg_dict["x"].asnumpy().tolist() == [[7, 7]] * 2
+
+
+def _shared(first, second):
+    """{name: do the executors have the argument, its gradient or the state in common}"""
+    def common(a, b):
+        a[:], b[:] = 0, 1
+        return bool(a.asnumpy().any())
+    return {name: common(a, b) for kind in ("arg_dict", "grad_dict", "aux_dict")
+            for name, a, b in [(f"{kind[:-5]} {n}", a, getattr(second, kind)[n]) for n, a in getattr(first, kind).items()]}
+
+
+def test_what_executors_share_is_what_they_share_in_1_9_1():
+    symbol = mx.sym.BatchNorm(_fc(), name="bn")
+    buffer = {}
+    first = symbol.simple_bind(mx.cpu(), x=(4, 2), shared_buffer=buffer)
+    names = symbol.list_arguments()
+    assert sorted(buffer) == sorted(names + [f"grad of {name}" for name in names])
+    # gradients lie in the buffer, too; states are the other executor's
+    second = symbol.simple_bind(mx.cpu(), x=(4, 2), shared_buffer=buffer)
+    assert _shared(first, second) == {k: not k.startswith("aux") for k in _shared(first, second)}
+    second = symbol.simple_bind(mx.cpu(), x=(2, 2), shared_exec=first, shared_buffer=buffer)
+    assert all(_shared(first, second).values())
+    # what is asked for by name, with an empty buffer
+    second = symbol.simple_bind(mx.cpu(), x=(4, 2), shared_exec=first, shared_buffer={}, shared_arg_names=["fc_bias"])
+    assert {k for k, common in _shared(first, second).items() if common} == {"arg fc_bias", "grad fc_bias", "aux bn_moving_mean",
+                                                                            "aux bn_moving_var"}
+    # without a buffer nothing but memory for intermediate results
+    second = symbol.simple_bind(mx.cpu(), x=(4, 2), shared_exec=first, shared_arg_names=["fc_bias"])
+    assert not any(_shared(first, second).values())
 
 
 def test_copy_params_from():

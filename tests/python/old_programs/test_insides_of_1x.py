@@ -242,6 +242,16 @@ def test_cells_derived_from_the_convolutional_base():
     assert conv_rnn_cell._get_conv_out_size((5, 5), (3, 3), (1, 0), (1, 2)) == (5, 1)
 
 
+def test_gates_are_lists():
+    """Programs add to them; those of one gate are tuples in 1.9.1."""
+    lists = {'lstm': ['_i', '_f', '_c', '_o'], 'gru': ['_r', '_z', '_o'], 'rnn': ('',)}
+    for module, ending, arguments in ((mx.rnn, 'Cell', (3,)), (mx.gluon.contrib.rnn, 'Cell', ((1, 4), 2, 3, 3))):
+        for kind, gates in lists.items():
+            name = ('' if module is mx.rnn else 'Conv1D') + kind.upper() + ending
+            assert getattr(module, name)(*arguments)._gate_names == gates
+    assert [mx.rnn.FusedRNNCell(3, mode=mode)._gate_names for mode in ('rnn_relu', 'lstm')] == [[''], lists['lstm']]
+
+
 def test_bucketing_modules_in_mixed_precision():
     def graph(length):
         hidden = mx.sym.FullyConnected(mx.sym.mean(mx.sym.Variable('data'), axis=1, keepdims=True), num_hidden=2, name='fc')

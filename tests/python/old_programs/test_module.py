@@ -323,6 +323,20 @@ def test_python_loss():
     np.testing.assert_allclose(numbers(chain)['b_weight'], 0.1 * target.T @ X[:10] / 10, rtol=1e-4, atol=1e-6)
 
 
+def test_metrics_without_labels():
+    module = mx.mod.Module(mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=3), label_names=None)
+    module.bind([('data', (2, 4))])
+    module.init_params()
+    module.forward(mx.io.DataBatch([mx.nd.ones((2, 4))], None))
+    for labels in (None, []):
+        for kind in (TypeError, ValueError):      # 1.9.1 raises TypeError
+            with pytest.raises(kind, match=r'\[Module\] update_metric has no labels for Accuracy: '):
+                module.update_metric(mx.metric.Accuracy(), labels)
+        loss = mx.metric.Loss()
+        module.update_metric(loss, labels)        # which needs none
+        assert loss.num_inst == 6
+
+
 def test_monitor():
     module = bound()
     monitor = mx.mon.Monitor(2, stat_func=lambda x: nd.max(nd.abs(x)), pattern='fc1_weight|softmax_output', sort=True)

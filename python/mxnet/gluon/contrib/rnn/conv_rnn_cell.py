@@ -95,7 +95,7 @@ class _ConvRNNCell(_BaseConvRNNCell):
 
 
 class _ConvLSTMCell(_BaseConvRNNCell):
-    _gate_names = ('_i', '_f', '_c', '_o')
+    _gate_names = ['_i', '_f', '_c', '_o']
 
     def _alias(self):
         return 'conv_lstm'
@@ -114,7 +114,7 @@ class _ConvLSTMCell(_BaseConvRNNCell):
 
 
 class _ConvGRUCell(_BaseConvRNNCell):
-    _gate_names = ('_r', '_z', '_o')
+    _gate_names = ['_r', '_z', '_o']
 
     def _alias(self):
         return 'conv_gru'
