@@ -203,12 +203,15 @@ class DataParallelExecutorGroup:
         self.batch_size = None
         self.data_layouts = self.decide_slices(data_shapes)
         if label_shapes is not None:
+            for desc in label_shapes:
+                if desc.name not in self.arg_names:     # a loss that has another label would train with zeros; 1.x raised KeyError
+                    raise error_class(ValueError, KeyError)(f"[Module] label_shapes has {desc.name!r}, which is no argument of the symbol; "
+                                                            f"its arguments are {', '.join(self.arg_names)}")
             self.label_layouts = self.decide_slices(label_shapes)
         for index, context in enumerate(self.contexts):
             inputs = self._shapes_of(index, data_shapes, self.data_layouts)
             if label_shapes is not None:
                 inputs += self._shapes_of(index, label_shapes, self.label_layouts)
-            inputs = [desc for desc in inputs if desc.name in self.arg_names]
             shapes = {desc.name: desc.shape for desc in inputs}
             if reshape:
                 self.execs[index] = self._default_execs[index].reshape(allow_up_sizing=True, **shapes)

@@ -323,6 +323,21 @@ def test_python_loss():
     np.testing.assert_allclose(numbers(chain)['b_weight'], 0.1 * target.T @ X[:10] / 10, rtol=1e-4, atol=1e-6)
 
 
+def test_labels_under_wrong_names():
+    """A network would train with zeros for labels. 1.9.1 raises KeyError, too."""
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=3), name='softmax'))
+    for kind in (KeyError, ValueError):
+        with pytest.raises(kind, match="label_shapes has 'lab', which is no argument of the symbol; its arguments are data, "):
+            module.bind([('data', (2, 4))], [('lab', (2,))])
+    assert not module.binded
+    module.bind([('data', (2, 4))], [('softmax_label', (2,))])
+    module.init_params()
+    # batches bring labels by their order, under whatever names
+    batch = mx.io.NDArrayIter(mx.nd.ones((3, 4)), mx.nd.zeros(3), 3, label_name='lab').next()
+    module.forward(batch, is_train=True)
+    assert module.label_shapes[0].name == 'softmax_label' and module.get_outputs()[0].shape == (3, 3)
+
+
 def test_metrics_without_labels():
     module = mx.mod.Module(mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=3), label_names=None)
     module.bind([('data', (2, 4))])
