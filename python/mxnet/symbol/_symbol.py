@@ -202,10 +202,17 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
     def __abs__(self):
         return self.abs()
 
-    def _in_place(self, *args):
-        raise NotImplementedForSymbol(self.__iadd__, "+=", *args)
+    def __iadd__(self, other):
+        raise NotImplementedForSymbol(self.__iadd__, "x = x + y", other)
 
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __imod__ = __ipow__ = __setitem__ = _in_place
+    def __isub__(self, other):
+        raise NotImplementedForSymbol(self.__isub__, "x = x - y", other)
+
+    def __imul__(self, other):
+        raise NotImplementedForSymbol(self.__imul__, "x = x * y", other)
+
+    def __itruediv__(self, other):
+        raise NotImplementedForSymbol(self.__itruediv__, "x = x / y", other)
 
     # ---- names and attributes
     @property

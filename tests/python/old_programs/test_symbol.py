@@ -197,8 +197,23 @@ def test_a_symbol_has_no_values():
             call()
     with pytest.raises(TypeError):
         x + "a"
+    with pytest.raises(TypeError, match="item assignment"):
+        x[0] = 1
+    with pytest.raises(TypeError, match="item deletion"):
+        del x[0]
     with pytest.raises(AttributeError):
         mx.sym.no_such_operator
+
+
+def test_assignments_that_1x_takes():
+    """What a hybridized block may write, too."""
+    power, remainder = mx.sym.var("x"), mx.sym.var("x")
+    power **= 2
+    remainder %= 3
+    assert [s.eval(x=mx.nd.array([5]))[0].asscalar() for s in (power, remainder)] == [25, 2]
+    for name, instead in (("iadd", "+"), ("isub", "-"), ("imul", r"\*"), ("itruediv", "/")):
+        with pytest.raises(NotImplementedForSymbol, match=f"__{name}__ needs values, which a symbol has not; accepted: x = x {instead} y"):
+            getattr(power, f"__{name}__")(1)
 
 
 def test_namespaces_share_operators():
