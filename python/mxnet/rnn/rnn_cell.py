@@ -3,7 +3,7 @@ import warnings
 
 from .. import initializer, ndarray as nd, symbol
 from ..attribute import AttrScope
-from ..base import public_home as _public_home
+from ..base import CheckedValueError, public_home as _public_home
 from ..symbol import Symbol
 from ._cell_base import BaseRNNCell, RNNParams, _GATES, _GatedCell, _merged, _normalize_sequence, _steps, _time_axis
 
@@ -154,6 +154,8 @@ class FusedRNNCell(BaseRNNCell):
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None):
         self.reset()
+        if _time_axis(layout) > 1:      # RNN reads TNC
+            raise CheckedValueError(f'[rnn.FusedRNNCell] layout {layout!r} given; TNC and NTC are accepted')
         if not isinstance(inputs, Symbol):
             _steps(length, inputs, layout)    # checks their number
         if _time_axis(layout) == 1:

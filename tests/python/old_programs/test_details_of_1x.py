@@ -63,6 +63,9 @@ def test_sentences_that_are_left_out_are_counted(capsys):
 def test_fused_cells_advise_a_layout():
     with pytest.warns(UserWarning, match='NTC layout detected. Consider using TNC for FusedRNNCell for faster speed'):
         mx.rnn.FusedRNNCell(3).unroll(2, mx.sym.Variable('x'))
+    for kind in (AssertionError, ValueError):     # the former in 1.9.1; steps were taken for channels
+        with pytest.raises(kind, match="layout 'CNT' given; TNC and NTC are accepted"):
+            mx.rnn.FusedRNNCell(3).unroll(2, mx.sym.Variable('x'), layout='CNT')
 
 
 def test_helpers_of_cells():
