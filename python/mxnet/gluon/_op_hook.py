@@ -2,7 +2,8 @@
 import ctypes
 
 from .. import ndarray as nd
-from ..base import _LIB, check_call, py_str
+from ..base import _LIB, NDArrayHandle, check_call, py_str
+from ..executor import _NodeName, _monitored_class
 
 __all__ = ['OpHook']
 
@@ -11,14 +12,16 @@ _Callback = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_vo
 
 class OpHook:
     """Calls `callback(name, operator, array)` for the outputs (with `monitor_all`, also the inputs)
-    of every operator that `cached_op` runs, as long as this object lives."""
+    of every operator that `cached_op` runs, as long as this object lives. As with monitors of
+    executors, programs of 1.x may decode the texts and cast the array."""
 
     def __init__(self, cached_op, callback, monitor_all):
         self._errors = errors = []
+        made = _monitored_class(nd.NDArray)
 
         def call(name, operator, handle):
             try:
-                callback(py_str(name), py_str(operator), nd.NDArray(ctypes.c_void_p(handle)))
+                callback(_NodeName(py_str(name)), _NodeName(py_str(operator)), made(NDArrayHandle(handle)))
             except BaseException as e:    # pylint: disable=broad-except  (it has to pass through the library first)
                 errors.append(e)
         self._call = _Callback(call)

@@ -556,6 +556,22 @@ def test_op_hook_numbers_outputs_without_names(every_operator):
                                 'n_topk0_0', 'n_topk0_1']
 
 
+def test_op_hooks_of_1x_decode_and_cast():
+    import ctypes
+    from mxnet.base import NDArrayHandle, py_str
+    seen = []
+
+    def hook(name, operator, array):
+        array = nd.NDArray(ctypes.cast(array, NDArrayHandle), writable=False)
+        seen.append((py_str(name), operator.decode('utf-8'), array.copyto(mx.cpu()).asnumpy().tolist()))
+    net = nn.Dense(1, in_units=2, prefix='d_')
+    net.initialize(mx.init.One())
+    net.register_op_hook(hook)
+    net.hybridize()
+    net(nd.ones((2, 2)))
+    assert seen == [('d_fwd_output', 'FullyConnected', [[2], [2]])]
+
+
 def test_load_dict_zero_grad_reset_ctx_setattr():
     net = make(two_layers())
     other = two_layers()
