@@ -117,8 +117,8 @@ def _differentiable(a, q, axis, interpolation, keepdims):
 
 
 def _by_places(a, q, axis, interpolation, keepdims):
-    """Percentiles by sorting in a graph, which knows the shape of `q` alone: it gets no gradient, as
-    elsewhere."""
+    """Percentiles by sorting in a graph, which knows the shape of `q` alone: it gets no gradient,
+    as elsewhere."""
     rows, shape, kept = sorted_rows(a, axis)
     asked = tuple(q.shape)
     q = call("_npi_reshape", (call("_npi_cast", (call("BlockGrad", (q,)),), dtype="float64"),), newshape=(-1,))
