@@ -4,6 +4,7 @@ import warnings
 from collections import defaultdict
 
 from .. import ndarray as nd
+from .._array_class import numpy_among
 from .._files import write_file
 from ..util import accepts_device
 from .parameter_dict import named_arrays, save_arrays, strip_arg_aux
@@ -11,6 +12,19 @@ from .utils import _brief_print_list
 
 __all__ = []
 
+def _fits(param, array):
+    return param.shape is None or len(param.shape) == array.ndim and all(n in (0, -1, m) for n, m in zip(param.shape, array.shape))
+
+
+def _as_named_here(mine, paths, arrays):
+    """Arrays of mx.np that `collect_params()` of another block named, by the names of this one, if
+    its Parameters have the same kinds and shapes in the same order. 2.0 names both by paths."""
+    if not numpy_among(arrays.values()) or len(mine) != len(arrays) or any('.' in k or k in mine or k in paths for k in arrays):
+        return arrays
+    pairs = list(zip(mine.items(), arrays.items()))
+    if all(own.rpartition('_')[2] == name.rpartition('_')[2] and _fits(param, array) for (own, param), (name, array) in pairs):
+        return {own: array for (own, _), (_, array) in pairs}
+    return arrays
 
 
 class _BlockFiles:
@@ -82,6 +96,8 @@ class _BlockFiles:
         if not param_dict and not params:
             return
         loaded = self._names_here('', strip_arg_aux(named_arrays(param_dict, source, 'gluon.load_parameters')))
+        if source == 'the given dict':
+            loaded = _as_named_here(self.collect_params(), params, loaded)
         restore = self._restored_prefix(loaded, params)
         if restore is not None:
             self.collect_params().load_dict(loaded, ctx, allow_missing, ignore_extra, restore, source, cast_dtype, dtype_source)

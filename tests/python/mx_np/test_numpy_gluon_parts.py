@@ -567,3 +567,22 @@ def test_files_are_read_to_the_current_device(numpy_semantics, tmp_path):
         classic = nn.Dense(2)
         classic.load_parameters(file)
     assert classic.weight.list_ctx() == [mx.cpu(0)]
+
+
+def test_arrays_named_by_another_block_are_loaded(numpy_semantics):
+    """As target networks get them. In 2.0 both blocks have the same names."""
+    def net(units=3, before=None):
+        made = nn.HybridSequential()
+        made.add(nn.Dense(units, in_units=4 if before is None else before), nn.BatchNorm(in_channels=units), nn.Dense(2))
+        made.initialize(mx.init.Normal(1))
+        return made
+    one, x = net(), mx.np.ones((2, 4))
+    expected = one(x)
+    given = {name: p.data() for name, p in one.collect_params().items()}
+    for other in (net(), net(before=0)):
+        other.load_dict(given)
+        onp.testing.assert_array_equal(other(x).asnumpy(), expected.asnumpy())
+    with pytest.raises(AssertionError):
+        net(5).load_dict(given)
+    with pytest.raises(AssertionError):
+        net().load_dict({name: array.as_nd_ndarray() for name, array in given.items()})
