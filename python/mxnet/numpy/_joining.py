@@ -3,6 +3,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase
+from .._tracing import is_deferred_compute, shape_is_value
 from ._creation import results
 from ._dispatch import call, deliver, dtype_name, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
 
@@ -204,14 +205,26 @@ def _weak_dtype(values, arr):
 
 # ---- splitting
 
+def _by_operator(ary, where, uneven):
+    """Whether the operator alone splits: a symbol, or an array whose shape depends on values, which
+    are not known while a graph is recorded. (It does not tell parts that are not equal.)"""
+    if is_symbol(ary):
+        return True
+    if isinstance(where, (list, tuple)):
+        fits = all(isinstance(b, int) and b >= 0 for b in where) and list(where) == sorted(where)
+    else:
+        fits = uneven and isinstance(where, int) and where > 0
+    return fits and is_deferred_compute() and shape_is_value(ary)
+
+
 def _split(function, ary, where, axis, uneven=False):
     ary = operand(ary)
-    if is_symbol(ary):
+    if _by_operator(ary, where, uneven):
         if isinstance(where, (list, tuple)):
             return results(call("_npi_split", (ary,), indices=(0, *as_tuple(where)), axis=axis, sections=0))
         return results(call("_npi_split", (ary,), indices=(), axis=axis, sections=int(where)))
-    if not -len(ary.shape) <= axis < len(ary.shape):
-        raise ValueError(f"[{function}] axis={axis} for an array of {len(ary.shape)} dimensions")
+    if not -ary.ndim <= axis < ary.ndim:
+        raise ValueError(f"[{function}] axis={axis} for an array of {ary.ndim} dimensions")
     length = ary.shape[axis]
     if not isinstance(where, (list, tuple)) and not getattr(where, "ndim", 0):
         sections = int(where)
@@ -250,7 +263,7 @@ def array_split(ary, indices_or_sections, axis=0):
 
 def _split_dimension(function, ary, where, axis, least):
     ary = operand(ary)
-    if len(ary.shape) < least:
+    if ary.ndim < least:
         raise ValueError(f"[{function}] an array of shape {tuple(ary.shape)}; accepted: at least {least} dimensions")
     return _split(function, ary, where, axis)
 
@@ -268,7 +281,7 @@ def hsplit(ary, indices_or_sections):
         cut = isinstance(indices_or_sections, (list, tuple))
         return results(call("_npi_hsplit", (ary,), indices=(0, *as_tuple(indices_or_sections)) if cut else (),
                             sections=0 if cut else int(indices_or_sections)))
-    return _split_dimension("hsplit", ary, indices_or_sections, 0 if len(ary.shape) == 1 else 1, 1)
+    return _split_dimension("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1, 1)
 
 
 def vsplit(ary, indices_or_sections):

@@ -397,7 +397,7 @@ def flip(m, axis=None, out=None):
     """
     m = operand(m)
     if axis is None:
-        axis = tuple(range(len(shape_of("flip", m))))
+        axis = tuple(range(len(shape_of("flip", m)) if is_symbol(m) else m.ndim))
     axis = as_tuple(axis)
     if not axis:
         return call("_npi_copy", (m,), out)

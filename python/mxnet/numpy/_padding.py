@@ -195,10 +195,10 @@ def pad(x=None, pad_width=None, mode="constant", **kwargs):   # pylint: disable=
             raise TypeError(f"[pad] pad_width={pad_width!r} on a symbol, whose dimensions are not known; accepted: a pair for each")
         width = tuple(tuple(p) for p in pad_width)
     else:
-        width = tuple(_pairs("pad_width", pad_width, len(x.shape)))
+        width = tuple(_pairs("pad_width", pad_width, x.ndim))
     if simple:
         return call("_npi_pad", (x,), pad_width=width, mode=mode, constant_values=float(constant) if constant else None)
-    given = {k: _pairs(k, v, len(x.shape), whole=k == "stat_length") for k, v in kwargs.items() if v is not None}
+    given = {k: _pairs(k, v, x.ndim, whole=k == "stat_length") for k, v in kwargs.items() if v is not None}
     for axis, (before, behind) in enumerate(width):
         if not before and not behind:
             continue

@@ -49,6 +49,12 @@ FORWARDS = {
     "assigned places": lambda x: _assigned(x, lambda y: mx.np.nonzero(y > 0), lambda y: y[y > 0] + 1),
     "places apart, assigned": lambda x: _assigned(mx.np.stack([x, x + 1]),
                                                   lambda y: (1, slice(None), mx.np.flatnonzero(x[0] > 0)), lambda y: -x[0, :1]),
+    "padded": lambda x: mx.np.pad(x[x > 0], (1, 2), constant_values=4),
+    "padded rows": lambda x: mx.np.pad(x[x[:, 0] > -2], ((0, 0), (1, 2)), mode="edge"),
+    "turned around": lambda x: mx.np.flip(x[x > 0]),
+    "split": lambda x: mx.np.split(x[x > 0], [1]),
+    "split columns": lambda x: mx.np.hsplit((x * 2)[x[:, 0] > -2], [1, 2]),
+    "uneven parts": lambda x: mx.np.array_split(x[x > -9], 4),
     "weighted": lambda x: mx.np.concatenate([x[x > 0], x[x < 0]]).mean(),
 }
 
