@@ -223,8 +223,8 @@ void OrderEntries(const TBlob& data, int64_t outer, int64_t size, int64_t inner,
   VisitDType(data.dtype, "sort", [&](auto tag) {
     using T = decltype(tag);
     if (!positions && k == size) {
-      // Beyond the lines that it sorts by a network, Highway 1.0 takes up to eight times as long for
-      // 32 bits as for 16 or 64. Wide keys of the largest arrays may not fit into memory.
+      // Beyond the lines that it sorts by a network, Highway 1.0 takes up to eight times as long
+      // for 32 bits as for 16 or 64. Wide keys of the largest arrays may not fit into memory.
       using Key = std::conditional_t<sizeof(T) == 2, uint16_t, uint64_t>;
       const bool wide = sizeof(T) == 2 || (size >= kWideKeysFrom && size <= kWideKeysUpTo);
       auto sort = wide ? SortLines<T, Key> : SortLines<T, decltype(ValueKey(T{}))>;
