@@ -9,7 +9,8 @@ import numpy as np
 
 from mxnet import _opgen
 
-MODULES = ("boxes", "densities", "image", "indexing", "linalg", "nn_attention", "optimizer", "random", "roi", "spatial")
+MODULES = ("binary", "boxes", "densities", "image", "indexing", "linalg", "matrix", "nn_attention", "nn_functions", "nn_layers",
+           "numpy_arrays", "numpy_linalg", "optimizer", "random", "reduce", "roi", "spatial")
 NUMBERS = (float("nan"), float("inf"), float("-inf"), 1e30, -1e30, 1e9, -1e9, 2.0**31, 2.0**63, -1, 0, -0.0, 1e-30, 100, 7.5, -3.7)
 LARGEST = 400   # elements of an array
 

@@ -354,3 +354,15 @@ def test_convolution_of_int8_is_cut_to_int8(bound):
     with pytest.raises(mx.MXNetError, match="int8"):
         out.backward()
         x.grad.wait_to_read()
+
+
+def test_statistics_of_no_elements():
+    """Inference has the moving statistics, as in 1.9.1; there is no mean of a batch of nothing."""
+    nothing, ones, group = mx.nd.zeros((3, 4, 0, 2)), mx.nd.ones(4), mx.nd.ones(2)
+    for train in (False, True):
+        with mx.autograd.record(train_mode=train):
+            _, mean, inverse = mx.nd.BatchNorm(nothing, ones, ones, ones * 2, ones * 3, output_mean_var=True, eps=1e-3)
+        np.testing.assert_allclose(mean.asnumpy(), np.nan if train else 2)
+        np.testing.assert_allclose(inverse.asnumpy(), np.nan if train else 3.001 ** -0.5, rtol=1e-6)
+    for statistic in mx.nd.GroupNorm(nothing, group, group, num_groups=2, output_mean_var=True)[1:]:
+        assert statistic.shape == (3, 2) and np.isnan(statistic.asnumpy()).all()

@@ -78,7 +78,7 @@ BatchNormSettings OnDevice(const KernelArgs& args, void* mask, NormMarks* marks)
 
 // data, gamma, beta, addend, moving_mean, moving_var -> output, mean, inv_std, mask
 void Forward(KernelArgs& args) {
-  if (args.in[0].Size() == 0) return;
+  if (args.in[0].Size() == 0) return NoStatistics(args, 2);
   NormMarks marks;
   if (args.run.ctx.is_gpu()) return BatchNormOnDevice(args, OnDevice(args, Wanted(args, kMask) ? args.out[kMask].dptr : nullptr, &marks));
   RunReal(args, [](KernelArgs& a, auto tag) {

@@ -1,7 +1,9 @@
 #include "operator/nn/norm/gpu_norm.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "operator/init/gpu_fill.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/common/gpu_rows.h"
 #include "operator/nn/common/nn_common.h"
@@ -280,6 +282,11 @@ void BatchNormBackwardOnDevice(KernelArgs& args, const BatchNormSettings& s) {
   }
   MapOnDevice(args.run, s.view, call);
   if (addend && masked_gradient.dptr != args.out[3].dptr) ConvertLayoutOnDevice(args.run, masked_gradient, args.out[3]);
+}
+
+void NoStatistics(KernelArgs& args, int count) {
+  for (int i = 1; i <= std::min(count, args.out.size() - 1); ++i)
+    if (Wanted(args, i) && args.out[i].Size() != 0) FillValue(args.run, args.out[i], std::nan(""));
 }
 
 }  // namespace nn

@@ -40,6 +40,10 @@ void BatchNormBackwardOnDevice(KernelArgs& args, const BatchNormSettings& s);
 /* `b` in the memory order of `like`: itself or a copy in the workspace. */
 TBlob InOrderOnDevice(KernelArgs& args, const TBlob& b, Layout like);
 
+/* On any device: the `count` results behind the first, means and deviations, are those of no
+ * elements, NaN. */
+void NoStatistics(KernelArgs& args, int count);
+
 }  // namespace nn
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_NN_NORM_GPU_NORM_H_

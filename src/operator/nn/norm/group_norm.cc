@@ -195,7 +195,7 @@ MXNET_REGISTER_OP(GroupNorm)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(GradientBy("_backward_GroupNorm"))
     .set_kernel([](KernelArgs& args) {
-      if (args.in[0].Size() == 0) return;
+      if (args.in[0].Size() == 0) return NoStatistics(args, args.out.size() - 1);
       if (args.run.ctx.is_gpu())
         return RowNormOnDevice(args, OnDevice(View(args.in[0].shape, args.param<GroupNormParam>().num_groups, args.in[1].shape),
                                               args.param<GroupNormParam>().eps));
