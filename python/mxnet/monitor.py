@@ -3,6 +3,7 @@ import logging
 import math
 import re
 
+from .base import CheckedTypeError
 from .ndarray import NDArray
 
 __all__ = ["Monitor"]
@@ -123,11 +124,11 @@ class Monitor:
         if isinstance(stats, NDArray):
             stats = [stats]
         if not isinstance(stats, list):
-            raise TypeError(f"[Monitor] stat_func returned {type(stats).__name__}; an NDArray or a list of them is expected")
+            raise CheckedTypeError(f"[Monitor] stat_func returned {type(stats).__name__}; an NDArray or a list of them is expected")
         text = ""
         for value in stats:
             if not isinstance(value, NDArray):
-                raise TypeError(f"[Monitor] stat_func returned a list with {type(value).__name__}; NDArrays are expected")
+                raise CheckedTypeError(f"[Monitor] stat_func returned a list with {type(value).__name__}; NDArrays are expected")
             text += (str(value.item()) if value.size == 1 else str(value.asnumpy())) + "\t"
         return text
 

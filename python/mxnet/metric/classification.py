@@ -372,7 +372,7 @@ class Perplexity(EvalMetric):
 
     def update(self, labels, preds):
         if len(labels) != len(preds):
-            raise ValueError(f"[Perplexity] {len(labels)} labels and {len(preds)} predictions")
+            raise CheckedValueError(f"[Perplexity] {len(labels)} labels and {len(preds)} predictions")
         total, count = 0., 0
         for label, pred in _pairs(labels, preds):
             pred = numpy.moveaxis(pred, self.axis, -1)

@@ -113,6 +113,14 @@ def test_callbacks_find_the_variables_of_fit():
     assert seen[0]['data_batch'].data[0].shape == (4, 5) and seen[0]['next_data_batch'].data[0].shape == (4, 5)
 
 
+def monitored(stat_func):
+    monitor, module = mx.mon.Monitor(1, stat_func=stat_func), bound()
+    module.install_monitor(monitor)
+    monitor.tic()
+    module.forward(mx.io.DataBatch([mx.nd.ones((4, 5))]))
+    monitor.toc()
+
+
 @pytest.mark.parametrize('wrong', [
     lambda: mx.mod.Module(mlp()).init_params(), lambda: mx.mod.Module(mlp()).forward(mx.io.DataBatch([mx.nd.ones((4, 5))])),
     lambda: mx.mod.Module(mlp()).get_params(), lambda: mx.mod.Module(mlp()).output_shapes,
@@ -122,7 +130,9 @@ def test_callbacks_find_the_variables_of_fit():
     lambda: mx.mod.BucketingModule(unnamed),
     lambda: mx.mod.Module(mlp()).bind([('data', (4, 5))], for_training=False, inputs_need_grad=True),
     lambda: bound(for_training=False).backward(), lambda: mx.mod.SequentialModule().add(mx.mod.Module(mlp()), foo=True),
-    lambda: mx.mod.SequentialModule().bind([('data', (2, 3))]), lambda: mx.sym.FullyConnected(mx.nd.ones((2, 2)), num_hidden=2)])
+    lambda: mx.mod.SequentialModule().bind([('data', (2, 3))]), lambda: mx.sym.FullyConnected(mx.nd.ones((2, 2)), num_hidden=2),
+    lambda: monitored(lambda array: 3), lambda: monitored(lambda array: [array, 3]),
+    lambda: mx.metric.Perplexity(0).update([mx.nd.ones(2)], [mx.nd.ones((2, 3))] * 2)])
 def test_what_was_asserted_can_be_caught_so(wrong):
     with pytest.raises(AssertionError):
         wrong()
