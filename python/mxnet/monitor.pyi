@@ -1,6 +1,7 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from collections.abc import Callable
 from typing import Any
+from mxnet.base import CheckedTypeError as CheckedTypeError
 from mxnet.ndarray.ndarray import NDArray as NDArray
 
 class Monitor:
