@@ -7,7 +7,7 @@ import numpy as np
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
 from ..base import CheckedValueError, MXNetError, StateError
 from .._array_class import overwrite, to_class_of
-from ..util import accepts_device, default_array, is_np_array, is_np_shape, to_current_class
+from ..util import accepts_device, default_array, dense_instead, is_np_array, is_np_shape, to_current_class
 from ._structure import checked_shape
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'tensor_types']
@@ -275,8 +275,8 @@ class Parameter:
         if self._grad_req == 'null':
             self._grad = None
             return
-        extra = {} if self._grad_stype == 'default' else {'stype': self._grad_stype}
-        self._grad = [to_class_of(nd.zeros(d.shape, dtype=d.dtype, ctx=d.context, **extra), d) for d in self._data]
+        dense_instead('gluon.Parameter', f'the gradient of {self.name!r}', self._grad_stype)
+        self._grad = [to_class_of(nd.zeros(d.shape, dtype=d.dtype, ctx=d.context), d) for d in self._data]
         autograd.mark_variables(self._data, self._grad, self._grad_req)
 
     def _release(self):

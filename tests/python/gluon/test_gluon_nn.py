@@ -297,3 +297,23 @@ def test_convolutions_without_channels_are_refused():
     for layer in (nn.Conv2D, nn.Conv1D, nn.Conv2DTranspose):
         with pytest.raises(AssertionError, match='channels=0'):
             layer(0, 3)
+
+
+def test_gradients_in_sparse_storage_are_dense():
+    with pytest.warns(UserWarning, match="the gradient of '.*weight' is dense"):
+        layers = [gluon.nn.Embedding(5, 3, sparse_grad=sparse) for sparse in (True, False)]
+        for layer in layers:
+            layer.initialize(mx.init.One())
+    for layer in layers:
+        trainer = gluon.Trainer(layer.collect_params(), 'adagrad', {'learning_rate': .1})
+        for _ in range(2):
+            with mx.autograd.record():
+                loss = (layer(mx.nd.array([1, 3, 1])) ** 2).sum()
+            loss.backward()
+            trainer.step(1)
+    assert layers[0].weight.grad().stype == 'default'
+    np.testing.assert_array_equal(*(layer.weight.data().asnumpy() for layer in layers))
+    with pytest.warns(UserWarning, match='attach_grad'):
+        mx.nd.ones(3).attach_grad(stype='row_sparse')
+    with pytest.raises(ValueError, match="accepted: 'default', 'row_sparse', 'csr'"):
+        mx.nd.ones(3).attach_grad(stype='dense')
