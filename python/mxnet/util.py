@@ -125,8 +125,8 @@ def _tell_once(message):
 
 
 def dense_instead(where, what, stype):
-    """Warn where a program asks for a gradient in sparse storage: it gets a dense one, with the same
-    values. ValueError for names of no storage."""
+    """Warn where a program asks for a gradient in sparse storage: it gets a dense one, with the
+    same values. ValueError for names of no storage."""
     if stype in (None, "default"):
         return
     if stype not in ("row_sparse", "csr"):
