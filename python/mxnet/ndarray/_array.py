@@ -13,7 +13,6 @@ from .._methods import ARRAY_METHODS, METHODS, add_methods
 from .._tracing import is_deferred_compute, note, note_alias
 from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError, error_class
 from ..context import Context
-from ..util import dense_instead
 from . import _internal
 from ._exchange import _Exchange
 from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, _recorded, shared
@@ -304,7 +303,9 @@ class NDArray(_Exchange, NDArrayBase):
         >>> x.grad.asnumpy()
         array([2., 4.], dtype=float32)
         """
-        dense_instead("attach_grad", "the gradient", stype)
+        if stype is not None:
+            from ..util import dense_instead
+            dense_instead("attach_grad", "the gradient", stype)
         ctx = Context("cpu", 0) if self.context.device_type in ("cpu_shared", "cpu_pinned") else self.context   # as of results
         grad = _new_filled("_zeros", self.shape, ctx, self.dtype)
         _tape.mark_variables([self], [grad], [grad_req])
