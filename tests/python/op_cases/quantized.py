@@ -38,9 +38,17 @@ _add("intgemm_prepare_weight", inputs=[rand((5, 64)), np.array([2.])], dtypes=["
 _add("intgemm_prepare_weight", inputs=[ints((5, 64), -128, 127)], attrs=dict(already_quantized=True), dtypes=["int8"],
      ref=lambda x, **kw: x)
 _add("intgemm_take_weight", inputs=[ints((5, 64), -128, 127), np.array([4, 0, 4, 2])], dtypes=["int8"], input_dtypes={1: "int32"},
+     example="""weight = mx.nd.array([[1, 2], [3, 4], [5, 6]], dtype='int8')
+mx.nd.contrib.intgemm_take_weight(weight, mx.nd.array([2, 0], dtype='int32')).asnumpy()""",
      ref=lambda x, i: x[i.astype(int)], bad=[dict(inputs=[np.ones((2, 3)), np.array([0, 2])]), dict(inputs=[(2, 3, 4), (2,)])])
 _add("intgemm_fully_connected", inputs=[BYTES, WEIGHT, np.array([.01]), rand((5,))], attrs=dict(num_hidden=5), dtypes=["int8"],
      input_dtypes={2: "float32", 3: "float32"}, out_dtype="float32", ref=dense,
+     example="""data, weight = mx.nd.array([[0.5, 1]]), mx.nd.array([[1, 0], [1, 2]])
+largest = [mx.nd.contrib.intgemm_maxabsolute(x) for x in (data, weight)]
+data = mx.nd.contrib.intgemm_prepare_data(data, largest[0])
+weight = mx.nd.contrib.intgemm_prepare_weight(weight, largest[1])
+scaling = largest[0] * largest[1] / 127 ** 2
+mx.nd.contrib.intgemm_fully_connected(data, weight, scaling, num_hidden=2, no_bias=True).asnumpy().round(1)""",
      bad=[dict(attrs=dict(num_hidden=4)), dict(attrs=dict(num_hidden=0)), dict(attrs=dict(out_type="int8", num_hidden=5))])
 _add("intgemm_fully_connected", inputs=[BYTES.reshape(3, 5, 8), WEIGHT, np.array([.01])], attrs=dict(num_hidden=5, no_bias=True),
      dtypes=["int8"], input_dtypes={2: "float32"}, out_dtype="float32", ref=dense)

@@ -113,7 +113,7 @@ def test_eager_operators(path):
     for _ in range(2):   # the second time through the remembered fast path
         events = recorded(path, lambda: [eager() for _ in range(5)], "imperative")
         # threads that earlier tests left may run operators, too
-        count = names([e for e in events if e["cat"] == "operator" and "float32[20," in str(e["args"]["outputs"])])
+        count = names([e for e in events if e["cat"] == "operator" and "float32[20," in str(e.get("args"))])
         assert count == {"dot": 5, "_plus_scalar": 5, "_ones": 5}
         dot = next(e for e in events if e["name"] == "dot")
         assert dot["args"]["inputs"] == ["float32[20,30]", "float32[20,30]"] and dot["args"]["outputs"] == ["float32[20,20]"]
