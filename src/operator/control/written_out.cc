@@ -41,6 +41,7 @@ namespace written {
 NodeEntry Add(const NodeEntry& a, const NodeEntry& b) { return MakeOp("broadcast_add", {a, b}); }
 NodeEntry Less(const NodeEntry& a, const NodeEntry& b) { return MakeOp("broadcast_sub", {a, b}); }
 NodeEntry Times(const NodeEntry& a, const NodeEntry& b) { return MakeOp("broadcast_mul", {a, b}); }
+NodeEntry Op2(const char* op, const NodeEntry& a, const NodeEntry& b) { return MakeOp(op, {a, b}); }
 NodeEntry Number(const char* op, const NodeEntry& x, double number) {
   return MakeOp(op, {x}, {{"scalar", ExactText(number)}, {"is_int", "0"}});
 }
@@ -50,6 +51,7 @@ NodeEntry Slice(const NodeEntry& x, int axis, int64_t begin, int64_t end) {
       {{"axis", std::to_string(axis)}, {"begin", std::to_string(begin)}, {"end", end == 0 ? std::string("None") : std::to_string(end)}});
 }
 NodeEntry Reshape(const NodeEntry& x, const char* shape) { return MakeOp("Reshape", {x}, {{"shape", shape}}); }
+NodeEntry Transpose(const NodeEntry& x, const char* axes) { return MakeOp("transpose", {x}, {{"axes", axes}}); }
 NodeEntry Concat(const std::vector<NodeEntry>& parts, int axis) {
   return MakeOp("Concat", parts, {{"num_args", std::to_string(parts.size())}, {"dim", std::to_string(axis)}});
 }

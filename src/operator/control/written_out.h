@@ -33,12 +33,14 @@ namespace written {
 NodeEntry Add(const NodeEntry& a, const NodeEntry& b);  // these broadcast
 NodeEntry Less(const NodeEntry& a, const NodeEntry& b);
 NodeEntry Times(const NodeEntry& a, const NodeEntry& b);
-/* An operator `op` of x and a number. */
+/* An operator `op` of two inputs, and of x and a number. */
+NodeEntry Op2(const char* op, const NodeEntry& a, const NodeEntry& b);
 NodeEntry Number(const char* op, const NodeEntry& x, double number);
 /* x[..., begin:end, ...] along `axis`; a negative place counts from the end, and `end` 0 is the
  * end. */
 NodeEntry Slice(const NodeEntry& x, int axis, int64_t begin, int64_t end);
 NodeEntry Reshape(const NodeEntry& x, const char* shape);
+NodeEntry Transpose(const NodeEntry& x, const char* axes);
 NodeEntry Concat(const std::vector<NodeEntry>& parts, int axis);
 /* 0, 1, 2, ... as many as x has along `axis`, as a tensor of this shape. */
 NodeEntry Places(const NodeEntry& x, int axis, const char* shape);

@@ -12,16 +12,16 @@ namespace {
 using written::Add;
 using written::Less;
 using written::Number;
+using written::Op2;
 using written::Places;
 using written::Reshape;
 using written::Slice;
 using written::Times;
+using written::Transpose;
 
 constexpr double kNever = 1e30;  // what is taken from a score that does not count
 
 NodeEntry Float(const NodeEntry& x) { return MakeOp("Cast", {x}, {{"dtype", "float32"}}); }
-NodeEntry Op2(const char* op, const NodeEntry& a, const NodeEntry& b) { return MakeOp(op, {a, b}); }
-NodeEntry Transpose(const NodeEntry& x, const char* axes) { return MakeOp("transpose", {x}, {{"axes", axes}}); }
 NodeEntry Product(const NodeEntry& a, const NodeEntry& b, bool turned = false) {
   return MakeOp("batch_dot", {a, b}, {{"transpose_b", turned ? "1" : "0"}});
 }

@@ -11,12 +11,11 @@ namespace {
 using written::Add;
 using written::Less;
 using written::Number;
+using written::Op2;
 using written::Places;
 using written::Reshape;
 using written::Times;
 using written::Where;
-
-NodeEntry Op2(const char* op, const NodeEntry& a, const NodeEntry& b) { return MakeOp(op, {a, b}); }
 
 /* One coordinate of the places that are sampled, (batch and group, taps, height, width). */
 struct Coordinate {

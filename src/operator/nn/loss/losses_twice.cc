@@ -13,19 +13,19 @@ using written::Add;
 using written::Concat;
 using written::Less;
 using written::Number;
+using written::Op2;
 using written::Places;
 using written::Reshape;
 using written::Slice;
 using written::Times;
+using written::Transpose;
 using written::Where;
 
 NodeEntry Double(const NodeEntry& x) { return MakeOp("Cast", {x}, {{"dtype", "float64"}}); }
 NodeEntry Op1(const char* op, const NodeEntry& x) { return MakeOp(op, {x}); }
-NodeEntry Op2(const char* op, const NodeEntry& a, const NodeEntry& b) { return MakeOp(op, {a, b}); }
 NodeEntry Sum(const NodeEntry& x, const char* axis, bool keep = false) {
   return MakeOp("sum", {x}, {{"axis", axis}, {"keepdims", keep ? "1" : "0"}});
 }
-NodeEntry Transpose(const NodeEntry& x, const char* axes) { return MakeOp("transpose", {x}, {{"axes", axes}}); }
 NodeEntry Like(const NodeEntry& x, const NodeEntry& shape) { return Op2("broadcast_like", x, shape); }
 
 // ---- CTC: the forward variables as logarithms

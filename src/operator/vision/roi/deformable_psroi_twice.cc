@@ -12,6 +12,7 @@ using written::Add;
 using written::Concat;
 using written::Less;
 using written::Number;
+using written::Op2;
 using written::Places;
 using written::Reshape;
 using written::Slice;
@@ -19,7 +20,6 @@ using written::Times;
 using written::Where;
 
 NodeEntry Op1(const char* op, const NodeEntry& x) { return MakeOp(op, {x}); }
-NodeEntry Op2(const char* op, const NodeEntry& a, const NodeEntry& b) { return MakeOp(op, {a, b}); }
 
 /* x's `parts` along `axis` for each of `bins`: part bin * parts / bins. */
 NodeEntry ByBin(const NodeEntry& x, int axis, int64_t parts, int64_t bins) {
