@@ -29,8 +29,8 @@ bool Sgemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const
   OmpScope threads(LibraryTeam(2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)));
   const int64_t rows = RowsOfACall(ta, tb, m, n, k, ldb);
   for (int64_t i = 0; i < m; i += rows)
-    if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', std::min(rows, m - i), n, k, alpha, ta ? a + i : a + i * lda, lda, b, ldb, beta,
-                   c + i * ldc, ldc) != dnnl_success)
+    if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', std::min(rows, m - i), n, k, alpha, a + i * lda, lda, b, ldb, beta, c + i * ldc, ldc) !=
+        dnnl_success)
       return false;
   return true;
 }

@@ -81,6 +81,17 @@ void ClearLower(T* a, int64_t n) {
   for (int64_t i = 0; i < n; ++i) std::fill(a + i * n, a + i * n + i, T(0));
 }
 
+// May be in place.
+template <typename T>
+void TransposeSquare(int64_t n, const T* from, T* to) {
+  for (int64_t r = 0; r < n; ++r) {
+    for (int64_t c = 0; c <= r; ++c) {
+      const T below = from[r * n + c], above = from[c * n + r];
+      to[c * n + r] = below, to[r * n + c] = above;
+    }
+  }
+}
+
 // Whether LuOf leaves a matrix to LAPACK, which sees the transpose and counts rows from 1.
 template <typename T>
 bool ByLapack(int64_t n) {
@@ -151,21 +162,6 @@ void Cholesky(KernelArgs& args, bool lower, int64_t count, int64_t n, const void
   });
   trouble.Throw(args, kNotPositive);
 }
-
-namespace {
-
-/* May be in place. */
-template <typename T>
-void TransposeSquare(int64_t n, const T* from, T* to) {
-  for (int64_t r = 0; r < n; ++r) {
-    for (int64_t c = 0; c <= r; ++c) {
-      const T below = from[r * n + c], above = from[c * n + r];
-      to[c * n + r] = below, to[r * n + c] = above;
-    }
-  }
-}
-
-}  // namespace
 
 void CholeskyInverse(KernelArgs& args, bool lower, int64_t count, int64_t n, const void* l, void* out) {
   if (args.run.ctx.is_gpu()) return gpu::CholeskyInverse(args, lower, count, n, l, out);
