@@ -135,8 +135,10 @@ def test_bare_roots(release, tmp_path, monkeypatch):
     assert list(release.check_roots()) == [f"tools/wheel/clean_root.sh trixie {wheel} failed with exit status 1"]
     assert log.read_text() == f"bookworm {wheel}\ntrixie {wheel}\n"
     script.write_text("#!/bin/sh\n")
-    (tmp_path / "dev").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "dev").write_text("#!/bin/sh\nexit 2\n")
     (tmp_path / "dev").chmod(0o755)
+    assert list(release.check_roots()) == ["./dev build failed with exit status 2"]
+    (tmp_path / "dev").write_text('#!/bin/sh\n[ "$1" = build ] || exit 3\n')
     said, = release.check_roots()
     assert "compare build/roots/bookworm/try/numbers.npz build/roots/trixie/try/numbers.npz failed with exit status 3" in said
     monkeypatch.setattr(release.os, "geteuid", lambda: 1000)
