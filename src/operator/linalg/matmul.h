@@ -22,6 +22,10 @@ void Matmul(int dtype, bool trans_a, bool trans_b, const MatmulSize& size, const
 /* The same where `run` says: on the CPU, or by the library of a GPU. */
 void Matmul(const RunContext& run, int dtype, bool trans_a, bool trans_b, const MatmulSize& size, const void* a, const void* b, void* c,
             const std::function<void*(size_t)>& workspace);
+/* On the CPU, for a b of few numbers and any number of rows: c = a op(b), to each row of which the
+ * n numbers of `start` are added, if there are any. False, and nothing is done, where b has more,
+ * or for other types than float32 and float64. REQUIRES: the size's batch is 1. */
+bool ThinProduct(int dtype, bool trans_b, const MatmulSize& size, const void* a, const void* b, const void* start, void* c);
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_LINALG_MATMUL_H_

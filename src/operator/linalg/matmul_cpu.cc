@@ -11,7 +11,9 @@
 #include "operator/matrix/move.h"
 
 namespace mxnet {
-MXNET_CPU_DECLARE(void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* c);
+MXNET_CPU_DECLARE(void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b,
+                                    const void* start, void* c);
+                  void ScaledVector(bool wide, int64_t n, double factor, const void* x, void* c);
                   void InnerProducts(bool wide, int64_t rows, int64_t k, const void* a, const void* x, void* y);
                   double InnerProduct(bool wide, int64_t k, const void* a, const void* b);)
 
@@ -23,6 +25,8 @@ constexpr int64_t kThinFactor = 256;  // numbers of b beside which a may have an
 
 // Numbers of a vector from which inner products pay, and of the rows for one thread.
 constexpr int64_t kLeastInner = 16, kInnerPart = 1 << 15;
+
+constexpr int64_t kScaledPart = 1 << 16;  // numbers that one thread multiplies with a factor
 
 constexpr int64_t kWorthThread = 1 << 18;  // multiplications, some ten microseconds
 
@@ -64,22 +68,32 @@ void InnerRows(const RowsTimesVector& v, int64_t k, const T* a, const T* b, T* c
 }
 
 template <typename T>
+void ThinRows(bool tb, const MatmulSize& s, const T* a, const T* b, const T* start, T* c) {
+  ParallelFor(s.m, std::max<int64_t>(1, kWorthThread / (s.k * s.n)), [&](int64_t begin, int64_t end) {
+    MXNET_CPU_CALL(SmallProduct)(sizeof(T) == 8, false, tb, end - begin, s.n, s.k, a + begin * s.k, b, start, c + begin * s.n);
+  });
+}
+
+template <typename T>
 void Batch(bool ta, bool tb, const MatmulSize& s, const T* a, const T* b, T* c) {
   const int64_t work = s.m * s.n * s.k;
   const RowsTimesVector vector(ta, tb, s);
   if (vector.rows && s.batch == 1) return InnerRows(vector, s.k, a, b, c);
-  const bool thin = s.k * s.n <= kThinFactor;
-  if (thin && !ta && s.batch == 1)
-    return ParallelFor(s.m, std::max<int64_t>(1, kWorthThread / (s.k * s.n)), [&](int64_t begin, int64_t end) {
-      MXNET_CPU_CALL(SmallProduct)(sizeof(T) == 8, ta, tb, end - begin, s.n, s.k, a + begin * s.k, b, c + begin * s.n);
+  if (s.batch == 1 && s.k == 1 && (s.m == 1 || s.n == 1)) {
+    const T *x = s.m == 1 ? b : a, factor = s.m == 1 ? a[0] : b[0];
+    return ParallelFor(s.m * s.n, kScaledPart, [&](int64_t begin, int64_t end) {
+      MXNET_CPU_CALL(ScaledVector)(sizeof(T) == 8, end - begin, static_cast<double>(factor), x + begin, c + begin);
     });
+  }
+  const bool thin = s.k * s.n <= kThinFactor;
+  if (thin && !ta && s.batch == 1) return ThinRows(tb, s, a, b, static_cast<const T*>(nullptr), c);
   auto range = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       if (vector.rows) MXNET_CPU_CALL(InnerProducts)
       (sizeof(T) == 8, vector.rows, s.k, vector.of_b ? b + i * s.k * s.n : a + i * s.m * s.k, vector.of_b ? a + i * s.k : b + i * s.k,
        c + i * vector.rows);
-      else if (thin || (work <= kTiny && s.k * s.n <= kTinyFactor))
-          MXNET_CPU_CALL(SmallProduct)(sizeof(T) == 8, ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n);
+      else if (thin || (work <= kTiny && s.k * s.n <= kTinyFactor)) MXNET_CPU_CALL(SmallProduct)(
+          sizeof(T) == 8, ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, nullptr, c + i * s.m * s.n);
       else Gemm(ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, T(0), c + i * s.m * s.n);
     }
   };
@@ -89,6 +103,18 @@ void Batch(bool ta, bool tb, const MatmulSize& s, const T* a, const T* b, T* c) 
 }
 
 }  // namespace
+
+bool ThinProduct(int dtype, bool tb, const MatmulSize& s, const void* a, const void* b, const void* start, void* c) {
+  if (s.batch != 1 || s.k == 0 || s.k * s.n > kThinFactor) return false;
+  if (dtype == kFloat32)
+    ThinRows(tb, s, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<const float*>(start), static_cast<float*>(c));
+  else if (dtype == kFloat64)
+    ThinRows(tb, s, static_cast<const double*>(a), static_cast<const double*>(b), static_cast<const double*>(start),
+             static_cast<double*>(c));
+  else
+    return false;
+  return true;
+}
 
 void Matmul(int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, const void* b, void* c,
             const std::function<void*(size_t)>& workspace) {

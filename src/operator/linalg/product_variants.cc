@@ -1,6 +1,7 @@
 // Products of small matrices, row-major, whose results stay in registers until they are complete.
 // This file is compiled once for each level of instruction sets.
 #include <cstdint>
+#include <type_traits>
 
 #include "base/cpu_dispatch.h"
 
@@ -22,12 +23,17 @@ struct Pack {
 };
 
 // rows x (packs * the numbers of a pack) numbers of c = a b; element (i, p) of a is
-// a[i * ai + p * ak].
+// a[i * ai + p * ak]. Each row's sums begin with those of `start`, if there are any.
 template <typename T, int rows, int packs, int bytes>
-inline void ProductBlock(const T* a, int64_t ai, int64_t ak, const T* b, int64_t n, T* c, int64_t k) {
+inline void ProductBlock(const T* a, int64_t ai, int64_t ak, const T* b, int64_t n, const T* start, T* c, int64_t k) {
   typedef typename Pack<T, bytes>::Type V;
   constexpr int kWidth = bytes / sizeof(T);
   V sum[rows][packs] = {};
+  if (start)
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 2
+      for (int j = 0; j < packs; ++j) sum[i][j] = *reinterpret_cast<const V*>(start + j * kWidth);
   for (int64_t p = 0; p < k; ++p) {
     V row[packs];
 #pragma GCC unroll 2
@@ -45,15 +51,50 @@ inline void ProductBlock(const T* a, int64_t ai, int64_t ak, const T* b, int64_t
 
 // The next columns; returns how many.
 template <typename T, int packs, int bytes>
-inline int64_t ProductColumns(const T* a, int64_t ai, int64_t ak, const T* b, T* c, int64_t m, int64_t n, int64_t k) {
+inline int64_t ProductColumns(const T* a, int64_t ai, int64_t ak, const T* b, const T* start, T* c, int64_t m, int64_t n, int64_t k) {
   int64_t i = 0;
-  for (; i + 4 <= m; i += 4) ProductBlock<T, 4, packs, bytes>(a + i * ai, ai, ak, b, n, c + i * n, k);
-  for (; i < m; ++i) ProductBlock<T, 1, packs, bytes>(a + i * ai, ai, ak, b, n, c + i * n, k);
+  for (; i + 4 <= m; i += 4) ProductBlock<T, 4, packs, bytes>(a + i * ai, ai, ak, b, n, start, c + i * n, k);
+  for (; i < m; ++i) ProductBlock<T, 1, packs, bytes>(a + i * ai, ai, ak, b, n, start, c + i * n, k);
   return packs * bytes / static_cast<int>(sizeof(T));
 }
 
+// The last columns, fewer than a pack has numbers. Beside b's there are zeros, and what whole packs
+// write behind a row is overwritten: by the next rows here, by their first columns afterwards.
+template <typename T, int bytes>
+void ProductRest(const T* a, int64_t ai, int64_t ak, const T* b, const T* start, T* c, int64_t m, int64_t n, int64_t k, int64_t columns) {
+  typedef typename Pack<T, bytes>::Type V;
+  constexpr int kWidth = bytes / sizeof(T), kTogether = 4;
+  T wide[kMostFactor];
+  V first = {};
+  if (start) __builtin_memcpy(&first, start, columns * sizeof(T));
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t j = 0; j < kWidth; ++j) wide[p * kWidth + j] = j < columns ? b[p * n + j] : T(0);
+  const int64_t end = (m - 1) * n + columns;
+  auto block = [&](int64_t i, auto count) {
+    constexpr int kRows = decltype(count)::value;
+    V sum[kRows];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) sum[r] = first;
+    for (int64_t p = 0; p < k; ++p) {
+      const V row = *reinterpret_cast<const V*>(wide + p * kWidth);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) sum[r] += a[(i + r) * ai + p * ak] * row;
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      if ((i + r) * n + kWidth <= end)
+        *reinterpret_cast<V*>(c + (i + r) * n) = sum[r];
+      else
+        __builtin_memcpy(c + (i + r) * n, &sum[r], columns * sizeof(T));
+    }
+  };
+  int64_t i = 0;
+  for (; i + kTogether <= m; i += kTogether) block(i, std::integral_constant<int, kTogether>());
+  for (; i < m; ++i) block(i, std::integral_constant<int, 1>());
+}
+
 template <typename T>
-void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c) {
+void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, const T* b, const T* start, T* c) {
   constexpr int64_t kWidth = kBytes / sizeof(T), kHalf = 16 / sizeof(T);
   const int64_t ai = ta ? 1 : k, ak = ta ? m : 1;
   T turned[kMostFactor];
@@ -62,13 +103,21 @@ void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, cons
       for (int64_t p = 0; p < k; ++p) turned[p * n + j] = b[j * k + p];
     b = turned;
   }
+  auto from = [&](int64_t j) { return start ? start + j : nullptr; };
+  if (const int64_t rest = n % kWidth, j = n - rest; rest > 0 && k * kWidth <= kMostFactor) {
+    if (rest > kHalf)
+      ProductRest<T, kBytes>(a, ai, ak, b + j, from(j), c + j, m, n, k, rest);
+    else
+      ProductRest<T, 16>(a, ai, ak, b + j, from(j), c + j, m, n, k, rest);
+    if (j == 0) return;
+  }
   int64_t j = 0;
-  while (j + 2 * kWidth <= n) j += ProductColumns<T, 2, kBytes>(a, ai, ak, b + j, c + j, m, n, k);
-  if (j + kWidth <= n) j += ProductColumns<T, 1, kBytes>(a, ai, ak, b + j, c + j, m, n, k);
-  if (j + kHalf <= n) j += ProductColumns<T, 1, 16>(a, ai, ak, b + j, c + j, m, n, k);
+  while (j + 2 * kWidth <= n) j += ProductColumns<T, 2, kBytes>(a, ai, ak, b + j, from(j), c + j, m, n, k);
+  if (j + kWidth <= n) j += ProductColumns<T, 1, kBytes>(a, ai, ak, b + j, from(j), c + j, m, n, k);
+  if (k * kWidth <= kMostFactor) return;
   for (; j < n; ++j)
     for (int64_t i = 0; i < m; ++i) {
-      T sum = 0;
+      T sum = start ? start[j] : T(0);
       for (int64_t p = 0; p < k; ++p) sum += a[i * ai + p * ak] * b[p * n + j];
       c[i * n + j] = sum;
     }
@@ -156,10 +205,24 @@ double InnerProduct(bool wide, int64_t k, const void* a, const void* b) {
               : Inner(static_cast<const float*>(a), static_cast<const float*>(b), k);
 }
 
-/* c = op(a) op(b); op(a) is m x k, op(b) k x n. */
-void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* c) {
-  if (wide) return Product(ta, tb, m, n, k, static_cast<const double*>(a), static_cast<const double*>(b), static_cast<double*>(c));
-  Product(ta, tb, m, n, k, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c));
+/* c = op(a) op(b); op(a) is m x k, op(b) k x n. `start`, if any: n numbers that are added to each
+ * row. */
+void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b, const void* start, void* c) {
+  if (wide)
+    return Product(ta, tb, m, n, k, static_cast<const double*>(a), static_cast<const double*>(b), static_cast<const double*>(start),
+                   static_cast<double*>(c));
+  Product(ta, tb, m, n, k, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<const float*>(start),
+          static_cast<float*>(c));
+}
+
+/* c[i] = factor * x[i] */
+void ScaledVector(bool wide, int64_t n, double factor, const void* x, void* c) {
+  auto scale = [n, factor](const auto* from, auto* to) {
+    const auto f = static_cast<std::decay_t<decltype(*to)>>(factor);
+    for (int64_t i = 0; i < n; ++i) to[i] = f * from[i];
+  };
+  if (wide) return scale(static_cast<const double*>(x), static_cast<double*>(c));
+  scale(static_cast<const float*>(x), static_cast<float*>(c));
 }
 
 }  // namespace MXNET_CPU_VARIANT

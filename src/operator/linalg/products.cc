@@ -1,5 +1,6 @@
 // General and symmetric products of matrices in batches.
 #include <algorithm>
+#include <vector>
 
 #include "base/omp.h"
 #include "operator/gemm.h"
@@ -162,6 +163,34 @@ void ScaleInto(KernelArgs& args, const TBlob& from, double factor, const TBlob& 
                      pointwise::kBinaryMasks, nullptr, out, OpReq::kWrite);
 }
 
+// On the CPU, for small matrices: the products of some rows first, then both terms, while the
+// products are in the cache. C may be the result.
+template <typename T>
+void ScaledSum(KernelArgs& args, const Call& p, const Sizes& s) {
+  const T *a = args.in[0].data<T>(), *b = args.in[1].data<T>(), *c = args.in[2].data<T>();
+  const T alpha = static_cast<T>(p.alpha), beta = static_cast<T>(p.beta);
+  const int dtype = args.out[0].dtype;
+  const bool rows = s.outer == 1 && !p.ta;  // parts of one product, or else whole products
+  const int64_t count = rows ? s.m : s.outer, size = rows ? s.n : s.m * s.n, step = rows ? s.k : s.m * s.k;
+  const int64_t part = std::max<int64_t>(1, 4096 / size);
+  T* to = args.out[0].data<T>();
+  const auto product = [&](int64_t first, int64_t n, T* result) {
+    const MatmulSize some = rows ? MatmulSize{1, n, s.n, s.k} : MatmulSize{n, s.m, s.n, s.k};
+    Matmul(dtype, p.ta, p.tb, some, a + first * step, rows ? b : b + first * s.k * s.n, result, nullptr);
+  };
+  ParallelFor(count, std::max<int64_t>(part, (1 << 16) / (size * s.k)), [&](int64_t begin, int64_t end) {
+    std::vector<T> products(std::min(part, end - begin) * size);
+    for (int64_t first = begin; first < end; first += part) {
+      const int64_t n = std::min(part, end - first);
+      product(first, n, products.data());
+      const T *sum = products.data(), *addend = c + first * size;
+      T* result = to + first * size;
+#pragma omp simd
+      for (int64_t i = 0; i < n * size; ++i) result[i] = alpha * sum[i] + beta * addend[i];
+    }
+  });
+}
+
 template <typename P>
 void GemmKernel(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
@@ -174,12 +203,17 @@ void GemmKernel(KernelArgs& args) {
     if (p.beta == 0) return ZeroBytes(args.run, out.dptr, static_cast<int64_t>(out.Bytes()));
     return ScaleInto(args, args.in[2], p.beta, out);
   }
-  const bool small = s.m * s.n * s.k <= 4096 && !args.run.ctx.is_gpu();  // then Matmul is faster than BLAS
+  const bool few = s.m * s.n * s.k <= 4096 || (s.outer == 1 && !p.ta && s.k * s.n <= 256);
+  const bool small = few && !args.run.ctx.is_gpu();  // then Matmul is faster than BLAS
   if (p.beta == 0 && s.inner == 1 && (p.alpha == 1 || small)) {
     Matmul(args.run, out.dtype, p.ta, p.tb, MatmulSize{s.outer, s.m, s.n, s.k}, a, b, out.dptr, args.workspace);
     return p.alpha == 1 ? void() : ScaleInto(args, out, p.alpha, out);
   }
   const bool gpu = args.run.ctx.is_gpu();
+  if (small && s.inner == 1) {
+    if (out.dtype == kFloat64) return ScaledSum<double>(args, p, s);
+    if (out.dtype == kFloat32) return ScaledSum<float>(args, p, s);
+  }
   if (p.beta != 0) {
     ScaleInto(args, args.in[2], gpu ? p.beta : 1.0, out);
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "operator/gemm.h"
+#include "operator/linalg/matmul.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/dense/fully_connected.h"
@@ -14,6 +15,8 @@ Hooks g_hooks;
 
 namespace {
 
+constexpr int64_t kThinFrom = 64;  // rows; for fewer the libraries are as fast
+
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const TBlob &data = args.in[0], &weight = args.in[1], &out = args.out[0];
@@ -24,6 +27,9 @@ void Forward(KernelArgs& args) {
   call.m = m, call.n = n, call.k = k, call.dtype = data.dtype;
   call.data = data.dptr, call.weight = weight.dptr, call.bias = bias ? args.in[2].dptr : nullptr, call.out = out.dptr;
   call.weight_input = 1;
+  const MatmulSize size{1, m, n, k};
+  if (m >= kThinFrom && args.req[0] != OpReq::kAdd && ThinProduct(data.dtype, true, size, call.data, call.weight, call.bias, call.out))
+    return;
   if (NativeDense(args, call, nullptr)) return;
   auto dense = ActiveHooks().dense;
   if (dense && dense(args, call)) return;

@@ -80,7 +80,13 @@ void Scale(KernelArgs& a, const NormView& v, const T* x, const NormStatistics& s
   const int dtype = a.in[0].dtype;
   const Coefficients<T> k(a.param<BatchNormParam>(), a.in[kGamma].data<T>(), a.in[kBeta].data<T>(), s.mean, s.inv_std);
   T* y = a.out[0].data<T>();
-  if (v.inner > 1) {
+  if (const int64_t together = v.Together(); together > 1) {
+    const std::vector<T> scale = Repeated(k.scale, together), shift = Repeated(k.shift, together);
+    const int64_t n = v.channels * v.inner;
+    ParallelFor(v.outer, RowGrain(n), [&](int64_t b, int64_t e) {
+      MXNET_CPU_CALL(NormScaleColumns)(dtype, x + b * n, y + b * n, e - b, n, scale.data(), shift.data(), kRelu);
+    });
+  } else if (v.inner > 1) {
     ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
       for (int64_t i = b; i < e; ++i) {
         const int64_t c = i % v.channels;
@@ -127,6 +133,61 @@ void Again(KernelArgs& args) {
   });
 }
 
+// Where the result was positive, for each column: the coefficients of the forward pass.
+template <typename T>
+struct NormMaskArrays {
+  std::vector<T> scale, shift;
+  NormMaskArrays() = default;
+  NormMaskArrays(const BatchNormParam& p, const T* gamma, const T* beta, const NormStatistics& s, int64_t together) {
+    const Coefficients<T> k(p, gamma, beta, s.mean, s.inv_std);
+    scale = Repeated(k.scale, together), shift = Repeated(k.shift, together);
+  }
+  NormMask At(int64_t c) const { return {static_cast<double>(scale[c]), static_cast<double>(shift[c])}; }
+  NormMaskColumns Columns() const { return {scale.data(), shift.data()}; }
+};
+
+template <bool kRelu, typename T>
+void GradientSums(const NormView& v, int dtype, const T* og, const T* x, const std::vector<double>& mean, const NormMaskArrays<T>& mask,
+                  std::vector<double>* sum, std::vector<double>* product) {
+  const NormMaskColumns columns = mask.Columns();
+  Sums(
+      v, sum->data(), product->data(),
+      [&](int64_t c) {
+        const NormMask own = kRelu ? mask.At(c) : NormMask();
+        for (int64_t o = 0; o < v.outer; ++o) {
+          const int64_t at = (o * v.channels + c) * v.inner;
+          MXNET_CPU_CALL(NormGradientSums)
+          (dtype, og + at, x + at, v.inner, mean[c], &(*sum)[c], &(*product)[c], kRelu ? &own : nullptr);
+        }
+      },
+      [&](int64_t b, int64_t e, double* s, double* q) {
+        MXNET_CPU_CALL(NormGradientSumsColumns)
+        (dtype, og + b * v.channels, x + b * v.channels, e - b, v.channels, mean.data(), s, q, kRelu ? &columns : nullptr);
+      });
+}
+
+template <bool kRelu, typename T>
+void DataGradient(const NormView& v, int dtype, const T* og, const T* x, const GradientCoefficients<T>& to, const NormMaskArrays<T>& mask,
+                  T* dx) {
+  if (v.inner > 1) {
+    ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
+      for (int64_t i = b; i < e; ++i) {
+        const int64_t c = i % v.channels;
+        const NormMask own = kRelu ? mask.At(c) : NormMask();
+        MXNET_CPU_CALL(NormGradient)
+        (dtype, og + i * v.inner, x + i * v.inner, dx + i * v.inner, v.inner, to.a[c], to.b[c], to.c[c], kRelu ? &own : nullptr);
+      }
+    });
+  } else {
+    const NormMaskColumns columns = mask.Columns();
+    ParallelFor(v.outer, RowGrain(v.channels), [&](int64_t b, int64_t e) {
+      MXNET_CPU_CALL(NormGradientColumns)
+      (dtype, og + b * v.channels, x + b * v.channels, dx + b * v.channels, e - b, v.channels, to.a.data(), to.b.data(), to.c.data(),
+       kRelu ? &columns : nullptr);
+    });
+  }
+}
+
 // ograd, data, gamma, moving_mean, moving_var, mean, inv_std, [beta with relu] -> data_grad,
 // gamma_grad, beta_grad The relu's mask is computed again from the data, with the coefficients of
 // the forward pass: cheaper than reading the output from memory.
@@ -148,47 +209,22 @@ void Backward(KernelArgs& args) {
         const int dtype = a.in[1].dtype;
         const T *og = InOrderOf<T>(a, a.in[0], a.out[0]), *x = InOrderOf<T>(a, a.in[1], a.out[0]);
         const NormStatistics stats = BackwardStatistics<T>(a, v, 3, 5);
+        const int64_t together = v.Together();
+        const NormView w = v.ByRows();
+        NormMaskArrays<T> mask;
+        if (kRelu) mask = NormMaskArrays<T>(p, a.in[2].data<T>(), a.in[7].data<T>(), stats, together);
         std::vector<double> sum(v.channels), product(v.channels);
-        std::unique_ptr<Coefficients<T>> k;
-        if (kRelu) k = std::make_unique<Coefficients<T>>(p, a.in[2].data<T>(), a.in[7].data<T>(), stats.mean, stats.inv_std);
-        const NormMaskColumns columns{kRelu ? k->scale.data() : nullptr, kRelu ? k->shift.data() : nullptr};
-        const auto mask_of = [&](int64_t c) { return NormMask{static_cast<double>(k->scale[c]), static_cast<double>(k->shift[c])}; };
-        const bool sums_wanted = batch || Wanted(a, 1) || Wanted(a, 2);
-        if (sums_wanted)
-          Sums(
-              v, sum.data(), product.data(),
-              [&](int64_t c) {
-                const NormMask mask = kRelu ? mask_of(c) : NormMask();
-                for (int64_t o = 0; o < v.outer; ++o) {
-                  const int64_t at = (o * v.channels + c) * v.inner;
-                  MXNET_CPU_CALL(NormGradientSums)
-                  (dtype, og + at, x + at, v.inner, stats.mean[c], &sum[c], &product[c], kRelu ? &mask : nullptr);
-                }
-              },
-              [&](int64_t b, int64_t e, double* s, double* q) {
-                MXNET_CPU_CALL(NormGradientSumsColumns)
-                (dtype, og + b * v.channels, x + b * v.channels, e - b, v.channels, stats.mean.data(), s, q, kRelu ? &columns : nullptr);
-              });
+        if (batch || Wanted(a, 1) || Wanted(a, 2)) {
+          std::vector<double> sums(w.channels), products(w.channels);
+          GradientSums<kRelu>(w, dtype, og, x, Repeated(stats.mean, together), mask, &sums, &products);
+          Fold(sums, together, sum.data());
+          Fold(products, together, product.data());
+        }
         ParameterGradients<T>(a, v, stats, sum, product);
         if (!Wanted(a, 0)) return;
-        const GradientCoefficients<T> to(p, batch, v, a.in[2].data<T>(), stats, sum, product);
-        T* dx = a.out[0].data<T>();
-        if (v.inner > 1) {
-          ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
-            for (int64_t i = b; i < e; ++i) {
-              const int64_t c = i % v.channels;
-              const NormMask mask = kRelu ? mask_of(c) : NormMask();
-              MXNET_CPU_CALL(NormGradient)
-              (dtype, og + i * v.inner, x + i * v.inner, dx + i * v.inner, v.inner, to.a[c], to.b[c], to.c[c], kRelu ? &mask : nullptr);
-            }
-          });
-        } else {
-          ParallelFor(v.outer, RowGrain(v.channels), [&](int64_t b, int64_t e) {
-            MXNET_CPU_CALL(NormGradientColumns)
-            (dtype, og + b * v.channels, x + b * v.channels, dx + b * v.channels, e - b, v.channels, to.a.data(), to.b.data(), to.c.data(),
-             kRelu ? &columns : nullptr);
-          });
-        }
+        GradientCoefficients<T> to(p, batch, v, a.in[2].data<T>(), stats, sum, product);
+        if (together > 1) to.a = Repeated(to.a, together), to.b = Repeated(to.b, together), to.c = Repeated(to.c, together);
+        DataGradient<kRelu>(w, dtype, og, x, to, mask, a.out[0].data<T>());
       },
       1);
 }

@@ -56,8 +56,29 @@ struct NormView {
       inner = b.shape.Prod(axis + 1, nd);
     }
   }
+  NormView(int64_t rows, int64_t columns) : outer(rows), channels(columns), inner(1) {}
   int64_t count() const { return outer * inner; }
+  /* How many columns of a row belong to one channel where the planes of channels are so small that
+   * a loop for each costs more than what it does: then all go by rows. Else 1. */
+  int64_t Together() const { return inner > 1 && inner <= kNormShortRow && outer >= 8 ? inner : 1; }
+  NormView ByRows() const { return Together() > 1 ? NormView(outer, channels * inner) : *this; }
 };
+
+/* Each number `times` times. */
+template <typename T>
+std::vector<T> Repeated(const std::vector<T>& numbers, int64_t times) {
+  std::vector<T> all;
+  all.reserve(numbers.size() * static_cast<size_t>(times));
+  for (const T& number : numbers) all.insert(all.end(), static_cast<size_t>(times), number);
+  return all;
+}
+/* The sums of `times` neighbours each. */
+inline void Fold(const std::vector<double>& all, int64_t times, double* sums) {
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i % static_cast<size_t>(times) == 0) *sums++ = 0;
+    sums[-1] += all[i];
+  }
+}
 
 inline int64_t RowGrain(int64_t width) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, width)); }
 
@@ -102,15 +123,21 @@ template <typename T>
 void BatchMoments(const NormView& v, int dtype, const T* x, double* mean, double* var) {
   std::vector<double> shift(v.channels);
   RoughMean(v, x, shift.data());
+  const int64_t together = v.Together();
+  const NormView w = v.ByRows();
+  const std::vector<double> shifts = Repeated(shift, together);
+  std::vector<double> sums(w.channels), squares(w.channels);
   Sums(
-      v, mean, var,
+      w, sums.data(), squares.data(),
       [&](int64_t c) {
-        for (int64_t o = 0; o < v.outer; ++o)
-          MXNET_CPU_CALL(NormMoments)(dtype, x + (o * v.channels + c) * v.inner, v.inner, shift[c], &mean[c], &var[c]);
+        for (int64_t o = 0; o < w.outer; ++o)
+          MXNET_CPU_CALL(NormMoments)(dtype, x + (o * w.channels + c) * w.inner, w.inner, shift[c], &sums[c], &squares[c]);
       },
-      [&](int64_t b, int64_t e, double* sum, double* squares) {
-        MXNET_CPU_CALL(NormMomentsColumns)(dtype, x + b * v.channels, e - b, v.channels, shift.data(), sum, squares);
+      [&](int64_t b, int64_t e, double* s, double* q) {
+        MXNET_CPU_CALL(NormMomentsColumns)(dtype, x + b * w.channels, e - b, w.channels, shifts.data(), s, q);
       });
+  Fold(sums, together, mean);
+  Fold(squares, together, var);
   const double n = static_cast<double>(std::max<int64_t>(1, v.count()));
   for (int64_t c = 0; c < v.channels; ++c) {
     mean[c] /= n;

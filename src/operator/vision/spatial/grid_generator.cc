@@ -77,6 +77,28 @@ void Warp(const Shape& s, const T* flow, T* grid, bool places) {
   });
 }
 
+// Points of a grid whose places are computed once for all images, so that short rows are no loops
+// of their own.
+constexpr int64_t kSmallGrid = 4096;
+
+template <typename T>
+void AffineGrids(const Shape& s, const T* data, T* grid) {
+  const int64_t plane = s[2] * s[3], points = plane <= kSmallGrid ? plane : s[3];
+  std::vector<T> u(points), v(points);
+  for (int64_t i = 0; i < points; ++i) u[i] = RegularPlace<T>(i % s[3], s[3]), v[i] = RegularPlace<T>(i / s[3], s[2]);
+  if (points == plane)
+    return ParallelFor(s[0], std::max<int64_t>(1, 8192 / plane), [&](int64_t b, int64_t e) {
+      const auto level = [at = v.data()](int64_t i) { return at[i]; };
+      for (int64_t n = b; n < e; ++n) AffineAt(data + 6 * n, u.data(), level, plane, grid + 2 * n * plane, grid + (2 * n + 1) * plane);
+    });
+  EachRow(s, [&](int64_t n, int64_t row) {
+    T* x = grid + 2 * n * plane + row * s[3];
+    const T at = RegularPlace<T>(row, s[2]);
+    AffineAt(
+        data + 6 * n, u.data(), [at](int64_t) { return at; }, s[3], x, x + plane);
+  });
+}
+
 void Forward(KernelArgs& args) {
   if (!Wanted(args, 0) || args.out[0].Size() == 0) return;
   const bool warp = args.param<GridGeneratorParam>().transform_type == kWarpGrid;
@@ -88,13 +110,7 @@ void Forward(KernelArgs& args) {
     const T* data = a.in[0].data<T>();
     T* grid = a.out[0].data<T>();
     if (warp) return Warp(s, data, grid, true);
-    std::vector<T> u(s[3]), v(s[2]);
-    for (int64_t i = 0; i < s[3]; ++i) u[i] = RegularPlace<T>(i, s[3]);
-    for (int64_t i = 0; i < s[2]; ++i) v[i] = RegularPlace<T>(i, s[2]);
-    EachRow(s, [&](int64_t n, int64_t row) {
-      T* x = grid + (2 * n * s[2] + row) * s[3];
-      AffineRow(data + 6 * n, v[row], u.data(), s[3], x, x + s[2] * s[3]);
-    });
+    AffineGrids(s, data, grid);
   });
 }
 

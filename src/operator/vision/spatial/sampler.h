@@ -116,12 +116,14 @@ void AffinePoints(const T* theta, int64_t rows, int64_t columns, int64_t first, 
   }
 }
 
-/* The same for one row of the grid; u[i]: its places. */
-template <typename T>
-void AffineRow(const T* theta, T v, const T* u, int64_t count, T* x, T* y) {
+/* The same for points whose places are known: `u` and `v` have them, or v is the same for all. */
+template <typename T, typename V>
+void AffineAt(const T* theta, const T* __restrict u, V v, int64_t count, T* __restrict x, T* __restrict y) {
+  const T x_by_u = theta[0], x_by_v = theta[1], x_plain = theta[2], y_by_u = theta[3], y_by_v = theta[4], y_plain = theta[5];
+#pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
-    x[i] = theta[0] * u[i] + theta[1] * v + theta[2];
-    y[i] = theta[3] * u[i] + theta[4] * v + theta[5];
+    x[i] = x_by_u * u[i] + x_by_v * v(i) + x_plain;
+    y[i] = y_by_u * u[i] + y_by_v * v(i) + y_plain;
   }
 }
 
