@@ -385,12 +385,12 @@ class NDArrayIter(DataIter):
     def _batchify(self, data_source):
         """The current batch of `data_source`."""
         if not 0 <= self.cursor + self.batch_size or self.cursor >= self.num_data:
-            raise ValueError("[NDArrayIter] there is no current batch: iter_next or reset comes first")
+            raise CheckedValueError("[NDArrayIter] there is no current batch: iter_next or reset comes first")
         start, end = self.cursor, self.cursor + self.batch_size
         if start < 0:                           # the left-over of the last pass comes first
             cache = self._cache_data if data_source is self.data else self._cache_label
             if cache is None:
-                raise ValueError("[NDArrayIter] there is no current batch: iter_next comes first")
+                raise CheckedValueError("[NDArrayIter] there is no current batch: iter_next comes first")
             return self._concat(cache, self._getdata(data_source, end=end))
         if end <= self.num_data or self.last_batch_handle != "pad":
             return self._getdata(data_source, start, min(end, self.num_data))

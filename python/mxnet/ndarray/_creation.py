@@ -1,5 +1,6 @@
 """Arrays out of nothing or out of other values, and functions of several arrays that are no
 operators of their own."""
+import numbers
 import warnings
 
 import numpy as np
@@ -271,10 +272,13 @@ def histogram(a, bins=10, range=None):
     """
     if isinstance(bins, NDArray):
         return _call("_histogram", (a, bins))
+    if not isinstance(bins, numbers.Integral):
+        raise error_class(ValueError, TypeError)(f"[histogram] bins={bins!r}; accepted: an integer or an NDArray")
     if range is None:
-        counts, edges = np.histogram(a.asnumpy(), _whole("histogram", "bins", bins))   # as in 1.9.1: both as float32, in a tuple
+        warnings.warn("range is not specified, using numpy's result to ensure consistency with numpy", stacklevel=2)
+        counts, edges = np.histogram(a.asnumpy(), bins)   # as in 1.9.1: both as float32, in a tuple
         return array(counts, a.context), array(edges, a.context)
-    return _call("_histogram", (a,), bin_cnt=_whole("histogram", "bins", bins), range=tuple(range))
+    return _call("_histogram", (a,), bin_cnt=int(bins), range=tuple(range))
 
 
 def waitall():

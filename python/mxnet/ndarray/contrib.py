@@ -82,4 +82,4 @@ def rand_zipfian(true_classes, num_sampled, range_max, ctx=None):
         classes = cast(classes.as_in_context(ctx), dtype="float64")
         return ((classes + 2) / (classes + 1)).log() / log_range * num_sampled
 
-    return [sampled, expected(true_classes), expected(sampled)]
+    return sampled, expected(true_classes), expected(sampled)

@@ -1,10 +1,12 @@
 """Random arrays. Parameters of a distribution are numbers, or arrays that give `shape` draws for
 each of their elements."""
+import re as _re
+
 import numpy as _np
 
 from .._dtypes import given as _given
 from ..base import _Null, numeric_types, CheckedValueError, _MXTypeError
-from ..context import current_context
+from ..context import Context, current_context
 from . import _internal
 from .ndarray import NDArray
 
@@ -21,6 +23,13 @@ def _dtype(dtype):
     return _given(dtype) if dtype is _Null or dtype is None or isinstance(dtype, str) else _np.dtype(dtype).name
 
 
+def _device_text(ctx):
+    """A context, or its text ("cpu(0)", as 1.x takes it), as the text that operators take."""
+    if isinstance(ctx, Context) or (isinstance(ctx, str) and _re.fullmatch(r"\w+\(\d+\)", ctx)):
+        return str(ctx)
+    raise _MXTypeError(f"[context] got {ctx!r}; accepted: a Context such as mx.cpu(0)")
+
+
 def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
     """`params`: (name, value) pairs, all numbers or all arrays."""
     if out is None and not kwargs:   # the usual call
@@ -35,8 +44,8 @@ def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
             if dtype is not _Null:
                 options["dtype"] = _dtype(dtype)
             ctx = ctx or current_context()
-            if ctx.device_id or ctx.device_typeid != 1:   # an operator without inputs computes on cpu(0)
-                options["ctx"] = str(ctx)
+            if not isinstance(ctx, Context) or ctx.device_id or ctx.device_typeid != 1:   # without inputs: cpu(0)
+                options["ctx"] = _device_text(ctx)
             return getattr(_internal, "_random_" + distribution)(**options)
     arrays = [isinstance(v, NDArray) for _, v in params]
     options = {"dtype": _dtype(dtype), **kwargs}
@@ -47,13 +56,14 @@ def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
     if any(arrays):
         names = ", ".join(f"{n}={type(v).__name__}" for n, v in params)
         raise CheckedValueError(f"[random.{distribution}] got {names}; accepted: all numbers, or all NDArrays")
-    for name, value in params:
-        if not isinstance(value, numeric_types):
-            raise ValueError(f"[random.{distribution}] got {name}={value!r}; accepted: a number or an NDArray")
+    for place, (name, value) in enumerate(params):
+        if not isinstance(value, numeric_types):   # 1.x checks the first one, and asserts that the others are like it
+            kind = CheckedValueError if place else ValueError
+            raise kind(f"[random.{distribution}] got {name}={value!r}; accepted: a number or an NDArray")
     if ctx is None and out is None:
         ctx = current_context()
     if ctx is not None:
-        options["ctx"] = str(ctx)
+        options["ctx"] = _device_text(ctx)
     return getattr(_internal, "_random_" + distribution)(**dict(params), out=out, **options)
 
 

@@ -46,7 +46,7 @@ class _SymbolInference:
                 if not kwargs:
                     pointer.append(len(dims))   # a place in the order, of unknown shape
                 continue
-            if not isinstance(shape, (tuple, list)):
+            if not isinstance(shape, tuple):                # lists are refused, as in 1.x
                 raise TypeError(f"[infer_shape] Arguments need to be shapes (tuple), but argument {name} is {type(shape)}.")
             for d in shape:
                 if not isinstance(d, numbers.Integral):

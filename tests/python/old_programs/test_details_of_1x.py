@@ -206,3 +206,59 @@ def test_mcc_counts_in_floats():
 def test_constants_of_a_graph_name_their_initializer():
     constant = gluon.Constant('scale', [[1, 2]])
     assert constant.var().attr('__init__').startswith('Constant_scale_')
+
+
+# ---- warnings and errors of small calls
+
+
+def test_histogram_without_a_range_warns():
+    x = nd.array([1, 2, 3])
+    with pytest.warns(UserWarning, match='range is not specified'):
+        counts, edges = nd.histogram(x, bins=2)
+    assert counts.asnumpy().tolist() == [1, 2] and edges.asnumpy().tolist() == [1, 2, 3]
+    for bins in ('a', [0, 1], 2.5):
+        with pytest.raises(ValueError, match='bins'):
+            nd.histogram(x, bins=bins, range=(0, 3))
+
+
+def test_parameters_of_draws_that_are_no_numbers():
+    with pytest.raises(AssertionError, match='high'):
+        nd.random.uniform(0, 'a')
+    with pytest.raises(ValueError, match='low') as caught:
+        nd.random.uniform('a', 1)
+    assert not isinstance(caught.value, AssertionError)
+
+
+def test_draws_take_the_text_of_a_context():
+    assert nd.random.uniform(shape=(2,), ctx='cpu(0)').shape == (2,)
+    for ctx in ('cpu', 3):
+        with pytest.raises(mx.MXNetError, match='context'):
+            nd.random.uniform(ctx=ctx)
+
+
+def test_rand_zipfian_gives_a_tuple():
+    assert type(nd.contrib.rand_zipfian(nd.array([3]), 4, 5)) is tuple
+
+
+def test_an_iterator_at_its_end_asserts_that_it_is_reset():
+    batches = mx.io.NDArrayIter(np.zeros((4, 2)), None, 2)
+    list(batches)
+    for read in (batches.getdata, batches.getlabel):
+        with pytest.raises(AssertionError, match='reset'):
+            read()
+
+
+def test_infer_shape_takes_tuples_alone():
+    x = mx.sym.var('x')
+    for infer in (x.infer_shape, x.infer_shape_partial):
+        assert infer(x=(1, 2))[1] == [(1, 2)]
+        for given in (dict(x=[1, 2]), dict(x=3)):
+            with pytest.raises(TypeError, match='tuple'):
+                infer(**given)
+        with pytest.raises(TypeError, match='tuple'):
+            infer([1, 2])
+
+
+def test_transposed_convolutions_do_not_print_the_padding_of_outputs():
+    layer = nn.Conv2DTranspose(2, 3, strides=2, output_padding=1, in_channels=4)
+    assert repr(layer) == 'Conv2DTranspose(4 -> 2, kernel_size=(3, 3), stride=(2, 2))'

@@ -28,11 +28,11 @@ def _check_layout(layout, n, who):
 
 
 def _described(who, inner, channels, window, bias, act):
-    """What a layer with a window prints: sizes, then all that is not usual."""
+    """What a layer with a window prints: sizes, then what is not usual. As in 1.x, that leaves out
+    the padding of outputs."""
     n = len(window['kernel'])
     parts = [f'{inner or None} -> {channels}', f'kernel_size={window["kernel"]}', f'stride={window["stride"]}']
-    for name, what, usual in (('padding', 'pad', (0,) * n), ('output_padding', 'adj', (0,) * n), ('dilation', 'dilate', (1,) * n),
-                              ('groups', 'num_group', 1)):
+    for name, what, usual in (('padding', 'pad', (0,) * n), ('dilation', 'dilate', (1,) * n), ('groups', 'num_group', 1)):
         if window.get(what, usual) != usual:
             parts.append(f'{name}={window[what]}')
     if bias is None:
