@@ -60,6 +60,12 @@ AttrsPtr ScalarAttrs(const Op* op, const Number& n, bool typed) {
   });
 }
 
+/* A truth value of NumPy, whose type has no __index__ and another name since NumPy 2. */
+bool IsNumpyBool(PyObject* o) {
+  const char* name = Py_TYPE(o)->tp_name;
+  return std::strncmp(name, "numpy.bool", 10) == 0 && (name[10] == 0 || std::strcmp(name + 10, "_") == 0);
+}
+
 /* A Python or NumPy number. Arrays of other libraries are not numbers here. */
 bool AsScalar(PyObject* o, Number* n) {
   double* value = &n->value;
@@ -93,6 +99,7 @@ bool AsScalar(PyObject* o, Number* n) {
     return false;
   }
   *value = PyFloat_AS_DOUBLE(f);
+  n->whole = IsNumpyBool(o);
   Py_DECREF(f);
   return true;
 }

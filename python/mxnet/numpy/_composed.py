@@ -104,6 +104,8 @@ def select(condlist, choicelist, default=0):
 
 def _heaviside(x1, x2):
     like = x1 if isinstance(x1, NDArrayBase) else x2
+    if _is_plain(x1) and not is_symbol(x2):    # a number of Python takes the float of the array beside it
+        x1 = operand(x1, like, true_divide(x2, 1).dtype)
     x1 = true_divide(operand(x1, like=like), 1)
     above = call("_npi_greater_scalar", (x1,), scalar=0.0, is_int=False)
     steps = call("_npi_where", (call("_npi_isnan", (x1,)), x1, above.astype(x1.dtype)))

@@ -1,6 +1,8 @@
-"""How mx.np's arrays are printed: as NumPy's, with the dtype where it is not float32 or bool, and
-the device where it is a GPU."""
+"""How mx.np's arrays are printed: as NumPy's, with the dtype where it is neither the default float
+nor bool, and the device where it is a GPU."""
 import numpy as onp
+
+from ._dispatch import default_float
 
 __all__ = ["array_repr", "array_str"]
 
@@ -13,7 +15,7 @@ def array_repr(a):
     said = [body]
     if not values.size and values.shape != (0,):
         said.append(f"shape={values.shape}")
-    if name != "float32" and (name != "bool" or not values.size):
+    if name != default_float() and (name != "bool" or not values.size):
         said.append(f"dtype={name}")
     if a.context.device_type == "gpu":
         said.append(f"device={a.context}")

@@ -431,6 +431,12 @@ def _and(mask, where):
     return mask if _no_mask(where) else call("_npi_logical_and", (mask, operand(where, mask, "bool")))
 
 
+def _check_float(name, a, dtype):
+    """As NumPy: deviations of floats are floats."""
+    if _given(dtype) is not None and "float" in _dtypes.name(a.dtype) and "float" not in dtype_name(dtype):
+        raise TypeError(f"[{name}] dtype is {dtype_name(dtype)} for an array of {_dtypes.name(a.dtype)}; accepted: a dtype of floats")
+
+
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
     """:func:`mean` of the elements that are numbers; NaN where there is none.
 
@@ -443,6 +449,11 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
     return mean(a, axis, dtype, out, keepdims, _and(number, where))
 
 
+def _undefined(a):
+    """What NumPy takes a divisor for that is not positive: NaN beside floats."""
+    return float("nan") if "float" in _dtypes.name(a.dtype) else 0.0
+
+
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, *, mean=None, correction=None):   # noqa: E501 pylint: disable=redefined-outer-name
     """:func:`var` of the elements that are numbers.
 
@@ -452,7 +463,8 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Non
     1.0
     """
     a, number = _without_nan(a, 0)
-    return _variance("_npi_var", a, axis, dtype, out, ddof, keepdims, correction, _and(number, where), mean, float("nan"))
+    _check_float("nanvar", a, dtype)
+    return _variance("_npi_var", a, axis, dtype, out, ddof, keepdims, correction, _and(number, where), mean, _undefined(a))
 
 
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, *, mean=None, correction=None):   # noqa: E501 pylint: disable=redefined-outer-name
@@ -464,7 +476,8 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Non
     1.0
     """
     a, number = _without_nan(a, 0)
-    return _variance("_npi_std", a, axis, dtype, out, ddof, keepdims, correction, _and(number, where), mean, float("nan"))
+    _check_float("nanstd", a, dtype)
+    return _variance("_npi_std", a, axis, dtype, out, ddof, keepdims, correction, _and(number, where), mean, _undefined(a))
 
 
 def _nan_extreme(function, limit, a, axis, out, keepdims, initial, where):

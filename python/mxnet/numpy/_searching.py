@@ -15,6 +15,8 @@ __all__ = ["where", "nonzero", "flatnonzero", "argwhere", "take", "choose", "com
 
 
 _FLOATS = {_dtypes.number(name) for name in ("float16", "float32", "float64")}
+_NEVER_NEGATIVE = {_dtypes.number(name) for name in ("bool", "uint8", "uint16", "uint32", "uint64")}
+_INT8 = _dtypes.number("int8")
 
 
 def _is_number(value):
@@ -131,8 +133,9 @@ def take(a, indices, axis=None, mode="raise", out=None):
     """Entries of dimension `axis` at integer indices; without `axis` of the array taken as a
     vector.
 
-    `mode` says what happens to indices out of range: "raise" an IndexError, for negative ones as
-    well, unlike NumPy; "clip" them to the nearest; "wrap" counts around.
+    `mode` says what happens to indices out of range: "raise" an IndexError; "clip" them to the
+    nearest; "wrap" counts around. Negative ones count from the end with "raise", and are out of
+    range with "clip".
 
     Examples
     --------
@@ -143,7 +146,28 @@ def take(a, indices, axis=None, mode="raise", out=None):
         raise NotImplementedError(f"[take] mode={mode!r}; accepted: clip, wrap, raise")
     a = operand(a)
     a, axis = (ravel(a), 0) if axis is None else (with_axis(a, axis), axis)
-    return call("_npi_take", (a, operand(indices, like=a)), out, axis=int(axis), mode=mode)
+    below = mode == "raise" and not is_symbol(a) and _may_be_negative(indices)
+    indices = operand(indices, like=a)
+    if below:
+        indices = _from_the_start(indices, a.shape[axis])
+    return call("_npi_take", (a, indices), out, axis=int(axis), mode=mode)
+
+
+def _may_be_negative(indices):
+    if isinstance(indices, NDArrayBase):
+        return indices._dtype_id not in _NEVER_NEGATIVE
+    return not is_symbol(indices) and bool(onp.any(onp.less(indices, 0)))
+
+
+def _from_the_start(indices, size):
+    """`indices` with `size` added to negative ones, which the operator refuses with "raise". Those
+    that are out of range stay, so that the error names them."""
+    if indices._dtype_id == _INT8:      # which need not hold the sum
+        indices = call("_npi_cast", (indices,), dtype="int64")
+    negative = call("_npi_less_scalar", (indices,), scalar=0.0, is_int=True)
+    inside = call("_npi_greater_equal_scalar", (indices,), scalar=float(-size), is_int=True)
+    counted = call("_npi_add_scalar", (indices,), scalar=float(size), is_int=True)
+    return call("_npi_where", (call("_npi_logical_and", (negative, inside)), counted, indices))
 
 
 def choose(a, choices, out=None, mode="raise"):

@@ -409,8 +409,12 @@ def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def _both(a1, a2):
+    """Both as arrays, or None where one can be none: NumPy's comparisons find it different."""
     like = a1 if isinstance(a1, NDArrayBase) else a2
-    return operand(a1, like), operand(a2, like)
+    try:
+        return operand(a1, like), operand(a2, like)
+    except TypeError:
+        return None
 
 
 def array_equal(a1, a2, equal_nan=False):
@@ -421,7 +425,10 @@ def array_equal(a1, a2, equal_nan=False):
     >>> mx.np.array_equal(mx.np.array([1.0, 2.0]), mx.np.array([1.0, 2.0]))
     True
     """
-    a1, a2 = _both(a1, a2)
+    both = _both(a1, a2)
+    if both is None:
+        return False
+    a1, a2 = both
     if a1.shape != a2.shape:
         return False
     equal = call("_npi_equal", (a1, a2))
@@ -438,7 +445,10 @@ def array_equiv(a1, a2):
     >>> mx.np.array_equiv(mx.np.array([1.0, 1.0]), mx.np.array([[1.0], [1.0]]))
     True
     """
-    a1, a2 = _both(a1, a2)
+    both = _both(a1, a2)
+    if both is None:
+        return False
+    a1, a2 = both
     try:
         onp.broadcast_shapes(a1.shape, a2.shape)
     except ValueError:

@@ -20,12 +20,13 @@ __all__ = ["generate"]
 
 class _Argument:
     """An argument of a function: its name in the record and in Python, whether it is an array, the
-    source of its default, and whether that is handed over, too."""
+    source of its default, whether that is handed over, too, and whether None stands for it."""
 
-    __slots__ = ("real", "name", "is_array", "default", "always")
+    __slots__ = ("real", "name", "is_array", "default", "always", "optional")
 
-    def __init__(self, real, name, is_array, default="None", always=False):
+    def __init__(self, real, name, is_array, default="None", always=False, optional=False):
         self.real, self.name, self.is_array, self.default, self.always = real, name, is_array, default, always
+        self.optional = optional
 
 
 def _identifier(name):
@@ -39,7 +40,8 @@ def _arguments(info, signature):
             _Argument(p[0], _identifier(p[0]), False, "_Null") for p in info.params if p[0] not in info.inputs and p[0] != info.counter]
     real = {v: k for k, v in signature.renamed.items()}
     arrays = {*info.inputs, *signature.arrays}
-    return [_Argument(real.get(n, n), n, real.get(n, n) in arrays, default, always) for n, default, always in signature.arguments]
+    return [_Argument(real.get(n, n), n, real.get(n, n) in arrays, default, always, n in signature.optional)
+            for n, default, always in signature.arguments]
 
 
 def _inputs_source(names):
@@ -55,7 +57,7 @@ def _collect(params):
     """Lines that collect the parameters that are not left at their defaults."""
     lines = ["    _keys = []; _values = []"] if params else []
     for p in params:
-        test = "" if p.always else f"if {p.name} is not _d_{p.name}: "
+        test = "" if p.always else f"if {p.name} is not _d_{p.name}{f' and {p.name} is not None' if p.optional else ''}: "
         lines.append(f"    {test}_keys.append({p.real!r}); _values.append({p.name})")
     return lines
 
@@ -88,7 +90,7 @@ def generate(name, short, module="mxnet.numpy_extension", records=False):
         head = []
         body = ["    if kwargs:", "        kwargs = _check(_name, kwargs, _aliases)"]
         body += [f"        {n} = kwargs.get({n!r}, {n})" for n in scope["_aliases"].values()]
-        body += [f"    if {parameter}: {array} = None" for array, parameter in (signature.unless if signature else ())]
+        body += [f"    if {condition}: {array} = None" for array, condition in (signature.unless if signature else ())]
         body.append(f"    inputs = {_inputs_source([a.name for a in arrays])}")
         named = "{" + ", ".join(f"{a.real!r}: {a.name}" for a in arrays) + "}"
     body += _collect(params)

@@ -18,12 +18,14 @@ class Signature:
     arrays : tuple of str
         Arrays beyond those that the record names.
     unless : tuple of (str, str)
-        Arrays that are not handed over where a parameter is true.
+        Arrays that are not handed over where an expression of the parameters is true.
+    optional : tuple of str
+        Parameters for which None stands for the default.
     """
 
-    __slots__ = ("arguments", "renamed", "arrays", "unless")
+    __slots__ = ("arguments", "renamed", "arrays", "unless", "optional")
 
-    def __init__(self, text, renamed="", arrays="", unless=""):
+    def __init__(self, text, renamed="", arrays="", unless="", optional=""):
         self.arguments = []
         for argument in text.split(", "):
             name, _, default = argument.partition("=")
@@ -31,6 +33,7 @@ class Signature:
         self.renamed = dict(pair.split(":") for pair in renamed.split())
         self.arrays = tuple(arrays.split())
         self.unless = tuple(tuple(pair.split(":")) for pair in unless.split())
+        self.optional = tuple(optional.split())
 
 
 _CONVOLUTION = ("data=None, weight=None, bias=None, kernel=None, stride=None, dilate=None, pad=None, {}num_filter=1!, num_group=1, "
@@ -52,10 +55,12 @@ SIGNATURES = {
                                  unless="bias:no_bias"),
     "group_norm": Signature("data, gamma, beta, num_groups=1, eps=1e-3!, output_mean_var=False"),
     "layer_norm": Signature("data=None, gamma=None, beta=None, axis=None, eps=None, output_mean_var=None"),
-    "leaky_relu": Signature("data=None, gamma=None, act_type='leaky', slope=0.25, lower_bound=0.125, upper_bound=0.334"),
-    "log_softmax": Signature("data, axis=-1, length=None, temperature=None, use_length=False, dtype=None", arrays="length"),
-    "masked_log_softmax": Signature("data, mask, axis=-1, temperature=1.0, normalize=True"),
-    "masked_softmax": Signature("data, mask, axis=-1, temperature=1.0, normalize=True"),
+    "leaky_relu": Signature("data=None, gamma=None, act_type='leaky', slope=0.25, lower_bound=0.125, upper_bound=0.334",
+                            unless="gamma:act_type!='prelu'"),
+    "log_softmax": Signature("data, axis=-1, length=None, temperature=None, use_length=False, dtype=None", arrays="length",
+                             optional="axis"),
+    "masked_log_softmax": Signature("data, mask, axis=-1, temperature=1.0, normalize=True", optional="axis"),
+    "masked_softmax": Signature("data, mask, axis=-1, temperature=1.0, normalize=True", optional="axis"),
     "one_hot": Signature("data, depth=None, on_value=1.0, off_value=0.0, dtype='float32'", "indices:data"),
     "pick": Signature("data, index, axis=-1, mode='clip', keepdims=False"),
     "pooling": Signature("data=None, kernel=None, stride=None, pad=None, pool_type='max', pooling_convention='valid', global_pool=False, "
@@ -64,6 +69,6 @@ SIGNATURES = {
     "rnn": Signature("data=None, parameters=None, state=None, state_cell=None, sequence_length=None, mode=None, state_size=None, "
                      "num_layers=None, bidirectional=False, state_outputs=False, p=0.0, use_sequence_length=False, projection_size=None, "
                      "lstm_state_clip_min=None, lstm_state_clip_max=None, lstm_state_clip_nan=None"),
-    "softmax": Signature("data, length=None, axis=-1, temperature=None, use_length=False, dtype=None"),
+    "softmax": Signature("data, length=None, axis=-1, temperature=None, use_length=False, dtype=None", optional="axis"),
     "topk": Signature("data, axis=-1, k=1, ret_typ='indices', is_ascend=False, dtype='float32'"),
 }

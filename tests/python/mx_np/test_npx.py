@@ -417,3 +417,16 @@ def test_fallback_operators():
             return Twice()
     assert internal.twice_of_test(x).asnumpy().sum() == 30
     assert mx.numpy_dispatch_protocol.with_array_ufunc_protocol(abs)(-2) == 2
+
+
+def test_axis_none_is_the_default_of_softmax():
+    x = array([[1., 2., 3.], [4., 5., 7.]])
+    for function in (npx.softmax, npx.log_softmax, lambda v, axis=-1: npx.masked_softmax(v, v > 1, axis=axis)):
+        assert onp.array_equal(function(x, axis=None).asnumpy(), function(x).asnumpy())
+
+
+def test_leaky_relu_takes_gamma_with_prelu_alone():
+    x = array([-2., 3.])
+    for act_type, want in (('leaky', [-.5, 3]), ('prelu', [-1, 3]), ('elu', [.25 * (onp.exp(-2) - 1), 3])):
+        onp.testing.assert_allclose(npx.leaky_relu(x, array([.5]), act_type).asnumpy(), want, rtol=1e-6)
+        onp.testing.assert_allclose(npx.leaky_relu(x, gamma=array([.5]), act_type=act_type).asnumpy(), want, rtol=1e-6)

@@ -396,6 +396,15 @@ def test_repr(values, dtype, text):
     assert repr(array(values, dtype)) == text
 
 
+@pytest.mark.parametrize("dtype,said", [("float64", ""), ("float32", ", dtype=float32"), ("int64", ", dtype=int64")])
+def test_repr_leaves_out_the_default_float(dtype, said):
+    try:
+        mx.npx.set_np(dtype=True)
+        assert repr(mx.np.ones(2, dtype=dtype)) == f"array([1{'' if 'int' in dtype else '.'}, 1{'' if 'int' in dtype else '.'}]{said})"
+    finally:
+        mx.npx.reset_np()
+
+
 def test_str_and_print_options():
     assert str(array([0.1, 1 / 3])) == "[0.1        0.33333334]" and str(array(1.5)) == "1.5" and str(array(onp.zeros((0, 2)))) == "[]"
     with onp.printoptions(precision=2):

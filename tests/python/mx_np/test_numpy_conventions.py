@@ -199,6 +199,34 @@ def test_spreads_of_too_few_numbers_are_undefined():
         onp.testing.assert_allclose(here.asnumpy(), getattr(onp, name)(values, axis=1, ddof=1))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_spreads_of_too_few_integers():
+    values = onp.array([1, 2], "int32")
+    for name in ("nanstd", "nanvar"):
+        assert getattr(mx.np, name)(ours(values), ddof=5).asnumpy() == getattr(onp, name)(values, ddof=5) == onp.inf
+
+
+def test_deviations_of_floats_are_floats():
+    for name in ("nanstd", "nanvar"):
+        for np, x in ((mx.np, ours(X)), (onp, X)):
+            with pytest.raises(TypeError, match="dtype"):
+                getattr(np, name)(x, dtype=bool)
+
+
+def test_what_is_no_array_equals_none():
+    for np, x in ((mx.np, ours(X)), (onp, X)):
+        for other in (None, "text", {}, object()):
+            assert np.array_equal(x, other) is False and np.array_equiv(x, other) is False
+
+
+@pytest.mark.parametrize("x", [onp.arange(3, dtype="int8"), onp.arange(3, dtype="float32"), MASK])
+def test_truth_values_of_numpy_are_bools(x):
+    for function in (lambda a, b: a + b, lambda a, b: b * a, lambda a, b: a == b):
+        assert function(ours(x), onp.True_).dtype == function(ours(x), True).dtype
+    if x.dtype == bool:
+        assert (ours(x) & onp.True_).tolist() == x.tolist()
+
+
 MADE_OF_NOTHING = """
     arange(3) arange(1,3,.5) zeros(3) zeros((2,2),dtype='int8') ones(3) empty(3) full(3,1.5) full((2,),[1,2]) eye(3) identity(3)
     tri(3) linspace(0,1,3) linspace([0,1],2,3) logspace(0,1,3) geomspace(1,8,3) hanning(4) hamming(4) blackman(4) bartlett(4) kaiser(4,1.0)

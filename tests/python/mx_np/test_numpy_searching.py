@@ -144,7 +144,7 @@ def test_unravel_index_of_a_number():
 
 ERRORS = [
     ("where", (M, M), ValueError), ("where", (M, rand(2), rand(3)), ValueError), ("take", (V, fixed([6], "int64")), IndexError),
-    ("take", (V, fixed([-1], "int64")), IndexError), ("take", (V, fixed([2**62], "int64")), IndexError), ("take", (V, [0], 1), ValueError),
+    ("take", (V, fixed([-7], "int64")), IndexError), ("take", (V, fixed([2**62], "int64")), IndexError), ("take", (V, [0], 1), ValueError),
     ("take", (V, [0], 0, "x"), NotImplementedError), ("take", (rand(0), fixed([0], "int64")), IndexError),
     ("choose", (fixed([2], "int64"), [V, V]), ValueError),
     ("choose", (rand(2, dtype="float32"), [V]), TypeError), ("choose", (fixed([0], "int64"), []), ValueError),
@@ -176,3 +176,25 @@ def test_advanced_indexing_of_floats_is_refused():
     assert call("_npi_advanced_indexing_multiple", (x, places)).asnumpy().tolist() == [3, 0, 4]
     with pytest.raises(IndexError):
         call("_npi_advanced_indexing_multiple", (x, places + 2**40)).asnumpy()
+
+
+def test_take_counts_negative_indices_from_the_end():
+    x = mx.np.arange(10).reshape(2, 5)
+    for indices in ([0, -1], -2, np.array([-5, 4]), mx.np.array([0, -1], dtype="int8"), mx.np.array([-3.0, 1.0]),
+                    mx.np.array([[-1], [2]], dtype="int64"), mx.np.array([4, 0], dtype="uint8")):
+        where = np.asarray(indices).astype("int64")
+        np.testing.assert_array_equal(mx.np.take(x, indices, axis=1).asnumpy(), np.take(x.asnumpy(), where, axis=1))
+    long = mx.np.arange(300)
+    assert long.take(mx.np.array([-1, -128], dtype="int8")).tolist() == [299, 172]      # the sum does not fit int8
+    for bad in ([5], mx.np.array([-6], dtype="int32")):
+        with pytest.raises(IndexError, match=r"index -6 |index 5 "):
+            mx.np.take(x, bad, axis=1).asnumpy()
+
+
+def test_gradient_of_take_from_the_end():
+    x = mx.np.arange(4)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.np.take(x, [-1, 1, -1])
+    y.backward()
+    assert x.grad.tolist() == [0, 1, 0, 2]
