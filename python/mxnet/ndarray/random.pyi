@@ -1,6 +1,7 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any
 from mxnet.base import CheckedValueError as CheckedValueError
+from mxnet.context import Context as Context
 from mxnet.context import current_context as current_context
 from mxnet.ndarray.ndarray import NDArray as NDArray
 def binomial(n: Any = ..., p: float = ..., shape: Any = ..., dtype: Any = ..., ctx: Any = ..., out: Any = ..., **kwargs: Any) -> NDArray: ...
