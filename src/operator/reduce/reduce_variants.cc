@@ -115,9 +115,41 @@ inline V LoadVector(const In* p) {
   }
 }
 
+#if defined(__AVX512F__)
+inline __m512 MaskedLoad(float rest, const float* p, int64_t n) {
+  return _mm512_mask_loadu_ps(_mm512_set1_ps(rest), static_cast<__mmask16>((1u << n) - 1), p);
+}
+inline __m512d MaskedLoad(double rest, const double* p, int64_t n) {
+  return _mm512_mask_loadu_pd(_mm512_set1_pd(rest), static_cast<__mmask8>((1u << n) - 1), p);
+}
+inline __m512d MaskedLoad(double rest, const float* p, int64_t n) {
+  const __mmask8 mask = static_cast<__mmask8>((1u << n) - 1);
+  return _mm512_mask_mov_pd(_mm512_set1_pd(rest), mask, _mm512_cvtps_pd(_mm256_maskz_loadu_ps(mask, p)));
+}
+#elif defined(__AVX2__)
+inline __m256i FirstOf(int64_t n, const __m256i& lanes32) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lanes32); }
+inline __m256 MaskedLoad(float rest, const float* p, int64_t n) {
+  const __m256i mask = FirstOf(n, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  return _mm256_blendv_ps(_mm256_set1_ps(rest), _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask));
+}
+inline __m256d MaskedLoad(double rest, const double* p, int64_t n) {
+  const __m256i mask = FirstOf(n, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+  return _mm256_blendv_pd(_mm256_set1_pd(rest), _mm256_maskload_pd(p, mask), _mm256_castsi256_pd(mask));
+}
+inline __m256d MaskedLoad(double rest, const float* p, int64_t n) {
+  const __m128i mask = _mm256_castsi256_si128(FirstOf(n, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
+  const __m256i wide = _mm256_cvtepi32_epi64(mask);
+  return _mm256_blendv_pd(_mm256_set1_pd(rest), _mm256_cvtps_pd(_mm_maskload_ps(p, mask)), _mm256_castsi256_pd(wide));
+}
+#endif
+
 // The elements of a vector beyond the first `n` are neutral, which no step takes notice of.
 template <class K, typename V, typename T, typename In>
 inline V LoadSome(const In* p, int64_t n) {
+#ifdef __AVX2__
+  if constexpr (std::is_floating_point<T>::value && std::is_floating_point<In>::value)
+    return reinterpret_cast<V>(MaskedLoad(K::template Neutral<T>(), p, n));
+#endif
   alignas(64) In some[kVectorBytes / sizeof(T)];
   std::fill_n(some, kVectorBytes / sizeof(T), K::template Neutral<In>());
   std::memcpy(some, p, static_cast<size_t>(n) * sizeof(In));
@@ -183,10 +215,29 @@ Acc<T> Row(const In* x, int64_t n, Acc<T> acc) {
   return acc;
 }
 
+// kRows neighbouring rows of few elements, each in its own order: their steps overlap.
+template <class K, int kRows, typename In, typename A>
+inline void ShortRows(const In* x, int64_t n, A* acc) {
+  A a[kRows];
+  for (int r = 0; r < kRows; ++r) a[r] = acc[r];
+  for (int64_t j = 0; j < n; ++j)
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) a[r] = K::template Step<A>(a[r], static_cast<A>(x[r * n + j]));
+  for (int r = 0; r < kRows; ++r) acc[r] = a[r];
+}
+
 template <class K, typename In, typename T>
 void Rows(const void* data, int64_t rows, int64_t n, void* result) {
+  constexpr int64_t kFew = 24;
   const In* x = static_cast<const In*>(data);
   Acc<T>* acc = static_cast<Acc<T>*>(result);
+  if (n <= kFew) {  // all of them, that a row's rounding does not depend on how many there are
+    constexpr int kTogether = 8;
+    int64_t r = 0;
+    for (; r + kTogether <= rows; r += kTogether) ShortRows<K, kTogether>(x + r * n, n, acc + r);
+    for (; r < rows; ++r) ShortRows<K, 1>(x + r * n, n, acc + r);
+    return;
+  }
   for (int64_t r = 0; r < rows; ++r) acc[r] = Row<K, In, T>(x + r * n, n, acc[r]);
 }
 

@@ -105,3 +105,22 @@ def test_affine_grids(target):
     want = np.einsum("nij,jk->nik", theta.reshape(5, 2, 3), np.stack([u, v, np.ones_like(u)])).reshape(5, 2, *target)
     close(nd.GridGenerator(nd.array(theta, dtype="float64"), transform_type="affine", target_shape=target), want, "float64")
     close(nd.GridGenerator(nd.array(theta), transform_type="affine", target_shape=target), want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("name", ["sum", "max", "min", "prod", "nansum", "norm"])
+def test_reductions_of_short_rows(name, dtype):
+    if dtype == "int64" and name in ("nansum", "norm"):
+        pytest.skip("of floats")
+    rs = np.random.RandomState(5)
+    reference = {"norm": lambda x: np.sqrt((x * x).sum(1))}.get(name, lambda x: getattr(np, name)(x, axis=1))
+    for rows in (1, 7, 19):
+        for columns in (1, 2, 3, 7, 8, 9, 15, 23, 24, 25, 31, 33, 47, 63, 65):
+            x = rs.uniform(-1.2, 1.2, (rows, columns)).astype("f8") if dtype != "int64" else rs.randint(-2, 3, (rows, columns))
+            if name == "nansum":
+                x[0, columns // 2] = np.nan
+            got = getattr(nd, name)(nd.array(x, dtype=dtype), axis=1)
+            close(got, reference(x.astype(dtype).astype("f8")), "float64" if dtype == "int64" else dtype)
+            if dtype != "int64" and name in ("max", "min", "sum"):
+                x[-1, -1] = np.nan
+                assert np.isnan(getattr(nd, name)(nd.array(x, dtype=dtype), axis=1).asnumpy()[-1])
