@@ -133,19 +133,6 @@ void Again(KernelArgs& args) {
   });
 }
 
-// Where the result was positive, for each column: the coefficients of the forward pass.
-template <typename T>
-struct NormMaskArrays {
-  std::vector<T> scale, shift;
-  NormMaskArrays() = default;
-  NormMaskArrays(const BatchNormParam& p, const T* gamma, const T* beta, const NormStatistics& s, int64_t together) {
-    const Coefficients<T> k(p, gamma, beta, s.mean, s.inv_std);
-    scale = Repeated(k.scale, together), shift = Repeated(k.shift, together);
-  }
-  NormMask At(int64_t c) const { return {static_cast<double>(scale[c]), static_cast<double>(shift[c])}; }
-  NormMaskColumns Columns() const { return {scale.data(), shift.data()}; }
-};
-
 template <bool kRelu, typename T>
 void GradientSums(const NormView& v, int dtype, const T* og, const T* x, const std::vector<double>& mean, const NormMaskArrays<T>& mask,
                   std::vector<double>* sum, std::vector<double>* product) {
@@ -164,28 +151,6 @@ void GradientSums(const NormView& v, int dtype, const T* og, const T* x, const s
         MXNET_CPU_CALL(NormGradientSumsColumns)
         (dtype, og + b * v.channels, x + b * v.channels, e - b, v.channels, mean.data(), s, q, kRelu ? &columns : nullptr);
       });
-}
-
-template <bool kRelu, typename T>
-void DataGradient(const NormView& v, int dtype, const T* og, const T* x, const GradientCoefficients<T>& to, const NormMaskArrays<T>& mask,
-                  T* dx) {
-  if (v.inner > 1) {
-    ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
-      for (int64_t i = b; i < e; ++i) {
-        const int64_t c = i % v.channels;
-        const NormMask own = kRelu ? mask.At(c) : NormMask();
-        MXNET_CPU_CALL(NormGradient)
-        (dtype, og + i * v.inner, x + i * v.inner, dx + i * v.inner, v.inner, to.a[c], to.b[c], to.c[c], kRelu ? &own : nullptr);
-      }
-    });
-  } else {
-    const NormMaskColumns columns = mask.Columns();
-    ParallelFor(v.outer, RowGrain(v.channels), [&](int64_t b, int64_t e) {
-      MXNET_CPU_CALL(NormGradientColumns)
-      (dtype, og + b * v.channels, x + b * v.channels, dx + b * v.channels, e - b, v.channels, to.a.data(), to.b.data(), to.c.data(),
-       kRelu ? &columns : nullptr);
-    });
-  }
 }
 
 // ograd, data, gamma, moving_mean, moving_var, mean, inv_std, [beta with relu] -> data_grad,
@@ -223,7 +188,7 @@ void Backward(KernelArgs& args) {
         ParameterGradients<T>(a, v, stats, sum, product);
         if (!Wanted(a, 0)) return;
         GradientCoefficients<T> to(p, batch, v, a.in[2].data<T>(), stats, sum, product);
-        if (together > 1) to.a = Repeated(to.a, together), to.b = Repeated(to.b, together), to.c = Repeated(to.c, together);
+        if (together > 1) to.Repeat(together);
         DataGradient<kRelu>(w, dtype, og, x, to, mask, a.out[0].data<T>());
       },
       1);

@@ -248,7 +248,43 @@ struct GradientCoefficients {
       c[i] = static_cast<T>(batch ? -scale * sum[i] / n - slope * s.mean[i] : 0.0);
     }
   }
+  void Repeat(int64_t times) { a = Repeated(a, times), b = Repeated(b, times), c = Repeated(c, times); }
 };
+
+// Where the result was positive, for each column: the coefficients of the forward pass.
+template <typename T>
+struct NormMaskArrays {
+  std::vector<T> scale, shift;
+  NormMaskArrays() = default;
+  NormMaskArrays(const BatchNormParam& p, const T* gamma, const T* beta, const NormStatistics& s, int64_t together) {
+    const Coefficients<T> k(p, gamma, beta, s.mean, s.inv_std);
+    scale = Repeated(k.scale, together), shift = Repeated(k.shift, together);
+  }
+  NormMask At(int64_t c) const { return {static_cast<double>(scale[c]), static_cast<double>(shift[c])}; }
+  NormMaskColumns Columns() const { return {scale.data(), shift.data()}; }
+};
+
+template <bool kRelu, typename T>
+void DataGradient(const NormView& v, int dtype, const T* og, const T* x, const GradientCoefficients<T>& to, const NormMaskArrays<T>& mask,
+                  T* dx) {
+  if (v.inner > 1) {
+    ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
+      for (int64_t i = b; i < e; ++i) {
+        const int64_t c = i % v.channels;
+        const NormMask own = kRelu ? mask.At(c) : NormMask();
+        MXNET_CPU_CALL(NormGradient)
+        (dtype, og + i * v.inner, x + i * v.inner, dx + i * v.inner, v.inner, to.a[c], to.b[c], to.c[c], kRelu ? &own : nullptr);
+      }
+    });
+  } else {
+    const NormMaskColumns columns = mask.Columns();
+    ParallelFor(v.outer, RowGrain(v.channels), [&](int64_t b, int64_t e) {
+      MXNET_CPU_CALL(NormGradientColumns)
+      (dtype, og + b * v.channels, x + b * v.channels, dx + b * v.channels, e - b, v.channels, to.a.data(), to.b.data(), to.c.data(),
+       kRelu ? &columns : nullptr);
+    });
+  }
+}
 
 /* Gradients of gamma and beta: outputs 1 and 2 of a backward kernel. */
 template <typename T>

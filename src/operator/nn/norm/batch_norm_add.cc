@@ -151,24 +151,30 @@ void Backward(KernelArgs& args) {
           (dtype, og + line * m.width, mask + kHeader + line * m.stride(), h + line * m.width, lines, m.width);
         };
         const NormStatistics stats = BackwardStatistics<T>(a, v, 4, 6);
-        std::vector<double> sum(v.channels), product(v.channels);
+        // As BatchNorm alone goes by rows where planes are small; the mask's lines are planes then.
+        const int64_t together = v.Together(), lines = m.by_rows ? 1 : v.channels;
+        const NormView w = v.ByRows();
+        const std::vector<double> means = Repeated(stats.mean, together);
+        std::vector<double> sum(v.channels), product(v.channels), sums(w.channels), products(w.channels);
         Sums(
-            v, sum.data(), product.data(),
+            w, sums.data(), products.data(),
             [&](int64_t c) {
               for (int64_t o = 0; o < v.outer; ++o) {
                 const int64_t line = o * v.channels + c, at = line * v.inner;
                 keep(line, 1);
-                MXNET_CPU_CALL(NormGradientSums)(dtype, h + at, x + at, v.inner, stats.mean[c], &sum[c], &product[c], nullptr);
+                MXNET_CPU_CALL(NormGradientSums)(dtype, h + at, x + at, v.inner, stats.mean[c], &sums[c], &products[c], nullptr);
               }
             },
             [&](int64_t b, int64_t e, double* s, double* q) {
               constexpr int64_t kRows = 32;
               for (int64_t r = b; r < e; r += kRows) {
-                const int64_t rows = std::min(kRows, e - r), at = r * v.channels;
-                keep(r, rows);
-                MXNET_CPU_CALL(NormGradientSumsColumns)(dtype, h + at, x + at, rows, v.channels, stats.mean.data(), s, q, nullptr);
+                const int64_t rows = std::min(kRows, e - r), at = r * w.channels;
+                keep(r * lines, rows * lines);
+                MXNET_CPU_CALL(NormGradientSumsColumns)(dtype, h + at, x + at, rows, w.channels, means.data(), s, q, nullptr);
               }
             });
+        Fold(sums, together, sum.data());
+        Fold(products, together, product.data());
         ParameterGradients<T>(a, v, stats, sum, product);
         if (Wanted(a, 3) && h != a.out[3].data<T>()) {
           TBlob made = like;
@@ -176,17 +182,9 @@ void Backward(KernelArgs& args) {
           std::memcpy(a.out[3].dptr, InOrderOf<T>(a, made, a.out[3]), a.out[3].Bytes());
         }
         if (!Wanted(a, 0)) return;
-        const GradientCoefficients<T> to(p, UsesBatch(a), v, a.in[3].data<T>(), stats, sum, product);
-        T* dx = a.out[0].data<T>();
-        ParallelFor(m.lines, RowGrain(m.width), [&](int64_t b, int64_t e) {
-          if (m.by_rows)
-            return MXNET_CPU_CALL(NormGradientColumns)(dtype, h + b * m.width, x + b * m.width, dx + b * m.width, e - b, m.width,
-                                                       to.a.data(), to.b.data(), to.c.data(), nullptr);
-          for (int64_t i = b; i < e; ++i) {
-            const int64_t c = i % v.channels, at = i * m.width;
-            MXNET_CPU_CALL(NormGradient)(dtype, h + at, x + at, dx + at, m.width, to.a[c], to.b[c], to.c[c], nullptr);
-          }
-        });
+        GradientCoefficients<T> to(p, UsesBatch(a), v, a.in[3].data<T>(), stats, sum, product);
+        if (together > 1) to.Repeat(together);
+        DataGradient<false>(w, dtype, h, x, to, NormMaskArrays<T>(), a.out[0].data<T>());
       },
       2);
 }
