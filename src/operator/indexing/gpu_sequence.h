@@ -1,4 +1,4 @@
-/* Padded sequences with their lengths on a GPU. */
+/* Padded sequences with their lengths: what is done on a GPU, and the mask on the CPU. */
 #ifndef MXNET_OPERATOR_INDEXING_GPU_SEQUENCE_H_
 #define MXNET_OPERATOR_INDEXING_GPU_SEQUENCE_H_
 
@@ -12,7 +12,9 @@ struct Sequences {
   int64_t steps, batch, inner, step_stride, batch_stride;
 };
 
-/* out = in with `value` behind each sequence's end. Lengths are cut to [0, steps]. */
+/* out = in with `value` behind each sequence's end. On a GPU lengths are cut to [0, steps], and
+ * given like that on the CPU, where neither array is empty. */
+void MaskOnCpu(const Sequences& s, const int64_t* lengths, double value, const TBlob& in, const TBlob& out);
 void MaskOnDevice(const RunContext& run, const Sequences& s, const int64_t* lengths, double value, const TBlob& in, const TBlob& out);
 /* kLast: the last step of each; kLastBack: that at its place among zeros; kReverse: each turned
  * round. Null lengths: all steps. */

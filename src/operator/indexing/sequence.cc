@@ -4,7 +4,6 @@
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/gpu_sequence.h"
 #include "operator/indexing/index_common.h"
-#include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
 #include "operator/param.h"
@@ -102,26 +101,9 @@ void Mask(KernelArgs& a) {
   const Sequences s = Find<SequenceMaskParam>(*a.attrs, a.in[0].shape);
   if (a.run.ctx.is_gpu() && a.in.size() > 1)
     return MaskOnDevice(a.run, s, GivenLengths(a, 1), a.param<SequenceMaskParam>().value, a.in[0], a.out[0]);
-  CopyThrough(a);
   const int64_t* lengths = Lengths(a, s, 1, 0);
-  if (!lengths || a.in[0].Size() == 0) return;
-  const TBlob& out = a.out[0];
-  const int64_t bytes = s.inner * static_cast<int64_t>(DTypeSize(out.dtype));
-  const double value = a.param<SequenceMaskParam>().value;
-  for (int64_t b = 0; b < s.batch; ++b) {
-    TBlob piece = out;
-    if (s.step_stride == 1) {  // what is behind the end is one range
-      piece.dptr = out.data<char>() + (b * s.batch_stride + lengths[b]) * bytes;
-      piece.shape = Shape({(s.steps - lengths[b]) * s.inner});
-      FillValue(piece, value);
-      continue;
-    }
-    piece.shape = Shape({s.inner});
-    for (int64_t t = lengths[b]; t < s.steps; ++t) {
-      piece.dptr = out.data<char>() + (b * s.batch_stride + t * s.step_stride) * bytes;
-      FillValue(piece, value);
-    }
-  }
+  if (!lengths) return CopyThrough(a);
+  if (a.in[0].Size() > 0) MaskOnCpu(s, lengths, a.param<SequenceMaskParam>().value, a.in[0], a.out[0]);
 }
 
 // ---- SequenceLast
