@@ -299,13 +299,13 @@ void PutEntries(const RunContext& run, const void* values, int64_t outer, int64_
   PutLines(run, values, outer, size, inner, 1, index, data);
 }
 
-void FillOneHot(const RunContext& run, const TBlob& out, const int64_t* index, int64_t count, int64_t depth, double on, double off) {
-  if (!run.ctx.is_gpu()) return FillOneHot(out, index, count, depth, on, off);
-  if (count * depth == 0) return;
-  FillValue(run, out, off);
+void FillOneHot(KernelArgs& a, const TBlob& out, const TBlob& index, int64_t depth, double on, double off) {
+  if (!a.run.ctx.is_gpu()) return FillOneHot(out, index, depth, on, off);
+  if (index.Size() * depth == 0) return;
+  FillValue(a.run, out, off);
   rtc::Arguments args;
-  args.Add(out.dptr).Add(index).Add(depth).Add(on);
-  rtc::LaunchItems(run, {kFile, "one_hot", {out.dtype}}, count, &args);
+  args.Add(out.dptr).Add(ReadIndices(a, index)).Add(depth).Add(on);
+  rtc::LaunchItems(a.run, {kFile, "one_hot", {out.dtype}}, index.Size(), &args);
 }
 
 void Select(const RunContext& run, const TBlob& condition, const void* x, const void* y, void* out, int64_t count, int64_t piece_bytes) {

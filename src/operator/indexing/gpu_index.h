@@ -37,7 +37,7 @@ void TakeLines(const RunContext& run, const TBlob& data, int64_t outer, int64_t 
                void* out);
 void PutLines(const RunContext& run, const void* values, int64_t outer, int64_t size, int64_t inner, int64_t k, const int64_t* index,
               const TBlob& data);
-void FillOneHot(const RunContext& run, const TBlob& out, const int64_t* index, int64_t count, int64_t depth, double on, double off);
+void FillOneHot(KernelArgs& a, const TBlob& out, const TBlob& index, int64_t depth, double on, double off);
 void Select(const RunContext& run, const TBlob& condition, const void* x, const void* y, void* out, int64_t count, int64_t piece_bytes);
 
 // ---- the GPU's part of functions that see the context in KernelArgs

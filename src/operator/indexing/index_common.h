@@ -15,6 +15,9 @@ enum class IndexMode : int { kClip = 0, kWrap = 1, kRaise = 2 };
  * are cut off towards zero; NaN becomes INT64_MIN. */
 const int64_t* ReadIndices(KernelArgs& args, const TBlob& indices);
 
+/* n of the indices on the CPU from `first` on, converted in the same way. */
+void CopyIndices(const TBlob& indices, int64_t first, int64_t n, int64_t* to);
+
 /* Copies with every index in [0, size): clipped, wrapped, or refused with Error(kIndex). REQUIRES:
  * size > 0 or the array is empty (else Error(kIndex)). */
 const int64_t* ReadIndicesInRange(KernelArgs& args, const TBlob& indices, int64_t size, IndexMode mode);

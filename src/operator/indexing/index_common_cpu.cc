@@ -26,19 +26,57 @@ int64_t ToIndex(T v) {
   }
 }
 
+constexpr int64_t kBlock = 1024;
+
+// to[i] = from[i] cut off, where 32 bits hold all of them; else false. Every processor makes these
+// conversions in vectors, and few those of 64 bits.
+template <typename T>
+bool ToFewBits(const T* from, int64_t n, int32_t* to) {
+  if constexpr (!std::is_integral<T>::value) {
+    using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
+    int fit = 1;
+    for (int64_t i = 0; i < n; ++i) {
+      const Wide v = static_cast<Wide>(from[i]);
+      fit &= static_cast<int>(v >= Wide(-0x1p31)) & static_cast<int>(v < Wide(0x1p31));
+    }
+    if (!fit) return false;
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<int32_t>(static_cast<Wide>(from[i]));
+  } else {
+    int fit = 1;
+    for (int64_t i = 0; i < n; ++i) {
+      to[i] = static_cast<int32_t>(from[i]);
+      if constexpr (sizeof(T) >= sizeof(int32_t)) fit &= static_cast<int>(ToIndex(from[i]) == to[i]);
+    }
+    if (!fit) return false;
+  }
+  return true;
+}
+
+// At most kBlock indices.
+template <typename T>
+void ToIndices(const T* from, int64_t n, int64_t* to) {
+  int32_t few[kBlock];
+  if (!std::is_integral<T>::value && ToFewBits(from, n, few)) {
+    for (int64_t i = 0; i < n; ++i) to[i] = few[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = ToIndex(from[i]);
+  }
+}
+
 int64_t* Converted(KernelArgs& a, const TBlob& indices, int64_t n) {
   int64_t* out = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
-  VisitDType(indices.dtype, a.attrs->op->name.c_str(), [&](auto tag) {
-    using T = decltype(tag);
-    const T* in = indices.data<T>();
-    ParallelFor(n, 0, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out[i] = ToIndex(in[i]);
-    });
-  });
+  ParallelFor(n, 0, [&](int64_t begin, int64_t end) { CopyIndices(indices, begin, end - begin, out + begin); });
   return out;
 }
 
 }  // namespace
+
+void CopyIndices(const TBlob& indices, int64_t first, int64_t n, int64_t* to) {
+  VisitDType(indices.dtype, "indices", [&](auto tag) {
+    const auto* from = indices.data<decltype(tag)>() + first;
+    for (int64_t i = 0; i < n; i += kBlock) ToIndices(from + i, std::min(kBlock, n - i), to + i);
+  });
+}
 
 const int64_t* ReadIndices(KernelArgs& a, const TBlob& indices) {
   if (indices.dtype == kInt64) return indices.data<int64_t>();
@@ -162,34 +200,23 @@ void RavelIndices(const RunContext& run, const Shape& target, const int64_t* col
 
 namespace {
 
-// Numbers below 2^52 as doubles and back, by their bits: few processors convert 64-bit integers in
-// vectors.
-constexpr int64_t kExact = int64_t{1} << 52;
-double AsDouble(int64_t v) { return __builtin_bit_cast(double, v | 0x4330000000000000) - 0x1p52; }
-int64_t FromDouble(double v) { return __builtin_bit_cast(int64_t, v + 0x1p52) & (kExact - 1); }
-
-constexpr int64_t kBlock = 1024;
-
-// Of at most kBlock numbers in [0, 2^52), the index of every dimension but the first, each given to
-// `store` as soon as it is whole: quotients of such doubles are exact when cut off.
+// Of at most kBlock numbers that are not negative, the index of every dimension but the first, each
+// given to `store` as soon as it is whole; the first is left in `rest`. n + 0.5 is so far from the
+// multiples of a size that the rounded product with the size's reciprocal has the same whole part
+// as the quotient.
 template <typename Store>
-void UnravelExact(const Shape& target, int64_t n, int64_t* rest, Store store) {
-  double quotient[kBlock];
-  int64_t column[kBlock];
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) quotient[i] = AsDouble(rest[i]);
+void UnravelFewBits(const Shape& target, int64_t n, int32_t* rest, Store store) {
+  int32_t column[kBlock];
   for (int d = target.ndim() - 1; d > 0; --d) {
-    const double size = static_cast<double>(target[d]);
-#pragma GCC ivdep
+    const int32_t size = static_cast<int32_t>(std::min<int64_t>(target[d], INT32_MAX));
+    const double reciprocal = 1 / static_cast<double>(target[d]);
     for (int64_t i = 0; i < n; ++i) {
-      const double q = std::trunc(quotient[i] / size);
-      column[i] = FromDouble(quotient[i] - q * size);
-      quotient[i] = q;
+      const int32_t quotient = static_cast<int32_t>((rest[i] + 0.5) * reciprocal);
+      column[i] = rest[i] - quotient * size;
+      rest[i] = quotient;
     }
     store(d, column);
   }
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) rest[i] = FromDouble(quotient[i]);
 }
 
 // The same of any numbers; of negative ones the indices are negative, as in 1.9.1.
@@ -212,25 +239,29 @@ void UnravelIndices(const Shape& target, const TBlob& flat, const TBlob& columns
   const int64_t n = flat.Size();
   ParallelFor(n, 0, [&](int64_t begin, int64_t end) {
     int64_t rest[kBlock];
+    int32_t few[kBlock];
     for (int64_t first = begin; first < end; first += kBlock) {
       const int64_t m = std::min(kBlock, end - first);
-      VisitDType(flat.dtype, "unravel_index", [&](auto tag) {
-        const auto* from = flat.data<decltype(tag)>() + first;
-        for (int64_t i = 0; i < m; ++i) rest[i] = ToIndex(from[i]);
-      });
-      const auto store = [&](int d, const int64_t* column) {
+      const auto store = [&](int d, const auto* column) {
         VisitDType(columns.dtype, "unravel_index", [&](auto tag) {
           auto* to = columns.data<decltype(tag)>() + d * n + first;
           for (int64_t i = 0; i < m; ++i) to[i] = decltype(tag)(column[i]);
         });
       };
-      int64_t low = 0, high = 0;
-      for (int64_t i = 0; i < m; ++i) {
-        low = std::min(low, rest[i]);
-        high = std::max(high, rest[i]);
+      bool small = false;
+      VisitDType(flat.dtype, "unravel_index", [&](auto tag) {
+        const auto* from = flat.data<decltype(tag)>() + first;
+        small = ToFewBits(from, m, few) && *std::min_element(few, few + m) >= 0;
+        if (!small) ToIndices(from, m, rest);
+      });
+      // the first size is not checked: it need not be known
+      if (small) {
+        UnravelFewBits(target, m, few, store);
+        store(0, few);
+      } else {
+        UnravelAny(target, m, rest, store);
+        store(0, rest);
       }
-      low >= 0 && high < kExact ? UnravelExact(target, m, rest, store) : UnravelAny(target, m, rest, store);
-      store(0, rest);  // the first size is not checked: it need not be known
     }
   });
 }

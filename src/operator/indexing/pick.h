@@ -16,7 +16,7 @@ void PutEntries(const void* values, int64_t outer, int64_t size, int64_t inner, 
 void TakeLines(const TBlob& data, int64_t outer, int64_t size, int64_t inner, int64_t k, const int64_t* index, void* out);
 void PutLines(const void* values, int64_t outer, int64_t size, int64_t inner, int64_t k, const int64_t* index, const TBlob& data);
 /* out[i, :] = off but for out[i, index[i]] = on where the index is in range. */
-void FillOneHot(const TBlob& out, const int64_t* index, int64_t count, int64_t depth, double on, double off);
+void FillOneHot(const TBlob& out, const TBlob& index, int64_t depth, double on, double off);
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_INDEXING_PICK_H_

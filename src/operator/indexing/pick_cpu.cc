@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/omp.h"
+#include "operator/indexing/index_common.h"
 #include "operator/indexing/pick.h"
 #include "operator/init/fill.h"
 
@@ -83,9 +84,10 @@ void PutLines(const void* values, int64_t outer, int64_t size, int64_t inner, in
   });
 }
 
-void FillOneHot(const TBlob& out, const int64_t* index, int64_t count, int64_t depth, double on, double off) {
+void FillOneHot(const TBlob& out, const TBlob& index, int64_t depth, double on, double off) {
   constexpr int64_t kBlock = 1 << 13;  // elements that are filled, and still in the cache when some get the other value
-  uint64_t values[2] = {0, 0};         // in the dtype of out
+  constexpr int64_t kRows = 1024;
+  uint64_t values[2] = {0, 0};  // in the dtype of out
   for (int i = 0; i < 2; ++i) {
     TBlob one;
     one.dptr = &values[i];
@@ -99,14 +101,17 @@ void FillOneHot(const TBlob& out, const int64_t* index, int64_t count, int64_t d
     std::memcpy(&rest, &values[0], sizeof(T));
     std::memcpy(&v, &values[1], sizeof(T));
     T* to = out.data<T>();
-    const int64_t rows = std::max<int64_t>(1, kBlock / std::max<int64_t>(depth, 1));
+    const int64_t rows = std::min(kRows, std::max<int64_t>(1, kBlock / std::max<int64_t>(depth, 1)));
     const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(depth, 1));
-    ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+    ParallelFor(index.Size(), grain, [&](int64_t begin, int64_t end) {
+      int64_t ones[kRows];
       for (int64_t first = begin; first < end; first += rows) {
         const int64_t last = std::min(end, first + rows);
         std::fill(to + first * depth, to + last * depth, rest);
-        for (int64_t i = first; i < last; ++i)
-          if (index[i] >= 0 && index[i] < depth) to[i * depth + index[i]] = v;
+        CopyIndices(index, first, last - first, ones);
+        T* row = to + first * depth;
+        for (int64_t i = 0; i < last - first; ++i, row += depth)
+          if (static_cast<uint64_t>(ones[i]) < static_cast<uint64_t>(depth)) row[ones[i]] = v;
       }
     });
   });

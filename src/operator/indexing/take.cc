@@ -230,7 +230,7 @@ bool OneHotShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void OneHot(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const auto& p = a.param<OneHotParam>();
-  FillOneHot(a.run, a.out[0], ReadIndices(a, a.in[0]), a.in[0].Size(), p.depth, p.on_value, p.off_value);
+  FillOneHot(a, a.out[0], a.in[0], p.depth, p.on_value, p.off_value);
 }
 
 // The array to fill gives width and dtype: _onehot_encode(indices, out).
@@ -245,7 +245,7 @@ bool OneHotEncodeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 void OneHotEncode(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  FillOneHot(a.run, a.out[0], ReadIndices(a, a.in[0]), a.in[0].Size(), a.out[0].shape[1], 1, 0);
+  FillOneHot(a, a.out[0], a.in[0], a.out[0].shape[1], 1, 0);
 }
 
 // What MXNET_CHECK_INDICES accepts.
