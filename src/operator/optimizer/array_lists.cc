@@ -10,6 +10,7 @@
 #include "base/omp.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/gpu_move.h"
+#include "operator/optimizer/sum_of_squares.h"
 #include "operator/param.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"
@@ -151,25 +152,7 @@ void SumSqKernel(KernelArgs& a) {
                      OpReq::kWrite);
       continue;
     }
-    double total = 0;
-    VisitFloating(a.in[k].dtype, "multi_sum_sq", [&](auto tag) {
-      using T = decltype(tag);
-      const T* p = a.in[k].data<T>();
-      const int64_t n = a.in[k].Size();
-      // blocks of fixed size, added in order: the same result on any number of threads
-      constexpr int64_t kBlock = 8192;
-      std::vector<double> parts((n + kBlock - 1) / kBlock);
-      ParallelFor(static_cast<int64_t>(parts.size()), 8, [&](int64_t begin, int64_t end) {
-        for (int64_t b = begin; b < end; ++b) {
-          double sums[4] = {0, 0, 0, 0};
-          const int64_t first = b * kBlock, stop = std::min(n, first + kBlock);
-          for (int64_t i = first; i < stop; ++i) sums[i & 3] += static_cast<double>(p[i]) * static_cast<double>(p[i]);
-          parts[b] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-        }
-      });
-      for (double part : parts) total += part;
-    });
-    a.out[0].data<float>()[k] = static_cast<float>(total);
+    a.out[0].data<float>()[k] = static_cast<float>(SumOfSquares(a.in[k]));
   }
 }
 
