@@ -98,33 +98,11 @@ const double* LoadConstants(Density kind, const TBlob& first, const TBlob* secon
   return b->constants;
 }
 
-/* Uniform densities are two numbers for each row: no logarithms, and no other arrays. */
-void UniformOnCpu(KernelArgs& args) {
-  VisitFloating(args.out[0].dtype, args.attrs->op->name.c_str(), [&](auto tag) {
-    using T = decltype(tag);
-    const T *x = args.in[0].data<T>(), *low = args.in[1].data<T>(), *high = args.in[2].data<T>();
-    T* const y = args.out[0].data<T>();
-    const int64_t rows = args.in[1].Size(), each = rows ? args.in[0].Size() / rows : 0;
-    ParallelFor(rows, std::max<int64_t>(1, 4 * kDensityBlock / std::max<int64_t>(each, 1)), [=](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const double a = static_cast<double>(low[r]), b = static_cast<double>(high[r]);
-        const bool valid = a < b && b - a < kInfinity;
-        const double density = valid ? 1 / (b - a) : std::nan(""), none = valid ? 0 : std::nan("");
-        for (int64_t i = r * each; i < (r + 1) * each; ++i) {
-          const double v = static_cast<double>(x[i]);
-          const double inside = v != v ? v : density;
-          y[i] = T(v < a || v > b ? none : inside);
-        }
-      }
-    });
-  });
-}
-
 void PdfOnCpu(KernelArgs& args, Density kind) {
   const TBlob &sample = args.in[0], &out = args.out[0];
   const TBlob* const second = args.in.size() > 2 ? &args.in[2] : nullptr;
   const bool log = args.param<PdfParam>().is_log;
-  if (kind == Density::kUniform && !log) return UniformOnCpu(args);
+  if (kind == Density::kUniform && !log) return UniformDensities(args.in[0], args.in[1], args.in[2], out);
   const Pieces pieces(args.in[1].Size(), sample.Size());
   ParallelFor(pieces.count(), 4, [&](int64_t begin, int64_t end) {
     Block b;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
+#include "mxnet/base.h"
 
 namespace mxnet {
 
@@ -34,6 +35,9 @@ MXNET_CPU_DECLARE(void PrepareDensity(Density kind, const double* first, const d
                   /* y = log(x) and digamma of x. */
                   void LogAll(const double* x, double* y, int64_t n); void DigammaAll(const double* x, double* y, int64_t n);
                   double LogGammaSum(const double* x, int64_t n);)
+
+/* Uniform densities are two numbers for each row: no logarithms, and no other arrays. */
+void UniformDensities(const TBlob& sample, const TBlob& low, const TBlob& high, const TBlob& out);
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_RANDOM_DENSITY_H_
