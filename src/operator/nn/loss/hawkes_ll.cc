@@ -87,6 +87,22 @@ struct Samples {
 
 int64_t Grain(int64_t marks, int64_t events) { return std::max<int64_t>(1, 1024 / std::max<int64_t>(1, marks + events)); }
 
+// The sum of logarithms: factors of usual sizes share one logarithm.
+class LogSum {
+ public:
+  void Add(double factor) {
+    if (!(factor > 1e-50 && factor < 1e50)) return static_cast<void>(sum_ += std::log(factor));
+    product_ *= factor;
+    if (product_ > 1e-200 && product_ < 1e200) return;
+    sum_ += std::log(product_);
+    product_ = 1;
+  }
+  double sum() const { return product_ == 1 ? sum_ : sum_ + std::log(product_); }
+
+ private:
+  double sum_ = 0, product_ = 1;
+};
+
 template <typename T>
 void ForwardOnCpu(KernelArgs& a) {
   const Samples<T> s(a, 0);
@@ -95,14 +111,15 @@ void ForwardOnCpu(KernelArgs& a) {
     for (int64_t n = b; n < e; ++n) {
       for (int64_t k = 0; k < s.marks; ++k) state[k] = s.At(kState, n * s.marks + k);
       double ll = 0;
+      LogSum intensities;
       s.Pass(n, &last, [&](int64_t k, double lag, bool event) {
         const double background = s.At(kLda, n * s.marks + k), alpha = s.At(kAlpha, k), beta = s.At(kBeta, k);
         const double left = state[k] * std::exp(-beta * lag);
-        if (event) ll += std::log(background + alpha * beta * left);
+        if (event) intensities.Add(background + alpha * beta * left);
         ll -= background * lag + alpha * (state[k] - left);
         state[k] = left + (event ? 1 : 0);
       });
-      if (Wanted(a, 0)) a.out[0].data<T>()[n] = static_cast<T>(ll);
+      if (Wanted(a, 0)) a.out[0].data<T>()[n] = static_cast<T>(ll + intensities.sum());
       for (int64_t k = 0; k < s.marks && Wanted(a, 1); ++k) a.out[1].data<T>()[n * s.marks + k] = static_cast<T>(state[k]);
     }
   });

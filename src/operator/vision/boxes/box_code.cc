@@ -3,6 +3,7 @@
 // CVPR 2014, appendix C).
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -47,25 +48,29 @@ void EncodeOnCpu(KernelArgs& a) {
   const T *samples = a.in[kSamples].data<T>(), *matches = a.in[kMatches].data<T>(), *anchors = a.in[kAnchors].data<T>(),
           *ref = a.in[kRefs].data<T>(), *mean = a.in[kMeans].data<T>(), *std = a.in[kStds].data<T>();
   T *target = nn::Wanted(a, 0) ? a.out[0].data<T>() : nullptr, *mask = nn::Wanted(a, 1) ? a.out[1].data<T>() : nullptr;
-  ParallelFor(batch * n, 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
+  ParallelFor(batch * n, 4096, [=](int64_t begin, int64_t end) {
+    const T* boxes = nullptr;  // of the sample that ends at `stop`
+    for (int64_t i = begin, stop = begin; i < end; ++i) {
+      if (i == stop) {
+        boxes = ref + 4 * refs * (i / n);
+        stop = (i / n + 1) * n;
+      }
       const T match = std::trunc(matches[i]);
       const bool on = samples[i] > T(0.5) && match >= 0 && match < static_cast<T>(refs);
       T code[4] = {0, 0, 0, 0};
       if (on) {
         T own[4], other[4];
         CenterOf(anchors + 4 * i, own);
-        CenterOf(ref + 4 * (i / n * refs + static_cast<int64_t>(match)), other);
+        CenterOf(boxes + 4 * static_cast<int64_t>(match), other);
         for (int k = 0; k < 2; ++k) {
           code[k] = ((other[k] - own[k]) / own[k + 2] - mean[k]) / std[k];
           const double ratio = static_cast<double>(other[k + 2] / own[k + 2]);
           code[k + 2] = static_cast<T>((std::log(ratio) - static_cast<double>(mean[k + 2])) / static_cast<double>(std[k + 2]));
         }
       }
-      for (int k = 0; k < 4; ++k) {
-        if (target) target[4 * i + k] = code[k];
-        if (mask) mask[4 * i + k] = on ? T(1) : T(0);
-      }
+      const T ones[4] = {T(on), T(on), T(on), T(on)};
+      if (target) std::memcpy(target + 4 * i, code, sizeof(code));
+      if (mask) std::memcpy(mask + 4 * i, ones, sizeof(ones));
     }
   });
 }
