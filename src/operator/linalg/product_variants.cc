@@ -93,10 +93,23 @@ void ProductRest(const T* a, int64_t ai, int64_t ak, const T* b, const T* start,
   for (; i < m; ++i) block(i, std::integral_constant<int, 1>());
 }
 
+// Columns from j on, one number at a time; element (p, j) of b is b[p * bk + j * bj].
+template <typename T>
+inline void SingleColumns(const T* a, int64_t ai, int64_t ak, const T* b, int64_t bk, int64_t bj, const T* start, T* c, int64_t m,
+                          int64_t n, int64_t k, int64_t j) {
+  for (; j < n; ++j)
+    for (int64_t i = 0; i < m; ++i) {
+      T sum = start ? start[j] : T(0);
+      for (int64_t p = 0; p < k; ++p) sum += a[i * ai + p * ak] * b[p * bk + j * bj];
+      c[i * n + j] = sum;
+    }
+}
+
 template <typename T>
 void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, const T* b, const T* start, T* c) {
   constexpr int64_t kWidth = kBytes / sizeof(T), kHalf = 16 / sizeof(T);
   const int64_t ai = ta ? 1 : k, ak = ta ? m : 1;
+  if (n < kHalf && m < 4) return SingleColumns(a, ai, ak, b, tb ? 1 : n, tb ? k : 1, start, c, m, n, k, 0);
   T turned[kMostFactor];
   if (tb) {
     for (int64_t j = 0; j < n; ++j)
@@ -115,12 +128,7 @@ void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, cons
   while (j + 2 * kWidth <= n) j += ProductColumns<T, 2, kBytes>(a, ai, ak, b + j, from(j), c + j, m, n, k);
   if (j + kWidth <= n) j += ProductColumns<T, 1, kBytes>(a, ai, ak, b + j, from(j), c + j, m, n, k);
   if (k * kWidth <= kMostFactor) return;
-  for (; j < n; ++j)
-    for (int64_t i = 0; i < m; ++i) {
-      T sum = start ? start[j] : T(0);
-      for (int64_t p = 0; p < k; ++p) sum += a[i * ai + p * ak] * b[p * n + j];
-      c[i * n + j] = sum;
-    }
+  SingleColumns(a, ai, ak, b, n, 1, start, c, m, n, k, j);
 }
 
 // The sum of a pack's numbers, by halves.

@@ -258,7 +258,8 @@ void Lq(T* q, T* l, int64_t m, int64_t n) {
     std::fill(row + i, row + m, T(0));
     row[i] = alpha;
     if (rest == T(0)) continue;
-    row[i] = -std::copysign(std::hypot(alpha, rest), alpha);
+    const T squares = alpha * alpha + rest * rest;
+    row[i] = -std::copysign(squares > T(1e-30) && squares < T(1e30) ? std::sqrt(squares) : std::hypot(alpha, rest), alpha);
     scale[i] = (row[i] - alpha) / row[i];
     const T divisor = alpha - row[i];
     v[0] = T(1);
