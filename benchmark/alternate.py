@@ -173,23 +173,43 @@ def beside_target(target, found, atleast=True):
 
 # Tables of single workloads.
 
-def race(runs, script, arguments, names, rounds, clock="wall"):
+def race(runs, script, arguments, names, rounds, clock="wall", recover=lambda error: False):
     """Seconds of the workloads in `names` that the first contestant has, by workload and
     contestant; whoever else lacks one waits.
+
+    recover(error): a contestant ended before it could be timed; true when another try is worth it.
+    Of calls of a tenth of a second there are three rounds at most.
 
     runs: name -> (interpreter, environment). arguments(name): what follows `--contestant`. What a
     contestant says about itself is the list of its workloads, or nothing if it has all.
     """
-    contestants = [Contestant(n, python, script, arguments(n), env) for n, (python, env) in runs.items()]
+    def begun(name):
+        python, env = runs[name]
+        return Contestant(name, python, script, arguments(name), env)
+    contestants = [begun(name) for name in runs]
     try:
-        said = {c.name: c.ready() for c in contestants}
-        calls = {}
+        said = {}
+        for i, c in enumerate(contestants):
+            while c.name not in said:
+                try:
+                    said[c.name] = contestants[i].ready()
+                except Failed as error:
+                    if not recover(error):
+                        raise
+                    contestants[i] = begun(c.name)
+        calls, times = {}, {}
         for w in names:
             takers = [c for c in contestants if not said[c.name] or w in said[c.name]]
-            if takers and takers[0] is contestants[0]:
-                once = max(c.time(w, 1, 2)[0] for c in takers)
-                calls[w] = {c.name: max(1, min(2000, int(0.02 / once))) for c in takers}
-        return alternate(contestants, calls, rounds, clock, settle=2)
+            if not takers or takers[0] is not contestants[0]:
+                continue
+            once = max(c.time(w, 1, 2)[0] for c in takers)
+            each = {c.name: max(1, min(2000, int(0.02 / once))) for c in takers}
+            if once < 0.005:
+                calls[w] = each
+            else:   # at once: later its arrays would have to be made again, and calls to settle cost as much
+                times.update(alternate(contestants, {w: each}, rounds if once < 0.1 else min(rounds, 3), clock))
+        times.update(alternate(contestants, calls, rounds, clock, settle=2))
+        return times
     except Failed as error:
         raise SystemExit(f"{os.path.basename(script)}: {error}")
     finally:
