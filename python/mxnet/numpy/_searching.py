@@ -146,10 +146,12 @@ def take(a, indices, axis=None, mode="raise", out=None):
         raise NotImplementedError(f"[take] mode={mode!r}; accepted: clip, wrap, raise")
     a = operand(a)
     a, axis = (ravel(a), 0) if axis is None else (with_axis(a, axis), axis)
-    below = mode == "raise" and not is_symbol(a) and _may_be_negative(indices)
+    if mode == "raise" and not is_symbol(a):
+        if not is_deferred_compute():
+            mode = "from_end"
+        elif _may_be_negative(indices):     # a graph of operators that 2.0 has
+            indices = _from_the_start(operand(indices, like=a), a.shape[axis])
     indices = operand(indices, like=a)
-    if below:
-        indices = _from_the_start(indices, a.shape[axis])
     return call("_npi_take", (a, indices), out, axis=int(axis), mode=mode)
 
 

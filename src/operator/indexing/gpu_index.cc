@@ -67,7 +67,7 @@ int64_t* ReadIndicesInRangeOnDevice(KernelArgs& a, const TBlob& indices, int64_t
   const int64_t n = indices.Size();
   MXNET_CHECK_KIND(size > 0 || n == 0, Index) << "[" << a.attrs->op->name << "] cannot take " << n << " entries of a dimension of size 0";
   int64_t* out = Positions(a, n);
-  uint64_t* finding = mode == IndexMode::kRaise && n > 0 ? NewFinding(a) : nullptr;
+  uint64_t* finding = (mode == IndexMode::kRaise || mode == IndexMode::kFromEnd) && n > 0 ? NewFinding(a) : nullptr;
   rtc::Arguments args;
   args.Add(indices.dptr).Add(out).Add(size).Add(finding);
   rtc::LaunchItems(a.run, {kFile, "indices_in_range", {indices.dtype}, {static_cast<int>(mode)}}, n, &args);
@@ -77,8 +77,8 @@ int64_t* ReadIndicesInRangeOnDevice(KernelArgs& a, const TBlob& indices, int64_t
       const int64_t at = n - static_cast<int64_t>(found);
       int64_t index = 0;
       rtc::ReadBack(a.run, out + at, &index, sizeof(index));
-      MXNET_THROW(Index) << "[" << a.attrs->op->name << "] index " << index << " at position " << at << " is out of range; accepted: 0 to "
-                         << size - 1;
+      MXNET_THROW(Index) << "[" << a.attrs->op->name << "] index " << index << " at position " << at
+                         << " is out of range; accepted: " << (mode == IndexMode::kFromEnd ? -size : 0) << " to " << size - 1;
     }
   }
   return out;

@@ -31,7 +31,7 @@ struct read_indices {
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) { a.out[i] = IndexAt(a.in, i); }
 };
 
-enum IndexMode { kClip, kWrap, kRaise };  // as index_common.h
+enum IndexMode { kClip, kWrap, kRaise, kFromEnd };  // as index_common.h
 
 // `finding`: how far from the end the first index is that is out of range.
 template <typename I, typename In, int mode>
@@ -51,7 +51,8 @@ struct indices_in_range {
       v %= a.size;
       if (v < 0) v += a.size;
     } else {
-      static_assert(mode == kRaise, "a mode of indices");
+      static_assert(mode == kRaise || mode == kFromEnd, "a mode of indices");
+      if (mode == kFromEnd && v < 0 && v >= -a.size) v += a.size;
       if (v < 0 || v >= a.size) atomicMax(a.finding, static_cast<unsigned long long>(a.count - i));
     }
     a.out[i] = v;

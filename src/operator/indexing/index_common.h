@@ -9,7 +9,9 @@
 
 namespace mxnet {
 
-enum class IndexMode : int { kClip = 0, kWrap = 1, kRaise = 2 };
+/* Out of range: the nearest, counted around, or refused; kFromEnd takes [-size, 0) from the end
+ * and refuses the rest. */
+enum class IndexMode : int { kClip = 0, kWrap = 1, kRaise = 2, kFromEnd = 3 };
 
 /* The index array as int64: itself when it is that, else a copy in the kernel's workspace. Floats
  * are cut off towards zero; NaN becomes INT64_MIN. */
@@ -18,8 +20,8 @@ const int64_t* ReadIndices(KernelArgs& args, const TBlob& indices);
 /* n of the indices on the CPU from `first` on, converted in the same way. */
 void CopyIndices(const TBlob& indices, int64_t first, int64_t n, int64_t* to);
 
-/* Copies with every index in [0, size): clipped, wrapped, or refused with Error(kIndex). REQUIRES:
- * size > 0 or the array is empty (else Error(kIndex)). */
+/* Copies with every index in [0, size), as `mode` says; what it refuses is an Error(kIndex).
+ * REQUIRES: size > 0 or the array is empty (else Error(kIndex)). */
 const int64_t* ReadIndicesInRange(KernelArgs& args, const TBlob& indices, int64_t size, IndexMode mode);
 
 /* Writes int64 numbers in the dtype of `out`. */

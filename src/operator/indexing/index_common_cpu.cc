@@ -104,6 +104,13 @@ const int64_t* ReadIndicesInRange(KernelArgs& a, const TBlob& indices, int64_t s
           MXNET_CHECK_KIND(out[i] >= 0 && out[i] < size, Index) << "[" << a.attrs->op->name << "] index " << out[i] << " at position " << i
                                                                 << " is out of range; accepted: 0 to " << size - 1;
         break;
+      case IndexMode::kFromEnd:
+        for (int64_t i = begin; i < end; ++i) {
+          MXNET_CHECK_KIND(out[i] >= -size && out[i] < size, Index) << "[" << a.attrs->op->name << "] index " << out[i] << " at position "
+                                                                    << i << " is out of range; accepted: " << -size << " to " << size - 1;
+          out[i] += out[i] < 0 ? size : 0;
+        }
+        break;
     }
   });
   return out;

@@ -20,7 +20,10 @@ struct TakeParam : public dmlc::Parameter<TakeParam> {
         .add_enum("clip", static_cast<int>(IndexMode::kClip))
         .add_enum("wrap", static_cast<int>(IndexMode::kWrap))
         .add_enum("raise", static_cast<int>(IndexMode::kRaise))
-        .describe("Indices out of range: the nearest valid one, counted around, or an IndexError.");
+        .add_enum("from_end", static_cast<int>(IndexMode::kFromEnd))
+        .describe(
+            "Indices out of range: the nearest valid one, counted around, or an IndexError; with from_end negative ones count from the "
+            "end.");
   }
 };
 
@@ -252,7 +255,8 @@ void OneHotEncode(KernelArgs& a) {
 IndexRange TakeRange(const KernelArgs& a) {
   const Shape& s = a.in[0].shape;
   IndexRange range{s[CheckedAxis(*a.attrs, a.param<TakeParam>().axis, s.ndim())]};
-  range.any = static_cast<IndexMode>(a.param<TakeParam>().mode) == IndexMode::kWrap;
+  const auto mode = static_cast<IndexMode>(a.param<TakeParam>().mode);
+  range.any = mode == IndexMode::kWrap || mode == IndexMode::kFromEnd;  // which looks itself
   return range;
 }
 IndexRange PickRange(const KernelArgs& a) {

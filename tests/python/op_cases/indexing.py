@@ -32,6 +32,8 @@ for _mode in ("clip", "wrap"):
                     bad=[dict(attrs=dict(axis=3)), dict(attrs=dict(mode="x")), dict(inputs=[(0, 2), np.array([0])], attrs={})])
 indexed(TAKE, lambda a, i, mode: np.take(a, i, 0), (3, 4), [0, 2], mode="raise",
         bad=[dict(inputs=[(3, 4), np.array([3])]), dict(inputs=[(3, 4), np.array([-1])])])
+indexed(TAKE, lambda a, i, mode: np.take(a, i, 0), (3, 4), [0, -1, -3, 2], mode="from_end",
+        bad=[dict(inputs=[(3, 4), np.array([3])]), dict(inputs=[(3, 4), np.array([-4])])])
 indexed(TAKE, lambda a, i: np.take(a, i, 0), (300, 64), np.arange(3000) * 7919 % 300, grad=False)
 indexed(TAKE, lambda a, i: np.take(a, i, 0), (3, 4), np.zeros((2, 0), "int64"))
 indexed("batch_take", lambda a, i: np.take_along_axis(a, np.clip(i, 0, 3)[:, None], 1)[:, 0],
