@@ -112,6 +112,7 @@ void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool np_shape, co
 // ---- reading
 
 const char* const kOldHiddenKeys[] = {"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"};
+constexpr int kFirstVersionOf2 = 20000;
 constexpr int kLastVersionOf1x = 10901;  // it gives the keys of older files underscores, not those of its own
 
 std::string WithoutNumberDetail(const std::string& s) { return s.size() > 200 ? s.substr(0, 200) + "..." : s; }
@@ -125,7 +126,7 @@ void ReadDict(const JsonValue& node, const char* key, AttrDict* dict) {
 
 class Reader {
  public:
-  explicit Reader(int version, int depth) : version_(version), depth_(depth) {}
+  explicit Reader(int version, int depth, bool np_shape) : version_(version), depth_(depth), np_shape_(np_shape) {}
 
   Symbol Read(const JsonValue& graph) {
     MXNET_CHECK_KIND(depth_ < 16, Value) << "[symbol file] subgraphs are nested more than 16 deep";
@@ -172,6 +173,7 @@ class Reader {
     }
     AttrDict dict;
     for (const char* key : {"param", "attr", "attrs"}) ReadDict(v, key, &dict);
+    record = Meant(record, &dict);
     for (const auto& e : inputs->Array("`inputs` of a node")) n->inputs.push_back(ReadEntry(e, "an input", nodes_.size()));
     MXNET_CHECK_KIND(record || n->inputs.empty(), Value) << "[symbol file] variable " << n->name << " has inputs";
     if (const JsonValue* deps = v.Find("control_deps")) {
@@ -182,7 +184,8 @@ class Reader {
     }
     std::vector<std::shared_ptr<Symbol>> subgraphs;
     if (const JsonValue* subs = v.Find("subgraphs"))
-      for (const auto& g : subs->Array("`subgraphs`")) subgraphs.push_back(std::make_shared<Symbol>(Reader(version_, depth_ + 1).Read(g)));
+      for (const auto& g : subs->Array("`subgraphs`"))
+        subgraphs.push_back(std::make_shared<Symbol>(Reader(version_, depth_ + 1, np_shape_).Read(g)));
     Upgrade(record, n.get(), &dict);
     const HoldsGraphs* holds = record ? record->trait<HoldsGraphs>() : nullptr;
     MXNET_CHECK_KIND(!holds || subgraphs.size() == holds->names.size(), Value)
@@ -205,6 +208,12 @@ class Reader {
       CompleteInputs(n.get());
     }
     nodes_.push_back(std::move(n));
+  }
+
+  const Op* Meant(const Op* record, AttrDict* dict) const {
+    const ParametersInFiles* known = record && version_ >= kFirstVersionOf2 ? record->trait<ParametersInFiles>() : nullptr;
+    const char* other = known && known->instead ? known->instead(np_shape_, dict) : nullptr;
+    return other ? Op::Find(other) : record;
   }
 
   void UpgradeParameters(const ParametersInFiles& known, Node* node, AttrDict* dict) const {
@@ -306,6 +315,7 @@ class Reader {
     std::string input, key, value;
   };
   int version_, depth_;
+  bool np_shape_;
   int64_t num_outputs_ = 0;
   std::vector<NodePtr> nodes_;
   std::vector<Deferred> deferred_;
@@ -319,6 +329,14 @@ int FileVersion(const JsonValue& graph) {
   MXNET_CHECK_KIND(pair.size() == 2 && pair[0].type == JsonValue::kString, Value)
       << "[symbol file] `mxnet_version` must be [\"int\", number]";
   return static_cast<int>(pair[1].Int("`mxnet_version`", 0, 1000000));
+}
+
+bool HasNumpyShapes(const JsonValue& graph) {
+  const JsonValue* attrs = graph.Find("attrs");
+  const JsonValue* v = attrs ? attrs->Find("is_np_shape") : nullptr;
+  if (!v) return false;
+  const auto& pair = v->Array("`is_np_shape`");
+  return pair.size() == 2 && pair[1].Int("`is_np_shape`", 0, 1) != 0;
 }
 
 // Of a graph that is a file's own: who wrote it, and whether readers take 0 in shapes for a size.
@@ -340,7 +358,7 @@ MXNET_DLL std::string SymbolToJSON(const Symbol& s, bool np_shape) {
 
 MXNET_DLL Symbol SymbolFromJSON(const std::string& json) {
   const JsonValue graph = ParseJson(json);
-  return Reader(FileVersion(graph), 0).Read(graph);
+  return Reader(FileVersion(graph), 0, HasNumpyShapes(graph)).Read(graph);
 }
 
 }  // namespace mxnet

@@ -34,6 +34,12 @@ def _from_numpy_file(fname, kind):
         raise _MXOSError(f"[load] {fname!r} is not a whole .{kind} file: {type(e).__name__}: {e}; accepted: what numpy.save writes") from e
 
 
+def is_zip(head):
+    """Whether a file with this beginning is one of NumPy's archives: with arrays in it, or empty,
+    as 2.0 saves a block without parameters."""
+    return head[:4] in (b"PK\x03\x04", b"PK\x05\x06")
+
+
 def read_npz(fname):
     """{name: NumPy array} of an ``.npz`` file."""
     return _from_numpy_file(fname, "npz")
@@ -59,7 +65,7 @@ def load(fname):
     fname = local_path(fname)
     with open_file(fname, "rb") as f:
         head = f.read(6)
-    if head[:4] == b"PK\x03\x04":
+    if is_zip(head):
         return {k: array(v, dtype=v.dtype) for k, v in read_npz(fname).items()}
     if head == b"\x93NUMPY":
         values = read_npy(fname)

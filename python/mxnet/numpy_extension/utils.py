@@ -135,7 +135,7 @@ def load(file):
         head = f.read(6)
     if head == b"\x93NUMPY":
         return from_values(_classic.read_npy(file))
-    if head[:4] == b"PK\x03\x04":
+    if _classic.is_zip(head):
         return {k: from_values(v) for k, v in _classic.read_npz(file).items()}
     before = _numpy_shape(True)
     try:

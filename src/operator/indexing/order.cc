@@ -10,6 +10,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
+#include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {
 namespace {
@@ -245,6 +246,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
   Op::Register("sort")
       .describe("Sorts along one dimension; equal entries keep their order, NaN counts as largest.")
       .alias("_npi_sort")
+      .set_trait(ParametersInFiles{{{"is_ascend_s", "is_ascend"}}})  // of 2.0
       .set_param<SortParam>()
       .set_inputs({"data"})
       .set_outputs({"output0"})  // the reference hides the indices behind it
@@ -257,6 +259,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
   Op::Register("argsort")
       .describe("The indices that sort along one dimension.")
       .alias("_npi_argsort")
+      .set_trait(ParametersInFiles{{{"is_ascend_s", "is_ascend"}}})
       .set_param<ArgSortParam>()
       .set_inputs({"data"})
       .set_infer_shape(SortShape<ArgSortParam>)

@@ -7,6 +7,7 @@
 #include "operator/make_nodes.h"
 #include "operator/optional_number.h"
 #include "operator/param.h"
+#include "operator/runtime/parameters_in_files.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -267,6 +268,20 @@ void Identity(KernelArgs& a) {
 
 MXNET_REGISTER_PARAM(InitParam);
 MXNET_REGISTER_PARAM(InitWithoutDTypeParam);
+// 2.0 writes each number three times over, as `NAME_int`, `NAME_uint` and `NAME_double`, and in
+// `value_type` which of them it is.
+void ReadTypedNumbers(const std::vector<const char*>& names, AttrDict* params) {
+  const auto kind = params->extract("value_type");
+  if (kind.empty()) return;
+  const std::string type = kind.mapped() == "0" ? "int" : kind.mapped() == "1" ? "uint" : "double";
+  for (const std::string name : names) {
+    const bool first = params->count(type + "_" + name) != 0;  // full has double_value, linspace start_double
+    const auto found = params->find(first ? type + "_" + name : name + "_" + type);
+    if (found != params->end()) (*params)[name] = found->second;
+    for (const std::string other : {"int", "uint", "double"}) params->erase(first ? other + "_" + name : name + "_" + other);
+  }
+}
+
 MXNET_REGISTER_PARAM(FullParam);
 MXNET_REGISTER_PARAM(FullLikeParam);
 MXNET_REGISTER_PARAM(RangeParam);
@@ -324,7 +339,9 @@ Op& FullRecord(Op& op) {
       })
       .set_kernel(Constant<0>);
   FullRecord(Op::Register("_full")).set_infer_shape_in_graph(GivenShape<FullParam, true>);
-  FullRecord(Op::Register("_npi_full"));
+  FullRecord(Op::Register("_npi_full"))
+      .set_trait(ParametersInFiles{
+          {}, {}, [](const std::string&, AttrDict* params, std::vector<NodeEntry>*) { ReadTypedNumbers({"value"}, params); }});
   Op::Register("_npi_full_like")
       .describe("An array of one value with the shape of another.")
       .set_trait(Role::kConstant)
@@ -349,6 +366,11 @@ Op& FullRecord(Op& op) {
         .set_kernel(Range);
   InitRecord(Op::Register("_linspace"), "`num` values at equal distances between `start` and `stop`.")
       .alias("_npi_linspace")
+      .set_trait(ParametersInFiles{{},
+                                   {},
+                                   [](const std::string&, AttrDict* params, std::vector<NodeEntry>*) {
+                                     ReadTypedNumbers({"start", "stop"}, params);
+                                   }})
       .set_param<LinspaceParam>()
       .set_infer_shape(LinspaceShape)
       .set_infer_type(GivenType<LinspaceParam>)

@@ -10,6 +10,7 @@
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/reduce/reduce.h"
+#include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {
 namespace linalg {
@@ -353,12 +354,32 @@ std::vector<NodeEntry> NormGradient(const NodePtr& node, const std::vector<NodeE
   return {MakeOp("broadcast_mul", {node->inputs[0], MakeOp("elemwise_div", {ograds[0], safe})})};
 }
 
+// In files of 2.0 it also has an order, axes and `keepdims`. `flag` says which of 2.0's functions
+// wrote it.
+const char* NormInFiles(bool, AttrDict* params) {
+  params->erase("flag");
+  const auto is = [&](const char* name, std::initializer_list<const char*> values) {
+    const auto found = params->find(name);
+    return found == params->end() || std::find(values.begin(), values.end(), found->second) != values.end();
+  };
+  MXNET_CHECK_KIND(is("ord", {"None", "1", "2", "1.0", "2.0"}), Value)
+      << "[_npi_norm] ord=" << params->at("ord") << " in a symbol file; accepted: None, 1, 2";
+  if (is("axis", {"None"}) && is("keepdims", {"0", "False"}) && is("ord", {"None", "2", "2.0"})) {
+    params->clear();
+    return nullptr;
+  }
+  auto ord = params->find("ord");
+  if (ord != params->end()) ord->second = ord->second[0] == '1' ? "1" : "2";
+  return "_npx_norm";
+}
+
 [[maybe_unused]] const bool registered = [] {
   RegisterCross();
   RegisterTrace();
   Op::Register("_npi_norm")
       .describe(
           "The square root of the sum of the squares of all elements, of shape () and the dtype of the data; of integers, rounded down.")
+      .set_trait(ParametersInFiles{{}, {}, nullptr, NormInFiles})
       .set_inputs({"data"})
       .set_precision(Precision::kFull)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {

@@ -2,6 +2,7 @@
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/gpu_move.h"
+#include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {
 namespace linalg {
@@ -126,8 +127,13 @@ void RegisterDeterminants(const std::string& det, const std::string& slogdet) {
       .set_kernel(InverseKernel);
   RegisterDeterminants<false>("_linalg_det", "_linalg_slogdet");
   RegisterDeterminants<true>("_npi_det", "_npi_slogdet");
-  Op::Register("_linalg_det").alias("linalg_det");
-  Op::Register("_linalg_slogdet").alias("linalg_slogdet");
+  // Files of 2.0 call both by the older names.
+  Op::Register("_linalg_det").alias("linalg_det").set_trait(ParametersInFiles{{}, {}, nullptr, [](bool numpy, AttrDict*) {
+                                                                                return numpy ? "_npi_det" : nullptr;
+                                                                              }});
+  Op::Register("_linalg_slogdet").alias("linalg_slogdet").set_trait(ParametersInFiles{{}, {}, nullptr, [](bool numpy, AttrDict*) {
+                                                                                        return numpy ? "_npi_slogdet" : nullptr;
+                                                                                      }});
   for (bool logarithm : {false, true})
     Op::Register(logarithm ? "_backward_linalg_slogdet" : "_backward_linalg_det")
         .describe("Numbers times matrices of cofactors, or times transposed inverses, for gradients.")

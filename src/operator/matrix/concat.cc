@@ -326,6 +326,7 @@ void ShorthandRecord(const char* name, const char* backward, const char* text) {
   Op::Register(name)
       .describe(text)
       .template set_param<P>()
+      .set_trait(ParametersInFiles{{{"dim", ""}}})  // which 2.0 writes, and which the kind says
       .set_variadic("data", count)
       .set_infer_shape(ShorthandShape<kind>)
       .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -11,6 +11,7 @@
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
+#include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -162,7 +163,7 @@ const bool kRegistered = [] {
   ParamOps around = RegisterUnaryParam("_npi_around", k_around,
                                        [](const Attrs& a, int, double* p) { p[0] = std::pow(10.0, a.get<AroundParam>().decimals); });
   SetParam<AroundParam>(around);
-  around.forward->set_inputs({"x"}).set_dtypes(numpy::AllTypes());
+  around.forward->set_inputs({"x"}).set_dtypes(numpy::AllTypes()).set_trait(ParametersInFiles{{{"decimal", "decimals"}}});  // of 2.0
   return true;
 }();
 

@@ -22,6 +22,9 @@ struct ParametersInFiles {
   std::vector<OldDefault> old_defaults = {};
   /* What else changes in a node of this name, whose parameters are called as the operator's. */
   void (*change)(const std::string& name, AttrDict* params, std::vector<NodeEntry>* inputs) = nullptr;
+  /* The operator that a node in a file of 2.0 means, or null for this one; `numpy`: the graph has
+   * NumPy's shapes. */
+  const char* (*instead)(bool numpy, AttrDict* params) = nullptr;
 };
 
 }  // namespace mxnet

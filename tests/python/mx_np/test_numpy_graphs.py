@@ -284,3 +284,51 @@ def test_compiled_blocks_return_lists(numpy_semantics):
         block.hybridize()
     assert type(layer(x.reshape(1, 2, 3), layer.begin_state(2))) is list
     assert type(cell(x, cell.begin_state(2))) is tuple
+
+
+# (operator, parameters) as files of 2.0.0b1 have them, and what they mean
+NODES_OF_2 = [
+    ("_npi_linspace", {"num": "3", "start_double": "0", "start_int": "-1", "start_uint": "0", "stop_double": "0", "stop_int": "1",
+                       "stop_uint": "0", "value_type": "0", "ctx": "cpu(0)", "dtype": "float32"}, lambda x: onp.linspace(-1, 1, 3)),
+    ("_npi_full", {"ctx": "cpu(0)", "double_value": "2.5", "dtype": "float32", "int_value": "0", "shape": "[3,4]", "uint_value": "0",
+                   "value_type": "2"}, lambda x: onp.full((3, 4), 2.5)),
+    ("sort", {"axis": "1", "is_ascend_s": "0"}, lambda x: -onp.sort(-x, axis=1)),
+    ("argsort", {"axis": "1", "dtype": "int64", "is_ascend_s": "1"}, lambda x: onp.argsort(x, axis=1)),
+    ("_npi_around", {"decimal": "1"}, lambda x: onp.around(x, 1)),
+    ("_npi_hstack", {"dim": "None", "num_args": "1"}, lambda x: x),
+    ("_npi_norm", {"axis": "None", "flag": "-2", "keepdims": "0", "ord": "2"}, onp.linalg.norm),
+    ("_npi_norm", {"axis": "[1]", "flag": "-1", "keepdims": "0", "ord": "1"}, lambda x: onp.linalg.norm(x, 1, axis=1)),
+    ("_npi_norm", {"axis": "[0]", "flag": "-1", "keepdims": "1", "ord": "2"}, lambda x: onp.linalg.norm(x, axis=0, keepdims=True)),
+    ("_linalg_det", {}, lambda x: onp.linalg.det(x[:, :3])),
+]
+
+
+def node_of_2(name, attrs):
+    inputs = [] if name in ("_npi_linspace", "_npi_full") else [[0, 0, 0]]
+    nodes = [{"op": "null", "name": "data", "inputs": []}, {"op": name, "name": "node", "attrs": attrs, "inputs": inputs}]
+    return mx.sym.load_json(json.dumps({"nodes": nodes, "arg_nodes": [0], "heads": [[1, 0, 0]],
+                                        "attrs": {"is_np_shape": ["int", 1], "mxnet_version": ["int", 20000]}}))
+
+
+@pytest.mark.parametrize("name, attrs, meaning", NODES_OF_2)
+def test_parameters_that_files_of_2_name_otherwise(name, attrs, meaning):
+    x = onp.array([[2.26, -1.13, 0.5, 3], [1, 4.44, 0, -2], [0.25, 7, 6, 5]], "float32")
+    given = x[:, :3] if name == "_linalg_det" else x
+    symbol = node_of_2(name, attrs)
+    arguments = {"data": mx.np.array(given)} if "data" in symbol.list_arguments() else {}
+    got = symbol.bind(mx.cpu(), arguments).forward()[0].asnumpy()
+    expected = onp.asarray(meaning(x))
+    assert got.shape == expected.shape
+    onp.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+def test_an_order_of_norms_that_nodes_lack_is_an_error():
+    with pytest.raises(mx.base.MXNetError, match="accepted: None, 1, 2"):
+        node_of_2("_npi_norm", {"axis": "[1]", "flag": "-1", "ord": "3"})
+
+
+def test_parameters_of_a_block_without_any(tmp_path):
+    """2.0 saves an archive with nothing in it."""
+    onp.savez(tmp_path / "none.npz")
+    (tmp_path / "none.params").write_bytes((tmp_path / "none.npz").read_bytes())
+    assert mx.nd.load(str(tmp_path / "none.params")) == {} and mx.npx.load(str(tmp_path / "none.params")) == {}
