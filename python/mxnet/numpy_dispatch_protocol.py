@@ -5,7 +5,7 @@ import sys
 
 import numpy as onp
 
-__all__ = ["with_array_function_protocol", "with_array_ufunc_protocol"]
+__all__ = ["is_masked", "with_array_function_protocol", "with_array_ufunc_protocol"]
 
 
 def with_array_function_protocol(func):
@@ -36,6 +36,12 @@ def _counterpart(function):
 _WRITING = ("copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis")
 
 
+def is_masked(kind):
+    """Whether a class is that of NumPy's masked arrays. Who has one has imported its module."""
+    module = None if kind is onp.ndarray else sys.modules.get("numpy.ma")
+    return module is not None and issubclass(kind, getattr(module, "MaskedArray", ()))
+
+
 def _on_host(value):
     return value.asnumpy() if hasattr(value, "asnumpy") else value
 
@@ -45,13 +51,15 @@ def _same_class(types, cls):
     return all(issubclass(t, (cls, onp.ndarray)) for t in types)
 
 
-def install(cls, fall_back):
+def install(cls, fall_back, of_masked):
     """Gives a class of arrays the two protocols. `fall_back(name, function, args, kwargs)` runs
-    what mx.np lacks."""
+    what mx.np lacks, and `of_masked` what has masked arrays among its operands."""
     def array_function(self, func, types, args, kwargs):
         """The function of mx.np of that name, or NumPy's own on copies."""
         if not _same_class(types, cls):
             return NotImplemented
+        if any(map(is_masked, types)):
+            return of_masked(func.__name__, func, args, kwargs)
         function = _counterpart(func)
         kwargs = {k: v for k, v in kwargs.items() if v is not getattr(onp, "_NoValue", None)}
         if function is None:
@@ -75,6 +83,8 @@ def install(cls, fall_back):
             return getattr(ufunc, method)(*map(_on_host, inputs), **{k: _on_host(v) for k, v in kwargs.items()})
         if not _same_class([type(x) for x in inputs if not onp.isscalar(x) and hasattr(type(x), "__array_ufunc__")], cls):
             return NotImplemented
+        if any(is_masked(type(x)) for x in inputs):
+            return of_masked(ufunc.__name__, getattr(ufunc, method), inputs, kwargs)
         function = _counterpart(ufunc)
         if method != "__call__" or function is None:
             name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"

@@ -104,7 +104,7 @@ bool AsScalar(PyObject* o, Number* n) {
   return true;
 }
 
-PyObject* make_operand;  // Python function (value, array, in place) -> array, of mx.np's operators
+PyObject* make_operand;  // Python function (value, array, in place) -> array or NotImplemented, of mx.np's operators
 
 /* Of mx.np's operators: a list, a tuple or a NumPy array. NumPy scalars are numbers. */
 bool IsArrayLike(PyObject* o) {
@@ -121,7 +121,7 @@ PyObject* OfArrays(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* o
 PyObject* WithMadeOperand(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* out) {
   const bool first = IsArray(a);
   PyObject* made = PyObject_CallFunctionObjArgs(make_operand, first ? b : a, first ? a : b, out ? Py_True : Py_False, nullptr);
-  if (!made) return nullptr;
+  if (!made || made == Py_NotImplemented) return made;
   PyObject* result = nullptr;
   try {
     result = OfArrays(x, first ? a : made, first ? made : b, out);

@@ -313,6 +313,8 @@ def _binary(array_op, scalar_op, in_place=False, typed=False, operand=None, refl
         out = self if in_place else None
         if operand and (isinstance(other, (list, tuple)) or isinstance(other, np.ndarray) and other.ndim):
             other = operand(other, self, in_place)
+            if other is NotImplemented:
+                return other
             if reflected:
                 if array_op == "_npi_matmul" and self._dtype_id != other._dtype_id:
                     return self._product(other, self)

@@ -11,6 +11,7 @@ from .._files import write_file
 from .._binding import _numpy_base, _set_indexing, _set_numpy_class, is_traced
 from ..base import error_class
 from ..ndarray import NDArray
+from ..numpy_dispatch_protocol import is_masked
 from . import _indexing
 from ..ndarray._native import reread_shape, shared, view_as
 from ._dispatch import call, check_order, compiled, device_of, operand
@@ -28,7 +29,10 @@ _API_VERSIONS = ("2021.12", "2022.12", "2023.12")
 
 def _beside(value, array, in_place):
     """An operand of Python's operators that is a list, a tuple or a NumPy array as an array beside
-    `array`. In place it gets that one's dtype if NumPy would cast it there."""
+    `array`. In place it gets that one's dtype if NumPy would cast it there. Masked arrays know how
+    to work with arrays, and keep their masks."""
+    if is_masked(type(value)):
+        return NotImplemented
     made = operand(value, like=array)
     if in_place and made.dtype != array.dtype and onp.can_cast(made.dtype, array.dtype, "same_kind"):
         return made.astype(array.dtype)
@@ -483,6 +487,8 @@ class ndarray(_Base):   # pylint: disable=invalid-name
     def _product(a, b):
         """``a @ b`` of arrays of several dtypes, or of an array and what one can be made of; the
         binding calls it."""
+        if is_masked(type(a)) or is_masked(type(b)):
+            return NotImplemented
         return _function("matmul")(a, b)
 
     def _in_place(self, record, other):

@@ -153,4 +153,15 @@ for _name in _NAMES + [n for n in _ADDED if hasattr(onp, n)]:
     globals()[_name] = _made(_name)
     __all__.append(_name)
 
-numpy_dispatch_protocol.install(ndarray, run)
+
+
+def _of_masked(name, function, args, kwargs):
+    """`function` of NumPy where masked arrays are among the operands: the result is NumPy's, since
+    an array of mx.np has no place for the mask."""
+    if is_traced():
+        raise ValueError(f"[{name}] got a masked array, of which nothing can be recorded; accepted: calls outside of autograd.record() "
+                         "and hybridized blocks, or the arrays without mask (filled())")
+    return function(*_numpy(args), **_numpy(kwargs))
+
+
+numpy_dispatch_protocol.install(ndarray, run, _of_masked)

@@ -225,3 +225,42 @@ def test_arrays_are_sequences(door):
     assert [float(v) for v in reversed(x)] == [3, 2, 1]
     with pytest.raises(IndexError):
         operator.getitem(x, 3)
+
+
+# ---- masked arrays of NumPy, for whose masks arrays of mx.np have no place
+
+
+def _plain_and_masked():
+    plain = onp.array([[1.0, 2, 3], [4, 5, 6]], "float32")
+    return plain, mx.np.array(plain), onp.ma.masked_array(plain * 2, mask=[[0, 1, 0], [0, 0, 1]])
+
+
+MASKED = [
+    lambda x, m: onp.add(x, m),
+    lambda x, m: onp.add(m, x),
+    lambda x, m: x + m,
+    lambda x, m: m - x,
+    lambda x, m: x < m,
+    lambda x, m: onp.where(onp.array([True, False, True]), m, x),
+    lambda x, m: onp.concatenate([x, m]),
+    lambda x, m: onp.stack([x, m]),
+    lambda x, m: onp.percentile(m, x[0]),
+]
+
+
+@pytest.mark.filterwarnings("ignore:Warning. .partition. will ignore")
+@pytest.mark.parametrize("call", MASKED)
+def test_masked_operands_are_numpys(call):
+    """As with an array of NumPy beside them: what keeps the mask there keeps it here."""
+    plain, x, masked = _plain_and_masked()
+    got, expected = call(x, masked), call(plain, masked)
+    assert type(got) is type(expected)
+    onp.testing.assert_array_equal(onp.ma.getmaskarray(got), onp.ma.getmaskarray(expected))
+    onp.testing.assert_allclose(onp.ma.getdata(got), onp.ma.getdata(expected), rtol=1e-6)
+
+
+def test_masked_operands_are_not_recorded():
+    _, x, masked = _plain_and_masked()
+    x.attach_grad()
+    with mx.autograd.record(), pytest.raises(ValueError, match="masked"):
+        onp.add(x, masked)
