@@ -160,9 +160,11 @@ def array_class(cls):
         if name == "flat":
             lines += ["    @property", "    def flat(self) -> flatiter: ...", "    @flat.setter",
                       "    def flat(self, values: _ArrayLike) -> None: ..."]
+        elif getattr(value, "refused", False):
+            continue
         elif isinstance(value, property) or not callable(value):
             lines += ["    @property", f"    def {name}(self) -> Any: ..."]
-        elif not getattr(value, "refused", False):
+        else:
             lines.append(method(name, value))
     return lines
 

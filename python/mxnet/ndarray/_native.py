@@ -1,4 +1,5 @@
 """Running an operator and making a native array, below the class NDArray."""
+import contextlib
 import ctypes
 
 import numpy as np
@@ -91,6 +92,9 @@ def from_values(source, ctx, dtype, numpy=False, converts=False):
         kind = error_class(TypeError, ValueError) if isinstance(source, np.ndarray) else TypeError
         raise kind(f"[array] got a {type(source).__name__} that is no rectangular collection of {'real ' if numpy else ''}numbers; "
                    "accepted: numbers, nested lists of equal lengths, arrays")
+    if values.dtype.kind == "f" and _dtypes.TYPES[number] is np.uint64 and isinstance(source, (list, tuple)):
+        with contextlib.suppress(OverflowError):    # NumPy makes doubles of whole numbers that int64 cannot hold
+            values = np.asarray(source, "uint64")
     if values.dtype != _dtypes.TYPES[number] or not values.flags.c_contiguous:
         values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[number]).reshape(values.shape)
     return array_of(values, *_device(ctx), number, numpy)

@@ -372,7 +372,10 @@ def roll(a, shift, axis=None):
     shift = as_tuple(shift)
     if axis is None:
         return call("_npi_roll", (operand(a),), shift=(sum(shift),), axis=None)
-    return call("_npi_roll", (operand(a),), shift=shift, axis=as_tuple(axis))
+    axis = as_tuple(axis)
+    if not shift and not axis:      # moves along no axis
+        return call("_copy", (operand(a),))
+    return call("_npi_roll", (operand(a),), shift=shift, axis=axis)
 
 
 def rot90(m, k=1, axes=(0, 1)):

@@ -31,6 +31,24 @@ REFUSED = {
 }
 
 
+# Attributes and methods of NumPy's arrays that neither 1.9.1 nor 2.0 has; hasattr says so.
+ABSENT = {
+    "data": "asnumpy().data", "ctypes": "asnumpy().ctypes", "resize": "mx.np.resize(x, shape), a new array",
+    "setflags": "asnumpy(), since arrays of mx.np can always be written", "itemset": "x[index] = value",
+    "getfield": "view(dtype)", "byteswap": "asnumpy().byteswap()", "newbyteorder": "asnumpy()",
+}
+
+
+class _Absent(property):
+    refused = True      # stubs leave it out
+
+
+def _absence(name):
+    def get(self):
+        raise AttributeError(f"mxnet.numpy.ndarray object has no attribute {name}; accepted: {ABSENT[name]}")
+    return _Absent(get, doc=f"Not of mx.np's arrays, where it raises AttributeError: see {ABSENT[name]}.")
+
+
 def _function(name):
     """The function of mx.np; its module stands on the class."""
     return getattr(importlib.import_module("mxnet.numpy.multiarray"), name)
@@ -99,5 +117,7 @@ def _made(name):
 def add_methods(cls):
     """Gives the array class what the tables say."""
     _methods.add_methods(cls, [*FUNCTIONS, *SPECIAL], _made, "np")
+    for name in ABSENT:
+        setattr(cls, name, _absence(name))
     refused = dict.fromkeys([*_methods.METHODS, *_methods.ARRAY_METHODS, *REFUSED])
     _methods.add_methods(cls, [name for name in refused if name not in vars(cls)], _refusal, "np")

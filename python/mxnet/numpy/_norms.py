@@ -14,13 +14,17 @@ def root_of_squares(x, axes, keepdims):
 
 
 def of_vectors(x, order, axes, keepdims):
+    if not axes:    # vectors of one element
+        size = call("abs", (x,))
+        return call("sign", (size,)) if order == 0 else size
     if order is None or order == 2:
         return root_of_squares(x, axes, keepdims)
     if isinstance(order, str):
         raise ValueError(f"[norm] ord is {order!r}; accepted for vectors: None and numbers")
     size = call("abs", (x,))
     if order == onp.inf:
-        return call("_np_max", (size,), axis=axes, keepdims=keepdims)
+        # Sizes are not below 0, which is the norm of a vector without elements.
+        return call("_np_max", (size,), axis=axes, keepdims=keepdims, **({} if is_symbol(x) or x.size else {"initial": 0.0}))
     if order == -onp.inf:
         return call("_np_min", (size,), axis=axes, keepdims=keepdims)
     if order == 0:

@@ -12,6 +12,8 @@ from ._dispatch import ORDERS, call, default_float, deliver, dtype_name, is_symb
 from ._operators import BINARY, UNARY
 from ._ufunc_texts import text_of
 
+_LONG = (onp.int64, onp.uint64)
+
 __all__ = ["allclose", "around", "array_equal", "array_equiv", "clip", "divmod", "float_power", "isclose", "modf", "nan_to_num",
            "round", "round_", "signbit"]
 
@@ -249,7 +251,10 @@ def around(x=None, decimals=0, out=None, **kwargs):
     if _is_number(x):
         return onp.round(x, decimals)
     run = lambda inputs, into: call("_npi_around", inputs, into, decimals=int(decimals))   # noqa: E731
-    return _finish("around", run, [operand(x)], "same", out, where, dtype)
+    x = operand(x)
+    if decimals >= 0 and not is_symbol(x) and x.dtype in _LONG:     # the operator computes with doubles, which end at 2**53
+        run = lambda inputs, into: call("_copy", inputs, into)      # noqa: E731
+    return _finish("around", run, [x], "same", out, where, dtype)
 
 
 def round(x=None, decimals=0, out=None, **kwargs):   # pylint: disable=redefined-builtin

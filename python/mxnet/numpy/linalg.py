@@ -104,9 +104,7 @@ def vector_norm(x, ord=None, axis=None, keepdims=False):   # pylint: disable=red
         if ord in (None, 2) and not keepdims:
             return call("_npi_norm", (x,))
         axis = tuple(range(_ndim(x, "vector_norm", "axis")))
-        if not axis:
-            x, axis = call("_np_reshape", (x,), newshape=(1,)), (0,)
-            return call("_np_reshape", (_norms.of_vectors(x, ord, axis, False),), newshape=())
+        return _norms.of_vectors(x, ord, axis, keepdims)
     return _norms.of_vectors(x, ord, _norms.checked("vector_norm", x, axis), keepdims)
 
 

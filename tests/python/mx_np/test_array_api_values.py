@@ -282,3 +282,23 @@ def test_solve_takes_matrices_for_more_than_a_vector():
         rtol=1e-10,
     )
     assert xp.linalg.solve(ours(a), ours(b[:, 0])).shape == (3, 3)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (0, 2), ()])
+def test_nothing_to_move_or_to_add_up(shape):
+    """`axis=()` is no axis, and vectors without elements have the norm 0."""
+    values = onp.random.default_rng(1).normal(size=shape)
+    assert xp.roll(ours(values), (), axis=()).tolist() == values.tolist()
+    for order in (0, 1, 2, 2.5, onp.inf, -onp.inf):
+        got = xp.linalg.vector_norm(ours(values), axis=(), ord=order, keepdims=True)
+        expected = onp.where(values == 0, 0.0, 1.0) if order == 0 else abs(values)
+        onp.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-12)
+    empty = ours(onp.zeros((2, 0)))
+    assert xp.linalg.vector_norm(empty, ord=onp.inf).tolist() == 0
+    assert xp.linalg.vector_norm(empty, ord=onp.inf, axis=1).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_whole_numbers_are_round(dtype):
+    largest = onp.iinfo(dtype).max
+    assert xp.round(xp.asarray([largest, 3], dtype=getattr(xp, dtype))).tolist() == [largest, 3]

@@ -432,3 +432,12 @@ def test_item_takes_what_that_of_numpy_takes(shape):
 def test_memory_that_values_are_copied_to_is_large_enough():
     with pytest.raises(ValueError, match="memory of 4 bytes; at least 8"):
         mx.np.ones(2)._copy_to(bytearray(4), 8)
+
+
+@pytest.mark.parametrize("name, instead", [("data", "asnumpy"), ("ctypes", "asnumpy"), ("resize", "mx.np.resize"),
+                                           ("itemset", "index"), ("setflags", "asnumpy")])
+def test_absent_names_say_what_to_call(name, instead):
+    x = mx.np.ones(2)
+    assert not hasattr(x, name)
+    with pytest.raises(AttributeError, match=instead):
+        getattr(x, name)

@@ -191,3 +191,10 @@ def test_lists_of_arrays_keep_their_dtype():
     assert mx.np.array_equiv(x, [x, x]) and mx.np.sum([x, x]).dtype == np.float64
     assert mx.np.add(x, [x, x]).dtype == np.float64 and mx.np.maximum([x], 0).dtype == np.float64
     assert mx.np.sum([mx.np.ones(2, dtype="int8"), mx.np.ones(2, dtype="int32")], axis=0).dtype == np.int32
+
+
+def test_whole_numbers_beyond_int64():
+    largest = 2**64 - 1
+    for make in (mx.np.array, mx.np.asarray):
+        assert make([largest, 3], dtype="uint64").tolist() == [largest, 3]
+        assert make([[2**63], [1]], dtype="uint64").tolist() == [[2**63], [1]]
