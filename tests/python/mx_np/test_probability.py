@@ -279,3 +279,9 @@ def test_exponential_family_entropy():
     for d in (P.Exponential(A([1.0, 2.5])), P.Bernoulli(prob=A([0.3, 0.6])), P.Normal(A([0.0, 1.0]), A([1.0, 2.5]))):
         d._mean_carrier_measure = lambda x: 0.0
         onp.testing.assert_allclose(P.ExponentialFamily.entropy(d).asnumpy(), d.entropy().asnumpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("call", [lambda d: d.cdf(A(0.3)), lambda d: d.icdf(A(0.3)), lambda d: d.enumerate_support()])
+def test_what_has_no_formula_is_named(call):
+    with pytest.raises(NotImplementedError, match=r"\[Gamma\] (cdf|icdf|enumerate_support) has no formula"):
+        call(P.Gamma(A(1.0), A(2.0)))

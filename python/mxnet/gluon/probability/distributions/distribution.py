@@ -139,10 +139,14 @@ class Distribution:
             new.__dict__[name] = m.broadcast_to(value, tuple(batch_shape) + shape[len(shape) - dims:])
         return new
 
+    def _lacks(self, name):
+        kind = type(self).__name__
+        return NotImplementedError(f"[{kind}] {name} has no formula for this distribution; accepted: one that has it, or draws of sample()")
+
     # ---- draws
 
     def _draw(self, shape):
-        raise NotImplementedError
+        raise self._lacks("sample")
 
     def sample(self, size=None):
         """Draws of batch shape `size`, to which the parameters broadcast; None: of their own batch
@@ -157,13 +161,13 @@ class Distribution:
     # ---- densities
 
     def _log_prob(self, value):
-        raise NotImplementedError
+        raise self._lacks("log_prob")
 
     def _cdf(self, value):
-        raise NotImplementedError
+        raise self._lacks("cdf")
 
     def _icdf(self, value):
-        raise NotImplementedError
+        raise self._lacks("icdf")
 
     def log_prob(self, value):
         """The logarithm of the density, or of the probability of a discrete value; -inf outside of
@@ -190,12 +194,12 @@ class Distribution:
     @property
     def mean(self):
         """The mean, of batch shape and event shape."""
-        raise NotImplementedError
+        raise self._lacks("mean")
 
     @property
     def variance(self):
         """The variance, of batch shape and event shape."""
-        raise NotImplementedError
+        raise self._lacks("variance")
 
     @property
     def stddev(self):
@@ -204,7 +208,7 @@ class Distribution:
 
     def entropy(self):
         """The entropy in nats, of batch shape."""
-        raise NotImplementedError
+        raise self._lacks("entropy")
 
     def perplexity(self):
         """The exponential of the entropy."""
@@ -216,7 +220,7 @@ class Distribution:
         >>> mx.gluon.probability.Categorical(3, prob=mx.np.array([.2, .3, .5])).enumerate_support()
         array([0., 1., 2.])
         """
-        raise NotImplementedError
+        raise self._lacks("enumerate_support")
 
     def _checked(self, value):
         return self._validate_samples(value) if self._validate_args else value
