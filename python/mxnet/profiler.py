@@ -177,8 +177,8 @@ def dump_profile():
 
 
 def dumps(reset=False, format="table", sort_by="total", ascending=False):
-    """Totals by name, as text, which notebooks show as tables. Empty unless
-    ``set_config(aggregate_stats=True)``.
+    """Totals by name, as text, which notebooks show as tables. Without
+    ``set_config(aggregate_stats=True)`` the text is empty, and a warning says so unless `reset`.
 
     Parameters
     ----------
@@ -202,6 +202,9 @@ def dumps(reset=False, format="table", sort_by="total", ascending=False):
     check_call(_LIB.MXAggregateProfileStatsPrintEx(ctypes.byref(out), int(reset), _choice("format", format, _FORMATS),
                                                    _choice("sort_by", sort_by, _SORTS), int(ascending)))
     text = py_str(out.value)
+    if not text and not reset:      # many reset what they never asked for
+        warnings.warn("[profiler] there are no totals, because profiler.set_config(aggregate_stats=True) was not called; "
+                      "call it before set_state('run')", UserWarning, stacklevel=2)
     if format != "table":
         return text
     from ._html import TableText
