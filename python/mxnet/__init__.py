@@ -50,10 +50,14 @@ def __dir__():
 
 
 @_atexit.register
-def _warn_of_late_changes():
+def _warn_of_late_changes(ran=None):
     if _os.environ != _process.AT_START:
         from ._environment import warn_of_late_changes
-        warn_of_late_changes()
+        warn_of_late_changes(ran.info.raw_cell if ran else None)
+
+
+if _process.shell() is not None:
+    _process.shell().events.register("post_run_cell", lambda result: _warn_of_late_changes(result))
 
 
 if _os.environ.get("DMLC_ROLE") in ("server", "scheduler"):   # started by a launcher, with a worker's command

@@ -2,7 +2,8 @@
 them.
 
 Nothing watches ``os.environ``: it is compared with what it was at the import where training or a
-compiled graph begins (``gluon.Trainer``, ``hybridize``, executors) and at exit.
+compiled graph begins (``gluon.Trainer``, ``hybridize``, executors), after each cell of a notebook,
+and at exit.
 """
 import ctypes
 import linecache
@@ -19,9 +20,11 @@ _OBEYED = {"MXNET_GLUON_REPO", "MXNET_HOME"}    # gluon.utils looks at them itse
 _seen = AT_START
 
 
-def _line_that_names(variable):
-    """(file, number) of the first line of the program that has the variable's name in quotes; where
-    there is none, what the interpreter says of itself."""
+def _line_that_names(variable, cell):
+    """(file, number) of the first line of the cell, or else of the program, that has the variable's
+    name; where there is none, what the interpreter says of itself."""
+    if cell is not None:
+        return "cell", next((number for number, line in enumerate(cell.splitlines(), 1) if variable in line), 1)
     path = sys.argv[0] if sys.argv else ""        # at exit, __main__ has no __file__ any more
     for number, line in enumerate(linecache.getlines(path) if os.path.isfile(path) else (), 1):
         if f"'{variable}'" in line or f'"{variable}"' in line:
@@ -29,9 +32,9 @@ def _line_that_names(variable):
     return "sys", 1
 
 
-def warn_of_late_changes():
+def warn_of_late_changes(cell=None):
     """Warns once of each variable of the library that was set or removed after the import and does
-    not have the value in effect."""
+    not have the value in effect; `cell` is the text of a cell that has just run."""
     global _seen
     now = dict(os.environ)
     if now == _seen:
@@ -50,8 +53,8 @@ def warn_of_late_changes():
         what = f"set to {now[name]!r}" if name in now else "removed"
         text = (f"[environment] {name} was {what} in os.environ after mxnet was imported, which has no effect: {effective!r} holds. "
                 f"Set it before the import, or call mx.util.set_env({name!r}, ...) if it can be changed later")
-        level = outside()
+        level = 0 if cell is not None else outside()
         if level:
             warnings.warn(text, UserWarning, stacklevel=level)
-        else:       # at exit
-            warnings.warn_explicit(text, UserWarning, *_line_that_names(name))
+        else:       # after a cell, and at exit
+            warnings.warn_explicit(text, UserWarning, *_line_that_names(name, cell))

@@ -6,6 +6,12 @@ import sys
 AT_START = dict(os.environ)
 
 
+def shell():
+    """IPython's shell, which notebooks have too, if it runs this program; else None."""
+    module = sys.modules.get("IPython")
+    return module and module.get_ipython()
+
+
 def outside():
     """The `stacklevel` of the caller's warning for the line of the user's program; 0 if none
     runs."""

@@ -15,6 +15,7 @@ import sys
 import traceback
 import types
 
+from . import _process
 from ._names import nearest
 from .base import MXNetError, _is_own
 
@@ -139,7 +140,6 @@ def _in_cells(shell):
 
 _before = sys.excepthook
 sys.excepthook = _print
-if "IPython" in sys.modules:
-    _shell = sys.modules["IPython"].get_ipython()
-    if _shell is not None:
-        _in_cells(_shell)
+_shell = _process.shell()
+if _shell is not None:
+    _in_cells(_shell)

@@ -119,6 +119,32 @@ def test_changes_of_os_environ_after_the_import_warn_once():
     assert "UserWarning" not in run(LATE.format(late=harmless), OMP_NUM_THREADS="3").stderr
 
 
+CELLS = """
+import sys
+import types
+sys.modules["IPython"] = types.ModuleType("IPython")
+after = []
+shell = types.SimpleNamespace(events=types.SimpleNamespace(register=lambda event, call: after.append((event, call))), showtraceback=print)
+sys.modules["IPython"].get_ipython = lambda: shell
+names = {}
+for cell in ("import os\\nimport mxnet as mx", "x = mx.nd.ones(2)\\nos.environ['MXNET_ENGINE_TYPE'] = 'NaiveEngine'", "print(x)"):
+    exec(cell, names)
+    for event, call in after:
+        assert event == "post_run_cell"
+        call(types.SimpleNamespace(info=types.SimpleNamespace(raw_cell=cell)))
+    print("ran", file=sys.stderr)
+"""
+
+
+def test_a_cell_that_sets_a_variable_too_late_warns_at_its_end():
+    """Without training: a notebook's program ends days later."""
+    done = run(CELLS)
+    assert done.returncode == 0, done.stderr
+    first, second, third = done.stderr.split("ran\n")[:3]
+    assert "cell:2: UserWarning: [environment] MXNET_ENGINE_TYPE was set to 'NaiveEngine'" in second
+    assert "UserWarning" not in first + third and done.stderr.count("UserWarning") == 1
+
+
 def test_retired_variable_says_what_replaced_it():
     _, errors = table(MXNET_CPU_NNPACK_NTHREADS="2")
     assert errors.count("MXNET_CPU_NNPACK_NTHREADS has no effect") == 1
