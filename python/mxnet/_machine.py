@@ -83,12 +83,17 @@ def _model(info, machine):
     return f"emulated on {name.group(1)}" if name else platform.processor()
 
 
-def _processor():
-    info = _read("/proc/cpuinfo")
-    flags = re.search(r"^flags\s*: (.*)$", info, re.M)
+def _level(info, machine):
+    """The highest level of x86-64 whose instructions it has; on others their name, also under qemu,
+    where the flags are the host's."""
+    flags = re.search(r"^flags\s*: (.*)$", info, re.M) if machine == "x86_64" else None
     flags = set(flags.group(1).split()) if flags else set()
-    level = next((name for name, needed in _LEVELS if needed <= flags), platform.machine())
-    return {"model": _model(info, platform.machine()), "level": level, "processors": os.cpu_count(),
+    return next((name for name, needed in _LEVELS if needed <= flags), machine)
+
+
+def _processor():
+    info, machine = _read("/proc/cpuinfo"), platform.machine()
+    return {"model": _model(info, machine), "level": _level(info, machine), "processors": os.cpu_count(),
             "usable": len(os.sched_getaffinity(0)), "quota": quota()}
 
 

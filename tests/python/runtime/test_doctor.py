@@ -145,6 +145,12 @@ def test_the_processor_is_named(info, machine, name):
     assert _machine._model(info, machine) == name
 
 
+def test_levels_are_those_of_x86_alone():
+    info = f"flags\t\t: fpu {' '.join(flag for _, needed in _machine._LEVELS for flag in needed)}\n"
+    assert _machine._level(info, "x86_64") == "x86-64-v4" and _machine._level("flags\t\t: fpu avx2\n", "x86_64") == "x86_64"
+    assert _machine._level(info, "aarch64") == "aarch64"
+
+
 FALLBACK = """
 import sys, warnings
 sys.modules["mxnet._cy3.ndarray"] = None         # as where it was not built
