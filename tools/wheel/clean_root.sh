@@ -5,10 +5,11 @@
 # SUITE: bookworm, trixie, sid; FOLDER: where the root is made, or lies already. PYTHON=python3.14
 # takes another Python of the release than its usual one. ARCH=arm64 makes a root of another
 # architecture, which runs under qemu (QEMU_CPU=neoverse-n1 names a processor): binfmt_misc must
-# know it. Needs root, mmdebstrap (with arch-test for ARCH), and a network.
+# know it, and OMP_NUM_THREADS=1 spares the waiting of threads for each other. Needs root,
+# mmdebstrap (with arch-test for ARCH), and a network.
 # Where Python is older than 3.11 (bullseye), it loads libmxnet.so and calls it through ctypes.
 set -euo pipefail
-(($# >= 2)) || { sed -n '2,9s/^# *//p' "$0" >&2; exit 2; }
+(($# >= 2)) || { sed -n '2,10s/^# *//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 suite=$1 wheel=$(realpath "$2") arch=${ARCH:-} folder=${3:-build/roots/$1${ARCH:+-$ARCH}} python=${PYTHON:-python3}
 
@@ -27,6 +28,7 @@ mount -t proc proc "$folder/proc"
 trap 'umount "$folder/proc"' EXIT
 inside() {
   chroot "$folder" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root PIP_CERT="${PIP_CERT:-}" ${QEMU_CPU:+QEMU_CPU="$QEMU_CPU"} \
+    ${OMP_NUM_THREADS:+OMP_NUM_THREADS="$OMP_NUM_THREADS"} \
     bash -euc "cd /try; $1"
 }
 
