@@ -63,6 +63,7 @@ def machine(root, versions, args):
         lines.append(f"Measured with {args.threads} thread{'s' * (args.threads > 1)}: float32 "
                      f"multiply-add peak {limits['fma_gflops']:.0f} GFLOP/s, "
                      f"copy {limits['copy_gbs']:.1f} GB/s, read {limits['read_gbs']:.1f} GB/s.")
+        lines.append("GFLOP/s of a network count direct convolutions; Winograd multiplies less, and so exceeds the peak.")
     lines.append("Contestants: " + ", ".join(f"{n} ({v})" for n, v in versions.items()) + ".")
     lines.append(f"{args.threads} thread{'s' * (args.threads > 1)} each, {'processor time' if args.clock == 'cpu' else 'wall clock'}, "
                  f"{args.rounds} rounds of slices of about {args.slice:g} s; the waiting ones are stopped. {args.dtype}.")
