@@ -112,7 +112,7 @@ def instance_norm(x, gamma, beta, eps=1e-3):
 
 
 def lrn(x, nsize=5, alpha=1e-4, beta=0.75, knorm=2):
-    half = nsize // 2
+    half = (nsize - 1) // 2
     square = np.pad(x ** 2, [(0, 0), (half, half)] + [(0, 0)] * (x.ndim - 2))
     total = sum(square[:, i:i + x.shape[1]] for i in range(2 * half + 1))
     return x / (knorm + f32(alpha) / nsize * total) ** beta
@@ -271,8 +271,10 @@ CASES += [
      "tol": HALF_TOL,
      "bad": [{"inputs": [(2, 4, 3), (3,), (4,)]}]},
     {"op": "LRN", "inputs": [rand((2, 5, 3, 2), -1, 2)], "attrs": {"nsize": 3, "alpha": 0.5},
-     "ref": lrn, "grad": True, "grad2": True, "tol": HALF_TOL, "bad": [{"attrs": {"nsize": 4}}]},
+     "ref": lrn, "grad": True, "grad2": True, "tol": HALF_TOL, "bad": [{"attrs": {"nsize": 0}}]},
     {"op": "LRN", "inputs": [rand((2, 5, 3), -1, 2)],
      "attrs": {"nsize": 5, "alpha": 0.5, "beta": 0.5, "knorm": 1}, "ref": lrn, "grad": True, "grad2": True,
+     "tol": HALF_TOL},
+    {"op": "LRN", "inputs": [rand((1, 5, 3), -1, 2)], "attrs": {"nsize": 4, "alpha": 0.5}, "ref": lrn, "grad": True, "grad2": True,
      "tol": HALF_TOL},
 ]

@@ -41,8 +41,9 @@ struct LRNParam : public dmlc::Parameter<LRNParam> {
     DMLC_DECLARE_FIELD(alpha).set_default(1e-4f).describe("Weight of the squares.");
     DMLC_DECLARE_FIELD(beta).set_default(0.75f).describe("Exponent.");
     DMLC_DECLARE_FIELD(knorm).set_default(2.0f).describe("Constant term.");
-    DMLC_DECLARE_FIELD(nsize).describe("Number of channels in the window, odd.");
+    DMLC_DECLARE_FIELD(nsize).describe("Number of channels in the window; an even number counts as one less there.");
   }
+  int64_t half() const { return (nsize - 1) / 2; }  // as in 1.x, even sizes have the window of the odd one before
 };
 MXNET_REGISTER_PARAM(GroupNormParam);
 MXNET_REGISTER_PARAM(InstanceNormParam);
@@ -274,7 +275,7 @@ MXNET_REGISTER_OP(_backward_InstanceNorm)
 LrnCall CallOf(const LRNParam& p, const Shape& s) {
   return {s[1],
           s.Prod(2, s.ndim()),
-          static_cast<int64_t>(p.nsize / 2),
+          p.half(),
           static_cast<double>(p.knorm),
           static_cast<double>(p.alpha) / p.nsize,
           static_cast<double>(p.beta)};
@@ -307,7 +308,7 @@ void LrnOnDevice(KernelArgs& args, const TBlob* og, const TBlob& x, const TBlob&
         .Add(out.dptr)
         .Add(x.shape[1])
         .Add(x.shape.Prod(2, x.shape.ndim()))
-        .Add(static_cast<int64_t>(p.nsize / 2))
+        .Add(p.half())
         .Add(static_cast<double>(p.knorm))
         .Add(static_cast<double>(p.alpha) / p.nsize)
         .Add(static_cast<double>(p.beta));
@@ -353,7 +354,7 @@ void LrnBackward(KernelArgs& args) {  // ograd, data -> data_grad
 bool LrnShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const bool known = ElemwiseShape(attrs, in, out);
   const uint32_t n = attrs.get<LRNParam>().nsize;
-  MXNET_CHECK_KIND(n % 2 == 1, Value) << Named(attrs) << "nsize " << n << "; an odd number is needed";
+  MXNET_CHECK_KIND(n >= 1, Value) << Named(attrs) << "nsize " << n << "; it must be at least 1";
   MXNET_CHECK_KIND((*in)[0].ndim() < 0 || (*in)[0].ndim() >= 2, Value)
       << Named(attrs) << "data has shape " << (*in)[0] << "; (batch, channels, ...) is needed";
   return known;
@@ -361,7 +362,7 @@ bool LrnShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 // The sums over neighbouring channels: pooling of (batch, 1, channels, positions).
 NodeEntry ChannelSums(const LRNParam& p, const NodeEntry& x) {
-  const std::string n = std::to_string(p.nsize), half = std::to_string(p.nsize / 2);
+  const std::string n = std::to_string(2 * p.half() + 1), half = std::to_string(p.half());
   const NodeEntry flat = MakeOp("expand_dims", {MakeOp("Reshape", {x}, {{"shape", "(0, 0, -1)"}})}, {{"axis", "1"}});
   const NodeEntry sums =
       MakeOp("Pooling", {flat}, {{"kernel", "(" + n + ", 1)"}, {"pad", "(" + half + ", 0)"}, {"stride", "(1, 1)"}, {"pool_type", "sum"}});

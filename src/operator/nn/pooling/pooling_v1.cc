@@ -54,8 +54,7 @@ void Check(const Attrs& attrs, const PoolingV1Param& p, const Shape& data) {
     const int64_t k = p.kernel[i], s = Or(p.stride, i, 1), pad = Or(p.pad, i, 0);
     MXNET_CHECK_KIND(k >= 1 && s >= 1 && k < (int64_t{1} << 31) && s < (int64_t{1} << 31), Value)
         << Named(attrs) << "kernel " << p.kernel << ", stride " << p.stride << "; every number must be at least 1";
-    MXNET_CHECK_KIND(pad >= 0 && pad < k, Value)
-        << Named(attrs) << "pad " << p.pad << " with kernel " << p.kernel << "; padding must be smaller than the window";
+    MXNET_CHECK_KIND(pad >= 0 && pad < (int64_t{1} << 31), Value) << Named(attrs) << "pad " << p.pad << "; no number may be negative";
     MXNET_CHECK_KIND(data[2 + i] < 0 || k <= data[2 + i] + 2 * pad, Value)
         << Named(attrs) << "kernel " << p.kernel << " exceeds data of shape " << data << " with padding " << pad;
   }

@@ -37,7 +37,7 @@ using nn::Wanted;
 
 bool DeformPoolShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<DeformablePSROIPoolingParam>();
-  CheckGroups(attrs, p.output_dim, p.pooled_size, p.group_size, 1, (*in)[0]);
+  CheckGroups(attrs, p.output_dim, p.pooled_size, p.group_size, 1, false, (*in)[0]);
   MXNET_CHECK_KIND(p.part_size >= 0, Value) << nn::Named(attrs) << "part_size " << p.part_size << "; it must not be negative";
   MXNET_CHECK_KIND(p.sample_per_part >= 1 && p.sample_per_part <= 1024, Value)
       << nn::Named(attrs) << "sample_per_part " << p.sample_per_part << "; 1 to 1024 are accepted";

@@ -82,7 +82,7 @@ struct psroi_pool_backward {
     const Place at(i, a.size.w, a.size.h, a.size.channels);
     const long long group_x = at.c % a.groups, group_y = at.c / a.groups % a.groups, c = at.c / (a.groups * a.groups), bins = a.size.ph;
     A sum = A(0);
-    for (long long k = 0; k < a.size.regions; ++k) {
+    for (long long k = 0; k < (c < a.size.results ? a.size.regions : 0); ++k) {
       const MeanRegion<X> r(a, k);
       if (r.image != at.n) continue;
       for (long long u = FirstBin(group_y, bins, a.groups); u < FirstBin(group_y + 1, bins, a.groups); ++u) {

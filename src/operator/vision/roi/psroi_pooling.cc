@@ -29,7 +29,7 @@ using nn::Wanted;
 
 bool PSPoolShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<PSROIPoolingParam>();
-  CheckGroups(attrs, p.output_dim, p.pooled_size, p.group_size, 0, (*in)[0]);
+  CheckGroups(attrs, p.output_dim, p.pooled_size, p.group_size, 0, true, (*in)[0]);
   return InferRegions(attrs, in, out, 5, p.output_dim, p.pooled_size, p.pooled_size);
 }
 
@@ -119,6 +119,7 @@ void Backward(KernelArgs& args) {  // ograd, data, rois
         const BinRange rows(c / groups % groups, bins, groups), columns(c % groups, bins, groups);
         T* to = dx + k * plane;
         std::fill_n(to, plane, T(0));
+        if (of >= param.output_dim) continue;
         for (int64_t i = 0; i < n; ++i) {
           const MeanBins<T>& r = all[i];
           if (r.image != k / data[1]) continue;
@@ -140,7 +141,8 @@ void Backward(KernelArgs& args) {  // ograd, data, rois
 MXNET_REGISTER_OP(_contrib_PSROIPooling)
     .describe(
         "Means over the bins of a region of interest, each of channels of its own (Dai et al., R-FCN, NIPS 2016).\n\n"
-        "data has shape (batch, output_dim * group_size * group_size, height, width), rois (regions, 5): image, x1, y1, x2, y2. Corners "
+        "data has shape (batch, at least output_dim * group_size * group_size, height, width), rois (regions, 5): image, x1, y1, x2, y2. "
+        "Corners "
         "are\n"
         "rounded, belong to the region and are multiplied by spatial_scale. The result has shape (regions, output_dim, pooled_size, "
         "pooled_size):\n"

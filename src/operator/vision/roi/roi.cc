@@ -45,14 +45,15 @@ bool InferRegions(const Attrs& attrs, ShapeVector* in, ShapeVector* out, int col
   return data.known() && rois.known();
 }
 
-void CheckGroups(const Attrs& attrs, int64_t output_dim, int64_t pooled_size, int64_t group_size, int64_t least, const Shape& data) {
+void CheckGroups(const Attrs& attrs, int64_t output_dim, int64_t pooled_size, int64_t group_size, int64_t least, bool spare,
+                 const Shape& data) {
   MXNET_CHECK_KIND(output_dim >= 1, Value) << Named(attrs) << "output_dim " << output_dim << "; it must be at least 1";
   MXNET_CHECK_KIND(pooled_size >= 1 && pooled_size <= kMostBins, Value)
       << Named(attrs) << "pooled_size " << pooled_size << "; 1 to " << kMostBins << " are accepted";
   MXNET_CHECK_KIND(group_size >= least && group_size <= kMostBins, Value)
       << Named(attrs) << "group_size " << group_size << "; " << least << " to " << kMostBins << " are accepted";
   const int64_t groups = group_size == 0 ? pooled_size : group_size, channels = output_dim * groups * groups;
-  MXNET_CHECK_KIND(data.ndim() != 4 || data[1] < 0 || data[1] == channels, Value)
+  MXNET_CHECK_KIND(data.ndim() != 4 || data[1] < 0 || data[1] == channels || (spare && data[1] > channels), Value)
       << Named(attrs) << "data has shape " << data << "; output_dim " << output_dim << " and " << groups << " groups each way need "
       << channels << " channels";
 }

@@ -31,9 +31,11 @@ bool InferRegions(const Attrs& attrs, ShapeVector* in, ShapeVector* out, int col
 
 /*
  * Parameters of operators whose bins have channels of their own: data needs output_dim * groups^2
- * of them. group_size 0 is as many as bins, unless it must be `least`.
+ * of them, and may have more where they can be `spare`. group_size 0 is as many as bins, unless it
+ * must be `least`.
  */
-void CheckGroups(const Attrs& attrs, int64_t output_dim, int64_t pooled_size, int64_t group_size, int64_t least, const Shape& data);
+void CheckGroups(const Attrs& attrs, int64_t output_dim, int64_t pooled_size, int64_t group_size, int64_t least, bool spare,
+                 const Shape& data);
 
 /* The bins k of which k * groups / bins is `group`: [first, last). */
 struct BinRange {
