@@ -118,10 +118,10 @@ class Initializer:
             if `desc` is not a string or `arr` not an NDArray.
         """
         if not isinstance(desc, InitDesc):
-            if not isinstance(desc, str):
-                raise TypeError(f"[initializer] name must be string, {type(desc).__name__} was given")
             warnings.warn("initializers are called with an InitDesc; a plain string is deprecated",
                           DeprecationWarning, stacklevel=2)
+            if not isinstance(desc, str):
+                raise TypeError(f"[initializer] name must be string, {type(desc).__name__} was given")
             if not isinstance(arr, NDArray):
                 raise TypeError(f"[initializer] arr must be NDArray, {type(arr).__name__} was given")
             if self._init_special(desc, arr):

@@ -389,7 +389,7 @@ class NDArrayBase:
         _note(_tracing.RANK, self)
         ndim, dims = ctypes.c_int(), ctypes.POINTER(ctypes.c_int64)()
         check_call(_LIB.MXNDArrayGetShapeEx64(ctypes.c_void_p(self._handle), ctypes.byref(ndim), ctypes.byref(dims)))
-        return ndim.value
+        return ndim.value or (-1 if self._dtype_id < 0 else 0)     # 0 stands for an array without a shape, too
 
     @property
     def size(self):

@@ -170,11 +170,9 @@ class _BinaryClassificationMetrics:
 
 class _BinaryMetric(EvalMetric):
     """A measure of a 2 by 2 table: the mean over updates ('macro') or of one table of all instances
-    ('micro')."""
+    ('micro', and any other text, as in 1.x)."""
 
     def __init__(self, name, output_names, label_names, average):
-        if average not in ("macro", "micro"):
-            raise ValueError(f"[{type(self).__name__}] average={average!r}; 'macro' and 'micro' are accepted")
         self._start(average, _BinaryClassificationMetrics())
         super().__init__(name, output_names, label_names, has_global_stats=True)
 

@@ -360,8 +360,8 @@ class NDArray(_Exchange, NDArrayBase):
         >>> x.reshape((-1, 4)).shape, x.reshape((0, -1)).shape
         ((6, 4), (2, 12))
         """
-        if shape and "shape" in kwargs:
-            raise TypeError("[reshape] got the shape twice, by position and by keyword")
+        if shape:
+            kwargs.pop("shape", None)     # the one given by position counts, as in 1.x
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = shape[0]
         elif not shape:
@@ -530,7 +530,7 @@ class NDArray(_Exchange, NDArrayBase):
         return _call("_npi_rfloor_divide_scalar", (self,), scalar=other + 0)
 
     def __matmul__(self, other):
-        return _call("dot", (self, other))
+        return _call("dot", (self, other)) if isinstance(other, NDArray) else NotImplemented
 
     def __deepcopy__(self, memo):
         return self.copy()

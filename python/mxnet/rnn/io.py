@@ -81,7 +81,7 @@ class BucketSentenceIter(DataIter):
     def __init__(self, sentences, batch_size, buckets=None, invalid_label=-1, data_name='data', label_name='softmax_label', dtype='float32',
                  layout='NT'):
         super().__init__(batch_size)
-        if layout not in ('NT', 'TN'):
+        if layout.find('N') not in (0, 1):
             raise ValueError(f'[rnn.BucketSentenceIter] layout {layout!r} given; NT (batch first) and TN (steps first) are accepted')
         if not buckets:
             buckets = [length for length, count in enumerate(np.bincount([len(s) for s in sentences])) if count >= batch_size]

@@ -466,9 +466,9 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = shape[0]
         shape = kwargs.pop("shape", shape)
-        return _functions.invoke("Reshape", "reshape", [self],
-                                 shape=tuple(shape) if isinstance(shape, (tuple, list))
-                                 else (shape,), **kwargs)
+        if shape != ():     # what stays unsaid is no attribute of the node
+            kwargs["shape"] = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        return _functions.invoke("Reshape", "reshape", [self], **kwargs)
 
     def expand_dims(self, axis, inplace=False, **kwargs):
         """With a new axis of size 1 at `axis`. `inplace` is accepted for what is written for

@@ -1,6 +1,10 @@
 """Answers to odd calls that paired runs against 1.9.1 found to differ: numbers as its wheel gives
 them, unless a test says otherwise."""
 import json
+import operator
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -211,3 +215,52 @@ def test_axes_of_numpy_and_shapes_as_texts():
     assert nd.moveaxis(nd.zeros((2, 3, 4)), np.int64(0), -1).shape == (3, 4, 2)
     for shape in ('(2, 3)', '[2, 3]', np.array([2, 3])):
         assert sym.relu(sym.Variable('x', shape=shape)).infer_shape()[1] == [(2, 3)]
+
+
+def test_a_product_in_place_is_never_written_for_a_number():
+    x = nd.ones((2, 2))
+    for call in (lambda: x @ 2, lambda: 2 @ x, lambda: operator.imatmul(x, 2)):
+        with pytest.raises(TypeError, match='unsupported operand'):
+            call()
+    assert (x.asnumpy() == 1).all()
+    x @= nd.ones((2, 2))
+    assert (x.asnumpy() == 2).all()
+
+
+def test_reshape_takes_the_shape_by_position_where_both_are_given():
+    x = nd.ones((2, 3))
+    assert x.reshape((3, 2), shape=(6,)).shape == x.reshape(3, 2, shape=(6,)).shape == (3, 2)
+    assert mx.sym.var('x').reshape().list_attr() == {}
+
+
+def test_averages_but_macro_count_as_micro():
+    def value(average, kind):
+        metric = getattr(mx.metric, kind)(average=average)
+        metric.update([nd.array([1, 0, 1])], [nd.array([[.1, .9], [.2, .8], [.8, .2]])])
+        metric.update([nd.array([1, 0, 1, 1])], [nd.array([[.1, .9], [.2, .8], [.2, .8], [.3, .7]])])
+        return metric.get()[1]
+    for kind in ('F1', 'MCC'):
+        assert value('weighted', kind) == value('micro', kind) != value('macro', kind)
+    assert value('weighted', 'F1') == pytest.approx(0.7272727)     # 1.9.1's
+
+
+def test_initializers_warn_before_they_refuse_a_name():
+    with pytest.warns(DeprecationWarning), pytest.raises(TypeError, match='name must be string'):
+        mx.init.Zero()(3, nd.ones((2,)))
+
+
+def test_sentences_come_with_the_batch_first_in_any_layout_that_says_so():
+    batches = mx.rnn.BucketSentenceIter([[1, 2, 3], [2, 3]], 1, buckets=[3, 4], layout='NN')
+    assert batches.major_axis == 0 and batches.provide_data[0].shape == (1, 4)
+    with pytest.raises(ValueError, match='layout'):
+        mx.rnn.BucketSentenceIter([[1, 2, 3], [2, 3]], 1, buckets=[3, 4], layout='XX')
+
+
+def test_arrays_without_a_shape_are_so_through_ctypes_too():
+    program = '''
+import mxnet as mx
+x = mx.nd.NDArray(None)
+assert x.ndim == -1 and x.size == 0 and x.shape == () and x.__getstate__() == {"handle": None} and "empty" in repr(x)
+assert mx.np.ones(()).ndim == 0
+'''
+    subprocess.run([sys.executable, '-c', program], check=True, env={**os.environ, 'MXNET_ENABLE_CYTHON': '0'})
