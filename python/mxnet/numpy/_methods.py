@@ -46,7 +46,8 @@ class _Absent(property):
 def _absence(name):
     def get(self):
         raise AttributeError(f"mxnet.numpy.ndarray object has no attribute {name}; accepted: {ABSENT[name]}")
-    return _Absent(get, doc=f"Not of mx.np's arrays, where it raises AttributeError: see {ABSENT[name]}.")
+    get.__doc__ = f"Not of mx.np's arrays, where it raises AttributeError: see {ABSENT[name]}."
+    return _Absent(get)
 
 
 def _function(name):
