@@ -46,7 +46,11 @@ class _Absent(property):
 def _absence(name):
     def get(self):
         raise AttributeError(f"mxnet.numpy.ndarray object has no attribute {name}; accepted: {ABSENT[name]}")
-    get.__doc__ = f"Not of mx.np's arrays, where it raises AttributeError: see {ABSENT[name]}."
+    get.__doc__ = f"""Not of mx.np's arrays, where it raises AttributeError: see {ABSENT[name]}.
+
+    >>> hasattr(mx.np.ones(2), '{name}')
+    False
+    """
     return _Absent(get)
 
 

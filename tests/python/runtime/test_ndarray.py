@@ -508,8 +508,7 @@ def test_small_refusals():
     check(x.slice(begin=(0,), end=(3,), step=2), [[0, 1, 2, 3], [8, 9, 10, 11]])
     with pytest.raises(ValueError, match=r"\[squeeze\]"):
         x.squeeze(1, inplace=True)
-    with pytest.raises(TypeError, match="twice"):
-        x.reshape((4, 3), shape=(2, 6))
+    assert x.reshape((4, 3), shape=(2, 6)).shape == (4, 3)     # as in 1.9.1
     with pytest.raises(TypeError, match=r"\[NDArray\] got a str"):
         nd.NDArray("values")
     with pytest.raises(TypeError, match=r"\[add\] got str and NDArray"):
