@@ -508,8 +508,17 @@ class KVStore(NotCopied, KVStoreBase):
         check_call(_LIB.MXKVStoreIsServerNode(ctypes.byref(answer)))
         return bool(answer.value)
 
+    def barrier(self):
+        """Wait until all workers are here. A store of one process returns at once.
+
+        Raises an error that names the worker that is lost, or after `PS_BARRIER_TIMEOUT` seconds.
+
+        >>> mx.kv.create('local').barrier()
+        """
+        self._barrier()
+
     def _barrier(self):
-        """Wait until all workers are here."""
+        """What `barrier` does, under the name that 1.9.1 has for it."""
         check_call(_LIB.MXKVStoreBarrier(self.handle))
 
     def _ask_servers(self, head, body):

@@ -223,6 +223,7 @@ def test_distributed_stores_need_a_job(name):
 def test_group_of_one(kv):
     assert (kv.rank, kv.num_workers) == (0, 1)
     kv._barrier()
+    kv.barrier()
     kv._send_command_to_servers(0, "nobody listens")
 
 

@@ -201,7 +201,7 @@ for step in range(3):
         for w in range(1, kv.num_workers):
             expected = expected + pushed(w, step + key)
         assert out.asnumpy().tobytes() == expected.tobytes(), (step, key)
-kv._barrier()
+kv.barrier()
 say('done', kv.type, kv.num_workers)
 """
 
