@@ -137,7 +137,7 @@ class Execution {
     DescribeInputs();
     DescribeOutputs();
     CollectVariables();
-    own_thread_ = alone_ || (op_->trait<MeetsOthers>() != nullptr && !ctx_.is_gpu());
+    own_thread_ = alone_ || (!ctx_.is_gpu() && WaitsForOthers(*attrs_));
     const bool small = !elsewhere_ && !own_thread_ && IsSmall();
     if (!reqs_ && small && temporaries_.empty() && (!fresh_ || !inputs_.empty() || ctx_ == RequestedContext(*attrs_)))
       RememberFresh(attrs_, *s_, kernel, ctx_, !fresh_);

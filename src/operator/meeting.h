@@ -12,12 +12,20 @@
 #include <string>
 #include <vector>
 
-#include "mxnet/base.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 
-/* Trait of operators whose kernels wait for those of other devices. */
-struct MeetsOthers {};
+/* Trait of operators whose kernels wait for those of other devices: does a call with these
+ * parameters? */
+struct MeetsOthers {
+  bool (*waits)(const Attrs& attrs);
+};
+
+inline bool WaitsForOthers(const Attrs& attrs) {
+  const MeetsOthers* meets = attrs.op->trait<MeetsOthers>();
+  return meets != nullptr && meets->waits(attrs);
+}
 
 struct MeetingNumbers {
   Context device;

@@ -158,7 +158,7 @@ void PlanCompiler::MakePhase(Plan::Phase* phase, int begin, int end, int wanted,
   phase->whole = MakeBulk(begin, end);
   for (int t = begin; t < end; ++t) {
     phase->cost += p_.nodes[t].cost;
-    phase->meets = phase->meets || p_.nodes[t].attrs->op->trait<MeetsOthers>() != nullptr;
+    phase->meets = phase->meets || WaitsForOthers(*p_.nodes[t].attrs);
     phase->own_random = phase->whole.random && (phase->own_random || p_.nodes[t].alone);
   }
 }

@@ -10,7 +10,7 @@ bool HoldsWaiting(const Attrs& attrs) {
   for (const auto& graph : attrs.subgraphs) {
     for (const NodePtr& n : ReadSubgraph(*graph).nodes) {
       if (n->is_variable()) continue;
-      if (n->op()->trait<RunsElsewhere>() || n->op()->trait<MeetsOthers>() || HoldsWaiting(*n->attrs)) return true;
+      if (n->op()->trait<RunsElsewhere>() || WaitsForOthers(*n->attrs) || HoldsWaiting(*n->attrs)) return true;
     }
   }
   return false;
