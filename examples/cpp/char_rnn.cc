@@ -1,20 +1,16 @@
 /*
  * Learns to write like a text, letter by letter, with an LSTM whose steps are unrolled.
- *
  *   char_rnn TEXT [STEPS] [START]
- *
  * After training it prints START and the 80 letters that it finds likeliest to follow.
  */
 #include <algorithm>
-#include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "mxnet-cpp/MxNetCpp.h"
@@ -36,10 +32,8 @@ State Step(const std::string& name, Symbol input, const State& before, const std
   Symbol gates = SliceChannel(name + "_gates", from_input + from_hidden, 4);
   Symbol in = Activation(gates[0], "sigmoid"), forget = Activation(gates[1], "sigmoid");
   Symbol change = Activation(gates[2], "tanh"), out = Activation(gates[3], "sigmoid");
-  State after;
-  after.cell = forget * before.cell + in * change;
-  after.hidden = out * Activation(after.cell, "tanh");
-  return after;
+  Symbol cell = forget * before.cell + in * change;
+  return {cell, out * Activation(cell, "tanh")};
 }
 
 /* `length` steps. The outputs: what comes after each letter, and the last state. */
@@ -56,52 +50,42 @@ Symbol Unrolled(int length, int letters) {
   }
   Symbol all = Concat("all", hidden, length, 0);  // letter after letter, each of the whole batch
   Symbol scores = FullyConnected("scores", all, Symbol("out_weight"), Symbol("out_bias"), letters);
-  Symbol softmax = SoftmaxOutput("softmax", scores, Symbol("label"));
-  return Symbol::Group({softmax, BlockGrad("last_c", state.cell), BlockGrad("last_h", state.hidden)});
+  return Symbol::Group(
+      {SoftmaxOutput("softmax", scores, Symbol("label")), BlockGrad("last_c", state.cell), BlockGrad("last_h", state.hidden)});
 }
 
 std::map<std::string, NDArray> Inputs(int batch, int length, const Context& ctx) {
   std::map<std::string, NDArray> args;
   args["data"] = NDArray(Shape(batch, length), ctx);
   args["label"] = NDArray(Shape(batch * length), ctx);
-  for (const char* name : {"init_c", "init_h"}) {
-    args[name] = NDArray(Shape(batch, kHidden), ctx);
-    args[name] = 0;
-  }
+  for (const char* name : {"init_c", "init_h"}) args[name] = NDArray(std::vector<mx_float>(batch * kHidden), Shape(batch, kHidden), ctx);
   return args;
 }
 
-class Letters {
- public:
-  explicit Letters(const std::string& text) : all_(text) {
-    std::sort(all_.begin(), all_.end());
-    all_.erase(std::unique(all_.begin(), all_.end()), all_.end());
-  }
-  int Count() const { return static_cast<int>(all_.size()); }
-  mx_float Number(char letter) const {
-    const size_t place = all_.find(letter);
-    return static_cast<mx_float>(place == std::string::npos ? 0 : place);
-  }
-  char Letter(mx_float number) const { return all_.at(static_cast<size_t>(number)); }
+/* The letters of a text, each once; a letter's number is its place there. */
+std::string Letters(std::string text) {
+  std::sort(text.begin(), text.end());
+  text.erase(std::unique(text.begin(), text.end()), text.end());
+  return text;
+}
 
- private:
-  std::string all_;
-};
+mx_float Number(const std::string& letters, char letter) {
+  const size_t place = letters.find(letter);
+  return static_cast<mx_float>(place == std::string::npos ? 0 : place);
+}
 
-std::map<std::string, NDArray> Train(const std::string& text, const Letters& letters, int steps, const Context& ctx) {
-  Symbol net = Unrolled(kLength, letters.Count());
+std::map<std::string, NDArray> Train(const std::string& text, const std::string& letters, int steps, const Context& ctx) {
+  Symbol net = Unrolled(kLength, static_cast<int>(letters.size()));
   std::map<std::string, NDArray> args = Inputs(kBatch, kLength, ctx);
   std::map<std::string, OpReqType> requests;
   for (const auto& arg : args) requests[arg.first] = kNullOp;
   std::unique_ptr<Executor> exec(net.SimpleBind(ctx, args, std::map<std::string, NDArray>(), requests));
-  std::map<std::string, NDArray> all = exec->arg_dict();
+  std::map<std::string, NDArray> weights = exec->arg_dict();
+  for (const auto& request : requests) weights.erase(request.first);
   Xavier init;
-  for (auto& arg : all) {
-    if (requests.count(arg.first) == 0) init(arg.first, &arg.second);
-  }
+  for (auto& weight : weights) init(weight.first, &weight.second);
   std::unique_ptr<Optimizer> optimizer(OptimizerRegistry::Find("adam"));
   optimizer->SetParam("lr", 0.01)->SetParam("rescale_grad", 1.0 / (kBatch * kLength))->SetParam("clip_gradient", 1.0);
-
   std::mt19937 random(1);
   std::uniform_int_distribution<size_t> place(0, text.size() - kLength - 2);
   const std::vector<std::string> names = net.ListArguments();
@@ -110,64 +94,56 @@ std::map<std::string, NDArray> Train(const std::string& text, const Letters& let
     for (int b = 0; b < kBatch; ++b) {
       const size_t begin = place(random);
       for (int t = 0; t < kLength; ++t) {
-        data[b * kLength + t] = letters.Number(text[begin + t]);
-        label[t * kBatch + b] = letters.Number(text[begin + t + 1]);
+        data[b * kLength + t] = Number(letters, text[begin + t]);
+        label[t * kBatch + b] = Number(letters, text[begin + t + 1]);
       }
     }
     args["data"].SyncCopyFromCPU(data);
     args["label"].SyncCopyFromCPU(label);
     exec->Forward(true);
     exec->Backward();
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (requests.count(names[i]) == 0) optimizer->Update(static_cast<int>(i), exec->arg_arrays[i], exec->grad_arrays[i]);
-    }
+    for (size_t i = 0; i < names.size(); ++i)
+      if (weights.count(names[i]) > 0) optimizer->Update(static_cast<int>(i), exec->arg_arrays[i], exec->grad_arrays[i]);
     if ((step + 1) % 50 == 0) {
       LogLoss loss;
       loss.Update(args["label"], exec->outputs[0]);
       LG << "step " << step + 1 << ": loss " << loss.Get() << " each letter";
     }
   }
-  for (const auto& request : requests) all.erase(request.first);
-  return all;
+  return weights;
 }
 
-std::string Write(const std::string& start, int count, const Letters& letters, const std::map<std::string, NDArray>& weights,
+std::string Write(const std::string& start, int count, const std::string& letters, const std::map<std::string, NDArray>& weights,
                   const Context& ctx) {
-  Symbol net = Unrolled(1, letters.Count());
+  Symbol net = Unrolled(1, static_cast<int>(letters.size()));
   std::map<std::string, NDArray> args = Inputs(1, 1, ctx);
   args.insert(weights.begin(), weights.end());
   std::unique_ptr<Executor> exec(net.SimpleBind(ctx, args));
   std::string text = start;
   for (size_t i = 0; i < start.size() + count; ++i) {
-    args["data"] = letters.Number(text[i]);
+    args["data"] = Number(letters, text[i]);
     exec->Forward(false);
     exec->outputs[1].CopyTo(&args["init_c"]);
     exec->outputs[2].CopyTo(&args["init_h"]);
-    if (i + 1 == text.size()) text += letters.Letter(exec->outputs[0].ArgmaxChannel().At(0));
+    if (i + 1 == text.size()) text += letters.at(static_cast<size_t>(exec->outputs[0].ArgmaxChannel().At(0)));
   }
   return text;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::cerr << "usage: " << argv[0] << " TEXT [STEPS] [START]" << std::endl;
-    return 2;
-  }
-  try {
-    std::ifstream file(argv[1], std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    CHECK(text.size() > kLength + 2) << argv[1] << " has too few letters";
-    MXRandomSeed(1);
-    const Context ctx = Context::cpu();
-    const Letters letters(text);
-    const int steps = argc > 2 ? std::atoi(argv[2]) : 1000;
-    const std::map<std::string, NDArray> weights = Train(text, letters, steps, ctx);
-    std::cout << Write(argc > 3 ? argv[3] : text.substr(0, 8), 80, letters, weights, ctx) << std::endl;
-  } catch (const dmlc::Error& error) {
-    std::cerr << argv[0] << ": " << error.what() << std::endl;
-    return 1;
-  }
-  return 0;
+int main(int argc, char** argv) try {
+  CHECK(argc > 1) << "usage: char_rnn TEXT [STEPS] [START]";
+  std::ifstream file(argv[1], std::ios::binary);
+  std::string text;
+  std::getline(file, text, '\0');
+  CHECK(text.size() > kLength + 2) << argv[1] << " has too few letters";
+  MXRandomSeed(1);
+  const Context ctx = Context::cpu();
+  const std::string letters = Letters(text);
+  const std::map<std::string, NDArray> weights = Train(text, letters, argc > 2 ? std::stoi(argv[2]) : 1000, ctx);
+  std::cout << Write(argc > 3 ? argv[3] : text.substr(0, 8), 80, letters, weights, ctx) << std::endl;
+} catch (const std::exception& error) {
+  std::cerr << argv[0] << ": " << error.what() << std::endl;
+  return 1;
 }
