@@ -158,12 +158,19 @@ def _bad_keywords(name, kwargs):
         refuse_or_ignore(op_info(name), kwargs, 4)
 
 
+def _near(unknown, accepted):
+    """What an error says of the first unknown argument that is like an accepted one."""
+    from . import _names
+    return next(filter(None, (_names.hint(name, accepted) for name in unknown)), "")
+
+
 def refuse_or_ignore(info, unknown, stacklevel):
     """
     Arguments that an operator does not know: a TypeError. An operator without any parameters
     ignores them, as in 1.x, with a warning; arrays and symbols are no such arguments.
     """
-    text = f"[{info.name}] got unexpected arguments {', '.join(unknown)}; accepted: {', '.join(info.inputs + [p[0] for p in info.params])}"
+    accepted = [*info.inputs, *(p[0] for p in info.params)]
+    text = f"[{info.name}] got unexpected arguments {', '.join(unknown)}; {_near(unknown, accepted)}accepted: {', '.join(accepted)}"
     if info.params or info.variadic or any(hasattr(v, "handle") for v in unknown.values()):
         raise _MXTypeError(text)
     warnings.warn(text + ". They are ignored, as in 1.x", stacklevel=stacklevel)

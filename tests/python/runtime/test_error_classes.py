@@ -37,6 +37,19 @@ def test_optimizers_list_their_arguments():
         mx.optimizer.create("sgd", lr=0.1)
 
 
+@pytest.mark.parametrize("call, near", [
+    (lambda: mx.nd.softmax(mx.nd.ones(3), axsi=1), "axis"), (lambda: mx.sym.Convolution(num_filters=3), "num_filter"),
+    (lambda: mx.nd.ones(3).mean(keepdim=True), "keepdims"), (lambda: mx.npx.softmax(mx.np.ones(3), zz=1, axs=1), "axis")])
+def test_operators_name_the_argument_that_was_meant(call, near):
+    with pytest.raises(TypeError, match=rf"got unexpected arguments .*; the nearest name is '{near}'; accepted: data, "):
+        call()
+
+
+def test_operators_name_no_argument_where_none_is_near():
+    with pytest.raises(TypeError, match=r"^\[softmax\] got unexpected arguments qqq; accepted: data, "):
+        mx.nd.softmax(mx.nd.ones(3), qqq=1)
+
+
 def test_unknown_inputs_are_named():
     symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
     with pytest.raises(MXNetError, match="No inputs of the symbol are dta; it has data, fc_weight, fc_bias"):
