@@ -186,6 +186,12 @@ SPECIAL = {"__len__": "int", "__bool__": "bool", "__int__": "int", "__float__": 
 MERGED = {"NDArrayBase", "SymbolBase"}
 # Programs define these of their own classes of those bases, with arguments of their own.
 OVERRIDDEN = {"forward": {"Block", "CustomOp", "Function"}, "hybrid_forward": {"Block"}, "backward": {"Function"}}
+# Methods that the library calls, and programs define with names of arguments as they like.
+RENAMED = {**dict.fromkeys("_init_weight _init_bias _init_gamma _init_beta _init_zero _init_one _init_default".split(), {"Initializer"}),
+           **dict.fromkeys("infer_shape infer_type infer_storage_type infer_storage_type_backward declare_backward_dependency".split(),
+                           {"CustomOpProp"}),
+           **dict.fromkeys("create_state create_state_multi_precision update update_multi_precision step fused_step".split(),
+                           {"Optimizer"})}
 # Members that programs call or define in their own classes, although the names begin with "_".
 PROTECTED = {"Optimizer": "_update_count _get_lr _get_lrs _get_wd _get_wds".split(),
              "Initializer": "_init_weight _init_bias _init_gamma _init_beta _init_zero _init_one _init_default".split()}

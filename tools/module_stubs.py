@@ -15,7 +15,7 @@ import re
 import types
 
 from module_stub_tables import (ARITHMETIC, FIELDS, FUNCTION_OVERLOADS, GIVEN, KNOWN, LEFT_OUT, MEMBERS, MERGED, NAMED, OPEN, OVERLOADS,
-                                OVERRIDDEN, PARAMETERS, PLAIN, PROTECTED, RESULTS, SPECIAL, THE_SAME_KIND, ZOO)
+                                OVERRIDDEN, PARAMETERS, PLAIN, PROTECTED, RENAMED, RESULTS, SPECIAL, THE_SAME_KIND, ZOO)
 
 # In this order: a class or function is declared by the first of these that has it.
 MODULES = """
@@ -127,6 +127,8 @@ class Writer:
         arguments = self.arguments(function, method)
         if arguments is None or cls is not None and OVERRIDDEN.get(name, set()) & {b.__name__ for b in cls.__mro__}:
             arguments = "self, *args: Any, **kwargs: Any" if method else "*args: Any, **kwargs: Any"
+        elif cls is not None and RENAMED.get(name, set()) & {b.__name__ for b in cls.__mro__}:
+            arguments += ", /"
         result = "None" if name == "__init__" else self.result(decorated, cls, name)
         if name in ("__eq__", "__ne__"):
             result = cls.__name__ if cls.__name__ in ("NDArray", "Symbol") else "bool"      # a comparison, element by element

@@ -121,3 +121,17 @@ def test_functions_and_classes_that_are_there_are_declared():
     missing = [f"{name}.{member}" for name in names for member in offered[name]
                if member not in known[name] and not member.startswith("backward_")]
     assert sum(map(len, offered.values())) > 1500 and not missing
+
+
+def test_what_programs_define_has_no_names_of_arguments():
+    """Programs give the arguments of their initializers, optimizers and operators names of their
+    own; pyright accepts that where the base's are positional alone."""
+    package = ROOT / "python" / "mxnet"
+    for file, methods in {"initializer.pyi": "Initializer._init_weight Initializer._init_bias Initializer._init_default",
+                          "operator.pyi": "CustomOpProp.infer_shape CustomOpProp.infer_type CustomOpProp.declare_backward_dependency",
+                          "optimizer/__init__.pyi": "Optimizer.create_state Optimizer.update SGD.update"}.items():
+        classes = {node.name: node for node in ast.parse((package / file).read_text()).body if isinstance(node, ast.ClassDef)}
+        for method in methods.split():
+            cls, name = method.split(".")
+            function, = (node for node in classes[cls].body if isinstance(node, ast.FunctionDef) and node.name == name)
+            assert len(function.args.posonlyargs) > 1 and not function.args.args, method
