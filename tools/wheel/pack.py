@@ -116,24 +116,24 @@ def _pybind11_licence():
     return next(_read(file.locate()) for file in files if file.name == "LICENSE")
 
 
-def _spdx(version, arch, requirements, source=""):
-    """The parts as an SPDX 2.3 document; `source` says what mxnet itself was made from."""
+def _spdx(name, version, arch, requirements, source=""):
+    """The parts of the wheel `name` as an SPDX 2.3 document; `source` says what made it."""
     time = datetime.datetime.fromtimestamp(_epoch(), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def package(name, number, licence, origin):
         return {"SPDXID": "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-"), "name": name, "versionInfo": number,
                 "licenseConcluded": licence, "licenseDeclared": licence, "copyrightText": "NOASSERTION",
                 "downloadLocation": origin, "filesAnalyzed": False}
-    own = package("mxnet", version, "Apache-2.0", f"https://pypi.org/project/mxnet/{version}/")
+    own = package(name, version, "Apache-2.0", "NOASSERTION")     # PyPI's mxnet is the Apache project's
     if source:
         own["sourceInfo"] = source
     carried = [package(*part) for part in parts(arch)]
-    needed = [package(name, number, "NOASSERTION", f"https://pypi.org/project/{name}/") for name, number in requirements]
+    needed = [package(other, number, "NOASSERTION", f"https://pypi.org/project/{other}/") for other, number in requirements]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own)]
     relations += [(own["SPDXID"], "CONTAINS", part) for part in carried] + [(own["SPDXID"], "DEPENDS_ON", part) for part in needed]
     return json.dumps({
-        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"mxnet-{version}-{arch}",
-        "documentNamespace": f"https://spdx.org/spdxdocs/mxnet-{version}-{arch}",
+        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{name}-{version}-{arch}",
+        "documentNamespace": f"https://spdx.org/spdxdocs/{name}-{version}-{arch}",
         "creationInfo": {"created": time, "creators": ["Tool: tools/wheel/pack.py"]},
         "packages": [own, *carried, *needed],
         "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other["SPDXID"]}
@@ -199,9 +199,9 @@ def finish(raw, out, arch, tree, build, bin_folder, cache, cuda=False, source=""
     lines = "".join(f"License-File: third_party/{name}\n" for name in licences)
     metadata = re.sub(r"^License-Expression: .*$", f"License-Expression: {LICENCE}", metadata, count=1, flags=re.M)
     metadata = re.sub(r"^(License-File: LICENSE\n)", r"\g<1>" + lines, metadata, count=1, flags=re.M)
-    version = re.search(r"^Version: (.*)$", metadata, re.M).group(1)
+    name, version = (re.search(rf"^{word}: (.*)$", metadata, re.M).group(1) for word in ("Name", "Version"))
     wheel.set(f"{wheel.info}/METADATA", metadata)
-    wheel.set(f"{wheel.info}/sboms/mxnet.spdx.json", _spdx(version, arch, _requirements(metadata, arch), source))
+    wheel.set(f"{wheel.info}/sboms/mxnet.spdx.json", _spdx(name, version, arch, _requirements(metadata, arch), source))
     wheel.set(f"{wheel.info}/WHEEL", re.sub(r"^Tag: .*$", f"Tag: {tag}", wheel.text("WHEEL"), flags=re.M))
     path = os.path.join(out, f"{wheel.info.removesuffix('.dist-info')}-{tag}.whl")
     wheel.write(path)

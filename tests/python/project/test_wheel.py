@@ -84,8 +84,10 @@ def test_a_wheel_for_gpus(pack, wheel):
 
 def test_list_of_parts(pack, monkeypatch):
     monkeypatch.setattr(pack, "_text_of", lambda command: "12.2.0")
-    document = json.loads(pack._spdx("1.2.3", "x86_64", [("numpy", ">=1.23")], "commit abc"))
-    assert document["packages"][0]["sourceInfo"] == "commit abc"
+    document = json.loads(pack._spdx("mxnet", "1.2.3", "x86_64", [("numpy", ">=1.23")], "commit abc"))
+    assert document["packages"][0]["sourceInfo"] == "commit abc" and document["packages"][0]["downloadLocation"] == "NOASSERTION"
+    for_gpus = json.loads(pack._spdx(pack.CUDA_NAME, "1.2.3", "x86_64", []))
+    assert for_gpus["packages"][0]["name"] == "mxnet-cu13" and for_gpus["documentNamespace"] != document["documentNamespace"]
     names = {package["name"]: package for package in document["packages"]}
     assert {"mxnet", "highway", "libjpeg-turbo", "dmlc-core", "libgomp", "libstdc++", "pybind11", "numpy"} <= names.keys()
     identities = [package["SPDXID"] for package in document["packages"]]
