@@ -66,7 +66,8 @@ def deprecations():
 
 
 def check_deprecations():
-    """docs/deprecations.md has a row for each, with dates in the order of time."""
+    """docs/deprecations.md has a row for each, with dates in the order of time, and none that is
+    later than the newest version."""
     rows = re.findall(r"^\| (.*?) \| (.*?) \| (\d{4}-\d\d-\d\d) \| (\d{4}-\d\d-\d\d) \|$", _text("docs", "deprecations.md"), re.M)
     if not rows:
         yield "docs/deprecations.md: no rows"
@@ -74,7 +75,10 @@ def check_deprecations():
     for file, message in deprecations():
         if not {word for word in re.findall(r"\w+", message) if len(word) > 5} & names:
             yield f"docs/deprecations.md: no row for what {file} calls deprecated: {message}"
+    released = re.search(r"^## \[[\d.]+\] - (\d{4}-\d\d-\d\d)$", _text("CHANGELOG.md"), re.M)
     for name, _, since, until in rows:
+        if released and since > released.group(1):
+            yield f"docs/deprecations.md: {name} is deprecated since {since}, after the newest version of CHANGELOG.md"
         if datetime.date.fromisoformat(since) + datetime.timedelta(365) > datetime.date.fromisoformat(until):
             yield f"docs/deprecations.md: {name} goes less than a year after it was deprecated"
 

@@ -45,7 +45,9 @@ def test_deprecations(release, monkeypatch):
     monkeypatch.setattr(release, "_text", lambda *path: rows["docs"])
     found = list(release.check_deprecations())
     assert any("getLogger" in line for line in found) and any("dump_profile" in line for line in found)
-    assert any("less than a year" in line for line in found)
+    assert any("less than a year" in line for line in found) and not any("the newest version" in line for line in found)
+    rows["docs"] += "## [7.8.9] - 2025-12-31\n"       # read as the change log, too
+    assert any("since 2026-01-01, after the newest version" in line for line in release.check_deprecations())
 
 
 def test_the_change_log(release, monkeypatch):
