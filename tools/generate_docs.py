@@ -122,7 +122,7 @@ def operator_section(info, aliases):
         default = default_of(kind)
         arguments.append(name if default is None else f"{name}={default}")
     signature = f"`{info.name}({', '.join(arguments)})`"
-    lines = ["", f"## {info.name}", "", *wrapped(signature), "", *wrapped(info.doc or "")]
+    lines = ["", f"## {info.name}", "", *wrapped(signature), "", *wrapped(env._plain(info.doc or ""))]
     if aliases:
         lines += ["", *wrapped("Also called: " + ", ".join(f"`{a}`" for a in aliases) + ".")]
     accepted = dtypes(info)
@@ -131,7 +131,7 @@ def operator_section(info, aliases):
     if info.params:
         lines += ["", "Parameters:", ""]
         for name, kind, doc in info.params:
-            lines += item("- ", f"`{name}` ({kind})" + (f": {doc}" if doc else ""))
+            lines += item("- ", f"`{name}` " + env._plain(f"({kind})" + (f": {doc}" if doc else "")))
     return lines
 
 
@@ -181,11 +181,11 @@ of items. They work without the interpreter, in the threads of `ThreadedDataLoad
 
 
 def record_section(record):
-    lines = ["", f"## {record.name}", "", *wrapped(record.doc)]
+    lines = ["", f"## {record.name}", "", *wrapped(env._plain(record.doc))]
     if record.params:
         lines += ["", "Parameters:", ""]
         for name, (kind, doc) in record.params.items():
-            lines += item("- ", f"`{name}` ({kind})" + (f": {doc}" if doc else ""))
+            lines += item("- ", f"`{name}` " + env._plain(f"({kind})" + (f": {doc}" if doc else "")))
     return lines
 
 
@@ -208,7 +208,7 @@ def passes_page():
     words = [texts[i].decode() for i in range(count.value)]
     lines = list(PASSES_PAGE)
     for number, (name, text) in enumerate(zip(words[::2], words[1::2]), 1):
-        lines += item(f"{number}. ", f"`{name}`: {text}")
+        lines += item(f"{number}. ", f"`{name}`: {env._plain(text)}")
     return "\n".join(lines) + "\n"
 
 

@@ -37,7 +37,7 @@ def page():
         lines += [f"## {title}", "", purpose, ""]
         for row in of_task(groups, pattern, rows):
             notes = [f"default `{row['default']}`"] * bool(row["default"]) + ["*start*"] * row["fixed_after_start"]
-            text = f"- `{row['name']}`" + (f" ({', '.join(notes)})" if notes else "") + f": {row['help']}"
+            text = f"- `{row['name']}`" + (f" ({', '.join(notes)})" if notes else "") + f": {env._plain(row['help'])}"
             lines += textwrap.wrap(text, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         lines.append("")
     return "\n".join(lines)

@@ -8,6 +8,7 @@ afterwards.
 import argparse
 import ctypes
 import json
+import re
 import sys
 
 from ._command import run
@@ -69,6 +70,13 @@ def _text(rows):
     return "\n".join(line.rstrip() for line in lines)
 
 
+def _plain(text):
+    """Markdown of running text: code stays code, and a star or an angle that would be a mark is
+    what it is."""
+    marks = {"*": "\\*", "<": "&lt;"}
+    return re.sub(r"`[^`]*`|\*(?=\S)|(?<=\S)\*|<(?=[A-Za-z/!?])", lambda found: marks.get(found.group(), found.group()), text)
+
+
 def _cell(text):
     return text.replace("|", "\\|")
 
@@ -105,7 +113,7 @@ def _markdown(rows):
                       "|---|---|---|---|---|"]
         note = " *start*" if row["fixed_after_start"] else ""
         lines.append(f"| `{row['name']}`{note} | {row['type']} | {_code(row['default'])} | "
-                     f"{_code(row['accepted'])} | {_cell(row['help'])} |")
+                     f"{_code(row['accepted'])} | {_cell(_plain(row['help']))} |")
     return "\n".join(lines)
 
 

@@ -23,7 +23,7 @@ def inline(text):
         if at % 2:
             parts[at] = "`" + part.strip("`") + "`"
         else:
-            parts[at] = re.sub(r"([\\*_<>\[\]])", r"\\\1", part)
+            parts[at] = re.sub(r"([\\*_>\[\]])", r"\\\1", part).replace("<", "&lt;")     # Markdown knows no escape of it
     return "".join(parts)
 
 

@@ -1,6 +1,7 @@
 """The site: what its pages are made from, the link checker, and, nightly where MkDocs is installed,
 the whole site."""
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,17 @@ def test_every_variable_has_a_task():
     assert seen == {row["name"] for row in rows}
     text = variables.page()
     assert all(f"`{row['name']}`" in text for row in rows)
+
+
+def test_stars_and_angles_stay_what_they_are():
+    """`wd*weight + lr*g` has no word in italics, and browsers drop an unknown <float>."""
+    assert env._plain("wd*w - lr*g, 2**T, a * b, `x*y`, tuple of <float>, a < b") \
+        == r"wd\*w - lr\*g, 2\*\*T, a * b, `x*y`, tuple of &lt;float>, a < b"
+    assert docstring_pages.inline("tuple of <float>, `<x>`, a*b") == r"tuple of &lt;float\>, `<x>`, a\*b"
+    pages = TREE / "docs"
+    for page in ("operators.md", "env_var.md", "variables.md", "iterators.md", "passes.md"):
+        text = re.sub(r"```.*?```|`[^`]*`", "", (pages / page).read_text(), flags=re.S)
+        assert not re.search(r"[\w)](?<!\\)\*[\w(]|<[a-zA-Z]", text), page
 
 
 def test_docstrings_become_markdown():
