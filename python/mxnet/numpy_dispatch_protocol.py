@@ -64,6 +64,9 @@ def install(cls, fall_back, of_masked):
         kwargs = {k: v for k, v in kwargs.items() if v is not getattr(onp, "_NoValue", None)}
         if function is None:
             return fall_back(func.__name__, func, args, kwargs)
+        if isinstance(kwargs.get("out"), onp.ndarray):
+            onp.copyto(kwargs["out"], _on_host(function(*args, **{k: v for k, v in kwargs.items() if k != "out"})), "same_kind")
+            return kwargs["out"]
         try:
             return function(*args, **kwargs)
         except (TypeError, NotImplementedError):
@@ -76,21 +79,31 @@ def install(cls, fall_back, of_masked):
             raise
 
     def array_ufunc(self, ufunc, method, *inputs, **kwargs):
-        """The function of mx.np of that name; `reduce` and its like, and what mx.np lacks, are
-        NumPy's own on copies."""
+        """The function of mx.np of that name, or its method; what mx.np lacks is NumPy's own on
+        copies."""
         out = kwargs.get("out")
-        if any(isinstance(o, onp.ndarray) for o in out or ()):    # numpy_array += x
+        written = inputs[:1] if method == "at" else out or ()
+        if any(isinstance(o, onp.ndarray) for o in written):    # numpy_array += x
             return getattr(ufunc, method)(*map(_on_host, inputs), **{k: _on_host(v) for k, v in kwargs.items()})
         if not _same_class([type(x) for x in inputs if not onp.isscalar(x) and hasattr(type(x), "__array_ufunc__")], cls):
             return NotImplemented
         if any(is_masked(type(x)) for x in inputs):
             return of_masked(ufunc.__name__, getattr(ufunc, method), inputs, kwargs)
         function = _counterpart(ufunc)
-        if method != "__call__" or function is None:
-            name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-            return fall_back(name, getattr(ufunc, method), inputs, kwargs)
+        name = ufunc.__name__
+        if method != "__call__":
+            name, function = f"{name}.{method}", getattr(function, method, None)
         if out is not None and ufunc.nout == 1:
             kwargs["out"] = out[0]
-        return function(*inputs, **kwargs)
+        if function is None and method == "at":
+            raise TypeError(f"[{name}] the array is of mx.np; accepted: arrays of NumPy, or x[...] = value")
+        if function is None:
+            return fall_back(name, getattr(ufunc, method), inputs, kwargs)
+        try:
+            return function(*inputs, **kwargs)
+        except NotImplementedError:
+            if method == "__call__":
+                raise
+            return fall_back(name, getattr(ufunc, method), inputs, kwargs)
 
     cls.__array_function__, cls.__array_ufunc__ = array_function, array_ufunc

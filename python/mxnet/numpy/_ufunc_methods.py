@@ -1,5 +1,5 @@
-"""Methods of NumPy's functions of two operands: ``np.add.reduce``, ``np.maximum.accumulate``,
-``np.subtract.outer``, ``np.add.at``."""
+"""Methods of NumPy's functions of one and two operands: ``np.add.reduce``,
+``np.maximum.accumulate``, ``np.subtract.outer``, ``np.add.at``."""
 import builtins
 import functools
 
@@ -71,9 +71,10 @@ def _outer(name, function, A, B, **kwargs):   # pylint: disable=invalid-name
     return function(call("_npi_reshape", (A,), newshape=tuple(A.shape) + (1,) * B.ndim), B, **kwargs)
 
 
-def _at(name, function, a, indices, b):
-    """In place: the function of the elements at `indices` and of `b`, with each index that comes
-    several times as often, as ``numpy.ufunc.at`` does it. NumPy computes it."""
+def _at(name, function, a, indices, *b):
+    """In place: the function of the elements at `indices`, and of `b` if it has two operands, with
+    each index that comes several times as often, as ``numpy.ufunc.at`` does it. NumPy computes
+    it."""
     del function
     if not isinstance(a, ndarray):
         raise TypeError(f"[{name}.at] got a {type(a).__name__}; accepted: an array of mx.np, which is changed")
@@ -82,7 +83,7 @@ def _at(name, function, a, indices, b):
                          "blocks")
     host = a.asnumpy().copy()
     keys = tuple(_plain(i) for i in indices) if isinstance(indices, tuple) else _plain(indices)
-    getattr(onp, name).at(host, keys, _plain(b))
+    getattr(onp, name).at(host, keys, *map(_plain, b))
     a[...] = host
 
 
@@ -120,6 +121,11 @@ for _row in BINARY:
         if _function is not None and isinstance(getattr(onp, _name, None), onp.ufunc):
             for _method in (_reduce, _accumulate, _outer, _at, _reduceat):
                 setattr(_function, _method.__name__[1:], _bound(_method, _name, _function))
+for _row in UNARY:
+    for _name in (_row.name, *_row.aliases):
+        _function = getattr(_ufuncs, _name, None)
+        if _function is not None and isinstance(getattr(onp, _name, None), onp.ufunc):
+            _function.at = _bound(_at, _name, _function)
 for _row in (*BINARY, *UNARY):
     for _name in (_row.name, *_row.aliases):
         _theirs = getattr(onp, _name, None)

@@ -174,6 +174,40 @@ def test_results_in_arrays_of_numpy():
     assert onp.add.reduce(mx.np.ones((2, 3)), axis=1, out=total) is total and total.tolist() == [3, 3]
 
 
+def test_methods_of_numpys_ufuncs():
+    """``numpy.add.at`` changes the array, and reductions give arrays of mx.np with gradients."""
+    x = mx.np.zeros(3)
+    onp.add.at(x, [0, 0, 2], 1)
+    onp.negative.at(x, mx.np.array([2], dtype="int32"))
+    assert x.tolist() == [2, 0, -1]
+    host = onp.zeros(3)
+    onp.add.at(host, mx.np.array([1, 1], dtype="int64"), mx.np.array(2.0))
+    assert host.tolist() == [0, 4, 0]
+    y = mx.np.array([[1.0, 2.0], [3.0, 4.0]])
+    for got, want in [(onp.add.reduce(y), [4, 6]), (onp.multiply.accumulate(y), [[1, 2], [3, 8]]),
+                      (onp.subtract.outer(y[0], y[1]), [[-2, -3], [-1, -2]]), (onp.add.reduceat(y[0], [0, 1]), [1, 2]),
+                      (onp.add.reduce(y, out=mx.np.zeros(2)), [4, 6]), (onp.add.reduce(y, axis=None, initial=5.0), 15)]:
+        assert type(got) is mx.np.ndarray and got.tolist() == want
+    with pytest.raises(TypeError, match="spacing"):
+        onp.spacing.at(x, [0])
+    y.attach_grad()
+    with mx.autograd.record():
+        z = onp.add.reduce(y * y)
+    z.backward()
+    assert y.grad.tolist() == [[2, 4], [6, 8]]
+
+
+def test_reductions_into_arrays_of_numpy():
+    y = mx.np.array([[1.0, 2.0], [3.0, 4.0]])
+    total = onp.zeros(2)
+    assert onp.sum(y, axis=0, out=total) is total and total.tolist() == [4, 6]
+    assert onp.clip(y, 2, 3, out=onp.zeros((2, 2))).tolist() == [[2, 2], [3, 3]]
+    with pytest.raises(TypeError, match="cast"):
+        onp.sum(y, axis=0, out=onp.zeros(2, "int32"))
+    with pytest.raises(ValueError, match="shape"):
+        onp.sum(y, axis=0, out=onp.zeros(3))
+
+
 def test_shared_memory_with_numpy():
     x = mx.np.ones(3)
     host = onp.ones(3, "float32")
