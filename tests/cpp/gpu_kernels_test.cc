@@ -396,6 +396,9 @@ TEST_F(DeviceKernels, RandomNumbersOfNumPyAreTheCpus) {
         {"_npi_gamma", {{5}}, {kFloat32}, {{"shape", "None"}, {"scale", "2"}, {"size", "(7, 5)"}, {"dtype", dtype}}, OpReq::kWrite, 0.5, 3},
         4);
   }
+  for (int dtype : {kFloat32, kFloat64, kFloat16})
+    for (double most : {3.0, 60.0})
+      Check({"_backward_npi_gamma", {{103}, {103}}, {kFloat32, dtype}, {}, OpReq::kWrite, 0.1, most}, dtype == kFloat64 ? 1e5 : 4);
   for (const char* op : {"_npi_exponential", "_npi_rayleigh"})
     Check({op, {{1}}, {kFloat32}, {{"scale", "None"}, {"size", "(7, 5)"}}, OpReq::kWrite, 1, 3}, 4);
   for (const char* op : {"_npi_pareto", "_npi_powerd", "_npi_weibull"})

@@ -130,7 +130,7 @@ def standard_cauchy(size=None, dtype=None, ctx=None, *, device=None):
 
 
 def standard_t(df, size=None, dtype=None):
-    """Draws from Student's t distribution of `df` degrees of freedom, to which no gradients flow.
+    """Draws from Student's t distribution of `df` degrees of freedom, to which gradients flow.
 
     A `df` that is not positive is a ValueError.
 
@@ -271,7 +271,7 @@ def wald(mean, scale, size=None, dtype=None):
 
 def noncentral_chisquare(df, nonc, size=None, dtype=None):
     """Draws from the noncentral chi-square distribution: chi-square draws whose degrees of freedom
-    have a Poisson number of pairs added.
+    have a Poisson number of pairs added. Gradients flow to `df`, none to `nonc`.
 
     A `df` that is not positive and a negative `nonc` are a ValueError.
 

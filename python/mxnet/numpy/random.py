@@ -240,7 +240,7 @@ def power(a, size=None, ctx=None, out=None, *, device=None):
 
 
 def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device=None):
-    """Draws from a gamma distribution. No gradients flow to the parameters.
+    """Draws from a gamma distribution. Gradients flow to `shape` and `scale`.
 
     A `shape` or `scale` that is not positive is a ValueError.
 
@@ -253,7 +253,7 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None, *, device
 
 
 def beta(a, b, size=None, dtype=None, ctx=None, *, device=None):
-    """Draws from a beta distribution. No gradients flow to the parameters.
+    """Draws from a beta distribution. Gradients flow to `a` and `b`.
 
     Parameters that are not positive are a ValueError.
 
@@ -272,8 +272,7 @@ def beta(a, b, size=None, dtype=None, ctx=None, *, device=None):
 
 
 def chisquare(df, size=None, dtype=None, ctx=None, *, device=None):
-    """Draws from a chi-square distribution of `df` degrees of freedom, to which no gradients
-    flow.
+    """Draws from a chi-square distribution of `df` degrees of freedom, to which gradients flow.
 
     A `df` that is not positive is a ValueError.
 
@@ -287,8 +286,8 @@ def chisquare(df, size=None, dtype=None, ctx=None, *, device=None):
 
 
 def f(dfnum, dfden, size=None, ctx=None, *, device=None):
-    """Draws from an F distribution of `dfnum` and `dfden` degrees of freedom; float32, without
-    gradients to them.
+    """Draws from an F distribution of `dfnum` and `dfden` degrees of freedom, to which gradients
+    flow; float32.
 
     Degrees that are not positive are a ValueError.
 

@@ -105,7 +105,7 @@ MXNET_REGISTER_PARAM(NpBernoulliParam);
 
 // ---- the table
 
-enum class Slope { kNone, kBetween, kShiftScale, kScale, kPower };
+enum class Slope { kNone, kBetween, kShiftScale, kScale, kPower, kShapeScale };
 
 struct Step {  // on both kinds of devices, with the names that distributions.cuh gives them
   SampleFn draw;
@@ -349,8 +349,11 @@ NodeEntry Factor(const Family& family, int k, const NodeEntry& out, const NodeEn
     case Slope::kPower: {
       const NodeEntry shifted =
           WithNumber("_mul_scalar", family.shift == 0 ? out : WithNumber("_plus_scalar", out, family.shift), family.sign);
-      return Simple("broadcast_div", {Simple("elemwise_mul", {shifted, z}), Simple("square", {param})});
+      return Simple("_npi_true_divide", {Simple("elemwise_mul", {shifted, z}), Simple("square", {param})});
     }
+    case Slope::kShapeScale:
+      if (k == 1) return z;
+      return Simple("_backward_npi_gamma", {Simple("_npi_multiply", {Simple("ones_like", {z}), param}), z});
     default: return z;
   }
 }
@@ -362,8 +365,12 @@ std::vector<NodeEntry> Gradients(const Family& family, const Settings& s, const 
   for (int k = 0; k < family.params; ++k) {
     if (given[k]) continue;
     const NodeEntry& param = node->inputs[grads.size()];
-    const NodeEntry factor = Factor(family, k, out, z, param);
-    const NodeEntry product = factor.node ? Simple("elemwise_mul", {ograds[0], factor}) : ograds[0];
+    NodeEntry factor = Factor(family, k, out, z, param);
+    if (family.slope == Slope::kShapeScale && k == 0)
+      factor = given[1] ? WithNumber("_mul_scalar", factor, s.b.value()) : Simple("_npi_multiply", {factor, node->inputs[1]});
+    // these factors are made of parameters, which have dtypes of their own
+    const bool promotes = family.slope == Slope::kPower || family.slope == Slope::kShapeScale;
+    const NodeEntry product = factor.node ? Simple(promotes ? "_npi_multiply" : "elemwise_mul", {ograds[0], factor}) : ograds[0];
     grads.push_back(Simple("_sum_like", {product, param}));
   }
   return grads;
@@ -428,7 +435,8 @@ Family Appended(Family family, const char* name) {
   Register<NpPowerParam>({"_npi_weibull", "a Weibull distribution of scale 1", 1, MXNET_STEP(DrawLogExponential, PowerOf, FirstPositive),
                           positive, Slope::kPower, -1, 0});
   Register<NpShapeScaleParam>(
-      {"_npi_gamma", "a gamma distribution", 2, MXNET_STEP(DrawGamma, SecondScale, BothPositive), "shape > 0 and scale > 0"});
+      {"_npi_gamma", "a gamma distribution", 2, MXNET_STEP(DrawGamma, SecondScale, BothPositive), "shape > 0 and scale > 0",
+       Slope::kShapeScale});
   Register<NpBernoulliParam>({"_npi_bernoulli", "a Bernoulli distribution: 1 with chance `prob`, else 0", 1,
                               MXNET_STEP(DrawUnit, HitChance, FirstChance), "0 <= prob <= 1"});
   return true;

@@ -92,13 +92,48 @@ def test_gradients_are_differences(name, params):
             assert abs((change[0] - change[1]) / 2e-2 - got.ravel()[i]) < 2e-2 * (1 + abs(got.ravel()[i]))
 
 
-def test_gamma_stops_gradients():
-    a = A([1.0, 2.0])
+@pytest.mark.parametrize("shape", [1e-3, 1e-2, 0.3, 1.0, 2.5, 8.0, 40.0, 300.0, 9000.0, 20000.0])
+def test_draws_of_gamma_move_with_the_shape(shape):
+    """They keep their chance of smaller draws."""
+    special = pytest.importorskip("scipy.special")
+    mx.random.seed(17)
+    a, scale = from_values(onp.full(300, shape), dtype="float64"), A(2.0)
     a.attach_grad()
     with autograd.record():
-        y = R.gamma(a, 2.0) * a
-    y.backward()
-    onp.testing.assert_allclose(a.grad.asnumpy() * a.asnumpy(), y.asnumpy(), rtol=1e-5)
+        draws = R.gamma(a, scale, dtype="float64")
+    draws.backward()
+    draws, h = draws.asnumpy() / 2, shape * 1e-5
+    chance, seen = special.gammainc(shape, draws), draws > 1e-290
+    want = (special.gammaincinv(shape + h, chance) - special.gammaincinv(shape - h, chance)) / (2 * h)
+    onp.testing.assert_allclose(a.grad.asnumpy()[seen] / 2, want[seen], rtol=1e-4)
+    assert onp.isfinite(a.grad.asnumpy()).all() and seen.any()
+
+
+@pytest.mark.parametrize("name, values, moment, want", [
+    ("gamma", (2.0, 3.0), 1, (3.0, 2.0)), ("gamma", (0.5, 1.0), 2, (2.0, 1.5)), ("chisquare", (4.0,), 2, (10.0,)),
+    ("beta", (2.0, 3.0), 1, (3 / 25, -2 / 25)), ("f", (3.0, 9.0), 1, (0.0, -2 / 49)), ("standard_gamma", (2.0,), 1, (1.0,)),
+    ("standard_t", (9.0,), 2, (-2 / 49,)), ("noncentral_chisquare", (3.0, 1.0), 1, (1.0, 0.0))])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_moments(name, values, moment, want, dtype):
+    """Of draws that are accepted or thrown away, so that equal seeds do not compare."""
+    mx.random.seed(3)
+    arrays = [from_values(v, dtype=dtype) for v in values]
+    for a in arrays:
+        a.attach_grad()
+    with autograd.record():
+        mean = (getattr(R, name)(*arrays, size=(2 * N, 2)) ** moment).mean()
+    mean.backward()
+    for a, w in zip(arrays, want):
+        assert a.grad.dtype == a.dtype and abs(float(a.grad) - w) < 0.03 * abs(w) + 0.01
+
+
+def test_parameters_of_another_dtype():
+    a = from_values(2.0, dtype="float64")
+    a.attach_grad()
+    with autograd.record():
+        mean = R.power(a, size=(4 * N,)).mean()
+    mean.backward()
+    assert a.grad.dtype == onp.float64 and abs(float(a.grad) - 1 / 9) < 3e-3
 
 
 @pytest.mark.parametrize("name, arguments, accepted", [

@@ -125,6 +125,24 @@ def test_gradients_of_draws(name, make, theirs, parameters, values):
         onp.testing.assert_allclose(a.grad.asnumpy(), ((up - down) / (2 * step)).sum(0), rtol=2e-2, atol=2e-2)
 
 
+def test_gradients_of_draws_by_moments():
+    """Of draws that are made of gamma draws."""
+    mx.random.seed(2)
+    for name, values, moment, want in [("Gamma", (2.0, 3.0), 1, (3.0, 2.0)), ("Beta", (2.0, 3.0), 1, (3 / 25, -2 / 25)), ("Chi2", (4.0,), 2, (10.0,)),
+                                       ("StudentT", (9.0, 1.0, 2.0), 1, (0.0, 1.0, 0.0)), ("FisherSnedecor", (3.0, 9.0), 1, (0.0, -2 / 49)),
+                                       ("Dirichlet", ([1.0, 2.0, 3.0],), 1, ([0.0, 0.0, 0.0],))]:
+        arrays = [A(v) for v in values]
+        d = getattr(mx.gluon.probability, name)(*arrays)
+        assert d.has_grad
+        for a in arrays:
+            a.attach_grad()
+        with autograd.record():
+            mean = (getattr(mx.gluon.probability, name)(*arrays).sample_n(30000) ** moment).mean()
+        mean.backward()
+        for a, w in zip(arrays, want):
+            onp.testing.assert_allclose(a.grad.asnumpy(), w, rtol=0.04, atol=0.02)
+
+
 @pytest.mark.parametrize("name, make, theirs, parameters, values", ALL, ids=_ids(ALL))
 def test_gradients_of_densities(name, make, theirs, parameters, values):
     """With respect to parameters; finite also for values outside of the support."""

@@ -23,6 +23,7 @@ class Beta(ExponentialFamily):
     array([0.25])
     """
 
+    has_grad = True
     support = UnitInterval()
     arg_constraints = {"alpha": Positive(), "beta": Positive()}
     _parameters = {"alpha": 0, "beta": 0}

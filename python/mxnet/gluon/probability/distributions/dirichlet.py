@@ -22,6 +22,7 @@ class Dirichlet(ExponentialFamily):
     array([0.25, 0.75])
     """
 
+    has_grad = True
     support = Simplex()
     arg_constraints = {"alpha": Positive()}
     _parameters = {"alpha": 1}

@@ -25,6 +25,7 @@ class FisherSnedecor(Distribution):
     array([1.5])
     """
 
+    has_grad = True
     support = Positive()
     arg_constraints = {"df1": Positive(), "df2": Positive()}
     _parameters = {"df1": 0, "df2": 0}

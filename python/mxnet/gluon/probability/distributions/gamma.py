@@ -23,6 +23,7 @@ class Gamma(ExponentialFamily):
     array([18.])
     """
 
+    has_grad = True
     support = Positive()
     arg_constraints = {"shape": Positive(), "scale": Positive()}
     _parameters = {"shape": 0, "scale": 0}

@@ -27,6 +27,7 @@ class StudentT(Distribution):
     array([2.])
     """
 
+    has_grad = True
     support = Real()
     arg_constraints = {"df": Positive(), "loc": Real(), "scale": Positive()}
     _parameters = {"df": 0, "loc": 0, "scale": 0}
