@@ -366,3 +366,42 @@ def test_statistics_of_no_elements():
         np.testing.assert_allclose(inverse.asnumpy(), np.nan if train else 3.001 ** -0.5, rtol=1e-6)
     for statistic in mx.nd.GroupNorm(nothing, group, group, num_groups=2, output_mean_var=True)[1:]:
         assert statistic.shape == (3, 2) and np.isnan(statistic.asnumpy()).all()
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("mean", [1000.1, 12345.678, -7.7e6])
+@pytest.mark.parametrize("n", [40, 777])
+def test_normalizations_of_data_far_from_zero(mean, n):
+    """Equal elements become beta, others keep the digits in which they differ."""
+    ones, zeros = mx.nd.ones(4), mx.nd.zeros(4)
+
+    def normalized(x):
+        with mx.autograd.record():
+            group = mx.nd.GroupNorm(x, ones, zeros, num_groups=2, eps=1e-5)
+            instance = mx.nd.InstanceNorm(x, ones, zeros, eps=1e-5)
+            layer = mx.nd.LayerNorm(x, mx.nd.ones(n), mx.nd.zeros(n), eps=1e-5)
+            mx.autograd.backward([group, instance], [slopes, slopes])
+        return [y.asnumpy() for y in (group, instance, layer)] + [x.grad.asnumpy()]
+
+    slopes = mx.nd.array(np.random.RandomState(0).uniform(-1, 1, (2, 4, n)))
+    x = mx.nd.full((2, 4, n), mean)
+    x.attach_grad()
+    *outputs, gradient = normalized(x)
+    assert all((y == 0).all() for y in outputs)
+    heads = slopes.asnumpy().astype("float64")
+    pairs = heads.reshape(2, 2, -1)
+    expected = (pairs - pairs.mean(-1, keepdims=True)).reshape(heads.shape) + heads - heads.mean(-1, keepdims=True)
+    np.testing.assert_allclose(gradient, expected / 1e-5 ** 0.5, rtol=1e-5, atol=1e-3)
+
+    x[:] = mean + abs(mean) * 1e-4 * np.random.RandomState(1).normal(size=x.shape)
+    *outputs, gradient = normalized(x)
+    exact, row_gradients = x.asnumpy().astype("float64"), 0
+    for y, rows, atol in zip(outputs, ((2, 2, -1), (8, -1), (8, -1)), (5e-6, 5e-6, 2e-3)):
+        v, g = exact.reshape(rows), heads.reshape(rows)
+        inverse = (v.var(-1, keepdims=True) + 1e-5) ** -0.5
+        expected = (v - v.mean(-1, keepdims=True)) * inverse
+        np.testing.assert_allclose(y.reshape(rows), expected, atol=atol)
+        if atol < 1e-3:
+            part = inverse * (g - g.mean(-1, keepdims=True) - expected * (g * expected).mean(-1, keepdims=True))
+            row_gradients = row_gradients + part.reshape(exact.shape)
+    np.testing.assert_allclose(gradient, row_gradients, rtol=1e-4, atol=2e-5 * abs(row_gradients).max())

@@ -108,14 +108,14 @@ void Sums(const NormView& v, double* first, double* second, Plane&& by_plane, Ro
     }
 }
 
-// A rough mean from the first elements: sums of squares around it lose no digits.
+// A rough mean from the first elements: sums around it, and of squares, lose no digits.
 template <typename T>
 void RoughMean(const NormView& v, const T* x, double* shift) {
   for (int64_t c = 0; c < v.channels; ++c) {
     const int64_t n = std::min<int64_t>(v.inner > 1 ? v.inner : v.outer, 16);
     double sum = 0;
     for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(v.inner > 1 ? x[c * v.inner + i] : x[i * v.channels + c]);
-    shift[c] = n ? sum / static_cast<double>(n) : 0.0;
+    shift[c] = n && std::isfinite(sum) ? sum / static_cast<double>(n) : 0.0;
   }
 }
 
@@ -140,8 +140,8 @@ void BatchMoments(const NormView& v, int dtype, const T* x, double* mean, double
   Fold(squares, together, var);
   const double n = static_cast<double>(std::max<int64_t>(1, v.count()));
   for (int64_t c = 0; c < v.channels; ++c) {
-    mean[c] /= n;
-    const double off = mean[c] - static_cast<double>(static_cast<T>(shift[c]));
+    const double off = mean[c] / n;
+    mean[c] = off + static_cast<double>(static_cast<T>(shift[c]));
     var[c] = std::max(var[c] / n - off * off, 0.0);  // NaN stays
   }
 }

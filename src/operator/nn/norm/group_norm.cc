@@ -89,7 +89,8 @@ void ForwardOf(KernelArgs& a, const View& v, double eps) {
       for (int64_t c = 0; y && c < v.per_group; ++c) {
         const int64_t k = v.Gamma(r % v.groups, c), at = r * v.size() + c * v.inner;
         const double s = static_cast<double>(gamma[k]) * inv_std;
-        MXNET_CPU_CALL(NormScale)(dtype, x + at, y + at, v.inner, s, static_cast<double>(beta[k]) - s * mean, false);
+        const double shift = static_cast<double>(beta[k]) - s * (mean - static_cast<double>(static_cast<T>(mean)));
+        MXNET_CPU_CALL(NormScaleCentred)(dtype, x + at, y + at, v.inner, mean, s, shift);
       }
     }
   });
@@ -107,9 +108,11 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {  // ograd, data, gam
     for (int64_t r = b; r < e; ++r) {
       double mean, inv_std, sum = 0, product = 0;
       RowMoments(dtype, x + r * v.size(), v.size(), eps, &mean, &inv_std);
+      const double lost = mean - static_cast<double>(static_cast<T>(mean));
       for (int64_t c = 0; c < v.per_group; ++c) {
         const int64_t at = r * v.size() + c * v.inner, k = r * v.per_group + c;
         MXNET_CPU_CALL(NormGradientSums)(dtype, og + at, x + at, v.inner, mean, &sums[k], &products[k], nullptr);
+        products[k] -= lost * sums[k];
         const double weight = static_cast<double>(gamma[v.Gamma(r % v.groups, c)]);
         sum += weight * sums[k];
         product += weight * products[k];
@@ -117,11 +120,11 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {  // ograd, data, gam
       }
       if (!dx) continue;
       const double n = static_cast<double>(v.size()), slope = -inv_std * inv_std * inv_std * product / n,
-                   shift = -inv_std * sum / n - slope * mean;
+                   shift = -inv_std * sum / n - slope * lost;
       for (int64_t c = 0; c < v.per_group; ++c) {
         const int64_t at = r * v.size() + c * v.inner;
-        MXNET_CPU_CALL(NormGradient)
-        (dtype, og + at, x + at, dx + at, v.inner, static_cast<double>(gamma[v.Gamma(r % v.groups, c)]) * inv_std, slope, shift, nullptr);
+        MXNET_CPU_CALL(NormGradientCentred)
+        (dtype, og + at, x + at, dx + at, v.inner, mean, static_cast<double>(gamma[v.Gamma(r % v.groups, c)]) * inv_std, slope, shift);
       }
     }
   });

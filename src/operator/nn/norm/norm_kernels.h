@@ -21,9 +21,9 @@ struct NormMaskColumns {
 };
 
 MXNET_CPU_DECLARE(
-    /* Sum and sum of squared differences from `shift`, of n neighbouring elements; added to *sum
-     * and
-   * *squares. */
+    /* Sums of the differences from `shift` and of their squares, of n neighbouring elements; added
+     * to *sum and *squares. A shift near the mean keeps the digits that sums of the elements
+     * themselves would lose. */
     void NormMoments(int dtype, const void* x, int64_t n, double shift, double* sum, double* squares);
     /* Sum of g and of g * (x - mean), added. With `mask`, here and below, g counts only where x *
    * mask->scale + mask->shift is positive: the gradient
@@ -32,6 +32,11 @@ MXNET_CPU_DECLARE(
                           const NormMask* mask);
     /* y = x * scale + shift; with `relu` what is negative becomes 0 */
     void NormScale(int dtype, const void* x, void* y, int64_t n, double scale, double shift, bool relu);
+    /* y = (x - mean) * scale + shift, for data whose mean is large beside its deviation: x * scale
+     * would lose what distinguishes the elements. */
+    void NormScaleCentred(int dtype, const void* x, void* y, int64_t n, double mean, double scale, double shift);
+    /* dx = g * a + (x - mean) * b + c */
+    void NormGradientCentred(int dtype, const void* g, const void* x, void* dx, int64_t n, double mean, double a, double b, double c);
     /* dx = g * a + x * b + c */
     void NormGradient(int dtype, const void* g, const void* x, void* dx, int64_t n, double a, double b, double c, const NormMask* mask);
     /* The same with one number per column, for `rows` rows of `n` elements; arrays of doubles for
@@ -72,11 +77,12 @@ MXNET_CPU_DECLARE(
 /* The mean and 1 / sqrt(variance + eps) of n neighbouring elements of a dtype, T; NaN stays. */
 template <typename T>
 void RowMoments(int dtype, const T* x, int64_t n, double eps, double* mean, double* inv_std) {
-  const double first = n > 0 ? static_cast<double>(x[0]) : 0.0;
+  const double first = n > 0 && std::isfinite(x[0]) ? static_cast<double>(x[0]) : 0.0;
   double sum = 0, squares = 0;
   MXNET_CPU_CALL(NormMoments)(dtype, x, n, first, &sum, &squares);
-  *mean = sum / static_cast<double>(n);
-  *inv_std = 1.0 / std::sqrt(std::max(squares / static_cast<double>(n) - (*mean - first) * (*mean - first), 0.0) + eps);
+  const double off = sum / static_cast<double>(n);
+  *mean = first + off;
+  *inv_std = 1.0 / std::sqrt(std::max(squares / static_cast<double>(n) - off * off, 0.0) + eps);
 }
 
 }  // namespace mxnet

@@ -27,7 +27,7 @@ void Moments(const T* x, int64_t n, T shift, double* sum, double* squares) {
 #pragma omp simd reduction(+ : s, q)
     for (int64_t i = b; i < e; ++i) {
       const T d = x[i] - shift;
-      s += x[i];
+      s += d;
       q += d * d;
     }
     *sum += s;
@@ -66,6 +66,12 @@ void Scale(const T* x, T* y, int64_t n, T scale, T shift) {
 }
 
 template <typename T>
+void ScaleCentred(const T* x, T* y, int64_t n, T mean, T scale, T shift) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * scale + shift;
+}
+
+template <typename T>
 inline T Sum(T x, T scale, T shift, T addend) {
   const T v = x * scale + shift + addend;
   return v < T(0) ? T(0) : v;
@@ -78,6 +84,12 @@ void Gradient(const T* g, const T* x, T* dx, int64_t n, T a, T b, T c, T scale, 
     const T v = x[i];
     dx[i] = Masked<kMask>(g[i], v, scale, shift) * a + v * b + c;
   }
+}
+
+template <typename T>
+void GradientCentred(const T* g, const T* x, T* dx, int64_t n, T mean, T a, T b, T c) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) dx[i] = g[i] * a + (x[i] - mean) * b + c;
 }
 
 template <bool kRelu, typename T>
@@ -131,7 +143,7 @@ void MomentsColumns(const T* x, int64_t rows, int64_t n, const double* shift, do
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
       const T d = in[j] - m[j];
-      s[j] += in[j];
+      s[j] += d;
       q[j] += d * d;
     }
   });
@@ -307,12 +319,25 @@ void NormScale(int dtype, const void* x, void* y, int64_t n, double scale, doubl
     (relu ? Scale<true, T> : Scale<false, T>)(MXNET_IN(x), MXNET_OUT(y), n, static_cast<T>(scale), static_cast<T>(shift));
   });
 }
+void NormScaleCentred(int dtype, const void* x, void* y, int64_t n, double mean, double scale, double shift) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    ScaleCentred(MXNET_IN(x), MXNET_OUT(y), n, static_cast<T>(mean), static_cast<T>(scale), static_cast<T>(shift));
+  });
+}
 void NormGradient(int dtype, const void* g, const void* x, void* dx, int64_t n, double a, double b, double c, const NormMask* mask) {
   OfType(dtype, [&](auto tag) {
     MXNET_T;
     const T scale = mask ? static_cast<T>(mask->scale) : T(0), shift = mask ? static_cast<T>(mask->shift) : T(0);
     (mask ? Gradient<true, T> : Gradient<false, T>)(MXNET_IN(g), MXNET_IN(x), MXNET_OUT(dx), n, static_cast<T>(a), static_cast<T>(b),
                                                     static_cast<T>(c), scale, shift);
+  });
+}
+void NormGradientCentred(int dtype, const void* g, const void* x, void* dx, int64_t n, double mean, double a, double b, double c) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    GradientCentred(MXNET_IN(g), MXNET_IN(x), MXNET_OUT(dx), n, static_cast<T>(mean), static_cast<T>(a), static_cast<T>(b),
+                    static_cast<T>(c));
   });
 }
 void NormMomentsColumns(int dtype, const void* x, int64_t rows, int64_t n, const double* shift, double* sum, double* squares) {
