@@ -202,6 +202,17 @@ std::map<std::string, NDArray> BoundParameters(const Predictor& p) {
   return params;
 }
 
+/* Without the shapes of what `symbol` does not have. */
+std::map<std::string, Shape> KnownShapes(const Symbol& symbol, std::map<std::string, Shape> shapes) {
+  const auto known = symbol.ListInputNames(Symbol::kAll);
+  for (auto kv = shapes.begin(); kv != shapes.end();) {
+    const bool has = std::find(known.begin(), known.end(), kv->first) != known.end();
+    if (!has) LogWarning("[predictor] the graph has no input " + kv->first + "; its shape is ignored");
+    kv = has ? std::next(kv) : shapes.erase(kv);
+  }
+  return shapes;
+}
+
 std::unique_ptr<Predictor> Make(const char* json, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_inputs,
                                 const char** keys, const uint32_t* indptr, const uint32_t* data, uint32_t num_dtypes,
                                 const char** dtype_names, const int* dtypes, uint32_t num_outputs, const char** output_keys) {
@@ -209,16 +220,10 @@ std::unique_ptr<Predictor> Make(const char* json, const void* param_bytes, int p
   const Symbol whole = SymbolFromJSON(Text(json, "the symbol's JSON"));
   p->symbol = ChooseOutputs(whole, num_outputs, output_keys);
   p->ctx = Context::Make(dev_type, dev_id);
-  p->input_shapes = InputShapes(num_inputs, keys, indptr, data);
+  p->input_shapes = KnownShapes(p->symbol, InputShapes(num_inputs, keys, indptr, data));
   NeedTexts(num_dtypes, dtype_names, "names of dtypes");
   Need(num_dtypes, dtypes, "dtypes");
   for (uint32_t i = 0; i < num_dtypes; ++i) p->input_dtypes[dtype_names[i]] = dtypes[i];
-  const auto known = p->symbol.ListInputNames(Symbol::kAll);
-  for (auto kv = p->input_shapes.begin(); kv != p->input_shapes.end();) {
-    const bool has = std::find(known.begin(), known.end(), kv->first) != known.end();
-    if (!has) LogWarning("[predictor] the graph has no input " + kv->first + "; its shape is ignored");
-    kv = has ? std::next(kv) : p->input_shapes.erase(kv);
-  }
   const std::map<std::string, NDArray> params = Parameters(param_bytes, param_size);
   CheckParameters(*p, whole, params);
   Bind(p.get(), params);
@@ -293,11 +298,15 @@ int MXPredReshape(uint32_t num_input_nodes, const char** input_keys, const uint3
   p->ctx = old->ctx;
   p->input_dtypes = old->input_dtypes;
   p->input_shapes = old->input_shapes;
-  for (const auto& kv : InputShapes(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)) {
-    MXNET_CHECK_KIND(p->input_shapes.count(kv.first), Value) << "[predictor] " << kv.first << " was no input when the predictor was made";
-    p->input_shapes[kv.first] = kv.second;
-  }
   const auto params = BoundParameters(*old);
+  for (const auto& kv : KnownShapes(p->symbol, InputShapes(num_input_nodes, input_keys, input_shape_indptr, input_shape_data))) {
+    const auto v = params.find(kv.first);
+    if (v == params.end())
+      p->input_shapes[kv.first] = kv.second;
+    else
+      MXNET_CHECK_KIND(v->second.shape() == kv.second, Value) << "[predictor] shape " << kv.second << " for the parameter " << kv.first
+                                                              << "; accepted: its own, " << v->second.shape();
+  }
   Bind(p.get(), params);
   *out = p.release();
   API_END();

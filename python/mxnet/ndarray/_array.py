@@ -454,14 +454,16 @@ class NDArray(_Exchange, NDArrayBase):
         return _call("broadcast_to", (array,), shape=shape)
 
     def broadcast_like(self, other, lhs_axes=None, rhs_axes=None):
-        """Array expanded to the shape of `other`; with `lhs_axes` and `rhs_axes`, tuples of int,
-        only those axes to the sizes of these.
+        """Array expanded to the shape of `other`, which may have more dimensions; with `lhs_axes`
+        and `rhs_axes`, tuples of int, only those axes to the sizes of these.
 
         >>> mx.nd.array([[1, 2]]).broadcast_like(mx.nd.zeros((2, 2))).asnumpy()
         array([[1., 2.],
                [1., 2.]], dtype=float32)
         """
-        return _call("broadcast_like", (self, other), lhs_axes=lhs_axes, rhs_axes=rhs_axes)
+        missing = other.ndim - self.ndim if lhs_axes is None and rhs_axes is None else 0
+        array = self._reshape_exact((1,) * missing + self.shape) if missing > 0 else self
+        return _call("broadcast_like", (array, other), lhs_axes=lhs_axes, rhs_axes=rhs_axes)
 
     def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
         """The array in a number of equal parts along `axis`, or cut in front of the indices of a

@@ -42,4 +42,7 @@ def test_writing_with_a_boolean_writes_everything():
 
 def test_broadcast_like_is_a_method():
     assert nd.ones((1, 3)).broadcast_like(nd.ones((2, 3))).shape == (2, 3)
+    assert nd.ones(3).broadcast_like(nd.ones((4, 2, 3))).shape == (4, 2, 3)
+    with pytest.raises(mx.MXNetError, match="both need the same number of dimensions"):
+        nd.broadcast_like(nd.ones(3), nd.ones((2, 3)))
     assert V("a").broadcast_like(V("b")).infer_shape(a=(1, 3), b=(2, 3))[1] == [(2, 3)]

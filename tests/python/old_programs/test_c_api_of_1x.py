@@ -122,6 +122,32 @@ def test_partial_forward_past_the_end_leaves_nothing(model):
     check_call(_LIB.MXPredFree(made))
 
 
+def reshaped(made, **shapes):
+    sizes = [d for shape in shapes.values() for d in shape]
+    ends = np.cumsum([0] + [len(s) for s in shapes.values()])
+    out = c_void_p()
+    check_call(_LIB.MXPredReshape(len(shapes), (c_char_p * len(shapes))(*[k.encode() for k in shapes]),
+                                  (c_uint * len(ends))(*ends.tolist()), (c_uint * len(sizes))(*sizes), made, byref(out)))
+    return out
+
+
+def test_a_predictor_is_reshaped_with_the_shape_of_its_label(model):
+    """Which was no input when it was made. Parameters may come with their own shapes, too."""
+    symbol, params = model
+    made = predictor(mx.sym.SoftmaxOutput(symbol, name="softmax"), params, data=(1, 3))
+    for more in ({}, {"softmax_label": (2,)}, {"softmax_label": (2,), "fc_weight": (2, 3), "other": (7,)}):
+        larger, result = reshaped(made, data=(2, 3), **more), (c_float * 4)()
+        check_call(_LIB.MXPredSetInput(larger, b"data", (c_float * 6)(), 6))
+        check_call(_LIB.MXPredSetInput(larger, b"softmax_label", (c_float * 2)(), 2))
+        check_call(_LIB.MXPredForward(larger))
+        check_call(_LIB.MXPredGetOutput(larger, 0, result, 4))
+        assert list(result) == pytest.approx([0.268941, 0.731059] * 2, rel=1e-5)
+        check_call(_LIB.MXPredFree(larger))
+    with pytest.raises(mx.MXNetError, match=r"\(2,4\) for the parameter fc_weight; accepted: its own, \(2,3\)"):
+        reshaped(made, data=(2, 3), fc_weight=(2, 4))
+    check_call(_LIB.MXPredFree(made))
+
+
 def test_shapes_of_what_a_predictor_does_not_have_are_ignored(tmp_path):
     program = textwrap.dedent(f"""
         import sys

@@ -243,3 +243,16 @@ def test_parameters_without_an_initializer_need_values():
     assert not module.params_initialized
     module.init_params(initializer=None, arg_params={'fc_weight': mx.nd.ones((2, 3))}, allow_missing=True)
     assert module.get_params()[0]['fc_weight'].asnumpy().tolist() == [[1, 1, 1]] * 2
+
+
+def test_an_output_may_also_be_a_state():
+    """The last output of a recurrent cell: two outputs have one name then."""
+    cell = mx.rnn.GRUCell(4, prefix='g_')
+    output, states = cell(mx.sym.var('x'), cell.begin_state(func=mx.sym.var))
+    module = mx.mod.Module(mx.sym.Group([output] + states), data_names=['x', 'g_begin_state_0'], label_names=None)
+    module.bind([('x', (2, 3)), ('g_begin_state_0', (2, 4))], for_training=False)
+    module.init_params(mx.init.One())
+    module.forward(mx.io.DataBatch([mx.nd.ones((2, 3)), mx.nd.ones((2, 4))]))
+    first, second = module.get_outputs()
+    assert module.output_names == ['g_t0_out_output'] * 2
+    assert first.shape == (2, 4) and first.asnumpy().tolist() == second.asnumpy().tolist()

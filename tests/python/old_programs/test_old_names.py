@@ -182,7 +182,8 @@ walk(mxnet)'''
     ('mx.image', 'OpenCV'), ('mx.np', 'NumPy'), ('mx.nd.linalg.syevd', 'numpy.linalg'),
     ('mx.nd.contrib.foreach', 'loop'),
     ('mx.nd.ROIPooling', ''), ('mx.nd.cast_storage', 'dense arrays'), ('mx.sym.cast_storage', 'dense arrays'),
-    ('mx.gluon.data.vision.transforms.Resize', 'transform'), ('mx.sym.Correlation', ''), ('mx.operator', 'autograd.Function')])
+    ('mx.gluon.data.vision.transforms.Resize', 'transform'), ('mx.sym.Correlation', ''), ('mx.operator', 'autograd.Function'),
+    ('mx.nd.contrib.SparseEmbedding', 'use Embedding'), ('mx.sym.contrib.dgl_subgraph', 'use scipy.sparse')])
 def test_what_is_not_here_yet_is_named(code, use):
     if reaches(code.replace('mx.', 'mxnet.', 1)):
         pytest.skip('it is here now')
