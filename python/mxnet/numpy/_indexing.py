@@ -74,6 +74,8 @@ class _Ranges:
             if isinstance(k, slice):
                 begin, end, step = k.indices(shape[axis])
                 count = len(range(begin, end, step))
+                if not count:       # operators take the begin -1 of a falling slice for the last element
+                    begin, step = 0, 1
                 self.result.append(count)
             else:
                 begin, step, count = checked_index(k, axis, shape[axis]), 1, 1

@@ -322,3 +322,19 @@ def test_two_by_many_dimensions():
     """Keys of arrays with more dimensions than the loops of the compiled binding have room for."""
     a = from_values(onp.arange(2.0).reshape((2,) + (1,) * 20))
     assert a[1].shape == (1,) * 20 and a[from_values([1])].shape == (1,) + (1,) * 20 and a[(0,) * 21].item() == 0
+
+
+@pytest.mark.parametrize("key", [slice(-3, 0, -1), slice(-9, None, -2), (slice(None), slice(-4, -4, -1)), (1, slice(-7, None, -1))])
+def test_falling_slices_that_begin_before_the_array(key):
+    """They choose nothing, also while autograd records, and nothing is written there."""
+    values = onp.arange(6.0, dtype="float32").reshape(2, 3)
+    x = mx.np.array(values)
+    x.attach_grad()
+    with autograd.record():
+        y = x[key]
+        z = x * 2
+        z[key] = 9
+        loss = y.sum() + z.sum()
+    loss.backward()
+    assert y.shape == values[key].shape and 0 in y.shape
+    assert z.tolist() == (values * 2).tolist() and x.grad.tolist() == [[2] * 3] * 2
