@@ -97,11 +97,13 @@ def _is_larger(out, inputs):
 
 def _of_numbers(name, values, out, where, dtype):
     """A function of Python's numbers, which is NumPy's."""
-    function = getattr(onp, _NUMPY_NAMES.get(name, name))
-    result = function(*values) if where is True else function(*values, where=onp.asarray(where))
+    function, out = getattr(onp, _NUMPY_NAMES.get(name, name)), _the_array(name, out)
+    result = function(*values)
+    if where is not True:       # elsewhere stands what `out` has, or 0 as for arrays
+        result = onp.where(onp.asarray(where), result, onp.zeros_like(result) if out is None else out.asnumpy())[()]
     if dtype is not None:
         result = onp.dtype(_dtypes.TYPES[_dtypes.number(dtype)]).type(result)
-    return result if out is None else deliver(operand(result, out), _the_array(name, out))
+    return result if out is None else deliver(operand(result, out), out)
 
 
 def _is_number(value):

@@ -205,6 +205,17 @@ def test_out_and_where():
         np.add(x, y, casting="no")
 
 
+def test_where_of_numbers():
+    """Elements elsewhere keep what `out` has; without `out` they are 0."""
+    for where in (False, onp.False_, mx.np.array(False)):
+        out = mx.np.full((), 7.0)
+        for call in (lambda: mx.np.degrees(onp.uint8(1), where=where, out=out), lambda: mx.np.add(1.5, 2, where=where, out=(out,))):
+            assert call() is out and out.item() == 7
+        assert mx.np.sqrt(4.0, where=where) == 0
+    out = mx.np.full(2, 7.0)
+    assert mx.np.multiply(2, 3, where=mx.np.array([True, False]), out=out).tolist() == [6, 7]
+
+
 def test_operands_that_are_no_arrays():
     x = from_values(onp.arange(3, dtype="float32"))
     assert np.add(x, [1, 2, 3]).asnumpy().tolist() == [1, 3, 5]
