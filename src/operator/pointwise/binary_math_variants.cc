@@ -57,18 +57,6 @@ void LoopRemainder(const void* const* in, void* out, int64_t n, unsigned scalars
   });
 }
 
-// power() of every base, as pow has it: behind a minus sign, 0 and infinity have powers that are no
-// integers too.
-MXNET_FN float PowerOfAll(float a, float b) {
-  const float inf = std::numeric_limits<float>::infinity();
-  const float r = power(std::fabs(a), b), h = 0.5f * b;
-  const bool integer = std::rint(b) == b, even = std::rint(h) == h;
-  const float odd = integer ? -r : r, negative = even ? r : odd;
-  const float signed_r = std::copysign(1.0f, a) < 0.0f ? negative : r;
-  const bool real = !(a < 0.0f) || integer || a == -inf;
-  return real ? signed_r : std::numeric_limits<float>::quiet_NaN();
-}
-
 template <typename T, typename F>
 void EachPower(const void* const* in, void* out, int64_t n, F&& f) {
   const T* x = static_cast<const T*>(in[0]);
@@ -101,8 +89,13 @@ bool PowersWithNumber(const void* const* in, void* out, int64_t n, unsigned scal
 void LoopPower(const void* const* in, void* out, int64_t n, unsigned scalars) {
   if (PowersWithNumber<float>(in, out, n, scalars)) return;
   ForBlocks(in, out, n, scalars, [](const float* a, const float* b, float* y, int64_t m) {
+    if (AllNormal(a, m) && AllFinite(b, m)) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < m; ++i) y[i] = PowerOfAll(a[i], b[i]);
+      for (int64_t i = 0; i < m; ++i) y[i] = PowerOf(a[i], 0.0f, b[i]);
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < m; ++i) y[i] = power(a[i], b[i]);
+    }
   });
 }
 void LoopPowerOfDoubles(const void* const* in, void* out, int64_t n, unsigned scalars) {
@@ -110,7 +103,7 @@ void LoopPowerOfDoubles(const void* const* in, void* out, int64_t n, unsigned sc
 }
 
 // (gradient, a, b): the loops over arrays, with a scalar laid out.
-MXNET_FN float BaseSide(float g, float a, float b) { return g * (b * PowerOfAll(a, b - 1.0f)); }
+MXNET_FN float BaseSide(float g, float a, float b) { return g * (b * power(a, b - 1.0f)); }
 template <float (*Side)(float, float, float)>
 void LoopPowerGradient(const void* const* in, void* out, int64_t n, unsigned scalars) {
   const void* const base[2] = {in[1], in[2]};

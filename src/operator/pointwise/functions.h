@@ -5,7 +5,7 @@
  * Included by the *_variants.cc files inside namespace mxnet::MXNET_CPU_VARIANT { namespace { ... }
  * }, once per instruction set, so that loops over these functions are vectorized by the compiler:
  * float functions are free of branches and calls. Many are evaluated in double from series good to
- * 1e-11 and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of small angles
+ * 1e-9 or better and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of small angles
  * are pure float (below 2 ulp), and so is logaddexp. Double functions are libm's but for exp and
  * log. The same names exist on GPUs (float_functions.cuh, integer_functions.cuh), and what is the
  * same there is included; the parser of expression.cc knows them too. Bits are moved in unsigned
@@ -152,20 +152,30 @@ MXNET_FN float exp(float x) {
   const uint32_t first = static_cast<uint32_t>(half + 127) << 23, second = static_cast<uint32_t>(e - half + 127) << 23;
   return p * BitCast<float>(first) * BitCast<float>(second);
 }
-MXNET_FN float log(float x) {
-  const bool tiny = x < 0x1p-126f;
-  const float scaled = tiny ? x * 0x1p25f : x;
-  const uint32_t bits = BitCast<uint32_t>(scaled);
+// The logarithm of x * 2^more, where x is positive, finite and not subnormal: what is done with all
+// others is in `more`.
+MXNET_FN float LogOf(float x, float more) {
+  const uint32_t bits = BitCast<uint32_t>(x);
   const int32_t e = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
-  const float k = static_cast<float>(e) - (tiny ? 25.0f : 0.0f);
+  const float k = static_cast<float>(e) + more;
   const float f = BitCast<float>(bits - (static_cast<uint32_t>(e) << 23)) - 1.0f;
   const float s = f / (2.0f + f);
   const float z = s * s;
   const float p = ((0.23341943389f * z + 0.2855039696f) * z + 0.40000125595f) * z + 0.6666666655f;
   const float hfsq = 0.5f * f * f;
-  float r = k * 0x1.62e300p-1f + ((s * (hfsq + z * p) + k * 0x1.2fefa2p-17f) - hfsq + f);
-  r = x == 0.0f ? -std::numeric_limits<float>::infinity() : r;
-  return x < std::numeric_limits<float>::infinity() ? (x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : r) : x;
+  return k * 0x1.62e300p-1f + ((s * (hfsq + z * p) + k * 0x1.2fefa2p-17f) - hfsq + f);
+}
+// Of x >= 0: what makes it a number for LogOf, and its exponent. Those of 0, infinity and NaN are
+// what is to come out.
+MXNET_FN float Enlarged(float x) { return x < 0x1p-126f ? x * 0x1p25f : x; }
+MXNET_FN float EnlargedBy(float x) {
+  const float tiny = x < 0x1p-126f ? -25.0f : 0.0f;
+  const float more = x == 0.0f ? -std::numeric_limits<float>::infinity() : tiny;
+  return x < std::numeric_limits<float>::infinity() ? more : x;
+}
+MXNET_FN float log(float x) {
+  const float more = EnlargedBy(x);
+  return LogOf(Enlarged(x), x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : more);
 }
 MXNET_FN float log2(float x) { return static_cast<float>(SeriesLog(x) * 1.4426950408889634); }
 MXNET_FN float log10(float x) { return static_cast<float>(SeriesLog(x) * 0.43429448190325183); }
@@ -217,16 +227,27 @@ MXNET_FN float cosh(float x) {
 }
 MXNET_FN float tanh(float x) {
   const float z = x * x;
-  float p = 0.0022149027425f;
-  p = p * z - 0.0082724567326f;
-  p = p * z + 0.021746187089f;
-  p = p * z - 0.053956349397f;
-  p = p * z + 0.13333290746f;
-  p = p * z - 0.33333333084f;
-  const float small = x + x * (z * p);
-  const float a = std::fabs(x);
-  const float large = 1.0f - 2.0f / (exp(2.0f * a) + 1.0f);
-  return std::copysign(a < 0.65f ? small : large, x);  // of -0, too
+  float c = -0.005743002590665393f;
+  c = c * z + 0.020671478196447875f;
+  c = c * z - 0.05374911727507685f;
+  c = c * z + 0.13331548170064378f;
+  c = c * z - 0.33333285583603084f;
+  const float small = x + x * (z * c);
+  const float v = std::fabs(x);
+  const float a = v > 10.0f ? 10.0f : v;
+  const float t = a * 2.88539008f;  // exp(2a) is 2^t
+  const float shifted = t + 0x1.8p23f;
+  const float r = t - (shifted - 0x1.8p23f);
+  float p = 0.00015353360601783723f;
+  p = p * r + 0.0013398874866750023f;
+  p = p * r + 0.009618437366519477f;
+  p = p * r + 0.0555033246969345f;
+  p = p * r + 0.24022647913498124f;
+  p = p * r + 0.6931472028559699f;
+  p = p * r + 1.0f;
+  const float scale = BitCast<float>((BitCast<uint32_t>(shifted) << 23) + 0x3f800000u);
+  const float large = 1.0f - 2.0f / (p * scale + 1.0f);
+  return std::copysign(v < 0.62f ? small : large, x);  // of -0, too
 }
 MXNET_FN float arcsinh(float x) {
   const double d = x, a = d < 0.0 ? -d : d;
@@ -315,27 +336,70 @@ MXNET_FN float hypot(float a, float b) {
   const float special_a = std::fabs(a) == inf ? inf : static_cast<float>(r);
   return std::fabs(b) == inf ? inf : special_a;
 }
-MXNET_FN float power(float a, float b) {
-  const double x = a < 0.0f ? -a : a, y = b;
-  double r = SeriesExp(y * SeriesLog(x));
-  const bool integer = std::rint(b) == b;
+// (x * 2^more)^b with x as for LogOf; 1e-11 in double, rounded once.
+MXNET_FN float PowerOf(float x, float more, float b) {
+  const uint32_t bits = BitCast<uint32_t>(x);
+  const int32_t e = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
+  const double k = static_cast<float>(e) + more;
+  const double f = BitCast<float>(bits - (static_cast<uint32_t>(e) << 23)) - 1.0f;
+  const double s = f / (2.0 + f);
+  const double z = s * s;
+  double l = 0.34073835297892746;
+  l = l * z + 0.41167221788213687;
+  l = l * z + 0.5770835944739406;
+  l = l * z + 0.9617966732840931;
+  l = l * z + 2.8853900817901414;
+  double t = (s * l + k) * static_cast<double>(b);
+  t = t < -160.0 ? -160.0 : t;  // 0 and infinity come out
+  t = t > 140.0 ? 140.0 : t;
+  const double shifted = t + 0x1.8p52;
+  const double r = t - (shifted - 0x1.8p52);
+  double p = 1.5196154226946323e-5;
+  p = p * r + 1.546675653155033e-4;
+  p = p * r + 1.3333935066167583e-3;
+  p = p * r + 9.618038131273321e-3;
+  p = p * r + 5.550410365977396e-2;
+  p = p * r + 0.24022651066567802;
+  p = p * r + 0.6931471807045374;
+  p = p * r + 1.0;
+  return static_cast<float>(BitCast<double>(BitCast<uint64_t>(p) + (BitCast<uint64_t>(shifted) << 52)));
+}
+MXNET_FN float power(float a, float b) {  // as pow has it
+  const float x = std::fabs(a), inf = std::numeric_limits<float>::infinity();
+  const float r = PowerOf(Enlarged(x), EnlargedBy(x), b);
+  const float s = b == 0.0f ? 1.0f : x == 1.0f ? 1.0f : r;
   const float h = 0.5f * b;
-  const bool even = std::rint(h) == h;  // an even integer; odd ones are integer and not even
-  const double negative = even ? r : integer ? -r : std::numeric_limits<double>::quiet_NaN();
-  const float s = static_cast<float>(a < 0.0f ? negative : r);
-  const float t = a == 1.0f ? 1.0f : s;
-  return b == 0.0f ? 1.0f : t;
+  const bool integer = std::rint(b) == b, even = std::rint(h) == h;  // an odd one is an integer and not even
+  const float odd = integer ? std::copysign(s, a) : s, v = even ? s : odd;
+  const bool real = !(a < 0.0f) || integer || a == -inf;
+  return real ? v : std::numeric_limits<float>::quiet_NaN();
 }
 MXNET_FN float logaddexp(float a, float b) {
   const float hi = a > b ? a : b, d = std::fabs(a - b);
   return a == b ? hi + 0.693147181f : hi + log1p(exp(-d));
 }
 MXNET_FN float arctan2(float a, float b) {  // the angle of (b, a)
-  const double y = std::fabs(static_cast<double>(a)), x = std::fabs(static_cast<double>(b));
+  const float y = std::fabs(a), x = std::fabs(b);
   const bool steep = y > x, same = y == x;  // equal ones may both be 0 or infinite
-  const double r = same ? (y == 0.0 ? 0.0 : 0.78539816339744831) : SmallAtan((steep ? x : y) / (steep ? y : x));
-  const double up = steep ? 1.5707963267948966 - r : r;
-  return std::copysign(static_cast<float>(std::copysign(1.0f, b) < 0.0f ? 3.1415926535897932 - up : up), a);
+  const float one = y == 0.0f ? 0.0f : 1.0f;
+  const float less = steep ? x : y, more = steep ? y : x;
+  // quarters of a turn, from or up to which the angle of the smaller one is counted
+  const float quarters = steep ? 1.0f : BitCast<int32_t>(b) < 0 ? 2.0f : 0.0f;
+  const uint32_t up_to = (BitCast<uint32_t>(b) ^ (steep ? 0x80000000u : 0u)) & 0x80000000u;
+  const float signed_less = BitCast<float>(BitCast<uint32_t>(same ? one : less) | up_to);
+  const double q = static_cast<double>(signed_less) / static_cast<double>(same ? 1.0f : more);
+  const double z = q * q;
+  double p = 0.0011137718646854855;
+  p = p * z - 0.007317872091204734;
+  p = p * z + 0.022539687657394742;
+  p = p * z - 0.04468973075901295;
+  p = p * z + 0.0674158214782272;
+  p = p * z - 0.0881108478887166;
+  p = p * z + 0.11058221926239903;
+  p = p * z - 0.14279832784910507;
+  p = p * z + 0.19999671102780464;
+  p = p * z - 0.33333326899011356;
+  return std::copysign(static_cast<float>(static_cast<double>(quarters) * 1.5707963267948966 + (q + (q * z) * p)), a);
 }
 
 // ---- double: exp and log of our own, the rest libm's
@@ -435,4 +499,21 @@ MXNET_FN bool AnyAbove(const float* x, int64_t n, float limit) {
     found |= static_cast<int32_t>(m > low) & static_cast<int32_t>(m < infinity);
   }
   return found != 0;
+}
+// Whether all are positive, finite and not subnormal, and whether all are finite.
+MXNET_FN bool AllNormal(const float* x, int64_t n) {
+  uint32_t most = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t above = BitCast<uint32_t>(x[i]) - 0x00800000u;
+    most = above > most ? above : most;
+  }
+  return most < 0x7f000000u;
+}
+MXNET_FN bool AllFinite(const float* x, int64_t n) {
+  uint32_t most = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t m = BitCast<uint32_t>(x[i]) & 0x7fffffffu;
+    most = m > most ? m : most;
+  }
+  return most < 0x7f800000u;
 }
