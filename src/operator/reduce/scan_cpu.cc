@@ -45,7 +45,11 @@ namespace {
 
 // Which dimension an axis means. An array without dimensions counts as one of shape (1,), as in
 // NumPy.
-int Dimension(const std::string& op, int axis, const Shape& s) { return NormalizeAxes(op, Shape{axis}, std::max(s.ndim(), 1))[0]; }
+int Dimension(const std::string& op, int axis, const Shape& s) {
+  const int ndim = std::max(s.ndim(), 1);
+  if (axis >= 0 && axis < ndim) return axis;
+  return NormalizeAxes(op, Shape{axis}, ndim)[0];
+}
 
 // The array as outer x length x inner around the axis.
 struct AxisView {
@@ -85,25 +89,41 @@ void Search(const AxisView& v, bool max, Load load, int64_t begin, int64_t end, 
       std::fill_n(at, n, 0);
       for (int64_t i = 1; i < v.length; ++i) {
         load((o * v.length + i) * v.inner + c, n, row);
-        for (int64_t j = 0; j < n; ++j)
-          if (Better(row[j], best[j], max)) {
-            best[j] = row[j];
-            at[j] = i;
-          }
+        for (int64_t j = 0; j < n; ++j) {  // choices, not branches
+          const bool better = Better(row[j], best[j], max);
+          best[j] = better ? row[j] : best[j];
+          at[j] = better ? i : at[j];
+        }
       }
       std::copy(at, at + n, result + o * v.inner + c);
     }
 }
 
+/* Rows that fill no vector, as they lie. */
+template <typename T, bool kMax>
+void SearchShortRows(const T* x, int64_t length, int64_t begin, int64_t end, int64_t* result) {
+  for (int64_t o = begin; o < end; ++o) {
+    const T* row = x + o * length;
+    int64_t at = 0;
+    for (int64_t i = 1; i < length; ++i) at = Better(row[i], row[at], kMax) ? i : at;
+    result[o] = at;
+  }
+}
+
 template <typename T>
 void SearchAll(const TBlob& x, int compute, const AxisView& v, bool max, int64_t* result) {
+  constexpr int64_t kShort = 16;
+  const bool native = x.dtype == pointwise::ComputeDType(compute);
+  if (native && v.inner == 1 && v.length < kShort)
+    return ParallelForThreads(OmpThreads(x.Size()), v.outer, [&](int64_t begin, int64_t end) {
+      (max ? SearchShortRows<T, true> : SearchShortRows<T, false>)(x.data<T>(), v.length, begin, end, result);
+    });
   const pointwise::ConvertFn convert = pointwise::LoadFn(x.dtype, compute);
   const size_t size = DTypeSize(x.dtype);
   auto load = [&](int64_t first, int64_t n, T* to) { convert(static_cast<const char*>(x.dptr) + first * size, to, n); };
   ParallelForThreads(OmpThreads(x.Size()), v.outer, [&](int64_t begin, int64_t end) {
     if (v.inner > 1) return Search<T>(v, max, load, begin, end, result);
     constexpr int64_t kPart = 4096;  // elements that are still in the cache when the largest of them is searched
-    const bool native = x.dtype == pointwise::ComputeDType(compute);
     std::vector<T> row(native ? 0 : kPart);
     for (int64_t o = begin; o < end; ++o) {  // along memory: parts of the axis itself
       ExtremeSoFar so_far;

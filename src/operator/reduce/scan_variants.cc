@@ -39,13 +39,28 @@ bool ExtremeNumber(const T* x, int64_t n, T* extreme) {
   typedef T Vector __attribute__((vector_size(kVectorBytes)));
   constexpr int64_t kLanes = kVectorBytes / sizeof(T);
   if (n < kLanes) return false;
-  Vector top, v;
-  std::memcpy(&top, x, sizeof(top));
-  auto unordered = top != top;
-  for (int64_t i = 0; i < n; i += kLanes) {
+  constexpr int kTurns = 4;  // of maxima that do not wait for each other
+  Vector tops[kTurns], v;
+  std::memcpy(&v, x, sizeof(v));
+  auto unordered = v != v;
+  decltype(unordered) unequal[kTurns];
+  for (int t = 0; t < kTurns; ++t) tops[t] = v, unequal[t] = unordered;
+  int64_t i = 0;
+  for (; i + kTurns * kLanes <= n; i += kTurns * kLanes)
+    for (int t = 0; t < kTurns; ++t) {
+      std::memcpy(&v, x + i + t * kLanes, sizeof(v));
+      unequal[t] |= v != v;
+      tops[t] = (kMax ? v > tops[t] : v < tops[t]) ? v : tops[t];
+    }
+  for (; i < n; i += kLanes) {
     std::memcpy(&v, x + (i + kLanes <= n ? i : n - kLanes), sizeof(v));
     unordered |= v != v;
-    top = (kMax ? v > top : v < top) ? v : top;
+    tops[0] = (kMax ? v > tops[0] : v < tops[0]) ? v : tops[0];
+  }
+  Vector top = tops[0];
+  for (int t = 0; t < kTurns; ++t) {
+    unordered |= unequal[t];
+    top = (kMax ? tops[t] > top : tops[t] < top) ? tops[t] : top;
   }
   *extreme = top[0];
   bool all = !unordered[0];
@@ -56,23 +71,38 @@ bool ExtremeNumber(const T* x, int64_t n, T* extreme) {
   return all;
 }
 
+/* The first place in [0, n) where equal(place), which there is. Some are looked at at once, and
+ * which of them it is without leaving in between. */
+template <typename Place, typename F>
+int64_t FirstPlace(int64_t n, F&& equal) {
+  constexpr int kPart = 64;
+  int64_t at = 0;
+  for (; at + kPart <= n; at += kPart) {
+    Place found = 0;
+    for (int i = 0; i < kPart; ++i) found |= static_cast<Place>(equal(at + i));
+    if (!found) continue;
+    Place first = kPart;
+    for (int i = 0; i < kPart; ++i) {
+      const Place here = equal(at + i) ? static_cast<Place>(i) : static_cast<Place>(kPart);
+      first = here < first ? here : first;
+    }
+    return at + static_cast<int64_t>(first);
+  }
+  while (!equal(at)) ++at;
+  return at;
+}
+
 template <typename T, bool kMax>
 void Find(const T* x, int64_t first, int64_t n, reduce::ExtremeSoFar* so_far) {
   using Key = decltype(KeyOf(T{}, kMax));
-  constexpr int64_t kPart = 64;  // searched at a time, without leaving in between
-  int64_t at = 0;
+  using Place = std::make_signed_t<Key>;
   if constexpr (std::is_floating_point<T>::value) {  // without NaN, numbers need no keys
     T extreme;
     if (ExtremeNumber<T, kMax>(x, n, &extreme)) {
       const Key top = KeyOf(extreme, kMax);
       if (first > 0 && top <= so_far->key) return;
-      for (Key found = 0; at + kPart <= n; at += kPart) {
-        for (int64_t i = 0; i < kPart; ++i) found |= static_cast<Key>(x[at + i] == extreme);
-        if (found) break;
-      }
-      while (x[at] != extreme) ++at;
       so_far->key = top;
-      so_far->at = first + at;
+      so_far->at = first + FirstPlace<Place>(n, [=](int64_t i) { return x[i] == extreme; });
       return;
     }
   }
@@ -82,13 +112,8 @@ void Find(const T* x, int64_t first, int64_t n, reduce::ExtremeSoFar* so_far) {
     top = key > top ? key : top;
   }
   if (first > 0 && top <= so_far->key) return;
-  for (Key found = 0; at + kPart <= n; at += kPart) {
-    for (int64_t i = 0; i < kPart; ++i) found |= static_cast<Key>(KeyOf(x[at + i], kMax) == top);
-    if (found) break;
-  }
-  while (KeyOf(x[at], kMax) != top) ++at;
   so_far->key = top;
-  so_far->at = first + at;
+  so_far->at = first + FirstPlace<Place>(n, [=](int64_t i) { return KeyOf(x[i], kMax) == top; });
 }
 
 template <typename T>
