@@ -1,12 +1,15 @@
 // _npi_bincount: how often each number occurs. The largest one decides on the result's shape, so
-// arrays are read on the calling thread.
+// arrays are read on the calling thread, and by those that help it.
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
+#include "base/omp.h"
 #include "operator/indexing/host_values.h"
 #include "operator/numpy_types.h"
 #include "operator/param.h"
 #include "operator/pointwise/convert.h"
+#include "operator/reduce/scan_kernels.h"
 
 namespace mxnet {
 
@@ -39,14 +42,22 @@ class Values {
     load_(from, room, n);
     return room;
   }
-  /* f(elements, position of the first, their number) for one part after the other. */
+  /* f(elements, position of the first, their number) for one part of [begin, end) after the
+   * other. */
   template <typename F>
-  void Each(F&& f) const {
+  void Each(int64_t begin, int64_t end, F&& f) const {
     T room[kPart];
-    for (int64_t at = 0; at < size_; at += kPart) {
-      const int64_t n = std::min(kPart, size_ - at);
+    for (int64_t at = begin; at < end; at += kPart) {
+      const int64_t n = std::min(kPart, end - at);
       f(Part(at, n, room), at, n);
     }
+  }
+  /* f(share, begin, end) for that many equal shares, side by side. */
+  template <typename F>
+  void Shared(int shares, F&& f) const {
+    ParallelForThreads(shares, shares, [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k) f(k, size_ * k / shares, size_ * (k + 1) / shares);
+    });
   }
 
  private:
@@ -55,33 +66,55 @@ class Values {
   pointwise::ConvertFn load_ = nullptr;
 };
 
-// Neighbours that are equal wait for each other's sum, so four sums of each number take turns.
+// Each share has sums of its own. Neighbours that are equal wait for each other's sum, so four sums
+// of each number take turns where the numbers are few.
 std::vector<int64_t> Counts(const Values<int64_t>& values, int64_t length) {
-  constexpr int64_t kMost = 1 << 12, kTurns = 4;  // numbers whose sums stay in the first-level cache
+  constexpr int64_t kFew = 1 << 12, kTurns = 4;  // numbers whose sums stay in the first caches
   std::vector<int64_t> counts(static_cast<size_t>(length), 0);
-  const bool take_turns = length <= kMost && values.size() >= kMost;
-  std::vector<int64_t> turns(take_turns ? static_cast<size_t>(length * kTurns) : 0, 0);
-  values.Each([&](const int64_t* v, int64_t, int64_t n) {
-    int64_t i = 0;
-    for (; take_turns && i + kTurns <= n; i += kTurns)
-      for (int64_t t = 0; t < kTurns; ++t) ++turns[static_cast<size_t>(t * length + v[i + t])];
-    for (; i < n; ++i) ++counts[static_cast<size_t>(v[i])];
+  const int64_t turns = length <= kFew ? kTurns : 1, tables = length * turns;
+  int shares = OmpThreads(values.size());
+  if (values.size() > int64_t{UINT32_MAX} || tables * shares > values.size()) shares = 1;
+  if (values.size() > int64_t{UINT32_MAX} || tables > values.size()) {
+    values.Each(0, values.size(), [&](const int64_t* v, int64_t, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) ++counts[static_cast<size_t>(v[i])];
+    });
+    return counts;
+  }
+  std::vector<uint32_t> sums(static_cast<size_t>(tables * shares), 0);
+  values.Shared(shares, [&](int64_t share, int64_t begin, int64_t end) {
+    uint32_t* own = sums.data() + share * tables;
+    values.Each(begin, end, [&](const int64_t* v, int64_t, int64_t n) {
+      int64_t i = 0;
+      if (turns == kTurns)
+        for (; i + kTurns <= n; i += kTurns)
+          for (int64_t t = 0; t < kTurns; ++t) ++own[t * length + v[i + t]];
+      for (; i < n; ++i) ++own[v[i]];
+    });
   });
-  for (size_t i = 0; i < turns.size(); ++i) counts[i % static_cast<size_t>(length)] += turns[i];
+  for (int64_t table = 0; table < turns * shares; ++table)
+    for (int64_t i = 0; i < length; ++i) counts[static_cast<size_t>(i)] += sums[static_cast<size_t>(table * length + i)];
   return counts;
 }
 
 // The number of counts: one more than the largest element.
 int64_t Length(const Attrs& attrs, const Values<int64_t>& values, int64_t least) {
-  int64_t low = 0, high = -1;
-  values.Each([&](const int64_t* v, int64_t, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      low = std::min(low, v[i]);
-      high = std::max(high, v[i]);
-    }
+  if (values.size() == 0) return least;
+  const int shares = OmpThreads(values.size());
+  std::vector<uint64_t> tops(static_cast<size_t>(shares));
+  values.Shared(shares, [&](int64_t share, int64_t begin, int64_t end) {
+    reduce::ExtremeSoFar top;  // without signs: what is less than 0 is large
+    values.Each(begin, end, [&](const int64_t* v, int64_t at, int64_t n) {
+      MXNET_CPU_CALL(FindExtreme)(pointwise::kU64, true, v, at - begin, n, &top);
+    });
+    tops[static_cast<size_t>(share)] = top.key;
   });
-  MXNET_CHECK_KIND(low >= 0 && high < int64_t{1} << 40, Value)
-      << "[" << attrs.op->name << "] data holds " << (low < 0 ? low : high) << "; accepted: whole numbers from 0 on, below 2^40";
+  const int64_t high = static_cast<int64_t>(*std::max_element(tops.begin(), tops.end()));
+  if (high < 0 || high >= int64_t{1} << 40) {
+    int64_t wrong = high;
+    values.Each(0, values.size(), [&](const int64_t* v, int64_t, int64_t n) { wrong = std::min(wrong, *std::min_element(v, v + n)); });
+    MXNET_THROW(Value) << "[" << attrs.op->name << "] data holds " << (wrong < 0 ? wrong : high)
+                       << "; accepted: whole numbers from 0 on, below 2^40";
+  }
   return std::max(least, high + 1);
 }
 
@@ -116,7 +149,7 @@ void Bincount(const Attrs& attrs, const std::vector<NDArray*>& in, const std::ve
   }
   const Values<double> weights(*in[1], pointwise::kF64);
   std::vector<double> sums(static_cast<size_t>(length), 0);
-  values.Each([&](const int64_t* v, int64_t at, int64_t n) {
+  values.Each(0, values.size(), [&](const int64_t* v, int64_t at, int64_t n) {
     double room[Values<double>::kPart];
     const double* weight = weights.Part(at, n, room);
     for (int64_t i = 0; i < n; ++i) sums[static_cast<size_t>(v[i])] += weight[i];

@@ -107,6 +107,18 @@ def test_bincount(most):
         np.bincount(given([3, -1, 2], "int64"))
 
 
+@pytest.mark.parametrize("most", [3, 1000, 5000, 400000])
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint16"])
+def test_bincount_of_as_many_as_threads_share(dtype, most):
+    x = RNG.integers(0, min(most, onp.iinfo(dtype).max), 250003).astype(dtype)
+    assert onp.array_equal(np.bincount(given(x)).asnumpy(), onp.bincount(x))
+    assert onp.array_equal(np.bincount(given(x), minlength=most + 7).asnumpy(), onp.bincount(x, minlength=most + 7))
+    if dtype != "uint16":
+        x[200000], x[250002] = -5, -7
+        with pytest.raises(ValueError, match="-7"):
+            np.bincount(given(x))
+
+
 @pytest.mark.parametrize("kind", ["constant", "edge", "reflect", "symmetric", "maximum", "minimum"])
 @pytest.mark.parametrize("width", [((1, 2),), ((0, 3), (2, 1)), ((1, 0), (0, 0), (2, 3))])
 def test_pad(kind, width):
@@ -150,7 +162,31 @@ def test_argmax_of_rows_with_nan_anywhere(dtype):
             assert onp.array_equal(np.argmin(given(x), axis=1).asnumpy(), onp.argmin(x, 1)), (size, at)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+def test_argmax_of_columns(dtype):
+    x = drawn((70, 300), dtype)
+    if dtype != "int64":
+        x[40, 5], x[50, 5], x[0, 6], x[69, 7] = onp.nan, onp.nan, onp.nan, onp.inf
+    x[20] = x[30] = x.max(0)    # the first of equals
+    for function, wanted in ((np.argmax, onp.argmax), (np.argmin, onp.argmin)):
+        assert onp.array_equal(function(given(x), 0).asnumpy(), wanted(x, 0))
+        assert onp.array_equal(function(given(x.reshape(7, 10, 300)), 1).asnumpy(), wanted(x.reshape(7, 10, 300), 1))
+
+
 # ---- moves
+
+@pytest.mark.parametrize("sizes", [(600, 512), (128, 127), (1, 600), (300, 0, 200), (700,)])
+def test_concatenation_of_long_rows(sizes):
+    parts = [drawn((5, size, 2), "float32") for size in sizes]
+    for axis in (1, -2):
+        assert onp.array_equal(np.concatenate([given(p) for p in parts], axis).asnumpy(), onp.concatenate(parts, axis))
+    a, b = (given(p) for p in (parts[0], parts[-1]))
+    a.attach_grad()
+    with mx.autograd.record():
+        y = np.concatenate([a, b, a], 1)
+    y.backward(y)
+    assert onp.array_equal(a.grad.asnumpy(), 2 * a.asnumpy())
+
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64"])
 def test_transposes_of_all_sizes(dtype):
