@@ -10,6 +10,8 @@ MXNET_CPU_DECLARE(
     /* Comparisons and tests of operands of `dtype`, whose results are bools; null where a row is
      * none, or has no such loop. */
     pointwise::Loop TruthLoop(int row, int dtype);
+    /* Logical functions and comparisons of bools; null where a row is neither. */
+    pointwise::Loop BoolLoop(int row);
     /* Divisions and shifts of int8 (`is_signed`) or uint8 by a single element, which is at least 2
      * in size or, of shifts, 0 to 7; null where a row is neither. */
     pointwise::Loop ByteNumberLoop(int row, bool is_signed);

@@ -64,6 +64,9 @@ MXNET_PAIR(Lesser, a < b)
 MXNET_PAIR(LesserEqual, a <= b)
 #undef MXNET_PAIR
 
+struct Not {
+  static inline uint8_t f(uint8_t x) { return x ^ 1u; }
+};
 struct IsNan {
   template <typename T>
   static inline bool f(T x) {
@@ -161,6 +164,19 @@ Loop TruthLoop(int row, int dtype) {
     case pointwise::k_isinf: return Tested<IsInf>(dtype);
     case pointwise::k_isfinite: return Tested<IsFinite>(dtype);
     default: return nullptr;
+  }
+}
+
+Loop BoolLoop(int row) {
+  switch (row) {
+    case pointwise::k_logical_not: return Singles<Not, uint8_t>;
+    case pointwise::k_logical_and:
+    case pointwise::k_bitwise_and: return Pairs<And, uint8_t, uint8_t>;
+    case pointwise::k_logical_or:
+    case pointwise::k_bitwise_or: return Pairs<Or, uint8_t, uint8_t>;
+    case pointwise::k_logical_xor:
+    case pointwise::k_bitwise_xor: return Pairs<Xor, uint8_t, uint8_t>;
+    default: return TruthLoop(row, kUint8);
   }
 }
 
