@@ -135,6 +135,14 @@ void Join(const RunContext& run, Span<const TBlob> parts, const TBlob& whole, in
   const Extents extents(whole, axis);
   const int64_t rows = extents.rows, inner = extents.inner, pitch = whole.shape[axis] * inner;
   char* to = whole.data<char>();
+  int64_t shortest = pitch;
+  for (const TBlob& p : parts) shortest = std::min(shortest, p.shape[axis] * inner);
+  constexpr int64_t kLong = 512;  // bytes that outweigh going from one part to the next
+  if (rows > 1 && parts.size() > 1 && shortest >= kLong && !run.ctx.is_gpu()) {
+    std::vector<RowsOfPart> pieces;
+    for (const TBlob& p : parts) pieces.push_back({p.dptr, p.shape[axis] * inner});
+    return JoinRows(pieces, to, rows);
+  }
   for (const TBlob& p : parts) {
     const int64_t row = p.shape[axis] * inner;
     CopyRows(run, p.dptr, row, to, pitch, row, rows);

@@ -7,6 +7,7 @@
 #define MXNET_OPERATOR_MATRIX_MOVE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "mxnet/base.h"
 
@@ -30,6 +31,14 @@ void Permute(const void* src, const Shape& src_shape, const int* axes, void* dst
 /* `rows` pieces of row_bytes each; the next one begins pitch bytes behind the last. Concatenation
  * and splitting along an axis. */
 void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, int64_t row_bytes, int64_t rows);
+
+/* `rows` pieces of that many bytes, side by side in memory. */
+struct RowsOfPart {
+  const void* src;
+  int64_t row_bytes;
+};
+/* Row by row, what CopyRows does part by part: dst has row 0 of all parts, then row 1 of all. */
+void JoinRows(const std::vector<RowsOfPart>& parts, void* dst, int64_t rows);
 
 /*
  * dst[...] += src[...] over a box as in CopyStrided, where dimensions of destination stride 0 sum.

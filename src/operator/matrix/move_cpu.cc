@@ -259,6 +259,19 @@ void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, 
   });
 }
 
+void JoinRows(const std::vector<RowsOfPart>& parts, void* dst, int64_t rows) {
+  int64_t pitch = 0;
+  for (const RowsOfPart& p : parts) pitch += p.row_bytes;
+  ParallelForThreads(ThreadsForBytes(rows * pitch), rows, [&](int64_t begin, int64_t end) {
+    char* to = static_cast<char*>(dst) + begin * pitch;
+    for (int64_t i = begin; i < end; ++i)
+      for (const RowsOfPart& p : parts) {
+        CopyRun(to, static_cast<const char*>(p.src) + i * p.row_bytes, static_cast<size_t>(p.row_bytes));
+        to += p.row_bytes;
+      }
+  });
+}
+
 void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim,
                 int dtype) {
   std::vector<Dim> dims, summed;  // dimensions of the destination, and those that are summed into one element of it
