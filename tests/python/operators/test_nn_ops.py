@@ -405,3 +405,26 @@ def test_normalizations_of_data_far_from_zero(mean, n):
             part = inverse * (g - g.mean(-1, keepdims=True) - expected * (g * expected).mean(-1, keepdims=True))
             row_gradients = row_gradients + part.reshape(exact.shape)
     np.testing.assert_allclose(gradient, row_gradients, rtol=1e-4, atol=2e-5 * abs(row_gradients).max())
+
+
+@pytest.mark.parametrize("normalization", ["null", "batch", "valid"])
+@pytest.mark.parametrize("use_ignore", [False, True])
+def test_softmax_output_of_three_dimensions(normalization, use_ignore):
+    """As 1.9.1: rows are all that is behind the first dimension, row i has element i of the label,
+    and all labels count."""
+    x = mx.nd.array(np.random.RandomState(0).uniform(-1, 1, (3, 2, 4)))
+    label = mx.nd.array([[7, 0], [-1, 1], [2, -1]])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.SoftmaxOutput(x, label, use_ignore=use_ignore, normalization=normalization)
+    y.backward()
+    rows = x.asnumpy().reshape(3, 8)
+    expected = np.exp(rows) / np.exp(rows).sum(1, keepdims=True)
+    np.testing.assert_allclose(y.asnumpy().reshape(3, 8), expected, rtol=1e-5)
+    expected[0, 7] -= 1
+    expected[1, 0] -= 1
+    expected[2] = 0 if use_ignore else expected[2]
+    expected /= {"null": 1, "batch": 6, "valid": 4}[normalization]
+    np.testing.assert_allclose(x.grad.asnumpy().reshape(3, 8), expected, rtol=1e-5, atol=1e-6)
+    kept = mx.nd.SoftmaxOutput(x, label, preserve_shape=True)
+    np.testing.assert_allclose(kept.asnumpy(), mx.nd.softmax(x).asnumpy(), rtol=1e-5)

@@ -18,13 +18,12 @@ const char* const kFile = "operator/nn/loss/gpu_losses.cuh";
 void SoftmaxOutputBackwardOnDevice(KernelArgs& a, const SoftmaxOutputSettings& s, const TBlob& label, const TBlob& y, const TBlob* og,
                                    const TBlob& dx) {
   int64_t* valid = nullptr;
-  const int64_t labels = s.outer * s.inner;
   if (s.valid) {
     valid = static_cast<int64_t*>(a.workspace(sizeof(int64_t)));
     ZeroBytes(a.run, valid, sizeof(int64_t));
     rtc::Arguments count;
     count.Add(label.dptr).Add(valid).Add(s.ignore);
-    rtc::LaunchItems(a.run, {kFile, "count_labels", {label.dtype}}, labels, &count);
+    rtc::LaunchItems(a.run, {kFile, "count_labels", {label.dtype}}, label.Size(), &count);
   }
   rtc::Arguments args;
   const bool large = dx.Size() >= rtc::kLargeCount;

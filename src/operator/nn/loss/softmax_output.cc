@@ -26,7 +26,9 @@ struct SoftmaxOutputParam : public dmlc::Parameter<SoftmaxOutputParam> {
     DMLC_DECLARE_FIELD(ignore_label).set_default(-1.0f).describe("Label without gradient when use_ignore is set.");
     DMLC_DECLARE_FIELD(multi_output).set_default(false).describe("Softmax over dimension 1, one label per batch element and position.");
     DMLC_DECLARE_FIELD(use_ignore).set_default(false).describe("Elements labelled ignore_label get gradient 0.");
-    DMLC_DECLARE_FIELD(preserve_shape).set_default(false).describe("Softmax over the last dimension.");
+    DMLC_DECLARE_FIELD(preserve_shape)
+        .set_default(false)
+        .describe("Softmax over the last dimension, instead of over all dimensions behind the first.");
     DMLC_DECLARE_FIELD(normalization)
         .add_enum("null", kNull)
         .add_enum("batch", kBatch)
@@ -44,14 +46,16 @@ MXNET_REGISTER_PARAM(SoftmaxOutputParam);
 
 namespace {
 
-// Data as (outer, classes, inner).
+// Data as (outer, classes, inner). Row i of `outer` has element i of the label, which may have more
+// elements than there are rows: as in 1.x, its shape does not depend on preserve_shape.
 struct Split {
   int64_t outer, classes, inner;
   Split(const SoftmaxOutputParam& p, const Shape& s) {
+    const int last = s.ndim() - 1, first = p.preserve_shape || last == 0 ? last : 1;
     if (p.multi_output) {
       outer = s[0], classes = s[1], inner = s.Prod(2, s.ndim());
     } else {
-      classes = s[s.ndim() - 1], outer = s.Prod(0, s.ndim() - 1), inner = 1;
+      classes = s.Prod(first, s.ndim()), outer = s.Prod(0, first), inner = 1;
     }
   }
   SoftmaxCall call() const {
@@ -90,7 +94,7 @@ void BackwardOnDevice(KernelArgs& args) {
                           0};
   if (!d.probabilities) {
     d.valid = p.normalization == kValid;
-    if (p.normalization == kBatch) d.scale /= static_cast<double>(p.multi_output ? s.outer : s.outer * s.inner);
+    if (p.normalization == kBatch) d.scale /= static_cast<double>(p.multi_output ? s.outer : args.in[0].Size());
     if (!d.valid && p.multi_output) d.scale /= static_cast<double>(std::max<int64_t>(s.inner, 1));
     if (p.smooth_alpha != 0 && !p.multi_output && s.classes > 1)
       d.on = 1 - static_cast<double>(p.smooth_alpha), d.off = p.smooth_alpha / static_cast<double>(s.classes - 1);
@@ -117,7 +121,7 @@ void Backward(KernelArgs& args) {  // label, output, [ograd] -> data_grad
           });
           return;
         }
-        const int64_t labels = s.outer * s.inner;
+        const int64_t labels = a.in[0].Size();
         const T ignore = static_cast<T>(p.ignore_label);
         double divisor = 1;
         if (p.normalization == kBatch) divisor = static_cast<double>(p.multi_output ? s.outer : labels);
@@ -190,6 +194,7 @@ MXNET_REGISTER_OP(SoftmaxOutput)
         "comes from above.\n\n"
         "label has one class number per row of data (shape data.shape[:-1]; with multi_output (batch, positions)), or data's shape and "
         "holds probabilities.\n"
+        "Without multi_output and preserve_shape, a row is all that is behind the first dimension, and row i has element i of label.\n"
         "Labels outside of the classes have no target. float16, bfloat16, float32 and float64.")
     .alias("Softmax")
     .set_param<SoftmaxOutputParam>()
