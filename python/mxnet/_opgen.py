@@ -109,7 +109,7 @@ def ndarray_function(name, short=None):
         signature = ["*" + info.inputs[0]] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
         head = [f"    if len({info.inputs[0]}) == 1 and isinstance({info.inputs[0]}[0], (list, "
                 f"tuple)): {info.inputs[0]} = {info.inputs[0]}[0]",
-                f"    inputs = {info.inputs[0]}", f"    kwargs.pop({info.counter!r}, None)"]
+                f"    inputs = {info.inputs[0]}", f"    _count = kwargs.pop({info.counter!r}, _Null)"]
         if info.open:
             head = [f"    {info.inputs[0]} = _inputs({info.inputs[0]}, kwargs, {info.inputs[0]!r})", *head]
     else:
@@ -123,11 +123,13 @@ def ndarray_function(name, short=None):
         else:
             head = [f"    inputs = [a for a in ({', '.join(inputs)}{',' if inputs else ''}) if a is not None]"]
     body = head + ([] if info.open else ["    if kwargs: _bad(_name, kwargs)"])
-    if params or info.open:
+    if params or info.variadic:
         # no name of a parameter
         body += ["    _keys = list(kwargs); _values = [str(kwargs[k]) for k in _keys]" if info.open else "    _keys = []; _values = []"]
         body += [f"    if {p} is not _Null: _keys.append({real[p]!r}); _values.append({'_dtype(dtype)' if p == 'dtype' else p})"
                  for p in params]
+        if info.variadic:   # a count that is given is checked
+            body += [f"    if _count is not _Null: _keys.append({info.counter!r}); _values.append(_count)"]
         body += ["    return _invoke(_H, inputs, tuple(_keys), tuple(_values), out)"]
     else:
         body += ["    return _invoke(_H, inputs, (), (), out)"]

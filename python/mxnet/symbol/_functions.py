@@ -84,7 +84,7 @@ def _make_variadic(info, hint, cls=None):
             if named and args:
                 raise CheckedTypeError(f"[{info.name}] got inputs by position and by name ({', '.join(named)}); accepted: one of the two")
             inputs = named or inputs
-        known = {p[0] for p in info.params}
+        known = {p[0] for p in info.params} | {counter}
         params = {k: kwargs.pop(k) for k in list(kwargs) if k in known and kwargs[k] is not _Null}
         params = {k: v for k, v in params.items() if v is not _Null}
         kwargs = {k: v for k, v in kwargs.items() if v is not _Null}

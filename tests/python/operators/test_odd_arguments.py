@@ -81,3 +81,16 @@ def test_names_of_no_dtype_are_a_type_error(call):
         with pytest.raises(TypeError) as error:
             call(name)
         assert isinstance(error.value, mx.MXNetError) and name in str(error.value)
+
+
+def test_counts_of_arrays():
+    """A count that is given must be that of the arrays; a symbol gets variables for the rest."""
+    x = mx.nd.ones((1, 2, 3))
+    assert mx.nd.concat(x, x, num_args="2").shape == (1, 4, 3)
+    for call in (lambda: mx.nd.concat(x, x, num_args=3), lambda: mx.nd.add_n(x, x, num_args=1),
+                 lambda: mx.nd.stack(x, x, num_args=2.5), lambda: mx.nd.khatri_rao(x[0], x[0], num_args=None)):
+        with pytest.raises(mx.MXNetError, match="num_args|it takes"):
+            call()
+    a = mx.sym.var("a")
+    assert mx.sym.add_n(a, num_args=3, name="c").list_arguments() == ["a", "c_arg1", "c_arg2"]
+    assert mx.sym.concat(a, num_args=2, name="c").list_arguments() == ["a", "c_arg1"]
