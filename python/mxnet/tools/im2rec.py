@@ -16,8 +16,10 @@ import random
 import sys
 import time
 
-from .. import _exif, recordio
-from .._files import NewFile
+# Absolute imports, since the file is also run itself: programs of 1.9.1 run what get_im2rec_path()
+# gives.
+from mxnet import _exif, recordio
+from mxnet._files import NewFile
 
 __all__ = ["main", "make_lists", "pack_list", "read_list"]
 
@@ -178,8 +180,8 @@ class _Records:
         return recordio.pack(recordio.IRHeader(0, label, number, 0), data), None
 
     def _encode(self, data):
-        from .. import image
-        from ..ndarray import _internal, array
+        from mxnet import image
+        from mxnet.ndarray import _internal, array
         options = self._options
         deep = data[:4] == b"\x89PNG" and data[24:25] == b"\x10"     # 16 bits, of which a record gets 8
         flag = 1 if deep and options.color < 0 else options.color
@@ -205,7 +207,7 @@ def _in_order(records, processes):
         for i in range(len(records)):
             yield records[i]
         return
-    from ..gluon.data._workers import ProcessWorkers
+    from mxnet.gluon.data._workers import ProcessWorkers
     workers = ProcessWorkers(processes, records, list)
     try:
         tasks = collections.deque()

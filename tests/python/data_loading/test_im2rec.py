@@ -57,6 +57,15 @@ def test_several_processes_keep_the_order(pictures):
     assert files[0] == files[1]
 
 
+def test_the_file_is_a_program(pictures):
+    """Scripts of 1.9.1 run the path that get_im2rec_path() gives."""
+    tool = [sys.executable, mx.test_utils.get_im2rec_path()]
+    for step in (["--list", "--recursive"], ["--num-thread", "2"]):
+        done = subprocess.run([*tool, *step, "out/p", "pictures"], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+    assert sorted(os.listdir("out")) == ["p.idx", "p.lst", "p.rec"]
+
+
 def test_what_is_wrong_is_named_and_skipped(pictures, capsys):
     whole = open("pictures/top.jpg", "rb").read()
     (pictures / "pictures/cut.jpg").write_bytes(whole[:len(whole) // 2])
