@@ -304,8 +304,8 @@ int MXPredReshape(uint32_t num_input_nodes, const char** input_keys, const uint3
     if (v == params.end())
       p->input_shapes[kv.first] = kv.second;
     else
-      MXNET_CHECK_KIND(v->second.shape() == kv.second, Value) << "[predictor] shape " << kv.second << " for the parameter " << kv.first
-                                                              << "; accepted: its own, " << v->second.shape();
+      MXNET_CHECK_KIND(v->second.shape() == kv.second, Value)
+          << "[predictor] shape " << kv.second << " for the parameter " << kv.first << "; accepted: its own, " << v->second.shape();
   }
   Bind(p.get(), params);
   *out = p.release();

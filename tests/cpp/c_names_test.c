@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "c_check.h"
-#include "mxnet/c_api.h"
 #include "mxnet/c_api_storage.h"
 #include "mxnet/c_predict_api.h"
+#include "nnvm/c_api.h" /* as programs of 1.9.1 may do, instead of mxnet/c_api.h */
 
 static const uint32_t kShape[] = {2, 3};
 static const float kValues[] = {1, 2, 3, 4, 5, 6};
