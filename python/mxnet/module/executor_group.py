@@ -121,8 +121,8 @@ class DataParallelExecutorGroup:
         self.aux_names = symbol.list_auxiliary_states()
         self.output_names = symbol.list_outputs()
         self.grad_req = self._requests(grad_req, data_shapes)
-        # An output says with __layout__ where its batch is; the first axis, if it does not. Two outputs
-        # may have one name: the last output of a recurrent cell beside its states.
+        # An output says with __layout__ where its batch is; the first axis, if it does not. Two
+        # outputs may have one name: the last output of a recurrent cell beside its states.
         self.output_layouts = [DataDesc.get_batch_axis(output.attr("__layout__")) for output in symbol]
         self.execs = []
         self.shared_data_arrays = [{} for _ in contexts] if shared_group is None else shared_group.shared_data_arrays

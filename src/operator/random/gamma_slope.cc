@@ -41,7 +41,8 @@ void Slopes(KernelArgs& args) {
 }
 
 MXNET_REGISTER_OP(_backward_npi_gamma)
-    .describe("How much a draw of the gamma distribution of scale 1 changes for each unit of its shape, at a fixed chance of smaller draws.")
+    .describe(
+        "How much a draw of the gamma distribution of scale 1 changes for each unit of its shape, at a fixed chance of smaller draws.")
     .set_inputs({"shape", "draw"})
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       for (Shape& s : *in) AssignShape(attrs, "output", &(*out)[0], s);

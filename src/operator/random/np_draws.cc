@@ -434,9 +434,8 @@ Family Appended(Family family, const char* name) {
                           positive, Slope::kPower, 1, 0});
   Register<NpPowerParam>({"_npi_weibull", "a Weibull distribution of scale 1", 1, MXNET_STEP(DrawLogExponential, PowerOf, FirstPositive),
                           positive, Slope::kPower, -1, 0});
-  Register<NpShapeScaleParam>(
-      {"_npi_gamma", "a gamma distribution", 2, MXNET_STEP(DrawGamma, SecondScale, BothPositive), "shape > 0 and scale > 0",
-       Slope::kShapeScale});
+  Register<NpShapeScaleParam>({"_npi_gamma", "a gamma distribution", 2, MXNET_STEP(DrawGamma, SecondScale, BothPositive),
+                               "shape > 0 and scale > 0", Slope::kShapeScale});
   Register<NpBernoulliParam>({"_npi_bernoulli", "a Bernoulli distribution: 1 with chance `prob`, else 0", 1,
                               MXNET_STEP(DrawUnit, HitChance, FirstChance), "0 <= prob <= 1"});
   return true;
