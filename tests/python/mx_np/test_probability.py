@@ -129,8 +129,8 @@ def test_gradients_of_draws_by_moments():
     """Of draws that are made of gamma draws."""
     mx.random.seed(2)
     for name, values, moment, want in [("Gamma", (2.0, 3.0), 1, (3.0, 2.0)), ("Beta", (2.0, 3.0), 1, (3 / 25, -2 / 25)),
-                                       ("Chi2", (4.0,), 2, (10.0,)),
-                                       ("StudentT", (9.0, 1.0, 2.0), 1, (0.0, 1.0, 0.0)), ("FisherSnedecor", (3.0, 9.0), 1, (0.0, -2 / 49)),
+                                       ("Chi2", (4.0,), 2, (10.0,)), ("StudentT", (9.0, 1.0, 2.0), 1, (0.0, 1.0, 0.0)),
+                                       ("FisherSnedecor", (3.0, 9.0), 1, (0.0, -2 / 49)),
                                        ("Dirichlet", ([1.0, 2.0, 3.0],), 1, ([0.0, 0.0, 0.0],))]:
         arrays = [A(v) for v in values]
         d = getattr(mx.gluon.probability, name)(*arrays)
