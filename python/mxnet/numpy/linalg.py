@@ -382,7 +382,9 @@ def lstsq(a, b, rcond="warn"):
     array = next((v for v in (a, b) if isinstance(v, NDArrayBase)), None)
     inputs = operand(a, like=array), operand(b, like=array)
     options = {"rcond": -1.0 if rcond in (None, "warn") else float(rcond), "new_default": rcond is None, **_ROUNDING}
-    if not _recording() or is_deferred_compute():
+    if is_deferred_compute() and not any(map(is_symbol, inputs)):
+        return _lstsq_of_graph(*inputs, options)
+    if not _recording():
         return tuple(call("_npi_lstsq", inputs, **options))
     with autograd.pause():
         found = call("_npi_lstsq", inputs, **options)
@@ -392,6 +394,22 @@ def lstsq(a, b, rcond="warn"):
     apart = a @ x - b
     residuals = (apart * apart).sum(axis=0).reshape(found[1].shape) if found[1].size else found[1]
     return x, residuals, found[2], found[3]
+
+
+def _lstsq_of_graph(a, b, options):
+    """:func:`lstsq` in a graph, which does not know the rank: differentiable `x` and `residuals`."""
+    x, residuals, rank, s = (call("BlockGrad", (v,)) for v in call("_npi_lstsq", (a, b), **options))
+    if not a.size or not b.size:
+        return x, residuals, rank, s
+    a, b = (call("_npi_cast", (v,), dtype=_dtypes.name(x.dtype)) for v in (a, b))
+    rounding = float(onp.finfo(x.dtype).eps)
+    part = rounding * max(a.shape) if options["new_default"] else options["rcond"] if options["rcond"] >= 0 else rounding
+    x = call("_npi_pinv_scalar_rcond", (a,), rcond=part) @ b
+    if a.shape[0] <= a.shape[1]:      # there are none
+        return x, residuals, rank, s
+    apart = a @ x - b
+    sums = (apart * apart).sum(axis=0).reshape(-1)
+    return x, sums[(rank == a.shape[1]).reshape(1).repeat(sums.size)], rank, s
 
 
 def _pinv_of_rank(a, rank):

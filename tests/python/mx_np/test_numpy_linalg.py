@@ -404,6 +404,35 @@ def test_gradients_of_lstsq(shapes):
             onp.testing.assert_allclose(x.grad.asnumpy()[i], (sums[0] - sums[1]) / 2e-5, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("shapes", [((5, 3), (5, 2)), ((5, 3), (5,)), ((3, 5), (3,)), ((4, 4), (4, 2))], ids=str)
+@pytest.mark.parametrize("rank_lost", [False, True])
+def test_lstsq_in_hybridized_blocks(shapes, rank_lost):
+    """Results and gradients are those of the block that is not hybridized."""
+    class Solve(mx.gluon.HybridBlock):
+        def forward(self, a, b):
+            return mx.np.linalg.lstsq(a, b, rcond=None)
+
+    rng = onp.random.default_rng(3)
+    values = [rng.normal(size=shape) for shape in shapes]
+    if rank_lost:
+        values[0][:, -1] = values[0][:, 0]
+    seen = []
+    for hybridized in (False, True):
+        block, arrays = Solve(), [mx.np.array(v, dtype="float64") for v in values]
+        if hybridized:
+            block.hybridize()
+        for a in arrays:
+            a.attach_grad()
+        with mx.autograd.record():
+            x, residuals, rank, s = block(*arrays)
+            loss = (x * x * 0.5 + x).sum() + (residuals * 3).sum()
+        loss.backward()
+        seen.append([x, residuals, rank, s] + [a.grad for a in arrays])
+    for one, other in zip(*seen):
+        assert one.shape == other.shape and one.dtype == other.dtype
+        onp.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-8, atol=1e-10)
+
+
 def test_errors_of_matrices_have_a_class():
     for call in (lambda: mx.np.linalg.inv(mx.np.zeros((2, 2))), lambda: mx.np.linalg.cholesky(-mx.np.eye(2)),
                  lambda: mx.np.linalg.solve(mx.np.zeros((2, 2)), mx.np.ones(2)), lambda: mx.np.linalg.inv(mx.np.ones((2, 3)))):
