@@ -287,7 +287,7 @@ def chisquare(df, size=None, dtype=None, ctx=None, *, device=None):
 
 def f(dfnum, dfden, size=None, ctx=None, *, device=None):
     """Draws from an F distribution of `dfnum` and `dfden` degrees of freedom, to which gradients
-    flow; float32.
+    flow.
 
     Degrees that are not positive are a ValueError.
 
@@ -301,7 +301,7 @@ def f(dfnum, dfden, size=None, ctx=None, *, device=None):
         size = tuple(onp.broadcast_shapes(*(x.shape for x in arrays))) if not any(is_symbol(x) for x in arrays) else None
     above, below = chisquare(dfnum, size, "float64", ctx, device=device), chisquare(dfden, size, "float64", ctx, device=device)
     (above_df, below_df) = (x if isinstance(x, numbers.Real) else _split({"df": x})[0][0] for x in (dfnum, dfden))
-    return call("_npi_cast", ((above / above_df) / (below / below_df),), dtype="float32")
+    return call("_npi_cast", ((above / above_df) / (below / below_df),), dtype=_float_name(None))
 
 
 def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, *, device=None):

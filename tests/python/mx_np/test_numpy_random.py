@@ -127,6 +127,13 @@ def test_gradients_of_moments(name, values, moment, want, dtype):
         assert a.grad.dtype == a.dtype and abs(float(a.grad) - w) < 0.03 * abs(w) + 0.01
 
 
+def test_default_dtypes_of_composed_draws():
+    """As in 2.0, whose other draws of one record stay float32."""
+    assert R.f(3.0, 4.0, size=2).dtype == R.chisquare(3.0, size=2).dtype == onp.float32
+    with mx.util.np_default_dtype(True):
+        assert R.f(3.0, 4.0, size=2).dtype == R.chisquare(3.0, size=2).dtype == R.beta(3.0, 4.0, size=2).dtype == onp.float64
+
+
 def test_parameters_of_another_dtype():
     a = from_values(2.0, dtype="float64")
     a.attach_grad()
