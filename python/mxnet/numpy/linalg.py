@@ -397,7 +397,8 @@ def lstsq(a, b, rcond="warn"):
 
 
 def _lstsq_of_graph(a, b, options):
-    """:func:`lstsq` in a graph, which does not know the rank: differentiable `x` and `residuals`."""
+    """:func:`lstsq` in a graph, which does not know the rank, with gradients of `x` and
+    `residuals`."""
     x, residuals, rank, s = (call("BlockGrad", (v,)) for v in call("_npi_lstsq", (a, b), **options))
     if not a.size or not b.size:
         return x, residuals, rank, s
