@@ -131,23 +131,26 @@ struct Extents {
   }
 };
 
-void Join(const RunContext& run, Span<const TBlob> parts, const TBlob& whole, int axis) {
-  const Extents extents(whole, axis);
-  const int64_t rows = extents.rows, inner = extents.inner, pitch = whole.shape[axis] * inner;
-  char* to = whole.data<char>();
-  int64_t shortest = pitch;
-  for (const TBlob& p : parts) shortest = std::min(shortest, p.shape[axis] * inner);
+// Part i has `rows` pieces of width(i) bytes.
+template <typename F>
+void JoinPieces(const RunContext& run, Span<const TBlob> parts, char* to, int64_t rows, F&& width) {
+  int64_t pitch = 0, shortest = INT64_MAX;
+  for (int i = 0; i < parts.size(); ++i) pitch += width(i), shortest = std::min<int64_t>(shortest, width(i));
   constexpr int64_t kLong = 512;  // bytes that outweigh going from one part to the next
   if (rows > 1 && parts.size() > 1 && shortest >= kLong && !run.ctx.is_gpu()) {
     std::vector<RowsOfPart> pieces;
-    for (const TBlob& p : parts) pieces.push_back({p.dptr, p.shape[axis] * inner});
+    for (int i = 0; i < parts.size(); ++i) pieces.push_back({parts[i].dptr, width(i)});
     return JoinRows(pieces, to, rows);
   }
-  for (const TBlob& p : parts) {
-    const int64_t row = p.shape[axis] * inner;
-    CopyRows(run, p.dptr, row, to, pitch, row, rows);
-    to += row;
+  for (int i = 0; i < parts.size(); ++i) {
+    CopyRows(run, parts[i].dptr, width(i), to, pitch, width(i), rows);
+    to += width(i);
   }
+}
+
+void Join(const RunContext& run, Span<const TBlob> parts, const TBlob& whole, int axis) {
+  const Extents extents(whole, axis);
+  JoinPieces(run, parts, whole.data<char>(), extents.rows, [&](int i) { return parts[i].shape[axis] * extents.inner; });
 }
 
 // `entries(i)`: entries of the axis in part i.
@@ -259,10 +262,8 @@ void Stack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const TBlob& out = a.out[0];
   const int axis = CheckedAxis(*a.attrs, a.param<StackParam>().axis, out.shape.ndim());
-  const int64_t rows = out.shape.Prod(0, axis),
-                row = out.shape.Prod(axis + 1, out.shape.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype)),
-                pitch = row * out.shape[axis];
-  for (int i = 0; i < a.in.size(); ++i) CopyRows(a.run, a.in[i].dptr, row, out.data<char>() + i * row, pitch, row, rows);
+  const int64_t row = out.shape.Prod(axis + 1, out.shape.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype));
+  JoinPieces(a.run, a.in, out.data<char>(), out.shape.Prod(0, axis), [row](int) { return row; });
 }
 
 // ---- NumPy's shorthands: inputs of fewer dimensions first get more of them

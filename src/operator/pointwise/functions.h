@@ -6,10 +6,10 @@
  * }, once per instruction set, so that loops over these functions are vectorized by the compiler:
  * float functions are free of branches and calls. Many are evaluated in double from series good to
  * 1e-9 or better and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of small
- * angles are pure float (below 2 ulp), and so is logaddexp. Double functions are libm's but for exp and
- * log. The same names exist on GPUs (float_functions.cuh, integer_functions.cuh), and what is the
- * same there is included; the parser of expression.cc knows them too. Bits are moved in unsigned
- * types: lanes whose result is thrown away (NaN, zero, out of range) may wrap there.
+ * angles are pure float (below 2 ulp), and so is logaddexp. Double functions are libm's but for exp
+ * and log. The same names exist on GPUs (float_functions.cuh, integer_functions.cuh), and what is
+ * the same there is included; the parser of expression.cc knows them too. Bits are moved in
+ * unsigned types: lanes whose result is thrown away (NaN, zero, out of range) may wrap there.
  * Series are Chebyshev fits made for this file (interval and degree are given by the argument
  * reductions).
  */

@@ -180,6 +180,9 @@ def test_concatenation_of_long_rows(sizes):
     parts = [drawn((5, size, 2), "float32") for size in sizes]
     for axis in (1, -2):
         assert onp.array_equal(np.concatenate([given(p) for p in parts], axis).asnumpy(), onp.concatenate(parts, axis))
+    for axis in (0, 1, 2):
+        stacked = np.stack([given(parts[0]), given(parts[0] + 1)], axis).asnumpy()
+        assert onp.array_equal(stacked, onp.stack([parts[0], parts[0] + 1], axis))
     a, b = (given(p) for p in (parts[0], parts[-1]))
     a.attach_grad()
     with mx.autograd.record():
