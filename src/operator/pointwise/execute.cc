@@ -144,24 +144,42 @@ struct Job {
   }
 };
 
-// Rows of the plan's innermost dimension go straight to the loop.
-void RunRows(const Job& job, int64_t begin, int64_t end, unsigned mask) {
+// The largest part of `wanted` that the loop can take as single elements.
+unsigned SupportedMask(unsigned masks, unsigned wanted) {
+  unsigned best = 0;
+  for (unsigned m = wanted; m != 0; m = (m - 1) & wanted)
+    if (masks >> m & 1u && __builtin_popcount(m) > __builtin_popcount(best)) best = m;
+  return best;
+}
+
+// Rows of the plan's innermost dimension go straight to the loop. Operands in `mask` are one
+// element for a whole row; those in `spread` too, but the loop wants a row of them.
+void RunRows(const Job& job, int64_t begin, int64_t end, unsigned mask, unsigned spread) {
+  alignas(64) char buffers[kMaxOperands][kBlock * 8];
   const Plan& plan = job.plan;
   const int64_t inner = plan.dim[plan.ndim - 1], size = ComputeSize(job.compute);
   Walker walker(plan, job.count, begin / inner);
   char* out = static_cast<char*>(job.out->dptr);
   for (int64_t i = begin, column = begin % inner; i < end; column = 0) {
-    const int64_t n = std::min(end - i, inner - column);
+    const int64_t n = std::min(end - i, inner - column), piece = spread ? kBlock : n;
     const void* ptrs[kMaxOperands];
-    for (int k = 0; k < job.count; ++k)
+    for (int k = 0; k < job.count; ++k) {
       ptrs[k] = job.in[k].ptr ? static_cast<const char*>(job.in[k].ptr) + (walker.offset[k] + column * plan.stride[k][plan.ndim - 1]) * size
                               : static_cast<const void*>(&job.scalars[k]);
+      if (!(spread >> k & 1u)) continue;
+      FillElements(buffers[k], std::min(n, kBlock), ptrs[k], static_cast<size_t>(size));
+      ptrs[k] = buffers[k];
+    }
     if (job.count == 1 && mask == 1) {  // one number for the whole row: computed once
       alignas(8) char value[8];
       job.Call(ptrs, value, 1, 0);
       FillElements(out + i * size, n, value, static_cast<size_t>(size));
     } else {
-      job.Call(ptrs, out + i * size, n, mask);
+      for (int64_t done = 0; done < n; done += piece) {
+        job.Call(ptrs, out + (i + done) * size, std::min(piece, n - done), mask);
+        for (int k = 0; k < job.count; ++k)
+          if (!((mask | spread) >> k & 1u)) ptrs[k] = static_cast<const char*>(ptrs[k]) + piece * size;
+      }
     }
     i += n;
     walker.Next();
@@ -307,10 +325,11 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
   MakePlan(in, count, out.shape, &job.plan);
   unsigned row_mask = 0;
   for (int k = 0; k < count; ++k) row_mask |= job.plan.stride[k][job.plan.ndim - 1] == 0 ? 1u << k : 0u;
-  const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow && ((masks >> row_mask & 1u) || count == 1);
+  const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow;
+  const unsigned single = count == 1 ? row_mask : SupportedMask(masks, row_mask);
   ParallelForThreads(Threads(loop, compute, in, count, 0, out, total), total, [&](int64_t begin, int64_t end) {
     if (rows)
-      RunRows(job, begin, end, row_mask);
+      RunRows(job, begin, end, single, row_mask & ~single);
     else
       RunBlocks(job, begin, end);
   });

@@ -94,6 +94,8 @@ static NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factor
                                  Mul(axes.spread(with_one_zero), zero)});
 }
 
+const char* AttainedName(Kind fold) { return fold == kMin ? "_backward_min" : "_backward_max"; }
+
 NodeEntry ReductionGradient(const ReductionRow& reduction, const NodeEntry& ograd, const NodeEntry& x, const NodeEntry& y,
                             const Axes& axes) {
   if (std::string(reduction.derivative) == "product") {
@@ -103,7 +105,10 @@ NodeEntry ReductionGradient(const ReductionRow& reduction, const NodeEntry& ogra
   }
   const pointwise::ExprPtr derivative = pointwise::Parse(reduction.derivative);
   pointwise::Bindings bindings = {{"x", pointwise::Value::Of(x)}};
-  if (pointwise::Mentions(derivative, "y")) bindings["y"] = pointwise::Value::Of(axes.spread(y));
+  if (pointwise::Mentions(derivative, "y")) {
+    if (axes.attained) return axes.attained(ograd);
+    bindings["y"] = pointwise::Value::Of(axes.spread(y));
+  }
   return pointwise::EmitMultiply(pointwise::Value::Of(axes.share(ograd)), pointwise::Emit(derivative, bindings, x)).entry;
 }
 
@@ -167,6 +172,9 @@ std::vector<NodeEntry> ReduceGradient(const ReductionRow& row, const NodePtr& no
                      },
                      [&](const NodeEntry& v) {
                        return Like(backward, node, {v, node->inputs[0]});
+                     },
+                     [&](const NodeEntry& v) {
+                       return Like(AttainedName(row.fold), node, {v, node->inputs[0], NodeEntry{node, 0, 0}});
                      }};
   return {ReductionGradient(row, ograds[0], node->inputs[0], NodeEntry{node, 0, 0}, axes)};
 }
@@ -189,7 +197,63 @@ void Register(const ReductionRow& row, Op* op) {
     op->set_gradient([&row](const NodePtr& node, const std::vector<NodeEntry>& ograds) { return ReduceGradient(row, node, ograds); });
 }
 
+// (ograd, data, ...) -> the shape of data; what stands behind data has the shape of ograd.
+bool SpreadShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape data = (*in)[1];
+  AssignShape(attrs, "output", &(*out)[0], data);
+  if (!data.known()) return false;
+  const ReduceParam& p = attrs.get<ReduceParam>();
+  const std::vector<char> reduced = Reduced(attrs, data.ndim());
+  const Shape expected = ReducedShape(data, reduced, p.keepdims, true);
+  // Of all axes () and (1,) both occur, as NumPy's reductions share this node: the shape comes
+  // from the reduction then.
+  const bool certain = p.keepdims || std::count(reduced.begin(), reduced.end(), 0) > 0;
+  for (size_t i = 0; i < in->size(); ++i) {
+    if (i == 1) continue;
+    if (certain && !(*in)[i].known()) AssignShape(attrs, i ? "result" : "gradient", &(*in)[i], expected);
+    MXNET_CHECK_KIND(!(*in)[i].known() || (*in)[i].Size() == expected.Size(), Value)
+        << "[" << attrs.op->name << "] the " << (i ? "result" : "gradient") << " has shape " << (*in)[i] << "; expected " << expected;
+  }
+  return true;
+}
+
+bool SpreadType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "output", &(*out)[0], (*in)[0]);
+  if ((*in)[0] == kDTypeUnknown) (*in)[0] = (*out)[0];
+  for (size_t i = 1; i < in->size(); ++i)
+    if ((*in)[i] == kDTypeUnknown) (*in)[i] = (*in)[0];
+  return (*out)[0] != kDTypeUnknown;
+}
+
+// (ograd, data, result of max or min) -> ograd where an element of data is the result, else 0: the
+// derivative of the maximum of data and the result.
+void RegisterAttained(const char* name, int row) {
+  Op::Register(name)
+      .describe("The gradient of an extreme goes to every element that attains it.")
+      .set_param<ReduceParam>()
+      .set_inputs({"ograd", "data", "result"})
+      .set_supports_add()
+      .set_infer_shape(SpreadShape)
+      .set_infer_type(SpreadType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {  // linear in ograd
+        const NodeEntry mask = {MakeNodeLike(node->op()->name, *node, {Simple("ones_like", {node->inputs[0]}), node->inputs[1], node->inputs[2]}), 0, 0};
+        const NodeEntry sum = Like("sum", node, {Mul(ograds[0], mask)});
+        return std::vector<NodeEntry>{node->attrs->get<ReduceParam>().keepdims ? sum : Simple("reshape_like", {sum, node->inputs[0]}),
+                                      NodeEntry(), NodeEntry()};
+      })
+      .set_kernel([row](KernelArgs& a) {
+        const Shape kept = KeptShape(a.out[0].shape, Reduced(*a.attrs, a.out[0].shape.ndim()));
+        TBlob ograd = a.in[0], result = a.in[2];
+        ograd.shape = result.shape = kept;
+        const int compute = pointwise::ComputeFor(IsFloating(a.in[1].dtype) ? a.out[0].dtype : a.in[1].dtype, false);
+        const pointwise::Operand in[3] = {ograd, a.in[1], result};
+        pointwise::Execute(a.run, pointwise::Gradient(row), compute, in, 3, pointwise::kGradientMasks, nullptr, a.out[0], a.req[0]);
+      });
+}
+
 const bool kRegistered = [] {
+  RegisterAttained(AttainedName(kMax), pointwise::k_maximum);
+  RegisterAttained(AttainedName(kMin), pointwise::k_minimum);
   for (const ReductionRow& row : kReductions) EachRecord(row.legacy, [&row](Op* op) { Register(row, op); });
 
   // (ograd, data) -> ograd repeated in the shape of data, divided by the number of repetitions for
@@ -202,27 +266,8 @@ const bool kRegistered = [] {
         .set_inputs({"ograd", "data"})
         .set_supports_add()
         .set_shape_only_from(1);
-    op.set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-      const Shape data = (*in)[1];
-      AssignShape(attrs, "output", &(*out)[0], data);
-      if (!data.known()) return false;
-      const ReduceParam& p = attrs.get<ReduceParam>();
-      const std::vector<char> reduced = Reduced(attrs, data.ndim());
-      const Shape expected = ReducedShape(data, reduced, p.keepdims, true);
-      // Of all axes () and (1,) both occur, as NumPy's reductions share this node: the shape comes
-      // from the reduction then.
-      const bool certain = p.keepdims || std::count(reduced.begin(), reduced.end(), 0) > 0;
-      if (certain && !(*in)[0].known()) AssignShape(attrs, "gradient", &(*in)[0], expected);
-      MXNET_CHECK_KIND(!(*in)[0].known() || (*in)[0].Size() == expected.Size(), Value)
-          << "[" << attrs.op->name << "] the gradient has shape " << (*in)[0] << "; expected " << expected;
-      return true;
-    });
-    op.set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-      AssignType(attrs, "output", &(*out)[0], (*in)[0]);
-      if ((*in)[0] == kDTypeUnknown) (*in)[0] = (*out)[0];
-      if ((*in)[1] == kDTypeUnknown) (*in)[1] = (*in)[0];
-      return (*out)[0] != kDTypeUnknown;
-    });
+    op.set_infer_shape(SpreadShape);
+    op.set_infer_type(SpreadType);
     op.set_gradient([mean](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       const NodeEntry reduced = Like(mean ? "mean" : "sum", node, {ograds[0]});  // of all axes (1,), where the gradient may have been ()
       return std::vector<NodeEntry>{node->attrs->get<ReduceParam>().keepdims ? reduced : Simple("reshape_like", {reduced, node->inputs[0]}),

@@ -82,10 +82,12 @@ NodeEntry Scalar(const char* op, const NodeEntry& x, double s);
 NodeEntry Mul(const NodeEntry& a, const NodeEntry& b);  // equal shapes
 /* Graph nodes over the axes of a reduction: `sum` and `prod` reduce as it does, `spread` repeats a
  * reduced entry in the shape of the data, `share` does so with the gradient of the result (of
- * means, divided by the number of elements). */
+ * means, divided by the number of elements), `attained` to the elements that are the result. */
 struct Axes {
-  MapFn sum, prod, spread, share;
+  MapFn sum, prod, spread, share, attained;  // null where the row needs none
 };
+/* The operator behind `attained`: (ograd, data, result), with the parameters of sum. */
+const char* AttainedName(Kind fold);
 /*
  * Gradient of node y = reduction(x) as its row says: the derivative of each element times ograd. Of
  * a product it is the product without the element itself, also where factors are 0.

@@ -145,7 +145,8 @@ void RegisterSum(const ReductionRow& row, Op* record) {
                           {[&](const NodeEntry& v) { return MakeOp("_np_sum", {v}, axes); },
                            [&](const NodeEntry& v) { return MakeOp("_np_prod", {v}, with_initial); },
                            [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v); },
-                           [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v, mean ? "_backward_mean" : "_backward_sum"); }})};
+                           [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v, mean ? "_backward_mean" : "_backward_sum"); },
+                           nullptr})};
   });
 }
 
@@ -169,7 +170,11 @@ void RegisterMax(const ReductionRow& row, Op* record) {
   });
   op.set_gradient([&row](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     const MapFn spread = [&](const NodeEntry& v) { return Spread<NpMaxParam>(node, v); };
-    const Axes axes = {nullptr, nullptr, spread, spread};
+    const NpMaxParam& p = node->attrs->get<NpMaxParam>();
+    const MapFn attained = [&](const NodeEntry& v) {
+      return MakeOp(AttainedName(row.fold), {v, node->inputs[0], NodeEntry{node, 0, 0}}, AxesDict(p.axis, p.keepdims));
+    };
+    const Axes axes = {nullptr, nullptr, spread, spread, AxisIsEmpty(p) ? nullptr : attained};
     return std::vector<NodeEntry>{ReductionGradient(row, ograds[0], node->inputs[0], NodeEntry{node, 0, 0}, axes)};
   });
 }

@@ -306,3 +306,33 @@ def test_a_small_first_value_of_a_product_over_no_axes_counts_in_its_gradient():
         y = nd._internal._np_prod(x, axis=(), initial=1e-9)
     y.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), [1e-9, 1e-9], rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape, axis", [((3, 40), 1), ((3, 40), 0), ((2, 3, 20), (0, 2)), ((5,), None), ((2, 700), 1)])
+def test_the_gradient_of_an_extreme_goes_to_all_that_attain_it(shape, axis):
+    rng = np.random.default_rng(5)
+    x = rng.integers(-3, 4, shape).astype("float64")
+    for name in ("max", "min"):
+        for keepdims in (False, True):
+            wanted = getattr(np, name)(x, axis=axis, keepdims=True)
+            for dtype in ("float64", "float32", "float16"):
+                a = nd.array(x, dtype=dtype)
+                a.attach_grad()
+                f = lambda v: getattr(nd, name)(v, axis=axis, keepdims=keepdims)   # noqa: E731, B023
+                with mx.autograd.record():
+                    y = f(a)
+                head = nd.array(rng.integers(1, 9, y.shape), dtype=dtype)
+                y.backward(head)
+                expected = np.where(x == wanted, head.asnumpy().reshape(wanted.shape), 0)
+                assert np.array_equal(a.grad.asnumpy(), expected), (name, dtype, keepdims)
+            check(f, [_array(rng, shape)])
+
+
+def test_the_gradient_of_an_extreme_of_nan_and_into_what_is_there():
+    a = nd.array([[1, np.nan, 3], [4, 4, -np.inf]])
+    a.attach_grad(grad_req="add")
+    for _ in range(2):
+        with mx.autograd.record():
+            y = a.max(axis=1)
+        y.backward(nd.array([5, 7]))
+    assert a.grad.asnumpy().tolist() == [[0, 0, 0], [14, 14, 0]]
