@@ -179,13 +179,53 @@ MXNET_FN float log(float x) {
 }
 MXNET_FN float log2(float x) { return static_cast<float>(SeriesLog(x) * 1.4426950408889634); }
 MXNET_FN float log10(float x) { return static_cast<float>(SeriesLog(x) * 0.43429448190325183); }
-MXNET_FN float log1p(float x) {  // the logarithm of the rounded sum, and what rounding took
+// The logarithm of 1 + x: as log, of the rounded sum; what rounding took joins what is left of the
+// sum when its power of two is gone, so that one division serves both.
+MXNET_FN float log1p(float x) {
   const float u = 1.0f + x;
-  const float lost = x >= 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
-  const float r = log(u) + lost / u;
-  const float s = x == 0.0f ? x : r;  // the sum loses the sign of zero
-  return u == 0.0f ? -std::numeric_limits<float>::infinity() : u < std::numeric_limits<float>::infinity() ? s : u;
+  const float far = x >= 0x1p25f ? 0.0f : 1.0f - (u - x);
+  const float lost = x >= 1.0f ? far : x - (u - 1.0f);
+  const uint32_t bits = BitCast<uint32_t>(u);
+  const int32_t e = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
+  const uint32_t power = static_cast<uint32_t>(e) << 23;
+  const float k = static_cast<float>(e);
+  const float twice = BitCast<float>(0x40000000u - power);  // 2 * 2^-e; zero, not infinite, where u is largest
+  const float f = (BitCast<float>(bits - power) - 1.0f) + 0.5f * lost * twice;
+  const float s = f / (2.0f + f);
+  const float z = s * s;
+  const float p = ((0.23341943389f * z + 0.2855039696f) * z + 0.40000125595f) * z + 0.6666666655f;
+  const float hfsq = 0.5f * f * f;
+  const float r = k * 0x1.62e300p-1f + ((s * (hfsq + z * p) + k * 0x1.2fefa2p-17f) - hfsq + f);
+  const float nonzero = x == 0.0f ? x : r;  // the sum loses the sign of zero
+  const float inside = u > 0.0f ? nonzero : u == 0.0f ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  return u < std::numeric_limits<float>::infinity() ? inside : u;
 }
+MXNET_FN float UnitLog1p(float t) {  // the same for 0 <= t <= 1
+  const float s = t / (2.0f + t);
+  const float z = s * s;
+  const float p = ((0.280244589f * z + 0.279991418f) * z + 0.400216997f) * z + 0.666664124f;
+  const float half = 0.5f * t * t;
+  return s * (half + z * p) - half + t;
+}
+// exp(x) - 1 in float, below 2 ulp: 2^n (exp(r) - 1) + 2^n - 1.
+MXNET_FN float FloatExpm1(float x) {
+  float c = x < -18.0f ? -18.0f : x;
+  c = c > 88.9f ? 88.9f : c;
+  const float shifted = c * 1.44269504f + 0x1.8p23f;
+  const float n = shifted - 0x1.8p23f;
+  const float r = (c - n * 0x1.62e400p-1f) - n * 0x1.7f7d1cp-20f;
+  float p = 1.39415299e-3f;
+  p = p * r + 8.36706999e-3f;
+  p = p * r + 4.16663960e-2f;
+  p = p * r + 0.166665405f;
+  p = p * r + 0.5f;
+  p = p * r * r + r;
+  const uint32_t exponent = BitCast<uint32_t>(shifted) - 0x4b400000u + 126u;
+  const float half = BitCast<float>(exponent << 23);  // of 2^n, which may be infinite
+  const float y = 2.0f * (half * p + (half - 0.5f));
+  return x == 0.0f ? x : y;
+}
+MXNET_FN double FloatExpm1(double x) { return std::expm1(x); }
 MXNET_FN float expm1(float x) { return static_cast<float>(SeriesExpm1(x)); }
 MXNET_FN float sin(float x) { return x == 0.0f ? x : static_cast<float>(SeriesSinCos(x).sin); }
 MXNET_FN float cos(float x) { return static_cast<float>(SeriesSinCos(x).cos); }
@@ -328,7 +368,7 @@ MXNET_FN float cbrt(float x) {
 }
 MXNET_FN float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
 MXNET_FN float softrelu(float x) {  // log(1 + exp(x)) without overflow
-  return log1p(exp(-std::fabs(x))) + (x > 0.0f ? x : x != x ? x : 0.0f);
+  return UnitLog1p(exp(-std::fabs(x))) + (x > 0.0f ? x : x != x ? x : 0.0f);
 }
 MXNET_FN float hypot(float a, float b) {
   const double x = a, y = b, r = std::sqrt(x * x + y * y);
@@ -376,7 +416,7 @@ MXNET_FN float power(float a, float b) {  // as pow has it
 }
 MXNET_FN float logaddexp(float a, float b) {
   const float hi = a > b ? a : b, d = std::fabs(a - b);
-  return a == b ? hi + 0.693147181f : hi + log1p(exp(-d));
+  return a == b ? hi + 0.693147181f : hi + UnitLog1p(exp(-d));
 }
 MXNET_FN float arctan2(float a, float b) {  // the angle of (b, a)
   const float y = std::fabs(a), x = std::fabs(b);

@@ -296,6 +296,26 @@ def test_arctan2():
     assert ulps(got, onp.arctan2(x.astype("float64"), y)) < 1.01
 
 
+def test_log1p_and_softrelu():
+    edges = [1 - 2 ** 0.5, 2 ** 0.5 - 1, -2 ** -24, 2 ** 24, 2 ** 25, 1.7e38, 3.4e38, -1 + 2 ** -24, 1e-38, -1e-40, -1e-7]
+    x = onp.concatenate([RNG.uniform(-1, 3, 5000), 10 ** RNG.uniform(-30, 38, 5000), -10 ** RNG.uniform(-30, 0, 5000), edges,
+                         SPECIAL, [-2]]).astype("float32")
+    with onp.errstate(all="ignore"):
+        wanted = onp.log1p(x.astype("float64"))
+    got = np.log1p(given(x)).asnumpy()
+    assert ulps(got, wanted) < 1.5 and onp.signbit(got[x == 0]).tolist() == onp.signbit(x[x == 0]).tolist()
+    x = onp.concatenate([RNG.uniform(-90, 90, 5000), RNG.uniform(-1, 1, 5000), SPECIAL]).astype("float32")
+    wide = x.astype("float64")
+    a = given(x)
+    a.attach_grad()
+    with mx.autograd.record():
+        y = npx.activation(a, act_type="softrelu")
+    y.backward()
+    assert ulps(y.asnumpy(), onp.logaddexp(0, wide)) < 2.5
+    numbers = (x > -80) & (x < 90)   # below, the result is subnormal
+    assert onp.allclose(a.grad.asnumpy()[numbers], 1 / (1 + onp.exp(-wide[numbers])), rtol=5e-7, atol=0)
+
+
 def test_logaddexp():
     x, y = onp.meshgrid(SPECIAL, SPECIAL)
     got = np.logaddexp(given(x), given(y)).asnumpy()

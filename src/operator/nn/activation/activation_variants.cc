@@ -98,13 +98,13 @@ void Backward(int type, const void* og, const void* value, void* dx, int64_t n, 
     case nn::kActRelu: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return y > T(0) ? T(1) : y * T(0); });
     case nn::kActSigmoid: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return y * (T(1) - y); });
     case nn::kActTanh: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return T(1) - y * y; });
-    case nn::kActSoftRelu: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return -expm1(-y); });
+    case nn::kActSoftRelu: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return -FloatExpm1(-y); });
     case nn::kActSoftSign:
       return Each2<T>(og, value, dx, n, [](T v) MXNET_LAMBDA {
         const T d = T(1) + abs(v);
         return T(1) / (d * d);
       });
-    case nn::kActLogSigmoid: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return -expm1(y); });
+    case nn::kActLogSigmoid: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return -FloatExpm1(y); });
     case nn::kActMish:
       return Each2<T>(og, value, dx, n, [](T v) MXNET_LAMBDA {
         const T t = tanh(softrelu(v));
