@@ -11,6 +11,7 @@ namespace MXNET_CPU_VARIANT {
 namespace {
 
 using roi::AlignedRegion;
+using roi::kLanes;
 using roi::PooledRegion;
 using roi::Tap;
 
@@ -50,7 +51,6 @@ inline void WeightedRows(const Tap<T>* taps, int64_t n, const T* plane, int64_t 
 // do not read it.
 template <typename T>
 inline bool DenseColumns(const AlignedRegion<T>& r, const T* from, int64_t columns, T* out) {
-  using roi::kLanes;
   T sum[kLanes] = {}, odd = 0;
   const T *weights = r.dense, *row = from + r.first_column;
   for (int64_t c = 0; c < columns; ++c, weights += kLanes) {
@@ -148,22 +148,46 @@ inline void LargestOfRows(const T* plane, int32_t begin, int32_t end, int64_t w,
   }
 }
 
+// The columns of kLanes bins of a row, from bin `first` on; behind the last bin it is repeated. Bins
+// without columns are seen as their neighbour's: the callers leave them out.
+struct BinColumns {
+  int32_t left[kLanes], last[kLanes], steps = 0;  // steps: of the widest bin, beyond its first column
+  BinColumns(const PooledRegion& r, int64_t first) {
+    const int32_t *begin = r.begin + r.pooled_h, *end = r.end + r.pooled_h;
+    for (int64_t l = 0; l < kLanes; ++l) {
+      const int64_t j = std::min(first + l, r.pooled_w - 1);
+      left[l] = begin[j] < end[j] ? begin[j] : begin[0];
+      last[l] = begin[j] < end[j] ? end[j] - 1 : begin[0];
+      steps = std::max(steps, last[l] - left[l]);
+    }
+  }
+};
+
 template <typename T>
 void Pool(const PooledRegion& r, const T* plane, int64_t h, int64_t w, T* out, T* scratch) {
   const int32_t *left = r.begin + r.pooled_h, *right = r.end + r.pooled_h;
   const int64_t first = left[0], columns = right[r.pooled_w - 1] - first;  // bins are in order
   const Blocks b(first, first + columns, r.end[r.pooled_h - 1] - 1, h, w);
   const T* from = scratch - b.first;
+  BinColumns bins(r, 0);
   for (int64_t i = 0; i < r.pooled_h; ++i, out += r.pooled_w) {
     if (r.begin[i] >= r.end[i] || columns <= 0) {
       std::fill_n(out, r.pooled_w, T(0));
       continue;
     }
     LargestOfRows<T, false>(plane, r.begin[i], r.end[i], w, b, columns, scratch, nullptr);
-    for (int64_t j = 0; j < r.pooled_w; ++j) {
-      T most = left[j] < right[j] ? from[left[j]] : T(0);
-      for (int64_t c = left[j] + 1; c < right[j]; ++c) most = Larger(from[c], most) ? from[c] : most;
-      out[j] = most;
+    for (int64_t j = 0; j < r.pooled_w; j += kLanes) {
+      if (j > 0 || r.pooled_w > kLanes) bins = BinColumns(r, j);
+      T most[kLanes];
+      for (int64_t l = 0; l < kLanes; ++l) most[l] = from[bins.left[l]];
+      for (int32_t c = 1; c <= bins.steps; ++c) {  // who is narrower meets its last column again
+#pragma omp simd
+        for (int64_t l = 0; l < kLanes; ++l) {
+          const T x = from[std::min(bins.left[l] + c, bins.last[l])];
+          most[l] = Larger(x, most[l]) ? x : most[l];
+        }
+      }
+      for (int64_t l = 0; l < std::min(kLanes, r.pooled_w - j); ++l) out[j + l] = left[j + l] < right[j + l] ? most[l] : T(0);
     }
   }
 }
@@ -177,17 +201,30 @@ void EachLargest(const PooledRegion& r, const T* image, int64_t h, int64_t w, T*
   const Blocks b(first, first + columns, r.end[r.pooled_h - 1] - 1, h, w);
   const T* most = scratch - b.first;
   const int32_t* at = rows - b.first;
+  BinColumns bins(r, 0);
   for (int64_t i = 0; i < r.pooled_h; ++i) {
     if (r.begin[i] >= r.end[i]) continue;
     LargestOfRows<T, true>(image, r.begin[i], r.end[i], w, b, columns, scratch, rows);
-    for (int64_t j = 0; j < r.pooled_w; ++j) {
-      if (left[j] >= right[j]) continue;
-      int64_t best = left[j];
-      for (int64_t c = best + 1; c < right[j]; ++c) {
-        const bool larger = Larger(most[c], most[best]), as_large = !Larger(most[best], most[c]);
-        best = larger | (as_large & (at[c] < at[best])) ? c : best;
+    for (int64_t j = 0; j < r.pooled_w; j += kLanes) {
+      if (j > 0 || r.pooled_w > kLanes) bins = BinColumns(r, j);
+      T value[kLanes];
+      int32_t best[kLanes], row[kLanes];
+      for (int64_t l = 0; l < kLanes; ++l) best[l] = bins.left[l], value[l] = most[best[l]], row[l] = at[best[l]];
+      for (int32_t c = 1; c <= bins.steps; ++c) {
+#pragma omp simd
+        for (int64_t l = 0; l < kLanes; ++l) {
+          const int32_t place = std::min(bins.left[l] + c, bins.last[l]);
+          const T x = most[place];
+          const int32_t y = at[place];
+          const bool larger = Larger(x, value[l]), as_large = !Larger(value[l], x);
+          const bool better = larger | (as_large & (y < row[l]));
+          best[l] = better ? place : best[l];
+          value[l] = better ? x : value[l];
+          row[l] = better ? y : row[l];
+        }
       }
-      f(i * r.pooled_w + j, at[best] * w + best);
+      for (int64_t l = 0; l < std::min(kLanes, r.pooled_w - j); ++l)
+        if (left[j + l] < right[j + l]) f(i * r.pooled_w + j + l, row[l] * w + best[l]);
     }
   }
 }
