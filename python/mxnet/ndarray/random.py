@@ -17,6 +17,7 @@ __all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "neg
 
 
 _PLAIN = (float, int)
+_CPU = Context("cpu", 0)   # contexts are the same object wherever they are equal
 
 
 def _dtype(dtype):
@@ -30,33 +31,37 @@ def _device_text(ctx):
     raise _MXTypeError(f"[context] got {ctx!r}; accepted: a Context such as mx.cpu(0)")
 
 
+_FUNCTIONS = {}   # of distributions that were drawn from, by name: looking one up takes as long as a small draw
+
+
 def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
-    """`params`: (name, value) pairs, all numbers or all arrays."""
+    """`params`: values by name, all numbers or all arrays; the caller's to spoil."""
     if out is None and not kwargs:   # the usual call
-        options = {}
-        for name, value in params:
+        for value in params.values():
             if type(value) not in _PLAIN:
                 break
-            options[name] = value
         else:
             if shape is not _Null and shape is not None:
-                options["shape"] = shape
+                params["shape"] = shape
             if dtype is not _Null:
-                options["dtype"] = _dtype(dtype)
+                params["dtype"] = _dtype(dtype)
             ctx = ctx or current_context()
-            if not isinstance(ctx, Context) or ctx.device_id or ctx.device_typeid != 1:   # without inputs: cpu(0)
-                options["ctx"] = _device_text(ctx)
-            return getattr(_internal, "_random_" + distribution)(**options)
-    arrays = [isinstance(v, NDArray) for _, v in params]
+            if ctx is not _CPU:   # without inputs: cpu(0)
+                params["ctx"] = _device_text(ctx)
+            function = _FUNCTIONS.get(distribution)
+            if function is None:
+                function = _FUNCTIONS[distribution] = getattr(_internal, "_random_" + distribution)
+            return function(**params)
+    arrays = [isinstance(v, NDArray) for v in params.values()]
     options = {"dtype": _dtype(dtype), **kwargs}
     if shape is not _Null and shape is not None:
         options["shape"] = shape
     if all(arrays):
-        return getattr(_internal, "_sample_" + distribution)(*(v for _, v in params), out=out, **options)
+        return getattr(_internal, "_sample_" + distribution)(*params.values(), out=out, **options)
     if any(arrays):
-        names = ", ".join(f"{n}={type(v).__name__}" for n, v in params)
+        names = ", ".join(f"{n}={type(v).__name__}" for n, v in params.items())
         raise CheckedValueError(f"[random.{distribution}] got {names}; accepted: all numbers, or all NDArrays")
-    for place, (name, value) in enumerate(params):
+    for place, (name, value) in enumerate(params.items()):
         if not isinstance(value, numeric_types):   # 1.x checks the first one, and asserts that the others are like it
             kind = CheckedValueError if place else ValueError
             raise kind(f"[random.{distribution}] got {name}={value!r}; accepted: a number or an NDArray")
@@ -64,7 +69,7 @@ def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
         ctx = current_context()
     if ctx is not None:
         options["ctx"] = _device_text(ctx)
-    return getattr(_internal, "_random_" + distribution)(**dict(params), out=out, **options)
+    return getattr(_internal, "_random_" + distribution)(**params, out=out, **options)
 
 
 def uniform(low=0, high=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
@@ -97,7 +102,7 @@ def uniform(low=0, high=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwarg
     >>> mx.nd.random.uniform(mx.nd.array([0, 100]), mx.nd.array([1, 200]), shape=4).shape
     (2, 4)
     """
-    return _draw("uniform", [("low", low), ("high", high)], shape, dtype, ctx, out, kwargs)
+    return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out, kwargs)
 
 
 def normal(loc=0, scale=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
@@ -108,7 +113,7 @@ def normal(loc=0, scale=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwarg
     >>> round(float(x.mean().asscalar()), 1), round(float(x.asnumpy().std()), 1)
     (5.0, 0.1)
     """
-    return _draw("normal", [("loc", loc), ("scale", scale)], shape, dtype, ctx, out, kwargs)
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, kwargs)
 
 
 def randn(*shape, **kwargs):
@@ -132,7 +137,7 @@ def poisson(lam=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     >>> mx.nd.random.poisson(3, shape=(2, 2)).shape
     (2, 2)
     """
-    return _draw("poisson", [("lam", lam)], shape, dtype, ctx, out, kwargs)
+    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, kwargs)
 
 
 def exponential(scale=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
@@ -141,7 +146,7 @@ def exponential(scale=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs)
     >>> bool(mx.nd.random.exponential(2, shape=100).min().asscalar() >= 0)
     True
     """
-    return _draw("exponential", [("lam", 1.0 / scale)], shape, dtype, ctx, out, kwargs)
+    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out, kwargs)
 
 
 def gamma(alpha=1, beta=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
@@ -151,7 +156,7 @@ def gamma(alpha=1, beta=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwarg
     >>> mx.nd.random.gamma(alpha=2, beta=0.5, shape=3).shape
     (3,)
     """
-    return _draw("gamma", [("alpha", alpha), ("beta", beta)], shape, dtype, ctx, out, kwargs)
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out, kwargs)
 
 
 def negative_binomial(k=1, p=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
@@ -161,7 +166,7 @@ def negative_binomial(k=1, p=1, shape=_Null, dtype=_Null, ctx=None, out=None, **
     >>> mx.nd.random.negative_binomial(k=3, p=0.5, shape=4).shape
     (4,)
     """
-    return _draw("negative_binomial", [("k", k), ("p", p)], shape, dtype, ctx, out, kwargs)
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out, kwargs)
 
 
 def binomial(n=1, p=0.5, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
@@ -172,7 +177,7 @@ def binomial(n=1, p=0.5, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs)
     >>> bool(x.max().asscalar() <= 10)
     True
     """
-    return _draw("binomial", [("n", n), ("p", p)], shape, dtype, ctx, out, kwargs)
+    return _draw("binomial", {"n": n, "p": p}, shape, dtype, ctx, out, kwargs)
 
 
 def generalized_negative_binomial(mu=1, alpha=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
@@ -182,7 +187,7 @@ def generalized_negative_binomial(mu=1, alpha=1, shape=_Null, dtype=_Null, ctx=N
     >>> mx.nd.random.generalized_negative_binomial(mu=3, alpha=0.5, shape=4).shape
     (4,)
     """
-    return _draw("generalized_negative_binomial", [("mu", mu), ("alpha", alpha)], shape, dtype, ctx, out, kwargs)
+    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out, kwargs)
 
 
 def randint(low, high, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
@@ -205,7 +210,7 @@ def randint(low, high, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     for name, value in (("low", low), ("high", high)):
         if not hasattr(value, "__index__"):
             raise _MXTypeError(f"[random.randint] got {name}={value!r}; accepted: an integer")
-    return _draw("randint", [("low", int(low)), ("high", int(high))], shape, _Null if dtype is None else dtype, ctx, out, kwargs)
+    return _draw("randint", {"low": int(low), "high": int(high)}, shape, _Null if dtype is None else dtype, ctx, out, kwargs)
 
 
 def multinomial(data, shape=_Null, get_prob=False, out=None, dtype="int32", **kwargs):
