@@ -11,7 +11,8 @@
 
 namespace mxnet {
 
-MXNET_CPU_DECLARE(void BytesToPlanes(const uint8_t* from, int64_t n, int64_t channels, float* to, int64_t plane);)
+MXNET_CPU_DECLARE(void BytesToPlanes(const uint8_t* from, int64_t n, int64_t channels, float* to, int64_t plane);
+                  void NormalizePixels(const float* from, int64_t n, float mean, float deviation, float* to);)
 
 namespace image {
 namespace {
@@ -157,7 +158,12 @@ void Normalize(KernelArgs& a) {
       for (int64_t at = begin; at < end;) {
         const int64_t c = at / plane % channels, stop = std::min(end, (at / plane + 1) * plane);
         const A m = static_cast<A>(mean[c]), d = static_cast<A>(std[c]);
-        for (; at < stop; ++at) to[at] = Wrapped<T>((static_cast<A>(from[at]) - m) / d);
+        if constexpr (std::is_same<T, float>::value) {
+          MXNET_CPU_CALL(NormalizePixels)(from + at, stop - at, m, d, to + at);
+        } else {
+          for (int64_t i = at; i < stop; ++i) to[i] = Wrapped<T>((static_cast<A>(from[i]) - m) / d);
+        }
+        at = stop;
       }
     });
   });

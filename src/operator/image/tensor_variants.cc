@@ -1,4 +1,4 @@
-// Loops of _image_to_tensor for bytes, the dtype that decoders give.
+// Loops of _image_to_tensor for bytes, the dtype that decoders give, and of _image_normalize.
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
@@ -23,6 +23,12 @@ void BytesToPlanes(const uint8_t* from, int64_t n, int64_t channels, float* to, 
   if (channels == 1) return Planes<1>(from, n, to, plane);
   for (int64_t c = 0; c < channels; ++c)
     for (int64_t i = 0; i < n; ++i) to[c * plane + i] = static_cast<float>(from[i * channels + c]) / 255.0f;
+}
+
+/* (x - mean) / deviation; to may be from. */
+void NormalizePixels(const float* from, int64_t n, float mean, float deviation, float* to) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = (from[i] - mean) / deviation;
 }
 
 }  // namespace MXNET_CPU_VARIANT
