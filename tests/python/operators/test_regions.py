@@ -137,3 +137,33 @@ def test_symbols_and_blocks():
     offsets = mx.sym.contrib.DeformableConvolution(mx.sym.var('data'), mx.sym.var('offset'), name='d', kernel=(3, 3), num_filter=8)
     assert dict(zip(offsets.list_arguments(), offsets.infer_shape(data=(2, 4, 6, 7))[0])) == {
         'data': (2, 4, 6, 7), 'offset': (2, 18, 4, 5), 'd_weight': (8, 4, 3, 3), 'd_bias': (8,)}
+
+
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 19])
+def test_roi_pooling_of_many_bins(width):
+    """Bins that overlap, bins without pixels, and pixels that are equally large."""
+    rng = np.random.default_rng(4)
+    data = rng.integers(-4, 5, (2, 3, 12, 15)).astype("float32")
+    rois = np.array([[0, 0, 0, 14, 11], [1, 3, 2, 6, 9], [1, -9, -9, 2, 3], [0, 10, 4, 40, 30], [1, 20, 20, 30, 30]], "float32")
+    wanted, back = np.zeros((5, 3, 4, width), "float32"), np.zeros_like(data)
+    head = rng.integers(1, 9, wanted.shape).astype("float32")
+    for i, (image, x1, y1, x2, y2) in enumerate(rois):
+        def edges(first, last, bins, size):
+            step = np.float32(max(last - first + 1, 1)) / np.float32(bins)
+            return [(int(np.clip(np.floor(np.float32(k) * step) + first, 0, size)),
+                     int(np.clip(np.ceil(np.float32(k + 1) * step) + first, 0, size))) for k in range(bins)]
+        for j, (top, bottom) in enumerate(edges(y1, y2, 4, 12)):
+            for k, (left, right) in enumerate(edges(x1, x2, width, 15)):
+                if top >= bottom or left >= right:
+                    continue
+                for c in range(3):
+                    bin_ = data[int(image), c, top:bottom, left:right]
+                    y, x = np.unravel_index(np.argmax(bin_), bin_.shape)
+                    wanted[i, c, j, k] = bin_[y, x]
+                    back[int(image), c, top + y, left + x] += head[i, c, j, k]
+    x = nd.array(data)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = nd.ROIPooling(x, nd.array(rois), pooled_size=(4, width), spatial_scale=1)
+    y.backward(nd.array(head))
+    assert np.array_equal(y.asnumpy(), wanted) and np.array_equal(x.grad.asnumpy(), back)
