@@ -5,7 +5,9 @@
     PART,...] [--rounds N] [--below RATIO] [--clock cpu] [--json FILE]
 
 With --torch: `calls`, the price of a call, on arrays of 20 numbers; `forward`, arrays of ROWS x
-3072 and images; `gradient`, forward and backward pass. With --oracle: every operator that the wheel
+3072 and images; `gradient`, forward and backward pass; `vision`, boxes, regions and images, beside
+torchvision; `linalg`, matrices, beside SciPy of the same interpreter as well; `vision-gradient` and
+`linalg-gradient`. With --oracle: every operator that the wheel
 has too, on the arrays of its test's case (`small`), on arrays that a core's cache holds (`cache`)
 and on larger ones (`memory`); `small-gradient` and so on: forward and backward pass.
 
@@ -18,92 +20,91 @@ import os
 import sys
 import tempfile
 
+import operators_arrays
 import operators_records
 import report
 from alternate import add_clock, answers, environments, printed, race, repeat, serve
-from operators_cases import CALLS, FORWARD, GRADIENT
+from operators_cases import CALLS, FORWARD, GRADIENT, LINALG, VISION, VISION_GRADIENT
 
-PARTS = {"calls": CALLS, "forward": FORWARD, "gradient": GRADIENT}
+PARTS = {"calls": CALLS, "forward": FORWARD, "gradient": GRADIENT, "vision": VISION, "vision-gradient": VISION_GRADIENT,
+         "linalg": LINALG, "linalg-gradient": LINALG}
+CONTESTANTS = {"ours": 1, "torch": 2, "scipy": 3}   # their columns in the cases
 RECORDS = [size + end for end in ("", "-gradient") for size in operators_records.SIZES]
 
 
-def arrays(make, rows):
-    """The namespace of the cases. make(values, dtype or None, wanted) -> array; wanted: its
-    gradient may be asked for."""
-    import numpy as np
-    rng = np.random.default_rng(0)
+def own_space(part, rows):
+    """Namespace of this library's expressions, function that waits for results."""
+    import mxnet as mx
 
-    def normal(*shape, **kwargs):
-        return make(rng.standard_normal(shape), None, **kwargs)
-    width = 3072
-    few = rng.integers(0, rows, rows)
-    space = {name: normal(*shape, wanted=True) for name, shape in {
-        "g": (rows, width), "h": (rows, width), "row": (1, width), "col": (rows, 1), "w": (width,),
-        "img": (8, 64, 56, 56), "q": (96, 128, 64), "k": (96, 128, 64), "dense": (768, width),
-        "k3": (64, 64, 3, 3), "k3d": (64, 1, 3, 3), "sounds": (50, 16, 40)}.items()}
-    space.update(c=make(np.abs(rng.standard_normal(64)), None, wanted=True),
-                 one=make(np.ones(64), None), mean=make(np.zeros(64), None),
-                 positive=make(np.abs(rng.standard_normal((rows, width))) + 0.1, None, wanted=True),
-                 small=make(rng.uniform(-0.99, 0.99, (rows, width)), None),
-                 half=make(rng.standard_normal((rows, width)), "float16"),
-                 brain=make(rng.standard_normal((rows, width)), "bfloat16"),
-                 labels=make(rng.integers(1, 39, (16, 10)), None), few=make(few, "int64"),
-                 chosen=make(rng.random((rows, width)) > 0.5, "bool"),
-                 a=make(np.ones((4, 5)), None), b=make(np.ones((4, 5)), None),
-                 vector=make(np.ones(5), None), values=np.ones((4, 5), "float32"))
-    return space
+    def make(values, dtype, wanted=False):
+        a = mx.nd.array(values, dtype=dtype or "float32")
+        if wanted and part.endswith("gradient"):
+            a.attach_grad()
+        return a
+    return {**operators_arrays.of(part, make, rows), "nd": mx.nd, "mx": mx}, mx.nd.waitall
+
+
+def torch_space(part, rows):
+    import torch
+
+    def make(values, dtype, wanted=False):
+        a = torch.tensor(values).to(getattr(torch, dtype or "float32"))
+        return a.requires_grad_() if wanted and part.endswith("gradient") else a
+    torch.set_grad_enabled(part.endswith("gradient"))
+    space = {**operators_arrays.of(part, make, rows), "torch": torch, "F": torch.nn.functional}
+    if part.startswith("vision"):
+        import torchvision
+        space.update(tv=torchvision.ops, TF=torchvision.transforms.functional)
+    return space, lambda: None
+
+
+def scipy_space(part, rows):
+    import numpy as np
+    import scipy.linalg
+    make = lambda values, dtype, wanted=False: np.asarray(values, dtype or "float32")   # noqa: E731
+    return {**operators_arrays.of(part, make, rows), "np": np, "linalg": scipy.linalg}, lambda: None
+
+
+def with_backward(kind, call, space):
+    """The function that calls and differentiates."""
+    if kind == "torch":
+        torch = space["torch"]
+        leaves = [v for v in space.values() if isinstance(v, torch.Tensor) and v.is_leaf and v.requires_grad]
+        head = torch.ones_like(call())
+
+        def step():
+            for v in leaves:
+                v.grad = None
+            call().backward(head)
+    else:
+        mx = space["mx"]
+        head = mx.nd.ones_like(call())
+
+        def step():
+            with mx.autograd.record():
+                y = call()
+            y.backward(head)
+    return step
 
 
 def contestant(kind, part, rows):
     """Serves a part's cases."""
-    if kind == "torch":
-        import torch
-
-        def make(values, dtype, wanted=False):
-            a = torch.tensor(values).to(getattr(torch, dtype or "float32"))
-            return a.requires_grad_() if wanted and part == "gradient" else a
-        space = {**arrays(make, rows), "torch": torch, "F": torch.nn.functional}
-        torch.set_grad_enabled(part == "gradient")
-        wait = lambda: None   # noqa: E731
-    else:
-        import mxnet as mx
-
-        def make(values, dtype, wanted=False):
-            a = mx.nd.array(values, dtype=dtype or "float32")
-            if wanted and part == "gradient":
-                a.attach_grad()
-            return a
-        space = {**arrays(make, rows), "nd": mx.nd}
-        wait = mx.nd.waitall
+    space, wait = {"ours": own_space, "torch": torch_space, "scipy": scipy_space}[kind](part, rows)
     if part == "calls":
-        space["few"] = make([1, 0, 2, 1], "int64")
+        few = [1, 0, 2, 1]
+        space["few"] = space["torch"].tensor(few) if kind == "torch" else space["nd"].array(few, dtype="int64")
 
     def workload(expression):
         call = eval("lambda: " + expression, space)   # noqa: S307  (the cases' own text)
-        if part != "gradient":
-            step = call
-        elif kind == "torch":
-            leaves = [v for v in space.values() if isinstance(v, torch.Tensor) and v.is_leaf and v.requires_grad]
-            head = torch.ones_like(call())
-
-            def step():
-                for v in leaves:
-                    v.grad = None
-                call().backward(head)
-        else:
-            head = mx.nd.ones_like(call())
-
-            def step():
-                with mx.autograd.record():
-                    y = call()
-                y.backward(head)
+        step = with_backward(kind, call, space) if part.endswith("gradient") else call
 
         def run(calls):
             for _ in range(calls):
                 step()
             wait()
         return run
-    serve(answers(), {name: workload(other if kind == "torch" else own) for name, own, other in PARTS[part]})
+    column = CONTESTANTS[kind]
+    serve(answers(), {case[0]: workload(case[column]) for case in PARTS[part]})
 
 
 def record_contestant(folder, part):
@@ -139,7 +140,7 @@ def main():
     if not args.torch and not args.oracle:
         parser.error("--torch PYTHON or --oracle PYTHON says whom to compare with")
     allowed = list(PARTS) * bool(args.torch) + RECORDS * bool(args.oracle)
-    parts = args.parts.split(",") if args.parts else [p for p in allowed if not p.endswith("-gradient")]
+    parts = args.parts.split(",") if args.parts else [p for p in allowed if p in PARTS or not p.endswith("-gradient")]
     unknown = [p for p in parts if p not in allowed]
     if unknown:
         parser.error(f"--parts {unknown[0]}; accepted: {', '.join(allowed)}")
@@ -151,8 +152,10 @@ def main():
             recover = lambda error: False   # noqa: E731
             if part in PARTS:
                 runs = {"ours": (sys.executable, ours), "torch": (args.torch, plain)}
+                if part == "linalg":
+                    runs["scipy"] = args.torch, plain
                 names = [c[0] for c in PARTS[part] if not only or c[0] in only]
-                arguments = lambda n: ["torch" if n == "torch" else "ours", part, "--rows", str(args.rows)]   # noqa: E731, B023
+                arguments = lambda n: [n, part, "--rows", str(args.rows)]   # noqa: E731, B023
             else:
                 runs = {"ours": (sys.executable, ours), "wheel": (args.oracle, plain)}
                 names = operators_records.write(folder, part.split("-")[0], only)

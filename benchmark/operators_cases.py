@@ -1,5 +1,6 @@
-"""Cases of operators.py: name, this library's expression, PyTorch's. Arrays: g, h (rows x 3072),
-row, col, w (3072), img (8 x 64 x 56 x 56), q, k (96 x 128 x 64), ..."""
+"""Cases of operators.py: name, this library's expression, PyTorch's, and of LINALG SciPy's.
+operators_arrays.py makes the arrays: g, h (rows x 3072), row, col, w (3072), img (8 x 64 x 56 x
+56), q, k (96 x 128 x 64), ..."""
 
 CALLS = [
     ("zeros", "nd.zeros((4, 5))", "torch.zeros((4, 5))"),
@@ -101,3 +102,48 @@ GRADIENT = [case for case in FORWARD if case[0] in _BOTH] + [
     ("CTC", "nd.CTCLoss(sounds, labels)", "F.ctc_loss(F.log_softmax(sounds, -1), labels.long(), "
      "torch.full((16,), 50), torch.full((16,), 10), reduction='none')"),
 ]
+
+VISION = [
+    (f"nms of {n}", f"nd.contrib.box_nms(found{n}, overlap_thresh=0.5, coord_start=2, score_index=1)",
+     f"tv.nms(found{n}[:, 2:], found{n}[:, 1], 0.5)") for n in (100, 2000)
+] + [
+    ("box_iou", "nd.contrib.box_iou(boxes, anchors)", "tv.box_iou(boxes, anchors)"),
+    ("ROIAlign of 8", "nd.contrib.ROIAlign(img, rois8, pooled_size=(7, 7), spatial_scale=0.25, sample_ratio=2)",
+     "tv.roi_align(img, rois8, (7, 7), 0.25, 2)"),
+    ("ROIAlign of 256", "nd.contrib.ROIAlign(img, rois256, pooled_size=(7, 7), spatial_scale=0.25, sample_ratio=2)",
+     "tv.roi_align(img, rois256, (7, 7), 0.25, 2)"),
+    ("ROIPooling of 256", "nd.ROIPooling(img, rois256, pooled_size=(7, 7), spatial_scale=0.25)",
+     "tv.roi_pool(img, rois256, (7, 7), 0.25)"),
+    ("PSROIPooling of 256", "nd.contrib.PSROIPooling(img98, rois256, spatial_scale=0.25, output_dim=2, pooled_size=7)",
+     "tv.ps_roi_pool(img98, rois256, (7, 7), 0.25)"),
+    ("deformable 3x3", "nd.contrib.DeformableConvolution(img, places, k3, kernel=(3, 3), pad=(1, 1), num_filter=64, no_bias=True)",
+     "tv.deform_conv2d(img, places, k3, padding=1)"),
+    ("modulated deformable 3x3", "nd.contrib.ModulatedDeformableConvolution(img, places, weights, k3, kernel=(3, 3), pad=(1, 1), "
+     "num_filter=64, no_bias=True)", "tv.deform_conv2d(img, places, k3, padding=1, mask=weights)"),
+    ("BilinearResize2D", "nd.contrib.BilinearResize2D(img, height=112, width=112)",
+     "F.interpolate(img, (112, 112), mode='bilinear', align_corners=True)"),
+    ("UpSampling", "nd.UpSampling(img, scale=2, sample_type='nearest')", "F.interpolate(img, scale_factor=2)"),
+    ("BilinearSampler", "nd.BilinearSampler(img, grid)",
+     "F.grid_sample(img, grid.permute(0, 2, 3, 1), align_corners=True)"),
+    ("image resize", "nd.image.resize(photo, (224, 224))",
+     "TF.resize(photo.permute(2, 0, 1), [224, 224], antialias=False)"),
+    ("image to_tensor", "nd.image.to_tensor(photo)",
+     "photo.permute(2, 0, 1).contiguous().float().div(255)"),
+    ("image normalize", "nd.image.normalize(tensor, mean=(0.4, 0.5, 0.6), std=(0.2, 0.2, 0.3))",
+     "TF.normalize(tensor, (0.4, 0.5, 0.6), (0.2, 0.2, 0.3))"),
+]
+VISION_GRADIENT = [case for case in VISION if not case[0].startswith(("nms", "box", "image"))]
+
+# One matrix of 4 x 4, 256 of 16 x 16, one of 512 x 512: s is positive definite, a is not, l is a
+# lower triangle.
+LINALG = [(f"{name} {size}",) + tuple(text.replace("#", n) for text in texts) for name, *texts in [
+    ("potrf", "nd.linalg.potrf(s#)", "torch.linalg.cholesky(s#)", "linalg.cholesky(s#, lower=True)"),
+    ("inverse", "nd.linalg.inverse(a#)", "torch.linalg.inv(a#)", "linalg.inv(a#)"),
+    ("det", "nd.linalg.det(a#)", "torch.linalg.det(a#)", "linalg.det(a#)"),
+    ("slogdet", "nd.linalg.slogdet(a#)[1]", "torch.linalg.slogdet(a#)[1]", "np.linalg.slogdet(a#)[1]"),
+    ("syevd", "nd.linalg.syevd(s#)[1]", "torch.linalg.eigh(s#)[0]", "linalg.eigh(s#)[0]"),
+    ("gelqf", "nd.linalg.gelqf(a#)[0]", "torch.linalg.qr(a#.mT)[0]", "linalg.qr(a#.mT, mode='economic')[0]"),
+    ("trsm", "nd.linalg.trsm(l#, a#)", "torch.linalg.solve_triangular(l#, a#, upper=False)",
+     "linalg.solve_triangular(l#, a#, lower=True)"),
+    ("gemm2", "nd.linalg.gemm2(a#, s#)", "a# @ s#", "a# @ s#"),
+] for n, size in (("4", "4x4"), ("16", "256 of 16x16"), ("512", "512x512"))]

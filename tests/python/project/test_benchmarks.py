@@ -237,3 +237,20 @@ def test_stores_reach_the_target_that_is_no_time():
     done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "kvstore_targets.py"), "--only", "bits"], capture_output=True,
                           text=True, timeout=600)
     assert done.returncode == 0 and done.stdout.count("ok    dist_sync") == 2, done.stdout + done.stderr
+
+
+def test_cases_of_operators_compute(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import operators as program
+    from operators_cases import LINALG, VISION, VISION_GRADIENT
+    for part, cases in (("vision-gradient", VISION_GRADIENT), ("vision", VISION), ("linalg", LINALG)):
+        space, wait = program.own_space(part, 4)
+        for case in cases:
+            call = eval("lambda: " + case[1], space)   # noqa: S307
+            result = call()
+            assert np.isfinite(result.asnumpy()).all() and result.size > 0, case[0]
+            if part == "vision-gradient":
+                program.with_backward("ours", call, space)()
+    wait()
+    s, l = space["s16"].asnumpy(), space["l16"].asnumpy()
+    assert np.allclose(l @ l.swapaxes(1, 2), s, atol=1e-4)
