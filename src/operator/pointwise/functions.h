@@ -152,18 +152,20 @@ MXNET_FN float exp(float x) {
   const uint32_t first = static_cast<uint32_t>(half + 127) << 23, second = static_cast<uint32_t>(e - half + 127) << 23;
   return p * BitCast<float>(first) * BitCast<float>(second);
 }
+MXNET_FN float LogFrom(float f, float k) {  // of (1 + f) * 2^k, where 1 + f is between sqrt(1/2) and sqrt(2)
+  const float s = f / (2.0f + f);
+  const float z = s * s;
+  const float p = ((0.23341943389f * z + 0.2855039696f) * z + 0.40000125595f) * z + 0.6666666655f;
+  const float hfsq = 0.5f * f * f;
+  return k * 0x1.62e300p-1f + ((s * (hfsq + z * p) + k * 0x1.2fefa2p-17f) - hfsq + f);
+}
 // The logarithm of x * 2^more, where x is positive, finite and not subnormal: what is done with all
 // others is in `more`.
 MXNET_FN float LogOf(float x, float more) {
   const uint32_t bits = BitCast<uint32_t>(x);
   const int32_t e = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
   const float k = static_cast<float>(e) + more;
-  const float f = BitCast<float>(bits - (static_cast<uint32_t>(e) << 23)) - 1.0f;
-  const float s = f / (2.0f + f);
-  const float z = s * s;
-  const float p = ((0.23341943389f * z + 0.2855039696f) * z + 0.40000125595f) * z + 0.6666666655f;
-  const float hfsq = 0.5f * f * f;
-  return k * 0x1.62e300p-1f + ((s * (hfsq + z * p) + k * 0x1.2fefa2p-17f) - hfsq + f);
+  return LogFrom(BitCast<float>(bits - (static_cast<uint32_t>(e) << 23)) - 1.0f, k);
 }
 // Of x >= 0: what makes it a number for LogOf, and its exponent. Those of 0, infinity and NaN are
 // what is to come out.
@@ -188,14 +190,9 @@ MXNET_FN float log1p(float x) {
   const uint32_t bits = BitCast<uint32_t>(u);
   const int32_t e = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
   const uint32_t power = static_cast<uint32_t>(e) << 23;
-  const float k = static_cast<float>(e);
   const float twice = BitCast<float>(0x40000000u - power);  // 2 * 2^-e; zero, not infinite, where u is largest
   const float f = (BitCast<float>(bits - power) - 1.0f) + 0.5f * lost * twice;
-  const float s = f / (2.0f + f);
-  const float z = s * s;
-  const float p = ((0.23341943389f * z + 0.2855039696f) * z + 0.40000125595f) * z + 0.6666666655f;
-  const float hfsq = 0.5f * f * f;
-  const float r = k * 0x1.62e300p-1f + ((s * (hfsq + z * p) + k * 0x1.2fefa2p-17f) - hfsq + f);
+  const float r = LogFrom(f, static_cast<float>(e));
   const float nonzero = x == 0.0f ? x : r;  // the sum loses the sign of zero
   const float inside = u > 0.0f ? nonzero : u == 0.0f ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
   return u < std::numeric_limits<float>::infinity() ? inside : u;

@@ -236,7 +236,8 @@ void RegisterAttained(const char* name, int row) {
       .set_infer_shape(SpreadShape)
       .set_infer_type(SpreadType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {  // linear in ograd
-        const NodeEntry mask = {MakeNodeLike(node->op()->name, *node, {Simple("ones_like", {node->inputs[0]}), node->inputs[1], node->inputs[2]}), 0, 0};
+        const NodeEntry mask = {
+            MakeNodeLike(node->op()->name, *node, {Simple("ones_like", {node->inputs[0]}), node->inputs[1], node->inputs[2]}), 0, 0};
         const NodeEntry sum = Like("sum", node, {Mul(ograds[0], mask)});
         return std::vector<NodeEntry>{node->attrs->get<ReduceParam>().keepdims ? sum : Simple("reshape_like", {sum, node->inputs[0]}),
                                       NodeEntry(), NodeEntry()};

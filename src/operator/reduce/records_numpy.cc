@@ -140,13 +140,12 @@ void RegisterSum(const ReductionRow& row, Op* record) {
       return std::vector<NodeEntry>{kind == kProd && p.initial.has_value() ? Scalar("_mul_scalar", g, p.initial.value()) : g};
     AttrDict axes = AxesDict(p.axis, p.keepdims), with_initial = axes;
     if (p.initial.has_value()) with_initial["initial"] = ExactText(p.initial.value());
-    return std::vector<NodeEntry>{
-        ReductionGradient(row, g, x, NodeEntry{node, 0, 0},
-                          {[&](const NodeEntry& v) { return MakeOp("_np_sum", {v}, axes); },
-                           [&](const NodeEntry& v) { return MakeOp("_np_prod", {v}, with_initial); },
-                           [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v); },
-                           [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v, mean ? "_backward_mean" : "_backward_sum"); },
-                           nullptr})};
+    return std::vector<NodeEntry>{ReductionGradient(
+        row, g, x, NodeEntry{node, 0, 0},
+        {[&](const NodeEntry& v) { return MakeOp("_np_sum", {v}, axes); },
+         [&](const NodeEntry& v) { return MakeOp("_np_prod", {v}, with_initial); },
+         [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v); },
+         [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v, mean ? "_backward_mean" : "_backward_sum"); }, nullptr})};
   });
 }
 

@@ -252,5 +252,5 @@ def test_cases_of_operators_compute(monkeypatch):
             if part == "vision-gradient":
                 program.with_backward("ours", call, space)()
     wait()
-    s, l = space["s16"].asnumpy(), space["l16"].asnumpy()
-    assert np.allclose(l @ l.swapaxes(1, 2), s, atol=1e-4)
+    whole, lower = space["s16"].asnumpy(), space["l16"].asnumpy()
+    assert np.allclose(lower @ lower.swapaxes(1, 2), whole, atol=1e-4)
