@@ -59,6 +59,12 @@ Spec DiagonalSpec(const Attrs& a) {
 
 bool Builds(const Spec& s, const Shape& data) { return s.flat || (s.build && data.ndim() == 1); }
 
+// What makes a matrix of a vector: the axes are not looked at, as in 1.x.
+Spec Building(Spec s) {
+  s.axis1 = 0, s.axis2 = 1;
+  return s;
+}
+
 // Where the diagonals of `whole` lie, as a box: the kept dimensions, then along the diagonal.
 struct Diagonals {
   Shape shape;
@@ -121,7 +127,7 @@ void Diag(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Spec s = kSpec(*a.attrs);
   if (Builds(s, a.in[0].shape))
-    Move(a.run, Find(*a.attrs, s, a.out[0].shape), a.out[0], a.in[0].dptr, true);
+    Move(a.run, Find(*a.attrs, Building(s), a.out[0].shape), a.out[0], a.in[0].dptr, true);
   else
     Move(a.run, Find(*a.attrs, s, a.in[0].shape), a.in[0], a.out[0].dptr, false);
 }
@@ -132,7 +138,7 @@ void DiagBack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Spec s = kSpec(*a.attrs);
   if (Builds(s, a.out[0].shape))
-    Move(a.run, Find(*a.attrs, s, a.in[0].shape), a.in[0], a.out[0].dptr, false);
+    Move(a.run, Find(*a.attrs, Building(s), a.in[0].shape), a.in[0], a.out[0].dptr, false);
   else
     Move(a.run, Find(*a.attrs, s, a.out[0].shape), a.out[0], a.in[0].dptr, true);
 }

@@ -94,3 +94,13 @@ def test_counts_of_arrays():
     a = mx.sym.var("a")
     assert mx.sym.add_n(a, num_args=3, name="c").list_arguments() == ["a", "c_arg1", "c_arg2"]
     assert mx.sym.concat(a, num_args=2, name="c").list_arguments() == ["a", "c_arg1"]
+
+
+def test_diag_of_a_vector_does_not_look_at_the_axes():
+    x = mx.nd.array([1, 2])
+    x.attach_grad()
+    for axes in ({}, {"axis1": 1, "axis2": 0}, {"axis1": 3}, {"axis2": 0}):
+        with mx.autograd.record():
+            y = mx.nd.diag(x, k=1, **axes)
+        y.backward(mx.nd.arange(9).reshape((3, 3)))
+        assert y.asnumpy().tolist() == [[0, 1, 0], [0, 0, 2], [0, 0, 0]] and x.grad.asnumpy().tolist() == [1, 5]
