@@ -45,10 +45,20 @@ struct Alias {
 constexpr Alias kAliases[] = {{"MXNET_EXEC_MATCH_RANGE", "NNVM_EXEC_MATCH_RANGE"},
                               {"MXNET_ENABLE_OPERATOR_TUNING", "MXNET_USE_OPERATOR_TUNING"},
                               {"MXNET_MKLDNN_ENABLED", "MXNET_ONEDNN_ENABLED"},
-                              {"MXNET_MKLDNN_CACHE_NUM", "MXNET_ONEDNN_CACHE_NUM"}};
+                              {"MXNET_MKLDNN_CACHE_NUM", "MXNET_ONEDNN_CACHE_NUM"},
+                              {"MXNET_USE_MKLDNN_RNN", "MXNET_USE_ONEDNN_RNN"}};
 
 // Accepted, without effect; the user is told why.
 constexpr const char* kRetired = "MXNET_CPU_NNPACK_NTHREADS";
+
+// Variables of 1.9.1 that there is no need for, and why.
+struct Needless {
+  const char *name, *why;
+};
+constexpr Needless kNeedless[] = {
+    {"MXNET_SUBGRAPH_BACKEND", "every plan is compiled, without a backend"},
+    {"MXNET_SUBGRAPH_VERBOSE", "every plan is compiled, without a backend; explain() shows what was merged"},
+    {"MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING", "all arrays are dense"}};
 
 // Names that test suites around the library use; it does not read them and does not warn about
 // them.
@@ -369,7 +379,15 @@ class Environment {
       const bool foreign = std::any_of(std::begin(kForeignPrefixes), std::end(kForeignPrefixes),
                                        [&](const std::string& prefix) { return name.compare(0, prefix.size(), prefix) == 0; });
       if (name.compare(0, 6, "MXNET_") != 0 || foreign || Known(name)) continue;
-      LogWarning("[environment] " + name + " is not a variable of this library and has no effect; nearest name: " + NearestName(name));
+      const auto needless = std::find_if(std::begin(kNeedless), std::end(kNeedless), [&](const Needless& n) { return name == n.name; });
+      if (needless != std::end(kNeedless)) {
+        LogWarning("[environment] " + name + " has no effect: " + needless->why);
+        continue;
+      }
+      const std::string nearest = NearestName(name);
+      const bool alike = 3 * EditDistance(name, nearest) <= name.size();
+      LogWarning("[environment] " + name + " is not a variable of this library and has no effect" +
+                 (alike ? "; nearest name: " + nearest : "; docs/env_var.md lists those that have one"));
     }
   }
 

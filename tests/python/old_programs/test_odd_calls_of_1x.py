@@ -167,6 +167,17 @@ def test_what_is_no_table_of_numbers():
     assert nd.array(['1', '2'], dtype='int32').dtype == np.int32
 
 
+def test_sparse_arrays_are_refused_with_what_to_do():
+    class Matrix:
+        def toarray(self):
+            return np.eye(2)
+    with pytest.raises(TypeError, match=r'got a Matrix, and arrays are dense here; accepted: what its toarray\(\) gives'):
+        nd.array(Matrix())
+    for call in (lambda: nd.zeros((2, 2), stype='csr'), lambda: nd.ones(2).tostype('row_sparse')):
+        with pytest.raises(ValueError, match="accepted: 'default', for arrays are dense here"):
+            call()
+
+
 def test_a_log_file_has_the_texts_alone(tmp_path):
     path = tmp_path / 'log.txt'
     logger = mx.log.get_logger('test_odd_calls', filename=str(path), level=mx.log.INFO)

@@ -187,13 +187,14 @@ def test_rnn_weight_cache(layer, onednn):
     assert trusted["kept"] and trusted["error"] > 1e-3
 
 
-@acts("MXNET_USE_ONEDNN_RNN")
-def test_onednn_rnn():
+@pytest.mark.parametrize("name", ["MXNET_USE_ONEDNN_RNN", "MXNET_USE_MKLDNN_RNN"])
+@acts("MXNET_USE_ONEDNN_RNN", "MXNET_USE_MKLDNN_RNN", argument="name")
+def test_onednn_rnn(name):
     def primitives(**variables):
         done = process(PRELUDE + RNN.format(layer="LSTM(32)"), ONEDNN_VERBOSE="1", **variables)
         return told(RNN, variables, (done.stdout + done.stderr).count("cpu,rnn,"))
     assert primitives() > 0
-    assert primitives(MXNET_USE_ONEDNN_RNN="0") == 0
+    assert primitives(**{name: "0"}) == 0
 
 
 @acts("MXNET_CPU_PARALLEL_SIZE")
