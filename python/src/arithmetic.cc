@@ -225,10 +225,20 @@ PyObject* NumpyNegative(PyObject* a) { return Unary("_npi_negative", a); }
 PyObject* NumpyAbsolute(PyObject* a) { return Unary("_npi_absolute", a); }
 PyObject* NumpyInvert(PyObject* a) { return Unary("_npi_bitwise_not", a); }
 PyObject* NumpyPositive(PyObject* a) { return Unary("_npi_copy", a); }
+/* Python would make False of `array == [1, 2]`, where the program means its elements. */
+PyObject* Alike(ArithId id, PyObject* a, PyObject* b) {
+  PyObject* result = Binary(id, a, b, nullptr);
+  if (result != Py_NotImplemented || !(PyList_Check(b) || PyTuple_Check(b))) return result;
+  Py_DECREF(result);
+  PyErr_Format(PyExc_TypeError, "[NDArray] an array compared with a %s; accepted: arrays and numbers (mx.nd.array makes an array)",
+               Py_TYPE(b)->tp_name);
+  return nullptr;
+}
+
 PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
   switch (op) {
-    case Py_EQ: return Binary(kEq, a, b, nullptr);
-    case Py_NE: return Binary(kNe, a, b, nullptr);
+    case Py_EQ: return Alike(kEq, a, b);
+    case Py_NE: return Alike(kNe, a, b);
     case Py_LT: return Binary(kLt, a, b, nullptr);
     case Py_LE: return Binary(kLe, a, b, nullptr);
     case Py_GT: return Binary(kGt, a, b, nullptr);

@@ -330,6 +330,10 @@ def _binary(array_op, scalar_op, in_place=False, typed=False, operand=None, refl
             return invoke(_op(array_op), (self, other), (), (), out) if array_op else NotImplemented
         scalar = _scalar(other) if scalar_op else None
         if scalar is None:
+            if array_op in ("broadcast_equal", "broadcast_not_equal") and isinstance(other, (list, tuple)):
+                # Python would make False of it, where the program means the elements
+                raise TypeError(f"[NDArray] an array compared with a {type(other).__name__}; accepted: arrays and numbers "
+                                "(mx.nd.array makes an array)")
             return NotImplemented
         if typed:
             whole = isinstance(other, (numbers.Integral, np.bool_))

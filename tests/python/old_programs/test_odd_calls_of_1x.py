@@ -5,6 +5,7 @@ import operator
 import os
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -176,6 +177,26 @@ def test_sparse_arrays_are_refused_with_what_to_do():
     for call in (lambda: nd.zeros((2, 2), stype='csr'), lambda: nd.ones(2).tostype('row_sparse')):
         with pytest.raises(ValueError, match="accepted: 'default', for arrays are dense here"):
             call()
+
+
+@pytest.mark.parametrize('binding', ['1', '0'])
+def test_arrays_are_not_compared_with_lists(binding):
+    """Which would be False, as of any two objects."""
+    program = textwrap.dedent("""
+        import mxnet as mx
+        x = mx.nd.ones(2)
+        for compare in (lambda: x == [1, 1], lambda: (1, 1) != x, lambda: x in [[1, 1]]):
+            try:
+                compare()
+            except TypeError as e:
+                assert "an array compared with a" in str(e), e
+            else:
+                raise AssertionError
+        assert not x == None and x != "a" and x in [x]
+        assert (mx.np.ones(2) == [1, 1]).all()
+    """)
+    run = subprocess.run([sys.executable, '-c', program], env=dict(os.environ, MXNET_ENABLE_CYTHON=binding), capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 def test_a_log_file_has_the_texts_alone(tmp_path):
