@@ -2,6 +2,7 @@
 import json
 import math
 
+from ._opgen import op_info
 from ._plot import PARAMETER_ENDINGS, attributes_of, draw, output_shapes, shape_of, without_batch
 from .symbol import Symbol
 
@@ -26,6 +27,11 @@ def _count_by_attributes(node):
     if node["op"] == "Embedding":
         return int(attributes["input_dim"]) * int(attributes["output_dim"])
     return 0
+
+
+def _places(op):
+    """What an operator calls its inputs: a variable of any name is a weight where it has a weight."""
+    return [] if op == "null" else op_info(op).inputs
 
 
 def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74, 1.)):
@@ -77,11 +83,13 @@ def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74,
     for index in shown:
         node = nodes[index]
         previous, count = [], 0
-        for source, output, *_ in node["inputs"]:
+        places = _places(node["op"])
+        for position, (source, output, *_) in enumerate(node["inputs"]):
             name = nodes[source]["name"]
+            place = "_" + places[position] if position < len(places) else ""
             if source in shown:
                 previous.append(name)
-            elif name not in auxiliary and name.endswith(PARAMETER_ENDINGS) and name not in counted:
+            elif name not in auxiliary and name not in counted and (name + place).endswith(PARAMETER_ENDINGS):
                 counted.add(name)               # a shared parameter belongs to the first that uses it
                 known = shape_of(nodes, source, output, shapes)
                 count += math.prod(known) if known else 0

@@ -148,6 +148,15 @@ def test_summary_shows_layers_only(capsys):
     assert rows == {"data(null)": ("5", 0, ""), "f(FullyConnected)": ("3", 18, "data"), "r(relu)": ("4", 0, "")} and total == 18
 
 
+def test_summary_counts_weights_of_any_name(capsys):
+    w, b = mx.sym.var("w"), mx.sym.var("b")
+    dense = [mx.sym.FullyConnected(mx.sym.var(x), weight=w, bias=b, num_hidden=2, name="f" + x) for x in ("x", "y")]
+    rows, total = table(capsys, mx.sym.Group([*dense, mx.sym.Embedding(mx.sym.var("z"), weight=mx.sym.var("v"), input_dim=4, output_dim=3,
+                                                                       name="e")]), shape={"x": (1, 3), "y": (1, 3), "z": (1, 5)})
+    assert {name: row[1] for name, row in rows.items()} == {
+        "x(null)": 0, "fx(FullyConnected)": 8, "fy(FullyConnected)": 0, "e(Embedding)": 12} and total == 20
+
+
 def test_the_last_line_is_of_the_last_node(capsys):   # as in 1.9.1
     layer = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="f")
     for net, line in ((layer, "="), (mx.sym.Group([layer, mx.sym.var("q")]), "_")):
