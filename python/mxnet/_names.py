@@ -127,6 +127,11 @@ def hint(name, names):
     return f"the nearest name is {near!r}; " if near else ""
 
 
+def hint_of_any(given, names):
+    """The hint for the first of the given names that has one, else ""."""
+    return next(filter(None, (hint(name, names) for name in given)), "")
+
+
 def _elsewhere(module, name):
     """A loaded public module that has `name`, below `module` if there is one; None without any."""
     homes = [home for home, space in sys.modules.items()

@@ -9,6 +9,7 @@ import warnings
 
 from . import _dtypes
 from ._binding import invoke
+from ._names import hint_of_any
 from .base import MXNetError, OpHandle, _LIB, _MXTypeError, _Null, c_str, check_call, py_str
 
 
@@ -160,19 +161,13 @@ def _bad_keywords(name, kwargs):
         refuse_or_ignore(op_info(name), kwargs, 4)
 
 
-def _near(unknown, accepted):
-    """What an error says of the first unknown argument that is like an accepted one."""
-    from . import _names
-    return next(filter(None, (_names.hint(name, accepted) for name in unknown)), "")
-
-
 def refuse_or_ignore(info, unknown, stacklevel):
     """
     Arguments that an operator does not know: a TypeError. An operator without any parameters
     ignores them, as in 1.x, with a warning; arrays and symbols are no such arguments.
     """
     accepted = [*info.inputs, *(p[0] for p in info.params)]
-    text = f"[{info.name}] got unexpected arguments {', '.join(unknown)}; {_near(unknown, accepted)}accepted: {', '.join(accepted)}"
+    text = f"[{info.name}] got unexpected arguments {', '.join(unknown)}; {hint_of_any(unknown, accepted)}accepted: {', '.join(accepted)}"
     if info.params or info.variadic or any(hasattr(v, "handle") for v in unknown.values()):
         raise _MXTypeError(text)
     warnings.warn(text + ". They are ignored, as in 1.x", stacklevel=stacklevel)

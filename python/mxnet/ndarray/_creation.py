@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._binding import wait_all
+from .._names import hint_of_any
 from ..base import mx_real_t, CheckedValueError, _MXTypeError, error_class
 from ..context import current_context
 from ._array import NDArray
@@ -90,7 +91,8 @@ def _out_of(function, kwargs, accepted="shape, ctx, dtype, out"):
     zeros, mean nothing for an array."""
     unknown = [k for k in kwargs if k not in ("out", "name") and not k.startswith("__")]
     if unknown:
-        raise TypeError(f"[{function}] got unexpected arguments {', '.join(unknown)}; accepted: {accepted}")
+        near = hint_of_any(unknown, accepted.split(", "))
+        raise TypeError(f"[{function}] got unexpected arguments {', '.join(unknown)}; {near}accepted: {accepted}")
     return kwargs.get("out")
 
 

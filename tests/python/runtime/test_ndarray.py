@@ -451,8 +451,10 @@ def test_whole_floats_of_numpy_are_indices():
 
 def test_creation_refuses_what_it_does_not_know():
     for call in (lambda: nd.zeros((2,), foo=1), lambda: nd.ones((2,), otu=nd.zeros((2,))), lambda: nd.eye(2, foo=1)):
-        with pytest.raises(TypeError, match="unexpected arguments (foo|otu); accepted: .*ctx, dtype, .*out"):
+        with pytest.raises(TypeError, match="unexpected arguments (foo|otu); (the nearest name is 'out'; )?accepted: .*ctx, dtype, .*out"):
             call()
+    with pytest.raises(TypeError, match=r"^\[zeros\] got unexpected arguments ctxx; the nearest name is 'ctx'; accepted: shape, "):
+        nd.zeros((2,), ctxx=mx.cpu())
     for call in (lambda: nd.linspace(0, 1, 2.5), lambda: nd.eye(2.5),
                  lambda: nd.arange(3, repeat=1.5), lambda: nd.histogram(nd.ones((2,)), 2.5)):
         with pytest.raises(TypeError, match="accepted: an integer"):
