@@ -105,6 +105,7 @@ TEST(FloatFunctions, PowersAndAnglesAreRoundedOnce) {
     ExpectWithin(0.51, pointwise::k_arctan2, x, other, angle);
     ExpectWithin(0.51, pointwise::k_arctan2, x, x, angle);
     ExpectWithin(0.51, pointwise::k_arctan2, normal, near, angle);
+    ExpectWithin(0.51, pointwise::k_arctan2, normal, normal, angle);
   });
 }
 
@@ -138,9 +139,11 @@ TEST(FloatFunctions, NumbersDoNotDependOnTheirNeighbours) {
     const std::vector<float> logs = Computed(pointwise::k_log, x, x), among = Computed(pointwise::k_log, mixed, mixed);
     const std::vector<float> powers = Computed(pointwise::k_power, x, scaled), of = Computed(pointwise::k_power, mixed, scaled),
                              to = Computed(pointwise::k_power, x, exponents);
+    const std::vector<float> angles = Computed(pointwise::k_arctan2, scaled, x), beside = Computed(pointwise::k_arctan2, exponents, mixed);
     for (size_t i = 0; i < x.size(); ++i) {
       if (i % 100 == 0) continue;
       ASSERT_EQ(logs[i], among[i]) << x[i];
+      ASSERT_EQ(angles[i], beside[i]) << scaled[i] << " " << x[i];
       ASSERT_EQ(powers[i], of[i]) << x[i] << " " << scaled[i];
       ASSERT_EQ(powers[i], to[i]) << x[i] << " " << scaled[i];
     }

@@ -57,6 +57,31 @@ void LoopRemainder(const void* const* in, void* out, int64_t n, unsigned scalars
   });
 }
 
+// Whether all points are finite, and none is (0, 0).
+MXNET_FN bool AllElsewhere(const float* a, const float* b, int64_t n) {
+  uint32_t most = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t y = BitCast<uint32_t>(a[i]) & 0x7fffffffu, x = BitCast<uint32_t>(b[i]) & 0x7fffffffu;
+    const uint32_t above = (y > x ? y : x) - 1u;
+    most = above > most ? above : most;
+  }
+  return most < 0x7f7fffffu;
+}
+void LoopArctan2(const void* const* in, void* out, int64_t n, unsigned scalars) {
+  ForBlocks(in, out, n, scalars, [](const float* a, const float* b, float* y, int64_t m) {
+    if (AllElsewhere(a, b, m)) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < m; ++i) {
+        const float v = std::fabs(a[i]), w = std::fabs(b[i]);
+        y[i] = AngleOf(v > w ? w : v, v > w ? v : w, v > w, a[i], b[i]);
+      }
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < m; ++i) y[i] = arctan2(a[i], b[i]);
+    }
+  });
+}
+
 template <typename T, typename F>
 void EachPower(const void* const* in, void* out, int64_t n, F&& f) {
   const T* x = static_cast<const T*>(in[0]);
@@ -122,6 +147,7 @@ Loop BinaryMathLoop(int index, int compute) {
     if (index == pointwise::k_mod - pointwise::kBinaryMathRows) return LoopRemainder<true>;
     if (index == pointwise::k_fmod - pointwise::kBinaryMathRows) return LoopRemainder<false>;
     if (index == pointwise::k_power - pointwise::kBinaryMathRows) return LoopPower;
+    if (index == pointwise::k_arctan2 - pointwise::kBinaryMathRows) return LoopArctan2;
   }
   if (compute == pointwise::kF64 && index == pointwise::k_power - pointwise::kBinaryMathRows) return LoopPowerOfDoubles;
   return kLoops[index][compute];
