@@ -148,8 +148,8 @@ inline void LargestOfRows(const T* plane, int32_t begin, int32_t end, int64_t w,
   }
 }
 
-// The columns of kLanes bins of a row, from bin `first` on; behind the last bin it is repeated. Bins
-// without columns are seen as their neighbour's: the callers leave them out.
+// The columns of kLanes bins of a row, from bin `first` on; behind the last bin it is repeated. Of
+// bins without columns the first bin's is seen: the callers leave them out.
 struct BinColumns {
   int32_t left[kLanes], last[kLanes], steps = 0;  // steps: of the widest bin, beyond its first column
   BinColumns(const PooledRegion& r, int64_t first) {
