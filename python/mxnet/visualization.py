@@ -30,7 +30,7 @@ def _count_by_attributes(node):
 
 
 def _places(op):
-    """What an operator calls its inputs: a variable of any name is a weight where it has a weight."""
+    """What an operator calls its inputs. A variable of any name is a weight where it has one."""
     return [] if op == "null" else op_info(op).inputs
 
 

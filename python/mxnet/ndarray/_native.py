@@ -146,4 +146,4 @@ def _new_empty_handle():
 
 def _dense_only(function, stype):
     if stype not in (None, "default"):
-        raise _MXValueError(f"[{function}] stype={stype!r}; accepted: 'default', for arrays are dense here")
+        raise _MXValueError(f"[{function}] stype={stype!r}; accepted: 'default'; arrays are dense")

@@ -175,7 +175,7 @@ def test_sparse_arrays_are_refused_with_what_to_do():
     with pytest.raises(TypeError, match=r'got a Matrix, and arrays are dense here; accepted: what its toarray\(\) gives'):
         nd.array(Matrix())
     for call in (lambda: nd.zeros((2, 2), stype='csr'), lambda: nd.ones(2).tostype('row_sparse')):
-        with pytest.raises(ValueError, match="accepted: 'default', for arrays are dense here"):
+        with pytest.raises(ValueError, match="accepted: 'default'; arrays are dense"):
             call()
 
 

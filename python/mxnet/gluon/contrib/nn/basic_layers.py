@@ -52,7 +52,7 @@ class SparseEmbedding(Block):
     >>> layer.initialize()
     Traceback (most recent call last):
         ...
-    mxnet.base.MXNetError: [zeros] stype='row_sparse'; accepted: 'default', for arrays are dense here
+    mxnet.base.MXNetError: [zeros] stype='row_sparse'; accepted: 'default'; arrays are dense
     >>> layer = mx.gluon.nn.Embedding(1000, 16)
     >>> layer.initialize()
     >>> layer(mx.nd.array([3, 7])).shape
