@@ -416,16 +416,13 @@ MXNET_FN float logaddexp(float a, float b) {
   const float hi = a > b ? a : b, d = std::fabs(a - b);
   return a == b ? hi + 0.693147181f : hi + UnitLog1p(exp(-d));
 }
-MXNET_FN float arctan2(float a, float b) {  // the angle of (b, a)
-  const float y = std::fabs(a), x = std::fabs(b);
-  const bool steep = y > x, same = y == x;  // equal ones may both be 0 or infinite
-  const float one = y == 0.0f ? 0.0f : 1.0f;
-  const float less = steep ? x : y, more = steep ? y : x;
+// The angle of (b, a), of whose magnitudes `less` is the smaller one; if `steep`, |a| is larger.
+MXNET_FN float AngleOf(float less, float more, bool steep, float a, float b) {
   // quarters of a turn, from or up to which the angle of the smaller one is counted
   const float quarters = steep ? 1.0f : BitCast<int32_t>(b) < 0 ? 2.0f : 0.0f;
   const uint32_t up_to = (BitCast<uint32_t>(b) ^ (steep ? 0x80000000u : 0u)) & 0x80000000u;
-  const float signed_less = BitCast<float>(BitCast<uint32_t>(same ? one : less) | up_to);
-  const double q = static_cast<double>(signed_less) / static_cast<double>(same ? 1.0f : more);
+  const float signed_less = BitCast<float>(BitCast<uint32_t>(less) | up_to);
+  const double q = static_cast<double>(signed_less) / static_cast<double>(more);
   const double z = q * q;
   double p = 0.0011137718646854855;
   p = p * z - 0.007317872091204734;
@@ -438,6 +435,13 @@ MXNET_FN float arctan2(float a, float b) {  // the angle of (b, a)
   p = p * z + 0.19999671102780464;
   p = p * z - 0.33333326899011356;
   return std::copysign(static_cast<float>(static_cast<double>(quarters) * 1.5707963267948966 + (q + (q * z) * p)), a);
+}
+MXNET_FN float arctan2(float a, float b) {
+  const float y = std::fabs(a), x = std::fabs(b);
+  const bool steep = y > x, same = y == x;  // equal ones may both be 0 or infinite
+  const float one = y == 0.0f ? 0.0f : 1.0f;
+  const float less = steep ? x : y, more = steep ? y : x;
+  return AngleOf(same ? one : less, same ? 1.0f : more, steep, a, b);
 }
 
 // ---- double: exp and log of our own, the rest libm's
