@@ -347,11 +347,18 @@ TEST(SharedTree, ProcessThatExitsLeavesNothing) {
   for (const Message& m : RunAnew("DISABLED_LeaveSegments", "")) EXPECT_FALSE(Exists(m.pid, m.id));
 }
 
+// Any process of this library that begins between the crash and the look removes them as well:
+// other tests, or a program of the machine's user. So there are several tries.
 TEST(SharedTree, NextProcessRemovesWhatACrashedTreeLeft) {
-  const std::vector<Message> left = RunAnew("DISABLED_LeaveSegments", "STORAGE_TEST_CRASH=1");
-  for (const Message& m : left) EXPECT_TRUE(Exists(m.pid, m.id));
-  SharedMemory::Sweep();
-  for (const Message& m : left) EXPECT_FALSE(Exists(m.pid, m.id));
+  bool were_there = false;
+  for (int tries = 0; tries < 20 && !were_there; ++tries) {
+    const std::vector<Message> left = RunAnew("DISABLED_LeaveSegments", "STORAGE_TEST_CRASH=1");
+    were_there = !left.empty();
+    for (const Message& m : left) were_there = were_there && Exists(m.pid, m.id);
+    SharedMemory::Sweep();
+    for (const Message& m : left) EXPECT_FALSE(Exists(m.pid, m.id));
+  }
+  EXPECT_TRUE(were_there);
 }
 
 TEST(SharedTree, SpawnedWorkerExitsBeforeItsMessagesAreOpened) {
