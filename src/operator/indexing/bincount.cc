@@ -73,7 +73,7 @@ std::vector<int64_t> Counts(const Values<int64_t>& values, int64_t length) {
   std::vector<int64_t> counts(static_cast<size_t>(length), 0);
   const int64_t turns = length <= kFew ? kTurns : 1, tables = length * turns;
   int shares = OmpThreads(values.size());
-  if (values.size() > int64_t{UINT32_MAX} || tables * shares > values.size()) shares = 1;
+  if (tables * shares > values.size()) shares = 1;
   if (values.size() > int64_t{UINT32_MAX} || tables > values.size()) {
     values.Each(0, values.size(), [&](const int64_t* v, int64_t, int64_t n) {
       for (int64_t i = 0; i < n; ++i) ++counts[static_cast<size_t>(v[i])];

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/join_pieces.h"
 #include "operator/param.h"
 #include "operator/runtime/parameters_in_files.h"
 #include "operator/traits.h"
@@ -130,23 +130,6 @@ struct Extents {
     inner *= static_cast<int64_t>(DTypeSize(b.dtype));
   }
 };
-
-// Part i has `rows` pieces of width(i) bytes.
-template <typename F>
-void JoinPieces(const RunContext& run, Span<const TBlob> parts, char* to, int64_t rows, F&& width) {
-  int64_t pitch = 0, shortest = INT64_MAX;
-  for (int i = 0; i < parts.size(); ++i) pitch += width(i), shortest = std::min<int64_t>(shortest, width(i));
-  constexpr int64_t kLong = 512;  // bytes that outweigh going from one part to the next
-  if (rows > 1 && parts.size() > 1 && shortest >= kLong && !run.ctx.is_gpu()) {
-    std::vector<RowsOfPart> pieces;
-    for (int i = 0; i < parts.size(); ++i) pieces.push_back({parts[i].dptr, width(i)});
-    return JoinRows(pieces, to, rows);
-  }
-  for (int i = 0; i < parts.size(); ++i) {
-    CopyRows(run, parts[i].dptr, width(i), to, pitch, width(i), rows);
-    to += width(i);
-  }
-}
 
 void Join(const RunContext& run, Span<const TBlob> parts, const TBlob& whole, int axis) {
   const Extents extents(whole, axis);
