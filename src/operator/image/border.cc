@@ -105,8 +105,8 @@ void MakeBorder(const BorderParam& p, const Images& s, const T* from, int64_t he
       const T* source = from + Shown(r - p.top, s.height, p.type) * s.width * c;
       CopyRun(row + p.left * c, source, static_cast<size_t>(s.width) * pixel);
       if (p.type == kConstant) {
-        std::memcpy(row, fill.data(), static_cast<size_t>(p.left) * pixel);
-        std::memcpy(row + (p.left + s.width) * c, fill.data(), static_cast<size_t>(p.right) * pixel);
+        CopyRun(row, fill.data(), static_cast<size_t>(p.left) * pixel);
+        CopyRun(row + (p.left + s.width) * c, fill.data(), static_cast<size_t>(p.right) * pixel);
         continue;
       }
       for (int64_t x = 0; x < p.left + p.right; ++x)

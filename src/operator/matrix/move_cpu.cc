@@ -9,6 +9,7 @@
 #include "base/omp.h"
 #include "operator/element_size.h"
 #include "operator/matrix/move.h"
+#include "operator/matrix/reverse_run.h"
 #include "operator/matrix/strided_dims.h"
 
 namespace mxnet {
@@ -214,8 +215,8 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
     T* to = dst + d;
     if (inner.src == 0 && inner.dst == 1) {
       std::fill(to, to + inner.size, *from);
-    } else if (inner.src == -1 && inner.dst == 1) {  // steps that the compiler sees: whole vectors are turned around
-      for (int64_t i = 0; i < inner.size; ++i) to[i] = from[-i];
+    } else if (inner.src == -1 && inner.dst == 1) {
+      MXNET_CPU_CALL(ReverseRun)(from, to, inner.size, sizeof(T));
     } else {
       for (int64_t i = 0; i < inner.size; ++i) to[i * inner.dst] = from[i * inner.src];
     }
@@ -357,15 +358,18 @@ void RowMajorStrides(const Shape& shape, int64_t* strides) {
 
 void Permute(const void* src, const Shape& src_shape, const int* axes, void* dst, size_t elem_bytes) {
   const int n = src_shape.ndim();
-  std::vector<int64_t> strides(n), from(n), to(n);
-  RowMajorStrides(src_shape, strides.data());
-  Shape shape(n, 0);
+  constexpr int kUsual = 6;  // dimensions whose strides lie on the stack
+  int64_t few[4 * kUsual];
+  std::vector<int64_t> many(n > kUsual ? 4 * static_cast<size_t>(n) : 0);
+  int64_t* strides = many.empty() ? few : many.data();
+  int64_t *from = strides + n, *to = from + n, *shape = to + n;
+  RowMajorStrides(src_shape, strides);
   for (int i = 0; i < n; ++i) {
     shape[i] = src_shape[axes[i]];
     from[i] = strides[axes[i]];
   }
-  RowMajorStrides(shape, to.data());
-  CopyStrided(src, from.data(), dst, to.data(), shape.dims(), n, elem_bytes);
+  for (int64_t i = n - 1, step = 1; i >= 0; step *= shape[i--]) to[i] = step;
+  CopyStrided(src, from, dst, to, shape, n, elem_bytes);
 }
 
 }  // namespace mxnet

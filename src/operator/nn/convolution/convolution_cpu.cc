@@ -182,6 +182,17 @@ bool FewChannels(const ConvCall& call) {
          !call.post;
 }
 
+// Multiplications that take less time than the call of a matrix product.
+constexpr int64_t kTinyProduct = 1024;
+
+// c (m, n) = a (k, m), transposed, times b (k, n)
+void TinyProduct(const float* a, int64_t m, const float* b, int64_t n, int64_t k, float* c) {
+  std::fill(c, c + m * n, 0.0f);
+  for (int64_t l = 0; l < k; ++l, a += m, b += n)
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) c[i * n + j] += a[i] * b[j];
+}
+
 void DataOfFewChannels(KernelArgs& args, const ConvCall& call) {
   args.NeedWeights(call.weight.ptr);
   const ConvDims& d = call.dims;
@@ -192,7 +203,10 @@ void DataOfFewChannels(KernelArgs& args, const ConvCall& call) {
   ParallelFor(d.batch, alone, [&](int64_t begin, int64_t end) {
     std::vector<float> columns(static_cast<size_t>(rows * positions));
     for (int64_t n = begin; n < end; ++n) {
-      Gemm(true, false, rows, positions, d.filters, w, dy + n * d.filters * positions, 0.0f, columns.data());
+      if (rows * positions * d.filters <= kTinyProduct)
+        TinyProduct(w, rows, dy + n * d.filters * positions, positions, d.filters, columns.data());
+      else
+        Gemm(true, false, rows, positions, d.filters, w, dy + n * d.filters * positions, 0.0f, columns.data());
       Col2im(d, d.channels, columns.data(), dx + n * d.channels * d.InSize());
     }
   });

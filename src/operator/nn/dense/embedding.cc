@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "base/dtype.h"
 #include "operator/indexing/checked_indices.h"
@@ -36,24 +37,40 @@ MXNET_REGISTER_PARAM(EmbeddingParam);
 
 namespace {
 
-// Row numbers, cut to [0, rows). NaN counts as 0.
+// Numbers of rows, cut to [0, rows). NaN counts as 0.
+template <typename S>
+void CutToRows(const S* in, int64_t n, int64_t rows, int64_t* out) {
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (std::is_integral<S>::value) {
+      out[i] = std::min(std::max<int64_t>(static_cast<int64_t>(in[i]), 0), rows - 1);
+    } else {
+      const double v = static_cast<double>(in[i]);
+      out[i] = v > 0 ? static_cast<int64_t>(std::min(v, static_cast<double>(rows - 1))) : 0;
+    }
+  }
+}
+
 const int64_t* Rows(KernelArgs& args, const TBlob& data, int64_t rows) {
   const int64_t n = data.Size();
   int64_t* out = Workspace<int64_t>(args, n);
-  VisitDType(data.dtype, "Embedding", [&](auto tag) {
-    using S = decltype(tag);
-    const S* in = data.data<S>();
-    for (int64_t i = 0; i < n; ++i) {
-      if (std::is_integral<S>::value) {
-        const int64_t v = static_cast<int64_t>(in[i]);
-        out[i] = std::min(std::max<int64_t>(v, 0), rows - 1);
-      } else {
-        const double v = static_cast<double>(static_cast<double>(in[i]));
-        out[i] = v > 0 ? static_cast<int64_t>(std::min(v, static_cast<double>(rows - 1))) : 0;
-      }
-    }
-  });
+  VisitDType(data.dtype, "Embedding", [&](auto tag) { CutToRows(data.data<decltype(tag)>(), n, rows, out); });
   return out;
+}
+
+// out[i] = row number[i] of the weight
+void CopyWeightRows(const char* weight, const int64_t* number, int64_t n, size_t bytes, char* out) {
+  const auto copy = [=](auto size) {  // a size that the compiler knows is a load and a store
+    for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * size, weight + number[i] * size, size);
+  };
+  switch (bytes) {
+    case 4: return copy(std::integral_constant<int64_t, 4>());
+    case 8: return copy(std::integral_constant<int64_t, 8>());
+    case 12: return copy(std::integral_constant<int64_t, 12>());
+    case 16: return copy(std::integral_constant<int64_t, 16>());
+    case 32: return copy(std::integral_constant<int64_t, 32>());
+    case 64: return copy(std::integral_constant<int64_t, 64>());
+    default: return copy(static_cast<int64_t>(bytes));
+  }
 }
 
 void Forward(KernelArgs& args) {
@@ -63,12 +80,21 @@ void Forward(KernelArgs& args) {
     const int64_t* rows = ReadIndicesInRange(args, args.in[0], weight.shape[0], IndexMode::kClip);
     return TakeRows(args.run, weight, 1, weight.shape[0], weight.shape[1], rows, args.in[0].Size(), args.out[0].dptr);
   }
-  const int64_t* rows = Rows(args, args.in[0], args.in[1].shape[0]);
-  const size_t bytes = static_cast<size_t>(args.in[1].shape[1]) * DTypeSize(args.in[1].dtype);
-  const char* weight = static_cast<const char*>(args.in[1].dptr);
+  const TBlob &data = args.in[0], &weight = args.in[1];
+  const size_t bytes = static_cast<size_t>(weight.shape[1]) * DTypeSize(weight.dtype);
   char* out = static_cast<char*>(args.out[0].dptr);
-  ParallelFor(args.in[0].Size(), std::max<int64_t>(1, 65536 / static_cast<int64_t>(bytes)), [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i) std::memcpy(out + i * bytes, weight + rows[i] * bytes, bytes);
+  VisitDType(data.dtype, "Embedding", [&](auto tag) {
+    const auto* in = data.data<decltype(tag)>();
+    // beside its copy, finding a row's number counts as some bytes
+    ParallelFor(data.Size(), std::max<int64_t>(1, 65536 / static_cast<int64_t>(bytes + 8)), [&](int64_t b, int64_t e) {
+      constexpr int64_t kBlock = 256;
+      int64_t number[kBlock];
+      for (int64_t i = b; i < e; i += kBlock) {
+        const int64_t n = std::min(kBlock, e - i);
+        CutToRows(in + i, n, weight.shape[0], number);
+        CopyWeightRows(static_cast<const char*>(weight.dptr), number, n, bytes, out + i * static_cast<int64_t>(bytes));
+      }
+    });
   });
 }
 

@@ -155,12 +155,17 @@ void SvmBackward(KernelArgs& args) {  // label, output -> data_grad: each class 
         T* dx = a.out[0].data<T>();
         const int64_t rows = a.in[0].Size(), classes = a.out[0].Size() / std::max<int64_t>(1, rows);
         const T margin = static_cast<T>(p.margin), weight = static_cast<T>(p.regularization_coefficient);
-        for (int64_t i = 0; i < rows; ++i)
-          for (int64_t j = 0; j < classes; ++j) {
-            const T side = static_cast<T>(j) == std::trunc(label[i]) ? T(1) : T(-1);
-            const T loss = std::max(T(0), margin - side * x[i * classes + j]);
-            dx[i * classes + j] = -side * weight * (p.use_linear ? static_cast<T>(loss > T(0)) : T(2) * loss);
+        const bool linear = p.use_linear;
+        ParallelFor(rows, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, classes)), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const T wanted = std::trunc(label[i]);
+            for (int64_t j = 0; j < classes; ++j) {
+              const T side = static_cast<T>(j) == wanted ? T(1) : T(-1);
+              const T loss = std::max(T(0), margin - side * x[i * classes + j]);
+              dx[i * classes + j] = -side * weight * (linear ? static_cast<T>(loss > T(0)) : T(2) * loss);
+            }
           }
+        });
       },
       1);
 }

@@ -95,55 +95,64 @@ ConvCall BilinearCall(const UpSamplingParam& p, const Shape& data, const Shape& 
   return call;
 }
 
-// f(first index of an input's row, of the rows of the output that repeat it, their number, how
-// often each of its elements stands there) for all rows of an input.
+// f(index of an input's channel, of its place in the output) for all channels of an input.
 template <typename F>
-void EachRow(const Shape& in, const Shape& out, int64_t first_channel, F&& f) {
-  const int64_t fh = out[2] / in[2], fw = out[3] / in[3], image = out[2] * out[3];
+void EachChannel(const Shape& in, const Shape& out, int64_t first_channel, F&& f) {
+  const int64_t image = out[2] * out[3];
   ParallelFor(in[0] * in[1], std::max<int64_t>(1, 16384 / std::max<int64_t>(1, image)), [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i) {
-      const int64_t large = ((i / in[1]) * out[1] + first_channel + i % in[1]) * image;
-      for (int64_t h = 0; h < in[2]; ++h) f((i * in[2] + h) * in[3], large + h * fh * out[3], fh, fw);
-    }
+    for (int64_t i = b; i < e; ++i) f(i * in[2] * in[3], ((i / in[1]) * out[1] + first_channel + i % in[1]) * image);
   });
 }
 
-// f(a constant of the factors that are common, or 0 for another)
+// How often an element of a channel stands there: in so many rows, so many times in each.
+struct Factors {
+  int64_t height, width, rows, columns;
+  Factors(const Shape& in, const Shape& out) : height(in[2]), width(in[3]), rows(out[2] / in[2]), columns(out[3] / in[3]) {}
+};
+
+// f(a constant of the factors that are common, or 0 for others)
 template <typename F>
-void WithFactor(int64_t factor, F&& f) {
+void WithFactor(const Factors& z, F&& f) {
+  const int64_t factor = z.rows == z.columns ? z.rows : 0;
   if (factor == 2) return f(std::integral_constant<int, 2>());
   if (factor == 3) return f(std::integral_constant<int, 3>());
   if (factor == 4) return f(std::integral_constant<int, 4>());
   f(std::integral_constant<int, 0>());
 }
 
-// `rows` rows, `pitch` apart, of `width` elements that stand `factor` times each
 template <typename T>
-void RepeatRow(const T* x, int64_t width, int64_t factor, T* y, int64_t pitch, int64_t rows, bool add) {
-  WithFactor(factor, [=](auto constant) {
+void RepeatChannel(const T* x, const Factors& z, T* y, bool add) {
+  WithFactor(z, [&](auto constant) {
     constexpr int kFactor = decltype(constant)::value;
-    const int64_t n = kFactor ? kFactor : factor;
-    for (int64_t h = 0; h < (add ? rows : 1); ++h) {
-      T* row = y + h * pitch;
-      for (int64_t w = 0; w < width; ++w)
-        for (int64_t k = 0; k < n; ++k) row[w * n + k] = add ? row[w * n + k] + x[w] : x[w];
+    const int64_t rows = kFactor ? kFactor : z.rows, n = kFactor ? kFactor : z.columns, pitch = z.width * n;
+    for (int64_t r = 0; r < z.height; ++r, x += z.width, y += rows * pitch) {
+      for (int64_t h = 0; h < (add ? rows : 1); ++h) {
+        T* row = y + h * pitch;
+        for (int64_t w = 0; w < z.width; ++w)
+          for (int64_t k = 0; k < n; ++k) row[w * n + k] = add ? row[w * n + k] + x[w] : x[w];
+      }
+      for (int64_t h = 1; h < (add ? 1 : rows); ++h) std::memcpy(y + h * pitch, y, static_cast<size_t>(pitch) * sizeof(T));
     }
-    for (int64_t h = 1; h < (add ? 1 : rows); ++h) std::memcpy(y + h * pitch, y, static_cast<size_t>(width * n) * sizeof(T));
   });
 }
 
-// The sums of what RepeatRow makes of one element.
+// The sums of what RepeatChannel makes of each element.
 template <typename T>
-void SumRows(const T* og, int64_t pitch, int64_t rows, int64_t width, int64_t factor, T* dx) {
-  WithFactor(factor, [=](auto constant) {
+void SumChannel(const T* og, const Factors& z, T* dx) {
+  WithFactor(z, [&](auto constant) {
     constexpr int kFactor = decltype(constant)::value;
-    const int64_t n = kFactor ? kFactor : factor;
-    for (int64_t w = 0; w < width; ++w) {
-      T sum = 0;
-      for (int64_t h = 0; h < rows; ++h)
-        for (int64_t k = 0; k < n; ++k) sum += og[h * pitch + w * n + k];
-      dx[w] = sum;
-    }
+    const int64_t rows = kFactor ? kFactor : z.rows, n = kFactor ? kFactor : z.columns, pitch = z.width * n;
+    for (int64_t r = 0; r < z.height; ++r, dx += z.width)
+      for (int64_t w = 0; w < z.width; ++w) {
+        const T* at = og + r * rows * pitch + w * n;
+        T sum = 0;
+        for (int64_t h = 0; h < rows; ++h, at += pitch) {
+          T row = at[0];  // sums of rows do not wait for each other
+          for (int64_t k = 1; k < n; ++k) row += at[k];
+          sum += row;
+        }
+        dx[w] = sum;
+      }
   });
 }
 
@@ -199,10 +208,8 @@ void Forward(KernelArgs& args) {
     for (int i = 0; i < a.in.size(); ++i) {
       const T* x = a.in[i].data<T>();
       const bool add = p.multi_input_mode == 1 && i > 0;
-      const int64_t width = a.in[i].shape[3];
-      EachRow(a.in[i].shape, out, channel, [&](int64_t from, int64_t to, int64_t rows, int64_t factor) {
-        RepeatRow(x + from, width, factor, y + to, out[3], rows, add);
-      });
+      const Factors z(a.in[i].shape, out);
+      EachChannel(a.in[i].shape, out, channel, [&](int64_t from, int64_t to) { RepeatChannel(x + from, z, y + to, add); });
       if (p.multi_input_mode == 0) channel += a.in[i].shape[1];
     }
   });
@@ -236,8 +243,8 @@ void Backward(KernelArgs& args) {  // ograd, inputs -> their gradients
       const Shape& in = a.in[i + 1].shape;
       if (Wanted(a, i)) {
         T* dx = a.out[i].data<T>();
-        EachRow(in, out, channel,
-                [&](int64_t to, int64_t from, int64_t rows, int64_t factor) { SumRows(og + from, out[3], rows, in[3], factor, dx + to); });
+        const Factors z(in, out);
+        EachChannel(in, out, channel, [&](int64_t to, int64_t from) { SumChannel(og + from, z, dx + to); });
       }
       if (p.multi_input_mode == 0) channel += in[1];
     }
