@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/device_interface.h"
+#include "base/device_query.h"
 #include "kvstore/local.h"
 #include "kvstore/nccl.h"
 
@@ -244,7 +245,9 @@ class NcclStore : public LocalStore {
 
 std::unique_ptr<KVStore> CreateNcclStore(const std::string& type) {
   const nccl::Library* library = GpuInterface().collectives.get();
-  const std::string missing = library == nullptr ? "this build has no CUDA" : library->open();
+  const std::string missing = library == nullptr                   ? "this build has no CUDA"
+                              : DeviceCount(DeviceType::kGPU) == 0 ? "there are no usable GPUs (python -m mxnet.doctor says why)"
+                                                                   : library->open();
   MXNET_CHECK_KIND(missing.empty(), Value) << "[kvstore] a store of type 'nccl' needs NVIDIA's NCCL: " << missing
                                            << "; accepted: device, which adds up on GPUs without it, or local";
   return std::unique_ptr<KVStore>(new NcclStore(type));

@@ -64,9 +64,15 @@ const nccl::Library kFake = {[] {
                                }
                              }};
 
+const DeviceQuery kFourGpus = {[] { return 4; }, [](int, size_t* free, size_t* total) { *free = *total = size_t{1} << 24; },
+                               [](const void*) { return -1; }};
+
 class NcclStore : public testing::Test {
  protected:
-  static void SetUpTestSuite() { UseFakeGpus(&kFake); }
+  static void SetUpTestSuite() {
+    UseFakeGpus(&kFake);
+    GpuInterface().query.Set(&kFourGpus);
+  }
   void SetUp() override {
     g_missing.clear();
     g_fails.clear();
@@ -231,6 +237,9 @@ TEST_F(NcclStore, SaysWhatIsMissing) {
   EXPECT_NE(why().find("[kvstore] a store of type 'nccl' needs NVIDIA's NCCL: libnccl.so.2 cannot be loaded; accepted: device"),
             std::string::npos)
       << why();
+  const DeviceQuery nowhere = {[] { return 0; }, nullptr, nullptr};
+  const ScopedPart<DeviceQuery> no_gpus(GpuInterface().query, &nowhere);
+  EXPECT_NE(why().find("there are no usable GPUs (python -m mxnet.doctor says why); accepted: device"), std::string::npos) << why();
   const ScopedPart<nccl::Library> none(GpuInterface().collectives, nullptr);
   EXPECT_NE(why().find("this build has no CUDA; accepted: device"), std::string::npos) << why();
   EXPECT_THROW(kv->SetGradientCompression({{"type", "2bit"}}), Error);
