@@ -133,6 +133,7 @@ class Block(_BlockFiles):
         self._forward_hooks = OrderedDict()
         self._forward_pre_hooks = OrderedDict()
 
+    # The text of 1.9.1, which programs compare; counts are in `summary` and `_repr_html_`.
     def __repr__(self):
         return _listing(self, {key: value for key, value in self.__dict__.items() if isinstance(value, Block)})
 
