@@ -74,7 +74,7 @@ def main():
     parser.add_argument("--season", type=int, default=12)
     parser.add_argument("--horizon", type=int, default=12, help="steps to forecast; held out here")
     parser.add_argument("--context", type=int, default=24, help="steps that the network reads")
-    parser.add_argument("--epochs", type=int, default=150)
+    parser.add_argument("--epochs", type=int, default=25, help="more learn the windows by heart")
     parser.add_argument("--paths", type=int, default=200)
     parser.add_argument("--gpu", action="store_true")
     args = parser.parse_args()

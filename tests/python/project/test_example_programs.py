@@ -33,8 +33,8 @@ EXAMPLES = {
                lambda after, before, _: after < 3),
     "recommendation.py": (["--epochs", "6"], lambda rmse, count, mean: rmse < 0.9 < 1.1 < mean,
                           lambda rmse, count, mean: rmse < 0.65),
-    "forecasting.py": (["--epochs", "60"], lambda error, season, *_: error < season,
-                       lambda error, season, *_: error < season),
+    "forecasting.py": (["--epochs", "10"], lambda error, season, *_: error < season,
+                       lambda error, season, inside, *_: error < 6 < season and inside >= 9),
 }
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\w)")
 
