@@ -5,6 +5,7 @@ from .. import amp
 
 # What is loaded when it is first touched.
 _LAZY = ("autograd", "io", "svrg_optimization", "tensorboard", "text")
+_OPERATORS = ("nd", "ndarray", "sym", "symbol")     # other names of mx.nd.contrib and mx.sym.contrib
 
 
 def __getattr__(name):
@@ -14,4 +15,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({name for name in globals() if name != "importlib"} | set(_LAZY))
+    return sorted({name for name in globals() if name != "importlib"} | {*_LAZY, *_OPERATORS})

@@ -178,6 +178,11 @@ walk(mxnet)'''
     assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout == ''
 
 
+def test_other_names_are_listed_before_they_are_asked_for():
+    code = "import mxnet as mx, mxnet.model; print({'nd', 'ndarray', 'sym', 'symbol'} - {*dir(mx.contrib)}, 'FeedForward' in dir(mx.model))"
+    assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout == 'set() True\n'
+
+
 @pytest.mark.parametrize('code, use', [
     ('mx.image', 'OpenCV'), ('mx.np', 'NumPy'), ('mx.nd.linalg.syevd', 'numpy.linalg'),
     ('mx.nd.contrib.foreach', 'loop'),
