@@ -210,6 +210,7 @@ PyObject* NbPow(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return Binary(kPow, a, b, nullptr);
 }
+/* Classic arrays have none, as in 1.x: `y = x; y **= 2` leaves `x` alone there. */
 PyObject* NbPowInPlace(PyObject* a, PyObject* b, PyObject*) { return Binary(kPow, a, b, a); }
 PyObject* Unary(const char* name, PyObject* a) {
   try {
@@ -258,7 +259,6 @@ const PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(RichCom
                              {Py_nb_inplace_multiply, reinterpret_cast<void*>(NbMulInPlace)},
                              {Py_nb_inplace_true_divide, reinterpret_cast<void*>(NbDivInPlace)},
                              {Py_nb_inplace_remainder, reinterpret_cast<void*>(NbModInPlace)},
-                             {Py_nb_inplace_power, reinterpret_cast<void*>(NbPowInPlace)},
                              {Py_nb_negative, reinterpret_cast<void*>(NbNegative)},
                              {Py_nb_absolute, reinterpret_cast<void*>(NbAbsolute)},
                              {0, nullptr}};
@@ -267,6 +267,7 @@ const PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(RichCom
 const PyType_Slot numpy_slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(RichCompare)},
                                    {Py_nb_floor_divide, reinterpret_cast<void*>(NbFloorDiv)},
                                    {Py_nb_inplace_floor_divide, reinterpret_cast<void*>(NbFloorDivInPlace)},
+                                   {Py_nb_inplace_power, reinterpret_cast<void*>(NbPowInPlace)},
                                    {Py_nb_matrix_multiply, reinterpret_cast<void*>(NbMatMul)},
                                    {Py_nb_inplace_matrix_multiply, reinterpret_cast<void*>(NbMatMulInPlace)},
                                    {Py_nb_and, reinterpret_cast<void*>(NbAnd)},

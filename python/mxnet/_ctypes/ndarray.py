@@ -28,7 +28,8 @@ def _configure(attr_to_str, error_classes, package_folder, arithmetic):
         setattr(NDArrayBase, f"__{method}__", _binary(arrays, number))
         if f"__{method}__" not in vars(object):    # Python itself reflects comparisons
             setattr(NDArrayBase, f"__r{method}__", _binary(arrays, left))
-            setattr(NDArrayBase, f"__i{method}__", _binary(arrays, number, in_place=True))
+            if method != "pow":     # `y = x; y **= 2` leaves `x` alone in 1.x
+                setattr(NDArrayBase, f"__i{method}__", _binary(arrays, number, in_place=True))
 
 
 def _set_ndarray_class(cls):

@@ -417,3 +417,17 @@ def test_ctrl_c_in_a_functions_backward_reaches_the_program(run):
         z = x * 3
     z.backward()
     assert x.grad.asnumpy().tolist() == [3.0, 3.0, 3.0]
+
+
+def test_a_power_in_place_makes_another_array():
+    """As in 1.9.1, where mx.nd has no power in place: the array behind another name stays."""
+    x = nd.array([2, 3])
+    x.attach_grad()
+    with ag.record():
+        y = x
+        y **= 2                     # an array with a gradient could not be written
+        z = y
+        z **= nd.array([1, 2])
+    z.backward()
+    assert x.asnumpy().tolist() == [2, 3] and y.asnumpy().tolist() == [4, 9] and z.asnumpy().tolist() == [4, 81]
+    assert x.grad.asnumpy().tolist() == [4, 108]
