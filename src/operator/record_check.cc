@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "operator/traits.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -52,6 +53,25 @@ void CheckWithRelu(const Op& op, const std::function<const Op*(const std::string
       << (by ? "has other inputs or parameters" : "is no operator") << "; accepted: an operator with the same ones";
 }
 
+void CheckQuantized(const Op& op, const std::function<const Op*(const std::string&)>& find) {
+  const Quantized* quantized = op.trait<Quantized>();
+  if (!quantized) return;
+  const Op* by = find(quantized->op);
+  MXNET_CHECK_KIND(by != nullptr, Value) << "[" << op.name << "] is quantized as " << quantized->op << ", which is no operator";
+  const int inputs = static_cast<int>(op.input_names.size()), kept = static_cast<int>(quantized->kept.size());
+  for (int i : quantized->kept)
+    MXNET_CHECK_KIND(i >= 0 && i < inputs, Value)
+        << "[" << op.name << "] keeps input " << i << " as it is when quantized; it has " << inputs << " inputs";
+  const int wanted = static_cast<int>(by->input_names.size());
+  MXNET_CHECK_KIND(!by->key_var_num_args.empty() || wanted == 3 * inputs - 2 * kept, Value)
+      << "[" << op.name << "] is quantized as " << by->name << ", which takes " << wanted << " arrays; accepted: one that takes "
+      << 3 * inputs - 2 * kept;
+  for (const ParamInfo& p : op.params)
+    MXNET_CHECK_KIND(std::any_of(by->params.begin(), by->params.end(), [&](const ParamInfo& q) { return q.name == p.name; }), Value)
+        << "[" << op.name << "] is quantized as " << by->name << ", which has no parameter '" << p.name
+        << "'; accepted: an operator with " << List(op.params);
+}
+
 void CheckPrecision(const Op& op) {
   const PrecisionCondition& condition = op.precision_condition;
   if (condition.parameter.empty() && condition.values.empty()) return;
@@ -73,6 +93,7 @@ void CheckPrecision(const Op& op) {
 void CheckRecord(const Op& op, const std::function<const Op*(const std::string&)>& find) {
   CheckRecompute(op, find);
   CheckWithRelu(op, find);
+  CheckQuantized(op, find);
   CheckPrecision(op);
   for (const Trait& trait : op.traits)
     if (trait.check) trait.check(op);

@@ -62,4 +62,14 @@ bool ShapesAreChannelsLast(const Node& node) {
   return names && names->channels_last(*node.attrs);
 }
 
+const Quantized* QuantizedFormOf(const Node& node) {
+  const auto* quantized = node.is_variable() ? nullptr : node.op()->trait<Quantized>();
+  return quantized && (!quantized->when || quantized->when(*node.attrs)) ? quantized : nullptr;
+}
+
+bool NeedsRequantizing(const Node& node) {
+  const auto* needs = node.is_variable() ? nullptr : node.op()->trait<NeedsRequantize>();
+  return needs && (!needs->when || needs->when(*node.attrs));
+}
+
 }  // namespace mxnet

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "mxnet/op.h"
@@ -240,6 +241,35 @@ struct ShapeParameter {
   const char* name;
   Shape (*shape)(const Attrs&);
 };
+
+// ---- quantization (mx.contrib.quantization)
+
+/*
+ * The operator on 8-bit integers that computes what this one does. It has the same parameters and
+ * inputs. Behind these it takes the minimum and the maximum of each input that is of 8-bit
+ * integers, in their order, as float32 of shape (1,). Behind output 0 it gives the minimum and the
+ * maximum of that.
+ */
+struct Quantized {
+  std::string op;
+  std::vector<int> kept = {};            // inputs that stay as they are: indices, statistics, states
+  bool (*when)(const Attrs&) = nullptr;  // the nodes that have it; null: all
+  /* The inputs' scale and shift take the places of minimum and maximum, as _contrib_quantize_asym
+   * gives them, and the outputs are those of this operator, in float32. */
+  bool asymmetric = false;
+};
+/* Null where the node has none, or is a variable. */
+const Quantized* QuantizedFormOf(const Node& node);
+
+/* Of a quantized operator: output 0 is int32, which _contrib_requantize makes 8-bit integers of. */
+struct NeedsRequantize {
+  bool (*when)(const Attrs&) = nullptr;  // null: always
+};
+bool NeedsRequantizing(const Node& node);
+
+/* Its parameters min_calib_range and max_calib_range say what range output 0 has; without them the
+ * operator finds a range. */
+struct TakesCalibratedRange {};
 
 /* Other nodes that give the same for less, where dtypes allow it: an entry for each output. */
 struct CheaperForm {

@@ -5,6 +5,7 @@
 #include "operator/precision.h"
 #include "operator/recompute.h"
 #include "operator/record_check.h"
+#include "operator/traits.h"
 #include "operator/traits_graph.h"
 
 using namespace mxnet;  // NOLINT
@@ -69,6 +70,20 @@ TEST(Records, WhatComputesReluTooFits) {
   EXPECT_TRUE(Has(Complaint(op), "together with relu by _backward_BatchNorm_relu, which is no operator"));
   op.set_trait(WithRelu{"relu"});
   EXPECT_TRUE(Has(Complaint(op), "by relu, which has other inputs or parameters"));
+}
+
+TEST(Records, AQuantizedFormFits) {
+  const Op flatten = *Op::Get("Flatten");
+  Op op = flatten;
+  op.set_trait(Quantized{"_contrib_quantized_flat"});
+  EXPECT_TRUE(Has(Complaint(op), "[Flatten] is quantized as _contrib_quantized_flat, which is no operator"));
+  op.set_trait(Quantized{"relu"});
+  EXPECT_TRUE(Has(Complaint(op), "relu, which takes 1 arrays; accepted: one that takes 3"));
+  op.set_trait(Quantized{"relu", {1}});
+  EXPECT_TRUE(Has(Complaint(op), "keeps input 1 as it is when quantized; it has 1 inputs"));
+  op = *Op::Get("Activation");
+  op.set_trait(Quantized{"relu", {0}});
+  EXPECT_TRUE(Has(Complaint(op), "relu, which has no parameter 'act_type'"));
 }
 
 TEST(Records, AConditionOfPrecisionNamesAParameterAndItsValues) {
