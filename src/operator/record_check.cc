@@ -63,7 +63,7 @@ void CheckQuantized(const Op& op, const std::function<const Op*(const std::strin
     MXNET_CHECK_KIND(i >= 0 && i < inputs, Value)
         << "[" << op.name << "] keeps input " << i << " as it is when quantized; it has " << inputs << " inputs";
   const int wanted = static_cast<int>(by->input_names.size());
-  MXNET_CHECK_KIND(!by->key_var_num_args.empty() || wanted == 3 * inputs - 2 * kept, Value)
+  MXNET_CHECK_KIND(!by->key_var_num_args.empty() || by->list_inputs || wanted == 3 * inputs - 2 * kept, Value)
       << "[" << op.name << "] is quantized as " << by->name << ", which takes " << wanted << " arrays; accepted: one that takes "
       << 3 * inputs - 2 * kept;
   for (const ParamInfo& p : op.params)

@@ -3,22 +3,17 @@
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
+#include "operator/matrix/concat.h"
 #include "operator/matrix/join_pieces.h"
 #include "operator/param.h"
 #include "operator/runtime/parameters_in_files.h"
 #include "operator/traits.h"
 
 namespace mxnet {
-namespace {
 
-struct ConcatParam : public dmlc::Parameter<ConcatParam> {
-  int num_args;
-  int dim;
-  DMLC_DECLARE_PARAMETER(ConcatParam) {
-    DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
-    DMLC_DECLARE_FIELD(dim).set_default(1).describe("The dimension along which inputs are put together; negative counts from the end.");
-  }
-};
+MXNET_REGISTER_PARAM(ConcatParam);
+
+namespace {
 
 struct StackParam : public dmlc::Parameter<StackParam> {
   int axis;
@@ -58,7 +53,6 @@ struct SplitParam : public dmlc::Parameter<SplitParam> {
   }
 };
 
-MXNET_REGISTER_PARAM(ConcatParam);
 MXNET_REGISTER_PARAM(StackParam);
 MXNET_REGISTER_PARAM(ColumnStackParam);
 MXNET_REGISTER_PARAM(SliceChannelParam);
@@ -528,6 +522,7 @@ void FlattenAtNone(const std::string& name, AttrDict* params, std::vector<NodeEn
       .set_trait(ParametersInFiles{{{"axis", "dim"}}, {}, FlattenAtNone})  // of _npi_concatenate in 1.9.1
       .alias("_sparse_concat")
       .set_trait(AlongAxis{[](const Attrs& a) { return a.get<ConcatParam>().dim; }})
+      .set_trait(Quantized{"_contrib_quantized_concat"})
       .set_layout(LayoutRule::kChannelsLast)
       .set_infer_shape(ConcatShape)
       .set_kernel(Concat);

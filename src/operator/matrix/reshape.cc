@@ -361,6 +361,7 @@ Op& ShapeOnly(Op& op, const char* text, const char* input) {
 [[maybe_unused]] const bool registered = [] {
   ShapeOnly(Op::Register("Reshape"), "The same elements in another shape.", "data")
       .alias("reshape")
+      .set_trait(Quantized{"_contrib_quantized_reshape"})
       .set_param<ReshapeParam>()
       .set_infer_shape(ReshapeShape);
   ShapeOnly(Op::Register("_np_reshape"), "The same elements in another shape, as numpy.reshape.", "a")
@@ -368,11 +369,13 @@ Op& ShapeOnly(Op& op, const char* text, const char* input) {
       .set_infer_shape(NumpyReshapeShape);
   ShapeOnly(Op::Register("_npx_reshape"), "The same elements in another shape, given by sizes and codes.", "a")
       .alias("_npi_reshape")
+      .set_trait(Quantized{"_npx_quantized_reshape"})
       .set_param<NumpyXReshapeParam>()
       .set_infer_shape(NumpyXReshapeShape);
   ShapeOnly(Op::Register("Flatten"), "A matrix with one row per entry of the first dimension.", "data")
       .alias("flatten")
       .alias("_npx_batch_flatten")
+      .set_trait(Quantized{"_contrib_quantized_flatten"})
       .set_infer_shape(FlattenShape);
   ShapeOnly(Op::Register("expand_dims"), "Puts in a dimension of size 1.", "data")
       .alias("_npi_expand_dims")
@@ -383,6 +386,8 @@ Op& ShapeOnly(Op& op, const char* text, const char* input) {
       .alias("_npi_squeeze")
       .set_param<SqueezeParam>()
       .set_infer_shape(SqueezeShape);
+  Op::Register("_contrib_quantized_reshape").set_param<ReshapeParam>();
+  Op::Register("_npx_quantized_reshape").set_param<NumpyXReshapeParam>();
   return true;
 }();
 

@@ -173,9 +173,12 @@ Op& PermuteRecord(const char* name, const char* text, const char* input, const c
 }
 
 [[maybe_unused]] const bool registered = [] {
-  PermuteRecord<TransposeAxes>("transpose", "Permutes the dimensions.", "data", "_backward_transpose").set_param<TransposeParam>();
+  PermuteRecord<TransposeAxes>("transpose", "Permutes the dimensions.", "data", "_backward_transpose")
+      .set_trait(Quantized{"_contrib_quantized_transpose"})
+      .set_param<TransposeParam>();
   PermuteRecord<TransposeAxes>("_np_transpose", "Permutes the dimensions.", "a", "_backward_transpose")
       .alias("_npi_transpose")
+      .set_trait(Quantized{"_npx_quantized_transpose"})
       .set_param<TransposeParam>();
   PermuteRecord<InverseTransposeAxes>("_backward_transpose", "Undoes a transpose with the same axes.", "data", "transpose")
       .set_param<TransposeParam>();
@@ -190,6 +193,7 @@ Op& PermuteRecord(const char* name, const char* text, const char* input, const c
       .alias("swapaxes")
       .alias("_npi_swapaxes")
       .set_param<SwapAxisParam>();
+  for (const char* name : {"_contrib_quantized_transpose", "_npx_quantized_transpose"}) Op::Register(name).set_param<TransposeParam>();
   return true;
 }();
 

@@ -11,10 +11,9 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/on_host.h"
 #include "operator/param.h"
+#include "operator/quantized/byte_product.h"
 
 namespace mxnet {
-
-bool (*detail::g_onednn_byte_product)(int64_t, int64_t, int64_t, const int8_t*, const int8_t*, int32_t*) = nullptr;
 
 namespace quantized {
 
@@ -86,58 +85,6 @@ void TakeKernel(KernelArgs& args) {
   TakeRows(weight, 1, weight.shape[0], weight.shape[1], rows, args.in[1].Size(), args.out[0].dptr);
 }
 
-// ---- the product
-
-// A task is a piece of the output of this size, whose features go by in pieces.
-constexpr int64_t kRows = 64, kColumns = 32, kDeep = 1024;
-
-struct Factors {
-  const int16_t* a;
-  const int8_t* b;
-  int64_t rows, columns, k;
-};
-
-/* sums (height, kColumns) of the products of `height` rows of a, from `row`, and `width` of b, from
- * `column`. */
-void Piece(const Factors& f, int64_t row, int64_t height, int64_t column, int64_t width, int64_t* sums) {
-  int16_t panel[kColumns * kDeep];
-  int32_t part[kRows * kColumns] = {};
-  std::fill_n(sums, height * kColumns, 0);
-  for (int64_t at = 0; at < f.k; at += kDeep) {
-    const int64_t deep = std::min(kDeep, f.k - at);
-    for (int64_t j = 0; j < width; ++j) MXNET_CPU_CALL(WidenBytes)(f.b + (column + j) * f.k + at, deep, panel + j * deep);
-    MXNET_CPU_CALL(MultiplyRows)(f.a + row * f.k + at, height, f.k, panel, width, deep, deep, part, kColumns);
-    for (int64_t i = 0; i < height * kColumns; ++i) sums[i] += part[i];
-  }
-}
-
-/* The sums of the products of rows of a (rows, k) and b (columns, k), given to store(row, column,
- * count, sums) in pieces of a row. `room`, of the size of all sums, may be what is stored into. */
-template <typename Store>
-void Product(KernelArgs& args, const int8_t* a, int64_t rows, const int8_t* b, int64_t columns, int64_t k, int32_t* room, Store store) {
-  constexpr int64_t kMostDeep = 65536;  // beyond that sums of 32 bits may overflow
-  const auto library = detail::g_onednn_byte_product;
-  if (library && k > 0 && k <= kMostDeep && library(rows, columns, k, a, b, room)) {
-    return ParallelFor(rows, std::max<int64_t>(1, kChunk / columns), [&](int64_t from, int64_t to) {
-      for (int64_t row = from; row < to; ++row) store(row, 0, columns, room + row * columns);
-    });
-  }
-  int16_t* wide = Workspace<int16_t>(args, rows * k);
-  ParallelFor(rows * k, kChunk, [&](int64_t from, int64_t to) { MXNET_CPU_CALL(WidenBytes)(a + from, to - from, wide + from); });
-  const Factors factors{wide, b, rows, columns, k};
-  const int64_t across = (columns + kColumns - 1) / kColumns, down = (rows + kRows - 1) / kRows;
-  const int64_t alone = std::max<int64_t>(1, kChunk * 8 / std::max<int64_t>(1, std::min(rows, kRows) * kColumns * k));
-  ParallelFor(across * down, alone, [&](int64_t from, int64_t to) {
-    std::vector<int64_t> sums(static_cast<size_t>(kRows * kColumns));
-    for (int64_t task = from; task < to; ++task) {
-      const int64_t row = task / across * kRows, column = task % across * kColumns;
-      const int64_t height = std::min(kRows, rows - row), width = std::min(kColumns, columns - column);
-      Piece(factors, row, height, column, width, sums.data());
-      for (int64_t i = 0; i < height; ++i) store(row + i, column, width, sums.data() + i * kColumns);
-    }
-  });
-}
-
 void FullyConnectedKernel(KernelArgs& args) {
   if (!Wanted(args, 0) || args.out[0].Size() == 0) return;
   const auto& p = args.attrs->get<IntFullyConnectedParam>();
@@ -156,14 +103,14 @@ void FullyConnectedKernel(KernelArgs& args) {
   int32_t* room = static_cast<int32_t*>(args.out[0].dptr);
   if (p.out_type == kInt32) {
     const int32_t* more = bias ? bias->data<int32_t>() : nullptr;
-    return Product(args, bytes, rows, weights, columns, k, room, [=](int64_t row, int64_t at, int64_t n, const auto* sums) {
+    return ByteProduct(args, {bytes, false}, rows, weights, columns, k, room, [=](int64_t row, int64_t at, int64_t n, const auto* sums) {
       int32_t* out = room + row * columns + at;
       for (int64_t j = 0; j < n; ++j) out[j] = static_cast<int32_t>(sums[j] + static_cast<int64_t>(more ? more[at + j] : 0));
     });
   }
   const float scale = *args.in[2].data<float>() * (largest / 127);
   const float* more = bias ? bias->data<float>() : nullptr;
-  Product(args, bytes, rows, weights, columns, k, room, [=](int64_t row, int64_t at, int64_t n, const auto* sums) {
+  ByteProduct(args, {bytes, false}, rows, weights, columns, k, room, [=](int64_t row, int64_t at, int64_t n, const auto* sums) {
     char* out = reinterpret_cast<char*>(room + row * columns + at);  // of floats, where sums may lie
     for (int64_t j = 0; j < n; ++j) {
       const float value = static_cast<float>(sums[j]) * scale + (more ? more[at + j] : 0);

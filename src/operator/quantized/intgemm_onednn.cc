@@ -3,23 +3,23 @@
 #include <dnnl.hpp>
 
 #include "base/library_threads.h"
+#include "operator/nn/onednn/onednn_common.h"
 #include "operator/quantized/intgemm.h"
 
 namespace mxnet {
 namespace {
 
-bool ByteProduct(int64_t m, int64_t n, int64_t k, const int8_t* a, const int8_t* b, int32_t* c) {
+bool OnednnByteProduct(int64_t m, int64_t n, int64_t k, const void* a, bool a_unsigned, const int8_t* b, int32_t* c) {
   OmpScope threads(LibraryTeam(0.5 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)));
   const int32_t offset = 0;
-  return dnnl_gemm_s8s8s32('N', 'T', 'F', m, n, k, 1.0f, a, k, 0, b, k, 0, 0.0f, c, n, &offset) == dnnl_success;
+  const auto* natural = static_cast<const uint8_t*>(a);
+  const auto* whole = static_cast<const int8_t*>(a);
+  return (a_unsigned ? dnnl_gemm_u8s8s32('N', 'T', 'F', m, n, k, 1.0f, natural, k, 0, b, k, 0, 0.0f, c, n, &offset)
+                     : dnnl_gemm_s8s8s32('N', 'T', 'F', m, n, k, 1.0f, whole, k, 0, b, k, 0, 0.0f, c, n, &offset)) == dnnl_success;
 }
 
 [[maybe_unused]] const bool linked = [] {
-  const auto level = dnnl::get_effective_cpu_isa();
-  const auto has = [&](dnnl::cpu_isa isa) {
-    return (static_cast<unsigned>(level) & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
-  };
-  if (has(dnnl::cpu_isa::avx2_vnni) || has(dnnl::cpu_isa::avx512_core_vnni)) detail::g_onednn_byte_product = ByteProduct;
+  if (nn::AddsBytesExactly()) detail::g_onednn_byte_product = OnednnByteProduct;
   return true;
 }();
 

@@ -80,9 +80,16 @@ void QuantizeBytes(const float* x, float scale, int64_t n, int8_t* out) {
   }
 }
 
-void WidenBytes(const int8_t* x, int64_t n, int16_t* out) {
+void WidenBytes(const void* x, bool is_unsigned, int64_t n, int16_t* out) {
+  const auto *whole = static_cast<const int8_t*>(x);
+  const auto *natural = static_cast<const uint8_t*>(x);
+  if (is_unsigned) {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = x[i];
+    for (int64_t i = 0; i < n; ++i) out[i] = natural[i];
+    return;
+  }
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = whole[i];
 }
 
 void MultiplyRows(const int16_t* a, int64_t rows, int64_t a_pitch, const int16_t* b, int64_t columns, int64_t b_pitch, int64_t k,

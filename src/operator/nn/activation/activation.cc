@@ -139,6 +139,7 @@ MXNET_REGISTER_OP(Activation)
     .set_trait(AsEpilogue{[](const Attrs& a) {
       return a.get<ActivationParam>().act_type == kActSoftRelu ? EpilogueOp{EpilogueKind::kSoftRelu} : EpilogueOp();
     }})
+    .set_trait(Quantized{"_contrib_quantized_act", {}, [](const Attrs& a) { return a.get<ActivationParam>().act_type == kActRelu; }})
     .set_param<ActivationParam>()
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)
@@ -149,6 +150,8 @@ MXNET_REGISTER_OP(Activation)
     .set_precision_condition("act_type", {"softrelu"})
     .set_trait(FusedAs(pointwise::Recipe::kActivation, 1))
     .set_kernel(Forward);
+
+MXNET_REGISTER_OP(_contrib_quantized_act).set_param<ActivationParam>();
 
 MXNET_REGISTER_OP(_backward_Activation)
     .describe("Gradient of Activation with respect to data.")

@@ -199,6 +199,7 @@ MXNET_REGISTER_OP(Convolution)
     .set_trait(Role::kConvolution)
     .set_trait(LayerTrait{"_fused_convolution",
                           [](const Attrs& a, int ndim) { return ChannelsLastAttr(a.get<ConvolutionParam>().layout) ? ndim - 1 : 1; }})
+    .set_trait(Quantized{"_contrib_quantized_conv"})
     .set_param<ConvolutionParam>()
     .set_trait(NamesLayout{NamesChannelsLast<ConvolutionParam>})
     .set_inputs({"data", "weight", "bias"}, Inputs<ConvolutionParam>)

@@ -49,7 +49,24 @@ Tag WeightTag(int nd, bool groups, bool last) {
   return last ? Tag::odhwi : Tag::oidhw;
 }
 
-std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, dnnl::memory::data_type type) {
+/* Dtypes of the operands: one, or those of 8-bit integers and their sums. */
+struct OperandTypes {
+  dnnl::memory::data_type src, weight, dst;
+};
+
+// Elsewhere than with VNNI the library's sums of bytes may saturate.
+bool TypesOf(int dtype, OperandTypes* types) {
+  if (dtype != kInt8 && dtype != kUint8) {
+    if (!OnednnType(dtype, &types->src)) return false;
+    types->weight = types->dst = types->src;
+    return true;
+  }
+  using Type = dnnl::memory::data_type;
+  *types = {dtype == kInt8 ? Type::s8 : Type::u8, Type::s8, Type::s32};
+  return AddsBytesExactly();
+}
+
+std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, const OperandTypes& types) {
   const ConvDims& d = call.dims;
   const int first = FirstSpatial(d), nd = 3 - first;
   Dims src_dims{d.batch, d.channels}, dst_dims{d.batch, d.filters}, weight_dims, stride, dilate, pad, pad_end;
@@ -66,17 +83,18 @@ std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, dnnl::memory::data_t
     pad.push_back(d.pad[i]);
     pad_end.push_back((d.out[i] - 1) * d.stride[i] + (d.kernel[i] - 1) * d.dilate[i] + 1 - d.in[i] - d.pad[i]);
   }
-  const Desc src_user(src_dims, type, DataTag(nd, call.src.channels_last)), dst_user(dst_dims, type, DataTag(nd, call.dst.channels_last));
-  const Desc weight_user(weight_dims, type, WeightTag(nd, d.groups > 1, call.weight.channels_last));
-  const Desc bias_desc(Dims{d.filters}, call.wide_bias ? dnnl::memory::data_type::f32 : type, Tag::a);
+  const Desc src_user(src_dims, types.src, DataTag(nd, call.src.channels_last)),
+      dst_user(dst_dims, types.dst, DataTag(nd, call.dst.channels_last));
+  const Desc weight_user(weight_dims, types.weight, WeightTag(nd, d.groups > 1, call.weight.channels_last));
+  const Desc bias_desc(Dims{d.filters}, call.wide_bias ? dnnl::memory::data_type::f32 : types.src, Tag::a);
   // Channels-last tensors stay as they are; plain ones may be converted into what the primitive is
   // fastest with.
   const bool last = call.src.channels_last || call.dst.channels_last;
-  const Desc src(src_dims, type, last ? DataTag(nd, true) : Tag::any), dst(dst_dims, type,
+  const Desc src(src_dims, types.src, last ? DataTag(nd, true) : Tag::any), dst(dst_dims, types.dst,
                                                                            last              ? DataTag(nd, true)
                                                                            : call.accumulate ? DataTag(nd, false)
                                                                                              : Tag::any);
-  const Desc weight(weight_dims, type, Tag::any);
+  const Desc weight(weight_dims, types.weight, Tag::any);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   SetPost(&attr, call.accumulate, call.post);
@@ -115,8 +133,8 @@ std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, dnnl::memory::data_t
 }
 
 bool Run(KernelArgs& args, const ConvCall& call) {
-  dnnl::memory::data_type type;
-  if (!OnednnType(call.dtype, &type)) return false;
+  OperandTypes types;
+  if (!TypesOf(call.dtype, &types)) return false;
   const ConvDims& d = call.dims;
   const double multiplications =
       static_cast<double>(d.batch * d.filters * d.OutSize()) * static_cast<double>(d.channels / d.groups * d.KernelSize());
@@ -135,7 +153,7 @@ bool Run(KernelArgs& args, const ConvCall& call) {
       .Add(call.accumulate)
       .Add(call.post)
       .Add(team);
-  auto* entry = static_cast<ConvEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type); }));
+  auto* entry = static_cast<ConvEntry*>(CachedEntry(key, [&] { return MakeEntry(call, types); }));
   if (!entry) return false;
   dnnl::stream& stream = OnednnStream();
   const size_t workspace_bytes = entry->workspace.get_desc().get_size();
@@ -223,7 +241,8 @@ bool RunInParts(KernelArgs& args, const ConvCall& call) {
   const ConvDims& d = call.dims;
   const bool sums = call.pass == ConvPass::kBackwardWeights;
   const int64_t most = sums ? 4 : 16, step = (d.batch + most - 1) / most, parts = (d.batch + step - 1) / step;
-  if (parts <= 1 || (sums && call.dtype != kFloat32)) return Run(args, call);
+  const bool exact = call.dtype == kInt8 || call.dtype == kUint8;
+  if (parts <= 1 || exact || (sums && call.dtype != kFloat32)) return Run(args, call);
   const int64_t weights = sums ? d.filters * (d.channels / d.groups) * d.KernelSize() : 0,
                 each = weights + (sums && call.bias ? d.filters : 0);
   float* partial = sums ? static_cast<float*>(args.workspace(static_cast<size_t>(parts * each) * sizeof(float))) : nullptr;

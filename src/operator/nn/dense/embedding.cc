@@ -9,6 +9,7 @@
 #include "operator/indexing/gpu_index.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -167,6 +168,7 @@ MXNET_REGISTER_OP(Embedding)
         "Indices below 0 or beyond the last row are cut to the nearest row. data may have any dtype; fractions are cut off.")
     .alias("_npx_embedding")
     .alias("_sparse_Embedding")
+    .set_trait(Quantized{"_contrib_quantized_embedding", {0}})
     .set_param<EmbeddingParam>()
     .set_inputs({"data", "weight"})
     .set_infer_shape(ForwardShape)
@@ -176,6 +178,8 @@ MXNET_REGISTER_OP(Embedding)
     })
     .set_kernel(WithCheckedIndices(
         0, [](const KernelArgs& a) { return IndexRange{a.in[1].shape[0]}; }, Forward));
+
+MXNET_REGISTER_OP(_contrib_quantized_embedding).set_param<EmbeddingParam>();
 
 MXNET_REGISTER_OP(_backward_Embedding)
     .describe("Gradient of Embedding with respect to weight: rows of the output's gradient, added up by index.")

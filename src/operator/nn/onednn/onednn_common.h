@@ -27,6 +27,9 @@ dnnl::stream& OnednnStream();  // this thread's
 /* False: the type is not computed in on this machine (float64; half types without instructions). */
 bool OnednnType(int dtype, dnnl::memory::data_type* type);
 
+/* Are its sums of products of 8-bit integers exact on this processor? */
+bool AddsBytesExactly();
+
 /* result = post(result, plus what was there when `accumulate`) */
 void SetPost(dnnl::primitive_attr* attr, bool accumulate, const EpilogueOp& post);
 

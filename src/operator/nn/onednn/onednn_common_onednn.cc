@@ -48,6 +48,15 @@ bool OnednnType(int dtype, dnnl::memory::data_type* type) {
   return false;
 }
 
+bool AddsBytesExactly() {
+  static const bool exact = [] {
+    const auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+    const auto has = [level](dnnl::cpu_isa isa) { return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa); };
+    return has(dnnl::cpu_isa::avx2_vnni) || has(dnnl::cpu_isa::avx512_core_vnni);
+  }();
+  return exact;
+}
+
 void SetPost(dnnl::primitive_attr* attr, bool accumulate, const EpilogueOp& post) {
   if (!accumulate && !post) return;
   using A = dnnl::algorithm;

@@ -256,6 +256,12 @@ std::vector<NodeEntry> ThirdGradient(const NodePtr& node, const std::vector<Node
 
 bool NamesChannelsLast(const Attrs& attrs) { return attrs.get<PoolingParam>().channels_last(); }
 
+// Maxima and means of 8-bit integers are of the same range.
+bool HasQuantizedForm(const Attrs& attrs) {
+  const int type = attrs.get<PoolingParam>().pool_type;
+  return type == kPoolMax || type == kPoolAvg;
+}
+
 MXNET_REGISTER_OP(Pooling)
     .set_expensive_to_recompute()
     .describe(
@@ -270,6 +276,7 @@ MXNET_REGISTER_OP(Pooling)
     .set_param<PoolingParam>()
     .set_trait(NamesLayout{NamesChannelsLast})
     .set_trait(ParametersInFiles{{{"output_size", ""}}})
+    .set_trait(Quantized{"_contrib_quantized_pooling", {}, HasQuantizedForm})
     .set_inputs({"data"})
     .set_infer_shape(ForwardShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kUint8})

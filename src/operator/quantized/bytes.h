@@ -1,0 +1,44 @@
+/* Loops over 8-bit integers and what they are made of and become. */
+#ifndef MXNET_OPERATOR_QUANTIZED_BYTES_H_
+#define MXNET_OPERATOR_QUANTIZED_BYTES_H_
+
+#include <cstdint>
+
+#include "base/cpu_dispatch.h"
+
+namespace mxnet {
+
+/* Where a loop writes 8-bit integers: what is below or above is cut. */
+struct ByteLimits {
+  float low, high;
+};
+
+/*
+ * Rounding is to the nearest whole number, ties to the even one; NaN gives 0 and what is beyond the
+ * limits is cut to them. `is_unsigned`: bytes are uint8, else int8.
+ *
+ * ToBytes: x * scale + shift. SumsToBytes: x * scale. BytesToFloats: x * scale, where shift is
+ * taken off before. BytesToBytes: x * scale + shift. AddBytes: a * a_scale + b * b_scale; AddWide
+ * the same as int32. MultiplyBytes: products, exact. ProductsToBytes: products * scale, cut towards
+ * zero. AddToSums: sums + add, cut to int32. Extremes: the least and the greatest of numbers that
+ * are no NaN; low and high are looked at first. LargestSum: the largest magnitude.
+ */
+MXNET_CPU_DECLARE(void ToBytes(const float* x, float scale, float shift, ByteLimits limits, int64_t n, void* out);
+                  void SumsToBytes(const int32_t* x, float scale, ByteLimits limits, int64_t n, void* out);
+                  void BytesToFloats(const void* x, bool is_unsigned, float shift, float scale, int64_t n, float* out);
+                  void BytesToBytes(const void* x, bool is_unsigned, float scale, float shift, ByteLimits limits, int64_t n, void* out);
+                  void AddBytes(const void* a, bool a_unsigned, float a_scale, const void* b, bool b_unsigned, float b_scale,
+                                ByteLimits limits, int64_t n, void* out);
+                  void AddWide(const void* a, bool a_unsigned, double a_scale, const void* b, bool b_unsigned, double b_scale, int64_t n,
+                               int32_t* out);
+                  void MultiplyBytes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, int64_t n, int32_t* out);
+                  void ProductsToBytes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, float scale, ByteLimits limits,
+                                       int64_t n, void* out);
+                  void ProductsToFloats(const void* a, bool a_unsigned, const void* b, bool b_unsigned, float scale, int64_t n, float* out);
+                  void AddToSums(const int32_t* add, int64_t n, int32_t* sums); void AddToRow(int32_t add, int64_t n, int32_t* sums);
+                  void Extremes(const float* x, int64_t n, float* low, float* high);
+                  void ByteExtremes(const void* x, bool is_unsigned, int64_t n, int* low, int* high);
+                  int64_t LargestOfSums(const int32_t* x, int64_t n);)
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_QUANTIZED_BYTES_H_

@@ -1,0 +1,159 @@
+// Loops over 8-bit integers. Each is one that compilers make vector code of.
+#include "operator/quantized/bytes.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+constexpr float kWhole = 12582912;  // 1.5 * 2^23: what is added to it loses its fraction
+
+inline float Cut(float v, ByteLimits limits) {
+  v = v != v ? 0.0f : v;
+  v = v > limits.high ? limits.high : v;
+  return v < limits.low ? limits.low : v;
+}
+
+// The low byte of a whole number is that of both signed and unsigned bytes.
+inline int8_t Byte(float whole) { return static_cast<int8_t>(static_cast<int32_t>(whole)); }
+inline int8_t Rounded(float v, ByteLimits limits) { return Byte((Cut(v, limits) + kWhole) - kWhole); }
+
+template <typename F>
+inline void OfType(const void* x, bool is_unsigned, F&& f) {
+  if (is_unsigned)
+    f(static_cast<const uint8_t*>(x));
+  else
+    f(static_cast<const int8_t*>(x));
+}
+
+template <typename F>
+inline void OfTypes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, F&& f) {
+  OfType(a, a_unsigned, [&](const auto* x) { OfType(b, b_unsigned, [&](const auto* y) { f(x, y); }); });
+}
+
+}  // namespace
+
+void ToBytes(const float* x, float scale, float shift, ByteLimits limits, int64_t n, void* out) {
+  int8_t* to = static_cast<int8_t*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = Rounded(x[i] * scale + shift, limits);
+}
+
+void SumsToBytes(const int32_t* x, float scale, ByteLimits limits, int64_t n, void* out) {
+  int8_t* to = static_cast<int8_t*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = Rounded(static_cast<float>(x[i]) * scale, limits);
+}
+
+void BytesToFloats(const void* x, bool is_unsigned, float shift, float scale, int64_t n, float* out) {
+  OfType(x, is_unsigned, [&](const auto* from) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) out[i] = (static_cast<float>(from[i]) - shift) * scale;
+  });
+}
+
+void BytesToBytes(const void* x, bool is_unsigned, float scale, float shift, ByteLimits limits, int64_t n, void* out) {
+  int8_t* to = static_cast<int8_t*>(out);
+  OfType(x, is_unsigned, [&](const auto* from) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = Rounded(static_cast<float>(from[i]) * scale + shift, limits);
+  });
+}
+
+void AddBytes(const void* a, bool a_unsigned, float a_scale, const void* b, bool b_unsigned, float b_scale, ByteLimits limits, int64_t n,
+              void* out) {
+  int8_t* to = static_cast<int8_t*>(out);
+  OfTypes(a, a_unsigned, b, b_unsigned, [&](const auto* x, const auto* y) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = Rounded(static_cast<float>(x[i]) * a_scale + static_cast<float>(y[i]) * b_scale, limits);
+  });
+}
+
+void AddWide(const void* a, bool a_unsigned, double a_scale, const void* b, bool b_unsigned, double b_scale, int64_t n, int32_t* out) {
+  constexpr double kWholeOfDouble = 6755399441055744;  // 1.5 * 2^52
+  OfTypes(a, a_unsigned, b, b_unsigned, [&](const auto* x, const auto* y) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+      double v = static_cast<double>(x[i]) * a_scale + static_cast<double>(y[i]) * b_scale;
+      v = v != v ? 0.0 : v;
+      v = v > 2147483647.0 ? 2147483647.0 : v;
+      v = v < -2147483648.0 ? -2147483648.0 : v;
+      out[i] = static_cast<int32_t>((v + kWholeOfDouble) - kWholeOfDouble);
+    }
+  });
+}
+
+void MultiplyBytes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, int64_t n, int32_t* out) {
+  OfTypes(a, a_unsigned, b, b_unsigned, [&](const auto* x, const auto* y) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int32_t>(x[i]) * y[i];
+  });
+}
+
+void ProductsToBytes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, float scale, ByteLimits limits, int64_t n, void* out) {
+  int8_t* to = static_cast<int8_t*>(out);
+  OfTypes(a, a_unsigned, b, b_unsigned, [&](const auto* x, const auto* y) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = Byte(Cut(static_cast<float>(static_cast<int32_t>(x[i]) * y[i]) * scale, limits));
+  });
+}
+
+void ProductsToFloats(const void* a, bool a_unsigned, const void* b, bool b_unsigned, float scale, int64_t n, float* out) {
+  OfTypes(a, a_unsigned, b, b_unsigned, [&](const auto* x, const auto* y) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(static_cast<int32_t>(x[i]) * y[i]) * scale;
+  });
+}
+
+void AddToSums(const int32_t* add, int64_t n, int32_t* sums) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t v = static_cast<int64_t>(sums[i]) + add[i];
+    v = v > INT32_MAX ? INT32_MAX : v;
+    sums[i] = static_cast<int32_t>(v < INT32_MIN ? INT32_MIN : v);
+  }
+}
+
+void AddToRow(int32_t add, int64_t n, int32_t* sums) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t v = static_cast<int64_t>(sums[i]) + add;
+    v = v > INT32_MAX ? INT32_MAX : v;
+    sums[i] = static_cast<int32_t>(v < INT32_MIN ? INT32_MIN : v);
+  }
+}
+
+void Extremes(const float* x, int64_t n, float* low, float* high) {
+  float least = *low, greatest = *high;
+#pragma omp simd reduction(min : least) reduction(max : greatest)
+  for (int64_t i = 0; i < n; ++i) {
+    least = x[i] < least ? x[i] : least;
+    greatest = x[i] > greatest ? x[i] : greatest;
+  }
+  *low = least, *high = greatest;
+}
+
+void ByteExtremes(const void* x, bool is_unsigned, int64_t n, int* low, int* high) {
+  OfType(x, is_unsigned, [&](const auto* from) {
+    auto least = from[0], greatest = from[0];
+#pragma omp simd reduction(min : least) reduction(max : greatest)
+    for (int64_t i = 0; i < n; ++i) {
+      least = from[i] < least ? from[i] : least;
+      greatest = from[i] > greatest ? from[i] : greatest;
+    }
+    *low = least, *high = greatest;
+  });
+}
+
+int64_t LargestOfSums(const int32_t* x, int64_t n) {
+  int32_t least = 0, greatest = 0;
+#pragma omp simd reduction(min : least) reduction(max : greatest)
+  for (int64_t i = 0; i < n; ++i) {
+    least = x[i] < least ? x[i] : least;
+    greatest = x[i] > greatest ? x[i] : greatest;
+  }
+  const int64_t below = -static_cast<int64_t>(least);
+  return below > greatest ? below : greatest;
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet

@@ -1,0 +1,231 @@
+// Convolution, dense layer and pooling of 8-bit integers.
+#include "operator/quantized/layers.h"
+
+#include "operator/nn/common/nn_common.h"
+#include "operator/nn/convolution/convolution.h"
+#include "operator/nn/dense/fully_connected.h"
+#include "operator/nn/onednn/hooks.h"
+#include "operator/nn/pooling/pooling.h"
+#include "operator/on_host.h"
+#include "operator/quantized/byte_product.h"
+#include "operator/quantized/bytes.h"
+#include "operator/traits.h"
+
+namespace mxnet {
+namespace quantized {
+namespace {
+
+using nn::Named;
+using nn::Wanted;
+
+// ---- what convolutions and dense layers share: data, weight, [bias], then a range for each
+
+template <typename P>
+int Arrays(const Attrs& attrs) {
+  return attrs.get<P>().no_bias ? 2 : 3;
+}
+
+template <typename P>
+std::vector<std::string> LayerInputs(const Attrs& attrs) {
+  std::vector<std::string> names = {"data", "weight", "bias"};
+  if (attrs.param && attrs.get<P>().no_bias) names.pop_back();
+  const size_t arrays = names.size();
+  for (size_t i = 0; i < arrays; ++i)
+    for (const char* end : {"min_", "max_"}) names.push_back(end + names[i]);
+  return names;
+}
+
+template <typename P>
+bool LayerType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  CheckBytes(attrs, "data", (*in)[0]);
+  AssignType(attrs, "weight", &(*in)[1], kInt8);
+  if (!attrs.get<P>().no_bias) AssignType(attrs, "bias", &(*in)[2], kInt8);
+  RangeTypes(attrs, in, Arrays<P>(attrs), out);
+  AssignType(attrs, "output", &(*out)[0], kInt32);
+  return (*in)[0] != kDTypeUnknown;
+}
+
+/* Largest magnitudes of the ranges of a layer's inputs. */
+struct LayerRanges {
+  float data, weight, bias = 0;
+  LayerRanges(const KernelArgs& args, int arrays)
+      : data(LargestIn(args.in[arrays], args.in[arrays + 1])), weight(LargestIn(args.in[arrays + 2], args.in[arrays + 3])) {
+    if (arrays > 2) bias = LargestIn(args.in[arrays + 4], args.in[arrays + 5]);
+  }
+};
+
+void StoreSumRange(KernelArgs& args, const LayerRanges& ranges) {
+  const float largest = LargestSum(args.in[0].dtype, ranges.data, kInt8, ranges.weight);
+  StoreRange(args, -largest, largest);
+}
+
+/* The bias in units of the sums, cut towards zero; null without one. */
+const int32_t* WideBias(KernelArgs& args, const LayerRanges& ranges, int arrays) {
+  if (arrays < 3) return nullptr;
+  const TBlob& bias = args.in[2];
+  const double unit = static_cast<double>(ranges.data) * static_cast<double>(ranges.weight);
+  const auto levels = static_cast<double>(Levels(args.in[0].dtype));
+  const double scale = unit > 0 ? static_cast<double>(ranges.bias) * levels / unit : 0;
+  int32_t* wide = nn::Workspace<int32_t>(args, bias.Size());
+  for (int64_t i = 0; i < bias.Size(); ++i) {
+    const double value = scale * bias.data<int8_t>()[i];
+    wide[i] = static_cast<int32_t>(std::min(2147483647.0, std::max(-2147483648.0, value == value ? value : 0.0)));
+  }
+  return wide;
+}
+
+template <typename P>
+Op& LayerRecord(const char* name) {
+  return Op::Register(name)
+      .set_inputs({"data", "weight", "bias", "min_data", "max_data", "min_weight", "max_weight", "min_bias", "max_bias"},
+                  [](const Attrs& a) { return 3 * Arrays<P>(a); })
+      .set_list_inputs(LayerInputs<P>)
+      .set_outputs({"output", "min_output", "max_output"})
+      .set_infer_type(LayerType<P>)
+      .set_dtypes({kInt8, kUint8})
+      .set_trait(NeedsRequantize{});
+}
+
+// ---- dense
+
+void FullyConnectedKernel(KernelArgs& args) {
+  const int arrays = Arrays<nn::FullyConnectedParam>(*args.attrs);
+  const LayerRanges ranges(args, arrays);
+  StoreSumRange(args, ranges);
+  if (!Wanted(args, 0) || args.out[0].Size() == 0) return;
+  const TBlob &data = args.in[0], &weight = args.in[1];
+  const int64_t columns = weight.shape[0], k = weight.shape[1], rows = args.out[0].Size() / columns;
+  const int32_t* bias = WideBias(args, ranges, arrays);
+  int32_t* out = args.out[0].data<int32_t>();
+  ByteProduct(args, {data.dptr, data.dtype == kUint8}, rows, weight.data<int8_t>(), columns, k, out,
+              [=](int64_t row, int64_t at, int64_t n, const auto* sums) {
+                int32_t* to = out + row * columns + at;
+                for (int64_t j = 0; j < n; ++j)
+                  to[j] = static_cast<int32_t>(std::min<int64_t>(INT32_MAX, std::max<int64_t>(INT32_MIN, sums[j])));
+                if (bias) MXNET_CPU_CALL(AddToSums)(bias + at, n, to);
+              });
+}
+
+// ---- convolution
+
+void AddBias(const nn::ConvCall& call, const int32_t* bias) {
+  const nn::ConvDims& d = call.dims;
+  const bool last = call.dst.channels_last;
+  const int64_t rows = d.batch * (last ? d.OutSize() : d.filters), width = last ? d.filters : d.OutSize();
+  int32_t* sums = static_cast<int32_t*>(call.dst.ptr);
+  ParallelFor(rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, width)), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      if (last)
+        MXNET_CPU_CALL(AddToSums)(bias, width, sums + i * width);
+      else
+        MXNET_CPU_CALL(AddToRow)(bias[i % d.filters], width, sums + i * width);
+    }
+  });
+}
+
+void ConvolutionKernel(KernelArgs& args) {
+  const auto& p = args.param<nn::ConvolutionParam>();
+  const int arrays = Arrays<nn::ConvolutionParam>(*args.attrs);
+  const LayerRanges ranges(args, arrays);
+  StoreSumRange(args, ranges);
+  if (!Wanted(args, 0) || args.out[0].Size() == 0) return;
+  const bool last = nn::ChannelsLastAttr(p.layout);
+  nn::ConvCall call;
+  call.dims = nn::DimsOf(p, args.in[0].shape, args.out[0].shape);
+  call.dtype = args.in[0].dtype;
+  call.src = {args.in[0].dptr, last}, call.weight = {args.in[1].dptr, last}, call.dst = {args.out[0].dptr, last};
+  call.weight_input = 1;
+  ConvolveBytes(args, call);
+  if (const int32_t* bias = WideBias(args, ranges, arrays)) AddBias(call, bias);
+}
+
+// ---- pooling
+
+bool PoolingShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const int type = attrs.get<nn::PoolingParam>().pool_type;
+  MXNET_CHECK_KIND(type == nn::kPoolMax || type == nn::kPoolAvg, Value)
+      << Named(attrs) << "pool_type " << (type == nn::kPoolSum ? "sum" : "lp") << "; accepted for 8-bit integers: max, avg";
+  return ShapesOf("Pooling", Fixed<1>)(attrs, in, out);
+}
+
+/* Means of windows, as float32 of a sum that is exact, rounded. */
+void AveragesOnHost(KernelArgs& args) {
+  const TBlob &x = args.in[0], &out = args.out[0];
+  TBlob wide_in = x, wide_out = out;
+  wide_in.dtype = wide_out.dtype = kFloat32;
+  wide_in.dptr = nn::Workspace<float>(args, x.Size()), wide_out.dptr = nn::Workspace<float>(args, out.Size());
+  ParallelFor(x.Size(), 65536, [&](int64_t b, int64_t e) {
+    MXNET_CPU_CALL(BytesToFloats)(x.data<char>() + b, x.dtype == kUint8, 0, 1, e - b, wide_in.data<float>() + b);
+  });
+  KernelArgs call = args;
+  call.in = Span<const TBlob>(&wide_in, 1), call.out = Span<const TBlob>(&wide_out, 1);
+  RunAs(call, "Pooling", 1);
+  const ByteLimits limits = out.dtype == kUint8 ? ByteLimits{0, 255} : ByteLimits{-128, 127};
+  ParallelFor(out.Size(), 65536, [&](int64_t b, int64_t e) {
+    MXNET_CPU_CALL(ToBytes)(wide_out.data<float>() + b, 1, 0, limits, e - b, out.data<char>() + b);
+  });
+}
+
+void PoolingKernel(KernelArgs& args) {
+  if (args.param<nn::PoolingParam>().pool_type == nn::kPoolMax) return RunInRange(args, "Pooling", 1, 1);
+  OnHost(args, [](KernelArgs& a) {
+    if (Wanted(a, 0) && a.out[0].Size() != 0) AveragesOnHost(a);
+    StoreRange(a, *a.in[1].data<float>(), *a.in[2].data<float>());
+  });
+}
+
+// ---- records
+
+double Flops(Span<const TBlob> in, Span<const TBlob> out) {
+  return in[1].shape[0] > 0 ? 2.0 * static_cast<double>(out[0].Size()) * static_cast<double>(in[1].Size() / in[1].shape[0]) : 0.0;
+}
+
+[[maybe_unused]] const bool registered = [] {
+  LayerRecord<nn::ConvolutionParam>("_contrib_quantized_conv")
+      .describe(
+          "Convolution of 8-bit integers in one, two or three dimensions: sums of 32 bits, and their range.\n\n"
+          "data has shape (batch, channels, spatial...) and is int8 or uint8; weight has shape (num_filter, channels / num_group, "
+          "kernel...), bias (num_filter,), and both are int8. The ends of the range of each follow, of shape (1,). The first result, int32, "
+          "has the shape that Convolution gives, and has exact sums of products; the bias is scaled to their units and cut towards zero. "
+          "The other two, of shape (1,), say what 2^31 stands for: with larger magnitudes d of data and w of the weight it is "
+          "d / 127 (uint8: d / 255) * w / 127 * 2^31. int8, uint8.")
+      .alias("_npx_quantized_conv")
+      .set_param<nn::ConvolutionParam>()
+      .set_trait(NamesLayout{[](const Attrs& a) { return nn::ChannelsLastAttr(a.get<nn::ConvolutionParam>().layout); }})
+      .set_infer_shape(ShapesOf("Convolution", Arrays<nn::ConvolutionParam>))
+      .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) { return Flops(in, out); })
+      .set_kernel([](KernelArgs& a) { OnHost(a, ConvolutionKernel); });
+  LayerRecord<nn::FullyConnectedParam>("_contrib_quantized_fully_connected")
+      .describe(
+          "Dense layer of 8-bit integers: data * weight^T + bias in sums of 32 bits, and their range.\n\n"
+          "data has shape (batch, ...) and is int8 or uint8; weight has shape (num_hidden, features), bias (num_hidden,), and both are "
+          "int8. The ends of the range of each follow, of shape (1,). The first result, int32, has shape (batch, num_hidden), or, with "
+          "flatten=False, that of data with the last dimension replaced by num_hidden. Sums of products are exact; the bias is scaled to "
+          "their units and cut towards zero. The other two, of shape (1,), say what 2^31 stands for: with larger magnitudes d of data and w "
+          "of the weight it is d / 127 (uint8: d / 255) * w / 127 * 2^31. int8, uint8.")
+      .alias("_npx_quantized_fully_connected")
+      .set_param<nn::FullyConnectedParam>()
+      .set_infer_shape(ShapesOf("FullyConnected", Arrays<nn::FullyConnectedParam>))
+      .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) { return Flops(in, out); })
+      .set_kernel([](KernelArgs& a) { OnHost(a, FullyConnectedKernel); });
+  Op::Register("_contrib_quantized_pooling")
+      .describe(
+          "Pooling of 8-bit integers: the maximum or the average of windows in one, two or three dimensions.\n\n"
+          "data has shape (batch, channels, spatial...); the first result has the shape that Pooling gives and the dtype of data. Averages "
+          "are rounded to the nearest, ties to even. The other two results are the range of data, min_data and max_data, of shape (1,). "
+          "int8, uint8.")
+      .alias("_npx_quantized_pooling")
+      .set_param<nn::PoolingParam>()
+      .set_trait(NamesLayout{[](const Attrs& a) { return a.get<nn::PoolingParam>().channels_last(); }})
+      .set_inputs({"data", "min_data", "max_data"})
+      .set_outputs({"output", "min_output", "max_output"})
+      .set_infer_shape(PoolingShape)
+      .set_infer_type(TypeOfData({kInt8, kUint8}))
+      .set_dtypes({kInt8, kUint8})
+      .set_kernel(PoolingKernel);
+  return true;
+}();
+
+}  // namespace
+}  // namespace quantized
+}  // namespace mxnet

@@ -1,0 +1,168 @@
+// Operators on 8-bit integers that move them, or put them in one range: what they stand for changes
+// no more than by rounding.
+#include "operator/matrix/concat.h"
+#include "operator/nn/common/nn_common.h"
+#include "operator/on_host.h"
+#include "operator/quantized/bytes.h"
+#include "operator/quantized/quantized.h"
+#include "operator/traits.h"
+
+namespace mxnet {
+namespace quantized {
+namespace {
+
+using nn::Named;
+using nn::Wanted;
+
+// ---- another shape or order
+
+/* Output 0 as the operator `name` moves data. */
+Op& MoveRecord(const char* record, const char* name, const char* text, std::vector<int> dtypes = {kInt8, kUint8}) {
+  return Op::Register(record)
+      .describe(std::string(text) +
+                "\n\ndata is moved as it is; the other two results are its range, min_data and max_data, of shape (1,). " +
+                (dtypes.empty() ? "Any dtype." : "int8, uint8."))
+      .set_inputs({"data", "min_data", "max_data"})
+      .set_outputs({"output", "min_output", "max_output"})
+      .set_infer_shape(ShapesOf(name, Fixed<1>))
+      .set_infer_type(TypeOfData(dtypes))
+      .set_dtypes(dtypes)
+      .set_kernel([name](KernelArgs& a) { RunInRange(a, name, 1, 1); });
+}
+
+// ---- relu
+
+void CheckRelu(const Attrs& attrs) {
+  const RoleByParameters* role = Op::Get("Activation")->trait<RoleByParameters>();
+  MXNET_CHECK_KIND(role->of(attrs) == Role::kRelu, Value) << Named(attrs) << "act_type '" << attrs.dict.at("act_type")
+                                                          << "'; accepted for 8-bit integers: relu";
+}
+
+bool ReluShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  CheckRelu(attrs);
+  AssignShape(attrs, "output", &(*out)[0], (*in)[0]);
+  AssignShape(attrs, "data", &(*in)[0], (*out)[0]);
+  RangeShapes(attrs, in, 1, out);
+  return (*in)[0].known();
+}
+
+void ReluKernel(KernelArgs& args) {
+  const TBlob &x = args.in[0], &out = args.out[0];
+  const ByteLimits limits{0, x.dtype == kUint8 ? 255.0f : 127.0f};
+  if (Wanted(args, 0))
+    ParallelFor(x.Size(), 65536, [&](int64_t b, int64_t e) {
+      MXNET_CPU_CALL(BytesToBytes)(x.data<char>() + b, x.dtype == kUint8, 1, 0, limits, e - b, out.data<char>() + b);
+    });
+  StoreRange(args, *args.in[1].data<float>(), *args.in[2].data<float>());
+}
+
+// ---- rows
+
+bool EmbeddingType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  RangeTypes(attrs, in, 2, out);
+  AssignType(attrs, "weight", &(*in)[1], kInt8);
+  AssignType(attrs, "output", &(*out)[0], kInt8);
+  if ((*in)[0] == kDTypeUnknown) (*in)[0] = kFloat32;
+  return true;
+}
+
+// ---- side by side
+
+int Arrays(const Attrs& attrs) { return attrs.get<ConcatParam>().num_args; }
+
+std::vector<std::string> ConcatInputs(const Attrs& attrs) {
+  std::vector<std::string> names;
+  for (int i = 0; i < Arrays(attrs); ++i) names.push_back("arg" + std::to_string(i));
+  for (int i = 0; i < Arrays(attrs); ++i)
+    for (const char* end : {"_min", "_max"}) names.push_back("arg" + std::to_string(i) + end);
+  return names;
+}
+
+bool ConcatType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const int n = Arrays(attrs);
+  const std::vector<std::string> names = attrs.op->ListInputs(attrs);
+  for (int i = 0; i < n; ++i) CheckBytes(attrs, names[i].c_str(), (*in)[i]);
+  RangeTypes(attrs, in, n, out);
+  AssignType(attrs, "output", &(*out)[0], CommonBytes(*in, n));
+  return std::count(in->begin(), in->begin() + n, static_cast<int>(kDTypeUnknown)) == 0;
+}
+
+void ConcatKernel(KernelArgs& args) {
+  const int n = Arrays(*args.attrs);
+  const TBlob& out = args.out[0];
+  float low = *args.in[n].data<float>(), high = *args.in[n + 1].data<float>();
+  for (int i = 1; i < n; ++i) {
+    low = std::min(low, *args.in[n + 2 * i].data<float>());
+    high = std::max(high, *args.in[n + 2 * i + 1].data<float>());
+  }
+  const float steps = StepsOf(Levels(out.dtype), LargestOf(low, high));
+  std::vector<TBlob> parts(args.in.begin(), args.in.begin() + n);
+  for (int i = 0; i < n && Wanted(args, 0); ++i) {
+    TBlob& part = parts[i];
+    const float largest = LargestIn(args.in[n + 2 * i], args.in[n + 2 * i + 1]);
+    if (part.dtype == out.dtype && largest == LargestOf(low, high)) continue;
+    int8_t* made = nn::Workspace<int8_t>(args, part.Size());
+    const float scale = largest / Levels(part.dtype) * steps;
+    const ByteLimits limits = out.dtype == kUint8 ? ByteLimits{0, 255} : ByteLimits{-128, 127};
+    ParallelFor(part.Size(), 65536, [&](int64_t b, int64_t e) {
+      MXNET_CPU_CALL(BytesToBytes)(part.data<char>() + b, part.dtype == kUint8, scale, 0, limits, e - b, made + b);
+    });
+    part.dptr = made, part.dtype = out.dtype;
+  }
+  KernelArgs call = args;
+  call.in = parts;
+  RunAs(call, "Concat", n);
+  StoreRange(args, low, high);
+}
+
+[[maybe_unused]] const bool registered = [] {
+  MoveRecord("_contrib_quantized_flatten", "Flatten", "Flatten of 8-bit integers: a matrix with one row per entry of the first dimension.", {})
+      .alias("_npx_quantized_flatten");
+  MoveRecord("_contrib_quantized_reshape", "Reshape", "Reshape of 8-bit integers.").alias("quantized_reshape");
+  MoveRecord("_npx_quantized_reshape", "_npx_reshape", "npx.reshape of 8-bit integers.");
+  MoveRecord("_contrib_quantized_transpose", "transpose", "transpose of 8-bit integers.").alias("quantized_transpose");
+  MoveRecord("_npx_quantized_transpose", "transpose", "transpose of 8-bit integers.");
+  Op::Register("_contrib_quantized_act")
+      .describe(
+          "Activation of 8-bit integers: relu, the larger of data and 0.\n\n"
+          "data has any shape, and so has the first result, of the same dtype. The other two are the range of data, min_data and max_data, "
+          "of shape (1,). Other values of act_type are refused. int8, uint8.")
+      .alias("_npx_quantized_act")
+      .set_inputs({"data", "min_data", "max_data"})
+      .set_outputs({"output", "min_output", "max_output"})
+      .set_infer_shape(ReluShape)
+      .set_infer_type(TypeOfData({kInt8, kUint8}))
+      .set_dtypes({kInt8, kUint8})
+      .set_kernel([](KernelArgs& a) { OnHost(a, ReluKernel); });
+  Op::Register("_contrib_quantized_embedding")
+      .describe(
+          "Rows of an int8 weight (input_dim, output_dim) chosen by the integers in data; the output has data's shape followed by "
+          "output_dim.\n\n"
+          "Indices below 0 or beyond the last row are cut to the nearest row. The other two results are the range of the weight, min_weight "
+          "and max_weight, of shape (1,). data may have any dtype; the output is int8, whatever `dtype` says.")
+      .alias("_npx_quantized_embedding")
+      .set_inputs({"data", "weight", "min_weight", "max_weight"})
+      .set_outputs({"output", "min_output", "max_output"})
+      .set_infer_shape(ShapesOf("Embedding", Fixed<2>))
+      .set_infer_type(EmbeddingType)
+      .set_kernel([](KernelArgs& a) { RunInRange(a, "Embedding", 2, 2); });
+  Op::Register("_contrib_quantized_concat")
+      .describe(
+          "Concat of 8-bit integers: puts arrays together along one dimension, in the range that holds all of theirs.\n\n"
+          "num_args arrays are followed by the ends of their ranges, of shape (1,): the least and the greatest number of the first, then of "
+          "the second, and so on. Arrays of another range, and uint8 beside int8, are scaled, rounded to the nearest (ties to even). The "
+          "output is uint8 where all arrays are, else int8. The other two results are its range, of shape (1,). int8, uint8.")
+      .set_param<ConcatParam>()
+      .set_variadic("data", [](const Attrs& a) { return 3 * Arrays(a); })
+      .set_list_inputs(ConcatInputs)
+      .set_outputs({"output", "min_output", "max_output"})
+      .set_infer_shape(ShapesOf("Concat", Arrays))
+      .set_infer_type(ConcatType)
+      .set_dtypes({kInt8, kUint8})
+      .set_kernel([](KernelArgs& a) { OnHost(a, ConcatKernel); });
+  return true;
+}();
+
+}  // namespace
+}  // namespace quantized
+}  // namespace mxnet
