@@ -58,8 +58,9 @@ double Divergence(const Histogram& p, const Histogram& q) {
   return divergence;
 }
 
-/* `inside` with as few different heights as there are `quantized` bins, each spread over the bins
- * that have something in p. */
+/* `inside` with as few different heights as there are `quantized` bins: each is the mean of those
+ * neighbours that hold something, for all of them that hold something in p. The first bin counts as
+ * empty, as in 1.9.1: its numbers are with the cut ones. */
 Histogram Quantize(const float* inside, const Histogram& p, int64_t quantized) {
   const auto n = static_cast<int64_t>(p.size()), merged = n / quantized;
   Histogram q(p.size());
@@ -67,8 +68,8 @@ Histogram Quantize(const float* inside, const Histogram& p, int64_t quantized) {
     const int64_t first = j * merged, last = j + 1 == quantized ? n : first + merged;
     float sum = 0;
     int64_t full = 0;
-    for (int64_t i = first; i < last; ++i) sum += inside[i], full += p[i] != 0;
-    for (int64_t i = first; i < last; ++i) q[i] = p[i] != 0 ? sum / static_cast<float>(full) : 0;
+    for (int64_t i = std::max<int64_t>(first, 1); i < last; ++i) sum += inside[i], full += inside[i] != 0;
+    for (int64_t i = first; i < last; ++i) q[i] = p[i] != 0 && full > 0 ? sum / static_cast<float>(full) : 0;
   }
   return q;
 }

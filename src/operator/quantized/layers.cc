@@ -148,6 +148,21 @@ bool PoolingShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return ShapesOf("Pooling", Fixed<1>)(attrs, in, out);
 }
 
+/* 2.0 has one more parameter, which says nothing where it is not given. */
+void AddOutputSize(Op* op) {
+  op->params.push_back({"output_size", "Shape or None, optional, default=None", "Accepted for compatibility: None."});
+  op->parse = [name = op->name, rest = op->parse](const AttrDict& dict) {
+    AttrDict others = dict;
+    const auto given = others.find("output_size");
+    if (given != others.end()) {
+      MXNET_CHECK_KIND(given->second == "None" || given->second == "()" || given->second == "[]", Value)
+          << "[" << name << "] output_size=" << given->second << "; accepted: None";
+      others.erase(given);
+    }
+    return rest(others);
+  };
+}
+
 /* Means of windows, as float32 of a sum that is exact, rounded. */
 void AveragesOnHost(KernelArgs& args) {
   const TBlob &x = args.in[0], &out = args.out[0];
@@ -208,21 +223,22 @@ double Flops(Span<const TBlob> in, Span<const TBlob> out) {
       .set_infer_shape(ShapesOf("FullyConnected", Arrays<nn::FullyConnectedParam>))
       .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) { return Flops(in, out); })
       .set_kernel([](KernelArgs& a) { OnHost(a, FullyConnectedKernel); });
-  Op::Register("_contrib_quantized_pooling")
-      .describe(
+  Op& pooling = Op::Register("_contrib_quantized_pooling")
+                    .describe(
           "Pooling of 8-bit integers: the maximum or the average of windows in one, two or three dimensions.\n\n"
           "data has shape (batch, channels, spatial...); the first result has the shape that Pooling gives and the dtype of data. Averages "
           "are rounded to the nearest, ties to even. The other two results are the range of data, min_data and max_data, of shape (1,). "
           "int8, uint8.")
-      .alias("_npx_quantized_pooling")
-      .set_param<nn::PoolingParam>()
-      .set_trait(NamesLayout{[](const Attrs& a) { return a.get<nn::PoolingParam>().channels_last(); }})
-      .set_inputs({"data", "min_data", "max_data"})
-      .set_outputs({"output", "min_output", "max_output"})
-      .set_infer_shape(PoolingShape)
-      .set_infer_type(TypeOfData({kInt8, kUint8}))
-      .set_dtypes({kInt8, kUint8})
-      .set_kernel(PoolingKernel);
+                    .alias("_npx_quantized_pooling")
+                    .set_param<nn::PoolingParam>()
+                    .set_trait(NamesLayout{[](const Attrs& a) { return a.get<nn::PoolingParam>().channels_last(); }})
+                    .set_inputs({"data", "min_data", "max_data"})
+                    .set_outputs({"output", "min_output", "max_output"})
+                    .set_infer_shape(PoolingShape)
+                    .set_infer_type(TypeOfData({kInt8, kUint8}))
+                    .set_dtypes({kInt8, kUint8})
+                    .set_kernel(PoolingKernel);
+  AddOutputSize(&pooling);
   return true;
 }();
 
