@@ -41,26 +41,27 @@ bool Smooth(Histogram* bins) {
   return true;
 }
 
-double Sum(const Histogram& bins) {
-  double sum = 0;
-  for (float v : bins) sum += static_cast<double>(v);
+// Sums are taken in float32, bin by bin, as in 1.9.1: thresholds differ by some bins otherwise.
+float Sum(const Histogram& bins) {
+  float sum = 0;
+  for (float v : bins) sum += v;
   return sum;
 }
 
 /* That of q from p, both scaled to the sum 1. */
-double Divergence(const Histogram& p, const Histogram& q) {
-  const double p_sum = Sum(p), q_sum = Sum(q);
-  double divergence = 0;
+float Divergence(const Histogram& p, const Histogram& q) {
+  const float p_sum = Sum(p), q_sum = Sum(q);
+  float divergence = 0;
   for (size_t i = 0; i < p.size(); ++i) {
-    const double a = static_cast<double>(p[i]) / p_sum, b = static_cast<double>(q[i]) / q_sum;
-    if (a > 0) divergence += b > 0 ? a * std::log(a / b) : std::numeric_limits<double>::infinity();
+    const float a = p[i] / p_sum, b = q[i] / q_sum;
+    if (a > 0) divergence += b > 0 ? a * std::log(a / b) : std::numeric_limits<float>::infinity();
   }
   return divergence;
 }
 
-/* `inside` with as few different heights as there are `quantized` bins: each is the mean of those
- * neighbours that hold something, for all of them that hold something in p. The first bin counts as
- * empty, as in 1.9.1: its numbers are with the cut ones. */
+/* `inside` with as few different heights as there are `quantized` bins, each spread over the bins
+ * that have something in p. As in 1.9.1, a height is the mean of the bins that have something
+ * inside, without the first of all. */
 Histogram Quantize(const float* inside, const Histogram& p, int64_t quantized) {
   const auto n = static_cast<int64_t>(p.size()), merged = n / quantized;
   Histogram q(p.size());
@@ -69,33 +70,33 @@ Histogram Quantize(const float* inside, const Histogram& p, int64_t quantized) {
     float sum = 0;
     int64_t full = 0;
     for (int64_t i = std::max<int64_t>(first, 1); i < last; ++i) sum += inside[i], full += inside[i] != 0;
-    for (int64_t i = first; i < last; ++i) q[i] = p[i] != 0 && full > 0 ? sum / static_cast<float>(full) : 0;
+    for (int64_t i = first; i < last; ++i) q[i] = full > 0 && p[i] != 0 ? sum / static_cast<float>(full) : 0;
   }
   return q;
 }
 
 /* The divergence when all that is outside of the 2 * half + 1 bins in the middle is cut to their
  * ends; infinite where there is none. */
-double DivergenceOf(const float* bins, int64_t n, int64_t half, int64_t quantized) {
+float DivergenceOf(const float* bins, int64_t n, int64_t half, int64_t quantized) {
   const int64_t first = n / 2 - half, size = 2 * half + 1;
   Histogram p(bins + first, bins + first + size);
   for (int64_t i = 0; i < first; ++i) p.front() += bins[i];
   for (int64_t i = first + size; i < n; ++i) p.back() += bins[i];
   Histogram q = Quantize(bins + first, p, quantized);
-  return Smooth(&p) && Smooth(&q) ? Divergence(p, q) : std::numeric_limits<double>::infinity();
+  return Smooth(&p) && Smooth(&q) ? Divergence(p, q) : std::numeric_limits<float>::infinity();
 }
 
 void CalibrateKernel(KernelArgs& args) {
   const TBlob &hist = args.in[0], &edges = args.in[1];
   const int64_t n = hist.Size(), quantized = args.param<CalibrateEntropyParam>().num_quantized_bins, least = quantized / 2;
   const int64_t tries = n / 2 - least + 1;
-  std::vector<double> divergences(static_cast<size_t>(tries));
+  std::vector<float> divergences(static_cast<size_t>(tries));
   ParallelFor(tries, std::max<int64_t>(1, 20000 / n), [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) divergences[i] = DivergenceOf(hist.data<float>(), n, least + i, quantized);
   });
   const int64_t best = std::min_element(divergences.begin(), divergences.end()) - divergences.begin();
   if (Wanted(args, 0)) *args.out[0].data<float>() = edges.data<float>()[n / 2 + least + best + 1];
-  if (Wanted(args, 1)) *args.out[1].data<float>() = static_cast<float>(divergences[best]);
+  if (Wanted(args, 1)) *args.out[1].data<float>() = divergences[best];
 }
 
 bool CalibrateShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
