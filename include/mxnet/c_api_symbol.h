@@ -208,6 +208,37 @@ MXNET_C_DLL int MXReducePrecisionSymbol(SymbolHandle sym_handle, SymbolHandle* r
                                         const char** conditional_param_names, const char** conditional_param_vals,
                                         const char** model_param_names, const char** arg_names);
 
+/* The graph with operators on 8-bit integers, for mx.contrib.quantization: `offline_params` are
+ * variables that come quantized (NAME_quantize, NAME_quantize_min, NAME_quantize_max);
+ * `quantized_dtype` is int8, uint8 or auto; `quantize_mode` full or smart; `quantize_granularity`
+ * tensor-wise or channel-wise, which the graph does not show. The names of results whose range it
+ * wants to know, if `calib_quantize`, live until this thread's next call. */
+MXNET_C_DLL int MXQuantizeSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, const int* dev_type,
+                                 const uint32_t num_excluded_sym_names, const char** excluded_sym_names,
+                                 const uint32_t num_excluded_op_names, const char** excluded_op_names, const uint32_t num_offline,
+                                 const char** offline_params, const char* quantized_dtype, const bool calib_quantize,
+                                 const char* quantize_mode, const char* quantize_granularity, uint32_t* out_num_calib_names,
+                                 const char*** out_calib_names);
+
+/* The quantized graph with these ranges of results. Names of others are ignored. */
+MXNET_C_DLL int MXSetCalibTableToQuantizedSymbol(SymbolHandle qsym_handle, const uint32_t num_layers, const char** layer_names,
+                                                 const float* low_quantiles, const float* high_quantiles, SymbolHandle* ret_sym_handle);
+
+/* MXQuantizeSymbol, and where `merge`: a relu shares its range with what it follows, and what nodes
+ * in float32 read comes from 32-bit integers. */
+MXNET_C_DLL int MXQuantizeSymbolEx(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, const uint32_t num_excluded_sym_names,
+                                   const char** excluded_sym_names, const uint32_t num_excluded_op_names, const char** excluded_op_names,
+                                   const uint32_t num_offline, const char** offline_params, const char* quantized_dtype, const bool merge,
+                                   const char* quantize_mode, uint32_t* out_num_calib_names, const char*** out_calib_names);
+
+/* Inference: the graph with BatchNorm and numbers behind convolutions and dense layers in float32
+ * as part of their parameters. The outputs of `out_made` are the values of the parameters
+ * `out_names`, from the old ones. Nodes of the names in `kept` stay. Shapes as for
+ * MXOptimizeForBackend. The names live until this thread's next call. */
+MXNET_C_DLL int MXSymbolFoldParameters(SymbolHandle sym_handle, const uint32_t num_shapes, const char** shape_names,
+                                       const int64_t* shape_data, const uint32_t* shape_idx, const uint32_t num_kept, const char** kept,
+                                       SymbolHandle* out_symbol, SymbolHandle* out_made, uint32_t* out_num_names, const char*** out_names);
+
 /* The graph with the parts that a partitioner of this name takes as nodes of their own
  * (docs/guide/extend_with_a_library.md); the operator of a symbol, without inputs; the same as the
  * first with shapes, options and arguments that the partitioner adds. */

@@ -38,19 +38,6 @@ std::map<std::string, NDArray> Given(const std::vector<std::string>& names, mx_u
   return arrays;
 }
 
-std::map<std::string, Shape> GivenShapes(uint32_t count, const char** names, const int64_t* data, const uint32_t* idx) {
-  NeedTexts(count, names, "inputs' names");
-  Need(count, idx, "positions of shapes");
-  Need(count > 0 ? idx[count] : 0, data, "dimensions");
-  std::map<std::string, Shape> shapes;
-  for (uint32_t i = 0; i < count; ++i) {
-    MXNET_CHECK_KIND(idx[i] <= idx[i + 1], Value)
-        << "[optimize_for] shape " << i << " has dimensions " << idx[i] << " to " << idx[i + 1] << " of the list";
-    shapes[names[i]] = Shape(std::vector<int64_t>(data + idx[i], data + idx[i + 1]));
-  }
-  return shapes;
-}
-
 /* Contradicting shapes are found here, as they would be by a partitioner. */
 void CheckShapes(const library::Request& request) {
   IndexedGraph g(request.symbol.outputs);
@@ -108,7 +95,7 @@ int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, cons
   request.symbol = *AsSymbol(sym_handle);
   request.given.args = Given(request.symbol.ListInputNames(Symbol::kReadOnlyArgs), args_len, in_args_handle);
   request.given.aux = Given(request.symbol.ListInputNames(Symbol::kAuxStates), aux_len, in_aux_handle);
-  request.shapes = GivenShapes(num_input_shapes, input_shape_names, input_shape_data, input_shape_idx);
+  request.shapes = GivenShapes("optimize_for", num_input_shapes, input_shape_names, input_shape_data, input_shape_idx);
   NeedTexts(num_input_dtypes, input_dtype_names, "inputs' names");
   Need(num_input_dtypes, input_dtypes, "dtypes");
   for (uint32_t i = 0; i < num_input_dtypes; ++i) {

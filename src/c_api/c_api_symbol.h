@@ -2,6 +2,7 @@
 #ifndef MXNET_C_API_C_API_SYMBOL_H_
 #define MXNET_C_API_C_API_SYMBOL_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,21 @@ inline Symbol* AsSymbol(SymbolHandle h) {
 inline std::vector<std::string> Names(uint32_t count, const char* const* names, const char* what) {
   NeedTexts(count, names, what);
   return std::vector<std::string>(names, names + count);
+}
+
+/* Shapes by name: of input i, data[idx[i]] to data[idx[i + 1]]. `who`: in messages. */
+inline std::map<std::string, Shape> GivenShapes(const char* who, uint32_t count, const char** names, const int64_t* data,
+                                                const uint32_t* idx) {
+  NeedTexts(count, names, "inputs' names");
+  Need(count, idx, "positions of shapes");
+  Need(count > 0 ? idx[count] : 0, data, "dimensions");
+  std::map<std::string, Shape> shapes;
+  for (uint32_t i = 0; i < count; ++i) {
+    MXNET_CHECK_KIND(idx[i] <= idx[i + 1], Value)
+        << "[" << who << "] shape " << i << " has dimensions " << idx[i] << " to " << idx[i + 1] << " of the list";
+    shapes[names[i]] = Shape(std::vector<int64_t>(data + idx[i], data + idx[i + 1]));
+  }
+  return shapes;
 }
 
 /* Hands out a list of strings. */

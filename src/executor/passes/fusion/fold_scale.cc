@@ -1,7 +1,7 @@
 // Inference: BatchNorm and numbers behind a convolution or dense layer become part of its weight
 // and bias (operator/nn/common/scale_shift.h). These are computed by a constant node of the plan,
 // which runs again only when a parameter has changed.
-#include "executor/passes/core/passes.h"
+#include "executor/passes/fusion/fold_parameters.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/scale_shift.h"
@@ -82,7 +82,10 @@ bool FoldsIntoLayer(const Node& norm, int ndim) {
 }
 
 int FoldScaleShift(PassGraph* g, PassContext* context) {
-  const GraphInfo& info = context->info(*g);
+  return FoldScaleShift(g, context->info(*g), [](const Node&, const Node&) { return true; });
+}
+
+int FoldScaleShift(PassGraph* g, const GraphInfo& info, const std::function<bool(const Node& layer, const Node& behind)>& wanted) {
   EntryUsers users = CountUsers(*g);  // a layer whose plain result somebody else reads stays
   int folded = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
@@ -91,7 +94,7 @@ int FoldScaleShift(PassGraph* g, PassContext* context) {
     const NodeEntry& before = original->inputs[0];
     if (!IsLayer(layer) || users[before] != 1 || users[{original.get(), 1}] || users[{original.get(), 2}]) return n;
     const int dtype = info.dtype(before);
-    if (info.dtype({original, 0, 0}) != dtype || (dtype != kFloat32 && !IsHalf(dtype))) return n;
+    if (info.dtype({original, 0, 0}) != dtype || (dtype != kFloat32 && !IsHalf(dtype)) || !wanted(*before.node, *original)) return n;
     const auto affine = AffineOf(*n);
     const auto norm = affine ? std::nullopt : NormBehind(*n, layer, info.shape(before).ndim());
     if (!affine && !norm) return n;
