@@ -17,6 +17,7 @@ NAVIGATION = [
         ("Deployment from C++", "tutorials/deploy_cpp.md"),
         ("Tuning by variables", "tutorials/tuning.md"),
         ("Profiling and explain", "tutorials/profiling.md"),
+        ("8-bit integers", "tutorials/quantization.md"),
         ("Several processes", "tutorials/distributed.md"),
         ("GPUs", "tutorials/gpu.md"),
         ("NumPy programs", "guide/numpy.md"),
