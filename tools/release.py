@@ -22,8 +22,9 @@ sys.path.insert(0, os.path.join(ROOT, "tools", "wheel"))
 import build  # noqa: E402
 import headers  # noqa: E402
 
-# Releases of Debian in whose bare roots the wheel is tried: other versions of glibc and of Python.
-ROOTS = ("bookworm", "trixie")
+# Releases of Debian and Ubuntu in whose bare roots the wheel is tried: other versions of glibc and of
+# Python.
+ROOTS = ("bookworm", "trixie", "noble")
 # Name, architecture and option of ./dev wheel.
 WHEELS = (("mxnet", "x86_64", "--arch x86_64"), ("mxnet", "aarch64", "--arch aarch64"), ("mxnet_cu13", "x86_64", "--cuda"))
 
@@ -171,8 +172,9 @@ def check_roots():
         if failures:
             yield from failures
             return
-        numbers = [f"build/roots/{suite}/try/numbers.npz" for suite in ROOTS]
-        yield from _command("./dev", "python", "tools/wheel/same_numbers.py", "compare", *numbers)
+        first, *others = (f"build/roots/{suite}/try/numbers.npz" for suite in ROOTS)
+        for other in others:
+            yield from _command("./dev", "python", "tools/wheel/same_numbers.py", "compare", first, other)
 
 
 def _command(*words):
