@@ -113,20 +113,11 @@ void Nonzero(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vec
 
 // ---- dynamic_reshape
 
-Shape Reshaped(const Attrs& attrs, const Shape& from, const std::vector<int64_t>& codes) {
-  try {
-    return NDArray::InferReshape(from, codes, false);
-  } catch (const Error& e) {
-    const std::string what = e.what();
-    throw Error(e.kind(), "[" + attrs.op->name + "] " + what.substr(what.compare(0, 10, "[reshape] ") == 0 ? 10 : 0));
-  }
-}
-
 void DynamicReshape(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const NDArray &data = *in[0], &shape = *in[1];
   std::vector<int64_t> codes(static_cast<size_t>(shape.shape().Size()));
   ConvertElements(HostValues(shape).at(), shape.dtype(), codes.data(), kInt64, shape.shape().Size());
-  const Shape to = Reshaped(attrs, data.shape(), codes);
+  const Shape to = ReshapedByCodes(attrs, data.shape(), codes, false);
   if (out[0]->is_none()) *out[0] = NDArray(to, data.ctx(), data.dtype(), true);
   MXNET_CHECK_KIND(out[0]->shape() == to && out[0]->dtype() == data.dtype(), Value)
       << "[" << attrs.op->name << "] out has shape " << out[0]->shape() << " and dtype " << DTypeName(out[0]->dtype()) << "; the result is "

@@ -13,6 +13,9 @@ inline int CheckedAxis(const Attrs& attrs, int64_t axis, int ndim, const char* w
   return static_cast<int>(axis < 0 ? axis + ndim : axis);
 }
 
+/* NDArray::InferReshape, whose errors name the operator. */
+Shape ReshapedByCodes(const Attrs& attrs, const Shape& from, const std::vector<int64_t>& codes, bool reverse);
+
 /* The result is as large as the input and has its elements in the same order: nothing to do in
  * place, one memcpy otherwise. */
 void CopyThrough(KernelArgs& args);

@@ -9,6 +9,16 @@
 
 namespace mxnet {
 
+Shape ReshapedByCodes(const Attrs& attrs, const Shape& from, const std::vector<int64_t>& codes, bool reverse) {
+  try {
+    return NDArray::InferReshape(from, codes, reverse);
+  } catch (const Error& e) {
+    const std::string what = e.what();
+    if (attrs.op->name == "Reshape") throw;  // which everybody calls reshape
+    throw Error(e.kind(), "[" + attrs.op->name + "] " + what.substr(what.compare(0, 10, "[reshape] ") == 0 ? 10 : 0));
+  }
+}
+
 void CopyThrough(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   CopyBytes(a.run, a.in[0].dptr, a.out[0].dptr, static_cast<int64_t>(a.in[0].Bytes()));
@@ -184,7 +194,7 @@ bool ReshapeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   }
   AssignShape(attrs, "the result", &(*out)[0],
               by_target ? InferTarget(attrs, from, p)
-                        : NDArray::InferReshape(from, std::vector<int64_t>(p.shape.begin(), p.shape.end()), p.reverse));
+                        : ReshapedByCodes(attrs, from, std::vector<int64_t>(p.shape.begin(), p.shape.end()), p.reverse));
   return true;
 }
 

@@ -80,7 +80,7 @@ struct Pair {
   const char *a, *b;
   bool a_unsigned, b_unsigned;
   float a_largest, b_largest;  // magnitudes
-  float a_unit, b_unit;        // what 1 stands for
+  double a_unit, b_unit;       // what 1 stands for
   explicit Pair(const KernelArgs& args)
       : a(args.in[0].data<char>()),
         b(args.in[1].data<char>()),
@@ -88,8 +88,8 @@ struct Pair {
         b_unsigned(args.in[1].dtype == kUint8),
         a_largest(LargestIn(args.in[2], args.in[3])),
         b_largest(LargestIn(args.in[4], args.in[5])),
-        a_unit(a_largest / Levels(args.in[0].dtype)),
-        b_unit(b_largest / Levels(args.in[1].dtype)) {}
+        a_unit(static_cast<double>(a_largest) / static_cast<double>(Levels(args.in[0].dtype))),
+        b_unit(static_cast<double>(b_largest) / static_cast<double>(Levels(args.in[1].dtype))) {}
 };
 
 void AddKernel(KernelArgs& args) {
@@ -106,14 +106,14 @@ void AddKernel(KernelArgs& args) {
     const double steps = largest > 0 ? static_cast<double>(std::numeric_limits<int32_t>::max()) / static_cast<double>(largest) : 0.0;
     return ParallelFor(out.Size(), kGrain, [&](int64_t b, int64_t e) {
       MXNET_CPU_CALL(AddWide)
-      (x.a + b, x.a_unsigned, static_cast<double>(x.a_unit) * steps, x.b + b, x.b_unsigned, static_cast<double>(x.b_unit) * steps, e - b,
-       out.data<int32_t>() + b);
+      (x.a + b, x.a_unsigned, x.a_unit * steps, x.b + b, x.b_unsigned, x.b_unit * steps, e - b, out.data<int32_t>() + b);
     });
   }
-  const float steps = StepsOf(Levels(out.dtype), largest);
+  const double steps = largest > 0 ? static_cast<double>(Levels(out.dtype)) / static_cast<double>(largest) : 0.0;
+  const auto a_scale = static_cast<float>(x.a_unit * steps), b_scale = static_cast<float>(x.b_unit * steps);
   ParallelFor(out.Size(), kGrain, [&](int64_t b, int64_t e) {
     MXNET_CPU_CALL(AddBytes)
-    (x.a + b, x.a_unsigned, x.a_unit * steps, x.b + b, x.b_unsigned, x.b_unit * steps, LimitsOf(out.dtype), e - b, out.data<char>() + b);
+    (x.a + b, x.a_unsigned, a_scale, x.b + b, x.b_unsigned, b_scale, LimitsOf(out.dtype), e - b, out.data<char>() + b);
   });
 }
 
