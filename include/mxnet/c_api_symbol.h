@@ -224,12 +224,14 @@ MXNET_C_DLL int MXQuantizeSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_
 MXNET_C_DLL int MXSetCalibTableToQuantizedSymbol(SymbolHandle qsym_handle, const uint32_t num_layers, const char** layer_names,
                                                  const float* low_quantiles, const float* high_quantiles, SymbolHandle* ret_sym_handle);
 
-/* MXQuantizeSymbol, and where `merge`: a relu shares its range with what it follows, and what nodes
- * in float32 read comes from 32-bit integers. */
+/* MXQuantizeSymbol for speed: a relu shares its range with what it follows, and what nodes in
+ * float32 read comes from 32-bit integers. `calibrated`: MXSetCalibTableToQuantizedSymbol will be
+ * called, so that a clip from 0 is a relu. */
 MXNET_C_DLL int MXQuantizeSymbolEx(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, const uint32_t num_excluded_sym_names,
                                    const char** excluded_sym_names, const uint32_t num_excluded_op_names, const char** excluded_op_names,
-                                   const uint32_t num_offline, const char** offline_params, const char* quantized_dtype, const bool merge,
-                                   const char* quantize_mode, uint32_t* out_num_calib_names, const char*** out_calib_names);
+                                   const uint32_t num_offline, const char** offline_params, const char* quantized_dtype,
+                                   const bool calibrated, const char* quantize_mode, uint32_t* out_num_calib_names,
+                                   const char*** out_calib_names);
 
 /* Inference: the graph with BatchNorm and numbers behind convolutions and dense layers in float32
  * as part of their parameters. The outputs of `out_made` are the values of the parameters

@@ -50,7 +50,7 @@ int MXQuantizeSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, cons
 
 int MXQuantizeSymbolEx(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, const uint32_t num_excluded_sym_names,
                        const char** excluded_sym_names, const uint32_t num_excluded_op_names, const char** excluded_op_names,
-                       const uint32_t num_offline, const char** offline_params, const char* quantized_dtype, const bool merge,
+                       const uint32_t num_offline, const char** offline_params, const char* quantized_dtype, const bool calibrated,
                        const char* quantize_mode, uint32_t* out_num_calib_names, const char*** out_calib_names) {
   API_BEGIN(ret_sym_handle, out_num_calib_names, out_calib_names);
   QuantizeRequest r;
@@ -59,7 +59,8 @@ int MXQuantizeSymbolEx(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, co
   r.offline = NameSet(num_offline, offline_params, "parameters' names");
   r.dtype = Text(quantized_dtype, "the quantized dtype");
   r.smart = IsSmart(quantize_mode);
-  r.merge = merge;
+  r.merge = true;
+  r.calibrated = calibrated;
   GiveQuantized(Quantize(*AsSymbol(sym_handle), r), true, ret_sym_handle, out_num_calib_names, out_calib_names);
   API_END();
 }

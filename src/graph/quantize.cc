@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "graph/entry_key.h"
+#include "operator/nn/common/epilogue.h"
 #include "operator/quantize_nodes.h"
 #include "operator/traits.h"
 
@@ -78,8 +79,18 @@ class Quantizer {
     for (const NodeEntry& e : symbol_.outputs) readers_[e].push_back(nullptr);
   }
 
+  /* Does it clip the result of a layer that becomes one on integers, and that nobody else reads? */
+  bool ClipsLayer(const Node& n) const {
+    nn::EpilogueOp post;
+    if (!r_.merge || !r_.calibrated || n.inputs.size() != 1 || !nn::EpilogueOf(n, &post) || post.kind != nn::EpilogueKind::kClip)
+      return false;
+    const NodeEntry& from = n.inputs[0];
+    return post.a == 0 && post.b > 0 && IsLayer(*from.node) && chosen_.count(from.node.get()) && readers_.at(from).size() == 1;
+  }
+
   bool MayQuantize(const NodePtr& n) const {
-    if (r_.excluded.count(n->name) || !QuantizedFormOf(*n) || excluded_ops_.count(n->op())) return false;
+    if (r_.excluded.count(n->name) || excluded_ops_.count(n->op())) return false;
+    if (!QuantizedFormOf(*n)) return ClipsLayer(*n);
     for (int i = 1; i < n->op()->NumOutputs(*n->attrs); ++i)  // the quantized form has a range there
       if (readers_.count({n.get(), static_cast<uint32_t>(i)})) return QuantizedFormOf(*n)->asymmetric;
     return true;
@@ -157,6 +168,7 @@ class Quantizer {
 
   void MakeQuantized(const NodePtr& n) {
     const auto* form = QuantizedFormOf(*n);
+    if (!form) return MakeClip(n);
     std::vector<NodeEntry> inputs, ranges;
     for (size_t i = 0; i < n->inputs.size(); ++i) {
       if (std::count(form->kept.begin(), form->kept.end(), static_cast<int>(i))) {
@@ -181,6 +193,13 @@ class Quantizer {
     t = {{narrow, 0, 0}, {narrow, 1, 0}, {narrow, 2, 0}};
   }
 
+  void MakeClip(const NodePtr& n) {
+    const Triple t = Quantized(n->inputs[0]);
+    const NodePtr made = graph_ops::ReluOfIntegers({t.data, t.min, t.max}, kQuantized + n->name);
+    nodes_[n.get()] = made;
+    triples_[NodeEntry{n, 0, 0}] = {{made, 0, 0}, {made, 1, 0}, {made, 2, 0}};
+  }
+
   /* The name of the node whose range the result of `n` is to have: of a relu that alone reads it,
    * for negative values need no numbers then. */
   std::string RangeOf(const NodePtr& n) const {
@@ -188,7 +207,7 @@ class Quantizer {
     const auto readers = readers_.find({n.get(), 0});
     if (readers == readers_.end() || readers->second.size() != 1) return n->name;
     const Node* reader = readers->second[0];
-    return reader && chosen_.count(reader) && RoleOf(*reader) == Role::kRelu ? reader->name : n->name;
+    return reader && chosen_.count(reader) && (RoleOf(*reader) == Role::kRelu || !QuantizedFormOf(*reader)) ? reader->name : n->name;
   }
 
   Triple Asymmetric(const NodeEntry& e) {

@@ -23,6 +23,9 @@ struct QuantizeRequest {
   /* A relu is one step with what it follows: the range is that of the relu's result. What nodes in
    * float32 alone read comes from 32-bit integers. */
   bool merge = false;
+  /* With merge: ranges will be set. Then a clip from 0 to a number behind a layer is a relu, for
+   * the range ends where the clip does. */
+  bool calibrated = false;
 };
 
 struct QuantizedSymbol {

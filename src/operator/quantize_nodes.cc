@@ -18,6 +18,9 @@ bool QuantizesFloats(const Node& node) {
 NodePtr Requantize(const std::vector<NodeEntry>& sums, const std::string& out_type, const std::string& name) {
   return MakeNode("_contrib_requantize", sums, {{"out_type", out_type}}, name);
 }
+NodePtr ReluOfIntegers(const std::vector<NodeEntry>& integers, const std::string& name) {
+  return MakeNode("_contrib_quantized_act", integers, {{"act_type", "relu"}}, name);
+}
 NodeEntry DequantizeSums(const std::vector<NodeEntry>& sums, const std::string& name) {
   constexpr double kSteps = 2147483647;  // of 32 bits, from 0 to the maximum
   const NodeEntry numbers = MakeOp("Cast", {sums[0]}, {{"dtype", "float32"}}, name + "_numbers");

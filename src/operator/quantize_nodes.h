@@ -22,6 +22,8 @@ NodePtr QuantizeAsymmetric(const NodeEntry& e, const std::string& name);
 bool QuantizesFloats(const Node& node);
 /* `sums`: 32-bit integers, minimum and maximum. */
 NodePtr Requantize(const std::vector<NodeEntry>& sums, const std::string& out_type, const std::string& name);
+/* max(x, 0). */
+NodePtr ReluOfIntegers(const std::vector<NodeEntry>& integers, const std::string& name);
 /* What such sums stand for, in float32. */
 NodeEntry DequantizeSums(const std::vector<NodeEntry>& sums, const std::string& name);
 /* The same of 8-bit integers. */

@@ -252,7 +252,7 @@ def _like_monitored(array):
     return _monitored_class(NDArray)(handle, writable=False)
 
 
-def collect_ranges(symbol, values, inputs, batches, collector, ctx, limits, logger=None):
+def _collect_ranges(symbol, values, inputs, batches, collector, ctx, limits, logger=None):
     """Run `symbol` in float32 over batches, and show its results to the collector.
 
     `values`: arrays of parameters and auxiliary states by name. `inputs`: names of the others, as

@@ -20,8 +20,8 @@ from ..context import Context, cpu
 from ..io import DataDesc, DataIter
 from ..symbol import Symbol
 from ..util import accepts_device, is_np_array
-from ._calibration import (CalibrationCollector, _get_optimal_threshold, _get_optimal_thresholds,  # noqa: F401
-                           _LayerHistogramCollector, _LayerOutputMinMaxCollector, collect_ranges, combine_histogram)
+from ._calibration import (CalibrationCollector, _collect_ranges, _get_optimal_threshold, _get_optimal_thresholds,  # noqa: F401
+                           _LayerHistogramCollector, _LayerOutputMinMaxCollector, combine_histogram)
 
 __all__ = ["CalibrationCollector", "calib_graph", "combine_histogram", "quantize_graph", "quantize_model", "quantize_model_mkldnn",
            "quantize_model_onednn", "quantize_net", "quantize_net_v2"]
@@ -73,12 +73,12 @@ def _given_names(names):
 
 
 def _quantize_symbol(sym, ctx, excluded_symbols=None, excluded_operators=None, offline_params=None, quantized_dtype="int8",
-                     quantize_mode="smart", quantize_granularity="tensor-wise", merge=False):
+                     quantize_mode="smart", quantize_granularity="tensor-wise", merge=False, calibrated=False):
     """(graph in 8-bit integers, names of the results whose range it wants to know)."""
     handle, count, names = SymbolHandle(), mx_uint(), ctypes.POINTER(ctypes.c_char_p)()
     given = [part for group in (excluded_symbols, excluded_operators, offline_params) for part in _given_names(list(group or []))]
     if merge:
-        check_call(_LIB.MXQuantizeSymbolEx(sym.handle, ctypes.byref(handle), *given, c_str(quantized_dtype), ctypes.c_bool(True),
+        check_call(_LIB.MXQuantizeSymbolEx(sym.handle, ctypes.byref(handle), *given, c_str(quantized_dtype), ctypes.c_bool(calibrated),
                                            c_str(quantize_mode), ctypes.byref(count), ctypes.byref(names)))
     else:
         check_call(_LIB.MXQuantizeSymbol(sym.handle, ctypes.byref(handle), ctypes.byref(ctypes.c_int(ctx.device_typeid)), *given,
@@ -133,20 +133,14 @@ def _quantize_params(qsym, params, min_max_dict=None):
 
 
 def _quantized_array(name, array):
-    """Integers from -127 to 127, and the range as two arrays of one element.
-
-    Steps are the same on both sides of 0, so that products need no correction; halves are rounded
-    away from 0.
-    """
-    values = array.asnumpy().astype("float32")
+    """Integers from -127 to 127, and the range as two arrays of one element. Steps are the same on
+    both sides of 0, so that products need no correction."""
+    values = array.asnumpy()
     if not values.size or not np.isfinite(values).all():
         raise CheckedValueError(f"[quantization] the parameter {name} of shape {array.shape} "
                                 + ("has values that are not finite; finite ones can be quantized" if values.size else "has no values"))
-    end = np.abs(values).max()
-    scaled = np.abs(values) * (np.float32(127) / end if end > 0 else np.float32(0))
-    integers = np.sign(values) * np.floor(np.minimum(scaled + np.float32(0.5), np.float32(127)))
-    whole = nd.array(integers, ctx=array.context, dtype="int8")
-    return whole, nd.array([-end], ctx=array.context, dtype="float32"), nd.array([end], ctx=array.context, dtype="float32")
+    end = nd.array([max(-float(values.min()), float(values.max()))], ctx=array.context, dtype="float32")
+    return nd.contrib.quantize(array.astype("float32", copy=False).as_nd_ndarray(), -end, end, out_type="int8")
 
 
 def _new_collector(mode, quantized_dtype, wanted, custom, logger):
@@ -295,11 +289,11 @@ def _batches_of(data):
             yield list(batch) if isinstance(batch, (list, tuple)) else [batch]
 
 
-def _merged(sym, arg_params, aux_params, shapes, ask, logger=None):
+def _merged(sym, arg_params, aux_params, shapes, ask, calibrated, logger=None):
     """(symbol in float32, its arguments, its states, symbol in 8 bits, wanted results), with layers
     merged."""
     sym, arg_params, aux_params = _fold(sym, arg_params, aux_params, shapes, ask["excluded_symbols"])
-    qsym, wanted = _quantize_symbol(sym, cpu(), offline_params=list(arg_params), merge=True, **ask)
+    qsym, wanted = _quantize_symbol(sym, cpu(), offline_params=list(arg_params), merge=True, calibrated=calibrated, **ask)
     if logger:
         logger.info("Quantizing graph: %d results are to be calibrated", len(wanted))
     return sym, arg_params, aux_params, qsym, wanted
@@ -307,7 +301,7 @@ def _merged(sym, arg_params, aux_params, shapes, ask, logger=None):
 
 def _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, batches, ctx, limits, logger):
     """The 8-bit graph with the ranges that the network has on these batches."""
-    examples, _ = collect_ranges(sym, {**arg_params, **aux_params}, inputs, batches, collector, ctx, limits, logger)
+    examples, _ = _collect_ranges(sym, {**arg_params, **aux_params}, inputs, batches, collector, ctx, limits, logger)
     if logger:
         logger.info("Collected layer output values from FP32 model using %d examples", examples)
     return _calibrate_quantized_sym(qsym, collector.post_collect() if hasattr(collector, "post_collect") else collector.min_max_dict)
@@ -329,7 +323,7 @@ def _quantize_model(sym, arg_params, aux_params, data_names, ctx, ask, calib_mod
     given = getattr(calib_data, "provide_data", None) or []
     if merge:
         shapes = {d[0]: tuple(d[1]) for d in given if d[0] in data_names}
-        sym, arg_params, aux_params, qsym, wanted = _merged(sym, arg_params, aux_params, shapes, ask, logger)
+        sym, arg_params, aux_params, qsym, wanted = _merged(sym, arg_params, aux_params, shapes, ask, mode != "none", logger)
     else:
         qsym, wanted = _quantize_symbol(sym, ctx, offline_params=list(arg_params), quantize_granularity=granularity, **ask)
     if mode != "none":
@@ -511,7 +505,7 @@ def quantize_net_v2(network, quantized_dtype="auto", quantize_mode="full", quant
         logger.info("These layers have been excluded %s", excluded)
     ask = dict(excluded_symbols=excluded, excluded_operators=operators, quantized_dtype=quantized_dtype, quantize_mode=quantize_mode)
     shapes = {name: array.shape for name, array in zip(inputs, arrays)}
-    sym, arg_params, aux_params, qsym, wanted = _merged(sym, arg_params, aux_params, shapes, ask, logger)
+    sym, arg_params, aux_params, qsym, wanted = _merged(sym, arg_params, aux_params, shapes, ask, mode != "none", logger)
     if mode != "none":
         collector = _new_collector(mode, quantized_dtype, wanted, LayerOutputCollector, logger)
         batches = (batch[:len(inputs)] for batch in _batches_of(calib_data))

@@ -7,6 +7,7 @@
 #include "executor/passes/core/plan_request.h"
 #include "executor/passes/fusion/fold_rnn.h"
 #include "executor/passes/fusion/fuse_layer_norm.h"
+#include "executor/passes/fusion/fuse_quantized.h"
 #include "executor/passes/fusion/fuse_softmax.h"
 #include "mxnet/env.h"
 
@@ -93,6 +94,10 @@ const std::vector<Pass>& PlanPasses() {
       {"fuse_expansion", "Inference: a 1x1 convolution goes into the 3x3 depthwise convolution that alone reads it.",
        [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseExpansion},
       {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.", FusedLayers, FuseDense},
+      {"fuse_quantized",
+       "Inference: the step back to 8 bits, a sum and a relu behind a layer on 8-bit integers become part of it, where calibration has "
+       "found the range.",
+       [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseQuantized},
       {"fuse_pointwise",
        "Chains and small graphs of pointwise operators, with casts, repetitions and sums, become one pass over tiles that fit the cache. "
        "On a GPU they become one kernel.",

@@ -148,3 +148,18 @@ def test_names_of_new_biases_are_free():
     args = merged(net, arg_params, aux_params)[1]
     assert "c_bias_quantize" in args and args["c_bias_quantize"].shape == (2, 3, 6, 6)
     assert args["c_bias__quantize"].shape == (4,)
+
+
+@pytest.mark.parametrize("mode", ["naive", "none"])
+def test_a_clip_from_zero_is_a_relu_whose_range_ends_where_it_does(mode):
+    """Without ranges nothing would cut values above: it stays in float32."""
+    data = mx.sym.Variable("data")
+    net = mx.sym.clip(conv(mx, data, "c"), a_min=0, a_max=0.75, name="clip")
+    arg_params, _ = random_parameters(net, data=(2, 3, 6, 6))
+    x = mx.nd.array(np.random.RandomState(1).uniform(-1, 1, (2, 3, 6, 6)))
+    batches = mx.io.NDArrayIter(x, None, 2)
+    qsym, args, _ = merged(net, arg_params, calib_mode=mode, calib_data=batches, quantized_dtype="auto")
+    operators = of_operators(nodes_of(qsym))
+    assert ("clip" in operators) == (mode == "none") and ("quantized_clip" in operators) == (mode == "naive")
+    exact = net.eval(data=x, **arg_params)[0].asnumpy()
+    assert exact.max() == 0.75 and abs(qsym.eval(data=x, **args)[0].asnumpy() - exact).max() < 0.06

@@ -6,6 +6,7 @@
 #include "executor/passes/core/passes.h"
 #include "mxnet/env.h"
 #include "operator/graph_operators.h"
+#include "operator/quantize_nodes.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -13,8 +14,10 @@ namespace {
 
 std::atomic<bool> g_layouts_may_change{true};
 
+bool IsByte(int dtype) { return dtype == kInt8 || dtype == kUint8; }
+
 bool IsImage(const Shape& s, int dtype) {
-  return (s.ndim() == 4 || s.ndim() == 5) && s.Size() > 0 && IsFloating(dtype) && dtype != kFloat64;
+  return (s.ndim() == 4 || s.ndim() == 5) && s.Size() > 0 && ((IsFloating(dtype) && dtype != kFloat64) || IsByte(dtype));
 }
 
 /* One channel, or one place: both layouts are the same bytes. */
@@ -131,11 +134,18 @@ class LayoutChooser {
       c.image_in.push_back(tensor.is_image() && !op.ReadsOnlyShape(i));
       any = any || (c.image_in[i] && LayoutOf(c.inputs[i]) == Layout::kChannelsLast && !Neutral(tensor.shape));
     }
-    for (int o = 0; o < original->num_outputs(); ++o) c.image_out.push_back(TensorOf(original, o).is_image());
+    bool bytes = false;
+    for (int o = 0; o < original->num_outputs(); ++o) {
+      c.image_out.push_back(TensorOf(original, o).is_image());
+      bytes = bytes || (c.image_out[o] && IsByte(TensorOf(original, o).dtype));
+    }
+    for (int i = 0; i < renewed->num_inputs(); ++i) bytes = bytes || (c.image_in[i] && IsByte(tensors_.at(c.inputs[i]).dtype));
 
     // NHWC in the user's own terms: shapes are in that order, nothing to do
     const bool as_given = ShapesAreChannelsLast(*renewed);
-    if (op.layout == LayoutRule::kImages && !as_given) {
+    if (bytes && !op.trait<graph_ops::ByteImages>()) {
+      ConvertImages(&c, Layout::kPlain);
+    } else if (op.layout == LayoutRule::kImages && !as_given) {
       ChooseForImages(op, &c);
     } else if (any && op.layout == LayoutRule::kChannelsLast && !as_given) {
       ConvertImages(&c, Layout::kChannelsLast);

@@ -1,0 +1,110 @@
+// Layers on 8-bit integers give 32-bit sums. Their step back to 8 bits, a sum with another array
+// and a relu become part of the layer, so that sums never reach memory.
+#include "executor/passes/fusion/fuse_quantized.h"
+
+#include "operator/quantize_nodes.h"
+#include "operator/quantized_fused/fused_layer.h"
+
+namespace mxnet {
+namespace {
+
+using quantized::ByteRange;
+using quantized::FusedForm;
+using quantized::FusedFormOf;
+
+ByteRange Of(const graph_ops::KnownRange& r) { return {r.is_unsigned ? int{kUint8} : int{kInt8}, r.low, r.high}; }
+
+class QuantizedFuser {
+ public:
+  QuantizedFuser(PassGraph* g, const GraphInfo& info) : g_(g), info_(info), users_(CountUsers(*g)) {}
+
+  int Run() {
+    RewriteEntries(g_, [this](const NodePtr& n, const NodePtr& original) {
+      NodePtr result = n;
+      if (!n->is_variable() && !n->inputs.empty()) {
+        if (graph_ops::Requantizes(*n)) result = Requantize(n, original);
+        if (graph_ops::IsReluOfIntegers(*n)) result = Relu(n, original);
+      }
+      std::vector<NodeEntry> entries(original->num_outputs());
+      for (size_t i = 0; i < entries.size(); ++i) entries[i] = {result, static_cast<uint32_t>(i), 0};
+      return entries;
+    });
+    return gone_;
+  }
+
+ private:
+  /* Are all results of the node read once, by one and the same reader? */
+  bool ReadOnce(const Node& original) {
+    for (uint32_t i = 0; i < 3; ++i)
+      if (users_[{&original, i}] != 1) return false;
+    return true;
+  }
+
+  NodePtr Requantize(const NodePtr& n, const NodePtr& original) {
+    const auto range = graph_ops::RangeOf(*n);
+    const Node& before = *n->inputs[0].node;
+    if (!range || !ReadOnce(*original->inputs[0].node)) return n;
+    if (quantized::GivesSums(before)) {
+      FusedForm form;
+      form.out = Of(*range);
+      ++gone_;
+      return quantized::FuseLayer(before, form, nullptr, n->name);
+    }
+    return graph_ops::SumsIntegers(before) ? Sum(n, *original->inputs[0].node, Of(*range)) : n;
+  }
+
+  /* The step to 8 bits behind a sum, one operand of which is a layer that nobody else reads. */
+  NodePtr Sum(const NodePtr& n, const Node& sum_before, const ByteRange& out) {
+    const Node& sum = *n->inputs[0].node;
+    for (int i = 0; i < 2; ++i) {
+      const Node& layer = *sum.inputs[i].node;
+      const NodeEntry &other = sum.inputs[1 - i], &other_before = sum_before.inputs[1 - i];
+      const auto form = FusedFormOf(layer);
+      const auto addend = KnownRangeOf(other);
+      if (!form || form->add || form->relu || !addend || !ReadOnce(*sum_before.inputs[i].node)) continue;
+      if (form->out.dtype == kUint8 || info_.dtype(other_before) != addend->dtype) continue;  // uint8: a relu came before
+      FusedForm with;
+      with.out = out, with.addend = *addend, with.add = true;
+      gone_ += 2;
+      return quantized::FuseLayer(layer, with, &other, n->name);
+    }
+    return n;
+  }
+
+  std::optional<ByteRange> KnownRangeOf(const NodeEntry& e) const {
+    const Node* n = e.node.get();
+    while (graph_ops::KeepsRange(*n)) n = n->inputs[0].node.get();
+    if (const auto form = FusedFormOf(*n)) return form->out;
+    const auto range = graph_ops::RangeOf(*n);
+    return range ? std::optional<ByteRange>(Of(*range)) : std::nullopt;
+  }
+
+  NodePtr Relu(const NodePtr& n, const NodePtr& original) {
+    const NodePtr& layer = n->inputs[0].node;
+    auto form = FusedFormOf(*layer);
+    if (!form) return n;
+    if (form->out.dtype == kUint8) {  // it has none below 0
+      ++gone_;
+      return layer;
+    }
+    if (!ReadOnce(*original->inputs[0].node)) return n;
+    form->relu = true;
+    ++gone_;
+    return quantized::FuseLayer(*layer, *form, nullptr, n->name);
+  }
+
+  PassGraph* const g_;
+  const GraphInfo& info_;
+  EntryUsers users_;
+  int gone_ = 0;
+};
+
+}  // namespace
+
+int FuseQuantized(PassGraph* g, PassContext* context) {
+  bool any = false;
+  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || graph_ops::Requantizes(*n); });
+  return any ? QuantizedFuser(g, context->info(*g)).Run() : 0;
+}
+
+}  // namespace mxnet

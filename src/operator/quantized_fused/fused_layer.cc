@@ -1,0 +1,276 @@
+// _fused_quantized_convolution and _fused_quantized_dense.
+#include "operator/quantized_fused/fused_layer.h"
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "mxnet/env.h"
+#include "operator/make_nodes.h"
+#include "operator/matrix/move.h"
+#include "operator/nn/common/fused.h"
+#include "operator/nn/common/nn_common.h"
+#include "operator/nn/convolution/convolution.h"
+#include "operator/nn/dense/fully_connected.h"
+#include "operator/quantize_nodes.h"
+#include "operator/quantized/quantized.h"
+#include "operator/traits.h"
+
+namespace mxnet {
+namespace quantized {
+
+bool (*g_fused_layer)(KernelArgs& args, const LayerCall& call) = nullptr;
+
+namespace {
+
+struct LayerKind {
+  const char *layer, *fused;
+};
+constexpr LayerKind kConvolution{"_contrib_quantized_conv", "_fused_quantized_convolution"},
+    kDense{"_contrib_quantized_fully_connected", "_fused_quantized_dense"};
+const LayerKind* const kKinds[] = {&kConvolution, &kDense};
+
+struct FusedBytesParam {
+  AttrsPtr layer;  // the quantized layer alone
+  FusedForm form;
+  int LayerInputs() const { return layer->op->NumInputs(*layer); }
+};
+const FusedBytesParam& P(const Attrs& a) { return a.get<FusedBytesParam>(); }
+
+// ---- parameters as text
+
+constexpr char kOut[] = "out_range", kAddend[] = "addend_range", kRelu[] = "with_relu";
+
+std::string RangeText(const ByteRange& r) { return DTypeName(r.dtype) + std::string(" ") + ExactText(r.low) + " " + ExactText(r.high); }
+
+/* Of a parameter that RangeText wrote; false: there is none. */
+bool TakeRange(const char* op, AttrDict* dict, const char* key, ByteRange* range) {
+  const auto it = dict->find(key);
+  if (it == dict->end()) return false;
+  char dtype[8] = "";
+  double low = 0, high = 0;
+  const bool read = std::sscanf(it->second.c_str(), "%7s %lf %lf", dtype, &low, &high) == 3;
+  const std::string name = dtype;
+  MXNET_CHECK_KIND(read && (name == "int8" || name == "uint8"), Value)
+      << "[" << op << "] " << key << " is '" << it->second << "'; accepted: int8 or uint8, and two numbers";
+  *range = {name == "uint8" ? int{kUint8} : int{kInt8}, static_cast<float>(low), static_cast<float>(high)};
+  dict->erase(it);
+  return true;
+}
+
+std::shared_ptr<const void> Parse(const LayerKind& kind, const AttrDict& dict) {
+  AttrDict rest = dict;
+  auto p = std::make_shared<FusedBytesParam>();
+  MXNET_CHECK_KIND(TakeRange(kind.fused, &rest, kOut, &p->form.out), Value)
+      << "[" << kind.fused << "] " << kOut << " is not given; it is needed";
+  p->form.add = TakeRange(kind.fused, &rest, kAddend, &p->form.addend);
+  p->form.relu = rest.erase(kRelu) > 0;
+  p->layer = MakeAttrs(Op::Get(kind.layer), std::move(rest));
+  return p;
+}
+
+// ---- inference
+
+bool InferShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = P(attrs);
+  ShapeVector own(in->begin(), in->begin() + p.LayerInputs());
+  const bool known = p.layer->op->infer_shape(*p.layer, &own, out);
+  std::copy(own.begin(), own.end(), in->begin());
+  if (!p.form.add) return known;
+  AssignShape(attrs, "addend", &in->back(), (*out)[0]);
+  return known && in->back().known();
+}
+
+bool InferType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const auto& p = P(attrs);
+  std::vector<int> own(in->begin(), in->begin() + p.LayerInputs()), sums(3, kDTypeUnknown);
+  const bool known = p.layer->op->infer_type(*p.layer, &own, &sums);
+  std::copy(own.begin(), own.end(), in->begin());
+  if (p.form.add) AssignType(attrs, "addend", &in->back(), p.form.addend.dtype);
+  AssignType(attrs, "output", &(*out)[0], p.form.out.dtype);
+  AssignType(attrs, "min_output", &(*out)[1], kFloat32);
+  AssignType(attrs, "max_output", &(*out)[2], kFloat32);
+  return known;
+}
+
+// ---- computing
+
+float StepOf(const ByteRange& r) { return LargestOf(r.low, r.high) / WholeLevels(r.dtype); }
+
+/* What LayerCall wants to know of the ranges. */
+void ReadRanges(KernelArgs& args, LayerCall* call) {
+  const auto& p = P(*args.attrs);
+  const int arrays = p.LayerInputs() / 3;
+  auto largest = [&](int array) { return LargestIn(args.in[arrays + 2 * array], args.in[arrays + 2 * array + 1]); };
+  call->scale = largest(0) / WholeLevels(args.in[0].dtype) * (largest(1) / WholeLevels(kInt8));
+  call->dst_step = StepOf(p.form.out);
+  call->addend_step = StepOf(p.form.addend);
+  if (arrays < 3) return;
+  // As the layer alone does: its bias counts half steps, its sums whole ones.
+  const TBlob& bias = args.in[2];
+  const float halves = Levels(args.in[0].dtype) / WholeLevels(args.in[0].dtype) * (Levels(kInt8) / WholeLevels(kInt8));
+  const float step = largest(2) / Levels(kInt8) * halves;
+  float* numbers = nn::Workspace<float>(args, bias.Size());
+  for (int64_t i = 0; i < bias.Size(); ++i) numbers[i] = step * bias.data<int8_t>()[i];
+  call->bias = numbers;
+}
+
+bool IsLast(const TBlob& b) { return b.layout == Layout::kChannelsLast; }
+
+/* Between the two layouts of an image, of elements of `size` bytes. */
+void Reorder(const void* from, bool from_last, void* to, const Shape& shape, size_t size) {
+  const int n = shape.ndim();
+  std::vector<int64_t> dims{shape[0], shape[1], shape.Prod(2, n)}, plain{dims[1] * dims[2], dims[2], 1},
+      last{dims[1] * dims[2], 1, dims[1]};
+  CopyStrided(from, (from_last ? last : plain).data(), to, (from_last ? plain : last).data(), dims.data(), 3, size);
+}
+
+/* The array with its image in row-major order. */
+TBlob Plain(KernelArgs& args, const TBlob& b) {
+  if (!IsLast(b)) return b;
+  TBlob plain = b;
+  plain.layout = Layout::kPlain;
+  plain.dptr = args.workspace(b.Bytes());
+  Reorder(b.dptr, true, plain.dptr, b.shape, DTypeSize(b.dtype));
+  return plain;
+}
+
+/* By the layer's own kernel, and a pass over its sums. */
+void RunReference(KernelArgs& args, const LayerCall& call, const TBlob* addend) {
+  const auto& p = P(*args.attrs);
+  const TBlob& out = args.out[0];
+  const int64_t n = out.Size();
+  float range[2];
+  std::vector<TBlob> in(args.in.begin(), args.in.begin() + p.LayerInputs()), results(3, args.out[1]);
+  in[0] = Plain(args, in[0]);
+  results[0] = out;
+  results[0].dtype = kInt32;
+  results[0].layout = Layout::kPlain;
+  results[0].dptr = nn::Workspace<int32_t>(args, n);
+  results[1].dptr = &range[0], results[2].dptr = &range[1];
+  const std::vector<OpReq> req(3, OpReq::kWrite);
+  KernelArgs own = args;
+  own.attrs = p.layer.get();
+  own.in = in, own.out = results, own.req = req;
+  own.state = nullptr;
+  (*p.layer->op->KernelFor(DeviceType::kCPU))(own);
+  const int32_t* sums = results[0].data<int32_t>();
+  const TBlob other = addend ? Plain(args, *addend) : out;
+  char* to = IsLast(out) ? static_cast<char*>(args.workspace(static_cast<size_t>(n))) : out.data<char>();
+  const bool is_unsigned = out.dtype == kUint8;
+  ParallelFor(n, 4096, [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      float y = static_cast<float>(sums[i]) * call.scale;
+      if (addend) y += call.addend_step * (other.dtype == kUint8 ? float{other.data<uint8_t>()[i]} : float{other.data<int8_t>()[i]});
+      if (call.relu) y = std::max(y, 0.0f);
+      y = std::nearbyint(y * StepsOf(1, call.dst_step));
+      to[i] = static_cast<char>(is_unsigned ? static_cast<int>(std::min(255.0f, std::max(0.0f, y)))
+                                            : static_cast<int>(std::min(127.0f, std::max(-128.0f, y))));
+    }
+  });
+  if (IsLast(out)) Reorder(to, false, out.dptr, out.shape, 1);
+}
+
+/* The geometry, and where everything lies. */
+void Describe(KernelArgs& args, LayerCall* call) {
+  const Attrs& layer = *P(*args.attrs).layer;
+  const TBlob &data = args.in[0], &weight = args.in[1], &out = args.out[0];
+  if (layer.op == Op::Get(kDense.layer)) {
+    call->dense = true;
+    call->dims.filters = weight.shape[0], call->dims.channels = weight.shape[1];
+    call->dims.batch = out.Size() / weight.shape[0];
+    call->src = {data.dptr, false}, call->weight = {weight.dptr, false}, call->dst = {out.dptr, false};
+    return;
+  }
+  const auto& conv = layer.get<nn::ConvolutionParam>();
+  const bool last = nn::ChannelsLastAttr(conv.layout);
+  call->dims = nn::DimsOf(conv, data.shape, out.shape);
+  call->src = {data.dptr, last || IsLast(data)}, call->weight = {weight.dptr, last}, call->dst = {out.dptr, last || IsLast(out)};
+}
+
+void Forward(KernelArgs& args) {
+  const auto& p = P(*args.attrs);
+  const ByteRange& range = p.form.out;
+  const float largest = LargestOf(range.low, range.high);
+  StoreRange(args, range.dtype == kInt8 ? -largest : range.low, range.dtype == kInt8 ? largest : range.high);
+  if (!nn::Wanted(args, 0) || args.out[0].Size() == 0) return;
+  LayerCall call;
+  call.src_type = args.in[0].dtype, call.dst_type = args.out[0].dtype, call.addend_type = p.form.addend.dtype;
+  call.relu = p.form.relu;
+  ReadRanges(args, &call);
+  const TBlob* addend = p.form.add ? &args.in[args.in.size() - 1] : nullptr;
+  Describe(args, &call);
+  // Ranges without extent have no steps to divide by.
+  const bool usable = call.scale > 0 && call.dst_step > 0 && call.scale < INFINITY && call.dst_step < INFINITY;
+  if (usable && g_fused_layer && Env::Get().onednn_enabled && (!addend || call.dst.channels_last || call.dense)) {
+    call.accumulate = addend != nullptr;
+    const bool apart = addend && addend->dptr != args.out[0].dptr;
+    if (apart) nn::BeginWithAddend(*addend, args.out[0]);
+    if (g_fused_layer(args, call)) return;
+    call.accumulate = false;
+  }
+  RunReference(args, call, addend);
+}
+
+Op& Register(const LayerKind& kind) {
+  const LayerKind* own = &kind;
+  Op& op = Op::Register(kind.fused);
+  op.parse = [own](const AttrDict& dict) { return Parse(*own, dict); };
+  return op.describe(std::string(kind.layer) + " with the sum, the relu and the step to 8 bits behind it; made by the plan compiler.")
+      .set_inputs({"data", "weight", "bias", "min_data", "max_data", "min_weight", "max_weight", "min_bias", "max_bias", "addend"},
+                  [](const Attrs& a) { return P(a).LayerInputs() + (P(a).form.add ? 1 : 0); })
+      .set_list_inputs([](const Attrs& a) {
+        std::vector<std::string> names = P(a).layer->op->ListInputs(*P(a).layer);
+        if (P(a).form.add) names.push_back("addend");
+        return names;
+      })
+      .set_outputs({"output", "min_output", "max_output"})
+      .set_infer_shape(InferShape)
+      .set_infer_type(InferType)
+      .set_inplace([](const Attrs& a) {
+        return P(a).form.add ? std::vector<std::pair<int, int>>{{P(a).LayerInputs(), 0}} : std::vector<std::pair<int, int>>();
+      })
+      .set_stateful()
+      .set_kernel(DeviceType::kCPU, Forward);
+}
+
+// The addend stands behind six inputs, or nine where there is a bias.
+[[maybe_unused]] Op& convolution =
+    Register(kConvolution)
+        .set_images({1 | 1 << 6 | 1 << 9, 1, 1 << 6 | 1 << 9})
+        .set_trait(graph_ops::ByteImages{})
+        .set_trait(NamesLayout{[](const Attrs& a) { return nn::ChannelsLastAttr(P(a).layer->get<nn::ConvolutionParam>().layout); }});
+[[maybe_unused]] Op& dense = Register(kDense);
+
+const LayerKind* KindOf(const Node& node, bool fused) {
+  if (node.is_variable()) return nullptr;
+  for (const LayerKind* kind : kKinds)
+    if (node.op() == Op::Find(fused ? kind->fused : kind->layer)) return kind;
+  return nullptr;
+}
+
+}  // namespace
+
+bool GivesSums(const Node& node) { return KindOf(node, false) != nullptr; }
+
+std::optional<FusedForm> FusedFormOf(const Node& node) {
+  return KindOf(node, true) ? std::optional<FusedForm>(P(*node.attrs).form) : std::nullopt;
+}
+
+NodePtr FuseLayer(const Node& layer, const FusedForm& form, const NodeEntry* addend, const std::string& name) {
+  const LayerKind* kind = KindOf(layer, false);
+  AttrDict dict = layer.attrs->dict;
+  if (!kind) {
+    kind = KindOf(layer, true);
+    for (const char* key : {kOut, kAddend, kRelu}) dict.erase(key);
+  }
+  dict[kOut] = RangeText(form.out);
+  if (form.add) dict[kAddend] = RangeText(form.addend);
+  if (form.relu) dict[kRelu] = "True";
+  std::vector<NodeEntry> inputs = layer.inputs;
+  if (addend) inputs.push_back(*addend);
+  return MakeNode(kind->fused, std::move(inputs), std::move(dict), name);
+}
+
+}  // namespace quantized
+}  // namespace mxnet

@@ -1,0 +1,162 @@
+// Layers on 8-bit integers through oneDNN: sums in 32 bits, scaled before they are written.
+#include <unordered_map>
+#include <vector>
+
+#include "base/library_threads.h"
+#include "base/omp.h"
+#include "operator/nn/onednn/onednn_common.h"
+#include "operator/quantized_fused/fused_layer.h"
+
+namespace mxnet {
+namespace quantized {
+namespace {
+
+using nn::Key;
+using Type = dnnl::memory::data_type;
+using Tag = dnnl::memory::format_tag;
+using Desc = dnnl::memory::desc;
+using Dims = dnnl::memory::dims;
+
+struct LayerEntry : nn::CacheEntry {
+  dnnl::primitive primitive;
+  nn::Operand src, weight, dst, bias;
+  dnnl::memory workspace, scale, dst_step;
+};
+
+Type TypeOf(int dtype) { return dtype == kUint8 ? Type::u8 : Type::s8; }
+
+dnnl::primitive_attr AttrOf(const LayerCall& call) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  attr.set_scales_mask(DNNL_ARG_SRC, 0);
+  attr.set_scales_mask(DNNL_ARG_DST, 0);
+  dnnl::post_ops after;
+  if (call.accumulate) after.append_sum(call.addend_step, 0, TypeOf(call.addend_type));
+  if (call.relu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+  attr.set_post_ops(after);
+  return attr;
+}
+
+template <typename Primitive>
+void Finish(LayerEntry* entry, const typename Primitive::primitive_desc& pd, const Desc& src, const Desc& weight, const Desc& dst,
+            int64_t filters) {
+  dnnl::engine& engine = nn::OnednnEngine();
+  entry->primitive = Primitive(pd);
+  entry->src.Init(src, pd.src_desc());
+  entry->weight.Init(weight, pd.weights_desc());
+  entry->dst.Init(dst, pd.dst_desc());
+  const Desc bias(Dims{filters}, Type::f32, Tag::a);
+  entry->bias.Init(bias, bias);
+  entry->workspace = dnnl::memory(pd.scratchpad_desc(), engine, nullptr);
+  const Desc one(Dims{1}, Type::f32, Tag::a);
+  entry->scale = dnnl::memory(one, engine, nullptr);
+  entry->dst_step = dnnl::memory(one, engine, nullptr);
+}
+
+Tag DataTag(int nd, bool last) {
+  if (nd == 1) return last ? Tag::nwc : Tag::ncw;
+  if (nd == 2) return last ? Tag::nhwc : Tag::nchw;
+  return last ? Tag::ndhwc : Tag::ncdhw;
+}
+Tag WeightTag(int nd, bool groups, bool last) {
+  if (groups) {
+    if (nd == 1) return last ? Tag::abdc : Tag::goiw;
+    if (nd == 2) return last ? Tag::abdec : Tag::goihw;
+    return last ? Tag::abdefc : Tag::goidhw;
+  }
+  if (nd == 1) return last ? Tag::owi : Tag::oiw;
+  if (nd == 2) return last ? Tag::ohwi : Tag::oihw;
+  return last ? Tag::odhwi : Tag::oidhw;
+}
+
+std::unique_ptr<nn::CacheEntry> MakeConvolution(const LayerCall& call) {
+  const nn::ConvDims& d = call.dims;
+  int first = 0;
+  while (first < 2 && d.in[first] == 1 && d.out[first] == 1 && d.kernel[first] == 1 && d.pad[first] == 0) ++first;
+  const int nd = 3 - first;
+  Dims src_dims{d.batch, d.channels}, dst_dims{d.batch, d.filters}, weight_dims, stride, dilate, pad, pad_end;
+  if (d.groups > 1)
+    weight_dims = {d.groups, d.filters / d.groups, d.channels / d.groups};
+  else
+    weight_dims = {d.filters, d.channels};
+  for (int i = first; i < 3; ++i) {
+    src_dims.push_back(d.in[i]);
+    dst_dims.push_back(d.out[i]);
+    weight_dims.push_back(d.kernel[i]);
+    stride.push_back(d.stride[i]);
+    dilate.push_back(d.dilate[i] - 1);
+    pad.push_back(d.pad[i]);
+    pad_end.push_back((d.out[i] - 1) * d.stride[i] + (d.kernel[i] - 1) * d.dilate[i] + 1 - d.in[i] - d.pad[i]);
+  }
+  const Type src_type = TypeOf(call.src_type), dst_type = TypeOf(call.dst_type);
+  const Desc src(src_dims, src_type, DataTag(nd, true)), dst(dst_dims, dst_type, DataTag(nd, true)),
+      weight(weight_dims, Type::s8, Tag::any);
+  const Desc bias(Dims{d.filters}, Type::f32, Tag::a);
+  using Forward = dnnl::convolution_forward;
+  const auto kind = dnnl::prop_kind::forward_inference;
+  const auto direct = dnnl::algorithm::convolution_direct;
+  dnnl::engine& engine = nn::OnednnEngine();
+  const Forward::primitive_desc pd =
+      call.bias ? Forward::primitive_desc(engine, kind, direct, src, weight, bias, dst, stride, dilate, pad, pad_end, AttrOf(call))
+                : Forward::primitive_desc(engine, kind, direct, src, weight, dst, stride, dilate, pad, pad_end, AttrOf(call));
+  auto entry = std::make_unique<LayerEntry>();
+  Finish<Forward>(entry.get(), pd, Desc(src_dims, src_type, DataTag(nd, call.src.channels_last)),
+                  Desc(weight_dims, Type::s8, WeightTag(nd, d.groups > 1, call.weight.channels_last)),
+                  Desc(dst_dims, dst_type, DataTag(nd, call.dst.channels_last)), d.filters);
+  return entry;
+}
+
+std::unique_ptr<nn::CacheEntry> MakeDense(const LayerCall& call) {
+  const nn::ConvDims& d = call.dims;
+  const Dims src_dims{d.batch, d.channels}, weight_dims{d.filters, d.channels}, dst_dims{d.batch, d.filters};
+  const Desc src(src_dims, TypeOf(call.src_type), Tag::ab), dst(dst_dims, TypeOf(call.dst_type), Tag::ab);
+  const Desc weight(weight_dims, Type::s8, Tag::any), bias(Dims{d.filters}, Type::f32, Tag::a);
+  using Forward = dnnl::inner_product_forward;
+  const auto kind = dnnl::prop_kind::forward_inference;
+  dnnl::engine& engine = nn::OnednnEngine();
+  const Forward::primitive_desc pd = call.bias ? Forward::primitive_desc(engine, kind, src, weight, bias, dst, AttrOf(call))
+                                               : Forward::primitive_desc(engine, kind, src, weight, dst, AttrOf(call));
+  auto entry = std::make_unique<LayerEntry>();
+  Finish<Forward>(entry.get(), pd, src, Desc(weight_dims, Type::s8, Tag::ab), dst, d.filters);
+  return entry;
+}
+
+bool Run(KernelArgs& args, const LayerCall& call) {
+  const nn::ConvDims& d = call.dims;
+  const double products =
+      static_cast<double>(d.batch * d.filters * d.OutSize()) * static_cast<double>(d.channels / d.groups * d.KernelSize());
+  const int team = LibraryTeam(products, OmpMaxThreads());
+  OmpScope threads(team);
+  Key key;
+  key.Add('q').Add(d).Add(call.dense).Add(call.src_type).Add(call.dst_type).Add(call.src.channels_last).Add(call.weight.channels_last);
+  key.Add(call.dst.channels_last).Add(call.bias != nullptr).Add(call.accumulate).Add(call.relu).Add(call.addend_type);
+  key.Add(call.addend_step).Add(team);
+  auto* entry = static_cast<LayerEntry*>(nn::CachedEntry(key, [&] { return call.dense ? MakeDense(call) : MakeConvolution(call); }));
+  if (!entry || (call.accumulate && entry->dst.differs)) return false;
+  const size_t workspace_bytes = entry->workspace.get_desc().get_size();
+  if (workspace_bytes) entry->workspace.set_data_handle(args.workspace(workspace_bytes));
+  float scale = call.scale, dst_step = call.dst_step;
+  entry->scale.set_data_handle(&scale);
+  entry->dst_step.set_data_handle(&dst_step);
+  std::unordered_map<int, dnnl::memory> arguments;
+  if (workspace_bytes) arguments.emplace(DNNL_ARG_SCRATCHPAD, entry->workspace);
+  arguments.emplace(DNNL_ARG_SRC, entry->src.Input(args, call.src.ptr));
+  arguments.emplace(DNNL_ARG_WEIGHTS, nn::Weight(args, &entry->weight, call.weight.ptr, 1, key));
+  if (call.bias) {
+    entry->bias.user.set_data_handle(const_cast<float*>(call.bias));
+    arguments.emplace(DNNL_ARG_BIAS, entry->bias.user);
+  }
+  arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, entry->scale);
+  arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, entry->dst_step);
+  arguments.emplace(DNNL_ARG_DST, entry->dst.Output(args, call.dst.ptr));
+  entry->primitive.execute(nn::OnednnStream(), arguments);
+  entry->dst.StoreOutput();
+  nn::OnednnStream().wait();
+  return true;
+}
+
+[[maybe_unused]] const bool linked = [] { return g_fused_layer = Run, true; }();
+
+}  // namespace
+}  // namespace quantized
+}  // namespace mxnet

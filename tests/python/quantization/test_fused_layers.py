@@ -1,0 +1,101 @@
+"""fuse_quantized: layers on 8-bit integers with what follows them, in one pass."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet.contrib import quantization
+
+
+def run(net, off, **arrays):
+    """(result, operators of the plan)"""
+    mx.util.set_env("MXNET_PLAN_PASSES_OFF", off)
+    executor = net.bind(mx.cpu(), arrays, grad_req="null")
+    result = executor.forward(is_train=False)[0].asnumpy()
+    operators = [node["op"] for node in executor.explain(runs=0).plan["nodes"]]
+    mx.util.set_env("MXNET_PLAN_PASSES_OFF", "")
+    return result, operators
+
+
+def network(kind, groups=1, no_bias=False, stride=1, layout=None):
+    data = mx.sym.Variable("data")
+
+    def layer(x, name, **more):
+        if kind == "dense":
+            return mx.sym.FullyConnected(x, num_hidden=8, no_bias=no_bias, flatten=False, name=name)
+        kernel = (3,) * {"1d": 1, "2d": 2, "3d": 3}[kind]
+        options = dict(kernel=kernel, pad=tuple(1 for _ in kernel), num_filter=8, num_group=groups, no_bias=no_bias, name=name)
+        return mx.sym.Convolution(x, **options, **(dict(layout=layout) if layout else {}), **more)
+    relu = lambda x, name: mx.sym.Activation(x, act_type="relu", name=name)
+    x = relu(layer(data, "first"), "r0")
+    y = layer(relu(layer(x, "second"), "r1"), "third")
+    return relu(mx.sym.elemwise_add(y, x, name="sum"), "r2")
+
+
+SHAPES = {"dense": (5, 8), "1d": (2, 8, 7), "2d": (2, 8, 6, 7), "3d": (2, 8, 3, 4, 5)}
+
+
+def quantized(net, shape, dtype="auto", seed=0):
+    rng = np.random.RandomState(seed)
+    shapes, _, _ = net.infer_shape(data=shape)
+    params = {n: mx.nd.array(rng.uniform(-1, 1, s)) for n, s in zip(net.list_arguments(), shapes) if n != "data"}
+    data = mx.nd.array(rng.uniform(-1, 1, shape))
+    batches = mx.io.NDArrayIter(data, None, shape[0])
+    qsym, args, _ = quantization.quantize_model_mkldnn(net, params, {}, calib_mode="naive", calib_data=batches, quantized_dtype=dtype,
+                                                       quantize_mode="full")
+    return qsym, dict(args, data=data), net.eval(data=data, **params)[0].asnumpy()
+
+
+@pytest.mark.parametrize("kind, options", [("dense", {}), ("dense", dict(no_bias=True)), ("1d", {}), ("2d", {}), ("2d", dict(groups=8)),
+                                           ("2d", dict(groups=2, no_bias=True)), ("2d", dict(layout="NHWC")), ("3d", {})])
+@pytest.mark.parametrize("dtype", ["auto", "int8"])
+def test_fused_layers_compute_what_they_replace(kind, options, dtype):
+    shape = SHAPES[kind] if options.get("layout") != "NHWC" else (2, 6, 7, 8)
+    net, arrays, exact = quantized(network(kind, **options), shape, dtype)
+    fused, operators = run(net, "", **arrays)
+    plain, unfused = run(net, "fuse_quantized", **arrays)
+    name = "_fused_quantized_dense" if kind == "dense" else "_fused_quantized_convolution"
+    assert operators.count(name) == 3 and name not in unfused
+    assert "_contrib_requantize" not in operators and "_contrib_quantized_elemwise_add" not in operators
+    step = exact.max() / (255 if dtype == "auto" else 127)
+    assert abs(fused - plain).max() <= 3.01 * step      # the sum is rounded once, not three times
+    assert abs(fused - exact).mean() < abs(exact).mean() * (0.03 if dtype == "auto" else 0.06)
+
+
+def test_a_layer_that_two_read_keeps_its_own_step():
+    data = mx.sym.Variable("data")
+    x = mx.sym.FullyConnected(data, num_hidden=8, name="a")
+    y = mx.sym.FullyConnected(x, num_hidden=8, name="b")
+    net, arrays, exact = quantized(mx.sym.elemwise_add(x, y, name="sum"), (5, 8))
+    fused, operators = run(net, "", **arrays)
+    plain, _ = run(net, "fuse_quantized", **arrays)
+    assert operators.count("_fused_quantized_dense") == 2
+    assert abs(fused - plain).max() <= 3.01 * abs(exact).max() / 127
+
+
+def test_without_ranges_nothing_is_fused():
+    net = network("dense")
+    shapes, _, _ = net.infer_shape(data=(5, 8))
+    params = {n: mx.nd.ones(s) for n, s in zip(net.list_arguments(), shapes) if n != "data"}
+    qsym, args, _ = quantization.quantize_model_mkldnn(net, params, {}, calib_mode="none")
+    assert not [op for op in run(qsym, "", data=mx.nd.ones((5, 8)), **args)[1] if op.startswith("_fused_quantized")]
+
+
+def test_batches_of_other_sizes():
+    """A plan for each size; weights are packed once."""
+    net, arrays, _ = quantized(network("2d"), SHAPES["2d"])
+    block = quantization._block(net, ["data"], arrays, mx.cpu())
+    block.hybridize(static_alloc=True, static_shape=True)
+    whole = block(arrays["data"]).asnumpy()
+    for _ in range(2):
+        parts = [block(arrays["data"][i:i + 1]).asnumpy() for i in range(2)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+def test_ranges_of_zeros():
+    """A layer whose results are all 0 has no steps."""
+    net = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=8, name="f"), act_type="relu", name="r")
+    params = {"f_weight": mx.nd.zeros((8, 8)), "f_bias": mx.nd.zeros(8)}
+    data = mx.nd.ones((5, 8))
+    qsym, args, _ = quantization.quantize_model_mkldnn(net, params, {}, calib_mode="naive", calib_data=mx.io.NDArrayIter(data, None, 5),
+                                                       quantized_dtype="auto", quantize_mode="full")
+    assert not run(qsym, "", data=data, **args)[0].any()
