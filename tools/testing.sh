@@ -75,9 +75,9 @@ host_gpu_tests() {  # host_gpu_tests [--quick] [pytest arguments...]; without th
 }
 
 # pytest on what was named, or on everything; 5 is its status when it chose nothing.
-python_tests() {  # python_tests NIGHTLY SANITIZER EXPRESSION paths...
+python_tests() {  # python_tests NIGHTLY(0, 1, only) SANITIZER EXPRESSION paths...
   local marks= sanitize=$2 expression=$3 chosen=sanitized files
-  (($1)) || marks='not nightly'
+  case $1 in 0) marks='not nightly' ;; only) marks=nightly ;; esac
   shift 3
   use_tree
   if [[ -n $sanitize ]]; then
@@ -98,6 +98,7 @@ run_tests() {
   while (($#)); do
     case $1 in
       --nightly) nightly=1 ;;
+      --nightly=only) nightly=only ;;
       --sanitize=address) sanitize=address preset=asan ;;
       --sanitize=thread) sanitize=thread preset=tsan ;;
       --sanitize*) die "--sanitize takes address or thread, not '${1#--sanitize=}'" ;;
@@ -112,7 +113,7 @@ run_tests() {
   build "$preset"
   local status=0 rc=0 ran=0 regex= expression=
   regex=$(IFS='|'; echo "${words[*]-}")
-  if ((${#words[@]} || !${#paths[@]})) && [[ $(ctest --test-dir "build/$preset" -N ${regex:+-R "$regex"}) != *'Total Tests: 0'* ]]; then
+  if [[ $nightly != only ]] && ((${#words[@]} || !${#paths[@]})) && [[ $(ctest --test-dir "build/$preset" -N ${regex:+-R "$regex"}) != *'Total Tests: 0'* ]]; then
     ran=1
     ctest --test-dir "build/$preset" --output-on-failure -j "$jobs" ${regex:+-R "$regex"} || status=$?
   fi
