@@ -68,8 +68,8 @@ void CheckQuantized(const Op& op, const std::function<const Op*(const std::strin
       << 3 * inputs - 2 * kept;
   for (const ParamInfo& p : op.params)
     MXNET_CHECK_KIND(std::any_of(by->params.begin(), by->params.end(), [&](const ParamInfo& q) { return q.name == p.name; }), Value)
-        << "[" << op.name << "] is quantized as " << by->name << ", which has no parameter '" << p.name
-        << "'; accepted: an operator with " << List(op.params);
+        << "[" << op.name << "] is quantized as " << by->name << ", which has no parameter '" << p.name << "'; accepted: an operator with "
+        << List(op.params);
 }
 
 void CheckPrecision(const Op& op) {

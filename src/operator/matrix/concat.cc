@@ -1,9 +1,10 @@
 // Concat, stack and their NumPy forms; SliceChannel (split) and _split_v2. Each is the gradient of
 // another.
+#include "operator/matrix/concat.h"
+
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
-#include "operator/matrix/concat.h"
 #include "operator/matrix/join_pieces.h"
 #include "operator/param.h"
 #include "operator/runtime/parameters_in_files.h"

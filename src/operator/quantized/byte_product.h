@@ -45,8 +45,9 @@ void ByteProduct(KernelArgs& args, ByteMatrix a, int64_t rows, const int8_t* b, 
   }
   int16_t* wide = nn::Workspace<int16_t>(args, rows * k);
   const char* bytes = static_cast<const char*>(a.ptr);
-  ParallelFor(rows * k, kAlone,
-              [&](int64_t from, int64_t to) { MXNET_CPU_CALL(WidenBytes)(bytes + from, a.is_unsigned, to - from, wide + from); });
+  ParallelFor(rows * k, kAlone, [&](int64_t from, int64_t to) {
+    MXNET_CPU_CALL(WidenBytes)(bytes + from, a.is_unsigned, to - from, wide + from);
+  });
   const WideFactors factors{wide, b, rows, columns, k};
   const int64_t across = (columns + kProductColumns - 1) / kProductColumns, down = (rows + kProductRows - 1) / kProductRows;
   const int64_t work = std::min(rows, kProductRows) * kProductColumns * k;

@@ -6,8 +6,8 @@
 
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/hooks.h"
-#include "operator/quantized/bytes.h"
 #include "operator/quantized/byte_product.h"
+#include "operator/quantized/bytes.h"
 #include "operator/quantized/layers.h"
 
 namespace mxnet {
@@ -101,8 +101,7 @@ void ConvolveBytes(KernelArgs& args, const nn::ConvCall& call) {
   if (library && job.deep > 0 && job.deep <= kMostDeep && library(args, call)) return;
   int16_t* wide = nn::Workspace<int16_t>(args, d.filters * job.deep);
   const char* bytes = static_cast<const char*>(call.weight.ptr);
-  ParallelFor(d.filters * job.deep, 65536,
-              [&](int64_t b, int64_t e) { MXNET_CPU_CALL(WidenBytes)(bytes + b, false, e - b, wide + b); });
+  ParallelFor(d.filters * job.deep, 65536, [&](int64_t b, int64_t e) { MXNET_CPU_CALL(WidenBytes)(bytes + b, false, e - b, wide + b); });
   job.weights = wide;
   const int64_t work = std::max<int64_t>(1, kPlaces * job.filters * job.deep);
   ParallelFor(d.batch * d.groups * job.tiles, std::max<int64_t>(1, 500000 / work), [&](int64_t b, int64_t e) {

@@ -16,9 +16,9 @@ struct CalibratedRange {
   bool given() const { return min_calib_range.has_value() && max_calib_range.has_value(); }
   float largest() const { return LargestOf(min_calib_range.value(), max_calib_range.value()); }
 };
-#define MXNET_RANGE_OF_OUTPUT                                                                                              \
-  DMLC_DECLARE_FIELD(min_calib_range)                                                                                      \
-      .set_default(dmlc::optional<float>())                                                                                \
+#define MXNET_RANGE_OF_OUTPUT                                                                                          \
+  DMLC_DECLARE_FIELD(min_calib_range)                                                                                  \
+      .set_default(dmlc::optional<float>())                                                                            \
       .describe("Least output seen in calibration. With it and max_calib_range the output is of 8 bits, else of 32."); \
   DMLC_DECLARE_FIELD(max_calib_range).set_default(dmlc::optional<float>()).describe("Greatest output seen in calibration.")
 
@@ -136,7 +136,7 @@ void MulKernel(KernelArgs& args) {
       MXNET_CPU_CALL(MultiplyBytes)(x.a + b, x.a_unsigned, x.b + b, x.b_unsigned, n, out.data<int32_t>() + b);
     else
       MXNET_CPU_CALL(ProductsToBytes)
-      (x.a + b, x.a_unsigned, x.b + b, x.b_unsigned, scale, LimitsOf(out.dtype), n, out.data<char>() + b);
+    (x.a + b, x.a_unsigned, x.b + b, x.b_unsigned, scale, LimitsOf(out.dtype), n, out.data<char>() + b);
   });
 }
 
@@ -216,8 +216,7 @@ void NormKernel(KernelArgs& args) {
   const nn::NormView view(p, x);
   Channels channels(args);
   const bool given = p.min_calib_range.has_value() && p.max_calib_range.has_value();
-  const float largest =
-      given ? LargestOf(p.min_calib_range.value(), p.max_calib_range.value()) : LargestOutput(args, view, channels);
+  const float largest = given ? LargestOf(p.min_calib_range.value(), p.max_calib_range.value()) : LargestOutput(args, view, channels);
   given ? StoreRange(args, p.min_calib_range.value(), p.max_calib_range.value()) : StoreRange(args, -largest, largest);
   if (!Wanted(args, 0)) return;
   channels.MultiplyBy(StepsOf(Levels(kInt8), largest));
@@ -237,10 +236,11 @@ const char kPairText[] =
   Op::Register("elemwise_add").set_trait(Quantized{"_contrib_quantized_elemwise_add"});
   Op::Register("elemwise_mul").set_trait(Quantized{"_contrib_quantized_elemwise_mul"});
   Op::Register("_contrib_quantized_elemwise_add")
-      .describe(std::string("Sum of two arrays of 8-bit integers.\n\n") + kPairText +
-                "With min_calib_range and max_calib_range the sum is of 8 bits in that range (uint8 where both arrays are, else int8), else "
-                "of 32 bits in the range that both ranges together have. It is rounded to the nearest, ties to even, and cut to what the "
-                "dtype holds. The other two results are its range, of shape (1,). int8, uint8.")
+      .describe(
+          std::string("Sum of two arrays of 8-bit integers.\n\n") + kPairText +
+          "With min_calib_range and max_calib_range the sum is of 8 bits in that range (uint8 where both arrays are, else int8), else "
+          "of 32 bits in the range that both ranges together have. It is rounded to the nearest, ties to even, and cut to what the "
+          "dtype holds. The other two results are its range, of shape (1,). int8, uint8.")
       .alias("_npx_quantized_elemwise_add")
       .set_param<QuantizedAddParam>()
       .set_inputs(inputs)
@@ -252,11 +252,12 @@ const char kPairText[] =
       .set_trait(NeedsRequantize{[](const Attrs& a) { return !a.get<QuantizedAddParam>().given(); }})
       .set_kernel([](KernelArgs& a) { OnHost(a, AddKernel); });
   Op::Register("_contrib_quantized_elemwise_mul")
-      .describe(std::string("Product of two arrays of 8-bit integers, element by element.\n\n") + kPairText +
-                "With min_calib_range and max_calib_range the product is of 8 bits in that range (uint8 where both arrays are, else int8), "
-                "fractions being cut off; else it is that of the integers, as int32, with the range that 2^31 stands for. The other two "
-                "results are the range, of shape (1,). With enable_float_output the product of the numbers, as float32, is the only result. "
-                "int8, uint8.")
+      .describe(
+          std::string("Product of two arrays of 8-bit integers, element by element.\n\n") + kPairText +
+          "With min_calib_range and max_calib_range the product is of 8 bits in that range (uint8 where both arrays are, else int8), "
+          "fractions being cut off; else it is that of the integers, as int32, with the range that 2^31 stands for. The other two "
+          "results are the range, of shape (1,). With enable_float_output the product of the numbers, as float32, is the only result. "
+          "int8, uint8.")
       .alias("_npx_quantized_elemwise_mul")
       .set_param<QuantizedMulParam>()
       .set_inputs(inputs)

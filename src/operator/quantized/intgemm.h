@@ -11,8 +11,8 @@ namespace mxnet {
 /*
  * LargestMagnitude: the largest |x[i]| that is a number; 0 of none. QuantizeBytes: the nearest
  * whole numbers to x * scale in [-127, 127], ties to the even one, 0 for NaN. WidenBytes: the same
- * numbers (int8, or uint8) in 16 bits. MultiplyRows: sums[i * pitch + j] = the dot product of rows i of a and j of
- * b, of k numbers each; up to 2^16 of them, whose sum fits.
+ * numbers (int8, or uint8) in 16 bits. MultiplyRows: sums[i * pitch + j] = the dot product of rows
+ * i of a and j of b, of k numbers each; up to 2^16 of them, whose sum fits.
  */
 MXNET_CPU_DECLARE(float LargestMagnitude(const float* x, int64_t n);
                   void QuantizeBytes(const float* x, float scale, int64_t n, int8_t* out);

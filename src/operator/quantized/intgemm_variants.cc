@@ -81,8 +81,8 @@ void QuantizeBytes(const float* x, float scale, int64_t n, int8_t* out) {
 }
 
 void WidenBytes(const void* x, bool is_unsigned, int64_t n, int16_t* out) {
-  const auto *whole = static_cast<const int8_t*>(x);
-  const auto *natural = static_cast<const uint8_t*>(x);
+  const auto* whole = static_cast<const int8_t*>(x);
+  const auto* natural = static_cast<const uint8_t*>(x);
   if (is_unsigned) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) out[i] = natural[i];

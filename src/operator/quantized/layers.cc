@@ -200,7 +200,8 @@ double Flops(Span<const TBlob> in, Span<const TBlob> out) {
       .describe(
           "Convolution of 8-bit integers in one, two or three dimensions: sums of 32 bits, and their range.\n\n"
           "data has shape (batch, channels, spatial...) and is int8 or uint8; weight has shape (num_filter, channels / num_group, "
-          "kernel...), bias (num_filter,), and both are int8. The ends of the range of each follow, of shape (1,). The first result, int32, "
+          "kernel...), bias (num_filter,), and both are int8. The ends of the range of each follow, of shape (1,). The first result, "
+          "int32, "
           "has the shape that Convolution gives, and has exact sums of products; the bias is scaled to their units and cut towards zero. "
           "The other two, of shape (1,), say what 2^31 stands for: with larger magnitudes d of data and w of the weight it is "
           "d / 127 (uint8: d / 255) * w / 127 * 2^31. int8, uint8.")
@@ -216,7 +217,8 @@ double Flops(Span<const TBlob> in, Span<const TBlob> out) {
           "data has shape (batch, ...) and is int8 or uint8; weight has shape (num_hidden, features), bias (num_hidden,), and both are "
           "int8. The ends of the range of each follow, of shape (1,). The first result, int32, has shape (batch, num_hidden), or, with "
           "flatten=False, that of data with the last dimension replaced by num_hidden. Sums of products are exact; the bias is scaled to "
-          "their units and cut towards zero. The other two, of shape (1,), say what 2^31 stands for: with larger magnitudes d of data and w "
+          "their units and cut towards zero. The other two, of shape (1,), say what 2^31 stands for: with larger magnitudes d of data and "
+          "w "
           "of the weight it is d / 127 (uint8: d / 255) * w / 127 * 2^31. int8, uint8.")
       .alias("_npx_quantized_fully_connected")
       .set_param<nn::FullyConnectedParam>()
@@ -225,10 +227,12 @@ double Flops(Span<const TBlob> in, Span<const TBlob> out) {
       .set_kernel([](KernelArgs& a) { OnHost(a, FullyConnectedKernel); });
   Op& pooling = Op::Register("_contrib_quantized_pooling")
                     .describe(
-          "Pooling of 8-bit integers: the maximum or the average of windows in one, two or three dimensions.\n\n"
-          "data has shape (batch, channels, spatial...); the first result has the shape that Pooling gives and the dtype of data. Averages "
-          "are rounded to the nearest, ties to even. The other two results are the range of data, min_data and max_data, of shape (1,). "
-          "int8, uint8.")
+                        "Pooling of 8-bit integers: the maximum or the average of windows in one, two or three dimensions.\n\n"
+                        "data has shape (batch, channels, spatial...); the first result has the shape that Pooling gives and the dtype of "
+                        "data. Averages "
+                        "are rounded to the nearest, ties to even. The other two results are the range of data, min_data and max_data, of "
+                        "shape (1,). "
+                        "int8, uint8.")
                     .alias("_npx_quantized_pooling")
                     .set_param<nn::PoolingParam>()
                     .set_trait(NamesLayout{[](const Attrs& a) { return a.get<nn::PoolingParam>().channels_last(); }})

@@ -8,8 +8,8 @@
 namespace mxnet {
 namespace quantized {
 
-/* `call` without bias: src is int8 or uint8 (call.dtype), weight int8, dst int32. Sums are exact, and
- * cut to int32. */
+/* `call` without bias: src is int8 or uint8 (call.dtype), weight int8, dst int32. Sums are exact,
+ * and cut to int32. */
 void ConvolveBytes(KernelArgs& args, const nn::ConvCall& call);
 
 }  // namespace quantized

@@ -34,8 +34,8 @@ Op& MoveRecord(const char* record, const char* name, const char* text, std::vect
 
 void CheckRelu(const Attrs& attrs) {
   const RoleByParameters* role = Op::Get("Activation")->trait<RoleByParameters>();
-  MXNET_CHECK_KIND(role->of(attrs) == Role::kRelu, Value) << Named(attrs) << "act_type '" << attrs.dict.at("act_type")
-                                                          << "'; accepted for 8-bit integers: relu";
+  MXNET_CHECK_KIND(role->of(attrs) == Role::kRelu, Value)
+      << Named(attrs) << "act_type '" << attrs.dict.at("act_type") << "'; accepted for 8-bit integers: relu";
 }
 
 bool ReluShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -116,7 +116,8 @@ void ConcatKernel(KernelArgs& args) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  MoveRecord("_contrib_quantized_flatten", "Flatten", "Flatten of 8-bit integers: a matrix with one row per entry of the first dimension.", {})
+  MoveRecord("_contrib_quantized_flatten", "Flatten", "Flatten of 8-bit integers: a matrix with one row per entry of the first dimension.",
+             {})
       .alias("_npx_quantized_flatten");
   MoveRecord("_contrib_quantized_reshape", "Reshape", "Reshape of 8-bit integers.").alias("quantized_reshape");
   MoveRecord("_npx_quantized_reshape", "_npx_reshape", "npx.reshape of 8-bit integers.");
@@ -138,7 +139,8 @@ void ConcatKernel(KernelArgs& args) {
       .describe(
           "Rows of an int8 weight (input_dim, output_dim) chosen by the integers in data; the output has data's shape followed by "
           "output_dim.\n\n"
-          "Indices below 0 or beyond the last row are cut to the nearest row. The other two results are the range of the weight, min_weight "
+          "Indices below 0 or beyond the last row are cut to the nearest row. The other two results are the range of the weight, "
+          "min_weight "
           "and max_weight, of shape (1,). data may have any dtype; the output is int8, whatever `dtype` says.")
       .alias("_npx_quantized_embedding")
       .set_inputs({"data", "weight", "min_weight", "max_weight"})
@@ -149,7 +151,8 @@ void ConcatKernel(KernelArgs& args) {
   Op::Register("_contrib_quantized_concat")
       .describe(
           "Concat of 8-bit integers: puts arrays together along one dimension, in the range that holds all of theirs.\n\n"
-          "num_args arrays are followed by the ends of their ranges, of shape (1,): the least and the greatest number of the first, then of "
+          "num_args arrays are followed by the ends of their ranges, of shape (1,): the least and the greatest number of the first, then "
+          "of "
           "the second, and so on. Arrays of another range, and uint8 beside int8, are scaled, rounded to the nearest (ties to even). The "
           "output is uint8 where all arrays are, else int8. The other two results are its range, of shape (1,). int8, uint8.")
       .set_param<ConcatParam>()

@@ -62,9 +62,11 @@ int Fixed(const Attrs&) {
 /* Output 0 has the dtype of input 0, any of `accepted`. */
 InferTypeFn TypeOfData(std::vector<int> accepted);
 
-/* The kernel of operator `name` for this device computes output 0 from the first `arrays` inputs. */
+/* The kernel of operator `name` for this device computes output 0 from the first `arrays`
+ * inputs. */
 void RunAs(KernelArgs& args, const char* name, int arrays);
-/* Output 0 as RunAs gives it, in the range of input 0, whose ends stand in inputs `low` and `low` + 1. */
+/* Output 0 as RunAs gives it, in the range of input 0, whose ends stand in inputs `low` and
+ * `low` + 1. */
 void RunInRange(KernelArgs& args, const char* name, int arrays, int low);
 
 }  // namespace quantized

@@ -22,7 +22,7 @@ struct QuantizeParam : public dmlc::Parameter<QuantizeParam> {
   }
 };
 
-#define MXNET_CALIBRATED_FIELDS(of)                                                                      \
+#define MXNET_CALIBRATED_FIELDS(of)                                                                   \
   DMLC_DECLARE_FIELD(min_calib_range).set_default(dmlc::optional<float>()).describe("Least " of "."); \
   DMLC_DECLARE_FIELD(max_calib_range).set_default(dmlc::optional<float>()).describe("Greatest " of ".")
 
@@ -56,7 +56,9 @@ struct RequantizeParam : public dmlc::Parameter<RequantizeParam> {
 
 struct QuantizeAsymParam : public dmlc::Parameter<QuantizeAsymParam> {
   dmlc::optional<float> min_calib_range, max_calib_range;
-  DMLC_DECLARE_PARAMETER(QuantizeAsymParam) { MXNET_CALIBRATED_FIELDS("number seen in calibration; without both, those of data are found"); }
+  DMLC_DECLARE_PARAMETER(QuantizeAsymParam) {
+    MXNET_CALIBRATED_FIELDS("number seen in calibration; without both, those of data are found");
+  }
 };
 
 struct DequantizeParam : public dmlc::Parameter<DequantizeParam> {
@@ -131,8 +133,8 @@ void QuantizeKernel(KernelArgs& args) {
   StoreByteRange(args, low, high);
 }
 
-/* Integers stay, or become those of the other dtype that stand for the same. Without calibration one
- * of them stands for itself. */
+/* Integers stay, or become those of the other dtype that stand for the same. Without calibration
+ * one of them stands for itself. */
 void QuantizeBytesKernel(KernelArgs& args) {
   const auto& p = args.param<QuantizeV2Param>();
   const TBlob &x = args.in[0], &out = args.out[0];
@@ -194,8 +196,8 @@ void RequantizeKernel(KernelArgs& args) {
   const auto& p = args.param<RequantizeParam>();
   const TBlob &x = args.in[0], &out = args.out[0];
   const float unit = LargestIn(args.in[1], args.in[2]) / kSumLevels;
-  const float largest = Calibrated(p) ? LargestOf(p.min_calib_range.value(), p.max_calib_range.value())
-                                      : static_cast<float>(LargestSumOf(x)) * unit;
+  const float largest =
+      Calibrated(p) ? LargestOf(p.min_calib_range.value(), p.max_calib_range.value()) : static_cast<float>(LargestSumOf(x)) * unit;
   const float scale = unit * StepsOf(WholeLevels(out.dtype), largest);
   if (Wanted(args, 0))
     InPieces(x.Size(), [&](int64_t at, int64_t n) {
@@ -258,7 +260,8 @@ bool DequantizeType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* 
 MXNET_REGISTER_OP(_contrib_quantize)
     .describe(
         "8-bit integers for numbers of a given range.\n\n"
-        "data has any shape, min_range and max_range have shape (1,): the range, of which only the larger magnitude m counts. The result is "
+        "data has any shape, min_range and max_range have shape (1,): the range, of which only the larger magnitude m counts. The result "
+        "is "
         "data * 127 / m as int8, or data * 255 / m as uint8, rounded to the nearest (ties to even) and cut to what the dtype holds. The "
         "other two results are the range: -m and m for int8, the given ends for uint8. NaN, and a range without extent, give 0. float32.")
     .alias("_npx_contrib_quantize")

@@ -67,7 +67,8 @@ void LstmKernel(KernelArgs& args) {
 MXNET_REGISTER_OP(_contrib_quantized_rnn)
     .describe(
         "Stacked LSTM layers over whole sequences of quantized data: RNN of (data - data_shift) / data_scale.\n\n"
-        "data is uint8 of shape (steps, batch, features), as _contrib_quantize_asym gives it with data_scale and data_shift, of shape (1,). "
+        "data is uint8 of shape (steps, batch, features), as _contrib_quantize_asym gives it with data_scale and data_shift, of shape "
+        "(1,). "
         "parameters, state and state_cell are those of RNN, in float32, and so are the results: the output and, with state_outputs, the "
         "last states. mode is lstm, and there are no sequence lengths. uint8.")
     .set_param<nn::RNNParam>()

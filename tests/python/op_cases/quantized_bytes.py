@@ -1,5 +1,5 @@
-"""Operators on 8-bit integers with ranges, against NumPy in exact arithmetic. What 1.9.1 and 2.0 give is in
-operators/test_quantized.py."""
+"""Operators on 8-bit integers with ranges, against NumPy in exact arithmetic. What 1.9.1 and 2.0
+give is in operators/test_quantized.py."""
 import functools
 import itertools
 
@@ -80,7 +80,8 @@ add("quantize", rand((3,)), one(np.nan), one(1), name="_contrib_quantize", dtype
     out_dtype=["uint8", "float32", "float32"], ref=lambda x, low, high: [x * 0, low, high])
 V2 = ["_contrib_quantize_v2", "_npx_contrib_quantize_v2"]
 for kind, calib in itertools.product(("int8", "uint8", "auto"), ({}, dict(min_calib_range=-1.0, max_calib_range=1.5),
-                                                                dict(min_calib_range=0.0, max_calib_range=1.5), dict(min_calib_range=-1.0))):
+                                                                dict(min_calib_range=0.0, max_calib_range=1.5),
+                                                                    dict(min_calib_range=-1.0))):
     out = "uint8" if kind == "uint8" or kind == "auto" and calib.get("min_calib_range") == 0 else "int8"
     CASES.append(dict(op=V2, inputs=[rand((3, 7))], dtypes=["float32"], refuses=False, attrs=dict(out_type=kind, **calib), ref=quantize_v2,
                       out_dtype=[out, "float32", "float32"], empty=[(0, 7)],
@@ -109,7 +110,8 @@ def quantize_asym(x, min_calib_range=None, max_calib_range=None):
 
 
 for attrs in ({}, dict(min_calib_range=-1.0, max_calib_range=1.5), dict(min_calib_range=0.5, max_calib_range=1.5)):
-    CASES.append(dict(op="_contrib_quantize_asym", inputs=[rand((3, 4, 5))], dtypes=["float32"], attrs=attrs, ref=quantize_asym, empty=False,
+    CASES.append(dict(op="_contrib_quantize_asym", inputs=[rand((3, 4, 5))], dtypes=["float32"], attrs=attrs, ref=quantize_asym,
+        empty=False,
                       out_dtype=["uint8", "float32", "float32"], bad=[dict(attrs=dict(min_calib_range="x"))]))
 CASES.append(dict(op="_contrib_quantize_asym", inputs=[np.full((4,), 0.5)], dtypes=["float32"], ref=quantize_asym, empty=False,
                   out_dtype=["uint8", "float32", "float32"]))
@@ -177,14 +179,16 @@ moves("quantized_transpose", lambda x: x.transpose(0, 2, 3, 1), dict(axes=(0, 2,
 moves("quantized_transpose", lambda x: x.T, {}, TRANSPOSES + ["_npx_quantized_transpose"])
 moves("quantized_act", lambda x: np.maximum(x, 0), dict(act_type="relu"), None, [dict(attrs=dict(act_type="tanh")), dict(attrs={})],
       ", act_type='relu'")
-add("quantized_embedding", np.array([[0, 2, 7], [-3, 1, 1]]), ints((4, 5), -128, 127), one(-1), one(2), dtypes=["float32", "int32", "int64"],
+add("quantized_embedding", np.array([[0, 2, 7], [-3, 1, 1]]), ints((4, 5), -128, 127), one(-1), one(2), dtypes=["float32", "int32",
+    "int64"],
     refuses=False, input_dtypes={1: "int8", 2: "float32", 3: "float32"}, attrs=dict(input_dim=4, output_dim=5),
     out_dtype=["int8", "float32", "float32"],
     ref=lambda i, w, low, high, **kw: [w[np.clip(i.astype(int), 0, 3)], low, high],
     bad=[dict(attrs=dict(input_dim=0, output_dim=5)), dict(attrs=dict(input_dim=3, output_dim=5)),
          dict(input_dtypes={1: "uint8", 2: "float32", 3: "float32"})],
     example="""weight = mx.nd.array([[1, 2], [3, 4], [5, 6]], dtype='int8')
-y, low, high = mx.nd.contrib.quantized_embedding(mx.nd.array([2, 0]), weight, mx.nd.array([-1]), mx.nd.array([1]), input_dim=3, output_dim=2)
+data, ends = mx.nd.array([2, 0]), [mx.nd.array([-1]), mx.nd.array([1])]
+y, low, high = mx.nd.contrib.quantized_embedding(data, weight, *ends, input_dim=3, output_dim=2)
 y.asnumpy()""")
 
 
@@ -240,7 +244,8 @@ def windows(x, kernel, stride, dilate, pad):
     x = np.pad(x, [(0, 0), (0, 0)] + [(p, p) for p in pad])
     out = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(x.shape[2:], kernel, stride, dilate)]
     for at in itertools.product(*map(range, kernel)):
-        yield at, x[(slice(None), slice(None)) + tuple(slice(a * d, a * d + s * (n - 1) + 1, s) for a, d, s, n in zip(at, dilate, stride, out))]
+        seen = tuple(slice(a * d, a * d + s * (n - 1) + 1, s) for a, d, s, n in zip(at, dilate, stride, out))
+        yield at, x[(slice(None), slice(None)) + seen]
 
 
 def conv(kind, x, weight, *rest, kernel, num_filter, no_bias=False, stride=None, dilate=None, pad=None, num_group=1, layout=None):
@@ -270,7 +275,8 @@ def layer(op, ref, x_shape, w_shape, bias, bad=(), example=None, ranges=(-1, 2, 
         add(op, ints(x_shape, -128, 255 if kind == "uint8" else 127), ints(w_shape, -128, 127),
             *([ints((w_shape[0],), -128, 127)] if bias else []), *[one(v) for v in ranges[:2 * arrays]], dtypes=[kind],
             input_dtypes={**{i: "int8" for i in range(1, arrays)}, **{i: "float32" for i in range(arrays, 3 * arrays)}},
-            attrs=dict(attrs, **({} if bias else dict(no_bias=True))), ref=functools.partial(ref, kind), bad=bad, example=example, empty=empty,
+            attrs=dict(attrs, **({} if bias else dict(no_bias=True))), ref=functools.partial(ref, kind), bad=bad, example=example,
+                empty=empty,
             **LAYER)
 
 
@@ -283,7 +289,8 @@ layer("quantized_fully_connected", dense, (3, 4, 5), (6, 20), True, num_hidden=6
       bad=[dict(attrs=dict(num_hidden=5)), dict(attrs=dict(num_hidden=0))])
 layer("quantized_fully_connected", dense, (3, 40), (6, 40), False, num_hidden=6)
 layer("quantized_fully_connected", dense, (2, 67, 33), (70, 33), True, num_hidden=70, flatten=False)
-layer("quantized_fully_connected", dense, (2, 3), (2, 3), True, num_hidden=2, ranges=(-1e-3, 1e-3, -1e-3, 1e-3, -5e7, 1))    # a bias beyond 32 bits
+# a bias beyond 32 bits
+layer("quantized_fully_connected", dense, (2, 3), (2, 3), True, num_hidden=2, ranges=(-1e-3, 1e-3, -1e-3, 1e-3, -5e7, 1))
 layer("quantized_fully_connected", dense, (1, 5), (2, 5), True, num_hidden=2, ranges=(-1, 1, -1, 1, 0, 0))
 layer("quantized_fully_connected", dense, (2, 300), (129, 300), False, num_hidden=129)
 CONV_EXAMPLE = """data = mx.nd.array([[[[1, 2, 3], [4, 5, 6]]]], dtype='uint8')
@@ -291,7 +298,8 @@ weight = mx.nd.array([[[[1, -1]]]], dtype='int8')
 ends = [mx.nd.array([v]) for v in (0, 1, -2, 2)]
 y, low, high = mx.nd.contrib.quantized_conv(data, weight, *ends, kernel=(1, 2), num_filter=1, no_bias=True)
 y.asnumpy()"""
-BAD_CONV = [dict(attrs=dict(kernel=(3, 3), num_filter=5)), dict(attrs=dict(kernel=(9, 9), num_filter=4)), dict(attrs=dict(kernel=(3,), num_filter=4)),
+BAD_CONV = [dict(attrs=dict(kernel=(3, 3), num_filter=5)), dict(attrs=dict(kernel=(9, 9), num_filter=4)), dict(attrs=dict(kernel=(3,),
+    num_filter=4)),
             dict(attrs=dict(kernel=(3, 3), num_filter=4, stride=(0, 1))), dict(attrs=dict(kernel=(3, 3), num_filter=4, num_group=3))]
 layer("quantized_conv", conv, (2, 3, 7, 6), (4, 3, 3, 3), True, kernel=(3, 3), num_filter=4, pad=(1, 1), stride=(2, 1), bad=BAD_CONV,
       example=CONV_EXAMPLE)
@@ -325,7 +333,8 @@ for kind, x in BYTE_INPUT.items():
             add("quantized_pooling", x, one(-1), one(2), dtypes=[kind], floats=(1, 2), refuses=False, attrs=attrs, example=POOL_EXAMPLE,
                 out_dtype=[kind, "float32", "float32"],
                 ref=lambda x, low, high, f=f, kernel=(), stride=(), pad=(), **kw: [f(x, kernel, stride, pad), low, high],
-                bad=[dict(attrs=dict(attrs, pool_type="sum")), dict(attrs=dict(attrs, kernel=(9, 9))), dict(attrs=dict(attrs, output_size="(2,2)"))])
+                bad=[dict(attrs=dict(attrs, pool_type="sum")), dict(attrs=dict(attrs, kernel=(9, 9))), dict(attrs=dict(attrs,
+                    output_size="(2,2)"))])
     add("quantized_pooling", x, one(-1), one(2), dtypes=[kind], floats=(1, 2), refuses=False, out_dtype=[kind, "float32", "float32"],
         attrs=dict(global_pool=True, pool_type="avg", kernel=(1, 1), output_size=None),
         ref=lambda x, low, high, **kw: [np.rint(x.mean((2, 3), keepdims=True)), low, high])
@@ -338,7 +347,8 @@ GRID = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128))
 
 def pair_case(op, ref, kinds, out, attrs, bad=(), example=None, outs=3):
     arrays = [g + (128 if k == "uint8" else 0) for g, k in zip(GRID, kinds)]
-    add(op, *arrays, *PAIR_ENDS, dtypes=[kinds[0]], refuses=False, input_dtypes={1: kinds[1], **{i: "float32" for i in range(2, 6)}}, attrs=attrs,
+    add(op, *arrays, *PAIR_ENDS, dtypes=[kinds[0]], refuses=False, input_dtypes={1: kinds[1], **{i: "float32" for i in range(2, 6)}},
+        attrs=attrs,
         ref=ref, out_dtype=[out, "float32", "float32"][:outs], bad=bad, example=example)
 
 
@@ -427,10 +437,13 @@ for more in ({}, dict(state_outputs=True)):
                                                            rand((1, 2, 3)), one(64), one(128)],
                       input_dtypes={i: "float32" for i in range(1, 6)}, dtypes=["uint8"], refuses=False, attrs=attrs, ref=lstm, empty=False,
                       out_dtype="float32", tol={"float32": 2e-5},
-                      bad=[dict(attrs=dict(attrs, mode="gru")), dict(attrs=dict(attrs, use_sequence_length=True)), dict(attrs=dict(attrs, num_layers=2))],
+                      bad=[dict(attrs=dict(attrs, mode="gru")), dict(attrs=dict(attrs, use_sequence_length=True)), dict(attrs=dict(attrs,
+                          num_layers=2))],
                       example="""data = mx.nd.array([[[0, 255]], [[128, 64]]], dtype='uint8')
 parameters, state = mx.nd.ones((20,)) * 0.5, mx.nd.zeros((1, 1, 1))
-mx.nd.contrib.quantized_rnn(data, parameters, state, state, mx.nd.array([100]), mx.nd.array([128]), mode='lstm', state_size=1, num_layers=1).asnumpy().round(3)"""))
+scale, shift = mx.nd.array([100]), mx.nd.array([128])
+y = mx.nd.contrib.quantized_rnn(data, parameters, state, state, scale, shift, mode='lstm', state_size=1, num_layers=1)
+y.asnumpy().round(3)"""))
 
 
 def entropy(hist, edges, num_quantized_bins=255):
@@ -456,9 +469,11 @@ def entropy(hist, edges, num_quantized_bins=255):
 
 for bins, quantized in ((3, 3), (9, 3), (21, 5), (101, 7)):
     histogram = np.histogram(np.random.default_rng(bins).normal(size=500), bins, (-3, 3))[0].astype("float64")
-    CASES.append(dict(op=["_contrib_calibrate_entropy", "_npx_contrib_calibrate_entropy"], inputs=[histogram, np.arange(bins + 1) - bins / 2],
+    CASES.append(dict(op=["_contrib_calibrate_entropy", "_npx_contrib_calibrate_entropy"], inputs=[histogram,
+        np.arange(bins + 1) - bins / 2],
                       dtypes=["float32"], attrs=dict(num_quantized_bins=quantized), ref=entropy, empty=False, tol={"float32": 2e-4},
-                      bad=[dict(attrs=dict(num_quantized_bins=bins + 2)), dict(attrs=dict(num_quantized_bins=2)), dict(attrs=dict(num_quantized_bins=0)),
+                      bad=[dict(attrs=dict(num_quantized_bins=bins + 2)), dict(attrs=dict(num_quantized_bins=2)),
+                          dict(attrs=dict(num_quantized_bins=0)),
                            dict(inputs=[(9,), (9,)]), dict(inputs=[(8,), (9,)])],
                       example="""hist, edges = mx.nd.array([1, 5, 9, 4, 1]), mx.nd.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])
 threshold, divergence = mx.nd.contrib.calibrate_entropy(hist, edges, num_quantized_bins=3)

@@ -91,9 +91,9 @@ std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, const OperandTypes& 
   // fastest with.
   const bool last = call.src.channels_last || call.dst.channels_last;
   const Desc src(src_dims, types.src, last ? DataTag(nd, true) : Tag::any), dst(dst_dims, types.dst,
-                                                                           last              ? DataTag(nd, true)
-                                                                           : call.accumulate ? DataTag(nd, false)
-                                                                                             : Tag::any);
+                                                                                last              ? DataTag(nd, true)
+                                                                                : call.accumulate ? DataTag(nd, false)
+                                                                                                  : Tag::any);
   const Desc weight(weight_dims, types.weight, Tag::any);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);

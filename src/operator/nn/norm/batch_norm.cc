@@ -290,7 +290,8 @@ void Register(const char* name, const char* backward, const char* again, const s
         const auto& p = a.get<BatchNormParam>();
         return BatchNormView{p.eps, p.fix_gamma, p.output_mean_var};
       }})
-      .set_trait(Quantized{"_contrib_quantized_batch_norm", {1, 2, 3, 4}, [](const Attrs& a) { return !a.get<BatchNormParam>().output_mean_var; }})
+      .set_trait(
+          Quantized{"_contrib_quantized_batch_norm", {1, 2, 3, 4}, [](const Attrs& a) { return !a.get<BatchNormParam>().output_mean_var; }})
       .set_trait(NormFusion{FuseRelu, FuseAddRelu});
   Register<true>("_contrib_BatchNormWithReLU", "_backward_BatchNormWithReLU", "_backward_BatchNormWithReLU_recompute",
                  std::string("BatchNorm followed by relu, in one pass.\n\n") + kText);

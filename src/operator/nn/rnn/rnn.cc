@@ -122,10 +122,8 @@ MXNET_REGISTER_OP(RNN)
         "float64.")
     .alias("_npx_rnn")
     .set_trait(Role::kRnn)
-    .set_trait(Quantized{"_contrib_quantized_rnn",
-                         {1, 2, 3, 4},
-                         [](const Attrs& a) { return P(a).mode == kLstm && !P(a).use_sequence_length; },
-                         true})
+    .set_trait(Quantized{
+        "_contrib_quantized_rnn", {1, 2, 3, 4}, [](const Attrs& a) { return P(a).mode == kLstm && !P(a).use_sequence_length; }, true})
     .set_param<RNNParam>()
     .set_inputs({"data", "parameters", "state", "state_cell", "sequence_length"}, Inputs)
     .set_list_inputs(InputNames)
