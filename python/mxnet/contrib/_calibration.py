@@ -31,6 +31,7 @@ class CalibrationCollector:
 
     Examples
     --------
+    >>> import numpy as np
     >>> class Percentile(mx.contrib.quantization.CalibrationCollector):
     ...     'Ranges that leave out the largest thousandth of the values.'
     ...     def collect(self, name, op_name, arr):
@@ -176,6 +177,7 @@ def combine_histogram(old_hist, arr, new_min, new_max, new_th):
 
     Examples
     --------
+    >>> import numpy as np
     >>> counts, edges = np.histogram([-1., 0.5, 1], bins=4, range=(-1, 1))
     >>> new = np.array([-1.2, 0.1])
     >>> counts, edges, least, most, threshold = mx.contrib.quantization.combine_histogram(

@@ -416,7 +416,23 @@ def quantize_model_mkldnn(sym, arg_params, aux_params, data_names=("data",), lab
                            (num_calib_examples, num_calib_batches), quantize_granularity, True, logger)
 
 
-quantize_model_onednn = quantize_model_mkldnn    # its name in 2.0
+def quantize_model_onednn(sym, arg_params, aux_params, data_names=("data",), device=cpu(), excluded_sym_names=None,
+                          excluded_op_names=None, calib_mode="entropy", calib_data=None, num_calib_batches=None, quantized_dtype="int8",
+                          quantize_mode="smart", quantize_granularity="tensor-wise", logger=None):
+    """:func:`quantize_model_mkldnn` under its name in 2.0, with the arguments that it has there.
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=2, name='fc')
+    >>> weights = {'fc_weight': mx.nd.ones((2, 3)), 'fc_bias': mx.nd.zeros(2)}
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 3)), batch_size=2)
+    >>> int8, arguments, states = mx.contrib.quantization.quantize_model_onednn(
+    ...     net, weights, {}, calib_mode='naive', calib_data=data)
+    >>> arguments['fc_weight_quantize'].dtype.__name__
+    'int8'
+    """
+    return quantize_model_mkldnn(sym, arg_params, aux_params, data_names, (), device, excluded_sym_names, excluded_op_names, calib_mode,
+                                 calib_data, None, quantized_dtype, quantize_mode, quantize_granularity, logger, num_calib_batches)
 
 
 # ---- Gluon

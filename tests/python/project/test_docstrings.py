@@ -6,7 +6,8 @@ import pytest
 
 import mxnet as mx
 
-MODULES = ['contrib.autograd', 'contrib.io', 'contrib.svrg_optimization.svrg_module', 'contrib.tensorboard',
+MODULES = ['contrib._calibration', 'contrib.autograd', 'contrib.io', 'contrib.quantization',
+           'contrib.svrg_optimization.svrg_module', 'contrib.tensorboard',
            'contrib.text.embedding', 'contrib.text.utils', 'contrib.text.vocab', 'gluon.contrib.data.text',
            'gluon.contrib.estimator.batch_processor', 'gluon.contrib.estimator.estimator',
            'gluon.contrib.estimator.event_handler', 'gluon.metric']

@@ -31,7 +31,7 @@ def chain(mx):
 def shared(mx):
     w = mx.sym.Variable("w_weight")
     x = mx.sym.Convolution(mx.sym.Variable("data"), w, kernel=(1, 1), num_filter=4, no_bias=True, name="c1")
-    return mx.sym.Group([mx.sym.Convolution(x, w, kernel=(1, 1), num_filter=4, no_bias=True, name="c2"), w * 2])
+    return mx.sym.Group([mx.sym.Convolution(x, w, kernel=(1, 1), num_filter=4, no_bias=True, name="c2"), mx.sym.tanh(w, name="t")])
 
 
 def joined(mx):
