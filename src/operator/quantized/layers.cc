@@ -7,6 +7,7 @@
 #include "operator/nn/onednn/hooks.h"
 #include "operator/nn/pooling/pooling.h"
 #include "operator/on_host.h"
+#include "operator/quantize_nodes.h"
 #include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
 #include "operator/traits.h"
@@ -241,6 +242,8 @@ double Flops(Span<const TBlob> in, Span<const TBlob> out) {
                     .set_infer_shape(PoolingShape)
                     .set_infer_type(TypeOfData({kInt8, kUint8}))
                     .set_dtypes({kInt8, kUint8})
+                    .set_layout(LayoutRule::kChannelsLast)
+                    .set_trait(graph_ops::ByteImages{})
                     .set_kernel(PoolingKernel);
   AddOutputSize(&pooling);
   return true;

@@ -99,3 +99,17 @@ def test_ranges_of_zeros():
     qsym, args, _ = quantization.quantize_model_mkldnn(net, params, {}, calib_mode="naive", calib_data=mx.io.NDArrayIter(data, None, 5),
                                                        quantized_dtype="auto", quantize_mode="full")
     assert not run(qsym, "", data=data, **args)[0].any()
+
+
+@pytest.mark.parametrize("options", [dict(pool_type="max"), dict(pool_type="avg"), dict(pool_type="avg", count_include_pad=False),
+                                     dict(pool_type="max", global_pool=True), dict(pool_type="avg", global_pool=True)])
+@pytest.mark.parametrize("dtype", ["auto", "int8"])
+def test_pooling_takes_images_as_layers_give_them(options, dtype):
+    x = mx.sym.Activation(mx.sym.Convolution(mx.sym.Variable("data"), kernel=(3, 3), num_filter=8, name="a"), act_type="relu", name="r")
+    x = mx.sym.Pooling(x, kernel=(3, 3), stride=(2, 2), pad=(1, 1), name="p", **options)
+    net, arrays, exact = quantized(mx.sym.Convolution(x, kernel=(1, 1), num_filter=8, name="b"), (2, 3, 9, 8), dtype)
+    fused, operators = run(net, "", **arrays)
+    plain, _ = run(net, "layout", **arrays)
+    assert operators.index("_contrib_quantized_pooling") == operators.index("_fused_quantized_convolution") + 1    # as it lies
+    np.testing.assert_array_equal(fused, plain)
+    assert abs(fused - exact).mean() < abs(exact).mean() * (0.03 if dtype == "auto" else 0.06)
