@@ -586,3 +586,10 @@ def test_arrays_named_by_another_block_are_loaded(numpy_semantics):
         net(5).load_dict(given)
     with pytest.raises(AssertionError):
         net().load_dict({name: array.as_nd_ndarray() for name, array in given.items()})
+
+
+def test_a_group_norm_by_channel_shows_its_channels(numpy_semantics):
+    layer = nn.GroupNorm(2)
+    layer.initialize()
+    layer(an_array((1, 4, 3)))
+    assert repr(layer) == "GroupNorm(eps=1e-05, num_groups=2, center=True, scale=True, in_channels=4)"

@@ -175,6 +175,8 @@ class GroupNorm(HybridBlock):
         return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon)
 
     def __repr__(self):
+        if self._by_channel:
+            return _described(self, self._kwargs, self.gamma.shape[0])
         return f'{type(self).__name__}({", ".join(f"{k}={v!r}" for k, v in self._kwargs.items())})'
 
 
