@@ -232,8 +232,9 @@ class Writer:
         """Lines that make what another module has a name of this one. Only `x as x` is exported."""
         if name == here:
             return [f"from {home} import {name} as {name}"]
-        self.lines.append(f"{here} = _{name}")
-        return [f"from {home} import {name} as _{name}"]
+        hidden = f"_{home.rpartition('.')[2]}_{name}"     # two modules may have the name
+        self.lines.append(f"{here} = {hidden}")
+        return [f"from {home} import {name} as {hidden}"]
 
     def text(self, names):
         self.imported = set()

@@ -23,8 +23,8 @@ sys.path.insert(0, os.path.join(ROOT, "tools", "wheel"))
 import build  # noqa: E402
 import headers  # noqa: E402
 
-# Releases of Debian and Ubuntu in whose bare roots the wheel is tried: other versions of glibc and of
-# Python.
+# Releases of Debian and Ubuntu in whose bare roots the wheel is tried: other versions of glibc and
+# of Python.
 ROOTS = ("bookworm", "trixie", "noble")
 # Name, architecture and option of ./dev wheel.
 WHEELS = (("mxnet", "x86_64", "--arch x86_64"), ("mxnet", "aarch64", "--arch aarch64"), ("mxnet_cu13", "x86_64", "--cuda"))

@@ -2,7 +2,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 from mxnet._typing import Decorated
-from mxnet import ndarray as _ndarray
+from mxnet import ndarray as _mxnet_ndarray
 from mxnet import random as random
 from mxnet import registry as registry
 from mxnet.base import CheckedTypeError as CheckedTypeError
@@ -93,6 +93,6 @@ class Zero(Initializer):
 def alias(*aliases: str) -> Callable[[Decorated], Decorated]: ...
 def create(*args: Any, **kwargs: Any) -> Any: ...
 def from_arguments(kept_as: Any = ..., always: Any = ..., without: Any = ...) -> Any: ...
-nd = _ndarray
+nd = _mxnet_ndarray
 def register(klass: Decorated) -> Decorated: ...
 def short(value: Any) -> Any: ...

@@ -2,9 +2,9 @@
 from typing import Any, NamedTuple
 from mxnet.ndarray.ndarray import NDArray
 from mxnet.symbol.symbol import Symbol
-from mxnet import kvstore as _kvstore
-from mxnet import ndarray as _ndarray
-from mxnet import symbol as _symbol
+from mxnet import kvstore as _mxnet_kvstore
+from mxnet import ndarray as _mxnet_ndarray
+from mxnet import symbol as _mxnet_symbol
 
 class BatchEndParam(NamedTuple):
     epoch: int
@@ -37,9 +37,9 @@ class FeedForward:
     sym_gen: Any
     symbol: Any
 SKLEARN_INSTALLED: Any
-kvs = _kvstore
+kvs = _mxnet_kvstore
 def load_checkpoint(prefix: Any, epoch: Any) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]: ...
 def load_params(prefix: Any, epoch: Any) -> tuple[dict[str, NDArray], dict[str, NDArray]]: ...
-nd = _ndarray
+nd = _mxnet_ndarray
 def save_checkpoint(prefix: str, epoch: int, symbol: Any, arg_params: Any, aux_params: Any, remove_amp_cast: bool = ...) -> None: ...
-sym = _symbol
+sym = _mxnet_symbol

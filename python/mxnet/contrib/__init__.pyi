@@ -6,4 +6,10 @@ from mxnet.contrib import io as io
 from mxnet.contrib import quantization as quantization
 from mxnet.contrib import tensorboard as tensorboard
 from mxnet.contrib import text as text
+from mxnet.ndarray import contrib as _ndarray_contrib
+from mxnet.symbol import contrib as _symbol_contrib
+nd = _ndarray_contrib
+ndarray = _ndarray_contrib
 svrg_optimization: Any
+sym = _symbol_contrib
+symbol = _symbol_contrib

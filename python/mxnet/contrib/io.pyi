@@ -2,7 +2,7 @@
 from typing import Any
 import mxnet.io
 from mxnet.ndarray.ndarray import NDArray
-from mxnet import ndarray as _ndarray
+from mxnet import ndarray as _mxnet_ndarray
 from mxnet.io import DataDesc as DataDesc
 from mxnet.io import DataIter as DataIter
 
@@ -18,4 +18,4 @@ class DataLoaderIter(mxnet.io.DataIter):
     dtype: Any
     provide_data: Any
     provide_label: Any
-nd = _ndarray
+nd = _mxnet_ndarray

@@ -5,7 +5,7 @@ from mxnet.gluon.block import HybridBlock
 from mxnet.ndarray.ndarray import NDArray
 from mxnet.gluon.block import SymbolBlock
 from mxnet import gluon as gluon
-from mxnet import ndarray as _ndarray
+from mxnet import ndarray as _mxnet_ndarray
 from mxnet.base import CheckedTypeError as CheckedTypeError
 from mxnet.base import CheckedValueError as CheckedValueError
 from mxnet.base import c_array as c_array
@@ -33,7 +33,7 @@ class CalibrationCollector:
     min_max_dict: Any
 def calib_graph(qsym: Symbol, arg_params: Any, aux_params: Any, collector: Any, calib_mode: str = ..., quantized_dtype: str = ..., logger: Any = ...) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]: ...
 def combine_histogram(old_hist: Any, arr: Any, new_min: Any, new_max: Any, new_th: Any) -> Any: ...
-nd = _ndarray
+nd = _mxnet_ndarray
 def quantize_graph(sym: Symbol, arg_params: Any, aux_params: Any, ctx: Any = ..., excluded_sym_names: Sequence[str] | None = ..., excluded_op_names: Sequence[str] | None = ..., calib_mode: str = ..., quantized_dtype: str = ..., quantize_mode: str = ..., quantize_granularity: str = ..., LayerOutputCollector: Any = ..., logger: Any = ..., *, device: Any = ...) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray], Any]: ...
 def quantize_model(sym: Any, arg_params: Any, aux_params: Any, data_names: Sequence[str] = ..., label_names: Sequence[str] = ..., ctx: Any = ..., excluded_sym_names: Any = ..., excluded_op_names: Any = ..., calib_mode: str = ..., calib_data: Any = ..., num_calib_examples: int | None = ..., quantized_dtype: Any = ..., quantize_mode: Any = ..., quantize_granularity: Any = ..., logger: Any = ..., num_calib_batches: int | None = ..., *, device: Any = ...) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]: ...
 def quantize_model_mkldnn(sym: Any, arg_params: Any, aux_params: Any, data_names: Any = ..., label_names: Any = ..., ctx: Any = ..., excluded_sym_names: Any = ..., excluded_op_names: Any = ..., calib_mode: Any = ..., calib_data: Any = ..., num_calib_examples: Any = ..., quantized_dtype: Any = ..., quantize_mode: Any = ..., quantize_granularity: Any = ..., logger: Any = ..., num_calib_batches: Any = ..., *, device: Any = ...) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]: ...

@@ -5,7 +5,7 @@ from mxnet._typing import Array
 from mxnet._typing import Results
 from mxnet.numpy import ndarray
 from mxnet import initializer as initializer
-from mxnet import ndarray as _ndarray
+from mxnet import ndarray as _mxnet_ndarray
 from mxnet.base import MXNetError as MXNetError
 from mxnet.gluon.parameter import DeferredInitializationError as DeferredInitializationError
 from mxnet.gluon.parameter import Parameter as Parameter
@@ -115,4 +115,4 @@ class SymbolBlock(HybridBlock):
     @staticmethod
     def imports(symbol_file: Any, input_names: str | Sequence[str], param_file: str | None = ..., ctx: Any = ..., allow_missing: bool = ..., ignore_extra: bool = ..., *, device: Any = ...) -> SymbolBlock: ...
     def reset_ctx(self, ctx: Any) -> None: ...
-nd = _ndarray
+nd = _mxnet_ndarray

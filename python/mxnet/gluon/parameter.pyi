@@ -7,9 +7,9 @@ from mxnet.context import Context
 from mxnet.ndarray.ndarray import NDArray
 from mxnet.symbol.symbol import Symbol
 from mxnet import autograd as autograd
-from mxnet import context as _context
+from mxnet import context as _mxnet_context
 from mxnet import initializer as initializer
-from mxnet import ndarray as _ndarray
+from mxnet import ndarray as _mxnet_ndarray
 from mxnet import symbol as symbol
 from mxnet.base import MXNetError as MXNetError
 from mxnet.util import is_np_shape as is_np_shape
@@ -92,7 +92,7 @@ class ParameterDict:
     def update(self, other: Any) -> None: ...
     def values(self) -> ValuesView[Parameter]: ...
     def zero_grad(self) -> None: ...
-context_mod = _context
-nd = _ndarray
+context_mod = _mxnet_context
+nd = _mxnet_ndarray
 def shape_is_known(shape: Any) -> Any: ...
 tensor_types: Any

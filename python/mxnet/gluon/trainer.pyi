@@ -1,8 +1,8 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any
 from mxnet.optimizer import Optimizer
-from mxnet import kvstore as _kvstore
-from mxnet import optimizer as _optimizer
+from mxnet import kvstore as _mxnet_kvstore
+from mxnet import optimizer as _mxnet_optimizer
 from mxnet.executor import warn_of_late_changes as warn_of_late_changes
 from mxnet.explain import write_file as write_file
 from mxnet.gluon.parameter import Parameter as Parameter
@@ -21,6 +21,6 @@ class Trainer:
     def set_learning_rate(self, lr: Any) -> None: ...
     def step(self, batch_size: Any, ignore_stale_grad: bool = ...) -> None: ...
     def update(self, batch_size: Any, ignore_stale_grad: bool = ...) -> None: ...
-kvs = _kvstore
+kvs = _mxnet_kvstore
 def load_states(path: Any, take: Any) -> Any: ...
-opt = _optimizer
+opt = _mxnet_optimizer

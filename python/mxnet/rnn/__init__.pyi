@@ -2,7 +2,7 @@
 from collections.abc import Sequence
 from typing import Any
 import mxnet.io
-from mxnet import initializer as _initializer
+from mxnet import initializer as _mxnet_initializer
 from mxnet import ndarray as ndarray
 from mxnet import symbol as symbol
 from mxnet.io import DataBatch as DataBatch
@@ -155,7 +155,7 @@ class ZoneoutCell(ModifierCell):
 conv_cell: Any
 def do_rnn_checkpoint(cells: Any, prefix: Any, period: Any = ...) -> Any: ...
 def encode_sentences(sentences: Any, vocab: Any = ..., invalid_label: Any = ..., invalid_key: Any = ..., start_label: Any = ..., unknown_token: str | None = ...) -> Any: ...
-init = _initializer
+init = _mxnet_initializer
 io: Any
 def load_rnn_checkpoint(cells: Any, prefix: Any, epoch: Any) -> Any: ...
 numeric_types: Any

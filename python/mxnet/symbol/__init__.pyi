@@ -20,16 +20,16 @@ from mxnet.symbol.symbol import load_json as load_json
 from mxnet.symbol.symbol import maximum as maximum
 from mxnet.symbol.symbol import minimum as minimum
 from mxnet.symbol.symbol import ones as ones
-from mxnet.symbol.symbol import pow as _pow
+from mxnet.symbol.symbol import pow as _symbol_pow
 from mxnet.symbol.symbol import pow as pow
 from mxnet.symbol.symbol import split_v2 as split_v2
-from mxnet.symbol.symbol import var as _var
+from mxnet.symbol.symbol import var as _symbol_var
 from mxnet.symbol.symbol import var as var
 from mxnet.symbol.symbol import zeros as zeros
 from .op import *
 SymbolBase: Any
-Variable = _var
+Variable = _symbol_var
 numpy: Any
 numpy_extension: Any
-power = _pow
+power = _symbol_pow
 sparse: Any

@@ -1,7 +1,7 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any
-from mxnet import context as _context
-from mxnet import ndarray as _ndarray
+from mxnet import context as _mxnet_context
+from mxnet import ndarray as _mxnet_ndarray
 from mxnet.util import to_current_class as to_current_class
 
 class Append:
@@ -22,6 +22,6 @@ class Pad:
 class Stack:
     def __call__(self, data: Any) -> Any: ...
     def __init__(self, use_shared_mem: bool = ...) -> None: ...
-context_mod = _context
-nd = _ndarray
+context_mod = _mxnet_context
+nd = _mxnet_ndarray
 def stack(data: Any, shared: bool = ...) -> Any: ...

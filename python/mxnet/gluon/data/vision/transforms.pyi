@@ -3,7 +3,7 @@ from typing import Any
 import mxnet.gluon.block
 import mxnet.gluon.nn
 from mxnet import image as image
-from mxnet import ndarray as _ndarray
+from mxnet import ndarray as _mxnet_ndarray
 from mxnet.gluon.block import Block as Block
 from mxnet.gluon.block import HybridBlock as HybridBlock
 from mxnet.gluon.nn import HybridSequential as HybridSequential
@@ -102,4 +102,4 @@ class Rotate(mxnet.gluon.block.Block):
 
 class ToTensor(mxnet.gluon.block.HybridBlock):
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any: ...
-nd = _ndarray
+nd = _mxnet_ndarray
