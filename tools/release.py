@@ -26,6 +26,8 @@ import headers  # noqa: E402
 # Releases of Debian and Ubuntu in whose bare roots the wheel is tried: other versions of glibc and
 # of Python.
 ROOTS = ("bookworm", "trixie", "noble")
+# How clean_root.sh tries a wheel for 64-bit Arm (docs/wheels.md says why with these).
+QEMU = {"ARCH": "arm64", "QEMU_CPU": "neoverse-n1", "OMP_NUM_THREADS": "1"}
 # Name, architecture and option of ./dev wheel.
 WHEELS = (("mxnet", "x86_64", "--arch x86_64"), ("mxnet", "aarch64", "--arch aarch64"), ("mxnet_cu13", "x86_64", "--cuda"))
 
@@ -154,8 +156,8 @@ def check_wheels():
 
 
 def check_roots():
-    """The wheel is installed, trains and serves in roots with nothing but Python, and computes the
-    same numbers in each."""
+    """The wheel is installed, trains and serves in roots with nothing but Python, that for 64-bit
+    Arm under qemu, and computes the same numbers in each."""
     found = glob.glob(os.path.join(ROOT, "dist", f"mxnet-{version()}-py3-none-manylinux_*_{os.uname().machine}.whl"))
     if shutil.which("mmdebstrap") is None or os.geteuid():
         yield "only root can make roots, with Debian's mmdebstrap"
@@ -163,25 +165,38 @@ def check_roots():
     if not found:
         yield "dist/ has no wheel to try; ./dev wheel makes one"
         return
-    failed = False
-    for suite in ROOTS:
-        for finding in _command("tools/wheel/clean_root.sh", suite, found[0]):
-            failed = True
-            yield finding
-    if not failed:
+    tried, failures = [(suite, found[0], {}) for suite in ROOTS], []
+    if os.uname().machine != "aarch64":
+        lacking = arm_lacks()
+        if lacking:
+            yield f"the wheel for 64-bit Arm cannot be tried: {lacking}"
+        arm = glob.glob(os.path.join(ROOT, "dist", f"mxnet-{version()}-py3-none-manylinux_*_aarch64.whl"))
+        tried += [("trixie", wheel, QEMU) for wheel in arm if not lacking]
+    for suite, wheel, variables in tried:
+        failures += _command("tools/wheel/clean_root.sh", suite, wheel, **variables)
+    if not failures:
         failures = list(_command("./dev", "build"))     # the library that compares them
-        if failures:
-            yield from failures
-            return
-        first, *others = (f"build/roots/{suite}/try/numbers.npz" for suite in ROOTS)
-        for other in others:
-            yield from _command("./dev", "python", "tools/wheel/same_numbers.py", "compare", first, other)
+    yield from failures
+    if failures:
+        return
+    first, *others = (f"build/roots/{suite}{'-arm64' if 'ARCH' in variables else ''}/try/numbers.npz" for suite, _, variables in tried)
+    for other in others:
+        yield from _command("./dev", "python", "tools/wheel/same_numbers.py", "compare", first, other)
 
 
-def _command(*words):
-    """Runs it, with what it prints in sight; a finding where it fails."""
-    print("$ " + " ".join(words), flush=True)
-    done = subprocess.run(words, cwd=ROOT, stdin=subprocess.DEVNULL)
+def arm_lacks():
+    """Why this machine cannot run programs of 64-bit Arm; empty where it can."""
+    if shutil.which("arch-test") is None:
+        return "install qemu-user-static and arch-test"
+    if subprocess.run(["arch-test", "arm64"], capture_output=True).returncode:
+        return "binfmt_misc does not know qemu-aarch64; docs/wheels.md says how it gets to know it"
+    return ""
+
+
+def _command(*words, **variables):
+    """Runs it, with these variables set and what it prints in sight; a finding where it fails."""
+    print("$ " + " ".join([*(f"{name}={value}" for name, value in variables.items()), *words]), flush=True)
+    done = subprocess.run(words, cwd=ROOT, stdin=subprocess.DEVNULL, env={**os.environ, **variables})
     if done.returncode:
         yield f"{' '.join(words)} failed with exit status {done.returncode}"
 

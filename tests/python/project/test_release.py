@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import types
 import zipfile
 
 import pytest
@@ -119,29 +120,38 @@ def test_a_source_distribution(release, tmp_path, monkeypatch):
 
 
 def test_bare_roots(release, tmp_path, monkeypatch):
-    """Each release is tried with the wheel of this machine, then their numbers are
-    compared; a root that fails is a finding."""
+    """Each release is tried with the wheel of this machine, then the wheel for Arm under qemu, then
+    their numbers are compared; a root that fails is a finding."""
     name = f"mxnet-1.2.3-py3-none-manylinux_2_28_{os.uname().machine}.whl"
     monkeypatch.setattr(release, "ROOT", str(tmp_path))
     monkeypatch.setattr(release, "version", lambda: "1.2.3")
     monkeypatch.setattr(release.os, "geteuid", lambda: 0)
     monkeypatch.setattr(release.shutil, "which", lambda program: program)
+    monkeypatch.setattr(release, "arm_lacks", lambda: "no qemu")
     assert list(release.check_roots()) == ["dist/ has no wheel to try; ./dev wheel makes one"]
     (tmp_path / "dist").mkdir()
     (tmp_path / "dist" / name).write_bytes(b"")
     (tmp_path / "tools" / "wheel").mkdir(parents=True)
     script, log = tmp_path / "tools" / "wheel" / "clean_root.sh", tmp_path / "log"
-    script.write_text(f'#!/bin/sh\necho "$@" >>{log}; [ "$1" != trixie ]\n')
+    script.write_text(f'#!/bin/sh\necho "$ARCH$@" >>{log}; [ "$1" != trixie ]\n')
     script.chmod(0o755)
     wheel = str(tmp_path / "dist" / name)
-    assert list(release.check_roots()) == [f"tools/wheel/clean_root.sh trixie {wheel} failed with exit status 1"]
+    failed = f"tools/wheel/clean_root.sh trixie {wheel} failed with exit status 1"
+    assert list(release.check_roots()) == ["the wheel for 64-bit Arm cannot be tried: no qemu", failed]
     assert log.read_text() == f"bookworm {wheel}\ntrixie {wheel}\nnoble {wheel}\n"
+    monkeypatch.setattr(release, "arm_lacks", lambda: "")
+    monkeypatch.setattr(release.os, "uname", lambda: types.SimpleNamespace(machine="x86_64"))
+    arm = tmp_path / "dist" / "mxnet-1.2.3-py3-none-manylinux_2_28_aarch64.whl"
+    arm.write_bytes(b"")
+    (tmp_path / "dist" / name).rename(tmp_path / "dist" / arm.name.replace("aarch64", "x86_64"))
+    assert [line.split()[1] for line in release.check_roots()] == ["trixie", "trixie"]
+    assert log.read_text().endswith(f"arm64trixie {arm}\n")
     script.write_text("#!/bin/sh\n")
     (tmp_path / "dev").write_text("#!/bin/sh\nexit 2\n")
     (tmp_path / "dev").chmod(0o755)
     assert list(release.check_roots()) == ["./dev build failed with exit status 2"]
     (tmp_path / "dev").write_text('#!/bin/sh\n[ "$1" = build ] || exit 3\n')
-    for suite, said in zip(("trixie", "noble"), release.check_roots(), strict=True):
+    for suite, said in zip(("trixie", "noble", "trixie-arm64"), release.check_roots(), strict=True):
         assert f"compare build/roots/bookworm/try/numbers.npz build/roots/{suite}/try/numbers.npz failed with exit status 3" in said
     monkeypatch.setattr(release.os, "geteuid", lambda: 1000)
     assert list(release.check_roots()) == ["only root can make roots, with Debian's mmdebstrap"]
