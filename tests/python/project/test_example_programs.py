@@ -35,8 +35,8 @@ EXAMPLES = {
                           lambda rmse, count, mean: rmse < 0.65),
     "forecasting.py": (["--epochs", "10"], lambda error, season, *_: error < season,
                        lambda error, season, inside, *_: error < 6 < season and inside >= 9),
-    "quantization.py": (["--epochs", "2", "--repeats", "2"],
-                        lambda integers, floats, size: integers > 0.8 and abs(integers - floats) <= 0.01 and size < 0.3,
+    "quantization.py": (["--epochs", "3", "--repeats", "2"],
+                        lambda integers, floats, size: integers > 0.85 and abs(integers - floats) <= 0.01 and size < 0.3,
                         lambda integers, floats, size: integers > 0.97 and abs(integers - floats) <= 0.01 and size < 0.3),
 }
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\w)")
