@@ -177,12 +177,14 @@ def _reshape(a, shape):
 
 def _basic_get(a, keys):
     begin, end, step, result, kept = _ranges(a, keys)
+    if 0 in kept and _recorded(a):
+        return _nothing_of(a, result), False
     if a.ndim and _full_behind(a, 1, begin, kept, step) and step[0] == 1:
         if kept[0] == a.shape[0]:
             return _reshape(a, result) if result != a.shape else _view(a), True
         return _reshape(_rows(a, begin[0], end[0]), result), True
     if 0 in kept:
-        return empty(result, a.context, a.dtype), False
+        return _nothing_of(a, result), False
     # Elements that lie side by side are a view, as in 1.x: one index on each axis before `first`,
     # everything behind it.
     first = next((i for i, n in enumerate(kept) if n != 1), a.ndim)
@@ -193,6 +195,13 @@ def _basic_get(a, keys):
             offset = offset * size + b
         return _reshape(a._reshape_view((-1,), False)._slice(offset, offset + prod(kept)), result), True
     return _reshape(_call("slice", (a,), **_slice_params(begin, end, step)), result), together
+
+
+def _nothing_of(a, shape):
+    """An array of a shape without elements, as a part of `a`: its gradient adds nothing."""
+    if not _recorded(a):
+        return empty(shape, a.context, a.dtype)
+    return _reshape(_call("take", (a, empty((0,), a.context, "int64")), axis=0, mode="clip"), shape)
 
 
 def _full_behind(a, axis, begin, kept, step):
@@ -296,7 +305,7 @@ def _flat(a, index, result):
 def _advanced_get(a, keys):
     index, result, arrays, entries, _ = _plan(a, keys)
     if 0 in result:
-        return empty(result, a.context, a.dtype)
+        return _nothing_of(a, result)
     # rows picked by one array are a plain take
     if len(arrays) == 1 and entries[0][0] == "array" and all(e[0] == "slice"
                                                              and len(e[2]) == a.shape[e[1]]

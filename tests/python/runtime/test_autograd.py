@@ -431,3 +431,21 @@ def test_a_power_in_place_makes_another_array():
     z.backward()
     assert x.asnumpy().tolist() == [2, 3] and y.asnumpy().tolist() == [4, 9] and z.asnumpy().tolist() == [4, 81]
     assert x.grad.asnumpy().tolist() == [4, 108]
+
+
+@pytest.mark.parametrize("key", [slice(0, 0), slice(2, 1), (slice(None), slice(1, 1)), (None, slice(3, 3)),
+                                 (slice(None, None, -1), slice(2, 2)), [], (slice(None), [])])
+def test_parts_without_elements_are_recorded(key):
+    """Such as a last batch that is empty. 1.9.1 raises an error."""
+    x = nd.array([[1, 2], [3, 4], [5, 6]])
+    x.attach_grad()
+    with ag.record():
+        part = x[key]
+        loss = (part * part).sum() + (x * 3).sum()
+    loss.backward()
+    assert part.shape == x.asnumpy()[key if not isinstance(key, list) else np.zeros(0, int)].shape
+    np.testing.assert_array_equal(x.grad.asnumpy(), np.full((3, 2), 3))
+    with ag.record():
+        loss = (x[key] ** 2).sum()
+    loss.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), np.zeros((3, 2)))
