@@ -118,6 +118,23 @@ Symbol Large() {
   return Relu(Convolve(Relu(Convolve(Symbol::Variable("data"), "c0", 32, "(3, 3)", "(1, 1)"), "r0"), "c1", 32, "(3, 3)", "(1, 1)"), "r1");
 }
 
+/* Layers on 8-bit integers, each with its step back to 8 bits. */
+Symbol Bytes() {
+  const AttrDict range = {{"min_calib_range", "-1"}, {"max_calib_range", "1"}};
+  AttrDict to_bytes = range;
+  to_bytes["out_type"] = "int8";
+  const auto layer = [&](const char* op, const Symbol& x, const std::string& name, AttrDict dict) {
+    const Symbol w = Make("_contrib_quantize_v2", {Symbol::Variable(name + "_weight")}, to_bytes, name + "_weight_bytes");
+    dict["no_bias"] = "True";
+    const Symbol sums = Make(op, {x[0], w[0], x[1], x[2], w[1], w[2]}, std::move(dict), name);
+    return Make("_contrib_requantize", {sums[0], sums[1], sums[2]}, range, name + "_back");
+  };
+  const Symbol data = Make("_contrib_quantize_v2", {Symbol::Variable("data")}, to_bytes, "data_bytes");
+  const Symbol convolved = layer("_contrib_quantized_conv", data, "conv", {{"kernel", "(3, 3)"}, {"num_filter", "8"}});
+  const Symbol scores = layer("_contrib_quantized_fully_connected", convolved, "dense", {{"num_hidden", "4"}});
+  return Make("_contrib_dequantize", {scores[0], scores[1], scores[2]}, {}, "scores");
+}
+
 std::vector<Network> Networks() {
   const std::map<std::string, Shape> images = {{"data", {2, 16, 10, 10}}}, rows = {{"q", {6, 7, 8}}, {"k", {6, 9, 8}}, {"v", {6, 9, 8}}};
   std::vector<Network> networks;
@@ -135,6 +152,7 @@ std::vector<Network> Networks() {
   }
   networks.push_back({"residual, training with recomputation", Residual(4), {{"data", {4, 3, 16, 16}}}, true, true});
   networks.push_back({"norm and relu", Relu(Norm(Symbol::Variable("data"), "n"), "r"), images});
+  networks.push_back({"bytes", Bytes(), {{"data", {2, 16, 10, 10}}, {"conv_weight", {8, 16, 3, 3}}, {"dense_weight", {4, 512}}}});
   networks.push_back({"large batch", Large(), {{"data", {64, 32, 64, 64}}}});
   return networks;
 }
