@@ -246,7 +246,8 @@ def written(text):
     mx.random.seed(1)
     for line in lines[:-1]:
         exec(line, scope)
-    return [">>> " + line for line in lines] + repr(eval(lines[-1], scope)).split("\n")
+    shown_lines = repr(eval(lines[-1], scope)).split("\n")
+    return [">>> " + line for line in lines] + [line for line in shown_lines if line]   # as in `shown`
 
 
 def from_case(case, name):

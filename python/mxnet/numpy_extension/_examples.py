@@ -23,6 +23,19 @@ array([0., 1., 0., 2.])
 >>> mx.npx.nonzero(mx.np.array([[0, 1], [2, 0]])).tolist()
 [[0, 1], [1, 0]]
 """,
+    "quantized_reshape": """
+>>> x, low, high = mx.np.array([[1, 2], [3, 4]], dtype="int8"), mx.np.array([-1]), mx.np.array([1])
+>>> y, least, greatest = mx.npx.quantized_reshape(x, low, high, newshape=(-1,))
+>>> y
+array([1, 2, 3, 4], dtype=int8)
+""",
+    "quantized_transpose": """
+>>> x, low, high = mx.np.array([[1, 2], [3, 4]], dtype="int8"), mx.np.array([-1]), mx.np.array([1])
+>>> y, least, greatest = mx.npx.quantized_transpose(x, low, high)
+>>> y
+array([[1, 3],
+       [2, 4]], dtype=int8)
+""",
     "relu": """
 >>> mx.npx.relu(mx.np.array([-1, 0, 2]))
 array([0., 0., 2.])

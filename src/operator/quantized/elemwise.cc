@@ -1,6 +1,7 @@
 // Sums and products of arrays of 8-bit integers, element by element, and BatchNorm.
 #include <limits>
 
+#include "operator/initial_value.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/batch_norm.h"
 #include "operator/on_host.h"
@@ -291,6 +292,7 @@ const char kPairText[] =
       .set_infer_type(NormType)
       .set_dtypes({kInt8, kUint8})
       .set_trait(AlongAxis{[](const Attrs& a) { return a.get<nn::BatchNormParam>().axis; }})
+      .set_trait(InitialValues{[](const Attrs&, const std::string&) { return std::string(); }})  // as in 1.9.1
       .set_trait(TakesCalibratedRange{})
       .set_kernel([](KernelArgs& a) { OnHost(a, NormKernel); });
   return true;

@@ -21,7 +21,8 @@ RENAMED = {'_ctypes': 'ctypes', '_thread:allocate_lock': 'threading:Lock',
            'multiprocessing.process': 'multiprocessing',
            'mxnet._ctypes.ndarray': 'mxnet.ndarray._internal',
            'ctypes:c_void_p': 'ctypes:c_void_p', '/mxnet.contrib.symbol': '/mxnet.symbol.contrib',
-           '/mxnet.contrib.ndarray': '/mxnet.ndarray.contrib'}
+           '/mxnet.contrib.ndarray': '/mxnet.ndarray.contrib',
+           '/mxnet.symbol.numpy._symbol': '/mxnet.symbol.numpy'}      # where its functions are
 # Names whose origin can't be told from the object: modules that may be missing, and what this
 # package keeps elsewhere.
 KNOWN = {'ss': '?scipy.stats', 'h5py': '?h5py', 'cv2': '?cv2', 'requests': '?requests',

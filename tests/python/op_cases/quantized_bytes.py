@@ -443,7 +443,7 @@ for more in ({}, dict(state_outputs=True)):
 parameters, state = mx.nd.ones((20,)) * 0.5, mx.nd.zeros((1, 1, 1))
 scale, shift = mx.nd.array([100]), mx.nd.array([128])
 y = mx.nd.contrib.quantized_rnn(data, parameters, state, state, scale, shift, mode='lstm', state_size=1, num_layers=1)
-y.asnumpy().round(3)"""))
+y.asnumpy().round(3).ravel()"""))
 
 
 def entropy(hist, edges, num_quantized_bins=255):
