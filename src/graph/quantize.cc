@@ -21,6 +21,11 @@ bool IsLayer(const Node& n) {
 
 std::string OutputName(const NodeEntry& e) { return e.node->is_variable() ? e.node->name : Symbol{{e}}.ListOutputNames()[0]; }
 
+bool HasWideBias(const Node& n, size_t input) {
+  const auto* bias = n.op()->trait<graph_ops::WideBias>();
+  return bias && bias->input == static_cast<int>(input);
+}
+
 constexpr char kQuantized[] = "quantized_", kRequantized[] = "requantize_";
 
 /* What stands behind `prefix`; nothing where the name does not begin with it. */
@@ -126,16 +131,20 @@ class Quantizer {
     return made;
   }
 
-  /* Of an input: made of a float where nobody has quantized it yet. */
-  Triple Quantized(const NodeEntry& e) {
+  /* Of an input: made of a float where nobody has quantized it yet. `wide`: a parameter becomes
+   * 32-bit integers. */
+  Triple Quantized(const NodeEntry& e, bool wide = false) {
     const auto known = triples_.find(e);
     if (known != triples_.end()) return known->second;
     Triple& t = inputs_[e];
     if (t.data) return t;
     const std::string& name = e.node->name;
     if (e.node->is_variable() && r_.offline.count(name)) {
-      auto variable = [&](const char* ending) { return NodeEntry{MakeVariable(name + "_quantize" + ending), 0, 0}; };
-      return t = {variable(""), variable("_min"), variable("_max")};
+      auto variable = [&](const char* ending, AttrDict dict = {}) {
+        return NodeEntry{MakeVariable(name + "_quantize" + ending, std::move(dict)), 0, 0};
+      };
+      const AttrDict dict = wide ? AttrDict{{"__dtype__", std::to_string(kInt32)}} : AttrDict();
+      return t = {variable("", dict), variable("_min"), variable("_max")};
     }
     const NodePtr made = graph_ops::Quantize(Renewed(e), r_.dtype, OutputName(e) + "_quantize");
     return t = {{made, 0, 0}, {made, 1, 0}, {made, 2, 0}};
@@ -175,7 +184,7 @@ class Quantizer {
         inputs.push_back(Float(n->inputs[i]));
         continue;
       }
-      const Triple t = form->asymmetric ? Asymmetric(n->inputs[i]) : Quantized(n->inputs[i]);
+      const Triple t = form->asymmetric ? Asymmetric(n->inputs[i]) : Quantized(n->inputs[i], r_.merge && HasWideBias(*n, i));
       inputs.push_back(t.data);
       ranges.insert(ranges.end(), {t.min, t.max});
     }

@@ -51,6 +51,12 @@ bool KeepsRange(const Node& node);
 /* Trait of an operator of images that takes 8-bit integers in any layout. */
 struct ByteImages {};
 
+/* Trait of a float operator whose quantized form also takes 32-bit integers as that input, a bias:
+ * 8 bits are too few for one beside sums of 32 bits. The range is then that of 2^31 - 1. */
+struct WideBias {
+  int input;
+};
+
 }  // namespace graph_ops
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZE_NODES_H_

@@ -2,6 +2,7 @@
 import ctypes
 import inspect
 import json
+import warnings
 
 import numpy as np
 
@@ -285,3 +286,25 @@ def _collect_ranges(symbol, values, inputs, batches, collector, ctx, limits, log
     if logger:
         logger.info("Collected statistics from %d batches with batch_size=%d", count, arrays[0].shape[0])
     return examples, count
+
+
+def _quantized_array(name, array, wide=False):
+    """Integers from -127 to 127, and the range as two arrays of one element. Steps are the same on
+    both sides of 0, so that products need no correction. `wide`: from -(2^31 - 1) to 2^31 - 1."""
+    values = array.asnumpy()
+    if not values.size or not np.isfinite(values).all():
+        raise CheckedValueError(f"[quantization] the parameter {name} of shape {array.shape} "
+                                + ("has values that are not finite; finite ones can be quantized" if values.size else "has no values"))
+    end = nd.array([max(-float(values.min()), float(values.max()))], ctx=array.context, dtype="float32")
+    if wide:
+        largest = float(end.asscalar()) or 1.0
+        steps = np.rint(np.clip(values.astype("float64") / largest, -1, 1) * (2 ** 31 - 1)).astype("int32")
+        return nd.array(steps, ctx=array.context, dtype="int32"), -end, end
+    return nd.contrib.quantize(array.astype("float32", copy=False).as_nd_ndarray(), -end, end, out_type="int8")
+
+
+def _warn_of_cut_values(ranges, quantized_dtype):
+    negative = [name for name, (low, _) in ranges.items() if quantized_dtype == "uint8" and low < 0]
+    if negative:
+        warnings.warn(f"[quantization] quantized_dtype 'uint8' makes 0 of the negative values of {', '.join(negative[:3])}"
+                      f"{' and others' if len(negative) > 3 else ''}; 'auto' and 'int8' keep them", stacklevel=6)

@@ -21,7 +21,7 @@ from ..io import DataDesc, DataIter
 from ..symbol import Symbol
 from ..util import accepts_device, is_np_array
 from ._calibration import (CalibrationCollector, _collect_ranges, _get_optimal_threshold, _get_optimal_thresholds,  # noqa: F401
-                           _LayerHistogramCollector, _LayerOutputMinMaxCollector, combine_histogram)
+                           _LayerHistogramCollector, _LayerOutputMinMaxCollector, _quantized_array, _warn_of_cut_values, combine_histogram)
 
 __all__ = ["CalibrationCollector", "calib_graph", "combine_histogram", "quantize_graph", "quantize_model", "quantize_model_mkldnn",
            "quantize_model_onednn", "quantize_net", "quantize_net_v2"]
@@ -122,25 +122,15 @@ def _fold(sym, arg_params, aux_params, shapes, kept):
 def _quantize_params(qsym, params, min_max_dict=None):
     """Arguments of the quantized graph: NAME_quantize, NAME_quantize_min and NAME_quantize_max of
     what it has in 8 bits."""
-    quantized = {}
+    quantized, attributes = {}, qsym.attr_dict()
     for name in qsym.list_arguments():
         if name in params:
             quantized[name] = params[name]
         elif name.endswith("_quantize") and name[:-9] in params:
-            parts = _quantized_array(name[:-9], params[name[:-9]])
+            wide = "__dtype__" in attributes.get(name, {})      # a bias, in 32 bits
+            parts = _quantized_array(name[:-9], params[name[:-9]], wide)
             quantized.update(zip((name, name + "_min", name + "_max"), parts))
     return quantized
-
-
-def _quantized_array(name, array):
-    """Integers from -127 to 127, and the range as two arrays of one element. Steps are the same on
-    both sides of 0, so that products need no correction."""
-    values = array.asnumpy()
-    if not values.size or not np.isfinite(values).all():
-        raise CheckedValueError(f"[quantization] the parameter {name} of shape {array.shape} "
-                                + ("has values that are not finite; finite ones can be quantized" if values.size else "has no values"))
-    end = nd.array([max(-float(values.min()), float(values.max()))], ctx=array.context, dtype="float32")
-    return nd.contrib.quantize(array.astype("float32", copy=False).as_nd_ndarray(), -end, end, out_type="int8")
 
 
 def _new_collector(mode, quantized_dtype, wanted, custom, logger):
@@ -299,12 +289,14 @@ def _merged(sym, arg_params, aux_params, shapes, ask, calibrated, logger=None):
     return sym, arg_params, aux_params, qsym, wanted
 
 
-def _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, batches, ctx, limits, logger):
+def _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, batches, ctx, limits, logger, quantized_dtype):
     """The 8-bit graph with the ranges that the network has on these batches."""
     examples, _ = _collect_ranges(sym, {**arg_params, **aux_params}, inputs, batches, collector, ctx, limits, logger)
     if logger:
         logger.info("Collected layer output values from FP32 model using %d examples", examples)
-    return _calibrate_quantized_sym(qsym, collector.post_collect() if hasattr(collector, "post_collect") else collector.min_max_dict)
+    ranges = collector.post_collect() if hasattr(collector, "post_collect") else collector.min_max_dict
+    _warn_of_cut_values(ranges, quantized_dtype)
+    return _calibrate_quantized_sym(qsym, ranges)
 
 
 def _quantize_model(sym, arg_params, aux_params, data_names, ctx, ask, calib_mode, calib_data, limits, granularity, merge, logger):
@@ -329,7 +321,8 @@ def _quantize_model(sym, arg_params, aux_params, data_names, ctx, ask, calib_mod
     if mode != "none":
         collector = _new_collector(mode, ask["quantized_dtype"], wanted, None, logger)
         inputs = [d[0] for d in given] if given else data_names
-        qsym = _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, _batches_of(calib_data), ctx, limits, logger)
+        qsym = _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, _batches_of(calib_data), ctx, limits, logger,
+                           ask["quantized_dtype"])
     return qsym, _quantize_params(qsym, arg_params), aux_params
 
 
@@ -526,7 +519,7 @@ def quantize_net_v2(network, quantized_dtype="auto", quantize_mode="full", quant
         collector = _new_collector(mode, quantized_dtype, wanted, LayerOutputCollector, logger)
         batches = (batch[:len(inputs)] for batch in _batches_of(calib_data))
         qsym = _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, batches, ctx, (num_calib_examples, num_calib_batches),
-                           logger)
+                           logger, quantized_dtype)
     return _block(qsym, inputs, {**_quantize_params(qsym, arg_params), **aux_params}, ctx)
 
 

@@ -40,7 +40,7 @@ template <typename P>
 bool LayerType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   CheckBytes(attrs, "data", (*in)[0]);
   AssignType(attrs, "weight", &(*in)[1], kInt8);
-  if (!attrs.get<P>().no_bias) AssignType(attrs, "bias", &(*in)[2], kInt8);
+  if (!attrs.get<P>().no_bias && (*in)[2] != kInt32) AssignType(attrs, "bias", &(*in)[2], kInt8);
   RangeTypes(attrs, in, Arrays<P>(attrs), out);
   AssignType(attrs, "output", &(*out)[0], kInt32);
   return (*in)[0] != kDTypeUnknown;
@@ -60,16 +60,19 @@ void StoreSumRange(KernelArgs& args, const LayerRanges& ranges) {
   StoreRange(args, -largest, largest);
 }
 
-/* The bias in units of the sums, cut towards zero; null without one. */
+/* The bias in units of the sums, cut towards zero; null without one. One of 32 bits has the
+ * range of 2^31 - 1. */
 const int32_t* WideBias(KernelArgs& args, const LayerRanges& ranges, int arrays) {
   if (arrays < 3) return nullptr;
   const TBlob& bias = args.in[2];
+  const bool is_wide = bias.dtype == kInt32;
   const double unit = static_cast<double>(ranges.data) * static_cast<double>(ranges.weight);
-  const auto levels = static_cast<double>(Levels(args.in[0].dtype));
-  const double scale = unit > 0 ? static_cast<double>(ranges.bias) * levels / unit : 0;
+  const auto levels = static_cast<double>(is_wide ? WholeLevels(args.in[0].dtype) : Levels(args.in[0].dtype));
+  double scale = unit > 0 ? static_cast<double>(ranges.bias) * levels / unit : 0;
+  if (is_wide) scale *= static_cast<double>(WholeLevels(kInt8)) / static_cast<double>(kSumLevels);
   int32_t* wide = nn::Workspace<int32_t>(args, bias.Size());
   for (int64_t i = 0; i < bias.Size(); ++i) {
-    const double value = scale * bias.data<int8_t>()[i];
+    const double value = scale * (is_wide ? bias.data<int32_t>()[i] : bias.data<int8_t>()[i]);
     wide[i] = static_cast<int32_t>(std::min(2147483647.0, std::max(-2147483648.0, value == value ? value : 0.0)));
   }
   return wide;
@@ -201,7 +204,8 @@ double Flops(Span<const TBlob> in, Span<const TBlob> out) {
       .describe(
           "Convolution of 8-bit integers in one, two or three dimensions: sums of 32 bits, and their range.\n\n"
           "data has shape (batch, channels, spatial...) and is int8 or uint8; weight has shape (num_filter, channels / num_group, "
-          "kernel...), bias (num_filter,), and both are int8. The ends of the range of each follow, of shape (1,). The first result, "
+          "kernel...), bias (num_filter,), and both are int8; the bias may be int32, its range being that of 2^31 - 1. The ends of the "
+          "range of each follow, of shape (1,). The first result, "
           "int32, "
           "has the shape that Convolution gives, and has exact sums of products; the bias is scaled to their units and cut towards zero. "
           "The other two, of shape (1,), say what 2^31 stands for: with larger magnitudes d of data and w of the weight it is "
@@ -216,7 +220,8 @@ double Flops(Span<const TBlob> in, Span<const TBlob> out) {
       .describe(
           "Dense layer of 8-bit integers: data * weight^T + bias in sums of 32 bits, and their range.\n\n"
           "data has shape (batch, ...) and is int8 or uint8; weight has shape (num_hidden, features), bias (num_hidden,), and both are "
-          "int8. The ends of the range of each follow, of shape (1,). The first result, int32, has shape (batch, num_hidden), or, with "
+          "int8; the bias may be int32, its range being that of 2^31 - 1. The ends of the range of each follow, of shape (1,). The first "
+          "result, int32, has shape (batch, num_hidden), or, with "
           "flatten=False, that of data with the last dimension replaced by num_hidden. Sums of products are exact; the bias is scaled to "
           "their units and cut towards zero. The other two, of shape (1,), say what 2^31 stands for: with larger magnitudes d of data and "
           "w "

@@ -109,9 +109,11 @@ void ReadRanges(KernelArgs& args, LayerCall* call) {
   // As the layer alone does: its bias counts half steps, its sums whole ones.
   const TBlob& bias = args.in[2];
   const float halves = Levels(args.in[0].dtype) / WholeLevels(args.in[0].dtype) * (Levels(kInt8) / WholeLevels(kInt8));
-  const float step = largest(2) / Levels(kInt8) * halves;
+  const bool is_wide = bias.dtype == kInt32;
+  const float step = is_wide ? largest(2) / kSumLevels : largest(2) / Levels(kInt8) * halves;
   float* numbers = nn::Workspace<float>(args, bias.Size());
-  for (int64_t i = 0; i < bias.Size(); ++i) numbers[i] = step * bias.data<int8_t>()[i];
+  for (int64_t i = 0; i < bias.Size(); ++i)
+    numbers[i] = step * static_cast<float>(is_wide ? bias.data<int32_t>()[i] : bias.data<int8_t>()[i]);
   call->bias = numbers;
 }
 

@@ -6,6 +6,7 @@
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
+#include "operator/quantize_nodes.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -200,6 +201,7 @@ MXNET_REGISTER_OP(Convolution)
     .set_trait(LayerTrait{"_fused_convolution",
                           [](const Attrs& a, int ndim) { return ChannelsLastAttr(a.get<ConvolutionParam>().layout) ? ndim - 1 : 1; }})
     .set_trait(Quantized{"_contrib_quantized_conv"})
+    .set_trait(graph_ops::WideBias{2})
     .set_param<ConvolutionParam>()
     .set_trait(NamesLayout{NamesChannelsLast<ConvolutionParam>})
     .set_inputs({"data", "weight", "bias"}, Inputs<ConvolutionParam>)

@@ -3,6 +3,7 @@
 
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/quantize_nodes.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -68,6 +69,7 @@ MXNET_REGISTER_OP(FullyConnected)
     .alias("_npx_fully_connected")
     .set_trait(Role::kDense)
     .set_trait(Quantized{"_contrib_quantized_fully_connected"})
+    .set_trait(graph_ops::WideBias{2})
     .alias("_sparse_FullyConnected")
     .set_trait(LayerTrait{"_fused_dense", [](const Attrs&, int ndim) { return ndim - 1; }})
     .set_param<FullyConnectedParam>()
