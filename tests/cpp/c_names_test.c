@@ -363,6 +363,53 @@ static void Items(void) {
   OK(MXDataIterFree(sampler));
 }
 
+/* operator(inputs), of the parameter `key`. */
+static SymbolHandle Layer(const char* name, const char* key, const char* value, uint32_t count, SymbolHandle* inputs, const char* as) {
+  SymbolHandle y;
+  OpHandle op;
+  OK(NNGetOpHandle(name, &op));
+  OK(NNSymbolCreateAtomicSymbol(op, 1, &key, &value, &y));
+  OK(NNSymbolCompose(y, as, count, NULL, inputs));
+  return y;
+}
+
+static bool HasArgument(SymbolHandle symbol, const char* wanted) {
+  uint32_t count, i;
+  const char** names;
+  OK(MXSymbolListArguments(symbol, &count, &names));
+  for (i = 0; i < count; ++i)
+    if (!strcmp(names[i], wanted)) return true;
+  return false;
+}
+
+/* 2 (x w^T + b): in 8-bit integers, and as a layer with other parameters. */
+static void Quantization(void) {
+  const char *names[] = {"x", "w", "b"}, *offline[] = {"w", "b"}, **found;
+  const uint32_t starts[] = {0, 2, 4, 5};
+  const int64_t dims[] = {2, 3, 4, 3, 4};
+  const float low = -1, high = 2;
+  const int cpu = 1;
+  uint32_t count = 0, outputs;
+  SymbolHandle inputs[3], dense, twice, integers, calibrated, merged, folded, made;
+  for (int i = 0; i < 3; ++i) OK(NNSymbolCreateVariable(names[i], &inputs[i]));
+  dense = Layer("FullyConnected", "num_hidden", "4", 3, inputs, "f");
+  twice = Layer("_mul_scalar", "scalar", "2", 1, &dense, "twice");
+  OK(MXQuantizeSymbol(twice, &integers, &cpu, 0, NULL, 0, NULL, 2, offline, "int8", true, "full", "tensor-wise", &count, &found));
+  CHECK(count >= 1 && !strcmp(found[0], "x"));
+  CHECK(HasArgument(integers, "w_quantize") && HasArgument(integers, "b_quantize_max") && !HasArgument(integers, "w"));
+  OK(MXSetCalibTableToQuantizedSymbol(integers, 1, names, &low, &high, &calibrated));
+  FAILS(MXSetCalibTableToQuantizedSymbol(integers, 1, names, &high, &low, &merged), "the least first");
+  OK(MXQuantizeSymbolEx(twice, &merged, 0, NULL, 0, NULL, 2, offline, "auto", true, "smart", &count, &found));
+  CHECK(HasArgument(merged, "w_quantize"));
+  FAILS(MXQuantizeSymbolEx(twice, &folded, 0, NULL, 0, NULL, 2, offline, "int4", true, "smart", &count, &found), "accepted: int8");
+  OK(MXSymbolFoldParameters(twice, 3, names, dims, starts, 0, NULL, &folded, &made, &count, &found));
+  CHECK(count == 2 && !strcmp(found[0], "w") && !strcmp(found[1], "b"));
+  OK(MXSymbolGetNumOutputs(made, &outputs));
+  CHECK(outputs == 2 && HasArgument(folded, "x"));
+  SymbolHandle all[] = {inputs[0], inputs[1], inputs[2], dense, twice, integers, calibrated, merged, folded, made};
+  for (size_t i = 0; i < sizeof(all) / sizeof(*all); ++i) OK(NNSymbolFree(all[i]));
+}
+
 int main(void) {
   Arrays();
   SharedMemory();
@@ -376,6 +423,7 @@ int main(void) {
   Predictors();
   Switches();
   Items();
+  Quantization();
   OK(MXNDArrayWaitAll());
   printf("%d failures\n", failures);
   return failures != 0;
