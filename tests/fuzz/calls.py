@@ -101,8 +101,12 @@ def _soil(arrays, value):
     del kept
 
 
+_made = []      # the results of the call that is being made, which may fail behind them
+
+
 def _list(outs):
-    return list(outs) if isinstance(outs, (list, tuple)) else [outs]
+    _made[:] = outs if isinstance(outs, (list, tuple)) else [outs]
+    return list(_made)
 
 
 def _eager(name, arrays, params):
@@ -153,7 +157,7 @@ def _bound(name, arrays, params, is_train=True):
     grads = {n: mx.nd.zeros(inputs[n].shape, dtype=inputs[n].dtype) for n in floating if floating[n] == "write"}
     bound = made.bind(mx.cpu(), {n: inputs[n] for n in made.list_arguments()}, grads, floating,
                       {n: inputs[n] for n in made.list_auxiliary_states()})
-    outs = bound.forward(is_train=is_train)
+    outs = _list(bound.forward(is_train=is_train))
     for x in outs:
         x.asnumpy()
     if is_train:
@@ -178,15 +182,16 @@ def call(mode, name, arrays, params=None, *more):
     """One operator through one entry point: eager, out (with a list of outputs), backward,
     bound."""
     before = _peak()
-    outs = []
+    _made.clear()
     try:
-        outs = _MODES[mode](name, arrays, _alone(params), *more) or []
+        _MODES[mode](name, arrays, _alone(params), *more)
     except ACCEPTED as error:
         _judge(error)
     _leftovers()
-    allowed = (512 << 20) + 16 * (_bytes(arrays) + _bytes(outs))
-    if _peak() - before > allowed:
-        raise Wrong(f"{(_peak() - before) >> 20} MiB for arrays of {(_bytes(arrays) + _bytes(outs)) >> 20} MiB")
+    of_arrays = _bytes(arrays) + _bytes(_made)
+    _made.clear()
+    if _peak() - before > (512 << 20) + 16 * of_arrays:
+        raise Wrong(f"{(_peak() - before) >> 20} MiB for arrays of {of_arrays >> 20} MiB")
 
 
 def reader(kind, seed):
