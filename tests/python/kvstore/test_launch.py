@@ -157,6 +157,8 @@ def program(folder, name, text):
 SSH = """#!/bin/sh
 while :; do case "$1" in -o|-l|-p|-i) shift 2;; -*) shift;; *) break;; esac; done
 echo "$1" >> "$(dirname "$0")/hosts_called"
+export TMPDIR="$(dirname "$0")/$1"    # two daemons of Open MPI on one machine would make one folder at once
+mkdir -p "$TMPDIR"
 shift
 exec sh -c "$*"
 """
