@@ -20,6 +20,17 @@ bool IsSmart(const char* mode) {
   return text == "smart";
 }
 
+QuantizeRequest Request(uint32_t num_excluded, const char** excluded, uint32_t num_excluded_ops, const char** excluded_ops,
+                        uint32_t num_offline, const char** offline, const char* dtype, const char* mode) {
+  QuantizeRequest r;
+  r.excluded = NameSet(num_excluded, excluded, "nodes' names");
+  r.excluded_ops = NameSet(num_excluded_ops, excluded_ops, "operators' names");
+  r.offline = NameSet(num_offline, offline, "parameters' names");
+  r.dtype = Text(dtype, "the quantized dtype");
+  r.smart = IsSmart(mode);
+  return r;
+}
+
 void GiveQuantized(QuantizedSymbol q, bool with_names, SymbolHandle* symbol, uint32_t* num_names, const char*** names) {
   if (!with_names) q.calibrated.clear();
   GiveStrings(std::move(q.calibrated), num_names, names);
@@ -38,12 +49,8 @@ int MXQuantizeSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, cons
   const std::string granularity = Text(quantize_granularity, "the granularity");
   MXNET_CHECK_KIND(granularity == "tensor-wise" || granularity == "channel-wise", Value)
       << "[quantization] granularity '" << granularity << "'; accepted: tensor-wise, channel-wise";
-  QuantizeRequest r;
-  r.excluded = NameSet(num_excluded_sym_names, excluded_sym_names, "nodes' names");
-  r.excluded_ops = NameSet(num_excluded_op_names, excluded_op_names, "operators' names");
-  r.offline = NameSet(num_offline, offline_params, "parameters' names");
-  r.dtype = Text(quantized_dtype, "the quantized dtype");
-  r.smart = IsSmart(quantize_mode);
+  const QuantizeRequest r = Request(num_excluded_sym_names, excluded_sym_names, num_excluded_op_names, excluded_op_names, num_offline,
+                                    offline_params, quantized_dtype, quantize_mode);
   GiveQuantized(Quantize(*AsSymbol(sym_handle), r), calib_quantize, ret_sym_handle, out_num_calib_names, out_calib_names);
   API_END();
 }
@@ -53,12 +60,8 @@ int MXQuantizeSymbolEx(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, co
                        const uint32_t num_offline, const char** offline_params, const char* quantized_dtype, const bool calibrated,
                        const char* quantize_mode, uint32_t* out_num_calib_names, const char*** out_calib_names) {
   API_BEGIN(ret_sym_handle, out_num_calib_names, out_calib_names);
-  QuantizeRequest r;
-  r.excluded = NameSet(num_excluded_sym_names, excluded_sym_names, "nodes' names");
-  r.excluded_ops = NameSet(num_excluded_op_names, excluded_op_names, "operators' names");
-  r.offline = NameSet(num_offline, offline_params, "parameters' names");
-  r.dtype = Text(quantized_dtype, "the quantized dtype");
-  r.smart = IsSmart(quantize_mode);
+  QuantizeRequest r = Request(num_excluded_sym_names, excluded_sym_names, num_excluded_op_names, excluded_op_names, num_offline,
+                              offline_params, quantized_dtype, quantize_mode);
   r.merge = true;
   r.calibrated = calibrated;
   GiveQuantized(Quantize(*AsSymbol(sym_handle), r), true, ret_sym_handle, out_num_calib_names, out_calib_names);

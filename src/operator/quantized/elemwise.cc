@@ -12,11 +12,6 @@
 namespace mxnet {
 namespace quantized {
 
-struct CalibratedRange {
-  dmlc::optional<float> min_calib_range, max_calib_range;
-  bool given() const { return min_calib_range.has_value() && max_calib_range.has_value(); }
-  float largest() const { return LargestOf(min_calib_range.value(), max_calib_range.value()); }
-};
 #define MXNET_RANGE_OF_OUTPUT                                                                                          \
   DMLC_DECLARE_FIELD(min_calib_range)                                                                                  \
       .set_default(dmlc::optional<float>())                                                                            \
@@ -42,8 +37,6 @@ using nn::Named;
 using nn::Wanted;
 
 constexpr int64_t kGrain = 65536;
-
-ByteLimits LimitsOf(int dtype) { return dtype == kUint8 ? ByteLimits{0, 255} : ByteLimits{-128, 127}; }
 
 // ---- inference: lhs, rhs, and the ends of their ranges
 
@@ -125,7 +118,7 @@ void MulKernel(KernelArgs& args) {
   const float unit = x.a_largest * x.b_largest / (Levels(args.in[0].dtype) * Levels(args.in[1].dtype));
   if (!p.enable_float_output) {
     const float largest = LargestSum(args.in[0].dtype, x.a_largest, args.in[1].dtype, x.b_largest);
-    p.given() ? StoreRange(args, p.min_calib_range.value(), p.max_calib_range.value()) : StoreRange(args, -largest, largest);
+    p.given() ? StoreRange(args, p.low(), p.high()) : StoreRange(args, -largest, largest);
   }
   if (!Wanted(args, 0)) return;
   const float scale = p.given() ? unit * StepsOf(Levels(out.dtype), p.largest()) : 0;

@@ -179,9 +179,8 @@ void AveragesOnHost(KernelArgs& args) {
   KernelArgs call = args;
   call.in = Span<const TBlob>(&wide_in, 1), call.out = Span<const TBlob>(&wide_out, 1);
   RunAs(call, "Pooling", 1);
-  const ByteLimits limits = out.dtype == kUint8 ? ByteLimits{0, 255} : ByteLimits{-128, 127};
   ParallelFor(out.Size(), 65536, [&](int64_t b, int64_t e) {
-    MXNET_CPU_CALL(ToBytes)(wide_out.data<float>() + b, 1, 0, limits, e - b, out.data<char>() + b);
+    MXNET_CPU_CALL(ToBytes)(wide_out.data<float>() + b, 1, 0, LimitsOf(out.dtype), e - b, out.data<char>() + b);
   });
 }
 

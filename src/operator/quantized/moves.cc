@@ -103,9 +103,8 @@ void ConcatKernel(KernelArgs& args) {
     if (part.dtype == out.dtype && largest == LargestOf(low, high)) continue;
     int8_t* made = nn::Workspace<int8_t>(args, part.Size());
     const float scale = largest / Levels(part.dtype) * steps;
-    const ByteLimits limits = out.dtype == kUint8 ? ByteLimits{0, 255} : ByteLimits{-128, 127};
     ParallelFor(part.Size(), 65536, [&](int64_t b, int64_t e) {
-      MXNET_CPU_CALL(BytesToBytes)(part.data<char>() + b, part.dtype == kUint8, scale, 0, limits, e - b, made + b);
+      MXNET_CPU_CALL(BytesToBytes)(part.data<char>() + b, part.dtype == kUint8, scale, 0, LimitsOf(out.dtype), e - b, made + b);
     });
     part.dptr = made, part.dtype = out.dtype;
   }

@@ -15,6 +15,8 @@
 
 #include "base/dtype.h"
 #include "mxnet/op.h"
+#include "operator/param.h"
+#include "operator/quantized/bytes.h"
 
 namespace mxnet {
 namespace quantized {
@@ -42,6 +44,18 @@ inline float LargestSum(int a_type, float a_largest, int b_type, float b_largest
 
 /* Writes outputs 1 and 2, which are float32 of shape (1,). REQUIRES: memory of the host. */
 void StoreRange(KernelArgs& args, float low, float high);
+
+/* What arrays of that dtype hold. */
+inline ByteLimits LimitsOf(int dtype) { return dtype == kUint8 ? ByteLimits{0, 255} : ByteLimits{-128, 127}; }
+
+/* The parameters of an operator whose range calibration may have found. */
+struct CalibratedRange {
+  dmlc::optional<float> min_calib_range, max_calib_range;
+  bool given() const { return min_calib_range.has_value() && max_calib_range.has_value(); }
+  float low() const { return min_calib_range.value(); }
+  float high() const { return max_calib_range.value(); }
+  float largest() const { return LargestOf(low(), high()); }
+};
 
 inline bool IsBytes(int dtype) { return dtype == kInt8 || dtype == kUint8; }
 /* "[operator] `what` is float32; accepted are int8, uint8" unless it is or is not known. */

@@ -26,9 +26,8 @@ struct QuantizeParam : public dmlc::Parameter<QuantizeParam> {
   DMLC_DECLARE_FIELD(min_calib_range).set_default(dmlc::optional<float>()).describe("Least " of "."); \
   DMLC_DECLARE_FIELD(max_calib_range).set_default(dmlc::optional<float>()).describe("Greatest " of ".")
 
-struct QuantizeV2Param : public dmlc::Parameter<QuantizeV2Param> {
+struct QuantizeV2Param : public dmlc::Parameter<QuantizeV2Param>, public CalibratedRange {
   int out_type;
-  dmlc::optional<float> min_calib_range, max_calib_range;
   DMLC_DECLARE_PARAMETER(QuantizeV2Param) {
     DMLC_DECLARE_FIELD(out_type)
         .add_enum("auto", kAuto)
@@ -40,9 +39,8 @@ struct QuantizeV2Param : public dmlc::Parameter<QuantizeV2Param> {
   }
 };
 
-struct RequantizeParam : public dmlc::Parameter<RequantizeParam> {
+struct RequantizeParam : public dmlc::Parameter<RequantizeParam>, public CalibratedRange {
   int out_type;
-  dmlc::optional<float> min_calib_range, max_calib_range;
   DMLC_DECLARE_PARAMETER(RequantizeParam) {
     DMLC_DECLARE_FIELD(out_type)
         .add_enum("auto", kAuto)
@@ -54,8 +52,7 @@ struct RequantizeParam : public dmlc::Parameter<RequantizeParam> {
   }
 };
 
-struct QuantizeAsymParam : public dmlc::Parameter<QuantizeAsymParam> {
-  dmlc::optional<float> min_calib_range, max_calib_range;
+struct QuantizeAsymParam : public dmlc::Parameter<QuantizeAsymParam>, public CalibratedRange {
   DMLC_DECLARE_PARAMETER(QuantizeAsymParam) {
     MXNET_CALIBRATED_FIELDS("number seen in calibration; without both, those of data are found");
   }
@@ -80,18 +77,11 @@ using nn::Wanted;
 constexpr int64_t kChunk = 65536;  // elements that a thread takes at a time
 
 template <typename P>
-bool Calibrated(const P& p) {
-  return p.min_calib_range.has_value() && p.max_calib_range.has_value();
-}
-
-template <typename P>
 int ByteTypeOf(const Attrs& attrs) {
   const auto& p = attrs.get<P>();
   if (p.out_type != kAuto) return p.out_type;
-  return Calibrated(p) && p.min_calib_range.value() >= 0 ? kUint8 : kInt8;
+  return p.given() && p.low() >= 0 ? kUint8 : kInt8;
 }
-
-ByteLimits LimitsOf(int dtype) { return dtype == kUint8 ? ByteLimits{0, 255} : ByteLimits{-128, 127}; }
 
 /* f(first, count) for pieces of n elements, on several threads. */
 template <typename F>
@@ -111,6 +101,12 @@ void RangeOf(const TBlob& x, float* low, float* high) {
   *low = kInfinity, *high = -kInfinity;
   for (int64_t i = 0; i < chunks; ++i) *low = std::min(*low, least[i]), *high = std::max(*high, greatest[i]);
   if (*low > *high) *low = *high = 0;
+}
+
+/* That of calibration, or else what is found. */
+void RangeFor(const CalibratedRange& given, const TBlob& x, float* low, float* high) {
+  if (!given.given()) return RangeOf(x, low, high);
+  *low = given.low(), *high = given.high();
 }
 
 void QuantizeFloats(KernelArgs& args, float scale, float shift) {
@@ -145,29 +141,23 @@ void QuantizeBytesKernel(KernelArgs& args) {
       (x.data<char>() + at, x.dtype == kUint8, scale, 0, LimitsOf(out.dtype), n, out.data<char>() + at);
     });
   }
-  if (Calibrated(p)) return StoreRange(args, p.min_calib_range.value(), p.max_calib_range.value());
+  if (p.given()) return StoreRange(args, p.low(), p.high());
   StoreRange(args, x.dtype == kUint8 ? 0 : -Levels(kInt8), Levels(x.dtype));
 }
 
 void QuantizeV2Kernel(KernelArgs& args) {
   if (args.in[0].dtype != kFloat32) return QuantizeBytesKernel(args);
   const auto& p = args.param<QuantizeV2Param>();
-  float low = 0, high = 0;
-  if (Calibrated(p))
-    low = p.min_calib_range.value(), high = p.max_calib_range.value();
-  else
-    RangeOf(args.in[0], &low, &high);
+  float low, high;
+  RangeFor(p, args.in[0], &low, &high);
   QuantizeFloats(args, StepsOf(Levels(args.out[0].dtype), LargestOf(low, high)), 0);
   StoreByteRange(args, low, high);
 }
 
 void QuantizeAsymKernel(KernelArgs& args) {
   const auto& p = args.param<QuantizeAsymParam>();
-  float low = 0, high = 0;
-  if (Calibrated(p))
-    low = p.min_calib_range.value(), high = p.max_calib_range.value();
-  else
-    RangeOf(args.in[0], &low, &high);
+  float low, high;
+  RangeFor(p, args.in[0], &low, &high);
   const float scale = high > low ? WholeLevels(kUint8) / (high - low) : 1, shift = -low * scale;
   QuantizeFloats(args, scale, shift);
   StoreRange(args, scale, shift);
@@ -196,8 +186,7 @@ void RequantizeKernel(KernelArgs& args) {
   const auto& p = args.param<RequantizeParam>();
   const TBlob &x = args.in[0], &out = args.out[0];
   const float unit = LargestIn(args.in[1], args.in[2]) / kSumLevels;
-  const float largest =
-      Calibrated(p) ? LargestOf(p.min_calib_range.value(), p.max_calib_range.value()) : static_cast<float>(LargestSumOf(x)) * unit;
+  const float largest = p.given() ? p.largest() : static_cast<float>(LargestSumOf(x)) * unit;
   const float scale = unit * StepsOf(WholeLevels(out.dtype), largest);
   if (Wanted(args, 0))
     InPieces(x.Size(), [&](int64_t at, int64_t n) {

@@ -7,6 +7,7 @@
 #include "mxnet/env.h"
 #include "operator/graph_operators.h"
 #include "operator/quantize_nodes.h"
+#include "operator/quantized/quantized.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -14,10 +15,8 @@ namespace {
 
 std::atomic<bool> g_layouts_may_change{true};
 
-bool IsByte(int dtype) { return dtype == kInt8 || dtype == kUint8; }
-
 bool IsImage(const Shape& s, int dtype) {
-  return (s.ndim() == 4 || s.ndim() == 5) && s.Size() > 0 && ((IsFloating(dtype) && dtype != kFloat64) || IsByte(dtype));
+  return (s.ndim() == 4 || s.ndim() == 5) && s.Size() > 0 && ((IsFloating(dtype) && dtype != kFloat64) || quantized::IsBytes(dtype));
 }
 
 /* One channel, or one place: both layouts are the same bytes. */
@@ -137,9 +136,9 @@ class LayoutChooser {
     bool bytes = false;
     for (int o = 0; o < original->num_outputs(); ++o) {
       c.image_out.push_back(TensorOf(original, o).is_image());
-      bytes = bytes || (c.image_out[o] && IsByte(TensorOf(original, o).dtype));
+      bytes = bytes || (c.image_out[o] && quantized::IsBytes(TensorOf(original, o).dtype));
     }
-    for (int i = 0; i < renewed->num_inputs(); ++i) bytes = bytes || (c.image_in[i] && IsByte(tensors_.at(c.inputs[i]).dtype));
+    for (int i = 0; i < renewed->num_inputs(); ++i) bytes = bytes || (c.image_in[i] && quantized::IsBytes(tensors_.at(c.inputs[i]).dtype));
 
     // NHWC in the user's own terms: shapes are in that order, nothing to do
     const bool as_given = ShapesAreChannelsLast(*renewed);
