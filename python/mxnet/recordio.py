@@ -135,12 +135,17 @@ class MXRecordIO:
         if not self.is_open:
             return
         self.is_open = False
-        if not self.writable:
-            self._file.close()
-        elif self.pid == os.getpid():
+        if self.pid != os.getpid():
+            self._forsake()
+        elif self.writable:
             self._target.close()
-        else:                           # a fork: the file is the parent's to finish
-            self._target.file.close()
+        else:
+            self._file.close()
+
+    def _forsake(self):
+        """Close a file of the process that forked: it is the parent's to finish. A thread that is
+        not here may have held the lock of its buffer, which a file without buffer doesn't have."""
+        (self._target.file if self.writable else self._file.raw).close()
 
     def __del__(self):
         if getattr(self, "is_open", False):
@@ -190,7 +195,9 @@ class MXRecordIO:
         get one of our own."""
         if self.pid == os.getpid():
             return      # another thread was faster
-        position, self._file = self._position, open_file(self.uri, "rb")
+        reopened = open_file(self.uri, "rb")
+        self._forsake()
+        position, self._file = self._position, reopened
         self._lock = threading.RLock()
         self._seek(position)
         self.pid = os.getpid()

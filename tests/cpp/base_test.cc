@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -449,6 +450,35 @@ TEST_F(ParallelForTest, ChildOfForkComputes) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
   EXPECT_EQ(sum(), 499500);
+}
+
+// Without the count of constructors the child waits for the thread that is in one.
+TEST(Fork, WaitsForTheConstructorOfALocalStaticObject) {
+  struct Slow {
+    explicit Slow(std::atomic<bool>* begun) {
+      *begun = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      made = true;
+    }
+    bool made = false;
+  };
+  static std::atomic<bool> begun{false};
+  const auto object = []() -> Slow& {
+    static Slow slow(&begun);
+    return slow;
+  };
+  std::thread maker([&] { object(); });
+  while (!begun) std::this_thread::yield();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);  // ends a child that hangs
+    _exit(object().made ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+  maker.join();
 }
 #endif
 

@@ -241,3 +241,40 @@ for thread in threads:
 def test_forks_while_threads_read(rec):
     ran = subprocess.run([sys.executable, '-c', FORK, rec], check=False, timeout=300, env={**os.environ, 'OMP_NUM_THREADS': '1'})
     assert ran.returncode == 0
+
+
+FORK_IN_READ = """
+import io, os, sys, threading
+import mxnet as mx
+
+class Slow(io.FileIO):
+    def readinto(self, buffer):
+        begun.set()
+        go_on.wait()
+        return super().readinto(buffer)
+
+begun, go_on = threading.Event(), threading.Event()
+reader = mx.recordio.MXIndexedRecordIO(sys.argv[1] + '.idx', sys.argv[1] + '.rec', 'r')
+first = reader.read_idx(7)
+reader._file = io.BufferedReader(Slow(sys.argv[1] + '.rec'))
+thread = threading.Thread(target=reader.read_idx, args=(5,))
+thread.start()
+begun.wait()        # it holds the lock of the buffer from here on
+child = os.fork()
+if child == 0:
+    if sys.argv[2] == 'read':
+        assert reader.read_idx(7) == first
+    reader.close()
+    os._exit(5)
+assert os.waitpid(child, 0)[1] == 5 << 8
+go_on.set()
+thread.join()
+"""
+
+
+@pytest.mark.several_threads
+@pytest.mark.parametrize('then', ['read', 'close'])
+def test_fork_while_a_thread_waits_for_the_file(rec, then):
+    ran = subprocess.run([sys.executable, '-c', FORK_IN_READ, rec, then], check=False, timeout=60,
+                         env={**os.environ, 'OMP_NUM_THREADS': '1'})
+    assert ran.returncode == 0
