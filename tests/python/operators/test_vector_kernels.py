@@ -430,3 +430,23 @@ def test_one_hot_of_many_rows():
     inside = (index >= 0) & (index < 10)
     wanted[onp.flatnonzero(inside), index[inside]] = 3
     assert onp.array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("size", [255, 256, 257, 511, 1000, 3072, 100003])
+def test_sums_of_floats_are_close_where_they_cancel(size):
+    x = onp.random.RandomState(size).standard_normal((3, size)).astype("float32")
+    x[:, ::2] *= 1e4
+    exact, bound = x.astype("float64").sum(1), 2 * onp.finfo("float32").eps * onp.abs(x.astype("float64")).sum(1)
+    assert (onp.abs(mx.nd.sum(mx.nd.array(x), axis=1).asnumpy() - exact) <= bound).all()
+    assert abs(mx.nd.sum(mx.nd.array(x)).asscalar() - exact.sum()) <= bound.sum()
+
+
+@pytest.mark.parametrize("apart", [1, 16, 32, 64, 128])
+def test_sums_of_floats_do_not_overflow_on_the_way(apart):
+    x = onp.zeros(1024, "float32")
+    x[[0, apart]], x[[500, 501]] = 3e38, -3e38
+    assert mx.nd.sum(mx.nd.array(x)).asscalar() == 0
+    x[7] = onp.inf
+    assert mx.nd.sum(mx.nd.array(x)).asscalar() == onp.inf
+    x[9] = -onp.inf
+    assert onp.isnan(mx.nd.sum(mx.nd.array(x)).asscalar())
