@@ -8,7 +8,8 @@ __all__ = ["is_np_ndarray", "numpy_among", "overwrite", "to_class_of"]
 def is_np_ndarray(value):
     """Whether `value` is an array of mx.np. (Its class is not loaded unless a program uses it.)"""
     module = sys.modules.get("mxnet.numpy._array")
-    return module is not None and isinstance(value, module.ndarray)
+    # without the class: another thread is loading the module
+    return module is not None and isinstance(value, getattr(module, "ndarray", ()))
 
 
 def numpy_among(arrays):

@@ -231,7 +231,8 @@ def lookup(module, name, before=None):
     reason = ""
     if before is not None:
         try:
-            return before(name)
+            with importing():
+                return before(name)
         except MissingName as error:
             reason = error._reason
         except AttributeError as error:

@@ -73,7 +73,7 @@ def _class_of(symbol, arrays=()):
     where it is bound to such an array."""
     from ._array_class import numpy_among
     module = sys.modules.get("mxnet.symbol.numpy._symbol")      # loaded where there is such a symbol
-    if module is not None and isinstance(symbol, module._Symbol) or numpy_among(arrays):
+    if module is not None and isinstance(symbol, getattr(module, "_Symbol", ())) or numpy_among(arrays):
         return importlib.import_module("mxnet.numpy").ndarray     # which stands on graphs
     return NDArray
 

@@ -61,7 +61,8 @@ _mode = _Mode()
 def is_symbol(value):
     """Whether `value` is a symbol."""
     module = sys.modules.get("mxnet.symbol")
-    return module is not None and isinstance(value, module.SymbolBase)
+    # without the class: another thread is loading the module
+    return module is not None and isinstance(value, getattr(module, "SymbolBase", ()))
 
 
 def symbolic(function):

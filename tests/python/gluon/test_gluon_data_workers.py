@@ -473,3 +473,66 @@ thread.join()
 def test_a_fork_while_another_thread_imports():
     """The child would wait for that thread, which it does not have."""
     subprocess.run([sys.executable, '-c', IMPORTED_WHILE_FORKED], check=True, timeout=200)
+
+
+MODULE_WHILE_FORKED = """
+import os, signal, sys, threading
+import mxnet as mx
+begun = threading.Event()
+sys.path.insert(0, sys.argv[1])
+thread = threading.Thread(target=lambda: __import__('slow_module'))
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    import slow_module
+    os._exit(slow_module.done)
+assert os.waitpid(child, 0)[1] == 7 << 8
+thread.join()
+"""
+
+
+def test_a_fork_while_another_thread_imports_any_module(tmp_path):
+    """`logging` has callbacks of fork itself, of which this fork has seen only the later ones."""
+    (tmp_path / 'slow_module.py').write_text('import __main__, time\n__main__.begun.set()\ntime.sleep(0.5)\nimport logging\ndone = 7\n')
+    done = subprocess.run([sys.executable, '-c', MODULE_WHILE_FORKED, tmp_path], check=True, capture_output=True, text=True, timeout=200)
+    assert not done.stderr
+
+
+FIRST_USES = """
+import sys, threading
+import mxnet as mx
+sys.setswitchinterval(1e-5)
+failed, begin = [], threading.Barrier(8)
+
+def dense():
+    layer = mx.gluon.nn.Dense(4)
+    layer.initialize()
+    layer.hybridize()
+    layer(mx.nd.ones((2, 40))).asnumpy()
+
+uses = [dense, lambda: mx.np.linalg.svd(mx.np.ones((5, 5)))[1].asnumpy(), lambda: mx.sym.var('a').infer_shape(a=(1,)),
+        lambda: mx.np.sort(mx.np.array([3, 1, 2])).asnumpy(), lambda: mx.nd.dot(mx.nd.ones((3, 4)), mx.nd.ones((4, 3))).asnumpy(),
+        lambda: mx.nd.ones(3).as_np_ndarray(), lambda: mx.random.seed(1), lambda: mx.npx.relu(mx.np.ones(3)).asnumpy()]
+
+def run(use):
+    begin.wait()
+    try:
+        use()
+    except BaseException as error:
+        failed.append(repr(error))
+
+threads = [threading.Thread(target=run, args=(use,)) for use in uses]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+sys.exit(chr(10).join(failed) or 0)
+"""
+
+
+def test_threads_may_all_be_the_first_to_use_the_package():
+    for _ in range(4):
+        done = subprocess.run([sys.executable, '-c', FIRST_USES], check=False, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stderr
