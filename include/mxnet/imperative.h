@@ -35,6 +35,10 @@ class MXNET_DLL Imperative {
    */
   static void Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
                      const Context* ctx = nullptr);
+  /* The same for one output that is none, if that takes the short way: nothing is recorded, the
+   * call is like an earlier one of this thread, its work is small and the inputs are idle. False,
+   * and nothing is done: Invoke. */
+  static bool InvokeAtOnce(const AttrsPtr& attrs, Span<NDArray* const> inputs, NDArray* output);
 
   /* Runs the operator without recording, with given requests (kAdd etc.). Used by autograd and the
    * plan's fallback. */

@@ -37,7 +37,7 @@ void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const s
  * engine. Without inputs: for calls that are given no context. Returns false when the long way is
  * needed: Execute.
  */
-bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train);
+bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArray* const> outputs, bool is_train);
 /* After inference: the next call with these shapes may take the short way. `given`: the outputs
  * were. */
 void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* kernel, Context ctx, bool given);

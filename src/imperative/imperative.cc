@@ -81,6 +81,13 @@ void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inpu
   if (state.recording) Record(attrs, inputs, outputs);
 }
 
+bool Imperative::InvokeAtOnce(const AttrsPtr& attrs, Span<NDArray* const> inputs, NDArray* output) {
+  const ImperativeState& state = State();
+  // What these have is made for each call.
+  if (state.recording || state.deferred_compute || attrs->op->stateful || !attrs->subgraphs.empty()) return false;
+  return ExecuteFresh(attrs, inputs, Span<NDArray* const>(&output, 1), state.training);
+}
+
 void Imperative::Run(const AttrsPtr& attrs, const std::vector<NDArray>& inputs, const std::vector<OpReq>& req,
                      const std::vector<NDArray>& outputs, bool is_train) {
   std::vector<NDArray*> in, out;

@@ -93,21 +93,15 @@ void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, 
   FloatModeScope float_mode;
   Workspace workspace(run, waits);
   std::shared_ptr<OpState> state;
-  KernelArgs args;
-  args.attrs = &attrs;
-  args.in = in;
-  args.req = req;
-  args.out = out;
-  args.run = run;
-  args.is_train = is_train;
-  args.random = random;
-  if (attrs.op->stateful) args.state = &state;
+  Workspace* w = &workspace;
+  // All at once: assigning a function takes a swap, which waits for what was written just before.
+  KernelArgs args = {&attrs, in, req, out, run, is_train, attrs.op->stateful ? &state : nullptr, random, {}, nullptr, [w](size_t bytes) {
+                       return w->Get(bytes);
+                     }};
   if (const KeepsCallStates* keeps = waits ? attrs.op->trait<KeepsCallStates>() : nullptr) {
     state = NewCallScope(attrs, keeps->of(attrs));
     args.state = &state;
   }
-  Workspace* w = &workspace;
-  args.workspace = [w](size_t bytes) { return w->Get(bytes); };
   profiler::OpScope profiled(attrs, in, out, run);
   kernel(args);
 }

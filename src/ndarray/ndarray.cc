@@ -21,10 +21,10 @@ size_t CheckedBytes(const Shape& shape, int dtype) {
   MXNET_CHECK_KIND(shape.known(), Value) << "[NDArray] shape " << shape << " is not fully known; every dimension must be >= 0";
   const size_t item = DTypeSize(dtype);
   MXNET_CHECK_KIND(item > 0, Type) << "[NDArray] dtype number " << dtype << " does not exist; accepted: 0 to " << kNumDTypes - 1;
-  const int64_t n = shape.Size();
-  MXNET_CHECK_KIND(static_cast<uint64_t>(n) <= (~size_t{0} >> 1) / item, Value)
+  int64_t bytes = 0;
+  MXNET_CHECK_KIND(!__builtin_mul_overflow(shape.Size(), static_cast<int64_t>(item), &bytes), Value)
       << "[NDArray] shape " << shape << " needs more bytes than can be addressed";
-  return static_cast<size_t>(n) * item;
+  return static_cast<size_t>(bytes);
 }
 
 void CopyBytes(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) {
@@ -173,7 +173,11 @@ NDArray& NDArray::operator=(NDArray&& o) noexcept {
 }
 
 NDArray::~NDArray() {
-  if (chunk_) chunk_->Release();
+  if (!chunk_) return;
+  if (chunk_->refs.load(std::memory_order_acquire) == 1)
+    chunk_->Destroy();  // nobody else can count
+  else
+    chunk_->Release();
 }
 
 void NDArray::Init(const Shape& shape, Context ctx, int dtype) {
@@ -275,7 +279,7 @@ NDArray NDArray::Window(size_t offset, const Shape& shape, int dtype) const {
   const size_t bytes = static_cast<size_t>(shape_.Size()) * DTypeSize(dtype_), wanted = CheckedBytes(shape, dtype);
   MXNET_CHECK_KIND(offset <= bytes && wanted <= bytes - offset, Value)
       << "[view] shape " << shape << " of " << DTypeName(dtype) << " from byte " << offset << " on, of an array of " << bytes << " bytes";
-  MXNET_CHECK_KIND(wanted == 0 || (byte_offset_ + offset) % DTypeSize(dtype) == 0, Value)
+  MXNET_CHECK_KIND(wanted == 0 || ((byte_offset_ + offset) & (DTypeSize(dtype) - 1)) == 0, Value)  // sizes are powers of 2
       << "[view] an array that begins in the middle of an element of " << DTypeName(dtype) << "; accepted: a copy() of it";
   NDArray out;
   out.chunk_ = chunk_;
