@@ -85,6 +85,7 @@ _set_indexing = _backend._set_indexing
 _set_numpy_class = _backend._set_numpy_class
 _numpy_base = _backend._numpy_base
 NumpyFunction = _backend.NumpyFunction
+NumpyProperty = _backend.NumpyProperty
 _set_making = _backend._set_making
 _set_trace_note = _backend._set_trace_note
 _set_symbol_call = _backend._set_symbol_call

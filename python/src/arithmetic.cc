@@ -50,7 +50,7 @@ struct Number {
 /* Parsed attributes of a scalar operator, by value. For classic arrays `is_int` stays at its
  * default: as in 1.9.1 (and in Symbol), integer arrays stay integers, with the number cut to their
  * dtype. Of mx.np a whole number keeps the array's dtype and another one may not. */
-AttrsPtr ScalarAttrs(const Op* op, const Number& n, bool typed) {
+const AttrsPtr& ScalarAttrs(const Op* op, const Number& n, bool typed) {
   int64_t key[2] = {0, typed ? 1 + n.whole : 0};
   std::memcpy(&key[0], &n.value, sizeof(n.value));
   return Remembered(op, key, 2, [&] {
@@ -291,7 +291,7 @@ const Op* Record(const char* name) { return name[0] ? Op::Get(name) : nullptr; }
 
 }  // namespace
 
-AttrsPtr PlainAttrs(const Op* op) {
+const AttrsPtr& PlainAttrs(const Op* op) {
   static std::unordered_map<const Op*, AttrsPtr> cache;  // guarded by the interpreter lock
   AttrsPtr& slot = cache[op];
   if (!slot) slot = MakeAttrs(op, {});

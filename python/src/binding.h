@@ -147,6 +147,19 @@ struct Kept {
   std::vector<PyObject*> objects;
 };
 
+/* One of Python's own integers; `*overflow` says that it does not fit. Small ones, without a
+ * call. */
+inline int64_t AsInt64(PyObject* o, int* overflow) {
+#if PY_VERSION_HEX < 0x030C0000
+  const Py_ssize_t digits = Py_SIZE(o);
+  if (digits >= -1 && digits <= 1) {
+    *overflow = 0;
+    return digits * static_cast<int64_t>(reinterpret_cast<PyLongObject*>(o)->ob_digit[0]);
+  }
+#endif
+  return PyLong_AsLongLongAndOverflow(o, overflow);
+}
+
 /* Parsed parameters, remembered per thread by value. `keys` and `values` are tuples of equal
  * length. */
 AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inputs);
@@ -162,8 +175,8 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
 enum Door { kClassic, kNumpy, kNumDoors };
 inline Door DoorOf(PyObject* o) { return IsNumpy(o) ? kNumpy : kClassic; }
 
-/* The attributes of an operator without parameters, parsed once for each thread. */
-AttrsPtr PlainAttrs(const Op* op);
+/* The attributes of an operator without parameters, parsed once. */
+const AttrsPtr& PlainAttrs(const Op* op);
 /* The records behind a function of two operands, null where it has none. `reverse` is for scalar OP
  * array. `typed`: those with a number have a parameter is_int. */
 struct BinaryRecords {
@@ -201,10 +214,27 @@ PyObject* Filled(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 /* Function of the module: array_of_lists, with array_of's arguments, has the numbers of nested
  * lists, and is None where NumPy has to judge them. */
 PyObject* ArrayOfLists(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
+/* The same in C++, for lists and tuples, and for a number an array without dimensions. They
+ * throw. */
+PyObject* ArrayOfSequence(PyObject* source, Context ctx, int dtype, PyTypeObject* type);
+PyObject* ArrayOfNumber(PyObject* source, Context ctx, int dtype, PyTypeObject* type);
 /* The values of an array as nested lists, or None where only NumPy has their type. Throws. */
 PyObject* ListsOf(NDArray* array);
+/* A new array that holds `bytes` at `from`. Throws. */
+PyObject* NewOf(const Shape& shape, Context ctx, int dtype, PyTypeObject* type, const void* from, size_t bytes);
+/* A new array of mx.np with whatever the memory held. Throws. */
+PyObject* NewBlank(const Shape& shape, Context ctx, int dtype);
+/* Copies all of a small array on the host that nobody writes; false for others. */
+bool ReadNow(const NDArray& a, void* to, size_t bytes);
+/* The number in an array of size 1, or None where only NumPy has its type. Null with an
+ * exception. */
+PyObject* NumberIn(PyObject* self);
 /* Adds the NDArrayBase type, which results have until Python names a subclass. */
 void AddNDArrayBase(PyObject* module);
+/* Lets Python's own calls (len, bool, float, int, iter) on mx.np's class end in the binding. */
+void HastenSlots(PyTypeObject* type);
+/* Adds the NumpyProperty type to the module: attributes of mx.np's class. */
+void AddNumpyClass(PyObject* module);
 /* Function of the module: _numpy_base(class, rows, operand) is a subclass with mx.np's
  * operators. */
 PyObject* NumpyBase(PyObject* module, PyObject* args);

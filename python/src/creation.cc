@@ -1,9 +1,11 @@
 // Arrays out of nothing.
 #include <Python.h>
 
+#include <cstring>
 #include <vector>
 
 #include "binding.h"
+#include "mxnet/profiler.h"
 #include "remembered.h"
 
 namespace mxnet {
@@ -20,9 +22,62 @@ NDArray* Make(PyObject* const* args, bool delayed) {
   return new NDArray(shape, Context::Make(type, id), dtype, delayed);
 }
 
+constexpr size_t kSmall = 4096;  // bytes
+
 PyTypeObject* ClassFor(PyObject* numpy) { return numpy && numpy_type && PyObject_IsTrue(numpy) == 1 ? numpy_type : array_type; }
 
 }  // namespace
+
+PyObject* NewOf(const Shape& shape, Context ctx, int dtype, PyTypeObject* type, const void* from, size_t bytes) {
+  const bool fits = static_cast<size_t>(shape.Size()) * DTypeSize(dtype) == bytes && bytes > 0 && bytes <= kSmall;
+  if (fits && ctx.dev_type == DeviceType::kCPU && !Imperative::State().deferred_compute && profiler::Active() == 0) {
+    PyObject* o = NewResult(type);
+    if (!o) throw PythonError();
+    try {
+      Get(o)->Init(shape, ctx, dtype);
+    } catch (...) {
+      Py_DECREF(o);
+      throw;
+    }
+    std::memcpy(Get(o)->data().dptr, from, bytes);  // nobody else knows it
+    return o;
+  }
+  NDArray* array = new NDArray(shape, ctx, dtype);
+  PyObject* made = Wrap(array, type);
+  if (!made) throw PythonError();
+  try {
+    if (!Noted(kWritesInPlace, made)) throw PythonError();
+    GilRelease unlocked(true);
+    array->SyncCopyFromCPU(from, bytes);
+  } catch (...) {
+    Py_DECREF(made);
+    throw;
+  }
+  return made;
+}
+
+PyObject* NewBlank(const Shape& shape, Context ctx, int dtype) {
+  PyObject* o = NewResult(numpy_type);
+  if (!o) throw PythonError();
+  try {
+    Get(o)->Init(shape, ctx, dtype);
+  } catch (...) {
+    Py_DECREF(o);
+    throw;
+  }
+  return o;
+}
+
+bool ReadNow(const NDArray& a, void* to, size_t bytes) {
+  if (bytes > kSmall || bytes == 0 || a.ctx().is_gpu()) return false;
+  Engine* engine = Engine::Get();
+  Var* const var = a.var();
+  const void* from = a.data().dptr;
+  if (!engine->TryAcquire(&var, 1, nullptr, 0)) return false;
+  std::memcpy(to, from, bytes);
+  engine->Release(&var, 1, nullptr, 0);
+  return true;
+}
 
 PyObject* NewArray(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   try {
@@ -49,24 +104,16 @@ PyObject* ArrayOf(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     Py_buffer* b;
     ~Release() { PyBuffer_Release(b); }
   } release{&buffer};
-  PyObject* made = nullptr;
   try {
     const int type = static_cast<int>(PyLong_AsLong(args[1])), id = static_cast<int>(PyLong_AsLong(args[2])),
               dtype = static_cast<int>(PyLong_AsLong(args[3]));
     if (PyErr_Occurred()) throw PythonError();
     const Shape shape(std::vector<int64_t>(buffer.shape, buffer.shape + buffer.ndim));
-    NDArray* array = new NDArray(shape, Context::Make(type, id), dtype);
-    made = Wrap(array, ClassFor(args[4]));
-    if (!made) return nullptr;
-    if (!Noted(kWritesInPlace, made)) throw PythonError();
-    GilRelease unlocked(true);
-    array->SyncCopyFromCPU(buffer.buf, static_cast<size_t>(buffer.len));
+    return NewOf(shape, Context::Make(type, id), dtype, ClassFor(args[4]), buffer.buf, static_cast<size_t>(buffer.len));
   } catch (...) {
-    Py_XDECREF(made);
     SetError();
     return nullptr;
   }
-  return made;
 }
 
 PyObject* Filled(PyObject*, PyObject* const* args, Py_ssize_t nargs) {

@@ -3,6 +3,7 @@
 // Python (mxnet.ndarray._indexing), which knows all rules.
 #include <Python.h>
 
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "binding.h"
 #include "mxnet/imperative.h"
 #include "mxnet/numpy_shapes.h"
+#include "mxnet/profiler.h"
 #include "remembered.h"
 
 namespace mxnet {
@@ -126,8 +128,47 @@ PyObject* View(PyObject* self, const Selection& s, int64_t offset) {
   return o;
 }
 
+/* x[i] of an array that nothing records, for one of Python's own integers. Null without an
+ * exception: not for here. */
+PyObject* Row(PyObject* self, const NDArray& a, PyObject* key) {
+  const Shape& shape = a.shape();
+  int overflow = 0;
+  int64_t i = AsInt64(key, &overflow);
+  const int ndim = shape.ndim();
+  const int64_t n = ndim > 0 ? shape[0] : 0;
+  if (overflow || i < -n || i >= n) return nullptr;
+  if (i < 0) i += n;
+  PyObject* o = NewResult(ClassOf(self));
+  if (!o) throw PythonError();
+  size_t row = DTypeSize(a.dtype());
+  for (int d = 1; d < ndim; ++d) row *= static_cast<size_t>(shape[d]);
+  *Get(o) = a.Window(static_cast<size_t>(i) * row, Shape(shape.dims() + 1, ndim - 1), a.dtype());
+  reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
+  return o;
+}
+
+/* Writes a number into a few elements that lie side by side, of an array on the host that nobody
+ * uses. False: not for here. */
+bool WriteNow(const NDArray& a, int64_t offset, int64_t count, double value) {
+  constexpr int64_t kFew = 16;
+  if (count > kFew || a.ctx().is_gpu() || profiler::Active() != 0) return false;
+  if ((a.dtype() != kFloat32 && a.dtype() != kFloat64) || (value != 0 && !std::isnormal(static_cast<float>(value)))) return false;
+  void* const to = a.data().dptr;
+  Engine* engine = Engine::Get();
+  Var* const var = a.var();
+  if (!engine->TryAcquire(nullptr, 0, &var, 1)) return false;
+  for (int64_t i = offset; i < offset + count; ++i) {
+    if (a.dtype() == kFloat32)
+      static_cast<float*>(to)[i] = static_cast<float>(value);
+    else
+      static_cast<double*>(to)[i] = value;
+  }
+  engine->Release(nullptr, 0, &var, 1);
+  return true;
+}
+
 /* Of operators that take begin, end and step; `value` for those that write a number. */
-AttrsPtr SliceAttrs(const Op* op, const Selection& s, int ndim, const double* value) {
+const AttrsPtr& SliceAttrs(const Op* op, const Selection& s, int ndim, const double* value) {
   int64_t key[3 * kMostDims + 2];
   size_t n = 0;
   key[n++] = ndim;
@@ -206,7 +247,7 @@ PyObject* RecordedSlice(PyObject* self, const Selection& s) {
   static const Op *slice = Op::Get("slice"), *reshape = Op::Get("_npi_reshape");
   PyObject* o = Invoke(SliceAttrs(slice, s, Get(self)->shape().ndim(), nullptr), &self, 1, nullptr);
   if (!o || Get(o)->shape() == s.shape()) return o;
-  const AttrsPtr attrs = Remembered(reshape, s.result.data(), s.result.size(), [&] {
+  const AttrsPtr& attrs = Remembered(reshape, s.result.data(), s.result.size(), [&] {
     return AttrDict{{"newshape", Text(s.result.data(), s.result.size())}};
   });
   PyObject* shaped = nullptr;
@@ -287,6 +328,8 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
         PyObject* rows = Get(key) ? TakeRows(self, key) : nullptr;
         if (rows || PyErr_Occurred()) return rows;
       } else if (!recorded || numpy) {
+        PyObject* row = numpy && !state.recording && PyLong_CheckExact(key) ? Row(self, *a, key) : nullptr;
+        if (row) return row;
         Selection s;
         if (Select(key, *a, NumpyShapes() || numpy, numpy, &s)) {
           const int64_t offset = Offset(s, a->shape());
@@ -371,6 +414,7 @@ int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
       static const Op* op = Op::Get("_slice_assign_scalar");
       return Write(SliceAttrs(op, s, a->shape().ndim(), &v), self, self);
     }
+    if (WriteNow(*a, offset, s.total, v)) return 0;
   } else {
     const NDArray* from = Get(value);
     if (from->dtype() != a->dtype() || from->ctx() != a->ctx() || from->shape() != s.shape()) return 1;

@@ -161,20 +161,28 @@ AttrsPtr ParseAttrs(const Op* op, PyObject* const* names, PyObject* const* value
 
 namespace {
 
-/* A buffer of finished calls, which nest through array functions. All are used with the interpreter
+/* Buffers of finished calls, which nest through array functions. All are used with the interpreter
  * lock held. */
 struct Lease {
-  std::vector<NDArray*> v;
-  Lease() {
-    if (spare.empty()) return;
-    v = std::move(spare.back());
-    spare.pop_back();
-    v.clear();
+  struct Buffers {
+    std::vector<NDArray*> in, results;
+    Buffers* next;
+  };
+  Buffers* const b;
+  Lease() : b(spare ? spare : new Buffers) {
+    if (spare) spare = b->next;
+    b->in.clear();
+    b->results.clear();
   }
-  ~Lease() { spare.push_back(std::move(v)); }
-  static std::vector<std::vector<NDArray*>> spare;
+  ~Lease() {
+    b->next = spare;
+    spare = b;
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  static Buffers* spare;
 };
-std::vector<std::vector<NDArray*>> Lease::spare;
+Lease::Buffers* Lease::spare = nullptr;
 
 /* What is made by one call, in its order; freed again when the operator throws. */
 struct Fresh {
@@ -199,14 +207,48 @@ struct Fresh {
 
 }  // namespace
 
+namespace {
+
+/* A call of the short way (Imperative::InvokeAtOnce), without lists. Null without an exception:
+ * another call, or one that is to be refused. */
+PyObject* InvokeAtOnce(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyTypeObject* type) {
+  constexpr Py_ssize_t kMost = 3;
+  const Op& op = *attrs->op;
+  if (num_inputs > kMost || op.num_outputs || op.num_visible_outputs || op.output_names.size() != 1 || profiler::Active() != 0)
+    return nullptr;
+  NDArray* in[kMost];
+  for (Py_ssize_t i = 0; i < num_inputs; ++i) {
+    if (!IsArray(inputs[i]) || (i > 0 && Py_TYPE(inputs[i]) != Py_TYPE(inputs[0]))) return nullptr;
+    in[i] = Get(inputs[i]);
+  }
+  if (!type) type = num_inputs > 0 ? ClassOf(inputs[0]) : array_type;
+  PyObject* result = NewResult(type);
+  if (!result) throw PythonError();
+  try {
+    if (Imperative::InvokeAtOnce(attrs, Span<NDArray* const>(in, static_cast<int>(num_inputs)), Get(result))) return result;
+  } catch (...) {
+    Py_DECREF(result);
+    throw;
+  }
+  Py_DECREF(result);
+  return nullptr;
+}
+
+}  // namespace
+
 PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out, PyTypeObject* type) {
-  Lease in, results;
+  if (!out || out == Py_None) {
+    PyObject* result = InvokeAtOnce(attrs, inputs, num_inputs, type);
+    if (result) return result;
+  }
+  const Lease lease;
+  std::vector<NDArray*>&in = lease.b->in, &results = lease.b->results;
   const Op* op = attrs->op;
   for (Py_ssize_t i = 0; i < num_inputs; ++i) {
     if (!IsArray(inputs[i]))
       throw Error(Error::Kind::kType,
                   "[" + op->name + "] input " + std::to_string(i) + " is a " + Py_TYPE(inputs[i])->tp_name + "; accepted: an NDArray");
-    in.v.push_back(Get(inputs[i]));
+    in.push_back(Get(inputs[i]));
   }
   if (numpy_type && num_inputs > 1) CheckOneClass(*attrs, inputs, num_inputs);
   if (!type) type = num_inputs > 0 ? ClassOf(inputs[0]) : array_type;
@@ -229,23 +271,25 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
         throw Error(Error::Kind::kType, "[" + op->name + "] `out` holds a " + std::string(Py_TYPE(o)->tp_name) + "; accepted: NDArrays");
       CheckWritable(o);
       if (!Noted(kWritesInPlace, o)) throw PythonError();
-      results.v.push_back(Get(o));
+      results.push_back(Get(o));
     }
   }
   Fresh fresh;
-  while (static_cast<int>(results.v.size()) < total) results.v.push_back(fresh.Add(type));
+  while (static_cast<int>(results.size()) < total) results.push_back(fresh.Add(type));
   Kept kept;
+  AttrsPtr held;
   // Who may wait, here or in an engine that runs all at once, must not hold the interpreter lock:
   // custom operators want it.
   const bool free = op->array_fn != nullptr || RunsElsewhere(*op) || EngineRunsAtOnce();
   if (free) {
     for (Py_ssize_t i = 0; i < num_inputs; ++i) kept.Add(inputs[i]);
     for (PyObject* o : given) kept.Add(o);
+    held = attrs;
   }
   {
     GilRelease unlocked(free, true);
     profiler::NameScope profiled(profiler::NameScope::kApiCall, "MXImperativeInvokeEx");
-    Imperative::Invoke(attrs, in.v, results.v);
+    Imperative::Invoke(free ? held : attrs, in, results);
   }
   for (PyObject* o : given) {
     if (!reinterpret_cast<PyNDArray*>(o)->part || !part_written || !Imperative::State().recording || !Imperative::HasHistory(*Get(o)))

@@ -90,18 +90,14 @@ template <typename T>
 PyObject* Made(PyObject* source, Context ctx, int dtype, PyTypeObject* type) {
   Reader<T> reader;
   if (!reader.Measure(source) || !reader.Fill(source, 0)) Py_RETURN_NONE;
-  NDArray* array = new NDArray(Shape(std::vector<int64_t>(reader.dims, reader.dims + reader.num_dims)), ctx, dtype);
-  PyObject* made = Wrap(array, type);
-  if (!made) throw PythonError();
-  try {
-    if (!Noted(kWritesInPlace, made)) throw PythonError();
-    GilRelease unlocked(true);
-    array->SyncCopyFromCPU(reader.values.data(), reader.values.size() * sizeof(T));
-  } catch (...) {
-    Py_DECREF(made);
-    throw;
-  }
-  return made;
+  return NewOf(Shape(reader.dims, reader.num_dims), ctx, dtype, type, reader.values.data(), reader.values.size() * sizeof(T));
+}
+
+template <typename T>
+PyObject* MadeOfNumber(PyObject* source, Context ctx, int dtype, PyTypeObject* type) {
+  T value;
+  if (!Read(source, &value)) Py_RETURN_NONE;
+  return NewOf(Shape(nullptr, 0), ctx, dtype, type, &value, sizeof(value));
 }
 
 // ---- an array into lists
@@ -139,8 +135,8 @@ PyObject* Lists(NDArray* a) {
   alignas(8) char few[kFew * sizeof(T)];
   std::vector<char> many(n > kFew ? n * sizeof(T) : 0);
   char* const bytes = n > kFew ? many.data() : few;
-  WaitForSignalsToo([a] { a->WaitToRead(); });
-  {
+  if (!ReadNow(*a, bytes, n * sizeof(T))) {
+    WaitForSignalsToo([a] { a->WaitToRead(); });
     GilRelease unlocked(true);
     a->SyncCopyToCPU(bytes, n * sizeof(T));
   }
@@ -161,17 +157,27 @@ PyObject* ArrayOfLists(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     if (PyErr_Occurred()) throw PythonError();
     const Context ctx = Context::Make(type, id);
     PyTypeObject* const cls = numpy_type && PyObject_IsTrue(args[4]) == 1 ? numpy_type : array_type;
-    switch (dtype) {
-      case kFloat32: return Made<float>(args[0], ctx, dtype, cls);
-      case kFloat64: return Made<double>(args[0], ctx, dtype, cls);
-      case kInt32: return Made<int32_t>(args[0], ctx, dtype, cls);
-      case kInt64: return Made<int64_t>(args[0], ctx, dtype, cls);
-      default: Py_RETURN_NONE;
-    }
+    return ArrayOfSequence(args[0], ctx, dtype, cls);
   } catch (...) {
     SetError();
     return nullptr;
   }
+}
+
+PyObject* ArrayOfSequence(PyObject* source, Context ctx, int dtype, PyTypeObject* type) {
+  switch (dtype) {
+    case kFloat32: return Made<float>(source, ctx, dtype, type);
+    case kFloat64: return Made<double>(source, ctx, dtype, type);
+    case kInt32: return Made<int32_t>(source, ctx, dtype, type);
+    case kInt64: return Made<int64_t>(source, ctx, dtype, type);
+    default: Py_RETURN_NONE;
+  }
+}
+
+PyObject* ArrayOfNumber(PyObject* source, Context ctx, int dtype, PyTypeObject* type) {
+  if (dtype == kFloat32) return MadeOfNumber<float>(source, ctx, dtype, type);
+  if (dtype == kFloat64) return MadeOfNumber<double>(source, ctx, dtype, type);
+  Py_RETURN_NONE;
 }
 
 PyObject* ListsOf(NDArray* a) {

@@ -123,6 +123,7 @@ PyObject* SetNumpyClass(PyObject*, PyObject* cls) {
   Py_XDECREF(reinterpret_cast<PyObject*>(numpy_type));
   numpy_type = reinterpret_cast<PyTypeObject*>(cls);
   FreeDirectly(numpy_type);
+  HastenSlots(numpy_type);
   Py_RETURN_NONE;
 }
 
@@ -236,6 +237,7 @@ PYBIND11_MODULE(ndarray, m) {
   AddCachedOp(m.ptr());
   AddNumpyFunction(m.ptr());
   AddNumpyCall(m.ptr());
+  AddNumpyClass(m.ptr());
   AddStoreCalls(m.ptr());
   // Of what the module was made: _binding.py compares.
   m.attr("_sources") = kSources;

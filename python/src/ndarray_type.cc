@@ -217,16 +217,17 @@ PyObject* CopyMemory(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-/* _value(): the number in an array of size 1, or None where only NumPy has its type. */
-PyObject* Value(PyObject* self, PyObject*) {
+}  // namespace
+
+PyObject* NumberIn(PyObject* self) {
   return Guard([&]() -> PyObject* {
     NDArray* a = Checked(self);
     if (!Noted(kReadsValue, self)) return nullptr;
     CheckComputed(*a);
     if (a->is_none() || a->shape().Size() != 1 || a->dtype() == kFloat16 || a->dtype() == kBfloat16) Py_RETURN_NONE;
     alignas(8) char bytes[8];
-    WaitForSignalsToo([a] { a->WaitToRead(); });
-    {
+    if (!ReadNow(*a, bytes, DTypeSize(a->dtype()))) {
+      WaitForSignalsToo([a] { a->WaitToRead(); });
       GilRelease unlocked(true);
       a->SyncCopyToCPU(bytes, DTypeSize(a->dtype()));
     }
@@ -242,6 +243,11 @@ PyObject* Value(PyObject* self, PyObject*) {
     }
   });
 }
+
+namespace {
+
+/* _value(): the number in an array of size 1, or None where only NumPy has its type. */
+PyObject* Value(PyObject* self, PyObject*) { return NumberIn(self); }
 
 /* _lists(): the values as nested lists, or None where only NumPy has their type. */
 PyObject* NestedLists(PyObject* self, PyObject*) {

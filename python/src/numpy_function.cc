@@ -3,12 +3,14 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "binding.h"
+#include "mxnet/profiler.h"
 #include "numpy_call.h"
 #include "remembered.h"
 
@@ -18,10 +20,31 @@ namespace {
 
 /* What a function does with integers, which decides on what `out` may be; or a reduction; or a
  * method that takes the entries of its tuple one by one as well; or that it makes arrays of
- * nothing; or one of an array and a dtype; or of an array and as many numbers as the record has
- * parameters, which may be one axis; or of an array as a vector. */
-enum Kind { kFloats, kSame, kBools, kReduces, kSpreads, kMakes, kCasts, kNumbers, kVector, kNumKinds };
-const char* const kind_names[kNumKinds] = {"float", "same", "bool", "reduce", "spread", "make", "cast", "numbers", "vector"};
+ * nothing, of a number (kFills), or blank ones; or one of an array and a dtype; or of an array and
+ * as many numbers as the record has parameters, which may be one axis; or of an array as a vector;
+ * or blank arrays like another; or arrays of values; or the same, but of an array that array
+ * itself; or a copy on the same device; or the number in an array. */
+enum Kind {
+  kFloats,
+  kSame,
+  kBools,
+  kReduces,
+  kSpreads,
+  kMakes,
+  kFills,
+  kBlank,
+  kCasts,
+  kNumbers,
+  kVector,
+  kBlankLike,
+  kOfValues,
+  kAsArray,
+  kCopies,
+  kItem,
+  kNumKinds
+};
+const char* const kind_names[kNumKinds] = {"float", "same",    "bool",   "reduce",     "spread", "make",     "fill", "blank",
+                                           "cast",  "numbers", "vector", "blank_like", "array",  "as_array", "copy", "item"};
 
 /* INVARIANT: `rest` is a Python function, and `dict` has what it is called, its text and
  * `__wrapped__`, which shows its signature. `unary` or `binary.array` is set, not both; `unary` of
@@ -33,8 +56,8 @@ struct NumpyFunction {
   const Op* unary;
   BinaryRecords binary;
   Kind kind;
-  bool keeps, ranges;  // has keepdims, start
-  const char* tuple;   // the parameter instead of axis that is a tuple: axes or, always given, newshape; else null
+  bool keeps, ranges, zeros;  // has keepdims, start; makes zeros
+  const char* tuple;          // the parameter instead of axis that is a tuple: axes or, always given, newshape; else null
 };
 
 /* What functions that make arrays go by: the scopes of devices, whose list `stack` ends with the
@@ -92,13 +115,13 @@ PyObject* RunDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t 
 bool AppendAxis(PyObject* o, int64_t* key, int* count) {
   if (!PyLong_CheckExact(o) || *count >= 8) return false;
   int overflow = 0;
-  key[(*count)++] = PyLong_AsLongLongAndOverflow(o, &overflow);
+  key[(*count)++] = AsInt64(o, &overflow);
   return overflow == 0;
 }
 
 /* `key`: whether dimensions are kept, how many numbers there are (none, 1: one, 2: a tuple), and
  * these. */
-AttrsPtr TupleAttrs(const NumpyFunction& f, const int64_t* key, int count) {
+const AttrsPtr& TupleAttrs(const NumpyFunction& f, const int64_t* key, int count) {
   return Remembered(f.unary, key, static_cast<size_t>(count), [&] {
     AttrDict dict;
     if (key[0]) dict["keepdims"] = "1";
@@ -162,7 +185,7 @@ PyObject* NumbersDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssiz
   int count = 0;
   for (Py_ssize_t i = 1; i < n + named; ++i)
     if (!AppendAxis(args[i], key, &count)) return nullptr;
-  const AttrsPtr attrs = Remembered(f.unary, key, static_cast<size_t>(count), [&] {
+  const AttrsPtr& attrs = Remembered(f.unary, key, static_cast<size_t>(count), [&] {
     AttrDict dict;
     for (int i = 0; i < count; ++i) dict[params[i].name] = std::to_string(key[i]);
     return dict;
@@ -202,34 +225,76 @@ AttrsPtr RangeAttrs(const Op* op, PyObject* const* args, Py_ssize_t n, int dtype
   });
 }
 
-/* f(shape), f(shape, dtype), or f(start, stop, step), and dtype=..., on the device where operators
- * work unless told otherwise. Null without an exception: another call. */
-PyObject* MakeDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  PyObject* dtype = !f.ranges && n == 2 ? args[1] : Py_None;
-  if (!making.scopes || MakesSymbols() || n < 1 || n > (f.ranges ? 3 : 2)) return nullptr;
-  if (names) {
-    if (PyTuple_GET_SIZE(names) != 1 || dtype != Py_None || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype") != 0)
-      return nullptr;
-    dtype = args[n];
-  }
-  int number = kFloat32;
+/* The dtype of a call: its last argument, or the one named, None without them. False: another
+ * call. */
+bool FindDType(PyObject* const* args, Py_ssize_t n, PyObject* names, Py_ssize_t place, PyObject** dtype) {
+  *dtype = n == place + 1 ? args[place] : Py_None;
+  if (!names) return true;
+  if (PyTuple_GET_SIZE(names) != 1 || *dtype != Py_None || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype") != 0)
+    return false;
+  *dtype = args[n];
+  return true;
+}
+
+/* The number of a dtype, of the default one for None; -1: none that is known here. */
+int DTypeNumber(PyObject* dtype) {
   bool wide = false;
-  if (dtype != Py_None) {
-    PyObject* known = PyDict_GetItemWithError(making.dtypes, dtype);
-    PyErr_Clear();
-    if (!known) return nullptr;
-    number = static_cast<int>(PyLong_AsLong(known));
-  } else if (MXIsNumpyDefaultDtype(&wide) == 0 && wide) {
-    if (f.ranges) return nullptr;
-    number = kFloat64;
+  if (dtype == Py_None) return MXIsNumpyDefaultDtype(&wide) == 0 && wide ? kFloat64 : kFloat32;
+  PyObject* known = PyDict_GetItemWithError(making.dtypes, dtype);
+  PyErr_Clear();
+  return known ? static_cast<int>(PyLong_AsLong(known)) : -1;
+}
+
+/* A number of Python's that has a dtype, int64 or `*dtype`, and that a double holds. */
+bool ReadNumber(PyObject* o, double* value, int* dtype, bool given) {
+  if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o)) return false;
+  *value = PyFloat_AsDouble(o);
+  if (*value == -1 && PyErr_Occurred()) return PyErr_Clear(), false;
+  if (PyLong_CheckExact(o) && !given) *dtype = kInt64;
+  return std::isfinite(*value) && (PyFloat_CheckExact(o) || IsExact(*value));
+}
+
+/* May a new array be cleared at once: is it small, and does nobody record what makes it? */
+bool MayZero(const int64_t* dims, int ndim, int dtype) {
+  constexpr int64_t kMostBytes = 4096;
+  int64_t bytes = static_cast<int64_t>(DTypeSize(dtype));
+  for (int i = 0; i < ndim; ++i) {
+    if (dims[i] > kMostBytes) return false;
+    bytes *= dims[i];
+    if (bytes > kMostBytes) return false;
   }
+  const ImperativeState& state = Imperative::State();
+  return bytes > 0 && !state.recording && !state.deferred_compute && profiler::Active() == 0;
+}
+
+PyObject* Zeros(const Shape& shape, int dtype) {
+  PyObject* o = NewBlank(shape, Context::CPU(0), dtype);
+  std::memset(Get(o)->data().dptr, 0, static_cast<size_t>(shape.Size()) * DTypeSize(dtype));
+  return o;
+}
+
+/* f(shape), f(shape, number), both also with a dtype behind that, or f(start, stop, step), and
+ * dtype=..., on the device where operators work unless told otherwise. Null without an exception:
+ * another call. */
+PyObject* MakeDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  const Py_ssize_t place = f.ranges ? 3 : f.kind == kFills ? 2 : 1;  // of the dtype
+  if (!making.scopes || MakesSymbols() || n < (f.ranges ? 1 : place) || n > (f.ranges ? 3 : place + 1)) return nullptr;
+  PyObject* dtype = Py_None;
+  if (!FindDType(args, n, names, place, &dtype)) return nullptr;
+  int number = DTypeNumber(dtype);
+  if (number < 0 || (f.ranges && dtype == Py_None && number == kFloat64)) return nullptr;
   AttrsPtr attrs;
   if (f.ranges) {
     attrs = RangeAttrs(f.unary, args, n, number);
   } else {
     int64_t dims[8];
     int ndim = 0;
-    if (ReadShape(args[0], dims, &ndim)) attrs = FilledAttrs(f.unary, dims, static_cast<size_t>(ndim), number, nullptr);
+    double value = 0;
+    if (!ReadShape(args[0], dims, &ndim)) return nullptr;
+    if (f.kind == kFills && !ReadNumber(args[1], &value, &number, dtype != Py_None)) return nullptr;
+    if (f.kind == kBlank) return making.AtHome() ? NewBlank(Shape(dims, ndim), Context::CPU(0), number) : nullptr;
+    if (f.zeros && MayZero(dims, ndim, number)) return making.AtHome() ? Zeros(Shape(dims, ndim), number) : nullptr;
+    attrs = FilledAttrs(f.unary, dims, static_cast<size_t>(ndim), number, f.kind == kFills ? &value : nullptr);
   }
   if (!attrs) return nullptr;
   return making.AtHome() ? Invoke(attrs, nullptr, 0, nullptr, numpy_type) : nullptr;
@@ -244,8 +309,40 @@ PyObject* CastDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t
   PyErr_Clear();
   if (!known) return nullptr;
   const int64_t number = PyLong_AsLong(known);
-  const AttrsPtr attrs = Remembered(f.unary, &number, 1, [&] { return AttrDict{{"dtype", DTypeName(static_cast<int>(number))}}; });
+  const AttrsPtr& attrs = Remembered(f.unary, &number, 1, [&] { return AttrDict{{"dtype", DTypeName(static_cast<int>(number))}}; });
   return Invoke(attrs, args, 1, nullptr);
+}
+
+/* f(values), f(values, dtype), of lists, tuples and numbers; or f(a) of an array. Null without an
+ * exception: another call. */
+PyObject* ValuesDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  PyObject* dtype = Py_None;
+  if (!making.scopes || n < 1 || n > 2 || !FindDType(args, n, names, 1, &dtype)) return nullptr;
+  if (IsNumpy(args[0])) {
+    if (dtype != Py_None) return nullptr;
+    return f.kind == kAsArray ? Py_NewRef(args[0]) : Invoke(PlainAttrs(f.unary), args, 1, nullptr);
+  }
+  const bool sequence = PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]);
+  if (!sequence && (f.kind == kAsArray || !(PyFloat_CheckExact(args[0]) || PyLong_CheckExact(args[0])))) return nullptr;
+  const int number = DTypeNumber(dtype);
+  if (number < 0 || !making.AtHome()) return nullptr;
+  PyObject* made = (sequence ? ArrayOfSequence : ArrayOfNumber)(args[0], Context::CPU(0), number, numpy_type);
+  if (made == Py_None) Py_CLEAR(made);
+  return made;
+}
+
+/* f(a) of the kinds that have no other form here. Null without an exception: another call. */
+PyObject* OneDirectly(const NumpyFunction& f, PyObject* a) {
+  const NDArray* array = IsNumpy(a) ? Get(a) : nullptr;
+  if (!array || array->is_none()) return nullptr;
+  if (f.kind == kVector) return Invoke(TupleAttrs(f, whole_vector, 3), &a, 1, nullptr);
+  const Context ctx = array->ctx();
+  if (f.kind == kCopies) return ctx.is_gpu() || ctx.dev_type == DeviceType::kCPU ? Invoke(PlainAttrs(f.unary), &a, 1, nullptr) : nullptr;
+  if (Imperative::State().deferred_compute || MakesSymbols()) return nullptr;
+  if (f.kind == kBlankLike) return NewBlank(array->shape(), ctx, array->dtype());
+  PyObject* number = NumberIn(a);
+  if (number == Py_None) Py_CLEAR(number);
+  return number;
 }
 
 PyObject* SetMaking(PyObject*, PyObject* args) {
@@ -268,14 +365,16 @@ PyObject* Call(PyObject* self, PyObject* const* args, size_t count, PyObject* na
     PyObject* result = nullptr;
     if (f.kind == kReduces || f.kind == kSpreads)
       result = ReduceDirectly(f, args, n, names);
-    else if (f.kind == kMakes)
+    else if (f.kind == kMakes || f.kind == kFills || f.kind == kBlank)
       result = MakeDirectly(f, args, n, names);
     else if (f.kind == kCasts)
       result = CastDirectly(f, args, n, names);
     else if (f.kind == kNumbers)
       result = NumbersDirectly(f, args, n, names);
-    else if (f.kind == kVector)
-      result = n == 1 && named == 0 && IsNumpy(args[0]) ? Invoke(TupleAttrs(f, whole_vector, 3), args, 1, nullptr) : nullptr;
+    else if (f.kind == kOfValues || f.kind == kAsArray)
+      result = ValuesDirectly(f, args, n, names);
+    else if (f.kind == kVector || f.kind == kBlankLike || f.kind == kCopies || f.kind == kItem)
+      result = n == 1 && named == 0 ? OneDirectly(f, args[0]) : nullptr;
     else if (named == 0)
       result = RunDirectly(f, args, n, nullptr);
     else if (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "out") == 0)
@@ -306,6 +405,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   f.tuple = nullptr;
   for (int kind = 0; kind < kNumKinds; ++kind)
     if (std::strcmp(kind_names[kind], kind_name) == 0) f.kind = static_cast<Kind>(kind);
+  f.zeros = f.kind == kMakes && std::strcmp(array, "_npi_zeros") == 0;
   try {
     const Op* op = Op::Get(array);
     for (const ParamInfo& p : op->params) {
@@ -382,6 +482,7 @@ PyObject* As(PyObject* self, PyObject* dict) {
   to.kind = from.kind;
   to.keeps = from.keeps;
   to.ranges = from.ranges;
+  to.zeros = from.zeros;
   to.tuple = from.tuple;
   return copy;
 }

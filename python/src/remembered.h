@@ -32,35 +32,43 @@ inline std::string NumberText(double value) {
 inline bool IsExact(double value) { return value > -9007199254740992.0 && value < 9007199254740992.0; }
 
 /* With the interpreter lock held; `make`, which keeps it, writes the parameters down where the
- * numbers are new. A few are found at once, all others by their bytes. */
+ * numbers are new. A few are found at once, all others by their bytes. What it returns stays until
+ * thousands of others have been asked for: longer than the call that asks. */
 template <typename F>
-AttrsPtr Remembered(const Op* op, const int64_t* key, size_t n, F&& make) {
+const AttrsPtr& Remembered(const Op* op, const int64_t* key, size_t n, F&& make) {
   constexpr size_t kNear = 128, kShort = 10;
+  using Cache = std::unordered_map<std::string, AttrsPtr>;  // whose elements stay where they are
   struct Near {
     const Op* op = nullptr;
     size_t n = 0;
     int64_t key[kShort];
-    AttrsPtr attrs;
+    const AttrsPtr* attrs = nullptr;
   };
   static Near near[kNear];
-  static std::unordered_map<std::string, AttrsPtr> cache;
+  static Cache cache, before;
   Near* place = nullptr;
   if (n <= kShort) {
     uint64_t h = reinterpret_cast<uintptr_t>(op);
     for (size_t i = 0; i < n; ++i) h = (h ^ static_cast<uint64_t>(key[i])) * 0x9e3779b97f4a7c15u;
     place = &near[(h ^ h >> 32) % kNear];
-    if (place->op == op && place->n == n && std::equal(key, key + n, place->key)) return place->attrs;
+    bool same = place->op == op && place->n == n;
+    for (size_t i = 0; same && i < n; ++i) same = key[i] == place->key[i];  // without a call of memcmp
+    if (same) return *place->attrs;
   }
   std::string all(reinterpret_cast<const char*>(&op), sizeof(op));
   all.append(reinterpret_cast<const char*>(key), n * sizeof(*key));
   auto it = cache.find(all);
   if (it == cache.end()) {
     AttrsPtr attrs = MakeAttrs(op, make());
-    if (cache.size() >= 4096) cache.clear();
+    if (cache.size() >= 4096) {
+      for (Near& place_of_another : near) place_of_another.op = nullptr;
+      before.swap(cache);
+      Cache().swap(cache);
+    }
     it = cache.emplace(std::move(all), std::move(attrs)).first;
   }
   if (place) {
-    place->op = op, place->n = n, place->attrs = it->second;
+    place->op = op, place->n = n, place->attrs = &it->second;
     std::copy(key, key + n, place->key);
   }
   return it->second;

@@ -291,6 +291,12 @@ def NumpyFunction(rest, attributes, arrays, number, left, kind):   # pylint: dis
     return rest
 
 
+def NumpyProperty(function, attribute, dtypes):     # pylint: disable=invalid-name
+    """A property of mx.np.ndarray."""
+    del attribute, dtypes   # what the compiled binding reads itself
+    return property(function)
+
+
 def _set_making(current, home, dtypes):
     """What functions go by that the compiled binding calls itself: there are none here."""
     del current, home, dtypes

@@ -8,7 +8,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._files import write_file
-from .._binding import _numpy_base, _set_indexing, _set_numpy_class, is_traced
+from .._binding import NumpyProperty, _numpy_base, _set_indexing, _set_numpy_class, is_traced
 from ..base import error_class
 from ..ndarray import NDArray
 from ..numpy_dispatch_protocol import is_masked
@@ -57,6 +57,11 @@ def _compiled_transpose(a, axes=None):
     return call("_npi_transpose", (a,), axes=axes)
 
 
+def _attribute(name):
+    """Decorator of a property that the binding reads."""
+    return lambda function: NumpyProperty(function, name, _DTYPES)
+
+
 class ndarray(_Base):   # pylint: disable=invalid-name
     """Multi-dimensional array on one device, with NumPy's rules for shapes, dtypes, indexing and
     operators.
@@ -83,7 +88,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     # ---- what it is
 
-    @property
+    @_attribute("dtype")
     def dtype(self):
         """NumPy dtype of the elements (``bfloat16`` for bfloat16).
 
@@ -92,7 +97,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """
         return _DTYPES[self._dtype_id]
 
-    @property
+    @_attribute("itemsize")
     def itemsize(self):
         """Bytes of one element.
 
@@ -101,7 +106,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """
         return _dtypes.ITEM_BYTES[self._dtype_id]
 
-    @property
+    @_attribute("nbytes")
     def nbytes(self):
         """Bytes of all elements.
 
@@ -110,7 +115,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """
         return self.size * self.itemsize
 
-    @property
+    @_attribute("T")
     def T(self):
         """The array with its axes reversed; itself if it has fewer than two.
 
@@ -200,6 +205,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     # ---- values out
 
+    @compiled("_copy", "item")
     def item(self, *args):
         """The value of an array of size 1, or of the element at a flat index or at indices, as a
         Python number.
@@ -302,6 +308,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     # ---- copies
 
+    @compiled("_copy", "copy")
     def copy(self, order="C"):
         """A copy on the same device, row by row whatever `order`, which is NumPy's, says.
 

@@ -38,6 +38,7 @@ def results(out):
 
 # ---- of values
 
+@compiled("_npi_copy", "array")
 def array(object, dtype=None, ctx=None, device=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):   # noqa: E501 pylint: disable=redefined-builtin
     """A new array with the values of numbers, nested lists, or another array.
 
@@ -104,6 +105,7 @@ def _new_array(object, dtype, device):   # pylint: disable=redefined-builtin
     return _native.from_values(_plain(object), device or current_context(), dtype, True, True)
 
 
+@compiled("_npi_copy", "as_array")
 def asarray(obj=None, dtype=None, device=None, copy=None, *, a=None, order=None, like=None):   # pylint: disable=redefined-outer-name
     """`obj` itself if it is an array of mx.np of that dtype and on that device; otherwise a new
     array.
@@ -197,6 +199,7 @@ def _filled(name, shape, dtype, order, ctx, device, function):
     return filled(_handle_of.get(name) or _handle(name), None, _as_shape(shape), device.device_typeid, device.device_id, number, True)
 
 
+@compiled("_npi_zeros", "blank")
 def empty(shape, dtype=None, order="C", ctx=None, device=None):
     """An array with whatever the memory held.
 
@@ -239,6 +242,7 @@ def ones(shape, dtype=None, order="C", ctx=None, device=None):
     return _filled("_npi_ones", shape, dtype, order, ctx, device, "ones")
 
 
+@compiled("_npi_full", "fill")
 def full(shape, fill_value, dtype=None, order="C", ctx=None, out=None, device=None):
     """An array of one value, or of an array that is broadcast to `shape`. Its dtype is the value's:
     int64, bool, or the default float for Python's numbers.
@@ -271,6 +275,7 @@ def _like(a, value, dtype, order, ctx, device, out, function, shape=None):
     return result if out is not None or place is None or is_symbol(a) or place == result.context else result.copyto(place)
 
 
+@compiled("zeros_like", "blank_like")
 def empty_like(prototype, dtype=None, order="C", subok=False, shape=None, ctx=None, device=None):
     """An array of the shape and dtype of another, with whatever the memory held.
 

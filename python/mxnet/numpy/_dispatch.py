@@ -94,8 +94,11 @@ def compiled(record, kind="reduce"):
     """Decorator of functions whose common calls the binding takes to the record: those of kind
     "reduce" with a, axis (or axes, or newshape) and keepdims alone, methods of kind "spread" also
     with the entries of axes or newshape one by one, those of kind "make" with a shape or the bounds
-    of a range, and a dtype, and methods of kind "cast" with a dtype. Those of kind "numbers" take
-    as many whole numbers as the record has parameters, and those of kind "vector" none."""
+    of a range, and a dtype, "fill" with a number behind the shape, and methods of kind "cast" with
+    a dtype. Those of kind "numbers" take as many whole numbers as the record has parameters, and
+    those of kind "vector" none. Of kind "blank" and "blank_like" are functions whose arrays have
+    whatever the memory held; of kind "array" and "as_array" those of values; of kind "copy" and
+    "item" methods without arguments."""
     def decorate(function):
         attributes = {"__name__": function.__name__, "__qualname__": function.__qualname__, "__module__": "mxnet.numpy",
                       "__doc__": function.__doc__, "__wrapped__": function}

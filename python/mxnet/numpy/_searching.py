@@ -145,7 +145,10 @@ def take(a, indices, axis=None, mode="raise", out=None):
     if mode not in ("wrap", "clip", "raise"):
         raise NotImplementedError(f"[take] mode={mode!r}; accepted: clip, wrap, raise")
     a = operand(a)
-    a, axis = (ravel(a), 0) if axis is None else (with_axis(a, axis), axis)
+    if axis is None:
+        a, axis = a if not is_symbol(a) and not is_deferred_compute() and a.ndim == 1 else ravel(a), 0
+    else:
+        a = with_axis(a, axis)
     if mode == "raise" and not is_symbol(a):
         if not is_deferred_compute():
             mode = "from_end"
