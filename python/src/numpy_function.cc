@@ -60,6 +60,15 @@ struct NumpyFunction {
   const char* tuple;          // the parameter instead of axis that is a tuple: axes or, always given, newshape; else null
 };
 
+/* Names of arguments, which are one object each in what Python has compiled. */
+struct Names {
+  PyObject *axis = nullptr, *keepdims = nullptr, *dtype = nullptr;
+} known_names;
+
+bool IsName(PyObject* name, PyObject* known, const char* text) {
+  return name == known || PyUnicode_CompareWithASCIIString(name, text) == 0;
+}
+
 /* What functions that make arrays go by: the scopes of devices, whose list `stack` ends with the
  * current one, the device where operators work unless told otherwise, and the numbers of what
  * dtypes are called. */
@@ -151,9 +160,9 @@ PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize
   bool keepdims = false;
   for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i) {
     PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
-    if (PyUnicode_CompareWithASCIIString(name, f.tuple ? f.tuple : "axis") == 0 && n == 1)
+    if (n == 1 && (f.tuple ? PyUnicode_CompareWithASCIIString(name, f.tuple) == 0 : IsName(name, known_names.axis, "axis")))
       axis = value;
-    else if (f.keeps && PyBool_Check(value) && PyUnicode_CompareWithASCIIString(name, "keepdims") == 0)
+    else if (f.keeps && PyBool_Check(value) && IsName(name, known_names.keepdims, "keepdims"))
       keepdims = value == Py_True;
     else
       return nullptr;
@@ -230,8 +239,7 @@ AttrsPtr RangeAttrs(const Op* op, PyObject* const* args, Py_ssize_t n, int dtype
 bool FindDType(PyObject* const* args, Py_ssize_t n, PyObject* names, Py_ssize_t place, PyObject** dtype) {
   *dtype = n == place + 1 ? args[place] : Py_None;
   if (!names) return true;
-  if (PyTuple_GET_SIZE(names) != 1 || *dtype != Py_None || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype") != 0)
-    return false;
+  if (PyTuple_GET_SIZE(names) != 1 || *dtype != Py_None || !IsName(PyTuple_GET_ITEM(names, 0), known_names.dtype, "dtype")) return false;
   *dtype = args[n];
   return true;
 }
@@ -304,7 +312,7 @@ PyObject* MakeDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t
 PyObject* CastDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
   if (!making.dtypes || n + named != 2 || n < 1 || !IsNumpy(args[0]) || args[1] == Py_None) return nullptr;
-  if (named && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype") != 0) return nullptr;
+  if (named && !IsName(PyTuple_GET_ITEM(names, 0), known_names.dtype, "dtype")) return nullptr;
   PyObject* known = PyDict_GetItemWithError(making.dtypes, args[1]);
   PyErr_Clear();
   if (!known) return nullptr;
@@ -520,6 +528,7 @@ PyMethodDef functions[] = {{"_set_making", SetMaking, METH_VARARGS,
 }  // namespace
 
 void AddNumpyFunction(PyObject* module) {
+  known_names = {PyUnicode_InternFromString("axis"), PyUnicode_InternFromString("keepdims"), PyUnicode_InternFromString("dtype")};
   PyObject* type = PyType_FromSpec(&spec);
   if (!type || PyModule_AddObject(module, "NumpyFunction", type) != 0) throw PythonError();
   if (PyModule_AddFunctions(module, functions) != 0) throw PythonError();

@@ -89,7 +89,7 @@ class Workspace {
 }  // namespace
 
 void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
-                RunContext run, bool is_train, RandomState* random, bool waits) {
+                const RunContext& run, bool is_train, RandomState* random, bool waits) {
   FloatModeScope float_mode;
   Workspace workspace(run, waits);
   std::shared_ptr<OpState> state;

@@ -10,7 +10,7 @@ namespace mxnet {
 /* With workspace memory, a state of its own where the record wants one, and a span of the
  * profiler. `waits`: for other operators, which may want workspace memory as well. */
 void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
-                RunContext run, bool is_train, RandomState* random, bool waits = false);
+                const RunContext& run, bool is_train, RandomState* random, bool waits = false);
 
 /* An array without giving it memory if it has none yet: Late does that when the operator's turn
  * comes. */

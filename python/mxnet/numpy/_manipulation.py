@@ -264,11 +264,11 @@ def broadcast_arrays(*args, subok=False):
     return [a if tuple(s) == to else call("_npi_broadcast_to", (a,), shape=to) for a, s in zip(arrays, shapes)]
 
 
-def _atleast(dims, arrays):
+def _atleast(record, arrays):
     arrays = [operand(a) for a in arrays]
     if not arrays:
         return []
-    out = call(f"_npi_atleast_{dims}d", arrays)
+    out = call(record, arrays)
     return results(out) if len(arrays) > 1 else out
 
 
@@ -280,7 +280,7 @@ def atleast_1d(*arys):
     >>> mx.np.atleast_1d(mx.np.array(3))
     array([3.])
     """
-    return _atleast(1, arys)
+    return _atleast("_npi_atleast_1d", arys)
 
 
 def atleast_2d(*arys):
@@ -291,7 +291,7 @@ def atleast_2d(*arys):
     >>> mx.np.atleast_2d(mx.np.ones(3)).shape
     (1, 3)
     """
-    return _atleast(2, arys)
+    return _atleast("_npi_atleast_2d", arys)
 
 
 def atleast_3d(*arys):
@@ -302,7 +302,7 @@ def atleast_3d(*arys):
     >>> mx.np.atleast_3d(mx.np.ones(3)).shape
     (1, 3, 1)
     """
-    return _atleast(3, arys)
+    return _atleast("_npi_atleast_3d", arys)
 
 
 # ---- repeating and turning
@@ -331,7 +331,7 @@ def repeat(a, repeats, axis=None):
     axis = None if axis is None else int(axis)
     if isinstance(repeats, NDArrayBase):
         repeats = repeats.asnumpy()
-    if onp.ndim(repeats) == 0:
+    if type(repeats) is int or onp.ndim(repeats) == 0:
         return call("_npi_repeat", (a,), repeats=int(repeats), axis=axis)
     return call("_npi_repeats", (a,), repeats=as_tuple(repeats), axis=axis)
 

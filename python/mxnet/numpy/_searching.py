@@ -145,12 +145,13 @@ def take(a, indices, axis=None, mode="raise", out=None):
     if mode not in ("wrap", "clip", "raise"):
         raise NotImplementedError(f"[take] mode={mode!r}; accepted: clip, wrap, raise")
     a = operand(a)
+    eager = isinstance(a, NDArrayBase) and not is_deferred_compute()
     if axis is None:
-        a, axis = a if not is_symbol(a) and not is_deferred_compute() and a.ndim == 1 else ravel(a), 0
+        a, axis = a if eager and a.ndim == 1 else ravel(a), 0
     else:
         a = with_axis(a, axis)
     if mode == "raise" and not is_symbol(a):
-        if not is_deferred_compute():
+        if eager:
             mode = "from_end"
         elif _may_be_negative(indices):     # a graph of operators that 2.0 has
             indices = _from_the_start(operand(indices, like=a), a.shape[axis])

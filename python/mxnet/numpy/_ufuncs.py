@@ -12,7 +12,7 @@ from ._dispatch import ORDERS, call, default_float, deliver, dtype_name, is_symb
 from ._operators import BINARY, UNARY
 from ._ufunc_texts import text_of
 
-_LONG = (onp.int64, onp.uint64)
+_LONG = (_dtypes.number("int64"), _dtypes.number("uint64"))
 
 __all__ = ["allclose", "around", "array_equal", "array_equiv", "clip", "divmod", "float_power", "isclose", "modf", "nan_to_num",
            "round", "round_", "signbit"]
@@ -248,13 +248,15 @@ def around(x=None, decimals=0, out=None, **kwargs):
     >>> mx.np.around(mx.np.array([0.25, 1.5, 2.5]), 0).asnumpy().tolist()
     [0.0, 2.0, 2.0]
     """
+    if out is None and not kwargs and isinstance(x, NDArrayBase) and x._dtype_id not in _LONG:     # the common call
+        return call("_npi_around", (x,), decimals=int(decimals))
     x = kwargs.pop("a", x)      # NumPy's name
     where, dtype = kwargs.pop("where", True), _options("around", kwargs)
     if _is_number(x):
         return onp.round(x, decimals)
     run = lambda inputs, into: call("_npi_around", inputs, into, decimals=int(decimals))   # noqa: E731
     x = operand(x)
-    if decimals >= 0 and not is_symbol(x) and x.dtype in _LONG:     # the operator computes with doubles, which end at 2**53
+    if decimals >= 0 and not is_symbol(x) and x._dtype_id in _LONG:     # the operator computes with doubles, which end at 2**53
         run = lambda inputs, into: call("_copy", inputs, into)      # noqa: E731
     return _finish("around", run, [x], "same", out, where, dtype)
 
