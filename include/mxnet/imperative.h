@@ -6,6 +6,7 @@
 #ifndef MXNET_IMPERATIVE_H_
 #define MXNET_IMPERATIVE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,12 @@ class MXNET_DLL Imperative {
    * Runs attrs->op. `outputs` holds num_outputs arrays; those that are none are created (shape
    * inferred, on the inputs' context, or `ctx` when there are no inputs), others are written in
    * place. Throws Error when shapes, dtypes or contexts do not fit.
+   *
+   * The caller reads the first `read` outputs. The others may stay without values, and without
+   * memory, while nothing is recorded.
    */
   static void Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
-                     const Context* ctx = nullptr);
+                     const Context* ctx = nullptr, size_t read = SIZE_MAX);
   /* The same for one output that is none, if that takes the short way: nothing is recorded, the
    * call is like an earlier one of this thread, its work is small and the inputs are idle. False,
    * and nothing is done: Invoke. */

@@ -289,7 +289,8 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
   {
     GilRelease unlocked(free, true);
     profiler::NameScope profiled(profiler::NameScope::kApiCall, "MXImperativeInvokeEx");
-    Imperative::Invoke(free ? held : attrs, in, results);
+    const size_t read = given.empty() ? static_cast<size_t>(visible) : given.size();
+    Imperative::Invoke(free ? held : attrs, in, results, nullptr, read);
   }
   for (PyObject* o : given) {
     if (!reinterpret_cast<PyNDArray*>(o)->part || !part_written || !Imperative::State().recording || !Imperative::HasHistory(*Get(o)))

@@ -190,6 +190,7 @@ int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHan
   std::vector<std::unique_ptr<NDArray>> fresh;
   std::vector<NDArray*> out;
   const bool given = *outputs != nullptr;
+  const size_t read = static_cast<size_t>(given ? *num_outputs : visible);
   if (given) {
     MXNET_CHECK_KIND(*num_outputs == visible || *num_outputs == total, Value)
         << "[" << op->name << "] got " << *num_outputs << " arrays in `out`; accepted: " << visible;
@@ -199,7 +200,7 @@ int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHan
     fresh.emplace_back(new NDArray());
     out.push_back(fresh.back().get());
   }
-  Imperative::Invoke(attrs, in, out);
+  Imperative::Invoke(attrs, in, out, nullptr, read);
   ApiStore& store = ApiStore::Get();
   if (!given) {
     store.handles.clear();

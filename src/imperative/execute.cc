@@ -123,8 +123,15 @@ void AddUnique(std::vector<Var*>* list, Var* v) {
 class Execution {
  public:
   Execution(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
-            const std::vector<OpReq>* reqs, Context ctx, bool is_train)
-      : attrs_(attrs), op_(attrs->op), inputs_(inputs), outputs_(outputs), reqs_(reqs), ctx_(ctx), is_train_(is_train) {
+            const std::vector<OpReq>* reqs, Context ctx, bool is_train, size_t read)
+      : attrs_(attrs),
+        op_(attrs->op),
+        inputs_(inputs),
+        outputs_(outputs),
+        reqs_(reqs),
+        read_(read < outputs.size() && !op_->trait<HonoursNullOutputs>() ? outputs.size() : read),
+        ctx_(ctx),
+        is_train_(is_train) {
     s_->Clear();
   }
 
@@ -139,7 +146,8 @@ class Execution {
     CollectVariables();
     own_thread_ = alone_ || (!ctx_.is_gpu() && WaitsForOthers(*attrs_));
     const bool small = !elsewhere_ && !own_thread_ && IsSmall();
-    if (!reqs_ && small && temporaries_.empty() && (!fresh_ || !inputs_.empty() || ctx_ == RequestedContext(*attrs_)))
+    if (!reqs_ && read_ >= outputs_.size() && small && temporaries_.empty() &&
+        (!fresh_ || !inputs_.empty() || ctx_ == RequestedContext(*attrs_)))
       RememberFresh(attrs_, *s_, kernel, ctx_, !fresh_);
     Engine* engine = Engine::Get();
     if (!ctx_.execution().is_gpu() && small &&
@@ -151,7 +159,7 @@ class Execution {
   }
 
  private:
-  OpReq Requested(size_t output) const { return reqs_ ? (*reqs_)[output] : OpReq::kWrite; }
+  OpReq Requested(size_t output) const { return reqs_ ? (*reqs_)[output] : output < read_ ? OpReq::kWrite : OpReq::kNull; }
 
   // Shapes and dtypes. What the caller gave as output takes part: `_zeros(out=x)` needs no shape
   // argument.
@@ -395,6 +403,7 @@ class Execution {
   const Op* const op_;
   const std::vector<NDArray*>&inputs_, &outputs_;
   const std::vector<OpReq>* const reqs_;
+  const size_t read_;
   const Context ctx_;
   const bool is_train_;
   const bool alone_ = !attrs_->subgraphs.empty() && HoldsWaiting(*attrs_);
@@ -414,7 +423,7 @@ class Execution {
 }  // namespace
 
 void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
-             const std::vector<OpReq>* reqs, const Context* given_ctx, bool is_train, bool shapes_only) {
+             const std::vector<OpReq>* reqs, const Context* given_ctx, bool is_train, bool shapes_only, size_t read) {
   const Op* op = attrs->op;
   Context ctx;
   bool have_ctx = false;
@@ -429,7 +438,7 @@ void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const s
     op->array_fn(*attrs, inputs, outputs, is_train);
     return;
   }
-  Execution(attrs, inputs, outputs, reqs, ctx, is_train).Run(shapes_only);
+  Execution(attrs, inputs, outputs, reqs, ctx, is_train, read).Run(shapes_only);
 }
 
 }  // namespace mxnet

@@ -2,6 +2,7 @@
 #ifndef MXNET_IMPERATIVE_EXECUTE_H_
 #define MXNET_IMPERATIVE_EXECUTE_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "mxnet/ndarray.h"
@@ -26,9 +27,9 @@ struct CallBuffers {
 };
 
 /* `outputs` are allocated here when none. `shapes_only`: they get shapes, dtypes and a device, and
- * no values. */
+ * no values. `read`: without `reqs`, nobody reads the outputs from there on. */
 void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
-             const std::vector<OpReq>* reqs, const Context* given_ctx, bool is_train, bool shapes_only = false);
+             const std::vector<OpReq>* reqs, const Context* given_ctx, bool is_train, bool shapes_only = false, size_t read = SIZE_MAX);
 
 /*
  * The short way for operators that only read their inputs, if they have any, and make fresh outputs

@@ -46,7 +46,7 @@ AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* k
 [[maybe_unused]] static const bool runs_for_array_functions = SetRunOnArrays(Imperative::Run);
 
 void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
-                        const Context* ctx) {
+                        const Context* ctx, size_t read) {
   const ImperativeState& state = State();
   const RunsElsewhere* elsewhere = __builtin_expect(given->op->stateful, 0) ? given->op->trait<RunsElsewhere>() : nullptr;
   AttrsPtr of_call = elsewhere && elsewhere->for_call ? elsewhere->for_call(given) : nullptr;
@@ -77,7 +77,7 @@ void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inpu
     return memory.Give();
   }
   if ((ctx && inputs.empty()) || !ExecuteFresh(attrs, inputs, outputs, state.training))
-    Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
+    Execute(attrs, inputs, outputs, nullptr, ctx, state.training, false, state.recording ? SIZE_MAX : read);
   if (state.recording) Record(attrs, inputs, outputs);
 }
 

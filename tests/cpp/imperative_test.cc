@@ -213,6 +213,20 @@ TEST(Autograd, LongChainsAreFreedWithoutRecursion) {
 
 // ---- errors
 
+// What the caller does not read costs nothing, unless the tape wants it.
+TEST(Imperative, OutputsThatNobodyReadGetNoMemory) {
+  NDArray data = Random(Shape{40, 50}, 1);
+  for (const bool recording : {false, true}) {
+    std::vector<NDArray> out(2);
+    Imperative::State().recording = recording;
+    Imperative::Invoke(Attributes("Dropout"), {&data}, {&out[0], &out[1]}, nullptr, 1);
+    Imperative::State().recording = false;
+    out[0].WaitToRead();
+    EXPECT_EQ(Values(out[0]), Values(data));
+    EXPECT_EQ(out[1].chunk()->handle.dptr != nullptr, recording);
+  }
+}
+
 TEST(ImperativeError, ArgumentsAreRefusedAtOnce) {
   NDArray a = Filled(Shape{2, 3}, 1), b = Filled(Shape{4, 3}, 1);
   EXPECT_NE(ErrorOf([&] { Call("elemwise_add", {a, b}); }).find("elemwise_add"), std::string::npos);

@@ -12,6 +12,7 @@
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/traits.h"
+#include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace nn {
@@ -188,6 +189,7 @@ MXNET_REGISTER_OP(Dropout)
     .set_inplace({{0, 0}})
     .set_uses_random()
     .set_depends_on_training()
+    .set_trait(HonoursNullOutputs{})  // of the mask
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_backward_Dropout", *node, {ograds[0], NodeEntry{node, 1, 0}}), 0, 0}};
     })
