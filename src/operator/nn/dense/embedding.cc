@@ -63,6 +63,15 @@ void CopyWeightRows(const char* weight, const int64_t* number, int64_t n, size_t
   const auto copy = [=](auto size) {  // a size that the compiler knows is a load and a store
     for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * size, weight + number[i] * size, size);
   };
+  const auto copy_ends = [=](auto part) {  // rows of `part` bytes to twice as many: two copies that may overlap
+    const int64_t size = static_cast<int64_t>(bytes), last = size - part;
+    for (int64_t i = 0; i < n; ++i) {
+      const char* from = weight + number[i] * size;
+      char* to = out + i * size;
+      std::memcpy(to, from, part);
+      std::memcpy(to + last, from + last, part);
+    }
+  };
   switch (bytes) {
     case 4: return copy(std::integral_constant<int64_t, 4>());
     case 8: return copy(std::integral_constant<int64_t, 8>());
@@ -70,8 +79,12 @@ void CopyWeightRows(const char* weight, const int64_t* number, int64_t n, size_t
     case 16: return copy(std::integral_constant<int64_t, 16>());
     case 32: return copy(std::integral_constant<int64_t, 32>());
     case 64: return copy(std::integral_constant<int64_t, 64>());
-    default: return copy(static_cast<int64_t>(bytes));
   }
+  if (bytes > 64 || bytes < 4) return copy(static_cast<int64_t>(bytes));
+  if (bytes < 8) return copy_ends(std::integral_constant<int64_t, 4>());
+  if (bytes < 16) return copy_ends(std::integral_constant<int64_t, 8>());
+  if (bytes < 32) return copy_ends(std::integral_constant<int64_t, 16>());
+  copy_ends(std::integral_constant<int64_t, 32>());
 }
 
 void Forward(KernelArgs& args) {
