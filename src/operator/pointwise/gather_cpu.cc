@@ -20,6 +20,7 @@ void GatherShort(const Plan& plan, int k, const void* base, int64_t begin, int64
     for (int64_t i = period; i < period * plan.dim[outer]; ++i) table[i] = table[i - period] + plan.stride[k][outer];
     period *= plan.dim[outer];
   }
+  const bool repeats = period < kShortRow && std::all_of(table, table + period, [](int64_t at) { return at == 0; });
   int64_t index[kMaxDims], offset = 0, row = begin / period, column = begin % period;
   for (int d = outer - 1; d >= 0; --d) {
     index[d] = row % plan.dim[d];
@@ -31,7 +32,12 @@ void GatherShort(const Plan& plan, int k, const void* base, int64_t begin, int64
   for (int64_t m; n > 0; n -= m, dst += m, column = 0) {
     m = std::min(n, period - column);
     const T* from = src + offset;
-    for (int64_t i = 0; i < m; ++i) dst[i] = from[table[column + i]];
+    if (repeats && n >= kShortRow) {  // so many at once, of which the next row takes the place of those beyond m
+      const T v = *from;
+      for (int64_t i = 0; i < kShortRow; ++i) dst[i] = v;
+    } else {
+      for (int64_t i = 0; i < m; ++i) dst[i] = from[table[column + i]];
+    }
     for (int d = outer - 1; d >= 0; --d) {
       offset += plan.stride[k][d];
       if (++index[d] < plan.dim[d]) break;
