@@ -20,8 +20,9 @@ struct ByteLimits {
  * ToBytes: x * scale + shift. SumsToBytes: x * scale. BytesToFloats: x * scale, where shift is
  * taken off before. BytesToBytes: x * scale + shift. AddBytes: a * a_scale + b * b_scale; AddWide
  * the same as int32. MultiplyBytes: products, exact. ProductsToBytes: products * scale, cut towards
- * zero. AddToSums: sums + add, cut to int32. Extremes: the least and the greatest of numbers that
- * are no NaN; low and high are looked at first. LargestSum: the largest magnitude.
+ * zero. PositiveBytes: the larger of x and 0. AddToSums: sums + add, cut to int32. Extremes: the
+ * least and the greatest of numbers that are no NaN; low and high are looked at first. LargestSum:
+ * the largest magnitude.
  */
 MXNET_CPU_DECLARE(void ToBytes(const float* x, float scale, float shift, ByteLimits limits, int64_t n, void* out);
                   void SumsToBytes(const int32_t* x, float scale, ByteLimits limits, int64_t n, void* out);
@@ -35,8 +36,8 @@ MXNET_CPU_DECLARE(void ToBytes(const float* x, float scale, float shift, ByteLim
                   void ProductsToBytes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, float scale, ByteLimits limits,
                                        int64_t n, void* out);
                   void ProductsToFloats(const void* a, bool a_unsigned, const void* b, bool b_unsigned, float scale, int64_t n, float* out);
-                  void AddToSums(const int32_t* add, int64_t n, int32_t* sums); void AddToRow(int32_t add, int64_t n, int32_t* sums);
-                  void Extremes(const float* x, int64_t n, float* low, float* high);
+                  void PositiveBytes(const int8_t* x, int64_t n, int8_t* out); void AddToSums(const int32_t* add, int64_t n, int32_t* sums);
+                  void AddToRow(int32_t add, int64_t n, int32_t* sums); void Extremes(const float* x, int64_t n, float* low, float* high);
                   void ByteExtremes(const void* x, bool is_unsigned, int64_t n, int* low, int* high);
                   int64_t LargestOfSums(const int32_t* x, int64_t n);)
 

@@ -104,6 +104,11 @@ void ProductsToFloats(const void* a, bool a_unsigned, const void* b, bool b_unsi
   });
 }
 
+void PositiveBytes(const int8_t* x, int64_t n, int8_t* out) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = x[i] > 0 ? x[i] : static_cast<int8_t>(0);
+}
+
 void AddToSums(const int32_t* add, int64_t n, int32_t* sums) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {

@@ -1,5 +1,7 @@
 // Operators on 8-bit integers that move them, or put them in one range: what they stand for changes
 // no more than by rounding.
+#include <cstring>
+
 #include "operator/matrix/concat.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/on_host.h"
@@ -48,10 +50,14 @@ bool ReluShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 void ReluKernel(KernelArgs& args) {
   const TBlob &x = args.in[0], &out = args.out[0];
-  const ByteLimits limits{0, x.dtype == kUint8 ? 255.0f : 127.0f};
   if (Wanted(args, 0))
     ParallelFor(x.Size(), 65536, [&](int64_t b, int64_t e) {
-      MXNET_CPU_CALL(BytesToBytes)(x.data<char>() + b, x.dtype == kUint8, 1, 0, limits, e - b, out.data<char>() + b);
+      const int8_t* from = static_cast<const int8_t*>(x.dptr);
+      int8_t* to = static_cast<int8_t*>(out.dptr);
+      if (x.dtype == kUint8)
+        std::memcpy(to + b, from + b, static_cast<size_t>(e - b));
+      else
+        MXNET_CPU_CALL(PositiveBytes)(from + b, e - b, to + b);
     });
   StoreRange(args, *args.in[1].data<float>(), *args.in[2].data<float>());
 }
