@@ -78,6 +78,18 @@ const int32_t* WideBias(KernelArgs& args, const LayerRanges& ranges, int arrays)
   return wide;
 }
 
+/* The bias added to rows of its width; several short ones at a time. */
+void AddToRows(const int32_t* bias, int64_t rows, int64_t width, int32_t* sums) {
+  constexpr int64_t kTile = 512;
+  const int64_t together = std::max<int64_t>(1, std::min(rows, kTile / width));
+  int32_t tile[kTile];
+  for (int64_t i = 0; together > 1 && i < together; ++i) std::copy_n(bias, width, tile + i * width);
+  const int32_t* add = together > 1 ? tile : bias;
+  ParallelFor(rows, std::max<int64_t>(1, 65536 / width), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; i += together) MXNET_CPU_CALL(AddToSums)(add, std::min(together, e - i) * width, sums + i * width);
+  });
+}
+
 template <typename P>
 Op& LayerRecord(const char* name) {
   return Op::Register(name)
@@ -103,11 +115,13 @@ void FullyConnectedKernel(KernelArgs& args) {
   int32_t* out = args.out[0].data<int32_t>();
   ByteProduct(args, {data.dptr, data.dtype == kUint8}, rows, weight.data<int8_t>(), columns, k, out,
               [=](int64_t row, int64_t at, int64_t n, const auto* sums) {
-                int32_t* to = out + row * columns + at;
-                for (int64_t j = 0; j < n; ++j)
-                  to[j] = static_cast<int32_t>(std::min<int64_t>(INT32_MAX, std::max<int64_t>(INT32_MIN, sums[j])));
-                if (bias) MXNET_CPU_CALL(AddToSums)(bias + at, n, to);
+                if constexpr (sizeof(*sums) > sizeof(*out)) {  // others lie in the output
+                  int32_t* to = out + row * columns + at;
+                  for (int64_t j = 0; j < n; ++j)
+                    to[j] = static_cast<int32_t>(std::min<int64_t>(INT32_MAX, std::max<int64_t>(INT32_MIN, sums[j])));
+                }
               });
+  if (bias) AddToRows(bias, rows, columns, out);
 }
 
 // ---- convolution
@@ -115,15 +129,11 @@ void FullyConnectedKernel(KernelArgs& args) {
 void AddBias(const nn::ConvCall& call, const int32_t* bias) {
   const nn::ConvDims& d = call.dims;
   const bool last = call.dst.channels_last;
-  const int64_t rows = d.batch * (last ? d.OutSize() : d.filters), width = last ? d.filters : d.OutSize();
   int32_t* sums = static_cast<int32_t*>(call.dst.ptr);
-  ParallelFor(rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, width)), [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i) {
-      if (last)
-        MXNET_CPU_CALL(AddToSums)(bias, width, sums + i * width);
-      else
-        MXNET_CPU_CALL(AddToRow)(bias[i % d.filters], width, sums + i * width);
-    }
+  const int64_t width = d.OutSize();
+  if (last) return AddToRows(bias, d.batch * width, d.filters, sums);
+  ParallelFor(d.batch * d.filters, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, width)), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) MXNET_CPU_CALL(AddToRow)(bias[i % d.filters], width, sums + i * width);
   });
 }
 
