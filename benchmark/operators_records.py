@@ -22,6 +22,8 @@ UNSAFE = {"SequenceLast", "SequenceReverse", "batch_take"}
 UNSAFE_GRADIENT = {"_contrib_DeformablePSROIPooling", "_contrib_PSROIPooling", "_contrib_DeformableConvolution", "_contrib_box_nms",
                    "_contrib_box_iou", "_contrib_bipartite_matching", "_contrib_ROIAlign", "transpose", "amp_multicast",
                    "_identity_with_attr_like_rhs"}
+# The wheel leaves the results of these cases as they are: it has no time to compare with.
+UNWRITTEN = {"_image_random_color_jitter"}
 # One call of the wheel takes minutes on the larger arrays.
 SLOW = {"_contrib_box_nms"}
 SPACES = {"_contrib_": "contrib", "_linalg_": "linalg", "_image_": "image"}
@@ -58,7 +60,7 @@ def write(folder, size, only=None):
     calls, kept = {}, {}
     for case in harness.CASES:
         name = _opgen.op_info(case["op"]).name
-        if name in UNSAFE or size == "memory" and name in SLOW:
+        if name in UNSAFE | UNWRITTEN or size == "memory" and name in SLOW:
             continue
         if name in calls or name.startswith(("_npi_", "_np_", "_npx_", "_backward")) or only and name not in only:
             continue
