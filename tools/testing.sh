@@ -14,7 +14,7 @@ marked_files() {  # marked_files MARK[|MARK...] [file...]
 # the sanitizer's quarantine: tests of either have the mark unsanitized. libgomp is not annotated: ThreadSanitizer gets one
 # OpenMP thread, so no test that counts them (several_threads).
 sanitized_pytest() {  # sanitized_pytest address|thread MARKS arguments...
-  local kind=$1 marks=$2 runtime=libasan.so threads reports=$root/build/$preset/python-reports options status=0
+  local kind=$1 marks=$2 runtime=libasan.so threads reports=$root/build/$preset/python-reports${MXNET_CPU_MEM_POOL_TYPE:+-unpooled} options status=0
   shift 2
   threads=$(nproc)
   marks+="${marks:+ and }not unsanitized"
@@ -74,33 +74,57 @@ host_gpu_tests() {  # host_gpu_tests [--quick] [pytest arguments...]; without th
   return "$status"
 }
 
+# What a night has the time for: operators and layers, with each array a block of its own, and the fuzzer.
+night_of_address() {  # night_of_address MARKS
+  local status=0 level
+  (export MXNET_CPU_MEM_POOL_TYPE=Unpooled && sanitized_pytest address "$1" tests/python/{operators,mx_np,quantization,passes,gluon}) || status=1
+  for level in 3 2; do
+    (run_fuzz --preset asan --odd-sizes --level $level) || status=1
+  done
+  (run_fuzz --preset asan --minutes 30 --mutations 0.5 --seed "$RANDOM") || status=1
+  return "$status"
+}
+
 # pytest on what was named, or on everything; 5 is its status when it chose nothing.
 python_tests() {  # python_tests NIGHTLY(0, 1, only) SANITIZER EXPRESSION paths...
-  local marks= sanitize=$2 expression=$3 chosen=sanitized files
+  local night=$1 marks= sanitize=$2 expression=$3 chosen=sanitized files status=0
   case $1 in 0) marks='not nightly' ;; only) marks=nightly ;; esac
   shift 3
   use_tree
   if [[ -n $sanitize ]]; then
     if [[ -z $expression && $# -eq 0 ]]; then
+      [[ $sanitize == address && $night != 0 ]] && { night_of_address "$marks" || status=$?; }
       [[ $sanitize == address ]] && chosen+='|sanitized_address'  # counts bytes, which says nothing about threads
       mapfile -t files < <(marked_files "$chosen")
       set -- "${files[@]}"
       marks+="${marks:+ and }(${chosen/|/ or })"
     fi
-    sanitized_pytest "$sanitize" "$marks" ${expression:+-k "$expression"} "${@:-tests/python}"
-    return
+    sanitized_pytest "$sanitize" "$marks" ${expression:+-k "$expression"} "${@:-tests/python}" || status=$?
+    return "$status"
   fi
   "$venv/bin/python" -m pytest -q ${marks:+-m "$marks"} ${expression:+-k "$expression"} "${@:-tests/python}"
 }
 
+# On memory that ends at pages without access (tests/fuzz/guard_malloc.c): files of operators, or what was named.
+guarded_tests() {  # guarded_tests NIGHTLY EXPRESSION paths...
+  local folder=$root/build/$preset line
+  while IFS= read -r line; do
+    export "${line?}"
+  done < <("$venv/bin/python" tests/fuzz/guard_library.py "$folder")
+  [[ -n ${LD_PRELOAD:-} ]] || die "test --guard: tests/fuzz/guard_malloc.c does not compile"
+  (($# > 2)) || set -- "$1" "$2" tests/python/{operators,mx_np,quantization,passes}
+  python_tests "$1" "" "${@:2}"
+}
+
 run_tests() {
-  local nightly=0 sanitize= words=() paths=()
+  local nightly=0 sanitize= guard= words=() paths=()
   while (($#)); do
     case $1 in
       --nightly) nightly=1 ;;
       --nightly=only) nightly=only ;;
       --sanitize=address) sanitize=address preset=asan ;;
       --sanitize=thread) sanitize=thread preset=tsan ;;
+      --guard) guard=1 ;;
       --sanitize*) die "--sanitize takes address or thread, not '${1#--sanitize=}'" ;;
       --preset) preset=${2:?--preset needs a name}; shift ;;
       --host-gpu) shift; host_gpu_tests "$@"; return ;;
@@ -113,12 +137,16 @@ run_tests() {
   build "$preset"
   local status=0 rc=0 ran=0 regex= expression=
   regex=$(IFS='|'; echo "${words[*]-}")
-  if [[ $nightly != only ]] && ((${#words[@]} || !${#paths[@]})) && [[ $(ctest --test-dir "build/$preset" -N ${regex:+-R "$regex"}) != *'Total Tests: 0'* ]]; then
+  if [[ -z $guard && $nightly != only ]] && ((${#words[@]} || !${#paths[@]})) && [[ $(ctest --test-dir "build/$preset" -N ${regex:+-R "$regex"}) != *'Total Tests: 0'* ]]; then
     ran=1
     ctest --test-dir "build/$preset" --output-on-failure -j "$jobs" ${regex:+-R "$regex"} || status=$?
   fi
   ((${#words[@]})) && expression=$(printf ' or %s' "${words[@]}") && expression=${expression:4}
-  python_tests "$nightly" "$sanitize" "$expression" "${paths[@]}" || rc=$?
+  if [[ -n $guard ]]; then
+    (guarded_tests "$nightly" "$expression" "${paths[@]}") || rc=$?
+  else
+    python_tests "$nightly" "$sanitize" "$expression" "${paths[@]}" || rc=$?
+  fi
   ((rc == 5)) || ran=1
   ((rc == 0 || rc == 5)) || status=$rc
   ((ran)) || { echo "dev: no test matches ${words[*]-} ${paths[*]-}" >&2; status=1; }
@@ -127,10 +155,11 @@ run_tests() {
 
 # Under the address sanitizer its run-time comes first; only crashes and reports count there.
 run_fuzz() {
-  local arguments=() runtime=
+  local arguments=() runtime= program=harness
   while (($#)); do
     case $1 in
       --preset) preset=${2:?--preset needs a name}; shift ;;
+      --odd-sizes) program=odd_sizes ;;
       *) arguments+=("$1") ;;
     esac
     shift
@@ -139,7 +168,7 @@ run_fuzz() {
   use_tree
   if [[ $preset == asan ]]; then
     runtime="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so.6)"
-    export FUZZ_NO_LIMIT=1 MXNET_ENABLE_CYTHON=0 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096
+    export FUZZ_NO_LIMIT=1 MXNET_ENABLE_CYTHON=0 MXNET_CPU_MEM_POOL_TYPE=Unpooled ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096
   fi
-  ${runtime:+env LD_PRELOAD="$runtime"} "$venv/bin/python" tests/fuzz/harness.py "${arguments[@]}"
+  ${runtime:+env LD_PRELOAD="$runtime"} "$venv/bin/python" tests/fuzz/$program.py "${arguments[@]}"
 }

@@ -2,7 +2,7 @@
 predict API, the environment.
 
     ./dev fuzz [--minutes M] [--calls N] [--seed S] [--mutations R] [--workers W] [--replay FILE]
-               [--preset P]
+               [--guard | --preset P]
 
 Workers make the calls; this process notices crashes, hangs, wrong errors, memory that was not
 written and memory beyond need, looks for the one call (or the shortest row of calls) that does it,
@@ -184,6 +184,14 @@ def replay(path):
     return 1 if found else 0
 
 
+def on_guarded_memory():
+    """The same command without --guard, in the environment that it stands for."""
+    from guard_library import environment
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, *(a for a in sys.argv if a != "--guard")]
+        return subprocess.run(command, env={**os.environ, **environment(folder)}, check=False).returncode
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev fuzz", description=__doc__.split("\n")[0])
     parser.add_argument("--minutes", type=float, default=10, help="how long (10)")
@@ -193,9 +201,12 @@ def main():
                         help="share of calls that are right but for a few things: op_cases with something changed (0)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that make calls")
     parser.add_argument("--replay", metavar="FILE", help="make the calls of a file, such as tests/fuzz/found.txt, instead")
+    parser.add_argument("--guard", action="store_true", help="all arrays and vectors end at pages without access (guard_malloc.c)")
     options = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "2")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if options.guard:
+        return on_guarded_memory()
     return replay(options.replay) if options.replay else fuzz(options)
 
 

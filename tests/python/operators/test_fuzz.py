@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.unsanitized     # crashes that are wanted; ./dev fuzz --preset asan is the rest
 FUZZ = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "fuzz")
 
 
@@ -40,9 +41,43 @@ def test_the_calls_of_about_a_minute_find_nothing():
 
 
 @pytest.mark.nightly
-def test_ten_minutes_find_nothing():
-    result = harness("--minutes", "10", "--seed", str(int.from_bytes(os.urandom(3), "little")), seconds=1200)
+@pytest.mark.parametrize("more", [(), ("--guard",), ("--guard", "--mutations", "1")], ids=["plain", "guarded", "guarded_mutations"])
+def test_ten_minutes_find_nothing(more):
+    result = harness("--minutes", "10", "--seed", str(int.from_bytes(os.urandom(3), "little")), *more, seconds=1200)
     assert result.returncode == 0, result.stdout[-20000:] + result.stderr[-2000:]
+
+
+@pytest.mark.parametrize("level, every", [(4, 180)] + [pytest.param(n, 1, marks=pytest.mark.nightly) for n in (4, 3, 2)])
+def test_odd_sizes_touch_nothing_outside(level, every):
+    """Kernels of one level of the processor, each array against a page without access."""
+    result = subprocess.run([sys.executable, os.path.join(FUZZ, "odd_sizes.py"), "--guard", "--level", str(level), "--every", str(every)],
+                            capture_output=True, text=True, timeout=14400, check=False)
+    assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
+    assert " 0 found; " in result.stdout
+
+
+PLACES = {
+    "nothing": "",
+    "behind": "ctypes.memset(at + 12, 0, 1)",
+    "freed": "del x; mx.nd.waitall(); ctypes.string_at(at, 1)",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_guarded_memory_notices(place, tmp_path):
+    sys.path.insert(0, FUZZ)
+    try:
+        from guard_library import environment
+    finally:
+        sys.path.remove(FUZZ)
+    program = ("import ctypes, mxnet as mx; from mxnet.base import _LIB; x = mx.nd.ones((3,)); at = ctypes.c_void_p()\n"
+               "_LIB.MXNDArrayGetData(x.handle, ctypes.byref(at)); at = at.value\n" + PLACES[place])
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                            env={**os.environ, **environment(str(tmp_path))})
+    if place == "nothing":
+        assert result.returncode == 0, result.stderr
+    else:
+        assert result.returncode == -11 and "outside of a block" in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("calls, seed", [("800", "3"), pytest.param("40000", None, marks=pytest.mark.nightly)])
