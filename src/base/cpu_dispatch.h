@@ -28,8 +28,7 @@ extern std::atomic<int> g_cpu_level;
 
 /* The level that MXNET_CPU_CALL uses: what CPU and operating system support, unless capped. */
 inline CpuLevel CurrentCpuLevel() { return static_cast<CpuLevel>(detail::g_cpu_level.load(std::memory_order_relaxed)); }
-/* What CPU and operating system support; in a build with a sanitizer at most v3, as v4 is not
- * instrumented there. */
+/* What CPU and operating system support; at most v3 in builds with a sanitizer. */
 MXNET_DLL CpuLevel DetectedCpuLevel();
 /* For tests: uses at most `cap` from now on. Returns the level in use. REQUIRES: no kernel
  * running. */

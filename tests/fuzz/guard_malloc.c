@@ -3,8 +3,8 @@
  * is preloaded: ./dev fuzz --guard, ./dev test --guard. With MXNET_CPU_MEM_POOL_TYPE=Unpooled each
  * array and each workspace below 2 MiB is such a block. So are those that oneDNN or kernels for
  * AVX-512 work on, which AddressSanitizer does not see. One element too far is a SIGSEGV, and so is
- * any use of a block that was freed. New blocks are filled with 0xFF (NaN), which shows reads of
- * what was not written.
+ * any use of a block that was freed. Each new block is filled with a byte of its own: two calls
+ * that read what was not written differ.
  *
  *   GUARD_FRONT=1  the page without access lies in front, for what runs below the first element
  *   GUARD_NEW=1    what C++ makes with new (the vectors of kernels) as well, behind the first array
@@ -84,13 +84,13 @@ static void* Guarded(size_t alignment, size_t bytes) {
   if ((first + pages + 1) * kPage > kRegion) return NULL;
   char* at = g_begin + first * kPage;
   if (mprotect(at, pages * kPage, PROT_READ | PROT_WRITE) != 0) return NULL;
-  memset(at, 0xFF, pages * kPage);
+  const uint32_t number = (uint32_t)atomic_fetch_add(&g_count, 1);
+  memset(at, (int)(number * 2654435761u >> 24), pages * kPage);
   const size_t natural = bytes == 0 ? alignment : bytes & -bytes;
   const size_t step = natural < alignment ? natural : alignment;
   const size_t offset = g_front ? 0 : (pages * kPage - bytes) / step * step;
   g_pages[first] = (uint32_t)pages;
   g_offsets[first] = (uint32_t)offset;
-  atomic_fetch_add(&g_count, 1);
   return at + offset;
 }
 

@@ -20,6 +20,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHUNK = 400          # cases of a worker's life
 LONGEST = 30.0       # seconds for one call; the slowest of the accepted ones takes two
+# What the address sanitizer does instead of throwing std::bad_alloc, which the library answers.
+NO_MEMORY = re.compile("SUMMARY: AddressSanitizer: (out-of-memory|allocation-size-too-big)")
 
 
 class Life:
@@ -144,6 +146,10 @@ def fuzz(options):
                         show("wrong", [wrong_line], why)
                 made += count if end == "done" else max(0, (number or begin) - begin)
                 if end in ("done", "late"):
+                    continue
+                if number is not None and NO_MEMORY.search(life.output()):
+                    if begin + count > number + 1:
+                        begin_life(number + 1, begin + count - number - 1)
                     continue
                 if number is None or number < 0:
                     found += 1

@@ -59,6 +59,7 @@ def test_odd_sizes_touch_nothing_outside(level, every):
 PLACES = {
     "nothing": "",
     "behind": "ctypes.memset(at + 12, 0, 1)",
+    "dropped in a loop": "for _ in range(8): y = x + x; at = where(y); del y\nctypes.string_at(at, 1)",
     "freed": "del x; mx.nd.waitall(); ctypes.string_at(at, 1)",
 }
 
@@ -70,8 +71,9 @@ def test_guarded_memory_notices(place, tmp_path):
         from guard_library import environment
     finally:
         sys.path.remove(FUZZ)
-    program = ("import ctypes, mxnet as mx; from mxnet.base import _LIB; x = mx.nd.ones((3,)); at = ctypes.c_void_p()\n"
-               "_LIB.MXNDArrayGetData(x.handle, ctypes.byref(at)); at = at.value\n" + PLACES[place])
+    program = ("import ctypes, mxnet as mx; from mxnet.base import _LIB\n"
+               "def where(x, at=ctypes.c_void_p()): _LIB.MXNDArrayGetData(x.handle, ctypes.byref(at)); return at.value\n"
+               "x = mx.nd.ones((3,)); at = where(x)\n" + PLACES[place])
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
                             env={**os.environ, **environment(str(tmp_path))})
     if place == "nothing":
