@@ -35,6 +35,7 @@ struct PyNDArray {
   PyObject* weakrefs;
   PyObject* part;  // of which array it is a part that autograd would not know of (mxnet._parts); null: of none
   bool writable;
+  bool cut_out;  // copied out of an array that a program still has, where NumPy makes a view
 };
 
 extern PyTypeObject* base_type;     // NDArrayBase
@@ -93,6 +94,12 @@ void FreeDirectly(PyTypeObject* type);
 PyObject* PointerObject(void* p);
 /* Throws Error(kValue) for an array that was made read-only. */
 void CheckWritable(PyObject* o);
+/* The first write into an array that was cut out warns of it, if it would be lost. Throws what the
+ * warning raises. `assigned`: by x[key] = value; else x may be what x[key] += value writes back. */
+void WarnOfCopy(PyObject* o);
+inline void NoteWrite(PyObject* o, bool assigned) {
+  if (__builtin_expect(reinterpret_cast<PyNDArray*>(o)->cut_out, 0) && (assigned || Py_REFCNT(o) > 1)) WarnOfCopy(o);
+}
 
 /* Where the user's program is: the innermost Python frame outside of this package, "file:line"; ""
  * without the interpreter lock. */

@@ -341,6 +341,8 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
           static const Op* op = Op::Get("slice");
           PyObject* o = Invoke(SliceAttrs(op, s, a->shape().ndim(), nullptr), &self, 1, nullptr);
           if (o) *Get(o) = Get(o)->Reshape(s.shape());
+          // An array that nobody else has is gone after the call.
+          if (o && numpy) reinterpret_cast<PyNDArray*>(o)->cut_out = Py_REFCNT(self) > 1;
           return o;
         }
         if (numpy) {
@@ -396,6 +398,7 @@ int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
   NDArray* a = Get(self);
   const ImperativeState& state = Imperative::State();
   if (!a || a->is_none() || !reinterpret_cast<PyNDArray*>(self)->writable || state.recording || state.deferred_compute) return 1;
+  NoteWrite(self, true);
   const bool number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
   if (!number && !(IsArray(value) && Get(value) && !Get(value)->is_none())) return 1;
   Selection s;

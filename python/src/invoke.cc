@@ -41,6 +41,15 @@ void SetError() {
 void CheckWritable(PyObject* o) {
   if (!reinterpret_cast<PyNDArray*>(o)->writable)
     throw Error(Error::Kind::kValue, "[NDArray] the array is read-only; accepted: a writable one as `out` or target of an assignment");
+  NoteWrite(o, false);
+}
+
+void WarnOfCopy(PyObject* o) {
+  reinterpret_cast<PyNDArray*>(o)->cut_out = false;
+  const char* text =
+      "[indexing] a write into a copy: x[:, 1], x[::2] and their like share no memory with x, as in MXNet 1.9 and 2.0; NumPy's do. "
+      "x[key] = value and x[key] += value write into x; x[key].copy() says that a copy is meant";
+  if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
 }
 
 namespace {

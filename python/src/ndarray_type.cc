@@ -367,6 +367,7 @@ PyObject* NewResult(PyTypeObject* type) {
   reinterpret_cast<PyNDArray*>(o)->weakrefs = nullptr;
   reinterpret_cast<PyNDArray*>(o)->part = nullptr;
   reinterpret_cast<PyNDArray*>(o)->writable = true;
+  reinterpret_cast<PyNDArray*>(o)->cut_out = false;
   if (PyType_IS_GC(type)) PyObject_GC_Track(o);
   return o;
 }

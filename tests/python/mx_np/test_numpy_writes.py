@@ -1,6 +1,8 @@
 """Programs that write into recorded results: values are NumPy's, gradients those of finite
 differences, eager and hybridized. Most are put together at random."""
 import random
+import sys
+import warnings
 
 import mxnet as mx
 import numpy as np
@@ -147,3 +149,41 @@ def test_second_derivative_of_a_write():
         total = (first * first).sum()
     total.backward()
     assert first.tolist() == [0, 12, 27] and v.grad.tolist() == [0, 2 * 12 * 12, 2 * 27 * 18]
+
+
+# ---- copies that NumPy has as views
+
+def warnings_of(run):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run()
+    return [str(w.message) for w in found if "write into a copy" in str(w.message)]
+
+
+def test_writes_into_copies_of_parts_warn_once():
+    x = mx.np.ones((3, 4))
+    y, z, into = x[:, 1], x[::2], x[..., 0]
+
+    def write():
+        nonlocal y
+        y += 1
+        y += 1
+        z[0] = 7
+        mx.np.add(into, 1, out=into)
+    assert len(warnings_of(write)) == (3 if sys.version_info < (3, 14) else 1)     # later Pythons lend their variables
+    assert (x.asnumpy() == 1).all() and y.tolist() == [3, 3, 3]
+
+
+def test_writes_that_are_not_lost_do_not_warn():
+    x = mx.np.ones((3, 4))
+
+    def write():
+        x[:, 1] += 1
+        x[:, 2] = 5
+        row, copy, temporary = x[1], x[:, 1].copy(), (x * 2)[:, 1]
+        row += 1
+        copy += 1
+        temporary += 1
+        mx.np.add(x[:, 1], 1)
+    assert not warnings_of(write)
+    assert x.tolist() == [[1, 2, 5, 1], [2, 3, 6, 2], [1, 2, 5, 1]]
