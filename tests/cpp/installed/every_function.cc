@@ -224,6 +224,9 @@ void Eager() {
   Imperative::Backward({&z}, {nullptr}, {}, false, false, true);
   CHECK(Imperative::HasFreshGrad(x) && Values(Imperative::Grad(x)) == Floats({18, 36}));  // of 9 x^2
   CHECK(Imperative::HasHistory(x) && !Imperative::HasHistory(z));                         // freed by the backward pass
+  NDArray* const from = &x;
+  NDArray again;
+  if (Imperative::InvokeAtOnce(times, Span<NDArray* const>(&from, 1), &again)) CHECK(Values(again) == Floats({3, 6}));
   Imperative::DropGrads({&x});
   CHECK(Imperative::Grad(x).is_none());
 }
