@@ -229,8 +229,8 @@ PyObject* ArrayOfNumber(PyObject* source, Context ctx, int dtype, PyTypeObject* 
 PyObject* ListsOf(NDArray* array);
 /* A new array that holds `bytes` at `from`. Throws. */
 PyObject* NewOf(const Shape& shape, Context ctx, int dtype, PyTypeObject* type, const void* from, size_t bytes);
-/* A new array of mx.np with whatever the memory held. Throws. */
-PyObject* NewBlank(const Shape& shape, Context ctx, int dtype);
+/* A new array with whatever the memory held. Throws. */
+PyObject* NewBlank(const Shape& shape, Context ctx, int dtype, PyTypeObject* type);
 /* Copies all of a small array on the host that nobody writes; false for others. */
 bool ReadNow(const NDArray& a, void* to, size_t bytes);
 /* The number in an array of size 1, or None where only NumPy has its type. Null with an

@@ -28,17 +28,22 @@ PyTypeObject* ClassFor(PyObject* numpy) { return numpy && numpy_type && PyObject
 
 }  // namespace
 
+PyObject* NewBlank(const Shape& shape, Context ctx, int dtype, PyTypeObject* type) {
+  PyObject* o = NewResult(type);
+  if (!o) throw PythonError();
+  try {
+    Get(o)->Init(shape, ctx, dtype);
+  } catch (...) {
+    Py_DECREF(o);
+    throw;
+  }
+  return o;
+}
+
 PyObject* NewOf(const Shape& shape, Context ctx, int dtype, PyTypeObject* type, const void* from, size_t bytes) {
   const bool fits = static_cast<size_t>(shape.Size()) * DTypeSize(dtype) == bytes && bytes > 0 && bytes <= kSmall;
   if (fits && ctx.dev_type == DeviceType::kCPU && !Imperative::State().deferred_compute && profiler::Active() == 0) {
-    PyObject* o = NewResult(type);
-    if (!o) throw PythonError();
-    try {
-      Get(o)->Init(shape, ctx, dtype);
-    } catch (...) {
-      Py_DECREF(o);
-      throw;
-    }
+    PyObject* o = NewBlank(shape, ctx, dtype, type);
     std::memcpy(Get(o)->data().dptr, from, bytes);  // nobody else knows it
     return o;
   }
@@ -54,18 +59,6 @@ PyObject* NewOf(const Shape& shape, Context ctx, int dtype, PyTypeObject* type, 
     throw;
   }
   return made;
-}
-
-PyObject* NewBlank(const Shape& shape, Context ctx, int dtype) {
-  PyObject* o = NewResult(numpy_type);
-  if (!o) throw PythonError();
-  try {
-    Get(o)->Init(shape, ctx, dtype);
-  } catch (...) {
-    Py_DECREF(o);
-    throw;
-  }
-  return o;
 }
 
 bool ReadNow(const NDArray& a, void* to, size_t bytes) {

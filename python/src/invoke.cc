@@ -214,10 +214,6 @@ struct Fresh {
   }
 };
 
-}  // namespace
-
-namespace {
-
 /* A call of the short way (Imperative::InvokeAtOnce), without lists. Null without an exception:
  * another call, or one that is to be refused. */
 PyObject* InvokeAtOnce(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyTypeObject* type) {

@@ -276,7 +276,7 @@ bool MayZero(const int64_t* dims, int ndim, int dtype) {
 }
 
 PyObject* Zeros(const Shape& shape, int dtype) {
-  PyObject* o = NewBlank(shape, Context::CPU(0), dtype);
+  PyObject* o = NewBlank(shape, Context::CPU(0), dtype, numpy_type);
   std::memset(Get(o)->data().dptr, 0, static_cast<size_t>(shape.Size()) * DTypeSize(dtype));
   return o;
 }
@@ -300,7 +300,7 @@ PyObject* MakeDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t
     double value = 0;
     if (!ReadShape(args[0], dims, &ndim)) return nullptr;
     if (f.kind == kFills && !ReadNumber(args[1], &value, &number, dtype != Py_None)) return nullptr;
-    if (f.kind == kBlank) return making.AtHome() ? NewBlank(Shape(dims, ndim), Context::CPU(0), number) : nullptr;
+    if (f.kind == kBlank) return making.AtHome() ? NewBlank(Shape(dims, ndim), Context::CPU(0), number, numpy_type) : nullptr;
     if (f.zeros && MayZero(dims, ndim, number)) return making.AtHome() ? Zeros(Shape(dims, ndim), number) : nullptr;
     attrs = FilledAttrs(f.unary, dims, static_cast<size_t>(ndim), number, f.kind == kFills ? &value : nullptr);
   }
@@ -313,10 +313,8 @@ PyObject* CastDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t
   const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
   if (!making.dtypes || n + named != 2 || n < 1 || !IsNumpy(args[0]) || args[1] == Py_None) return nullptr;
   if (named && !IsName(PyTuple_GET_ITEM(names, 0), known_names.dtype, "dtype")) return nullptr;
-  PyObject* known = PyDict_GetItemWithError(making.dtypes, args[1]);
-  PyErr_Clear();
-  if (!known) return nullptr;
-  const int64_t number = PyLong_AsLong(known);
+  const int64_t number = DTypeNumber(args[1]);
+  if (number < 0) return nullptr;
   const AttrsPtr& attrs = Remembered(f.unary, &number, 1, [&] { return AttrDict{{"dtype", DTypeName(static_cast<int>(number))}}; });
   return Invoke(attrs, args, 1, nullptr);
 }
@@ -347,7 +345,7 @@ PyObject* OneDirectly(const NumpyFunction& f, PyObject* a) {
   const Context ctx = array->ctx();
   if (f.kind == kCopies) return ctx.is_gpu() || ctx.dev_type == DeviceType::kCPU ? Invoke(PlainAttrs(f.unary), &a, 1, nullptr) : nullptr;
   if (Imperative::State().deferred_compute || MakesSymbols()) return nullptr;
-  if (f.kind == kBlankLike) return NewBlank(array->shape(), ctx, array->dtype());
+  if (f.kind == kBlankLike) return NewBlank(array->shape(), ctx, array->dtype(), numpy_type);
   PyObject* number = NumberIn(a);
   if (number == Py_None) Py_CLEAR(number);
   return number;

@@ -69,6 +69,14 @@ struct Inferred {
 };
 thread_local Inferred* Inferred::of_thread = nullptr;
 
+bool IsDelayed(const NDArray& a) { return __builtin_expect(__atomic_load_n(&a.chunk()->delayed, __ATOMIC_ACQUIRE), 0); }
+
+char* Memory(const NDArray& a) {
+  Chunk* chunk = a.chunk();
+  if (IsDelayed(a)) chunk->Allocate();
+  return static_cast<char*>(chunk->handle.dptr) + a.byte_offset();
+}
+
 /* A few blobs on the stack, made one by one: clearing memory for the most there may be costs more
  * than a small operator. */
 template <int kMax>
@@ -79,11 +87,7 @@ class FewBlobs {
   }
   /* `values`: of a delayed chunk, too (InputBlob). */
   void Add(const NDArray& a, bool values) {
-    Chunk* chunk = a.chunk();
-    void* memory = nullptr;
-    if (__builtin_expect(__atomic_load_n(&chunk->delayed, __ATOMIC_ACQUIRE), 0) && values) chunk->Allocate();
-    if (!chunk->delayed) memory = static_cast<char*>(chunk->handle.dptr) + a.byte_offset();
-    new (at(count_)) TBlob{memory, a.shape(), a.dtype(), chunk->ctx};
+    new (at(count_)) TBlob{values || !IsDelayed(a) ? Memory(a) : nullptr, a.shape(), a.dtype(), a.ctx()};
     ++count_;
   }
   Span<const TBlob> span() { return Span<const TBlob>(at(0), count_); }
@@ -107,12 +111,6 @@ struct Reads {
 
 void AddInputs(const Op* op, Span<NDArray* const> inputs, FewBlobs<Inferred::kMaxIn>* in) {
   for (int i = 0; i < inputs.size(); ++i) in->Add(*inputs[i], !op->ReadsOnlyShape(i));
-}
-
-char* Memory(const NDArray& a) {
-  Chunk* chunk = a.chunk();
-  if (__builtin_expect(__atomic_load_n(&chunk->delayed, __ATOMIC_ACQUIRE), 0)) chunk->Allocate();
-  return static_cast<char*>(chunk->handle.dptr) + a.byte_offset();
 }
 
 /* Is it worth nothing to the profiler, and of the numbers that kernels compute now? */

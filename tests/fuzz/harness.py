@@ -198,6 +198,17 @@ def on_guarded_memory():
         return subprocess.run(command, env={**os.environ, **environment(folder)}, check=False).returncode
 
 
+def begin(parser):
+    """The options of a program that may run on guarded memory; with --guard it ends in here."""
+    parser.add_argument("--guard", action="store_true", help="all arrays and vectors end at pages without access (guard_malloc.c)")
+    options = parser.parse_args()
+    os.environ.setdefault("OMP_NUM_THREADS", "2")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if options.guard:
+        sys.exit(on_guarded_memory())
+    return options
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev fuzz", description=__doc__.split("\n")[0])
     parser.add_argument("--minutes", type=float, default=10, help="how long (10)")
@@ -207,12 +218,7 @@ def main():
                         help="share of calls that are right but for a few things: op_cases with something changed (0)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that make calls")
     parser.add_argument("--replay", metavar="FILE", help="make the calls of a file, such as tests/fuzz/found.txt, instead")
-    parser.add_argument("--guard", action="store_true", help="all arrays and vectors end at pages without access (guard_malloc.c)")
-    options = parser.parse_args()
-    os.environ.setdefault("OMP_NUM_THREADS", "2")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if options.guard:
-        return on_guarded_memory()
+    options = begin(parser)
     return replay(options.replay) if options.replay else fuzz(options)
 
 

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+from harness import begin
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIZES = (1, 3, 7, 17, 33, 65, 0)
 LARGEST = 1 << 13    # elements of an input: a length in several axes multiplies
@@ -188,13 +190,7 @@ def main():
     parser.add_argument("--level", type=int, default=4, choices=(2, 3, 4),
                         help="kernels for processors like x86-64-v2, -v3 or -v4 at most (4)")
     parser.add_argument("--work", metavar="STATE", help=argparse.SUPPRESS)
-    parser.add_argument("--guard", action="store_true", help="all arrays and vectors end at pages without access (guard_malloc.c)")
-    options = parser.parse_args()
-    os.environ.setdefault("OMP_NUM_THREADS", "2")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if options.guard:
-        from harness import on_guarded_memory
-        return on_guarded_memory()
+    options = begin(parser)
     if options.work:
         return _work(options.work, options.first, options.every, options.level)
     first, found, reached = options.first, 0, {}
