@@ -14,18 +14,18 @@ from ._binding import set_mode
 from ._device_argument import accepts_device, wraps_safely  # noqa: F401  (modules take accepts_device from here)
 from ._gpus import (get_cuda_compute_capability, get_gpu_count, get_gpu_memory, get_max_supported_compute_capability,
                     get_rtc_compile_opts)
+from ._np_switches import Scope as _Scope, is_np_views, np_views, set_np_views
 from ._ufunc_options import np_ufunc_legal_option, wrap_np_binary_func, wrap_np_unary_func
 from ._variables import _library_value, getenv, set_env, setenv  # noqa: F401
 from .base import _LIB, c_str, check_call, py_str  # noqa: F401  (as above)
 
 __all__ = ["default_array", "dtype_from_number", "get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory",
            "get_max_supported_compute_capability", "get_rtc_compile_opts", "getenv", "is_np_array", "is_np_default_dtype", "is_np_shape",
-           "makedirs", "np_array", "np_default_dtype", "np_shape", "np_ufunc_legal_option", "numpy_fallback", "reset_np", "set_env",
-           "set_module", "set_np",
-           "set_flush_denorms", "set_np_default_dtype", "set_np_shape", "setenv", "use_np", "use_np_array", "use_np_default_dtype",
-           "use_np_shape", "wrap_ctx_to_device_func",
-           "wrap_data_api_linalg_func", "wrap_data_api_statical_func", "wrap_np_binary_func", "wrap_np_unary_func",
-           "wrap_sort_functions", "wraps_safely"]
+           "is_np_views", "makedirs", "np_array", "np_default_dtype", "np_shape", "np_ufunc_legal_option", "np_views", "numpy_fallback",
+           "reset_np", "set_env", "set_flush_denorms", "set_module", "set_np", "set_np_default_dtype", "set_np_shape", "set_np_views",
+           "setenv", "use_np", "use_np_array", "use_np_default_dtype", "use_np_shape", "wrap_ctx_to_device_func",
+           "wrap_data_api_linalg_func", "wrap_data_api_statical_func", "wrap_np_binary_func", "wrap_np_unary_func", "wrap_sort_functions",
+           "wraps_safely"]
 
 
 # ---- files, functions ----
@@ -167,34 +167,6 @@ def _set_np_array(active):
     previous = is_np_array()
     _local.np_array = bool(active)
     return previous
-
-
-class _Scope:
-    """A ``with`` block, or a decorator of functions, in which a switch has a position (None: stays
-    as it is)."""
-    _set = None
-
-    def __init__(self, active):
-        self._active = active
-        self._previous = []
-
-    def __enter__(self):
-        self._previous.append(None if self._active is None else type(self)._set(self._active))
-        return self
-
-    def __exit__(self, exc_type, exc_value, traceback):
-        previous = self._previous.pop()
-        if previous is not None:
-            type(self)._set(previous)
-
-    def __call__(self, func):
-        active, scope = self._active, type(self)
-
-        @wraps_safely(func)
-        def in_scope(*args, **kwargs):
-            with scope(active):
-                return func(*args, **kwargs)
-        return in_scope
 
 
 class _NumpyShapeScope(_Scope):
@@ -532,14 +504,18 @@ def _mapped(value, chosen, convert):
     return value
 
 
-def set_np(shape=True, array=True, dtype=False):
+def set_np(shape=True, array=True, dtype=False, views=False):
     """Switch this thread to NumPy's shapes and to mx.np arrays; with `dtype` to NumPy's default
-    dtypes, too: float64 instead of float32. What was made before stays as it is.
+    dtypes, too: float64 instead of float32. With `views`, results of indexing and of functions such
+    as ``transpose`` and ``reshape`` are views wherever NumPy's are; else those of other elements
+    than whole rows are copies, as in MXNet 1.9 and 2.0. What was made before stays as it is.
 
     Raises
     ------
     ValueError
         for arrays without shapes: mx.np arrays need NumPy's shapes.
+    NotImplementedError
+        for views without the compiled binding.
 
     Examples
     --------
@@ -557,6 +533,7 @@ def set_np(shape=True, array=True, dtype=False):
         _tell_once("NumPy array semantics has been activated: Gluon makes arrays of mx.np")
     _set_np_array(array)
     set_np_default_dtype(dtype)
+    set_np_views(views)
 
 
 def reset_np():

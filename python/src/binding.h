@@ -53,7 +53,22 @@ inline PyCFunction FastCall(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-inline NDArray* Get(PyObject* o) { return reinterpret_cast<PyNDArray*>(o)->array; }
+/* Of views (views.h): how many are alive, and how many threads ask for them, or did when they
+ * ended. Guarded by the interpreter lock. */
+extern int num_views, threads_with_views;
+bool MakesViewsHere();
+/* Whether mx.np makes views where NumPy does, on this thread. */
+inline bool MakesViews() { return __builtin_expect(threads_with_views != 0, 0) && MakesViewsHere(); }
+/* Has a view and what it shows hold the same values. May give up the interpreter lock. */
+void Settle(const NDArray* a);
+
+/* The array for its shape, dtype and device alone, and for new ones. */
+inline NDArray* Peek(PyObject* o) { return reinterpret_cast<PyNDArray*>(o)->array; }
+/* The array to be read and written. */
+inline NDArray* Get(PyObject* o) {
+  if (__builtin_expect(num_views != 0, 0)) Settle(Peek(o));
+  return Peek(o);
+}
 /* The classes of results first: asking whether one is a subclass goes through all its bases. */
 inline bool IsArray(PyObject* o) {
   const PyTypeObject* type = Py_TYPE(o);

@@ -13,6 +13,7 @@
 #include "mxnet/numpy_shapes.h"
 #include "mxnet/profiler.h"
 #include "remembered.h"
+#include "views.h"
 
 namespace mxnet {
 namespace python {
@@ -33,11 +34,15 @@ struct Dims {
 };
 
 /* Positions begin, begin + step, ... (count of them) on each axis, and the shape without the axes
- * that an integer chose. */
+ * that an integer chose. `axis` has the axis of each of its dimensions, or -1 for a new one. */
 struct Selection {
   int64_t begin[kMostDims], step[kMostDims], count[kMostDims];
   int64_t total = 1;
-  Dims result;
+  Dims result, axis;
+  void Add(int64_t size, int of) {
+    result.push_back(size);
+    axis.push_back(of);
+  }
   Shape shape() const { return Shape(result.data(), static_cast<int>(result.size())); }
 };
 
@@ -62,13 +67,13 @@ bool AddEntry(PyObject* k, int axis, int64_t size, Selection* s) {
   const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(size), &begin, &end, step);
   if (n == 0) return false;
   s->begin[axis] = begin, s->step[axis] = step, s->count[axis] = n;
-  s->result.push_back(n);
+  s->Add(n, axis);
   return true;
 }
 
 void AddWhole(int64_t size, int axis, Selection* s) {
   s->begin[axis] = 0, s->step[axis] = 1, s->count[axis] = size;
-  s->result.push_back(size);
+  s->Add(size, axis);
 }
 
 /* False for keys that are not for here. `numpy`: new axes and an ellipsis are. */
@@ -89,7 +94,7 @@ bool Select(PyObject* key, const NDArray& a, bool scalars, bool numpy, Selection
   for (Py_ssize_t i = 0; i < given; ++i) {
     PyObject* k = tuple ? PyTuple_GET_ITEM(key, i) : key;
     if (numpy && k == Py_None) {
-      s->result.push_back(1);
+      s->Add(1, -1);
     } else if (numpy && k == Py_Ellipsis && !skipped) {
       skipped = true;
       for (int left = ndim - used; left > 0; --left, ++axis) AddWhole(shape[axis], axis, s);
@@ -101,7 +106,7 @@ bool Select(PyObject* key, const NDArray& a, bool scalars, bool numpy, Selection
   }
   for (; axis < ndim; ++axis) AddWhole(shape[axis], axis, s);
   for (int i = 0; i < ndim; ++i) s->total *= s->count[i];
-  if (s->result.empty() && !scalars) s->result.push_back(1);  // 1.x: a scalar is an array of shape (1,)
+  if (s->result.empty() && !scalars) s->Add(1, -1);  // 1.x: a scalar is an array of shape (1,)
   return true;
 }
 
@@ -126,6 +131,20 @@ PyObject* View(PyObject* self, const Selection& s, int64_t offset) {
   *Get(o) = a->Window(static_cast<size_t>(offset) * DTypeSize(a->dtype()), result, a->dtype());
   reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
   return o;
+}
+
+/* The selection as a view, wherever its elements lie. */
+PyObject* ShowSelection(PyObject* self, const NDArray& a, const Selection& s) {
+  const Layout whole = LayoutOf(a);
+  Layout part;
+  part.offset = whole.offset;
+  for (size_t i = 0; i < whole.step.size(); ++i) part.offset += s.begin[i] * whole.step[i];
+  for (size_t i = 0; i < s.result.size(); ++i) {
+    const int64_t axis = s.axis.values[i];
+    part.count.push_back(s.result.values[i]);
+    part.step.push_back(axis < 0 ? 1 : s.step[axis] * whole.step[static_cast<size_t>(axis)]);
+  }
+  return Show(a, part, reinterpret_cast<PyNDArray*>(self)->writable, ClassOf(self));
 }
 
 /* x[i] of an array that nothing records, for one of Python's own integers. Null without an
@@ -314,7 +333,8 @@ bool IsWhole(PyObject* key, bool numpy, int ndim) {
 
 PyObject* GetItem(PyObject* self, PyObject* key) {
   try {
-    const NDArray* a = Get(self);
+    const bool views = MakesViews();
+    const NDArray* a = views ? Peek(self) : Get(self);
     if (a && !a->is_none() && IsWhole(key, IsNumpy(self), a->shape().ndim())) {
       Py_INCREF(self);
       return self;
@@ -328,10 +348,11 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
         PyObject* rows = Get(key) ? TakeRows(self, key) : nullptr;
         if (rows || PyErr_Occurred()) return rows;
       } else if (!recorded || numpy) {
-        PyObject* row = numpy && !state.recording && PyLong_CheckExact(key) ? Row(self, *a, key) : nullptr;
+        PyObject* row = numpy && !state.recording && !views && PyLong_CheckExact(key) ? Row(self, *a, key) : nullptr;
         if (row) return row;
         Selection s;
         if (Select(key, *a, NumpyShapes() || numpy, numpy, &s)) {
+          if (numpy && views && !state.recording) return ShowSelection(self, *a, s);
           const int64_t offset = Offset(s, a->shape());
           if (recorded || offset >= 0) {
             PyObject* o = recorded ? RecordedSlice(self, s) : View(self, s, offset);
@@ -345,7 +366,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
           if (o && numpy) reinterpret_cast<PyNDArray*>(o)->cut_out = Py_REFCNT(self) > 1;
           return o;
         }
-        if (numpy) {
+        if (numpy && !views) {  // NumPy's own integers among the keys give views as well
           PyObject* pieces = GatherItem(self, key);
           if (!pieces && !PyErr_Occurred() && !recorded) pieces = GatherFromView(self, key);
           if (pieces || PyErr_Occurred()) return pieces;

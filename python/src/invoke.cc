@@ -48,7 +48,8 @@ void WarnOfCopy(PyObject* o) {
   reinterpret_cast<PyNDArray*>(o)->cut_out = false;
   const char* text =
       "[indexing] a write into a copy: x[:, 1], x[::2] and their like share no memory with x, as in MXNet 1.9 and 2.0; NumPy's do. "
-      "x[key] = value and x[key] += value write into x; x[key].copy() says that a copy is meant";
+      "x[key] = value and x[key] += value write into x; x[key].copy() says that a copy is meant; npx.set_np(views=True) makes NumPy's "
+      "views";
   if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
 }
 

@@ -12,6 +12,7 @@
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "numpy_call.h"
+#include "views.h"
 
 namespace mxnet {
 namespace python {
@@ -239,6 +240,7 @@ PYBIND11_MODULE(ndarray, m) {
   AddNumpyCall(m.ptr());
   AddNumpyClass(m.ptr());
   AddStoreCalls(m.ptr());
+  AddViews(m.ptr());
   // Of what the module was made: _binding.py compares.
   m.attr("_sources") = kSources;
   m.attr("_version") = MXNET_VERSION_STRING;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "binding.h"
+#include "views.h"
 
 namespace mxnet {
 namespace python {
@@ -77,6 +78,7 @@ void Dealloc(PyObject* self) {
   if (PyType_IS_GC(type)) PyObject_GC_UnTrack(self);
   if (a->weakrefs) PyObject_ClearWeakRefs(self);
   Py_CLEAR(a->part);
+  if (num_views != 0) LetGo(a->array);
   NDArray* array = std::exchange(a->array, nullptr);
   if (result && array) {
     array->~NDArray();  // may run programs' own code, which frees others
@@ -100,10 +102,14 @@ void CheckComputed(const NDArray& a) {
       << " was made while the graph of a hybridized block was recorded and has no values; return it from forward";
 }
 
-NDArray* Checked(PyObject* self) {
-  NDArray* a = Get(self);
+NDArray* Described(PyObject* self) {
+  NDArray* a = Peek(self);
   if (!a) throw Error(Error::Kind::kValue, "[NDArray] the array was not initialised");
   return a;
+}
+NDArray* Checked(PyObject* self) {
+  Get(self);
+  return Described(self);
 }
 
 PyObject* GetHandle(PyObject* self, void*) { return PointerObject(Get(self)); }
@@ -111,7 +117,7 @@ PyObject* GetWritable(PyObject* self, void*) { return PyBool_FromLong(reinterpre
 PyObject* GetShape(PyObject* self, void*) {
   try {
     if (!Noted(kReadsShape, self)) return nullptr;
-    const NDArray* a = Checked(self);
+    const NDArray* a = Described(self);
     const int n = a->is_none() ? 0 : a->shape().ndim();
     PyObject* t = PyTuple_New(n);
     for (int i = 0; t && i < n; ++i) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(a->shape()[i]));
@@ -123,19 +129,19 @@ PyObject* GetShape(PyObject* self, void*) {
 }
 PyObject* GetNdim(PyObject* self, void*) {
   if (!Noted(kReadsRank, self)) return nullptr;
-  return PyLong_FromLong(Get(self) && !Get(self)->is_none() ? Get(self)->shape().ndim() : -1);
+  return PyLong_FromLong(Peek(self) && !Peek(self)->is_none() ? Peek(self)->shape().ndim() : -1);
 }
 PyObject* GetSize(PyObject* self, void*) {
   if (!Noted(kReadsShape, self)) return nullptr;
-  return PyLong_FromLongLong(Get(self) && !Get(self)->is_none() ? Get(self)->shape().Size() : 0);
+  return PyLong_FromLongLong(Peek(self) && !Peek(self)->is_none() ? Peek(self)->shape().Size() : 0);
 }
 PyObject* GetDType(PyObject* self, void*) {
   if (!Noted(kReadsDType, self)) return nullptr;
-  return PyLong_FromLong(Get(self) && !Get(self)->is_none() ? Get(self)->dtype() : -1);
+  return PyLong_FromLong(Peek(self) && !Peek(self)->is_none() ? Peek(self)->dtype() : -1);
 }
 PyObject* GetCtx(PyObject* self, void*) {
   if (!Noted(kReadsContext, self)) return nullptr;
-  const NDArray* a = Get(self);
+  const NDArray* a = Peek(self);
   if (!a || a->is_none()) return Py_BuildValue("(ii)", 1, 0);
   return Py_BuildValue("(ii)", static_cast<int>(a->ctx().dev_type), a->ctx().dev_id);
 }

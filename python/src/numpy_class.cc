@@ -21,9 +21,9 @@ inquiry slow_bool;
 unaryfunc slow_float, slow_int;
 getiterfunc slow_iter;
 
-/* The array, if it has a shape that may be read without telling anybody. */
+/* The array for its shape and dtype, if they may be read without telling anybody. */
 const NDArray* Plain(PyObject* self) {
-  const NDArray* a = Get(self);
+  const NDArray* a = Peek(self);
   return a && !a->is_none() && !Imperative::State().deferred_compute ? a : nullptr;
 }
 
@@ -134,6 +134,7 @@ PyObject* Read(const Added& added, PyObject* self) {
     default: break;
   }
   if (a->shape().ndim() < 2) return Py_NewRef(self);
+  if (MakesViews()) return nullptr;
   static const Op* op = Op::Get("_npi_transpose");
   return Invoke(PlainAttrs(op), &self, 1, nullptr);
 }

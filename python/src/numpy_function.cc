@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "binding.h"
@@ -364,8 +365,15 @@ PyObject* SetMaking(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+/* Records whose results are views where threads ask for these: Python makes them. */
+std::unordered_set<const Op*>& Viewing() {
+  static auto* records = new std::unordered_set<const Op*>;
+  return *records;
+}
+
 PyObject* Call(PyObject* self, PyObject* const* args, size_t count, PyObject* names) {
   const NumpyFunction& f = *reinterpret_cast<NumpyFunction*>(self);
+  if (MakesViews() && Viewing().count(f.unary) != 0) return PyObject_Vectorcall(f.rest, args, count, names);
   const Py_ssize_t n = PyVectorcall_NARGS(count), named = names ? PyTuple_GET_SIZE(names) : 0;
   try {
     PyObject* result = nullptr;
@@ -427,6 +435,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
       if (scalar[0]) f.binary.scalar = Op::Get(scalar);
       if (reverse[0]) f.binary.reverse = Op::Get(reverse);
     }
+    if (PyObject_HasAttrString(rest, "_shows")) Viewing().insert(f.unary);
   } catch (...) {
     SetError();
     Py_DECREF(self);

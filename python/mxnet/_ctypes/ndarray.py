@@ -274,6 +274,34 @@ def invoke(op_handle, inputs, keys, values, out=None, cls=None):
     return [cls(NDArrayHandle(outputs[i])) for i in range(count.value)]
 
 
+def make_views(on):
+    """Refuses views of elements that do not lie side by side: the compiled binding has them."""
+    if on:
+        raise NotImplementedError("[set_np] views=True without the compiled binding; accepted: views=False, or MXNET_ENABLE_CYTHON=1")
+    return False
+
+
+def makes_views():
+    """Whether mx.np makes views where NumPy does: never."""
+    return False
+
+
+def layout_of(array):
+    """(address, elements from one to the next along each dimension) of an array of mx.np."""
+    steps, step = [], 1
+    for size in reversed(array.shape):
+        steps.append(step)
+        step *= size
+    address = ctypes.c_void_p()
+    check_call(_LIB.MXNDArrayGetData(array.handle, ctypes.byref(address)))
+    return address.value or 0, tuple(reversed(steps))
+
+
+def show(*_):
+    """Never called: see :func:`make_views`."""
+    make_views(True)
+
+
 def store_push(*_):
     """None: the store itself makes the call, by ctypes."""
 

@@ -19,6 +19,7 @@ from ._flat import Flags, flatiter, write_flat
 from ._methods import add_methods
 from ._operators import PYTHON_OPERATORS
 from ._printing import array_repr, array_str
+from ._views import in_memory, makes_views, reshaped, shown_as, shows
 
 __all__ = ["ndarray", "flatiter"]
 
@@ -48,11 +49,13 @@ _Base = _numpy_base(NDArray, [(method, row.arrays, row.number, row.left) for met
 
 
 @compiled("_npi_reshape")
+@shows(reshaped)
 def _compiled_reshape(a, newshape):
     return call("_npi_reshape", (a,), newshape=newshape)
 
 
 @compiled("_npi_transpose")
+@shows(onp.transpose)
 def _compiled_transpose(a, axes=None):
     return call("_npi_transpose", (a,), axes=axes)
 
@@ -134,7 +137,8 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         ndim = self.ndim
         if ndim < 2:
             raise ValueError(f"[mT] an array of {ndim} dimensions; accepted: at least 2")
-        return call("_npi_transpose", (self,), axes=(*range(ndim - 2), ndim - 1, ndim - 2))
+        view = shown_as(self, lambda x: x.swapaxes(-1, -2))
+        return call("_npi_transpose", (self,), axes=(*range(ndim - 2), ndim - 1, ndim - 2)) if view is None else view
 
     def __len__(self):
         shape = self.shape
@@ -517,11 +521,13 @@ class ndarray(_Base):   # pylint: disable=invalid-name
     @property
     def strides(self):
         """Bytes from an element to the next one along each dimension, the last of which lies side
-        by side.
+        by side. Those of a view, with ``npx.set_np(views=True)``, are what it shows of an array.
 
         >>> mx.np.zeros((2, 3)).strides
         (12, 4)
         """
+        if makes_views():
+            return in_memory(self).strides
         step, steps = self.itemsize if self.size else 0, []
         for size in reversed(self.shape):
             steps.append(step)

@@ -4,6 +4,7 @@ import contextlib
 from .._binding import NDArrayBase
 from ._creation import results
 from ._dispatch import call, check_order, default_float, device_of, dtype_name, is_symbol, operand, place_name
+from ._views import shows
 
 __all__ = ["eye", "identity", "tri", "tril", "triu", "tril_indices", "triu_indices", "tril_indices_from", "triu_indices_from", "diag",
            "diagflat", "diagonal", "diag_indices_from"]
@@ -147,6 +148,7 @@ def _matrix(function, arr, k):
     return arr.shape[0], k, arr.shape[1]
 
 
+@shows(lambda x, k=0: x.diagonal(k) if x.ndim == 2 else None, "v")
 def diag(array=None, k=0, *, v=None):   # pylint: disable=redefined-outer-name
     """The diagonal `k` of a matrix, or a matrix with a vector on it. Of more dimensions, those of
     the first two. `v` is NumPy's name of `array`.
@@ -172,6 +174,7 @@ def diagflat(array=None, k=0, *, v=None):   # pylint: disable=redefined-outer-na
     return call("_npi_diagflat", (operand(array if v is None else v),), k=int(k))
 
 
+@shows()
 def diagonal(a, offset=0, axis1=0, axis2=1):
     """A copy of the diagonals of matrices, whose rows and columns are dimensions `axis1` and
     `axis2`.

@@ -5,6 +5,7 @@ import numpy as onp
 
 from .._binding import NDArrayBase
 from ._dispatch import call, operand
+from ._views import in_memory, makes_views
 
 __all__ = ["Flags", "flatiter", "repeated", "write_flat"]
 
@@ -136,12 +137,20 @@ class Flags:
     def __init__(self, array):
         self._array = array
 
-    c_contiguous = contiguous = aligned = owndata = property(lambda self: True)
+    aligned = owndata = property(lambda self: True)
     writebackifcopy = property(lambda self: False)
+
+    @property
+    def c_contiguous(self):
+        """Whether the elements lie row by row, as those of all arrays but some views do."""
+        return in_memory(self._array).flags.c_contiguous if makes_views() else True
+    contiguous = c_contiguous
 
     @property
     def f_contiguous(self):
         """Whether the elements lie column by column as well: of a vector, for instance."""
+        if makes_views():
+            return in_memory(self._array).flags.f_contiguous
         return not self._array.size or sum(n != 1 for n in self._array.shape) < 2
 
     @property

@@ -21,6 +21,7 @@ from ..ndarray._native import _recorded, _recording
 from ._dispatch import call, empty_array, filled_array, from_values
 from ._index_keys import Places, checked_index, entries
 from ._traced_indexing import basic, chosen_by_values, gather, on_device, scatter, shapes_are_values
+from ._views import shown_as
 
 __all__ = ["getitem", "setitem", "shaped"]
 
@@ -105,6 +106,9 @@ class _Ranges:
 def _basic_get(a, keys, key):
     if is_deferred_compute():
         return basic(a, keys)
+    view = shown_as(a, lambda x: x[(*keys, ...)])
+    if view is not None:
+        return view
     shape = a.shape
     if not shape:
         out = shaped(_view(a), (1,) * len(keys))

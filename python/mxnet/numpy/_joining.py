@@ -6,6 +6,7 @@ from .._binding import NDArrayBase
 from .._tracing import is_deferred_compute, shape_is_value
 from ._creation import results
 from ._dispatch import call, deliver, dtype_name, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
+from ._views import shows
 
 __all__ = ["concatenate", "concat", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack", "append", "split",
            "array_split", "hsplit", "vsplit", "dsplit"]
@@ -238,6 +239,7 @@ def _split(function, ary, where, axis, uneven=False):
     return [entries(ary, axis, b, e) for b, e in zip([0, *bounds], [*bounds, length])]
 
 
+@shows()
 def split(ary, indices_or_sections, axis=0):
     """A list of the parts of an array: as many equal ones, or those that end before each of several
     indices, and the rest.
@@ -250,6 +252,7 @@ def split(ary, indices_or_sections, axis=0):
     return _split("split", ary, indices_or_sections, int(axis))
 
 
+@shows()
 def array_split(ary, indices_or_sections, axis=0):
     """As :func:`split`, but the parts need not be equal: the first ones are one entry longer.
 
@@ -268,6 +271,7 @@ def _split_dimension(function, ary, where, axis, least):
     return _split(function, ary, where, axis)
 
 
+@shows()
 def hsplit(ary, indices_or_sections):
     """:func:`split` along dimension 1, of vectors along their only one.
 
@@ -284,6 +288,7 @@ def hsplit(ary, indices_or_sections):
     return _split_dimension("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1, 1)
 
 
+@shows()
 def vsplit(ary, indices_or_sections):
     """:func:`split` along dimension 0 of an array of at least two.
 
@@ -295,6 +300,7 @@ def vsplit(ary, indices_or_sections):
     return _split("vsplit", ary, indices_or_sections, 0) if is_symbol(ary) else _split_dimension("vsplit", ary, indices_or_sections, 0, 2)
 
 
+@shows()
 def dsplit(ary, indices_or_sections):
     """:func:`split` along dimension 2.
 

@@ -2,7 +2,7 @@
 
 Results are new arrays, as in MXNet 1.9 and 2.0: a program may write into them, and what is recorded
 is what runs without recording. Basic indexing, ``reshape(copy=False)``, ``reshape_view`` and
-``asarray`` give views.
+``asarray`` give views; with ``npx.set_np(views=True)`` all functions do whose twins in NumPy do.
 """
 import numpy as onp
 
@@ -14,6 +14,7 @@ from ._dispatch import call, compiled, dtype_name, is_symbol, operand
 from ._flat import repeated
 from ._indexing import shaped
 from ._padding import pad
+from ._views import in_memory, makes_views, raveled, reshaped, shown_as, shows
 
 __all__ = ["shape", "ndim", "size", "reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "moveaxis", "rollaxis", "swapaxes",
            "squeeze", "expand_dims", "tile", "repeat", "roll", "rot90", "flip", "fliplr", "flipud", "pad", "resize", "insert", "delete",
@@ -76,6 +77,7 @@ def _reshape_shared(a, newshape):
 
 
 @compiled("_npi_reshape")
+@shows(reshaped)
 def reshape(a, newshape=None, order="C", out=None, *, shape=None, copy=None):   # pylint: disable=redefined-outer-name
     """The elements of an array in another shape, in which one size may be -1. A new array. With
     `order` "F" elements are read and placed with the first index changing fastest. `shape` is NumPy
@@ -107,6 +109,7 @@ def reshape(a, newshape=None, order="C", out=None, *, shape=None, copy=None):   
 
 
 @compiled("_npi_reshape", "vector")
+@shows(raveled, "a")
 def ravel(x=None, order="C", *, a=None):
     """The elements of an array as a vector. A new array. `a` is NumPy's name of `x`.
 
@@ -122,6 +125,7 @@ def ravel(x=None, order="C", *, a=None):
 
 
 @compiled("_npi_transpose")
+@shows()
 def transpose(a, axes=None):
     """A new array whose dimension i is dimension ``axes[i]`` of `a`; without `axes`, in reverse
     order.
@@ -149,6 +153,7 @@ def permute_dims(a, axes=None):
     return transpose(a, axes)
 
 
+@shows(lambda x: x.swapaxes(-1, -2))
 def matrix_transpose(x, /):
     """Matrices with their last two dimensions exchanged.
 
@@ -160,6 +165,7 @@ def matrix_transpose(x, /):
     return call("_npi_swapaxes", (operand(x),), dim1=-1, dim2=-2)
 
 
+@shows()
 def moveaxis(a, source, destination):
     """Dimensions moved to other places; the others keep their order.
 
@@ -171,6 +177,7 @@ def moveaxis(a, source, destination):
     return call("_npi_moveaxis", (operand(a),), source=as_tuple(source), destination=as_tuple(destination))
 
 
+@shows()
 def rollaxis(a, axis, start=0):
     """One dimension moved in front of dimension `start`.
 
@@ -183,6 +190,7 @@ def rollaxis(a, axis, start=0):
 
 
 @compiled("_npi_swapaxes", "numbers")
+@shows()
 def swapaxes(a, axis1, axis2):
     """Two dimensions exchanged.
 
@@ -195,6 +203,7 @@ def swapaxes(a, axis1, axis2):
 
 
 @compiled("_npi_squeeze")
+@shows()
 def squeeze(a, axis=None, out=None):
     """Without the dimensions of size 1: all of them, or those in `axis`.
 
@@ -210,6 +219,7 @@ def squeeze(a, axis=None, out=None):
 
 
 @compiled("_npi_expand_dims", "numbers")
+@shows()
 def expand_dims(a, axis):
     """With new dimensions of size 1 at the places `axis` of the result, a number or several.
 
@@ -233,6 +243,7 @@ def expand_dims(a, axis):
     return a
 
 
+@shows()
 def broadcast_to(array, shape, subok=False):   # pylint: disable=redefined-outer-name
     """A new array of a larger shape, in which sizes of 1 are repeated. `subok` is NumPy's.
 
@@ -261,14 +272,19 @@ def broadcast_arrays(*args, subok=False):
     except ValueError:
         raise ValueError(f"[broadcast_arrays] shapes {', '.join(map(str, shapes))} cannot be broadcast; "
                          "sizes must be equal or 1") from None
-    return [a if tuple(s) == to else call("_npi_broadcast_to", (a,), shape=to) for a, s in zip(arrays, shapes)]
+    return [a if tuple(s) == to else broadcast_to(a, to) for a, s in zip(arrays, shapes)]
 
 
-def _atleast(record, arrays):
+def _atleast(ndim, arrays):   # pylint: disable=redefined-outer-name
     arrays = [operand(a) for a in arrays]
     if not arrays:
         return []
-    out = call(record, arrays)
+    if makes_views():
+        twin = getattr(onp, f"atleast_{ndim}d")
+        views = [shown_as(a, twin) for a in arrays]
+        if all(view is not None for view in views):
+            return views if len(views) > 1 else views[0]
+    out = call(f"_npi_atleast_{ndim}d", arrays)
     return results(out) if len(arrays) > 1 else out
 
 
@@ -280,7 +296,7 @@ def atleast_1d(*arys):
     >>> mx.np.atleast_1d(mx.np.array(3))
     array([3.])
     """
-    return _atleast("_npi_atleast_1d", arys)
+    return _atleast(1, arys)
 
 
 def atleast_2d(*arys):
@@ -291,7 +307,7 @@ def atleast_2d(*arys):
     >>> mx.np.atleast_2d(mx.np.ones(3)).shape
     (1, 3)
     """
-    return _atleast("_npi_atleast_2d", arys)
+    return _atleast(2, arys)
 
 
 def atleast_3d(*arys):
@@ -302,7 +318,7 @@ def atleast_3d(*arys):
     >>> mx.np.atleast_3d(mx.np.ones(3)).shape
     (1, 3, 1)
     """
-    return _atleast("_npi_atleast_3d", arys)
+    return _atleast(3, arys)
 
 
 # ---- repeating and turning
@@ -378,6 +394,7 @@ def roll(a, shift, axis=None):
     return call("_npi_roll", (operand(a),), shift=shift, axis=axis)
 
 
+@shows()
 def rot90(m, k=1, axes=(0, 1)):
     """The planes of two dimensions turned `k` times by 90 degrees, from the first to the second.
 
@@ -390,6 +407,7 @@ def rot90(m, k=1, axes=(0, 1)):
     return call("_npi_rot90", (operand(m),), k=int(k), axes=as_tuple(axes))
 
 
+@shows()
 def flip(m, axis=None, out=None):
     """The order of entries turned around along some dimensions, or all of them.
 
@@ -407,6 +425,7 @@ def flip(m, axis=None, out=None):
     return call("_npi_flip", (m,), out, axis=axis)
 
 
+@shows()
 def flipud(m):
     """:func:`flip` along dimension 0.
 
@@ -418,6 +437,7 @@ def flipud(m):
     return call("_npi_flip", (operand(m),), axis=(0,))
 
 
+@shows()
 def fliplr(m):
     """:func:`flip` along dimension 1.
 
@@ -579,6 +599,8 @@ def shares_memory(a, b, max_work=None):
     if not isinstance(a, NDArrayBase) or not isinstance(b, NDArrayBase):      # one of NumPy, which from_dlpack may have given
         views = [onp.from_dlpack(x) if isinstance(x, NDArrayBase) and x.context.device_type != "gpu" else x for x in (a, b)]
         return not any(isinstance(x, NDArrayBase) for x in views) and onp.shares_memory(*views, max_work)
+    if makes_views():
+        return onp.shares_memory(in_memory(a), in_memory(b), max_work)
     return bool(call("_npi_share_memory", (a, b)).item())
 
 

@@ -12,6 +12,7 @@ from ._dispatch import call, deliver, device_of, dtype_name, is_symbol, operand
 from ._joining import axis_of, concatenate, shape_of, with_axis
 from ._reductions import _without_nan, cumsum
 from ._ufuncs import call_as_ufunc
+from ._views import shows
 
 __all__ = [
     "astype",
@@ -59,6 +60,7 @@ def broadcast_shapes(*args):
     return onp.broadcast_shapes(*args)
 
 
+@shows(lambda x, axis=0: tuple(onp.moveaxis(x, axis, 0)[i, ...] for i in range(x.shape[axis])))
 def unstack(x, /, *, axis=0):
     """The entries of a dimension as a tuple of arrays, which lack that dimension.
 

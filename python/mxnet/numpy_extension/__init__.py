@@ -6,8 +6,8 @@ from ..context import Context as Device
 from ..context import cpu, cpu_pinned, gpu, gpu_memory_info, num_gpus
 from ..context import current_context as current_device
 from ..ndarray import waitall
-from ..util import (get_cuda_compute_capability, is_np_array, is_np_default_dtype, is_np_shape, reset_np, set_np,
-                    set_np_default_dtype)
+from ..util import (get_cuda_compute_capability, is_np_array, is_np_default_dtype, is_np_shape, is_np_views, np_views, reset_np,
+                    set_np, set_np_default_dtype, set_np_views)
 from . import control_flow, utils
 from .._opgen import attach as _attach
 from ._generate import generate as _generate

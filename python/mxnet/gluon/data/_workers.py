@@ -63,7 +63,7 @@ def _prepare_worker(seed, switches):
 
 def _switches():
     """Positions of the switches of this thread, which a worker is to have: arguments of set_np."""
-    return util.is_np_shape(), util.is_np_array()
+    return util.is_np_shape(), util.is_np_array(), util.is_np_default_dtype(), util.is_np_views()
 
 
 def _process_loop(conn, dataset, batchify_fn, seed, switches):
