@@ -240,9 +240,7 @@ PyObject* InvokeAtOnce(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_
   return nullptr;
 }
 
-}  // namespace
-
-PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out, PyTypeObject* type) {
+PyObject* InvokeKept(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out, PyTypeObject* type) {
   if (!out || out == Py_None) {
     PyObject* result = InvokeAtOnce(attrs, inputs, num_inputs, type);
     if (result) return result;
@@ -314,6 +312,34 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
   if (!list) return nullptr;
   for (int i = 0; i < visible; ++i) PyList_SET_ITEM(list, i, fresh.Take(i));
   return list;
+}
+
+/* Taking views may give up the interpreter lock, and other threads may change the lists then. */
+PyObject* InvokeOnViews(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out, PyTypeObject* type) {
+  const AttrsPtr held = attrs;
+  Kept kept;
+  for (Py_ssize_t i = 0; i < num_inputs; ++i) kept.Add(inputs[i]);
+  PyObject* own = out && PyList_Check(out) ? PyList_AsTuple(out) : Py_XNewRef(out);
+  if (out && !own) throw PythonError();
+  PyObject* result = nullptr;
+  try {
+    result = InvokeKept(held, kept.objects.data(), num_inputs, own, type);
+  } catch (...) {
+    Py_XDECREF(own);
+    throw;
+  }
+  if (result && result == own) {
+    Py_DECREF(result);
+    result = Py_NewRef(out);
+  }
+  Py_XDECREF(own);
+  return result;
+}
+
+}  // namespace
+
+PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out, PyTypeObject* type) {
+  return (__builtin_expect(num_views != 0, 0) ? InvokeOnViews : InvokeKept)(attrs, inputs, num_inputs, out, type);
 }
 
 }  // namespace python

@@ -39,7 +39,7 @@ class StoreArguments {
   }
 
   bool AddArray(PyObject* key, PyObject* array) {
-    if (!PyObject_TypeCheck(array, array_type) || !Get(array)) return false;
+    if (!PyObject_TypeCheck(array, array_type) || !Peek(array)) return false;
     if (PyLong_CheckExact(key)) {
       int overflow = 0;
       const long number = PyLong_AsLongAndOverflow(key, &overflow);  // NOLINT: the type of Python's function
