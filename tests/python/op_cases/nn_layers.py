@@ -184,6 +184,8 @@ CASES = [
      "input_dtypes": {0: "int32"}, "attrs": {"input_dim": 4, "output_dim": 3},
      "ref": embedding, "grad": [1], "grad2": True, "refuses": False, "out_dtype": lambda dtype: dtype, "tol": 0.01,
      "bad": [{"attrs": {"input_dim": 5, "output_dim": 3}}, {"attrs": {"input_dim": 4}}]},
+    {"op": "_contrib_SparseEmbedding", "inputs": [np.array([2, 0, 2]), rand((4, 3))], "input_dtypes": {0: "int32"},
+     "attrs": {"input_dim": 4, "output_dim": 3}, "ref": embedding, "grad": [1], "refuses": False, "out_dtype": lambda dtype: dtype, "tol": 0.01},
     {"op": "Embedding", "inputs": [np.array([0.0, 1.9, 3.0, 7.0, -1.0]), rand((4, 3))],
      "attrs": {"input_dim": 4, "output_dim": 3}, "ref": embedding, "grad": [1],
      "refuses": False, "tol": 0.01},
