@@ -1,7 +1,9 @@
 #include "views.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -59,6 +61,30 @@ void Remove(const ViewPtr& view) {
   num_views = static_cast<int>(all.of_chunk.size());
 }
 
+/* One thread at a time carries values, also while it waits without the interpreter lock: another one
+ * could carry older values over newer ones. In a forked child, the owner may be gone. */
+class Turn {
+ public:
+  Turn() {
+    const std::thread::id self = std::this_thread::get_id();
+    while (depth > 0 && owner != self && process == getpid()) {
+      GilRelease unlocked(true);
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    if (process != getpid()) depth = 0;
+    owner = self, process = getpid(), ++depth;
+  }
+  ~Turn() { --depth; }
+
+ private:
+  static int depth;
+  static std::thread::id owner;
+  static pid_t process;
+};
+int Turn::depth = 0;
+std::thread::id Turn::owner;
+pid_t Turn::process = 0;
+
 /* Waits until nothing writes. False where the last write failed. */
 bool Quiet(Var* var) {
   Engine* engine = Engine::Get();
@@ -97,8 +123,8 @@ NDArray Numbers(const View& view) {
 
 /* By operators, for devices whose memory the host cannot read. */
 void CarryOnDevice(const View& view, bool back) {
-  static const AttrsPtr take = Imperative::GetAttrs(Op::Get("take"), 0, nullptr, nullptr);
-  static const AttrsPtr put = Imperative::GetAttrs(Op::Get("_index_axes_assign"), 0, nullptr, nullptr);
+  static const AttrsPtr take = MakeAttrs(Op::Get("take"), {});
+  static const AttrsPtr put = MakeAttrs(Op::Get("_index_axes_assign"), {{"num_args", "3"}});
   Unrecorded scope;
   NDArray numbers = Numbers(view);
   const int64_t shown = view.own.shape().Size(), all = view.root.shape().Size();
@@ -140,9 +166,19 @@ void Carry(View* view, bool back) {
   }
 }
 
-void NoteEqual(View* view) {
-  view->own_version = view->own.version();
-  view->root_version = view->root.version();
+/* Carries values and notes that the two are equal. Other threads may write meanwhile: what they
+ * write after the versions that this notes counts as not carried. */
+void Equalize(View* view, bool back) {
+  const uint64_t own = view->own.version(), root = view->root.version();
+  Carry(view, back);
+  if (back) {
+    view->own_version = own;
+    view->root_version = root + (view->root.version() == root + 1 ? 1 : 0);
+  } else {
+    view->own_version = own + 1;
+    view->root_version = root;
+    view->filled = true;
+  }
 }
 
 /* Carries what was written into views of a chunk, and views of these, to it. Views that nobody has
@@ -150,10 +186,7 @@ void NoteEqual(View* view) {
 void Gather(const Chunk* chunk) {
   for (const ViewPtr& view : ShownOf(chunk)) {
     Gather(view->own.chunk());
-    if (view->filled && Quiet(view->own.var()) && view->own.version() != view->own_version) {
-      Carry(view.get(), true);
-      NoteEqual(view.get());
-    }
+    if (view->filled && Quiet(view->own.var()) && view->own.version() != view->own_version) Equalize(view.get(), true);
     if (view->own.chunk()->refs.load(std::memory_order_acquire) == 1) Remove(view);
   }
 }
@@ -170,11 +203,7 @@ void SettleChunk(const Chunk* chunk) {
   Gather(chain.empty() ? chunk : chain.back()->root.chunk());
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
     View* view = it->get();
-    const bool fine = Quiet(view->root.var());
-    if (view->filled && fine && view->root.version() == view->root_version) continue;
-    Carry(view, false);
-    view->filled = true;
-    NoteEqual(view);
+    if (!Quiet(view->root.var()) || !view->filled || view->root.version() != view->root_version) Equalize(view, false);
   }
 }
 
@@ -206,6 +235,7 @@ void Settle(const NDArray* a) {
   if (!a || a->is_none()) return;
   if (All().of_chunk.count(a->chunk()) == 0 && All().shown_of.count(a->chunk()) == 0) return;
   const NDArray kept = a->Detach();  // other threads may have the array let go of it meanwhile
+  const Turn turn;
   SettleChunk(kept.chunk());
 }
 
@@ -213,7 +243,9 @@ void LetGo(NDArray* a) {
   if (!a || a->is_none()) return;
   const std::vector<ViewPtr> chain = ChainOf(a->chunk());
   *a = NDArray();
-  if (!chain.empty()) Gather(chain.back()->root.chunk());
+  if (chain.empty()) return;
+  const Turn turn;
+  Gather(chain.back()->root.chunk());
 }
 
 Layout LayoutOf(const NDArray& a) {
@@ -243,7 +275,6 @@ PyObject* Show(const NDArray& a, const Layout& layout, bool writable, PyTypeObje
       } else {
         *own = NDArray(shape, root.ctx(), root.dtype(), true);
         const ViewPtr view = std::make_shared<View>(View{own->Detach(), root, layout});
-        NoteEqual(view.get());
         All().of_chunk.emplace(own->chunk(), view);
         All().shown_of[root.chunk()].push_back(view);
         num_views = static_cast<int>(All().of_chunk.size());

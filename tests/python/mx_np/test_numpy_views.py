@@ -12,7 +12,7 @@ import pytest
 import mxnet as mx
 from mxnet import np, npx
 
-pytestmark = [pytest.mark.on_gpu, pytest.mark.sanitized_address,
+pytestmark = [pytest.mark.on_gpu, pytest.mark.unsanitized,
               pytest.mark.skipif(not hasattr(mx._binding._backend, "_sources"), reason="views need the compiled binding")]
 
 
