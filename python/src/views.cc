@@ -61,8 +61,8 @@ void Remove(const ViewPtr& view) {
   num_views = static_cast<int>(all.of_chunk.size());
 }
 
-/* One thread at a time carries values, also while it waits without the interpreter lock: another one
- * could carry older values over newer ones. In a forked child, the owner may be gone. */
+/* One thread at a time carries values, also while it waits without the interpreter lock: another
+ * one could carry older values over newer ones. In a forked child, the owner may be gone. */
 class Turn {
  public:
   Turn() {
