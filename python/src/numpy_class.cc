@@ -4,10 +4,12 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "binding.h"
 #include "remembered.h"
+#include "views.h"
 
 namespace mxnet {
 namespace python {
@@ -134,7 +136,12 @@ PyObject* Read(const Added& added, PyObject* self) {
     default: break;
   }
   if (a->shape().ndim() < 2) return Py_NewRef(self);
-  if (MakesViews()) return nullptr;
+  if (MakesViews() && !Imperative::State().recording) {
+    Layout turned = LayoutOf(*a);
+    std::reverse(turned.count.begin(), turned.count.end());
+    std::reverse(turned.step.begin(), turned.step.end());
+    return Show(*a, turned, reinterpret_cast<PyNDArray*>(self)->writable, ClassOf(self));
+  }
   static const Op* op = Op::Get("_npi_transpose");
   return Invoke(PlainAttrs(op), &self, 1, nullptr);
 }

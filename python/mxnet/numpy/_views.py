@@ -13,21 +13,24 @@ from .._binding import is_traced, layout_of, makes_views, show
 __all__ = ["in_memory", "makes_views", "shows", "shown_as"]
 
 
+_RESHAPES_VIEWS = onp.lib.NumpyVersion(onp.__version__) >= "2.1.0"    # reshape(copy=False)
+
+
 class _Memory:
-    """What NumPy makes a stand-in of."""
+    """What NumPy makes a stand-in of. With an `itemsize` of 1, its steps count elements."""
 
     __slots__ = ("__array_interface__",)
 
     def __init__(self, array, itemsize):
         address, steps = layout_of(array)
         self.__array_interface__ = {"data": (address, not array.writable), "shape": array.shape, "version": 3,
-                                    "strides": tuple(step * itemsize for step in steps), "typestr": f"|V{itemsize}"}
+                                    "strides": tuple(step * itemsize for step in steps), "typestr": "|u1" if itemsize == 1 else f"|V{itemsize}"}
 
 
-def in_memory(array, itemsize=None):
+def in_memory(array):
     """A stand-in: an array of NumPy with the place, shape and steps of `array`, whose elements must
-    not be read. With an `itemsize` of 1, steps count elements."""
-    return onp.asarray(_Memory(array, itemsize or array.itemsize))
+    not be read."""
+    return onp.asarray(_Memory(array, array.itemsize))
 
 
 def _place(array):
@@ -45,12 +48,12 @@ def shown_as(a, change):
     if not makes_views() or is_traced():
         return None
     try:
-        stand_in = in_memory(a, 1)
-        parts = change(stand_in)
+        memory = _Memory(a, 1)
+        parts = change(onp.asarray(memory))
     except Exception:   # pylint: disable=broad-exception-caught    # the function itself says what is wrong
         return None
-    start = _place(stand_in)
-    if isinstance(parts, (list, tuple)):
+    start = _place(memory)
+    if parts.__class__ in (list, tuple):
         return type(parts)([_view(a, start, part) for part in parts])
     return None if parts is None else _view(a, start, parts)
 
@@ -62,7 +65,7 @@ def reshaped(a, newshape=None, order="C", out=None, *, shape=None, copy=None):
         return None
     view = a.view()
     try:
-        if onp.lib.NumpyVersion(onp.__version__) >= "2.1.0":
+        if _RESHAPES_VIEWS:
             return onp.reshape(view, newshape, copy=False)
         view.shape = newshape
         return view
