@@ -24,7 +24,8 @@ class _Memory:
     def __init__(self, array, itemsize):
         address, steps = layout_of(array)
         self.__array_interface__ = {"data": (address, not array.writable), "shape": array.shape, "version": 3,
-                                    "strides": tuple(step * itemsize for step in steps), "typestr": "|u1" if itemsize == 1 else f"|V{itemsize}"}
+                                    "strides": tuple(step * itemsize for step in steps),
+                                    "typestr": "|u1" if itemsize == 1 else f"|V{itemsize}"}
 
 
 def in_memory(array):
