@@ -191,12 +191,8 @@ class OpList {
     (tail_ == nullptr ? head_ : tail_->pool_next) = op;
     tail_ = op;
   }
-  void PushFront(Op* op) {
-    op->pool_next = head_;
-    if (head_ == nullptr) tail_ = op;
-    head_ = op;
-  }
   Op* front() const { return head_; }
+  Op* back() const { return tail_; }
   Op* Pop() {
     Op* op = head_;
     if (op != nullptr && (head_ = op->pool_next) == nullptr) tail_ = nullptr;

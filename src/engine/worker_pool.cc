@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <exception>
 #include <mutex>
 
@@ -30,15 +29,7 @@ void WorkerPool::Push(Op* op) {
   int size;
   {
     std::lock_guard<SpinLock> hold(lock_);
-    if (op->priority == 0) {
-      if (!fifo_.empty() && Before(*op, *fifo_.front()))
-        fifo_.PushFront(op);
-      else
-        fifo_.Push(op);
-    } else {
-      heap_.push_back({op->priority, seq_++, op});
-      std::push_heap(heap_.begin(), heap_.end());
-    }
+    queue_.Push(op);
     size = size_.fetch_add(1, std::memory_order_seq_cst) + 1;
   }
   // A worker announces that it sleeps, or that it no longer spins, before it looks at size_ for the
@@ -53,14 +44,7 @@ void WorkerPool::Push(Op* op) {
 Op* WorkerPool::TryPop() {
   if (size_.load(std::memory_order_relaxed) == 0 || abandoned_.load(std::memory_order_relaxed)) return nullptr;
   std::lock_guard<SpinLock> hold(lock_);
-  Op* op = nullptr;
-  if (!heap_.empty() && (fifo_.empty() || heap_.front().priority > 0)) {
-    op = heap_.front().op;
-    std::pop_heap(heap_.begin(), heap_.end());
-    heap_.pop_back();
-  } else {
-    op = fifo_.Pop();
-  }
+  Op* op = queue_.Pop();
   if (op != nullptr) size_.fetch_sub(1, std::memory_order_seq_cst);
   return op;
 }
@@ -81,11 +65,16 @@ Op* WorkerPool::Pop() {
 }
 
 bool WorkerPool::TryKeep(Op* op) {
-  if (tls_pool != this || tls_kept != nullptr) return false;
+  if (tls_pool != this) return false;
+  if (Op* kept = tls_kept) {  // something else became ready at the same time: the one that was pushed first stays
+    if (op->priority != kept->priority || !Before(*op, *kept)) return false;
+    tls_kept = op;
+    Push(kept);
+    return true;
+  }
   if (size_.load(std::memory_order_relaxed) != 0) {
-    if (op->priority != 0) return false;
     std::lock_guard<SpinLock> hold(lock_);
-    if (!heap_.empty() || (!fifo_.empty() && !Before(*op, *fifo_.front()))) return false;
+    if (!queue_.IsNext(*op)) return false;
   }
   tls_kept = op;
   return true;

@@ -1,11 +1,9 @@
 /*
- * A queue of ready operations and the threads that run them. Larger priorities first, equal ones in
- * order of arrival; but what has waited for others to end goes before what the same thread pushed
- * after it. So a thread's operations run nearly in the order of its program, however far it runs
- * ahead: results that only the next operation reads are read at once and given back, not kept until
- * all that could begin has begun. Threads do not wait for each other's programs. A worker that
- * finds nothing spins for a few microseconds and then sleeps; pushing costs a system call only when
- * every worker sleeps.
+ * Ready operations (ready_queue.h) and the threads that run them: a thread's operations nearly in
+ * the order of its program, however far it runs ahead. Results that only the next operation reads
+ * are read at once and given back, not kept until all that could begin has begun. Threads do not
+ * wait for each other's programs. A worker that finds nothing spins for a few microseconds and then
+ * sleeps; pushing costs a system call only when every worker sleeps.
  */
 #ifndef MXNET_ENGINE_WORKER_POOL_H_
 #define MXNET_ENGINE_WORKER_POOL_H_
@@ -16,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/ready_queue.h"
 #include "engine/var.h"
 
 namespace mxnet {
@@ -32,8 +31,8 @@ class WorkerPool {
   void Push(Op* op);
   /*
    * On one of this pool's workers, right after it finished an operation (see Schedule): keeps `op`
-   * for itself and returns true unless others are queued that come first. Saves the chain x -> x ->
-   * x a trip through the queue.
+   * for itself and returns true unless others come first. Saves the chain x -> x -> x a trip
+   * through the queue.
    */
   bool TryKeep(Op* op);
   /* Runs what is queued unless told not to, then joins. REQUIRES: not called on a worker of this
@@ -42,12 +41,6 @@ class WorkerPool {
   int num_threads() const { return num_threads_; }
 
  private:
-  struct Later {  // heap order: larger priority first, then earlier arrival
-    int priority;
-    uint64_t seq;
-    Op* op;
-    bool operator<(const Later& o) const { return priority != o.priority ? priority < o.priority : seq > o.seq; }
-  };
   void Loop();
   Op* Pop();
   Op* TryPop();
@@ -55,10 +48,8 @@ class WorkerPool {
   const std::string name_;
   const std::function<void(Op*)> run_;
   int num_threads_ = 0;        // that could be started
-  alignas(64) SpinLock lock_;  // guards fifo_, heap_, seq_
-  OpList fifo_;                // priority 0
-  std::vector<Later> heap_;    // every other priority
-  uint64_t seq_ = 0;
+  alignas(64) SpinLock lock_;  // guards queue_
+  ReadyQueue queue_;
   std::atomic<int> size_{0};  // changed under lock_, read without
   alignas(64) std::atomic<int> sleepers_{0};
   std::atomic<int> spinners_{0};

@@ -279,5 +279,53 @@ TEST_P(BulkTest, OneThreadsOperationsRunInItsOrder) {
   for (Var* v : results) engine_->DeleteVariable({}, kCpu, v);
 }
 
+// Of two that became ready at once the first makes a third ready, which the second stands before:
+// the third still comes before the next step.
+TEST_P(BulkTest, WhatBecomesReadyLateStaysInItsStep) {
+  constexpr int kSteps = 200;
+  std::atomic<bool> go{false};
+  int live = 0, most = 0;  // one worker
+  Push({}, {v_[0]}, [&] {
+    while (!go) std::this_thread::yield();
+  });
+  std::vector<Var*> made;
+  for (int i = 0; i < kSteps; ++i) {
+    for (int k = 0; k < 3; ++k) made.push_back(engine_->NewVariable());
+    Var *const first = made.end()[-3], *const second = made.end()[-2], *const third = made.end()[-1];
+    Push({v_[0]}, {first}, [&] { most = std::max(most, ++live); });
+    Push({first}, {second});
+    Push({first}, {third});
+    Push({second}, {v_[1]}, [&] { --live; });
+  }
+  go = true;
+  engine_->WaitForAll();
+  EXPECT_LE(most, 2);
+  for (Var* v : made) engine_->DeleteVariable({}, kCpu, v);
+}
+
+TEST_P(BulkTest, ThreadsTakeTurns) {
+  constexpr int kMany = 100;
+  std::atomic<bool> go{false};
+  int done = 0;  // one worker
+  std::vector<int> when;
+  Push({}, {v_[0]}, [&] {
+    while (!go) std::this_thread::yield();
+  });
+  std::vector<Var*> made;
+  for (int i = 0; i < kMany; ++i) {
+    made.push_back(engine_->NewVariable());
+    Push({}, {made.back()}, [&] { ++done; });
+  }
+  std::thread([&] {
+    for (int i = 0; i < 3; ++i) Push({}, {v_[1 + i]}, [&] { when.push_back(done); });
+  }).join();
+  go = true;
+  engine_->WaitForAll();
+  ASSERT_EQ(when.size(), 3u);
+  for (int i = 0; i < 3; ++i) EXPECT_LE(when[static_cast<size_t>(i)], i + 2);
+  EXPECT_EQ(done, kMany);
+  for (Var* v : made) engine_->DeleteVariable({}, kCpu, v);
+}
+
 }  // namespace
 }  // namespace mxnet
