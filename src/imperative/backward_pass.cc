@@ -16,7 +16,7 @@ namespace mxnet {
 namespace {
 
 NDArray FilledLike(const Tape::Output& o, double value) {
-  NDArray a(o.shape, o.ctx, o.dtype);
+  NDArray a(o.shape, o.ctx, o.dtype, true);
   if (o.shape.Size() == 0) return a;
   Imperative::Run(graph_ops::Filled(value, o.dtype), {}, {OpReq::kWrite}, {a}, false);
   return a;

@@ -50,9 +50,6 @@ class CallBuffersLease {
   CallBuffers* buffers_;
 };
 
-constexpr size_t kRefusable =
-    size_t{4} << 30;  // bytes of one array that may well be more than there is: asked for at once, so that the call itself fails
-
 void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Context* ctx, bool* have_ctx) {
   const Op* op = attrs.op;
   const int want = op->NumInputs(attrs);
@@ -96,12 +93,6 @@ Context RequestedContext(const Attrs& attrs) {
 bool Contains(const std::vector<int>& v, int x) {
   for (int y : v)
     if (x == y) return true;
-  return false;
-}
-
-bool ThroughTemporary(const std::vector<std::pair<NDArray, size_t>>& temporaries, size_t output) {
-  for (const auto& t : temporaries)
-    if (t.second == output) return true;
   return false;
 }
 
@@ -161,6 +152,17 @@ class Execution {
  private:
   OpReq Requested(size_t output) const { return reqs_ ? (*reqs_)[output] : output < read_ ? OpReq::kWrite : OpReq::kNull; }
 
+  /* What output o goes through; null: nothing. */
+  const NDArray* TemporaryOf(size_t o) const {
+    for (const auto& t : temporaries_)
+      if (t.second == o) return &t.first;
+    return nullptr;
+  }
+  const NDArray& Written(size_t o) const {
+    const NDArray* temporary = TemporaryOf(o);
+    return temporary ? *temporary : *outputs_[o];
+  }
+
   // Shapes and dtypes. What the caller gave as output takes part: `_zeros(out=x)` needs no shape
   // argument.
   void Infer() {
@@ -189,8 +191,6 @@ class Execution {
   void MakeOutputs(bool shapes_only) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (outputs_[i]->is_none()) {
-        // Memory comes in the operator's turn: a caller who runs ahead would hold that of all
-        // results which nobody wants any more.
         *outputs_[i] = NDArray(s_->out_shapes[i], ctx_, s_->out_types[i], true);
       } else {
         fresh_ = false;
@@ -228,8 +228,9 @@ class Execution {
       Count(blob);
       const bool overlaps = req != OpReq::kNull && SettleOverlaps(o, blob, &req);
       if (overlaps || (Requested(o) == OpReq::kAdd && !op_->supports_add)) {
-        temporaries_.emplace_back(NDArray(outputs_[o]->shape(), ctx_, outputs_[o]->dtype()), o);
-        blob = temporaries_.back().first.data();
+        temporaries_.emplace_back(NDArray(outputs_[o]->shape(), ctx_, outputs_[o]->dtype(), true), o);
+        if (temporaries_.back().first.chunk()->bytes >= kRefusable) temporaries_.back().first.chunk()->Allocate();
+        blob = PendingBlob(temporaries_.back().first);
         req = OpReq::kWrite;
       }
       s_->out.push_back(std::move(blob));
@@ -260,12 +261,11 @@ class Execution {
     for (int m : op_->MutateInputs(*attrs_)) AddUnique(&s_->writes, inputs_[m]->var());
     if (!fresh_) {
       for (size_t o = 0; o < outputs_.size(); ++o)
-        if (!ThroughTemporary(temporaries_, o) && ChangesOutput(*outputs_[o], s_->req[o], inputs_))
-          AddUnique(&s_->writes, outputs_[o]->var());
+        if (!TemporaryOf(o) && ChangesOutput(*outputs_[o], s_->req[o], inputs_)) AddUnique(&s_->writes, outputs_[o]->var());
     }
     num_kept_ = static_cast<int>(s_->writes.size());
     for (size_t o = 0; o < outputs_.size(); ++o)
-      if (!ThroughTemporary(temporaries_, o)) AddUnique(&s_->writes, outputs_[o]->var());
+      if (!TemporaryOf(o)) AddUnique(&s_->writes, outputs_[o]->var());
     for (auto& t : temporaries_) AddUnique(&s_->writes, t.first.var());
     if (op_->uses_random) {
       Imperative::RandomResource* r = Imperative::Random(ctx_.execution());
@@ -317,7 +317,7 @@ class Execution {
       run.ctx = ctx_.execution();
       for (size_t i = 0; i < inputs_.size(); ++i) s_->in[i] = s_->in[i].dptr ? s_->in[i] : InputBlob(op_, i, *inputs_[i]);
       for (size_t o = 0; o < outputs_.size(); ++o)
-        if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) s_->out[o] = outputs_[o]->data();
+        if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) s_->out[o] = Written(o).data();
       CallKernel(kernel, *attrs_, s_->in, s_->req, s_->out, run, is_train_, random_);
     } catch (...) {
       error = std::current_exception();
@@ -333,7 +333,7 @@ class Execution {
       if (!s_->in[i].dptr && !op_->ReadsOnlyShape(static_cast<int>(i)))
         call->late.push_back({false, i, inputs_[i]->chunk(), inputs_[i]->byte_offset()});
     for (size_t o = 0; o < outputs_.size(); ++o)
-      if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) call->late.push_back({true, o, outputs_[o]->chunk(), outputs_[o]->byte_offset()});
+      if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) call->late.push_back({true, o, Written(o).chunk(), Written(o).byte_offset()});
     call->attrs = attrs_;
     call->kernel = kernel;
     call->in.assign(s_->in.begin(), s_->in.end());

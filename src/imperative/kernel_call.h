@@ -4,6 +4,7 @@
 
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
+#include "ndarray/run.h"
 
 namespace mxnet {
 
@@ -11,17 +12,6 @@ namespace mxnet {
  * profiler. `waits`: for other operators, which may want workspace memory as well. */
 void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
                 const RunContext& run, bool is_train, RandomState* random, bool waits = false);
-
-/* An array without giving it memory if it has none yet: Late does that when the operator's turn
- * comes. */
-inline TBlob PendingBlob(const NDArray& a) {
-  if (!__atomic_load_n(&a.chunk()->delayed, __ATOMIC_ACQUIRE)) return a.data();
-  TBlob b;
-  b.shape = a.shape();
-  b.dtype = a.dtype();
-  b.ctx = a.ctx();
-  return b;
-}
 
 /* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it
  * has none yet (placeholders of the tape). */

@@ -37,6 +37,20 @@ void CopyBytes(void* dst, Context dst_ctx, const void* src, Context src_ctx, siz
   CopyWithDevice(dst, dst_ctx, src, src_ctx, bytes, stream);
 }
 
+/* Is a copy between arrays of the CPU so small that the caller makes it where it can? */
+bool CopiesAtOnce(size_t bytes) { return static_cast<double>(bytes) * 0.1 < kInlineNanoseconds; }
+
+/* Where an operation reads or writes. The chunk lives until then: the engine deletes it behind the
+ * operation. */
+struct Place {
+  Chunk* chunk;
+  size_t offset;
+  char* On(const RunContext& run) const {
+    AllocateOn(chunk, run);
+    return static_cast<char*>(chunk->handle.dptr) + offset;
+  }
+};
+
 Chunk* NewChunk(const Shape& shape, int dtype, Context ctx) {
   const size_t bytes = CheckedBytes(shape, dtype);
   Chunk* chunk = new Chunk;  // not make_unique, which would clear it first
@@ -240,7 +254,8 @@ void NDArray::SyncCopyToCPU(void* dst, size_t bytes) const {
 }
 
 NDArray NDArray::Copy(Context ctx) const {
-  NDArray out(shape_, ctx, dtype_);
+  const size_t bytes = CheckedBytes(shape_, dtype_);
+  NDArray out(shape_, ctx, dtype_, !CopiesAtOnce(bytes) && bytes < kRefusable);
   CopyFromTo(*this, out);
   return out;
 }
@@ -374,9 +389,10 @@ MXNET_DLL void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) 
   if (src.var() == dst.var() && src.byte_offset() == dst.byte_offset() && src.dtype() == dst.dtype() && src.shape() == dst.shape()) return;
   MXNET_CHECK_KIND(src.shape() == dst.shape(), Value)
       << "[copyto] source has shape " << src.shape() << ", destination " << dst.shape() << "; they must be equal";
-  const TBlob from = src.data(), to = dst.data();
+  const TBlob from = PendingBlob(src), to = PendingBlob(dst);
   const int64_t n = from.Size();
   if (n == 0) return;
+  if (to.ctx.is_gpu() && !to.dptr) Storage::Get()->PoolName(to.ctx);  // throws when this build or machine has no such device
   Var* reads[1] = {src.var()};
   Var* writes[1] = {dst.var()};
   const int num_reads = reads[0] == writes[0] ? 0 : 1;
@@ -385,18 +401,20 @@ MXNET_DLL void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) 
       << "[copyto] from " << DTypeName(from.dtype) << " to " << DTypeName(to.dtype) << " across devices; cast first";
   const Context where = gpu ? (to.ctx.is_gpu() ? to.ctx : from.ctx) : Context::CPU();
   const FnProperty prop = !gpu ? FnProperty::kNormal : to.ctx.is_gpu() ? FnProperty::kCopyToGPU : FnProperty::kCopyFromGPU;
-  auto fn = [from, to, n](RunContext run) {
+  auto fn = [from, to, n, source = Place{src.chunk(), src.byte_offset()}, target = Place{dst.chunk(), dst.byte_offset()}](RunContext run) {
+    const void* const read = source.On(run);
+    void* const written = target.On(run);
     if (from.dtype == to.dtype) {
       if (from.ctx.is_gpu() || to.ctx.is_gpu())
-        CopyBytes(to.dptr, to.ctx, from.dptr, from.ctx, from.Bytes(), run.stream);
+        CopyBytes(written, to.ctx, read, from.ctx, from.Bytes(), run.stream);
       else
-        std::memmove(to.dptr, from.dptr, from.Bytes());  // views of one chunk may overlap
+        std::memmove(written, read, from.Bytes());  // views of one chunk may overlap
     } else {
-      ConvertElements(from.dptr, from.dtype, to.dptr, to.dtype, n);
+      ConvertElements(read, from.dtype, written, to.dtype, n);
     }
   };
-  RunOrPush(fn, where, Span<Var* const>(reads, num_reads), Span<Var* const>(writes, 1), from.Bytes() * 0.1 < kInlineNanoseconds, prop,
-            priority, "copyto", num_reads == 0 || !CoversChunk(dst) ? 1 : 0);
+  RunOrPush(fn, where, Span<Var* const>(reads, num_reads), Span<Var* const>(writes, 1), CopiesAtOnce(from.Bytes()), prop, priority,
+            "copyto", num_reads == 0 || !CoversChunk(dst) ? 1 : 0);
 }
 
 }  // namespace mxnet

@@ -51,6 +51,21 @@ struct CopyHooks {
   void (*copy)(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream);
 };
 
+/* Bytes of one array that may well be more than there is. Its memory is asked for at once, so that
+ * the call itself fails; that of smaller ones comes in the turn of the operation that writes them,
+ * for a caller who runs ahead would hold that of all results which nobody wants any more. */
+constexpr size_t kRefusable = size_t{4} << 30;
+
+/* An array without giving it memory if it has none yet. */
+inline TBlob PendingBlob(const NDArray& a) {
+  if (!__atomic_load_n(&a.chunk()->delayed, __ATOMIC_ACQUIRE)) return a.data();
+  TBlob b;
+  b.shape = a.shape();
+  b.dtype = a.dtype();
+  b.ctx = a.ctx();
+  return b;
+}
+
 /*
  * Memory for a delayed `chunk` that the operation which runs with `run` writes first: on a GPU also
  * what earlier work on that stream still uses. No-op when it has some. The chunk's variable must be

@@ -532,3 +532,33 @@ def test_a_caller_that_runs_ahead_holds_few_results():
         y = mx.nd.relu(x) * 2 + x
     np.testing.assert_array_equal(y.asnumpy()[:3], 3)
     assert mx.storage.stats(mx.cpu()).peak_used_bytes - before < 10 * (4 << 20)   # all results would be 150 arrays
+
+
+def step_with_gradient(function, grad_req="write"):
+    x = mx.nd.ones((256, 4096))
+    x.attach_grad(grad_req)
+
+    def step():
+        with mx.autograd.record():
+            y = function(x)
+        y.backward()
+    return step
+
+
+@pytest.mark.parametrize("make", [
+    lambda: step_with_gradient(mx.nd.L2Normalization),          # a gradient of several operators
+    lambda: step_with_gradient(lambda x: x > 0.5),              # nothing but a gradient of the head
+    lambda: step_with_gradient(lambda x: mx.nd.LRN(x.reshape((1, 16, 256, 256)), nsize=5), "add"),
+    lambda: step_with_gradient(lambda x: x + x),                # one that is copied to where it belongs
+    lambda: lambda x=mx.nd.ones((1 << 20,)): mx.nd.flip(x, axis=0, out=x),      # through a temporary array
+], ids=["several", "head", "add", "copied", "over itself"])
+def test_steps_that_run_ahead_hold_few_results(make):
+    step = make()
+    step()
+    mx.nd.waitall()
+    mx.storage.reset_peak(mx.cpu())
+    before = mx.storage.stats(mx.cpu()).used_bytes
+    for _ in range(40):
+        step()
+    mx.nd.waitall()
+    assert mx.storage.stats(mx.cpu()).peak_used_bytes - before < 10 * (4 << 20)   # a result of each step would be 40 arrays
