@@ -19,10 +19,10 @@ void CopyBytes(const void* src, void* dst, int64_t bytes);
 /*
  * Copies a box: out[i0, i1, ...] = src[sum of i_k * src_stride[k]] where out is addressed by
  * dst_stride in the same way. Neighbouring dimensions that are contiguous on both sides are merged
- * first, so callers need not care. Strides may be negative or 0 (source only).
+ * first and the destination is walked as it lies. Strides may be negative or 0 (source only).
  */
-void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim,
-                 size_t elem_bytes);
+MXNET_DLL void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim,
+                           size_t elem_bytes);
 
 /* dst = src with axes permuted: dimension i of dst is dimension axes[i] of src. REQUIRES: dst does
  * not overlap src. */

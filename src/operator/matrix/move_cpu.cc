@@ -321,12 +321,45 @@ template <typename T>
 void CopyFew(const T* src, const int64_t* src_stride, T* dst, const int64_t* dst_stride, const int64_t* shape, int ndim) {
   if (ndim == 0) {
     *dst = *src;
-  } else if (ndim == 1) {
-    for (int64_t i = 0; i < *shape; ++i) dst[i * *dst_stride] = src[i * *src_stride];
+  } else if (ndim <= 2) {
+    const int64_t rows = ndim == 2 ? shape[0] : 1, columns = shape[ndim - 1];
+    const int64_t src_row = src_stride[0], dst_row = dst_stride[0], src_step = src_stride[ndim - 1], dst_step = dst_stride[ndim - 1];
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* from = src + i * src_row;
+      T* to = dst + i * dst_row;
+      for (int64_t j = 0; j < columns; ++j, from += src_step, to += dst_step) *to = *from;
+    }
   } else {
     for (int64_t i = 0; i < *shape; ++i)
       CopyFew(src + i * *src_stride, src_stride + 1, dst + i * *dst_stride, dst_stride + 1, shape + 1, ndim - 1);
   }
+}
+
+/* Where a copy begins, in elements. */
+struct Start {
+  int64_t src = 0, dst = 0;
+};
+
+/* Orders and turns dimensions so that the destination is written as it lies. */
+Start AlongDestination(std::vector<Dim>* dims) {
+  Start at;
+  bool moved = false;
+  for (size_t i = 0; i < dims->size(); ++i) {
+    Dim& d = (*dims)[i];
+    if (d.dst < 0) {
+      at.src += (d.size - 1) * d.src, at.dst += (d.size - 1) * d.dst;
+      d = {d.size, -d.src, -d.dst};
+      moved = true;
+    }
+    moved = moved || (i > 0 && (*dims)[i - 1].dst < d.dst);
+  }
+  if (!moved) return at;
+  std::stable_sort(dims->begin(), dims->end(), [](const Dim& a, const Dim& b) { return a.dst > b.dst; });
+  std::vector<int64_t> src, dst, shape;
+  for (const Dim& d : *dims) src.push_back(d.src), dst.push_back(d.dst), shape.push_back(d.size);
+  dims->clear();
+  MergedDims(src.data(), dst.data(), shape.data(), static_cast<int>(shape.size()), dims);
+  return at;
 }
 
 }  // namespace
@@ -342,9 +375,10 @@ void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const in
     });
   std::vector<Dim> dims;
   if (!MergedDims(src_stride, dst_stride, shape, ndim, &dims)) return;
+  const Start at = AlongDestination(&dims);
   VisitElement(elem_bytes, [&](auto tag) {
     using T = decltype(tag);
-    CopyDims(static_cast<const T*>(src), static_cast<T*>(dst), std::move(dims));
+    CopyDims(static_cast<const T*>(src) + at.src, static_cast<T*>(dst) + at.dst, std::move(dims));
   });
 }
 
