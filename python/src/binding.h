@@ -69,6 +69,12 @@ inline NDArray* Get(PyObject* o) {
   if (__builtin_expect(num_views != 0, 0)) Settle(Peek(o));
   return Peek(o);
 }
+/* Where the values of an array on the host lie, without what NDArray::data makes beside. */
+inline char* MemoryOf(const NDArray& a) {
+  Chunk* chunk = a.chunk();
+  if (__builtin_expect(__atomic_load_n(&chunk->delayed, __ATOMIC_ACQUIRE), 0)) chunk->Allocate();
+  return static_cast<char*>(chunk->handle.dptr) + a.byte_offset();
+}
 /* The classes of results first: asking whether one is a subclass goes through all its bases. */
 inline bool IsArray(PyObject* o) {
   const PyTypeObject* type = Py_TYPE(o);
@@ -248,6 +254,14 @@ PyObject* NewOf(const Shape& shape, Context ctx, int dtype, PyTypeObject* type, 
 PyObject* NewBlank(const Shape& shape, Context ctx, int dtype, PyTypeObject* type);
 /* Copies all of a small array on the host that nobody writes; false for others. */
 bool ReadNow(const NDArray& a, void* to, size_t bytes);
+/* A new array of `shape` with those elements of a small array that GatherStrided brings, copied at
+ * once. Null without an exception, for an operator to copy them: of large arrays and on devices,
+ * while something writes the array, records or measures, and while there are views. Throws. */
+PyObject* GatherNow(PyObject* of, const Shape& shape, int64_t offset, int ndim, const int64_t* count, const int64_t* step);
+/* The same for an array with its axes in another order (null: turned round), and with two of them
+ * swapped; null also for axes that an operator refuses. */
+PyObject* PermuteNow(PyObject* of, const int64_t* axes, int num_axes);
+PyObject* SwapNow(PyObject* of, int64_t axis, int64_t other);
 /* The number in an array of size 1, or None where only NumPy has its type. Null with an
  * exception. */
 PyObject* NumberIn(PyObject* self);

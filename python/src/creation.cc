@@ -65,7 +65,7 @@ bool ReadNow(const NDArray& a, void* to, size_t bytes) {
   if (bytes > kSmall || bytes == 0 || a.ctx().is_gpu()) return false;
   Engine* engine = Engine::Get();
   Var* const var = a.var();
-  const void* from = a.data().dptr;
+  const void* from = MemoryOf(a);
   if (!engine->TryAcquire(&var, 1, nullptr, 0)) return false;
   std::memcpy(to, from, bytes);
   engine->Release(&var, 1, nullptr, 0);

@@ -147,6 +147,41 @@ PyObject* ShowSelection(PyObject* self, const NDArray& a, const Selection& s) {
   return Show(a, part, reinterpret_cast<PyNDArray*>(self)->writable, ClassOf(self));
 }
 
+/* Of operators that take begin, end and step; `value` for those that write a number. */
+const AttrsPtr& SliceAttrs(const Op* op, const Selection& s, int ndim, const double* value) {
+  int64_t key[3 * kMostDims + 2];
+  size_t n = 0;
+  key[n++] = ndim;
+  for (int i = 0; i < ndim; ++i) key[n++] = s.begin[i], key[n++] = s.step[i], key[n++] = s.count[i];
+  if (value) std::memcpy(&key[n++], value, sizeof(*value));
+  return Remembered(op, key, n, [&] {
+    std::string end = "(";
+    for (int i = 0; i < ndim; ++i) {
+      const int64_t e = s.begin[i] + s.count[i] * s.step[i];
+      end += (e < 0 ? "None" : std::to_string(e)) + ",";  // before the first element, of a reversed range
+    }
+    AttrDict dict = {{"begin", Text(s.begin, ndim)}, {"end", end + ")"}, {"step", Text(s.step, ndim)}};
+    if (value) dict["scalar"] = NumberText(*value);
+    return dict;
+  });
+}
+
+/* A copy of the selection. */
+PyObject* CutOut(PyObject* self, const NDArray& a, const Selection& s) {
+  const int ndim = a.shape().ndim();
+  int64_t step[kMostDims], offset = 0, stride = 1;
+  for (int i = ndim; i-- > 0; stride *= a.shape()[i]) {
+    step[i] = s.step[i] * stride;
+    offset += s.begin[i] * stride;
+  }
+  PyObject* o = GatherNow(self, s.shape(), offset, ndim, s.count, step);
+  if (o) return o;
+  static const Op* op = Op::Get("slice");
+  o = Invoke(SliceAttrs(op, s, ndim, nullptr), &self, 1, nullptr);
+  if (o) *Get(o) = Get(o)->Reshape(s.shape());
+  return o;
+}
+
 /* x[i] of an array that nothing records, for one of Python's own integers. Null without an
  * exception: not for here. */
 PyObject* Row(PyObject* self, const NDArray& a, PyObject* key) {
@@ -184,25 +219,6 @@ bool WriteNow(const NDArray& a, int64_t offset, int64_t count, double value) {
   }
   engine->Release(nullptr, 0, &var, 1);
   return true;
-}
-
-/* Of operators that take begin, end and step; `value` for those that write a number. */
-const AttrsPtr& SliceAttrs(const Op* op, const Selection& s, int ndim, const double* value) {
-  int64_t key[3 * kMostDims + 2];
-  size_t n = 0;
-  key[n++] = ndim;
-  for (int i = 0; i < ndim; ++i) key[n++] = s.begin[i], key[n++] = s.step[i], key[n++] = s.count[i];
-  if (value) std::memcpy(&key[n++], value, sizeof(*value));
-  return Remembered(op, key, n, [&] {
-    std::string end = "(";
-    for (int i = 0; i < ndim; ++i) {
-      const int64_t e = s.begin[i] + s.count[i] * s.step[i];
-      end += (e < 0 ? "None" : std::to_string(e)) + ",";  // before the first element, of a reversed range
-    }
-    AttrDict dict = {{"begin", Text(s.begin, ndim)}, {"end", end + ")"}, {"step", Text(s.step, ndim)}};
-    if (value) dict["scalar"] = NumberText(*value);
-    return dict;
-  });
 }
 
 template <typename T>
@@ -344,7 +360,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
       const bool numpy = IsNumpy(self);
       // Parts of an array that no gradient needs are views, also while autograd records.
       const bool recorded = state.recording && Imperative::HasHistory(*a);
-      if (IsArray(key) && !numpy) {
+      if (!numpy && IsArray(key)) {
         PyObject* rows = Get(key) ? TakeRows(self, key) : nullptr;
         if (rows || PyErr_Occurred()) return rows;
       } else if (!recorded || numpy) {
@@ -359,9 +375,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
             if (o && state.recording && offset >= 0 && !NotePart(o, self, key)) Py_CLEAR(o);
             return o;
           }
-          static const Op* op = Op::Get("slice");
-          PyObject* o = Invoke(SliceAttrs(op, s, a->shape().ndim(), nullptr), &self, 1, nullptr);
-          if (o) *Get(o) = Get(o)->Reshape(s.shape());
+          PyObject* o = CutOut(self, *a, s);
           // An array that nobody else has is gone after the call.
           if (o && numpy) reinterpret_cast<PyNDArray*>(o)->cut_out = Py_REFCNT(self) > 1;
           return o;

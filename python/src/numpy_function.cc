@@ -47,6 +47,10 @@ enum Kind {
 const char* const kind_names[kNumKinds] = {"float", "same",    "bool",   "reduce",     "spread", "make",     "fill", "blank",
                                            "cast",  "numbers", "vector", "blank_like", "array",  "as_array", "copy", "item"};
 
+/* What a record does that copying a small array's elements does as well: it has the axes in another
+ * order, or swaps two of them. */
+enum Moves { kStays, kPermutes, kSwaps };
+
 /* INVARIANT: `rest` is a Python function, and `dict` has what it is called, its text and
  * `__wrapped__`, which shows its signature. `unary` or `binary.array` is set, not both; `unary` of
  * a reduction has the parameter axis, or `tuple`, and may have keepdims. That of a function that
@@ -58,7 +62,8 @@ struct NumpyFunction {
   BinaryRecords binary;
   Kind kind;
   bool keeps, ranges, zeros;  // has keepdims, start; makes zeros
-  const char* tuple;          // the parameter instead of axis that is a tuple: axes or, always given, newshape; else null
+  Moves moves;
+  const char* tuple;  // the parameter instead of axis that is a tuple: axes or, always given, newshape; else null
 };
 
 /* Names of arguments, which are one object each in what Python has compiled. */
@@ -143,13 +148,20 @@ const AttrsPtr& TupleAttrs(const NumpyFunction& f, const int64_t* key, int count
 
 constexpr int64_t whole_vector[] = {false, 2, -1};
 
+/* With a key of TupleAttrs. */
+PyObject* RunWithAxes(const NumpyFunction& f, PyObject* const* args, const int64_t* key, int count) {
+  if (f.moves == kPermutes)
+    if (PyObject* moved = PermuteNow(args[0], key[1] == 0 ? nullptr : key + 2, count - 2)) return moved;
+  return Invoke(TupleAttrs(f, key, count), args, 1, nullptr);
+}
+
 /* f(a, entry, entry...) of a function whose parameter is a tuple. */
 PyObject* SpreadDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize_t n) {
   int64_t key[10] = {false, 2};
   int count = 2;
   for (Py_ssize_t i = 1; i < n; ++i)
     if (!AppendAxis(args[i], key, &count)) return nullptr;
-  return Invoke(TupleAttrs(f, key, count), args, 1, nullptr);
+  return RunWithAxes(f, args, key, count);
 }
 
 /* f(a), f(a, axis), f(a, axis=..., keepdims=...); or f(a, tuple). Null without an exception:
@@ -180,7 +192,7 @@ PyObject* ReduceDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssize
   } else if (axis != Py_None && !AppendAxis(axis, key, &count)) {
     return nullptr;
   }
-  return Invoke(TupleAttrs(f, key, count), args, 1, nullptr);
+  return RunWithAxes(f, args, key, count);
 }
 
 /* f(a, number...), or f(a, name=number...) in the record's order. Null without an exception:
@@ -195,6 +207,8 @@ PyObject* NumbersDirectly(const NumpyFunction& f, PyObject* const* args, Py_ssiz
   int count = 0;
   for (Py_ssize_t i = 1; i < n + named; ++i)
     if (!AppendAxis(args[i], key, &count)) return nullptr;
+  if (f.moves == kSwaps)
+    if (PyObject* moved = SwapNow(args[0], key[0], key[1])) return moved;
   const AttrsPtr& attrs = Remembered(f.unary, key, static_cast<size_t>(count), [&] {
     AttrDict dict;
     for (int i = 0; i < count; ++i) dict[params[i].name] = std::to_string(key[i]);
@@ -416,6 +430,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   f.binary = {nullptr, nullptr, nullptr, true};
   f.kind = kReduces;
   f.keeps = f.ranges = false;
+  f.moves = kStays;
   f.tuple = nullptr;
   for (int kind = 0; kind < kNumKinds; ++kind)
     if (std::strcmp(kind_names[kind], kind_name) == 0) f.kind = static_cast<Kind>(kind);
@@ -426,6 +441,8 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
       f.keeps = f.keeps || p.name == "keepdims";
       for (const char* name : {"axes", "newshape"})
         if (p.name == name) f.tuple = name;
+      if (p.name == "axes") f.moves = kPermutes;
+      if (p.name == "dim2") f.moves = kSwaps;
       f.ranges = f.ranges || p.name == "start";
     }
     if (op->input_names.size() <= 1) {
@@ -498,6 +515,7 @@ PyObject* As(PyObject* self, PyObject* dict) {
   to.keeps = from.keeps;
   to.ranges = from.ranges;
   to.zeros = from.zeros;
+  to.moves = from.moves;
   to.tuple = from.tuple;
   return copy;
 }
@@ -524,8 +542,10 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
                        {Py_tp_methods, methods},
                        {Py_tp_getset, attributes},
                        {0, nullptr}};
-PyType_Spec spec = {"mxnet._cy3.ndarray.NumpyFunction", static_cast<int>(sizeof(NumpyFunction)), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
+// An immutable type: Python finds methods of such types without looking them up each time.
+PyType_Spec spec = {
+    "mxnet._cy3.ndarray.NumpyFunction", static_cast<int>(sizeof(NumpyFunction)), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 PyMethodDef functions[] = {{"_set_making", SetMaking, METH_VARARGS,
                             "Sets the scopes of devices, the device where operators work unless told otherwise, "
