@@ -58,11 +58,36 @@ def torch_space(part, rows):
     return space, lambda: None
 
 
+class Stacked:
+    """A module of functions of matrices: where one refuses a stack, as SciPy's did until 1.15, its
+    caller goes over the matrices."""
+
+    def __init__(self, module, stack):
+        self.module, self.stack = module, stack
+
+    def __getattr__(self, name):
+        function, stack, refuses = getattr(self.module, name), self.stack, False
+
+        def call(*arrays, **options):
+            nonlocal refuses
+            if arrays[0].ndim == 2:
+                return function(*arrays, **options)
+            if not refuses:
+                try:
+                    return function(*arrays, **options)
+                except ValueError:
+                    refuses = True
+            results = [function(*matrices, **options) for matrices in zip(*arrays)]
+            return tuple(map(stack, zip(*results))) if isinstance(results[0], tuple) else stack(results)
+        setattr(self, name, call)
+        return call
+
+
 def scipy_space(part, rows):
     import numpy as np
     import scipy.linalg
     make = lambda values, dtype, wanted=False: np.asarray(values, dtype or "float32")   # noqa: E731
-    return {**operators_arrays.of(part, make, rows), "np": np, "linalg": scipy.linalg}, lambda: None
+    return {**operators_arrays.of(part, make, rows), "np": np, "linalg": Stacked(scipy.linalg, np.stack)}, lambda: None
 
 
 def with_backward(kind, call, space):
