@@ -46,8 +46,9 @@ void DeterminantGradients(KernelArgs& args, bool logarithm, int64_t count, int64
 /* a = l q; m <= n. q holds a before. */
 void FactorLq(KernelArgs& args, int64_t count, int64_t m, int64_t n, void* q, void* l);
 /* a = u^T diag(w) u from the lower triangle; w ascends, and of each row of u the element of largest
- * absolute value is positive. u holds a before. */
-void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w);
+ * absolute value is positive. u holds a before, and without
+ * `vectors` nothing of use afterwards. */
+void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w, bool vectors = true);
 /* a = u diag(w) v with u m x k, v k x n and k the smaller of m and n; w descends, and of each row
  * of v the element of largest absolute value is positive. u and v null: only w. args.run is the
  * CPU's. */

@@ -543,30 +543,34 @@ void FactorLq(KernelArgs& args, int64_t count, int64_t m, int64_t n, void* q, vo
   });
 }
 
-void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w) {
+void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w, bool vectors) {
   if (args.run.ctx.is_gpu()) return gpu::EigenSymmetric(args, count, n, u, w);
   Trouble trouble;
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
-    const int64_t work_size = lapack::Routines<T>::EigenWork(n), integers_size = lapack::Routines<T>::EigenIntegers(n);
+    const bool small = n <= SmallEigenMatrix(Wide(args));  // takes half of syevd's time
+    const int64_t work_size = small ? 0 : lapack::Routines<T>::EigenWork(n),
+                  integers_size = small ? 0 : lapack::Routines<T>::EigenIntegers(n);
     lapack::CheckSize(Name(args), std::max(n, std::max(work_size, integers_size)));
     Ranges(n == 0 ? 0 : count, n, 20 * static_cast<double>(n * n * n), [&](int64_t begin, int64_t end) {
       auto work = Scratch<T>(work_size);
       auto integers = Scratch<int32_t>(integers_size);
       for (int64_t i = begin; i < end; ++i) {
-        T *vectors = static_cast<T*>(u) + i * n * n, *values = static_cast<T*>(w) + i * n;
+        T *rows = static_cast<T*>(u) + i * n * n, *values = static_cast<T*>(w) + i * n;
         bool finite = true;  // LAPACK may loop for ever over others
         for (int64_t r = 0; r < n; ++r)
-          for (int64_t c = 0; c <= r; ++c) finite &= std::isfinite(vectors[r * n + c]);
+          for (int64_t c = 0; c <= r; ++c) finite &= std::isfinite(rows[r * n + c]);
         if (!finite) {
-          std::fill(vectors, vectors + n * n, static_cast<T>(NAN));
+          std::fill(rows, rows + n * n, static_cast<T>(NAN));
           std::fill(values, values + n, static_cast<T>(NAN));
           continue;
         }
-        const int64_t failed = lapack::Routines<T>::Eigen(n, vectors, values, work.get(), work_size, integers.get(), integers_size);
+        const int64_t failed =
+            small ? MXNET_CPU_CALL(SmallEigen)(sizeof(T) == 8, vectors, rows, values, n)
+                  : lapack::Routines<T>::Eigen(vectors, n, rows, values, work.get(), work_size, integers.get(), integers_size);
         if (failed) trouble.Add(i, failed);
-        for (int64_t r = 0; r < n; ++r) {
-          T* row = vectors + r * n;
+        for (int64_t r = 0; vectors && r < n; ++r) {
+          T* row = rows + r * n;
           if (*LargestOf(row, n) < T(0))
             for (int64_t c = 0; c < n; ++c) row[c] = -row[c];
         }

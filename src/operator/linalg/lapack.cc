@@ -100,10 +100,10 @@ void CheckSize(const char* op, int64_t size) {
     MXNET_CHECK(info == 0) << "[linalg] orgqr does not take argument " << -info;                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
-  int64_t Routines<T>::Eigen(int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size) {                \
+  int64_t Routines<T>::Eigen(bool vectors, int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size) {  \
     SettleBlasThreads();                                                                                                                   \
     int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size), whole = Int(integers_size);                                       \
-    p##syevd_("V", "U", &size, a, &lead, w, work, &given, integers, &whole, &info, 1, 1);                                                  \
+    p##syevd_(vectors ? "V" : "N", "U", &size, a, &lead, w, work, &given, integers, &whole, &info, 1, 1);                                  \
     return info;                                                                                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \

@@ -30,8 +30,8 @@ struct Routines {
   static void Lq(int64_t rows, int64_t columns, T* a, T* scale, T* work, int64_t work_size);
   static void LqVectors(int64_t rows, int64_t columns, T* a, const T* scale, T* work, int64_t work_size);
   static int64_t LqWork(int64_t rows, int64_t columns);
-  /* Rows of a become the eigenvectors. */
-  static int64_t Eigen(int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size);
+  /* Rows of a become the eigenvectors; without `vectors` it is destroyed. */
+  static int64_t Eigen(bool vectors, int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size);
   static int64_t EigenWork(int64_t n) { return 1 + 6 * n + 2 * n * n; }
   static int64_t EigenIntegers(int64_t n) { return 3 + 5 * n; }
   /* x, `columns` vectors of n numbers one after the other, = a^-1 x for the row-major a that lu is

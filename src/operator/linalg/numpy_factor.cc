@@ -171,8 +171,9 @@ void SymmetricKernel(KernelArgs& given) {
       Transpose(args, s.count, n, n, a.dptr, {n, n * n}, u, {n, n * n});
     else
       CopyBytes(args.run, a.dptr, u, static_cast<int64_t>(a.Bytes()));
-    EigenSymmetric(args, s.count, n, u, w);
-    if (args.out.size() > 1 && args.req[1] != OpReq::kNull) Transpose(args, s.count, n, n, u, {n, n * n}, args.out[1].dptr, {n, n * n});
+    const bool vectors = args.out.size() > 1 && args.req[1] != OpReq::kNull;
+    EigenSymmetric(args, s.count, n, u, w, vectors);
+    if (vectors) Transpose(args, s.count, n, n, u, {n, n * n}, args.out[1].dptr, {n, n * n});
   });
 }
 

@@ -14,6 +14,10 @@ namespace mxnet {
 
 constexpr int64_t kSmallMatrix = 64;
 
+/* SmallEigen's. Its rotations are rounded numbers, whose errors add up faster than LAPACK's in
+ * large matrices of double; those of float are double. */
+constexpr int64_t SmallEigenMatrix(bool wide) { return wide ? kSmallMatrix / 2 : kSmallMatrix; }
+
 /* op(a) is a triangle of a, or its transpose; it stands left of x, or right. */
 struct SmallSide {
   bool lower, transpose, right;
@@ -32,6 +36,11 @@ MXNET_CPU_DECLARE(
     /* x = alpha * op(a)^-1 x, and x = alpha * op(a) x (or x op(a)); x is m x n. */
     void SmallSolve(bool wide, const SmallSide& side, double alpha, const void* a, void* x, int64_t m, int64_t n);
     void SmallMultiply(bool wide, const SmallSide& side, double alpha, const void* a, void* x, int64_t m, int64_t n);
+    /* Rows of u, symmetric with the lower triangle given and of finite numbers, become the
+     * eigenvectors, each of either sign; w: the eigenvalues, which ascend. Returns 0, or 1 + the
+     * place of an eigenvalue that was not found. Without `vectors` u stays.
+     * 0 < n <= SmallEigenMatrix(wide). */
+    int64_t SmallEigen(bool wide, bool vectors, void* u, void* w, int64_t n);
     /* q, m x n with m <= n, becomes the factor of orthonormal rows; l: m x m. m <= kSmallMatrix. */
     void SmallLq(bool wide, void* q, void* l, int64_t m, int64_t n);)
 

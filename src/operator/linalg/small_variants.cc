@@ -1,9 +1,10 @@
-// Factorizations and triangular solves of one small matrix, row-major. Their inner loops run along
-// rows: a row less a few multiples of other rows. This file is compiled once for each level of
-// instruction sets; dense.h says what the functions mean.
+// Factorizations, eigenvectors and triangular solves of one small matrix, row-major. Their inner
+// loops run along rows: a row less a few multiples of other rows. This file is compiled once for
+// each level of instruction sets; dense.h says what the functions mean.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "base/cpu_dispatch.h"
@@ -285,6 +286,219 @@ void Lq(T* q, T* l, int64_t m, int64_t n) {
   }
 }
 
+// Eigenvectors of symmetric matrices. Buffers have rows of `ld` numbers, a multiple of kStrip, and
+// what lies behind a row's n numbers is 0, so that no loop along a row has a remainder.
+constexpr int64_t kStrip = 8;
+
+// Beside a matrix whose largest number is 1 or 2 what is less than this is 0.
+template <typename T>
+constexpr T kNothing = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+
+// row -= a * x + b * y over [first, ld); first is a multiple of kStrip
+template <typename T>
+inline void SubtractTwo(T* row, T a, const T* x, T b, const T* y, int64_t first, int64_t ld) {
+#pragma GCC ivdep
+  for (int64_t s = first; s < ld; s += kStrip)
+    for (int64_t j = s; j < s + kStrip; ++j) row[j] -= a * x[j] + b * y[j];
+}
+
+// sums = sum over r in [begin, n) of factor[r] * (row r), over [first, ld)
+template <typename T>
+inline void SumRows(const T* factor, const T* rows, int64_t begin, int64_t n, int64_t first, int64_t ld, T* sums) {
+  for (int64_t s = first; s < ld; s += kStrip) {
+    T even[kStrip] = {}, odd[kStrip] = {};
+    int64_t r = begin;
+    for (; r + 2 <= n; r += 2) {
+      for (int64_t j = 0; j < kStrip; ++j) even[j] += factor[r] * rows[r * ld + s + j];
+      for (int64_t j = 0; j < kStrip; ++j) odd[j] += factor[r + 1] * rows[(r + 1) * ld + s + j];
+    }
+    if (r < n)
+      for (int64_t j = 0; j < kStrip; ++j) even[j] += factor[r] * rows[r * ld + s + j];
+    for (int64_t j = 0; j < kStrip; ++j) sums[s + j] = even[j] + odd[j];
+  }
+}
+
+// a, symmetric, becomes tridiagonal, diagonal d and e beside it, by Householder's reflections
+// I - tau v v^T, row i of a holding v of the i-th (Golub and Van Loan, Matrix Computations, 8.3.1).
+template <typename T>
+void Tridiagonalize(T* a, int64_t n, int64_t ld, double* d, double* e, T* tau) {
+  T w[kSmallMatrix];
+  for (int64_t i = 0; i < n; ++i) {
+    T* v = a + i * ld;
+    d[i] = v[i];
+    std::fill(v, v + i + 1, T(0));
+    if (i + 1 == n) break;
+    const int64_t first = (i + 1) / kStrip * kStrip;
+    const T alpha = v[i + 1], beta = -std::copysign(Norm(v + first, ld - first), alpha), divisor = alpha - beta;
+    tau[i] = T(0);
+    e[i] = std::abs(beta) <= kNothing<T> ? T(0) : i + 2 == n ? alpha : beta;
+    if (e[i] == 0 || i + 2 == n) continue;
+    tau[i] = (beta - alpha) / beta;
+    for (int64_t j = first; j < ld; ++j) v[j] /= divisor;
+    v[i + 1] = T(1);
+    SumRows(v, a, i + 1, n, first, ld, w);
+    const T half = tau[i] * tau[i] / 2 * Dot(v + first, w + first, ld - first);
+    for (int64_t j = first; j < ld; ++j) w[j] = tau[i] * w[j] - half * v[j];
+    for (int64_t r = i + 1; r < n; ++r) SubtractTwo(a + r * ld, v[r], w, w[r], v, first, ld);
+  }
+}
+
+// q = the product of the reflections.
+template <typename T>
+void FormProduct(const T* a, const T* tau, int64_t n, int64_t ld, T* q) {
+  T sums[kSmallMatrix];
+  std::fill(q, q + n * ld, T(0));
+  for (int64_t i = 0; i < n; ++i) q[i * ld + i] = T(1);
+  for (int64_t i = n - 3; i >= 0; --i) {
+    if (tau[i] == T(0)) continue;
+    const T* v = a + i * ld;
+    const int64_t first = (i + 1) / kStrip * kStrip;
+    SumRows(v, q, i + 1, n, first, ld, sums);
+    for (int64_t r = i + 1; r < n; ++r) {
+      const T factor = tau[i] * v[r];
+#pragma GCC ivdep
+      for (int64_t s = first; s < ld; s += kStrip)
+        for (int64_t j = s; j < s + kStrip; ++j) q[r * ld + j] -= factor * sums[j];
+    }
+  }
+}
+
+// (x, y) = (c x - s y, s x + c y)
+template <typename T>
+inline void Rotate(T* x, T* y, T c, T s, int64_t ld) {
+#pragma GCC ivdep
+  for (int64_t k = 0; k < ld; k += kStrip)
+    for (int64_t j = k; j < k + kStrip; ++j) {
+      const T a = x[j], b = y[j];
+      x[j] = c * a - s * b;
+      y[j] = s * a + c * b;
+    }
+}
+
+// Diagonalizes two rows by one of Jacobi's rotations (Golub and Van Loan, 8.5.2); z: row of the
+// first one's vector, or null.
+template <typename T>
+void SolvePair(double* d, double* e, T* z, int64_t ld) {
+  const double half = (d[1] - d[0]) / (2 * *e), t = std::copysign(1 / (std::abs(half) + std::sqrt(half * half + 1)), half);
+  const double c = 1 / std::sqrt(t * t + 1);
+  d[0] -= t * *e;
+  d[1] += t * *e;
+  *e = 0;
+  if (z) Rotate(z, z + ld, static_cast<T>(c), static_cast<T>(c * t), ld);
+}
+
+// One step of the implicit QL method on rows l..m of the tridiagonal matrix.
+template <typename T>
+void QlStep(double* d, double* e, T* z, int64_t l, int64_t m, int64_t ld) {
+  double g = (d[l + 1] - d[l]) / (2 * e[l]);
+  g = d[m] - d[l] + e[l] / (g + std::copysign(std::sqrt(g * g + 1), g));
+  double s = 1, c = 1, p = 0;
+  for (int64_t i = m - 1; i >= l; --i) {
+    const double f = s * e[i], b = c * e[i], squares = f * f + g * g;
+    const double r = squares > 1e-290 ? std::sqrt(squares) : std::hypot(f, g);
+    e[i + 1] = r;
+    if (r == 0) {  // it splits here
+      d[i + 1] -= p;
+      e[m] = 0;
+      return;
+    }
+    s = f / r;
+    c = g / r;
+    g = d[i + 1] - p;
+    const double t = (d[i] - g) * s + 2 * c * b;
+    p = s * t;
+    d[i + 1] = g + p;
+    g = c * t - b;
+    if (z) Rotate(z + i * ld, z + (i + 1) * ld, static_cast<T>(c), static_cast<T>(s), ld);
+  }
+  d[l] -= p;
+  e[l] = g;
+  e[m] = 0;
+}
+
+// Rows l..m in the opposite order.
+template <typename T>
+void Turn(double* d, double* e, T* z, int64_t l, int64_t m, int64_t ld) {
+  std::reverse(d + l, d + m + 1);
+  std::reverse(e + l, e + m);
+  for (; z && l < m; ++l, --m) std::swap_ranges(z + l * ld, z + (l + 1) * ld, z + m * ld);
+}
+
+// d becomes the eigenvalues, and z, times their vectors, in its rows; z null: only d (Dubrulle,
+// Martin and Wilkinson, The Implicit QL Algorithm, Numerische Mathematik 12, 1968). A block begins
+// where the diagonal is smaller: from there the method converges fast. Returns 0, or 1 + the row
+// that does not.
+template <typename T>
+int64_t ImplicitQl(double* d, double* e, T* z, int64_t n, int64_t ld) {
+  constexpr double eps = std::numeric_limits<T>::epsilon() / 2, tiny = std::numeric_limits<double>::min();
+  int64_t steps = 30 * n;
+  e[n - 1] = 0;
+  for (int64_t l = 0, turned = 0; l < n;) {
+    int64_t m = l;
+    while (m + 1 < n && e[m] * e[m] > eps * eps * std::abs(d[m]) * std::abs(d[m + 1]) + tiny) ++m;
+    if (m + 1 < n) e[m] = 0;
+    if (m == l) {
+      ++l;
+      continue;
+    }
+    if (m == l + 1) {
+      SolvePair(d + l, e + l, z ? z + l * ld : nullptr, ld);
+      continue;
+    }
+    if (m >= turned) {
+      if (std::abs(d[m]) < std::abs(d[l])) Turn(d, e, z, l, m, ld);
+      turned = m + 1;
+    }
+    if (steps-- == 0) return l + 1;
+    QlStep(d, e, z, l, m, ld);
+  }
+  return 0;
+}
+
+// The matrix times a power of two, so that its largest number is in [1, 2): squares neither
+// overflow nor vanish. Returns the power's exponent.
+template <typename T>
+int ScaledInto(const T* u, int64_t n, int64_t ld, T* a) {
+  T largest = 0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j <= i; ++j) largest = std::max(largest, std::abs(u[i * n + j]));
+  const int exponent = largest == T(0) ? 0 : std::ilogb(largest);
+  // Two factors, for their product may be more than T holds.
+  const T half = std::ldexp(T(1), -exponent / 2), rest = std::ldexp(T(1), -exponent - -exponent / 2);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j <= i; ++j) a[i * ld + j] = a[j * ld + i] = u[i * n + j] * half * rest;
+    std::fill(a + i * ld + n, a + (i + 1) * ld, T(0));
+  }
+  return exponent;
+}
+
+template <typename T>
+int64_t Eigen(bool vectors, T* u, T* w, int64_t n) {
+  T a[kSmallMatrix * kSmallMatrix], q[kSmallMatrix * kSmallMatrix], tau[kSmallMatrix];
+  double d[kSmallMatrix], e[kSmallMatrix];
+  const int64_t ld = (n + kStrip - 1) / kStrip * kStrip;
+  const int exponent = ScaledInto(u, n, ld, a);
+  Tridiagonalize(a, n, ld, d, e, tau);
+  if (vectors) {
+    FormProduct(a, tau, n, ld, q);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < n; ++j) a[i * ld + j] = q[j * ld + i];
+  }
+  const int64_t failed = ImplicitQl(d, e, vectors ? a : nullptr, n, ld);
+  if (failed) return failed;
+  int64_t order[kSmallMatrix];
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t k = i;
+    for (; k > 0 && d[order[k - 1]] > d[i]; --k) order[k] = order[k - 1];
+    order[k] = i;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    w[i] = static_cast<T>(std::ldexp(d[order[i]], exponent));
+    if (vectors) std::copy(a + order[i] * ld, a + order[i] * ld + n, u + i * n);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int64_t SmallCholesky(bool wide, bool lower, const void* in, void* out, int64_t n) {
@@ -309,6 +523,10 @@ void SmallSolve(bool wide, const SmallSide& s, double alpha, const void* a, void
 void SmallMultiply(bool wide, const SmallSide& s, double alpha, const void* a, void* x, int64_t m, int64_t n) {
   wide ? Multiply(s, alpha, static_cast<const double*>(a), static_cast<double*>(x), m, n)
        : Multiply(s, static_cast<float>(alpha), static_cast<const float*>(a), static_cast<float*>(x), m, n);
+}
+int64_t SmallEigen(bool wide, bool vectors, void* u, void* w, int64_t n) {
+  return wide ? Eigen(vectors, static_cast<double*>(u), static_cast<double*>(w), n)
+              : Eigen(vectors, static_cast<float*>(u), static_cast<float*>(w), n);
 }
 void SmallLq(bool wide, void* q, void* l, int64_t m, int64_t n) {
   wide ? Lq(static_cast<double*>(q), static_cast<double*>(l), m, n) : Lq(static_cast<float*>(q), static_cast<float*>(l), m, n);

@@ -223,6 +223,10 @@ def test_eigenvalues():
         for other in (L.eigh(array(a), upper=upper), L.eigh(array(a), upper)):
             same(other[1], v.asnumpy())
         same(L.eigvalsh(array(a), upper), w.asnumpy())
+    for n in (32, 33, 64, 65):   # beyond some of these LAPACK is asked
+        large = mirrored(n, n)
+        same(L.eigvalsh(array(large)), onp.linalg.eigvalsh(large))
+        same(L.eigvalsh(array(large, "float32")), onp.linalg.eigvalsh(large), 1e-4)
     general = onp.triu(a)
     same(L.eigvals(array(general)), onp.linalg.eigvals(general))
     w, v = L.eig(array(general))

@@ -169,3 +169,25 @@ def test_batches_are_independent_of_their_neighbours(n):
         whole = f(x).asnumpy()
         for i in (0, 31, 63):
             np.testing.assert_array_equal(whole[i], f(array(a[i:i + 1], "float32")).asnumpy()[0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 16, 31, 32, 33, 64, 65])
+def test_eigenvectors_are_accurate(n, dtype):
+    """On both sides of the orders where LAPACK takes over: random, scaled, of rank one, with equal
+    and with clustered eigenvalues."""
+    base = symmetric((4, n, n), n)
+    v = np.linspace(-1, 2, n)
+    huge = 1e37 if dtype == "float32" else 1e306
+    kinds = [base[0], base[1] * huge / n, base[2] / huge * 10, np.outer(v, v), np.zeros((n, n)), np.diag(v[::-1]),
+             np.eye(n) + 1e-7 * base[3]]
+    a = np.array(kinds).astype(dtype)
+    u, w = (out.asnumpy().astype("float64") for out in L.syevd(array(a, dtype)))
+    exact = a.astype("float64")
+    unit = 40 * np.finfo(dtype).eps
+    norm = np.maximum(np.abs(exact).sum(-1).max(-1), np.finfo("float64").tiny)
+    assert (np.diff(w) >= 0).all()
+    assert (np.abs(exact @ np.swapaxes(u, 1, 2) - np.swapaxes(u, 1, 2) * w[:, None]).max((1, 2)) <= unit * norm).all()
+    assert np.abs(u @ np.swapaxes(u, 1, 2) - np.eye(n)).max() <= unit
+    np.testing.assert_array_less(np.abs(w - np.linalg.eigvalsh(exact)).max(-1), unit * norm + np.finfo("float64").tiny)
+    assert (np.take_along_axis(u, np.abs(u).argmax(-1)[..., None], -1) > 0).all()
