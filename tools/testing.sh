@@ -168,7 +168,7 @@ run_fuzz() {
   use_tree
   if [[ $preset == asan ]]; then
     runtime="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so.6)"
-    export FUZZ_NO_LIMIT=1 MXNET_ENABLE_CYTHON=0 MXNET_CPU_MEM_POOL_TYPE=Unpooled ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096
+    export MXNET_ENABLE_CYTHON=0 MXNET_CPU_MEM_POOL_TYPE=Unpooled ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096
   fi
   ${runtime:+env LD_PRELOAD="$runtime"} "$venv/bin/python" tests/fuzz/$program.py "${arguments[@]}"
 }

@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CHUNK = 400          # cases of a worker's life
 LONGEST = 30.0       # seconds for one call; the slowest of the accepted ones takes two
 # What the address sanitizer does instead of throwing std::bad_alloc, which the library answers.
-NO_MEMORY = re.compile("SUMMARY: AddressSanitizer: (out-of-memory|allocation-size-too-big)")
+NO_MEMORY = re.compile("SUMMARY: AddressSanitizer: (out-of-memory|allocation-size-too-big)|ERROR: Failed to mmap")
 
 
 class Life:
