@@ -339,9 +339,11 @@ def test_streams_and_tools_need_a_gpu():
     else:
         check_call(_LIB.MXGetCurrentStream(0, ctypes.byref(stream)))
         assert stream.value == 1
-        check_call(_LIB.MXPushStreamDep(nd.ones((2,), ctx=mx.gpu()).handle, 1))
+        on_gpu = nd.ones((2,), ctx=mx.gpu())
+        check_call(_LIB.MXPushStreamDep(on_gpu.handle, 1))
+    on_cpu = nd.ones((2,))
     with pytest.raises(ValueError, match="accepted: arrays on a GPU"):
-        check_call(_LIB.MXPushStreamDep(nd.ones((2,), ctx=mx.cpu()).handle, 1))
+        check_call(_LIB.MXPushStreamDep(on_cpu.handle, 1))
     if not CUDA:
         for call in (lambda: mx.cuda.nvtx.range_push("a"), mx.cuda.nvtx.range_pop, mx.cuda.cuda_profiler_start, mx.cuda.cuda_profiler_stop,
                      mx.cuda.nvtx.range("a").__enter__):

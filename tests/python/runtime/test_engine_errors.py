@@ -220,6 +220,7 @@ nd.waitall()
         assert "operations run on the threads that call" in result.stderr, result.stderr
 
 
+@pytest.mark.unsanitized
 def test_convolutions_work_again_after_a_failed_allocation():
     code = """
 def conv(channels, filters):

@@ -153,6 +153,7 @@ print("found")
     assert result.stdout.split() == ["found"], result.stderr
 
 
+@pytest.mark.unsanitized
 def test_what_was_resident_goes_back_to_the_system():
     result = run(WALK + """
 import mxnet as mx
@@ -197,6 +198,7 @@ print(s.limit_bytes, s.given_back_blocks, s.given_back_bytes)
     assert result.stdout.split() == ["0"] * 3, result.stderr
 
 
+@pytest.mark.unsanitized
 def test_long_parameters_are_not_remembered():
     """Parsed parameters are kept for 4,096 sets a thread; sets of some 60 KB each would be 250 MB
     and more."""
