@@ -163,7 +163,9 @@ void RunReference(KernelArgs& args, const LayerCall& call, const TBlob* addend) 
   ParallelFor(n, 4096, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       float y = static_cast<float>(sums[i]) * call.scale;
-      if (addend) y += call.addend_step * (other.dtype == kUint8 ? float{other.data<uint8_t>()[i]} : float{other.data<int8_t>()[i]});
+      if (addend)
+        y += call.addend_step *
+             (other.dtype == kUint8 ? static_cast<float>(other.data<uint8_t>()[i]) : static_cast<float>(other.data<int8_t>()[i]));
       if (call.relu) y = std::max(y, 0.0f);
       y = std::nearbyint(y * StepsOf(1, call.dst_step));
       to[i] = static_cast<char>(is_unsigned ? static_cast<int>(std::min(255.0f, std::max(0.0f, y)))
