@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "base/omp.h"
+#include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "operator/blas_threads.h"
 
@@ -41,6 +44,45 @@ int64_t WorkSize(double answer) { return static_cast<int64_t>(answer * (1 + 1e-6
 
 CBLAS_UPLO Uplo(bool lower) { return lower ? CblasLower : CblasUpper; }
 CBLAS_TRANSPOSE Trans(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
+
+// Routines that alternate between short products and work of one thread, on matrices of up to this
+// order: the library's threads wait longer for a processor (blas_threads.h) than they save. Twice
+// as fast at 512, equal at 700.
+class FewThreads {
+ public:
+  explicit FewThreads(int64_t order) {
+    SettleBlasThreads();
+    if (order <= 640) alone_.emplace();
+  }
+
+ private:
+  std::optional<OneBlasThread> alone_;
+};
+
+// A call of the library for each thread that other operators use, too, on some of the rows or
+// columns, which do not depend on each other.
+template <typename Part>
+void ShareLines(int64_t lines, double flops, const Part& part) {
+  constexpr int64_t least = 32;  // lines of a thread
+  SettleBlasThreads();
+  const int64_t threads = Env::Get().enforce_determinism ? 1 : std::min<int64_t>(OmpThreadsForFlops(flops), lines / least);
+  if (threads <= 1) return part(int64_t{0}, lines);
+  const OneBlasThread alone;
+  ParallelForThreads(static_cast<int>(threads), lines, part);
+}
+
+// Products with triangular matrices, and their systems of equations: columns of x are independent
+// of each other, or rows where the triangle stands on the right.
+template <typename Call>
+void ShareTriangle(const SmallSide& s, int64_t m, int64_t n, const Call& call) {
+  const double flops = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(s.right ? n : m);
+  ShareLines(s.right ? m : n, flops, [&](int64_t begin, int64_t end) {
+    if (s.right)
+      call(begin * n, Int(end - begin), Int(n));
+    else
+      call(begin, Int(m), Int(end - begin));
+  });
+}
 
 }  // namespace
 
@@ -88,20 +130,21 @@ void CheckSize(const char* op, int64_t size) {
   }                                                                                                                                        \
   template <>                                                                                                                              \
   void Routines<T>::Lq(int64_t rows, int64_t columns, T* a, T* scale, T* work, int64_t work_size) {                                        \
-    SettleBlasThreads();                                                                                                                   \
+    const FewThreads few(std::max(rows, columns));                                                                                         \
     int m = Int(columns), n = Int(rows), lead = Lead(columns), info = 0, given = Int(work_size);                                           \
     p##geqrf_(&m, &n, a, &lead, scale, work, &given, &info);                                                                               \
     MXNET_CHECK(info == 0) << "[linalg] geqrf does not take argument " << -info;                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
   void Routines<T>::LqVectors(int64_t rows, int64_t columns, T* a, const T* scale, T* work, int64_t work_size) {                           \
+    const FewThreads few(std::max(rows, columns));                                                                                         \
     int m = Int(columns), n = Int(rows), lead = Lead(columns), info = 0, given = Int(work_size);                                           \
     p##orgqr_(&m, &n, &n, a, &lead, scale, work, &given, &info);                                                                           \
     MXNET_CHECK(info == 0) << "[linalg] orgqr does not take argument " << -info;                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
   int64_t Routines<T>::Eigen(bool vectors, int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size) {  \
-    SettleBlasThreads();                                                                                                                   \
+    const FewThreads few(n);                                                                                                               \
     int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size), whole = Int(integers_size);                                       \
     p##syevd_(vectors ? "V" : "N", "U", &size, a, &lead, w, work, &given, integers, &whole, &info, 1, 1);                                  \
     return info;                                                                                                                           \
@@ -159,15 +202,17 @@ void CheckSize(const char* op, int64_t size) {
   }                                                                                                                                        \
   template <>                                                                                                                              \
   void Routines<T>::Solve(const SmallSide& s, T alpha, int64_t m, int64_t n, const T* a, T* x) {                                           \
-    SettleBlasThreads();                                                                                                                   \
-    cblas_##p##trsm(CblasRowMajor, s.right ? CblasRight : CblasLeft, Uplo(s.lower), Trans(s.transpose), CblasNonUnit, Int(m), Int(n),      \
-                    alpha, a, Lead(s.right ? n : m), x, Lead(n));                                                                          \
+    ShareTriangle(s, m, n, [&](int64_t first, int rows, int columns) {                                                                     \
+      cblas_##p##trsm(CblasRowMajor, s.right ? CblasRight : CblasLeft, Uplo(s.lower), Trans(s.transpose), CblasNonUnit, rows, columns,     \
+                      alpha, a, Lead(s.right ? n : m), x + first, Lead(n));                                                                \
+    });                                                                                                                                    \
   }                                                                                                                                        \
   template <>                                                                                                                              \
   void Routines<T>::Multiply(const SmallSide& s, T alpha, int64_t m, int64_t n, const T* a, T* x) {                                        \
-    SettleBlasThreads();                                                                                                                   \
-    cblas_##p##trmm(CblasRowMajor, s.right ? CblasRight : CblasLeft, Uplo(s.lower), Trans(s.transpose), CblasNonUnit, Int(m), Int(n),      \
-                    alpha, a, Lead(s.right ? n : m), x, Lead(n));                                                                          \
+    ShareTriangle(s, m, n, [&](int64_t first, int rows, int columns) {                                                                     \
+      cblas_##p##trmm(CblasRowMajor, s.right ? CblasRight : CblasLeft, Uplo(s.lower), Trans(s.transpose), CblasNonUnit, rows, columns,     \
+                      alpha, a, Lead(s.right ? n : m), x + first, Lead(n));                                                                \
+    });                                                                                                                                    \
   }                                                                                                                                        \
   template <>                                                                                                                              \
   void Routines<T>::SymmetricProduct(bool transpose, T alpha, int64_t n, int64_t k, const T* a, T* out) {                                  \
