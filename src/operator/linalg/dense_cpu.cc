@@ -2,7 +2,6 @@
 // threads; large ones use the threads of the BLAS library one after the other.
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <mutex>
 #include <type_traits>
 #include <vector>
@@ -12,10 +11,13 @@
 #include "mxnet/error.h"
 #include "operator/blas_threads.h"
 #include "operator/gemm.h"
+#include "operator/host_scratch.h"
+#include "operator/linalg/decompose.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/dense_gpu.h"
 #include "operator/linalg/lapack.h"
 #include "operator/linalg/recursive_lu.h"
+#include "operator/linalg/reflections.h"
 
 namespace mxnet {
 namespace linalg {
@@ -57,12 +59,6 @@ class Trouble {
   std::mutex mutex_;
   int64_t matrix_ = -1, place_ = 0;
 };
-
-// Memory of one thread; not set to anything.
-template <typename T>
-std::unique_ptr<T[]> Scratch(int64_t n) {
-  return std::unique_ptr<T[]>(new T[static_cast<size_t>(std::max<int64_t>(n, 1))]);
-}
 
 // The element of largest absolute value.
 template <typename T>
@@ -251,8 +247,8 @@ void Inverse(KernelArgs& args, int64_t count, int64_t n, const void* a, void* ou
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
     Ranges(count, n, 2 * static_cast<double>(n * n * n), [&](int64_t begin, int64_t end) {
-      auto lu = Scratch<T>(n * n);
-      auto pivots = Scratch<int32_t>(n);
+      const HostScratch<T> lu(n * n);
+      const HostScratch<int32_t> pivots(n);
       for (int64_t i = begin; i < end; ++i) {
         const int64_t singular = LuOf(static_cast<const T*>(a) + i * n * n, lu.get(), pivots.get(), n);
         if (singular)
@@ -305,8 +301,8 @@ void SolveGeneral(KernelArgs& args, bool transpose, int64_t count, int64_t n, in
     using T = decltype(number);
     const bool small = n <= kSmallMatrix, by_lapack = ByLapack<T>(n);
     Ranges(n * k == 0 ? 0 : count, std::max(n, k), static_cast<double>(n * n * (n + k)), [&](int64_t begin, int64_t end) {
-      auto lu = Scratch<T>(n * n), matrix = Scratch<T>(transpose ? n * n : 0), turned = Scratch<T>(by_lapack ? n * k : 0);
-      auto pivots = Scratch<int32_t>(n);
+      const HostScratch<T> lu(n * n), matrix(transpose ? n * n : 0), turned(by_lapack ? n * k : 0);
+      const HostScratch<int32_t> pivots(n);
       for (int64_t i = begin; i < end; ++i) {
         const T *from = static_cast<const T*>(a) + i * n * n, *right = static_cast<const T*>(b) + i * n * k;
         T* to = static_cast<T*>(x) + i * n * k;
@@ -336,11 +332,11 @@ void SingularValues(KernelArgs& args, int64_t count, int64_t m, int64_t n, const
   const int64_t k = std::min(m, n);
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
-    const int64_t work_size = k == 0 ? 0 : lapack::Routines<T>::SingularWork(m, n, u != nullptr);
-    lapack::CheckSize(Name(args), std::max(work_size, std::max(m, n)));
+    const int64_t work_size = k == 0 || u ? 0 : lapack::Routines<T>::SingularWork(m, n);
+    lapack::CheckSize(Name(args), std::max({work_size, SingularNumbers(m, n), m, n}));
     Ranges(k == 0 ? 0 : count, std::max(m, n), 20 * static_cast<double>(m * n * k), [&](int64_t begin, int64_t end) {
-      auto work = Scratch<T>(work_size), matrix = Scratch<T>(m * n);
-      auto integers = Scratch<int32_t>(8 * k);
+      const HostScratch<T> work(work_size), matrix(u ? 0 : m * n);
+      const HostScratch<int32_t> integers(u ? 0 : 8 * k);
       for (int64_t i = begin; i < end; ++i) {
         const T* from = static_cast<const T*>(a) + i * m * n;
         T *left = u ? static_cast<T*>(u) + i * m * k : nullptr, *right = v ? static_cast<T*>(v) + i * k * n : nullptr;
@@ -350,9 +346,9 @@ void SingularValues(KernelArgs& args, int64_t count, int64_t m, int64_t n, const
           if (u) std::fill(left, left + m * k, static_cast<T>(NAN)), std::fill(right, right + k * n, static_cast<T>(NAN));
           continue;
         }
-        std::copy(from, from + m * n, matrix.get());
-        const int64_t failed =
-            lapack::Routines<T>::Singular(m, n, matrix.get(), values, left, right, work.get(), work_size, integers.get());
+        if (!u) std::copy(from, from + m * n, matrix.get());
+        const int64_t failed = u ? SingularVectors(m, n, from, left, values, right)
+                                 : lapack::Routines<T>::Singular(m, n, matrix.get(), values, work.get(), work_size, integers.get());
         if (failed) trouble.Add(i, failed);
         for (int64_t r = 0; u && r < k; ++r) {
           T* row = right + r * n;
@@ -373,7 +369,7 @@ void EigenGeneral(KernelArgs& args, int64_t count, int64_t n, const void* a, voi
     const int64_t work_size = n == 0 ? 0 : lapack::Routines<T>::EigenGeneralWork(n, v != nullptr);
     lapack::CheckSize(Name(args), std::max(work_size, n));
     Ranges(n == 0 ? 0 : count, n, 25 * static_cast<double>(n * n * n), [&](int64_t begin, int64_t end) {
-      auto work = Scratch<T>(work_size), matrix = Scratch<T>(n * n), vectors = Scratch<T>(n * n), imaginary = Scratch<T>(n);
+      const HostScratch<T> work(work_size), matrix(n * n), vectors(n * n), imaginary(n);
       for (int64_t i = begin; i < end; ++i) {
         const T* from = static_cast<const T*>(a) + i * n * n;
         T* values = static_cast<T*>(w) + i * n;
@@ -402,8 +398,8 @@ void Determinants(KernelArgs& args, int64_t count, int64_t n, const void* a, voi
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
     Ranges(count, n, static_cast<double>(n * n * n) * 2 / 3, [&](int64_t begin, int64_t end) {
-      auto lu = Scratch<T>(n * n);
-      auto pivots = Scratch<int32_t>(n);
+      const HostScratch<T> lu(n * n);
+      const HostScratch<int32_t> pivots(n);
       for (int64_t i = begin; i < end; ++i) {
         LuOf(static_cast<const T*>(a) + i * n * n, lu.get(), pivots.get(), n);
         double value = Sign(lu.get(), pivots.get(), n);
@@ -492,8 +488,8 @@ void DeterminantGradients(KernelArgs& args, bool logarithm, int64_t count, int64
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
     Ranges(count, n, 3 * static_cast<double>(n * n * n), [&](int64_t begin, int64_t end) {
-      auto lu = Scratch<T>(n * n), inverse = Scratch<T>(n * n);
-      auto pivots = Scratch<int32_t>(n);
+      const HostScratch<T> lu(n * n), inverse(n * n);
+      const HostScratch<int32_t> pivots(n);
       for (int64_t i = begin; i < end; ++i) {
         const T* from = static_cast<const T*>(a) + i * n * n;
         T* to = static_cast<T*>(out) + i * n * n;
@@ -525,19 +521,18 @@ void FactorLq(KernelArgs& args, int64_t count, int64_t m, int64_t n, void* q, vo
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
     const bool small = m <= 24 && m * n <= 4096;  // LAPACK reflects several rows at once
-    const int64_t work_size = small || m == 0 ? 0 : lapack::Routines<T>::LqWork(m, n);
     Ranges(m == 0 ? 0 : count, n, 4 * static_cast<double>(m * m * n), [&](int64_t begin, int64_t end) {
-      auto work = Scratch<T>(work_size), scale = Scratch<T>(m);
+      const HostScratch<T> scale(m);
       for (int64_t i = begin; i < end; ++i) {
         T *vectors = static_cast<T*>(q) + i * m * n, *lower = static_cast<T*>(l) + i * m * m;
         if (small) {
           MXNET_CPU_CALL(SmallLq)(sizeof(T) == 8, vectors, lower, m, n);
           continue;
         }
-        lapack::Routines<T>::Lq(m, n, vectors, scale.get(), work.get(), work_size);
+        FactorRows(m, n, vectors, scale.get());
         for (int64_t r = 0; r < m; ++r)
           for (int64_t c = 0; c < m; ++c) lower[r * m + c] = c <= r ? vectors[r * n + c] : T(0);
-        lapack::Routines<T>::LqVectors(m, n, vectors, scale.get(), work.get(), work_size);
+        RowsOfFactor(m, n, vectors, scale.get());
       }
     });
   });
@@ -551,10 +546,10 @@ void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w
     const bool small = n <= SmallEigenMatrix(Wide(args));  // takes half of syevd's time
     const int64_t work_size = small ? 0 : lapack::Routines<T>::EigenWork(n),
                   integers_size = small ? 0 : lapack::Routines<T>::EigenIntegers(n);
-    lapack::CheckSize(Name(args), std::max(n, std::max(work_size, integers_size)));
+    lapack::CheckSize(Name(args), std::max({n, EigenNumbers(n), integers_size}));
     Ranges(n == 0 ? 0 : count, n, 20 * static_cast<double>(n * n * n), [&](int64_t begin, int64_t end) {
-      auto work = Scratch<T>(work_size);
-      auto integers = Scratch<int32_t>(integers_size);
+      const HostScratch<T> work(work_size);
+      const HostScratch<int32_t> integers(integers_size);
       for (int64_t i = begin; i < end; ++i) {
         T *rows = static_cast<T*>(u) + i * n * n, *values = static_cast<T*>(w) + i * n;
         bool finite = true;  // LAPACK may loop for ever over others
@@ -565,9 +560,10 @@ void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w
           std::fill(values, values + n, static_cast<T>(NAN));
           continue;
         }
-        const int64_t failed =
-            small ? MXNET_CPU_CALL(SmallEigen)(sizeof(T) == 8, vectors, rows, values, n)
-                  : lapack::Routines<T>::Eigen(vectors, n, rows, values, work.get(), work_size, integers.get(), integers_size);
+        const int64_t failed = small ? MXNET_CPU_CALL(SmallEigen)(sizeof(T) == 8, vectors, rows, values, n)
+                               : vectors
+                                   ? EigenVectors(n, rows, values)
+                                   : lapack::Routines<T>::Eigen(n, rows, values, work.get(), work_size, integers.get(), integers_size);
         if (failed) trouble.Add(i, failed);
         for (int64_t r = 0; vectors && r < n; ++r) {
           T* row = rows + r * n;

@@ -4,28 +4,29 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "base/omp.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "operator/blas_threads.h"
+#include "operator/host_scratch.h"
 
 // Fortran's interface: everything by address, then the lengths of the texts.
-#define MXNET_LAPACK(T, p)                                                                                                            \
-  void p##potrf_(const char*, const int*, T*, const int*, int*, size_t);                                                              \
-  void p##potri_(const char*, const int*, T*, const int*, int*, size_t);                                                              \
-  void p##getrf_(const int*, const int*, T*, const int*, int*, int*);                                                                 \
-  void p##getrs_(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*, size_t);                \
-  void p##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);                                                   \
-  void p##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, int*);                                 \
-  void p##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*, size_t, size_t);   \
-  void p##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, const int*, int*, int*, \
-                 size_t);                                                                                                             \
-  void p##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*, const int*, T*, const int*, int*,   \
-                size_t, size_t);                                                                                                      \
-  void p##gelsd_(const int*, const int*, const int*, T*, const int*, T*, const int*, T*, const T*, int*, T*, const int*, int*, int*);
+#define MXNET_LAPACK(T, p)                                                                                                                \
+  void p##potrf_(const char*, const int*, T*, const int*, int*, size_t);                                                                  \
+  void p##potri_(const char*, const int*, T*, const int*, int*, size_t);                                                                  \
+  void p##getrf_(const int*, const int*, T*, const int*, int*, int*);                                                                     \
+  void p##getrs_(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*, size_t);                    \
+  void p##sytrd_(const char*, const int*, T*, const int*, T*, T*, T*, T*, const int*, int*, size_t);                                      \
+  void p##stedc_(const char*, const int*, T*, T*, T*, const int*, T*, const int*, int*, const int*, int*, size_t);                        \
+  void p##gebrd_(const int*, const int*, T*, const int*, T*, T*, T*, T*, T*, const int*, int*);                                           \
+  void p##bdsdc_(const char*, const char*, const int*, T*, T*, T*, const int*, T*, const int*, T*, int*, T*, int*, int*, size_t, size_t); \
+  void p##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*, size_t, size_t);       \
+  void p##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, const int*, int*, int*,     \
+                 size_t);                                                                                                                 \
+  void p##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*, const int*, T*, const int*, int*,       \
+                size_t, size_t);
 extern "C" {
 MXNET_LAPACK(float, s)
 MXNET_LAPACK(double, d)
@@ -42,34 +43,21 @@ int Lead(int64_t v) { return std::max(Int(v), 1); }
 // What a query of LAPACK answers; float32 rounds large numbers, perhaps down.
 int64_t WorkSize(double answer) { return static_cast<int64_t>(answer * (1 + 1e-6)) + 1; }
 
-CBLAS_UPLO Uplo(bool lower) { return lower ? CblasLower : CblasUpper; }
-CBLAS_TRANSPOSE Trans(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
-
-// Routines that alternate between short products and work of one thread, on matrices of up to this
-// order: the library's threads wait longer for a processor (blas_threads.h) than they save. Twice
-// as fast at 512, equal at 700.
-class FewThreads {
+// LAPACK's room for its own numbers, as many as a query of it answers.
+template <typename T>
+class Work {
  public:
-  explicit FewThreads(int64_t order) {
-    SettleBlasThreads();
-    if (order <= 640) alone_.emplace();
-  }
+  explicit Work(double answer) : size_(Int(std::max<int64_t>(WorkSize(answer), 1))), numbers_(size_) {}
+  int size() const { return size_; }
+  T* get() { return numbers_.get(); }
 
  private:
-  std::optional<OneBlasThread> alone_;
+  int size_;
+  HostScratch<T> numbers_;
 };
 
-// A call of the library for each thread that other operators use, too, on some of the rows or
-// columns, which do not depend on each other.
-template <typename Part>
-void ShareLines(int64_t lines, double flops, const Part& part) {
-  constexpr int64_t least = 32;  // lines of a thread
-  SettleBlasThreads();
-  const int64_t threads = Env::Get().enforce_determinism ? 1 : std::min<int64_t>(OmpThreadsForFlops(flops), lines / least);
-  if (threads <= 1) return part(int64_t{0}, lines);
-  const OneBlasThread alone;
-  ParallelForThreads(static_cast<int>(threads), lines, part);
-}
+CBLAS_UPLO Uplo(bool lower) { return lower ? CblasLower : CblasUpper; }
+CBLAS_TRANSPOSE Trans(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
 
 // Products with triangular matrices, and their systems of equations: columns of x are independent
 // of each other, or rows where the triangle stands on the right.
@@ -121,32 +109,47 @@ void CheckSize(const char* op, int64_t size) {
     MXNET_CHECK(info == 0) << "[linalg] getrs does not take argument " << -info;                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
-  int64_t Routines<T>::LqWork(int64_t rows, int64_t columns) {                                                                             \
-    int m = Int(columns), n = Int(rows), lead = Lead(columns), info = 0, query = -1;                                                       \
-    T first = 0, second = 0;                                                                                                               \
-    p##geqrf_(&m, &n, nullptr, &lead, nullptr, &first, &query, &info);                                                                     \
-    p##orgqr_(&m, &n, &n, nullptr, &lead, nullptr, &second, &query, &info);                                                                \
-    return std::max<int64_t>(static_cast<int64_t>(std::max(first, second)), std::max<int64_t>(rows, 1));                                   \
+  void Routines<T>::Tridiagonal(int64_t n, T* a, T* diagonal, T* beside, T* scale) {                                                       \
+    int size = Int(n), lead = Lead(n), info = 0, given = -1;                                                                               \
+    T wanted = 0;                                                                                                                          \
+    p##sytrd_("L", &size, a, &lead, diagonal, beside, scale, &wanted, &given, &info, 1);                                                   \
+    Work<T> work(wanted);                                                                                                                  \
+    given = work.size();                                                                                                                   \
+    p##sytrd_("L", &size, a, &lead, diagonal, beside, scale, work.get(), &given, &info, 1);                                                \
+    MXNET_CHECK(info == 0) << "[linalg] sytrd does not take argument " << -info;                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
-  void Routines<T>::Lq(int64_t rows, int64_t columns, T* a, T* scale, T* work, int64_t work_size) {                                        \
-    const FewThreads few(std::max(rows, columns));                                                                                         \
-    int m = Int(columns), n = Int(rows), lead = Lead(columns), info = 0, given = Int(work_size);                                           \
-    p##geqrf_(&m, &n, a, &lead, scale, work, &given, &info);                                                                               \
-    MXNET_CHECK(info == 0) << "[linalg] geqrf does not take argument " << -info;                                                           \
+  int64_t Routines<T>::EigenTridiagonal(int64_t n, T* diagonal, T* beside, T* vectors) {                                                   \
+    int size = Int(n), lead = Lead(n), info = 0, integers_given = Int(EigenIntegers(n));                                                   \
+    Work<T> work(static_cast<double>(EigenWork(n)));                                                                                       \
+    std::vector<int> integers(static_cast<size_t>(integers_given));                                                                        \
+    int given = work.size();                                                                                                               \
+    p##stedc_("I", &size, diagonal, beside, vectors, &lead, work.get(), &given, integers.data(), &integers_given, &info, 1);               \
+    return info;                                                                                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
-  void Routines<T>::LqVectors(int64_t rows, int64_t columns, T* a, const T* scale, T* work, int64_t work_size) {                           \
-    const FewThreads few(std::max(rows, columns));                                                                                         \
-    int m = Int(columns), n = Int(rows), lead = Lead(columns), info = 0, given = Int(work_size);                                           \
-    p##orgqr_(&m, &n, &n, a, &lead, scale, work, &given, &info);                                                                           \
-    MXNET_CHECK(info == 0) << "[linalg] orgqr does not take argument " << -info;                                                           \
+  void Routines<T>::Bidiagonal(int64_t m, int64_t n, T* a, T* diagonal, T* beside, T* scale, T* scale_right) {                             \
+    int rows = Int(n), columns = Int(m), lead = Lead(n), info = 0, given = -1;                                                             \
+    T wanted = 0;                                                                                                                          \
+    p##gebrd_(&rows, &columns, a, &lead, diagonal, beside, scale, scale_right, &wanted, &given, &info);                                    \
+    Work<T> work(wanted);                                                                                                                  \
+    given = work.size();                                                                                                                   \
+    p##gebrd_(&rows, &columns, a, &lead, diagonal, beside, scale, scale_right, work.get(), &given, &info);                                 \
+    MXNET_CHECK(info == 0) << "[linalg] gebrd does not take argument " << -info;                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
-  int64_t Routines<T>::Eigen(bool vectors, int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size) {  \
-    const FewThreads few(n);                                                                                                               \
+  int64_t Routines<T>::SingularBidiagonal(int64_t n, T* diagonal, T* beside, T* left, T* right) {                                          \
+    int size = Int(n), lead = Lead(n), info = 0;                                                                                           \
+    Work<T> work(static_cast<double>(3 * n * n + 4 * n));                                                                                  \
+    std::vector<int> integers(static_cast<size_t>(8 * n));                                                                                 \
+    p##bdsdc_("U", "I", &size, diagonal, beside, left, &lead, right, &lead, nullptr, nullptr, work.get(), integers.data(), &info, 1, 1);   \
+    return info;                                                                                                                           \
+  }                                                                                                                                        \
+  template <>                                                                                                                              \
+  int64_t Routines<T>::Eigen(int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size) {                \
+    const FewBlasThreads few(n);                                                                                                           \
     int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size), whole = Int(integers_size);                                       \
-    p##syevd_(vectors ? "V" : "N", "U", &size, a, &lead, w, work, &given, integers, &whole, &info, 1, 1);                                  \
+    p##syevd_("N", "U", &size, a, &lead, w, work, &given, integers, &whole, &info, 1, 1);                                                  \
     return info;                                                                                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
@@ -157,18 +160,17 @@ void CheckSize(const char* op, int64_t size) {
     MXNET_CHECK(info == 0) << "[linalg] getrs does not take argument " << -info;                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
-  int64_t Routines<T>::SingularWork(int64_t m, int64_t n, bool vectors) {                                                                  \
-    int rows = Int(n), columns = Int(m), lead = Lead(n), k = Int(std::min(m, n)), lead_k = Lead(k), info = 0, query = -1, none = 0;        \
+  int64_t Routines<T>::SingularWork(int64_t m, int64_t n) {                                                                                \
+    int rows = Int(n), columns = Int(m), lead = Lead(n), k = Lead(std::min(m, n)), info = 0, query = -1, none = 0;                         \
     T size = 0;                                                                                                                            \
-    p##gesdd_(vectors ? "S" : "N", &rows, &columns, nullptr, &lead, nullptr, nullptr, &lead, nullptr, &lead_k, &size, &query, &none,       \
-              &info, 1);                                                                                                                   \
+    p##gesdd_("N", &rows, &columns, nullptr, &lead, nullptr, nullptr, &lead, nullptr, &k, &size, &query, &none, &info, 1);                 \
     return std::max<int64_t>(WorkSize(static_cast<double>(size)), 1);                                                                      \
   }                                                                                                                                        \
   template <>                                                                                                                              \
-  int64_t Routines<T>::Singular(int64_t m, int64_t n, T* a, T* w, T* u, T* v, T* work, int64_t work_size, int32_t* integers) {             \
-    SettleBlasThreads();                                                                                                                   \
-    int rows = Int(n), columns = Int(m), lead = Lead(n), lead_k = Lead(std::min(m, n)), info = 0, given = Int(work_size);                  \
-    p##gesdd_(u ? "S" : "N", &rows, &columns, a, &lead, w, v, &lead, u, &lead_k, work, &given, integers, &info, 1);                        \
+  int64_t Routines<T>::Singular(int64_t m, int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers) {                         \
+    const FewBlasThreads few(std::max(m, n));                                                                                              \
+    int rows = Int(n), columns = Int(m), lead = Lead(n), k = Lead(std::min(m, n)), info = 0, given = Int(work_size);                       \
+    p##gesdd_("N", &rows, &columns, a, &lead, w, nullptr, &lead, nullptr, &k, work, &given, integers, &info, 1);                           \
     return info;                                                                                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
@@ -184,20 +186,6 @@ void CheckSize(const char* op, int64_t size) {
     SettleBlasThreads();                                                                                                                   \
     int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size);                                                                   \
     p##geev_("N", vectors ? "V" : "N", &size, a, &lead, real, imaginary, nullptr, &lead, vectors, &lead, work, &given, &info, 1, 1);       \
-    return info;                                                                                                                           \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
-  int64_t Routines<T>::LeastSquares(int64_t m, int64_t n, int64_t columns, T* a, T* b, T* w, T rcond, int64_t* rank) {                     \
-    SettleBlasThreads();                                                                                                                   \
-    int rows = Int(m), size = Int(n), many = Int(columns), lead = Lead(m), lead_b = Lead(std::max(m, n)), found = 0, info = 0, query = -1; \
-    T wanted = 0;                                                                                                                          \
-    int integers_wanted = 0;                                                                                                               \
-    p##gelsd_(&rows, &size, &many, a, &lead, b, &lead_b, w, &rcond, &found, &wanted, &query, &integers_wanted, &info);                     \
-    int given = Int(std::max<int64_t>(WorkSize(static_cast<double>(wanted)), 1));                                                          \
-    std::vector<T> work(static_cast<size_t>(given));                                                                                       \
-    std::vector<int> integers(static_cast<size_t>(std::max(integers_wanted, 1)));                                                          \
-    p##gelsd_(&rows, &size, &many, a, &lead, b, &lead_b, w, &rcond, &found, work.data(), &given, integers.data(), &info);                  \
-    *rank = found;                                                                                                                         \
     return info;                                                                                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \

@@ -65,6 +65,26 @@ void SingularKernel(KernelArgs& given) {
   });
 }
 
+void SingularValuesKernel(KernelArgs& given) {
+  AsReal(given, [](KernelArgs& args) {
+    const Matrices a(args.in[0].shape);
+    SingularValues(args, a.count, a.rows, a.columns, args.in[0].dptr, nullptr, OutputMemory(args, 0), nullptr);
+  });
+}
+
+bool SingularValuesShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& a = (*in)[0];
+  NeedMatrices(attrs, "A", a);
+  if (!a.known()) return false;
+  AssignShape(attrs, "the singular values", &(*out)[0], Leading(a, 2, {std::min(a[a.ndim() - 2], a[a.ndim() - 1])}));
+  return true;
+}
+
+std::vector<NodeEntry> SingularValuesGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const NodePtr vectors = MakeNode("_npi_svd", {node->inputs[0]});
+  return {Product(ColumnsTimes(Output(vectors, 0), ograds[0]), false, Output(vectors, 2), false)};
+}
+
 // As Townsend, Differentiating the Singular Value Decomposition (2016), for a = u diag(s) v. With f
 // the reciprocals of the differences of squared singular values, what u and v get within their
 // spaces is f * (u^T gu) and f * (v gv^T); outside of them, their gradients over s.
@@ -226,6 +246,16 @@ void RegisterSingular() {
       .set_flops(Cubes(20))
       .set_gradient(SingularGradient)
       .set_kernel([](KernelArgs& a) { OnHost(a, SingularKernel); });
+  RealRecord("_npi_svdvals", {"A"})
+      .describe(
+          "Singular values of matrices, in descending order.\n\n"
+          "A has shape (..., m, n), the result (..., k), with k the smaller of m and n. A matrix with NaN or infinity gives NaN. float32 "
+          "and "
+          "float64; integers are computed in float64. On a GPU the arrays are copied to the host, where LAPACK's iteration runs.")
+      .set_infer_shape(SingularValuesShape)
+      .set_flops(Cubes(8))
+      .set_gradient(SingularValuesGradient)
+      .set_kernel([](KernelArgs& a) { OnHost(a, SingularValuesKernel); });
   Op::Register("_backward_linalg_is_zero")
       .describe("1 where the number is 0, else 0, for gradients.")
       .set_inputs({"data"})

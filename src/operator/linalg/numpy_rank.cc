@@ -5,6 +5,9 @@
 
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
+#include "operator/gemm.h"
+#include "operator/host_scratch.h"
+#include "operator/linalg/decompose.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/lapack.h"
 #include "operator/linalg/matmul.h"
@@ -278,14 +281,13 @@ bool LstsqType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
 
 // Columns of the matrix, one after the other, each with room for `room` numbers.
 template <typename T>
-std::vector<T> ColumnsOf(const NDArray& array, int64_t rows, int64_t columns, int64_t room) {
-  std::vector<char> bytes(static_cast<size_t>(array.shape().Size()) * DTypeSize(array.dtype()));
-  array.SyncCopyToCPU(bytes.data(), bytes.size());
-  std::vector<T> row_major(static_cast<size_t>(rows * columns)), out(static_cast<size_t>(room * columns), T(0));
-  ConvertElements(bytes.data(), array.dtype(), row_major.data(), DTypeOf<T>::value, rows * columns);
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c) out[static_cast<size_t>(c * room + r)] = row_major[static_cast<size_t>(r * columns + c)];
-  return out;
+void CopyNumbers(const Attrs& attrs, const NDArray& array, T* out) {
+  const int64_t n = array.shape().Size();
+  const HostScratch<char> bytes(n * static_cast<int64_t>(DTypeSize(array.dtype())));
+  array.SyncCopyToCPU(bytes.get(), static_cast<size_t>(n) * DTypeSize(array.dtype()));
+  ConvertElements(bytes.get(), array.dtype(), out, DTypeOf<T>::value, n);
+  MXNET_CHECK_KIND(std::all_of(out, out + n, [](T e) { return std::isfinite(e); }), Value)
+      << "[" << attrs.op->name << "] A or B has NaN or infinity; accepted: finite numbers";
 }
 
 void Give(const Attrs& attrs, NDArray* out, const Shape& shape, Context ctx, int dtype, const void* data) {
@@ -296,33 +298,45 @@ void Give(const Attrs& attrs, NDArray* out, const Shape& shape, Context ctx, int
   out->SyncCopyFromCPU(data, static_cast<size_t>(shape.Size()) * DTypeSize(dtype));
 }
 
+// x, n x columns, = v^T diag(w)^-1 u^T b without the singular values of at most rcond times the
+// largest; their number is returned, and w gets all of them.
+template <typename T>
+int64_t SolveLeast(const Attrs& attrs, int64_t m, int64_t n, int64_t columns, const T* a, const T* b, double rcond, T* w, T* x) {
+  const int64_t k = std::min(m, n);
+  const HostScratch<T> u(m * k), v(k * n), along(k * columns);
+  const int64_t failed = SingularVectors(m, n, a, u.get(), w, v.get());
+  MXNET_CHECK_KIND(failed == 0, Value) << "[" << attrs.op->name << "] the iteration did not find all singular values";
+  const T least = static_cast<T>(rcond < 0 ? static_cast<double>(std::numeric_limits<T>::epsilon()) : rcond) * w[0];
+  int64_t rank = 0;
+  while (rank < k && w[rank] > least) ++rank;
+  Gemm(true, false, rank, columns, m, T(1), u.get(), k, b, columns, T(0), along.get(), columns);
+  for (int64_t i = 0; i < rank * columns; ++i) along[i] /= w[i / columns];
+  Gemm(true, false, n, columns, rank, T(1), v.get(), n, along.get(), columns, T(0), x, columns);
+  return rank;
+}
+
 template <typename T>
 void LstsqOf(const Attrs& attrs, const NDArray& a, const NDArray& b, const std::vector<NDArray*>& out) {
   const auto& p = attrs.get<LstsqParam>();
   const bool vector = b.shape().ndim() == 1, wide = sizeof(T) == 8;
-  const int64_t m = a.shape()[0], n = a.shape()[1], columns = vector ? 1 : b.shape()[1], k = std::min(m, n), room = std::max(m, n);
-  lapack::CheckSize(attrs.op->name.c_str(), std::max(room, columns));
-  std::vector<T> matrix = ColumnsOf<T>(a, m, n, m), x = ColumnsOf<T>(b, m, columns, room), w(static_cast<size_t>(k));
+  const int64_t m = a.shape()[0], n = a.shape()[1], columns = vector ? 1 : b.shape()[1], k = std::min(m, n);
+  lapack::CheckSize(attrs.op->name.c_str(), std::max({SingularNumbers(m, n), m, n, columns}));
+  const HostScratch<T> matrix(m * n), right(m * columns);
+  CopyNumbers(attrs, a, matrix.get());
+  CopyNumbers(attrs, b, right.get());
+  std::vector<T> w(static_cast<size_t>(k)), x(static_cast<size_t>(n * columns), T(0)), residuals;
   double rcond = p.rcond;
-  if (p.new_default) rcond = (wide ? p.finfoEps64 : static_cast<double>(p.finfoEps32)) * static_cast<double>(room);
+  if (p.new_default) rcond = (wide ? p.finfoEps64 : static_cast<double>(p.finfoEps32)) * static_cast<double>(std::max(m, n));
   int64_t rank = 0;
-  auto finite = [](const std::vector<T>& v) { return std::all_of(v.begin(), v.end(), [](T e) { return std::isfinite(e); }); };
-  MXNET_CHECK_KIND(finite(matrix) && finite(x), Value) << "[" << attrs.op->name << "] A or B has NaN or infinity; accepted: finite numbers";
-  if (k > 0 && columns > 0) {
-    const int64_t failed =
-        lapack::Routines<T>::LeastSquares(m, n, columns, matrix.data(), x.data(), w.data(), static_cast<T>(rcond), &rank);
-    MXNET_CHECK_KIND(failed == 0, Value) << "[" << attrs.op->name << "] the iteration did not find all singular values";
-  }
-  std::vector<T> solution(static_cast<size_t>(n * columns)), residuals;
-  for (int64_t r = 0; r < n; ++r)
-    for (int64_t c = 0; c < columns; ++c) solution[static_cast<size_t>(r * columns + c)] = x[static_cast<size_t>(c * room + r)];
-  for (int64_t c = 0; rank == n && m > n && c < columns; ++c) {
-    T sum = 0;
-    for (int64_t r = n; r < m; ++r) sum += x[static_cast<size_t>(c * room + r)] * x[static_cast<size_t>(c * room + r)];
-    residuals.push_back(sum);
+  if (k > 0 && columns > 0) rank = SolveLeast(attrs, m, n, columns, matrix.get(), right.get(), rcond, w.data(), x.data());
+  if (rank == n && m > n) {
+    Gemm(false, false, m, columns, n, T(-1), matrix.get(), n, x.data(), columns, T(1), right.get(), columns);
+    residuals.assign(static_cast<size_t>(columns), T(0));
+    for (int64_t i = 0; i < m * columns; ++i)
+      residuals[static_cast<size_t>(i % columns)] += right[static_cast<size_t>(i)] * right[static_cast<size_t>(i)];
   }
   const int dtype = DTypeOf<T>::value;
-  Give(attrs, out[0], vector ? Shape({n}) : Shape({n, columns}), a.ctx(), dtype, solution.data());
+  Give(attrs, out[0], vector ? Shape({n}) : Shape({n, columns}), a.ctx(), dtype, x.data());
   Give(attrs, out[1], Shape({static_cast<int64_t>(residuals.size())}), a.ctx(), dtype, residuals.data());
   Give(attrs, out[2], Shape(0), a.ctx(), kInt64, &rank);
   Give(attrs, out[3], Shape({k}), a.ctx(), dtype, w.data());

@@ -244,6 +244,10 @@ T Norm(const T* x, int64_t n) {
   return largest * std::sqrt(sum);
 }
 
+// Beside a matrix whose largest number is 1 or 2 what is less than this is 0.
+template <typename T>
+constexpr T kNothing = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+
 // Householder reflections from the right (Golub and Van Loan, Matrix Computations, 5.2); of q the
 // rows become the vectors, then the orthonormal rows.
 template <typename T>
@@ -252,17 +256,23 @@ void Lq(T* q, T* l, int64_t m, int64_t n) {
   for (int64_t i = 0; i < m; ++i) {
     T* v = q + i * n + i;
     const int64_t length = n - i;
-    const T alpha = v[0], rest = Norm(v + 1, length - 1);
+    T alpha = v[0], rest = Norm(v + 1, length - 1), lift = T(1);
     scale[i] = T(0);
     T* row = l + i * m;
     for (int64_t j = 0; j < i; ++j) row[j] = q[i * n + j];
     std::fill(row + i, row + m, T(0));
     row[i] = alpha;
     if (rest == T(0)) continue;
+    if (std::max(std::abs(alpha), rest) < kNothing<T>) {  // as rounding errors of equal rows soon are
+      lift = kNothing<T>;
+      for (int64_t j = 1; j < length; ++j) v[j] /= lift;
+      alpha /= lift, rest = Norm(v + 1, length - 1);
+    }
     const T squares = alpha * alpha + rest * rest;
     row[i] = -std::copysign(squares > T(1e-30) && squares < T(1e30) ? std::sqrt(squares) : std::hypot(alpha, rest), alpha);
     scale[i] = (row[i] - alpha) / row[i];
     const T divisor = alpha - row[i];
+    row[i] *= lift;
     v[0] = T(1);
     for (int64_t j = 1; j < length; ++j) v[j] /= divisor;
     for (int64_t r = i + 1; r < m; ++r) {
@@ -289,10 +299,6 @@ void Lq(T* q, T* l, int64_t m, int64_t n) {
 // Eigenvectors of symmetric matrices. Buffers have rows of `ld` numbers, a multiple of kStrip, and
 // what lies behind a row's n numbers is 0, so that no loop along a row has a remainder.
 constexpr int64_t kStrip = 8;
-
-// Beside a matrix whose largest number is 1 or 2 what is less than this is 0.
-template <typename T>
-constexpr T kNothing = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
 
 // row -= a * x + b * y over [first, ld); first is a multiple of kStrip
 template <typename T>

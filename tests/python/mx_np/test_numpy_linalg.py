@@ -215,6 +215,44 @@ def test_factors(shape):
         same(np.matmul(np.swapaxes(q, -1, -2), q), onp.broadcast_to(onp.eye(m), q.shape))
 
 
+AWKWARD = {"normal": lambda a, m, n: a, "tiny": lambda a, m, n: a * 1e-36, "huge": lambda a, m, n: a * 1e36,
+           "tiny squares": lambda a, m, n: a * 1e-300, "huge squares": lambda a, m, n: a * 1e300,
+           "equal rows": lambda a, m, n: onp.ones((m, n)), "zeros": lambda a, m, n: a * 0, "identity": lambda a, m, n: onp.eye(m, n),
+           "rank 1": lambda a, m, n: a[:, :1] * onp.arange(1, n + 1) * 1e3}
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
+@pytest.mark.parametrize("shape", [(1, 4), (4, 1), (16, 16), (65, 65), (33, 129), (129, 33), (130, 128), (20, 300), (200, 200)])
+def test_factors_of_awkward_matrices(shape, kind):
+    m, n = shape
+    dtype = "float64" if "squares" in kind else "float32"
+    unit = onp.finfo(dtype).eps * max(shape)
+    a = AWKWARD[kind](draw(*shape), m, n).astype(dtype)
+    size = max(float(abs(a).max()), float(onp.finfo(dtype).tiny))
+    wide = onp.asarray(a, "longdouble") / size
+
+    def orthonormal(x):
+        onp.testing.assert_allclose(x.T @ x, onp.eye(x.shape[1]), atol=4 * unit)
+
+    q, r = (x.asnumpy().astype("longdouble") for x in mx.np.linalg.qr(array(a, dtype)))
+    orthonormal(q)
+    onp.testing.assert_allclose(q @ (r / size), wide, atol=4 * unit * max(shape) ** 0.5)
+    u, s, v = (x.asnumpy().astype("longdouble") for x in mx.np.linalg.svd(array(a, dtype)))
+    orthonormal(u)
+    orthonormal(v.T)
+    norm = max(1, float(s[0] / size))
+    onp.testing.assert_allclose(u * (s / size) @ v, wide, atol=4 * unit * norm)
+    assert (onp.diff(s) <= 0).all()
+    onp.testing.assert_allclose(mx.np.linalg.svdvals(array(a, dtype)).asnumpy() / size, s / size, atol=4 * unit * norm)
+    if m == n:
+        mirror = (onp.tril(wide) + onp.tril(wide, -1).T)
+        w, x = (x.asnumpy().astype("longdouble") for x in mx.np.linalg.eigh(array((mirror * size).astype(dtype), dtype)))
+        orthonormal(x)
+        norm = max(1, float(abs(w).max() / size))
+        onp.testing.assert_allclose(x * (w / size) @ x.T, mirror, atol=4 * unit * norm)
+        assert (onp.diff(w) >= 0).all()
+
+
 def test_eigenvalues():
     a = draw(2, 4, 4)
     for uplo, upper in [("L", False), ("U", True), ("l", False), ("u", True)]:

@@ -139,9 +139,11 @@ def check_eigh(outs, inputs, attrs):
 
 NOT_MATRICES = [dict(inputs=[(3,)]), dict(inputs=[()])]
 NOT_SQUARE = NOT_MATRICES + [dict(inputs=[(2, 3)])]
-MATRICES = [(2, 3), (3, 2), (3, 3), (2, 1, 4), (70, 90), (90, 70), (2, 0, 3), (0, 3, 3)]
+MATRICES = [(2, 3), (3, 2), (3, 3), (2, 1, 4), (70, 90), (90, 70), (70, 200), (200, 70), (2, 0, 3), (0, 3, 3)]
 for _shape in MATRICES:
     CASES.append(dict(op="_npi_svd", inputs=[_shape], check=check_svd, dtypes=REALS, refuses=False, bad=NOT_MATRICES, empty=False))
+    add("_npi_svdvals", lambda a: np.linalg.svd(a, compute_uv=False), [_shape], dtypes=REALS, tol=2000, grad=max(_shape) < 5,
+        bad=NOT_MATRICES)
     add("_npi_qr", lambda a: [np.concatenate(x).reshape(a.shape[:-2] + x[0].shape) if a.size else x for x in
                               (list(zip(*[np.linalg.qr(m) for m in a.reshape(-1, *a.shape[-2:])])) if a.size else
                                (np.zeros(a.shape[:-1] + (min(a.shape[-2:]),)), np.zeros(a.shape[:-2] + (min(a.shape[-2:]), a.shape[-1]))))],
