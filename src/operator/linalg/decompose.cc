@@ -7,6 +7,7 @@
 #include "operator/blas_threads.h"
 #include "operator/gemm.h"
 #include "operator/host_scratch.h"
+#include "operator/linalg/condense.h"
 #include "operator/linalg/lapack.h"
 #include "operator/linalg/reflections.h"
 
@@ -14,14 +15,14 @@ namespace mxnet {
 namespace linalg {
 namespace {
 
-// to, columns x rows, = the transpose of from.
+// to, columns x rows with `to_pitch` numbers from row to row, = the transpose of from.
 template <typename T>
-void Transpose(int64_t rows, int64_t columns, const T* from, int64_t pitch, T* to) {
+void Transpose(int64_t rows, int64_t columns, const T* from, int64_t pitch, T* to, int64_t to_pitch) {
   constexpr int64_t tile = 16;
   for (int64_t r0 = 0; r0 < rows; r0 += tile)
     for (int64_t c0 = 0; c0 < columns; c0 += tile)
       for (int64_t c = c0; c < std::min(columns, c0 + tile); ++c)
-        for (int64_t r = r0; r < std::min(rows, r0 + tile); ++r) to[c * rows + r] = from[r * pitch + c];
+        for (int64_t r = r0; r < std::min(rows, r0 + tile); ++r) to[c * to_pitch + r] = from[r * pitch + c];
 }
 
 // What brings the numbers near 1 where their squares would overflow or underflow; else 1.
@@ -39,12 +40,14 @@ void Scale(T scale, int64_t n, T* a) {
     for (int64_t i = 0; i < n; ++i) a[i] *= scale;
 }
 
-// a, m x n with m <= n and destroyed: rows of left, m x n, and right, m x m, become the singular
-// vectors; a = right^T diag(w) left.
+// a, m x n with m <= n and CondensePitch(n), and destroyed: rows of left, m x n, and right, m x m,
+// become the singular vectors; a = right^T diag(w) left. left null: only w.
 template <typename T>
 int64_t FewRows(int64_t m, int64_t n, T* a, T* w, T* left, T* right) {
-  const HostScratch<T> beside(m), scales(m), scales_right(m), vectors(m * m), other(m * m);
-  lapack::Routines<T>::Bidiagonal(m, n, a, w, beside.get(), scales.get(), scales_right.get());
+  const HostScratch<T> beside(m), scales(m), scales_right(m), reflections(m * m);
+  Bidiagonal(m, n, a, w, beside.get(), scales.get(), reflections.get(), scales_right.get());
+  if (left == nullptr) return lapack::Routines<T>::SingularBidiagonal(m, w, beside.get(), nullptr, nullptr);
+  const HostScratch<T> vectors(m * m), other(m * m);
   // Before they are turned back, rows of `vectors` and columns of `other`.
   const int64_t failed = lapack::Routines<T>::SingularBidiagonal(m, w, beside.get(), vectors.get(), other.get());
   if (failed) return failed;
@@ -52,11 +55,29 @@ int64_t FewRows(int64_t m, int64_t n, T* a, T* w, T* left, T* right) {
     std::copy_n(vectors.get() + i * m, m, left + i * n);
     std::fill(left + i * n + m, left + (i + 1) * n, T(0));
   }
-  TimesFactor(Reflections<T>{m, n, n, a, scales.get()}, m, left, n);
-  Transpose(m, m, other.get(), m, right);
-  if (m == 1) return 0;
-  Transpose(m, m, a, n, other.get());
-  TimesFactor(Reflections<T>{m - 1, m - 1, m, other.get() + 1, scales_right.get()}, m, right + 1, m);
+  TimesFactor(Reflections<T>{m, n, CondensePitch(n), a, scales.get()}, m, left, n);
+  Transpose(m, m, other.get(), m, right, m);
+  if (m > 1) TimesFactor(Reflections<T>{m - 1, m - 1, m, reflections.get() + 1, scales_right.get()}, m, right + 1, m);
+  return 0;
+}
+
+// A square problem for the lower triangle of rows, k x length, and what its rows stand for.
+template <typename T>
+int64_t LongRows(int64_t k, int64_t length, T* rows, T* w, T* along, T* right) {
+  const int64_t pitch = CondensePitch(k);
+  const HostScratch<T> scales(k), square(k * pitch), vectors(along ? k * k : 0);
+  FactorRows(k, length, rows, scales.get());
+  for (int64_t r = 0; r < k; ++r) {
+    std::copy_n(rows + r * length, r + 1, square.get() + r * pitch);
+    std::fill(square.get() + r * pitch + r + 1, square.get() + (r + 1) * pitch, T(0));
+  }
+  const int64_t failed = FewRows(k, k, square.get(), w, along ? vectors.get() : nullptr, right);
+  if (failed || along == nullptr) return failed;
+  for (int64_t r = 0; r < k; ++r) {
+    std::copy_n(vectors.get() + r * k, k, along + r * length);
+    std::fill(along + r * length + k, along + (r + 1) * length, T(0));
+  }
+  TimesFactor(Reflections<T>{k, length, length, rows, scales.get()}, k, along, length);
   return 0;
 }
 
@@ -69,17 +90,19 @@ int64_t SingularNumbers(int64_t m, int64_t n) {
 }
 
 template <typename T>
-int64_t EigenVectors(int64_t n, T* a, T* w) {
+int64_t EigenVectors(bool vectors, int64_t n, T* a, T* w) {
   const FewBlasThreads few(n);
-  const HostScratch<T> beside(n), scales(n), reduced(n * n);
+  const int64_t pitch = CondensePitch(n);
+  const HostScratch<T> beside(n), scales(n), reduced(n * pitch);
   for (int64_t i = 0; i < n; ++i) std::fill(a + i * n + i + 1, a + (i + 1) * n, T(0));
   const T scale = ScaleOf(a, n * n);
   Scale(scale, n * n, a);
-  Transpose(n, n, a, n, reduced.get());
-  lapack::Routines<T>::Tridiagonal(n, reduced.get(), w, beside.get(), scales.get());
-  const int64_t failed = lapack::Routines<T>::EigenTridiagonal(n, w, beside.get(), a);
+  Transpose(n, n, a, n, reduced.get(), pitch);
+  for (int64_t i = 0; i < n; ++i) std::copy_n(a + i * n, i, reduced.get() + i * pitch);
+  Tridiagonal(n, reduced.get(), w, beside.get(), scales.get());
+  const int64_t failed = lapack::Routines<T>::EigenTridiagonal(n, w, beside.get(), vectors ? a : nullptr);
   if (failed) return failed;
-  if (n > 1) TimesFactor(Reflections<T>{n - 1, n - 1, n, reduced.get() + 1, scales.get()}, n, a + 1, n);
+  if (vectors && n > 1) TimesFactor(Reflections<T>{n - 1, n - 1, pitch, reduced.get() + 1, scales.get()}, n, a + 1, n);
   Scale(1 / scale, n, w);
   return 0;
 }
@@ -87,47 +110,34 @@ int64_t EigenVectors(int64_t n, T* a, T* w) {
 template <typename T>
 int64_t SingularVectors(int64_t m, int64_t n, const T* a, T* u, T* w, T* v) {
   const int64_t k = std::min(m, n), length = std::max(m, n);
+  const bool square_part = length > k * 11 / 6;
+  const int64_t pitch = square_part ? length : CondensePitch(length);
   const FewBlasThreads few(length);
-  const HostScratch<T> wide(m * n), right(k * k);
-  if (m > n)
-    Transpose(m, n, a, n, wide.get());
-  else
-    std::copy(a, a + m * n, wide.get());
+  const HostScratch<T> wide(k * pitch), right(u ? k * k : 0), turned(u && m > n ? m * n : 0);
   const T scale = ScaleOf(a, m * n);
-  Scale(scale, m * n, wide.get());
-  // Rows of `along`, k x length, and of `right`, k x k, become the vectors.
-  const HostScratch<T> turned(m > n ? m * n : 0);
-  T* along = m > n ? turned.get() : v;
-  int64_t failed = 0;
-  if (length > k * 11 / 6) {  // a square problem, and the rows that it stands for
-    const HostScratch<T> scales(k), square(k * k), vectors(k * k);
-    FactorRows(k, length, wide.get(), scales.get());
-    for (int64_t r = 0; r < k; ++r) {
-      std::copy_n(wide.get() + r * length, r + 1, square.get() + r * k);
-      std::fill(square.get() + r * k + r + 1, square.get() + (r + 1) * k, T(0));
-    }
-    failed = FewRows(k, k, square.get(), w, vectors.get(), right.get());
-    for (int64_t r = 0; r < k && !failed; ++r) {
-      std::copy_n(vectors.get() + r * k, k, along + r * length);
-      std::fill(along + r * length + k, along + (r + 1) * length, T(0));
-    }
-    if (!failed) TimesFactor(Reflections<T>{k, length, length, wide.get(), scales.get()}, k, along, length);
-  } else {
-    failed = FewRows(k, length, wide.get(), w, along, right.get());
+  if (m > n) Transpose(m, n, a, n, wide.get(), pitch);
+  for (int64_t r = 0; r < k; ++r) {
+    if (m <= n) std::copy_n(a + r * n, n, wide.get() + r * pitch);
+    Scale(scale, length, wide.get() + r * pitch);
   }
+  // Rows of `along`, k x length, and of `right`, k x k, become the vectors.
+  T* along = u && m > n ? turned.get() : v;
+  const int64_t failed =
+      square_part ? LongRows(k, length, wide.get(), w, along, right.get()) : FewRows(k, length, wide.get(), w, along, right.get());
   if (failed) return failed;
   Scale(1 / scale, k, w);
+  if (u == nullptr) return 0;
   if (m > n) {
-    Transpose(k, m, along, m, u);
+    Transpose(k, m, along, m, u, k);
     std::copy_n(right.get(), k * k, v);
   } else {
-    Transpose(k, k, right.get(), k, u);
+    Transpose(k, k, right.get(), k, u, k);
   }
   return 0;
 }
 
-#define MXNET_DECOMPOSE(T)                        \
-  template int64_t EigenVectors(int64_t, T*, T*); \
+#define MXNET_DECOMPOSE(T)                              \
+  template int64_t EigenVectors(bool, int64_t, T*, T*); \
   template int64_t SingularVectors(int64_t, int64_t, const T*, T*, T*, T*);
 MXNET_DECOMPOSE(float)
 MXNET_DECOMPOSE(double)

@@ -12,6 +12,7 @@
 #include "operator/blas_threads.h"
 #include "operator/gemm.h"
 #include "operator/host_scratch.h"
+#include "operator/linalg/blocked_cholesky.h"
 #include "operator/linalg/decompose.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/dense_gpu.h"
@@ -149,7 +150,7 @@ void Cholesky(KernelArgs& args, bool lower, int64_t count, int64_t n, const void
           failed = MXNET_CPU_CALL(SmallCholesky)(sizeof(T) == 8, lower, from, to, n);
         } else {
           if (to != from) std::copy(from, from + n * n, to);
-          failed = lapack::Routines<T>::Cholesky(lower, n, to);
+          failed = BlockedCholesky(lower, n, to);
           lower ? FillUpper(to, n, false) : ClearLower(to, n);
         }
         if (failed) trouble.Add(i, failed);
@@ -332,11 +333,8 @@ void SingularValues(KernelArgs& args, int64_t count, int64_t m, int64_t n, const
   const int64_t k = std::min(m, n);
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
-    const int64_t work_size = k == 0 || u ? 0 : lapack::Routines<T>::SingularWork(m, n);
-    lapack::CheckSize(Name(args), std::max({work_size, SingularNumbers(m, n), m, n}));
+    lapack::CheckSize(Name(args), std::max({SingularNumbers(m, n), m, n}));
     Ranges(k == 0 ? 0 : count, std::max(m, n), 20 * static_cast<double>(m * n * k), [&](int64_t begin, int64_t end) {
-      const HostScratch<T> work(work_size), matrix(u ? 0 : m * n);
-      const HostScratch<int32_t> integers(u ? 0 : 8 * k);
       for (int64_t i = begin; i < end; ++i) {
         const T* from = static_cast<const T*>(a) + i * m * n;
         T *left = u ? static_cast<T*>(u) + i * m * k : nullptr, *right = v ? static_cast<T*>(v) + i * k * n : nullptr;
@@ -346,9 +344,7 @@ void SingularValues(KernelArgs& args, int64_t count, int64_t m, int64_t n, const
           if (u) std::fill(left, left + m * k, static_cast<T>(NAN)), std::fill(right, right + k * n, static_cast<T>(NAN));
           continue;
         }
-        if (!u) std::copy(from, from + m * n, matrix.get());
-        const int64_t failed = u ? SingularVectors(m, n, from, left, values, right)
-                                 : lapack::Routines<T>::Singular(m, n, matrix.get(), values, work.get(), work_size, integers.get());
+        const int64_t failed = SingularVectors(m, n, from, left, values, right);
         if (failed) trouble.Add(i, failed);
         for (int64_t r = 0; u && r < k; ++r) {
           T* row = right + r * n;
@@ -544,12 +540,8 @@ void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
     const bool small = n <= SmallEigenMatrix(Wide(args));  // takes half of syevd's time
-    const int64_t work_size = small ? 0 : lapack::Routines<T>::EigenWork(n),
-                  integers_size = small ? 0 : lapack::Routines<T>::EigenIntegers(n);
-    lapack::CheckSize(Name(args), std::max({n, EigenNumbers(n), integers_size}));
+    lapack::CheckSize(Name(args), std::max(n, EigenNumbers(n)));
     Ranges(n == 0 ? 0 : count, n, 20 * static_cast<double>(n * n * n), [&](int64_t begin, int64_t end) {
-      const HostScratch<T> work(work_size);
-      const HostScratch<int32_t> integers(integers_size);
       for (int64_t i = begin; i < end; ++i) {
         T *rows = static_cast<T*>(u) + i * n * n, *values = static_cast<T*>(w) + i * n;
         bool finite = true;  // LAPACK may loop for ever over others
@@ -560,10 +552,8 @@ void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w
           std::fill(values, values + n, static_cast<T>(NAN));
           continue;
         }
-        const int64_t failed = small ? MXNET_CPU_CALL(SmallEigen)(sizeof(T) == 8, vectors, rows, values, n)
-                               : vectors
-                                   ? EigenVectors(n, rows, values)
-                                   : lapack::Routines<T>::Eigen(n, rows, values, work.get(), work_size, integers.get(), integers_size);
+        const int64_t failed =
+            small ? MXNET_CPU_CALL(SmallEigen)(sizeof(T) == 8, vectors, rows, values, n) : EigenVectors(vectors, n, rows, values);
         if (failed) trouble.Add(i, failed);
         for (int64_t r = 0; vectors && r < n; ++r) {
           T* row = rows + r * n;

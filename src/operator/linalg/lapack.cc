@@ -6,7 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "base/omp.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "operator/blas_threads.h"
@@ -14,17 +13,12 @@
 
 // Fortran's interface: everything by address, then the lengths of the texts.
 #define MXNET_LAPACK(T, p)                                                                                                                \
-  void p##potrf_(const char*, const int*, T*, const int*, int*, size_t);                                                                  \
   void p##potri_(const char*, const int*, T*, const int*, int*, size_t);                                                                  \
   void p##getrf_(const int*, const int*, T*, const int*, int*, int*);                                                                     \
   void p##getrs_(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*, size_t);                    \
-  void p##sytrd_(const char*, const int*, T*, const int*, T*, T*, T*, T*, const int*, int*, size_t);                                      \
   void p##stedc_(const char*, const int*, T*, T*, T*, const int*, T*, const int*, int*, const int*, int*, size_t);                        \
-  void p##gebrd_(const int*, const int*, T*, const int*, T*, T*, T*, T*, T*, const int*, int*);                                           \
   void p##bdsdc_(const char*, const char*, const int*, T*, T*, T*, const int*, T*, const int*, T*, int*, T*, int*, int*, size_t, size_t); \
-  void p##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*, size_t, size_t);       \
-  void p##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, const int*, int*, int*,     \
-                 size_t);                                                                                                                 \
+  void p##sterf_(const int*, T*, T*, int*);                                                                                               \
   void p##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*, const int*, T*, const int*, int*,       \
                 size_t, size_t);
 extern "C" {
@@ -81,13 +75,6 @@ void CheckSize(const char* op, int64_t size) {
 
 #define MXNET_ROUTINES(T, p)                                                                                                               \
   template <>                                                                                                                              \
-  int64_t Routines<T>::Cholesky(bool lower, int64_t n, T* a) {                                                                             \
-    SettleBlasThreads();                                                                                                                   \
-    int size = Int(n), lead = Lead(n), info = 0;                                                                                           \
-    p##potrf_(lower ? "U" : "L", &size, a, &lead, &info, 1);                                                                               \
-    return info;                                                                                                                           \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
   int64_t Routines<T>::CholeskyInverse(int64_t n, T* l) {                                                                                  \
     SettleBlasThreads();                                                                                                                   \
     int size = Int(n), lead = Lead(n), info = 0;                                                                                           \
@@ -109,18 +96,12 @@ void CheckSize(const char* op, int64_t size) {
     MXNET_CHECK(info == 0) << "[linalg] getrs does not take argument " << -info;                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
-  void Routines<T>::Tridiagonal(int64_t n, T* a, T* diagonal, T* beside, T* scale) {                                                       \
-    int size = Int(n), lead = Lead(n), info = 0, given = -1;                                                                               \
-    T wanted = 0;                                                                                                                          \
-    p##sytrd_("L", &size, a, &lead, diagonal, beside, scale, &wanted, &given, &info, 1);                                                   \
-    Work<T> work(wanted);                                                                                                                  \
-    given = work.size();                                                                                                                   \
-    p##sytrd_("L", &size, a, &lead, diagonal, beside, scale, work.get(), &given, &info, 1);                                                \
-    MXNET_CHECK(info == 0) << "[linalg] sytrd does not take argument " << -info;                                                           \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
   int64_t Routines<T>::EigenTridiagonal(int64_t n, T* diagonal, T* beside, T* vectors) {                                                   \
-    int size = Int(n), lead = Lead(n), info = 0, integers_given = Int(EigenIntegers(n));                                                   \
+    int size = Int(n), lead = Lead(n), info = 0, integers_given = Int(3 + 5 * n);                                                          \
+    if (vectors == nullptr) {                                                                                                              \
+      p##sterf_(&size, diagonal, beside, &info);                                                                                           \
+      return info;                                                                                                                         \
+    }                                                                                                                                      \
     Work<T> work(static_cast<double>(EigenWork(n)));                                                                                       \
     std::vector<int> integers(static_cast<size_t>(integers_given));                                                                        \
     int given = work.size();                                                                                                               \
@@ -128,28 +109,12 @@ void CheckSize(const char* op, int64_t size) {
     return info;                                                                                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
-  void Routines<T>::Bidiagonal(int64_t m, int64_t n, T* a, T* diagonal, T* beside, T* scale, T* scale_right) {                             \
-    int rows = Int(n), columns = Int(m), lead = Lead(n), info = 0, given = -1;                                                             \
-    T wanted = 0;                                                                                                                          \
-    p##gebrd_(&rows, &columns, a, &lead, diagonal, beside, scale, scale_right, &wanted, &given, &info);                                    \
-    Work<T> work(wanted);                                                                                                                  \
-    given = work.size();                                                                                                                   \
-    p##gebrd_(&rows, &columns, a, &lead, diagonal, beside, scale, scale_right, work.get(), &given, &info);                                 \
-    MXNET_CHECK(info == 0) << "[linalg] gebrd does not take argument " << -info;                                                           \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
   int64_t Routines<T>::SingularBidiagonal(int64_t n, T* diagonal, T* beside, T* left, T* right) {                                          \
     int size = Int(n), lead = Lead(n), info = 0;                                                                                           \
-    Work<T> work(static_cast<double>(3 * n * n + 4 * n));                                                                                  \
+    Work<T> work(static_cast<double>(3 * n * n * (left != nullptr) + 4 * n));                                                              \
     std::vector<int> integers(static_cast<size_t>(8 * n));                                                                                 \
-    p##bdsdc_("U", "I", &size, diagonal, beside, left, &lead, right, &lead, nullptr, nullptr, work.get(), integers.data(), &info, 1, 1);   \
-    return info;                                                                                                                           \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
-  int64_t Routines<T>::Eigen(int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size) {                \
-    const FewBlasThreads few(n);                                                                                                           \
-    int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size), whole = Int(integers_size);                                       \
-    p##syevd_("N", "U", &size, a, &lead, w, work, &given, integers, &whole, &info, 1, 1);                                                  \
+    p##bdsdc_("U", left ? "I" : "N", &size, diagonal, beside, left, &lead, right, &lead, nullptr, nullptr, work.get(), integers.data(),    \
+              &info, 1, 1);                                                                                                                \
     return info;                                                                                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
@@ -158,20 +123,6 @@ void CheckSize(const char* op, int64_t size) {
     int size = Int(n), many = Int(columns), lead = Lead(n), info = 0;                                                                      \
     p##getrs_("T", &size, &many, lu, &lead, pivots, x, &lead, &info, 1);                                                                   \
     MXNET_CHECK(info == 0) << "[linalg] getrs does not take argument " << -info;                                                           \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
-  int64_t Routines<T>::SingularWork(int64_t m, int64_t n) {                                                                                \
-    int rows = Int(n), columns = Int(m), lead = Lead(n), k = Lead(std::min(m, n)), info = 0, query = -1, none = 0;                         \
-    T size = 0;                                                                                                                            \
-    p##gesdd_("N", &rows, &columns, nullptr, &lead, nullptr, nullptr, &lead, nullptr, &k, &size, &query, &none, &info, 1);                 \
-    return std::max<int64_t>(WorkSize(static_cast<double>(size)), 1);                                                                      \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
-  int64_t Routines<T>::Singular(int64_t m, int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers) {                         \
-    const FewBlasThreads few(std::max(m, n));                                                                                              \
-    int rows = Int(n), columns = Int(m), lead = Lead(n), k = Lead(std::min(m, n)), info = 0, given = Int(work_size);                       \
-    p##gesdd_("N", &rows, &columns, a, &lead, w, nullptr, &lead, nullptr, &k, work, &given, integers, &info, 1);                           \
-    return info;                                                                                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
   int64_t Routines<T>::EigenGeneralWork(int64_t n, bool vectors) {                                                                         \

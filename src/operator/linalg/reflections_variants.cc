@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
+#include "operator/linalg/condense.h"
 #include "operator/linalg/reflections.h"
 
 namespace mxnet {
@@ -11,38 +8,11 @@ namespace {
 constexpr int64_t kLanes = 16;  // sums that are kept apart
 constexpr int64_t kAtOnce = 4;  // rows that share what is read of the reflected one
 
-// A square root of a square is right above this.
-constexpr double kLittle = std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon();
-
 template <typename T>
 inline T Sum(const T* lanes) {
   T sum = 0;
   for (int64_t k = 0; k < kLanes; ++k) sum += lanes[k];
   return sum;
-}
-
-// The length of x: neither overflows nor underflows where the result does not.
-inline double Length(const float* x, int64_t n) {
-  double lanes[kLanes] = {};
-  int64_t j = 0;
-  for (; j + kLanes <= n; j += kLanes)
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += static_cast<double>(x[j + k]) * static_cast<double>(x[j + k]);
-  for (; j < n; ++j) lanes[0] += static_cast<double>(x[j]) * static_cast<double>(x[j]);
-  return std::sqrt(Sum(lanes));
-}
-inline double Length(const double* x, int64_t n) {
-  double lanes[kLanes] = {};
-  int64_t j = 0;
-  for (; j + kLanes <= n; j += kLanes)
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += x[j + k] * x[j + k];
-  for (; j < n; ++j) lanes[0] += x[j] * x[j];
-  const double squares = Sum(lanes);
-  if (squares > 1e-280 && squares < 1e300) return std::sqrt(squares);
-  double largest = 0, sum = 0;
-  for (j = 0; j < n; ++j) largest = std::max(largest, std::fabs(x[j]));
-  if (squares != squares || largest == 0 || std::isinf(largest)) return squares != squares ? squares : largest;
-  for (j = 0; j < n; ++j) sum += (x[j] / largest) * (x[j] / largest);
-  return largest * std::sqrt(sum);
 }
 
 // kRows rows of a, `pitch` apart: row -= scale (row v^T) v
@@ -68,22 +38,12 @@ void ReflectAll(int64_t m, int64_t n, T* a, int64_t pitch, T* scale) {
   for (int64_t i = 0; i < m; ++i) {
     T* v = a + i * pitch + i;
     const int64_t length = n - i;
-    double alpha = static_cast<double>(v[0]), rest = Length(v + 1, length - 1), lift = 1;
-    scale[i] = T(0);
-    if (rest == 0) continue;
-    if (std::max(std::fabs(alpha), rest) < kLittle) {
-      lift = kLittle;
-      for (int64_t j = 1; j < length; ++j) v[j] = static_cast<T>(static_cast<double>(v[j]) / lift);
-      alpha /= lift, rest = Length(v + 1, length - 1);
-    }
-    const double beta = -std::copysign(std::hypot(alpha, rest), alpha), divisor = alpha - beta;
-    scale[i] = static_cast<T>((beta - alpha) / beta);
-    for (int64_t j = 1; j < length; ++j) v[j] = static_cast<T>(static_cast<double>(v[j]) / divisor);
+    const double beta = ReflectionOf(sizeof(T) == 8, length, v, scale + i);
     v[0] = T(1);
     int64_t r = i + 1;
     for (; r + kAtOnce <= m; r += kAtOnce) Reflect<kAtOnce>(v, scale[i], length, a + r * pitch + i, pitch);
     for (; r < m; ++r) Reflect<1>(v, scale[i], length, a + r * pitch + i, pitch);
-    v[0] = static_cast<T>(beta * lift);
+    v[0] = static_cast<T>(beta);
   }
 }
 

@@ -1,0 +1,85 @@
+// Blocks of the diagonal one after the other. Beside each stands a panel, the rows of u, which are
+// the columns of l; the panel is kept as rows in memory of its own, where its equations are solved
+// and where the rest of the matrix reads it.
+#include "operator/linalg/blocked_cholesky.h"
+
+#include <algorithm>
+
+#include "operator/blas_threads.h"
+#include "operator/gemm.h"
+#include "operator/host_scratch.h"
+#include "operator/linalg/condense.h"
+#include "operator/linalg/small.h"
+
+namespace mxnet {
+namespace linalg {
+namespace {
+
+constexpr int64_t kBlock = kSmallMatrix;
+constexpr int64_t kFew = 16;  // rows that are solved without a matrix product
+
+// x = u^-T x, size x columns; u has kBlock numbers from row to row.
+template <typename T>
+void SolveRows(int64_t size, int64_t columns, const T* u, T* x, int64_t pitch) {
+  for (int64_t first = 0; first < size; first += kFew) {
+    const int64_t count = std::min(kFew, size - first);
+    T* rows = x + first * pitch;
+    if (first > 0) Gemm(true, false, count, columns, first, T(-1), u + first, kBlock, x, pitch, T(1), rows, pitch);
+    for (int64_t i = 0; i < count; ++i) {
+      const T* factors = u + first * kBlock + first + i;
+      T* row = rows + i * pitch;
+      if (i > 0) MXNET_CPU_CALL(AddRows)(sizeof(T) == 8, -1.0, i, columns, rows, pitch, factors, kBlock, row);
+      const T divisor = factors[i * kBlock];
+      for (int64_t c = 0; c < columns; ++c) row[c] /= divisor;
+    }
+  }
+}
+
+// Both between rows of `pitch` numbers; to = from, or its transpose, which is rows x columns.
+template <typename T>
+void CopyPart(bool transposed, int64_t rows, int64_t columns, const T* from, int64_t pitch, T* to, int64_t to_pitch) {
+  constexpr int64_t tile = 16;
+  if (!transposed) {
+    for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * pitch, columns, to + r * to_pitch);
+    return;
+  }
+  for (int64_t c0 = 0; c0 < columns; c0 += tile)
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = c0; c < std::min(columns, c0 + tile); ++c) to[r * to_pitch + c] = from[c * pitch + r];
+}
+
+}  // namespace
+
+template <typename T>
+int64_t BlockedCholesky(bool lower, int64_t n, T* a) {
+  const OneBlasThread alone;
+  const HostScratch<T> corner(kBlock * kBlock), panel(kBlock * CondensePitch(n));
+  for (int64_t k = 0; k < n; k += kBlock) {
+    const int64_t size = std::min(kBlock, n - k), next = k + size, rest = n - next, pitch = CondensePitch(rest);
+    T *diagonal = a + k * (n + 1), *left = a + next * (n + 1), *u = corner.get(), *rows = panel.get();
+    CopyPart(lower, size, size, diagonal, n, u, size);
+    const int64_t failed = MXNET_CPU_CALL(SmallCholesky)(sizeof(T) == 8, false, u, u, size);
+    CopyPart(lower, size, size, u, size, diagonal, n);
+    if (failed) return k + failed;
+    if (rest == 0) break;
+    ShareLines(rest, 2 * static_cast<double>(rest * size * size), [&](int64_t begin, int64_t end) {
+      T* beside = lower ? a + (next + begin) * n + k : a + k * n + next + begin;
+      const int64_t count = end - begin;
+      CopyPart(lower, size, count, beside, n, rows + begin, pitch);
+      SolveRows(size, count, u, rows + begin, pitch);
+      CopyPart(lower, lower ? count : size, lower ? size : count, rows + begin, pitch, beside, n);
+    });
+    ShareStrips((rest + kBlock - 1) / kBlock, static_cast<double>(rest * rest * size), [&](int64_t s) {
+      const int64_t r = s * kBlock, count = std::min(kBlock, rest - r), columns = lower ? r + count : rest - r;
+      Gemm(true, false, count, columns, size, T(-1), rows + r, pitch, lower ? rows : rows + r, pitch, T(1), left + r * n + (lower ? 0 : r),
+           n);
+    });
+  }
+  return 0;
+}
+
+template int64_t BlockedCholesky(bool, int64_t, float*);
+template int64_t BlockedCholesky(bool, int64_t, double*);
+
+}  // namespace linalg
+}  // namespace mxnet
