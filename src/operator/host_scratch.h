@@ -11,21 +11,30 @@
 
 namespace mxnet {
 
-/* n numbers, not set to anything. Throws Error(kOutOfMemory) as Storage does. */
+/* n numbers, not set to anything; few of them lie in the object. Throws Error(kOutOfMemory) as
+ * Storage does. */
 template <typename T>
 class HostScratch {
  public:
-  explicit HostScratch(int64_t n)
-      : memory_(Storage::Get()->Alloc(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(T), Context::CPU())) {}
-  ~HostScratch() { Storage::Get()->Free(memory_); }
+  explicit HostScratch(int64_t n) {
+    const size_t bytes = static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(T);
+    if (bytes <= sizeof(few_)) return;
+    memory_ = Storage::Get()->Alloc(bytes, Context::CPU());
+    numbers_ = static_cast<T*>(memory_.dptr);
+  }
+  ~HostScratch() {
+    if (memory_.dptr != nullptr) Storage::Get()->Free(memory_);
+  }
   HostScratch(const HostScratch&) = delete;
   HostScratch& operator=(const HostScratch&) = delete;
 
-  T* get() const { return static_cast<T*>(memory_.dptr); }
-  T& operator[](int64_t i) const { return get()[i]; }
+  T* get() const { return numbers_; }
+  T& operator[](int64_t i) const { return numbers_[i]; }
 
  private:
-  const StorageHandle memory_;
+  alignas(64) unsigned char few_[512];
+  StorageHandle memory_{};
+  T* numbers_ = reinterpret_cast<T*>(few_);
 };
 
 }  // namespace mxnet

@@ -96,15 +96,18 @@ double Largest(const Matrix& a) {
 }
 
 template <typename T>
-void CheckRows(int64_t m, int64_t n) {
+void CheckLq(int64_t m, int64_t n, bool small) {
   const Matrix a = Draw(m, n);
-  std::vector<T> q = Narrow<T>(a, n), scale(static_cast<size_t>(m));
-  FactorRows(m, n, q.data(), scale.data());
-  Matrix l(m, m);
-  for (int64_t r = 0; r < m; ++r)
-    for (int64_t c = 0; c <= r; ++c) l(r, c) = static_cast<double>(q[static_cast<size_t>(r * n + c)]);
-  RowsOfFactor(m, n, q.data(), scale.data());
-  const Matrix rows = Widen(q, m, n, n);
+  std::vector<T> q = Narrow<T>(a, n), scale(static_cast<size_t>(m)), lower(static_cast<size_t>(m * m));
+  if (small) {
+    MXNET_CPU_CALL(SmallLq)(sizeof(T) == 8, m, n, q.data(), lower.data());
+  } else {
+    FactorRows(m, n, q.data(), scale.data());
+    for (int64_t r = 0; r < m; ++r)
+      for (int64_t c = 0; c <= r; ++c) lower[static_cast<size_t>(r * m + c)] = q[static_cast<size_t>(r * n + c)];
+    RowsOfFactor(m, n, q.data(), scale.data());
+  }
+  const Matrix l = Widen(lower, m, m, m), rows = Widen(q, m, n, n);
   Near<T>(Product(l, rows), a, Largest(a));
   Matrix square(m, m), identity(m, m);
   for (int64_t i = 0; i < m; ++i) {
@@ -174,9 +177,12 @@ void CheckCholesky(bool lower, int64_t n) {
 
 TEST_P(CondenseTest, RowsAreReflected) {
   for (const auto& [m, n] : std::vector<std::tuple<int64_t, int64_t>>{
-           {1, 1}, {1, 7}, {2, 2}, {16, 16}, {17, 40}, {33, 33}, {64, 64}, {65, 300}, {130, 131}, {200, 200}}) {
-    CheckRows<float>(m, n);
-    CheckRows<double>(m, n);
+           {1, 1}, {1, 7}, {2, 2}, {16, 16}, {17, 40}, {33, 33}, {64, 64}, {63, 128}, {65, 300}, {130, 131}, {200, 200}}) {
+    for (bool small : {false, true}) {
+      if (small && !IsSmallLq(m, n)) continue;
+      CheckLq<float>(m, n, small);
+      CheckLq<double>(m, n, small);
+    }
   }
 }
 

@@ -78,8 +78,44 @@ int64_t BlockedCholesky(bool lower, int64_t n, T* a) {
   return 0;
 }
 
-template int64_t BlockedCholesky(bool, int64_t, float*);
-template int64_t BlockedCholesky(bool, int64_t, double*);
+// y = l^-1 from the top, a block of rows at a time, then y^T y.
+template <typename T>
+int64_t InverseOfCholesky(int64_t n, T* l) {
+  const OneBlasThread alone;
+  const int64_t pitch = CondensePitch(n);
+  const HostScratch<T> corner(kBlock * kBlock), inverse(n * pitch);
+  T *u = corner.get(), *y = inverse.get();
+  for (int64_t i = 0; i < n; ++i)
+    if (l[i * n + i] == T(0)) return i + 1;
+  for (int64_t k = 0; k < n; k += kBlock) {
+    const int64_t size = std::min(kBlock, n - k), columns = k + size;
+    T* rows = y + k * pitch;
+    CopyPart(true, size, size, l + k * (n + 1), n, u, kBlock);
+    for (int64_t r = 0; r < size; ++r) {
+      std::fill_n(rows + r * pitch, columns, T(0));
+      rows[r * pitch + k + r] = T(1);
+    }
+    ShareLines(columns, 2 * static_cast<double>(size * columns * columns), [&](int64_t begin, int64_t end) {
+      // Of the rows above, those before `begin` are 0 in these columns.
+      const int64_t first = begin / kBlock * kBlock, last = std::min(k, end);
+      if (k > first && last > begin)
+        Gemm(false, false, size, last - begin, k - first, T(-1), l + k * n + first, n, y + first * pitch + begin, pitch, T(1), rows + begin,
+             pitch);
+      SolveRows(size, end - begin, u, rows + begin, pitch);
+    });
+  }
+  ShareStrips((n + kBlock - 1) / kBlock, static_cast<double>(n * n * n) / 3, [&](int64_t s) {
+    const int64_t r = s * kBlock, count = std::min(kBlock, n - r);
+    Gemm(true, false, count, r + count, n - r, T(1), y + r * pitch + r, pitch, y + r * pitch, pitch, T(0), l + r * n, n);
+  });
+  return 0;
+}
+
+#define MXNET_BLOCKED_CHOLESKY(T)                      \
+  template int64_t BlockedCholesky(bool, int64_t, T*); \
+  template int64_t InverseOfCholesky(int64_t, T*);
+MXNET_BLOCKED_CHOLESKY(float)
+MXNET_BLOCKED_CHOLESKY(double)
 
 }  // namespace linalg
 }  // namespace mxnet

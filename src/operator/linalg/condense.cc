@@ -26,13 +26,14 @@ constexpr bool kWide = sizeof(T) == 8;
 template <typename T>
 class Vectors {
  public:
-  explicit Vectors(int64_t n) : pitch_(CondensePitch(n)), memory_(2 * kBlock * pitch_) {}
+  // As many reflections as a block has, of `all`.
+  Vectors(int64_t all, int64_t n) : block_(std::min(kBlock, all)), pitch_(CondensePitch(n)), memory_(2 * block_ * pitch_) {}
   T* first(int64_t k) const { return memory_.get() + k * pitch_; }
-  T* second(int64_t k) const { return memory_.get() + (kBlock + k) * pitch_; }
+  T* second(int64_t k) const { return memory_.get() + (block_ + k) * pitch_; }
   int64_t pitch() const { return pitch_; }
 
  private:
-  const int64_t pitch_;
+  const int64_t block_, pitch_;
   const HostScratch<T> memory_;
 };
 
@@ -99,7 +100,7 @@ void TimesVector(bool rows_times, int64_t count, int64_t n, const T* a, int64_t 
 
 template <typename T>
 void Tridiagonal(int64_t n, T* a, T* diagonal, T* beside, T* scale) {
-  const Vectors<T> vw(n), wv(n);  // a -= v^T w + w^T v
+  const Vectors<T> vw(n, n), wv(n, n);  // a -= v^T w + w^T v
   const int64_t pitch = vw.pitch();
   for (int64_t start = 0; start < n; start += kBlock) {
     const int64_t count = std::min(kBlock, n - start);
@@ -141,7 +142,7 @@ void Tridiagonal(int64_t n, T* a, T* diagonal, T* beside, T* scale) {
 
 template <typename T>
 void Bidiagonal(int64_t m, int64_t n, T* a, T* diagonal, T* beside, T* scale, T* right, T* scale_right) {
-  const Vectors<T> yu(m), vx(n);  // a -= y^T v + u^T x
+  const Vectors<T> yu(m, m), vx(m, n);  // a -= y^T v + u^T x
   const HostScratch<T> column(m);
   T* z = column.get();
   const int64_t pitch = vx.pitch(), short_pitch = yu.pitch();

@@ -89,28 +89,18 @@ void TransposeSquare(int64_t n, const T* from, T* to) {
   }
 }
 
-// Whether LuOf leaves a matrix to LAPACK, which sees the transpose and counts rows from 1.
-template <typename T>
-bool ByLapack(int64_t n) {
-  return n > kSmallMatrix && !(std::is_same<T, float>::value && detail::g_onednn_sgemm && Env::Get().onednn_enabled);
-}
-
 template <typename T>
 int64_t LuOf(const T* from, T* to, int32_t* pivots, int64_t n) {
   if (to != from) std::copy(from, from + n * n, to);
-  if (n <= kSmallMatrix) return MXNET_CPU_CALL(SmallLu)(sizeof(T) == 8, to, pivots, n);
-  if constexpr (std::is_same<T, float>::value)
-    if (!ByLapack<T>(n)) return RecursiveLu(n, to, pivots);
-  return lapack::Routines<T>::Lu(n, to, pivots);
+  return n <= kSmallMatrix ? MXNET_CPU_CALL(SmallLu)(sizeof(T) == 8, to, pivots, n) : RecursiveLu(n, to, pivots);
 }
 
 // From the factors of LuOf; the determinant of the transpose is the same.
 template <typename T>
 double Sign(const T* lu, const int32_t* pivots, int64_t n) {
-  const int32_t base = ByLapack<T>(n) ? 1 : 0;
   double sign = 1;
   for (int64_t i = 0; i < n; ++i) {
-    if (pivots[i] != static_cast<int32_t>(i) + base) sign = -sign;
+    if (pivots[i] != static_cast<int32_t>(i)) sign = -sign;
     const T u = lu[i * n + i];
     sign = u < T(0) ? -sign : u > T(0) ? sign : u == T(0) ? 0 : NAN;
     if (!(sign != 0)) return sign;
@@ -124,9 +114,7 @@ void InverseOfLu(const T* lu, const int32_t* pivots, T* out, int64_t n) {
   if (n <= kSmallMatrix) return MXNET_CPU_CALL(SmallInverse)(sizeof(T) == 8, lu, pivots, out, n);
   std::fill(out, out + n * n, T(0));
   for (int64_t i = 0; i < n; ++i) out[i * n + i] = T(1);
-  if constexpr (std::is_same<T, float>::value)
-    if (!ByLapack<T>(n)) return SolveRecursiveLu(n, n, lu, pivots, out);
-  lapack::Routines<T>::Inverse(n, lu, pivots, out);
+  SolveRecursiveLu(n, n, lu, pivots, out);
 }
 
 }  // namespace
@@ -176,7 +164,7 @@ void CholeskyInverse(KernelArgs& args, bool lower, int64_t count, int64_t n, con
           failed = MXNET_CPU_CALL(SmallCholeskyInverse)(sizeof(T) == 8, from, to, n);
         } else {
           if (to != from) std::copy(from, from + n * n, to);
-          failed = lapack::Routines<T>::CholeskyInverse(n, to);
+          failed = InverseOfCholesky(n, to);
           FillUpper(to, n, true);
         }
         if (failed) trouble.Add(i, failed);
@@ -264,23 +252,6 @@ void Inverse(KernelArgs& args, int64_t count, int64_t n, const void* a, void* ou
 
 namespace {
 
-// x = lu^-1 p x, rows of k numbers.
-template <typename T>
-void SolveSmallLu(const T* lu, const int32_t* pivots, int64_t n, int64_t k, T* x) {
-  for (int64_t i = 0; i < n; ++i)
-    if (pivots[i] != i) std::swap_ranges(x + i * k, x + i * k + k, x + pivots[i] * k);
-  auto subtract = [&](int64_t row, int64_t other) {
-    const T factor = lu[row * n + other];
-    for (int64_t c = 0; c < k; ++c) x[row * k + c] -= factor * x[other * k + c];
-  };
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < i; ++j) subtract(i, j);
-  for (int64_t i = n - 1; i >= 0; --i) {
-    for (int64_t j = i + 1; j < n; ++j) subtract(i, j);
-    for (int64_t c = 0; c < k; ++c) x[i * k + c] /= lu[i * n + i];
-  }
-}
-
 template <typename T>
 void TransposeInto(const T* from, int64_t rows, int64_t columns, T* to) {
   for (int64_t r = 0; r < rows; ++r)
@@ -300,9 +271,8 @@ void SolveGeneral(KernelArgs& args, bool transpose, int64_t count, int64_t n, in
   Trouble trouble;
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
-    const bool small = n <= kSmallMatrix, by_lapack = ByLapack<T>(n);
     Ranges(n * k == 0 ? 0 : count, std::max(n, k), static_cast<double>(n * n * (n + k)), [&](int64_t begin, int64_t end) {
-      const HostScratch<T> lu(n * n), matrix(transpose ? n * n : 0), turned(by_lapack ? n * k : 0);
+      const HostScratch<T> lu(n * n), matrix(transpose ? n * n : 0);
       const HostScratch<int32_t> pivots(n);
       for (int64_t i = begin; i < end; ++i) {
         const T *from = static_cast<const T*>(a) + i * n * n, *right = static_cast<const T*>(b) + i * n * k;
@@ -311,16 +281,9 @@ void SolveGeneral(KernelArgs& args, bool transpose, int64_t count, int64_t n, in
         const int64_t singular = LuOf(transpose ? matrix.get() : from, lu.get(), pivots.get(), n);
         if (singular) {
           trouble.Add(i, singular);
-        } else if (!by_lapack) {
-          if (to != right) std::copy(right, right + n * k, to);
-          if constexpr (std::is_same<T, float>::value)
-            small ? SolveSmallLu(lu.get(), pivots.get(), n, k, to) : SolveRecursiveLu(n, k, lu.get(), pivots.get(), to);
-          else
-            SolveSmallLu(lu.get(), pivots.get(), n, k, to);
         } else {
-          TransposeInto(right, n, k, turned.get());
-          lapack::Routines<T>::SolveLu(n, k, lu.get(), pivots.get(), turned.get());
-          TransposeInto(turned.get(), k, n, to);
+          if (to != right) std::copy(right, right + n * k, to);
+          SolveRecursiveLu(n, k, lu.get(), pivots.get(), to);
         }
       }
     });
@@ -516,13 +479,13 @@ void FactorLq(KernelArgs& args, int64_t count, int64_t m, int64_t n, void* q, vo
   lapack::CheckSize(Name(args), n);
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
-    const bool small = m <= 24 && m * n <= 4096;  // LAPACK reflects several rows at once
+    const bool small = IsSmallLq(m, n);
     Ranges(m == 0 ? 0 : count, n, 4 * static_cast<double>(m * m * n), [&](int64_t begin, int64_t end) {
       const HostScratch<T> scale(m);
       for (int64_t i = begin; i < end; ++i) {
         T *vectors = static_cast<T*>(q) + i * m * n, *lower = static_cast<T*>(l) + i * m * m;
         if (small) {
-          MXNET_CPU_CALL(SmallLq)(sizeof(T) == 8, vectors, lower, m, n);
+          MXNET_CPU_CALL(SmallLq)(sizeof(T) == 8, m, n, vectors, lower);
           continue;
         }
         FactorRows(m, n, vectors, scale.get());

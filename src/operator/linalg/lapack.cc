@@ -13,9 +13,6 @@
 
 // Fortran's interface: everything by address, then the lengths of the texts.
 #define MXNET_LAPACK(T, p)                                                                                                                \
-  void p##potri_(const char*, const int*, T*, const int*, int*, size_t);                                                                  \
-  void p##getrf_(const int*, const int*, T*, const int*, int*, int*);                                                                     \
-  void p##getrs_(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*, size_t);                    \
   void p##stedc_(const char*, const int*, T*, T*, T*, const int*, T*, const int*, int*, const int*, int*, size_t);                        \
   void p##bdsdc_(const char*, const char*, const int*, T*, T*, T*, const int*, T*, const int*, T*, int*, T*, int*, int*, size_t, size_t); \
   void p##sterf_(const int*, T*, T*, int*);                                                                                               \
@@ -75,27 +72,6 @@ void CheckSize(const char* op, int64_t size) {
 
 #define MXNET_ROUTINES(T, p)                                                                                                               \
   template <>                                                                                                                              \
-  int64_t Routines<T>::CholeskyInverse(int64_t n, T* l) {                                                                                  \
-    SettleBlasThreads();                                                                                                                   \
-    int size = Int(n), lead = Lead(n), info = 0;                                                                                           \
-    p##potri_("U", &size, l, &lead, &info, 1);                                                                                             \
-    return info;                                                                                                                           \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
-  int64_t Routines<T>::Lu(int64_t n, T* a, int32_t* pivots) {                                                                              \
-    SettleBlasThreads();                                                                                                                   \
-    int size = Int(n), lead = Lead(n), info = 0;                                                                                           \
-    p##getrf_(&size, &size, a, &lead, pivots, &info);                                                                                      \
-    return info;                                                                                                                           \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
-  void Routines<T>::Inverse(int64_t n, const T* lu, const int32_t* pivots, T* out) {                                                       \
-    SettleBlasThreads();                                                                                                                   \
-    int size = Int(n), lead = Lead(n), info = 0;                                                                                           \
-    p##getrs_("N", &size, &size, lu, &lead, pivots, out, &lead, &info, 1);                                                                 \
-    MXNET_CHECK(info == 0) << "[linalg] getrs does not take argument " << -info;                                                           \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
   int64_t Routines<T>::EigenTridiagonal(int64_t n, T* diagonal, T* beside, T* vectors) {                                                   \
     int size = Int(n), lead = Lead(n), info = 0, integers_given = Int(3 + 5 * n);                                                          \
     if (vectors == nullptr) {                                                                                                              \
@@ -116,13 +92,6 @@ void CheckSize(const char* op, int64_t size) {
     p##bdsdc_("U", left ? "I" : "N", &size, diagonal, beside, left, &lead, right, &lead, nullptr, nullptr, work.get(), integers.data(),    \
               &info, 1, 1);                                                                                                                \
     return info;                                                                                                                           \
-  }                                                                                                                                        \
-  template <>                                                                                                                              \
-  void Routines<T>::SolveLu(int64_t n, int64_t columns, const T* lu, const int32_t* pivots, T* x) {                                        \
-    SettleBlasThreads();                                                                                                                   \
-    int size = Int(n), many = Int(columns), lead = Lead(n), info = 0;                                                                      \
-    p##getrs_("T", &size, &many, lu, &lead, pivots, x, &lead, &info, 1);                                                                   \
-    MXNET_CHECK(info == 0) << "[linalg] getrs does not take argument " << -info;                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
   int64_t Routines<T>::EigenGeneralWork(int64_t n, bool vectors) {                                                                         \

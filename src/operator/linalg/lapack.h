@@ -19,11 +19,6 @@ void CheckSize(const char* op, int64_t size);
 
 template <typename T>
 struct Routines {
-  static int64_t CholeskyInverse(int64_t n, T* l);  // the lower triangle of the result
-  static int64_t Lu(int64_t n, T* a, int32_t* pivots);
-  /* out holds the identity before. One call for all columns: getri's many small ones spend their
-   * time on waking threads. */
-  static void Inverse(int64_t n, const T* lu, const int32_t* pivots, T* out);
   /* Of a symmetric matrix of two diagonals; the eigenvalues replace the first, and rows of
    * `vectors`, unless it is null, become the eigenvectors. */
   static int64_t EigenTridiagonal(int64_t n, T* diagonal, T* beside, T* vectors);
@@ -31,9 +26,6 @@ struct Routines {
   /* Of a matrix of two diagonals, the second below; the singular values replace the first. Rows of
    * `left` and columns of `right`, unless they are null, become the vectors. */
   static int64_t SingularBidiagonal(int64_t n, T* diagonal, T* beside, T* left, T* right);
-  /* x, `columns` vectors of n numbers one after the other, = a^-1 x for the row-major a that lu is
-   * of. */
-  static void SolveLu(int64_t n, int64_t columns, const T* lu, const int32_t* pivots, T* x);
   /* Eigenvalues of the transpose of a, as real and imaginary parts; rows of `vectors`, unless it is
    * null, become the eigenvectors. Destroys a. */
   static int64_t EigenGeneral(int64_t n, T* a, T* real, T* imaginary, T* vectors, T* work, int64_t work_size);

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
+#include "operator/blas_threads.h"
 #include "operator/gemm.h"
+#include "operator/host_scratch.h"
 
 namespace mxnet {
 namespace linalg {
@@ -14,43 +15,46 @@ namespace {
 int64_t Half(int64_t n, int64_t block) { return (n / 2 + block - 1) / block * block; }
 
 // x = l^-1 x or u^-1 x.
-void SolveTriangle(bool lower, int64_t n, int64_t k, const float* a, int64_t pitch, float* x, int64_t x_pitch) {
-  if (n <= kTriangle) return MXNET_CPU_CALL(SolveTriangleBlock)(lower, n, k, a, pitch, x, x_pitch);
+template <typename T>
+void SolveTriangle(bool lower, int64_t n, int64_t k, const T* a, int64_t pitch, T* x, int64_t x_pitch) {
+  if (n <= kTriangle) return MXNET_CPU_CALL(SolveTriangleBlock)(sizeof(T) == 8, lower, n, k, a, pitch, x, x_pitch);
   const int64_t top = Half(n, kTriangle), rest = n - top;
-  float* below = x + top * x_pitch;
+  T* below = x + top * x_pitch;
   if (lower) {
     SolveTriangle(lower, top, k, a, pitch, x, x_pitch);
-    Gemm(false, false, rest, k, top, -1.0f, a + top * pitch, pitch, x, x_pitch, 1.0f, below, x_pitch);
+    Gemm(false, false, rest, k, top, T(-1), a + top * pitch, pitch, x, x_pitch, T(1), below, x_pitch);
     SolveTriangle(lower, rest, k, a + top * pitch + top, pitch, below, x_pitch);
   } else {
     SolveTriangle(lower, rest, k, a + top * pitch + top, pitch, below, x_pitch);
-    Gemm(false, false, top, k, rest, -1.0f, a + top, pitch, below, x_pitch, 1.0f, x, x_pitch);
+    Gemm(false, false, top, k, rest, T(-1), a + top, pitch, below, x_pitch, T(1), x, x_pitch);
     SolveTriangle(lower, top, k, a, pitch, x, x_pitch);
   }
 }
 
-void SwapRows(const int32_t* pivots, int64_t count, int64_t columns, float* a, int64_t pitch) {
+template <typename T>
+void SwapRows(const int32_t* pivots, int64_t count, int64_t columns, T* a, int64_t pitch) {
   for (int64_t i = 0; i < count; ++i)
     if (pivots[i] != i) std::swap_ranges(a + i * pitch, a + i * pitch + columns, a + pivots[i] * pitch);
 }
 
 // Of m rows and n columns, m >= n.
-int64_t Factor(int64_t m, int64_t n, float* a, int64_t pitch, int32_t* pivots, float* panel) {
+template <typename T>
+int64_t Factor(int64_t m, int64_t n, T* a, int64_t pitch, int32_t* pivots, T* panel) {
   if (n <= kPanel) {
     for (int64_t i = 0; i < m; ++i) {
-      std::memcpy(panel + i * kPanel, a + i * pitch, static_cast<size_t>(n) * sizeof(float));
-      std::fill(panel + i * kPanel + n, panel + (i + 1) * kPanel, 0.0f);
+      std::memcpy(panel + i * kPanel, a + i * pitch, static_cast<size_t>(n) * sizeof(T));
+      std::fill(panel + i * kPanel + n, panel + (i + 1) * kPanel, T(0));
     }
-    const int64_t singular = MXNET_CPU_CALL(PanelLu)(m, n, panel, pivots);
-    for (int64_t i = 0; i < m; ++i) std::memcpy(a + i * pitch, panel + i * kPanel, static_cast<size_t>(n) * sizeof(float));
+    const int64_t singular = MXNET_CPU_CALL(PanelLu)(sizeof(T) == 8, m, n, panel, pivots);
+    for (int64_t i = 0; i < m; ++i) std::memcpy(a + i * pitch, panel + i * kPanel, static_cast<size_t>(n) * sizeof(T));
     return singular;
   }
   const int64_t left = Half(n, kPanel), right = n - left;
-  float *beside = a + left, *below = a + left * pitch, *corner = below + left;
+  T *beside = a + left, *below = a + left * pitch, *corner = below + left;
   int64_t singular = Factor(m, left, a, pitch, pivots, panel);
   SwapRows(pivots, left, right, beside, pitch);
   SolveTriangle(true, left, right, a, pitch, beside, pitch);
-  Gemm(false, false, m - left, right, left, -1.0f, below, pitch, beside, pitch, 1.0f, corner, pitch);
+  Gemm(false, false, m - left, right, left, T(-1), below, pitch, beside, pitch, T(1), corner, pitch);
   const int64_t later = Factor(m - left, right, corner, pitch, pivots + left, panel);
   SwapRows(pivots + left, right, left, below, pitch);
   for (int64_t i = left; i < n; ++i) pivots[i] += static_cast<int32_t>(left);
@@ -60,16 +64,30 @@ int64_t Factor(int64_t m, int64_t n, float* a, int64_t pitch, int32_t* pivots, f
 
 }  // namespace
 
-int64_t RecursiveLu(int64_t n, float* a, int32_t* pivots) {
-  std::vector<float> panel(static_cast<size_t>(n * kPanel));
-  return Factor(n, n, a, n, pivots, panel.data());
+template <typename T>
+int64_t RecursiveLu(int64_t n, T* a, int32_t* pivots) {
+  const FewBlasThreads few(n);
+  const HostScratch<T> panel(n * kPanel);
+  return Factor(n, n, a, n, pivots, panel.get());
 }
 
-void SolveRecursiveLu(int64_t n, int64_t k, const float* lu, const int32_t* pivots, float* x) {
+template <typename T>
+void SolveRecursiveLu(int64_t n, int64_t k, const T* lu, const int32_t* pivots, T* x) {
   SwapRows(pivots, n, k, x, k);
+  if (n <= kTriangle) {
+    MXNET_CPU_CALL(SolveTriangleBlock)(sizeof(T) == 8, true, n, k, lu, n, x, k);
+    return MXNET_CPU_CALL(SolveTriangleBlock)(sizeof(T) == 8, false, n, k, lu, n, x, k);
+  }
+  const FewBlasThreads few(n);
   SolveTriangle(true, n, k, lu, n, x, k);
   SolveTriangle(false, n, k, lu, n, x, k);
 }
+
+#define MXNET_RECURSIVE_LU(T)                          \
+  template int64_t RecursiveLu(int64_t, T*, int32_t*); \
+  template void SolveRecursiveLu(int64_t, int64_t, const T*, const int32_t*, T*);
+MXNET_RECURSIVE_LU(float)
+MXNET_RECURSIVE_LU(double)
 
 }  // namespace linalg
 }  // namespace mxnet

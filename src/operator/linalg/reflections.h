@@ -12,6 +12,8 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
+#include "operator/linalg/condense.h"
+#include "operator/linalg/small.h"
 
 namespace mxnet {
 namespace linalg {
@@ -37,11 +39,17 @@ void RowsOfFactor(int64_t m, int64_t n, T* a, const T* scale);
 template <typename T>
 void TimesFactor(const Reflections<T>& r, int64_t rows, T* c, int64_t pitch);
 
+/* Matrices whose rows are reflected one after the other, without a matrix product. */
+constexpr int64_t kSmallLq = 8192;  // numbers, with the gaps of CondensePitch
+constexpr bool IsSmallLq(int64_t m, int64_t n) { return m <= kSmallMatrix && m * CondensePitch(n) <= kSmallLq; }
+
 }  // namespace linalg
 
 MXNET_CPU_DECLARE(
     /* FactorRows of m <= kFewRows rows, `pitch` numbers apart. */
-    void ReflectRows(bool wide, int64_t m, int64_t n, void* a, int64_t pitch, void* scale);)
+    void ReflectRows(bool wide, int64_t m, int64_t n, void* a, int64_t pitch, void* scale);
+    /* q, m x n with m <= n, becomes the factor of orthonormal rows; l: m x m. Where IsSmallLq. */
+    void SmallLq(bool wide, int64_t m, int64_t n, void* q, void* l);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_LINALG_REFLECTIONS_H_

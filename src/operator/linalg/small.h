@@ -40,9 +40,7 @@ MXNET_CPU_DECLARE(
      * eigenvectors, each of either sign; w: the eigenvalues, which ascend. Returns 0, or 1 + the
      * place of an eigenvalue that was not found. Without `vectors` u stays.
      * 0 < n <= SmallEigenMatrix(wide). */
-    int64_t SmallEigen(bool wide, bool vectors, void* u, void* w, int64_t n);
-    /* q, m x n with m <= n, becomes the factor of orthonormal rows; l: m x m. m <= kSmallMatrix. */
-    void SmallLq(bool wide, void* q, void* l, int64_t m, int64_t n);)
+    int64_t SmallEigen(bool wide, bool vectors, void* u, void* w, int64_t n);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_LINALG_SMALL_H_

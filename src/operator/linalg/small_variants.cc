@@ -248,54 +248,6 @@ T Norm(const T* x, int64_t n) {
 template <typename T>
 constexpr T kNothing = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
 
-// Householder reflections from the right (Golub and Van Loan, Matrix Computations, 5.2); of q the
-// rows become the vectors, then the orthonormal rows.
-template <typename T>
-void Lq(T* q, T* l, int64_t m, int64_t n) {
-  T scale[kSmallMatrix];
-  for (int64_t i = 0; i < m; ++i) {
-    T* v = q + i * n + i;
-    const int64_t length = n - i;
-    T alpha = v[0], rest = Norm(v + 1, length - 1), lift = T(1);
-    scale[i] = T(0);
-    T* row = l + i * m;
-    for (int64_t j = 0; j < i; ++j) row[j] = q[i * n + j];
-    std::fill(row + i, row + m, T(0));
-    row[i] = alpha;
-    if (rest == T(0)) continue;
-    if (std::max(std::abs(alpha), rest) < kNothing<T>) {  // as rounding errors of equal rows soon are
-      lift = kNothing<T>;
-      for (int64_t j = 1; j < length; ++j) v[j] /= lift;
-      alpha /= lift, rest = Norm(v + 1, length - 1);
-    }
-    const T squares = alpha * alpha + rest * rest;
-    row[i] = -std::copysign(squares > T(1e-30) && squares < T(1e30) ? std::sqrt(squares) : std::hypot(alpha, rest), alpha);
-    scale[i] = (row[i] - alpha) / row[i];
-    const T divisor = alpha - row[i];
-    row[i] *= lift;
-    v[0] = T(1);
-    for (int64_t j = 1; j < length; ++j) v[j] /= divisor;
-    for (int64_t r = i + 1; r < m; ++r) {
-      T* other = q + r * n + i;
-      const T factor = scale[i] * Dot(v, other, length);
-      Subtract(other, length, &factor, 1, v, n, 1);
-    }
-  }
-  for (int64_t i = m - 1; i >= 0; --i) {
-    T* v = q + i * n + i;
-    const int64_t length = n - i;
-    v[0] = T(1);
-    for (int64_t r = i + 1; r < m && scale[i] != T(0); ++r) {
-      T* other = q + r * n + i;
-      const T factor = scale[i] * Dot(v, other, length);
-      Subtract(other, length, &factor, 1, v, n, 1);
-    }
-    std::fill(q + i * n, v, T(0));
-    v[0] = T(1) - scale[i];
-    for (int64_t j = 1; j < length; ++j) v[j] *= -scale[i];
-  }
-}
-
 // Eigenvectors of symmetric matrices. Buffers have rows of `ld` numbers, a multiple of kStrip, and
 // what lies behind a row's n numbers is 0, so that no loop along a row has a remainder.
 constexpr int64_t kStrip = 8;
@@ -533,9 +485,6 @@ void SmallMultiply(bool wide, const SmallSide& s, double alpha, const void* a, v
 int64_t SmallEigen(bool wide, bool vectors, void* u, void* w, int64_t n) {
   return wide ? Eigen(vectors, static_cast<double*>(u), static_cast<double*>(w), n)
               : Eigen(vectors, static_cast<float*>(u), static_cast<float*>(w), n);
-}
-void SmallLq(bool wide, void* q, void* l, int64_t m, int64_t n) {
-  wide ? Lq(static_cast<double*>(q), static_cast<double*>(l), m, n) : Lq(static_cast<float*>(q), static_cast<float*>(l), m, n);
 }
 
 }  // namespace MXNET_CPU_VARIANT
