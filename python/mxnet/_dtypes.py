@@ -18,6 +18,8 @@ class _BFloat16:
         return "bfloat16"
 
     def __eq__(self, other):
+        if isinstance(other, np.dtype):
+            return other == OF_1X
         return other is self or other == "bfloat16" or getattr(other, "name", None) == "bfloat16"
 
     def __hash__(self):
@@ -28,6 +30,7 @@ class _BFloat16:
 
 
 bfloat16 = _BFloat16()
+OF_1X = np.dtype([("bfloat16", np.uint16)])      # how programs of 1.9.1 spell it
 TYPES = tuple(getattr(np, n if n != "bool" else "bool_") for n in NAMES[:-1]) + (bfloat16,)
 _NUMBERS = {}
 for _i, _n in enumerate(NAMES):
@@ -35,7 +38,7 @@ for _i, _n in enumerate(NAMES):
     _NUMBERS[TYPES[_i]] = _i
     if _n != "bfloat16":
         _NUMBERS[np.dtype(_n)] = _i
-_NUMBERS.update({float: 1, int: 6, bool: 7, None: 0})
+_NUMBERS.update({float: 1, int: 6, bool: 7, None: 0, OF_1X: 12})
 
 
 def number(dtype):
@@ -61,6 +64,8 @@ def name(dtype):
 def spelled(dtype):
     """A parameter `dtype` of an operator with NumPy's other spellings (``'f4'``, ``'double'``,
     ``'int'``) as names; all else as it is."""
+    if isinstance(dtype, np.dtype) and dtype == OF_1X:
+        return bfloat16
     if isinstance(dtype, str) and dtype not in _NUMBERS:
         try:
             return NAMES[_NUMBERS[np.dtype(dtype).newbyteorder("=")]]

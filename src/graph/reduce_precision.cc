@@ -57,17 +57,36 @@ class Reducer {
     return found;
   }
 
-  // Params that nothing but 16-bit operators reads.
+  // The dtypes in which a 16-bit operator takes its inputs: the target, unless its inference says
+  // otherwise, as that of BatchNorm does for gamma.
+  std::vector<int> LowTypes(const Node& n) const {
+    const Op* op = n.op();
+    std::vector<int> in(n.inputs.size(), kDTypeUnknown), out(op->NumOutputs(*n.attrs), kDTypeUnknown);
+    if (!in.empty() && op->infer_type) {
+      in[0] = r_.target;
+      try {
+        op->infer_type(*n.attrs, &in, &out);
+      } catch (const Error&) {
+        in.assign(in.size(), r_.target);
+      }
+    }
+    for (int& d : in)
+      if (!Castable(d)) d = r_.target;
+    return in;
+  }
+
+  // Params that nothing but 16-bit operators reads, and those in 16 bits.
   void FindParams() {
     std::set<const Node*> others;
     DFSVisit(symbol_.outputs, [&](const NodePtr& n) {
       if (n->is_variable()) return;
       const bool low = KindOf(*n) == Kind::kLow;
+      const auto types = LowTypes(*n);
       const auto mutated = n->op()->MutateInputs(*n->attrs);
       for (size_t i = 0; i < n->inputs.size(); ++i) {
         const Node* in = n->inputs[i].node.get();
         if (!in->is_variable() || !r_.params.count(in->name)) continue;
-        if (low && !std::count(mutated.begin(), mutated.end(), static_cast<int>(i)))
+        if (low && types[i] == r_.target && !std::count(mutated.begin(), mutated.end(), static_cast<int>(i)))
           cast_.insert(in);
         else
           others.insert(in);
@@ -145,7 +164,8 @@ class Reducer {
     if (kind == Kind::kAny && !free.empty() && Infer(*n, inputs).empty())
       kind = mixed() && mutated.empty() && free.size() == inputs.size() ? Kind::kWidest : Kind::kFull;
     if (kind == Kind::kLow) {
-      cast_all(r_.target);
+      const auto types = LowTypes(*n);
+      for (int i : free) inputs[i] = Cast(inputs[i], types[i]);
     } else if (kind == Kind::kFull) {
       cast_all(kFloat32);
     } else if (kind == Kind::kWidest && mixed()) {

@@ -26,12 +26,13 @@ struct ReducePrecisionRequest {
 };
 
 /*
- * Operators of `low` get floating inputs in the target dtype, those of `full` (and excluded nodes)
- * in float32, those of `widest` in the widest of their inputs. All others run in what they are
- * given, unless their dtype inference refuses that: then in the widest, or in float32 when they
- * write auxiliary states or do not compute in the target dtype. The graphs of loops stay as they
- * are: a node that holds one with an operator of `full` gets float32. Integers and float64 are
- * never cast. Casts are shared. Throws Error(kValue) on another target and on names of no operator.
+ * Operators of `low` get floating inputs in the target dtype, as far as their dtype inference has
+ * it (BatchNorm's gamma stays in float32), those of `full` (and excluded nodes) in float32, those
+ * of `widest` in the widest of their inputs. All others run in what they are given, unless their
+ * dtype inference refuses that: then in the widest, or in float32 when they write auxiliary states
+ * or do not compute in the target dtype. The graphs of loops stay as they are: a node that holds
+ * one with an operator of `full` gets float32. Integers and float64 are never cast. Casts are
+ * shared. Throws Error(kValue) on another target and on names of no operator.
  */
 Symbol ReducePrecision(const Symbol& symbol, const ReducePrecisionRequest& request);
 

@@ -7,6 +7,7 @@ import logging
 import warnings
 
 from .. import _opgen, ndarray as nd, symbol as sym
+from .._dtypes import OF_1X as bfloat16  # noqa: F401  (programs of 1.x take it from here)
 from .._methods import ARITHMETIC, PYTHON_OPERATORS
 from ..base import CheckedTypeError, CheckedValueError, MXNetError, SymbolHandle, _LIB, c_str_array, check_call, error_class, py_str
 from ..context import cpu

@@ -6,6 +6,7 @@ import random
 from .. import ndarray as nd
 from ..ndarray import NDArray
 from .._array_class import to_class_of
+from ..base import _MXValueError
 from ._read import imresize
 
 __all__ = ["scale_down", "resize_short", "fixed_crop", "random_crop", "center_crop", "random_size_crop", "color_normalize"]
@@ -77,7 +78,7 @@ def resize_short(src, size, interp=2):
     if not isinstance(size, numbers.Real):
         raise TypeError(f"[resize_short] size={size!r}; accepted: a number of pixels")
     if not 0 < size < math.inf:
-        raise ValueError(f"[resize_short] size={size!r}; accepted: above 0")
+        raise _MXValueError(f"[resize_short] size={size!r}; accepted: above 0")
     if height > width:
         new_height, new_width = size * height // width, size
     else:

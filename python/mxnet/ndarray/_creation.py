@@ -92,7 +92,7 @@ def _out_of(function, kwargs, accepted="shape, ctx, dtype, out"):
     unknown = [k for k in kwargs if k not in ("out", "name") and not k.startswith("__")]
     if unknown:
         near = hint_of_any(unknown, accepted.split(", "))
-        raise TypeError(f"[{function}] got unexpected arguments {', '.join(unknown)}; {near}accepted: {accepted}")
+        raise _MXTypeError(f"[{function}] got unexpected arguments {', '.join(unknown)}; {near}accepted: {accepted}")
     return kwargs.get("out")
 
 

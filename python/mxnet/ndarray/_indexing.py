@@ -5,7 +5,7 @@ keys (integers, slices, None) become row views where rows are asked for and stri
 otherwise; keys with arrays or lists gather and scatter.
 """
 import numbers
-from math import prod
+from math import nan, prod
 
 import numpy as np
 
@@ -333,7 +333,7 @@ def setitem(a, key, value):
         key = slice(None)   # 1.x: `x[True] = v` and `x[False] = v` write all of it, although `x[True]` reads row 1
     keys = _normalise(a, key)
     if not isinstance(value, (NDArray, list, tuple, range)) and getattr(value, "ndim", 0) == 0:
-        value = _number(value)
+        value = nan if value is None and "float" in _name(a.dtype) else _number(value)      # NumPy takes None for NaN
     # Writing through a view would escape the tape: while autograd records, the array itself is the
     # output of a recorded operator.
     recording = _recording()

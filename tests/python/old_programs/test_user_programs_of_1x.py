@@ -1,0 +1,79 @@
+"""What programs of users met: spellings, errors and converted graphs, as 1.9.1 has them."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet import gluon, nd
+
+BFLOAT16 = np.dtype([('bfloat16', np.uint16)])      # how programs of 1.9.1 spell it
+
+
+# ---- bfloat16
+
+
+def test_the_spelling_of_bfloat16():
+    from mxnet.contrib.amp.amp import bfloat16
+    assert bfloat16 == BFLOAT16
+    x = nd.ones((2, 2))
+    low = x.astype(BFLOAT16)
+    assert low.dtype == BFLOAT16 and BFLOAT16 == low.dtype and not x.dtype == BFLOAT16 and not low.dtype != BFLOAT16
+    assert low.dtype != np.dtype('uint16')
+    made = [nd.zeros(2, dtype=BFLOAT16), nd.array([1, 2.5], dtype=BFLOAT16), nd.full((2,), 3, dtype=BFLOAT16), nd.empty(2, dtype=BFLOAT16),
+            nd.arange(3, dtype=BFLOAT16), nd.cast(x, dtype=BFLOAT16), nd.amp_cast(x, dtype=BFLOAT16), nd.zeros_like(low)]
+    assert all(a.dtype == BFLOAT16 for a in made)
+    np.testing.assert_array_equal(nd.FullyConnected(low, low, no_bias=True, num_hidden=2).astype('float32').asnumpy(), np.full((2, 2), 2))
+    layer = gluon.nn.Dense(2, in_units=2)
+    layer.initialize()
+    layer.cast(BFLOAT16)
+    assert layer.weight.dtype == BFLOAT16 and layer.weight.data().dtype == BFLOAT16
+    assert mx.sym.Variable('x', dtype=BFLOAT16).attr('__dtype__') == '12'
+    assert all(t == BFLOAT16 for t in mx.sym.FullyConnected(mx.sym.Variable('x'), num_hidden=2).infer_type(x=BFLOAT16)[0])
+    with pytest.raises(TypeError):
+        nd.ones(2, dtype=np.dtype([('half', np.uint16)]))
+
+
+# ---- errors and values of calls
+
+
+@pytest.mark.parametrize('make', [nd.ones, nd.zeros])
+def test_unknown_arguments_of_functions_that_make_arrays_can_be_caught_as_before(make):
+    with pytest.raises(mx.MXNetError, match='foo'):
+        make((2,), foo=3)
+    with pytest.raises(TypeError, match='foo'):
+        make((2,), foo=3)
+    with pytest.raises(mx.MXNetError, match='foo'):
+        nd.eye(2, foo=3)
+
+
+def test_a_size_of_no_pixels_can_be_caught_as_before():
+    with pytest.raises(mx.MXNetError, match='size=0'):
+        mx.image.resize_short(nd.zeros((4, 6, 3), dtype='uint8'), 0)
+
+
+@pytest.mark.parametrize('dtype', ['float16', 'float32', 'float64'])
+def test_none_is_written_as_nan(dtype):
+    x = nd.ones((2, 2), dtype=dtype)
+    x[0] = None
+    np.testing.assert_array_equal(x.asnumpy(), [[np.nan] * 2, [1, 1]])
+    x[:] = None
+    assert np.isnan(x.asnumpy()).all()
+    with pytest.raises(TypeError):
+        nd.ones(2, dtype='int32')[:] = None
+
+
+# ---- mixed precision
+
+
+@pytest.mark.parametrize('op,kept', [('BatchNorm', {'n_gamma', 'n_beta'}), ('LayerNorm', set())])
+@pytest.mark.parametrize('cast', [False, True])
+def test_operators_that_keep_parameters_in_float32_run_in_16_bits(op, kept, cast):
+    net = getattr(mx.sym, op)(mx.sym.Variable('data'), name='n')
+    half = mx.contrib.amp.convert_symbol(net, target_dtype_ops=[op], fp32_ops=[], data_names=['data'], cast_optional_params=cast)
+    casts = {n for n in half.get_internals().list_outputs() if n.endswith('_amp_cast_float16_output')}
+    wanted = set(net.list_arguments()) - kept - {'data'}
+    assert casts == {f'{n}_amp_cast_float16_output' for n in {'data'} | (set() if cast else wanted)}
+    assert {n for n, a in half.attr_dict().items() if a.get('__dtype__') == '2'} == (wanted if cast else set())
+    ex = half.simple_bind(mx.cpu(), data=(2, 3, 4))
+    for name, array in ex.arg_dict.items():
+        array[:] = np.random.RandomState(len(name)).uniform(0, 2, array.shape)
+    assert np.isfinite(ex.forward(is_train=True)[0].asnumpy()).all() and ex.outputs[0].dtype == np.float32
