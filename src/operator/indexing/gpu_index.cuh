@@ -376,10 +376,23 @@ struct histogram {
     const Data *data, *edges;
     unsigned long long* counts;
     long long bins;
+    double low, high;  // of bins of one width
+    long long even;
     long long count;
   };
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
     const double v = mx::Load<double>(a.data, i);
+    if (a.even) {
+      if (!(v >= a.low && v <= a.high)) return;
+      long long bin = static_cast<long long>((v - a.low) / (a.high - a.low) * static_cast<double>(a.bins));
+      if (bin > a.bins - 1) bin = a.bins - 1;
+      if (bin > 0 && v < mx::Load<double>(a.edges, bin))
+        --bin;
+      else if (bin + 1 < a.bins && v >= mx::Load<double>(a.edges, bin + 1))
+        ++bin;
+      atomicAdd(a.counts + bin, 1ull);
+      return;
+    }
     if (!(v >= mx::Load<double>(a.edges, 0) && v <= mx::Load<double>(a.edges, a.bins))) return;
     long long low = 0, high = a.bins + 1;  // the first edge above v
     while (low < high) {

@@ -54,8 +54,9 @@ bool HistogramShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   if (p.bin_cnt.has_value()) {
     const int64_t bins = p.bin_cnt.value();
     const HistogramRange r = p.range.value();
-    MXNET_CHECK_KIND(bins > 0 && r.low < r.high && std::isfinite(r.high - r.low), Value)
-        << "[" << attrs.op->name << "] bin_cnt=" << bins << ", range=" << r << "; there must be at least one bin and the range must rise";
+    MXNET_CHECK_KIND(bins > 0 && r.low <= r.high && std::isfinite(r.high - r.low), Value)
+        << "[" << attrs.op->name << "] bin_cnt=" << bins << ", range=" << r
+        << "; there must be at least one bin, and the range may not fall";
     AssignShape(attrs, "the counts", &(*out)[0], Shape({bins}));
     AssignShape(attrs, "the edges", &(*out)[1], Shape({bins + 1}));
     return (*in)[0].known();
@@ -76,26 +77,28 @@ bool HistogramType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
   return (*in)[0] != kDTypeUnknown;
 }
 
-// Half-open bins, the last one closed. The edges are what is returned, rounded to the dtype of
-// data, so that counts agree with them. `even`: the bins have one width, so that the bin of a value
-// is a quotient, or the neighbour of one that was rounded.
+// Where values are counted. `even`: the bins have one width.
+struct Bounds {
+  double low, high;
+  bool even;
+};
+
+// Half-open bins, the last one closed. In bins of one width the quotient tells the bin, or the
+// neighbour of it if the edges, which are rounded to the dtype of data, say so. Edges of integers
+// may be equal, and wrap around.
 template <typename T>
-void CountSome(const T* data, int64_t n, const T* edges, int64_t bins, bool even, int64_t* counts) {
-  const double low = static_cast<double>(edges[0]), high = static_cast<double>(edges[bins]);
-  const double per_bin = static_cast<double>(bins) / (high - low);
+void CountSome(const T* data, int64_t n, const T* edges, int64_t bins, const Bounds& b, int64_t* counts) {
   for (int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(data[i]);
-    if (!(v >= low && v <= high)) continue;
-    if (even) {
-      int64_t bin = std::min<int64_t>(static_cast<int64_t>((v - low) * per_bin), bins - 1);
-      if (v < static_cast<double>(edges[bin]))
+    if (!(v >= b.low && v <= b.high)) continue;
+    if (b.even) {
+      int64_t bin = std::min<int64_t>(static_cast<int64_t>((v - b.low) / (b.high - b.low) * static_cast<double>(bins)), bins - 1);
+      if (bin > 0 && v < static_cast<double>(edges[bin]))
         --bin;
       else if (bin + 1 < bins && v >= static_cast<double>(edges[bin + 1]))
         ++bin;
-      if (v >= static_cast<double>(edges[bin]) && (v < static_cast<double>(edges[bin + 1]) || bin + 1 == bins)) {
-        ++counts[bin];
-        continue;
-      }
+      ++counts[bin];
+      continue;
     }
     const T* above = std::upper_bound(edges, edges + bins + 1, data[i],
                                       [](const T& a, const T& b) { return static_cast<double>(a) < static_cast<double>(b); });
@@ -104,32 +107,36 @@ void CountSome(const T* data, int64_t n, const T* edges, int64_t bins, bool even
 }
 
 template <typename T>
-void Count(const T* data, int64_t n, const T* edges, int64_t bins, bool even, int64_t* counts) {
+void Count(const T* data, int64_t n, const T* edges, int64_t bins, const Bounds& bounds, int64_t* counts) {
   std::fill(counts, counts + bins, 0);
   const int threads = bins > n ? 1 : OmpThreads(n);
-  if (threads == 1) return CountSome(data, n, edges, bins, even, counts);
+  if (threads == 1) return CountSome(data, n, edges, bins, bounds, counts);
   std::vector<int64_t> parts(static_cast<size_t>(threads) * static_cast<size_t>(bins), 0);
   ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t)
-      CountSome(data + n * t / threads, n * (t + 1) / threads - n * t / threads, edges, bins, even, parts.data() + t * bins);
+      CountSome(data + n * t / threads, n * (t + 1) / threads - n * t / threads, edges, bins, bounds, parts.data() + t * bins);
   });
   for (int64_t t = 0; t < threads; ++t)
     for (int64_t k = 0; k < bins; ++k) counts[k] += parts[static_cast<size_t>(t * bins + k)];
 }
 
 // The same on a GPU: whole numbers are added atomically, so their order does not matter.
-void CountOnDevice(KernelArgs& a, int64_t bins) {
+void CountOnDevice(KernelArgs& a, int64_t bins, const Bounds& bounds) {
   ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
   rtc::Arguments args;
   args.Add(a.in[0].dptr).Add(a.out[1].dptr).Add(a.out[0].dptr).Add(bins);
+  args.Add(bounds.low).Add(bounds.high).Add(int64_t{bounds.even});
   rtc::LaunchItems(a.run, {"operator/indexing/gpu_index.cuh", "histogram", {a.in[0].dtype}}, a.in[0].Size(), &args);
 }
 
 void Histogram(KernelArgs& a) {
   const auto& p = a.param<HistogramParam>();
   const int64_t bins = a.out[0].Size(), n = a.in[0].Size();
-  if (p.bin_cnt.has_value()) {
-    const HistogramRange r = p.range.value();
+  Bounds bounds{0, 0, p.bin_cnt.has_value()};
+  if (bounds.even) {
+    HistogramRange r = p.range.value();
+    if (r.low == r.high) r = {r.low - 0.5, r.high + 0.5};  // as in NumPy
+    bounds.low = r.low, bounds.high = r.high;
     FillRange(a.run, a.out[1], r.low, (r.high - r.low) / static_cast<double>(bins), 1);
     TBlob last = a.out[1];
     last.dptr = last.data<char>() + bins * static_cast<int64_t>(DTypeSize(last.dtype));
@@ -138,10 +145,12 @@ void Histogram(KernelArgs& a) {
   } else {
     CopyBytes(a.run, a.in[1].dptr, a.out[1].dptr, static_cast<int64_t>(a.in[1].Bytes()));
   }
-  if (a.run.ctx.is_gpu()) return CountOnDevice(a, bins);
+  if (a.run.ctx.is_gpu()) return CountOnDevice(a, bins, bounds);
   VisitDType(a.in[0].dtype, "_histogram", [&](auto tag) {
     using T = decltype(tag);
-    Count(a.in[0].data<T>(), n, a.out[1].data<T>(), bins, p.bin_cnt.has_value(), a.out[0].data<int64_t>());
+    const T* edges = a.out[1].data<T>();
+    if (!bounds.even) bounds.low = static_cast<double>(edges[0]), bounds.high = static_cast<double>(edges[bins]);
+    Count(a.in[0].data<T>(), n, edges, bins, bounds, a.out[0].data<int64_t>());
   });
 }
 

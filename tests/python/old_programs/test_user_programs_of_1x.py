@@ -77,3 +77,19 @@ def test_operators_that_keep_parameters_in_float32_run_in_16_bits(op, kept, cast
     for name, array in ex.arg_dict.items():
         array[:] = np.random.RandomState(len(name)).uniform(0, 2, array.shape)
     assert np.isfinite(ex.forward(is_train=True)[0].asnumpy()).all() and ex.outputs[0].dtype == np.float32
+
+
+# ---- histograms
+
+
+@pytest.mark.parametrize('dtype,ends,bins,counts', [
+    ('int32', (0, 3), 5, [0, 1, 1, 0, 3]), ('int64', (0.5, 3.5), 5, [0, 1, 0, 1, 2]), ('uint8', (-2, 4), 3, [0, 2, 3]),
+    ('uint8', (0, 300), 3, [6, 2, 0]), ('uint8', (0, 256), 5, [6, 1, 1, 0, 0]), ('int8', (0, 256), 1, [8]),
+    ('int32', (2.5, 2.9), 3, [0, 0, 0]),
+    ('float32', (1, 1), 3, [0, 1, 0]), ('int32', (1, 1), 3, [0, 0, 1]),
+    ('uint8', (-1, 255), 3, [6, 2, 0])])        # 1.9.1 writes the 6 before the counts
+def test_edges_of_integers_are_rounded_but_the_range_is_not(dtype, ends, bins, counts):
+    """A range that the dtype does not hold ended the process."""
+    x = nd.array([0, 1, 2, 3, 3, 100, 120, 7], dtype=dtype)
+    got, edges = nd.histogram(x, bins=bins, range=ends)
+    assert got.asnumpy().tolist() == counts and edges.dtype == x.dtype and edges.shape == (bins + 1,)

@@ -290,13 +290,13 @@ for _attrs in [dict(), dict(axis=1, start=2, step=3), dict(axis=-1, repeat=2), d
                       ref=arange_like, attrs=_attrs, dtypes=NUMBERS, refuses=False,
                       bad=[dict(attrs=dict(axis=2))]))
 _values = np.array([1, 2, 3, 4, 0.5, 9, -1, 0, np.nan])
-CASES.append(dict(op=["_histogram", "_npi_histogram"], inputs=[_values], ref=lambda x, bin_cnt,
-                  range: np.histogram(x[~np.isnan(x)], bin_cnt, range),
-                  attrs=dict(bin_cnt=4, range=(0, 4)),
-                  out_dtype=lambda t: ["int64", t], dtypes=["float32", "float64"], refuses=False, empty=False,
-                  bad=[dict(attrs=dict(bin_cnt=4)), dict(attrs=dict(bin_cnt=0, range=(0, 1))),
-                       dict(attrs=dict(bin_cnt=3, range=(1, 1))),
-                       dict(attrs=dict(bin_cnt=3, range="x"))]))
+for _attrs in [dict(bin_cnt=4, range=(0, 4)), dict(bin_cnt=3, range=(1, 1))]:       # no width: as wide as 1 around it
+    CASES.append(dict(op=["_histogram", "_npi_histogram"], inputs=[_values], ref=lambda x, bin_cnt,
+                      range: np.histogram(x[~np.isnan(x)], bin_cnt, range), attrs=_attrs,
+                      out_dtype=lambda t: ["int64", t], dtypes=["float32", "float64"], refuses=False, empty=False,
+                      bad=[dict(attrs=dict(bin_cnt=4)), dict(attrs=dict(bin_cnt=0, range=(0, 1))),
+                           dict(attrs=dict(bin_cnt=3, range=(1, 0))),
+                           dict(attrs=dict(bin_cnt=3, range="x"))]))
 CASES.append(dict(op=["_histogram", "_npi_histogram"],
                   inputs=[_values[:-1], np.array([0.0, 1.0, 2.0, 4.0])], ref=lambda x,
                   bins: np.histogram(x, bins), out_dtype=lambda t: ["int64", t],
