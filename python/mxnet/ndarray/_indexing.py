@@ -10,6 +10,7 @@ from math import nan, prod
 import numpy as np
 
 from .._array_class import is_np_ndarray
+from .._binding import set_mode
 from .._dtypes import name as _name
 from .._parts import is_written, note_part
 from .._tracing import is_deferred_compute, note_alias
@@ -327,6 +328,9 @@ def setitem(a, key, value):
     if is_written(a, key, value):
         return
     if _recording() and _has_history(a):
+        if gives_all_values(a, key, value):
+            unrecorded(setitem, a, key, value)
+            return
         raise _MXValueError("[indexing] assignment to an array with a gradient while autograd records "
                             "is not differentiable; use where() or concatenate")
     if isinstance(key, bool):
@@ -379,6 +383,27 @@ def setitem(a, key, value):
     changed = _call("_scatter_set_nd", (line, value.reshape((-1,)), flat), None if recording else line, shape=line.shape)
     if recording:
         _call("_copyto", (_reshape(changed, a.shape),), a)
+
+
+def gives_all_values(a, key, value):
+    """Whether the value is an array of NumPy and for all of `a`, and autograd records: 1.x and 2.0
+    write it then although `a` has a gradient, and do not record it."""
+    if not isinstance(value, np.ndarray) or is_deferred_compute():
+        return False
+    keys = _normalise(a, slice(None) if isinstance(key, bool) else key)
+    if not _basic(keys):
+        return False
+    begin, end, step = _ranges(a, keys)[:3]
+    return all(b == 0 and e == n and s == 1 for b, e, s, n in zip(begin, end, step, a.shape))
+
+
+def unrecorded(function, *arguments):
+    """What a function gives while autograd does not record."""
+    before = set_mode(False, None)[0]
+    try:
+        return function(*arguments)
+    finally:
+        set_mode(before, None)
 
 
 def _number(value):

@@ -16,7 +16,8 @@ from .. import _dtypes
 from .._binding import NDArrayBase
 from .._parts import is_written, lies_together, note_part
 from .._tracing import is_deferred_compute, note_alias, stop
-from ..ndarray._indexing import is_whole
+from ..base import _MXValueError
+from ..ndarray._indexing import gives_all_values, is_whole, unrecorded
 from ..ndarray._native import _recorded, _recording
 from ._dispatch import call, empty_array, filled_array, from_values
 from ._index_keys import Places, checked_index, entries
@@ -311,8 +312,11 @@ def setitem(a, key, value):
     if is_written(a, key, value):
         return
     if _recording() and not is_deferred_compute() and a.grad is not None:
-        raise ValueError("[indexing] assignment to an array with a gradient while autograd records is not differentiable; accepted: "
-                         "np.where, or assignment to a result")
+        if gives_all_values(a, key, value):
+            unrecorded(setitem, a, key, value)
+            return
+        raise _MXValueError("[indexing] assignment to an array with a gradient while autograd records is not differentiable; accepted: "
+                            "np.where, or assignment to a result")
     keys = entries(key, a.ndim)
     value = _value(a, value)
     sized = not is_deferred_compute() or not shapes_are_values((a, value))

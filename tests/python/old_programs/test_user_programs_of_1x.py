@@ -93,3 +93,30 @@ def test_edges_of_integers_are_rounded_but_the_range_is_not(dtype, ends, bins, c
     x = nd.array([0, 1, 2, 3, 3, 100, 120, 7], dtype=dtype)
     got, edges = nd.histogram(x, bins=bins, range=ends)
     assert got.asnumpy().tolist() == counts and edges.dtype == x.dtype and edges.shape == (bins + 1,)
+
+
+# ---- values while autograd records
+
+
+@pytest.mark.parametrize('kind', ['nd', 'np'])
+@pytest.mark.parametrize('key', [slice(None), Ellipsis, slice(0, 2), (slice(None), slice(None))])
+def test_values_of_numpy_for_a_whole_array_are_not_recorded(kind, key):
+    x = getattr(mx, kind).array([[1., 2], [3, 4]])
+    x.attach_grad()
+    values = np.array([[4., 5], [6, 7]])
+    with mx.autograd.record():
+        x[key] = values
+        assert mx.autograd.is_recording()
+        y = (x * x).sum()
+    y.backward()
+    np.testing.assert_array_equal(x.asnumpy(), values)
+    np.testing.assert_array_equal(x.grad.asnumpy(), 2 * values)
+    with mx.autograd.record():
+        x[key] = values[0]
+        for wrong_key, wrong in ((0, values[0]), (key, [4, 5]), (key, 3), (key, getattr(mx, kind).ones((2, 2)))):
+            with pytest.raises(mx.MXNetError, match='not differentiable'):
+                x[wrong_key] = wrong
+    np.testing.assert_array_equal(x.asnumpy(), [[4, 5]] * 2)
+    with mx.autograd.record():
+        x._sync_copyfrom(values)
+    np.testing.assert_array_equal(x.asnumpy(), values)
