@@ -65,9 +65,10 @@ void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inpu
   if (state.recording)
     for (NDArray* o : outputs) {
       writes |= !o->is_none();
-      MXNET_CHECK(o->is_none() || !o->autograd_entry || IsTapeVariable(o->autograd_entry) == false || attrs->op->mutate_inputs)
+      MXNET_CHECK(o->is_none() || !o->autograd_entry || IsTapeVariable(o->autograd_entry) == false)
           << "[" << attrs->op->name
-          << "] writing into an array with a gradient (+=, x[:]=, out=) while recording is not differentiable; use a new array";
+          << "] writing into an array with a gradient (+=, x[:]=, out=) while recording is not differentiable; use a new array, or write "
+             "behind record()";
     }
   if (writes && !attrs->op->mutate_inputs) {
     const Overwrites overwrites(attrs, inputs, outputs);

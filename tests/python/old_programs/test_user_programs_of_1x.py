@@ -120,3 +120,23 @@ def test_values_of_numpy_for_a_whole_array_are_not_recorded(kind, key):
     with mx.autograd.record():
         x._sync_copyfrom(values)
     np.testing.assert_array_equal(x.asnumpy(), values)
+
+
+@pytest.mark.parametrize('optimizer', ['sgd', 'adam', 'lamb', 'adabelief'])
+@pytest.mark.parametrize('kind', ['nd', 'np'])
+def test_a_step_inside_of_record_is_an_error_at_once(optimizer, kind):
+    """The weight was changed, and the next backward pass failed."""
+    x = getattr(mx, kind).array([1., 2])
+    x.attach_grad()
+    update = mx.optimizer.get_updater(mx.optimizer.create(optimizer, learning_rate=0.1))
+    with mx.autograd.record():
+        loss = (x * x).sum()
+        loss.backward()
+        with pytest.raises(mx.MXNetError, match=r'or write behind record\(\)'):
+            update(0, x.grad, x)
+        with mx.autograd.pause():
+            update(0, x.grad, x)
+        loss = (x * x).sum()
+    loss.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), 2 * x.asnumpy())
+    assert (x.asnumpy() < [1, 2]).all()
