@@ -132,6 +132,10 @@ MXNET_C_DLL int MXIsNumpyDefaultDtype(bool* curr);
 /* Sets that; `prev` gets what held before. */
 MXNET_C_DLL int MXSetIsNumpyDefaultDtype(bool dtype_flag, bool* prev);
 
+/* MXAutogradMarkVariables, but results of recorded operations stay results: gradients go on to what
+ * they were computed from. So it is with arrays of mx.np. */
+MXNET_C_DLL int MXAutogradMarkResults(uint32_t num_var, NDArrayHandle* var_handles, uint32_t* reqs_array, NDArrayHandle* grad_handles);
+
 /* Takes the gradients from arrays again. */
 MXNET_C_DLL int MXAutogradDropGrads(uint32_t num_var, NDArrayHandle* var_handles);
 

@@ -50,6 +50,9 @@ class MXNET_DLL Imperative {
                   const std::vector<NDArray>& outputs, bool is_train);
 
   static void MarkVariables(const std::vector<NDArray*>& variables, const std::vector<OpReq>& req, const std::vector<NDArray*>& gradients);
+  /* The same, but results of recorded operations stay results: gradients go on to what they were
+   * computed from, as in MXNet 2.0. */
+  static void MarkResults(const std::vector<NDArray*>& results, const std::vector<OpReq>& req, const std::vector<NDArray*>& gradients);
   static void DropGrads(const std::vector<NDArray*>& variables);
   /* Whether gradients can go through an array. Not if a backward pass has freed what computed it:
    * it is a constant from then on, as in 1.x, such as the state that a recurrent network carries

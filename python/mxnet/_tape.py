@@ -3,6 +3,7 @@ mxnet.autograd share."""
 import ctypes
 
 from . import _tracing
+from ._array_class import is_np_ndarray
 from ._binding import NDArrayBase
 from .base import _LIB, CheckedValueError, _MXValueError, c_handle_array, call_and_mark, check_call, error_class
 
@@ -24,6 +25,9 @@ def arrays_of(arrays, what):
 def mark_variables(variables, gradients, grad_reqs="write"):
     """Makes arrays variables whose gradients are written to (or added into) `gradients`.
 
+    A result of mx.nd that was recorded is cut off from what it was computed from, as in 1.x. One of
+    mx.np is not, as in 2.0: gradients go through it.
+
     >>> x, gradient = mx.nd.array([1, 2]), mx.nd.zeros(2)
     >>> mx.autograd.mark_variables([x], [gradient])
     >>> with mx.autograd.record():
@@ -42,8 +46,11 @@ def mark_variables(variables, gradients, grad_reqs="write"):
         raise error_class(ValueError, KeyError)(f"[autograd] grad_req {unknown[0]!r}; accepted: {', '.join(GRAD_REQS)}")
     if not len(variables) == len(gradients) == len(grad_reqs):
         raise ValueError(f"[autograd] got {len(variables)} variables, {len(gradients)} gradients and {len(grad_reqs)} grad_reqs")
-    reqs = (ctypes.c_uint * len(variables))(*[GRAD_REQS[r] for r in grad_reqs])
-    check_call(_LIB.MXAutogradMarkVariables(ctypes.c_uint(len(variables)), c_handle_array(variables), reqs, c_handle_array(gradients)))
+    for mark, numpy in ((_LIB.MXAutogradMarkVariables, False), (_LIB.MXAutogradMarkResults, True)):
+        rows = [(v, g, GRAD_REQS[r]) for v, g, r in zip(variables, gradients, grad_reqs) if is_np_ndarray(v) == numpy]
+        if rows:
+            marked, arrays, reqs = zip(*rows)
+            check_call(mark(ctypes.c_uint(len(rows)), c_handle_array(marked), (ctypes.c_uint * len(rows))(*reqs), c_handle_array(arrays)))
 
 
 def heads_of(heads, head_grads):

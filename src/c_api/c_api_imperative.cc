@@ -274,8 +274,9 @@ int MXSetIsNumpyDefaultDtype(bool dtype_flag, bool* prev) {
   API_END();
 }
 
-int MXAutogradMarkVariables(uint32_t num_var, NDArrayHandle* var_handles, uint32_t* reqs_array, NDArrayHandle* grad_handles) {
-  API_BEGIN();
+namespace {
+
+std::vector<OpReq> GradRequests(uint32_t num_var, const uint32_t* reqs_array) {
   std::vector<OpReq> req;
   Need(num_var, reqs_array, "gradient requests");
   for (uint32_t i = 0; i < num_var; ++i) {
@@ -283,7 +284,22 @@ int MXAutogradMarkVariables(uint32_t num_var, NDArrayHandle* var_handles, uint32
         << "[autograd] grad_req number " << reqs_array[i] << "; accepted: 0 null, 1 write, 2 in place, 3 add";
     req.push_back(static_cast<OpReq>(reqs_array[i] == 2 ? 1 : reqs_array[i]));
   }
+  return req;
+}
+
+}  // namespace
+
+int MXAutogradMarkVariables(uint32_t num_var, NDArrayHandle* var_handles, uint32_t* reqs_array, NDArrayHandle* grad_handles) {
+  API_BEGIN();
+  const std::vector<OpReq> req = GradRequests(num_var, reqs_array);
   Imperative::MarkVariables(AsNDArrays(var_handles, num_var), req, AsNDArrays(grad_handles, num_var));
+  API_END();
+}
+
+int MXAutogradMarkResults(uint32_t num_var, NDArrayHandle* var_handles, uint32_t* reqs_array, NDArrayHandle* grad_handles) {
+  API_BEGIN();
+  const std::vector<OpReq> req = GradRequests(num_var, reqs_array);
+  Imperative::MarkResults(AsNDArrays(var_handles, num_var), req, AsNDArrays(grad_handles, num_var));
   API_END();
 }
 

@@ -124,8 +124,9 @@ void Imperative::Record(const AttrsPtr& attrs, const std::vector<NDArray*>& inpu
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i]->autograd_entry = NodeEntry{node, static_cast<uint32_t>(i), 0};
 }
 
-void Imperative::MarkVariables(const std::vector<NDArray*>& variables, const std::vector<OpReq>& req,
-                               const std::vector<NDArray*>& gradients) {
+namespace {
+
+void CheckMarks(const std::vector<NDArray*>& variables, const std::vector<OpReq>& req, const std::vector<NDArray*>& gradients) {
   MXNET_CHECK_KIND(variables.size() == req.size() && variables.size() == gradients.size(), Value)
       << "[autograd] mark_variables got " << variables.size() << " variables, " << req.size() << " grad_reqs and " << gradients.size()
       << " gradients; the numbers must be equal";
@@ -135,18 +136,49 @@ void Imperative::MarkVariables(const std::vector<NDArray*>& variables, const std
     MXNET_CHECK_KIND(variables[i]->shape() == gradients[i]->shape(), Value)
         << "[autograd] variable " << i << " has shape " << variables[i]->shape() << ", its gradient " << gradients[i]->shape()
         << "; they must be equal";
-    NodeEntry e = ConstantEntry(*variables[i]);
-    e.node->name = "var" + std::to_string(i);
-    Tape* t = TapeOf(e);
-    t->grad = gradients[i]->Detach();
-    t->req = req[i];
-    variables[i]->autograd_entry = e;
+  }
+}
+
+void Mark(NDArray* variable, OpReq req, const NDArray& gradient, size_t i) {
+  NodeEntry e = ConstantEntry(*variable);
+  e.node->name = "var" + std::to_string(i);
+  Tape* t = TapeOf(e);
+  t->grad = gradient.Detach();
+  t->req = req;
+  variable->autograd_entry = e;
+}
+
+void DropMark(const NodeEntry& e) {
+  if (MarkOf(e) == nullptr) return;
+  auto& marked = TapeOf(e)->marked;
+  marked.erase(marked.begin() + (MarkOf(e) - marked.data()));
+}
+
+}  // namespace
+
+void Imperative::MarkVariables(const std::vector<NDArray*>& variables, const std::vector<OpReq>& req,
+                               const std::vector<NDArray*>& gradients) {
+  CheckMarks(variables, req, gradients);
+  for (size_t i = 0; i < variables.size(); ++i) Mark(variables[i], req[i], *gradients[i], i);
+}
+
+void Imperative::MarkResults(const std::vector<NDArray*>& results, const std::vector<OpReq>& req, const std::vector<NDArray*>& gradients) {
+  CheckMarks(results, req, gradients);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const NodeEntry& e = results[i]->autograd_entry;
+    if (req[i] == OpReq::kNull || !HasHistory(*results[i]) || TapeOf(e)->is_variable) {
+      Mark(results[i], req[i], *gradients[i], i);
+    } else {
+      DropMark(e);
+      TapeOf(e)->marked.push_back({e.index, gradients[i]->Detach(), req[i]});
+    }
   }
 }
 
 void Imperative::DropGrads(const std::vector<NDArray*>& variables) {
   for (NDArray* v : variables) {
     Tape* t = TapeOf(v->autograd_entry);
+    DropMark(v->autograd_entry);
     if (t && t->is_variable) v->autograd_entry = NodeEntry();
   }
 }
@@ -157,16 +189,19 @@ bool Imperative::HasHistory(const NDArray& array) {
 }
 
 NDArray Imperative::Grad(const NDArray& variable) {
+  if (const Tape::Marked* m = MarkOf(variable.autograd_entry)) return m->grad;
   Tape* t = TapeOf(variable.autograd_entry);
   return t && t->is_variable ? t->grad : NDArray();
 }
 
 bool Imperative::HasFreshGrad(const NDArray& variable) {
+  if (const Tape::Marked* m = MarkOf(variable.autograd_entry)) return m->fresh_grad;
   Tape* t = TapeOf(variable.autograd_entry);
   return t && t->is_variable && t->fresh_grad;
 }
 
 void Imperative::SetFreshGrad(const NDArray& variable, bool fresh) {
+  if (Tape::Marked* m = MarkOf(variable.autograd_entry)) m->fresh_grad = fresh;
   Tape* t = TapeOf(variable.autograd_entry);
   if (t && t->is_variable) t->fresh_grad = fresh;
 }

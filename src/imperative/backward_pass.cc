@@ -79,6 +79,8 @@ class BackwardPass {
         // Reached by the recorded computation, but by no gradient (BlockGrad, comparisons): it is
         // 0, and not what the pass before left there.
         if (to_marked && node->is_variable() && tape->req != OpReq::kNull) DeliverZero(tape);
+        if (to_marked)
+          for (auto& m : tape->marked) DeliverZero(&m);
         continue;
       }
       for (size_t v = 0; v < variables.size(); ++v) {
@@ -88,6 +90,8 @@ class BackwardPass {
       if (node->is_variable()) {
         if (to_marked && tape->req != OpReq::kNull) Deliver(tape, slot->second[0]);
       } else {
+        if (to_marked)
+          for (auto& m : tape->marked) slot->second[m.index].is_none() ? DeliverZero(&m) : Deliver(&m, slot->second[m.index]);
         Differentiate(node, &slot->second);
       }
       grads_.erase(slot);
@@ -166,7 +170,9 @@ class BackwardPass {
     slot = std::move(sum);
   }
 
-  void Deliver(Tape* t, const NDArray& g) {
+  // `t`: the Tape of a variable, or what is Marked of an operation.
+  template <typename T>
+  void Deliver(T* t, const NDArray& g) {
     t->fresh_grad = true;
     if (g.chunk() == t->grad.chunk() && g.byte_offset() == t->grad.byte_offset()) return;  // was computed in place
     if (t->req == OpReq::kAdd) {
@@ -192,7 +198,8 @@ class BackwardPass {
     return g.dtype() == wanted ? g : Cast(g, wanted);
   }
 
-  void DeliverZero(Tape* t) {
+  template <typename T>
+  void DeliverZero(T* t) {
     t->fresh_grad = true;
     if (t->req == OpReq::kAdd || t->grad.shape().Size() == 0) return;
     Imperative::Run(graph_ops::Zeros(), {}, {OpReq::kWrite}, {t->grad}, is_train_);

@@ -65,7 +65,7 @@ void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inpu
   if (state.recording)
     for (NDArray* o : outputs) {
       writes |= !o->is_none();
-      MXNET_CHECK(o->is_none() || !o->autograd_entry || IsTapeVariable(o->autograd_entry) == false)
+      MXNET_CHECK(o->is_none() || !o->autograd_entry || (!IsTapeVariable(o->autograd_entry) && !MarkOf(o->autograd_entry)))
           << "[" << attrs->op->name
           << "] writing into an array with a gradient (+=, x[:]=, out=) while recording is not differentiable; use a new array, or write "
              "behind record()";

@@ -33,6 +33,14 @@ struct Tape {
     Context ctx;
   };
   std::vector<Output> outputs;
+  // outputs of an operation with gradients of their own (Imperative::MarkResults)
+  struct Marked {
+    uint32_t index;
+    NDArray grad;
+    OpReq req;
+    bool fresh_grad = false;
+  };
+  std::vector<Marked> marked;
 };
 
 inline Tape* TapeOf(const NodeEntry& e) { return e.node ? static_cast<Tape*>(e.node->tape.get()) : nullptr; }
@@ -44,6 +52,15 @@ inline bool IsTapeVariable(const NodeEntry& e) {
 inline bool TakesPart(const NodeEntry& e) {
   Tape* t = TapeOf(e);
   return t && !(t->is_variable && t->req == OpReq::kNull);
+}
+
+/* The gradient of its own that a recorded result has, or null. */
+inline Tape::Marked* MarkOf(const NodeEntry& e) {
+  Tape* t = TapeOf(e);
+  if (!t || t->is_variable) return nullptr;
+  for (auto& m : t->marked)
+    if (m.index == e.index) return &m;
+  return nullptr;
 }
 
 Tape::Output DescribeOutput(const NDArray& a, bool keep);

@@ -140,3 +140,65 @@ def test_a_step_inside_of_record_is_an_error_at_once(optimizer, kind):
     loss.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), 2 * x.asnumpy())
     assert (x.asnumpy() < [1, 2]).all()
+
+
+# ---- gradients of results
+
+
+def test_a_result_of_mx_np_with_a_gradient_hands_it_on():
+    """As in 2.0; what it was computed from got zeros. Results of mx.nd are cut off, as in 1.9.1."""
+    x = mx.np.array([1., 2])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * 2
+        early = y * 3
+        y.attach_grad()
+        z = y * y + early
+        z.attach_grad()
+        loss = (z * z).sum()
+    loss.backward(retain_graph=True)
+    wanted = 2 * np.array([10, 28.]), 2 * np.array([10, 28.]) * [7, 11], 4 * np.array([10, 28.]) * [7, 11]
+    for array, gradient in zip((z, y, x), wanted):
+        np.testing.assert_array_equal(array.grad.asnumpy(), gradient)
+    y_grad, x_grad = mx.autograd.grad(loss, [y, x], retain_graph=True)      # leaves the others alone
+    np.testing.assert_array_equal(y_grad.asnumpy(), wanted[1])
+    np.testing.assert_array_equal(x_grad.asnumpy(), wanted[2])
+    y.attach_grad('add')            # instead of the one before
+    for passes in (1, 2):
+        loss.backward(retain_graph=True)
+        np.testing.assert_array_equal(y.grad.asnumpy(), passes * wanted[1])
+        np.testing.assert_array_equal(x.grad.asnumpy(), wanted[2])
+    y.drop_grad()
+    assert y.grad is None
+    loss.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), wanted[2])
+
+
+def test_gradients_of_one_of_several_results_and_of_none():
+    x = mx.np.array([1., 2])
+    x.attach_grad()
+    with mx.autograd.record():
+        first, second = mx.np.split(x * 2, 2)
+        first.attach_grad()
+        (first * second * 3).sum().backward()
+        np.testing.assert_array_equal(first.grad.asnumpy(), [12])
+        np.testing.assert_array_equal(x.grad.asnumpy(), [24, 12])
+        y = x * 2
+        y.attach_grad()
+        y.grad[:] = 7
+        with pytest.raises(mx.MXNetError, match='not differentiable'):
+            mx.np.exp(x, out=y)
+        (mx.npx.stop_gradient(y) * x).sum().backward()
+    np.testing.assert_array_equal(y.grad.asnumpy(), [0, 0])
+    np.testing.assert_array_equal(x.grad.asnumpy(), [2, 4])
+
+
+def test_a_result_of_mx_nd_with_a_gradient_is_a_variable():
+    x = nd.array([1., 2])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * 2
+        y.attach_grad()
+        (y * y).sum().backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [0, 0])
+    np.testing.assert_array_equal(y.grad.asnumpy(), [4, 8])
