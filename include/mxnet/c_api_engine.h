@@ -29,7 +29,7 @@ MXNET_C_DLL int MXStorageEmptyCache(int dev_type, int dev_id);
 
 /* Runs a function of the program as an operation of the engine, after all that wrote what it reads.
  * An asynchronous one says itself when it has finished. Variables are those of arrays; with ND they
- * are given as arrays. `deleter` is called for `func_param` afterwards. */
+ * are given as arrays. `deleter` is called for `func_param` before a wait for it returns. */
 
 /* `async_func` says that it has finished by its second argument, an OnComplete of engine.h, which
  * programs in C++ call. `wait`: the function waits for others, and gets a thread that may. */

@@ -1,21 +1,21 @@
 /*
- * The dependency engine: runs functions in an order that respects which variables they read and
- * write.
+ * The dependency engine: runs functions in an order that respects what they read and write.
  *
  * ORDER      For each variable the operations that touch it take effect in push order: readers
  *            between two writers may run together, writers run alone. Nothing else is ordered.
- * THREADS    Every member function may be called from any thread, also from inside a running
- *            operation, except WaitForVar/WaitForAll, which throw when called on an engine worker
- *            (they could never return).
+ * END        An operation is over when its function has returned, its OnComplete was called if it
+ *            is asynchronous, and its closure is destroyed: who waits for it sees all of that. So a
+ *            function that has called OnComplete must not wait for what comes after it.
+ * THREADS    Every member function may be called from any thread, also inside an operation, except
+ *            WaitForVar and WaitForAll: they throw there, where they could never return.
  * FAILURE    An operation that throws poisons the variables it writes; an operation with a poisoned
  *            input is skipped and poisons its outputs in turn (unless kNoSkip). The error, extended
  *            by operator name and call site, is rethrown by every WaitForVar on such a variable
  *            until a later write succeeds (what is changed in place: once, src/engine/change.h).
  *            WaitForAll rethrows the first error that nothing has raised yet. One that nothing has
  *            raised or overwritten at exit is printed there, and exit status 0 becomes 1.
- * SHUTDOWN   The destructor drains what was pushed. After a fork the child starts with an empty
- *            engine whose workers are created on first use; work pending in the parent stays with
- *            the parent.
+ * SHUTDOWN   The destructor drains what was pushed. After a fork the child has an empty engine,
+ *            which makes its workers on first use; what is pending stays with the parent.
  *
  * Three implementations (MXNET_ENGINE_TYPE): NaiveEngine runs in the caller; ThreadedEngine has one
  * pool; ThreadedEnginePerDevice has a pool per device plus copy and priority pools.

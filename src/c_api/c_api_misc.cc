@@ -69,15 +69,13 @@ struct Push {
   }
   void Async(EngineAsyncFunc f, int priority, const char* name, bool wait) {
     MXNET_CHECK_KIND(f != nullptr, Value) << "[engine] the function is null";
-    auto p = param;
-    Engine::Get()->PushAsync([f, p](RunContext run, OnComplete done) { f(&run, &done, p.get()); }, ctx, std::move(reads), std::move(writes),
-                             prop, priority, Interned(name), wait);
+    Engine::Get()->PushAsync([f, p = std::move(param)](RunContext run, OnComplete done) { f(&run, &done, p.get()); }, ctx, std::move(reads),
+                             std::move(writes), prop, priority, Interned(name), wait);
   }
   void Sync(EngineSyncFunc f, int priority, const char* name) {
     MXNET_CHECK_KIND(f != nullptr, Value) << "[engine] the function is null";
-    auto p = param;
-    Engine::Get()->PushSync([f, p](RunContext run) { f(&run, p.get()); }, ctx, std::move(reads), std::move(writes), prop, priority,
-                            Interned(name));
+    Engine::Get()->PushSync([f, p = std::move(param)](RunContext run) { f(&run, p.get()); }, ctx, std::move(reads), std::move(writes), prop,
+                            priority, Interned(name));
   }
 };
 

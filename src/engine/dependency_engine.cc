@@ -148,6 +148,7 @@ void DependencyEngine::Submit(Op* op) {
   if (waiting == 0) {
     for (int i = 0; i < n; ++i) e[i].var->unlock();
     if (op->starts_here) {
+      InOperationScope scope;  // also for its closure, when that is destroyed
       RunContext rctx;
       rctx.ctx = op->ctx;
       return RunOp(op, rctx, nullptr);
@@ -250,7 +251,6 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
     const bool changes =
         std::any_of(op->entries, op->entries + op->num_entries, [](const VarEntry& e) { return e.kept && !e.var->workspace(); });
     failure = Inherit(failure, op->seen_raised, changes);
-    op->refs.store(1, std::memory_order_relaxed);
     if (op->behind_device.load(std::memory_order_relaxed)) SyncQuietly(rctx);  // it leaves no event behind what its stream waits for
     Complete(op, failure, &ready);
   } else if (op->kind == Op::kBulk) {
@@ -279,12 +279,13 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
       SyncQuietly(rctx);
       ErrorRecord* late = NewError(std::current_exception(), op->name, op->site);
       if (!op->finished.exchange(true, std::memory_order_acq_rel)) {
-        FinishAsync(op, late);
+        op->failure = late;
+        op->refs.store(1, std::memory_order_relaxed);  // nobody calls back any more
       } else {
         late->Unref();
       }
     }
-    if (op->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) FreeOp(op);
+    DropAsync(op, !op->starts_here);
     return;
   }
   Dispatch(&ready, true);
@@ -292,7 +293,6 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
 
 void DependencyEngine::FailOp(Op* op, std::exception_ptr error) {
   OpList ready;
-  op->refs.store(1, std::memory_order_relaxed);
   if (op->behind_device.load(std::memory_order_relaxed))
     FinishWork(UnderWay(op), false);  // what the variables keep is dropped with the next write
   ErrorRecord* record = NewError(error, op->name, op->site);
@@ -317,15 +317,24 @@ void DependencyEngine::OnCompleteTrampoline(void* arg, std::exception_ptr error)
   if (op->finished.exchange(true, std::memory_order_acq_rel)) return;
   DependencyEngine* self = op->engine;
   self->callbacks_.fetch_add(1, std::memory_order_relaxed);
-  self->FinishAsync(op, error == nullptr ? nullptr : self->NewError(error, op->name, op->site));
+  op->failure = error == nullptr ? nullptr : self->NewError(error, op->name, op->site);
+  self->DropAsync(op, false);
   self->callbacks_.fetch_sub(1, std::memory_order_release);
 }
 
-void DependencyEngine::FinishAsync(Op* op, ErrorRecord* failure) {
+/*
+ * Called by the function's thread when it has returned, and by the callback. The second of the two
+ * ends the operation, so that nobody who waits for it meets a closure that still runs or lives.
+ */
+void DependencyEngine::DropAsync(Op* op, bool may_keep) {
+  if (op->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) FinishAsync(op, may_keep);
+}
+
+void DependencyEngine::FinishAsync(Op* op, bool may_keep) {
   OpList ready;
   InOperationScope scope;  // closures and deletions that run here must not wait
-  Complete(op, failure, &ready);
-  Dispatch(&ready);
+  Complete(op, op->failure, &ready);
+  Dispatch(&ready, may_keep);
 }
 
 /*
@@ -337,10 +346,12 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
   const Op::Kind kind = op->kind;
   NaiveCaller* caller = op->caller;
   // Closures go first: whatever they hold is released before anyone who waits for this operation
-  // continues. An asynchronous function may still be running.
+  // continues.
   if (kind == Op::kBulk) {
     op->bulk.reset();
-  } else if (kind != Op::kAsync) {
+  } else if (kind == Op::kAsync) {
+    op->async = nullptr;
+  } else {
     op->sync = nullptr;
   }
   const bool errors = op->poisoned.load(std::memory_order_relaxed);
@@ -400,7 +411,7 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
     }
     failure->Unref();
   }
-  if (kind != Op::kAsync || op->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) FreeOp(op);
+  FreeOp(op);
   CountFinished();
   if (caller != nullptr) CallerDone(caller);
 }

@@ -143,6 +143,9 @@ class DependencyEngine : public Engine {
   /* Runs a ready operation on this thread and, unless it is asynchronous, completes it. `end`: null
    * on the CPU. */
   void RunOp(Op* op, const RunContext& rctx, EndFn end);
+  /* Ends an asynchronous operation that has returned and called back. On the thread that did so
+   * last, which may be any. */
+  virtual void FinishAsync(Op* op, bool may_keep);
   /* Completes `op` with an error that arose before its function could run. */
   void FailOp(Op* op, std::exception_ptr error);
   std::atomic<bool> abandoned_{false};  // AbandonPending was called
@@ -171,7 +174,7 @@ class DependencyEngine : public Engine {
               int priority, const char* name, bool starts_here);
   void Dispatch(OpList* ready, bool may_keep = false);
   void Complete(Op* op, ErrorRecord* failure, OpList* ready);
-  void FinishAsync(Op* op, ErrorRecord* failure);
+  void DropAsync(Op* op, bool may_keep);
   static void OnCompleteTrampoline(void* op, std::exception_ptr error);
   ErrorRecord* InputError(Op* op) const;
   void RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList* ready);

@@ -22,7 +22,7 @@ struct NaiveCaller {
   std::condition_variable changed;
   OpList ready;     // guarded by mu
   int pending = 0;  // guarded by mu: submitted by this thread and not complete
-  int depth = 0;    // of pushes on this thread
+  int depth = 0;    // of pushes and completions on this thread
 };
 
 namespace {
@@ -57,25 +57,17 @@ class NaiveEngine final : public DependencyEngine {
     NaiveCaller* caller = Caller();
     const bool outermost = caller->depth == 0;
     ++caller->depth;
-    std::unique_lock<std::mutex> hold(caller->mu);
-    for (;;) {
-      if (Op* op = caller->ready.Pop()) {
-        hold.unlock();
-        RunHere(op);
-        hold.lock();
-      } else if (outermost && caller->pending > 0) {
-        hold.unlock();
-        BlockingScope blocking;
-        WorkWhileWaiting([caller] {
-          std::lock_guard<std::mutex> look(caller->mu);
-          return !caller->ready.empty() || caller->pending == 0;
-        });
-        hold.lock();
-        if (caller->ready.empty() && caller->pending > 0) caller->changed.wait(hold);
-      } else {
-        break;
-      }
-    }
+    Run(caller, outermost);
+    --caller->depth;
+  }
+
+  /* What closures push while they are destroyed may have to wait for this very operation. */
+  void FinishAsync(Op* op, bool may_keep) override {
+    NaiveCaller* caller = Caller();
+    const bool outermost = caller->depth == 0;
+    ++caller->depth;
+    DependencyEngine::FinishAsync(op, may_keep);
+    if (outermost) Run(caller, true);
     --caller->depth;
   }
 
@@ -93,7 +85,31 @@ class NaiveEngine final : public DependencyEngine {
     return &caller;
   }
 
+  /* What is ready; the outermost push waits for the rest. */
+  void Run(NaiveCaller* caller, bool outermost) {
+    std::unique_lock<std::mutex> hold(caller->mu);
+    for (;;) {
+      if (Op* op = caller->ready.Pop()) {
+        hold.unlock();
+        RunHere(op);
+        hold.lock();
+      } else if (outermost && caller->pending > 0) {
+        hold.unlock();
+        BlockingScope blocking;
+        WorkWhileWaiting([caller] {
+          std::lock_guard<std::mutex> look(caller->mu);
+          return !caller->ready.empty() || caller->pending == 0;
+        });
+        hold.lock();
+        if (caller->ready.empty() && caller->pending > 0) caller->changed.wait(hold);
+      } else {
+        return;
+      }
+    }
+  }
+
   void RunHere(Op* op) {
+    InOperationScope scope;  // also for closures that are destroyed
     RunContext rctx;
     rctx.ctx = op->ctx;
     if (!rctx.ctx.is_gpu()) return RunOp(op, rctx, nullptr);

@@ -126,6 +126,7 @@ class ThreadedEngineBase : public DependencyEngine {
   void RunInCaller(Op* op) {
     static thread_local OpList* waiting = nullptr;
     if (waiting != nullptr) return waiting->Push(op);
+    InOperationScope scope;  // also for closures that are destroyed
     OpList list;
     waiting = &list;
     list.Push(op);

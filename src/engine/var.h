@@ -144,6 +144,7 @@ struct Op {
   const char* name = nullptr;
   std::atomic<int> waiting{0};  // entries not yet granted
   std::atomic<int> refs{0};     // asynchronous: the running function and the callback
+  ErrorRecord* failure;         // asynchronous: what the callback told; set before it drops its reference
   std::atomic<bool> finished{false};
   bool starts_here = false;                // runs on the pushing thread if it is ready then
   std::atomic<bool> poisoned{false};       // some entry has an error

@@ -7,9 +7,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/device_interface.h"
@@ -373,6 +375,88 @@ TEST_P(EngineTest, ClosuresAreReleasedBeforeTheWaitReturns) {
   engine_->WaitForVar(v);
   EXPECT_EQ(held.use_count(), 1);
   Delete({v});
+}
+
+/* Calls a function when it is destroyed. */
+struct AtTheEnd {
+  explicit AtTheEnd(std::function<void()> function) : f(std::move(function)) {}
+  ~AtTheEnd() { f(); }
+  const std::function<void()> f;
+};
+
+TEST_P(EngineTest, AsynchronousClosuresAreReleasedBeforeTheWaitReturns) {
+  Var *v = New(), *poisoned = New();
+  Fail({}, {poisoned}, "bad");
+  Completer other;
+  std::atomic<int> gone{0};
+  int pushed = 0;
+  enum How { kInside, kThrows, kMeanwhile, kLater, kSkipped };
+  for (const bool all : {false, true}) {
+    for (const How how : {kInside, kThrows, kMeanwhile, kLater, kSkipped}) {
+      auto held = std::make_shared<AtTheEnd>([&gone] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        ++gone;
+      });
+      engine_->PushAsync(
+          [how, &other, held = std::move(held)](RunContext, OnComplete done) {
+            if (how == kThrows) throw Error("no end");
+            if (how == kInside) done();
+            if (how == kMeanwhile) {
+              Gate ended;
+              other.Add([done, &ended] {
+                done();
+                ended.Open();
+              });
+              ended.Wait();
+            }
+            if (how == kLater) {
+              other.Add([done] {
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                done();
+              });
+            }
+          },
+          kCpu, how == kSkipped ? std::vector<Var*>{poisoned} : std::vector<Var*>(), {v});
+      MessageOf([&] { all ? engine_->WaitForAll() : engine_->WaitForVar(v); });
+      EXPECT_EQ(gone, ++pushed) << how << " " << all;
+    }
+  }
+  Delete({v, poisoned});
+}
+
+TEST_P(EngineTest, ClosuresMayPushAndDeleteWhenTheyAreDestroyed) {
+  Completer other;
+  enum How { kSync, kBulk, kAsync, kOther };
+  for (const How how : {kSync, kBulk, kAsync, kOther}) {
+    Var *v = New(), *temporary = New();
+    std::atomic<int> ran{0};
+    std::string message;
+    auto held = std::make_shared<AtTheEnd>([&, v, temporary] {  // the operation has the variables still
+      message = MessageOf([&] { engine_->WaitForVar(v); });
+      engine_->PushSync([&ran](RunContext) { ++ran; }, kCpu, {}, {v});
+      engine_->PushAsync(
+          [&ran](RunContext, OnComplete done) {
+            ++ran;
+            done();
+          },
+          kCpu, {v}, {});
+      engine_->DeleteVariable([&ran](RunContext) { ++ran; }, kCpu, temporary);
+    });
+    if (how == kSync || how == kBulk) {
+      if (how == kBulk) engine_->SetBulkSize(10);
+      engine_->PushSync([held = std::move(held)](RunContext) {}, kCpu, {temporary}, {v});
+      engine_->SetBulkSize(0);
+    } else {
+      engine_->PushAsync(
+          [how, &other, held = std::move(held)](RunContext, OnComplete done) { how == kAsync ? done() : other.Add([done] { done(); }); },
+          kCpu, {temporary}, {v});
+    }
+    engine_->WaitForAll();
+    EXPECT_EQ(ran, 3) << how;
+    EXPECT_EQ(engine_->Version(v), 2u) << how;
+    EXPECT_TRUE(Contains(message, "WaitForVar")) << how << " " << message;
+    Delete({v});
+  }
 }
 
 }  // namespace

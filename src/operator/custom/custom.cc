@@ -220,7 +220,7 @@ void Separate(NDArray* array) {
   std::swap(chunk->external_deleter, copy.chunk()->external_deleter);
 }
 
-void RunCall(Call* call, const CustomState& state, const OnComplete& done) {
+std::exception_ptr RunCall(Call* call, const CustomState& state) {
   std::exception_ptr error;
   const auto keep_first = [&error](const auto& f) {
     try {
@@ -234,14 +234,15 @@ void RunCall(Call* call, const CustomState& state, const OnComplete& done) {
     if (!a.is_none()) keep_first([&a] { a.WaitToWrite(); });
   for (NDArray& a : call->arrays)
     if (!a.is_none()) keep_first([&a] { Separate(&a); });
-  call->arrays.clear();
-  done(error);
+  return error;
 }
 
 void Submit(std::shared_ptr<Call> call, const std::shared_ptr<OpState>& state, OnComplete done) {
-  const bool accepted = custom::Submit([call, state, done]() mutable {
-    const std::shared_ptr<OpState> held = std::move(state);
-    RunCall(call.get(), static_cast<const CustomState&>(*held), done);
+  const bool accepted = custom::Submit([call, state = state, done]() mutable {
+    const std::exception_ptr error = RunCall(call.get(), static_cast<const CustomState&>(*state));
+    call = nullptr;  // what they hold goes before anybody learns that it is done
+    state = nullptr;
+    done(error);
   });
   MXNET_CHECK(accepted) << "[Custom] operator " << static_cast<const CustomState&>(*state).prop->op_type
                         << " was called after the program's end had begun (MXNotifyShutdown)";
