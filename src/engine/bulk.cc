@@ -24,6 +24,13 @@ void SortByVar(VarEntry* e, int n) {
   }
 }
 
+void HoldOutcomes(Op* op) {
+  for (int i = 0; i < op->num_entries; ++i) {
+    VarEntry* e = &op->entries[i];
+    if (e->writes != 0 && e->error != nullptr) e->error->holders.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
 bool DependencyEngine::AppendToBulk(ThreadState* state, SyncFn* fn, const Context& ctx, const std::vector<Var*>& reads,
                                     const std::vector<Var*>& writes, bool no_skip, int priority, const char* name) {
   if (!CanBulk() || bulking_off_.load(std::memory_order_relaxed)) return false;
@@ -218,12 +225,9 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
     }
   }
   op->poisoned.store(errors, std::memory_order_relaxed);
+  if (errors) HoldOutcomes(op);
+  for (const Made& m : made) m.record->Release(m.wrote);  // the last holder: overwritten later in the same bulk
   Complete(op, nullptr, ready);
-  for (const Made& m : made) {
-    // No holder left: overwritten later in the same bulk, or since.
-    if (m.record->holders.fetch_sub(1, std::memory_order_acq_rel) == 1 && m.wrote) m.record->cleared.store(true, std::memory_order_release);
-    m.record->Unref();
-  }
 }
 
 int DependencyEngine::SetBulkSize(int size) {

@@ -32,20 +32,6 @@ void DropEntryErrors(Op* op) {
   }
 }
 
-void HoldOutcomes(Op* op) {
-  for (int i = 0; i < op->num_entries; ++i) {
-    VarEntry* e = &op->entries[i];
-    if (e->writes != 0 && e->error != nullptr) e->error->holders.fetch_add(1, std::memory_order_relaxed);
-  }
-}
-
-/* Drops one holder and one reference. The last holder gone: overwritten everywhere, which clears
- * the failure. */
-void ReleaseOutcome(ErrorRecord* record) {
-  if (record->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) record->cleared.store(true, std::memory_order_release);
-  record->Unref();
-}
-
 std::atomic<uint64_t> g_next_id{1};
 
 }  // namespace
@@ -298,14 +284,17 @@ void DependencyEngine::FailOp(Op* op, std::exception_ptr error) {
   ErrorRecord* record = NewError(error, op->name, op->site);
   if (op->kind == Op::kBulk) {  // its outcomes are kept per entry
     DropEntryErrors(op);
+    bool wrote = false;
     for (int i = 0; i < op->num_entries; ++i) {
       record->Ref();
       op->entries[i].error = record;
       op->entries[i].soft = op->entries[i].kept && !op->entries[i].var->workspace();
+      wrote |= op->entries[i].writes != 0;
     }
     op->poisoned.store(true, std::memory_order_relaxed);
+    HoldOutcomes(op);
+    record->Release(wrote);
     Complete(op, nullptr, &ready);
-    record->Unref();
   } else {
     Complete(op, record, &ready);
   }
@@ -340,7 +329,7 @@ void DependencyEngine::FinishAsync(Op* op, bool may_keep) {
 /*
  * Ends an operation: leaves `failure` (one reference and one holder pass in) or success in what it
  * wrote, lets the next entries in, frees the block. For a bulk the outcome of each variable is
- * already in its entry.
+ * already in its entry and held (HoldOutcomes).
  */
 void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
   const Op::Kind kind = op->kind;
@@ -358,9 +347,6 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
   bool wrote = false;
   const DeviceWorkPtr work = std::move(op->work);
   std::unique_ptr<VarWork> replaced;  // destroyed without a lock
-  // One variable of a bulk may clear a failure that another one is still to receive: count the
-  // receivers first.
-  if (errors && kind == Op::kBulk) HoldOutcomes(op);
   for (int i = 0; i < op->num_entries; ++i) {
     VarEntry* e = &op->entries[i];
     Var* var = e->var;
@@ -395,7 +381,7 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
       var->lock();
       if (__builtin_expect(work != nullptr || var->work_ != nullptr, 0)) replaced = var->NoteWork(work, true);
       var->FinishWrite(e->writes, outcome, soft, ready);
-      if (held) ReleaseOutcome(outcome);
+      if (held) outcome->Release();
     } else {
       if (kind == Op::kBulk && outcome != nullptr) outcome->Unref();
       var->lock();
@@ -405,12 +391,7 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
     var->unlock();
     if (__builtin_expect(replaced != nullptr, 0)) replaced.reset();
   }
-  if (__builtin_expect(failure != nullptr, 0)) {
-    if (failure->holders.fetch_sub(1, std::memory_order_acq_rel) == 1 && wrote && kind != Op::kDelete) {
-      failure->cleared.store(true, std::memory_order_release);  // already overwritten everywhere
-    }
-    failure->Unref();
-  }
+  if (__builtin_expect(failure != nullptr, 0)) failure->Release(wrote && kind != Op::kDelete);
   FreeOp(op);
   CountFinished();
   if (caller != nullptr) CallerDone(caller);
@@ -519,10 +500,7 @@ void DependencyEngine::ReleaseChanged(Var* const* reads, int num_reads, Var* con
     v->FinishRead(&ready);
     v->unlock();
   }
-  if (failure != nullptr) {
-    if (failure->holders.fetch_sub(1, std::memory_order_acq_rel) == 1 && num_writes > 0) failure->cleared.store(true);
-    failure->Unref();
-  }
+  if (failure != nullptr) failure->Release(num_writes > 0);
   if (__builtin_expect(!ready.empty(), 0)) Dispatch(&ready);
 }
 

@@ -224,6 +224,9 @@ inline void MarkWorkerThread() { ++tls_depth; }
 
 /* By address, the order in which variables are locked. */
 void SortByVar(VarEntry* entries, int n);
+/* What a bulk is to leave in its variables has them as holders from here on: one of them may clear
+ * a failure that another is still to receive. */
+void HoldOutcomes(Op* op);
 
 DependencyEngine* CreateNaiveEngine();
 DependencyEngine* CreateThreadedEngine();

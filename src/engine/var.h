@@ -82,6 +82,12 @@ struct ErrorRecord {
   void Unref() {
     if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
+  /* Drops one holder and one reference. The last holder gone: overwritten everywhere, which clears
+   * the failure unless nothing was `written`. */
+  void Release(bool written = true) {
+    if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1 && written) cleared.store(true, std::memory_order_release);
+    Unref();
+  }
   /* True for the first caller: the one that tells the program. */
   bool Claim() {
     uint64_t not_yet = 0;
@@ -142,9 +148,9 @@ struct Op {
   int entry_capacity = kInlineEntries;
   Context ctx;
   const char* name = nullptr;
-  std::atomic<int> waiting{0};  // entries not yet granted
-  std::atomic<int> refs{0};     // asynchronous: the running function and the callback
-  ErrorRecord* failure;         // asynchronous: what the callback told; set before it drops its reference
+  std::atomic<int> waiting{0};     // entries not yet granted
+  std::atomic<int> refs{0};        // asynchronous: the running function and the callback
+  ErrorRecord* failure = nullptr;  // asynchronous: what the callback told; set before it drops its reference
   std::atomic<bool> finished{false};
   bool starts_here = false;                // runs on the pushing thread if it is ready then
   std::atomic<bool> poisoned{false};       // some entry has an error

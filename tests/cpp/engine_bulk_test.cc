@@ -130,6 +130,15 @@ TEST_P(BulkTest, FailureOverwrittenInTheSameBulk) {
   engine_->WaitForAll();
 }
 
+TEST_P(BulkTest, WaitForAllKnowsWhatWasOverwrittenInTheSameBulk) {
+  engine_->SetBulkSize(10);
+  for (int i = 0; i < 5000; ++i) {
+    Push({}, {v_[0]}, [] { Throws(); });
+    Push({}, {v_[0]});
+    ASSERT_NO_THROW(engine_->WaitForAll()) << i;
+  }
+}
+
 TEST_P(BulkTest, WhatIsChangedKeepsItsContents) {
   engine_->SetBulkSize(10);
   int ran = 0;

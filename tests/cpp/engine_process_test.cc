@@ -414,6 +414,17 @@ TEST(EngineGpu, StreamBelongsToTheDeviceAndIsSynchronised) {
   gpu.engine->DeleteVariable({}, Context::GPU(0), v);
 }
 
+TEST(EngineGpu, WhatABulkOnAnAbsentDeviceLeftMayBeOverwritten) {
+  WithFakeGpu gpu;
+  Var* v = gpu.engine->NewVariable();
+  gpu.engine->SetBulkSize(4);
+  gpu.engine->PushSync([](RunContext) { FAIL(); }, Context::GPU(2), {}, {v});
+  gpu.engine->SetBulkSize(0);
+  gpu.engine->PushSync([](RunContext) {}, kCpu, {}, {v});
+  EXPECT_NO_THROW(gpu.engine->WaitForAll());
+  gpu.engine->DeleteVariable({}, Context::GPU(0), v);
+}
+
 TEST(EngineGpu, AbsentDeviceIsAnErrorOfTheOperation) {
   WithFakeGpu gpu;
   Var* v = gpu.engine->NewVariable();
