@@ -315,9 +315,11 @@ void* Pool::Miss(size_t bytes, size_t* taken) {
                         << "accepted: CPU memory here, or starting the process with 'spawn'";
   if (rounded == SIZE_MAX) ThrowOutOfMemory(bytes, rounded);
   Blocks excess;
+  const uint64_t share = asked_.load(std::memory_order_relaxed) ? 0 : Share();  // without the lock: the backend has one of this level
   {
     std::lock_guard<std::mutex> guard(mutex_);
-    if (misses_++ == 0) share_ = Share();
+    ++misses_;
+    if (!asked_.exchange(true, std::memory_order_relaxed)) share_ = share;
     if (options_.type != PoolType::kUnpooled) {
       bound_.Missed(rounded, tick_);
       bound_.Served(rounded, used() + rounded);

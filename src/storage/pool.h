@@ -155,7 +155,8 @@ class Pool final : private ForkGuarded, private Aging {
   alignas(64) std::mutex mutex_;  // taken before any shard's lock, and guards everything below
   BlockCache central_;
   CacheBound bound_;
-  uint64_t share_ = 0;  // of a device: that much may be held in any case; 0: not asked yet
+  uint64_t share_ = 0;              // of a device: that much may be held in any case; 0: not asked yet
+  std::atomic<bool> asked_{false};  // changed under the lock
   uint32_t tick_ = 0;
   bool ages_ = false;
   struct Pending {

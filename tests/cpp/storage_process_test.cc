@@ -21,14 +21,19 @@
 #include "storage/backend_registry.h"
 #include "storage/host_memory.h"
 
+#if defined(__SANITIZE_THREAD__)
+/* Children of processes with threads start the one that tidies their pools. */
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+#endif
+
 namespace mxnet {
 namespace {
 
 const Context kCpu = Context::CPU();
 
 // AddressSanitizer's own allocator may be locked by another thread at fork, and stays locked in the
-// child.
-#if defined(__SANITIZE_ADDRESS__)
+// child. ThreadSanitizer takes a child's new thread for the parent's that had its stack.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kThreadsAtFork = 0;
 #else
 constexpr int kThreadsAtFork = 3;
