@@ -88,7 +88,7 @@ static void SharedMemory(void) {
 }
 
 static void Gradients(void) {
-  NDArrayHandle x = Array(kValues), gradient = Array(NULL), *out = NULL;
+  NDArrayHandle x = Array(kValues), gradient = Array(NULL), result, *out = NULL;
   uint32_t request = 1;
   int count = 0, before;
   const int* kinds;
@@ -100,8 +100,8 @@ static void Gradients(void) {
   OK(MXAutogradSetIsRecording(1, &before));
   OK(MXInvokeCachedOpEx(op, 1, &x, &count, &out, &kinds));
   CHECK(count == 1 && kinds[0] == 0 && At(out[0], 2) == 9);
-  y = out[0];
-  OK(MXAutogradComputeGradient(1, &y));
+  result = out[0];
+  OK(MXAutogradComputeGradient(1, &result));
   OK(MXAutogradSetIsRecording(0, &before));
   CHECK(before == 1 && At(gradient, 2) == 6);
   count = 0;
@@ -114,7 +114,8 @@ static void Gradients(void) {
   OK(NNSymbolGetNumOutputs(graph, &request));
   CHECK(request == 1);
   OK(NNSymbolFree(graph));
-  OK(MXNDArrayFree(y));
+  OK(MXNDArrayFree(result));
+  OK(NNSymbolFree(y));
   OK(MXFreeCachedOp(op));
   OK(MXNDArrayFree(gradient));
   OK(MXNDArrayFree(x));

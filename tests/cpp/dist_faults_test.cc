@@ -77,7 +77,7 @@ TEST(DistStore, ServersRefuseMessagesOfNoSense) {
       head.flags = static_cast<uint16_t>(random());
       head.flags &= static_cast<uint16_t>(~kLeaving);
       head.key = static_cast<int64_t>(random() % 3);
-      head.count = random() % 2 ? static_cast<int64_t>(random() % 70) : static_cast<int64_t>(random()) << 33;
+      head.count = random() % 2 ? static_cast<int64_t>(random() % 70) : static_cast<int64_t>(static_cast<uint64_t>(random()) << 33);
       head.compression = static_cast<int32_t>(random() % 5);
       auto owner = std::make_shared<std::vector<char>>(bytes.begin(), bytes.begin() + static_cast<int64_t>(random() % 300));
       cluster.job(0)->Tell(1, head, MakeMessage(head, owner->data(), owner->size(), owner), 0);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <set>
 
 #include "base/device_interface.h"
 #include "fake_gpus.h"
@@ -27,6 +28,7 @@ struct Asked {
 };
 std::mutex g_mutex;  // guards what follows
 std::vector<Asked> g_asked;
+std::set<Devices> g_cliques;
 std::string g_missing, g_fails;
 
 const char* Name(nccl::Call::Kind kind) {
@@ -49,10 +51,13 @@ const nccl::Library kFake = {[] {
                                std::lock_guard<std::mutex> lock(g_mutex);
                                return g_missing;
                              },
-                             [](const Devices& devices) -> void* { return new Devices(devices); },  // a handful
+                             [](const Devices& devices) -> void* {
+                               std::lock_guard<std::mutex> lock(g_mutex);
+                               return const_cast<Devices*>(&*g_cliques.insert(devices).first);
+                             },
                              [](void* clique, const std::vector<nccl::Call>& calls, const RunContext& run) {
                                std::lock_guard<std::mutex> lock(g_mutex);
-                               const Devices& devices = *static_cast<Devices*>(clique);
+                               const Devices& devices = *static_cast<const Devices*>(clique);
                                EXPECT_EQ(run.ctx, Context::GPU(devices[0]));
                                if (!g_fails.empty()) throw Error(g_fails);
                                g_asked.push_back({devices, calls});
