@@ -25,9 +25,10 @@ sanitized_pytest() {  # sanitized_pytest address|thread MARKS arguments...
   rm -rf "$reports" && mkdir -p "$reports"
   options=log_path=$reports/report
   # The interpreter keeps memory until exit; what is not instrumented (NumPy, the interpreter) is not judged by ThreadSanitizer.
+  # Forked children start threads, such as the one that tidies pools.
   LD_PRELOAD="$(g++ -print-file-name=$runtime) $(g++ -print-file-name=libstdc++.so.6)" \
   ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1:$options UBSAN_OPTIONS=print_stacktrace=1:$options \
-  TSAN_OPTIONS=second_deadlock_stack=1:ignore_noninstrumented_modules=1:suppressions=$root/tests/tsan.supp:$options \
+  TSAN_OPTIONS=second_deadlock_stack=1:die_after_fork=0:ignore_noninstrumented_modules=1:suppressions=$root/tests/tsan.supp:$options \
   OMP_NUM_THREADS=$threads OPENBLAS_NUM_THREADS=1 MXNET_ENABLE_CYTHON=0 PYTHONMALLOC=malloc \
     "$venv/bin/python" -m pytest -q -m "$marks" "$@" || status=$?
   if compgen -G "$reports/*" >/dev/null; then
