@@ -1,7 +1,7 @@
 /*
  * LU factors of one matrix by recursion (Toledo, Locality of reference in LU decomposition with
- * partial pivoting, 1997): nearly all the work is in a few matrix products, which our threads share.
- * Row-major without gaps; float and double.
+ * partial pivoting, 1997): nearly all the work is in a few matrix products, which our threads
+ * share. Row-major without gaps; float and double.
  */
 #ifndef MXNET_OPERATOR_LINALG_RECURSIVE_LU_H_
 #define MXNET_OPERATOR_LINALG_RECURSIVE_LU_H_
