@@ -218,11 +218,14 @@ void Eager() {
   z = y.Copy(kCPU);
   Imperative::Run(square, {y}, {OpReq::kWrite}, {z}, true);
   Imperative::Record(square, {&y}, {&z});
+  NDArray passed(Shape({2}), kCPU);
+  Imperative::MarkResults({&z}, {OpReq::kWrite}, {&passed});
   CHECK(Imperative::GetSymbolEntry(z) && Imperative::HasHistory(z));
   Imperative::State().recording = false;
   Imperative::SetFreshGrad(x, false);
   Imperative::Backward({&z}, {nullptr}, {}, false, false, true);
   CHECK(Imperative::HasFreshGrad(x) && Values(Imperative::Grad(x)) == Floats({18, 36}));  // of 9 x^2
+  CHECK(Values(passed) == Floats({1, 1}));                                                // and handed on
   CHECK(Imperative::HasHistory(x) && !Imperative::HasHistory(z));                         // freed by the backward pass
   NDArray* const from = &x;
   NDArray again;
