@@ -11,21 +11,16 @@
 #include <tuple>
 #include <vector>
 
+#include "cpu_levels.h"
 #include "operator/linalg/blocked_cholesky.h"
 #include "operator/linalg/reflections.h"
+#include "operator/linalg/row_kernels.h"
 
 namespace mxnet {
 namespace linalg {
 namespace {
 
-class CondenseTest : public ::testing::TestWithParam<CpuLevel> {
- protected:
-  void SetUp() override {
-    if (GetParam() > DetectedCpuLevel()) GTEST_SKIP();
-    CapCpuLevel(GetParam());
-  }
-  void TearDown() override { CapCpuLevel(CpuLevel::kV4); }
-};
+using CondenseTest = CpuLevelTest;
 
 // Row-major, in double.
 struct Matrix {
@@ -123,7 +118,7 @@ void CheckTridiagonal(int64_t n) {
   Matrix a = Draw(n, n);
   for (int64_t r = 0; r < n; ++r)
     for (int64_t c = 0; c < r; ++c) a(r, c) = a(c, r);
-  const int64_t pitch = CondensePitch(n);
+  const int64_t pitch = RowPitch(n);
   std::vector<T> rows = Narrow<T>(a, pitch), diagonal(static_cast<size_t>(n)), beside(diagonal), scale(diagonal);
   Tridiagonal(n, rows.data(), diagonal.data(), beside.data(), scale.data());
   Matrix t(n, n), q(n, n);
@@ -139,7 +134,7 @@ void CheckTridiagonal(int64_t n) {
 template <typename T>
 void CheckBidiagonal(int64_t m, int64_t n) {
   const Matrix a = Draw(m, n);
-  const int64_t pitch = CondensePitch(n);
+  const int64_t pitch = RowPitch(n);
   std::vector<T> rows = Narrow<T>(a, pitch), diagonal(static_cast<size_t>(m)), beside(diagonal), scale(diagonal), right(diagonal);
   std::vector<T> columns(static_cast<size_t>(m * m), std::numeric_limits<T>::quiet_NaN());
   Bidiagonal(m, n, rows.data(), diagonal.data(), beside.data(), scale.data(), columns.data(), right.data());
@@ -211,7 +206,7 @@ TEST_P(CondenseTest, CholeskyFactors) {
 
 // Large enough for threads that share one pass over a matrix: norm and trace stay.
 TEST_P(CondenseTest, LargeMatricesKeepNormAndTrace) {
-  const int64_t n = 1500, pitch = CondensePitch(n);
+  const int64_t n = 1500, pitch = RowPitch(n);
   Matrix a = Draw(n, n);
   double trace = 0, squares = 0;
   for (int64_t r = 0; r < n; ++r) {
@@ -239,8 +234,7 @@ TEST_P(CondenseTest, LargeMatricesKeepNormAndTrace) {
   EXPECT_NEAR(got / squares, 1, 1e-4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, CondenseTest, ::testing::Values(CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4),
-                         [](const auto& info) { return "v" + std::to_string(static_cast<int>(info.param)); });
+MXNET_ON_CPU_LEVELS(CondenseTest);
 
 }  // namespace
 }  // namespace linalg

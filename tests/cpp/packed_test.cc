@@ -13,6 +13,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "cpu_levels.h"
 #include "operator/nn/common/epilogue.h"
 
 namespace mxnet {
@@ -112,11 +113,6 @@ double Post(const EpilogueOp& p, double v) {
   }
 }
 
-struct Capped {
-  explicit Capped(CpuLevel cap) { CapCpuLevel(cap); }
-  ~Capped() { CapCpuLevel(DetectedCpuLevel()); }
-};
-
 /* Sums of float32 in order: an error of about sqrt(terms) roundings; 1e-6 of the largest possible
  * sum's root is generous. */
 void Check(Problem* p, const std::vector<double>& sums) {
@@ -125,7 +121,7 @@ void Check(Problem* p, const std::vector<double>& sums) {
   int variant = 0;
   for (CpuLevel level : {CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4}) {
     if (level > DetectedCpuLevel()) continue;
-    Capped cap(level);
+    CpuLevelScope cap(level);
     for (const EpilogueOp& post : kEpilogues) {
       const bool bias = ++variant % 2, add = variant / 2 % 2 && (d.groups < d.filters || d.groups == 1 || DepthwiseTakes(p->call, true)),
                  inplace = variant / 4 % 2;
@@ -255,7 +251,7 @@ TEST(Packed, ExpandDepthwise) {
       const std::vector<double> sums = b.Sums();
       for (CpuLevel level : {CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4}) {
         if (level > DetectedCpuLevel()) continue;
-        Capped cap(level);
+        CpuLevelScope cap(level);
         ASSERT_TRUE(ExpandDepthwiseTakes(a.call, b.call)) << b.str();
         std::vector<float> packed(PackedSize(a.call)), packed_depthwise(DepthwiseSize(b.call)), first;
         PackWeights(a.call, packed.data());

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/cpu_dispatch.h"
+#include "cpu_levels.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/rows.h"
@@ -32,12 +33,6 @@ std::vector<float> Numbers(int n, double low, double high, unsigned seed) {
   return v;
 }
 
-class LevelScope {
- public:
-  explicit LevelScope(CpuLevel level) { CapCpuLevel(level); }
-  ~LevelScope() { CapCpuLevel(CpuLevel::kV4); }
-};
-
 double UlpDistance(float a, float b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   const float unit = std::nextafter(std::fabs(b), INFINITY) - std::fabs(b);
@@ -52,7 +47,7 @@ TEST(Pointwise, InstructionSetsAgree) {
     const void* in[2] = {a.data(), b.data()};
     std::vector<float> baseline(kN), best(kN);
     {
-      LevelScope scope(CpuLevel::kV2);
+      CpuLevelScope scope(CpuLevel::kV2);
       ForwardLoop(row, kF32)(in, baseline.data(), kN, 0);
     }
     ForwardLoop(row, kF32)(in, best.data(), kN, 0);

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "cpu_levels.h"
 #include "operator/linalg/small.h"
 
 namespace mxnet {
@@ -16,14 +17,7 @@ namespace {
 
 using Element = std::function<double(int64_t row, int64_t column)>;
 
-class SmallEigenTest : public ::testing::TestWithParam<CpuLevel> {
- protected:
-  void SetUp() override {
-    if (GetParam() > DetectedCpuLevel()) GTEST_SKIP();
-    CapCpuLevel(GetParam());
-  }
-  void TearDown() override { CapCpuLevel(CpuLevel::kV4); }
-};
+using SmallEigenTest = CpuLevelTest;
 
 // Errors in units of the rounding. LAPACK's own reach 20 at these orders.
 template <typename T>
@@ -107,7 +101,7 @@ TEST_P(SmallEigenTest, PairsAreExact) {
   EXPECT_EQ(w[1], 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, SmallEigenTest, ::testing::Values(CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4));
+MXNET_ON_CPU_LEVELS(SmallEigenTest);
 
 }  // namespace
 }  // namespace mxnet

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "cpu_levels.h"
+
 namespace mxnet {
 namespace {
 
@@ -18,14 +20,7 @@ std::vector<float> Random(size_t n, int seed) {
   return out;
 }
 
-class SmallMGemmTest : public ::testing::TestWithParam<CpuLevel> {
- protected:
-  void SetUp() override {
-    if (GetParam() > DetectedCpuLevel()) GTEST_SKIP();
-    CapCpuLevel(GetParam());
-  }
-  void TearDown() override { CapCpuLevel(CpuLevel::kV4); }
-};
+using SmallMGemmTest = CpuLevelTest;
 
 TEST_P(SmallMGemmTest, EqualsPlainSums) {
   for (int64_t m : {1, 2, 3, 4, 5, 6, 7, 8})
@@ -47,7 +42,7 @@ TEST_P(SmallMGemmTest, EqualsPlainSums) {
       }
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, SmallMGemmTest, ::testing::Values(CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4));
+MXNET_ON_CPU_LEVELS(SmallMGemmTest);
 
 }  // namespace
 }  // namespace mxnet

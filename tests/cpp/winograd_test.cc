@@ -13,6 +13,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "cpu_levels.h"
 #include "operator/nn/cpu_gemm/packed.h"
 
 namespace mxnet {
@@ -143,11 +144,6 @@ void ExpectClose(const std::vector<float>& y, const std::vector<double>& expecte
   EXPECT_LE(worst, (bound > 0 ? bound : Bound(m, s)) * scale) << "method " << m << ", " << s.str() << what;
 }
 
-struct Capped {
-  explicit Capped(CpuLevel cap) { CapCpuLevel(cap); }
-  ~Capped() { CapCpuLevel(DetectedCpuLevel()); }
-};
-
 TEST(Winograd, Forward) {
   bool weight_last = false;
   for (const Case& s : kCases) {
@@ -155,7 +151,7 @@ TEST(Winograd, Forward) {
     const std::vector<double> expected = p.Expected();
     for (CpuLevel level : {CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4}) {
       if (level > DetectedCpuLevel()) continue;
-      Capped cap(level);
+      CpuLevelScope cap(level);
       for (int m : s.Sizes()) ExpectClose(p.Run(m), expected, m, s, " level " + std::to_string(static_cast<int>(level)));
     }
   }
@@ -176,7 +172,7 @@ TEST(Winograd, BackwardWeights) {
     const std::vector<double> expected = p.Expected();
     for (CpuLevel level : {CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4}) {
       if (level > DetectedCpuLevel()) continue;
-      Capped cap(level);
+      CpuLevelScope cap(level);
       for (int m : s.Sizes()) ExpectClose(p.Run(m), expected, m, s);
     }
   }
@@ -241,7 +237,7 @@ TEST(Winograd, CompactWeights) {
     const std::vector<double> expected = p.Expected();
     for (CpuLevel level : {CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4}) {
       if (level > DetectedCpuLevel()) continue;
-      Capped cap(level);
+      CpuLevelScope cap(level);
       for (int m : s.Sizes()) {
         const std::vector<float> plain = p.Run(m), compact = p.Run(m, {}, 3), half = p.Run(m, {}, 2);
         ExpectClose(compact, expected, m, s, " in 3 bytes, level " + std::to_string(static_cast<int>(level)));
@@ -263,7 +259,7 @@ template <typename F>
 void AtEachLevel(F&& f) {
   for (CpuLevel level : {CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4}) {
     if (level > DetectedCpuLevel()) continue;
-    Capped cap(level);
+    CpuLevelScope cap(level);
     f();
   }
 }
@@ -373,7 +369,7 @@ TEST(Winograd, RuleDecidesInTraining) {
   for (ConvPass pass : {ConvPass::kForward, ConvPass::kBackwardData, ConvPass::kBackwardWeights}) {
     Problem p({2, 40, 41, 48, 80, 1, 1}, pass, false);
     for (CpuLevel level : {CpuLevel::kV2, DetectedCpuLevel()}) {
-      Capped cap(level);
+      CpuLevelScope cap(level);
       library_calls = 0;
       const ConvMethod chosen = MethodByMeasurement(p.call, false);
       if (pass != ConvPass::kBackwardWeights) {  // there products of our own take the library's place

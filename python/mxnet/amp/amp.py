@@ -17,8 +17,8 @@ from ..util import accepts_device
 from .loss_scaler import LossScaler
 
 __all__ = ["convert_hybrid_block", "convert_model", "convert_symbol", "init", "init_trainer", "list_conditional_fp32_ops", "list_fp32_ops",
-           "list_loss_output_functions", "list_lp16_fp32_ops", "list_lp16_ops",
-           "list_lp16_use_fp32_params", "list_widest_type_cast", "scale_loss", "unscale"]
+           "list_loss_output_functions", "list_lp16_fp32_ops", "list_lp16_ops", "list_lp16_use_fp32_params", "list_widest_type_cast",
+           "scale_loss", "unscale"]
 
 _DTYPE_CODE = {"float32": 0, "float16": 2, "bfloat16": 12}
 _ANY, _LOW, _FULL, _WIDEST = range(4)
@@ -477,8 +477,7 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     """
     target = _check_target(target_dtype, "convert_symbol")
     _check_symbol(sym, "convert_symbol")
-    for name, names in (("target_dtype_ops", target_dtype_ops), ("fp32_ops", fp32_ops),
-                        ("excluded_sym_names", excluded_sym_names)):
+    for name, names in (("target_dtype_ops", target_dtype_ops), ("fp32_ops", fp32_ops), ("excluded_sym_names", excluded_sym_names)):
         if names is not None and (isinstance(names, str) or not all(isinstance(n, str) for n in _items(names))):
             raise CheckedTypeError(f"[amp.convert_symbol] {name}={names!r}; a list of names is accepted")
     for row in _items(conditional_fp32_ops if conditional_fp32_ops is not None else ()):

@@ -8,8 +8,9 @@
 #include "operator/blas_threads.h"
 #include "operator/gemm.h"
 #include "operator/host_scratch.h"
-#include "operator/linalg/condense.h"
+#include "operator/linalg/row_kernels.h"
 #include "operator/linalg/small.h"
+#include "operator/linalg/transposed.h"
 
 namespace mxnet {
 namespace linalg {
@@ -35,17 +36,11 @@ void SolveRows(int64_t size, int64_t columns, const T* u, T* x, int64_t pitch) {
   }
 }
 
-// Both between rows of `pitch` numbers; to = from, or its transpose, which is rows x columns.
+// to, rows x columns, = from, or its transpose.
 template <typename T>
 void CopyPart(bool transposed, int64_t rows, int64_t columns, const T* from, int64_t pitch, T* to, int64_t to_pitch) {
-  constexpr int64_t tile = 16;
-  if (!transposed) {
-    for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * pitch, columns, to + r * to_pitch);
-    return;
-  }
-  for (int64_t c0 = 0; c0 < columns; c0 += tile)
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = c0; c < std::min(columns, c0 + tile); ++c) to[r * to_pitch + c] = from[c * pitch + r];
+  if (transposed) return CopyTransposed(columns, rows, from, pitch, to, to_pitch);
+  for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * pitch, columns, to + r * to_pitch);
 }
 
 }  // namespace
@@ -53,9 +48,9 @@ void CopyPart(bool transposed, int64_t rows, int64_t columns, const T* from, int
 template <typename T>
 int64_t BlockedCholesky(bool lower, int64_t n, T* a) {
   const OneBlasThread alone;
-  const HostScratch<T> corner(kBlock * kBlock), panel(kBlock * CondensePitch(n));
+  const HostScratch<T> corner(kBlock * kBlock), panel(kBlock * RowPitch(n));
   for (int64_t k = 0; k < n; k += kBlock) {
-    const int64_t size = std::min(kBlock, n - k), next = k + size, rest = n - next, pitch = CondensePitch(rest);
+    const int64_t size = std::min(kBlock, n - k), next = k + size, rest = n - next, pitch = RowPitch(rest);
     T *diagonal = a + k * (n + 1), *left = a + next * (n + 1), *u = corner.get(), *rows = panel.get();
     CopyPart(lower, size, size, diagonal, n, u, size);
     const int64_t failed = MXNET_CPU_CALL(SmallCholesky)(sizeof(T) == 8, false, u, u, size);
@@ -82,7 +77,7 @@ int64_t BlockedCholesky(bool lower, int64_t n, T* a) {
 template <typename T>
 int64_t InverseOfCholesky(int64_t n, T* l) {
   const OneBlasThread alone;
-  const int64_t pitch = CondensePitch(n);
+  const int64_t pitch = RowPitch(n);
   const HostScratch<T> corner(kBlock * kBlock), inverse(n * pitch);
   T *u = corner.get(), *y = inverse.get();
   for (int64_t i = 0; i < n; ++i)
@@ -90,7 +85,7 @@ int64_t InverseOfCholesky(int64_t n, T* l) {
   for (int64_t k = 0; k < n; k += kBlock) {
     const int64_t size = std::min(kBlock, n - k), columns = k + size;
     T* rows = y + k * pitch;
-    CopyPart(true, size, size, l + k * (n + 1), n, u, kBlock);
+    CopyTransposed(size, size, l + k * (n + 1), n, u, kBlock);
     for (int64_t r = 0; r < size; ++r) {
       std::fill_n(rows + r * pitch, columns, T(0));
       rows[r * pitch + k + r] = T(1);

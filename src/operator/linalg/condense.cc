@@ -1,6 +1,6 @@
 // In a block of rows what the reflections change of the rest of the matrix is kept as sums of
 // products of vectors, u^T w + ..., and subtracted by one matrix product at the block's end. Loops
-// begin at a multiple of kCondenseStep: vectors of reflections are 0 left of where they start, and
+// begin at a multiple of kRowStep: vectors of reflections are 0 left of where they start, and
 // what gets into the others there is not read.
 #include "operator/linalg/condense.h"
 
@@ -10,6 +10,7 @@
 #include "operator/blas_threads.h"
 #include "operator/gemm.h"
 #include "operator/host_scratch.h"
+#include "operator/linalg/row_kernels.h"
 
 namespace mxnet {
 namespace linalg {
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int64_t kBlock = 32;
 
-int64_t Down(int64_t j) { return j / kCondenseStep * kCondenseStep; }
+int64_t Down(int64_t j) { return j / kRowStep * kRowStep; }
 
 template <typename T>
 constexpr bool kWide = sizeof(T) == 8;
@@ -27,7 +28,7 @@ template <typename T>
 class Vectors {
  public:
   // As many reflections as a block has, of `all`.
-  Vectors(int64_t all, int64_t n) : block_(std::min(kBlock, all)), pitch_(CondensePitch(n)), memory_(2 * block_ * pitch_) {}
+  Vectors(int64_t all, int64_t n) : block_(std::min(kBlock, all)), pitch_(RowPitch(n)), memory_(2 * block_ * pitch_) {}
   T* first(int64_t k) const { return memory_.get() + k * pitch_; }
   T* second(int64_t k) const { return memory_.get() + (block_ + k) * pitch_; }
   int64_t pitch() const { return pitch_; }
@@ -74,7 +75,7 @@ void TimesSymmetric(int64_t n, const T* a, int64_t pitch, const T* x, T* y) {
   std::fill(y, y + n, T(0));
   const int64_t threads = PassThreads(n * n / 2);
   if (threads == 1) return MXNET_CPU_CALL(SymmetricTimes)(kWide<T>, 0, n, n, a, pitch, x, y);
-  const int64_t strips = 4 * threads, rows = CondensePitch((n + strips - 1) / strips);
+  const int64_t strips = 4 * threads, rows = RowPitch((n + strips - 1) / strips);
   const HostScratch<T> sums(threads * n);
   std::fill_n(sums.get(), threads * n, T(0));
   InTurns(threads, strips, [&](int64_t s, int64_t t) {
@@ -131,7 +132,7 @@ void Tridiagonal(int64_t n, T* a, T* diagonal, T* beside, T* scale) {
       std::copy(vw.first(i) + next, vw.first(i) + n, wv.second(i) + next);
     }
     // What a strip of rows has left of the diagonal keeps the squares there whole.
-    constexpr int64_t strip = 4 * kCondenseStep;
+    constexpr int64_t strip = 4 * kRowStep;
     ShareStrips((left + strip - 1) / strip, 2.0 * static_cast<double>(left * left * count), [&](int64_t s) {
       const int64_t r = next + s * strip;
       Gemm(true, false, std::min(strip, n - r), n - r, 2 * kBlock, T(-1), vw.first(0) + r, pitch, wv.first(0) + r, pitch, T(1),

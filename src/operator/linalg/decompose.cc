@@ -5,25 +5,16 @@
 #include <limits>
 
 #include "operator/blas_threads.h"
-#include "operator/gemm.h"
 #include "operator/host_scratch.h"
 #include "operator/linalg/condense.h"
 #include "operator/linalg/lapack.h"
 #include "operator/linalg/reflections.h"
+#include "operator/linalg/row_kernels.h"
+#include "operator/linalg/transposed.h"
 
 namespace mxnet {
 namespace linalg {
 namespace {
-
-// to, columns x rows with `to_pitch` numbers from row to row, = the transpose of from.
-template <typename T>
-void Transpose(int64_t rows, int64_t columns, const T* from, int64_t pitch, T* to, int64_t to_pitch) {
-  constexpr int64_t tile = 16;
-  for (int64_t r0 = 0; r0 < rows; r0 += tile)
-    for (int64_t c0 = 0; c0 < columns; c0 += tile)
-      for (int64_t c = c0; c < std::min(columns, c0 + tile); ++c)
-        for (int64_t r = r0; r < std::min(rows, r0 + tile); ++r) to[c * to_pitch + r] = from[r * pitch + c];
-}
 
 // What brings the numbers near 1 where their squares would overflow or underflow; else 1.
 template <typename T>
@@ -40,7 +31,7 @@ void Scale(T scale, int64_t n, T* a) {
     for (int64_t i = 0; i < n; ++i) a[i] *= scale;
 }
 
-// a, m x n with m <= n and CondensePitch(n), and destroyed: rows of left, m x n, and right, m x m,
+// a, m x n with m <= n and RowPitch(n), and destroyed: rows of left, m x n, and right, m x m,
 // become the singular vectors; a = right^T diag(w) left. left null: only w.
 template <typename T>
 int64_t FewRows(int64_t m, int64_t n, T* a, T* w, T* left, T* right) {
@@ -55,8 +46,8 @@ int64_t FewRows(int64_t m, int64_t n, T* a, T* w, T* left, T* right) {
     std::copy_n(vectors.get() + i * m, m, left + i * n);
     std::fill(left + i * n + m, left + (i + 1) * n, T(0));
   }
-  TimesFactor(Reflections<T>{m, n, CondensePitch(n), a, scales.get()}, m, left, n);
-  Transpose(m, m, other.get(), m, right, m);
+  TimesFactor(Reflections<T>{m, n, RowPitch(n), a, scales.get()}, m, left, n);
+  CopyTransposed(m, m, other.get(), m, right, m);
   if (m > 1) TimesFactor(Reflections<T>{m - 1, m - 1, m, reflections.get() + 1, scales_right.get()}, m, right + 1, m);
   return 0;
 }
@@ -64,7 +55,7 @@ int64_t FewRows(int64_t m, int64_t n, T* a, T* w, T* left, T* right) {
 // A square problem for the lower triangle of rows, k x length, and what its rows stand for.
 template <typename T>
 int64_t LongRows(int64_t k, int64_t length, T* rows, T* w, T* along, T* right) {
-  const int64_t pitch = CondensePitch(k);
+  const int64_t pitch = RowPitch(k);
   const HostScratch<T> scales(k), square(k * pitch), vectors(along ? k * k : 0);
   FactorRows(k, length, rows, scales.get());
   for (int64_t r = 0; r < k; ++r) {
@@ -83,7 +74,6 @@ int64_t LongRows(int64_t k, int64_t length, T* rows, T* w, T* along, T* right) {
 
 }  // namespace
 
-int64_t EigenNumbers(int64_t n) { return std::max(lapack::Routines<double>::EigenWork(n), n * n); }
 int64_t SingularNumbers(int64_t m, int64_t n) {
   const int64_t k = std::min(m, n);
   return std::max(m * n, 3 * k * k + 4 * k);
@@ -92,12 +82,12 @@ int64_t SingularNumbers(int64_t m, int64_t n) {
 template <typename T>
 int64_t EigenVectors(bool vectors, int64_t n, T* a, T* w) {
   const FewBlasThreads few(n);
-  const int64_t pitch = CondensePitch(n);
+  const int64_t pitch = RowPitch(n);
   const HostScratch<T> beside(n), scales(n), reduced(n * pitch);
   for (int64_t i = 0; i < n; ++i) std::fill(a + i * n + i + 1, a + (i + 1) * n, T(0));
   const T scale = ScaleOf(a, n * n);
   Scale(scale, n * n, a);
-  Transpose(n, n, a, n, reduced.get(), pitch);
+  CopyTransposed(n, n, a, n, reduced.get(), pitch);
   for (int64_t i = 0; i < n; ++i) std::copy_n(a + i * n, i, reduced.get() + i * pitch);
   Tridiagonal(n, reduced.get(), w, beside.get(), scales.get());
   const int64_t failed = lapack::Routines<T>::EigenTridiagonal(n, w, beside.get(), vectors ? a : nullptr);
@@ -111,11 +101,11 @@ template <typename T>
 int64_t SingularVectors(int64_t m, int64_t n, const T* a, T* u, T* w, T* v) {
   const int64_t k = std::min(m, n), length = std::max(m, n);
   const bool square_part = length > k * 11 / 6;
-  const int64_t pitch = square_part ? length : CondensePitch(length);
+  const int64_t pitch = square_part ? length : RowPitch(length);
   const FewBlasThreads few(length);
   const HostScratch<T> wide(k * pitch), right(u ? k * k : 0), turned(u && m > n ? m * n : 0);
   const T scale = ScaleOf(a, m * n);
-  if (m > n) Transpose(m, n, a, n, wide.get(), pitch);
+  if (m > n) CopyTransposed(m, n, a, n, wide.get(), pitch);
   for (int64_t r = 0; r < k; ++r) {
     if (m <= n) std::copy_n(a + r * n, n, wide.get() + r * pitch);
     Scale(scale, length, wide.get() + r * pitch);
@@ -128,10 +118,10 @@ int64_t SingularVectors(int64_t m, int64_t n, const T* a, T* u, T* w, T* v) {
   Scale(1 / scale, k, w);
   if (u == nullptr) return 0;
   if (m > n) {
-    Transpose(k, m, along, m, u, k);
+    CopyTransposed(k, m, along, m, u, k);
     std::copy_n(right.get(), k * k, v);
   } else {
-    Transpose(k, k, right.get(), k, u, k);
+    CopyTransposed(k, k, right.get(), k, u, k);
   }
   return 0;
 }

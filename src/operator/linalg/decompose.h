@@ -12,8 +12,7 @@
 namespace mxnet {
 namespace linalg {
 
-/* What the larger of two matrices of the calls below has, for lapack::CheckSize. */
-int64_t EigenNumbers(int64_t n);
+/* What SingularVectors needs at once, for lapack::CheckSize. */
 int64_t SingularNumbers(int64_t m, int64_t n);
 
 /* w, which ascends, = the eigenvalues of a, whose lower triangle is given. With `vectors` the rows

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <type_traits>
 #include <vector>
 
 #include "base/omp.h"
-#include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "operator/blas_threads.h"
-#include "operator/gemm.h"
 #include "operator/host_scratch.h"
 #include "operator/linalg/blocked_cholesky.h"
 #include "operator/linalg/decompose.h"
@@ -19,6 +16,7 @@
 #include "operator/linalg/lapack.h"
 #include "operator/linalg/recursive_lu.h"
 #include "operator/linalg/reflections.h"
+#include "operator/linalg/transposed.h"
 
 namespace mxnet {
 namespace linalg {
@@ -253,12 +251,6 @@ void Inverse(KernelArgs& args, int64_t count, int64_t n, const void* a, void* ou
 namespace {
 
 template <typename T>
-void TransposeInto(const T* from, int64_t rows, int64_t columns, T* to) {
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
-}
-
-template <typename T>
 bool AllFinite(const T* a, int64_t n) {
   return std::all_of(a, a + n, [](T v) { return std::isfinite(v); });
 }
@@ -277,7 +269,7 @@ void SolveGeneral(KernelArgs& args, bool transpose, int64_t count, int64_t n, in
       for (int64_t i = begin; i < end; ++i) {
         const T *from = static_cast<const T*>(a) + i * n * n, *right = static_cast<const T*>(b) + i * n * k;
         T* to = static_cast<T*>(x) + i * n * k;
-        if (transpose) TransposeInto(from, n, n, matrix.get());
+        if (transpose) CopyTransposed(n, n, from, n, matrix.get(), n);
         const int64_t singular = LuOf(transpose ? matrix.get() : from, lu.get(), pivots.get(), n);
         if (singular) {
           trouble.Add(i, singular);
@@ -337,13 +329,13 @@ void EigenGeneral(KernelArgs& args, int64_t count, int64_t n, const void* a, voi
           if (v) std::fill_n(static_cast<T*>(v) + i * n * n, n * n, static_cast<T>(NAN));
           continue;
         }
-        TransposeInto(from, n, n, matrix.get());
+        CopyTransposed(n, n, from, n, matrix.get(), n);
         const int64_t failed =
             lapack::Routines<T>::EigenGeneral(n, matrix.get(), values, imaginary.get(), v ? vectors.get() : nullptr, work.get(), work_size);
         if (failed) trouble.Add(i, failed);
         for (int64_t r = 0; r < n && !failed; ++r)
           if (imaginary[r] != T(0)) complex.Add(i, r + 1);
-        if (v) TransposeInto(vectors.get(), n, n, static_cast<T*>(v) + i * n * n);
+        if (v) CopyTransposed(n, n, vectors.get(), n, static_cast<T*>(v) + i * n * n, n);
       }
     });
   });
@@ -503,7 +495,7 @@ void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
     const bool small = n <= SmallEigenMatrix(Wide(args));  // takes half of syevd's time
-    lapack::CheckSize(Name(args), std::max(n, EigenNumbers(n)));
+    lapack::CheckSize(Name(args), std::max(n, lapack::Routines<T>::EigenWork(n)));
     Ranges(n == 0 ? 0 : count, n, 20 * static_cast<double>(n * n * n), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         T *rows = static_cast<T*>(u) + i * n * n, *values = static_cast<T*>(w) + i * n;

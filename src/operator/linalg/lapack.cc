@@ -6,7 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "operator/blas_threads.h"
 #include "operator/host_scratch.h"
@@ -34,19 +33,6 @@ int Lead(int64_t v) { return std::max(Int(v), 1); }
 // What a query of LAPACK answers; float32 rounds large numbers, perhaps down.
 int64_t WorkSize(double answer) { return static_cast<int64_t>(answer * (1 + 1e-6)) + 1; }
 
-// LAPACK's room for its own numbers, as many as a query of it answers.
-template <typename T>
-class Work {
- public:
-  explicit Work(double answer) : size_(Int(std::max<int64_t>(WorkSize(answer), 1))), numbers_(size_) {}
-  int size() const { return size_; }
-  T* get() { return numbers_.get(); }
-
- private:
-  int size_;
-  HostScratch<T> numbers_;
-};
-
 CBLAS_UPLO Uplo(bool lower) { return lower ? CblasLower : CblasUpper; }
 CBLAS_TRANSPOSE Trans(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
 
@@ -73,21 +59,20 @@ void CheckSize(const char* op, int64_t size) {
 #define MXNET_ROUTINES(T, p)                                                                                                               \
   template <>                                                                                                                              \
   int64_t Routines<T>::EigenTridiagonal(int64_t n, T* diagonal, T* beside, T* vectors) {                                                   \
-    int size = Int(n), lead = Lead(n), info = 0, integers_given = Int(3 + 5 * n);                                                          \
+    int size = Int(n), lead = Lead(n), info = 0, given = Int(EigenWork(n)), integers_given = Int(3 + 5 * n);                               \
     if (vectors == nullptr) {                                                                                                              \
       p##sterf_(&size, diagonal, beside, &info);                                                                                           \
       return info;                                                                                                                         \
     }                                                                                                                                      \
-    Work<T> work(static_cast<double>(EigenWork(n)));                                                                                       \
+    HostScratch<T> work(EigenWork(n));                                                                                                     \
     std::vector<int> integers(static_cast<size_t>(integers_given));                                                                        \
-    int given = work.size();                                                                                                               \
     p##stedc_("I", &size, diagonal, beside, vectors, &lead, work.get(), &given, integers.data(), &integers_given, &info, 1);               \
     return info;                                                                                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
   int64_t Routines<T>::SingularBidiagonal(int64_t n, T* diagonal, T* beside, T* left, T* right) {                                          \
     int size = Int(n), lead = Lead(n), info = 0;                                                                                           \
-    Work<T> work(static_cast<double>(3 * n * n * (left != nullptr) + 4 * n));                                                              \
+    HostScratch<T> work(3 * n * n * (left != nullptr) + 4 * n);                                                                            \
     std::vector<int> integers(static_cast<size_t>(8 * n));                                                                                 \
     p##bdsdc_("U", left ? "I" : "N", &size, diagonal, beside, left, &lead, right, &lead, nullptr, nullptr, work.get(), integers.data(),    \
               &info, 1, 1);                                                                                                                \

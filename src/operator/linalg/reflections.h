@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
-#include "operator/linalg/condense.h"
+#include "operator/linalg/row_kernels.h"
 #include "operator/linalg/small.h"
 
 namespace mxnet {
@@ -40,8 +40,8 @@ template <typename T>
 void TimesFactor(const Reflections<T>& r, int64_t rows, T* c, int64_t pitch);
 
 /* Matrices whose rows are reflected one after the other, without a matrix product. */
-constexpr int64_t kSmallLq = 8192;  // numbers, with the gaps of CondensePitch
-constexpr bool IsSmallLq(int64_t m, int64_t n) { return m <= kSmallMatrix && m * CondensePitch(n) <= kSmallLq; }
+constexpr int64_t kSmallLq = 8192;  // numbers, with the gaps of RowPitch
+constexpr bool IsSmallLq(int64_t m, int64_t n) { return m <= kSmallMatrix && m * RowPitch(n) <= kSmallLq; }
 
 }  // namespace linalg
 

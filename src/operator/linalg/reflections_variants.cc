@@ -1,77 +1,54 @@
 #include <algorithm>
 
-#include "operator/linalg/condense.h"
 #include "operator/linalg/reflections.h"
-#include "operator/linalg/wide_vector.h"
+#include "operator/linalg/row_kernels.h"
+#include "operator/linalg/row_vectors.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
 
-constexpr int64_t kLanes = 16;  // sums that are kept apart
-constexpr int64_t kAtOnce = 4;  // rows that share what is read of the reflected one
-
-template <typename T>
-inline T Sum(const T* lanes) {
-  T sum = 0;
-  for (int64_t k = 0; k < kLanes; ++k) sum += lanes[k];
-  return sum;
-}
-
 // kRows rows of a, `pitch` apart: row -= scale (row v^T) v
 template <int64_t kRows, typename T>
 inline void Reflect(const T* v, T scale, int64_t n, T* a, int64_t pitch) {
-  T lanes[kRows][kLanes] = {}, factor[kRows];
-  int64_t j = 0;
-  for (; j + kLanes <= n; j += kLanes)
-    for (int64_t r = 0; r < kRows; ++r)
-      for (int64_t k = 0; k < kLanes; ++k) lanes[r][k] += a[r * pitch + j + k] * v[j + k];
-  for (int64_t rest = j; rest < n; ++rest)
-    for (int64_t r = 0; r < kRows; ++r) lanes[r][0] += a[r * pitch + rest] * v[rest];
-  for (int64_t r = 0; r < kRows; ++r) factor[r] = scale * Sum(lanes[r]);
+  using V = typename Wide<T>::type;
+  constexpr int64_t count = Wide<T>::kCount;
+  V dots[kRows] = {};
+  T factor[kRows];
+  int64_t whole = 0;
+  for (; whole + count <= n; whole += count)
+    for (int64_t r = 0; r < kRows; ++r) dots[r] += At(a + r * pitch + whole) * At(v + whole);
   for (int64_t r = 0; r < kRows; ++r) {
-    T* row = a + r * pitch;
-#pragma GCC ivdep
-    for (int64_t k = 0; k < n; ++k) row[k] -= factor[r] * v[k];
+    factor[r] = Total<T>(dots[r]);
+    for (int64_t j = whole; j < n; ++j) factor[r] += a[r * pitch + j] * v[j];
+    factor[r] *= scale;
   }
+  for (int64_t j = 0; j < whole; j += count)
+    for (int64_t r = 0; r < kRows; ++r) At(a + r * pitch + j) -= At(v + j) * factor[r];
+  for (int64_t r = 0; r < kRows; ++r)
+    for (int64_t j = whole; j < n; ++j) a[r * pitch + j] -= factor[r] * v[j];
+}
+
+// The rows below row i, which is v, from column `from` on.
+template <typename T>
+void ReflectBelow(int64_t i, int64_t m, int64_t from, int64_t n, T scale, T* rows, int64_t pitch) {
+  constexpr int64_t at_once = 4;  // rows that share what is read of v
+  if (scale == T(0)) return;
+  const T* v = rows + i * pitch + from;
+  int64_t r = i + 1;
+  for (; r + at_once <= m; r += at_once) Reflect<at_once>(v, scale, n - from, rows + r * pitch + from, pitch);
+  for (; r < m; ++r) Reflect<1>(v, scale, n - from, rows + r * pitch + from, pitch);
 }
 
 template <typename T>
 void ReflectAll(int64_t m, int64_t n, T* a, int64_t pitch, T* scale) {
   for (int64_t i = 0; i < m; ++i) {
     T* v = a + i * pitch + i;
-    const int64_t length = n - i;
-    const double beta = ReflectionOf(sizeof(T) == 8, length, v, scale + i);
+    const double beta = ReflectionOf(sizeof(T) == 8, n - i, v, scale + i);
     v[0] = T(1);
-    int64_t r = i + 1;
-    for (; r + kAtOnce <= m; r += kAtOnce) Reflect<kAtOnce>(v, scale[i], length, a + r * pitch + i, pitch);
-    for (; r < m; ++r) Reflect<1>(v, scale[i], length, a + r * pitch + i, pitch);
+    ReflectBelow(i, m, i, n, scale[i], a, pitch);
     v[0] = static_cast<T>(beta);
   }
-}
-
-// Rows of whole vectors, `pitch` apart, from a vector's first number on: row -= scale (row v^T) v.
-template <int64_t kRows, typename T>
-inline void ReflectWhole(const T* v, T scale, int64_t n, T* a, int64_t pitch) {
-  using V = typename Wide<T>::type;
-  constexpr int64_t count = Wide<T>::kCount;
-  V dots[kRows] = {};
-  for (int64_t j = 0; j < n; j += count)
-    for (int64_t r = 0; r < kRows; ++r) dots[r] += At(a + r * pitch + j) * At(v + j);
-  T factor[kRows];
-  for (int64_t r = 0; r < kRows; ++r) factor[r] = scale * Total<T>(dots[r]);
-  for (int64_t j = 0; j < n; j += count)
-    for (int64_t r = 0; r < kRows; ++r) At(a + r * pitch + j) -= At(v + j) * factor[r];
-}
-
-template <typename T>
-void ReflectBelow(int64_t i, int64_t m, T scale, T* rows, int64_t pitch) {
-  if (scale == T(0)) return;
-  const int64_t from = i / linalg::kCondenseStep * linalg::kCondenseStep;
-  const T* v = rows + i * pitch + from;
-  int64_t r = i + 1;
-  for (; r + kAtOnce <= m; r += kAtOnce) ReflectWhole<kAtOnce>(v, scale, pitch - from, rows + r * pitch + from, pitch);
-  for (; r < m; ++r) ReflectWhole<1>(v, scale, pitch - from, rows + r * pitch + from, pitch);
 }
 
 // In rows of whole vectors with zeros behind them; row i becomes v, then that of q.
@@ -79,7 +56,7 @@ template <typename T>
 void Lq(int64_t m, int64_t n, T* q, T* l) {
   alignas(64) T rows[linalg::kSmallLq];
   T scale[kSmallMatrix];
-  const int64_t pitch = linalg::CondensePitch(n);
+  const int64_t pitch = linalg::RowPitch(n);
   for (int64_t i = 0; i < m; ++i) {
     std::copy_n(q + i * n, n, rows + i * pitch);
     std::fill(rows + i * pitch + n, rows + (i + 1) * pitch, T(0));
@@ -91,10 +68,10 @@ void Lq(int64_t m, int64_t n, T* q, T* l) {
     lower[i] = static_cast<T>(ReflectionOf(sizeof(T) == 8, n - i, v + i, scale + i));
     std::fill_n(v, i, T(0));
     v[i] = T(1);
-    ReflectBelow(i, m, scale[i], rows, pitch);
+    ReflectBelow(i, m, i / linalg::kRowStep * linalg::kRowStep, pitch, scale[i], rows, pitch);
   }
   for (int64_t i = m - 1; i >= 0; --i) {
-    ReflectBelow(i, m, scale[i], rows, pitch);
+    ReflectBelow(i, m, i / linalg::kRowStep * linalg::kRowStep, pitch, scale[i], rows, pitch);
     T* v = rows + i * pitch;
     for (int64_t j = i; j < n; ++j) v[j] *= -scale[i];
     v[i] = T(1) - scale[i];

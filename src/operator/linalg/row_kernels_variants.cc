@@ -2,48 +2,39 @@
 #include <cmath>
 #include <limits>
 
-#include "operator/linalg/condense.h"
-#include "operator/linalg/wide_vector.h"
+#include "operator/linalg/row_kernels.h"
+#include "operator/linalg/row_vectors.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
 
-using linalg::kCondenseStep;
-
-constexpr int64_t kLanes = 16;  // sums that are kept apart in a length
+using linalg::kRowStep;
 
 // A square root of a square is right above this.
 constexpr double kLittle = std::numeric_limits<double>::min() / std::numeric_limits<double>::epsilon();
 
 template <typename T>
-inline T Sum(const T* lanes) {
-  T sum = 0;
-  for (int64_t k = 0; k < kLanes; ++k) sum += lanes[k];
-  return sum;
+inline double SumOfSquares(const T* x, int64_t n) {
+  constexpr int64_t count = 16;  // sums that are kept apart
+  double sums[count] = {}, all = 0;
+  int64_t j = 0;
+  for (; j + count <= n; j += count)
+    for (int64_t k = 0; k < count; ++k) sums[k] += static_cast<double>(x[j + k]) * static_cast<double>(x[j + k]);
+  for (; j < n; ++j) sums[0] += static_cast<double>(x[j]) * static_cast<double>(x[j]);
+  for (int64_t k = 0; k < count; ++k) all += sums[k];
+  return all;
 }
 
 // The length of x: neither overflows nor underflows where the result does not.
-inline double Length(const float* x, int64_t n) {
-  double lanes[kLanes] = {};
-  int64_t j = 0;
-  for (; j + kLanes <= n; j += kLanes)
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += static_cast<double>(x[j + k]) * static_cast<double>(x[j + k]);
-  for (; j < n; ++j) lanes[0] += static_cast<double>(x[j]) * static_cast<double>(x[j]);
-  return std::sqrt(Sum(lanes));
-}
+inline double Length(const float* x, int64_t n) { return std::sqrt(SumOfSquares(x, n)); }
 inline double Length(const double* x, int64_t n) {
-  double lanes[kLanes] = {};
-  int64_t j = 0;
-  for (; j + kLanes <= n; j += kLanes)
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += x[j + k] * x[j + k];
-  for (; j < n; ++j) lanes[0] += x[j] * x[j];
-  const double squares = Sum(lanes);
+  const double squares = SumOfSquares(x, n);
   if (squares > 1e-280 && squares < 1e300) return std::sqrt(squares);
   double largest = 0, sum = 0;
-  for (j = 0; j < n; ++j) largest = std::max(largest, std::fabs(x[j]));
+  for (int64_t j = 0; j < n; ++j) largest = std::max(largest, std::fabs(x[j]));
   if (squares != squares || largest == 0 || std::isinf(largest)) return squares != squares ? squares : largest;
-  for (j = 0; j < n; ++j) sum += (x[j] / largest) * (x[j] / largest);
+  for (int64_t j = 0; j < n; ++j) sum += (x[j] / largest) * (x[j] / largest);
   return largest * std::sqrt(sum);
 }
 
@@ -142,8 +133,8 @@ inline void BothSides(int64_t n, const T* a, int64_t pitch, const T* numbers, co
 template <typename T>
 void Symmetric(int64_t begin, int64_t end, int64_t n, const T* a, int64_t pitch, const T* x, T* y) {
   constexpr int64_t rows = 4;
-  for (int64_t first = begin; first < end; first += kCondenseStep) {
-    const int64_t last = std::min(end, first + kCondenseStep);
+  for (int64_t first = begin; first < end; first += kRowStep) {
+    const int64_t last = std::min(end, first + kRowStep);
     int64_t i = first;
     for (; i + rows <= last; i += rows) Add<rows>(T(1), last - first, a + i * pitch + first, pitch, x + i, 1, y + first);
     for (; i < last; ++i) Add<1>(T(1), last - first, a + i * pitch + first, pitch, x + i, 1, y + first);
