@@ -70,6 +70,7 @@ std::string AllReduce::State::GroupOf(const Call& call) {
 }
 
 void AllReduce::State::GiveTurn(const CallPointer& call, Later* later) {
+  if (!call->original.is_none()) return;  // given, and another worker's values came before its copy was made
   if (me_ != 0 || std::find(call->asked.begin(), call->asked.end(), false) != call->asked.end()) return;
   GpuSums::Turn turn;
   try {
