@@ -7,6 +7,7 @@
 #include "operator/blas_threads.h"
 #include "operator/host_scratch.h"
 #include "operator/linalg/condense.h"
+#include "operator/linalg/divide.h"
 #include "operator/linalg/lapack.h"
 #include "operator/linalg/reflections.h"
 #include "operator/linalg/row_kernels.h"
@@ -90,7 +91,7 @@ int64_t EigenVectors(bool vectors, int64_t n, T* a, T* w) {
   CopyTransposed(n, n, a, n, reduced.get(), pitch);
   for (int64_t i = 0; i < n; ++i) std::copy_n(a + i * n, i, reduced.get() + i * pitch);
   Tridiagonal(n, reduced.get(), w, beside.get(), scales.get());
-  const int64_t failed = lapack::Routines<T>::EigenTridiagonal(n, w, beside.get(), vectors ? a : nullptr);
+  const int64_t failed = vectors ? DivideAndConquer(n, w, beside.get(), a) : lapack::Routines<T>::EigenValues(n, w, beside.get());
   if (failed) return failed;
   if (vectors && n > 1) TimesFactor(Reflections<T>{n - 1, n - 1, pitch, reduced.get() + 1, scales.get()}, n, a + 1, n);
   Scale(1 / scale, n, w);

@@ -1,8 +1,8 @@
 /*
  * Eigenvectors of one symmetric matrix and singular vectors of one matrix: condense.h reduces it to
- * two diagonals, LAPACK solves that, reflections.h turns the vectors back. Row-major without gaps;
- * float and double. Numbers are finite. Functions return LAPACK's info: 0, or the 1-based place of
- * an iteration that did not end.
+ * two diagonals, divide.h or LAPACK solves that, reflections.h turns the vectors back. Row-major
+ * without gaps; float and double. Numbers are finite. Functions return LAPACK's info: 0, or the
+ * 1-based place of an iteration that did not end.
  */
 #ifndef MXNET_OPERATOR_LINALG_DECOMPOSE_H_
 #define MXNET_OPERATOR_LINALG_DECOMPOSE_H_

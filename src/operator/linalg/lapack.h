@@ -19,10 +19,8 @@ void CheckSize(const char* op, int64_t size);
 
 template <typename T>
 struct Routines {
-  /* Of a symmetric matrix of two diagonals; the eigenvalues replace the first, and rows of
-   * `vectors`, unless it is null, become the eigenvectors. */
-  static int64_t EigenTridiagonal(int64_t n, T* diagonal, T* beside, T* vectors);
-  static int64_t EigenWork(int64_t n) { return 1 + 6 * n + 2 * n * n; }
+  /* Of a symmetric matrix of two diagonals; the eigenvalues replace the first and ascend. */
+  static int64_t EigenValues(int64_t n, T* diagonal, T* beside);
   /* Of a matrix of two diagonals, the second below; the singular values replace the first. Rows of
    * `left` and columns of `right`, unless they are null, become the vectors. */
   static int64_t SingularBidiagonal(int64_t n, T* diagonal, T* beside, T* left, T* right);

@@ -40,7 +40,11 @@ MXNET_CPU_DECLARE(
      * eigenvectors, each of either sign; w: the eigenvalues, which ascend. Returns 0, or 1 + the
      * place of an eigenvalue that was not found. Without `vectors` u stays.
      * 0 < n <= SmallEigenMatrix(wide). */
-    int64_t SmallEigen(bool wide, bool vectors, void* u, void* w, int64_t n);)
+    int64_t SmallEigen(bool wide, bool vectors, void* u, void* w, int64_t n);
+    /* The same of a matrix of two diagonals d and e, n and n - 1 numbers, of which e is lost; e has
+     * room for n. Eigenvalues are in any order. `rows`, n x pitch, become the eigenvectors, with
+     * zeros behind them; pitch is a multiple of 8. Scaled: squares neither overflow nor vanish. */
+    int64_t SmallTridiagonal(bool wide, double* d, double* e, void* rows, int64_t n, int64_t pitch);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_LINALG_SMALL_H_

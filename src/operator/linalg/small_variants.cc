@@ -457,6 +457,13 @@ int64_t Eigen(bool vectors, T* u, T* w, int64_t n) {
   return 0;
 }
 
+template <typename T>
+int64_t EigenOfTwo(double* d, double* e, T* rows, int64_t n, int64_t pitch) {
+  std::fill(rows, rows + n * pitch, T(0));
+  for (int64_t i = 0; i < n; ++i) rows[i * pitch + i] = T(1);
+  return ImplicitQl(d, e, rows, n, pitch);
+}
+
 }  // namespace
 
 int64_t SmallCholesky(bool wide, bool lower, const void* in, void* out, int64_t n) {
@@ -485,6 +492,9 @@ void SmallMultiply(bool wide, const SmallSide& s, double alpha, const void* a, v
 int64_t SmallEigen(bool wide, bool vectors, void* u, void* w, int64_t n) {
   return wide ? Eigen(vectors, static_cast<double*>(u), static_cast<double*>(w), n)
               : Eigen(vectors, static_cast<float*>(u), static_cast<float*>(w), n);
+}
+int64_t SmallTridiagonal(bool wide, double* d, double* e, void* rows, int64_t n, int64_t pitch) {
+  return wide ? EigenOfTwo(d, e, static_cast<double*>(rows), n, pitch) : EigenOfTwo(d, e, static_cast<float*>(rows), n, pitch);
 }
 
 }  // namespace MXNET_CPU_VARIANT
