@@ -21,6 +21,7 @@
 #include "operator/op_scope.h"
 #include "operator/runs_elsewhere.h"
 #include "operator/runtime/call_states.h"
+#include "operator/traits.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -215,7 +216,6 @@ class Execution {
       bool written = false;  // overlaps are told by addresses
       for (NDArray* o : outputs_) written = written || inputs_[i]->chunk() == o->chunk();
       s_->in.push_back(written ? InputBlob(op_, i, *inputs_[i]) : PendingBlob(*inputs_[i]));
-      Count(s_->in.back());
     }
   }
 
@@ -225,7 +225,6 @@ class Execution {
     for (size_t o = 0; o < outputs_.size(); ++o) {
       OpReq req = Requested(o);
       TBlob blob = PendingBlob(*outputs_[o]);
-      Count(blob);
       const bool overlaps = req != OpReq::kNull && SettleOverlaps(o, blob, &req);
       if (overlaps || (Requested(o) == OpReq::kAdd && !op_->supports_add)) {
         temporaries_.emplace_back(NDArray(outputs_[o]->shape(), ctx_, outputs_[o]->dtype(), true), o);
@@ -293,17 +292,25 @@ class Execution {
     AddUnique(&s_->reads, random_taken_.var());
   }
 
-  void Count(const TBlob& blob) {
-    work_ += blob.Size();
-    largest_ = std::max(largest_, blob.Size());
-  }
-
   // A rough cost decides whether a hand-over pays: what it costs in time, and in caches that do not
   // hold what the caller's next operator reads. An eighth of a nanosecond per element touched, and
   // 20 GFLOP/s where the record knows better.
   bool IsSmall() const {
-    const double cost = 0.125 * static_cast<double>(work_);
-    if (cost >= kInlineNanoseconds || largest_ >= Env::Get().cpu_parallel_size)
+    int64_t work = 0, largest = 0;
+    auto count = [&](int64_t elements) {
+      work += elements;
+      largest = std::max(largest, elements);
+    };
+    for (const TBlob& blob : s_->out) count(blob.Size());
+    const int64_t parallel = Env::Get().cpu_parallel_size;
+    for (size_t i = 0; i < s_->in.size(); ++i) {
+      const int64_t size = s_->in[i].Size();
+      const ReadsChosen* chosen = size < parallel ? nullptr : op_->trait<ReadsChosen>();
+      if (!op_->ReadsOnlyShape(static_cast<int>(i)))
+        count(chosen && static_cast<size_t>(chosen->input) == i ? std::min(size, s_->out[0].Size()) : size);
+    }
+    const double cost = 0.125 * static_cast<double>(work);
+    if (cost >= kInlineNanoseconds || largest >= parallel)
       return false;  // larger ones want threads: those of a worker's team (BorrowedTeam)
     return !op_->flops || cost + 0.05 * op_->flops(*attrs_, s_->in, s_->out) < kInlineNanoseconds;
   }
@@ -409,8 +416,7 @@ class Execution {
   const bool alone_ = !attrs_->subgraphs.empty() && HoldsWaiting(*attrs_);
   bool own_thread_ = false;  // it waits for others
   CallBuffersLease s_;
-  bool fresh_ = true;               // all outputs are made by this call
-  int64_t work_ = 0, largest_ = 0;  // elements
+  bool fresh_ = true;  // all outputs are made by this call
   std::vector<std::pair<NDArray, size_t>> temporaries_;
   int num_kept_ = 0;  // the first of s_->writes are changed rather than replaced
   RandomState* random_ = nullptr;

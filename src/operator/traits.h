@@ -236,6 +236,11 @@ struct RecomputesNearlyFree {};
  * its parameters. */
 struct JoinsParameters {};
 
+/* Of this input no more elements are read than output 0 has: rows of a table, a slice. */
+struct ReadsChosen {
+  int input = 0;
+};
+
 /* A parameter says the shape of what has no inputs; parts of it may be left to the users. */
 struct ShapeParameter {
   const char* name;

@@ -7,6 +7,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -305,6 +306,7 @@ void Unravel(KernelArgs& a) {
       .alias("_npx_gather_nd")
       .alias("_npi_gather_nd")
       .alias("_npi_advanced_indexing_multiple")
+      .set_trait(ReadsChosen{})
       .set_inputs({"data", "indices"})
       .set_infer_shape(GatherShape)
       .set_infer_type(FirstType)

@@ -7,6 +7,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -214,6 +215,7 @@ IndexRange LengthRange(const KernelArgs& a) {
   Op::Register("SequenceLast")
       .describe("The last step of each sequence.")
       .alias("_npx_sequence_last")
+      .set_trait(ReadsChosen{})
       .set_param<SequenceParam>()
       .set_inputs({"data", "sequence_length"}, CountInputs<SequenceParam>)
       .set_infer_shape(LastShape)

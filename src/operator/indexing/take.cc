@@ -7,6 +7,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -269,6 +270,7 @@ IndexRange PickRange(const KernelArgs& a) {
   Op::Register("take")
       .describe("Entries of one dimension at given indices.")
       .alias("_npi_take")
+      .set_trait(ReadsChosen{})
       .set_param<TakeParam>()
       .set_inputs({"a", "indices"})
       .set_infer_shape(TakeShape)
@@ -288,6 +290,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .describe("One entry along a dimension for each index of the others.")
       .alias("choose_element_0index")
       .alias("_npx_pick")
+      .set_trait(ReadsChosen{})
       .set_param<PickParam>()
       .set_inputs({"data", "index"})
       .set_infer_shape(PickShape)
@@ -305,6 +308,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .set_kernel(PickBackward);
   Op::Register("batch_take")
       .describe("One entry of each row; indices out of range take the nearest.")
+      .set_trait(ReadsChosen{})
       .set_inputs({"a", "indices"})
       .set_infer_shape(BatchTakeShape)
       .set_infer_type(BatchTakeType)

@@ -260,8 +260,11 @@ NodeEntry Cleared(const NodePtr& node, const NodeEntry& ograd) {
 }
 
 Op& TakeRecord(const char* name, const char* text, const char* backward) {
-  return Op::Register(name).describe(text).set_infer_type(FirstType).set_gradient(
-      [backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  return Op::Register(name)
+      .describe(text)
+      .set_trait(ReadsChosen{})
+      .set_infer_type(FirstType)
+      .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         std::vector<NodeEntry> in = {ograds[0]}, grads(node->num_inputs());
         in.insert(in.end(), node->inputs.begin(), node->inputs.end());
         grads[0] = NodeEntry{MakeNodeLike(backward, *node, std::move(in)), 0, 0};
