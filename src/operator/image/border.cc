@@ -79,36 +79,43 @@ T BorderValue(double v) {
   return static_cast<T>(v);
 }
 
+/* Type 0. Short rows are made of the border's value, several at a time, before the image's are
+ * copied over them: a call for each side would take longer. */
+template <typename T>
+void FillBorder(const BorderParam& p, const Images& s, const T* from, int64_t height, int64_t width, T* to) {
+  const int64_t c = s.channels, row = width * c, together = std::max<int64_t>(1, 1024 / std::max<int64_t>(row, 1));
+  std::vector<T> fill(static_cast<size_t>(together * row));
+  for (int64_t i = 0; i < together * row; ++i) fill[static_cast<size_t>(i)] = BorderValue<T>(ValueOf(p, i % c));
+  const size_t number = sizeof(T), inside = static_cast<size_t>(s.width * c) * number;
+  ParallelFor(height, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, row)), [&](int64_t begin, int64_t end) {
+    for (int64_t first = begin; first < end; first += together) {
+      const int64_t last = std::min(end, first + together);
+      const int64_t top = std::max<int64_t>(first, p.top), bottom = std::min(last, p.top + s.height);
+      if (together > 1 || top >= bottom) std::memcpy(to + first * row, fill.data(), static_cast<size_t>((last - first) * row) * number);
+      for (int64_t r = top; r < bottom; ++r) {
+        T* line = to + r * row;
+        CopyRun(line + p.left * c, from + (r - p.top) * s.width * c, inside);
+        if (together > 1) continue;
+        CopyRun(line, fill.data(), static_cast<size_t>(p.left * c) * number);
+        CopyRun(line + (p.left + s.width) * c, fill.data(), static_cast<size_t>(p.right * c) * number);
+      }
+    }
+  });
+}
+
 template <typename T>
 void MakeBorder(const BorderParam& p, const Images& s, const T* from, int64_t height, int64_t width, T* to) {
+  if (p.type == kConstant) return FillBorder(p, s, from, height, width, to);
   const int64_t c = s.channels;
-  std::vector<T> fill(static_cast<size_t>(width * c));
   std::vector<int64_t> columns;  // of the left and of the right border
-  if (p.type == kConstant) {
-    for (int64_t i = 0; i < width * c; ++i) {
-      const int64_t channel = i % c;
-      fill[static_cast<size_t>(i)] = BorderValue<T>(ValueOf(p, channel));
-    }
-  } else {
-    for (int64_t x = 0; x < width; ++x)
-      if (x < p.left || x >= p.left + s.width) columns.push_back(Shown(x - p.left, s.width, p.type));
-  }
+  for (int64_t x = 0; x < width; ++x)
+    if (x < p.left || x >= p.left + s.width) columns.push_back(Shown(x - p.left, s.width, p.type));
   const size_t pixel = static_cast<size_t>(c) * sizeof(T);
   ParallelFor(height, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, width * c)), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       T* row = to + r * width * c;
-      const bool inside = r >= p.top && r < p.top + s.height;
-      if (p.type == kConstant && !inside) {
-        std::memcpy(row, fill.data(), static_cast<size_t>(width) * pixel);
-        continue;
-      }
       const T* source = from + Shown(r - p.top, s.height, p.type) * s.width * c;
       CopyRun(row + p.left * c, source, static_cast<size_t>(s.width) * pixel);
-      if (p.type == kConstant) {
-        CopyRun(row, fill.data(), static_cast<size_t>(p.left) * pixel);
-        CopyRun(row + (p.left + s.width) * c, fill.data(), static_cast<size_t>(p.right) * pixel);
-        continue;
-      }
       for (int64_t x = 0; x < p.left + p.right; ++x)
         std::memcpy(row + (x < p.left ? x : x + s.width) * c, source + columns[static_cast<size_t>(x)] * c, pixel);
     }

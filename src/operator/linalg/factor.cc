@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/cpu_dispatch.h"
 #include "base/omp.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
+#include "operator/random/density.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -80,6 +82,28 @@ bool NumbersShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return a.known();
 }
 
+// Of matrices [begin, end); logarithms are taken together, for few at a time fill no vectors.
+template <typename T>
+void SumLogs(const Matrices& a, int64_t begin, int64_t end, const T* from, T* to) {
+  constexpr int64_t block = 512;
+  double diagonal[block], logs[block];
+  const int64_t rows = std::min(a.rows, block), together = block / std::max<int64_t>(rows, 1);
+  for (int64_t first = begin; first < end; first += together) {
+    const int64_t count = std::min(together, end - first);
+    double sums[block] = {};
+    for (int64_t row = 0; row < a.rows; row += rows) {
+      const int64_t n = std::min(rows, a.rows - row);
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t k = 0; k < n; ++k)
+          diagonal[i * n + k] = static_cast<double>(from[((first + i) * a.rows + row + k) * a.rows + row + k]);
+      MXNET_CPU_CALL(LogAll)(diagonal, logs, count * n);
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t k = 0; k < n; ++k) sums[i] += logs[i * n + k];
+    }
+    for (int64_t i = 0; i < count; ++i) to[first + i] = static_cast<T>(sums[i]);
+  }
+}
+
 void SumLogDiagonal(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const Matrices a(args.in[0].shape);
@@ -90,13 +114,8 @@ void SumLogDiagonal(KernelArgs& args) {
   }
   auto run = [&](auto number) {
     using T = decltype(number);
-    ParallelFor(a.count, std::max<int64_t>(1, 2048 / (a.rows + 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        double sum = 0;
-        for (int64_t k = 0; k < a.rows; ++k) sum += std::log(static_cast<double>(args.in[0].data<T>()[(i * a.rows + k) * a.rows + k]));
-        args.out[0].data<T>()[i] = static_cast<T>(sum);
-      }
-    });
+    ParallelFor(a.count, std::max<int64_t>(1, 2048 / (a.rows + 1)),
+                [&](int64_t begin, int64_t end) { SumLogs(a, begin, end, args.in[0].data<T>(), args.out[0].data<T>()); });
   };
   args.in[0].dtype == kFloat64 ? run(double{}) : run(float{});
 }

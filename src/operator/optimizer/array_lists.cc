@@ -1,8 +1,8 @@
 // Operators over lists of arrays that optimizers and loss scaling need: are all numbers finite,
 // squared norms, LARS rates, reset.
+#include "operator/optimizer/array_lists.h"
+
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -10,7 +10,6 @@
 #include "base/omp.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/gpu_move.h"
-#include "operator/optimizer/sum_of_squares.h"
 #include "operator/param.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"
@@ -122,22 +121,7 @@ void FiniteKernel(KernelArgs& a) {
   }
   float* result = a.out[0].data<float>();
   if (!a.param<P>().init_output && *result == 0) return;
-  std::atomic<bool> finite{true};
-  for (const TBlob& array : a.in) {
-    VisitFloating(array.dtype, "all_finite", [&](auto tag) {
-      using T = decltype(tag);
-      const T* p = array.data<T>();
-      ParallelFor(array.Size(), 0, [&](int64_t begin, int64_t end) {
-        constexpr int64_t kBlock = 4096;  // one infinity ends the search soon
-        for (int64_t i = begin; i < end && finite.load(std::memory_order_relaxed); i += kBlock) {
-          // 0 * x is 0 for finite x and NaN otherwise, so a sum over a block tells
-          double sum = 0;
-          for (int64_t k = i, stop = std::min(end, i + kBlock); k < stop; ++k) sum += 0 * static_cast<double>(p[k]);
-          if (!(sum == 0)) finite.store(false, std::memory_order_relaxed);
-        }
-      });
-    });
-  }
+  const bool finite = std::all_of(a.in.begin(), a.in.end(), AllFinite);
   *result = finite ? 1.0f : 0.0f;
 }
 
@@ -178,16 +162,7 @@ void LarsKernel(KernelArgs& a) {
     args.Add(a.out[0].dptr).Add(static_cast<double>(p.eta)).Add(static_cast<double>(p.eps)).Add(static_cast<double>(p.rescale_grad));
     return rtc::LaunchItems(a.run, {"operator/optimizer/gpu_update.cuh", "multi_lars", {a.in[0].dtype}}, a.in[0].Size(), &args);
   }
-  VisitFloating(a.in[0].dtype, "multi_lars", [&](auto tag) {
-    using T = decltype(tag);
-    for (int64_t i = 0, n = a.in[0].Size(); i < n; ++i) {
-      const double lr = a.in[0].data<T>()[i], wd = a.in[3].data<T>()[i];
-      const double weight = std::sqrt(static_cast<double>(a.in[1].data<T>()[i]));
-      const double grad = std::sqrt(static_cast<double>(a.in[2].data<T>()[i]));
-      const bool scaled = weight > 0 && grad > 0;
-      a.out[0].data<T>()[i] = T(scaled ? lr * p.eta * weight / (grad * p.rescale_grad + wd * weight + p.eps) : lr);
-    }
-  });
+  LarsRates(a.in[0], a.in[1], a.in[2], a.in[3], p.eta, p.eps, p.rescale_grad, a.out[0]);
 }
 
 void ResetKernel(KernelArgs& a) {
