@@ -59,9 +59,91 @@ inline __attribute__((always_inline)) T At(const T* plane, I place) {
   return place < 0 ? T(0) : value;
 }
 
+/*
+ * Pixels that are neighbours in a row are loaded together, as one number of eight bytes: half as
+ * many loads, and no gathering, which takes twice the time. `first` is the left one of two pixels of
+ * the image, of which one is masked where the point lies beside it.
+ */
+class Pairs {
+ public:
+  static bool Takes(const SampleCall& call) { return call.width >= 2; }
+
+  explicit Pairs(const Around<float, int32_t>& p, int64_t points) {
+    for (int64_t i = 0; i < points; ++i)
+      for (int row = 0; row < 2; ++row) {
+        const int32_t left = p.place[2 * row][i], right = p.place[2 * row + 1][i];
+        const float weight = row ? p.low[i] : 1 - p.low[i], of_left = weight * (1 - p.right[i]), of_right = weight * p.right[i];
+        const bool behind = left >= 0 && right < 0;  // only the left one is in the image: it comes second
+        first_[row][i] = left < 0 && right < 0 ? 0 : left < 0 ? right : behind ? left - 1 : left;
+        Set(row, 2 * i, left < 0 ? right >= 0 : !behind, left < 0 ? of_right : of_left);
+        Set(row, 2 * i + 1, left >= 0, behind ? of_left : of_right);
+      }
+    for (int64_t i = points; i % kTogether != 0; ++i)
+      for (int row = 0; row < 2; ++row) {
+        first_[row][i] = 0;
+        Set(row, 2 * i, false, 0);
+        Set(row, 2 * i + 1, false, 0);
+      }
+  }
+
+  void Sample(int64_t points, const float* plane, float* out) const {
+    int64_t i = 0;
+    for (; i + kTogether <= points; i += kTogether) Some(i, plane, out + i);
+    if (i == points) return;
+    float rest[kTogether];
+    Some(i, plane, rest);
+    for (int64_t k = 0; i + k < points; ++k) out[i + k] = rest[k];
+  }
+
+ private:
+  static constexpr int64_t kTogether = 8;
+  typedef double Loads __attribute__((vector_size(32)));  // of four points
+  typedef float Values __attribute__((vector_size(32), may_alias));
+  typedef int32_t Masks __attribute__((vector_size(32), may_alias));
+
+  void Set(int row, int64_t at, bool inside, float weight) {
+    mask_[row][at] = inside ? -1 : 0;
+    weight_[row][at] = weight;  // not a number where the point is none
+  }
+
+  static inline __attribute__((always_inline)) double Two(const float* p) {
+    double both;
+    __builtin_memcpy(&both, p, sizeof(both));
+    return both;
+  }
+  // Four points: the weighted pixels of each, side by side.
+  inline __attribute__((always_inline)) void Weighted(int row, int64_t i, const float* plane, Values* sum) const {
+    const int32_t* at = first_[row] + i;
+    const Loads loads = {Two(plane + at[0]), Two(plane + at[1]), Two(plane + at[2]), Two(plane + at[3])};
+    const Masks& mask = *reinterpret_cast<const Masks*>(mask_[row] + 2 * i);
+    *sum += reinterpret_cast<Values>(reinterpret_cast<Masks>(loads) & mask) * *reinterpret_cast<const Values*>(weight_[row] + 2 * i);
+  }
+  inline __attribute__((always_inline)) void Some(int64_t i, const float* plane, float* out) const {
+    Values low = {}, high = {};
+    for (int row = 0; row < 2; ++row) {
+      Weighted(row, i, plane, &low);
+      Weighted(row, i + 4, plane, &high);
+    }
+    const Masks even = {0, 2, 4, 6, 8, 10, 12, 14}, odd = {1, 3, 5, 7, 9, 11, 13, 15};
+    const Values sums = __builtin_shuffle(low, high, even) + __builtin_shuffle(low, high, odd);
+    __builtin_memcpy(out, &sums, sizeof(sums));
+  }
+
+  int32_t first_[2][kSamplePoints];
+  alignas(64) int32_t mask_[2][2 * kSamplePoints];
+  alignas(64) float weight_[2][2 * kSamplePoints];
+};
+
 template <typename T, typename I>
 void Sample(const SampleCall& call, const T* planes, T* out) {
   const Around<T, I> p(call);
+  if constexpr (sizeof(T) == 4 && sizeof(I) == 4) {
+    if (Pairs::Takes(call)) {
+      const Pairs pairs(p, call.points);
+      for (int64_t c = 0; c < call.channels; ++c) pairs.Sample(call.points, planes + c * call.height * call.width, out + c * call.step);
+      return;
+    }
+  }
   for (int64_t c = 0; c < call.channels; ++c) {
     const T* plane = planes + c * call.height * call.width;
     T* to = out + c * call.step;
