@@ -7,6 +7,7 @@
 #include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
+#include "operator/nn/convolution/depthwise_planes.h"
 #include "operator/nn/cpu_gemm/packed.h"
 
 namespace mxnet {
@@ -214,7 +215,7 @@ void DataOfFewChannels(KernelArgs& args, const ConvCall& call) {
 
 bool TryHook(KernelArgs& args, const ConvCall& call) {
   if (FewChannels(call)) return DataOfFewChannels(args, call), true;
-  if (NativeConvolution(args, call, nullptr) || GemmConvolution(args, call)) return true;
+  if (DepthwisePlanes(args, call) || NativeConvolution(args, call, nullptr) || GemmConvolution(args, call)) return true;
   auto hook = ActiveHooks().convolution;
   // On planes a 1x1 convolution is a matrix product as it stands; primitives would first reorder
   // the data.
