@@ -24,8 +24,8 @@ constexpr int64_t kLeaf = 32;  // rows of a part that is not cut
 
 int64_t Padded(int64_t n) { return (n + kSecularStep - 1) / kSecularStep * kSecularStep; }
 
-// Which columns of an eigenvector are not 0: those of the part's first half, all, the second half's.
-// The order of the vectors in matrix products is this one.
+// Which columns of an eigenvector are not 0: those of the part's first half, all, the second
+// half's. The order of the vectors in matrix products is this one.
 enum Columns : uint8_t { kFirst, kBoth, kSecond };
 
 /*

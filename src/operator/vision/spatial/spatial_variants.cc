@@ -61,8 +61,8 @@ inline __attribute__((always_inline)) T At(const T* plane, I place) {
 
 /*
  * Pixels that are neighbours in a row are loaded together, as one number of eight bytes: half as
- * many loads, and no gathering, which takes twice the time. `first` is the left one of two pixels of
- * the image, of which one is masked where the point lies beside it.
+ * many loads, and no gathering, which takes twice the time. `first_` is the left one of two pixels
+ * of the image, of which one is masked where the point lies beside it.
  */
 class Pairs {
  public:
