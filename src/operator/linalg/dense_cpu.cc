@@ -521,6 +521,21 @@ void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w
   trouble.Throw(args, kNotConverged);
 }
 
+// Multiplications that take no longer than the call of the library.
+constexpr int64_t kSmallProduct = 128;
+
+template <typename T>
+static void SmallSymmetricProduct(bool transpose, T alpha, int64_t n, int64_t k, const T* a, T* out) {
+  std::fill(out, out + n * n, T(0));
+  const int64_t step = transpose ? n : 1, next = transpose ? 1 : k;  // along a sum, and from sum to sum
+  for (int64_t l = 0; l < k; ++l)
+    for (int64_t i = 0; i < n; ++i) {
+      const T factor = alpha * a[l * step + i * next];
+      for (int64_t j = 0; j <= i; ++j) out[i * n + j] += factor * a[l * step + j * next];
+    }
+  FillUpper(out, n, true);
+}
+
 void SymmetricProduct(KernelArgs& args, bool transpose, double alpha, int64_t count, int64_t rows, int64_t columns, const void* a,
                       void* out) {
   if (args.run.ctx.is_gpu()) return gpu::SymmetricProduct(args, transpose, alpha, count, rows, columns, a, out);
@@ -531,6 +546,10 @@ void SymmetricProduct(KernelArgs& args, bool transpose, double alpha, int64_t co
     Ranges(n == 0 ? 0 : count, std::max(n, k), static_cast<double>(n * n * k), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         T* to = static_cast<T*>(out) + i * n * n;
+        if (n * n * k <= kSmallProduct) {
+          SmallSymmetricProduct(transpose, static_cast<T>(alpha), n, k, static_cast<const T*>(a) + i * n * k, to);
+          continue;
+        }
         if (k == 0)
           std::fill(to, to + n * n, T(0));
         else

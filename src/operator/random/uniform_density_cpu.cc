@@ -21,6 +21,30 @@ void Row(const T* x, int64_t n, V a, V b, V density, V none, T* y) {
   }
 }
 
+/* Rows of few samples, as many in each: the compiler makes vectors of them. */
+template <int64_t kEach, typename T, typename V>
+void Rows(int64_t rows, const T* x, const T* a, const T* b, const V* density, const V* none, T* y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const V low = V(a[r]), high = V(b[r]), within = density[r], outside = none[r];
+    for (int64_t k = 0; k < kEach; ++k) {
+      const V v = static_cast<V>(x[r * kEach + k]), result = v < low || v > high ? outside : within;
+      y[r * kEach + k] = T(v == v ? result : v);
+    }
+  }
+}
+
+template <typename T, typename V>
+void AllRows(int64_t rows, int64_t each, const T* x, const T* a, const T* b, const V* density, const V* none, T* y) {
+  switch (each) {
+    case 1: return Rows<1>(rows, x, a, b, density, none, y);
+    case 2: return Rows<2>(rows, x, a, b, density, none, y);
+    case 4: return Rows<4>(rows, x, a, b, density, none, y);
+    case 8: return Rows<8>(rows, x, a, b, density, none, y);
+    default:
+      for (int64_t r = 0; r < rows; ++r) Row(x + r * each, each, V(a[r]), V(b[r]), density[r], none[r], y + r * each);
+  }
+}
+
 }  // namespace
 
 void UniformDensities(const TBlob& sample, const TBlob& low, const TBlob& high, const TBlob& out) {
@@ -40,8 +64,7 @@ void UniformDensities(const TBlob& sample, const TBlob& low, const TBlob& high, 
           none[r] = valid ? V(0) : std::numeric_limits<V>::quiet_NaN();
           density[r] = static_cast<V>(1 / (b - a)) + none[r];
         }
-        for (int64_t r = 0; r < n; ++r)
-          Row(x + (first + r) * each, each, V(from[first + r]), V(to[first + r]), density[r], none[r], y + (first + r) * each);
+        AllRows(n, each, x + first * each, from + first, to + first, density, none, y + first * each);
       }
     });
   });
