@@ -1,5 +1,4 @@
-// A plane is copied block by block to where its borders are zeros; then all its rows are one, and
-// what stands between them is computed, too, and left out.
+// A plane is copied block by block to where its borders are zeros, so that no sum looks for them.
 #include "operator/nn/convolution/depthwise_planes.h"
 
 #include <algorithm>
