@@ -296,3 +296,13 @@ assert x.ndim == -1 and x.size == 0 and x.shape == () and x.__getstate__() == {"
 assert mx.np.ones(()).ndim == 0
 '''
     subprocess.run([sys.executable, '-c', program], check=True, env={**os.environ, 'MXNET_ENABLE_CYTHON': '0'})
+
+
+def test_ctc_refuses_more_labels_than_steps():
+    """What programs that mix up the layouts of data call: a loss of 0 would hide it."""
+    labels = nd.array([[1, 2, 0]])
+    with pytest.raises(mx.MXNetError, match=r'as many steps as labels, 3, are needed'):
+        nd.CTCLoss(nd.ones((2, 1, 4)), labels)
+    with pytest.raises(mx.MXNetError, match=r'as many steps as labels'):
+        sym.CTCLoss(sym.var('data'), sym.var('label')).infer_shape(data=(2, 1, 4), label=(1, 3))
+    assert nd.CTCLoss(nd.ones((3, 1, 4)), labels).asscalar() > 0

@@ -265,6 +265,9 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   if ((*in)[1].ndim_known())
     MXNET_CHECK_KIND((*in)[1].ndim() == 2 && ((*in)[1][0] == data[1] || (*in)[1][0] < 0 || data[1] < 0), Value)
         << Named(attrs) << "label has shape " << (*in)[1] << "; (" << data[1] << ", labels) is needed";
+  if (data[0] >= 0 && (*in)[1].ndim_known() && (*in)[1][1] >= 0)
+    MXNET_CHECK_KIND(data[0] >= (*in)[1][1], Value) << Named(attrs) << "data has shape " << data << " and label " << (*in)[1]
+                                                    << "; as many steps as labels, " << (*in)[1][1] << ", are needed";
   for (size_t i = 2; i < in->size(); ++i) AssignShape(attrs, "lengths", &(*in)[i], Shape{data[1]});
   return data.known() && (*in)[1].known();
 }
@@ -288,7 +291,8 @@ MXNET_REGISTER_OP(CTCLoss)
         "Connectionist temporal classification loss of each sequence of a batch.\n\n"
         "data has shape (steps, batch, classes) and holds scores before softmax, label (batch, labels), the lengths (batch,); the output "
         "has shape (batch,).\n"
-        "A label sequence that does not fit into the steps gives loss and gradient 0. float16, bfloat16, float32 and float64.")
+        "There are at least as many steps as labels in a row of label. A sequence that still does not fit gives loss and gradient 0. "
+        "float16, bfloat16, float32 and float64.")
     .alias("ctc_loss")
     .alias("_contrib_CTCLoss")
     .alias("_contrib_ctc_loss")
