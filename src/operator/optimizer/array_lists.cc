@@ -105,13 +105,7 @@ template <typename P>
 void FiniteKernel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   if (a.run.ctx.is_gpu()) {
-    if (a.param<P>().init_output) {
-      FillValue(a.run, a.out[0], 1);
-    } else {
-      rtc::Arguments args;
-      args.Add(a.out[0].dptr);
-      rtc::LaunchItems(a.run, {"operator/optimizer/gpu_update.cuh", "finite_so_far"}, 1, &args);
-    }
+    if (a.param<P>().init_output) FillValue(a.run, a.out[0], 1);
     for (const TBlob& array : a.in) {
       rtc::Arguments args;
       args.Add(array.dptr).Add(a.out[0].dptr);
@@ -120,9 +114,8 @@ void FiniteKernel(KernelArgs& a) {
     return;
   }
   float* result = a.out[0].data<float>();
-  if (!a.param<P>().init_output && *result == 0) return;
-  const bool finite = std::all_of(a.in.begin(), a.in.end(), AllFinite);
-  *result = finite ? 1.0f : 0.0f;
+  if (a.param<P>().init_output) *result = 1;
+  if (*result != 0 && !std::all_of(a.in.begin(), a.in.end(), AllFinite)) *result = 0;
 }
 
 void SumSqKernel(KernelArgs& a) {

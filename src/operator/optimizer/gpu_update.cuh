@@ -214,16 +214,6 @@ struct rates_from_norms {
   }
 };
 
-template <typename I>
-struct finite_so_far {
-  struct Args {
-    float* out;
-    long long count;
-  };
-  static __device__ __forceinline__ void Item(const Args& a, I, long long) {
-    if (*a.out != 0.0f) *a.out = 1.0f;
-  }
-};
 // Whoever finds something writes the same.
 template <typename I, typename In>
 struct all_finite {

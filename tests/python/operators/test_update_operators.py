@@ -136,6 +136,9 @@ def test_all_finite_accumulates():
     assert result.asscalar() == 1
     mx.nd.multi_all_finite(mx.nd.ones((3,)), mx.nd.array([np.inf]), num_arrays=2, init_output=False, out=result)
     assert result.asscalar() == 0
+    result[:] = -2      # as in 1.9.1, nothing is written where all is finite
+    mx.nd.all_finite(mx.nd.ones((3,)), init_output=False, out=result)
+    assert result.asscalar() == -2
 
 
 def test_reset_arrays():
