@@ -458,3 +458,13 @@ def test_conv_cell_channels_last():
     out, _ = first(x, first.begin_state(2))
     other, _ = last(x.transpose((0, 2, 3, 1)), last.begin_state(2))
     assert_same(other.transpose((0, 3, 1, 2)), out)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "softsign"])
+def test_the_output_of_an_lstm_is_activated_by_the_operator_of_1_9_1(activation):
+    cell = rnn.LSTMCell(3, activation=activation, prefix="l_")
+    output, _ = cell(mx.sym.var("x"), [mx.sym.var("h"), mx.sym.var("c")])
+    nodes = {node["name"]: node for node in json.loads(output.tojson())["nodes"]}
+    last = nodes["l_t0_activation0"]
+    assert last["op"] == "Activation" and last["attrs"] == {"act_type": activation}
+    assert nodes["l_t0_c"]["op"] == activation

@@ -131,10 +131,11 @@ class LSTMCell(_GatedCell):
         else:
             kept, added = f * cell, i * g
         cell = F.elemwise_add(kept, added, name=self._named('state'))
-        if numbered or self._activation not in ('tanh', 'relu', 'sigmoid', 'softsign'):
-            active = self._get_activation(F, cell, self._activation, **({'name': self._named('activation0')} if numbered else {}))
+        named = {'name': self._named('activation0')} if numbered else {}
+        if self._activation in ('tanh', 'relu', 'sigmoid', 'softsign'):     # as the graphs of 1.9.1 have it
+            active = F.Activation(cell, act_type=self._activation, **named)
         else:
-            active = F.Activation(cell, act_type=self._activation)
+            active = self._get_activation(F, cell, self._activation, **named)
         return cell, F.elemwise_mul(o, active, name=self._named(name))
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
