@@ -1,6 +1,6 @@
 """Random numbers as symbols. Parameters of a distribution are numbers, or symbols with one value
 per row of samples."""
-from ..base import _Null
+from ..base import CheckedValueError, _Null
 from ._functions import invoke as _invoke, _check_inputs
 from .symbol import Symbol
 
@@ -21,7 +21,7 @@ def _draw(distribution, params, shape, dtype, kwargs):
         op = "_sample_" + distribution
         return _invoke(op, op, [v for _, v in params], shape=shape, dtype=dtype, **kwargs)
     if any(symbols):
-        raise ValueError(f"[random.{distribution}] got {', '.join(f'{n}={v!r}' for n, v in params)}; accepted: all numbers, or all symbols")
+        raise CheckedValueError(f"[random.{distribution}] got {', '.join(f'{n}={v!r}' for n, v in params)}; accepted: all numbers, or all symbols")
     op = "_random_" + distribution
     return _invoke(op, op, [], **dict(params), shape=shape, dtype=dtype, **kwargs)
 

@@ -1,5 +1,6 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any
+from mxnet.base import CheckedValueError as CheckedValueError
 from mxnet.symbol.symbol import Symbol as Symbol
 def binomial(n: Any = ..., p: float = ..., shape: Any = ..., dtype: Any = ..., **kwargs: Any) -> Symbol: ...
 def categorical(data: Any, shape: Any = ..., get_prob: bool = ..., dtype: Any = ..., **kwargs: Any) -> Symbol: ...

@@ -306,3 +306,10 @@ def test_ctc_refuses_more_labels_than_steps():
     with pytest.raises(mx.MXNetError, match=r'as many steps as labels'):
         sym.CTCLoss(sym.var('data'), sym.var('label')).infer_shape(data=(2, 1, 4), label=(1, 3))
     assert nd.CTCLoss(nd.ones((3, 1, 4)), labels).asscalar() > 0
+
+
+def test_symbols_beside_numbers_as_parameters_of_a_distribution_are_an_assertion():
+    for draw, names in ((sym.random.normal, 'mu=.*, sigma=1'), (sym.random.gamma, 'alpha=.*, beta=1')):
+        with pytest.raises(AssertionError, match=names) as error:
+            draw(sym.var('a'), 1)
+        assert isinstance(error.value, ValueError)
