@@ -21,7 +21,8 @@ def _draw(distribution, params, shape, dtype, kwargs):
         op = "_sample_" + distribution
         return _invoke(op, op, [v for _, v in params], shape=shape, dtype=dtype, **kwargs)
     if any(symbols):
-        raise CheckedValueError(f"[random.{distribution}] got {', '.join(f'{n}={v!r}' for n, v in params)}; accepted: all numbers, or all symbols")
+        given = ', '.join(f'{n}={v!r}' for n, v in params)
+        raise CheckedValueError(f"[random.{distribution}] got {given}; accepted: all numbers, or all symbols")
     op = "_random_" + distribution
     return _invoke(op, op, [], **dict(params), shape=shape, dtype=dtype, **kwargs)
 
