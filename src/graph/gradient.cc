@@ -137,6 +137,9 @@ class Pass {
       if (!grads[i]) continue;
       const NodeEntry& in = n->inputs[i];
       result.alike.emplace_back(grads[i], in);
+      // The node that tells the gradient's shape does not exist where nobody wants that gradient.
+      const Node& made = *grads[i].node;
+      if (!made.is_variable() && made.op()->trait<TellsShapeOfGradient>()) result.alike.emplace_back(made.inputs[0], in);
       if (needed_.count(in.node.get()) || x_entries_.count(in)) pending_[in].push_back(grads[i]);
     }
   }

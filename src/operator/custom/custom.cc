@@ -358,6 +358,7 @@ MXNET_REGISTER_OP(_backward_Custom_like)
     .describe("lhs, a gradient of Custom, with the shape and dtype of rhs, the argument.")
     .set_inputs({"lhs", "rhs"})
     .set_shape_only_from(1)
+    .set_trait(TellsShapeOfGradient{})
     .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) {
       AssignShape(a, "lhs", &(*in)[0], (*in)[1]);
       AssignShape(a, "output", &(*out)[0], (*in)[1]);
