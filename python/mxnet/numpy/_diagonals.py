@@ -1,13 +1,16 @@
 """Functions of mx.np about diagonals and triangles of matrices."""
 import contextlib
 
-from .._binding import NDArrayBase
+import numpy as onp
+
+from .._binding import NDArrayBase, is_traced
 from ._creation import results
 from ._dispatch import call, check_order, default_float, device_of, dtype_name, is_symbol, operand, place_name
+from ._flat import repeated
 from ._views import shows
 
 __all__ = ["eye", "identity", "tri", "tril", "triu", "tril_indices", "triu_indices", "tril_indices_from", "triu_indices_from", "diag",
-           "diagflat", "diagonal", "diag_indices_from"]
+           "diagflat", "diagonal", "diag_indices_from", "fill_diagonal"]
 
 
 def eye(N, M=None, k=0, dtype=None, ctx=None, device=None, **kwargs):   # pylint: disable=invalid-name
@@ -200,3 +203,25 @@ def diag_indices_from(arr):
         raise NotImplementedError("[diag_indices_from] got a symbol, whose shape is not known; accepted: arrays")
     places = call("_npi_diag_indices_from", (operand(arr),))
     return tuple(places[i] for i in range(len(arr.shape)))
+
+
+def fill_diagonal(a, val, wrap=False):
+    """Sets the main diagonal of `a` to a number, or to numbers in turn, in place. `wrap`: the
+    diagonal of a tall matrix begins again behind an empty row.
+
+    Examples
+    --------
+    >>> a = mx.np.zeros((2, 2))
+    >>> mx.np.fill_diagonal(a, 5)
+    >>> a
+    array([[5., 0.],
+           [0., 5.]])
+    """
+    if isinstance(val, NDArrayBase) and is_traced() and val.size and a.size and a.ndim > 1:    # its values stay unknown, it has a gradient
+        places = onp.zeros(a.shape, "bool")
+        onp.fill_diagonal(places, True, wrap)
+        places = onp.nonzero(places)
+        a[places] = repeated(val, places[0].size, a).astype(a.dtype)
+        return
+    values = val.asnumpy() if isinstance(val, NDArrayBase) else onp.asarray(val)
+    call("_npi_fill_diagonal", (a,), a, val=tuple(float(v) for v in values.ravel()), wrap=bool(wrap))

@@ -11,14 +11,13 @@ from ..ndarray._native import _as_shape
 from ._creation import asarray, results
 from ._joining import as_tuple, entries, shape_of, with_axis
 from ._dispatch import call, compiled, dtype_name, is_symbol, operand
-from ._flat import repeated
 from ._indexing import shaped
 from ._padding import pad
 from ._views import in_memory, makes_views, raveled, reshaped, shown_as, shows
 
 __all__ = ["shape", "ndim", "size", "reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "moveaxis", "rollaxis", "swapaxes",
            "squeeze", "expand_dims", "tile", "repeat", "roll", "rot90", "flip", "fliplr", "flipud", "pad", "resize", "insert", "delete",
-           "broadcast_to", "broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d", "trim_zeros", "fill_diagonal",
+           "broadcast_to", "broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d", "trim_zeros",
            "may_share_memory", "shares_memory"]
 
 
@@ -561,28 +560,6 @@ def trim_zeros(filt, trim="fb", axis=None):
         begin = bounds[a][0] if "f" in trim else 0
         filt = entries(filt, a, begin, bounds[a][1] if "b" in trim and found.size else begin if "b" in trim else n)
     return filt
-
-
-def fill_diagonal(a, val, wrap=False):
-    """Sets the main diagonal of `a` to a number, or to numbers in turn, in place. `wrap`: the
-    diagonal of a tall matrix begins again behind an empty row.
-
-    Examples
-    --------
-    >>> a = mx.np.zeros((2, 2))
-    >>> mx.np.fill_diagonal(a, 5)
-    >>> a
-    array([[5., 0.],
-           [0., 5.]])
-    """
-    if isinstance(val, NDArrayBase) and is_traced() and val.size and a.size and a.ndim > 1:    # its values stay unknown, it has a gradient
-        places = onp.zeros(a.shape, "bool")
-        onp.fill_diagonal(places, True, wrap)
-        places = onp.nonzero(places)
-        a[places] = repeated(val, places[0].size, a).astype(a.dtype)
-        return
-    values = val.asnumpy() if isinstance(val, NDArrayBase) else onp.asarray(val)
-    call("_npi_fill_diagonal", (a,), a, val=tuple(float(v) for v in values.ravel()), wrap=bool(wrap))
 
 
 # ---- memory

@@ -6,19 +6,17 @@
 #include "operator/blas_threads.h"
 #include "operator/gemm.h"
 #include "operator/host_scratch.h"
+#include "operator/linalg/row_kernels.h"
 
 namespace mxnet {
 namespace linalg {
 namespace {
 
-// The larger half, in whole blocks.
-int64_t Half(int64_t n, int64_t block) { return (n / 2 + block - 1) / block * block; }
-
 // x = l^-1 x or u^-1 x.
 template <typename T>
 void SolveTriangle(bool lower, int64_t n, int64_t k, const T* a, int64_t pitch, T* x, int64_t x_pitch) {
   if (n <= kTriangle) return MXNET_CPU_CALL(SolveTriangleBlock)(sizeof(T) == 8, lower, n, k, a, pitch, x, x_pitch);
-  const int64_t top = Half(n, kTriangle), rest = n - top;
+  const int64_t top = LargerHalf(n, kTriangle), rest = n - top;
   T* below = x + top * x_pitch;
   if (lower) {
     SolveTriangle(lower, top, k, a, pitch, x, x_pitch);
@@ -49,7 +47,7 @@ int64_t Factor(int64_t m, int64_t n, T* a, int64_t pitch, int32_t* pivots, T* pa
     for (int64_t i = 0; i < m; ++i) std::memcpy(a + i * pitch, panel + i * kPanel, static_cast<size_t>(n) * sizeof(T));
     return singular;
   }
-  const int64_t left = Half(n, kPanel), right = n - left;
+  const int64_t left = LargerHalf(n, kPanel), right = n - left;
   T *beside = a + left, *below = a + left * pitch, *corner = below + left;
   int64_t singular = Factor(m, left, a, pitch, pivots, panel);
   SwapRows(pivots, left, right, beside, pitch);

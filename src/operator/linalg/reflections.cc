@@ -45,14 +45,12 @@ void Join(const Block<T>& b, int64_t top) {
   Gemm(false, false, top, second.count, second.count, T(1), half, kReflections, second.t, kReflections, T(0), b.t + top, kReflections);
 }
 
-int64_t Half(int64_t count) { return (count / 2 + kFewRows - 1) / kFewRows * kFewRows; }
-
 // v is there already.
 template <typename T>
 void FindTriangle(const Block<T>& b, const T* scale) {
   for (int64_t i = 0; i < b.count; ++i) std::fill_n(b.t + i * kReflections, b.count, T(0));
   if (b.count > kFewRows) {
-    const int64_t top = Half(b.count);
+    const int64_t top = LargerHalf(b.count, kFewRows);
     FindTriangle(Block<T>{top, b.length, b.pitch, b.v, b.t}, scale);
     FindTriangle(Part(b, top, b.count - top), scale + top);
     return Join(b, top);
@@ -91,7 +89,7 @@ void FactorBlock(const Block<T>& b, T* a, int64_t pitch, T* scale) {
     Copy(a, pitch, b);
     return FindTriangle(b, scale);
   }
-  const int64_t top = Half(b.count), rest = b.count - top;
+  const int64_t top = LargerHalf(b.count, kFewRows), rest = b.count - top;
   const Block<T> first{top, b.length, b.pitch, b.v, b.t};
   FactorBlock(first, a, pitch, scale);
   Apply(first, false, rest, a + top * pitch, pitch);

@@ -15,6 +15,8 @@ namespace linalg {
 
 constexpr int64_t kRowStep = 16;
 constexpr int64_t RowPitch(int64_t n) { return (n + kRowStep - 1) / kRowStep * kRowStep; }
+/* The larger half of n, in whole blocks, for factorizations that divide. */
+constexpr int64_t LargerHalf(int64_t n, int64_t block) { return (n / 2 + block - 1) / block * block; }
 
 }  // namespace linalg
 

@@ -1,0 +1,45 @@
+"""Custom operators of which only some gradients are wanted."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet import operator
+
+
+@pytest.mark.parametrize("depends", [lambda og, i, o: og, lambda og, i, o: [*og, i[0]], lambda og, i, o: [*o]])
+@pytest.mark.parametrize("wanted", [("a",), ("b",), ("a", "b"), ("c",)])
+@pytest.mark.parametrize("request_", ["write", "add"])
+def test_some_gradients_are_wanted_and_backward_reads_no_arguments(depends, wanted, request_):
+    """Shapes of gradients that nobody wants are told by what backward does not read."""
+    seen = []
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        seen.append([array.shape for array in in_grad])
+        for k, gradient in enumerate(in_grad):
+            self.assign(gradient, req[k], mx.nd.full(gradient.shape, k + 2))
+
+    name = f"test_wanted{len(depends([0], [0], [0]))}_{'_'.join(wanted)}_{request_}"
+
+    class Op(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0])
+    Op.backward = backward
+
+    class Prop(operator.CustomOpProp):
+        list_arguments = lambda self: ["a", "b", "c"]  # noqa: E731
+        infer_shape = lambda self, shapes: (shapes, [shapes[0]])  # noqa: E731
+        declare_backward_dependency = lambda self, og, i, o: depends(og, i, o)  # noqa: E731
+        create_operator = lambda self, ctx, shapes, types: Op()  # noqa: E731
+    operator.register(name)(Prop)
+
+    shapes = {"a": (2,), "b": (3, 1), "c": (1, 4)}
+    gradients = {k: mx.nd.ones(v) for k, v in shapes.items()}
+    executor = mx.sym.Custom(*(mx.sym.var(k) for k in shapes), op_type=name).bind(
+        mx.cpu(), {k: mx.nd.ones(v) for k, v in shapes.items()}, args_grad=gradients,
+        grad_req={k: request_ if k in wanted else "null" for k in shapes})
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.ones((2,)))
+    for k, value in zip(shapes, (2, 3, 4)):
+        want = 1 if k not in wanted else value if request_ == "write" else value + 1
+        assert gradients[k].asnumpy().tolist() == np.full(shapes[k], want).tolist()
+    assert seen == [list(shapes.values())]
