@@ -29,6 +29,16 @@ void SolveTriangle(bool lower, int64_t n, int64_t k, const T* a, int64_t pitch, 
   }
 }
 
+// The products and systems of doubles stay on the thread that calls (FewBlasThreads): others take
+// some of the lines here. Products of floats have threads of their own.
+template <typename T, typename Part>
+void Share(int64_t lines, double flops, const Part& part) {
+  if constexpr (sizeof(T) == 8)
+    ShareLines(lines, flops, part);
+  else
+    part(int64_t{0}, lines);
+}
+
 template <typename T>
 void SwapRows(const int32_t* pivots, int64_t count, int64_t columns, T* a, int64_t pitch) {
   for (int64_t i = 0; i < count; ++i)
@@ -51,8 +61,12 @@ int64_t Factor(int64_t m, int64_t n, T* a, int64_t pitch, int32_t* pivots, T* pa
   T *beside = a + left, *below = a + left * pitch, *corner = below + left;
   int64_t singular = Factor(m, left, a, pitch, pivots, panel);
   SwapRows(pivots, left, right, beside, pitch);
-  SolveTriangle(true, left, right, a, pitch, beside, pitch);
-  Gemm(false, false, m - left, right, left, T(-1), below, pitch, beside, pitch, T(1), corner, pitch);
+  const double flops = static_cast<double>(left) * static_cast<double>(right);
+  Share<T>(right, flops * static_cast<double>(left),
+           [&](int64_t begin, int64_t end) { SolveTriangle(true, left, end - begin, a, pitch, beside + begin, pitch); });
+  Share<T>(m - left, 2 * flops * static_cast<double>(m - left), [&](int64_t begin, int64_t end) {
+    Gemm(false, false, end - begin, right, left, T(-1), below + begin * pitch, pitch, beside, pitch, T(1), corner + begin * pitch, pitch);
+  });
   const int64_t later = Factor(m - left, right, corner, pitch, pivots + left, panel);
   SwapRows(pivots + left, right, left, below, pitch);
   for (int64_t i = left; i < n; ++i) pivots[i] += static_cast<int32_t>(left);
@@ -77,8 +91,10 @@ void SolveRecursiveLu(int64_t n, int64_t k, const T* lu, const int32_t* pivots, 
     return MXNET_CPU_CALL(SolveTriangleBlock)(sizeof(T) == 8, false, n, k, lu, n, x, k);
   }
   const FewBlasThreads few(n);
-  SolveTriangle(true, n, k, lu, n, x, k);
-  SolveTriangle(false, n, k, lu, n, x, k);
+  Share<T>(k, 2 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(k), [&](int64_t begin, int64_t end) {
+    SolveTriangle(true, n, end - begin, lu, n, x + begin, k);
+    SolveTriangle(false, n, end - begin, lu, n, x + begin, k);
+  });
 }
 
 #define MXNET_RECURSIVE_LU(T)                          \
