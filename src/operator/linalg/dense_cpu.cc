@@ -533,7 +533,6 @@ static void SmallSymmetricProduct(bool transpose, T alpha, int64_t n, int64_t k,
       const T factor = alpha * a[l * step + i * next];
       for (int64_t j = 0; j <= i; ++j) out[i * n + j] += factor * a[l * step + j * next];
     }
-  FillUpper(out, n, true);
 }
 
 void SymmetricProduct(KernelArgs& args, bool transpose, double alpha, int64_t count, int64_t rows, int64_t columns, const void* a,
@@ -546,14 +545,11 @@ void SymmetricProduct(KernelArgs& args, bool transpose, double alpha, int64_t co
     Ranges(n == 0 ? 0 : count, std::max(n, k), static_cast<double>(n * n * k), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         T* to = static_cast<T*>(out) + i * n * n;
-        if (n * n * k <= kSmallProduct) {
-          SmallSymmetricProduct(transpose, static_cast<T>(alpha), n, k, static_cast<const T*>(a) + i * n * k, to);
-          continue;
-        }
-        if (k == 0)
-          std::fill(to, to + n * n, T(0));
+        const T* from = static_cast<const T*>(a) + i * n * k;
+        if (n * n * k <= kSmallProduct)  // 0 too
+          SmallSymmetricProduct(transpose, static_cast<T>(alpha), n, k, from, to);
         else
-          lapack::Routines<T>::SymmetricProduct(transpose, static_cast<T>(alpha), n, k, static_cast<const T*>(a) + i * n * k, to);
+          lapack::Routines<T>::SymmetricProduct(transpose, static_cast<T>(alpha), n, k, from, to);
         FillUpper(to, n, true);
       }
     });

@@ -165,7 +165,7 @@ class Merge {
 
   void FindVectors(SecularRoot* roots) {
     const int64_t padded = Padded(kept_);
-    const HostScratch<double> poles(padded), weights(padded), new_weights(padded), numbers(2 * padded);
+    const HostScratch<double> poles(padded), weights(padded), new_weights(padded);
     for (int64_t i = 0; i < padded; ++i) {
       poles[i] = i < kept_ ? p_.d[order_[i]] : kNoPole;
       weights[i] = i < kept_ ? p_.z[order_[i]] : 0;
@@ -177,31 +177,32 @@ class Merge {
     ParallelForThreads(threads, padded / kSecularStep, [&](int64_t begin, int64_t end) {
       MXNET_CPU_CALL(SecularWeights)(begin * kSecularStep, end * kSecularStep, equation, roots, new_weights.get());
     });
-    Multiply(poles.get(), new_weights.get(), numbers.get(), roots);
+    Multiply(poles.get(), new_weights.get(), roots);
   }
 
   // The vectors of the equation times those of the two parts, half by half.
-  void Multiply(const double* poles, const double* weights, double* numbers, const SecularRoot* roots) {
+  void Multiply(const double* poles, const double* weights, const SecularRoot* roots) {
     const int64_t left = middle_ - begin_, right = end_ - middle_, padded = Padded(kept_), pitch = RowPitch(kept_);
     int64_t counts[3] = {};
     for (int64_t i = 0; i < kept_; ++i) ++counts[p_.kinds[order_[i]]];
     const int64_t in_left = counts[kFirst] + counts[kBoth], in_right = counts[kBoth] + counts[kSecond];
     const HostScratch<T> first(in_left * left), second(in_right * right), vectors(kept_ * pitch);
-    std::fill(numbers + kept_, numbers + padded, kNoPole);
-    std::fill(numbers + padded + kept_, numbers + 2 * padded, 0.0);
+    const HostScratch<double> poles_here(padded), weights_here(padded);  // in the order of the products
+    std::fill(poles_here.get() + kept_, poles_here.get() + padded, kNoPole);
+    std::fill(weights_here.get() + kept_, weights_here.get() + padded, 0.0);
     int64_t place[3] = {0, counts[kFirst], in_left};
     for (int64_t i = 0; i < kept_; ++i) {
       const Columns kind = p_.kinds[order_[i]];
       const int64_t at = place[kind]++;
-      numbers[at] = poles[i];
-      numbers[padded + at] = weights[i];
+      poles_here[at] = poles[i];
+      weights_here[at] = weights[i];
       const T* row = Row(order_[i]);
       if (kind != kSecond) std::copy(row + begin_, row + middle_, first.get() + at * left);
       if (kind != kFirst) std::copy(row + middle_, row + end_, second.get() + (at - counts[kFirst]) * right);
     }
     const double flops = 2 * static_cast<double>(kept_) * static_cast<double>(in_left * left + in_right * right);
     ShareLines(kept_, flops, [&](int64_t begin, int64_t end) {
-      MXNET_CPU_CALL(SecularVectors)(sizeof(T) == 8, begin, end, kept_, numbers, numbers + padded, roots, vectors.get(), pitch);
+      MXNET_CPU_CALL(SecularVectors)(sizeof(T) == 8, begin, end, kept_, poles_here.get(), weights_here.get(), roots, vectors.get(), pitch);
       const T* from = vectors.get() + begin * pitch;
       T* to = p_.to + (begin_ + begin) * p_.pitch;
       Gemm(false, false, end - begin, left, in_left, T(1), from, pitch, first.get(), left, T(0), to + begin_, p_.pitch);
