@@ -1,10 +1,13 @@
 // _histogram: how many values fall between neighbouring edges.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/indexing/histogram_kernels.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
@@ -83,23 +86,48 @@ struct Bounds {
   bool even;
 };
 
-// Half-open bins, the last one closed. In bins of one width the quotient tells the bin, or the
-// neighbour of it if the edges, which are rounded to the dtype of data, say so. Edges of integers
-// may be equal, and wrap around.
+// Half-open bins, the last one closed. Edges of integers may be equal, and wrap around.
+
+// Tables of bins + 1 numbers. Neighbours go to different ones where the tables are small, for an
+// addition to a number waits for the one before.
+constexpr int64_t kTables = 4, kBlock = 512;
+int64_t TablesFor(const Bounds& b, int64_t bins) { return b.even && bins <= 4096 ? kTables : 1; }
+
+void AddUp(const int32_t* found, int64_t n, int64_t tables, int64_t bins, int64_t* counts) {
+  int64_t i = 0;
+  if (tables == kTables) {
+    for (; i + kTables <= n; i += kTables)
+      for (int64_t t = 0; t < kTables; ++t) ++counts[t * (bins + 1) + found[i + t]];
+  }
+  for (; i < n; ++i) ++counts[found[i]];
+}
+
+// Of bins that have one width.
+template <typename T>
+void CountEven(const T* data, int64_t n, const T* edges, int64_t bins, const Bounds& b, int64_t* counts) {
+  std::vector<double> wide(static_cast<size_t>(bins + 1));
+  std::transform(edges, edges + bins + 1, wide.begin(), [](const T& edge) { return static_cast<double>(edge); });
+  wide.front() = -std::numeric_limits<double>::infinity(), wide.back() = -wide.front();
+  const EvenBins even{b.low, b.high, static_cast<int32_t>(bins), wide.data()};
+  int32_t found[kBlock];
+  double values[kBlock];
+  for (int64_t first = 0; first < n; first += kBlock) {
+    const int64_t count = std::min(kBlock, n - first);
+    if constexpr (std::is_same_v<T, float>) {
+      MXNET_CPU_CALL(FindEvenBinsOfFloats)(even, data + first, count, found);
+    } else {
+      std::transform(data + first, data + first + count, values, [](const T& value) { return static_cast<double>(value); });
+      MXNET_CPU_CALL(FindEvenBins)(even, values, count, found);
+    }
+    AddUp(found, count, TablesFor(b, bins), bins, counts);
+  }
+}
+
 template <typename T>
 void CountSome(const T* data, int64_t n, const T* edges, int64_t bins, const Bounds& b, int64_t* counts) {
   for (int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(data[i]);
     if (!(v >= b.low && v <= b.high)) continue;
-    if (b.even) {
-      int64_t bin = std::min<int64_t>(static_cast<int64_t>((v - b.low) / (b.high - b.low) * static_cast<double>(bins)), bins - 1);
-      if (bin > 0 && v < static_cast<double>(edges[bin]))
-        --bin;
-      else if (bin + 1 < bins && v >= static_cast<double>(edges[bin + 1]))
-        ++bin;
-      ++counts[bin];
-      continue;
-    }
     const T* above = std::upper_bound(edges, edges + bins + 1, data[i],
                                       [](const T& a, const T& b) { return static_cast<double>(a) < static_cast<double>(b); });
     counts[std::min<int64_t>(std::max<int64_t>(above - edges - 1, 0), bins - 1)]++;
@@ -110,14 +138,16 @@ template <typename T>
 void Count(const T* data, int64_t n, const T* edges, int64_t bins, const Bounds& bounds, int64_t* counts) {
   std::fill(counts, counts + bins, 0);
   const int threads = bins > n ? 1 : OmpThreads(n);
-  if (threads == 1) return CountSome(data, n, edges, bins, bounds, counts);
-  std::vector<int64_t> parts(static_cast<size_t>(threads) * static_cast<size_t>(bins), 0);
+  const int64_t tables = TablesFor(bounds, bins), each = tables * (bins + 1);
+  std::vector<int64_t> parts(static_cast<size_t>(threads * each), 0);
   ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t)
-      CountSome(data + n * t / threads, n * (t + 1) / threads - n * t / threads, edges, bins, bounds, parts.data() + t * bins);
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t first = n * t / threads, count = n * (t + 1) / threads - first;
+      (bounds.even ? CountEven<T> : CountSome<T>)(data + first, count, edges, bins, bounds, parts.data() + t * each);
+    }
   });
-  for (int64_t t = 0; t < threads; ++t)
-    for (int64_t k = 0; k < bins; ++k) counts[k] += parts[static_cast<size_t>(t * bins + k)];
+  for (int64_t t = 0; t < threads * tables; ++t)
+    for (int64_t k = 0; k < bins; ++k) counts[k] += parts[static_cast<size_t>(t * (bins + 1) + k)];
 }
 
 // The same on a GPU: whole numbers are added atomically, so their order does not matter.

@@ -1,9 +1,11 @@
 // boolean_mask: the rows that a mask chooses; their number depends on its values, so arrays are
 // read on the calling thread.
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <type_traits>
 
+#include "base/omp.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/indexing/host_values.h"
 #include "operator/indexing/select.h"
@@ -38,35 +40,93 @@ const uint8_t* Flags(const TBlob& mask, std::vector<uint8_t>* made) {
   return made->data();
 }
 
-// The entries of `from` (outer, size, piece bytes) where the mask is 1. `bytes`: the length of a
-// piece, a constant for the compiler where it is short.
-template <typename Length>
-void Gather(const char* from, int64_t outer, int64_t size, const uint8_t* mask, int64_t chosen, Length bytes, char* to) {
-  for (int64_t o = 0; o < outer; ++o) {
-    int64_t n = 0;
-    // What is not chosen is written, too, and written over: one branch less.
-    for (int64_t i = 0; n < chosen; ++i) {
-      std::memcpy(to + n * bytes, from + (o * size + i) * bytes, static_cast<size_t>(bytes));
-      n += mask[i];
-    }
-    to += chosen * bytes;
+/* Entries of a mask in parts that threads share. */
+class Parts {
+ public:
+  /* Of entries of `piece` bytes. */
+  Parts(const uint8_t* mask, int64_t size, int64_t piece) : mask_(mask), size_(size) {
+    length_ = std::min(std::max<int64_t>(1, kBytes / std::max<int64_t>(piece, 1)), std::max<int64_t>(size, 1));
+    before_.resize(static_cast<size_t>((size + length_ - 1) / length_) + 1);
+    ParallelFor(count(), 16, [this](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) before_[i + 1] = std::accumulate(mask_ + Begin(i), mask_ + Begin(i + 1), int64_t{0});
+    });
+    std::partial_sum(before_.begin(), before_.end(), before_.begin());
+  }
+  int64_t chosen() const { return before_.back(); }
+  /* f(array, begin, end, place) for each part of `outer` arrays, which lie one behind the other:
+   * the first entry of the array, its entries of the part, and the place of the first chosen one
+   * among all that are chosen. */
+  template <typename F>
+  void ForEach(int64_t outer, const F& f) const {
+    ParallelFor(outer * count(), 2, [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k) {
+        const int64_t o = k / count(), i = k % count();
+        f(o * size_, Begin(i), Begin(i + 1), o * chosen() + before_[i]);
+      }
+    });
+  }
+
+ private:
+  static constexpr int64_t kBytes = 1 << 16;
+  int64_t count() const { return static_cast<int64_t>(before_.size()) - 1; }
+  int64_t Begin(int64_t part) const { return std::min(part * length_, size_); }
+  const uint8_t* mask_;
+  int64_t size_, length_;
+  std::vector<int64_t> before_;  // the chosen ones in front of part i
+};
+
+/* f(length) with the number of bytes of a piece, a constant for the compiler where it is short. */
+template <typename F>
+void OfLength(int64_t piece, const F& f) {
+  switch (piece) {
+    case 1: return f(std::integral_constant<int64_t, 1>());
+    case 2: return f(std::integral_constant<int64_t, 2>());
+    case 4: return f(std::integral_constant<int64_t, 4>());
+    case 8: return f(std::integral_constant<int64_t, 8>());
+    case 12: return f(std::integral_constant<int64_t, 12>());
+    case 16: return f(std::integral_constant<int64_t, 16>());
+    case 32: return f(std::integral_constant<int64_t, 32>());
+    default: return f(piece);
   }
 }
 
-void GatherPieces(const char* from, int64_t outer, int64_t size, const uint8_t* mask, int64_t chosen, int64_t piece, char* to) {
-  switch (piece) {
-    case 1: return Gather(from, outer, size, mask, chosen, std::integral_constant<int64_t, 1>(), to);
-    case 2: return Gather(from, outer, size, mask, chosen, std::integral_constant<int64_t, 2>(), to);
-    case 4: return Gather(from, outer, size, mask, chosen, std::integral_constant<int64_t, 4>(), to);
-    case 8: return Gather(from, outer, size, mask, chosen, std::integral_constant<int64_t, 8>(), to);
-    default: break;
-  }
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t i = 0; i < size; ++i) {
-      if (!mask[i]) continue;
-      std::memcpy(to, from + (o * size + i) * piece, static_cast<size_t>(piece));
-      to += piece;
-    }
+// The entries of `from` (outer, size, piece bytes) where the mask is 1.
+void Gather(const char* from, int64_t outer, const Parts& parts, const uint8_t* mask, int64_t piece, char* to) {
+  OfLength(piece, [&](auto bytes) {
+    parts.ForEach(outer, [&](int64_t array, int64_t begin, int64_t end, int64_t place) {
+      const char* x = from + array * bytes;
+      char* y = to + place * bytes;
+      if constexpr (std::is_same_v<decltype(bytes), int64_t>) {
+        for (int64_t i = begin; i < end; ++i) {
+          if (!mask[i]) continue;
+          std::memcpy(y, x + i * bytes, static_cast<size_t>(bytes));
+          y += bytes;
+        }
+      } else {
+        // What is not chosen is written, too, and written over: one branch less.
+        const char* const last = y + std::accumulate(mask + begin, mask + end, int64_t{0}) * bytes;
+        for (int64_t i = begin; y < last; ++i) {
+          std::memcpy(y, x + i * bytes, static_cast<size_t>(bytes));
+          y += mask[i] * bytes;
+        }
+      }
+    });
+  });
+}
+
+// The reverse: entries that are not chosen become 0.
+void Scatter(const char* from, int64_t outer, const Parts& parts, const uint8_t* mask, int64_t piece, char* to) {
+  OfLength(piece, [&](auto bytes) {
+    const std::vector<char> zeros(static_cast<size_t>(bytes));
+    parts.ForEach(outer, [&](int64_t array, int64_t begin, int64_t end, int64_t place) {
+      const char* x = from + place * bytes;
+      char* y = to + (array + begin) * bytes;
+      for (int64_t i = begin; i < end; ++i, y += bytes) {
+        std::memcpy(y, mask[i] ? x : zeros.data(), static_cast<size_t>(bytes));
+        x += mask[i] * bytes;
+      }
+    });
+  });
 }
 
 void Mask(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
@@ -76,21 +136,28 @@ void Mask(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector
   const HostValues flags(index);
   std::vector<uint8_t> made;
   const uint8_t* mask = Flags(flags.blob(), &made);
-  const int64_t chosen = std::accumulate(mask, mask + index.shape().Size(), int64_t{0});
+  const int64_t outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(data.dtype()));
+  const Parts parts(mask, s[axis], piece);
   Shape to = s;
-  to[axis] = chosen;
+  to[axis] = parts.chosen();
   const bool fresh = out[0]->is_none();
   if (fresh) out[0]->Init(to, data.ctx(), data.dtype());
   MXNET_CHECK_KIND(out[0]->shape() == to && out[0]->dtype() == data.dtype(), Value)
       << "[" << attrs.op->name << "] out has shape " << out[0]->shape() << " and dtype " << DTypeName(out[0]->dtype()) << "; the result is "
       << to << " of " << DTypeName(data.dtype());
-  const int64_t outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(data.dtype()));
   if (to.Size() == 0) return;
   const HostValues from(data);
-  if (fresh && !data.ctx().is_gpu()) return GatherPieces(from.at(), outer, s[axis], mask, chosen, piece, out[0]->data().data<char>());
+  if (fresh && !data.ctx().is_gpu()) return Gather(from.at(), outer, parts, mask, piece, out[0]->data().data<char>());
   std::vector<char> result(static_cast<size_t>(to.Size()) * DTypeSize(data.dtype()));
-  GatherPieces(from.at(), outer, s[axis], mask, chosen, piece, result.data());
+  Gather(from.at(), outer, parts, mask, piece, result.data());
   out[0]->SyncCopyFromCPU(result.data(), result.size());
+}
+
+void CheckGradient(const Attrs& attrs, const TBlob& g, const Shape& data, int axis, int64_t chosen) {
+  Shape expected = data;
+  expected[axis] = chosen;
+  MXNET_CHECK_KIND(g.shape == expected, Value) << "[" << attrs.op->name << "] the gradient has shape " << g.shape << "; the mask chooses "
+                                               << chosen << " entries of dimension " << axis;
 }
 
 // [ograd, data, index] -> gradient of data
@@ -99,24 +166,19 @@ void MaskBack(KernelArgs& a) {
   const TBlob &g = a.in[0], &out = a.out[0], &index = a.in[2];
   const Shape& s = out.shape;
   const int axis = CheckMask(*a.attrs, s, index.shape);
-  std::vector<uint8_t> made;
-  int64_t* before = a.run.ctx.is_gpu() ? CountChosenOnDevice(a, index) : nullptr;
-  const uint8_t* mask = before ? nullptr : Flags(index, &made);
-  int64_t n = before ? 0 : std::accumulate(mask, mask + index.Size(), int64_t{0});
-  if (before) rtc::ReadBack(a.run, before + index.Size(), &n, sizeof(n));
   const int64_t outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype));
-  MXNET_CHECK_KIND(g.shape.ndim() == s.ndim() && g.shape[axis] == n && static_cast<int64_t>(g.Bytes()) == outer * n * piece, Value)
-      << "[" << a.attrs->op->name << "] the gradient has shape " << g.shape << "; the mask chooses " << n << " entries of dimension "
-      << axis;
-  if (before) return PutChosenOnDevice(a.run, g, before, outer, s[axis], n, piece, out);
-  ZeroBytes(out.dptr, static_cast<int64_t>(out.Bytes()));
-  const char* from = g.data<char>();
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t i = 0; i < s[axis]; ++i) {
-      if (!mask[i]) continue;
-      std::memcpy(out.data<char>() + (o * s[axis] + i) * piece, from, static_cast<size_t>(piece));
-      from += piece;
-    }
+  if (a.run.ctx.is_gpu()) {
+    int64_t* before = CountChosenOnDevice(a, index);
+    int64_t n = 0;
+    rtc::ReadBack(a.run, before + index.Size(), &n, sizeof(n));
+    CheckGradient(*a.attrs, g, s, axis, n);
+    return PutChosenOnDevice(a.run, g, before, outer, s[axis], n, piece, out);
+  }
+  std::vector<uint8_t> made;
+  const uint8_t* const mask = Flags(index, &made);
+  const Parts parts(mask, index.Size(), piece);
+  CheckGradient(*a.attrs, g, s, axis, parts.chosen());
+  if (out.Size() > 0) Scatter(g.data<char>(), outer, parts, mask, piece, out.data<char>());
 }
 
 [[maybe_unused]] const bool registered = [] {

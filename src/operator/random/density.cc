@@ -30,9 +30,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /* Element `first` and those behind it. */
 void Read(const TBlob& from, int64_t first, int64_t n, double* to) {
+  if (from.dtype == kFloat32) return MXNET_CPU_CALL(WidenFloats)(from.data<float>() + first, to, n);
   ConvertElements(static_cast<const char*>(from.dptr) + first * static_cast<int64_t>(DTypeSize(from.dtype)), from.dtype, to, kFloat64, n);
 }
 void Write(const double* from, const TBlob& to, int64_t first, int64_t n) {
+  if (to.dtype == kFloat32) return MXNET_CPU_CALL(NarrowToFloats)(from, to.data<float>() + first, n);
   ConvertElements(from, kFloat64, static_cast<char*>(to.dptr) + first * static_cast<int64_t>(DTypeSize(to.dtype)), to.dtype, n);
 }
 
@@ -66,17 +68,6 @@ struct Block {
   bool zeros[kDensityNumbers] = {};  // whether constant j is 0 in all of `constants`
 };
 
-/* Each of n numbers `times` times. */
-void Repeat(const double* from, int64_t n, int64_t times, double* to) {
-  constexpr int64_t kFew = 16;
-  if (times < kFew) {
-    for (int64_t k = 0; k < times; ++k)
-      for (int64_t i = 0; i < n; ++i) to[i * times + k] = from[i];
-  } else {
-    for (int64_t i = 0; i < n; ++i) std::fill_n(to + i * times, times, from[i]);
-  }
-}
-
 /* Constants of each element of the piece, or of its only row. */
 const double* LoadConstants(Density kind, const TBlob& first, const TBlob* second, const Piece& p, Block* b) {
   Read(first, p.row, p.rows, b->first);
@@ -87,14 +78,7 @@ const double* LoadConstants(Density kind, const TBlob& first, const TBlob* secon
   double* const made = p.each == 1 ? b->constants : b->row_constants;
   MXNET_CPU_CALL(PrepareDensity)(kind, b->first, b->second, made, p.rows);
   if (p.each == 1 || p.rows == 1) return made;
-  for (int j = 0; j < kDensityNumbers; ++j) {
-    const double* const from = b->row_constants + j * kDensityBlock;
-    double* const to = b->constants + j * kDensityBlock;
-    const bool zero = std::all_of(from, from + p.rows, [](double v) { return v == 0; });
-    if (!zero) Repeat(from, p.rows, p.each, to);
-    if (zero && !b->zeros[j]) std::fill_n(to, kDensityBlock, 0.0);
-    b->zeros[j] = zero;
-  }
+  MXNET_CPU_CALL(SpreadConstants)(b->row_constants, p.rows, p.each, b->constants, b->zeros);
   return b->constants;
 }
 

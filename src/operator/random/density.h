@@ -14,7 +14,8 @@ namespace mxnet {
 
 enum class Density : int { kUniform, kNormal, kGamma, kExponential, kPoisson, kNegativeBinomial, kGeneralizedNegativeBinomial };
 
-constexpr int64_t kDensityBlock = 512;
+/* Not a power of two: the arrays of a block would share lines of the first-level cache. */
+constexpr int64_t kDensityBlock = 368;
 
 constexpr int kDensityNumbers = 8;  // constants of a pair of parameters
 
@@ -30,11 +31,20 @@ MXNET_CPU_DECLARE(void PrepareDensity(Density kind, const double* first, const d
                   void Weigh(double* weight, const double* y, int64_t n); double SumOf(const double* x, int64_t n);
                   /* y = exp(y). */
                   void ExpInPlace(double* y, int64_t n);
+                  /* The constants of each of `rows` pairs for `each` samples. zeros[j] tells,
+                   * before and after, whether constant j is 0 in all of `to`. */
+                  void SpreadConstants(const double* from, int64_t rows, int64_t each, double* to, bool* zeros);
+                  void WidenFloats(const float* from, double* to, int64_t n); void NarrowToFloats(const double* from, float* to, int64_t n);
                   /* Of one Dirichlet distribution of k numbers: log of the density at n points. */
                   void DirichletLogs(const double* alpha, int64_t k, const double* x, double* y, int64_t n);
                   /* y = log(x) and digamma of x. */
                   void LogAll(const double* x, double* y, int64_t n); void DigammaAll(const double* x, double* y, int64_t n);
                   double LogGammaSum(const double* x, int64_t n);)
+
+/* Of `rows` rows of `each` samples, float32 or float64: y = density[r] in [a[r], b[r]], none[r]
+ * outside, and NaN of NaN. */
+MXNET_CPU_DECLARE(void UniformRows(int dtype, int64_t rows, int64_t each, const void* x, const void* a, const void* b, const void* density,
+                                   const void* none, void* y);)
 
 /* Uniform densities are two numbers for each row: no logarithms, and no other arrays. */
 void UniformDensities(const TBlob& sample, const TBlob& low, const TBlob& high, const TBlob& out);

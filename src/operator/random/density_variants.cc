@@ -1,9 +1,11 @@
 // Loops over probability densities.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "operator/random/density.h"
+#include "operator/random/spread.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -14,6 +16,18 @@ namespace {
 #undef MX_DEVICE
 
 MXNET_FN double Weighed(double weight, double slope) { return weight == 0.0 || slope == 0.0 ? 0.0 : weight * slope; }
+
+/* Each of n numbers `times` times. */
+void Repeat(const double* from, int64_t n, int64_t times, double* to) {
+  using S = Spread<double>;
+  int64_t i = 0;
+  if (times <= S::kCount) {
+    const S spread(times);
+    for (; i + S::kCount <= n; i += S::kCount)
+      for (int64_t k = 0; k < times; ++k) S::At(to + i * times + k * S::kCount) = spread.Of(S::At(from + i), k);
+  }
+  for (; i < n; ++i) std::fill_n(to + i * times, times, from[i]);
+}
 
 template <typename D>
 void Prepare(const double* first, const double* second, double* constants, int64_t n) {
@@ -142,6 +156,26 @@ double SumOf(const double* x, int64_t n) {
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < n; ++i) sum += x[i];
   return sum;
+}
+
+void SpreadConstants(const double* from, int64_t rows, int64_t each, double* to, bool* zeros) {
+  for (int j = 0; j < kDensityNumbers; ++j, from += kDensityBlock, to += kDensityBlock) {
+    int64_t some = 0;
+    for (int64_t i = 0; i < rows; ++i) some |= from[i] != 0.0 ? 1 : 0;
+    if (some)
+      Repeat(from, rows, each, to);
+    else if (!zeros[j])
+      std::fill_n(to, kDensityBlock, 0.0);
+    zeros[j] = some == 0;
+  }
+}
+void WidenFloats(const float* from, double* to, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<double>(from[i]);
+}
+void NarrowToFloats(const double* from, float* to, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
 
 void ExpInPlace(double* y, int64_t n) {

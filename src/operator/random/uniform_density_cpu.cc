@@ -9,39 +9,15 @@
 namespace mxnet {
 namespace {
 
-/* y = density in [a, b], `none` outside, and NaN of NaN. Comparisons and results are those of
- * double. */
-template <typename T, typename V>
-void Row(const T* x, int64_t n, V a, V b, V density, V none, T* y) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    const V v = static_cast<V>(x[i]);
-    const V within = v < a || v > b ? none : density;
-    y[i] = T(v == v ? within : v);
-  }
-}
-
-/* Rows of few samples, as many in each: the compiler makes vectors of them. */
-template <int64_t kEach, typename T, typename V>
-void Rows(int64_t rows, const T* x, const T* a, const T* b, const V* density, const V* none, T* y) {
-  for (int64_t r = 0; r < rows; ++r) {
-    const V low = V(a[r]), high = V(b[r]), within = density[r], outside = none[r];
-    for (int64_t k = 0; k < kEach; ++k) {
-      const V v = static_cast<V>(x[r * kEach + k]), result = v < low || v > high ? outside : within;
-      y[r * kEach + k] = T(v == v ? result : v);
+// 16-bit numbers are widened, a row at a time.
+template <typename T>
+void Rows(int64_t rows, int64_t each, const T* x, const T* a, const T* b, const float* density, const float* none, T* y) {
+  for (int64_t r = 0; r < rows; ++r, x += each, y += each) {
+    const float low = static_cast<float>(a[r]), high = static_cast<float>(b[r]);
+    for (int64_t i = 0; i < each; ++i) {
+      const float v = static_cast<float>(x[i]), within = v < low || v > high ? none[r] : density[r];
+      y[i] = T(v == v ? within : v);
     }
-  }
-}
-
-template <typename T, typename V>
-void AllRows(int64_t rows, int64_t each, const T* x, const T* a, const T* b, const V* density, const V* none, T* y) {
-  switch (each) {
-    case 1: return Rows<1>(rows, x, a, b, density, none, y);
-    case 2: return Rows<2>(rows, x, a, b, density, none, y);
-    case 4: return Rows<4>(rows, x, a, b, density, none, y);
-    case 8: return Rows<8>(rows, x, a, b, density, none, y);
-    default:
-      for (int64_t r = 0; r < rows; ++r) Row(x + r * each, each, V(a[r]), V(b[r]), density[r], none[r], y + r * each);
   }
 }
 
@@ -64,7 +40,11 @@ void UniformDensities(const TBlob& sample, const TBlob& low, const TBlob& high, 
           none[r] = valid ? V(0) : std::numeric_limits<V>::quiet_NaN();
           density[r] = static_cast<V>(1 / (b - a)) + none[r];
         }
-        AllRows(n, each, x + first * each, from + first, to + first, density, none, y + first * each);
+        if constexpr (sizeof(T) == 2)
+          Rows(n, each, x + first * each, from + first, to + first, density, none, y + first * each);
+        else
+          MXNET_CPU_CALL(UniformRows)
+        (DTypeOf<T>::value, n, each, x + first * each, from + first, to + first, density, none, y + first * each);
       }
     });
   });

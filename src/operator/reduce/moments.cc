@@ -1,4 +1,4 @@
-// moments and L2Normalization: reductions of the data followed by a pass over it.
+// Means and variances together.
 #include "operator/reduce/moments.h"
 
 #include "operator/pointwise/execute.h"
@@ -17,21 +17,7 @@ struct MomentsParam : public dmlc::Parameter<MomentsParam> {
     DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
   }
 };
-struct L2NormalizationParam : public dmlc::Parameter<L2NormalizationParam> {
-  float eps;
-  int mode;
-  DMLC_DECLARE_PARAMETER(L2NormalizationParam) {
-    DMLC_DECLARE_FIELD(eps).set_default(1e-10f).describe("Added to the sum of squares.");
-    DMLC_DECLARE_FIELD(mode)
-        .add_enum("instance", 0)
-        .add_enum("channel", 1)
-        .add_enum("spatial", 2)
-        .set_default(0)
-        .describe("What shares one norm: a whole sample, the channels of a position, or the positions of a channel.");
-  }
-};
 MXNET_REGISTER_PARAM(MomentsParam);
-MXNET_REGISTER_PARAM(L2NormalizationParam);
 
 namespace {
 using pointwise::Operand;
@@ -132,62 +118,6 @@ MXNET_REGISTER_OP(moments)
       finish.divisor = CountOf(a.in[0].shape, reduced);
       if (!IsFloating(a.in[0].dtype)) return WholeMoments(a, reduced, finish);
       Variance(a, a.in[0], reduced, finish, &a.out[0], a.req[0], a.out[1], a.req[1]);
-    });
-
-// Dimensions that share one norm.
-std::vector<char> NormReduced(const Attrs& attrs, const Shape& shape) {
-  const int mode = attrs.get<L2NormalizationParam>().mode;
-  MXNET_CHECK_KIND(shape.ndim() >= (mode == 0 ? 1 : 3), Value)
-      << "[L2Normalization] data has shape " << shape << "; mode "
-      << (mode == 0 ? "instance needs at least 1 dimension" : "channel or spatial needs at least 3 dimensions");
-  std::vector<char> reduced(shape.ndim(), 0);
-  for (int d = 1; d < shape.ndim(); ++d) reduced[d] = mode == 0 || (mode == 1) == (d == 1);
-  return reduced;
-}
-
-MXNET_REGISTER_OP(L2Normalization)
-    .describe("Divides by the L2 norm: x / sqrt(sum(x * x) + eps).")
-    .set_param<L2NormalizationParam>()
-    .set_inputs({"data"})
-    .set_precision(Precision::kFull)
-    .set_dtypes(pointwise::FloatTypes())
-    .set_inplace({{0, 0}})
-    .set_supports_add()
-    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-      if ((*in)[0].ndim_known()) NormReduced(attrs, (*in)[0]);
-      return ElemwiseShape(attrs, in, out);
-    })
-    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-      const L2NormalizationParam& p = node->attrs->get<L2NormalizationParam>();
-      const NodeEntry &x = node->inputs[0], &g = ograds[0];
-      const AttrDict modes[] = {{{"axis", "(0,)"}, {"exclude", "1"}, {"keepdims", "1"}},
-                                {{"axis", "(1,)"}, {"keepdims", "1"}},
-                                {{"axis", "(0, 1)"}, {"exclude", "1"}, {"keepdims", "1"}}};
-      const AttrDict& axes = modes[p.mode];
-      char eps[32];
-      std::snprintf(eps, sizeof(eps), "%.9g", p.eps);
-      NodeEntry inverse =
-          Simple("rsqrt", {MakeOp("_plus_scalar", {MakeOp("sum", {Simple("square", {x})}, axes)}, {{"scalar", eps}, {"is_int", "0"}})});
-      NodeEntry along = MakeOp("sum", {Mul(g, x)}, axes);
-      NodeEntry cube = Mul(Mul(inverse, inverse), inverse);
-      return std::vector<NodeEntry>{
-          Simple("elemwise_sub", {Simple("broadcast_mul", {g, inverse}), Simple("broadcast_mul", {x, Mul(along, cube)})})};
-    })
-    .set_kernel([](KernelArgs& a) {
-      const TBlob& x = a.in[0];
-      if (x.Size() == 0) return;
-      const std::vector<char> reduced = NormReduced(*a.attrs, x.shape);
-      const Shape kept = ReducedShape(x.shape, reduced, true, false);
-      const int compute = pointwise::ComputeFor(x.dtype, false), dtype = pointwise::ComputeDType(compute);
-      const TBlob norm = Temporary(a.workspace(kept.Size() * DTypeSize(dtype)), kept, dtype);
-      Finish finish;
-      finish.has_initial = true;
-      finish.initial = a.param<L2NormalizationParam>().eps;
-      finish.sqrt = true;
-      Reduce(a, kSumSquare, x, reduced, finish, false, norm, OpReq::kWrite);
-      const Operand operands[2] = {x, norm};
-      pointwise::Execute(a.run, pointwise::Forward(pointwise::k_div), compute, operands, 2, pointwise::kBinaryMasks, nullptr, a.out[0],
-                         a.req[0]);
     });
 
 }  // namespace

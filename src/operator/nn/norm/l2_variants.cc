@@ -1,0 +1,110 @@
+// Loops of L2Normalization's gradient.
+#include <algorithm>
+
+#include "mxnet/base.h"
+#include "operator/nn/norm/l2_kernels.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+constexpr int64_t kBlock = 1024;  // elements summed in the data's type before going into a double
+constexpr int64_t kRows = 32;     // the same, by column
+constexpr int64_t kWidth = 256;   // columns at a time
+
+template <typename T>
+void RowSums(const T* g, const T* x, int64_t n, L2Sums* sums) {
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = std::min(n, begin + kBlock);
+    T squares = 0, products = 0;
+#pragma omp simd reduction(+ : squares, products)
+    for (int64_t i = begin; i < end; ++i) {
+      squares += x[i] * x[i];
+      products += g[i] * x[i];
+    }
+    sums->squares += static_cast<double>(squares);
+    sums->products += static_cast<double>(products);
+  }
+}
+
+template <typename T>
+void RowGradient(const T* g, const T* x, T* dx, int64_t n, T by_gradient, T by_data) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) dx[i] = g[i] * by_gradient + x[i] * by_data;
+}
+
+template <typename T>
+void ColumnsSums(const T* g, const T* x, int64_t rows, int64_t stride, int64_t n, L2Sums* sums) {
+  T squares[kWidth], products[kWidth];
+  for (int64_t first = 0; first < rows; first += kRows) {
+    std::fill(squares, squares + n, T(0));
+    std::fill(products, products + n, T(0));
+    for (int64_t r = first; r < std::min(rows, first + kRows); ++r) {
+      const T *from = g + r * stride, *at = x + r * stride;
+#pragma omp simd
+      for (int64_t j = 0; j < n; ++j) {
+        squares[j] += at[j] * at[j];
+        products[j] += from[j] * at[j];
+      }
+    }
+    for (int64_t j = 0; j < n; ++j) {
+      sums[j].squares += static_cast<double>(squares[j]);
+      sums[j].products += static_cast<double>(products[j]);
+    }
+  }
+}
+
+template <typename T>
+void ColumnsGradient(const T* g, const T* x, T* dx, int64_t rows, int64_t stride, int64_t n, double eps) {
+  L2Sums sums[kWidth];
+  T by_gradient[kWidth], by_data[kWidth];
+  for (int64_t first = 0; first < n; first += kWidth) {
+    const int64_t width = std::min(kWidth, n - first);
+    std::fill(sums, sums + width, L2Sums());
+    ColumnsSums(g + first, x + first, rows, stride, width, sums);
+    for (int64_t j = 0; j < width; ++j) {
+      const L2Factors factors(sums[j], eps);
+      by_gradient[j] = static_cast<T>(factors.by_gradient);
+      by_data[j] = static_cast<T>(factors.by_data);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      const T *from = g + r * stride + first, *at = x + r * stride + first;
+      T* to = dx + r * stride + first;
+#pragma omp simd
+      for (int64_t j = 0; j < width; ++j) to[j] = from[j] * by_gradient[j] + at[j] * by_data[j];
+    }
+  }
+}
+
+template <typename F>
+void OfType(int dtype, F&& f) {
+  if (dtype == kFloat64) return f(double{});
+  f(float{});
+}
+
+}  // namespace
+
+void L2RowSums(int dtype, const void* g, const void* x, int64_t n, L2Sums* sums) {
+  OfType(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    RowSums(static_cast<const T*>(g), static_cast<const T*>(x), n, sums);
+  });
+}
+
+void L2RowGradient(int dtype, const void* g, const void* x, void* dx, int64_t n, const L2Factors& factors) {
+  OfType(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    RowGradient(static_cast<const T*>(g), static_cast<const T*>(x), static_cast<T*>(dx), n, static_cast<T>(factors.by_gradient),
+                static_cast<T>(factors.by_data));
+  });
+}
+
+void L2ColumnsGradient(int dtype, const void* g, const void* x, void* dx, int64_t rows, int64_t stride, int64_t n, double eps) {
+  OfType(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    ColumnsGradient(static_cast<const T*>(g), static_cast<const T*>(x), static_cast<T*>(dx), rows, stride, n, eps);
+  });
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
