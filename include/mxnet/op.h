@@ -276,7 +276,8 @@ struct MXNET_DLL Op {
   std::vector<int> dtypes;  // accepted for input 0; empty: all. The harness checks both directions
   LayoutRule layout = LayoutRule::kPlain;
   ImagePlaces images;
-  int shape_only_from = -1;  // this input and all behind it are looked at for their shape alone; -1: none
+  int shape_only_from = -1;                             // this input and all behind it are looked at for their shape alone; -1: none
+  std::function<int(const Attrs&)> shape_only_from_of;  // the same where parameters tell; empty: shape_only_from
   bool uses_random = false;
   bool supports_add = false;               // kernels honour OpReq::kAdd; otherwise the caller adds through a temporary
   bool zero_gradient = false;              // differentiable everywhere with gradient 0 (comparisons, argmax): gradient gives null entries
@@ -294,7 +295,10 @@ struct MXNET_DLL Op {
   const T* trait() const {
     return static_cast<const T*>(FindTrait(typeid(T)));
   }
-  bool ReadsOnlyShape(int input) const { return shape_only_from >= 0 && input >= shape_only_from; }
+  bool ReadsOnlyShape(const Attrs& a, int input) const {
+    if (__builtin_expect(static_cast<bool>(shape_only_from_of), 0)) return input >= shape_only_from_of(a);
+    return shape_only_from >= 0 && input >= shape_only_from;
+  }
   int NumInputs(const Attrs& a) const { return num_inputs ? num_inputs(a) : static_cast<int>(input_names.size()); }
   int NumOutputs(const Attrs& a) const { return num_outputs ? num_outputs(a) : static_cast<int>(output_names.size()); }
   int NumVisibleOutputs(const Attrs& a) const { return num_visible_outputs ? num_visible_outputs(a) : NumOutputs(a); }
@@ -391,6 +395,10 @@ struct MXNET_DLL Op {
   }
   Op& set_shape_only_from(int input) {
     shape_only_from = input;
+    return *this;
+  }
+  Op& set_shape_only_from(std::function<int(const Attrs&)> input) {
+    shape_only_from_of = std::move(input);
     return *this;
   }
   Op& set_expensive_to_recompute() {

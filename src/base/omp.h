@@ -71,6 +71,19 @@ void ParallelFor(int64_t n, int64_t grain, F&& fn) {
   ParallelForThreads(threads, n, fn);
 }
 
+/*
+ * f(item, thread) for items that grow or shrink evenly, as strips of a triangle do: what the
+ * threads get adds up to the same.
+ */
+template <typename F>
+void InTurns(int64_t threads, int64_t items, const F& f) {
+  ParallelForThreads(static_cast<int>(threads), threads, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t)
+      for (int64_t i = 0; i < items; ++i)
+        if ((i / threads % 2 ? threads - 1 - i % threads : i % threads) == t) f(i, t);
+  });
+}
+
 /* Threads that pay for a computation of so many floating-point operations: waking a team costs some
  * microseconds. */
 inline int OmpThreadsForFlops(double flops) { return flops < 2e6 ? 1 : OmpMaxThreads(); }

@@ -137,9 +137,6 @@ class Pass {
       if (!grads[i]) continue;
       const NodeEntry& in = n->inputs[i];
       result.alike.emplace_back(grads[i], in);
-      // The node that tells the gradient's shape does not exist where nobody wants that gradient.
-      const Node& made = *grads[i].node;
-      if (!made.is_variable() && made.op()->trait<TellsShapeOfGradient>()) result.alike.emplace_back(made.inputs[0], in);
       if (needed_.count(in.node.get()) || x_entries_.count(in)) pending_[in].push_back(grads[i]);
     }
   }
@@ -213,7 +210,7 @@ class Pass {
         NodeEntry& e = n->inputs[i];
         if (!forward_.count(e.node.get()))
           enter(e.node);
-        else if (!n->op()->ReadsOnlyShape(static_cast<int>(i)))
+        else if (!n->op()->ReadsOnlyShape(*n->attrs, static_cast<int>(i)))
           e = Mirrored(e);  // a shape is known without computing anything
       }
     }

@@ -67,7 +67,7 @@ uint64_t GradUse(const AttrsPtr& attrs) {
         NodeEntry e = stack.back();
         stack.pop_back();
         for (size_t i = 0; i < e.node->inputs.size(); ++i)
-          if (!e.node->op()->ReadsOnlyShape(static_cast<int>(i))) look(e.node->inputs[i]);  // a shape is on the tape anyway
+          if (!e.node->op()->ReadsOnlyShape(*e.node->attrs, static_cast<int>(i))) look(e.node->inputs[i]);  // a shape is on the tape anyway
       }
     }
   }

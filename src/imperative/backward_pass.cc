@@ -266,7 +266,7 @@ class BackwardPass {
       std::vector<NDArray> in_values;
       in_values.reserve(n->inputs.size());
       for (size_t i = 0; i < n->inputs.size(); ++i)
-        in_values.push_back(n->op()->ReadsOnlyShape(static_cast<int>(i)) ? ShapeOf(n->inputs[i]) : ValueOf(n->inputs[i]));
+        in_values.push_back(n->op()->ReadsOnlyShape(*n->attrs, static_cast<int>(i)) ? ShapeOf(n->inputs[i]) : ValueOf(n->inputs[i]));
       std::vector<NDArray*> in, out;
       for (auto& a : in_values) in.push_back(&a);
       auto& made = values_[n.get()];

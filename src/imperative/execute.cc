@@ -60,7 +60,7 @@ void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Contex
     MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value) << "[" << op->name << "] input " << i << " is an empty (none) array";
     if (inputs[i]->deferred_entry && !Imperative::State().deferred_compute) CheckComputed(*inputs[i]);
     const Context c = inputs[i]->ctx();
-    if (op->array_fn && op->ReadsOnlyShape(static_cast<int>(i))) continue;  // `_backward_copyto`: where the result goes
+    if (op->array_fn && op->ReadsOnlyShape(attrs, static_cast<int>(i))) continue;  // `_backward_copyto`: where the result goes
     if (!*have_ctx) {
       *ctx = ResultContext(c);
       *have_ctx = true;
@@ -215,7 +215,7 @@ class Execution {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       bool written = false;  // overlaps are told by addresses
       for (NDArray* o : outputs_) written = written || inputs_[i]->chunk() == o->chunk();
-      s_->in.push_back(written ? InputBlob(op_, i, *inputs_[i]) : PendingBlob(*inputs_[i]));
+      s_->in.push_back(written ? InputBlob(*attrs_, i, *inputs_[i]) : PendingBlob(*inputs_[i]));
     }
   }
 
@@ -306,7 +306,7 @@ class Execution {
     for (size_t i = 0; i < s_->in.size(); ++i) {
       const int64_t size = s_->in[i].Size();
       const ReadsChosen* chosen = size < parallel ? nullptr : op_->trait<ReadsChosen>();
-      if (!op_->ReadsOnlyShape(static_cast<int>(i)))
+      if (!op_->ReadsOnlyShape(*attrs_, static_cast<int>(i)))
         count(chosen && static_cast<size_t>(chosen->input) == i ? std::min(size, s_->out[0].Size()) : size);
     }
     const double cost = 0.125 * static_cast<double>(work);
@@ -322,7 +322,7 @@ class Execution {
     try {
       RunContext run;
       run.ctx = ctx_.execution();
-      for (size_t i = 0; i < inputs_.size(); ++i) s_->in[i] = s_->in[i].dptr ? s_->in[i] : InputBlob(op_, i, *inputs_[i]);
+      for (size_t i = 0; i < inputs_.size(); ++i) s_->in[i] = s_->in[i].dptr ? s_->in[i] : InputBlob(*attrs_, i, *inputs_[i]);
       for (size_t o = 0; o < outputs_.size(); ++o)
         if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) s_->out[o] = Written(o).data();
       CallKernel(kernel, *attrs_, s_->in, s_->req, s_->out, run, is_train_, random_);
@@ -337,7 +337,7 @@ class Execution {
   PushedCallPtr MakeCall(const Kernel* kernel) {
     const PushedCallPtr call(PushedCall::Take());
     for (size_t i = 0; i < inputs_.size(); ++i)
-      if (!s_->in[i].dptr && !op_->ReadsOnlyShape(static_cast<int>(i)))
+      if (!s_->in[i].dptr && !op_->ReadsOnlyShape(*attrs_, static_cast<int>(i)))
         call->late.push_back({false, i, inputs_[i]->chunk(), inputs_[i]->byte_offset()});
     for (size_t o = 0; o < outputs_.size(); ++o)
       if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) call->late.push_back({true, o, Written(o).chunk(), Written(o).byte_offset()});

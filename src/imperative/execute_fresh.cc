@@ -109,8 +109,8 @@ struct Reads {
   }
 };
 
-void AddInputs(const Op* op, Span<NDArray* const> inputs, FewBlobs<Inferred::kMaxIn>* in) {
-  for (int i = 0; i < inputs.size(); ++i) in->Add(*inputs[i], !op->ReadsOnlyShape(i));
+void AddInputs(const Attrs& attrs, Span<NDArray* const> inputs, FewBlobs<Inferred::kMaxIn>* in) {
+  for (int i = 0; i < inputs.size(); ++i) in->Add(*inputs[i], !attrs.op->ReadsOnlyShape(attrs, i));
 }
 
 /* Is it worth nothing to the profiler, and of the numbers that kernels compute now? */
@@ -164,7 +164,7 @@ bool ExecuteInto(const Inferred& known, const AttrsPtr& attrs, Span<NDArray* con
   try {
     FewBlobs<Inferred::kMaxIn> in;
     FewBlobs<1> out;
-    AddInputs(attrs->op, inputs, &in);
+    AddInputs(*attrs, inputs, &in);
     out.Add(*output, true);
     RunContext run;
     run.ctx = ctx.execution();
@@ -214,7 +214,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
       engine->Release(reads.vars, reads.count, nullptr, 0);
       return true;
     }
-    AddInputs(attrs->op, inputs, &in);
+    AddInputs(*attrs, inputs, &in);
     for (int o = 0; o < outputs.size(); ++o) {
       outputs[o]->Init(known->out_shapes[o], ctx, known->out_types[o]);
       out.Add(*outputs[o], true);

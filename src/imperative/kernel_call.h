@@ -15,8 +15,8 @@ void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, 
 
 /* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it
  * has none yet (placeholders of the tape). */
-inline TBlob InputBlob(const Op* op, size_t i, const NDArray& a) {
-  return op->ReadsOnlyShape(static_cast<int>(i)) ? PendingBlob(a) : a.data();
+inline TBlob InputBlob(const Attrs& attrs, size_t i, const NDArray& a) {
+  return attrs.op->ReadsOnlyShape(attrs, static_cast<int>(i)) ? PendingBlob(a) : a.data();
 }
 
 }  // namespace mxnet

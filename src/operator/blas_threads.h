@@ -60,19 +60,6 @@ void ShareLines(int64_t lines, double flops, const Part& part) {
   ParallelForThreads(static_cast<int>(threads), lines, part);
 }
 
-/*
- * f(item, thread) for items that grow or shrink evenly, as strips of a triangle do: what the
- * threads get adds up to the same.
- */
-template <typename F>
-void InTurns(int64_t threads, int64_t items, const F& f) {
-  ParallelForThreads(static_cast<int>(threads), threads, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t)
-      for (int64_t i = 0; i < items; ++i)
-        if ((i / threads % 2 ? threads - 1 - i % threads : i % threads) == t) f(i, t);
-  });
-}
-
 /* ShareLines for strips of a triangle: f(strip). */
 template <typename F>
 void ShareStrips(int64_t strips, double flops, const F& f) {

@@ -15,9 +15,6 @@ namespace mxnet {
  * the others it is promised by this alone, and their unread outputs are written. */
 struct HonoursNullOutputs {};
 
-/* Hands its first input on. The second one only tells the shape of both. */
-struct TellsShapeOfGradient {};
-
 /* The inputs may be on several devices: the gradients of what a user's function gave. */
 struct TakesSeveralDevices {};
 

@@ -4,11 +4,12 @@
 #include <map>
 #include <numeric>
 
+#include "base/round_up.h"
+
 namespace mxnet {
 namespace {
 
 constexpr size_t kAlign = 64;
-size_t RoundUp(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 // The orders that are tried, best first by experience. Returns false when there is no k-th.
 bool Order(const std::vector<MemoryBlock>& blocks, int k, std::vector<int>* order) {
@@ -37,7 +38,7 @@ size_t Place(const std::vector<MemoryBlock>& blocks, const std::vector<int>& ord
   size_t total = 0;
   for (int i : order) {
     const MemoryBlock& b = blocks[i];
-    const size_t size = RoundUp(b.bytes);
+    const size_t size = RoundUp(b.bytes, kAlign);
     // the smallest gap between neighbours in time that is large enough
     size_t best = static_cast<size_t>(-1), best_gap = static_cast<size_t>(-1), reached = 0;
     for (const Placed& p : placed) {
@@ -65,7 +66,7 @@ MemoryPlan PlanOneColour(const std::vector<MemoryBlock>& blocks, int match_range
   plan.offsets.assign(blocks.size(), 0);
   std::map<int, long long> change;  // bytes that come and go, by step
   for (size_t i = 0; i < blocks.size(); ++i) {
-    const size_t size = RoundUp(blocks[i].bytes);
+    const size_t size = RoundUp(blocks[i].bytes, kAlign);
     if (match_range <= 0) plan.offsets[i] = plan.unshared_bytes;
     plan.unshared_bytes += size;
     change[blocks[i].first] += static_cast<long long>(size);

@@ -83,7 +83,7 @@ void PlanCompiler::MakeNodes() {
       const auto& e = info.inputs[i];
       AddBlob(e.node, e.index, InParts(t, i) ? LoopAt(t) : -1);
       const int slot = slot_[g_->eid(e)] - p_.head_slot(0);
-      if (slot >= 0 && slot < p_.num_outputs && !node.attrs->op->ReadsOnlyShape(i)) p_.head_used[slot] = 1;
+      if (slot >= 0 && slot < p_.num_outputs && !node.attrs->op->ReadsOnlyShape(*node.attrs, i)) p_.head_used[slot] = 1;
     }
     node.out = static_cast<int>(p_.blobs.size());
     node.num_out = static_cast<int>(g_->entry_ptr[id + 1] - g_->entry_ptr[id]);

@@ -1,6 +1,7 @@
 // Where the entries of a plan lie: slots of the caller's arrays, constants, blocks of the arena.
 #include <algorithm>
 
+#include "base/round_up.h"
 #include "executor/plan/plan_compiler.h"
 #include "mxnet/env.h"
 
@@ -84,7 +85,7 @@ void PlanCompiler::FindUses() {
       const uint32_t e = g_->eid(info.inputs[i]);
       const bool inside = LoopAt(t) >= 0 && made_in[e] == LoopAt(t);
       if (!inside) parts_[e] = 1;
-      if (info.source->op()->ReadsOnlyShape(static_cast<int>(i))) continue;
+      if (info.source->op()->ReadsOnlyShape(*info.source->attrs, static_cast<int>(i))) continue;
       // What comes from before a loop is read in each of its micro_batches.
       uses_[e] = std::max(uses_[e], inside || LoopAt(t) < 0 ? t : p_.loops[LoopAt(t)].end - 1);
     }
@@ -128,7 +129,7 @@ void PlanCompiler::PlaceOutputs(int t, int colour) {
     if (constant) {
       constant_[out] = true;
       constant_offset_[out] = p_.constant_bytes;
-      p_.constant_bytes += (bytes + 63) / 64 * 64;
+      p_.constant_bytes += RoundUp(bytes, 64);
       continue;
     }
     if (inplace_wanted && bytes > 0 && ShareInput(t, o, colour, pairs, &reused)) continue;
@@ -144,7 +145,8 @@ bool PlanCompiler::ShareInput(int t, int o, int colour, const InplacePairs& pair
   const Op* op = info.source->op();
   const uint32_t out = g_->eid(order_[t], o);
   for (const auto& pair : pairs) {
-    if (pair.second != o || pair.first >= static_cast<int>(info.inputs.size()) || op->ReadsOnlyShape(pair.first)) continue;
+    if (pair.second != o || pair.first >= static_cast<int>(info.inputs.size()) || op->ReadsOnlyShape(*info.source->attrs, pair.first))
+      continue;
     const uint32_t in = g_->eid(info.inputs[pair.first]);
     const int b = block_[in];
     if (b < 0 || p_.blocks[b].last != t || p_.blocks[b].colour != colour || p_.blocks[b].bytes != BytesOf(out) ||
@@ -152,7 +154,7 @@ bool PlanCompiler::ShareInput(int t, int o, int colour, const InplacePairs& pair
       continue;
     bool others = false;  // who read the block, too, and must not lose it
     for (size_t i = 0; i < info.inputs.size(); ++i)
-      others = others || (block_[g_->eid(info.inputs[i])] == b && !op->ReadsOnlyShape(static_cast<int>(i)) &&
+      others = others || (block_[g_->eid(info.inputs[i])] == b && !op->ReadsOnlyShape(*info.source->attrs, static_cast<int>(i)) &&
                           std::find(pairs.begin(), pairs.end(), std::make_pair(static_cast<int>(i), o)) == pairs.end());
     if (others) continue;
     block_[out] = b;

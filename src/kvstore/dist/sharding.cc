@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "base/round_up.h"
+
 namespace mxnet {
 namespace kvstore {
 namespace {
 
 constexpr int64_t kAlign = 64;
-
-int64_t Aligned(int64_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
 
 /* The finalizer of SplitMix64: every bit of the result depends on every bit of `x`. */
 uint64_t Mix(uint64_t x) {
@@ -32,9 +32,9 @@ std::vector<Part> Shard(int64_t key_hash, int64_t size, const ShardingOptions& o
   int64_t each = std::max<int64_t>(size, 1);
   int64_t server = first;
   if (options.slice > 0) {
-    each = Aligned(options.slice);
+    each = RoundUp(options.slice, kAlign);
   } else if (size >= options.split_from && servers > 1) {
-    each = Aligned((size + servers - 1) / servers);
+    each = RoundUp((size + servers - 1) / servers, kAlign);
     server = 0;
   }
   std::vector<Part> parts;

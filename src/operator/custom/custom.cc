@@ -28,8 +28,6 @@ struct CustomParam {
 struct CustomState : OpState {
   std::shared_ptr<const Prop> prop;
   std::shared_ptr<Operator> op;
-  ShapeVector shapes;  // of the arguments, and so of their gradients
-  std::vector<int> types;
 };
 
 const Prop& PropOf(const Attrs& a) {
@@ -142,35 +140,35 @@ bool InferType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
   return std::count(in->begin(), in->end(), int{kDTypeUnknown}) == 0 && std::count(out->begin(), out->end(), int{kDTypeUnknown}) == 0;
 }
 
-const CustomState* StateOfCall(const Attrs& attrs) {
-  return attrs.param ? static_cast<const CustomState*>(attrs.get<CustomParam>().state.get()) : nullptr;
+/* Gradients are like the arguments: those that backward reads, and behind them and the auxiliary
+ * states the others, for their shapes and dtypes. */
+bool Reads(const Prop& p, int argument) {
+  return std::find(p.dependencies.begin(), p.dependencies.end(), p.num_out() + argument) != p.dependencies.end();
+}
+int ShapeOnlyFrom(const Attrs& attrs) { return static_cast<int>(PropOf(attrs).dependencies.size()) + PropOf(attrs).num_aux(); }
+int NumGradInputs(const Attrs& attrs) {
+  const Prop& p = PropOf(attrs);
+  int others = 0;
+  for (int i = 0; i < p.num_in(); ++i) others += Reads(p, i) ? 0 : 1;
+  return ShapeOnlyFrom(attrs) + others;
 }
 
-// Gradients are like the arguments: those of the eager call, or what backward reads of them. Of
-// others CustomGradient tells.
 template <typename T, typename Assign>
 void AssignGradients(const Prop& p, const std::vector<T>& in, std::vector<T>* out, const Assign& assign) {
-  for (size_t at = 0; at < p.dependencies.size(); ++at) {
-    const int argument = p.dependencies[at] - p.num_out();
-    if (argument >= 0 && argument < p.num_in()) assign(&(*out)[argument], in[at]);
+  size_t rest = p.dependencies.size() + p.states.size();
+  for (int i = 0; i < p.num_in(); ++i) {
+    const auto read = std::find(p.dependencies.begin(), p.dependencies.end(), p.num_out() + i);
+    assign(&(*out)[i], in[read != p.dependencies.end() ? static_cast<size_t>(read - p.dependencies.begin()) : rest++]);
   }
 }
 
 bool InferGradShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  const auto assign = [&](Shape* into, const Shape& shape) { AssignShape(attrs, "gradient", into, shape); };
-  if (const CustomState* state = StateOfCall(attrs))
-    for (size_t i = 0; i < out->size(); ++i) assign(&(*out)[i], state->shapes[i]);
-  else
-    AssignGradients(PropOf(attrs), *in, out, assign);
+  AssignGradients(PropOf(attrs), *in, out, [&](Shape* into, const Shape& shape) { AssignShape(attrs, "gradient", into, shape); });
   return std::all_of(out->begin(), out->end(), [](const Shape& s) { return s.known(); });
 }
 
 bool InferGradType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  const auto assign = [&](int* into, int type) { AssignType(attrs, "gradient", into, type); };
-  if (const CustomState* state = StateOfCall(attrs))
-    for (size_t i = 0; i < out->size(); ++i) assign(&(*out)[i], state->types[i]);
-  else
-    AssignGradients(PropOf(attrs), *in, out, assign);
+  AssignGradients(PropOf(attrs), *in, out, [&](int* into, int type) { AssignType(attrs, "gradient", into, type); });
   return std::count(out->begin(), out->end(), int{kDTypeUnknown}) == 0;
 }
 
@@ -192,9 +190,6 @@ std::shared_ptr<OpState>* StateSlot(const Attrs& attrs) {
 std::shared_ptr<OpState> MakeState(const Attrs& attrs, Context ctx, const ShapeVector& shapes, const std::vector<int>& types) {
   auto state = std::make_shared<CustomState>();
   state->prop = attrs.get<CustomParam>().prop;
-  const int n = PropOf(attrs).num_in();
-  state->shapes.assign(shapes.begin(), shapes.begin() + n);
-  state->types.assign(types.begin(), types.begin() + n);
   state->op = state->prop->Create(ctx, shapes, types);
   return state;
 }
@@ -293,14 +288,11 @@ std::vector<NodeEntry> CustomGradient(const NodePtr& node, const std::vector<Nod
       inputs.push_back({node, static_cast<uint32_t>(d - p.num_out() - p.num_in()), 0});
   }
   for (int i = 0; i < p.num_aux(); ++i) inputs.push_back(node->inputs[p.num_in() + i]);
-  const NodePtr back = MakeNodeLike("_backward_Custom", *node, std::move(inputs));
   std::vector<NodeEntry> grads(node->inputs.size());
-  for (int i = 0; i < p.num_in(); ++i) {
-    grads[i] = {back, static_cast<uint32_t>(i), 0};
-    if (std::find(p.dependencies.begin(), p.dependencies.end(), p.num_out() + i) != p.dependencies.end()) continue;
-    // A graph in a node has nothing else that tells the shape. The argument's values are not read.
-    grads[i] = MakeOp("_backward_Custom_like", {grads[i], node->inputs[i]});
-  }
+  for (int i = 0; i < p.num_in(); ++i)
+    if (!Reads(p, i)) inputs.push_back(node->inputs[i]);
+  const NodePtr back = MakeNodeLike("_backward_Custom", *node, std::move(inputs));
+  for (int i = 0; i < p.num_in(); ++i) grads[i] = {back, static_cast<uint32_t>(i), 0};
   return grads;
 }
 
@@ -344,8 +336,8 @@ Op& SetCustom(Op& op) {
 
 MXNET_REGISTER_OP(_backward_Custom)
     .describe("The gradient of Custom: calls backward of the operator that has computed the results.")
-    .set_variadic(
-        "data", [](const Attrs& a) { return static_cast<int>(PropOf(a).dependencies.size()) + PropOf(a).num_aux(); }, "")
+    .set_variadic("data", NumGradInputs, "")
+    .set_shape_only_from(ShapeOnlyFrom)
     .set_num_outputs([](const Attrs& a) { return PropOf(a).num_in(); })
     .set_mutate_inputs([](const Attrs& a) { return AuxAt(a, static_cast<int>(PropOf(a).dependencies.size())); })
     .set_infer_shape(InferGradShape)
@@ -353,19 +345,6 @@ MXNET_REGISTER_OP(_backward_Custom)
     .set_stateful()
     .set_supports_add()
     .set_trait(RunsElsewhere{StartBackward, nullptr, nullptr, StateSlot});
-
-MXNET_REGISTER_OP(_backward_Custom_like)
-    .describe("lhs, a gradient of Custom, with the shape and dtype of rhs, the argument.")
-    .set_inputs({"lhs", "rhs"})
-    .set_shape_only_from(1)
-    .set_trait(TellsShapeOfGradient{})
-    .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) {
-      AssignShape(a, "lhs", &(*in)[0], (*in)[1]);
-      AssignShape(a, "output", &(*out)[0], (*in)[1]);
-      return (*in)[1].known();
-    })
-    .set_inplace({{0, 0}})
-    .set_kernel([](KernelArgs& args) { (*graph_ops::Copy()->op->KernelFor(args.run.ctx.dev_type))(args); });
 
 }  // namespace
 

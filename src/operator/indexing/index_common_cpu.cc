@@ -3,6 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/indexing/gpu_index.h"
@@ -137,7 +138,12 @@ void CopyEntries(const char* __restrict from, int64_t size, const int64_t* __res
     const int64_t first = at % num, n = std::min(num - first, end - at);
     const char* const base = from + at / num * size * bytes;
     char* const out = to + at * bytes;
-    for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * bytes, base + index[first + i] * bytes, static_cast<size_t>(bytes));
+    for (int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_same_v<Bytes, int64_t>)
+        CopyRun(out + i * bytes, base + index[first + i] * bytes, static_cast<size_t>(bytes));
+      else
+        std::memcpy(out + i * bytes, base + index[first + i] * bytes, static_cast<size_t>(bytes));
+    }
     at += n;
   }
 }
@@ -158,6 +164,8 @@ void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, con
     case 2: return copy(std::integral_constant<int64_t, 2>());
     case 4: return copy(std::integral_constant<int64_t, 4>());
     case 8: return copy(std::integral_constant<int64_t, 8>());
+    case 16: return copy(std::integral_constant<int64_t, 16>());
+    case 32: return copy(std::integral_constant<int64_t, 32>());
     default: return copy(row);
   }
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "base/copy_run.h"
 #include "base/omp.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/indexing/host_values.h"
@@ -99,7 +100,7 @@ void Gather(const char* from, int64_t outer, const Parts& parts, const uint8_t* 
       if constexpr (std::is_same_v<decltype(bytes), int64_t>) {
         for (int64_t i = begin; i < end; ++i) {
           if (!mask[i]) continue;
-          std::memcpy(y, x + i * bytes, static_cast<size_t>(bytes));
+          CopyRun(y, x + i * bytes, static_cast<size_t>(bytes));
           y += bytes;
         }
       } else {

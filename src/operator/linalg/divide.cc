@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/round_up.h"
 #include "operator/blas_threads.h"
 #include "operator/gemm.h"
 #include "operator/host_scratch.h"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr int64_t kLeaf = 32;  // rows of a part that is not cut
 
-int64_t Padded(int64_t n) { return (n + kSecularStep - 1) / kSecularStep * kSecularStep; }
+int64_t Padded(int64_t n) { return RoundUp(n, kSecularStep); }
 
 // Which columns of an eigenvector are not 0: those of the part's first half, all, the second
 // half's. The order of the vectors in matrix products is this one.

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "base/row_vectors.h"
 #include "operator/linalg/reflections.h"
 #include "operator/linalg/row_kernels.h"
-#include "operator/linalg/row_vectors.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

@@ -9,14 +9,15 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
+#include "base/round_up.h"
 
 namespace mxnet {
 namespace linalg {
 
 constexpr int64_t kRowStep = 16;
-constexpr int64_t RowPitch(int64_t n) { return (n + kRowStep - 1) / kRowStep * kRowStep; }
+constexpr int64_t RowPitch(int64_t n) { return RoundUp(n, kRowStep); }
 /* The larger half of n, in whole blocks, for factorizations that divide. */
-constexpr int64_t LargerHalf(int64_t n, int64_t block) { return (n / 2 + block - 1) / block * block; }
+constexpr int64_t LargerHalf(int64_t n, int64_t block) { return RoundUp(n / 2, block); }
 
 }  // namespace linalg
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/row_vectors.h"
 #include "operator/linalg/row_kernels.h"
-#include "operator/linalg/row_vectors.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

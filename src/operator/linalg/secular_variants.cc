@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operator/linalg/row_vectors.h"
+#include "base/row_vectors.h"
 #include "operator/linalg/secular.h"
 
 namespace mxnet {

@@ -1,6 +1,7 @@
 // Means and variances together.
 #include "operator/reduce/moments.h"
 
+#include "base/round_up.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
@@ -30,7 +31,7 @@ TBlob Temporary(void* memory, const Shape& shape, int dtype) {
   b.dtype = dtype;
   return b;
 }
-size_t Aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+size_t Aligned(size_t bytes) { return RoundUp(bytes, 64); }
 }  // namespace
 
 void Variance(const KernelArgs& call, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, const TBlob* mean,

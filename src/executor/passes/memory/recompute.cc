@@ -71,7 +71,8 @@ class Chooser {
     for (uint32_t n = num_forward_; n < g_.nodes.size(); ++n) {
       const auto& info = g_.nodes[n];
       for (size_t i = 0; i < info.inputs.size(); ++i)
-        if (info.inputs[i].node < num_forward_ && !info.source->op()->ReadsOnlyShape(static_cast<int>(i))) need(g_.eid(info.inputs[i]));
+        if (info.inputs[i].node < num_forward_ && !info.source->op()->ReadsOnlyShape(*info.source->attrs, static_cast<int>(i)))
+          need(g_.eid(info.inputs[i]));
     }
     for (const auto& e : q.graph.grads)
       if (g_.id.at(e.node.get()) < num_forward_) need(Eid(e));
@@ -118,7 +119,7 @@ class Chooser {
       const auto& inputs = g_.nodes[n].inputs;
       const size_t count = rule && rule->inputs >= 0 ? static_cast<size_t>(rule->inputs) : inputs.size();
       for (size_t i = 0; i < count; ++i)
-        if (!node.op()->ReadsOnlyShape(static_cast<int>(i))) reads(g_.eid(inputs[i]));
+        if (!node.op()->ReadsOnlyShape(*node.attrs, static_cast<int>(i))) reads(g_.eid(inputs[i]));
       if (rule)
         for (int o : rule->reads) reads(g_.eid(n, static_cast<uint32_t>(o)));
     }
@@ -167,7 +168,7 @@ class Chooser {
     for (uint32_t n = 0; n < num_forward_; ++n) {
       const auto& info = g_.nodes[n];
       for (size_t i = 0; i < info.inputs.size(); ++i)
-        if (!info.source->op()->ReadsOnlyShape(static_cast<int>(i))) last[g_.eid(info.inputs[i])] = n;
+        if (!info.source->op()->ReadsOnlyShape(*info.source->attrs, static_cast<int>(i))) last[g_.eid(info.inputs[i])] = n;
     }
     for (uint32_t n = 0; n < num_forward_; ++n)
       for (uint32_t e = g_.entry_ptr[n]; e < g_.entry_ptr[n + 1]; ++e) {
@@ -373,7 +374,7 @@ double EstimateNanoseconds(const GraphInfo& info, uint32_t node, double* flops) 
     to->push_back(b);
   };
   for (size_t i = 0; i < g.nodes[node].inputs.size(); ++i)
-    put(g.eid(g.nodes[node].inputs[i]), &in, !attrs.op->ReadsOnlyShape(static_cast<int>(i)));
+    put(g.eid(g.nodes[node].inputs[i]), &in, !attrs.op->ReadsOnlyShape(attrs, static_cast<int>(i)));
   for (uint32_t e = g.entry_ptr[node]; e < g.entry_ptr[node + 1]; ++e) put(e, &out, true);
   const double work = attrs.op->flops
                           ? attrs.op->flops(attrs, Span<const TBlob>(in.data(), in.size()), Span<const TBlob>(out.data(), out.size()))

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/cache_sets.h"
+#include "base/round_up.h"
 #include "base/shared_items.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
@@ -33,8 +34,6 @@ constexpr int64_t kFilters = 192;    // whose strips stay in the second-level ca
 constexpr int64_t kPixels = 96;      // rows of dY times all panels
 constexpr int64_t kPieces = 2,
                   kPiecePixels = 4096;  // more pixels are summed in two pieces: threads that divide pixels read each of them once
-
-int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 bool PointwisePlane(const ConvDims& d) { return d.KernelSize() == 1 && d.in[0] == 1 && d.pad[0] == 0 && d.pad[1] == 0 && d.pad[2] == 0; }
 

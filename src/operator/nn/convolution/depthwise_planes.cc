@@ -5,6 +5,7 @@
 
 #include "base/copy_run.h"
 #include "base/omp.h"
+#include "base/round_up.h"
 #include "operator/host_scratch.h"
 
 namespace mxnet {
@@ -41,7 +42,7 @@ struct Planes {
   int64_t Behind() const { return kVector + window.Reach(1); }
   int64_t BlockSize() const { return (rows + window.Reach(0)) * pitch + Behind(); }
   int64_t ResultSize() const { return rows * pitch + kVector; }
-  static int64_t Whole(int64_t n) { return (n + kVector - 1) / kVector * kVector; }
+  static int64_t Whole(int64_t n) { return RoundUp(n, kVector); }
 
   // The rows that results from row `first` on need, `count` rows of them; `block` has zeros where
   // no plane is, from the start.

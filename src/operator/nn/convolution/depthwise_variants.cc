@@ -1,5 +1,5 @@
 // Sums over the window of a depthwise convolution, along rows that lie one behind the other.
-#include "operator/linalg/row_vectors.h"
+#include "base/row_vectors.h"
 #include "operator/nn/convolution/depthwise_planes.h"
 
 namespace mxnet {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/fork_guard.h"
+#include "base/round_up.h"
 
 namespace mxnet {
 namespace nn {
@@ -28,7 +29,7 @@ constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20, kMapping = 16 * kHug
 
 class Mapping {
  public:
-  explicit Mapping(size_t bytes) : bytes_((bytes + kHugePage - 1) / kHugePage * kHugePage) {
+  explicit Mapping(size_t bytes) : bytes_(RoundUp(bytes, kHugePage)) {
     char* raw =
         static_cast<char*>(mmap(nullptr, bytes_ + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (raw == MAP_FAILED) throw std::bad_alloc();
@@ -67,7 +68,7 @@ struct Room {
 Room* const g_room = new Room();
 
 struct Block {
-  explicit Block(int64_t count) : size(count), bytes_((static_cast<size_t>(count) * sizeof(float) + 63) / 64 * 64) {
+  explicit Block(int64_t count) : size(count), bytes_(RoundUp(static_cast<size_t>(count) * sizeof(float), 64)) {
     std::lock_guard<ForkMutex> lock(g_room->mutex);
     memory_ = g_room->now ? g_room->now->Take(bytes_) : nullptr;
     if (!memory_) {

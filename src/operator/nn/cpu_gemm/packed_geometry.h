@@ -8,6 +8,7 @@
 
 #include "base/cache_sets.h"
 #include "base/omp.h"
+#include "base/round_up.h"
 #include "base/shared_items.h"
 #include "operator/nn/cpu_gemm/packed.h"
 
@@ -17,8 +18,6 @@ namespace nn {
 constexpr int64_t kPointers = 4096;  // to rows, of a block of pixels
 constexpr int64_t kLeastDepth = 8;   // fewer channels: whole lines of the window are multiplied at once
 constexpr int64_t kMostDepth = 4096;
-
-inline int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* The last two spatial dimensions of a convolution, with the segments that its window falls
  * into. */

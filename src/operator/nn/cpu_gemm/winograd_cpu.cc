@@ -4,6 +4,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "base/round_up.h"
 #include "base/shared_items.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
@@ -26,8 +27,6 @@ constexpr int64_t kSharedFilters = 32;
 constexpr int64_t kLargeBytes = 4 << 20;     // weights that do not stay in a cache until they are wanted again
 constexpr int64_t kGradientBytes = 8 << 20;  // of tiles that a weight gradient sums at a time
 constexpr int64_t kGap = 16;                 // floats between tiles: powers of two would fall into the same sets of the cache
-
-int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 WinogradPart Part(float* ptr, const WinogradDims& d, int64_t channels) { return {ptr, d.Points() * channels + kGap, channels}; }
 int64_t PartSize(const WinogradDims& d, int64_t channels, int64_t tiles) { return RoundUp((d.Points() * channels + kGap) * tiles, 16); }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/round_up.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/l2_kernels.h"
@@ -65,13 +66,30 @@ void Times(KernelArgs& a, const TBlob& l, const TBlob& r, const TBlob& out, OpRe
   pointwise::Execute(a.run, function, pointwise::ComputeFor(l.dtype, false), operands, 2, pointwise::kBinaryMasks, nullptr, out, req);
 }
 
+constexpr int64_t kPiece = 1 << 15;  // elements of a row that stay in the cache between both passes
+
+// What shares a norm lies side by side in rows of so many elements; 0: it does not.
+int64_t RowLength(const Attrs& attrs, const Shape& s) {
+  const int mode = attrs.get<L2NormalizationParam>().mode;
+  return mode == 1 ? 0 : s.Prod(mode == 2 ? 2 : 1, s.ndim());
+}
+
 void Forward(KernelArgs& a) {
   const TBlob& x = a.in[0];
-  if (x.Size() == 0) return;
+  if (x.Size() == 0 || a.req[0] == OpReq::kNull) return;
+  const double eps = static_cast<double>(a.param<L2NormalizationParam>().eps);
+  const int64_t n = RowLength(*a.attrs, x.shape);
+  if (!a.run.ctx.is_gpu() && n > 0 && n <= 2 * kPiece && !IsHalf(x.dtype) && a.req[0] != OpReq::kAdd) {
+    const size_t bytes = static_cast<size_t>(n) * DTypeSize(x.dtype);
+    return ParallelFor(x.Size() / n, std::max<int64_t>(1, kPiece / n), [=, &a](int64_t begin, int64_t end) {
+      const size_t at = static_cast<size_t>(begin) * bytes;
+      MXNET_CPU_CALL(L2Rows)(a.in[0].dtype, a.in[0].data<char>() + at, a.out[0].data<char>() + at, end - begin, n, eps);
+    });
+  }
   const Shape kept = reduce::ReducedShape(x.shape, NormReduced(*a.attrs, x.shape), true, false);
   const int dtype = pointwise::ComputeDType(pointwise::ComputeFor(x.dtype, false));
   const TBlob norm = Temporary(a.workspace(static_cast<size_t>(kept.Size()) * DTypeSize(dtype)), kept, dtype);
-  SumsTo(a, reduce::kSumSquare, x, static_cast<double>(a.param<L2NormalizationParam>().eps), true, norm);
+  SumsTo(a, reduce::kSumSquare, x, eps, true, norm);
   Times(a, x, norm, a.out[0], a.req[0], pointwise::Forward(pointwise::k_div));
 }
 
@@ -83,8 +101,8 @@ void BackwardOnDevice(KernelArgs& a) {
   const TBlob &g = a.in[0], &x = a.in[1];
   const Shape kept = reduce::ReducedShape(x.shape, NormReduced(*a.attrs, x.shape), true, false);
   const int dtype = pointwise::ComputeDType(pointwise::ComputeFor(x.dtype, false));
-  const size_t whole = (static_cast<size_t>(x.Size()) * DTypeSize(dtype) + 63) / 64 * 64;
-  const size_t few = (static_cast<size_t>(kept.Size()) * DTypeSize(dtype) + 63) / 64 * 64;
+  const size_t whole = RoundUp(static_cast<size_t>(x.Size()) * DTypeSize(dtype), 64);
+  const size_t few = RoundUp(static_cast<size_t>(kept.Size()) * DTypeSize(dtype), 64);
   char* memory = static_cast<char*>(a.workspace(whole + 2 * few));
   const TBlob terms = Temporary(memory, x.shape, dtype), r = Temporary(memory + whole, kept, dtype);
   const TBlob along = Temporary(memory + whole + few, kept, dtype);
@@ -99,7 +117,6 @@ void BackwardOnDevice(KernelArgs& a) {
   Times(a, terms, r, a.out[0], a.req[0], div);
 }
 
-constexpr int64_t kPiece = 1 << 15;   // elements of a row that stay in the cache between both passes
 constexpr int64_t kStripe = 1 << 10;  // columns of a thread
 
 // Rows so long that several threads share one.
@@ -128,11 +145,7 @@ template <typename T>
 void Rows(const T* g, const T* x, T* dx, int dtype, int64_t rows, int64_t n, double eps) {
   if (n > 2 * kPiece) return LongRows(g, x, dx, dtype, rows, n, eps);
   ParallelFor(rows, std::max<int64_t>(1, kPiece / n), [=](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      L2Sums sums;
-      MXNET_CPU_CALL(L2RowSums)(dtype, g + r * n, x + r * n, n, &sums);
-      MXNET_CPU_CALL(L2RowGradient)(dtype, g + r * n, x + r * n, dx + r * n, n, L2Factors(sums, eps));
-    }
+    MXNET_CPU_CALL(L2RowsGradient)(dtype, g + begin * n, x + begin * n, dx + begin * n, end - begin, n, eps);
   });
 }
 
@@ -155,14 +168,13 @@ void Backward(KernelArgs& args) {  // ograd, data -> data_grad
     using T = decltype(tag);
     const T *g = a.in[0].data<T>(), *x = a.in[1].data<T>();
     T* dx = a.out[0].data<T>();
-    const L2NormalizationParam& p = a.param<L2NormalizationParam>();
+    const double eps = static_cast<double>(a.param<L2NormalizationParam>().eps);
     const Shape& s = a.in[1].shape;
-    const double eps = static_cast<double>(p.eps);
-    const int kept = p.mode == 2 ? 2 : 1, dtype = a.in[1].dtype;
-    if (p.mode == 1)
-      Columns(g, x, dx, dtype, s[0], s[1], s.Prod(2, s.ndim()), eps);
+    const int dtype = a.in[1].dtype;
+    if (const int64_t n = RowLength(*a.attrs, s))
+      Rows(g, x, dx, dtype, s.Size() / n, n, eps);
     else
-      Rows(g, x, dx, dtype, s.Prod(0, kept), s.Prod(kept, s.ndim()), eps);
+      Columns(g, x, dx, dtype, s[0], s[1], s.Prod(2, s.ndim()), eps);
   });
 }
 

@@ -1,5 +1,6 @@
 // Loops of L2Normalization's gradient.
 #include <algorithm>
+#include <cmath>
 
 #include "mxnet/base.h"
 #include "operator/nn/norm/l2_kernels.h"
@@ -11,6 +12,19 @@ namespace {
 constexpr int64_t kBlock = 1024;  // elements summed in the data's type before going into a double
 constexpr int64_t kRows = 32;     // the same, by column
 constexpr int64_t kWidth = 256;   // columns at a time
+
+template <typename T>
+double SquareSum(const T* x, int64_t n) {
+  double sum = 0;
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = std::min(n, begin + kBlock);
+    T squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (int64_t i = begin; i < end; ++i) squares += x[i] * x[i];
+    sum += static_cast<double>(squares);
+  }
+  return sum;
+}
 
 template <typename T>
 void RowSums(const T* g, const T* x, int64_t n, L2Sums* sums) {
@@ -31,6 +45,43 @@ template <typename T>
 void RowGradient(const T* g, const T* x, T* dx, int64_t n, T by_gradient, T by_data) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) dx[i] = g[i] * by_gradient + x[i] * by_data;
+}
+
+// How many rows of n go together: roots and quotients of several are found at once.
+constexpr int64_t kTogether = 64;
+int64_t Together(int64_t n) { return std::max<int64_t>(1, std::min(kTogether, 4096 / n)); }
+
+template <typename T>
+void Rows(const T* x, T* y, int64_t rows, int64_t n, double eps) {
+  double norms[kTogether];
+  const int64_t together = Together(n);
+  for (int64_t first = 0; first < rows; first += together, x += together * n, y += together * n) {
+    const int64_t count = std::min(together, rows - first);
+    for (int64_t r = 0; r < count; ++r) norms[r] = SquareSum(x + r * n, n);
+#pragma omp simd
+    for (int64_t r = 0; r < count; ++r) norms[r] = std::sqrt(norms[r] + eps);
+    for (int64_t r = 0; r < count; ++r) {
+      const T norm = static_cast<T>(norms[r]);
+#pragma omp simd
+      for (int64_t i = r * n; i < (r + 1) * n; ++i) y[i] = x[i] / norm;
+    }
+  }
+}
+
+template <typename T>
+void RowsGradient(const T* g, const T* x, T* dx, int64_t rows, int64_t n, double eps) {
+  L2Sums sums[kTogether];
+  L2Factors factors[kTogether];
+  const int64_t together = Together(n);
+  for (int64_t first = 0; first < rows; first += together, g += together * n, x += together * n, dx += together * n) {
+    const int64_t count = std::min(together, rows - first);
+    std::fill(sums, sums + count, L2Sums());
+    for (int64_t r = 0; r < count; ++r) RowSums(g + r * n, x + r * n, n, &sums[r]);
+#pragma omp simd
+    for (int64_t r = 0; r < count; ++r) factors[r] = L2Factors(sums[r], eps);
+    for (int64_t r = 0; r < count; ++r)
+      RowGradient(g + r * n, x + r * n, dx + r * n, n, static_cast<T>(factors[r].by_gradient), static_cast<T>(factors[r].by_data));
+  }
 }
 
 template <typename T>
@@ -83,6 +134,20 @@ void OfType(int dtype, F&& f) {
 }
 
 }  // namespace
+
+void L2Rows(int dtype, const void* x, void* y, int64_t rows, int64_t n, double eps) {
+  OfType(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    Rows(static_cast<const T*>(x), static_cast<T*>(y), rows, n, eps);
+  });
+}
+
+void L2RowsGradient(int dtype, const void* g, const void* x, void* dx, int64_t rows, int64_t n, double eps) {
+  OfType(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    RowsGradient(static_cast<const T*>(g), static_cast<const T*>(x), static_cast<T*>(dx), rows, n, eps);
+  });
+}
 
 void L2RowSums(int dtype, const void* g, const void* x, int64_t n, L2Sums* sums) {
   OfType(dtype, [&](auto tag) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
+#include "base/round_up.h"
 
 namespace mxnet {
 
@@ -21,7 +22,7 @@ struct CellClip {  // limits of the lstm cell state
  * instruction set, so packing and product must be of one run.
  */
 constexpr int64_t kPackColumns = 32;
-inline int64_t PackedColumns(int64_t n) { return (n + kPackColumns - 1) / kPackColumns * kPackColumns; }
+inline int64_t PackedColumns(int64_t n) { return RoundUp(n, kPackColumns); }
 inline int64_t PackedSize(int64_t n, int64_t k) { return PackedColumns(n) * k; }
 }  // namespace nn
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/library_threads.h"
+#include "base/round_up.h"
 #include "operator/nn/onednn/hooks.h"
 #include "operator/nn/onednn/onednn_common.h"
 
@@ -80,7 +81,7 @@ struct PackedLayers : OpState {
   std::vector<PackedLayer> places;
 };
 
-size_t Aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+size_t Aligned(size_t bytes) { return RoundUp(bytes, 64); }
 
 // oneDNN's gates of a gru are z r n.
 const float* GateOrder(KernelArgs& args, const RnnCall& c, const void* weight, int64_t columns) {

@@ -1,7 +1,7 @@
 /* For files *_variants.cc: 64 bytes of numbers, which a compiler splits where registers are
  * shorter. */
-#ifndef MXNET_OPERATOR_LINALG_ROW_VECTORS_H_
-#define MXNET_OPERATOR_LINALG_ROW_VECTORS_H_
+#ifndef MXNET_BASE_ROW_VECTORS_H_
+#define MXNET_BASE_ROW_VECTORS_H_
 
 #include <cstdint>
 
@@ -48,4 +48,4 @@ inline T Total(const typename Wide<T>::type& v) {
 }  // namespace
 }  // namespace MXNET_CPU_VARIANT
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_LINALG_ROW_VECTORS_H_
+#endif  // MXNET_BASE_ROW_VECTORS_H_
