@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/copy_past.h"
 #include "base/dtype.h"
 #include "kvstore/reduce.h"
 #include "mxnet/env.h"
@@ -30,17 +31,6 @@ void Fetch(const void* in, int64_t bytes) {
 }
 
 #if defined(__SSE2__)
-void CopyPast(const void* from, void* to, int64_t bytes) {
-  const char* f = static_cast<const char*>(from);
-  char* t = static_cast<char*>(to);
-  const int64_t head = std::min<int64_t>(bytes, static_cast<int64_t>(-reinterpret_cast<uintptr_t>(t) & 15));
-  std::memcpy(t, f, static_cast<size_t>(head));
-  int64_t i = head;
-  for (; i + 16 <= bytes; i += 16)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(t + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(f + i)));
-  std::memcpy(t + i, f + i, static_cast<size_t>(bytes - i));
-}
-void EndCopiesPast() { _mm_sfence(); }
 /* A line of the caches, both aligned. */
 inline void StoreLinePast(const void* from, void* to) {
   const __m128i* f = static_cast<const __m128i*>(from);
@@ -48,8 +38,6 @@ inline void StoreLinePast(const void* from, void* to) {
   for (int i = 0; i < 4; ++i) _mm_stream_si128(t + i, _mm_load_si128(f + i));
 }
 #else
-void CopyPast(const void* from, void* to, int64_t bytes) { std::memcpy(to, from, static_cast<size_t>(bytes)); }
-void EndCopiesPast() {}
 inline void StoreLinePast(const void* from, void* to) { std::memcpy(to, from, static_cast<size_t>(kLine)); }
 #endif
 
@@ -112,7 +100,7 @@ void CopyRange(const char* in, const std::vector<char*>& out, int64_t begin, int
     for (char* o : out) {
       if (o == in) continue;
       if (past_caches)
-        CopyPast(in + at, o + at, n);
+        CopyPast(o + at, in + at, n);
       else
         std::memcpy(o + at, in + at, static_cast<size_t>(n));
     }
@@ -155,7 +143,7 @@ void SumRange(const std::vector<const T*>& in, const std::vector<T*>& out, int64
     }
     for (T* o : out) {
       if (past_caches)
-        CopyPast(result, o + at, n * static_cast<int64_t>(sizeof(T)));
+        CopyPast(o + at, result, n * static_cast<int64_t>(sizeof(T)));
       else
         std::memcpy(o + at, result, static_cast<size_t>(n) * sizeof(T));
     }

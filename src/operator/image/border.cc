@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/copy_past.h"
 #include "base/copy_run.h"
 #include "base/omp.h"
 #include "operator/image/image_common.h"
@@ -87,19 +88,24 @@ void FillBorder(const BorderParam& p, const Images& s, const T* from, int64_t he
   std::vector<T> fill(static_cast<size_t>(together * row));
   for (int64_t i = 0; i < together * row; ++i) fill[static_cast<size_t>(i)] = BorderValue<T>(ValueOf(p, i % c));
   const size_t number = sizeof(T), inside = static_cast<size_t>(s.width * c) * number;
+  const bool past = together > 1 && OutgrowsCaches((s.height * s.width + height * width) * c * static_cast<int64_t>(number));
   ParallelFor(height, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, row)), [&](int64_t begin, int64_t end) {
+    std::vector<T> made(past ? fill.size() : 0);  // rows that go past the caches together
     for (int64_t first = begin; first < end; first += together) {
-      const int64_t last = std::min(end, first + together);
+      const int64_t last = std::min(end, first + together), bytes = (last - first) * row * static_cast<int64_t>(number);
+      T* const lines = past ? made.data() : to + first * row;
       const int64_t top = std::max<int64_t>(first, p.top), bottom = std::min(last, p.top + s.height);
-      if (together > 1 || top >= bottom) std::memcpy(to + first * row, fill.data(), static_cast<size_t>((last - first) * row) * number);
+      if (together > 1 || top >= bottom) std::memcpy(lines, fill.data(), static_cast<size_t>(bytes));
       for (int64_t r = top; r < bottom; ++r) {
-        T* line = to + r * row;
+        T* line = lines + (r - first) * row;
         CopyRun(line + p.left * c, from + (r - p.top) * s.width * c, inside);
         if (together > 1) continue;
         CopyRun(line, fill.data(), static_cast<size_t>(p.left * c) * number);
         CopyRun(line + (p.left + s.width) * c, fill.data(), static_cast<size_t>(p.right * c) * number);
       }
+      if (past) CopyPast(to + first * row, lines, bytes);
     }
+    if (past) EndCopiesPast();
   });
 }
 

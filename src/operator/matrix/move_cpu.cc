@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/copy_past.h"
 #include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/omp.h"
@@ -158,6 +159,23 @@ std::vector<int32_t> PlacesOfShortRuns(std::vector<Dim>* dims) {
   return table;
 }
 
+// The same where it is the source that is one stretch: false where runs are long enough.
+template <typename T>
+bool SpreadShortRuns(const T* src, T* dst, const std::vector<Dim>& dims) {
+  std::vector<Dim> reverse;
+  for (const Dim& d : dims) reverse.push_back({d.size, d.dst, d.src});
+  const std::vector<int32_t> table = PlacesOfShortRuns(&reverse);
+  if (table.empty()) return false;
+  const int64_t n = static_cast<int64_t>(table.size());
+  ParallelOuter(reverse, n * static_cast<int64_t>(sizeof(T)), [&, n](int64_t d, int64_t s) {
+    const T* from = src + s;
+    T* to = dst + d;
+    const int32_t* place = table.data();
+    for (int64_t i = 0; i < n; ++i) to[place[i]] = from[i];
+  });
+  return true;
+}
+
 template <typename T>
 void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
   if (dims.empty()) {
@@ -173,6 +191,7 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
       for (int64_t i = 0; i < n; ++i) to[i] = from[place[i]];
     });
   }
+  if (dims.back().dst != 1 && SpreadShortRuns(src, dst, dims)) return;
   const Dim inner = dims.back();
   dims.pop_back();
   if (inner.src == 1 && inner.dst == 1) {
@@ -229,8 +248,12 @@ void CopyBytes(const void* src, void* dst, int64_t bytes) {
   if (src == dst || bytes <= 0) return;
   const char* from = static_cast<const char*>(src);
   char* to = static_cast<char*>(dst);
-  ParallelForThreads(ThreadsForBytes(bytes), bytes,
-                     [&](int64_t begin, int64_t end) { CopyRun(to + begin, from + begin, static_cast<size_t>(end - begin)); });
+  const bool past = OutgrowsCaches(2 * bytes);
+  ParallelForThreads(ThreadsForBytes(bytes), bytes, [&](int64_t begin, int64_t end) {
+    if (!past) return CopyRun(to + begin, from + begin, static_cast<size_t>(end - begin));
+    CopyPast(to + begin, from + begin, end - begin);
+    EndCopiesPast();
+  });
 }
 
 void ZeroBytes(void* dst, int64_t bytes) {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/spread.h"
 #include "operator/random/density.h"
-#include "operator/random/spread.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

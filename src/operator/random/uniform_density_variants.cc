@@ -1,8 +1,8 @@
 // Uniform densities of rows of samples.
 #include <cstdint>
 
+#include "base/spread.h"
 #include "operator/random/density.h"
-#include "operator/random/spread.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

@@ -2,10 +2,9 @@
 // go over the batch some examples at a time, so that what one node writes is still in the cache
 // when the next one reads it. The plan compiler makes loops of the marks that this pass leaves
 // (PassGraph::micro_batches).
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "base/copy_past.h"
 #include "base/omp.h"
 #include "executor/passes/core/passes.h"
 #include "operator/runs_elsewhere.h"
@@ -14,23 +13,12 @@
 namespace mxnet {
 namespace {
 
-// Bytes. kAssumedCache: where the system does not tell. Of a larger cache than kMostCache the rest
-// is taken for other programs'.
-constexpr int64_t kAssumedCache = 32 << 20, kMostCache = 48 << 20;
 // A node's data and results may fill one of so many parts of the last-level cache: weights, and the
 // cores of other machines, want the rest.
 constexpr int64_t kPart = 10;
 constexpr int64_t kLeastSize = 4;  // bytes of an element: layers of narrower types have copies and sums in float32
 // A new run begins where a node could have so many times more examples at a time than another.
 constexpr int64_t kCoarser = 4;
-
-int64_t CacheBytes() {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (size > 0) return std::clamp<int64_t>(size, 4 << 20, kMostCache);
-#endif
-  return kAssumedCache;
-}
 
 // Does it work along the batch? Where the record names no axis it does not.
 bool WorksAlongBatch(const Node& n, int ndim) {
@@ -92,7 +80,7 @@ int64_t SizeFor(const GraphInfo& info, uint32_t id, int64_t batch) {
     if (const uint32_t e = info.g.eid(info.g.nodes[id].inputs[i]); ReadsByExample(n, i, info.shapes[e])) add(e);
   for (int o = 0; o < n.num_outputs(); ++o) add(info.g.eid(id, o));
   const int64_t least = (OmpMaxThreads() + 1) / 2;  // fewer examples would leave threads without work
-  int64_t size = std::min(batch, std::max({int64_t{1}, least, CacheBytes() / kPart / std::max<int64_t>(bytes, 1)}));
+  int64_t size = std::min(batch, std::max({int64_t{1}, least, LastLevelCacheBytes() / kPart / std::max<int64_t>(bytes, 1)}));
   while (batch % size) --size;
   return size;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/spread.h"
 #include "mxnet/base.h"
 #include "operator/nn/norm/l2_kernels.h"
 
@@ -51,8 +52,64 @@ void RowGradient(const T* g, const T* x, T* dx, int64_t n, T by_gradient, T by_d
 constexpr int64_t kTogether = 64;
 int64_t Together(int64_t n) { return std::max<int64_t>(1, std::min(kTogether, 4096 / n)); }
 
+// Rows of at most Spread<T>::kCount elements, kTogether of them at most.
+template <typename T>
+struct FewRows {
+  static constexpr int64_t kMost = kTogether * Spread<T>::kCount;
+  T squares[kMost], products[kMost], by_data[kTogether], by_gradient[kTogether];
+
+  static T Sum(const T* from, int64_t n) {
+    T sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += from[i];
+    return sum;
+  }
+  void Divide(const Spread<T>& spread, const T* x, T* y, int64_t rows, int64_t n, double eps) {
+    using S = Spread<T>;
+#pragma omp simd
+    for (int64_t i = 0; i < rows * n; ++i) squares[i] = x[i] * x[i];
+    for (int64_t r = 0; r < rows; ++r) by_data[r] = Sum(squares + r * n, n) + static_cast<T>(eps);
+#pragma omp simd
+    for (int64_t r = 0; r < rows; ++r) by_data[r] = std::sqrt(by_data[r]);
+    int64_t r = 0;
+    for (; r + S::kCount <= rows; r += S::kCount)
+      for (int64_t k = 0, at = r * n; k < n; ++k, at += S::kCount) S::At(y + at) = S::At(x + at) / spread.Of(S::At(by_data + r), k);
+    for (; r < rows; ++r)
+      for (int64_t i = r * n; i < (r + 1) * n; ++i) y[i] = x[i] / by_data[r];
+  }
+  void Gradient(const Spread<T>& spread, const T* g, const T* x, T* dx, int64_t rows, int64_t n, double eps) {
+    using S = Spread<T>;
+#pragma omp simd
+    for (int64_t i = 0; i < rows * n; ++i) {
+      squares[i] = x[i] * x[i];
+      products[i] = g[i] * x[i];
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      by_gradient[r] = Sum(squares + r * n, n) + static_cast<T>(eps);
+      by_data[r] = Sum(products + r * n, n);
+    }
+#pragma omp simd
+    for (int64_t r = 0; r < rows; ++r) {
+      const T inverse = T(1) / std::sqrt(by_gradient[r]);
+      by_gradient[r] = inverse;
+      by_data[r] *= -inverse * inverse * inverse;
+    }
+    int64_t r = 0;
+    for (; r + S::kCount <= rows; r += S::kCount)
+      for (int64_t k = 0, at = r * n; k < n; ++k, at += S::kCount)
+        S::At(dx + at) = S::At(g + at) * spread.Of(S::At(by_gradient + r), k) + S::At(x + at) * spread.Of(S::At(by_data + r), k);
+    for (; r < rows; ++r) RowGradient(g + r * n, x + r * n, dx + r * n, n, by_gradient[r], by_data[r]);
+  }
+};
+
 template <typename T>
 void Rows(const T* x, T* y, int64_t rows, int64_t n, double eps) {
+  if (n <= Spread<T>::kCount) {
+    const Spread<T> spread(n);
+    FewRows<T> few;
+    for (int64_t first = 0; first < rows; first += kTogether)
+      few.Divide(spread, x + first * n, y + first * n, std::min(kTogether, rows - first), n, eps);
+    return;
+  }
   double norms[kTogether];
   const int64_t together = Together(n);
   for (int64_t first = 0; first < rows; first += together, x += together * n, y += together * n) {
@@ -70,6 +127,13 @@ void Rows(const T* x, T* y, int64_t rows, int64_t n, double eps) {
 
 template <typename T>
 void RowsGradient(const T* g, const T* x, T* dx, int64_t rows, int64_t n, double eps) {
+  if (n <= Spread<T>::kCount) {
+    const Spread<T> spread(n);
+    FewRows<T> few;
+    for (int64_t first = 0; first < rows; first += kTogether)
+      few.Gradient(spread, g + first * n, x + first * n, dx + first * n, std::min(kTogether, rows - first), n, eps);
+    return;
+  }
   L2Sums sums[kTogether];
   L2Factors factors[kTogether];
   const int64_t together = Together(n);

@@ -1,6 +1,6 @@
-/* For files *_variants.cc: numbers of rows, each for every sample of its row. */
-#ifndef MXNET_OPERATOR_RANDOM_SPREAD_H_
-#define MXNET_OPERATOR_RANDOM_SPREAD_H_
+/* For files *_variants.cc: numbers of rows, each for every element of its row. */
+#ifndef MXNET_BASE_SPREAD_H_
+#define MXNET_BASE_SPREAD_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -10,8 +10,8 @@ namespace MXNET_CPU_VARIANT {
 namespace {
 
 /*
- * The numbers of kCount rows are in a vector. As many vectors of samples as a row has samples
- * belong to those rows: the k-th has the samples from k * kCount on.
+ * The numbers of kCount rows are in a vector. As many vectors of elements as a row has elements
+ * belong to those rows: the k-th has the elements from k * kCount on.
  */
 template <typename V>
 class Spread {
@@ -43,4 +43,4 @@ class Spread {
 }  // namespace
 }  // namespace MXNET_CPU_VARIANT
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_RANDOM_SPREAD_H_
+#endif  // MXNET_BASE_SPREAD_H_

@@ -1,0 +1,22 @@
+/* Copies past the caches, of what they could not keep. */
+#ifndef MXNET_BASE_COPY_PAST_H_
+#define MXNET_BASE_COPY_PAST_H_
+
+#include <cstdint>
+
+namespace mxnet {
+
+/* Bytes of the last-level cache that a program may count on. */
+int64_t LastLevelCacheBytes();
+
+/* Where a call reads and writes so many bytes, the caches lose its first results before its end. */
+inline bool OutgrowsCaches(int64_t bytes) { return bytes >= LastLevelCacheBytes(); }
+
+/* memcpy whose stores go to memory at once: nothing is read there first. REQUIRES: no overlap. */
+void CopyPast(void* to, const void* from, int64_t bytes);
+
+/* Between the last of a thread's copies past the caches and whatever tells others of them. */
+void EndCopiesPast();
+
+}  // namespace mxnet
+#endif  // MXNET_BASE_COPY_PAST_H_
