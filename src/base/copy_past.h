@@ -9,8 +9,9 @@ namespace mxnet {
 /* Bytes of the last-level cache that a program may count on. */
 int64_t LastLevelCacheBytes();
 
-/* Where a call reads and writes so many bytes, the caches lose its first results before its end. */
-inline bool OutgrowsCaches(int64_t bytes) { return bytes >= LastLevelCacheBytes(); }
+/* Where a call reads and writes so many bytes, the caches lose its first results before its end. At
+ * the size of the cache half of them are still there. */
+inline bool OutgrowsCaches(int64_t bytes) { return bytes / 3 >= LastLevelCacheBytes() / 2; }
 
 /* memcpy whose stores go to memory at once: nothing is read there first. REQUIRES: no overlap. */
 void CopyPast(void* to, const void* from, int64_t bytes);

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <vector>
 
-#include "base/copy_past.h"
 #include "base/copy_run.h"
 #include "base/omp.h"
 #include "operator/image/image_common.h"
@@ -80,32 +79,26 @@ T BorderValue(double v) {
   return static_cast<T>(v);
 }
 
-/* Type 0. Short rows are made of the border's value, several at a time, before the image's are
- * copied over them: a call for each side would take longer. */
+/* Type 0. What lies between the image's rows, the right side of one and the left side of the next, is
+ * written at once: rows may be short. */
 template <typename T>
 void FillBorder(const BorderParam& p, const Images& s, const T* from, int64_t height, int64_t width, T* to) {
-  const int64_t c = s.channels, row = width * c, together = std::max<int64_t>(1, 1024 / std::max<int64_t>(row, 1));
-  std::vector<T> fill(static_cast<size_t>(together * row));
-  for (int64_t i = 0; i < together * row; ++i) fill[static_cast<size_t>(i)] = BorderValue<T>(ValueOf(p, i % c));
-  const size_t number = sizeof(T), inside = static_cast<size_t>(s.width * c) * number;
-  const bool past = together > 1 && OutgrowsCaches((s.height * s.width + height * width) * c * static_cast<int64_t>(number));
+  const int64_t c = s.channels, row = width * c, bottom = p.top + s.height;
+  std::vector<T> fill(static_cast<size_t>(row));
+  for (int64_t i = 0; i < row; ++i) fill[static_cast<size_t>(i)] = BorderValue<T>(ValueOf(p, i % c));
+  const size_t pixel = static_cast<size_t>(c) * sizeof(T), inside = static_cast<size_t>(s.width) * pixel;
   ParallelFor(height, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, row)), [&](int64_t begin, int64_t end) {
-    std::vector<T> made(past ? fill.size() : 0);  // rows that go past the caches together
-    for (int64_t first = begin; first < end; first += together) {
-      const int64_t last = std::min(end, first + together), bytes = (last - first) * row * static_cast<int64_t>(number);
-      T* const lines = past ? made.data() : to + first * row;
-      const int64_t top = std::max<int64_t>(first, p.top), bottom = std::min(last, p.top + s.height);
-      if (together > 1 || top >= bottom) std::memcpy(lines, fill.data(), static_cast<size_t>(bytes));
-      for (int64_t r = top; r < bottom; ++r) {
-        T* line = lines + (r - first) * row;
-        CopyRun(line + p.left * c, from + (r - p.top) * s.width * c, inside);
-        if (together > 1) continue;
-        CopyRun(line, fill.data(), static_cast<size_t>(p.left * c) * number);
-        CopyRun(line + (p.left + s.width) * c, fill.data(), static_cast<size_t>(p.right * c) * number);
+    for (int64_t r = begin; r < end; ++r) {
+      T* const line = to + r * row;
+      if (r < p.top || r >= bottom) {
+        CopyRun(line, fill.data(), static_cast<size_t>(row) * sizeof(T));
+        continue;
       }
-      if (past) CopyPast(to + first * row, lines, bytes);
+      if (r == begin || r == p.top) CopyRun(line, fill.data(), static_cast<size_t>(p.left) * pixel);
+      CopyRun(line + p.left * c, from + (r - p.top) * s.width * c, inside);
+      const bool next = r + 1 < std::min(end, bottom);
+      CopyRun(line + (p.left + s.width) * c, fill.data(), static_cast<size_t>(p.right + (next ? p.left : 0)) * pixel);
     }
-    if (past) EndCopiesPast();
   });
 }
 

@@ -134,28 +134,48 @@ void TransposeTiles(const T* src, T* dst, Dim rows, Dim cols) {
 
 constexpr int64_t kTable = 2048, kShort = 8;  // places of a table; elements of a run that costs more to begin than to copy
 
+// Divides dimension k: its later part, the largest of at most `most` elements, stands behind it.
+void Divide(std::vector<Dim>* dims, size_t k, int64_t most) {
+  const Dim d = (*dims)[k];
+  int64_t part = std::min(most, d.size);
+  while (part > 1 && d.size % part != 0) --part;
+  if (part <= 1) return;
+  (*dims)[k] = {d.size / part, d.src * part, d.dst * part};
+  dims->insert(dims->begin() + static_cast<std::ptrdiff_t>(k) + 1, {part, d.src, d.dst});
+}
+
 // The last dimensions that fill a stretch of the destination, as many as a table of places takes;
 // they leave `dims`. Empty where runs are long enough to be copied one by one.
-std::vector<int32_t> PlacesOfShortRuns(std::vector<Dim>* dims) {
+std::vector<int32_t> PlacesOfShortRuns(std::vector<Dim>* given) {
+  std::vector<Dim> all = *given, *const dims = &all;
   const auto apart = [&](size_t k) {  // a transposition of two dimensions, which works on squares
     return (dims->at(k).src == 1 || dims->at(k).src == -1) && dims->at(k).size >= kShort;
   };
   if (dims->size() < 2 || dims->back().size >= kShort * (dims->back().src == 1 ? 1 : 4)) return {};
   for (size_t k = 0; k + 1 < dims->size(); ++k)
     if (dims->back().size >= kShort && apart(k)) return {};
+  const int64_t most = std::min(kTable, Count(*dims) / 4);
   int64_t places = 1, reach = 0;
   size_t first = dims->size();
   for (; first > 0; --first) {
-    const Dim& d = (*dims)[first - 1];
+    if ((*dims)[first - 1].dst == places && places * (*dims)[first - 1].size > most) {
+      const size_t before = dims->size();
+      Divide(dims, first - 1, most / places);
+      first += dims->size() - before;
+    }
+    const Dim d = (*dims)[first - 1];
     const int64_t further = (d.size - 1) * std::abs(d.src);
-    if (d.dst != places || places * d.size > kTable || reach + further > INT32_MAX) break;
+    if (d.dst != places || places * d.size > most || reach + further > INT32_MAX) break;
     places *= d.size, reach += further;
   }
-  if (places < 2 * kShort || Count(*dims) < 4 * places) return {};
+  if (places < 2 * kShort) return {};
   std::vector<int32_t> table(static_cast<size_t>(places));
-  ForOuter(std::vector<Dim>(dims->begin() + first, dims->end()), 0, places,
-           [&](int64_t s, int64_t d) { table[d] = static_cast<int32_t>(s); });
+  int64_t made = 1;
+  for (size_t k = dims->size(); k > first; --k)
+    for (int64_t times = (*dims)[k - 1].size, i = 1, done = made; i < times; ++i, made += done)
+      for (int64_t j = 0; j < done; ++j) table[made + j] = table[j] + static_cast<int32_t>(i * (*dims)[k - 1].src);
   dims->resize(first);
+  *given = all;
   return table;
 }
 
@@ -163,7 +183,11 @@ std::vector<int32_t> PlacesOfShortRuns(std::vector<Dim>* dims) {
 template <typename T>
 bool SpreadShortRuns(const T* src, T* dst, const std::vector<Dim>& dims) {
   std::vector<Dim> reverse;
-  for (const Dim& d : dims) reverse.push_back({d.size, d.dst, d.src});
+  for (const Dim& d : dims) {
+    const bool back = d.src < 0;  // then from its other end
+    if (back) src += (d.size - 1) * d.src, dst += (d.size - 1) * d.dst;
+    reverse.push_back({d.size, back ? -d.dst : d.dst, back ? -d.src : d.src});
+  }
   const std::vector<int32_t> table = PlacesOfShortRuns(&reverse);
   if (table.empty()) return false;
   const int64_t n = static_cast<int64_t>(table.size());
@@ -191,7 +215,7 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
       for (int64_t i = 0; i < n; ++i) to[i] = from[place[i]];
     });
   }
-  if (dims.back().dst != 1 && SpreadShortRuns(src, dst, dims)) return;
+  if ((dims.back().dst != 1 || dims.back().src != 1) && SpreadShortRuns(src, dst, dims)) return;
   const Dim inner = dims.back();
   dims.pop_back();
   if (inner.src == 1 && inner.dst == 1) {

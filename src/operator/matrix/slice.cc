@@ -2,6 +2,7 @@
 // a start and a step per dimension.
 #include <algorithm>
 
+#include "base/omp.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/like_inputs.h"
 #include "operator/make_nodes.h"
@@ -216,10 +217,34 @@ bool AssignSliceShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return (*in)[0].known() && (*in)[1].known();
 }
 
+// Some entries of the first dimension, which the box has all of, at a time: what is copied is in
+// the first-level cache when it is written over.
+void AssignByParts(const RunContext& run, const Box& box, const TBlob& from, const TBlob& part, const TBlob& to) {
+  constexpr int64_t kBytes = 1 << 18;
+  const int64_t entry = static_cast<int64_t>(to.Bytes()) / to.shape[0], given = static_cast<int64_t>(part.Bytes()) / to.shape[0];
+  const int64_t together = std::max<int64_t>(1, kBytes / entry), parts = (to.shape[0] + together - 1) / together;
+  ParallelFor(parts, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t first = p * together, count = std::min(together, to.shape[0] - first);
+      Box some = box;
+      TBlob whole = to;
+      some.size[0] = whole.shape[0] = count;
+      whole.dptr = to.data<char>() + first * entry;
+      CopyBytes(from.data<char>() + first * entry, whole.dptr, count * entry);
+      CopyBox(run, some, whole, part.data<char>() + first * given, true);
+    }
+  });
+}
+
 void AssignSlice(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
+  const TBlob& to = a.out[0];
+  const Box box = SliceBox(*a.attrs, to.shape, Shape());
+  const bool apart = !a.run.ctx.is_gpu() && a.in[0].dptr != to.dptr && box.size.Size() > 0;
+  if (apart && to.shape.ndim() > 1 && box.size[0] == to.shape[0] && box.step[0] == 1 && to.Bytes() >= (1 << 19))
+    return AssignByParts(a.run, box, a.in[0], a.in[1], to);
   CopyThrough(a);
-  CopyBox(a.run, SliceBox(*a.attrs, a.out[0].shape, Shape()), a.out[0], a.in[1].dptr, true);
+  CopyBox(a.run, box, to, a.in[1].dptr, true);
 }
 
 void AssignScalar(KernelArgs& a) {

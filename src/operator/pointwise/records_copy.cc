@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/copy_past.h"
 #include "base/omp.h"
 #include "operator/graph_operators.h"
 #include "operator/matrix/gpu_move.h"
@@ -173,10 +172,10 @@ void AddNKernel(KernelArgs& a) {
   const bool native = out.dtype == ComputeDType(compute), accumulate = a.req[0] == OpReq::kAdd;
   const size_t size = DTypeSize(out.dtype);
   const ConvertFn load = LoadFn(out.dtype, compute), store = StoreFn(out.dtype, compute);
-  // Chunks stay in the second-level cache while all inputs pass over them.
-  constexpr int64_t kChunk = 2048;
+  // Chunks stay in the first-level cache while all inputs pass over them. Short ones keep all inputs
+  // on their way from memory at once.
+  constexpr int64_t kChunk = 256;
   const int count = a.in.size();
-  const bool past = native && OutgrowsCaches(total * (count + 1) * static_cast<int64_t>(size));
   ParallelForThreads(OmpThreads(total * count), total, [&](int64_t begin, int64_t end) {
     alignas(64) char sum[kChunk * 8];
     alignas(64) char term[kChunk * 8];
@@ -192,17 +191,12 @@ void AddNKernel(KernelArgs& a) {
         const void* source = static_cast<const char*>(a.in[k].dptr) + i * size;
         if (!native) load(source, term, n);
         const void* ptrs[kMaxOperands] = {so_far, native ? source : term};
-        char* const to = native && !past && k == count - 1 ? target : sum;  // target may be one of the arrays that are still to come
+        char* const to = native && k == count - 1 ? target : sum;  // target may be one of the arrays that are still to come
         add(ptrs, to, n, 0);
         so_far = to;
       }
-      if (so_far == target) continue;
-      if (past)
-        CopyPast(target, so_far, n * static_cast<int64_t>(size));
-      else
-        store(so_far, target, n);
+      if (so_far != target) store(so_far, target, n);
     }
-    if (past) EndCopiesPast();
   });
 }
 
