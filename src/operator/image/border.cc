@@ -79,8 +79,8 @@ T BorderValue(double v) {
   return static_cast<T>(v);
 }
 
-/* Type 0. What lies between the image's rows, the right side of one and the left side of the next, is
- * written at once: rows may be short. */
+/* Type 0. What lies between the image's rows, the right side of one and the left side of the next,
+ * is written at once: rows may be short. */
 template <typename T>
 void FillBorder(const BorderParam& p, const Images& s, const T* from, int64_t height, int64_t width, T* to) {
   const int64_t c = s.channels, row = width * c, bottom = p.top + s.height;

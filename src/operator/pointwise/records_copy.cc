@@ -172,8 +172,8 @@ void AddNKernel(KernelArgs& a) {
   const bool native = out.dtype == ComputeDType(compute), accumulate = a.req[0] == OpReq::kAdd;
   const size_t size = DTypeSize(out.dtype);
   const ConvertFn load = LoadFn(out.dtype, compute), store = StoreFn(out.dtype, compute);
-  // Chunks stay in the first-level cache while all inputs pass over them. Short ones keep all inputs
-  // on their way from memory at once.
+  // Chunks stay in the first-level cache while all inputs pass over them. Short ones keep all
+  // inputs on their way from memory at once.
   constexpr int64_t kChunk = 256;
   const int count = a.in.size();
   ParallelForThreads(OmpThreads(total * count), total, [&](int64_t begin, int64_t end) {
