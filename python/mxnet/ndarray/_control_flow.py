@@ -107,7 +107,9 @@ def while_loop(cond, func, loop_vars, max_iterations=None):
         rows.append(row)
     columns = [list(column) for column in zip(*rows)]
     stacked = [_stack(column + [zeros_like(column[0])] * (max_iterations - steps)) for column in columns]
-    return regroup(stacked, out_form if rows else []), values[0] if single else list(values)
+    # Without a step the variables are what came in, as in 1.x.
+    last = values if steps == 0 else list(values)
+    return regroup(stacked, out_form if rows else []), values[0] if single else last
 
 
 def cond(pred, then_func, else_func):

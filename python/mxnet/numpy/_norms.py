@@ -1,6 +1,7 @@
 """Parts of the norms of mx.np.linalg."""
 import numpy as onp
 
+from ..base import _MXValueError
 from ._dispatch import call, is_symbol
 
 
@@ -20,7 +21,7 @@ def of_vectors(x, order, axes, keepdims):
     if order is None or order == 2:
         return root_of_squares(x, axes, keepdims)
     if isinstance(order, str):
-        raise ValueError(f"[norm] ord is {order!r}; accepted for vectors: None and numbers")
+        raise _MXValueError(f"[norm] ord is {order!r}; accepted for vectors: None and numbers")
     size = call("abs", (x,))
     if order == onp.inf:
         # Sizes are not below 0, which is the norm of a vector without elements.
@@ -41,8 +42,8 @@ def checked(function, x, axis):
         return axes
     for a in axes:
         if not -x.ndim <= a < x.ndim:
-            raise ValueError(f"[{function}] axis is {axis}; an array of {x.ndim} dimensions accepts {-x.ndim} to {x.ndim - 1}")
+            raise _MXValueError(f"[{function}] axis is {axis}; an array of {x.ndim} dimensions accepts {-x.ndim} to {x.ndim - 1}")
     axes = tuple(int(a) % x.ndim for a in axes)
     if len(set(axes)) != len(axes):
-        raise ValueError(f"[{function}] axis is {axis}; a dimension cannot occur twice")
+        raise _MXValueError(f"[{function}] axis is {axis}; a dimension cannot occur twice")
     return axes

@@ -6,6 +6,7 @@ import numpy as onp
 
 from .._binding import NDArrayBase, is_traced
 from .._tracing import is_deferred_compute
+from ..base import _MXValueError
 from ._dispatch import call, deliver, dtype_name, is_symbol, operand, promoted
 
 __all__ = ["dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "einsum_path", "kron", "cross", "trace", "polyval",
@@ -113,7 +114,7 @@ def tensordot(a, b, axes=2):
         return call("_npi_tensordot_int_axes", (a, b), axes=int(axes))
     of_a, of_b = (tuple(v) if hasattr(v, "__len__") else (v,) for v in (of_a, of_b))
     if len(of_a) != len(of_b):
-        raise ValueError(f"[tensordot] axes is {axes}; accepted: as many dimensions of a as of b")
+        raise _MXValueError(f"[tensordot] axes is {axes}; accepted: as many dimensions of a as of b")
     return call("_npi_tensordot", (a, b), a_axes_summed=of_a, b_axes_summed=of_b)
 
 
@@ -126,7 +127,7 @@ def _letters(labels, letters):
         else:
             if label not in letters:
                 if len(letters) == 52:
-                    raise ValueError("[einsum] more than 52 different labels; accepted: up to 52")
+                    raise _MXValueError("[einsum] more than 52 different labels; accepted: up to 52")
                 letters[label] = None
             text += f"<{label}>"
     return text
@@ -165,13 +166,13 @@ def einsum(*operands, out=None, optimize=False, dtype=None, **kwargs):
     if unknown:
         raise TypeError(f"[einsum] got {', '.join(sorted(unknown))}; accepted: out, optimize, dtype, order, casting")
     if not operands:
-        raise ValueError("[einsum] got nothing; accepted: subscripts and arrays")
+        raise _MXValueError("[einsum] got nothing; accepted: subscripts and arrays")
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], operands[1:]
     else:
         subscripts, arrays = _as_text(operands)
     if not arrays:
-        raise ValueError(f"[einsum] got the subscripts {subscripts!r} and no array")
+        raise _MXValueError(f"[einsum] got the subscripts {subscripts!r} and no array")
     arrays = promoted(arrays)
     if dtype is not None:
         arrays = [a.astype(dtype) for a in arrays]
@@ -192,7 +193,7 @@ def einsum_path(*operands, optimize="greedy", einsum_call=False):
     ['einsum_path', (1, 2), (0, 1)]
     """
     if not operands:
-        raise ValueError("[einsum_path] got nothing; accepted: subscripts and arrays")
+        raise _MXValueError("[einsum_path] got nothing; accepted: subscripts and arrays")
     subscripts, arrays = (operands[0], operands[1:]) if isinstance(operands[0], str) else _as_text(operands)
     nothing = onp.zeros((), "float32")
     shapes = [onp.broadcast_to(nothing, operand(a).shape) for a in arrays]

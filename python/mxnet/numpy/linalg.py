@@ -33,7 +33,7 @@ def _real(a):
 
 def _ndim(x, function, argument):
     if is_symbol(x):
-        raise ValueError(f"[{function}] the number of dimensions of a symbol is not known; give {argument}")
+        raise _MXValueError(f"[{function}] the number of dimensions of a symbol is not known; give {argument}")
     return x.ndim
 
 
@@ -54,7 +54,7 @@ def _of_matrices(x, order, axes, keepdims):
             result = call("_npi_expand_dims", (result,), axis=axis)
         return result
     if order not in (1, -1, onp.inf, -onp.inf):
-        raise ValueError(f"[norm] ord is {order!r}; accepted for matrices: None, 'fro', 'nuc', inf, -inf, 1, -1, 2, -2")
+        raise _MXValueError(f"[norm] ord is {order!r}; accepted for matrices: None, 'fro', 'nuc', inf, -inf, 1, -1, 2, -2")
     first, last = (rows, columns) if order in (1, -1) else (columns, rows)
     sums = _norms.total(call("abs", (x,)), (first,), True)
     result = call("_np_max" if order > 0 else "_np_min", (sums,), axis=(last,), keepdims=True)
@@ -87,7 +87,7 @@ def norm(x, ord=None, axis=None, keepdims=False):   # pylint: disable=redefined-
         return _norms.of_vectors(x, ord, axes, keepdims)
     if len(axes) == 2:
         return _of_matrices(x, ord, axes, keepdims)
-    raise ValueError(f"[norm] {len(axes)} dimensions; accepted: 1, norms of vectors, or 2, norms of matrices")
+    raise _MXValueError(f"[norm] {len(axes)} dimensions; accepted: 1, norms of vectors, or 2, norms of matrices")
 
 
 def vector_norm(x, ord=None, axis=None, keepdims=False):   # pylint: disable=redefined-builtin
@@ -191,7 +191,7 @@ def qr(a, mode="reduced"):
            [ 0.,  3.]])
     """
     if mode not in ("reduced", "r", "complete"):
-        raise ValueError(f"[qr] mode is {mode!r}; accepted: 'reduced', 'r', 'complete'")
+        raise _MXValueError(f"[qr] mode is {mode!r}; accepted: 'reduced', 'r', 'complete'")
     a = _real(a)
     if mode == "complete" and _ndim(a, "qr", "another mode") >= 2 and a.shape[-2] > a.shape[-1]:
         return QRResult(*full_q(a))
@@ -206,7 +206,7 @@ def _triangle(function, uplo, upper):
     if upper:
         return "U"
     if uplo not in ("L", "l", "U", "u"):
-        raise ValueError(f"[{function}] UPLO is {uplo!r}; accepted: 'L', 'U'")
+        raise _MXValueError(f"[{function}] UPLO is {uplo!r}; accepted: 'L', 'U'")
     return uplo.upper()
 
 
@@ -469,11 +469,11 @@ def matrix_power(a, n):
     if not isinstance(n, (int, onp.integer)) or isinstance(n, bool):
         raise TypeError(f"[matrix_power] n is {n!r}; accepted: whole numbers")
     if not is_symbol(a) and (a.ndim < 2 or a.shape[-1] != a.shape[-2]):
-        raise ValueError(f"[matrix_power] a has shape {a.shape}; square matrices are accepted")
+        raise _MXValueError(f"[matrix_power] a has shape {a.shape}; square matrices are accepted")
     if n == 0:
         size = a.shape[-1] if not is_symbol(a) else None
         if size is None:
-            raise ValueError("[matrix_power] the size of a symbol is not known; accepted for symbols: n other than 0")
+            raise _MXValueError("[matrix_power] the size of a symbol is not known; accepted for symbols: n other than 0")
         unit = call("_npi_eye", (), N=size, M=size, dtype=onp.dtype(a.dtype).name, ctx=str(a.context))
         return call("_npi_broadcast_to", (unit,), shape=a.shape)
     if n < 0:
@@ -499,13 +499,13 @@ def multi_dot(arrays, *, out=None):
     """
     arrays = promoted(arrays)
     if len(arrays) < 2:
-        raise ValueError(f"[multi_dot] got {len(arrays)} arrays; accepted: at least 2")
+        raise _MXValueError(f"[multi_dot] got {len(arrays)} arrays; accepted: at least 2")
     if any(is_symbol(a) for a in arrays):
-        raise ValueError("[multi_dot] the sizes of symbols are not known; accepted: arrays")
+        raise _MXValueError("[multi_dot] the sizes of symbols are not known; accepted: arrays")
     shapes = [a.shape for a in arrays]
     for i, (array, shape) in enumerate(zip(arrays, shapes)):
         if len(shape) != 2 and not (len(shape) == 1 and i in (0, len(arrays) - 1)):
-            raise ValueError(f"[multi_dot] array {i} has shape {array.shape}; accepted: matrices, and vectors as the first and the last")
+            raise _MXValueError(f"[multi_dot] array {i} has shape {array.shape}; accepted: matrices, and vectors as the first and the last")
     letters = [chr(ord("a") + i) for i in range(len(arrays) + 1)]
     terms = [letters[i + 1] if i == 0 and len(s) == 1 else letters[i] if len(s) == 1 else letters[i] + letters[i + 1]
              for i, s in enumerate(shapes)]

@@ -194,8 +194,21 @@ def test_norms_of_everything():
     for wrong in [lambda: L.norm(array(draw(2, 3, 4)), 2), lambda: L.norm(array(draw(3)), "fro"), lambda: L.norm(array(draw(2, 3)), "x"),
                   lambda: L.norm(array(draw(2, 3)), axis=2), lambda: L.norm(array(draw(2, 3)), axis=(0, 0)), lambda: L.norm(array(draw(2,
                       3)), 7, (0, 1))]:
-        with pytest.raises(ValueError, match=r"\[norm\]"):
+        with pytest.raises(ValueError, match=r"\[norm\]") as error:
             wrong()
+        assert isinstance(error.value, mx.MXNetError)       # which 2.0 raises
+
+
+def test_wrong_arguments_are_errors_of_the_library():
+    """2.0 raises MXNetError for most of these, NumPy ValueError."""
+    x, cube = array(draw(2, 3)), array(draw(2, 3, 3))
+    for wrong in [lambda: np.tensordot(x, x, ([0], [0, 1])), lambda: np.einsum("", *[]), lambda: L.qr(x, "x"), lambda: L.eigh(cube, "x"),
+                  lambda: L.matrix_power(x, 2), lambda: L.multi_dot([x]), lambda: L.multi_dot([cube, x])]:
+        with pytest.raises(mx.MXNetError) as error:
+            wrong()
+        assert isinstance(error.value, ValueError)
+    with pytest.raises(L.LinAlgError):
+        L.matrix_power(x, 2)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 4), (2, 3, 5), (0, 3), (2, 5, 0)])

@@ -313,3 +313,10 @@ def test_symbols_beside_numbers_as_parameters_of_a_distribution_are_an_assertion
         with pytest.raises(AssertionError, match=names) as error:
             draw(sym.var('a'), 1)
         assert isinstance(error.value, ValueError)
+
+
+def test_loop_variables_of_a_loop_without_steps_are_what_came_in():
+    start = (nd.array([0]), nd.array([1]))
+    for variables, most, kind in ((start, 0, tuple), (start, -1, tuple), (list(start), 0, list), (start, 3, list)):
+        _, last = nd.contrib.while_loop(lambda i, s: i < 2, lambda i, s: (s, [i + 1, s]), variables, max_iterations=most)
+        assert type(last) is kind and len(last) == 2
