@@ -245,7 +245,8 @@ TEST_F(DeviceKernels, Reductions) {
   Check({"moments", {{6, 7}}, {kFloat32}, {{"axes", "(1,)"}}});
   Check({"L2Normalization", {{4, 9}}, {kFloat32}, {}});
   for (const char* mode : {"instance", "channel", "spatial"})
-    for (int dtype : {kFloat32, kFloat64, kFloat16}) Check({"_backward_L2Normalization", {{2, 3, 5}, {2, 3, 5}}, {dtype}, {{"mode", mode}}}, 4);
+    for (int dtype : {kFloat32, kFloat64, kFloat16})
+      Check({"_backward_L2Normalization", {{2, 3, 5}, {2, 3, 5}}, {dtype}, {{"mode", mode}}}, 4);
   Check({"_npi_any", {{4, 9}}, {kInt32}, {{"axis", "1"}}});
   Check({"_npi_all", {{4, 9}}, {kFloat32}, {{"axis", "1"}}});
   Check({"argmax", {{4, 9}}, {kFloat32}, {{"axis", "1"}}});
