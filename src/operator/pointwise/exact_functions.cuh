@@ -79,7 +79,7 @@ MXNET_FN T ldexp(T a, T b) {
 // 0, as in the reference)
 template <typename T>
 MXNET_FN T fmod(T a, T b) {
-  return std::fmod(a, b);
+  return b == T(0) ? T(0) : std::fmod(a, b);
 }
 template <typename T>
 MXNET_FN T mod(T a, T b) {

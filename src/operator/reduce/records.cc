@@ -88,10 +88,10 @@ static NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factor
   NodeEntry safe = Simple("elemwise_add", {factors, zero});
   NodeEntry zeros = axes.sum(zero);
   NodeEntry weighted = Mul(ograd, axes.prod(safe));
-  NodeEntry without_zeros = Mul(weighted, Scalar("_equal_scalar", zeros, 0));
-  NodeEntry with_one_zero = Mul(weighted, Scalar("_equal_scalar", zeros, 1));
-  return Simple("elemwise_add", {Simple("elemwise_div", {Mul(axes.spread(without_zeros), Scalar("_equal_scalar", zero, 0)), safe}),
-                                 Mul(axes.spread(with_one_zero), zero)});
+  const auto where_zeros_are = [&](double n) {  // chosen, not multiplied by 0: a product may be infinite
+    return axes.spread(Simple("where", {Scalar("_equal_scalar", zeros, n), weighted, Simple("zeros_like", {weighted})}));
+  };
+  return Simple("where", {zero, where_zeros_are(1), Simple("elemwise_div", {where_zeros_are(0), safe})});
 }
 
 const char* AttainedName(Kind fold) { return fold == kMin ? "_backward_min" : "_backward_max"; }
@@ -100,8 +100,9 @@ NodeEntry ReductionGradient(const ReductionRow& reduction, const NodeEntry& ogra
                             const Axes& axes) {
   if (std::string(reduction.derivative) == "product") {
     if (reduction.fold == kProd) return ProductGradient(ograd, x, axes);
-    const NodeEntry number = EqualMask(x, x);  // NaN counts as 1
-    return Mul(ProductGradient(ograd, Simple("where", {number, x, Simple("ones_like", {x})}), axes), number);
+    const NodeEntry number = EqualMask(x, x);  // NaN counts as 1, and gets no gradient
+    const NodeEntry gradient = ProductGradient(ograd, Simple("where", {number, x, Simple("ones_like", {x})}), axes);
+    return Simple("where", {number, gradient, Simple("zeros_like", {x})});
   }
   const pointwise::ExprPtr derivative = pointwise::Parse(reduction.derivative);
   pointwise::Bindings bindings = {{"x", pointwise::Value::Of(x)}};

@@ -300,6 +300,20 @@ def test_signs_of_zero_and_numbers_outside_of_the_domain(dtype):
     assert (onp.signbit(got) == onp.signbit(expected)).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "int32", "int64"])
+@pytest.mark.parametrize("function", [np.mod, np.fmod], ids=["mod", "fmod"])
+def test_remainders_of_a_division_by_zero_are_zero(function, dtype):
+    """As in 2.0.0b1, through vectors and what is behind them."""
+    a, b = onp.array([5, -5, 0, 7, -7, 1] * 7, dtype), onp.array([0, 0, 0, 4, -4, 2] * 7, dtype)
+    expected = [0, 0, 0, 3, -3, 1] * 7
+    assert function(from_values(a), from_values(b)).asnumpy().tolist() == expected
+    assert function(from_values(a), 0).asnumpy().tolist() == [0] * 42
+    assert function(7, from_values(onp.array([0, 4, 0], dtype))).asnumpy().tolist() == [0, 3, 0]
+    if dtype.startswith("float"):
+        odd = onp.array([onp.inf, -onp.inf, onp.nan], dtype)
+        assert function(from_values(odd), 0).asnumpy().tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
 def test_bytes_and_numbers_are_computed_byte_by_byte(dtype):
     """Every byte with every number, against integers of 32 bits."""

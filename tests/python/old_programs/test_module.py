@@ -172,6 +172,17 @@ def test_prediction():
         module.backward()
 
 
+def test_arrays_are_predicted_as_iterators_are():
+    """Also by a module that is bound for training, whose layers behave otherwise there."""
+    net = mx.sym.BatchNorm(mx.sym.var('data'), fix_gamma=False, name='bn')
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([('data', (10, 8))])
+    module.init_params()
+    for data in (X[:10], nd.array(X[:10])):
+        np.testing.assert_allclose(module.predict(data).asnumpy(), X[:10] / np.sqrt(1 + 1e-3), rtol=1e-5)
+    np.testing.assert_array_equal(module.predict(NDArrayIter(X[:10], None, 10)).asnumpy(), module.predict(X[:10]).asnumpy())
+
+
 def test_batches_of_other_sizes():
     module = bound()
     module.init_optimizer()

@@ -300,6 +300,20 @@ def test_gradients_of_reduced_integers(name, expected):
     assert x.grad.dtype == np.int32 and x.grad.asnumpy().tolist() == expected
 
 
+@pytest.mark.parametrize("name, values, expected", [
+    ("prod", [1e30, 1e30, 0], [0, 0, np.inf]), ("prod", [np.inf, 2, 3], [np.nan, np.inf, np.inf]),
+    ("nanprod", [2, np.nan, 3], [3, 0, 2]), ("nanprod", [0, np.nan, 3], [3, 0, 0]),
+    ("nanprod", [np.inf, np.nan, 2], [np.nan, 0, np.inf]), ("nanprod", [1e30, np.nan, 1e30], [np.inf, 0, np.inf])])
+def test_gradients_of_products_that_are_not_finite(name, values, expected):
+    """inf / inf is NaN. An infinite product does not get into elements that it is not for."""
+    x = mx.nd.array(values)
+    x.attach_grad()
+    with autograd.record():
+        y = getattr(mx.nd, name)(x)
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), expected)
+
+
 # ---- single crashes
 def test_least_common_multiple_of_the_smallest_integer():
     least = -2 ** 63
