@@ -43,3 +43,36 @@ def test_some_gradients_are_wanted_and_backward_reads_no_arguments(depends, want
         want = 1 if k not in wanted else value if request_ == "write" else value + 1
         assert gradients[k].asnumpy().tolist() == np.full(shapes[k], want).tolist()
     assert seen == [list(shapes.values())]
+
+
+@pytest.mark.parametrize("wanted", [("data",), ("b",), ("c",), ("data", "b", "c", "state")])
+def test_some_gradients_are_wanted_in_the_body_of_a_loop(wanted):
+    class Op(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0])
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            for k, gradient in enumerate(in_grad):
+                self.assign(gradient, req[k], mx.nd.full(gradient.shape, k + 2))
+
+    class Prop(operator.CustomOpProp):
+        list_arguments = lambda self: ["a", "b", "c"]  # noqa: E731
+        infer_shape = lambda self, shapes: (shapes, [shapes[0]])  # noqa: E731
+        declare_backward_dependency = lambda self, og, i, o: og  # noqa: E731
+        create_operator = lambda self, ctx, shapes, types: Op()  # noqa: E731
+    operator.register("test_wanted_in_loop")(Prop)
+
+    data, state, b, c = (mx.sym.var(name) for name in ("data", "state", "b", "c"))
+    out, last = mx.sym.contrib.foreach(
+        lambda x, s: (mx.sym.Custom(x, b, c, op_type="test_wanted_in_loop") + s, s + x), data, state)
+    shapes = {"data": (4, 2), "state": (2,), "b": (3, 1), "c": (1, 4)}
+    gradients = {k: mx.nd.zeros(v) for k, v in shapes.items()}
+    executor = mx.sym.Group([out, last]).bind(
+        mx.cpu(), {k: mx.nd.ones(v) for k, v in shapes.items()}, args_grad=gradients,
+        grad_req={k: "write" if k in wanted else "null" for k in shapes})
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.ones((4, 2)), mx.nd.ones((2,))])
+    # 2 by the operator, 1 by the last state and by each later step; each step gives 3 to b, 4 to c.
+    want = {"data": np.repeat([[6], [5], [4], [3]], 2, 1), "state": np.full(2, 5), "b": np.full((3, 1), 12), "c": np.full((1, 4), 16)}
+    for k in shapes:
+        np.testing.assert_array_equal(gradients[k].asnumpy(), want[k] if k in wanted else 0 * want[k])
