@@ -45,6 +45,8 @@ def test_against_float64(shape, mode, dtype):
 def test_zeros_and_infinity():
     x, g = mx.nd.array([[0, 0], [3, 4]]), mx.nd.array([[1, 2], [5, 10]])
     np.testing.assert_allclose(gradient(x, g, "instance", 1e-10).asnumpy(), [[1e5, 2e5], [-.32, .24]], rtol=1e-5, atol=1e-6)
+    tiny = gradient(mx.nd.zeros((20, 2)), mx.nd.ones((20, 2)), "instance", 1e-30)
+    np.testing.assert_allclose(tiny.asnumpy(), 1e15, rtol=1e-5)
     x[1, 0] = np.inf
     assert np.isnan(gradient(x, g, "instance", 1e-10).asnumpy()[1, 0])
 

@@ -91,7 +91,7 @@ struct FewRows {
     for (int64_t r = 0; r < rows; ++r) {
       const T inverse = T(1) / std::sqrt(by_gradient[r]);
       by_gradient[r] = inverse;
-      by_data[r] *= -inverse * inverse * inverse;
+      by_data[r] = -(by_data[r] * inverse * inverse * inverse);  // in turn: the cube may be infinite
     }
     int64_t r = 0;
     for (; r + S::kCount <= rows; r += S::kCount)
