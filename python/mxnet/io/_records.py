@@ -66,16 +66,17 @@ class Record:
     def create(self, function, arguments):
         """A handle from the record's creator; `arguments` by name."""
         handle = ctypes.c_void_p()
-        values = [self._text(name, value) for name, value in arguments.items()]
+        held = []       # handles of objects that other threads might let go before the call
+        values = [self._text(name, value, held) for name, value in arguments.items()]
         check_call(function(ctypes.c_void_p(self.handle), len(arguments), c_str_array(list(arguments)), c_str_array(values),
                             ctypes.byref(handle)))
         return handle
 
-    def _text(self, name, value):
+    def _text(self, name, value, held):
         if name in _OBJECTS and "long" in self.params[name][0]:
             if "tuple" not in self.params[name][0]:
-                return str(self._number(name, value))
-            return str(tuple(self._number(name, one) for one in value))
+                return str(self._number(name, value, held))
+            return str(tuple(self._number(name, one, held) for one in value))
         if name == "dtype" and self.params[name][0].startswith("int"):
             return str(value if isinstance(value, int) else _dtypes.number(value))
         if isinstance(value, type) and issubclass(value, np.generic):
@@ -84,13 +85,14 @@ class Record:
             return str(tuple(map(int, value)))
         return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
-    def _number(self, name, value):
+    def _number(self, name, value, held):
         kinds = {"arr": "NDArray", "cached_op": "CachedOp", "sampler": "MXSampler or MXDataIter", "functions": "MXBatchifyFunction",
                  "batchify_fn": "MXBatchifyFunction"}
         expected = kinds.get(name, "MXDataset")
         if not any(kind.__name__ in expected.split(" or ") for kind in type(value).__mro__):
             raise _MXTypeError(f"[{self.name}] {name} has a {type(value).__name__}; accepted: {expected}")
         handle = value.handle
+        held.append(handle)
         return getattr(handle, "value", handle) or 0
 
 

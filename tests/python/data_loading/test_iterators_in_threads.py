@@ -177,6 +177,18 @@ def test_a_sampler_is_read_while_a_loader_has_it():
     in_threads(work)
 
 
+def test_a_handle_of_a_sampler_outlives_its_epochs():
+    """What another thread reads meanwhile may take the iterator's place."""
+    sampler = MXSampler('SequentialSampler', length=6, batch_size=2)
+    handle, first = sampler.handle, iter(sampler)
+    second = iter(sampler)
+    assert next(first) == next(second) == [0, 1]
+    del second, first       # one of the two iterators is kept for the next epoch
+    mx.base.check_call(mx.base._LIB.MXDataIterBeforeFirst(handle))
+    loader = mx.io.ThreadedDataLoader(dataset=NDArrayDataset(arr=mx.nd.arange(6)), sampler=sampler, batchify_fn=StackBatchify())
+    assert taken(batch.data[0] for batch in loader) == list(range(6))
+
+
 @pytest.mark.parametrize('options', [{'num_workers': 2, 'try_nopython': True}, {}, {'num_workers': 3, 'thread_pool': True},
                                      pytest.param({'num_workers': 2}, marks=pytest.mark.several_threads)], ids=str)
 def test_threads_share_the_epoch_of_a_loader(options):

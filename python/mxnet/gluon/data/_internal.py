@@ -144,8 +144,12 @@ class MXSampler(Sampler):
     @property
     def handle(self):
         """The handle, for C functions, of the latest epoch's iterator. A ThreadedDataLoader that is
-        given it reads an iterator of its own."""
-        return self._epochs.latest.handle
+        given it reads an iterator of its own. The handle is valid as long as the object that is
+        returned here."""
+        native = self._epochs.latest
+        handle = ctypes.c_void_p(native.handle.value)
+        handle.owner = native       # a new epoch in another thread may replace it
+        return handle
 
     def __len__(self):
         return max(self._epochs.latest.length(), 0)
