@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace mxnet {
 
@@ -43,6 +44,30 @@ inline void CopyRun(void* dst, const void* src, size_t bytes) {
     for (; bytes > kPiece; bytes -= kPiece, to += kPiece, from += kPiece) std::memcpy(to, from, kPiece);
   }
   std::memcpy(to, from, bytes);
+}
+
+/* f(length) with a number of bytes: a constant for the compiler where it is short, else int64_t. */
+template <typename F>
+void OfLength(int64_t bytes, const F& f) {
+  switch (bytes) {
+    case 1: return f(std::integral_constant<int64_t, 1>());
+    case 2: return f(std::integral_constant<int64_t, 2>());
+    case 4: return f(std::integral_constant<int64_t, 4>());
+    case 8: return f(std::integral_constant<int64_t, 8>());
+    case 12: return f(std::integral_constant<int64_t, 12>());
+    case 16: return f(std::integral_constant<int64_t, 16>());
+    case 32: return f(std::integral_constant<int64_t, 32>());
+    default: return f(bytes);
+  }
+}
+
+/* CopyRun of a length from OfLength: one that the compiler knows is one move. */
+template <typename Length>
+inline void CopyEntry(void* to, const void* from, Length bytes) {
+  if constexpr (std::is_integral_v<Length>)
+    CopyRun(to, from, static_cast<size_t>(bytes));
+  else
+    std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 }  // namespace mxnet

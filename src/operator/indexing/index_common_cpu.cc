@@ -138,12 +138,7 @@ void CopyEntries(const char* __restrict from, int64_t size, const int64_t* __res
     const int64_t first = at % num, n = std::min(num - first, end - at);
     const char* const base = from + at / num * size * bytes;
     char* const out = to + at * bytes;
-    for (int64_t i = 0; i < n; ++i) {
-      if constexpr (std::is_same_v<Bytes, int64_t>)
-        CopyRun(out + i * bytes, base + index[first + i] * bytes, static_cast<size_t>(bytes));
-      else
-        std::memcpy(out + i * bytes, base + index[first + i] * bytes, static_cast<size_t>(bytes));
-    }
+    for (int64_t i = 0; i < n; ++i) CopyEntry(out + i * bytes, base + index[first + i] * bytes, bytes);
     at += n;
   }
 }
@@ -156,18 +151,9 @@ void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, con
   const char* from = data.data<char>();
   char* to = static_cast<char*>(out);
   const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / inner);
-  const auto copy = [&](auto bytes) {
+  OfLength(row, [&](auto bytes) {
     ParallelFor(outer * num, grain, [&](int64_t begin, int64_t end) { CopyEntries(from, size, index, num, bytes, to, begin, end); });
-  };
-  switch (row) {
-    case 1: return copy(std::integral_constant<int64_t, 1>());
-    case 2: return copy(std::integral_constant<int64_t, 2>());
-    case 4: return copy(std::integral_constant<int64_t, 4>());
-    case 8: return copy(std::integral_constant<int64_t, 8>());
-    case 16: return copy(std::integral_constant<int64_t, 16>());
-    case 32: return copy(std::integral_constant<int64_t, 32>());
-    default: return copy(row);
-  }
+  });
 }
 
 void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,

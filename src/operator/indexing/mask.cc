@@ -1,7 +1,6 @@
 // boolean_mask: the rows that a mask chooses; their number depends on its values, so arrays are
 // read on the calling thread.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <type_traits>
 
@@ -76,21 +75,6 @@ class Parts {
   std::vector<int64_t> before_;  // the chosen ones in front of part i
 };
 
-/* f(length) with the number of bytes of a piece, a constant for the compiler where it is short. */
-template <typename F>
-void OfLength(int64_t piece, const F& f) {
-  switch (piece) {
-    case 1: return f(std::integral_constant<int64_t, 1>());
-    case 2: return f(std::integral_constant<int64_t, 2>());
-    case 4: return f(std::integral_constant<int64_t, 4>());
-    case 8: return f(std::integral_constant<int64_t, 8>());
-    case 12: return f(std::integral_constant<int64_t, 12>());
-    case 16: return f(std::integral_constant<int64_t, 16>());
-    case 32: return f(std::integral_constant<int64_t, 32>());
-    default: return f(piece);
-  }
-}
-
 // The entries of `from` (outer, size, piece bytes) where the mask is 1.
 void Gather(const char* from, int64_t outer, const Parts& parts, const uint8_t* mask, int64_t piece, char* to) {
   OfLength(piece, [&](auto bytes) {
@@ -100,14 +84,14 @@ void Gather(const char* from, int64_t outer, const Parts& parts, const uint8_t* 
       if constexpr (std::is_same_v<decltype(bytes), int64_t>) {
         for (int64_t i = begin; i < end; ++i) {
           if (!mask[i]) continue;
-          CopyRun(y, x + i * bytes, static_cast<size_t>(bytes));
+          CopyEntry(y, x + i * bytes, bytes);
           y += bytes;
         }
       } else {
         // What is not chosen is written, too, and written over: one branch less.
         const char* const last = y + std::accumulate(mask + begin, mask + end, int64_t{0}) * bytes;
         for (int64_t i = begin; y < last; ++i) {
-          std::memcpy(y, x + i * bytes, static_cast<size_t>(bytes));
+          CopyEntry(y, x + i * bytes, bytes);
           y += mask[i] * bytes;
         }
       }
@@ -123,7 +107,7 @@ void Scatter(const char* from, int64_t outer, const Parts& parts, const uint8_t*
       const char* x = from + place * bytes;
       char* y = to + (array + begin) * bytes;
       for (int64_t i = begin; i < end; ++i, y += bytes) {
-        std::memcpy(y, mask[i] ? x : zeros.data(), static_cast<size_t>(bytes));
+        CopyEntry(y, mask[i] ? x : zeros.data(), bytes);
         x += mask[i] * bytes;
       }
     });

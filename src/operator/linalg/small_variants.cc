@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/cpu_dispatch.h"
+#include "base/round_up.h"
 #include "operator/linalg/small.h"
 
 namespace mxnet {
@@ -434,7 +435,7 @@ template <typename T>
 int64_t Eigen(bool vectors, T* u, T* w, int64_t n) {
   T a[kSmallMatrix * kSmallMatrix], q[kSmallMatrix * kSmallMatrix], tau[kSmallMatrix];
   double d[kSmallMatrix], e[kSmallMatrix];
-  const int64_t ld = (n + kStrip - 1) / kStrip * kStrip;
+  const int64_t ld = RoundUp(n, kStrip);
   const int exponent = ScaledInto(u, n, ld, a);
   Tridiagonalize(a, n, ld, d, e, tau);
   if (vectors) {

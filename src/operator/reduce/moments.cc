@@ -24,13 +24,6 @@ namespace {
 using pointwise::Operand;
 using pointwise::Simple;
 
-TBlob Temporary(void* memory, const Shape& shape, int dtype) {
-  TBlob b;
-  b.dptr = memory;
-  b.shape = shape;
-  b.dtype = dtype;
-  return b;
-}
 size_t Aligned(size_t bytes) { return RoundUp(bytes, 64); }
 }  // namespace
 
@@ -40,7 +33,7 @@ void Variance(const KernelArgs& call, const TBlob& in, const std::vector<char>& 
   const int compute = pointwise::ComputeFor(in.dtype, false), dtype = pointwise::ComputeDType(compute);
   const size_t mean_bytes = Aligned(kept.Size() * DTypeSize(dtype));
   char* memory = static_cast<char*>(call.workspace(mean_bytes + Aligned(in.Size() * DTypeSize(dtype)) + 64));
-  const TBlob centre = Temporary(memory, kept, dtype), deviation = Temporary(memory + mean_bytes, in.shape, dtype);
+  const TBlob centre{memory, kept, dtype, call.run.ctx}, deviation{memory + mean_bytes, in.shape, dtype, call.run.ctx};
   Finish average;
   average.divisor = CountOf(in.shape, reduced);
   Reduce(call, kSum, in, reduced, average, true, centre, OpReq::kWrite);
@@ -68,7 +61,7 @@ void WholeMoments(KernelArgs& a, const std::vector<char>& reduced, const Finish&
   const Shape kept = ReducedShape(in.shape, reduced, true, false);
   const size_t mean_bytes = Aligned(kept.Size() * DTypeSize(in.dtype));
   char* memory = static_cast<char*>(a.workspace(mean_bytes + Aligned(in.Size() * sizeof(int64_t)) + 64));
-  const TBlob centre = Temporary(memory, kept, in.dtype), deviation = Temporary(memory + mean_bytes, in.shape, kInt64);
+  const TBlob centre{memory, kept, in.dtype, a.run.ctx}, deviation{memory + mean_bytes, in.shape, kInt64, a.run.ctx};
   Reduce(a, kSum, in, reduced, average, true, centre, OpReq::kWrite);
   if (a.req[0] != OpReq::kNull) {
     TBlob mean = a.out[0];

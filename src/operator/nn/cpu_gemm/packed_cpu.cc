@@ -256,9 +256,9 @@ void ExpandDepthwiseRun(const ConvCall& expand, const ConvCall& depthwise, const
   const int64_t k = expand.dims.channels, panels = PackedPanels(d.channels, lanes), lines = d.batch * d.oh;
   const double flops = static_cast<double>(d.channels) * (2.0 * k * d.batch * d.h * d.w + 4.0 * 18 * lines * d.ow);
   const int threads = OmpThreadsForFlops(flops);
-  const double by_lines = static_cast<double>((lines + threads - 1) / threads * threads) / lines *
-                          (1 + static_cast<double>((threads - 1) * (3 - d.stride)) / (d.batch * d.h));
-  const double by_panels = static_cast<double>((panels + threads - 1) / threads * threads) / panels;
+  const double by_lines =
+      static_cast<double>(RoundUp(lines, threads)) / lines * (1 + static_cast<double>((threads - 1) * (3 - d.stride)) / (d.batch * d.h));
+  const double by_panels = static_cast<double>(RoundUp(panels, threads)) / panels;
   const int across = by_lines <= by_panels + kRemote ? 1 : threads, along = threads / across;
   const int64_t columns = std::max(d.pad_w + d.w, (d.ow - 1) * d.stride + 3), line = columns * lanes;
   const int64_t step = std::min(d.oh, (kStepPixels / (d.w * d.stride) + 2) / 2 * 2), ring = std::min(step * d.stride + 2, d.h),

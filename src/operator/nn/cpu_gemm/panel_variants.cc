@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/round_up.h"
 #include "operator/nn/cpu_gemm/panel_kernels.h"
 #include "operator/nn/cpu_gemm/vector_lanes.h"
 
@@ -90,7 +91,7 @@ PanelGeometry PanelShape() { return {kRows, kPanel}; }
 void PanelColumns(const float* x, int64_t size, const PanelRow* rows, int64_t depth, int64_t first, int64_t width, float* panels,
                   int64_t panel_stride) {
   float* const begin = panels + first / kPanel * panel_stride;
-  const int64_t lane = first % kPanel, vectors = (width + kLanes - 1) / kLanes * kLanes;
+  const int64_t lane = first % kPanel, vectors = RoundUp(width, kLanes);
   for (int64_t i = 0; i < depth; ++i) {
     const PanelRow& row = rows[i];
     const float* from = x + row.at;

@@ -1,4 +1,4 @@
-/* Gradients of L2Normalization for several instruction sets. */
+/* Loops of L2Normalization and its gradient for several instruction sets. */
 #ifndef MXNET_OPERATOR_NN_NORM_L2_KERNELS_H_
 #define MXNET_OPERATOR_NN_NORM_L2_KERNELS_H_
 

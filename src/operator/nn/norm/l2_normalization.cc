@@ -33,14 +33,6 @@ namespace {
 using pointwise::Operand;
 using reduce::Finish;
 
-TBlob Temporary(void* memory, const Shape& shape, int dtype) {
-  TBlob b;
-  b.dptr = memory;
-  b.shape = shape;
-  b.dtype = dtype;
-  return b;
-}
-
 // Dimensions that share one norm.
 std::vector<char> NormReduced(const Attrs& attrs, const Shape& shape) {
   const int mode = attrs.get<L2NormalizationParam>().mode;
@@ -61,7 +53,7 @@ void SumsTo(KernelArgs& a, reduce::Kind kind, const TBlob& x, double initial, bo
   reduce::Reduce(a, kind, x, NormReduced(*a.attrs, x.shape), finish, false, sums, OpReq::kWrite);
 }
 
-void Times(KernelArgs& a, const TBlob& l, const TBlob& r, const TBlob& out, OpReq req, const pointwise::Function& function) {
+void Apply(KernelArgs& a, const pointwise::Function& function, const TBlob& l, const TBlob& r, const TBlob& out, OpReq req) {
   const Operand operands[2] = {l, r};
   pointwise::Execute(a.run, function, pointwise::ComputeFor(l.dtype, false), operands, 2, pointwise::kBinaryMasks, nullptr, out, req);
 }
@@ -88,9 +80,9 @@ void Forward(KernelArgs& a) {
   }
   const Shape kept = reduce::ReducedShape(x.shape, NormReduced(*a.attrs, x.shape), true, false);
   const int dtype = pointwise::ComputeDType(pointwise::ComputeFor(x.dtype, false));
-  const TBlob norm = Temporary(a.workspace(static_cast<size_t>(kept.Size()) * DTypeSize(dtype)), kept, dtype);
+  const TBlob norm{a.workspace(static_cast<size_t>(kept.Size()) * DTypeSize(dtype)), kept, dtype, a.run.ctx};
   SumsTo(a, reduce::kSumSquare, x, eps, true, norm);
-  Times(a, x, norm, a.out[0], a.req[0], pointwise::Forward(pointwise::k_div));
+  Apply(a, pointwise::Forward(pointwise::k_div), x, norm, a.out[0], a.req[0]);
 }
 
 /*
@@ -104,17 +96,17 @@ void BackwardOnDevice(KernelArgs& a) {
   const size_t whole = RoundUp(static_cast<size_t>(x.Size()) * DTypeSize(dtype), 64);
   const size_t few = RoundUp(static_cast<size_t>(kept.Size()) * DTypeSize(dtype), 64);
   char* memory = static_cast<char*>(a.workspace(whole + 2 * few));
-  const TBlob terms = Temporary(memory, x.shape, dtype), r = Temporary(memory + whole, kept, dtype);
-  const TBlob along = Temporary(memory + whole + few, kept, dtype);
+  const TBlob terms{memory, x.shape, dtype, a.run.ctx}, r{memory + whole, kept, dtype, a.run.ctx};
+  const TBlob along{memory + whole + few, kept, dtype, a.run.ctx};
   const auto mul = pointwise::Forward(pointwise::k_mul), div = pointwise::Forward(pointwise::k_div);
 
   SumsTo(a, reduce::kSumSquare, x, static_cast<double>(a.param<L2NormalizationParam>().eps), true, r);
-  Times(a, g, x, terms, OpReq::kWrite, mul);
+  Apply(a, mul, g, x, terms, OpReq::kWrite);
   SumsTo(a, reduce::kSum, terms, 0, false, along);
-  for (int i = 0; i < 2; ++i) Times(a, along, r, along, OpReq::kWrite, div);
-  Times(a, x, along, terms, OpReq::kWrite, mul);
-  Times(a, g, terms, terms, OpReq::kWrite, pointwise::Forward(pointwise::k_sub));
-  Times(a, terms, r, a.out[0], a.req[0], div);
+  for (int i = 0; i < 2; ++i) Apply(a, div, along, r, along, OpReq::kWrite);
+  Apply(a, mul, x, along, terms, OpReq::kWrite);
+  Apply(a, pointwise::Forward(pointwise::k_sub), g, terms, terms, OpReq::kWrite);
+  Apply(a, div, terms, r, a.out[0], a.req[0]);
 }
 
 constexpr int64_t kStripe = 1 << 10;  // columns of a thread

@@ -1,4 +1,4 @@
-// Loops of L2Normalization's gradient.
+// Loops of L2Normalization and its gradient.
 #include <algorithm>
 #include <cmath>
 
