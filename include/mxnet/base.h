@@ -1,5 +1,6 @@
 /*
- * Value types that all modules share: Context (where), DType (of what), Shape (how large).
+ * Value types that all modules share: Context (where), DType (of what), Shape (how large),
+ * TensorType (what is known of a tensor).
  * Nothing here allocates for shapes of up to kInlineDims dimensions and nothing here is
  * thread-aware: plain values.
  */
@@ -12,6 +13,7 @@
 #include <initializer_list>
 #include <iosfwd>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mxnet/error.h"
@@ -212,6 +214,29 @@ using ShapeVector = std::vector<Shape>;
 MXNET_DLL bool MergeShape(Shape* into, const Shape& from);
 /* Same for dtypes; kDTypeUnknown yields. */
 MXNET_DLL bool MergeDType(int* into, int from);
+
+/* Which elements a tensor stores. Numbers are those of the C interface and of the container
+ * format. */
+enum class StorageType : int { kUndefined = -1, kDense = 0, kRowSparse = 1, kCSR = 2 };
+
+/*
+ * What is known of a tensor that may not exist yet. Inference, plans, tapes and requests carry
+ * these; a part that is not known is of unknown rank, kDTypeUnknown or kUndefined.
+ */
+struct TensorType {
+  Shape shape;
+  int dtype = kDTypeUnknown;
+  StorageType storage = StorageType::kUndefined;
+
+  TensorType() = default;
+  TensorType(Shape s, int d, StorageType st = StorageType::kUndefined) : shape(std::move(s)), dtype(d), storage(st) {}
+  bool known() const { return dtype != kDTypeUnknown && shape.known(); }
+  /* In memory, of dense elements. REQUIRES: known(). */
+  size_t Bytes() const { return static_cast<size_t>(shape.Size()) * DTypeSize(dtype); }
+  bool operator==(const TensorType& o) const { return dtype == o.dtype && storage == o.storage && shape == o.shape; }
+  bool operator!=(const TensorType& o) const { return !(*this == o); }
+};
+using TensorTypes = std::vector<TensorType>;
 
 /*
  * How a tensor's elements lie in memory. kPlain: row-major in the logical order of its shape.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "mxnet/op.h"
@@ -72,13 +73,25 @@ struct IndexedGraph {
   uint32_t num_entries() const { return entry_ptr.back(); }
 };
 
+/* Entries that are known to be alike: a gradient and what it is the gradient of. */
+using EntryPairs = std::vector<std::pair<NodeEntry, NodeEntry>>;
+
+/* What inference over a graph is asked for, and knows besides the graph. */
+struct GraphInference {
+  bool shapes = true, dtypes = true;
+  int default_dtype = kDTypeUnknown;  // of variables that nothing else tells
+  InferSwitches switches = InferSwitches::OfThread(true);
+  const EntryPairs* alike = nullptr;
+};
 /*
- * Forward and backward sweeps until nothing changes. `shapes`/`dtypes` are by entry id; unknown on
- * entry where not given. Variables contribute `__shape__` / `__dtype__`. Returns true when
- * everything is known. Throws Error(kValue) naming node and operator.
+ * Forward and backward sweeps until nothing changes. `entries` are by entry id; unknown where not
+ * given. Variables contribute `__shape__` / `__dtype__`. Returns true when all that was asked for is
+ * known. Throws Error(kValue) naming node and operator.
  */
-bool InferShapes(const IndexedGraph& g, ShapeVector* shapes);
-bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dtype = kFloat32);
+MXNET_DLL bool InferEntries(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how = {});
+/* One part alone, as this thread's switches want it. */
+MXNET_DLL bool InferShapes(const IndexedGraph& g, ShapeVector* shapes);
+MXNET_DLL bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dtype = kFloat32);
 
 /* -symbol.json, versions 0.8 to 2.0. FromJSON throws Error(kValue/kIO) on anything malformed
  * (cycles, bad indices, unknown operators). */

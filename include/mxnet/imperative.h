@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "mxnet/ndarray.h"
@@ -19,6 +20,41 @@ struct ImperativeState {
   bool recording = false;
   bool training = false;
   bool deferred_compute = false;
+};
+
+/*
+ * Parsed parameters by what was given for them, for the caller's use alone: parsing takes longer
+ * than most calls. Programs with ever-changing, or long, arguments do not make it grow without
+ * bound.
+ */
+class AttrsCache {
+ public:
+  /* Null when they are not kept. */
+  const AttrsPtr* Find(const std::string& key) const {
+    auto it = now_.find(key);
+    return it == now_.end() ? nullptr : &it->second;
+  }
+  /* Not what has a long key, nor an operator whose name may come to stand for something else. */
+  static bool Takes(const std::string& key, const Op& op) {
+    constexpr size_t kMaxKey = 1 << 14;
+    return key.size() <= kMaxKey && op.runs != RunBy::kAsync;
+  }
+  /* What it returns stays where it is until thousands of others were put behind it. */
+  const AttrsPtr& Put(const std::string& key, const AttrsPtr& attrs) {
+    constexpr size_t kMaxEntries = 4096;
+    if (now_.size() >= kMaxEntries) {
+      before_.swap(now_);
+      now_.clear();
+      ++generation_;
+    }
+    return now_.emplace(key, attrs).first->second;
+  }
+  /* Another number: what was found before may be gone with the next change. */
+  uint64_t generation() const { return generation_; }
+
+ private:
+  std::unordered_map<std::string, AttrsPtr> now_, before_;  // maps keep their elements where they are
+  uint64_t generation_ = 0;
 };
 
 class MXNET_DLL Imperative {
@@ -87,6 +123,27 @@ class MXNET_DLL Imperative {
   /* Records a node with given arrays as one tape entry (CachedOp and custom functions use it). */
   static void Record(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
                      const std::string& name = "");
+};
+
+/* Puts this thread's state back at its end; meanwhile State() may be changed. */
+class ImperativeScope {
+ public:
+  ImperativeScope() : before_(Imperative::State()) {}
+  ~ImperativeScope() { Imperative::State() = before_; }
+  ImperativeScope(const ImperativeScope&) = delete;
+  ImperativeScope& operator=(const ImperativeScope&) = delete;
+  /* Operators are computed, and neither recorded nor deferred. */
+  static ImperativeScope Computing() {
+    ImperativeState now = Imperative::State();
+    now.recording = now.deferred_compute = false;
+    return ImperativeScope(now);
+  }
+  /* With these two, not deferred. */
+  static ImperativeScope Mode(bool recording, bool training) { return ImperativeScope(ImperativeState{recording, training, false}); }
+
+ private:
+  explicit ImperativeScope(const ImperativeState& now) : ImperativeScope() { Imperative::State() = now; }
+  const ImperativeState before_;
 };
 
 }  // namespace mxnet

@@ -30,8 +30,6 @@
 
 namespace mxnet {
 
-enum class StorageType : int { kUndefined = -1, kDense = 0, kRowSparse = 1, kCSR = 2 };
-
 /*
  * Memory and its variable. INVARIANT: `var` is valid for the chunk's whole life; `handle.dptr` is
  * null only while allocation is delayed or for zero bytes. The layout never depends on build
@@ -47,6 +45,7 @@ struct Chunk {
   StorageHandle handle;
   std::unique_ptr<std::function<void()>> external_deleter;  // set: the memory belongs to somebody else (DLPack, user buffers)
 
+  bool is_delayed() const { return __builtin_expect(__atomic_load_n(&delayed, __ATOMIC_ACQUIRE), 0); }
   void Allocate();  // serves a delayed allocation; no-op otherwise
   void AddRef() { refs.fetch_add(1, std::memory_order_relaxed); }
   void Release() {
@@ -77,9 +76,13 @@ class MXNET_DLL NDArray {
   int dtype() const { return dtype_; }
   Context ctx() const { return chunk_->ctx; }
   StorageType storage_type() const { return chunk_ ? chunk_->stype : StorageType::kUndefined; }
+  /* All unknown for none. */
+  TensorType type() const { return chunk_ ? TensorType(shape_, dtype_, chunk_->stype) : TensorType(); }
   Var* var() const { return chunk_->var; }
   size_t byte_offset() const { return byte_offset_; }
   Chunk* chunk() const { return chunk_; }
+  /* Is its memory still to be allocated? Any thread may ask. */
+  bool delayed() const { return chunk_->is_delayed(); }
   /* Serves a delayed allocation. The pointer is only meaningful inside an engine operation or after
    * a wait. */
   TBlob data() const;

@@ -52,6 +52,8 @@ struct Attrs {
   const P& get() const {
     return *static_cast<const P*>(param.get());
   }
+  /* Is this input looked at for its shape (and dtype) alone? False for variables. */
+  inline bool ReadsOnlyShape(int input) const;
   /* What autograd found out about the gradient (bit i: it reads input i; bit 32+i: output i). 0 =
    * not asked yet. */
   struct GradUse {
@@ -136,6 +138,23 @@ class RandomState {
   uint64_t seed_ = 0, next_ = 0;
 };
 
+/*
+ * What a program has switched, and where a call stands, as far as that changes what inference
+ * gives. INVARIANT: results of inference are kept under these too, where the record reads them
+ * (Op::reads_switches).
+ */
+struct InferSwitches {
+  bool float64_default = false;  // npx.set_np(dtype=True): the default float is float64, as NumPy's
+  bool numpy_shapes = false;     // npx.set_np(shape=True): 0 in a shape is a size, () an element
+  bool in_graph = false;         // the call is a node of a graph, where 1.x programs leave sizes open by 0
+
+  MXNET_DLL static InferSwitches OfThread(bool in_graph = false);
+  bool operator==(const InferSwitches& o) const {
+    return float64_default == o.float64_default && numpy_shapes == o.numpy_shapes && in_graph == o.in_graph;
+  }
+  bool operator!=(const InferSwitches& o) const { return !(*this == o); }
+};
+
 /* All that a kernel sees. Kernels are stateless functions; they must be safe to run on several
  * threads at once. */
 struct KernelArgs {
@@ -151,6 +170,7 @@ struct KernelArgs {
    * unknown, so nothing derived from an input may be kept. */
   Span<const uint64_t> in_versions;
   PlanWeights* plan_weights = nullptr;  // null: the plan drops nothing, or there is none
+  InferSwitches switches;               // of a node that holds graphs: what their inference is given
   /* Workspace memory (64-byte aligned) that lives until the kernel returns (GPU: until the stream
    * has passed). One block per call of this function. */
   std::function<void*(size_t bytes)> workspace;
@@ -174,6 +194,22 @@ using Kernel = std::function<void(KernelArgs&)>;
  */
 using InferShapeFn = std::function<bool(const Attrs&, ShapeVector* in, ShapeVector* out)>;
 using InferTypeFn = std::function<bool(const Attrs&, std::vector<int>* in, std::vector<int>* out)>;
+
+using InferShapeBySwitchesFn = std::function<bool(const Attrs&, const InferSwitches&, ShapeVector* in, ShapeVector* out)>;
+using InferTypeBySwitchesFn = std::function<bool(const Attrs&, const InferSwitches&, std::vector<int>* in, std::vector<int>* out)>;
+
+/*
+ * The inference of attrs.op, for one call: the only way to a record's functions. The first form
+ * fills in shapes and dtypes, then the second and third each their part. True when all of that part
+ * is known. What the record says nothing about is dense. Throws as InferShapeFn does; *in and *out
+ * of the first form are then as they were.
+ */
+MXNET_DLL bool InferCall(const Attrs& attrs, const InferSwitches& switches, TensorTypes* in, TensorTypes* out);
+MXNET_DLL bool InferCall(const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out);
+MXNET_DLL bool InferCall(const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out);
+/* By the record of another operator with the same parameter type. */
+bool InferCallAs(const Op& op, const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out);
+
 /*
  * Gradient as graph nodes, so that it differentiates again. `ograds` has one entry per output,
  * never null (missing ones are zeros). Returns one entry per input; a null entry means that no
@@ -187,6 +223,18 @@ using ArrayFn = std::function<void(const Attrs&, const std::vector<NDArray*>& in
 /* One parameter as signatures and documentation show it. */
 struct ParamInfo {
   std::string name, type, description;  // type in the reference's notation: "float, optional, default=0.5"
+};
+
+/*
+ * How a call is carried out. Everybody who runs operators asks Op::RunsBy and looks at nothing else.
+ */
+enum class RunBy : uint8_t {
+  kNever,          // only known by shape, or replaced before anything runs
+  kKernel,         // by the device's kernel, inside an engine operation
+  kMeetingKernel,  // the same; on the CPU on a thread of its own, for it waits there for the same call on other devices
+  kGraphKernel,    // the same; on a thread of its own, for it waits for operators in graphs that the node holds
+  kArrays,         // by array_fn, on the calling thread
+  kAsync           // an engine operation starts it, threads that are not the engine's end it (AsyncCall)
 };
 
 enum class LayoutRule : uint8_t {
@@ -262,16 +310,15 @@ struct MXNET_DLL Op {
   std::function<std::vector<std::string>(const Attrs&)> list_outputs;     // empty: output_names, or output0, output1...
   std::function<std::vector<int>(const Attrs&)> mutate_inputs;            // auxiliary states and updated arrays; empty: none
   std::function<std::vector<std::pair<int, int>>(const Attrs&)> inplace;  // (input, output) pairs that may share memory
-  InferShapeFn infer_shape;                                               // never empty after registration of a public operator
-  /*
-   * In place of infer_shape in graphs. Those of 1.x programs mean "unknown, to be inferred" by a
-   * size of 0 in the `shape` of _zeros, _ones and _full (recurrent cells leave the batch size open
-   * that way), and an unknown rank by an empty shape. Everywhere else 0 is a size.
-   */
-  InferShapeFn infer_shape_in_graph;
-  InferTypeFn infer_type;  // empty: all inputs and outputs share one dtype
-  GradientFn gradient;     // empty: not differentiable (an error when asked for)
-  ArrayFn array_fn;        // set instead of kernels for value-dependent shapes
+  // Inference, which InferCall alone reads. A public operator has one of the first two.
+  InferShapeFn infer_shape;
+  InferShapeBySwitchesFn infer_shape_by;
+  InferTypeFn infer_type;  // this one and the next empty: all inputs and outputs share one dtype
+  InferTypeBySwitchesFn infer_type_by;
+  GradientFn gradient;                            // empty: not differentiable (an error when asked for)
+  RunBy runs = RunBy::kNever;                     // as the setters of kernels, of array_fn and of AsyncCall left it
+  std::function<RunBy(const Attrs&)> runs_by;     // the same where parameters tell; empty: `runs`
+  ArrayFn array_fn;                               // of RunBy::kArrays
   std::function<double(const Attrs&, Span<const TBlob> in, Span<const TBlob> out)> flops;  // empty: one per output element
   std::vector<int> dtypes;  // accepted for input 0; empty: all. The harness checks both directions
   LayoutRule layout = LayoutRule::kPlain;
@@ -295,10 +342,10 @@ struct MXNET_DLL Op {
   const T* trait() const {
     return static_cast<const T*>(FindTrait(typeid(T)));
   }
-  bool ReadsOnlyShape(const Attrs& a, int input) const {
-    if (__builtin_expect(static_cast<bool>(shape_only_from_of), 0)) return input >= shape_only_from_of(a);
-    return shape_only_from >= 0 && input >= shape_only_from;
-  }
+  RunBy RunsBy(const Attrs& a) const { return __builtin_expect(runs_by || !a.subgraphs.empty(), 0) ? RunsByParameters(a) : runs; }
+  bool ReadsOnlyShape(const Attrs& a, int input) const;
+  bool infers_shapes() const { return infer_shape || infer_shape_by; }
+  bool reads_switches() const { return infer_shape_by || infer_type_by; }
   int NumInputs(const Attrs& a) const { return num_inputs ? num_inputs(a) : static_cast<int>(input_names.size()); }
   int NumOutputs(const Attrs& a) const { return num_outputs ? num_outputs(a) : static_cast<int>(output_names.size()); }
   int NumVisibleOutputs(const Attrs& a) const { return num_visible_outputs ? num_visible_outputs(a) : NumOutputs(a); }
@@ -357,14 +404,22 @@ struct MXNET_DLL Op {
   }
   Op& set_infer_shape(InferShapeFn f) {
     infer_shape = std::move(f);
+    infer_shape_by = nullptr;
     return *this;
   }
-  Op& set_infer_shape_in_graph(InferShapeFn f) {
-    infer_shape_in_graph = std::move(f);
+  Op& set_infer_shape(InferShapeBySwitchesFn f) {
+    infer_shape_by = std::move(f);
+    infer_shape = nullptr;
     return *this;
   }
   Op& set_infer_type(InferTypeFn f) {
     infer_type = std::move(f);
+    infer_type_by = nullptr;
+    return *this;
+  }
+  Op& set_infer_type(InferTypeBySwitchesFn f) {
+    infer_type_by = std::move(f);
+    infer_type = nullptr;
     return *this;
   }
   Op& set_gradient(GradientFn f) {
@@ -374,6 +429,15 @@ struct MXNET_DLL Op {
   Op& set_zero_gradient();
   Op& set_array_fn(ArrayFn f) {
     array_fn = std::move(f);
+    runs = RunBy::kArrays;
+    return *this;
+  }
+  Op& set_runs(RunBy how) {
+    runs = how;
+    return *this;
+  }
+  Op& set_runs(std::function<RunBy(const Attrs&)> how) {
+    runs_by = std::move(how);
     return *this;
   }
   Op& set_flops(std::function<double(const Attrs&, Span<const TBlob>, Span<const TBlob>)> f) {
@@ -448,9 +512,18 @@ struct MXNET_DLL Op {
 
  private:
   const void* FindTrait(const std::type_info& type) const;
+  RunBy RunsByParameters(const Attrs& a) const;
   /* In place of one of its type. */
   Op& AddTrait(Trait trait);
 };
+
+inline bool Attrs::ReadsOnlyShape(int input) const {
+  if (!op) return false;
+  if (__builtin_expect(static_cast<bool>(op->shape_only_from_of), 0)) return input >= op->shape_only_from_of(*this);
+  return op->shape_only_from >= 0 && input >= op->shape_only_from;
+}
+
+inline bool Op::ReadsOnlyShape(const Attrs& a, int input) const { return a.ReadsOnlyShape(input); }
 
 // ---- inference and gradient building blocks (src/operator/op_common.cc)
 bool ElemwiseShape(const Attrs&, ShapeVector* in, ShapeVector* out);       // all inputs and outputs alike

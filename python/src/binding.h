@@ -72,7 +72,7 @@ inline NDArray* Get(PyObject* o) {
 /* Where the values of an array on the host lie, without what NDArray::data makes beside. */
 inline char* MemoryOf(const NDArray& a) {
   Chunk* chunk = a.chunk();
-  if (__builtin_expect(__atomic_load_n(&chunk->delayed, __ATOMIC_ACQUIRE), 0)) chunk->Allocate();
+  if (chunk->is_delayed()) chunk->Allocate();
   return static_cast<char*>(chunk->handle.dptr) + a.byte_offset();
 }
 /* The classes of results first: asking whether one is a subclass goes through all its bases. */

@@ -2,7 +2,6 @@
 // errors turned into Python exceptions.
 #include <cstring>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -120,15 +119,10 @@ void CheckOneClass(const Attrs& attrs, PyObject* const* inputs, Py_ssize_t num_i
                                       "make one of the other, sharing memory)");
 }
 
-/* A custom operator has neither kernels nor a function on arrays. */
-bool RunsElsewhere(const Op& op) { return op.kernels.empty() && !op.array_fn; }
-
 bool EngineRunsAtOnce() {
   static const bool naive = std::strcmp(Engine::Get()->type(), "NaiveEngine") == 0;
   return naive;
 }
-
-using AttrsCache = std::unordered_map<std::string, AttrsPtr>;
 
 }  // namespace
 
@@ -146,7 +140,6 @@ AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inpu
 }
 
 AttrsPtr ParseAttrs(const Op* op, PyObject* const* names, PyObject* const* values, Py_ssize_t n, int num_inputs) {
-  constexpr size_t kMaxEntries = 4096, kMaxKey = 1 << 14;  // texts may be long
   static thread_local AttrsCache cache;
   static thread_local std::string key;
   key.assign(reinterpret_cast<const char*>(&op), sizeof(op));
@@ -155,17 +148,14 @@ AttrsPtr ParseAttrs(const Op* op, PyObject* const* names, PyObject* const* value
     AppendKey(&key, names[i]);
     AppendKey(&key, values[i]);
   }
-  auto it = cache.find(key);
-  if (it != cache.end()) return it->second;
+  if (const AttrsPtr* known = cache.Find(key)) return *known;
   const std::string saved = key;  // parsing may come back here through attr_to_str
   AttrDict dict;
   for (Py_ssize_t i = 0; i < n; ++i) dict[ToText(names[i])] = ToText(values[i]);
   if (!op->key_var_num_args.empty() && !dict.count(op->key_var_num_args)) dict[op->key_var_num_args] = std::to_string(num_inputs);
   AttrsPtr attrs = MakeAttrs(op, std::move(dict));
   CheckPublic(*attrs);
-  if (saved.size() > kMaxKey || RunsElsewhere(*op)) return attrs;  // what a name stands for may change
-  if (cache.size() >= kMaxEntries) cache.clear();
-  cache.emplace(saved, attrs);
+  if (AttrsCache::Takes(saved, *op)) cache.Put(saved, attrs);
   return attrs;
 }
 
@@ -284,7 +274,7 @@ PyObject* InvokeKept(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t 
   AttrsPtr held;
   // Who may wait, here or in an engine that runs all at once, must not hold the interpreter lock:
   // custom operators want it.
-  const bool free = op->array_fn != nullptr || RunsElsewhere(*op) || EngineRunsAtOnce();
+  const bool free = op->runs == RunBy::kArrays || op->runs == RunBy::kAsync || EngineRunsAtOnce();
   if (free) {
     for (Py_ssize_t i = 0; i < num_inputs; ++i) kept.Add(inputs[i]);
     for (PyObject* o : given) kept.Add(o);

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "binding.h"
+#include "mxnet/imperative.h"
 
 namespace mxnet {
 namespace python {
@@ -37,7 +37,6 @@ inline bool IsExact(double value) { return value > -9007199254740992.0 && value 
 template <typename F>
 const AttrsPtr& Remembered(const Op* op, const int64_t* key, size_t n, F&& make) {
   constexpr size_t kNear = 128, kShort = 10;
-  using Cache = std::unordered_map<std::string, AttrsPtr>;  // whose elements stay where they are
   struct Near {
     const Op* op = nullptr;
     size_t n = 0;
@@ -45,7 +44,7 @@ const AttrsPtr& Remembered(const Op* op, const int64_t* key, size_t n, F&& make)
     const AttrsPtr* attrs = nullptr;
   };
   static Near near[kNear];
-  static Cache cache, before;
+  static AttrsCache cache;
   Near* place = nullptr;
   if (n <= kShort) {
     uint64_t h = reinterpret_cast<uintptr_t>(op);
@@ -57,21 +56,18 @@ const AttrsPtr& Remembered(const Op* op, const int64_t* key, size_t n, F&& make)
   }
   std::string all(reinterpret_cast<const char*>(&op), sizeof(op));
   all.append(reinterpret_cast<const char*>(key), n * sizeof(*key));
-  auto it = cache.find(all);
-  if (it == cache.end()) {
-    AttrsPtr attrs = MakeAttrs(op, make());
-    if (cache.size() >= 4096) {
+  const AttrsPtr* known = cache.Find(all);
+  if (!known) {
+    const uint64_t before = cache.generation();
+    known = &cache.Put(all, MakeAttrs(op, make()));
+    if (cache.generation() != before)
       for (Near& place_of_another : near) place_of_another.op = nullptr;
-      before.swap(cache);
-      Cache().swap(cache);
-    }
-    it = cache.emplace(std::move(all), std::move(attrs)).first;
   }
   if (place) {
-    place->op = op, place->n = n, place->attrs = &it->second;
+    place->op = op, place->n = n, place->attrs = known;
     std::copy(key, key + n, place->key);
   }
-  return it->second;
+  return *known;
 }
 
 /* Of _zeros, _ones and _full; the last with a value. */

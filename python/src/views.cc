@@ -101,14 +101,6 @@ bool Quiet(Var* var) {
   return true;
 }
 
-/* Without the switches of this thread that have operators recorded. */
-struct Unrecorded {
-  ImperativeState& state = Imperative::State();
-  const ImperativeState before = state;
-  Unrecorded() { state.recording = state.deferred_compute = false; }
-  ~Unrecorded() { state = before; }
-};
-
 /* The numbers of the elements that a view shows, as an array on the view's device. */
 NDArray Numbers(const View& view) {
   const int64_t n = view.own.shape().Size();
@@ -125,7 +117,7 @@ NDArray Numbers(const View& view) {
 void CarryOnDevice(const View& view, bool back) {
   static const AttrsPtr take = MakeAttrs(Op::Get("take"), {});
   static const AttrsPtr put = MakeAttrs(Op::Get("_index_axes_assign"), {{"num_args", "3"}});
-  Unrecorded scope;
+  const auto computing = ImperativeScope::Computing();
   NDArray numbers = Numbers(view);
   const int64_t shown = view.own.shape().Size(), all = view.root.shape().Size();
   NDArray own = view.own.Reshape(Shape(&shown, 1)), root = view.root.Reshape(Shape(&all, 1));

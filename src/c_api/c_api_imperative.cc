@@ -161,7 +161,7 @@ int MXOpPromoteDTypes(uint32_t num, const int* dtypes, int number, int* out) {
   for (uint32_t i = 0; i < num; ++i)
     MXNET_CHECK_KIND(dtypes[i] >= 0 && dtypes[i] < kNumDTypes, Type)
         << "[promote] dtype number " << dtypes[i] << "; accepted: 0 to " << kNumDTypes - 1;
-  const int meeting = numpy::PromoteAll({dtypes, dtypes + num});
+  const int meeting = numpy::PromoteAll({dtypes, dtypes + num}, InferSwitches::OfThread());
   *out = number == 0 ? meeting : numpy::PromoteNumber(meeting, number == 1);
   API_END();
 }

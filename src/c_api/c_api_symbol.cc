@@ -252,7 +252,7 @@ int MXCheckDynamicShapeOp(SymbolHandle sym_handle, bool* has_dynamic_shape) {
   API_BEGIN(has_dynamic_shape);
   *has_dynamic_shape = false;
   DFSVisit(AsSymbol(sym_handle)->outputs,
-           [&](const NodePtr& n) { *has_dynamic_shape = *has_dynamic_shape || (!n->is_variable() && n->op()->array_fn); });
+           [&](const NodePtr& n) { *has_dynamic_shape = *has_dynamic_shape || (!n->is_variable() && n->op()->runs == RunBy::kArrays); });
   API_END();
 }
 

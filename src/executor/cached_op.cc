@@ -497,16 +497,10 @@ void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<
 }
 
 void CachedOpImpl::Call(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train) {
-  const ImperativeState saved = Imperative::State();
+  const ImperativeScope scope;
   Imperative::State().recording = false;
   Imperative::State().training = is_train;
-  try {
-    Invoke(inputs, outputs, nullptr);
-  } catch (...) {
-    Imperative::State() = saved;
-    throw;
-  }
-  Imperative::State() = saved;
+  Invoke(inputs, outputs, nullptr);
 }
 
 std::vector<NodeEntry> CachedOpImpl::Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -23,19 +23,6 @@ struct FixedGamma {
   uint64_t version = -1;  // when it was last found to hold ones
 };
 
-/* Sets this thread's recording and training flags for a scope. */
-class ModeScope {
- public:
-  ModeScope(bool recording, bool training) : saved_(Imperative::State()) {
-    Imperative::State().recording = recording;
-    Imperative::State().training = training;
-  }
-  ~ModeScope() { Imperative::State() = saved_; }
-
- private:
-  ImperativeState saved_;
-};
-
 class ExecutorImpl : public Executor {
  public:
   ExecutorImpl(const Symbol& symbol, Context ctx, const std::vector<NDArray>& in_args, const std::vector<NDArray>& in_grads,
@@ -382,7 +369,9 @@ class ExecutorImpl : public Executor {
   // Graphs with value-dependent shapes run operator by operator, with the tape for the backward
   // pass.
   void ForwardDynamic(bool is_train, bool record) {
-    ModeScope scope(record, is_train);
+    const ImperativeScope scope;
+    Imperative::State().recording = record;
+    Imperative::State().training = is_train;
     std::vector<NDArray*> in, out;
     std::vector<NDArray> values = inputs_;
     if (record) {

@@ -11,7 +11,7 @@ namespace mxnet {
 bool HasDynamicShape(const Symbol& symbol) {
   bool found = false;
   DFSVisit(symbol.outputs, [&](const NodePtr& n) {
-    found = found || (!n->is_variable() && n->op()->array_fn);
+    found = found || (!n->is_variable() && n->op()->runs == RunBy::kArrays);
     for (const auto& graph : n->attrs->subgraphs) found = found || HasDynamicShape(*graph);
   });
   return found;

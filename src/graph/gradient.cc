@@ -165,10 +165,7 @@ class Pass {
       if (stack.size() > before) continue;
       std::vector<int> in, out(static_cast<size_t>(n->num_outputs()), kDTypeUnknown);
       for (const auto& i : n->inputs) in.push_back(Known(i));
-      if (n->op()->infer_type)
-        n->op()->infer_type(*n->attrs, &in, &out);
-      else
-        SameType(*n->attrs, &in, &out);
+      InferCall(*n->attrs, InferSwitches::OfThread(true), &in, &out);
       dtypes_[n] = std::move(out);
       stack.pop_back();
     }
@@ -210,7 +207,7 @@ class Pass {
         NodeEntry& e = n->inputs[i];
         if (!forward_.count(e.node.get()))
           enter(e.node);
-        else if (!n->op()->ReadsOnlyShape(*n->attrs, static_cast<int>(i)))
+        else if (!n->attrs->ReadsOnlyShape(static_cast<int>(i)))
           e = Mirrored(e);  // a shape is known without computing anything
       }
     }

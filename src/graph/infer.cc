@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "mxnet/numpy_shapes.h"
-
 namespace mxnet {
 namespace {
 
@@ -16,22 +14,26 @@ bool Merge(int* into, int from) { return MergeDType(into, from); }
 std::string Text(const Shape& s) { return s.str(); }
 std::string Text(int t) { return DTypeName(t); }
 
-bool CallRecord(const Attrs& a, ShapeVector* in, ShapeVector* out) {
-  const InferShapeFn& infer = a.op->infer_shape_in_graph ? a.op->infer_shape_in_graph : a.op->infer_shape;
-  return infer ? infer(a, in, out) : false;
+template <typename T>
+T& Part(TensorType& t);
+template <>
+Shape& Part<Shape>(TensorType& t) {
+  return t.shape;
 }
-bool CallRecord(const Attrs& a, std::vector<int>* in, std::vector<int>* out) {
-  return a.op->infer_type ? a.op->infer_type(a, in, out) : SameType(a, in, out);
+template <>
+int& Part<int>(TensorType& t) {
+  return t.dtype;
 }
 
+/* Sweeps over one part of the entries' types. */
 template <typename T>
 class Sweeper {
  public:
-  Sweeper(const IndexedGraph& g, std::vector<T>* values, const EntryPairs& alike) : g_(g), v_(*values) {
-    MXNET_CHECK_KIND(v_.size() == g.num_entries(), Value) << "[infer] got " << v_.size() << " entries; the graph has " << g.num_entries();
+  Sweeper(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how) : g_(g), v_(*entries), switches_(how.switches) {
     made_by_hint_.assign(g.nodes.size(), 0);
     settled_.assign(g.nodes.size(), 0);
-    for (const auto& p : alike) {
+    if (!how.alike) return;
+    for (const auto& p : *how.alike) {
       auto a = g.id.find(p.first.node.get()), b = g.id.find(p.second.node.get());
       if (a == g.id.end() || b == g.id.end()) continue;
       pairs_.emplace_back(g.eid(a->second, p.first.index), g.eid(b->second, p.second.index));
@@ -56,16 +58,18 @@ class Sweeper {
   }
 
   bool Complete() const {
-    return std::all_of(v_.begin(), v_.end(), [](const T& t) { return Known(t); });
+    return std::all_of(v_.begin(), v_.end(), [](TensorType& t) { return Known(Part<T>(t)); });
   }
 
  private:
+  T& At(uint32_t entry) const { return Part<T>(v_[entry]); }
+
   bool CopyPairs() {
     bool changed = false;
     for (const auto& p : pairs_) {
       for (int way = 0; way < 2; ++way) {
-        T& into = way ? v_[p.second] : v_[p.first];
-        const T& from = way ? v_[p.first] : v_[p.second];
+        T& into = At(way ? p.second : p.first);
+        const T& from = At(way ? p.first : p.second);
         if (into == from) continue;
         T merged = into;
         if (Merge(&merged, from) && !(merged == into)) {
@@ -86,11 +90,11 @@ class Sweeper {
     out_.clear();
     bool all = true;
     for (const auto& e : info.inputs) {
-      in_.push_back(v_[g_.eid(e)]);
+      in_.push_back(At(g_.eid(e)));
       all = all && Known(in_.back());
     }
     for (size_t i = 0; i < nout; ++i) {
-      out_.push_back(v_[g_.eid(id, i)]);
+      out_.push_back(At(g_.eid(id, i)));
       all = all && Known(out_.back());
     }
     if (all && made_by_hint_[id]) {  // backward nodes need no inference of their own
@@ -99,18 +103,18 @@ class Sweeper {
     }
     bool complete = false;
     try {
-      complete = CallRecord(attrs, &in_, &out_);
+      complete = InferCall(attrs, switches_, &in_, &out_);
     } catch (const Error& e) {
       throw Error(e.kind(), std::string(e.what()) + " (node " + info.source->name + ", operator " + attrs.op->name + ")");
     }
     bool changed = false;
     auto put = [&](uint32_t eid, const T& learnt, const char* side, size_t i) {
-      T merged = v_[eid];
+      T merged = At(eid);
       MXNET_CHECK_KIND(Merge(&merged, learnt), Value)
-          << "[" << attrs.op->name << "] " << side << ' ' << i << " of node " << info.source->name << " is " << Text(v_[eid])
+          << "[" << attrs.op->name << "] " << side << ' ' << i << " of node " << info.source->name << " is " << Text(At(eid))
           << "; the operator needs " << Text(learnt);
-      if (merged == v_[eid]) return;
-      v_[eid] = merged;
+      if (merged == At(eid)) return;
+      At(eid) = merged;
       changed = true;
     };
     for (size_t i = 0; i < info.inputs.size(); ++i) put(g_.eid(info.inputs[i]), in_[i], "input", i);
@@ -120,7 +124,8 @@ class Sweeper {
   }
 
   const IndexedGraph& g_;
-  std::vector<T>& v_;
+  TensorTypes& v_;
+  const InferSwitches switches_;
   std::vector<std::pair<uint32_t, uint32_t>> pairs_;
   std::vector<char> made_by_hint_, settled_;
   std::vector<T> in_, out_;
@@ -133,8 +138,7 @@ const std::string* FindAttr(const Node& n, const char* key) {
 
 }  // namespace
 
-Shape ParseShapeAttr(const std::string& text) {
-  const bool np = NumpyShapes();
+Shape ParseShapeAttr(const std::string& text, bool numpy_shapes) {
   std::vector<int64_t> dims;
   const char* p = text.c_str();
   while (*p && (*p == '(' || *p == '[' || *p == ' ')) ++p;
@@ -143,7 +147,7 @@ Shape ParseShapeAttr(const std::string& text) {
     const long long d = std::strtoll(p, &end, 10);
     MXNET_CHECK_KIND(end != p && d >= -1, Value)
         << "[Symbol] attribute __shape__ is '" << text << "'; expected a tuple such as (2, 3), 0 or -1 for an unknown dimension";
-    dims.push_back(d == 0 && !np ? Shape::kUnknownDim : d);
+    dims.push_back(d == 0 && !numpy_shapes ? Shape::kUnknownDim : d);
     p = end;
     if (*p == 'L') ++p;
     while (*p == ' ' || *p == ',') ++p;
@@ -151,26 +155,24 @@ Shape ParseShapeAttr(const std::string& text) {
   return Shape(dims);
 }
 
-bool InferShapes(const IndexedGraph& g, ShapeVector* shapes, const EntryPairs& alike) {
-  Sweeper<Shape> sweeper(g, shapes, alike);
+namespace {
+
+// What the caller gives wins over what was declared.
+
+void AddDeclaredShapes(const IndexedGraph& g, bool numpy_shapes, TensorTypes* entries) {
   for (uint32_t id : g.input_nodes) {
     const std::string* text = FindAttr(*g.nodes[id].source, "__shape__");
     if (!text) continue;
-    const Shape wish = ParseShapeAttr(*text);
-    if (wish.ndim() == 0 && !NumpyShapes()) continue;
-    Shape& have = (*shapes)[g.eid(id, 0)];
-    if (have.known()) continue;  // what the caller gives wins over what was declared
+    const Shape wish = ParseShapeAttr(*text, numpy_shapes);
+    if (wish.ndim() == 0 && !numpy_shapes) continue;
+    Shape& have = (*entries)[g.eid(id, 0)].shape;
+    if (have.known()) continue;
     Shape merged = have;
     have = MergeShape(&merged, wish) ? merged : wish;
   }
-  sweeper.Run();
-  return sweeper.Complete();
 }
 
-MXNET_DLL bool InferShapes(const IndexedGraph& g, ShapeVector* shapes) { return InferShapes(g, shapes, {}); }
-
-bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dtype, const EntryPairs& alike) {
-  Sweeper<int> sweeper(g, dtypes, alike);
+void AddDeclaredDTypes(const IndexedGraph& g, TensorTypes* entries) {
   for (uint32_t id : g.input_nodes) {
     const std::string* text = FindAttr(*g.nodes[id].source, "__dtype__");
     if (!text) continue;
@@ -179,23 +181,63 @@ bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dty
     if (*end != '\0' || end == text->c_str()) t = DTypeFromName(*text);
     MXNET_CHECK_KIND(t >= -1 && t < kNumDTypes, Value)
         << "[infer_type] variable " << g.nodes[id].source->name << " was declared with dtype " << *text;
-    int& have = (*dtypes)[g.eid(id, 0)];
-    if (!Known(have)) have = static_cast<int>(t);  // what the caller gives wins over what was declared
+    int& have = (*entries)[g.eid(id, 0)].dtype;
+    if (!Known(have)) have = static_cast<int>(t);
   }
+}
+
+bool InferDTypes(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how) {
+  Sweeper<int> sweeper(g, entries, how);
+  AddDeclaredDTypes(g, entries);
   sweeper.Run();
-  if (default_dtype != kDTypeUnknown) {
+  if (how.default_dtype != kDTypeUnknown) {
     for (uint32_t id : g.input_nodes) {
-      int& t = (*dtypes)[g.eid(id, 0)];
+      int& t = (*entries)[g.eid(id, 0)].dtype;
       if (t != kDTypeUnknown) continue;
-      t = default_dtype;
+      t = how.default_dtype;
       sweeper.Run();
     }
   }
   return sweeper.Complete();
 }
 
-MXNET_DLL bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dtype) {
-  return InferTypes(g, dtypes, default_dtype, {});
+}  // namespace
+
+bool InferEntries(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how) {
+  MXNET_CHECK_KIND(entries->size() == g.num_entries(), Value)
+      << "[infer] got " << entries->size() << " entries; the graph has " << g.num_entries();
+  bool known = true;
+  if (how.shapes) {
+    Sweeper<Shape> sweeper(g, entries, how);
+    AddDeclaredShapes(g, how.switches.numpy_shapes, entries);
+    sweeper.Run();
+    known = sweeper.Complete();
+  }
+  if (how.dtypes) known = InferDTypes(g, entries, how) && known;
+  for (TensorType& t : *entries)
+    if (t.storage == StorageType::kUndefined) t.storage = StorageType::kDense;  // all that records make so far
+  return known;
+}
+
+bool InferShapes(const IndexedGraph& g, ShapeVector* shapes) {
+  GraphInference how;
+  how.dtypes = false;
+  TensorTypes entries;
+  for (Shape& s : *shapes) entries.emplace_back(std::move(s), kDTypeUnknown);
+  const bool known = InferEntries(g, &entries, how);
+  for (size_t i = 0; i < entries.size(); ++i) (*shapes)[i] = std::move(entries[i].shape);
+  return known;
+}
+
+bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dtype) {
+  GraphInference how;
+  how.shapes = false;
+  how.default_dtype = default_dtype;
+  TensorTypes entries;
+  for (int t : *dtypes) entries.emplace_back(Shape(), t);
+  const bool known = InferEntries(g, &entries, how);
+  for (size_t i = 0; i < entries.size(); ++i) (*dtypes)[i] = entries[i].dtype;
+  return known;
 }
 
 }  // namespace mxnet

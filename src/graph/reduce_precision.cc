@@ -62,10 +62,10 @@ class Reducer {
   std::vector<int> LowTypes(const Node& n) const {
     const Op* op = n.op();
     std::vector<int> in(n.inputs.size(), kDTypeUnknown), out(op->NumOutputs(*n.attrs), kDTypeUnknown);
-    if (!in.empty() && op->infer_type) {
+    if (!in.empty() && (op->infer_type || op->infer_type_by)) {
       in[0] = r_.target;
       try {
-        op->infer_type(*n.attrs, &in, &out);
+        InferCall(*n.attrs, InferSwitches::OfThread(true), &in, &out);
       } catch (const Error&) {
         in.assign(in.size(), r_.target);
       }
@@ -133,10 +133,7 @@ class Reducer {
     const std::vector<int> wanted = in;
     if (!in.empty() && !op->dtypes.empty() && !std::count(op->dtypes.begin(), op->dtypes.end(), in[0])) return {};
     try {
-      if (op->infer_type)
-        op->infer_type(*n.attrs, &in, &out);
-      else
-        SameType(*n.attrs, &in, &out);
+      InferCall(*n.attrs, InferSwitches::OfThread(true), &in, &out);
     } catch (const Error&) {
       return {};
     }

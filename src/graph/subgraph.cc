@@ -14,15 +14,23 @@ Subgraph Read(const Symbol& graph) {
   return read;
 }
 
-SubgraphTypes Infer(const Symbol& graph, const std::vector<int>& inputs) {
+InferSwitches InGraph(InferSwitches switches) {
+  switches.in_graph = true;
+  return switches;
+}
+
+SubgraphTypes Infer(const Symbol& graph, const InferSwitches& switches, const std::vector<int>& inputs) {
   const IndexedGraph g(graph.outputs);
-  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
+  TensorTypes entries(g.num_entries());
   const std::vector<NodePtr> variables = graph.ListInputs(Symbol::kAll);
-  for (size_t i = 0; i < inputs.size(); ++i) dtypes[g.eid(g.id.at(variables[i].get()), 0)] = inputs[i];
-  InferTypes(g, &dtypes, kDTypeUnknown);
+  for (size_t i = 0; i < inputs.size(); ++i) entries[g.eid(g.id.at(variables[i].get()), 0)].dtype = inputs[i];
+  GraphInference how;
+  how.shapes = false;
+  how.switches = InGraph(switches);
+  InferEntries(g, &entries, how);
   SubgraphTypes types;
   for (uint32_t id = 0; id < g.nodes.size(); ++id)
-    types[g.nodes[id].source].assign(dtypes.begin() + g.entry_ptr[id], dtypes.begin() + g.entry_ptr[id + 1]);
+    for (uint32_t e = g.entry_ptr[id]; e < g.entry_ptr[id + 1]; ++e) types[g.nodes[id].source].push_back(entries[e].dtype);
   return types;
 }
 
@@ -32,30 +40,34 @@ std::shared_ptr<Symbol> Make(std::vector<NodeEntry> outputs) {
   return graph;
 }
 
-// `infer` fills in a vector by entry; what it finds out about outputs of one entry is the same.
-template <typename T, typename Merge, typename Fill>
-bool InferArguments(const Symbol& graph, std::vector<T>* inputs, std::vector<T>* outputs, const T& unknown, const Merge& merge,
-                    const Fill& infer) {
+// One part of the types, `part`. What is found out about outputs of one entry is the same.
+template <typename T, typename Merge>
+bool InferArguments(const Symbol& graph, const GraphInference& how, T TensorType::*part, std::vector<T>* inputs, std::vector<T>* outputs,
+                    const Merge& merge) {
   const IndexedGraph g(graph.outputs);
-  std::vector<T> values(g.num_entries(), unknown);
-  for (size_t i = 0; i < g.input_nodes.size(); ++i) values[g.eid(g.input_nodes[i], 0)] = (*inputs)[i];
+  TensorTypes entries(g.num_entries());
+  for (size_t i = 0; i < g.input_nodes.size(); ++i) entries[g.eid(g.input_nodes[i], 0)].*part = (*inputs)[i];
   for (size_t o = 0; o < g.outputs.size(); ++o)
-    MXNET_CHECK_KIND(merge(&values[g.eid(g.outputs[o])], (*outputs)[o]), Value)
+    MXNET_CHECK_KIND(merge(&(entries[g.eid(g.outputs[o])].*part), (*outputs)[o]), Value)
         << "result " << o << " of the graph does not fit where it goes";
-  const bool known = infer(g, &values);
-  for (size_t i = 0; i < g.input_nodes.size(); ++i) (*inputs)[i] = values[g.eid(g.input_nodes[i], 0)];
-  for (size_t o = 0; o < g.outputs.size(); ++o) (*outputs)[o] = values[g.eid(g.outputs[o])];
+  const bool known = InferEntries(g, &entries, how);
+  for (size_t i = 0; i < g.input_nodes.size(); ++i) (*inputs)[i] = entries[g.eid(g.input_nodes[i], 0)].*part;
+  for (size_t o = 0; o < g.outputs.size(); ++o) (*outputs)[o] = entries[g.eid(g.outputs[o])].*part;
   return known;
 }
 
-bool InferArgumentShapes(const Symbol& graph, ShapeVector* inputs, ShapeVector* outputs) {
-  return InferArguments(graph, inputs, outputs, Shape(), MergeShape,
-                        [](const IndexedGraph& g, ShapeVector* shapes) { return InferShapes(g, shapes); });
+bool InferArgumentShapes(const Symbol& graph, const InferSwitches& switches, ShapeVector* inputs, ShapeVector* outputs) {
+  GraphInference how;
+  how.dtypes = false;
+  how.switches = InGraph(switches);
+  return InferArguments(graph, how, &TensorType::shape, inputs, outputs, MergeShape);
 }
 
-bool InferArgumentTypes(const Symbol& graph, std::vector<int>* inputs, std::vector<int>* outputs) {
-  return InferArguments(graph, inputs, outputs, int{kDTypeUnknown}, MergeDType,
-                        [](const IndexedGraph& g, std::vector<int>* dtypes) { return InferTypes(g, dtypes, kDTypeUnknown); });
+bool InferArgumentTypes(const Symbol& graph, const InferSwitches& switches, std::vector<int>* inputs, std::vector<int>* outputs) {
+  GraphInference how;
+  how.shapes = false;
+  how.switches = InGraph(switches);
+  return InferArguments(graph, how, &TensorType::dtype, inputs, outputs, MergeDType);
 }
 
 std::vector<NodeEntry> GradientOf(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs,

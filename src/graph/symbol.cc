@@ -8,8 +8,7 @@
 #include "mxnet/graph.h"
 #include "operator/check.h"
 #include "operator/initial_value.h"
-#include "operator/runs_elsewhere.h"
-#include "operator/runtime/call_states.h"
+#include "operator/async_call.h"
 #include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {
@@ -19,9 +18,9 @@ namespace {
  * state of its own, or holds a graph with such nodes: a copy has others. */
 AttrsPtr AttrsOfCopy(const AttrsPtr& attrs) {
   if (!attrs->op) return attrs;
-  const RunsElsewhere* elsewhere = attrs->op->trait<RunsElsewhere>();
-  if (elsewhere && elsewhere->for_call) return elsewhere->for_call(attrs);
-  if (attrs->subgraphs.empty() || !attrs->op->trait<HoldsGraphs>() || !HoldsWaiting(*attrs)) return attrs;
+  const AsyncCall* async = attrs->op->trait<AsyncCall>();
+  if (async && async->for_call) return async->for_call(attrs);
+  if (!attrs->op->trait<HoldsGraphs>() || attrs->op->RunsBy(*attrs) != RunBy::kGraphKernel) return attrs;
   auto copy = std::make_shared<Attrs>(*MakeAttrs(attrs->op, attrs->dict));
   for (const auto& graph : attrs->subgraphs) copy->subgraphs.push_back(std::make_shared<Symbol>(graph->Copy()));
   return copy;

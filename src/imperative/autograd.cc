@@ -67,7 +67,7 @@ uint64_t GradUse(const AttrsPtr& attrs) {
         NodeEntry e = stack.back();
         stack.pop_back();
         for (size_t i = 0; i < e.node->inputs.size(); ++i)
-          if (!e.node->op()->ReadsOnlyShape(*e.node->attrs, static_cast<int>(i))) look(e.node->inputs[i]);  // a shape is on the tape anyway
+          if (!e.node->attrs->ReadsOnlyShape(static_cast<int>(i))) look(e.node->inputs[i]);  // a shape is on the tape anyway
       }
     }
   }
@@ -77,8 +77,7 @@ uint64_t GradUse(const AttrsPtr& attrs) {
 
 Tape::Output DescribeOutput(const NDArray& a, bool keep) {
   Tape::Output o;
-  o.shape = a.shape();
-  o.dtype = a.dtype();
+  o.type = a.type();
   o.ctx = a.ctx();
   if (keep) o.value = a.Detach();
   return o;

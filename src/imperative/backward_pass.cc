@@ -10,15 +10,16 @@
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
 #include "operator/graph_operators.h"
+#include "operator/purity.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace {
 
 NDArray FilledLike(const Tape::Output& o, double value) {
-  NDArray a(o.shape, o.ctx, o.dtype, true);
-  if (o.shape.Size() == 0) return a;
-  Imperative::Run(graph_ops::Filled(value, o.dtype), {}, {OpReq::kWrite}, {a}, false);
+  NDArray a(o.type.shape, o.ctx, o.type.dtype, true);
+  if (o.type.shape.Size() == 0) return a;
+  Imperative::Run(graph_ops::Filled(value, o.type.dtype), {}, {OpReq::kWrite}, {a}, false);
   return a;
 }
 
@@ -194,7 +195,7 @@ class BackwardPass {
   // A gradient in the dtype of what it belongs to: the mean of integers is a float, and so is what
   // its gradient is computed from.
   NDArray InDTypeOf(const NodeEntry& of, NDArray g) {
-    const int wanted = TapeOf(of)->outputs[of.index].dtype;
+    const int wanted = TapeOf(of)->outputs[of.index].type.dtype;
     return g.dtype() == wanted ? g : Cast(g, wanted);
   }
 
@@ -224,7 +225,7 @@ class BackwardPass {
     Tape* t = TapeOf(e);
     if (!t || values_.count(e.node.get()) || e.index >= t->outputs.size() || !t->outputs[e.index].value.is_none()) return ValueOf(e);
     const Tape::Output& o = t->outputs[e.index];
-    NDArray a(o.shape, o.ctx, o.dtype, true);
+    NDArray a(o.type.shape, o.ctx, o.type.dtype, true);
     if (create_graph_ && (!t->is_variable || t->req != OpReq::kNull || wanted_.count(e.node.get()))) a.autograd_entry = e;
     return a;
   }
@@ -266,7 +267,7 @@ class BackwardPass {
       std::vector<NDArray> in_values;
       in_values.reserve(n->inputs.size());
       for (size_t i = 0; i < n->inputs.size(); ++i)
-        in_values.push_back(n->op()->ReadsOnlyShape(*n->attrs, static_cast<int>(i)) ? ShapeOf(n->inputs[i]) : ValueOf(n->inputs[i]));
+        in_values.push_back(n->attrs->ReadsOnlyShape(static_cast<int>(i)) ? ShapeOf(n->inputs[i]) : ValueOf(n->inputs[i]));
       std::vector<NDArray*> in, out;
       for (auto& a : in_values) in.push_back(&a);
       auto& made = values_[n.get()];
@@ -304,8 +305,7 @@ class BackwardPass {
   // false where there are none, or where the operator is not a kernel alone. `read`: nothing, where
   // all results are read.
   bool ComputeRead(const NodePtr& n, const std::set<EntryKey>& read, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out) {
-    const Op* op = n->op();
-    if (read.empty() || out.size() < 2 || op->array_fn || op->stateful || !n->attrs->subgraphs.empty()) return false;
+    if (read.empty() || out.size() < 2 || (ImpurityOf(*n->attrs) & (kShapesFromValues | kKeepsState | kHoldsGraphs))) return false;
     std::vector<OpReq> reqs(out.size(), OpReq::kWrite);
     bool any = false;
     for (size_t i = 0; i < out.size(); ++i) {
@@ -344,7 +344,7 @@ class BackwardPass {
   // its gradient array.
   void PresetOutputs(const NodePtr& node, const std::vector<NodeEntry>& igrads) {
     if (create_graph_ || !wanted_.empty()) return;
-    const int dtype = TapeOf({node, 0, 0})->outputs[0].dtype;  // another one's gradient may have to be converted first
+    const int dtype = TapeOf({node, 0, 0})->outputs[0].type.dtype;  // another one's gradient may have to be converted first
     std::map<EntryKey, int> made;
     for (const auto& g : igrads)
       if (g) ++made[g];
@@ -352,9 +352,9 @@ class BackwardPass {
       const NodeEntry &g = igrads[i], &x = node->inputs[i];
       if (!g || g.node->is_variable() || g.node->tape || !x.node->is_variable()) continue;
       Tape* t = TapeOf(x);
-      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || t->grad.dtype() != t->outputs[0].dtype || t->grad.dtype() != dtype)
+      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || t->grad.dtype() != t->outputs[0].type.dtype || t->grad.dtype() != dtype)
         continue;
-      if (g.node->op()->array_fn && !g.node->op()->trait<WritesGivenOutputs>()) continue;  // makes its results itself
+      if (g.node->op()->runs == RunBy::kArrays && !g.node->op()->trait<WritesGivenOutputs>()) continue;  // makes its results itself
       // one output may be the gradient of several inputs
       if (made[g] != 1) continue;
       preset_[g.node.get()].emplace_back(g.index, t->grad);
@@ -368,17 +368,11 @@ class BackwardPass {
   // What goes through a sum over no dimension into a gradient array is computed there.
   void AimThroughSum(const NodePtr& n, const std::vector<NDArray>& inputs, std::vector<NDArray>* made) {
     auto through = before_sum_.find(n.get());
-    if (through == before_sum_.end() || n->op()->array_fn) return;
+    if (through == before_sum_.end() || n->op()->runs == RunBy::kArrays) return;
     const NDArray& target = preset_.at(through->second)[0].second;
-    ShapeVector in_shapes, out_shapes(1);
-    std::vector<int> in_types, out_types(1, kDTypeUnknown);
-    for (const NDArray& a : inputs) in_shapes.push_back(a.shape()), in_types.push_back(a.dtype());
-    if (!n->op()->infer_shape || !n->op()->infer_shape(*n->attrs, &in_shapes, &out_shapes)) return;
-    if (!n->op()->infer_type)
-      out_types[0] = in_types.empty() ? int{kDTypeUnknown} : in_types[0];
-    else if (!n->op()->infer_type(*n->attrs, &in_types, &out_types))
-      return;
-    if (out_shapes[0] != target.shape() || out_types[0] != target.dtype()) return;
+    TensorTypes in, out(1);
+    for (const NDArray& a : inputs) in.push_back(a.type());
+    if (!InferCall(*n->attrs, InferSwitches::OfThread(), &in, &out) || out[0] != target.type()) return;
     (*made)[0] = target;
     preset_.erase(through->second);
   }
@@ -399,27 +393,13 @@ class BackwardPass {
   std::unordered_map<const Node*, const Node*> before_sum_;  // nodes whose result alone goes into a _sum_like with a preset output
 };
 
-/* Sets the thread's state for the pass and puts it back. */
-class StateScope {
- public:
-  StateScope(bool recording, bool training) : saved_(Imperative::State()) {
-    Imperative::State().recording = recording;
-    Imperative::State().training = training;
-    Imperative::State().deferred_compute = false;
-  }
-  ~StateScope() { Imperative::State() = saved_; }
-
- private:
-  ImperativeState saved_;
-};
-
 }  // namespace
 
 std::vector<NDArray> Imperative::Backward(const std::vector<NDArray*>& heads, const std::vector<NDArray*>& head_grads,
                                           const std::vector<NDArray*>& variables, bool retain_graph, bool create_graph, bool is_train) {
   MXNET_CHECK_KIND(head_grads.empty() || head_grads.size() == heads.size(), Value)
       << "[autograd] got " << heads.size() << " heads and " << head_grads.size() << " head gradients";
-  StateScope scope(create_graph, is_train);
+  const auto scope = ImperativeScope::Mode(create_graph, is_train);
   BackwardPass pass(create_graph, is_train);
   return pass.Run(heads, head_grads, variables, retain_graph);
 }

@@ -8,7 +8,7 @@
 #include "imperative/tape.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
-#include "operator/runs_elsewhere.h"
+#include "operator/purity.h"
 
 namespace mxnet {
 namespace {
@@ -30,18 +30,6 @@ struct Known {
 };
 thread_local Known known;
 
-/* While it lives operators are computed, and not recorded. */
-class Computing {
- public:
-  Computing() : before_(Imperative::State()) { Imperative::State().deferred_compute = Imperative::State().recording = false; }
-  ~Computing() { Imperative::State() = before_; }
-  Computing(const Computing&) = delete;
-  Computing& operator=(const Computing&) = delete;
-
- private:
-  const ImperativeState before_;
-};
-
 /* Of an entry without computing; null: there is none. */
 const NDArray* KnownValue(const NodeEntry& e) {
   for (const auto& i : known.inputs)
@@ -55,9 +43,7 @@ const NDArray* KnownValue(const NodeEntry& e) {
 void ComputeNode(const NodePtr& n) {
   if (KnownValue({n, 0, 0})) return;
   const Op* op = n->attrs->op;
-  MXNET_CHECK_KIND(
-      op && !op->uses_random && n->op()->MutateInputs(*n->attrs).empty() && !op->trait<RunsElsewhere>() && n->attrs->subgraphs.empty(),
-      Value)
+  MXNET_CHECK_KIND(op && (ImpurityOf(*n->attrs) & ~uint32_t{kKeepsState | kShapesFromValues}) == 0, Value)
       << "[deferred compute] a shape depends on values, and " << (op ? op->name : "the variable " + n->name)
       << " is not computed only to find it";
   std::vector<NDArray> in, made(static_cast<size_t>(n->num_outputs()));
@@ -97,16 +83,16 @@ bool ShapeIsValue(const NDArray& array) { return array.deferred_entry && known.v
 
 bool FindShapes(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs) {
   const Op* op = attrs->op;
-  if (!op->array_fn || !op->infer_shape) return false;
+  if (op->runs != RunBy::kArrays || !op->infers_shapes()) return false;
   ShapeVector in_shapes, out_shapes(outputs.size());
   for (const NDArray* a : inputs) in_shapes.push_back(a->shape());
-  if (op->infer_shape(*attrs, &in_shapes, &out_shapes)) return false;
+  if (InferCall(*attrs, InferSwitches::OfThread(), &in_shapes, &out_shapes)) return false;
   auto probe = std::make_shared<Node>();
   probe->attrs = attrs;
   for (const NDArray* a : inputs) probe->inputs.push_back(DeferredEntry(*a));
   std::vector<NDArray> made;
   {
-    const Computing computing;
+    const auto computing = ImperativeScope::Computing();
     for (size_t o = 0; o < outputs.size(); ++o) made.push_back(ValueOf({probe, static_cast<uint32_t>(o), 0}));
   }
   known.computed.erase(probe.get());

@@ -15,11 +15,11 @@
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
 #include "ndarray/run.h"
+#include "operator/async_call.h"
+#include "operator/call_cost.h"
 #include "operator/check.h"
 #include "operator/graph_operators.h"
-#include "operator/meeting.h"
 #include "operator/op_scope.h"
-#include "operator/runs_elsewhere.h"
 #include "operator/runtime/call_states.h"
 #include "operator/traits.h"
 #include "operator/traits_graph.h"
@@ -60,7 +60,7 @@ void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Contex
     MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value) << "[" << op->name << "] input " << i << " is an empty (none) array";
     if (inputs[i]->deferred_entry && !Imperative::State().deferred_compute) CheckComputed(*inputs[i]);
     const Context c = inputs[i]->ctx();
-    if (op->array_fn && op->ReadsOnlyShape(attrs, static_cast<int>(i))) continue;  // `_backward_copyto`: where the result goes
+    if (op->runs == RunBy::kArrays && attrs.ReadsOnlyShape(static_cast<int>(i))) continue;  // `_backward_copyto`: where the result goes
     if (!*have_ctx) {
       *ctx = ResultContext(c);
       *have_ctx = true;
@@ -129,15 +129,14 @@ class Execution {
 
   void Run(bool shapes_only) {
     Infer();
-    if (elsewhere_ && !shapes_only) FindState();
+    if (async_ && !shapes_only) FindState();
     MakeOutputs(shapes_only);
     if (shapes_only) return;
-    const Kernel* kernel = elsewhere_ ? nullptr : FindKernel();
+    const Kernel* kernel = async_ ? nullptr : FindKernel();
     DescribeInputs();
     DescribeOutputs();
     CollectVariables();
-    own_thread_ = alone_ || (!ctx_.is_gpu() && WaitsForOthers(*attrs_));
-    const bool small = !elsewhere_ && !own_thread_ && IsSmall();
+    const bool small = !async_ && !own_thread_ && IsSmall();
     if (!reqs_ && read_ >= outputs_.size() && small && temporaries_.empty() &&
         (!fresh_ || !inputs_.empty() || ctx_ == RequestedContext(*attrs_)))
       RememberFresh(attrs_, *s_, kernel, ctx_, !fresh_);
@@ -167,32 +166,27 @@ class Execution {
   // Shapes and dtypes. What the caller gave as output takes part: `_zeros(out=x)` needs no shape
   // argument.
   void Infer() {
-    const size_t num_out = outputs_.size();
-    s_->in_shapes.resize(inputs_.size());
-    s_->in_types.resize(inputs_.size());
-    s_->out_shapes.resize(num_out);
-    s_->out_types.resize(num_out);
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      s_->in_shapes[i] = inputs_[i]->shape();
-      s_->in_types[i] = inputs_[i]->dtype();
+    const auto describe = [](const std::vector<NDArray*>& arrays, TensorTypes* types) {
+      types->resize(arrays.size());
+      for (size_t i = 0; i < arrays.size(); ++i) (*types)[i] = arrays[i]->type();
+    };
+    describe(inputs_, &s_->in_types);
+    describe(outputs_, &s_->out_types);
+    MXNET_CHECK(op_->infers_shapes()) << "[" << op_->name << "] has no shape inference";
+    if (!InferCall(*attrs_, switches_, &s_->in_types, &s_->out_types)) {
+      for (const TensorTypes* types : {&s_->in_types, &s_->out_types})
+        for (const TensorType& t : *types)
+          MXNET_CHECK_KIND(t.shape.known(), Value)
+              << "[" << op_->name << "] output shape cannot be told from the inputs; give `shape` or `out`";
+      MXNET_THROW(Type) << "[" << op_->name << "] output dtype cannot be told from the inputs; give `dtype` or `out`";
     }
-    for (size_t i = 0; i < num_out; ++i) {
-      const bool none = outputs_[i]->is_none();
-      s_->out_shapes[i] = none ? Shape() : outputs_[i]->shape();
-      s_->out_types[i] = none ? int{kDTypeUnknown} : outputs_[i]->dtype();
-    }
-    MXNET_CHECK(op_->infer_shape) << "[" << op_->name << "] has no shape inference";
-    bool known = op_->infer_shape(*attrs_, &s_->in_shapes, &s_->out_shapes);
-    MXNET_CHECK_KIND(known, Value) << "[" << op_->name << "] output shape cannot be told from the inputs; give `shape` or `out`";
-    known = op_->infer_type ? op_->infer_type(*attrs_, &s_->in_types, &s_->out_types) : SameType(*attrs_, &s_->in_types, &s_->out_types);
-    MXNET_CHECK_KIND(known, Type) << "[" << op_->name << "] output dtype cannot be told from the inputs; give `dtype` or `out`";
     CheckDType(*attrs_, s_->in_types, s_->out_types);
   }
 
   void MakeOutputs(bool shapes_only) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (outputs_[i]->is_none()) {
-        *outputs_[i] = NDArray(s_->out_shapes[i], ctx_, s_->out_types[i], true);
+        *outputs_[i] = NDArray(s_->out_types[i].shape, ctx_, s_->out_types[i].dtype, true);
       } else {
         fresh_ = false;
         MXNET_CHECK_KIND(outputs_[i]->ctx().execution() == ctx_.execution(), Value)
@@ -269,7 +263,7 @@ class Execution {
     if (op_->uses_random) {
       Imperative::RandomResource* r = Imperative::Random(ctx_.execution());
       random_ = &r->state;
-      if (alone_)
+      if (runs_ == RunBy::kGraphKernel)
         TakeRandom(r);
       else
         AddUnique(&s_->writes, r->var);
@@ -293,26 +287,11 @@ class Execution {
   }
 
   // A rough cost decides whether a hand-over pays: what it costs in time, and in caches that do not
-  // hold what the caller's next operator reads. An eighth of a nanosecond per element touched, and
-  // 20 GFLOP/s where the record knows better.
+  // hold what the caller's next operator reads. Larger ones want threads: those of a worker's team
+  // (BorrowedTeam).
   bool IsSmall() const {
-    int64_t work = 0, largest = 0;
-    auto count = [&](int64_t elements) {
-      work += elements;
-      largest = std::max(largest, elements);
-    };
-    for (const TBlob& blob : s_->out) count(blob.Size());
-    const int64_t parallel = Env::Get().cpu_parallel_size;
-    for (size_t i = 0; i < s_->in.size(); ++i) {
-      const int64_t size = s_->in[i].Size();
-      const ReadsChosen* chosen = size < parallel ? nullptr : op_->trait<ReadsChosen>();
-      if (!op_->ReadsOnlyShape(*attrs_, static_cast<int>(i)))
-        count(chosen && static_cast<size_t>(chosen->input) == i ? std::min(size, s_->out[0].Size()) : size);
-    }
-    const double cost = 0.125 * static_cast<double>(work);
-    if (cost >= kInlineNanoseconds || largest >= parallel)
-      return false;  // larger ones want threads: those of a worker's team (BorrowedTeam)
-    return !op_->flops || cost + 0.05 * op_->flops(*attrs_, s_->in, s_->out) < kInlineNanoseconds;
+    const CallCost cost = CostOf(*attrs_, s_->in, s_->out);
+    return cost.largest < Env::Get().cpu_parallel_size && cost.NsInCache() < kInlineNanoseconds;
   }
 
   /* The engine's variables are this thread's. */
@@ -325,7 +304,7 @@ class Execution {
       for (size_t i = 0; i < inputs_.size(); ++i) s_->in[i] = s_->in[i].dptr ? s_->in[i] : InputBlob(*attrs_, i, *inputs_[i]);
       for (size_t o = 0; o < outputs_.size(); ++o)
         if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) s_->out[o] = Written(o).data();
-      CallKernel(kernel, *attrs_, s_->in, s_->req, s_->out, run, is_train_, random_);
+      CallKernel(kernel, *attrs_, s_->in, s_->req, s_->out, run, is_train_, random_, false, switches_);
     } catch (...) {
       error = std::current_exception();
     }
@@ -337,7 +316,7 @@ class Execution {
   PushedCallPtr MakeCall(const Kernel* kernel) {
     const PushedCallPtr call(PushedCall::Take());
     for (size_t i = 0; i < inputs_.size(); ++i)
-      if (!s_->in[i].dptr && !op_->ReadsOnlyShape(*attrs_, static_cast<int>(i)))
+      if (!s_->in[i].dptr && !attrs_->ReadsOnlyShape(static_cast<int>(i)))
         call->late.push_back({false, i, inputs_[i]->chunk(), inputs_[i]->byte_offset()});
     for (size_t o = 0; o < outputs_.size(); ++o)
       if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) call->late.push_back({true, o, Written(o).chunk(), Written(o).byte_offset()});
@@ -347,6 +326,7 @@ class Execution {
     call->out.assign(s_->out.begin(), s_->out.end());
     call->req.assign(s_->req.begin(), s_->req.end());
     call->is_train = is_train_;
+    call->switches = switches_;
     call->random = random_;
     call->memory_scope = profiler::MemoryScope::Scope();
     return call;
@@ -362,18 +342,18 @@ class Execution {
   void Push(Engine* engine, const Kernel* kernel) {
     const PushedCallPtr call = MakeCall(kernel);
     s_->reads.insert(s_->reads.end(), s_->writes.begin(), s_->writes.begin() + num_kept_);
-    if (elsewhere_) return PushElsewhere(engine, call);
+    if (async_) return PushStart(engine, call);
     auto fn = [call, waits = own_thread_, random = own_random_](RunContext run) {
       profiler::MemoryScope memory(profiler::NameOf(*call->attrs), call->memory_scope);
       AllocateLate(call, run);
-      CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random, waits);
+      CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random, waits, call->switches);
     };
     if (own_thread_) return PushOnOwnThread(std::move(fn), ctx_.execution(), s_->reads, s_->writes, op_->name.c_str());
     engine->PushSync(std::move(fn), ctx_.execution(), s_->reads, s_->writes, FnProperty::kNormal, 0, op_->name.c_str());
   }
 
-  void PushElsewhere(Engine* engine, const PushedCallPtr& call) {
-    auto fn = [call, state = state_, start = elsewhere_->start](RunContext run, OnComplete done) {
+  void PushStart(Engine* engine, const PushedCallPtr& call) {
+    auto fn = [call, state = state_, start = async_->start](RunContext run, OnComplete done) {
       profiler::MemoryScope memory(profiler::NameOf(*call->attrs), call->memory_scope);
       AllocateLate(call, run);
       KernelArgs args;
@@ -388,11 +368,11 @@ class Execution {
     engine->PushAsync(std::move(fn), ctx_.execution(), s_->reads, s_->writes, FnProperty::kAsync, 0, op_->name.c_str());
   }
 
-  /* Of an operator that runs elsewhere: one for this call, or the one that the operator made whose
+  /* Of an operator that others end: one for this call, or the one that the operator made whose
    * gradient this is. */
   void FindState() {
-    std::shared_ptr<OpState>* slot = elsewhere_->state_of_call(*attrs_);
-    if (elsewhere_->make_state) *slot = elsewhere_->make_state(*attrs_, ctx_, s_->in_shapes, s_->in_types);
+    std::shared_ptr<OpState>* slot = async_->state_of_call(*attrs_);
+    if (async_->make_state) *slot = async_->make_state(*attrs_, ctx_, s_->in_types);
     MXNET_CHECK(*slot) << "[" << op_->name << "] the operator whose gradient this is has not run";
     state_ = *slot;
   }
@@ -413,8 +393,9 @@ class Execution {
   const size_t read_;
   const Context ctx_;
   const bool is_train_;
-  const bool alone_ = !attrs_->subgraphs.empty() && HoldsWaiting(*attrs_);
-  bool own_thread_ = false;  // it waits for others
+  const InferSwitches switches_ = InferSwitches::OfThread();
+  const RunBy runs_ = op_->RunsBy(*attrs_);
+  const bool own_thread_ = runs_ == RunBy::kGraphKernel || (runs_ == RunBy::kMeetingKernel && !ctx_.is_gpu());
   CallBuffersLease s_;
   bool fresh_ = true;  // all outputs are made by this call
   std::vector<std::pair<NDArray, size_t>> temporaries_;
@@ -422,8 +403,8 @@ class Execution {
   RandomState* random_ = nullptr;
   std::shared_ptr<RandomState> own_random_;  // of one that waits for operators in graphs
   NDArray random_taken_;
-  const RunsElsewhere* const elsewhere_ = op_->stateful ? op_->trait<RunsElsewhere>() : nullptr;
-  std::shared_ptr<OpState> state_;  // of one that runs elsewhere
+  const AsyncCall* const async_ = runs_ == RunBy::kAsync ? op_->trait<AsyncCall>() : nullptr;
+  std::shared_ptr<OpState> state_;  // of an asynchronous one
 };
 
 }  // namespace
@@ -439,7 +420,7 @@ void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const s
   MXNET_CHECK_KIND(static_cast<int>(outputs.size()) == op->NumOutputs(*attrs), Value)
       << "[" << op->name << "] got room for " << outputs.size() << " outputs; it makes " << op->NumOutputs(*attrs);
   profiler::MemoryScope memory(profiler::NameOf(*attrs));
-  if (op->array_fn && !shapes_only) {
+  if (op->runs == RunBy::kArrays && !shapes_only) {
     profiler::NameScope profiled(profiler::NameScope::kWork, op->name.c_str());
     op->array_fn(*attrs, inputs, outputs, is_train);
     return;

@@ -12,8 +12,7 @@ namespace mxnet {
 
 /* Buffers of one invocation, reused so that a small operator allocates nothing there. */
 struct CallBuffers {
-  ShapeVector in_shapes, out_shapes;
-  std::vector<int> in_types, out_types;
+  TensorTypes in_types, out_types;
   std::vector<TBlob> in, out;
   std::vector<OpReq> req;
   std::vector<Var*> reads, writes;

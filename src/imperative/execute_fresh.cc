@@ -11,6 +11,7 @@
 #include "ndarray/run.h"
 #include "operator/matrix/axes.h"
 #include "operator/op_scope.h"
+#include "operator/purity.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -26,8 +27,9 @@ struct Inferred {
   static constexpr size_t kMostCopied = 1 << 15, kMostBytes = 512;
   AttrsPtr attrs;
   int num_in = 0, num_out = 0;
-  int in_types[kMaxIn], out_types[kMaxOut];
-  Shape in_shapes[kMaxIn], out_shapes[kMaxOut];
+  TensorType in[kMaxIn], out[kMaxOut];
+  bool by_switches = false;  // the record reads them; then they are `switches`
+  InferSwitches switches;
   const Kernel* kernel = nullptr;
   Context ctx;        // of the results, without inputs
   bool into = false;  // the output, one, was given
@@ -46,11 +48,11 @@ struct Inferred {
     if (first && first->ndim() > 0) h += static_cast<size_t>((*first)[0]) * 7 + static_cast<size_t>((*first)[first->ndim() - 1]);
     return &slots[(h ^ h >> 6) % kSlots];
   }
-  bool Matches(const AttrsPtr& a, Span<NDArray* const> in, int outputs, bool given) const {
-    if (attrs.get() != a.get() || into != given || num_in != in.size() || num_out != outputs) return false;
+  bool Matches(const AttrsPtr& a, Span<NDArray* const> inputs, int outputs, bool given) const {
+    if (attrs.get() != a.get() || into != given || num_in != inputs.size() || num_out != outputs) return false;
     for (int i = 0; i < num_in; ++i)
-      if (in_types[i] != in[i]->dtype() || in_shapes[i] != in[i]->shape()) return false;
-    return true;
+      if (in[i].dtype != inputs[i]->dtype() || in[i].shape != inputs[i]->shape()) return false;
+    return !by_switches || switches == InferSwitches::OfThread();
   }
 
  private:
@@ -69,11 +71,9 @@ struct Inferred {
 };
 thread_local Inferred* Inferred::of_thread = nullptr;
 
-bool IsDelayed(const NDArray& a) { return __builtin_expect(__atomic_load_n(&a.chunk()->delayed, __ATOMIC_ACQUIRE), 0); }
-
 char* Memory(const NDArray& a) {
   Chunk* chunk = a.chunk();
-  if (IsDelayed(a)) chunk->Allocate();
+  if (chunk->is_delayed()) chunk->Allocate();
   return static_cast<char*>(chunk->handle.dptr) + a.byte_offset();
 }
 
@@ -87,7 +87,7 @@ class FewBlobs {
   }
   /* `values`: of a delayed chunk, too (InputBlob). */
   void Add(const NDArray& a, bool values) {
-    new (at(count_)) TBlob{values || !IsDelayed(a) ? Memory(a) : nullptr, a.shape(), a.dtype(), a.ctx()};
+    new (at(count_)) TBlob{values || !a.delayed() ? Memory(a) : nullptr, a.shape(), a.dtype(), a.ctx()};
     ++count_;
   }
   Span<const TBlob> span() { return Span<const TBlob>(at(0), count_); }
@@ -110,7 +110,7 @@ struct Reads {
 };
 
 void AddInputs(const Attrs& attrs, Span<NDArray* const> inputs, FewBlobs<Inferred::kMaxIn>* in) {
-  for (int i = 0; i < inputs.size(); ++i) in->Add(*inputs[i], !attrs.op->ReadsOnlyShape(attrs, i));
+  for (int i = 0; i < inputs.size(); ++i) in->Add(*inputs[i], !attrs.ReadsOnlyShape(i));
 }
 
 /* Is it worth nothing to the profiler, and of the numbers that kernels compute now? */
@@ -128,8 +128,7 @@ bool CopiesInput(const Op* op, const Kernel& kernel, const CallBuffers& s) {
 
 /* Does an operator without inputs give the same each time, and little? */
 bool Repeats(const Attrs& attrs, const CallBuffers& s) {
-  return s.in.empty() && s.out.size() == 1 && s.out[0].Bytes() > 0 && s.out[0].Bytes() <= Inferred::kMostBytes && !attrs.op->stateful &&
-         !attrs.op->array_fn && attrs.subgraphs.empty();
+  return s.in.empty() && s.out.size() == 1 && s.out[0].Bytes() > 0 && s.out[0].Bytes() <= Inferred::kMostBytes && IsPure(attrs);
 }
 
 /* `out` is `in` itself. */
@@ -140,7 +139,7 @@ bool Same(const NDArray& in, const NDArray& out) {
 /* The same for a given output: one that no input lies in, or that may be written over the inputs it
  * is. */
 bool ExecuteInto(const Inferred& known, const AttrsPtr& attrs, Span<NDArray* const> inputs, NDArray* output, bool is_train) {
-  if (output->dtype() != known.out_types[0] || output->shape() != known.out_shapes[0]) return false;
+  if (output->dtype() != known.out[0].dtype || output->shape() != known.out[0].shape) return false;
   const Context ctx = output->ctx();
   if (ctx.dev_type != DeviceType::kCPU) return false;
   OpReq req = OpReq::kWrite;
@@ -168,7 +167,7 @@ bool ExecuteInto(const Inferred& known, const AttrsPtr& attrs, Span<NDArray* con
     out.Add(*output, true);
     RunContext run;
     run.ctx = ctx.execution();
-    CallKernel(*known.kernel, *attrs, in.span(), Span<const OpReq>(&req, 1), out.span(), run, is_train, nullptr);
+    CallKernel(*known.kernel, *attrs, in.span(), Span<const OpReq>(&req, 1), out.span(), run, is_train, nullptr, false, SwitchesFor(*attrs));
   } catch (...) {
     error = std::current_exception();
   }
@@ -196,7 +195,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
   for (NDArray* o : outputs)
     if (!o->is_none()) return false;
   if (known->value && MayCopy()) {
-    outputs[0]->Init(known->out_shapes[0], ctx, known->out_types[0]);
+    outputs[0]->Init(known->out[0].shape, ctx, known->out[0].dtype);
     std::memcpy(outputs[0]->chunk()->handle.dptr, known->value.get(), outputs[0]->chunk()->bytes);
     return true;
   }
@@ -209,14 +208,14 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
   std::exception_ptr error;
   try {
     if (known->copied && MayCopy()) {
-      outputs[0]->Init(known->out_shapes[0], ctx, known->out_types[0]);
+      outputs[0]->Init(known->out[0].shape, ctx, known->out[0].dtype);
       std::memcpy(outputs[0]->chunk()->handle.dptr, Memory(*inputs[0]), known->copied);
       engine->Release(reads.vars, reads.count, nullptr, 0);
       return true;
     }
     AddInputs(*attrs, inputs, &in);
     for (int o = 0; o < outputs.size(); ++o) {
-      outputs[o]->Init(known->out_shapes[o], ctx, known->out_types[o]);
+      outputs[o]->Init(known->out[o].shape, ctx, known->out[o].dtype);
       out.Add(*outputs[o], true);
     }
   } catch (...) {
@@ -227,7 +226,8 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
   run.ctx = ctx.execution();
   const BorrowedTeam team;
   try {
-    CallKernel(*known->kernel, *attrs, in.span(), Span<const OpReq>(write, known->num_out), out.span(), run, is_train, nullptr);
+    CallKernel(*known->kernel, *attrs, in.span(), Span<const OpReq>(write, known->num_out), out.span(), run, is_train, nullptr, false,
+               SwitchesFor(*attrs));
   } catch (...) {
     error = std::current_exception();
   }
@@ -255,14 +255,10 @@ void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* ke
   slot->attrs = attrs;
   slot->num_in = static_cast<int>(s.in.size());
   slot->num_out = static_cast<int>(s.out.size());
-  for (int i = 0; i < slot->num_in; ++i) {
-    slot->in_types[i] = s.in[i].dtype;
-    slot->in_shapes[i] = s.in[i].shape;
-  }
-  for (int i = 0; i < slot->num_out; ++i) {
-    slot->out_types[i] = s.out[i].dtype;
-    slot->out_shapes[i] = s.out[i].shape;
-  }
+  for (int i = 0; i < slot->num_in; ++i) slot->in[i] = s.in_types[i];
+  for (int i = 0; i < slot->num_out; ++i) slot->out[i] = s.out_types[i];
+  slot->by_switches = op->reads_switches();
+  slot->switches = InferSwitches::OfThread();
   slot->kernel = kernel;
   slot->ctx = ctx;
   slot->into = given;

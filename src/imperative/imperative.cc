@@ -1,12 +1,10 @@
 // Eager invocation: recording around what execute.cc does.
 #include "mxnet/imperative.h"
 
-#include <unordered_map>
-
 #include "imperative/execute.h"
 #include "imperative/overwrites.h"
 #include "imperative/tape.h"
-#include "operator/runs_elsewhere.h"
+#include "operator/async_call.h"
 #include "operator/runtime/array_call.h"
 #include "operator/runtime/call_states.h"
 
@@ -18,8 +16,7 @@ ImperativeState& Imperative::State() {
 }
 
 AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* keys, const char* const* values) {
-  constexpr size_t kMaxEntries = 4096, kMaxKey = 1 << 14;  // programs with ever-changing, or long, arguments must not grow without bound
-  static thread_local std::unordered_map<std::string, AttrsPtr> cache;
+  static thread_local AttrsCache cache;
   static thread_local std::string key;
   key.assign(reinterpret_cast<const char*>(&op), sizeof(op));
   for (int i = 0; i < num_params; ++i) {
@@ -28,8 +25,7 @@ AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* k
     key.append(values[i]);
     key.push_back('\0');
   }
-  auto it = cache.find(key);
-  if (it != cache.end()) return it->second;
+  if (const AttrsPtr* known = cache.Find(key)) return *known;
   AttrDict dict;
   for (int i = 0; i < num_params; ++i) dict[keys[i]] = values[i];
   if (!op->parse)
@@ -37,23 +33,31 @@ AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* k
       MXNET_CHECK_KIND(kv.first.compare(0, 2, "__") == 0, Value)
           << "[" << op->name << "] unknown parameter " << kv.first << "='" << kv.second << "'; this operator takes no parameters";
   AttrsPtr attrs = MakeAttrs(op, std::move(dict));
-  if (key.size() > kMaxKey || op->trait<RunsElsewhere>()) return attrs;  // what a name stands for may change
-  if (cache.size() >= kMaxEntries) cache.clear();
-  cache.emplace(key, attrs);
+  if (AttrsCache::Takes(key, *op)) cache.Put(key, attrs);
   return attrs;
 }
 
 [[maybe_unused]] static const bool runs_for_array_functions = SetRunOnArrays(Imperative::Run);
 
+/* The attributes of one call that has a state of its own, or holds graphs with such calls. Null: no
+ * others than those given. */
+static AttrsPtr AttrsOfCall(const AttrsPtr& given, const ImperativeState& state) {
+  const RunBy how = given->op->RunsBy(*given);
+  if (__builtin_expect(how == RunBy::kAsync, 0)) {
+    const AsyncCall* async = given->op->trait<AsyncCall>();
+    return async->for_call ? async->for_call(given) : nullptr;
+  }
+  if (__builtin_expect(how == RunBy::kGraphKernel, 0) && !state.deferred_compute) {
+    const KeepsCallStates* keeps = given->op->trait<KeepsCallStates>();
+    if (keeps && !keeps->of(*given)) return keeps->with(*given, std::make_shared<CallStates>());
+  }
+  return nullptr;
+}
+
 void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
                         const Context* ctx, size_t read) {
   const ImperativeState& state = State();
-  const RunsElsewhere* elsewhere = __builtin_expect(given->op->stateful, 0) ? given->op->trait<RunsElsewhere>() : nullptr;
-  AttrsPtr of_call = elsewhere && elsewhere->for_call ? elsewhere->for_call(given) : nullptr;
-  if (__builtin_expect(!given->subgraphs.empty(), 0) && !state.deferred_compute) {
-    const KeepsCallStates* keeps = given->op->trait<KeepsCallStates>();
-    if (keeps && !keeps->of(*given) && HoldsWaiting(*given)) of_call = keeps->with(*given, std::make_shared<CallStates>());
-  }
+  const AttrsPtr of_call = AttrsOfCall(given, state);
   const AttrsPtr& attrs = of_call ? of_call : given;
   if (state.deferred_compute) {
     CheckDeferredOutputs(*attrs, inputs, outputs);

@@ -28,6 +28,7 @@ struct PushedCall {
   std::vector<OpReq> req;
   std::vector<Late> late;
   bool is_train = false;
+  InferSwitches switches;
   RandomState* random = nullptr;
   const void* memory_scope = nullptr;  // profiler::MemoryScope::Scope() of the caller
   std::atomic<int> refs{0};

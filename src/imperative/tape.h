@@ -28,8 +28,7 @@ struct Tape {
   // outputs of the node (one for a variable): value if kept, and what is needed to make zeros of it
   struct Output {
     NDArray value;
-    Shape shape;
-    int dtype = kFloat32;
+    TensorType type;
     Context ctx;
   };
   std::vector<Output> outputs;

@@ -30,17 +30,9 @@ NDArray RunOp(const char* name, const std::vector<std::pair<const char*, std::st
     keys.push_back(param.first);
     values.push_back(param.second.c_str());
   }
-  ImperativeState& state = Imperative::State();
-  const ImperativeState before = state;
-  state.recording = state.deferred_compute = false;
+  const auto computing = ImperativeScope::Computing();
   NDArray result;
-  try {
-    Imperative::Invoke(Imperative::GetAttrs(Op::Get(name), static_cast<int>(keys.size()), keys.data(), values.data()), inputs, {&result});
-  } catch (...) {
-    state = before;
-    throw;
-  }
-  state = before;
+  Imperative::Invoke(Imperative::GetAttrs(Op::Get(name), static_cast<int>(keys.size()), keys.data(), values.data()), inputs, {&result});
   return result;
 }
 

@@ -56,14 +56,11 @@ MXNET_REGISTER_PARAM(SamplerBatchParam);
 uint32_t DrawSeed() {
   const char* keys[] = {"low", "high", "shape"};
   const char* values[] = {"0", "2147483647", "(1,)"};
-  ImperativeState& state = Imperative::State();
-  const ImperativeState before = state;
-  state.recording = state.deferred_compute = false;
+  const auto computing = ImperativeScope::Computing();
   const Context cpu = Context::CPU();
   NDArray drawn;
   static const Op* draw = Op::Get("_random_randint");  // operator-name: it draws as programs do
   Imperative::Invoke(Imperative::GetAttrs(draw, 3, keys, values), {}, {&drawn}, &cpu);
-  state = before;
   int32_t seed = 0;
   drawn.SyncCopyToCPU(&seed, sizeof(seed));
   return static_cast<uint32_t>(seed);

@@ -343,7 +343,7 @@ void LocalStore::AddUp(const std::vector<const NDArray*>& values, const std::vec
   }
   const int num_kept = static_cast<int>(kept.size());
   kept.insert(kept.end(), replaced.begin(), replaced.end());
-  const double cost = 0.05 * static_cast<double>(in[0].Bytes()) * static_cast<double>(in.size() + out.size());
+  const double cost = kNsPerSummedByte * static_cast<double>(in[0].Bytes()) * static_cast<double>(in.size() + out.size());
   const char* name = in.size() > 1 ? "kvstore_sum" : "kvstore_copy";
   RunOrPush([in = std::move(in), out = std::move(out)](RunContext) { SumArrays(in, out); }, Context::CPU(),
             Span<Var* const>(reads.data(), static_cast<int>(reads.size())), Span<Var* const>(kept.data(), static_cast<int>(kept.size())),

@@ -19,19 +19,19 @@ bool HasParameter(const Node& node, const std::string& name) {
          std::any_of(node.op()->params.begin(), node.op()->params.end(), [&](const ParamInfo& p) { return p.name == name; });
 }
 
-/* Puts in values by entry id what the caller knows of variables. */
-template <typename T, typename FromArray>
-void Seed(const IndexedGraph& g, const Request& r, const std::map<std::string, T>& named, const FromArray& of_array,
-          std::vector<T>* values) {
+/* Puts in, by entry id, what the caller knows of variables. */
+void Seed(const IndexedGraph& g, const Request& r, TensorTypes* entries) {
   for (uint32_t id : g.input_nodes) {
     const std::string& name = g.nodes[id].source->name;
-    T& into = (*values)[g.eid(id, 0)];
+    TensorType& into = (*entries)[g.eid(id, 0)];
     for (const auto* arrays : {&r.given.args, &r.given.aux}) {
       const auto array = arrays->find(name);
-      if (array != arrays->end()) into = of_array(array->second);
+      if (array != arrays->end()) into = array->second.type();
     }
-    const auto known = named.find(name);
-    if (known != named.end()) into = known->second;
+    const auto shape = r.shapes.find(name);
+    if (shape != r.shapes.end()) into.shape = shape->second;
+    const auto dtype = r.dtypes.find(name);
+    if (dtype != r.dtypes.end()) into.dtype = dtype->second;
   }
 }
 
@@ -47,23 +47,18 @@ Symbol Described(const Request& request) {
   Symbol copy = request.symbol.Copy();
   if (!request.infer) return copy;
   const IndexedGraph g(copy.outputs);
-  ShapeVector shapes(g.num_entries());
-  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
-  Seed<Shape>(
-      g, request, request.shapes, [](const NDArray& a) { return a.shape(); }, &shapes);
-  Seed<int>(
-      g, request, request.dtypes, [](const NDArray& a) { return a.dtype(); }, &dtypes);
-  InferShapes(g, &shapes);
-  InferTypes(g, &dtypes, kDTypeUnknown);
+  TensorTypes entries(g.num_entries());
+  Seed(g, request, &entries);
+  InferEntries(g, &entries);
   std::vector<NodePtr> nodes(g.nodes.size());
   DFSVisit(copy.outputs, [&](const NodePtr& n) { nodes[g.id.at(n.get())] = n; });
   for (uint32_t id = 0; id < nodes.size(); ++id) {
     std::string shape_text, dtype_text;
     bool known = true;
     for (uint32_t e = g.entry_ptr[id]; e < g.entry_ptr[id + 1]; ++e) {
-      known = known && shapes[e].known() && dtypes[e] != kDTypeUnknown;
-      shape_text += (shape_text.empty() ? "" : ", ") + Dims(shapes[e]);
-      dtype_text += (dtype_text.empty() ? "" : ", ") + std::to_string(dtypes[e]);
+      known = known && entries[e].known();
+      shape_text += (shape_text.empty() ? "" : ", ") + Dims(entries[e].shape);
+      dtype_text += (dtype_text.empty() ? "" : ", ") + std::to_string(entries[e].dtype);
     }
     if (!known) continue;
     SetAttr(nodes[id], kShapeAttr, "[" + shape_text + "]");

@@ -6,7 +6,7 @@
 #include "library/library.h"
 #include "library/texts.h"
 #include "mxnet/imperative.h"
-#include "operator/runs_elsewhere.h"
+#include "operator/async_call.h"
 
 namespace mxnet {
 namespace library {
@@ -118,22 +118,26 @@ bool AllKnown(const ShapeVector& shapes) {
 bool AllKnown(const std::vector<int>& dtypes) { return std::count(dtypes.begin(), dtypes.end(), int{kDTypeUnknown}) == 0; }
 
 /* What the part of a graph says for itself. */
-template <typename List, typename Infer>
-void InferSubgraph(const LoadedParam& p, List* in, List* out, List values, const Infer& infer) {
+template <typename T>
+void InferSubgraph(const LoadedParam& p, GraphInference how, T TensorType::*part, std::vector<T>* in, std::vector<T>* out) {
   const IndexedGraph g(p.subgraph->outputs);
-  values.resize(g.num_entries(), values[0]);
-  for (size_t i = 0; i < g.input_nodes.size(); ++i) values[g.eid(g.input_nodes[i], 0)] = (*in)[i];
-  infer(g, &values);
-  for (size_t i = 0; i < g.input_nodes.size(); ++i) (*in)[i] = values[g.eid(g.input_nodes[i], 0)];
-  for (size_t i = 0; i < g.outputs.size(); ++i) (*out)[i] = values[g.eid(g.outputs[i])];
+  TensorTypes entries(g.num_entries());
+  for (size_t i = 0; i < g.input_nodes.size(); ++i) entries[g.eid(g.input_nodes[i], 0)].*part = (*in)[i];
+  how.switches.in_graph = true;
+  InferEntries(g, &entries, how);
+  for (size_t i = 0; i < g.input_nodes.size(); ++i) (*in)[i] = entries[g.eid(g.input_nodes[i], 0)].*part;
+  for (size_t i = 0; i < g.outputs.size(); ++i) (*out)[i] = entries[g.eid(g.outputs[i])].*part;
 }
 
-bool InferShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+bool InferShape(const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
   const LoadedParam& p = ParamOf(attrs);
   const LoadedOp& op = *p.op;
   if (!op.facts.infers_shape) {
     if (p.subgraph) {
-      InferSubgraph(p, in, out, ShapeVector(1), [](const IndexedGraph& g, ShapeVector* shapes) { InferShapes(g, shapes); });
+      GraphInference how;
+      how.dtypes = false;
+      how.switches = switches;
+      InferSubgraph(p, how, &TensorType::shape, in, out);
     } else if (p.num_in > 0) {
       for (Shape& s : *out) AssignShape(attrs, "the result", &s, (*in)[0]);
     }
@@ -165,13 +169,15 @@ bool InferShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return AllKnown(*in) && AllKnown(*out);
 }
 
-bool InferType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+bool InferType(const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
   const LoadedParam& p = ParamOf(attrs);
   const LoadedOp& op = *p.op;
   if (!op.facts.infers_type) {
     if (!p.subgraph) return SameType(attrs, in, out);
-    InferSubgraph(p, in, out, std::vector<int>{kDTypeUnknown},
-                  [](const IndexedGraph& g, std::vector<int>* dtypes) { InferTypes(g, dtypes, kDTypeUnknown); });
+    GraphInference how;
+    how.shapes = false;
+    how.switches = switches;
+    InferSubgraph(p, how, &TensorType::dtype, in, out);
     return AllKnown(*in) && AllKnown(*out);
   }
   const bool complete = AllKnown(*in);
@@ -295,7 +301,7 @@ uint64_t FreshSeed(Context ctx) {
   return seed;
 }
 
-std::shared_ptr<OpState> MakeState(const Attrs& attrs, Context ctx, const ShapeVector& shapes, const std::vector<int>& types) {
+std::shared_ptr<OpState> MakeState(const Attrs& attrs, Context ctx, const TensorTypes& in) {
   const LoadedParam& p = ParamOf(attrs);
   const LoadedOp& op = *p.op;
   const char* device = ctx.is_gpu() ? "gpu" : "cpu";
@@ -305,9 +311,10 @@ std::shared_ptr<OpState> MakeState(const Attrs& attrs, Context ctx, const ShapeV
   state->param = p;
   state->param.state = nullptr;
   ShapeLists lists;
-  for (const Shape& s : shapes) lists.Add(s);
+  std::vector<int> types;
+  for (const TensorType& t : in) lists.Add(t.shape), types.push_back(t.dtype);
   const Texts texts(p.dict);
-  if (!op.table().create_state(op.index, texts.get(), device, ctx.dev_id, shapes.size(), lists.ndims.data(), lists.dims.data(),
+  if (!op.table().create_state(op.index, texts.get(), device, ctx.dev_id, in.size(), lists.ndims.data(), lists.dims.data(),
                                types.data(), &state->object))
     op.Fail("createOpState");
   state->random.Seed(FreshSeed(ctx));
@@ -373,7 +380,7 @@ std::unique_ptr<Op> ForwardRecord(const LoadedOpPtr& op) {
       .set_infer_shape(InferShape)
       .set_infer_type(InferType);
   if (op->stateful())
-    record->set_stateful().set_trait(RunsElsewhere{Start<false>, MakeState, ForCall, StateSlot});
+    record->set_stateful().set_runs(RunBy::kAsync).set_trait(AsyncCall{Start<false>, MakeState, ForCall, StateSlot});
   else
     SetKernels(record.get(), op, false);
   return record;
@@ -394,7 +401,7 @@ std::unique_ptr<Op> BackwardRecord(const LoadedOpPtr& op, const std::string& nam
       .set_infer_shape(InferGradShape)
       .set_infer_type(InferGradType);
   if (op->stateful())
-    record->set_stateful().set_trait(RunsElsewhere{Start<true>, nullptr, nullptr, StateSlot});
+    record->set_stateful().set_runs(RunBy::kAsync).set_trait(AsyncCall{Start<true>, nullptr, nullptr, StateSlot});
   else
     SetKernels(record.get(), op, true);
   return record;

@@ -38,7 +38,7 @@ void CopyBytes(void* dst, Context dst_ctx, const void* src, Context src_ctx, siz
 }
 
 /* Is a copy between arrays of the CPU so small that the caller makes it where it can? */
-bool CopiesAtOnce(size_t bytes) { return static_cast<double>(bytes) * 0.1 < kInlineNanoseconds; }
+bool CopiesAtOnce(size_t bytes) { return static_cast<double>(bytes) * kNsPerCopiedByte < kInlineNanoseconds; }
 
 /* Where an operation reads or writes. The chunk lives until then: the engine deletes it behind the
  * operation. */
@@ -76,7 +76,7 @@ ForkMutex* const g_allocating = new ForkMutex(ForkLevel::kNDArray);
 // both come first: without the lock each got memory of its own.
 template <typename MakeHandle>
 void Serve(Chunk* chunk, const MakeHandle& make) {
-  if (!__atomic_load_n(&chunk->delayed, __ATOMIC_ACQUIRE)) return;
+  if (!chunk->is_delayed()) return;
   std::lock_guard<ForkMutex> lock(*g_allocating);
   if (!chunk->delayed) return;
   chunk->handle = make();

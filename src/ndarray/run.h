@@ -20,6 +20,9 @@ namespace mxnet {
 /* Work estimated below this many nanoseconds is not worth a hand-over to another thread (one
  * wake-up costs several microseconds). */
 constexpr double kInlineNanoseconds = 50000;
+/* Rough nanoseconds of what is no operator's call (operator/call_cost.h has those): copies, sums of
+ * arrays by byte that is read or written, compression of gradients by element. */
+constexpr double kNsPerCopiedByte = 0.1, kNsPerSummedByte = 0.05, kNsPerCompressedElement = 1;
 
 /* The first `num_kept` of `writes` are changed rather than replaced (engine/change.h). */
 template <typename Fn>
@@ -58,7 +61,7 @@ constexpr size_t kRefusable = size_t{4} << 30;
 
 /* An array without giving it memory if it has none yet. */
 inline TBlob PendingBlob(const NDArray& a) {
-  if (!__atomic_load_n(&a.chunk()->delayed, __ATOMIC_ACQUIRE)) return a.data();
+  if (!a.delayed()) return a.data();
   TBlob b;
   b.shape = a.shape();
   b.dtype = a.dtype();

@@ -8,12 +8,16 @@
 namespace mxnet {
 namespace {
 
-template <typename T, typename Text>
-void Compare(const Attrs& attrs, const char* side, const std::vector<T>& given, const std::vector<T>& needed, Error::Kind kind, Text text) {
-  for (size_t i = 0; i < given.size(); ++i)
-    if (!(given[i] == needed[i]))
-      throw Error(kind, "[" + attrs.op->name + "] " + side + " " + std::to_string(i) + " is " + text(given[i]) + "; the operator needs " +
-                            text(needed[i]));
+void Compare(const Attrs& attrs, const char* side, const TensorTypes& given, const TensorTypes& needed) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    const auto differ = [&](Error::Kind kind, const char* what, const std::string& is, const std::string& needs) {
+      throw Error(kind, "[" + attrs.op->name + "] the " + what + " of " + side + " " + std::to_string(i) + " is " + is +
+                            "; the operator needs " + needs);
+    };
+    const TensorType &g = given[i], &n = needed[i];
+    if (g.shape != n.shape) differ(Error::Kind::kValue, "shape", g.shape.str(), n.shape.str());
+    if (g.dtype != n.dtype) differ(Error::Kind::kType, "dtype", DTypeName(g.dtype), DTypeName(n.dtype));
+  }
 }
 
 // Of an operator that gradients are made of, however deep ("_contrib_backward_gradientmultiplier"
@@ -25,16 +29,16 @@ bool AllAlike(const Op& op) {
   using TypeFn = bool (*)(const Attrs&, std::vector<int>*, std::vector<int>*);
   const ShapeFn* shape = op.infer_shape.target<ShapeFn>();
   const TypeFn* type = op.infer_type.target<TypeFn>();
-  const bool one_type = !op.infer_type || (type != nullptr && (*type == SameType || *type == numpy::GradientType));
-  return shape != nullptr && *shape == ElemwiseShape && one_type && !op.array_fn;
+  const bool one_type = (!op.infer_type && !op.infer_type_by) || (type != nullptr && (*type == SameType || *type == numpy::GradientType));
+  return shape != nullptr && *shape == ElemwiseShape && one_type && op.runs != RunBy::kArrays;
 }
 
 }  // namespace
 
-void CheckDType(const Attrs& attrs, const std::vector<int>& in, const std::vector<int>& out) {
+void CheckDType(const Attrs& attrs, const TensorTypes& in, const TensorTypes& out) {
   const Op* op = attrs.op;
   if (op->dtypes.empty()) return;
-  const int given = !in.empty() ? in[0] : out.empty() ? int{kDTypeUnknown} : out[0];
+  const int given = !in.empty() ? in[0].dtype : out.empty() ? int{kDTypeUnknown} : out[0].dtype;
   for (int d : op->dtypes)
     if (d == given) return;
   std::string accepted;
@@ -42,30 +46,18 @@ void CheckDType(const Attrs& attrs, const std::vector<int>& in, const std::vecto
   MXNET_THROW(Type) << "[" << op->name << "] dtype " << DTypeName(given) << " is not supported; accepted: " << accepted;
 }
 
-void CheckCall(const Attrs& attrs, const ShapeVector& in_shapes, const ShapeVector& out_shapes, const std::vector<int>& in_types,
-               const std::vector<int>& out_types) {
+void CheckCall(const Attrs& attrs, const InferSwitches& switches, const TensorTypes& in, const TensorTypes& out) {
   const Op* op = attrs.op;
   const int inputs = op->NumInputs(attrs), outputs = op->NumOutputs(attrs);
-  MXNET_CHECK_KIND(static_cast<int>(in_shapes.size()) == inputs, Value)
-      << "[" << op->name << "] got " << in_shapes.size() << " inputs; it takes " << inputs;
-  MXNET_CHECK_KIND(static_cast<int>(out_shapes.size()) == outputs, Value)
-      << "[" << op->name << "] got room for " << out_shapes.size() << " outputs; it makes " << outputs;
-  if (op->infer_shape) {
-    ShapeVector in = in_shapes, out = out_shapes;
-    op->infer_shape(attrs, &in, &out);
-    const auto text = [](const Shape& s) { return s.str(); };
-    Compare(attrs, "the shape of input", in_shapes, in, Error::Kind::kValue, text);
-    Compare(attrs, "the shape of output", out_shapes, out, Error::Kind::kValue, text);
-  }
-  std::vector<int> in = in_types, out = out_types;
-  if (op->infer_type)
-    op->infer_type(attrs, &in, &out);
-  else
-    SameType(attrs, &in, &out);
-  const auto text = [](int t) { return std::string(DTypeName(t)); };
-  Compare(attrs, "the dtype of input", in_types, in, Error::Kind::kType, text);
-  Compare(attrs, "the dtype of output", out_types, out, Error::Kind::kType, text);
-  CheckDType(attrs, in_types, out_types);
+  MXNET_CHECK_KIND(static_cast<int>(in.size()) == inputs, Value)
+      << "[" << op->name << "] got " << in.size() << " inputs; it takes " << inputs;
+  MXNET_CHECK_KIND(static_cast<int>(out.size()) == outputs, Value)
+      << "[" << op->name << "] got room for " << out.size() << " outputs; it makes " << outputs;
+  TensorTypes needed_in = in, needed_out = out;
+  InferCall(attrs, switches, &needed_in, &needed_out);
+  Compare(attrs, "input", in, needed_in);
+  Compare(attrs, "output", out, needed_out);
+  CheckDType(attrs, in, out);
 }
 
 void CheckPublic(const Attrs& attrs) {

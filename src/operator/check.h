@@ -3,23 +3,20 @@
 #ifndef MXNET_OPERATOR_CHECK_H_
 #define MXNET_OPERATOR_CHECK_H_
 
-#include <vector>
-
 #include "mxnet/op.h"
 
 namespace mxnet {
 
 /* The dtypes that the record accepts for its first input (of one without inputs: its first output).
  * Throws Error(kType). */
-void CheckDType(const Attrs& attrs, const std::vector<int>& in, const std::vector<int>& out);
+void CheckDType(const Attrs& attrs, const TensorTypes& in, const TensorTypes& out);
 
 /*
  * All that a record says of a call whose shapes and dtypes are known: their number, what inference
  * makes of them, and the accepted dtypes. A kernel that passed reads and writes what it was given
  * and nothing else. Throws Error(kValue/kType).
  */
-void CheckCall(const Attrs& attrs, const ShapeVector& in_shapes, const ShapeVector& out_shapes, const std::vector<int>& in_types,
-               const std::vector<int>& out_types);
+void CheckCall(const Attrs& attrs, const InferSwitches& switches, const TensorTypes& in, const TensorTypes& out);
 
 /*
  * Calls by name and nodes of files: what the numbers among their parameters may ask for, and which

@@ -2,7 +2,7 @@
  * Where calls of one operator on several devices of this process meet to exchange numbers.
  *
  * A call waits inside its kernel until as many devices as it expects have called with the same
- * key. So the kernels of such an operator (trait MeetsOthers) never run on the thread of the
+ * key. So the kernels of such an operator (RunBy::kMeetingKernel) never run on the thread of the
  * program nor on one of the CPU's workers, which could all be waiting: each gets a thread of its
  * own.
  */
@@ -12,20 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/base.h"
 
 namespace mxnet {
-
-/* Trait of operators whose kernels wait for those of other devices: does a call with these
- * parameters? */
-struct MeetsOthers {
-  bool (*waits)(const Attrs& attrs);
-};
-
-inline bool WaitsForOthers(const Attrs& attrs) {
-  const MeetsOthers* meets = attrs.op->trait<MeetsOthers>();
-  return meets != nullptr && meets->waits(attrs);
-}
 
 struct MeetingNumbers {
   Context device;

@@ -55,22 +55,22 @@ std::vector<int> AllTypes() {
 }
 std::vector<int> WholeTypes() { return {kUint8, kInt8, kInt32, kInt64, kBool, kInt16, kUint16, kUint32, kUint64}; }
 
-int Promote(int a, int b) { return PromoteAs(a, b, DefaultIsFloat64()); }
+int Promote(int a, int b, const InferSwitches& switches) { return PromoteAs(a, b, switches.float64_default); }
 int PromoteExactly(int a, int b) { return PromoteAs(a, b, true); }
 
-int PromoteAll(const std::vector<int>& dtypes) {
+int PromoteAll(const std::vector<int>& dtypes, const InferSwitches& switches) {
   int floats = kBool, integers = kBool;  // bool is neutral: it takes the dtype that it meets
   for (int dtype : dtypes) {
     if (dtype == kDTypeUnknown) return kDTypeUnknown;
     int& kind = IsFloating(dtype) ? floats : integers;
-    kind = Promote(kind, dtype);
+    kind = Promote(kind, dtype, switches);
   }
   if (dtypes.empty()) return kDTypeUnknown;
   if (floats == kBool) return integers;
   // Each integer with the floats: int16 and uint16 fit float32 together, their common integer does
   // not.
   int result = floats;
-  for (int dtype : dtypes) result = Promote(result, dtype);
+  for (int dtype : dtypes) result = Promote(result, dtype, switches);
   return result;
 }
 
@@ -80,15 +80,15 @@ int PromoteNumber(int dtype, bool is_int) {
   return dtype == kBool ? int{kInt64} : dtype;
 }
 
-int FloatResult(int dtype) {
+int FloatResult(int dtype, const InferSwitches& switches) {
   if (dtype == kDTypeUnknown || IsFloating(dtype)) return dtype;
   if (DTypeSize(dtype) == 1) return kFloat16;
-  return DTypeSize(dtype) > 2 && DefaultIsFloat64() ? kFloat64 : kFloat32;
+  return DTypeSize(dtype) > 2 && switches.float64_default ? kFloat64 : kFloat32;
 }
 
-int Quotient(int dtype) {
+int Quotient(int dtype, const InferSwitches& switches) {
   if (dtype == kDTypeUnknown || IsFloating(dtype)) return dtype;
-  return DefaultIsFloat64() ? kFloat64 : kFloat32;
+  return switches.float64_default ? kFloat64 : kFloat32;
 }
 
 bool GradientType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {

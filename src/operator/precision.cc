@@ -23,10 +23,7 @@ bool TakesMixedInputs(const Op& op) {
     if (count < 2 || (!variadic && count != static_cast<int>(op.input_names.size()))) return true;
     std::vector<int> in(count, kFloat32), out(op.NumOutputs(attrs), kDTypeUnknown);
     in[0] = kFloat16;
-    if (op.infer_type)
-      op.infer_type(attrs, &in, &out);
-    else
-      SameType(attrs, &in, &out);
+    InferCall(attrs, InferSwitches(), &in, &out);
     return true;
   } catch (const std::exception&) {
     return false;

@@ -4,7 +4,7 @@
 #define MXNET_OPERATOR_RECOMPUTE_H_
 
 #include "mxnet/op.h"
-#include "operator/runs_elsewhere.h"
+#include "operator/purity.h"
 
 namespace mxnet {
 
@@ -13,9 +13,10 @@ inline const RecomputeRule* FindRecomputeRule(const Op& op) { return op.recomput
 
 /* Can its output `index` be computed again at all? */
 inline bool CanRecompute(const Attrs& attrs, int index) {
-  if (!attrs.op || attrs.op->array_fn || attrs.op->trait<RunsElsewhere>() || !attrs.subgraphs.empty()) return false;
-  if (FindRecomputeRule(*attrs.op)) return index == 0;
-  return !attrs.op->uses_random && attrs.op->MutateInputs(attrs).empty();
+  if (!attrs.op) return false;
+  const uint32_t impurity = ImpurityOf(attrs) & ~uint32_t{kKeepsState};  // what is kept serves both nodes
+  if (FindRecomputeRule(*attrs.op)) return index == 0 && (impurity & ~uint32_t{kDrawsRandom | kWritesInputs}) == 0;
+  return impurity == 0;
 }
 
 }  // namespace mxnet

@@ -62,8 +62,8 @@ Result RunKernel(const Case& c, DeviceType device, unsigned seed) {
   ShapeVector in_shapes(c.shapes.begin(), c.shapes.end()), out_shapes(num_out);
   std::vector<int> in_types, out_types(num_out, kDTypeUnknown);
   for (int i = 0; i < num_in; ++i) in_types.push_back(c.dtypes[c.dtypes.size() == 1 ? 0 : i]);
-  EXPECT_TRUE(op->infer_shape(*attrs, &in_shapes, &out_shapes)) << Name(c);
-  EXPECT_TRUE(op->infer_type ? op->infer_type(*attrs, &in_types, &out_types) : SameType(*attrs, &in_types, &out_types)) << Name(c);
+  EXPECT_TRUE(InferCall(*attrs, {}, &in_shapes, &out_shapes)) << Name(c);
+  EXPECT_TRUE(InferCall(*attrs, {}, &in_types, &out_types)) << Name(c);
   RunContext run;
   run.ctx = {device, 0};
   std::mt19937 random(seed);

@@ -81,8 +81,8 @@ void LaunchKernelsOf(const Problem& p) {
   ShapeVector in_shapes(p.shapes.begin(), p.shapes.end()), out_shapes(op->NumOutputs(*attrs));
   std::vector<int> in_types, out_types(out_shapes.size(), kDTypeUnknown);
   for (size_t i = 0; i < in_shapes.size(); ++i) in_types.push_back(p.dtypes[p.dtypes.size() == 1 ? 0 : i]);
-  ASSERT_TRUE(op->infer_shape(*attrs, &in_shapes, &out_shapes)) << p.op;
-  ASSERT_TRUE(op->infer_type ? op->infer_type(*attrs, &in_types, &out_types) : SameType(*attrs, &in_types, &out_types)) << p.op;
+  ASSERT_TRUE(InferCall(*attrs, {}, &in_shapes, &out_shapes)) << p.op;
+  ASSERT_TRUE(InferCall(*attrs, {}, &in_types, &out_types)) << p.op;
   Addresses memory;
   auto blobs = [&](const ShapeVector& shapes, const std::vector<int>& types) {
     std::vector<TBlob> out(shapes.size());

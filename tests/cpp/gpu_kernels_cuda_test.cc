@@ -260,8 +260,8 @@ void RunOp(const std::string& name, const std::vector<Shape>& shapes, int dtype,
   const AttrsPtr attrs = MakeAttrs(op, dict);
   ShapeVector in_shapes(shapes.begin(), shapes.end()), out_shapes(op->NumOutputs(*attrs));
   std::vector<int> in_types(shapes.size(), dtype), out_types(out_shapes.size(), kDTypeUnknown);
-  ASSERT_TRUE(op->infer_shape(*attrs, &in_shapes, &out_shapes)) << name;
-  ASSERT_TRUE(op->infer_type ? op->infer_type(*attrs, &in_types, &out_types) : SameType(*attrs, &in_types, &out_types)) << name;
+  ASSERT_TRUE(InferCall(*attrs, {}, &in_shapes, &out_shapes)) << name;
+  ASSERT_TRUE(InferCall(*attrs, {}, &in_types, &out_types)) << name;
   std::vector<TBlob> in(in_shapes.size()), out(out_shapes.size());
   for (size_t i = 0; i < in.size(); ++i)
     in[i].shape = in_shapes[i], in[i].dtype = in_types[i], in[i].dptr = reinterpret_cast<void*>(uintptr_t{1} << 20);

@@ -72,7 +72,7 @@ TEST_F(GuideOperators, GraphsDifferentiateIt) {
 TEST_F(GuideOperators, WrongShapesAreClearErrors) {
   const Op* op = Op::Get("_example_rms_norm");
   ShapeVector in = {Shape{2, 3}, Shape{4}}, out(1);
-  const std::string error = ErrorOf([&] { op->infer_shape(*MakeAttrs(op, {}), &in, &out); });
+  const std::string error = ErrorOf([&] { InferCall(*MakeAttrs(op, {}), {}, &in, &out); });
   EXPECT_EQ(error.rfind("[_example_rms_norm]", 0), 0u) << error;
 }
 

@@ -79,8 +79,8 @@ std::vector<Tensor> Invoke(const std::string& name, AttrDict dict, std::vector<T
   ShapeVector in_shapes, out_shapes(outputs);
   std::vector<int> in_types, out_types(outputs, kDTypeUnknown);
   for (const Tensor& t : in) in_shapes.push_back(t.shape), in_types.push_back(t.dtype);
-  EXPECT_TRUE(op->infer_shape(*attrs, &in_shapes, &out_shapes)) << name;
-  EXPECT_TRUE(op->infer_type ? op->infer_type(*attrs, &in_types, &out_types) : SameType(*attrs, &in_types, &out_types)) << name;
+  EXPECT_TRUE(InferCall(*attrs, {}, &in_shapes, &out_shapes)) << name;
+  EXPECT_TRUE(InferCall(*attrs, {}, &in_types, &out_types)) << name;
   std::vector<Tensor> out;
   std::vector<TBlob> in_blobs, out_blobs;
   for (int i = 0; i < outputs; ++i) {

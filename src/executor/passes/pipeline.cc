@@ -144,8 +144,14 @@ std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableType
                                              << (g.nodes[id].source->is_variable() ? "variable" : g.nodes[id].source->op()->name)
                                              << ") cannot be inferred; give the " << what << "s of all inputs";
   };
-  demand(InferShapes(g, &info->shapes, graph.alike), "shape", [&](uint32_t e) { return info->shapes[e].known(); });
-  demand(InferTypes(g, &info->dtypes, kDTypeUnknown, graph.alike), "dtype", [&](uint32_t e) { return info->dtypes[e] != kDTypeUnknown; });
+  GraphInference how;
+  how.alike = &graph.alike;
+  TensorTypes entries;
+  for (uint32_t e = 0; e < g.num_entries(); ++e) entries.emplace_back(info->shapes[e], info->dtypes[e]);
+  InferEntries(g, &entries, how);
+  for (uint32_t e = 0; e < g.num_entries(); ++e) info->shapes[e] = entries[e].shape, info->dtypes[e] = entries[e].dtype;
+  demand(false, "shape", [&](uint32_t e) { return info->shapes[e].known(); });
+  demand(false, "dtype", [&](uint32_t e) { return info->dtypes[e] != kDTypeUnknown; });
   return info;
 }
 

@@ -22,7 +22,7 @@
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
-#include "operator/runs_elsewhere.h"
+#include "operator/async_call.h"
 
 namespace mxnet {
 
@@ -39,7 +39,7 @@ class Plan {
     double cost;                               // rough nanoseconds
     bool constant = false;                     // runs only when a variable that it reads has changed
     int loop = -1;                             // which of `loops` it belongs to
-    const RunsElsewhere* elsewhere = nullptr;  // started in place of a kernel; a bulk of its own
+    const AsyncCall* elsewhere = nullptr;  // started in place of a kernel; a bulk of its own
     bool alone = false;                        // waits for such nodes in graphs that it holds; a bulk and a thread of its own
   };
   struct Blob {

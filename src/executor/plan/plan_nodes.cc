@@ -4,8 +4,6 @@
 #include "executor/plan/plan_compiler.h"
 #include "mxnet/env.h"
 #include "operator/check.h"
-#include "operator/meeting.h"
-#include "operator/runtime/call_states.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -45,14 +43,11 @@ void PlanCompiler::AddBlob(uint32_t node, uint32_t index, int loop) {
 void PlanCompiler::Check(uint32_t id) const {
   const auto& info = g_->nodes[id];
   const uint32_t first = g_->entry_ptr[id], end = g_->entry_ptr[id + 1];
-  ShapeVector in_shapes, out_shapes(shapes_.begin() + first, shapes_.begin() + end);
-  std::vector<int> in_types, out_types(dtypes_.begin() + first, dtypes_.begin() + end);
-  for (const auto& e : info.inputs) {
-    in_shapes.push_back(shapes_[g_->eid(e)]);
-    in_types.push_back(dtypes_[g_->eid(e)]);
-  }
+  TensorTypes in, out;
+  for (uint32_t e = first; e < end; ++e) out.emplace_back(shapes_[e], dtypes_[e], StorageType::kDense);
+  for (const auto& e : info.inputs) in.emplace_back(shapes_[g_->eid(e)], dtypes_[g_->eid(e)], StorageType::kDense);
   try {
-    CheckCall(*info.source->attrs, in_shapes, out_shapes, in_types, out_types);
+    CheckCall(*info.source->attrs, InferSwitches::OfThread(true), in, out);
   } catch (const Error& e) {
     throw Error(e.kind(), std::string(e.what()) + " (node " + info.source->name + ")");
   }
@@ -72,8 +67,8 @@ void PlanCompiler::MakeNodes() {
     node.name = info.source->name;
     node.constant = IsConstantNode(*info.source) && constant_[g_->eid(id, 0)];
     node.loop = loop_of_[t];
-    node.elsewhere = node.attrs->op->trait<RunsElsewhere>();
-    node.alone = HoldsWaiting(*node.attrs);
+    node.elsewhere = node.attrs->op->trait<AsyncCall>();
+    node.alone = node.attrs->op->RunsBy(*node.attrs) == RunBy::kGraphKernel;
     node.kernel = node.attrs->op->KernelFor(r_.ctx.dev_type);
     MXNET_CHECK(node.kernel || node.elsewhere) << "[" << node.attrs->op->name << "] has no GPU kernel in this build (node " << node.name
                                                << "); accepted: cpu contexts";
@@ -158,7 +153,7 @@ void PlanCompiler::MakePhase(Plan::Phase* phase, int begin, int end, int wanted,
   phase->whole = MakeBulk(begin, end);
   for (int t = begin; t < end; ++t) {
     phase->cost += p_.nodes[t].cost;
-    phase->meets = phase->meets || WaitsForOthers(*p_.nodes[t].attrs);
+    phase->meets = phase->meets || p_.nodes[t].attrs->op->RunsBy(*p_.nodes[t].attrs) == RunBy::kMeetingKernel;
     phase->own_random = phase->whole.random && (phase->own_random || p_.nodes[t].alone);
   }
 }

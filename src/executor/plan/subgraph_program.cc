@@ -234,8 +234,7 @@ std::shared_ptr<const SubgraphProgram> Compile(const SubgraphRequest& request) {
   PlanRequest wanted;
   wanted.symbol = *request.graph;
   wanted.ctx = request.ctx;
-  wanted.shapes = request.shapes;
-  wanted.dtypes = request.dtypes;
+  for (const TensorType& t : request.inputs) wanted.shapes.push_back(t.shape), wanted.dtypes.push_back(t.dtype);
   wanted.is_train = request.is_train;
   auto plan = std::make_shared<Plan>();
   PlanCompiler(wanted, plan.get()).WithOutputRequests(request.req).Run();

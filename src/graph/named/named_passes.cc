@@ -5,6 +5,7 @@
 
 #include "graph/gradient.h"
 #include "graph/infer.h"
+#include "mxnet/numpy_shapes.h"
 #include "graph/json.h"
 #include "graph/named/named_graph.h"
 #include "operator/graph_operators.h"
@@ -74,7 +75,7 @@ void InferShapePass(PassArguments* a) {
   }
   for (uint32_t id : g.input_nodes) {
     const std::string text = VariableAttr(*a, "shape_attr_key", *g.nodes[id].source);
-    if (!text.empty() && !shapes[g.eid(id, 0)].ndim_known()) shapes[g.eid(id, 0)] = ParseShapeAttr(text);
+    if (!text.empty() && !shapes[g.eid(id, 0)].ndim_known()) shapes[g.eid(id, 0)] = ParseShapeAttr(text, NumpyShapes());
   }
   InferShapes(g, &shapes);
   a->Drop("shape_inputs");

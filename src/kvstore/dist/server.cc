@@ -387,7 +387,7 @@ NDArray Server::Apply(KeptPart* part, int store, const std::vector<Message>& pus
     if (!summed) {
       const TBlob result = slot->data();
       Var* writes[1] = {slot->var()};
-      const double cost = 0.25 * static_cast<double>(part->count) * static_cast<double>(pushes.size());
+      const double cost = kNsPerSummedByte * static_cast<double>(result.Bytes()) * static_cast<double>(pushes.size());
       RunOrPush([result, pushes](RunContext run) { AddPushes(run, pushes, result); }, Context::CPU(), Span<Var* const>(),
                 Span<Var* const>(writes, 1), cost < kInlineNanoseconds, FnProperty::kCPUPrioritized, priority, "kvstore_server_sum");
     }

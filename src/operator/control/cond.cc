@@ -55,13 +55,15 @@ bool Known(const Shape& s) { return s.known(); }
 bool Known(int dtype) { return dtype != kDTypeUnknown; }
 void Assign(const Attrs& attrs, const char* what, Shape* into, const Shape& value) { AssignShape(attrs, what, into, value); }
 void Assign(const Attrs& attrs, const char* what, int* into, int value) { AssignType(attrs, what, into, value); }
-bool InferGraph(const HeldGraph& graph, ShapeVector* in, ShapeVector* out) { return OfSubgraphs().infer_arguments(*graph.whole, in, out); }
-bool InferGraph(const HeldGraph& graph, std::vector<int>* in, std::vector<int>* out) {
-  return OfSubgraphs().infer_argument_types(*graph.whole, in, out);
+bool InferGraph(const HeldGraph& graph, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
+  return OfSubgraphs().infer_arguments(*graph.whole, switches, in, out);
+}
+bool InferGraph(const HeldGraph& graph, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
+  return OfSubgraphs().infer_argument_types(*graph.whole, switches, in, out);
 }
 
 template <typename T>
-void InferBranch(const Attrs& attrs, const Choice& c, const Choice::Branch& branch, int which, const T& unknown, std::vector<T>* in,
+void InferBranch(const Attrs& attrs, const InferSwitches& switches, const Choice& c, const Choice::Branch& branch, int which, const T& unknown, std::vector<T>* in,
                  std::vector<T>* out) {
   std::vector<T> inputs, outputs(branch.graph.parts.outputs.size(), unknown);
   bool all = true;
@@ -72,7 +74,7 @@ void InferBranch(const Attrs& attrs, const Choice& c, const Choice::Branch& bran
   if (!all && which >= 0)
     for (size_t r = 0; r < outputs.size(); ++r) outputs[r] = (*out)[c.output_of(which, static_cast<int>(r))];
   try {
-    InferGraph(branch.graph, &inputs, &outputs);
+    InferGraph(branch.graph, switches, &inputs, &outputs);
   } catch (const Error& e) {
     throw Error(e.kind(), "[" + attrs.op->name + "] in its graph: " + e.what());
   }
@@ -83,28 +85,28 @@ void InferBranch(const Attrs& attrs, const Choice& c, const Choice::Branch& bran
 }
 
 template <typename T>
-bool Infer(const Attrs& attrs, const Choice& c, const T& unknown, std::vector<T>* in, std::vector<T>* out) {
-  if (c.has_condition) InferBranch(attrs, c, c.condition, -1, unknown, in, out);
+bool Infer(const Attrs& attrs, const InferSwitches& switches, const Choice& c, const T& unknown, std::vector<T>* in, std::vector<T>* out) {
+  if (c.has_condition) InferBranch(attrs, switches, c, c.condition, -1, unknown, in, out);
   for (int round = 0; round < 2; ++round)  // what one tells of shared inputs, the other one may need
-    for (int b = 0; b < 2; ++b) InferBranch(attrs, c, c.branches[b], b, unknown, in, out);
+    for (int b = 0; b < 2; ++b) InferBranch(attrs, switches, c, c.branches[b], b, unknown, in, out);
   return std::all_of(in->begin(), in->end(), [](const T& t) { return Known(t); }) &&
          std::all_of(out->begin(), out->end(), [](const T& t) { return Known(t); });
 }
 
-bool InferChoiceShape(const Attrs& attrs, const Choice& c, ShapeVector* in, ShapeVector* out) {
+bool InferChoiceShape(const Attrs& attrs, const InferSwitches& switches, const Choice& c, ShapeVector* in, ShapeVector* out) {
   if (c.has_condition)
     AssignShape(attrs, "branch", &(*out)[c.taken_output()], Shape{1});
   else
     AssignShape(attrs, "branch", &(*in)[0], Shape{1});
-  return Infer(attrs, c, Shape(), in, out);
+  return Infer(attrs, switches, c, Shape(), in, out);
 }
 
-bool InferChoiceType(const Attrs& attrs, const Choice& c, std::vector<int>* in, std::vector<int>* out) {
+bool InferChoiceType(const Attrs& attrs, const InferSwitches& switches, const Choice& c, std::vector<int>* in, std::vector<int>* out) {
   if (c.has_condition)
     AssignType(attrs, "branch", &(*out)[c.taken_output()], kInt64);
   else
     AssignType(attrs, "branch", &(*in)[0], kInt64);
-  return Infer(attrs, c, int{kDTypeUnknown}, in, out);
+  return Infer(attrs, switches, c, int{kDTypeUnknown}, in, out);
 }
 
 // ---- the kernel
@@ -113,10 +115,8 @@ Programs::Request RequestFor(const KernelArgs& args, const Choice::Branch& branc
   Programs::Request r;
   r.ctx = ContextOf(args);
   r.is_train = args.is_train;
-  for (int at : branch.from) {
-    r.shapes.push_back(args.in[at].shape);
-    r.dtypes.push_back(args.in[at].dtype);
-  }
+  r.switches = args.switches;
+  for (int at : branch.from) r.inputs.emplace_back(args.in[at].shape, args.in[at].dtype, StorageType::kDense);
   r.req.assign(branch.graph.parts.outputs.size(), OpReq::kNull);
   std::fill_n(r.req.begin(), branch.graph.num_results, OpReq::kWrite);
   return r;
@@ -139,8 +139,8 @@ int Decide(const Choice& c, const KernelArgs& args) {
     in.push_back(args.in[at].shape);
     in_types.push_back(args.in[at].dtype);
   }
-  OfSubgraphs().infer_arguments(*c.condition.graph.graph, &in, &shape);
-  OfSubgraphs().infer_argument_types(*c.condition.graph.graph, &in_types, &type);
+  OfSubgraphs().infer_arguments(*c.condition.graph.graph, args.switches, &in, &shape);
+  OfSubgraphs().infer_argument_types(*c.condition.graph.graph, args.switches, &in_types, &type);
   MXNET_CHECK_KIND(shape[0].known() && shape[0].Size() == 1, Value)
       << "[" << args.attrs->op->name << "] the condition has shape " << shape[0] << "; a condition is one number";
   const auto run = RunOf(args, 2, [&] { return c.condition.programs->Take(c.condition.graph, RequestFor(args, c.condition)); });
@@ -294,9 +294,13 @@ void SetChoice(Op* op, ChoiceOf of, int (*visible)(const Attrs&)) {
         const auto choice = of(a);
         return choice ? WrittenInputs(*choice) : std::vector<int>();
       })
-      .set_infer_shape([=](const Attrs& a, ShapeVector* in, ShapeVector* out) { return InferChoiceShape(a, Need(a, of(a)), in, out); })
+      .set_infer_shape([=](const Attrs& a, const InferSwitches& s, ShapeVector* in, ShapeVector* out) {
+        return InferChoiceShape(a, s, Need(a, of(a)), in, out);
+      })
       .set_infer_type(
-          [=](const Attrs& a, std::vector<int>* in, std::vector<int>* out) { return InferChoiceType(a, Need(a, of(a)), in, out); })
+          [=](const Attrs& a, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
+            return InferChoiceType(a, s, Need(a, of(a)), in, out);
+          })
       .set_gradient([=](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return ChoiceGradient(Need(*node->attrs, of(*node->attrs)), node, ograds);
       })

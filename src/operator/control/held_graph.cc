@@ -16,8 +16,9 @@ namespace {
 /* Does running it again, from the same inputs, give the same and change nothing? */
 bool CanRepeat(const Node& n) {
   if (n.is_variable()) return true;
-  if (n.op()->trait<RunsElsewhere>()) return false;  // the program's code: it may keep for its gradient what it computed
-  if (n.attrs->subgraphs.empty()) return !n.op()->uses_random && n.op()->MutateInputs(*n.attrs).empty();
+  const uint32_t impurity = ImpurityOf(*n.attrs) & ~uint32_t{kKeepsState | kShapesFromValues};
+  if (impurity & kRunsProgram) return false;  // it may keep for its gradient what it computed
+  if (!(impurity & kHoldsGraphs)) return impurity == 0;
   for (const auto& graph : n.attrs->subgraphs)
     for (const NodePtr& inner : ReadSubgraph(*graph).nodes)
       if (!CanRepeat(*inner)) return false;
@@ -157,12 +158,12 @@ std::shared_ptr<GraphRun> Programs::Take(const HeldGraph& graph, const Request& 
   constexpr size_t kMost = 16;  // programs: inputs of ever new shapes must not fill the memory
   std::string key;
   auto put = [&key](const void* p, size_t n) { key.append(static_cast<const char*>(p), n); };
-  const int head[3] = {static_cast<int>(r.ctx.dev_type), r.ctx.dev_id, r.is_train};
+  const int head[] = {static_cast<int>(r.ctx.dev_type), r.ctx.dev_id, r.is_train, r.switches.float64_default, r.switches.numpy_shapes};
   put(head, sizeof head);
-  for (size_t i = 0; i < r.shapes.size(); ++i) {
-    const int about[2] = {r.dtypes[i], r.shapes[i].ndim()};
+  for (const TensorType& t : r.inputs) {
+    const int about[] = {t.dtype, t.shape.ndim(), static_cast<int>(t.storage)};
     put(about, sizeof about);
-    put(r.shapes[i].dims(), sizeof(int64_t) * r.shapes[i].ndim());
+    put(t.shape.dims(), sizeof(int64_t) * t.shape.ndim());
   }
   put(r.req.data(), r.req.size() * sizeof(OpReq));
   std::shared_ptr<Compiled> compiled;
@@ -187,11 +188,11 @@ std::shared_ptr<GraphRun> Programs::Take(const HeldGraph& graph, const Request& 
       for (int i = 0; i < graph.num_inputs(); ++i) at[graph.parts.inputs[i].get()] = i;
       for (const NodePtr& v : ReadSubgraph(*request.graph).inputs) {
         compiled->about.inputs.push_back(at.at(v.get()));
-        request.shapes.push_back(r.shapes[at.at(v.get())]);
-        request.dtypes.push_back(r.dtypes[at.at(v.get())]);
+        request.inputs.push_back(r.inputs[at.at(v.get())]);
       }
       request.ctx = r.ctx;
       request.is_train = r.is_train;
+      request.switches = r.switches;
       compiled->program = CompileSubgraph(request);
       compiled_[key] = compiled;
     }

@@ -53,8 +53,8 @@ class Programs {
   struct Request {
     Context ctx;
     bool is_train = false;
-    ShapeVector shapes;  // by input of the graph
-    std::vector<int> dtypes;
+    InferSwitches switches;
+    TensorTypes inputs;  // of the graph
     std::vector<OpReq> req;  // by result, kept ones included; kNull: not wanted
   };
   /* Idle or new. Goes back to the others with its last user. */

@@ -65,11 +65,11 @@ std::string NameOfOutput(const Scan& s, int o) {
   return "output " + std::to_string(o);
 }
 
-void InferCondition(const Attrs& attrs, const Scan& s, ShapeVector* in) {
+void InferCondition(const Attrs& attrs, const InferSwitches& switches, const Scan& s, ShapeVector* in) {
   Known<Shape> known;
   for (const Source& source : s.condition_sources) known.in.push_back((*in)[s.input_of(source)]);
   known.out.resize(1);
-  InGraph(attrs, [&] { return OfSubgraphs().infer_arguments(*s.condition.graph, &known.in, &known.out); });
+  InGraph(attrs, [&] { return OfSubgraphs().infer_arguments(*s.condition.graph, switches, &known.in, &known.out); });
   for (size_t i = 0; i < known.in.size(); ++i) AssignShape(attrs, "data", &(*in)[s.input_of(s.condition_sources[i])], known.in[i]);
   if (known.out[0].known())
     MXNET_CHECK_KIND(known.out[0].Size() == 1, Value)
@@ -78,9 +78,9 @@ void InferCondition(const Attrs& attrs, const Scan& s, ShapeVector* in) {
 
 }  // namespace
 
-bool InferScanShape(const Attrs& attrs, const Scan& s, ShapeVector* in, ShapeVector* out) {
+bool InferScanShape(const Attrs& attrs, const InferSwitches& switches, const Scan& s, ShapeVector* in, ShapeVector* out) {
   const int64_t steps = StepsOf(s, *in, *out);
-  if (s.has_condition) InferCondition(attrs, s, in);
+  if (s.has_condition) InferCondition(attrs, switches, s, in);
   for (int d = 0; d < s.num_data(); ++d) {
     const Shape& data = (*in)[s.data_at[d]];
     MXNET_CHECK_KIND(data.ndim() < 1 || steps < 0 || data[0] < 0 || data[0] == steps, Value)
@@ -105,7 +105,7 @@ bool InferScanShape(const Attrs& attrs, const Scan& s, ShapeVector* in, ShapeVec
                    : s.is_stack(r) ? SliceOf(attrs, given, of_data && s.flat[s.like[r]])
                                    : given;
   }
-  InGraph(attrs, [&] { return OfSubgraphs().infer_arguments(*s.body.whole, &known.in, &known.out); });
+  InGraph(attrs, [&] { return OfSubgraphs().infer_arguments(*s.body.whole, switches, &known.in, &known.out); });
   for (size_t i = 0; i < s.sources.size(); ++i) {
     const Source& source = s.sources[i];
     Shape& given = (*in)[s.input_of(source)];
@@ -135,12 +135,12 @@ bool InferScanShape(const Attrs& attrs, const Scan& s, ShapeVector* in, ShapeVec
   return AllKnown(*in) && AllKnown(*out);
 }
 
-bool InferScanType(const Attrs& attrs, const Scan& s, std::vector<int>* in, std::vector<int>* out) {
+bool InferScanType(const Attrs& attrs, const InferSwitches& switches, const Scan& s, std::vector<int>* in, std::vector<int>* out) {
   if (s.has_condition) {
     Known<int> known;
     for (const Source& source : s.condition_sources) known.in.push_back((*in)[s.input_of(source)]);
     known.out.assign(1, kDTypeUnknown);
-    InGraph(attrs, [&] { return OfSubgraphs().infer_argument_types(*s.condition.graph, &known.in, &known.out); });
+    InGraph(attrs, [&] { return OfSubgraphs().infer_argument_types(*s.condition.graph, switches, &known.in, &known.out); });
     for (size_t i = 0; i < known.in.size(); ++i) AssignType(attrs, "data", &(*in)[s.input_of(s.condition_sources[i])], known.in[i]);
   }
   for (int j = 0; j < s.num_states(); ++j) {
@@ -153,7 +153,7 @@ bool InferScanType(const Attrs& attrs, const Scan& s, std::vector<int>* in, std:
   known.out.assign(s.body.parts.outputs.size(), kDTypeUnknown);
   for (int r = 0; r < static_cast<int>(known.out.size()) && !forward; ++r)
     known.out[r] = s.is_state(r) ? (*in)[s.state_at[r - s.num_stacks]] : (*out)[s.output_of(r)];
-  InGraph(attrs, [&] { return OfSubgraphs().infer_argument_types(*s.body.whole, &known.in, &known.out); });
+  InGraph(attrs, [&] { return OfSubgraphs().infer_argument_types(*s.body.whole, switches, &known.in, &known.out); });
   for (size_t i = 0; i < s.sources.size(); ++i) AssignType(attrs, "data", &(*in)[s.input_of(s.sources[i])], known.in[i]);
   for (int r = 0; r < static_cast<int>(known.out.size()); ++r) {
     const int o = s.output_of(r);
@@ -395,9 +395,13 @@ void SetScan(Op* op, std::shared_ptr<const Scan> (*of)(const Attrs&), int (*visi
         const auto scan = of(a);
         return scan ? WrittenByScan(a, *scan) : std::vector<int>();
       })
-      .set_infer_shape([=](const Attrs& a, ShapeVector* in, ShapeVector* out) { return InferScanShape(a, Need(a, of(a)), in, out); })
+      .set_infer_shape([=](const Attrs& a, const InferSwitches& s, ShapeVector* in, ShapeVector* out) {
+        return InferScanShape(a, s, Need(a, of(a)), in, out);
+      })
       .set_infer_type(
-          [=](const Attrs& a, std::vector<int>* in, std::vector<int>* out) { return InferScanType(a, Need(a, of(a)), in, out); })
+          [=](const Attrs& a, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
+            return InferScanType(a, s, Need(a, of(a)), in, out);
+          })
       .set_gradient([=](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return ScanGradient(Need(*node->attrs, of(*node->attrs)), node, ograds);
       })

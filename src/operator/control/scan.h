@@ -70,8 +70,8 @@ struct Scan {
   std::shared_ptr<Backwards> backwards = std::make_shared<Backwards>();
 };
 
-bool InferScanShape(const Attrs& attrs, const Scan& scan, ShapeVector* in, ShapeVector* out);
-bool InferScanType(const Attrs& attrs, const Scan& scan, std::vector<int>* in, std::vector<int>* out);
+bool InferScanShape(const Attrs& attrs, const InferSwitches& switches, const Scan& scan, ShapeVector* in, ShapeVector* out);
+bool InferScanType(const Attrs& attrs, const InferSwitches& switches, const Scan& scan, std::vector<int>* in, std::vector<int>* out);
 std::vector<NodeEntry> ScanGradient(const Scan& scan, const NodePtr& node, const std::vector<NodeEntry>& ograds);
 void RunScan(const Scan& scan, KernelArgs& args);
 /* Inputs of the node that the body writes. Throws Error(kValue) when it writes data or states. */

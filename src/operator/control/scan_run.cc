@@ -72,10 +72,9 @@ class Loop {
     Programs::Request r;
     r.ctx = ContextOf(a_);
     r.is_train = a_.is_train;
-    for (const Source& source : sources) {
-      r.shapes.push_back(ShapeOf(source));
-      r.dtypes.push_back(a_.in[s_.input_of(source)].dtype);
-    }
+    r.switches = a_.switches;
+    for (const Source& source : sources)
+      r.inputs.emplace_back(ShapeOf(source), a_.in[s_.input_of(source)].dtype, StorageType::kDense);
     r.req.assign(graph.parts.outputs.size(), OpReq::kNull);
     std::fill_n(r.req.begin(), graph.num_results, OpReq::kWrite);
     return r;
@@ -243,7 +242,7 @@ class Loop {
   int ConditionType() const {
     std::vector<int> in, out(1, kDTypeUnknown);
     for (const Source& source : s_.condition_sources) in.push_back(a_.in[s_.input_of(source)].dtype);
-    OfSubgraphs().infer_argument_types(*s_.condition.graph, &in, &out);
+    OfSubgraphs().infer_argument_types(*s_.condition.graph, a_.switches, &in, &out);
     return out[0];
   }
 

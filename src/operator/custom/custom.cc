@@ -10,7 +10,7 @@
 #include "base/fork_guard.h"
 #include "operator/custom/worker_threads.h"
 #include "operator/graph_operators.h"
-#include "operator/runs_elsewhere.h"
+#include "operator/async_call.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -187,7 +187,10 @@ std::shared_ptr<OpState>* StateSlot(const Attrs& attrs) {
   return &attrs.get<CustomParam>().state;
 }
 
-std::shared_ptr<OpState> MakeState(const Attrs& attrs, Context ctx, const ShapeVector& shapes, const std::vector<int>& types) {
+std::shared_ptr<OpState> MakeState(const Attrs& attrs, Context ctx, const TensorTypes& in) {
+  ShapeVector shapes;
+  std::vector<int> types;
+  for (const TensorType& t : in) shapes.push_back(t.shape), types.push_back(t.dtype);
   auto state = std::make_shared<CustomState>();
   state->prop = attrs.get<CustomParam>().prop;
   state->op = state->prop->Create(ctx, shapes, types);
@@ -309,7 +312,7 @@ Op& SetCustom(Op& op) {
       .set_supports_add()
       .set_expensive_to_recompute()
       .set_trait(HonoursNullOutputs{})
-      .set_trait(RunsElsewhere{StartForward, MakeState, ForCall, StateSlot});
+      .set_runs(RunBy::kAsync).set_trait(AsyncCall{StartForward, MakeState, ForCall, StateSlot});
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -344,7 +347,7 @@ MXNET_REGISTER_OP(_backward_Custom)
     .set_infer_type(InferGradType)
     .set_stateful()
     .set_supports_add()
-    .set_trait(RunsElsewhere{StartBackward, nullptr, nullptr, StateSlot});
+    .set_runs(RunBy::kAsync).set_trait(AsyncCall{StartBackward, nullptr, nullptr, StateSlot});
 
 }  // namespace
 

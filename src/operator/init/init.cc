@@ -2,7 +2,6 @@
 #include <cmath>
 #include <sstream>
 
-#include "mxnet/numpy_shapes.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/make_nodes.h"
 #include "operator/optional_number.h"
@@ -133,11 +132,9 @@ struct NumpyEyeParam : public dmlc::Parameter<NumpyEyeParam> {
   }
 };
 
-// `in_graph`: a size of 0 is not known yet there, unless shapes are NumPy's.
-template <typename P, bool in_graph = false>
-bool GivenShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
+template <typename P>
+bool GivenShapeAs(const Attrs& attrs, bool zero_is_unknown, ShapeVector* out) {
   Shape shape = attrs.get<P>().shape;
-  const bool zero_is_unknown = in_graph && !(NumpyShapes() && attrs.dict.count("shape"));
   // No shape was given when the rank is 0 but the result's is known: then the result says it.
   if (shape.ndim() == 0 && (zero_is_unknown || (*out)[0].ndim() > 0)) shape = Shape();
   if (zero_is_unknown)
@@ -147,6 +144,21 @@ bool GivenShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
     MXNET_CHECK_KIND(shape[i] >= -1, Value) << "[" << attrs.op->name << "] shape " << shape << "; sizes must not be negative";
   AssignShape(attrs, "the result", &(*out)[0], shape);
   return (*out)[0].known();
+}
+
+template <typename P>
+bool GivenShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
+  return GivenShapeAs<P>(attrs, false, out);
+}
+
+/*
+ * Of records that graphs of 1.x hold: those mean "unknown, to be inferred" by a size of 0, as
+ * recurrent cells leave the batch size open, and an unknown rank by an empty shape. Everywhere else
+ * 0 is a size.
+ */
+template <typename P>
+bool ShapeLeftOpen(const Attrs& attrs, const InferSwitches& switches, ShapeVector*, ShapeVector* out) {
+  return GivenShapeAs<P>(attrs, switches.in_graph && !(switches.numpy_shapes && attrs.dict.count("shape")), out);
 }
 
 template <typename P>
@@ -316,16 +328,15 @@ Op& FullRecord(Op& op) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  ConstantRecord<0>(Op::Register("_zeros"), "An array of zeros.").set_infer_shape_in_graph(GivenShape<InitParam, true>);
+  ConstantRecord<0>(Op::Register("_zeros"), "An array of zeros.").set_infer_shape(ShapeLeftOpen<InitParam>);
   ConstantRecord<0>(Op::Register("_npi_zeros"), "An array of zeros.");
-  ConstantRecord<1>(Op::Register("_ones"), "An array of ones.").set_infer_shape_in_graph(GivenShape<InitParam, true>);
+  ConstantRecord<1>(Op::Register("_ones"), "An array of ones.").set_infer_shape(ShapeLeftOpen<InitParam>);
   ConstantRecord<1>(Op::Register("_npi_ones"), "An array of ones.");
   InitRecord(Op::Register("_zeros_without_dtype"),
              "An array of zeros whose element type follows from its use; float32 when nothing says it.")
       .set_trait(Role::kConstant)
       .set_param<InitWithoutDTypeParam>()
-      .set_infer_shape(GivenShape<InitWithoutDTypeParam>)
-      .set_infer_shape_in_graph(GivenShape<InitWithoutDTypeParam, true>)
+      .set_infer_shape(ShapeLeftOpen<InitWithoutDTypeParam>)
       .set_trait(ShapeParameter{"shape", [](const Attrs& a) { return a.get<InitWithoutDTypeParam>().shape; }})
       .set_infer_type([](const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
         const int dtype = attrs.get<InitWithoutDTypeParam>().dtype;
@@ -338,7 +349,7 @@ Op& FullRecord(Op& op) {
         return true;
       })
       .set_kernel(Constant<0>);
-  FullRecord(Op::Register("_full")).set_infer_shape_in_graph(GivenShape<FullParam, true>);
+  FullRecord(Op::Register("_full")).set_infer_shape(ShapeLeftOpen<FullParam>);
   FullRecord(Op::Register("_npi_full"))
       .set_trait(ParametersInFiles{
           {}, {}, [](const std::string&, AttrDict* params, std::vector<NodeEntry>*) { ReadTypedNumbers({"value"}, params); }});

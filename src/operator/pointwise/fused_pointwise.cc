@@ -59,8 +59,8 @@ struct Program : OpState {
 struct FusedGraph : Subgraph {
   SubgraphTypes types;
 
-  FusedGraph(const Attrs& attrs, const std::vector<int>& input_types) : Subgraph(Read(attrs)) {
-    types = InferSubgraphTypes(attrs, *attrs.subgraphs[0], input_types);
+  FusedGraph(const Attrs& attrs, const InferSwitches& switches, const std::vector<int>& input_types) : Subgraph(Read(attrs)) {
+    types = InferSubgraphTypes(attrs, switches, *attrs.subgraphs[0], input_types);
   }
   int dtype(const Node* n) const { return types.at(n)[0]; }
   const NodePtr& root() const { return outputs[0].node; }
@@ -98,8 +98,8 @@ void Put(int compute, double v, void* to) {
 }
 
 // A loop's scalar operand must be one that it knows; others are spread over a buffer.
-std::shared_ptr<Program> Compile(const Attrs& attrs, const std::vector<int>& inputs) {
-  const FusedGraph graph(attrs, inputs);
+std::shared_ptr<Program> Compile(const Attrs& attrs, const InferSwitches& switches, const std::vector<int>& inputs) {
+  const FusedGraph graph(attrs, switches, inputs);
   const Node* const root = graph.root().get();
   auto program = std::make_shared<Program>();
   program->dtypes = inputs;
@@ -417,8 +417,8 @@ struct DeviceFusion : OpState {
   std::vector<int> dtypes;  // of the inputs
 };
 
-std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::vector<int>& inputs) {
-  const FusedGraph graph(attrs, inputs);
+std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const InferSwitches& switches, const std::vector<int>& inputs) {
+  const FusedGraph graph(attrs, switches, inputs);
   auto fusion = std::make_shared<DeviceFusion>();
   DeviceProgram& p = fusion->program;
   fusion->dtypes = inputs;
@@ -472,14 +472,14 @@ std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::ve
 
 /* What the node keeps for its inputs' dtypes, made anew by `make` for others. */
 template <typename Compiled>
-std::shared_ptr<Compiled> KeptFor(const KernelArgs& args, std::shared_ptr<Compiled> (*make)(const Attrs&, const std::vector<int>&)) {
+std::shared_ptr<Compiled> KeptFor(const KernelArgs& args, std::shared_ptr<Compiled> (*make)(const Attrs&, const InferSwitches&, const std::vector<int>&)) {
   std::shared_ptr<Compiled> kept;
   if (args.state) kept = std::dynamic_pointer_cast<Compiled>(*args.state);
   const auto same = [](int dtype, const TBlob& in) { return dtype == in.dtype; };
   if (kept && std::equal(kept->dtypes.begin(), kept->dtypes.end(), args.in.begin(), args.in.end(), same)) return kept;
   std::vector<int> dtypes;
   for (const TBlob& in : args.in) dtypes.push_back(in.dtype);
-  kept = make(*args.attrs, dtypes);
+  kept = make(*args.attrs, args.switches, dtypes);
   if (args.state) *args.state = kept;
   return kept;
 }
@@ -521,9 +521,9 @@ bool InferFusedShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 }
 
 // The dtype of the inputs, unless casts within say otherwise.
-bool InferFusedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+bool InferFusedType(const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
   if (attrs.subgraphs.size() != 1) return SameType(attrs, in, out);
-  const FusedGraph graph(attrs, *in);
+  const FusedGraph graph(attrs, switches, *in);
   bool known = true;
   for (size_t i = 0; i < in->size(); ++i) {
     AssignType(attrs, "an input", &(*in)[i], graph.dtype(graph.inputs[i].get()));

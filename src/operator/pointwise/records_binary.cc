@@ -41,14 +41,14 @@ const How& HowOf(int row, const RowRecord& record) {
   UnknownRecord(row, record);
 }
 
-int ResultType(Result result, int a, int b) {
-  const int t = numpy::Promote(a, b);
-  if (result == Result::kDivide) return numpy::Quotient(t);
-  return result == Result::kFloat && !IsFloating(t) ? numpy::Promote(numpy::FloatResult(a), numpy::FloatResult(b)) : t;
+int ResultType(Result result, int a, int b, const InferSwitches& s) {
+  const int t = numpy::Promote(a, b, s);
+  if (result == Result::kDivide) return numpy::Quotient(t, s);
+  return result == Result::kFloat && !IsFloating(t) ? numpy::Promote(numpy::FloatResult(a, s), numpy::FloatResult(b, s), s) : t;
 }
 
-InferTypeFn NumpyType(Result result, bool whole) {
-  return [result, whole](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+InferTypeBySwitchesFn NumpyType(Result result, bool whole) {
+  return [result, whole](const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
     int &a = (*in)[0], &b = (*in)[1];
     if (a == kDTypeUnknown) a = b;
     if (b == kDTypeUnknown) b = a;
@@ -61,7 +61,7 @@ InferTypeFn NumpyType(Result result, bool whole) {
       if (!telling) return false;
       a = b = (*out)[0];
     }
-    const int t = ResultType(result, a, b);
+    const int t = ResultType(result, a, b, switches);
     MXNET_CHECK_KIND(!whole || !IsFloating(t), Type) << "[" << attrs.op->name << "] inputs are " << DTypeName(a) << " and " << DTypeName(b)
                                                      << "; accepted: bool and integers that have a common integer type";
     AssignType(attrs, "output", &(*out)[0], t);
@@ -70,9 +70,9 @@ InferTypeFn NumpyType(Result result, bool whole) {
 }
 
 // NumPy subtracts no bools.
-bool DifferenceType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  static const InferTypeFn type = NumpyType(Result::kPromote, false);
-  const bool known = type(attrs, in, out);
+bool DifferenceType(const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
+  static const InferTypeBySwitchesFn type = NumpyType(Result::kPromote, false);
+  const bool known = type(attrs, switches, in, out);
   MXNET_CHECK_KIND((*out)[0] != kBool, Type) << "[" << attrs.op->name
                                              << "] both inputs are bool, which cannot be subtracted; accepted: at most "
                                              << "one, or bitwise_xor (^) and logical_xor";

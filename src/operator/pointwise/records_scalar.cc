@@ -53,21 +53,21 @@ const How* HowOf(const RowRecord& record) {  // null: of two arrays, in records_
   return nullptr;
 }
 
-int ResultType(Result result, int dtype, bool is_int) {
+int ResultType(Result result, int dtype, bool is_int, const InferSwitches& s) {
   if (dtype == kDTypeUnknown) return dtype;
-  if (result == Result::kDivide) return numpy::Quotient(dtype);
+  if (result == Result::kDivide) return numpy::Quotient(dtype, s);
   const int meeting = numpy::PromoteNumber(dtype, is_int);
-  return result == Result::kFloat ? numpy::FloatResult(meeting) : meeting;
+  return result == Result::kFloat ? numpy::FloatResult(meeting, s) : meeting;
 }
 
-InferTypeFn ScalarType(Result result, bool integer_only) {
-  return [result, integer_only](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+InferTypeBySwitchesFn ScalarType(Result result, bool integer_only) {
+  return [result, integer_only](const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
     const bool is_int = attrs.get<ScalarParam>().is_int;
     MXNET_CHECK_KIND(!integer_only || is_int, Type) << "[" << attrs.op->name << "] scalar " << attrs.get<ScalarParam>().scalar
                                                     << " is not an integer; accepted: integers (is_int=True)";
     int& a = (*in)[0];
     if (a == kDTypeUnknown && IsFloating((*out)[0]) && result != Result::kBool && (is_int || (*out)[0] != kFloat64)) a = (*out)[0];
-    const int t = integer_only && a == kBool ? int{kBool} : ResultType(result, a, is_int);
+    const int t = integer_only && a == kBool ? int{kBool} : ResultType(result, a, is_int, switches);
     AssignType(attrs, "output", &(*out)[0], result == Result::kBool ? int{kBool} : t);
     return a != kDTypeUnknown && (*out)[0] != kDTypeUnknown;
   };

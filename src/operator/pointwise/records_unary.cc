@@ -11,14 +11,18 @@ namespace pointwise {
 namespace {
 
 // The dtype of NumPy's results; an unknown input is what a floating result came from.
-InferTypeFn ResultType(int (*result)(int dtype)) {
-  return [result](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-    if ((*in)[0] == kDTypeUnknown && IsFloating((*out)[0])) (*in)[0] = (*out)[0];
-    AssignType(attrs, "output", &(*out)[0], result((*in)[0]));
-    return (*in)[0] != kDTypeUnknown;
-  };
+template <typename F>
+bool ResultType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out, F result) {
+  if ((*in)[0] == kDTypeUnknown && IsFloating((*out)[0])) (*in)[0] = (*out)[0];
+  AssignType(attrs, "output", &(*out)[0], result((*in)[0]));
+  return (*in)[0] != kDTypeUnknown;
 }
-int WholeResult(int dtype) { return dtype == kBool ? int{kFloat16} : dtype; }
+bool FloatResultType(const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
+  return ResultType(attrs, in, out, [&](int dtype) { return numpy::FloatResult(dtype, switches); });
+}
+bool WholeResultType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  return ResultType(attrs, in, out, [](int dtype) { return dtype == kBool ? int{kFloat16} : dtype; });
+}
 
 // NumPy negates no bools.
 std::vector<int> AllButBool() {
@@ -35,9 +39,9 @@ void Register(int row, const RowRecord& record) {
   op.set_dtypes(row == k_negative ? AllButBool() : numpy::AllTypes());
   if (record.how == "x") return;
   if (record.how == "float")
-    op.set_infer_type(ResultType(numpy::FloatResult));
+    op.set_infer_type(FloatResultType);
   else if (record.how == "whole")
-    op.set_infer_type(ResultType(WholeResult));
+    op.set_infer_type(WholeResultType);
   else if (record.how == "bool")
     op.set_infer_type(BoolOutputType).set_inplace(std::vector<std::pair<int, int>>{});
   else

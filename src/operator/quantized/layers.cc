@@ -155,11 +155,11 @@ void ConvolutionKernel(KernelArgs& args) {
 
 // ---- pooling
 
-bool PoolingShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+bool PoolingShape(const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
   const int type = attrs.get<nn::PoolingParam>().pool_type;
   MXNET_CHECK_KIND(type == nn::kPoolMax || type == nn::kPoolAvg, Value)
       << Named(attrs) << "pool_type " << (type == nn::kPoolSum ? "sum" : "lp") << "; accepted for 8-bit integers: max, avg";
-  return ShapesOf("Pooling", Fixed<1>)(attrs, in, out);
+  return ShapesOf("Pooling", Fixed<1>)(attrs, switches, in, out);
 }
 
 /* 2.0 has one more parameter, which says nothing where it is not given. */

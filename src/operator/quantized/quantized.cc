@@ -41,11 +41,11 @@ void RangeTypes(const Attrs& attrs, std::vector<int>* in, int first, std::vector
   for (size_t i = 1; i < out->size(); ++i) AssignType(attrs, i == 1 ? "the least output" : "the greatest output", &(*out)[i], kFloat32);
 }
 
-InferShapeFn ShapesOf(const char* name, int (*arrays)(const Attrs&)) {
-  return [name, arrays](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+InferShapeBySwitchesFn ShapesOf(const char* name, int (*arrays)(const Attrs&)) {
+  return [name, arrays](const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
     const int n = arrays(attrs);
     ShapeVector own(in->begin(), in->begin() + n), result(out->begin(), out->begin() + 1);
-    const bool known = Op::Get(name)->infer_shape(attrs, &own, &result);
+    const bool known = InferCallAs(*Op::Get(name), attrs, switches, &own, &result);
     std::copy(own.begin(), own.end(), in->begin());
     (*out)[0] = result[0];
     RangeShapes(attrs, in, n, out);

@@ -68,7 +68,7 @@ void RangeShapes(const Attrs& attrs, ShapeVector* in, int first, ShapeVector* ou
 void RangeTypes(const Attrs& attrs, std::vector<int>* in, int first, std::vector<int>* out);
 
 /* Shapes as those of the operator `name` for its `arrays` first inputs and output 0. */
-InferShapeFn ShapesOf(const char* name, int (*arrays)(const Attrs&));
+InferShapeBySwitchesFn ShapesOf(const char* name, int (*arrays)(const Attrs&));
 template <int kArrays>
 int Fixed(const Attrs&) {
   return kArrays;

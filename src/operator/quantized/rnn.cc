@@ -22,11 +22,11 @@ void Check(const Attrs& attrs) {
   MXNET_CHECK_KIND(!p.use_sequence_length, Value) << Named(attrs) << "use_sequence_length True; accepted: False";
 }
 
-bool LstmShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+bool LstmShape(const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
   Check(attrs);
   ShapeVector own(in->begin(), in->begin() + kArrays), result(kResults + 1);
   std::copy(out->begin(), out->end(), result.begin());
-  const bool known = Op::Get("RNN")->infer_shape(attrs, &own, &result);
+  const bool known = InferCallAs(*Op::Get("RNN"), attrs, switches, &own, &result);
   std::copy(own.begin(), own.end(), in->begin());
   std::copy_n(result.begin(), out->size(), out->begin());
   AssignShape(attrs, "data_scale", &(*in)[kArrays], Shape{1});

@@ -71,20 +71,20 @@ std::shared_ptr<const void> Parse(const LayerKind& kind, const AttrDict& dict) {
 
 // ---- inference
 
-bool InferShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+bool InferShape(const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
   const auto& p = P(attrs);
   ShapeVector own(in->begin(), in->begin() + p.LayerInputs());
-  const bool known = p.layer->op->infer_shape(*p.layer, &own, out);
+  const bool known = InferCall(*p.layer, switches, &own, out);
   std::copy(own.begin(), own.end(), in->begin());
   if (!p.form.add) return known;
   AssignShape(attrs, "addend", &in->back(), (*out)[0]);
   return known && in->back().known();
 }
 
-bool InferType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+bool InferType(const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
   const auto& p = P(attrs);
   std::vector<int> own(in->begin(), in->begin() + p.LayerInputs()), sums(3, kDTypeUnknown);
-  const bool known = p.layer->op->infer_type(*p.layer, &own, &sums);
+  const bool known = InferCall(*p.layer, switches, &own, &sums);
   std::copy(own.begin(), own.end(), in->begin());
   if (p.form.add) AssignType(attrs, "addend", &in->back(), p.form.addend.dtype);
   AssignType(attrs, "output", &(*out)[0], p.form.out.dtype);

@@ -120,11 +120,11 @@ MXNET_REGISTER_PARAM(SampleParam);
 // ---- inference
 
 template <typename P>
-bool DrawShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
+bool DrawShape(const Attrs& attrs, const InferSwitches& switches, ShapeVector*, ShapeVector* out) {
   const Shape& given = attrs.get<P>().shape;
   // Without a shape (and without an array to fill) a single value is drawn, as an array of shape
   // (1,). So it is with the shape () unless that is a shape here.
-  if (given.ndim_known() && (given.ndim() > 0 || NumpyShapes()))
+  if (given.ndim_known() && (given.ndim() > 0 || switches.numpy_shapes))
     AssignShape(attrs, "output", &(*out)[0], given);
   else if (!(*out)[0].known())
     (*out)[0] = Shape{1};
@@ -132,10 +132,10 @@ bool DrawShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
 }
 
 /* The bounds are checked here, when the operator is called, not when its result is waited for. */
-bool RandintShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+bool RandintShape(const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<RandintParam>();
   MXNET_CHECK_KIND(p.low < p.high, Value) << "[" << attrs.op->name << "] low=" << p.low << ", high=" << p.high << "; accepted: low < high";
-  return DrawShape<RandintParam>(attrs, in, out);
+  return DrawShape<RandintParam>(attrs, switches, in, out);
 }
 
 /* Which parameters a distribution has. Written so that NaN is refused. */
@@ -357,9 +357,9 @@ bool SampleType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
 template <typename P, typename L, typename F>
 void RegisterFamily(const std::string& name, const std::vector<std::string>& inputs, const std::string& what, const Domain& domain,
                     SampleFn sample, F draw) {
-  auto draw_shape = [domain](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  auto draw_shape = [domain](const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
     CheckDomain<P>(attrs, domain);
-    return DrawShape<P>(attrs, in, out);
+    return DrawShape<P>(attrs, switches, in, out);
   };
   Op::Register("_random_" + name)
       .describe("Draws from " + what + ".")

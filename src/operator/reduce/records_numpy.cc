@@ -88,10 +88,10 @@ bool NpMaxShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 // None: the input's own; bool is counted in int64; means of integers are floats.
 template <bool Mean>
-bool NpSumType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+bool NpSumType(const Attrs& attrs, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
   const auto& dtype = attrs.get<NpSumParam>().dtype;
   const int t = (*in)[0];
-  const int natural = Mean ? numpy::Quotient(t) : t == kBool ? int{kInt64} : t;
+  const int natural = Mean ? numpy::Quotient(t, s) : t == kBool ? int{kInt64} : t;
   AssignType(attrs, "output", &(*out)[0], dtype.has_value() ? dtype.value() : natural);
   if (t == kDTypeUnknown && IsFloating((*out)[0]) && !dtype.has_value()) (*in)[0] = (*out)[0];
   return (*in)[0] != kDTypeUnknown;
@@ -189,9 +189,9 @@ void RegisterTruth(const ReductionRow& row, Op* record) {
 }
 
 // ---- variance
-bool VarType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+bool VarType(const Attrs& attrs, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
   const auto& dtype = attrs.get<NpVarParam>().dtype;
-  AssignType(attrs, "output", &(*out)[0], dtype.has_value() ? dtype.value() : numpy::Quotient((*in)[0]));
+  AssignType(attrs, "output", &(*out)[0], dtype.has_value() ? dtype.value() : numpy::Quotient((*in)[0], s));
   if (!dtype.has_value() && (*in)[0] == kDTypeUnknown && IsFloating((*out)[0])) (*in)[0] = (*out)[0];
   return (*in)[0] != kDTypeUnknown;
 }

@@ -72,10 +72,10 @@ bool AverageShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return true;
 }
 
-bool AverageType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+bool AverageType(const Attrs& attrs, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
   if ((*in)[0] == kDTypeUnknown) return false;
   if (in->size() > 1 && (*in)[1] == kDTypeUnknown) (*in)[1] = (*in)[0];
-  const int t = numpy::Quotient(numpy::Promote((*in)[0], in->back()));
+  const int t = numpy::Quotient(numpy::Promote((*in)[0], in->back(), s), s);
   for (int& o : *out) AssignType(attrs, "output", &o, t);
   return true;
 }
@@ -346,9 +346,9 @@ MXNET_REGISTER_OP(_npi_percentile)
     .set_precision(Precision::kFull)
     .set_dtypes(numpy::AllTypes())
     .set_infer_shape(PercentileShape)
-    .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+    .set_infer_type([](const Attrs& attrs, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
       if (in->back() == kDTypeUnknown) in->back() = (*in)[0];
-      AssignType(attrs, "output", &(*out)[0], numpy::Quotient((*in)[0]));
+      AssignType(attrs, "output", &(*out)[0], numpy::Quotient((*in)[0], s));
       return (*in)[0] != kDTypeUnknown;
     })
     .set_kernel(Percentile);

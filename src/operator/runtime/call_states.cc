@@ -1,7 +1,6 @@
 #include "operator/runtime/call_states.h"
 
-#include "operator/meeting.h"
-#include "operator/runs_elsewhere.h"
+#include "operator/async_call.h"
 #include "operator/runtime/subgraph.h"
 
 namespace mxnet {
@@ -10,24 +9,24 @@ bool HoldsWaiting(const Attrs& attrs) {
   for (const auto& graph : attrs.subgraphs) {
     for (const NodePtr& n : ReadSubgraph(*graph).nodes) {
       if (n->is_variable()) continue;
-      if (n->op()->trait<RunsElsewhere>() || WaitsForOthers(*n->attrs) || HoldsWaiting(*n->attrs)) return true;
+      const RunBy how = n->op()->RunsBy(*n->attrs);
+      if (how == RunBy::kAsync || how == RunBy::kMeetingKernel || how == RunBy::kGraphKernel) return true;
     }
   }
   return false;
 }
 
 std::shared_ptr<OpState> CallStates::Of(const Attrs& attrs, Context ctx, Span<const TBlob> in, const std::vector<int64_t>& steps) {
-  const RunsElsewhere& how = *attrs.op->trait<RunsElsewhere>();
+  const AsyncCall& how = *attrs.op->trait<AsyncCall>();
   Kept* kept = nullptr;
   {
     std::lock_guard<std::mutex> hold(mutex_);
     kept = &states_[{attrs.param.get(), steps}];  // stays where it is
   }
   if (!kept->state && how.make_state) {  // not under the lock: it calls the program
-    ShapeVector shapes;
-    std::vector<int> types;
-    for (const TBlob& b : in) shapes.push_back(b.shape), types.push_back(b.dtype);
-    kept->state = how.make_state(attrs, ctx, shapes, types);
+    TensorTypes types;
+    for (const TBlob& b : in) types.emplace_back(b.shape, b.dtype, StorageType::kDense);
+    kept->state = how.make_state(attrs, ctx, types);
     kept->param = attrs.param;
   }
   MXNET_CHECK(kept->state) << "[" << attrs.op->name << "] the operator whose gradient this is has not run";

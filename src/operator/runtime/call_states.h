@@ -1,6 +1,6 @@
 /*
- * Nodes that hold graphs with operators that wait: custom ones (RunsElsewhere), and those that meet
- * other devices (MeetsOthers). Such a node waits itself while its kernel runs. So it runs alone, on
+ * Nodes that hold graphs with operators that wait: custom ones (RunBy::kAsync), and those that meet
+ * other devices (RunBy::kMeetingKernel). Such a node waits itself while its kernel runs. So it runs alone, on
  * a thread of its own, and holds the random numbers of its device for nobody: a custom operator in
  * the graph may want some.
  */
@@ -17,11 +17,11 @@
 
 namespace mxnet {
 
-/* Does the node hold such a graph, at any depth? */
+/* Does the node hold such a graph, at any depth? Asked as RunBy::kGraphKernel by everybody else. */
 bool HoldsWaiting(const Attrs& attrs);
 
 /*
- * States of operators that run elsewhere, for one instance of a plan, or for one eager call and its
+ * States of operators that others end (AsyncCall), for one instance of a plan, or for one eager call and its
  * gradient. An operator in a loop has a state for each step, as if the steps were written one
  * behind the other. The gradient's node finds the state by the parameters that both share.
  * Safe from several threads.

@@ -19,11 +19,11 @@ const SubgraphFunctions& OfSubgraphs() { return given; }
 
 Subgraph ReadSubgraph(const Symbol& graph) { return given.read(graph); }
 
-SubgraphTypes InferSubgraphTypes(const Attrs& attrs, const Symbol& graph, const std::vector<int>& inputs) {
+SubgraphTypes InferSubgraphTypes(const Attrs& attrs, const InferSwitches& switches, const Symbol& graph, const std::vector<int>& inputs) {
   const size_t variables = given.read(graph).inputs.size();
   MXNET_CHECK_KIND(variables == inputs.size(), Value)
       << "[" << attrs.op->name << "] " << inputs.size() << " inputs; its graph has " << variables;
-  return given.infer_types(graph, inputs);
+  return given.infer_types(graph, switches, inputs);
 }
 
 bool SetCompileSubgraph(CompileSubgraphFn function) {

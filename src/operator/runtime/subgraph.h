@@ -24,12 +24,12 @@ using SubgraphTypes = std::unordered_map<const Node*, std::vector<int>>;
 struct SubgraphFunctions {
   Subgraph (*read)(const Symbol& graph);
   /* From those of the inputs, in both directions; kDTypeUnknown where they do not tell. */
-  SubgraphTypes (*infer_types)(const Symbol& graph, const std::vector<int>& inputs);
+  SubgraphTypes (*infer_types)(const Symbol& graph, const InferSwitches& switches, const std::vector<int>& inputs);
   /* A graph with these results. */
   std::shared_ptr<Symbol> (*make)(std::vector<NodeEntry> outputs);
   /* Of the inputs and outputs, in both directions. True when all of the graph is known. */
-  bool (*infer_arguments)(const Symbol& graph, ShapeVector* inputs, ShapeVector* outputs);
-  bool (*infer_argument_types)(const Symbol& graph, std::vector<int>* inputs, std::vector<int>* outputs);
+  bool (*infer_arguments)(const Symbol& graph, const InferSwitches& switches, ShapeVector* inputs, ShapeVector* outputs);
+  bool (*infer_argument_types)(const Symbol& graph, const InferSwitches& switches, std::vector<int>* inputs, std::vector<int>* outputs);
   /* mxnet::Gradient. */
   std::vector<NodeEntry> (*gradient)(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs,
                                      const std::vector<NodeEntry>& head_grads);
@@ -40,7 +40,7 @@ bool SetSubgraphFunctions(const SubgraphFunctions& functions);
 const SubgraphFunctions& OfSubgraphs();
 Subgraph ReadSubgraph(const Symbol& graph);
 /* Throws Error(kValue) that names `attrs`' operator when the graph has another number of inputs. */
-SubgraphTypes InferSubgraphTypes(const Attrs& attrs, const Symbol& graph, const std::vector<int>& inputs);
+SubgraphTypes InferSubgraphTypes(const Attrs& attrs, const InferSwitches& switches, const Symbol& graph, const std::vector<int>& inputs);
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_RUNTIME_SUBGRAPH_H_

@@ -16,10 +16,10 @@ namespace mxnet {
 struct SubgraphRequest {
   std::shared_ptr<Symbol> graph;
   Context ctx;
-  ShapeVector shapes;  // of the inputs, in the order of Subgraph::inputs
-  std::vector<int> dtypes;
+  TensorTypes inputs;      // in the order of Subgraph::inputs
   std::vector<OpReq> req;  // by output: kWrite or kAdd
   bool is_train = false;
+  InferSwitches switches;
 };
 
 /* The memory and states of one user of a program. One thread at a time. */

@@ -13,10 +13,10 @@ namespace {
 /* Of the fused forms. */
 struct FusedLayer {};
 
-bool InferFusedShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+bool InferFusedShape(const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<FusedParam>();
   ShapeVector own(in->begin(), in->begin() + p.LayerInputs());
-  const bool known = p.layer->op->infer_shape(*p.layer, &own, out);
+  const bool known = InferCall(*p.layer, switches, &own, out);
   std::copy(own.begin(), own.end(), in->begin());
   if (!p.add) return known;
   AssignShape(attrs, "addend", &in->back(), (*out)[0]);

@@ -38,11 +38,11 @@ Op& SetParam(Op& op) {
 
 int Inputs(const Attrs& a) { return a.get<ConvolutionParam>().no_bias ? 2 : 3; }
 
-bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+bool ForwardShape(const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
   const Shape& kernel = attrs.get<ConvolutionParam>().kernel;
   MXNET_CHECK_KIND(kernel.ndim() == 2 || kernel.ndim() == 3, Value)
       << Named(attrs) << "kernel " << kernel << "; windows of 2 or 3 dimensions are accepted";
-  return Op::Get("Convolution")->infer_shape(attrs, in, out);
+  return InferCallAs(*Op::Get("Convolution"), attrs, switches, in, out);
 }
 
 template <bool kBack>

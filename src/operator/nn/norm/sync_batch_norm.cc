@@ -54,7 +54,7 @@ Op& SetParam(Op& op) {
 }
 const SyncBatchNormParam& ParamOf(const Attrs& attrs) { return static_cast<const SyncBatchNormParam&>(attrs.get<BatchNormParam>()); }
 
-bool HasOthers(const Attrs& attrs) { return ParamOf(attrs).ndev > 1; }
+RunBy HowItRuns(const Attrs& attrs) { return ParamOf(attrs).ndev > 1 ? RunBy::kMeetingKernel : RunBy::kKernel; }
 
 // ---- numbers per channel, between the device and the meeting
 
@@ -238,11 +238,11 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
           "BatchNorm, but\n"
           "output_mean_var returns the variance.")
       .set_infer_shape(ForwardShape)
-      .set_trait(MeetsOthers{HasOthers})
+      .set_runs(HowItRuns)
       .set_kernel(Forward);
   SetParam(backward)
       .describe("Gradients of _contrib_SyncBatchNorm with respect to data, gamma and beta.")
-      .set_trait(MeetsOthers{HasOthers})
+      .set_runs(HowItRuns)
       .set_gradient([of_one = backward.gradient](const NodePtr& n, const std::vector<NodeEntry>& ograds) {
         MXNET_CHECK(ParamOf(*n->attrs).ndev == 1 || n->attrs->get<BatchNormParam>().use_global_stats)
             << Named(*n->attrs) << "ndev " << ParamOf(*n->attrs).ndev << " has no second derivatives; 1 and BatchNorm have";
