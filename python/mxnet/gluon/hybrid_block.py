@@ -354,7 +354,8 @@ class HybridBlock(Block):
             raise ValueError(f'[gluon.HybridBlock] shapes of the Parameters of {self.name!r} '
                              f'cannot be inferred from these inputs: {e}') from e
         for p in self.collect_params().values():
-            p._finish_deferred_init()
+            if p._has_whole_shape():    # not of a layer that forward leaves out: that one waits on, as it does without a graph
+                p._finish_deferred_init()
         if not self._active:
             self._clear_cached_op()
 

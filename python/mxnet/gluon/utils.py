@@ -48,7 +48,9 @@ def split_data(data, num_slice, batch_axis=0, even_split=True):
     bounds = list(zip(starts, starts[1:]))
     if batch_axis == 0:
         return [data[a:b] for a, b in bounds]
-    return [nd.slice_axis(data, axis=batch_axis, begin=a, end=b) for a, b in bounds]
+    # slice_axis makes no part without elements; indexing does.
+    rest = (slice(None),) * (batch_axis % len(data.shape))
+    return [nd.slice_axis(data, axis=batch_axis, begin=a, end=b) if a < b else data[rest + (slice(a, b),)] for a, b in bounds]
 
 
 def split_and_load(data, ctx_list, batch_axis=0, even_split=True):

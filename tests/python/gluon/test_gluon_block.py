@@ -586,3 +586,27 @@ def test_load_dict_zero_grad_reset_ctx_setattr():
     assert net[0].weight.list_ctx() == [mx.cpu(1)]
     net.setattr('grad_req', 'null')
     assert net[0].weight.grad_req == 'null'
+
+
+@pytest.mark.parametrize('hybridize', [False, True])
+def test_a_layer_that_forward_leaves_out_stays_open(hybridize):
+    class Partly(gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            with self.name_scope():
+                self.used, self.unused = nn.Dense(2), nn.Dense(3)
+
+        def hybrid_forward(self, F, x):
+            return self.used(x)
+
+    net = Partly()
+    net.initialize()
+    if hybridize:
+        net.hybridize()
+    for _ in range(2):
+        assert net(nd.ones((1, 4))).shape == (1, 2)
+    assert net.used.weight.shape == (2, 4) and net.unused.weight.shape[1] in (0, -1)
+    with pytest.raises(gluon.DeferredInitializationError):
+        net.unused.weight.data()
+    net.unused(nd.ones((1, 5)))
+    assert net.unused.weight.data().shape == (3, 5)

@@ -468,3 +468,33 @@ def test_the_output_of_an_lstm_is_activated_by_the_operator_of_1_9_1(activation)
     last = nodes["l_t0_activation0"]
     assert last["op"] == "Activation" and last["attrs"] == {"act_type": activation}
     assert nodes["l_t0_c"]["op"] == activation
+
+
+@pytest.mark.parametrize("layout", ["TNC", "NTC"])
+@pytest.mark.parametrize("lengths", [None, [4, 2]])
+def test_dynamic_unroll_in_a_hybridized_block(layout, lengths):
+    class Unrolled(gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            with self.name_scope():
+                self.cell = rnn.LSTMCell(3, input_size=5)
+
+        def hybrid_forward(self, F, x, h, c, *length):
+            out, states = contrib.rnn.dynamic_unroll(self.cell, x, [h, c], layout=layout,
+                                                     valid_length=length[0] if length else None)
+            return [out] + states
+
+    net = Unrolled()
+    net.initialize(mx.init.Uniform(0.5))
+    x = uniform(*((4, 2, 5) if layout == "TNC" else (2, 4, 5)))
+    args = [x, uniform(2, 3), uniform(2, 3)] + ([nd.array(lengths)] if lengths else [])
+    want = net(*args)
+    net.hybridize()
+    x.attach_grad()
+    with autograd.record():
+        got = net(*args)
+        total = got[0].sum() + got[2].sum()
+    total.backward()
+    for a, b in zip(got, want):
+        assert_same(a, b)
+    assert x.grad.asnumpy().any()

@@ -22,6 +22,15 @@ def test_split_data():
         utils.split_data(x, 4)
 
 
+@pytest.mark.parametrize('axis', [0, 1, -1])
+def test_more_parts_than_rows(axis):
+    x = nd.arange(6).reshape((2, 3) if axis == 0 else (3, 2))
+    parts = utils.split_data(x, 4, batch_axis=axis, even_split=False)
+    want = np.split(x.asnumpy(), [1, 2, 2], axis)
+    assert [p.shape for p in parts] == [w.shape for w in want]
+    assert all(np.array_equal(p.asnumpy(), w) for p, w in zip(parts, want))
+
+
 def test_split_and_load():
     ctxs = [mx.cpu(0), mx.cpu(1)]
     parts = utils.split_and_load(np.arange(4.), ctxs)

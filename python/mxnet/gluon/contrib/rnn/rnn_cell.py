@@ -1,5 +1,6 @@
 """An LSTM cell with projection, and dropout that stays the same over a sequence."""
 from .... import ndarray as nd
+from .... import symbol
 from ...rnn._sequence import _format_sequence, _get_begin_state, _mask_sequence_variable_length  # noqa: F401  (taken from here by programs of 1.x)
 from ...rnn._sequence import join_steps, mask_steps, module_of, split_steps
 from ...rnn.rnn_cell import BidirectionalCell, LSTMCell, ModifierCell, SequentialRNNCell
@@ -124,19 +125,20 @@ def dynamic_unroll(cell, inputs, begin_state, drop_inputs=0, drop_outputs=0, lay
 
     Parameters
     ----------
-    inputs : NDArray
-        With a time axis where `layout` has T.
+    inputs : NDArray or Symbol
+        With a time axis where `layout` has T. Of a Symbol any number of steps are run
+        (contrib.foreach).
     begin_state : list
         The first states.
     drop_inputs, drop_outputs : float
         Dropout in training whose decisions hold for the whole sequence.
-    valid_length : NDArray, optional
+    valid_length : NDArray or Symbol, optional
         Length of every sequence, shape (N,): outputs behind it are 0, and the states are those at
         it.
 
     Returns
     -------
-    (NDArray, list)
+    (NDArray or Symbol, list)
         Outputs in `layout`, and the states behind the last step.
 
     >>> cell = mx.gluon.rnn.RNNCell(3, input_size=2)
@@ -144,15 +146,39 @@ def dynamic_unroll(cell, inputs, begin_state, drop_inputs=0, drop_outputs=0, lay
     >>> dynamic_unroll(cell, mx.nd.ones((5, 1, 2)), cell.begin_state(1))[0].shape
     (5, 1, 3)
     """
-    if not isinstance(inputs, nd.NDArray):
+    if not isinstance(inputs, (nd.NDArray, symbol.Symbol)):
         raise TypeError(f'[gluon.contrib.rnn.dynamic_unroll] inputs of type '
-                        f'{type(inputs).__name__} given; an NDArray is accepted (cell.unroll takes '
-                        f'Symbols '
-                        'and a number of steps)')
+                        f'{type(inputs).__name__} given; an NDArray or a Symbol is accepted')
+    F = nd if isinstance(inputs, nd.NDArray) else symbol
     axis = layout.find('T')
     if drop_inputs:
-        inputs = nd.Dropout(inputs, p=drop_inputs, axes=(axis,))
-    outputs, states = cell.unroll(inputs.shape[axis], inputs, begin_state, layout, True, valid_length)
+        inputs = F.Dropout(inputs, p=drop_inputs, axes=(axis,))
+    if F is nd:
+        outputs, states = cell.unroll(inputs.shape[axis], inputs, begin_state, layout, True, valid_length)
+    else:
+        outputs, states = _unroll_symbol(cell, inputs, begin_state, axis, valid_length)
     if drop_outputs:
-        outputs = nd.Dropout(outputs, p=drop_outputs, axes=(axis,))
+        outputs = F.Dropout(outputs, p=drop_outputs, axes=(axis,))
     return outputs, states
+
+
+def _unroll_symbol(cell, inputs, begin_state, axis, valid_length):
+    """A loop over as many steps as there will be. A sequence that has ended keeps its states."""
+    def step(x, carried):
+        if valid_length is None:
+            return cell(x, carried)
+        count, states = carried[0], carried[1:]
+        output, new = cell(x, states)
+        goes_on = symbol.broadcast_lesser(count, valid_length)
+        return output, [count + 1] + [symbol.where(goes_on, a, b) for a, b in zip(new, states)]
+
+    states = list(begin_state)
+    if valid_length is not None:
+        states.insert(0, symbol.slice_axis(valid_length, axis=0, begin=0, end=1) * 0)
+    outputs, states = symbol.contrib.foreach(step, symbol.swapaxes(inputs, 0, axis) if axis else inputs, states)
+    if axis:
+        outputs = symbol.swapaxes(outputs, 0, axis)
+    if valid_length is None:
+        return outputs, states
+    masked = symbol.SequenceMask(outputs, sequence_length=valid_length, use_sequence_length=True, axis=axis)
+    return masked, states[1:]
