@@ -2,6 +2,7 @@
 // between index tuples and flat indices.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
@@ -308,6 +309,7 @@ void Unravel(KernelArgs& a) {
       .alias("_npi_advanced_indexing_multiple")
       .set_trait(ReadsChosen{})
       .set_inputs({"data", "indices"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(GatherShape)
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -318,6 +320,7 @@ void Unravel(KernelArgs& a) {
   Op::Register("_backward_gather_nd")
       .describe("Gradient of gather_nd: sums of the gradient of the result by index.")
       .set_inputs({"ograd", "indices", "data"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(2)
       .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(FirstType)
@@ -330,6 +333,7 @@ void Unravel(KernelArgs& a) {
       .describe("Zeros with pieces of data at the places that indices address. Of several pieces for one place the last is kept.")
       .set_param<ScatterParam>()
       .set_inputs({"data", "indices"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ScatterShape)
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -343,6 +347,7 @@ void Unravel(KernelArgs& a) {
           "zeros for every piece that was not kept, as another one followed for the same place.")
       .set_param<ScatterParam>()
       .set_inputs({"ograd", "indices"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(GatherShape)
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -356,6 +361,7 @@ void Unravel(KernelArgs& a) {
       .alias("_npi_scatter_set_nd")
       .set_param<ScatterParam>()
       .set_inputs({"lhs", "rhs", "indices"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(ScatterSetShape)
       .set_infer_type(ScatterSetType)
@@ -372,6 +378,7 @@ void Unravel(KernelArgs& a) {
           "ind: int32 or int64 of shape (k, ...), whose columns are indices of the first k dimensions of a; none may be negative. "
           "val broadcasts to ind.shape[1:] + a.shape[k:] and has the dtype of a.")
       .set_inputs({"a", "ind", "val"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(IndexChangeShape)
       .set_infer_type(IndexChangeType)
@@ -385,6 +392,7 @@ void Unravel(KernelArgs& a) {
           "ind: int32 or int64 of shape (k, ...), whose columns are indices of the first k dimensions of a; none may be negative. "
           "val broadcasts to ind.shape[1:] + a.shape[k:] and has the dtype of a.")
       .set_inputs({"a", "ind", "val"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(IndexChangeShape)
       .set_infer_type(IndexChangeType)
@@ -397,6 +405,7 @@ void Unravel(KernelArgs& a) {
   Op::Register("_backward_index_add_val")
       .describe("The pieces of an array that ind addresses: the gradient of what index_add put there.")
       .set_inputs({"ograd", "ind"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ChosenPiecesShape)
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -410,6 +419,7 @@ void Unravel(KernelArgs& a) {
           "what "
           "index_update put there.")
       .set_inputs({"ograd", "ind"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ChosenPiecesShape)
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -422,6 +432,7 @@ void Unravel(KernelArgs& a) {
       .alias("ravel_multi_index")
       .set_param<RavelParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(RavelShape)
       .set_zero_gradient()
       .set_kernel(Ravel);
@@ -431,6 +442,7 @@ void Unravel(KernelArgs& a) {
       .alias("_npi_unravel_index")
       .set_param<RavelParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(UnravelShape)
       .set_zero_gradient()
       .set_kernel(Unravel);

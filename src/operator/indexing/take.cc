@@ -1,6 +1,7 @@
 // take, batch_take, pick, one_hot and their relatives from the first releases.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/like_inputs.h"
@@ -273,6 +274,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .set_trait(ReadsChosen{})
       .set_param<TakeParam>()
       .set_inputs({"a", "indices"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(TakeShape)
       .set_infer_type(DataType<0>)
       .set_gradient(ToBackward("_backward_take"))
@@ -281,6 +283,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .describe("Gradient of take: sums of the gradient of the result by index.")
       .set_param<TakeParam>()
       .set_inputs({"ograd", "indices", "a"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(2)
       .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(DataType<0>)
@@ -293,6 +296,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .set_trait(ReadsChosen{})
       .set_param<PickParam>()
       .set_inputs({"data", "index"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(PickShape)
       .set_infer_type(DataType<0>)
       .set_gradient(ToBackward("_backward_pick"))
@@ -301,6 +305,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .describe("Gradient of pick.")
       .set_param<PickParam>()
       .set_inputs({"ograd", "index", "data"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(2)
       .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(DataType<0>)
@@ -310,6 +315,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .describe("One entry of each row; indices out of range take the nearest.")
       .set_trait(ReadsChosen{})
       .set_inputs({"a", "indices"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(BatchTakeShape)
       .set_infer_type(BatchTakeType)
       .set_gradient(ToBackward("_backward_batch_take"))
@@ -318,6 +324,7 @@ IndexRange PickRange(const KernelArgs& a) {
   Op::Register("_backward_batch_take")
       .describe("Gradient of batch_take.")
       .set_inputs({"ograd", "indices", "a"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(2)
       .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(BatchTakeType)
@@ -326,6 +333,7 @@ IndexRange PickRange(const KernelArgs& a) {
   Op::Register("fill_element_0index")
       .describe("lhs with the entry rhs[i] of row i replaced by mhs[i].")
       .set_inputs({"lhs", "mhs", "rhs"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(FillElementShape)
       .set_infer_type(FillElementType)
@@ -336,6 +344,7 @@ IndexRange PickRange(const KernelArgs& a) {
       .alias("_npx_one_hot")
       .set_param<OneHotParam>()
       .set_inputs({"indices"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(OneHotShape)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
         AssignType(attrs, "the result", &(*out)[0], attrs.get<OneHotParam>().dtype);
@@ -347,6 +356,7 @@ IndexRange PickRange(const KernelArgs& a) {
   Op::Register("_onehot_encode")
       .describe("Rows of zeros with a one at the index, as large as rhs.")
       .set_inputs({"lhs", "rhs"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{1, 0}})
       .set_infer_shape(OneHotEncodeShape)
       .set_infer_type(DataType<1>)

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "mxnet/numpy_shapes.h"
+#include "operator/dtypes.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/make_nodes.h"
 #include "operator/optional_number.h"
@@ -290,7 +291,7 @@ MXNET_REGISTER_PARAM(SetValueParam);
 MXNET_REGISTER_PARAM(EyeParam);
 MXNET_REGISTER_PARAM(NumpyEyeParam);
 
-Op& InitRecord(Op& op, const char* text) { return op.describe(text).set_inputs({}).set_zero_gradient(); }
+Op& InitRecord(Op& op, const char* text) { return op.describe(text).set_inputs({}).set_dtypes(dtypes::kAll).set_zero_gradient(); }
 
 template <int kValue>
 Op& ConstantRecord(Op& op, const char* text) {
@@ -347,6 +348,7 @@ Op& FullRecord(Op& op) {
       .set_trait(Role::kConstant)
       .set_param<FullLikeParam>()
       .set_inputs({"a"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(0)
       .set_infer_shape(ElemwiseShape)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
@@ -379,6 +381,7 @@ Op& FullRecord(Op& op) {
       .describe("Sets all elements of the array that is given as `out` to a number.")
       .set_param<SetValueParam>()
       .set_inputs({})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape([](const Attrs& attrs, ShapeVector*, ShapeVector* out) {
         MXNET_CHECK_KIND((*out)[0].known(), Value) << "[" << attrs.op->name << "] no array is given; accepted: `out`, the one to set";
         return true;

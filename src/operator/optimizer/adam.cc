@@ -2,6 +2,7 @@
 // al. 2020).
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/optimizer/scaled_update.h"
 
 namespace mxnet {
@@ -149,7 +150,7 @@ MXNET_REGISTER_OP(lamb_update_phase2)
     .set_inputs({"weight", "g", "r1", "r2"})
     .set_inplace({{0, 0}})
     .set_infer_shape(ShapeWithScalars({2, 3}))
-    .set_dtypes(UpdateDTypes())
+    .set_dtypes(dtypes::kFloats)
     .set_kernel(Lamb2Kernel<false>);
 
 MXNET_REGISTER_OP(mp_lamb_update_phase2)
@@ -162,7 +163,7 @@ MXNET_REGISTER_OP(mp_lamb_update_phase2)
     .set_inplace({{0, 0}})
     .set_infer_shape(ShapeWithScalars({2, 3}))
     .set_infer_type(UpdateType({1, 2, 3, 4}))
-    .set_dtypes(UpdateDTypes())
+    .set_dtypes(dtypes::kFloats)
     .set_kernel(Lamb2Kernel<true>);
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/optimizer/update.h"
 
 namespace mxnet {
@@ -160,7 +161,7 @@ MXNET_REGISTER_OP(_contrib_group_adagrad_update)
     .set_inplace({{0, 0}})
     .set_infer_shape(GroupShape)
     .set_infer_type(SameType)
-    .set_dtypes(UpdateDTypes())
+    .set_dtypes(dtypes::kFloats)
     .set_kernel(GroupAdaGrad);
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/optimizer/update.h"
 #include "operator/tuple_field.h"
 
@@ -113,7 +114,7 @@ InferTypeFn MultiType(Groups g) {
         for (int i = 2; i < stride; ++i) singles.push_back(i);
       std::vector<int> group(in->begin() + w * stride, in->begin() + (w + 1) * stride), result{(*out)[w]};
       known &= UpdateType(singles)(attrs, &group, &result);
-      MXNET_CHECK_KIND(!known || IsUpdateDType(result[0]), Type)
+      MXNET_CHECK_KIND(!known || dtypes::kFloats.Has(result[0]), Type)
           << "[" << attrs.op->name << "] weight " << w << " is " << DTypeName(result[0])
           << "; accepted: float32, float64, float16, bfloat16";
       std::copy(group.begin(), group.end(), in->begin() + w * stride);
@@ -211,7 +212,7 @@ void Register(const char* name, const char* text) {
       .set_inplace(inplace)
       .set_infer_shape(MultiShape<P, kPreloaded>)
       .set_infer_type(MultiType(g))
-      .set_dtypes(UpdateDTypes())
+      .set_dtypes(dtypes::kFloats)
       .set_kernel(MultiKernel<P, kMomentum, kMaster, kPreloaded>);
 }
 

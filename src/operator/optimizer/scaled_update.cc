@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 
 namespace mxnet {
 namespace {
@@ -83,7 +84,7 @@ Op& SetScaledUpdate(const char* name, UpdateRule rule, bool master, std::functio
       .set_inplace({{0, 0}})
       .set_infer_shape(ShapeWithScalars({factor}))
       .set_infer_type(UpdateType(master ? std::vector<int>{2, 3, 4, 5} : std::vector<int>{4}))
-      .set_dtypes(UpdateDTypes())
+      .set_dtypes(dtypes::kFloats)
       .set_kernel([rule, master, fill](KernelArgs& a) { ScaledKernel(a, rule, master, fill); });
 }
 

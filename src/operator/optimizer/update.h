@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/optimizer/gpu_update.h"
 #include "operator/optimizer/update_rules.h"
 #include "operator/param.h"
@@ -74,13 +75,6 @@ inline InferTypeFn UpdateType(std::vector<int> singles, bool out_single = false)
   };
 }
 
-inline const std::vector<int>& UpdateDTypes() {
-  static const std::vector<int> all = {kFloat32, kFloat64, kFloat16, kBfloat16};
-  return all;
-}
-
-inline bool IsUpdateDType(int dtype) { return std::count(UpdateDTypes().begin(), UpdateDTypes().end(), dtype) != 0; }
-
 /* Everything of a record but name and text: `inputs` are weight, grad, the states and (with
  * `master`) weight32. */
 template <typename P>
@@ -99,7 +93,7 @@ Op& SetUpdate(Op& op, UpdateRule rule, std::vector<std::string> inputs, bool mas
       .set_inplace({{0, 0}})
       .set_infer_shape(ElemwiseShape)
       .set_infer_type(UpdateType(singles));
-  return op.set_dtypes(UpdateDTypes()).set_kernel(UpdateKernel<P>(rule, states, master));
+  return op.set_dtypes(dtypes::kFloats).set_kernel(UpdateKernel<P>(rule, states, master));
 }
 
 }  // namespace mxnet

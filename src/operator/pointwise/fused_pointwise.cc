@@ -9,6 +9,7 @@
 
 #include "base/omp.h"
 #include "operator/activation_kernels.h"
+#include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"
@@ -540,6 +541,7 @@ bool InferFusedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* 
             "the output.")
         .set_param<FusedPointwiseParam>()
         .set_variadic("data", [](const Attrs& a) { return a.get<FusedPointwiseParam>().num_args; })
+        .set_dtypes(dtypes::kAll)
         .set_infer_shape(InferFusedShape)
         .set_infer_type(InferFusedType)
         .set_layout(LayoutRule::kChannelsLast)

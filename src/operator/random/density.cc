@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/random/density_gpu.h"
 #include "operator/random/density_second.h"
@@ -295,7 +296,7 @@ void RegisterPdf(const std::string& name, const std::vector<std::string>& parame
       .set_inputs(inputs)
       .set_infer_shape(std::move(shape))
       .set_infer_type(SameType)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloats)
       .set_precision(Precision::kFull)
       .set_gradient([back](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return BackwardNode(back.c_str(), kGradInputs | kGradOutputs)(node, ograds);
@@ -304,6 +305,7 @@ void RegisterPdf(const std::string& name, const std::vector<std::string>& parame
   Op::Register(back)
       .set_param<PdfParam>()
       .set_inputs(behind)
+      .set_dtypes(dtypes::kAll)
       .set_outputs(gradients)
       .set_infer_shape(BackwardShape)
       .set_infer_type(SameType)

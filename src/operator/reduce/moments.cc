@@ -2,6 +2,7 @@
 #include "operator/reduce/moments.h"
 
 #include "base/round_up.h"
+#include "operator/dtypes.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
@@ -75,19 +76,13 @@ void WholeMoments(KernelArgs& a, const std::vector<char>& reduced, const Finish&
   Reduce(a, kSumSquare, deviation, reduced, average, true, a.out[1], a.req[1]);
 }
 
-std::vector<int> MomentsTypes() {
-  std::vector<int> types = pointwise::FloatTypes();
-  types.insert(types.end(), {kUint8, kInt8, kInt32, kInt64});
-  return types;
-}
-
 MXNET_REGISTER_OP(moments)
     .describe("Mean and (biased) variance over axes. Of integers both are cut off, and the variance is that around the cut mean.")
     .set_param<MomentsParam>()
     .set_inputs({"data"})
     .set_outputs({"output0", "output1"})
     .set_precision(Precision::kFull)
-    .set_dtypes(MomentsTypes())
+    .set_dtypes(dtypes::kClassicNumbers)
     .set_supports_add()
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const Shape& s = (*in)[0];

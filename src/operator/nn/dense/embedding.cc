@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/dtype.h"
+#include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/nn/common/nn_common.h"
@@ -20,17 +21,7 @@ struct EmbeddingParam : public dmlc::Parameter<EmbeddingParam> {
   DMLC_DECLARE_PARAMETER(EmbeddingParam) {
     DMLC_DECLARE_FIELD(input_dim).set_lower_bound(1).describe("Number of rows of the weight.");
     DMLC_DECLARE_FIELD(output_dim).set_lower_bound(1).describe("Length of a row.");
-    DMLC_DECLARE_FIELD(dtype)
-        .add_enum("float32", kFloat32)
-        .add_enum("float64", kFloat64)
-        .add_enum("float16", kFloat16)
-        .add_enum("bfloat16", kBfloat16)
-        .add_enum("uint8", kUint8)
-        .add_enum("int8", kInt8)
-        .add_enum("int32", kInt32)
-        .add_enum("int64", kInt64)
-        .set_default(kFloat32)
-        .describe("Dtype of the weight when nothing else says it.");
+    MXNET_DTYPE_FIELD_OF(dtype, dtypes::kClassicNumbers).set_default(kFloat32).describe("Dtype of the weight when nothing else says it.");
     DMLC_DECLARE_FIELD(sparse_grad).set_default(false).describe("Gradient of the weight as row_sparse.");
   }
 };
@@ -186,6 +177,7 @@ MXNET_REGISTER_OP(Embedding)
     .set_trait(ReadsChosen{1})
     .set_param<EmbeddingParam>()
     .set_inputs({"data", "weight"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ForwardShape)
     .set_infer_type(ForwardType)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
@@ -200,6 +192,7 @@ MXNET_REGISTER_OP(_backward_Embedding)
     .describe("Gradient of Embedding with respect to weight: rows of the output's gradient, added up by index.")
     .set_param<EmbeddingParam>()
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"weight_grad"})
     .set_infer_shape(BackwardShape)
     .set_infer_type(BackwardType)
