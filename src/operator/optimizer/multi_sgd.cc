@@ -146,15 +146,15 @@ void MultiKernel(KernelArgs& a) {
     if (kMaster) u.master = in[2 + kMomentum].template data<float>();
     u.out = a.out[w].dptr;
     if constexpr (kPreloaded) {
-      if (!a.run.ctx.is_gpu()) u.h[0] = a.in[n * stride].template data<float>()[w];
-      if (!a.run.ctx.is_gpu()) u.h[1] = a.in[n * stride + 1].template data<float>()[w];
+      if (!a.run.ctx.is_gpu()) u.numbers.lr = a.in[n * stride].template data<float>()[w];
+      if (!a.run.ctx.is_gpu()) u.numbers.wd = a.in[n * stride + 1].template data<float>()[w];
     } else {
-      u.h[0] = p.lrs[w];
-      u.h[1] = p.wds[w];
+      u.numbers.lr = p.lrs[w];
+      u.numbers.wd = p.wds[w];
     }
-    u.h[2] = p.rescale_grad;
-    u.h[3] = UpdateBound(p.clip_gradient);
-    if constexpr (kMomentum) u.h[4] = p.momentum;
+    u.numbers.rescale = p.rescale_grad;
+    u.numbers.clip = UpdateBound(p.clip_gradient);
+    if constexpr (kMomentum) u.numbers.momentum = p.momentum;
     total += a.req[w] == OpReq::kNull ? 0 : in[0].Size();
     ends[w] = total;
   }

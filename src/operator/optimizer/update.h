@@ -29,8 +29,8 @@ namespace mxnet {
 /* The reference's "negative means no bound", also for NaN. */
 inline double UpdateBound(float clip) { return clip >= 0 ? clip : std::numeric_limits<double>::infinity(); }
 
-/* P has `void Fill(double* h) const`, in the order of UpdateRule, for all but h[9]. Arrays: weight,
- * grad, `states` states, then the float32 master if `master`. */
+/* P has `void Fill(UpdateNumbers* to) const`, for all but in_place. Arrays: weight, grad, `states`
+ * states, then the float32 master if `master`. */
 template <typename P>
 Kernel UpdateKernel(UpdateRule rule, int states, bool master) {
   return [rule, states, master](KernelArgs& a) {
@@ -43,8 +43,8 @@ Kernel UpdateKernel(UpdateRule rule, int states, bool master) {
     for (int k = 0; k < states; ++k) u.state[k] = a.in[2 + k].dptr;
     if (master) u.master = a.in[2 + states].data<float>();
     u.out = a.out[0].dptr;
-    a.param<P>().Fill(u.h);
-    u.h[9] = master || u.out == u.weight;
+    a.param<P>().Fill(&u.numbers);
+    u.numbers.in_place = master || u.out == u.weight;
     if (a.run.ctx.is_gpu()) return UpdateOnDevice(a.run, u, a.in[0].Size());
     ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
   };
