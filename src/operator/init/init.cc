@@ -316,7 +316,7 @@ Op& FullRecord(Op& op) {
       });
 }
 
-[[maybe_unused]] const bool registered = [] {
+void RegisterConstants() {
   ConstantRecord<0>(Op::Register("_zeros"), "An array of zeros.").set_infer_shape_in_graph(GivenShape<InitParam, true>);
   ConstantRecord<0>(Op::Register("_npi_zeros"), "An array of zeros.");
   ConstantRecord<1>(Op::Register("_ones"), "An array of ones.").set_infer_shape_in_graph(GivenShape<InitParam, true>);
@@ -360,6 +360,9 @@ Op& FullRecord(Op& op) {
       .set_kernel([](KernelArgs& a) {
         if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], a.param<FullLikeParam>().fill_value);
       });
+}
+
+void RegisterSeries() {
   for (const char* name : {"_arange", "_npi_arange"})
     InitRecord(Op::Register(name), "Values from `start` up to but without `stop`, `step` apart, each `repeat` times.")
         .set_param<RangeParam>()
@@ -406,6 +409,11 @@ Op& FullRecord(Op& op) {
       .set_infer_shape(IdentityShape)
       .set_infer_type(GivenType<InitParam>)
       .set_kernel(Identity);
+}
+
+[[maybe_unused]] const bool registered = [] {
+  RegisterConstants();
+  RegisterSeries();
   return true;
 }();
 
