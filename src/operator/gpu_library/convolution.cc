@@ -4,7 +4,7 @@
 
 #include "base/device_interface.h"
 #include "base/dtype.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 
 namespace mxnet {
 namespace gpu_library {

@@ -5,7 +5,7 @@
 #include "base/omp.h"
 #include "operator/dtypes.h"
 #include "operator/image/image_common.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/random/gpu_random.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "operator/dtypes.h"
-#include "operator/indexing/gpu_index.h"
+#include "operator/indexing/index.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 

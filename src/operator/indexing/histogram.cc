@@ -9,8 +9,8 @@
 #include "base/omp.h"
 #include "operator/dtypes.h"
 #include "operator/indexing/histogram_kernels.h"
-#include "operator/init/gpu_fill.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/init/fill.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 

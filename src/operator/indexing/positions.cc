@@ -5,8 +5,8 @@
 #include "base/omp.h"
 #include "mxnet/env.h"
 #include "operator/dtypes.h"
-#include "operator/indexing/gpu_index.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/indexing/index.h"
+#include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
 

@@ -6,7 +6,7 @@
 #include "operator/indexing/gpu_sequence.h"
 #include "operator/indexing/index_common.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 

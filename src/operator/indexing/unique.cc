@@ -8,7 +8,7 @@
 #include "operator/indexing/host_values.h"
 #include "operator/indexing/order.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 #include "operator/param.h"
 
 namespace mxnet {

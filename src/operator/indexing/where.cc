@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "operator/dtypes.h"
-#include "operator/indexing/gpu_index.h"
+#include "operator/indexing/index.h"
 #include "operator/indexing/select_numbers.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/init/fill.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {

@@ -4,7 +4,7 @@
 
 #include "mxnet/numpy_shapes.h"
 #include "operator/dtypes.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/init/fill.h"
 #include "operator/make_nodes.h"
 #include "operator/optional_number.h"
 #include "operator/param.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "operator/dtypes.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/init/fill.h"
 #include "operator/param.h"
 
 namespace mxnet {

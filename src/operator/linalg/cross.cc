@@ -7,7 +7,7 @@
 #include "operator/like_inputs.h"
 #include "operator/linalg/contract.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/reduce/reduce.h"

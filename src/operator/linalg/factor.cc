@@ -7,7 +7,7 @@
 #include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/random/density.h"
 #include "rtc/loop.h"

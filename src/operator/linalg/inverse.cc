@@ -2,7 +2,7 @@
 #include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {

@@ -6,7 +6,7 @@
 #include "operator/linalg/matmul.h"
 #include "operator/linalg/real_inputs.h"
 #include "operator/linalg/shapes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/on_host.h"
 #include "operator/param.h"
 

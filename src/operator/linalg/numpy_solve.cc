@@ -8,7 +8,7 @@
 #include "operator/linalg/real_inputs.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {

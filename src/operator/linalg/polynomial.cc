@@ -7,7 +7,7 @@
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
 #include "operator/dtypes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/on_host.h"
 #include "operator/optional_number.h"
 #include "operator/param.h"

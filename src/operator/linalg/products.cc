@@ -9,7 +9,7 @@
 #include "operator/linalg/dense.h"
 #include "operator/linalg/matmul.h"
 #include "operator/linalg/shapes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 

@@ -4,7 +4,7 @@
 #include "operator/dtypes.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {

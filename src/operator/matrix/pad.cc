@@ -6,10 +6,10 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/dtypes.h"
-#include "operator/init/fill.h"
+#include "operator/init/fill_cpu.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 

@@ -1,6 +1,6 @@
 // reshape_like, shape_array, size_array: shapes as arguments and as values.
 #include "operator/dtypes.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
 #include "operator/traits.h"

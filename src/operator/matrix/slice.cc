@@ -4,11 +4,11 @@
 
 #include "base/omp.h"
 #include "operator/dtypes.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/init/fill.h"
 #include "operator/like_inputs.h"
 #include "operator/make_nodes.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/matrix/slice_param.h"
 #include "operator/traits.h"
 

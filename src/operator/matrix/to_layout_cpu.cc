@@ -4,7 +4,7 @@
 
 #include "base/omp.h"
 #include "operator/dtypes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/matrix/to_layout.h"
 #include "operator/traits.h"
 #include "operator/traits_graph.h"

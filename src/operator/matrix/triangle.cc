@@ -4,9 +4,9 @@
 
 #include "base/omp.h"
 #include "operator/dtypes.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/tuple_field.h"
 #include "rtc/loop.h"

@@ -6,7 +6,7 @@
 #include "base/omp.h"
 #include "operator/dtypes.h"
 #include "operator/graph_operators.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/numpy_types.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"

@@ -2,7 +2,7 @@
 #include "operator/quantized/quantized.h"
 
 #include "operator/dtypes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 
 namespace mxnet {

@@ -8,7 +8,7 @@
 #include "mxnet/env.h"
 #include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"

@@ -5,9 +5,9 @@
 
 #include "base/dtype.h"
 #include "operator/dtypes.h"
-#include "operator/indexing/gpu_index.h"
 #include "operator/indexing/gpu_order.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/indexing/index.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/gpu_random.h"

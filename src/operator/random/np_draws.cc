@@ -10,7 +10,7 @@
 #include "mxnet/ndarray.h"
 #include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/draw_kernels.h"

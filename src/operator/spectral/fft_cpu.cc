@@ -5,7 +5,7 @@
 // with a chirp (Bluestein, 1970). Real rows of even length are transformed as complex rows half as
 // long.
 #include "operator/dtypes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/spectral/fft_plan.h"

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "operator/dtypes.h"
-#include "operator/init/gpu_fill.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/init/fill.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"

@@ -7,7 +7,7 @@
 #include "base/dtype.h"
 #include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
-#include "operator/indexing/gpu_index.h"
+#include "operator/indexing/index.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/traits.h"

@@ -8,7 +8,7 @@
 #include "operator/graph_operators.h"
 #include "operator/initial_value.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "rtc/loop.h"

@@ -6,7 +6,7 @@
 
 #include "operator/activation_kernels.h"
 #include "operator/dtypes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/loss/gpu_losses.h"

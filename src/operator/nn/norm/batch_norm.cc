@@ -6,7 +6,7 @@
 
 #include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/norm/batch_norm_twice.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/traits.h"

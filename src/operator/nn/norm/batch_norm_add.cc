@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "operator/dtypes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/norm/batch_norm.h"
 #include "operator/nn/norm/batch_norm_twice.h"
 #include "operator/nn/norm/gpu_norm.h"

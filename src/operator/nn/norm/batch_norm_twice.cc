@@ -4,7 +4,7 @@
 
 #include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/norm/second_gradient.h"
 
 namespace mxnet {

@@ -8,7 +8,7 @@
 
 #include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/lrn_kernels.h"

@@ -6,7 +6,7 @@
 
 #include "base/determinism.h"
 #include "operator/dtypes.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/init/fill.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"

@@ -2,7 +2,7 @@
 #include "operator/nn/rnn/join_parameters.h"
 
 #include "operator/dtypes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {

@@ -7,7 +7,7 @@
 #include "operator/control/written_out.h"
 #include "operator/dtypes.h"
 #include "operator/graph_operators.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/rnn/rnn.h"
 
 namespace mxnet {

@@ -3,7 +3,7 @@
 
 #include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "operator/optional_number.h"
 #include "operator/param.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "operator/dtypes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/vision/spatial/spatial_kernels.h"
