@@ -31,11 +31,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /* Element `first` and those behind it. */
 void Read(const TBlob& from, int64_t first, int64_t n, double* to) {
-  if (from.dtype == kFloat32) return MXNET_CPU_CALL(WidenFloats)(from.data<float>() + first, to, n);
   ConvertElements(static_cast<const char*>(from.dptr) + first * static_cast<int64_t>(DTypeSize(from.dtype)), from.dtype, to, kFloat64, n);
 }
 void Write(const double* from, const TBlob& to, int64_t first, int64_t n) {
-  if (to.dtype == kFloat32) return MXNET_CPU_CALL(NarrowToFloats)(from, to.data<float>() + first, n);
   ConvertElements(from, kFloat64, static_cast<char*>(to.dptr) + first * static_cast<int64_t>(DTypeSize(to.dtype)), to.dtype, n);
 }
 

@@ -17,6 +17,7 @@
 #include "base/cpu_dispatch.h"
 #include "base/fork_guard.h"
 #include "base/omp.h"
+#include "base/round_up.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/cpu_gemm/winograd.h"
@@ -199,7 +200,7 @@ class Trial {
       return u;
     }
     if (first) std::vector<float>(count + 16).swap(weights_);
-    float* u = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(weights_.data()) + 63) & ~uintptr_t{63});
+    float* u = AlignedTo64<float>(weights_.data());
     if (first) make(u);
     return u;
   }

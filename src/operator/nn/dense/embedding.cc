@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/copy_run.h"
 #include "base/dtype.h"
 #include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
@@ -63,19 +64,13 @@ void CopyWeightRows(const char* weight, const int64_t* number, int64_t n, size_t
       std::memcpy(to + last, from + last, part);
     }
   };
-  switch (bytes) {
-    case 4: return copy(std::integral_constant<int64_t, 4>());
-    case 8: return copy(std::integral_constant<int64_t, 8>());
-    case 12: return copy(std::integral_constant<int64_t, 12>());
-    case 16: return copy(std::integral_constant<int64_t, 16>());
-    case 32: return copy(std::integral_constant<int64_t, 32>());
-    case 64: return copy(std::integral_constant<int64_t, 64>());
-  }
-  if (bytes > 64 || bytes < 4) return copy(static_cast<int64_t>(bytes));
-  if (bytes < 8) return copy_ends(std::integral_constant<int64_t, 4>());
-  if (bytes < 16) return copy_ends(std::integral_constant<int64_t, 8>());
-  if (bytes < 32) return copy_ends(std::integral_constant<int64_t, 16>());
-  copy_ends(std::integral_constant<int64_t, 32>());
+  OfLength(static_cast<int64_t>(bytes), [&](auto size) {
+    if (!std::is_integral_v<decltype(size)> || bytes > 64 || bytes < 4) return copy(size);
+    if (bytes < 8) return copy_ends(std::integral_constant<int64_t, 4>());
+    if (bytes < 16) return copy_ends(std::integral_constant<int64_t, 8>());
+    if (bytes < 32) return copy_ends(std::integral_constant<int64_t, 16>());
+    copy_ends(std::integral_constant<int64_t, 32>());
+  });
 }
 
 void Forward(KernelArgs& args) {

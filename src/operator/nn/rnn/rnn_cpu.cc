@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/round_up.h"
 #include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/hooks.h"
@@ -102,7 +103,7 @@ Packing PackedWeights(KernelArgs& args, const RnnDims& d, float* params) {
     const std::string key(reinterpret_cast<const char*>(about), sizeof(about));
     const bool fits = packed->key == key;
     if (!fits) packed->memory.reset(new char[size * sizeof(float) + 64]), packed->key.clear();
-    base = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(packed->memory.get()) + 63) & ~uintptr_t{63});
+    base = AlignedTo64<float>(packed->memory.get());
     packing.base = base;
     if (fits && (packed->version == args.in_versions[1] || Env::Get().rnn_use_weight_cache)) return packing;
     packed->key = key;
