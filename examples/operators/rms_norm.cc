@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/cpu_dispatch.h"
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
@@ -140,7 +141,7 @@ MXNET_REGISTER_OP(_example_rms_norm)
     .set_param<RmsNormParam>()
     .set_inputs({"data", "gamma"})
     .set_infer_shape(InferShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_precision(Precision::kFull)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       const NodePtr back = MakeNodeLike("_backward_example_rms_norm", *node, {ograds[0], node->inputs[0], node->inputs[1]});
@@ -152,6 +153,7 @@ MXNET_REGISTER_OP(_backward_example_rms_norm)
     .describe("Gradients of _example_rms_norm with respect to data and gamma.")
     .set_param<RmsNormParam>()
     .set_inputs({"ograd", "data", "gamma"})
+    .set_dtypes(dtypes::kFloats)
     .set_outputs({"data_grad", "gamma_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_kernel(Backward);

@@ -8,9 +8,9 @@
  *   MXNET_REGISTER_OP(FullyConnected)
  *       .describe("...")
  *       .alias("_npx_fully_connected")
- *       .set_param<FullyConnectedParam>()                 // src/operator/param.h
- *       .set_inputs({"data", "weight", "bias"}, [](const Attrs& a) { return
- *       a.get<FullyConnectedParam>().no_bias ? 2 : 3; }) .set_infer_shape(FullyConnectedShape)
+ *       .set_param<FullyConnectedParam>()  // src/operator/param.h
+ *       .set_inputs({"data", "weight", "bias"}, NumInputs).set_infer_shape(FullyConnectedShape)
+ *       .set_dtypes(dtypes::kFloats)       // src/operator/dtypes.h
  *       .set_gradient(BackwardNode("_backward_FullyConnected", kGradInputs))
  *       .set_kernel(DeviceType::kCPU, FullyConnectedCPU);
  *
@@ -320,7 +320,7 @@ struct MXNET_DLL Op {
   std::function<RunBy(const Attrs&)> runs_by;     // the same where parameters tell; empty: `runs`
   ArrayFn array_fn;                               // of RunBy::kArrays
   std::function<double(const Attrs&, Span<const TBlob> in, Span<const TBlob> out)> flops;  // empty: one per output element
-  std::vector<int> dtypes;  // accepted for input 0; empty: all. The harness checks both directions
+  std::vector<int> dtypes;  // accepted for input 0 (without inputs: output 0); never empty. The harness checks both directions
   LayoutRule layout = LayoutRule::kPlain;
   ImagePlaces images;
   int shape_only_from = -1;                             // this input and all behind it are looked at for their shape alone; -1: none

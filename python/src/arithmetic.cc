@@ -39,7 +39,7 @@ enum ArithId {
 };
 const char* const methods[kNumArith] = {"add", "sub", "mul",      "truediv", "mod", "pow", "eq",  "ne",     "lt",    "le",
                                         "gt",  "ge",  "floordiv", "matmul",  "and", "or",  "xor", "lshift", "rshift"};
-BinaryRecords ariths[kNumDoors][kNumArith];  // set once, before the first array of the door
+BinaryRecords ariths[kNumArrayTypes][kNumArith];  // set once, before the first array of the type
 
 /* What an operand is when it is no array. */
 struct Number {
@@ -135,7 +135,7 @@ PyObject* WithMadeOperand(const BinaryRecords& x, PyObject* a, PyObject* b, PyOb
 
 /* In place: whether the result may have another dtype than `a`. */
 bool MayWiden(PyObject* a, PyObject* b) {
-  if (!IsArray(b) || DoorOf(a) != kNumpy || DoorOf(b) != kNumpy) return false;
+  if (!IsArray(b) || ArrayTypeOf(a) != kNumpy || ArrayTypeOf(b) != kNumpy) return false;
   const int dtypes[2] = {Get(a)->dtype(), Get(b)->dtype()};
   int meeting = dtypes[0];
   return dtypes[0] != dtypes[1] && (MXOpPromoteDTypes(2, dtypes, 0, &meeting) != 0 || meeting != dtypes[0]);
@@ -143,11 +143,11 @@ bool MayWiden(PyObject* a, PyObject* b) {
 
 PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
   try {
-    const Door door = DoorOf(IsArray(a) ? a : b);
-    const BinaryRecords& x = ariths[door][id];
+    const ArrayType type = ArrayTypeOf(IsArray(a) ? a : b);
+    const BinaryRecords& x = ariths[type][id];
     if (out && MayWiden(a, b)) return PyObject_CallMethod(a, "_in_place", "sO", x.array->name.c_str(), b);
     PyObject* result = RunBinary(x, a, b, out);
-    if (result != Py_NotImplemented || door != kNumpy || !IsArrayLike(IsArray(a) ? b : a)) return result;
+    if (result != Py_NotImplemented || type != kNumpy || !IsArrayLike(IsArray(a) ? b : a)) return result;
     Py_DECREF(result);
     return WithMadeOperand(x, a, b, out);
   } catch (...) {
@@ -166,8 +166,8 @@ MXNET_BINARY(NbMod, kMod)
 MXNET_BINARY(NbFloorDiv, kFloorDiv)
 /* The record takes arrays of one dtype: mx.np.matmul finds that in which others meet. */
 bool MustMeet(PyObject* a, PyObject* b) {
-  if (!IsArray(a) || !IsArray(b)) return DoorOf(IsArray(a) ? a : b) == kNumpy && IsArrayLike(IsArray(a) ? b : a);
-  return DoorOf(a) == kNumpy && DoorOf(b) == kNumpy && Get(a)->dtype() != Get(b)->dtype();
+  if (!IsArray(a) || !IsArray(b)) return ArrayTypeOf(IsArray(a) ? a : b) == kNumpy && IsArrayLike(IsArray(a) ? b : a);
+  return ArrayTypeOf(a) == kNumpy && ArrayTypeOf(b) == kNumpy && Get(a)->dtype() != Get(b)->dtype();
 }
 PyObject* NbMatMul(PyObject* a, PyObject* b) {
   if (MustMeet(a, b)) return PyObject_CallMethod(IsArray(a) ? a : b, "_product", "OO", a, b);
@@ -313,9 +313,9 @@ void SetOperand(PyObject* function) {
   make_operand = function;
 }
 
-const PyType_Slot* ArithmeticSlots(Door door) { return door == kNumpy ? numpy_slots : slots; }
+const PyType_Slot* ArithmeticSlots(ArrayType type) { return type == kNumpy ? numpy_slots : slots; }
 
-void SetArithmetic(PyObject* rows, Door door) {
+void SetArithmetic(PyObject* rows, ArrayType type) {
   int found = 0;
   const Py_ssize_t n = PySequence_Size(rows);
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -328,13 +328,13 @@ void SetArithmetic(PyObject* rows, Door door) {
     }
     for (int id = 0; id < kNumArith; ++id) {
       if (std::strcmp(methods[id], method) != 0) continue;
-      ariths[door][id] = {Record(array), Record(scalar), Record(reverse), door == kNumpy};
+      ariths[type][id] = {Record(array), Record(scalar), Record(reverse), type == kNumpy};
       ++found;
     }
     Py_DECREF(row);
   }
   if (n < 0) throw PythonError();
-  if (found != (door == kNumpy ? kNumArith : kNumClassic))
+  if (found != (type == kNumpy ? kNumArith : kNumClassic))
     throw Error(Error::Kind::kValue, "[binding] got no record for some of Python's operators");
 }
 

@@ -200,8 +200,8 @@ void RefuseClassic(const Op* op, PyObject* const* inputs, Py_ssize_t n);
 PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out, PyTypeObject* type = nullptr);
 
 /* Classic arrays and those of mx.np have operators and rules of indexing of their own. */
-enum Door { kClassic, kNumpy, kNumDoors };
-inline Door DoorOf(PyObject* o) { return IsNumpy(o) ? kNumpy : kClassic; }
+enum ArrayType { kClassic, kNumpy, kNumArrayTypes };
+inline ArrayType ArrayTypeOf(PyObject* o) { return IsNumpy(o) ? kNumpy : kClassic; }
 
 /* The attributes of an operator without parameters, parsed once. */
 const AttrsPtr& PlainAttrs(const Op* op);
@@ -217,10 +217,10 @@ PyObject* RunBinary(const BinaryRecords& records, PyObject* a, PyObject* b, PyOb
 void AddNumpyFunction(PyObject* module);
 
 /* Type slots of Python's operators: a list that ends with {0, nullptr}. */
-const PyType_Slot* ArithmeticSlots(Door door);
+const PyType_Slot* ArithmeticSlots(ArrayType type);
 /* Which records they run, from rows (method, operator of two arrays, of an array and a number, of a
  * number and an array), one for each; "" where there is none. Throws. */
-void SetArithmetic(PyObject* rows, Door door);
+void SetArithmetic(PyObject* rows, ArrayType type);
 /* The Python function (value, array, in place) that makes an array of a list, a tuple or a NumPy
  * array that is an operand beside one of mx.np. */
 void SetOperand(PyObject* function);

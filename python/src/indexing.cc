@@ -19,7 +19,7 @@ namespace mxnet {
 namespace python {
 namespace {
 
-PyObject *get_item[kNumDoors], *set_item[kNumDoors];  // Python's own
+PyObject *get_item[kNumArrayTypes], *set_item[kNumArrayTypes];  // Python's own
 
 constexpr int kMostDims = 32;
 
@@ -387,7 +387,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
         }
       }
     }
-    return PyObject_CallFunctionObjArgs(get_item[DoorOf(self)], self, key, nullptr);
+    return PyObject_CallFunctionObjArgs(get_item[ArrayTypeOf(self)], self, key, nullptr);
   } catch (...) {
     SetError();
     return nullptr;
@@ -486,7 +486,7 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
     }
     const int done = SetSelection(self, key, value);
     if (done <= 0) return done;
-    PyObject* none = PyObject_CallFunctionObjArgs(set_item[DoorOf(self)], self, key, value, nullptr);
+    PyObject* none = PyObject_CallFunctionObjArgs(set_item[ArrayTypeOf(self)], self, key, value, nullptr);
     Py_XDECREF(none);
     return none ? 0 : -1;
   } catch (...) {
@@ -520,12 +520,12 @@ PyObject* SetIndexing(PyObject*, PyObject* args) {
   PyObject *get, *set;
   int numpy = 0;
   if (!PyArg_ParseTuple(args, "OO|p", &get, &set, &numpy)) return nullptr;
-  const Door door = numpy ? kNumpy : kClassic;
+  const ArrayType type = numpy ? kNumpy : kClassic;
   Py_INCREF(get);
   Py_INCREF(set);
-  Py_XDECREF(get_item[door]);
-  Py_XDECREF(set_item[door]);
-  get_item[door] = get, set_item[door] = set;
+  Py_XDECREF(get_item[type]);
+  Py_XDECREF(set_item[type]);
+  get_item[type] = get, set_item[type] = set;
   Py_RETURN_NONE;
 }
 

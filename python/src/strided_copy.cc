@@ -3,7 +3,7 @@
 #include "mxnet/base.h"
 
 namespace mxnet {
-// src/operator/matrix/move.h, which no header that is installed can show
+// src/operator/matrix/move_cpu.h, which no header that is installed can show
 void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim,
                  size_t elem_bytes);
 

@@ -12,12 +12,21 @@ namespace mxnet {
 namespace {
 
 struct DTypeRow {
+  DType number;
   const char* name;
   size_t size;
 };
-constexpr DTypeRow kDTypes[kNumDTypes] = {{"float32", 4}, {"float64", 8}, {"float16", 2}, {"uint8", 1}, {"int32", 4},
-                                          {"int8", 1},    {"int64", 8},   {"bool", 1},    {"int16", 2}, {"uint16", 2},
-                                          {"uint32", 4},  {"uint64", 8},  {"bfloat16", 2}};
+#define MXNET_DTYPE_ROW(number, name, T, acc) {number, name, sizeof(T)},
+constexpr DTypeRow kDTypes[] = {MXNET_DTYPE_ROWS(MXNET_DTYPE_ROW)};
+#undef MXNET_DTYPE_ROW
+
+constexpr bool InOrder() {
+  int next = 0;
+  for (const DTypeRow& row : kDTypes)
+    if (row.number != next++) return false;
+  return next == kNumDTypes;
+}
+static_assert(InOrder(), "MXNET_DTYPE_ROWS has one row for each number of DType, in their order");
 
 struct DeviceRow {
   DeviceType type;

@@ -57,6 +57,7 @@ void OfLength(int64_t bytes, const F& f) {
     case 12: return f(std::integral_constant<int64_t, 12>());
     case 16: return f(std::integral_constant<int64_t, 16>());
     case 32: return f(std::integral_constant<int64_t, 32>());
+    case 64: return f(std::integral_constant<int64_t, 64>());
     default: return f(bytes);
   }
 }

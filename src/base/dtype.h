@@ -17,29 +17,35 @@
 
 namespace mxnet {
 
-/* DTypeOf<float>::value == kFloat32; Acc: the type in which sums of T are accumulated
- * (MXNET_SAFE_ACCUMULATION=1). */
+/* The dtypes in the order of their numbers: number, NumPy's name, C++ type, and the type in which
+ * sums are accumulated (MXNET_SAFE_ACCUMULATION=1). Every table of dtypes is made of these rows. */
+// clang-format off
+#define MXNET_DTYPE_ROWS(row)                \
+  row(kFloat32, "float32", float, double)    \
+  row(kFloat64, "float64", double, double)   \
+  row(kFloat16, "float16", float16, float)   \
+  row(kUint8, "uint8", uint8_t, uint64_t)    \
+  row(kInt32, "int32", int32_t, int64_t)     \
+  row(kInt8, "int8", int8_t, int64_t)        \
+  row(kInt64, "int64", int64_t, int64_t)     \
+  row(kBool, "bool", bool, int64_t)          \
+  row(kInt16, "int16", int16_t, int64_t)     \
+  row(kUint16, "uint16", uint16_t, uint64_t) \
+  row(kUint32, "uint32", uint32_t, uint64_t) \
+  row(kUint64, "uint64", uint64_t, uint64_t) \
+  row(kBfloat16, "bfloat16", bfloat16, float)
+// clang-format on
+
+/* DTypeOf<float>::value == kFloat32; Acc: the type of sums. */
 template <typename T>
 struct DTypeOf;
-#define MXNET_DTYPE_OF(T, number, acc)   \
-  template <>                            \
-  struct DTypeOf<T> {                    \
-    static constexpr int value = number; \
-    using Acc = acc;                     \
+#define MXNET_DTYPE_OF(number, name, T, acc) \
+  template <>                                \
+  struct DTypeOf<T> {                        \
+    static constexpr int value = number;     \
+    using Acc = acc;                         \
   };
-MXNET_DTYPE_OF(float, kFloat32, double)
-MXNET_DTYPE_OF(double, kFloat64, double)
-MXNET_DTYPE_OF(float16, kFloat16, float)
-MXNET_DTYPE_OF(bfloat16, kBfloat16, float)
-MXNET_DTYPE_OF(uint8_t, kUint8, uint64_t)
-MXNET_DTYPE_OF(uint16_t, kUint16, uint64_t)
-MXNET_DTYPE_OF(uint32_t, kUint32, uint64_t)
-MXNET_DTYPE_OF(uint64_t, kUint64, uint64_t)
-MXNET_DTYPE_OF(int8_t, kInt8, int64_t)
-MXNET_DTYPE_OF(int16_t, kInt16, int64_t)
-MXNET_DTYPE_OF(int32_t, kInt32, int64_t)
-MXNET_DTYPE_OF(int64_t, kInt64, int64_t)
-MXNET_DTYPE_OF(bool, kBool, int64_t)
+MXNET_DTYPE_ROWS(MXNET_DTYPE_OF)
 #undef MXNET_DTYPE_OF
 
 [[noreturn]] MXNET_DLL void ThrowDType(int dtype, const char* op, const char* accepted);

@@ -131,7 +131,7 @@ class Reducer {
     std::vector<int> in, out(op->NumOutputs(*n.attrs), kDTypeUnknown);
     for (const auto& e : inputs) in.push_back(DType(e));
     const std::vector<int> wanted = in;
-    if (!in.empty() && !op->dtypes.empty() && !std::count(op->dtypes.begin(), op->dtypes.end(), in[0])) return {};
+    if (!in.empty() && !std::count(op->dtypes.begin(), op->dtypes.end(), in[0])) return {};
     try {
       InferCall(*n.attrs, InferSwitches::OfThread(true), &in, &out);
     } catch (const Error&) {

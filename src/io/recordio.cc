@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/new_file.h"
+#include "base/round_up.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -119,7 +120,7 @@ bool RecordReader::Read(std::string* record) {
       fail("continuation flag " + std::to_string(flag) +
            (first ? "; a record begins with 0 or 1" : "; a record that has begun goes on with 2 or 3"));
     at += sizeof(head);
-    const uint64_t padded = (static_cast<uint64_t>(length) + 3) / 4 * 4;
+    const uint64_t padded = RoundUp(uint64_t{length}, 4);
     if (file_size - at < padded)
       fail("a part of " + std::to_string(length) + " bytes, padded to 4, does not fit into the " + std::to_string(file_size - at) +
            " bytes that are left");

@@ -98,15 +98,7 @@ struct PrefetchParam : public dmlc::Parameter<PrefetchParam> {
             "Batches are in the memory of the CPU. It is page-locked with cpu_pinned, if device_id is "
             "given too.");
     DMLC_DECLARE_FIELD(device_id).set_default(-1).describe("The GPU that reads page-locked memory.");
-    DMLC_DECLARE_FIELD(dtype)
-        .add_enum("float32", kFloat32)
-        .add_enum("float64", kFloat64)
-        .add_enum("float16", kFloat16)
-        .add_enum("bfloat16", kBfloat16)
-        .add_enum("int64", kInt64)
-        .add_enum("int32", kInt32)
-        .add_enum("uint8", kUint8)
-        .add_enum("int8", kInt8)
+    MXNET_DTYPE_FIELD_OF(dtype, dtypes::kClassicNumbers)
         .set_default(dmlc::optional<int>())
         .describe("Of the data; None: the iterator's own.");
   }

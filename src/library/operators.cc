@@ -7,6 +7,7 @@
 #include "library/texts.h"
 #include "mxnet/imperative.h"
 #include "operator/async_call.h"
+#include "operator/dtypes.h"
 
 namespace mxnet {
 namespace library {
@@ -363,7 +364,7 @@ std::unique_ptr<Op> NewRecord(const std::string& name, const LoadedOpPtr& op) {
   auto record = std::make_unique<Op>();
   record->name = name;
   record->parse = [op](const AttrDict& dict) { return Parse(op, dict); };
-  record->set_expensive_to_recompute();
+  record->set_dtypes(dtypes::kAll).set_expensive_to_recompute();  // the library checks its own
   return record;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "operator/dtypes.h"
 #include "operator/numpy_types.h"
 
 namespace mxnet {
@@ -37,13 +38,11 @@ bool AllAlike(const Op& op) {
 
 void CheckDType(const Attrs& attrs, const TensorTypes& in, const TensorTypes& out) {
   const Op* op = attrs.op;
-  if (op->dtypes.empty()) return;
-  const int given = !in.empty() ? in[0].dtype : out.empty() ? int{kDTypeUnknown} : out[0].dtype;
+  if (in.empty() && out.empty()) return;
+  const int given = !in.empty() ? in[0].dtype : out[0].dtype;
   for (int d : op->dtypes)
     if (d == given) return;
-  std::string accepted;
-  for (int d : op->dtypes) accepted += std::string(accepted.empty() ? "" : ", ") + DTypeName(d);
-  MXNET_THROW(Type) << "[" << op->name << "] dtype " << DTypeName(given) << " is not supported; accepted: " << accepted;
+  MXNET_THROW(Type) << "[" << op->name << "] dtype " << DTypeName(given) << " is not supported; accepted: " << dtypes::List(op->dtypes);
 }
 
 void CheckCall(const Attrs& attrs, const InferSwitches& switches, const TensorTypes& in, const TensorTypes& out) {

@@ -50,11 +50,6 @@ bool& DefaultIsFloat64() {
   return flag;
 }
 
-std::vector<int> AllTypes() {
-  return {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt32, kInt64, kBool, kInt16, kUint16, kUint32, kUint64};
-}
-std::vector<int> WholeTypes() { return {kUint8, kInt8, kInt32, kInt64, kBool, kInt16, kUint16, kUint32, kUint64}; }
-
 int Promote(int a, int b, const InferSwitches& switches) { return PromoteAs(a, b, switches.float64_default); }
 int PromoteExactly(int a, int b) { return PromoteAs(a, b, true); }
 

@@ -17,10 +17,6 @@ namespace numpy {
  */
 MXNET_DLL bool& DefaultIsFloat64();
 
-/* All thirteen; those without fractions. */
-std::vector<int> AllTypes();
-std::vector<int> WholeTypes();
-
 /*
  * NumPy's promotion. An integer beside a float takes the float's dtype, unless the default
  * float is float64; float16 beside bfloat16 gives float32. kDTypeUnknown when one is.

@@ -34,28 +34,23 @@
 #include <vector>
 
 #include "mxnet/op.h"
+#include "operator/dtypes.h"
 
 namespace mxnet {
 /* Stream forms used by dmlc's field entries. Reading sets failbit on malformed text. */
 std::istream& operator>>(std::istream& is, Shape& s);
 std::string ParamError(const std::string& op, const std::string& what);
+/* The field with the set's dtypes among the names that it accepts. */
+template <typename Field>
+Field& AddDTypes(Field* field, const std::vector<int>& dtypes) {
+  for (int dtype : dtypes) field->add_enum(DTypeName(dtype), dtype);
+  return *field;
+}
 }  // namespace mxnet
 
-#define MXNET_DTYPE_ENUM(field)                 \
-  field.add_enum("float32", ::mxnet::kFloat32)  \
-      .add_enum("float64", ::mxnet::kFloat64)   \
-      .add_enum("float16", ::mxnet::kFloat16)   \
-      .add_enum("uint8", ::mxnet::kUint8)       \
-      .add_enum("int32", ::mxnet::kInt32)       \
-      .add_enum("int8", ::mxnet::kInt8)         \
-      .add_enum("int64", ::mxnet::kInt64)       \
-      .add_enum("bool", ::mxnet::kBool)         \
-      .add_enum("bfloat16", ::mxnet::kBfloat16) \
-      .add_enum("int16", ::mxnet::kInt16)       \
-      .add_enum("uint16", ::mxnet::kUint16)     \
-      .add_enum("uint32", ::mxnet::kUint32)     \
-      .add_enum("uint64", ::mxnet::kUint64)
-#define MXNET_DTYPE_FIELD(name) MXNET_DTYPE_ENUM(DMLC_DECLARE_FIELD(name))
+/* A parameter that names a dtype: one of a set, or any. */
+#define MXNET_DTYPE_FIELD_OF(name, ...) ::mxnet::AddDTypes(&DMLC_DECLARE_FIELD(name), __VA_ARGS__)
+#define MXNET_DTYPE_FIELD(name) MXNET_DTYPE_FIELD_OF(name, ::mxnet::dtypes::kAll)
 
 namespace dmlc {
 DMLC_DECLARE_TYPE_NAME(optional<::mxnet::Shape>, "Shape or None");

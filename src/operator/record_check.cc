@@ -72,6 +72,11 @@ void CheckQuantized(const Op& op, const std::function<const Op*(const std::strin
         << List(op.params);
 }
 
+void CheckDTypes(const Op& op) {
+  MXNET_CHECK_KIND(!op.dtypes.empty(), Value)
+      << "[" << op.name << "] says no dtypes (set_dtypes); accepted: some of those of operator/dtypes.h, kAll for all of them";
+}
+
 void CheckPrecision(const Op& op) {
   const PrecisionCondition& condition = op.precision_condition;
   if (condition.parameter.empty() && condition.values.empty()) return;
@@ -91,6 +96,7 @@ void CheckPrecision(const Op& op) {
 }  // namespace
 
 void CheckRecord(const Op& op, const std::function<const Op*(const std::string&)>& find) {
+  CheckDTypes(op);
   CheckRecompute(op, find);
   CheckWithRelu(op, find);
   CheckQuantized(op, find);

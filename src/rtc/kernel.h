@@ -35,7 +35,7 @@ const Kernel& FindKernel(const std::string& signature, const std::function<void(
 
 class Arguments {
  public:
-  static constexpr int kMax = 256;
+  static constexpr int kMax = 288;
   Arguments& Add(const void* p) { return Put(reinterpret_cast<uint64_t>(p)); }
   Arguments& Add(int64_t v) { return Put(static_cast<uint64_t>(v)); }
   Arguments& Add(double v);

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "base/round_up.h"
+
 namespace mxnet {
 namespace storage {
 namespace {
@@ -12,7 +14,7 @@ namespace {
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kPage = 4096;
 
-size_t MappedBytes(size_t bytes) { return (bytes + kPage - 1) & ~(kPage - 1); }
+size_t MappedBytes(size_t bytes) { return RoundUp(bytes, kPage); }
 
 void* MapHuge(size_t bytes) {
   const size_t length = MappedBytes(bytes);

@@ -17,6 +17,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/round_up.h"
+
 namespace mxnet {
 namespace storage {
 namespace {
@@ -154,8 +156,6 @@ class Descriptor {
   int fd_;
 };
 
-size_t RoundUp(size_t bytes) { return (bytes + kPage - 1) & ~(kPage - 1); }
-
 SegmentHeader* HeaderOf(const StorageHandle& handle) {
   return reinterpret_cast<SegmentHeader*>(static_cast<char*>(handle.dptr) - kHeaderBytes);
 }
@@ -252,7 +252,7 @@ StorageHandle SharedMemory::Alloc(size_t bytes, Context ctx) {
   SweepIfOlder(INT64_MAX);  // once: those that receive go on
   StorageHandle handle;
   handle.size = bytes;
-  handle.rounded = RoundUp(bytes);
+  handle.rounded = RoundUp(bytes, kPage);
   handle.ctx = ctx;
   handle.shared_pid = getpid();
   int raw = -1;

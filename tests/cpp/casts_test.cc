@@ -11,7 +11,7 @@
 
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
-#include "operator/init/fill.h"
+#include "operator/init/fill_cpu.h"
 #include "operator/pointwise/convert.h"
 #include "operator/pointwise/execute.h"
 

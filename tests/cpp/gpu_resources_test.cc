@@ -16,6 +16,7 @@
 #include "mxnet/imperative.h"
 #include "mxnet/op.h"
 #include "ndarray/peer_access.h"
+#include "operator/dtypes.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {
@@ -40,7 +41,7 @@ bool SameShape(const Attrs&, ShapeVector* in, ShapeVector* out) {
   (*out)[0] = (*in)[0];
   return (*in)[0].known();
 }
-MXNET_REGISTER_OP(_test_scratch_meeting).set_inputs({"data"}).set_infer_shape(SameShape).set_kernel(Meet);
+MXNET_REGISTER_OP(_test_scratch_meeting).set_inputs({"data"}).set_dtypes(dtypes::kAll).set_infer_shape(SameShape).set_kernel(Meet);
 
 const StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new int(0); }, [](void* s) { delete static_cast<int*>(s); },
                               [](void*) { ++g_waits; }};

@@ -8,6 +8,7 @@
 #include "graph/json.h"
 #include "graph/rewrite.h"
 #include "graph_helpers.h"
+#include "operator/dtypes.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -41,7 +42,7 @@ ShapeVector Infer(const Symbol& s, const std::map<std::string, Shape>& known, bo
 
 using Names = std::vector<std::string>;
 
-MXNET_REGISTER_OP(_test_without_gradient).set_inputs({"data"}).set_infer_shape(ElemwiseShape);
+MXNET_REGISTER_OP(_test_without_gradient).set_inputs({"data"}).set_dtypes(dtypes::kAll).set_infer_shape(ElemwiseShape);
 
 TEST(Symbol, MissingInputsBecomeVariables) {
   const Symbol net = SmallNet();

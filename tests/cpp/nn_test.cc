@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <random>
+#include <type_traits>
 
 #include "base/half.h"
 #include "mxnet/env.h"
 #include "mxnet/op.h"
+#include "operator/nn/common/nn_common.h"
 
 namespace mxnet {
 namespace {
@@ -305,6 +307,30 @@ TEST(Nn, PoolingGradientAndLayouts) {
       ExpectNear(Invoke("_backward_Pooling", dict, back_last, true, {Layout::kChannelsLast})[0].Plain(),
                  Invoke("_backward_Pooling", dict, back, true)[0], 1e-5, "backward");
     }
+}
+
+TEST(Widening, IntegersAreNoFloatsBesideHalves) {
+  const AttrsPtr attrs = MakeAttrs(Op::Get("relu"), {});
+  Tensor whole(Shape{2}, kInt32), half(Shape{2}, kFloat16);
+  std::vector<std::vector<char>> memory;
+  const TBlob in[] = {{whole.bytes.data(), whole.shape, kInt32, Context::CPU()}, {half.bytes.data(), half.shape, kFloat16, Context::CPU()}};
+  KernelArgs args;
+  args.attrs = attrs.get();
+  args.in = Span<const TBlob>(in, 2);
+  args.workspace = [&memory](size_t bytes) {
+    memory.emplace_back(bytes);
+    return static_cast<void*>(memory.back().data());
+  };
+  int seen = 0;
+  nn::RunReal(
+      args, [&seen](KernelArgs& a, auto tag) { seen = std::is_same<decltype(tag), float>::value && a.in[1].dtype == kFloat32; }, 1);
+  EXPECT_EQ(seen, 1);
+  try {
+    nn::RunReal(args, [](KernelArgs&, auto) { FAIL() << "integers were taken for floats"; });
+    FAIL() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("[relu] dtype int32"), std::string::npos) << e.what();
+  }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 
 namespace mxnet {
 

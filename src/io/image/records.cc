@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/new_file.h"
+#include "base/round_up.h"
 #include "io/image/pipeline.h"
 #include "io/recordio.h"
 #include "mxnet/error.h"
@@ -23,10 +24,9 @@ namespace {
 constexpr uint64_t kBlock = 2 << 20;          // bytes that are read at once
 constexpr uint64_t kShuffleBlock = 32 << 20;  // within which records are shuffled without an index
 constexpr uint64_t kHead = 8;
+constexpr uint64_t kAlign = 4;  // records begin at multiples of it
 constexpr uint32_t kLengthMask = (1u << 29) - 1;
 enum Flag : uint32_t { kWhole, kBegin, kMiddle, kEnd };
-
-uint64_t Padded(uint64_t size) { return (size + 3) / 4 * 4; }
 
 struct File {
   std::string path;
@@ -161,7 +161,7 @@ class Range {
       MXNET_CHECK_KIND((head.flag == kWhole || head.flag == kBegin) == first, IO)
           << "[" << files_.function() << "] " << Files::Place(file, offset) << ": parts of a record are missing";
       const char* data = Bytes(file, offset, kHead + head.length) + kHead;
-      offset += kHead + Padded(head.length);
+      offset += kHead + RoundUp(head.length, kAlign);
       if (head.flag == kWhole) {
         record->data = data, record->size = head.length, record->hold = block_.bytes;
         break;
@@ -183,7 +183,7 @@ class Range {
   uint64_t FirstRecord(uint64_t place) {
     if (place >= files_.size()) return files_.size();
     const File& file = files_.At(place);
-    uint64_t offset = Padded(place - file.begin);
+    uint64_t offset = RoundUp(place - file.begin, kAlign);
     if (offset == 0) return place;
     for (; offset + kHead <= file.size; offset += 4) {
       const char* bytes = Bytes(file, offset, kHead);
@@ -213,7 +213,7 @@ class Sequence : public RecordSource {
     MXNET_CHECK_KIND(files_.size() > 0, IO) << "[" << options.function << "] '" << files_.only().path
                                             << "' is empty; accepted: a file with records";
     const uint64_t parts = static_cast<uint64_t>(options.num_parts), part = static_cast<uint64_t>(options.part_index);
-    const uint64_t step = Padded((files_.size() + parts - 1) / parts);
+    const uint64_t step = RoundUp((files_.size() + parts - 1) / parts, kAlign);
     begin_ = std::min(files_.size(), step * part), end_ = std::min(files_.size(), step * (part + 1));
     StartEpoch(0);
   }
@@ -227,7 +227,7 @@ class Sequence : public RecordSource {
     for (uint64_t i = 0; i < count; ++i) pieces_.push_back(i);
     Draws draws(static_cast<uint64_t>(options_.shuffle_chunk_seed), kDrawChunks, epoch, 0);
     if (count > 1) Shuffle(&pieces_, &draws);
-    piece_size_ = Padded((end_ - begin_ + count - 1) / count);
+    piece_size_ = RoundUp((end_ - begin_ + count - 1) / count, kAlign);
     next_piece_ = 0;
     range_.Start(end_, end_);
   }

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "base/round_up.h"
 #include "kvstore/dist/all_reduce.h"
 #include "kvstore/dist/transport.h"
 
@@ -140,7 +141,7 @@ struct InitText {
     words.insert(words.end(), shape.begin(), shape.end());
     std::string text(reinterpret_cast<const char*>(words.data()), words.size() * 8);
     text += key;
-    text.resize((text.size() + 63) / 64 * 64);
+    text.resize(RoundUp(text.size(), 64));
     return text;
   }
   /* Returns its size, or 0 where it is not whole. */
@@ -151,7 +152,7 @@ struct InitText {
     constexpr int64_t kMost = 1 << 20;
     if (words[0] < 0 || words[0] > kMost || words[2] < 0 || words[2] > 64) return 0;
     const size_t name = static_cast<size_t>(words[0]), ndim = static_cast<size_t>(words[2]);
-    const size_t all = (sizeof words + ndim * 8 + name + 63) / 64 * 64;
+    const size_t all = RoundUp(sizeof words + ndim * 8 + name, 64);
     if (bytes < all) return 0;
     const char* at = static_cast<const char*>(data) + sizeof words;
     shape.resize(ndim);

@@ -6,6 +6,7 @@
 #include "operator/check.h"
 #include "operator/control/control_param.h"
 #include "operator/control/held_graph.h"
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
 #include "operator/runtime/holds_graphs.h"
 #include "operator/traits_graph.h"
@@ -371,12 +372,14 @@ int InputsOfBackward(const Attrs& a) { return a.param ? a.get<ChoiceParam>().cho
           "that is taken is computed and differentiated. mx.sym.contrib.cond makes such nodes from Python functions.")
       .set_param<CondParam>()
       .set_variadic("data", [](const Attrs& a) { return a.get<CondParam>().num_args - 3; })
+      .set_dtypes(dtypes::kAll)
       .set_trait(HoldsGraphs{{"cond", "then_branch", "else_branch"}})
       .set_trait(CallStatesIn<CondParam>());
   SetChoice(&op, OfCond, [](const Attrs& a) { return a.get<CondParam>().num_outputs; });
   Op& backward = Op::Register("_backward_cond");
   backward.describe("The backward pass of _cond: that of the branch that was taken.")
       .set_inputs({"data"}, InputsOfBackward)
+      .set_dtypes(dtypes::kAll)
       .set_list_inputs([](const Attrs& a) {
         std::vector<std::string> names;
         for (int i = 0; i < InputsOfBackward(a); ++i) names.push_back("data" + std::to_string(i));

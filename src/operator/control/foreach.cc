@@ -3,6 +3,7 @@
 
 #include "operator/control/control_param.h"
 #include "operator/control/scan.h"
+#include "operator/dtypes.h"
 #include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {
@@ -123,6 +124,7 @@ void Register(const char* name) {
         "beginning of each step are kept; all else is computed again.")
       .template set_param<Param>()
       .set_variadic("data", [](const Attrs& a) { return a.get<Param>().num_args - 1; })
+      .set_dtypes(dtypes::kAll)
       .set_trait(HoldsGraphs{{"fn"}})
       .set_trait(CallStatesIn<Param>());
   SetScan(&op, ScanOf<Param>, [](const Attrs& a) { return a.get<Param>().num_outputs; });

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "operator/check.h"
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
 #include "operator/traits_graph.h"
 
@@ -424,6 +425,7 @@ int VisibleOfBackward(const Attrs& a) { return a.param ? a.get<ScanParam>().scan
                     const auto scan = OfBackward(a);
                     return scan ? scan->num_data() + scan->num_states() + scan->num_constants() + (scan->length_at >= 0) : 0;
                   })
+      .set_dtypes(dtypes::kAll)
       .set_list_inputs([](const Attrs& a) {
         const auto scan = OfBackward(a);
         std::vector<std::string> names;

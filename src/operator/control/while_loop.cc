@@ -3,6 +3,7 @@
 
 #include "operator/control/control_param.h"
 #include "operator/control/scan.h"
+#include "operator/dtypes.h"
 #include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {
@@ -94,6 +95,7 @@ std::shared_ptr<const Scan> ScanOf(const Attrs& attrs) {
           "variables behind the last step. mx.sym.contrib.while_loop makes such nodes from Python functions.")
       .set_param<WhileLoopParam>()
       .set_variadic("data", [](const Attrs& a) { return a.get<WhileLoopParam>().num_args - 2; })
+      .set_dtypes(dtypes::kAll)
       .set_trait(HoldsGraphs{{"cond", "func"}})
       .set_trait(CallStatesIn<WhileLoopParam>());
   SetScan(&op, ScanOf, [](const Attrs& a) { return a.get<WhileLoopParam>().num_outputs; });

@@ -9,6 +9,7 @@
 
 #include "base/fork_guard.h"
 #include "operator/custom/worker_threads.h"
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
 #include "operator/async_call.h"
 #include "operator/traits_graph.h"
@@ -301,6 +302,7 @@ std::vector<NodeEntry> CustomGradient(const NodePtr& node, const std::vector<Nod
 
 Op& SetCustom(Op& op) {
   return op.set_variadic("data", NumInputs, "")
+      .set_dtypes(dtypes::kAll)
       .set_list_inputs(ListInputs)
       .set_num_outputs([](const Attrs& a) { return PropOf(a).num_out(); })
       .set_list_outputs([](const Attrs& a) { return PropOf(a).outputs; })
@@ -340,6 +342,7 @@ Op& SetCustom(Op& op) {
 MXNET_REGISTER_OP(_backward_Custom)
     .describe("The gradient of Custom: calls backward of the operator that has computed the results.")
     .set_variadic("data", NumGradInputs, "")
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(ShapeOnlyFrom)
     .set_num_outputs([](const Attrs& a) { return PropOf(a).num_in(); })
     .set_mutate_inputs([](const Attrs& a) { return AuxAt(a, static_cast<int>(PropOf(a).dependencies.size())); })

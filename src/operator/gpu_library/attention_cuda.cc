@@ -3,7 +3,7 @@
 #include "mxnet/error.h"
 #include "operator/gpu_library/attention.h"
 #include "operator/gpu_library/cudnn_graph.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 
 namespace mxnet {
 namespace gpu_library {

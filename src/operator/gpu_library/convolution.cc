@@ -4,7 +4,7 @@
 
 #include "base/device_interface.h"
 #include "base/dtype.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 
 namespace mxnet {
 namespace gpu_library {
@@ -24,6 +24,32 @@ void Rearrange(const RunContext& run, const void* from, void* to, int64_t outer,
   Permute(run, from, to_last ? Shape{outer, channels, inner} : Shape{outer, inner, channels}, axes, to, bytes);
 }
 
+// An operand of a convolution: as given, and as the engine reads or writes it.
+struct Piece {
+  const nn::Ordered* given;
+  int64_t outer, channels, inner;
+  bool result;
+  void* used;
+  int64_t count() const { return outer * channels * inner; }
+};
+
+// run(problem, operands) on float32 copies of the pieces, which have `dtype`.
+template <typename Run>
+void ConvolveInFloat32(const KernelArgs& args, ConvProblem problem, int dtype, const Piece (&pieces)[3], Run&& run) {
+  problem.dtype = kFloat32;
+  problem.alignment = 16;
+  void* floats[3];
+  for (int i = 0; i < 3; ++i) {
+    floats[i] = args.workspace(static_cast<size_t>(pieces[i].count()) * sizeof(float));
+    if (!pieces[i].result) ConvertOnDevice(args.run, pieces[i].used, dtype, floats[i], kFloat32, pieces[i].count());
+  }
+  ConvOperands all;
+  all.src = floats[0], all.weight = floats[1], all.dst = floats[2];
+  run(problem, all);
+  for (int i = 0; i < 3; ++i)
+    if (pieces[i].result) ConvertOnDevice(args.run, floats[i], kFloat32, pieces[i].used, dtype, pieces[i].count());
+}
+
 // False: no engine takes it with channels last, and nothing has been written.
 bool ConvolveIn(const KernelArgs& args, const nn::ConvCall& call, bool channels_last, int tune, uint64_t megabytes,
                 const Epilogue& epilogue) {
@@ -36,18 +62,13 @@ bool ConvolveIn(const KernelArgs& args, const nn::ConvCall& call, bool channels_
   problem.dtype = call.dtype;
   problem.device = run.ctx.dev_id;
   problem.channels_last = channels_last;  // of every tensor
-  struct Piece {
-    const nn::Ordered* given;
-    int64_t outer, channels, inner;
-    bool result;
-    void* used;
-  } pieces[3] = {{&call.src, d.batch, d.channels, d.InSize(), call.pass == nn::ConvPass::kBackwardData, nullptr},
-                 {&call.weight, d.filters, d.channels / d.groups, d.KernelSize(), call.pass == nn::ConvPass::kBackwardWeights, nullptr},
-                 {&call.dst, d.batch, d.filters, d.OutSize(), call.pass == nn::ConvPass::kForward, nullptr}};
+  Piece pieces[3] = {{&call.src, d.batch, d.channels, d.InSize(), call.pass == nn::ConvPass::kBackwardData, nullptr},
+                     {&call.weight, d.filters, d.channels / d.groups, d.KernelSize(), call.pass == nn::ConvPass::kBackwardWeights, nullptr},
+                     {&call.dst, d.batch, d.filters, d.OutSize(), call.pass == nn::ConvPass::kForward, nullptr}};
   for (Piece& p : pieces) {
     p.used = p.given->ptr;
     if (p.given->channels_last == problem.channels_last || p.channels == 1 || p.inner == 1) continue;
-    p.used = args.workspace(static_cast<size_t>(p.outer * p.channels * p.inner) * bytes);
+    p.used = args.workspace(static_cast<size_t>(p.count()) * bytes);
     if (!p.result) Rearrange(run, p.given->ptr, p.used, p.outer, p.channels, p.inner, problem.channels_last, bytes);
   }
   ConvOperands operands;
@@ -92,22 +113,7 @@ bool ConvolveIn(const KernelArgs& args, const nn::ConvCall& call, bool channels_
     }
     if (!run_engine(problem, operands)) {
       if (channels_last) return false;
-      // in float32, then
-      ConvProblem wide = problem;
-      wide.dtype = kFloat32;
-      wide.alignment = 16;
-      void* floats[3];
-      for (int i = 0; i < 3; ++i) {
-        const int64_t count = pieces[i].outer * pieces[i].channels * pieces[i].inner;
-        floats[i] = args.workspace(static_cast<size_t>(count) * sizeof(float));
-        if (!pieces[i].result) ConvertOnDevice(run, pieces[i].used, call.dtype, floats[i], kFloat32, count);
-      }
-      ConvOperands all;
-      all.src = floats[0], all.weight = floats[1], all.dst = floats[2];
-      run_engine(wide, all);
-      for (int i = 0; i < 3; ++i)
-        if (pieces[i].result)
-          ConvertOnDevice(run, floats[i], kFloat32, pieces[i].used, call.dtype, pieces[i].outer * pieces[i].channels * pieces[i].inner);
+      ConvolveInFloat32(args, problem, call.dtype, pieces, run_engine);
     }
     const bool data = call.pass == nn::ConvPass::kBackwardData;
     const int64_t channels = data ? d.channels : d.filters, inner = data ? d.InSize() : d.OutSize();

@@ -7,7 +7,7 @@
 #include "base/dtype.h"
 #include "operator/gpu_library/bounded_cache.h"
 #include "operator/gpu_library/recent.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 
 namespace mxnet {
 namespace gpu_library {

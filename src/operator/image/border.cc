@@ -6,6 +6,7 @@
 
 #include "base/copy_run.h"
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/image/image_common.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/tuple_field.h"
@@ -154,7 +155,7 @@ MXNET_REGISTER_OP(_cvcopyMakeBorder)
         "Channels behind the last of `values` are 0. uint8 values are rounded and limited to 0 to 255.")
     .set_param<BorderParam>()
     .set_inputs({"src"})
-    .set_dtypes(MXNET_IMAGE_DTYPES)
+    .set_dtypes(dtypes::kClassicNumbers)
     .set_infer_shape(BorderShape)
     .set_kernel(Border);
 

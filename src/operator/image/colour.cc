@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "operator/dtypes.h"
 #include "operator/image/image_common.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/random/gpu_random.h"
@@ -224,7 +225,7 @@ Op& ColourRecord(const std::string& name, const std::string& text, void (*kernel
       .describe(text + kTail)
       .alias("_npx_" + name)
       .set_inputs({"data"})
-      .set_dtypes(MXNET_IMAGE_DTYPES)
+      .set_dtypes(dtypes::kClassicNumbers)
       .set_infer_shape(SameImageShape)
       .set_inplace({{0, 0}})
       .set_gradient([](const NodePtr&, const std::vector<NodeEntry>& ograds) { return ograds; })

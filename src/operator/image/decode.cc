@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/image/codec.h"
 #include "operator/image/codec_library.h"
 #include "operator/image/image_common.h"
@@ -223,6 +224,7 @@ MXNET_REGISTER_OP(_cvimread)
     .alias("_npi_cvimread")
     .set_param<ReadParam>()
     .set_inputs({})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ImageShape)
     .set_infer_type(ImageType)
     .set_zero_gradient()
@@ -233,6 +235,7 @@ MXNET_REGISTER_OP(_cvimdecode)
     .alias("_npi_cvimdecode")
     .set_param<DecodeParam>()
     .set_inputs({"buf"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ImageShape)
     .set_infer_type(ImageType)
     .set_zero_gradient()
@@ -242,6 +245,7 @@ MXNET_REGISTER_OP(_imdecode)
     .describe(std::string("Decodes the image file in `str_img` to planes (c, height, width) of float32, less `mean`.") + kFormats)
     .set_param<PlanesParam>()
     .set_inputs({"mean"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape([](const Attrs& attrs, ShapeVector*, ShapeVector* out) {
       // three dimensions, or the four of an array of several images
       if ((*out)[0].ndim_known() && (*out)[0].ndim() == 4) return (*out)[0].known();

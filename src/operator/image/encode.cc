@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/image/codec_library.h"
 #include "operator/image/image_common.h"
 #include "operator/param.h"
@@ -75,6 +76,7 @@ MXNET_REGISTER_OP(_cvimencode)
         "chroma of half the size. Needs a build with OpenCV.")
     .set_param<EncodeParam>()
     .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape([](const Attrs& attrs, ShapeVector*, ShapeVector* out) {
       AssignShape(attrs, "output", &(*out)[0], Shape{Shape::kUnknownDim});
       return (*out)[0].known();

@@ -58,8 +58,6 @@ void VisitImageDType(int dtype, const char* op, F&& f) {
     default: ThrowDType(dtype, op, "uint8, int8, int32, int64, float32, float64, float16, bfloat16");
   }
 }
-#define MXNET_IMAGE_DTYPES \
-  { kUint8, kInt8, kInt32, kInt64, kFloat32, kFloat64, kFloat16, kBfloat16 }
 
 }  // namespace image
 }  // namespace mxnet

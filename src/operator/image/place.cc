@@ -3,8 +3,9 @@
 #include <cstring>
 
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/image/image_common.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/random/gpu_random.h"
@@ -83,6 +84,7 @@ MXNET_REGISTER_OP(_image_crop)
     .alias("_npx__image_crop")
     .set_param<CropParam>()
     .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(CropShape)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_backward_image_crop", *node, {ograds[0], node->inputs[0]}), 0, 0}};
@@ -93,6 +95,7 @@ MXNET_REGISTER_OP(_backward_image_crop)
     .describe("Gradient of _image_crop: zeros around the gradient of the result.")
     .set_param<CropParam>()
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
@@ -217,6 +220,7 @@ void RegisterFlips(const std::string& way, const std::string& text) {
       .describe(text + " of (height, width, channels) in reverse order.\n\n1 or 3 channels, any dtype.")
       .alias("_npx_" + flip)
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(SameImageShape)
       .set_gradient([flip](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
         return {MakeOp(flip, {ograds[0]})};
@@ -229,6 +233,7 @@ void RegisterFlips(const std::string& way, const std::string& text) {
       .alias("_npx_" + random)
       .set_param<RandomFlipParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"output", "flipped"}, nullptr, [](const Attrs&) { return 1; })
       .set_infer_shape(RandomFlipShape)
       .set_infer_type(RandomFlipType)
@@ -241,6 +246,7 @@ void RegisterFlips(const std::string& way, const std::string& text) {
       .describe("Gradient of " + random + ": flipped as the image was.")
       .set_param<RandomFlipParam>()
       .set_inputs({"ograd", "flipped"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(RandomFlipBackShape)
       .set_infer_type(RandomFlipBackType)
       .set_gradient([back](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/image/image_common.h"
 #include "operator/image/resample.h"
 #include "operator/nn/common/nn_common.h"
@@ -316,7 +317,7 @@ void RandomResizedCrop(KernelArgs& a) {
 }
 
 Op& ResizeRecord(const char* name, const char* text, void (*kernel)(KernelArgs&)) {
-  return Op::Register(name).describe(text).set_dtypes({kUint8, kInt8, kInt32, kInt64, kFloat32, kFloat64}).set_kernel(kernel);
+  return Op::Register(name).describe(text).set_dtypes(dtypes::kReals | dtypes::kClassicIntegers).set_kernel(kernel);
 }
 
 [[maybe_unused]] const bool registered = [] {

@@ -4,6 +4,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/image/image_common.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/tuple_field.h"
@@ -176,7 +177,7 @@ MXNET_REGISTER_OP(_image_to_tensor)
         "Each element is divided by 255. uint8, int8, int32, int64 and the floating dtypes.")
     .alias("_npx__image_to_tensor")
     .set_inputs({"data"})
-    .set_dtypes(MXNET_IMAGE_DTYPES)
+    .set_dtypes(dtypes::kClassicNumbers)
     .set_infer_shape(ToTensorShape)
     .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
       AssignType(attrs, "output", &(*out)[0], kFloat32);
@@ -190,6 +191,7 @@ MXNET_REGISTER_OP(_image_to_tensor)
 MXNET_REGISTER_OP(_backward_image_to_tensor)
     .describe("Gradient of _image_to_tensor: the output's gradient divided by 255, channels last.")
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
@@ -206,7 +208,7 @@ MXNET_REGISTER_OP(_image_normalize)
     .alias("_npx__image_normalize")
     .set_param<NormalizeParam>()
     .set_inputs({"data"})
-    .set_dtypes(MXNET_IMAGE_DTYPES)
+    .set_dtypes(dtypes::kClassicNumbers)
     .set_infer_shape(NormalizeShape)
     .set_inplace({{0, 0}})
     .set_gradient(BackwardNode("_backward_image_normalize", 0))
@@ -216,6 +218,7 @@ MXNET_REGISTER_OP(_backward_image_normalize)
     .describe("Gradient of _image_normalize: the output's gradient divided by std.")
     .set_param<NormalizeParam>()
     .set_inputs({"ograd"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(NormalizeShape)
     .set_inplace({{0, 0}})
     .set_gradient(BackwardNode("_backward_image_normalize", 0))

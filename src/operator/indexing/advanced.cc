@@ -6,13 +6,14 @@
 
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
-#include "operator/indexing/gpu_index.h"
 #include "operator/indexing/host_values.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/indexing/index.h"
+#include "operator/init/fill.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/runtime/array_call.h"
 #include "rtc/loop.h"
@@ -265,6 +266,7 @@ void ShareMemory(const Attrs& attrs, const std::vector<NDArray*>& in, const std:
           "Entries of the first dimension at integer indices, of which negative ones count from the end; or those of the first dimensions "
           "that a boolean array chooses.")
       .set_inputs({"data", "indices"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(AdvancedShape)
       .set_infer_type(IndexedType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -275,6 +277,7 @@ void ShareMemory(const Attrs& attrs, const std::vector<NDArray*>& in, const std:
   Op::Register("_backward_npi_advanced_indexing")
       .describe("Gradient of _npi_advanced_indexing.")
       .set_inputs({"ograd", "indices", "data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(LikeInputsShape(2))
       .set_infer_type(IndexedType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -285,6 +288,7 @@ void ShareMemory(const Attrs& attrs, const std::vector<NDArray*>& in, const std:
       .describe("data with a number where the mask is not zero.")
       .set_param<AssignScalarParam>()
       .set_inputs({"data", "mask"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(AssignedShape<AssignScalarParam>)
       .set_infer_type(AssignedType)
@@ -298,6 +302,7 @@ void ShareMemory(const Attrs& attrs, const std::vector<NDArray*>& in, const std:
       .describe("data with the elements of value, broadcast to what the mask chooses, where the mask is not zero. Not differentiable.")
       .set_param<AssignParam>()
       .set_inputs({"data", "mask", "value"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(AssignedShape<AssignParam>)
       .set_infer_type(AssignedType)
@@ -305,6 +310,7 @@ void ShareMemory(const Attrs& attrs, const std::vector<NDArray*>& in, const std:
   Op::Register("_npi_share_memory")
       .describe("Whether two arrays have elements in the same memory, as a bool.")
       .set_inputs({"a", "b"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         AssignShape(attrs, "the result", &(*out)[0], Shape(std::vector<int64_t>()));
         return (*in)[0].known() && (*in)[1].known();

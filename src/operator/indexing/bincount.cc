@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/indexing/host_values.h"
 #include "operator/numpy_types.h"
 #include "operator/param.h"
@@ -162,7 +163,7 @@ MXNET_REGISTER_OP(_npi_bincount)
         "How often each number from 0 on occurs in a vector of integers: int32 for int32, else int64, or sums of weights in their dtype.")
     .set_param<BincountParam>()
     .set_inputs({"data", "weights"}, [](const Attrs& a) { return a.get<BincountParam>().has_weights ? 2 : 1; })
-    .set_dtypes({kUint8, kInt8, kInt32, kInt64, kInt16, kUint16, kUint32, kUint64, kBool})
+    .set_dtypes(dtypes::kIntegersAndBool)
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       AssignShape(attrs, "the counts", &(*out)[0], Shape({Shape::kUnknownDim}));
       return (*in)[0].known() && (*out)[0].known();

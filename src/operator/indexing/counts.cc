@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
-#include "operator/indexing/gpu_index.h"
 #include "operator/indexing/host_values.h"
+#include "operator/indexing/index.h"
 #include "operator/indexing/select.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
 #include "operator/runtime/array_call.h"
@@ -212,6 +213,7 @@ InferTypeFn GivesType(int dtype) {
       .alias("_npi_nonzero")
       .describe("The indices of the elements that are not zero (NaN is not): int64 of shape (number of them, dimensions).")
       .set_inputs({"x"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         if (!(*in)[0].ndim_known()) return false;
         AssignShape(attrs, "the result", &(*out)[0], Shape({Shape::kUnknownDim, std::max((*in)[0].ndim(), 1)}));
@@ -225,6 +227,7 @@ InferTypeFn GivesType(int dtype) {
       .describe(
           "The elements of data in the shape that is the contents of another array; the codes 0, -1, -2, -3 and -4 are those of Reshape.")
       .set_inputs({"data", "shape"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(
           [](const Attrs&, ShapeVector* in, ShapeVector* out) { return (*in)[0].known() && (*in)[1].known() && (*out)[0].known(); })
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
@@ -239,6 +242,7 @@ InferTypeFn GivesType(int dtype) {
       .describe("The number of elements of a matrix that are not zero, as int64: in all, by row, or by column.")
       .set_param<CountParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(CountShape)
       .set_infer_type(GivesType(kInt64))
       .set_zero_gradient()

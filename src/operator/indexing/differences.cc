@@ -4,10 +4,11 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/dtypes.h"
+#include "operator/init/fill.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/optional_number.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
@@ -36,9 +37,6 @@ struct Ediff1dParam : public dmlc::Parameter<Ediff1dParam> {
 
 MXNET_REGISTER_PARAM(DiffParam);
 MXNET_REGISTER_PARAM(Ediff1dParam);
-
-const std::vector<int> kNumbers = {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8,
-                                   kInt16,   kUint16,  kInt32,   kUint32,   kInt64, kUint64};
 
 // An array (outer, size, inner).
 struct Lines {
@@ -230,7 +228,7 @@ void Ediff1dBack(KernelArgs& a) {
       .describe("Differences of neighbours along a dimension, taken n times.")
       .set_param<DiffParam>()
       .set_inputs({"a"})
-      .set_dtypes(kNumbers)
+      .set_dtypes(dtypes::kNumbers)
       .set_infer_shape(DiffShape)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_npi_diff", *node, {ograds[0], node->inputs[0]}), 0, 0}};
@@ -240,6 +238,7 @@ void Ediff1dBack(KernelArgs& a) {
       .describe("Gradient of _npi_diff.")
       .set_param<DiffParam>()
       .set_inputs({"ograd", "a"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(1)
       .set_infer_shape(LikeInputsShape(1))
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -251,7 +250,7 @@ void Ediff1dBack(KernelArgs& a) {
       .set_param<Ediff1dParam>()
       .set_inputs({"input1", "input2", "input3"}, Ediff1dInputs)
       .set_list_inputs(Ediff1dNames)
-      .set_dtypes(kNumbers)
+      .set_dtypes(dtypes::kNumbers)
       .set_infer_shape(Ediff1dShape)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         std::vector<NodeEntry> inputs = {ograds[0]};
@@ -266,6 +265,7 @@ void Ediff1dBack(KernelArgs& a) {
       .describe("Gradients of _npi_ediff1d.")
       .set_param<Ediff1dParam>()
       .set_inputs({"ograd", "input1", "input2", "input3"}, [](const Attrs& a) { return 1 + Ediff1dInputs(a); })
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"input1", "input2", "input3"}, Ediff1dInputs)
       .set_shape_only_from(1)
       .set_infer_shape(LikeInputsShape(1))

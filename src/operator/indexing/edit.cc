@@ -1,5 +1,6 @@
 // delete and repeats: results that have other numbers of an array's entries along one dimension.
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/indexing/parts.h"
 #include "operator/like_inputs.h"
 #include "operator/param.h"
@@ -112,6 +113,7 @@ Op& ChooseRecord(const std::string& name, const char* text, std::vector<std::str
   back_inputs.insert(back_inputs.end(), inputs.begin(), inputs.end());
   Op::Register(backward)
       .describe("Gradient of " + name + ".")
+      .set_dtypes(dtypes::kAll)
       .template set_param<P>()
       .set_inputs(back_inputs, [count](const Attrs& a) { return 1 + count(a); })
       .set_infer_shape(LikeInputsShape(1))
@@ -126,6 +128,7 @@ Op& ChooseRecord(const std::string& name, const char* text, std::vector<std::str
       .set_array_fn(ChooseBack<P, kRuns>);
   return Op::Register(name)
       .describe(text)
+      .set_dtypes(dtypes::kAll)
       .template set_param<P>()
       .set_inputs(std::move(inputs), count)
       .set_infer_type(FirstType)

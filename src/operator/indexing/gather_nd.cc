@@ -2,10 +2,11 @@
 // between index tuples and flat indices.
 #include <algorithm>
 
-#include "operator/indexing/gpu_index.h"
+#include "operator/dtypes.h"
+#include "operator/indexing/index.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -300,142 +301,160 @@ void Unravel(KernelArgs& a) {
   ConvertIndices(a.run, tuple, a.out[0], a.out[0].Size());
 }
 
-[[maybe_unused]] const bool registered = [] {
-  Op::Register("gather_nd")
-      .describe("Pieces of data that a column of indices addresses each; negative indices count from the end.")
-      .alias("_npx_gather_nd")
-      .alias("_npi_gather_nd")
-      .alias("_npi_advanced_indexing_multiple")
-      .set_trait(ReadsChosen{})
-      .set_inputs({"data", "indices"})
-      .set_infer_shape(GatherShape)
-      .set_infer_type(FirstType)
-      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{
-            NodeEntry{MakeNodeLike("_backward_gather_nd", *node, {ograds[0], node->inputs[1], node->inputs[0]}), 0, 0}, NodeEntry{}};
-      })
-      .set_kernel(GatherNd);
-  Op::Register("_backward_gather_nd")
-      .describe("Gradient of gather_nd: sums of the gradient of the result by index.")
-      .set_inputs({"ograd", "indices", "data"})
-      .set_shape_only_from(2)
-      .set_infer_shape(LikeInputsShape(2))
-      .set_infer_type(FirstType)
-      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("gather_nd", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{},
-                                      NodeEntry{}};
-      })
-      .set_kernel(GatherBack);
-  Op::Register("scatter_nd")
-      .describe("Zeros with pieces of data at the places that indices address. Of several pieces for one place the last is kept.")
-      .set_param<ScatterParam>()
-      .set_inputs({"data", "indices"})
-      .set_infer_shape(ScatterShape)
-      .set_infer_type(FirstType)
-      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_scatter_nd", *node, {ograds[0], node->inputs[1]}), 0, 0},
-                                      NodeEntry{}};
-      })
-      .set_kernel(ScatterNd);
-  Op::Register("_backward_scatter_nd")
-      .describe(
-          "Gradient of the pieces that scatter_nd and _scatter_set_nd put into an array: the gradient of the result at the indices, and "
-          "zeros for every piece that was not kept, as another one followed for the same place.")
-      .set_param<ScatterParam>()
-      .set_inputs({"ograd", "indices"})
-      .set_infer_shape(GatherShape)
-      .set_infer_type(FirstType)
-      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        const NodeEntry &ograd = node->inputs[0], &indices = node->inputs[1];
-        const NodePtr put = MakeNodeLike("_scatter_set_nd", *node, {MakeOp("zeros_like", {ograd}), ograds[0], indices});
-        return std::vector<NodeEntry>{NodeEntry{put, 0, 0}, NodeEntry{}};
-      })
-      .set_kernel(GatherKept);
-  Op::Register("_scatter_set_nd")
-      .describe("lhs with the pieces that indices address replaced by those of rhs.")
-      .alias("_npi_scatter_set_nd")
-      .set_param<ScatterParam>()
-      .set_inputs({"lhs", "rhs", "indices"})
-      .set_inplace({{0, 0}})
-      .set_infer_shape(ScatterSetShape)
-      .set_infer_type(ScatterSetType)
-      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        const NodeEntry &rhs = node->inputs[1], &indices = node->inputs[2];
-        NodeEntry lhs{MakeNodeLike("_scatter_set_nd", *node, {ograds[0], MakeOp("zeros_like", {rhs}), indices}), 0, 0};
-        NodeEntry pieces{MakeNodeLike("_backward_scatter_nd", *node, {ograds[0], indices}), 0, 0};
-        return std::vector<NodeEntry>{lhs, pieces, NodeEntry{}};
-      })
-      .set_kernel(ScatterSet);
-  Op::Register("_npx_index_add")
-      .describe(
-          "a with val added to the elements, or pieces, that ind addresses; a place that ind names several times gets all of it.\n\n"
-          "ind: int32 or int64 of shape (k, ...), whose columns are indices of the first k dimensions of a; none may be negative. "
-          "val broadcasts to ind.shape[1:] + a.shape[k:] and has the dtype of a.")
-      .set_inputs({"a", "ind", "val"})
-      .set_inplace({{0, 0}})
-      .set_infer_shape(IndexChangeShape)
-      .set_infer_type(IndexChangeType)
-      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{ograds[0], NodeEntry{}, GradientOfVal("_backward_index_add_val", node, ograds[0])};
-      })
-      .set_kernel(IndexChange<true>);
-  Op::Register("_npx_index_update")
-      .describe(
-          "a with the elements, or pieces, that ind addresses replaced by val; of several values for one place the last is kept.\n\n"
-          "ind: int32 or int64 of shape (k, ...), whose columns are indices of the first k dimensions of a; none may be negative. "
-          "val broadcasts to ind.shape[1:] + a.shape[k:] and has the dtype of a.")
-      .set_inputs({"a", "ind", "val"})
-      .set_inplace({{0, 0}})
-      .set_infer_shape(IndexChangeShape)
-      .set_infer_type(IndexChangeType)
-      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        const NodeEntry a{MakeNodeLike("_npx_index_update", *node, {ograds[0], node->inputs[1], MakeOp("zeros_like", {node->inputs[2]})}),
-                          0, 0};
-        return std::vector<NodeEntry>{a, NodeEntry{}, GradientOfVal("_backward_index_update_val", node, ograds[0])};
-      })
-      .set_kernel(IndexChange<false>);
-  Op::Register("_backward_index_add_val")
-      .describe("The pieces of an array that ind addresses: the gradient of what index_add put there.")
-      .set_inputs({"ograd", "ind"})
-      .set_infer_shape(ChosenPiecesShape)
-      .set_infer_type(FirstType)
-      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{MakeOp("_npx_index_add", {MakeOp("zeros_like", {node->inputs[0]}), node->inputs[1], ograds[0]}),
-                                      NodeEntry{}};
-      })
-      .set_kernel(ChosenPieces);
-  Op::Register("_backward_index_update_val")
-      .describe(
-          "The pieces of an array that ind addresses, and zeros for each that another one followed for the same place: the gradient of "
-          "what "
-          "index_update put there.")
-      .set_inputs({"ograd", "ind"})
-      .set_infer_shape(ChosenPiecesShape)
-      .set_infer_type(FirstType)
-      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{MakeOp("_npx_index_update", {MakeOp("zeros_like", {node->inputs[0]}), node->inputs[1], ograds[0]}),
-                                      NodeEntry{}};
-      })
-      .set_kernel(KeptPieces);
-  Op::Register("_ravel_multi_index")
-      .describe("Flat indices of an array of the given shape from columns of indices. Not checked against the shape.")
-      .alias("ravel_multi_index")
-      .set_param<RavelParam>()
-      .set_inputs({"data"})
-      .set_infer_shape(RavelShape)
-      .set_zero_gradient()
-      .set_kernel(Ravel);
-  Op::Register("_unravel_index")
-      .describe("Columns of indices from flat indices of an array of the given shape.")
-      .alias("unravel_index")
-      .alias("_npi_unravel_index")
-      .set_param<RavelParam>()
-      .set_inputs({"data"})
-      .set_infer_shape(UnravelShape)
-      .set_zero_gradient()
-      .set_kernel(Unravel);
-  return true;
-}();
+MXNET_REGISTER_OP(gather_nd)
+    .describe("Pieces of data that a column of indices addresses each; negative indices count from the end.")
+    .alias("_npx_gather_nd")
+    .alias("_npi_gather_nd")
+    .alias("_npi_advanced_indexing_multiple")
+    .set_trait(ReadsChosen{})
+    .set_inputs({"data", "indices"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(GatherShape)
+    .set_infer_type(FirstType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{
+          NodeEntry{MakeNodeLike("_backward_gather_nd", *node, {ograds[0], node->inputs[1], node->inputs[0]}), 0, 0}, NodeEntry{}};
+    })
+    .set_kernel(GatherNd);
+
+MXNET_REGISTER_OP(_backward_gather_nd)
+    .describe("Gradient of gather_nd: sums of the gradient of the result by index.")
+    .set_inputs({"ograd", "indices", "data"})
+    .set_dtypes(dtypes::kAll)
+    .set_shape_only_from(2)
+    .set_infer_shape(LikeInputsShape(2))
+    .set_infer_type(FirstType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("gather_nd", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{},
+                                    NodeEntry{}};
+    })
+    .set_kernel(GatherBack);
+
+MXNET_REGISTER_OP(scatter_nd)
+    .describe("Zeros with pieces of data at the places that indices address. Of several pieces for one place the last is kept.")
+    .set_param<ScatterParam>()
+    .set_inputs({"data", "indices"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(ScatterShape)
+    .set_infer_type(FirstType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_scatter_nd", *node, {ograds[0], node->inputs[1]}), 0, 0},
+                                    NodeEntry{}};
+    })
+    .set_kernel(ScatterNd);
+
+MXNET_REGISTER_OP(_backward_scatter_nd)
+    .describe(
+        "Gradient of the pieces that scatter_nd and _scatter_set_nd put into an array: the gradient of the result at the indices, and "
+        "zeros for every piece that was not kept, as another one followed for the same place.")
+    .set_param<ScatterParam>()
+    .set_inputs({"ograd", "indices"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(GatherShape)
+    .set_infer_type(FirstType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      const NodeEntry &ograd = node->inputs[0], &indices = node->inputs[1];
+      const NodePtr put = MakeNodeLike("_scatter_set_nd", *node, {MakeOp("zeros_like", {ograd}), ograds[0], indices});
+      return std::vector<NodeEntry>{NodeEntry{put, 0, 0}, NodeEntry{}};
+    })
+    .set_kernel(GatherKept);
+
+MXNET_REGISTER_OP(_scatter_set_nd)
+    .describe("lhs with the pieces that indices address replaced by those of rhs.")
+    .alias("_npi_scatter_set_nd")
+    .set_param<ScatterParam>()
+    .set_inputs({"lhs", "rhs", "indices"})
+    .set_dtypes(dtypes::kAll)
+    .set_inplace({{0, 0}})
+    .set_infer_shape(ScatterSetShape)
+    .set_infer_type(ScatterSetType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      const NodeEntry &rhs = node->inputs[1], &indices = node->inputs[2];
+      NodeEntry lhs{MakeNodeLike("_scatter_set_nd", *node, {ograds[0], MakeOp("zeros_like", {rhs}), indices}), 0, 0};
+      NodeEntry pieces{MakeNodeLike("_backward_scatter_nd", *node, {ograds[0], indices}), 0, 0};
+      return std::vector<NodeEntry>{lhs, pieces, NodeEntry{}};
+    })
+    .set_kernel(ScatterSet);
+
+MXNET_REGISTER_OP(_npx_index_add)
+    .describe(
+        "a with val added to the elements, or pieces, that ind addresses; a place that ind names several times gets all of it.\n\n"
+        "ind: int32 or int64 of shape (k, ...), whose columns are indices of the first k dimensions of a; none may be negative. "
+        "val broadcasts to ind.shape[1:] + a.shape[k:] and has the dtype of a.")
+    .set_inputs({"a", "ind", "val"})
+    .set_dtypes(dtypes::kAll)
+    .set_inplace({{0, 0}})
+    .set_infer_shape(IndexChangeShape)
+    .set_infer_type(IndexChangeType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{ograds[0], NodeEntry{}, GradientOfVal("_backward_index_add_val", node, ograds[0])};
+    })
+    .set_kernel(IndexChange<true>);
+
+MXNET_REGISTER_OP(_npx_index_update)
+    .describe(
+        "a with the elements, or pieces, that ind addresses replaced by val; of several values for one place the last is kept.\n\n"
+        "ind: int32 or int64 of shape (k, ...), whose columns are indices of the first k dimensions of a; none may be negative. "
+        "val broadcasts to ind.shape[1:] + a.shape[k:] and has the dtype of a.")
+    .set_inputs({"a", "ind", "val"})
+    .set_dtypes(dtypes::kAll)
+    .set_inplace({{0, 0}})
+    .set_infer_shape(IndexChangeShape)
+    .set_infer_type(IndexChangeType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      const NodeEntry a{MakeNodeLike("_npx_index_update", *node, {ograds[0], node->inputs[1], MakeOp("zeros_like", {node->inputs[2]})}), 0,
+                        0};
+      return std::vector<NodeEntry>{a, NodeEntry{}, GradientOfVal("_backward_index_update_val", node, ograds[0])};
+    })
+    .set_kernel(IndexChange<false>);
+
+MXNET_REGISTER_OP(_backward_index_add_val)
+    .describe("The pieces of an array that ind addresses: the gradient of what index_add put there.")
+    .set_inputs({"ograd", "ind"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(ChosenPiecesShape)
+    .set_infer_type(FirstType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{MakeOp("_npx_index_add", {MakeOp("zeros_like", {node->inputs[0]}), node->inputs[1], ograds[0]}),
+                                    NodeEntry{}};
+    })
+    .set_kernel(ChosenPieces);
+
+MXNET_REGISTER_OP(_backward_index_update_val)
+    .describe(
+        "The pieces of an array that ind addresses, and zeros for each that another one followed for the same place: the gradient of "
+        "what "
+        "index_update put there.")
+    .set_inputs({"ograd", "ind"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(ChosenPiecesShape)
+    .set_infer_type(FirstType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{MakeOp("_npx_index_update", {MakeOp("zeros_like", {node->inputs[0]}), node->inputs[1], ograds[0]}),
+                                    NodeEntry{}};
+    })
+    .set_kernel(KeptPieces);
+
+MXNET_REGISTER_OP(_ravel_multi_index)
+    .describe("Flat indices of an array of the given shape from columns of indices. Not checked against the shape.")
+    .alias("ravel_multi_index")
+    .set_param<RavelParam>()
+    .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(RavelShape)
+    .set_zero_gradient()
+    .set_kernel(Ravel);
+
+MXNET_REGISTER_OP(_unravel_index)
+    .describe("Columns of indices from flat indices of an array of the given shape.")
+    .alias("unravel_index")
+    .alias("_npi_unravel_index")
+    .set_param<RavelParam>()
+    .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(UnravelShape)
+    .set_zero_gradient()
+    .set_kernel(Unravel);
 
 }  // namespace
 }  // namespace mxnet

@@ -1,13 +1,12 @@
-#include "operator/indexing/gpu_index.h"
-
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "mxnet/env.h"
 #include "operator/indexing/gpu_order.h"
-#include "operator/init/gpu_fill.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/indexing/index.h"
+#include "operator/init/fill.h"
+#include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"
 #include "operator/reduce/gpu_scan.h"
 #include "rtc/loop.h"

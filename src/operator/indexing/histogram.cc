@@ -7,9 +7,10 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/indexing/histogram_kernels.h"
-#include "operator/init/gpu_fill.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/init/fill.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 
@@ -190,6 +191,7 @@ void Histogram(KernelArgs& a) {
       .alias("_npi_histogram")
       .set_param<HistogramParam>()
       .set_inputs({"data", "bins"}, [](const Attrs& a) { return a.get<HistogramParam>().bin_cnt.has_value() ? 1 : 2; })
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"output0", "output1"})
       .set_infer_shape(HistogramShape)
       .set_infer_type(HistogramType)

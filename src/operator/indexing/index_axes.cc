@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "base/omp.h"
-#include "operator/indexing/gpu_index.h"
+#include "operator/dtypes.h"
+#include "operator/indexing/index.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -221,6 +222,7 @@ int Inputs(const Attrs& attrs) { return attrs.get<IndexAxesParam>().num_args; }
           "their dimensions stand where those were.\n\nNegative indices count from the end; others out of range are refused.")
       .set_param<IndexAxesParam>()
       .set_variadic("data", Inputs)
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(IndexShape)
       .set_infer_type(DataType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -234,6 +236,7 @@ int Inputs(const Attrs& attrs) { return attrs.get<IndexAxesParam>().num_args; }
       .describe("Gradient of _index_axes with several arrays: sums of the gradient of the result by place.")
       .set_param<IndexAxesParam>()
       .set_variadic("data", Inputs)
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(LikeInputsShape(1))
       .set_infer_type(DataType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -248,6 +251,7 @@ int Inputs(const Attrs& attrs) { return attrs.get<IndexAxesParam>().num_args; }
           "arrays. Of several values for one place the last is kept.")
       .set_param<IndexAxesParam>()
       .set_variadic("data", Inputs)
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(AssignedShape)
       .set_infer_type(AssignedType)
@@ -265,6 +269,7 @@ int Inputs(const Attrs& attrs) { return attrs.get<IndexAxesParam>().num_args; }
           "and zeros for every value that was not kept, as another one followed for the same place.")
       .set_param<IndexAxesParam>()
       .set_variadic("data", Inputs)
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(IndexShape)
       .set_infer_type(DataType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -6,10 +6,10 @@
 #include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/omp.h"
-#include "operator/indexing/gpu_index.h"
+#include "operator/indexing/index.h"
 #include "operator/indexing/index_common.h"
-#include "operator/matrix/gpu_move.h"
 #include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 
 namespace mxnet {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
 #include "operator/indexing/parts.h"
 #include "operator/make_nodes.h"
@@ -248,6 +249,7 @@ void InsertRecord(const std::string& name, const char* text, std::vector<std::st
       .describe("Gradients of " + name + ": of arr, and of values where they are an array.")
       .set_param<InsertParam>()
       .set_inputs(back_inputs, [](const Attrs& a) { return 1 + InsertInputs(a); })
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"arr", "values"}, [](const Attrs& a) { return 1 + HasValues(a); })
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         for (size_t i = 0; i < out->size(); ++i) AssignShape(attrs, "a gradient", &(*out)[i], (*in)[i + 1]);
@@ -274,6 +276,7 @@ void InsertRecord(const std::string& name, const char* text, std::vector<std::st
       .describe(text)
       .set_param<InsertParam>()
       .set_inputs(std::move(inputs), InsertInputs)
+      .set_dtypes(dtypes::kAll)
       .set_list_inputs(InsertNames)
       .set_infer_shape(InsertShape)
       .set_infer_type(FirstType)

@@ -6,12 +6,13 @@
 
 #include "base/copy_run.h"
 #include "base/omp.h"
-#include "operator/indexing/gpu_index.h"
+#include "operator/dtypes.h"
 #include "operator/indexing/host_values.h"
+#include "operator/indexing/index.h"
 #include "operator/indexing/select.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 
@@ -172,6 +173,7 @@ void MaskBack(KernelArgs& a) {
       .alias("_npi_boolean_mask")
       .set_param<BooleanMaskParam>()
       .set_inputs({"data", "index"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         Shape to = (*in)[0];
         if (!to.ndim_known()) return false;
@@ -192,6 +194,7 @@ void MaskBack(KernelArgs& a) {
       .describe("Gradient of boolean_mask.")
       .set_param<BooleanMaskParam>()
       .set_inputs({"ograd", "data", "index"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(LikeInputsShape(1))
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
         AssignType(attrs, "the gradient", &(*out)[0], (*in)[0]);

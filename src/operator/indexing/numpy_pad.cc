@@ -4,11 +4,12 @@
 
 #include "base/copy_run.h"
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/indexing/index_common.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/init/fill.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"
@@ -299,6 +300,7 @@ std::vector<NodeEntry> PadGradient(const NodePtr& node, const std::vector<NodeEn
       .describe("The array with entries before and behind each dimension. Modes maximum and minimum have no gradient.")
       .set_param<NumpyPadParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(PadShape)
       .set_gradient(PadGradient)
       .set_kernel(Pad);
@@ -306,6 +308,7 @@ std::vector<NodeEntry> PadGradient(const NodePtr& node, const std::vector<NodeEn
       .describe("Gradient of _npi_pad.")
       .set_param<NumpyPadParam>()
       .set_inputs({"ograd", "data"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(1)
       .set_infer_shape(LikeInputsShape(1))
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

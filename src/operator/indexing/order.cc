@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
-#include "operator/indexing/gpu_index.h"
+#include "operator/dtypes.h"
 #include "operator/indexing/gpu_order.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/indexing/index.h"
+#include "operator/init/fill.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/runtime/parameters_in_files.h"
 
@@ -28,14 +29,7 @@ struct SortParam : public dmlc::Parameter<SortParam> {
   }
 };
 
-#define MXNET_INDEX_DTYPE_FIELD(name)         \
-  DMLC_DECLARE_FIELD(name)                    \
-      .add_enum("uint8", ::mxnet::kUint8)     \
-      .add_enum("int32", ::mxnet::kInt32)     \
-      .add_enum("int64", ::mxnet::kInt64)     \
-      .add_enum("float16", ::mxnet::kFloat16) \
-      .add_enum("float32", ::mxnet::kFloat32) \
-      .add_enum("float64", ::mxnet::kFloat64)
+constexpr dtypes::Set kIndexTypes = dtypes::kIeeeFloats | dtypes::Set{kUint8, kInt32, kInt64};  // of results
 
 struct ArgSortParam : public dmlc::Parameter<ArgSortParam> {
   dmlc::optional<int> axis;
@@ -46,7 +40,7 @@ struct ArgSortParam : public dmlc::Parameter<ArgSortParam> {
         .set_default(dmlc::optional<int>(-1))
         .describe("The dimension that is sorted; None takes the array as a vector.");
     DMLC_DECLARE_FIELD(is_ascend).set_default(true).describe("Smallest first.");
-    MXNET_INDEX_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
+    MXNET_DTYPE_FIELD_OF(dtype, kIndexTypes).set_default(kFloat32).describe("Element type of the result.");
   }
 };
 
@@ -68,7 +62,7 @@ struct TopkParam : public dmlc::Parameter<TopkParam> {
         .add_enum("both", static_cast<int>(kBoth))
         .describe("The values, their indices, both, or ones at their places in an array of zeros.");
     DMLC_DECLARE_FIELD(is_ascend).set_default(false).describe("Take the smallest instead of the largest.");
-    MXNET_INDEX_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of indices.");
+    MXNET_DTYPE_FIELD_OF(dtype, kIndexTypes).set_default(kFloat32).describe("Element type of indices.");
   }
 };
 
@@ -224,6 +218,7 @@ template <bool kTopk, typename P>
 void BackwardRecords(const std::string& backward, const std::string& gather) {
   Op::Register(backward)
       .describe("Gradient: that of each ordered value at the value's place.")
+      .set_dtypes(dtypes::kAll)
       .template set_param<P>()
       .set_inputs({"ograd", "data"})
       .set_infer_shape(LikeInputsShape(1))
@@ -233,6 +228,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .set_kernel(OrderBackward<kTopk>);
   Op::Register(gather)
       .describe("Entries at the places where the ordered values of data stand.")
+      .set_dtypes(dtypes::kAll)
       .template set_param<P>()
       .set_inputs({"values", "data"})
       .set_infer_shape(LikeOrdered<kTopk>)
@@ -249,6 +245,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .set_trait(ParametersInFiles{{{"is_ascend_s", "is_ascend"}}})  // of 2.0
       .set_param<SortParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"output0"})  // the reference hides the indices behind it
       .set_infer_shape(SortShape<SortParam>)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -262,6 +259,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .set_trait(ParametersInFiles{{{"is_ascend_s", "is_ascend"}}})
       .set_param<ArgSortParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(SortShape<ArgSortParam>)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
         AssignType(attrs, "the result", &(*out)[0], attrs.get<ArgSortParam>().dtype);
@@ -274,6 +272,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .alias("_npx_topk")
       .set_param<TopkParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_num_outputs([](const Attrs& a) { return a.get<TopkParam>().ret_typ == kBoth ? 2 : 1; })
       .set_list_outputs([](const Attrs& a) {  // the reference hides the indices behind the values
         const int type = a.get<TopkParam>().ret_typ;

@@ -3,7 +3,7 @@
 #include "base/omp.h"
 #include "operator/indexing/index_common.h"
 #include "operator/indexing/pick.h"
-#include "operator/init/fill.h"
+#include "operator/init/fill_cpu.h"
 
 namespace mxnet {
 namespace {

@@ -4,8 +4,9 @@
 
 #include "base/omp.h"
 #include "mxnet/env.h"
-#include "operator/indexing/gpu_index.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/dtypes.h"
+#include "operator/indexing/index.h"
+#include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
 
@@ -140,6 +141,7 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   Op::Register("_contrib_index_copy")
       .describe("old_tensor with the rows at index_vector replaced by those of new_tensor.")
       .set_inputs({"old_tensor", "index_vector", "new_tensor"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(IndexCopyShape)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
@@ -155,6 +157,7 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   Op::Register("_contrib_backward_index_copy")
       .describe("Gradients of _contrib_index_copy: of old_tensor, index_vector (zeros) and new_tensor.")
       .set_inputs({"ograd", "old_tensor", "index_vector", "new_tensor"})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"old_tensor", "index_vector", "new_tensor"})
       .set_shape_only_from(3)
       .set_infer_shape(BackwardIndexCopyShape)
@@ -174,6 +177,7 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       .describe("The indices of every element, along a new last dimension, as int64.")
       .set_param<IndexArrayParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(0)
       .set_infer_shape(IndexArrayShape)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
@@ -187,6 +191,7 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       .alias("_npx_arange_like")
       .set_param<ArangeLikeParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(0)
       .set_infer_shape(ArangeLikeShape)
       .set_zero_gradient()

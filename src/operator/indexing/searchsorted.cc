@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 
@@ -73,6 +74,7 @@ void Searchsorted(KernelArgs& a) {
       .describe("The places, as int64, at which values would be inserted into a sorted vector so that it stays sorted.")
       .set_param<SearchsortedParam>()
       .set_inputs({"data", "values"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(SearchsortedShape)
       .set_infer_type(SearchsortedType)
       .set_zero_gradient()

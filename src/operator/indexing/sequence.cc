@@ -1,11 +1,12 @@
 // SequenceMask, SequenceLast, SequenceReverse: padded sequences with their lengths.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/gpu_sequence.h"
 #include "operator/indexing/index_common.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -200,6 +201,7 @@ IndexRange LengthRange(const KernelArgs& a) {
       .alias("_npx_sequence_mask")
       .set_param<SequenceMaskParam>()
       .set_inputs({"data", "sequence_length"}, CountInputs<SequenceMaskParam>)
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(MaskShape)
       .set_infer_type(DataType)
@@ -218,6 +220,7 @@ IndexRange LengthRange(const KernelArgs& a) {
       .set_trait(ReadsChosen{})
       .set_param<SequenceParam>()
       .set_inputs({"data", "sequence_length"}, CountInputs<SequenceParam>)
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(LastShape)
       .set_infer_type(DataType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -230,6 +233,7 @@ IndexRange LengthRange(const KernelArgs& a) {
       .describe("Gradient of SequenceLast.")
       .set_param<SequenceParam>()
       .set_inputs({"ograd", "data", "sequence_length"}, [](const Attrs& a) { return 1 + CountInputs<SequenceParam>(a); })
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(LastBackShape)
       .set_infer_type(DataType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -243,6 +247,7 @@ IndexRange LengthRange(const KernelArgs& a) {
       .alias("_npx_sequence_reverse")
       .set_param<SequenceParam>()
       .set_inputs({"data", "sequence_length"}, CountInputs<SequenceParam>)
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ReverseShape)
       .set_infer_type(DataType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

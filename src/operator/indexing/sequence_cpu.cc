@@ -4,7 +4,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/indexing/gpu_sequence.h"
-#include "operator/init/fill.h"
+#include "operator/init/fill_cpu.h"
 
 namespace mxnet {
 namespace {

@@ -1,11 +1,12 @@
 // take, batch_take, pick, one_hot and their relatives from the first releases.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
-#include "operator/indexing/gpu_index.h"
+#include "operator/indexing/index.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -266,95 +267,109 @@ IndexRange PickRange(const KernelArgs& a) {
   return range;
 }
 
-[[maybe_unused]] const bool registered = [] {
-  Op::Register("take")
-      .describe("Entries of one dimension at given indices.")
-      .alias("_npi_take")
-      .set_trait(ReadsChosen{})
-      .set_param<TakeParam>()
-      .set_inputs({"a", "indices"})
-      .set_infer_shape(TakeShape)
-      .set_infer_type(DataType<0>)
-      .set_gradient(ToBackward("_backward_take"))
-      .set_kernel(WithCheckedIndices(1, TakeRange, TakeKernel));
-  Op::Register("_backward_take")
-      .describe("Gradient of take: sums of the gradient of the result by index.")
-      .set_param<TakeParam>()
-      .set_inputs({"ograd", "indices", "a"})
-      .set_shape_only_from(2)
-      .set_infer_shape(LikeInputsShape(2))
-      .set_infer_type(DataType<0>)
-      .set_gradient(ToForward("take"))
-      .set_kernel(TakeBackward);
-  Op::Register("pick")
-      .describe("One entry along a dimension for each index of the others.")
-      .alias("choose_element_0index")
-      .alias("_npx_pick")
-      .set_trait(ReadsChosen{})
-      .set_param<PickParam>()
-      .set_inputs({"data", "index"})
-      .set_infer_shape(PickShape)
-      .set_infer_type(DataType<0>)
-      .set_gradient(ToBackward("_backward_pick"))
-      .set_kernel(WithCheckedIndices(1, PickRange, PickKernel));
-  Op::Register("_backward_pick")
-      .describe("Gradient of pick.")
-      .set_param<PickParam>()
-      .set_inputs({"ograd", "index", "data"})
-      .set_shape_only_from(2)
-      .set_infer_shape(LikeInputsShape(2))
-      .set_infer_type(DataType<0>)
-      .set_gradient(ToForward("pick"))
-      .set_kernel(PickBackward);
-  Op::Register("batch_take")
-      .describe("One entry of each row; indices out of range take the nearest.")
-      .set_trait(ReadsChosen{})
-      .set_inputs({"a", "indices"})
-      .set_infer_shape(BatchTakeShape)
-      .set_infer_type(BatchTakeType)
-      .set_gradient(ToBackward("_backward_batch_take"))
-      .set_kernel(WithCheckedIndices(
-          1, [](const KernelArgs& a) { return IndexRange{a.in[0].shape[a.in[0].shape.ndim() - 1]}; }, BatchTake));
-  Op::Register("_backward_batch_take")
-      .describe("Gradient of batch_take.")
-      .set_inputs({"ograd", "indices", "a"})
-      .set_shape_only_from(2)
-      .set_infer_shape(LikeInputsShape(2))
-      .set_infer_type(BatchTakeType)
-      .set_gradient(ToForward("batch_take"))
-      .set_kernel(BatchTakeBackward);
-  Op::Register("fill_element_0index")
-      .describe("lhs with the entry rhs[i] of row i replaced by mhs[i].")
-      .set_inputs({"lhs", "mhs", "rhs"})
-      .set_inplace({{0, 0}})
-      .set_infer_shape(FillElementShape)
-      .set_infer_type(FillElementType)
-      .set_zero_gradient()
-      .set_kernel(FillElement);
-  Op::Register("one_hot")
-      .describe("on_value at the index and off_value elsewhere, along a new last dimension.")
-      .alias("_npx_one_hot")
-      .set_param<OneHotParam>()
-      .set_inputs({"indices"})
-      .set_infer_shape(OneHotShape)
-      .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-        AssignType(attrs, "the result", &(*out)[0], attrs.get<OneHotParam>().dtype);
-        return (*in)[0] != kDTypeUnknown;
-      })
-      .set_zero_gradient()
-      .set_kernel(WithCheckedIndices(
-          0, [](const KernelArgs& a) { return IndexRange{a.param<OneHotParam>().depth}; }, OneHot));
-  Op::Register("_onehot_encode")
-      .describe("Rows of zeros with a one at the index, as large as rhs.")
-      .set_inputs({"lhs", "rhs"})
-      .set_inplace({{1, 0}})
-      .set_infer_shape(OneHotEncodeShape)
-      .set_infer_type(DataType<1>)
-      .set_zero_gradient()
-      .set_kernel(WithCheckedIndices(
-          0, [](const KernelArgs& a) { return IndexRange{a.out[0].shape[1]}; }, OneHotEncode));
-  return true;
-}();
+MXNET_REGISTER_OP(take)
+    .describe("Entries of one dimension at given indices.")
+    .alias("_npi_take")
+    .set_trait(ReadsChosen{})
+    .set_param<TakeParam>()
+    .set_inputs({"a", "indices"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(TakeShape)
+    .set_infer_type(DataType<0>)
+    .set_gradient(ToBackward("_backward_take"))
+    .set_kernel(WithCheckedIndices(1, TakeRange, TakeKernel));
+
+MXNET_REGISTER_OP(_backward_take)
+    .describe("Gradient of take: sums of the gradient of the result by index.")
+    .set_param<TakeParam>()
+    .set_inputs({"ograd", "indices", "a"})
+    .set_dtypes(dtypes::kAll)
+    .set_shape_only_from(2)
+    .set_infer_shape(LikeInputsShape(2))
+    .set_infer_type(DataType<0>)
+    .set_gradient(ToForward("take"))
+    .set_kernel(TakeBackward);
+
+MXNET_REGISTER_OP(pick)
+    .describe("One entry along a dimension for each index of the others.")
+    .alias("choose_element_0index")
+    .alias("_npx_pick")
+    .set_trait(ReadsChosen{})
+    .set_param<PickParam>()
+    .set_inputs({"data", "index"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(PickShape)
+    .set_infer_type(DataType<0>)
+    .set_gradient(ToBackward("_backward_pick"))
+    .set_kernel(WithCheckedIndices(1, PickRange, PickKernel));
+
+MXNET_REGISTER_OP(_backward_pick)
+    .describe("Gradient of pick.")
+    .set_param<PickParam>()
+    .set_inputs({"ograd", "index", "data"})
+    .set_dtypes(dtypes::kAll)
+    .set_shape_only_from(2)
+    .set_infer_shape(LikeInputsShape(2))
+    .set_infer_type(DataType<0>)
+    .set_gradient(ToForward("pick"))
+    .set_kernel(PickBackward);
+
+MXNET_REGISTER_OP(batch_take)
+    .describe("One entry of each row; indices out of range take the nearest.")
+    .set_trait(ReadsChosen{})
+    .set_inputs({"a", "indices"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(BatchTakeShape)
+    .set_infer_type(BatchTakeType)
+    .set_gradient(ToBackward("_backward_batch_take"))
+    .set_kernel(WithCheckedIndices(
+        1, [](const KernelArgs& a) { return IndexRange{a.in[0].shape[a.in[0].shape.ndim() - 1]}; }, BatchTake));
+
+MXNET_REGISTER_OP(_backward_batch_take)
+    .describe("Gradient of batch_take.")
+    .set_inputs({"ograd", "indices", "a"})
+    .set_dtypes(dtypes::kAll)
+    .set_shape_only_from(2)
+    .set_infer_shape(LikeInputsShape(2))
+    .set_infer_type(BatchTakeType)
+    .set_gradient(ToForward("batch_take"))
+    .set_kernel(BatchTakeBackward);
+
+MXNET_REGISTER_OP(fill_element_0index)
+    .describe("lhs with the entry rhs[i] of row i replaced by mhs[i].")
+    .set_inputs({"lhs", "mhs", "rhs"})
+    .set_dtypes(dtypes::kAll)
+    .set_inplace({{0, 0}})
+    .set_infer_shape(FillElementShape)
+    .set_infer_type(FillElementType)
+    .set_zero_gradient()
+    .set_kernel(FillElement);
+
+MXNET_REGISTER_OP(one_hot)
+    .describe("on_value at the index and off_value elsewhere, along a new last dimension.")
+    .alias("_npx_one_hot")
+    .set_param<OneHotParam>()
+    .set_inputs({"indices"})
+    .set_dtypes(dtypes::kAll)
+    .set_infer_shape(OneHotShape)
+    .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+      AssignType(attrs, "the result", &(*out)[0], attrs.get<OneHotParam>().dtype);
+      return (*in)[0] != kDTypeUnknown;
+    })
+    .set_zero_gradient()
+    .set_kernel(WithCheckedIndices(
+        0, [](const KernelArgs& a) { return IndexRange{a.param<OneHotParam>().depth}; }, OneHot));
+
+MXNET_REGISTER_OP(_onehot_encode)
+    .describe("Rows of zeros with a one at the index, as large as rhs.")
+    .set_inputs({"lhs", "rhs"})
+    .set_dtypes(dtypes::kAll)
+    .set_inplace({{1, 0}})
+    .set_infer_shape(OneHotEncodeShape)
+    .set_infer_type(DataType<1>)
+    .set_zero_gradient()
+    .set_kernel(WithCheckedIndices(
+        0, [](const KernelArgs& a) { return IndexRange{a.out[0].shape[1]}; }, OneHotEncode));
 
 }  // namespace
 }  // namespace mxnet

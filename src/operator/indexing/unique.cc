@@ -4,10 +4,11 @@
 #include <memory>
 #include <numeric>
 
+#include "operator/dtypes.h"
 #include "operator/indexing/host_values.h"
 #include "operator/indexing/order.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -182,6 +183,7 @@ bool UniqueShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       .describe("The different elements of an array, or slices of one dimension, in order. NaN stands last, once.")
       .set_param<UniqueParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_num_outputs(Outputs)
       .set_infer_shape(UniqueShape)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {

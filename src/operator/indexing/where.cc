@@ -1,12 +1,13 @@
 // where: elements of x or y as a condition says; its NumPy form broadcasts.
 #include <algorithm>
 
-#include "operator/indexing/gpu_index.h"
+#include "operator/dtypes.h"
+#include "operator/indexing/index.h"
 #include "operator/indexing/select_numbers.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/init/fill.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -203,6 +204,7 @@ void WhereScalarRecord(const char* name, const char* array, const char* text) {
       .describe(text)
       .set_param<WhereScalarParam>()
       .set_inputs({"condition", array})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(WhereScalarShape)
       .set_infer_type(SecondType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -220,6 +222,7 @@ void WhereScalarRecord(const char* name, const char* array, const char* text) {
       .describe("The number x where condition is not zero, else the number y, as float32.")
       .set_param<WhereScalarsParam>()
       .set_inputs({"condition"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ElemwiseShape)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
         AssignType(attrs, "the result", &(*out)[0], kFloat32);
@@ -232,6 +235,7 @@ void WhereScalarRecord(const char* name, const char* array, const char* text) {
       .alias("_sparse_where")
       .set_precision(Precision::kWidest)  // the condition may have any dtype, the two it chooses from share one
       .set_inputs({"condition", "x", "y"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(WhereShape)
       .set_infer_type(WhereType)
       .set_gradient(WhereGradient)
@@ -239,6 +243,7 @@ void WhereScalarRecord(const char* name, const char* array, const char* text) {
   Op::Register("_npi_where")
       .describe("x where condition is not zero, else y; the three are broadcast together.")
       .set_inputs({"condition", "x", "y"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(BroadcastWhereShape)
       .set_infer_type(WhereType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -249,6 +254,7 @@ void WhereScalarRecord(const char* name, const char* array, const char* text) {
   Op::Register("_backward_npi_where")
       .describe("Gradients of _npi_where.")
       .set_inputs({"ograd", "condition", "x", "y"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(2)
       .set_outputs({"x_grad", "y_grad"})
       .set_infer_shape(LikeInputsShape(2))

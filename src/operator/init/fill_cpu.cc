@@ -1,3 +1,5 @@
+#include "operator/init/fill_cpu.h"
+
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -5,7 +7,6 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "base/truncate.h"
-#include "operator/init/fill.h"
 
 namespace mxnet {
 namespace {

@@ -1,6 +1,5 @@
 // Values computed from positions, on a GPU.
-#include "operator/init/gpu_fill.h"
-
+#include "operator/init/fill.h"
 #include "rtc/source.h"
 
 namespace mxnet {

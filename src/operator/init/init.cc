@@ -2,7 +2,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "operator/init/gpu_fill.h"
+#include "operator/dtypes.h"
+#include "operator/init/fill.h"
 #include "operator/make_nodes.h"
 #include "operator/optional_number.h"
 #include "operator/param.h"
@@ -302,7 +303,7 @@ MXNET_REGISTER_PARAM(SetValueParam);
 MXNET_REGISTER_PARAM(EyeParam);
 MXNET_REGISTER_PARAM(NumpyEyeParam);
 
-Op& InitRecord(Op& op, const char* text) { return op.describe(text).set_inputs({}).set_zero_gradient(); }
+Op& InitRecord(Op& op, const char* text) { return op.describe(text).set_inputs({}).set_dtypes(dtypes::kAll).set_zero_gradient(); }
 
 template <int kValue>
 Op& ConstantRecord(Op& op, const char* text) {
@@ -327,7 +328,7 @@ Op& FullRecord(Op& op) {
       });
 }
 
-[[maybe_unused]] const bool registered = [] {
+void RegisterConstants() {
   ConstantRecord<0>(Op::Register("_zeros"), "An array of zeros.").set_infer_shape(ShapeLeftOpen<InitParam>);
   ConstantRecord<0>(Op::Register("_npi_zeros"), "An array of zeros.");
   ConstantRecord<1>(Op::Register("_ones"), "An array of ones.").set_infer_shape(ShapeLeftOpen<InitParam>);
@@ -358,6 +359,7 @@ Op& FullRecord(Op& op) {
       .set_trait(Role::kConstant)
       .set_param<FullLikeParam>()
       .set_inputs({"a"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(0)
       .set_infer_shape(ElemwiseShape)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
@@ -369,6 +371,9 @@ Op& FullRecord(Op& op) {
       .set_kernel([](KernelArgs& a) {
         if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], a.param<FullLikeParam>().fill_value);
       });
+}
+
+void RegisterSeries() {
   for (const char* name : {"_arange", "_npi_arange"})
     InitRecord(Op::Register(name), "Values from `start` up to but without `stop`, `step` apart, each `repeat` times.")
         .set_param<RangeParam>()
@@ -390,6 +395,7 @@ Op& FullRecord(Op& op) {
       .describe("Sets all elements of the array that is given as `out` to a number.")
       .set_param<SetValueParam>()
       .set_inputs({})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape([](const Attrs& attrs, ShapeVector*, ShapeVector* out) {
         MXNET_CHECK_KIND((*out)[0].known(), Value) << "[" << attrs.op->name << "] no array is given; accepted: `out`, the one to set";
         return true;
@@ -414,6 +420,11 @@ Op& FullRecord(Op& op) {
       .set_infer_shape(IdentityShape)
       .set_infer_type(GivenType<InitParam>)
       .set_kernel(Identity);
+}
+
+[[maybe_unused]] const bool registered = [] {
+  RegisterConstants();
+  RegisterSeries();
   return true;
 }();
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operator/init/gpu_fill.h"
+#include "operator/dtypes.h"
+#include "operator/init/fill.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -87,7 +88,13 @@ bool GivenType(const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
 
 template <typename P>
 Op& InitRecord(const char* name, const char* text) {
-  return Op::Register(name).describe(text).template set_param<P>().set_inputs({}).set_infer_type(GivenType<P>).set_zero_gradient();
+  return Op::Register(name)
+      .describe(text)
+      .set_dtypes(dtypes::kAll)
+      .template set_param<P>()
+      .set_inputs({})
+      .set_infer_type(GivenType<P>)
+      .set_zero_gradient();
 }
 
 // ---- windows
@@ -240,6 +247,7 @@ bool GivesInt64(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
       .describe("Rows and columns of the elements on and below one diagonal of a matrix, as int64.")
       .set_param<TrilIndicesParam>()
       .set_inputs({})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"rows", "columns"})
       .set_infer_shape(TrilIndicesShape)
       .set_infer_type(GivesInt64)
@@ -248,6 +256,7 @@ bool GivesInt64(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
   Op::Register("_npi_diag_indices_from")
       .describe("The indices of the main diagonal of an array of equal sizes: int64, a row for each dimension.")
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(0)
       .set_infer_shape(DiagIndicesShape)
       .set_infer_type(GivesInt64)

@@ -6,7 +6,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/linalg/matmul.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"

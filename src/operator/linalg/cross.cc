@@ -3,10 +3,11 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/like_inputs.h"
 #include "operator/linalg/contract.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/reduce/reduce.h"
@@ -226,7 +227,7 @@ void RegisterCross() {
           "axisc, or, for 2 and 2, only their third component. All dtypes but bool; both arrays have the same one.")
       .set_param<CrossParam>()
       .set_inputs({"a", "b"})
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64})
+      .set_dtypes(dtypes::kNumbers)
       .set_infer_shape(CrossShape)
       .set_gradient(BackwardNode("_backward_npi_cross", kGradInputs))
       .set_kernel(CrossKernel);
@@ -234,6 +235,7 @@ void RegisterCross() {
       .describe("Gradients of _npi_cross.")
       .set_param<CrossParam>()
       .set_inputs({"ograd", "a", "b"})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"a_grad", "b_grad"})
       .set_infer_shape(LikeInputsShape(1))
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {  // bilinear
@@ -320,7 +322,7 @@ void RegisterTrace() {
       .describe("Sums of the diagonals of matrices. Integers wrap around.")
       .set_param<TraceParam>()
       .set_inputs({"data"})
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64})
+      .set_dtypes(dtypes::kNumbers)
       .set_infer_shape(TraceShape)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_np_trace", *node, {ograds[0], node->inputs[0]}), 0, 0}};
@@ -330,6 +332,7 @@ void RegisterTrace() {
       .describe("Gradient of _np_trace.")
       .set_param<TraceParam>()
       .set_inputs({"ograd", "data"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(1)
       .set_infer_shape(LikeInputsShape(1))
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -381,6 +384,7 @@ const char* NormInFiles(bool, AttrDict* params) {
           "The square root of the sum of the squares of all elements, of shape () and the dtype of the data; of integers, rounded down.")
       .set_trait(ParametersInFiles{{}, {}, nullptr, NormInFiles})
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_precision(Precision::kFull)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         AssignShape(attrs, "the result", &(*out)[0], Shape(0));

@@ -7,7 +7,7 @@
 
 #include "base/dtype.h"
 #include "operator/gpu_library/gemm.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"
 #include "rtc/loop.h"
 

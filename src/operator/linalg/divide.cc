@@ -23,8 +23,6 @@ namespace {
 
 constexpr int64_t kLeaf = 32;  // rows of a part that is not cut
 
-int64_t Padded(int64_t n) { return RoundUp(n, kSecularStep); }
-
 // Which columns of an eigenvector are not 0: those of the part's first half, all, the second
 // half's. The order of the vectors in matrix products is this one.
 enum Columns : uint8_t { kFirst, kBoth, kSecond };
@@ -59,7 +57,7 @@ struct Parts {
 
 template <typename T>
 int64_t SolveLeaf(const Parts<T>& p, int64_t begin, int64_t end) {
-  const int64_t n = end - begin, pitch = Padded(n);
+  const int64_t n = end - begin, pitch = RoundUp(n, kSecularStep);
   alignas(64) T rows[kLeaf * kLeaf];
   double e[kLeaf];
   std::copy_n(p.e.get() + begin, n, e);
@@ -165,7 +163,7 @@ class Merge {
   }
 
   void FindVectors(SecularRoot* roots) {
-    const int64_t padded = Padded(kept_);
+    const int64_t padded = RoundUp(kept_, kSecularStep);
     const HostScratch<double> poles(padded), weights(padded), new_weights(padded);
     for (int64_t i = 0; i < padded; ++i) {
       poles[i] = i < kept_ ? p_.d[order_[i]] : kNoPole;
@@ -183,7 +181,7 @@ class Merge {
 
   // The vectors of the equation times those of the two parts, half by half.
   void Multiply(const double* poles, const double* weights, const SecularRoot* roots) {
-    const int64_t left = middle_ - begin_, right = end_ - middle_, padded = Padded(kept_), pitch = RowPitch(kept_);
+    const int64_t left = middle_ - begin_, right = end_ - middle_, padded = RoundUp(kept_, kSecularStep), pitch = RowPitch(kept_);
     int64_t counts[3] = {};
     for (int64_t i = 0; i < kept_; ++i) ++counts[p_.kinds[order_[i]]];
     const int64_t in_left = counts[kFirst] + counts[kBoth], in_right = counts[kBoth] + counts[kSecond];

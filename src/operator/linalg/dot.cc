@@ -1,5 +1,6 @@
 // dot and batch_dot. Both reduce to batches of matrix products, and so do their gradients and the
 // gradients of those.
+#include "operator/dtypes.h"
 #include "operator/like_inputs.h"
 #include "operator/linalg/matmul.h"
 #include "operator/param.h"
@@ -177,6 +178,7 @@ Op& DotRecord(const std::string& name, const std::string& backward, const char* 
       .describe("Gradients of " + name + ".")
       .set_param<DotParam>()
       .set_inputs({"ograd", "lhs", "rhs"})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"lhs_grad", "rhs_grad"})
       .set_infer_shape(LikeInputsShape(1))
       .set_flops(BackwardFlops<kViews>)
@@ -191,7 +193,7 @@ Op& DotRecord(const std::string& name, const std::string& backward, const char* 
       .describe(text)
       .set_param<DotParam>()
       .set_inputs({"lhs", "rhs"})
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloats)
       .set_infer_shape(DotShape<kViews>)
       .set_flops(DotFlops<kViews>)
       .set_expensive_to_recompute()

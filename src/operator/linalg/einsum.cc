@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 
+#include "operator/dtypes.h"
 #include "operator/linalg/contract.h"
 #include "operator/param.h"
 
@@ -236,6 +237,7 @@ void EinsumBackward(KernelArgs& args) {
           "arrays have the same one. Integers wrap around; of bools the sum is \"or\".")
       .set_param<EinsumParam>()
       .set_variadic("data", [](const Attrs& a) { return a.get<EinsumParam>().num_args; })
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(EinsumShape)
       .set_flops(EinsumFlops)
       .set_expensive_to_recompute()
@@ -246,6 +248,7 @@ void EinsumBackward(KernelArgs& args) {
       .describe("Gradient of _npi_einsum in one of its arrays.")
       .set_param<EinsumBackwardParam>()
       .set_variadic("data", [](const Attrs& a) { return a.get<EinsumBackwardParam>().num_args; })
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(BackwardShape)
       .set_gradient(EinsumSecond)
       .set_kernel(EinsumBackward);

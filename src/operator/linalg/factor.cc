@@ -4,9 +4,10 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/random/density.h"
 #include "rtc/loop.h"
@@ -16,7 +17,7 @@ namespace linalg {
 namespace {
 
 Op& Record(const std::string& name) {
-  return Op::Register(name).set_inputs({"A"}).set_dtypes({kFloat32, kFloat64}).set_precision(Precision::kFull).set_expensive_to_recompute();
+  return Op::Register(name).set_inputs({"A"}).set_dtypes(dtypes::kReals).set_precision(Precision::kFull).set_expensive_to_recompute();
 }
 
 // For matrices of order n (the last dimension but one): factor * n * the size of the input.
@@ -309,7 +310,7 @@ void RegisterOthers() {
   Op::Register("_backward_linalg_gaps")
       .describe("1 / (A[c] - A[r]), or 0 where that is a division by 0, for gradients.")
       .set_inputs({"A"})
-      .set_dtypes({kFloat32, kFloat64})
+      .set_dtypes(dtypes::kReals)
       .set_infer_shape(GapsShape)
       .set_gradient(GapsGradient)
       .set_kernel(Gaps);

@@ -1,7 +1,8 @@
 // Inverses and determinants.
+#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {
@@ -9,7 +10,7 @@ namespace linalg {
 namespace {
 
 Op& Record(const std::string& name) {
-  return Op::Register(name).set_inputs({"A"}).set_dtypes({kFloat32, kFloat64}).set_precision(Precision::kFull).set_expensive_to_recompute();
+  return Op::Register(name).set_inputs({"A"}).set_dtypes(dtypes::kReals).set_precision(Precision::kFull).set_expensive_to_recompute();
 }
 
 std::function<double(const Attrs&, Span<const TBlob>, Span<const TBlob>)> Cubes(double factor, int input) {
@@ -138,7 +139,7 @@ void RegisterDeterminants(const std::string& det, const std::string& slogdet) {
     Op::Register(logarithm ? "_backward_linalg_slogdet" : "_backward_linalg_det")
         .describe("Numbers times matrices of cofactors, or times transposed inverses, for gradients.")
         .set_inputs({"ograd", "A"})
-        .set_dtypes({kFloat32, kFloat64})
+        .set_dtypes(dtypes::kReals)
         .set_infer_shape(LikeLastShape)
         .set_flops(Cubes(3, 1))
         .set_gradient(logarithm ? LogDeterminantSecond : DeterminantSecond)

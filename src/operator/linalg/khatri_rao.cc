@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/dtype.h"
+#include "operator/dtypes.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 
@@ -61,6 +62,7 @@ void KhatriRao(KernelArgs& a) {
       .describe("The Kronecker product of matrices, column by column.")
       .set_param<KhatriRaoParam>()
       .set_variadic("args", [](const Attrs& a) { return a.get<KhatriRaoParam>().num_args; })
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(KhatriRaoShape)
       .set_kernel(KhatriRao);
   return true;

@@ -8,7 +8,7 @@
 #include "operator/gemm.h"
 #include "operator/gpu_library/gemm.h"
 #include "operator/linalg/matmul.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 
 namespace mxnet {
 MXNET_CPU_DECLARE(void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b,

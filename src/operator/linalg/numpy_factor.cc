@@ -1,11 +1,12 @@
 // NumPy's factorizations: singular values, QR, eigenvalues.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/matmul.h"
 #include "operator/linalg/real_inputs.h"
 #include "operator/linalg/shapes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/on_host.h"
 #include "operator/param.h"
 
@@ -259,6 +260,7 @@ void RegisterSingular() {
   Op::Register("_backward_linalg_is_zero")
       .describe("1 where the number is 0, else 0, for gradients.")
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ElemwiseShape)
       .set_zero_gradient()
       .set_kernel([](KernelArgs& args) {

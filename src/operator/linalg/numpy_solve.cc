@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/matmul.h"
 #include "operator/linalg/real_inputs.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -268,6 +269,7 @@ void RegisterParts() {
   Op::Register("_backward_linalg_columns")
       .describe("Vectors as matrices of one column, for gradients.")
       .set_inputs({"x", "a"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(1)
       .set_infer_shape(ColumnsShape)
       .set_infer_type(FirstType)
@@ -280,6 +282,7 @@ void RegisterParts() {
       .describe("A tensor as a matrix, for gradients.")
       .set_param<FoldParam>()
       .set_inputs({"x"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(FoldShape)
       .set_inplace({{0, 0}})
       .set_gradient(ReshapeBack)
@@ -288,6 +291,7 @@ void RegisterParts() {
       .describe("Gradient of _npi_tensorsolve in b.")
       .set_param<TensorSolveParam>()
       .set_inputs({"ograd", "a", "b"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(2)
       .set_infer_shape(LikeInput)
       .set_infer_type(FirstType)
@@ -297,6 +301,7 @@ void RegisterParts() {
       .describe("Gradient of _npi_tensorsolve in a.")
       .set_param<TensorSolveParam>()
       .set_inputs({"b_grad", "x", "a"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(2)
       .set_infer_shape(LikeInput)
       .set_infer_type(FirstType)
@@ -306,6 +311,7 @@ void RegisterParts() {
       .describe("A tensor like a of _npi_tensorsolve as the matrix of the equations, for gradients.")
       .set_param<TensorSolveParam>()
       .set_inputs({"a"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(MatrixShape)
       .set_kernel(TensorSolveMatrix);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
 #include "operator/param.h"
@@ -129,14 +130,14 @@ void Inner(KernelArgs& a) {
       .describe("A part of square matrices, for gradients.")
       .set_param<PartParam>()
       .set_inputs({"A"})
-      .set_dtypes({kFloat32, kFloat64})
+      .set_dtypes(dtypes::kReals)
       .set_infer_shape(SquareShape)
       .set_gradient(PartGradient)
       .set_kernel(PartKernel);
   Op::Register("_backward_linalg_scale")
       .describe("Each matrix times its number, for gradients.")
       .set_inputs({"numbers", "A"})
-      .set_dtypes({kFloat32, kFloat64})
+      .set_dtypes(dtypes::kReals)
       .set_infer_shape(LikeLastShape)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         const NodeEntry &numbers = node->inputs[0], &a = node->inputs[1];
@@ -147,7 +148,7 @@ void Inner(KernelArgs& a) {
       .describe("Sums of products of two matrices, element by element, for gradients.")
       .set_inputs({"A", "B", "numbers"})
       .set_shape_only_from(2)
-      .set_dtypes({kFloat32, kFloat64})
+      .set_dtypes(dtypes::kReals)
       .set_infer_shape(LikeLastShape)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{Scaled(ograds[0], node->inputs[1]), Scaled(ograds[0], node->inputs[0]), NodeEntry{}};

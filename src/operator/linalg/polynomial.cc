@@ -6,7 +6,8 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/on_host.h"
 #include "operator/optional_number.h"
 #include "operator/param.h"
@@ -229,14 +230,13 @@ void Interp(KernelArgs& args) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  const std::vector<int> numbers{kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64};
   Op::Register("_npi_polyval")
       .describe(
           "Values of a polynomial: p[0] * x**(n-1) + ... + p[n-1], for p of n numbers.\n\n"
           "x has any shape, and so has the result. All dtypes but bool; both arrays have the same one. Integers wrap around. Horner's "
           "rule.")
       .set_inputs({"p", "x"})
-      .set_dtypes(numbers)
+      .set_dtypes(dtypes::kNumbers)
       .set_infer_shape(PolyvalShape)
       .set_gradient(BackwardNode("_npi_backward_polyval", kGradInputs))
       .set_kernel(Polyval);
@@ -244,7 +244,7 @@ void Interp(KernelArgs& args) {
       .describe("Gradients of _npi_polyval.")
       .set_inputs({"ograd", "p", "x"})
       .set_outputs({"p_grad", "x_grad"})
-      .set_dtypes(numbers)
+      .set_dtypes(dtypes::kNumbers)
       .set_infer_shape(PolyvalBackShape)
       .set_gradient(PolyvalSecond)
       .set_kernel(PolyvalBack);
@@ -255,6 +255,7 @@ void Interp(KernelArgs& args) {
           "GPU the arrays are copied to the host, where the search runs.")
       .set_param<InterpParam>()
       .set_inputs({"xp", "fp", "x"}, [](const Attrs& a) { return a.get<InterpParam>().x_is_scalar ? 2 : 3; })
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(InterpShape)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
         AssignType(attrs, "the result", &(*out)[0], kFloat64);

@@ -3,12 +3,13 @@
 #include <vector>
 
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/gemm.h"
 #include "operator/gpu_library/gemm.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/matmul.h"
 #include "operator/linalg/shapes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 
@@ -283,7 +284,7 @@ Op& GemmRecord(const char* name) {
   return Op::Register(std::string("_") + name)
       .alias(name)
       .set_param<P>()
-      .set_dtypes({kFloat32, kFloat64})
+      .set_dtypes(dtypes::kReals)
       .set_precision(Precision::kFull)
       .set_infer_shape(GemmShape<P>)
       .set_flops(GemmFlops<P>)
@@ -315,7 +316,7 @@ Op& GemmRecord(const char* name) {
           "A has at least 2 dimensions; the last two are those of the matrices. The results are symmetric. float32 and float64.")
       .set_param<SyrkParam>()
       .set_inputs({"A"})
-      .set_dtypes({kFloat32, kFloat64})
+      .set_dtypes(dtypes::kReals)
       .set_precision(Precision::kFull)
       .set_infer_shape(SyrkShape)
       .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) {

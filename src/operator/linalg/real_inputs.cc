@@ -1,5 +1,7 @@
 #include "operator/linalg/real_inputs.h"
 
+#include "operator/dtypes.h"
+
 namespace mxnet {
 namespace linalg {
 
@@ -24,7 +26,7 @@ bool RealType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
 Op& RealRecord(const std::string& name, std::vector<std::string> inputs) {
   return Op::Register(name)
       .set_inputs(std::move(inputs))
-      .set_dtypes({kFloat32, kFloat64, kUint8, kInt8, kInt16, kUint16, kInt32, kUint32, kInt64, kUint64, kBool})
+      .set_dtypes(dtypes::kReals | dtypes::kIntegersAndBool)
       .set_infer_type(RealType)
       .set_precision(Precision::kFull)
       .set_expensive_to_recompute();
@@ -48,6 +50,7 @@ bool CastShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   Op::Register("_backward_linalg_cast")
       .describe("data in the dtype of like, for gradients.")
       .set_inputs({"data", "like"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(1)
       .set_infer_shape(CastShape)
       .set_infer_type(CastType)

@@ -2,6 +2,7 @@
 // the labels that each of them means. So are their gradients and the gradients of those.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/like_inputs.h"
 #include "operator/linalg/contract.h"
 #include "operator/linalg/matmul.h"
@@ -207,6 +208,7 @@ Op& Product(const std::string& name, const std::string& text) {
   // With u, w the gradients that reach those of a and b: the product is linear in either input.
   back.describe("Gradients of " + name + ".")
       .set_inputs({"ograd", "a", "b"})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"a_grad", "b_grad"})
       .set_infer_shape(LikeInputsShape(1))
       .set_flops(ProductFlops<kIndices, 2>)
@@ -222,6 +224,7 @@ Op& Product(const std::string& name, const std::string& text) {
   SetParam<P>(op);
   return op.describe(text)
       .set_inputs({"a", "b"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ProductShape<kIndices>)
       .set_flops(ProductFlops<kIndices, 1>)
       .set_expensive_to_recompute()

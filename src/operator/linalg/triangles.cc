@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
 #include "operator/param.h"
@@ -172,7 +173,7 @@ Op& Record(const char* name, const char* other, InferShapeFn shapes, Kernel kern
       .alias(name)
       .set_param<P>()
       .set_inputs({"A"})
-      .set_dtypes({kFloat32, kFloat64})
+      .set_dtypes(dtypes::kReals)
       .set_precision(Precision::kFull)
       .set_infer_shape(std::move(shapes))
       .set_gradient([back](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -1,7 +1,8 @@
 // Products and systems of equations with triangular matrices.
+#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -91,7 +92,7 @@ Op& TriangularRecord(const char* name) {
       .alias(name)
       .set_param<TriangularParam>()
       .set_inputs({"A", "B"})
-      .set_dtypes({kFloat32, kFloat64})
+      .set_dtypes(dtypes::kReals)
       .set_precision(Precision::kFull)
       .set_infer_shape(TriangularShape)
       .set_flops(TriangularFlops)

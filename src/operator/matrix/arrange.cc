@@ -2,9 +2,10 @@
 // another arrangement.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -156,6 +157,7 @@ Op& SpreadRecord(const char* name, const char* backward, const char* text) {
   const std::string forward = name;
   Op::Register(backward)
       .describe("Gradient: sums of the gradient of the result.")
+      .set_dtypes(dtypes::kAll)
       .template set_param<P>()
       .set_inputs({"ograd", "data"})
       .set_shape_only_from(1)
@@ -166,6 +168,7 @@ Op& SpreadRecord(const char* name, const char* backward, const char* text) {
       .set_kernel(Gather<kWalk>);
   return Op::Register(name)
       .describe(text)
+      .set_dtypes(dtypes::kAll)
       .template set_param<P>()
       .set_inputs({"data"})
       .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -250,9 +253,12 @@ void SpaceToDepth(KernelArgs& a) {
 }
 
 Op& OtherWay(Op& op, const char* text, const char* gradient) {
-  return op.describe(text).set_inputs({"data"}).set_gradient([gradient](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-    return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(gradient, *node, {ograds[0]}), 0, 0}};
-  });
+  return op.describe(text)
+      .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
+      .set_gradient([gradient](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(gradient, *node, {ograds[0]}), 0, 0}};
+      });
 }
 
 [[maybe_unused]] const bool registered = [] {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/join_pieces.h"
 #include "operator/param.h"
@@ -213,6 +214,7 @@ Op& ConcatRecord(const char* name, const char* text) {
       .describe(text)
       .set_param<ConcatParam>()
       .set_variadic("data", [](const Attrs& a) { return a.get<ConcatParam>().num_args; })
+      .set_dtypes(dtypes::kAll)
       .set_gradient(ConcatGradient);
 }
 
@@ -312,6 +314,7 @@ void ShorthandRecord(const char* name, const char* backward, const char* text) {
   auto count = [](const Attrs& a) { return a.get<P>().num_args; };
   Op::Register(name)
       .describe(text)
+      .set_dtypes(dtypes::kAll)
       .template set_param<P>()
       .set_trait(ParametersInFiles{{{"dim", ""}}})  // which 2.0 writes, and which the kind says
       .set_variadic("data", count)
@@ -325,6 +328,7 @@ void ShorthandRecord(const char* name, const char* backward, const char* text) {
   const std::string forward = name;
   Op::Register(backward)
       .describe("Gradient.")
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(1)
       .template set_param<P>()
       .set_variadic("data", [](const Attrs& a) { return a.get<P>().num_args + 1; })
@@ -488,6 +492,7 @@ Op& SplitRecords(const std::string& name, const char* backward, const char* text
       .describe("Gradient of " + name + ": its parts put together.")
       .set_param<SplitParam>()
       .set_variadic("ograds", SplitOutputs, "")
+      .set_dtypes(dtypes::kAll)
       .set_list_inputs([](const Attrs& a) {
         std::vector<std::string> names;
         for (int i = 0; i < SplitOutputs(a); ++i) names.push_back("arg" + std::to_string(i));
@@ -502,6 +507,7 @@ Op& SplitRecords(const std::string& name, const char* backward, const char* text
       .describe(text)
       .set_param<SplitParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_num_outputs(SplitOutputs)
       .set_infer_shape(SplitShape)
       .set_kernel(Split);
@@ -537,6 +543,7 @@ void FlattenAtNone(const std::string& name, AttrDict* params, std::vector<NodeEn
       .describe("Gradient of Concat.")
       .set_param<ConcatParam>()
       .set_variadic("data", BackwardConcatInputs)
+      .set_dtypes(dtypes::kAll)
       .set_num_outputs([](const Attrs& a) { return a.get<ConcatParam>().num_args; })
       .set_infer_shape(BackwardConcatShape)
       .set_layout(LayoutRule::kChannelsLast)
@@ -547,6 +554,7 @@ void FlattenAtNone(const std::string& name, AttrDict* params, std::vector<NodeEn
       .alias("_npi_stack")
       .set_param<StackParam>()
       .set_variadic("data", [](const Attrs& a) { return a.get<StackParam>().num_args; })
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(StackShape)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         const auto& p = node->attrs->get<StackParam>();
@@ -568,6 +576,7 @@ void FlattenAtNone(const std::string& name, AttrDict* params, std::vector<NodeEn
       .alias("_npx_slice_channel")
       .set_param<SliceChannelParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"output0"}, [](const Attrs& a) { return a.get<SliceChannelParam>().num_outputs; })  // numbered even if it is one
       .set_infer_shape(SliceChannelShape)
       .set_gradient(SplitGradient<SliceChannelParam>)

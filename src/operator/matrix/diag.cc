@@ -1,9 +1,10 @@
 // diag: a vector onto a diagonal, or the diagonals out of an array.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -148,6 +149,7 @@ Op& DiagRecord(const std::string& name, const char* text) {
   const std::string backward = "_backward" + std::string(name[0] == '_' ? "" : "_") + name;
   Op::Register(backward)
       .describe("Gradient of " + name + ".")
+      .set_dtypes(dtypes::kAll)
       .template set_param<P>()
       .set_inputs({"ograd", "data"})
       .set_shape_only_from(1)
@@ -158,6 +160,7 @@ Op& DiagRecord(const std::string& name, const char* text) {
       .set_kernel(DiagBack<kSpec>);
   return Op::Register(name)
       .describe(text)
+      .set_dtypes(dtypes::kAll)
       .template set_param<P>()
       .set_inputs({"data"})
       .set_infer_shape(DiagShape<kSpec>)

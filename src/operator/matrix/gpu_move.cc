@@ -1,8 +1,7 @@
-#include "operator/matrix/gpu_move.h"
-
 #include <algorithm>
 #include <vector>
 
+#include "operator/matrix/move.h"
 #include "operator/matrix/strided_dims.h"
 #include "rtc/loop.h"
 #include "rtc/prelude.h"

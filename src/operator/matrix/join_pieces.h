@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 
 namespace mxnet {
 

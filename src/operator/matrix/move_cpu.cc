@@ -1,3 +1,5 @@
+#include "operator/matrix/move_cpu.h"
+
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -9,7 +11,6 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/element_size.h"
-#include "operator/matrix/move.h"
 #include "operator/matrix/reverse_run.h"
 #include "operator/matrix/strided_dims.h"
 

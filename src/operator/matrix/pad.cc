@@ -5,10 +5,11 @@
 #include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/omp.h"
-#include "operator/init/fill.h"
+#include "operator/dtypes.h"
+#include "operator/init/fill_cpu.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 
@@ -186,6 +187,7 @@ void PadBack(KernelArgs& a) {
       .alias("_npx_pad")
       .set_param<PadParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(PadShape)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_Pad", *node, {ograds[0], node->inputs[0]}), 0, 0}};
@@ -195,6 +197,7 @@ void PadBack(KernelArgs& a) {
       .describe("Gradient of Pad.")
       .set_param<PadParam>()
       .set_inputs({"ograd", "data"})
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(1)
       .set_infer_shape(LikeInputsShape(1))
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -2,8 +2,9 @@
 #include <algorithm>
 
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -361,6 +362,7 @@ bool SqueezeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 Op& ShapeOnly(Op& op, const char* text, const char* input) {
   return op.describe(text)
       .set_inputs({input})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_gradient(ReshapeBack)
       .set_kernel(CopyThrough)

@@ -1,5 +1,6 @@
 // reshape_like, shape_array, size_array: shapes as arguments and as values.
-#include "operator/init/gpu_fill.h"
+#include "operator/dtypes.h"
+#include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
 #include "operator/traits.h"
@@ -90,6 +91,7 @@ void SizeArray(KernelArgs& a) {
       .alias("_npx_reshape_like")
       .set_param<ReshapeLikeParam>()
       .set_inputs({"lhs", "rhs"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_trait(Role::kReshape)
       .set_trait(GivesInput{})
@@ -104,6 +106,7 @@ void SizeArray(KernelArgs& a) {
       .describe("The sizes of the dimensions, as an int64 vector.")
       .alias("_npx_shape_array")
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         if (!(*in)[0].ndim_known()) return false;
         AssignShape(attrs, "the result", &(*out)[0], Shape({(*in)[0].ndim()}));
@@ -116,6 +119,7 @@ void SizeArray(KernelArgs& a) {
       .set_shape_only_from(0)
       .describe("The number of elements, as an int64 vector of length 1.")
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         AssignShape(attrs, "the result", &(*out)[0], Shape({1}));
         return (*in)[0].known();

@@ -2,8 +2,9 @@
 // elements with more dimensions.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -194,6 +195,7 @@ void AtLeastRecord(const std::string& name) {
       .alias("_npi_" + name)
       .set_param<CountParam>()
       .set_variadic("arys", count)
+      .set_dtypes(dtypes::kAll)
       .set_num_outputs(count)
       .set_infer_shape(AtLeastShape<kDims>)
       .set_infer_type(EachType)
@@ -214,6 +216,7 @@ void AtLeastRecord(const std::string& name) {
       .alias("_npi_roll")
       .set_param<RollParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(RollShape)
       .set_gradient(RollGradient)
       .set_kernel(RollKernel);
@@ -221,6 +224,7 @@ void AtLeastRecord(const std::string& name) {
       .describe("The planes of two dimensions turned by quarters of a turn.")
       .set_param<Rot90Param>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(Rot90Shape)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         const auto& p = node->attrs->get<Rot90Param>();

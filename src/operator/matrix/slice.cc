@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "base/omp.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/dtypes.h"
+#include "operator/init/fill.h"
 #include "operator/like_inputs.h"
 #include "operator/make_nodes.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/matrix/slice_param.h"
 #include "operator/traits.h"
 
@@ -287,6 +288,7 @@ NodeEntry Cleared(const NodePtr& node, const NodeEntry& ograd) {
 Op& TakeRecord(const char* name, const char* text, const char* backward) {
   return Op::Register(name)
       .describe(text)
+      .set_dtypes(dtypes::kAll)
       .set_trait(ReadsChosen{})
       .set_infer_type(FirstType)
       .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -301,6 +303,7 @@ template <BoxFn kBox>
 Op& TakeBackRecord(const char* name, const char* forward) {
   return Op::Register(name)
       .describe("Gradient of a slice: zeros around the gradient of the result.")
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(1)
       .set_infer_shape(LikeInputsShape(1))
       .set_infer_type(FirstType)
@@ -347,6 +350,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .alias("_npi_slice_assign")
       .set_param<SliceParam>()
       .set_inputs({"lhs", "rhs"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(AssignSliceShape)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -359,6 +363,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .alias("_npi_slice_assign_scalar")
       .set_param<SliceAssignScalarParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         if (!ElemwiseShape(attrs, in, out)) return false;

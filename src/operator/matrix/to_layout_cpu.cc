@@ -3,7 +3,8 @@
 #include <cstring>
 
 #include "base/omp.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/matrix/to_layout.h"
 #include "operator/traits.h"
 #include "operator/traits_graph.h"
@@ -51,6 +52,7 @@ MXNET_REGISTER_OP(_to_layout)
     .describe("The same values in another memory layout; the layout pass of compiled graphs puts it in.")
     .set_trait(LayoutConversion{})
     .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ElemwiseShape)
     .set_trait(HiddenFromMonitors{})
     .set_kernel([](KernelArgs& args) {

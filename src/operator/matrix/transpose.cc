@@ -1,8 +1,9 @@
 // transpose and SwapAxis: permutations of axes.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -162,6 +163,7 @@ Op& PermuteRecord(const char* name, const char* text, const char* input, const c
   return Op::Register(name)
       .describe(text)
       .set_inputs({input})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(PermuteShape<kAxes>)
       .set_trait(Role::kTranspose)
       .set_trait(Permutation{kAxes})

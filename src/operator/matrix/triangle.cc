@@ -3,9 +3,10 @@
 #include <cstring>
 
 #include "base/omp.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/dtypes.h"
+#include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/tuple_field.h"
 #include "rtc/loop.h"
@@ -78,6 +79,7 @@ void TriangleRecord(const char* name, const char* text) {
       .describe(text)
       .set_param<TriangleParam>()
       .set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(TriangleShape)
       .set_gradient([forward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         // Of a vector, whose rows are all the same, it is the sum of those of the rows.
@@ -140,6 +142,7 @@ void FillDiagonal(KernelArgs& a) {
       .describe("a with its main diagonal replaced by numbers.")
       .set_param<FillDiagonalParam>()
       .set_inputs({"a"})
+      .set_dtypes(dtypes::kAll)
       .set_inplace({{0, 0}})
       .set_infer_shape(FillDiagonalShape)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

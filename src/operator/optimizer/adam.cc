@@ -2,6 +2,7 @@
 // al. 2020).
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/optimizer/scaled_update.h"
 
 namespace mxnet {
@@ -19,8 +20,9 @@ struct AdamParam : public dmlc::Parameter<AdamParam> {
     MXNET_UPDATE_CLIP;
     MXNET_UPDATE_LAZY;
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = beta1, h[5] = beta2, h[6] = epsilon;
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->beta1 = beta1, to->beta2 = beta2,
+    to->epsilon = epsilon;
   }
 };
 
@@ -34,8 +36,9 @@ struct AdamWParam : public dmlc::Parameter<AdamWParam> {
     DMLC_DECLARE_FIELD(eta).describe("Factor of the schedule on the whole step.");
     MXNET_UPDATE_CLIP;
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[3] = UpdateBound(clip_gradient), h[4] = beta1, h[5] = beta2, h[6] = epsilon, h[7] = eta;
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->wd = wd, to->clip = UpdateBound(clip_gradient), to->beta1 = beta1, to->beta2 = beta2, to->epsilon = epsilon,
+    to->eta = eta;
   }
 };
 
@@ -52,10 +55,11 @@ struct Lamb1Param : public dmlc::Parameter<Lamb1Param> {
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
   }
-  void Fill(double* h) const {
-    h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = beta1, h[5] = beta2, h[6] = epsilon;
-    h[7] = bias_correction ? 1 / (1 - std::pow(static_cast<double>(beta1), t)) : 1;
-    h[8] = bias_correction ? 1 / (1 - std::pow(static_cast<double>(beta2), t)) : 1;
+  void Fill(UpdateNumbers* to) const {
+    to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->beta1 = beta1, to->beta2 = beta2,
+    to->epsilon = epsilon;
+    to->unbias1 = bias_correction ? 1 / (1 - std::pow(static_cast<double>(beta1), t)) : 1;
+    to->unbias2 = bias_correction ? 1 / (1 - std::pow(static_cast<double>(beta2), t)) : 1;
   }
 };
 
@@ -92,14 +96,14 @@ void Lamb2Kernel(KernelArgs& a) {
     numbers.second = a.in[3];
     numbers.lower = p.lower_bound;
     numbers.upper = p.upper_bound;
-    u.h[0] = p.lr;
+    u.numbers.lr = p.lr;
     return UpdateOnDevice(a.run, u, a.in[0].Size(), numbers);
   }
   double weight_norm = FirstNumber(a.in[2]);
   const double direction_norm = FirstNumber(a.in[3]);
   if (p.lower_bound >= 0 && weight_norm < p.lower_bound) weight_norm = p.lower_bound;
   if (p.upper_bound >= 0 && weight_norm > p.upper_bound) weight_norm = p.upper_bound;
-  u.h[0] = p.lr * (weight_norm == 0 || direction_norm == 0 ? 1 : weight_norm / direction_norm);
+  u.numbers.lr = p.lr * (weight_norm == 0 || direction_norm == 0 ? 1 : weight_norm / direction_norm);
   ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
 }
 
@@ -149,7 +153,7 @@ MXNET_REGISTER_OP(lamb_update_phase2)
     .set_inputs({"weight", "g", "r1", "r2"})
     .set_inplace({{0, 0}})
     .set_infer_shape(ShapeWithScalars({2, 3}))
-    .set_dtypes(UpdateDTypes())
+    .set_dtypes(dtypes::kFloats)
     .set_kernel(Lamb2Kernel<false>);
 
 MXNET_REGISTER_OP(mp_lamb_update_phase2)
@@ -162,7 +166,7 @@ MXNET_REGISTER_OP(mp_lamb_update_phase2)
     .set_inplace({{0, 0}})
     .set_infer_shape(ShapeWithScalars({2, 3}))
     .set_infer_type(UpdateType({1, 2, 3, 4}))
-    .set_dtypes(UpdateDTypes())
+    .set_dtypes(dtypes::kFloats)
     .set_kernel(Lamb2Kernel<true>);
 
 }  // namespace

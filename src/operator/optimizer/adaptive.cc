@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/optimizer/update.h"
 
 namespace mxnet {
@@ -24,9 +25,9 @@ struct RmsPropParam : public dmlc::Parameter<RmsPropParam> {
     MXNET_UPDATE_CLIP;
     MXNET_UPDATE_CLIP_WEIGHTS;
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = gamma1, h[5] = epsilon,
-    h[6] = UpdateBound(clip_weights);
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->gamma1 = gamma1, to->epsilon = epsilon,
+    to->weight_bound = UpdateBound(clip_weights);
   }
 };
 
@@ -42,9 +43,10 @@ struct RmsPropAlexParam : public dmlc::Parameter<RmsPropAlexParam> {
     MXNET_UPDATE_CLIP;
     MXNET_UPDATE_CLIP_WEIGHTS;
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = gamma1, h[5] = gamma2, h[6] = epsilon;
-    h[7] = UpdateBound(clip_weights);
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->gamma1 = gamma1, to->gamma2 = gamma2,
+    to->epsilon = epsilon;
+    to->weight_bound = UpdateBound(clip_weights);
   }
 };
 
@@ -58,7 +60,9 @@ struct FtrlParam : public dmlc::Parameter<FtrlParam> {
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
   }
-  void Fill(double* h) const { h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = lamda1, h[5] = beta; }
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->lambda1 = lamda1, to->beta = beta;
+  }
 };
 
 struct FtmlParam : public dmlc::Parameter<FtmlParam> {
@@ -76,10 +80,11 @@ struct FtmlParam : public dmlc::Parameter<FtmlParam> {
     DMLC_DECLARE_FIELD(clip_grad).set_default(-1.0f).describe(
         "The rescaled gradient is cut to [-clip_grad, clip_grad]; negative: it is not.");
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_grad), h[4] = beta1, h[5] = beta2, h[6] = epsilon;
-    h[7] = 1 - std::pow(static_cast<double>(beta1), t);
-    h[8] = 1 - std::pow(static_cast<double>(beta2), t);
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_grad), to->beta1 = beta1, to->beta2 = beta2,
+    to->epsilon = epsilon;
+    to->bias1 = 1 - std::pow(static_cast<double>(beta1), t);
+    to->bias2 = 1 - std::pow(static_cast<double>(beta2), t);
   }
 };
 
@@ -142,7 +147,7 @@ void GroupAdaGrad(KernelArgs& a) {
   u.grad = a.in[1].dptr;
   u.state[0] = a.in[2].dptr;
   u.out = a.out[0].dptr;
-  u.h[0] = p.lr, u.h[2] = p.rescale_grad, u.h[3] = UpdateBound(p.clip_gradient), u.h[4] = p.epsilon;
+  u.numbers.lr = p.lr, u.numbers.rescale = p.rescale_grad, u.numbers.clip = UpdateBound(p.clip_gradient), u.numbers.epsilon = p.epsilon;
   if (a.run.ctx.is_gpu()) return GroupAdaGradOnDevice(a.run, u, rows, n);
   ParallelFor(rows, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
     MXNET_CPU_CALL(GroupAdaGradRows)(u, n, begin, end);
@@ -160,7 +165,7 @@ MXNET_REGISTER_OP(_contrib_group_adagrad_update)
     .set_inplace({{0, 0}})
     .set_infer_shape(GroupShape)
     .set_infer_type(SameType)
-    .set_dtypes(UpdateDTypes())
+    .set_dtypes(dtypes::kFloats)
     .set_kernel(GroupAdaGrad);
 
 }  // namespace

@@ -8,8 +8,9 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
-#include "operator/init/gpu_fill.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/init/fill.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"
@@ -176,7 +177,7 @@ MXNET_REGISTER_OP(all_finite)
     .set_inputs({"data"})
     .set_infer_shape(OneNumberShape)
     .set_infer_type(SingleOutType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_kernel(FiniteKernel<AllFiniteParam>);
 
 MXNET_REGISTER_OP(multi_all_finite)
@@ -187,7 +188,7 @@ MXNET_REGISTER_OP(multi_all_finite)
     .set_list_inputs(Names<MultiAllFiniteParam>)
     .set_infer_shape(OneNumberShape)
     .set_infer_type(SingleOutType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_kernel(FiniteKernel<MultiAllFiniteParam>);
 
 MXNET_REGISTER_OP(multi_sum_sq)
@@ -197,7 +198,7 @@ MXNET_REGISTER_OP(multi_sum_sq)
     .set_list_inputs(Names<NumArraysParam>)
     .set_infer_shape(SumSqShape)
     .set_infer_type(SumSqType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_kernel(SumSqKernel);
 
 MXNET_REGISTER_OP(multi_lars)
@@ -209,13 +210,14 @@ MXNET_REGISTER_OP(multi_lars)
     .set_inputs({"lrs", "weights_sum_sq", "grads_sum_sq", "wds"})
     .set_infer_shape(ElemwiseShape)
     .set_inplace({{0, 0}})
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_kernel(LarsKernel);
 
 MXNET_REGISTER_OP(reset_arrays)
     .describe("Fills every array with zeros, in place. There is no result.")
     .set_param<NumArraysParam>()
     .set_inputs({"data"}, Count<NumArraysParam>)
+    .set_dtypes(dtypes::kAll)
     .set_list_inputs(Names<NumArraysParam>)
     .set_outputs({})
     .set_mutate_inputs(EveryInput<NumArraysParam>)

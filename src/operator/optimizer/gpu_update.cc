@@ -1,6 +1,8 @@
 #include "operator/optimizer/gpu_update.h"
 
+#include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "mxnet/base.h"
 #include "rtc/loop.h"
@@ -37,6 +39,15 @@ void AddPointers(const Types& t, const UpdateArgs& u, rtc::Arguments* args) {
   args->Add(t.Weight(u)).Add(u.grad).Add(u.state[0]).Add(u.state[1]).Add(u.state[2]).Add(u.master).Add(u.out);
 }
 
+// As the kernels' struct has them: one argument each.
+void AddNumbers(const UpdateNumbers& numbers, rtc::Arguments* args) {
+  constexpr size_t kCount = sizeof(UpdateNumbers) / sizeof(double);
+  static_assert(sizeof(UpdateNumbers) == kCount * sizeof(double) && std::is_trivially_copyable<UpdateNumbers>::value, "doubles alone");
+  double all[kCount];
+  std::memcpy(all, &numbers, sizeof(all));
+  for (double number : all) args->Add(number);
+}
+
 }  // namespace
 
 void UpdateOnDevice(const RunContext& run, const UpdateArgs& u, int64_t n, const DeviceNumbers& numbers) {
@@ -47,7 +58,7 @@ void UpdateOnDevice(const RunContext& run, const UpdateArgs& u, int64_t n, const
             second = numbers.kind == DeviceNumbers::kNorms ? numbers.second.dtype : -1;
   rtc::Arguments args;
   AddPointers(types, u, &args);
-  for (double h : u.h) args.Add(h);
+  AddNumbers(u.numbers, &args);
   args.Add(u.weight)
       .Add(numbers.first.dptr)
       .Add(numbers.second.dptr)
@@ -79,11 +90,11 @@ void UpdateOnDevice(const RunContext& run, const UpdateArgs* updates, const int6
       const UpdateArgs& u = updates[here ? end : begin];
       AddPointers(types, u, &args);
       total += here ? (n[end] + kWidth - 1) / kWidth : 0;
-      args.Add(total).Add(here ? n[end] : 0).Add(int64_t{Wide(types, u)}).Add(u.h[0]).Add(u.h[1]);
-      args.Add(u.h[7]).Add(u.h[8]).Add(u.weight);
+      args.Add(total).Add(here ? n[end] : 0).Add(int64_t{Wide(types, u)}).Add(u.numbers.lr).Add(u.numbers.wd);
+      args.Add(u.numbers.unbias1).Add(u.numbers.unbias2).Add(u.weight);
       if (here) ++end;
     }
-    for (double h : updates[begin].h) args.Add(h);
+    AddNumbers(updates[begin].numbers, &args);
     for (const void* of : {rates.lrs, rates.wds}) args.Add(of ? static_cast<const char*>(of) + begin * DTypeSize(rates.dtype) : nullptr);
     args.Add(factor ? factor->dptr : nullptr);
     const std::string name = std::string("multi_update_") + rule;
@@ -101,12 +112,20 @@ void UpdateOnDevice(const RunContext& run, const UpdateArgs* updates, const int6
 
 void GroupAdaGradOnDevice(const RunContext& run, const UpdateArgs& a, int64_t rows, int64_t n) {
   rtc::Arguments args;
-  args.Add(a.weight).Add(a.grad).Add(a.state[0]).Add(a.out).Add(n).Add(a.h[0]).Add(a.h[2]).Add(a.h[3]).Add(a.h[4]);
+  args.Add(a.weight)
+      .Add(a.grad)
+      .Add(a.state[0])
+      .Add(a.out)
+      .Add(n)
+      .Add(a.numbers.lr)
+      .Add(a.numbers.rescale)
+      .Add(a.numbers.clip)
+      .Add(a.numbers.epsilon);
   rtc::LaunchRows(run, {kFile, "group_adagrad", {a.dtype}}, rows, &args);
 }
 
 void RatesFromNorms(KernelArgs& args, const NormRates& rates, const std::vector<std::vector<TBlob>>& arrays,
-                    const std::vector<UpdateArgs>& h, double* lrs, double* wds) {
+                    const std::vector<UpdateArgs>& updates, double* lrs, double* wds) {
   constexpr int64_t kChunk = 16384;
   const int count = static_cast<int>(arrays.size());
   std::vector<int64_t> chunks(arrays.size());
@@ -121,7 +140,7 @@ void RatesFromNorms(KernelArgs& args, const NormRates& rates, const std::vector<
       rtc::LaunchRows(args.run, {kFile, "squares", {arrays[w][k].dtype}}, chunks[w], &a);
     }
     rtc::Arguments a;
-    a.Add(sums + first).Add(lrs + w).Add(wds + w).Add(chunks[w]).Add(most).Add(h[w].h[0]).Add(h[w].h[1]);
+    a.Add(sums + first).Add(lrs + w).Add(wds + w).Add(chunks[w]).Add(most).Add(updates[w].numbers.lr).Add(updates[w].numbers.wd);
     a.Add(rates.rescale).Add(rates.beta1).Add(rates.lower).Add(rates.upper);
     rtc::LaunchItems(args.run, {kFile, "rates_from_norms", {}, {static_cast<int64_t>(rates.kind)}}, 1, &a);
   }

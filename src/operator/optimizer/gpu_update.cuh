@@ -1,5 +1,6 @@
 // Parameter updates. An item is four elements, in one access to each array where these are aligned
 // for it. As UpdateRange: with a master copy, states and weight are float.
+#include "operator/optimizer/update_numbers.cuh"
 #include "rtc/loop.cuh"
 #include "rtc/std_math.cuh"
 
@@ -7,8 +8,6 @@
 #include "operator/optimizer/update_formulas.cuh"
 
 namespace kernels {
-
-constexpr int kNumbers = 10;  // of UpdateArgs::h
 
 // One array's pointers: weight and states of type W, gradient G, result O.
 template <typename W, typename G, typename O>
@@ -54,14 +53,14 @@ __device__ __forceinline__ void UpdateItem(const From& from, const Rule& rule, l
 }
 
 // Numbers that a rule takes from arrays; as DeviceNumbers::Kind.
-enum UpdateNumbers { kNoNumbers, kRescale, kNorms };
+enum GivenNumbers { kNoNumbers, kRescale, kNorms };
 
-template <typename I, typename W, typename G, typename O, typename First, typename Second, bool writes_master, int numbers,
+template <typename I, typename W, typename G, typename O, typename First, typename Second, bool writes_master, int given,
           template <typename> class Rule>
 struct update {
   typedef typename mx::Real<W>::Type C;
   struct Args : UpdatePointers<W, G, O> {
-    double h[kNumbers];
+    mxnet::UpdateNumbers numbers;
     const O* kept;
     const First* first;
     const Second* second;
@@ -71,23 +70,22 @@ struct update {
   };
   static __device__ __forceinline__ void Item(const Args& a, I, long long item) {
     const long long at = 4 * item;
-    double h[kNumbers];
-    for (int k = 0; k < kNumbers; ++k) h[k] = a.h[k];
-    if constexpr (numbers == kRescale) {
-      h[2] = mx::Load<double>(a.first, 0);
-      if (!(h[2] - h[2] == 0) || h[2] == 0) {  // gradients that are not finite change nothing
+    mxnet::UpdateNumbers numbers = a.numbers;
+    if constexpr (given == kRescale) {
+      numbers.rescale = mx::Load<double>(a.first, 0);
+      if (!(numbers.rescale - numbers.rescale == 0) || numbers.rescale == 0) {  // gradients that are not finite change nothing
         for (long long k = at; k < at + 4 && k < a.n; ++k) a.out[k] = a.kept[k];
         return;
       }
     }
-    if constexpr (numbers == kNorms) {
+    if constexpr (given == kNorms) {
       double norm = mx::Load<double>(a.first, 0);
       const double direction = mx::Load<double>(a.second, 0);
       if (a.lower >= 0 && norm < a.lower) norm = a.lower;
       if (a.upper >= 0 && norm > a.upper) norm = a.upper;
-      h[0] *= norm == 0 || direction == 0 ? 1 : norm / direction;
+      numbers.lr *= norm == 0 || direction == 0 ? 1 : norm / direction;
     }
-    const Rule<C> rule(h);
+    const Rule<C> rule(numbers);
     UpdateItem<writes_master, C>(a, rule, at, a.n, a.wide != 0);
   }
 };
@@ -104,7 +102,7 @@ struct multi_update {
   };
   struct Args {
     One one[16];
-    double h[kNumbers];
+    mxnet::UpdateNumbers numbers;
     const Rate *lrs, *wds;  // where `arrays`: learning rates and weight decays
     const Factor* factor;   // where `scaled`: as kRescale
     long long count;
@@ -114,20 +112,19 @@ struct multi_update {
     while (item >= a.one[w].end) ++w;
     const One& one = a.one[w];
     const long long at = 4 * (item - (w > 0 ? a.one[w - 1].end : 0));
-    double h[kNumbers];
-    for (int k = 0; k < kNumbers; ++k) h[k] = a.h[k];
-    h[0] = arrays ? a.lrs[w] : one.lr;
-    h[1] = arrays ? a.wds[w] : one.wd;
-    h[7] = one.unbias1;
-    h[8] = one.unbias2;
+    mxnet::UpdateNumbers numbers = a.numbers;
+    numbers.lr = arrays ? a.lrs[w] : one.lr;
+    numbers.wd = arrays ? a.wds[w] : one.wd;
+    numbers.unbias1 = one.unbias1;
+    numbers.unbias2 = one.unbias2;
     if constexpr (scaled) {
-      h[2] = mx::Load<double>(a.factor, 0);
-      if (!(h[2] - h[2] == 0) || h[2] == 0) {
+      numbers.rescale = mx::Load<double>(a.factor, 0);
+      if (!(numbers.rescale - numbers.rescale == 0) || numbers.rescale == 0) {
         for (long long k = at; k < at + 4 && k < one.n; ++k) one.out[k] = one.kept[k];
         return;
       }
     }
-    const Rule<C> rule(h);
+    const Rule<C> rule(numbers);
     UpdateItem<writes_master, C>(one, rule, at, one.n, one.wide != 0);
   }
 };

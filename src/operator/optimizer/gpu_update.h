@@ -13,7 +13,8 @@ namespace mxnet {
 /* Numbers that a rule needs and that only the device knows. */
 struct DeviceNumbers {
   enum Kind { kNone, kRescale, kNorms } kind = kNone;
-  TBlob first, second;  // kRescale: h[2]; 0 or not finite skips the update. kNorms: of weight and direction, whose ratio multiplies h[0]
+  TBlob first,
+      second;  // kRescale: `rescale`; 0 or not finite skips the update. kNorms: of weight and direction, whose ratio multiplies `lr`
   double lower = -1, upper = -1;  // kNorms: bounds of the first where they are not negative
 };
 /* UpdateRange over all n elements on run.stream. */
@@ -21,14 +22,14 @@ void UpdateOnDevice(const RunContext& run, const UpdateArgs& a, int64_t n, const
 /* GroupAdaGradRows over all rows. */
 void GroupAdaGradOnDevice(const RunContext& run, const UpdateArgs& a, int64_t rows, int64_t n);
 
-/* One number of `dtype`, float32 or float64, for each array, on the device: in place of h[0] and
- * h[1]. */
+/* One number of `dtype`, float32 or float64, for each array, on the device: in place of `lr`
+ * and `wd`. */
 struct DeviceRates {
   const void *lrs = nullptr, *wds = nullptr;
   int dtype = -1;
 };
-/* The same for several arrays of n[w] elements, in few launches; h[0], h[1], h[7] and h[8] may
- * differ. `factor`: as kRescale; may be null. REQUIRES: one rule for all. */
+/* The same for several arrays of n[w] elements, in few launches; lr, wd, unbias1 and unbias2
+ * may differ. `factor`: as kRescale; may be null. REQUIRES: one rule for all. */
 void UpdateOnDevice(const RunContext& run, const UpdateArgs* updates, const int64_t* n, int count, const DeviceRates& rates,
                     const TBlob* factor = nullptr);
 
@@ -39,10 +40,10 @@ struct NormRates {
   double rescale, beta1, lower, upper;
 };
 /* lrs[w] and wds[w], doubles on the device, are kOfGradient: 1 / norm of the rescaled gradient, and
- * h[1]; else the factors of the directions. `arrays[w]` has one array, kLamb two, kLans three, of
- * one shape. `h`: of each update, h[0] is the learning rate. */
+ * `wd`; else the factors of the directions. `arrays[w]` has one array, kLamb two, kLans three, of
+ * one shape. `updates`: `lr` of each is the learning rate. */
 void RatesFromNorms(KernelArgs& args, const NormRates& rates, const std::vector<std::vector<TBlob>>& arrays,
-                    const std::vector<UpdateArgs>& h, double* lrs, double* wds);
+                    const std::vector<UpdateArgs>& updates, double* lrs, double* wds);
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_OPTIMIZER_GPU_UPDATE_H_

@@ -20,8 +20,9 @@ struct AdaBeliefParam : public dmlc::Parameter<AdaBeliefParam> {
     DMLC_DECLARE_FIELD(eta).describe("Factor of the schedule on the learning rate.");
     MXNET_UPDATE_CLIP;
   }
-  void Fill(double* h) const {
-    h[0] = static_cast<double>(lr) * eta, h[1] = wd, h[3] = UpdateBound(clip_gradient), h[4] = beta1, h[5] = beta2, h[6] = epsilon;
+  void Fill(UpdateNumbers* to) const {
+    to->lr = static_cast<double>(lr) * eta, to->wd = wd, to->clip = UpdateBound(clip_gradient), to->beta1 = beta1, to->beta2 = beta2,
+    to->epsilon = epsilon;
   }
 };
 
@@ -73,11 +74,11 @@ void MultiAdam(KernelArgs& a, UpdateRule rule, MomentGroups g) {
     UpdateArgs& u = updates[w] = MomentArrays(a, g, w);
     u.rule = rule;
     const double eta = p.etas[w];
-    u.h[0] = p.lrs[w] * eta;
-    u.h[1] = rule == UpdateRule::kAdamW ? p.wds[w] * eta : p.wds[w];
-    u.h[2] = rescale;
-    u.h[3] = UpdateBound(p.clip_gradient);
-    u.h[4] = p.beta1, u.h[5] = p.beta2, u.h[6] = p.epsilon, u.h[7] = 1;
+    u.numbers.lr = p.lrs[w] * eta;
+    u.numbers.wd = rule == UpdateRule::kAdamW ? p.wds[w] * eta : p.wds[w];
+    u.numbers.rescale = rescale;
+    u.numbers.clip = UpdateBound(p.clip_gradient);
+    u.numbers.beta1 = p.beta1, u.numbers.beta2 = p.beta2, u.numbers.epsilon = p.epsilon, u.numbers.eta = 1;
     sizes[w] = a.req[w] == OpReq::kNull ? 0 : a.out[w].Size();
     ends[w] = total += sizes[w];
     if (skip && sizes[w] && u.out != u.weight) std::memcpy(u.out, u.weight, a.out[w].Bytes());

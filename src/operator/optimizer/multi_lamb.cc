@@ -117,13 +117,15 @@ Plan MakePlan(KernelArgs& a, MomentGroups g, bool lans) {
     const auto unbias = [&](float beta) {
       return p.bias_correction ? 1 / (1 - std::pow(static_cast<double>(beta), static_cast<double>(p.step_count[w]))) : 1;
     };
-    u.h[0] = p.learning_rates[w], u.h[1] = p.wds[w], u.h[2] = p.rescale_grad, u.h[3] = UpdateBound(p.clip_gradient);
-    u.h[4] = p.beta1, u.h[5] = p.beta2, u.h[6] = p.epsilon, u.h[7] = unbias(p.beta1), u.h[8] = unbias(p.beta2);
+    u.numbers.lr = p.learning_rates[w], u.numbers.wd = p.wds[w], u.numbers.rescale = p.rescale_grad,
+    u.numbers.clip = UpdateBound(p.clip_gradient);
+    u.numbers.beta1 = p.beta1, u.numbers.beta2 = p.beta2, u.numbers.epsilon = p.epsilon, u.numbers.unbias1 = unbias(p.beta1),
+    u.numbers.unbias2 = unbias(p.beta2);
     v.rule = lans ? UpdateRule::kLans2 : UpdateRule::kLamb2;
     v.grad = u.out;
     v.state[0] = u.state[2];
     v.state[1] = nullptr;
-    v.h[0] = p.learning_rates[w];
+    v.numbers.lr = p.learning_rates[w];
     plan.first.push_back(u);
     plan.second.push_back(v);
   }
@@ -172,7 +174,7 @@ void RunOnCpu(Plan& plan) {
     const auto sums = SumPieces(pieces, n, [&](const Piece& p, auto* sum) { (*sum)[0] = SquaresOf(plan.grads[p.weight], p); });
     for (size_t w = 0; w < n; ++w) {
       const double norm = std::sqrt(sums[w][0]) * std::fabs(rates.rescale);
-      plan.first[w].h[0] = norm == 0 ? 0 : 1 / norm;
+      plan.first[w].numbers.lr = norm == 0 ? 0 : 1 / norm;
     }
   }
   const auto sums = SumPieces(pieces, n, [&](const Piece& p, auto* sum) {
@@ -187,10 +189,10 @@ void RunOnCpu(Plan& plan) {
     double norm = std::sqrt(sums[w][0]);
     if (rates.lower >= 0 && norm < rates.lower) norm = rates.lower;
     if (rates.upper >= 0 && norm > rates.upper) norm = rates.upper;
-    double* const h = plan.second[w].h;
-    const double lr = h[0], share = plan.lans ? rates.beta1 : 1;
-    h[0] = lr * share * Ratio(norm, std::sqrt(sums[w][1]));
-    h[1] = plan.lans ? lr * (1 - share) * Ratio(norm, std::sqrt(sums[w][2])) : 0;
+    UpdateNumbers* const to = &plan.second[w].numbers;
+    const double lr = to->lr, share = plan.lans ? rates.beta1 : 1;
+    to->lr = lr * share * Ratio(norm, std::sqrt(sums[w][1]));
+    to->wd = plan.lans ? lr * (1 - share) * Ratio(norm, std::sqrt(sums[w][2])) : 0;
     ends[w] = total += plan.sizes[w];
   }
   ForWeights(ends, [&](int w, int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(plan.second[w], begin, end); });

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/optimizer/update.h"
 #include "operator/tuple_field.h"
 
@@ -113,7 +114,7 @@ InferTypeFn MultiType(Groups g) {
         for (int i = 2; i < stride; ++i) singles.push_back(i);
       std::vector<int> group(in->begin() + w * stride, in->begin() + (w + 1) * stride), result{(*out)[w]};
       known &= UpdateType(singles)(attrs, &group, &result);
-      MXNET_CHECK_KIND(!known || IsUpdateDType(result[0]), Type)
+      MXNET_CHECK_KIND(!known || dtypes::kFloats.Has(result[0]), Type)
           << "[" << attrs.op->name << "] weight " << w << " is " << DTypeName(result[0])
           << "; accepted: float32, float64, float16, bfloat16";
       std::copy(group.begin(), group.end(), in->begin() + w * stride);
@@ -145,15 +146,15 @@ void MultiKernel(KernelArgs& a) {
     if (kMaster) u.master = in[2 + kMomentum].template data<float>();
     u.out = a.out[w].dptr;
     if constexpr (kPreloaded) {
-      if (!a.run.ctx.is_gpu()) u.h[0] = a.in[n * stride].template data<float>()[w];
-      if (!a.run.ctx.is_gpu()) u.h[1] = a.in[n * stride + 1].template data<float>()[w];
+      if (!a.run.ctx.is_gpu()) u.numbers.lr = a.in[n * stride].template data<float>()[w];
+      if (!a.run.ctx.is_gpu()) u.numbers.wd = a.in[n * stride + 1].template data<float>()[w];
     } else {
-      u.h[0] = p.lrs[w];
-      u.h[1] = p.wds[w];
+      u.numbers.lr = p.lrs[w];
+      u.numbers.wd = p.wds[w];
     }
-    u.h[2] = p.rescale_grad;
-    u.h[3] = UpdateBound(p.clip_gradient);
-    if constexpr (kMomentum) u.h[4] = p.momentum;
+    u.numbers.rescale = p.rescale_grad;
+    u.numbers.clip = UpdateBound(p.clip_gradient);
+    if constexpr (kMomentum) u.numbers.momentum = p.momentum;
     total += a.req[w] == OpReq::kNull ? 0 : in[0].Size();
     ends[w] = total;
   }
@@ -211,7 +212,7 @@ void Register(const char* name, const char* text) {
       .set_inplace(inplace)
       .set_infer_shape(MultiShape<P, kPreloaded>)
       .set_infer_type(MultiType(g))
-      .set_dtypes(UpdateDTypes())
+      .set_dtypes(dtypes::kFloats)
       .set_kernel(MultiKernel<P, kMomentum, kMaster, kPreloaded>);
 }
 

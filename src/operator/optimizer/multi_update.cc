@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/optimizer/update.h"
 
 namespace mxnet {
@@ -17,7 +18,7 @@ InferTypeFn MomentTypes(MomentGroups g) {
       const std::vector<int> singles = g.master ? std::vector<int>{2, 3, 4} : std::vector<int>{};
       std::vector<int> group(in->begin() + w * stride, in->begin() + (w + 1) * stride), result{(*out)[w]};
       known &= UpdateType(singles)(attrs, &group, &result);
-      MXNET_CHECK_KIND(result[0] == kDTypeUnknown || IsUpdateDType(result[0]), Type)
+      MXNET_CHECK_KIND(result[0] == kDTypeUnknown || dtypes::kFloats.Has(result[0]), Type)
           << "[" << attrs.op->name << "] weight " << w << " is " << DTypeName(result[0])
           << "; accepted: float32, float64, float16, bfloat16";
       std::copy(group.begin(), group.end(), in->begin() + w * stride);
@@ -26,7 +27,7 @@ InferTypeFn MomentTypes(MomentGroups g) {
     if (!g.factor) return known;
     int& factor = (*in)[n * stride];
     if (factor == kDTypeUnknown) factor = kFloat32;
-    MXNET_CHECK_KIND(IsUpdateDType(factor), Type)
+    MXNET_CHECK_KIND(dtypes::kFloats.Has(factor), Type)
         << "[" << attrs.op->name << "] rescale_grad is " << DTypeName(factor) << "; accepted: float32, float64, float16, bfloat16";
     return known;
   };
@@ -82,7 +83,7 @@ Op& SetMoments(const char* name, MomentGroups g, std::function<int(const Attrs&)
       .set_inplace(inplace)
       .set_infer_shape(MomentShapes(g, count, check))
       .set_infer_type(MomentTypes(g))
-      .set_dtypes(UpdateDTypes());
+      .set_dtypes(dtypes::kFloats);
 }
 
 UpdateArgs MomentArrays(const KernelArgs& a, MomentGroups g, int w) {

@@ -4,13 +4,14 @@
 #include <cstring>
 
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 
 namespace mxnet {
 namespace {
 
 /* The last input is the factor on the gradient; 0 or a number that is not finite (a loss scale that
  * overflowed) skips the update. */
-void ScaledKernel(KernelArgs& a, UpdateRule rule, bool master, const std::function<void(const Attrs&, double*)>& fill) {
+void ScaledKernel(KernelArgs& a, UpdateRule rule, bool master, const std::function<void(const Attrs&, UpdateNumbers*)>& fill) {
   if (a.req[0] == OpReq::kNull) return;
   const TBlob& factor = a.in[4 + master];
   const bool device = a.run.ctx.is_gpu();
@@ -28,8 +29,8 @@ void ScaledKernel(KernelArgs& a, UpdateRule rule, bool master, const std::functi
   u.state[1] = a.in[3].dptr;
   if (master) u.master = a.in[4].data<float>();
   u.out = a.out[0].dptr;
-  fill(*a.attrs, u.h);
-  u.h[2] = rescale;
+  fill(*a.attrs, &u.numbers);
+  u.numbers.rescale = rescale;
   if (device) {
     DeviceNumbers numbers;
     numbers.kind = DeviceNumbers::kRescale;
@@ -73,7 +74,7 @@ InferShapeFn ShapeWithScalars(std::vector<int> scalars) {
   };
 }
 
-Op& SetScaledUpdate(const char* name, UpdateRule rule, bool master, std::function<void(const Attrs&, double*)> fill) {
+Op& SetScaledUpdate(const char* name, UpdateRule rule, bool master, std::function<void(const Attrs&, UpdateNumbers*)> fill) {
   const int factor = 4 + master;
   const std::vector<int> changed = master ? std::vector<int>{2, 3, 4} : std::vector<int>{2, 3};
   return Op::Register(name)
@@ -83,7 +84,7 @@ Op& SetScaledUpdate(const char* name, UpdateRule rule, bool master, std::functio
       .set_inplace({{0, 0}})
       .set_infer_shape(ShapeWithScalars({factor}))
       .set_infer_type(UpdateType(master ? std::vector<int>{2, 3, 4, 5} : std::vector<int>{4}))
-      .set_dtypes(UpdateDTypes())
+      .set_dtypes(dtypes::kFloats)
       .set_kernel([rule, master, fill](KernelArgs& a) { ScaledKernel(a, rule, master, fill); });
 }
 

@@ -15,12 +15,13 @@ double FirstNumber(const TBlob& b);
 /* All inputs but those in `scalars`, and the output, have one shape; a scalar has one element. */
 InferShapeFn ShapeWithScalars(std::vector<int> scalars);
 
-/* Everything of a record but parameters and text. `fill` writes UpdateArgs::h, less h[2]. */
-Op& SetScaledUpdate(const char* name, UpdateRule rule, bool master, std::function<void(const Attrs&, double*)> fill);
+/* Everything of a record but parameters and text. `fill` writes UpdateArgs::numbers, less `rescale`.
+ */
+Op& SetScaledUpdate(const char* name, UpdateRule rule, bool master, std::function<void(const Attrs&, UpdateNumbers*)> fill);
 
 template <typename P>
 Op& SetScaledUpdate(const char* name, UpdateRule rule, bool master) {
-  return SetScaledUpdate(name, rule, master, [](const Attrs& a, double* h) { a.get<P>().Fill(h); }).template set_param<P>();
+  return SetScaledUpdate(name, rule, master, [](const Attrs& a, UpdateNumbers* to) { a.get<P>().Fill(to); }).template set_param<P>();
 }
 
 }  // namespace mxnet

@@ -15,7 +15,7 @@ struct SgdParam : public dmlc::Parameter<SgdParam> {
     MXNET_UPDATE_CLIP;
     MXNET_UPDATE_LAZY;
   }
-  void Fill(double* h) const { h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient); }
+  void Fill(UpdateNumbers* to) const { to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient); }
 };
 
 struct SgdMomParam : public dmlc::Parameter<SgdMomParam> {
@@ -29,7 +29,9 @@ struct SgdMomParam : public dmlc::Parameter<SgdMomParam> {
     MXNET_UPDATE_CLIP;
     MXNET_UPDATE_LAZY;
   }
-  void Fill(double* h) const { h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = momentum; }
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->momentum = momentum;
+  }
 };
 
 struct NagParam : public dmlc::Parameter<NagParam> {
@@ -41,7 +43,9 @@ struct NagParam : public dmlc::Parameter<NagParam> {
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
   }
-  void Fill(double* h) const { h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = momentum; }
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->momentum = momentum;
+  }
 };
 
 struct SignSgdParam : public dmlc::Parameter<SignSgdParam> {
@@ -52,7 +56,7 @@ struct SignSgdParam : public dmlc::Parameter<SignSgdParam> {
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
   }
-  void Fill(double* h) const { h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient); }
+  void Fill(UpdateNumbers* to) const { to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient); }
 };
 
 struct SignumParam : public dmlc::Parameter<SignumParam> {
@@ -65,8 +69,9 @@ struct SignumParam : public dmlc::Parameter<SignumParam> {
     MXNET_UPDATE_CLIP;
     DMLC_DECLARE_FIELD(wd_lh).set_default(0.0f).describe("Weight decay applied to the weight itself rather than to the gradient.");
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = momentum, h[5] = wd_lh;
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->momentum = momentum,
+    to->wd_of_weight = wd_lh;
   }
 };
 

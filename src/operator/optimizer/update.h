@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/optimizer/gpu_update.h"
 #include "operator/optimizer/update_rules.h"
 #include "operator/param.h"
@@ -28,8 +29,8 @@ namespace mxnet {
 /* The reference's "negative means no bound", also for NaN. */
 inline double UpdateBound(float clip) { return clip >= 0 ? clip : std::numeric_limits<double>::infinity(); }
 
-/* P has `void Fill(double* h) const`, in the order of UpdateRule, for all but h[9]. Arrays: weight,
- * grad, `states` states, then the float32 master if `master`. */
+/* P has `void Fill(UpdateNumbers* to) const`, for all but in_place. Arrays: weight, grad, `states`
+ * states, then the float32 master if `master`. */
 template <typename P>
 Kernel UpdateKernel(UpdateRule rule, int states, bool master) {
   return [rule, states, master](KernelArgs& a) {
@@ -42,8 +43,8 @@ Kernel UpdateKernel(UpdateRule rule, int states, bool master) {
     for (int k = 0; k < states; ++k) u.state[k] = a.in[2 + k].dptr;
     if (master) u.master = a.in[2 + states].data<float>();
     u.out = a.out[0].dptr;
-    a.param<P>().Fill(u.h);
-    u.h[9] = master || u.out == u.weight;
+    a.param<P>().Fill(&u.numbers);
+    u.numbers.in_place = master || u.out == u.weight;
     if (a.run.ctx.is_gpu()) return UpdateOnDevice(a.run, u, a.in[0].Size());
     ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
   };
@@ -74,13 +75,6 @@ inline InferTypeFn UpdateType(std::vector<int> singles, bool out_single = false)
   };
 }
 
-inline const std::vector<int>& UpdateDTypes() {
-  static const std::vector<int> all = {kFloat32, kFloat64, kFloat16, kBfloat16};
-  return all;
-}
-
-inline bool IsUpdateDType(int dtype) { return std::count(UpdateDTypes().begin(), UpdateDTypes().end(), dtype) != 0; }
-
 /* Everything of a record but name and text: `inputs` are weight, grad, the states and (with
  * `master`) weight32. */
 template <typename P>
@@ -99,7 +93,7 @@ Op& SetUpdate(Op& op, UpdateRule rule, std::vector<std::string> inputs, bool mas
       .set_inplace({{0, 0}})
       .set_infer_shape(ElemwiseShape)
       .set_infer_type(UpdateType(singles));
-  return op.set_dtypes(UpdateDTypes()).set_kernel(UpdateKernel<P>(rule, states, master));
+  return op.set_dtypes(dtypes::kFloats).set_kernel(UpdateKernel<P>(rule, states, master));
 }
 
 }  // namespace mxnet

@@ -18,7 +18,7 @@ template <typename C>
 struct Common {
   static constexpr int kStates = 0;
   C lr, wd, rescale, clip;
-  MX_DEVICE explicit Common(const double* h) : lr(C(h[0])), wd(C(h[1])), rescale(C(h[2])), clip(C(h[3])) {}
+  MX_DEVICE explicit Common(const mxnet::UpdateNumbers& n) : lr(C(n.lr)), wd(C(n.wd)), rescale(C(n.rescale)), clip(C(n.clip)) {}
   MX_DEVICE C Clipped(C g) const { return Bound(rescale * g, clip); }
   MX_DEVICE C ClippedDecayed(C g, C w) const { return Bound(rescale * g + wd * w, clip); }
 };
@@ -26,7 +26,7 @@ struct Common {
 template <typename C>
 struct Sgd : Common<C> {
   C keep;
-  MX_DEVICE explicit Sgd(const double* h) : Common<C>(h), keep(C(1 - h[0] * h[1])) {}
+  MX_DEVICE explicit Sgd(const mxnet::UpdateNumbers& n) : Common<C>(n), keep(C(1 - n.lr * n.wd)) {}
   MX_DEVICE C operator()(C w, C g, C*) const { return keep * w - this->lr * this->Clipped(g); }
 };
 
@@ -34,7 +34,7 @@ template <typename C>
 struct SgdMom : Common<C> {
   static constexpr int kStates = 1;
   C momentum, decay;
-  MX_DEVICE explicit SgdMom(const double* h) : Common<C>(h), momentum(C(h[4])), decay(C(h[0] * h[1])) {}
+  MX_DEVICE explicit SgdMom(const mxnet::UpdateNumbers& n) : Common<C>(n), momentum(C(n.momentum)), decay(C(n.lr * n.wd)) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     s[0] = momentum * s[0] - decay * w - this->lr * this->Clipped(g);
     return w + s[0];
@@ -46,7 +46,7 @@ struct Nag : Common<C> {
   static constexpr int kStates = 1;
   C momentum;
   bool in_place;
-  MX_DEVICE explicit Nag(const double* h) : Common<C>(h), momentum(C(h[4])), in_place(h[9] != 0) {}
+  MX_DEVICE explicit Nag(const mxnet::UpdateNumbers& n) : Common<C>(n), momentum(C(n.momentum)), in_place(n.in_place != 0) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     const C clipped = this->Clipped(g), step = this->lr * (clipped + this->wd * w), kept = momentum * s[0];
     const C next = w + momentum * (kept - step) - step;
@@ -60,7 +60,8 @@ template <typename C>
 struct Adam : Common<C> {
   static constexpr int kStates = 2;
   C b1, b2, c1, c2, eps;
-  MX_DEVICE explicit Adam(const double* h) : Common<C>(h), b1(C(h[4])), b2(C(h[5])), c1(C(1 - h[4])), c2(C(1 - h[5])), eps(C(h[6])) {}
+  MX_DEVICE explicit Adam(const mxnet::UpdateNumbers& n)
+      : Common<C>(n), b1(C(n.beta1)), b2(C(n.beta2)), c1(C(1 - n.beta1)), c2(C(1 - n.beta2)), eps(C(n.epsilon)) {}
   MX_DEVICE void Moments(C g, C* s) const {
     s[0] = b1 * s[0] + c1 * g;
     s[1] = b2 * s[1] + c2 * g * g;
@@ -74,7 +75,7 @@ struct Adam : Common<C> {
 template <typename C>
 struct AdamW : Adam<C> {
   C eta;
-  MX_DEVICE explicit AdamW(const double* h) : Adam<C>(h), eta(C(h[7])) {}
+  MX_DEVICE explicit AdamW(const mxnet::UpdateNumbers& n) : Adam<C>(n), eta(C(n.eta)) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     this->Moments(this->Clipped(g), s);
     return w - eta * (this->lr * s[0] / (std::sqrt(s[1]) + this->eps) + this->wd * w);
@@ -84,7 +85,7 @@ struct AdamW : Adam<C> {
 template <typename C>
 struct Lamb1 : Adam<C> {
   C unbias1, unbias2;
-  MX_DEVICE explicit Lamb1(const double* h) : Adam<C>(h), unbias1(C(h[7])), unbias2(C(h[8])) {}
+  MX_DEVICE explicit Lamb1(const mxnet::UpdateNumbers& n) : Adam<C>(n), unbias1(C(n.unbias1)), unbias2(C(n.unbias2)) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     this->Moments(this->Clipped(g), s);
     return s[0] * unbias1 / (std::sqrt(s[1] * unbias2) + this->eps) + this->wd * w;
@@ -93,16 +94,16 @@ struct Lamb1 : Adam<C> {
 
 template <typename C>
 struct Lamb2 : Common<C> {
-  MX_DEVICE explicit Lamb2(const double* h) : Common<C>(h) {}
+  MX_DEVICE explicit Lamb2(const mxnet::UpdateNumbers& n) : Common<C>(n) {}
   MX_DEVICE C operator()(C w, C g, C*) const { return w - this->lr * g; }
 };
 
-/* h[0] = 1 / norm of the rescaled gradient. The result and state 2 are the two directions. */
+/* lr is 1 / norm of the rescaled gradient. The result and state 2 are the two directions. */
 template <typename C>
 struct Lans1 : Adam<C> {
   static constexpr int kStates = 3;
   C unbias1, unbias2;
-  MX_DEVICE explicit Lans1(const double* h) : Adam<C>(h), unbias1(C(h[7])), unbias2(C(h[8])) {}
+  MX_DEVICE explicit Lans1(const mxnet::UpdateNumbers& n) : Adam<C>(n), unbias1(C(n.unbias1)), unbias2(C(n.unbias2)) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     const C unit = Bound(this->rescale * g * this->lr, this->clip);
     this->Moments(unit, s);
@@ -116,13 +117,13 @@ struct Lans1 : Adam<C> {
 template <typename C>
 struct Lans2 : Common<C> {
   static constexpr int kStates = 1;
-  MX_DEVICE explicit Lans2(const double* h) : Common<C>(h) {}
+  MX_DEVICE explicit Lans2(const mxnet::UpdateNumbers& n) : Common<C>(n) {}
   MX_DEVICE C operator()(C w, C g, C* s) const { return w - this->lr * g - this->wd * s[0]; }
 };
 
 template <typename C>
 struct AdaBelief : Adam<C> {
-  MX_DEVICE explicit AdaBelief(const double* h) : Adam<C>(h) {}
+  MX_DEVICE explicit AdaBelief(const mxnet::UpdateNumbers& n) : Adam<C>(n) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     g = this->ClippedDecayed(g, w);
     s[0] = this->b1 * s[0] + this->c1 * g;
@@ -136,7 +137,8 @@ template <typename C>
 struct RmsProp : Common<C> {
   static constexpr int kStates = 1;
   C gamma, rest, eps, bound;
-  MX_DEVICE explicit RmsProp(const double* h) : Common<C>(h), gamma(C(h[4])), rest(C(1 - h[4])), eps(C(h[5])), bound(C(h[6])) {}
+  MX_DEVICE explicit RmsProp(const mxnet::UpdateNumbers& n)
+      : Common<C>(n), gamma(C(n.gamma1)), rest(C(1 - n.gamma1)), eps(C(n.epsilon)), bound(C(n.weight_bound)) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     g = this->ClippedDecayed(g, w);
     s[0] = gamma * s[0] + rest * g * g;
@@ -148,8 +150,8 @@ template <typename C>
 struct RmsPropAlex : Common<C> {
   static constexpr int kStates = 3;
   C gamma1, rest, gamma2, eps, bound;
-  MX_DEVICE explicit RmsPropAlex(const double* h)
-      : Common<C>(h), gamma1(C(h[4])), rest(C(1 - h[4])), gamma2(C(h[5])), eps(C(h[6])), bound(C(h[7])) {}
+  MX_DEVICE explicit RmsPropAlex(const mxnet::UpdateNumbers& n)
+      : Common<C>(n), gamma1(C(n.gamma1)), rest(C(1 - n.gamma1)), gamma2(C(n.gamma2)), eps(C(n.epsilon)), bound(C(n.weight_bound)) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     g = this->ClippedDecayed(g, w);
     s[0] = gamma1 * s[0] + rest * g * g;
@@ -163,7 +165,7 @@ template <typename C>
 struct Ftrl : Common<C> {
   static constexpr int kStates = 2;
   C lambda, beta;
-  MX_DEVICE explicit Ftrl(const double* h) : Common<C>(h), lambda(C(h[4])), beta(C(h[5])) {}
+  MX_DEVICE explicit Ftrl(const mxnet::UpdateNumbers& n) : Common<C>(n), lambda(C(n.lambda1)), beta(C(n.beta)) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     g = this->Clipped(g);
     const C n = s[1] + g * g;
@@ -178,7 +180,8 @@ template <typename C>
 struct Ftml : Common<C> {
   static constexpr int kStates = 3;
   C b1, b2, eps, c1, c2;
-  MX_DEVICE explicit Ftml(const double* h) : Common<C>(h), b1(C(h[4])), b2(C(h[5])), eps(C(h[6])), c1(C(h[7])), c2(C(h[8])) {}
+  MX_DEVICE explicit Ftml(const mxnet::UpdateNumbers& n)
+      : Common<C>(n), b1(C(n.beta1)), b2(C(n.beta2)), eps(C(n.epsilon)), c1(C(n.bias1)), c2(C(n.bias2)) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     g = this->ClippedDecayed(g, w);
     s[1] = b2 * s[1] + (1 - b2) * g * g;
@@ -191,7 +194,7 @@ struct Ftml : Common<C> {
 
 template <typename C>
 struct SignSgd : Sgd<C> {
-  MX_DEVICE explicit SignSgd(const double* h) : Sgd<C>(h) {}
+  MX_DEVICE explicit SignSgd(const mxnet::UpdateNumbers& n) : Sgd<C>(n) {}
   MX_DEVICE C operator()(C w, C g, C*) const { return this->keep * w - this->lr * Sign(g); }
 };
 
@@ -199,7 +202,7 @@ template <typename C>
 struct Signum : Common<C> {
   static constexpr int kStates = 1;
   C momentum, keep;
-  MX_DEVICE explicit Signum(const double* h) : Common<C>(h), momentum(C(h[4])), keep(C(1 - h[0] * h[5])) {}
+  MX_DEVICE explicit Signum(const mxnet::UpdateNumbers& n) : Common<C>(n), momentum(C(n.momentum)), keep(C(1 - n.lr * n.wd_of_weight)) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     s[0] = momentum * s[0] - (1 - momentum) * this->wd * w - (1 - momentum) * this->Clipped(g);
     return keep * w + this->lr * Sign(s[0]);
@@ -211,25 +214,22 @@ struct Signum : Common<C> {
 #ifdef MXNET_UPDATE_RULE
 // form: SameDType: weight and states have the dtype of the gradient; WithMaster: also with a
 // float32 copy of the weight; Direction, Apply: the phases of LAMB and LANS. Behind it: states, and
-// the numbers of a rule beyond h[0] = learning rate, h[1] = weight decay, h[2] = factor on the
-// gradient and h[3] = its bound (infinity: none); h[9] is 1 where the weight is updated in place.
+// the numbers (update_numbers.cuh) of a rule beyond lr, wd, rescale and clip.
 MXNET_UPDATE_RULE(Sgd, WithMaster)
-MXNET_UPDATE_RULE(SgdMom, WithMaster)  // momentum; h[4] = momentum
-MXNET_UPDATE_RULE(Nag, WithMaster)     // momentum; h[4] = momentum
-MXNET_UPDATE_RULE(Adam, SameDType)     // mean, var; h[4..6] = beta1, beta2, epsilon
-MXNET_UPDATE_RULE(AdamW, WithMaster)   // mean, var; h[4..7] = beta1, beta2, epsilon, eta
-// mean, var; h[4..8] = beta1, beta2, epsilon, 1/(1-beta1^t), 1/(1-beta2^t)
-MXNET_UPDATE_RULE(Lamb1, Direction)
-MXNET_UPDATE_RULE(Lamb2, Apply)  // h[0] holds the trust ratio; the gradient is the direction of phase 1
-// mean, var, the second direction; h[0] = 1 / norm of the gradient, h[4..8] as Lamb1
-MXNET_UPDATE_RULE(Lans1, Direction)
-MXNET_UPDATE_RULE(Lans2, Apply)            // second direction; h[0..1]: their factors
-MXNET_UPDATE_RULE(AdaBelief, WithMaster)   // mean, var; h[4..6] = beta1, beta2, epsilon
-MXNET_UPDATE_RULE(RmsProp, SameDType)      // n; h[4..6] = gamma1, epsilon, bound of the weights
-MXNET_UPDATE_RULE(RmsPropAlex, SameDType)  // n, g, delta; h[4..7] = gamma1, gamma2, epsilon, bound of the weights
-MXNET_UPDATE_RULE(Ftrl, SameDType)         // z, n; h[4..5] = lambda1, beta
-MXNET_UPDATE_RULE(Ftml, SameDType)         // d, v, z; h[4..8] = beta1, beta2, epsilon, 1-beta1^t, 1-beta2^t
+MXNET_UPDATE_RULE(SgdMom, WithMaster)      // momentum; momentum
+MXNET_UPDATE_RULE(Nag, WithMaster)         // momentum; momentum, in_place
+MXNET_UPDATE_RULE(Adam, SameDType)         // mean, var; beta1, beta2, epsilon
+MXNET_UPDATE_RULE(AdamW, WithMaster)       // mean, var; beta1, beta2, epsilon, eta
+MXNET_UPDATE_RULE(Lamb1, Direction)        // mean, var; beta1, beta2, epsilon, unbias1, unbias2
+MXNET_UPDATE_RULE(Lamb2, Apply)            // the gradient is the direction of phase 1
+MXNET_UPDATE_RULE(Lans1, Direction)        // mean, var, the second direction; as Lamb1
+MXNET_UPDATE_RULE(Lans2, Apply)            // second direction
+MXNET_UPDATE_RULE(AdaBelief, WithMaster)   // mean, var; beta1, beta2, epsilon
+MXNET_UPDATE_RULE(RmsProp, SameDType)      // n; gamma1, epsilon, weight_bound
+MXNET_UPDATE_RULE(RmsPropAlex, SameDType)  // n, g, delta; gamma1, gamma2, epsilon, weight_bound
+MXNET_UPDATE_RULE(Ftrl, SameDType)         // z, n; lambda1, beta
+MXNET_UPDATE_RULE(Ftml, SameDType)         // d, v, z; beta1, beta2, epsilon, bias1, bias2
 MXNET_UPDATE_RULE(SignSgd, SameDType)
-MXNET_UPDATE_RULE(Signum, SameDType)  // momentum; h[4..5] = momentum, decay outside of it
+MXNET_UPDATE_RULE(Signum, SameDType)  // momentum; momentum, wd_of_weight
 #undef MXNET_UPDATE_RULE
 #endif  // MXNET_UPDATE_RULE

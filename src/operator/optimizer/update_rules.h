@@ -1,6 +1,6 @@
 /*
- * Parameter updates, one element at a time: which arrays a rule reads and writes, and in which
- * order its numbers lie in UpdateArgs::h. The loops are in update_variants.cc; records and their
+ * Parameter updates, one element at a time: which arrays a rule reads and writes, and its
+ * numbers. The loops are in update_variants.cc; records and their
  * kernels in sgd.cc, adam.cc, adaptive.cc and multi_sgd.cc.
  */
 #ifndef MXNET_OPERATOR_OPTIMIZER_UPDATE_RULES_H_
@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
+#include "operator/optimizer/update_numbers.cuh"
 
 namespace mxnet {
 
@@ -31,7 +32,7 @@ struct UpdateArgs {
   void* state[3];
   float* master;
   void* out;
-  double h[10];
+  UpdateNumbers numbers;
 };
 
 struct RuleInfo {
@@ -47,7 +48,7 @@ MXNET_CPU_DECLARE(
     /* Of the elements [begin, end), of a floating dtype. */
     double SumOfSquares(int dtype, const void* x, int64_t begin, int64_t end);
     /* Rows [begin, end) of n elements: g = clip(rescale * grad), history += mean of g * g,
-     * out = weight - lr * g / sqrt(history + epsilon); h[4] = epsilon. */
+     * out = weight - lr * g / sqrt(history + epsilon). */
     void GroupAdaGradRows(const UpdateArgs& a, int64_t n, int64_t begin, int64_t end);)
 
 }  // namespace mxnet

@@ -27,7 +27,7 @@ template <template <typename> class Rule, typename W, typename G, typename O, bo
 void Loop(const UpdateArgs& a, int64_t begin, int64_t end) {
   using C = typename ComputeType<W>::type;
   using R = Rule<C>;
-  const R rule(a.h);
+  const R rule(a.numbers);
   const W* weight = kMaster ? static_cast<const W*>(static_cast<const void*>(a.master)) : static_cast<const W*>(a.weight);
   W* master = kMaster ? static_cast<W*>(static_cast<void*>(a.master)) : nullptr;
   const G* grad = static_cast<const G*>(a.grad);
@@ -112,7 +112,7 @@ double Squares(const void* data, int64_t begin, int64_t end) {
 template <typename T>
 void GroupRows(const UpdateArgs& a, int64_t n, int64_t begin, int64_t end) {
   using C = typename ComputeType<T>::type;
-  const Common<C> rule(a.h);
+  const Common<C> rule(a.numbers);
   T* history = static_cast<T*>(a.state[0]);
   for (int64_t r = begin; r < end; ++r) {
     const T *weight = static_cast<const T*>(a.weight) + r * n, *grad = static_cast<const T*>(a.grad) + r * n;
@@ -125,7 +125,7 @@ void GroupRows(const UpdateArgs& a, int64_t n, int64_t begin, int64_t end) {
     }
     const double total = static_cast<double>(static_cast<C>(history[r])) + sum / static_cast<double>(n);
     history[r] = T(static_cast<C>(total));
-    const C step = static_cast<C>(a.h[0] / std::sqrt(total + a.h[4]));
+    const C step = static_cast<C>(a.numbers.lr / std::sqrt(total + a.numbers.epsilon));
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) out[i] = T(static_cast<C>(weight[i]) - step * rule.Clipped(static_cast<C>(grad[i])));
   }

@@ -8,7 +8,9 @@
 #include <unordered_map>
 
 #include "base/omp.h"
+#include "base/round_up.h"
 #include "operator/activation_kernels.h"
+#include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"
@@ -274,7 +276,7 @@ class Runner {
         bytes_((p.buffers + sources.size() + kExtras) * kTile * width_ + 64) {
     static thread_local std::vector<char> memory;
     if (memory.size() < bytes_) memory.resize(bytes_);
-    base_ = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~uintptr_t{63});
+    base_ = AlignedTo64<char>(memory.data());
     // single elements are spread once
     for (size_t i = 0; i < sources_.size(); ++i) {
       if (!sources_[i].single) continue;
@@ -540,6 +542,7 @@ bool InferFusedType(const Attrs& attrs, const InferSwitches& switches, std::vect
             "the output.")
         .set_param<FusedPointwiseParam>()
         .set_variadic("data", [](const Attrs& a) { return a.get<FusedPointwiseParam>().num_args; })
+        .set_dtypes(dtypes::kAll)
         .set_infer_shape(InferFusedShape)
         .set_infer_type(InferFusedType)
         .set_layout(LayoutRule::kChannelsLast)

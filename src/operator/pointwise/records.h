@@ -12,10 +12,6 @@
 namespace mxnet {
 namespace pointwise {
 
-std::vector<int> FloatTypes();         // float32, float64, float16, bfloat16
-std::vector<int> NumberTypes();        // and uint8, int8, int32, int64
-std::vector<int> NumberOrBoolTypes();  // and bool
-
 /* Space-separated names become aliases. */
 void AddAliases(Op* op, const char* names);
 /* What a row's text says of one of its records beyond how it computes: aliases and precision. */
@@ -47,7 +43,6 @@ Role RoleOfRow(int row);
 bool BoolOutputType(const Attrs&, std::vector<int>* in, std::vector<int>* out);
 /* Broadcast of all inputs. */
 bool BroadcastInputsShape(const Attrs&, ShapeVector* in, ShapeVector* out);
-std::string DTypeList(const std::vector<int>& dtypes);
 
 /* Second derivatives: gradient of a node (g, operands...) whose output is g * text, with respect to
  * g and every operand. */

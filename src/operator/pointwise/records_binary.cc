@@ -1,5 +1,6 @@
 // Binary operators on two arrays: elementwise (equal shapes), broadcasting, and NumPy names with
 // their dtype rules.
+#include "operator/dtypes.h"
 #include "operator/numpy_types.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -126,7 +127,11 @@ void RegisterSide(int id, int side) {
   const Row& row = GetRow(id);
   Op& op = Op::Register(std::string("_backward_") + row.name + (side ? "_rhs" : "_lhs"));
   op.describe("gradient * (" + std::string(row.derivative[side]) + ")");
-  op.set_inputs({"ograd", "a", "b"}).set_infer_shape(BroadcastInputsShape).set_inplace({{0, 0}, {1, 0}, {2, 0}}).set_supports_add();
+  op.set_inputs({"ograd", "a", "b"})
+      .set_dtypes(dtypes::kAll)
+      .set_infer_shape(BroadcastInputsShape)
+      .set_inplace({{0, 0}, {1, 0}, {2, 0}})
+      .set_supports_add();
   // mixed inputs of promoting operators: the gradient has the promoted type
   op.set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
     for (int i = 1; i < 3; ++i)
@@ -161,9 +166,9 @@ void Register(int id, const RowRecord& record) {
   const bool numpy = how.result != Result::kSame, promotes = numpy && how.result != Result::kBool;
   if (numpy)
     op.set_infer_type(id == k_sub && promotes ? DifferenceType : NumpyType(how.result, row.types == 'B'))
-        .set_dtypes(row.types == 'B' ? numpy::WholeTypes() : numpy::AllTypes());
+        .set_dtypes(row.types == 'B' ? dtypes::kIntegersAndBool : dtypes::kAll);
   else
-    op.set_infer_type(SameType).set_dtypes(IsComparisonOrLogic(id) ? NumberOrBoolTypes() : NumberTypes());
+    op.set_infer_type(SameType).set_dtypes(IsComparisonOrLogic(id) ? dtypes::kClassic : dtypes::kClassicNumbers);
 
   const Result result = how.result;
   const bool exact = row.exact();

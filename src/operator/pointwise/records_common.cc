@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "operator/dtypes.h"
 #include "operator/numpy_types.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -9,16 +10,6 @@
 
 namespace mxnet {
 namespace pointwise {
-
-std::vector<int> FloatTypes() { return {kFloat32, kFloat64, kFloat16, kBfloat16}; }
-std::vector<int> NumberTypes() { return {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt32, kInt64}; }
-std::vector<int> NumberOrBoolTypes() { return {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt32, kInt64, kBool}; }
-
-std::string DTypeList(const std::vector<int>& dtypes) {
-  std::string s;
-  for (int d : dtypes) s += (s.empty() ? "" : ", ") + std::string(DTypeName(d));
-  return s;
-}
 
 void AddAliases(Op* op, const char* names) {
   std::istringstream in(names ? names : "");
@@ -104,6 +95,7 @@ void DescribeBackward(Op* op, const Row& row) {
   std::vector<std::string> names = {"ograd"};
   for (const char* operand : Operands(row.uses)) names.push_back(operand);
   op->set_inputs(names)
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ElemwiseShape)
       .set_infer_type(numpy::GradientType)
       .set_inplace({{0, 0}})
@@ -142,7 +134,11 @@ Op& RegisterUnary(const std::string& name, int id, const char* input_name) {
   const Row& row = GetRow(id);
   Op& op = Op::Register(name);
   op.describe("Computes " + std::string(row.expression) + " for every element x.");
-  op.set_inputs({input_name}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}}).set_dtypes(NumberTypes());
+  op.set_inputs({input_name})
+      .set_infer_shape(ElemwiseShape)
+      .set_infer_type(SameType)
+      .set_inplace({{0, 0}})
+      .set_dtypes(dtypes::kClassicNumbers);
   op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_trait(RoleOfRow(id));
   const bool exact = row.exact();
   op.set_kernel([id, exact](KernelArgs& a) {
@@ -171,7 +167,7 @@ ParamOps RegisterUnaryParam(const std::string& name, int id, ParamsFn params) {
   const Row& row = GetRow(id);
   Op& op = Op::Register(name);
   op.describe("Computes " + std::string(row.expression) + " for every element x.");
-  op.set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}}).set_dtypes(NumberTypes());
+  op.set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}}).set_dtypes(dtypes::kClassicNumbers);
   op.set_layout(LayoutRule::kAgnostic).set_supports_add();
   const bool exact = row.exact();
   op.set_kernel([id, exact, params](KernelArgs& a) {

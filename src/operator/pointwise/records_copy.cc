@@ -4,8 +4,9 @@
 #include <cstring>
 
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/numpy_types.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
@@ -63,6 +64,7 @@ Op& RegisterCopy(const std::string& name, const char* input_name, const char* de
   Op& op = Op::Register(name);
   op.describe(description);
   return op.set_inputs({input_name})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ElemwiseShape)
       .set_infer_type(SameType)
       .set_inplace({{0, 0}})
@@ -88,6 +90,7 @@ Op& RegisterFillLike(const std::string& name, double value) {
   Op& op = Op::Register(name);
   op.describe(value ? "Ones in the shape and dtype of the input." : "Zeros in the shape and dtype of the input.");
   return op.set_inputs({"data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ElemwiseShape)
       .set_infer_type(SameType)
       .set_inplace({{0, 0}})
@@ -231,7 +234,11 @@ const bool kRegistered = [] {
 
   for (const char* name : {"Cast", "amp_cast"}) {
     Op& op = Op::Register(name);
-    op.set_param<CastParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(name[0] == 'C' ? CastType : AmpCastType);
+    op.set_param<CastParam>()
+        .set_inputs({"data"})
+        .set_dtypes(dtypes::kAll)
+        .set_infer_shape(ElemwiseShape)
+        .set_infer_type(name[0] == 'C' ? CastType : AmpCastType);
     op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_gradient(CastGradient).set_kernel(CopyKernel);
     if (name[0] == 'a') op.set_trait(MixedPrecisionCast{});
     op.set_trait(Role::kCast).set_trait(GivesInput{}).set_trait(RecipeOfKind(Recipe::kCopy));
@@ -250,6 +257,7 @@ MXNET_REGISTER_OP(_backward_cast)
     .set_trait(GivesInput{})
     .describe("Converts the gradient to the dtype of the data.")
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_trait(Role::kCast)
     .set_trait(GivesInput{})
@@ -284,6 +292,7 @@ MXNET_REGISTER_OP(amp_multicast)
     .set_param<AmpMulticastParam>()
     .set_variadic(
         "data", [](const Attrs& a) { return a.get<AmpMulticastParam>().num_outputs; }, "num_outputs")
+    .set_dtypes(dtypes::kAll)
     .set_list_inputs([](const Attrs& a) {
       std::vector<std::string> names;
       for (int i = 0; i < a.get<AmpMulticastParam>().num_outputs; ++i) names.push_back("data_" + std::to_string(i));
@@ -312,7 +321,7 @@ Op& add_n = Op::Register("add_n")
                 .set_infer_shape(ElemwiseShape)
                 .set_infer_type(SameType)
                 .set_inplace({{0, 0}})
-                .set_dtypes(NumberTypes())
+                .set_dtypes(dtypes::kClassicNumbers)
                 .set_layout(LayoutRule::kAgnostic)
                 .set_supports_add()
                 .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -329,6 +338,7 @@ MXNET_REGISTER_OP(_identity_with_attr_like_rhs)
     .set_trait(GivesInput{})
     .describe("lhs; its shape is known as soon as that of rhs is.")
     .set_inputs({"lhs", "rhs"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_infer_shape(LikeShape)
     .set_infer_type(LhsType)
@@ -345,7 +355,7 @@ MXNET_REGISTER_OP(_npi_bitwise_not)
     .set_inputs({"x"})
     .set_infer_shape(ElemwiseShape)
     .set_inplace({{0, 0}})
-    .set_dtypes(numpy::WholeTypes())
+    .set_dtypes(dtypes::kIntegersAndBool)
     .set_layout(LayoutRule::kAgnostic)
     .set_supports_add()
     .set_zero_gradient()
@@ -362,7 +372,7 @@ MXNET_REGISTER_OP(MakeLoss)
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)
     .set_inplace({{0, 0}})
-    .set_dtypes(FloatTypes())
+    .set_dtypes(dtypes::kFloats)
     .set_precision(Precision::kFull)
     .set_supports_add()
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>&) {
@@ -387,6 +397,7 @@ MXNET_REGISTER_OP(_backward_MakeLoss)
     .describe("The gradient of MakeLoss: one number for all elements.")
     .set_param<MakeLossParam>()
     .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ElemwiseShape)
     .set_supports_add()
     .set_zero_gradient()

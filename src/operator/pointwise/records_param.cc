@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "operator/dtypes.h"
 #include "operator/epilogue_op.h"
 #include "operator/numpy_types.h"
 #include "operator/optional_number.h"
@@ -116,7 +117,7 @@ const bool kRegistered = [] {
       for (int i = 0; i < 2; ++i) p[i] = std::max(p[i], 0.0);
   });
   SetParam<NumpyClipParam>(numpy_clip);
-  numpy_clip.forward->set_dtypes(numpy::AllTypes());
+  numpy_clip.forward->set_dtypes(dtypes::kAll);
   numpy_clip.forward->set_trait(nn::AsEpilogue{[](const Attrs& a) {
     constexpr float inf = std::numeric_limits<float>::infinity();
     const auto& c = a.get<NumpyClipParam>();
@@ -130,7 +131,7 @@ const bool kRegistered = [] {
     p[1] = a.get<HardSigmoidParam>().beta;
   });
   SetParam<HardSigmoidParam>(hard_sigmoid);
-  hard_sigmoid.forward->set_dtypes(FloatTypes()).set_trait(nn::AsEpilogue{[](const Attrs& a) {
+  hard_sigmoid.forward->set_dtypes(dtypes::kFloats).set_trait(nn::AsEpilogue{[](const Attrs& a) {
     const auto& h = a.get<HardSigmoidParam>();
     return nn::EpilogueOp{nn::EpilogueKind::kHardSigmoid, static_cast<float>(h.alpha), static_cast<float>(h.beta)};
   }});
@@ -157,13 +158,13 @@ const bool kRegistered = [] {
     p[2] = n.neginf.has_value() ? n.neginf.value() : -LargestFinite(dtype);
   });
   SetParam<NanToNumParam>(nan_to_num);
-  nan_to_num.forward->set_dtypes(numpy::AllTypes());
+  nan_to_num.forward->set_dtypes(dtypes::kAll);
   nan_to_num.backward->alias("_npi_backward_nan_to_num");
 
   ParamOps around = RegisterUnaryParam("_npi_around", k_around,
                                        [](const Attrs& a, int, double* p) { p[0] = std::pow(10.0, a.get<AroundParam>().decimals); });
   SetParam<AroundParam>(around);
-  around.forward->set_inputs({"x"}).set_dtypes(numpy::AllTypes()).set_trait(ParametersInFiles{{{"decimal", "decimals"}}});  // of 2.0
+  around.forward->set_inputs({"x"}).set_dtypes(dtypes::kAll).set_trait(ParametersInFiles{{{"decimal", "decimals"}}});  // of 2.0
   return true;
 }();
 
@@ -176,7 +177,7 @@ MXNET_REGISTER_OP(_contrib_div_sqrt_dim)
       return ElemwiseShape(attrs, in, out);
     })
     .set_inplace({{0, 0}})
-    .set_dtypes(NumberTypes())
+    .set_dtypes(dtypes::kClassicNumbers)
     .set_supports_add()
     .set_gradient([](const NodePtr&, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Simple("_contrib_div_sqrt_dim", {ograds[0]})};

@@ -1,6 +1,7 @@
 // Binary rows with a number as one operand: x + 2, 2 - x, ... The number is an attribute.
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
 #include "operator/make_nodes.h"
 #include "operator/numpy_types.h"
@@ -103,6 +104,7 @@ void RegisterBackward(int id, bool reverse) {
   Op& op = Op::Register(BackwardName(row, reverse));
   op.describe("gradient * (" + std::string(row.derivative[reverse ? 1 : 0]) + ")").set_param<ScalarParam>();
   op.set_inputs({"ograd", "data"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(ElemwiseShape)
       .set_inplace({{0, 0}, {1, 0}})
       .set_layout(LayoutRule::kAgnostic)
@@ -143,7 +145,7 @@ void Register(int id, const RowRecord& record, const How& how) {
   op.describe("Computes " + text + " for every element x.");
   op.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape);
   op.set_infer_type(ScalarType(how.result, row.types == 'B')).set_inplace({{0, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
-  op.set_dtypes(row.types == 'B' ? numpy::WholeTypes() : numpy::AllTypes());
+  op.set_dtypes(row.types == 'B' ? dtypes::kIntegersAndBool : dtypes::kAll);
   op.set_trait(WithNumber{RoleOfRow(id), how.reverse, [](const Attrs& a) { return a.get<ScalarParam>().scalar; }});
 
   const Result result = how.result;
@@ -187,7 +189,7 @@ const bool kRegistered = [] {
   multiplier.describe(
       "Passes the data on; multiplies the gradient by `scalar` on the way back (gradient reversal with a negative number).");
   multiplier.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}});
-  multiplier.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(numpy::AllTypes());
+  multiplier.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(dtypes::kAll);
   multiplier.set_kernel([](KernelArgs& a) { ExecuteCast(a.run, a.in[0], a.out[0], a.req[0]); });
   multiplier.set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     return std::vector<NodeEntry>{{MakeNodeLike("_contrib_backward_gradientmultiplier", *node, {ograds[0]}), 0, 0}};
@@ -195,7 +197,7 @@ const bool kRegistered = [] {
   Op& backward = Op::Register("_contrib_backward_gradientmultiplier");
   backward.describe("Computes x * scalar for every element x.");
   backward.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}});
-  backward.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(NumberTypes());
+  backward.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(dtypes::kClassicNumbers);
   backward.set_kernel([](KernelArgs& a) {
     const int compute = ComputeFor(a.in[0].dtype, false);
     const double number = a.param<ScalarParam>().scalar;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "operator/dtypes.h"
 #include "operator/epilogue_op.h"
 #include "operator/numpy_types.h"
 #include "operator/pointwise/records.h"
@@ -24,19 +25,12 @@ bool WholeResultType(const Attrs& attrs, std::vector<int>* in, std::vector<int>*
   return ResultType(attrs, in, out, [](int dtype) { return dtype == kBool ? int{kFloat16} : dtype; });
 }
 
-// NumPy negates no bools.
-std::vector<int> AllButBool() {
-  std::vector<int> types = numpy::AllTypes();
-  types.erase(std::remove(types.begin(), types.end(), int{kBool}), types.end());
-  return types;
-}
-
 void Register(int row, const RowRecord& record) {
   const bool legacy = record.how == "data";
   Op& op = RegisterUnary(record.names[0], row, legacy ? "data" : "x");
   FinishRecord(&op, record);
   if (legacy) return;
-  op.set_dtypes(row == k_negative ? AllButBool() : numpy::AllTypes());
+  op.set_dtypes(row == k_negative ? dtypes::kNumbers : dtypes::kAll);  // NumPy negates no bools
   if (record.how == "x") return;
   if (record.how == "float")
     op.set_infer_type(FloatResultType);
@@ -52,7 +46,7 @@ const bool kRegistered = [] {
   for (int row = 0; row < kNumUnary; ++row)
     for (const RowRecord& record : RecordsOf(row)) Register(row, record);
   Op::Register("_softrelu").set_trait(nn::AsEpilogue{[](const Attrs&) { return nn::EpilogueOp{nn::EpilogueKind::kSoftRelu}; }});
-  Op::Register("logical_not").set_dtypes(NumberOrBoolTypes());
+  Op::Register("logical_not").set_dtypes(dtypes::kClassic);
   return true;
 }();
 

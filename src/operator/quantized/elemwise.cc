@@ -1,6 +1,7 @@
 // Sums and products of arrays of 8-bit integers, element by element, and BatchNorm.
 #include <limits>
 
+#include "operator/dtypes.h"
 #include "operator/initial_value.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/batch_norm.h"
@@ -241,7 +242,7 @@ const char kPairText[] =
       .set_outputs({"output", "min_output", "max_output"})
       .set_infer_shape(PairShape)
       .set_infer_type(AddType)
-      .set_dtypes({kInt8, kUint8})
+      .set_dtypes(dtypes::kBytes)
       .set_trait(TakesCalibratedRange{})
       .set_trait(NeedsRequantize{[](const Attrs& a) { return !a.get<QuantizedAddParam>().given(); }})
       .set_kernel([](KernelArgs& a) { OnHost(a, AddKernel); });
@@ -263,7 +264,7 @@ const char kPairText[] =
       })
       .set_infer_shape(PairShape)
       .set_infer_type(MulType)
-      .set_dtypes({kInt8, kUint8})
+      .set_dtypes(dtypes::kBytes)
       .set_trait(TakesCalibratedRange{})
       .set_trait(NeedsRequantize{[](const Attrs& a) {
         const auto& p = a.get<QuantizedMulParam>();
@@ -283,7 +284,7 @@ const char kPairText[] =
       .set_outputs({"output", "min_output", "max_output"})
       .set_infer_shape(NormShape)
       .set_infer_type(NormType)
-      .set_dtypes({kInt8, kUint8})
+      .set_dtypes(dtypes::kBytes)
       .set_trait(AlongAxis{[](const Attrs& a) { return a.get<nn::BatchNormParam>().axis; }})
       .set_trait(InitialValues{[](const Attrs&, const std::string&) { return std::string(); }})  // as in 1.9.1
       .set_trait(TakesCalibratedRange{})

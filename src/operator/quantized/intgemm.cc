@@ -33,9 +33,7 @@ struct IntFullyConnectedParam : public dmlc::Parameter<IntFullyConnectedParam> {
     DMLC_DECLARE_FIELD(num_hidden).set_lower_bound(1).describe("Number of columns of the output.");
     DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("There is no bias.");
     DMLC_DECLARE_FIELD(flatten).set_default(true).describe("All dimensions of data but the first are one.");
-    DMLC_DECLARE_FIELD(out_type)
-        .add_enum("float32", kFloat32)
-        .add_enum("int32", kInt32)
+    MXNET_DTYPE_FIELD_OF(out_type, dtypes::Set{kFloat32, kInt32})
         .set_default(kFloat32)
         .describe("float32: the sums times scaling. int32: the sums; there is no scaling.");
   }

@@ -1,6 +1,7 @@
 // Convolution, dense layer and pooling of 8-bit integers.
 #include "operator/quantized/layers.h"
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/dense/fully_connected.h"
@@ -98,7 +99,7 @@ Op& LayerRecord(const char* name) {
       .set_list_inputs(LayerInputs<P>)
       .set_outputs({"output", "min_output", "max_output"})
       .set_infer_type(LayerType<P>)
-      .set_dtypes({kInt8, kUint8})
+      .set_dtypes(dtypes::kBytes)
       .set_trait(NeedsRequantize{});
 }
 
@@ -254,8 +255,8 @@ double Flops(Span<const TBlob> in, Span<const TBlob> out) {
                     .set_inputs({"data", "min_data", "max_data"})
                     .set_outputs({"output", "min_output", "max_output"})
                     .set_infer_shape(PoolingShape)
-                    .set_infer_type(TypeOfData({kInt8, kUint8}))
-                    .set_dtypes({kInt8, kUint8})
+                    .set_infer_type(TypeOfData(dtypes::kBytes))
+                    .set_dtypes(dtypes::kBytes)
                     .set_layout(LayoutRule::kChannelsLast)
                     .set_trait(graph_ops::ByteImages{})
                     .set_kernel(PoolingKernel);

@@ -2,6 +2,7 @@
 // no more than by rounding.
 #include <cstring>
 
+#include "operator/dtypes.h"
 #include "operator/matrix/concat.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/on_host.h"
@@ -19,16 +20,16 @@ using nn::Wanted;
 // ---- another shape or order
 
 /* Output 0 as the operator `name` moves data. */
-Op& MoveRecord(const char* record, const char* name, const char* text, std::vector<int> dtypes = {kInt8, kUint8}) {
+Op& MoveRecord(const char* record, const char* name, const char* text, dtypes::Set accepted = dtypes::kBytes) {
   return Op::Register(record)
       .describe(std::string(text) +
                 "\n\ndata is moved as it is; the other two results are its range, min_data and max_data, of shape (1,). " +
-                (dtypes.empty() ? "Any dtype." : "int8, uint8."))
+                (accepted.Has(kFloat32) ? "Any dtype." : "int8, uint8."))
       .set_inputs({"data", "min_data", "max_data"})
       .set_outputs({"output", "min_output", "max_output"})
       .set_infer_shape(ShapesOf(name, Fixed<1>))
-      .set_infer_type(TypeOfData(dtypes))
-      .set_dtypes(dtypes)
+      .set_infer_type(TypeOfData(accepted))
+      .set_dtypes(accepted)
       .set_kernel([name](KernelArgs& a) { RunInRange(a, name, 1, 1); });
 }
 
@@ -122,7 +123,7 @@ void ConcatKernel(KernelArgs& args) {
 
 [[maybe_unused]] const bool registered = [] {
   MoveRecord("_contrib_quantized_flatten", "Flatten", "Flatten of 8-bit integers: a matrix with one row per entry of the first dimension.",
-             {})
+             dtypes::kAll)
       .alias("_npx_quantized_flatten");
   MoveRecord("_contrib_quantized_reshape", "Reshape", "Reshape of 8-bit integers.").alias("quantized_reshape");
   MoveRecord("_npx_quantized_reshape", "_npx_reshape", "npx.reshape of 8-bit integers.");
@@ -137,8 +138,8 @@ void ConcatKernel(KernelArgs& args) {
       .set_inputs({"data", "min_data", "max_data"})
       .set_outputs({"output", "min_output", "max_output"})
       .set_infer_shape(ReluShape)
-      .set_infer_type(TypeOfData({kInt8, kUint8}))
-      .set_dtypes({kInt8, kUint8})
+      .set_infer_type(TypeOfData(dtypes::kBytes))
+      .set_dtypes(dtypes::kBytes)
       .set_kernel([](KernelArgs& a) { OnHost(a, ReluKernel); });
   Op::Register("_contrib_quantized_embedding")
       .describe(
@@ -149,6 +150,7 @@ void ConcatKernel(KernelArgs& args) {
           "and max_weight, of shape (1,). data may have any dtype; the output is int8, whatever `dtype` says.")
       .alias("_npx_quantized_embedding")
       .set_inputs({"data", "weight", "min_weight", "max_weight"})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"output", "min_output", "max_output"})
       .set_infer_shape(ShapesOf("Embedding", Fixed<2>))
       .set_infer_type(EmbeddingType)
@@ -166,7 +168,7 @@ void ConcatKernel(KernelArgs& args) {
       .set_outputs({"output", "min_output", "max_output"})
       .set_infer_shape(ShapesOf("Concat", Arrays))
       .set_infer_type(ConcatType)
-      .set_dtypes({kInt8, kUint8})
+      .set_dtypes(dtypes::kBytes)
       .set_kernel([](KernelArgs& a) { OnHost(a, ConcatKernel); });
   return true;
 }();

@@ -1,7 +1,8 @@
 // What the operators on 8-bit integers share.
 #include "operator/quantized/quantized.h"
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 
 namespace mxnet {
@@ -53,13 +54,13 @@ InferShapeBySwitchesFn ShapesOf(const char* name, int (*arrays)(const Attrs&)) {
   };
 }
 
-InferTypeFn TypeOfData(std::vector<int> accepted) {
+InferTypeFn TypeOfData(dtypes::Set accepted) {
   return [accepted](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
     RangeTypes(attrs, in, 1, out);
     AssignType(attrs, "output", &(*out)[0], (*in)[0]);
     AssignType(attrs, "data", &(*in)[0], (*out)[0]);
     const int dtype = (*in)[0];
-    if (!accepted.empty() && std::find(accepted.begin(), accepted.end(), dtype) == accepted.end()) CheckBytes(attrs, "data", dtype);
+    if (!accepted.Has(dtype)) CheckBytes(attrs, "data", dtype);
     return dtype != kDTypeUnknown;
   };
 }

@@ -15,6 +15,7 @@
 
 #include "base/dtype.h"
 #include "mxnet/op.h"
+#include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/quantized/bytes.h"
 
@@ -74,7 +75,7 @@ int Fixed(const Attrs&) {
   return kArrays;
 }
 /* Output 0 has the dtype of input 0, any of `accepted`. */
-InferTypeFn TypeOfData(std::vector<int> accepted);
+InferTypeFn TypeOfData(dtypes::Set accepted);
 
 /* The kernel of operator `name` for this device computes output 0 from the first `arrays`
  * inputs. */

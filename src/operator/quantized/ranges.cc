@@ -3,6 +3,7 @@
 // networks for efficient integer-arithmetic-only inference, CVPR 2018.
 #include <limits>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/on_host.h"
 #include "operator/param.h"
@@ -18,7 +19,7 @@ enum ByteType : int { kAuto = -2 };
 struct QuantizeParam : public dmlc::Parameter<QuantizeParam> {
   int out_type;
   DMLC_DECLARE_PARAMETER(QuantizeParam) {
-    DMLC_DECLARE_FIELD(out_type).add_enum("int8", kInt8).add_enum("uint8", kUint8).set_default(kUint8).describe("Dtype of the integers.");
+    MXNET_DTYPE_FIELD_OF(out_type, dtypes::kBytes).set_default(kUint8).describe("Dtype of the integers.");
   }
 };
 
@@ -29,10 +30,8 @@ struct QuantizeParam : public dmlc::Parameter<QuantizeParam> {
 struct QuantizeV2Param : public dmlc::Parameter<QuantizeV2Param>, public CalibratedRange {
   int out_type;
   DMLC_DECLARE_PARAMETER(QuantizeV2Param) {
-    DMLC_DECLARE_FIELD(out_type)
+    MXNET_DTYPE_FIELD_OF(out_type, dtypes::kBytes)
         .add_enum("auto", kAuto)
-        .add_enum("int8", kInt8)
-        .add_enum("uint8", kUint8)
         .set_default(kInt8)
         .describe("Dtype of the integers; auto: uint8 where min_calib_range is 0 or more, else int8.");
     MXNET_CALIBRATED_FIELDS("number seen in calibration; without both, those of data are found");
@@ -42,10 +41,8 @@ struct QuantizeV2Param : public dmlc::Parameter<QuantizeV2Param>, public Calibra
 struct RequantizeParam : public dmlc::Parameter<RequantizeParam>, public CalibratedRange {
   int out_type;
   DMLC_DECLARE_PARAMETER(RequantizeParam) {
-    DMLC_DECLARE_FIELD(out_type)
+    MXNET_DTYPE_FIELD_OF(out_type, dtypes::kBytes)
         .add_enum("auto", kAuto)
-        .add_enum("int8", kInt8)
-        .add_enum("uint8", kUint8)
         .set_default(kInt8)
         .describe("Dtype of the 8-bit integers; auto: uint8 where min_calib_range is 0 or more, else int8.");
     MXNET_CALIBRATED_FIELDS("number seen in calibration; without both, the largest magnitude of data counts");
@@ -61,7 +58,7 @@ struct QuantizeAsymParam : public dmlc::Parameter<QuantizeAsymParam>, public Cal
 struct DequantizeParam : public dmlc::Parameter<DequantizeParam> {
   int out_type;
   DMLC_DECLARE_PARAMETER(DequantizeParam) {
-    DMLC_DECLARE_FIELD(out_type).add_enum("float32", kFloat32).set_default(kFloat32).describe("Dtype of the numbers.");
+    MXNET_DTYPE_FIELD_OF(out_type, dtypes::Set{kFloat32}).set_default(kFloat32).describe("Dtype of the numbers.");
   }
 };
 MXNET_REGISTER_PARAM(QuantizeParam);
@@ -275,7 +272,7 @@ MXNET_REGISTER_OP(_contrib_quantize_v2)
     .set_outputs({"output0", "output1", "output2"})
     .set_infer_shape(DataShape)
     .set_infer_type(QuantizeV2Type)
-    .set_dtypes({kFloat32, kInt8, kUint8})
+    .set_dtypes(dtypes::kBytes | dtypes::Set{kFloat32})
     .set_trait(TakesCalibratedRange{})
     .set_kernel([](KernelArgs& a) { OnHost(a, QuantizeV2Kernel); });
 
@@ -303,7 +300,7 @@ MXNET_REGISTER_OP(_contrib_dequantize)
     .set_inputs({"data", "min_range", "max_range"})
     .set_infer_shape(DataShape)
     .set_infer_type(DequantizeType)
-    .set_dtypes({kInt8, kUint8})
+    .set_dtypes(dtypes::kBytes)
     .set_kernel([](KernelArgs& a) { OnHost(a, DequantizeKernel); });
 
 MXNET_REGISTER_OP(_contrib_requantize)

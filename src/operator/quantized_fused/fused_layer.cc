@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "mxnet/env.h"
+#include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
@@ -228,6 +229,7 @@ Op& Register(const LayerKind& kind) {
         if (P(a).form.add) names.push_back("addend");
         return names;
       })
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"output", "min_output", "max_output"})
       .set_infer_shape(InferShape)
       .set_infer_type(InferType)

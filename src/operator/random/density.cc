@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/random/density_gpu.h"
 #include "operator/random/density_second.h"
@@ -30,11 +31,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /* Element `first` and those behind it. */
 void Read(const TBlob& from, int64_t first, int64_t n, double* to) {
-  if (from.dtype == kFloat32) return MXNET_CPU_CALL(WidenFloats)(from.data<float>() + first, to, n);
   ConvertElements(static_cast<const char*>(from.dptr) + first * static_cast<int64_t>(DTypeSize(from.dtype)), from.dtype, to, kFloat64, n);
 }
 void Write(const double* from, const TBlob& to, int64_t first, int64_t n) {
-  if (to.dtype == kFloat32) return MXNET_CPU_CALL(NarrowToFloats)(from, to.data<float>() + first, n);
   ConvertElements(from, kFloat64, static_cast<char*>(to.dptr) + first * static_cast<int64_t>(DTypeSize(to.dtype)), to.dtype, n);
 }
 
@@ -295,7 +294,7 @@ void RegisterPdf(const std::string& name, const std::vector<std::string>& parame
       .set_inputs(inputs)
       .set_infer_shape(std::move(shape))
       .set_infer_type(SameType)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloats)
       .set_precision(Precision::kFull)
       .set_gradient([back](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return BackwardNode(back.c_str(), kGradInputs | kGradOutputs)(node, ograds);
@@ -304,6 +303,7 @@ void RegisterPdf(const std::string& name, const std::vector<std::string>& parame
   Op::Register(back)
       .set_param<PdfParam>()
       .set_inputs(behind)
+      .set_dtypes(dtypes::kAll)
       .set_outputs(gradients)
       .set_infer_shape(BackwardShape)
       .set_infer_type(SameType)

@@ -34,7 +34,6 @@ MXNET_CPU_DECLARE(void PrepareDensity(Density kind, const double* first, const d
                   /* The constants of each of `rows` pairs for `each` samples. zeros[j] tells,
                    * before and after, whether constant j is 0 in all of `to`. */
                   void SpreadConstants(const double* from, int64_t rows, int64_t each, double* to, bool* zeros);
-                  void WidenFloats(const float* from, double* to, int64_t n); void NarrowToFloats(const double* from, float* to, int64_t n);
                   /* Of one Dirichlet distribution of k numbers: log of the density at n points. */
                   void DirichletLogs(const double* alpha, int64_t k, const double* x, double* y, int64_t n);
                   /* y = log(x) and digamma of x. */

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

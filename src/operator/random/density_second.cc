@@ -1,6 +1,7 @@
 #include "operator/random/density_second.h"
 
 #include "operator/check.h"
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
 #include "operator/like_inputs.h"
 #include "operator/make_nodes.h"
@@ -71,6 +72,7 @@ MXNET_REGISTER_OP(_backward_pdf_spread)
     .describe("Each element of lhs for all elements of rhs behind it, as densities have their parameters.")
     .set_param<SpreadParam>()
     .set_inputs({"lhs", "rhs"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_infer_shape(LikeInputsShape(1))
     .set_gradient(OtherWay("_backward_pdf_gather"))
@@ -80,6 +82,7 @@ MXNET_REGISTER_OP(_backward_pdf_gather)
     .describe("The sums of lhs that belong to the elements of rhs: the reverse of _backward_pdf_spread.")
     .set_param<SpreadParam>()
     .set_inputs({"lhs", "rhs"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_infer_shape(LikeInputsShape(1))
     .set_gradient(OtherWay("_backward_pdf_spread"))

@@ -169,15 +169,6 @@ void SpreadConstants(const double* from, int64_t rows, int64_t each, double* to,
     zeros[j] = some == 0;
   }
 }
-void WidenFloats(const float* from, double* to, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<double>(from[i]);
-}
-void NarrowToFloats(const double* from, float* to, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
-}
-
 void ExpInPlace(double* y, int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = exp(y[i]);

@@ -1,6 +1,7 @@
 // _draw_counters: for computations that need the same random numbers more than once, forward and
 // backward or when they are done again.
 #include "mxnet/error.h"
+#include "operator/dtypes.h"
 #include "operator/make_nodes.h"
 #include "operator/param.h"
 #include "operator/random/gpu_random.h"
@@ -39,6 +40,7 @@ MXNET_REGISTER_OP(_draw_counters)
         "The bits of seed, first counter, first counter, 0: what libraries read lies at multiples of 16 bytes.")
     .set_param<DrawCountersParam>()
     .set_inputs({})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape([](const Attrs& attrs, ShapeVector*, ShapeVector* out) {
       AssignShape(attrs, "output", &(*out)[0], Shape{4});
       return true;

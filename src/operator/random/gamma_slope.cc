@@ -7,6 +7,7 @@
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
+#include "operator/dtypes.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -44,6 +45,7 @@ MXNET_REGISTER_OP(_backward_npi_gamma)
     .describe(
         "How much a draw of the gamma distribution of scale 1 changes for each unit of its shape, at a fixed chance of smaller draws.")
     .set_inputs({"shape", "draw"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       for (Shape& s : *in) AssignShape(attrs, "output", &(*out)[0], s);
       for (Shape& s : *in) AssignShape(attrs, "input", &s, (*out)[0]);

@@ -4,9 +4,10 @@
 #include <numeric>
 
 #include "base/dtype.h"
-#include "operator/indexing/gpu_index.h"
+#include "operator/dtypes.h"
 #include "operator/indexing/gpu_order.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/indexing/index.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/gpu_random.h"
@@ -23,12 +24,7 @@ struct MultinomialParam : public dmlc::Parameter<MultinomialParam> {
   DMLC_DECLARE_PARAMETER(MultinomialParam) {
     DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the draws of each row");
     DMLC_DECLARE_FIELD(get_prob).set_default(false).describe("also return the logarithm of each draw's probability");
-    DMLC_DECLARE_FIELD(dtype)
-        .add_enum("uint8", kUint8)
-        .add_enum("int32", kInt32)
-        .add_enum("float16", kFloat16)
-        .add_enum("float32", kFloat32)
-        .add_enum("float64", kFloat64)
+    MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats | dtypes::Set{kUint8, kInt32})
         .set_default(kInt32)
         .describe("dtype of the drawn indices");
   }
@@ -147,11 +143,12 @@ void RegisterClasses(const std::string& name, const std::vector<std::string>& al
                  return std::vector<NodeEntry>{MakeOp(back, {ograds[1], node->inputs[0], NodeEntry{node, 0, 0}})};
                })
                .set_uses_random()
-               .set_dtypes({kFloat32, kFloat64, kFloat16})
+               .set_dtypes(dtypes::kIeeeFloats)
                .set_kernel(Multinomial);
   for (const std::string& alias : aliases) op.alias(alias);
   Op::Register(back)
       .set_inputs({"ograd", "data", "drawn"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
         return (*in)[1].known();
@@ -206,6 +203,7 @@ MXNET_REGISTER_OP(_shuffle)
     .alias("shuffle")
     .alias("_npi_shuffle")
     .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ElemwiseShape)
     .set_infer_type(SameType)
     .set_uses_random()

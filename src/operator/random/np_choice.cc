@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
@@ -157,6 +158,7 @@ MXNET_REGISTER_OP(_npi_choice)
                   const auto& p = attrs.get<NpChoiceParam>();
                   return (p.a ? 0 : 1) + (p.weighted ? 1 : 0);
                 })
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ChoiceShape)
     .set_infer_type(Int64Type)
     .set_uses_random()
@@ -239,6 +241,7 @@ MXNET_REGISTER_OP(_npi_multinomial)
         "the classes. Chances below 0 or above 1, and others that add up to more than 1, are errors.")
     .set_param<NpMultinomialParam>()
     .set_inputs({"a"}, [](const Attrs& attrs) { return attrs.get<NpMultinomialParam>().pvals ? 0 : 1; })
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(MultinomialShape)
     .set_infer_type(Int64Type)
     .set_uses_random()

@@ -8,8 +8,9 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/draw_kernels.h"
@@ -35,13 +36,7 @@ struct Settings {
 #define MXNET_SIZE_AND_CTX                                                                                                          \
   DMLC_DECLARE_FIELD(size).set_default(dmlc::optional<Shape>()).describe("Shape of the result; that of the parameters when None."); \
   DMLC_DECLARE_FIELD(ctx).set_default("cpu").describe("Device of the result where no parameter is an array.");
-#define MXNET_FLOATS_FIELD           \
-  DMLC_DECLARE_FIELD(dtype)          \
-      .add_enum("float16", kFloat16) \
-      .add_enum("float32", kFloat32) \
-      .add_enum("float64", kFloat64) \
-      .set_default(kFloat32)         \
-      .describe("Type of the result.");
+#define MXNET_FLOATS_FIELD MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats).set_default(kFloat32).describe("Type of the result.");
 #define MXNET_NUMBER "A number, or None: the parameter is the next array."
 
 #define MXNET_TWO_NUMBERS(P, first, second, more_member, more_field, dtype_of)   \
@@ -88,13 +83,7 @@ struct NpBernoulliParam : public dmlc::Parameter<NpBernoulliParam> {
     DMLC_DECLARE_FIELD(prob).describe("The chance of a 1: " MXNET_NUMBER);
     DMLC_DECLARE_FIELD(logit).describe("The logarithm of the odds of a 1: " MXNET_NUMBER);
     MXNET_SIZE_AND_CTX
-    DMLC_DECLARE_FIELD(dtype)
-        .add_enum("bool", kBool)
-        .add_enum("float16", kFloat16)
-        .add_enum("float32", kFloat32)
-        .add_enum("float64", kFloat64)
-        .add_enum("int32", kInt32)
-        .add_enum("uint8", kUint8)
+    MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats | dtypes::Set{kBool, kInt32, kUint8})
         .set_default(kFloat32)
         .describe("Type of the result.");
     DMLC_DECLARE_FIELD(is_logit).describe("Whether `logit` is the parameter, and not `prob`.");
@@ -390,6 +379,7 @@ void Register(const Family& family, const char* name = nullptr) {
               (f.slope == Slope::kNone ? "" : " Gradients flow to the parameters that are arrays."))
       .set_param<P>()
       .set_inputs(inputs, [f](const Attrs& a) { return Arrays(f, SettingsOf<P>(a)); })
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape([f](const Attrs& a, ShapeVector* in, ShapeVector* out) { return DrawShape(f, SettingsOf<P>(a), a, in, out); })
       .set_infer_type([](const Attrs& a, std::vector<int>* in, std::vector<int>* out) { return DrawType(SettingsOf<P>(a), a, in, out); })
       .set_uses_random()

@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/numpy_shapes.h"
+#include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/draw_kernels.h"
@@ -14,13 +15,10 @@
 namespace mxnet {
 namespace {
 
-#define MXNET_FLOAT_OR_NONE(field)     \
-  DMLC_DECLARE_FIELD(field)            \
-      .add_enum("None", kDTypeUnknown) \
-      .add_enum("float32", kFloat32)   \
-      .add_enum("float64", kFloat64)   \
-      .add_enum("float16", kFloat16)   \
-      .set_default(kDTypeUnknown)      \
+#define MXNET_FLOAT_OR_NONE(field)                 \
+  MXNET_DTYPE_FIELD_OF(field, dtypes::kIeeeFloats) \
+      .add_enum("None", kDTypeUnknown)             \
+      .set_default(kDTypeUnknown)                  \
       .describe("dtype of the result; float32 when None")
 
 #define MXNET_COMMON_FIELDS                                                              \
@@ -97,10 +95,8 @@ struct RandintParam : public dmlc::Parameter<RandintParam> {
     DMLC_DECLARE_FIELD(high).describe("one more than the largest value");
     DMLC_DECLARE_FIELD(shape).set_default_none().describe("shape of the result");
     DMLC_DECLARE_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)");
-    DMLC_DECLARE_FIELD(dtype)
+    MXNET_DTYPE_FIELD_OF(dtype, dtypes::Set{kInt32, kInt64})
         .add_enum("None", kDTypeUnknown)
-        .add_enum("int32", kInt32)
-        .add_enum("int64", kInt64)
         .set_default(kDTypeUnknown)
         .describe("dtype of the result; int32 when None");
   }
@@ -365,6 +361,7 @@ void RegisterFamily(const std::string& name, const std::vector<std::string>& inp
       .describe("Draws from " + what + ".")
       .set_param<P>()
       .set_inputs({})
+      .set_dtypes(dtypes::kAll)
       .set_uses_random()
       .set_zero_gradient()
       .alias("random_" + name)
@@ -374,6 +371,7 @@ void RegisterFamily(const std::string& name, const std::vector<std::string>& inp
   if constexpr (!std::is_void<L>::value)
     Op::Register("_random_" + name + "_like")
         .describe("Draws from " + what + ", in the shape and dtype of `data`.")
+        .set_dtypes(dtypes::kAll)
         .template set_param<L>()
         .set_inputs({"data"})
         .set_uses_random()
@@ -388,6 +386,7 @@ void RegisterFamily(const std::string& name, const std::vector<std::string>& inp
       .describe("Draws from " + what + " with arrays as parameters: `shape` values for each of their elements.")
       .set_param<SampleParam>()
       .set_inputs(inputs)
+      .set_dtypes(dtypes::kAll)
       .alias("sample_" + name)
       .set_uses_random()
       .set_zero_gradient()
@@ -436,6 +435,7 @@ const bool registered [[maybe_unused]] = [] {
       .describe("Draws integers from [low, high), all equally likely.")
       .set_param<RandintParam>()
       .set_inputs({})
+      .set_dtypes(dtypes::kAll)
       .alias("random_randint")
       .alias("_npi_random_randint")
       .set_uses_random()

@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/gpu_random.h"
@@ -20,14 +21,7 @@ struct CountsParam : public dmlc::Parameter<CountsParam> {
   DMLC_DECLARE_PARAMETER(CountsParam) {
     DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("Shape of the draws for each number of trials.");
     DMLC_DECLARE_FIELD(ctx).set_default("").describe("Not used: the result is where the arrays are.");
-    DMLC_DECLARE_FIELD(dtype)
-        .add_enum("uint8", kUint8)
-        .add_enum("int32", kInt32)
-        .add_enum("float16", kFloat16)
-        .add_enum("float32", kFloat32)
-        .add_enum("float64", kFloat64)
-        .set_default(kInt32)
-        .describe("Type of the counts.");
+    MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats | dtypes::Set{kUint8, kInt32}).set_default(kInt32).describe("Type of the counts.");
   }
 };
 
@@ -105,7 +99,7 @@ MXNET_REGISTER_OP(_npx__random_multinomial)
     .set_inputs({"n", "p"})
     .set_infer_shape(CountsShape)
     .set_infer_type(CountsType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kInt32, kInt64})
+    .set_dtypes(dtypes::kFloats | dtypes::Set{kInt32, kInt64})
     .set_uses_random()
     .set_zero_gradient()
     .set_kernel(Counts);
@@ -160,6 +154,7 @@ MXNET_REGISTER_OP(_sample_unique_zipfian)
         "the number of draws that it took, from which expected counts are computed.")
     .set_param<ZipfianParam>()
     .set_inputs({})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"output0", "output1"})
     .set_infer_shape(ZipfianShape)
     .set_infer_type([](const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {

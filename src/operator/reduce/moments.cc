@@ -2,6 +2,7 @@
 #include "operator/reduce/moments.h"
 
 #include "base/round_up.h"
+#include "operator/dtypes.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
@@ -24,15 +25,14 @@ namespace {
 using pointwise::Operand;
 using pointwise::Simple;
 
-size_t Aligned(size_t bytes) { return RoundUp(bytes, 64); }
 }  // namespace
 
 void Variance(const KernelArgs& call, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, const TBlob* mean,
               OpReq mean_req, const TBlob& out, OpReq req) {
   const Shape kept = ReducedShape(in.shape, reduced, true, false);
   const int compute = pointwise::ComputeFor(in.dtype, false), dtype = pointwise::ComputeDType(compute);
-  const size_t mean_bytes = Aligned(kept.Size() * DTypeSize(dtype));
-  char* memory = static_cast<char*>(call.workspace(mean_bytes + Aligned(in.Size() * DTypeSize(dtype)) + 64));
+  const size_t mean_bytes = RoundUp(kept.Size() * DTypeSize(dtype), 64);
+  char* memory = static_cast<char*>(call.workspace(mean_bytes + RoundUp(in.Size() * DTypeSize(dtype), 64) + 64));
   const TBlob centre{memory, kept, dtype, call.run.ctx}, deviation{memory + mean_bytes, in.shape, dtype, call.run.ctx};
   Finish average;
   average.divisor = CountOf(in.shape, reduced);
@@ -59,8 +59,8 @@ std::vector<char> MomentsReduced(const Attrs& attrs, int ndim) {
 void WholeMoments(KernelArgs& a, const std::vector<char>& reduced, const Finish& average) {
   const TBlob& in = a.in[0];
   const Shape kept = ReducedShape(in.shape, reduced, true, false);
-  const size_t mean_bytes = Aligned(kept.Size() * DTypeSize(in.dtype));
-  char* memory = static_cast<char*>(a.workspace(mean_bytes + Aligned(in.Size() * sizeof(int64_t)) + 64));
+  const size_t mean_bytes = RoundUp(kept.Size() * DTypeSize(in.dtype), 64);
+  char* memory = static_cast<char*>(a.workspace(mean_bytes + RoundUp(in.Size() * sizeof(int64_t), 64) + 64));
   const TBlob centre{memory, kept, in.dtype, a.run.ctx}, deviation{memory + mean_bytes, in.shape, kInt64, a.run.ctx};
   Reduce(a, kSum, in, reduced, average, true, centre, OpReq::kWrite);
   if (a.req[0] != OpReq::kNull) {
@@ -75,19 +75,13 @@ void WholeMoments(KernelArgs& a, const std::vector<char>& reduced, const Finish&
   Reduce(a, kSumSquare, deviation, reduced, average, true, a.out[1], a.req[1]);
 }
 
-std::vector<int> MomentsTypes() {
-  std::vector<int> types = pointwise::FloatTypes();
-  types.insert(types.end(), {kUint8, kInt8, kInt32, kInt64});
-  return types;
-}
-
 MXNET_REGISTER_OP(moments)
     .describe("Mean and (biased) variance over axes. Of integers both are cut off, and the variance is that around the cut mean.")
     .set_param<MomentsParam>()
     .set_inputs({"data"})
     .set_outputs({"output0", "output1"})
     .set_precision(Precision::kFull)
-    .set_dtypes(MomentsTypes())
+    .set_dtypes(dtypes::kClassicNumbers)
     .set_supports_add()
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const Shape& s = (*in)[0];

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "operator/dtypes.h"
 #include "operator/like_inputs.h"
 #include "operator/make_nodes.h"
 #include "operator/pointwise/execute.h"
@@ -181,7 +182,7 @@ std::vector<NodeEntry> ReduceGradient(const ReductionRow& row, const NodePtr& no
 }
 
 void Register(const ReductionRow& row, Op* op) {
-  op->describe(row.description).set_param<ReduceParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
+  op->describe(row.description).set_param<ReduceParam>().set_inputs({"data"}).set_dtypes(dtypes::kClassic).set_supports_add();
   op->set_infer_shape(ReduceShape(GetFold(row.fold).range == Range::Compares));
   op->set_trait(RoleOfReduction(row)).set_trait(Reduction{[](const Attrs& attrs, int ndim) {
     return ReductionView{Reduced(attrs, ndim), attrs.get<ReduceParam>().keepdims, false};
@@ -233,6 +234,7 @@ void RegisterAttained(const char* name, int row) {
       .describe("The gradient of an extreme goes to every element that attains it.")
       .set_param<ReduceParam>()
       .set_inputs({"ograd", "data", "result"})
+      .set_dtypes(dtypes::kAll)
       .set_supports_add()
       .set_infer_shape(SpreadShape)
       .set_infer_type(SpreadType)
@@ -266,6 +268,7 @@ const bool kRegistered = [] {
     op.describe("Repeats the gradient of a reduction in the shape of the data.")
         .set_param<ReduceParam>()
         .set_inputs({"ograd", "data"})
+        .set_dtypes(dtypes::kAll)
         .set_supports_add()
         .set_shape_only_from(1);
     op.set_infer_shape(SpreadShape);
@@ -313,7 +316,7 @@ MXNET_REGISTER_OP(norm)
     .set_param<NormParam>()
     .set_inputs({"data"})
     .set_precision(Precision::kFull)
-    .set_dtypes(pointwise::NumberOrBoolTypes())
+    .set_dtypes(dtypes::kClassic)
     .set_supports_add()
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const Shape& s = (*in)[0];
@@ -359,6 +362,7 @@ MXNET_REGISTER_OP(_sum_like)
     .set_trait(GivesInput{})
     .describe("Sums the first input down to the shape of the second, undoing broadcasting; a copy when the shapes are equal.")
     .set_inputs({"data", "like"})
+    .set_dtypes(dtypes::kAll)
     .set_inplace({{0, 0}})
     .set_supports_add()
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -393,6 +397,7 @@ MXNET_REGISTER_OP(_backward_sum_like)
     .set_trait(GivesInput{})
     .describe("Broadcasts the first input to the shape of the second.")
     .set_inputs({"data", "like"})
+    .set_dtypes(dtypes::kAll)
     .set_supports_add()
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {

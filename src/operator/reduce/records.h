@@ -13,23 +13,6 @@
 namespace mxnet {
 namespace reduce {
 
-/* `dtype` of NumPy's functions: any, or None. */
-#define MXNET_NUMPY_DTYPES(field)          \
-  field.set_default(dmlc::optional<int>()) \
-      .add_enum("bfloat16", kBfloat16)     \
-      .add_enum("bool", kBool)             \
-      .add_enum("float16", kFloat16)       \
-      .add_enum("float32", kFloat32)       \
-      .add_enum("float64", kFloat64)       \
-      .add_enum("int16", kInt16)           \
-      .add_enum("int32", kInt32)           \
-      .add_enum("int64", kInt64)           \
-      .add_enum("int8", kInt8)             \
-      .add_enum("uint16", kUint16)         \
-      .add_enum("uint32", kUint32)         \
-      .add_enum("uint64", kUint64)         \
-      .add_enum("uint8", kUint8)
-
 struct ReduceParam : public dmlc::Parameter<ReduceParam> {
   dmlc::optional<Shape> axis;
   bool keepdims, exclude;
@@ -49,14 +32,8 @@ struct NormParam : public dmlc::Parameter<NormParam> {
   DMLC_DECLARE_PARAMETER(NormParam) {
     DMLC_DECLARE_FIELD(ord).set_default(2).describe("1: sum of magnitudes; 2: root of the sum of squares.");
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all.");
-    DMLC_DECLARE_FIELD(out_dtype)
+    MXNET_DTYPE_FIELD_OF(out_dtype, dtypes::kIeeeFloats | dtypes::Set{kInt32, kInt64, kInt8})
         .set_default(dmlc::optional<int>())
-        .add_enum("float16", kFloat16)
-        .add_enum("float32", kFloat32)
-        .add_enum("float64", kFloat64)
-        .add_enum("int32", kInt32)
-        .add_enum("int64", kInt64)
-        .add_enum("int8", kInt8)
         .describe("None: that of the input.");
     DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
   }

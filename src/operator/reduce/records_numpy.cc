@@ -2,6 +2,7 @@
 // deviation; any and all.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/like_inputs.h"
 #include "operator/make_nodes.h"
 #include "operator/numpy_types.h"
@@ -22,7 +23,8 @@ struct NpSumParam : public dmlc::Parameter<NpSumParam> {
   OptionalNumber initial;
   DMLC_DECLARE_PARAMETER(NpSumParam) {
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
-    MXNET_NUMPY_DTYPES(DMLC_DECLARE_FIELD(dtype))
+    MXNET_DTYPE_FIELD(dtype)
+        .set_default(dmlc::optional<int>())
         .describe("Of the result; None: that of the input, int64 for sums of bool, the default float for means of integers.");
     DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
     DMLC_DECLARE_FIELD(initial).set_default(OptionalNumber()).describe("Starting value.");
@@ -53,7 +55,9 @@ struct NpVarParam : public dmlc::Parameter<NpVarParam> {
   bool keepdims;
   DMLC_DECLARE_PARAMETER(NpVarParam) {
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
-    MXNET_NUMPY_DTYPES(DMLC_DECLARE_FIELD(dtype)).describe("Of the result; None: that of the input, the default float for integers.");
+    MXNET_DTYPE_FIELD(dtype)
+        .set_default(dmlc::optional<int>())
+        .describe("Of the result; None: that of the input, the default float for integers.");
     DMLC_DECLARE_FIELD(ddof).set_default(0).describe("The sum of squares is divided by N - ddof.");
     DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
   }
@@ -119,7 +123,7 @@ void RegisterSum(const ReductionRow& row, Op* record) {
   Op& op = *record;
   const Kind kind = row.fold;
   const bool mean = row.end == End::kMean, root = row.end == End::kRoot;
-  op.describe(row.description).set_param<NpSumParam>().set_inputs({"a"}).set_dtypes(numpy::AllTypes()).set_supports_add();
+  op.describe(row.description).set_param<NpSumParam>().set_inputs({"a"}).set_dtypes(dtypes::kAll).set_supports_add();
   op.set_infer_shape(NpShape<NpSumParam>).set_infer_type(mean ? NpSumType<true> : NpSumType<false>);
   op.set_trait(RoleOfReduction(row)).set_trait(Reduction{ReadReduction<NpSumParam>});
   op.set_kernel([kind, mean, root](KernelArgs& a) {
@@ -155,7 +159,7 @@ void RegisterMax(const ReductionRow& row, Op* record) {
   op.describe(row.description)
       .set_param<NpMaxParam>()
       .set_inputs({"a"})
-      .set_dtypes(numpy::AllTypes())
+      .set_dtypes(dtypes::kAll)
       .set_supports_add()
       .set_infer_shape(NpMaxShape)
       .set_trait(RoleOfReduction(row))
@@ -181,7 +185,7 @@ void RegisterMax(const ReductionRow& row, Op* record) {
 void RegisterTruth(const ReductionRow& row, Op* record) {
   Op& op = *record;
   const Kind kind = row.fold;
-  op.describe(row.description).set_param<NpAnyParam>().set_inputs({"data"}).set_dtypes(numpy::AllTypes()).set_supports_add();
+  op.describe(row.description).set_param<NpAnyParam>().set_inputs({"data"}).set_dtypes(dtypes::kAll).set_supports_add();
   op.set_infer_shape(NpShape<NpAnyParam>).set_infer_type(pointwise::BoolOutputType).set_zero_gradient();
   op.set_kernel([kind](KernelArgs& a) {
     Reduce(a, kind, a.in[0], Reduced<NpAnyParam>(*a.attrs, a.in[0].shape.ndim()), Finish(), false, a.out[0], a.req[0]);
@@ -204,7 +208,7 @@ double VarDivisor(const Attrs& attrs, const Shape& shape) {
 void RegisterVar(const char* name, bool root) {
   Op& op = Op::Register(name);
   op.describe(root ? "Standard deviation over axes." : "Variance over axes.");
-  op.set_param<NpVarParam>().set_inputs({"a"}).set_dtypes(numpy::AllTypes()).set_supports_add();
+  op.set_param<NpVarParam>().set_inputs({"a"}).set_dtypes(dtypes::kAll).set_supports_add();
   op.set_infer_shape(NpShape<NpVarParam>).set_infer_type(VarType).set_precision(Precision::kFull);
   if (!root) op.set_trait(RoleByParameters{[](const Attrs& a) { return a.get<NpVarParam>().ddof == 0 ? Role::kVariance : Role::kNone; }});
   op.set_trait(Reduction{[](const Attrs& a, int ndim) {
@@ -253,6 +257,7 @@ MXNET_REGISTER_OP(_backward_var_spread)
     .describe("Repeats the gradient of a variance in the shape of the data and divides it by N - ddof.")
     .set_param<NpVarParam>()
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_infer_shape(LikeInputsShape(1))
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -272,6 +277,7 @@ MXNET_REGISTER_OP(_backward_var_gather)
     .describe("Sums and divides by N - ddof.")
     .set_param<NpVarParam>()
     .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(NpShape<NpVarParam>)
     .set_supports_add()
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

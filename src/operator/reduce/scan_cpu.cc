@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/like_inputs.h"
 #include "operator/numpy_types.h"
 #include "operator/param.h"
@@ -35,7 +36,7 @@ struct CumsumParam : public dmlc::Parameter<CumsumParam> {
   dmlc::optional<int> dtype;
   DMLC_DECLARE_PARAMETER(CumsumParam) {
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("Axis to sum along; None: the flattened array.");
-    MXNET_NUMPY_DTYPES(DMLC_DECLARE_FIELD(dtype)).describe("Of the result; None: that of the input, int64 for bool.");
+    MXNET_DTYPE_FIELD(dtype).set_default(dmlc::optional<int>()).describe("Of the result; None: that of the input, int64 for bool.");
   }
 };
 MXNET_REGISTER_PARAM(ArgParam);
@@ -197,7 +198,7 @@ const bool kRegistered = [] {
     op.describe(std::string("Index of the ") + (max ? "largest" : "smallest") +
                 " element along an axis; the first of equals, NaN counting as the extreme." +
                 (legacy ? " The index has the dtype of the data." : ""));
-    op.set_param<ArgParam>().set_inputs({"data"}).set_dtypes(legacy ? pointwise::NumberTypes() : numpy::AllTypes());
+    op.set_param<ArgParam>().set_inputs({"data"}).set_dtypes(legacy ? dtypes::kClassicNumbers : dtypes::kAll);
     op.set_supports_add().set_zero_gradient();
     if (legacy) op.set_trait(ParametersInFiles{{}, {{"axis", "-1", 905}}});  // all axes, until 0.9.5
     op.set_infer_shape([legacy](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -213,7 +214,7 @@ const bool kRegistered = [] {
 MXNET_REGISTER_OP(argmax_channel)
     .describe("argmax along axis 1; the index has the dtype of the data.")
     .set_inputs({"data"})
-    .set_dtypes(pointwise::NumberTypes())
+    .set_dtypes(dtypes::kClassicNumbers)
     .set_supports_add()
     .set_zero_gradient()
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -291,7 +292,7 @@ MXNET_REGISTER_OP(_np_cumsum)
     .set_param<CumsumParam>()
     .set_inputs({"a"})
     .set_precision(Precision::kFull)
-    .set_dtypes(numpy::AllTypes())
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const CumsumParam& p = attrs.get<CumsumParam>();
       const Shape& s = (*in)[0];
@@ -321,6 +322,7 @@ MXNET_REGISTER_OP(_backward_cumsum)
     .set_shape_only_from(1)
     .set_param<CumsumParam>()
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
       AssignType(attrs, "output", &(*out)[0], (*in)[1]);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/omp.h"
+#include "operator/dtypes.h"
 #include "operator/numpy_types.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -139,7 +140,7 @@ MXNET_REGISTER_OP(_npi_average)
     .set_inputs({"a", "weights"}, [](const Attrs& a) { return a.get<AverageParam>().weighted ? 2 : 1; })
     .set_outputs({"output", "sum_of_weights"}, nullptr, [](const Attrs& a) { return a.get<AverageParam>().returned ? 2 : 1; })
     .set_precision(Precision::kFull)
-    .set_dtypes(numpy::AllTypes())
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(AverageShape)
     .set_infer_type(AverageType)
     .set_gradient(AverageGradient)
@@ -344,7 +345,7 @@ MXNET_REGISTER_OP(_npi_percentile)
     .set_param<PercentileParam>()
     .set_inputs({"a", "q"}, [](const Attrs& a) { return a.get<PercentileParam>().q_scalar.has_value() ? 1 : 2; })
     .set_precision(Precision::kFull)
-    .set_dtypes(numpy::AllTypes())
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(PercentileShape)
     .set_infer_type([](const Attrs& attrs, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
       if (in->back() == kDTypeUnknown) in->back() = (*in)[0];

@@ -1,5 +1,6 @@
 #include "operator/runtime/compiled_graph.h"
 
+#include "operator/dtypes.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -30,6 +31,7 @@ MXNET_REGISTER_OP(_CachedOp)
     .alias("_CachedOpThreadSafe")
     .describe("A compiled graph as one operator; made by CachedOp, not by users.")
     .set_inputs({"data"}, NumInputs)
+    .set_dtypes(dtypes::kAll)
     .set_list_inputs([](const Attrs& a) {
       std::vector<std::string> names;
       for (int i = 0; i < NumInputs(a); ++i) names.push_back("data" + std::to_string(i));
@@ -48,6 +50,7 @@ MXNET_REGISTER_OP(_CachedOp)
 MXNET_REGISTER_OP(_backward_CachedOp)
     .describe("The backward phase of a recorded CachedOp call.")
     .set_inputs({}, [](const Attrs& a) { return a.param ? a.get<CompiledGraphParam>().graph->num_outputs() : 0; })
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"output"},
                  [](const Attrs& a) {
                    return a.param && a.get<CompiledGraphParam>().call ? a.get<CompiledGraphParam>().call->num_gradients() : 1;

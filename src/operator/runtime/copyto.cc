@@ -1,4 +1,5 @@
 // Copies between arrays of any devices and dtypes as differentiable operators.
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
 #include "operator/param.h"
 #include "operator/runtime/array_call.h"
@@ -51,6 +52,7 @@ MXNET_REGISTER_OP(_copyto)
     .alias("_npi_copyto")
     .describe("Copies an array into another one, also across devices and dtypes.")
     .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ElemwiseShape)
     .set_infer_type(AnyType)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -61,6 +63,7 @@ MXNET_REGISTER_OP(_copyto)
 MXNET_REGISTER_OP(_to_context)
     .describe("Copies an array to another device. Graphs whose parts are on several devices are given it (group2ctx).")
     .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
     .set_param<ToContextParam>()
     .set_infer_shape(ElemwiseShape)
     .set_infer_type(AnyType)
@@ -72,6 +75,7 @@ MXNET_REGISTER_OP(_to_context)
 MXNET_REGISTER_OP(_NoGradient)
     .describe("Stands in graphs of 1.x for a gradient that there is none of. It cannot be computed.")
     .set_inputs({})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape([](const Attrs&, ShapeVector*, ShapeVector*) { return false; })
     .set_infer_type([](const Attrs&, std::vector<int>*, std::vector<int>*) { return false; })
     .set_array_fn([](const Attrs&, const std::vector<NDArray*>&, const std::vector<NDArray*>&, bool) {
@@ -80,6 +84,7 @@ MXNET_REGISTER_OP(_NoGradient)
 
 MXNET_REGISTER_OP(_backward_copyto)
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ElemwiseShape)
     .set_infer_type(AnyType)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -2,6 +2,7 @@
 // calls back.
 #include "operator/runtime/custom_function.h"
 
+#include "operator/dtypes.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -37,6 +38,7 @@ void NeverForward(const Attrs&, const std::vector<NDArray*>&, const std::vector<
 MXNET_REGISTER_OP(_CustomFunction)
     .describe("Tape entry of a user-defined differentiable function.")
     .set_inputs({}, [](const Attrs& a) { return ParamOf(a).num_inputs; })
+    .set_dtypes(dtypes::kAll)
     .set_num_outputs([](const Attrs& a) { return ParamOf(a).num_outputs; })
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       NodePtr backward = MakeNodeLike("_backward_CustomFunction", *node, ograds);
@@ -49,6 +51,7 @@ MXNET_REGISTER_OP(_CustomFunction)
 MXNET_REGISTER_OP(_backward_CustomFunction)
     .describe("Calls the user's backward function.")
     .set_inputs({}, [](const Attrs& a) { return ParamOf(a).num_outputs; })
+    .set_dtypes(dtypes::kAll)
     .set_num_outputs([](const Attrs& a) { return ParamOf(a).num_inputs; })
     .set_trait(TakesSeveralDevices{})
     .set_array_fn(Backward);

@@ -2,7 +2,8 @@
 // as a layer in Gao et al., Compact Bilinear Pooling, CVPR 2016).
 #include <algorithm>
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
@@ -133,7 +134,7 @@ MXNET_REGISTER_OP(_contrib_count_sketch)
     .set_inputs({"data", "h", "s"})
     .set_infer_shape(ForwardShape)
     .set_infer_type(ForwardType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       const NodePtr back = MakeNodeLike("_backward__contrib_count_sketch", *node, {ograds[0], node->inputs[1], node->inputs[2]});
       return {NodeEntry{back, 0, 0}, NodeEntry(), NodeEntry()};
@@ -144,6 +145,7 @@ MXNET_REGISTER_OP(_backward__contrib_count_sketch)
     .describe("Gradient of _contrib_count_sketch with respect to data.")
     .set_param<CountSketchParam>()
     .set_inputs({"ograd", "h", "s"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       Rows(attrs, &(*out)[0], &(*in)[1], &(*in)[2], &(*in)[0]);

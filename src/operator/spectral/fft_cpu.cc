@@ -4,7 +4,8 @@
 // Van Loan, Computational Frameworks for the Fast Fourier Transform, 1992), others by a convolution
 // with a chirp (Bluestein, 1970). Real rows of even length are transformed as complex rows half as
 // long.
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/spectral/fft_plan.h"
@@ -142,7 +143,7 @@ MXNET_REGISTER_OP(_contrib_fft)
     .set_param<FftParam>()
     .set_inputs({"data"})
     .set_infer_shape(InferShape<false>)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_precision(Precision::kFull)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) { return Other("_contrib_ifft", node, ograds); })
     .set_kernel(Run<false>);
@@ -157,7 +158,7 @@ MXNET_REGISTER_OP(_contrib_ifft)
     .set_param<FftParam>()
     .set_inputs({"data"})
     .set_infer_shape(InferShape<true>)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_precision(Precision::kFull)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) { return Other("_contrib_fft", node, ograds); })
     .set_kernel(Run<true>);

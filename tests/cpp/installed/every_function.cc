@@ -268,6 +268,7 @@ Op& Registered() {
       .describe("Twice the data.")
       .alias("calls_double")
       .set_inputs({"data"})
+      .set_dtypes({kFloat32})
       .set_outputs({"output"})
       .set_infer_shape(ElemwiseShape)
       .set_infer_type(SameType)

@@ -250,10 +250,10 @@ def test_arrays_of_other_libraries_are_keys_and_values():
         x[Labelled([0.5])]
 
 
-@pytest.mark.parametrize("door", [mx.nd, mx.np])
-def test_arrays_are_sequences(door):
+@pytest.mark.parametrize("namespace", [mx.nd, mx.np])
+def test_arrays_are_sequences(namespace):
     """pandas asks that of the interpreter, to tell arrays from numbers; so does bisect."""
-    x = door.array([1, 2, 3])
+    x = namespace.array([1, 2, 3])
     assert ctypes.pythonapi.PySequence_Check(ctypes.py_object(x)) == 1
     assert bisect.bisect(x, 2) == 2
     assert [float(v) for v in reversed(x)] == [3, 2, 1]

@@ -1,4 +1,4 @@
-"""Operators of the imperative and executor rooms, which have their own tests."""
+"""Operators that calls and executors are made of, which have their own tests."""
 CASES = []
 COVERED_ELSEWHERE = {"_copyto": "test_ndarray.py", "_to_context": "test_several_gpus_training.py",
                      "_CustomFunction": "test_autograd.py", "_CachedOp": "../cpp/cached_op_test.cc",

@@ -65,8 +65,8 @@ def pooling(x, kernel=(), pool_type="max", global_pool=False, pooling_convention
     if global_pool:
         kernel, stride, pad = x.shape[2:], (1,) * nd, (0,) * nd
     stride, pad = stride or (1,) * nd, pad or (0,) * nd
-    rooms = [x.shape[2 + i] + 2 * pad[i] - kernel[i] for i in range(nd)]
-    out = [1 + (-(-r // s) if pooling_convention == "full" else r // s) for r, s in zip(rooms, stride)]
+    padded = [x.shape[2 + i] + 2 * pad[i] - kernel[i] for i in range(nd)]
+    out = [1 + (-(-r // s) if pooling_convention == "full" else r // s) for r, s in zip(padded, stride)]
     if pooling_convention == "same":
         out = [-(-n // s) for n, s in zip(x.shape[2:], stride)]
         pad = [max(0, (o - 1) * s + k - n) // 2 for o, s, k, n in zip(out, stride, kernel, x.shape[2:])]

@@ -88,8 +88,8 @@ def pooling_v1(x, kernel=(), pool_type="max", global_pool=False, pooling_convent
     if global_pool:
         kernel, stride, pad = x.shape[2:], None, None
     stride, pad = stride or (1,) * nd, pad or (0,) * nd
-    rooms = [n + 2 * p - k for n, p, k in zip(x.shape[2:], pad, kernel)]
-    out = [1 + (-(-r // s) if pooling_convention == "full" else r // s) for r, s in zip(rooms, stride)]
+    padded = [n + 2 * p - k for n, p, k in zip(x.shape[2:], pad, kernel)]
+    out = [1 + (-(-r // s) if pooling_convention == "full" else r // s) for r, s in zip(padded, stride)]
     x = np.pad(x, [(0, 0), (0, 0)] + [(p, p) for p in pad])
     y = np.zeros(x.shape[:2] + tuple(out))
     for at in itertools.product(*(range(o) for o in out)):

@@ -23,25 +23,25 @@ CASES = [(name, dtype) for name in LISTS for dtype in ("float32", "float64", "in
 
 
 @pytest.mark.parametrize("name, dtype", CASES)
-@pytest.mark.parametrize("door", ("nd", "np"))
-def test_array_of_lists_is_numpys(door, name, dtype):
+@pytest.mark.parametrize("namespace", ("nd", "np"))
+def test_array_of_lists_is_numpys(namespace, name, dtype):
     values = LISTS[name]
     want = np.array(values).astype(dtype)
-    got = mx.np.array(values, dtype=dtype) if door == "np" else mx.nd.array(values, dtype=dtype)
+    got = mx.np.array(values, dtype=dtype) if namespace == "np" else mx.nd.array(values, dtype=dtype)
     assert got.dtype == want.dtype and got.shape == want.shape
     np.testing.assert_array_equal(got.asnumpy(), want)
 
 
-@pytest.mark.parametrize("door", ("nd", "np"))
+@pytest.mark.parametrize("namespace", ("nd", "np"))
 @pytest.mark.parametrize("values", ([[1, 2], [3]], [1, [2]], [[1], 2]))
-def test_lists_of_unequal_lengths_are_refused(door, values):
+def test_lists_of_unequal_lengths_are_refused(namespace, values):
     with pytest.raises((ValueError, TypeError)):
-        getattr(mx, door).array(values)
+        getattr(mx, namespace).array(values)
 
 
-@pytest.mark.parametrize("door", ("nd", "np"))
-def test_numbers_that_no_float32_can_be(door):
-    array = getattr(mx, door).array
+@pytest.mark.parametrize("namespace", ("nd", "np"))
+def test_numbers_that_no_float32_can_be(namespace):
+    array = getattr(mx, namespace).array
     np.testing.assert_array_equal(array([1e300, -1e300]).asnumpy(), [np.inf, -np.inf])
     np.testing.assert_array_equal(array([10 ** 30, 1]).asnumpy(), np.float32([1e30, 1]))
 

@@ -120,19 +120,19 @@ def recorded(program, lib):
     return result.asnumpy(), x.grad.asnumpy(), y.grad.asnumpy()
 
 
-@pytest.mark.parametrize("door", ["np", "nd"])
+@pytest.mark.parametrize("namespace", ["np", "nd"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-def test_a_write_into_a_part_reaches_the_whole(program, door):
-    if door == "nd" and program is row_assigned:
+def test_a_write_into_a_part_reaches_the_whole(program, namespace):
+    if namespace == "nd" and program is row_assigned:
         pytest.skip("1.x: x[:] = y of a whole array takes no part in the array that it came from")
-    got = recorded(program, getattr(mx, door))
+    got = recorded(program, getattr(mx, namespace))
     for value, wanted in zip(got, (program(np, X, Y), gradient(program, True), gradient(program, False))):
         np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("door", ["np", "nd"])
-def test_elements_that_do_not_lie_side_by_side_are_copied(door):
-    result, x_grad, _ = recorded(part_in_columns_is_a_copy, getattr(mx, door))
+@pytest.mark.parametrize("namespace", ["np", "nd"])
+def test_elements_that_do_not_lie_side_by_side_are_copied(namespace):
+    result, x_grad, _ = recorded(part_in_columns_is_a_copy, getattr(mx, namespace))
     np.testing.assert_array_equal(result, X)
     np.testing.assert_array_equal(x_grad, np.arange(1, 7).reshape(3, 2))
 

@@ -1,5 +1,6 @@
 // Activation: relu, sigmoid, softrelu, softsign, tanh, log_sigmoid, mish.
 #include "operator/activation_kernels.h"
+#include "operator/dtypes.h"
 #include "operator/epilogue_op.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
@@ -143,7 +144,7 @@ MXNET_REGISTER_OP(Activation)
     .set_param<ActivationParam>()
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_layout(LayoutRule::kAgnostic)
     .set_inplace({{0, 0}})
     .set_gradient(Gradient)
@@ -157,6 +158,7 @@ MXNET_REGISTER_OP(_backward_Activation)
     .describe("Gradient of Activation with respect to data.")
     .set_param<ActivationParam>()
     .set_inputs({"ograd", "value"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(ElemwiseShape)
     .set_layout(LayoutRule::kAgnostic)

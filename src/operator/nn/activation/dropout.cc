@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "operator/init/gpu_fill.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/init/fill.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
@@ -185,7 +186,7 @@ MXNET_REGISTER_OP(Dropout)
     .set_inputs({"data"})
     .set_outputs({"output", "mask"}, nullptr, [](const Attrs&) { return 1; })
     .set_infer_shape(ForwardShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_inplace({{0, 0}})
     .set_uses_random()
     .set_depends_on_training()
@@ -200,6 +201,7 @@ MXNET_REGISTER_OP(_backward_Dropout)
     .describe("Gradient of Dropout: the output's gradient times the mask.")
     .set_param<DropoutParam>()
     .set_inputs({"ograd", "mask"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(BackwardShape)
     .set_infer_type(SameType)

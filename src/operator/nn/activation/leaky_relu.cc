@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "operator/activation_kernels.h"
+#include "operator/dtypes.h"
 #include "operator/epilogue_op.h"
 #include "operator/initial_value.h"
 #include "operator/make_nodes.h"
@@ -328,7 +329,7 @@ MXNET_REGISTER_OP(LeakyReLU)
       return Outputs(a) == 2 ? std::vector<std::string>{"output", "mask"} : std::vector<std::string>{"output"};
     })
     .set_infer_shape(ForwardShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_uses_random()
     .set_depends_on_training()
     .set_gradient(Gradient)
@@ -341,6 +342,7 @@ MXNET_REGISTER_OP(_backward_LeakyReLU)
     .describe("Gradients of LeakyReLU with respect to data and gamma.")
     .set_param<LeakyReLUParam>()
     .set_inputs({"ograd", "data", "gamma"}, [](const Attrs& a) { return Type(a) == kPrelu || Type(a) == kRrelu ? 3 : 2; })
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad", "gamma_grad"}, [](const Attrs& a) { return Type(a) == kPrelu ? 2 : 1; })
     .set_infer_shape(LikeInputsShape(1))
     .set_gradient(SecondGradient)

@@ -12,6 +12,7 @@
 
 #include "mxnet/env.h"
 #include "operator/control/written_out.h"
+#include "operator/dtypes.h"
 #include "operator/gemm.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/activation/dropout_kernels.h"
@@ -410,7 +411,7 @@ Op& WithParser(Op& op) {
             [](const Attrs&) { return 1; })
         .set_infer_shape(InferAttentionShape)
         .set_infer_type(InferAttentionType)
-        .set_dtypes({kFloat32, kFloat16, kBfloat16})
+        .set_dtypes(dtypes::kFloatsUpTo32)
         .set_expensive_to_recompute()
         .set_trait(Role::kAttention)
         .set_flops([](const Attrs& a, Span<const TBlob> in, Span<const TBlob>) { return Flops(a, in, 0, false); })
@@ -423,6 +424,7 @@ Op& WithParser(Op& op) {
         .set_inputs({"ograd", "query", "key", "value", "mask", "length", "draws", "output", "statistics"},
                     [](const Attrs& a) { return 1 + a.get<AttentionParam>().Inputs() + 2 * a.get<AttentionParam>().statistics; })
         .set_list_inputs(BackwardInputNames)
+        .set_dtypes(dtypes::kAll)
         .set_outputs({"query_grad", "key_grad", "value_grad"}, [](const Attrs& a) { return a.get<AttentionParam>().Arrays(); })
         .set_list_outputs(GradientNames)
         .set_infer_shape(LikeInputsShape(1))

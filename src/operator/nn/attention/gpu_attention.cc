@@ -6,7 +6,7 @@
 #include "base/dtype.h"
 #include "operator/gpu_library/attention.h"
 #include "operator/gpu_library/gemm.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/attention/attention.h"

@@ -4,7 +4,7 @@
 
 #include "base/dtype.h"
 #include "operator/gpu_library/gemm.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/attention/interleaved_attention.h"
 #include "operator/nn/common/nn_common.h"
 

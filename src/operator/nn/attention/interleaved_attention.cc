@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/traits.h"
 
@@ -110,7 +111,7 @@ MXNET_REGISTER_OP(_contrib_interleaved_matmul_selfatt_qk)
     .set_param<InterleavedParam>()
     .set_inputs({"queries_keys_values"})
     .set_infer_shape(SelfScoresShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(GradientBy("_backward_interleaved_matmul_selfatt_qk"));
 
 MXNET_REGISTER_OP(_contrib_interleaved_matmul_selfatt_valatt)
@@ -124,7 +125,7 @@ MXNET_REGISTER_OP(_contrib_interleaved_matmul_selfatt_valatt)
     .set_param<InterleavedParam>()
     .set_inputs({"queries_keys_values", "attention"})
     .set_infer_shape(SelfValuesShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(GradientBy("_backward_interleaved_matmul_selfatt_valatt"));
 
 MXNET_REGISTER_OP(_contrib_interleaved_matmul_encdec_qk)
@@ -138,7 +139,7 @@ MXNET_REGISTER_OP(_contrib_interleaved_matmul_encdec_qk)
     .set_param<InterleavedParam>()
     .set_inputs({"queries", "keys_values"})
     .set_infer_shape(CrossScoresShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(GradientBy("_backward_interleaved_matmul_encdec_qk"));
 
 MXNET_REGISTER_OP(_contrib_interleaved_matmul_encdec_valatt)
@@ -152,13 +153,14 @@ MXNET_REGISTER_OP(_contrib_interleaved_matmul_encdec_valatt)
     .set_param<InterleavedParam>()
     .set_inputs({"keys_values", "attention"})
     .set_infer_shape(CrossValuesShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(GradientBy("_backward_interleaved_matmul_encdec_valatt"));
 
 MXNET_REGISTER_OP(_backward_interleaved_matmul_selfatt_qk)
     .describe("Gradient of the scores of self-attention.")
     .set_param<InterleavedParam>()
     .set_inputs({"ograd", "queries_keys_values"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"queries_keys_values_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
@@ -167,6 +169,7 @@ MXNET_REGISTER_OP(_backward_interleaved_matmul_selfatt_valatt)
     .describe("Gradient of the output of self-attention.")
     .set_param<InterleavedParam>()
     .set_inputs({"ograd", "queries_keys_values", "attention"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"queries_keys_values_grad", "attention_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
@@ -175,6 +178,7 @@ MXNET_REGISTER_OP(_backward_interleaved_matmul_encdec_qk)
     .describe("Gradient of the scores of attention between two sequences.")
     .set_param<InterleavedParam>()
     .set_inputs({"ograd", "queries", "keys_values"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"queries_grad", "keys_values_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
@@ -183,6 +187,7 @@ MXNET_REGISTER_OP(_backward_interleaved_matmul_encdec_valatt)
     .describe("Gradient of the output of attention between two sequences.")
     .set_param<InterleavedParam>()
     .set_inputs({"ograd", "keys_values", "attention"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"keys_values_grad", "attention_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))

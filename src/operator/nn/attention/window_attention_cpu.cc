@@ -6,6 +6,7 @@
 // steps, heads, size) and (batch, steps, heads, window).
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
@@ -236,7 +237,7 @@ MXNET_REGISTER_OP(_contrib_sldwin_atten_score)
     .set_inputs({"query", "key", "dilation"})
     .set_infer_shape(ScoreShape)
     .set_infer_type(ProductType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Product(kContext, node, ograds[0], node->inputs[1]),
                                     Product(kTransposedContext, node, ograds[0], node->inputs[0]), NodeEntry()};
@@ -254,7 +255,7 @@ MXNET_REGISTER_OP(_contrib_sldwin_atten_context)
     .set_inputs({"score", "value", "dilation"})
     .set_infer_shape(ContextShape)
     .set_infer_type(ProductType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Product(kScore, node, ograds[0], node->inputs[1]),
                                     Product(kTransposedContext, node, node->inputs[0], ograds[0]), NodeEntry()};
@@ -271,7 +272,7 @@ MXNET_REGISTER_OP(_contrib_sldwin_atten_mask_like)
     .set_inputs({"score", "dilation", "valid_length"})
     .set_infer_shape(MaskShape)
     .set_infer_type(MaskType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_zero_gradient()
     .set_kernel(MaskLike);
 
@@ -279,6 +280,7 @@ MXNET_REGISTER_OP(_backward_sldwin_atten_context)
     .describe("The transpose of sldwin_atten_context: for each step, the sum over those whose neighbour it is.")
     .set_param<WindowParam>()
     .set_inputs({"score", "ograd", "dilation"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ContextShape)
     .set_infer_type(ProductType)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 
 namespace mxnet {
@@ -94,7 +95,7 @@ Op& RegisterFused(const char* name, const char* layer) {
       .set_trait(FusedLayer{})
       .set_infer_shape(InferFusedShape)
       .set_infer_type(InferFusedType)
-      .set_dtypes({kFloat32, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloatsUpTo32)
       .set_inplace([](const Attrs& a) {
         const auto& p = a.get<FusedParam>();
         return p.add ? std::vector<std::pair<int, int>>{{p.LayerInputs(), 0}} : std::vector<std::pair<int, int>>();

@@ -42,26 +42,24 @@ class Widened {
 
 /*
  * f(args, T{}) with T = float or double, the dtype of input `which`. Half inputs and outputs arrive
- * as float32.
+ * as float32. Throws for an input `which` that is not floating.
  */
 template <typename F>
 void RunReal(KernelArgs& args, F&& f, int which = 0) {
   bool half = false;
   for (const TBlob& b : args.in) half |= IsHalf(b.dtype);
   for (const TBlob& b : args.out) half |= IsHalf(b.dtype);
-  if (__builtin_expect(half, 0)) {
-    KernelArgs wide = args;
-    Widened w(&wide);
-    if (wide.in[which].dtype == kFloat64)
-      f(wide, double{});
-    else
-      f(wide, float{});
-    w.Narrow();
-    return;
-  }
-  if (args.in[which].dtype == kFloat32) return f(args, float{});
-  if (args.in[which].dtype == kFloat64) return f(args, double{});
-  ThrowReal(args.attrs, args.in[which].dtype);
+  const int dtype = args.in[which].dtype;
+  const auto run = [&](KernelArgs& a) {
+    if (dtype == kFloat32 || IsHalf(dtype)) return f(a, float{});
+    if (dtype == kFloat64) return f(a, double{});
+    ThrowReal(args.attrs, dtype);
+  };
+  if (__builtin_expect(!half, 1)) return run(args);
+  KernelArgs wide = args;
+  Widened w(&wide);
+  run(wide);
+  w.Narrow();
 }
 
 /* The elements of `blob` as T: its own memory when it has that dtype, else a converted workspace

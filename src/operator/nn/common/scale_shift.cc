@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/half.h"
+#include "operator/dtypes.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
 #include "rtc/loop.h"
@@ -93,7 +94,7 @@ MXNET_REGISTER_OP(_fold_scale_shift)
         "Weight and bias of a convolution or dense layer with the BatchNorm and the numbers behind it folded in; made by the plan "
         "compiler.")
     .set_param<ScaleShiftParam>()
-    .set_dtypes({kFloat32, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloatsUpTo32)
     .set_infer_type(InferTypes)
     .set_inputs({"weight", "bias", "gamma", "beta", "moving_mean", "moving_var"},
                 [](const Attrs& a) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
@@ -206,7 +207,7 @@ MXNET_REGISTER_OP(Convolution)
     .set_trait(NamesLayout{NamesChannelsLast<ConvolutionParam>})
     .set_inputs({"data", "weight", "bias"}, Inputs<ConvolutionParam>)
     .set_infer_shape(ConvolutionShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kInt8})
+    .set_dtypes(dtypes::kFloats | dtypes::Set{kInt8})
     .set_images({0b1, 0b1})
     .set_expensive_to_recompute()
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) { return ConvFlops(in[1], out[0], in[1].shape[0]); })
@@ -217,6 +218,7 @@ MXNET_REGISTER_OP(_backward_Convolution)
     .set_param<ConvolutionParam>()
     .set_trait(NamesLayout{NamesChannelsLast<ConvolutionParam>})
     .set_inputs({"ograd", "data", "weight", "bias"}, BackwardInputs<ConvolutionParam>)
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(3)
     .set_outputs({"data_grad", "weight_grad", "bias_grad"}, Inputs<ConvolutionParam>)
     .set_infer_shape(LikeInputsShape(1))
@@ -235,7 +237,7 @@ MXNET_REGISTER_OP(Deconvolution)
     .set_trait(NamesLayout{NamesChannelsLast<DeconvolutionParam>})
     .set_inputs({"data", "weight", "bias"}, Inputs<DeconvolutionParam>)
     .set_infer_shape(DeconvolutionShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_images({0b1, 0b1})
     .set_expensive_to_recompute()
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob>) { return ConvFlops(in[1], in[0], in[1].shape[0]); })
@@ -246,6 +248,7 @@ MXNET_REGISTER_OP(_backward_Deconvolution)
     .set_param<DeconvolutionParam>()
     .set_trait(NamesLayout{NamesChannelsLast<DeconvolutionParam>})
     .set_inputs({"ograd", "data", "weight", "bias"}, BackwardInputs<DeconvolutionParam>)
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(3)
     .set_outputs({"data_grad", "weight_grad", "bias_grad"}, Inputs<DeconvolutionParam>)
     .set_infer_shape(LikeInputsShape(1))

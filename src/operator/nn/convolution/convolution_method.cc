@@ -17,6 +17,7 @@
 #include "base/cpu_dispatch.h"
 #include "base/fork_guard.h"
 #include "base/omp.h"
+#include "base/round_up.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/cpu_gemm/winograd.h"
@@ -153,96 +154,117 @@ struct Alone {
   ~Alone() { SetThreadOmpLimit(before); }
 };
 
-ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> methods) {
-  auto hook = ActiveHooks().convolution;
-  if (!hook) return MethodByRule(like, kept);
-  const Alone alone;
-  methods.insert(methods.begin(), ConvMethod::kLibrary);
-  ConvCall call = like;
-  ConvDims& dims = call.dims;
-  // What is done with the weights in each call must not weigh more than it will.
-  const int64_t least = kept ? 1 : (kTrialPixels + dims.OutSize() - 1) / dims.OutSize();
-  dims.batch = std::min(dims.batch, std::max(least, static_cast<int64_t>(kTrial / (Flops(dims) / dims.batch))));
-  Buffers data, workspace;
-  call.src.ptr = Filled(&data, dims.batch * dims.channels * dims.InSize());
-  call.dst.ptr = Filled(&data, dims.batch * dims.filters * dims.OutSize());
-  call.weight.ptr = Filled(&data, dims.channels / dims.groups * dims.filters * dims.KernelSize());
-  if (call.bias) call.bias = Filled(&data, dims.filters);
-  call.accumulate = false;
-  call.post = EpilogueOp();
-  call.weight_input = 0;
-  KernelArgs args;
-  std::shared_ptr<OpState> state;
-  const uint64_t version = 1;
-  args.state = &state;
-  args.is_train = !kept;
-  args.in_versions = Span<const uint64_t>(&version, 1);
-  args.workspace = [&workspace](size_t bytes) { return workspace.Get(bytes); };
-  std::vector<double> best(methods.size(), 1e30);
-  std::vector<float> weights;  // of one method at a time: the trial must not need more memory than the plan will
-  bool refused = false, first = false;
-  const auto run = [&](size_t i) {
-    workspace.Rewind();
-    if (methods[i] == ConvMethod::kLibrary) {
-      refused = refused || !(GemmConvolution(args, call) || hook(args, call));
-      return;
-    }
-    // The weights as the method wants them: made now, or once.
-    const auto derived = [&](int64_t count, const auto& make) {
-      if (!kept) {
-        float* u = static_cast<float*>(args.workspace(count * sizeof(float)));
-        make(u);
-        return u;
-      }
-      if (first) std::vector<float>(count + 16).swap(weights);
-      float* u = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(weights.data()) + 63) & ~uintptr_t{63});
-      if (first) make(u);
+/* Runs of a call like the given one, smaller and with memory of its own, on this thread. */
+class Trial {
+ public:
+  Trial(const ConvCall& like, bool kept, bool (*library)(KernelArgs&, const ConvCall&)) : kept_(kept), library_(library), call_(like) {
+    ConvDims& dims = call_.dims;
+    // What is done with the weights in each call must not weigh more than it will.
+    const int64_t least = kept ? 1 : (kTrialPixels + dims.OutSize() - 1) / dims.OutSize();
+    dims.batch = std::min(dims.batch, std::max(least, static_cast<int64_t>(kTrial / (Flops(dims) / dims.batch))));
+    call_.src.ptr = Filled(&data_, dims.batch * dims.channels * dims.InSize());
+    call_.dst.ptr = Filled(&data_, dims.batch * dims.filters * dims.OutSize());
+    call_.weight.ptr = Filled(&data_, dims.channels / dims.groups * dims.filters * dims.KernelSize());
+    if (call_.bias) call_.bias = Filled(&data_, dims.filters);
+    call_.accumulate = false;
+    call_.post = EpilogueOp();
+    call_.weight_input = 0;
+    args_.state = &state_;
+    args_.is_train = !kept;
+    args_.in_versions = Span<const uint64_t>(&version_, 1);
+    args_.workspace = [this](size_t bytes) { return workspace_.Get(bytes); };
+  }
+
+  const ConvCall& call() const { return call_; }
+
+  /* One run; the first of a method makes the weights that it keeps. False: the library refused. */
+  bool Run(ConvMethod method, bool first) {
+    workspace_.Rewind();
+    if (method == ConvMethod::kLibrary) return GemmConvolution(args_, call_) || library_(args_, call_);
+    if (method == ConvMethod::kPacked)
+      PackedRun(call_, Derived(first, PackedSize(call_), [&](float* u) { PackWeights(call_, u); }), nullptr, args_.workspace);
+    else if (method == ConvMethod::kDepthwise)
+      DepthwiseRun(call_, Derived(first, DepthwiseSize(call_), [&](float* u) { PackDepthwise(call_, u); }), nullptr);
+    else
+      RunWinograd(method, first);
+    return true;
+  }
+
+ private:
+  // The weights as the method wants them: made now, or once.
+  template <typename Make>
+  float* Derived(bool first, int64_t count, const Make& make) {
+    if (!kept_) {
+      float* u = static_cast<float*>(args_.workspace(count * sizeof(float)));
+      make(u);
       return u;
-    };
-    if (methods[i] == ConvMethod::kPacked) {
-      PackedRun(call, derived(PackedSize(call), [&](float* u) { PackWeights(call, u); }), nullptr, args.workspace);
-      return;
     }
-    if (methods[i] == ConvMethod::kDepthwise) {
-      DepthwiseRun(call, derived(DepthwiseSize(call), [&](float* u) { PackDepthwise(call, u); }), nullptr);
-      return;
-    }
+    if (first) std::vector<float>(count + 16).swap(weights_);
+    float* u = AlignedTo64<float>(weights_.data());
+    if (first) make(u);
+    return u;
+  }
+
+  void RunWinograd(ConvMethod method, bool first) {
     WinogradDims d;
     WinogradFilter f;
-    WinogradDimsOf(call, static_cast<int>(methods[i]), &d, &f);
-    const float *src = static_cast<const float*>(call.src.ptr), *dst = static_cast<const float*>(call.dst.ptr);
-    if (call.pass == ConvPass::kBackwardWeights) {
-      WinogradRunWeights(d, src, dst, {const_cast<float*>(f.ptr), f.k, f.c, f.r, f.s}, args.workspace);
-      if (call.bias) WinogradSumRows(dst, d.batch * d.oh * d.ow, d.k, static_cast<float*>(call.bias), args.workspace);
+    WinogradDimsOf(call_, static_cast<int>(method), &d, &f);
+    const float *src = static_cast<const float*>(call_.src.ptr), *dst = static_cast<const float*>(call_.dst.ptr);
+    if (call_.pass == ConvPass::kBackwardWeights) {
+      WinogradRunWeights(d, src, dst, {const_cast<float*>(f.ptr), f.k, f.c, f.r, f.s}, args_.workspace);
+      if (call_.bias) WinogradSumRows(dst, d.batch * d.oh * d.ow, d.k, static_cast<float*>(call_.bias), args_.workspace);
       return;
     }
-    if (kept && call.pass == ConvPass::kForward) WinogradKeepCompact(3, &d);
-    const float* u = derived(WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); });
-    const bool forward = call.pass == ConvPass::kForward;
+    if (kept_ && call_.pass == ConvPass::kForward) WinogradKeepCompact(3, &d);
+    const float* u = Derived(first, WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); });
+    const bool forward = call_.pass == ConvPass::kForward;
     WinogradEpilogue e;
-    e.bias = static_cast<const float*>(call.bias);
-    WinogradRun(d, forward ? src : dst, u, e, static_cast<float*>(forward ? call.dst.ptr : call.src.ptr), args.workspace);
-  };
+    e.bias = static_cast<const float*>(call_.bias);
+    WinogradRun(d, forward ? src : dst, u, e, static_cast<float*>(forward ? call_.dst.ptr : call_.src.ptr), args_.workspace);
+  }
+
+  const bool kept_;
+  bool (*const library_)(KernelArgs&, const ConvCall&);
+  ConvCall call_;
+  Buffers data_, workspace_;
+  KernelArgs args_;
+  std::shared_ptr<OpState> state_;
+  const uint64_t version_ = 1;
+  std::vector<float> weights_;  // of one method at a time: the trial must not need more memory than the plan will
+};
+
+/* The least time of each method in several runs; empty where the library refuses the call. */
+std::vector<double> LeastTimes(Trial* trial, const std::vector<ConvMethod>& methods) {
+  std::vector<double> best(methods.size(), 1e30);
   double spent = 0;
   for (int round = 0; round < kRounds && (round < 2 || spent < kSeconds); ++round)
     for (size_t i = 0; i < methods.size(); ++i)
       for (int turn = 0; turn < kRuns; ++turn) {
-        first = turn == 0;
         const double begin = Now();
-        run(i);
+        if (!trial->Run(methods[i], turn == 0)) return {};
         const double t = Now() - begin;
-        if (refused) return MethodByRule(like, kept);
-        if (first) continue;
+        if (turn == 0) continue;
         spent += t;
         best[i] = std::min(best[i], t);
       }
+  return best;
+}
+
+ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> methods) {
+  const auto hook = ActiveHooks().convolution;
+  if (!hook) return MethodByRule(like, kept);
+  const Alone alone;
+  methods.insert(methods.begin(), ConvMethod::kLibrary);
+  Trial trial(like, kept, hook);
+  std::vector<double> best = LeastTimes(&trial, methods);
   const ConvMethod ruled = MethodByRule(like, kept);
+  if (best.empty()) return ruled;
   for (size_t i = 0; i < methods.size(); ++i) {
     if (methods[i] == ruled) best[i] *= kInDoubt;
-    best[i] *= Coarse(call, methods[i]) ? 1 / kCoarse : Exact(methods[i]) ? 0.97 : 1;  // in doubt the exact one
+    best[i] *= Coarse(trial.call(), methods[i]) ? 1 / kCoarse : Exact(methods[i]) ? 0.97 : 1;  // in doubt the exact one
   }
   for (size_t i = 0; i < methods.size(); ++i)
-    if (methods[i] == ConvMethod::kWinograd4 && TransformedWeights(call, 4) > kLargeWeights) best[i] *= 1.1;
+    if (methods[i] == ConvMethod::kWinograd4 && TransformedWeights(trial.call(), 4) > kLargeWeights) best[i] *= 1.1;
   return methods[std::min_element(best.begin(), best.end()) - best.begin()];
 }
 

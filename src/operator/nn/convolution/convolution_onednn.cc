@@ -5,7 +5,7 @@
 
 #include "base/library_threads.h"
 #include "mxnet/storage.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/move_cpu.h"
 #include "operator/nn/onednn/hooks.h"
 #include "operator/nn/onednn/onednn_common.h"
 

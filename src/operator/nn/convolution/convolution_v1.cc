@@ -1,5 +1,6 @@
 // Convolution_v1: the Convolution of the first networks, in two or three dimensions. Its parameters
 // become those of Convolution when they are parsed; everything else is shared.
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/traits.h"
@@ -65,7 +66,7 @@ bool NamesChannelsLast(const Attrs& a) { return ChannelsLastAttr(a.get<Convoluti
       .set_trait(NamesLayout{NamesChannelsLast})
       .set_inputs({"data", "weight", "bias"}, Inputs)
       .set_infer_shape(ForwardShape)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloats)
       .set_expensive_to_recompute()
       .set_gradient(BackwardNode("_backward_Convolution_v1", kGradInputs))
       .set_kernel(Run<false>);
@@ -73,6 +74,7 @@ bool NamesChannelsLast(const Attrs& a) { return ChannelsLastAttr(a.get<Convoluti
       .describe("Gradients of Convolution_v1 with respect to data, weight and bias.")
       .set_trait(NamesLayout{NamesChannelsLast})
       .set_inputs({"ograd", "data", "weight", "bias"}, [](const Attrs& a) { return 1 + Inputs(a); })
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(3)
       .set_outputs({"data_grad", "weight_grad", "bias_grad"}, Inputs)
       .set_infer_shape(LikeInputsShape(1))

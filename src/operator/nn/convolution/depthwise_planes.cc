@@ -42,7 +42,6 @@ struct Planes {
   int64_t Behind() const { return kVector + window.Reach(1); }
   int64_t BlockSize() const { return (rows + window.Reach(0)) * pitch + Behind(); }
   int64_t ResultSize() const { return rows * pitch + kVector; }
-  static int64_t Whole(int64_t n) { return RoundUp(n, kVector); }
 
   // The rows that results from row `first` on need, `count` rows of them; `block` has zeros where
   // no plane is, from the start.
@@ -74,7 +73,7 @@ void Convolve(const Planes& p, int64_t planes, int64_t channels, const float* fr
   ParallelForThreads(Threads(planes, p), planes, [&](int64_t begin, int64_t end) {
     // Rows that fill half a vector are computed as one, with what stands between them.
     const bool as_one = p.ow <= kVector / 2 || p.window.dilate[0] > 1 || p.window.dilate[1] > 1;
-    const int64_t pitch = as_one ? p.pitch : p.Whole(p.ow);  // of results
+    const int64_t pitch = as_one ? p.pitch : RoundUp(p.ow, kVector);  // of results
     const Block block(p.BlockSize()), result(p.rows * pitch + kVector);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t channel = i % channels;
@@ -84,9 +83,11 @@ void Convolve(const Planes& p, int64_t planes, int64_t channels, const float* fr
         const float* window = weights + channel * taps;
         const float start = bias ? bias[channel] : 0.0f;
         if (as_one)
-          MXNET_CPU_CALL(SumOfTaps)(taps, window, p.places, start, block.get(), p.Whole((count - 1) * p.pitch + p.ow), result.get());
+          MXNET_CPU_CALL(SumOfTaps)
+          (taps, window, p.places, start, block.get(), RoundUp((count - 1) * p.pitch + p.ow, kVector), result.get());
         else
-          MXNET_CPU_CALL(SumOfWindow)(p.window.size, window, start, block.get(), p.pitch, count, p.Whole(p.ow), result.get(), pitch);
+          MXNET_CPU_CALL(SumOfWindow)
+          (p.window.size, window, start, block.get(), p.pitch, count, RoundUp(p.ow, kVector), result.get(), pitch);
         float* row = to + (i * p.oh + first) * p.ow;
         for (int64_t r = 0; r < count; ++r) CopyRun(row + r * p.ow, result.get() + r * pitch, static_cast<size_t>(p.ow) * sizeof(float));
       }
@@ -139,7 +140,7 @@ struct WeightGradient {
     for (int64_t n = 0; n < batch; ++n)
       for (int64_t c = begin; c < end; ++c)
         for (int64_t first = 0; first < p.oh; first += p.rows) {
-          const int64_t i = n * channels + c, count = std::min(p.rows, p.oh - first), length = p.Whole(count * p.pitch);
+          const int64_t i = n * channels + c, count = std::min(p.rows, p.oh - first), length = RoundUp(count * p.pitch, kVector);
           const float* row = ograd + (i * p.oh + first) * p.ow;
           for (int64_t r = 0; r < count; ++r)
             CopyRun(factors.get() + r * p.pitch, row + r * p.ow, static_cast<size_t>(p.ow) * sizeof(float));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
+#include "base/round_up.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
@@ -72,7 +73,7 @@ void Forward(KernelArgs& args) {
   MXNET_CHECK_KIND(ExpandDepthwiseTakes(expand, depthwise), Value)
       << Named(*args.attrs) << "data of shape " << x.shape << "; accepted: filters in multiples of 16";
   // The packed weights of both lie beside each other, and change when either does.
-  const int64_t size = (PackedSize(expand) + 15) / 16 * 16;
+  const int64_t size = RoundUp(PackedSize(expand), 16);
   const uint64_t version = second < args.in_versions.size() ? args.in_versions[second] : 0,
                  form = (version << 8 | static_cast<uint64_t>(CurrentCpuLevel())) ^ uint64_t { 1 } << 62;
   const float* packed = KeptWeights(args, 1, expand.weight.ptr, form, size + DepthwiseSize(depthwise), [&](float* to) {

@@ -1,7 +1,7 @@
 // Convolution, Deconvolution and their gradients on a GPU: passes of the library of engines.
 #include "engine/stream_order.h"
 #include "operator/gpu_library/convolution.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
@@ -295,7 +296,7 @@ MXNET_REGISTER_OP(im2col)
     .set_param<Im2colParam>()
     .set_inputs({"data"})
     .set_infer_shape(Im2colShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(BackwardNode("_backward_im2col", kGradInputs))
     .set_kernel([](KernelArgs& a) { ToColumns<Im2colParam>(a, a.in[0], a.out[0]); });
 
@@ -303,6 +304,7 @@ MXNET_REGISTER_OP(_backward_im2col)
     .describe("Gradient of im2col with respect to data.")
     .set_param<Im2colParam>()
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_outputs({"data_grad"})
     .set_infer_shape(BackwardShape(Im2colShape))
@@ -320,7 +322,7 @@ MXNET_REGISTER_OP(col2im)
     .set_param<Col2imParam>()
     .set_inputs({"data"})
     .set_infer_shape(Col2imShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(BackwardNode("_backward_col2im", kGradInputs))
     .set_kernel(ToImage<Col2imParam>);
 
@@ -328,6 +330,7 @@ MXNET_REGISTER_OP(_backward_col2im)
     .describe("Gradient of col2im with respect to data.")
     .set_param<Col2imParam>()
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_outputs({"data_grad"})
     .set_infer_shape(BackwardShape(Col2imShape))

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
+#include "base/round_up.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/cpu_gemm/packed_geometry.h"
 
@@ -261,12 +262,12 @@ void ExpandDepthwiseRun(const ConvCall& expand, const ConvCall& depthwise, const
   const double by_panels = static_cast<double>(RoundUp(panels, threads)) / panels;
   const int across = by_lines <= by_panels + kRemote ? 1 : threads, along = threads / across;
   const int64_t columns = std::max(d.pad_w + d.w, (d.ow - 1) * d.stride + 3), line = columns * lanes;
-  const int64_t step = std::min(d.oh, (kStepPixels / (d.w * d.stride) + 2) / 2 * 2), ring = std::min(step * d.stride + 2, d.h),
+  const int64_t step = std::min(d.oh, RoundUp(kStepPixels / (d.w * d.stride) + 1, 2)), ring = std::min(step * d.stride + 2, d.h),
                 apart = (ring + 1) * line;
   const int64_t chunk = std::max<int64_t>(1, std::min((panels + across - 1) / across, kRing / (2 * apart))), room = apart * (2 * chunk + 1);
   const int64_t group = std::max<int64_t>(1, std::min<int64_t>(4, kGroup / (2 * apart)));
   float* rings = static_cast<float*>(workspace(static_cast<size_t>(threads * room + 16) * sizeof(float)));
-  rings = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(rings) + 63) & ~uintptr_t{63});
+  rings = AlignedTo64<float>(rings);
   bool more;
   const PackedEpilogue first = EpilogueOf(expand.bias, nullptr, expand.post, &more),
                        second = EpilogueOf(depthwise.bias, nullptr, depthwise.post, &more);

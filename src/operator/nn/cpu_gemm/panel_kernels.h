@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
+#include "base/round_up.h"
 
 namespace mxnet {
 
@@ -22,7 +23,7 @@ struct PanelGeometry {
   int64_t Panels(int64_t columns) const { return (columns + panel - 1) / panel; }
   int64_t PanelStride(int64_t depth) const { return depth * panel + 16; }  // floats
   int64_t Strips(int64_t n) const { return (n + rows - 1) / rows; }
-  int64_t StripStride(int64_t depth) const { return (depth * rows + 15) / 16 * 16 + 16; }
+  int64_t StripStride(int64_t depth) const { return RoundUp(depth * rows, 16) + 16; }
 };
 
 /* One row that is copied into panels: elements [lo, hi) of a segment lie at x[at + lo] ..., the

@@ -102,42 +102,55 @@ void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, fl
   });
 }
 
-void WinogradRun(const WinogradDims& d, const float* x, const float* u, const WinogradEpilogue& e, float* y,
-                 const std::function<void*(size_t)>& workspace) {
-  const WinogradGeometry g = MXNET_CPU_CALL(WinogradShape)();
-  const int64_t channels = RoundUp(d.c, g.lanes), panels = Panels(d), tiles = d.Tiles();
-  const int threads = OmpThreadsForFlops(Flops(d));
-  const auto products = [&](const WinogradPart& v, int64_t begin, int64_t end, int64_t p, int64_t stop, int64_t step, float* buffer) {
+namespace {
+
+/* The products of transformed tiles [begin, end), in v, with panels [p, stop) of the weights, `step`
+ * at a time, and their way back to pixels. */
+struct Products {
+  const WinogradDims& d;
+  const WinogradGeometry g;
+  const float* u;
+  const WinogradEpilogue& e;
+  float* y;
+  void operator()(const WinogradPart& v, int64_t begin, int64_t end, int64_t p, int64_t stop, int64_t step, float* buffer) const {
     const WinogradPart m = Part(buffer, d, step * g.panel);
     for (; p < stop; p += step) {
       const int64_t next = std::min(stop, p + step);
       MXNET_CPU_CALL(WinogradGemms)(d, v, end - begin, u, p, next, m);
       MXNET_CPU_CALL(WinogradOutput)(d, m, begin, end, p * g.panel, std::min(d.k, next * g.panel), e, y);
     }
-  };
-  const int64_t block = RoundUp(kBlock, g.rows);
-  // Large weights are read from far away: once per many tiles, each thread its own filters. Small
-  // ones once per block of each thread, whose tiles then need not come from another core's cache.
-  const bool local = tiles >= 2 * block * threads || (threads > 1 && tiles >= 3 * g.rows / 2 * threads && d.k <= 4 * tiles);
-  if (local && PlainBytes(d) <= kLargeBytes) {
-    const int64_t step = std::min(panels, std::max<int64_t>(1, kFilters / g.panel));
-    const int64_t v_size = PartSize(d, channels, block), m_size = PartSize(d, step * g.panel, block);
-    float* buffers = static_cast<float*>(workspace((v_size + m_size) * threads * sizeof(float)));
-    const int64_t blocks = RoundUp(RoundUp(tiles, block) / block, threads);  // of nearly equal size
-    DividedItems items(threads, blocks);
-    ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
-      for (int64_t id = first; id < last; ++id) {
-        float* own = buffers + id * (v_size + m_size);
-        const WinogradPart v = Part(own, d, channels);
-        for (int64_t b; items.Next(id, &b);) {
-          const int64_t begin = Share(tiles, blocks, b), end = Share(tiles, blocks, b + 1);
-          MXNET_CPU_CALL(WinogradInput)(d, x, begin, end, v);
-          products(v, begin, end, 0, panels, step, own + v_size);
-        }
-      }
-    });
-    return;
   }
+};
+
+// Small weights: read once per block of tiles of each thread, which then need not come from another
+// core's cache.
+void RunByTiles(const Products& products, const float* x, int threads, int64_t block, const std::function<void*(size_t)>& workspace) {
+  const WinogradDims& d = products.d;
+  const WinogradGeometry& g = products.g;
+  const int64_t channels = RoundUp(d.c, g.lanes), panels = Panels(d), tiles = d.Tiles();
+  const int64_t step = std::min(panels, std::max<int64_t>(1, kFilters / g.panel));
+  const int64_t v_size = PartSize(d, channels, block), m_size = PartSize(d, step * g.panel, block);
+  float* buffers = static_cast<float*>(workspace((v_size + m_size) * threads * sizeof(float)));
+  const int64_t blocks = RoundUp(RoundUp(tiles, block) / block, threads);  // of nearly equal size
+  DividedItems items(threads, blocks);
+  ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
+    for (int64_t id = first; id < last; ++id) {
+      float* own = buffers + id * (v_size + m_size);
+      const WinogradPart v = Part(own, d, channels);
+      for (int64_t b; items.Next(id, &b);) {
+        const int64_t begin = Share(tiles, blocks, b), end = Share(tiles, blocks, b + 1);
+        MXNET_CPU_CALL(WinogradInput)(d, x, begin, end, v);
+        products(v, begin, end, 0, panels, step, own + v_size);
+      }
+    }
+  });
+}
+
+// Large weights are read from far away: once per many tiles, each thread its own filters.
+void RunByFilters(const Products& products, const float* x, int threads, int64_t block, const std::function<void*(size_t)>& workspace) {
+  const WinogradDims& d = products.d;
+  const WinogradGeometry& g = products.g;
+  const int64_t channels = RoundUp(d.c, g.lanes), panels = Panels(d), tiles = d.Tiles();
   const int64_t step = std::max<int64_t>(1, std::min<int64_t>(kSharedFilters / g.panel, panels / threads));
   const int64_t most = std::max(block, kSharedBytes / (4 * d.Points() * channels)), turns = RoundUp(tiles, most) / most;
   const int64_t shared = std::min(tiles, RoundUp(RoundUp(tiles, turns) / turns, g.rows));
@@ -189,6 +202,18 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
       }
     });
   }
+}
+
+}  // namespace
+
+void WinogradRun(const WinogradDims& d, const float* x, const float* u, const WinogradEpilogue& e, float* y,
+                 const std::function<void*(size_t)>& workspace) {
+  const WinogradGeometry g = MXNET_CPU_CALL(WinogradShape)();
+  const int64_t tiles = d.Tiles(), block = RoundUp(kBlock, g.rows);
+  const int threads = OmpThreadsForFlops(Flops(d));
+  const bool local = tiles >= 2 * block * threads || (threads > 1 && tiles >= 3 * g.rows / 2 * threads && d.k <= 4 * tiles);
+  const auto run = local && PlainBytes(d) <= kLargeBytes ? RunByTiles : RunByFilters;
+  run({d, g, u, e, y}, x, threads, block, workspace);
 }
 
 void WinogradRunWeights(const WinogradDims& d, const float* x, const float* dy, const WinogradFilterGradient& f,

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/round_up.h"
 #include "operator/nn/cpu_gemm/vector_lanes.h"
 #include "operator/nn/cpu_gemm/winograd_kernels.h"
 
@@ -226,7 +227,7 @@ using AllCompactTiles = decltype(MakeCompactTiles(std::make_integer_sequence<int
 // result has.
 template <typename H, typename W>
 void Gradient(const WinogradDims& d, const float* y, int64_t begin, int64_t end, const WinogradPart& w) {
-  const int64_t filled = (d.k + kPanel - 1) / kPanel * kPanel;
+  const int64_t filled = RoundUp(d.k, kPanel);
   for (int64_t t = begin; t < end; ++t) {
     const TileAt at(d, t);
     const int rows = static_cast<int>(std::min<int64_t>(H::kTile, d.oh - at.y)),
@@ -290,7 +291,7 @@ using AllSumTiles = decltype(MakeSumTiles(std::make_integer_sequence<int, kRows>
 
 template <typename H, typename W>
 void WeightGradient(const WinogradDims& d, const float* u, int64_t c_begin, int64_t c_end, const WinogradFilterGradient& f) {
-  const int64_t ldu = (d.k + kPanel - 1) / kPanel * kPanel;
+  const int64_t ldu = RoundUp(d.k, kPanel);
   for (int64_t c = c_begin; c < c_end; ++c)
     for (int64_t k = 0; k < d.k; k += kLanes) {
       const int64_t n = std::min<int64_t>(kLanes, d.k - k);
@@ -436,7 +437,7 @@ void WinogradGradient(const WinogradDims& d, const float* y, int64_t begin, int6
 
 void WinogradSums(const WinogradDims& d, const WinogradPart& v, const WinogradPart& w, int64_t tiles, int64_t begin, int64_t end, bool add,
                   float* u) {
-  const int64_t ldu = (d.k + kPanel - 1) / kPanel * kPanel, groups = (d.c + kRows - 1) / kRows;
+  const int64_t ldu = RoundUp(d.k, kPanel), groups = (d.c + kRows - 1) / kRows;
   const SumFn* kernels = add ? AllSumTiles::add : AllSumTiles::write;
   for (int64_t point = begin; point < end; ++point)
     for (int64_t k = 0; k < d.k; k += kPanel)

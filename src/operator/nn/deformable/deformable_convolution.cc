@@ -2,6 +2,7 @@
 #include "operator/nn/deformable/deformable_convolution.h"
 
 #include "operator/control/written_out.h"
+#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
@@ -179,13 +180,14 @@ template <typename P>
 void SetCommon(Op& op, const char* backward) {
   op.template set_param<P>()
       .set_infer_shape(ForwardShape<P>)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloats)
       .set_expensive_to_recompute()
       .set_flops(Flops<P>)
       .set_gradient(BackwardNode(backward, kGradInputs))
       .set_kernel(Forward<P>);
   Op::Register(backward)
       .template set_param<P>()
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(BackwardShape(ForwardShape<P>))
       .set_gradient(GradientOfWrittenOut(
           WriteOut<P>, [](const Attrs&) { return 1; }, Inputs<P>))
@@ -213,6 +215,7 @@ void SetCommon(Op& op, const char* backward) {
   Op::Register("_backward__contrib_DeformableConvolution")
       .describe("Gradients of _contrib_DeformableConvolution with respect to its inputs.")
       .set_inputs({"ograd", "data", "offset", "weight", "bias"}, BackwardInputs<V1>)
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(4)
       .set_outputs({"data_grad", "offset_grad", "weight_grad", "bias_grad"}, Inputs<V1>);
   SetCommon<V2>(Op::Register("_contrib_ModulatedDeformableConvolution")
@@ -233,6 +236,7 @@ void SetCommon(Op& op, const char* backward) {
   Op::Register("_backward__contrib_ModulatedDeformableConvolution")
       .describe("Gradients of _contrib_ModulatedDeformableConvolution with respect to its inputs.")
       .set_inputs({"ograd", "data", "offset", "mask", "weight", "bias"}, BackwardInputs<V2>)
+      .set_dtypes(dtypes::kAll)
       .set_shape_only_from(5)
       .set_outputs({"data_grad", "offset_grad", "mask_grad", "weight_grad", "bias_grad"}, Inputs<V2>);
   return true;

@@ -2,7 +2,7 @@
 // library, image after image.
 #include "base/dtype.h"
 #include "operator/gpu_library/gemm.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/deformable/deformable_convolution.h"
 #include "operator/reduce/reduce.h"

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/copy_run.h"
 #include "base/dtype.h"
+#include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
-#include "operator/indexing/gpu_index.h"
+#include "operator/indexing/index.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/traits.h"
@@ -20,17 +22,7 @@ struct EmbeddingParam : public dmlc::Parameter<EmbeddingParam> {
   DMLC_DECLARE_PARAMETER(EmbeddingParam) {
     DMLC_DECLARE_FIELD(input_dim).set_lower_bound(1).describe("Number of rows of the weight.");
     DMLC_DECLARE_FIELD(output_dim).set_lower_bound(1).describe("Length of a row.");
-    DMLC_DECLARE_FIELD(dtype)
-        .add_enum("float32", kFloat32)
-        .add_enum("float64", kFloat64)
-        .add_enum("float16", kFloat16)
-        .add_enum("bfloat16", kBfloat16)
-        .add_enum("uint8", kUint8)
-        .add_enum("int8", kInt8)
-        .add_enum("int32", kInt32)
-        .add_enum("int64", kInt64)
-        .set_default(kFloat32)
-        .describe("Dtype of the weight when nothing else says it.");
+    MXNET_DTYPE_FIELD_OF(dtype, dtypes::kClassicNumbers).set_default(kFloat32).describe("Dtype of the weight when nothing else says it.");
     DMLC_DECLARE_FIELD(sparse_grad).set_default(false).describe("Gradient of the weight as row_sparse.");
   }
 };
@@ -72,19 +64,13 @@ void CopyWeightRows(const char* weight, const int64_t* number, int64_t n, size_t
       std::memcpy(to + last, from + last, part);
     }
   };
-  switch (bytes) {
-    case 4: return copy(std::integral_constant<int64_t, 4>());
-    case 8: return copy(std::integral_constant<int64_t, 8>());
-    case 12: return copy(std::integral_constant<int64_t, 12>());
-    case 16: return copy(std::integral_constant<int64_t, 16>());
-    case 32: return copy(std::integral_constant<int64_t, 32>());
-    case 64: return copy(std::integral_constant<int64_t, 64>());
-  }
-  if (bytes > 64 || bytes < 4) return copy(static_cast<int64_t>(bytes));
-  if (bytes < 8) return copy_ends(std::integral_constant<int64_t, 4>());
-  if (bytes < 16) return copy_ends(std::integral_constant<int64_t, 8>());
-  if (bytes < 32) return copy_ends(std::integral_constant<int64_t, 16>());
-  copy_ends(std::integral_constant<int64_t, 32>());
+  OfLength(static_cast<int64_t>(bytes), [&](auto size) {
+    if (!std::is_integral_v<decltype(size)> || bytes > 64 || bytes < 4) return copy(size);
+    if (bytes < 8) return copy_ends(std::integral_constant<int64_t, 4>());
+    if (bytes < 16) return copy_ends(std::integral_constant<int64_t, 8>());
+    if (bytes < 32) return copy_ends(std::integral_constant<int64_t, 16>());
+    copy_ends(std::integral_constant<int64_t, 32>());
+  });
 }
 
 void Forward(KernelArgs& args) {
@@ -186,6 +172,7 @@ MXNET_REGISTER_OP(Embedding)
     .set_trait(ReadsChosen{1})
     .set_param<EmbeddingParam>()
     .set_inputs({"data", "weight"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ForwardShape)
     .set_infer_type(ForwardType)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
@@ -200,6 +187,7 @@ MXNET_REGISTER_OP(_backward_Embedding)
     .describe("Gradient of Embedding with respect to weight: rows of the output's gradient, added up by index.")
     .set_param<EmbeddingParam>()
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"weight_grad"})
     .set_infer_shape(BackwardShape)
     .set_infer_type(BackwardType)

@@ -1,6 +1,7 @@
 // Records of FullyConnected and its gradient.
 #include "operator/nn/dense/fully_connected.h"
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantize_nodes.h"
@@ -75,7 +76,7 @@ MXNET_REGISTER_OP(FullyConnected)
     .set_param<FullyConnectedParam>()
     .set_inputs({"data", "weight", "bias"}, [](const Attrs& a) { return a.get<FullyConnectedParam>().no_bias ? 2 : 3; })
     .set_infer_shape(ForwardShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) {
       return 2.0 * out[0].Size() * (in[1].shape[1] > 0 ? in[1].shape[1] : 1);
     })
@@ -86,6 +87,7 @@ MXNET_REGISTER_OP(_backward_FullyConnected)
     .describe("Gradients of FullyConnected with respect to data, weight and bias.")
     .set_param<FullyConnectedParam>()
     .set_inputs({"ograd", "data", "weight", "bias"}, BackwardInputs)
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(3)
     .set_outputs({"data_grad", "weight_grad", "bias_grad"}, [](const Attrs& a) { return BackwardInputs(a) - 1; })
     .set_infer_shape(LikeInputsShape(1))

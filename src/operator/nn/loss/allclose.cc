@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
@@ -92,7 +93,7 @@ MXNET_REGISTER_OP(_contrib_allclose)
       AssignType(attrs, "output", &(*out)[0], kUint8);
       return (*in)[0] != kDTypeUnknown;
     })
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kUint8, kInt32, kInt64})
+    .set_dtypes(dtypes::kClassicNumbers)
     .set_kernel(Forward);
 
 }  // namespace

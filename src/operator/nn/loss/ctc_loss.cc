@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "operator/control/written_out.h"
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/loss/gpu_ctc.h"
 #include "operator/nn/loss/losses_twice.h"
@@ -304,7 +305,7 @@ MXNET_REGISTER_OP(CTCLoss)
     .set_infer_shape(ForwardShape)
     .set_infer_type(ForwardType)
     .set_precision(Precision::kFull)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       std::vector<NodeEntry> inputs = {ograds[0]};
       inputs.insert(inputs.end(), node->inputs.begin(), node->inputs.end());
@@ -318,6 +319,7 @@ MXNET_REGISTER_OP(_backward_CTCLoss)
     .describe("Gradient of CTCLoss with respect to data.")
     .set_param<CTCLossParam>()
     .set_inputs({"ograd", "data", "label", "data_lengths", "label_lengths"}, [](const Attrs& a) { return 1 + Inputs(a); })
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "operator/indexing/index_common.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "rtc/loop.h"
 

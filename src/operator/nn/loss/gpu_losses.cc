@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"

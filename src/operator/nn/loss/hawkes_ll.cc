@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "operator/control/written_out.h"
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/loss/losses_twice.h"
 #include "rtc/loop.h"
@@ -217,7 +218,7 @@ MXNET_REGISTER_OP(_contrib_hawkesll)
     .set_outputs({"output", "out_state"})
     .set_infer_shape(ForwardShape)
     .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) { return TypesOf(attrs, in->data(), out); })
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_precision(Precision::kFull)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       std::vector<NodeEntry> inputs = {ograds[0]}, grads(kInputs);
@@ -231,6 +232,7 @@ MXNET_REGISTER_OP(_contrib_hawkesll)
 MXNET_REGISTER_OP(_contrib_backward_hawkesll)
     .describe("Gradients of the likelihood of _contrib_hawkesll with respect to lda, alpha and beta.")
     .set_inputs({"ograd", "lda", "alpha", "beta", "state", "lags", "marks", "valid_length", "max_time"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"lda_grad", "alpha_grad", "beta_grad"})
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const bool known = ShapesOf(attrs, in->data() + 1, &(*in)[0]);

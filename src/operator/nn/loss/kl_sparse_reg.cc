@@ -4,10 +4,11 @@
 #include <string>
 
 #include "operator/control/written_out.h"
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
 #include "operator/initial_value.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
@@ -120,7 +121,7 @@ MXNET_REGISTER_OP(IdentityAttachKLSparseReg)
     .set_inputs({"data", "moving_avg"})
     .set_mutate_inputs({1})
     .set_infer_shape(ForwardShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_inplace({{0, 0}})
     .set_trait(InitialValues{InitialAverage})
     .set_gradient([](const NodePtr& n, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
@@ -133,6 +134,7 @@ MXNET_REGISTER_OP(_backward_IdentityAttachKLSparseReg)
     .describe("Gradient of IdentityAttachKLSparseReg with respect to data; moves moving_avg. The second result is what that became.")
     .set_param<KLSparseRegParam>()
     .set_inputs({"ograd", "data", "moving_avg"})
+    .set_dtypes(dtypes::kAll)
     .set_mutate_inputs({2})
     .set_outputs(
         {"data_grad", "average"}, [](const Attrs&) { return 2; }, [](const Attrs&) { return 1; })

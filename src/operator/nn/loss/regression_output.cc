@@ -5,7 +5,8 @@
 #include <cstring>
 
 #include "operator/activation_kernels.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/loss/gpu_losses.h"
@@ -120,7 +121,7 @@ Op& Record(const char* name, const char* text, Kernel kernel) {
       .set_infer_type(OutputType)
       .set_precision(Precision::kFull)
       .set_trait(LossAndOutput{})
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloats)
       .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>&) -> std::vector<NodeEntry> {
         return {NodeEntry{MakeNodeLike(backward, *node, {node->inputs[1], NodeEntry{node, 0, 0}}), 0, 0}, NodeEntry()};
       })
@@ -134,6 +135,7 @@ void BackwardRecord(const char* name, Kernel kernel) {
       .describe(std::string("Gradient of ") + name + " with respect to data.")
       .set_param<P>()
       .set_inputs({"label", "output"})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"data_grad"})
       .set_infer_shape(LikeInputsShape(1))
       .set_infer_type(LikeInputsType(1))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
 #include "operator/nn/loss/gpu_losses.h"
 #include "operator/nn/softmax/gpu_softmax.h"
@@ -203,7 +204,7 @@ MXNET_REGISTER_OP(SoftmaxOutput)
     .set_infer_type(ForwardType)
     .set_precision(Precision::kFull)
     .set_trait(LossAndOutput{})
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       std::vector<NodeEntry> inputs = {node->inputs[1], NodeEntry{node, 0, 0}};
       if (node->attrs->get<SoftmaxOutputParam>().out_grad) inputs.push_back(ograds[0]);
@@ -226,6 +227,7 @@ MXNET_REGISTER_OP(_backward_SoftmaxOutput)
     .describe("Gradient of SoftmaxOutput with respect to data.")
     .set_param<SoftmaxOutputParam>()
     .set_inputs({"label", "output", "ograd"}, [](const Attrs& a) { return a.get<SoftmaxOutputParam>().out_grad ? 3 : 2; })
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
@@ -293,7 +295,7 @@ MXNET_REGISTER_OP(softmax_cross_entropy)
     .set_infer_shape(CrossEntropyShape)
     .set_infer_type(ForwardType)
     .set_precision(Precision::kFull)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_backward_softmax_cross_entropy", *node, {ograds[0], node->inputs[0], node->inputs[1]}), 0, 0},
               NodeEntry()};
@@ -304,6 +306,7 @@ MXNET_REGISTER_OP(softmax_cross_entropy)
 MXNET_REGISTER_OP(_backward_softmax_cross_entropy)
     .describe("Gradient of softmax_cross_entropy with respect to data.")
     .set_inputs({"ograd", "data", "label"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))

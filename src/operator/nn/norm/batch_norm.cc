@@ -4,8 +4,9 @@
 #include <cstring>
 #include <memory>
 
+#include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/norm/batch_norm_twice.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/traits.h"
@@ -246,7 +247,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_outputs({"output", "mean", "var"}, nullptr, [](const Attrs& a) { return a.get<BatchNormParam>().output_mean_var ? 3 : 1; })
       .set_infer_shape(BatchNormShape)
       .set_infer_type(BatchNormType)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloats)
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
       .set_trait(AlongAxis{NormAxis})
@@ -259,6 +260,7 @@ void Register(const char* name, const char* backward, const char* again, const s
                 " from the mean and 1 / sqrt(variance + eps) that it gave; the moving averages stay.")
       .set_param<BatchNormParam>()
       .set_inputs({"data", "gamma", "beta", "mean", "inv_std"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(BatchNormRecomputeShape)
       .set_infer_type(BatchNormRecomputeType)
       .set_layout(LayoutRule::kChannelsLast)
@@ -270,6 +272,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .describe(std::string("Gradients of ") + name + " with respect to data, gamma and beta.")
       .set_param<BatchNormParam>()
       .set_inputs(inputs)
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
       .set_infer_shape(BatchNormGradientShape<1>)
       .set_infer_type(BatchNormGradientType<1>)

@@ -3,7 +3,8 @@
 // so that the backward pass reads neither the result nor the addend.
 #include <cstring>
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/norm/batch_norm.h"
 #include "operator/nn/norm/batch_norm_twice.h"
 #include "operator/nn/norm/gpu_norm.h"
@@ -244,7 +245,7 @@ std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<Nod
       .set_outputs({"output", "mean", "var", "mask"}, nullptr, [](const Attrs&) { return 1; })
       .set_infer_shape(ForwardShape)
       .set_infer_type(ForwardType)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloats)
       .set_inplace({{kAddend, 0}})
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
@@ -258,6 +259,7 @@ std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<Nod
                 " from the mean and 1 / sqrt(variance + eps) that it gave; the moving averages stay.")
       .set_param<BatchNormParam>()
       .set_inputs({"data", "gamma", "beta", "addend", "mean", "inv_std"})
+      .set_dtypes(dtypes::kAll)
       .set_infer_shape(BatchNormRecomputeShape)
       .set_infer_type(BatchNormRecomputeType)
       .set_inplace({{kAddend, 0}})
@@ -267,6 +269,7 @@ std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<Nod
       .describe(std::string("Gradients of ") + kName + " with respect to data, gamma, beta and the addend.")
       .set_param<BatchNormParam>()
       .set_inputs({"ograd", "mask", "data", "gamma", "moving_mean", "moving_var", "mean", "inv_std"})
+      .set_dtypes(dtypes::kAll)
       .set_outputs({"data_grad", "gamma_grad", "beta_grad", "addend_grad"})
       .set_infer_shape(BackwardShape)
       .set_infer_type(BackwardType)

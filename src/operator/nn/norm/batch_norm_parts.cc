@@ -2,8 +2,9 @@
 
 #include <utility>
 
+#include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/norm/batch_norm_twice.h"
 #include "rtc/loop.h"
 
@@ -98,7 +99,7 @@ void SetVarianceNorm(Op& forward, Op& backward) {
       .set_outputs({"output", "mean", "var"}, nullptr, [](const Attrs& a) { return a.get<BatchNormParam>().output_mean_var ? 3 : 1; })
       .set_infer_shape(VarianceNormShape)
       .set_infer_type(BatchNormType)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloats)
       .set_depends_on_training()
       .set_expensive_to_recompute()
       .set_gradient([name = backward.name](const NodePtr& n, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
@@ -111,6 +112,7 @@ void SetVarianceNorm(Op& forward, Op& backward) {
       .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
       .set_infer_shape(BatchNormGradientShape<1>)
       .set_infer_type(BatchNormGradientType<1>)
+      .set_dtypes(dtypes::kAll)
       .set_depends_on_training()
       .set_gradient([](const NodePtr& n, const std::vector<NodeEntry>& ograds) {
         const auto& p = n->attrs->get<BatchNormParam>();

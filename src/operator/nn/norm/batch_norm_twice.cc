@@ -2,8 +2,9 @@
 
 #include <string>
 
+#include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/norm/second_gradient.h"
 
 namespace mxnet {
@@ -26,6 +27,7 @@ MXNET_REGISTER_OP(_batch_norm_of_the_batch)
     .describe("data where BatchNorm would use the batch's mean and variance, else zeros.")
     .set_param<BatchNormParam>()
     .set_inputs({"data"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(ElemwiseShape)
     .set_inplace({{0, 0}})
     .set_layout(LayoutRule::kAgnostic)

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operator/init/gpu_fill.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/init/fill.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/gpu_rows.h"
 #include "operator/nn/common/nn_common.h"
 #include "rtc/loop.h"

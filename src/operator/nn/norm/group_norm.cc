@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/lrn_kernels.h"
@@ -196,7 +197,7 @@ MXNET_REGISTER_OP(GroupNorm)
       return ShapeOf(a, a.get<GroupNormParam>().num_groups, true, in, out);
     })
     .set_precision(Precision::kFull)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(GradientBy("_backward_GroupNorm"))
     .set_kernel([](KernelArgs& args) {
       if (args.in[0].Size() == 0) return NoStatistics(args, args.out.size() - 1);
@@ -213,6 +214,7 @@ MXNET_REGISTER_OP(_backward_GroupNorm)
     .describe("Gradients of GroupNorm with respect to data, gamma and beta.")
     .set_param<GroupNormParam>()
     .set_inputs({"ograd", "data", "gamma"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
     .set_infer_shape(BackwardShape)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -242,7 +244,7 @@ MXNET_REGISTER_OP(InstanceNorm)
     .set_inputs({"data", "gamma", "beta"})
     .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) { return ShapeOf(a, 0, false, in, out); })
     .set_precision(Precision::kFull)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(GradientBy("_backward_InstanceNorm"))
     .set_kernel([](KernelArgs& args) {
       if (args.in[0].Size() == 0) return;
@@ -258,6 +260,7 @@ MXNET_REGISTER_OP(_backward_InstanceNorm)
     .describe("Gradients of InstanceNorm with respect to data, gamma and beta.")
     .set_param<InstanceNormParam>()
     .set_inputs({"ograd", "data", "gamma"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
     .set_infer_shape(BackwardShape)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -407,7 +410,7 @@ MXNET_REGISTER_OP(LRN)
     .set_inputs({"data"})
     .set_infer_shape(LrnShape)
     .set_precision(Precision::kFull)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(BackwardNode("_backward_LRN", kGradInputs))
     .set_kernel(LrnForward);
 
@@ -415,6 +418,7 @@ MXNET_REGISTER_OP(_backward_LRN)
     .describe("Gradient of LRN with respect to data.")
     .set_param<LRNParam>()
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(ElemwiseShape)
     .set_gradient(LrnSecondGradient)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/round_up.h"
+#include "operator/dtypes.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/l2_kernels.h"
@@ -204,7 +205,7 @@ MXNET_REGISTER_OP(L2Normalization)
     .set_param<L2NormalizationParam>()
     .set_inputs({"data"})
     .set_precision(Precision::kFull)
-    .set_dtypes(pointwise::FloatTypes())
+    .set_dtypes(dtypes::kFloats)
     .set_inplace({{0, 0}})
     .set_supports_add()
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -223,7 +224,7 @@ MXNET_REGISTER_OP(_backward_L2Normalization)
       return ElemwiseShape(attrs, in, out);
     })
     .set_precision(Precision::kFull)
-    .set_dtypes(pointwise::FloatTypes())
+    .set_dtypes(dtypes::kFloats)
     .set_inplace({{0, 0}, {1, 0}})
     .set_gradient(SecondGradient)
     .set_kernel(Backward);

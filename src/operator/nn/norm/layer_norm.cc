@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "base/determinism.h"
-#include "operator/init/gpu_fill.h"
+#include "operator/dtypes.h"
+#include "operator/init/fill.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
@@ -190,7 +191,7 @@ MXNET_REGISTER_OP(LayerNorm)
     .set_outputs({"output", "mean", "std"}, nullptr, [](const Attrs& a) { return a.get<LayerNormParam>().output_mean_var ? 3 : 1; })
     .set_infer_shape(ForwardShape)
     .set_precision(Precision::kFull)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       NodePtr back = MakeNodeLike("_backward_LayerNorm", *node, {ograds[0], node->inputs[0], node->inputs[1]});
       return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}};
@@ -208,6 +209,7 @@ MXNET_REGISTER_OP(_backward_LayerNorm)
     .describe("Gradients of LayerNorm with respect to data, gamma and beta.")
     .set_param<LayerNormParam>()
     .set_inputs({"ograd", "data", "gamma"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
     .set_infer_shape(BackwardShape)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

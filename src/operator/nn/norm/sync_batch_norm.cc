@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "mxnet/engine.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/meeting.h"
 #include "operator/nn/norm/batch_norm_parts.h"
 #include "operator/traits.h"

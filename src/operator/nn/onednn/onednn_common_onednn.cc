@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/logging.h"
+#include "base/round_up.h"
 #include "mxnet/env.h"
 #include "operator/nn/onednn/onednn_common.h"
 
@@ -211,7 +212,7 @@ dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int inp
     if (packed->bytes < bytes) {
       packed->source = nullptr;
       packed->memory.reset(new char[bytes + 64]);
-      packed->aligned = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(packed->memory.get()) + 63) & ~uintptr_t{63});
+      packed->aligned = AlignedTo64<char>(packed->memory.get());
       packed->bytes = bytes;
     }
     weight->Pack(ptr, packed->aligned);

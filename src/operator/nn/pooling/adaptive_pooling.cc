@@ -2,6 +2,7 @@
 // rows and columns.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/pooling/gpu_pooling.h"
 #include "operator/param.h"
@@ -102,7 +103,7 @@ MXNET_REGISTER_OP(_contrib_AdaptiveAvgPooling2D)
                                   {"layout", ""}}})
     .set_inputs({"data"})
     .set_infer_shape(ForwardShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(BackwardNode("_backward_contrib_AdaptiveAvgPooling2D", kGradInputs))
     .set_kernel(Forward);
 
@@ -110,6 +111,7 @@ MXNET_REGISTER_OP(_backward_contrib_AdaptiveAvgPooling2D)
     .describe("Gradient of _contrib_AdaptiveAvgPooling2D with respect to data.")
     .set_param<AdaptiveAvgPoolingParam>()
     .set_inputs({"ograd", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))

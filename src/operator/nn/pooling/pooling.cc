@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/dtype.h"
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
 #include "operator/nn/norm/gpu_norm.h"
@@ -279,7 +280,7 @@ MXNET_REGISTER_OP(Pooling)
     .set_trait(Quantized{"_contrib_quantized_pooling", {}, HasQuantizedForm})
     .set_inputs({"data"})
     .set_infer_shape(ForwardShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kUint8})
+    .set_dtypes(dtypes::kFloats | dtypes::kBytes)
     .set_layout(LayoutRule::kChannelsLast)
     .set_gradient(BackwardNode("_backward_Pooling", kGradInputs | kGradOutputs))
     .set_kernel(Forward);
@@ -289,6 +290,7 @@ MXNET_REGISTER_OP(_backward_Pooling)
     .set_param<PoolingParam>()
     .set_trait(NamesLayout{NamesChannelsLast})
     .set_inputs({"ograd", "data", "output"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(SameType)
@@ -304,6 +306,7 @@ MXNET_REGISTER_OP(_backward_backward_Pooling)
     .set_param<PoolingParam>()
     .set_trait(NamesLayout{NamesChannelsLast})
     .set_inputs({"ggrad", "data", "output"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"ograd_grad"})
     .set_infer_shape(LikeInputsShape(2))
     .set_infer_type(SameType)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/pool_dims.h"
 #include "operator/nn/common/window.h"
@@ -215,7 +216,7 @@ MXNET_REGISTER_OP(Pooling_v1)
     .set_param<PoolingV1Param>()
     .set_inputs({"data"})
     .set_infer_shape(ForwardShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(BackwardNode("_backward_Pooling_v1", kGradInputs | kGradOutputs))
     .set_kernel(Forward);
 
@@ -223,6 +224,7 @@ MXNET_REGISTER_OP(_backward_Pooling_v1)
     .describe("Gradient of Pooling_v1 with respect to data.")
     .set_param<PoolingV1Param>()
     .set_inputs({"ograd", "data", "output"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(SameType)

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "operator/dtypes.h"
 #include "operator/gpu_library/convolution.h"
 #include "operator/initial_value.h"
 #include "operator/nn/common/nn_common.h"
@@ -289,7 +290,7 @@ MXNET_REGISTER_OP(UpSampling)
     .set_variadic("data", Inputs)
     .set_list_inputs(InputNames)
     .set_infer_shape(ForwardShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(BackwardNode("_backward_UpSampling", kGradInputs))
     .set_trait(InitialValues{InitialFilter})
     .set_kernel(Forward);
@@ -298,6 +299,7 @@ MXNET_REGISTER_OP(_backward_UpSampling)
     .describe("Gradients of UpSampling with respect to its inputs.")
     .set_param<UpSamplingParam>()
     .set_variadic("data", [](const Attrs& a) { return 1 + Inputs(a); })
+    .set_dtypes(dtypes::kAll)
     .set_num_outputs(Inputs)
     .set_infer_shape(LikeInputsShape(1))
     .set_gradient(SecondGradient)

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "operator/gpu_library/gemm.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/rnn/gpu_rnn_steps.h"

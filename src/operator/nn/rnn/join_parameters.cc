@@ -1,7 +1,8 @@
 // _join_parameters: what the plan compiler makes of the parameters that Gluon keeps apart.
 #include "operator/nn/rnn/join_parameters.h"
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -39,6 +40,7 @@ MXNET_REGISTER_OP(_join_parameters)
     .describe("The elements of all arrays, one array behind the other, as one vector; made by the plan compiler.")
     .set_param<JoinParametersParam>()
     .set_variadic("data", [](const Attrs& a) { return a.get<JoinParametersParam>().num_args; })
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"vector"})
     .set_infer_shape(JoinShape)
     .set_kernel(Join);

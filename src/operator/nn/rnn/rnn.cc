@@ -3,6 +3,7 @@
 #include "operator/nn/rnn/rnn.h"
 
 #include "operator/control/written_out.h"
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/rnn/rnn_twice.h"
 #include "operator/traits.h"
@@ -131,7 +132,7 @@ MXNET_REGISTER_OP(RNN)
     .set_list_outputs(OutputNames)
     .set_infer_shape(ForwardShape)
     .set_infer_type(ForwardType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_flops(Flops)
     .set_uses_random()
     .set_depends_on_training()
@@ -143,6 +144,7 @@ MXNET_REGISTER_OP(_backward_RNN)
     .set_param<RNNParam>()
     .set_inputs({"ograd", "state_ograd", "cell_ograd", "data", "parameters", "state", "state_cell", "sequence_length", "reserve"},
                 GradientInputs)
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad", "parameters_grad", "state_grad", "state_cell_grad"}, GradientOutputs)
     .set_infer_shape(BackwardShape)
     .set_infer_type(BackwardType)

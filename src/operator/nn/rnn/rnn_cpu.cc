@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/round_up.h"
 #include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/hooks.h"
@@ -102,7 +103,7 @@ Packing PackedWeights(KernelArgs& args, const RnnDims& d, float* params) {
     const std::string key(reinterpret_cast<const char*>(about), sizeof(about));
     const bool fits = packed->key == key;
     if (!fits) packed->memory.reset(new char[size * sizeof(float) + 64]), packed->key.clear();
-    base = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(packed->memory.get()) + 63) & ~uintptr_t{63});
+    base = AlignedTo64<float>(packed->memory.get());
     packing.base = base;
     if (fits && (packed->version == args.in_versions[1] || Env::Get().rnn_use_weight_cache)) return packing;
     packed->key = key;
@@ -137,6 +138,35 @@ int64_t LengthOf(const RnnDims& d, const int64_t* lengths, int64_t n) {
 
 int64_t Grain(const RnnDims& d) { return std::max<int64_t>(1, 2048 / std::max<int64_t>(1, d.hidden)); }
 
+// The gates of all steps before the products: the biases, but for that of GRU's candidate, which
+// belongs inside of the product with the reset gate.
+template <typename T>
+void FillWithBiases(const RNNParam& p, const RnnDims& d, const Weights<T>& w, T* gates) {
+  const int64_t gh = d.gates * d.hidden;
+  ParallelFor(d.steps * d.batch, std::max<int64_t>(1, 16384 / gh), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i)
+      for (int64_t j = 0; j < gh; ++j)
+        gates[i * gh + j] = w.input_bias[j] + (p.mode == kGru && j >= 2 * d.hidden ? T(0) : w.hidden_bias[j]);
+  });
+}
+
+// h: the state before time t, which sequences that are over keep; hidden: what the cells gave.
+template <typename T>
+void Project(const RnnDims& d, const Weights<T>& w, int64_t t, const int64_t* lengths, const T* hidden, const T* h, T* projected, T* next,
+             T* out) {
+  const int64_t width = d.directions * d.out;
+  Gemm(false, true, d.batch, d.out, d.hidden, hidden, w.projection, T(0), projected);
+  for (int64_t n = 0; n < d.batch; ++n) {
+    const bool live = t < LengthOf(d, lengths, n);
+    const T* from = (live ? projected : h) + n * d.out;
+    std::copy(from, from + d.out, next + n * d.out);
+    if (live)
+      std::copy(from, from + d.out, out + n * width);
+    else
+      std::fill(out + n * width, out + n * width + d.out, T(0));
+  }
+}
+
 // Step t of the walk is time t forwards and steps-1-t backwards. Sequences that are shorter than
 // `time` keep their state. packed: null where the plain products are used.
 template <typename T>
@@ -146,11 +176,7 @@ void RunDirection(KernelArgs& a, const RNNParam& p, const RnnDims& d, int64_t la
   const int64_t gh = d.gates * d.hidden, bo = d.batch * d.out, bh = d.batch * d.hidden, cells = d.steps * d.batch,
                 inputs = d.LayerInput(layer);
   T* gates = k.gates[dir];
-  ParallelFor(cells, std::max<int64_t>(1, 16384 / gh), [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i)
-      for (int64_t j = 0; j < gh; ++j)
-        gates[i * gh + j] = w.input_bias[j] + (p.mode == kGru && j >= 2 * d.hidden ? T(0) : w.hidden_bias[j]);
-  });
+  FillWithBiases(p, d, w, gates);
   bool multiplied = false;
   if constexpr (sizeof(T) == sizeof(float)) {
     if (packed_input) ParallelGemm(cells, gh, inputs, input, inputs, packed + Packing::Hidden(d), gates, gh), multiplied = true;
@@ -212,19 +238,7 @@ void RunDirection(KernelArgs& a, const RNNParam& p, const RnnDims& d, int64_t la
       const int64_t end = std::min(d.hidden, e * kPackColumns);
       for (int64_t u = b * kPackColumns; u < end; u += 2 * kPackColumns) stretch(u, std::min(2 * kPackColumns, end - u));
     });
-    if (d.projection) {
-      Gemm(false, true, d.batch, d.out, d.hidden, ht, w.projection, T(0), projected);
-      for (int64_t n = 0; n < d.batch; ++n) {
-        const bool live = t < LengthOf(d, lengths, n);
-        T* out = k.output + (t * d.batch + n) * width + dir * d.out;
-        const T* from = (live ? projected : h) + n * d.out;
-        std::copy(from, from + d.out, next + n * d.out);
-        if (live)
-          std::copy(from, from + d.out, out);
-        else
-          std::fill(out, out + d.out, T(0));
-      }
-    }
+    if (d.projection) Project(d, w, t, lengths, ht, h, projected, next, k.output + t * d.batch * width + dir * d.out);
     std::swap(h, next);
   }
   if (state_out) std::copy(h, h + bo, state_out);
@@ -327,6 +341,44 @@ void Forward(KernelArgs& args) {
   });
 }
 
+// The hidden weights in the order of ParallelGemm, which pays for several steps; null: as they are.
+template <typename T>
+float* PackedForBackward(KernelArgs& a, const RnnDims& d, const Weights<T>& w) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (d.steps >= 4) {
+      const int64_t gh = d.gates * d.hidden;
+      float* packed = Workspace<float>(a, PackedSize(d.out, gh));
+      ParallelFor(PackedColumns(d.out) / kPackColumns, std::max<int64_t>(1, 65536 / (kPackColumns * gh)), [&](int64_t b, int64_t e) {
+        MXNET_CPU_CALL(PackColumns)
+        (false, std::min(d.out, e * kPackColumns) - b * kPackColumns, gh, w.hidden + b * kPackColumns, d.out,
+         packed + b * kPackColumns * gh);
+      });
+      return packed;
+    }
+  }
+  return nullptr;
+}
+
+// From the gradients of the gates (dgates; drecurrent: of those of the product with the state).
+template <typename T>
+void WeightGradients(const RnnDims& d, int64_t inputs, const T* dgates, const T* drecurrent, const T* dprojected, const T* input,
+                     const T* previous, const T* hidden, const Weights<T>& dw) {
+  const int64_t gh = d.gates * d.hidden, cells = d.steps * d.batch;
+  Gemm(true, false, gh, inputs, cells, dgates, input, T(0), dw.input);
+  Gemm(true, false, gh, d.out, cells, drecurrent, previous, T(0), dw.hidden);
+  if (d.projection) Gemm(true, false, d.out, d.hidden, cells, dprojected, hidden, T(0), dw.projection);
+  auto sum = [&](const T* rows, T* into) {
+    std::fill(into, into + gh, T(0));
+    for (int64_t i = 0; i < cells; ++i)
+      for (int64_t j = 0; j < gh; ++j) into[j] += rows[i * gh + j];
+  };
+  sum(dgates, dw.input_bias);
+  if (drecurrent == dgates)
+    std::copy(dw.input_bias, dw.input_bias + gh, dw.hidden_bias);
+  else
+    sum(drecurrent, dw.hidden_bias);
+}
+
 // dy: gradient of this layer's output; adds to dx (gradient of its input) and fills the gradients
 // of weights and first states.
 template <typename T>
@@ -344,17 +396,7 @@ void BackDirection(KernelArgs& a, const RNNParam& p, const RnnDims& d, int64_t l
     std::copy(dcell_out, dcell_out + bh, dc);
   else
     std::fill(dc, dc + bh, T(0));
-  float* packed = nullptr;
-  if constexpr (sizeof(T) == sizeof(float)) {
-    if (d.steps >= 4) {
-      packed = Workspace<float>(a, PackedSize(d.out, gh));
-      ParallelFor(PackedColumns(d.out) / kPackColumns, std::max<int64_t>(1, 65536 / (kPackColumns * gh)), [&](int64_t b, int64_t e) {
-        MXNET_CPU_CALL(PackColumns)
-        (false, std::min(d.out, e * kPackColumns) - b * kPackColumns, gh, w.hidden + b * kPackColumns, d.out,
-         packed + b * kPackColumns * gh);
-      });
-    }
-  }
+  float* const packed = PackedForBackward(a, d, w);
   const CellClip clip = ClipOf(p);
   constexpr int dtype = sizeof(T) == 8 ? kFloat64 : kFloat32;
   const int64_t width = d.directions * d.out;
@@ -418,20 +460,7 @@ void BackDirection(KernelArgs& a, const RNNParam& p, const RnnDims& d, int64_t l
   if (dstate) std::copy(dh, dh + bo, dstate);
   if (dcell) std::copy(dc, dc + bh, dcell);
   if (dx) Gemm(false, false, cells, d.LayerInput(layer), gh, dgates, w.input, dir == 0 ? T(0) : T(1), dx);
-  if (!dw) return;
-  Gemm(true, false, gh, d.LayerInput(layer), cells, dgates, input, T(0), dw->input);
-  Gemm(true, false, gh, d.out, cells, drecurrent, previous, T(0), dw->hidden);
-  if (d.projection) Gemm(true, false, d.out, d.hidden, cells, dprojected, k.hidden[dir], T(0), dw->projection);
-  auto sum = [&](const T* rows, T* into) {
-    std::fill(into, into + gh, T(0));
-    for (int64_t i = 0; i < cells; ++i)
-      for (int64_t j = 0; j < gh; ++j) into[j] += rows[i * gh + j];
-  };
-  sum(dgates, dw->input_bias);
-  if (drecurrent == dgates)
-    std::copy(dw->input_bias, dw->input_bias + gh, dw->hidden_bias);
-  else
-    sum(drecurrent, dw->hidden_bias);
+  if (dw) WeightGradients(d, d.LayerInput(layer), dgates, drecurrent, dprojected, input, previous, k.hidden[dir], *dw);
 }
 
 void Backward(KernelArgs& args) {

@@ -81,8 +81,6 @@ struct PackedLayers : OpState {
   std::vector<PackedLayer> places;
 };
 
-size_t Aligned(size_t bytes) { return RoundUp(bytes, 64); }
-
 // oneDNN's gates of a gru are z r n.
 const float* GateOrder(KernelArgs& args, const RnnCall& c, const void* weight, int64_t columns) {
   const auto* from = static_cast<const float*>(weight);
@@ -127,7 +125,7 @@ bool Rnn(KernelArgs& args, const RnnCall& c) {
   key.Add('r').Add(c.cell).Add(c.reversed).Add(c.steps).Add(c.batch).Add(c.inputs).Add(c.hidden).Add(c.out_width).Add(team);
   auto* e = static_cast<RnnEntry*>(CachedEntry(key, [&] { return MakeEntry(c); }));
   if (!e) return false;
-  const size_t input_bytes = Aligned(e->Bytes(e->input_weight)), hidden_bytes = Aligned(e->Bytes(e->hidden_weight)),
+  const size_t input_bytes = RoundUp(e->Bytes(e->input_weight), 64), hidden_bytes = RoundUp(e->Bytes(e->hidden_weight), 64),
                bias_bytes = e->bias.get_desc().get_size();
   const bool keep = args.state && args.in_versions.size() > c.parameters_input;
   char* packed = nullptr;
@@ -146,7 +144,7 @@ bool Rnn(KernelArgs& args, const RnnCall& c) {
   } else {
     packed = static_cast<char*>(args.workspace(input_bytes + hidden_bytes + bias_bytes + 64));
   }
-  packed = reinterpret_cast<char*>(Aligned(reinterpret_cast<uintptr_t>(packed)));
+  packed = AlignedTo64<char>(packed);
   char *hidden_at = packed + input_bytes, *bias_at = hidden_at + hidden_bytes;
   if (pack) {
     PackOne(args, c, &e->input_weight, c.input_weight, c.inputs, packed);

@@ -5,8 +5,9 @@
 
 #include "operator/control/make_foreach.h"
 #include "operator/control/written_out.h"
+#include "operator/dtypes.h"
 #include "operator/graph_operators.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/rnn/rnn.h"
 
 namespace mxnet {
@@ -40,6 +41,7 @@ MXNET_REGISTER_OP(_rnn_dropout_masks)
     .describe("What RNN's dropout multiplied the inputs of the layers above the first with, as its `reserve` keeps it.")
     .set_param<RNNParam>()
     .set_inputs({"reserve", "data"})
+    .set_dtypes(dtypes::kAll)
     .set_shape_only_from(1)
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const Shape& data = (*in)[1];

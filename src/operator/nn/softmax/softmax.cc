@@ -1,8 +1,9 @@
 // softmax, log_softmax, softmin, SoftmaxActivation, masked_softmax, masked_log_softmax.
 #include "operator/nn/softmax/softmax.h"
 
+#include "operator/dtypes.h"
 #include "operator/make_nodes.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "operator/optional_number.h"
 #include "operator/param.h"
@@ -19,10 +20,7 @@ struct SoftmaxParam : public dmlc::Parameter<SoftmaxParam> {
   DMLC_DECLARE_PARAMETER(SoftmaxParam) {
     DMLC_DECLARE_FIELD(axis).set_default(-1).describe("Axis over which the results sum to 1.");
     DMLC_DECLARE_FIELD(temperature).set_default(OptionalNumber()).describe("Data is divided by this first.");
-    DMLC_DECLARE_FIELD(dtype)
-        .add_enum("float16", kFloat16)
-        .add_enum("float32", kFloat32)
-        .add_enum("float64", kFloat64)
+    MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats)
         .set_default(dmlc::optional<int>())
         .describe("Dtype of the output; data's when not given.");
     DMLC_DECLARE_FIELD(use_length)
@@ -235,7 +233,7 @@ Op& Record(const char* name, std::vector<std::string> inputs, const char* text) 
       .set_precision(Precision::kFull)
       .set_infer_shape(ForwardShape)
       .set_infer_type(ForwardType)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16});
+      .set_dtypes(dtypes::kFloats);
 }
 
 Op& BackwardRecord(const char* name, const char* text) {
@@ -245,7 +243,8 @@ Op& BackwardRecord(const char* name, const char* text) {
       .set_inputs({"ograd", "output", "data"}, [](const Attrs& a) { return HasDType(a) ? 3 : 2; })
       .set_outputs({"data_grad"})
       .set_infer_shape(BackwardShape)
-      .set_infer_type(BackwardType);
+      .set_infer_type(BackwardType)
+      .set_dtypes(dtypes::kAll);
 }
 
 // What came from above in the dtype of the results. With `dtype` the gradient, like the data, has
@@ -364,7 +363,7 @@ MXNET_REGISTER_OP(SoftmaxActivation)
     .set_inputs({"data"})
     .set_infer_shape(ActivationShape)
     .set_precision(Precision::kFull)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(BackwardNode("_backward_SoftmaxActivation", kGradOutputs))
     .set_kernel([](KernelArgs& args) {
       if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
@@ -383,6 +382,7 @@ MXNET_REGISTER_OP(_backward_SoftmaxActivation)
     .describe("Gradient of SoftmaxActivation.")
     .set_param<SoftmaxActivationParam>()
     .set_inputs({"ograd", "output"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(ActivationShape)
     .set_gradient(ActivationSecondGradient)
@@ -535,7 +535,7 @@ std::vector<NodeEntry> MaskedLogSecondGradient(const NodePtr& node, const std::v
         .set_precision(Precision::kFull)
         .set_infer_shape(MaskedShape)
         .set_infer_type(MaskedType)
-        .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16});
+        .set_dtypes(dtypes::kFloats);
   };
   auto backward = [](const char* name) -> Op& {
     return Op::Register(name)
@@ -550,7 +550,8 @@ std::vector<NodeEntry> MaskedLogSecondGradient(const NodePtr& node, const std::v
         .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
           AssignType(attrs, "data_grad", &(*out)[0], (*in)[0]);
           return (*out)[0] != kDTypeUnknown;
-        });
+        })
+        .set_dtypes(dtypes::kAll);
   };
   auto gradient = [](const char* name) {
     return [name](const NodePtr& node, const std::vector<NodeEntry>& og) -> std::vector<NodeEntry> {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/vision/boxes/boxes.h"
@@ -160,7 +161,7 @@ MXNET_REGISTER_OP(_contrib_box_encode)
     .set_inputs({"samples", "matches", "anchors", "refs", "means", "stds"})
     .set_outputs({"output0", "output1"})
     .set_infer_shape(EncodeShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_zero_gradient()
     .set_kernel(Encode);
 
@@ -175,7 +176,7 @@ MXNET_REGISTER_OP(_contrib_box_decode)
     .set_param<BoxDecodeParam>()
     .set_inputs({"data", "anchors"})
     .set_infer_shape(DecodeShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_zero_gradient()
     .set_kernel(Decode);
 

@@ -1,6 +1,7 @@
 // Overlaps of all pairs of boxes, and greedy matching by a matrix of scores.
 #include <algorithm>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/vision/boxes/boxes.h"
@@ -142,7 +143,7 @@ MXNET_REGISTER_OP(_contrib_box_iou)
     .set_param<BoxIouParam>()
     .set_inputs({"lhs", "rhs"})
     .set_infer_shape(IouShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_zero_gradient()
     .set_kernel(Iou);
 
@@ -158,7 +159,7 @@ MXNET_REGISTER_OP(_contrib_bipartite_matching)
     .set_inputs({"data"})
     .set_outputs({"output0", "output1"})
     .set_infer_shape(MatchShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_zero_gradient()
     .set_kernel(BipartiteMatching);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/vision/boxes/boxes.h"
@@ -226,7 +227,7 @@ MXNET_REGISTER_OP(_contrib_box_nms)
     .set_outputs({"output0", "output1"}, nullptr, [](const Attrs&) { return 1; })
     .set_infer_shape(NmsShape)
     .set_infer_type(NmsType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_expensive_to_recompute()
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{MakeOp("_backward_contrib_box_nms", {ograds[0], NodeEntry{node, 1, 0}})};
@@ -236,6 +237,7 @@ MXNET_REGISTER_OP(_contrib_box_nms)
 MXNET_REGISTER_OP(_backward_contrib_box_nms)
     .describe("Gradient of box_nms: each row of values goes to the place in data that it came from; the others are 0.")
     .set_inputs({"values", "positions"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(MoveShape)
     .set_infer_type(MoveType)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -246,6 +248,7 @@ MXNET_REGISTER_OP(_backward_contrib_box_nms)
 MXNET_REGISTER_OP(_backward_backward_contrib_box_nms)
     .describe("Rows of values at the places that box_nms kept; 0 where it kept none.")
     .set_inputs({"values", "positions"})
+    .set_dtypes(dtypes::kAll)
     .set_infer_shape(MoveShape)
     .set_infer_type(MoveType)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

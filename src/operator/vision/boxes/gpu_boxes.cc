@@ -4,7 +4,7 @@
 
 #include "operator/element_size.h"
 #include "operator/indexing/gpu_order.h"
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/vision/boxes/boxes.h"
 #include "operator/vision/boxes/gpu_lists.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/tuple_field.h"
 #include "operator/vision/boxes/boxes.h"
@@ -161,7 +162,7 @@ MXNET_REGISTER_OP(_contrib_MultiBoxDetection)
     .set_inputs({"cls_prob", "loc_pred", "anchor"})
     .set_infer_shape(DetectionShape)
     .set_precision(Precision::kFull)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_zero_gradient()
     .set_kernel(Detection);
 

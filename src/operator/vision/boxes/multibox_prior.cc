@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/tuple_field.h"
 #include "operator/vision/boxes/boxes.h"
@@ -114,7 +115,7 @@ MXNET_REGISTER_OP(_contrib_MultiBoxPrior)
     .set_inputs({"data"})
     .set_infer_shape(PriorShape)
     .set_precision(Precision::kFull)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_shape_only_from(0)
     .set_zero_gradient()
     .set_kernel(Prior);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/tuple_field.h"
 #include "operator/vision/boxes/boxes.h"
@@ -207,7 +208,7 @@ void Register(const char* name, const std::string& batch, bool multi) {
       .set_inputs({"cls_prob", "bbox_pred", "im_info"})
       .set_outputs({"output", "score"}, nullptr, [](const Attrs& a) { return a.get<ProposalParam>().output_score ? 2 : 1; })
       .set_infer_shape(multi ? ProposalShape<true> : ProposalShape<false>)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_dtypes(dtypes::kFloats)
       .set_zero_gradient()
       .set_kernel(Propose);
 }

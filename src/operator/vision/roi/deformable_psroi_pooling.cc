@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "operator/control/written_out.h"
+#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
 #include "operator/vision/roi/deformable_psroi_twice.h"
 #include "operator/vision/roi/gpu_roi.h"
@@ -251,7 +252,7 @@ MXNET_REGISTER_OP(_contrib_DeformablePSROIPooling)
     .set_param<DeformablePSROIPoolingParam>()
     .set_inputs({"data", "rois", "trans"}, Inputs)
     .set_infer_shape(DeformPoolShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       std::vector<NodeEntry> inputs{ograds[0]}, grads(node->inputs.size());
       inputs.insert(inputs.end(), node->inputs.begin(), node->inputs.end());
@@ -266,6 +267,7 @@ MXNET_REGISTER_OP(_backward__contrib_DeformablePSROIPooling)
     .describe("Gradients of _contrib_DeformablePSROIPooling with respect to its inputs; that of rois is 0.")
     .set_param<DeformablePSROIPoolingParam>()
     .set_inputs({"ograd", "data", "rois", "trans"}, [](const Attrs& a) { return 1 + Inputs(a); })
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad", "rois_grad", "trans_grad"}, Inputs)
     .set_infer_shape(nn::BackwardShape(DeformPoolShape))
     .set_gradient(GradientOfWrittenOut(

@@ -2,6 +2,7 @@
 // 2016).
 #include <vector>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
 #include "operator/vision/roi/gpu_roi.h"
 #include "operator/vision/roi/roi.h"
@@ -154,7 +155,7 @@ MXNET_REGISTER_OP(_contrib_PSROIPooling)
     .set_param<PSROIPoolingParam>()
     .set_inputs({"data", "rois"})
     .set_infer_shape(PSPoolShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(DataGradient("_backward__contrib_PSROIPooling"))
     .set_kernel(Forward);
 
@@ -162,6 +163,7 @@ MXNET_REGISTER_OP(_backward__contrib_PSROIPooling)
     .describe("Gradient of _contrib_PSROIPooling with respect to data.")
     .set_param<PSROIPoolingParam>()
     .set_inputs({"ograd", "data", "rois"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(nn::BackwardShape(PSPoolShape))
     .set_gradient(LinearSecondGradient("_contrib_PSROIPooling"))

@@ -2,6 +2,7 @@
 #include <limits>
 #include <vector>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
 #include "operator/vision/roi/gpu_roi.h"
 #include "operator/vision/roi/roi.h"
@@ -271,7 +272,7 @@ MXNET_REGISTER_OP(_contrib_ROIAlign)
     .set_param<ROIAlignParam>()
     .set_inputs({"data", "rois"})
     .set_infer_shape(AlignShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(DataGradient("_backward_ROIAlign"))
     .set_kernel(Forward);
 
@@ -279,6 +280,7 @@ MXNET_REGISTER_OP(_backward_ROIAlign)
     .describe("Gradient of _contrib_ROIAlign with respect to data.")
     .set_param<ROIAlignParam>()
     .set_inputs({"ograd", "data", "rois"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(nn::BackwardShape(AlignShape))
     .set_gradient(LinearSecondGradient("_contrib_ROIAlign"))

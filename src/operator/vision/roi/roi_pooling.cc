@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
 #include "operator/vision/roi/gpu_roi.h"
 #include "operator/vision/roi/roi.h"
@@ -186,7 +187,7 @@ MXNET_REGISTER_OP(ROIPooling)
     .set_param<ROIPoolingParam>()
     .set_inputs({"data", "rois"})
     .set_infer_shape(PoolShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(DataGradient("_backward_ROIPooling"))
     .set_kernel(Forward);
 
@@ -194,6 +195,7 @@ MXNET_REGISTER_OP(_backward_ROIPooling)
     .describe("Gradient of ROIPooling with respect to data: the first of a bin's largest pixels in row-major order gets it.")
     .set_param<ROIPoolingParam>()
     .set_inputs({"ograd", "data", "rois"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(nn::BackwardShape(PoolShape))
     .set_gradient(GradientOfGradient)
@@ -205,7 +207,7 @@ MXNET_REGISTER_OP(_roi_pooling_other)
     .set_param<ROIPoolingParam>()
     .set_inputs({"other", "data", "rois"})
     .set_infer_shape(OtherShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(GradientOfOther)
     .set_kernel(Other);
 

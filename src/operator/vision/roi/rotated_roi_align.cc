@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
 #include "operator/vision/roi/gpu_roi.h"
 #include "operator/vision/roi/roi.h"
@@ -218,7 +219,7 @@ MXNET_REGISTER_OP(_contrib_RROIAlign)
     .set_param<RROIAlignParam>()
     .set_inputs({"data", "rois"})
     .set_infer_shape(RotatedShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(DataGradient("_backward_RROIAlign"))
     .set_kernel(Forward);
 
@@ -226,6 +227,7 @@ MXNET_REGISTER_OP(_backward_RROIAlign)
     .describe("Gradient of _contrib_RROIAlign with respect to data.")
     .set_param<RROIAlignParam>()
     .set_inputs({"ograd", "data", "rois"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(nn::BackwardShape(RotatedShape))
     .set_gradient(LinearSecondGradient("_contrib_RROIAlign"))

@@ -2,7 +2,8 @@
 #include <cmath>
 #include <vector>
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/vision/spatial/spatial_kernels.h"
@@ -279,7 +280,7 @@ MXNET_REGISTER_OP(_contrib_BilinearResize2D)
     .set_inputs({"data", "like"}, Inputs)
     .set_infer_shape(ForwardShape)
     .set_infer_type(ForwardType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_shape_only_from(1)
     .set_gradient(BackwardNode("_backward_contrib_BilinearResize2D", kGradInputs))
     .set_kernel(Forward);
@@ -288,6 +289,7 @@ MXNET_REGISTER_OP(_backward_contrib_BilinearResize2D)
     .describe("Gradient of _contrib_BilinearResize2D with respect to data; that of `like` is 0.")
     .set_param<BilinearResizeParam>()
     .set_inputs({"ograd", "data", "like"}, [](const Attrs& a) { return 1 + Inputs(a); })
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad", "like_grad"}, Inputs)
     .set_shape_only_from(1)
     .set_infer_shape(LikeInputsShape(1))

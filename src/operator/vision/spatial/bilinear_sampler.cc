@@ -3,7 +3,8 @@
 #include <cstring>
 #include <vector>
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/vision/spatial/sampler.h"
 #include "operator/vision/spatial/sampler_twice.h"
@@ -215,7 +216,7 @@ MXNET_REGISTER_OP(BilinearSampler)
     .set_param<BilinearSamplerParam>()
     .set_inputs({"data", "grid"})
     .set_infer_shape(SamplerShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(BackwardNode("_backward_BilinearSampler", kGradInputs))
     .set_kernel(SamplerForward);
 
@@ -223,6 +224,7 @@ MXNET_REGISTER_OP(_backward_BilinearSampler)
     .describe("Gradients of BilinearSampler with respect to data and grid.")
     .set_param<BilinearSamplerParam>()
     .set_inputs({"ograd", "data", "grid"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad", "grid_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(SameType)
@@ -240,7 +242,7 @@ MXNET_REGISTER_OP(SpatialTransformer)
     .set_param<SpatialTransformerParam>()
     .set_inputs({"data", "loc"})
     .set_infer_shape(TransformerShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient(BackwardNode("_backward_SpatialTransformer", kGradInputs))
     .set_kernel(TransformerForward);
 
@@ -248,6 +250,7 @@ MXNET_REGISTER_OP(_backward_SpatialTransformer)
     .describe("Gradients of SpatialTransformer with respect to data and loc.")
     .set_param<SpatialTransformerParam>()
     .set_inputs({"ograd", "data", "loc"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad", "loc_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(SameType)

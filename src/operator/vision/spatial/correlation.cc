@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/vision/spatial/spatial_kernels.h"
@@ -284,7 +285,7 @@ MXNET_REGISTER_OP(Correlation)
     .set_param<CorrelationParam>()
     .set_inputs({"data1", "data2"})
     .set_infer_shape(ForwardShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_expensive_to_recompute()
     .set_gradient(BackwardNode("_backward_Correlation", kGradInputs))
     .set_kernel(Forward);
@@ -293,6 +294,7 @@ MXNET_REGISTER_OP(_backward_Correlation)
     .describe("Gradients of Correlation with respect to data1 and data2.")
     .set_param<CorrelationParam>()
     .set_inputs({"ograd", "data1", "data2"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data1_grad", "data2_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(SameType)

@@ -2,7 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "operator/matrix/gpu_move.h"
+#include "operator/dtypes.h"
+#include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 
@@ -106,6 +107,7 @@ MXNET_REGISTER_OP(Crop)
         "or, with center_crop, where as many pixels are cut away on either side. Any dtype.")
     .set_param<CropParam>()
     .set_variadic("data", Inputs)
+    .set_dtypes(dtypes::kAll)
     .set_list_inputs(InputNames)
     .set_infer_shape(ForwardShape)
     .set_shape_only_from(1)
@@ -116,6 +118,7 @@ MXNET_REGISTER_OP(_backward_Crop)
     .describe("Gradient of Crop with respect to data; that of a second input is 0.")
     .set_param<CropParam>()
     .set_variadic("data", [](const Attrs& a) { return 1 + Inputs(a); })
+    .set_dtypes(dtypes::kAll)
     .set_num_outputs(Inputs)
     .set_shape_only_from(1)
     .set_infer_shape(LikeInputsShape(1))

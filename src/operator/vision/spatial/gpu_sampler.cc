@@ -1,5 +1,5 @@
 // Launches of gpu_sampler.cuh.
-#include "operator/matrix/gpu_move.h"
+#include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"
 #include "operator/vision/spatial/sampler.h"
 #include "rtc/loop.h"

@@ -1,4 +1,5 @@
 // GridGenerator: sampling points for BilinearSampler.
+#include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/vision/spatial/sampler.h"
 
@@ -184,7 +185,7 @@ MXNET_REGISTER_OP(GridGenerator)
     .set_param<GridGeneratorParam>()
     .set_inputs({"data"})
     .set_infer_shape(ForwardShape)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_dtypes(dtypes::kFloats)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{{MakeNodeLike("_backward_GridGenerator", *node, {ograds[0]}), 0, 0}};
     })
@@ -194,6 +195,7 @@ MXNET_REGISTER_OP(_backward_GridGenerator)
     .describe("Gradient of GridGenerator with respect to data.")
     .set_param<GridGeneratorParam>()
     .set_inputs({"ograd"})
+    .set_dtypes(dtypes::kAll)
     .set_outputs({"data_grad"})
     .set_infer_shape(BackwardShape)
     .set_infer_type(SameType)

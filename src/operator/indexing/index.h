@@ -5,8 +5,8 @@
  * An index that is out of range and must be refused is found by a kernel whose finding is read
  * back: these functions wait for the stream then.
  */
-#ifndef MXNET_OPERATOR_INDEXING_GPU_INDEX_H_
-#define MXNET_OPERATOR_INDEXING_GPU_INDEX_H_
+#ifndef MXNET_OPERATOR_INDEXING_INDEX_H_
+#define MXNET_OPERATOR_INDEXING_INDEX_H_
 
 #include <vector>
 
@@ -63,4 +63,4 @@ void RavelIndicesOnDevice(const RunContext& run, const Shape& target, const int6
 void UnravelIndicesOnDevice(const RunContext& run, const Shape& target, const int64_t* flat, int64_t n, int64_t* columns);
 
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_INDEXING_GPU_INDEX_H_
+#endif  // MXNET_OPERATOR_INDEXING_INDEX_H_

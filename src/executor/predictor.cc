@@ -1,0 +1,216 @@
+#include "executor/predictor.h"
+
+#include <algorithm>
+
+#include "base/logging.h"
+
+namespace mxnet {
+namespace {
+
+constexpr uint64_t kMissingMultiple = 16;
+
+Symbol ChooseOutputs(const Symbol& symbol, const std::vector<std::string>& outputs) {
+  if (outputs.empty()) return symbol;
+  const Symbol internals = symbol.GetInternals();
+  const std::vector<std::string> names = internals.ListOutputNames();
+  std::vector<Symbol> chosen;
+  for (const std::string& wanted : outputs) {
+    size_t at = 0;
+    while (at < names.size() && names[at] != wanted && names[at] != wanted + "_output") ++at;
+    MXNET_CHECK_KIND(at < names.size(), Value) << "[predictor] the graph has no node " << wanted;
+    chosen.push_back(internals[at]);
+  }
+  return Symbol::Group(chosen);
+}
+
+/* Without the shapes of what `symbol` does not have. */
+Predictor::Shapes KnownShapes(const Symbol& symbol, Predictor::Shapes shapes) {
+  const auto known = symbol.ListInputNames(Symbol::kAll);
+  for (auto kv = shapes.begin(); kv != shapes.end();) {
+    const bool has = std::find(known.begin(), known.end(), kv->first) != known.end();
+    if (!has) LogWarning("[predictor] the graph has no input " + kv->first + "; its shape is ignored");
+    kv = has ? std::next(kv) : shapes.erase(kv);
+  }
+  return shapes;
+}
+
+/* Only what trains reads a label: by its name, as 1.x has it, or because every operator that takes
+ * it does so as one. */
+bool IsLabel(const Symbol& symbol, const Node* variable) {
+  const std::string& name = variable->name;
+  if (name.size() >= 5 && name.compare(name.size() - 5, 5, "label") == 0) return true;
+  bool used = false, only = true;
+  DFSVisit(symbol.outputs, [&](const NodePtr& n) {
+    if (n->is_variable()) return;
+    for (size_t i = 0; i < n->inputs.size(); ++i) {
+      if (n->inputs[i].node.get() != variable) continue;
+      const std::vector<std::string> inputs = n->op()->ListInputs(*n->attrs);
+      used = true;
+      only = only && i < inputs.size() && inputs[i] == "label";
+    }
+  });
+  return used && only;
+}
+
+/* A file for another network, or a part of one, must not pass as a trained one. `whole`: the graph
+ * that the file belongs to, of which `symbol` is a part. */
+void CheckParameters(const Symbol& symbol, const Predictor::Shapes& shapes, const Symbol& whole, const Predictor::Arrays& params) {
+  std::string missing, extra;
+  for (const auto& n : symbol.ListInputs(Symbol::kAll))
+    if (!shapes.count(n->name) && !params.count(n->name) && !IsLabel(symbol, n.get())) missing += (missing.empty() ? "" : ", ") + n->name;
+  MXNET_CHECK_KIND(missing.empty(), Value) << "[predictor] neither the inputs nor the parameters have " << missing
+                                           << "; accepted without: labels alone";
+  const std::vector<std::string> known = whole.ListInputNames(Symbol::kAll);
+  const std::set<std::string> names(known.begin(), known.end());
+  for (const auto& kv : params)
+    if (!names.count(kv.first)) extra += (extra.empty() ? "" : ", ") + kv.first;
+  if (!extra.empty()) LogWarning("[predictor] the parameters have " + extra + ", which the graph does not use");
+}
+
+/* Counts what neither caller nor parameters gave: labels, or forgotten. It starts at zero, but must
+ * not be far larger than all that was given. */
+class MissingArrays {
+ public:
+  MissingArrays(const Predictor::Shapes& shapes, const Predictor::Arrays& params) {
+    for (const auto& kv : shapes) given_ += static_cast<uint64_t>(kv.second.Size()) * 8;
+    for (const auto& kv : params)
+      given_ += kv.second.is_none() ? 0 : static_cast<uint64_t>(kv.second.shape().Size()) * DTypeSize(kv.second.dtype());
+  }
+  void Add(const std::string& name, const Shape& shape, int dtype) {
+    uint64_t bytes = DTypeSize(dtype);
+    for (int64_t d : shape)
+      if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes)) bytes = UINT64_MAX / 2;
+    missing_ = std::min(missing_ + bytes, UINT64_MAX / 2);
+    MXNET_CHECK_KIND(missing_ <= kMissingMultiple * given_, Value)
+        << "[predictor] the parameters lack " << name << " of shape " << shape << "; accepted: missing arrays (labels) of at most "
+        << kMissingMultiple << " times what was given";
+  }
+
+ private:
+  uint64_t given_ = 1 << 20, missing_ = 0;  // bytes
+};
+
+NDArray Zeros(const Shape& shape, const Context& ctx, int dtype) {
+  NDArray a(shape, ctx, dtype);
+  const std::vector<char> zeros(static_cast<size_t>(shape.Size()) * DTypeSize(dtype), 0);
+  if (!zeros.empty()) a.SyncCopyFromCPU(zeros.data(), zeros.size());
+  return a;
+}
+
+}  // namespace
+
+Predictor::Arrays ParametersOfFile(const void* bytes, size_t size) {
+  Predictor::Arrays params;
+  if (size == 0) return params;
+  std::vector<NDArray> arrays;
+  std::vector<std::string> names;
+  LoadNDArrays(bytes, size, &arrays, &names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (arrays[i].is_none()) continue;  // as if it were not there
+    const bool prefixed = names[i].compare(0, 4, "arg:") == 0 || names[i].compare(0, 4, "aux:") == 0;
+    params[prefixed ? names[i].substr(4) : names[i]] = arrays[i];
+  }
+  return params;
+}
+
+Predictor::Predictor(const Request& request)
+    : symbol_(ChooseOutputs(request.symbol, request.outputs)),
+      ctx_(request.ctx),
+      shapes_(KnownShapes(symbol_, request.shapes)),
+      dtypes_(request.dtypes) {
+  CheckParameters(symbol_, shapes_, request.symbol, request.params);
+  Bind(request.params, nullptr);
+}
+
+std::unique_ptr<Predictor> Predictor::ForThread() const {
+  std::unique_ptr<Predictor> p(new Predictor(*this, shapes_));
+  const auto& outputs = executor_->Outputs();
+  p->Bind(BoundParameters(), outputs.empty() || outputs[0].is_none() ? nullptr : this);
+  return p;
+}
+
+std::unique_ptr<Predictor> Predictor::WithShapes(const Shapes& shapes) const {
+  std::unique_ptr<Predictor> p(new Predictor(*this, shapes_));
+  p->dtypes_ = dtypes_;
+  const Arrays params = BoundParameters();
+  for (const auto& kv : KnownShapes(symbol_, shapes)) {
+    const auto v = params.find(kv.first);
+    if (v == params.end())
+      p->shapes_[kv.first] = kv.second;
+    else
+      MXNET_CHECK_KIND(v->second.shape() == kv.second, Value)
+          << "[predictor] shape " << kv.second << " for the parameter " << kv.first << "; accepted: its own, " << v->second.shape();
+  }
+  p->Bind(params, nullptr);
+  return p;
+}
+
+const NDArray& Predictor::Input(const std::string& name) const {
+  const auto it = arguments_.find(name);
+  MXNET_CHECK_KIND(it != arguments_.end(), Value) << "[predictor] the graph has no input " << name;
+  return it->second;
+}
+
+const NDArray& Predictor::Output(uint32_t index) const {
+  const auto& outputs = executor_->Outputs();
+  MXNET_CHECK_KIND(index < outputs.size(), Index) << "[predictor] output " << index << " of " << outputs.size();
+  return outputs[index];
+}
+
+void Predictor::Bind(const Arrays& params, const Predictor* same) {
+  const IndexedGraph g(symbol_.outputs);
+  ShapeVector shapes(g.num_entries());
+  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
+  for (uint32_t id : g.input_nodes) {
+    const std::string& name = g.nodes[id].source->name;
+    const uint32_t e = g.eid(id, 0);
+    auto s = shapes_.find(name);
+    auto t = dtypes_.find(name);
+    auto v = params.find(name);
+    if (s != shapes_.end())
+      shapes[e] = s->second;
+    else if (v != params.end())
+      shapes[e] = v->second.shape();
+    if (t != dtypes_.end())
+      dtypes[e] = t->second;
+    else if (v != params.end())
+      dtypes[e] = v->second.dtype();
+  }
+  MXNET_CHECK_KIND(InferShapes(g, &shapes), Value)
+      << "[predictor] the given input shapes and parameters do not determine all shapes; give the shape of every input";
+  MXNET_CHECK_KIND(InferTypes(g, &dtypes, kFloat32), Value) << "[predictor] the given dtypes and parameters do not determine all dtypes";
+  MissingArrays missing(shapes_, params);
+  auto array_of = [&](const NodePtr& n) {
+    const uint32_t e = g.eid(g.id.at(n.get()), 0);
+    const auto v = params.find(n->name);
+    const bool is_input = shapes_.count(n->name) != 0, given = v != params.end();
+    if (!is_input && given && v->second.ctx() == ctx_ && v->second.dtype() == dtypes[e]) return v->second;
+    if (!is_input && !given) missing.Add(n->name, shapes[e], dtypes[e]);
+    if (given && v->second.shape() == shapes[e]) {
+      NDArray a(shapes[e], ctx_, dtypes[e]);
+      CopyFromTo(v->second, a);
+      return a;
+    }
+    // inputs and labels that the parameter file does not hold start at zero
+    if (!is_input) zeros_.insert(n->name);
+    return Zeros(shapes[e], ctx_, dtypes[e]);
+  };
+  std::vector<NDArray> args, aux;
+  for (const NodePtr& n : symbol_.ListInputs(Symbol::kReadOnlyArgs)) {
+    args.push_back(array_of(n));
+    arguments_[n->name] = args.back();
+  }
+  for (const NodePtr& n : symbol_.ListInputs(Symbol::kAuxStates)) aux.push_back(array_of(n));
+  executor_ = same ? same->executor_->SharePlan(args, aux) : Executor::Bind(symbol_, ctx_, {}, args, {}, {}, aux);
+}
+
+Predictor::Arrays Predictor::BoundParameters() const {
+  Arrays params;
+  const auto arg_names = executor_->ArgNames(), aux_names = executor_->AuxNames();
+  for (size_t i = 0; i < arg_names.size(); ++i)
+    if (!shapes_.count(arg_names[i]) && !zeros_.count(arg_names[i])) params[arg_names[i]] = executor_->args[i];
+  for (size_t i = 0; i < aux_names.size(); ++i) params[aux_names[i]] = executor_->aux[i];
+  return params;
+}
+
+}  // namespace mxnet

@@ -1,0 +1,67 @@
+/*
+ * A graph with its parameters, bound for inference: which inputs may be left out, whether a file of
+ * parameters belongs to the graph, and what several of them share. The C predict API has a handle
+ * of each.
+ */
+#ifndef MXNET_EXECUTOR_PREDICTOR_H_
+#define MXNET_EXECUTOR_PREDICTOR_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mxnet/executor.h"
+
+namespace mxnet {
+
+class Predictor {
+ public:
+  using Shapes = std::map<std::string, Shape>;
+  using Arrays = std::map<std::string, NDArray>;  // parameters and auxiliary states by name
+
+  struct Request {
+    Symbol symbol;
+    std::vector<std::string> outputs;  // names of nodes or of their outputs; empty: those of the symbol
+    Context ctx;
+    Shapes shapes;  // of inputs; a name that the graph does not have is ignored with a warning
+    std::map<std::string, int> dtypes;
+    Arrays params;  // they keep their memory where context and dtype allow
+  };
+  /* Throws Error(kValue) where inputs and parameters together lack more than labels. */
+  explicit Predictor(const Request& request);
+
+  /* One for another thread: parameters and the compiled plan are shared, inputs, outputs and
+   * intermediate memory are not. A graph whose shapes depend on values has no plan to share. */
+  std::unique_ptr<Predictor> ForThread() const;
+  /* One with other shapes of inputs, and these parameters. Throws Error(kValue) for another shape of
+   * a parameter. */
+  std::unique_ptr<Predictor> WithShapes(const Shapes& shapes) const;
+
+  /* Throws Error(kValue) when the graph has no argument of that name. */
+  const NDArray& Input(const std::string& name) const;
+  /* Throws Error(kIndex). */
+  const NDArray& Output(uint32_t index) const;
+  Executor* executor() const { return executor_.get(); }
+
+ private:
+  Predictor(const Predictor& like, Shapes shapes) : symbol_(like.symbol_), ctx_(like.ctx_), shapes_(std::move(shapes)) {}
+  /* `same`: one whose plan it uses, or null. */
+  void Bind(const Arrays& params, const Predictor* same);
+  Arrays BoundParameters() const;
+
+  Symbol symbol_;
+  Context ctx_;
+  Shapes shapes_;
+  std::map<std::string, int> dtypes_;
+  std::shared_ptr<Executor> executor_;
+  Arrays arguments_;
+  std::set<std::string> zeros_;  // arguments that neither caller nor parameters gave (labels)
+};
+
+/* The parameters of a file that saved a model: it names arrays "arg:NAME" and "aux:NAME". */
+Predictor::Arrays ParametersOfFile(const void* bytes, size_t size);
+
+}  // namespace mxnet
+#endif  // MXNET_EXECUTOR_PREDICTOR_H_
