@@ -128,24 +128,28 @@ class Writer {
     }
   }
 
+  void Slot(int slot) {
+    const auto [kind, index] = p_.KindOf(slot);
+    switch (kind) {
+      case Plan::SlotKind::kInput: os_ << "\"input\", \"name\": " << QuoteJson(names_[index]); break;
+      case Plan::SlotKind::kOutput: os_ << "\"output\", \"index\": " << index; break;
+      case Plan::SlotKind::kHeadGradient: os_ << "\"head gradient\", \"index\": " << index; break;
+      case Plan::SlotKind::kGradient: os_ << "\"gradient\", \"name\": " << QuoteJson(names_[index]); break;
+    }
+  }
+
   void Tensor(int blob, const OpReq* req) {
     const Plan::Blob& b = p_.blobs[blob];
     os_ << "{\"shape\": [";
     Each(static_cast<size_t>(b.shape.shape.ndim()), [&](size_t i) { os_ << b.shape.shape[static_cast<int>(i)]; });
     os_ << "], \"dtype\": \"" << DTypeName(b.shape.dtype) << "\", \"layout\": \""
         << (b.shape.layout == Layout::kPlain ? "plain" : "channels-last") << "\", \"place\": ";
-    if (b.shape_only)
-      os_ << "\"nowhere\"";
-    else if (b.slot < 0)
-      os_ << (b.constant ? "\"constant\"" : "\"arena\"") << ", \"offset\": " << b.offset;
-    else if (b.slot < p_.num_inputs)
-      os_ << "\"input\", \"name\": " << QuoteJson(names_[b.slot]);
-    else if (b.slot < p_.head_slot(0))
-      os_ << "\"output\", \"index\": " << b.slot - p_.num_inputs;
-    else if (b.slot < p_.grad_slot(0))
-      os_ << "\"head gradient\", \"index\": " << b.slot - p_.head_slot(0);
-    else
-      os_ << "\"gradient\", \"name\": " << QuoteJson(names_[b.slot - p_.grad_slot(0)]);
+    switch (b.place) {
+      case Plan::Place::kNowhere: os_ << "\"nowhere\""; break;
+      case Plan::Place::kSlot: Slot(b.slot()); break;
+      case Plan::Place::kConstant: os_ << "\"constant\", \"offset\": " << b.at; break;
+      case Plan::Place::kArena: os_ << "\"arena\", \"offset\": " << b.at; break;
+    }
     if (req)
       os_ << ", \"request\": \""
           << (*req == OpReq::kNull    ? "none"
@@ -154,14 +158,12 @@ class Writer {
                                       : "in place")
           << "\"";
     auto made = writer_.find(Key(b));
-    if (!req && !b.shape_only && made != writer_.end()) os_ << ", \"made_by\": " << made->second;
+    if (!req && b.place != Plan::Place::kNowhere && made != writer_.end()) os_ << ", \"made_by\": " << made->second;
     os_ << "}";
   }
 
   // Where a value lies tells, at every step, which node wrote it last.
-  std::pair<int, size_t> Key(const Plan::Blob& b) const {
-    return b.slot >= 0 ? std::make_pair(b.slot, size_t{0}) : std::make_pair(b.constant ? -1 : -2, b.offset);
-  }
+  static std::pair<Plan::Place, size_t> Key(const Plan::Blob& b) { return {b.place, b.at}; }
 
   void Node(int t) {
     const Plan::Node& n = p_.nodes[t];
@@ -212,7 +214,7 @@ class Writer {
   const Plan& p_;
   const std::vector<std::string>& names_;
   const NodeTimes& times_;
-  std::map<std::pair<int, size_t>, int> writer_;
+  std::map<std::pair<Plan::Place, size_t>, int> writer_;
   std::ostringstream os_;
 };
 

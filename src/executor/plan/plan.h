@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executor/passes/core/passes.h"
@@ -42,13 +43,20 @@ class Plan {
     const RunsElsewhere* elsewhere = nullptr;  // started in place of a kernel; a bulk of its own
     bool alone = false;                        // waits for such nodes in graphs that it holds; a bulk and a thread of its own
   };
+  /* Where a blob lies. Whoever acts by it has a switch without `default:`, so that the compiler
+   * lists what a new place concerns. */
+  enum class Place : uint8_t {
+    kNowhere,   // nobody computes it: it is read for its shape and dtype alone
+    kSlot,      // in an array of the caller; `at`: which slot
+    kConstant,  // in the instance's block of constants; `at`: the offset in bytes
+    kArena,     // in the arena; `at`: the offset in bytes
+  };
   struct Blob {
-    TBlob shape;              // no pointer
-    int slot = -1;            // external, or
-    size_t offset = 0;        // place in the arena, or
-    bool constant = false;    // in the instance's block of constants, or
-    bool shape_only = false;  // nowhere: nobody computes it
-    int micro_batches = 1;    // `shape` is one of so many parts that lie one behind the other and are used in turn (Loop)
+    TBlob shape;  // no pointer
+    Place place = Place::kNowhere;
+    size_t at = 0;          // what it means, `place` says
+    int micro_batches = 1;  // `shape` is one of so many parts that lie one behind the other and are used in turn (Loop)
+    int slot() const { return place == Place::kSlot ? static_cast<int>(at) : -1; }
   };
   /*
    * Forward nodes [begin, end) that run `micro_batches` times, each time on the next examples of
@@ -82,6 +90,14 @@ class Plan {
   int head_slot(int i) const { return num_inputs + num_outputs + i; }
   int grad_slot(int i) const { return num_inputs + 2 * num_outputs + i; }  // by input
   int num_slots() const { return 2 * num_inputs + 2 * num_outputs; }
+  enum class SlotKind : uint8_t { kInput, kOutput, kHeadGradient, kGradient };
+  /* What a slot is of, and which one of these. */
+  std::pair<SlotKind, int> KindOf(int slot) const {
+    if (slot < output_slot(0)) return {SlotKind::kInput, slot};
+    if (slot < head_slot(0)) return {SlotKind::kOutput, slot - output_slot(0)};
+    if (slot < grad_slot(0)) return {SlotKind::kHeadGradient, slot - head_slot(0)};
+    return {SlotKind::kGradient, slot - grad_slot(0)};
+  }
 
   std::vector<Node> nodes;
   std::vector<Blob> blobs;

@@ -16,28 +16,29 @@ void PlanCompiler::AddBlob(uint32_t node, uint32_t index, int loop) {
   b.shape.shape = shapes_[e];
   b.shape.dtype = dtypes_[e];
   b.shape.ctx = r_.ctx;
-  b.slot = slot_[e];
   auto layout = graph_.layouts.find({g_->nodes[node].source, index});
   if (layout != graph_.layouts.end()) b.shape.layout = layout->second;
+  if (slot_[e] >= 0)
+    b.place = Plan::Place::kSlot, b.at = static_cast<size_t>(slot_[e]);
+  else if (constant_[e])
+    b.place = Plan::Place::kConstant, b.at = constant_offset_[e];
+  else if (block_[e] >= 0)
+    b.place = Plan::Place::kArena, b.at = p_.memory.offsets[block_[e]];
   const int at = static_cast<int>(p_.blobs.size());
   if (loop >= 0) {
     Plan::Loop& of = p_.loops[loop];
     b.shape.shape[0] /= of.micro_batches;
     of.data.push_back(at);
-    if (parts_[e] == 1 && (b.slot >= 0 || constant_[e] || block_[e] >= 0)) of.moving.push_back(at), b.micro_batches = of.micro_batches;
+    if (parts_[e] == 1 && b.place != Plan::Place::kNowhere) of.moving.push_back(at), b.micro_batches = of.micro_batches;
   }
-  if (b.slot >= 0) {
-    p_.slot_blobs[b.slot].push_back(at);
-  } else if (constant_[e]) {
-    b.constant = true;
-    b.offset = constant_offset_[e];
-    p_.constant_blobs.push_back(at);
-    p_.constant_readers[position_.at(node)].push_back(at);
-  } else if (block_[e] < 0) {
-    b.shape_only = true;
-  } else {
-    b.offset = p_.memory.offsets[block_[e]];
-    p_.arena_blobs.push_back(at);
+  switch (b.place) {
+    case Plan::Place::kNowhere: break;
+    case Plan::Place::kSlot: p_.slot_blobs[b.at].push_back(at); break;
+    case Plan::Place::kConstant:
+      p_.constant_blobs.push_back(at);
+      p_.constant_readers[position_.at(node)].push_back(at);
+      break;
+    case Plan::Place::kArena: p_.arena_blobs.push_back(at); break;
   }
   p_.blobs.push_back(std::move(b));
 }
@@ -124,13 +125,13 @@ Plan::Bulk PlanCompiler::MakeBulk(int begin, int end) const {
       if (writes.count(slot) == 0) kept.insert(slot);
     };
     for (int i = 0; i < n.num_in; ++i)
-      if (p_.blobs[n.in + i].slot >= 0) read(p_.blobs[n.in + i].slot);
+      if (const int slot = p_.blobs[n.in + i].slot(); slot >= 0) read(slot);
     for (int o = 0; o < n.num_out; ++o)
-      if (p_.reqs[n.req + o] == OpReq::kAdd && p_.blobs[n.out + o].slot >= 0) read(p_.blobs[n.out + o].slot);
+      if (const int slot = p_.blobs[n.out + o].slot(); slot >= 0 && p_.reqs[n.req + o] == OpReq::kAdd) read(slot);
     for (int m : n.attrs->op->MutateInputs(*n.attrs))
-      if (m < n.num_in && p_.blobs[n.in + m].slot >= 0) writes.insert(p_.blobs[n.in + m].slot);
+      if (const int slot = m < n.num_in ? p_.blobs[n.in + m].slot() : -1; slot >= 0) writes.insert(slot);
     for (int o = 0; o < n.num_out; ++o)
-      if (p_.blobs[n.out + o].slot >= 0) writes.insert(p_.blobs[n.out + o].slot);
+      if (const int slot = p_.blobs[n.out + o].slot(); slot >= 0) writes.insert(slot);
     bulk.random = bulk.random || n.attrs->op->uses_random;
   }
   for (int w : writes) reads.erase(w);

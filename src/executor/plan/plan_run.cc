@@ -146,7 +146,7 @@ void PlanInstance::Bind(PlanCall* call, RunContext run, bool graphs) {
     profiler::MemoryScope memory("plan constants");
     constants_ = Storage::Get()->Alloc(p.constant_bytes, run.ctx);
     folded_.assign(p.blobs.size(), 0);
-    for (int b : p.constant_blobs) blobs_[b].dptr = static_cast<char*>(constants_.dptr) + p.blobs[b].offset;
+    for (int b : p.constant_blobs) blobs_[b].dptr = static_cast<char*>(constants_.dptr) + p.blobs[b].at;
     if (!run.ctx.is_gpu()) {
       constant_pieces_.reset(
           new PlanConstants(p, static_cast<char*>(constants_.dptr), [this](int node) { (*plan_->nodes[node].kernel)(args_[node]); }));
@@ -164,7 +164,7 @@ void PlanInstance::Bind(PlanCall* call, RunContext run, bool graphs) {
   }
   if (arena_->handle.dptr == bound_arena_) return;
   bound_arena_ = arena_->handle.dptr;
-  for (int b : p.arena_blobs) blobs_[b].dptr = static_cast<char*>(bound_arena_) + p.blobs[b].offset;
+  for (int b : p.arena_blobs) blobs_[b].dptr = static_cast<char*>(bound_arena_) + p.blobs[b].at;
 }
 
 void PlanInstance::NextMicroBatch(const Plan::Loop& loop, int micro_batches) {

@@ -132,7 +132,7 @@ class RunOfPlan final : public SubgraphRun {
   void Place(void* block, void** before, const std::vector<int>& blobs) {
     if (block == *before) return;
     *before = block;
-    for (int b : blobs) blobs_[b].dptr = static_cast<char*>(block) + plan_->blobs[b].offset;
+    for (int b : blobs) blobs_[b].dptr = static_cast<char*>(block) + plan_->blobs[b].at;
   }
 
   /* Blocks of the kernel around, used again by every node: they ask for the same in every run. */
