@@ -28,10 +28,10 @@ void PlanCompiler::Prepare() {
   if (forward_)
     graph_.outputs = *forward_;
   else
-    RunPasses(&graph_, &context, true, &p_.passes);
+    RunPasses(&graph_, &context, Stage::kEarly, &p_.passes);
   context.Forget();
   AddBackward();
-  RunPasses(&graph_, &context, false, &p_.passes);
+  RunPasses(&graph_, &context, Stage::kLate, &p_.passes);
   for (const auto& pass : p_.passes) p_.stats.num_removed += std::max(0, pass.nodes_before - pass.nodes_after);
   p_.optimized.outputs = graph_.outputs;
   ExternalResults();
