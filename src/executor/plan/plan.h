@@ -27,10 +27,25 @@
 
 namespace mxnet {
 
-class Plan {
- public:
-  static std::shared_ptr<const Plan> Compile(const PlanRequest& request);
+/* Numbers of what a plan reads and writes from outside. */
+struct PlanSlots {
+  int num_inputs = 0, num_outputs = 0;
+  int output_slot(int i) const { return num_inputs + i; }
+  int head_slot(int i) const { return num_inputs + num_outputs + i; }
+  int grad_slot(int i) const { return num_inputs + 2 * num_outputs + i; }  // by input
+  int num_slots() const { return 2 * num_inputs + 2 * num_outputs; }
+  enum class SlotKind : uint8_t { kInput, kOutput, kHeadGradient, kGradient };
+  /* What a slot is of, and which one of these. */
+  std::pair<SlotKind, int> KindOf(int slot) const {
+    if (slot < output_slot(0)) return {SlotKind::kInput, slot};
+    if (slot < head_slot(0)) return {SlotKind::kOutput, slot - output_slot(0)};
+    if (slot < grad_slot(0)) return {SlotKind::kHeadGradient, slot - head_slot(0)};
+    return {SlotKind::kGradient, slot - grad_slot(0)};
+  }
+};
 
+/* What a plan runs, and on what. */
+struct PlanNodes {
   struct Node {
     AttrsPtr attrs;
     std::string name;
@@ -67,6 +82,21 @@ class Plan {
     int begin = 0, end = 0, micro_batches = 1;
     std::vector<int> data, moving;  // blobs with another content in each micro-batch; those of them that move on
   };
+
+  std::vector<Node> nodes;
+  std::vector<Blob> blobs;
+  std::vector<OpReq> reqs;
+  std::vector<Loop> loops;
+  std::vector<std::vector<int>> slot_blobs;  // which blobs a slot's pointer goes to
+  std::vector<int> arena_blobs, constant_blobs;
+  std::vector<std::vector<int>> constant_readers;  // by node: blobs that hold its results, when it is constant
+  std::vector<char> head_used;                     // by output: does the backward pass read its head gradient?
+};
+
+class Plan : public PlanSlots, public PlanNodes {
+ public:
+  static std::shared_ptr<const Plan> Compile(const PlanRequest& request);
+
   /* Nodes that are pushed together. */
   struct Bulk {
     int begin, end;
@@ -85,29 +115,7 @@ class Plan {
     bool own_random = false;  // draws from numbers set aside for it: some node runs alone
   };
 
-  int num_inputs = 0, num_outputs = 0;
-  int output_slot(int i) const { return num_inputs + i; }
-  int head_slot(int i) const { return num_inputs + num_outputs + i; }
-  int grad_slot(int i) const { return num_inputs + 2 * num_outputs + i; }  // by input
-  int num_slots() const { return 2 * num_inputs + 2 * num_outputs; }
-  enum class SlotKind : uint8_t { kInput, kOutput, kHeadGradient, kGradient };
-  /* What a slot is of, and which one of these. */
-  std::pair<SlotKind, int> KindOf(int slot) const {
-    if (slot < output_slot(0)) return {SlotKind::kInput, slot};
-    if (slot < head_slot(0)) return {SlotKind::kOutput, slot - output_slot(0)};
-    if (slot < grad_slot(0)) return {SlotKind::kHeadGradient, slot - head_slot(0)};
-    return {SlotKind::kGradient, slot - grad_slot(0)};
-  }
-
-  std::vector<Node> nodes;
-  std::vector<Blob> blobs;
-  std::vector<OpReq> reqs;
-  std::vector<Loop> loops;
-  std::vector<std::vector<int>> slot_blobs;  // which blobs a slot's pointer goes to
-  std::vector<int> arena_blobs, constant_blobs;
-  std::vector<std::vector<int>> constant_readers;  // by node: blobs that hold its results, when it is constant
   size_t constant_bytes = 0;
-  std::vector<char> head_used;  // by output: does the backward pass read its head gradient?
   ShapeVector output_shapes;
   std::vector<int> output_dtypes;
   std::vector<OpReq> grad_req;

@@ -5,7 +5,7 @@
 
 #include "base/device_interface.h"
 #include "engine/sync.h"
-#include "executor/plan/plan_compiler.h"
+#include "executor/plan/plan.h"
 #include "operator/op_scope.h"
 #include "operator/runtime/call_states.h"
 #include "storage/device_memory.h"
@@ -237,9 +237,8 @@ std::shared_ptr<const SubgraphProgram> Compile(const SubgraphRequest& request) {
   wanted.shapes = request.shapes;
   wanted.dtypes = request.dtypes;
   wanted.is_train = request.is_train;
-  auto plan = std::make_shared<Plan>();
-  PlanCompiler(wanted, plan.get()).WithOutputRequests(request.req).Run();
-  return std::make_shared<ProgramOfPlan>(std::move(plan));
+  wanted.output_req = request.req;
+  return std::make_shared<ProgramOfPlan>(Plan::Compile(wanted));
 }
 
 [[maybe_unused]] const bool given = SetCompileSubgraph(Compile);
