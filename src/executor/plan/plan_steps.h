@@ -68,8 +68,8 @@ struct Schedule {
   /* Stretches of the order whose nodes belong to one run; constant nodes may stand among them, but
    * neither first nor last. Without blobs. */
   std::vector<Plan::Loop> loops;
-  /* By place in the order, -1 outside: the loop that a node runs in, and the one whose micro-batches
-   * give it other data. Constant nodes run in loops, but have the same data in each micro-batch. */
+  /* By place in the order, -1 outside: the loop that a node runs in, and the one whose
+   * micro-batches give it other data. Constant nodes have the same data in each micro-batch. */
   std::vector<int> loop_of, data_loop_of;
 };
 Schedule MakeSchedule(const PlanGraph& graph, bool every_result);
