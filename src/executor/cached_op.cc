@@ -16,8 +16,11 @@
 #include <unordered_map>
 
 #include "executor/explain.h"
+#include "executor/interpret.h"
 #include "executor/passes/core/passes.h"
 #include "executor/plan/callers.h"
+#include "executor/plan/plan_instance.h"
+#include "executor/plan/plan_timing.h"
 #include "graph/gradient.h"
 #include "imperative/tape.h"
 #include "ndarray/run.h"

@@ -7,7 +7,10 @@
 #include <sstream>
 
 #include "executor/explain.h"
+#include "executor/interpret.h"
 #include "executor/plan/placement.h"
+#include "executor/plan/plan_instance.h"
+#include "executor/plan/plan_timing.h"
 #include "operator/graph_operators.h"
 #include "operator/traits.h"
 

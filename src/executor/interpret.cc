@@ -1,9 +1,10 @@
-// Running a graph operator by operator, for what a plan cannot hold.
+#include "executor/interpret.h"
+
 #include <map>
 
 #include "executor/plan/monitor_names.h"
-#include "executor/plan/plan.h"
 #include "graph/entry_key.h"
+#include "mxnet/imperative.h"
 #include "operator/graph_operators.h"
 
 namespace mxnet {

@@ -1,6 +1,7 @@
 // What a symbol's training step should recompute, as attributes of a copy.
 #include <algorithm>
 
+#include "executor/interpret.h"
 #include "executor/plan/plan.h"
 
 namespace mxnet {

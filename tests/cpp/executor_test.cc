@@ -138,18 +138,18 @@ TEST(Plan, RandomPlansKeepLiveEntriesApart) {
       const auto& node = plan->nodes[t];
       for (int i = 0; i < node.num_in; ++i) {
         const auto& b = plan->blobs[node.in + i];
-        if (b.slot < 0 && node.attrs->op->name != "zeros_like" && node.attrs->op->name != "ones_like") {
-          ASSERT_TRUE(writer.count(b.offset)) << node.name;
+        if (b.place != Plan::Place::kSlot && node.attrs->op->name != "zeros_like" && node.attrs->op->name != "ones_like") {
+          ASSERT_TRUE(writer.count(b.at)) << node.name;
         }
       }
       for (int o = 0; o < node.num_out; ++o) {
         const auto& b = plan->blobs[node.out + o];
-        if (b.slot >= 0) continue;
-        const size_t end = b.offset + b.shape.Bytes();
+        if (b.place == Plan::Place::kSlot) continue;
+        const size_t end = b.at + b.shape.Bytes();
         for (auto it = live.begin(); it != live.end();)
-          it = it->first < end && b.offset < it->second.first ? (writer.erase(it->first), live.erase(it)) : std::next(it);
-        writer[b.offset] = static_cast<int>(t);
-        live[b.offset] = {end, static_cast<int>(t)};
+          it = it->first < end && b.at < it->second.first ? (writer.erase(it->first), live.erase(it)) : std::next(it);
+        writer[b.at] = static_cast<int>(t);
+        live[b.at] = {end, static_cast<int>(t)};
       }
     }
   }

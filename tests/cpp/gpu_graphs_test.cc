@@ -8,7 +8,7 @@
 
 #include "base/device_interface.h"
 #include "executor/plan/cuda_graphs.h"
-#include "executor/plan/plan.h"
+#include "executor/plan/plan_instance.h"
 #include "fake_device.h"
 #include "fake_gemm_library.h"
 #include "gpu_emulator.h"

@@ -51,10 +51,12 @@ std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
   std::vector<TBlob> blobs;
   for (const Plan::Blob& b : plan.blobs) {
     TBlob t = b.shape;
-    t.dptr = b.shape_only  ? nullptr
-             : b.slot >= 0 ? memory[b.slot].data()
-             : b.constant  ? aligned(constants) + b.offset
-                           : aligned(arena) + b.offset;
+    switch (b.place) {
+      case Plan::Place::kNowhere: break;
+      case Plan::Place::kSlot: t.dptr = memory[b.at].data(); break;
+      case Plan::Place::kConstant: t.dptr = aligned(constants) + b.at; break;
+      case Plan::Place::kArena: t.dptr = aligned(arena) + b.at; break;
+    }
     blobs.push_back(t);
   }
   std::vector<std::shared_ptr<OpState>> states(plan.nodes.size());

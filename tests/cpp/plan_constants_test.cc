@@ -28,7 +28,7 @@ struct Fixture {
       Plan::Blob b;
       b.shape.shape = Shape{kFloats};
       b.shape.dtype = kFloat32;
-      b.offset = offset, b.constant = true;
+      b.place = Plan::Place::kConstant, b.at = offset;
       plan.blobs.push_back(b);
       return static_cast<int>(plan.blobs.size()) - 1;
     };
@@ -47,7 +47,7 @@ struct Fixture {
     for (int t : {0, 1}) Compute(t);
   }
   ~Fixture() { munmap(memory, plan.constant_bytes); }
-  float* Data(int node) { return reinterpret_cast<float*>(memory + plan.blobs[plan.nodes[node].out].offset); }
+  float* Data(int node) { return reinterpret_cast<float*>(memory + plan.blobs[plan.nodes[node].out].at); }
   // The first node gives 7, the second adds 1 to it.
   void Compute(int node) {
     computed.push_back(node);

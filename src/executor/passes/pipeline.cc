@@ -4,11 +4,8 @@
 #include <set>
 #include <sstream>
 
+#include "executor/passes/core/passes.h"
 #include "executor/passes/core/plan_request.h"
-#include "executor/passes/fusion/fold_rnn.h"
-#include "executor/passes/fusion/fuse_layer_norm.h"
-#include "executor/passes/fusion/fuse_quantized.h"
-#include "executor/passes/fusion/fuse_softmax.h"
 #include "mxnet/env.h"
 
 namespace mxnet {
@@ -45,70 +42,76 @@ std::set<std::string> NamesIn(const char* variable, const std::string& text, boo
   return names;
 }
 
-bool InferenceOnCpu(const PassContext& c) { return c.inference() && c.on_cpu(); }
+bool Always(const PassContext&) { return true; }
+bool InInference(const PassContext& c) { return c.inference(); }
+bool WithBackward(const PassContext& c) { return c.has_backward; }
 bool OneDnn() { return Env::Get().onednn_enabled; }
+bool OneDnnInference(const PassContext& c) { return c.inference() && c.on_cpu() && OneDnn(); }
 // Fused layers are oneDNN's on the CPU; on a GPU they are always there.
 bool FusedLayers(const PassContext& c) { return c.inference() && (!c.on_cpu() || OneDnn()); }
+bool CommonExpressionsWanted(const PassContext&) { return Env::Get().eliminate_common_expr; }
+bool PointwiseWanted(const PassContext&) { return Env::Get().use_fusion; }
+bool LayoutsWanted(const PassContext& c) { return LayoutsMayChange() && (!c.on_cpu() || OneDnn()); }
+bool MicroBatchesWanted(const PassContext& c) {
+  return c.inference() && c.on_cpu() && Env::Get().exec_bulk_exec_inference && c.request.forward_bulk < 0;
+}
 
 }  // namespace
 
 const std::vector<Pass>& PlanPasses() {
   static const std::vector<Pass> passes = {
-      {"settle_shapes", "Sources whose shape only their users tell get it as a parameter (`begin_state` of recurrent cells).",
-       [](const PassContext&) { return true; }, SettleShapes, true, true},
-      {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.",
-       [](const PassContext&) { return true; }, FuseBatchNormRelu, true},
+      {"settle_shapes", "Sources whose shape only their users tell get it as a parameter (`begin_state` of recurrent cells).", Always,
+       SettleShapes, Stage::kEarly, Results::kAll},
+      {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.", Always, FuseBatchNormRelu,
+       Stage::kEarly, Results::kWanted},
       {"fuse_batch_norm_add_relu",
-       "Training: BatchNorm, a sum and a relu are one operator, forward and backward: the end of a residual block.",
-       [](const PassContext& c) { return c.has_backward; }, FuseBatchNormAddRelu, true},
-      {"fuse_layer_norm", "Layer normalization written out is one operator, forward and backward.", [](const PassContext&) { return true; },
-       FuseLayerNorm, true},
-      {"fuse_softmax", "Softmax and its logarithm written out are one operator each, forward and backward.",
-       [](const PassContext&) { return true; }, FuseSoftmax, true},
+       "Training: BatchNorm, a sum and a relu are one operator, forward and backward: the end of a residual block.", WithBackward,
+       FuseBatchNormAddRelu, Stage::kEarly, Results::kWanted},
+      {"fuse_layer_norm", "Layer normalization written out is one operator, forward and backward.", Always, FuseLayerNorm, Stage::kEarly,
+       Results::kWanted},
+      {"fuse_softmax", "Softmax and its logarithm written out are one operator each, forward and backward.", Always, FuseSoftmax,
+       Stage::kEarly, Results::kWanted},
       {"fuse_attention_training",
        "Training: softmax(q k + mask) v is one operator, forward and backward. Its scores are never stored. It may have interleaved "
        "projections, lengths, a mask that wants no gradient, and dropout of the weights.",
-       [](const PassContext& c) { return c.has_backward; }, FuseAttention, true},
+       WithBackward, FuseAttention, Stage::kEarly, Results::kWanted},
       {"detach_shapes", "A tensor that is read for its shape and dtype alone is not computed or kept for that, and stops no other pass.",
-       [](const PassContext&) { return true; }, DetachShapes},
+       Always, DetachShapes, Stage::kLate, Results::kWanted},
       {"remove_identities",
-       "Operators that change nothing go: copies, Dropout outside of training, casts, reshapes, broadcasts, sums, transposes.",
-       [](const PassContext&) { return true; }, RemoveIdentities},
-      {"fold_constants", "Small arrays that depend on no input are computed once per plan.", [](const PassContext&) { return true; },
-       FoldConstants},
-      {"fold_rnn_parameters", "Inference: the parameters of recurrent layers are put together once per plan.",
-       [](const PassContext& c) { return c.inference(); }, FoldRnnParameters},
-      {"common_expressions", "Nodes that compute the same from the same become one.",
-       [](const PassContext&) { return Env::Get().eliminate_common_expr; },
-       [](PassGraph* g, PassContext*) { return EliminateCommonExpressions(g); }},
-      {"keep_casts", "Inference: weights and biases that are cast to another dtype are cast once per plan.",
-       [](const PassContext& c) { return c.inference(); }, KeepCasts},
-      {"fuse_gelu", "Inference: x (1 + erf(x / sqrt(2))) / 2 is one operator.", [](const PassContext& c) { return c.inference(); },
-       FuseGelu},
+       "Operators that change nothing go: copies, Dropout outside of training, casts, reshapes, broadcasts, sums, transposes.", Always,
+       RemoveIdentities, Stage::kLate, Results::kWanted},
+      {"fold_constants", "Small arrays that depend on no input are computed once per plan.", Always, FoldConstants, Stage::kLate,
+       Results::kWanted},
+      {"fold_rnn_parameters", "Inference: the parameters of recurrent layers are put together once per plan.", InInference,
+       FoldRnnParameters, Stage::kLate, Results::kWanted},
+      {"common_expressions", "Nodes that compute the same from the same become one.", CommonExpressionsWanted, EliminateCommonExpressions,
+       Stage::kLate, Results::kWanted},
+      {"keep_casts", "Inference: weights and biases that are cast to another dtype are cast once per plan.", InInference, KeepCasts,
+       Stage::kLate, Results::kWanted},
+      {"fuse_gelu", "Inference: x (1 + erf(x / sqrt(2))) / 2 is one operator.", InInference, FuseGelu, Stage::kLate, Results::kWanted},
       {"fuse_attention", "Inference: softmax(q k + mask) v is one operator. Its scores stay in the cache, and heads are not split apart.",
-       [](const PassContext& c) { return c.inference(); }, FuseAttention},
-      {"fold_scale_shift", "Inference: BatchNorm and numbers behind a convolution or dense layer go into its weight and bias.",
-       [](const PassContext& c) { return c.inference(); }, FoldScaleShift},
-      {"fuse_convolution", "Inference: an addition and an activation behind a convolution become part of it.", FusedLayers,
-       FuseConvolution},
-      {"fuse_expansion", "Inference: a 1x1 convolution goes into the 3x3 depthwise convolution that alone reads it.",
-       [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseExpansion},
-      {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.", FusedLayers, FuseDense},
+       InInference, FuseAttention, Stage::kLate, Results::kWanted},
+      {"fold_scale_shift", "Inference: BatchNorm and numbers behind a convolution or dense layer go into its weight and bias.", InInference,
+       FoldScaleShift, Stage::kLate, Results::kWanted},
+      {"fuse_convolution", "Inference: an addition and an activation behind a convolution become part of it.", FusedLayers, FuseConvolution,
+       Stage::kLate, Results::kWanted},
+      {"fuse_expansion", "Inference: a 1x1 convolution goes into the 3x3 depthwise convolution that alone reads it.", OneDnnInference,
+       FuseExpansion, Stage::kLate, Results::kWanted},
+      {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.", FusedLayers, FuseDense,
+       Stage::kLate, Results::kWanted},
       {"fuse_quantized",
        "Inference: the step back to 8 bits, a sum and a relu behind a layer on 8-bit integers become part of it, where calibration has "
        "found the range.",
-       [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseQuantized},
+       OneDnnInference, FuseQuantized, Stage::kLate, Results::kWanted},
       {"fuse_pointwise",
        "Chains and small graphs of pointwise operators, with casts, repetitions and sums, become one pass over tiles that fit the cache. "
        "On a GPU they become one kernel.",
-       [](const PassContext&) { return Env::Get().use_fusion; }, FusePointwise},
-      {"layout", "Images lie channels last from the first convolution on.",
-       [](const PassContext& c) { return LayoutsMayChange() && (!c.on_cpu() || OneDnn()); }, ChooseLayouts, false, true},
+       PointwiseWanted, FusePointwise, Stage::kLate, Results::kWanted},
+      {"layout", "Images lie channels last from the first convolution on.", LayoutsWanted, ChooseLayouts, Stage::kLate, Results::kAll},
       {"micro_batch",
        "Inference: layers of images go over a large batch some examples at a time. So what one layer writes is still in the cache when the "
        "next one reads it.",
-       [](const PassContext& c) { return InferenceOnCpu(c) && Env::Get().exec_bulk_exec_inference && c.request.forward_bulk < 0; },
-       MicroBatch},
+       MicroBatchesWanted, MicroBatch, Stage::kLate, Results::kWanted},
   };
   return passes;
 }
@@ -175,12 +178,12 @@ std::string GraphText(const PassGraph& graph) {
   return os.str();
 }
 
-void RunPasses(PassGraph* graph, PassContext* context, bool early, std::vector<PassRecord>* records) {
+void RunPasses(PassGraph* graph, PassContext* context, Stage stage, std::vector<PassRecord>* records) {
   const auto off = NamesIn("MXNET_PLAN_PASSES_OFF", Env::Get().plan_passes_off, false);
   const auto shown = NamesIn("MXNET_PLAN_LOG_PASSES", Env::Get().plan_log_passes, true);
   for (const Pass& pass : PlanPasses()) {
-    if (pass.early != early || off.count(pass.name) || (context->request.every_result && !pass.keeps_results) || !pass.wanted(*context))
-      continue;
+    if (pass.stage != stage || off.count(pass.name)) continue;
+    if ((context->request.every_result && pass.keeps != Results::kAll) || !pass.wanted(*context)) continue;
     const bool show = !context->quiet && (shown.count("all") || shown.count(pass.name));
     const std::string before = show ? GraphText(*graph) : "";
     PassRecord record;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "executor/plan/plan.h"
+#include "executor/plan/plan_call.h"
 
 namespace mxnet {
 

@@ -28,7 +28,7 @@ const Plan::Node* ForwardOf(const Plan& p, const Plan::Node& n) {
 using Names = std::vector<std::string>;
 
 void ShowInput(const Plan& p, const Names& variables, int blob, const std::string& name, std::vector<ShownValue>* shown) {
-  const int slot = p.blobs[blob].slot;
+  const int slot = p.blobs[blob].slot();
   if (slot >= 0 && slot < p.num_inputs && slot < static_cast<int>(variables.size())) shown->push_back({variables[slot], blob, true, false});
   shown->push_back({name, blob, true, false});
 }

@@ -24,10 +24,10 @@ PlanConstants::PlanConstants(const Plan& plan, char* base, std::function<void(in
   for (size_t t = 0; t < plan.nodes.size(); ++t) {
     const Plan::Node& n = plan.nodes[t];
     for (int b = n.in; b < n.in + n.num_in; ++b)
-      if (plan.blobs[b].constant) ++pieces_[plan.blobs[b].offset].readers;
+      if (plan.blobs[b].place == Plan::Place::kConstant) ++pieces_[plan.blobs[b].at].readers;
     for (int b = n.out; b < n.out + n.num_out; ++b) {
-      if (!plan.blobs[b].constant) continue;
-      Piece& piece = pieces_[plan.blobs[b].offset];
+      if (plan.blobs[b].place != Plan::Place::kConstant) continue;
+      Piece& piece = pieces_[plan.blobs[b].at];
       piece.bytes = plan.blobs[b].shape.Bytes();
       piece.node = static_cast<int>(t);
     }
@@ -51,7 +51,7 @@ void PlanConstants::Need(const void* weights) {
   if (it == pieces_.end() || !it->second.dropped) return;
   const Plan::Node& n = plan_.nodes[it->second.node];
   for (int b = n.in; b < n.in + n.num_in; ++b)  // what it is computed from may itself have been dropped
-    if (plan_.blobs[b].constant) Need(base_ + plan_.blobs[b].offset);
+    if (plan_.blobs[b].place == Plan::Place::kConstant) Need(base_ + plan_.blobs[b].at);
   compute_(it->second.node);
   Computed(it->second.node);
 }
@@ -60,8 +60,8 @@ void PlanConstants::Computed(int node) {
   if (dropped_bytes_ == 0) return;
   const Plan::Node& n = plan_.nodes[node];
   for (int b = n.out; b < n.out + n.num_out; ++b) {
-    if (!plan_.blobs[b].constant) continue;
-    Piece& piece = pieces_[plan_.blobs[b].offset];
+    if (plan_.blobs[b].place != Plan::Place::kConstant) continue;
+    Piece& piece = pieces_[plan_.blobs[b].at];
     if (piece.dropped) dropped_bytes_ -= piece.bytes;
     piece.dropped = false;
   }

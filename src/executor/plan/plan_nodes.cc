@@ -1,183 +1,167 @@
-// What a plan runs: nodes with their blobs and requests, bulks, phases.
-#include <algorithm>
-
-#include "executor/plan/plan_compiler.h"
-#include "mxnet/env.h"
+// What a plan runs: nodes with their blobs and requests.
+#include "executor/plan/plan_steps.h"
 #include "operator/check.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
+namespace {
 
-void PlanCompiler::AddBlob(uint32_t node, uint32_t index, int loop) {
-  const uint32_t e = g_->eid(node, index);
-  Plan::Blob b;
-  b.shape.shape = shapes_[e];
-  b.shape.dtype = dtypes_[e];
-  b.shape.ctx = r_.ctx;
-  b.slot = slot_[e];
-  auto layout = graph_.layouts.find({g_->nodes[node].source, index});
-  if (layout != graph_.layouts.end()) b.shape.layout = layout->second;
-  const int at = static_cast<int>(p_.blobs.size());
-  if (loop >= 0) {
-    Plan::Loop& of = p_.loops[loop];
-    b.shape.shape[0] /= of.micro_batches;
-    of.data.push_back(at);
-    if (parts_[e] == 1 && (b.slot >= 0 || constant_[e] || block_[e] >= 0)) of.moving.push_back(at), b.micro_batches = of.micro_batches;
-  }
-  if (b.slot >= 0) {
-    p_.slot_blobs[b.slot].push_back(at);
-  } else if (constant_[e]) {
-    b.constant = true;
-    b.offset = constant_offset_[e];
-    p_.constant_blobs.push_back(at);
-    p_.constant_readers[position_.at(node)].push_back(at);
-  } else if (block_[e] < 0) {
-    b.shape_only = true;
-  } else {
-    b.offset = p_.memory.offsets[block_[e]];
-    p_.arena_blobs.push_back(at);
-  }
-  p_.blobs.push_back(std::move(b));
-}
+class NodeMaker {
+ public:
+  NodeMaker(const PlanTask& task, const PlanGraph& graph, const Schedule& schedule, const EntryPlaces& places)
+      : task_(task), graph_(graph), info_(*graph.info), g_(graph.info->g), schedule_(schedule), places_(places) {}
 
-void PlanCompiler::Check(uint32_t id) const {
-  const auto& info = g_->nodes[id];
-  const uint32_t first = g_->entry_ptr[id], end = g_->entry_ptr[id + 1];
-  TensorTypes in, out;
-  for (uint32_t e = first; e < end; ++e) out.emplace_back(shapes_[e], dtypes_[e], StorageType::kDense);
-  for (const auto& e : info.inputs) in.emplace_back(shapes_[g_->eid(e)], dtypes_[g_->eid(e)], StorageType::kDense);
-  try {
-    CheckCall(*info.source->attrs, InferSwitches::OfThread(true), in, out);
-  } catch (const Error& e) {
-    throw Error(e.kind(), std::string(e.what()) + " (node " + info.source->name + ")");
+  PlanNodes Run() {
+    const int steps = static_cast<int>(schedule_.order.size());
+    made_.loops = schedule_.loops;
+    made_.slot_blobs.resize(task_.slots.num_slots());
+    made_.head_used.assign(task_.slots.num_outputs, 0);
+    made_.constant_readers.resize(steps);
+    position_.assign(g_.nodes.size(), -1);
+    for (int t = 0; t < steps; ++t) position_[schedule_.order[t]] = t;
+    made_.nodes.reserve(steps);
+    for (int t = 0; t < steps; ++t) AddNode(t);
+    Estimate();
+    return std::move(made_);
   }
-}
 
-void PlanCompiler::MakeNodes() {
-  p_.slot_blobs.resize(p_.num_slots());
-  p_.head_used.assign(p_.num_outputs, 0);
-  p_.constant_readers.resize(order_.size());
-  for (size_t t = 0; t < order_.size(); ++t) position_[order_[t]] = static_cast<int>(t);
-  for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
-    const uint32_t id = order_[t];
-    const auto& info = g_->nodes[id];
+ private:
+  void AddNode(int t) {
+    const uint32_t id = schedule_.order[t];
+    const auto& source = *g_.nodes[id].source;
     Check(id);
     Plan::Node node;
-    node.attrs = info.source->attrs;
-    node.name = info.source->name;
-    node.constant = IsConstantNode(*info.source) && constant_[g_->eid(id, 0)];
-    node.loop = loop_of_[t];
+    node.attrs = source.attrs;
+    node.name = source.name;
+    node.constant = IsConstantNode(source) && places_.entries[g_.eid(id, 0)].place == Plan::Place::kConstant;
+    node.loop = schedule_.loop_of[t];
     node.elsewhere = node.attrs->op->trait<AsyncCall>();
     node.alone = node.attrs->op->RunsBy(*node.attrs) == RunBy::kGraphKernel;
-    node.kernel = node.attrs->op->KernelFor(r_.ctx.dev_type);
+    node.kernel = node.attrs->op->KernelFor(task_.request.ctx.dev_type);
     MXNET_CHECK(node.kernel || node.elsewhere) << "[" << node.attrs->op->name << "] has no GPU kernel in this build (node " << node.name
                                                << "); accepted: cpu contexts";
-    node.in = static_cast<int>(p_.blobs.size());
-    node.num_in = static_cast<int>(info.inputs.size());
-    for (int i = 0; i < node.num_in; ++i) {
-      const auto& e = info.inputs[i];
-      AddBlob(e.node, e.index, InParts(t, i) ? LoopAt(t) : -1);
-      const int slot = slot_[g_->eid(e)] - p_.head_slot(0);
-      if (slot >= 0 && slot < p_.num_outputs && !node.attrs->op->ReadsOnlyShape(*node.attrs, i)) p_.head_used[slot] = 1;
+    AddInputs(t, &node);
+    AddOutputs(t, &node);
+    made_.nodes.push_back(std::move(node));
+  }
+
+  void AddInputs(int t, Plan::Node* node) {
+    const auto& inputs = g_.nodes[schedule_.order[t]].inputs;
+    const Attrs& attrs = *node->attrs;
+    node->in = static_cast<int>(made_.blobs.size());
+    node->num_in = static_cast<int>(inputs.size());
+    for (int i = 0; i < node->num_in; ++i) {
+      const uint32_t e = g_.eid(inputs[i]);
+      const int loop = schedule_.data_loop_of[t];
+      AddBlob(inputs[i].node, inputs[i].index, loop >= 0 && ReadsByExample(Source(t), i, info_.shapes[e]) ? loop : -1);
+      if (places_.entries[e].place != Plan::Place::kSlot || attrs.op->ReadsOnlyShape(attrs, i)) continue;
+      const auto [kind, output] = task_.slots.KindOf(static_cast<int>(places_.entries[e].at));
+      if (kind == PlanSlots::SlotKind::kHeadGradient) made_.head_used[output] = 1;
     }
-    node.out = static_cast<int>(p_.blobs.size());
-    node.num_out = static_cast<int>(g_->entry_ptr[id + 1] - g_->entry_ptr[id]);
-    node.req = static_cast<int>(p_.reqs.size());
-    for (int o = 0; o < node.num_out; ++o) {
-      const uint32_t e = g_->eid(id, o);
-      AddBlob(id, o, WritesByExample(shapes_[e]) ? LoopAt(t) : -1);
-      OpReq req = inplace_[e] ? OpReq::kWriteInplace : OpReq::kWrite;
-      if (add_directly_.count({info.source, static_cast<uint32_t>(o)})) req = OpReq::kAdd;
-      const bool looks = t >= num_forward_ || node.attrs->op->trait<HonoursNullOutputs>();
-      if (looks && slot_[e] < 0 && uses_[e] < 0) req = OpReq::kNull;
-      p_.reqs.push_back(req);
+  }
+
+  void AddOutputs(int t, Plan::Node* node) {
+    const uint32_t id = schedule_.order[t];
+    // Whether it looks at the requests of its outputs.
+    const bool looks = t >= schedule_.num_forward || node->attrs->op->trait<HonoursNullOutputs>();
+    node->out = static_cast<int>(made_.blobs.size());
+    node->num_out = static_cast<int>(g_.entry_ptr[id + 1] - g_.entry_ptr[id]);
+    node->req = static_cast<int>(made_.reqs.size());
+    for (int o = 0; o < node->num_out; ++o) {
+      const uint32_t e = g_.eid(id, o);
+      const EntryPlace& entry = places_.entries[e];
+      AddBlob(id, o, WritesByExample(info_.shapes[e]) ? schedule_.data_loop_of[t] : -1);
+      OpReq req = entry.in_place ? OpReq::kWriteInplace : OpReq::kWrite;
+      if (graph_.added_directly.count({&Source(t), static_cast<uint32_t>(o)})) req = OpReq::kAdd;
+      if (looks && entry.place != Plan::Place::kSlot && entry.last_read < 0) req = OpReq::kNull;
+      made_.reqs.push_back(req);
     }
-    p_.nodes.push_back(std::move(node));
   }
-  std::vector<TBlob> views;  // for costs
-  for (const auto& b : p_.blobs) views.push_back(b.shape);
-  for (auto& n : p_.nodes) {
-    double work = 0;
-    for (int i = n.in; i < n.out + n.num_out; ++i) work += static_cast<double>(views[i].Size());
-    n.cost = n.constant ? 100 : 100 + 0.125 * work;
-    if (n.attrs->op->flops)
-      n.cost += 0.05 * n.attrs->op->flops(*n.attrs, Span<const TBlob>(views.data() + n.in, n.num_in),
-                                          Span<const TBlob>(views.data() + n.out, n.num_out));
-    if (n.loop >= 0 && !n.constant) n.cost *= p_.loops[n.loop].micro_batches;
-  }
-}
 
-Plan::Bulk PlanCompiler::MakeBulk(int begin, int end) const {
-  Plan::Bulk bulk;
-  bulk.begin = begin;
-  bulk.end = end;
-  std::set<int> reads, writes, kept;
-  for (int t = begin; t < end; ++t) {
-    const Plan::Node& n = p_.nodes[t];
-    const auto read = [&](int slot) {
-      reads.insert(slot);
-      if (writes.count(slot) == 0) kept.insert(slot);
-    };
-    for (int i = 0; i < n.num_in; ++i)
-      if (p_.blobs[n.in + i].slot >= 0) read(p_.blobs[n.in + i].slot);
-    for (int o = 0; o < n.num_out; ++o)
-      if (p_.reqs[n.req + o] == OpReq::kAdd && p_.blobs[n.out + o].slot >= 0) read(p_.blobs[n.out + o].slot);
-    for (int m : n.attrs->op->MutateInputs(*n.attrs))
-      if (m < n.num_in && p_.blobs[n.in + m].slot >= 0) writes.insert(p_.blobs[n.in + m].slot);
-    for (int o = 0; o < n.num_out; ++o)
-      if (p_.blobs[n.out + o].slot >= 0) writes.insert(p_.blobs[n.out + o].slot);
-    bulk.random = bulk.random || n.attrs->op->uses_random;
+  /* loop: in which one it is used a part at a time; -1: as a whole. */
+  void AddBlob(uint32_t node, uint32_t index, int loop) {
+    const uint32_t e = g_.eid(node, index);
+    const EntryPlace& entry = places_.entries[e];
+    const int number = static_cast<int>(made_.blobs.size());
+    Plan::Blob b;
+    b.shape.shape = info_.shapes[e];
+    b.shape.dtype = info_.dtypes[e];
+    b.shape.ctx = task_.request.ctx;
+    auto layout = graph_.graph.layouts.find({g_.nodes[node].source, index});
+    if (layout != graph_.graph.layouts.end()) b.shape.layout = layout->second;
+    b.place = entry.place;
+    b.at = entry.at;
+    switch (entry.place) {
+      case Plan::Place::kNowhere: break;
+      case Plan::Place::kSlot: made_.slot_blobs[b.at].push_back(number); break;
+      case Plan::Place::kConstant:
+        made_.constant_blobs.push_back(number);
+        made_.constant_readers[position_[node]].push_back(number);
+        break;
+      case Plan::Place::kArena:
+        b.at = places_.memory.offsets[entry.at];
+        made_.arena_blobs.push_back(number);
+        break;
+    }
+    if (loop >= 0) {
+      Plan::Loop& of = made_.loops[loop];
+      b.shape.shape[0] /= of.micro_batches;
+      of.data.push_back(number);
+      if (entry.parts == 1 && entry.place != Plan::Place::kNowhere) {
+        of.moving.push_back(number);
+        b.micro_batches = of.micro_batches;
+      }
+    }
+    made_.blobs.push_back(std::move(b));
   }
-  for (int w : writes) reads.erase(w);
-  bulk.read_slots.assign(reads.begin(), reads.end());
-  bulk.write_slots.assign(writes.begin(), writes.end());
-  for (int s : bulk.write_slots)
-    if (kept.count(s)) bulk.kept_slots.push_back(s);
-  return bulk;
-}
 
-void PlanCompiler::MakePhase(Plan::Phase* phase, int begin, int end, int wanted, bool all, int env_size) {
-  phase->begin = begin;
-  phase->end = end;
-  const int size = std::max(std::min(wanted >= 0 ? wanted : all ? end - begin : env_size, end - begin), 1);
-  for (int t = begin; t < end;) {
-    int stop = t;
-    while (stop < std::min(end, t + size) && !p_.nodes[stop].elsewhere && !p_.nodes[stop].alone) ++stop;
-    const bool single = stop == t;
-    phase->bulks.push_back(MakeBulk(t, single ? t + 1 : stop));
-    phase->bulks.back().elsewhere = p_.nodes[t].elsewhere != nullptr;
-    phase->bulks.back().alone = p_.nodes[t].alone;
-    phase->elsewhere = phase->elsewhere || single;
-    t = phase->bulks.back().end;
+  /* Inference settles nodes of the gradient by what they are the gradient of: here every record is
+   * asked once, whoever made the node. */
+  void Check(uint32_t id) const {
+    const auto& node = g_.nodes[id];
+    const uint32_t first = g_.entry_ptr[id], end = g_.entry_ptr[id + 1];
+    TensorTypes in, out;
+    for (uint32_t e = first; e < end; ++e) out.emplace_back(info_.shapes[e], info_.dtypes[e], StorageType::kDense);
+    for (const auto& e : node.inputs) in.emplace_back(info_.shapes[g_.eid(e)], info_.dtypes[g_.eid(e)], StorageType::kDense);
+    try {
+      CheckCall(*node.source->attrs, InferSwitches::OfThread(true), in, out);
+    } catch (const Error& e) {
+      throw Error(e.kind(), std::string(e.what()) + " (node " + node.source->name + ")");
+    }
   }
-  phase->whole = MakeBulk(begin, end);
-  for (int t = begin; t < end; ++t) {
-    phase->cost += p_.nodes[t].cost;
-    phase->meets = phase->meets || p_.nodes[t].attrs->op->RunsBy(*p_.nodes[t].attrs) == RunBy::kMeetingKernel;
-    phase->own_random = phase->whole.random && (phase->own_random || p_.nodes[t].alone);
-  }
-}
 
-void PlanCompiler::MakePhases() {
-  const Env& env = Env::Get();
-  const int total = static_cast<int>(p_.nodes.size());
-  if (p_.is_train || p_.has_backward) {
-    MakePhase(&p_.forward, 0, num_forward_, r_.forward_bulk, false, env.exec_bulk_exec_train ? env.exec_bulk_exec_max_node_train_fwd : 1);
-  } else {
-    MakePhase(&p_.forward, 0, num_forward_, r_.forward_bulk, env.exec_bulk_exec_inference, 1);
+  /* Costs of the nodes. */
+  void Estimate() {
+    std::vector<TBlob> views;
+    views.reserve(made_.blobs.size());
+    for (const auto& b : made_.blobs) views.push_back(b.shape);
+    for (auto& n : made_.nodes) {
+      double work = 0;
+      for (int i = n.in; i < n.out + n.num_out; ++i) work += static_cast<double>(views[i].Size());
+      n.cost = n.constant ? 100 : 100 + 0.125 * work;
+      if (n.attrs->op->flops)
+        n.cost += 0.05 * n.attrs->op->flops(*n.attrs, Span<const TBlob>(views.data() + n.in, n.num_in),
+                                            Span<const TBlob>(views.data() + n.out, n.num_out));
+      if (n.loop >= 0 && !n.constant) n.cost *= made_.loops[n.loop].micro_batches;
+    }
   }
-  MakePhase(&p_.backward, num_forward_, total, r_.backward_bulk, false,
-            env.exec_bulk_exec_train ? env.exec_bulk_exec_max_node_train_bwd : 1);
-}
 
-void PlanCompiler::Summarize() {
-  p_.stats.arena_bytes = p_.memory.arena_bytes;
-  p_.stats.unshared_bytes = 0;
-  for (uint32_t e = 0; e < g_->num_entries(); ++e)
-    if (block_[e] >= 0) p_.stats.unshared_bytes += BytesOf(e);
-  p_.stats.lower_bound_bytes = p_.memory.lower_bound_bytes;
-  p_.stats.num_nodes = static_cast<int>(p_.nodes.size());
-  p_.stats.num_bulks = static_cast<int>(p_.forward.bulks.size() + p_.backward.bulks.size());
+  const Node& Source(int t) const { return *g_.nodes[schedule_.order[t]].source; }
+
+  const PlanTask& task_;
+  const PlanGraph& graph_;
+  const GraphInfo& info_;
+  const IndexedGraph& g_;
+  const Schedule& schedule_;
+  const EntryPlaces& places_;
+  std::vector<int> position_;  // by id: place in the order
+  PlanNodes made_;
+};
+
+}  // namespace
+
+PlanNodes MakeNodes(const PlanTask& task, const PlanGraph& graph, const Schedule& schedule, const EntryPlaces& places) {
+  return NodeMaker(task, graph, schedule, places).Run();
 }
 
 }  // namespace mxnet

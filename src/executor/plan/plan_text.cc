@@ -4,6 +4,20 @@
 #include "executor/plan/plan.h"
 
 namespace mxnet {
+namespace {
+
+std::string SlotText(const std::pair<Plan::SlotKind, int>& slot) {
+  const std::string index = std::to_string(slot.second);
+  switch (slot.first) {
+    case Plan::SlotKind::kInput: return "input" + index;
+    case Plan::SlotKind::kOutput: return "output" + index;
+    case Plan::SlotKind::kHeadGradient: return "head_grad" + index;
+    case Plan::SlotKind::kGradient: return "grad" + index;
+  }
+  return "";
+}
+
+}  // namespace
 
 std::string Plan::DebugStr() const {
   std::ostringstream os;
@@ -12,20 +26,12 @@ std::string Plan::DebugStr() const {
   auto place = [&](int i) {
     const Blob& b = blobs[i];
     os << b.shape.shape << ':' << DTypeName(b.shape.dtype) << (b.shape.layout == Layout::kChannelsLast ? " channels-last" : "");
-    if (b.shape_only)
-      os << " nowhere";
-    else if (b.constant)
-      os << " constant@" << b.offset;
-    else if (b.slot < 0)
-      os << " @" << b.offset;
-    else if (b.slot < num_inputs)
-      os << " input" << b.slot;
-    else if (b.slot < head_slot(0))
-      os << " output" << b.slot - num_inputs;
-    else if (b.slot < grad_slot(0))
-      os << " head_grad" << b.slot - head_slot(0);
-    else
-      os << " grad" << b.slot - grad_slot(0);
+    switch (b.place) {
+      case Place::kNowhere: os << " nowhere"; break;
+      case Place::kSlot: os << ' ' << SlotText(KindOf(b.slot())); break;
+      case Place::kConstant: os << " constant@" << b.at; break;
+      case Place::kArena: os << " @" << b.at; break;
+    }
   };
   for (size_t t = 0; t < nodes.size(); ++t) {
     const Node& n = nodes[t];

@@ -5,7 +5,7 @@
 
 #include "base/device_interface.h"
 #include "engine/sync.h"
-#include "executor/plan/plan_compiler.h"
+#include "executor/plan/plan_binding.h"
 #include "operator/op_scope.h"
 #include "operator/runtime/call_states.h"
 #include "storage/device_memory.h"
@@ -16,25 +16,10 @@ namespace {
 class RunOfPlan final : public SubgraphRun {
  public:
   explicit RunOfPlan(std::shared_ptr<const Plan> plan)
-      : plan_(std::move(plan)),
-        states_(plan_->nodes.size()),
-        profiled_(plan_->nodes.size(), nullptr),
-        versions_(plan_->blobs.size(), 0),
-        read_(plan_->blobs.size(), 0) {
-    for (const auto& b : plan_->blobs) blobs_.push_back(b.shape);
-    args_.resize(plan_->nodes.size());
-    for (size_t t = 0; t < args_.size(); ++t) {
+      : plan_(std::move(plan)), bound_(*plan_, [this](size_t bytes) { return Workspace(bytes); }) {
+    for (size_t t = 0; t < plan_->nodes.size(); ++t) {
       const Plan::Node& n = plan_->nodes[t];
-      KernelArgs& a = args_[t];
-      a.attrs = n.attrs.get();
-      a.in = Span<const TBlob>(blobs_.data() + n.in, n.num_in);
-      a.out = Span<const TBlob>(blobs_.data() + n.out, n.num_out);
-      a.req = Span<const OpReq>(plan_->reqs.data() + n.req, n.num_out);
-      a.in_versions = Span<const uint64_t>(versions_.data() + n.in, n.num_in);
-      a.is_train = plan_->is_train;
-      a.state = &states_[t];
-      a.workspace = [this](size_t bytes) { return Workspace(bytes); };
-      if (n.alone) states_[t] = NewCallScope(*n.attrs, nullptr);
+      if (n.alone) bound_.states[t] = NewCallScope(*n.attrs, nullptr);
       waits_ = waits_ || n.alone || n.elsewhere;
     }
   }
@@ -44,47 +29,50 @@ class RunOfPlan final : public SubgraphRun {
   }
 
   void Begin(const KernelArgs& around) override {
-    for (size_t t = 0; t < args_.size(); ++t) {
-      args_[t].run = around.run;
-      if (plan_->nodes[t].attrs->op->uses_random) args_[t].random = around.random;
+    for (size_t t = 0; t < bound_.args.size(); ++t) {
+      bound_.args[t].run = around.run;
+      if (plan_->nodes[t].attrs->op->uses_random) bound_.args[t].random = around.random;
     }
     run_ = around.run;
     around_ = &around;
     blocks_.clear();
     if (waits_) BeginScope(around);
     const size_t bytes = plan_->memory.arena_bytes;
-    Place(bytes ? around.workspace(bytes) : nullptr, &arena_, plan_->arena_blobs);
+    if (void* block = bytes ? around.workspace(bytes) : nullptr; block != arena_) {
+      arena_ = block;
+      bound_.PutInto(plan_->arena_blobs, arena_);
+    }
     if (plan_->constant_bytes == 0 || constants_.dptr) return;
     profiler::MemoryScope memory("constants of a graph in a node");
     constants_ = Storage::Get()->Alloc(plan_->constant_bytes, plan_->ctx);
-    void* placed = nullptr;
-    Place(constants_.dptr, &placed, plan_->constant_blobs);
+    bound_.PutInto(plan_->constant_blobs, constants_.dptr);
   }
   void SetInput(int input, void* at, bool changed) override { Point(input, at, changed); }
   void SetOutput(int output, void* at) override { Point(plan_->output_slot(output), at, true); }
 
   void Run(int64_t step) override {
-    ++changes_;
+    bound_.Changed(plan_->arena_blobs);
     if (waits_) MoveScope(step);
-    for (int b : plan_->arena_blobs) versions_[b] = changes_;
     const int end = plan_->forward.end;
     for (int t = plan_->forward.begin; t < end;) {
-      const int loop = plan_->nodes[t].loop;
-      if (loop < 0) {
+      if (plan_->nodes[t].loop < 0) {
         RunNode(t++);
-      } else {
-        RunLoop(plan_->loops[loop]);
-        t = plan_->loops[loop].end;
+        continue;
       }
+      const Plan::Loop& loop = plan_->loops[plan_->nodes[t].loop];
+      bound_.RunLoop(loop, [&] {
+        for (int i = loop.begin; i < loop.end; ++i) RunNode(i);
+      });
+      t = loop.end;
     }
   }
   void End() override {
     around_ = nullptr;
     if (!waits_) return;
     calls_ = nullptr;
-    for (size_t t = 0; t < states_.size(); ++t) {
-      if (plan_->nodes[t].elsewhere) states_[t] = nullptr;
-      if (plan_->nodes[t].alone) static_cast<CallScope&>(*states_[t]).calls = nullptr;
+    for (size_t t = 0; t < bound_.states.size(); ++t) {
+      if (plan_->nodes[t].elsewhere) bound_.states[t] = nullptr;
+      if (plan_->nodes[t].alone) static_cast<CallScope&>(*bound_.states[t]).calls = nullptr;
     }
   }
 
@@ -100,9 +88,9 @@ class RunOfPlan final : public SubgraphRun {
   void MoveScope(int64_t step) {
     steps_ = around_steps_;
     if (step >= 0) steps_.push_back(step);
-    for (size_t t = 0; t < states_.size(); ++t) {
+    for (size_t t = 0; t < bound_.states.size(); ++t) {
       if (!plan_->nodes[t].alone) continue;
-      CallScope& scope = static_cast<CallScope&>(*states_[t]);
+      CallScope& scope = static_cast<CallScope&>(*bound_.states[t]);
       scope.calls = calls_;
       scope.steps = steps_;
     }
@@ -115,7 +103,7 @@ class RunOfPlan final : public SubgraphRun {
       std::exception_ptr error;
     } wait;
     const Plan::Node& n = plan_->nodes[t];
-    states_[t] = calls_->Of(*n.attrs, plan_->ctx, args_[t].in, steps_);
+    bound_.states[t] = calls_->Of(*n.attrs, plan_->ctx, bound_.args[t].in, steps_);
     if (run_.ctx.is_gpu()) GpuInterface().streams->synchronize(run_.stream);  // other streams read what is on this one
     const OnComplete done(
         [](void* op, std::exception_ptr error) {
@@ -124,15 +112,9 @@ class RunOfPlan final : public SubgraphRun {
           of.done.Signal();
         },
         &wait);
-    n.elsewhere->start(args_[t], states_[t], done);
+    n.elsewhere->start(bound_.args[t], bound_.states[t], done);
     wait.done.Wait();
     if (wait.error) std::rethrow_exception(wait.error);
-  }
-
-  void Place(void* block, void** before, const std::vector<int>& blobs) {
-    if (block == *before) return;
-    *before = block;
-    for (int b : blobs) blobs_[b].dptr = static_cast<char*>(block) + plan_->blobs[b].offset;
   }
 
   /* Blocks of the kernel around, used again by every node: they ask for the same in every run. */
@@ -144,72 +126,31 @@ class RunOfPlan final : public SubgraphRun {
   }
 
   void Point(int slot, void* at, bool changed) {
-    for (int b : plan_->slot_blobs[slot]) {
-      changed = changed || blobs_[b].dptr != at;
-      blobs_[b].dptr = at;
-    }
-    if (!changed) return;
-    ++changes_;
-    for (int b : plan_->slot_blobs[slot]) versions_[b] = changes_;
-  }
-
-  /* Does a constant node hold what it would compute? Its readers learn when it does not. */
-  bool UpToDate(int t) {
-    const Plan::Node& n = plan_->nodes[t];
-    bool same = read_[n.out] == 1;  // computed at all
-    for (int b = n.in; b < n.in + n.num_in; ++b) same = same && read_[b] == versions_[b];
-    if (same) return true;
-    for (int b = n.in; b < n.in + n.num_in; ++b) read_[b] = versions_[b];
-    ++changes_;
-    for (int b : plan_->constant_readers[t]) versions_[b] = changes_;
-    return false;
+    const std::vector<int>& blobs = plan_->slot_blobs[slot];
+    for (int b : blobs) changed = changed || bound_.blobs[b].dptr != at;
+    bound_.Point(blobs, at);
+    if (changed) bound_.Changed(blobs);
   }
 
   void RunNode(int t) {
     const Plan::Node& n = plan_->nodes[t];
-    if (n.constant) {
-      if (UpToDate(t)) return;
-      read_[n.out] = 0;
-    }
+    if (n.constant && bound_.UpToDate(t)) return;
+    KernelArgs& a = bound_.args[t];
     next_block_ = 0;
     try {
-      profiler::OpScope profiled(&profiled_[t], *n.attrs, args_[t].in, args_[t].out, n.name, run_);
+      profiler::OpScope profiled(&bound_.profiled[t], *n.attrs, a.in, a.out, n.name, run_);
       if (n.elsewhere)
         RunElsewhere(t);
       else
-        (*n.kernel)(args_[t]);
+        (*n.kernel)(a);
     } catch (const Error& e) {
       throw Error(e.kind(), std::string(e.what()) + " (node " + n.name + ")");
     }
-    if (n.constant) read_[n.out] = 1;
-  }
-
-  void Move(const Plan::Loop& loop, int64_t micro_batches) {
-    for (int b : loop.moving) blobs_[b].dptr = static_cast<char*>(blobs_[b].dptr) + micro_batches * static_cast<int64_t>(blobs_[b].Bytes());
-    ++changes_;
-    for (int b : loop.data) versions_[b] = changes_;
-  }
-  void RunLoop(const Plan::Loop& loop) {
-    struct Back {  // also when a kernel throws: pointers are kept from run to run
-      RunOfPlan* self;
-      const Plan::Loop& loop;
-      int micro_batches;
-      ~Back() { self->Move(loop, -micro_batches); }
-    } back{this, loop, 0};
-    for (; back.micro_batches < loop.micro_batches; ++back.micro_batches) {
-      for (int t = loop.begin; t < loop.end; ++t) RunNode(t);
-      Move(loop, 1);
-    }
+    if (n.constant) bound_.Computed(t);
   }
 
   const std::shared_ptr<const Plan> plan_;
-  std::vector<TBlob> blobs_;
-  std::vector<KernelArgs> args_;
-  std::vector<std::shared_ptr<OpState>> states_;
-  std::vector<const profiler::OpInfo*> profiled_;
-  std::vector<uint64_t> versions_;  // by blob
-  std::vector<uint64_t> read_;      // by blob: the version that a constant node last read
-  uint64_t changes_ = 1;
+  PlanBinding bound_;
   void* arena_ = nullptr;
   StorageHandle constants_;
   const KernelArgs* around_ = nullptr;            // while its kernel runs
@@ -236,9 +177,8 @@ std::shared_ptr<const SubgraphProgram> Compile(const SubgraphRequest& request) {
   wanted.ctx = request.ctx;
   for (const TensorType& t : request.inputs) wanted.shapes.push_back(t.shape), wanted.dtypes.push_back(t.dtype);
   wanted.is_train = request.is_train;
-  auto plan = std::make_shared<Plan>();
-  PlanCompiler(wanted, plan.get()).WithOutputRequests(request.req).Run();
-  return std::make_shared<ProgramOfPlan>(std::move(plan));
+  wanted.output_req = request.req;
+  return std::make_shared<ProgramOfPlan>(Plan::Compile(wanted));
 }
 
 [[maybe_unused]] const bool given = SetCompileSubgraph(Compile);

@@ -3,7 +3,7 @@
 
 namespace mxnet {
 
-int EliminateCommonExpressions(PassGraph* g) {
+int EliminateCommonExpressions(PassGraph* g, PassContext*) {
   std::unordered_map<std::string, NodePtr> seen;
   int removed = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr&) -> NodePtr {

@@ -3,6 +3,7 @@
 #ifndef MXNET_EXECUTOR_PASSES_CORE_PASSES_H_
 #define MXNET_EXECUTOR_PASSES_CORE_PASSES_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -75,17 +76,26 @@ class PassContext {
   std::unique_ptr<GraphInfo> info_;
 };
 
-/*
- * One step of the plan compiler. An early one sees the forward graph alone, before the gradient is
- * made from it. `run` returns how many nodes it removed, merged or put in (0: nothing has changed).
- */
+/* When a pass runs. */
+enum class Stage : uint8_t {
+  kEarly,  // on the forward graph alone, before the gradient is made from it
+  kLate,   // on both
+};
+/* What becomes of the results of the symbol's nodes. */
+enum class Results : uint8_t {
+  kWanted,  // those that the plan's caller does not read may go
+  kAll,     // what every node computes is still computed: the pass runs for monitors, too
+};
+
+/* One step of the plan compiler. `run` returns how many nodes it removed, merged or put in (0:
+ * nothing has changed). */
 struct Pass {
   const char* name;
   const char* help;
   bool (*wanted)(const PassContext&);  // variables and modes; MXNET_PLAN_PASSES_OFF is looked at elsewhere
   int (*run)(PassGraph*, PassContext*);
-  bool early = false;
-  bool keeps_results = false;  // what every node of the symbol computes is still computed: runs for monitors, too
+  Stage stage;
+  Results keeps;
 };
 /* All of them, in the order in which they run: the only list. */
 const std::vector<Pass>& PlanPasses();
@@ -96,11 +106,11 @@ struct PassRecord {
   int changed = 0, nodes_before = 0, nodes_after = 0;
 };
 /*
- * Runs the early or the other passes, as far as they are wanted and not switched off; prints graphs
- * as MXNET_PLAN_LOG_PASSES says. Adds to `records`. Throws Error(kValue) when a variable names no
+ * Runs the passes of one stage, as far as they are wanted and not switched off; prints graphs as
+ * MXNET_PLAN_LOG_PASSES says. Adds to `records`. Throws Error(kValue) when a variable names no
  * pass.
  */
-void RunPasses(PassGraph* graph, PassContext* context, bool early, std::vector<PassRecord>* records);
+void RunPasses(PassGraph* graph, PassContext* context, Stage stage, std::vector<PassRecord>* records);
 
 /* One line a node: its name, operator, parameters and inputs. */
 std::string GraphText(const PassGraph& graph);
@@ -122,6 +132,13 @@ int FuseBatchNormRelu(PassGraph* g, PassContext* context);
  * residual block. Early. */
 int FuseBatchNormAddRelu(PassGraph* g, PassContext* context);
 
+/* Layer normalization over the last dimension, written out, becomes LayerNorm, with gamma and beta
+ * where they follow. Early. Returns how many. */
+int FuseLayerNorm(PassGraph* g, PassContext* context);
+/* Softmax and its logarithm over one dimension, written out, become softmax and log_softmax. Early.
+ * Returns how many. */
+int FuseSoftmax(PassGraph* g, PassContext* context);
+
 /* What is read for its shape and dtype alone is read from nodes that are never computed. Returns
  * how many edges moved. */
 int DetachShapes(PassGraph* g, PassContext* context);
@@ -142,7 +159,7 @@ int FoldConstants(PassGraph* g, PassContext* context);
 
 /* Merges nodes that compute the same from the same. Random, mutating and stateful operators stay.
  * Returns how many were removed. */
-int EliminateCommonExpressions(PassGraph* g);
+int EliminateCommonExpressions(PassGraph* g, PassContext* context);
 
 /*
  * Constant nodes carry this attribute: they read nothing but variables and other constant nodes,
@@ -152,6 +169,10 @@ constexpr char kPlanConstant[] = "__plan_constant__";
 bool IsConstantNode(const Node& node);
 /* A constant node that computes what `like` does, of the same name. */
 NodePtr ConstantNodeLike(const Node& like);
+
+/* Inference only: the parameters of recurrent layers are put together by a constant node. Returns
+ * how many layers. */
+int FoldRnnParameters(PassGraph* g, PassContext* context);
 
 /*
  * Inference only, float32 and 16-bit dtypes: folds BatchNorm, and numbers that the result is
@@ -172,6 +193,10 @@ int FuseDense(PassGraph* g, PassContext* context);
 /* Inference only, float32: a 1x1 convolution and the 3x3 depthwise one that alone reads it become
  * one operator. Returns how many pairs did. */
 int FuseExpansion(PassGraph* g, PassContext* context);
+
+/* Inference: what stands between a layer on 8-bit integers and its result in 8 bits becomes part of
+ * the layer, where calibration has found the range. Returns how many nodes went. */
+int FuseQuantized(PassGraph* g, PassContext* context);
 
 /* Inference: casts of parameters that layers read as weights and biases become constant nodes.
  * Returns how many. */

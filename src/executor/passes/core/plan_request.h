@@ -17,8 +17,9 @@ struct PlanRequest {
   ShapeVector shapes;  // of the inputs, in ListInputs(kAll) order
   std::vector<int> dtypes;
   bool is_train = false;
-  std::vector<OpReq> grad_req;  // by input; empty or all kNull: no backward pass
-  bool every_result = false;    // a monitor wants to see what every node of the symbol computes: nothing is merged or left out
+  std::vector<OpReq> grad_req;    // by input; empty or all kNull: no backward pass
+  std::vector<OpReq> output_req;  // by output, kWrite or kAdd (onto what the array held); empty: all kWrite
+  bool every_result = false;      // a monitor wants to see what every node of the symbol computes: nothing is merged or left out
   int forward_bulk = -1, backward_bulk = -1;  // nodes per bulk; -1: as the environment says
   size_t memory_budget = 0;                   // bytes that the arena may have; what does not fit is recomputed. 0: no limit
   std::vector<char> per_call;  // by input: another array in every call (data, not weights); such arrays are not held between calls

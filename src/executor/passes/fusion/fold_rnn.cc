@@ -1,8 +1,7 @@
 // Inference: the parameters of a recurrent layer, which Gluon keeps apart and puts together in
 // every call, are put together once per plan: by a constant node, so that the layer finds them
 // unchanged and keeps its packed weights.
-#include "executor/passes/fusion/fold_rnn.h"
-
+#include "executor/passes/core/passes.h"
 #include "operator/nn/rnn/join_parameters.h"
 #include "operator/traits.h"
 

@@ -1,8 +1,6 @@
 // Layer normalization (Ba et al., arXiv 1607.06450) written out, (x - mean(x)) / sqrt(mean((x -
 // mean(x))^2) + eps) over the last dimension, and gamma and beta behind it, becomes LayerNorm: one
 // pass over the data forward and one backward, before the gradient is made.
-#include "executor/passes/fusion/fuse_layer_norm.h"
-
 #include "executor/passes/core/pattern.h"
 #include "operator/make_nodes.h"
 

@@ -2,8 +2,6 @@
 // and x - max(x) - log(sum(exp(x - max(x)))) log_softmax, before the gradient is made: one pass
 // over the data forward and one backward. Through the largest element no gradient flows in either
 // form, with or without BlockGrad.
-#include "executor/passes/fusion/fuse_softmax.h"
-
 #include "executor/passes/core/pattern.h"
 #include "operator/make_nodes.h"
 

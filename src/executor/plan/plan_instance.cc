@@ -1,0 +1,102 @@
+// The memory of a plan instance: states, and the pointers that its nodes work on.
+#include "executor/plan/plan_instance.h"
+
+#include "executor/plan/graph_places.h"
+#include "executor/plan/plan_constants.h"
+#include "executor/plan/plan_cuda_graphs.h"
+#include "executor/plan/plan_workspace.h"
+#include "ndarray/run.h"
+#include "operator/runtime/call_states.h"
+#include "storage/device_memory.h"
+
+namespace mxnet {
+
+PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Arena> arena)
+    : plan_(std::move(plan)),
+      arena_(std::move(arena)),
+      bound_(*plan_, [this](size_t bytes) { return workspace_->Get(bytes); }),
+      slot_pointers_(plan_->num_slots(), nullptr),
+      seen_(plan_->num_inputs) {
+  MakeStates();
+}
+
+PlanInstance::~PlanInstance() {
+  if (constants_.dptr) storage::FinishDevice(plan_->ctx);
+  Storage::Get()->Free(constants_);
+}
+
+// Of nodes that run elsewhere, or hold graphs with such nodes. A gradient's node has the
+// parameters, and the state, of the node that it belongs to.
+void PlanInstance::MakeStates() {
+  const Plan& p = *plan_;
+  if (!p.forward.elsewhere && !p.backward.elsewhere) return;
+  const auto calls = std::make_shared<CallStates>();
+  for (size_t t = 0; t < p.nodes.size(); ++t) {
+    const Plan::Node& n = p.nodes[t];
+    try {
+      if (n.elsewhere) bound_.states[t] = calls->Of(*n.attrs, p.ctx, bound_.args[t].in, {});
+      if (n.alone) bound_.states[t] = NewCallScope(*n.attrs, calls);
+    } catch (const Error& e) {
+      throw Error(e.kind(), std::string(e.what()) + " (node " + n.name + ")");
+    }
+  }
+}
+
+void PlanInstance::Bind(PlanCall* call, const RunContext& run, GraphPlaces* places) {
+  const Plan& p = *plan_;
+  for (int s = 0; s < p.num_slots(); ++s) {
+    if (p.slot_blobs[s].empty() || call->arrays[s].is_none()) continue;
+    const NDArray& array = call->arrays[s];
+    AllocateOn(array.chunk(), run);
+    void* const lies = array.data().dptr;
+    BindSlot(s, array, lies, places ? places->PlaceOf(s, lies) : lies);
+  }
+  if (p.constant_bytes && !constants_.dptr) BindConstants(run);
+  if (p.memory.arena_bytes) BindArena(run);
+}
+
+void PlanInstance::BindSlot(int slot, const NDArray& array, const void* lies, void* at) {
+  const std::vector<int>& blobs = plan_->slot_blobs[slot];
+  if (slot < plan_->num_inputs && !plan_->per_call[slot]) {
+    Seen& seen = seen_[slot];
+    const uint64_t version = array.version();
+    if (seen.array.is_none() || seen.array.chunk() != array.chunk() || lies != seen.at || at != slot_pointers_[slot] ||
+        seen.version != version) {
+      seen.array = array.Detach();
+      seen.version = version;
+      seen.at = lies;
+      bound_.Changed(blobs);
+    }
+  } else {
+    bound_.Changed(blobs);
+  }
+  if (at == slot_pointers_[slot]) return;
+  slot_pointers_[slot] = at;
+  bound_.Point(blobs, at);
+}
+
+void PlanInstance::BindConstants(const RunContext& run) {
+  const Plan& p = *plan_;
+  profiler::MemoryScope memory("plan constants");
+  constants_ = Storage::Get()->Alloc(p.constant_bytes, run.ctx);
+  bound_.PutInto(p.constant_blobs, constants_.dptr);
+  if (run.ctx.is_gpu()) return;
+  constant_pieces_ = std::make_unique<PlanConstants>(p, static_cast<char*>(constants_.dptr),
+                                                     [this](int node) { (*plan_->nodes[node].kernel)(bound_.args[node]); });
+  for (KernelArgs& a : bound_.args) a.plan_weights = constant_pieces_.get();
+}
+
+void PlanInstance::BindArena(const RunContext& run) {
+  bound_.Changed(plan_->arena_blobs);
+  arena_->Provide(plan_->memory.arena_bytes, run);
+  if (arena_->handle.dptr == arena_pointer_) return;
+  arena_pointer_ = arena_->handle.dptr;
+  bound_.PutInto(plan_->arena_blobs, arena_pointer_);
+}
+
+void PlanInstance::FreeArena(const RunContext& run) {
+  arena_->Free(run);
+  arena_pointer_ = nullptr;
+}
+
+}  // namespace mxnet
