@@ -24,11 +24,12 @@
 #include <vector>
 
 #include "mxnet/base.h"
-#include "mxnet/engine.h"
 #include "mxnet/node_entry.h"
 #include "mxnet/storage.h"
 
 namespace mxnet {
+
+class Var;  // engine.h
 
 enum class StorageType : int { kUndefined = -1, kDense = 0, kRowSparse = 1, kCSR = 2 };
 

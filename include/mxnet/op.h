@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "mxnet/base.h"
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 #include "mxnet/node_entry.h"
 
 namespace mxnet {

@@ -8,6 +8,7 @@
 #include "base/device_interface.h"
 #include "executor/plan/plan_workspace.h"
 #include "graph/json.h"
+#include "mxnet/engine.h"
 #include "operator/graph_operators.h"
 #include "rtc/loop.h"
 

@@ -9,6 +9,8 @@
 
 namespace mxnet {
 
+class OnComplete;  // mxnet/engine.h
+
 /*
  * The operator runs on threads that are not the engine's, whose workers only start it: it may wait
  * for other operations. It has no kernel. Each call of an eager program, and each instance of a

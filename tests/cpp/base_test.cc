@@ -24,6 +24,7 @@
 #include "base/omp.h"
 #include "base/shared_cores.h"
 #include "base/shared_items.h"
+#include "mxnet/env.h"
 
 using namespace mxnet;  // NOLINT
 

@@ -14,6 +14,7 @@
 #include "engine/gpu_work.h"
 #include "fake_device.h"
 #include "fake_streams.h"
+#include "mxnet/engine.h"
 #include "mxnet/error.h"
 #include "mxnet/ndarray.h"
 #include "ndarray/dlpack.h"

@@ -12,6 +12,7 @@
 #include "fake_device.h"
 #include "fake_gemm_library.h"
 #include "gpu_emulator.h"
+#include "mxnet/engine.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "operator/nn/rnn/rnn.h"

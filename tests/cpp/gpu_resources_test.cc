@@ -13,6 +13,7 @@
 #include "base/device_interface.h"
 #include "executor/plan/plan_workspace.h"
 #include "fake_device.h"
+#include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "mxnet/op.h"
 #include "ndarray/peer_access.h"

@@ -12,6 +12,7 @@
 #include "fake_device.h"
 #include "gpu_emulator.h"
 #include "kvstore/nccl.h"
+#include "mxnet/engine.h"
 #include "mxnet/env.h"
 #include "mxnet/kvstore.h"
 #include "ndarray/run.h"

@@ -12,6 +12,8 @@
 #include <thread>
 
 #include "graph_helpers.h"
+#include "mxnet/engine.h"
+#include "mxnet/env.h"
 
 using namespace mxnet;  // NOLINT
 

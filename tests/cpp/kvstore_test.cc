@@ -15,6 +15,7 @@
 #include "kvstore/compression.h"
 #include "kvstore/reduce.h"
 #include "mxnet/c_api.h"
+#include "mxnet/engine.h"
 #include "mxnet/env.h"
 
 namespace mxnet {

@@ -10,6 +10,7 @@
 #include "base/device_interface.h"
 #include "fake_gpus.h"
 #include "kvstore/nccl.h"
+#include "mxnet/engine.h"
 #include "mxnet/error.h"
 #include "mxnet/kvstore.h"
 #include "ndarray/run.h"

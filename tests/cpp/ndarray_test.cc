@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/half.h"
+#include "mxnet/engine.h"
 #include "ndarray/dlpack.h"
 
 using namespace mxnet;  // NOLINT

@@ -16,6 +16,7 @@
 #include "base/device_interface.h"
 #include "fake_device.h"
 #include "fake_streams.h"
+#include "mxnet/engine.h"
 #include "mxnet/error.h"
 #include "mxnet/ndarray.h"
 #include "ndarray/run.h"

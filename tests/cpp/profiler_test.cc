@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "mxnet/engine.h"
 #include "mxnet/error.h"
 #include "mxnet/executor.h"
 #include "mxnet/graph.h"

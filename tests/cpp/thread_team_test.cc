@@ -23,6 +23,7 @@
 #include "base/library_threads.h"
 #include "base/omp.h"
 #include "base/shared_cores.h"
+#include "mxnet/env.h"
 
 using namespace mxnet;  // NOLINT
 

@@ -10,6 +10,7 @@
 
 #include "base/device_interface.h"
 #include "fake_device.h"
+#include "mxnet/engine.h"
 #include "mxnet/error.h"
 #include "scoped_part.h"
 #include "storage/backend_registry.h"

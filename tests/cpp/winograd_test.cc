@@ -14,6 +14,7 @@
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
 #include "cpu_levels.h"
+#include "mxnet/env.h"
 #include "operator/nn/cpu_gemm/packed.h"
 
 namespace mxnet {

@@ -26,6 +26,8 @@
 
 namespace mxnet {
 
+class OnComplete;  // mxnet/engine.h
+
 class Plan {
  public:
   static std::shared_ptr<const Plan> Compile(const PlanRequest& request);

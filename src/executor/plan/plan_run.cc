@@ -13,6 +13,7 @@
 #include "executor/plan/plan_constants.h"
 #include "executor/plan/plan_workspace.h"
 #include "imperative/own_thread.h"
+#include "mxnet/engine.h"
 #include "mxnet/env.h"
 #include "ndarray/run.h"
 #include "operator/matrix/to_layout.h"

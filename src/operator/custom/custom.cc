@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/fork_guard.h"
+#include "mxnet/engine.h"
 #include "operator/custom/worker_threads.h"
 #include "operator/graph_operators.h"
 #include "operator/runs_elsewhere.h"

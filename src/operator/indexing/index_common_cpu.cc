@@ -6,6 +6,7 @@
 #include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/indexing/index_common.h"
 #include "operator/matrix/gpu_move.h"

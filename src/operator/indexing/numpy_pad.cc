@@ -4,6 +4,7 @@
 
 #include "base/copy_run.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/indexing/index_common.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/like_inputs.h"

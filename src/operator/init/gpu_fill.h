@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_INIT_GPU_FILL_H_
 #define MXNET_OPERATOR_INIT_GPU_FILL_H_
 
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 #include "operator/init/fill.h"
 
 namespace mxnet {

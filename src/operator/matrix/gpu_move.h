@@ -3,7 +3,7 @@
 #ifndef MXNET_OPERATOR_MATRIX_GPU_MOVE_H_
 #define MXNET_OPERATOR_MATRIX_GPU_MOVE_H_
 
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {

@@ -5,6 +5,7 @@
 #include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/init/fill.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"

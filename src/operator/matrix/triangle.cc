@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 #include "mxnet/op.h"
 #include "operator/optimizer/update_rules.h"
 

@@ -2,6 +2,7 @@
 // as a layer in Gao et al., Compact Bilinear Pooling, CVPR 2016).
 #include <algorithm>
 
+#include "mxnet/env.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"

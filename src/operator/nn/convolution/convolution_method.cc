@@ -17,6 +17,7 @@
 #include "base/cpu_dispatch.h"
 #include "base/fork_guard.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/cpu_gemm/winograd.h"

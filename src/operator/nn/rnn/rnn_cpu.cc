@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "mxnet/env.h"
 #include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/hooks.h"
