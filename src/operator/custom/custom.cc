@@ -9,6 +9,7 @@
 
 #include "base/fork_guard.h"
 #include "mxnet/engine.h"
+#include "mxnet/op.h"
 #include "operator/custom/worker_threads.h"
 #include "operator/graph_operators.h"
 #include "operator/runs_elsewhere.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/run_context.h"
 #include "operator/gpu_library/engine_config.h"
 
 namespace mxnet {

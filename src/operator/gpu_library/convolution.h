@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/conv_call.h"
 #include "operator/gpu_library/engine_config.h"
 #include "operator/gpu_library/epilogue.h"

@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "mxnet/op.h"
+#include "mxnet/run_context.h"
 #include "operator/gpu_library/epilogue.h"
 
 namespace mxnet {

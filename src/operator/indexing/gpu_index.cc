@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mxnet/env.h"
+#include "mxnet/op.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/gpu_move.h"

@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/env.h"
+#include "mxnet/op.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/indexing/index_common.h"
 #include "operator/matrix/gpu_move.h"

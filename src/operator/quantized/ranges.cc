@@ -15,21 +15,21 @@ namespace quantized {
 
 enum ByteType : int { kAuto = -2 };
 
-struct QuantizeParam : public dmlc::Parameter<QuantizeParam> {
+struct QuantizeParam : public Parameter<QuantizeParam> {
   int out_type;
-  DMLC_DECLARE_PARAMETER(QuantizeParam) {
-    DMLC_DECLARE_FIELD(out_type).add_enum("int8", kInt8).add_enum("uint8", kUint8).set_default(kUint8).describe("Dtype of the integers.");
+  MXNET_DECLARE_PARAM(QuantizeParam) {
+    MXNET_FIELD(out_type).add_enum("int8", kInt8).add_enum("uint8", kUint8).set_default(kUint8).describe("Dtype of the integers.");
   }
 };
 
-#define MXNET_CALIBRATED_FIELDS(of)                                                                   \
-  DMLC_DECLARE_FIELD(min_calib_range).set_default(dmlc::optional<float>()).describe("Least " of "."); \
-  DMLC_DECLARE_FIELD(max_calib_range).set_default(dmlc::optional<float>()).describe("Greatest " of ".")
+#define MXNET_CALIBRATED_FIELDS(of)                                                           \
+  MXNET_FIELD(min_calib_range).set_default(std::optional<float>()).describe("Least " of "."); \
+  MXNET_FIELD(max_calib_range).set_default(std::optional<float>()).describe("Greatest " of ".")
 
-struct QuantizeV2Param : public dmlc::Parameter<QuantizeV2Param>, public CalibratedRange {
+struct QuantizeV2Param : public Parameter<QuantizeV2Param>, public CalibratedRange {
   int out_type;
-  DMLC_DECLARE_PARAMETER(QuantizeV2Param) {
-    DMLC_DECLARE_FIELD(out_type)
+  MXNET_DECLARE_PARAM(QuantizeV2Param) {
+    MXNET_FIELD(out_type)
         .add_enum("auto", kAuto)
         .add_enum("int8", kInt8)
         .add_enum("uint8", kUint8)
@@ -39,10 +39,10 @@ struct QuantizeV2Param : public dmlc::Parameter<QuantizeV2Param>, public Calibra
   }
 };
 
-struct RequantizeParam : public dmlc::Parameter<RequantizeParam>, public CalibratedRange {
+struct RequantizeParam : public Parameter<RequantizeParam>, public CalibratedRange {
   int out_type;
-  DMLC_DECLARE_PARAMETER(RequantizeParam) {
-    DMLC_DECLARE_FIELD(out_type)
+  MXNET_DECLARE_PARAM(RequantizeParam) {
+    MXNET_FIELD(out_type)
         .add_enum("auto", kAuto)
         .add_enum("int8", kInt8)
         .add_enum("uint8", kUint8)
@@ -52,16 +52,14 @@ struct RequantizeParam : public dmlc::Parameter<RequantizeParam>, public Calibra
   }
 };
 
-struct QuantizeAsymParam : public dmlc::Parameter<QuantizeAsymParam>, public CalibratedRange {
-  DMLC_DECLARE_PARAMETER(QuantizeAsymParam) {
-    MXNET_CALIBRATED_FIELDS("number seen in calibration; without both, those of data are found");
-  }
+struct QuantizeAsymParam : public Parameter<QuantizeAsymParam>, public CalibratedRange {
+  MXNET_DECLARE_PARAM(QuantizeAsymParam) { MXNET_CALIBRATED_FIELDS("number seen in calibration; without both, those of data are found"); }
 };
 
-struct DequantizeParam : public dmlc::Parameter<DequantizeParam> {
+struct DequantizeParam : public Parameter<DequantizeParam> {
   int out_type;
-  DMLC_DECLARE_PARAMETER(DequantizeParam) {
-    DMLC_DECLARE_FIELD(out_type).add_enum("float32", kFloat32).set_default(kFloat32).describe("Dtype of the numbers.");
+  MXNET_DECLARE_PARAM(DequantizeParam) {
+    MXNET_FIELD(out_type).add_enum("float32", kFloat32).set_default(kFloat32).describe("Dtype of the numbers.");
   }
 };
 MXNET_REGISTER_PARAM(QuantizeParam);

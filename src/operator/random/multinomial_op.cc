@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/dtype.h"
+#include "mxnet/op.h"
 #include "operator/indexing/gpu_index.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/matrix/gpu_move.h"
@@ -16,14 +17,14 @@
 namespace mxnet {
 namespace {
 
-struct MultinomialParam : public dmlc::Parameter<MultinomialParam> {
+struct MultinomialParam : public Parameter<MultinomialParam> {
   Shape shape;
   bool get_prob;
   int dtype;
-  DMLC_DECLARE_PARAMETER(MultinomialParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the draws of each row");
-    DMLC_DECLARE_FIELD(get_prob).set_default(false).describe("also return the logarithm of each draw's probability");
-    DMLC_DECLARE_FIELD(dtype)
+  MXNET_DECLARE_PARAM(MultinomialParam) {
+    MXNET_FIELD(shape).set_default(Shape()).describe("shape of the draws of each row");
+    MXNET_FIELD(get_prob).set_default(false).describe("also return the logarithm of each draw's probability");
+    MXNET_FIELD(dtype)
         .add_enum("uint8", kUint8)
         .add_enum("int32", kInt32)
         .add_enum("float16", kFloat16)

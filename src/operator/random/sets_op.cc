@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/gpu_random.h"
@@ -13,14 +14,14 @@
 namespace mxnet {
 namespace {
 
-struct CountsParam : public dmlc::Parameter<CountsParam> {
+struct CountsParam : public Parameter<CountsParam> {
   Shape shape;
   std::string ctx;
   int dtype;
-  DMLC_DECLARE_PARAMETER(CountsParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("Shape of the draws for each number of trials.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Not used: the result is where the arrays are.");
-    DMLC_DECLARE_FIELD(dtype)
+  MXNET_DECLARE_PARAM(CountsParam) {
+    MXNET_FIELD(shape).set_default(Shape()).describe("Shape of the draws for each number of trials.");
+    MXNET_FIELD(ctx).set_default("").describe("Not used: the result is where the arrays are.");
+    MXNET_FIELD(dtype)
         .add_enum("uint8", kUint8)
         .add_enum("int32", kInt32)
         .add_enum("float16", kFloat16)
@@ -31,12 +32,12 @@ struct CountsParam : public dmlc::Parameter<CountsParam> {
   }
 };
 
-struct ZipfianParam : public dmlc::Parameter<ZipfianParam> {
+struct ZipfianParam : public Parameter<ZipfianParam> {
   int range_max;
   Shape shape;
-  DMLC_DECLARE_PARAMETER(ZipfianParam) {
-    DMLC_DECLARE_FIELD(range_max).describe("Number of classes.");
-    DMLC_DECLARE_FIELD(shape).set_default_none().describe("Rows, and different classes in each.");
+  MXNET_DECLARE_PARAM(ZipfianParam) {
+    MXNET_FIELD(range_max).describe("Number of classes.");
+    MXNET_FIELD(shape).set_default_none().describe("Rows, and different classes in each.");
   }
 };
 

@@ -13,6 +13,7 @@
 #include "mxnet/env.h"
 #include "operator/control/written_out.h"
 #include "operator/gemm.h"
+#include "operator/like_inputs.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/attention/attention_twice.h"

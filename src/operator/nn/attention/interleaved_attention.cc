@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/traits.h"
 

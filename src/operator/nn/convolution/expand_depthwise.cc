@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
+#include "mxnet/op.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"

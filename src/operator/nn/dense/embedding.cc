@@ -14,13 +14,13 @@
 namespace mxnet {
 namespace nn {
 
-struct EmbeddingParam : public dmlc::Parameter<EmbeddingParam> {
+struct EmbeddingParam : public Parameter<EmbeddingParam> {
   int input_dim, output_dim, dtype;
   bool sparse_grad;
-  DMLC_DECLARE_PARAMETER(EmbeddingParam) {
-    DMLC_DECLARE_FIELD(input_dim).set_lower_bound(1).describe("Number of rows of the weight.");
-    DMLC_DECLARE_FIELD(output_dim).set_lower_bound(1).describe("Length of a row.");
-    DMLC_DECLARE_FIELD(dtype)
+  MXNET_DECLARE_PARAM(EmbeddingParam) {
+    MXNET_FIELD(input_dim).set_lower_bound(1).describe("Number of rows of the weight.");
+    MXNET_FIELD(output_dim).set_lower_bound(1).describe("Length of a row.");
+    MXNET_FIELD(dtype)
         .add_enum("float32", kFloat32)
         .add_enum("float64", kFloat64)
         .add_enum("float16", kFloat16)
@@ -31,7 +31,7 @@ struct EmbeddingParam : public dmlc::Parameter<EmbeddingParam> {
         .add_enum("int64", kInt64)
         .set_default(kFloat32)
         .describe("Dtype of the weight when nothing else says it.");
-    DMLC_DECLARE_FIELD(sparse_grad).set_default(false).describe("Gradient of the weight as row_sparse.");
+    MXNET_FIELD(sparse_grad).set_default(false).describe("Gradient of the weight as row_sparse.");
   }
 };
 MXNET_REGISTER_PARAM(EmbeddingParam);

@@ -1,6 +1,7 @@
 // Records of FullyConnected and its gradient.
 #include "operator/nn/dense/fully_connected.h"
 
+#include "operator/like_inputs.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantize_nodes.h"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "mxnet/env.h"
+#include "mxnet/op.h"
 #include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/hooks.h"
