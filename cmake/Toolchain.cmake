@@ -60,10 +60,28 @@ if(MXNET_SANITIZE)
 endif()
 add_link_options(-Wl,--as-needed)
 
+# The standard headers that most files see are parsed once. Nothing of ours is among them, so no change of ours makes them anew.
+# Other builds than Release do without, and so find a header that a file needs and does not include.
+set(precompile_default OFF)
+if(MXNET_HIDE_SYMBOLS)
+  set(precompile_default ON)
+endif()
+option(MXNET_PRECOMPILE "Precompile standard headers" ${precompile_default})
+set(MXNET_STANDARD_HEADERS <algorithm> <atomic> <cmath> <cstdint> <cstring> <functional> <map> <memory> <mutex> <optional> <sstream>
+  <string> <string_view> <unordered_map> <utility> <vector>)
+function(mxnet_precompile target)
+  if(MXNET_PRECOMPILE)
+    list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>")
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)   # for ccache
+  endif()
+endfunction()
+
 # ccache: relative paths and no working directory in the hash, so that every checkout shares one cache.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})   # precompiled headers need these; no file of ours says the time
   foreach(language C CXX CUDA)
     set(CMAKE_${language}_COMPILER_LAUNCHER ${launcher} CACHE STRING "" FORCE)
   endforeach()

@@ -111,7 +111,7 @@ class Tree:
                 self.errors.append(f'{path}:{number}: "{match.group(2)}" does not exist')
 
     def resolve(self, path, name):
-        for folder in ("include", "src", os.path.dirname(path)):
+        for folder in ("include", "src", "tests/cpp", os.path.dirname(path)):
             found = os.path.normpath(os.path.join(folder, name))
             if (self.root / found).is_file():
                 return found

@@ -117,6 +117,20 @@ guarded_tests() {  # guarded_tests NIGHTLY EXPRESSION paths...
   python_tests "$1" "" "${@:2}"
 }
 
+# The library, the binding and the C++ programs that a run needs. Programs are known when CMake has looked for new files, so the
+# library comes first.
+build_tests() {  # build_tests all | none | REGEX
+  local programs
+  if [[ $1 == all ]]; then
+    build "$preset" all test_programs
+    return
+  fi
+  build "$preset" all python_test_programs
+  [[ $1 == none ]] && return
+  mapfile -t programs < <(ctest --test-dir "build/$preset" -N -R "$1" | sed -n 's/^ *Test *#[0-9]*: //p')
+  if ((${#programs[@]})); then build "$preset" "${programs[@]}"; fi
+}
+
 run_tests() {
   local nightly=0 sanitize= guard= words=() paths=()
   while (($#)); do
@@ -135,10 +149,11 @@ run_tests() {
     esac
     shift
   done
-  build "$preset"
-  local status=0 rc=0 ran=0 regex= expression=
+  local status=0 rc=0 ran=0 regex= expression= programs=none
   regex=$(IFS='|'; echo "${words[*]-}")
-  if [[ -z $guard && $nightly != only ]] && ((${#words[@]} || !${#paths[@]})) && [[ $(ctest --test-dir "build/$preset" -N ${regex:+-R "$regex"}) != *'Total Tests: 0'* ]]; then
+  if [[ -z $guard && $nightly != only ]] && ((${#words[@]} || !${#paths[@]})); then programs=${regex:-all}; fi
+  build_tests "$programs"
+  if [[ $programs != none && $(ctest --test-dir "build/$preset" -N ${regex:+-R "$regex"}) != *'Total Tests: 0'* ]]; then
     ran=1
     ctest --test-dir "build/$preset" --output-on-failure -j "$jobs" ${regex:+-R "$regex"} || status=$?
   fi

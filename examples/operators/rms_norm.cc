@@ -1,5 +1,5 @@
 // Root-mean-square normalization (Zhang and Sennrich, NeurIPS 2019): the worked example of
-// docs/guide/add_an_operator.md. tests/cpp/guide_operators_test.cc builds and tests it.
+// docs/guide/add_an_operator.md. tests/cpp/operator/guide_operators_test.cc builds and tests it.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -18,9 +18,9 @@ MXNET_CPU_DECLARE(double SumOfSquares(bool wide, const void* x, int64_t n);
 
 namespace nn {
 
-struct RmsNormParam : public dmlc::Parameter<RmsNormParam> {
+struct RmsNormParam : public Parameter<RmsNormParam> {
   float eps;
-  DMLC_DECLARE_PARAMETER(RmsNormParam) { DMLC_DECLARE_FIELD(eps).set_default(1e-5f).describe("Added to the mean of squares."); }
+  MXNET_DECLARE_PARAM(RmsNormParam) { MXNET_FIELD(eps).set_default(1e-5f).describe("Added to the mean of squares."); }
 };
 MXNET_REGISTER_PARAM(RmsNormParam);
 

@@ -24,11 +24,12 @@
 #include <vector>
 
 #include "mxnet/base.h"
-#include "mxnet/engine.h"
 #include "mxnet/node_entry.h"
 #include "mxnet/storage.h"
 
 namespace mxnet {
+
+class Var;  // engine.h
 
 /*
  * Memory and its variable. INVARIANT: `var` is valid for the chunk's whole life; `handle.dptr` is

@@ -21,7 +21,6 @@
 #ifndef MXNET_OP_H_
 #define MXNET_OP_H_
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,161 +30,13 @@
 #include <vector>
 
 #include "mxnet/base.h"
-#include "mxnet/engine.h"
-#include "mxnet/node_entry.h"
+#include "mxnet/kernel_args.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 
-struct Op;
 class NDArray;
-class Symbol;
-using AttrDict = std::map<std::string, std::string>;
-
-/* What one use of an operator was given. Shared and immutable: eager calls with equal arguments
- * reuse one object. */
-struct Attrs {
-  const Op* op = nullptr;             // null: a variable
-  AttrDict dict;                      // as written by the user: operator parameters and hidden `__key__` ones
-  std::shared_ptr<const void> param;  // parsed parameters, of the type given to set_param
-  std::vector<std::shared_ptr<Symbol>> subgraphs;
-  template <typename P>
-  const P& get() const {
-    return *static_cast<const P*>(param.get());
-  }
-  /* Is this input looked at for its shape (and dtype) alone? False for variables. */
-  inline bool ReadsOnlyShape(int input) const;
-  /* What autograd found out about the gradient (bit i: it reads input i; bit 32+i: output i). 0 =
-   * not asked yet. */
-  struct GradUse {
-    mutable std::atomic<uint64_t> bits{0};
-    GradUse() = default;
-    GradUse(const GradUse&) {}  // a copy is for another operator: it must ask again
-    GradUse& operator=(const GradUse&) {
-      bits = 0;
-      return *this;
-    }
-  } grad_use;
-};
-using AttrsPtr = std::shared_ptr<const Attrs>;
-/* Parses and checks. Throws Error(kValue) naming operator, parameter, value and what is accepted.
- * Unknown keys that are not `__hidden__` are an error. */
-MXNET_DLL AttrsPtr MakeAttrs(const Op* op, AttrDict dict);
-
-/* A use of an operator in a graph, or a variable. Graphs are acyclic. Destruction of long chains
- * does not recurse. */
-struct MXNET_DLL Node {
-  std::string name;
-  AttrsPtr attrs;  // never null; attrs->op == null for a variable
-  std::vector<NodeEntry> inputs;
-  std::vector<NodePtr> control_deps;
-  std::shared_ptr<void> tape;  // autograd's record (src/imperative); null in symbolic graphs
-  bool is_variable() const { return attrs->op == nullptr; }
-  const Op* op() const { return attrs->op; }
-  int num_outputs() const;
-  int num_inputs() const { return static_cast<int>(inputs.size()); }
-  ~Node();
-};
-MXNET_DLL NodePtr MakeVariable(const std::string& name, AttrDict dict = {});
-MXNET_DLL NodePtr MakeNode(const std::string& op, std::vector<NodeEntry> inputs, AttrDict dict = {}, const std::string& name = "");
-/* Same parameters as `like` (its parsed struct is shared), another operator with the same parameter
- * type. */
-MXNET_DLL NodePtr MakeNodeLike(const std::string& op, const Node& like, std::vector<NodeEntry> inputs);
-/* Output 0 of a new node. */
-MXNET_DLL NodeEntry MakeOp(const std::string& op, std::vector<NodeEntry> inputs, AttrDict dict = {}, const std::string& name = "");
-
-enum class OpReq : int { kNull = 0, kWrite = 1, kWriteInplace = 2, kAdd = 3 };
-
-/* State that a kernel keeps between calls of one node of one plan (primitives, packed weights,
- * masks). Not shared between threads. */
-struct OpState {
-  virtual ~OpState() = default;
-};
-
-/*
- * What a plan offers to the kernels that it runs: weights that it computes itself (a convolution's
- * with the BatchNorm behind it folded in) and that their only reader needs just until it has them
- * in a form of its own. Then the plan drops them, and computes them again if they are asked for.
- * Pointers that it does not know are left alone.
- */
-class PlanWeights {
- public:
-  virtual void Need(const void* weights) = 0;  // before a kernel that may have said Done reads them
-  virtual void Done(const void* weights) = 0;  // they will not be read any more without Need before
-
- protected:
-  ~PlanWeights() = default;
-};
-
-/*
- * Counter-based random numbers (Philox4x32-10, Salmon et al., SC'11). Take(n) reserves n 128-bit
- * counters; equal seed and equal sequence of Take calls give equal numbers on any number of
- * threads. Calls are ordered by the engine.
- */
-class RandomState {
- public:
-  void Seed(uint64_t seed) {
-    seed_ = seed;
-    next_ = 0;
-  }
-  uint64_t seed() const { return seed_; }
-  uint64_t Take(uint64_t counters) {
-    uint64_t at = next_;
-    next_ += counters;
-    return at;
-  }
-
- private:
-  uint64_t seed_ = 0, next_ = 0;
-};
-
-/*
- * What a program has switched, and where a call stands, as far as that changes what inference
- * gives. INVARIANT: results of inference are kept under these too, where the record reads them
- * (Op::reads_switches).
- */
-struct InferSwitches {
-  bool float64_default = false;  // npx.set_np(dtype=True): the default float is float64, as NumPy's
-  bool numpy_shapes = false;     // npx.set_np(shape=True): 0 in a shape is a size, () an element
-  bool in_graph = false;         // the call is a node of a graph, where 1.x programs leave sizes open by 0
-
-  MXNET_DLL static InferSwitches OfThread(bool in_graph = false);
-  bool operator==(const InferSwitches& o) const {
-    return float64_default == o.float64_default && numpy_shapes == o.numpy_shapes && in_graph == o.in_graph;
-  }
-  bool operator!=(const InferSwitches& o) const { return !(*this == o); }
-};
-
-/* All that a kernel sees. Kernels are stateless functions; they must be safe to run on several
- * threads at once. */
-struct KernelArgs {
-  const Attrs* attrs = nullptr;
-  Span<const TBlob> in;  // includes auxiliary states, which the kernel may write if the record says so
-  Span<const OpReq> req;
-  Span<const TBlob> out;
-  RunContext run;
-  bool is_train = false;
-  std::shared_ptr<OpState>* state = nullptr;  // slot that lives as long as the plan's node; null in a one-off eager call
-  RandomState* random = nullptr;              // set iff the record says uses_random
-  /* Per input, a number that changes whenever its contents may have (Engine::Version). Empty:
-   * unknown, so nothing derived from an input may be kept. */
-  Span<const uint64_t> in_versions;
-  PlanWeights* plan_weights = nullptr;  // null: the plan drops nothing, or there is none
-  InferSwitches switches;               // of a node that holds graphs: what their inference is given
-  /* Workspace memory (64-byte aligned) that lives until the kernel returns (GPU: until the stream
-   * has passed). One block per call of this function. */
-  std::function<void*(size_t bytes)> workspace;
-  template <typename P>
-  const P& param() const {
-    return attrs->get<P>();
-  }
-  void NeedWeights(const void* weights) const {
-    if (plan_weights) plan_weights->Need(weights);
-  }
-  void DoneWithWeights(const void* weights) const {
-    if (plan_weights) plan_weights->Done(weights);
-  }
-};
-using Kernel = std::function<void(KernelArgs&)>;
+class ParamTable;
 
 /*
  * Inference fills in what it can, in both directions. Returns true when all inputs and outputs are
@@ -219,11 +70,6 @@ using GradientFn = std::function<std::vector<NodeEntry>(const NodePtr& node, con
 /* For operators whose output shapes depend on values (boolean_mask, unique): works on arrays, on
  * the calling thread, waits as it needs. */
 using ArrayFn = std::function<void(const Attrs&, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool is_train)>;
-
-/* One parameter as signatures and documentation show it. */
-struct ParamInfo {
-  std::string name, type, description;  // type in the reference's notation: "float, optional, default=0.5"
-};
 
 /*
  * How a call is carried out. Everybody who runs operators asks Op::RunsBy and looks at nothing else.
@@ -362,14 +208,16 @@ struct MXNET_DLL Op {
   static std::vector<std::string> ListNames();  // names and aliases, sorted
   static std::vector<const Op*> ListUnique();
 
-  // Chained setters (definitions in src/operator/op.cc; set_param<P> in src/operator/param.h).
+  // Chained setters (definitions in src/operator/op.cc). Parameter structs are described in src/operator/param.h.
   Op& describe(const std::string& text) {
     description = text;
     return *this;
   }
   Op& alias(const std::string& other);
   template <typename P>
-  Op& set_param();
+  Op& set_param() {
+    return SetParams(P::Table(), []() -> std::shared_ptr<void> { return std::make_shared<P>(); });
+  }
   Op& set_inputs(std::vector<std::string> names, std::function<int(const Attrs&)> count = nullptr);
   Op& set_variadic(const std::string& input_name, std::function<int(const Attrs&)> count, const std::string& key = "num_args");
   Op& set_outputs(std::vector<std::string> names, std::function<int(const Attrs&)> count = nullptr,
@@ -511,6 +359,7 @@ struct MXNET_DLL Op {
   static Op& Register(const std::string& name);
 
  private:
+  Op& SetParams(const ParamTable& table, std::shared_ptr<void> (*make)());
   const void* FindTrait(const std::type_info& type) const;
   RunBy RunsByParameters(const Attrs& a) const;
   /* In place of one of its type. */

@@ -18,7 +18,7 @@
 #include "mxnet/imperative.h"
 #include "mxnet/interruptible.h"
 #include "mxnet/ndarray.h"
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 void CheckPublic(const Attrs& attrs);  // src/operator/check.h, which no header that is installed can show

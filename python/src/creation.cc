@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "binding.h"
+#include "mxnet/engine.h"
 #include "mxnet/profiler.h"
 #include "remembered.h"
 

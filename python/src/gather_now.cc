@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "binding.h"
+#include "mxnet/engine.h"
 #include "mxnet/profiler.h"
 #include "strided_copy.h"
 

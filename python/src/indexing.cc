@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "binding.h"
+#include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "mxnet/numpy_shapes.h"
 #include "mxnet/profiler.h"

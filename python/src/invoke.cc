@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "binding.h"
+#include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "binding.h"
+#include "mxnet/engine.h"
 #include "strided_copy.h"
 
 namespace mxnet {

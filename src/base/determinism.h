@@ -16,13 +16,10 @@ namespace mxnet {
 
 /* Parts of a sum over at most `most` items: one per thread, or a fixed number. For
  * ParallelFor(parts, 1, ...). */
-inline int64_t FixedParts(int64_t most) {
-  const int64_t wanted = Env::Get().enforce_determinism ? 16 : OmpMaxThreads();
-  return most < 1 ? 1 : most < wanted ? most : wanted;
-}
+int64_t FixedParts(int64_t most);
 
 /* Threads that a library may use where the caller has `threads` for it. */
-inline int LibraryThreads(int threads = OmpMaxThreads()) { return Env::Get().enforce_determinism ? 1 : threads; }
+int LibraryThreads(int threads = OmpMaxThreads());
 
 }  // namespace mxnet
 #endif  // MXNET_BASE_DETERMINISM_H_

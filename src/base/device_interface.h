@@ -2,7 +2,7 @@
  * Everything that the library asks of a device: one table for each kind, made of parts. In a build
  * with CUDA the files that end in _cuda.cc fill in parts while the library is loaded; in other
  * builds the parts of a GPU are null, and who needs one says so in an error. Tests put parts of
- * their own in their place (tests/cpp/scoped_part.h).
+ * their own in their place (tests/cpp/common/scoped_part.h).
  *
  * A part is a struct of functions that belongs to the module which calls them, and is declared in
  * that module's header: its functions may speak of types that this module must not know. Here a

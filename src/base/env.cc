@@ -13,6 +13,7 @@
 #include "base/edit_distance.h"
 #include "base/foreign_env.h"
 #include "base/logging.h"
+#include "base/omp.h"
 #include "base/shared_cores.h"
 #include "base/stack_trace.h"
 
@@ -370,6 +371,7 @@ class Environment {
     if (!kept) kept = std::move(next);
     current_ = kept.get();
     published_->store(&current_->env, std::memory_order_release);
+    detail::g_parallel_size.store(current_->env.cpu_parallel_size, std::memory_order_relaxed);
   }
 
   static void WarnUnknown() {

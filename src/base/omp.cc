@@ -16,6 +16,7 @@
 #include "base/openmp_rest.h"
 #include "base/shared_cores.h"
 #include "base/thread_team.h"
+#include "mxnet/env.h"
 
 namespace mxnet {
 
@@ -92,14 +93,19 @@ const int g_registered = pthread_atfork(BeforeFork, AfterForkInParent, AfterFork
 
 }  // namespace
 
-namespace detail {
-
-int OmpThreadsSlow() {
-  if (t_pool_lost || t_in_range || omp_in_parallel()) return 1;
-  const int threads = std::min(Env::Get().omp_num_threads, MostThreads());
+int OmpMaxThreads() {
+  const int wanted = Env::Get().omp_num_threads;
+  if (wanted == 1 || t_pool_lost || t_in_range || omp_in_parallel()) return 1;
+  const int threads = std::min(wanted, MostThreads());
   const int limit = t_thread.limit;
   return limit > 0 ? std::min(limit, threads) : threads;
 }
+
+namespace detail {
+
+std::atomic<int64_t> g_parallel_size{0};
+
+int OmpThreadsOfLarge(int64_t work_elements) { return work_elements < Env::Get().cpu_parallel_size ? 1 : OmpMaxThreads(); }
 
 namespace {
 

@@ -10,25 +10,31 @@
 #ifndef MXNET_BASE_OMP_H_
 #define MXNET_BASE_OMP_H_
 
+#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
-#include "mxnet/env.h"
+#include "mxnet/error.h"
 
 namespace mxnet {
 
 namespace detail {
-int OmpThreadsSlow();
+/* MXNET_CPU_PARALLEL_SIZE, which Env sets whenever it publishes a value; 0 before. Apart from Env,
+ * so that a new variable compiles the files that read it and not every loop. */
+extern std::atomic<int64_t> g_parallel_size;
+int OmpThreadsOfLarge(int64_t work_elements);
 void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, int64_t), const void* context);
 }  // namespace detail
 
 /* Most threads an operator on this thread may use: OMP_NUM_THREADS, this thread's limit; 1 inside a
  * parallel region. */
-inline int OmpMaxThreads() { return Env::Get().omp_num_threads == 1 ? 1 : detail::OmpThreadsSlow(); }
+int OmpMaxThreads();
 
 /* Threads worth using for so many element operations: 1 below MXNET_CPU_PARALLEL_SIZE, else
  * OmpMaxThreads(). */
-inline int OmpThreads(int64_t work_elements) { return work_elements < Env::Get().cpu_parallel_size ? 1 : OmpMaxThreads(); }
+inline int OmpThreads(int64_t work_elements) {
+  return work_elements < detail::g_parallel_size.load(std::memory_order_relaxed) ? 1 : detail::OmpThreadsOfLarge(work_elements);
+}
 
 /* Limits what operators on the calling thread use, e.g. on engine workers that share the cores; 0 =
  * no limit. Returns the previous limit. */

@@ -10,6 +10,7 @@
 #include "engine/call_site.h"
 #include "imperative/tape.h"
 #include "mxnet/c_api_op.h"
+#include "mxnet/engine.h"
 #include "mxnet/env.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"

@@ -5,6 +5,7 @@
 
 #include "base/device_query.h"
 #include "c_api/c_api_common.h"
+#include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "mxnet/numpy_shapes.h"
 #include "ndarray/container.h"

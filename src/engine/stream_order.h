@@ -2,7 +2,7 @@
 #ifndef MXNET_ENGINE_STREAM_ORDER_H_
 #define MXNET_ENGINE_STREAM_ORDER_H_
 
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
 namespace engine {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "graph/json.h"
+#include "mxnet/engine.h"
 
 namespace mxnet {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 

@@ -2,7 +2,7 @@
 #ifndef MXNET_GRAPH_CONSTRAINTS_H_
 #define MXNET_GRAPH_CONSTRAINTS_H_
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 

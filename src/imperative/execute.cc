@@ -11,6 +11,7 @@
 #include "imperative/own_thread.h"
 #include "imperative/pushed_call.h"
 #include "imperative/tape.h"
+#include "mxnet/engine.h"
 #include "mxnet/env.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
-#include "mxnet/op.h"
 
 namespace mxnet {
 

@@ -7,6 +7,7 @@
 #include "base/float_mode.h"
 #include "imperative/execute.h"
 #include "imperative/kernel_call.h"
+#include "mxnet/engine.h"
 #include "mxnet/profiler.h"
 #include "ndarray/run.h"
 #include "operator/matrix/axes.h"

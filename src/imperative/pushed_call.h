@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mxnet/imperative.h"
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 

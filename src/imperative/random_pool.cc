@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "mxnet/engine.h"
 #include "mxnet/env.h"
 #include "ndarray/run.h"
 

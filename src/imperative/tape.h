@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
-#include "mxnet/op.h"
 
 namespace mxnet {
 

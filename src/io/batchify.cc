@@ -62,10 +62,10 @@ std::vector<NDArray> Column(const std::vector<std::vector<NDArray>>& items, size
   return column;
 }
 
-struct StackParam : public dmlc::Parameter<StackParam> {
+struct StackParam : public Parameter<StackParam> {
   int use_shared_mem;
-  DMLC_DECLARE_PARAMETER(StackParam) {
-    DMLC_DECLARE_FIELD(use_shared_mem).set_default(0).describe("Whether batches are in memory that other processes can map.");
+  MXNET_DECLARE_PARAM(StackParam) {
+    MXNET_FIELD(use_shared_mem).set_default(0).describe("Whether batches are in memory that other processes can map.");
   }
 };
 MXNET_REGISTER_PARAM(StackParam);
@@ -103,14 +103,14 @@ MXNET_REGISTER_BATCHIFY(StackBatchify)
       return std::make_shared<StackBatchify>(param);
     });
 
-struct PadParam : public dmlc::Parameter<PadParam> {
+struct PadParam : public Parameter<PadParam> {
   int use_shared_mem, dtype, round_to;
   double pad_val;
-  DMLC_DECLARE_PARAMETER(PadParam) {
-    DMLC_DECLARE_FIELD(use_shared_mem).set_default(0).describe("Whether batches are in memory that other processes can map.");
-    DMLC_DECLARE_FIELD(pad_val).set_default(0).describe("What fills arrays up.");
-    DMLC_DECLARE_FIELD(dtype).set_default(-1).describe("Number of the batch's dtype; -1: that of the first array.");
-    DMLC_DECLARE_FIELD(round_to).set_default(-1).describe("Sizes become multiples of it; -1: the largest size.");
+  MXNET_DECLARE_PARAM(PadParam) {
+    MXNET_FIELD(use_shared_mem).set_default(0).describe("Whether batches are in memory that other processes can map.");
+    MXNET_FIELD(pad_val).set_default(0).describe("What fills arrays up.");
+    MXNET_FIELD(dtype).set_default(-1).describe("Number of the batch's dtype; -1: that of the first array.");
+    MXNET_FIELD(round_to).set_default(-1).describe("Sizes become multiples of it; -1: the largest size.");
   }
 };
 MXNET_REGISTER_PARAM(PadParam);
@@ -166,9 +166,9 @@ MXNET_REGISTER_BATCHIFY(PadBatchify)
       return std::make_shared<PadBatchify>(param);
     });
 
-struct GroupBatchifyParam : public dmlc::Parameter<GroupBatchifyParam> {
+struct GroupBatchifyParam : public Parameter<GroupBatchifyParam> {
   Tuple<int64_t> functions;
-  DMLC_DECLARE_PARAMETER(GroupBatchifyParam) { DMLC_DECLARE_FIELD(functions).describe("Handle of a function for each part of an item."); }
+  MXNET_DECLARE_PARAM(GroupBatchifyParam) { MXNET_FIELD(functions).describe("Handle of a function for each part of an item."); }
 };
 MXNET_REGISTER_PARAM(GroupBatchifyParam);
 

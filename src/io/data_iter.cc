@@ -30,6 +30,15 @@ IterRecord& IterRecord::Register(const std::string& name) {
   return *record;
 }
 
+void CheckNotNegative(const std::string& function, const ParamTable& table, const IterArguments& given) {
+  for (const ParamInfo& field : table.Infos())
+    for (const auto& argument : given) {
+      if (argument.first != field.name || field.type.find("(non-negative)") == std::string::npos) continue;
+      MXNET_CHECK_KIND(argument.second.find('-') == std::string::npos, Value)
+          << "[" << function << "] " << field.name << "=" << argument.second << "; accepted: 0 or more";
+    }
+}
+
 MXNET_REGISTER_PARAM(BatchParam);
 MXNET_REGISTER_PARAM(PrefetchParam);
 

@@ -21,6 +21,7 @@
 #include "base/fork_guard.h"
 #include "io/data_iter.h"
 #include "mxnet/error.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 

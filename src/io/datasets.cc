@@ -15,9 +15,9 @@ namespace {
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
 
-struct NDArrayDatasetParam : public dmlc::Parameter<NDArrayDatasetParam> {
+struct NDArrayDatasetParam : public Parameter<NDArrayDatasetParam> {
   int64_t arr;
-  DMLC_DECLARE_PARAMETER(NDArrayDatasetParam) { DMLC_DECLARE_FIELD(arr).describe("Handle of the array."); }
+  MXNET_DECLARE_PARAM(NDArrayDatasetParam) { MXNET_FIELD(arr).describe("Handle of the array."); }
 };
 MXNET_REGISTER_PARAM(NDArrayDatasetParam);
 
@@ -44,9 +44,9 @@ MXNET_REGISTER_DATASET(NDArrayDataset)
       return std::make_shared<NDArrayDataset>(reinterpret_cast<const NDArray*>(param.arr)->Detach());
     });
 
-struct GroupDatasetParam : public dmlc::Parameter<GroupDatasetParam> {
+struct GroupDatasetParam : public Parameter<GroupDatasetParam> {
   Tuple<int64_t> datasets;
-  DMLC_DECLARE_PARAMETER(GroupDatasetParam) { DMLC_DECLARE_FIELD(datasets).describe("Handles of datasets of one length."); }
+  MXNET_DECLARE_PARAM(GroupDatasetParam) { MXNET_FIELD(datasets).describe("Handles of datasets of one length."); }
 };
 MXNET_REGISTER_PARAM(GroupDatasetParam);
 
@@ -81,12 +81,12 @@ MXNET_REGISTER_DATASET(GroupDataset)
       return std::make_shared<GroupDataset>(std::move(parts));
     });
 
-struct IndexedDatasetParam : public dmlc::Parameter<IndexedDatasetParam> {
+struct IndexedDatasetParam : public Parameter<IndexedDatasetParam> {
   int64_t base;
   Tuple<uint64_t> indices;
-  DMLC_DECLARE_PARAMETER(IndexedDatasetParam) {
-    DMLC_DECLARE_FIELD(base).describe("Handle of a dataset.");
-    DMLC_DECLARE_FIELD(indices).describe("Which of its items, in which order.");
+  MXNET_DECLARE_PARAM(IndexedDatasetParam) {
+    MXNET_FIELD(base).describe("Handle of a dataset.");
+    MXNET_FIELD(indices).describe("Which of its items, in which order.");
   }
 };
 MXNET_REGISTER_PARAM(IndexedDatasetParam);
@@ -114,16 +114,16 @@ MXNET_REGISTER_DATASET(IndexedDataset)
       return std::make_shared<IndexedDataset>(Handles<Dataset>::Find(param.base, "[IndexedDataset] base"), std::move(param.indices.values));
     });
 
-struct LazyTransformParam : public dmlc::Parameter<LazyTransformParam> {
+struct LazyTransformParam : public Parameter<LazyTransformParam> {
   int64_t cached_op, dataset;
   Shape transform_indices, scalar_outputs;
-  DMLC_DECLARE_PARAMETER(LazyTransformParam) {
-    DMLC_DECLARE_FIELD(cached_op).describe("Handle of the graph that changes items.");
-    DMLC_DECLARE_FIELD(dataset).describe("Handle of a dataset.");
-    DMLC_DECLARE_FIELD(transform_indices)
+  MXNET_DECLARE_PARAM(LazyTransformParam) {
+    MXNET_FIELD(cached_op).describe("Handle of the graph that changes items.");
+    MXNET_FIELD(dataset).describe("Handle of a dataset.");
+    MXNET_FIELD(transform_indices)
         .set_default(Shape(std::vector<int64_t>()))
         .describe("Which parts the graph reads; none: the first ones.");
-    DMLC_DECLARE_FIELD(scalar_outputs).describe("For each of the graph's results 1 if it becomes an array without dimensions, else 0.");
+    MXNET_FIELD(scalar_outputs).describe("For each of the graph's results 1 if it becomes an array without dimensions, else 0.");
   }
 };
 MXNET_REGISTER_PARAM(LazyTransformParam);

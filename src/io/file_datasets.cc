@@ -45,19 +45,19 @@ NDArray Decode(const void* bytes, size_t size, int flag) {
   return RunOp(kDecode, {{"flag", std::to_string(flag)}, {"to_rgb", "1"}}, {&buffer});
 }
 
-struct RecordFileParam : public dmlc::Parameter<RecordFileParam> {
+struct RecordFileParam : public Parameter<RecordFileParam> {
   std::string rec_file, idx_file;
-  DMLC_DECLARE_PARAMETER(RecordFileParam) {
-    DMLC_DECLARE_FIELD(rec_file).describe("The RecordIO file.");
-    DMLC_DECLARE_FIELD(idx_file).describe("Its index: in each line a record's number, a tab, and the byte at which it begins.");
+  MXNET_DECLARE_PARAM(RecordFileParam) {
+    MXNET_FIELD(rec_file).describe("The RecordIO file.");
+    MXNET_FIELD(idx_file).describe("Its index: in each line a record's number, a tab, and the byte at which it begins.");
   }
 };
 MXNET_REGISTER_PARAM(RecordFileParam);
 
-struct ImageFlagParam : public dmlc::Parameter<ImageFlagParam> {
+struct ImageFlagParam : public Parameter<ImageFlagParam> {
   int flag;
-  DMLC_DECLARE_PARAMETER(ImageFlagParam) {
-    DMLC_DECLARE_FIELD(flag).set_default(1).describe("1: images of three channels, red first; 0: of one channel.");
+  MXNET_DECLARE_PARAM(ImageFlagParam) {
+    MXNET_FIELD(flag).set_default(1).describe("1: images of three channels, red first; 0: of one channel.");
   }
 };
 MXNET_REGISTER_PARAM(ImageFlagParam);
@@ -167,14 +167,14 @@ MXNET_REGISTER_DATASET(ImageRecordFileDataset)
       return std::make_shared<ImageRecordFileDataset>(param, image.flag);
     });
 
-struct ImageSequenceParam : public dmlc::Parameter<ImageSequenceParam> {
+struct ImageSequenceParam : public Parameter<ImageSequenceParam> {
   std::string img_list;
   char path_sep;
   int flag;
-  DMLC_DECLARE_PARAMETER(ImageSequenceParam) {
-    DMLC_DECLARE_FIELD(img_list).describe("Paths of image files.");
-    DMLC_DECLARE_FIELD(path_sep).set_default('|').describe("What stands between the paths.");
-    DMLC_DECLARE_FIELD(flag).set_default(1).describe("1: images of three channels, red first; 0: of one channel.");
+  MXNET_DECLARE_PARAM(ImageSequenceParam) {
+    MXNET_FIELD(img_list).describe("Paths of image files.");
+    MXNET_FIELD(path_sep).set_default('|').describe("What stands between the paths.");
+    MXNET_FIELD(flag).set_default(1).describe("1: images of three channels, red first; 0: of one channel.");
   }
 };
 MXNET_REGISTER_PARAM(ImageSequenceParam);

@@ -14,16 +14,16 @@
 namespace mxnet {
 namespace {
 
-struct CSVIterParam : public dmlc::Parameter<CSVIterParam> {
+struct CSVIterParam : public Parameter<CSVIterParam> {
   std::string data_csv, label_csv;
   Shape data_shape, label_shape;
-  DMLC_DECLARE_PARAMETER(CSVIterParam) {
-    DMLC_DECLARE_FIELD(data_csv).describe(
+  MXNET_DECLARE_PARAM(CSVIterParam) {
+    MXNET_FIELD(data_csv).describe(
         "File with an instance in each line: numbers with commas between them. Also several files "
         "with semicolons between them, or a folder.");
-    DMLC_DECLARE_FIELD(data_shape).describe("Shape of an instance.");
-    DMLC_DECLARE_FIELD(label_csv).set_default("NULL").describe("File with the labels; without it they are zeros.");
-    DMLC_DECLARE_FIELD(label_shape).set_default(Shape({1})).describe("Shape of a label.");
+    MXNET_FIELD(data_shape).describe("Shape of an instance.");
+    MXNET_FIELD(label_csv).set_default("NULL").describe("File with the labels; without it they are zeros.");
+    MXNET_FIELD(label_shape).set_default(Shape({1})).describe("Shape of a label.");
   }
 };
 

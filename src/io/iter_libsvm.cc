@@ -14,22 +14,22 @@
 namespace mxnet {
 namespace {
 
-struct LibSVMIterParam : public dmlc::Parameter<LibSVMIterParam> {
+struct LibSVMIterParam : public Parameter<LibSVMIterParam> {
   std::string data_libsvm, label_libsvm;
   Shape data_shape, label_shape;
   int num_parts, part_index;
-  DMLC_DECLARE_PARAMETER(LibSVMIterParam) {
-    DMLC_DECLARE_FIELD(data_libsvm)
+  MXNET_DECLARE_PARAM(LibSVMIterParam) {
+    MXNET_FIELD(data_libsvm)
         .describe(
             "File with an instance in each line: a label, and pairs of a feature's number, from 0, "
             "and its value, as 3:0.5. Also several files with semicolons between them, or a folder.");
-    DMLC_DECLARE_FIELD(data_shape).describe("Shape of an instance: the number of features.");
-    DMLC_DECLARE_FIELD(label_libsvm)
+    MXNET_FIELD(data_shape).describe("Shape of an instance: the number of features.");
+    MXNET_FIELD(label_libsvm)
         .set_default("NULL")
         .describe("File whose features are the labels; without it they begin the lines of data_libsvm.");
-    DMLC_DECLARE_FIELD(label_shape).set_default(Shape({1})).describe("Shape of a label: the number of features in label_libsvm.");
-    DMLC_DECLARE_FIELD(num_parts).set_default(1).describe("Into how many parts of equal size the file is divided, for as many workers.");
-    DMLC_DECLARE_FIELD(part_index).set_default(0).describe("Which of the parts this one reads, from 0.");
+    MXNET_FIELD(label_shape).set_default(Shape({1})).describe("Shape of a label: the number of features in label_libsvm.");
+    MXNET_FIELD(num_parts).set_default(1).describe("Into how many parts of equal size the file is divided, for as many workers.");
+    MXNET_FIELD(part_index).set_default(0).describe("Which of the parts this one reads, from 0.");
   }
 };
 MXNET_REGISTER_PARAM(LibSVMIterParam);

@@ -25,24 +25,24 @@ namespace {
 enum LastBatch { kKeep, kDiscard, kRollover };
 
 // In the order of 2.0's list: length, start, and how batches are made up.
-struct SamplerLengthParam : public dmlc::Parameter<SamplerLengthParam> {
+struct SamplerLengthParam : public Parameter<SamplerLengthParam> {
   size_t length;
-  DMLC_DECLARE_PARAMETER(SamplerLengthParam) { DMLC_DECLARE_FIELD(length).describe("How many items there are."); }
+  MXNET_DECLARE_PARAM(SamplerLengthParam) { MXNET_FIELD(length).describe("How many items there are."); }
 };
 MXNET_REGISTER_PARAM(SamplerLengthParam);
 
-struct SamplerStartParam : public dmlc::Parameter<SamplerStartParam> {
+struct SamplerStartParam : public Parameter<SamplerStartParam> {
   int start;
-  DMLC_DECLARE_PARAMETER(SamplerStartParam) { DMLC_DECLARE_FIELD(start).set_default(0).describe("Number of the first one."); }
+  MXNET_DECLARE_PARAM(SamplerStartParam) { MXNET_FIELD(start).set_default(0).describe("Number of the first one."); }
 };
 MXNET_REGISTER_PARAM(SamplerStartParam);
 
-struct SamplerBatchParam : public dmlc::Parameter<SamplerBatchParam> {
+struct SamplerBatchParam : public Parameter<SamplerBatchParam> {
   uint32_t batch_size;
   int last_batch;
-  DMLC_DECLARE_PARAMETER(SamplerBatchParam) {
-    DMLC_DECLARE_FIELD(batch_size).describe("Numbers in a batch.");
-    DMLC_DECLARE_FIELD(last_batch)
+  MXNET_DECLARE_PARAM(SamplerBatchParam) {
+    MXNET_FIELD(batch_size).describe("Numbers in a batch.");
+    MXNET_FIELD(last_batch)
         .set_default(kKeep)
         .add_enum("keep", kKeep)
         .add_enum("discard", kDiscard)
@@ -154,15 +154,15 @@ MXNET_REGISTER_DATA_ITER(RandomSampler)
       return std::make_unique<Sampler>("RandomSampler", items.length, 0, batches.batch_size, batches.last_batch, true);
     });
 
-struct LoaderParam : public dmlc::Parameter<LoaderParam> {
+struct LoaderParam : public Parameter<LoaderParam> {
   int num_workers, pin_device_id;
   int64_t dataset, sampler, batchify_fn;
-  DMLC_DECLARE_PARAMETER(LoaderParam) {
-    DMLC_DECLARE_FIELD(num_workers).set_default(0).set_range(0, 1024).describe("Threads that read the items of a batch.");
-    DMLC_DECLARE_FIELD(dataset).describe("Handle of a dataset.");
-    DMLC_DECLARE_FIELD(sampler).describe("Handle of an iterator whose batches are numbers of items.");
-    DMLC_DECLARE_FIELD(batchify_fn).describe("Handle of a function that makes batches of items.");
-    DMLC_DECLARE_FIELD(pin_device_id).set_default(-1).describe("The GPU that reads page-locked memory of batches; -1: plain memory.");
+  MXNET_DECLARE_PARAM(LoaderParam) {
+    MXNET_FIELD(num_workers).set_default(0).set_range(0, 1024).describe("Threads that read the items of a batch.");
+    MXNET_FIELD(dataset).describe("Handle of a dataset.");
+    MXNET_FIELD(sampler).describe("Handle of an iterator whose batches are numbers of items.");
+    MXNET_FIELD(batchify_fn).describe("Handle of a function that makes batches of items.");
+    MXNET_FIELD(pin_device_id).set_default(-1).describe("The GPU that reads page-locked memory of batches; -1: plain memory.");
   }
 };
 MXNET_REGISTER_PARAM(LoaderParam);

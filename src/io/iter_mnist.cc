@@ -20,20 +20,20 @@
 namespace mxnet {
 namespace {
 
-struct MNISTParam : public dmlc::Parameter<MNISTParam> {
+struct MNISTParam : public Parameter<MNISTParam> {
   std::string image, label;
   int batch_size, seed, num_parts, part_index;
   bool shuffle, flat, silent;
-  DMLC_DECLARE_PARAMETER(MNISTParam) {
-    DMLC_DECLARE_FIELD(image).set_default("./train-images-idx3-ubyte").describe("File of the images, in IDX format.");
-    DMLC_DECLARE_FIELD(label).set_default("./train-labels-idx1-ubyte").describe("File of the digits, in IDX format.");
-    DMLC_DECLARE_FIELD(batch_size).set_default(128).set_lower_bound(1).describe("Instances in a batch.");
-    DMLC_DECLARE_FIELD(shuffle).set_default(true).describe("Mix the instances once, by `seed`.");
-    DMLC_DECLARE_FIELD(flat).set_default(false).describe("Images as vectors, in place of one channel with height and width.");
-    DMLC_DECLARE_FIELD(seed).set_default(0).describe("Where the random numbers of `shuffle` begin.");
-    DMLC_DECLARE_FIELD(silent).set_default(false).describe("Do not tell what was loaded.");
-    DMLC_DECLARE_FIELD(num_parts).set_default(1).describe("Into how many parts the instances are divided, for as many workers.");
-    DMLC_DECLARE_FIELD(part_index).set_default(0).describe("Which of the parts this one reads, from 0.");
+  MXNET_DECLARE_PARAM(MNISTParam) {
+    MXNET_FIELD(image).set_default("./train-images-idx3-ubyte").describe("File of the images, in IDX format.");
+    MXNET_FIELD(label).set_default("./train-labels-idx1-ubyte").describe("File of the digits, in IDX format.");
+    MXNET_FIELD(batch_size).set_default(128).set_lower_bound(1).describe("Instances in a batch.");
+    MXNET_FIELD(shuffle).set_default(true).describe("Mix the instances once, by `seed`.");
+    MXNET_FIELD(flat).set_default(false).describe("Images as vectors, in place of one channel with height and width.");
+    MXNET_FIELD(seed).set_default(0).describe("Where the random numbers of `shuffle` begin.");
+    MXNET_FIELD(silent).set_default(false).describe("Do not tell what was loaded.");
+    MXNET_FIELD(num_parts).set_default(1).describe("Into how many parts the instances are divided, for as many workers.");
+    MXNET_FIELD(part_index).set_default(0).describe("Which of the parts this one reads, from 0.");
   }
 };
 MXNET_REGISTER_PARAM(MNISTParam);

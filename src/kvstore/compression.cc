@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "kvstore/compression_kernels.h"
+#include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "ndarray/run.h"
 #include "operator/graph_operators.h"

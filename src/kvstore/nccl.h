@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
 namespace nccl {

@@ -5,6 +5,7 @@
 #include "base/device_query.h"
 #include "kvstore/local.h"
 #include "kvstore/nccl.h"
+#include "mxnet/engine.h"
 
 namespace mxnet {
 namespace nccl {

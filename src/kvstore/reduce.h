@@ -6,6 +6,7 @@
 
 #include "base/omp.h"
 #include "mxnet/base.h"
+#include "mxnet/env.h"
 
 namespace mxnet {
 

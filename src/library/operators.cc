@@ -5,6 +5,7 @@
 #include "base/device_interface.h"
 #include "library/library.h"
 #include "library/texts.h"
+#include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "operator/async_call.h"
 #include "operator/dtypes.h"

@@ -4,6 +4,7 @@
 
 #include "base/device_interface.h"
 #include "engine/gpu_work.h"
+#include "mxnet/engine.h"
 
 namespace mxnet {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/numpy_types.h"
 

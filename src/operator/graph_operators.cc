@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "mxnet/op.h"
+
 namespace mxnet {
 namespace graph_ops {
 

@@ -1,5 +1,7 @@
 #include "operator/initial_value.h"
 
+#include "mxnet/op.h"
+
 namespace mxnet {
 
 std::string InitialValue(const Attrs& attrs, const std::string& input) {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 

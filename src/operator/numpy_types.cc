@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mxnet/op.h"
+
 namespace mxnet {
 namespace numpy {
 namespace {

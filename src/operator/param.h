@@ -1,113 +1,111 @@
 /*
- * Operator parameters as dmlc::Parameter structs, plus the field types that operators need beyond
- * dmlc's:
+ * Operator parameters as structs of fields, which texts fill in. Types of fields: int, float, double,
+ * bool, int64_t, uint32_t, uint64_t, std::string, and
  *   Shape                 "(2,3)", "[2,3]", "2"; unset is Shape(): .set_default(Shape()) prints it
  *                         as [], .set_default_none() as None
- *   dmlc::optional<T>     "None" or a T
- *   dmlc::optional<Shape> "None" or a Shape
- * Included by operator .cc files only (dmlc/parameter.h is slow to compile).
+ *   std::optional<T>      "None" or a T
+ *   Tuple<T>              operator/tuple_field.h
+ *   OptionalNumber        operator/optional_number.h
  *
- *   struct FooParam : public dmlc::Parameter<FooParam> {
+ *   struct FooParam : public Parameter<FooParam> {
  *     int axis;
- *     DMLC_DECLARE_PARAMETER(FooParam) { DMLC_DECLARE_FIELD(axis).set_default(-1).describe("...");
- *     }
+ *     MXNET_DECLARE_PARAM(FooParam) { MXNET_FIELD(axis).set_default(-1).describe("..."); }
  *   };
- *   MXNET_REGISTER_OP(foo).set_param<FooParam>()...     // no DMLC_REGISTER_PARAMETER is needed:
- *   set_param instantiates the manager
+ *   MXNET_REGISTER_PARAM(FooParam);                 // once, in a .cc file
+ *   MXNET_REGISTER_OP(foo).set_param<FooParam>()...
  *
  * A dtype parameter is an int field made by MXNET_DTYPE_FIELD(dtype) (accepts the names, stores
- * DType).
+ * DType), or by MXNET_DTYPE_FIELD_OF(dtype, a set). dmlc-core reads and prints the values. Its headers are slow to compile, so they are seen
+ * by param.cc alone, and by files that define a type of their own (operator/param_field.h).
  */
 #ifndef MXNET_OPERATOR_PARAM_H_
 #define MXNET_OPERATOR_PARAM_H_
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // dmlc::optional swaps storage that holds nothing yet
-#endif
-#include <dmlc/optional.h>
-#include <dmlc/parameter.h>
-
-#include <map>
-#include <memory>
+#include <iosfwd>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/base.h"
+#include "mxnet/node.h"
 #include "operator/dtypes.h"
 
 namespace mxnet {
-/* Stream forms used by dmlc's field entries. Reading sets failbit on malformed text. */
-std::istream& operator>>(std::istream& is, Shape& s);
-std::string ParamError(const std::string& op, const std::string& what);
-/* The field with the set's dtypes among the names that it accepts. */
-template <typename Field>
-Field& AddDTypes(Field* field, const std::vector<int>& dtypes) {
-  for (int dtype : dtypes) field->add_enum(DTypeName(dtype), dtype);
-  return *field;
-}
-}  // namespace mxnet
 
-/* A parameter that names a dtype: one of a set, or any. */
-#define MXNET_DTYPE_FIELD_OF(name, ...) ::mxnet::AddDTypes(&DMLC_DECLARE_FIELD(name), __VA_ARGS__)
-#define MXNET_DTYPE_FIELD(name) MXNET_DTYPE_FIELD_OF(name, ::mxnet::dtypes::kAll)
-
-namespace dmlc {
-DMLC_DECLARE_TYPE_NAME(optional<::mxnet::Shape>, "Shape or None");
-DMLC_DECLARE_TYPE_NAME(optional<int64_t>, "long or None");
-
-namespace parameter {
-template <>
-class FieldEntry<::mxnet::Shape> : public FieldEntryBase<FieldEntry<::mxnet::Shape>, ::mxnet::Shape> {
+/* One field, while its struct is declared. What is defined for which types: operator/param_field.h. */
+template <typename T>
+class Field {
  public:
-  FieldEntry() : FieldEntryBase<FieldEntry<::mxnet::Shape>, ::mxnet::Shape>() { this->type_ = "Shape(tuple)"; }
-  FieldEntry& set_default_none() {
-    none_ = true;
-    return set_default(::mxnet::Shape());
-  }
-
- protected:
-  // 1.9.1 prints an unset shape as [] or as None, by operator.
-  void PrintDefaultValueString(std::ostream& os) const override { PrintValue(os, default_value_); }
-  void PrintValue(std::ostream& os, ::mxnet::Shape value) const override {
-    if (value.ndim() < 0) {
-      os << (default_value_.ndim() < 0 && !none_ ? "[]" : "None");
-      return;
-    }
-    os << '[';
-    for (int i = 0; i < value.ndim(); ++i) os << (i ? "," : "") << value[i];
-    os << ']';
-  }
+  explicit Field(void* entry) : entry_(entry) {}
+  Field set_default(const T& value);
+  Field set_default_none();         // of a Shape
+  Field set_range(T begin, T end);  // of numbers
+  Field set_lower_bound(T begin);
+  Field add_enum(std::string_view text, int value);  // of int and std::optional<int>: one of the texts accepted
+  Field describe(std::string_view text);
 
  private:
-  bool none_ = false;
+  void* entry_;
 };
-}  // namespace parameter
-}  // namespace dmlc
 
-namespace mxnet {
+/* The fields of one struct. Immutable once they are declared. */
+class ParamTable {
+ public:
+  using Texts = std::vector<std::pair<std::string, std::string>>;
+  ParamTable(const char* name, void (*declare)(ParamTable*));
+  ~ParamTable();
+  ParamTable(const ParamTable&) = delete;
+  ParamTable& operator=(const ParamTable&) = delete;
+  /* A field of the struct at `params`. */
+  template <typename T>
+  Field<T> Add(const char* name, void* params, T* field);
+  std::vector<ParamInfo> Infos() const;
+  /* Fills in the struct at `params`. Throws Error(kValue), which begins with [who], for a value that
+   * is not accepted, for a required field that is missing, and unless `skip_unknown` for a name that
+   * no field has. */
+  void Read(void* params, const Texts& given, const std::string& who, bool skip_unknown) const;
+
+ private:
+  void* manager_;
+};
+
 template <typename P>
-Op& Op::set_param() {
-  ::dmlc::parameter::ParamManager* manager = P::__MANAGER__();
-  for (const auto& f : manager->GetFieldInfo()) params.push_back({f.name, f.type_info_str, f.description});
-  const std::string op_name = name;
-  parse = [op_name](const AttrDict& dict) -> std::shared_ptr<const void> {
-    auto p = std::make_shared<P>();
-    std::vector<std::pair<std::string, std::string>> given;
-    for (const auto& kv : dict)
-      if (!(kv.first.size() >= 4 && kv.first.compare(0, 2, "__") == 0)) given.emplace_back(kv);
-    try {
-      p->Init(given, ::dmlc::parameter::kAllMatch);
-    } catch (const ::dmlc::Error& e) {
-      throw Error(Error::Kind::kValue, ParamError(op_name, e.what()));
-    }
-    return p;
-  };
-  return *this;
+struct Parameter {
+  /* Fills the struct in with what it has fields for. */
+  void ReadKnown(const std::string& who, const ParamTable::Texts& given) { P::Table().Read(static_cast<P*>(this), given, who, true); }
+};
+
+/* The field with the set's dtypes among the names that it accepts. */
+template <typename T>
+Field<T> AddDTypes(Field<T> field, const std::vector<int>& dtypes) {
+  for (int dtype : dtypes) field.add_enum(DTypeName(dtype), dtype);
+  return field;
 }
+
+/* Reading sets failbit on malformed text. */
+std::istream& operator>>(std::istream& is, Shape& s);
+
 }  // namespace mxnet
 
-/* Emits the manager of a parameter struct; put it once behind the struct, in a .cc file. */
-#define MXNET_REGISTER_PARAM(P) DMLC_REGISTER_PARAMETER(P)
+#define MXNET_DECLARE_PARAM(P)               \
+  static const ::mxnet::ParamTable& Table(); \
+  void DeclareFields(::mxnet::ParamTable* mxnet_fields)
+#define MXNET_FIELD(name) mxnet_fields->Add(#name, this, &this->name)
+
+/* A parameter that names a dtype: one of a set (operator/dtypes.h), or any. */
+#define MXNET_DTYPE_FIELD_OF(name, ...) ::mxnet::AddDTypes(MXNET_FIELD(name), __VA_ARGS__)
+#define MXNET_DTYPE_FIELD(name) MXNET_DTYPE_FIELD_OF(name, ::mxnet::dtypes::kAll)
+
+#define MXNET_REGISTER_PARAM(P)                                   \
+  const ::mxnet::ParamTable& P::Table() {                         \
+    static const ::mxnet::ParamTable table(#P, [](auto* fields) { \
+      P params;                                                   \
+      params.DeclareFields(fields);                               \
+    });                                                           \
+    return table;                                                 \
+  }                                                               \
+  static_assert(true, "a semicolon follows")
 
 #endif  // MXNET_OPERATOR_PARAM_H_

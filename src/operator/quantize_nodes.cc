@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "mxnet/op.h"
 #include "operator/make_nodes.h"
 
 namespace mxnet {

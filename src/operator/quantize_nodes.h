@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 namespace graph_ops {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 

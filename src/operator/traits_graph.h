@@ -7,8 +7,6 @@
 
 #include <string>
 
-#include "mxnet/op.h"
-
 namespace mxnet {
 
 /* The kernel looks at OpReq::kNull of an output that nobody reads. All backward operators do; of

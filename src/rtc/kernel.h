@@ -15,7 +15,7 @@
 #include <functional>
 #include <string>
 
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
 namespace rtc {

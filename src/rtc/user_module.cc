@@ -7,6 +7,7 @@
 
 #include "base/device_interface.h"
 #include "base/fork_guard.h"
+#include "mxnet/engine.h"
 #include "mxnet/error.h"
 
 namespace mxnet {

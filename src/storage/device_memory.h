@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/gpu_work.h"
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 #include "mxnet/storage.h"
 
 namespace mxnet {

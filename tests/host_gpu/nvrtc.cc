@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "../cpp/gpu_language.h"
+#include "../cpp/gpu/gpu_language.h"
 #include "host_gpu.h"
 
 struct _nvrtcProgram {

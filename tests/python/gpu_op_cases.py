@@ -1,7 +1,7 @@
-"""Writes operator cases for tests/cpp/gpu_op_cases_test.cc: python gpu_op_cases.py FILE.
+"""Writes operator cases for tests/cpp/gpu/gpu_op_cases_test.cc: python gpu_op_cases.py FILE.
 
 The C++ test runs them on the emulator of GPUs, with the gradients that they ask for. What is
-written are the names that tests/cpp/gpu_*_test.cc mention (those operators have cases there) and
+written are the names that tests/cpp/gpu/gpu_*_test.cc mention (those operators have cases there) and
 the cases of all other operators of op_cases, but for large arrays. Pointwise operators are rows of
 one table, which the C++ tests go through by themselves.
 """
@@ -23,7 +23,7 @@ LARGEST = 4096   # elements: the emulator is slow
 
 def mentioned():
     """Names in quotes in the hand-written tests of GPU kernels."""
-    text = "".join(path.read_text() for path in sorted((HERE.parent / "cpp").glob("gpu_*_test.cc")))
+    text = "".join(path.read_text() for path in sorted((HERE.parent / "cpp" / "gpu").glob("gpu_*_test.cc")))
     return sorted(set(re.findall(r'"([A-Za-z_]\w*)"', text)))
 
 

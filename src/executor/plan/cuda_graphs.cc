@@ -8,7 +8,7 @@
 #include "engine/gpu_streams.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 namespace {

@@ -20,6 +20,8 @@
 
 namespace mxnet {
 
+class OnComplete;  // mxnet/engine.h
+
 /* Numbers of what a plan reads and writes from outside. */
 struct PlanSlots {
   int num_inputs = 0, num_outputs = 0;

@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "executor/plan/plan.h"
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 #include "mxnet/storage.h"
 #include "storage/device_memory.h"
 

@@ -6,6 +6,7 @@
 #include "base/device_interface.h"
 #include "engine/sync.h"
 #include "executor/plan/plan_binding.h"
+#include "mxnet/engine.h"
 #include "operator/op_scope.h"
 #include "operator/runtime/call_states.h"
 #include "storage/device_memory.h"

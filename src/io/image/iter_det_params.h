@@ -1,5 +1,4 @@
-/* Parameters of ImageDetRecordIter: names, types, defaults and order of 1.9.1. Included by .cc
- * files only, as dmlc/parameter.h is slow to compile. */
+/* Parameters of ImageDetRecordIter: names, types, defaults and order of 1.9.1. */
 #ifndef MXNET_IO_IMAGE_ITER_DET_PARAMS_H_
 #define MXNET_IO_IMAGE_ITER_DET_PARAMS_H_
 
@@ -13,7 +12,7 @@ namespace mxnet {
 namespace image {
 
 /* Which records there are, and what they hold. */
-struct ImageDetRecParserParam : public dmlc::Parameter<ImageDetRecParserParam> {
+struct ImageDetRecParserParam : public Parameter<ImageDetRecParserParam> {
   std::string path_imglist;
   std::string path_imgrec;
   std::string aug_seq;
@@ -27,23 +26,23 @@ struct ImageDetRecParserParam : public dmlc::Parameter<ImageDetRecParserParam> {
   int shuffle_chunk_seed;
   int label_pad_width;
   float label_pad_value;
-  DMLC_DECLARE_PARAMETER(ImageDetRecParserParam) {
+  MXNET_DECLARE_PARAM(ImageDetRecParserParam) {
     MXNET_DECLARE_IMAGE_LIST();
-    DMLC_DECLARE_FIELD(path_imgrec)
+    MXNET_FIELD(path_imgrec)
         .set_default("./data/imgrec.rec")
         .describe("The RecordIO file; several with semicolons between them are read one after the other.");
-    DMLC_DECLARE_FIELD(aug_seq).set_default("det_aug_default").describe("Accepted as in MXNet 1.x: det_aug_default.");
-    DMLC_DECLARE_FIELD(label_width).set_default(-1).describe("Numbers of an image's label; -1: each has its own.");
+    MXNET_FIELD(aug_seq).set_default("det_aug_default").describe("Accepted as in MXNet 1.x: det_aug_default.");
+    MXNET_FIELD(label_width).set_default(-1).describe("Numbers of an image's label; -1: each has its own.");
     MXNET_DECLARE_IMAGE_PARTS();
     MXNET_DECLARE_IMAGE_CHUNKS();
-    DMLC_DECLARE_FIELD(label_pad_width).set_default(0).describe("Numbers that labels have room for; 0: those of the longest one.");
-    DMLC_DECLARE_FIELD(label_pad_value).set_default(-1).describe("Value behind the numbers of a label.");
+    MXNET_FIELD(label_pad_width).set_default(0).describe("Numbers that labels have room for; 0: those of the longest one.");
+    MXNET_FIELD(label_pad_value).set_default(-1).describe("Value behind the numbers of a label.");
   }
 };
 
 /* What is done to an image and its boxes, in this order: resizing, colours, mirroring, padding,
  * cropping, resizing to the data_shape. */
-struct DetAugmentParam : public dmlc::Parameter<DetAugmentParam> {
+struct DetAugmentParam : public Parameter<DetAugmentParam> {
   enum EmitMode { kCenter, kOverlap };
   int resize;
   float rand_crop_prob;
@@ -71,55 +70,55 @@ struct DetAugmentParam : public dmlc::Parameter<DetAugmentParam> {
   int inter_method;
   Shape data_shape;
   int resize_mode;
-  DMLC_DECLARE_PARAMETER(DetAugmentParam) {
-    DMLC_DECLARE_FIELD(resize).set_default(-1).describe("Length that the shorter side is resized to first; -1: not at all.");
-    DMLC_DECLARE_FIELD(rand_crop_prob).set_default(0).describe("Probability of a crop.");
-    DMLC_DECLARE_FIELD(min_crop_scales)
+  MXNET_DECLARE_PARAM(DetAugmentParam) {
+    MXNET_FIELD(resize).set_default(-1).describe("Length that the shorter side is resized to first; -1: not at all.");
+    MXNET_FIELD(rand_crop_prob).set_default(0).describe("Probability of a crop.");
+    MXNET_FIELD(min_crop_scales)
         .set_default(Tuple<float>({0.f}))
         .describe("Least scale of crops to the image, for each sampler or for all of them.");
-    DMLC_DECLARE_FIELD(max_crop_scales).set_default(Tuple<float>({1.f})).describe("Largest scale of crops.");
-    DMLC_DECLARE_FIELD(min_crop_aspect_ratios)
+    MXNET_FIELD(max_crop_scales).set_default(Tuple<float>({1.f})).describe("Largest scale of crops.");
+    MXNET_FIELD(min_crop_aspect_ratios)
         .set_default(Tuple<float>({1.f}))
         .describe("Least ratio of a crop's part of the width to its part of the height.");
-    DMLC_DECLARE_FIELD(max_crop_aspect_ratios).set_default(Tuple<float>({1.f})).describe("Largest such ratio.");
-    DMLC_DECLARE_FIELD(min_crop_overlaps)
+    MXNET_FIELD(max_crop_aspect_ratios).set_default(Tuple<float>({1.f})).describe("Largest such ratio.");
+    MXNET_FIELD(min_crop_overlaps)
         .set_default(Tuple<float>({0.f}))
         .describe("A crop fits if some object has at least this intersection over union with it.");
-    DMLC_DECLARE_FIELD(max_crop_overlaps).set_default(Tuple<float>({1.f})).describe("And at most this one.");
-    DMLC_DECLARE_FIELD(min_crop_sample_coverages)
+    MXNET_FIELD(max_crop_overlaps).set_default(Tuple<float>({1.f})).describe("And at most this one.");
+    MXNET_FIELD(min_crop_sample_coverages)
         .set_default(Tuple<float>({0.f}))
         .describe("The same object covers at least this part of the crop.");
-    DMLC_DECLARE_FIELD(max_crop_sample_coverages).set_default(Tuple<float>({1.f})).describe("And at most this part.");
-    DMLC_DECLARE_FIELD(min_crop_object_coverages)
+    MXNET_FIELD(max_crop_sample_coverages).set_default(Tuple<float>({1.f})).describe("And at most this part.");
+    MXNET_FIELD(min_crop_object_coverages)
         .set_default(Tuple<float>({0.f}))
         .describe("At least this part of the same object is in the crop.");
-    DMLC_DECLARE_FIELD(max_crop_object_coverages).set_default(Tuple<float>({1.f})).describe("And at most this part.");
-    DMLC_DECLARE_FIELD(num_crop_sampler)
+    MXNET_FIELD(max_crop_object_coverages).set_default(Tuple<float>({1.f})).describe("And at most this part.");
+    MXNET_FIELD(num_crop_sampler)
         .set_default(1)
         .set_range(1, 1024)
         .describe("Samplers, which are tried in random order until one finds a crop.");
-    DMLC_DECLARE_FIELD(crop_emit_mode)
+    MXNET_FIELD(crop_emit_mode)
         .add_enum("center", kCenter)
         .add_enum("overlap", kOverlap)
         .set_default(kCenter)
         .describe("Objects stay whose middle is in the crop, or that are in it with more than emit_overlap_thresh of their area.");
-    DMLC_DECLARE_FIELD(emit_overlap_thresh).set_default(0.3f).describe("For crop_emit_mode overlap.");
-    DMLC_DECLARE_FIELD(max_crop_trials).set_default(Shape({25})).describe("Crops that each sampler draws.");
-    DMLC_DECLARE_FIELD(rand_pad_prob).set_default(0).describe("Probability of padding.");
-    DMLC_DECLARE_FIELD(max_pad_scale).set_default(1).describe("Largest scale of the padded image to the image.");
-    DMLC_DECLARE_FIELD(max_random_hue).set_default(0).describe("Largest random change of hue, in units of two degrees.");
-    DMLC_DECLARE_FIELD(random_hue_prob).set_default(0).describe("Its probability.");
-    DMLC_DECLARE_FIELD(max_random_saturation).set_default(0).describe("Largest random change of saturation, of 255.");
-    DMLC_DECLARE_FIELD(random_saturation_prob).set_default(0).describe("Its probability.");
-    DMLC_DECLARE_FIELD(max_random_illumination).set_default(0).describe("Largest random change of lightness, of 255.");
-    DMLC_DECLARE_FIELD(random_illumination_prob).set_default(0).describe("Its probability.");
-    DMLC_DECLARE_FIELD(max_random_contrast).set_default(0).describe("Pixels times a random factor of 1 - this to 1 + this.");
-    DMLC_DECLARE_FIELD(random_contrast_prob).set_default(0).describe("Its probability.");
-    DMLC_DECLARE_FIELD(rand_mirror_prob).set_default(0).describe("Probability of mirroring.");
-    DMLC_DECLARE_FIELD(fill_value).set_default(127).describe("Value around a padded image.");
+    MXNET_FIELD(emit_overlap_thresh).set_default(0.3f).describe("For crop_emit_mode overlap.");
+    MXNET_FIELD(max_crop_trials).set_default(Shape({25})).describe("Crops that each sampler draws.");
+    MXNET_FIELD(rand_pad_prob).set_default(0).describe("Probability of padding.");
+    MXNET_FIELD(max_pad_scale).set_default(1).describe("Largest scale of the padded image to the image.");
+    MXNET_FIELD(max_random_hue).set_default(0).describe("Largest random change of hue, in units of two degrees.");
+    MXNET_FIELD(random_hue_prob).set_default(0).describe("Its probability.");
+    MXNET_FIELD(max_random_saturation).set_default(0).describe("Largest random change of saturation, of 255.");
+    MXNET_FIELD(random_saturation_prob).set_default(0).describe("Its probability.");
+    MXNET_FIELD(max_random_illumination).set_default(0).describe("Largest random change of lightness, of 255.");
+    MXNET_FIELD(random_illumination_prob).set_default(0).describe("Its probability.");
+    MXNET_FIELD(max_random_contrast).set_default(0).describe("Pixels times a random factor of 1 - this to 1 + this.");
+    MXNET_FIELD(random_contrast_prob).set_default(0).describe("Its probability.");
+    MXNET_FIELD(rand_mirror_prob).set_default(0).describe("Probability of mirroring.");
+    MXNET_FIELD(fill_value).set_default(127).describe("Value around a padded image.");
     MXNET_DECLARE_IMAGE_INTERPOLATION();
-    DMLC_DECLARE_FIELD(data_shape).describe("Shape of an image.");
-    DMLC_DECLARE_FIELD(resize_mode)
+    MXNET_FIELD(data_shape).describe("Shape of an image.");
+    MXNET_FIELD(resize_mode)
         .add_enum("force", 0)
         .add_enum("shrink", 1)
         .add_enum("fit", 2)
@@ -131,7 +130,7 @@ struct DetAugmentParam : public dmlc::Parameter<DetAugmentParam> {
 };
 
 /* How pixels become elements: (x - mean) * scale / std. */
-struct ImageDetNormalizeParam : public dmlc::Parameter<ImageDetNormalizeParam> {
+struct ImageDetNormalizeParam : public Parameter<ImageDetNormalizeParam> {
   int seed;
   std::string mean_img;
   float mean_r;
@@ -144,11 +143,11 @@ struct ImageDetNormalizeParam : public dmlc::Parameter<ImageDetNormalizeParam> {
   float std_a;
   float scale;
   bool verbose;
-  DMLC_DECLARE_PARAMETER(ImageDetNormalizeParam) {
-    DMLC_DECLARE_FIELD(seed).set_default(0).describe("Seed of the order and of the augmentation.");
-    DMLC_DECLARE_FIELD(mean_img).set_default("").describe("File with a mean image, used rather than the means of channels.");
+  MXNET_DECLARE_PARAM(ImageDetNormalizeParam) {
+    MXNET_FIELD(seed).set_default(0).describe("Seed of the order and of the augmentation.");
+    MXNET_FIELD(mean_img).set_default("").describe("File with a mean image, used rather than the means of channels.");
     MXNET_DECLARE_IMAGE_MEANS(0, "; 0: not divided by");
-    DMLC_DECLARE_FIELD(verbose).set_default(true).describe("Whether it is told what is read.");
+    MXNET_FIELD(verbose).set_default(true).describe("Whether it is told what is read.");
   }
 };
 

@@ -5,6 +5,7 @@
 #include "base/device_interface.h"
 #include "base/logging.h"
 #include "kvstore/dist/all_reduce_state.h"
+#include "mxnet/engine.h"
 #include "ndarray/run.h"
 
 namespace mxnet {

@@ -4,7 +4,7 @@
  *
  * One class carries them over MPI (src/mpi, a shared library that uses nothing of libmxnet.so, so
  * nothing here may throw or is defined in a source file), one within a process
- * (tests/cpp/in_process.cc).
+ * (tests/cpp/kvstore/in_process.cc).
  *
  * ORDER      Packets from one rank to another arrive in the order of their SendPacket calls. So do
  *            parts with the same tag. Between packets and parts there is no order.

@@ -10,6 +10,7 @@
 #include "engine/waiting_work.h"
 #include "mxnet/engine.h"
 #include "mxnet/env.h"
+#include "mxnet/op.h"
 #include "ndarray/run.h"
 
 namespace mxnet {

@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "mxnet/op.h"
 #include "operator/check.h"
 #include "operator/control/control_param.h"
 #include "operator/control/held_graph.h"
@@ -313,17 +314,17 @@ void SetChoice(Op* op, ChoiceOf of, int (*visible)(const Attrs&)) {
 
 }  // namespace
 
-struct CondParam : public dmlc::Parameter<CondParam> {
+struct CondParam : public Parameter<CondParam> {
   int num_args, num_outputs;
   Locations cond_input_locs, then_input_locs, else_input_locs;
   MadeOfGraphs<Choice> made;
   std::shared_ptr<CallStates> calls;
-  DMLC_DECLARE_PARAMETER(CondParam) {
-    DMLC_DECLARE_FIELD(num_args).set_lower_bound(3).describe("Number of inputs, the three graphs among them.");
-    DMLC_DECLARE_FIELD(num_outputs).set_lower_bound(1).describe("Number of outputs, which each branch gives.");
-    DMLC_DECLARE_FIELD(cond_input_locs).describe("By input of the graph `cond`: which input of this operator it is.");
-    DMLC_DECLARE_FIELD(then_input_locs).describe("The same of the graph `then_branch`.");
-    DMLC_DECLARE_FIELD(else_input_locs).describe("The same of the graph `else_branch`.");
+  MXNET_DECLARE_PARAM(CondParam) {
+    MXNET_FIELD(num_args).set_lower_bound(3).describe("Number of inputs, the three graphs among them.");
+    MXNET_FIELD(num_outputs).set_lower_bound(1).describe("Number of outputs, which each branch gives.");
+    MXNET_FIELD(cond_input_locs).describe("By input of the graph `cond`: which input of this operator it is.");
+    MXNET_FIELD(then_input_locs).describe("The same of the graph `then_branch`.");
+    MXNET_FIELD(else_input_locs).describe("The same of the graph `else_branch`.");
   }
 };
 MXNET_REGISTER_PARAM(CondParam);

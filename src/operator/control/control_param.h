@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "mxnet/op.h"
 #include "operator/param.h"
 #include "operator/tuple_field.h"
 

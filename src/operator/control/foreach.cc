@@ -9,31 +9,31 @@
 namespace mxnet {
 namespace control {
 
-#define MXNET_FOREACH_FIELDS                                                                                                           \
-  DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs, the graph among them.");                                 \
-  DMLC_DECLARE_FIELD(num_outputs).set_lower_bound(0).describe("Number of outputs: stacked results and last states.");                  \
-  DMLC_DECLARE_FIELD(num_out_data).set_lower_bound(0).describe("How many of the graph's results are stacked; the others are states."); \
-  DMLC_DECLARE_FIELD(in_state_locs).describe("Which inputs of the graph the states are.");                                             \
-  DMLC_DECLARE_FIELD(in_data_locs).describe("Which inputs of the graph slices of the data are.");                                      \
-  DMLC_DECLARE_FIELD(remain_locs).describe("Which inputs of the graph get the same array in every step.");
+#define MXNET_FOREACH_FIELDS                                                                                                    \
+  MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of inputs, the graph among them.");                                 \
+  MXNET_FIELD(num_outputs).set_lower_bound(0).describe("Number of outputs: stacked results and last states.");                  \
+  MXNET_FIELD(num_out_data).set_lower_bound(0).describe("How many of the graph's results are stacked; the others are states."); \
+  MXNET_FIELD(in_state_locs).describe("Which inputs of the graph the states are.");                                             \
+  MXNET_FIELD(in_data_locs).describe("Which inputs of the graph slices of the data are.");                                      \
+  MXNET_FIELD(remain_locs).describe("Which inputs of the graph get the same array in every step.");
 
-struct ForeachParam : public dmlc::Parameter<ForeachParam> {
+struct ForeachParam : public Parameter<ForeachParam> {
   int num_args, num_outputs, num_out_data;
   Locations in_state_locs, in_data_locs, remain_locs;
   MadeOfGraphs<Scan> made;
   std::shared_ptr<CallStates> calls;
-  DMLC_DECLARE_PARAMETER(ForeachParam) { MXNET_FOREACH_FIELDS }
+  MXNET_DECLARE_PARAM(ForeachParam) { MXNET_FOREACH_FIELDS }
 };
 MXNET_REGISTER_PARAM(ForeachParam);
 
-struct NpxForeachParam : public dmlc::Parameter<NpxForeachParam> {
+struct NpxForeachParam : public Parameter<NpxForeachParam> {
   int num_args, num_outputs, num_out_data;
   Locations in_state_locs, in_data_locs, remain_locs, in_state_index;
   MadeOfGraphs<Scan> made;
   std::shared_ptr<CallStates> calls;
-  DMLC_DECLARE_PARAMETER(NpxForeachParam) {
+  MXNET_DECLARE_PARAM(NpxForeachParam) {
     MXNET_FOREACH_FIELDS
-    DMLC_DECLARE_FIELD(in_state_index).describe("Which states the graph's inputs at `in_state_locs` are.");
+    MXNET_FIELD(in_state_index).describe("Which states the graph's inputs at `in_state_locs` are.");
   }
 };
 MXNET_REGISTER_PARAM(NpxForeachParam);

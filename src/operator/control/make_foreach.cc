@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "mxnet/op.h"
 #include "operator/runtime/subgraph.h"
 
 namespace mxnet {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "mxnet/op.h"
 #include "operator/check.h"
 #include "operator/dtypes.h"
 #include "operator/graph_operators.h"

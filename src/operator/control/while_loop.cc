@@ -9,19 +9,19 @@
 namespace mxnet {
 namespace control {
 
-struct WhileLoopParam : public dmlc::Parameter<WhileLoopParam> {
+struct WhileLoopParam : public Parameter<WhileLoopParam> {
   int num_args, num_outputs, num_out_data, max_iterations;
   Locations cond_input_locs, func_input_locs, func_var_locs;
   MadeOfGraphs<Scan> made;
   std::shared_ptr<CallStates> calls;
-  DMLC_DECLARE_PARAMETER(WhileLoopParam) {
-    DMLC_DECLARE_FIELD(num_args).set_lower_bound(2).describe("Number of inputs, the two graphs among them.");
-    DMLC_DECLARE_FIELD(num_outputs).describe("Number of outputs: stacked results and last loop variables.");
-    DMLC_DECLARE_FIELD(num_out_data).set_lower_bound(0).describe("How many of the results of `func` are stacked.");
-    DMLC_DECLARE_FIELD(max_iterations).set_lower_bound(1).describe("After so many steps the loop ends in any case.");
-    DMLC_DECLARE_FIELD(cond_input_locs).describe("By input of the graph `cond`: which input of this operator it is.");
-    DMLC_DECLARE_FIELD(func_input_locs).describe("By input of the graph `func`: which input of this operator it is.");
-    DMLC_DECLARE_FIELD(func_var_locs).describe("By loop variable: which input of the graph `func` it is.");
+  MXNET_DECLARE_PARAM(WhileLoopParam) {
+    MXNET_FIELD(num_args).set_lower_bound(2).describe("Number of inputs, the two graphs among them.");
+    MXNET_FIELD(num_outputs).describe("Number of outputs: stacked results and last loop variables.");
+    MXNET_FIELD(num_out_data).set_lower_bound(0).describe("How many of the results of `func` are stacked.");
+    MXNET_FIELD(max_iterations).set_lower_bound(1).describe("After so many steps the loop ends in any case.");
+    MXNET_FIELD(cond_input_locs).describe("By input of the graph `cond`: which input of this operator it is.");
+    MXNET_FIELD(func_input_locs).describe("By input of the graph `func`: which input of this operator it is.");
+    MXNET_FIELD(func_var_locs).describe("By loop variable: which input of the graph `func` it is.");
   }
 };
 MXNET_REGISTER_PARAM(WhileLoopParam);

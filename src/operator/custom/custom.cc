@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/fork_guard.h"
+#include "mxnet/engine.h"
+#include "mxnet/op.h"
 #include "operator/custom/worker_threads.h"
 #include "operator/dtypes.h"
 #include "operator/graph_operators.h"

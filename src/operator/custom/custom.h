@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
-#include "mxnet/op.h"
 
 namespace mxnet {
 namespace custom {

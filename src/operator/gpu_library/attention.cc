@@ -8,6 +8,7 @@
 
 #include "base/device_interface.h"
 #include "base/dtype.h"
+#include "mxnet/env.h"
 #include "operator/gpu_library/bounded_cache.h"
 
 namespace mxnet {

@@ -11,11 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "mxnet/env.h"
-#include "mxnet/op.h"
+#include "mxnet/run_context.h"
 #include "operator/gpu_library/engine_config.h"
 
 namespace mxnet {
+
+struct Env;
 namespace gpu_library {
 
 /* Elements between neighbours in an array of a matrix for each head of each example; the elements

@@ -4,6 +4,7 @@
 
 #include "base/device_interface.h"
 #include "base/dtype.h"
+#include "mxnet/env.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {

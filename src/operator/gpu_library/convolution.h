@@ -14,13 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include "mxnet/env.h"
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/conv_call.h"
 #include "operator/gpu_library/engine_config.h"
 #include "operator/gpu_library/epilogue.h"
 
 namespace mxnet {
+
+struct Env;
 namespace gpu_library {
 
 /* All that the choice of an engine depends on. */

@@ -6,6 +6,7 @@
 
 #include "base/device_interface.h"
 #include "base/logging.h"
+#include "mxnet/env.h"
 #include "operator/gpu_library/bounded_cache.h"
 #include "operator/gpu_library/convolution.h"
 

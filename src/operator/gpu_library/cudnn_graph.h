@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 #include "operator/gpu_library/engine_config.h"
 
 namespace mxnet {

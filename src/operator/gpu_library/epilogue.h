@@ -3,7 +3,7 @@
 #ifndef MXNET_OPERATOR_GPU_LIBRARY_EPILOGUE_H_
 #define MXNET_OPERATOR_GPU_LIBRARY_EPILOGUE_H_
 
-#include "mxnet/op.h"
+#include "mxnet/run_context.h"
 #include "operator/epilogue_op.h"
 
 namespace mxnet {

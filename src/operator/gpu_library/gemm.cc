@@ -5,6 +5,7 @@
 
 #include "base/device_interface.h"
 #include "base/dtype.h"
+#include "mxnet/env.h"
 #include "operator/gpu_library/bounded_cache.h"
 #include "operator/gpu_library/recent.h"
 #include "operator/matrix/move.h"

@@ -13,11 +13,12 @@
 #include <memory>
 #include <string>
 
-#include "mxnet/env.h"
-#include "mxnet/op.h"
+#include "mxnet/run_context.h"
 #include "operator/gpu_library/epilogue.h"
 
 namespace mxnet {
+
+struct Env;
 namespace gpu_library {
 
 /* op(a) is m x k, op(b) k x n. Rows lie ld elements apart, matrices of a batch step elements. */

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "mxnet/env.h"
+
 namespace mxnet {
 namespace gpu_library {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "mxnet/env.h"
-
 namespace mxnet {
+
+struct Env;
 namespace gpu_library {
 
 /* As the libraries count: CUDA major * 1000 + minor * 10, cuDNN major * 10000 + minor * 100 +

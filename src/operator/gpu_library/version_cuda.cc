@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/logging.h"
+#include "mxnet/env.h"
 #include "operator/gpu_library/version.h"
 
 namespace mxnet {

@@ -18,19 +18,19 @@ namespace {
 
 enum BorderType : int { kConstant, kReplicate, kReflect, kWrap, kReflect101 };
 
-struct BorderParam : public dmlc::Parameter<BorderParam> {
+struct BorderParam : public Parameter<BorderParam> {
   int top, bot, left, right, type;
   double value;
   Tuple<double> values;
-  DMLC_DECLARE_PARAMETER(BorderParam) {
-    DMLC_DECLARE_FIELD(top).describe("Rows above the image.");
-    DMLC_DECLARE_FIELD(bot).describe("Rows below the image.");
-    DMLC_DECLARE_FIELD(left).describe("Columns before the image.");
-    DMLC_DECLARE_FIELD(right).describe("Columns behind the image.");
-    DMLC_DECLARE_FIELD(type).set_default(0).describe(
+  MXNET_DECLARE_PARAM(BorderParam) {
+    MXNET_FIELD(top).describe("Rows above the image.");
+    MXNET_FIELD(bot).describe("Rows below the image.");
+    MXNET_FIELD(left).describe("Columns before the image.");
+    MXNET_FIELD(right).describe("Columns behind the image.");
+    MXNET_FIELD(type).set_default(0).describe(
         "0: the given value, 1: the edge's pixels, 2: the image mirrored with its edge, 3: the image again, 4: mirrored without its edge.");
-    DMLC_DECLARE_FIELD(value).set_default(0.0).describe("Value of the first three channels of type 0; the others are 0.");
-    DMLC_DECLARE_FIELD(values).set_default(Tuple<double>()).describe("Value of each channel of type 0, instead of `value`.");
+    MXNET_FIELD(value).set_default(0.0).describe("Value of the first three channels of type 0; the others are 0.");
+    MXNET_FIELD(values).set_default(Tuple<double>()).describe("Value of each channel of type 0, instead of `value`.");
   }
 };
 MXNET_REGISTER_PARAM(BorderParam);

@@ -25,39 +25,36 @@ constexpr float kLighting[3][3] = {
     {55.46f * -0.5836f, 4.794f * -0.6948f, 1.148f * 0.4203f},
 };
 
-struct FactorParam : public dmlc::Parameter<FactorParam> {
+struct FactorParam : public Parameter<FactorParam> {
   float min_factor, max_factor;
-  DMLC_DECLARE_PARAMETER(FactorParam) {
-    DMLC_DECLARE_FIELD(min_factor).set_lower_bound(0.0f).describe("Smallest amount that is drawn.");
-    DMLC_DECLARE_FIELD(max_factor).set_lower_bound(0.0f).describe("Largest amount that is drawn.");
+  MXNET_DECLARE_PARAM(FactorParam) {
+    MXNET_FIELD(min_factor).set_lower_bound(0.0f).describe("Smallest amount that is drawn.");
+    MXNET_FIELD(max_factor).set_lower_bound(0.0f).describe("Largest amount that is drawn.");
   }
 };
 MXNET_REGISTER_PARAM(FactorParam);
 
-struct JitterParam : public dmlc::Parameter<JitterParam> {
+struct JitterParam : public Parameter<JitterParam> {
   float brightness, contrast, saturation, hue;
-  DMLC_DECLARE_PARAMETER(JitterParam) {
-    DMLC_DECLARE_FIELD(brightness).describe("Brightness is multiplied by 1 - brightness to 1 + brightness; 0: not at all.");
-    DMLC_DECLARE_FIELD(contrast).describe("Contrast is multiplied by 1 - contrast to 1 + contrast; 0: not at all.");
-    DMLC_DECLARE_FIELD(saturation).describe("Saturation is multiplied by 1 - saturation to 1 + saturation; 0: not at all.");
-    DMLC_DECLARE_FIELD(hue).describe("The hue is turned by -hue to hue of a full circle; 0: not at all.");
+  MXNET_DECLARE_PARAM(JitterParam) {
+    MXNET_FIELD(brightness).describe("Brightness is multiplied by 1 - brightness to 1 + brightness; 0: not at all.");
+    MXNET_FIELD(contrast).describe("Contrast is multiplied by 1 - contrast to 1 + contrast; 0: not at all.");
+    MXNET_FIELD(saturation).describe("Saturation is multiplied by 1 - saturation to 1 + saturation; 0: not at all.");
+    MXNET_FIELD(hue).describe("The hue is turned by -hue to hue of a full circle; 0: not at all.");
   }
 };
 MXNET_REGISTER_PARAM(JitterParam);
 
-struct LightingParam : public dmlc::Parameter<LightingParam> {
+struct LightingParam : public Parameter<LightingParam> {
   Tuple<float> alpha;
-  DMLC_DECLARE_PARAMETER(LightingParam) {
-    DMLC_DECLARE_FIELD(alpha).describe("How much of each of the three principal components is added.");
-  }
+  MXNET_DECLARE_PARAM(LightingParam) { MXNET_FIELD(alpha).describe("How much of each of the three principal components is added."); }
 };
 MXNET_REGISTER_PARAM(LightingParam);
 
-struct RandomLightingParam : public dmlc::Parameter<RandomLightingParam> {
+struct RandomLightingParam : public Parameter<RandomLightingParam> {
   float alpha_std;
-  DMLC_DECLARE_PARAMETER(RandomLightingParam) {
-    DMLC_DECLARE_FIELD(alpha_std).set_default(0.05f).describe(
-        "Standard deviation of the amounts, which are normally distributed around 0.");
+  MXNET_DECLARE_PARAM(RandomLightingParam) {
+    MXNET_FIELD(alpha_std).set_default(0.05f).describe("Standard deviation of the amounts, which are normally distributed around 0.");
   }
 };
 MXNET_REGISTER_PARAM(RandomLightingParam);

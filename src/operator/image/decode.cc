@@ -28,38 +28,38 @@ constexpr const char* kFlag =
     "0: one channel of gray, 1: three channels of colour, -1: as many channels as the file has; plus 256: as the pixels lie in the file, "
     "however a camera was held.";
 
-struct ReadParam : public dmlc::Parameter<ReadParam> {
+struct ReadParam : public Parameter<ReadParam> {
   std::string filename;
   int flag;
   bool to_rgb;
-  DMLC_DECLARE_PARAMETER(ReadParam) {
-    DMLC_DECLARE_FIELD(filename).describe("The file.");
-    DMLC_DECLARE_FIELD(flag).set_lower_bound(-1).set_default(1).describe(kFlag);
-    DMLC_DECLARE_FIELD(to_rgb).set_default(true).describe("Red first, else blue first.");
+  MXNET_DECLARE_PARAM(ReadParam) {
+    MXNET_FIELD(filename).describe("The file.");
+    MXNET_FIELD(flag).set_lower_bound(-1).set_default(1).describe(kFlag);
+    MXNET_FIELD(to_rgb).set_default(true).describe("Red first, else blue first.");
   }
 };
 
-struct DecodeParam : public dmlc::Parameter<DecodeParam> {
+struct DecodeParam : public Parameter<DecodeParam> {
   int flag;
   bool to_rgb;
-  DMLC_DECLARE_PARAMETER(DecodeParam) {
-    DMLC_DECLARE_FIELD(flag).set_lower_bound(-1).set_default(1).describe(kFlag);
-    DMLC_DECLARE_FIELD(to_rgb).set_default(true).describe("Red first, else blue first.");
+  MXNET_DECLARE_PARAM(DecodeParam) {
+    MXNET_FIELD(flag).set_lower_bound(-1).set_default(1).describe(kFlag);
+    MXNET_FIELD(to_rgb).set_default(true).describe("Red first, else blue first.");
   }
 };
 // The arguments of 1.9.1, and the file as text.
-struct PlanesParam : public dmlc::Parameter<PlanesParam> {
+struct PlanesParam : public Parameter<PlanesParam> {
   int index, x0, y0, x1, y1, c, size;
   std::string str_img;
-  DMLC_DECLARE_PARAMETER(PlanesParam) {
-    DMLC_DECLARE_FIELD(index).set_default(0).describe("Which image of `out` is written, if that holds several.");
-    DMLC_DECLARE_FIELD(x0).set_default(0).describe("First column.");
-    DMLC_DECLARE_FIELD(y0).set_default(0).describe("First row.");
-    DMLC_DECLARE_FIELD(x1).set_default(0).describe("Column behind the last; 0: all.");
-    DMLC_DECLARE_FIELD(y1).set_default(0).describe("Row behind the last; 0: all.");
-    DMLC_DECLARE_FIELD(c).set_default(3).describe("Channels, 1 or 3.");
-    DMLC_DECLARE_FIELD(size).set_default(0).describe("Bytes of the file; 0: as many as there are.");
-    DMLC_DECLARE_FIELD(str_img).set_default("").describe("The file in Base64.");
+  MXNET_DECLARE_PARAM(PlanesParam) {
+    MXNET_FIELD(index).set_default(0).describe("Which image of `out` is written, if that holds several.");
+    MXNET_FIELD(x0).set_default(0).describe("First column.");
+    MXNET_FIELD(y0).set_default(0).describe("First row.");
+    MXNET_FIELD(x1).set_default(0).describe("Column behind the last; 0: all.");
+    MXNET_FIELD(y1).set_default(0).describe("Row behind the last; 0: all.");
+    MXNET_FIELD(c).set_default(3).describe("Channels, 1 or 3.");
+    MXNET_FIELD(size).set_default(0).describe("Bytes of the file; 0: as many as there are.");
+    MXNET_FIELD(str_img).set_default("").describe("The file in Base64.");
   }
 };
 MXNET_REGISTER_PARAM(PlanesParam);

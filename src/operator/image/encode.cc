@@ -14,13 +14,13 @@ namespace mxnet {
 namespace image {
 namespace {
 
-struct EncodeParam : public dmlc::Parameter<EncodeParam> {
+struct EncodeParam : public Parameter<EncodeParam> {
   int encoding, quality;
   bool to_rgb;
-  DMLC_DECLARE_PARAMETER(EncodeParam) {
-    DMLC_DECLARE_FIELD(encoding).add_enum("jpg", 0).add_enum("png", 1).set_default(0).describe("The format.");
-    DMLC_DECLARE_FIELD(quality).set_default(95).describe("Of JPEG, 0 to 100; of PNG the level of compression, 0 to 9.");
-    DMLC_DECLARE_FIELD(to_rgb).set_default(true).describe("The image has red first, else blue first.");
+  MXNET_DECLARE_PARAM(EncodeParam) {
+    MXNET_FIELD(encoding).add_enum("jpg", 0).add_enum("png", 1).set_default(0).describe("The format.");
+    MXNET_FIELD(quality).set_default(95).describe("Of JPEG, 0 to 100; of PNG the level of compression, 0 to 9.");
+    MXNET_FIELD(to_rgb).set_default(true).describe("The image has red first, else blue first.");
   }
 };
 MXNET_REGISTER_PARAM(EncodeParam);

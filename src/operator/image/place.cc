@@ -5,6 +5,7 @@
 #include "base/omp.h"
 #include "operator/dtypes.h"
 #include "operator/image/image_common.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -20,13 +21,13 @@ constexpr const char* kKernels = "operator/image/gpu_place.cuh";
 
 // ---- crop
 
-struct CropParam : public dmlc::Parameter<CropParam> {
+struct CropParam : public Parameter<CropParam> {
   int x, y, width, height;
-  DMLC_DECLARE_PARAMETER(CropParam) {
-    DMLC_DECLARE_FIELD(x).describe("First column.");
-    DMLC_DECLARE_FIELD(y).describe("First row.");
-    DMLC_DECLARE_FIELD(width).describe("Columns of the result, at least 1.");
-    DMLC_DECLARE_FIELD(height).describe("Rows of the result, at least 1.");
+  MXNET_DECLARE_PARAM(CropParam) {
+    MXNET_FIELD(x).describe("First column.");
+    MXNET_FIELD(y).describe("First row.");
+    MXNET_FIELD(width).describe("Columns of the result, at least 1.");
+    MXNET_FIELD(height).describe("Rows of the result, at least 1.");
   }
 };
 MXNET_REGISTER_PARAM(CropParam);
@@ -146,9 +147,9 @@ void Flip(KernelArgs& a) {
   if (nn::Wanted(a, 0) && a.out[0].Size() > 0) CopyFlipped(a.run, a.in[0], a.out[0], kWay);
 }
 
-struct RandomFlipParam : public dmlc::Parameter<RandomFlipParam> {
+struct RandomFlipParam : public Parameter<RandomFlipParam> {
   float p;
-  DMLC_DECLARE_PARAMETER(RandomFlipParam) { DMLC_DECLARE_FIELD(p).set_default(0.5f).describe("Probability that the image is flipped."); }
+  MXNET_DECLARE_PARAM(RandomFlipParam) { MXNET_FIELD(p).set_default(0.5f).describe("Probability that the image is flipped."); }
 };
 MXNET_REGISTER_PARAM(RandomFlipParam);
 

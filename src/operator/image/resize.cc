@@ -19,56 +19,54 @@ constexpr const char* kMethods =
     "0: nearest pixel, 1: bilinear, 2: bicubic, 3: mean of the area that a pixel covers, 4: Lanczos over 8 pixels, 5: bilinear with one "
     "rounding (uint8)";
 
-struct ResizeParam : public dmlc::Parameter<ResizeParam> {
+struct ResizeParam : public Parameter<ResizeParam> {
   Shape size;
   bool keep_ratio;
   int interp;
-  DMLC_DECLARE_PARAMETER(ResizeParam) {
-    DMLC_DECLARE_FIELD(size).set_default(Shape()).describe("(width, height) of the result, or one number for both.");
-    DMLC_DECLARE_FIELD(keep_ratio)
+  MXNET_DECLARE_PARAM(ResizeParam) {
+    MXNET_FIELD(size).set_default(Shape()).describe("(width, height) of the result, or one number for both.");
+    MXNET_FIELD(keep_ratio)
         .set_default(false)
         .describe("With one number as size: the shorter side becomes that long, and the other one in proportion.");
-    DMLC_DECLARE_FIELD(interp).set_default(1).describe(kMethods);
+    MXNET_FIELD(interp).set_default(1).describe(kMethods);
   }
 };
 
-struct CvResizeParam : public dmlc::Parameter<CvResizeParam> {
+struct CvResizeParam : public Parameter<CvResizeParam> {
   int w, h, interp;
-  DMLC_DECLARE_PARAMETER(CvResizeParam) {
-    DMLC_DECLARE_FIELD(w).describe("Width of the result.");
-    DMLC_DECLARE_FIELD(h).describe("Height of the result.");
-    DMLC_DECLARE_FIELD(interp).set_default(1).describe(kMethods);
+  MXNET_DECLARE_PARAM(CvResizeParam) {
+    MXNET_FIELD(w).describe("Width of the result.");
+    MXNET_FIELD(h).describe("Height of the result.");
+    MXNET_FIELD(interp).set_default(1).describe(kMethods);
   }
 };
 
-struct RandomCropParam : public dmlc::Parameter<RandomCropParam> {
+struct RandomCropParam : public Parameter<RandomCropParam> {
   Tuple<float> xrange, yrange;
   int width, height, interp;
-  DMLC_DECLARE_PARAMETER(RandomCropParam) {
-    DMLC_DECLARE_FIELD(xrange).set_default(Tuple<float>{0, 1}).describe("From where to where, from 0 to 1, the left edge is drawn.");
-    DMLC_DECLARE_FIELD(yrange).set_default(Tuple<float>{0, 1}).describe("From where to where, from 0 to 1, the upper edge is drawn.");
-    DMLC_DECLARE_FIELD(width).set_lower_bound(1).describe("Width of the result.");
-    DMLC_DECLARE_FIELD(height).set_lower_bound(1).describe("Height of the result.");
-    DMLC_DECLARE_FIELD(interp).set_default(1).describe(kMethods);
+  MXNET_DECLARE_PARAM(RandomCropParam) {
+    MXNET_FIELD(xrange).set_default(Tuple<float>{0, 1}).describe("From where to where, from 0 to 1, the left edge is drawn.");
+    MXNET_FIELD(yrange).set_default(Tuple<float>{0, 1}).describe("From where to where, from 0 to 1, the upper edge is drawn.");
+    MXNET_FIELD(width).set_lower_bound(1).describe("Width of the result.");
+    MXNET_FIELD(height).set_lower_bound(1).describe("Height of the result.");
+    MXNET_FIELD(interp).set_default(1).describe(kMethods);
   }
 };
 
-struct RandomResizedCropParam : public dmlc::Parameter<RandomResizedCropParam> {
+struct RandomResizedCropParam : public Parameter<RandomResizedCropParam> {
   Tuple<float> xrange, yrange;
   int width, height, interp;
   Tuple<float> area, ratio;
   int max_trial;
-  DMLC_DECLARE_PARAMETER(RandomResizedCropParam) {
-    DMLC_DECLARE_FIELD(xrange).set_default(Tuple<float>{0, 1}).describe("From where to where, from 0 to 1, the left edge is drawn.");
-    DMLC_DECLARE_FIELD(yrange).set_default(Tuple<float>{0, 1}).describe("From where to where, from 0 to 1, the upper edge is drawn.");
-    DMLC_DECLARE_FIELD(width).set_lower_bound(1).describe("Width of the result.");
-    DMLC_DECLARE_FIELD(height).set_lower_bound(1).describe("Height of the result.");
-    DMLC_DECLARE_FIELD(interp).set_default(1).describe(kMethods);
-    DMLC_DECLARE_FIELD(area).set_default(Tuple<float>{0.08f, 1}).describe("From where to where the box's part of the area is drawn.");
-    DMLC_DECLARE_FIELD(ratio)
-        .set_default(Tuple<float>{3.0f / 4, 4.0f / 3})
-        .describe("From where to where the box's width / height is drawn.");
-    DMLC_DECLARE_FIELD(max_trial).set_default(10).describe("Draws before the largest box in the middle is taken.");
+  MXNET_DECLARE_PARAM(RandomResizedCropParam) {
+    MXNET_FIELD(xrange).set_default(Tuple<float>{0, 1}).describe("From where to where, from 0 to 1, the left edge is drawn.");
+    MXNET_FIELD(yrange).set_default(Tuple<float>{0, 1}).describe("From where to where, from 0 to 1, the upper edge is drawn.");
+    MXNET_FIELD(width).set_lower_bound(1).describe("Width of the result.");
+    MXNET_FIELD(height).set_lower_bound(1).describe("Height of the result.");
+    MXNET_FIELD(interp).set_default(1).describe(kMethods);
+    MXNET_FIELD(area).set_default(Tuple<float>{0.08f, 1}).describe("From where to where the box's part of the area is drawn.");
+    MXNET_FIELD(ratio).set_default(Tuple<float>{3.0f / 4, 4.0f / 3}).describe("From where to where the box's width / height is drawn.");
+    MXNET_FIELD(max_trial).set_default(10).describe("Draws before the largest box in the middle is taken.");
   }
 };
 MXNET_REGISTER_PARAM(ResizeParam);

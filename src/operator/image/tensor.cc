@@ -6,6 +6,7 @@
 #include "base/omp.h"
 #include "operator/dtypes.h"
 #include "operator/image/image_common.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/tuple_field.h"
 #include "rtc/loop.h"
@@ -101,11 +102,11 @@ void ToTensorBack(KernelArgs& a) {
 
 // ---- normalize
 
-struct NormalizeParam : public dmlc::Parameter<NormalizeParam> {
+struct NormalizeParam : public Parameter<NormalizeParam> {
   Tuple<float> mean, std;
-  DMLC_DECLARE_PARAMETER(NormalizeParam) {
-    DMLC_DECLARE_FIELD(mean).set_default(Tuple<float>{0, 0, 0, 0}).describe("What is subtracted: one number, or one per channel.");
-    DMLC_DECLARE_FIELD(std).set_default(Tuple<float>{1, 1, 1, 1}).describe("What is divided by: one number, or one per channel.");
+  MXNET_DECLARE_PARAM(NormalizeParam) {
+    MXNET_FIELD(mean).set_default(Tuple<float>{0, 0, 0, 0}).describe("What is subtracted: one number, or one per channel.");
+    MXNET_FIELD(std).set_default(Tuple<float>{1, 1, 1, 1}).describe("What is divided by: one number, or one per channel.");
   }
 };
 MXNET_REGISTER_PARAM(NormalizeParam);

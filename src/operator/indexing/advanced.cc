@@ -112,18 +112,18 @@ bool IndexedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out
 
 // ---- boolean_mask_assign
 
-struct AssignParam : public dmlc::Parameter<AssignParam> {
+struct AssignParam : public Parameter<AssignParam> {
   int start_axis;
-  DMLC_DECLARE_PARAMETER(AssignParam) {
-    DMLC_DECLARE_FIELD(start_axis).set_default(0).describe("The dimension of data that the first of the mask stands for.");
+  MXNET_DECLARE_PARAM(AssignParam) {
+    MXNET_FIELD(start_axis).set_default(0).describe("The dimension of data that the first of the mask stands for.");
   }
 };
-struct AssignScalarParam : public dmlc::Parameter<AssignScalarParam> {
+struct AssignScalarParam : public Parameter<AssignScalarParam> {
   float value;
   int start_axis;
-  DMLC_DECLARE_PARAMETER(AssignScalarParam) {
-    DMLC_DECLARE_FIELD(value).describe("The number that is put there.");
-    DMLC_DECLARE_FIELD(start_axis).set_default(0).describe("The dimension of data that the first of the mask stands for.");
+  MXNET_DECLARE_PARAM(AssignScalarParam) {
+    MXNET_FIELD(value).describe("The number that is put there.");
+    MXNET_FIELD(start_axis).set_default(0).describe("The dimension of data that the first of the mask stands for.");
   }
 };
 MXNET_REGISTER_PARAM(AssignParam);

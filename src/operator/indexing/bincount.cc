@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/omp.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/indexing/host_values.h"
 #include "operator/numpy_types.h"
@@ -14,12 +15,12 @@
 
 namespace mxnet {
 
-struct BincountParam : public dmlc::Parameter<BincountParam> {
+struct BincountParam : public Parameter<BincountParam> {
   int minlength;
   bool has_weights;
-  DMLC_DECLARE_PARAMETER(BincountParam) {
-    DMLC_DECLARE_FIELD(minlength).set_default(0).describe("The least number of counts.");
-    DMLC_DECLARE_FIELD(has_weights).set_default(false).describe("Whether elements count their weights, not 1.");
+  MXNET_DECLARE_PARAM(BincountParam) {
+    MXNET_FIELD(minlength).set_default(0).describe("The least number of counts.");
+    MXNET_FIELD(has_weights).set_default(false).describe("Whether elements count their weights, not 1.");
   }
 };
 MXNET_REGISTER_PARAM(BincountParam);

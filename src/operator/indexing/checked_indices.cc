@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "mxnet/op.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -128,19 +128,19 @@ void DynamicReshape(const Attrs& attrs, const std::vector<NDArray*>& in, const s
 
 // ---- counts
 
-struct CountParam : public dmlc::Parameter<CountParam> {
-  dmlc::optional<int> axis;
-  DMLC_DECLARE_PARAMETER(CountParam) {
-    DMLC_DECLARE_FIELD(axis)
-        .set_default(dmlc::optional<int>())
+struct CountParam : public Parameter<CountParam> {
+  std::optional<int> axis;
+  MXNET_DECLARE_PARAM(CountParam) {
+    MXNET_FIELD(axis)
+        .set_default(std::optional<int>())
         .describe("1: one number for each row of a matrix; 0: one for each column; None: one number.");
   }
 };
 MXNET_REGISTER_PARAM(CountParam);
 
-struct ConstraintParam : public dmlc::Parameter<ConstraintParam> {
+struct ConstraintParam : public Parameter<ConstraintParam> {
   std::string msg;
-  DMLC_DECLARE_PARAMETER(ConstraintParam) { DMLC_DECLARE_FIELD(msg).set_default("Constraint violated.").describe("What the error says."); }
+  MXNET_DECLARE_PARAM(ConstraintParam) { MXNET_FIELD(msg).set_default("Constraint violated.").describe("What the error says."); }
 };
 MXNET_REGISTER_PARAM(ConstraintParam);
 

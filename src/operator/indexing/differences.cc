@@ -16,22 +16,22 @@
 namespace mxnet {
 namespace {
 
-struct DiffParam : public dmlc::Parameter<DiffParam> {
+struct DiffParam : public Parameter<DiffParam> {
   int n, axis;
-  DMLC_DECLARE_PARAMETER(DiffParam) {
-    DMLC_DECLARE_FIELD(n).set_default(1).set_lower_bound(0).describe("How often differences are taken.");
-    DMLC_DECLARE_FIELD(axis).set_default(-1).describe("The dimension whose neighbours are subtracted.");
+  MXNET_DECLARE_PARAM(DiffParam) {
+    MXNET_FIELD(n).set_default(1).set_lower_bound(0).describe("How often differences are taken.");
+    MXNET_FIELD(axis).set_default(-1).describe("The dimension whose neighbours are subtracted.");
   }
 };
 
-struct Ediff1dParam : public dmlc::Parameter<Ediff1dParam> {
+struct Ediff1dParam : public Parameter<Ediff1dParam> {
   bool to_begin_arr_given, to_end_arr_given;
   OptionalNumber to_begin_scalar, to_end_scalar;
-  DMLC_DECLARE_PARAMETER(Ediff1dParam) {
-    DMLC_DECLARE_FIELD(to_begin_arr_given).set_default(false).describe("Whether an array is put before the differences: the second input.");
-    DMLC_DECLARE_FIELD(to_end_arr_given).set_default(false).describe("Whether an array is put behind the differences: the last input.");
-    DMLC_DECLARE_FIELD(to_begin_scalar).set_default(OptionalNumber()).describe("A number before the differences.");
-    DMLC_DECLARE_FIELD(to_end_scalar).set_default(OptionalNumber()).describe("A number behind the differences.");
+  MXNET_DECLARE_PARAM(Ediff1dParam) {
+    MXNET_FIELD(to_begin_arr_given).set_default(false).describe("Whether an array is put before the differences: the second input.");
+    MXNET_FIELD(to_end_arr_given).set_default(false).describe("Whether an array is put behind the differences: the last input.");
+    MXNET_FIELD(to_begin_scalar).set_default(OptionalNumber()).describe("A number before the differences.");
+    MXNET_FIELD(to_end_scalar).set_default(OptionalNumber()).describe("A number behind the differences.");
   }
 };
 

@@ -10,18 +10,18 @@ namespace {
 
 using namespace parts;  // NOLINT
 
-struct DeleteParam : public dmlc::Parameter<DeleteParam> {
-  dmlc::optional<int> start, stop, step, int_ind, axis;
-  DMLC_DECLARE_PARAMETER(DeleteParam) { MXNET_PLACE_FIELDS(); }
+struct DeleteParam : public Parameter<DeleteParam> {
+  std::optional<int> start, stop, step, int_ind, axis;
+  MXNET_DECLARE_PARAM(DeleteParam) { MXNET_PLACE_FIELDS(); }
 };
 
-struct RepeatsParam : public dmlc::Parameter<RepeatsParam> {
-  dmlc::optional<Shape> repeats;
-  dmlc::optional<int> axis;
-  DMLC_DECLARE_PARAMETER(RepeatsParam) {
-    DMLC_DECLARE_FIELD(repeats).describe("How often each entry stands in the result: one number for each, or one for all.");
-    DMLC_DECLARE_FIELD(axis)
-        .set_default(dmlc::optional<int>())
+struct RepeatsParam : public Parameter<RepeatsParam> {
+  std::optional<Shape> repeats;
+  std::optional<int> axis;
+  MXNET_DECLARE_PARAM(RepeatsParam) {
+    MXNET_FIELD(repeats).describe("How often each entry stands in the result: one number for each, or one for all.");
+    MXNET_FIELD(axis)
+        .set_default(std::optional<int>())
         .describe("The dimension whose entries are repeated; None takes the array as a vector.");
   }
 };

@@ -13,16 +13,15 @@
 namespace mxnet {
 namespace {
 
-struct ScatterParam : public dmlc::Parameter<ScatterParam> {
+struct ScatterParam : public Parameter<ScatterParam> {
   Shape shape;
-  DMLC_DECLARE_PARAMETER(ScatterParam) { DMLC_DECLARE_FIELD(shape).describe("Shape of the result."); }
+  MXNET_DECLARE_PARAM(ScatterParam) { MXNET_FIELD(shape).describe("Shape of the result."); }
 };
 
-struct RavelParam : public dmlc::Parameter<RavelParam> {
+struct RavelParam : public Parameter<RavelParam> {
   Shape shape;
-  DMLC_DECLARE_PARAMETER(RavelParam) {
-    DMLC_DECLARE_FIELD(shape).set_default_none().describe(
-        "Shape of the array that is indexed; its first size is not needed and may be -1.");
+  MXNET_DECLARE_PARAM(RavelParam) {
+    MXNET_FIELD(shape).set_default_none().describe("Shape of the array that is indexed; its first size is not needed and may be -1.");
   }
 };
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "mxnet/env.h"
+#include "mxnet/op.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/indexing/index.h"
 #include "operator/init/fill.h"

@@ -3,7 +3,7 @@
 #ifndef MXNET_OPERATOR_INDEXING_GPU_ORDER_H_
 #define MXNET_OPERATOR_INDEXING_GPU_ORDER_H_
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/indexing/order.h"
 
 namespace mxnet {

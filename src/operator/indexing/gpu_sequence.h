@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_INDEXING_GPU_SEQUENCE_H_
 #define MXNET_OPERATOR_INDEXING_GPU_SEQUENCE_H_
 
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
 

@@ -7,11 +7,12 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/indexing/histogram_kernels.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/param_field.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -35,17 +36,19 @@ std::istream& operator>>(std::istream& is, HistogramRange& r) {
   return is;
 }
 
+MXNET_DEFINE_FIELD(std::optional<HistogramRange>);
+
 namespace {
 
-struct HistogramParam : public dmlc::Parameter<HistogramParam> {
-  dmlc::optional<int> bin_cnt;
-  dmlc::optional<HistogramRange> range;
-  DMLC_DECLARE_PARAMETER(HistogramParam) {
-    DMLC_DECLARE_FIELD(bin_cnt)
-        .set_default(dmlc::optional<int>())
+struct HistogramParam : public Parameter<HistogramParam> {
+  std::optional<int> bin_cnt;
+  std::optional<HistogramRange> range;
+  MXNET_DECLARE_PARAM(HistogramParam) {
+    MXNET_FIELD(bin_cnt)
+        .set_default(std::optional<int>())
         .describe("Number of bins of equal width; None reads the edges from the input bins.");
-    DMLC_DECLARE_FIELD(range)
-        .set_default(dmlc::optional<HistogramRange>())
+    MXNET_FIELD(range)
+        .set_default(std::optional<HistogramRange>())
         .describe("Lower bound of the first and upper bound of the last bin; needed with bin_cnt.");
   }
 };

@@ -13,11 +13,11 @@
 namespace mxnet {
 namespace {
 
-struct IndexAxesParam : public dmlc::Parameter<IndexAxesParam> {
+struct IndexAxesParam : public Parameter<IndexAxesParam> {
   int axis, num_args;
-  DMLC_DECLARE_PARAMETER(IndexAxesParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(0).set_lower_bound(0).describe("The first dimension that is addressed.");
-    DMLC_DECLARE_FIELD(num_args).set_lower_bound(2).describe("Number of inputs.");
+  MXNET_DECLARE_PARAM(IndexAxesParam) {
+    MXNET_FIELD(axis).set_default(0).set_lower_bound(0).describe("The first dimension that is addressed.");
+    MXNET_FIELD(num_args).set_lower_bound(2).describe("Number of inputs.");
   }
 };
 MXNET_REGISTER_PARAM(IndexAxesParam);

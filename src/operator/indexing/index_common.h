@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 

@@ -6,6 +6,8 @@
 #include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
+#include "mxnet/op.h"
 #include "operator/indexing/index.h"
 #include "operator/indexing/index_common.h"
 #include "operator/matrix/move.h"

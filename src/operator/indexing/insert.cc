@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/graph_operators.h"
 #include "operator/indexing/parts.h"
@@ -17,11 +18,11 @@ namespace {
 
 using namespace parts;  // NOLINT
 
-struct InsertParam : public dmlc::Parameter<InsertParam> {
+struct InsertParam : public Parameter<InsertParam> {
   OptionalNumber val;
-  dmlc::optional<int> start, stop, step, int_ind, axis;
-  DMLC_DECLARE_PARAMETER(InsertParam) {
-    DMLC_DECLARE_FIELD(val).set_default(OptionalNumber()).describe("The number to insert, in place of the input `values`.");
+  std::optional<int> start, stop, step, int_ind, axis;
+  MXNET_DECLARE_PARAM(InsertParam) {
+    MXNET_FIELD(val).set_default(OptionalNumber()).describe("The number to insert, in place of the input `values`.");
     MXNET_PLACE_FIELDS();
   }
 };

@@ -19,9 +19,9 @@
 namespace mxnet {
 namespace {
 
-struct BooleanMaskParam : public dmlc::Parameter<BooleanMaskParam> {
+struct BooleanMaskParam : public Parameter<BooleanMaskParam> {
   int axis;
-  DMLC_DECLARE_PARAMETER(BooleanMaskParam) { DMLC_DECLARE_FIELD(axis).set_default(0).describe("The dimension whose entries are chosen."); }
+  MXNET_DECLARE_PARAM(BooleanMaskParam) { MXNET_FIELD(axis).set_default(0).describe("The dimension whose entries are chosen."); }
 };
 MXNET_REGISTER_PARAM(BooleanMaskParam);
 

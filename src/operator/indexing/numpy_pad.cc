@@ -4,13 +4,14 @@
 
 #include "base/copy_run.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/dtypes.h"
 #include "operator/indexing/index_common.h"
 #include "operator/init/fill.h"
 #include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/param_field.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"
 
@@ -70,20 +71,23 @@ class FieldEntry<::mxnet::Widths> : public FieldEntryBase<FieldEntry<::mxnet::Wi
 }  // namespace dmlc
 
 namespace mxnet {
+
+MXNET_DEFINE_FIELD(Widths);
+
 namespace {
 
 // As in gpu_pad_axis.cuh.
 enum Mode : int { kConstant = 0, kEdge = 1, kReflect = 2, kSymmetric = 3, kMaximum = 4, kMinimum = 5 };
 
-struct NumpyPadParam : public dmlc::Parameter<NumpyPadParam> {
+struct NumpyPadParam : public Parameter<NumpyPadParam> {
   Widths pad_width;
   int mode;
   double constant_values;
   double constant_value;
   std::string reflect_type;
-  DMLC_DECLARE_PARAMETER(NumpyPadParam) {
-    DMLC_DECLARE_FIELD(pad_width).describe("Entries before and behind each dimension: ((before, behind), ...).");
-    DMLC_DECLARE_FIELD(mode)
+  MXNET_DECLARE_PARAM(NumpyPadParam) {
+    MXNET_FIELD(pad_width).describe("Entries before and behind each dimension: ((before, behind), ...).");
+    MXNET_FIELD(mode)
         .set_default(static_cast<int>(kConstant))
         .add_enum("constant", static_cast<int>(kConstant))
         .add_enum("edge", static_cast<int>(kEdge))
@@ -92,9 +96,9 @@ struct NumpyPadParam : public dmlc::Parameter<NumpyPadParam> {
         .add_enum("reflect", static_cast<int>(kReflect))
         .add_enum("symmetric", static_cast<int>(kSymmetric))
         .describe("What stands there: one value, the nearest entry, the largest or smallest of the line, or the array mirrored.");
-    DMLC_DECLARE_FIELD(constant_values).set_default(0).describe("The value for mode constant.");
-    DMLC_DECLARE_FIELD(constant_value).set_default(0).describe("Older name of `constant_values`, read where that is 0.");
-    DMLC_DECLARE_FIELD(reflect_type).set_default("even").describe("How modes reflect and symmetric mirror: only even.");
+    MXNET_FIELD(constant_values).set_default(0).describe("The value for mode constant.");
+    MXNET_FIELD(constant_value).set_default(0).describe("Older name of `constant_values`, read where that is 0.");
+    MXNET_FIELD(reflect_type).set_default("even").describe("How modes reflect and symmetric mirror: only even.");
   }
 };
 MXNET_REGISTER_PARAM(NumpyPadParam);

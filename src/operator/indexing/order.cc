@@ -18,50 +18,48 @@ namespace {
 
 enum TopkReturn : int { kValue = 0, kIndices = 1, kMask = 2, kBoth = 3 };
 
-struct SortParam : public dmlc::Parameter<SortParam> {
-  dmlc::optional<int> axis;
+struct SortParam : public Parameter<SortParam> {
+  std::optional<int> axis;
   bool is_ascend;
-  DMLC_DECLARE_PARAMETER(SortParam) {
-    DMLC_DECLARE_FIELD(axis)
-        .set_default(dmlc::optional<int>(-1))
-        .describe("The dimension that is sorted; None takes the array as a vector.");
-    DMLC_DECLARE_FIELD(is_ascend).set_default(true).describe("Smallest first.");
+  MXNET_DECLARE_PARAM(SortParam) {
+    MXNET_FIELD(axis).set_default(std::optional<int>(-1)).describe("The dimension that is sorted; None takes the array as a vector.");
+    MXNET_FIELD(is_ascend).set_default(true).describe("Smallest first.");
   }
 };
 
 constexpr dtypes::Set kIndexTypes = dtypes::kIeeeFloats | dtypes::Set{kUint8, kInt32, kInt64};  // of results
 
-struct ArgSortParam : public dmlc::Parameter<ArgSortParam> {
-  dmlc::optional<int> axis;
+struct ArgSortParam : public Parameter<ArgSortParam> {
+  std::optional<int> axis;
   bool is_ascend;
   int dtype;
-  DMLC_DECLARE_PARAMETER(ArgSortParam) {
-    DMLC_DECLARE_FIELD(axis)
-        .set_default(dmlc::optional<int>(-1))
+  MXNET_DECLARE_PARAM(ArgSortParam) {
+    MXNET_FIELD(axis)
+        .set_default(std::optional<int>(-1))
         .describe("The dimension that is sorted; None takes the array as a vector.");
-    DMLC_DECLARE_FIELD(is_ascend).set_default(true).describe("Smallest first.");
+    MXNET_FIELD(is_ascend).set_default(true).describe("Smallest first.");
     MXNET_DTYPE_FIELD_OF(dtype, kIndexTypes).set_default(kFloat32).describe("Element type of the result.");
   }
 };
 
-struct TopkParam : public dmlc::Parameter<TopkParam> {
-  dmlc::optional<int> axis;
+struct TopkParam : public Parameter<TopkParam> {
+  std::optional<int> axis;
   int k, ret_typ;
   bool is_ascend;
   int dtype;
-  DMLC_DECLARE_PARAMETER(TopkParam) {
-    DMLC_DECLARE_FIELD(axis)
-        .set_default(dmlc::optional<int>(-1))
+  MXNET_DECLARE_PARAM(TopkParam) {
+    MXNET_FIELD(axis)
+        .set_default(std::optional<int>(-1))
         .describe("The dimension along which entries compete; None takes the array as a vector.");
-    DMLC_DECLARE_FIELD(k).set_default(1).describe("Number of entries; all when less than 1.");
-    DMLC_DECLARE_FIELD(ret_typ)
+    MXNET_FIELD(k).set_default(1).describe("Number of entries; all when less than 1.");
+    MXNET_FIELD(ret_typ)
         .set_default(static_cast<int>(kIndices))
         .add_enum("value", static_cast<int>(kValue))
         .add_enum("indices", static_cast<int>(kIndices))
         .add_enum("mask", static_cast<int>(kMask))
         .add_enum("both", static_cast<int>(kBoth))
         .describe("The values, their indices, both, or ones at their places in an array of zeros.");
-    DMLC_DECLARE_FIELD(is_ascend).set_default(false).describe("Take the smallest instead of the largest.");
+    MXNET_FIELD(is_ascend).set_default(false).describe("Take the smallest instead of the largest.");
     MXNET_DTYPE_FIELD_OF(dtype, kIndexTypes).set_default(kFloat32).describe("Element type of indices.");
   }
 };
@@ -73,7 +71,7 @@ MXNET_REGISTER_PARAM(TopkParam);
 struct Lines {
   int64_t outer, size, inner;
 };
-Lines LinesOf(const Attrs& attrs, const dmlc::optional<int>& given, const Shape& s) {
+Lines LinesOf(const Attrs& attrs, const std::optional<int>& given, const Shape& s) {
   if (!given.has_value()) return {1, s.Size(), 1};
   const int axis = CheckedAxis(attrs, given.value(), s.ndim());
   return {s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim())};

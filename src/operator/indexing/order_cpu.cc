@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/indexing/order.h"
 
 namespace mxnet {

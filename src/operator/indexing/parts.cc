@@ -63,7 +63,7 @@ Runs Others(List gone, int64_t size) {
   return runs;
 }
 
-Along AlongAxis(const Attrs& attrs, const Shape& shape, const dmlc::optional<int>& axis) {
+Along AlongAxis(const Attrs& attrs, const Shape& shape, const std::optional<int>& axis) {
   if (!axis.has_value()) return {Shape({shape.Size()}), 0};
   if (shape.ndim() == 0) {  // NumPy takes a number as an array of one
     CheckedAxis(attrs, axis.value(), 1);
@@ -76,7 +76,7 @@ List SlicePlaces(const Attrs& attrs, const PlaceSlice& p, int64_t size) {
   const int64_t step = p.step.has_value() ? p.step.value() : 1;
   MXNET_CHECK_KIND(step != 0, Value) << "[" << attrs.op->name << "] step is 0; accepted: any other number";
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-  auto bound = [&](const dmlc::optional<int>& given, int64_t otherwise) {
+  auto bound = [&](const std::optional<int>& given, int64_t otherwise) {
     if (!given.has_value()) return otherwise;
     const int64_t at = given.value() < 0 ? given.value() + size : given.value();
     return std::min(std::max(at, low), high);

@@ -36,18 +36,18 @@ struct Along {
   int axis;
   int64_t size() const { return shape[axis]; }
 };
-Along AlongAxis(const Attrs& attrs, const Shape& shape, const dmlc::optional<int>& axis);
+Along AlongAxis(const Attrs& attrs, const Shape& shape, const std::optional<int>& axis);
 
 /* Parameters that say positions, and their fields. */
 struct PlaceSlice {
-  dmlc::optional<int> start, stop, step;
+  std::optional<int> start, stop, step;
 };
-#define MXNET_PLACE_FIELDS()                                                                                                    \
-  DMLC_DECLARE_FIELD(start).set_default(dmlc::optional<int>()).describe("Where the slice of positions begins.");                \
-  DMLC_DECLARE_FIELD(stop).set_default(dmlc::optional<int>()).describe("Where the slice of positions ends, without this one."); \
-  DMLC_DECLARE_FIELD(step).set_default(dmlc::optional<int>()).describe("Distance of the positions of the slice.");              \
-  DMLC_DECLARE_FIELD(int_ind).set_default(dmlc::optional<int>()).describe("One position, in place of a slice or an array.");    \
-  DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("The dimension; None takes the array as a vector.")
+#define MXNET_PLACE_FIELDS()                                                                                            \
+  MXNET_FIELD(start).set_default(std::optional<int>()).describe("Where the slice of positions begins.");                \
+  MXNET_FIELD(stop).set_default(std::optional<int>()).describe("Where the slice of positions ends, without this one."); \
+  MXNET_FIELD(step).set_default(std::optional<int>()).describe("Distance of the positions of the slice.");              \
+  MXNET_FIELD(int_ind).set_default(std::optional<int>()).describe("One position, in place of a slice or an array.");    \
+  MXNET_FIELD(axis).set_default(std::optional<int>()).describe("The dimension; None takes the array as a vector.")
 
 /* The positions of a Python slice of a dimension. */
 List SlicePlaces(const Attrs& attrs, const PlaceSlice& p, int64_t size);

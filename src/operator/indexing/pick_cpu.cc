@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/indexing/index_common.h"
 #include "operator/indexing/pick.h"
 #include "operator/init/fill_cpu.h"

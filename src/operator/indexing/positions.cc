@@ -13,25 +13,25 @@
 namespace mxnet {
 namespace {
 
-struct IndexArrayParam : public dmlc::Parameter<IndexArrayParam> {
-  dmlc::optional<Shape> axes;
-  DMLC_DECLARE_PARAMETER(IndexArrayParam) {
-    DMLC_DECLARE_FIELD(axes).set_default(dmlc::optional<Shape>()).describe("The dimensions whose indices are given; None gives all.");
+struct IndexArrayParam : public Parameter<IndexArrayParam> {
+  std::optional<Shape> axes;
+  MXNET_DECLARE_PARAM(IndexArrayParam) {
+    MXNET_FIELD(axes).set_default(std::optional<Shape>()).describe("The dimensions whose indices are given; None gives all.");
   }
 };
 
-struct ArangeLikeParam : public dmlc::Parameter<ArangeLikeParam> {
+struct ArangeLikeParam : public Parameter<ArangeLikeParam> {
   double start, step;
   int repeat;
   std::string ctx;
-  dmlc::optional<int> axis;
-  DMLC_DECLARE_PARAMETER(ArangeLikeParam) {
-    DMLC_DECLARE_FIELD(start).set_default(0).describe("First value.");
-    DMLC_DECLARE_FIELD(step).set_default(1).describe("Distance between values.");
-    DMLC_DECLARE_FIELD(repeat).set_default(1).set_lower_bound(1).describe("How often each value stands in the result.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
-    DMLC_DECLARE_FIELD(axis)
-        .set_default(dmlc::optional<int>())
+  std::optional<int> axis;
+  MXNET_DECLARE_PARAM(ArangeLikeParam) {
+    MXNET_FIELD(start).set_default(0).describe("First value.");
+    MXNET_FIELD(step).set_default(1).describe("Distance between values.");
+    MXNET_FIELD(repeat).set_default(1).set_lower_bound(1).describe("How often each value stands in the result.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+    MXNET_FIELD(axis)
+        .set_default(std::optional<int>())
         .describe("Make a vector as long as this dimension; None makes an array of data's shape.");
   }
 };

@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
@@ -11,10 +12,10 @@
 namespace mxnet {
 namespace {
 
-struct SearchsortedParam : public dmlc::Parameter<SearchsortedParam> {
+struct SearchsortedParam : public Parameter<SearchsortedParam> {
   bool right;
-  DMLC_DECLARE_PARAMETER(SearchsortedParam) {
-    DMLC_DECLARE_FIELD(right).set_default(false).describe("Whether a value stands behind the elements that are equal to it.");
+  MXNET_DECLARE_PARAM(SearchsortedParam) {
+    MXNET_FIELD(right).set_default(false).describe("Whether a value stands behind the elements that are equal to it.");
   }
 };
 MXNET_REGISTER_PARAM(SearchsortedParam);

@@ -13,26 +13,26 @@
 namespace mxnet {
 namespace {
 
-struct SequenceParam : public dmlc::Parameter<SequenceParam> {
+struct SequenceParam : public Parameter<SequenceParam> {
   bool use_sequence_length;
   int axis;
-  DMLC_DECLARE_PARAMETER(SequenceParam) {
-    DMLC_DECLARE_FIELD(use_sequence_length)
+  MXNET_DECLARE_PARAM(SequenceParam) {
+    MXNET_FIELD(use_sequence_length)
         .set_default(false)
         .describe("Read the length of each sequence; without it all are as long as the array.");
-    DMLC_DECLARE_FIELD(axis).set_default(0).describe(
+    MXNET_FIELD(axis).set_default(0).describe(
         "The dimension along which sequences run, 0 or 1; the other of the two counts the sequences.");
   }
 };
 
-struct SequenceMaskParam : public dmlc::Parameter<SequenceMaskParam> {
+struct SequenceMaskParam : public Parameter<SequenceMaskParam> {
   bool use_sequence_length;
   float value;
   int axis;
-  DMLC_DECLARE_PARAMETER(SequenceMaskParam) {
-    DMLC_DECLARE_FIELD(use_sequence_length).set_default(false).describe("Read the length of each sequence; without it nothing is masked.");
-    DMLC_DECLARE_FIELD(value).set_default(0).describe("What stands behind the end of a sequence.");
-    DMLC_DECLARE_FIELD(axis).set_default(0).describe(
+  MXNET_DECLARE_PARAM(SequenceMaskParam) {
+    MXNET_FIELD(use_sequence_length).set_default(false).describe("Read the length of each sequence; without it nothing is masked.");
+    MXNET_FIELD(value).set_default(0).describe("What stands behind the end of a sequence.");
+    MXNET_FIELD(axis).set_default(0).describe(
         "The dimension along which sequences run, 0 or 1; the other of the two counts the sequences.");
   }
 };

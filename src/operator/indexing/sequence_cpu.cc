@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/indexing/gpu_sequence.h"
 #include "operator/init/fill_cpu.h"
 

@@ -13,11 +13,11 @@
 namespace mxnet {
 namespace {
 
-struct TakeParam : public dmlc::Parameter<TakeParam> {
+struct TakeParam : public Parameter<TakeParam> {
   int axis, mode;
-  DMLC_DECLARE_PARAMETER(TakeParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(0).describe("The dimension whose entries are taken.");
-    DMLC_DECLARE_FIELD(mode)
+  MXNET_DECLARE_PARAM(TakeParam) {
+    MXNET_FIELD(axis).set_default(0).describe("The dimension whose entries are taken.");
+    MXNET_FIELD(mode)
         .set_default(static_cast<int>(IndexMode::kClip))
         .add_enum("clip", static_cast<int>(IndexMode::kClip))
         .add_enum("wrap", static_cast<int>(IndexMode::kWrap))
@@ -29,14 +29,14 @@ struct TakeParam : public dmlc::Parameter<TakeParam> {
   }
 };
 
-struct PickParam : public dmlc::Parameter<PickParam> {
-  dmlc::optional<int> axis;
+struct PickParam : public Parameter<PickParam> {
+  std::optional<int> axis;
   bool keepdims;
   int mode;
-  DMLC_DECLARE_PARAMETER(PickParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>(-1)).describe("The dimension of which one entry is picked.");
-    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Keep the dimension, with size 1.");
-    DMLC_DECLARE_FIELD(mode)
+  MXNET_DECLARE_PARAM(PickParam) {
+    MXNET_FIELD(axis).set_default(std::optional<int>(-1)).describe("The dimension of which one entry is picked.");
+    MXNET_FIELD(keepdims).set_default(false).describe("Keep the dimension, with size 1.");
+    MXNET_FIELD(mode)
         .set_default(static_cast<int>(IndexMode::kClip))
         .add_enum("clip", static_cast<int>(IndexMode::kClip))
         .add_enum("wrap", static_cast<int>(IndexMode::kWrap))
@@ -44,14 +44,14 @@ struct PickParam : public dmlc::Parameter<PickParam> {
   }
 };
 
-struct OneHotParam : public dmlc::Parameter<OneHotParam> {
+struct OneHotParam : public Parameter<OneHotParam> {
   int depth;
   double on_value, off_value;
   int dtype;
-  DMLC_DECLARE_PARAMETER(OneHotParam) {
-    DMLC_DECLARE_FIELD(depth).describe("Size of the new last dimension.");
-    DMLC_DECLARE_FIELD(on_value).set_default(1).describe("Value at the index.");
-    DMLC_DECLARE_FIELD(off_value).set_default(0).describe("Value elsewhere, and everywhere for an index out of range.");
+  MXNET_DECLARE_PARAM(OneHotParam) {
+    MXNET_FIELD(depth).describe("Size of the new last dimension.");
+    MXNET_FIELD(on_value).set_default(1).describe("Value at the index.");
+    MXNET_FIELD(off_value).set_default(0).describe("Value elsewhere, and everywhere for an index out of range.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
   }
 };

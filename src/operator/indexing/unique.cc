@@ -14,14 +14,14 @@
 namespace mxnet {
 namespace {
 
-struct UniqueParam : public dmlc::Parameter<UniqueParam> {
+struct UniqueParam : public Parameter<UniqueParam> {
   bool return_index, return_inverse, return_counts;
-  dmlc::optional<int> axis;
-  DMLC_DECLARE_PARAMETER(UniqueParam) {
-    DMLC_DECLARE_FIELD(return_index).set_default(false).describe("Give the first position of each, too.");
-    DMLC_DECLARE_FIELD(return_inverse).set_default(false).describe("Give for each element the position among the results, too.");
-    DMLC_DECLARE_FIELD(return_counts).set_default(false).describe("Give how often each stands in the array, too.");
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("Compare slices of this dimension; None takes the elements.");
+  std::optional<int> axis;
+  MXNET_DECLARE_PARAM(UniqueParam) {
+    MXNET_FIELD(return_index).set_default(false).describe("Give the first position of each, too.");
+    MXNET_FIELD(return_inverse).set_default(false).describe("Give for each element the position among the results, too.");
+    MXNET_FIELD(return_counts).set_default(false).describe("Give how often each stands in the array, too.");
+    MXNET_FIELD(axis).set_default(std::optional<int>()).describe("Compare slices of this dimension; None takes the elements.");
   }
 };
 MXNET_REGISTER_PARAM(UniqueParam);

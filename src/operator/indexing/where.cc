@@ -135,17 +135,15 @@ void BroadcastWhereBack(KernelArgs& a) {
 
 // ---- with numbers in place of x, y, or both
 
-struct WhereScalarParam : public dmlc::Parameter<WhereScalarParam> {
+struct WhereScalarParam : public Parameter<WhereScalarParam> {
   double scalar;
-  DMLC_DECLARE_PARAMETER(WhereScalarParam) {
-    DMLC_DECLARE_FIELD(scalar).set_default(0).describe("The number that stands where the array does not.");
-  }
+  MXNET_DECLARE_PARAM(WhereScalarParam) { MXNET_FIELD(scalar).set_default(0).describe("The number that stands where the array does not."); }
 };
-struct WhereScalarsParam : public dmlc::Parameter<WhereScalarsParam> {
+struct WhereScalarsParam : public Parameter<WhereScalarsParam> {
   double x, y;
-  DMLC_DECLARE_PARAMETER(WhereScalarsParam) {
-    DMLC_DECLARE_FIELD(x).set_default(0).describe("The number where condition is not zero.");
-    DMLC_DECLARE_FIELD(y).set_default(0).describe("The number where condition is zero.");
+  MXNET_DECLARE_PARAM(WhereScalarsParam) {
+    MXNET_FIELD(x).set_default(0).describe("The number where condition is not zero.");
+    MXNET_FIELD(y).set_default(0).describe("The number where condition is zero.");
   }
 };
 MXNET_REGISTER_PARAM(WhereScalarParam);

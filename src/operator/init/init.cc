@@ -13,53 +13,53 @@
 namespace mxnet {
 namespace {
 
-struct InitParam : public dmlc::Parameter<InitParam> {
+struct InitParam : public Parameter<InitParam> {
   Shape shape;
   std::string ctx;
   int dtype;
-  DMLC_DECLARE_PARAMETER(InitParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape(0)).describe("Shape of the result; without it, the shape of `out`.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result, such as cpu(0); read by eager calls only.");
+  MXNET_DECLARE_PARAM(InitParam) {
+    MXNET_FIELD(shape).set_default(Shape(0)).describe("Shape of the result; without it, the shape of `out`.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result, such as cpu(0); read by eager calls only.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
   }
 };
 
-struct InitWithoutDTypeParam : public dmlc::Parameter<InitWithoutDTypeParam> {
+struct InitWithoutDTypeParam : public Parameter<InitWithoutDTypeParam> {
   Shape shape;
   std::string ctx;
   int dtype;
-  DMLC_DECLARE_PARAMETER(InitWithoutDTypeParam) {
-    DMLC_DECLARE_FIELD(shape).set_default_none().describe("Shape of the result; without it, the shape is inferred from its use.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
-    DMLC_DECLARE_FIELD(dtype).set_default(-1).describe("Number of the element type; -1 infers it from the use.");
+  MXNET_DECLARE_PARAM(InitWithoutDTypeParam) {
+    MXNET_FIELD(shape).set_default_none().describe("Shape of the result; without it, the shape is inferred from its use.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+    MXNET_FIELD(dtype).set_default(-1).describe("Number of the element type; -1 infers it from the use.");
   }
 };
 
-struct FullParam : public dmlc::Parameter<FullParam> {
+struct FullParam : public Parameter<FullParam> {
   Shape shape;
   std::string ctx;
   int dtype;
   double value;
-  DMLC_DECLARE_PARAMETER(FullParam) {
-    DMLC_DECLARE_FIELD(shape).set_default_none().describe("Shape of the result; without it, the shape of `out`.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+  MXNET_DECLARE_PARAM(FullParam) {
+    MXNET_FIELD(shape).set_default_none().describe("Shape of the result; without it, the shape of `out`.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
-    DMLC_DECLARE_FIELD(value).describe("Value of every element.");
+    MXNET_FIELD(value).describe("Value of every element.");
   }
 };
 
-struct FullLikeParam : public dmlc::Parameter<FullLikeParam> {
+struct FullLikeParam : public Parameter<FullLikeParam> {
   double fill_value;
   std::string ctx;
-  dmlc::optional<int> dtype;
-  DMLC_DECLARE_PARAMETER(FullLikeParam) {
-    DMLC_DECLARE_FIELD(fill_value).describe("Value of every element.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
-    MXNET_DTYPE_FIELD(dtype).set_default(dmlc::optional<int>()).describe("Element type of the result; None takes the input's.");
+  std::optional<int> dtype;
+  MXNET_DECLARE_PARAM(FullLikeParam) {
+    MXNET_FIELD(fill_value).describe("Value of every element.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+    MXNET_DTYPE_FIELD(dtype).set_default(std::optional<int>()).describe("Element type of the result; None takes the input's.");
   }
 };
 
-struct RangeParam : public dmlc::Parameter<RangeParam> {
+struct RangeParam : public Parameter<RangeParam> {
   double start;
   OptionalNumber stop;
   double step;
@@ -67,18 +67,18 @@ struct RangeParam : public dmlc::Parameter<RangeParam> {
   bool infer_range;
   std::string ctx;
   int dtype;
-  DMLC_DECLARE_PARAMETER(RangeParam) {
-    DMLC_DECLARE_FIELD(start).describe("First value; the last bound when `stop` is None, and then the range begins at 0.");
-    DMLC_DECLARE_FIELD(stop).set_default(OptionalNumber()).describe("Bound that is not reached.");
-    DMLC_DECLARE_FIELD(step).set_default(1).describe("Distance between values; not 0.");
-    DMLC_DECLARE_FIELD(repeat).set_default(1).set_lower_bound(1).describe("How often each value stands in the result.");
-    DMLC_DECLARE_FIELD(infer_range).set_default(false).describe("Take the number of values from the shape that the result must have.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+  MXNET_DECLARE_PARAM(RangeParam) {
+    MXNET_FIELD(start).describe("First value; the last bound when `stop` is None, and then the range begins at 0.");
+    MXNET_FIELD(stop).set_default(OptionalNumber()).describe("Bound that is not reached.");
+    MXNET_FIELD(step).set_default(1).describe("Distance between values; not 0.");
+    MXNET_FIELD(repeat).set_default(1).set_lower_bound(1).describe("How often each value stands in the result.");
+    MXNET_FIELD(infer_range).set_default(false).describe("Take the number of values from the shape that the result must have.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
   }
 };
 
-struct LinspaceParam : public dmlc::Parameter<LinspaceParam> {
+struct LinspaceParam : public Parameter<LinspaceParam> {
   double start, stop;
   int64_t num;
   bool endpoint;
@@ -87,48 +87,48 @@ struct LinspaceParam : public dmlc::Parameter<LinspaceParam> {
   double step;
   int repeat;
   bool infer_range;
-  DMLC_DECLARE_PARAMETER(LinspaceParam) {
-    DMLC_DECLARE_FIELD(start).describe("First value.");
-    DMLC_DECLARE_FIELD(stop).describe("Last value, or the bound behind it when `endpoint` is false.");
-    DMLC_DECLARE_FIELD(num).set_lower_bound(0).describe("Number of values.");
-    DMLC_DECLARE_FIELD(endpoint).set_default(true).describe("Whether `stop` is the last value.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+  MXNET_DECLARE_PARAM(LinspaceParam) {
+    MXNET_FIELD(start).describe("First value.");
+    MXNET_FIELD(stop).describe("Last value, or the bound behind it when `endpoint` is false.");
+    MXNET_FIELD(num).set_lower_bound(0).describe("Number of values.");
+    MXNET_FIELD(endpoint).set_default(true).describe("Whether `stop` is the last value.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
-    DMLC_DECLARE_FIELD(step).set_default(1).describe("Not used: `num` says how far values are apart.");
-    DMLC_DECLARE_FIELD(repeat).set_default(1).set_lower_bound(1).describe("How often each value stands in the result.");
-    DMLC_DECLARE_FIELD(infer_range).set_default(false).describe("Not used: `num` is always given.");
+    MXNET_FIELD(step).set_default(1).describe("Not used: `num` says how far values are apart.");
+    MXNET_FIELD(repeat).set_default(1).set_lower_bound(1).describe("How often each value stands in the result.");
+    MXNET_FIELD(infer_range).set_default(false).describe("Not used: `num` is always given.");
   }
 };
 
-struct SetValueParam : public dmlc::Parameter<SetValueParam> {
+struct SetValueParam : public Parameter<SetValueParam> {
   float src;
-  DMLC_DECLARE_PARAMETER(SetValueParam) { DMLC_DECLARE_FIELD(src).set_default(0).describe("The number."); }
+  MXNET_DECLARE_PARAM(SetValueParam) { MXNET_FIELD(src).set_default(0).describe("The number."); }
 };
 
-struct EyeParam : public dmlc::Parameter<EyeParam> {
+struct EyeParam : public Parameter<EyeParam> {
   int64_t N, M, k;
   std::string ctx;
   int dtype;
-  DMLC_DECLARE_PARAMETER(EyeParam) {
-    DMLC_DECLARE_FIELD(N).set_lower_bound(0).describe("Number of rows.");
-    DMLC_DECLARE_FIELD(M).set_default(0).set_lower_bound(0).describe("Number of columns; 0 takes N.");
-    DMLC_DECLARE_FIELD(k).set_default(0).describe("Which diagonal: above the main one when positive.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+  MXNET_DECLARE_PARAM(EyeParam) {
+    MXNET_FIELD(N).set_lower_bound(0).describe("Number of rows.");
+    MXNET_FIELD(M).set_default(0).set_lower_bound(0).describe("Number of columns; 0 takes N.");
+    MXNET_FIELD(k).set_default(0).describe("Which diagonal: above the main one when positive.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
   }
 };
 
-struct NumpyEyeParam : public dmlc::Parameter<NumpyEyeParam> {
+struct NumpyEyeParam : public Parameter<NumpyEyeParam> {
   int64_t N;
-  dmlc::optional<int64_t> M;
+  std::optional<int64_t> M;
   int64_t k;
   std::string ctx;
   int dtype;
-  DMLC_DECLARE_PARAMETER(NumpyEyeParam) {
-    DMLC_DECLARE_FIELD(N).set_lower_bound(0).describe("Number of rows.");
-    DMLC_DECLARE_FIELD(M).set_default(dmlc::optional<int64_t>()).describe("Number of columns; None takes N.");
-    DMLC_DECLARE_FIELD(k).set_default(0).describe("Which diagonal: above the main one when positive.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+  MXNET_DECLARE_PARAM(NumpyEyeParam) {
+    MXNET_FIELD(N).set_lower_bound(0).describe("Number of rows.");
+    MXNET_FIELD(M).set_default(std::optional<int64_t>()).describe("Number of columns; None takes N.");
+    MXNET_FIELD(k).set_default(0).describe("Which diagonal: above the main one when positive.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
   }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/init/fill.h"
 #include "operator/param.h"
@@ -10,67 +11,67 @@
 namespace mxnet {
 namespace {
 
-struct WindowParam : public dmlc::Parameter<WindowParam> {
-  dmlc::optional<int64_t> M;
+struct WindowParam : public Parameter<WindowParam> {
+  std::optional<int64_t> M;
   std::string ctx;
   int dtype;
-  DMLC_DECLARE_PARAMETER(WindowParam) {
-    DMLC_DECLARE_FIELD(M).set_default(dmlc::optional<int64_t>()).describe("Number of points; it must be given. None for 0 or less.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+  MXNET_DECLARE_PARAM(WindowParam) {
+    MXNET_FIELD(M).set_default(std::optional<int64_t>()).describe("Number of points; it must be given. None for 0 or less.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
   }
 };
 
-struct LogspaceParam : public dmlc::Parameter<LogspaceParam> {
+struct LogspaceParam : public Parameter<LogspaceParam> {
   double start, stop;
   int64_t num;
   bool endpoint;
   double base;
   std::string ctx;
   int dtype;
-  DMLC_DECLARE_PARAMETER(LogspaceParam) {
-    DMLC_DECLARE_FIELD(start).describe("The first value is base to the power of this.");
-    DMLC_DECLARE_FIELD(stop).describe("The last value, or the bound behind it, is base to the power of this.");
-    DMLC_DECLARE_FIELD(num).set_lower_bound(0).describe("Number of values.");
-    DMLC_DECLARE_FIELD(endpoint).set_default(true).describe("Whether `stop` is the last exponent.");
-    DMLC_DECLARE_FIELD(base).set_default(10).describe("The base of the powers.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+  MXNET_DECLARE_PARAM(LogspaceParam) {
+    MXNET_FIELD(start).describe("The first value is base to the power of this.");
+    MXNET_FIELD(stop).describe("The last value, or the bound behind it, is base to the power of this.");
+    MXNET_FIELD(num).set_lower_bound(0).describe("Number of values.");
+    MXNET_FIELD(endpoint).set_default(true).describe("Whether `stop` is the last exponent.");
+    MXNET_FIELD(base).set_default(10).describe("The base of the powers.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
   }
 };
 
-struct IndicesParam : public dmlc::Parameter<IndicesParam> {
+struct IndicesParam : public Parameter<IndicesParam> {
   Shape dimensions;
   int dtype;
   std::string ctx;
-  DMLC_DECLARE_PARAMETER(IndicesParam) {
-    DMLC_DECLARE_FIELD(dimensions).describe("Shape of the array whose indices are given.");
+  MXNET_DECLARE_PARAM(IndicesParam) {
+    MXNET_FIELD(dimensions).describe("Shape of the array whose indices are given.");
     MXNET_DTYPE_FIELD(dtype).set_default(kInt32).describe("Element type of the result.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
   }
 };
 
-struct TriParam : public dmlc::Parameter<TriParam> {
+struct TriParam : public Parameter<TriParam> {
   int64_t N;
-  dmlc::optional<int64_t> M;
+  std::optional<int64_t> M;
   int k;
   int dtype;
   std::string ctx;
-  DMLC_DECLARE_PARAMETER(TriParam) {
-    DMLC_DECLARE_FIELD(N).set_lower_bound(0).describe("Number of rows.");
-    DMLC_DECLARE_FIELD(M).set_default(dmlc::optional<int64_t>()).describe("Number of columns; None takes N.");
-    DMLC_DECLARE_FIELD(k).set_default(0).describe("The highest diagonal with ones: above the main one when positive.");
+  MXNET_DECLARE_PARAM(TriParam) {
+    MXNET_FIELD(N).set_lower_bound(0).describe("Number of rows.");
+    MXNET_FIELD(M).set_default(std::optional<int64_t>()).describe("Number of columns; None takes N.");
+    MXNET_FIELD(k).set_default(0).describe("The highest diagonal with ones: above the main one when positive.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+    MXNET_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
   }
 };
 
-struct TrilIndicesParam : public dmlc::Parameter<TrilIndicesParam> {
+struct TrilIndicesParam : public Parameter<TrilIndicesParam> {
   int64_t n, k, m;
-  DMLC_DECLARE_PARAMETER(TrilIndicesParam) {
-    DMLC_DECLARE_FIELD(n).set_lower_bound(0).describe("Number of rows of the matrix.");
-    DMLC_DECLARE_FIELD(k).set_default(0).describe("The highest diagonal that belongs to the triangle.");
-    DMLC_DECLARE_FIELD(m).set_lower_bound(0).describe("Number of columns of the matrix.");
+  MXNET_DECLARE_PARAM(TrilIndicesParam) {
+    MXNET_FIELD(n).set_lower_bound(0).describe("Number of rows of the matrix.");
+    MXNET_FIELD(k).set_default(0).describe("The highest diagonal that belongs to the triangle.");
+    MXNET_FIELD(m).set_lower_bound(0).describe("Number of columns of the matrix.");
   }
 };
 

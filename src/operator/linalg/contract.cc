@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/op.h"
 #include "operator/linalg/matmul.h"
 #include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 namespace linalg {

@@ -19,12 +19,12 @@ namespace {
 
 // ---- cross
 
-struct CrossParam : public dmlc::Parameter<CrossParam> {
+struct CrossParam : public Parameter<CrossParam> {
   int axisa, axisb, axisc;
-  DMLC_DECLARE_PARAMETER(CrossParam) {
-    DMLC_DECLARE_FIELD(axisa).set_default(-1).describe("Dimension of a that the vectors lie along.");
-    DMLC_DECLARE_FIELD(axisb).set_default(-1).describe("Dimension of b that the vectors lie along.");
-    DMLC_DECLARE_FIELD(axisc).set_default(-1).describe("Dimension of the result that they lie along, where it has vectors.");
+  MXNET_DECLARE_PARAM(CrossParam) {
+    MXNET_FIELD(axisa).set_default(-1).describe("Dimension of a that the vectors lie along.");
+    MXNET_FIELD(axisb).set_default(-1).describe("Dimension of b that the vectors lie along.");
+    MXNET_FIELD(axisc).set_default(-1).describe("Dimension of the result that they lie along, where it has vectors.");
   }
 };
 MXNET_REGISTER_PARAM(CrossParam);
@@ -250,12 +250,12 @@ void RegisterCross() {
 
 // ---- trace
 
-struct TraceParam : public dmlc::Parameter<TraceParam> {
+struct TraceParam : public Parameter<TraceParam> {
   int offset, axis1, axis2;
-  DMLC_DECLARE_PARAMETER(TraceParam) {
-    DMLC_DECLARE_FIELD(offset).set_default(0).describe("Which diagonal: above the main one when positive.");
-    DMLC_DECLARE_FIELD(axis1).set_default(0).describe("Dimension of the rows of the matrices.");
-    DMLC_DECLARE_FIELD(axis2).set_default(1).describe("Dimension of their columns.");
+  MXNET_DECLARE_PARAM(TraceParam) {
+    MXNET_FIELD(offset).set_default(0).describe("Which diagonal: above the main one when positive.");
+    MXNET_FIELD(axis1).set_default(0).describe("Dimension of the rows of the matrices.");
+    MXNET_FIELD(axis2).set_default(1).describe("Dimension of their columns.");
   }
 };
 MXNET_REGISTER_PARAM(TraceParam);

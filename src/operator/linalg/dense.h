@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/linalg/small.h"
 
 namespace mxnet {

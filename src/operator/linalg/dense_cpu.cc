@@ -7,6 +7,7 @@
 
 #include "base/omp.h"
 #include "mxnet/error.h"
+#include "mxnet/op.h"
 #include "operator/blas_threads.h"
 #include "operator/host_scratch.h"
 #include "operator/linalg/blocked_cholesky.h"

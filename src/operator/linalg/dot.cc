@@ -9,18 +9,18 @@
 namespace mxnet {
 namespace {
 
-struct DotParam : public dmlc::Parameter<DotParam> {
+struct DotParam : public Parameter<DotParam> {
   bool transpose_a, transpose_b;
-  dmlc::optional<int> forward_stype;
-  DMLC_DECLARE_PARAMETER(DotParam) {
-    DMLC_DECLARE_FIELD(transpose_a)
+  std::optional<int> forward_stype;
+  MXNET_DECLARE_PARAM(DotParam) {
+    MXNET_FIELD(transpose_a)
         .set_default(false)
         .describe("Multiply with lhs transposed: its first dimension is summed over instead of its last.");
-    DMLC_DECLARE_FIELD(transpose_b)
+    MXNET_FIELD(transpose_b)
         .set_default(false)
         .describe("Multiply with rhs transposed: its last dimension is summed over instead of its first.");
-    DMLC_DECLARE_FIELD(forward_stype)
-        .set_default(dmlc::optional<int>())
+    MXNET_FIELD(forward_stype)
+        .set_default(std::optional<int>())
         .add_enum("default", static_cast<int>(0))
         .add_enum("row_sparse", static_cast<int>(1))
         .add_enum("csr", static_cast<int>(2))

@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/linalg/contract.h"
 #include "operator/param.h"
@@ -11,27 +12,27 @@ namespace mxnet {
 namespace linalg {
 namespace {
 
-struct EinsumParam : public dmlc::Parameter<EinsumParam> {
+struct EinsumParam : public Parameter<EinsumParam> {
   int num_args;
   std::string subscripts;
   int optimize;
-  DMLC_DECLARE_PARAMETER(EinsumParam) {
-    DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of arrays.");
-    DMLC_DECLARE_FIELD(subscripts)
+  MXNET_DECLARE_PARAM(EinsumParam) {
+    MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of arrays.");
+    MXNET_FIELD(subscripts)
         .set_default("")
         .describe("A letter for each dimension of each array, commas between the arrays, and perhaps -> and the dimensions of the result.");
-    DMLC_DECLARE_FIELD(optimize).set_default(0).describe("Accepted; the order of the products is chosen by their sizes in any case.");
+    MXNET_FIELD(optimize).set_default(0).describe("Accepted; the order of the products is chosen by their sizes in any case.");
   }
 };
 
-struct EinsumBackwardParam : public dmlc::Parameter<EinsumBackwardParam> {
+struct EinsumBackwardParam : public Parameter<EinsumBackwardParam> {
   int num_args;
   std::string subscripts;
   int which;
-  DMLC_DECLARE_PARAMETER(EinsumBackwardParam) {
-    DMLC_DECLARE_FIELD(num_args).set_lower_bound(2).describe("Number of arrays, with the gradient of the result.");
-    DMLC_DECLARE_FIELD(subscripts).set_default("").describe("Those of the sum.");
-    DMLC_DECLARE_FIELD(which).set_default(0).describe("The array whose gradient is wanted.");
+  MXNET_DECLARE_PARAM(EinsumBackwardParam) {
+    MXNET_FIELD(num_args).set_lower_bound(2).describe("Number of arrays, with the gradient of the result.");
+    MXNET_FIELD(subscripts).set_default("").describe("Those of the sum.");
+    MXNET_FIELD(which).set_default(0).describe("The array whose gradient is wanted.");
   }
 };
 MXNET_REGISTER_PARAM(EinsumParam);

@@ -4,6 +4,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
@@ -30,11 +31,10 @@ std::function<double(const Attrs&, Span<const TBlob>, Span<const TBlob>)> Cubes(
 
 // ---- Cholesky
 
-struct CholeskyParam : public dmlc::Parameter<CholeskyParam> {
+struct CholeskyParam : public Parameter<CholeskyParam> {
   bool lower;
-  DMLC_DECLARE_PARAMETER(CholeskyParam) {
-    DMLC_DECLARE_FIELD(lower).set_default(true).describe(
-        "The factors are lower triangular, and so are the triangles that are read; else upper.");
+  MXNET_DECLARE_PARAM(CholeskyParam) {
+    MXNET_FIELD(lower).set_default(true).describe("The factors are lower triangular, and so are the triangles that are read; else upper.");
   }
 };
 MXNET_REGISTER_PARAM(CholeskyParam);

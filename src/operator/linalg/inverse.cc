@@ -1,4 +1,5 @@
 // Inverses and determinants.
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/dtype.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
@@ -9,9 +10,9 @@
 namespace mxnet {
 namespace {
 
-struct KhatriRaoParam : public dmlc::Parameter<KhatriRaoParam> {
+struct KhatriRaoParam : public Parameter<KhatriRaoParam> {
   int num_args;
-  DMLC_DECLARE_PARAMETER(KhatriRaoParam) { DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs."); }
+  MXNET_DECLARE_PARAM(KhatriRaoParam) { MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of inputs."); }
 };
 MXNET_REGISTER_PARAM(KhatriRaoParam);
 

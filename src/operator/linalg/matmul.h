@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "mxnet/base.h"
-#include "mxnet/engine.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
 

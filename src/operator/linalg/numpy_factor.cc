@@ -152,10 +152,10 @@ std::vector<NodeEntry> QrGradient(const NodePtr& node, const std::vector<NodeEnt
 
 // ---- eigenvalues
 
-struct TriangleParam : public dmlc::Parameter<TriangleParam> {
+struct TriangleParam : public Parameter<TriangleParam> {
   char UPLO;
-  DMLC_DECLARE_PARAMETER(TriangleParam) {
-    DMLC_DECLARE_FIELD(UPLO).set_default('L').describe("The triangle that is read: L, the lower one, or U, the upper one.");
+  MXNET_DECLARE_PARAM(TriangleParam) {
+    MXNET_FIELD(UPLO).set_default('L').describe("The triangle that is read: L, the lower one, or U, the upper one.");
   }
 };
 MXNET_REGISTER_PARAM(TriangleParam);

@@ -22,51 +22,51 @@ namespace {
 
 constexpr const char* kHostText = " On a GPU the arrays are copied to the host, where LAPACK's iteration runs.";
 
-struct PinvParam : public dmlc::Parameter<PinvParam> {
+struct PinvParam : public Parameter<PinvParam> {
   bool hermitian;
-  DMLC_DECLARE_PARAMETER(PinvParam) {
-    DMLC_DECLARE_FIELD(hermitian).set_default(false).describe("The matrices are symmetric; only their lower triangles are read.");
+  MXNET_DECLARE_PARAM(PinvParam) {
+    MXNET_FIELD(hermitian).set_default(false).describe("The matrices are symmetric; only their lower triangles are read.");
   }
 };
 
-struct PinvScalarParam : public dmlc::Parameter<PinvScalarParam> {
+struct PinvScalarParam : public Parameter<PinvScalarParam> {
   double rcond;
   bool hermitian;
-  DMLC_DECLARE_PARAMETER(PinvScalarParam) {
-    DMLC_DECLARE_FIELD(rcond).set_default(1e-15).describe("Singular values up to this part of the largest one count as 0.");
-    DMLC_DECLARE_FIELD(hermitian).set_default(false).describe("The matrices are symmetric; only their lower triangles are read.");
+  MXNET_DECLARE_PARAM(PinvScalarParam) {
+    MXNET_FIELD(rcond).set_default(1e-15).describe("Singular values up to this part of the largest one count as 0.");
+    MXNET_FIELD(hermitian).set_default(false).describe("The matrices are symmetric; only their lower triangles are read.");
   }
 };
 
-struct RankParam : public dmlc::Parameter<RankParam> {
+struct RankParam : public Parameter<RankParam> {
   bool hermitian;
-  DMLC_DECLARE_PARAMETER(RankParam) {
-    DMLC_DECLARE_FIELD(hermitian).set_default(false).describe("The matrices are symmetric; only their lower triangles are read.");
+  MXNET_DECLARE_PARAM(RankParam) {
+    MXNET_FIELD(hermitian).set_default(false).describe("The matrices are symmetric; only their lower triangles are read.");
   }
 };
 
-struct RankNoTolParam : public dmlc::Parameter<RankNoTolParam> {
+struct RankNoTolParam : public Parameter<RankNoTolParam> {
   float finfoEps32;
   double finfoEps64;
   bool hermitian;
-  DMLC_DECLARE_PARAMETER(RankNoTolParam) {
-    DMLC_DECLARE_FIELD(finfoEps32).set_default(0).describe("The relative rounding error of float32.");
-    DMLC_DECLARE_FIELD(finfoEps64).set_default(0).describe("That of float64.");
-    DMLC_DECLARE_FIELD(hermitian).set_default(false).describe("The matrices are symmetric; only their lower triangles are read.");
+  MXNET_DECLARE_PARAM(RankNoTolParam) {
+    MXNET_FIELD(finfoEps32).set_default(0).describe("The relative rounding error of float32.");
+    MXNET_FIELD(finfoEps64).set_default(0).describe("That of float64.");
+    MXNET_FIELD(hermitian).set_default(false).describe("The matrices are symmetric; only their lower triangles are read.");
   }
 };
 
-struct LstsqParam : public dmlc::Parameter<LstsqParam> {
+struct LstsqParam : public Parameter<LstsqParam> {
   double rcond;
   float finfoEps32;
   double finfoEps64;
   bool new_default;
-  DMLC_DECLARE_PARAMETER(LstsqParam) {
-    DMLC_DECLARE_FIELD(rcond).set_default(-1).describe(
+  MXNET_DECLARE_PARAM(LstsqParam) {
+    MXNET_FIELD(rcond).set_default(-1).describe(
         "Singular values up to this part of the largest one count as 0; negative: the rounding error.");
-    DMLC_DECLARE_FIELD(finfoEps32).set_default(0).describe("The relative rounding error of float32, for new_default.");
-    DMLC_DECLARE_FIELD(finfoEps64).set_default(0).describe("That of float64.");
-    DMLC_DECLARE_FIELD(new_default)
+    MXNET_FIELD(finfoEps32).set_default(0).describe("The relative rounding error of float32, for new_default.");
+    MXNET_FIELD(finfoEps64).set_default(0).describe("That of float64.");
+    MXNET_FIELD(new_default)
         .set_default(false)
         .describe("The part is the rounding error times the larger number of rows and columns, whatever rcond is.");
   }

@@ -63,18 +63,18 @@ bool FirstType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
 
 // ---- tensorinv
 
-struct TensorInvParam : public dmlc::Parameter<TensorInvParam> {
+struct TensorInvParam : public Parameter<TensorInvParam> {
   int ind;
-  DMLC_DECLARE_PARAMETER(TensorInvParam) {
-    DMLC_DECLARE_FIELD(ind).set_default(2).describe("How many of the first dimensions are the rows of the matrix that is inverted.");
+  MXNET_DECLARE_PARAM(TensorInvParam) {
+    MXNET_FIELD(ind).set_default(2).describe("How many of the first dimensions are the rows of the matrix that is inverted.");
   }
 };
 MXNET_REGISTER_PARAM(TensorInvParam);
 
-struct FoldParam : public dmlc::Parameter<FoldParam> {
+struct FoldParam : public Parameter<FoldParam> {
   int rows;
-  DMLC_DECLARE_PARAMETER(FoldParam) {
-    DMLC_DECLARE_FIELD(rows).describe("How many of the first dimensions become the rows; negative: all but so many.");
+  MXNET_DECLARE_PARAM(FoldParam) {
+    MXNET_FIELD(rows).describe("How many of the first dimensions become the rows; negative: all but so many.");
   }
 };
 MXNET_REGISTER_PARAM(FoldParam);
@@ -120,10 +120,10 @@ std::vector<NodeEntry> TensorInvGradient(const NodePtr& node, const std::vector<
 
 // ---- tensorsolve
 
-struct TensorSolveParam : public dmlc::Parameter<TensorSolveParam> {
+struct TensorSolveParam : public Parameter<TensorSolveParam> {
   Shape a_axes;
-  DMLC_DECLARE_PARAMETER(TensorSolveParam) {
-    DMLC_DECLARE_FIELD(a_axes)
+  MXNET_DECLARE_PARAM(TensorSolveParam) {
+    MXNET_FIELD(a_axes)
         .set_default(Shape(std::vector<int64_t>{}))
         .describe("Dimensions of a that are moved behind the others before anything else.");
   }

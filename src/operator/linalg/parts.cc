@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/omp.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
@@ -14,10 +15,10 @@ namespace {
 
 const char* const kFile = "operator/linalg/gpu_parts.cuh";
 
-struct PartParam : public dmlc::Parameter<PartParam> {
+struct PartParam : public Parameter<PartParam> {
   int part;
-  DMLC_DECLARE_PARAMETER(PartParam) {
-    DMLC_DECLARE_FIELD(part)
+  MXNET_DECLARE_PARAM(PartParam) {
+    MXNET_FIELD(part)
         .add_enum("lower", static_cast<int>(Part::kLower))
         .add_enum("upper", static_cast<int>(Part::kUpper))
         .add_enum("mirror", static_cast<int>(Part::kMirror))

@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/matrix/move.h"
 #include "operator/on_host.h"
@@ -131,18 +132,18 @@ std::vector<NodeEntry> PolyvalSecond(const NodePtr& node, const std::vector<Node
 
 // ---- interp
 
-struct InterpParam : public dmlc::Parameter<InterpParam> {
+struct InterpParam : public Parameter<InterpParam> {
   OptionalNumber left, right, period;
   double x_scalar;
   bool x_is_scalar;
-  DMLC_DECLARE_PARAMETER(InterpParam) {
-    DMLC_DECLARE_FIELD(left).set_default(OptionalNumber()).describe("The value below xp[0]; None: fp[0].");
-    DMLC_DECLARE_FIELD(right).set_default(OptionalNumber()).describe("The value above the last of xp; None: the last of fp.");
-    DMLC_DECLARE_FIELD(period)
+  MXNET_DECLARE_PARAM(InterpParam) {
+    MXNET_FIELD(left).set_default(OptionalNumber()).describe("The value below xp[0]; None: fp[0].");
+    MXNET_FIELD(right).set_default(OptionalNumber()).describe("The value above the last of xp; None: the last of fp.");
+    MXNET_FIELD(period)
         .set_default(OptionalNumber())
         .describe("x and xp are angles, whose numbers repeat after this one; xp need not ascend, left and right are not used.");
-    DMLC_DECLARE_FIELD(x_scalar).set_default(0).describe("x, where it is one number.");
-    DMLC_DECLARE_FIELD(x_is_scalar).set_default(false).describe("x is x_scalar, and no array.");
+    MXNET_FIELD(x_scalar).set_default(0).describe("x, where it is one number.");
+    MXNET_FIELD(x_is_scalar).set_default(false).describe("x is x_scalar, and no array.");
   }
 };
 MXNET_REGISTER_PARAM(InterpParam);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/omp.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/gemm.h"
 #include "operator/gpu_library/gemm.h"
@@ -20,37 +21,37 @@ namespace {
 constexpr const char* kAxisText =
     "Dimension that the rows of the matrices lie along; their columns lie along the last one. All other dimensions count matrices.";
 
-struct GemmParam : public dmlc::Parameter<GemmParam> {
+struct GemmParam : public Parameter<GemmParam> {
   bool transpose_a, transpose_b;
   double alpha, beta;
   int axis;
-  DMLC_DECLARE_PARAMETER(GemmParam) {
-    DMLC_DECLARE_FIELD(transpose_a).set_default(false).describe("Multiply with the matrices of A transposed.");
-    DMLC_DECLARE_FIELD(transpose_b).set_default(false).describe("Multiply with the matrices of B transposed.");
-    DMLC_DECLARE_FIELD(alpha).set_default(1.0).describe("Factor of the product.");
-    DMLC_DECLARE_FIELD(beta).set_default(1.0).describe("Factor of C.");
-    DMLC_DECLARE_FIELD(axis).set_default(-2).describe(kAxisText);
+  MXNET_DECLARE_PARAM(GemmParam) {
+    MXNET_FIELD(transpose_a).set_default(false).describe("Multiply with the matrices of A transposed.");
+    MXNET_FIELD(transpose_b).set_default(false).describe("Multiply with the matrices of B transposed.");
+    MXNET_FIELD(alpha).set_default(1.0).describe("Factor of the product.");
+    MXNET_FIELD(beta).set_default(1.0).describe("Factor of C.");
+    MXNET_FIELD(axis).set_default(-2).describe(kAxisText);
   }
 };
 
-struct Gemm2Param : public dmlc::Parameter<Gemm2Param> {
+struct Gemm2Param : public Parameter<Gemm2Param> {
   bool transpose_a, transpose_b;
   double alpha;
   int axis;
-  DMLC_DECLARE_PARAMETER(Gemm2Param) {
-    DMLC_DECLARE_FIELD(transpose_a).set_default(false).describe("Multiply with the matrices of A transposed.");
-    DMLC_DECLARE_FIELD(transpose_b).set_default(false).describe("Multiply with the matrices of B transposed.");
-    DMLC_DECLARE_FIELD(alpha).set_default(1.0).describe("Factor of the product.");
-    DMLC_DECLARE_FIELD(axis).set_default(-2).describe(kAxisText);
+  MXNET_DECLARE_PARAM(Gemm2Param) {
+    MXNET_FIELD(transpose_a).set_default(false).describe("Multiply with the matrices of A transposed.");
+    MXNET_FIELD(transpose_b).set_default(false).describe("Multiply with the matrices of B transposed.");
+    MXNET_FIELD(alpha).set_default(1.0).describe("Factor of the product.");
+    MXNET_FIELD(axis).set_default(-2).describe(kAxisText);
   }
 };
 
-struct SyrkParam : public dmlc::Parameter<SyrkParam> {
+struct SyrkParam : public Parameter<SyrkParam> {
   bool transpose;
   double alpha;
-  DMLC_DECLARE_PARAMETER(SyrkParam) {
-    DMLC_DECLARE_FIELD(transpose).set_default(false).describe("Multiply the transposed matrices with the matrices.");
-    DMLC_DECLARE_FIELD(alpha).set_default(1.0).describe("Factor of the product.");
+  MXNET_DECLARE_PARAM(SyrkParam) {
+    MXNET_FIELD(transpose).set_default(false).describe("Multiply the transposed matrices with the matrices.");
+    MXNET_FIELD(alpha).set_default(1.0).describe("Factor of the product.");
   }
 };
 MXNET_REGISTER_PARAM(GemmParam);

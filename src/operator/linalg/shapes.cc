@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mxnet/op.h"
 #include "operator/make_nodes.h"
 
 namespace mxnet {

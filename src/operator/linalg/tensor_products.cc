@@ -13,18 +13,18 @@ namespace mxnet {
 namespace linalg {
 namespace {
 
-struct TensordotParam : public dmlc::Parameter<TensordotParam> {
+struct TensordotParam : public Parameter<TensordotParam> {
   Shape a_axes_summed, b_axes_summed;
-  DMLC_DECLARE_PARAMETER(TensordotParam) {
-    DMLC_DECLARE_FIELD(a_axes_summed).describe("The dimensions of a that are summed over; negative ones count from the end.");
-    DMLC_DECLARE_FIELD(b_axes_summed).describe("The dimension of b that belongs to each of them.");
+  MXNET_DECLARE_PARAM(TensordotParam) {
+    MXNET_FIELD(a_axes_summed).describe("The dimensions of a that are summed over; negative ones count from the end.");
+    MXNET_FIELD(b_axes_summed).describe("The dimension of b that belongs to each of them.");
   }
 };
 
-struct TensordotIntParam : public dmlc::Parameter<TensordotIntParam> {
+struct TensordotIntParam : public Parameter<TensordotIntParam> {
   int axes;
-  DMLC_DECLARE_PARAMETER(TensordotIntParam) {
-    DMLC_DECLARE_FIELD(axes).describe("How many of the last dimensions of a and of the first ones of b are summed over.");
+  MXNET_DECLARE_PARAM(TensordotIntParam) {
+    MXNET_FIELD(axes).describe("How many of the last dimensions of a and of the first ones of b are summed over.");
   }
 };
 MXNET_REGISTER_PARAM(TensordotParam);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/omp.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
@@ -15,17 +16,17 @@ namespace {
 
 constexpr const char* kOffsetText = "Which diagonal: above the main one when positive, below it when negative.";
 
-struct DiagonalParam : public dmlc::Parameter<DiagonalParam> {
+struct DiagonalParam : public Parameter<DiagonalParam> {
   int offset;
-  DMLC_DECLARE_PARAMETER(DiagonalParam) { DMLC_DECLARE_FIELD(offset).set_default(0).describe(kOffsetText); }
+  MXNET_DECLARE_PARAM(DiagonalParam) { MXNET_FIELD(offset).set_default(0).describe(kOffsetText); }
 };
-struct TriangleParam : public dmlc::Parameter<TriangleParam> {
+struct TriangleParam : public Parameter<TriangleParam> {
   int offset;
   bool lower;
-  DMLC_DECLARE_PARAMETER(TriangleParam) {
-    DMLC_DECLARE_FIELD(offset).set_default(0).describe(
+  MXNET_DECLARE_PARAM(TriangleParam) {
+    MXNET_FIELD(offset).set_default(0).describe(
         "The diagonal that bounds the triangle. When positive the triangle lies above it, when negative below it.");
-    DMLC_DECLARE_FIELD(lower).set_default(true).describe("With offset 0: the lower triangle, else the upper one.");
+    MXNET_FIELD(lower).set_default(true).describe("With offset 0: the lower triangle, else the upper one.");
   }
 };
 MXNET_REGISTER_PARAM(DiagonalParam);

@@ -1,4 +1,5 @@
 // Products and systems of equations with triangular matrices.
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
@@ -9,14 +10,14 @@ namespace mxnet {
 namespace linalg {
 namespace {
 
-struct TriangularParam : public dmlc::Parameter<TriangularParam> {
+struct TriangularParam : public Parameter<TriangularParam> {
   bool transpose, rightside, lower;
   double alpha;
-  DMLC_DECLARE_PARAMETER(TriangularParam) {
-    DMLC_DECLARE_FIELD(transpose).set_default(false).describe("Use the triangular matrices transposed.");
-    DMLC_DECLARE_FIELD(rightside).set_default(false).describe("The triangular matrices stand right of the others instead of left.");
-    DMLC_DECLARE_FIELD(lower).set_default(true).describe("The lower triangles of A are used, else the upper ones.");
-    DMLC_DECLARE_FIELD(alpha).set_default(1.0).describe("Factor of the result.");
+  MXNET_DECLARE_PARAM(TriangularParam) {
+    MXNET_FIELD(transpose).set_default(false).describe("Use the triangular matrices transposed.");
+    MXNET_FIELD(rightside).set_default(false).describe("The triangular matrices stand right of the others instead of left.");
+    MXNET_FIELD(lower).set_default(true).describe("The lower triangles of A are used, else the upper ones.");
+    MXNET_FIELD(alpha).set_default(1.0).describe("Factor of the result.");
   }
 };
 MXNET_REGISTER_PARAM(TriangularParam);

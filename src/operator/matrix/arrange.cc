@@ -12,33 +12,33 @@
 namespace mxnet {
 namespace {
 
-struct TileParam : public dmlc::Parameter<TileParam> {
+struct TileParam : public Parameter<TileParam> {
   Shape reps;
-  DMLC_DECLARE_PARAMETER(TileParam) {
-    DMLC_DECLARE_FIELD(reps).describe(
+  MXNET_DECLARE_PARAM(TileParam) {
+    MXNET_FIELD(reps).describe(
         "How often the array is laid out along each dimension; the shorter of shape and reps is filled up with ones on the left.");
   }
 };
 
-struct RepeatParam : public dmlc::Parameter<RepeatParam> {
+struct RepeatParam : public Parameter<RepeatParam> {
   int repeats;
-  dmlc::optional<int> axis;
-  DMLC_DECLARE_PARAMETER(RepeatParam) {
-    DMLC_DECLARE_FIELD(repeats).describe("How often each entry stands in the result; not negative.");
-    DMLC_DECLARE_FIELD(axis)
-        .set_default(dmlc::optional<int>())
+  std::optional<int> axis;
+  MXNET_DECLARE_PARAM(RepeatParam) {
+    MXNET_FIELD(repeats).describe("How often each entry stands in the result; not negative.");
+    MXNET_FIELD(axis)
+        .set_default(std::optional<int>())
         .describe("The dimension whose entries are repeated; None takes the array as a vector.");
   }
 };
 
-struct ReverseParam : public dmlc::Parameter<ReverseParam> {
+struct ReverseParam : public Parameter<ReverseParam> {
   Shape axis;
-  DMLC_DECLARE_PARAMETER(ReverseParam) { DMLC_DECLARE_FIELD(axis).describe("The dimensions whose order is turned around."); }
+  MXNET_DECLARE_PARAM(ReverseParam) { MXNET_FIELD(axis).describe("The dimensions whose order is turned around."); }
 };
 
-struct BlockParam : public dmlc::Parameter<BlockParam> {
+struct BlockParam : public Parameter<BlockParam> {
   int block_size;
-  DMLC_DECLARE_PARAMETER(BlockParam) { DMLC_DECLARE_FIELD(block_size).describe("Height and width of the blocks; at least 1."); }
+  MXNET_DECLARE_PARAM(BlockParam) { MXNET_FIELD(block_size).describe("Height and width of the blocks; at least 1."); }
 };
 
 MXNET_REGISTER_PARAM(TileParam);

@@ -17,41 +17,41 @@ MXNET_REGISTER_PARAM(ConcatParam);
 
 namespace {
 
-struct StackParam : public dmlc::Parameter<StackParam> {
+struct StackParam : public Parameter<StackParam> {
   int axis;
   int num_args;
-  DMLC_DECLARE_PARAMETER(StackParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(0).describe("Where the new dimension stands in the result.");
-    DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
+  MXNET_DECLARE_PARAM(StackParam) {
+    MXNET_FIELD(axis).set_default(0).describe("Where the new dimension stands in the result.");
+    MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
   }
 };
 
-struct ColumnStackParam : public dmlc::Parameter<ColumnStackParam> {
+struct ColumnStackParam : public Parameter<ColumnStackParam> {
   int num_args;
-  DMLC_DECLARE_PARAMETER(ColumnStackParam) { DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs."); }
+  MXNET_DECLARE_PARAM(ColumnStackParam) { MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of inputs."); }
 };
 
-struct SliceChannelParam : public dmlc::Parameter<SliceChannelParam> {
+struct SliceChannelParam : public Parameter<SliceChannelParam> {
   int num_outputs;
   int axis;
   bool squeeze_axis;
-  DMLC_DECLARE_PARAMETER(SliceChannelParam) {
-    DMLC_DECLARE_FIELD(num_outputs).set_lower_bound(1).describe("Number of equal parts.");
-    DMLC_DECLARE_FIELD(axis).set_default(1).describe("The dimension that is split.");
-    DMLC_DECLARE_FIELD(squeeze_axis).set_default(false).describe("Remove the dimension, which must have num_outputs entries.");
+  MXNET_DECLARE_PARAM(SliceChannelParam) {
+    MXNET_FIELD(num_outputs).set_lower_bound(1).describe("Number of equal parts.");
+    MXNET_FIELD(axis).set_default(1).describe("The dimension that is split.");
+    MXNET_FIELD(squeeze_axis).set_default(false).describe("Remove the dimension, which must have num_outputs entries.");
   }
 };
 
-struct SplitParam : public dmlc::Parameter<SplitParam> {
+struct SplitParam : public Parameter<SplitParam> {
   Shape indices;
   int axis;
   bool squeeze_axis;
   int sections;
-  DMLC_DECLARE_PARAMETER(SplitParam) {
-    DMLC_DECLARE_FIELD(indices).describe("First entry of each part, from 0 on; unused with `sections`.");
-    DMLC_DECLARE_FIELD(axis).set_default(1).describe("The dimension that is split.");
-    DMLC_DECLARE_FIELD(squeeze_axis).set_default(false).describe("Remove the dimension; every part must have one entry.");
-    DMLC_DECLARE_FIELD(sections).set_default(0).set_lower_bound(0).describe("Number of nearly equal parts; 0 splits at `indices`.");
+  MXNET_DECLARE_PARAM(SplitParam) {
+    MXNET_FIELD(indices).describe("First entry of each part, from 0 on; unused with `sections`.");
+    MXNET_FIELD(axis).set_default(1).describe("The dimension that is split.");
+    MXNET_FIELD(squeeze_axis).set_default(false).describe("Remove the dimension; every part must have one entry.");
+    MXNET_FIELD(sections).set_default(0).set_lower_bound(0).describe("Number of nearly equal parts; 0 splits at `indices`.");
   }
 };
 

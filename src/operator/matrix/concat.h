@@ -6,12 +6,12 @@
 
 namespace mxnet {
 
-struct ConcatParam : public dmlc::Parameter<ConcatParam> {
+struct ConcatParam : public Parameter<ConcatParam> {
   int num_args;
   int dim;
-  DMLC_DECLARE_PARAMETER(ConcatParam) {
-    DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
-    DMLC_DECLARE_FIELD(dim).set_default(1).describe("The dimension along which inputs are put together; negative counts from the end.");
+  MXNET_DECLARE_PARAM(ConcatParam) {
+    MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
+    MXNET_FIELD(dim).set_default(1).describe("The dimension along which inputs are put together; negative counts from the end.");
   }
 };
 

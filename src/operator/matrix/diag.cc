@@ -10,28 +10,26 @@
 namespace mxnet {
 namespace {
 
-struct DiagParam : public dmlc::Parameter<DiagParam> {
+struct DiagParam : public Parameter<DiagParam> {
   int k, axis1, axis2;
-  DMLC_DECLARE_PARAMETER(DiagParam) {
-    DMLC_DECLARE_FIELD(k).set_default(0).describe("Which diagonal: above the main one when positive.");
-    DMLC_DECLARE_FIELD(axis1).set_default(0).describe("Dimension of the rows of the matrices whose diagonals are taken.");
-    DMLC_DECLARE_FIELD(axis2).set_default(1).describe("Dimension of their columns.");
+  MXNET_DECLARE_PARAM(DiagParam) {
+    MXNET_FIELD(k).set_default(0).describe("Which diagonal: above the main one when positive.");
+    MXNET_FIELD(axis1).set_default(0).describe("Dimension of the rows of the matrices whose diagonals are taken.");
+    MXNET_FIELD(axis2).set_default(1).describe("Dimension of their columns.");
   }
 };
 
-struct NumpyDiagParam : public dmlc::Parameter<NumpyDiagParam> {
+struct NumpyDiagParam : public Parameter<NumpyDiagParam> {
   int64_t k;
-  DMLC_DECLARE_PARAMETER(NumpyDiagParam) {
-    DMLC_DECLARE_FIELD(k).set_default(0).describe("Which diagonal: above the main one when positive.");
-  }
+  MXNET_DECLARE_PARAM(NumpyDiagParam) { MXNET_FIELD(k).set_default(0).describe("Which diagonal: above the main one when positive."); }
 };
 
-struct DiagonalParam : public dmlc::Parameter<DiagonalParam> {
+struct DiagonalParam : public Parameter<DiagonalParam> {
   int offset, axis1, axis2;
-  DMLC_DECLARE_PARAMETER(DiagonalParam) {
-    DMLC_DECLARE_FIELD(offset).set_default(0).describe("Which diagonal: above the main one when positive.");
-    DMLC_DECLARE_FIELD(axis1).set_default(0).describe("Dimension of the rows of the matrices whose diagonals are taken.");
-    DMLC_DECLARE_FIELD(axis2).set_default(1).describe("Dimension of their columns.");
+  MXNET_DECLARE_PARAM(DiagonalParam) {
+    MXNET_FIELD(offset).set_default(0).describe("Which diagonal: above the main one when positive.");
+    MXNET_FIELD(axis1).set_default(0).describe("Dimension of the rows of the matrices whose diagonals are taken.");
+    MXNET_FIELD(axis2).set_default(1).describe("Dimension of their columns.");
   }
 };
 

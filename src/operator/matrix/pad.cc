@@ -5,6 +5,7 @@
 #include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/dtypes.h"
 #include "operator/init/fill_cpu.h"
 #include "operator/like_inputs.h"
@@ -18,19 +19,19 @@ namespace {
 
 enum PadMode : int { kConstant = 0, kEdge = 1, kReflect = 2 };
 
-struct PadParam : public dmlc::Parameter<PadParam> {
+struct PadParam : public Parameter<PadParam> {
   int mode;
   Shape pad_width;
   double constant_value;
-  DMLC_DECLARE_PARAMETER(PadParam) {
-    DMLC_DECLARE_FIELD(mode)
+  MXNET_DECLARE_PARAM(PadParam) {
+    MXNET_FIELD(mode)
         .add_enum("constant", static_cast<int>(kConstant))
         .add_enum("edge", static_cast<int>(kEdge))
         .add_enum("reflect", static_cast<int>(kReflect))
         .describe("What stands around the array: one value, its border, or the array mirrored at its border.");
-    DMLC_DECLARE_FIELD(pad_width).describe(
+    MXNET_FIELD(pad_width).describe(
         "Entries before and behind each dimension: (before0, behind0, before1, ...). The first two dimensions take none.");
-    DMLC_DECLARE_FIELD(constant_value).set_default(0).describe("The value for mode constant.");
+    MXNET_FIELD(constant_value).set_default(0).describe("The value for mode constant.");
   }
 };
 MXNET_REGISTER_PARAM(PadParam);

@@ -31,58 +31,52 @@ std::vector<NodeEntry> ReshapeBack(const NodePtr& node, const std::vector<NodeEn
 
 namespace {
 
-struct ReshapeParam : public dmlc::Parameter<ReshapeParam> {
+struct ReshapeParam : public Parameter<ReshapeParam> {
   Shape shape;
   bool reverse;
   Shape target_shape;
   bool keep_highest;
-  DMLC_DECLARE_PARAMETER(ReshapeParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe(
+  MXNET_DECLARE_PARAM(ReshapeParam) {
+    MXNET_FIELD(shape).set_default(Shape()).describe(
         "Sizes > 0, or codes: 0 copies this dimension, -1 is inferred, -2 copies all remaining dimensions, -3 merges two, -4 splits one "
         "into the next two sizes.");
-    DMLC_DECLARE_FIELD(reverse).set_default(false).describe("Resolve the codes from the last dimension to the first.");
-    DMLC_DECLARE_FIELD(target_shape)
-        .set_default(Shape())
-        .describe("Older form of `shape`, used without it: one size may be 0 and is inferred.");
-    DMLC_DECLARE_FIELD(keep_highest).set_default(false).describe("With `target_shape`: keep the first dimension of the input.");
+    MXNET_FIELD(reverse).set_default(false).describe("Resolve the codes from the last dimension to the first.");
+    MXNET_FIELD(target_shape).set_default(Shape()).describe("Older form of `shape`, used without it: one size may be 0 and is inferred.");
+    MXNET_FIELD(keep_highest).set_default(false).describe("With `target_shape`: keep the first dimension of the input.");
   }
 };
 
-struct NumpyReshapeParam : public dmlc::Parameter<NumpyReshapeParam> {
+struct NumpyReshapeParam : public Parameter<NumpyReshapeParam> {
   Shape newshape;
   std::string order;
-  DMLC_DECLARE_PARAMETER(NumpyReshapeParam) {
-    DMLC_DECLARE_FIELD(newshape).describe("The new shape; one size may be -1 and is inferred.");
-    DMLC_DECLARE_FIELD(order).set_default("C").describe("Order in which elements are read and placed; only C (row-major).");
+  MXNET_DECLARE_PARAM(NumpyReshapeParam) {
+    MXNET_FIELD(newshape).describe("The new shape; one size may be -1 and is inferred.");
+    MXNET_FIELD(order).set_default("C").describe("Order in which elements are read and placed; only C (row-major).");
   }
 };
 
-struct NumpyXReshapeParam : public dmlc::Parameter<NumpyXReshapeParam> {
+struct NumpyXReshapeParam : public Parameter<NumpyXReshapeParam> {
   Shape newshape;
   bool reverse;
   std::string order;
-  DMLC_DECLARE_PARAMETER(NumpyXReshapeParam) {
-    DMLC_DECLARE_FIELD(newshape).describe(
+  MXNET_DECLARE_PARAM(NumpyXReshapeParam) {
+    MXNET_FIELD(newshape).describe(
         "Sizes, or codes: -1 is inferred, -2 copies this dimension, -3 drops a dimension of size 1, -4 copies all remaining dimensions, "
         "-5 merges two, -6 splits one into the next two sizes.");
-    DMLC_DECLARE_FIELD(reverse).set_default(false).describe("Resolve the codes from the last dimension to the first.");
-    DMLC_DECLARE_FIELD(order).set_default("C").describe("Order in which elements are read and placed; only C (row-major).");
+    MXNET_FIELD(reverse).set_default(false).describe("Resolve the codes from the last dimension to the first.");
+    MXNET_FIELD(order).set_default("C").describe("Order in which elements are read and placed; only C (row-major).");
   }
 };
 
-struct ExpandDimsParam : public dmlc::Parameter<ExpandDimsParam> {
+struct ExpandDimsParam : public Parameter<ExpandDimsParam> {
   int axis;
-  DMLC_DECLARE_PARAMETER(ExpandDimsParam) {
-    DMLC_DECLARE_FIELD(axis).describe("Where the dimension of size 1 is put, from -(ndim + 1) to ndim.");
-  }
+  MXNET_DECLARE_PARAM(ExpandDimsParam) { MXNET_FIELD(axis).describe("Where the dimension of size 1 is put, from -(ndim + 1) to ndim."); }
 };
 
-struct SqueezeParam : public dmlc::Parameter<SqueezeParam> {
-  dmlc::optional<Shape> axis;
-  DMLC_DECLARE_PARAMETER(SqueezeParam) {
-    DMLC_DECLARE_FIELD(axis)
-        .set_default(dmlc::optional<Shape>())
-        .describe("Dimensions to remove, each of size 1; None removes all of size 1.");
+struct SqueezeParam : public Parameter<SqueezeParam> {
+  std::optional<Shape> axis;
+  MXNET_DECLARE_PARAM(SqueezeParam) {
+    MXNET_FIELD(axis).set_default(std::optional<Shape>()).describe("Dimensions to remove, each of size 1; None removes all of size 1.");
   }
 };
 

@@ -8,23 +8,23 @@
 namespace mxnet {
 namespace {
 
-struct ReshapeLikeParam : public dmlc::Parameter<ReshapeLikeParam> {
-  dmlc::optional<int> lhs_begin, lhs_end, rhs_begin, rhs_end;
-  DMLC_DECLARE_PARAMETER(ReshapeLikeParam) {
-    DMLC_DECLARE_FIELD(lhs_begin)
-        .set_default(dmlc::optional<int>())
+struct ReshapeLikeParam : public Parameter<ReshapeLikeParam> {
+  std::optional<int> lhs_begin, lhs_end, rhs_begin, rhs_end;
+  MXNET_DECLARE_PARAM(ReshapeLikeParam) {
+    MXNET_FIELD(lhs_begin)
+        .set_default(std::optional<int>())
         .describe("First dimension of lhs to replace; None is 0, negative counts from the end.");
-    DMLC_DECLARE_FIELD(lhs_end)
-        .set_default(dmlc::optional<int>())
+    MXNET_FIELD(lhs_end)
+        .set_default(std::optional<int>())
         .describe("Dimension of lhs behind the last to replace; None is the number of dimensions.");
-    DMLC_DECLARE_FIELD(rhs_begin).set_default(dmlc::optional<int>()).describe("First dimension of rhs to take.");
-    DMLC_DECLARE_FIELD(rhs_end).set_default(dmlc::optional<int>()).describe("Dimension of rhs behind the last to take.");
+    MXNET_FIELD(rhs_begin).set_default(std::optional<int>()).describe("First dimension of rhs to take.");
+    MXNET_FIELD(rhs_end).set_default(std::optional<int>()).describe("Dimension of rhs behind the last to take.");
   }
 };
 
 MXNET_REGISTER_PARAM(ReshapeLikeParam);
 
-int Bound(const Attrs& attrs, const dmlc::optional<int>& given, int ndim, int fallback, const char* what) {
+int Bound(const Attrs& attrs, const std::optional<int>& given, int ndim, int fallback, const char* what) {
   if (!given.has_value()) return fallback;
   const int value = given.value() < 0 ? given.value() + ndim : given.value();
   MXNET_CHECK_KIND(value >= 0 && value <= ndim, Value) << "[" << attrs.op->name << "] " << what << "=" << given.value() << "; an array of "

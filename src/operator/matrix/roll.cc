@@ -10,32 +10,32 @@
 namespace mxnet {
 namespace {
 
-struct RollParam : public dmlc::Parameter<RollParam> {
-  dmlc::optional<Shape> shift, axis;
-  DMLC_DECLARE_PARAMETER(RollParam) {
-    DMLC_DECLARE_FIELD(shift)
-        .set_default(dmlc::optional<Shape>())
+struct RollParam : public Parameter<RollParam> {
+  std::optional<Shape> shift, axis;
+  MXNET_DECLARE_PARAM(RollParam) {
+    MXNET_FIELD(shift)
+        .set_default(std::optional<Shape>())
         .describe("By how many places entries move: one number for all dimensions of axis, or one for each. It must be given.");
-    DMLC_DECLARE_FIELD(axis)
-        .set_default(dmlc::optional<Shape>())
+    MXNET_FIELD(axis)
+        .set_default(std::optional<Shape>())
         .describe("The dimensions along which entries move; None takes the array as a vector.");
   }
 };
 
-struct Rot90Param : public dmlc::Parameter<Rot90Param> {
+struct Rot90Param : public Parameter<Rot90Param> {
   int k;
-  dmlc::optional<Shape> axes;
-  DMLC_DECLARE_PARAMETER(Rot90Param) {
-    DMLC_DECLARE_FIELD(k).set_default(1).describe("How many quarters of a turn.");
-    DMLC_DECLARE_FIELD(axes)
-        .set_default(dmlc::optional<Shape>())
+  std::optional<Shape> axes;
+  MXNET_DECLARE_PARAM(Rot90Param) {
+    MXNET_FIELD(k).set_default(1).describe("How many quarters of a turn.");
+    MXNET_FIELD(axes)
+        .set_default(std::optional<Shape>())
         .describe("The two dimensions of the plane: positive turns go from the first to the second. They must be given.");
   }
 };
 
-struct CountParam : public dmlc::Parameter<CountParam> {
+struct CountParam : public Parameter<CountParam> {
   int num_args;
-  DMLC_DECLARE_PARAMETER(CountParam) { DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of arrays."); }
+  MXNET_DECLARE_PARAM(CountParam) { MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of arrays."); }
 };
 
 MXNET_REGISTER_PARAM(RollParam);

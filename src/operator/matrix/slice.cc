@@ -15,42 +15,42 @@
 namespace mxnet {
 namespace {
 
-struct SliceParam : public dmlc::Parameter<SliceParam> {
+struct SliceParam : public Parameter<SliceParam> {
   OptionalInts begin, end, step;
-  DMLC_DECLARE_PARAMETER(SliceParam) {
-    DMLC_DECLARE_FIELD(begin).describe(
+  MXNET_DECLARE_PARAM(SliceParam) {
+    MXNET_FIELD(begin).describe(
         "First index by dimension; None takes the end from which the step leads away, negative counts from the end.");
-    DMLC_DECLARE_FIELD(end).describe("Index that is not reached any more, by dimension; None goes to the end.");
-    DMLC_DECLARE_FIELD(step).set_default(OptionalInts()).describe("Distance of indices by dimension, not 0; None or nothing is 1.");
+    MXNET_FIELD(end).describe("Index that is not reached any more, by dimension; None goes to the end.");
+    MXNET_FIELD(step).set_default(OptionalInts()).describe("Distance of indices by dimension, not 0; None or nothing is 1.");
   }
 };
 
-struct SliceAssignScalarParam : public dmlc::Parameter<SliceAssignScalarParam> {
+struct SliceAssignScalarParam : public Parameter<SliceAssignScalarParam> {
   double scalar;
   OptionalInts begin, end, step;
-  DMLC_DECLARE_PARAMETER(SliceAssignScalarParam) {
-    DMLC_DECLARE_FIELD(scalar).set_default(0).describe("The value that is written.");
-    DMLC_DECLARE_FIELD(begin).describe("First index by dimension; None takes the end from which the step leads away.");
-    DMLC_DECLARE_FIELD(end).describe("Index that is not reached any more, by dimension.");
-    DMLC_DECLARE_FIELD(step).set_default(OptionalInts()).describe("Distance of indices by dimension, not 0.");
+  MXNET_DECLARE_PARAM(SliceAssignScalarParam) {
+    MXNET_FIELD(scalar).set_default(0).describe("The value that is written.");
+    MXNET_FIELD(begin).describe("First index by dimension; None takes the end from which the step leads away.");
+    MXNET_FIELD(end).describe("Index that is not reached any more, by dimension.");
+    MXNET_FIELD(step).set_default(OptionalInts()).describe("Distance of indices by dimension, not 0.");
   }
 };
 
-struct SliceAxisParam : public dmlc::Parameter<SliceAxisParam> {
+struct SliceAxisParam : public Parameter<SliceAxisParam> {
   int axis;
   int64_t begin;
-  dmlc::optional<int64_t> end;
-  DMLC_DECLARE_PARAMETER(SliceAxisParam) {
-    DMLC_DECLARE_FIELD(axis).describe("The dimension that is cut.");
-    DMLC_DECLARE_FIELD(begin).describe("First index; negative counts from the end.");
-    DMLC_DECLARE_FIELD(end).describe("Index behind the last; None goes to the end.");
+  std::optional<int64_t> end;
+  MXNET_DECLARE_PARAM(SliceAxisParam) {
+    MXNET_FIELD(axis).describe("The dimension that is cut.");
+    MXNET_FIELD(begin).describe("First index; negative counts from the end.");
+    MXNET_FIELD(end).describe("Index behind the last; None goes to the end.");
   }
 };
 
-struct SliceLikeParam : public dmlc::Parameter<SliceLikeParam> {
+struct SliceLikeParam : public Parameter<SliceLikeParam> {
   Shape axes;
-  DMLC_DECLARE_PARAMETER(SliceLikeParam) {
-    DMLC_DECLARE_FIELD(axes).set_default(Shape()).describe("The dimensions that are cut to the size of shape_like; all without it.");
+  MXNET_DECLARE_PARAM(SliceLikeParam) {
+    MXNET_FIELD(axes).set_default(Shape()).describe("The dimensions that are cut to the size of shape_like; all without it.");
   }
 };
 

@@ -10,35 +10,35 @@
 namespace mxnet {
 namespace {
 
-struct TransposeParam : public dmlc::Parameter<TransposeParam> {
+struct TransposeParam : public Parameter<TransposeParam> {
   Shape axes;
-  DMLC_DECLARE_PARAMETER(TransposeParam) {
-    DMLC_DECLARE_FIELD(axes).set_default(Shape()).describe(
+  MXNET_DECLARE_PARAM(TransposeParam) {
+    MXNET_FIELD(axes).set_default(Shape()).describe(
         "Dimension i of the result is dimension axes[i] of the input; without it, the order is reversed.");
   }
 };
 
-struct SwapAxisParam : public dmlc::Parameter<SwapAxisParam> {
+struct SwapAxisParam : public Parameter<SwapAxisParam> {
   int dim1, dim2;
-  DMLC_DECLARE_PARAMETER(SwapAxisParam) {
-    DMLC_DECLARE_FIELD(dim1).set_default(0).describe("One of the two dimensions.");
-    DMLC_DECLARE_FIELD(dim2).set_default(0).describe("The other.");
+  MXNET_DECLARE_PARAM(SwapAxisParam) {
+    MXNET_FIELD(dim1).set_default(0).describe("One of the two dimensions.");
+    MXNET_FIELD(dim2).set_default(0).describe("The other.");
   }
 };
 
-struct MoveAxisParam : public dmlc::Parameter<MoveAxisParam> {
+struct MoveAxisParam : public Parameter<MoveAxisParam> {
   Shape source, destination;
-  DMLC_DECLARE_PARAMETER(MoveAxisParam) {
-    DMLC_DECLARE_FIELD(source).describe("The dimensions to move; each once.");
-    DMLC_DECLARE_FIELD(destination).describe("Where each of them goes. The others keep their order.");
+  MXNET_DECLARE_PARAM(MoveAxisParam) {
+    MXNET_FIELD(source).describe("The dimensions to move; each once.");
+    MXNET_FIELD(destination).describe("Where each of them goes. The others keep their order.");
   }
 };
 
-struct RollAxisParam : public dmlc::Parameter<RollAxisParam> {
+struct RollAxisParam : public Parameter<RollAxisParam> {
   int axis, start;
-  DMLC_DECLARE_PARAMETER(RollAxisParam) {
-    DMLC_DECLARE_FIELD(axis).describe("The dimension to move.");
-    DMLC_DECLARE_FIELD(start).set_default(0).describe("The dimension that it is put in front of, from -ndim to ndim.");
+  MXNET_DECLARE_PARAM(RollAxisParam) {
+    MXNET_FIELD(axis).describe("The dimension to move.");
+    MXNET_FIELD(start).set_default(0).describe("The dimension that it is put in front of, from -ndim to ndim.");
   }
 };
 

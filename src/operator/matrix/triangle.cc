@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/dtypes.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
@@ -14,19 +15,19 @@
 namespace mxnet {
 namespace {
 
-struct TriangleParam : public dmlc::Parameter<TriangleParam> {
+struct TriangleParam : public Parameter<TriangleParam> {
   int k;
-  DMLC_DECLARE_PARAMETER(TriangleParam) {
-    DMLC_DECLARE_FIELD(k).set_default(0).describe("The diagonal where the triangle ends: above the main one when positive.");
+  MXNET_DECLARE_PARAM(TriangleParam) {
+    MXNET_FIELD(k).set_default(0).describe("The diagonal where the triangle ends: above the main one when positive.");
   }
 };
 
-struct FillDiagonalParam : public dmlc::Parameter<FillDiagonalParam> {
+struct FillDiagonalParam : public Parameter<FillDiagonalParam> {
   Tuple<double> val;
   bool wrap;
-  DMLC_DECLARE_PARAMETER(FillDiagonalParam) {
-    DMLC_DECLARE_FIELD(val).describe("The values along the diagonal, from the first again when they run out.");
-    DMLC_DECLARE_FIELD(wrap).set_default(false).describe("Let the diagonal of a tall matrix begin again behind an empty row.");
+  MXNET_DECLARE_PARAM(FillDiagonalParam) {
+    MXNET_FIELD(val).describe("The values along the diagonal, from the first again when they run out.");
+    MXNET_FIELD(wrap).set_default(false).describe("Let the diagonal of a tall matrix begin again behind an empty row.");
   }
 };
 

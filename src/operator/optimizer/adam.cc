@@ -2,19 +2,20 @@
 // al. 2020).
 #include <cmath>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/optimizer/scaled_update.h"
 
 namespace mxnet {
 namespace {
 
-struct AdamParam : public dmlc::Parameter<AdamParam> {
+struct AdamParam : public Parameter<AdamParam> {
   float lr, beta1, beta2, epsilon, wd, rescale_grad, clip_gradient;
   bool lazy_update;
-  DMLC_DECLARE_PARAMETER(AdamParam) {
+  MXNET_DECLARE_PARAM(AdamParam) {
     MXNET_UPDATE_LR;
     MXNET_UPDATE_BETAS;
-    DMLC_DECLARE_FIELD(epsilon).set_default(1e-8f).describe("Added to the square root.");
+    MXNET_FIELD(epsilon).set_default(1e-8f).describe("Added to the square root.");
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
@@ -26,14 +27,14 @@ struct AdamParam : public dmlc::Parameter<AdamParam> {
   }
 };
 
-struct AdamWParam : public dmlc::Parameter<AdamWParam> {
+struct AdamWParam : public Parameter<AdamWParam> {
   float lr, beta1, beta2, epsilon, wd, eta, clip_gradient;
-  DMLC_DECLARE_PARAMETER(AdamWParam) {
+  MXNET_DECLARE_PARAM(AdamWParam) {
     MXNET_UPDATE_LR;
     MXNET_UPDATE_BETAS;
-    DMLC_DECLARE_FIELD(epsilon).set_default(1e-8f).describe("Added to the square root.");
-    DMLC_DECLARE_FIELD(wd).set_default(0.0f).describe("Weight decay, applied to the weight itself and not to the gradient.");
-    DMLC_DECLARE_FIELD(eta).describe("Factor of the schedule on the whole step.");
+    MXNET_FIELD(epsilon).set_default(1e-8f).describe("Added to the square root.");
+    MXNET_FIELD(wd).set_default(0.0f).describe("Weight decay, applied to the weight itself and not to the gradient.");
+    MXNET_FIELD(eta).describe("Factor of the schedule on the whole step.");
     MXNET_UPDATE_CLIP;
   }
   void Fill(UpdateNumbers* to) const {
@@ -42,16 +43,16 @@ struct AdamWParam : public dmlc::Parameter<AdamWParam> {
   }
 };
 
-struct Lamb1Param : public dmlc::Parameter<Lamb1Param> {
+struct Lamb1Param : public Parameter<Lamb1Param> {
   float beta1, beta2, epsilon, wd, rescale_grad, clip_gradient;
   int t;
   bool bias_correction;
-  DMLC_DECLARE_PARAMETER(Lamb1Param) {
+  MXNET_DECLARE_PARAM(Lamb1Param) {
     MXNET_UPDATE_BETAS;
-    DMLC_DECLARE_FIELD(epsilon).set_default(1e-6f).describe("Added to the square root.");
-    DMLC_DECLARE_FIELD(t).describe("Number of this update, from 1.");
-    DMLC_DECLARE_FIELD(bias_correction).set_default(true).describe("Divide the means by 1 - beta^t.");
-    DMLC_DECLARE_FIELD(wd).describe("Weight decay, added to the direction.");
+    MXNET_FIELD(epsilon).set_default(1e-6f).describe("Added to the square root.");
+    MXNET_FIELD(t).describe("Number of this update, from 1.");
+    MXNET_FIELD(bias_correction).set_default(true).describe("Divide the means by 1 - beta^t.");
+    MXNET_FIELD(wd).describe("Weight decay, added to the direction.");
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
   }
@@ -63,12 +64,12 @@ struct Lamb1Param : public dmlc::Parameter<Lamb1Param> {
   }
 };
 
-struct Lamb2Param : public dmlc::Parameter<Lamb2Param> {
+struct Lamb2Param : public Parameter<Lamb2Param> {
   float lr, lower_bound, upper_bound;
-  DMLC_DECLARE_PARAMETER(Lamb2Param) {
+  MXNET_DECLARE_PARAM(Lamb2Param) {
     MXNET_UPDATE_LR;
-    DMLC_DECLARE_FIELD(lower_bound).set_default(-1.0f).describe("Least norm of the weight that the trust ratio sees; negative: none.");
-    DMLC_DECLARE_FIELD(upper_bound).set_default(-1.0f).describe("Largest norm of the weight that the trust ratio sees; negative: none.");
+    MXNET_FIELD(lower_bound).set_default(-1.0f).describe("Least norm of the weight that the trust ratio sees; negative: none.");
+    MXNET_FIELD(upper_bound).set_default(-1.0f).describe("Largest norm of the weight that the trust ratio sees; negative: none.");
   }
 };
 

@@ -3,23 +3,22 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/optimizer/update.h"
 
 namespace mxnet {
 namespace {
 
-#define MXNET_UPDATE_CLIP_WEIGHTS  \
-  DMLC_DECLARE_FIELD(clip_weights) \
-      .set_default(-1.0f)          \
-      .describe("The new weights are cut to [-clip_weights, clip_weights]; negative: they are not.")
+#define MXNET_UPDATE_CLIP_WEIGHTS \
+  MXNET_FIELD(clip_weights).set_default(-1.0f).describe("The new weights are cut to [-clip_weights, clip_weights]; negative: they are not.")
 
-struct RmsPropParam : public dmlc::Parameter<RmsPropParam> {
+struct RmsPropParam : public Parameter<RmsPropParam> {
   float lr, gamma1, epsilon, wd, rescale_grad, clip_gradient, clip_weights;
-  DMLC_DECLARE_PARAMETER(RmsPropParam) {
+  MXNET_DECLARE_PARAM(RmsPropParam) {
     MXNET_UPDATE_LR;
-    DMLC_DECLARE_FIELD(gamma1).set_default(0.95f).describe("Decay of the running mean of the squared gradient.");
-    DMLC_DECLARE_FIELD(epsilon).set_default(1e-8f).describe("Added under the square root.");
+    MXNET_FIELD(gamma1).set_default(0.95f).describe("Decay of the running mean of the squared gradient.");
+    MXNET_FIELD(epsilon).set_default(1e-8f).describe("Added under the square root.");
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
@@ -31,13 +30,13 @@ struct RmsPropParam : public dmlc::Parameter<RmsPropParam> {
   }
 };
 
-struct RmsPropAlexParam : public dmlc::Parameter<RmsPropAlexParam> {
+struct RmsPropAlexParam : public Parameter<RmsPropAlexParam> {
   float lr, gamma1, gamma2, epsilon, wd, rescale_grad, clip_gradient, clip_weights;
-  DMLC_DECLARE_PARAMETER(RmsPropAlexParam) {
+  MXNET_DECLARE_PARAM(RmsPropAlexParam) {
     MXNET_UPDATE_LR;
-    DMLC_DECLARE_FIELD(gamma1).set_default(0.95f).describe("Decay of the running means of the gradient and of its square.");
-    DMLC_DECLARE_FIELD(gamma2).set_default(0.9f).describe("Share of the previous step that is kept.");
-    DMLC_DECLARE_FIELD(epsilon).set_default(1e-8f).describe("Added under the square root.");
+    MXNET_FIELD(gamma1).set_default(0.95f).describe("Decay of the running means of the gradient and of its square.");
+    MXNET_FIELD(gamma2).set_default(0.9f).describe("Share of the previous step that is kept.");
+    MXNET_FIELD(epsilon).set_default(1e-8f).describe("Added under the square root.");
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
@@ -50,12 +49,12 @@ struct RmsPropAlexParam : public dmlc::Parameter<RmsPropAlexParam> {
   }
 };
 
-struct FtrlParam : public dmlc::Parameter<FtrlParam> {
+struct FtrlParam : public Parameter<FtrlParam> {
   float lr, lamda1, beta, wd, rescale_grad, clip_gradient;
-  DMLC_DECLARE_PARAMETER(FtrlParam) {
+  MXNET_DECLARE_PARAM(FtrlParam) {
     MXNET_UPDATE_LR;
-    DMLC_DECLARE_FIELD(lamda1).set_default(0.01f).describe("L1 regularization: weights whose z is within it are 0.");
-    DMLC_DECLARE_FIELD(beta).set_default(1.0f).describe("Added to the square root of n.");
+    MXNET_FIELD(lamda1).set_default(0.01f).describe("L1 regularization: weights whose z is within it are 0.");
+    MXNET_FIELD(beta).set_default(1.0f).describe("Added to the square root of n.");
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
@@ -65,20 +64,19 @@ struct FtrlParam : public dmlc::Parameter<FtrlParam> {
   }
 };
 
-struct FtmlParam : public dmlc::Parameter<FtmlParam> {
+struct FtmlParam : public Parameter<FtmlParam> {
   float lr, beta1, beta2, wd, rescale_grad, clip_grad;
   double epsilon;
   int t;
-  DMLC_DECLARE_PARAMETER(FtmlParam) {
+  MXNET_DECLARE_PARAM(FtmlParam) {
     MXNET_UPDATE_LR;
-    DMLC_DECLARE_FIELD(beta1).set_default(0.6f).describe("Decay of the running mean of the gradient, in [0, 1).");
-    DMLC_DECLARE_FIELD(beta2).set_default(0.999f).describe("Decay of the running mean of its square, in [0, 1).");
-    DMLC_DECLARE_FIELD(epsilon).set_default(1e-8f).describe("Added to the square root.");
-    DMLC_DECLARE_FIELD(t).describe("Number of this update, from 1.");
+    MXNET_FIELD(beta1).set_default(0.6f).describe("Decay of the running mean of the gradient, in [0, 1).");
+    MXNET_FIELD(beta2).set_default(0.999f).describe("Decay of the running mean of its square, in [0, 1).");
+    MXNET_FIELD(epsilon).set_default(1e-8f).describe("Added to the square root.");
+    MXNET_FIELD(t).describe("Number of this update, from 1.");
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
-    DMLC_DECLARE_FIELD(clip_grad).set_default(-1.0f).describe(
-        "The rescaled gradient is cut to [-clip_grad, clip_grad]; negative: it is not.");
+    MXNET_FIELD(clip_grad).set_default(-1.0f).describe("The rescaled gradient is cut to [-clip_grad, clip_grad]; negative: it is not.");
   }
   void Fill(UpdateNumbers* to) const {
     to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_grad), to->beta1 = beta1, to->beta2 = beta2,
@@ -88,13 +86,13 @@ struct FtmlParam : public dmlc::Parameter<FtmlParam> {
   }
 };
 
-struct GroupAdaGradParam : public dmlc::Parameter<GroupAdaGradParam> {
+struct GroupAdaGradParam : public Parameter<GroupAdaGradParam> {
   float lr, rescale_grad, clip_gradient, epsilon;
-  DMLC_DECLARE_PARAMETER(GroupAdaGradParam) {
+  MXNET_DECLARE_PARAM(GroupAdaGradParam) {
     MXNET_UPDATE_LR;
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
-    DMLC_DECLARE_FIELD(epsilon).set_default(1e-5f).describe("Added under the square root.");
+    MXNET_FIELD(epsilon).set_default(1e-5f).describe("Added under the square root.");
   }
 };
 

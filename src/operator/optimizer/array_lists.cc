@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
@@ -18,37 +19,33 @@
 namespace mxnet {
 namespace {
 
-struct AllFiniteParam : public dmlc::Parameter<AllFiniteParam> {
+struct AllFiniteParam : public Parameter<AllFiniteParam> {
   bool init_output;
-  DMLC_DECLARE_PARAMETER(AllFiniteParam) {
-    DMLC_DECLARE_FIELD(init_output)
-        .set_default(true)
-        .describe("False: a result that already is 0 stays 0, so that several calls accumulate.");
+  MXNET_DECLARE_PARAM(AllFiniteParam) {
+    MXNET_FIELD(init_output).set_default(true).describe("False: a result that already is 0 stays 0, so that several calls accumulate.");
   }
 };
 
-struct MultiAllFiniteParam : public dmlc::Parameter<MultiAllFiniteParam> {
+struct MultiAllFiniteParam : public Parameter<MultiAllFiniteParam> {
   int num_arrays;
   bool init_output;
-  DMLC_DECLARE_PARAMETER(MultiAllFiniteParam) {
-    DMLC_DECLARE_FIELD(num_arrays).set_default(1).describe("Number of arrays.");
-    DMLC_DECLARE_FIELD(init_output)
-        .set_default(true)
-        .describe("False: a result that already is 0 stays 0, so that several calls accumulate.");
+  MXNET_DECLARE_PARAM(MultiAllFiniteParam) {
+    MXNET_FIELD(num_arrays).set_default(1).describe("Number of arrays.");
+    MXNET_FIELD(init_output).set_default(true).describe("False: a result that already is 0 stays 0, so that several calls accumulate.");
   }
 };
 
-struct NumArraysParam : public dmlc::Parameter<NumArraysParam> {
+struct NumArraysParam : public Parameter<NumArraysParam> {
   int num_arrays;
-  DMLC_DECLARE_PARAMETER(NumArraysParam) { DMLC_DECLARE_FIELD(num_arrays).describe("Number of arrays."); }
+  MXNET_DECLARE_PARAM(NumArraysParam) { MXNET_FIELD(num_arrays).describe("Number of arrays."); }
 };
 
-struct LarsParam : public dmlc::Parameter<LarsParam> {
+struct LarsParam : public Parameter<LarsParam> {
   float eta, eps, rescale_grad;
-  DMLC_DECLARE_PARAMETER(LarsParam) {
-    DMLC_DECLARE_FIELD(eta).describe("LARS coefficient: the trusted ratio of step and weight.");
-    DMLC_DECLARE_FIELD(eps).describe("Added to the divisor.");
-    DMLC_DECLARE_FIELD(rescale_grad).set_default(1.0f).describe("Factor on the gradients.");
+  MXNET_DECLARE_PARAM(LarsParam) {
+    MXNET_FIELD(eta).describe("LARS coefficient: the trusted ratio of step and weight.");
+    MXNET_FIELD(eps).describe("Added to the divisor.");
+    MXNET_FIELD(rescale_grad).set_default(1.0f).describe("Factor on the gradients.");
   }
 };
 

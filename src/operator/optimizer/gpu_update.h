@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "mxnet/engine.h"
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
+#include "mxnet/run_context.h"
 #include "operator/optimizer/update_rules.h"
 
 namespace mxnet {

@@ -10,14 +10,14 @@
 namespace mxnet {
 namespace {
 
-struct AdaBeliefParam : public dmlc::Parameter<AdaBeliefParam> {
+struct AdaBeliefParam : public Parameter<AdaBeliefParam> {
   float lr, beta1, beta2, epsilon, wd, eta, clip_gradient;
-  DMLC_DECLARE_PARAMETER(AdaBeliefParam) {
+  MXNET_DECLARE_PARAM(AdaBeliefParam) {
     MXNET_UPDATE_LR;
     MXNET_UPDATE_BETAS;
-    DMLC_DECLARE_FIELD(epsilon).set_default(1e-8f).describe("Added to the variance and to its square root.");
+    MXNET_FIELD(epsilon).set_default(1e-8f).describe("Added to the variance and to its square root.");
     MXNET_UPDATE_WD;
-    DMLC_DECLARE_FIELD(eta).describe("Factor of the schedule on the learning rate.");
+    MXNET_FIELD(eta).describe("Factor of the schedule on the learning rate.");
     MXNET_UPDATE_CLIP;
   }
   void Fill(UpdateNumbers* to) const {
@@ -26,18 +26,18 @@ struct AdaBeliefParam : public dmlc::Parameter<AdaBeliefParam> {
   }
 };
 
-struct MultiAdamParam : public dmlc::Parameter<MultiAdamParam> {
+struct MultiAdamParam : public Parameter<MultiAdamParam> {
   Tuple<float> lrs, wds, etas;
   float beta1, beta2, epsilon, clip_gradient;
   int num_weights;
-  DMLC_DECLARE_PARAMETER(MultiAdamParam) {
-    DMLC_DECLARE_FIELD(lrs).describe("Learning rate of each weight.");
+  MXNET_DECLARE_PARAM(MultiAdamParam) {
+    MXNET_FIELD(lrs).describe("Learning rate of each weight.");
     MXNET_UPDATE_BETAS;
-    DMLC_DECLARE_FIELD(epsilon).set_default(1e-8f).describe("Added to the square root.");
-    DMLC_DECLARE_FIELD(wds).describe("Weight decay of each weight.");
-    DMLC_DECLARE_FIELD(etas).describe("Factor of the schedule for each weight.");
+    MXNET_FIELD(epsilon).set_default(1e-8f).describe("Added to the square root.");
+    MXNET_FIELD(wds).describe("Weight decay of each weight.");
+    MXNET_FIELD(etas).describe("Factor of the schedule for each weight.");
     MXNET_UPDATE_CLIP;
-    DMLC_DECLARE_FIELD(num_weights).set_default(1).describe("Number of weights.");
+    MXNET_FIELD(num_weights).set_default(1).describe("Number of weights.");
   }
 };
 

@@ -12,40 +12,40 @@
 namespace mxnet {
 namespace {
 
-#define MXNET_LAMB_FIELDS                                                                                                               \
-  DMLC_DECLARE_FIELD(learning_rates).describe("Learning rate of each weight.");                                                         \
-  MXNET_UPDATE_BETAS;                                                                                                                   \
-  DMLC_DECLARE_FIELD(epsilon).set_default(1e-6f).describe("Added to the square root.");                                                 \
-  DMLC_DECLARE_FIELD(wds).describe("Weight decay of each weight, added to the direction.");                                             \
-  MXNET_UPDATE_RESCALE;                                                                                                                 \
-  DMLC_DECLARE_FIELD(lower_bound).set_default(-1.0f).describe("Least norm of the weight that the trust ratio sees; negative: none.");   \
-  DMLC_DECLARE_FIELD(upper_bound).set_default(-1.0f).describe("Largest norm of the weight that the trust ratio sees; negative: none."); \
+#define MXNET_LAMB_FIELDS                                                                                                        \
+  MXNET_FIELD(learning_rates).describe("Learning rate of each weight.");                                                         \
+  MXNET_UPDATE_BETAS;                                                                                                            \
+  MXNET_FIELD(epsilon).set_default(1e-6f).describe("Added to the square root.");                                                 \
+  MXNET_FIELD(wds).describe("Weight decay of each weight, added to the direction.");                                             \
+  MXNET_UPDATE_RESCALE;                                                                                                          \
+  MXNET_FIELD(lower_bound).set_default(-1.0f).describe("Least norm of the weight that the trust ratio sees; negative: none.");   \
+  MXNET_FIELD(upper_bound).set_default(-1.0f).describe("Largest norm of the weight that the trust ratio sees; negative: none."); \
   MXNET_UPDATE_CLIP
 
-#define MXNET_LAMB_COUNTS                                                                   \
-  DMLC_DECLARE_FIELD(step_count).describe("Number of this update of each weight, from 1."); \
-  DMLC_DECLARE_FIELD(num_tensors).set_default(1).describe("Number of weights.")
+#define MXNET_LAMB_COUNTS                                                            \
+  MXNET_FIELD(step_count).describe("Number of this update of each weight, from 1."); \
+  MXNET_FIELD(num_tensors).set_default(1).describe("Number of weights.")
 
-struct MultiLambParam : public dmlc::Parameter<MultiLambParam> {
+struct MultiLambParam : public Parameter<MultiLambParam> {
   Tuple<float> learning_rates, wds;
   float beta1, beta2, epsilon, rescale_grad, lower_bound, upper_bound, clip_gradient;
   bool bias_correction;
   Shape step_count;
   int num_tensors;
-  DMLC_DECLARE_PARAMETER(MultiLambParam) {
+  MXNET_DECLARE_PARAM(MultiLambParam) {
     MXNET_LAMB_FIELDS;
-    DMLC_DECLARE_FIELD(bias_correction).set_default(true).describe("Divide the means by 1 - beta^t.");
+    MXNET_FIELD(bias_correction).set_default(true).describe("Divide the means by 1 - beta^t.");
     MXNET_LAMB_COUNTS;
   }
 };
 
-struct MultiLansParam : public dmlc::Parameter<MultiLansParam> {
+struct MultiLansParam : public Parameter<MultiLansParam> {
   Tuple<float> learning_rates, wds;
   float beta1, beta2, epsilon, rescale_grad, lower_bound, upper_bound, clip_gradient;
   static constexpr bool bias_correction = true;
   Shape step_count;
   int num_tensors;
-  DMLC_DECLARE_PARAMETER(MultiLansParam) {
+  MXNET_DECLARE_PARAM(MultiLansParam) {
     MXNET_LAMB_FIELDS;
     MXNET_LAMB_COUNTS;
   }

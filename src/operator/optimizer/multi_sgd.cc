@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/optimizer/update.h"
 #include "operator/tuple_field.h"
@@ -9,16 +10,16 @@
 namespace mxnet {
 namespace {
 
-#define MXNET_UPDATE_NUM_WEIGHTS DMLC_DECLARE_FIELD(num_weights).set_default(1).describe("Number of weights.")
-#define MXNET_UPDATE_LRS DMLC_DECLARE_FIELD(lrs).describe("Learning rate of each weight.")
-#define MXNET_UPDATE_WDS DMLC_DECLARE_FIELD(wds).describe("Weight decay of each weight.")
-#define MXNET_UPDATE_MOMENTUM DMLC_DECLARE_FIELD(momentum).set_default(0.0f).describe("Share of the previous step that is kept.")
+#define MXNET_UPDATE_NUM_WEIGHTS MXNET_FIELD(num_weights).set_default(1).describe("Number of weights.")
+#define MXNET_UPDATE_LRS MXNET_FIELD(lrs).describe("Learning rate of each weight.")
+#define MXNET_UPDATE_WDS MXNET_FIELD(wds).describe("Weight decay of each weight.")
+#define MXNET_UPDATE_MOMENTUM MXNET_FIELD(momentum).set_default(0.0f).describe("Share of the previous step that is kept.")
 
-struct MultiSgdParam : public dmlc::Parameter<MultiSgdParam> {
+struct MultiSgdParam : public Parameter<MultiSgdParam> {
   Tuple<float> lrs, wds;
   float rescale_grad, clip_gradient;
   int num_weights;
-  DMLC_DECLARE_PARAMETER(MultiSgdParam) {
+  MXNET_DECLARE_PARAM(MultiSgdParam) {
     MXNET_UPDATE_LRS;
     MXNET_UPDATE_WDS;
     MXNET_UPDATE_RESCALE;
@@ -27,11 +28,11 @@ struct MultiSgdParam : public dmlc::Parameter<MultiSgdParam> {
   }
 };
 
-struct MultiSgdMomParam : public dmlc::Parameter<MultiSgdMomParam> {
+struct MultiSgdMomParam : public Parameter<MultiSgdMomParam> {
   Tuple<float> lrs, wds;
   float momentum, rescale_grad, clip_gradient;
   int num_weights;
-  DMLC_DECLARE_PARAMETER(MultiSgdMomParam) {
+  MXNET_DECLARE_PARAM(MultiSgdMomParam) {
     MXNET_UPDATE_LRS;
     MXNET_UPDATE_WDS;
     MXNET_UPDATE_MOMENTUM;
@@ -41,20 +42,20 @@ struct MultiSgdMomParam : public dmlc::Parameter<MultiSgdMomParam> {
   }
 };
 
-struct PreloadedSgdParam : public dmlc::Parameter<PreloadedSgdParam> {
+struct PreloadedSgdParam : public Parameter<PreloadedSgdParam> {
   float rescale_grad, clip_gradient;
   int num_weights;
-  DMLC_DECLARE_PARAMETER(PreloadedSgdParam) {
+  MXNET_DECLARE_PARAM(PreloadedSgdParam) {
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
     MXNET_UPDATE_NUM_WEIGHTS;
   }
 };
 
-struct PreloadedSgdMomParam : public dmlc::Parameter<PreloadedSgdMomParam> {
+struct PreloadedSgdMomParam : public Parameter<PreloadedSgdMomParam> {
   float momentum, rescale_grad, clip_gradient;
   int num_weights;
-  DMLC_DECLARE_PARAMETER(PreloadedSgdMomParam) {
+  MXNET_DECLARE_PARAM(PreloadedSgdMomParam) {
     MXNET_UPDATE_MOMENTUM;
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;

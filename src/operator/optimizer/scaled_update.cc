@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 
 namespace mxnet {

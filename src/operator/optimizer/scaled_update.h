@@ -2,11 +2,12 @@
 #ifndef MXNET_OPERATOR_OPTIMIZER_SCALED_UPDATE_H_
 #define MXNET_OPERATOR_OPTIMIZER_SCALED_UPDATE_H_
 
+#include "mxnet/op.h"
 #include "operator/optimizer/update.h"
 
-#define MXNET_UPDATE_BETAS                                                                            \
-  DMLC_DECLARE_FIELD(beta1).set_default(0.9f).describe("Decay of the running mean of the gradient."); \
-  DMLC_DECLARE_FIELD(beta2).set_default(0.999f).describe("Decay of the running mean of its square.")
+#define MXNET_UPDATE_BETAS                                                                     \
+  MXNET_FIELD(beta1).set_default(0.9f).describe("Decay of the running mean of the gradient."); \
+  MXNET_FIELD(beta2).set_default(0.999f).describe("Decay of the running mean of its square.")
 
 namespace mxnet {
 

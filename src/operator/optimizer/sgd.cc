@@ -1,14 +1,15 @@
 // Stochastic gradient descent: plain, with momentum (Polyak 1964), Nesterov's (Sutskever et al.
 // 2013), by sign (Bernstein et al. 2018).
+#include "mxnet/op.h"
 #include "operator/optimizer/update.h"
 
 namespace mxnet {
 namespace {
 
-struct SgdParam : public dmlc::Parameter<SgdParam> {
+struct SgdParam : public Parameter<SgdParam> {
   float lr, wd, rescale_grad, clip_gradient;
   bool lazy_update;
-  DMLC_DECLARE_PARAMETER(SgdParam) {
+  MXNET_DECLARE_PARAM(SgdParam) {
     MXNET_UPDATE_LR;
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
@@ -18,12 +19,12 @@ struct SgdParam : public dmlc::Parameter<SgdParam> {
   void Fill(UpdateNumbers* to) const { to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient); }
 };
 
-struct SgdMomParam : public dmlc::Parameter<SgdMomParam> {
+struct SgdMomParam : public Parameter<SgdMomParam> {
   float lr, momentum, wd, rescale_grad, clip_gradient;
   bool lazy_update;
-  DMLC_DECLARE_PARAMETER(SgdMomParam) {
+  MXNET_DECLARE_PARAM(SgdMomParam) {
     MXNET_UPDATE_LR;
-    DMLC_DECLARE_FIELD(momentum).set_default(0.0f).describe("Share of the previous step that is kept.");
+    MXNET_FIELD(momentum).set_default(0.0f).describe("Share of the previous step that is kept.");
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
@@ -34,11 +35,11 @@ struct SgdMomParam : public dmlc::Parameter<SgdMomParam> {
   }
 };
 
-struct NagParam : public dmlc::Parameter<NagParam> {
+struct NagParam : public Parameter<NagParam> {
   float lr, momentum, wd, rescale_grad, clip_gradient;
-  DMLC_DECLARE_PARAMETER(NagParam) {
+  MXNET_DECLARE_PARAM(NagParam) {
     MXNET_UPDATE_LR;
-    DMLC_DECLARE_FIELD(momentum).set_default(0.0f).describe("Share of the previous step that is kept.");
+    MXNET_FIELD(momentum).set_default(0.0f).describe("Share of the previous step that is kept.");
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
@@ -48,9 +49,9 @@ struct NagParam : public dmlc::Parameter<NagParam> {
   }
 };
 
-struct SignSgdParam : public dmlc::Parameter<SignSgdParam> {
+struct SignSgdParam : public Parameter<SignSgdParam> {
   float lr, wd, rescale_grad, clip_gradient;
-  DMLC_DECLARE_PARAMETER(SignSgdParam) {
+  MXNET_DECLARE_PARAM(SignSgdParam) {
     MXNET_UPDATE_LR;
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
@@ -59,15 +60,15 @@ struct SignSgdParam : public dmlc::Parameter<SignSgdParam> {
   void Fill(UpdateNumbers* to) const { to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient); }
 };
 
-struct SignumParam : public dmlc::Parameter<SignumParam> {
+struct SignumParam : public Parameter<SignumParam> {
   float lr, momentum, wd, rescale_grad, clip_gradient, wd_lh;
-  DMLC_DECLARE_PARAMETER(SignumParam) {
+  MXNET_DECLARE_PARAM(SignumParam) {
     MXNET_UPDATE_LR;
-    DMLC_DECLARE_FIELD(momentum).set_default(0.0f).describe("Share of the previous momentum that is kept.");
+    MXNET_FIELD(momentum).set_default(0.0f).describe("Share of the previous momentum that is kept.");
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
-    DMLC_DECLARE_FIELD(wd_lh).set_default(0.0f).describe("Weight decay applied to the weight itself rather than to the gradient.");
+    MXNET_FIELD(wd_lh).set_default(0.0f).describe("Weight decay applied to the weight itself rather than to the gradient.");
   }
   void Fill(UpdateNumbers* to) const {
     to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->momentum = momentum,

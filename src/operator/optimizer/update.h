@@ -8,21 +8,21 @@
 #include <vector>
 
 #include "base/omp.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/optimizer/gpu_update.h"
 #include "operator/optimizer/update_rules.h"
 #include "operator/param.h"
 
-#define MXNET_UPDATE_LR DMLC_DECLARE_FIELD(lr).describe("Learning rate.")
-#define MXNET_UPDATE_WD \
-  DMLC_DECLARE_FIELD(wd).set_default(0.0f).describe("Weight decay: the share of the weight that is added to the gradient.")
-#define MXNET_UPDATE_RESCALE DMLC_DECLARE_FIELD(rescale_grad).set_default(1.0f).describe("The gradient is multiplied by this first.")
-#define MXNET_UPDATE_CLIP           \
-  DMLC_DECLARE_FIELD(clip_gradient) \
-      .set_default(-1.0f)           \
+#define MXNET_UPDATE_LR MXNET_FIELD(lr).describe("Learning rate.")
+#define MXNET_UPDATE_WD MXNET_FIELD(wd).set_default(0.0f).describe("Weight decay: the share of the weight that is added to the gradient.")
+#define MXNET_UPDATE_RESCALE MXNET_FIELD(rescale_grad).set_default(1.0f).describe("The gradient is multiplied by this first.")
+#define MXNET_UPDATE_CLIP    \
+  MXNET_FIELD(clip_gradient) \
+      .set_default(-1.0f)    \
       .describe("The rescaled gradient is cut to [-clip_gradient, clip_gradient]; negative: it is not.")
 #define MXNET_UPDATE_LAZY \
-  DMLC_DECLARE_FIELD(lazy_update).set_default(true).describe("With row_sparse gradients: only rows that have a gradient are touched.")
+  MXNET_FIELD(lazy_update).set_default(true).describe("With row_sparse gradients: only rows that have a gradient are touched.")
 
 namespace mxnet {
 

@@ -5,7 +5,7 @@
 #ifndef MXNET_OPERATOR_POINTWISE_EXECUTE_H_
 #define MXNET_OPERATOR_POINTWISE_EXECUTE_H_
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/pointwise/convert.h"
 #include "operator/pointwise/gpu_functions.h"
 #include "operator/pointwise/loops.h"

@@ -8,6 +8,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "mxnet/op.h"
 #include "operator/make_nodes.h"
 #include "operator/pointwise/rows.h"
 

@@ -21,12 +21,12 @@
 namespace mxnet {
 namespace pointwise {
 
-struct FusedPointwiseParam : public dmlc::Parameter<FusedPointwiseParam> {
+struct FusedPointwiseParam : public Parameter<FusedPointwiseParam> {
   int num_args;
   Shape shape;
-  DMLC_DECLARE_PARAMETER(FusedPointwiseParam) {
-    DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
-    DMLC_DECLARE_FIELD(shape).set_default_none().describe("Of the result, where it is larger than what the inputs broadcast to.");
+  MXNET_DECLARE_PARAM(FusedPointwiseParam) {
+    MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
+    MXNET_FIELD(shape).set_default_none().describe("Of the result, where it is larger than what the inputs broadcast to.");
   }
 };
 MXNET_REGISTER_PARAM(FusedPointwiseParam);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/pointwise/gpu_functions.h"
 #include "rtc/kernel.h"
 

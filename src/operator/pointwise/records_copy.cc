@@ -21,29 +21,29 @@
 namespace mxnet {
 namespace pointwise {
 
-struct CastParam : public dmlc::Parameter<CastParam> {
+struct CastParam : public Parameter<CastParam> {
   int dtype;
-  DMLC_DECLARE_PARAMETER(CastParam) { MXNET_DTYPE_FIELD(dtype).describe("What to convert to."); }
+  MXNET_DECLARE_PARAM(CastParam) { MXNET_DTYPE_FIELD(dtype).describe("What to convert to."); }
 };
-struct AmpMulticastParam : public dmlc::Parameter<AmpMulticastParam> {
+struct AmpMulticastParam : public Parameter<AmpMulticastParam> {
   int num_outputs;
   bool cast_narrow;
-  DMLC_DECLARE_PARAMETER(AmpMulticastParam) {
-    DMLC_DECLARE_FIELD(num_outputs).set_lower_bound(1).describe("Number of arrays.");
-    DMLC_DECLARE_FIELD(cast_narrow).set_default(false).describe("Convert to the narrowest floating type among the inputs, not the widest.");
+  MXNET_DECLARE_PARAM(AmpMulticastParam) {
+    MXNET_FIELD(num_outputs).set_lower_bound(1).describe("Number of arrays.");
+    MXNET_FIELD(cast_narrow).set_default(false).describe("Convert to the narrowest floating type among the inputs, not the widest.");
   }
 };
-struct AddNParam : public dmlc::Parameter<AddNParam> {
+struct AddNParam : public Parameter<AddNParam> {
   int num_args;
-  DMLC_DECLARE_PARAMETER(AddNParam) { DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of arrays."); }
+  MXNET_DECLARE_PARAM(AddNParam) { MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of arrays."); }
 };
-struct MakeLossParam : public dmlc::Parameter<MakeLossParam> {
+struct MakeLossParam : public Parameter<MakeLossParam> {
   float grad_scale, valid_thresh;
   int normalization;
-  DMLC_DECLARE_PARAMETER(MakeLossParam) {
-    DMLC_DECLARE_FIELD(grad_scale).set_default(1).describe("The gradient that every element starts with.");
-    DMLC_DECLARE_FIELD(valid_thresh).set_default(0).describe("With normalization 'valid': elements above this count.");
-    DMLC_DECLARE_FIELD(normalization)
+  MXNET_DECLARE_PARAM(MakeLossParam) {
+    MXNET_FIELD(grad_scale).set_default(1).describe("The gradient that every element starts with.");
+    MXNET_FIELD(valid_thresh).set_default(0).describe("With normalization 'valid': elements above this count.");
+    MXNET_FIELD(normalization)
         .add_enum("null", 0)
         .add_enum("batch", 1)
         .add_enum("valid", 2)

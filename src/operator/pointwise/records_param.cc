@@ -17,58 +17,58 @@
 namespace mxnet {
 namespace pointwise {
 
-struct ClipParam : public dmlc::Parameter<ClipParam> {
+struct ClipParam : public Parameter<ClipParam> {
   float a_min, a_max;
-  DMLC_DECLARE_PARAMETER(ClipParam) {
-    DMLC_DECLARE_FIELD(a_min).describe("Smaller elements become this.");
-    DMLC_DECLARE_FIELD(a_max).describe("Larger elements become this.");
+  MXNET_DECLARE_PARAM(ClipParam) {
+    MXNET_FIELD(a_min).describe("Smaller elements become this.");
+    MXNET_FIELD(a_max).describe("Larger elements become this.");
   }
 };
-struct NumpyClipParam : public dmlc::Parameter<NumpyClipParam> {
+struct NumpyClipParam : public Parameter<NumpyClipParam> {
   OptionalNumber a_min, a_max;
-  DMLC_DECLARE_PARAMETER(NumpyClipParam) {
-    DMLC_DECLARE_FIELD(a_min).set_default(OptionalNumber()).describe("Smaller elements become this; None: they stay.");
-    DMLC_DECLARE_FIELD(a_max).set_default(OptionalNumber()).describe("Larger elements become this; None: they stay.");
+  MXNET_DECLARE_PARAM(NumpyClipParam) {
+    MXNET_FIELD(a_min).set_default(OptionalNumber()).describe("Smaller elements become this; None: they stay.");
+    MXNET_FIELD(a_max).set_default(OptionalNumber()).describe("Larger elements become this; None: they stay.");
   }
 };
-struct HardSigmoidParam : public dmlc::Parameter<HardSigmoidParam> {
+struct HardSigmoidParam : public Parameter<HardSigmoidParam> {
   float alpha, beta;
-  DMLC_DECLARE_PARAMETER(HardSigmoidParam) {
-    DMLC_DECLARE_FIELD(alpha).set_default(0.2f).describe("Slope of the middle part.");
-    DMLC_DECLARE_FIELD(beta).set_default(0.5f).describe("Value at 0.");
+  MXNET_DECLARE_PARAM(HardSigmoidParam) {
+    MXNET_FIELD(alpha).set_default(0.2f).describe("Slope of the middle part.");
+    MXNET_FIELD(beta).set_default(0.5f).describe("Value at 0.");
   }
 };
-struct SmoothL1Param : public dmlc::Parameter<SmoothL1Param> {
+struct SmoothL1Param : public Parameter<SmoothL1Param> {
   float scalar;
   bool is_int;
-  DMLC_DECLARE_PARAMETER(SmoothL1Param) {
-    DMLC_DECLARE_FIELD(scalar).set_default(1).describe("sigma: the quadratic part ends at 1/sigma^2.");
-    DMLC_DECLARE_FIELD(is_int).set_default(true).describe("Changes nothing; files of 1.9.1 and 2.0 have it.");
+  MXNET_DECLARE_PARAM(SmoothL1Param) {
+    MXNET_FIELD(scalar).set_default(1).describe("sigma: the quadratic part ends at 1/sigma^2.");
+    MXNET_FIELD(is_int).set_default(true).describe("Changes nothing; files of 1.9.1 and 2.0 have it.");
   }
 };
-struct QuadraticParam : public dmlc::Parameter<QuadraticParam> {
+struct QuadraticParam : public Parameter<QuadraticParam> {
   float a, b, c;
-  DMLC_DECLARE_PARAMETER(QuadraticParam) {
-    DMLC_DECLARE_FIELD(a).set_default(0).describe("Coefficient of x * x.");
-    DMLC_DECLARE_FIELD(b).set_default(0).describe("Coefficient of x.");
-    DMLC_DECLARE_FIELD(c).set_default(0).describe("Constant term.");
+  MXNET_DECLARE_PARAM(QuadraticParam) {
+    MXNET_FIELD(a).set_default(0).describe("Coefficient of x * x.");
+    MXNET_FIELD(b).set_default(0).describe("Coefficient of x.");
+    MXNET_FIELD(c).set_default(0).describe("Constant term.");
   }
 };
-struct NanToNumParam : public dmlc::Parameter<NanToNumParam> {
+struct NanToNumParam : public Parameter<NanToNumParam> {
   bool copy;
   double nan;
   OptionalNumber posinf, neginf;
-  DMLC_DECLARE_PARAMETER(NanToNumParam) {
-    DMLC_DECLARE_FIELD(copy).set_default(true).describe("Whether the front end makes a new array.");
-    DMLC_DECLARE_FIELD(nan).set_default(0).describe("Replaces NaN.");
-    DMLC_DECLARE_FIELD(posinf).set_default(OptionalNumber()).describe("Replaces infinity; None: the largest finite number of the dtype.");
-    DMLC_DECLARE_FIELD(neginf).set_default(OptionalNumber()).describe("Replaces -infinity; None: the smallest finite number of the dtype.");
+  MXNET_DECLARE_PARAM(NanToNumParam) {
+    MXNET_FIELD(copy).set_default(true).describe("Whether the front end makes a new array.");
+    MXNET_FIELD(nan).set_default(0).describe("Replaces NaN.");
+    MXNET_FIELD(posinf).set_default(OptionalNumber()).describe("Replaces infinity; None: the largest finite number of the dtype.");
+    MXNET_FIELD(neginf).set_default(OptionalNumber()).describe("Replaces -infinity; None: the smallest finite number of the dtype.");
   }
 };
-struct AroundParam : public dmlc::Parameter<AroundParam> {
+struct AroundParam : public Parameter<AroundParam> {
   int decimals;
-  DMLC_DECLARE_PARAMETER(AroundParam) {
-    DMLC_DECLARE_FIELD(decimals).set_default(0).describe("Decimal places to keep; negative: places left of the point.");
+  MXNET_DECLARE_PARAM(AroundParam) {
+    MXNET_FIELD(decimals).set_default(0).describe("Decimal places to keep; negative: places left of the point.");
   }
 };
 MXNET_REGISTER_PARAM(ClipParam);

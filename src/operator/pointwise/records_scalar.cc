@@ -14,12 +14,12 @@
 namespace mxnet {
 namespace pointwise {
 
-struct ScalarParam : public dmlc::Parameter<ScalarParam> {
+struct ScalarParam : public Parameter<ScalarParam> {
   double scalar;
   bool is_int;
-  DMLC_DECLARE_PARAMETER(ScalarParam) {
-    DMLC_DECLARE_FIELD(scalar).set_default(1).describe("The other operand.");
-    DMLC_DECLARE_FIELD(is_int).set_default(true).describe(
+  MXNET_DECLARE_PARAM(ScalarParam) {
+    MXNET_FIELD(scalar).set_default(1).describe("The other operand.");
+    MXNET_FIELD(is_int).set_default(true).describe(
         "Whether `scalar` was given as an integer; a fraction turns integer arrays into float64.");
   }
 };

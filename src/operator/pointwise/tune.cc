@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/pointwise/convert.h"
 
 namespace mxnet {

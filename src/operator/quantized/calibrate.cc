@@ -11,10 +11,10 @@
 namespace mxnet {
 namespace quantized {
 
-struct CalibrateEntropyParam : public dmlc::Parameter<CalibrateEntropyParam> {
+struct CalibrateEntropyParam : public Parameter<CalibrateEntropyParam> {
   int num_quantized_bins;
-  DMLC_DECLARE_PARAMETER(CalibrateEntropyParam) {
-    DMLC_DECLARE_FIELD(num_quantized_bins)
+  MXNET_DECLARE_PARAM(CalibrateEntropyParam) {
+    MXNET_FIELD(num_quantized_bins)
         .set_default(255)
         .set_lower_bound(1)
         .describe("Number of bins that the quantized histogram has, at most as many as the histogram has.");

@@ -14,19 +14,19 @@ namespace mxnet {
 namespace quantized {
 
 #define MXNET_RANGE_OF_OUTPUT                                                                                          \
-  DMLC_DECLARE_FIELD(min_calib_range)                                                                                  \
-      .set_default(dmlc::optional<float>())                                                                            \
+  MXNET_FIELD(min_calib_range)                                                                                         \
+      .set_default(std::optional<float>())                                                                             \
       .describe("Least output seen in calibration. With it and max_calib_range the output is of 8 bits, else of 32."); \
-  DMLC_DECLARE_FIELD(max_calib_range).set_default(dmlc::optional<float>()).describe("Greatest output seen in calibration.")
+  MXNET_FIELD(max_calib_range).set_default(std::optional<float>()).describe("Greatest output seen in calibration.")
 
-struct QuantizedAddParam : public dmlc::Parameter<QuantizedAddParam>, public CalibratedRange {
-  DMLC_DECLARE_PARAMETER(QuantizedAddParam) { MXNET_RANGE_OF_OUTPUT; }
+struct QuantizedAddParam : public Parameter<QuantizedAddParam>, public CalibratedRange {
+  MXNET_DECLARE_PARAM(QuantizedAddParam) { MXNET_RANGE_OF_OUTPUT; }
 };
-struct QuantizedMulParam : public dmlc::Parameter<QuantizedMulParam>, public CalibratedRange {
+struct QuantizedMulParam : public Parameter<QuantizedMulParam>, public CalibratedRange {
   bool enable_float_output;
-  DMLC_DECLARE_PARAMETER(QuantizedMulParam) {
+  MXNET_DECLARE_PARAM(QuantizedMulParam) {
     MXNET_RANGE_OF_OUTPUT;
-    DMLC_DECLARE_FIELD(enable_float_output).set_default(false).describe("Give the products as float32 instead, without a range.");
+    MXNET_FIELD(enable_float_output).set_default(false).describe("Give the products as float32 instead, without a range.");
   }
 };
 MXNET_REGISTER_PARAM(QuantizedAddParam);

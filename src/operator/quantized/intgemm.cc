@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "mxnet/op.h"
 #include "operator/indexing/index_common.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/on_host.h"
@@ -17,22 +18,22 @@ namespace mxnet {
 
 namespace quantized {
 
-struct PrepareWeightParam : public dmlc::Parameter<PrepareWeightParam> {
+struct PrepareWeightParam : public Parameter<PrepareWeightParam> {
   bool already_quantized;
-  DMLC_DECLARE_PARAMETER(PrepareWeightParam) {
-    DMLC_DECLARE_FIELD(already_quantized).set_default(false).describe("weight is int8, and there is no maxabs.");
+  MXNET_DECLARE_PARAM(PrepareWeightParam) {
+    MXNET_FIELD(already_quantized).set_default(false).describe("weight is int8, and there is no maxabs.");
   }
 };
 MXNET_REGISTER_PARAM(PrepareWeightParam);
 
-struct IntFullyConnectedParam : public dmlc::Parameter<IntFullyConnectedParam> {
+struct IntFullyConnectedParam : public Parameter<IntFullyConnectedParam> {
   int num_hidden;
   bool no_bias, flatten;
   int out_type;
-  DMLC_DECLARE_PARAMETER(IntFullyConnectedParam) {
-    DMLC_DECLARE_FIELD(num_hidden).set_lower_bound(1).describe("Number of columns of the output.");
-    DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("There is no bias.");
-    DMLC_DECLARE_FIELD(flatten).set_default(true).describe("All dimensions of data but the first are one.");
+  MXNET_DECLARE_PARAM(IntFullyConnectedParam) {
+    MXNET_FIELD(num_hidden).set_lower_bound(1).describe("Number of columns of the output.");
+    MXNET_FIELD(no_bias).set_default(false).describe("There is no bias.");
+    MXNET_FIELD(flatten).set_default(true).describe("All dimensions of data but the first are one.");
     MXNET_DTYPE_FIELD_OF(out_type, dtypes::Set{kFloat32, kInt32})
         .set_default(kFloat32)
         .describe("float32: the sums times scaling. int32: the sums; there is no scaling.");

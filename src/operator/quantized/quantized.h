@@ -51,7 +51,7 @@ inline ByteLimits LimitsOf(int dtype) { return dtype == kUint8 ? ByteLimits{0, 2
 
 /* The parameters of an operator whose range calibration may have found. */
 struct CalibratedRange {
-  dmlc::optional<float> min_calib_range, max_calib_range;
+  std::optional<float> min_calib_range, max_calib_range;
   bool given() const { return min_calib_range.has_value() && max_calib_range.has_value(); }
   float low() const { return min_calib_range.value(); }
   float high() const { return max_calib_range.value(); }

@@ -16,20 +16,20 @@ namespace quantized {
 
 enum ByteType : int { kAuto = -2 };
 
-struct QuantizeParam : public dmlc::Parameter<QuantizeParam> {
+struct QuantizeParam : public Parameter<QuantizeParam> {
   int out_type;
-  DMLC_DECLARE_PARAMETER(QuantizeParam) {
+  MXNET_DECLARE_PARAM(QuantizeParam) {
     MXNET_DTYPE_FIELD_OF(out_type, dtypes::kBytes).set_default(kUint8).describe("Dtype of the integers.");
   }
 };
 
-#define MXNET_CALIBRATED_FIELDS(of)                                                                   \
-  DMLC_DECLARE_FIELD(min_calib_range).set_default(dmlc::optional<float>()).describe("Least " of "."); \
-  DMLC_DECLARE_FIELD(max_calib_range).set_default(dmlc::optional<float>()).describe("Greatest " of ".")
+#define MXNET_CALIBRATED_FIELDS(of)                                                           \
+  MXNET_FIELD(min_calib_range).set_default(std::optional<float>()).describe("Least " of "."); \
+  MXNET_FIELD(max_calib_range).set_default(std::optional<float>()).describe("Greatest " of ".")
 
-struct QuantizeV2Param : public dmlc::Parameter<QuantizeV2Param>, public CalibratedRange {
+struct QuantizeV2Param : public Parameter<QuantizeV2Param>, public CalibratedRange {
   int out_type;
-  DMLC_DECLARE_PARAMETER(QuantizeV2Param) {
+  MXNET_DECLARE_PARAM(QuantizeV2Param) {
     MXNET_DTYPE_FIELD_OF(out_type, dtypes::kBytes)
         .add_enum("auto", kAuto)
         .set_default(kInt8)
@@ -38,9 +38,9 @@ struct QuantizeV2Param : public dmlc::Parameter<QuantizeV2Param>, public Calibra
   }
 };
 
-struct RequantizeParam : public dmlc::Parameter<RequantizeParam>, public CalibratedRange {
+struct RequantizeParam : public Parameter<RequantizeParam>, public CalibratedRange {
   int out_type;
-  DMLC_DECLARE_PARAMETER(RequantizeParam) {
+  MXNET_DECLARE_PARAM(RequantizeParam) {
     MXNET_DTYPE_FIELD_OF(out_type, dtypes::kBytes)
         .add_enum("auto", kAuto)
         .set_default(kInt8)
@@ -49,15 +49,13 @@ struct RequantizeParam : public dmlc::Parameter<RequantizeParam>, public Calibra
   }
 };
 
-struct QuantizeAsymParam : public dmlc::Parameter<QuantizeAsymParam>, public CalibratedRange {
-  DMLC_DECLARE_PARAMETER(QuantizeAsymParam) {
-    MXNET_CALIBRATED_FIELDS("number seen in calibration; without both, those of data are found");
-  }
+struct QuantizeAsymParam : public Parameter<QuantizeAsymParam>, public CalibratedRange {
+  MXNET_DECLARE_PARAM(QuantizeAsymParam) { MXNET_CALIBRATED_FIELDS("number seen in calibration; without both, those of data are found"); }
 };
 
-struct DequantizeParam : public dmlc::Parameter<DequantizeParam> {
+struct DequantizeParam : public Parameter<DequantizeParam> {
   int out_type;
-  DMLC_DECLARE_PARAMETER(DequantizeParam) {
+  MXNET_DECLARE_PARAM(DequantizeParam) {
     MXNET_DTYPE_FIELD_OF(out_type, dtypes::Set{kFloat32}).set_default(kFloat32).describe("Dtype of the numbers.");
   }
 };

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/conv_call.h"
 
 namespace mxnet {

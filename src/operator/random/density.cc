@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/random/density_gpu.h"
@@ -19,10 +20,10 @@
 namespace mxnet {
 namespace {
 
-struct PdfParam : public dmlc::Parameter<PdfParam> {
+struct PdfParam : public Parameter<PdfParam> {
   bool is_log;
-  DMLC_DECLARE_PARAMETER(PdfParam) {
-    DMLC_DECLARE_FIELD(is_log).set_default(false).describe("Whether the result is the natural logarithm of the density.");
+  MXNET_DECLARE_PARAM(PdfParam) {
+    MXNET_FIELD(is_log).set_default(false).describe("Whether the result is the natural logarithm of the density.");
   }
 };
 MXNET_REGISTER_PARAM(PdfParam);

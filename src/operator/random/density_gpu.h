@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_RANDOM_DENSITY_GPU_H_
 #define MXNET_OPERATOR_RANDOM_DENSITY_GPU_H_
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/random/density.h"
 
 namespace mxnet {

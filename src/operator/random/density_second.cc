@@ -13,10 +13,10 @@ namespace {
 
 // ---- parameters for every sample, and sums over the samples of a parameter
 
-struct SpreadParam : public dmlc::Parameter<SpreadParam> {
+struct SpreadParam : public Parameter<SpreadParam> {
   bool keep_last;
-  DMLC_DECLARE_PARAMETER(SpreadParam) {
-    DMLC_DECLARE_FIELD(keep_last).set_default(false).describe("Both arrays have the last dimension; the others are matched.");
+  MXNET_DECLARE_PARAM(SpreadParam) {
+    MXNET_FIELD(keep_last).set_default(false).describe("Both arrays have the last dimension; the others are matched.");
   }
 };
 MXNET_REGISTER_PARAM(SpreadParam);

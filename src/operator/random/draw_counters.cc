@@ -1,6 +1,7 @@
 // _draw_counters: for computations that need the same random numbers more than once, forward and
 // backward or when they are done again.
 #include "mxnet/error.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/make_nodes.h"
 #include "operator/param.h"
@@ -9,11 +10,9 @@
 
 namespace mxnet {
 
-struct DrawCountersParam : public dmlc::Parameter<DrawCountersParam> {
+struct DrawCountersParam : public Parameter<DrawCountersParam> {
   int64_t counters;
-  DMLC_DECLARE_PARAMETER(DrawCountersParam) {
-    DMLC_DECLARE_FIELD(counters).set_lower_bound(0).describe("How many counters nobody else gets.");
-  }
+  MXNET_DECLARE_PARAM(DrawCountersParam) { MXNET_FIELD(counters).set_lower_bound(0).describe("How many counters nobody else gets."); }
 };
 MXNET_REGISTER_PARAM(DrawCountersParam);
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "rtc/kernel.h"
 
 namespace mxnet {

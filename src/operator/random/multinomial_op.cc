@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/dtype.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/indexing/index.h"
@@ -17,13 +18,13 @@
 namespace mxnet {
 namespace {
 
-struct MultinomialParam : public dmlc::Parameter<MultinomialParam> {
+struct MultinomialParam : public Parameter<MultinomialParam> {
   Shape shape;
   bool get_prob;
   int dtype;
-  DMLC_DECLARE_PARAMETER(MultinomialParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the draws of each row");
-    DMLC_DECLARE_FIELD(get_prob).set_default(false).describe("also return the logarithm of each draw's probability");
+  MXNET_DECLARE_PARAM(MultinomialParam) {
+    MXNET_FIELD(shape).set_default(Shape()).describe("shape of the draws of each row");
+    MXNET_FIELD(get_prob).set_default(false).describe("also return the logarithm of each draw's probability");
     MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats | dtypes::Set{kUint8, kInt32})
         .set_default(kInt32)
         .describe("dtype of the drawn indices");

@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/param.h"
@@ -21,17 +22,17 @@ namespace {
 
 const char* const kFile = "operator/random/gpu_random.cuh";
 
-struct NpChoiceParam : public dmlc::Parameter<NpChoiceParam> {
-  dmlc::optional<int64_t> a;
-  dmlc::optional<Shape> size;
+struct NpChoiceParam : public Parameter<NpChoiceParam> {
+  std::optional<int64_t> a;
+  std::optional<Shape> size;
   std::string ctx;
   bool replace, weighted;
-  DMLC_DECLARE_PARAMETER(NpChoiceParam) {
-    DMLC_DECLARE_FIELD(a).describe("How many there are to choose from; None: as many as the first array has elements.");
-    DMLC_DECLARE_FIELD(size).describe("Shape of the result; a single number when None.");
-    DMLC_DECLARE_FIELD(ctx).set_default("cpu").describe("Device of the result where there is no array.");
-    DMLC_DECLARE_FIELD(replace).set_default(true).describe("Whether an element may be chosen more than once.");
-    DMLC_DECLARE_FIELD(weighted).set_default(false).describe("Whether the last array holds the chances of the elements.");
+  MXNET_DECLARE_PARAM(NpChoiceParam) {
+    MXNET_FIELD(a).describe("How many there are to choose from; None: as many as the first array has elements.");
+    MXNET_FIELD(size).describe("Shape of the result; a single number when None.");
+    MXNET_FIELD(ctx).set_default("cpu").describe("Device of the result where there is no array.");
+    MXNET_FIELD(replace).set_default(true).describe("Whether an element may be chosen more than once.");
+    MXNET_FIELD(weighted).set_default(false).describe("Whether the last array holds the chances of the elements.");
   }
 };
 MXNET_REGISTER_PARAM(NpChoiceParam);
@@ -167,16 +168,14 @@ MXNET_REGISTER_OP(_npi_choice)
 
 // ---- counts
 
-struct NpMultinomialParam : public dmlc::Parameter<NpMultinomialParam> {
+struct NpMultinomialParam : public Parameter<NpMultinomialParam> {
   int n;
-  dmlc::optional<Tuple<double>> pvals;
-  dmlc::optional<Shape> size;
-  DMLC_DECLARE_PARAMETER(NpMultinomialParam) {
-    DMLC_DECLARE_FIELD(n).describe("How many trials.");
-    DMLC_DECLARE_FIELD(pvals)
-        .set_default(dmlc::optional<Tuple<double>>())
-        .describe("The chances of the classes; None: an array holds them.");
-    DMLC_DECLARE_FIELD(size).set_default(dmlc::optional<Shape>()).describe("How many draws, as a shape before the classes.");
+  std::optional<Tuple<double>> pvals;
+  std::optional<Shape> size;
+  MXNET_DECLARE_PARAM(NpMultinomialParam) {
+    MXNET_FIELD(n).describe("How many trials.");
+    MXNET_FIELD(pvals).set_default(std::optional<Tuple<double>>()).describe("The chances of the classes; None: an array holds them.");
+    MXNET_FIELD(size).set_default(std::optional<Shape>()).describe("How many draws, as a shape before the classes.");
   }
 };
 MXNET_REGISTER_PARAM(NpMultinomialParam);

@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/make_nodes.h"
 #include "operator/matrix/move.h"
@@ -22,31 +23,31 @@ namespace {
 
 using Formula = double (*)(double, double, double);
 using Accepts = bool (*)(double, double);
-using Number = dmlc::optional<float>;
+using Number = std::optional<float>;
 
 // ---- parameters
 
 struct Settings {
   Number a, b;
-  dmlc::optional<Shape> size;
+  std::optional<Shape> size;
   int dtype = kFloat32;
   bool odds = false;  // the parameter is the logarithm of odds, not a chance
 };
 
 #define MXNET_SIZE_AND_CTX                                                                                                          \
-  DMLC_DECLARE_FIELD(size).set_default(dmlc::optional<Shape>()).describe("Shape of the result; that of the parameters when None."); \
-  DMLC_DECLARE_FIELD(ctx).set_default("cpu").describe("Device of the result where no parameter is an array.");
+  MXNET_FIELD(size).set_default(std::optional<Shape>()).describe("Shape of the result; that of the parameters when None."); \
+  MXNET_FIELD(ctx).set_default("cpu").describe("Device of the result where no parameter is an array.");
 #define MXNET_FLOATS_FIELD MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats).set_default(kFloat32).describe("Type of the result.");
 #define MXNET_NUMBER "A number, or None: the parameter is the next array."
 
 #define MXNET_TWO_NUMBERS(P, first, second, more_member, more_field, dtype_of)   \
-  struct P : public dmlc::Parameter<P> {                                         \
+  struct P : public Parameter<P> {                                               \
     Number first, second;                                                        \
-    dmlc::optional<Shape> size;                                                  \
+    std::optional<Shape> size;                                                   \
     std::string ctx;                                                             \
-    more_member DMLC_DECLARE_PARAMETER(P) {                                      \
-      DMLC_DECLARE_FIELD(first).describe(MXNET_NUMBER);                          \
-      DMLC_DECLARE_FIELD(second).describe(MXNET_NUMBER);                         \
+    more_member MXNET_DECLARE_PARAM(P) {                                         \
+      MXNET_FIELD(first).describe(MXNET_NUMBER);                                 \
+      MXNET_FIELD(second).describe(MXNET_NUMBER);                                \
       MXNET_SIZE_AND_CTX more_field                                              \
     }                                                                            \
     Settings settings() const { return {first, second, size, dtype_of, false}; } \
@@ -54,12 +55,12 @@ struct Settings {
   MXNET_REGISTER_PARAM(P);
 
 #define MXNET_ONE_NUMBER(P, first, begin)                                          \
-  struct P : public dmlc::Parameter<P> {                                           \
+  struct P : public Parameter<P> {                                                 \
     Number first;                                                                  \
-    dmlc::optional<Shape> size;                                                    \
+    std::optional<Shape> size;                                                     \
     std::string ctx;                                                               \
-    DMLC_DECLARE_PARAMETER(P) {                                                    \
-      DMLC_DECLARE_FIELD(first).set_default(begin).describe(MXNET_NUMBER);         \
+    MXNET_DECLARE_PARAM(P) {                                                       \
+      MXNET_FIELD(first).set_default(begin).describe(MXNET_NUMBER);                \
       MXNET_SIZE_AND_CTX                                                           \
     }                                                                              \
     Settings settings() const { return {first, Number(), size, kFloat32, false}; } \
@@ -73,20 +74,20 @@ MXNET_TWO_NUMBERS(NpPlainLocScaleParam, loc, scale, , , int{kFloat32})
 MXNET_ONE_NUMBER(NpScaleParam, scale, Number(1.0f))
 MXNET_ONE_NUMBER(NpPowerParam, a, Number())
 
-struct NpBernoulliParam : public dmlc::Parameter<NpBernoulliParam> {
+struct NpBernoulliParam : public Parameter<NpBernoulliParam> {
   Number prob, logit;
-  dmlc::optional<Shape> size;
+  std::optional<Shape> size;
   std::string ctx;
   int dtype;
   bool is_logit;
-  DMLC_DECLARE_PARAMETER(NpBernoulliParam) {
-    DMLC_DECLARE_FIELD(prob).describe("The chance of a 1: " MXNET_NUMBER);
-    DMLC_DECLARE_FIELD(logit).describe("The logarithm of the odds of a 1: " MXNET_NUMBER);
+  MXNET_DECLARE_PARAM(NpBernoulliParam) {
+    MXNET_FIELD(prob).describe("The chance of a 1: " MXNET_NUMBER);
+    MXNET_FIELD(logit).describe("The logarithm of the odds of a 1: " MXNET_NUMBER);
     MXNET_SIZE_AND_CTX
     MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats | dtypes::Set{kBool, kInt32, kUint8})
         .set_default(kFloat32)
         .describe("Type of the result.");
-    DMLC_DECLARE_FIELD(is_logit).describe("Whether `logit` is the parameter, and not `prob`.");
+    MXNET_FIELD(is_logit).describe("Whether `logit` is the parameter, and not `prob`.");
   }
   Settings settings() const { return {is_logit ? logit : prob, Number(), size, dtype, is_logit}; }
 };

@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/numpy_shapes.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
@@ -21,9 +22,9 @@ namespace {
       .set_default(kDTypeUnknown)                  \
       .describe("dtype of the result; float32 when None")
 
-#define MXNET_COMMON_FIELDS                                                              \
-  DMLC_DECLARE_FIELD(shape).set_default_none().describe("shape of the result");          \
-  DMLC_DECLARE_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)"); \
+#define MXNET_COMMON_FIELDS                                                       \
+  MXNET_FIELD(shape).set_default_none().describe("shape of the result");          \
+  MXNET_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)"); \
   MXNET_FLOAT_OR_NONE(dtype);
 
 struct Numbers2 {  // what kernels need, whatever the parameters are called
@@ -31,49 +32,49 @@ struct Numbers2 {  // what kernels need, whatever the parameters are called
 };
 
 #define MXNET_TWO_FIELDS(P, T, a, da, b, db)                                              \
-  struct P##Param : public dmlc::Parameter<P##Param> {                                    \
+  struct P##Param : public Parameter<P##Param> {                                          \
     T a;                                                                                  \
     float b;                                                                              \
     Shape shape;                                                                          \
     std::string ctx;                                                                      \
     int dtype;                                                                            \
-    DMLC_DECLARE_PARAMETER(P##Param) {                                                    \
-      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution");    \
-      DMLC_DECLARE_FIELD(b).set_default(db).describe("parameter of the distribution");    \
+    MXNET_DECLARE_PARAM(P##Param) {                                                       \
+      MXNET_FIELD(a).set_default(da).describe("parameter of the distribution");           \
+      MXNET_FIELD(b).set_default(db).describe("parameter of the distribution");           \
       MXNET_COMMON_FIELDS                                                                 \
     }                                                                                     \
     Numbers2 numbers() const { return {static_cast<double>(a), static_cast<double>(b)}; } \
   };                                                                                      \
-  struct P##LikeParam : public dmlc::Parameter<P##LikeParam> {                            \
+  struct P##LikeParam : public Parameter<P##LikeParam> {                                  \
     T a;                                                                                  \
     float b;                                                                              \
-    DMLC_DECLARE_PARAMETER(P##LikeParam) {                                                \
-      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution");    \
-      DMLC_DECLARE_FIELD(b).set_default(db).describe("parameter of the distribution");    \
+    MXNET_DECLARE_PARAM(P##LikeParam) {                                                   \
+      MXNET_FIELD(a).set_default(da).describe("parameter of the distribution");           \
+      MXNET_FIELD(b).set_default(db).describe("parameter of the distribution");           \
     }                                                                                     \
     Numbers2 numbers() const { return {static_cast<double>(a), static_cast<double>(b)}; } \
   };                                                                                      \
   MXNET_REGISTER_PARAM(P##Param);                                                         \
   MXNET_REGISTER_PARAM(P##LikeParam);
 
-#define MXNET_ONE_FIELD(P, a, da)                                                                                             \
-  struct P##Param : public dmlc::Parameter<P##Param> {                                                                        \
-    float a;                                                                                                                  \
-    Shape shape;                                                                                                              \
-    std::string ctx;                                                                                                          \
-    int dtype;                                                                                                                \
-    DMLC_DECLARE_PARAMETER(P##Param) {                                                                                        \
-      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution");                                        \
-      MXNET_COMMON_FIELDS                                                                                                     \
-    }                                                                                                                         \
-    Numbers2 numbers() const { return {static_cast<double>(a), 0.0}; }                                                        \
-  };                                                                                                                          \
-  struct P##LikeParam : public dmlc::Parameter<P##LikeParam> {                                                                \
-    float a;                                                                                                                  \
-    DMLC_DECLARE_PARAMETER(P##LikeParam) { DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution"); } \
-    Numbers2 numbers() const { return {static_cast<double>(a), 0.0}; }                                                        \
-  };                                                                                                                          \
-  MXNET_REGISTER_PARAM(P##Param);                                                                                             \
+#define MXNET_ONE_FIELD(P, a, da)                                                                                   \
+  struct P##Param : public Parameter<P##Param> {                                                                    \
+    float a;                                                                                                        \
+    Shape shape;                                                                                                    \
+    std::string ctx;                                                                                                \
+    int dtype;                                                                                                      \
+    MXNET_DECLARE_PARAM(P##Param) {                                                                                 \
+      MXNET_FIELD(a).set_default(da).describe("parameter of the distribution");                                     \
+      MXNET_COMMON_FIELDS                                                                                           \
+    }                                                                                                               \
+    Numbers2 numbers() const { return {static_cast<double>(a), 0.0}; }                                              \
+  };                                                                                                                \
+  struct P##LikeParam : public Parameter<P##LikeParam> {                                                            \
+    float a;                                                                                                        \
+    MXNET_DECLARE_PARAM(P##LikeParam) { MXNET_FIELD(a).set_default(da).describe("parameter of the distribution"); } \
+    Numbers2 numbers() const { return {static_cast<double>(a), 0.0}; }                                              \
+  };                                                                                                                \
+  MXNET_REGISTER_PARAM(P##Param);                                                                                   \
   MXNET_REGISTER_PARAM(P##LikeParam);
 
 MXNET_TWO_FIELDS(Uniform, float, low, 0.0f, high, 1.0f)
@@ -85,16 +86,16 @@ MXNET_TWO_FIELDS(Binomial, int, n, 1, p, 1.0f)
 MXNET_ONE_FIELD(Exponential, lam, 1.0f)
 MXNET_ONE_FIELD(Poisson, lam, 1.0f)
 
-struct RandintParam : public dmlc::Parameter<RandintParam> {
+struct RandintParam : public Parameter<RandintParam> {
   int64_t low, high;
   Shape shape;
   std::string ctx;
   int dtype;
-  DMLC_DECLARE_PARAMETER(RandintParam) {
-    DMLC_DECLARE_FIELD(low).describe("smallest value");
-    DMLC_DECLARE_FIELD(high).describe("one more than the largest value");
-    DMLC_DECLARE_FIELD(shape).set_default_none().describe("shape of the result");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)");
+  MXNET_DECLARE_PARAM(RandintParam) {
+    MXNET_FIELD(low).describe("smallest value");
+    MXNET_FIELD(high).describe("one more than the largest value");
+    MXNET_FIELD(shape).set_default_none().describe("shape of the result");
+    MXNET_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)");
     MXNET_DTYPE_FIELD_OF(dtype, dtypes::Set{kInt32, kInt64})
         .add_enum("None", kDTypeUnknown)
         .set_default(kDTypeUnknown)
@@ -103,11 +104,11 @@ struct RandintParam : public dmlc::Parameter<RandintParam> {
 };
 MXNET_REGISTER_PARAM(RandintParam);
 
-struct SampleParam : public dmlc::Parameter<SampleParam> {
+struct SampleParam : public Parameter<SampleParam> {
   Shape shape;
   int dtype;
-  DMLC_DECLARE_PARAMETER(SampleParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the draws of each pair of parameters");
+  MXNET_DECLARE_PARAM(SampleParam) {
+    MXNET_FIELD(shape).set_default(Shape()).describe("shape of the draws of each pair of parameters");
     MXNET_FLOAT_OR_NONE(dtype);
   }
 };

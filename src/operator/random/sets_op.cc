@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/random/distributions.h"
@@ -14,23 +15,23 @@
 namespace mxnet {
 namespace {
 
-struct CountsParam : public dmlc::Parameter<CountsParam> {
+struct CountsParam : public Parameter<CountsParam> {
   Shape shape;
   std::string ctx;
   int dtype;
-  DMLC_DECLARE_PARAMETER(CountsParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("Shape of the draws for each number of trials.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Not used: the result is where the arrays are.");
+  MXNET_DECLARE_PARAM(CountsParam) {
+    MXNET_FIELD(shape).set_default(Shape()).describe("Shape of the draws for each number of trials.");
+    MXNET_FIELD(ctx).set_default("").describe("Not used: the result is where the arrays are.");
     MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats | dtypes::Set{kUint8, kInt32}).set_default(kInt32).describe("Type of the counts.");
   }
 };
 
-struct ZipfianParam : public dmlc::Parameter<ZipfianParam> {
+struct ZipfianParam : public Parameter<ZipfianParam> {
   int range_max;
   Shape shape;
-  DMLC_DECLARE_PARAMETER(ZipfianParam) {
-    DMLC_DECLARE_FIELD(range_max).describe("Number of classes.");
-    DMLC_DECLARE_FIELD(shape).set_default_none().describe("Rows, and different classes in each.");
+  MXNET_DECLARE_PARAM(ZipfianParam) {
+    MXNET_FIELD(range_max).describe("Number of classes.");
+    MXNET_FIELD(shape).set_default_none().describe("Rows, and different classes in each.");
   }
 };
 

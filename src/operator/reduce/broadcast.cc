@@ -7,26 +7,24 @@
 namespace mxnet {
 namespace reduce {
 
-struct BroadcastToParam : public dmlc::Parameter<BroadcastToParam> {
+struct BroadcastToParam : public Parameter<BroadcastToParam> {
   Shape shape;
-  DMLC_DECLARE_PARAMETER(BroadcastToParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape(0)).describe("The wanted shape; in broadcast_to, 0 keeps a dimension.");
+  MXNET_DECLARE_PARAM(BroadcastToParam) {
+    MXNET_FIELD(shape).set_default(Shape(0)).describe("The wanted shape; in broadcast_to, 0 keeps a dimension.");
   }
 };
-struct BroadcastAxisParam : public dmlc::Parameter<BroadcastAxisParam> {
+struct BroadcastAxisParam : public Parameter<BroadcastAxisParam> {
   Shape axis, size;
-  DMLC_DECLARE_PARAMETER(BroadcastAxisParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(Shape(0)).describe("Axes of size 1 to repeat.");
-    DMLC_DECLARE_FIELD(size).set_default(Shape(0)).describe("Their new sizes.");
+  MXNET_DECLARE_PARAM(BroadcastAxisParam) {
+    MXNET_FIELD(axis).set_default(Shape(0)).describe("Axes of size 1 to repeat.");
+    MXNET_FIELD(size).set_default(Shape(0)).describe("Their new sizes.");
   }
 };
-struct BroadcastLikeParam : public dmlc::Parameter<BroadcastLikeParam> {
-  dmlc::optional<Shape> lhs_axes, rhs_axes;
-  DMLC_DECLARE_PARAMETER(BroadcastLikeParam) {
-    DMLC_DECLARE_FIELD(lhs_axes).set_default(dmlc::optional<Shape>()).describe("Axes of lhs to repeat; None: all.");
-    DMLC_DECLARE_FIELD(rhs_axes)
-        .set_default(dmlc::optional<Shape>())
-        .describe("Axes of rhs that give the sizes, one for each of lhs_axes.");
+struct BroadcastLikeParam : public Parameter<BroadcastLikeParam> {
+  std::optional<Shape> lhs_axes, rhs_axes;
+  MXNET_DECLARE_PARAM(BroadcastLikeParam) {
+    MXNET_FIELD(lhs_axes).set_default(std::optional<Shape>()).describe("Axes of lhs to repeat; None: all.");
+    MXNET_FIELD(rhs_axes).set_default(std::optional<Shape>()).describe("Axes of rhs that give the sizes, one for each of lhs_axes.");
   }
 };
 MXNET_REGISTER_PARAM(BroadcastToParam);

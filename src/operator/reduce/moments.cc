@@ -11,12 +11,12 @@
 namespace mxnet {
 namespace reduce {
 
-struct MomentsParam : public dmlc::Parameter<MomentsParam> {
-  dmlc::optional<Shape> axes;
+struct MomentsParam : public Parameter<MomentsParam> {
+  std::optional<Shape> axes;
   bool keepdims;
-  DMLC_DECLARE_PARAMETER(MomentsParam) {
-    DMLC_DECLARE_FIELD(axes).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all.");
-    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+  MXNET_DECLARE_PARAM(MomentsParam) {
+    MXNET_FIELD(axes).set_default(std::optional<Shape>()).describe("Axes to reduce; None: all.");
+    MXNET_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
   }
 };
 MXNET_REGISTER_PARAM(MomentsParam);

@@ -21,7 +21,7 @@ MXNET_REGISTER_PARAM(NormParam);
 
 using pointwise::Simple;
 
-std::vector<char> ReducedDims(const std::string& op, const dmlc::optional<Shape>& axis, bool exclude, bool empty_is_all, int ndim) {
+std::vector<char> ReducedDims(const std::string& op, const std::optional<Shape>& axis, bool exclude, bool empty_is_all, int ndim) {
   const bool all = !axis.has_value() || axis.value().ndim() < 0 || (empty_is_all && axis.value().ndim() == 0);
   if (all) return std::vector<char>(ndim, 1);
   std::vector<char> reduced(ndim, exclude ? 1 : 0);
@@ -133,7 +133,7 @@ double CountOf(const Shape& shape, const std::vector<char>& reduced) {
   return n;
 }
 
-AttrDict AxesDict(const dmlc::optional<Shape>& axis, bool keepdims) {
+AttrDict AxesDict(const std::optional<Shape>& axis, bool keepdims) {
   std::ostringstream text;
   if (axis.has_value()) text << axis.value();
   return {{"axis", axis.has_value() ? text.str() : "None"}, {"keepdims", keepdims ? "1" : "0"}};

@@ -13,34 +13,32 @@
 namespace mxnet {
 namespace reduce {
 
-struct ReduceParam : public dmlc::Parameter<ReduceParam> {
-  dmlc::optional<Shape> axis;
+struct ReduceParam : public Parameter<ReduceParam> {
+  std::optional<Shape> axis;
   bool keepdims, exclude;
-  DMLC_DECLARE_PARAMETER(ReduceParam) {
-    DMLC_DECLARE_FIELD(axis)
-        .set_default(dmlc::optional<Shape>())
-        .describe("Axes to reduce; None or (): all. Negative ones count from the end.");
-    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
-    DMLC_DECLARE_FIELD(exclude).set_default(false).describe("Reduce all axes but the given ones.");
+  MXNET_DECLARE_PARAM(ReduceParam) {
+    MXNET_FIELD(axis).set_default(std::optional<Shape>()).describe("Axes to reduce; None or (): all. Negative ones count from the end.");
+    MXNET_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+    MXNET_FIELD(exclude).set_default(false).describe("Reduce all axes but the given ones.");
   }
 };
-struct NormParam : public dmlc::Parameter<NormParam> {
+struct NormParam : public Parameter<NormParam> {
   int ord;
-  dmlc::optional<Shape> axis;
-  dmlc::optional<int> out_dtype;
+  std::optional<Shape> axis;
+  std::optional<int> out_dtype;
   bool keepdims;
-  DMLC_DECLARE_PARAMETER(NormParam) {
-    DMLC_DECLARE_FIELD(ord).set_default(2).describe("1: sum of magnitudes; 2: root of the sum of squares.");
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all.");
+  MXNET_DECLARE_PARAM(NormParam) {
+    MXNET_FIELD(ord).set_default(2).describe("1: sum of magnitudes; 2: root of the sum of squares.");
+    MXNET_FIELD(axis).set_default(std::optional<Shape>()).describe("Axes to reduce; None: all.");
     MXNET_DTYPE_FIELD_OF(out_dtype, dtypes::kIeeeFloats | dtypes::Set{kInt32, kInt64, kInt8})
-        .set_default(dmlc::optional<int>())
+        .set_default(std::optional<int>())
         .describe("None: that of the input.");
-    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+    MXNET_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
   }
 };
 
 /* Which dimensions an `axis` argument means. Throws Error(kValue). */
-std::vector<char> ReducedDims(const std::string& op, const dmlc::optional<Shape>& axis, bool exclude, bool empty_is_all, int ndim);
+std::vector<char> ReducedDims(const std::string& op, const std::optional<Shape>& axis, bool exclude, bool empty_is_all, int ndim);
 /* `legacy`: a result without dimensions becomes (1,). */
 Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepdims, bool legacy);
 /* What the row's operators compute (src/operator/traits.h). */
@@ -53,7 +51,7 @@ void BroadcastReduced(const RunContext& run, const TBlob& data, const Shape& kep
 // ---- pieces of gradients as graph nodes
 using MapFn = std::function<NodeEntry(const NodeEntry&)>;
 double CountOf(const Shape& shape, const std::vector<char>& reduced);  // elements behind one result
-AttrDict AxesDict(const dmlc::optional<Shape>& axis, bool keepdims);   // arguments of sum, _backward_sum, _backward_mean
+AttrDict AxesDict(const std::optional<Shape>& axis, bool keepdims);    // arguments of sum, _backward_sum, _backward_mean
 NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b);
 NodeEntry Scalar(const char* op, const NodeEntry& x, double s);
 NodeEntry Mul(const NodeEntry& a, const NodeEntry& b);  // equal shapes

@@ -16,50 +16,50 @@
 namespace mxnet {
 namespace reduce {
 
-struct NpSumParam : public dmlc::Parameter<NpSumParam> {
-  dmlc::optional<Shape> axis;
-  dmlc::optional<int> dtype;
+struct NpSumParam : public Parameter<NpSumParam> {
+  std::optional<Shape> axis;
+  std::optional<int> dtype;
   bool keepdims;
   OptionalNumber initial;
-  DMLC_DECLARE_PARAMETER(NpSumParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
+  MXNET_DECLARE_PARAM(NpSumParam) {
+    MXNET_FIELD(axis).set_default(std::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
     MXNET_DTYPE_FIELD(dtype)
-        .set_default(dmlc::optional<int>())
+        .set_default(std::optional<int>())
         .describe("Of the result; None: that of the input, int64 for sums of bool, the default float for means of integers.");
-    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
-    DMLC_DECLARE_FIELD(initial).set_default(OptionalNumber()).describe("Starting value.");
+    MXNET_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+    MXNET_FIELD(initial).set_default(OptionalNumber()).describe("Starting value.");
   }
 };
-struct NpMaxParam : public dmlc::Parameter<NpMaxParam> {
-  dmlc::optional<Shape> axis;
+struct NpMaxParam : public Parameter<NpMaxParam> {
+  std::optional<Shape> axis;
   bool keepdims;
   OptionalNumber initial;
-  DMLC_DECLARE_PARAMETER(NpMaxParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
-    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
-    DMLC_DECLARE_FIELD(initial).set_default(OptionalNumber()).describe("A number that takes part; allows empty axes.");
+  MXNET_DECLARE_PARAM(NpMaxParam) {
+    MXNET_FIELD(axis).set_default(std::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
+    MXNET_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+    MXNET_FIELD(initial).set_default(OptionalNumber()).describe("A number that takes part; allows empty axes.");
   }
 };
-struct NpAnyParam : public dmlc::Parameter<NpAnyParam> {
-  dmlc::optional<Shape> axis;
+struct NpAnyParam : public Parameter<NpAnyParam> {
+  std::optional<Shape> axis;
   bool keepdims;
-  DMLC_DECLARE_PARAMETER(NpAnyParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
-    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+  MXNET_DECLARE_PARAM(NpAnyParam) {
+    MXNET_FIELD(axis).set_default(std::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
+    MXNET_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
   }
 };
-struct NpVarParam : public dmlc::Parameter<NpVarParam> {
-  dmlc::optional<Shape> axis;
-  dmlc::optional<int> dtype;
+struct NpVarParam : public Parameter<NpVarParam> {
+  std::optional<Shape> axis;
+  std::optional<int> dtype;
   int ddof;
   bool keepdims;
-  DMLC_DECLARE_PARAMETER(NpVarParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
+  MXNET_DECLARE_PARAM(NpVarParam) {
+    MXNET_FIELD(axis).set_default(std::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
     MXNET_DTYPE_FIELD(dtype)
-        .set_default(dmlc::optional<int>())
+        .set_default(std::optional<int>())
         .describe("Of the result; None: that of the input, the default float for integers.");
-    DMLC_DECLARE_FIELD(ddof).set_default(0).describe("The sum of squares is divided by N - ddof.");
-    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+    MXNET_FIELD(ddof).set_default(0).describe("The sum of squares is divided by N - ddof.");
+    MXNET_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
   }
 };
 MXNET_REGISTER_PARAM(NpSumParam);

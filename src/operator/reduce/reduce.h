@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/reduce/reduce_loops.h"
 
 namespace mxnet {

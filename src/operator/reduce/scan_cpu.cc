@@ -23,20 +23,20 @@
 namespace mxnet {
 namespace reduce {
 
-struct ArgParam : public dmlc::Parameter<ArgParam> {
-  dmlc::optional<int> axis;
+struct ArgParam : public Parameter<ArgParam> {
+  std::optional<int> axis;
   bool keepdims;
-  DMLC_DECLARE_PARAMETER(ArgParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("Axis to search; None: the flattened array.");
-    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether the axis stays with size 1.");
+  MXNET_DECLARE_PARAM(ArgParam) {
+    MXNET_FIELD(axis).set_default(std::optional<int>()).describe("Axis to search; None: the flattened array.");
+    MXNET_FIELD(keepdims).set_default(false).describe("Whether the axis stays with size 1.");
   }
 };
-struct CumsumParam : public dmlc::Parameter<CumsumParam> {
-  dmlc::optional<int> axis;
-  dmlc::optional<int> dtype;
-  DMLC_DECLARE_PARAMETER(CumsumParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("Axis to sum along; None: the flattened array.");
-    MXNET_DTYPE_FIELD(dtype).set_default(dmlc::optional<int>()).describe("Of the result; None: that of the input, int64 for bool.");
+struct CumsumParam : public Parameter<CumsumParam> {
+  std::optional<int> axis;
+  std::optional<int> dtype;
+  MXNET_DECLARE_PARAM(CumsumParam) {
+    MXNET_FIELD(axis).set_default(std::optional<int>()).describe("Axis to sum along; None: the flattened array.");
+    MXNET_DTYPE_FIELD(dtype).set_default(std::optional<int>()).describe("Of the result; None: that of the input, int64 for bool.");
   }
 };
 MXNET_REGISTER_PARAM(ArgParam);
@@ -56,7 +56,7 @@ int Dimension(const std::string& op, int axis, const Shape& s) {
 struct AxisView {
   int64_t outer = 1, length = 1, inner = 1;
 };
-AxisView ViewOf(const Shape& s, const dmlc::optional<int>& axis, const std::string& op) {
+AxisView ViewOf(const Shape& s, const std::optional<int>& axis, const std::string& op) {
   AxisView v;
   if (!axis.has_value()) {
     v.length = s.Size();
@@ -138,7 +138,7 @@ void SearchAll(const TBlob& x, int compute, const AxisView& v, bool max, int64_t
   });
 }
 
-void ArgKernel(KernelArgs& a, const dmlc::optional<int>& axis, bool max) {
+void ArgKernel(KernelArgs& a, const std::optional<int>& axis, bool max) {
   const TBlob &x = a.in[0], &out = a.out[0];
   if (a.req[0] == OpReq::kNull || out.Size() == 0) return;
   const AxisView v = ViewOf(x.shape, axis, a.attrs->op->name);
@@ -160,7 +160,7 @@ void ArgKernel(KernelArgs& a, const dmlc::optional<int>& axis, bool max) {
   pointwise::ExecuteCast(a.run, indices, out, a.req[0]);
 }
 
-bool ArgShape(const Attrs& attrs, const dmlc::optional<int>& axis, bool keepdims, bool legacy, ShapeVector* in, ShapeVector* out) {
+bool ArgShape(const Attrs& attrs, const std::optional<int>& axis, bool keepdims, bool legacy, ShapeVector* in, ShapeVector* out) {
   const Shape& s = (*in)[0];
   if (!s.known()) return false;
   std::vector<int64_t> dims;
@@ -220,9 +220,9 @@ MXNET_REGISTER_OP(argmax_channel)
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       MXNET_CHECK_KIND(!(*in)[0].ndim_known() || (*in)[0].ndim() >= 2, Value)
           << "[argmax_channel] data has shape " << (*in)[0] << "; at least 2 dimensions are needed";
-      return ArgShape(attrs, dmlc::optional<int>(1), false, true, in, out);
+      return ArgShape(attrs, std::optional<int>(1), false, true, in, out);
     })
-    .set_kernel([](KernelArgs& a) { ArgKernel(a, dmlc::optional<int>(1), true); });
+    .set_kernel([](KernelArgs& a) { ArgKernel(a, std::optional<int>(1), true); });
 
 // ---- cumsum
 void RunningSum(float* row, int64_t n, bool reverse, double* sum) { MXNET_CPU_CALL(RunningSumFloat)(row, n, reverse, sum); }

@@ -16,24 +16,24 @@
 namespace mxnet {
 namespace reduce {
 
-struct AverageParam : public dmlc::Parameter<AverageParam> {
-  dmlc::optional<Shape> axis;
+struct AverageParam : public Parameter<AverageParam> {
+  std::optional<Shape> axis;
   bool returned, weighted;
-  DMLC_DECLARE_PARAMETER(AverageParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all.");
-    DMLC_DECLARE_FIELD(returned).set_default(false).describe("Whether the sums of weights are shown, too.");
-    DMLC_DECLARE_FIELD(weighted).set_default(true).describe("Whether there are weights; otherwise all are 1.");
+  MXNET_DECLARE_PARAM(AverageParam) {
+    MXNET_FIELD(axis).set_default(std::optional<Shape>()).describe("Axes to reduce; None: all.");
+    MXNET_FIELD(returned).set_default(false).describe("Whether the sums of weights are shown, too.");
+    MXNET_FIELD(weighted).set_default(true).describe("Whether there are weights; otherwise all are 1.");
   }
 };
 enum Interpolation { kHigher, kLinear, kLower, kMidpoint, kNearest };
-struct PercentileParam : public dmlc::Parameter<PercentileParam> {
-  dmlc::optional<Shape> axis;
+struct PercentileParam : public Parameter<PercentileParam> {
+  std::optional<Shape> axis;
   int interpolation;
   bool keepdims;
-  dmlc::optional<double> q_scalar;
-  DMLC_DECLARE_PARAMETER(PercentileParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all.");
-    DMLC_DECLARE_FIELD(interpolation)
+  std::optional<double> q_scalar;
+  MXNET_DECLARE_PARAM(PercentileParam) {
+    MXNET_FIELD(axis).set_default(std::optional<Shape>()).describe("Axes to reduce; None: all.");
+    MXNET_FIELD(interpolation)
         .add_enum("higher", kHigher)
         .add_enum("linear", kLinear)
         .add_enum("lower", kLower)
@@ -41,8 +41,8 @@ struct PercentileParam : public dmlc::Parameter<PercentileParam> {
         .add_enum("nearest", kNearest)
         .set_default(kLinear)
         .describe("What counts between two elements.");
-    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
-    DMLC_DECLARE_FIELD(q_scalar).set_default(dmlc::optional<double>()).describe("The percentile, in place of the input q.");
+    MXNET_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+    MXNET_FIELD(q_scalar).set_default(std::optional<double>()).describe("The percentile, in place of the input q.");
   }
 };
 MXNET_REGISTER_PARAM(AverageParam);

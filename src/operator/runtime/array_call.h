@@ -7,8 +7,8 @@
 
 #include <vector>
 
+#include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
-#include "mxnet/op.h"
 
 namespace mxnet {
 

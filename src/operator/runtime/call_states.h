@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 

@@ -1,5 +1,6 @@
 #include "operator/runtime/compiled_graph.h"
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/traits_graph.h"
 

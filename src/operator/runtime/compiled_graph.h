@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mxnet/ndarray.h"
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 

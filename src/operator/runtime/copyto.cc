@@ -1,4 +1,5 @@
 // Copies between arrays of any devices and dtypes as differentiable operators.
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/graph_operators.h"
 #include "operator/param.h"
@@ -25,9 +26,9 @@ void Copy(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector
   CopyOrCast(*in[0], out[0]);
 }
 
-struct ToContextParam : public dmlc::Parameter<ToContextParam> {
+struct ToContextParam : public Parameter<ToContextParam> {
   std::string ctx;
-  DMLC_DECLARE_PARAMETER(ToContextParam) { DMLC_DECLARE_FIELD(ctx).describe("Where to, such as gpu(1)."); }
+  MXNET_DECLARE_PARAM(ToContextParam) { MXNET_FIELD(ctx).describe("Where to, such as gpu(1)."); }
 };
 MXNET_REGISTER_PARAM(ToContextParam);
 

@@ -2,6 +2,7 @@
 // calls back.
 #include "operator/runtime/custom_function.h"
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/traits_graph.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mxnet/ndarray.h"
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 

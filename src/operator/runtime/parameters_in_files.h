@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 

@@ -1,5 +1,6 @@
 #include "operator/runtime/subgraph.h"
 
+#include "mxnet/op.h"
 #include "operator/runtime/subgraph_program.h"
 
 namespace mxnet {

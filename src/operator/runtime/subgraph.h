@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 

@@ -2,6 +2,8 @@
 // as a layer in Gao et al., Compact Bilinear Pooling, CVPR 2016).
 #include <algorithm>
 
+#include "mxnet/env.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
@@ -12,11 +14,11 @@
 namespace mxnet {
 namespace spectral {
 
-struct CountSketchParam : public dmlc::Parameter<CountSketchParam> {
+struct CountSketchParam : public Parameter<CountSketchParam> {
   int out_dim, processing_batch_size;
-  DMLC_DECLARE_PARAMETER(CountSketchParam) {
-    DMLC_DECLARE_FIELD(out_dim).set_lower_bound(1).describe("Length of an output row.");
-    DMLC_DECLARE_FIELD(processing_batch_size).set_default(32).describe("Accepted for compatibility; all rows are processed at once.");
+  MXNET_DECLARE_PARAM(CountSketchParam) {
+    MXNET_FIELD(out_dim).set_lower_bound(1).describe("Length of an output row.");
+    MXNET_FIELD(processing_batch_size).set_default(32).describe("Accepted for compatibility; all rows are processed at once.");
   }
 };
 MXNET_REGISTER_PARAM(CountSketchParam);

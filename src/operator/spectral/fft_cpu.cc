@@ -4,6 +4,7 @@
 // Van Loan, Computational Frameworks for the Fast Fourier Transform, 1992), others by a convolution
 // with a chirp (Bluestein, 1970). Real rows of even length are transformed as complex rows half as
 // long.
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
@@ -14,10 +15,10 @@
 namespace mxnet {
 namespace spectral {
 
-struct FftParam : public dmlc::Parameter<FftParam> {
+struct FftParam : public Parameter<FftParam> {
   int compute_size;
-  DMLC_DECLARE_PARAMETER(FftParam) {
-    DMLC_DECLARE_FIELD(compute_size)
+  MXNET_DECLARE_PARAM(FftParam) {
+    MXNET_FIELD(compute_size)
         .set_default(128)
         .describe("Accepted for compatibility; how many rows are transformed at a time follows from their length.");
   }

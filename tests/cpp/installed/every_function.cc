@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "mxnet/engine.h"
 #include "mxnet/env.h"
 #include "mxnet/executor.h"
 #include "mxnet/graph.h"

@@ -211,7 +211,7 @@ def test_dry_run(tmp_path):
     assert line[-6:] == ["python3", "/job/.mxnet_launch_rank.py", "python", "train.py", "--lr", "0.1"]
 
 
-# ---- processes that exchange messages (tests/cpp/transport_job_test.cc) ----
+# ---- processes that exchange messages (tests/cpp/kvstore/transport_job_test.cc) ----
 
 def job_program():
     library = Path(os.environ.get("MXNET_LIBRARY_PATH") or ROOT / "build" / "release" / "libmxnet.so")

@@ -2,7 +2,7 @@
 have ``COVERED_ELSEWHERE``.
 
 The same cases run on a GPU (test_gpu_operators.py) and on the emulator of GPUs
-(tests/cpp/gpu_op_cases_test.cc).
+(tests/cpp/gpu/gpu_op_cases_test.cc).
 
 A case:
 

@@ -1,5 +1,5 @@
 """Programs in C++ against an installed library, as users build them, and the header that the build
-writes. What the classes do is tested in tests/cpp/front_end_test.cc."""
+writes. What the classes do is tested in tests/cpp/front_end/front_end_test.cc."""
 import os
 import re
 import shutil

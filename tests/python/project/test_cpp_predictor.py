@@ -1,6 +1,6 @@
 """Programs against an installed prefix: mxnet/predictor.hpp, the example server, pkg-config, and
 every function that the public headers declare. What Predictor does is tested in
-tests/cpp/front_end_predictor_test.cc."""
+tests/cpp/front_end/front_end_predictor_test.cc."""
 import collections
 import os
 import re
@@ -167,7 +167,7 @@ def test_functions_of_the_c_interface_link(flags, prefix, tmp_path):
 @pytest.mark.parametrize("name", ["c_names_test", "c_imperative_test", "c_custom_test"])
 def test_c_programs(flags, tmp_path, name):
     """Programs of tests/cpp in plain C, against the installed prefix."""
-    run(["cc", "-std=gnu99", "-O1", "-Wall", "-Werror", ROOT / "tests" / "cpp" / f"{name}.c", "-o", tmp_path / name, *flags,
+    run(["cc", "-std=gnu99", "-O1", "-Wall", "-Werror", ROOT / "tests" / "cpp" / "c_api" / f"{name}.c", "-o", tmp_path / name, *flags,
          "-pthread", "-lm"])
     run([tmp_path / name], cwd=tmp_path)
 

@@ -1,5 +1,5 @@
 """Memory shared with NumPy and PyTorch, and what of DLPack's rules shows without a GPU (streams of
-devices: tests/cpp/gpu_exchange_test.cc)."""
+devices: tests/cpp/gpu/gpu_exchange_test.cc)."""
 import ctypes
 import enum
 import gc

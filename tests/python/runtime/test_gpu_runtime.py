@@ -1,5 +1,5 @@
 """The runtime on a GPU: CUDA graphs, memory shared with other libraries. What needs no device is in
-tests/cpp/gpu_graphs_test.cc and gpu_exchange_test.cc."""
+tests/cpp/gpu/gpu_graphs_test.cc and gpu_exchange_test.cc."""
 import glob
 import multiprocessing
 import os

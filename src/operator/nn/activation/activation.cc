@@ -12,10 +12,10 @@
 namespace mxnet {
 namespace nn {
 
-struct ActivationParam : public dmlc::Parameter<ActivationParam> {
+struct ActivationParam : public Parameter<ActivationParam> {
   int act_type;
-  DMLC_DECLARE_PARAMETER(ActivationParam) {
-    DMLC_DECLARE_FIELD(act_type)
+  MXNET_DECLARE_PARAM(ActivationParam) {
+    MXNET_FIELD(act_type)
         .add_enum("relu", kActRelu)
         .add_enum("sigmoid", kActSigmoid)
         .add_enum("tanh", kActTanh)

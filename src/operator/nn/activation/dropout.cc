@@ -20,20 +20,20 @@ namespace nn {
 
 enum DropoutMode : int { kTraining, kAlways };
 
-struct DropoutParam : public dmlc::Parameter<DropoutParam> {
+struct DropoutParam : public Parameter<DropoutParam> {
   float p;
   int mode;
   Shape axes;
-  dmlc::optional<bool> cudnn_off;
-  DMLC_DECLARE_PARAMETER(DropoutParam) {
-    DMLC_DECLARE_FIELD(p).set_default(0.5f).set_range(0, 1).describe("Probability that an element becomes 0.");
-    DMLC_DECLARE_FIELD(mode)
+  std::optional<bool> cudnn_off;
+  MXNET_DECLARE_PARAM(DropoutParam) {
+    MXNET_FIELD(p).set_default(0.5f).set_range(0, 1).describe("Probability that an element becomes 0.");
+    MXNET_FIELD(mode)
         .add_enum("training", kTraining)
         .add_enum("always", kAlways)
         .set_default(kTraining)
         .describe("When elements are dropped.");
-    DMLC_DECLARE_FIELD(axes).set_default(Shape()).describe("Axes along which one decision is shared.");
-    DMLC_DECLARE_FIELD(cudnn_off).set_default(dmlc::optional<bool>(false)).describe("Do not use cuDNN for this layer.");
+    MXNET_FIELD(axes).set_default(Shape()).describe("Axes along which one decision is shared.");
+    MXNET_FIELD(cudnn_off).set_default(std::optional<bool>(false)).describe("Do not use cuDNN for this layer.");
   }
 };
 MXNET_REGISTER_PARAM(DropoutParam);

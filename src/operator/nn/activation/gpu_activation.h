@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_NN_ACTIVATION_GPU_ACTIVATION_H_
 #define MXNET_OPERATOR_NN_ACTIVATION_GPU_ACTIVATION_H_
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/random/gpu_random.h"
 
 namespace mxnet {

@@ -6,6 +6,7 @@
 #include "operator/dtypes.h"
 #include "operator/epilogue_op.h"
 #include "operator/initial_value.h"
+#include "operator/like_inputs.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
@@ -20,11 +21,11 @@ namespace nn {
 
 enum LeakyType : int { kLeaky, kPrelu, kElu, kSelu, kGelu, kRrelu };
 
-struct LeakyReLUParam : public dmlc::Parameter<LeakyReLUParam> {
+struct LeakyReLUParam : public Parameter<LeakyReLUParam> {
   int act_type;
   float slope, lower_bound, upper_bound;
-  DMLC_DECLARE_PARAMETER(LeakyReLUParam) {
-    DMLC_DECLARE_FIELD(act_type)
+  MXNET_DECLARE_PARAM(LeakyReLUParam) {
+    MXNET_FIELD(act_type)
         .add_enum("leaky", kLeaky)
         .add_enum("prelu", kPrelu)
         .add_enum("elu", kElu)
@@ -33,9 +34,9 @@ struct LeakyReLUParam : public dmlc::Parameter<LeakyReLUParam> {
         .add_enum("rrelu", kRrelu)
         .set_default(kLeaky)
         .describe("The function.");
-    DMLC_DECLARE_FIELD(slope).set_default(0.25f).describe("Slope for negative data (leaky), factor of exp(x) - 1 (elu).");
-    DMLC_DECLARE_FIELD(lower_bound).set_default(0.125f).describe("Least random slope (rrelu).");
-    DMLC_DECLARE_FIELD(upper_bound).set_default(0.334f).describe("Greatest random slope (rrelu).");
+    MXNET_FIELD(slope).set_default(0.25f).describe("Slope for negative data (leaky), factor of exp(x) - 1 (elu).");
+    MXNET_FIELD(lower_bound).set_default(0.125f).describe("Least random slope (rrelu).");
+    MXNET_FIELD(upper_bound).set_default(0.334f).describe("Greatest random slope (rrelu).");
   }
 };
 MXNET_REGISTER_PARAM(LeakyReLUParam);

@@ -14,6 +14,7 @@
 #include "operator/control/written_out.h"
 #include "operator/dtypes.h"
 #include "operator/gemm.h"
+#include "operator/like_inputs.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/attention/attention_twice.h"

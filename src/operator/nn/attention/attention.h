@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 namespace nn {

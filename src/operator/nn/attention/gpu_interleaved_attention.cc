@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/dtype.h"
+#include "mxnet/op.h"
 #include "operator/gpu_library/gemm.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/attention/interleaved_attention.h"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/traits.h"
 

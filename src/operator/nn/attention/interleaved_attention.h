@@ -11,9 +11,9 @@
 namespace mxnet {
 namespace nn {
 
-struct InterleavedParam : public dmlc::Parameter<InterleavedParam> {
+struct InterleavedParam : public Parameter<InterleavedParam> {
   int heads;
-  DMLC_DECLARE_PARAMETER(InterleavedParam) { DMLC_DECLARE_FIELD(heads).set_lower_bound(1).describe("Number of attention heads."); }
+  MXNET_DECLARE_PARAM(InterleavedParam) { MXNET_FIELD(heads).set_lower_bound(1).describe("Number of attention heads."); }
 };
 
 }  // namespace nn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mxnet/op.h"
 #include "operator/gemm.h"
 #include "operator/nn/attention/interleaved_attention.h"
 #include "operator/nn/common/nn_common.h"

@@ -6,6 +6,7 @@
 // steps, heads, size) and (batch, steps, heads, window).
 #include <algorithm>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -14,12 +15,12 @@
 namespace mxnet {
 namespace nn {
 
-struct WindowParam : public dmlc::Parameter<WindowParam> {
+struct WindowParam : public Parameter<WindowParam> {
   int w;
   bool symmetric;
-  DMLC_DECLARE_PARAMETER(WindowParam) {
-    DMLC_DECLARE_FIELD(w).set_lower_bound(0).describe("How many neighbours on one side.");
-    DMLC_DECLARE_FIELD(symmetric).describe("Whether the window has as many behind the step; else it ends with the step itself.");
+  MXNET_DECLARE_PARAM(WindowParam) {
+    MXNET_FIELD(w).set_lower_bound(0).describe("How many neighbours on one side.");
+    MXNET_FIELD(symmetric).describe("Whether the window has as many behind the step; else it ends with the step itself.");
   }
 };
 MXNET_REGISTER_PARAM(WindowParam);

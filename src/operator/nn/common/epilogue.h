@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 #include "operator/epilogue_op.h"
 
 namespace mxnet {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/omp.h"
-#include "mxnet/op.h"
-#include "operator/like_inputs.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 namespace nn {

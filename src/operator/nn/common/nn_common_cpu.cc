@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/half.h"
+#include "mxnet/op.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/pointwise/execute.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/half.h"
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"

@@ -18,19 +18,19 @@
 namespace mxnet {
 namespace nn {
 
-struct ScaleShiftParam : public dmlc::Parameter<ScaleShiftParam> {
+struct ScaleShiftParam : public Parameter<ScaleShiftParam> {
   double eps, pre_scale, pre_shift, post_scale, post_shift;
   bool fix_gamma, has_bias, has_norm;
   int dtype;
-  DMLC_DECLARE_PARAMETER(ScaleShiftParam) {
-    DMLC_DECLARE_FIELD(eps).set_default(1e-3).describe("Added to the variance.");
-    DMLC_DECLARE_FIELD(pre_scale).set_default(1).describe("What the layer's result is multiplied by before it is normalized.");
-    DMLC_DECLARE_FIELD(pre_shift).set_default(0).describe("What is added to that.");
-    DMLC_DECLARE_FIELD(post_scale).set_default(1).describe("What the normalized result is multiplied by.");
-    DMLC_DECLARE_FIELD(post_shift).set_default(0).describe("What is added to that.");
-    DMLC_DECLARE_FIELD(fix_gamma).set_default(true).describe("Take gamma as 1.");
-    DMLC_DECLARE_FIELD(has_bias).set_default(true).describe("Whether the layer has a bias.");
-    DMLC_DECLARE_FIELD(has_norm).set_default(false).describe("Whether there is a normalization.");
+  MXNET_DECLARE_PARAM(ScaleShiftParam) {
+    MXNET_FIELD(eps).set_default(1e-3).describe("Added to the variance.");
+    MXNET_FIELD(pre_scale).set_default(1).describe("What the layer's result is multiplied by before it is normalized.");
+    MXNET_FIELD(pre_shift).set_default(0).describe("What is added to that.");
+    MXNET_FIELD(post_scale).set_default(1).describe("What the normalized result is multiplied by.");
+    MXNET_FIELD(post_shift).set_default(0).describe("What is added to that.");
+    MXNET_FIELD(fix_gamma).set_default(true).describe("Take gamma as 1.");
+    MXNET_FIELD(has_bias).set_default(true).describe("Whether the layer has a bias.");
+    MXNET_FIELD(has_norm).set_default(false).describe("Whether there is a normalization.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Of the new weight; the new bias is float32 in any case.");
   }
 };

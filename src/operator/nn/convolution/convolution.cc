@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "mxnet/op.h"
 #include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"

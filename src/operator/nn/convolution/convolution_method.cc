@@ -18,6 +18,7 @@
 #include "base/fork_guard.h"
 #include "base/omp.h"
 #include "base/round_up.h"
+#include "mxnet/env.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/cpu_gemm/winograd.h"

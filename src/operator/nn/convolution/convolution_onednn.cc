@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/library_threads.h"
+#include "mxnet/env.h"
 #include "mxnet/storage.h"
 #include "operator/matrix/move_cpu.h"
 #include "operator/nn/onednn/hooks.h"

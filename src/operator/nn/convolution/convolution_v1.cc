@@ -1,6 +1,7 @@
 // Convolution_v1: the Convolution of the first networks, in two or three dimensions. Its parameters
 // become those of Convolution when they are parsed; everything else is shared.
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/traits.h"
@@ -8,16 +9,16 @@
 namespace mxnet {
 namespace nn {
 
-struct ConvolutionV1Param : public dmlc::Parameter<ConvolutionV1Param>, public ConvolutionFields {
-  DMLC_DECLARE_PARAMETER(ConvolutionV1Param) {
-    DMLC_DECLARE_FIELD(kernel).describe("Window: (h, w) or (d, h, w).");
+struct ConvolutionV1Param : public Parameter<ConvolutionV1Param>, public ConvolutionFields {
+  MXNET_DECLARE_PARAM(ConvolutionV1Param) {
+    MXNET_FIELD(kernel).describe("Window: (h, w) or (d, h, w).");
     MXNET_CONVOLUTION_FIELDS;
-    DMLC_DECLARE_FIELD(layout)
+    MXNET_FIELD(layout)
         .add_enum("NCHW", kNCHW)
         .add_enum("NHWC", kNHWC)
         .add_enum("NCDHW", kNCDHW)
         .add_enum("NDHWC", kNDHWC)
-        .set_default(dmlc::optional<int>())
+        .set_default(std::optional<int>())
         .describe("Order of data's dimensions; NCHW or NCDHW by the kernel when not given.");
   }
 };

@@ -7,6 +7,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/round_up.h"
+#include "mxnet/op.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"

@@ -14,25 +14,25 @@
 namespace mxnet {
 namespace nn {
 
-struct Im2colParam : public dmlc::Parameter<Im2colParam> {
+struct Im2colParam : public Parameter<Im2colParam> {
   Shape kernel, stride, dilate, pad;
-  DMLC_DECLARE_PARAMETER(Im2colParam) {
-    DMLC_DECLARE_FIELD(kernel).describe("Window: (w,), (h, w) or (d, h, w).");
-    DMLC_DECLARE_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in every dimension when not given.");
-    DMLC_DECLARE_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");
-    DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");
+  MXNET_DECLARE_PARAM(Im2colParam) {
+    MXNET_FIELD(kernel).describe("Window: (w,), (h, w) or (d, h, w).");
+    MXNET_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in every dimension when not given.");
+    MXNET_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");
+    MXNET_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");
   }
 };
 MXNET_REGISTER_PARAM(Im2colParam);
 
-struct Col2imParam : public dmlc::Parameter<Col2imParam> {
+struct Col2imParam : public Parameter<Col2imParam> {
   Shape output_size, kernel, stride, dilate, pad;
-  DMLC_DECLARE_PARAMETER(Col2imParam) {
-    DMLC_DECLARE_FIELD(output_size).describe("Spatial shape of the image: (w,), (h, w) or (d, h, w).");
-    DMLC_DECLARE_FIELD(kernel).describe("Window: (w,), (h, w) or (d, h, w).");
-    DMLC_DECLARE_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in every dimension when not given.");
-    DMLC_DECLARE_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");
-    DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");
+  MXNET_DECLARE_PARAM(Col2imParam) {
+    MXNET_FIELD(output_size).describe("Spatial shape of the image: (w,), (h, w) or (d, h, w).");
+    MXNET_FIELD(kernel).describe("Window: (w,), (h, w) or (d, h, w).");
+    MXNET_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in every dimension when not given.");
+    MXNET_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");
+    MXNET_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");
   }
 };
 MXNET_REGISTER_PARAM(Col2imParam);

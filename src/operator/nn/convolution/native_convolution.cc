@@ -3,6 +3,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "mxnet/env.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed.h"

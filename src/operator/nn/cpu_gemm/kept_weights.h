@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 namespace nn {

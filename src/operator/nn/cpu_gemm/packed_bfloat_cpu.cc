@@ -3,6 +3,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/half.h"
+#include "mxnet/env.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"

@@ -14,32 +14,32 @@ namespace nn {
 enum DeformLayout : int { kDeformNCW, kDeformNCHW, kDeformNCDHW };
 
 // What both have, before and behind the fields of their own.
-#define MXNET_DEFORMABLE_WINDOW                                                                                                     \
-  DMLC_DECLARE_FIELD(kernel).describe("Window: (h, w).");                                                                           \
-  DMLC_DECLARE_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in both dimensions when not given.");             \
-  DMLC_DECLARE_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");            \
-  DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");                              \
-  DMLC_DECLARE_FIELD(num_filter).set_lower_bound(1).describe("Number of output channels.");                                         \
-  DMLC_DECLARE_FIELD(num_group).set_default(1).describe("Number of groups that channels and filters are divided into.");            \
-  DMLC_DECLARE_FIELD(num_deformable_group).set_default(1).describe("Number of groups of channels that have offsets of their own."); \
-  DMLC_DECLARE_FIELD(workspace).set_default(1024).set_lower_bound(0).describe(                                                      \
-      "Accepted for compatibility; workspace memory is planned by need.");                                                          \
-  DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.")
-#define MXNET_DEFORMABLE_LAYOUT           \
-  DMLC_DECLARE_FIELD(layout)              \
-      .add_enum("NCW", kDeformNCW)        \
-      .add_enum("NCHW", kDeformNCHW)      \
-      .add_enum("NCDHW", kDeformNCDHW)    \
-      .set_default(dmlc::optional<int>()) \
+#define MXNET_DEFORMABLE_WINDOW                                                                                              \
+  MXNET_FIELD(kernel).describe("Window: (h, w).");                                                                           \
+  MXNET_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in both dimensions when not given.");             \
+  MXNET_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");            \
+  MXNET_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");                              \
+  MXNET_FIELD(num_filter).set_lower_bound(1).describe("Number of output channels.");                                         \
+  MXNET_FIELD(num_group).set_default(1).describe("Number of groups that channels and filters are divided into.");            \
+  MXNET_FIELD(num_deformable_group).set_default(1).describe("Number of groups of channels that have offsets of their own."); \
+  MXNET_FIELD(workspace).set_default(1024).set_lower_bound(0).describe(                                                      \
+      "Accepted for compatibility; workspace memory is planned by need.");                                                   \
+  MXNET_FIELD(no_bias).set_default(false).describe("Leave the bias out.")
+#define MXNET_DEFORMABLE_LAYOUT          \
+  MXNET_FIELD(layout)                    \
+      .add_enum("NCW", kDeformNCW)       \
+      .add_enum("NCHW", kDeformNCHW)     \
+      .add_enum("NCDHW", kDeformNCDHW)   \
+      .set_default(std::optional<int>()) \
       .describe("Order of data's dimensions: NCHW.")
 
-struct DeformableConvolutionParam : public dmlc::Parameter<DeformableConvolutionParam> {
+struct DeformableConvolutionParam : public Parameter<DeformableConvolutionParam> {
   Shape kernel, stride, dilate, pad;
   int num_filter, num_group, num_deformable_group;
   uint64_t workspace;
   bool no_bias;
-  dmlc::optional<int> layout;
-  DMLC_DECLARE_PARAMETER(DeformableConvolutionParam) {
+  std::optional<int> layout;
+  MXNET_DECLARE_PARAM(DeformableConvolutionParam) {
     MXNET_DEFORMABLE_WINDOW;
     MXNET_DEFORMABLE_LAYOUT;
   }
@@ -48,16 +48,16 @@ struct DeformableConvolutionParam : public dmlc::Parameter<DeformableConvolution
 };
 MXNET_REGISTER_PARAM(DeformableConvolutionParam);
 
-struct ModulatedDeformableConvolutionParam : public dmlc::Parameter<ModulatedDeformableConvolutionParam> {
+struct ModulatedDeformableConvolutionParam : public Parameter<ModulatedDeformableConvolutionParam> {
   Shape kernel, stride, dilate, pad;
   uint32_t num_filter, num_group, num_deformable_group;
   uint64_t workspace;
   bool no_bias;
   uint32_t im2col_step;
-  dmlc::optional<int> layout;
-  DMLC_DECLARE_PARAMETER(ModulatedDeformableConvolutionParam) {
+  std::optional<int> layout;
+  MXNET_DECLARE_PARAM(ModulatedDeformableConvolutionParam) {
     MXNET_DEFORMABLE_WINDOW;
-    DMLC_DECLARE_FIELD(im2col_step).set_default(64).describe("Accepted for compatibility: images are divided by what memory they need.");
+    MXNET_FIELD(im2col_step).set_default(64).describe("Accepted for compatibility: images are divided by what memory they need.");
     MXNET_DEFORMABLE_LAYOUT;
   }
   static constexpr bool kMasked = true;

@@ -2,6 +2,7 @@
 #ifndef MXNET_OPERATOR_NN_DEFORMABLE_DEFORMABLE_CONVOLUTION_H_
 #define MXNET_OPERATOR_NN_DEFORMABLE_DEFORMABLE_CONVOLUTION_H_
 
+#include "mxnet/kernel_args.h"
 #include "operator/nn/deformable/deformable_kernels.h"
 #include "operator/param.h"
 

@@ -16,14 +16,14 @@
 namespace mxnet {
 namespace nn {
 
-struct EmbeddingParam : public dmlc::Parameter<EmbeddingParam> {
+struct EmbeddingParam : public Parameter<EmbeddingParam> {
   int input_dim, output_dim, dtype;
   bool sparse_grad;
-  DMLC_DECLARE_PARAMETER(EmbeddingParam) {
-    DMLC_DECLARE_FIELD(input_dim).set_lower_bound(1).describe("Number of rows of the weight.");
-    DMLC_DECLARE_FIELD(output_dim).set_lower_bound(1).describe("Length of a row.");
+  MXNET_DECLARE_PARAM(EmbeddingParam) {
+    MXNET_FIELD(input_dim).set_lower_bound(1).describe("Number of rows of the weight.");
+    MXNET_FIELD(output_dim).set_lower_bound(1).describe("Length of a row.");
     MXNET_DTYPE_FIELD_OF(dtype, dtypes::kClassicNumbers).set_default(kFloat32).describe("Dtype of the weight when nothing else says it.");
-    DMLC_DECLARE_FIELD(sparse_grad).set_default(false).describe("Gradient of the weight as row_sparse.");
+    MXNET_FIELD(sparse_grad).set_default(false).describe("Gradient of the weight as row_sparse.");
   }
 };
 MXNET_REGISTER_PARAM(EmbeddingParam);

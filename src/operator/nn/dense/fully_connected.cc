@@ -2,6 +2,7 @@
 #include "operator/nn/dense/fully_connected.h"
 
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantize_nodes.h"

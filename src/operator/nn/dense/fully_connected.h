@@ -7,13 +7,13 @@
 namespace mxnet {
 namespace nn {
 
-struct FullyConnectedParam : public dmlc::Parameter<FullyConnectedParam> {
+struct FullyConnectedParam : public Parameter<FullyConnectedParam> {
   int num_hidden;
   bool no_bias, flatten;
-  DMLC_DECLARE_PARAMETER(FullyConnectedParam) {
-    DMLC_DECLARE_FIELD(num_hidden).set_lower_bound(1).describe("Number of output features.");
-    DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.");
-    DMLC_DECLARE_FIELD(flatten).set_default(true).describe(
+  MXNET_DECLARE_PARAM(FullyConnectedParam) {
+    MXNET_FIELD(num_hidden).set_lower_bound(1).describe("Number of output features.");
+    MXNET_FIELD(no_bias).set_default(false).describe("Leave the bias out.");
+    MXNET_FIELD(flatten).set_default(true).describe(
         "Treat all dimensions of data behind the first as one; otherwise only the last is transformed.");
   }
 };

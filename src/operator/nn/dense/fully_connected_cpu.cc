@@ -1,6 +1,7 @@
 // FullyConnected on the CPU: matrix products.
 #include <algorithm>
 
+#include "mxnet/op.h"
 #include "operator/gemm.h"
 #include "operator/linalg/matmul.h"
 #include "operator/nn/common/nn_common.h"

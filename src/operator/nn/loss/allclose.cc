@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -9,13 +10,13 @@
 
 namespace mxnet {
 
-struct AllCloseParam : public dmlc::Parameter<AllCloseParam> {
+struct AllCloseParam : public Parameter<AllCloseParam> {
   float rtol, atol;
   bool equal_nan;
-  DMLC_DECLARE_PARAMETER(AllCloseParam) {
-    DMLC_DECLARE_FIELD(rtol).set_default(1e-5f).describe("Tolerance relative to b.");
-    DMLC_DECLARE_FIELD(atol).set_default(1e-8f).describe("Absolute tolerance.");
-    DMLC_DECLARE_FIELD(equal_nan).set_default(true).describe("Whether NaN agrees with NaN.");
+  MXNET_DECLARE_PARAM(AllCloseParam) {
+    MXNET_FIELD(rtol).set_default(1e-5f).describe("Tolerance relative to b.");
+    MXNET_FIELD(atol).set_default(1e-8f).describe("Absolute tolerance.");
+    MXNET_FIELD(equal_nan).set_default(true).describe("Whether NaN agrees with NaN.");
   }
 };
 MXNET_REGISTER_PARAM(AllCloseParam);

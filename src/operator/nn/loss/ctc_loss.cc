@@ -7,6 +7,7 @@
 
 #include "operator/control/written_out.h"
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/loss/gpu_ctc.h"
 #include "operator/nn/loss/losses_twice.h"
@@ -16,15 +17,15 @@
 namespace mxnet {
 namespace nn {
 
-struct CTCLossParam : public dmlc::Parameter<CTCLossParam> {
+struct CTCLossParam : public Parameter<CTCLossParam> {
   bool use_data_lengths, use_label_lengths;
   int blank_label;
-  DMLC_DECLARE_PARAMETER(CTCLossParam) {
-    DMLC_DECLARE_FIELD(use_data_lengths).set_default(false).describe("data_lengths gives the number of steps of each sequence.");
-    DMLC_DECLARE_FIELD(use_label_lengths)
+  MXNET_DECLARE_PARAM(CTCLossParam) {
+    MXNET_FIELD(use_data_lengths).set_default(false).describe("data_lengths gives the number of steps of each sequence.");
+    MXNET_FIELD(use_label_lengths)
         .set_default(false)
         .describe("label_lengths gives the number of labels of each sequence; otherwise the first padding ends it.");
-    DMLC_DECLARE_FIELD(blank_label)
+    MXNET_FIELD(blank_label)
         .add_enum("first", 0)
         .add_enum("last", 1)
         .set_default(0)

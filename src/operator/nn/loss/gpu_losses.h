@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_NN_LOSS_GPU_LOSSES_H_
 #define MXNET_OPERATOR_NN_LOSS_GPU_LOSSES_H_
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 namespace nn {

@@ -16,12 +16,12 @@
 namespace mxnet {
 namespace nn {
 
-struct KLSparseRegParam : public dmlc::Parameter<KLSparseRegParam> {
+struct KLSparseRegParam : public Parameter<KLSparseRegParam> {
   float sparseness_target, penalty, momentum;
-  DMLC_DECLARE_PARAMETER(KLSparseRegParam) {
-    DMLC_DECLARE_FIELD(sparseness_target).set_default(0.1f).set_range(0, 1).describe("Activity that a unit should have on average.");
-    DMLC_DECLARE_FIELD(penalty).set_default(0.001f).describe("Weight of the penalty.");
-    DMLC_DECLARE_FIELD(momentum).set_default(0.9f).set_range(0, 1).describe("Part of the old value that a moving average keeps.");
+  MXNET_DECLARE_PARAM(KLSparseRegParam) {
+    MXNET_FIELD(sparseness_target).set_default(0.1f).set_range(0, 1).describe("Activity that a unit should have on average.");
+    MXNET_FIELD(penalty).set_default(0.001f).describe("Weight of the penalty.");
+    MXNET_FIELD(momentum).set_default(0.9f).set_range(0, 1).describe("Part of the old value that a moving average keeps.");
   }
 };
 MXNET_REGISTER_PARAM(KLSparseRegParam);

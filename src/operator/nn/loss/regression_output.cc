@@ -6,6 +6,7 @@
 
 #include "operator/activation_kernels.h"
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/nn_common.h"
@@ -16,19 +17,17 @@
 namespace mxnet {
 namespace nn {
 
-struct RegressionOutputParam : public dmlc::Parameter<RegressionOutputParam> {
+struct RegressionOutputParam : public Parameter<RegressionOutputParam> {
   float grad_scale;
-  DMLC_DECLARE_PARAMETER(RegressionOutputParam) {
-    DMLC_DECLARE_FIELD(grad_scale).set_default(1.0f).describe("The gradient is multiplied by this.");
-  }
+  MXNET_DECLARE_PARAM(RegressionOutputParam) { MXNET_FIELD(grad_scale).set_default(1.0f).describe("The gradient is multiplied by this."); }
 };
-struct SVMOutputParam : public dmlc::Parameter<SVMOutputParam> {
+struct SVMOutputParam : public Parameter<SVMOutputParam> {
   float margin, regularization_coefficient;
   bool use_linear;
-  DMLC_DECLARE_PARAMETER(SVMOutputParam) {
-    DMLC_DECLARE_FIELD(margin).set_default(1.0f).describe("Scores must be this far on their side of 0.");
-    DMLC_DECLARE_FIELD(regularization_coefficient).set_default(1.0f).describe("Weight of the loss.");
-    DMLC_DECLARE_FIELD(use_linear).set_default(false).describe("Hinge loss instead of its square.");
+  MXNET_DECLARE_PARAM(SVMOutputParam) {
+    MXNET_FIELD(margin).set_default(1.0f).describe("Scores must be this far on their side of 0.");
+    MXNET_FIELD(regularization_coefficient).set_default(1.0f).describe("Weight of the loss.");
+    MXNET_FIELD(use_linear).set_default(false).describe("Hinge loss instead of its square.");
   }
 };
 MXNET_REGISTER_PARAM(RegressionOutputParam);

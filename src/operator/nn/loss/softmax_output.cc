@@ -7,6 +7,7 @@
 
 #include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/loss/gpu_losses.h"
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "operator/nn/softmax/softmax.h"
@@ -18,26 +19,26 @@ namespace nn {
 
 enum Normalization : int { kNull, kBatch, kValid };
 
-struct SoftmaxOutputParam : public dmlc::Parameter<SoftmaxOutputParam> {
+struct SoftmaxOutputParam : public Parameter<SoftmaxOutputParam> {
   float grad_scale, ignore_label, smooth_alpha;
   bool multi_output, use_ignore, preserve_shape, out_grad;
   int normalization;
-  DMLC_DECLARE_PARAMETER(SoftmaxOutputParam) {
-    DMLC_DECLARE_FIELD(grad_scale).set_default(1.0f).describe("The gradient is multiplied by this.");
-    DMLC_DECLARE_FIELD(ignore_label).set_default(-1.0f).describe("Label without gradient when use_ignore is set.");
-    DMLC_DECLARE_FIELD(multi_output).set_default(false).describe("Softmax over dimension 1, one label per batch element and position.");
-    DMLC_DECLARE_FIELD(use_ignore).set_default(false).describe("Elements labelled ignore_label get gradient 0.");
-    DMLC_DECLARE_FIELD(preserve_shape)
+  MXNET_DECLARE_PARAM(SoftmaxOutputParam) {
+    MXNET_FIELD(grad_scale).set_default(1.0f).describe("The gradient is multiplied by this.");
+    MXNET_FIELD(ignore_label).set_default(-1.0f).describe("Label without gradient when use_ignore is set.");
+    MXNET_FIELD(multi_output).set_default(false).describe("Softmax over dimension 1, one label per batch element and position.");
+    MXNET_FIELD(use_ignore).set_default(false).describe("Elements labelled ignore_label get gradient 0.");
+    MXNET_FIELD(preserve_shape)
         .set_default(false)
         .describe("Softmax over the last dimension, instead of over all dimensions behind the first.");
-    DMLC_DECLARE_FIELD(normalization)
+    MXNET_FIELD(normalization)
         .add_enum("null", kNull)
         .add_enum("batch", kBatch)
         .add_enum("valid", kValid)
         .set_default(kNull)
         .describe("What the gradient is divided by: nothing, the number of labels, or of labels other than ignore_label.");
-    DMLC_DECLARE_FIELD(out_grad).set_default(false).describe("Multiply by the gradient that comes from above.");
-    DMLC_DECLARE_FIELD(smooth_alpha)
+    MXNET_FIELD(out_grad).set_default(false).describe("Multiply by the gradient that comes from above.");
+    MXNET_FIELD(smooth_alpha)
         .set_default(0.0f)
         .set_range(0.0f, 1.0f)
         .describe("Label smoothing: this much of the target is shared by the other classes.");

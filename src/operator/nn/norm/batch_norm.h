@@ -15,26 +15,22 @@
 namespace mxnet {
 namespace nn {
 
-struct BatchNormParam : public dmlc::Parameter<BatchNormParam> {
+struct BatchNormParam : public Parameter<BatchNormParam> {
   double eps;
   float momentum;
   bool fix_gamma, use_global_stats, output_mean_var, cudnn_off;
   int axis;
-  dmlc::optional<float> min_calib_range, max_calib_range;
-  DMLC_DECLARE_PARAMETER(BatchNormParam) {
-    DMLC_DECLARE_FIELD(eps).set_default(1e-3f).describe("Added to the variance.");
-    DMLC_DECLARE_FIELD(momentum).set_default(0.9f).describe("Part of the old value that a moving average keeps.");
-    DMLC_DECLARE_FIELD(fix_gamma).set_default(true).describe("Take gamma as 1, with gradient 0.");
-    DMLC_DECLARE_FIELD(use_global_stats).set_default(false).describe("Use the moving averages in training too.");
-    DMLC_DECLARE_FIELD(output_mean_var).set_default(false).describe("Also return the mean and 1 / sqrt(variance + eps).");
-    DMLC_DECLARE_FIELD(axis).set_default(1).describe("Dimension of the channels.");
-    DMLC_DECLARE_FIELD(cudnn_off).set_default(false).describe("Do not use cuDNN for this layer.");
-    DMLC_DECLARE_FIELD(min_calib_range)
-        .set_default(dmlc::optional<float>())
-        .describe("Least output seen in calibration, for quantization.");
-    DMLC_DECLARE_FIELD(max_calib_range)
-        .set_default(dmlc::optional<float>())
-        .describe("Greatest output seen in calibration, for quantization.");
+  std::optional<float> min_calib_range, max_calib_range;
+  MXNET_DECLARE_PARAM(BatchNormParam) {
+    MXNET_FIELD(eps).set_default(1e-3f).describe("Added to the variance.");
+    MXNET_FIELD(momentum).set_default(0.9f).describe("Part of the old value that a moving average keeps.");
+    MXNET_FIELD(fix_gamma).set_default(true).describe("Take gamma as 1, with gradient 0.");
+    MXNET_FIELD(use_global_stats).set_default(false).describe("Use the moving averages in training too.");
+    MXNET_FIELD(output_mean_var).set_default(false).describe("Also return the mean and 1 / sqrt(variance + eps).");
+    MXNET_FIELD(axis).set_default(1).describe("Dimension of the channels.");
+    MXNET_FIELD(cudnn_off).set_default(false).describe("Do not use cuDNN for this layer.");
+    MXNET_FIELD(min_calib_range).set_default(std::optional<float>()).describe("Least output seen in calibration, for quantization.");
+    MXNET_FIELD(max_calib_range).set_default(std::optional<float>()).describe("Greatest output seen in calibration, for quantization.");
   }
 };
 

@@ -7,15 +7,15 @@
 namespace mxnet {
 namespace nn {
 
-struct BatchNormV1Param : public dmlc::Parameter<BatchNormV1Param> {
+struct BatchNormV1Param : public Parameter<BatchNormV1Param> {
   float eps, momentum;
   bool fix_gamma, use_global_stats, output_mean_var;
-  DMLC_DECLARE_PARAMETER(BatchNormV1Param) {
-    DMLC_DECLARE_FIELD(eps).set_default(1e-3f).describe("Added to the variance.");
-    DMLC_DECLARE_FIELD(momentum).set_default(0.9f).describe("Part of the old value that a moving average keeps.");
-    DMLC_DECLARE_FIELD(fix_gamma).set_default(true).describe("Take gamma as 1, with gradient 0.");
-    DMLC_DECLARE_FIELD(use_global_stats).set_default(false).describe("Use the moving averages in training too.");
-    DMLC_DECLARE_FIELD(output_mean_var).set_default(false).describe("Also return the mean and the variance.");
+  MXNET_DECLARE_PARAM(BatchNormV1Param) {
+    MXNET_FIELD(eps).set_default(1e-3f).describe("Added to the variance.");
+    MXNET_FIELD(momentum).set_default(0.9f).describe("Part of the old value that a moving average keeps.");
+    MXNET_FIELD(fix_gamma).set_default(true).describe("Take gamma as 1, with gradient 0.");
+    MXNET_FIELD(use_global_stats).set_default(false).describe("Use the moving averages in training too.");
+    MXNET_FIELD(output_mean_var).set_default(false).describe("Also return the mean and the variance.");
   }
 };
 MXNET_REGISTER_PARAM(BatchNormV1Param);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/make_nodes.h"
 #include "operator/matrix/move.h"
@@ -19,30 +20,28 @@
 namespace mxnet {
 namespace nn {
 
-struct GroupNormParam : public dmlc::Parameter<GroupNormParam> {
+struct GroupNormParam : public Parameter<GroupNormParam> {
   int num_groups;
   float eps;
   bool output_mean_var;
-  DMLC_DECLARE_PARAMETER(GroupNormParam) {
-    DMLC_DECLARE_FIELD(num_groups).set_default(1).set_lower_bound(1).describe("Number of groups that the channels are divided into.");
-    DMLC_DECLARE_FIELD(eps).set_default(1e-5f).describe("Added to the variance.");
-    DMLC_DECLARE_FIELD(output_mean_var)
-        .set_default(false)
-        .describe("Also return the mean and the standard deviation sqrt(variance + eps).");
+  MXNET_DECLARE_PARAM(GroupNormParam) {
+    MXNET_FIELD(num_groups).set_default(1).set_lower_bound(1).describe("Number of groups that the channels are divided into.");
+    MXNET_FIELD(eps).set_default(1e-5f).describe("Added to the variance.");
+    MXNET_FIELD(output_mean_var).set_default(false).describe("Also return the mean and the standard deviation sqrt(variance + eps).");
   }
 };
-struct InstanceNormParam : public dmlc::Parameter<InstanceNormParam> {
+struct InstanceNormParam : public Parameter<InstanceNormParam> {
   float eps;
-  DMLC_DECLARE_PARAMETER(InstanceNormParam) { DMLC_DECLARE_FIELD(eps).set_default(1e-3f).describe("Added to the variance."); }
+  MXNET_DECLARE_PARAM(InstanceNormParam) { MXNET_FIELD(eps).set_default(1e-3f).describe("Added to the variance."); }
 };
-struct LRNParam : public dmlc::Parameter<LRNParam> {
+struct LRNParam : public Parameter<LRNParam> {
   float alpha, beta, knorm;
   uint32_t nsize;
-  DMLC_DECLARE_PARAMETER(LRNParam) {
-    DMLC_DECLARE_FIELD(alpha).set_default(1e-4f).describe("Weight of the squares.");
-    DMLC_DECLARE_FIELD(beta).set_default(0.75f).describe("Exponent.");
-    DMLC_DECLARE_FIELD(knorm).set_default(2.0f).describe("Constant term.");
-    DMLC_DECLARE_FIELD(nsize).describe("Number of channels in the window; an even number counts as one less there.");
+  MXNET_DECLARE_PARAM(LRNParam) {
+    MXNET_FIELD(alpha).set_default(1e-4f).describe("Weight of the squares.");
+    MXNET_FIELD(beta).set_default(0.75f).describe("Exponent.");
+    MXNET_FIELD(knorm).set_default(2.0f).describe("Constant term.");
+    MXNET_FIELD(nsize).describe("Number of channels in the window; an even number counts as one less there.");
   }
   int64_t half() const { return (nsize - 1) / 2; }  // as in 1.x, even sizes have the window of the odd one before
 };

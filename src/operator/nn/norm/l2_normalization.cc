@@ -15,12 +15,12 @@
 namespace mxnet {
 namespace nn {
 
-struct L2NormalizationParam : public dmlc::Parameter<L2NormalizationParam> {
+struct L2NormalizationParam : public Parameter<L2NormalizationParam> {
   float eps;
   int mode;
-  DMLC_DECLARE_PARAMETER(L2NormalizationParam) {
-    DMLC_DECLARE_FIELD(eps).set_default(1e-10f).describe("Added to the sum of squares.");
-    DMLC_DECLARE_FIELD(mode)
+  MXNET_DECLARE_PARAM(L2NormalizationParam) {
+    MXNET_FIELD(eps).set_default(1e-10f).describe("Added to the sum of squares.");
+    MXNET_FIELD(mode)
         .add_enum("instance", 0)
         .add_enum("channel", 1)
         .add_enum("spatial", 2)

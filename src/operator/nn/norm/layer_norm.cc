@@ -18,16 +18,14 @@
 namespace mxnet {
 namespace nn {
 
-struct LayerNormParam : public dmlc::Parameter<LayerNormParam> {
+struct LayerNormParam : public Parameter<LayerNormParam> {
   int axis;
   float eps;
   bool output_mean_var;
-  DMLC_DECLARE_PARAMETER(LayerNormParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(-1).describe("Dimension that is normalized.");
-    DMLC_DECLARE_FIELD(eps).set_default(1e-5f).describe("Added to the variance.");
-    DMLC_DECLARE_FIELD(output_mean_var)
-        .set_default(false)
-        .describe("Also return the mean and the standard deviation sqrt(variance + eps).");
+  MXNET_DECLARE_PARAM(LayerNormParam) {
+    MXNET_FIELD(axis).set_default(-1).describe("Dimension that is normalized.");
+    MXNET_FIELD(eps).set_default(1e-5f).describe("Added to the variance.");
+    MXNET_FIELD(output_mean_var).set_default(false).describe("Also return the mean and the standard deviation sqrt(variance + eps).");
   }
 };
 MXNET_REGISTER_PARAM(LayerNormParam);

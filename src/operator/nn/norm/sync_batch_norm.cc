@@ -13,19 +13,19 @@
 namespace mxnet {
 namespace nn {
 
-struct SyncBatchNormArguments : public dmlc::Parameter<SyncBatchNormArguments> {
+struct SyncBatchNormArguments : public Parameter<SyncBatchNormArguments> {
   float eps, momentum;
   bool fix_gamma, use_global_stats, output_mean_var;
   int ndev;
   std::string key;
-  DMLC_DECLARE_PARAMETER(SyncBatchNormArguments) {
-    DMLC_DECLARE_FIELD(eps).set_default(1e-3f).describe("Added to the variance.");
-    DMLC_DECLARE_FIELD(momentum).set_default(0.9f).describe("Part of the old value that a moving average keeps.");
-    DMLC_DECLARE_FIELD(fix_gamma).set_default(true).describe("Take gamma as 1, with gradient 0.");
-    DMLC_DECLARE_FIELD(use_global_stats).set_default(false).describe("Use the moving averages in training too.");
-    DMLC_DECLARE_FIELD(output_mean_var).set_default(false).describe("Also return the mean and the variance.");
-    DMLC_DECLARE_FIELD(ndev).set_default(1).describe("Number of devices whose calls belong together.");
-    DMLC_DECLARE_FIELD(key).describe("Name of the layer: calls with the same key belong together.");
+  MXNET_DECLARE_PARAM(SyncBatchNormArguments) {
+    MXNET_FIELD(eps).set_default(1e-3f).describe("Added to the variance.");
+    MXNET_FIELD(momentum).set_default(0.9f).describe("Part of the old value that a moving average keeps.");
+    MXNET_FIELD(fix_gamma).set_default(true).describe("Take gamma as 1, with gradient 0.");
+    MXNET_FIELD(use_global_stats).set_default(false).describe("Use the moving averages in training too.");
+    MXNET_FIELD(output_mean_var).set_default(false).describe("Also return the mean and the variance.");
+    MXNET_FIELD(ndev).set_default(1).describe("Number of devices whose calls belong together.");
+    MXNET_FIELD(key).describe("Name of the layer: calls with the same key belong together.");
   }
 };
 MXNET_REGISTER_PARAM(SyncBatchNormArguments);

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "mxnet/env.h"
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/conv_call.h"
 #include "operator/epilogue_op.h"
 

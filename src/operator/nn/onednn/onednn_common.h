@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/nn/common/epilogue.h"
 
 namespace mxnet {

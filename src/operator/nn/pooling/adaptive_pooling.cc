@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/pooling/gpu_pooling.h"
 #include "operator/param.h"
@@ -11,12 +12,10 @@
 namespace mxnet {
 namespace nn {
 
-struct AdaptiveAvgPoolingParam : public dmlc::Parameter<AdaptiveAvgPoolingParam> {
+struct AdaptiveAvgPoolingParam : public Parameter<AdaptiveAvgPoolingParam> {
   Shape output_size;
-  DMLC_DECLARE_PARAMETER(AdaptiveAvgPoolingParam) {
-    DMLC_DECLARE_FIELD(output_size)
-        .set_default(Shape())
-        .describe("(height, width) of the output, or one number for both; 1 when not given.");
+  MXNET_DECLARE_PARAM(AdaptiveAvgPoolingParam) {
+    MXNET_FIELD(output_size).set_default(Shape()).describe("(height, width) of the output, or one number for both; 1 when not given.");
   }
 };
 MXNET_REGISTER_PARAM(AdaptiveAvgPoolingParam);

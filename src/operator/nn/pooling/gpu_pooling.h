@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_NN_POOLING_GPU_POOLING_H_
 #define MXNET_OPERATOR_NN_POOLING_GPU_POOLING_H_
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 #include "operator/nn/common/pool_dims.h"
 
 namespace mxnet {

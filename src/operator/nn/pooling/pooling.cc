@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
 #include "operator/nn/norm/gpu_norm.h"

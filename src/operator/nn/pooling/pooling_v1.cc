@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/pool_dims.h"
 #include "operator/nn/common/window.h"
@@ -14,28 +15,26 @@
 namespace mxnet {
 namespace nn {
 
-struct PoolingV1Param : public dmlc::Parameter<PoolingV1Param> {
+struct PoolingV1Param : public Parameter<PoolingV1Param> {
   Shape kernel, stride, pad;
   int pool_type, pooling_convention;
   bool global_pool;
-  DMLC_DECLARE_PARAMETER(PoolingV1Param) {
-    DMLC_DECLARE_FIELD(kernel).set_default(Shape()).describe("Window: (h, w) or (d, h, w). Not needed with global_pool.");
-    DMLC_DECLARE_FIELD(pool_type)
+  MXNET_DECLARE_PARAM(PoolingV1Param) {
+    MXNET_FIELD(kernel).set_default(Shape()).describe("Window: (h, w) or (d, h, w). Not needed with global_pool.");
+    MXNET_FIELD(pool_type)
         .add_enum("max", kPoolMax)
         .add_enum("avg", kPoolAvg)
         .add_enum("sum", kPoolSum)
         .set_default(kPoolMax)
         .describe("What is taken of a window.");
-    DMLC_DECLARE_FIELD(global_pool)
-        .set_default(false)
-        .describe("One window over the whole of each channel; kernel, stride and pad are ignored.");
-    DMLC_DECLARE_FIELD(pooling_convention)
+    MXNET_FIELD(global_pool).set_default(false).describe("One window over the whole of each channel; kernel, stride and pad are ignored.");
+    MXNET_FIELD(pooling_convention)
         .add_enum("full", 1)
         .add_enum("valid", 0)
         .set_default(0)
         .describe("Output size: valid rounds down, full rounds up.");
-    DMLC_DECLARE_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in every dimension when not given.");
-    DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Padding on both sides; 0 when not given. Must be smaller than kernel.");
+    MXNET_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in every dimension when not given.");
+    MXNET_FIELD(pad).set_default(Shape()).describe("Padding on both sides; 0 when not given. Must be smaller than kernel.");
   }
 };
 MXNET_REGISTER_PARAM(PoolingV1Param);

@@ -6,6 +6,7 @@
 #include "operator/dtypes.h"
 #include "operator/gpu_library/convolution.h"
 #include "operator/initial_value.h"
+#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/pooling/gpu_pooling.h"
@@ -13,24 +14,23 @@
 namespace mxnet {
 namespace nn {
 
-struct UpSamplingParam : public dmlc::Parameter<UpSamplingParam> {
+struct UpSamplingParam : public Parameter<UpSamplingParam> {
   int scale, num_filter, sample_type, multi_input_mode, num_args;
   uint64_t workspace;
-  DMLC_DECLARE_PARAMETER(UpSamplingParam) {
-    DMLC_DECLARE_FIELD(scale).set_range(1, 1000).describe("Factor of height and width.");
-    DMLC_DECLARE_FIELD(num_filter).set_default(0).describe("Number of channels; bilinear needs it.");
-    DMLC_DECLARE_FIELD(sample_type)
+  MXNET_DECLARE_PARAM(UpSamplingParam) {
+    MXNET_FIELD(scale).set_range(1, 1000).describe("Factor of height and width.");
+    MXNET_FIELD(num_filter).set_default(0).describe("Number of channels; bilinear needs it.");
+    MXNET_FIELD(sample_type)
         .add_enum("nearest", 0)
         .add_enum("bilinear", 1)
         .describe("nearest repeats elements; bilinear is a transposed convolution with the second input.");
-    DMLC_DECLARE_FIELD(multi_input_mode)
+    MXNET_FIELD(multi_input_mode)
         .add_enum("concat", 0)
         .add_enum("sum", 1)
         .set_default(0)
         .describe("How several inputs of nearest are joined.");
-    DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
-    DMLC_DECLARE_FIELD(workspace).set_default(512).set_lower_bound(0).describe(
-        "Accepted for compatibility; workspace memory is planned by need.");
+    MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
+    MXNET_FIELD(workspace).set_default(512).set_lower_bound(0).describe("Accepted for compatibility; workspace memory is planned by need.");
   }
   bool bilinear() const { return sample_type == 1; }
 };

@@ -4,6 +4,7 @@
 // float32, as on the CPU.
 #include <algorithm>
 
+#include "mxnet/op.h"
 #include "operator/gpu_library/gemm.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/activation/gpu_activation.h"

@@ -3,7 +3,7 @@
 #ifndef MXNET_OPERATOR_NN_RNN_GPU_RNN_STEPS_H_
 #define MXNET_OPERATOR_NN_RNN_GPU_RNN_STEPS_H_
 
-#include "mxnet/op.h"
+#include "mxnet/run_context.h"
 #include "operator/nn/rnn/rnn.h"
 #include "operator/random/gpu_random.h"
 

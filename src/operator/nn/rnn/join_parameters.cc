@@ -1,6 +1,7 @@
 // _join_parameters: what the plan compiler makes of the parameters that Gluon keeps apart.
 #include "operator/nn/rnn/join_parameters.h"
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/matrix/move.h"
 #include "operator/param.h"
@@ -8,9 +9,9 @@
 namespace mxnet {
 namespace nn {
 
-struct JoinParametersParam : public dmlc::Parameter<JoinParametersParam> {
+struct JoinParametersParam : public Parameter<JoinParametersParam> {
   int num_args;
-  DMLC_DECLARE_PARAMETER(JoinParametersParam) { DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of arrays."); }
+  MXNET_DECLARE_PARAM(JoinParametersParam) { MXNET_FIELD(num_args).set_lower_bound(1).describe("Number of arrays."); }
 };
 MXNET_REGISTER_PARAM(JoinParametersParam);
 

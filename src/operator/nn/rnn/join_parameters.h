@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 namespace nn {

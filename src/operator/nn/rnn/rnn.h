@@ -11,30 +11,30 @@ namespace nn {
 
 enum RnnMode : int { kRnnRelu, kRnnTanh, kLstm, kGru };
 
-struct RNNParam : public dmlc::Parameter<RNNParam> {
+struct RNNParam : public Parameter<RNNParam> {
   uint32_t state_size, num_layers;
   bool bidirectional, state_outputs, use_sequence_length, lstm_state_clip_nan;
   int mode;
   float p;
-  dmlc::optional<int> projection_size;
+  std::optional<int> projection_size;
   OptionalNumber lstm_state_clip_min, lstm_state_clip_max;
-  DMLC_DECLARE_PARAMETER(RNNParam) {
-    DMLC_DECLARE_FIELD(state_size).set_range(1, 1 << 20).describe("Number of hidden units of a layer and direction.");
-    DMLC_DECLARE_FIELD(num_layers).set_range(1, 1024).describe("Number of stacked layers.");
-    DMLC_DECLARE_FIELD(bidirectional).set_default(false).describe("Also run each layer backwards in time, and concatenate.");
-    DMLC_DECLARE_FIELD(mode)
+  MXNET_DECLARE_PARAM(RNNParam) {
+    MXNET_FIELD(state_size).set_range(1, 1 << 20).describe("Number of hidden units of a layer and direction.");
+    MXNET_FIELD(num_layers).set_range(1, 1024).describe("Number of stacked layers.");
+    MXNET_FIELD(bidirectional).set_default(false).describe("Also run each layer backwards in time, and concatenate.");
+    MXNET_FIELD(mode)
         .add_enum("rnn_relu", kRnnRelu)
         .add_enum("rnn_tanh", kRnnTanh)
         .add_enum("lstm", kLstm)
         .add_enum("gru", kGru)
         .describe("The cell.");
-    DMLC_DECLARE_FIELD(p).set_default(0.0f).set_range(0, 1).describe("Dropout between layers, in training.");
-    DMLC_DECLARE_FIELD(state_outputs).set_default(false).describe("Also return the last states.");
-    DMLC_DECLARE_FIELD(projection_size).set_default(dmlc::optional<int>()).describe("lstm: the hidden state is projected to this size.");
-    DMLC_DECLARE_FIELD(lstm_state_clip_min).set_default(OptionalNumber()).describe("lstm: least cell state.");
-    DMLC_DECLARE_FIELD(lstm_state_clip_max).set_default(OptionalNumber()).describe("lstm: greatest cell state.");
-    DMLC_DECLARE_FIELD(lstm_state_clip_nan).set_default(false).describe("lstm: with clipping, replace NaN by the greatest cell state.");
-    DMLC_DECLARE_FIELD(use_sequence_length).set_default(false).describe("Another input gives the length of each sequence.");
+    MXNET_FIELD(p).set_default(0.0f).set_range(0, 1).describe("Dropout between layers, in training.");
+    MXNET_FIELD(state_outputs).set_default(false).describe("Also return the last states.");
+    MXNET_FIELD(projection_size).set_default(std::optional<int>()).describe("lstm: the hidden state is projected to this size.");
+    MXNET_FIELD(lstm_state_clip_min).set_default(OptionalNumber()).describe("lstm: least cell state.");
+    MXNET_FIELD(lstm_state_clip_max).set_default(OptionalNumber()).describe("lstm: greatest cell state.");
+    MXNET_FIELD(lstm_state_clip_nan).set_default(false).describe("lstm: with clipping, replace NaN by the greatest cell state.");
+    MXNET_FIELD(use_sequence_length).set_default(false).describe("Another input gives the length of each sequence.");
   }
 };
 

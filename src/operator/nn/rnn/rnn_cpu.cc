@@ -6,6 +6,8 @@
 #include <string>
 
 #include "base/round_up.h"
+#include "mxnet/env.h"
+#include "mxnet/op.h"
 #include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/hooks.h"

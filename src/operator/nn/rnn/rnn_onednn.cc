@@ -5,6 +5,7 @@
 
 #include "base/library_threads.h"
 #include "base/round_up.h"
+#include "mxnet/env.h"
 #include "operator/nn/onednn/hooks.h"
 #include "operator/nn/onednn/onednn_common.h"
 

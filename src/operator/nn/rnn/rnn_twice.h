@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 namespace nn {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mxnet/kernel_args.h"
 #include "operator/nn/common/gpu_rows.h"
 #include "rtc/source.h"
 

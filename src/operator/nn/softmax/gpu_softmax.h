@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_NN_SOFTMAX_GPU_SOFTMAX_H_
 #define MXNET_OPERATOR_NN_SOFTMAX_GPU_SOFTMAX_H_
 
-#include "mxnet/op.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
 namespace nn {

@@ -12,41 +12,41 @@
 namespace mxnet {
 namespace nn {
 
-struct SoftmaxParam : public dmlc::Parameter<SoftmaxParam> {
+struct SoftmaxParam : public Parameter<SoftmaxParam> {
   int axis;
   OptionalNumber temperature;
-  dmlc::optional<int> dtype;
-  dmlc::optional<bool> use_length;
-  DMLC_DECLARE_PARAMETER(SoftmaxParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(-1).describe("Axis over which the results sum to 1.");
-    DMLC_DECLARE_FIELD(temperature).set_default(OptionalNumber()).describe("Data is divided by this first.");
+  std::optional<int> dtype;
+  std::optional<bool> use_length;
+  MXNET_DECLARE_PARAM(SoftmaxParam) {
+    MXNET_FIELD(axis).set_default(-1).describe("Axis over which the results sum to 1.");
+    MXNET_FIELD(temperature).set_default(OptionalNumber()).describe("Data is divided by this first.");
     MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats)
-        .set_default(dmlc::optional<int>())
+        .set_default(std::optional<int>())
         .describe("Dtype of the output; data's when not given.");
-    DMLC_DECLARE_FIELD(use_length)
-        .set_default(dmlc::optional<bool>(false))
+    MXNET_FIELD(use_length)
+        .set_default(std::optional<bool>(false))
         .describe("A second input says how many elements along the axis count; the results of the others are 0.");
   }
 };
-struct SoftmaxActivationParam : public dmlc::Parameter<SoftmaxActivationParam> {
+struct SoftmaxActivationParam : public Parameter<SoftmaxActivationParam> {
   int mode;
-  DMLC_DECLARE_PARAMETER(SoftmaxActivationParam) {
-    DMLC_DECLARE_FIELD(mode)
+  MXNET_DECLARE_PARAM(SoftmaxActivationParam) {
+    MXNET_FIELD(mode)
         .add_enum("instance", 0)
         .add_enum("channel", 1)
         .set_default(0)
         .describe("instance: over the last dimension; channel: over dimension 1.");
   }
 };
-struct MaskedSoftmaxParam : public dmlc::Parameter<MaskedSoftmaxParam> {
+struct MaskedSoftmaxParam : public Parameter<MaskedSoftmaxParam> {
   int axis;
   OptionalNumber temperature;
-  dmlc::optional<bool> normalize;
-  DMLC_DECLARE_PARAMETER(MaskedSoftmaxParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(-1).describe("Axis over which the results sum to 1.");
-    DMLC_DECLARE_FIELD(temperature).set_default(OptionalNumber()).describe("Data is divided by this first.");
-    DMLC_DECLARE_FIELD(normalize)
-        .set_default(dmlc::optional<bool>(true))
+  std::optional<bool> normalize;
+  MXNET_DECLARE_PARAM(MaskedSoftmaxParam) {
+    MXNET_FIELD(axis).set_default(-1).describe("Axis over which the results sum to 1.");
+    MXNET_FIELD(temperature).set_default(OptionalNumber()).describe("Data is divided by this first.");
+    MXNET_FIELD(normalize)
+        .set_default(std::optional<bool>(true))
         .describe("Accepted for compatibility; the maximum is always subtracted first.");
   }
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -14,16 +15,16 @@
 namespace mxnet {
 namespace boxes {
 
-struct BoxDecodeParam : public dmlc::Parameter<BoxDecodeParam> {
+struct BoxDecodeParam : public Parameter<BoxDecodeParam> {
   float std0, std1, std2, std3, clip;
   int format;
-  DMLC_DECLARE_PARAMETER(BoxDecodeParam) {
-    DMLC_DECLARE_FIELD(std0).set_default(1.0f).describe("Factor of the offset in x.");
-    DMLC_DECLARE_FIELD(std1).set_default(1.0f).describe("Factor of the offset in y.");
-    DMLC_DECLARE_FIELD(std2).set_default(1.0f).describe("Factor of the logarithm of the width.");
-    DMLC_DECLARE_FIELD(std3).set_default(1.0f).describe("Factor of the logarithm of the height.");
-    DMLC_DECLARE_FIELD(clip).set_default(-1.0f).describe("Upper limit of the logarithms; none if not above 0.");
-    DMLC_DECLARE_FIELD(format)
+  MXNET_DECLARE_PARAM(BoxDecodeParam) {
+    MXNET_FIELD(std0).set_default(1.0f).describe("Factor of the offset in x.");
+    MXNET_FIELD(std1).set_default(1.0f).describe("Factor of the offset in y.");
+    MXNET_FIELD(std2).set_default(1.0f).describe("Factor of the logarithm of the width.");
+    MXNET_FIELD(std3).set_default(1.0f).describe("Factor of the logarithm of the height.");
+    MXNET_FIELD(clip).set_default(-1.0f).describe("Upper limit of the logarithms; none if not above 0.");
+    MXNET_FIELD(format)
         .add_enum("corner", static_cast<int>(kCorner))
         .add_enum("center", static_cast<int>(kCenter))
         .set_default(static_cast<int>(kCenter))

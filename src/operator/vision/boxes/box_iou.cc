@@ -1,6 +1,7 @@
 // Overlaps of all pairs of boxes, and greedy matching by a matrix of scores.
 #include <algorithm>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -10,10 +11,10 @@
 namespace mxnet {
 namespace boxes {
 
-struct BoxIouParam : public dmlc::Parameter<BoxIouParam> {
+struct BoxIouParam : public Parameter<BoxIouParam> {
   int format;
-  DMLC_DECLARE_PARAMETER(BoxIouParam) {
-    DMLC_DECLARE_FIELD(format)
+  MXNET_DECLARE_PARAM(BoxIouParam) {
+    MXNET_FIELD(format)
         .add_enum("corner", static_cast<int>(kCorner))
         .add_enum("center", static_cast<int>(kCenter))
         .set_default(static_cast<int>(kCorner))
@@ -22,14 +23,14 @@ struct BoxIouParam : public dmlc::Parameter<BoxIouParam> {
 };
 MXNET_REGISTER_PARAM(BoxIouParam);
 
-struct BipartiteMatchingParam : public dmlc::Parameter<BipartiteMatchingParam> {
+struct BipartiteMatchingParam : public Parameter<BipartiteMatchingParam> {
   bool is_ascend;
   float threshold;
   int topk;
-  DMLC_DECLARE_PARAMETER(BipartiteMatchingParam) {
-    DMLC_DECLARE_FIELD(is_ascend).set_default(false).describe("Smallest scores first.");
-    DMLC_DECLARE_FIELD(threshold).describe("A pair matches only if its score is above this; with is_ascend, below.");
-    DMLC_DECLARE_FIELD(topk).set_default(-1).describe("topk + 1 pairs are matched at most, as in 1.x; 0 or less: no limit.");
+  MXNET_DECLARE_PARAM(BipartiteMatchingParam) {
+    MXNET_FIELD(is_ascend).set_default(false).describe("Smallest scores first.");
+    MXNET_FIELD(threshold).describe("A pair matches only if its score is above this; with is_ascend, below.");
+    MXNET_FIELD(topk).set_default(-1).describe("topk + 1 pairs are matched at most, as in 1.x; 0 or less: no limit.");
   }
 };
 MXNET_REGISTER_PARAM(BipartiteMatchingParam);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -11,27 +12,27 @@
 namespace mxnet {
 namespace boxes {
 
-struct BoxNmsParam : public dmlc::Parameter<BoxNmsParam> {
+struct BoxNmsParam : public Parameter<BoxNmsParam> {
   float overlap_thresh, valid_thresh;
   int topk, coord_start, score_index, id_index, background_id;
   bool force_suppress;
   int in_format, out_format;
-  DMLC_DECLARE_PARAMETER(BoxNmsParam) {
-    DMLC_DECLARE_FIELD(overlap_thresh).set_default(0.5f).describe("A box is dropped when a better one overlaps it by more than this.");
-    DMLC_DECLARE_FIELD(valid_thresh).set_default(0.0f).describe("Boxes whose score is not above this are dropped.");
-    DMLC_DECLARE_FIELD(topk).set_default(-1).describe(
+  MXNET_DECLARE_PARAM(BoxNmsParam) {
+    MXNET_FIELD(overlap_thresh).set_default(0.5f).describe("A box is dropped when a better one overlaps it by more than this.");
+    MXNET_FIELD(valid_thresh).set_default(0.0f).describe("Boxes whose score is not above this are dropped.");
+    MXNET_FIELD(topk).set_default(-1).describe(
         "How many of the best boxes take part, the others are dropped; negative: all; 0: the result is data.");
-    DMLC_DECLARE_FIELD(coord_start).set_default(2).describe("Where the four numbers of the box begin in an entry.");
-    DMLC_DECLARE_FIELD(score_index).set_default(1).describe("Where the score stands in an entry.");
-    DMLC_DECLARE_FIELD(id_index).set_default(-1).describe("Where the class stands in an entry; negative: there is none.");
-    DMLC_DECLARE_FIELD(background_id).set_default(-1).describe("Boxes of this class are dropped, where entries have a class.");
-    DMLC_DECLARE_FIELD(force_suppress).set_default(false).describe("Boxes of different classes suppress each other, too.");
-    DMLC_DECLARE_FIELD(in_format)
+    MXNET_FIELD(coord_start).set_default(2).describe("Where the four numbers of the box begin in an entry.");
+    MXNET_FIELD(score_index).set_default(1).describe("Where the score stands in an entry.");
+    MXNET_FIELD(id_index).set_default(-1).describe("Where the class stands in an entry; negative: there is none.");
+    MXNET_FIELD(background_id).set_default(-1).describe("Boxes of this class are dropped, where entries have a class.");
+    MXNET_FIELD(force_suppress).set_default(false).describe("Boxes of different classes suppress each other, too.");
+    MXNET_FIELD(in_format)
         .add_enum("corner", static_cast<int>(kCorner))
         .add_enum("center", static_cast<int>(kCenter))
         .set_default(static_cast<int>(kCorner))
         .describe("corner: boxes are (left, top, right, bottom); center: (x, y, width, height).");
-    DMLC_DECLARE_FIELD(out_format)
+    MXNET_FIELD(out_format)
         .add_enum("corner", static_cast<int>(kCorner))
         .add_enum("center", static_cast<int>(kCenter))
         .set_default(static_cast<int>(kCorner))

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/cpu_dispatch.h"
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 namespace boxes {

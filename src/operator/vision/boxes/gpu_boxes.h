@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 namespace boxes {

@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_VISION_BOXES_GPU_LISTS_H_
 #define MXNET_OPERATOR_VISION_BOXES_GPU_LISTS_H_
 
-#include "mxnet/op.h"
+#include "mxnet/kernel_args.h"
 
 namespace mxnet {
 namespace boxes {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/tuple_field.h"
@@ -12,7 +13,7 @@
 namespace mxnet {
 namespace boxes {
 
-struct MultiBoxDetectionParam : public dmlc::Parameter<MultiBoxDetectionParam> {
+struct MultiBoxDetectionParam : public Parameter<MultiBoxDetectionParam> {
   bool clip;
   float threshold;
   int background_id;
@@ -20,16 +21,16 @@ struct MultiBoxDetectionParam : public dmlc::Parameter<MultiBoxDetectionParam> {
   bool force_suppress;
   Tuple<float> variances;
   int nms_topk;
-  DMLC_DECLARE_PARAMETER(MultiBoxDetectionParam) {
-    DMLC_DECLARE_FIELD(clip).set_default(true).describe("Cut coordinates to [0, 1].");
-    DMLC_DECLARE_FIELD(threshold).set_default(0.01f).describe("Anchors whose best score is below this are dropped.");
-    DMLC_DECLARE_FIELD(background_id).set_default(0).describe("Accepted; the background is class 0 whatever it says, as in 1.x.");
-    DMLC_DECLARE_FIELD(nms_threshold)
+  MXNET_DECLARE_PARAM(MultiBoxDetectionParam) {
+    MXNET_FIELD(clip).set_default(true).describe("Cut coordinates to [0, 1].");
+    MXNET_FIELD(threshold).set_default(0.01f).describe("Anchors whose best score is below this are dropped.");
+    MXNET_FIELD(background_id).set_default(0).describe("Accepted; the background is class 0 whatever it says, as in 1.x.");
+    MXNET_FIELD(nms_threshold)
         .set_default(0.5f)
         .describe("A box is suppressed when a better one overlaps it by this or more; no suppression and no order if outside of (0, 1].");
-    DMLC_DECLARE_FIELD(force_suppress).set_default(false).describe("Boxes of different classes suppress each other, too.");
-    DMLC_DECLARE_FIELD(variances).set_default({0.1f, 0.1f, 0.2f, 0.2f}).describe("The four predictions for a box are multiplied by these.");
-    DMLC_DECLARE_FIELD(nms_topk).set_default(-1).describe("How many of the best boxes can stay; all if not above 0.");
+    MXNET_FIELD(force_suppress).set_default(false).describe("Boxes of different classes suppress each other, too.");
+    MXNET_FIELD(variances).set_default({0.1f, 0.1f, 0.2f, 0.2f}).describe("The four predictions for a box are multiplied by these.");
+    MXNET_FIELD(nms_topk).set_default(-1).describe("How many of the best boxes can stay; all if not above 0.");
   }
 };
 MXNET_REGISTER_PARAM(MultiBoxDetectionParam);

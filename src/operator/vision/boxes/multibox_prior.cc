@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/tuple_field.h"
@@ -12,16 +13,16 @@
 namespace mxnet {
 namespace boxes {
 
-struct MultiBoxPriorParam : public dmlc::Parameter<MultiBoxPriorParam> {
+struct MultiBoxPriorParam : public Parameter<MultiBoxPriorParam> {
   Tuple<float> sizes, ratios;
   bool clip;
   Tuple<float> steps, offsets;
-  DMLC_DECLARE_PARAMETER(MultiBoxPriorParam) {
-    DMLC_DECLARE_FIELD(sizes).set_default({1.0f}).describe("Sizes of anchors; 1 is the height of the image.");
-    DMLC_DECLARE_FIELD(ratios).set_default({1.0f}).describe("Ratios of width to height.");
-    DMLC_DECLARE_FIELD(clip).set_default(false).describe("Cut coordinates to [0, 1].");
-    DMLC_DECLARE_FIELD(steps).set_default({-1.0f, -1.0f}).describe("Distances of centers in y and x; not above 0: 1 / height, 1 / width.");
-    DMLC_DECLARE_FIELD(offsets).set_default({0.5f, 0.5f}).describe("Where centers lie in a cell, in y and x.");
+  MXNET_DECLARE_PARAM(MultiBoxPriorParam) {
+    MXNET_FIELD(sizes).set_default({1.0f}).describe("Sizes of anchors; 1 is the height of the image.");
+    MXNET_FIELD(ratios).set_default({1.0f}).describe("Ratios of width to height.");
+    MXNET_FIELD(clip).set_default(false).describe("Cut coordinates to [0, 1].");
+    MXNET_FIELD(steps).set_default({-1.0f, -1.0f}).describe("Distances of centers in y and x; not above 0: 1 / height, 1 / width.");
+    MXNET_FIELD(offsets).set_default({0.5f, 0.5f}).describe("Where centers lie in a cell, in y and x.");
   }
 };
 MXNET_REGISTER_PARAM(MultiBoxPriorParam);

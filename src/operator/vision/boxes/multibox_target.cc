@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/tuple_field.h"
@@ -12,23 +13,23 @@
 namespace mxnet {
 namespace boxes {
 
-struct MultiBoxTargetParam : public dmlc::Parameter<MultiBoxTargetParam> {
+struct MultiBoxTargetParam : public Parameter<MultiBoxTargetParam> {
   float overlap_threshold, ignore_label, negative_mining_ratio, negative_mining_thresh;
   int minimum_negative_samples;
   Tuple<float> variances;
-  DMLC_DECLARE_PARAMETER(MultiBoxTargetParam) {
-    DMLC_DECLARE_FIELD(overlap_threshold)
+  MXNET_DECLARE_PARAM(MultiBoxTargetParam) {
+    MXNET_FIELD(overlap_threshold)
         .set_default(0.5f)
         .describe("Anchors whose overlap with a box is above this are matched with it; none of these if not above 0.");
-    DMLC_DECLARE_FIELD(ignore_label).set_default(-1.0f).describe("Class of anchors that do not count.");
-    DMLC_DECLARE_FIELD(negative_mining_ratio)
+    MXNET_FIELD(ignore_label).set_default(-1.0f).describe("Class of anchors that do not count.");
+    MXNET_FIELD(negative_mining_ratio)
         .set_default(-1.0f)
         .describe("Background anchors for each matched one, the hardest; not above 0: all that are not matched.");
-    DMLC_DECLARE_FIELD(negative_mining_thresh)
+    MXNET_FIELD(negative_mining_thresh)
         .set_default(0.5f)
         .describe("Only anchors whose overlap with every box is below this are chosen as background.");
-    DMLC_DECLARE_FIELD(minimum_negative_samples).set_default(0).describe("Accepted; 1.x does not use it on the CPU, either.");
-    DMLC_DECLARE_FIELD(variances).set_default({0.1f, 0.1f, 0.2f, 0.2f}).describe("The four targets of a box are divided by these.");
+    MXNET_FIELD(minimum_negative_samples).set_default(0).describe("Accepted; 1.x does not use it on the CPU, either.");
+    MXNET_FIELD(variances).set_default({0.1f, 0.1f, 0.2f, 0.2f}).describe("The four targets of a box are divided by these.");
   }
 };
 MXNET_REGISTER_PARAM(MultiBoxTargetParam);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/tuple_field.h"
@@ -12,26 +13,23 @@
 namespace mxnet {
 namespace boxes {
 
-struct ProposalParam : public dmlc::Parameter<ProposalParam> {
+struct ProposalParam : public Parameter<ProposalParam> {
   int rpn_pre_nms_top_n, rpn_post_nms_top_n;
   float threshold;
   int rpn_min_size;
   Tuple<float> scales, ratios;
   int feature_stride;
   bool output_score, iou_loss;
-  DMLC_DECLARE_PARAMETER(ProposalParam) {
-    DMLC_DECLARE_FIELD(rpn_pre_nms_top_n)
-        .set_default(6000)
-        .describe("How many of the best boxes take part in suppression; all if not above 0.");
-    DMLC_DECLARE_FIELD(rpn_post_nms_top_n).set_default(300).describe("How many boxes of an image there are in the result.");
-    DMLC_DECLARE_FIELD(threshold).set_default(0.7f).describe("A box is suppressed when a better one overlaps it by more than this.");
-    DMLC_DECLARE_FIELD(rpn_min_size).set_default(16).describe("Boxes smaller than this times the image's scale rank last.");
-    DMLC_DECLARE_FIELD(scales).set_default({4.0f, 8.0f, 16.0f, 32.0f}).describe("Sizes of anchors in cells.");
-    DMLC_DECLARE_FIELD(ratios).set_default({0.5f, 1.0f, 2.0f}).describe("Ratios of height to width of anchors.");
-    DMLC_DECLARE_FIELD(feature_stride).set_default(16).describe("Pixels of the image in a cell, along each side.");
-    DMLC_DECLARE_FIELD(output_score).set_default(false).describe("Return the scores as well.");
-    DMLC_DECLARE_FIELD(iou_loss).set_default(false).describe(
-        "bbox_pred holds differences of corners, not of centers and logarithms of sizes.");
+  MXNET_DECLARE_PARAM(ProposalParam) {
+    MXNET_FIELD(rpn_pre_nms_top_n).set_default(6000).describe("How many of the best boxes take part in suppression; all if not above 0.");
+    MXNET_FIELD(rpn_post_nms_top_n).set_default(300).describe("How many boxes of an image there are in the result.");
+    MXNET_FIELD(threshold).set_default(0.7f).describe("A box is suppressed when a better one overlaps it by more than this.");
+    MXNET_FIELD(rpn_min_size).set_default(16).describe("Boxes smaller than this times the image's scale rank last.");
+    MXNET_FIELD(scales).set_default({4.0f, 8.0f, 16.0f, 32.0f}).describe("Sizes of anchors in cells.");
+    MXNET_FIELD(ratios).set_default({0.5f, 1.0f, 2.0f}).describe("Ratios of height to width of anchors.");
+    MXNET_FIELD(feature_stride).set_default(16).describe("Pixels of the image in a cell, along each side.");
+    MXNET_FIELD(output_score).set_default(false).describe("Return the scores as well.");
+    MXNET_FIELD(iou_loss).set_default(false).describe("bbox_pred holds differences of corners, not of centers and logarithms of sizes.");
   }
   int64_t anchors() const { return int64_t{1} * scales.size() * ratios.size(); }
 };

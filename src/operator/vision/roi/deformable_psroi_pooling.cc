@@ -12,20 +12,20 @@
 namespace mxnet {
 namespace roi {
 
-struct DeformablePSROIPoolingParam : public dmlc::Parameter<DeformablePSROIPoolingParam> {
+struct DeformablePSROIPoolingParam : public Parameter<DeformablePSROIPoolingParam> {
   float spatial_scale;
   int output_dim, group_size, pooled_size, part_size, sample_per_part;
   float trans_std;
   bool no_trans;
-  DMLC_DECLARE_PARAMETER(DeformablePSROIPoolingParam) {
-    DMLC_DECLARE_FIELD(spatial_scale).set_range(0.0f, 1.0f).describe("Coordinates of rois times this are pixels of data.");
-    DMLC_DECLARE_FIELD(output_dim).describe("Channels of the result.");
-    DMLC_DECLARE_FIELD(group_size).describe("Groups of channels each way.");
-    DMLC_DECLARE_FIELD(pooled_size).describe("Bins of a region each way.");
-    DMLC_DECLARE_FIELD(part_size).set_default(0).describe("Offsets of a region each way; 0: as many as bins.");
-    DMLC_DECLARE_FIELD(sample_per_part).set_default(1).describe("Points of a bin each way.");
-    DMLC_DECLARE_FIELD(trans_std).set_default(0.0f).set_range(0.0f, 1.0f).describe("Offsets times this are parts of a region's size.");
-    DMLC_DECLARE_FIELD(no_trans).set_default(false).describe("Leave the offsets out.");
+  MXNET_DECLARE_PARAM(DeformablePSROIPoolingParam) {
+    MXNET_FIELD(spatial_scale).set_range(0.0f, 1.0f).describe("Coordinates of rois times this are pixels of data.");
+    MXNET_FIELD(output_dim).describe("Channels of the result.");
+    MXNET_FIELD(group_size).describe("Groups of channels each way.");
+    MXNET_FIELD(pooled_size).describe("Bins of a region each way.");
+    MXNET_FIELD(part_size).set_default(0).describe("Offsets of a region each way; 0: as many as bins.");
+    MXNET_FIELD(sample_per_part).set_default(1).describe("Points of a bin each way.");
+    MXNET_FIELD(trans_std).set_default(0.0f).set_range(0.0f, 1.0f).describe("Offsets times this are parts of a region's size.");
+    MXNET_FIELD(no_trans).set_default(false).describe("Leave the offsets out.");
   }
   int64_t parts() const { return part_size == 0 ? pooled_size : part_size; }
 };

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 namespace roi {

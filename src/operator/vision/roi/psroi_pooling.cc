@@ -10,14 +10,14 @@
 namespace mxnet {
 namespace roi {
 
-struct PSROIPoolingParam : public dmlc::Parameter<PSROIPoolingParam> {
+struct PSROIPoolingParam : public Parameter<PSROIPoolingParam> {
   float spatial_scale;
   int output_dim, pooled_size, group_size;
-  DMLC_DECLARE_PARAMETER(PSROIPoolingParam) {
-    DMLC_DECLARE_FIELD(spatial_scale).set_range(0.0f, 1.0f).describe("Coordinates of rois times this are pixels of data.");
-    DMLC_DECLARE_FIELD(output_dim).describe("Channels of the result.");
-    DMLC_DECLARE_FIELD(pooled_size).describe("Bins of a region each way.");
-    DMLC_DECLARE_FIELD(group_size).set_default(0).describe("Groups of channels each way; 0: as many as bins.");
+  MXNET_DECLARE_PARAM(PSROIPoolingParam) {
+    MXNET_FIELD(spatial_scale).set_range(0.0f, 1.0f).describe("Coordinates of rois times this are pixels of data.");
+    MXNET_FIELD(output_dim).describe("Channels of the result.");
+    MXNET_FIELD(pooled_size).describe("Bins of a region each way.");
+    MXNET_FIELD(group_size).set_default(0).describe("Groups of channels each way; 0: as many as bins.");
   }
   int64_t groups() const { return group_size == 0 ? pooled_size : group_size; }
 };

@@ -1,5 +1,7 @@
 #include "operator/vision/roi/roi.h"
 
+#include "mxnet/op.h"
+
 namespace mxnet {
 namespace roi {
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "mxnet/op.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 

@@ -11,21 +11,21 @@
 namespace mxnet {
 namespace roi {
 
-struct ROIAlignParam : public dmlc::Parameter<ROIAlignParam> {
+struct ROIAlignParam : public Parameter<ROIAlignParam> {
   Shape pooled_size;
   float spatial_scale;
   int sample_ratio;
   bool position_sensitive, aligned;
-  DMLC_DECLARE_PARAMETER(ROIAlignParam) {
-    DMLC_DECLARE_FIELD(pooled_size).describe("Bins of a region: (height, width).");
-    DMLC_DECLARE_FIELD(spatial_scale).set_range(0.0f, 1.0f).describe("Coordinates of rois times this are pixels of data.");
-    DMLC_DECLARE_FIELD(sample_ratio)
+  MXNET_DECLARE_PARAM(ROIAlignParam) {
+    MXNET_FIELD(pooled_size).describe("Bins of a region: (height, width).");
+    MXNET_FIELD(spatial_scale).set_range(0.0f, 1.0f).describe("Coordinates of rois times this are pixels of data.");
+    MXNET_FIELD(sample_ratio)
         .set_default(-1)
         .describe("Points of a bin each way; 0 or less: as many as it is pixels high and wide, rounded up.");
-    DMLC_DECLARE_FIELD(position_sensitive)
+    MXNET_FIELD(position_sensitive)
         .set_default(false)
         .describe("Each bin has channels of its own: bin (i, j) of result c reads channel (c * height + i) * width + j.");
-    DMLC_DECLARE_FIELD(aligned).set_default(false).describe(
+    MXNET_FIELD(aligned).set_default(false).describe(
         "Moves regions by half a pixel, so that pixels are where their centres are, and lets them be smaller than a pixel.");
   }
 };

@@ -11,12 +11,12 @@
 namespace mxnet {
 namespace roi {
 
-struct ROIPoolingParam : public dmlc::Parameter<ROIPoolingParam> {
+struct ROIPoolingParam : public Parameter<ROIPoolingParam> {
   Shape pooled_size;
   float spatial_scale;
-  DMLC_DECLARE_PARAMETER(ROIPoolingParam) {
-    DMLC_DECLARE_FIELD(pooled_size).describe("Bins of a region: (height, width).");
-    DMLC_DECLARE_FIELD(spatial_scale).set_range(0.0f, 1.0f).describe("Coordinates of rois times this are pixels of data.");
+  MXNET_DECLARE_PARAM(ROIPoolingParam) {
+    MXNET_FIELD(pooled_size).describe("Bins of a region: (height, width).");
+    MXNET_FIELD(spatial_scale).set_range(0.0f, 1.0f).describe("Coordinates of rois times this are pixels of data.");
   }
 };
 MXNET_REGISTER_PARAM(ROIPoolingParam);

@@ -12,14 +12,14 @@
 namespace mxnet {
 namespace roi {
 
-struct RROIAlignParam : public dmlc::Parameter<RROIAlignParam> {
+struct RROIAlignParam : public Parameter<RROIAlignParam> {
   Shape pooled_size;
   float spatial_scale;
   int sampling_ratio;
-  DMLC_DECLARE_PARAMETER(RROIAlignParam) {
-    DMLC_DECLARE_FIELD(pooled_size).describe("Bins of a region: (height, width).");
-    DMLC_DECLARE_FIELD(spatial_scale).set_range(0.0f, 1.0f).describe("Coordinates of rois times this are pixels of data.");
-    DMLC_DECLARE_FIELD(sampling_ratio)
+  MXNET_DECLARE_PARAM(RROIAlignParam) {
+    MXNET_FIELD(pooled_size).describe("Bins of a region: (height, width).");
+    MXNET_FIELD(spatial_scale).set_range(0.0f, 1.0f).describe("Coordinates of rois times this are pixels of data.");
+    MXNET_FIELD(sampling_ratio)
         .set_default(-1)
         .describe("Points of a bin each way; 0 or less: as many as it is pixels high and wide, rounded up.");
   }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -14,20 +15,20 @@ namespace nn {
 
 enum ResizeMode : int { kToSize, kOddScale, kLike, kToEvenDown, kToEvenUp, kToOddDown, kToOddUp };
 
-struct BilinearResizeParam : public dmlc::Parameter<BilinearResizeParam> {
+struct BilinearResizeParam : public Parameter<BilinearResizeParam> {
   int height, width, mode;
-  dmlc::optional<float> scale_height, scale_width;
+  std::optional<float> scale_height, scale_width;
   bool align_corners;
-  DMLC_DECLARE_PARAMETER(BilinearResizeParam) {
-    DMLC_DECLARE_FIELD(height).set_default(1).set_lower_bound(1).describe("Rows of the output in mode size, if no scale is given.");
-    DMLC_DECLARE_FIELD(width).set_default(1).set_lower_bound(1).describe("Columns of the output in mode size, if no scale is given.");
-    DMLC_DECLARE_FIELD(scale_height)
-        .set_default(dmlc::optional<float>())
+  MXNET_DECLARE_PARAM(BilinearResizeParam) {
+    MXNET_FIELD(height).set_default(1).set_lower_bound(1).describe("Rows of the output in mode size, if no scale is given.");
+    MXNET_FIELD(width).set_default(1).set_lower_bound(1).describe("Columns of the output in mode size, if no scale is given.");
+    MXNET_FIELD(scale_height)
+        .set_default(std::optional<float>())
         .describe("Factor of the rows, for modes size and odd_scale. It counts if scale_width is given too.");
-    DMLC_DECLARE_FIELD(scale_width)
-        .set_default(dmlc::optional<float>())
+    MXNET_FIELD(scale_width)
+        .set_default(std::optional<float>())
         .describe("Factor of the columns, for modes size and odd_scale. It counts if scale_height is given too.");
-    DMLC_DECLARE_FIELD(mode)
+    MXNET_FIELD(mode)
         .add_enum("size", kToSize)
         .add_enum("odd_scale", kOddScale)
         .add_enum("like", kLike)
@@ -39,7 +40,7 @@ struct BilinearResizeParam : public dmlc::Parameter<BilinearResizeParam> {
         .describe(
             "size: height and width, or the scales. odd_scale: the scales, of an odd side less 1, which is then added. like: as `like`. "
             "The others: to the next even or odd number, down or up.");
-    DMLC_DECLARE_FIELD(align_corners)
+    MXNET_FIELD(align_corners)
         .set_default(true)
         .describe("Whether the middles of the corner pixels stay where they are; else the outer edges do.");
   }
@@ -57,7 +58,7 @@ int64_t Scaled(const Attrs& attrs, int64_t size, float scale) {
 }
 
 // One side of the output; `scale` null where there is none.
-int64_t Side(const Attrs& attrs, int64_t size, int64_t wanted, const dmlc::optional<float>& scale) {
+int64_t Side(const Attrs& attrs, int64_t size, int64_t wanted, const std::optional<float>& scale) {
   const auto& p = attrs.get<BilinearResizeParam>();
   if (size < 0 && !(p.mode == kToSize && !scale.has_value())) return Shape::kUnknownDim;
   const bool odd = size % 2 != 0;
@@ -90,8 +91,8 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       expected[2] = like[2], expected[3] = like[3];
     }
   } else {
-    expected[2] = Side(attrs, data[2], p.height, scaled ? p.scale_height : dmlc::optional<float>());
-    expected[3] = Side(attrs, data[3], p.width, scaled ? p.scale_width : dmlc::optional<float>());
+    expected[2] = Side(attrs, data[2], p.height, scaled ? p.scale_height : std::optional<float>());
+    expected[3] = Side(attrs, data[3], p.width, scaled ? p.scale_width : std::optional<float>());
   }
   for (int i = 2; i < 4; ++i)
     MXNET_CHECK_KIND(expected[i] != 0 && data[i] != 0 && expected[i] < (int64_t{1} << 31), Value)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/move.h"
 #include "operator/param.h"
 #include "operator/vision/spatial/sampler.h"
@@ -12,27 +13,23 @@
 namespace mxnet {
 namespace nn {
 
-struct BilinearSamplerParam : public dmlc::Parameter<BilinearSamplerParam> {
-  dmlc::optional<bool> cudnn_off;
-  DMLC_DECLARE_PARAMETER(BilinearSamplerParam) {
-    DMLC_DECLARE_FIELD(cudnn_off)
-        .set_default(dmlc::optional<bool>())
-        .describe("Accepted for compatibility; the kernel is the library's own.");
+struct BilinearSamplerParam : public Parameter<BilinearSamplerParam> {
+  std::optional<bool> cudnn_off;
+  MXNET_DECLARE_PARAM(BilinearSamplerParam) {
+    MXNET_FIELD(cudnn_off).set_default(std::optional<bool>()).describe("Accepted for compatibility; the kernel is the library's own.");
   }
 };
 MXNET_REGISTER_PARAM(BilinearSamplerParam);
 
-struct SpatialTransformerParam : public dmlc::Parameter<SpatialTransformerParam> {
+struct SpatialTransformerParam : public Parameter<SpatialTransformerParam> {
   Shape target_shape;
   int transform_type, sampler_type;
-  dmlc::optional<bool> cudnn_off;
-  DMLC_DECLARE_PARAMETER(SpatialTransformerParam) {
-    DMLC_DECLARE_FIELD(target_shape).set_default(Shape({0, 0})).describe("Height and width of the output; both must be given.");
-    DMLC_DECLARE_FIELD(transform_type).add_enum("affine", 0).describe("How loc is applied to the places of a regular grid.");
-    DMLC_DECLARE_FIELD(sampler_type).add_enum("bilinear", 1).describe("How pixels between which a place lies are weighted.");
-    DMLC_DECLARE_FIELD(cudnn_off)
-        .set_default(dmlc::optional<bool>())
-        .describe("Accepted for compatibility; the kernel is the library's own.");
+  std::optional<bool> cudnn_off;
+  MXNET_DECLARE_PARAM(SpatialTransformerParam) {
+    MXNET_FIELD(target_shape).set_default(Shape({0, 0})).describe("Height and width of the output; both must be given.");
+    MXNET_FIELD(transform_type).add_enum("affine", 0).describe("How loc is applied to the places of a regular grid.");
+    MXNET_FIELD(sampler_type).add_enum("bilinear", 1).describe("How pixels between which a place lies are weighted.");
+    MXNET_FIELD(cudnn_off).set_default(std::optional<bool>()).describe("Accepted for compatibility; the kernel is the library's own.");
   }
 };
 MXNET_REGISTER_PARAM(SpatialTransformerParam);

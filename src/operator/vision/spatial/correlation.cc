@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -13,16 +14,16 @@
 namespace mxnet {
 namespace nn {
 
-struct CorrelationParam : public dmlc::Parameter<CorrelationParam> {
+struct CorrelationParam : public Parameter<CorrelationParam> {
   uint32_t kernel_size, max_displacement, stride1, stride2, pad_size;
   bool is_multiply;
-  DMLC_DECLARE_PARAMETER(CorrelationParam) {
-    DMLC_DECLARE_FIELD(kernel_size).set_default(1).describe("Height and width of a patch.");
-    DMLC_DECLARE_FIELD(max_displacement).set_default(1).describe("Largest displacement of data2, in pixels, in either direction.");
-    DMLC_DECLARE_FIELD(stride1).set_default(1).describe("Distance of neighbouring patches of data1.");
-    DMLC_DECLARE_FIELD(stride2).set_default(1).describe("Distance of neighbouring displacements.");
-    DMLC_DECLARE_FIELD(pad_size).set_default(0).describe("Zeros put around both images.");
-    DMLC_DECLARE_FIELD(is_multiply).set_default(true).describe("Add up products of elements; else absolute differences.");
+  MXNET_DECLARE_PARAM(CorrelationParam) {
+    MXNET_FIELD(kernel_size).set_default(1).describe("Height and width of a patch.");
+    MXNET_FIELD(max_displacement).set_default(1).describe("Largest displacement of data2, in pixels, in either direction.");
+    MXNET_FIELD(stride1).set_default(1).describe("Distance of neighbouring patches of data1.");
+    MXNET_FIELD(stride2).set_default(1).describe("Distance of neighbouring displacements.");
+    MXNET_FIELD(pad_size).set_default(0).describe("Zeros put around both images.");
+    MXNET_FIELD(is_multiply).set_default(true).describe("Add up products of elements; else absolute differences.");
   }
 };
 MXNET_REGISTER_PARAM(CorrelationParam);

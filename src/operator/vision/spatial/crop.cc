@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "operator/dtypes.h"
+#include "operator/like_inputs.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -10,15 +11,15 @@
 namespace mxnet {
 namespace nn {
 
-struct CropParam : public dmlc::Parameter<CropParam> {
+struct CropParam : public Parameter<CropParam> {
   int num_args;
   Shape offset, h_w;
   bool center_crop;
-  DMLC_DECLARE_PARAMETER(CropParam) {
-    DMLC_DECLARE_FIELD(num_args).set_range(1, 3).describe("1: h_w says how large the rectangle is; 2: the second input does.");
-    DMLC_DECLARE_FIELD(offset).set_default(Shape({0, 0})).describe("Row and column of the rectangle's first pixel.");
-    DMLC_DECLARE_FIELD(h_w).set_default(Shape({0, 0})).describe("Height and width of the rectangle.");
-    DMLC_DECLARE_FIELD(center_crop).set_default(false).describe("Take the rectangle out of the middle; offset is then ignored.");
+  MXNET_DECLARE_PARAM(CropParam) {
+    MXNET_FIELD(num_args).set_range(1, 3).describe("1: h_w says how large the rectangle is; 2: the second input does.");
+    MXNET_FIELD(offset).set_default(Shape({0, 0})).describe("Row and column of the rectangle's first pixel.");
+    MXNET_FIELD(h_w).set_default(Shape({0, 0})).describe("Height and width of the rectangle.");
+    MXNET_FIELD(center_crop).set_default(false).describe("Take the rectangle out of the middle; offset is then ignored.");
   }
 };
 MXNET_REGISTER_PARAM(CropParam);

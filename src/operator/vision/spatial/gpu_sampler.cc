@@ -1,4 +1,5 @@
 // Launches of gpu_sampler.cuh.
+#include "mxnet/env.h"
 #include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"
 #include "operator/vision/spatial/sampler.h"

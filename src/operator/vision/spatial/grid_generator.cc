@@ -1,4 +1,5 @@
 // GridGenerator: sampling points for BilinearSampler.
+#include "mxnet/op.h"
 #include "operator/dtypes.h"
 #include "operator/param.h"
 #include "operator/vision/spatial/sampler.h"
@@ -8,17 +9,15 @@ namespace nn {
 
 enum GridTransform : int { kAffineGrid, kWarpGrid };
 
-struct GridGeneratorParam : public dmlc::Parameter<GridGeneratorParam> {
+struct GridGeneratorParam : public Parameter<GridGeneratorParam> {
   int transform_type;
   Shape target_shape;
-  DMLC_DECLARE_PARAMETER(GridGeneratorParam) {
-    DMLC_DECLARE_FIELD(transform_type)
+  MXNET_DECLARE_PARAM(GridGeneratorParam) {
+    MXNET_FIELD(transform_type)
         .add_enum("affine", kAffineGrid)
         .add_enum("warp", kWarpGrid)
         .describe("affine: data are matrices (batch, 6); warp: data is a flow (batch, 2, height, width) in pixels.");
-    DMLC_DECLARE_FIELD(target_shape)
-        .set_default(Shape({0, 0}))
-        .describe("Height and width of the grid for affine; a flow has its own size.");
+    MXNET_FIELD(target_shape).set_default(Shape({0, 0})).describe("Height and width of the grid for affine; a flow has its own size.");
   }
 };
 MXNET_REGISTER_PARAM(GridGeneratorParam);
