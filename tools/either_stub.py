@@ -1,5 +1,5 @@
 """Writes the stub of mxnet._typing, types for checkers alone: arrays of mx.nd or of mx.np,
-of which npx.set_np() decides when the program runs."""
+of which npx.set_np() decides when the program runs, and nodes of graphs."""
 import ast
 
 ND, NP = "python/mxnet/ndarray/ndarray.pyi", "python/mxnet/numpy/__init__.pyi"
@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 from mxnet.gluon.block import HybridBlock
 from mxnet.ndarray.ndarray import NDArray
 from mxnet.numpy import ndarray
+from mxnet.symbol.symbol import Symbol
 
 # What a decorator gives back as it was: a class or a function.
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -28,6 +29,25 @@ class Results(Array, tuple[Any, ...]):
     def __getattr__(self, name: str) -> Any: ...
     def __getitem__(self, key: Any) -> Any: ...
     def __iter__(self) -> Iterator[Any]: ...
+
+class Node:
+    """One node of a graph (Symbol.nodes)."""
+    index: int
+    name: str
+    op: str
+    attrs: dict[str, str]
+    inputs: tuple[tuple[Node, int], ...]
+    outputs: tuple[str, ...]
+    subgraphs: tuple[Symbol, ...]
+    is_auxiliary: bool
+    @property
+    def is_variable(self) -> bool: ...
+    @property
+    def params(self) -> dict[str, Any]: ...
+
+class Nodes(tuple[Node, ...]):
+    """All nodes of a graph, and its outputs."""
+    heads: tuple[tuple[Node, int], ...]
 '''
 
 

@@ -102,6 +102,21 @@ MXNET_C_DLL int MXSymbolListAttr(SymbolHandle symbol, uint32_t* out_size, const 
 /* 2 * `out_size` texts, of the symbol's node alone. */
 MXNET_C_DLL int MXSymbolListAttrShallow(SymbolHandle symbol, uint32_t* out_size, const char*** out);
 
+/* What MXSymbolGetNodes says of a node. */
+enum MXNodeKind { kMXNodeOperator = 0, kMXNodeArgument = 1, kMXNodeAuxiliaryState = 2 };
+
+/* All nodes of the graph, each behind those that it reads. A list that ends in `_ptr` has one
+ * number more than there are nodes: what belongs to node i are the elements from ptr[i] to
+ * ptr[i + 1]. `operators`: "null" for a variable, as in files. `kinds`: values of MXNodeKind.
+ * `inputs` and `heads`, the outputs of the symbol: pairs of a node's number and an output's number.
+ * `outputs`: names of all outputs, hidden ones too. `attrs`: pairs of a name and a value, as they
+ * were given. `graphs`: of operators that hold graphs, which the caller frees; the other lists live
+ * until this thread's next call of the function. */
+MXNET_C_DLL int MXSymbolGetNodes(SymbolHandle symbol, uint32_t* num_nodes, const char*** names, const char*** operators, const int** kinds,
+                                 const uint32_t** input_ptr, const uint32_t** inputs, const uint32_t** output_ptr, const char*** outputs,
+                                 const uint32_t** attr_ptr, const char*** attrs, const uint32_t** graph_ptr, SymbolHandle** graphs,
+                                 uint32_t* num_heads, const uint32_t** heads);
+
 /* Names of the variables that are read (arguments), of the outputs, and of the variables that
  * operators write (auxiliary states, below). */
 

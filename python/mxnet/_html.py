@@ -106,9 +106,8 @@ def _cell(value):
 
 def symbol_html(symbol):
     """A symbol: its drawing, folded away if it is large."""
-    import json
     about = escape(repr(symbol))
-    count = sum(node["op"] != "null" for node in json.loads(symbol.tojson())["nodes"])
+    count = sum(not node.is_variable for node in symbol._without_amp_cast().nodes())
     if count > _DRAWN_FOLDED:
         names = [escape(name) for name in symbol.list_outputs()[:20]]
         return f"<div><code>{about}</code> {count} operators, {len(symbol.list_arguments())} arguments; outputs: {', '.join(names)}</div>"

@@ -1,20 +1,10 @@
 """Shapes, labels and colours of a network's nodes, and its drawing."""
-import json
 
-__all__ = ["PARAMETER_ENDINGS", "attributes_of", "draw", "output_shapes", "shape_of", "without_batch"]
+__all__ = ["PARAMETER_ENDINGS", "draw", "output_shapes", "shape_of", "without_batch"]
 
 PARAMETER_ENDINGS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var",
                       "_running_mean", "_parameters")
 _HIDDEN_ENDINGS = PARAMETER_ENDINGS[:-1]       # a drawing of 1.9.1 shows the parameters of RNN
-
-
-def attributes_of(node):
-    return node.get("attrs") or node.get("attr") or node.get("param") or {}
-
-
-def _numbers(text):
-    """'(2, 3)' as [2, 3]."""
-    return [int(part) for part in text.strip("()[] ").split(",") if part.strip()]
 
 
 def output_shapes(symbol, shape, dtype=None):
@@ -29,12 +19,11 @@ def output_shapes(symbol, shape, dtype=None):
     return dict(zip(internals.list_outputs(), shapes))
 
 
-def shape_of(nodes, index, output, shapes):
+def shape_of(node, output, shapes):
     """Shape of an output of a node, None if it is not known."""
-    node = nodes[index]
-    if node["op"] == "null":
-        return shapes.get(node["name"])
-    key = node["name"] + "_output"
+    if node.is_variable:
+        return shapes.get(node.name)
+    key = node.name + "_output"
     return shapes.get(key, shapes.get(f"{key}{output}"))
 
 
@@ -45,51 +34,54 @@ def without_batch(shape):
 _COLOURS = ("#8dd3c7", "#fb8072", "#ffffb3", "#bebada", "#80b1d3", "#fdb462", "#b3de69", "#fccde5")
 
 
+def _sizes(node, name):
+    return "x".join(map(str, node.params[name] or ()))
+
+
+def _kernel(node, whole):
+    """The size of a kernel and its steps; `whole` stands for a kernel without a size."""
+    return f"{_sizes(node, 'kernel') or whole}/{_sizes(node, 'stride') if 'stride' in node.attrs else 1}"
+
+
 def _look(node):
     """Label and colour of an operator."""
-    op, attributes = node["op"], attributes_of(node)
+    op = node.op
     if op == "Convolution":
-        kernel = "x".join(map(str, _numbers(attributes["kernel"])))
-        stride = "x".join(map(str, _numbers(attributes["stride"]))) if "stride" in attributes else "1"
-        return f"{op}\n{kernel}/{stride}, {attributes['num_filter']}", _COLOURS[1]
+        return f"{op}\n{_kernel(node, '')}, {node.params['num_filter']}", _COLOURS[1]
     if op == "FullyConnected":
-        return f"{op}\n{attributes['num_hidden']}", _COLOURS[1]
+        return f"{op}\n{node.params['num_hidden']}", _COLOURS[1]
     if op == "BatchNorm":
-        return node["name"], _COLOURS[3]
+        return node.name, _COLOURS[3]
     if op in ("Activation", "LeakyReLU"):
-        return f"{op}\n{attributes.get('act_type', 'Leaky' if op == 'LeakyReLU' else '')}", _COLOURS[2]
+        return f"{op}\n{node.attrs.get('act_type', 'Leaky' if op == 'LeakyReLU' else '')}", _COLOURS[2]
     if op == "Pooling":
-        kernel = "x".join(map(str, _numbers(attributes.get("kernel", "()")))) or "global"
-        stride = "x".join(map(str, _numbers(attributes["stride"]))) if "stride" in attributes else "1"
-        return f"Pooling\n{attributes.get('pool_type', 'max')}, {kernel}/{stride}", _COLOURS[4]
+        return f"Pooling\n{node.params['pool_type']}, {_kernel(node, 'global')}", _COLOURS[4]
     if op in ("Concat", "Flatten", "Reshape"):
-        return node["name"], _COLOURS[5]
+        return node.name, _COLOURS[5]
     if op == "Softmax":
-        return node["name"], _COLOURS[6]
-    return node["name"], _COLOURS[7]
+        return node.name, _COLOURS[6]
+    return node.name, _COLOURS[7]
 
 
 def draw(drawing, symbol, title="plot", save_format="pdf", shape=None, dtype=None, node_attrs={}, hide_weights=True):
     """What :func:`plot_network` returns, of the class `drawing`."""
-    nodes = json.loads(symbol.tojson())["nodes"]
+    nodes = symbol._without_amp_cast().nodes()
     shapes = output_shapes(symbol, shape, dtype)
     common = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled", **node_attrs}
     dot = drawing(name=title, format=save_format)
-    hidden = {i for i, node in enumerate(nodes)
-              if node["op"] == "null" and hide_weights and node["name"].endswith(_HIDDEN_ENDINGS)}
-    for index, node in enumerate(nodes):
-        if index in hidden:
-            continue
+    shown = [node for node in nodes if not (node.is_variable and hide_weights and node.name.endswith(_HIDDEN_ENDINGS))]
+    for node in shown:
         attributes = dict(common)
-        if node["op"] == "null":
+        if node.is_variable:
             attributes["shape"] = "oval"
-            label, colour = node["name"], _COLOURS[0]
+            label, colour = node.name, _COLOURS[0]
         else:
             label, colour = _look(node)
-        dot.node(name=node["name"], label=label, fillcolor=colour, **attributes)
-    for index, node in enumerate(nodes):
-        for source, output, *_ in node["inputs"]:
-            if source not in hidden:
-                dot.edge(tail_name=node["name"], head_name=nodes[source]["name"], dir="back", arrowtail="open",
-                         label=without_batch(shape_of(nodes, source, output, shapes)))
+        dot.node(name=node.name, label=label, fillcolor=colour, **attributes)
+    places = {node.index for node in shown}
+    for node in nodes:
+        for source, output in node.inputs:
+            if source.index in places:
+                dot.edge(tail_name=node.name, head_name=source.name, dir="back", arrowtail="open",
+                         label=without_batch(shape_of(source, output, shapes)))
     return dot

@@ -1,37 +1,31 @@
 """Networks as tables and as drawings."""
-import json
 import math
 
 from ._opgen import op_info
-from ._plot import PARAMETER_ENDINGS, attributes_of, draw, output_shapes, shape_of, without_batch
+from ._plot import PARAMETER_ENDINGS, draw, output_shapes, shape_of, without_batch
 from .symbol import Symbol
 
 __all__ = ["plot_network", "print_summary"]
 
 
-def _graph(symbol, caller):
+def _check_symbol(symbol, caller):
     if not isinstance(symbol, Symbol):
         raise TypeError(f"[{caller}] symbol must be Symbol, {type(symbol).__name__} was given")
-    return json.loads(symbol.tojson())
 
 
 def _count_by_attributes(node):
     """What an operator's own attributes say of its number of parameters, when no shapes are
     known."""
-    attributes = attributes_of(node)
-    biased = attributes.get("no_bias", "False") not in ("True", "1", "true")
-    if node["op"] == "Convolution":
-        return int(attributes["num_filter"]) if biased else 0
-    if node["op"] == "FullyConnected":
-        return int(attributes["num_hidden"]) if biased else 0
-    if node["op"] == "Embedding":
-        return int(attributes["input_dim"]) * int(attributes["output_dim"])
+    if node.op in ("Convolution", "FullyConnected"):
+        return 0 if node.params["no_bias"] else node.params["num_filter" if node.op == "Convolution" else "num_hidden"]
+    if node.op == "Embedding":
+        return node.params["input_dim"] * node.params["output_dim"]
     return 0
 
 
-def _places(op):
+def _places(node):
     """What an operator calls its inputs. A variable of any name is a weight where it has one."""
-    return [] if op == "null" else op_info(op).inputs
+    return [] if node.is_variable else op_info(node.op).inputs
 
 
 def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74, 1.)):
@@ -63,8 +57,8 @@ def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74,
     Total params: 15
     ______________________________________________________________________
     """
-    graph = _graph(symbol, "print_summary")
-    nodes = graph["nodes"]
+    _check_symbol(symbol, "print_summary")
+    nodes = symbol._without_amp_cast().nodes()
     shapes = output_shapes(symbol, shape)
     auxiliary = set(symbol.list_auxiliary_states())
     columns = [int(line_length * p) if p <= 1 else int(p) for p in positions]
@@ -78,29 +72,28 @@ def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74,
     print("_" * line_length)
     row(["Layer (type)", "Output Shape", "Param #", "Previous Layer"])
     print("=" * line_length)
-    shown = [i for i, node in enumerate(nodes) if node["op"] != "null" or i == 0]
+    shown = [node for node in nodes if not node.is_variable or node.index == 0]
     total, counted = 0, set()
-    for index in shown:
-        node = nodes[index]
+    for node in shown:
         previous, count = [], 0
-        places = _places(node["op"])
-        for position, (source, output, *_) in enumerate(node["inputs"]):
-            name = nodes[source]["name"]
+        places = _places(node)
+        for position, (source, output) in enumerate(node.inputs):
+            name = source.name
             place = "_" + places[position] if position < len(places) else ""
-            if source in shown:
+            if not source.is_variable or source.index == 0:
                 previous.append(name)
             elif name not in auxiliary and name not in counted and (name + place).endswith(PARAMETER_ENDINGS):
                 counted.add(name)               # a shared parameter belongs to the first that uses it
-                known = shape_of(nodes, source, output, shapes)
+                known = shape_of(source, output, shapes)
                 count += math.prod(known) if known else 0
         if not shapes:
             count = _count_by_attributes(node)
         total += count
-        row([f"{node['name']}({node['op']})", without_batch(shape_of(nodes, index, 0, shapes)), count,
+        row([f"{node.name}({node.op})", without_batch(shape_of(node, 0, shapes)), count,
              previous[0] if previous else ""])
         for name in previous[1:]:
             row(["", "", "", name])
-        print(("=" if index == len(nodes) - 1 else "_") * line_length)
+        print(("=" if node is nodes[-1] else "_") * line_length)
     print(f"Total params: {total}")
     print("_" * line_length)
 
@@ -149,5 +142,5 @@ def plot_network(symbol, title="plot", save_format="pdf", shape=None, dtype=None
     >>> drawing.render()
     'plot.gv.svg'
     """
-    _graph(symbol, "plot_network")
+    _check_symbol(symbol, "plot_network")
     return draw(_drawing_class(), symbol, title, save_format, shape, dtype, node_attrs, hide_weights)

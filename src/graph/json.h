@@ -8,6 +8,8 @@
 
 namespace mxnet {
 
+struct Op;
+
 struct JsonValue {
   enum Type { kNull, kBool, kNumber, kString, kArray, kObject };
   Type type = kNull;
@@ -31,6 +33,9 @@ struct JsonValue {
 JsonValue ParseJson(const std::string& text);
 /* "text" with quotes and escapes. */
 std::string QuoteJson(const std::string& text);
+/* What symbol files call an operator. NumPy's operators that 1.9.1 calls _np_NAME have the name
+ * _npi_NAME in 2.0, whose files graphs under NumPy's rules (`np_shape`) mostly go to. */
+std::string NameInFiles(const Op& op, bool np_shape);
 
 }  // namespace mxnet
 #endif  // MXNET_GRAPH_JSON_H_

@@ -12,6 +12,14 @@
 #include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {
+
+std::string NameInFiles(const Op& op, bool np_shape) {
+  const std::string old = "_np_";
+  if (!np_shape || op.name.compare(0, old.size(), old) != 0) return op.name;
+  const std::string name = "_npi_" + op.name.substr(old.size());
+  return Op::Find(name) == &op ? name : op.name;
+}
+
 namespace {
 
 constexpr int kWrapAt = 10;  // longer lists get one line per element, as the reference's writer does
@@ -32,15 +40,6 @@ void WriteList(std::ostream& os, const std::vector<std::string>& items, int inde
 
 std::string Triple(uint32_t node, uint32_t index, uint32_t version) {
   return "[" + std::to_string(node) + ", " + std::to_string(index) + ", " + std::to_string(version) + "]";
-}
-
-/* NumPy's operators that 1.9.1 calls _np_NAME have the name _npi_NAME in 2.0, whose files graphs
- * under NumPy's rules mostly go to. */
-std::string NameInFiles(const Op& op, bool np_shape) {
-  const std::string old = "_np_";
-  if (!np_shape || op.name.compare(0, old.size(), old) != 0) return op.name;
-  const std::string name = "_npi_" + op.name.substr(old.size());
-  return Op::Find(name) == &op ? name : op.name;
 }
 
 /* `attrs`: the last member, which the outermost graph has. */

@@ -1,7 +1,6 @@
 """What calibration sees of a network's results, and how their ranges follow from it."""
 import ctypes
 import inspect
-import json
 import warnings
 
 import numpy as np
@@ -262,10 +261,7 @@ def _collect_ranges(symbol, values, inputs, batches, collector, ctx, limits, log
     batches (lists of arrays) give them. `limits`: (examples, batches) after which it ends, or None
     of each. Returns (examples, batches) that were seen.
     """
-    nodes = json.loads(symbol.tojson())["nodes"]
-    by_node = {node["name"]: node["op"] for node in nodes}
-    operators = {name: by_node.get(name.rsplit("_output", 1)[0], "null") for name in symbol.get_internals().list_outputs()}
-    tell = _tell(collector, operators)
+    tell = _tell(collector, {output: node.op for node in symbol.nodes() for output in node.outputs})
     executor, shapes, examples, count = None, None, 0, 0
     for arrays in batches:
         if limits[0] is not None and count and examples >= limits[0] or limits[1] is not None and count >= limits[1]:

@@ -411,6 +411,39 @@ static void Quantization(void) {
   for (size_t i = 0; i < sizeof(all) / sizeof(*all); ++i) OK(NNSymbolFree(all[i]));
 }
 
+/* What reads what, and what each node was given. */
+static void Nodes(void) {
+  const char *names[] = {"x", "g", "b", "m", "v"}, **found, **operators, **outputs, **attrs;
+  const int* kinds;
+  const uint32_t *input_ptr, *inputs, *output_ptr, *attr_ptr, *graph_ptr, *heads;
+  uint32_t count, num_heads;
+  SymbolHandle variables[5], norm, twice, *graphs;
+  for (int i = 0; i < 5; ++i) OK(NNSymbolCreateVariable(names[i], &variables[i]));
+  norm = Layer("BatchNorm", "eps", "0.1", 5, variables, "n");
+  OK(MXSymbolGetOutput(norm, 0, &twice));
+  OK(NNSymbolFree(norm));
+  norm = twice;
+  OK(MXSymbolSetAttr(norm, "lr_mult", "2"));
+  twice = Layer("_mul_scalar", "scalar", "2", 1, &norm, "twice");
+  OK(MXSymbolGetNodes(twice, &count, &found, &operators, &kinds, &input_ptr, &inputs, &output_ptr, &outputs, &attr_ptr, &attrs, &graph_ptr,
+                      &graphs, &num_heads, &heads));
+  CHECK(count == 7 && num_heads == 1 && heads[0] == 6 && heads[1] == 0 && graph_ptr[7] == 0);
+  CHECK(!strcmp(found[0], "x") && !strcmp(operators[0], "null") && kinds[0] == kMXNodeArgument && input_ptr[1] == 0);
+  CHECK(!strcmp(found[3], "m") && kinds[3] == kMXNodeAuxiliaryState && kinds[4] == kMXNodeAuxiliaryState);
+  CHECK(!strcmp(operators[5], "BatchNorm") && kinds[5] == kMXNodeOperator && input_ptr[6] - input_ptr[5] == 5);
+  CHECK(inputs[0] == 0 && inputs[8] == 4 && input_ptr[7] == 6 && inputs[10] == 5 && inputs[11] == 0);
+  CHECK(output_ptr[5] == 5 && output_ptr[6] == 8 && !strcmp(outputs[5], "n_output") && !strcmp(outputs[8], "twice_output"));
+  attrs += 2 * attr_ptr[5];
+  CHECK(attr_ptr[1] == 0 && attr_ptr[6] - attr_ptr[5] == 2 && attr_ptr[7] - attr_ptr[6] == 1);
+  CHECK(!strcmp(attrs[0], "__lr_mult__") && !strcmp(attrs[1], "2") && !strcmp(attrs[2], "eps") && !strcmp(attrs[3], "0.1"));
+  FAILS(MXSymbolGetNodes(NULL, &count, &found, &operators, &kinds, &input_ptr, &inputs, &output_ptr, &outputs, &attr_ptr, &attrs,
+                         &graph_ptr, &graphs, &num_heads, &heads),
+        "null symbol handle");
+  for (int i = 0; i < 5; ++i) OK(NNSymbolFree(variables[i]));
+  OK(NNSymbolFree(norm));
+  OK(NNSymbolFree(twice));
+}
+
 int main(void) {
   Arrays();
   SharedMemory();
@@ -425,6 +458,7 @@ int main(void) {
   Switches();
   Items();
   Quantization();
+  Nodes();
   OK(MXNDArrayWaitAll());
   printf("%d failures\n", failures);
   return failures != 0;

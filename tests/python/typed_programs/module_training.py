@@ -27,9 +27,19 @@ class Weights(mx.init.Initializer):
         array[:] = mx.nd.random.normal(0, 0.1, shape=array.shape)
 
 
+def hidden_sizes(symbol: mx.sym.Symbol) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for node in symbol.nodes():
+        if not node.is_variable and "num_hidden" in node.params:
+            source, output = node.inputs[0]
+            found[f"{source.name}:{output} to {node.name}"] = node.params["num_hidden"]
+    return found
+
+
 def fit(epochs: int = 3) -> float:
     symbol = network()
     print(symbol.list_arguments(), symbol.infer_shape(data=(10, 4))[1], symbol.get_internals()["fc1_output"].name)
+    print(hidden_sizes(symbol), len(symbol.nodes().heads))
     module = mx.mod.Module(symbol, data_names=["data"], label_names=["softmax_label"], context=mx.cpu(), logger=logging.getLogger())
     iterator = batches()
     module.fit(iterator, eval_data=batches(), eval_metric="acc", optimizer="sgd", initializer=Weights(), num_epoch=epochs,
