@@ -8,6 +8,8 @@
 
 namespace mxnet {
 
+class OnComplete;  // mxnet/engine.h
+
 /*
  * Of records with RunBy::kAsync: the operator runs on threads that are not the engine's, whose
  * workers only start it, so it may wait for other operations. It has no kernel. Each call of an
