@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/cpu_dispatch.h"
+#include "mxnet/base.h"
 #include "mxnet/node.h"
 
 namespace mxnet {
