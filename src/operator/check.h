@@ -3,6 +3,8 @@
 #ifndef MXNET_OPERATOR_CHECK_H_
 #define MXNET_OPERATOR_CHECK_H_
 
+#include "mxnet/base.h"
+#include "mxnet/infer_switches.h"
 #include "mxnet/node.h"
 
 namespace mxnet {

@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mxnet/base.h"
+#include "mxnet/infer_switches.h"
 #include "mxnet/node.h"
 
 namespace mxnet {
