@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "mxnet/ndarray.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
 namespace kvstore {

@@ -3,6 +3,7 @@
 #ifndef MXNET_OPERATOR_CHECK_H_
 #define MXNET_OPERATOR_CHECK_H_
 
+#include "mxnet/base.h"
 #include "mxnet/node.h"
 
 namespace mxnet {
