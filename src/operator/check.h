@@ -4,6 +4,7 @@
 #define MXNET_OPERATOR_CHECK_H_
 
 #include "mxnet/base.h"
+#include "mxnet/infer_switches.h"
 #include "mxnet/node.h"
 
 namespace mxnet {

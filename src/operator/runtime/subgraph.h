@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mxnet/base.h"
+#include "mxnet/infer_switches.h"
 #include "mxnet/node.h"
 
 namespace mxnet {
