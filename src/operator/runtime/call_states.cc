@@ -1,5 +1,6 @@
 #include "operator/runtime/call_states.h"
 
+#include "mxnet/op.h"
 #include "operator/async_call.h"
 #include "operator/runtime/subgraph.h"
 
