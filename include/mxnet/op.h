@@ -208,7 +208,7 @@ struct MXNET_DLL Op {
   static std::vector<std::string> ListNames();  // names and aliases, sorted
   static std::vector<const Op*> ListUnique();
 
-  // Chained setters (definitions in src/operator/op.cc). Parameter structs are described in src/operator/param.h.
+  // Chained setters (definitions in src/operator/op.cc; of structs of parameters: param.h there).
   Op& describe(const std::string& text) {
     description = text;
     return *this;

@@ -3,6 +3,7 @@
 #define MXNET_KVSTORE_COMPRESSION_KERNELS_H_
 
 #include "kvstore/compression.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
 namespace kvstore {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "mxnet/base.h"
 #include "mxnet/node.h"
 
 namespace mxnet {

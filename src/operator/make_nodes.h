@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "mxnet/base.h"
 #include "mxnet/node.h"
 
 namespace mxnet {

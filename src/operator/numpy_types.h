@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "mxnet/infer_switches.h"
 #include "mxnet/node.h"
 
 namespace mxnet {

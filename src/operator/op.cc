@@ -9,7 +9,6 @@
 #include "base/edit_distance.h"
 #include "operator/record_check.h"
 #include "operator/registry.h"
-#include "operator/runtime/call_states.h"
 
 namespace mxnet {
 namespace {
@@ -144,11 +143,6 @@ Op& Op::set_kernel(DeviceType dev, Kernel k) {
 Op& Op::set_kernel(Kernel k) {
   kernels[DeviceType::kGPU] = k;
   return set_kernel(DeviceType::kCPU, std::move(k));
-}
-
-RunBy Op::RunsByParameters(const Attrs& a) const {
-  if (runs_by) return runs_by(a);
-  return runs == RunBy::kKernel && HoldsWaiting(a) ? RunBy::kGraphKernel : runs;
 }
 
 const Kernel* Op::KernelFor(DeviceType dev) const {

@@ -1,5 +1,5 @@
-// Fields of parameter structs: the types that all operators share, text forms of parameters that dmlc does not know, and error
-// messages in the form that all have.
+// Fields of parameter structs: the types that all operators share, text forms of parameters that
+// dmlc does not know, and error messages in the form that all have.
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,6 +1,6 @@
 /*
- * Operator parameters as structs of fields, which texts fill in. Types of fields: int, float, double,
- * bool, int64_t, uint32_t, uint64_t, std::string, and
+ * Operator parameters as structs of fields, which texts fill in. Types of fields: int, float,
+ * double, bool, int64_t, uint32_t, uint64_t, std::string, and
  *   Shape                 "(2,3)", "[2,3]", "2"; unset is Shape(): .set_default(Shape()) prints it
  *                         as [], .set_default_none() as None
  *   std::optional<T>      "None" or a T
@@ -34,7 +34,7 @@
 
 namespace mxnet {
 
-/* One field, while its struct is declared. What is defined for which types: operator/param_field.h. */
+/* One field, while its struct is declared. param_field.h says what is defined for which types. */
 template <typename T>
 class Field {
  public:
@@ -62,9 +62,9 @@ class ParamTable {
   template <typename T>
   Field<T> Add(const char* name, void* params, T* field);
   std::vector<ParamInfo> Infos() const;
-  /* Fills in the struct at `params`. Throws Error(kValue), which begins with [who], for a value that
-   * is not accepted, for a required field that is missing, and unless `skip_unknown` for a name that
-   * no field has. */
+  /* Fills in the struct at `params`. Throws Error(kValue), which begins with [who], for a value
+   * that is not accepted, for a required field that is missing, and unless `skip_unknown` for a
+   * name that no field has. */
   void Read(void* params, const Texts& given, const std::string& who, bool skip_unknown) const;
 
  private:

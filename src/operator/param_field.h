@@ -1,7 +1,7 @@
 /*
  * What Field<T> and ParamTable::Add<T> do, by entries of dmlc-core. For param.cc, and for .cc files
- * with fields of a type of their own: such a type has stream operators and, if its name in signatures
- * is to be told, a FieldEntry; MXNET_DEFINE_FIELD(T) behind them makes the field.
+ * with fields of a type of their own: such a type has stream operators and, if its name in
+ * signatures is to be told, a FieldEntry; MXNET_DEFINE_FIELD(T) behind them makes the field.
  */
 #ifndef MXNET_OPERATOR_PARAM_FIELD_H_
 #define MXNET_OPERATOR_PARAM_FIELD_H_

@@ -1,9 +1,9 @@
 """Writes operator cases for tests/cpp/gpu/gpu_op_cases_test.cc: python gpu_op_cases.py FILE.
 
 The C++ test runs them on the emulator of GPUs, with the gradients that they ask for. What is
-written are the names that tests/cpp/gpu/gpu_*_test.cc mention (those operators have cases there) and
-the cases of all other operators of op_cases, but for large arrays. Pointwise operators are rows of
-one table, which the C++ tests go through by themselves.
+written are the names that tests/cpp/gpu/gpu_*_test.cc mention (those operators have cases there)
+and the cases of all other operators of op_cases, but for large arrays. Pointwise operators are rows
+of one table, which the C++ tests go through by themselves.
 """
 import importlib
 import pathlib

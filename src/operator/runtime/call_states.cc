@@ -1,10 +1,13 @@
 #include "operator/runtime/call_states.h"
 
+#include "mxnet/op.h"
 #include "operator/async_call.h"
 #include "operator/runtime/subgraph.h"
 
 namespace mxnet {
+namespace {
 
+/* Has the node such a graph, at any depth? */
 bool HoldsWaiting(const Attrs& attrs) {
   for (const auto& graph : attrs.subgraphs) {
     for (const NodePtr& n : ReadSubgraph(*graph).nodes) {
@@ -14,6 +17,13 @@ bool HoldsWaiting(const Attrs& attrs) {
     }
   }
   return false;
+}
+
+}  // namespace
+
+RunBy Op::RunsByParameters(const Attrs& a) const {
+  if (runs_by) return runs_by(a);
+  return runs == RunBy::kKernel && HoldsWaiting(a) ? RunBy::kGraphKernel : runs;
 }
 
 std::shared_ptr<OpState> CallStates::Of(const Attrs& attrs, Context ctx, Span<const TBlob> in, const std::vector<int64_t>& steps) {

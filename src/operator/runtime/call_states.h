@@ -17,9 +17,6 @@
 
 namespace mxnet {
 
-/* Does the node hold such a graph, at any depth? Asked as RunBy::kGraphKernel by everybody else. */
-bool HoldsWaiting(const Attrs& attrs);
-
 /*
  * States of operators that others end (AsyncCall), for one instance of a plan, or for one eager call and its
  * gradient. An operator in a loop has a state for each step, as if the steps were written one

@@ -9,6 +9,7 @@
 
 #include "base/half.h"
 #include "gpu_emulator.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 

@@ -7,6 +7,7 @@
 #include "fake_gemm_library.h"
 #include "gpu_cases.h"
 #include "gpu_emulator.h"
+#include "mxnet/op.h"
 #include "operator/nn/rnn/rnn.h"
 
 namespace mxnet {

@@ -10,6 +10,7 @@
 #include "fake_gemm_library.h"
 #include "gpu_cases.h"
 #include "gpu_emulator.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 namespace {

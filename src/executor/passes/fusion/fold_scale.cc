@@ -45,7 +45,7 @@ bool FoldedSoFar(const Node& layer, int dtype, nn::ScaleShiftParam* p, std::vect
     *inputs = weight.inputs;
     return true;
   }
-  p->ReadKnown("scale_shift", {});
+  p->ReadKnown("fold_scale", {});  // the defaults
   p->has_bias = layer.inputs.size() > 2;
   p->dtype = dtype;
   for (size_t i = 1; i < layer.inputs.size(); ++i) {

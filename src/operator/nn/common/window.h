@@ -2,6 +2,7 @@
 #ifndef MXNET_OPERATOR_NN_COMMON_WINDOW_H_
 #define MXNET_OPERATOR_NN_COMMON_WINDOW_H_
 
+#include "mxnet/base.h"
 #include "mxnet/node.h"
 
 namespace mxnet {
