@@ -1,11 +1,20 @@
 """Dtype numbers of the native library and their NumPy types. bfloat16 has no NumPy type; see
 :func:`to_numpy`."""
+import ctypes
+
 import numpy as np
 
-from .base import MXNetError, error_class
+from .base import _LIB, MXNetError, check_call, error_class
 
-NAMES = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "int16", "uint16", "uint32", "uint64", "bfloat16")
-ITEM_BYTES = (4, 8, 2, 1, 4, 1, 8, 1, 2, 2, 4, 8, 2)
+
+def _rows():
+    """Names and bytes of an element, as the library lists them."""
+    count, names, item_bytes = ctypes.c_uint32(), ctypes.POINTER(ctypes.c_char_p)(), ctypes.POINTER(ctypes.c_uint32)()
+    check_call(_LIB.MXListDTypes(ctypes.byref(count), ctypes.byref(names), ctypes.byref(item_bytes)))
+    return tuple(names[i].decode() for i in range(count.value)), tuple(item_bytes[:count.value])
+
+
+NAMES, ITEM_BYTES = _rows()
 
 
 class _BFloat16:
