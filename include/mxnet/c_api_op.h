@@ -1,4 +1,4 @@
-/* What an operator record says beyond NNGetOpInfo of c_api.h. Failures: see c_api_error.h. */
+/* What an operator record says beyond NNGetOpInfo of c_api.h, and dtypes. Failures: see c_api_error.h. */
 #ifndef MXNET_C_API_OP_H_
 #define MXNET_C_API_OP_H_
 
@@ -15,6 +15,8 @@ extern "C" {
 /* Numbers of the dtypes that the operator (a handle of NNGetOpHandle) accepts for input 0; none: no
  * restriction. Static memory. */
 MXNET_DLL int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes);
+/* Names of all dtypes, and bytes of an element of each, by number. Static memory. */
+MXNET_DLL int MXListDTypes(uint32_t* out_size, const char*** out_names, const int** out_bytes);
 /*
  * The dtype in which arrays meet, by NumPy's promotion, as this thread's MXSetIsNumpyDefaultDtype
  * has it: of `num` dtype numbers, at least one. `number` says what Python number is beside the

@@ -161,7 +161,7 @@ class NDArray(_Exchange, NDArrayBase):
         number = self._dtype_id
         if number < 0:
             raise ValueError("[asnumpy] the array is empty (none)")
-        if number == 12:
+        if number == _dtypes.BFLOAT16:
             return self.astype("float32").asnumpy()
         out = np.empty(self.shape, dtype=_dtypes.TYPES[number])
         self._copy_to(out, out.nbytes)
