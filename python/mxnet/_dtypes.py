@@ -15,6 +15,7 @@ def _rows():
 
 
 NAMES, ITEM_BYTES = _rows()
+BFLOAT16 = NAMES.index("bfloat16")
 
 
 class _BFloat16:
@@ -40,14 +41,16 @@ class _BFloat16:
 
 bfloat16 = _BFloat16()
 OF_1X = np.dtype([("bfloat16", np.uint16)])      # how programs of 1.9.1 spell it
-TYPES = tuple(getattr(np, n if n != "bool" else "bool_") for n in NAMES[:-1]) + (bfloat16,)
+TYPES = tuple(bfloat16 if n == "bfloat16" else np.dtype(n).type for n in NAMES)
+FLOATS = frozenset(i for i, kind in enumerate(TYPES) if kind is bfloat16 or issubclass(kind, np.floating))
 _NUMBERS = {}
 for _i, _n in enumerate(NAMES):
     _NUMBERS[_n] = _i
     _NUMBERS[TYPES[_i]] = _i
     if _n != "bfloat16":
         _NUMBERS[np.dtype(_n)] = _i
-_NUMBERS.update({float: 1, int: 6, bool: 7, None: 0, OF_1X: 12})
+_NUMBERS.update({float: _NUMBERS["float64"], int: _NUMBERS["int64"], bool: _NUMBERS["bool"], None: _NUMBERS["float32"],
+                 OF_1X: BFLOAT16})
 
 
 def number(dtype):
@@ -58,7 +61,7 @@ def number(dtype):
     except (KeyError, TypeError):
         pass
     if getattr(dtype, "name", None) == "bfloat16":
-        return 12
+        return BFLOAT16
     try:
         return _NUMBERS[np.dtype(dtype).newbyteorder("=")]      # values are converted to the machine's order of bytes
     except (KeyError, TypeError):
@@ -90,7 +93,7 @@ def given(dtype):
 
 
 def type_of(dtype_number):
-    """NumPy scalar type of a number (``bfloat16`` for 12)."""
+    """NumPy scalar type of a number."""
     if not 0 <= dtype_number < len(TYPES):
         raise MXNetError(f"[dtype] number {dtype_number} does not exist; accepted: 0 to {len(TYPES) - 1}")
     return TYPES[dtype_number]
