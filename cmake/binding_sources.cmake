@@ -1,5 +1,5 @@
 # Writes OUT, a C++ file with the checksum of the binding's sources in FOLDER: cmake -DFOLDER=... -DOUT=... -P binding_sources.cmake
-# python/mxnet/_binding.py computes the same number, and so knows a binding that was compiled from other sources.
+# python/mxnet/_binding computes the same number, and so knows a binding that was compiled from other sources.
 cmake_minimum_required(VERSION 3.25)
 file(GLOB sources ${FOLDER}/*.cc ${FOLDER}/*.h)
 list(SORT sources)

@@ -37,7 +37,7 @@ def dtypes(info):
     """Names of the dtypes that the operator accepts for its first input; [] when any."""
     count, numbers = ctypes.c_uint(), ctypes.POINTER(ctypes.c_int)()
     check_call(_LIB.MXOpListDTypes(ctypes.c_void_p(info.handle), ctypes.byref(count), ctypes.byref(numbers)))
-    return [NAMES[numbers[i]] for i in range(count.value)]
+    return [NAMES[numbers[i]] for i in range(count.value)] if count.value < len(NAMES) else []
 
 
 def records():

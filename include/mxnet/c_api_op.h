@@ -1,4 +1,4 @@
-/* What an operator record says beyond NNGetOpInfo of c_api.h. Failures: see c_api_error.h. */
+/* What an operator record says beyond NNGetOpInfo of c_api.h, and dtypes. Failures: see c_api_error.h. */
 #ifndef MXNET_C_API_OP_H_
 #define MXNET_C_API_OP_H_
 
@@ -12,8 +12,11 @@
 extern "C" {
 #endif
 
-/* Numbers of the dtypes that the operator (a handle of NNGetOpHandle) accepts for input 0; none: no
- * restriction. Static memory. */
+/* Names of all dtypes, in the order of their numbers, and the bytes of an element of each. Static
+ * memory. */
+MXNET_DLL int MXListDTypes(uint32_t* out_size, const char*** out_names, const uint32_t** out_bytes);
+/* Numbers of the dtypes that the operator (a handle of NNGetOpHandle) accepts for input 0; of one
+ * without inputs for output 0. Static memory. */
 MXNET_DLL int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes);
 /*
  * The dtype in which arrays meet, by NumPy's promotion, as this thread's MXSetIsNumpyDefaultDtype

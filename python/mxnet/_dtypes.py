@@ -1,11 +1,21 @@
 """Dtype numbers of the native library and their NumPy types. bfloat16 has no NumPy type; see
 :func:`to_numpy`."""
+import ctypes
+
 import numpy as np
 
-from .base import MXNetError, error_class
+from .base import _LIB, MXNetError, check_call, error_class
 
-NAMES = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "int16", "uint16", "uint32", "uint64", "bfloat16")
-ITEM_BYTES = (4, 8, 2, 1, 4, 1, 8, 1, 2, 2, 4, 8, 2)
+
+def _rows():
+    """Names and bytes of an element, as the library lists them."""
+    count, names, item_bytes = ctypes.c_uint32(), ctypes.POINTER(ctypes.c_char_p)(), ctypes.POINTER(ctypes.c_uint32)()
+    check_call(_LIB.MXListDTypes(ctypes.byref(count), ctypes.byref(names), ctypes.byref(item_bytes)))
+    return tuple(names[i].decode() for i in range(count.value)), tuple(item_bytes[:count.value])
+
+
+NAMES, ITEM_BYTES = _rows()
+BFLOAT16 = NAMES.index("bfloat16")
 
 
 class _BFloat16:
@@ -31,14 +41,16 @@ class _BFloat16:
 
 bfloat16 = _BFloat16()
 OF_1X = np.dtype([("bfloat16", np.uint16)])      # how programs of 1.9.1 spell it
-TYPES = tuple(getattr(np, n if n != "bool" else "bool_") for n in NAMES[:-1]) + (bfloat16,)
+TYPES = tuple(bfloat16 if n == "bfloat16" else np.dtype(n).type for n in NAMES)
+FLOATS = frozenset(i for i, kind in enumerate(TYPES) if kind is bfloat16 or issubclass(kind, np.floating))
 _NUMBERS = {}
 for _i, _n in enumerate(NAMES):
     _NUMBERS[_n] = _i
     _NUMBERS[TYPES[_i]] = _i
     if _n != "bfloat16":
         _NUMBERS[np.dtype(_n)] = _i
-_NUMBERS.update({float: 1, int: 6, bool: 7, None: 0, OF_1X: 12})
+_NUMBERS.update({float: _NUMBERS["float64"], int: _NUMBERS["int64"], bool: _NUMBERS["bool"], None: _NUMBERS["float32"],
+                 OF_1X: BFLOAT16})
 
 
 def number(dtype):
@@ -49,7 +61,7 @@ def number(dtype):
     except (KeyError, TypeError):
         pass
     if getattr(dtype, "name", None) == "bfloat16":
-        return 12
+        return BFLOAT16
     try:
         return _NUMBERS[np.dtype(dtype).newbyteorder("=")]      # values are converted to the machine's order of bytes
     except (KeyError, TypeError):
@@ -81,7 +93,7 @@ def given(dtype):
 
 
 def type_of(dtype_number):
-    """NumPy scalar type of a number (``bfloat16`` for 12)."""
+    """NumPy scalar type of a number."""
     if not 0 <= dtype_number < len(TYPES):
         raise MXNetError(f"[dtype] number {dtype_number} does not exist; accepted: 0 to {len(TYPES) - 1}")
     return TYPES[dtype_number]

@@ -366,6 +366,14 @@ def c_str_array(strings):
     return (ctypes.c_char_p * len(strings))(*[s.encode("utf-8") for s in strings])
 
 
+def c_int(value, what):
+    """An integer as a C int. ``ctypes.c_int`` keeps the low 32 bits of any; this raises
+    OverflowError, which says what the integer was for."""
+    if not -2**31 <= value < 2**31:
+        raise OverflowError(f"[{what}] {value} was given; accepted: -2147483648 to 2147483647")
+    return ctypes.c_int(value)
+
+
 def c_array(ctype, values):
     """A C array of `ctype` with these values.
 

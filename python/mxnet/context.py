@@ -3,7 +3,7 @@ import ctypes
 import warnings
 
 from ._scopes import Scopes
-from .base import _LIB, check_call, error_class
+from .base import _LIB, c_int, check_call, error_class
 
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
 
@@ -85,7 +85,7 @@ class Context(metaclass=_ContextType):
             raise TypeError(f"[Context] device id {device_id!r}; an integer is expected") from None
         self = object.__new__(cls)
         self.device_typeid = _NAME_TO_TYPE[device_type]
-        self.device_id = number
+        self.device_id = c_int(number, "Context").value
         return _INTERNED.setdefault((device_type, number), self)
 
     @property
@@ -204,7 +204,7 @@ def gpu_memory_info(device_id=0):
     ...     free, total = mx.npx.gpu_memory_info(0)
     """
     free, total = ctypes.c_uint64(), ctypes.c_uint64()
-    check_call(_LIB.MXGetGPUMemoryInformation64(ctypes.c_int(device_id), ctypes.byref(free), ctypes.byref(total)))
+    check_call(_LIB.MXGetGPUMemoryInformation64(c_int(device_id, "gpu_memory_info"), ctypes.byref(free), ctypes.byref(total)))
     return free.value, total.value
 
 

@@ -2,7 +2,7 @@
 import contextlib
 import ctypes
 
-from .base import _LIB, check_call
+from .base import _LIB, c_int, check_call
 
 __all__ = ["bulk", "set_bulk_size", "stats"]
 
@@ -20,7 +20,7 @@ def set_bulk_size(size):
     8
     """
     previous = ctypes.c_int()
-    check_call(_LIB.MXEngineSetBulkSize(ctypes.c_int(size), ctypes.byref(previous)))
+    check_call(_LIB.MXEngineSetBulkSize(c_int(size, "set_bulk_size"), ctypes.byref(previous)))
     return previous.value
 
 

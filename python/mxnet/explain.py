@@ -9,7 +9,7 @@ from statistics import median
 
 from ._explain_words import achieved, bandwidth, duration, size, tensor
 from ._files import write_file
-from .base import _LIB, c_handle_array, check_call, py_str
+from .base import _LIB, c_handle_array, c_int, check_call, py_str
 
 __all__ = ["Explanation"]
 
@@ -136,7 +136,7 @@ class Explanation:
 def of_executor(handle, runs):
     """The plan that an executor ran last."""
     text = ctypes.c_char_p()
-    check_call(_LIB.MXExecutorExplain(handle, ctypes.c_int(runs), ctypes.byref(text)))
+    check_call(_LIB.MXExecutorExplain(handle, c_int(runs, "explain"), ctypes.byref(text)))
     return Explanation(json.loads(py_str(text.value)))
 
 
@@ -144,5 +144,5 @@ def of_cached_op(handle, inputs, runs):
     """The plan that a CachedOp ran last; an input may be None, which stands for zeros."""
     text = ctypes.c_char_p()
     handles = c_handle_array(inputs)
-    check_call(_LIB.MXCachedOpExplain(handle, ctypes.c_int(len(inputs)), handles, ctypes.c_int(runs), ctypes.byref(text)))
+    check_call(_LIB.MXCachedOpExplain(handle, ctypes.c_int(len(inputs)), handles, c_int(runs, "explain"), ctypes.byref(text)))
     return Explanation(json.loads(py_str(text.value)))

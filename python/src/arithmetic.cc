@@ -8,6 +8,7 @@
 
 #include "binding.h"
 #include "mxnet/c_api_op.h"
+#include "mxnet/op.h"
 #include "remembered.h"
 
 namespace mxnet {
@@ -104,9 +105,7 @@ bool AsScalar(PyObject* o, Number* n) {
   return true;
 }
 
-PyObject* make_operand;  // Python function (value, array, in place) -> array or NotImplemented, of mx.np's operators
-
-/* Of mx.np's operators: a list, a tuple or a NumPy array. NumPy scalars are numbers. */
+/* A list, a tuple or a NumPy array. NumPy scalars are numbers. */
 bool IsArrayLike(PyObject* o) {
   return PyList_Check(o) || PyTuple_Check(o) || (!PyType_Check(o) && PyObject_CheckBuffer(o) && PyObject_HasAttrString(o, "__array__"));
 }
@@ -117,14 +116,23 @@ PyObject* OfArrays(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* o
   Py_RETURN_NOTIMPLEMENTED;
 }
 
-/* `a` OP `b`, one of which is no array but can become one. */
-PyObject* WithMadeOperand(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* out) {
+/* The record takes arrays of one dtype: mx.np.matmul finds that in which others meet. */
+PyObject* Product(const BinaryRecords& x, PyObject* a, PyObject* b) {
+  const bool meet = ArrayTypeOf(a) == kNumpy && ArrayTypeOf(b) == kNumpy && Get(a)->dtype() != Get(b)->dtype();
+  return meet ? PyObject_CallMethod(a, "_product", "OO", a, b) : OfArrays(x, a, b, nullptr);
+}
+
+/* `a` OP `b`, one of which is array-like: with the array that the class of the other one makes of
+ * it. */
+PyObject* Beside(ArithId id, const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* out) {
   const bool first = IsArray(a);
-  PyObject* made = PyObject_CallFunctionObjArgs(make_operand, first ? b : a, first ? a : b, out ? Py_True : Py_False, nullptr);
+  PyObject* made =
+      PyObject_CallMethod(first ? a : b, "_beside", "OsO", first ? b : a, x.array ? x.array->name.c_str() : "", out ? Py_True : Py_False);
   if (!made || made == Py_NotImplemented) return made;
   PyObject* result = nullptr;
   try {
-    result = OfArrays(x, first ? a : made, first ? made : b, out);
+    PyObject *left = first ? a : made, *right = first ? made : b;
+    result = id == kMatMul ? Product(x, left, right) : OfArrays(x, left, right, out);
   } catch (...) {
     Py_DECREF(made);
     throw;
@@ -146,10 +154,11 @@ PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
     const ArrayType type = ArrayTypeOf(IsArray(a) ? a : b);
     const BinaryRecords& x = ariths[type][id];
     if (out && MayWiden(a, b)) return PyObject_CallMethod(a, "_in_place", "sO", x.array->name.c_str(), b);
+    if (id == kMatMul && IsArray(a) && IsArray(b)) return Product(x, a, b);
     PyObject* result = RunBinary(x, a, b, out);
-    if (result != Py_NotImplemented || type != kNumpy || !IsArrayLike(IsArray(a) ? b : a)) return result;
+    if (result != Py_NotImplemented || !IsArrayLike(IsArray(a) ? b : a)) return result;
     Py_DECREF(result);
-    return WithMadeOperand(x, a, b, out);
+    return Beside(id, x, a, b, out);
   } catch (...) {
     SetError();
     return nullptr;
@@ -164,15 +173,7 @@ MXNET_BINARY(NbMul, kMul)
 MXNET_BINARY(NbDiv, kDiv)
 MXNET_BINARY(NbMod, kMod)
 MXNET_BINARY(NbFloorDiv, kFloorDiv)
-/* The record takes arrays of one dtype: mx.np.matmul finds that in which others meet. */
-bool MustMeet(PyObject* a, PyObject* b) {
-  if (!IsArray(a) || !IsArray(b)) return ArrayTypeOf(IsArray(a) ? a : b) == kNumpy && IsArrayLike(IsArray(a) ? b : a);
-  return ArrayTypeOf(a) == kNumpy && ArrayTypeOf(b) == kNumpy && Get(a)->dtype() != Get(b)->dtype();
-}
-PyObject* NbMatMul(PyObject* a, PyObject* b) {
-  if (MustMeet(a, b)) return PyObject_CallMethod(IsArray(a) ? a : b, "_product", "OO", a, b);
-  return Binary(kMatMul, a, b, nullptr);
-}
+PyObject* NbMatMul(PyObject* a, PyObject* b) { return Binary(kMatMul, a, b, nullptr); }
 MXNET_BINARY(NbAnd, kAnd)
 MXNET_BINARY(NbOr, kOr)
 MXNET_BINARY(NbXor, kXor)
@@ -187,24 +188,6 @@ PyObject* NbAddInPlace(PyObject* a, PyObject* b) {
   if (r != Py_NotImplemented) return r;
   Py_DECREF(r);
   return PyNumber_Add(a, b);
-}
-/* The product cannot be written where its factor is being read. */
-PyObject* NbMatMulInPlace(PyObject* a, PyObject* b) {
-  PyObject* product = NbMatMul(a, b);
-  if (!product || product == Py_NotImplemented) return product;
-  PyObject* result = nullptr;
-  try {
-    static const AttrsPtr copy = MakeAttrs(Op::Get("_copyto"), {});
-    if (Get(product)->shape() != Get(a)->shape())
-      throw Error(Error::Kind::kValue,
-                  "[matmul] a product whose shape is not that of the left array cannot be written there; "
-                  "accepted: a = a @ b");
-    result = Invoke(copy, &product, 1, a);
-  } catch (...) {
-    SetError();
-  }
-  Py_DECREF(product);
-  return result;
 }
 PyObject* NbPow(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
@@ -226,20 +209,10 @@ PyObject* NumpyNegative(PyObject* a) { return Unary("_npi_negative", a); }
 PyObject* NumpyAbsolute(PyObject* a) { return Unary("_npi_absolute", a); }
 PyObject* NumpyInvert(PyObject* a) { return Unary("_npi_bitwise_not", a); }
 PyObject* NumpyPositive(PyObject* a) { return Unary("_npi_copy", a); }
-/* Python would make False of `array == [1, 2]`, where the program means its elements. */
-PyObject* Alike(ArithId id, PyObject* a, PyObject* b) {
-  PyObject* result = Binary(id, a, b, nullptr);
-  if (result != Py_NotImplemented || !(PyList_Check(b) || PyTuple_Check(b))) return result;
-  Py_DECREF(result);
-  PyErr_Format(PyExc_TypeError, "[NDArray] an array compared with a %s; accepted: arrays and numbers (mx.nd.array makes an array)",
-               Py_TYPE(b)->tp_name);
-  return nullptr;
-}
-
 PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
   switch (op) {
-    case Py_EQ: return Alike(kEq, a, b);
-    case Py_NE: return Alike(kNe, a, b);
+    case Py_EQ: return Binary(kEq, a, b, nullptr);
+    case Py_NE: return Binary(kNe, a, b, nullptr);
     case Py_LT: return Binary(kLt, a, b, nullptr);
     case Py_LE: return Binary(kLe, a, b, nullptr);
     case Py_GT: return Binary(kGt, a, b, nullptr);
@@ -269,7 +242,6 @@ const PyType_Slot numpy_slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(R
                                    {Py_nb_inplace_floor_divide, reinterpret_cast<void*>(NbFloorDivInPlace)},
                                    {Py_nb_inplace_power, reinterpret_cast<void*>(NbPowInPlace)},
                                    {Py_nb_matrix_multiply, reinterpret_cast<void*>(NbMatMul)},
-                                   {Py_nb_inplace_matrix_multiply, reinterpret_cast<void*>(NbMatMulInPlace)},
                                    {Py_nb_and, reinterpret_cast<void*>(NbAnd)},
                                    {Py_nb_inplace_and, reinterpret_cast<void*>(NbAndInPlace)},
                                    {Py_nb_or, reinterpret_cast<void*>(NbOr)},
@@ -305,12 +277,6 @@ PyObject* RunBinary(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* 
   if (first && x.scalar && AsScalar(b, &n)) return Invoke(ScalarAttrs(x.scalar, n, x.typed), &a, 1, out);
   if (second && x.reverse && AsScalar(a, &n)) return Invoke(ScalarAttrs(x.reverse, n, x.typed), &b, 1, out);
   Py_RETURN_NOTIMPLEMENTED;
-}
-
-void SetOperand(PyObject* function) {
-  Py_INCREF(function);
-  Py_XDECREF(make_operand);
-  make_operand = function;
 }
 
 const PyType_Slot* ArithmeticSlots(ArrayType type) { return type == kNumpy ? numpy_slots : slots; }

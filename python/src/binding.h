@@ -33,7 +33,7 @@ struct PythonError {};
 struct PyNDArray {
   PyObject_HEAD NDArray* array;
   PyObject* weakrefs;
-  PyObject* part;  // of which array it is a part that autograd would not know of (mxnet._parts); null: of none
+  PyObject* part;  // of which array it is a part that autograd would not know of (mxnet._binding.written_parts); null: of none
   bool writable;
   bool cut_out;  // copied out of an array that a program still has, where NumPy makes a view
 };
@@ -221,9 +221,6 @@ const PyType_Slot* ArithmeticSlots(ArrayType type);
 /* Which records they run, from rows (method, operator of two arrays, of an array and a number, of a
  * number and an array), one for each; "" where there is none. Throws. */
 void SetArithmetic(PyObject* rows, ArrayType type);
-/* The Python function (value, array, in place) that makes an array of a list, a tuple or a NumPy
- * array that is an operand beside one of mx.np. */
-void SetOperand(PyObject* function);
 /* Type slots of x[key] and x[key] = value, likewise, and what sets Python's functions (get, set,
  * whether of mx.np) for the keys that they leave to it. */
 const PyType_Slot* IndexingSlots();
@@ -271,8 +268,7 @@ void AddNDArrayBase(PyObject* module);
 void HastenSlots(PyTypeObject* type);
 /* Adds the NumpyProperty type to the module: attributes of mx.np's class. */
 void AddNumpyClass(PyObject* module);
-/* Function of the module: _numpy_base(class, rows, operand) is a subclass with mx.np's
- * operators. */
+/* Function of the module: _numpy_base(class, rows) is a subclass with mx.np's operators. */
 PyObject* NumpyBase(PyObject* module, PyObject* args);
 /* Adds the functions that call key-value stores. */
 void AddStoreCalls(PyObject* module);

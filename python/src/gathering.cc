@@ -10,6 +10,7 @@
 
 #include "binding.h"
 #include "mxnet/imperative.h"
+#include "mxnet/op.h"
 #include "remembered.h"
 
 namespace mxnet {
@@ -234,12 +235,12 @@ PyObject* Filled(PyObject* self, PyObject* number) {
 bool Chosen(const NDArray& mask, const Shape& value, int ndim) {
   if (value.ndim() > ndim) return false;
   if (value.ndim() < ndim || value[0] == 1 || mask.ctx().is_gpu()) return true;
+  std::vector<uint8_t> flags(static_cast<size_t>(mask.shape().Size()));
   {
     GilRelease unlocked(true);
-    mask.WaitToRead();
+    mask.SyncCopyToCPU(flags.data(), flags.size());
   }
-  const uint8_t* flags = mask.data().data<uint8_t>();
-  return std::accumulate(flags, flags + mask.shape().Size(), int64_t{0}) == value[0];
+  return std::accumulate(flags.begin(), flags.end(), int64_t{0}) == value[0];
 }
 
 /* a[mask] = value for a mask of the leading axes and a number or an array. */

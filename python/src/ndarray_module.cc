@@ -217,7 +217,7 @@ PyMethodDef functions[] = {
     {"_set_ndarray_class", SetNDArrayClass, METH_O, "Sets the class of results."},
     {"invoke_np", FastCall(PyInvoke<true>), METH_FASTCALL,
      "invoke_np(op_handle, inputs, keys, values, out=None): of mx.np arrays, with such results"},
-    {"_numpy_base", NumpyBase, METH_VARARGS, "_numpy_base(class, rows, operand): a subclass with the operators of mx.np."},
+    {"_numpy_base", NumpyBase, METH_VARARGS, "_numpy_base(class, rows): a subclass with the operators of mx.np."},
     {"_set_numpy_class", SetNumpyClass, METH_O, "Sets the class of mx.np's results."},
     {"_configure", Configure, METH_VARARGS, "Sets helpers that live in Python."},
     {nullptr, nullptr, 0, nullptr}};
@@ -241,7 +241,7 @@ PYBIND11_MODULE(ndarray, m) {
   AddNumpyClass(m.ptr());
   AddStoreCalls(m.ptr());
   AddViews(m.ptr());
-  // Of what the module was made: _binding.py compares.
+  // Of what the module was made: mxnet._binding compares.
   m.attr("_sources") = kSources;
   m.attr("_version") = MXNET_VERSION_STRING;
   mxnet::Engine::SetCallSiteProvider(CallSite);

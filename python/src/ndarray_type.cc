@@ -341,7 +341,7 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNDArray, weakrefs), READONLY, nullptr},
-                         {"_part", T_OBJECT, offsetof(PyNDArray, part), 0, "What mxnet._parts notes."},
+                         {"_part", T_OBJECT, offsetof(PyNDArray, part), 0, "What mxnet._binding.written_parts notes."},
                          {nullptr, 0, 0, 0, nullptr}};
 
 const PyType_Slot own_slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
@@ -411,11 +411,10 @@ void AddNDArrayBase(PyObject* module) {
 }
 
 PyObject* NumpyBase(PyObject*, PyObject* args) {
-  PyObject *cls, *rows, *operand;
-  if (!PyArg_ParseTuple(args, "O!OO", &PyType_Type, &cls, &rows, &operand)) return nullptr;
+  PyObject *cls, *rows;
+  if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &cls, &rows)) return nullptr;
   try {
     SetArithmetic(rows, kNumpy);
-    SetOperand(operand);
     std::vector<PyType_Slot> slots;
     for (const PyType_Slot* part = ArithmeticSlots(kNumpy); part->slot != 0; ++part) slots.push_back(*part);
     slots.push_back({Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)});

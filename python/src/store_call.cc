@@ -68,9 +68,10 @@ class StoreArguments {
  * C function's. Else None. */
 template <typename Fn>
 PyObject* CallStore(bool plain, PyObject* priority, Fn call) {
-  const long level = plain && PyLong_CheckExact(priority) ? PyLong_AsLong(priority) : LONG_MAX;  // NOLINT
-  if (PyErr_Occurred()) PyErr_Clear();
-  if (!plain || level < INT_MIN || level > INT_MAX) Py_RETURN_NONE;
+  if (!plain || !PyLong_CheckExact(priority)) Py_RETURN_NONE;
+  int overflow = 0;
+  const long level = PyLong_AsLongAndOverflow(priority, &overflow);  // NOLINT: the type of Python's function
+  if (overflow || level < INT_MIN || level > INT_MAX) Py_RETURN_NONE;
   int result;
   {
     GilRelease unlocked(true, true);

@@ -15,6 +15,7 @@
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
 #include "mxnet/numpy_shapes.h"
+#include "mxnet/op.h"
 #include "operator/check.h"
 #include "operator/custom/worker_threads.h"
 #include "operator/numpy_types.h"
@@ -144,6 +145,22 @@ int NNGetOpInfo(OpHandle op, const char** real_name, const char** description, n
   const char* key = nullptr;
   return MXSymbolGetAtomicSymbolInfo(op, real_name, description, num_doc_args, arg_names, arg_type_infos, arg_descriptions, &key,
                                      return_type);
+}
+
+int MXListDTypes(uint32_t* out_size, const char*** out_names, const uint32_t** out_bytes) {
+  API_BEGIN(out_size, out_names, out_bytes);
+  struct Lists {
+    const char* names[kNumDTypes];
+    uint32_t bytes[kNumDTypes];
+    Lists() {
+      for (int d = 0; d < kNumDTypes; ++d) names[d] = DTypeName(d), bytes[d] = static_cast<uint32_t>(DTypeSize(d));
+    }
+  };
+  static Lists lists;
+  *out_size = kNumDTypes;
+  *out_names = lists.names;
+  *out_bytes = lists.bytes;
+  API_END();
 }
 
 int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes) {

@@ -241,16 +241,20 @@ void NDArray::SyncCopyToCPU(void* dst, size_t bytes) const {
   const TBlob src = data();
   MXNET_CHECK_KIND(bytes == src.Bytes(), Value) << "[NDArray] copy of " << bytes << " bytes out of an array of shape " << shape_
                                                 << " and dtype " << DTypeName(dtype_) << "; it holds " << src.Bytes();
-  if (!src.ctx.is_gpu()) {
-    if (bytes) std::memcpy(dst, src.dptr, bytes);
-    return;
+  if (bytes == 0) return;
+  // Other threads may write again as soon as the wait is over: the copy is a reader of its own.
+  Var* const v = var();
+  if (!src.ctx.is_gpu() && Engine::Get()->TryAcquire(&v, 1, nullptr, 0)) {
+    std::memcpy(dst, src.dptr, bytes);
+    return Engine::Get()->Release(&v, 1, nullptr, 0);
   }
   struct Done {  // what the copy writes, for the engine: its failure stays there
     Var* const var = Engine::Get()->NewVariable();
     ~Done() { Engine::Get()->DeleteVariable({}, Context::CPU(), var); }
   } done;
   Engine::Get()->PushSync([src, dst, bytes](RunContext run) { CopyBytes(dst, Context::CPU(), src.dptr, src.ctx, bytes, run.stream); },
-                          src.ctx, {var()}, {done.var}, FnProperty::kCopyFromGPU, 0, "SyncCopyToCPU");
+                          src.ctx.execution(), {v}, {done.var}, src.ctx.is_gpu() ? FnProperty::kCopyFromGPU : FnProperty::kNormal, 0,
+                          "SyncCopyToCPU");
   Engine::Get()->WaitForVar(done.var);
 }
 

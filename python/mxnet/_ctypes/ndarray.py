@@ -2,14 +2,13 @@
 ``mxnet._cy3.ndarray``."""
 import ctypes
 import importlib
-import threading
 import numbers
 
 import numpy as np
 
 from .. import _tracing
-from .._dtypes import ITEM_BYTES, NAMES
-from ..base import NDArrayHandle, OpHandle, _LIB, _MXTypeError, c_str, c_str_array, call_and_mark, check_call
+from .._dtypes import ITEM_BYTES
+from ..base import NDArrayHandle, OpHandle, _LIB, _MXTypeError, _MXValueError, c_str, c_str_array, call_and_mark, check_call
 
 _class = None
 _numpy_class = None    # of mx.np's arrays; None before that is imported
@@ -24,12 +23,7 @@ def _configure(attr_to_str, error_classes, package_folder, arithmetic):
     global _to_str
     del error_classes, package_folder   # check_call raises them; call_and_mark knows the folder
     _to_str = attr_to_str
-    for method, arrays, number, left in arithmetic:
-        setattr(NDArrayBase, f"__{method}__", _binary(arrays, number))
-        if f"__{method}__" not in vars(object):    # Python itself reflects comparisons
-            setattr(NDArrayBase, f"__r{method}__", _binary(arrays, left))
-            if method != "pow":     # `y = x; y **= 2` leaves `x` alone in 1.x
-                setattr(NDArrayBase, f"__i{method}__", _binary(arrays, number, in_place=True))
+    _add_operators(NDArrayBase, arithmetic)
 
 
 def _set_ndarray_class(cls):
@@ -53,43 +47,18 @@ def _class_of(array):
     return _numpy_class if _is_numpy(array) else _class
 
 
-def _numpy_base(cls, rows, operand):
+def _numpy_base(cls, rows):
     """A subclass with the operators of mx.np; rows as for `_configure`, "" where there is no such
-    operator. `operand` makes an array of a list, a tuple or a NumPy array: (value, array, in
-    place)."""
+    operator."""
     class NumpyBase(cls):
         """Native part of mxnet.np.ndarray."""
         __slots__ = []
         __hash__ = object.__hash__
 
-        def __neg__(self):
-            return invoke(_op("_npi_negative"), (self,), (), ())
-
-        def __abs__(self):
-            return invoke(_op("_npi_absolute"), (self,), (), ())
-
-        def __invert__(self):
-            return invoke(_op("_npi_bitwise_not"), (self,), (), ())
-
-        def __pos__(self):
-            return invoke(_op("_npi_copy"), (self,), (), ())
-
-    for method, arrays, number, left in rows:
-        setattr(NumpyBase, f"__{method}__", _binary(arrays, number, typed=True, operand=operand))
-        if f"__{method}__" not in vars(object):
-            setattr(NumpyBase, f"__r{method}__", _binary(arrays, left, typed=True, operand=operand, reflected=True))
-            setattr(NumpyBase, f"__i{method}__", _binary(arrays, number, in_place=True, typed=True, operand=operand))
-    NumpyBase.__imatmul__ = _matmul_in_place
+    _add_operators(NumpyBase, rows, typed=True)
+    for method, name in (("neg", "negative"), ("abs", "absolute"), ("invert", "bitwise_not"), ("pos", "copy")):
+        setattr(NumpyBase, f"__{method}__", _unary("_npi_" + name))
     return NumpyBase
-
-
-def _matmul_in_place(self, other):
-    product = self.__matmul__(other)     # which cannot be written where its factor is being read
-    if product is NotImplemented:
-        return product
-    if product.shape != self.shape:
-        raise ValueError("[matmul] a product whose shape is not that of the left array cannot be written there; accepted: a = a @ b")
-    return invoke(_op("_copyto"), (product,), (), (), self)
 
 
 def _set_indexing(get, set_, numpy=False):
@@ -120,27 +89,6 @@ def new_array(shape, device_type, device_id, dtype, delayed, numpy=False):
     check_call(_LIB.MXNDArrayCreateEx64((ctypes.c_int64 * len(shape))(*shape), ctypes.c_int(len(shape)), ctypes.c_int(device_type),
                                         ctypes.c_int(device_id), ctypes.c_int(delayed), ctypes.c_int(dtype), ctypes.byref(handle)))
     return (_numpy_class if numpy and _numpy_class else _class)(handle)
-
-
-def array_of(values, device_type, device_id, dtype, numpy):
-    """A copy of NumPy's array `values`, which has that dtype."""
-    array = new_array(values.shape, device_type, device_id, dtype, False, numpy)
-    array._copy_from(values, values.nbytes)
-    return array
-
-
-def array_of_lists(values, device_type, device_id, dtype, numpy):    # pylint: disable=unused-argument
-    """None: NumPy reads the numbers of nested lists."""
-    return None
-
-
-def filled(op_handle, value, shape, device_type, device_id, dtype, numpy=False):
-    """What the operator ``_zeros``, ``_ones`` or, with a value, ``_full`` writes into a new
-    array."""
-    keys, values = ("shape", "dtype"), (shape, NAMES[dtype])
-    if value is not None:
-        keys, values = keys + ("value",), values + (repr(float(value)),)
-    return invoke(op_handle, (), keys, values, new_array(shape, device_type, device_id, dtype, True, numpy))
 
 
 def wait_all():
@@ -179,7 +127,8 @@ def is_recorded(array):
     return bool(recorded.value or deferred.value)
 
 
-def _op(name):
+def handle_of(name):
+    """The handle of the operator `name`."""
     if name not in _handles:
         handle = OpHandle()
         check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(handle)))
@@ -188,6 +137,8 @@ def _op(name):
 
 
 def _text(value):
+    if isinstance(value, int) and not -2 ** 63 <= value < 2 ** 63:
+        raise _MXValueError("[parameters] an integer does not fit 64 bits")
     return value if isinstance(value, str) else _to_str(value)
 
 
@@ -198,40 +149,6 @@ def invoke_np(op_handle, inputs, keys, values, out=None):
             raise _MXTypeError(f"[invoke] input {i} is an array of mx.nd; accepted: one of mx.np (as_np_ndarray() makes it one, "
                                "sharing memory)")
     return invoke(op_handle, inputs, keys, values, out, _numpy_class)
-
-
-class _Symbols(threading.local):
-    wanted = False    # functions of mx.np without inputs make symbols
-
-
-_symbols = _Symbols()
-_symbol_call = None
-
-
-def set_symbols(on):
-    """Whether functions of mx.np without inputs make symbols, on this thread. Returns what it
-    was."""
-    before, _symbols.wanted = _symbols.wanted, bool(on)
-    return before
-
-
-def _set_symbol_call(function):
-    global _symbol_call   # pylint: disable=global-statement
-    _symbol_call = function
-
-
-def numpy_call(name, inputs, out=None, **params):
-    """Runs the operator `name` on a tuple or list of mx.np arrays, or makes a symbol of it;
-    parameters that are None are left out."""
-    params = {k: v for k, v in params.items() if v is not None}
-    if _symbols.wanted or inputs and not isinstance(inputs[0], NDArrayBase):
-        return _symbol_call(name, inputs, params)
-    return invoke_np(_op(name), inputs, tuple(params), tuple(params.values()), out)
-
-
-def of_one_dtype(values):
-    """Whether the members of a tuple or list are arrays, and their dtypes equal."""
-    return all(isinstance(v, NDArrayBase) and v._dtype_id == values[0]._dtype_id for v in values)
 
 
 def invoke(op_handle, inputs, keys, values, out=None, cls=None):
@@ -274,66 +191,14 @@ def invoke(op_handle, inputs, keys, values, out=None, cls=None):
     return [cls(NDArrayHandle(outputs[i])) for i in range(count.value)]
 
 
-def make_views(on):
-    """Refuses views of elements that do not lie side by side: the compiled binding has them."""
-    if on:
-        raise NotImplementedError("[set_np] views=True without the compiled binding; accepted: views=False, or MXNET_ENABLE_CYTHON=1")
-    return False
-
-
-def makes_views():
-    """Whether mx.np makes views where NumPy does: never."""
-    return False
-
-
-def layout_of(array):
-    """(address, elements from one to the next along each dimension) of an array of mx.np."""
-    steps, step = [], 1
-    for size in reversed(array.shape):
-        steps.append(step)
-        step *= size
-    address = ctypes.c_void_p()
-    check_call(_LIB.MXNDArrayGetData(array.handle, ctypes.byref(address)))
-    return address.value or 0, tuple(reversed(steps))
-
-
-def show(*_):
-    """Never called: see :func:`make_views`."""
-    make_views(True)
-
-
-def store_push(*_):
-    """None: the store itself makes the call, by ctypes."""
-
-
-store_pull = store_pushpull = store_push
-
-
-def NumpyFunction(rest, attributes, arrays, number, left, kind):   # pylint: disable=invalid-name
-    """A function of mx.np: `rest`, which serves every call, by the name that `attributes` say."""
-    del arrays, number, left, kind    # what the compiled binding calls itself
-    attributes = dict(attributes)
-    attributes.pop("__wrapped__", None)
-    for name, value in attributes.items():
-        setattr(rest, name, value)
-    return rest
-
-
-def NumpyProperty(function, attribute, dtypes):     # pylint: disable=invalid-name
-    """A property of mx.np.ndarray."""
-    del attribute, dtypes   # what the compiled binding reads itself
-    return property(function)
-
-
-def _set_making(current, home, dtypes):
-    """What functions go by that the compiled binding calls itself: there are none here."""
-    del current, home, dtypes
-
-
 def _scalar(value):
-    if isinstance(value, numbers.Number) or (hasattr(value, "__float__") and not hasattr(value, "__len__")):
+    """The text of a Python or NumPy number; None for anything else."""
+    if not hasattr(type(value), "__float__") or hasattr(value, "__len__"):
+        return None
+    try:
         return repr(float(value))
-    return None
+    except (TypeError, ValueError):
+        return None
 
 
 def _meeting(one, other):
@@ -343,38 +208,47 @@ def _meeting(one, other):
     return meeting.value
 
 
-def _binary(array_op, scalar_op, in_place=False, typed=False, operand=None, reflected=False):
+def _unary(name):
+    return lambda self: invoke(handle_of(name), (self,), (), ())
+
+
+def _binary(array_op, scalar_op, in_place=False, typed=False, reflected=""):
+    """The method of an operator; `reflected`: of one whose left operand, with that method, has been
+    asked."""
     def method(self, other):
         out = self if in_place else None
-        if operand and (isinstance(other, (list, tuple)) or isinstance(other, np.ndarray) and other.ndim):
-            other = operand(other, self, in_place)
-            if other is NotImplemented:
-                return other
-            if reflected:
-                if array_op == "_npi_matmul" and self._dtype_id != other._dtype_id:
-                    return self._product(other, self)
-                return invoke(_op(array_op), (other, self), (), ()) if array_op else NotImplemented
-        if isinstance(other, NDArrayBase):
-            if typed and array_op == "_npi_matmul" and self._dtype_id != other._dtype_id:
-                return self._product(self, other)
-            if _is_numpy(self) != _is_numpy(other):
-                raise _MXTypeError("[operator] got arrays of mx.nd and of mx.np; accepted: one kind (as_np_ndarray() and "
-                                   "as_nd_ndarray() make one of the other, sharing memory)")
-            if in_place and typed and self._dtype_id != other._dtype_id and _meeting(self, other) != self._dtype_id:
-                return self._in_place(array_op, other)
-            return invoke(_op(array_op), (self, other), (), (), out) if array_op else NotImplemented
-        scalar = _scalar(other) if scalar_op else None
-        if scalar is None:
-            if array_op in ("broadcast_equal", "broadcast_not_equal") and isinstance(other, (list, tuple)):
-                # Python would make False of it, where the program means the elements
-                raise TypeError(f"[NDArray] an array compared with a {type(other).__name__}; accepted: arrays and numbers "
-                                "(mx.nd.array makes an array)")
+        scalar = _scalar(other) if scalar_op and not isinstance(other, NDArrayBase) else None
+        if scalar is not None:
+            keys, values = ("scalar",), (scalar,)
+            if typed:
+                keys, values = ("scalar", "is_int"), (scalar, isinstance(other, (numbers.Integral, np.bool_)))
+            return invoke(handle_of(scalar_op), (self,), keys, values, out)
+        given = isinstance(other, NDArrayBase)
+        other = other if given else self._beside(other, array_op, in_place)
+        if other is NotImplemented or not array_op or given and reflected and not hasattr(other, reflected):
             return NotImplemented
-        if typed:
-            whole = isinstance(other, (numbers.Integral, np.bool_))
-            return invoke(_op(scalar_op), (self,), ("scalar", "is_int"), (scalar, whole), out)
-        return invoke(_op(scalar_op), (self,), ("scalar",), (scalar,), out)
+        if _is_numpy(self) != _is_numpy(other):
+            raise _MXTypeError("[operator] got arrays of mx.nd and of mx.np; accepted: one kind (as_np_ndarray() and "
+                               "as_nd_ndarray() make one of the other, sharing memory)")
+        left, right = (other, self) if reflected else (self, other)
+        differ = typed and self._dtype_id != other._dtype_id
+        if differ and array_op == "_npi_matmul":
+            return self._product(left, right)
+        if differ and given and in_place and _meeting(self, other) != self._dtype_id:
+            return self._in_place(array_op, other)
+        return invoke(handle_of(array_op), (left, right), (), (), out)
     return method
+
+
+def _add_operators(cls, rows, typed=False):
+    """Python's operators of two operands, from rows as `_configure` gets them."""
+    for method, arrays, number, left in rows:
+        setattr(cls, f"__{method}__", _binary(arrays, number, typed=typed))
+        if f"__{method}__" in vars(object):     # Python itself reflects comparisons
+            continue
+        setattr(cls, f"__r{method}__", _binary(arrays, left, typed=typed, reflected=f"__{method}__"))
+        if typed or method != "pow":            # `y = x; y **= 2` leaves `x` alone in 1.x
+            setattr(cls, f"__i{method}__", _binary(arrays, number, in_place=True, typed=typed))
 
 
 class NDArrayBase:
@@ -395,7 +269,7 @@ class NDArrayBase:
         if not handle.value:
             raise ValueError("[NDArray] got a null handle")
         self._handle = handle.value
-        self._part = None    # what mxnet._parts notes
+        self._part = None    # what mxnet._binding.written_parts notes
         self.writable = bool(writable)
 
     def __del__(self, _free=_LIB.MXNDArrayFree, _pointer=ctypes.c_void_p):
@@ -515,11 +389,7 @@ class NDArrayBase:
 
     __hash__ = object.__hash__
 
-    def __neg__(self):
-        return invoke(_op("negative"), (self,), (), ())
-
-    def __abs__(self):
-        return invoke(_op("abs"), (self,), (), ())
+    __neg__, __abs__ = _unary("negative"), _unary("abs")
 
 
 class CachedOp:

@@ -7,7 +7,7 @@ import logging
 import warnings
 
 from .. import _opgen, ndarray as nd, symbol as sym
-from .._dtypes import OF_1X as bfloat16  # noqa: F401  (programs of 1.x take it from here)
+from .._dtypes import number, OF_1X as bfloat16  # noqa: F401  (programs of 1.x take it from here)
 from .._methods import ARITHMETIC, PYTHON_OPERATORS
 from ..base import CheckedTypeError, CheckedValueError, MXNetError, SymbolHandle, _LIB, c_str_array, check_call, error_class, py_str
 from ..context import cpu
@@ -20,7 +20,7 @@ __all__ = ["convert_hybrid_block", "convert_model", "convert_symbol", "init", "i
            "list_loss_output_functions", "list_lp16_fp32_ops", "list_lp16_ops", "list_lp16_use_fp32_params", "list_widest_type_cast",
            "scale_loss", "unscale"]
 
-_DTYPE_CODE = {"float32": 0, "float16": 2, "bfloat16": 12}
+_DTYPE_CODE = {name: number(name) for name in ("float32", "float16", "bfloat16")}
 _ANY, _LOW, _FULL, _WIDEST = range(4)
 _target = None      # what init was given
 _amp_initialized = False    # of 1.x: whether init was called; clients look at it

@@ -260,7 +260,11 @@ class ImageIter(DataIter):
                 label, packed = self.next_sample()
             except StopIteration:
                 break
-            prepared = self._prepare(self.imdecode(packed), label)
+            try:
+                prepared = self._prepare(self.imdecode(packed), label)
+            except StopIteration as error:      # would end the pass
+                raise RuntimeError(f"[{type(self).__name__}] an augmenter raised StopIteration for image {row} of a batch; "
+                                   f"accepted: an image, or another error") from error
             if prepared is not None:
                 image, label = prepared
                 batch_data[row] = self.postprocess_data(image)

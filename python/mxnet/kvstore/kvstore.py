@@ -10,8 +10,8 @@ import warnings
 from ..base import CheckedTypeError, CheckedValueError, NotCopied, _MXValueError
 from .._binding import store_pull, store_push, store_pushpull
 from .._files import load_states, write_file
-from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, call_and_mark, check_call, mx_uint,
-                    py_str)
+from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_int, c_str, c_str_array, call_and_mark, check_call,
+                    mx_uint, py_str)
 from ..ndarray import NDArray
 from ._commands import GET_STATES, GET_STEP, SET_LEARNING_RATE, SET_OPTIMIZER, SET_STATES
 from ._interface import KVStoreBase
@@ -33,6 +33,8 @@ def _c_keys(keys):
     if len({isinstance(k, str) for k in keys}) > 1:
         raise CheckedTypeError("[kvstore] inconsistent types of keys detected: they are all int or all str")
     by_name = bool(keys) and isinstance(keys[0], str)
+    if not by_name:
+        keys = [c_int(key, "kvstore key").value for key in keys]
     return "Ex" if by_name else "", mx_uint(len(keys)), c_str_array(keys) if by_name else c_array(ctypes.c_int, keys), \
         ctypes.c_void_p * len(keys)
 
@@ -169,7 +171,7 @@ class KVStore(NotCopied, KVStoreBase):
         if self._done(store_push(self.handle.value, key, value, priority)):
             return
         args = _Arguments(key, value)
-        self._call("MXKVStorePush", args, *args.head(), args.handles, ctypes.c_int(priority))
+        self._call("MXKVStorePush", args, *args.head(), args.handles, c_int(priority, "kvstore priority"))
 
     def pull(self, key, out=None, priority=0, ignore_sparse=True):
         """Copy what is stored into the arrays `out`; with `ignore_sparse` leave out keys that are
@@ -186,7 +188,7 @@ class KVStore(NotCopied, KVStoreBase):
         if self._done(store_pull(self.handle.value, key, out, priority)):      # stored values are dense
             return
         args = _Arguments(key, out)
-        self._call("MXKVStorePullWithSparse", args, *args.head(), args.handles, ctypes.c_int(priority),
+        self._call("MXKVStorePullWithSparse", args, *args.head(), args.handles, c_int(priority, "kvstore priority"),
                    ctypes.c_bool(ignore_sparse))
 
     def pushpull(self, key, value, out=None, priority=0):
@@ -203,7 +205,7 @@ class KVStore(NotCopied, KVStoreBase):
             return
         push, pull = _Arguments(key, value), _Arguments(key, out)
         self._call("MXKVStorePushPull", push, *push.head(), *pull.head(), push.handles, pull.handles,
-                   ctypes.c_int(priority))
+                   c_int(priority, "kvstore priority"))
 
     def broadcast(self, key, value, out, priority=0):
         """:meth:`init`, then :meth:`pull` into `out`, in one step.
@@ -215,7 +217,7 @@ class KVStore(NotCopied, KVStoreBase):
         """
         init, pull = _Arguments(key, value), _Arguments(key, out)
         self._call("MXKVStoreBroadcast", init, *init.head(), *pull.head(), init.handles, pull.handles,
-                   ctypes.c_int(priority))
+                   c_int(priority, "kvstore priority"))
         self._know_shapes(init)
 
     def _know_shapes(self, arguments):
@@ -253,7 +255,7 @@ class KVStore(NotCopied, KVStoreBase):
         if len(row_ids) != len(args.arrays):
             raise ValueError(f"[kvstore] {len(row_ids)} arrays of rows for {len(args.arrays)} arrays to copy to")
         self._call("MXKVStorePullRowSparse", args, *args.head(), args.handles, c_handle_array(row_ids),
-                   ctypes.c_int(priority))
+                   c_int(priority, "kvstore priority"))
 
     def set_gradient_compression(self, compression_params):
         """Compress gradients on their way.
@@ -524,8 +526,8 @@ class KVStore(NotCopied, KVStoreBase):
     def _ask_servers(self, head, body):
         """Replies of all servers to a command."""
         size, replies = mx_uint(), ctypes.POINTER(ctypes.c_char_p)()
-        check_call(_LIB.MXKVStoreAskServers(self.handle, ctypes.c_int(head), c_str(body), ctypes.byref(size), ctypes.byref(replies)))
+        check_call(_LIB.MXKVStoreAskServers(self.handle, c_int(head, "kvstore command"), c_str(body), ctypes.byref(size), ctypes.byref(replies)))
         return [py_str(replies[i]) for i in range(size.value)]
 
     def _send_command_to_servers(self, head, body):
-        check_call(_LIB.MXKVStoreSendCommmandToServers(self.handle, mx_uint(head), c_str(body)))
+        check_call(_LIB.MXKVStoreSendCommmandToServers(self.handle, c_int(head, "kvstore command"), c_str(body)))

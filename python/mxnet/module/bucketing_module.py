@@ -196,6 +196,7 @@ class BucketingModule(BaseModule):
         self._need("binded")
         if bucket_key not in self._buckets:
             module = self._make(bucket_key)
+            self._check_parameters(bucket_key, module)
             module.bind(data_shapes, label_shapes, self.for_training, self.inputs_need_grad, force_rebind=False,
                         shared_module=self._buckets[self._default_bucket_key], grad_req=self._grad_req)
             if self._monitor is not None:
@@ -203,6 +204,15 @@ class BucketingModule(BaseModule):
             self._buckets[bucket_key] = module
         self._curr_module = self._buckets[bucket_key]
         self._curr_bucket_key = bucket_key
+
+    def _check_parameters(self, bucket_key, module):
+        """Refuses parameters that the default bucket lacks: nobody would initialise, save or load
+        them."""
+        known = self._buckets[self._default_bucket_key]
+        missing = [name for name in module._param_names + module._aux_names if name not in known._param_names + known._aux_names]
+        if missing:
+            raise _ArgumentError(f"[BucketingModule] the network of bucket {bucket_key!r} has parameters {', '.join(missing)}, which that "
+                                 f"of the default bucket {self._default_bucket_key!r} lacks; accepted: some of its parameters")
 
     def init_optimizer(self, kvstore="local", optimizer="sgd", optimizer_params=(("learning_rate", 0.01),),
                        force_init=False):

@@ -40,6 +40,15 @@ class NDArray(_Exchange, NDArrayBase):
     __slots__ = []
     __array_priority__ = 1000.0   # NumPy leaves mixed arithmetic to us
 
+    def _beside(self, other, record, _in_place):
+        """The array that is the other operand of the operator `record` in place of `other`, which
+        is neither an array nor a number; the binding calls it."""
+        if record in ("broadcast_equal", "broadcast_not_equal") and isinstance(other, (list, tuple)):
+            # Python would make False of it, where the program means the elements
+            raise TypeError(f"[NDArray] an array compared with a {type(other).__name__}; accepted: arrays and numbers "
+                            "(mx.nd.array makes an array)")
+        return NotImplemented
+
     # ---- what it is
 
     @property
@@ -152,7 +161,7 @@ class NDArray(_Exchange, NDArrayBase):
         number = self._dtype_id
         if number < 0:
             raise ValueError("[asnumpy] the array is empty (none)")
-        if number == 12:
+        if number == _dtypes.BFLOAT16:
             return self.astype("float32").asnumpy()
         out = np.empty(self.shape, dtype=_dtypes.TYPES[number])
         self._copy_to(out, out.nbytes)

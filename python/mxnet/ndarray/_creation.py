@@ -39,7 +39,7 @@ def array(source_array, ctx=None, dtype=None):
         return source_array.astype(dtype).copyto(target)
     if dtype is None:
         dtype = mx_real_t
-    if _dtypes.number(dtype) == 12:
+    if _dtypes.number(dtype) == _dtypes.BFLOAT16:
         return array(source_array, ctx, "float32").astype("bfloat16")
     if isinstance(source_array, (list, tuple)):
         return from_values(source_array, ctx, dtype)

@@ -76,7 +76,7 @@ def from_values(source, ctx, dtype, numpy=False, converts=False):
     array; TypeError for what is no rectangular collection of numbers. Objects and texts
     become numbers where NumPy makes them so; in mx.np with `converts` alone."""
     number = _dtypes.number(dtype)
-    if number == 12:
+    if number == _dtypes.BFLOAT16:
         return _call("Cast", (from_values(source, ctx, "float32", numpy, converts),), dtype="bfloat16")
     if type(source) in (list, tuple):      # pylint: disable=unidiomatic-typecheck
         made = array_of_lists(source, *_device(ctx), number, numpy)

@@ -9,11 +9,11 @@ import numpy as onp
 from .. import _dtypes
 from .._files import write_file
 from .._binding import NumpyProperty, _numpy_base, _set_indexing, _set_numpy_class, is_traced
-from ..base import error_class
+from ..base import _MXValueError, error_class
 from ..ndarray import NDArray
 from ..numpy_dispatch_protocol import is_masked
 from . import _indexing
-from ..ndarray._native import reread_shape, shared, view_as
+from ..ndarray._native import _call as invoked, reread_shape, shared, view_as
 from ._dispatch import call, check_order, compiled, device_of, operand
 from ._flat import Flags, flatiter, write_flat
 from ._methods import add_methods
@@ -28,24 +28,12 @@ _DTYPES = tuple(kind if kind is _dtypes.bfloat16 else onp.dtype(kind) for kind i
 _API_VERSIONS = ("2021.12", "2022.12", "2023.12")
 
 
-def _beside(value, array, in_place):
-    """An operand of Python's operators that is a list, a tuple or a NumPy array as an array beside
-    `array`. In place it gets that one's dtype if NumPy would cast it there. Masked arrays know how
-    to work with arrays, and keep their masks."""
-    if is_masked(type(value)):
-        return NotImplemented
-    made = operand(value, like=array)
-    if in_place and made.dtype != array.dtype and onp.can_cast(made.dtype, array.dtype, "same_kind"):
-        return made.astype(array.dtype)
-    return made
-
-
 def _function(name):
     """A function of mx.np."""
     return getattr(importlib.import_module("mxnet.numpy.multiarray"), name)    # which stands on this module
 
 
-_Base = _numpy_base(NDArray, [(method, row.arrays, row.number, row.left) for method, row in PYTHON_OPERATORS.items()], _beside)
+_Base = _numpy_base(NDArray, [(method, row.arrays, row.number, row.left) for method, row in PYTHON_OPERATORS.items()])
 
 
 @compiled("_npi_reshape")
@@ -493,6 +481,26 @@ class ndarray(_Base):   # pylint: disable=invalid-name
         """
         axes = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
         return _compiled_transpose(self, tuple(axes) if axes else None)
+
+    def _beside(self, other, record, in_place):
+        """A list, a tuple or a NumPy array as the other operand of the operator `record`; the
+        binding calls it. In place it gets the array's dtype if NumPy would cast it there. Masked
+        arrays know how to work with arrays, and keep their masks."""
+        if not record or not isinstance(other, (list, tuple, onp.ndarray, onp.generic)) or is_masked(type(other)):
+            return NotImplemented
+        made = operand(other, like=self)
+        if in_place and made.dtype != self.dtype and onp.can_cast(made.dtype, self.dtype, "same_kind"):
+            return made.astype(self.dtype)
+        return made
+
+    def __imatmul__(self, other):
+        product = self.__matmul__(other)    # which cannot be written where its factor is being read
+        if product is NotImplemented:
+            return product
+        if product.shape != self.shape:
+            raise _MXValueError("[matmul] a product whose shape is not that of the left array cannot be written there; "
+                             "accepted: a = a @ b")
+        return invoked("_copyto", (product,), self)
 
     @staticmethod
     def _product(a, b):

@@ -14,7 +14,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase
-from .._parts import is_written, lies_together, note_part
+from .._binding.written_parts import is_written, lies_together, note_part
 from .._tracing import is_deferred_compute, note_alias, stop
 from ..base import _MXValueError
 from ..ndarray._indexing import gives_all_values, is_whole, unrecorded

@@ -64,7 +64,7 @@ def _finish(name, run, inputs, kind, out, where, dtype):
             inputs = [call("_npi_cast", (x,), dtype=dtype) for x in inputs]
     if where is True and out is not None and dtype is None and not is_symbol(inputs[0]):
         same = all(x._dtype_id == out._dtype_id for x in inputs)
-        fits = out.dtype == onp.bool_ if kind == "bool" else same and (kind == "same" or out._dtype_id in (0, 1, 2, 12))
+        fits = out.dtype == onp.bool_ if kind == "bool" else same and (kind == "same" or out._dtype_id in _dtypes.FLOATS)
         if fits and not _is_larger(out, inputs):
             return run(inputs, out)
     result = run(inputs, None)

@@ -78,6 +78,9 @@ static void Operators(void) {
   OK(MXListAllOpNames(&count, &names));
   for (uint32_t i = 0; i < count; ++i) found += !strcmp(names[i], "Convolution") || !strcmp(names[i], "elemwise_add");
   CHECK(found == 2);
+  const uint32_t* bytes;
+  OK(MXListDTypes(&count, &names, &bytes));
+  CHECK(count == 13 && !strcmp(names[0], "float32") && bytes[0] == 4 && !strcmp(names[12], "bfloat16") && bytes[12] == 2);
   OK(MXOpListDTypes(op, &count, &dtypes));
   found = 0;
   for (uint32_t i = 0; i < count; ++i) found += dtypes[i] == 0;

@@ -1,6 +1,10 @@
 // What a record says of itself and of other records is checked: a typo is an error that names it.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <vector>
+
+#include "operator/dtypes.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/precision.h"
 #include "operator/recompute.h"
@@ -36,6 +40,31 @@ TEST(Records, AllOfThemHold) {
   EXPECT_GE(rules, 4);
   EXPECT_GE(conditions, 2);
   EXPECT_GE(recipes, 100);
+}
+
+TEST(Records, AllOfThemSayTheirDTypes) {
+  for (const Op* record : Op::ListUnique()) {
+    EXPECT_FALSE(record->dtypes.empty()) << record->name;
+    EXPECT_EQ(std::set<int>(record->dtypes.begin(), record->dtypes.end()).size(), record->dtypes.size())
+        << record->name << " names one twice";
+  }
+  Op op = *Op::Get("relu");
+  op.dtypes.clear();
+  EXPECT_TRUE(Has(Complaint(op), "[relu] says no dtypes (set_dtypes); accepted: some of those of operator/dtypes.h"));
+}
+
+TEST(Records, SetsOfDTypesHaveTheirMembers) {
+  EXPECT_EQ(dtypes::List(dtypes::kFloats), "float32, float64, float16, bfloat16");
+  EXPECT_EQ(dtypes::List(dtypes::kReals | dtypes::kBytes), "float32, float64, uint8, int8");
+  EXPECT_EQ(dtypes::List(dtypes::kClassic - dtypes::kFloats), "uint8, int8, int32, int64, bool");
+  EXPECT_EQ(std::vector<int>(dtypes::kAll).size(), static_cast<size_t>(kNumDTypes));
+  for (int dtype = 0; dtype < kNumDTypes; ++dtype) {
+    EXPECT_EQ(dtypes::kFloats.Has(dtype), IsFloating(dtype));
+    EXPECT_EQ(dtypes::kHalves.Has(dtype), IsHalf(dtype));
+    EXPECT_EQ(dtypes::kIntegersAndBool.Has(dtype), !IsFloating(dtype));
+    EXPECT_EQ(dtypes::kBytes.Has(dtype), DTypeSize(dtype) == 1 && dtype != kBool);
+  }
+  EXPECT_FALSE(dtypes::kAll.Has(kDTypeUnknown) || dtypes::kAll.Has(kNumDTypes) || dtypes::kAll.Has(64));
 }
 
 TEST(Records, ARuleOfRecomputationNamesAnOperatorThatFits) {

@@ -19,6 +19,7 @@
 #include "mxnet/executor.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
+#include "mxnet/op.h"
 #include "profiler/events.h"
 
 namespace mxnet {
@@ -148,7 +149,7 @@ TEST_F(ProfilerTest, PlansOnSeveralThreads) {
     SimpleBindRequest request;
     request.symbol = symbol;
     request.ctx = Context::CPU();
-    request.shapes["x"] = Shape({8, 8});
+    request.types["x"].shape = Shape({8, 8});
     request.grad_req = {OpReq::kNull};
     auto executor = SimpleBind(request);
     for (int i = 0; i < 100; ++i) executor->Forward(false);

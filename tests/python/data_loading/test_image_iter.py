@@ -190,3 +190,17 @@ def test_random_state_after_construction(folder):
     random.seed(1)
     it = detection(folder, path_imgidx=f"{folder}/box.idx", shuffle=True)
     assert it.seq == [50, 20, 30, 40, 10, 60, 0]
+
+
+def test_an_augmenter_cannot_end_the_pass(tmp_path):
+    """StopIteration of an augmenter ended the pass early, without an error."""
+    for value in 0, 51, 255:
+        (tmp_path / f'{value}.pnm').write_bytes(b'P6 4 4 255 ' + bytes([value] * 48))
+
+    def only_dark(image):
+        return next(iter([image] if image.max().asscalar() < 255 else []))
+    files = [[i, f'{value}.pnm'] for i, value in enumerate((0, 51, 255))]
+    batches = mx.image.ImageIter(1, (3, 4, 4), imglist=files, path_root=str(tmp_path), aug_list=[only_dark])
+    assert [batches.next().label[0].asscalar() for _ in range(2)] == [0, 1]
+    with pytest.raises(RuntimeError, match='ImageIter. an augmenter raised StopIteration for image 0 of a batch'):
+        batches.next()

@@ -10,7 +10,7 @@ import mxnet as mx
 from mxnet import gluon, nd
 from mxnet.gluon import data as D
 from mxnet.gluon.contrib.data import IntervalSampler
-from mxnet.gluon.data import batchify, vision
+from mxnet.gluon.data import batchify, dataloader, vision
 
 pytestmark = pytest.mark.on_gpu
 
@@ -270,6 +270,41 @@ def test_nested_samples(kind, options):
         if pinned:
             devices = [parts(batch, lambda a: a.context.device_type) for batch in batches]
             assert 'cpu_pinned' in str(devices) and "'cpu'" not in str(devices) and 'shared' not in str(devices)
+
+
+class EndsItself(D.Dataset):
+    """Raises StopIteration for one index, as a reader does that calls next()."""
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return next(iter([] if index == 4 else [float(index)]))
+
+
+def stops(samples):
+    raise StopIteration
+
+
+@pytest.mark.parametrize('options', [{}, {'num_workers': 2}, {'num_workers': 2, 'thread_pool': True}], ids=['0', 'processes', 'threads'])
+def test_a_dataset_cannot_end_the_epoch(options):
+    """StopIteration of a sample ended the epoch early, without an error."""
+    seen = []
+    with pytest.raises(RuntimeError, match='the dataset, for index 4, raised StopIteration'):
+        for batch in D.DataLoader(EndsItself(), 2, **options):
+            seen.append(batch.asnumpy().tolist())
+    assert seen == [[0, 1], [2, 3]]
+    with pytest.raises(RuntimeError, match=r'batchify_fn, for the samples \[0, 1\], raised StopIteration'):
+        next(iter(D.DataLoader(numbers(), 2, batchify_fn=stops, **options)))
+
+
+def test_a_pool_of_the_callers_cannot_end_the_epoch_either():
+    from multiprocessing.pool import ThreadPool
+    with ThreadPool(1) as pool:
+        batches = dataloader._MultiWorkerIter(pool, dataloader.default_batchify_fn, [[0, 1], [4, 5]], dataset=EndsItself())
+        assert next(batches).asnumpy().tolist() == [0, 1]
+        with pytest.raises(RuntimeError, match='for index 4, raised StopIteration'):
+            next(batches)
 
 
 def test_datasets_within_datasets():

@@ -313,3 +313,18 @@ def test_trainer_with_several_contexts():
         w += m
     np.testing.assert_allclose(results[0].ravel(), w, rtol=1e-5)
     np.testing.assert_allclose(results[1].ravel(), w, rtol=1e-5)
+
+
+@pytest.mark.parametrize("key", [2 ** 31, 2 ** 32, -2 ** 31 - 1, 10 ** 30])
+def test_keys_that_no_c_int_holds_are_refused(kv, key):
+    """They were cut to 32 bits: 2**32 wrote key 0, and 2**31 met -2**31."""
+    out = full(-1)
+    kv.init([0, -2 ** 31, 2 ** 31 - 1], [full(1), full(2), full(3)])
+    for call in (lambda: kv.init(key, full(5)), lambda: kv.push(key, full(5)), lambda: kv.pull(key, out=out),
+                 lambda: kv.pushpull(key, full(5), out=out), lambda: kv.broadcast(key, full(5), out=out),
+                 lambda: kv.push([0, key], [full(5), full(5)]), lambda: kv.push(0, full(5), priority=key)):
+        with pytest.raises(OverflowError, match=r"kvstore (key|priority)\] .*accepted: -2147483648 to 2147483647"):
+            call()
+    for own, value in ((0, 1), (-2 ** 31, 2), (2 ** 31 - 1, 3)):
+        kv.pull(own, out=out)
+        assert values(out) == value

@@ -297,6 +297,25 @@ def test_buckets_share_parameters(tmp_path):
     check_same(numbers(again), numbers(module))
 
 
+def test_buckets_with_parameters_of_their_own_are_refused():
+    """They trained on parameters that nobody had initialised, and get_params raised KeyError."""
+    def graph(length):
+        net = sym.mean(sym.var('data'), axis=1, keepdims=True)
+        net = sym.FullyConnected(net, num_hidden=2, name='fc')
+        if length == 3:
+            net = sym.BatchNorm(sym.FullyConnected(net, num_hidden=2, name='extra'), name='bn')
+        return net, ('data',), None
+    module = mx.mod.BucketingModule(graph, default_bucket_key=5)
+    module.bind([('data', (4, 5))])
+    module.init_params(mx.init.One())
+    with pytest.raises(ValueError, match="bucket 3 has parameters extra_weight, extra_bias, bn_gamma, bn_beta, bn_moving_mean, "
+                                         "bn_moving_var, which that of the default bucket 5 lacks"):
+        module.switch_bucket(3, [('data', (4, 3))])
+    module.forward(DataBatch([nd.ones((4, 2))], bucket_key=2, provide_data=[('data', (4, 2))]), is_train=False)
+    assert (module.get_outputs()[0].asnumpy() == 1).all() and sorted(module.get_params()[0]) == ['fc_bias', 'fc_weight']
+
+
+
 def test_chains():
     first = sym.FullyConnected(sym.var('data'), num_hidden=6, name='a')
     second = sym.SoftmaxOutput(sym.FullyConnected(sym.var('data'), num_hidden=2, name='b'), name='softmax')

@@ -292,3 +292,13 @@ def test_networks_take_batches_of_workers(hybridize):
     assert net.weight.data(mx.Context('cpu_pinned', 0)) is net.weight.data()
     with pytest.raises(RuntimeError, match='initialized on'):
         net.weight.data(mx.cpu(1))
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize('number', [2**31, 2**32, -2**31 - 1])
+def test_numbers_that_no_c_int_holds_are_refused(number):
+    """They were cut to 32 bits: arrays of cpu(2**32) were on cpu(0)."""
+    for call in (mx.cpu, mx.gpu, lambda n: mx.Context('cpu', n), mx.context.gpu_memory_info, mx.engine.set_bulk_size):
+        with pytest.raises(OverflowError, match=r'%d was given; accepted: -2147483648 to 2147483647' % number):
+            call(number)
+    assert mx.nd.zeros((1,), ctx=mx.cpu(2**31 - 1)).context == mx.cpu(2**31 - 1)

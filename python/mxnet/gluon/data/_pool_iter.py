@@ -4,6 +4,7 @@ import pickle
 
 from ... import context as context_mod, ndarray as nd
 from . import _shared_memory
+from ._make_batch import make_batch
 
 __all__ = ['_MultiWorkerIter', '_worker_fn', '_worker_initializer']
 
@@ -33,7 +34,7 @@ def _worker_fn(samples, batchify_fn, dataset=None):
     source = _worker_dataset if dataset is None else dataset
     if source is None:
         raise ValueError('[gluon.data.dataloader] no dataset: give one, or make the pool with initializer=_worker_initializer')
-    return _shared_memory.dumps(batchify_fn([source[i] for i in samples]))
+    return _shared_memory.dumps(make_batch(source, batchify_fn, samples))
 
 
 class _MultiWorkerIter:

@@ -2,6 +2,7 @@
 import atexit
 import collections
 import contextlib
+import functools
 import multiprocessing
 import os
 import pickle
@@ -15,6 +16,7 @@ from multiprocessing import connection
 from ... import _tracebacks, engine, util
 from . import _shared_memory
 from ..._interrupt import HeldInterrupt
+from ._make_batch import make_batch
 
 __all__ = ['ProcessWorkers', 'ThreadWorkers', 'WorkerDied']
 
@@ -79,7 +81,7 @@ def _process_loop(conn, dataset, batchify_fn, seed, switches):
             break
         task, indices = message
         try:
-            payload = task, True, _shared_memory.dumps(batchify_fn([dataset[i] for i in indices]))
+            payload = task, True, _shared_memory.dumps(make_batch(dataset, batchify_fn, indices))
         except BaseException as e:    # pylint: disable=broad-except  (also SystemExit: the parent decides)
             text = _tracebacks.text(e)
             try:
@@ -432,7 +434,7 @@ class ThreadWorkers(_Watched):
         super().__init__()
         self._closed = False
         self._tasks = queue.SimpleQueue()
-        arguments = weakref.ref(self), self._tasks, lambda indices: batchify_fn([dataset[i] for i in indices]), _switches()
+        arguments = weakref.ref(self), self._tasks, functools.partial(make_batch, dataset, batchify_fn), _switches()
         self._threads = []    # (identifier, event of its end)
         for i in range(count):
             ended = threading.Event()

@@ -1,4 +1,5 @@
 """DataLoader: batches from a dataset, made in this process, in worker processes or in threads."""
+import functools
 import threading
 
 from ... import context as context_mod, ndarray as nd  # noqa: F401
@@ -6,6 +7,7 @@ from ..._repr import from_arguments
 from . import batchify
 from . import sampler as _sampler
 from ..._interrupt import HeldInterrupt
+from ._make_batch import make_batch
 from ._pool_iter import _MultiWorkerIter, _as_in_context, _worker_fn, _worker_initializer  # noqa: F401  (taken from here by programs of 1.x, as is what follows)
 from ._shared_memory import ForkingPickler, rebuild_ndarray, reduce_ndarray  # noqa: F401
 
@@ -198,8 +200,7 @@ class _Epoch:
                 if not self._submit():
                     break
         else:
-            dataset, batchify_fn = loader._dataset, loader._batchify_fn
-            self._make = lambda indices: batchify_fn([dataset[i] for i in indices])
+            self._make = functools.partial(make_batch, loader._dataset, loader._batchify_fn)
         self._finish = _Finish(loader._pin_memory, loader._pin_device_id)
 
     def keep(self, loader):

@@ -1,15 +1,21 @@
 """Chooses the binding, compiled or ctypes: the base class of arrays, and calls of operators and
-compiled graphs."""
+compiled graphs.
+
+A binding has the primitives: its class `NDArrayBase`, `invoke`, `CachedOp`, the switches of a
+thread. What can be done with these alone stands in `composed`, and a binding may have a faster way
+of the same name. Features of arrays are written above, in mxnet.ndarray and mxnet.numpy, for both.
+"""
 import ctypes
 import glob
+import importlib
 import os
 import warnings
 
-from ._process import outside as _outside
-from ._dtypes import name as _dtype_name
-from ._methods import PYTHON_OPERATORS
-from ._parts import write_through
-from .base import _KINDS, _LIB, _PACKAGE, __version__, c_str, check_call
+from .._process import outside as _outside
+from .._dtypes import name as _dtype_name
+from .._methods import PYTHON_OPERATORS
+from ..base import _KINDS, _LIB, _PACKAGE, __version__, c_str, check_call
+from .written_parts import write_through
 
 
 def _switched_on(variable):
@@ -49,7 +55,7 @@ def _refuse_another(module):
 _backend = None
 if _switched_on("MXNET_ENABLE_CYTHON"):
     try:
-        from ._cy3 import ndarray as _compiled
+        from .._cy3 import ndarray as _compiled
         _refuse_another(_compiled)
         _backend = _compiled
     except ImportError as _error:
@@ -60,39 +66,27 @@ if _switched_on("MXNET_ENABLE_CYTHON"):
                       "take about 14 µs instead of 0.5. `python -m mxnet.doctor` says more; MXNET_ENABLE_CYTHON=0 chooses ctypes",
                       RuntimeWarning, stacklevel=_outside() or 1)
 if _backend is None:
-    from ._ctypes import ndarray as _backend
+    from .._ctypes import ndarray as _backend
 
 NDArrayBase = _backend.NDArrayBase
 CachedOp = _backend.CachedOp
 invoke = _backend.invoke
 invoke_np = _backend.invoke_np
-numpy_call = _backend.numpy_call
-of_one_dtype = _backend.of_one_dtype
-set_symbols = _backend.set_symbols
 new_array = _backend.new_array
-array_of = _backend.array_of
-array_of_lists = _backend.array_of_lists
-filled = _backend.filled
 set_mode = _backend.set_mode
 wait_all = _backend.wait_all
 is_traced = _backend.is_traced
 is_recorded = _backend.is_recorded
-show = _backend.show
-layout_of = _backend.layout_of
-make_views = _backend.make_views
-makes_views = _backend.makes_views
-store_push = _backend.store_push
-store_pull = _backend.store_pull
-store_pushpull = _backend.store_pushpull
+_set_trace_note = _backend._set_trace_note
 _set_ndarray_class = _backend._set_ndarray_class
 _set_indexing = _backend._set_indexing
 _set_numpy_class = _backend._set_numpy_class
 _numpy_base = _backend._numpy_base
-NumpyFunction = _backend.NumpyFunction
-NumpyProperty = _backend.NumpyProperty
-_set_making = _backend._set_making
-_set_trace_note = _backend._set_trace_note
-_set_symbol_call = _backend._set_symbol_call
+
+for _name in ("numpy_call", "of_one_dtype", "set_symbols", "_set_symbol_call", "array_of", "array_of_lists", "filled",
+              "show", "layout_of", "make_views", "makes_views", "store_push", "store_pull", "store_pushpull",
+              "NumpyFunction", "NumpyProperty", "_set_making"):
+    globals()[_name] = getattr(_backend, _name, None) or getattr(importlib.import_module(__name__ + ".composed"), _name)
 _backend._set_part_written(write_through)
 
 
