@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mxnet/imperative.h"
+#include "mxnet/op.h"
 
 using namespace mxnet;  // NOLINT
 

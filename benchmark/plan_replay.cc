@@ -7,6 +7,7 @@
 
 #include "mxnet/engine.h"
 #include "mxnet/executor.h"
+#include "mxnet/op.h"
 
 using namespace mxnet;  // NOLINT
 

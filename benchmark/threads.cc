@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "mxnet/executor.h"
+#include "mxnet/op.h"
 
 using namespace mxnet;  // NOLINT
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "mxnet/graph.h"
+#include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
 
 namespace mxnet {

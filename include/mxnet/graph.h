@@ -6,13 +6,16 @@
 #ifndef MXNET_GRAPH_H_
 #define MXNET_GRAPH_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "mxnet/op.h"
+#include "mxnet/base.h"
+#include "mxnet/infer_switches.h"
+#include "mxnet/node.h"
 
 namespace mxnet {
 

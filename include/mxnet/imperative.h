@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
-#include "mxnet/op.h"
 
 namespace mxnet {
 
@@ -35,10 +35,7 @@ class AttrsCache {
     return it == now_.end() ? nullptr : &it->second;
   }
   /* Not what has a long key, nor an operator whose name may come to stand for something else. */
-  static bool Takes(const std::string& key, const Op& op) {
-    constexpr size_t kMaxKey = 1 << 14;
-    return key.size() <= kMaxKey && op.runs != RunBy::kAsync;
-  }
+  MXNET_DLL static bool Takes(const std::string& key, const Op& op);
   /* What it returns stays where it is until thousands of others were put behind it. */
   const AttrsPtr& Put(const std::string& key, const AttrsPtr& attrs) {
     constexpr size_t kMaxEntries = 4096;

@@ -8,6 +8,7 @@
 
 #include "binding.h"
 #include "mxnet/c_api_op.h"
+#include "mxnet/op.h"
 #include "remembered.h"
 
 namespace mxnet {

@@ -10,6 +10,7 @@
 
 #include "binding.h"
 #include "mxnet/imperative.h"
+#include "mxnet/op.h"
 #include "remembered.h"
 
 namespace mxnet {

@@ -12,6 +12,7 @@
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "mxnet/numpy_shapes.h"
+#include "mxnet/op.h"
 #include "mxnet/profiler.h"
 #include "remembered.h"
 #include "views.h"

@@ -8,6 +8,7 @@
 #include "binding.h"
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"
+#include "mxnet/op.h"
 #include "mxnet/profiler.h"
 
 namespace mxnet {

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mxnet/op.h"
+
 namespace mxnet {
 namespace python {
 namespace {

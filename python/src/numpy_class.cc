@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "binding.h"
+#include "mxnet/op.h"
 #include "remembered.h"
 #include "views.h"
 

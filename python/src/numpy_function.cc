@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "binding.h"
+#include "mxnet/op.h"
 #include "mxnet/profiler.h"
 #include "numpy_call.h"
 #include "remembered.h"

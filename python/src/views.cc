@@ -10,6 +10,7 @@
 
 #include "binding.h"
 #include "mxnet/engine.h"
+#include "mxnet/op.h"
 #include "strided_copy.h"
 
 namespace mxnet {

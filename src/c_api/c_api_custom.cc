@@ -9,6 +9,7 @@
 
 #include "c_api/c_api_common.h"
 #include "imperative/custom_function.h"
+#include "mxnet/op.h"
 #include "operator/custom/custom.h"
 #include "operator/custom/worker_threads.h"
 

@@ -3,6 +3,7 @@
 
 #include "c_api/c_api_common.h"
 #include "mxnet/imperative.h"
+#include "mxnet/op.h"
 
 using namespace mxnet;  // NOLINT
 

@@ -15,6 +15,7 @@
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
 #include "mxnet/numpy_shapes.h"
+#include "mxnet/op.h"
 #include "operator/check.h"
 #include "operator/custom/worker_threads.h"
 #include "operator/numpy_types.h"

@@ -3,6 +3,7 @@
 #include "graph/gradient.h"
 #include "graph/json.h"
 #include "mxnet/numpy_shapes.h"
+#include "mxnet/op.h"
 
 using namespace mxnet;  // NOLINT
 

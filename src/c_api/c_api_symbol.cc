@@ -9,6 +9,7 @@
 #include "base/new_file.h"
 #include "graph/rewrite.h"
 #include "mxnet/numpy_shapes.h"
+#include "mxnet/op.h"
 
 using namespace mxnet;  // NOLINT
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/logging.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 namespace {

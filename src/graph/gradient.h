@@ -2,6 +2,7 @@
 #ifndef MXNET_GRAPH_GRADIENT_H_
 #define MXNET_GRAPH_GRADIENT_H_
 
+#include <functional>
 #include <unordered_map>
 #include <vector>
 

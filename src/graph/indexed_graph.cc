@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "mxnet/graph.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "mxnet/op.h"
+
 namespace mxnet {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/constraints.h"
+#include "mxnet/op.h"
 #include "operator/graph_operators.h"
 
 namespace mxnet {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/entry_key.h"
+#include "mxnet/op.h"
 #include "operator/graph_operators.h"
 #include "operator/traits_graph.h"
 

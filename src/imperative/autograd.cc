@@ -6,6 +6,7 @@
 #include "imperative/tape.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 namespace {

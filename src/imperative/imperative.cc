@@ -10,6 +10,11 @@
 
 namespace mxnet {
 
+bool AttrsCache::Takes(const std::string& key, const Op& op) {
+  constexpr size_t kMaxKey = 1 << 14;
+  return key.size() <= kMaxKey && op.runs != RunBy::kAsync;
+}
+
 ImperativeState& Imperative::State() {
   static thread_local ImperativeState state;
   return state;

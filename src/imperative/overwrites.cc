@@ -9,6 +9,7 @@
 
 #include "mxnet/error.h"
 #include "mxnet/imperative.h"
+#include "mxnet/op.h"
 #include "ndarray/run.h"
 
 namespace mxnet {

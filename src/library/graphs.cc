@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/json.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 namespace library {

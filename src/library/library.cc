@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/fork_guard.h"
+#include "mxnet/op.h"
 #include "operator/registry.h"
 
 namespace mxnet {

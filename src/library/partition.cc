@@ -6,6 +6,7 @@
 #include "library/graphs.h"
 #include "library/library.h"
 #include "library/texts.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 namespace library {

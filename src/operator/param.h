@@ -1,6 +1,6 @@
 /*
  * Operator parameters as structs of fields, which texts fill in. Types of fields: int, float,
- * double, bool, int64_t, uint32_t, uint64_t, std::string, and
+ * double, bool, char, int64_t, uint32_t, uint64_t, std::string, and
  *   Shape                 "(2,3)", "[2,3]", "2"; unset is Shape(): .set_default(Shape()) prints it
  *                         as [], .set_default_none() as None
  *   std::optional<T>      "None" or a T

@@ -7,6 +7,7 @@
 #include "executor/passes/core/passes.h"
 #include "executor/passes/core/plan_request.h"
 #include "mxnet/env.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 namespace {

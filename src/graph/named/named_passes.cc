@@ -5,9 +5,10 @@
 
 #include "graph/gradient.h"
 #include "graph/infer.h"
-#include "mxnet/numpy_shapes.h"
 #include "graph/json.h"
 #include "graph/named/named_graph.h"
+#include "mxnet/numpy_shapes.h"
+#include "mxnet/op.h"
 #include "operator/graph_operators.h"
 
 namespace mxnet {

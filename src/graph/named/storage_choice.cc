@@ -4,6 +4,7 @@
 #include <map>
 
 #include "graph/named/named_graph.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 namespace {

@@ -1,6 +1,7 @@
 // slice, slice_axis, slice_like, their gradients, and assignment into slices. All are one box with
 // a start and a step per dimension.
 #include <algorithm>
+#include <string>
 
 #include "base/omp.h"
 #include "operator/dtypes.h"
@@ -117,8 +118,8 @@ Box SliceAxisBox(const Attrs& attrs, const Shape& whole, const Shape&) {
   const int64_t b = p.begin < 0 ? p.begin + length : p.begin;
   const int64_t e = !p.end.has_value() ? length : p.end.value() < 0 ? p.end.value() + length : p.end.value();
   MXNET_CHECK_KIND(b >= 0 && b < e && e <= length, Value)
-      << "[" << attrs.op->name << "] begin=" << p.begin << ", end=" << (p.end.has_value() ? std::to_string(*p.end) : "None") << " of dimension " << axis << " with " << length
-      << " entries; accepted: 0 <= begin < end <= " << length << ", negative ones count from the end";
+      << "[" << attrs.op->name << "] begin=" << p.begin << ", end=" << (p.end ? std::to_string(*p.end) : "None") << " of dimension " << axis
+      << " with " << length << " entries; accepted: 0 <= begin < end <= " << length << ", negative ones count from the end";
   box.first[axis] = b;
   box.size[axis] = e - b;
   return box;

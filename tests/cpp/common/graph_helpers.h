@@ -11,6 +11,7 @@
 #include "mxnet/env.h"
 #include "mxnet/graph.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 

@@ -19,6 +19,7 @@
 #include "mxnet/executor.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
+#include "mxnet/op.h"
 #include "profiler/events.h"
 
 namespace mxnet {

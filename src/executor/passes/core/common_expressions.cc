@@ -1,5 +1,6 @@
 // Common subexpression elimination (MXNET_ELIMINATE_COMMON_EXPR).
 #include "executor/passes/core/passes.h"
+#include "mxnet/op.h"
 #include "operator/purity.h"
 
 namespace mxnet {

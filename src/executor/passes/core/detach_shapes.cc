@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "executor/passes/core/passes.h"
+#include "mxnet/op.h"
 #include "operator/graph_operators.h"
 
 namespace mxnet {

@@ -1,5 +1,6 @@
 // Nodes that read nothing from outside are computed once per plan.
 #include "executor/passes/core/passes.h"
+#include "mxnet/op.h"
 #include "operator/purity.h"
 
 namespace mxnet {

@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "executor/passes/core/passes.h"
+#include "mxnet/op.h"
 #include "operator/purity.h"
 
 namespace mxnet {
