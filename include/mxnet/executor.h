@@ -69,8 +69,7 @@ struct SimpleBindRequest {
   Context ctx;
   std::map<std::string, Context> group2ctx;
   std::vector<OpReq> grad_req;  // by argument
-  std::map<std::string, Shape> shapes;
-  std::map<std::string, int> dtypes;          // where unknown: float32
+  std::map<std::string, TensorType> types;    // as far as they are known; a dtype that nothing tells is float32
   std::vector<std::string> shared_arg_names;  // taken from `shared` as they are, with their gradients
   // Memory for the other arguments and, as "grad of NAME", for their gradients; grows when too
   // small. Without it nothing is shared.
@@ -96,8 +95,8 @@ struct MemoryAdvice {
  * Gradients of the arguments named `wanted` (empty: all). Throws Error(kValue) naming the least
  * possible bytes, or when shapes stay unknown.
  */
-MXNET_DLL MemoryAdvice AdviseMemory(const Symbol& symbol, Context ctx, const std::map<std::string, Shape>& shapes,
-                                    const std::map<std::string, int>& dtypes, const std::vector<std::string>& wanted, size_t budget);
+MXNET_DLL MemoryAdvice AdviseMemory(const Symbol& symbol, Context ctx, const std::map<std::string, TensorType>& types,
+                                    const std::vector<std::string>& wanted, size_t budget);
 
 class MXNET_DLL CachedOp {
  public:

@@ -100,6 +100,16 @@ std::map<std::string, Shape> Shapes(uint32_t n, const char** names, const Int* d
   return shapes;
 }
 
+std::map<std::string, TensorType> Types(const std::map<std::string, Shape>& shapes, uint32_t num_dtypes, const char** dtype_names,
+                                        const int* dtypes) {
+  std::map<std::string, TensorType> types;
+  for (const auto& kv : shapes) types[kv.first].shape = kv.second;
+  NeedTexts(num_dtypes, dtype_names, "names of dtypes");
+  Need(num_dtypes, dtypes, "dtypes");
+  for (uint32_t i = 0; i < num_dtypes; ++i) types[dtype_names[i]].dtype = dtypes[i];
+  return types;
+}
+
 template <typename Int>
 int DoSimpleBind(const char* function, SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t num_g2c, const char** g2c_keys,
                  const int* g2c_types, const int* g2c_ids, uint32_t grad_req_len, const char** grad_req_names, const char** grad_req_types,
@@ -127,10 +137,7 @@ int DoSimpleBind(const char* function, SymbolHandle symbol_handle, int dev_type,
         << "[simple_bind] got " << grad_req_len << " grad_reqs; the symbol has " << args.size() << " arguments";
     for (uint32_t i = 0; i < grad_req_len; ++i) r.grad_req.push_back(ToReq(std::string(grad_req_types[i])));
   }
-  r.shapes = Shapes(num_shapes, shape_names, shape_data, shape_idx);
-  NeedTexts(num_dtypes, dtype_names, "names of dtypes");
-  Need(num_dtypes, dtypes, "dtypes");
-  for (uint32_t i = 0; i < num_dtypes; ++i) r.dtypes[dtype_names[i]] = dtypes[i];
+  r.types = Types(Shapes(num_shapes, shape_names, shape_data, shape_idx), num_dtypes, dtype_names, dtypes);
   NeedTexts(num_stypes, stype_names, "names of storage types");
   Need(num_stypes, stypes, "storage types");
   for (uint32_t i = 0; i < num_stypes; ++i)
@@ -329,13 +336,9 @@ int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t n
                        const int* dtypes, uint32_t num_grads, const char** grad_names, uint64_t budget, SymbolHandle* out_symbol,
                        uint64_t* out_bytes, double* out_costs, uint32_t* out_num_names, const char*** out_names) {
   API_BEGIN(out_symbol, out_bytes, out_costs, out_num_names, out_names);
-  std::map<std::string, int> types;
-  NeedTexts(num_dtypes, dtype_names, "names of dtypes");
-  Need(num_dtypes, dtypes, "dtypes");
-  for (uint32_t i = 0; i < num_dtypes; ++i) types[dtype_names[i]] = dtypes[i];
+  const auto types = Types(Shapes(num_shapes, shape_names, shape_data, shape_idx), num_dtypes, dtype_names, dtypes);
   const std::vector<std::string> wanted = Names(num_grads, grad_names, "names of arguments");
-  MemoryAdvice advice = AdviseMemory(*AsSymbol(symbol), Context::Make(dev_type, dev_id),
-                                     Shapes(num_shapes, shape_names, shape_data, shape_idx), types, wanted, static_cast<size_t>(budget));
+  MemoryAdvice advice = AdviseMemory(*AsSymbol(symbol), Context::Make(dev_type, dev_id), types, wanted, static_cast<size_t>(budget));
   const uint64_t bytes[] = {advice.arena_bytes, advice.lower_bound_bytes, advice.kept_bytes};
   std::copy(std::begin(bytes), std::end(bytes), out_bytes);
   const double costs[] = {advice.step_ns, advice.step_flops, advice.extra_ns, advice.extra_flops};

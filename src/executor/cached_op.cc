@@ -110,6 +110,30 @@ class ArenaPool {
   std::vector<std::shared_ptr<Arena>> idle_;
 };
 
+/* What a plan is compiled for, and found by. */
+struct Signature {
+  const std::vector<NDArray*>& inputs;
+  const std::vector<int>& wanted;  // inputs whose gradients the plan computes
+  Context where;
+  bool is_train, watched;
+  InferSwitches switches = InferSwitches::OfThread(true);
+
+  std::string Key() const {
+    std::string key;
+    auto put = [&key](const void* p, size_t n) { key.append(static_cast<const char*>(p), n); };
+    const int head[] = {static_cast<int>(where.dev_type), where.dev_id, is_train, watched, switches.float64_default,
+                        switches.numpy_shapes};
+    put(head, sizeof head);
+    for (const NDArray* a : inputs) {
+      const int about[] = {a->dtype(), a->shape().ndim(), static_cast<int>(a->storage_type())};
+      put(about, sizeof about);
+      put(a->shape().dims(), sizeof(int64_t) * a->shape().ndim());
+    }
+    put(wanted.data(), wanted.size() * sizeof(int));
+    return key;
+  }
+};
+
 /* What a thread's last call left for its next one: a plan, the signature it is for, and an instance
  * whose arena nobody else has. */
 struct Warm {
@@ -189,7 +213,7 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     if (record)
       for (size_t i = 0; i < inputs.size(); ++i)
         if (Imperative::HasHistory(*inputs[i]) && !is_aux_[i] && IsFloating(inputs[i]->dtype())) wanted.push_back(static_cast<int>(i));
-    std::unique_ptr<Warm> warm = Prepare(inputs, where, Imperative::State().training, wanted, monitored_.load(std::memory_order_acquire));
+    std::unique_ptr<Warm> warm = Prepare({inputs, wanted, where, Imperative::State().training, monitored_.load(std::memory_order_acquire)});
     const std::shared_ptr<Compiled>& compiled = warm->compiled;
     const Plan& plan = *compiled->plan;
     auto call = std::make_shared<PlanCall>();
@@ -198,18 +222,19 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     for (size_t i = 0; i < inputs.size(); ++i) call->arrays[i] = inputs[i]->Detach();
     std::vector<std::pair<NDArray, NDArray*>> copied;
     for (size_t i = 0; i < outputs.size(); ++i) {
+      const TensorType& type = plan.output_types[i];
       NDArray& slot = call->arrays[plan.output_slot(static_cast<int>(i))];
       if (outputs[i]->is_none()) {
-        *outputs[i] = NDArray(plan.output_shapes[i], where, plan.output_dtypes[i], true);
+        *outputs[i] = NDArray(type.shape, where, type.dtype, true);
         slot = *outputs[i];
         continue;
       }
-      MXNET_CHECK_KIND(outputs[i]->shape() == plan.output_shapes[i] && outputs[i]->dtype() == plan.output_dtypes[i], Value)
+      MXNET_CHECK_KIND(outputs[i]->shape() == type.shape && outputs[i]->dtype() == type.dtype, Value)
           << "[CachedOp] output " << i << " is given as " << outputs[i]->shape() << ' ' << DTypeName(outputs[i]->dtype())
-          << "; the result is " << plan.output_shapes[i] << ' ' << DTypeName(plan.output_dtypes[i]);
+          << "; the result is " << type.shape << ' ' << DTypeName(type.dtype);
       const bool shared = std::any_of(inputs.begin(), inputs.end(), [&](const NDArray* in) { return in->chunk() == outputs[i]->chunk(); });
       if (shared || outputs[i]->ctx() != where) {
-        slot = NDArray(plan.output_shapes[i], where, plan.output_dtypes[i], true);
+        slot = NDArray(type.shape, where, type.dtype, true);
         copied.emplace_back(slot, outputs[i]);
       } else {
         slot = outputs[i]->Detach();
@@ -353,26 +378,16 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
    * signature: its arena is then still this thread's, so that calls of different threads never wait
    * for one another.
    */
-  std::unique_ptr<Warm> Prepare(const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted,
-                                bool watched) {
-    std::string key;
-    auto put = [&key](const void* p, size_t n) { key.append(static_cast<const char*>(p), n); };
-    const int head[4] = {static_cast<int>(where.dev_type), where.dev_id, is_train, watched};
-    put(head, sizeof head);
-    for (const NDArray* a : inputs) {
-      const int about[2] = {a->dtype(), a->shape().ndim()};
-      put(about, sizeof about);
-      put(a->shape().dims(), sizeof(int64_t) * a->shape().ndim());
-    }
-    put(wanted.data(), wanted.size() * sizeof(int));
+  std::unique_ptr<Warm> Prepare(const Signature& of) {
+    std::string key = of.Key();
     // acquire pairs with the release in Keep: what the slot's last user wrote into the instance is
     // seen
     std::unique_ptr<Warm> warm(warm_[CallerNumber() % kSlots].exchange(nullptr, std::memory_order_acquire));
     if (warm && warm->key == key) return warm;
     std::shared_ptr<Arena> arena = warm ? warm->instance->arena() : nullptr;
-    if (arena && !(arena->ctx == where)) arenas_.Return(std::move(arena));
+    if (arena && !(arena->ctx == of.where)) arenas_.Return(std::move(arena));
     warm = std::make_unique<Warm>();
-    warm->compiled = Find(key, inputs, where, is_train, wanted, watched);
+    warm->compiled = Find(key, of);
     warm->instance = Take(warm->compiled.get(), std::move(arena));
     warm->key = std::move(key);
     return warm;
@@ -386,29 +401,26 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     }
   }
 
-  std::shared_ptr<Compiled> Find(const std::string& key, const std::vector<NDArray*>& inputs, Context where, bool is_train,
-                                 const std::vector<int>& wanted, bool watched) {
+  std::shared_ptr<Compiled> Find(const std::string& key, const Signature& of) {
     std::lock_guard<std::mutex> lock(mutex_);
     auto& slot = compiled_[key];
     if (!slot) {
       if (compiled_.size() > kMostPlans) Forget();
       PlanRequest request;
       request.symbol = symbol_;
-      request.ctx = where;
-      for (const NDArray* a : inputs) {
-        request.shapes.push_back(a->shape());
-        request.dtypes.push_back(a->dtype());
-      }
-      request.is_train = is_train;
-      request.every_result = watched;
+      request.ctx = of.where;
+      request.switches = of.switches;
+      for (const NDArray* a : of.inputs) request.inputs.push_back(a->type());
+      request.is_train = of.is_train;
+      request.every_result = of.watched;
       request.forward_bulk = forward_bulk_;
       request.backward_bulk = backward_bulk_;
-      if (!wanted.empty()) request.grad_req.assign(inputs.size(), OpReq::kNull);
+      if (!of.wanted.empty()) request.grad_req.assign(of.inputs.size(), OpReq::kNull);
       request.memory_budget = memory_budget_;
-      request.per_call.assign(inputs.size(), 0);
+      request.per_call.assign(of.inputs.size(), 0);
       for (int i : data_inputs_)
-        if (i < static_cast<int>(inputs.size())) request.per_call[i] = 1;
-      for (int i : wanted) request.grad_req[i] = OpReq::kWrite;
+        if (i < static_cast<int>(of.inputs.size())) request.per_call[i] = 1;
+      for (int i : of.wanted) request.grad_req[i] = OpReq::kWrite;
       auto fresh = std::make_shared<Compiled>();
       try {
         fresh->plan = Plan::Compile(request);
@@ -484,9 +496,10 @@ void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<
   }
   auto call = std::make_shared<PlanCall>(*forward);
   for (size_t i = 0; i < ograds.size(); ++i) {
-    MXNET_CHECK_KIND(ograds[i]->shape() == plan.output_shapes[i], Value)
-        << "[CachedOp] the gradient of output " << i << " has shape " << ograds[i]->shape() << "; the output has " << plan.output_shapes[i];
-    call->arrays[plan.head_slot(static_cast<int>(i))] = AsGradientOf(plan.output_dtypes[i], plan.ctx, *ograds[i]).Detach();
+    const TensorType& type = plan.output_types[i];
+    MXNET_CHECK_KIND(ograds[i]->shape() == type.shape, Value)
+        << "[CachedOp] the gradient of output " << i << " has shape " << ograds[i]->shape() << "; the output has " << type.shape;
+    call->arrays[plan.head_slot(static_cast<int>(i))] = AsGradientOf(type.dtype, plan.ctx, *ograds[i]).Detach();
   }
   for (size_t k = 0; k < wanted.size(); ++k) {
     const NDArray& x = forward->arrays[wanted[k]];

@@ -84,7 +84,7 @@ class ExecutorImpl : public Executor {
     arena_ = shared && shared->arena_ && shared->ctx_ == ctx ? shared->arena_ : std::make_shared<Arena>(ctx_);
     Compiled* primary = Get(has_grads_, has_grads_);
     const Plan& plan = *primary->plan();
-    for (int i = 0; i < plan.num_outputs; ++i) outputs_.emplace_back(plan.output_shapes[i], ctx_, plan.output_dtypes[i], true);
+    for (int i = 0; i < plan.num_outputs; ++i) outputs_.emplace_back(plan.output_types[i].shape, ctx_, plan.output_types[i].dtype, true);
   }
 
   void Forward(bool is_train) override {
@@ -158,7 +158,7 @@ class ExecutorImpl : public Executor {
       MXNET_CHECK_KIND(head_grads[i].shape() == outputs_[i].shape(), Value)
           << "[executor] head gradient " << i << " has shape " << head_grads[i].shape() << "; output " << i << " has "
           << outputs_[i].shape();
-      call->arrays[plan.head_slot(i)] = AsGradientOf(plan.output_dtypes[i], ctx_, head_grads[i]);
+      call->arrays[plan.head_slot(i)] = AsGradientOf(plan.output_types[i].dtype, ctx_, head_grads[i]);
     }
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (input_req_[i] != OpReq::kNull) call->arrays[plan.grad_slot(static_cast<int>(i))] = arg_grads[input_arg_[i]];
@@ -286,23 +286,20 @@ class ExecutorImpl : public Executor {
    * every forward pass. */
   void ShapeOutputs() {
     const IndexedGraph g(symbol_.outputs);
-    ShapeVector shapes(g.num_entries());
-    std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
+    TensorTypes types(g.num_entries());
     const auto nodes = symbol_.ListInputs(Symbol::kAll);
     std::unordered_map<const Node*, const NDArray*> arrays;
     for (size_t i = 0; i < nodes.size(); ++i) arrays[nodes[i].get()] = &inputs_[i];
-    for (uint32_t id : g.input_nodes) {
-      const NDArray& a = *arrays.at(g.nodes[id].source);
-      shapes[g.eid(id, 0)] = a.shape();
-      dtypes[g.eid(id, 0)] = a.dtype();
-    }
-    InferShapes(g, &shapes);
-    InferTypes(g, &dtypes, kFloat32);
+    for (uint32_t id : g.input_nodes) types[g.eid(id, 0)] = arrays.at(g.nodes[id].source)->type();
+    GraphInference how;
+    how.default_dtype = kFloat32;
+    how.switches = switches_;
+    InferEntries(g, &types, how);
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      MXNET_CHECK_KIND(shapes[g.eid(g.outputs[i])].known(), Value)
+      const TensorType& type = types[g.eid(g.outputs[i])];
+      MXNET_CHECK_KIND(type.shape.known(), Value)
           << "[bind] the shape of output " << i << " depends on values; accepted without group2ctx";
-      const uint32_t e = g.eid(g.outputs[i]);
-      outputs_[i] = NDArray(shapes[e], output_places_[i], dtypes[e], true);
+      outputs_[i] = NDArray(type.shape, output_places_[i], type.dtype, true);
     }
   }
 
@@ -315,10 +312,8 @@ class ExecutorImpl : public Executor {
       PlanRequest request;
       request.symbol = symbol_;
       request.ctx = ctx_;
-      for (const auto& a : inputs_) {
-        request.shapes.push_back(a.shape());
-        request.dtypes.push_back(a.dtype());
-      }
+      request.switches = switches_;
+      for (const auto& a : inputs_) request.inputs.push_back(a.type());
       request.is_train = is_train;
       request.every_result = watched;
       if (backward) request.grad_req = input_req_;
@@ -413,6 +408,7 @@ class ExecutorImpl : public Executor {
   Context ctx_;
   const std::vector<Context> output_places_;  // parts are on several devices, and copies between them in the graph; empty: all is on ctx_
   const bool placed_;
+  const InferSwitches switches_ = InferSwitches::OfThread(true);  // of the thread that bound: all plans have the same outputs
   std::shared_ptr<const Plan> inference_plan_;  // another executor's, to be used as it is
   bool on_caller_ = false;
   bool has_grads_ = false, dynamic_ = false;

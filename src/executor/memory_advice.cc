@@ -35,8 +35,8 @@ Symbol Mark(const Symbol& symbol, const NodeSet& marked, std::vector<std::string
 
 }  // namespace
 
-MemoryAdvice AdviseMemory(const Symbol& symbol, Context ctx, const std::map<std::string, Shape>& shapes,
-                          const std::map<std::string, int>& dtypes, const std::vector<std::string>& wanted, size_t budget) {
+MemoryAdvice AdviseMemory(const Symbol& symbol, Context ctx, const std::map<std::string, TensorType>& types,
+                          const std::vector<std::string>& wanted, size_t budget) {
   MXNET_CHECK_KIND(!HasDynamicShape(symbol), Value) << "[memory] a graph with value-dependent shapes has no memory plan";
   PlanRequest request;
   request.symbol = symbol;
@@ -49,25 +49,22 @@ MemoryAdvice AdviseMemory(const Symbol& symbol, Context ctx, const std::map<std:
     MXNET_CHECK_KIND(std::any_of(arguments.begin(), arguments.end(), [&](const NodePtr& n) { return n->name == w; }), Value)
         << "[memory] a gradient of '" << w << "' is wanted; the symbol has no such argument";
   const IndexedGraph g(symbol.outputs);
-  ShapeVector all(g.num_entries());
-  std::vector<int> types(g.num_entries(), kDTypeUnknown);
+  TensorTypes entries(g.num_entries());
   for (uint32_t id : g.input_nodes) {
-    const std::string& name = g.nodes[id].source->name;
-    auto s = shapes.find(name);
-    if (s != shapes.end()) all[g.eid(id, 0)] = s->second;
-    auto t = dtypes.find(name);
-    if (t != dtypes.end()) types[g.eid(id, 0)] = t->second;
+    auto given = types.find(g.nodes[id].source->name);
+    if (given != types.end()) entries[g.eid(id, 0)] = given->second;
   }
-  InferShapes(g, &all);
-  InferTypes(g, &types, kFloat32);
+  GraphInference how;
+  how.default_dtype = kFloat32;
+  how.switches = request.switches;
+  InferEntries(g, &entries, how);
   for (const auto& n : inputs) {
-    const uint32_t e = g.eid(g.id.at(n.get()), 0);
-    MXNET_CHECK_KIND(all[e].known(), Value) << "[memory] the shape of " << n->name << " cannot be inferred; give more input shapes";
-    request.shapes.push_back(all[e]);
-    request.dtypes.push_back(types[e]);
+    const TensorType& type = entries[g.eid(g.id.at(n.get()), 0)];
+    MXNET_CHECK_KIND(type.shape.known(), Value) << "[memory] the shape of " << n->name << " cannot be inferred; give more input shapes";
+    request.inputs.push_back(type);
     const bool argument = std::find(arguments.begin(), arguments.end(), n) != arguments.end();
     const bool asked = wanted.empty() || std::find(wanted.begin(), wanted.end(), n->name) != wanted.end();
-    request.grad_req.push_back(argument && asked && IsFloating(types[e]) ? OpReq::kWrite : OpReq::kNull);
+    request.grad_req.push_back(argument && asked && IsFloating(type.dtype) ? OpReq::kWrite : OpReq::kNull);
   }
   const auto plan = Plan::Compile(request);
   MemoryAdvice advice;

@@ -10,24 +10,27 @@
 namespace mxnet {
 namespace {
 
-NDArray Zeros(const Shape& shape, Context ctx, int dtype) {
-  NDArray a(shape, ctx, dtype);
-  if (shape.Size() > 0) Imperative::Run(graph_ops::Zeros(), {}, {OpReq::kWrite}, {a}, false);
+NDArray Zeros(const TensorType& type, Context ctx) {
+  NDArray a(type.shape, ctx, type.dtype);
+  if (type.shape.Size() > 0) Imperative::Run(graph_ops::Zeros(), {}, {OpReq::kWrite}, {a}, false);
   return a;
 }
 
-/* An array of this shape in the named buffer, which is replaced when it is too small or of another
+bool Fits(const NDArray& a, const TensorType& type) { return a.shape() == type.shape && a.dtype() == type.dtype; }
+
+/* An array of this type in the named buffer, which is replaced when it is too small or of another
  * dtype. */
-NDArray FromBuffer(std::map<std::string, NDArray>* buffer, const std::string& name, const Shape& shape, Context ctx, int dtype) {
+NDArray FromBuffer(std::map<std::string, NDArray>* buffer, const std::string& name, const TensorType& type, Context ctx) {
   auto it = buffer->find(name);
+  const Shape& shape = type.shape;
   const int64_t size = shape.Size();
-  if (it != buffer->end() && !it->second.is_none() && it->second.dtype() == dtype && it->second.ctx() == ctx &&
+  if (it != buffer->end() && !it->second.is_none() && it->second.dtype() == type.dtype && it->second.ctx() == ctx &&
       it->second.shape().Size() >= size) {
     const NDArray& b = it->second;
     if (b.shape() == shape) return b;
     return b.Reshape(Shape({b.shape().Size()})).Slice(0, size).Reshape(shape);
   }
-  NDArray fresh = Zeros(shape, ctx, dtype);
+  NDArray fresh = Zeros(type, ctx);
   (*buffer)[name] = fresh;
   return fresh;
 }
@@ -36,26 +39,22 @@ NDArray FromBuffer(std::map<std::string, NDArray>* buffer, const std::string& na
 
 std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
   const IndexedGraph g(r.symbol.outputs);
-  ShapeVector shapes(g.num_entries());
-  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
+  TensorTypes types(g.num_entries());
   for (uint32_t id : g.input_nodes) {
-    const std::string& name = g.nodes[id].source->name;
-    auto s = r.shapes.find(name);
-    if (s != r.shapes.end()) shapes[g.eid(id, 0)] = s->second;
-    auto t = r.dtypes.find(name);
-    if (t != r.dtypes.end()) dtypes[g.eid(id, 0)] = t->second;
+    auto given = r.types.find(g.nodes[id].source->name);
+    if (given != r.types.end()) types[g.eid(id, 0)] = given->second;
   }
-  const bool known = InferShapes(g, &shapes);
-  InferTypes(g, &dtypes, kFloat32);
-  std::unordered_map<const Node*, uint32_t> eid;
+  GraphInference how;
+  how.default_dtype = kFloat32;
+  InferEntries(g, &types, how);
+  std::unordered_map<const Node*, const TensorType*> type_of;
   std::string unknown;
   for (uint32_t id : g.input_nodes) {
-    const uint32_t e = g.eid(id, 0);
-    eid[g.nodes[id].source] = e;
-    if (!shapes[e].known()) unknown += (unknown.empty() ? "" : ", ") + g.nodes[id].source->name + ": " + shapes[e].str();
+    const TensorType& type = types[g.eid(id, 0)];
+    type_of[g.nodes[id].source] = &type;
+    if (!type.shape.known()) unknown += (unknown.empty() ? "" : ", ") + g.nodes[id].source->name + ": " + type.shape.str();
   }
-  MXNET_CHECK_KIND(known || unknown.empty(), Value)
-      << "[simple_bind] these shapes cannot be inferred: " << unknown << "; give more input shapes";
+  MXNET_CHECK_KIND(unknown.empty(), Value) << "[simple_bind] these shapes cannot be inferred: " << unknown << "; give more input shapes";
 
   const auto arg_nodes = r.symbol.ListInputs(Symbol::kReadOnlyArgs), aux_nodes = r.symbol.ListInputs(Symbol::kAuxStates);
   MXNET_CHECK_KIND(r.grad_req.size() == arg_nodes.size(), Value)
@@ -73,40 +72,39 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
   std::vector<NDArray> args, grads, aux;
   for (size_t i = 0; i < arg_nodes.size(); ++i) {
     const std::string& name = arg_nodes[i]->name;
-    const Shape& shape = shapes[eid.at(arg_nodes[i].get())];
-    const int dtype = dtypes[eid.at(arg_nodes[i].get())];
+    const TensorType& type = *type_of.at(arg_nodes[i].get());
     const Context at = places.at(arg_nodes[i].get());
     profiler::MemoryScope memory(name);
     const bool shareable = std::find(r.shared_arg_names.begin(), r.shared_arg_names.end(), name) != r.shared_arg_names.end();
     auto s = shareable ? shared_args.find(name) : shared_args.end();
-    const bool fits = s != shared_args.end() && r.shared->args[s->second].shape() == shape && r.shared->args[s->second].dtype() == dtype;
+    const bool fits = s != shared_args.end() && Fits(r.shared->args[s->second], type);
     MXNET_CHECK_KIND(s == shared_args.end() || fits, Value)
-        << "[simple_bind] shared argument " << name << " has shape " << r.shared->args[s->second].shape() << "; needed: " << shape;
+        << "[simple_bind] shared argument " << name << " has shape " << r.shared->args[s->second].shape() << "; needed: " << type.shape;
     if (fits) {
       args.push_back(r.shared->args[s->second]);
     } else if (r.shared_buffer && !shareable) {
-      args.push_back(FromBuffer(r.shared_buffer, name, shape, at, dtype));
+      args.push_back(FromBuffer(r.shared_buffer, name, type, at));
     } else {
-      args.push_back(Zeros(shape, at, dtype));
+      args.push_back(Zeros(type, at));
     }
     if (r.grad_req[i] == OpReq::kNull) {
       grads.emplace_back();
     } else if (fits && !r.shared->arg_grads[s->second].is_none()) {
       grads.push_back(r.shared->arg_grads[s->second]);
     } else if (r.shared_buffer && !shareable) {
-      grads.push_back(FromBuffer(r.shared_buffer, "grad of " + name, shape, at, dtype));
+      grads.push_back(FromBuffer(r.shared_buffer, "grad of " + name, type, at));
     } else {
-      grads.push_back(Zeros(shape, at, dtype));
+      grads.push_back(Zeros(type, at));
     }
   }
   for (const auto& n : aux_nodes) {
-    const uint32_t e = eid.at(n.get());
+    const TensorType& type = *type_of.at(n.get());
     profiler::MemoryScope memory(n->name);
     auto s = shared_aux.find(n->name);
-    if (s != shared_aux.end() && r.shared->aux[s->second].shape() == shapes[e] && r.shared->aux[s->second].dtype() == dtypes[e])
+    if (s != shared_aux.end() && Fits(r.shared->aux[s->second], type))
       aux.push_back(r.shared->aux[s->second]);
     else
-      aux.push_back(Zeros(shapes[e], places.at(n.get()), dtypes[e]));
+      aux.push_back(Zeros(type, places.at(n.get())));
   }
   return Executor::Bind(r.symbol, r.ctx, r.group2ctx, args, grads, r.grad_req, aux, r.shared);
 }

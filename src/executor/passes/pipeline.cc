@@ -119,42 +119,36 @@ const std::vector<Pass>& PlanPasses() {
 bool PassContext::inference() const { return !request.is_train && !has_backward; }
 bool PassContext::on_cpu() const { return !request.ctx.is_gpu(); }
 bool PassContext::all_inputs_are(int dtype) const {
-  return std::all_of(request.dtypes.begin(), request.dtypes.end(), [dtype](int t) { return t == dtype; });
+  return std::all_of(request.inputs.begin(), request.inputs.end(), [dtype](const TensorType& t) { return t.dtype == dtype; });
 }
 
 const GraphInfo& PassContext::info(const PassGraph& graph) {
-  if (!info_) info_ = InferGraph(graph, *variables_);
+  if (!info_) info_ = InferGraph(graph, *variables_, request.switches);
   return *info_;
 }
 
-std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableTypes& variables) {
+std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableTypes& variables, const InferSwitches& switches) {
   auto info = std::make_unique<GraphInfo>(Heads(graph));
   const IndexedGraph& g = info->g;
-  info->shapes.assign(g.num_entries(), Shape());
-  info->dtypes.assign(g.num_entries(), kDTypeUnknown);
+  info->types.resize(g.num_entries());
   for (uint32_t id : g.input_nodes) {
     auto known = variables.find(g.nodes[id].source);
-    if (known == variables.end()) continue;
-    info->shapes[g.eid(id, 0)] = known->second.shape;
-    info->dtypes[g.eid(id, 0)] = known->second.dtype;
+    if (known != variables.end()) info->types[g.eid(id, 0)] = known->second;
   }
-  auto demand = [&](bool complete, const char* what, auto is_known) {
-    if (complete) return;
+  GraphInference how;
+  how.switches = switches;
+  how.alike = &graph.alike;
+  if (InferEntries(g, &info->types, how)) return info;
+  const auto demand = [&](const char* what, auto is_known) {
     for (uint32_t id = 0; id < g.nodes.size(); ++id)
       for (uint32_t e = g.entry_ptr[id]; e < g.entry_ptr[id + 1]; ++e)
-        MXNET_CHECK_KIND(is_known(e), Value) << "[plan] the " << what << " of output " << e - g.entry_ptr[id] << " of node "
-                                             << g.nodes[id].source->name << " ("
-                                             << (g.nodes[id].source->is_variable() ? "variable" : g.nodes[id].source->op()->name)
-                                             << ") cannot be inferred; give the " << what << "s of all inputs";
+        MXNET_CHECK_KIND(is_known(info->types[e]), Value)
+            << "[plan] the " << what << " of output " << e - g.entry_ptr[id] << " of node " << g.nodes[id].source->name << " ("
+            << (g.nodes[id].source->is_variable() ? "variable" : g.nodes[id].source->op()->name) << ") cannot be inferred; give the "
+            << what << "s of all inputs";
   };
-  GraphInference how;
-  how.alike = &graph.alike;
-  TensorTypes entries;
-  for (uint32_t e = 0; e < g.num_entries(); ++e) entries.emplace_back(info->shapes[e], info->dtypes[e]);
-  InferEntries(g, &entries, how);
-  for (uint32_t e = 0; e < g.num_entries(); ++e) info->shapes[e] = entries[e].shape, info->dtypes[e] = entries[e].dtype;
-  demand(false, "shape", [&](uint32_t e) { return info->shapes[e].known(); });
-  demand(false, "dtype", [&](uint32_t e) { return info->dtypes[e] != kDTypeUnknown; });
+  demand("shape", [](const TensorType& t) { return t.shape.known(); });
+  demand("dtype", [](const TensorType& t) { return t.dtype != kDTypeUnknown; });
   return info;
 }
 

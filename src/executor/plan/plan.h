@@ -111,8 +111,7 @@ class Plan : public PlanSlots, public PlanNodes {
   };
 
   size_t constant_bytes = 0;
-  ShapeVector output_shapes;
-  std::vector<int> output_dtypes;
+  TensorTypes output_types;
   std::vector<OpReq> grad_req;
   std::vector<char> per_call;  // by input
   Phase forward, backward;

@@ -32,11 +32,7 @@ void Describe(const PlanTask& task, PlanGraph* graph, Plan* plan) {
   plan->per_call = task.request.per_call;
   plan->per_call.resize(task.inputs.size(), 0);
   plan->optimized = std::move(graph->optimized);
-  for (int i = 0; i < plan->num_outputs; ++i) {
-    const NodeEntry& e = graph->graph.outputs[i];
-    plan->output_shapes.push_back(graph->info->shape(e));
-    plan->output_dtypes.push_back(graph->info->dtype(e));
-  }
+  for (const NodeEntry& e : graph->graph.outputs) plan->output_types.push_back(graph->info->type(e));
 }
 
 PlanStats Summarize(const Plan& plan, const EntryPlaces& places) {

@@ -11,13 +11,13 @@ namespace mxnet {
 PlanTask MakeTask(const PlanRequest& request) {
   PlanTask task{request, request.symbol.ListInputs(Symbol::kAll), request.grad_req, {}, {}, {}};
   const size_t count = task.inputs.size();
-  MXNET_CHECK_KIND(request.shapes.size() == count && request.dtypes.size() == count, Value)
-      << "[plan] got " << request.shapes.size() << " input shapes; the symbol has " << count << " inputs";
+  MXNET_CHECK_KIND(request.inputs.size() == count, Value)
+      << "[plan] got the types of " << request.inputs.size() << " inputs; the symbol has " << count << " inputs";
   task.grad_req.resize(count, OpReq::kNull);
   task.slots.num_inputs = static_cast<int>(count);
   task.slots.num_outputs = static_cast<int>(request.symbol.outputs.size());
   for (size_t i = 0; i < count; ++i) {
-    task.types[task.inputs[i].get()] = {request.shapes[i], request.dtypes[i]};
+    task.types[task.inputs[i].get()] = request.inputs[i];
     if (task.grad_req[i] != OpReq::kNull) task.grad_inputs.push_back(static_cast<int>(i));
   }
   return task;
@@ -38,15 +38,18 @@ namespace {
 PassGraph WithGradient(const PlanTask& task, const std::vector<NodeEntry>& forward, const NodeSet& again, std::vector<NodePtr>* heads,
                        VariableTypes* types) {
   const IndexedGraph g(forward);
-  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
+  TensorTypes known(g.num_entries());
   for (uint32_t id : g.input_nodes) {
-    auto known = task.types.find(g.nodes[id].source);
-    if (known != task.types.end()) dtypes[g.eid(id, 0)] = known->second.dtype;
+    auto given = task.types.find(g.nodes[id].source);
+    if (given != task.types.end()) known[g.eid(id, 0)].dtype = given->second.dtype;
   }
-  InferTypes(g, &dtypes, kDTypeUnknown);
+  GraphInference how;
+  how.shapes = false;
+  how.switches = task.request.switches;
+  InferEntries(g, &known, how);
   const auto dtype_of = [&](const NodeEntry& e) {
     auto id = g.id.find(e.node.get());
-    return id == g.id.end() ? int{kDTypeUnknown} : dtypes[g.eid(id->second, e.index)];
+    return id == g.id.end() ? int{kDTypeUnknown} : known[g.eid(id->second, e.index)].dtype;
   };
   std::vector<NodeEntry> xs, ys;
   for (int input : task.grad_inputs) xs.push_back({task.inputs[input], 0, 0});
@@ -141,11 +144,10 @@ class ResultMaker {
 void CheckGradients(const PlanTask& task, const PlanGraph& made) {
   for (size_t k = 0; k < made.graph.grads.size(); ++k) {
     const int input = task.grad_inputs[k];
-    const Shape &shape = made.info->shape(made.graph.grads[k]), &wanted = task.request.shapes[input];
-    const int dtype = made.info->dtype(made.graph.grads[k]), wanted_dtype = task.request.dtypes[input];
-    MXNET_CHECK_KIND(shape == wanted && dtype == wanted_dtype, Value)
-        << "[plan] the gradient of " << task.inputs[input]->name << " is " << shape << ' ' << DTypeName(dtype) << "; the array is "
-        << wanted << ' ' << DTypeName(wanted_dtype);
+    const TensorType &type = made.info->type(made.graph.grads[k]), &wanted = task.request.inputs[input];
+    MXNET_CHECK_KIND(type.shape == wanted.shape && type.dtype == wanted.dtype, Value)
+        << "[plan] the gradient of " << task.inputs[input]->name << " is " << type.shape << ' ' << DTypeName(type.dtype)
+        << "; the array is " << wanted.shape << ' ' << DTypeName(wanted.dtype);
   }
 }
 
@@ -161,7 +163,7 @@ Recompute ChooseWhatToRecompute(const PlanTask& task, const std::vector<NodeEntr
   std::vector<NodePtr> heads;
   VariableTypes types = task.types;
   const PassGraph graph = WithGradient(task, forward, {}, &heads, &types);
-  const auto info = InferGraph(graph, types);
+  const auto info = InferGraph(graph, types, task.request.switches);
   const RecomputeQuestion question{graph, *info, task.request.memory_budget, task.request.least_memory, arena_bytes};
   return wanted ? ChooseRecomputed(question) : RecomputeNearlyFree(question);
 }
@@ -182,7 +184,7 @@ PlanGraph MakeGraph(const PlanTask& task, const std::vector<NodeEntry>& forward,
   RunPasses(&made.graph, &context, Stage::kLate, passes ? passes : &unwanted);
   made.optimized.outputs = made.graph.outputs;
   ResultMaker(task, &made).Run();
-  made.info = InferGraph(made.graph, types);
+  made.info = InferGraph(made.graph, types, task.request.switches);
   CheckGradients(task, made);
   return made;
 }

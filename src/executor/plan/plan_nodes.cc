@@ -53,7 +53,7 @@ class NodeMaker {
     for (int i = 0; i < node->num_in; ++i) {
       const uint32_t e = g_.eid(inputs[i]);
       const int loop = schedule_.data_loop_of[t];
-      AddBlob(inputs[i].node, inputs[i].index, loop >= 0 && ReadsByExample(Source(t), i, info_.shapes[e]) ? loop : -1);
+      AddBlob(inputs[i].node, inputs[i].index, loop >= 0 && ReadsByExample(Source(t), i, info_.types[e].shape) ? loop : -1);
       if (places_.entries[e].place != Plan::Place::kSlot || attrs.op->ReadsOnlyShape(attrs, i)) continue;
       const auto [kind, output] = task_.slots.KindOf(static_cast<int>(places_.entries[e].at));
       if (kind == PlanSlots::SlotKind::kHeadGradient) made_.head_used[output] = 1;
@@ -70,7 +70,7 @@ class NodeMaker {
     for (int o = 0; o < node->num_out; ++o) {
       const uint32_t e = g_.eid(id, o);
       const EntryPlace& entry = places_.entries[e];
-      AddBlob(id, o, WritesByExample(info_.shapes[e]) ? schedule_.data_loop_of[t] : -1);
+      AddBlob(id, o, WritesByExample(info_.types[e].shape) ? schedule_.data_loop_of[t] : -1);
       OpReq req = entry.in_place ? OpReq::kWriteInplace : OpReq::kWrite;
       if (graph_.added_directly.count({&Source(t), static_cast<uint32_t>(o)})) req = OpReq::kAdd;
       if (looks && entry.place != Plan::Place::kSlot && entry.last_read < 0) req = OpReq::kNull;
@@ -84,8 +84,8 @@ class NodeMaker {
     const EntryPlace& entry = places_.entries[e];
     const int number = static_cast<int>(made_.blobs.size());
     Plan::Blob b;
-    b.shape.shape = info_.shapes[e];
-    b.shape.dtype = info_.dtypes[e];
+    b.shape.shape = info_.types[e].shape;
+    b.shape.dtype = info_.types[e].dtype;
     b.shape.ctx = task_.request.ctx;
     auto layout = graph_.graph.layouts.find({g_.nodes[node].source, index});
     if (layout != graph_.graph.layouts.end()) b.shape.layout = layout->second;
@@ -120,11 +120,12 @@ class NodeMaker {
   void Check(uint32_t id) const {
     const auto& node = g_.nodes[id];
     const uint32_t first = g_.entry_ptr[id], end = g_.entry_ptr[id + 1];
-    TensorTypes in, out;
-    for (uint32_t e = first; e < end; ++e) out.emplace_back(info_.shapes[e], info_.dtypes[e], StorageType::kDense);
-    for (const auto& e : node.inputs) in.emplace_back(info_.shapes[g_.eid(e)], info_.dtypes[g_.eid(e)], StorageType::kDense);
+    const TensorTypes out(info_.types.begin() + first, info_.types.begin() + end);
+    TensorTypes in;
+    in.reserve(node.inputs.size());
+    for (const auto& e : node.inputs) in.push_back(info_.types[g_.eid(e)]);
     try {
-      CheckCall(*node.source->attrs, InferSwitches::OfThread(true), in, out);
+      CheckCall(*node.source->attrs, task_.request.switches, in, out);
     } catch (const Error& e) {
       throw Error(e.kind(), std::string(e.what()) + " (node " + node.source->name + ")");
     }

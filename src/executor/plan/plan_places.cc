@@ -77,7 +77,7 @@ class Placer {
   int BlockOf(uint32_t e) const { return entries_[e].place == Place::kArena ? static_cast<int>(entries_[e].at) : -1; }
   /* In the arena. */
   size_t BytesOf(uint32_t e) const {
-    return static_cast<size_t>(info_.shapes[e].Size()) * DTypeSize(info_.dtypes[e]) / static_cast<size_t>(entries_[e].parts);
+    return static_cast<size_t>(info_.types[e].shape.Size()) * DTypeSize(info_.types[e].dtype) / static_cast<size_t>(entries_[e].parts);
   }
   const Plan::Loop& Loop(int loop) const { return schedule_.loops[loop]; }
 
@@ -91,7 +91,7 @@ class Placer {
       if (loop < 0) continue;
       const uint32_t id = schedule_.order[t];
       for (uint32_t e = g_.entry_ptr[id]; e < g_.entry_ptr[id + 1]; ++e) {
-        if (!WritesByExample(info_.shapes[e])) continue;
+        if (!WritesByExample(info_.types[e].shape)) continue;
         made_in[e] = loop;
         if (entries_[e].place != Place::kSlot) entries_[e].parts = Loop(loop).micro_batches;  // until it turns out to be wanted elsewhere
       }
@@ -157,7 +157,7 @@ class Placer {
       const uint32_t in = g_.eid(node.inputs[pair.first]);
       const int b = BlockOf(in);
       if (b < 0 || made_.blocks[b].last != t || made_.blocks[b].colour != colour || made_.blocks[b].bytes != BytesOf(out) ||
-          DTypeSize(info_.dtypes[in]) != DTypeSize(info_.dtypes[out]) || reused->count(b))
+          DTypeSize(info_.types[in].dtype) != DTypeSize(info_.types[out].dtype) || reused->count(b))
         continue;
       bool others = false;  // who read the block, too, and must not lose it
       for (size_t i = 0; i < node.inputs.size(); ++i)

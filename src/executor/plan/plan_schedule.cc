@@ -25,7 +25,7 @@ Schedule MakeSchedule(const PlanGraph& graph, bool every_result) {
       else if (!IsConstantNode(*node(i)))
         break;
     }
-    loop.micro_batches = static_cast<int>(graph.info->shapes[g.eid(made.order[t], 0)][0] / first->second.examples);
+    loop.micro_batches = static_cast<int>(graph.info->types[g.eid(made.order[t], 0)].shape[0] / first->second.examples);
     for (int i = loop.begin; i < loop.end; ++i) {
       made.loop_of[i] = static_cast<int>(made.loops.size());
       if (!IsConstantNode(*node(i))) made.data_loop_of[i] = made.loop_of[i];

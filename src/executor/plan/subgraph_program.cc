@@ -176,7 +176,8 @@ std::shared_ptr<const SubgraphProgram> Compile(const SubgraphRequest& request) {
   PlanRequest wanted;
   wanted.symbol = *request.graph;
   wanted.ctx = request.ctx;
-  for (const TensorType& t : request.inputs) wanted.shapes.push_back(t.shape), wanted.dtypes.push_back(t.dtype);
+  wanted.inputs = request.inputs;
+  wanted.switches = request.switches;
   wanted.is_train = request.is_train;
   wanted.output_req = request.req;
   return std::make_shared<ProgramOfPlan>(Plan::Compile(wanted));

@@ -123,8 +123,7 @@ TEST(Plan, RandomPlansKeepLiveEntriesApart) {
     const size_t n = s.ListInputs(Symbol::kAll).size();
     PlanRequest request;
     request.symbol = s;
-    request.shapes.assign(n, Shape({5, 7}));
-    request.dtypes.assign(n, kFloat32);
+    request.inputs.assign(n, {Shape({5, 7}), kFloat32});
     request.is_train = true;
     request.grad_req.assign(n, OpReq::kWrite);
     const auto plan = Plan::Compile(request);
@@ -196,8 +195,7 @@ TEST(Plan, ALongChainSharesTwoBuffers) {
   for (int i = 0; i < 50; ++i) s = Make("transpose", {s}, {}, "t" + std::to_string(i));  // cannot work in place
   PlanRequest request;
   request.symbol = s;
-  request.shapes = {Shape({64, 64})};
-  request.dtypes = {kFloat32};
+  request.inputs = {{Shape({64, 64}), kFloat32}};
   const auto plan = Plan::Compile(request);
   EXPECT_EQ(plan->stats.arena_bytes, 2u * 64 * 64 * 4);
   EXPECT_EQ(plan->stats.lower_bound_bytes, plan->stats.arena_bytes);
@@ -210,8 +208,7 @@ TEST(Plan, CommonSubexpressionsAreComputedOnce) {
   const Symbol s = Make("elemwise_add", {Make("tanh", {x}, {}, "t1"), Make("tanh", {x}, {}, "t2")});
   PlanRequest request;
   request.symbol = s;
-  request.shapes = {Shape({2, 2})};
-  request.dtypes = {kFloat32};
+  request.inputs = {{Shape({2, 2}), kFloat32}};
   EXPECT_EQ(Plan::Compile(request)->stats.num_nodes, 2);
   EnvScope off("MXNET_ELIMINATE_COMMON_EXPR", "0");
   EXPECT_EQ(Plan::Compile(request)->stats.num_nodes, 3);

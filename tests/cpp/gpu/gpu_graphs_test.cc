@@ -8,6 +8,7 @@
 
 #include "base/device_interface.h"
 #include "common/fake_device.h"
+#include "common/plan_inputs.h"
 #include "common/scoped_part.h"
 #include "executor/plan/cuda_graphs.h"
 #include "executor/plan/plan_instance.h"
@@ -357,10 +358,10 @@ class PlanGraphs : public DeviceGraphsTest {
     Call c{std::make_shared<PlanInstance>(plan, std::make_shared<Arena>(request.ctx)), std::make_shared<PlanCall>()};
     c.call->graphs = graphs;
     c.call->arrays.resize(plan->num_slots());
-    for (size_t i = 0; i < request.shapes.size(); ++i) {
-      c.call->arrays[i] = Array(request.shapes[i], 0.1f * static_cast<float>(i));
+    for (size_t i = 0; i < request.inputs.size(); ++i) {
+      c.call->arrays[i] = Array(request.inputs[i].shape, 0.1f * static_cast<float>(i));
       if (i < request.grad_req.size() && request.grad_req[i] != OpReq::kNull)
-        c.call->arrays[plan->grad_slot(static_cast<int>(i))] = Array(request.shapes[i], 0);
+        c.call->arrays[plan->grad_slot(static_cast<int>(i))] = Array(request.inputs[i].shape, 0);
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       c.call->arrays[plan->output_slot(static_cast<int>(i))] = Array(outputs[i], 0);
@@ -385,8 +386,7 @@ TEST_F(PlanGraphs, ForwardAndBackwardGiveTheSame) {
   PlanRequest request;
   request.symbol = s;
   request.ctx = Context::GPU(0);
-  request.shapes = {Shape{2, 3}, Shape{2, 3}};
-  request.dtypes = {kFloat32, kFloat32};
+  request.inputs = InputsOf({Shape{2, 3}, Shape{2, 3}}, kFloat32);
   request.is_train = true;
   request.grad_req = {OpReq::kWrite, OpReq::kAdd};
   const auto plan = Plan::Compile(request);
@@ -395,7 +395,7 @@ TEST_F(PlanGraphs, ForwardAndBackwardGiveTheSame) {
     const auto [instance, call] = Begin(plan, request, graphs, {Shape{3, 2}});
     for (int step = 0; step < 4; ++step) {
       Fill(call->arrays[0], 0.1f * static_cast<float>(step));
-      if (step == 3) call->arrays[1] = Array(request.shapes[1], -0.3f);  // another address
+      if (step == 3) call->arrays[1] = Array(request.inputs[1].shape, -0.3f);  // another address
       instance->Run(call, false);
       instance->Run(call, true);
       for (int slot : {plan->output_slot(0), plan->grad_slot(0), plan->grad_slot(1)}) seen->push_back(Values(call->arrays[slot]));
@@ -427,8 +427,7 @@ TEST_F(PlanGraphs, WaitingNodesRunBetweenAndDrawingOnesWithin) {
   PlanRequest request;
   request.symbol = s;
   request.ctx = Context::GPU(0);
-  request.shapes = {Shape{4, 64}, Shape{3}};
-  request.dtypes = {kFloat32, kFloat32};
+  request.inputs = InputsOf({Shape{4, 64}, Shape{3}}, kFloat32);
   request.is_train = true;
   const auto plan = Plan::Compile(request);
   auto run = [&](bool graphs) {
@@ -457,8 +456,7 @@ TEST_F(PlanGraphs, ReplaysFollowTheEnvironment) {
   PlanRequest request;
   request.symbol = Make("FullyConnected", {Symbol::Variable("x"), Symbol::Variable("w")}, {{"num_hidden", "3"}, {"no_bias", "1"}}, "dense");
   request.ctx = Context::GPU(0);
-  request.shapes = {Shape{2, 5}, Shape{3, 5}};
-  request.dtypes = {kFloat32, kFloat32};
+  request.inputs = InputsOf({Shape{2, 5}, Shape{3, 5}}, kFloat32);
   const auto plan = Plan::Compile(request);
   const Call c = Begin(plan, request, true, {Shape{2, 3}});
   for (const char* value : {"0", "0", "0", "1", "1", "1", "0", "1"}) {
@@ -487,12 +485,11 @@ TEST_F(PlanGraphs, RecurrentLayersForwardAndBackward) {
     PlanRequest request;
     std::vector<Symbol> inputs = {Symbol::Variable("x"), Symbol::Variable("params"), Symbol::Variable("h")};
     const Shape state = {d.layers * d.directions, kBatch, kHidden}, outputs = {kSteps, kBatch, d.directions * kHidden};
-    request.shapes = {Shape{kSteps, kBatch, kInput}, Shape{d.ParamSize()}, state};
+    request.inputs = InputsOf({Shape{kSteps, kBatch, kInput}, Shape{d.ParamSize()}, state}, kFloat32);
     std::vector<Shape> results = {outputs, state};
-    if (lstm) inputs.push_back(Symbol::Variable("c")), request.shapes.push_back(state), results.push_back(state);
+    if (lstm) inputs.push_back(Symbol::Variable("c")), request.inputs.emplace_back(state, kFloat32), results.push_back(state);
     request.symbol = Make("RNN", inputs, attrs, "rnn");
     request.ctx = Context::GPU(0);
-    request.dtypes.assign(inputs.size(), kFloat32);
     request.is_train = true;
     request.grad_req.assign(inputs.size(), OpReq::kWrite);
     const auto plan = Plan::Compile(request);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "common/plan_inputs.h"
 #include "executor/plan/plan.h"
 #include "fake_attention_library.h"
 #include "fake_engine_library.h"
@@ -33,18 +34,18 @@ std::vector<float> Numbers(const Shape& shape, unsigned seed) {
 std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
   std::vector<std::vector<char>> memory(plan.num_slots());
   for (int i = 0; i < plan.num_inputs; ++i) {
-    const std::vector<float> numbers = Numbers(request.shapes[i], static_cast<unsigned>(i));
+    const std::vector<float> numbers = Numbers(request.inputs[i].shape, static_cast<unsigned>(i));
     memory[i].resize(numbers.size() * 8);
     for (size_t k = 0; k < numbers.size(); ++k)
-      WriteElement(memory[i].data(), request.dtypes[i], static_cast<int64_t>(k),
-                   static_cast<double>(numbers[k]) * (IsFloating(request.dtypes[i]) ? 1 : 200));
+      WriteElement(memory[i].data(), request.inputs[i].dtype, static_cast<int64_t>(k),
+                   static_cast<double>(numbers[k]) * (IsFloating(request.inputs[i].dtype) ? 1 : 200));
   }
-  const int64_t out_size = plan.output_shapes[0].Size();
+  const int64_t out_size = plan.output_types[0].shape.Size();
   memory[plan.output_slot(0)].resize(static_cast<size_t>(out_size) * 8);
   memory[plan.head_slot(0)].resize(static_cast<size_t>(out_size) * 8);
-  for (int64_t i = 0; i < out_size; ++i) WriteElement(memory[plan.head_slot(0)].data(), plan.output_dtypes[0], i, 1);
+  for (int64_t i = 0; i < out_size; ++i) WriteElement(memory[plan.head_slot(0)].data(), plan.output_types[0].dtype, i, 1);
   if (plan.has_backward)
-    for (int i = 0; i < plan.num_inputs; ++i) memory[plan.grad_slot(i)].resize(static_cast<size_t>(request.shapes[i].Size()) * 8);
+    for (int i = 0; i < plan.num_inputs; ++i) memory[plan.grad_slot(i)].resize(static_cast<size_t>(request.inputs[i].shape.Size()) * 8);
   std::vector<char> arena(plan.memory.arena_bytes + 64), constants(plan.constant_bytes + 64);
   std::vector<std::vector<char>> workspace;
   auto aligned = [](std::vector<char>& v) { return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64); };
@@ -83,9 +84,9 @@ std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
   auto take = [&](int slot, int dtype, int64_t size) {
     for (int64_t i = 0; i < size; ++i) result.push_back(static_cast<float>(ReadElement(memory[slot].data(), dtype, i)));
   };
-  take(plan.output_slot(0), plan.output_dtypes[0], out_size);
+  take(plan.output_slot(0), plan.output_types[0].dtype, out_size);
   for (int i = 0; plan.has_backward && i < plan.num_inputs; ++i)
-    if (plan.grad_req[i] != OpReq::kNull) take(plan.grad_slot(i), request.dtypes[i], request.shapes[i].Size());
+    if (plan.grad_req[i] != OpReq::kNull) take(plan.grad_slot(i), request.inputs[i].dtype, request.inputs[i].shape.Size());
   return result;
 }
 
@@ -105,8 +106,7 @@ TEST(DevicePlan, LayersTakeWhatIsBehindThemIn) {
   PlanRequest request;
   request.symbol = s;
   request.ctx = Context::GPU(0);
-  request.shapes = {Shape{2, 3, 5, 5}, Shape{4, 3, 3, 3}, Shape{4}, Shape{2, 4, 3, 3}, Shape{5, 36}, Shape{5}};
-  request.dtypes.assign(6, kFloat32);
+  request.inputs = InputsOf({Shape{2, 3, 5, 5}, Shape{4, 3, 3, 3}, Shape{4}, Shape{2, 4, 3, 3}, Shape{5, 36}, Shape{5}}, kFloat32);
   const auto plan = Plan::Compile(request);
   EXPECT_EQ(Operators(*plan), (std::vector<std::string>{"_fused_convolution", "_fused_dense"}));
 }
@@ -116,8 +116,7 @@ void CheckPlan(const Symbol& symbol, const ShapeVector& shapes, int dtype, const
                const std::vector<OpReq>& grad_req = {}) {
   PlanRequest request;
   request.symbol = symbol;
-  request.shapes = shapes;
-  request.dtypes.assign(shapes.size(), kFloat32);
+  request.inputs = InputsOf(shapes, kFloat32);
   request.grad_req = grad_req;
   request.is_train = !grad_req.empty();
   Env::Set("MXNET_ONEDNN_ENABLED", "0");  // no blocked layouts
@@ -235,8 +234,7 @@ TEST(DevicePlan, TrainingOnPlanesAndWithChannelsLast) {
   for (int moving : {4, 5, 9, 10}) grad_req[moving] = OpReq::kNull;
   PlanRequest request;
   request.symbol = Residual();
-  request.shapes = kResidualShapes;
-  request.dtypes.assign(kResidualShapes.size(), kFloat32);
+  request.inputs = InputsOf(kResidualShapes, kFloat32);
   request.grad_req = grad_req;
   request.is_train = true;
   request.ctx = Context::GPU(0);
@@ -283,7 +281,7 @@ TEST(DevicePlan, AttentionIsOneOperator) {
     s = Make("Reshape", {Make("transpose", {s}, {{"axes", "(0, 2, 1, 3)"}}, "moved")}, {{"shape", "(0, 0, -3)"}}, "joined");
     PlanRequest read_wide;  // without that its result is read in float32: it stays as it is
     read_wide.symbol = s, read_wide.ctx = Context::GPU(0),
-    read_wide.shapes = {Shape{2, 5, 16}, Shape{2, 6, 16}, Shape{4, 1, 6}, Shape{2, 6, 16}}, read_wide.dtypes.assign(4, kFloat32);
+    read_wide.inputs = InputsOf({Shape{2, 5, 16}, Shape{2, 6, 16}, Shape{4, 1, 6}, Shape{2, 6, 16}}, kFloat32);
     const std::vector<std::string> plain = Operators(*Plan::Compile(read_wide));
     EXPECT_EQ(std::count(plain.begin(), plain.end(), "_fused_attention"), precision != kWideWeights);
     if (precision == kWideWeights) s = cast(s, "float16", "narrow");
@@ -334,8 +332,7 @@ TEST(DevicePlan, InterleavedAttentionIsOneOperator) {
       if (!taken) FakeAttentionLibrary::refuse() = [](const gpu_library::AttentionProblem&) { return true; };
       for (bool train : {false, true}) {
         PlanRequest request;
-        request.symbol = s, request.shapes = shapes, request.ctx = Context::GPU(0), request.is_train = train;
-        request.dtypes.assign(shapes.size(), kFloat32);
+        request.symbol = s, request.inputs = InputsOf(shapes, kFloat32), request.ctx = Context::GPU(0), request.is_train = train;
         if (train) request.grad_req = grad_req;
         const std::vector<std::string> operators = Operators(*Plan::Compile(request));
         EXPECT_EQ(std::count(operators.begin(), operators.end(), "_fused_attention"), 1);
@@ -365,8 +362,7 @@ void CheckFusion(const Symbol& symbol, const ShapeVector& shapes, const std::vec
   PlanRequest request;
   request.symbol = symbol;
   request.ctx = Context::GPU(0);
-  request.shapes = shapes;
-  request.dtypes = dtypes;
+  for (size_t i = 0; i < shapes.size(); ++i) request.inputs.emplace_back(shapes[i], dtypes[i]);
   request.grad_req = grad_req;
   request.is_train = !grad_req.empty();
   std::vector<float> results[2];

@@ -35,8 +35,7 @@ PlanRequest Request(const Network& network, const Context& ctx) {
   }
   EXPECT_TRUE(InferShapes(g, &shapes)) << network.name;
   for (const auto& n : network.symbol.ListInputs(Symbol::kAll)) {
-    request.shapes.push_back(shapes[g.eid(g.id.at(n.get()), 0)]);
-    request.dtypes.push_back(kFloat32);
+    request.inputs.emplace_back(shapes[g.eid(g.id.at(n.get()), 0)], kFloat32);
   }
   std::set<const Node*> moving;
   for (const auto& n : network.symbol.ListInputs(Symbol::kAuxStates)) moving.insert(n.get());

@@ -245,9 +245,9 @@ void Graphs() {
   SimpleBindRequest request;
   request.symbol = y;
   request.grad_req = {OpReq::kWrite};
-  request.shapes = {{"x", Shape({3})}};
+  request.types = {{"x", {Shape({3}), kDTypeUnknown}}};
   CHECK(SimpleBind(request)->args[0].shape() == Shape({3}));
-  CHECK(AdviseMemory(y, kCPU, {{"x", Shape({30})}}, {}, {}, 0).recomputed.size() <= 1);
+  CHECK(AdviseMemory(y, kCPU, {{"x", {Shape({30}), kDTypeUnknown}}}, {}, 0).recomputed.size() <= 1);
   const auto cached = CachedOp::Create(y, {{"static_alloc", "True"}});
   NDArray in = Filled(Shape({2}), {3, 4}), out;
   cached->Invoke({&in}, {&out});

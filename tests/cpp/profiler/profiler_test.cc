@@ -148,7 +148,7 @@ TEST_F(ProfilerTest, PlansOnSeveralThreads) {
     SimpleBindRequest request;
     request.symbol = symbol;
     request.ctx = Context::CPU();
-    request.shapes["x"] = Shape({8, 8});
+    request.types["x"].shape = Shape({8, 8});
     request.grad_req = {OpReq::kNull};
     auto executor = SimpleBind(request);
     for (int i = 0; i < 100; ++i) executor->Forward(false);

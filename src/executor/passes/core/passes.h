@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "graph/entry_key.h"
-#include "graph/infer.h"
 #include "mxnet/graph.h"
 
 namespace mxnet {
@@ -36,22 +35,18 @@ struct PassGraph {
  * pointers into it. */
 struct GraphInfo {
   IndexedGraph g;
-  ShapeVector shapes;  // by entry id
-  std::vector<int> dtypes;
+  TensorTypes types;  // by entry id
   explicit GraphInfo(const std::vector<NodeEntry>& heads) : g(heads) {}
-  const Shape& shape(const NodeEntry& e) const { return shapes[g.eid(g.id.at(e.node.get()), e.index)]; }
-  int dtype(const NodeEntry& e) const { return dtypes[g.eid(g.id.at(e.node.get()), e.index)]; }
+  const TensorType& type(const NodeEntry& e) const { return types[g.eid(g.id.at(e.node.get()), e.index)]; }
+  const Shape& shape(const NodeEntry& e) const { return type(e).shape; }
+  int dtype(const NodeEntry& e) const { return type(e).dtype; }
 };
 
-/* Shapes and dtypes of variables, where the caller gave them. */
-struct VariableType {
-  Shape shape;
-  int dtype = kDTypeUnknown;
-};
-using VariableTypes = std::unordered_map<const Node*, VariableType>;
+/* What the caller gave of variables. */
+using VariableTypes = std::unordered_map<const Node*, TensorType>;
 
 /* Throws Error(kValue) naming the node when something stays unknown. */
-std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableTypes& variables);
+std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableTypes& variables, const InferSwitches& switches);
 
 struct PlanRequest;
 

@@ -14,8 +14,8 @@ namespace mxnet {
 struct PlanRequest {
   Symbol symbol;
   Context ctx;
-  ShapeVector shapes;  // of the inputs, in ListInputs(kAll) order
-  std::vector<int> dtypes;
+  TensorTypes inputs;  // in ListInputs(kAll) order
+  InferSwitches switches = InferSwitches::OfThread(true);
   bool is_train = false;
   std::vector<OpReq> grad_req;    // by input; empty or all kNull: no backward pass
   std::vector<OpReq> output_req;  // by output, kWrite or kAdd (onto what the array held); empty: all kWrite

@@ -11,18 +11,18 @@ namespace {
 
 std::unique_ptr<GraphInfo> Infer(const PassGraph& g, const std::map<std::string, Shape>& shapes) {
   auto info = std::make_unique<GraphInfo>(g.outputs);
-  info->shapes.assign(info->g.num_entries(), Shape());
-  info->dtypes.assign(info->g.num_entries(), kDTypeUnknown);
+  info->types.resize(info->g.num_entries());
   for (uint32_t id : info->g.input_nodes) {
     const auto known = shapes.find(info->g.nodes[id].source->name);
-    if (known != shapes.end()) info->shapes[info->g.eid(id, 0)] = known->second;
+    if (known != shapes.end()) info->types[info->g.eid(id, 0)].shape = known->second;
   }
-  InferShapes(info->g, &info->shapes);
-  InferTypes(info->g, &info->dtypes);
+  GraphInference how;
+  how.default_dtype = kFloat32;
+  InferEntries(info->g, &info->types, how);
   for (uint32_t id = 0; id < info->g.nodes.size(); ++id) {  // images have as many dimensions as filters
-    Shape& shape = info->shapes[info->g.eid(id, 0)];
+    Shape& shape = info->types[info->g.eid(id, 0)].shape;
     if (shape.ndim_known() || RoleOf(*info->g.nodes[id].source) != Role::kConvolution) continue;
-    const Shape& filters = info->shapes[info->g.eid(info->g.nodes[id].inputs[1])];
+    const Shape& filters = info->types[info->g.eid(info->g.nodes[id].inputs[1])].shape;
     if (filters.ndim_known()) shape = Shape(filters.ndim());
   }
   return info;
@@ -34,7 +34,7 @@ struct ResultInfo {
 };
 ResultInfo ResultOf(const GraphInfo& info, const Node& n) {
   const uint32_t e = info.g.eid(info.g.id.at(&n), 0);
-  return {info.shapes[e].ndim_known(), info.dtypes[e]};
+  return {info.types[e].shape.ndim_known(), info.types[e].dtype};
 }
 
 void RemoveDropout(PassGraph* g, const std::set<std::string>& kept) {

@@ -68,10 +68,10 @@ class PointwiseGraph {
 
   size_t size() const { return indexed.nodes.size(); }
   const Node& source(uint32_t id) const { return *indexed.nodes[id].source; }
-  const Shape& shape(uint32_t id) const { return info_.shapes[indexed.eid(id, 0)]; }
+  const Shape& shape(uint32_t id) const { return info_.types[indexed.eid(id, 0)].shape; }
   const Shape& shape(const NodeEntry& e) const { return info_.shape(e); }
-  int dtype(uint32_t id) const { return info_.dtypes[indexed.eid(id, 0)]; }
-  int64_t ElementsOf(const IndexedGraph::Entry& e) const { return info_.shapes[indexed.eid(e)].Size(); }
+  int dtype(uint32_t id) const { return info_.types[indexed.eid(id, 0)].dtype; }
+  int64_t ElementsOf(const IndexedGraph::Entry& e) const { return info_.types[indexed.eid(e)].shape.Size(); }
 
   /* How many inputs the node reads the numbers of. */
   size_t Reads(uint32_t id) const {
@@ -116,7 +116,7 @@ class PointwiseGraph {
   std::map<uint32_t, Shape> seen;         // first inputs that have to be reshaped: reductions dropped dimensions
 
  private:
-  int SourceType(uint32_t id) const { return info_.dtypes[indexed.eid(indexed.nodes[id].inputs[0])]; }
+  int SourceType(uint32_t id) const { return info_.types[indexed.eid(indexed.nodes[id].inputs[0])].dtype; }
 
   // Pointwise with every input broadcasting to the one floating output, and of its dtype unless it
   // is a cast.
@@ -127,13 +127,13 @@ class PointwiseGraph {
     Recipe& recipe = recipes[id];
     if (!pointwise::RecipeOf(*node.attrs, dtype(id), &recipe)) return false;
     if (recipe.kind == Recipe::kCopy) {
-      const Shape& from = info_.shapes[indexed.eid(indexed.nodes[id].inputs[0])];
+      const Shape& from = info_.types[indexed.eid(indexed.nodes[id].inputs[0])].shape;
       const Shape as = recipe.seen_as && from.Size() != 1 ? recipe.seen_as(*node.attrs, shape(id)) : from;
       if (!(as == from)) seen[id] = as;
       return Repeats(as, shape(id));
     }
     for (const auto& e : indexed.nodes[id].inputs)
-      if (info_.dtypes[indexed.eid(e)] != dtype(id)) return false;
+      if (info_.types[indexed.eid(e)].dtype != dtype(id)) return false;
     return recipe.kind != Recipe::kSum || Reads(id) > 1;
   }
 

@@ -34,17 +34,17 @@ bool TreatsExamplesAlone(const GraphInfo& info, uint32_t id, int64_t* examples) 
   const Node& n = *info.g.nodes[id].source;
   const Op& op = *n.op();
   if (op.uses_random || op.array_fn || op.runs == RunBy::kAsync) return false;
-  const Shape& result = info.shapes[info.g.eid(id, 0)];
+  const Shape& result = info.types[info.g.eid(id, 0)].shape;
   if (!WritesByExample(result) || result[0] < 2) return false;
   *examples = result[0];
   for (int o = 0; o < n.num_outputs(); ++o) {
-    const Shape& s = info.shapes[info.g.eid(id, o)];
+    const Shape& s = info.types[info.g.eid(id, o)].shape;
     if (op.layout == LayoutRule::kAgnostic ? s != result : WritesByExample(s) && s[0] != result[0]) return false;
     if (!WritesByExample(s) && op.NumVisibleOutputs(*n.attrs) > o) return false;
   }
   bool any = false;
   for (int i = 0; i < n.num_inputs(); ++i) {
-    const Shape& s = info.shapes[info.g.eid(info.g.nodes[id].inputs[i])];
+    const Shape& s = info.types[info.g.eid(info.g.nodes[id].inputs[i])].shape;
     if (op.layout == LayoutRule::kAgnostic && s != result) return false;
     if (!ReadsByExample(n, i, s)) continue;
     if (s[0] != result[0]) return false;
@@ -74,10 +74,10 @@ int64_t SizeFor(const GraphInfo& info, uint32_t id, int64_t batch) {
   const Node& n = *info.g.nodes[id].source;
   int64_t bytes = 0;  // of an example
   const auto add = [&](uint32_t e) {
-    bytes += info.shapes[e].Size() / batch * std::max(kLeastSize, static_cast<int64_t>(DTypeSize(info.dtypes[e])));
+    bytes += info.types[e].shape.Size() / batch * std::max(kLeastSize, static_cast<int64_t>(DTypeSize(info.types[e].dtype)));
   };
   for (int i = 0; i < n.num_inputs(); ++i)
-    if (const uint32_t e = info.g.eid(info.g.nodes[id].inputs[i]); ReadsByExample(n, i, info.shapes[e])) add(e);
+    if (const uint32_t e = info.g.eid(info.g.nodes[id].inputs[i]); ReadsByExample(n, i, info.types[e].shape)) add(e);
   for (int o = 0; o < n.num_outputs(); ++o) add(info.g.eid(id, o));
   const int64_t least = (OmpMaxThreads() + 1) / 2;  // fewer examples would leave threads without work
   int64_t size = std::min(batch, std::max({int64_t{1}, least, LastLevelCacheBytes() / kPart / std::max<int64_t>(bytes, 1)}));

@@ -63,7 +63,7 @@ class Chooser {
     needed_.assign(g_.num_entries(), 0);
     for (uint32_t n = 0; n < num_forward_; ++n)
       for (uint32_t e = g_.entry_ptr[n]; e < g_.entry_ptr[n + 1]; ++e) {
-        bytes_[e] = q.info.shapes[e].Size() * static_cast<int64_t>(DTypeSize(q.info.dtypes[e]));
+        bytes_[e] = q.info.types[e].shape.Size() * static_cast<int64_t>(DTypeSize(q.info.types[e].dtype));
         free_[e] = g_.nodes[n].source->is_variable();
       }
     for (const auto& e : q.graph.outputs) free_[Eid(e)] = 1;  // in the caller's arrays
@@ -368,8 +368,8 @@ double EstimateNanoseconds(const GraphInfo& info, uint32_t node, double* flops) 
   double bytes = 0;
   auto put = [&](uint32_t e, std::vector<TBlob>* to, bool touched) {
     TBlob b;
-    b.shape = info.shapes[e];
-    b.dtype = info.dtypes[e];
+    b.shape = info.types[e].shape;
+    b.dtype = info.types[e].dtype;
     if (touched) bytes += static_cast<double>(b.Bytes());
     to->push_back(b);
   };
@@ -402,7 +402,7 @@ Recompute RecomputeNearlyFree(const RecomputeQuestion& q) {
   Chooser chooser(q);
   if (chooser.needed_bytes() < kLargeStep) return r;
   for (const auto& n : q.info.g.nodes)
-    if (NearlyFree(*n.source) && q.info.shapes[q.info.g.eid(q.info.g.id.at(n.source), 0)].Size() >= kLargeResult) r.nodes.insert(n.source);
+    if (NearlyFree(*n.source) && q.info.types[q.info.g.eid(q.info.g.id.at(n.source), 0)].shape.Size() >= kLargeResult) r.nodes.insert(n.source);
   return r;
 }
 
