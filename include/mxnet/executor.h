@@ -68,7 +68,7 @@ struct SimpleBindRequest {
   Symbol symbol;
   Context ctx;
   std::map<std::string, Context> group2ctx;
-  std::vector<OpReq> grad_req;  // by argument
+  std::vector<OpReq> grad_req;                // by argument
   std::map<std::string, TensorType> types;    // as far as they are known; a dtype that nothing tells is float32
   std::vector<std::string> shared_arg_names;  // taken from `shared` as they are, with their gradients
   // Memory for the other arguments and, as "grad of NAME", for their gradients; grows when too

@@ -121,8 +121,7 @@ struct Signature {
   std::string Key() const {
     std::string key;
     auto put = [&key](const void* p, size_t n) { key.append(static_cast<const char*>(p), n); };
-    const int head[] = {static_cast<int>(where.dev_type), where.dev_id, is_train, watched, switches.float64_default,
-                        switches.numpy_shapes};
+    const int head[] = {static_cast<int>(where.dev_type), where.dev_id, is_train, watched, switches.float64_default, switches.numpy_shapes};
     put(head, sizeof head);
     for (const NDArray* a : inputs) {
       const int about[] = {a->dtype(), a->shape().ndim(), static_cast<int>(a->storage_type())};

@@ -297,8 +297,7 @@ class ExecutorImpl : public Executor {
     InferEntries(g, &types, how);
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const TensorType& type = types[g.eid(g.outputs[i])];
-      MXNET_CHECK_KIND(type.shape.known(), Value)
-          << "[bind] the shape of output " << i << " depends on values; accepted without group2ctx";
+      MXNET_CHECK_KIND(type.shape.known(), Value) << "[bind] the shape of output " << i << " depends on values; accepted without group2ctx";
       outputs_[i] = NDArray(type.shape, output_places_[i], type.dtype, true);
     }
   }
@@ -409,7 +408,7 @@ class ExecutorImpl : public Executor {
   const std::vector<Context> output_places_;  // parts are on several devices, and copies between them in the graph; empty: all is on ctx_
   const bool placed_;
   const InferSwitches switches_ = InferSwitches::OfThread(true);  // of the thread that bound: all plans have the same outputs
-  std::shared_ptr<const Plan> inference_plan_;  // another executor's, to be used as it is
+  std::shared_ptr<const Plan> inference_plan_;                    // another executor's, to be used as it is
   bool on_caller_ = false;
   bool has_grads_ = false, dynamic_ = false;
   bool forward_run_ = false, recorded_ = false;  // of a dynamic graph: whether it ran, and with the tape

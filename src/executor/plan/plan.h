@@ -47,11 +47,11 @@ struct PlanNodes {
     const Kernel* kernel;
     int in, num_in, out, num_out;  // places in `blobs`; the requests of the outputs begin at `req`
     int req;
-    double cost;                               // rough nanoseconds
-    bool constant = false;                     // runs only when a variable that it reads has changed
-    int loop = -1;                             // which of `loops` it belongs to
+    double cost;                           // rough nanoseconds
+    bool constant = false;                 // runs only when a variable that it reads has changed
+    int loop = -1;                         // which of `loops` it belongs to
     const AsyncCall* elsewhere = nullptr;  // started in place of a kernel; a bulk of its own
-    bool alone = false;                        // waits for such nodes in graphs that it holds; a bulk and a thread of its own
+    bool alone = false;                    // waits for such nodes in graphs that it holds; a bulk and a thread of its own
   };
   /* Where a blob lies. Whoever acts by it has a switch without `default:`, so that the compiler
    * lists what a new place concerns. */

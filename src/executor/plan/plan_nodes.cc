@@ -1,5 +1,6 @@
 // What a plan runs: nodes with their blobs and requests.
 #include "executor/plan/plan_steps.h"
+#include "operator/call_cost.h"
 #include "operator/check.h"
 #include "operator/traits_graph.h"
 
@@ -137,12 +138,9 @@ class NodeMaker {
     views.reserve(made_.blobs.size());
     for (const auto& b : made_.blobs) views.push_back(b.shape);
     for (auto& n : made_.nodes) {
-      double work = 0;
-      for (int i = n.in; i < n.out + n.num_out; ++i) work += static_cast<double>(views[i].Size());
-      n.cost = n.constant ? 100 : 100 + 0.125 * work;
-      if (n.attrs->op->flops)
-        n.cost += 0.05 * n.attrs->op->flops(*n.attrs, Span<const TBlob>(views.data() + n.in, n.num_in),
-                                            Span<const TBlob>(views.data() + n.out, n.num_out));
+      const CallCost cost =
+          CostOf(*n.attrs, Span<const TBlob>(views.data() + n.in, n.num_in), Span<const TBlob>(views.data() + n.out, n.num_out));
+      n.cost = CallCost::kCallNs + (n.constant ? 0 : cost.NsInCache());
       if (n.loop >= 0 && !n.constant) n.cost *= made_.loops[n.loop].micro_batches;
     }
   }

@@ -1,5 +1,6 @@
 // Common subexpression elimination (MXNET_ELIMINATE_COMMON_EXPR).
 #include "executor/passes/core/passes.h"
+#include "operator/purity.h"
 
 namespace mxnet {
 
@@ -9,8 +10,7 @@ int EliminateCommonExpressions(PassGraph* g, PassContext*) {
   Rewrite(g, [&](const NodePtr& n, const NodePtr&) -> NodePtr {
     if (n->is_variable()) return n;
     const Op* op = n->op();
-    if (op->uses_random || op->stateful || op->array_fn || op->mutate_inputs || !n->attrs->subgraphs.empty() || !n->control_deps.empty())
-      return n;
+    if (!IsPure(*n->attrs) || !n->control_deps.empty()) return n;
     std::string key;
     auto raw = [&key](const void* p, size_t size) { key.append(static_cast<const char*>(p), size); };
     raw(&op, sizeof op);

@@ -1,15 +1,11 @@
 // Nodes that read nothing from outside are computed once per plan.
 #include "executor/passes/core/passes.h"
+#include "operator/purity.h"
 
 namespace mxnet {
 namespace {
 
 constexpr int64_t kSmall = 64 << 10;  // bytes; filling a larger array again is as cheap as reading it, and costs no memory between runs
-
-bool Repeatable(const Node& n) {
-  const Op* op = n.op();
-  return !op->uses_random && !op->stateful && !op->array_fn && !op->mutate_inputs && n.attrs->subgraphs.empty() && n.control_deps.empty();
-}
 
 }  // namespace
 
@@ -20,7 +16,7 @@ int FoldConstants(PassGraph* g, PassContext* context) {
   for (const auto& e : g->grads) head[e.node.get()] = true;
   int marked = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
-    if (n->is_variable() || IsConstantNode(*n) || head.count(original.get()) || !Repeatable(*n)) return n;
+    if (n->is_variable() || IsConstantNode(*n) || head.count(original.get()) || !IsPure(*n->attrs) || !n->control_deps.empty()) return n;
     int64_t bytes = 0;
     for (int i = 0; i < original->num_outputs(); ++i) {
       const NodeEntry e{original, static_cast<uint32_t>(i), 0};

@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "executor/passes/core/passes.h"
+#include "operator/purity.h"
 
 namespace mxnet {
 
@@ -14,7 +15,7 @@ std::vector<char> Computed(const IndexedGraph& g, bool results_only) {
     const auto& node = g.nodes[k];
     if (node.source->is_variable()) continue;
     const Op& op = *node.source->op();
-    if (!results_only && (op.uses_random || !op.MutateInputs(*node.source->attrs).empty())) computed[k] = 1;
+    if (!results_only && (ImpurityOf(*node.source->attrs) & (kDrawsRandom | kWritesInputs))) computed[k] = 1;
     if (!computed[k]) continue;
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (!op.ReadsOnlyShape(*node.source->attrs, static_cast<int>(i))) computed[node.inputs[i].node] = 1;

@@ -7,7 +7,7 @@
 #include "base/copy_past.h"
 #include "base/omp.h"
 #include "executor/passes/core/passes.h"
-#include "operator/async_call.h"
+#include "operator/purity.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -33,7 +33,7 @@ bool WorksAlongBatch(const Node& n, int ndim) {
 bool TreatsExamplesAlone(const GraphInfo& info, uint32_t id, int64_t* examples) {
   const Node& n = *info.g.nodes[id].source;
   const Op& op = *n.op();
-  if (op.uses_random || op.array_fn || op.runs == RunBy::kAsync) return false;
+  if (ImpurityOf(*n.attrs) & (kDrawsRandom | kShapesFromValues | kRunsProgram)) return false;
   const Shape& result = info.types[info.g.eid(id, 0)].shape;
   if (!WritesByExample(result) || result[0] < 2) return false;
   *examples = result[0];

@@ -19,14 +19,12 @@
 #include "executor/passes/core/plan_request.h"
 #include "executor/passes/memory/min_cut.h"
 #include "mxnet/env.h"
+#include "operator/call_cost.h"
 #include "operator/traits.h"
 
 namespace mxnet {
 namespace {
 
-// Speeds of the estimates: bytes that come from or go to memory, and arithmetic, per nanosecond.
-// Their ratio matters, not their size.
-constexpr double kBytesPerNs = 10, kFlopsPerNs = 120, kCallNs = 100;
 // Bytes that one nanosecond of recomputation must save, least to most.
 constexpr double kCheapWeight = 0.5;
 constexpr double kWeights[] = {1e-3, 0.2, 0.5, 1, 2, 4};
@@ -363,24 +361,19 @@ class Search {
 
 double EstimateNanoseconds(const GraphInfo& info, uint32_t node, double* flops) {
   const IndexedGraph& g = info.g;
-  const Attrs& attrs = *g.nodes[node].source->attrs;
   std::vector<TBlob> in, out;
-  double bytes = 0;
-  auto put = [&](uint32_t e, std::vector<TBlob>* to, bool touched) {
+  const auto put = [&](uint32_t e, std::vector<TBlob>* to) {
     TBlob b;
     b.shape = info.types[e].shape;
     b.dtype = info.types[e].dtype;
-    if (touched) bytes += static_cast<double>(b.Bytes());
     to->push_back(b);
   };
-  for (size_t i = 0; i < g.nodes[node].inputs.size(); ++i)
-    put(g.eid(g.nodes[node].inputs[i]), &in, !attrs.op->ReadsOnlyShape(attrs, static_cast<int>(i)));
-  for (uint32_t e = g.entry_ptr[node]; e < g.entry_ptr[node + 1]; ++e) put(e, &out, true);
-  const double work = attrs.op->flops
-                          ? attrs.op->flops(attrs, Span<const TBlob>(in.data(), in.size()), Span<const TBlob>(out.data(), out.size()))
-                          : static_cast<double>(out.empty() ? 0 : out[0].Size());
-  if (flops) *flops = work;
-  return kCallNs + bytes / kBytesPerNs + work / kFlopsPerNs;
+  for (const auto& e : g.nodes[node].inputs) put(g.eid(e), &in);
+  for (uint32_t e = g.entry_ptr[node]; e < g.entry_ptr[node + 1]; ++e) put(e, &out);
+  const CallCost cost =
+      CostOf(*g.nodes[node].source->attrs, Span<const TBlob>(in.data(), in.size()), Span<const TBlob>(out.data(), out.size()));
+  if (flops) *flops = cost.flops;
+  return cost.NsFromMemory();
 }
 
 bool RecomputeNamed(const std::vector<NodeEntry>& outputs, const PlanRequest& request) {
@@ -402,7 +395,8 @@ Recompute RecomputeNearlyFree(const RecomputeQuestion& q) {
   Chooser chooser(q);
   if (chooser.needed_bytes() < kLargeStep) return r;
   for (const auto& n : q.info.g.nodes)
-    if (NearlyFree(*n.source) && q.info.types[q.info.g.eid(q.info.g.id.at(n.source), 0)].shape.Size() >= kLargeResult) r.nodes.insert(n.source);
+    if (NearlyFree(*n.source) && q.info.types[q.info.g.eid(q.info.g.id.at(n.source), 0)].shape.Size() >= kLargeResult)
+      r.nodes.insert(n.source);
   return r;
 }
 
