@@ -5,6 +5,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -564,3 +565,36 @@ def test_steps_that_run_ahead_hold_few_results(make):
         step()
     mx.nd.waitall()
     assert mx.storage.stats(mx.cpu()).peak_used_bytes - before < 10 * (4 << 20)   # a result of each step would be 40 arrays
+
+
+def assign(array, values):
+    array[:] = values
+
+
+def add_in_place(array, _values):
+    array += 1
+
+
+@pytest.mark.parametrize("write", [assign, add_in_place])
+@pytest.mark.parametrize("reads", [lambda a: a.asnumpy(), lambda a: np.array(a.tolist())], ids=["asnumpy", "tolist"])
+def test_reads_beside_a_writer_see_one_write(write, reads):
+    """The copy began behind a wait, and another thread wrote while it went on."""
+    size = 1 << (20 if reads(nd.ones(1)).dtype == np.float32 else 14)
+    array, values = nd.zeros(size), [nd.full(size, v) for v in (1, 2)]
+    stop = threading.Event()
+
+    def work():
+        count = 0
+        while not stop.is_set():
+            write(array, values[count % 2])
+            array.wait_to_read()        # a queue without end would never be read
+            count += 1
+    writer = threading.Thread(target=work)
+    writer.start()
+    try:
+        for _ in range(40):
+            found = reads(array)
+            assert found.min() == found.max()
+    finally:
+        stop.set()
+        writer.join()
