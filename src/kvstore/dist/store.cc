@@ -187,15 +187,14 @@ void DistStore::SendFirst(const KVKey& key, const NDArray& value, Remote* remote
     head.key = remote->hash;
     head.part = static_cast<int64_t>(i);
     head.count = part.count;
-    Message payload;
+    text.begin = part.begin;
+    std::string bytes = text.Write();
     if (first) {
-      text.begin = part.begin;
       const size_t size = DTypeSize(value.dtype());
-      std::string bytes = text.Write();
       bytes.append(static_cast<const char*>(host.data().dptr) + static_cast<size_t>(part.begin) * size,
                    static_cast<size_t>(part.count) * size);
-      payload = TextMessage(head, std::move(bytes));
     }
+    Message payload = TextMessage(head, std::move(bytes));
     const auto done = [answers](std::exception_ptr error, const Message& reply) {
       std::lock_guard<std::mutex> hold(answers->mutex);
       if (error && !answers->error) answers->error = error;

@@ -42,6 +42,23 @@ TEST(DistStore, StoresOfDifferentSizesAreAnError) {
   });
 }
 
+/* They were added up as if they were one shape. */
+TEST(DistStore, StoresOfOneSizeAndDifferentShapesAreAnError) {
+  for (int late : {0, 1}) {  // who comes second
+    Cluster cluster(2, 1, "dist_sync");
+    cluster.Run([&](int worker, KVStore* kv) {
+      NDArray value = Full(6, 1).Reshape(worker == 0 ? Shape{2, 3} : Shape{3, 2});
+      if (worker == late) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      const std::string error = ErrorOf([&] { kv->Init({"w"}, {&value}); });
+      if (worker == 0) return;
+      EXPECT_NE(error.find("key 'w' has shape (2,3) on worker 0, and (3,2) on worker 1; accepted: the same on all workers"),
+                std::string::npos)
+          << error;
+      cluster.job(1)->Barrier(0);  // the other's init ends with it
+    });
+  }
+}
+
 TEST(DistStore, PushesOfAnotherTypeAreToldToAll) {
   Cluster cluster(2, 1, "dist_sync");
   cluster.Run([&](int worker, KVStore* kv) {
