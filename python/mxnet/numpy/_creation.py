@@ -46,8 +46,8 @@ def array(object, dtype=None, ctx=None, device=None, *, copy=True, order="K", su
     in :func:`asarray`. Dimensions of size 1 are put in front until there are `ndmin`. `order`,
     `subok` and `like` are NumPy's; arrays lie in memory row by row.
 
-    Without `dtype`, arrays and scalars of mx.np and of NumPy keep theirs; Python's numbers and lists
-    become float32, or float64 with ``npx.set_np(dtype=True)``.
+    Without `dtype`, arrays and scalars of mx.np and of NumPy keep theirs. Python's numbers and
+    lists become float32, or float64 with ``npx.set_np(dtype=True)``.
 
     Raises
     ------
