@@ -42,6 +42,18 @@ TEST(DistStore, StoresOfDifferentSizesAreAnError) {
   });
 }
 
+/* Worker 1 waited for parts that worker 0 does not have. */
+TEST(DistStore, StoresOfDifferentNumbersOfPartsAreAnError) {
+  Cluster cluster(2, 1, "dist_sync_p3");
+  cluster.Run([&](int worker, KVStore* kv) {
+    NDArray value = Full(worker == 0 ? 10 : 3 * Env::Get().kvstore_slice_threshold, 1);
+    const std::string error = ErrorOf([&] { kv->Init({"w"}, {&value}); });
+    if (worker == 0) return;
+    EXPECT_NE(error.find("the first value of key 'w' has 10 elements of float32 in this part on worker 0"), std::string::npos) << error;
+    cluster.job(1)->Barrier(0);  // the other's init ends with it
+  });
+}
+
 /* They were added up as if they were one shape. */
 TEST(DistStore, StoresOfOneSizeAndDifferentShapesAreAnError) {
   for (int late : {0, 1}) {  // who comes second
