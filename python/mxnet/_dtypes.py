@@ -68,6 +68,11 @@ def number(dtype):
         raise error_class(MXNetError, TypeError, KeyError)(f"[dtype] got {dtype!r}; accepted: {', '.join(NAMES)}") from None
 
 
+def exists(dtype):
+    """Whether a NumPy dtype has a number: none of texts, objects and wider floats."""
+    return dtype in _NUMBERS or dtype.newbyteorder("=") in _NUMBERS
+
+
 def name(dtype):
     """Name of a dtype, as operator parameters spell it."""
     return NAMES[number(dtype)]

@@ -526,7 +526,8 @@ class KVStore(NotCopied, KVStoreBase):
     def _ask_servers(self, head, body):
         """Replies of all servers to a command."""
         size, replies = mx_uint(), ctypes.POINTER(ctypes.c_char_p)()
-        check_call(_LIB.MXKVStoreAskServers(self.handle, c_int(head, "kvstore command"), c_str(body), ctypes.byref(size), ctypes.byref(replies)))
+        command = c_int(head, "kvstore command")
+        check_call(_LIB.MXKVStoreAskServers(self.handle, command, c_str(body), ctypes.byref(size), ctypes.byref(replies)))
         return [py_str(replies[i]) for i in range(size.value)]
 
     def _send_command_to_servers(self, head, body):

@@ -46,9 +46,8 @@ def array(object, dtype=None, ctx=None, device=None, *, copy=True, order="K", su
     in :func:`asarray`. Dimensions of size 1 are put in front until there are `ndmin`. `order`,
     `subok` and `like` are NumPy's; arrays lie in memory row by row.
 
-    Without `dtype`, arrays of mx.np and NumPy scalars keep theirs; everything else becomes float32.
-    With ``npx.set_np(dtype=True)`` NumPy's arrays keep theirs as well, and Python's numbers become
-    float64.
+    Without `dtype`, arrays and scalars of mx.np and of NumPy keep theirs. Python's numbers and
+    lists become float32, or float64 with ``npx.set_np(dtype=True)``.
 
     Raises
     ------
@@ -100,8 +99,7 @@ def _new_array(object, dtype, device):   # pylint: disable=redefined-builtin
         return out if dtype is None or _dtypes.number(dtype) == out._dtype_id else call("_npi_cast", (out,), dtype=dtype_name(dtype))
     if dtype is None:
         own = getattr(object, "dtype", None) if isinstance(object, (onp.ndarray, onp.generic)) else None
-        keeps = own is not None and own.kind not in "OUS" and (isinstance(object, onp.generic) or is_np_default_dtype())
-        dtype = own if keeps else default_float()
+        dtype = own if own is not None and _dtypes.exists(own) else default_float()
     return _native.from_values(_plain(object), device or current_context(), dtype, True, True)
 
 

@@ -126,8 +126,8 @@ inline Message TextMessage(const Head& head, std::string text) {
 inline std::string TextOf(const Message& m) { return m.bytes ? std::string(static_cast<const char*>(m.data), m.bytes) : std::string(); }
 
 /*
- * The beginning of kInit's payload, which tells the server what it keeps. The values of the part
- * follow.
+ * The beginning of kInit's payload, which tells the server what it keeps: the shape is to be that
+ * of all workers. The values of the part follow from the first one (kFirst).
  */
 struct InitText {
   std::string key;

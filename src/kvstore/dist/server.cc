@@ -254,17 +254,18 @@ Server::KeptPart* Server::Find(const Head& head) {
 void Server::Init(int from, const Head& head, const Message& message) {
   const PartName name(head.store, head.key, head.part);
   KeptPart* part = Find(head);
+  InitText text;
+  const size_t begin = text.Read(message.data, message.bytes);
+  if (begin == 0) return SendError(from, head, "a first value that is not whole came");
   if (part == nullptr && !(head.flags & kFirst)) {
     const auto first = ended_.find(0);
     if (first != ended_.end()) return SendError(from, head, first->second + " before it gave a first value to the key");
-    early_[name].push_back({from, head});
+    early_[name].push_back({{from, head}, text.shape});
     return;
   }
   if (part == nullptr) {
-    InitText text;
-    const size_t begin = text.Read(message.data, message.bytes);
     const size_t bytes = static_cast<size_t>(head.count) * DTypeSize(head.dtype);
-    const bool fits = begin > 0 && head.count >= 0 && static_cast<size_t>(head.count) <= message.bytes;
+    const bool fits = head.count >= 0 && static_cast<size_t>(head.count) <= message.bytes;
     if (!fits || message.bytes != begin + bytes) return SendError(from, head, "a first value that is not whole came");
     auto made = std::make_unique<KeptPart>();
     made->key = text.named ? KVKey(text.key) : KVKey(std::stoi(text.key));
@@ -282,23 +283,35 @@ void Server::Init(int from, const Head& head, const Message& message) {
     parts_[name] = std::move(made);
     changed_ = changed_ || !part->sync;
   }
-  std::vector<Pull> answered;
+  if (head.flags & kFirst) part->shape = text.shape, part->shape_known = true;
+  std::vector<FirstValue> answered;
   answered.swap(early_[name]);
   early_.erase(name);
-  answered.push_back({from, head});
-  for (const Pull& a : answered) {
-    if (a.head.count != part->count || a.head.dtype != part->stored.dtype()) {
-      std::ostringstream text;
-      text << "the first value of key '" << part->key.str() << "' has " << part->count << " elements of " << DTypeName(part->stored.dtype())
-           << " in this part on worker 0, and " << a.head.count << " of " << DTypeName(a.head.dtype) << " on "
-           << job_->transport()->Get(a.from).str();
-      SendError(a.from, a.head, text.str());
+  answered.push_back({{from, head}, text.shape});
+  for (const FirstValue& a : answered) {
+    const std::string refusal = Refusal(*part, a);
+    if (!refusal.empty()) {
+      SendError(a.from, a.head, refusal);
       continue;
     }
     Head reply = a.head.Reply(Kind::kReply);
     reply.version = part->version;
     job_->Tell(a.from, reply, Message(), INT_MAX);
   }
+}
+
+std::string Server::Refusal(const KeptPart& part, const FirstValue& value) const {
+  const bool same_part = value.head.count == part.count && value.head.dtype == part.stored.dtype();
+  if (same_part && (!part.shape_known || value.shape == part.shape)) return "";
+  std::ostringstream text;
+  text << "the first value of key '" << part.key.str() << "' has ";
+  if (same_part)
+    text << "shape " << Shape(part.shape) << " on worker 0, and " << Shape(value.shape);
+  else
+    text << part.count << " elements of " << DTypeName(part.stored.dtype()) << " in this part on worker 0, and " << value.head.count
+         << " of " << DTypeName(value.head.dtype);
+  text << " on " << job_->transport()->Get(value.from).str() << "; accepted: the same on all workers";
+  return text.str();
 }
 
 std::string Server::Refusal(const KeptPart& part, const Head& head, const Message& message) const {

@@ -69,9 +69,14 @@ class Server final : private Transport::Handler {
     int from = 0;
     Head head;
   };
+  struct FirstValue : Pull {
+    std::vector<int64_t> shape;  // of the whole value
+  };
   struct KeptPart {
     KVKey key{0};
     KVStore::ServerPart place;
+    std::vector<int64_t> shape;  // of the whole value, if shape_known: snapshots do not have it
+    bool shape_known = false;
     bool sync = true;
     int64_t count = 0;  // elements
     NDArray stored, sum;
@@ -110,6 +115,8 @@ class Server final : private Transport::Handler {
   /* Keeps a push till those of all workers are there. */
   void Keep(KeptPart* part, int worker, const Message& message);
   /* Why the push is not accepted, or nothing. */
+  /* Why it is not worker 0's, or empty. */
+  std::string Refusal(const KeptPart& part, const FirstValue& value) const;
   std::string Refusal(const KeptPart& part, const Head& head, const Message& message) const;
   /* Adds up the oldest push of each worker. */
   void EndRound(KeptPart* part);
@@ -153,8 +160,8 @@ class Server final : private Transport::Handler {
   std::mutex work_mutex_;     // guards what follows; taken before mutex_
   bool serves_here_ = false;  // the serving thread waits for events
   std::map<PartName, std::unique_ptr<KeptPart>> parts_;
-  std::map<PartName, std::vector<Pull>> early_;  // inits of other workers before the first one's
-  std::map<int, KVStore::Updater> updaters_;     // by store; -1: all others
+  std::map<PartName, std::vector<FirstValue>> early_;  // inits of other workers before the first one's
+  std::map<int, KVStore::Updater> updaters_;           // by store; -1: all others
   int command_store_ = -1;
   KVStore::ServerPart updated_part_;
   std::string reported_, reply_;

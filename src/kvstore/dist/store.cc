@@ -171,6 +171,7 @@ void DistStore::SendFirst(const KVKey& key, const NDArray& value, Remote* remote
     std::promise<void> all;
     std::mutex mutex;
     size_t left = 0;
+    bool over = false;  // with the first error: parts that worker 0 does not have get no answer
     std::exception_ptr error;
     int64_t version = 0;
   };
@@ -187,20 +188,21 @@ void DistStore::SendFirst(const KVKey& key, const NDArray& value, Remote* remote
     head.key = remote->hash;
     head.part = static_cast<int64_t>(i);
     head.count = part.count;
-    Message payload;
+    text.begin = part.begin;
+    std::string bytes = text.Write();
     if (first) {
-      text.begin = part.begin;
       const size_t size = DTypeSize(value.dtype());
-      std::string bytes = text.Write();
       bytes.append(static_cast<const char*>(host.data().dptr) + static_cast<size_t>(part.begin) * size,
                    static_cast<size_t>(part.count) * size);
-      payload = TextMessage(head, std::move(bytes));
     }
+    Message payload = TextMessage(head, std::move(bytes));
     const auto done = [answers](std::exception_ptr error, const Message& reply) {
       std::lock_guard<std::mutex> hold(answers->mutex);
-      if (error && !answers->error) answers->error = error;
+      if (answers->over) return;
+      answers->error = error;
       if (!error) answers->version = Head::Read(reply.head).version;
-      if (--answers->left == 0) answers->all.set_value();
+      answers->over = error || --answers->left == 0;
+      if (answers->over) answers->all.set_value();
     };
     own_->job()->Ask(own_->job()->ServerRank(part.server), head, std::move(payload), 0, Job::Destination(), done);
   }

@@ -2,6 +2,7 @@
 // arrays are read on the calling thread, and by those that help it.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/omp.h"
@@ -33,10 +34,12 @@ template <typename T>
 class Values {
  public:
   static constexpr int64_t kPart = 1 << 12;
-  Values(const NDArray& a, int compute) : host_(a), size_(a.shape().Size()), width_(static_cast<int64_t>(DTypeSize(a.dtype()))) {
+  Values(const NDArray& a, int compute, HostValues::Hold hold)
+      : host_(a, hold), size_(a.shape().Size()), width_(static_cast<int64_t>(DTypeSize(a.dtype()))) {
     if (a.dtype() != pointwise::ComputeDType(compute)) load_ = pointwise::LoadFn(a.dtype(), compute);
   }
   int64_t size() const { return size_; }
+  void Release() { host_.Release(); }
   /* The n elements from `at` on; `room` is for converted ones. REQUIRES: n <= kPart. */
   const T* Part(int64_t at, int64_t n, T* room) const {
     const char* from = host_.at() + at * width_;
@@ -143,19 +146,23 @@ void Bincount(const Attrs& attrs, const std::vector<NDArray*>& in, const std::ve
   MXNET_CHECK_KIND(!p.has_weights || in[1]->shape() == data.shape(), Value)
       << "[" << attrs.op->name << "] weights have shape " << in.back()->shape() << "; accepted: that of the data, " << data.shape();
   MXNET_CHECK_KIND(p.minlength >= 0, Value) << "[" << attrs.op->name << "] minlength is " << p.minlength << "; accepted: 0 and more";
-  const Values<int64_t> values(data, pointwise::kI64);
+  // first: it waits, which nobody may who holds an array
+  std::optional<Values<double>> weights;
+  if (p.has_weights) weights.emplace(*in[1], pointwise::kF64, HostValues::kUnheld);
+  Values<int64_t> values(data, pointwise::kI64, HostValues::kHeld);
   const int64_t length = Length(attrs, values, p.minlength);
   if (!p.has_weights) {
     const auto counts = Counts(values, length);
+    values.Release();
     return Write(attrs, data.ctx(), CountType(data.dtype()), counts.data(), pointwise::kI64, length, out[0]);
   }
-  const Values<double> weights(*in[1], pointwise::kF64);
   std::vector<double> sums(static_cast<size_t>(length), 0);
   values.Each(0, values.size(), [&](const int64_t* v, int64_t at, int64_t n) {
     double room[Values<double>::kPart];
-    const double* weight = weights.Part(at, n, room);
+    const double* weight = weights->Part(at, n, room);
     for (int64_t i = 0; i < n; ++i) sums[static_cast<size_t>(v[i])] += weight[i];
   });
+  values.Release();
   Write(attrs, data.ctx(), in[1]->dtype(), sums.data(), pointwise::kF64, length, out[0]);
 }
 

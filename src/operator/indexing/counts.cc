@@ -96,7 +96,7 @@ void WritePlaces(const TBlob& data, const std::vector<Stretch>& stretches, int n
 
 void Nonzero(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   const int ndim = std::max(in[0]->shape().ndim(), 1);  // a number counts as an array of one
-  const HostValues values(*in[0]);
+  HostValues values(*in[0], HostValues::kHeld);
   const std::vector<Stretch> stretches = Stretches(values.blob());
   int64_t chosen = 0;
   for (const Stretch& one : stretches) chosen += one.chosen;
@@ -109,6 +109,7 @@ void Nonzero(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vec
   std::vector<int64_t> apart(fresh ? 0 : static_cast<size_t>(to.Size()));
   int64_t* places = fresh ? out[0]->data().data<int64_t>() : apart.data();
   WritePlaces(values.blob(), stretches, ndim, places);
+  values.Release();
   if (!fresh) out[0]->SyncCopyFromCPU(places, apart.size() * sizeof(int64_t));
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/dtype.h"
+#include "mxnet/engine.h"
 #include "mxnet/ndarray.h"
 
 namespace mxnet {
@@ -14,14 +15,27 @@ namespace mxnet {
  * written. REQUIRES: lives no longer than the array. */
 class HostValues {
  public:
-  explicit HostValues(const NDArray& a) {
+  /* kHeld: other threads' writes wait until Release, for those who look twice: a count must hold
+   * when its elements are taken. REQUIRES: until then this thread waits for no array. */
+  enum Hold { kUnheld, kHeld };
+
+  explicit HostValues(const NDArray& a, Hold hold = kUnheld) {
     a.WaitToRead();
     blob_ = a.data();
-    if (!a.ctx().is_gpu()) return;
+    Var* const var = a.var();
+    if (!a.ctx().is_gpu() && hold == kHeld && Engine::Get()->TryAcquire(&var, 1, nullptr, 0)) held_ = var;
+    if (!a.ctx().is_gpu() && (held_ || hold == kUnheld)) return;
     copy_.reset(new char[blob_.Bytes() + 1]);
     a.SyncCopyToCPU(copy_.get(), blob_.Bytes());
     blob_.dptr = copy_.get();
     blob_.ctx = Context::CPU();
+  }
+  HostValues(const HostValues&) = delete;
+  HostValues& operator=(const HostValues&) = delete;
+  ~HostValues() { Release(); }
+  void Release() {
+    if (held_) Engine::Get()->Release(&held_, 1, nullptr, 0);
+    held_ = nullptr;
   }
   const TBlob& blob() const { return blob_; }
   const char* at() const { return blob_.data<char>(); }
@@ -29,6 +43,7 @@ class HostValues {
  private:
   TBlob blob_;
   std::unique_ptr<char[]> copy_;
+  Var* held_ = nullptr;
 };
 
 }  // namespace mxnet

@@ -119,7 +119,8 @@ void Mask(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector
   const NDArray &data = *in[0], &index = *in[1];
   const Shape& s = data.shape();
   const int axis = CheckMask(attrs, s, index.shape());
-  const HostValues flags(index);
+  const HostValues from(data);  // first: it waits, which nobody may who holds an array
+  HostValues flags(index, HostValues::kHeld);
   std::vector<uint8_t> made;
   const uint8_t* mask = Flags(flags.blob(), &made);
   const int64_t outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(data.dtype()));
@@ -132,10 +133,10 @@ void Mask(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector
       << "[" << attrs.op->name << "] out has shape " << out[0]->shape() << " and dtype " << DTypeName(out[0]->dtype()) << "; the result is "
       << to << " of " << DTypeName(data.dtype());
   if (to.Size() == 0) return;
-  const HostValues from(data);
   if (fresh && !data.ctx().is_gpu()) return Gather(from.at(), outer, parts, mask, piece, out[0]->data().data<char>());
   std::vector<char> result(static_cast<size_t>(to.Size()) * DTypeSize(data.dtype()));
   Gather(from.at(), outer, parts, mask, piece, result.data());
+  flags.Release();
   out[0]->SyncCopyFromCPU(result.data(), result.size());
 }
 

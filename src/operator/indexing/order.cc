@@ -34,9 +34,7 @@ struct ArgSortParam : public Parameter<ArgSortParam> {
   bool is_ascend;
   int dtype;
   MXNET_DECLARE_PARAM(ArgSortParam) {
-    MXNET_FIELD(axis)
-        .set_default(std::optional<int>(-1))
-        .describe("The dimension that is sorted; None takes the array as a vector.");
+    MXNET_FIELD(axis).set_default(std::optional<int>(-1)).describe("The dimension that is sorted; None takes the array as a vector.");
     MXNET_FIELD(is_ascend).set_default(true).describe("Smallest first.");
     MXNET_DTYPE_FIELD_OF(dtype, kIndexTypes).set_default(kFloat32).describe("Element type of the result.");
   }

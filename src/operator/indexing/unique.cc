@@ -138,16 +138,18 @@ void Unique(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vect
   const int axis = whole ? 0 : CheckedAxis(attrs, p.axis.value(), s.ndim());
   const int64_t outer = s.Prod(0, axis), n = s[axis], inner = s.Prod(axis + 1, s.ndim()), width = outer * inner;
   const int64_t bytes = static_cast<int64_t>(DTypeSize(data.dtype()));
-  const HostValues values(data);
+  HostValues values(data, HostValues::kHeld);
   const std::unique_ptr<char[]> rows(new char[static_cast<size_t>(s.Size() * bytes) + 1]);
   Shape to = s;
   if (width == 1) {
     const Kinds kinds = FindElements(values.blob(), wanted, rows.get(), &to[axis]);
+    values.Release();
     Give(attrs, out[0], to, data.ctx(), data.dtype(), rows.get());
     return GiveRest(attrs, wanted, kinds, data.ctx(), out);
   }
   const int axes[3] = {1, 0, 2}, back[3] = {1, 0, 2};
   if (s.Size() > 0) Permute(values.at(), Shape({outer, n, inner}), axes, rows.get(), static_cast<size_t>(bytes));
+  values.Release();
   const Kinds kinds = FindRows(rows.get(), data.dtype(), n, width);
   const int64_t m = static_cast<int64_t>(kinds.first.size());
   to[axis] = m;

@@ -42,6 +42,35 @@ TEST(DistStore, StoresOfDifferentSizesAreAnError) {
   });
 }
 
+/* Worker 1 waited for parts that worker 0 does not have. */
+TEST(DistStore, StoresOfDifferentNumbersOfPartsAreAnError) {
+  Cluster cluster(2, 1, "dist_sync_p3");
+  cluster.Run([&](int worker, KVStore* kv) {
+    NDArray value = Full(worker == 0 ? 10 : 3 * Env::Get().kvstore_slice_threshold, 1);
+    const std::string error = ErrorOf([&] { kv->Init({"w"}, {&value}); });
+    if (worker == 0) return;
+    EXPECT_NE(error.find("the first value of key 'w' has 10 elements of float32 in this part on worker 0"), std::string::npos) << error;
+    cluster.job(1)->Barrier(0);  // the other's init ends with it
+  });
+}
+
+/* They were added up as if they were one shape. */
+TEST(DistStore, StoresOfOneSizeAndDifferentShapesAreAnError) {
+  for (int late : {0, 1}) {  // who comes second
+    Cluster cluster(2, 1, "dist_sync");
+    cluster.Run([&](int worker, KVStore* kv) {
+      NDArray value = Full(6, 1).Reshape(worker == 0 ? Shape{2, 3} : Shape{3, 2});
+      if (worker == late) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      const std::string error = ErrorOf([&] { kv->Init({"w"}, {&value}); });
+      if (worker == 0) return;
+      EXPECT_NE(error.find("key 'w' has shape (2,3) on worker 0, and (3,2) on worker 1; accepted: the same on all workers"),
+                std::string::npos)
+          << error;
+      cluster.job(1)->Barrier(0);  // the other's init ends with it
+    });
+  }
+}
+
 TEST(DistStore, PushesOfAnotherTypeAreToldToAll) {
   Cluster cluster(2, 1, "dist_sync");
   cluster.Run([&](int worker, KVStore* kv) {

@@ -78,7 +78,7 @@ def test_spaces_between_arrays(args, kwargs):
 INTEGERS = np.array([1, 2])
 DEFAULTS = [   # call, dtype, and dtype with NumPy's defaults
     (lambda np: np.array([1, 2]), "float32", "float64"), (lambda np: np.array(True), "float32", "float64"),
-    (lambda np: np.array(INTEGERS), "float32", "int64"), (lambda np: np.array(INTEGERS.astype("float16")), "float32", "float16"),
+    (lambda np: np.array(INTEGERS), "int64", "int64"), (lambda np: np.array(INTEGERS.astype("float16")), "float16", "float16"),
     (lambda np: np.array(INTEGERS[0]), "int64", "int64"), (lambda np: np.asarray(3), "int64", "int64"), (lambda np: np.asarray([3]),
      "float32", "float64"),
     (lambda np: np.zeros(2), "float32", "float64"), (lambda np: np.ones(2), "float32", "float64"), (lambda np: np.empty(2), "float32",
@@ -99,6 +99,26 @@ def test_default_dtypes(call, plain, numpys):
     assert call(mx.np).dtype == np.dtype(plain)
     with mx.util.np_default_dtype():
         assert call(mx.np).dtype == np.dtype(numpys)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+                                   "float64"])
+def test_arrays_of_numpy_keep_their_dtype(dtype):
+    """They became float32: masks chose by number, and large integers lost digits."""
+    values = np.array([[0, 1], [1, 1]], dtype)
+    for made in (mx.np.array(values), mx.np.asarray(values), mx.np.array(values, copy=None), mx.np.array(values.T, ndmin=3),
+                 mx.np.array(values[0, 0]), mx.np.array(values.reshape(-1)[:0])):
+        assert made.dtype == values.dtype
+    assert mx.np.array(values).asnumpy().tolist() == values.tolist()
+    assert mx.np.array(values, dtype="float32").dtype == np.float32
+    assert mx.np.array(values.tolist()).dtype == mx.np.array([*values.tolist()]).dtype == np.float32
+
+
+def test_masks_and_large_integers_survive():
+    large = np.array([2 ** 53 + 1, -2 ** 62 - 1])
+    assert mx.np.array(large).asnumpy().tolist() == large.tolist()
+    mask = mx.np.array(np.array([True, False, True]))
+    assert mx.np.array([1, 2, 3])[mask].asnumpy().tolist() == [1, 3]
 
 
 def test_array():

@@ -463,3 +463,28 @@ def test_the_default_context_is_the_cpu_also_inside_another():
             assert made.get_params()[0]['fc1_weight'].context == mx.cpu(0)
         module.forward(batch(), is_train=False)
         assert module.get_outputs()[0].context == buckets._curr_module._context[0] == mx.cpu(0)
+
+
+@pytest.mark.parametrize("between", [lambda module: None, lambda module: module.get_params(), lambda module: nd.waitall()],
+                         ids=["nothing", "get_params", "waitall"])
+def test_predict_uses_what_the_update_before_has_left(between):
+    """1.9.1 loses the moving averages of the batch unless the program waits behind the update."""
+    net = sym.BatchNorm(sym.FullyConnected(sym.var('data'), num_hidden=8, name='fc1'), name='bn', momentum=0.5, fix_gamma=False)
+    net = sym.LinearRegressionOutput(sym.FullyConnected(net, num_hidden=1, name='fc2'), sym.var('label'), name='out')
+    module = mx.mod.Module(net, label_names=['label'])
+    data = NDArrayIter(X, Y.reshape(-1, 1), 20, label_name='label')
+    module.bind(data.provide_data, data.provide_label)
+    module.init_params(mx.init.Xavier(rnd_type='gaussian'))
+    before = module.get_params()[0]['fc1_weight'].asnumpy()
+    module.init_optimizer('local', 'sgd', (('learning_rate', 0.1),))
+    module.forward_backward(next(data))
+    module.update()
+    between(module)
+    data.reset()
+    predicted = module.predict(data).asnumpy()
+    args, aux = ({name: array.asnumpy() for name, array in arrays.items()} for arrays in module.get_params())
+    hidden = X @ args['fc1_weight'].T + args['fc1_bias']
+    batch_mean = (X[:20] @ before.T).mean(axis=0)
+    np.testing.assert_allclose(aux['bn_moving_mean'], 0.5 * batch_mean, rtol=1e-4, atol=1e-5)
+    hidden = (hidden - aux['bn_moving_mean']) / np.sqrt(aux['bn_moving_var'] + 1e-3) * args['bn_gamma'] + args['bn_beta']
+    np.testing.assert_allclose(predicted, hidden @ args['fc2_weight'].T + args['fc2_bias'], rtol=1e-4, atol=1e-5)

@@ -104,8 +104,8 @@ void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, fl
 
 namespace {
 
-/* The products of transformed tiles [begin, end), in v, with panels [p, stop) of the weights, `step`
- * at a time, and their way back to pixels. */
+/* The products of transformed tiles [begin, end), in v, with panels [p, stop) of the weights,
+ * `step` at a time, and their way back to pixels. */
 struct Products {
   const WinogradDims& d;
   const WinogradGeometry g;
