@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "operator/dtypes.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/indexing/index.h"
 #include "operator/init/fill.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 #include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {
@@ -34,9 +34,7 @@ struct ArgSortParam : public Parameter<ArgSortParam> {
   bool is_ascend;
   int dtype;
   MXNET_DECLARE_PARAM(ArgSortParam) {
-    MXNET_FIELD(axis)
-        .set_default(std::optional<int>(-1))
-        .describe("The dimension that is sorted; None takes the array as a vector.");
+    MXNET_FIELD(axis).set_default(std::optional<int>(-1)).describe("The dimension that is sorted; None takes the array as a vector.");
     MXNET_FIELD(is_ascend).set_default(true).describe("Smallest first.");
     MXNET_DTYPE_FIELD_OF(dtype, kIndexTypes).set_default(kFloat32).describe("Element type of the result.");
   }

@@ -16,7 +16,8 @@ double FirstNumber(const TBlob& b);
 /* All inputs but those in `scalars`, and the output, have one shape; a scalar has one element. */
 InferShapeFn ShapeWithScalars(std::vector<int> scalars);
 
-/* Everything of a record but parameters and text. `fill` writes UpdateArgs::numbers, less `rescale`.
+/* Everything of a record but parameters and text. `fill` writes UpdateArgs::numbers, less
+ * `rescale`.
  */
 Op& SetScaledUpdate(const char* name, UpdateRule rule, bool master, std::function<void(const Attrs&, UpdateNumbers*)> fill);
 

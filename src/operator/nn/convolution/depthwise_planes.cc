@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/copy_run.h"
-#include "base/omp.h"
 #include "base/round_up.h"
-#include "operator/host_scratch.h"
+#include "base/threads/omp.h"
+#include "operator/shared/host_scratch.h"
 
 namespace mxnet {
 namespace nn {
@@ -82,12 +82,10 @@ void Convolve(const Planes& p, int64_t planes, int64_t channels, const float* fr
         p.Load(from + i * p.h * p.w, first, count, block.get());
         const float* window = weights + channel * taps;
         const float start = bias ? bias[channel] : 0.0f;
-        if (as_one)
-          MXNET_CPU_CALL(SumOfTaps)
-          (taps, window, p.places, start, block.get(), RoundUp((count - 1) * p.pitch + p.ow, kVector), result.get());
-        else
-          MXNET_CPU_CALL(SumOfWindow)
-          (p.window.size, window, start, block.get(), p.pitch, count, RoundUp(p.ow, kVector), result.get(), pitch);
+        if (as_one) MXNET_CPU_CALL(SumOfTaps)
+        (taps, window, p.places, start, block.get(), RoundUp((count - 1) * p.pitch + p.ow, kVector), result.get());
+        else MXNET_CPU_CALL(SumOfWindow)(p.window.size, window, start, block.get(), p.pitch, count, RoundUp(p.ow, kVector), result.get(),
+                                         pitch);
         float* row = to + (i * p.oh + first) * p.ow;
         for (int64_t r = 0; r < count; ++r) CopyRun(row + r * p.ow, result.get() + r * pitch, static_cast<size_t>(p.ow) * sizeof(float));
       }

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "base/cpu_dispatch.h"
-#include "base/omp.h"
 #include "base/round_up.h"
-#include "base/shared_items.h"
+#include "base/threads/omp.h"
+#include "base/threads/shared_items.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/winograd.h"
@@ -104,8 +104,8 @@ void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, fl
 
 namespace {
 
-/* The products of transformed tiles [begin, end), in v, with panels [p, stop) of the weights, `step`
- * at a time, and their way back to pixels. */
+/* The products of transformed tiles [begin, end), in v, with panels [p, stop) of the weights,
+ * `step` at a time, and their way back to pixels. */
 struct Products {
   const WinogradDims& d;
   const WinogradGeometry g;
