@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "base/cpu_dispatch.h"
-#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

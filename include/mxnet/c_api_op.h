@@ -1,4 +1,5 @@
-/* What an operator record says beyond NNGetOpInfo of c_api.h, and dtypes. Failures: see c_api_error.h. */
+/* What an operator record says beyond NNGetOpInfo of c_api.h, and dtypes. Failures: see
+ * c_api_error.h. */
 #ifndef MXNET_C_API_OP_H_
 #define MXNET_C_API_OP_H_
 

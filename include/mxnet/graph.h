@@ -88,8 +88,8 @@ struct GraphInference {
 };
 /*
  * Forward and backward sweeps until nothing changes. `entries` are by entry id; unknown where not
- * given. Variables contribute `__shape__` / `__dtype__`. Returns true when all that was asked for is
- * known. Throws Error(kValue) naming node and operator.
+ * given. Variables contribute `__shape__` / `__dtype__`. Returns true when all that was asked for
+ * is known. Throws Error(kValue) naming node and operator.
  */
 MXNET_DLL bool InferEntries(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how = {});
 /* One part alone, as this thread's switches want it. */

@@ -8,9 +8,9 @@
  *   MXNET_REGISTER_OP(FullyConnected)
  *       .describe("...")
  *       .alias("_npx_fully_connected")
- *       .set_param<FullyConnectedParam>()  // src/operator/param.h
+ *       .set_param<FullyConnectedParam>()  // src/operator/record/param.h
  *       .set_inputs({"data", "weight", "bias"}, NumInputs).set_infer_shape(FullyConnectedShape)
- *       .set_dtypes(dtypes::kFloats)       // src/operator/dtypes.h
+ *       .set_dtypes(dtypes::kFloats)       // src/operator/record/dtypes.h
  *       .set_gradient(BackwardNode("_backward_FullyConnected", kGradInputs))
  *       .set_kernel(DeviceType::kCPU, FullyConnectedCPU);
  *
@@ -72,7 +72,8 @@ using GradientFn = std::function<std::vector<NodeEntry>(const NodePtr& node, con
 using ArrayFn = std::function<void(const Attrs&, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool is_train)>;
 
 /*
- * How a call is carried out. Everybody who runs operators asks Op::RunsBy and looks at nothing else.
+ * How a call is carried out. Everybody who runs operators asks Op::RunsBy and looks at nothing
+ * else.
  */
 enum class RunBy : uint8_t {
   kNever,          // only known by shape, or replaced before anything runs
@@ -98,8 +99,8 @@ struct ImagePlaces {
 
 /*
  * In which precision programs of mixed precision (mx.amp) run an operator. Most of it follows from
- * the record (src/operator/precision.h); kFull is declared by operators that lose too much in
- * float16.
+ * the record (src/operator/record/precision.h); kFull is declared by operators that lose too much
+ * in float16.
  */
 enum class Precision : int { kAny = 0, kLow = 1, kFull = 2, kWidest = 3 };
 
@@ -161,10 +162,10 @@ struct MXNET_DLL Op {
   InferShapeBySwitchesFn infer_shape_by;
   InferTypeFn infer_type;  // this one and the next empty: all inputs and outputs share one dtype
   InferTypeBySwitchesFn infer_type_by;
-  GradientFn gradient;                            // empty: not differentiable (an error when asked for)
-  RunBy runs = RunBy::kNever;                     // as the setters of kernels, of array_fn and of AsyncCall left it
-  std::function<RunBy(const Attrs&)> runs_by;     // the same where parameters tell; empty: `runs`
-  ArrayFn array_fn;                               // of RunBy::kArrays
+  GradientFn gradient;                         // empty: not differentiable (an error when asked for)
+  RunBy runs = RunBy::kNever;                  // as the setters of kernels, of array_fn and of AsyncCall left it
+  std::function<RunBy(const Attrs&)> runs_by;  // the same where parameters tell; empty: `runs`
+  ArrayFn array_fn;                            // of RunBy::kArrays
   std::function<double(const Attrs&, Span<const TBlob> in, Span<const TBlob> out)> flops;  // empty: one per output element
   std::vector<int> dtypes;  // accepted for input 0 (without inputs: output 0); never empty. The harness checks both directions
   LayoutRule layout = LayoutRule::kPlain;
@@ -180,7 +181,7 @@ struct MXNET_DLL Op {
   Precision precision = Precision::kAny;   // as declared; see PrecisionOf
   PrecisionCondition precision_condition;  // no values: none
   RecomputeRule recompute;
-  std::vector<Trait> traits;  // one of each type (src/operator/traits.h)
+  std::vector<Trait> traits;  // one of each type (src/operator/record/traits.h)
   std::map<DeviceType, Kernel> kernels;
 
   /* Null when the record does not have that trait. */
@@ -208,7 +209,8 @@ struct MXNET_DLL Op {
   static std::vector<std::string> ListNames();  // names and aliases, sorted
   static std::vector<const Op*> ListUnique();
 
-  // Chained setters (definitions in src/operator/op.cc; of structs of parameters: param.h there).
+  // Chained setters (definitions in src/operator/record/op.cc; of structs of parameters: param.h
+  // there).
   Op& describe(const std::string& text) {
     description = text;
     return *this;
@@ -374,7 +376,7 @@ inline bool Attrs::ReadsOnlyShape(int input) const {
 
 inline bool Op::ReadsOnlyShape(const Attrs& a, int input) const { return a.ReadsOnlyShape(input); }
 
-// ---- inference and gradient building blocks (src/operator/op_common.cc)
+// ---- inference and gradient building blocks (src/operator/record/op_common.cc)
 bool ElemwiseShape(const Attrs&, ShapeVector* in, ShapeVector* out);       // all inputs and outputs alike
 bool SameType(const Attrs&, std::vector<int>* in, std::vector<int>* out);  // all inputs and outputs alike
 /* NumPy broadcasting of two shapes; throws Error(kValue) "[op] ... cannot be broadcast". */

@@ -1,7 +1,7 @@
 /*
  * What the profiler records and how it is told to.
  *
- * HOOKS      (of operators: operator/op_scope.h) A scope object marks a duration on the calling thread, a function marks a moment.
+ * HOOKS      (of operators: operator/shared/op_scope.h) A scope object marks a duration on the calling thread, a function marks a moment.
  *            While nothing is recorded each costs one relaxed load. Otherwise an event of fixed
  *            size goes to a buffer that only this thread writes: no lock, no formatting. Names are
  *            pointers: a `const char*` given to a hook must stay valid for ever (operator names,

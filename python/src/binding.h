@@ -21,7 +21,7 @@
 #include "mxnet/node.h"
 
 namespace mxnet {
-void CheckPublic(const Attrs& attrs);  // src/operator/check.h, which no header that is installed can show
+void CheckPublic(const Attrs& attrs);  // src/operator/record/check.h, which no header that is installed can show
 
 namespace python {
 

@@ -13,9 +13,9 @@
 #include "base/edit_distance.h"
 #include "base/foreign_env.h"
 #include "base/logging.h"
-#include "base/omp.h"
-#include "base/shared_cores.h"
 #include "base/stack_trace.h"
+#include "base/threads/omp.h"
+#include "base/threads/shared_cores.h"
 
 extern char** environ;
 

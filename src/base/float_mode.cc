@@ -2,7 +2,7 @@
 
 #include <omp.h>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 
 namespace mxnet {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "c_api/c_api_common.h"
 #include "engine/call_site.h"
 #include "imperative/tape.h"
@@ -16,10 +16,10 @@
 #include "mxnet/imperative.h"
 #include "mxnet/numpy_shapes.h"
 #include "mxnet/op.h"
-#include "operator/check.h"
 #include "operator/custom/worker_threads.h"
-#include "operator/numpy_types.h"
-#include "operator/registry.h"
+#include "operator/record/check.h"
+#include "operator/record/numpy_types.h"
+#include "operator/record/registry.h"
 #include "operator/runtime/holds_graphs.h"
 
 using namespace mxnet;  // NOLINT

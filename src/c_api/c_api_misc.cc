@@ -9,7 +9,7 @@
 #include <mutex>
 #include <set>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "c_api/c_api_common.h"
 #include "mxnet/engine.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "base/device_query.h"
+#include "base/device/device_query.h"
 #include "c_api/c_api_common.h"
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"

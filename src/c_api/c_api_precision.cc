@@ -3,7 +3,7 @@
 #include "graph/json.h"
 #include "graph/reduce_precision.h"
 #include "mxnet/c_api_plan.h"
-#include "operator/precision.h"
+#include "operator/record/precision.h"
 
 using namespace mxnet;
 

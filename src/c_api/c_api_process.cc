@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/device_query.h"
+#include "base/device/device_query.h"
 #include "c_api/c_api_common.h"
 #include "executor/passes/core/passes.h"
 #include "graph/constraints.h"

@@ -1,7 +1,7 @@
 /* Memory pools and GPU memory through C. */
 #include "mxnet/c_api_storage.h"
 
-#include "base/device_query.h"
+#include "base/device/device_query.h"
 #include "c_api/c_api_error.h"
 #include "mxnet/c_api.h"
 #include "mxnet/storage.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "engine/block_pool.h"
 #include "engine/gpu_streams.h"
 #include "mxnet/profiler.h"

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "engine/block_pool.h"
 #include "engine/dependency_engine.h"
 

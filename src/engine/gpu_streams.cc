@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "base/device_interface.h"
-#include "base/fork_guard.h"
+#include "base/device/device_interface.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "mxnet/profiler.h"

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 
 namespace mxnet {
 

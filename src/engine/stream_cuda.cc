@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "base/cuda_error.h"
-#include "base/device_interface.h"
-#include "base/device_scope.h"
-#include "base/fork_guard.h"
+#include "base/device/cuda_error.h"
+#include "base/device/device_interface.h"
+#include "base/device/device_scope.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/error.h"
 
 namespace mxnet {

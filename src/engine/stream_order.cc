@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 
 namespace mxnet {
 namespace engine {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "engine/dependency_engine.h"
 #include "engine/gpu_streams.h"
 #include "engine/worker_pool.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/borrowed_team.h"
+#include "base/threads/borrowed_team.h"
 #include "engine/blocking.h"
 #include "engine/dependency_engine.h"
 #include "engine/gpu_streams.h"

@@ -11,8 +11,8 @@
 #include "executor/plan/placement.h"
 #include "executor/plan/plan_instance.h"
 #include "executor/plan/plan_timing.h"
-#include "operator/graph_operators.h"
-#include "operator/traits.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

@@ -5,7 +5,7 @@
 #include "executor/plan/monitor_names.h"
 #include "graph/entry_key.h"
 #include "mxnet/imperative.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 
 namespace mxnet {
 

@@ -9,10 +9,10 @@
 #include <unordered_set>
 
 #include "graph/entry_key.h"
-#include "operator/graph_operators.h"
-#include "operator/recompute.h"
-#include "operator/traits.h"
-#include "operator/traits_graph.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/recompute.h"
+#include "operator/record/traits.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "graph/entry_key.h"
 #include "operator/nn/common/epilogue.h"
-#include "operator/quantize_nodes.h"
-#include "operator/traits.h"
+#include "operator/nodes/quantize_nodes.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

@@ -34,8 +34,8 @@ struct QuantizedSymbol {
 };
 
 /*
- * Nodes whose record names a quantized form (Quantized, operator/traits.h) become that form, as far
- * as the request allows. Their inputs come from NAME_quantize nodes, their 32-bit results go
+ * Nodes whose record names a quantized form (Quantized, operator/record/traits.h) become that form,
+ * as far as the request allows. Their inputs come from NAME_quantize nodes, their 32-bit results go
  * through requantize_NAME, and what nodes in float32 read comes from NAME_dequantize. Other nodes
  * stay, shared with the old graph. Throws Error(kValue) on another dtype.
  */

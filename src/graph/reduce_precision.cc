@@ -4,7 +4,7 @@
 
 #include "graph/constraints.h"
 #include "mxnet/op.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 
 namespace mxnet {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "graph/entry_key.h"
 #include "mxnet/op.h"
-#include "operator/graph_operators.h"
-#include "operator/traits_graph.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 

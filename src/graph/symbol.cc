@@ -6,9 +6,9 @@
 #include "graph/compose.h"
 #include "graph/constraints.h"
 #include "mxnet/graph.h"
-#include "operator/check.h"
-#include "operator/initial_value.h"
-#include "operator/async_call.h"
+#include "operator/record/async_call.h"
+#include "operator/record/check.h"
+#include "operator/record/initial_value.h"
 #include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {

@@ -8,7 +8,7 @@
 #include "graph/json.h"
 #include "mxnet/graph.h"
 #include "mxnet/op.h"
-#include "operator/check.h"
+#include "operator/record/check.h"
 #include "operator/runtime/holds_graphs.h"
 #include "operator/runtime/parameters_in_files.h"
 

@@ -9,9 +9,9 @@
 #include "imperative/tape.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
-#include "operator/graph_operators.h"
-#include "operator/purity.h"
-#include "operator/traits_graph.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/purity.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace {

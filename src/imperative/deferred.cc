@@ -8,7 +8,7 @@
 #include "imperative/tape.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
-#include "operator/purity.h"
+#include "operator/record/purity.h"
 
 namespace mxnet {
 namespace {

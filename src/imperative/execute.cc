@@ -6,7 +6,7 @@
 #include <deque>
 #include <utility>
 
-#include "base/borrowed_team.h"
+#include "base/threads/borrowed_team.h"
 #include "imperative/kernel_call.h"
 #include "imperative/own_thread.h"
 #include "imperative/pushed_call.h"
@@ -16,14 +16,14 @@
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
 #include "ndarray/run.h"
-#include "operator/async_call.h"
-#include "operator/call_cost.h"
-#include "operator/check.h"
-#include "operator/graph_operators.h"
-#include "operator/op_scope.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/async_call.h"
+#include "operator/record/call_cost.h"
+#include "operator/record/check.h"
+#include "operator/record/traits.h"
+#include "operator/record/traits_graph.h"
 #include "operator/runtime/call_states.h"
-#include "operator/traits.h"
-#include "operator/traits_graph.h"
+#include "operator/shared/op_scope.h"
 
 namespace mxnet {
 namespace {

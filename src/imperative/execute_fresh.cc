@@ -3,17 +3,17 @@
 #include <memory>
 #include <new>
 
-#include "base/borrowed_team.h"
 #include "base/float_mode.h"
+#include "base/threads/borrowed_team.h"
 #include "imperative/execute.h"
 #include "imperative/kernel_call.h"
 #include "mxnet/engine.h"
 #include "mxnet/profiler.h"
 #include "ndarray/run.h"
 #include "operator/matrix/axes.h"
-#include "operator/op_scope.h"
-#include "operator/purity.h"
-#include "operator/traits.h"
+#include "operator/record/purity.h"
+#include "operator/record/traits.h"
+#include "operator/shared/op_scope.h"
 
 namespace mxnet {
 namespace {
@@ -168,7 +168,8 @@ bool ExecuteInto(const Inferred& known, const AttrsPtr& attrs, Span<NDArray* con
     out.Add(*output, true);
     RunContext run;
     run.ctx = ctx.execution();
-    CallKernel(*known.kernel, *attrs, in.span(), Span<const OpReq>(&req, 1), out.span(), run, is_train, nullptr, false, SwitchesFor(*attrs));
+    CallKernel(*known.kernel, *attrs, in.span(), Span<const OpReq>(&req, 1), out.span(), run, is_train, nullptr, false,
+               SwitchesFor(*attrs));
   } catch (...) {
     error = std::current_exception();
   }

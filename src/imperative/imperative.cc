@@ -4,7 +4,7 @@
 #include "imperative/execute.h"
 #include "imperative/overwrites.h"
 #include "imperative/tape.h"
-#include "operator/async_call.h"
+#include "operator/record/async_call.h"
 #include "operator/runtime/array_call.h"
 #include "operator/runtime/call_states.h"
 

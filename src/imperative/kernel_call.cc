@@ -10,8 +10,8 @@
 #include "base/float_mode.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
-#include "operator/op_scope.h"
 #include "operator/runtime/call_states.h"
+#include "operator/shared/op_scope.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
@@ -95,9 +95,10 @@ void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, 
   std::shared_ptr<OpState> state;
   Workspace* w = &workspace;
   // All at once: assigning a function takes a swap, which waits for what was written just before.
-  KernelArgs args = {&attrs, in, req, out, run, is_train, attrs.op->stateful ? &state : nullptr, random, {}, nullptr, switches, [w](size_t bytes) {
-                       return w->Get(bytes);
-                     }};
+  KernelArgs args = {
+      &attrs, in, req, out, run, is_train, attrs.op->stateful ? &state : nullptr, random, {}, nullptr, switches, [w](size_t bytes) {
+        return w->Get(bytes);
+      }};
   if (const KeepsCallStates* keeps = waits ? attrs.op->trait<KeepsCallStates>() : nullptr) {
     state = NewCallScope(attrs, keeps->of(attrs));
     args.state = &state;

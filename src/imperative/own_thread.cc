@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/float_mode.h"
 
 namespace mxnet {

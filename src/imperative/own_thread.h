@@ -1,5 +1,5 @@
-/* Functions that wait for others, of their kind (operator/meeting.h) or in graphs that they hold
- * (operator/runtime/call_states.h): none may hold a worker that another one needs. */
+/* Functions that wait for others, of their kind (operator/record/meeting.h) or in graphs that they
+ * hold (operator/runtime/call_states.h): none may hold a worker that another one needs. */
 #ifndef MXNET_IMPERATIVE_OWN_THREAD_H_
 #define MXNET_IMPERATIVE_OWN_THREAD_H_
 

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 
 namespace mxnet {
 namespace {

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/imperative.h"
 
 namespace mxnet {

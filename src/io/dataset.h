@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "io/data_iter.h"
 #include "mxnet/error.h"
 #include "mxnet/op.h"

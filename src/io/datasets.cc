@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "io/register_iter.h"
-#include "operator/tuple_field.h"
+#include "operator/record/tuple_field.h"
 
 namespace mxnet {
 

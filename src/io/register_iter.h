@@ -1,6 +1,6 @@
 /*
  * Registering of data iterators, datasets and functions that make batches, with their parameters
- * as structs (operator/param.h).
+ * as structs (operator/record/param.h).
  *
  * An argument goes to every struct that has a parameter of its name. One that no struct knows is
  * ignored: 1.x handed iterators whatever their Python function got, data_name for example.
@@ -14,7 +14,7 @@
 
 #include "io/data_iter.h"
 #include "io/dataset.h"
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 

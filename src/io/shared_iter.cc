@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/error.h"
 
 namespace mxnet {

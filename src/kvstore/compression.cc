@@ -7,7 +7,7 @@
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "ndarray/run.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 
 namespace mxnet {
 namespace kvstore {
@@ -68,8 +68,8 @@ void Compress(const Compression& how, const NDArray& in, NDArray* residual, NDAr
   Var* writes[2] = {residual->var(), bits->var()};
   const Context where = in.ctx().execution();
   RunOrPush([=](RunContext run) { Compress(run, how, from, rest, to); }, where, Span<Var* const>(reads, 1), Span<Var* const>(writes, 2),
-            kNsPerCompressedElement * static_cast<double>(from.Size()) < kInlineNanoseconds, where.is_gpu() ? FnProperty::kNormal : FnProperty::kCPUPrioritized,
-            priority, "kvstore_compress", 1);
+            kNsPerCompressedElement * static_cast<double>(from.Size()) < kInlineNanoseconds,
+            where.is_gpu() ? FnProperty::kNormal : FnProperty::kCPUPrioritized, priority, "kvstore_compress", 1);
 }
 
 void Decompress(const Compression& how, const NDArray& bits, const NDArray& out, int priority) {
@@ -78,8 +78,8 @@ void Decompress(const Compression& how, const NDArray& bits, const NDArray& out,
   Var* writes[1] = {out.var()};
   const Context where = out.ctx().execution();
   RunOrPush([=](RunContext run) { Decompress(run, how, from, to); }, where, Span<Var* const>(reads, 1), Span<Var* const>(writes, 1),
-            kNsPerCompressedElement * static_cast<double>(to.Size()) < kInlineNanoseconds, where.is_gpu() ? FnProperty::kNormal : FnProperty::kCPUPrioritized,
-            priority, "kvstore_decompress", CoversChunk(out) ? 0 : 1);
+            kNsPerCompressedElement * static_cast<double>(to.Size()) < kInlineNanoseconds,
+            where.is_gpu() ? FnProperty::kNormal : FnProperty::kCPUPrioritized, priority, "kvstore_decompress", CoversChunk(out) ? 0 : 1);
 }
 
 }  // namespace kvstore

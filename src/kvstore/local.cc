@@ -14,7 +14,7 @@
 #include "mxnet/env.h"
 #include "mxnet/imperative.h"
 #include "ndarray/run.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 
 namespace mxnet {
 namespace kvstore {

@@ -41,7 +41,7 @@ struct Joined {
   void (*finish)(void* group);
 };
 
-/* A part of the GPU's interface (base/device_interface.h). */
+/* A part of the GPU's interface (base/device/device_interface.h). */
 struct Library {
   /* Finds and opens the library. Returns what is missing, or an empty text. */
   std::string (*open)();

@@ -16,9 +16,9 @@
 #include <mutex>
 #include <thread>
 
-#include "base/collective_launch.h"
-#include "base/device_interface.h"
-#include "base/device_scope.h"
+#include "base/device/device_interface.h"
+#include "base/device/device_scope.h"
+#include "base/threads/collective_launch.h"
 #include "kvstore/nccl.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"

@@ -1,8 +1,8 @@
 // The store of type nccl: as `device`, with sums and copies between GPUs made by NVIDIA's library.
 #include <algorithm>
 
-#include "base/device_interface.h"
-#include "base/device_query.h"
+#include "base/device/device_interface.h"
+#include "base/device/device_query.h"
 #include "kvstore/local.h"
 #include "kvstore/nccl.h"
 #include "mxnet/engine.h"

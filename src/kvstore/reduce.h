@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/base.h"
 #include "mxnet/env.h"
 

@@ -8,9 +8,9 @@
 #include <iostream>
 #include <mutex>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/op.h"
-#include "operator/registry.h"
+#include "operator/record/registry.h"
 
 namespace mxnet {
 namespace library {

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "library/library.h"
 #include "library/texts.h"
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"
-#include "operator/async_call.h"
-#include "operator/dtypes.h"
+#include "operator/record/async_call.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace library {
@@ -316,8 +316,8 @@ std::shared_ptr<OpState> MakeState(const Attrs& attrs, Context ctx, const Tensor
   std::vector<int> types;
   for (const TensorType& t : in) lists.Add(t.shape), types.push_back(t.dtype);
   const Texts texts(p.dict);
-  if (!op.table().create_state(op.index, texts.get(), device, ctx.dev_id, in.size(), lists.ndims.data(), lists.dims.data(),
-                               types.data(), &state->object))
+  if (!op.table().create_state(op.index, texts.get(), device, ctx.dev_id, in.size(), lists.ndims.data(), lists.dims.data(), types.data(),
+                               &state->object))
     op.Fail("createOpState");
   state->random.Seed(FreshSeed(ctx));
   return state;

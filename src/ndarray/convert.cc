@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "base/truncate.h"
 #include "mxnet/ndarray.h"
 

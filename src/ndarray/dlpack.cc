@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "engine/gpu_work.h"
 #include "mxnet/engine.h"
 

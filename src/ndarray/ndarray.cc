@@ -5,8 +5,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "base/device_interface.h"
-#include "base/fork_guard.h"
+#include "base/device/device_interface.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/engine.h"
 #include "ndarray/pinned_ring.h"
 #include "ndarray/run.h"

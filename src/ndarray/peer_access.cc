@@ -3,7 +3,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/env.h"
 
 namespace mxnet {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <mutex>
 
-#include "base/device_interface.h"
-#include "base/fork_guard.h"
-#include "base/omp.h"
+#include "base/device/device_interface.h"
+#include "base/threads/fork_guard.h"
+#include "base/threads/omp.h"
 #include "mxnet/error.h"
 #include "ndarray/run.h"
 #include "storage/device_memory.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/float_mode.h"
 #include "engine/change.h"
 #include "mxnet/engine.h"
@@ -20,8 +20,8 @@ namespace mxnet {
 /* Work estimated below this many nanoseconds is not worth a hand-over to another thread (one
  * wake-up costs several microseconds). */
 constexpr double kInlineNanoseconds = 50000;
-/* Rough nanoseconds of what is no operator's call (operator/call_cost.h has those): copies, sums of
- * arrays by byte that is read or written, compression of gradients by element. */
+/* Rough nanoseconds of what is no operator's call (operator/record/call_cost.h has those): copies,
+ * sums of arrays by byte that is read or written, compression of gradients by element. */
 constexpr double kNsPerCopiedByte = 0.1, kNsPerSummedByte = 0.05, kNsPerCompressedElement = 1;
 
 /* The first `num_kept` of `writes` are changed rather than replaced (engine/change.h). */

@@ -1,6 +1,6 @@
 #include "profiler/device_tools.h"
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "mxnet/error.h"
 
 namespace mxnet {

@@ -9,7 +9,7 @@
 namespace mxnet {
 namespace profiler {
 
-/* A part of the GPU's interface (base/device_interface.h). */
+/* A part of the GPU's interface (base/device/device_interface.h). */
 struct ToolHooks {
   /* Ranges of the calling thread lie in each other. `color`: 0xRRGGBB. */
   void (*push_range)(const char* name, uint32_t color);

@@ -2,8 +2,8 @@
 #include <cuda_profiler_api.h>
 #include <nvtx3/nvToolsExt.h>
 
-#include "base/cuda_error.h"
-#include "base/device_interface.h"
+#include "base/device/cuda_error.h"
+#include "base/device/device_interface.h"
 #include "mxnet/error.h"
 #include "profiler/device_tools.h"
 

@@ -108,7 +108,7 @@ const OpInfo* FindRecent(OperatorName op, const std::shared_ptr<const void>& par
 const OpInfo* Remember(const OpInfo* info, OperatorName op, const std::shared_ptr<const void>& param, Span<const TBlob> in,
                        Span<const TBlob> out);
 
-// The halves of operator/op_scope.h that know the recorder.
+// The halves of operator/shared/op_scope.h that know the recorder.
 /* Does an eager kernel, a node of a plan open a scope now? Counts it when only others are
  * recorded. */
 bool OpensEager(const RunContext& run);

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <set>
 
-#include "base/device_interface.h"
-#include "base/fork_guard.h"
+#include "base/device/device_interface.h"
+#include "base/threads/fork_guard.h"
 #include "profiler/trace.h"
 
 namespace mxnet {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/logging.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "profiler/gpu_spans.h"
 #include "profiler/recorder.h"

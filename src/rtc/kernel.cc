@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "mxnet/error.h"
 
 namespace mxnet {

@@ -58,7 +58,7 @@ struct LaunchShape {
  * start, or when the build has no GPU support. */
 void Launch(const Kernel& kernel, const LaunchShape& shape, Arguments* args, const RunContext& run);
 
-/* A part of the GPU's interface (base/device_interface.h). */
+/* A part of the GPU's interface (base/device/device_interface.h). */
 struct LaunchHooks {
   void (*launch)(const Kernel& kernel, const LaunchShape& shape, void* args, size_t arg_bytes, const RunContext& run);
   void (*read)(const void* src, void* dst, size_t bytes, const RunContext& run);  // to the host, behind what is on run.stream; waits

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "mxnet/error.h"
 #include "rtc/prelude.h"
 #include "rtc/source.h"

@@ -4,9 +4,9 @@
 
 #include <mutex>
 
-#include "base/collective_launch.h"
-#include "base/cuda_error.h"
-#include "base/device_interface.h"
+#include "base/device/cuda_error.h"
+#include "base/device/device_interface.h"
+#include "base/threads/collective_launch.h"
 #include "mxnet/error.h"
 #include "rtc/compile.h"
 #include "rtc/kernel.h"

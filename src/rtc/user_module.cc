@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include "base/device_interface.h"
-#include "base/fork_guard.h"
+#include "base/device/device_interface.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
 

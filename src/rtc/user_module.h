@@ -18,7 +18,7 @@
 namespace mxnet {
 namespace rtc {
 
-/* A part of the GPU's interface (base/device_interface.h). */
+/* A part of the GPU's interface (base/device/device_interface.h). */
 struct ModuleHooks {
   /* Throws Error(kGeneric) with the compiler's log. Needs no device. */
   CompiledCode (*compile)(const std::string& source, const std::vector<std::string>& options, const std::vector<std::string>& exports);

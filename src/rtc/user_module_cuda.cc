@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "rtc/module.h"

@@ -1,13 +1,13 @@
 /*
- * Memory of devices as a part of their interface (base/device_interface.h). The host's own memory
- * is always there and needs none; a part for pinned memory takes precedence over it.
+ * Memory of devices as a part of their interface (base/device/device_interface.h). The host's own
+ * memory is always there and needs none; a part for pinned memory takes precedence over it.
  */
 #ifndef MXNET_STORAGE_BACKEND_REGISTRY_H_
 #define MXNET_STORAGE_BACKEND_REGISTRY_H_
 
 #include <memory>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "mxnet/storage.h"
 
 namespace mxnet {

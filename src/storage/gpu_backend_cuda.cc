@@ -6,11 +6,11 @@
 #include <mutex>
 #include <string>
 
-#include "base/collective_launch.h"
-#include "base/cuda_error.h"
-#include "base/device_interface.h"
-#include "base/device_scope.h"
+#include "base/device/cuda_error.h"
+#include "base/device/device_interface.h"
+#include "base/device/device_scope.h"
 #include "base/foreign_env.h"
+#include "base/threads/collective_launch.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 
 namespace mxnet {
 namespace storage {

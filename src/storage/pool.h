@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "engine/gpu_work.h"
 #include "mxnet/storage.h"
 #include "storage/block_cache.h"

@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/fork_guard.h"
-#include "base/pin_library.h"
+#include "base/device/pin_library.h"
+#include "base/threads/fork_guard.h"
 
 namespace mxnet {
 namespace storage {

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/storage.h"
 
 namespace mxnet {

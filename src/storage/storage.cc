@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "engine/gpu_streams.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"

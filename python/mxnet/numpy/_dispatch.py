@@ -17,7 +17,7 @@ Rules for a function:
 * Operands of a function of several arrays may be numbers, nested lists or NumPy arrays. They go
   through :func:`operand`, which puts them on the device of the array beside them.
 * Operands of a function that needs one dtype go through :func:`promoted`. The rule stands in C++
-  (``src/operator/numpy_types.h``), and :func:`promoted_dtype` asks for it.
+  (``src/operator/record/numpy_types.h``), and :func:`promoted_dtype` asks for it.
 * Arrays of mx.nd are refused by the binding, with what to call (``as_np_ndarray()``).
 * ``out=`` goes to `call`, or to :func:`deliver` where the result came another way. Both
   return `out`.

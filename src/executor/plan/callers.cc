@@ -7,8 +7,8 @@
 #include <queue>
 #include <vector>
 
-#include "base/fork_guard.h"
-#include "base/omp.h"
+#include "base/threads/fork_guard.h"
+#include "base/threads/omp.h"
 
 namespace mxnet {
 namespace {

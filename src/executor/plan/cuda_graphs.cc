@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdio>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "engine/gpu_streams.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"

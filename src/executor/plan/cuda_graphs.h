@@ -20,8 +20,8 @@ namespace mxnet {
 
 class RandomState;
 
-/* A part of the GPU's interface (base/device_interface.h). All throw Error on a device's refusal,
- * but for abandon and destroy. */
+/* A part of the GPU's interface (base/device/device_interface.h). All throw Error on a device's
+ * refusal, but for abandon and destroy. */
 struct CaptureHooks {
   void (*begin)(void* stream);    // from here on, the stream records what this thread pushes
   void* (*finish)(void* stream);  // what was recorded, ready for launches; capturing has ended also when it throws

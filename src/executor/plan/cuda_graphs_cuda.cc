@@ -4,9 +4,9 @@
 #include <memory>
 #include <mutex>
 
-#include "base/collective_launch.h"
-#include "base/cuda_error.h"
-#include "base/device_interface.h"
+#include "base/device/cuda_error.h"
+#include "base/device/device_interface.h"
+#include "base/threads/collective_launch.h"
 #include "executor/plan/cuda_graphs.h"
 #include "mxnet/error.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "operator/shown_inputs.h"
-#include "operator/traits_graph.h"
+#include "operator/record/shown_inputs.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "mxnet/error.h"
 #include "mxnet/op.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 
 namespace mxnet {
 namespace {

@@ -16,7 +16,7 @@
 #include "executor/passes/core/plan_request.h"
 #include "executor/plan/plan_memory.h"
 #include "mxnet/executor.h"
-#include "operator/async_call.h"
+#include "operator/record/async_call.h"
 
 namespace mxnet {
 

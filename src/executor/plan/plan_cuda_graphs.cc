@@ -1,7 +1,7 @@
 // Running a phase as CUDA graphs.
 #include "executor/plan/plan_cuda_graphs.h"
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "executor/plan/plan_instance.h"
 #include "mxnet/env.h"
 #include "operator/random/gpu_random.h"

@@ -2,7 +2,7 @@
 #include "executor/plan/plan_constants.h"
 #include "executor/plan/plan_instance.h"
 #include "executor/plan/plan_workspace.h"
-#include "operator/op_scope.h"
+#include "operator/shared/op_scope.h"
 
 namespace mxnet {
 

@@ -4,7 +4,7 @@
 #include "executor/plan/monitor_names.h"
 #include "executor/plan/plan_steps.h"
 #include "graph/gradient.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 
 namespace mxnet {
 

@@ -1,7 +1,7 @@
 // Showing the results of a plan's nodes while they run.
 #include <cstring>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "executor/plan/monitor_names.h"
 #include "executor/plan/plan_constants.h"
 #include "executor/plan/plan_instance.h"

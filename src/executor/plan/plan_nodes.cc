@@ -1,8 +1,8 @@
 // What a plan runs: nodes with their blobs and requests.
 #include "executor/plan/plan_steps.h"
-#include "operator/call_cost.h"
-#include "operator/check.h"
-#include "operator/traits_graph.h"
+#include "operator/record/call_cost.h"
+#include "operator/record/check.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace {

@@ -1,8 +1,8 @@
 // Plans and the engine: what a phase reads and writes, and who runs it.
 #include <algorithm>
 
-#include "base/borrowed_team.h"
 #include "base/float_mode.h"
+#include "base/threads/borrowed_team.h"
 #include "engine/change.h"
 #include "executor/plan/callers.h"
 #include "executor/plan/plan_cuda_graphs.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "executor/plan/plan_workspace.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

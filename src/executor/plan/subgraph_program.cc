@@ -3,12 +3,12 @@
 // pointers.
 #include "operator/runtime/subgraph_program.h"
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "engine/sync.h"
 #include "executor/plan/plan_binding.h"
 #include "mxnet/engine.h"
-#include "operator/op_scope.h"
 #include "operator/runtime/call_states.h"
+#include "operator/shared/op_scope.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {

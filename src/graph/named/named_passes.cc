@@ -9,7 +9,7 @@
 #include "graph/named/named_graph.h"
 #include "mxnet/numpy_shapes.h"
 #include "mxnet/op.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 
 namespace mxnet {
 namespace {

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "base/logging.h"
-#include "base/omp.h"
-#include "base/shared_cores.h"
+#include "base/threads/omp.h"
+#include "base/threads/shared_cores.h"
 #include "io/image/pipeline.h"
 #include "mxnet/error.h"
 

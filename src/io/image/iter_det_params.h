@@ -5,8 +5,8 @@
 #include <string>
 
 #include "io/image/iter_params.h"
-#include "operator/param.h"
-#include "operator/tuple_field.h"
+#include "operator/record/param.h"
+#include "operator/record/tuple_field.h"
 
 namespace mxnet {
 namespace image {

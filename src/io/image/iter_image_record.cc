@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/logging.h"
-#include "base/shared_cores.h"
+#include "base/threads/shared_cores.h"
 #include "io/image/augment.h"
 #include "io/image/iter_params.h"
 #include "io/register_iter.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace image {

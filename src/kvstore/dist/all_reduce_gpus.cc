@@ -2,7 +2,7 @@
 #include <cstring>
 #include <set>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/logging.h"
 #include "kvstore/dist/all_reduce_state.h"
 #include "mxnet/engine.h"

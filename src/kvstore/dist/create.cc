@@ -5,7 +5,7 @@
 #include <future>
 #include <utility>
 
-#include "base/device_query.h"
+#include "base/device/device_query.h"
 #include "base/foreign_env.h"
 #include "base/logging.h"
 #include "kvstore/dist/gpu_sums.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "kvstore/nccl.h"
 #include "mxnet/error.h"
 

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/device/own_library.h"
 #include "base/foreign_env.h"
-#include "base/own_library.h"
 #include "kvstore/dist/launcher_channel.h"
 #include "kvstore/dist/mpi_library.h"
 #include "kvstore/dist/transport_progress.h"

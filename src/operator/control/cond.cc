@@ -4,13 +4,13 @@
 #include <unordered_map>
 
 #include "mxnet/op.h"
-#include "operator/check.h"
 #include "operator/control/control_param.h"
 #include "operator/control/held_graph.h"
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/check.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits_graph.h"
 #include "operator/runtime/holds_graphs.h"
-#include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace control {
@@ -65,8 +65,8 @@ bool InferGraph(const HeldGraph& graph, const InferSwitches& switches, std::vect
 }
 
 template <typename T>
-void InferBranch(const Attrs& attrs, const InferSwitches& switches, const Choice& c, const Choice::Branch& branch, int which, const T& unknown, std::vector<T>* in,
-                 std::vector<T>* out) {
+void InferBranch(const Attrs& attrs, const InferSwitches& switches, const Choice& c, const Choice::Branch& branch, int which,
+                 const T& unknown, std::vector<T>* in, std::vector<T>* out) {
   std::vector<T> inputs, outputs(branch.graph.parts.outputs.size(), unknown);
   bool all = true;
   for (int at : branch.from) {
@@ -299,10 +299,9 @@ void SetChoice(Op* op, ChoiceOf of, int (*visible)(const Attrs&)) {
       .set_infer_shape([=](const Attrs& a, const InferSwitches& s, ShapeVector* in, ShapeVector* out) {
         return InferChoiceShape(a, s, Need(a, of(a)), in, out);
       })
-      .set_infer_type(
-          [=](const Attrs& a, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
-            return InferChoiceType(a, s, Need(a, of(a)), in, out);
-          })
+      .set_infer_type([=](const Attrs& a, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
+        return InferChoiceType(a, s, Need(a, of(a)), in, out);
+      })
       .set_gradient([=](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return ChoiceGradient(Need(*node->attrs, of(*node->attrs)), node, ograds);
       })

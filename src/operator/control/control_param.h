@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mxnet/op.h"
-#include "operator/param.h"
-#include "operator/tuple_field.h"
+#include "operator/record/param.h"
+#include "operator/record/tuple_field.h"
 
 namespace mxnet {
 namespace control {

@@ -3,7 +3,7 @@
 
 #include "operator/control/control_param.h"
 #include "operator/control/scan.h"
-#include "operator/dtypes.h"
+#include "operator/record/dtypes.h"
 #include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {

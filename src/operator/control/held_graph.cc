@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "operator/graph_operators.h"
-#include "operator/recompute.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/recompute.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -5,10 +5,10 @@
 #include <unordered_map>
 
 #include "mxnet/op.h"
-#include "operator/check.h"
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
-#include "operator/traits_graph.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/check.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace control {
@@ -400,10 +400,9 @@ void SetScan(Op* op, std::shared_ptr<const Scan> (*of)(const Attrs&), int (*visi
       .set_infer_shape([=](const Attrs& a, const InferSwitches& s, ShapeVector* in, ShapeVector* out) {
         return InferScanShape(a, s, Need(a, of(a)), in, out);
       })
-      .set_infer_type(
-          [=](const Attrs& a, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
-            return InferScanType(a, s, Need(a, of(a)), in, out);
-          })
+      .set_infer_type([=](const Attrs& a, const InferSwitches& s, std::vector<int>* in, std::vector<int>* out) {
+        return InferScanType(a, s, Need(a, of(a)), in, out);
+      })
       .set_gradient([=](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return ScanGradient(Need(*node->attrs, of(*node->attrs)), node, ograds);
       })

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "operator/control/scan.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace control {
@@ -73,8 +73,7 @@ class Loop {
     r.ctx = ContextOf(a_);
     r.is_train = a_.is_train;
     r.switches = a_.switches;
-    for (const Source& source : sources)
-      r.inputs.emplace_back(ShapeOf(source), a_.in[s_.input_of(source)].dtype, StorageType::kDense);
+    for (const Source& source : sources) r.inputs.emplace_back(ShapeOf(source), a_.in[s_.input_of(source)].dtype, StorageType::kDense);
     r.req.assign(graph.parts.outputs.size(), OpReq::kNull);
     std::fill_n(r.req.begin(), graph.num_results, OpReq::kWrite);
     return r;

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "operator/graph_operators.h"
-#include "operator/make_nodes.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/nodes/make_nodes.h"
 #include "operator/runtime/subgraph.h"
 
 namespace mxnet {

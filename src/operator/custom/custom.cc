@@ -7,14 +7,14 @@
 #include <mutex>
 #include <utility>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/engine.h"
 #include "mxnet/op.h"
 #include "operator/custom/worker_threads.h"
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
-#include "operator/async_call.h"
-#include "operator/traits_graph.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/async_call.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace custom {
@@ -316,7 +316,8 @@ Op& SetCustom(Op& op) {
       .set_supports_add()
       .set_expensive_to_recompute()
       .set_trait(HonoursNullOutputs{})
-      .set_runs(RunBy::kAsync).set_trait(AsyncCall{StartForward, MakeState, ForCall, StateSlot});
+      .set_runs(RunBy::kAsync)
+      .set_trait(AsyncCall{StartForward, MakeState, ForCall, StateSlot});
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -352,7 +353,8 @@ MXNET_REGISTER_OP(_backward_Custom)
     .set_infer_type(InferGradType)
     .set_stateful()
     .set_supports_add()
-    .set_runs(RunBy::kAsync).set_trait(AsyncCall{StartBackward, nullptr, nullptr, StateSlot});
+    .set_runs(RunBy::kAsync)
+    .set_trait(AsyncCall{StartBackward, nullptr, nullptr, StateSlot});
 
 }  // namespace
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/fork_guard.h"
 #include "base/logging.h"
+#include "base/threads/fork_guard.h"
 #include "engine/blocking.h"
 #include "mxnet/env.h"
 

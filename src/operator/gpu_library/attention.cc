@@ -6,7 +6,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/dtype.h"
 #include "mxnet/env.h"
 #include "operator/gpu_library/bounded_cache.h"

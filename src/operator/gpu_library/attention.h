@@ -53,7 +53,7 @@ struct AttentionOperands {
   void *sums = nullptr, *query_sums = nullptr;  // workspace: (batch, heads, rows) and (batch, heads, rows, width) in float32
 };
 
-/* A part of the GPU's interface (base/device_interface.h). */
+/* A part of the GPU's interface (base/device/device_interface.h). */
 struct AttentionLibrary {
   /* In the order of its heuristics (mode 0: decision tree, 1: neural network). Empty: not
    * supported. */

@@ -1,5 +1,5 @@
 /* Attention by cuDNN's graph interface: the operations that its attention engines recognise. */
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "mxnet/error.h"
 #include "operator/gpu_library/attention.h"
 #include "operator/gpu_library/cudnn_graph.h"

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/fork_guard.h"
+#include "base/threads/fork_guard.h"
 
 namespace mxnet {
 namespace gpu_library {

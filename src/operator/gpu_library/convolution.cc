@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/dtype.h"
 #include "mxnet/env.h"
 #include "operator/matrix/move.h"

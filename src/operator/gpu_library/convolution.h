@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "mxnet/kernel_args.h"
-#include "operator/conv_call.h"
 #include "operator/gpu_library/engine_config.h"
 #include "operator/gpu_library/epilogue.h"
+#include "operator/shared/conv_call.h"
 
 namespace mxnet {
 
@@ -43,7 +43,7 @@ struct ConvOperands {
   const void *addend = nullptr, *bias = nullptr;
 };
 
-/* A part of the GPU's interface (base/device_interface.h). */
+/* A part of the GPU's interface (base/device/device_interface.h). */
 struct EngineLibrary {
   /* In the order of its heuristics (mode 0: decision tree, 1: neural network), those of last resort
    * at the end. Empty: the graph is not supported. */

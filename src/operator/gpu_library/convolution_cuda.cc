@@ -1,5 +1,5 @@
 /* Convolutions by cuDNN's graph interface (the backend's C functions). */
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "mxnet/error.h"
 #include "operator/gpu_library/convolution.h"
 #include "operator/gpu_library/cudnn_graph.h"

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/logging.h"
 #include "mxnet/env.h"
 #include "operator/gpu_library/bounded_cache.h"

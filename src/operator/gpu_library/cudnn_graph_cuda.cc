@@ -5,9 +5,9 @@
 #include <mutex>
 #include <utility>
 
-#include "base/collective_launch.h"
-#include "base/cuda_error.h"
+#include "base/device/cuda_error.h"
 #include "base/dtype.h"
+#include "base/threads/collective_launch.h"
 #include "mxnet/error.h"
 #include "operator/gpu_library/cudnn_graph.h"
 #include "operator/gpu_library/hopper_properties.h"

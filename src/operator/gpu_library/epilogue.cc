@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "operator/activation_kernels.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"
 #include "operator/pointwise/gpu_program.h"
-#include "operator/pointwise/loops.h"
+#include "operator/pointwise/loops/loops.h"
+#include "operator/shared/activation_kernels.h"
 
 namespace mxnet {
 namespace gpu_library {

@@ -4,7 +4,7 @@
 #define MXNET_OPERATOR_GPU_LIBRARY_EPILOGUE_H_
 
 #include "mxnet/run_context.h"
-#include "operator/epilogue_op.h"
+#include "operator/shared/epilogue_op.h"
 
 namespace mxnet {
 namespace gpu_library {

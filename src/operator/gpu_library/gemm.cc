@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/dtype.h"
 #include "mxnet/env.h"
 #include "operator/gpu_library/bounded_cache.h"

@@ -70,7 +70,7 @@ struct GemmAlgorithm {
   std::shared_ptr<void> prepared;  // of the calling thread
 };
 
-/* A part of the GPU's interface (base/device_interface.h). */
+/* A part of the GPU's interface (base/device/device_interface.h). */
 struct GemmLibrary {
   /* The best by its heuristics within `workspace_limit` bytes, or `refused`. Safe from several
    * threads. */

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <type_traits>
 
-#include "base/collective_launch.h"
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/half.h"
+#include "base/threads/collective_launch.h"
 #include "mxnet/error.h"
 #include "operator/gpu_library/gemm.h"
 #include "operator/gpu_library/version.h"

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/copy_run.h"
-#include "base/omp.h"
-#include "operator/dtypes.h"
+#include "base/threads/omp.h"
 #include "operator/image/image_common.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/tuple_field.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/tuple_field.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/build_info.h"
-#include "base/own_library.h"
+#include "base/device/own_library.h"
 #include "mxnet/error.h"
 
 namespace mxnet {

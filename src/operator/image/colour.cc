@@ -5,12 +5,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "operator/dtypes.h"
 #include "operator/image/image_common.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/random/gpu_random.h"
-#include "operator/random_philox.h"
-#include "operator/tuple_field.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/tuple_field.h"
+#include "operator/shared/random_philox.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

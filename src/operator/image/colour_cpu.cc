@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "operator/image/colour.h"
 #include "operator/image/image_common.h"
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "mxnet/ndarray.h"
-#include "operator/dtypes.h"
 #include "operator/image/codec.h"
 #include "operator/image/codec_library.h"
 #include "operator/image/image_common.h"
 #include "operator/image/orientation.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace image {

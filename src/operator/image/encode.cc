@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "mxnet/ndarray.h"
-#include "operator/dtypes.h"
 #include "operator/image/codec_library.h"
 #include "operator/image/image_common.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace image {

@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/omp.h"
-#include "operator/dtypes.h"
+#include "base/threads/omp.h"
 #include "operator/image/image_common.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
 #include "operator/random/gpu_random.h"
-#include "operator/random_philox.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
+#include "operator/shared/random_philox.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/cpu_dispatch.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/base.h"
 #include "operator/image/resample.h"
 

@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/indexing/host_values.h"
-#include "operator/numpy_types.h"
-#include "operator/param.h"
-#include "operator/pointwise/convert.h"
+#include "operator/pointwise/loops/convert.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/numpy_types.h"
+#include "operator/record/param.h"
 #include "operator/reduce/scan_kernels.h"
 
 namespace mxnet {

@@ -2,15 +2,15 @@
 // constraint_check and dynamic_reshape.
 #include <algorithm>
 
-#include "base/omp.h"
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
+#include "base/threads/omp.h"
 #include "operator/indexing/host_values.h"
 #include "operator/indexing/index.h"
 #include "operator/indexing/select.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
-#include "operator/param.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "operator/runtime/array_call.h"
 #include "rtc/loop.h"
 

@@ -3,14 +3,14 @@
 #include <type_traits>
 
 #include "base/dtype.h"
-#include "base/omp.h"
-#include "operator/dtypes.h"
+#include "base/threads/omp.h"
 #include "operator/init/fill.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/optional_number.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/optional_number.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

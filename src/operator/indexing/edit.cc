@@ -1,9 +1,9 @@
 // delete and repeats: results that have other numbers of an array's entries along one dimension.
 #include "mxnet/ndarray.h"
-#include "operator/dtypes.h"
 #include "operator/indexing/parts.h"
-#include "operator/like_inputs.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace {

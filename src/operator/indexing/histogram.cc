@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/indexing/histogram_kernels.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
-#include "operator/param_field.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param_field.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -2,13 +2,13 @@
 // address k neighbouring dimensions of data. What else a key may hold is slicing and transposing.
 #include <algorithm>
 
-#include "base/omp.h"
-#include "operator/dtypes.h"
+#include "base/threads/omp.h"
 #include "operator/indexing/index.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/copy_run.h"
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "mxnet/op.h"
 #include "operator/indexing/index.h"

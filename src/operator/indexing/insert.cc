@@ -5,12 +5,12 @@
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
 #include "operator/indexing/parts.h"
-#include "operator/make_nodes.h"
-#include "operator/optional_number.h"
-#include "operator/param.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/optional_number.h"
+#include "operator/record/param.h"
 #include "operator/runtime/array_call.h"
 
 namespace mxnet {

@@ -5,15 +5,15 @@
 #include <type_traits>
 
 #include "base/copy_run.h"
-#include "base/omp.h"
-#include "operator/dtypes.h"
+#include "base/threads/omp.h"
 #include "operator/indexing/host_values.h"
 #include "operator/indexing/index.h"
 #include "operator/indexing/select.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move_cpu.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -3,15 +3,15 @@
 #include <cstring>
 
 #include "base/copy_run.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
-#include "operator/dtypes.h"
 #include "operator/indexing/index_common.h"
 #include "operator/init/fill.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param_field.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param_field.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"
 

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "operator/dtypes.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/indexing/index.h"
 #include "operator/init/fill.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 #include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/dtype.h"
-#include "operator/graph_operators.h"
 #include "operator/indexing/host_values.h"
 #include "operator/matrix/axes.h"
+#include "operator/nodes/graph_operators.h"
 #include "operator/runtime/array_call.h"
 
 namespace mxnet {

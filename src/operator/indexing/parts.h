@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mxnet/ndarray.h"
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace parts {

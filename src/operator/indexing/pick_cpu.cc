@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/indexing/index_common.h"
 #include "operator/indexing/pick.h"

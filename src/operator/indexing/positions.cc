@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
-#include "operator/dtypes.h"
 #include "operator/indexing/index.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace {

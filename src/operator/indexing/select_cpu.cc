@@ -3,9 +3,9 @@
 #include <type_traits>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "operator/indexing/select_numbers.h"
-#include "operator/pointwise/gather.h"
+#include "operator/pointwise/loops/gather.h"
 
 namespace mxnet {
 namespace {

@@ -1,14 +1,14 @@
 // SequenceMask, SequenceLast, SequenceReverse: padded sequences with their lengths.
 #include <algorithm>
 
-#include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/gpu_sequence.h"
 #include "operator/indexing/index_common.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move_cpu.h"
-#include "operator/param.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/indexing/gpu_sequence.h"
 #include "operator/init/fill_cpu.h"

@@ -1,14 +1,14 @@
 // take, batch_take, pick, one_hot and their relatives from the first releases.
 #include <algorithm>
 
-#include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/index.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

@@ -4,12 +4,12 @@
 #include <memory>
 #include <numeric>
 
-#include "operator/dtypes.h"
 #include "operator/indexing/host_values.h"
 #include "operator/indexing/order.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move_cpu.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace {

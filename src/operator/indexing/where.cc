@@ -1,14 +1,14 @@
 // where: elements of x or y as a condition says; its NumPy form broadcasts.
 #include <algorithm>
 
-#include "operator/dtypes.h"
 #include "operator/indexing/index.h"
 #include "operator/indexing/select_numbers.h"
 #include "operator/init/fill.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace {

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "base/truncate.h"
 
 namespace mxnet {

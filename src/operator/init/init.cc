@@ -2,13 +2,13 @@
 #include <cmath>
 #include <sstream>
 
-#include "operator/dtypes.h"
 #include "operator/init/fill.h"
-#include "operator/make_nodes.h"
-#include "operator/optional_number.h"
-#include "operator/param.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/optional_number.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 #include "operator/runtime/parameters_in_files.h"
-#include "operator/traits.h"
 
 namespace mxnet {
 namespace {

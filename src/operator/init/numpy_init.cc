@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/init/fill.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace {

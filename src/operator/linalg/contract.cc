@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/op.h"
 #include "operator/linalg/matmul.h"
 #include "operator/matrix/move.h"

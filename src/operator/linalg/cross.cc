@@ -2,14 +2,14 @@
 #include <algorithm>
 
 #include "base/dtype.h"
-#include "base/omp.h"
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
+#include "base/threads/omp.h"
 #include "operator/linalg/contract.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
 #include "operator/pointwise/execute.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 #include "operator/reduce/reduce.h"
 #include "operator/runtime/parameters_in_files.h"
 

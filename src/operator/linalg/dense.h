@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "mxnet/kernel_args.h"
-#include "operator/linalg/small.h"
+#include "operator/linalg/factors/small.h"
 
 namespace mxnet {
 namespace linalg {

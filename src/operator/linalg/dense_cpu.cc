@@ -5,19 +5,19 @@
 #include <mutex>
 #include <vector>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/error.h"
 #include "mxnet/op.h"
-#include "operator/blas_threads.h"
-#include "operator/host_scratch.h"
-#include "operator/linalg/blocked_cholesky.h"
-#include "operator/linalg/decompose.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/dense_gpu.h"
-#include "operator/linalg/lapack.h"
-#include "operator/linalg/recursive_lu.h"
-#include "operator/linalg/reflections.h"
-#include "operator/linalg/transposed.h"
+#include "operator/linalg/factors/blocked_cholesky.h"
+#include "operator/linalg/factors/decompose.h"
+#include "operator/linalg/factors/lapack.h"
+#include "operator/linalg/factors/recursive_lu.h"
+#include "operator/linalg/factors/reflections.h"
+#include "operator/linalg/factors/transposed.h"
+#include "operator/shared/blas_threads.h"
+#include "operator/shared/host_scratch.h"
 
 namespace mxnet {
 namespace linalg {

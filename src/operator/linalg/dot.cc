@@ -1,10 +1,10 @@
 // dot and batch_dot. Both reduce to batches of matrix products, and so do their gradients and the
 // gradients of those.
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/linalg/matmul.h"
-#include "operator/param.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

@@ -3,14 +3,14 @@
 #include <cmath>
 
 #include "base/cpu_dispatch.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
 #include "operator/random/density.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

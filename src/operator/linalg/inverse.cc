@@ -1,9 +1,9 @@
 // Inverses and determinants.
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/move.h"
+#include "operator/record/dtypes.h"
 #include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {

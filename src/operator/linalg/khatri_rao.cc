@@ -3,8 +3,8 @@
 
 #include "base/dtype.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

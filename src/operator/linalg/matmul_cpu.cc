@@ -2,13 +2,13 @@
 #include <vector>
 
 #include "base/cpu_dispatch.h"
-#include "base/determinism.h"
 #include "base/dtype.h"
-#include "base/omp.h"
-#include "operator/gemm.h"
+#include "base/threads/determinism.h"
+#include "base/threads/omp.h"
 #include "operator/gpu_library/gemm.h"
 #include "operator/linalg/matmul.h"
 #include "operator/matrix/move_cpu.h"
+#include "operator/shared/gemm.h"
 
 namespace mxnet {
 MXNET_CPU_DECLARE(void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b,

@@ -1,14 +1,14 @@
 // NumPy's factorizations: singular values, QR, eigenvalues.
 #include <algorithm>
 
-#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/matmul.h"
 #include "operator/linalg/real_inputs.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/move.h"
-#include "operator/on_host.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace linalg {

@@ -5,16 +5,16 @@
 
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
-#include "operator/gemm.h"
-#include "operator/host_scratch.h"
-#include "operator/linalg/decompose.h"
 #include "operator/linalg/dense.h"
-#include "operator/linalg/lapack.h"
+#include "operator/linalg/factors/decompose.h"
+#include "operator/linalg/factors/lapack.h"
 #include "operator/linalg/matmul.h"
 #include "operator/linalg/real_inputs.h"
 #include "operator/linalg/shapes.h"
-#include "operator/on_host.h"
-#include "operator/param.h"
+#include "operator/record/param.h"
+#include "operator/shared/gemm.h"
+#include "operator/shared/host_scratch.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace linalg {

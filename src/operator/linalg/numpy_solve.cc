@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/matmul.h"
 #include "operator/linalg/real_inputs.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace linalg {

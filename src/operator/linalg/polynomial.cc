@@ -4,16 +4,16 @@
 #include <numeric>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/matrix/move.h"
-#include "operator/on_host.h"
-#include "operator/optional_number.h"
-#include "operator/param.h"
 #include "operator/pointwise/execute.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/optional_number.h"
+#include "operator/record/param.h"
 #include "operator/reduce/reduce.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace {

@@ -2,17 +2,17 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/gemm.h"
 #include "operator/gpu_library/gemm.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/matmul.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
 #include "operator/pointwise/execute.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/shared/gemm.h"
 
 namespace mxnet {
 namespace linalg {

@@ -1,6 +1,6 @@
 #include "operator/linalg/real_inputs.h"
 
-#include "operator/dtypes.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace linalg {

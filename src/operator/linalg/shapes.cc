@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mxnet/op.h"
-#include "operator/make_nodes.h"
+#include "operator/nodes/make_nodes.h"
 
 namespace mxnet {
 namespace linalg {

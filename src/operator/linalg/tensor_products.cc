@@ -2,12 +2,12 @@
 // the labels that each of them means. So are their gradients and the gradients of those.
 #include <algorithm>
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/linalg/contract.h"
 #include "operator/linalg/matmul.h"
 #include "operator/matrix/axes.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace linalg {

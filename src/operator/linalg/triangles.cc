@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

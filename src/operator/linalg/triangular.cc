@@ -1,10 +1,10 @@
 // Products and systems of equations with triangular matrices.
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/linalg/dense.h"
 #include "operator/linalg/shapes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace linalg {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "operator/dtypes.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/join_pieces.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 #include "operator/runtime/parameters_in_files.h"
-#include "operator/traits.h"
 
 namespace mxnet {
 

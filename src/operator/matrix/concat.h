@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_MATRIX_CONCAT_H_
 #define MXNET_OPERATOR_MATRIX_CONCAT_H_
 
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 

@@ -1,11 +1,11 @@
 // diag: a vector onto a diagonal, or the diagonals out of an array.
 #include <algorithm>
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace {

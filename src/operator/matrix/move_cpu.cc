@@ -9,10 +9,10 @@
 #include "base/copy_past.h"
 #include "base/copy_run.h"
 #include "base/dtype.h"
-#include "base/omp.h"
-#include "operator/element_size.h"
+#include "base/threads/omp.h"
 #include "operator/matrix/reverse_run.h"
 #include "operator/matrix/strided_dims.h"
+#include "operator/shared/element_size.h"
 
 namespace mxnet {
 namespace {

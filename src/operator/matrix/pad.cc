@@ -4,14 +4,14 @@
 
 #include "base/copy_run.h"
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
-#include "operator/dtypes.h"
 #include "operator/init/fill_cpu.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move_cpu.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -1,9 +1,9 @@
 // reshape_like, shape_array, size_array: shapes as arguments and as values.
-#include "operator/dtypes.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
-#include "operator/param.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

@@ -2,10 +2,10 @@
 // elements with more dimensions.
 #include <algorithm>
 
-#include "operator/dtypes.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace {

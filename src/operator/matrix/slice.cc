@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <string>
 
-#include "base/omp.h"
-#include "operator/dtypes.h"
+#include "base/threads/omp.h"
 #include "operator/init/fill.h"
-#include "operator/like_inputs.h"
-#include "operator/make_nodes.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
 #include "operator/matrix/slice_param.h"
-#include "operator/traits.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

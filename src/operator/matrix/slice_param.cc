@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "operator/param_field.h"
+#include "operator/record/param_field.h"
 
 namespace mxnet {
 

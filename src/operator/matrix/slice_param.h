@@ -9,7 +9,7 @@
 #include <ostream>
 #include <vector>
 
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 

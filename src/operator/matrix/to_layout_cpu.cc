@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/omp.h"
-#include "operator/dtypes.h"
+#include "base/threads/omp.h"
 #include "operator/matrix/move.h"
 #include "operator/matrix/to_layout.h"
-#include "operator/traits.h"
-#include "operator/traits_graph.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace {

@@ -1,11 +1,11 @@
 // transpose and SwapAxis: permutations of axes.
 #include <algorithm>
 
-#include "operator/dtypes.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

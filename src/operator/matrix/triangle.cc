@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
-#include "operator/dtypes.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
-#include "operator/tuple_field.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/tuple_field.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/optimizer/scaled_update.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace {

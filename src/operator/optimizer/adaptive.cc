@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/optimizer/update.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"
 

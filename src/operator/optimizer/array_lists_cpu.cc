@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "operator/optimizer/array_lists.h"
 
 namespace mxnet {

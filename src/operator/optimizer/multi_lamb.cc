@@ -7,7 +7,7 @@
 #include "mxnet/ndarray.h"
 #include "operator/optimizer/multi_update.h"
 #include "operator/optimizer/scaled_update.h"
-#include "operator/tuple_field.h"
+#include "operator/record/tuple_field.h"
 
 namespace mxnet {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/optimizer/update.h"
-#include "operator/tuple_field.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/tuple_field.h"
 
 namespace mxnet {
 namespace {

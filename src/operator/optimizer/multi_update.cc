@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "operator/dtypes.h"
 #include "operator/optimizer/update.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace {

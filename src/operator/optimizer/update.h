@@ -7,12 +7,12 @@
 #include <limits>
 #include <vector>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/optimizer/gpu_update.h"
 #include "operator/optimizer/update_rules.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 #define MXNET_UPDATE_LR MXNET_FIELD(lr).describe("Learning rate.")
 #define MXNET_UPDATE_WD MXNET_FIELD(wd).set_default(0.0f).describe("Weight decay: the share of the weight that is added to the gradient.")

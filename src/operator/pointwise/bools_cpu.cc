@@ -1,7 +1,7 @@
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "operator/pointwise/bools.h"
-#include "operator/pointwise/byte_loops.h"
-#include "operator/pointwise/half_loops.h"
+#include "operator/pointwise/loops/byte_loops.h"
+#include "operator/pointwise/loops/half_loops.h"
 
 namespace mxnet {
 namespace pointwise {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "operator/pointwise/bools.h"
-#include "operator/pointwise/gather.h"
 #include "operator/pointwise/gpu_program.h"
-#include "operator/pointwise/plain_conversion.h"
+#include "operator/pointwise/loops/gather.h"
+#include "operator/pointwise/loops/plain_conversion.h"
 #include "operator/pointwise/tune.h"
 
 namespace mxnet {

@@ -6,9 +6,9 @@
 #define MXNET_OPERATOR_POINTWISE_EXECUTE_H_
 
 #include "mxnet/kernel_args.h"
-#include "operator/pointwise/convert.h"
 #include "operator/pointwise/gpu_functions.h"
-#include "operator/pointwise/loops.h"
+#include "operator/pointwise/loops/convert.h"
+#include "operator/pointwise/loops/loops.h"
 
 namespace mxnet {
 namespace pointwise {

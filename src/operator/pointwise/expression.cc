@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "mxnet/op.h"
-#include "operator/make_nodes.h"
+#include "operator/nodes/make_nodes.h"
 #include "operator/pointwise/rows.h"
 
 namespace mxnet {

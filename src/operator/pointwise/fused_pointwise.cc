@@ -7,16 +7,16 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "base/omp.h"
 #include "base/round_up.h"
-#include "operator/activation_kernels.h"
-#include "operator/dtypes.h"
-#include "operator/param.h"
+#include "base/threads/omp.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"
 #include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/recipe.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "operator/runtime/subgraph.h"
+#include "operator/shared/activation_kernels.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -474,7 +474,8 @@ std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const InferSw
 
 /* What the node keeps for its inputs' dtypes, made anew by `make` for others. */
 template <typename Compiled>
-std::shared_ptr<Compiled> KeptFor(const KernelArgs& args, std::shared_ptr<Compiled> (*make)(const Attrs&, const InferSwitches&, const std::vector<int>&)) {
+std::shared_ptr<Compiled> KeptFor(const KernelArgs& args,
+                                  std::shared_ptr<Compiled> (*make)(const Attrs&, const InferSwitches&, const std::vector<int>&)) {
   std::shared_ptr<Compiled> kept;
   if (args.state) kept = std::dynamic_pointer_cast<Compiled>(*args.state);
   const auto same = [](int dtype, const TBlob& in) { return dtype == in.dtype; };

@@ -45,7 +45,7 @@ const char* ComputeName(int compute) {
 
 std::string DeviceFunctions(int compute) {
   return std::string("namespace mx { typedef ") + ComputeName(compute) + " T; }\n" +
-         rtc::Source({compute >= kI32 ? "operator/pointwise/gpu_integers.cuh" : "operator/pointwise/float_functions.cuh",
+         rtc::Source({compute >= kI32 ? "operator/pointwise/gpu_integers.cuh" : "operator/pointwise/functions/float_functions.cuh",
                       "operator/pointwise/gpu_program.cuh"});
 }
 

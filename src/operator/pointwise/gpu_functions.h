@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "operator/pointwise/loops.h"
+#include "operator/pointwise/loops/loops.h"
 
 namespace mxnet {
 namespace pointwise {

@@ -7,6 +7,6 @@ template <typename T>
 struct UnsignedOf {
   typedef uint64 Type;
 };
-#include "operator/pointwise/integer_functions.cuh"
+#include "operator/pointwise/functions/integer_functions.cuh"
 #undef MXNET_FN
 }  // namespace mx

@@ -7,7 +7,7 @@
 
 #include "mxnet/op.h"
 #include "operator/pointwise/rows.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -36,7 +36,7 @@ ParamOps RegisterUnaryParam(const std::string& name, int row, ParamsFn params);
  * some units in the last place of a double. */
 AttrsPtr NumberAttrs(const std::string& op, double number);
 
-/* What operators over a row compute (src/operator/traits.h). */
+/* What operators over a row compute (src/operator/record/traits.h). */
 Role RoleOfRow(int row);
 
 /* Output bool, whatever the input. */

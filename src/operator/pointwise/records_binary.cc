@@ -1,11 +1,11 @@
 // Binary operators on two arrays: elementwise (equal shapes), broadcasting, and NumPy names with
 // their dtype rules.
-#include "operator/dtypes.h"
-#include "operator/numpy_types.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/numpy_types.h"
 
 namespace mxnet {
 namespace pointwise {

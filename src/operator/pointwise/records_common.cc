@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <sstream>
 
-#include "operator/dtypes.h"
-#include "operator/numpy_types.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/numpy_types.h"
 
 namespace mxnet {
 namespace pointwise {

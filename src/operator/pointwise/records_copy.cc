@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/omp.h"
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
+#include "base/threads/omp.h"
 #include "operator/matrix/move.h"
-#include "operator/numpy_types.h"
-#include "operator/param.h"
+#include "operator/nodes/graph_operators.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
-#include "operator/traits.h"
-#include "operator/traits_graph.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/numpy_types.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
+#include "operator/record/traits_graph.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

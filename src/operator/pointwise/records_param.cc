@@ -4,15 +4,15 @@
 #include <cmath>
 #include <limits>
 
-#include "operator/dtypes.h"
-#include "operator/epilogue_op.h"
-#include "operator/numpy_types.h"
-#include "operator/optional_number.h"
-#include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/numpy_types.h"
+#include "operator/record/optional_number.h"
+#include "operator/record/param.h"
 #include "operator/runtime/parameters_in_files.h"
+#include "operator/shared/epilogue_op.h"
 
 namespace mxnet {
 namespace pointwise {

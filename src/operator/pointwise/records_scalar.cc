@@ -1,15 +1,15 @@
 // Binary rows with a number as one operand: x + 2, 2 - x, ... The number is an attribute.
 #include <cmath>
 
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
-#include "operator/make_nodes.h"
-#include "operator/numpy_types.h"
-#include "operator/param.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/nodes/make_nodes.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/numpy_types.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace pointwise {

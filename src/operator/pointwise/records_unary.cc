@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "operator/dtypes.h"
-#include "operator/epilogue_op.h"
-#include "operator/numpy_types.h"
 #include "operator/pointwise/records.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/numpy_types.h"
+#include "operator/shared/epilogue_op.h"
 
 namespace mxnet {
 namespace pointwise {

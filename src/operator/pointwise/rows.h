@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "operator/pointwise/table.h"
+#include "operator/pointwise/loops/table.h"
 
 namespace mxnet {
 namespace pointwise {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
-#include "operator/pointwise/convert.h"
+#include "operator/pointwise/loops/convert.h"
 
 namespace mxnet {
 namespace pointwise {

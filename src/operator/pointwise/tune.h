@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "operator/pointwise/loops.h"
+#include "operator/pointwise/loops/loops.h"
 
 namespace mxnet {
 namespace pointwise {

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "operator/nn/common/nn_common.h"
-#include "operator/on_host.h"
-#include "operator/param.h"
 #include "operator/quantized/quantized.h"
+#include "operator/record/param.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace quantized {

@@ -1,14 +1,14 @@
 // Sums and products of arrays of 8-bit integers, element by element, and BatchNorm.
 #include <limits>
 
-#include "operator/dtypes.h"
-#include "operator/initial_value.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/batch_norm.h"
-#include "operator/on_host.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/quantized.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/initial_value.h"
+#include "operator/record/traits.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace quantized {

@@ -10,9 +10,9 @@
 #include "mxnet/op.h"
 #include "operator/indexing/index_common.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/on_host.h"
-#include "operator/param.h"
 #include "operator/quantized/byte_product.h"
+#include "operator/record/param.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 

@@ -2,7 +2,7 @@
 // (VNNI): elsewhere that library's sums may saturate.
 #include <dnnl.hpp>
 
-#include "base/library_threads.h"
+#include "base/threads/library_threads.h"
 #include "operator/nn/onednn/onednn_common.h"
 #include "operator/quantized/intgemm.h"
 

@@ -1,17 +1,17 @@
 // Convolution, dense layer and pooling of 8-bit integers.
 #include "operator/quantized/layers.h"
 
-#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/dense/fully_connected.h"
 #include "operator/nn/onednn/hooks.h"
 #include "operator/nn/pooling/pooling.h"
-#include "operator/on_host.h"
-#include "operator/quantize_nodes.h"
+#include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace quantized {

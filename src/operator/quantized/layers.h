@@ -2,8 +2,8 @@
 #ifndef MXNET_OPERATOR_QUANTIZED_LAYERS_H_
 #define MXNET_OPERATOR_QUANTIZED_LAYERS_H_
 
-#include "operator/conv_call.h"
 #include "operator/quantized/quantized.h"
+#include "operator/shared/conv_call.h"
 
 namespace mxnet {
 namespace quantized {

@@ -2,13 +2,13 @@
 // no more than by rounding.
 #include <cstring>
 
-#include "operator/dtypes.h"
 #include "operator/matrix/concat.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/on_host.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/quantized.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace quantized {

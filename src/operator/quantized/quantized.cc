@@ -1,9 +1,9 @@
 // What the operators on 8-bit integers share.
 #include "operator/quantized/quantized.h"
 
-#include "operator/dtypes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace quantized {

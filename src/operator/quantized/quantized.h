@@ -15,9 +15,9 @@
 
 #include "base/dtype.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/param.h"
 #include "operator/quantized/bytes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace quantized {

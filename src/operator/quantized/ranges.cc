@@ -3,13 +3,13 @@
 // networks for efficient integer-arithmetic-only inference, CVPR 2018.
 #include <limits>
 
-#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/on_host.h"
-#include "operator/param.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/quantized.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace quantized {

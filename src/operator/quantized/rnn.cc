@@ -3,9 +3,9 @@
 #include "operator/nn/rnn/rnn.h"
 
 #include "operator/nn/common/nn_common.h"
-#include "operator/on_host.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/quantized.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace quantized {

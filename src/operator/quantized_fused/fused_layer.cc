@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "mxnet/env.h"
-#include "operator/dtypes.h"
-#include "operator/make_nodes.h"
 #include "operator/matrix/move_cpu.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/dense/fully_connected.h"
-#include "operator/quantize_nodes.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized/quantized.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace quantized {

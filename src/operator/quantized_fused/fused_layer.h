@@ -10,7 +10,7 @@
 #include <string>
 
 #include "mxnet/kernel_args.h"
-#include "operator/conv_call.h"
+#include "operator/shared/conv_call.h"
 
 namespace mxnet {
 namespace quantized {

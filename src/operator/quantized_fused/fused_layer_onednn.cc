@@ -2,8 +2,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/library_threads.h"
-#include "base/omp.h"
+#include "base/threads/library_threads.h"
+#include "base/threads/omp.h"
 #include "operator/nn/onednn/onednn_common.h"
 #include "operator/quantized_fused/fused_layer.h"
 

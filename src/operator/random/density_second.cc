@@ -1,11 +1,11 @@
 #include "operator/random/density_second.h"
 
-#include "operator/check.h"
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
-#include "operator/like_inputs.h"
-#include "operator/make_nodes.h"
-#include "operator/param.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/check.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 #include "operator/runtime/subgraph.h"
 
 namespace mxnet {

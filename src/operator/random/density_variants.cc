@@ -10,7 +10,7 @@
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
-#include "operator/pointwise/functions.h"
+#include "operator/pointwise/functions/functions.h"
 #define MX_DEVICE __attribute__((always_inline))  // a call stops vectorization
 #include "operator/random/density_formulas.cuh"
 #undef MX_DEVICE

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "operator/random_philox.h"
+#include "operator/shared/random_philox.h"
 
 namespace mxnet {
 

@@ -2,10 +2,10 @@
 // backward or when they are done again.
 #include "mxnet/error.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/make_nodes.h"
-#include "operator/param.h"
+#include "operator/nodes/make_nodes.h"
 #include "operator/random/gpu_random.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

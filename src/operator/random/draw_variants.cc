@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <limits>
 
-#include "operator/philox_lanes.h"
 #include "operator/random/draw_kernels.h"
+#include "operator/shared/philox_lanes.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
-#include "operator/pointwise/functions.h"
+#include "operator/pointwise/functions/functions.h"
 
 constexpr int kCounters = kPhiloxWords / 4;  // of one call
 

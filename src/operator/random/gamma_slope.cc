@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
+#include "operator/record/dtypes.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -5,13 +5,13 @@
 
 #include "base/dtype.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/indexing/index.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/gpu_random.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "operator/reduce/gpu_scan.h"
 #include "rtc/loop.h"
 

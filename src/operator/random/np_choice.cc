@@ -4,17 +4,17 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/indexing/gpu_order.h"
-#include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/draw_kernels.h"
 #include "operator/random/gpu_random.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/tuple_field.h"
 #include "operator/reduce/gpu_scan.h"
-#include "operator/tuple_field.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -6,16 +6,16 @@
 #include <utility>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/make_nodes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/nodes/make_nodes.h"
 #include "operator/random/distributions.h"
 #include "operator/random/draw_kernels.h"
 #include "operator/random/gpu_random.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -34,7 +34,7 @@ struct Settings {
   bool odds = false;  // the parameter is the logarithm of odds, not a chance
 };
 
-#define MXNET_SIZE_AND_CTX                                                                                                          \
+#define MXNET_SIZE_AND_CTX                                                                                                  \
   MXNET_FIELD(size).set_default(std::optional<Shape>()).describe("Shape of the result; that of the parameters when None."); \
   MXNET_FIELD(ctx).set_default("cpu").describe("Device of the result where no parameter is an array.");
 #define MXNET_FLOATS_FIELD MXNET_DTYPE_FIELD_OF(dtype, dtypes::kIeeeFloats).set_default(kFloat32).describe("Type of the result.");

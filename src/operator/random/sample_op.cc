@@ -4,14 +4,14 @@
 #include <type_traits>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/numpy_shapes.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/draw_kernels.h"
 #include "operator/random/gpu_random.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace {

@@ -3,13 +3,13 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/param.h"
 #include "operator/random/distributions.h"
 #include "operator/random/gpu_random.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

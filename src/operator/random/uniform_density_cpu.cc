@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "base/dtype.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "operator/random/density.h"
 
 namespace mxnet {

@@ -1,7 +1,7 @@
 // broadcast_to, broadcast_axis, broadcast_like: repeat dimensions of size 1.
-#include "operator/dtypes.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/recipe.h"
+#include "operator/record/dtypes.h"
 #include "operator/reduce/records.h"
 
 namespace mxnet {

@@ -2,10 +2,10 @@
 #include "operator/reduce/moments.h"
 
 #include "base/round_up.h"
-#include "operator/dtypes.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
+#include "operator/record/dtypes.h"
 #include "operator/reduce/records.h"
 
 namespace mxnet {

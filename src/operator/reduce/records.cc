@@ -5,13 +5,13 @@
 #include <cmath>
 #include <sstream>
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
-#include "operator/make_nodes.h"
+#include "operator/nodes/make_nodes.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
 
 namespace mxnet {
 namespace reduce {

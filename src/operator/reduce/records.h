@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "operator/param.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 #include "operator/reduce/reduce.h"
-#include "operator/traits.h"
 
 namespace mxnet {
 namespace reduce {
@@ -41,7 +41,7 @@ struct NormParam : public Parameter<NormParam> {
 std::vector<char> ReducedDims(const std::string& op, const std::optional<Shape>& axis, bool exclude, bool empty_is_all, int ndim);
 /* `legacy`: a result without dimensions becomes (1,). */
 Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepdims, bool legacy);
-/* What the row's operators compute (src/operator/traits.h). */
+/* What the row's operators compute (src/operator/record/traits.h). */
 Role RoleOfReduction(const ReductionRow& row);
 /* Throws Error(kValue) when results would have nothing to come from (max of nothing). */
 void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<char>& reduced);

@@ -2,14 +2,14 @@
 // deviation; any and all.
 #include <algorithm>
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
-#include "operator/make_nodes.h"
-#include "operator/numpy_types.h"
-#include "operator/optional_number.h"
+#include "operator/nodes/make_nodes.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/numpy_types.h"
+#include "operator/record/optional_number.h"
 #include "operator/reduce/moments.h"
 #include "operator/reduce/records.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/pointwise/execute.h"
 #include "operator/reduce/gpu_reduce.h"

@@ -2,7 +2,7 @@
 #include <type_traits>
 
 #include "base/vector_bytes.h"
-#include "operator/pointwise/loops.h"
+#include "operator/pointwise/loops/loops.h"
 #include "operator/reduce/scan_kernels.h"
 
 namespace mxnet {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/omp.h"
-#include "operator/dtypes.h"
-#include "operator/numpy_types.h"
+#include "base/threads/omp.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/numpy_types.h"
 #include "operator/reduce/records.h"
 #include "rtc/loop.h"
 

@@ -49,7 +49,7 @@ struct ReductionRow {
   Kind fold;
   End end;
   /* d result / d element, in x (the element) and y (the result) and the words of
-   * pointwise/table.h; "product": the product of the other elements. Null: 0. */
+   * pointwise/loops/table.h; "product": the product of the other elements. Null: 0. */
   const char* derivative;
   const char* description;
 };

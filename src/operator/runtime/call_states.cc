@@ -1,7 +1,7 @@
 #include "operator/runtime/call_states.h"
 
 #include "mxnet/op.h"
-#include "operator/async_call.h"
+#include "operator/record/async_call.h"
 #include "operator/runtime/subgraph.h"
 
 namespace mxnet {

@@ -1,8 +1,8 @@
 /*
  * Nodes that hold graphs with operators that wait: custom ones (RunBy::kAsync), and those that meet
- * other devices (RunBy::kMeetingKernel). Such a node waits itself while its kernel runs. So it runs alone, on
- * a thread of its own, and holds the random numbers of its device for nobody: a custom operator in
- * the graph may want some.
+ * other devices (RunBy::kMeetingKernel). Such a node waits itself while its kernel runs. So it runs
+ * alone, on a thread of its own, and holds the random numbers of its device for nobody: a custom
+ * operator in the graph may want some.
  */
 #ifndef MXNET_OPERATOR_RUNTIME_CALL_STATES_H_
 #define MXNET_OPERATOR_RUNTIME_CALL_STATES_H_
@@ -18,10 +18,10 @@
 namespace mxnet {
 
 /*
- * States of operators that others end (AsyncCall), for one instance of a plan, or for one eager call and its
- * gradient. An operator in a loop has a state for each step, as if the steps were written one
- * behind the other. The gradient's node finds the state by the parameters that both share.
- * Safe from several threads.
+ * States of operators that others end (AsyncCall), for one instance of a plan, or for one eager
+ * call and its gradient. An operator in a loop has a state for each step, as if the steps were
+ * written one behind the other. The gradient's node finds the state by the parameters that both
+ * share. Safe from several threads.
  */
 class CallStates {
  public:

@@ -1,8 +1,8 @@
 #include "operator/runtime/compiled_graph.h"
 
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/traits_graph.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace {

@@ -1,8 +1,8 @@
 // Copies between arrays of any devices and dtypes as differentiable operators.
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
-#include "operator/param.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "operator/runtime/array_call.h"
 
 namespace mxnet {

@@ -3,8 +3,8 @@
 #include "operator/runtime/custom_function.h"
 
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/traits_graph.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "mxnet/env.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
 #include "operator/pointwise/execute.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -5,10 +5,10 @@
 // with a chirp (Bluestein, 1970). Real rows of even length are transformed as complex rows half as
 // long.
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "operator/spectral/fft_plan.h"
 #include "operator/spectral/gpu_fft.h"
 

@@ -15,15 +15,15 @@
 #include <sstream>
 #include <thread>
 
-#include "base/borrowed_team.h"
 #include "base/cache_sets.h"
 #include "base/copy_run.h"
 #include "base/cpu_dispatch.h"
 #include "base/dtype.h"
 #include "base/half.h"
-#include "base/omp.h"
-#include "base/shared_cores.h"
-#include "base/shared_items.h"
+#include "base/threads/borrowed_team.h"
+#include "base/threads/omp.h"
+#include "base/threads/shared_cores.h"
+#include "base/threads/shared_items.h"
 #include "mxnet/env.h"
 
 using namespace mxnet;  // NOLINT

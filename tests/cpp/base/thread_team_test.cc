@@ -1,5 +1,5 @@
 // Loops on cores that others use: the team of our own, and how such cores are noticed.
-#include "base/thread_team.h"
+#include "base/threads/thread_team.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "base/float_mode.h"
-#include "base/library_threads.h"
-#include "base/omp.h"
-#include "base/shared_cores.h"
+#include "base/threads/library_threads.h"
+#include "base/threads/omp.h"
+#include "base/threads/shared_cores.h"
 #include "mxnet/env.h"
 
 using namespace mxnet;  // NOLINT

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <set>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "mxnet/storage.h"
 #include "storage/backend_registry.h"
 

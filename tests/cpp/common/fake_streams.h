@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "mxnet/error.h"
 
 namespace mxnet {

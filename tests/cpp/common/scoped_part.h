@@ -2,7 +2,7 @@
 #ifndef MXNET_TESTS_CPP_SCOPED_PART_H_
 #define MXNET_TESTS_CPP_SCOPED_PART_H_
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 
 namespace mxnet {
 

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "mxnet/engine.h"
 #include "mxnet/env.h"
 

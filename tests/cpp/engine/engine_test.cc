@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/scoped_part.h"
 #include "engine/change.h"
 #include "engine_fixture.h"

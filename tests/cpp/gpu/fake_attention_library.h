@@ -7,10 +7,10 @@
 #include <cmath>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "gpu_cases.h"
 #include "operator/gpu_library/attention.h"
-#include "operator/random_philox.h"
+#include "operator/shared/random_philox.h"
 
 namespace mxnet {
 

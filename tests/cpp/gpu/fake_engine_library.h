@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/half.h"
 #include "operator/gpu_library/convolution.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/half.h"
 #include "operator/gpu_library/gemm.h"
 

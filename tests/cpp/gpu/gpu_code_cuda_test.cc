@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/scoped_part.h"
 #include "mxnet/error.h"
 #include "mxnet/graph.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "gpu_language.h"
 #include "mxnet/error.h"
 #include "ndarray/run.h"

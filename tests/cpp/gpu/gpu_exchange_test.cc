@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/fake_device.h"
 #include "common/fake_streams.h"
 #include "engine/gpu_work.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/fake_device.h"
 #include "common/plan_inputs.h"
 #include "common/scoped_part.h"

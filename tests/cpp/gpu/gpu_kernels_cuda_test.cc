@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/scoped_part.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/scoped_part.h"
 #include "gpu_cases.h"
 #include "gpu_emulator.h"

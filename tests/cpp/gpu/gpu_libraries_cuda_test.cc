@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/dtype.h"
 #include "mxnet/env.h"
 #include "operator/gpu_library/attention.h"

@@ -2,7 +2,7 @@
  * here, and what operators make of it. */
 #include <thread>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/scoped_part.h"
 #include "fake_gemm_library.h"
 #include "gpu_cases.h"

@@ -10,14 +10,14 @@
 #include <mutex>
 #include <set>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/fake_device.h"
 #include "executor/plan/plan_workspace.h"
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "mxnet/op.h"
 #include "ndarray/peer_access.h"
-#include "operator/dtypes.h"
+#include "operator/record/dtypes.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "base/device_query.h"
+#include "base/device/device_query.h"
 #include "common/graph_helpers.h"
 #include "mxnet/engine.h"
 #include "mxnet/executor.h"

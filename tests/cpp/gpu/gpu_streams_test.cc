@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/scoped_part.h"
 #include "engine/stream_order.h"
 #include "fake_engine_library.h"

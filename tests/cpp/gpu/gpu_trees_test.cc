@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/fake_device.h"
 #include "gpu_emulator.h"
 #include "kvstore/nccl.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <optional>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/fake_device.h"
 #include "common/scoped_part.h"
 #include "mxnet/engine.h"

@@ -8,7 +8,7 @@
 #include "common/graph_helpers.h"
 #include "graph/json.h"
 #include "graph/rewrite.h"
-#include "operator/dtypes.h"
+#include "operator/record/dtypes.h"
 
 using namespace mxnet;  // NOLINT
 

@@ -9,7 +9,7 @@
 #include "mxnet/imperative.h"
 #include "mxnet/numpy_shapes.h"
 #include "mxnet/op.h"
-#include "operator/numpy_types.h"
+#include "operator/record/numpy_types.h"
 
 using namespace mxnet;  // NOLINT
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/fake_device.h"
 #include "common/fake_streams.h"
 #include "kvstore/nccl.h"

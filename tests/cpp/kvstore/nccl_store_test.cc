@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/scoped_part.h"
 #include "fake_gpus.h"
 #include "kvstore/nccl.h"

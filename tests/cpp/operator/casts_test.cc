@@ -12,8 +12,8 @@
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
 #include "operator/init/fill_cpu.h"
-#include "operator/pointwise/convert.h"
 #include "operator/pointwise/execute.h"
+#include "operator/pointwise/loops/convert.h"
 
 namespace mxnet {
 namespace {

@@ -1,6 +1,6 @@
 // Householder's reflections and Cholesky's factor of matrices of many shapes, for every instruction
 // set that the machine has, on one thread and on several: what they make is multiplied back.
-#include "operator/linalg/condense.h"
+#include "operator/linalg/factors/condense.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "cpu_levels.h"
-#include "operator/linalg/blocked_cholesky.h"
-#include "operator/linalg/reflections.h"
-#include "operator/linalg/row_kernels.h"
+#include "operator/linalg/factors/blocked_cholesky.h"
+#include "operator/linalg/factors/reflections.h"
+#include "operator/linalg/factors/row_kernels.h"
 
 namespace mxnet {
 namespace linalg {

@@ -1,7 +1,7 @@
 // Eigenvectors of matrices of two diagonals, for every instruction set that the machine has: each
 // satisfies its equation, they are orthonormal, and eigenvalues ascend. Among the matrices are
 // those with eigenvalues that lie as close as numbers do.
-#include "operator/linalg/divide.h"
+#include "operator/linalg/factors/divide.h"
 
 #include <gtest/gtest.h>
 

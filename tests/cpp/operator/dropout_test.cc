@@ -5,7 +5,7 @@
 
 #include "mxnet/base.h"
 #include "operator/nn/activation/dropout_kernels.h"
-#include "operator/random_philox.h"
+#include "operator/shared/random_philox.h"
 
 namespace mxnet {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/cpu_dispatch.h"
-#include "operator/pointwise/loops.h"
+#include "operator/pointwise/loops/loops.h"
 
 namespace mxnet {
 namespace {

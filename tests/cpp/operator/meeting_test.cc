@@ -1,5 +1,5 @@
-// Calls on several devices that meet: see src/operator/meeting.h.
-#include "operator/meeting.h"
+// Calls on several devices that meet: see src/operator/record/meeting.h.
+#include "operator/record/meeting.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/half.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "operator/nn/common/epilogue.h"
 
 namespace mxnet {

@@ -4,13 +4,13 @@
 #include <set>
 #include <vector>
 
-#include "operator/dtypes.h"
 #include "operator/pointwise/recipe.h"
-#include "operator/precision.h"
-#include "operator/recompute.h"
-#include "operator/record_check.h"
-#include "operator/traits.h"
-#include "operator/traits_graph.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/precision.h"
+#include "operator/record/recompute.h"
+#include "operator/record/record_check.h"
+#include "operator/record/traits.h"
+#include "operator/record/traits_graph.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -50,7 +50,7 @@ TEST(Records, AllOfThemSayTheirDTypes) {
   }
   Op op = *Op::Get("relu");
   op.dtypes.clear();
-  EXPECT_TRUE(Has(Complaint(op), "[relu] says no dtypes (set_dtypes); accepted: some of those of operator/dtypes.h"));
+  EXPECT_TRUE(Has(Complaint(op), "[relu] says no dtypes (set_dtypes); accepted: some of those of operator/record/dtypes.h"));
 }
 
 TEST(Records, SetsOfDTypesHaveTheirMembers) {

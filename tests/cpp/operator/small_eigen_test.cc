@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cpu_levels.h"
-#include "operator/linalg/small.h"
+#include "operator/linalg/factors/small.h"
 
 namespace mxnet {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/cpu_dispatch.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "cpu_levels.h"
 #include "mxnet/env.h"
 #include "operator/nn/cpu_gemm/packed.h"

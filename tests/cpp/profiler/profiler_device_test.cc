@@ -4,7 +4,7 @@
 #include <deque>
 #include <optional>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "common/scoped_part.h"
 #include "engine/gpu_streams.h"
 #include "mxnet/engine.h"

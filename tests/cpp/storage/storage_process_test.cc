@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/device_query.h"
+#include "base/device/device_query.h"
 #include "common/fake_device.h"
 #include "mxnet/c_api.h"
 #include "mxnet/c_api_storage.h"

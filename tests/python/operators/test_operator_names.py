@@ -63,4 +63,4 @@ def test_operators_are_named_in_src_operator_alone():
                 places = [f"{file}:{line}: \"{literal}\"" for line, literal in literals(f.read()) if literal in names]
             found += places
     assert len(glob.glob(os.path.join(TREE, "src", "executor", "**", "*.cc"), recursive=True)) > 20
-    assert not found, "an operator is asked for by name; ask its record (src/operator/traits.h):\n" + "\n".join(found)
+    assert not found, "an operator is asked for by name; ask its record (src/operator/record/traits.h):\n" + "\n".join(found)

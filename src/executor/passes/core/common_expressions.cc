@@ -1,7 +1,7 @@
 // Common subexpression elimination (MXNET_ELIMINATE_COMMON_EXPR).
 #include "executor/passes/core/passes.h"
 #include "mxnet/op.h"
-#include "operator/purity.h"
+#include "operator/record/purity.h"
 
 namespace mxnet {
 

@@ -7,7 +7,7 @@
 
 #include "executor/passes/core/passes.h"
 #include "mxnet/op.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 
 namespace mxnet {
 namespace {

@@ -1,7 +1,7 @@
 // Nodes that read nothing from outside are computed once per plan.
 #include "executor/passes/core/passes.h"
 #include "mxnet/op.h"
-#include "operator/purity.h"
+#include "operator/record/purity.h"
 
 namespace mxnet {
 namespace {

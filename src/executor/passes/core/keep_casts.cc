@@ -2,7 +2,7 @@
 #include <map>
 
 #include "executor/passes/core/passes.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

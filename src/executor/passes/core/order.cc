@@ -5,7 +5,7 @@
 
 #include "executor/passes/core/passes.h"
 #include "mxnet/op.h"
-#include "operator/purity.h"
+#include "operator/record/purity.h"
 
 namespace mxnet {
 

@@ -9,8 +9,8 @@
  *   Match match;
  *   if (Matches(softmax, entry, view, &match)) { ... match[x], match[axis] ... }
  *
- * Patterns are values. They ask for roles (src/operator/traits.h), so that one pattern matches
- * operators of `nd`, NumPy's (_npi_*) and the compiler's own alike. What they mean:
+ * Patterns are values. They ask for roles (src/operator/record/traits.h), so that one pattern
+ * matches operators of `nd`, NumPy's (_npi_*) and the compiler's own alike. What they mean:
  *   - Any() used twice is the same entry twice. Any other pattern used twice may be matched by two
  *     nodes that compute the same.
  *   - Sums and products commute. A product is seen flat, with all numbers in it as one:
@@ -28,8 +28,8 @@
  * when it is wanted, and whether it is early. Early passes see the forward graph before the
  * gradient is made from it, so that the gradient is that of the operator that they put in. Nodes
  * are shared with the user's symbol and never changed; Replace puts new ones in their place. New
- * nodes come from src/operator/make_nodes.h, so that no pass names an operator. FuseGelu is a whole
- * one:
+ * nodes come from src/operator/nodes/make_nodes.h, so that no pass names an operator. FuseGelu is a
+ * whole one:
  *
  *   int FuseGelu(PassGraph* g, PassContext* context) {
  *     bool any = false;  // a look at the roles is cheap, inference of shapes is not
@@ -64,7 +64,7 @@
 #include <vector>
 
 #include "executor/passes/core/passes.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace pattern {

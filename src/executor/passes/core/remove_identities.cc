@@ -6,8 +6,8 @@
 
 #include "executor/passes/core/passes.h"
 #include "executor/passes/core/plan_request.h"
-#include "operator/graph_operators.h"
-#include "operator/traits.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

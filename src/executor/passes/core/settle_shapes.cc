@@ -1,7 +1,7 @@
 // Sources whose shape only their users tell get it written down, so that later passes may put
 // anything in the users' place.
 #include "executor/passes/core/passes.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 

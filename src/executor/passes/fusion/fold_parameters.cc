@@ -4,7 +4,7 @@
 
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/scale_shift.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

@@ -3,7 +3,7 @@
 // unchanged and keeps its packed weights.
 #include "executor/passes/core/passes.h"
 #include "operator/nn/rnn/join_parameters.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "executor/passes/core/pattern.h"
 #include "executor/passes/core/plan_request.h"
-#include "operator/graph_operators.h"
-#include "operator/make_nodes.h"
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/attention/attention.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/nodes/make_nodes.h"
 
 namespace mxnet {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "executor/passes/core/passes.h"
 #include "operator/nn/common/fused.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

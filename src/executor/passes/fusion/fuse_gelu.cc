@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "executor/passes/core/pattern.h"
-#include "operator/make_nodes.h"
+#include "operator/nodes/make_nodes.h"
 
 namespace mxnet {
 

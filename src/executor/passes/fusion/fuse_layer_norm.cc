@@ -2,7 +2,7 @@
 // mean(x))^2) + eps) over the last dimension, and gamma and beta behind it, becomes LayerNorm: one
 // pass over the data forward and one backward, before the gradient is made.
 #include "executor/passes/core/pattern.h"
-#include "operator/make_nodes.h"
+#include "operator/nodes/make_nodes.h"
 
 namespace mxnet {
 namespace {

@@ -3,7 +3,7 @@
 // the relu's mask again from the data, or has it as bits.
 #include "executor/passes/core/passes.h"
 #include "operator/nn/common/epilogue.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

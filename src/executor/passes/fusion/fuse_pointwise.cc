@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "executor/passes/core/passes.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/recipe.h"
 

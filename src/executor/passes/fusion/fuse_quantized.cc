@@ -1,7 +1,7 @@
 // Layers on 8-bit integers give 32-bit sums. Their step back to 8 bits, a sum with another array
 // and a relu become part of the layer, so that sums never reach memory.
 #include "executor/passes/core/passes.h"
-#include "operator/quantize_nodes.h"
+#include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized_fused/fused_layer.h"
 
 namespace mxnet {

@@ -3,7 +3,7 @@
 // over the data forward and one backward. Through the largest element no gradient flows in either
 // form, with or without BlockGrad.
 #include "executor/passes/core/pattern.h"
-#include "operator/make_nodes.h"
+#include "operator/nodes/make_nodes.h"
 
 namespace mxnet {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "executor/passes/core/passes.h"
 #include "mxnet/env.h"
-#include "operator/graph_operators.h"
-#include "operator/quantize_nodes.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized/quantized.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

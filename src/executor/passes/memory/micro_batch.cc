@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/copy_past.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "executor/passes/core/passes.h"
-#include "operator/purity.h"
-#include "operator/traits.h"
+#include "operator/record/purity.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

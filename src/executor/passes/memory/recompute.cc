@@ -9,7 +9,7 @@
  * Cost", arXiv 1604.06174, is the case of one weight, 0, and segments of equal size). Candidates
  * are planned for real, cheapest first.
  */
-#include "operator/recompute.h"
+#include "operator/record/recompute.h"
 
 #include <algorithm>
 #include <cctype>
@@ -19,8 +19,8 @@
 #include "executor/passes/core/plan_request.h"
 #include "executor/passes/memory/min_cut.h"
 #include "mxnet/env.h"
-#include "operator/call_cost.h"
-#include "operator/traits.h"
+#include "operator/record/call_cost.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {

@@ -1,13 +1,13 @@
 // Activation: relu, sigmoid, softrelu, softsign, tanh, log_sigmoid, mish.
-#include "operator/activation_kernels.h"
-#include "operator/dtypes.h"
-#include "operator/epilogue_op.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
 #include "operator/pointwise/recipe.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
+#include "operator/shared/activation_kernels.h"
+#include "operator/shared/epilogue_op.h"
 
 namespace mxnet {
 namespace nn {

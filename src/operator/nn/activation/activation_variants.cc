@@ -9,12 +9,12 @@
 #endif
 
 #include "mxnet/base.h"
-#include "operator/activation_kernels.h"
+#include "operator/shared/activation_kernels.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
-#include "operator/pointwise/functions.h"
+#include "operator/pointwise/functions/functions.h"
 #define MXNET_LAMBDA __attribute__((always_inline))
 
 constexpr double kSeluAlpha = 1.6732632423543772848170429916717, kSeluLambda = 1.0507009873554804934193349852946;

@@ -2,18 +2,18 @@
 #include <algorithm>
 #include <cstring>
 
-#include "operator/dtypes.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/recipe.h"
-#include "operator/traits.h"
-#include "operator/traits_graph.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace nn {

@@ -3,7 +3,7 @@
 
 #include "mxnet/base.h"
 #include "operator/nn/activation/dropout_kernels.h"
-#include "operator/philox_lanes.h"
+#include "operator/shared/philox_lanes.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

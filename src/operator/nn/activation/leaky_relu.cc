@@ -2,19 +2,19 @@
 #include <algorithm>
 #include <vector>
 
-#include "operator/activation_kernels.h"
-#include "operator/dtypes.h"
-#include "operator/epilogue_op.h"
-#include "operator/initial_value.h"
-#include "operator/like_inputs.h"
-#include "operator/make_nodes.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
+#include "operator/nodes/make_nodes.h"
 #include "operator/pointwise/recipe.h"
-#include "operator/random_philox.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/initial_value.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
+#include "operator/shared/activation_kernels.h"
+#include "operator/shared/epilogue_op.h"
+#include "operator/shared/random_philox.h"
 
 namespace mxnet {
 namespace nn {

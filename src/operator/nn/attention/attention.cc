@@ -12,15 +12,15 @@
 
 #include "mxnet/env.h"
 #include "operator/control/written_out.h"
-#include "operator/dtypes.h"
-#include "operator/gemm.h"
-#include "operator/like_inputs.h"
-#include "operator/make_nodes.h"
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/attention/attention_twice.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/softmax/softmax_kernels.h"
-#include "operator/traits.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/traits.h"
+#include "operator/shared/gemm.h"
 
 namespace mxnet {
 namespace nn {

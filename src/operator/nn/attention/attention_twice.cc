@@ -3,7 +3,7 @@
 #include <string>
 
 #include "operator/control/written_out.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 
 namespace mxnet {
 namespace nn {

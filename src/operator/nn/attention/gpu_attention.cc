@@ -2,7 +2,7 @@
 // around a softmax, as if nothing had been fused.
 #include <algorithm>
 
-#include "base/device_interface.h"
+#include "base/device/device_interface.h"
 #include "base/dtype.h"
 #include "mxnet/env.h"
 #include "operator/gpu_library/attention.h"

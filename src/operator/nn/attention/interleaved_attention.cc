@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {

@@ -6,7 +6,7 @@
 #ifndef MXNET_OPERATOR_NN_ATTENTION_INTERLEAVED_ATTENTION_H_
 #define MXNET_OPERATOR_NN_ATTENTION_INTERLEAVED_ATTENTION_H_
 
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

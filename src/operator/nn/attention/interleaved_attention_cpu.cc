@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "mxnet/op.h"
-#include "operator/gemm.h"
 #include "operator/nn/attention/interleaved_attention.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/shared/gemm.h"
 
 namespace mxnet {
 namespace nn {

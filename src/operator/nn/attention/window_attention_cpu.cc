@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "operator/activation_kernels.h"
-#include "operator/pointwise/loops.h"
-#include "operator/traits.h"
+#include "operator/pointwise/loops/loops.h"
+#include "operator/record/traits.h"
+#include "operator/shared/activation_kernels.h"
 
 namespace mxnet {
 namespace nn {

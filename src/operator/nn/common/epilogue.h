@@ -6,7 +6,7 @@
 #include <string>
 
 #include "mxnet/node.h"
-#include "operator/epilogue_op.h"
+#include "operator/shared/epilogue_op.h"
 
 namespace mxnet {
 namespace nn {

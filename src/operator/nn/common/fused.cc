@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace nn {

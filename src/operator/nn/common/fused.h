@@ -8,7 +8,7 @@
 #include "mxnet/op.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/traits.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/kernel_args.h"
 
 namespace mxnet {

@@ -5,9 +5,9 @@
 
 #include "base/half.h"
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

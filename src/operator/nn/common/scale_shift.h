@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

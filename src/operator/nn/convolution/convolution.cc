@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
-#include "operator/quantize_nodes.h"
-#include "operator/traits.h"
+#include "operator/nodes/quantize_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {

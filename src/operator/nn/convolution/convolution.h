@@ -3,7 +3,7 @@
 #define MXNET_OPERATOR_NN_CONVOLUTION_CONVOLUTION_H_
 
 #include "operator/nn/onednn/hooks.h"
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

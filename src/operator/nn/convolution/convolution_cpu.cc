@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "mxnet/op.h"
-#include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/convolution/depthwise_planes.h"
 #include "operator/nn/cpu_gemm/packed.h"
+#include "operator/shared/gemm.h"
 
 namespace mxnet {
 namespace nn {

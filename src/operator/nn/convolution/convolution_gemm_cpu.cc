@@ -16,7 +16,7 @@
 
 #include "base/cache_sets.h"
 #include "base/round_up.h"
-#include "base/shared_items.h"
+#include "base/threads/shared_items.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/cpu_gemm/panel_kernels.h"

@@ -15,9 +15,9 @@
 #endif
 
 #include "base/cpu_dispatch.h"
-#include "base/fork_guard.h"
-#include "base/omp.h"
 #include "base/round_up.h"
+#include "base/threads/fork_guard.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/cpu_gemm/packed.h"

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <vector>
 
-#include "base/library_threads.h"
+#include "base/threads/library_threads.h"
 #include "mxnet/env.h"
 #include "mxnet/storage.h"
 #include "operator/matrix/move_cpu.h"

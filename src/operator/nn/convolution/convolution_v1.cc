@@ -1,10 +1,10 @@
 // Convolution_v1: the Convolution of the first networks, in two or three dimensions. Its parameters
 // become those of Convolution when they are parsed; everything else is shared.
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {

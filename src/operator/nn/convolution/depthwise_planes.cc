@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/copy_run.h"
-#include "base/omp.h"
 #include "base/round_up.h"
-#include "operator/host_scratch.h"
+#include "base/threads/omp.h"
+#include "operator/shared/host_scratch.h"
 
 namespace mxnet {
 namespace nn {

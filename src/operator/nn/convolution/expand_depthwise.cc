@@ -12,7 +12,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed.h"
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

@@ -5,8 +5,8 @@
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
-#include "operator/on_host.h"
 #include "operator/reduce/reduce.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace nn {

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <vector>
 
-#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/fork_guard.h"
 #include "base/round_up.h"
+#include "base/threads/fork_guard.h"
 
 namespace mxnet {
 namespace nn {

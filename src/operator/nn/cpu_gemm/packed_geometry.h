@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "base/cache_sets.h"
-#include "base/omp.h"
 #include "base/round_up.h"
-#include "base/shared_items.h"
+#include "base/threads/omp.h"
+#include "base/threads/shared_items.h"
 #include "operator/nn/cpu_gemm/packed.h"
 
 namespace mxnet {

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "base/cpu_dispatch.h"
-#include "base/omp.h"
 #include "base/round_up.h"
-#include "base/shared_items.h"
+#include "base/threads/omp.h"
+#include "base/threads/shared_items.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/winograd.h"

@@ -2,11 +2,11 @@
 #include "operator/nn/deformable/deformable_convolution.h"
 
 #include "operator/control/written_out.h"
-#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
 #include "operator/nn/deformable/deformable_twice.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace nn {

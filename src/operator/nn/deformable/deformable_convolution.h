@@ -4,7 +4,7 @@
 
 #include "mxnet/kernel_args.h"
 #include "operator/nn/deformable/deformable_kernels.h"
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

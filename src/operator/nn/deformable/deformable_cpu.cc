@@ -2,9 +2,9 @@
 // products.
 #include <algorithm>
 
-#include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/deformable/deformable_convolution.h"
+#include "operator/shared/gemm.h"
 
 namespace mxnet {
 namespace nn {

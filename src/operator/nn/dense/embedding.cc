@@ -6,12 +6,12 @@
 
 #include "base/copy_run.h"
 #include "base/dtype.h"
-#include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/index.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
-#include "operator/traits.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {

@@ -1,12 +1,12 @@
 // Records of FullyConnected and its gradient.
 #include "operator/nn/dense/fully_connected.h"
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/quantize_nodes.h"
-#include "operator/traits.h"
+#include "operator/nodes/quantize_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {

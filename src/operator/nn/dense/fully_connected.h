@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_NN_DENSE_FULLY_CONNECTED_H_
 #define MXNET_OPERATOR_NN_DENSE_FULLY_CONNECTED_H_
 
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

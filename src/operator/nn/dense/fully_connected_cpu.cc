@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "mxnet/op.h"
-#include "operator/gemm.h"
 #include "operator/linalg/matmul.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/dense/fully_connected.h"
 #include "operator/nn/onednn/hooks.h"
+#include "operator/shared/gemm.h"
 
 namespace mxnet {
 namespace nn {

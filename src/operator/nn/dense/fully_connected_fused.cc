@@ -2,11 +2,11 @@
 // result.
 #include <algorithm>
 
-#include "operator/gemm.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/onednn/hooks.h"
+#include "operator/shared/gemm.h"
 
 namespace mxnet {
 namespace nn {

@@ -1,5 +1,5 @@
 // Dense layers through oneDNN: packed weights in inference plans, bfloat16 everywhere.
-#include "base/library_threads.h"
+#include "base/threads/library_threads.h"
 #include "mxnet/env.h"
 #include "operator/nn/onednn/hooks.h"
 #include "operator/nn/onednn/onednn_common.h"

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "operator/control/written_out.h"
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/loss/gpu_ctc.h"
 #include "operator/nn/loss/losses_twice.h"
 #include "operator/nn/softmax/softmax_kernels.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "operator/control/written_out.h"
-#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/loss/losses_twice.h"
+#include "operator/record/dtypes.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "operator/control/written_out.h"
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
-#include "operator/initial_value.h"
-#include "operator/make_nodes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/initial_value.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -2,7 +2,7 @@
 
 #include "operator/control/make_foreach.h"
 #include "operator/control/written_out.h"
-#include "operator/graph_operators.h"
+#include "operator/nodes/graph_operators.h"
 
 namespace mxnet {
 namespace nn {

@@ -4,15 +4,15 @@
 #include <cmath>
 #include <cstring>
 
-#include "operator/activation_kernels.h"
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/loss/gpu_losses.h"
-#include "operator/param.h"
-#include "operator/precision.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
+#include "operator/record/precision.h"
+#include "operator/shared/activation_kernels.h"
 
 namespace mxnet {
 namespace nn {

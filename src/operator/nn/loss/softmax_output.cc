@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operator/dtypes.h"
 #include "operator/indexing/checked_indices.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/loss/gpu_losses.h"
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "operator/nn/softmax/softmax.h"
-#include "operator/param.h"
-#include "operator/precision.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
+#include "operator/record/precision.h"
 
 namespace mxnet {
 namespace nn {

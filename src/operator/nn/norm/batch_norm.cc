@@ -4,13 +4,13 @@
 #include <cstring>
 #include <memory>
 
-#include "operator/dtypes.h"
-#include "operator/make_nodes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/norm/batch_norm_twice.h"
 #include "operator/nn/norm/gpu_norm.h"
-#include "operator/traits.h"
-#include "operator/traits_graph.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace nn {

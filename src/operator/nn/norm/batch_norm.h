@@ -6,11 +6,11 @@
 #include <cmath>
 #include <vector>
 
-#include "base/determinism.h"
+#include "base/threads/determinism.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/norm_kernels.h"
-#include "operator/param.h"
-#include "operator/traits.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {

@@ -3,11 +3,11 @@
 // so that the backward pass reads neither the result nor the addend.
 #include <cstring>
 
-#include "operator/dtypes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/norm/batch_norm.h"
 #include "operator/nn/norm/batch_norm_twice.h"
 #include "operator/nn/norm/gpu_norm.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace nn {

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "operator/dtypes.h"
-#include "operator/make_nodes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/norm/batch_norm_twice.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "operator/dtypes.h"
-#include "operator/make_nodes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/norm/second_gradient.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace nn {

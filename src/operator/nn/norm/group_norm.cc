@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/make_nodes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/lrn_kernels.h"
 #include "operator/nn/norm/norm_kernels.h"
 #include "operator/nn/norm/second_gradient.h"
-#include "operator/param.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "base/round_up.h"
-#include "operator/dtypes.h"
-#include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/l2_kernels.h"
+#include "operator/nodes/make_nodes.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/records.h"
+#include "operator/record/dtypes.h"
 #include "operator/reduce/records.h"
 
 namespace mxnet {

@@ -4,16 +4,16 @@
 #include <cstring>
 #include <vector>
 
-#include "base/determinism.h"
-#include "operator/dtypes.h"
+#include "base/threads/determinism.h"
 #include "operator/init/fill.h"
-#include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/norm_kernels.h"
 #include "operator/nn/norm/second_gradient.h"
-#include "operator/param.h"
-#include "operator/traits.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {

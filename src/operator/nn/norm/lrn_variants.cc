@@ -11,7 +11,7 @@
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
-#include "operator/pointwise/functions.h"
+#include "operator/pointwise/functions/functions.h"
 
 using nn::kLrnPositions;
 using nn::LrnCall;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "operator/make_nodes.h"
+#include "operator/nodes/make_nodes.h"
 
 namespace mxnet {
 namespace nn {

@@ -5,9 +5,9 @@
 
 #include "mxnet/engine.h"
 #include "operator/matrix/move.h"
-#include "operator/meeting.h"
 #include "operator/nn/norm/batch_norm_parts.h"
-#include "operator/traits.h"
+#include "operator/record/meeting.h"
+#include "operator/record/traits.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

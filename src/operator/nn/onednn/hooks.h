@@ -11,8 +11,8 @@
 
 #include "mxnet/env.h"
 #include "mxnet/kernel_args.h"
-#include "operator/conv_call.h"
-#include "operator/epilogue_op.h"
+#include "operator/shared/conv_call.h"
+#include "operator/shared/epilogue_op.h"
 
 namespace mxnet {
 namespace nn {

@@ -2,11 +2,11 @@
 // rows and columns.
 #include <algorithm>
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/pooling/gpu_pooling.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 #include "operator/runtime/parameters_in_files.h"
 
 namespace mxnet {

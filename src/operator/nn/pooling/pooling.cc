@@ -5,14 +5,14 @@
 #include <algorithm>
 
 #include "base/dtype.h"
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/pooling/gpu_pooling.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/traits.h"
 #include "operator/runtime/parameters_in_files.h"
-#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {

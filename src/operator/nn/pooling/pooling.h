@@ -3,7 +3,7 @@
 #define MXNET_OPERATOR_NN_POOLING_POOLING_H_
 
 #include "operator/nn/pooling/pooling_kernels.h"
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <limits>
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/pool_dims.h"
 #include "operator/nn/common/window.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 #include "rtc/loop.h"
 
 namespace mxnet {

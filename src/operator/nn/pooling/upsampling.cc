@@ -3,13 +3,13 @@
 #include <cstring>
 #include <type_traits>
 
-#include "operator/dtypes.h"
 #include "operator/gpu_library/convolution.h"
-#include "operator/initial_value.h"
-#include "operator/like_inputs.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/pooling/gpu_pooling.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/initial_value.h"
+#include "operator/record/like_inputs.h"
 
 namespace mxnet {
 namespace nn {

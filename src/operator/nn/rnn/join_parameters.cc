@@ -2,9 +2,9 @@
 #include "operator/nn/rnn/join_parameters.h"
 
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

@@ -3,11 +3,11 @@
 #include "operator/nn/rnn/rnn.h"
 
 #include "operator/control/written_out.h"
-#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/rnn/rnn_twice.h"
-#include "operator/traits.h"
-#include "operator/traits_graph.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/traits.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace nn {

@@ -3,8 +3,8 @@
 #define MXNET_OPERATOR_NN_RNN_RNN_H_
 
 #include "operator/nn/rnn/rnn_kernels.h"
-#include "operator/optional_number.h"
-#include "operator/param.h"
+#include "operator/record/optional_number.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace nn {

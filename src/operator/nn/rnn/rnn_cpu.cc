@@ -8,12 +8,12 @@
 #include "base/round_up.h"
 #include "mxnet/env.h"
 #include "mxnet/op.h"
-#include "operator/gemm.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/hooks.h"
 #include "operator/nn/rnn/rnn.h"
 #include "operator/nn/rnn/rnn_kernels.h"
-#include "operator/random_philox.h"
+#include "operator/shared/gemm.h"
+#include "operator/shared/random_philox.h"
 
 namespace mxnet {
 namespace nn {

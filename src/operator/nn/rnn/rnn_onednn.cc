@@ -3,8 +3,8 @@
 #include <cstring>
 #include <vector>
 
-#include "base/library_threads.h"
 #include "base/round_up.h"
+#include "base/threads/library_threads.h"
 #include "mxnet/env.h"
 #include "operator/nn/onednn/hooks.h"
 #include "operator/nn/onednn/onednn_common.h"

@@ -5,10 +5,10 @@
 
 #include "operator/control/make_foreach.h"
 #include "operator/control/written_out.h"
-#include "operator/dtypes.h"
-#include "operator/graph_operators.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/rnn/rnn.h"
+#include "operator/nodes/graph_operators.h"
+#include "operator/record/dtypes.h"
 
 namespace mxnet {
 namespace nn {

@@ -1,13 +1,13 @@
 // softmax, log_softmax, softmin, SoftmaxActivation, masked_softmax, masked_log_softmax.
 #include "operator/nn/softmax/softmax.h"
 
-#include "operator/dtypes.h"
-#include "operator/make_nodes.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/softmax/gpu_softmax.h"
-#include "operator/optional_number.h"
-#include "operator/param.h"
-#include "operator/traits.h"
+#include "operator/nodes/make_nodes.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/optional_number.h"
+#include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {

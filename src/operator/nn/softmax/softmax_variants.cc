@@ -12,7 +12,7 @@
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
-#include "operator/pointwise/functions.h"
+#include "operator/pointwise/functions/functions.h"
 
 using nn::SoftmaxCall;
 constexpr int64_t kBlock = 256;

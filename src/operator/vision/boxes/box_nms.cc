@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "operator/vision/boxes/boxes.h"
 #include "operator/vision/boxes/gpu_boxes.h"
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <type_traits>
 
-#include "base/omp.h"
+#include "base/threads/omp.h"
 #include "operator/indexing/order.h"
 #include "operator/nn/common/nn_common.h"
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "operator/element_size.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/shared/element_size.h"
 #include "operator/vision/boxes/boxes.h"
 #include "operator/vision/boxes/gpu_lists.h"
 #include "rtc/loop.h"

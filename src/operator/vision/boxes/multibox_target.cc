@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/tuple_field.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/tuple_field.h"
 #include "operator/vision/boxes/boxes.h"
 #include "operator/vision/boxes/gpu_boxes.h"
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "operator/control/written_out.h"
-#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
+#include "operator/record/dtypes.h"
 #include "operator/vision/roi/deformable_psroi_twice.h"
 #include "operator/vision/roi/gpu_roi.h"
 #include "operator/vision/roi/roi.h"

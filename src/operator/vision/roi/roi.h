@@ -11,7 +11,7 @@
 
 #include "mxnet/op.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
+#include "operator/record/param.h"
 
 namespace mxnet {
 namespace roi {

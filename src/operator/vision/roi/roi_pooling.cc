@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "operator/dtypes.h"
 #include "operator/nn/common/backward_shape.h"
+#include "operator/record/dtypes.h"
 #include "operator/vision/roi/gpu_roi.h"
 #include "operator/vision/roi/roi.h"
 #include "operator/vision/roi/roi_kernels.h"

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <vector>
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 #include "operator/vision/spatial/spatial_kernels.h"
 #include "rtc/loop.h"
 

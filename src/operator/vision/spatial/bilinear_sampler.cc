@@ -3,10 +3,10 @@
 #include <cstring>
 #include <vector>
 
-#include "operator/dtypes.h"
-#include "operator/like_inputs.h"
 #include "operator/matrix/move.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
+#include "operator/record/param.h"
 #include "operator/vision/spatial/sampler.h"
 #include "operator/vision/spatial/sampler_twice.h"
 

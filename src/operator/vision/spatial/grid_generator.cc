@@ -1,7 +1,7 @@
 // GridGenerator: sampling points for BilinearSampler.
 #include "mxnet/op.h"
-#include "operator/dtypes.h"
-#include "operator/param.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
 #include "operator/vision/spatial/sampler.h"
 
 namespace mxnet {

@@ -1,0 +1,227 @@
+#include "base/threads/omp.h"
+
+#include <omp.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "base/threads/borrowed_team.h"
+#include "base/threads/determinism.h"
+#include "base/threads/library_threads.h"
+#include "base/threads/openmp_rest.h"
+#include "base/threads/shared_cores.h"
+#include "base/threads/thread_team.h"
+#include "mxnet/env.h"
+
+namespace mxnet {
+
+namespace {
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool kSanitizeThread = true;  // it cannot see libgomp's barriers
+#else
+constexpr bool kSanitizeThread = false;
+#endif
+constexpr int64_t kMostRanges = 1 << 20;
+// of one thread of a library on shared cores: some milliseconds
+constexpr double kSharedFlops = 5e7;
+
+thread_local BorrowedTeam::Thread t_thread;
+thread_local bool t_worker = false;     // has its name
+std::atomic<int> g_teams{0};            // threads with t_team
+thread_local bool t_in_range = false;   // inside a function given to ParallelFor
+thread_local bool t_pool_lost = false;  // in a forked child: this thread's pool has no threads behind it
+bool g_pool_released = false;           // written by the forking thread only, around fork
+
+void SetTeam(bool has) {
+  // A thread that ends takes its team along.
+  static thread_local struct AtExit {
+    ~AtExit() {
+      if (t_thread.team) g_teams.fetch_sub(1, std::memory_order_relaxed);
+    }
+  } at_exit;
+  BorrowedTeam::Thread& t = t_thread;
+  if (t.team != has) g_teams.fetch_add(has ? 1 : -1, std::memory_order_relaxed);
+  t.team = has;
+  if (!has) t.kept = false;
+}
+
+/* More serve nobody, and the process could run out of them. */
+int MostThreads() {
+  static const int most = std::max(256, 2 * omp_get_num_procs());
+  return most;
+}
+
+std::atomic<int> g_asked{1};  // threads for which OpenMPCanStart knows the answer
+std::atomic<bool> g_can_start{true};
+
+// libgomp ends the process when the system gives it no thread: so we ask first, once for each
+// number.
+bool OpenMPCanStart(int threads) {
+  if (__builtin_expect(threads > g_asked.load(std::memory_order_relaxed), 0)) {
+    if (g_can_start && !ThreadsCanStart(threads - 1)) g_can_start = false;
+    g_asked = threads;
+  }
+  return g_can_start.load(std::memory_order_relaxed);
+}
+
+bool GiveBackTeam() {
+  const bool released = omp_pause_resource_all(omp_pause_hard) == 0;
+  if (released) SetTeam(false);
+  return released;
+}
+
+void BeforeFork() {
+  TeamBeforeFork();
+  g_pool_released = GiveBackTeam();
+}
+void AfterForkInParent() { TeamAfterFork(false); }
+void AfterForkInChild() {
+  TeamAfterFork(true);
+  ForgetOpenMPRest();
+  g_asked = 1;
+  g_can_start = true;
+  t_pool_lost = !g_pool_released;
+  g_teams.store(t_thread.team ? 1 : 0, std::memory_order_relaxed);  // other threads are gone
+}
+const int g_registered = pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+
+}  // namespace
+
+int OmpMaxThreads() {
+  const int wanted = Env::Get().omp_num_threads;
+  if (wanted == 1 || t_pool_lost || t_in_range || omp_in_parallel()) return 1;
+  const int threads = std::min(wanted, MostThreads());
+  const int limit = t_thread.limit;
+  return limit > 0 ? std::min(limit, threads) : threads;
+}
+
+namespace detail {
+
+std::atomic<int64_t> g_parallel_size{0};
+
+int OmpThreadsOfLarge(int64_t work_elements) { return work_elements < Env::Get().cpu_parallel_size ? 1 : OmpMaxThreads(); }
+
+namespace {
+
+/* A loop whose ranges are to be computed. */
+struct Loop {
+  void (*fn)(const void*, int64_t, int64_t);
+  const void* context;
+  int64_t base, extra;  // items of a range; the first `extra` ranges are one longer
+  std::mutex mutex;
+  std::exception_ptr error;
+
+  void Range(int k) {
+    const int64_t begin = k * base + std::min<int64_t>(k, extra);
+    const bool outer = std::exchange(t_in_range, true);
+    try {
+      fn(context, begin, begin + base + (k < extra));
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+    t_in_range = outer;
+  }
+};
+
+// On cores of our own libgomp's teams are the fastest: their threads spin until the next loop, for
+// milliseconds.
+void RunOpenMP(int threads, Loop* loop) {
+  if (!t_in_range) {
+    if (!t_thread.team) SetTeam(true);
+    if (OpenMPRests()) RestOpenMP(false);
+  }
+#pragma omp parallel num_threads(threads)
+  {
+    // it may give fewer than asked for
+    const int self = omp_get_thread_num(), count = omp_get_num_threads();
+    if (self != 0) {
+      if (!t_worker) {
+        SetThreadName("mx-omp");
+        t_worker = true;
+      }
+      LookAtCores();
+    }
+    for (int k = self; k < threads; k += count) loop->Range(k);
+  }
+}
+
+}  // namespace
+
+void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, int64_t), const void* context) {
+  threads = static_cast<int>(std::min<int64_t>({threads, n, kMostRanges, MostThreads()}));
+  Loop loop{fn, context, n / threads, n % threads, {}, {}};
+  LookAtCores();
+  if (!kSanitizeThread && !CoresShared() && OpenMPCanStart(threads)) {
+    RunOpenMP(threads, &loop);
+  } else if (t_in_range) {
+    for (int k = 0; k < threads; ++k) loop.Range(k);
+  } else {
+    const uint64_t kind = reinterpret_cast<uintptr_t>(fn) ^ static_cast<uint64_t>(n) << 20 ^ static_cast<uint64_t>(threads) << 54;
+    RunOnTeam(
+        threads, kSanitizeThread ? 0 : kind | 1, [](const void* body, int k) { static_cast<Loop*>(const_cast<void*>(body))->Range(k); },
+        &loop);
+  }
+  if (loop.error) std::rethrow_exception(loop.error);
+}
+
+}  // namespace detail
+
+int LibraryTeam(double flops, int threads) {
+  threads = LibraryThreads(threads);
+  if (threads <= 1 || !OpenMPCanStart(threads)) return 1;
+  LookAtCores();
+  if (!CoresShared()) return threads;
+  // Powers of two, for a library prepares itself anew for each number.
+  int team = 1;
+  while (team < threads && flops >= kSharedFlops * 2 * team) team *= 2;
+  return std::min(team, threads);
+}
+
+int SetThreadOmpLimit(int limit) {
+  MXNET_CHECK_KIND(limit >= 0, Value) << "[threads] limit " << limit << "; accepted: 0 (none) or more";
+  return std::exchange(t_thread.limit, limit);
+}
+
+int OpenTeams() { return g_teams.load(std::memory_order_relaxed); }
+
+void GiveBackKeptTeam() {
+  if (t_thread.kept && OpenTeams() > 1) GiveBackTeam();
+}
+
+BorrowedTeam::BorrowedTeam() : thread_(&t_thread), had_(thread_->team && !thread_->kept), limit_(thread_->limit) {
+  if (OpenTeams() == 0) return;
+  if (thread_->kept && OpenTeams() > 1) GiveBackTeam();
+  if (!thread_->team && OpenTeams() > 0) thread_->limit = 1;
+}
+
+BorrowedTeam::~BorrowedTeam() {
+  thread_->limit = limit_;
+  if (had_ || !thread_->team) return;
+  thread_->kept = true;
+  GiveBackKeptTeam();
+}
+
+OmpScope::OmpScope(int threads) : previous_(omp_get_max_threads()) {
+  threads = LibraryThreads(threads);
+  if (threads > 1 && CoresShared()) RestOpenMP(true);
+  if (threads != previous_) omp_set_num_threads(threads);
+}
+
+OmpScope::~OmpScope() {
+  if (omp_get_max_threads() != previous_) omp_set_num_threads(previous_);
+}
+
+void SetThreadName(const char* name) {
+  char cut[16] = {0};
+  std::strncpy(cut, name, sizeof(cut) - 1);
+  pthread_setname_np(pthread_self(), cut);
+}
+
+}  // namespace mxnet

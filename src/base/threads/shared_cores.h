@@ -1,0 +1,69 @@
+/*
+ * Do other processes use the cores that this one computes on?
+ *
+ * Threads of a loop that wait for each other by spinning are fastest on cores of their own. Where
+ * others compute too, the kernel takes a thread away for milliseconds in the middle of a loop, and
+ * who waits for it burns the time that it needs. So loops and libraries have two ways (omp.cc,
+ * library_threads.h), and this decides between them. Each thread that takes part in loops reads
+ * every few milliseconds how long it was ready to run and did not (/proc/thread-self/schedstat).
+ * Where that is a fifth of the time and /proc/stat shows that others use the processors, cores are
+ * shared, until nobody else was on them for half a second. What others used while the library was
+ * loaded counts for the first loop. Where a control group gives fewer processors than
+ * OMP_NUM_THREADS they are shared always.
+ *
+ * OMP_WAIT_POLICY says it in advance: active, own cores; passive, shared ones. OMP_PROC_BIND and
+ * GOMP_CPU_AFFINITY give threads to cores: their own.
+ */
+#ifndef MXNET_BASE_THREADS_SHARED_CORES_H_
+#define MXNET_BASE_THREADS_SHARED_CORES_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "mxnet/base.h"
+
+namespace mxnet {
+
+namespace detail {
+extern std::atomic<bool> g_cores_shared;
+extern __thread uint64_t t_next_look;
+void LookAtCoresSlow();
+
+/* Some unit of time, cheap to read: cycles on x86-64, else nanoseconds. */
+inline uint64_t Ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+}  // namespace detail
+
+inline bool CoresShared() { return detail::g_cores_shared.load(std::memory_order_relaxed); }
+
+/* Called by the threads of a loop as they begin one: brings CoresShared up to date now and then. */
+inline void LookAtCores() {
+  if (__builtin_expect(detail::Ticks() >= detail::t_next_look, 0)) detail::LookAtCoresSlow();
+}
+
+/* For tests: what is taken for true from now on, whatever is measured; kMeasured ends that. */
+enum class Cores { kMeasured, kOwn, kShared };
+MXNET_DLL void AssumeCores(Cores cores);
+
+/*
+ * Processors whose time this process may use: those it may run on, or the quota of its control
+ * groups where that is less.
+ */
+MXNET_DLL double UsableProcessors();
+
+namespace detail {
+/*
+ * The smallest quota of the groups that `groups` (/proc/self/cgroup) names, in processors; 0:
+ * none. `root`: /sys/fs/cgroup.
+ */
+MXNET_DLL double GroupQuota(const char* groups, const char* root);
+}  // namespace detail
+
+}  // namespace mxnet
+#endif  // MXNET_BASE_THREADS_SHARED_CORES_H_

@@ -1,0 +1,41 @@
+/*
+ * Threads of our own for loops on cores that other processes use too (shared_cores.h); one team for
+ * the process.
+ *
+ * A loop's ranges are handed out one by one. Its caller takes them as the threads do and waits at
+ * the end only for those that somebody is in the middle of. So a thread that the kernel does not
+ * run costs nothing unless it has begun a range, and where no thread comes the loop is the plain
+ * loop. What took the caller less than 30 us before, by function and size, is left to it
+ * alone: it would be over before the others are awake.
+ *
+ * Any number of threads may have loops at once, and a range may have loops itself. A process
+ * without threads to spare computes on its callers.
+ */
+#ifndef MXNET_BASE_THREADS_THREAD_TEAM_H_
+#define MXNET_BASE_THREADS_THREAD_TEAM_H_
+
+#include <cstdint>
+
+#include "mxnet/base.h"
+
+namespace mxnet {
+
+/* One range of a loop. Does not throw. */
+using RangeFn = void (*)(const void* body, int range);
+
+/*
+ * Calls fn(body, k) once for each k in [0, ranges), in any order, on at most `ranges` threads, and
+ * returns when all have ended. `kind`: loops of one kind take about the same time; 0: not known,
+ * and worth the threads.
+ */
+MXNET_DLL void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body);
+
+/* Can `threads` threads be started now? */
+bool ThreadsCanStart(int threads);
+
+/* Around fork: the child has no team and makes one when it needs it. */
+void TeamBeforeFork();
+void TeamAfterFork(bool child);
+
+}  // namespace mxnet
+#endif  // MXNET_BASE_THREADS_THREAD_TEAM_H_

@@ -1,0 +1,32 @@
+/*
+ * Nodes that graph passes put in. Each function stands in the file of the record that it makes a
+ * node of, so that no pass names operators or writes parameters as text.
+ */
+#ifndef MXNET_OPERATOR_NODES_MAKE_NODES_H_
+#define MXNET_OPERATOR_NODES_MAKE_NODES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "mxnet/base.h"
+#include "mxnet/node.h"
+
+namespace mxnet {
+
+/* A number as an attribute: the text from which the same number is read. */
+std::string ExactText(double number);
+
+NodePtr MakeSoftmax(const NodeEntry& data, int axis, bool logarithm, const std::string& name);
+/* Over the last dimension. */
+NodePtr MakeLayerNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeEntry& beta, double eps, const std::string& name);
+NodePtr MakeGelu(const NodeEntry& data, const std::string& name);
+
+NodeEntry MakeZeros(const Shape& shape, int dtype, const std::string& name);
+NodeEntry MakeOnes(const Shape& shape, int dtype, const std::string& name);
+/* data[..., begin:end, ...] along `axis`. */
+NodeEntry MakeSlice(const NodeEntry& data, int axis, int64_t begin, int64_t end, const std::string& name);
+/* Where the random numbers begin of which nobody else gets these counters. */
+NodeEntry MakeDrawCounters(uint64_t counters, const std::string& name);
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NODES_MAKE_NODES_H_

@@ -1,0 +1,6 @@
+// First lines of every *_variants.cc of this folder.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "operator/pointwise/loops/loops.h"

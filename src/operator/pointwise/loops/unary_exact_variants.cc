@@ -1,0 +1,17 @@
+// Loops of MXNET_UNARY_EXACT: see table.h.
+#include "operator/pointwise/loops/prelude.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+using pointwise::Loop;
+#include "operator/pointwise/functions/functions.h"
+#include "operator/pointwise/loops/loop_templates.h"
+
+MXNET_UNARY_EXACT(MXNET_UNARY_STRUCT)
+constexpr Loop kLoops[][2] = {MXNET_UNARY_EXACT(MXNET_UNARY_ENTRY)};
+}  // namespace
+
+Loop UnaryExactLoop(int index, int compute) { return kLoops[index][compute]; }
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet

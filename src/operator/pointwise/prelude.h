@@ -1,6 +1,0 @@
-// First lines of every *_variants.cc of this folder.
-#include <cmath>
-#include <cstdint>
-#include <limits>
-
-#include "operator/pointwise/loops.h"

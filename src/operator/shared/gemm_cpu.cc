@@ -1,0 +1,141 @@
+// Matrix products through OpenBLAS, and the choice between it and oneDNN.
+#include <cblas.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <mutex>
+
+#include "base/threads/fork_guard.h"
+#include "base/threads/omp.h"
+#include "mxnet/env.h"
+#include "mxnet/error.h"
+#include "operator/shared/blas_threads.h"
+#include "operator/shared/gemm.h"
+
+// Absent from other BLAS libraries.
+extern "C" void openblas_set_num_threads(int) __attribute__((weak));
+extern "C" int openblas_get_num_threads() __attribute__((weak));
+
+namespace mxnet {
+namespace detail {
+SgemmFn g_onednn_sgemm = nullptr;
+}
+
+namespace {
+template <typename T>
+void Scale(int64_t m, int64_t n, T beta, T* c, int64_t ldc) {
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = beta == T(0) ? T(0) : beta * c[i * ldc + j];
+}
+
+blasint Int(int64_t v) {
+  MXNET_CHECK_KIND(v <= std::numeric_limits<blasint>::max(), Value)
+      << "[gemm] size " << v << "; the BLAS library takes at most " << std::numeric_limits<blasint>::max();
+  return static_cast<blasint>(std::max<int64_t>(v, 1));
+}
+
+ForkMutex* const g_blas_threads = new ForkMutex(ForkLevel::kOperator);
+int g_alone = 0;    // who wants the library to use one thread
+int g_threads = 0;  // its threads before
+
+}  // namespace
+
+OneBlasThread::OneBlasThread() : counts_(openblas_set_num_threads && openblas_get_num_threads) {
+  if (!counts_) return;
+  std::lock_guard<ForkMutex> lock(*g_blas_threads);
+  if (g_alone++ > 0) return;
+  g_threads = openblas_get_num_threads();
+  if (g_threads > 1) openblas_set_num_threads(1);
+}
+
+OneBlasThread::~OneBlasThread() {
+  if (!counts_) return;
+  std::lock_guard<ForkMutex> lock(*g_blas_threads);
+  if (--g_alone == 0 && g_threads > 1) openblas_set_num_threads(g_threads);
+}
+
+// OpenBLAS keeps threads of its own.
+void SettleBlasThreads() {
+  static std::atomic<int> others{0};  // its threads before they were limited to one
+  const bool single = Env::Get().enforce_determinism;
+  if (single == (others != 0) || !openblas_set_num_threads || !openblas_get_num_threads) return;
+  std::lock_guard<ForkMutex> lock(*g_blas_threads);
+  if (single == (others != 0) || g_alone > 0) return;
+  const int before = openblas_get_num_threads();
+  openblas_set_num_threads(single ? 1 : others.load());
+  others = single ? before : 0;
+}
+
+namespace {
+
+void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
+          float beta, float* c, int64_t ldc) {
+  if (detail::g_onednn_sgemm && Env::Get().onednn_enabled && detail::g_onednn_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
+    return;
+  SettleBlasThreads();
+  cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
+              Int(ldb), beta, c, Int(ldc));
+}
+
+void Dgemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+           double beta, double* c, int64_t ldc) {
+  cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
+              Int(ldb), beta, c, Int(ldc));
+}
+
+// Products of middle size are shared among the threads that other operators use, too. Those keep
+// looking for work for milliseconds, and threads of OpenBLAS would wait that long for a processor.
+void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+          double beta, double* c, int64_t ldc) {
+  constexpr int64_t least = 1 << 18, most = 1 << 27, rows_each = 8;  // multiplications; rows or columns of a thread
+  SettleBlasThreads();
+  const int64_t work = m * n * k, longer = std::max(m, n);
+  const bool shared = work >= least && work <= most && !Env::Get().enforce_determinism;
+  const int threads = shared ? static_cast<int>(std::min<int64_t>(OmpMaxThreads(), longer / rows_each)) : 1;
+  if (threads <= 1 || !openblas_set_num_threads || !openblas_get_num_threads)
+    return Dgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  const OneBlasThread alone;
+  ParallelForThreads(threads, longer, [&](int64_t begin, int64_t end) {
+    if (m >= n)
+      Dgemm(ta, tb, end - begin, n, k, alpha, a + begin * (ta ? 1 : lda), lda, b, ldb, beta, c + begin * ldc, ldc);
+    else
+      Dgemm(ta, tb, m, end - begin, k, alpha, a, lda, b + begin * (tb ? ldb : 1), ldb, beta, c + begin, ldc);
+  });
+}
+
+template <typename T>
+void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* c,
+             int64_t ldc) {
+  if (m <= 0 || n <= 0) return;
+  if (k <= 0) return Scale(m, n, beta, c, ldc);
+  if (!Env::Get().enforce_determinism) return Call(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  // A library divides its work by the number of threads. Here it is divided by its size alone, into
+  // calls of one thread each.
+  constexpr int64_t kWorth = 1 << 20, kParts = 16, kUnit = 16;  // multiplications of a part, most parts, rows or columns
+  const int64_t length = std::max(m, n), worth = kWorth / std::min(m, n) / k + 1;
+  const int64_t step = (std::max((length + kParts - 1) / kParts, worth) + kUnit - 1) / kUnit * kUnit;
+  ParallelFor((length + step - 1) / step, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t first = begin * step; first < std::min(length, end * step); first += step) {
+      const int64_t size = std::min(step, length - first);
+      if (m >= n)
+        Call(ta, tb, size, n, k, alpha, a + (ta ? first : first * lda), lda, b, ldb, beta, c + first * ldc, ldc);
+      else
+        Call(ta, tb, m, size, k, alpha, a, lda, b + (tb ? first * ldb : first), ldb, beta, c + first, ldc);
+    }
+  });
+}
+
+}  // namespace
+
+void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
+          float beta, float* c, int64_t ldc) {
+  Product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+          double beta, double* c, int64_t ldc) {
+  Product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+}  // namespace mxnet

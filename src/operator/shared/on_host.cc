@@ -1,0 +1,55 @@
+#include "operator/shared/on_host.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/device/device_interface.h"
+#include "ndarray/run.h"
+#include "rtc/loop.h"
+
+namespace mxnet {
+namespace {
+
+class HostMemory {
+ public:
+  void* Take(size_t bytes) {
+    blocks_.emplace_back(new double[std::max<size_t>(bytes / sizeof(double) + 1, 1)]);
+    return blocks_.back().get();
+  }
+
+ private:
+  std::vector<std::unique_ptr<double[]>> blocks_;
+};
+
+// The copy has read `src`, which is pageable memory, when it returns.
+void Write(const RunContext& run, const void* src, void* dst, size_t bytes) {
+  const CopyHooks* hooks = GpuInterface().copies.get();
+  MXNET_CHECK(hooks) << "[copy] to " << run.ctx << ": this build has no GPU support; accepted: cpu contexts";
+  hooks->copy(dst, run.ctx, src, Context::CPU(0), bytes, run.stream);
+}
+
+}  // namespace
+
+void OnHost(KernelArgs& args, const std::function<void(KernelArgs&)>& compute) {
+  if (!args.run.ctx.is_gpu()) return compute(args);
+  HostMemory memory;
+  std::vector<TBlob> in(args.in.begin(), args.in.end()), out(args.out.begin(), args.out.end());
+  for (TBlob& b : in) {
+    void* copy = memory.Take(b.Bytes());
+    if (b.Size() != 0) rtc::ReadBack(args.run, b.dptr, copy, b.Bytes());
+    b.dptr = copy, b.ctx = Context::CPU(0);
+  }
+  for (TBlob& b : out) b.dptr = memory.Take(b.Bytes()), b.ctx = Context::CPU(0);
+  KernelArgs call = args;
+  call.run = RunContext{Context::CPU(0)};
+  call.in = Span<const TBlob>(in.data(), static_cast<int>(in.size()));
+  call.out = Span<const TBlob>(out.data(), static_cast<int>(out.size()));
+  call.workspace = [&memory](size_t bytes) { return memory.Take(bytes); };
+  compute(call);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (args.req[static_cast<int>(i)] != OpReq::kNull && out[i].Size() != 0)
+      Write(args.run, out[i].dptr, args.out[static_cast<int>(i)].dptr, out[i].Bytes());
+}
+
+}  // namespace mxnet
