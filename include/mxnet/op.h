@@ -190,7 +190,6 @@ struct MXNET_DLL Op {
     return static_cast<const T*>(FindTrait(typeid(T)));
   }
   RunBy RunsBy(const Attrs& a) const { return __builtin_expect(runs_by || !a.subgraphs.empty(), 0) ? RunsByParameters(a) : runs; }
-  bool ReadsOnlyShape(const Attrs& a, int input) const;
   bool infers_shapes() const { return infer_shape || infer_shape_by; }
   bool reads_switches() const { return infer_shape_by || infer_type_by; }
   int NumInputs(const Attrs& a) const { return num_inputs ? num_inputs(a) : static_cast<int>(input_names.size()); }
@@ -373,8 +372,6 @@ inline bool Attrs::ReadsOnlyShape(int input) const {
   if (__builtin_expect(static_cast<bool>(op->shape_only_from_of), 0)) return input >= op->shape_only_from_of(*this);
   return op->shape_only_from >= 0 && input >= op->shape_only_from;
 }
-
-inline bool Op::ReadsOnlyShape(const Attrs& a, int input) const { return a.ReadsOnlyShape(input); }
 
 // ---- inference and gradient building blocks (src/operator/record/op_common.cc)
 bool ElemwiseShape(const Attrs&, ShapeVector* in, ShapeVector* out);       // all inputs and outputs alike

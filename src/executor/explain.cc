@@ -117,7 +117,7 @@ class Writer {
     std::vector<TBlob> views;
     for (int i = n.in; i < n.in + n.num_in; ++i) {
       views.push_back(p_.blobs[i].shape);
-      if (!op.ReadsOnlyShape(*n.attrs, i - n.in)) bytes += static_cast<double>(views.back().Bytes());
+      if (!n.attrs->ReadsOnlyShape(i - n.in)) bytes += static_cast<double>(views.back().Bytes());
     }
     for (int o = 0; o < n.num_out; ++o) {
       views.push_back(p_.blobs[n.out + o].shape);

@@ -55,7 +55,7 @@ class NodeMaker {
       const uint32_t e = g_.eid(inputs[i]);
       const int loop = schedule_.data_loop_of[t];
       AddBlob(inputs[i].node, inputs[i].index, loop >= 0 && ReadsByExample(Source(t), i, info_.types[e].shape) ? loop : -1);
-      if (places_.entries[e].place != Plan::Place::kSlot || attrs.op->ReadsOnlyShape(attrs, i)) continue;
+      if (places_.entries[e].place != Plan::Place::kSlot || attrs.ReadsOnlyShape(i)) continue;
       const auto [kind, output] = task_.slots.KindOf(static_cast<int>(places_.entries[e].at));
       if (kind == PlanSlots::SlotKind::kHeadGradient) made_.head_used[output] = 1;
     }

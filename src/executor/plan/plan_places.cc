@@ -103,7 +103,7 @@ class Placer {
         const uint32_t e = g_.eid(node.inputs[i]);
         const bool inside = loop >= 0 && made_in[e] == loop;
         if (!inside) entries_[e].parts = 1;
-        if (node.source->op()->ReadsOnlyShape(*node.source->attrs, static_cast<int>(i))) continue;
+        if (node.source->attrs->ReadsOnlyShape(static_cast<int>(i))) continue;
         // What comes from before a loop is read in each of its micro_batches.
         entries_[e].last_read = std::max(entries_[e].last_read, inside || loop < 0 ? t : Loop(loop).end - 1);
       }
@@ -152,7 +152,7 @@ class Placer {
     const Op* op = node.source->op();
     const uint32_t out = g_.eid(schedule_.order[t], o);
     for (const auto& pair : pairs) {
-      if (pair.second != o || pair.first >= static_cast<int>(node.inputs.size()) || op->ReadsOnlyShape(*node.source->attrs, pair.first))
+      if (pair.second != o || pair.first >= static_cast<int>(node.inputs.size()) || node.source->attrs->ReadsOnlyShape(pair.first))
         continue;
       const uint32_t in = g_.eid(node.inputs[pair.first]);
       const int b = BlockOf(in);
@@ -161,7 +161,7 @@ class Placer {
         continue;
       bool others = false;  // who read the block, too, and must not lose it
       for (size_t i = 0; i < node.inputs.size(); ++i)
-        others = others || (BlockOf(g_.eid(node.inputs[i])) == b && !op->ReadsOnlyShape(*node.source->attrs, static_cast<int>(i)) &&
+        others = others || (BlockOf(g_.eid(node.inputs[i])) == b && !node.source->attrs->ReadsOnlyShape(static_cast<int>(i)) &&
                             std::find(pairs.begin(), pairs.end(), std::make_pair(static_cast<int>(i), o)) == pairs.end());
       if (others) continue;
       Put(out, Place::kArena, static_cast<size_t>(b));

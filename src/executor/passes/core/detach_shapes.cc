@@ -35,7 +35,7 @@ int DetachShapes(PassGraph* g, PassContext* context) {
     NodePtr result = renewed;
     for (int i = 0; i < original->num_inputs(); ++i) {
       const NodeEntry& e = original->inputs[i];
-      if (!original->op()->ReadsOnlyShape(*original->attrs, i) || IsConstantNode(*e.node) || stays[info.g.id.at(e.node.get())]) continue;
+      if (!original->attrs->ReadsOnlyShape(i) || IsConstantNode(*e.node) || stays[info.g.id.at(e.node.get())]) continue;
       NodeEntry& stand_in = stand_ins[{info.shape(e).str(), info.dtype(e)}];
       if (!stand_in) stand_in = graph_ops::ShapeOnly(info.shape(e), info.dtype(e), "shape" + std::to_string(stand_ins.size() - 1));
       if (result == renewed) result = std::make_shared<Node>(*renewed);

@@ -19,7 +19,7 @@ std::vector<char> Computed(const IndexedGraph& g, bool results_only) {
     if (!results_only && (ImpurityOf(*node.source->attrs) & (kDrawsRandom | kWritesInputs))) computed[k] = 1;
     if (!computed[k]) continue;
     for (size_t i = 0; i < node.inputs.size(); ++i)
-      if (!op.ReadsOnlyShape(*node.source->attrs, static_cast<int>(i))) computed[node.inputs[i].node] = 1;
+      if (!node.source->attrs->ReadsOnlyShape(static_cast<int>(i))) computed[node.inputs[i].node] = 1;
     for (uint32_t d : node.control_deps) computed[d] = 1;
   }
   return computed;

@@ -23,7 +23,7 @@ GraphView::GraphView(const PassGraph& graph, const GraphInfo& info) : info_(info
   const auto count = [&](const NodeEntry& e) { ++readers_[g.eid(g.id.at(e.node.get()), e.index)]; };
   for (const auto& node : g.nodes)
     for (size_t i = 0; i < node.source->inputs.size(); ++i)
-      if (!node.source->op()->ReadsOnlyShape(*node.source->attrs, static_cast<int>(i))) count(node.source->inputs[i]);
+      if (!node.source->attrs->ReadsOnlyShape(static_cast<int>(i))) count(node.source->inputs[i]);
   for (const auto& e : graph.outputs) count(e);
 }
 

@@ -81,7 +81,7 @@ class Narrowing {
   Narrowing(const PassGraph& g, const GraphView& view) : view_(view) {
     DFSVisit(g.outputs, [this](const NodePtr& n) {
       for (size_t i = 0; i < n->inputs.size(); ++i)
-        if (!n->op()->ReadsOnlyShape(*n->attrs, static_cast<int>(i))) readers_[n->inputs[i].node.get()] = n;
+        if (!n->attrs->ReadsOnlyShape(static_cast<int>(i))) readers_[n->inputs[i].node.get()] = n;
     });
   }
   NodePtr operator()(NodePtr n) const {

@@ -76,7 +76,7 @@ class PointwiseGraph {
   /* How many inputs the node reads the numbers of. */
   size_t Reads(uint32_t id) const {
     size_t count = 0;
-    while (count < indexed.nodes[id].inputs.size() && !source(id).op()->ReadsOnlyShape(*source(id).attrs, static_cast<int>(count))) ++count;
+    while (count < indexed.nodes[id].inputs.size() && !source(id).attrs->ReadsOnlyShape(static_cast<int>(count))) ++count;
     return count;
   }
 

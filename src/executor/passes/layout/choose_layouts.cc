@@ -112,7 +112,7 @@ class LayoutChooser {
     bool alike = true;
     for (size_t i = 0; i < c->inputs.size(); ++i)
       alike =
-          alike && (c->image_in[i] || op.ReadsOnlyShape(*original->attrs, static_cast<int>(i))) && tensors_.at(c->inputs[i]).shape == shape;
+          alike && (c->image_in[i] || original->attrs->ReadsOnlyShape(static_cast<int>(i))) && tensors_.at(c->inputs[i]).shape == shape;
     for (size_t o = 0; o < c->image_out.size(); ++o)
       alike = alike && c->image_out[o] && info_.shape({original, static_cast<uint32_t>(o), 0}) == shape;
     ConvertImages(c, alike ? Layout::kChannelsLast : Layout::kPlain);
@@ -131,7 +131,7 @@ class LayoutChooser {
     bool any = false;  // channels last among the inputs
     for (int i = 0; i < renewed->num_inputs(); ++i) {
       const Tensor& tensor = tensors_.at(c.inputs[i]);
-      c.image_in.push_back(tensor.is_image() && !op.ReadsOnlyShape(*renewed->attrs, i));
+      c.image_in.push_back(tensor.is_image() && !renewed->attrs->ReadsOnlyShape(i));
       any = any || (c.image_in[i] && LayoutOf(c.inputs[i]) == Layout::kChannelsLast && !Neutral(tensor.shape));
     }
     bool bytes = false;

@@ -69,7 +69,7 @@ class Chooser {
     for (uint32_t n = num_forward_; n < g_.nodes.size(); ++n) {
       const auto& info = g_.nodes[n];
       for (size_t i = 0; i < info.inputs.size(); ++i)
-        if (info.inputs[i].node < num_forward_ && !info.source->op()->ReadsOnlyShape(*info.source->attrs, static_cast<int>(i)))
+        if (info.inputs[i].node < num_forward_ && !info.source->attrs->ReadsOnlyShape(static_cast<int>(i)))
           need(g_.eid(info.inputs[i]));
     }
     for (const auto& e : q.graph.grads)
@@ -117,7 +117,7 @@ class Chooser {
       const auto& inputs = g_.nodes[n].inputs;
       const size_t count = rule && rule->inputs >= 0 ? static_cast<size_t>(rule->inputs) : inputs.size();
       for (size_t i = 0; i < count; ++i)
-        if (!node.op()->ReadsOnlyShape(*node.attrs, static_cast<int>(i))) reads(g_.eid(inputs[i]));
+        if (!node.attrs->ReadsOnlyShape(static_cast<int>(i))) reads(g_.eid(inputs[i]));
       if (rule)
         for (int o : rule->reads) reads(g_.eid(n, static_cast<uint32_t>(o)));
     }
@@ -166,7 +166,7 @@ class Chooser {
     for (uint32_t n = 0; n < num_forward_; ++n) {
       const auto& info = g_.nodes[n];
       for (size_t i = 0; i < info.inputs.size(); ++i)
-        if (!info.source->op()->ReadsOnlyShape(*info.source->attrs, static_cast<int>(i))) last[g_.eid(info.inputs[i])] = n;
+        if (!info.source->attrs->ReadsOnlyShape(static_cast<int>(i))) last[g_.eid(info.inputs[i])] = n;
     }
     for (uint32_t n = 0; n < num_forward_; ++n)
       for (uint32_t e = g_.entry_ptr[n]; e < g_.entry_ptr[n + 1]; ++e) {
