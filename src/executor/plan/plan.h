@@ -121,6 +121,7 @@ class Plan : public PlanSlots, public PlanNodes {
   std::vector<PassRecord> passes;  // what was run, in order
   Context ctx;
   bool is_train = false, has_backward = false;
+  InferSwitches switches;  // that it was inferred with
   Symbol optimized;     // the forward graph after the passes
   Recompute recompute;  // chosen nodes of the symbol
 

@@ -17,6 +17,7 @@ PlanBinding::PlanBinding(const Plan& plan, const std::function<void*(size_t byte
   for (size_t t = 0; t < args.size(); ++t) {
     const Plan::Node& n = plan.nodes[t];
     KernelArgs& a = args[t];
+    a.switches = plan.switches;
     a.attrs = n.attrs.get();
     a.in = Span<const TBlob>(blobs.data() + n.in, n.num_in);
     a.out = Span<const TBlob>(blobs.data() + n.out, n.num_out);

@@ -27,6 +27,7 @@ void Describe(const PlanTask& task, PlanGraph* graph, Plan* plan) {
   static_cast<PlanSlots&>(*plan) = task.slots;
   plan->ctx = task.request.ctx;
   plan->is_train = task.request.is_train;
+  plan->switches = task.request.switches;
   plan->has_backward = task.has_backward();
   plan->grad_req = task.grad_req;
   plan->per_call = task.request.per_call;

@@ -137,3 +137,31 @@ def test_what_looks_without_reading():
     assert np.ndim(x) == 2 and np.size(x) == 6 and np.size(x, 1) == 3 and np.ndim([1]) == 1
     assert np.min_scalar_type(x) == onp.float32
     assert np.real(x) is x
+
+
+class _Halves(mx.gluon.HybridBlock):
+    def forward(self, x):
+        return x / 2, np.mean(x)
+
+
+class _HalvesInALoop(mx.gluon.HybridBlock):
+    def forward(self, x):
+        halves, _ = mx.npx.foreach(lambda row, state: (row / 2, state), x, np.zeros(1))
+        return halves, np.mean(x)
+
+
+@pytest.mark.parametrize("block", [None, _Halves, _HalvesInALoop])
+def test_results_follow_the_switch_from_call_to_call(block):
+    """What one setting of npx.set_np(dtype=) gave is not taken for another one's, whoever remembers
+    it: eager calls, compiled graphs, graphs that a node holds."""
+    x = np.arange(6, dtype="int32").reshape((3, 2))
+    net = block() if block else _Halves()
+    if block:
+        net.hybridize()
+    for numpy_defaults in (False, True, False, True, True, False):
+        want = onp.float64 if numpy_defaults else onp.float32
+        with mx.util.np_default_dtype(numpy_defaults):
+            halves, mean = net(x)
+            assert halves.dtype == want and mean.dtype == want, numpy_defaults
+            assert (x + np.ones(2, dtype="float32")).dtype == want
+        assert halves.asnumpy().tolist() == [[0, .5], [1, 1.5], [2, 2.5]] and float(mean) == 2.5

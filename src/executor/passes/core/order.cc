@@ -15,7 +15,6 @@ std::vector<char> Computed(const IndexedGraph& g, bool results_only) {
   for (size_t k = g.nodes.size(); k-- > 0;) {  // users have larger numbers
     const auto& node = g.nodes[k];
     if (node.source->is_variable()) continue;
-    const Op& op = *node.source->op();
     if (!results_only && (ImpurityOf(*node.source->attrs) & (kDrawsRandom | kWritesInputs))) computed[k] = 1;
     if (!computed[k]) continue;
     for (size_t i = 0; i < node.inputs.size(); ++i)
