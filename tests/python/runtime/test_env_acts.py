@@ -210,7 +210,7 @@ def test_what_is_said_to_be_unread_is_unread():
 def test_tests_of_gpus_set_their_variables():
     """The body of a TEST, or a table in it, sets the variable, and the TEST checks something.
     env_test.cc has the table itself."""
-    sources = [p.read_text() for p in sorted((TREE / "tests" / "cpp").glob("*.cc")) if p.name != "env_test.cc"]
+    sources = [p.read_text() for p in sorted((TREE / "tests" / "cpp").rglob("*.cc")) if p.name != "env_test.cc"]
     bodies = [body for source in sources for body in re.findall(r"^TEST(?:_[FP])?\([^{]*\{.*?^\}", source, re.S | re.M)
               if re.search(r"EXPECT_|ASSERT_|\bExpect[A-Z]", body)]
     assert len(bodies) > 300

@@ -1,7 +1,6 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any
 import mxnet.gluon.rnn
-from mxnet.ndarray.ndarray import NDArray
 
 class Conv1DGRUCell(mxnet.gluon.rnn.HybridRecurrentCell):
     def __init__(self, input_shape: Any, hidden_channels: int, i2h_kernel: Any, h2h_kernel: Any, i2h_pad: Any = ..., i2h_dilate: Any = ..., h2h_dilate: Any = ..., i2h_weight_initializer: Any = ..., h2h_weight_initializer: Any = ..., i2h_bias_initializer: Any = ..., h2h_bias_initializer: Any = ..., conv_layout: str = ..., activation: Any = ..., prefix: Any = ..., params: Any = ...) -> None: ...
@@ -72,5 +71,5 @@ class VariationalDropoutCell(mxnet.gluon.rnn.ModifierCell):
     drop_outputs: Any
     drop_states: Any
 conv_rnn_cell: Any
-def dynamic_unroll(cell: Any, inputs: NDArray, begin_state: Any, drop_inputs: Any = ..., drop_outputs: Any = ..., layout: Any = ..., valid_length: NDArray | None = ...) -> Any: ...
+def dynamic_unroll(cell: Any, inputs: Any, begin_state: Any, drop_inputs: Any = ..., drop_outputs: Any = ..., layout: Any = ..., valid_length: Any = ...) -> Any: ...
 rnn_cell: Any
