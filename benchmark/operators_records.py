@@ -56,10 +56,10 @@ def write(folder, size, only=None):
     """Names of the operators whose workloads are in `folder` now."""
     sys.path[:0] = [os.path.join(ROOT, "tests", "python"), os.path.join(ROOT, "tests", "python", "operators")]
     import test_operators as harness
-    from mxnet import _opgen
+    from mxnet._operators import functions as _op_functions
     calls, kept = {}, {}
     for case in harness.CASES:
-        name = _opgen.op_info(case["op"]).name
+        name = _op_functions.op_info(case["op"]).name
         if name in UNSAFE | UNWRITTEN or size == "memory" and name in SLOW:
             continue
         if name in calls or name.startswith(("_npi_", "_np_", "_npx_", "_backward")) or only and name not in only:
@@ -81,7 +81,7 @@ def write(folder, size, only=None):
         given = [v for v in values if v is not None]
         if "bfloat16" in dtypes:
             continue
-        names = [n for n in _opgen.op_names() if _opgen.op_info(n).name == name]
+        names = [n for n in _op_functions.op_names() if _op_functions.op_info(n).name == name]
         calls[name] = {"attrs": repr(attrs), "dtypes": dtypes, "copies": copies, "names": names}
         kept.update({f"{name}|{i}": v.astype(d) for i, (v, d) in enumerate(zip(given, dtypes))})
     np.savez(os.path.join(folder, "arrays.npz"), **kept)

@@ -23,7 +23,7 @@ import module_stubs
 import numpy_stubs
 import speed_picture
 import variable_tasks
-from mxnet import _opgen
+from mxnet._operators import functions as _op_functions
 from mxnet import env
 from mxnet._dtypes import NAMES
 from mxnet.base import _LIB, check_call
@@ -44,11 +44,11 @@ def records():
     """(info, aliases) of every public operator, by name. A record all of whose names begin with
     `_backward` is internal."""
     names = collections.defaultdict(list)
-    for name in _opgen.op_names():
-        names[_opgen.op_info(name).name].append(name)
+    for name in _op_functions.op_names():
+        names[_op_functions.op_info(name).name].append(name)
     for canonical in sorted(names, key=lambda n: (n.startswith("_"), n.lower(), n)):
         if not canonical.startswith("_backward"):
-            yield _opgen.op_info(canonical), [n for n in names[canonical] if n != canonical]
+            yield _op_functions.op_info(canonical), [n for n in names[canonical] if n != canonical]
 
 
 def default_of(type_text):

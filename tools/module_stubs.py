@@ -307,8 +307,8 @@ def attributes(cls):
 
 @functools.lru_cache(None)
 def _operator_names():
-    from mxnet import _opgen
-    return frozenset(name for name in _opgen.op_names() if not name.startswith("_"))
+    from mxnet._operators import functions as _op_functions
+    return frozenset(name for name in _op_functions.op_names() if not name.startswith("_"))
 
 
 MADE_LATE = {"mxnet.model": ["FeedForward"]}    # what a module has of its own once it was asked for

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes python/mxnet/examples.txt: one example for each public operator, as docstrings show it.
+"""Writes python/mxnet/_operators/examples.txt: one example for each public operator,
+as docstrings show it.
 
     ./dev python tools/record_examples.py [OPERATOR...]
 
@@ -20,9 +21,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "tests", "python"), os.path.join(ROOT, "tests", "python", "operators")]
 import mxnet as mx  # noqa: E402
 import test_operators as harness  # noqa: E402
-from mxnet import _opgen  # noqa: E402
+from mxnet._operators import functions as _op_functions  # noqa: E402
 
-PATH = os.path.join(ROOT, "python", "mxnet", "examples.txt")
+PATH = os.path.join(ROOT, "python", "mxnet", "_operators", "examples.txt")
 HOMES = [("_contrib_", "mx.nd.contrib."), ("_linalg_", "mx.nd.linalg."), ("_image_", "mx.nd.image."),
          ("_random_", "mx.nd.op."), ("_sample_", "mx.nd.op."), ("_", None), ("", "mx.nd.")]
 MOST_NUMBERS = 24   # that an array of an example shows
@@ -177,7 +178,7 @@ def drawn(value, dtype):
 
 def call_lines(case, values, dtype, name):
     """Lines of Python that make the arrays and call the operator."""
-    info = _opgen.op_info(case["op"])
+    info = _op_functions.op_info(case["op"])
     lines, given = [], []
     for i, value in enumerate(values):
         if value is None:
@@ -186,10 +187,10 @@ def call_lines(case, values, dtype, name):
         if own == "bfloat16":
             return None
         label = f"{info.inputs[0]}{i}" if info.variadic else info.inputs[i] if i < len(info.inputs) else f"input{i}"
-        label = _opgen._identifier(label)
+        label = _op_functions._identifier(label)
         lines.append(f"{label} = {text_of(value, own) if value.size <= MOST_NUMBERS else drawn(value, own)}")
         given.append(label if info.variadic or all(v is not None for v in values[:i]) else f"{label}={label}")
-    given += [f"{_opgen._identifier(k)}={v!r}" for k, v in case.get("attrs", {}).items()]
+    given += [f"{_op_functions._identifier(k)}={v!r}" for k, v in case.get("attrs", {}).items()]
     return lines + [f"{name}({', '.join(given)})"]
 
 
@@ -270,11 +271,11 @@ def from_case(case, name):
 def examples():
     """(canonical name, lines) of each public operator that has an example."""
     names = {}
-    for name in _opgen.op_names():
-        names.setdefault(_opgen.op_info(name).name, []).append(name)
+    for name in _op_functions.op_names():
+        names.setdefault(_op_functions.op_info(name).name, []).append(name)
     cases = {}
     for case in harness.CASES:
-        cases.setdefault(_opgen.op_info(case["op"]).name, []).append(case)
+        cases.setdefault(_op_functions.op_info(case["op"]).name, []).append(case)
     for canonical in sorted(names):
         name = callable_name(names[canonical])
         if canonical not in SESSIONS and canonical not in BY_HAND and (name is None or "backward" in name):

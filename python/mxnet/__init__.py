@@ -9,7 +9,7 @@ import functools as _functools
 import importlib as _importlib
 import os as _os
 
-from . import _names, _process, _tracebacks
+from ._startup import names as _names, process as _process, tracebacks as _tracebacks
 from .base import MXNetError, __version__
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from . import ndarray
@@ -52,7 +52,7 @@ def __dir__():
 @_atexit.register
 def _warn_of_late_changes(ran=None):
     if _os.environ != _process.AT_START:
-        from ._environment import warn_of_late_changes
+        from ._machine.environment import warn_of_late_changes
         warn_of_late_changes(ran.info.raw_cell if ran else None)
 
 

@@ -1,7 +1,7 @@
 """Attributes that symbols inherit from the scope in which they are created."""
 import warnings
 
-from ._scopes import Scopes
+from ._startup.scopes import Scopes
 
 __all__ = ["AttrScope", "current"]
 

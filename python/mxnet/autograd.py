@@ -3,13 +3,14 @@ with ``backward`` or ``grad``."""
 import ctypes
 import threading
 
-from . import _tracebacks, _tracing as _dc
+from ._startup import tracebacks as _tracebacks
+from ._arrays import tracing as _dc
 from ._binding import set_mode
-from ._tape import GRAD_REQS as _GRAD_REQ_MAP, arrays_of, backward, heads_of, mark_variables  # noqa: F401
+from ._arrays.tape import GRAD_REQS as _GRAD_REQ_MAP, arrays_of, backward, heads_of, mark_variables  # noqa: F401
 from .base import (CheckedValueError, MXCallbackList, NDArrayHandle, SymbolHandle, _LIB, c_handle_array, call_and_mark,
                    check_call, _interrupted_callbacks, kept_for_native)
 from .ndarray import NDArray
-from ._array_class import is_np_ndarray, overwrite
+from ._arrays.classes import is_np_ndarray, overwrite
 
 __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
            "set_recording", "set_training", "train_mode"]

@@ -11,7 +11,8 @@ import threading
 
 import numpy as _np
 
-from . import _process, libinfo  # noqa: F401  (notes what the environment is now)
+from . import libinfo
+from ._startup import process as _process  # noqa: F401  (notes what the environment is now)
 
 __all__ = ["MXNetError"]
 
@@ -236,7 +237,7 @@ def _open(path):
             return ctypes.CDLL(path, ctypes.RTLD_LOCAL)
         except OSError as error:
             message = str(error)
-            from ._packages import open_missing
+            from ._startup.packages import open_missing
             if message in tried or not open_missing(message):
                 raise
             tried.add(message)
@@ -250,7 +251,7 @@ def _load_lib():
     except OSError as e:
         gpu = (" It computes on GPUs and needs the libraries of CUDA and cuDNN on this machine, if without a GPU; "
                "MXNET_LIBRARY_PATH may name a build that does not.")
-        from ._machine import advice
+        from ._machine.report import advice
         source = advice(str(e))
         raise OSError(f"[libinfo] {path} cannot be loaded: {e}." + (f" It comes from: {source}." if source else "")
                       + (gpu if str(e).startswith(("libcu", "libnvrtc", "libnvJitLink", "libnccl"))
@@ -266,7 +267,7 @@ except (OSError, RuntimeError) as _failure:
     if "mxnet.doctor" not in sys.orig_argv:
         raise
     # python -m mxnet.doctor, which says what to do about it
-    from ._machine import main as _main
+    from ._machine.report import main as _main
     sys.exit(_main(sys.argv[1:], str(_failure)))
 
 

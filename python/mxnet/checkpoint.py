@@ -9,9 +9,9 @@ import re
 import shutil
 
 from . import ndarray as nd
-from ._files import write_file
+from ._files.whole_files import write_file
 from .base import MXNetError
-from ._model import _split_params
+from ._training.model import _split_params
 
 __all__ = ["Checkpoint"]
 

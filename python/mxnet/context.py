@@ -2,7 +2,7 @@
 import ctypes
 import warnings
 
-from ._scopes import Scopes
+from ._startup.scopes import Scopes
 from .base import _LIB, c_int, check_call, error_class
 
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]

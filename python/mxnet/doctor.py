@@ -8,9 +8,10 @@ library cannot be loaded. Reports of errors have its output.
 import os
 import sys
 
-from . import _binding, _machine, base, env, libinfo, ndarray, runtime  # noqa: F401
-from ._command import run
-from ._machine import advice, codecs, libraries, quota  # noqa: F401
+from . import _binding, base, env, libinfo, ndarray, runtime  # noqa: F401
+from ._machine import report as _machine  # noqa: F401
+from ._machine.command import run
+from ._machine.report import advice, codecs, libraries, quota  # noqa: F401
 
 __all__ = ["report"]
 

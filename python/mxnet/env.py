@@ -11,7 +11,7 @@ import json
 import re
 import sys
 
-from ._command import run
+from ._machine.command import run
 from .base import _LIB, c_str, check_call, py_str
 
 __all__ = ["list", "value", "source"]

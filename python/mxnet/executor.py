@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from . import _dtypes
-from ._environment import warn_of_late_changes
+from ._machine.environment import warn_of_late_changes
 from .base import (ExecutorHandle, NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_handle_array, c_str_array, call_and_mark, check_call,
                    py_str)
 from .context import Context
@@ -71,7 +71,7 @@ def _take(count, pointer, cls=NDArray):
 def _class_of(symbol, arrays=()):
     """The class of arrays that an executor makes: that of mx.np for symbols with NumPy's rules, and
     where it is bound to such an array."""
-    from ._array_class import numpy_among
+    from ._arrays.classes import numpy_among
     module = sys.modules.get("mxnet.symbol.numpy._symbol")      # loaded where there is such a symbol
     if module is not None and isinstance(symbol, getattr(module, "_Symbol", ())) or numpy_among(arrays):
         return importlib.import_module("mxnet.numpy").ndarray     # which stands on graphs

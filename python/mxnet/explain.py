@@ -7,8 +7,8 @@ import json
 import os
 from statistics import median
 
-from ._explain_words import achieved, bandwidth, duration, size, tensor
-from ._files import write_file
+from ._display.explain_words import achieved, bandwidth, duration, size, tensor
+from ._files.whole_files import write_file
 from .base import _LIB, c_handle_array, c_int, check_call, py_str
 
 __all__ = ["Explanation"]
@@ -63,12 +63,12 @@ class Explanation:
     def html(self):
         """The page, as text: figures, passes, time by operator, the arena over time, every node. It
         refers to nothing outside itself."""
-        from ._explain_page import render    # drawn seldom
+        from ._display.explain_page import render    # drawn seldom
         return render(self)
 
     def svg(self):
         """The arena over time, as the text of an SVG file."""
-        from ._explain_page import picture
+        from ._display.explain_page import picture
         return picture(self)
 
     def save(self, path):
@@ -95,7 +95,7 @@ class Explanation:
         return f"<Explanation of {plan['device']}, {mode}: {plan['stats']['num_nodes']} nodes{time}>"
 
     def _repr_html_(self):
-        from ._html import explanation_html    # drawn seldom
+        from ._display.html import explanation_html    # drawn seldom
         return explanation_html(self)
 
     def __str__(self):

@@ -7,11 +7,11 @@ import warnings  # noqa: F401  (1.9.1 has it here)
 
 import numpy as np
 
-from ._initializer_base import InitDesc, Initializer, alias, create, register
+from ._training.initializers import InitDesc, Initializer, alias, create, register
 from .base import CheckedTypeError, CheckedValueError
 from . import ndarray as nd
 from . import random, registry  # noqa: F401  (1.9.1 has registry here)
-from ._repr import from_arguments, short
+from ._display.repr import from_arguments, short
 from .ndarray import NDArray
 
 __all__ = ["Bilinear", "Constant", "FusedRNN", "InitDesc", "Initializer", "LSTMBias", "Load", "MSRAPrelu", "Mixed",

@@ -2,7 +2,7 @@
 import logging
 import math
 
-from ._repr import from_arguments
+from ._display.repr import from_arguments
 from .base import CheckedValueError
 
 __all__ = ["LRScheduler", "FactorScheduler", "MultiFactorScheduler", "PolyScheduler", "CosineScheduler"]

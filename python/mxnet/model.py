@@ -6,7 +6,7 @@ from collections import namedtuple
 from . import kvstore as kvs
 from . import ndarray as nd
 from . import symbol as sym
-from ._model import (BatchEndParam, _create_kvstore, _initialize_kvstore, _multiple_callbacks, _split_params, _update_params,
+from ._training.model import (BatchEndParam, _create_kvstore, _initialize_kvstore, _multiple_callbacks, _split_params, _update_params,
                      _update_params_on_kvstore, load_checkpoint, load_params, save_checkpoint)
 
 __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]  # noqa: F822
@@ -19,7 +19,7 @@ BASE_ESTIMATOR, SKLEARN_INSTALLED = object, False
 def __getattr__(name):
     # With Module and all that it needs, so only for those who ask.
     if name == "FeedForward":
-        from ._feedforward import FeedForward
+        from ._training.feedforward import FeedForward
         globals()[name] = FeedForward
         return FeedForward
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

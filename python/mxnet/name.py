@@ -1,7 +1,7 @@
 """Automatic names of symbols."""
 import warnings
 
-from ._scopes import Scopes
+from ._startup.scopes import Scopes
 
 __all__ = ["NameManager", "Prefix", "current"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from . import operator
 from .ndarray.numpy import _internal as _nd_npi
 from .symbol.numpy import _internal as _sym_npi
-from ._array_class import to_class_of
+from ._arrays.classes import to_class_of
 from .util import np_array, np_shape
 
 __all__ = ["register", "EmptyLike", "EmptyLikeProp", "MultivariateNormal", "MultivariateNormalProp", "Resize", "ResizeProp",

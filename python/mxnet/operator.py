@@ -24,12 +24,13 @@ import warnings
 from ctypes import CFUNCTYPE, POINTER, Structure  # noqa: F401
 from threading import Lock  # noqa: F401
 
-from . import _operator_callbacks, context, symbol  # noqa: F401
+from . import context, symbol  # noqa: F401
+from ._operators import callbacks as _operator_callbacks  # noqa: F401
 from .base import (CheckedValueError, MXCallbackList, NDArrayHandle, OpHandle, _LIB, c_str, check_call, py_str)  # noqa: F401
 from .ndarray import NDArray
-from ._operator_list import (OperatorArguments, get_all_registered_operators,
+from ._operators.arguments import (OperatorArguments, get_all_registered_operators,
                              get_all_registered_operators_grouped, get_operator_arguments)
-from ._array_class import overwrite, to_class_of
+from ._arrays.classes import overwrite, to_class_of
 
 __all__ = ["CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp", "get_all_registered_operators",
            "get_all_registered_operators_grouped", "get_operator_arguments", "register"]

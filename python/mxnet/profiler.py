@@ -207,7 +207,7 @@ def dumps(reset=False, format="table", sort_by="total", ascending=False):
                       "call it before set_state('run')", UserWarning, stacklevel=2)
     if format != "table":
         return text
-    from ._html import TableText
+    from ._display.html import TableText
     return TableText(text)
 
 

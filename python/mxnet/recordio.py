@@ -13,8 +13,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from . import _record_images
-from ._files import NewFile
+from ._files import record_images as _record_images
+from ._files.whole_files import NewFile
 from .base import MXNetError, local_path, open_file, StateError
 
 __all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]

@@ -3,7 +3,7 @@
 import json
 import warnings
 
-from ._names import hint as _hint
+from ._startup.names import hint as _hint
 from .base import CheckedTypeError, CheckedValueError, error_class
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]

@@ -11,12 +11,12 @@ import warnings
 import numpy as np
 
 from ._binding import set_mode
-from ._device_argument import accepts_device, wraps_safely  # noqa: F401  (modules take accepts_device from here)
-from ._gpus import (get_cuda_compute_capability, get_gpu_count, get_gpu_memory, get_max_supported_compute_capability,
+from ._arrays.device_argument import accepts_device, wraps_safely  # noqa: F401  (modules take accepts_device from here)
+from ._machine.gpus import (get_cuda_compute_capability, get_gpu_count, get_gpu_memory, get_max_supported_compute_capability,
                     get_rtc_compile_opts)
-from ._np_switches import Scope as _Scope, is_np_views, np_views, set_np_views
-from ._ufunc_options import np_ufunc_legal_option, wrap_np_binary_func, wrap_np_unary_func
-from ._variables import _library_value, getenv, set_env, setenv  # noqa: F401
+from ._arrays.switches import Scope as _Scope, is_np_views, np_views, set_np_views
+from ._operators.ufunc_options import np_ufunc_legal_option, wrap_np_binary_func, wrap_np_unary_func
+from ._machine.variables import _library_value, getenv, set_env, setenv  # noqa: F401
 from .base import _LIB, c_str, check_call, py_str  # noqa: F401  (as above)
 
 __all__ = ["default_array", "dtype_from_number", "get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory",

@@ -1,8 +1,8 @@
 """Networks as tables and as drawings."""
 import math
 
-from ._opgen import op_info
-from ._plot import PARAMETER_ENDINGS, draw, output_shapes, shape_of, without_batch
+from ._operators.functions import op_info
+from ._display.plot import PARAMETER_ENDINGS, draw, output_shapes, shape_of, without_batch
 from .symbol import Symbol
 
 __all__ = ["plot_network", "print_summary"]
@@ -106,7 +106,7 @@ def _drawing_class():
             return Digraph
         except ImportError:
             pass
-    from ._drawing import Drawing
+    from ._display.drawing import Drawing
     return Drawing
 
 

@@ -87,8 +87,8 @@ inline bool IsNumpy(PyObject* o) {
 /* The class of what is computed from an array. */
 inline PyTypeObject* ClassOf(PyObject* o) { return IsNumpy(o) ? numpy_type : array_type; }
 
-/* What a forward that is being recorded reads of an array; the bits that mxnet._deferred_compute
- * knows. */
+/* What a forward that is being recorded reads of an array; the bits that
+ * mxnet._arrays.tracing knows. */
 enum TraceRead { kReadsShape = 1, kReadsDType = 2, kReadsContext = 4, kReadsRank = 16, kReadsValue = 32, kWritesInPlace = 64 };
 extern PyObject* trace_note;  // Python function (kind, array) that is told of it
 /* Called where such a read happens. False: the function raised. Costs one look at the thread's

@@ -2,7 +2,8 @@
 import random
 import re
 
-from mxnet import _opgen, env
+from mxnet import env
+from mxnet._operators import functions as _op_functions
 
 SHAPES = [(), (0,), (1,), (3,), (5,), (2, 3), (3, 2), (3, 3), (1, 1), (0, 3), (2, 0), (2, 3, 4),
           (1, 2, 5, 5), (2, 4, 6, 6), (2, 0, 4, 4), (1, 1, 4, 4, 4), (2, 3, 1, 1),
@@ -25,9 +26,9 @@ PARAMETERS_LEFT_OUT = {"init_output"}
 def operators():
     """One name per operator."""
     by_handle = {}
-    for name in _opgen.op_names():
+    for name in _op_functions.op_names():
         if not LEFT_OUT.search(name):
-            by_handle.setdefault(_opgen.op_info(name).handle, name)
+            by_handle.setdefault(_op_functions.op_info(name).handle, name)
     return sorted(by_handle.values())
 
 
@@ -62,7 +63,7 @@ def _array(rng, base, dtype):
 
 def operator_line(rng, names):
     name = rng.choice(names)
-    info = _opgen.op_info(name)
+    info = _op_functions.op_info(name)
     base, dtype = rng.choice(SHAPES), rng.choice(DTYPES)
     count = rng.choice([0, 1, 2, 2, 3, 3, 5]) if info.variadic else len(info.inputs) - (rng.random() < 0.2) + (rng.random() < 0.03)
     arrays = [_array(rng, base, dtype) for _ in range(max(count, 0))]

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from mxnet import _opgen
+from mxnet._operators import functions as _op_functions
 
 MODULES = ("binary", "boxes", "densities", "image", "indexing", "linalg", "matrix", "nn_attention", "nn_functions", "nn_layers",
            "numpy_arrays", "numpy_linalg", "optimizer", "random", "reduce", "roi", "spatial")
@@ -46,7 +46,7 @@ class Mutations:
     def make(self, rng, value, dtypes):
         """Returns operator, arrays and parameters. `value(rng, type)` draws one for a parameter."""
         op = rng.choice(self.ops)
-        case, info = rng.choice(self.cases[op]), _opgen.op_info(op)
+        case, info = rng.choice(self.cases[op]), _op_functions.op_info(op)
         arrays, params = self._arrays(rng, case), dict(case.get("attrs", {}))
         for _ in range(rng.choice([1, 1, 1, 2, 2, 3])):
             which = rng.random()

@@ -27,10 +27,10 @@ def _cases():
     """One name of each record, with each of its cases once."""
     sys.path[:0] = [os.path.join(HERE, "..", "python"), os.path.join(HERE, "..", "python", "operators")]
     import test_operators as tests
-    from mxnet import _opgen
+    from mxnet._operators import functions as _op_functions
     seen, cases = set(), []
     for case in tests.CASES:
-        key = (_opgen.op_info(case["op"]).handle, repr(case["inputs"])[:300], repr(case.get("attrs")))
+        key = (_op_functions.op_info(case["op"]).handle, repr(case["inputs"])[:300], repr(case.get("attrs")))
         if isinstance(case["inputs"], list) and key not in seen:
             seen.add(key)
             cases.append(case)

@@ -189,7 +189,7 @@ def compare(options):
     for spec, seconds, gigabytes, error in rows:
         print(f"{spec:<24}{seconds * 1e3:>12.1f}{gigabytes:>15.3f}{error:>8g}")
     if options.plot:
-        from mxnet._files import write_file
+        from mxnet._files.whole_files import write_file
         write_file(options.plot, picture(rows, f"{options.network}, {megabytes:.1f} MB a batch").encode())
     return 0
 

@@ -11,9 +11,9 @@ import importlib
 import os
 import warnings
 
-from .._process import outside as _outside
+from .._startup.process import outside as _outside
 from .._dtypes import name as _dtype_name
-from .._methods import PYTHON_OPERATORS
+from .._operators.methods import PYTHON_OPERATORS
 from ..base import _KINDS, _LIB, _PACKAGE, __version__, c_str, check_call
 from .written_parts import write_through
 

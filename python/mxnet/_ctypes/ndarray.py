@@ -6,7 +6,7 @@ import numbers
 
 import numpy as np
 
-from .. import _tracing
+from .._arrays import tracing as _tracing
 from .._dtypes import ITEM_BYTES
 from ..base import NDArrayHandle, OpHandle, _LIB, _MXTypeError, _MXValueError, c_str, c_str_array, call_and_mark, check_call
 
@@ -68,7 +68,7 @@ def _set_indexing(get, set_, numpy=False):
 
 
 def _set_trace_note(function):
-    """For the interface of the compiled binding; this one calls mxnet._tracing itself."""
+    """For the interface of the compiled binding; this one calls mxnet._arrays.tracing itself."""
     del function
 
 

@@ -6,9 +6,10 @@ import json
 import logging
 import warnings
 
-from .. import _opgen, ndarray as nd, symbol as sym
+from .. import ndarray as nd, symbol as sym
+from .._operators import functions as _op_functions
 from .._dtypes import number, OF_1X as bfloat16  # noqa: F401  (programs of 1.x take it from here)
-from .._methods import ARITHMETIC, PYTHON_OPERATORS
+from .._operators.methods import ARITHMETIC, PYTHON_OPERATORS
 from ..base import CheckedTypeError, CheckedValueError, MXNetError, SymbolHandle, _LIB, c_str_array, check_call, error_class, py_str
 from ..context import cpu
 from ..ndarray import NDArray
@@ -45,7 +46,7 @@ def _check_target(target_dtype, where):
 
 def _check_operators(where, names, kind):
     """Raise `kind` if there are no operators of these names."""
-    if unknown := sorted(set(names).difference(_opgen.op_names())):
+    if unknown := sorted(set(names).difference(_op_functions.op_names())):
         raise kind(f"[amp.{where}] no operators: {', '.join(unknown)}; mx.operator.get_all_registered_operators() lists them all")
 
 
@@ -234,10 +235,10 @@ def _patch_operators(changes):
 def _patch_numpy(changes):
     """The functions of mx.np and mx.npx, by the records behind their names."""
     from .. import numpy, numpy_extension
-    known = set(_opgen.op_names())
-    by_record = {_opgen.op_info(name).name: change for name, change in changes.items() if name in known}
-    for name in _opgen.namespace_names("_npx_"):
-        change = by_record.get(_opgen.op_info("_npx_" + name).name)
+    known = set(_op_functions.op_names())
+    by_record = {_op_functions.op_info(name).name: change for name, change in changes.items() if name in known}
+    for name in _op_functions.namespace_names("_npx_"):
+        change = by_record.get(_op_functions.op_info("_npx_" + name).name)
         function = getattr(numpy_extension, name, None)
         if change and callable(function):
             setattr(numpy_extension, name, _wrap(getattr(function, "_amp_original", function), change))

@@ -6,8 +6,8 @@ import weakref
 from collections import OrderedDict
 
 from .. import initializer, name as _name
-from .._names import hint
-from .._repr import parameters_of
+from .._startup.names import hint
+from .._display.repr import parameters_of
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..util import accepts_device, is_np_array
@@ -138,7 +138,7 @@ class Block(_BlockFiles):
         return _listing(self, {key: value for key, value in self.__dict__.items() if isinstance(value, Block)})
 
     def _repr_html_(self):
-        from .._html import block_html
+        from .._display.html import block_html
         return block_html(self)
 
     def __setattr__(self, name, value):

@@ -4,8 +4,8 @@ import warnings
 from collections import defaultdict
 
 from .. import ndarray as nd
-from .._array_class import numpy_among
-from .._files import write_file
+from .._arrays.classes import numpy_among
+from .._files.whole_files import write_file
 from ..util import accepts_device
 from .parameter_dict import named_arrays, save_arrays, strip_arg_aux
 from .utils import _brief_print_list

@@ -3,7 +3,7 @@ import math
 
 import numpy
 
-from .._array_class import to_class_of
+from .._arrays.classes import to_class_of
 from ..metric import check_label_shapes
 from ..metric.base import _numpy
 from ..ndarray import NDArray

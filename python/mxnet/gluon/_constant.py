@@ -2,7 +2,7 @@
 import warnings
 
 from .. import initializer, ndarray as nd
-from .._array_class import to_class_of
+from .._arrays.classes import to_class_of
 from ..util import default_array
 from ._parameter import Parameter
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
 from ..base import CheckedValueError, MXNetError, StateError
-from .._array_class import overwrite, to_class_of
+from .._arrays.classes import overwrite, to_class_of
 from ..util import accepts_device, default_array, dense_instead, is_np_array, is_np_shape, to_current_class
 from ._structure import checked_shape
 

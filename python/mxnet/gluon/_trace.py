@@ -6,12 +6,13 @@ import threading
 import warnings
 from collections import OrderedDict
 
-from .. import _deferred_compute as dc, autograd, context as context_mod, ndarray as nd, symbol
+from .. import autograd, context as context_mod, ndarray as nd, symbol
+from .._arrays import deferred_compute as dc
 from .._binding import set_mode
-from .._tracing import CONTEXT, DTYPE, MODE, RANK, SHAPE, TraceStopped, watch
+from .._arrays.tracing import CONTEXT, DTYPE, MODE, RANK, SHAPE, TraceStopped, watch
 from ..name import _scopes as naming
 from ..ndarray import NDArray
-from .._array_class import numpy_among
+from .._arrays.classes import numpy_among
 from ..util import is_np_array
 from ._block import _BlockScope
 from ._parameter import DeferredInitializationError, _generation

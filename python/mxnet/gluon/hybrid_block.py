@@ -6,11 +6,11 @@ import weakref
 
 from .. import ndarray as nd, symbol
 from .._binding import set_mode
-from .._environment import warn_of_late_changes
-from .._tracing import CHANGE, note, watch
+from .._machine.environment import warn_of_late_changes
+from .._arrays.tracing import CHANGE, note, watch
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from .._array_class import numpy_among
+from .._arrays.classes import numpy_among
 from . import _graph_files, _trace
 from ._block import Block
 from ._parameter import DeferredInitializationError, Parameter

@@ -4,7 +4,7 @@ its mean over all axes but `batch_axis`: shape (batch size,)."""
 import math
 import numbers
 
-from .._array_class import is_np_ndarray
+from .._arrays.classes import is_np_ndarray
 from .block import HybridBlock
 
 __all__ = ['Loss', 'L2Loss', 'L1Loss', 'SigmoidBinaryCrossEntropyLoss', 'SigmoidBCELoss', 'SoftmaxCrossEntropyLoss', 'SoftmaxCELoss',

@@ -6,7 +6,7 @@ from collections import OrderedDict
 import numpy as np
 
 from .. import initializer, ndarray as nd
-from .._files import write_file
+from .._files.whole_files import write_file
 from ..util import accepts_device, is_np_array
 from ._constant import Constant
 from ._parameter import Parameter

@@ -1,8 +1,8 @@
 """Trainer: applies an optimizer to Parameters after backward, through a kvstore when there are
 several copies of them."""
 from .. import kvstore as kvs, optimizer as opt
-from .._environment import warn_of_late_changes
-from .._files import load_states, write_file
+from .._machine.environment import warn_of_late_changes
+from .._files.whole_files import load_states, write_file
 from .parameter import Parameter, ParameterDict
 
 __all__ = ['Trainer']

@@ -5,9 +5,9 @@ import weakref
 
 import numpy as np
 
-from .. import _process
+from .._startup import process as _process
 from .. import ndarray as nd
-from .._array_class import to_class_of
+from .._arrays.classes import to_class_of
 from ..util import default_array, is_np_array, is_np_shape  # noqa: F401
 
 __all__ = ['split_data', 'split_and_load', 'clip_global_norm', 'check_sha1', 'download', 'replace_file', 'HookHandle']

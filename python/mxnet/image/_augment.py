@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..ndarray import NDArray, array
-from .._array_class import to_class_of
+from .._arrays.classes import to_class_of
 from ._crop import _get_interp_method, center_crop, color_normalize, numbers_of, random_crop, random_size_crop, resize_short
 from ._read import imresize
 

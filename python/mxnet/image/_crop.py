@@ -5,7 +5,7 @@ import random
 
 from .. import ndarray as nd
 from ..ndarray import NDArray
-from .._array_class import to_class_of
+from .._arrays.classes import to_class_of
 from ..base import _MXValueError
 from ._read import imresize
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..ndarray import NDArray, array
-from .._array_class import to_class_of
+from .._arrays.classes import to_class_of
 
 __all__ = ["imrotate", "random_rotate"]
 

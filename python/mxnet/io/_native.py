@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from .._interrupt import InterruptAfterFinalizer
+from .._startup.interrupt import InterruptAfterFinalizer
 from ..base import _LIB, _MXValueError, NDArrayHandle, NotCopied, check_call
 from ..ndarray import NDArray
 from ..util import to_current_class

@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 
 from .. import ndarray as nd
-from .._interrupt import HeldInterrupt
+from .._startup.interrupt import HeldInterrupt
 from ..base import CheckedValueError
 from . import _native
 from ._native import MXDataIter

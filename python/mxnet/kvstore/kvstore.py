@@ -9,7 +9,7 @@ import warnings
 
 from ..base import CheckedTypeError, CheckedValueError, NotCopied, _MXValueError
 from .._binding import store_pull, store_push, store_pushpull
-from .._files import load_states, write_file
+from .._files.whole_files import load_states, write_file
 from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_int, c_str, c_str_array, call_and_mark, check_call,
                     mx_uint, py_str)
 from ..ndarray import NDArray

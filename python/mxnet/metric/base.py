@@ -4,7 +4,7 @@ from collections import OrderedDict
 import numpy
 
 from .. import registry
-from .._repr import from_arguments
+from .._display.repr import from_arguments
 from ..ndarray import NDArray
 
 __all__ = ["CompositeEvalMetric", "CustomMetric", "EvalMetric", "alias", "check_label_shapes", "create", "np", "register"]

@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 
-from .._repr import from_arguments
+from .._display.repr import from_arguments
 from ..base import CheckedValueError as _ArgumentError, StateError as _StateError
 from .. import metric as metrics
 from .. import ndarray as nd
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
-from .._model import BatchEndParam, _multiple_callbacks, _split_params
+from .._training.model import BatchEndParam, _multiple_callbacks, _split_params
 from ..ndarray import NDArray
 
 __all__ = ["BaseModule"]

@@ -6,7 +6,7 @@ from .. import ndarray as nd
 from ..base import CheckedValueError
 from ..context import cpu
 from ..initializer import Uniform
-from .._model import load_params
+from .._training.model import load_params
 from ..name import NameManager
 from .base_module import BaseModule, _ArgumentError, _check_input_names
 from .module import Module

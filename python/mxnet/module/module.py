@@ -5,11 +5,11 @@ import warnings
 from ..base import CheckedTypeError as _ArgumentTypeError, _MXValueError, error_class as _error_class
 from .. import ndarray as nd
 from .. import optimizer as opt
-from .._files import load_states, write_file
+from .._files.whole_files import load_states, write_file
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
-from .._model import (_create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore, load_checkpoint)
+from .._training.model import (_create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore, load_checkpoint)
 from .base_module import BaseModule, _ArgumentError, _check_input_names, _parse_data_desc
 from .executor_group import DataParallelExecutorGroup
 

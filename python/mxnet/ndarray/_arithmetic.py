@@ -4,7 +4,7 @@ import numbers
 import numpy as np
 
 from .._binding import NDArrayBase
-from .._methods import ARITHMETIC
+from .._operators.methods import ARITHMETIC
 from ._native import _call
 
 __all__ = ["add", "subtract", "multiply", "divide", "true_divide", "modulo", "power",

@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 
 from .. import _dtypes
-from .. import _tape
+from .._arrays import tape as _tape
 from .._binding import NDArrayBase, _set_ndarray_class, _set_trace_note
-from .._methods import ARRAY_METHODS, METHODS, add_methods
-from .._tracing import is_deferred_compute, note, note_alias
+from .._operators.methods import ARRAY_METHODS, METHODS, add_methods
+from .._arrays.tracing import is_deferred_compute, note, note_alias
 from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError, error_class
 from ..context import Context
 from . import _internal
@@ -130,7 +130,7 @@ class NDArray(_Exchange, NDArrayBase):
         return format(self.asscalar().item(), spec)
 
     def _repr_html_(self):
-        from .._html import array_html
+        from .._display.html import array_html
         return array_html(self)
 
     def __iter__(self):

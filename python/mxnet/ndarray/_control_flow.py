@@ -1,5 +1,5 @@
 """Loops and branches on arrays: Python's own, with the functions that symbols have."""
-from .._nested import flatten as _flatten, regroup, whole_number
+from .._arrays.nested import flatten as _flatten, regroup, whole_number
 from ._array import NDArray
 
 __all__ = ["foreach", "while_loop", "cond"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._binding import wait_all
-from .._names import hint_of_any
+from .._startup.names import hint_of_any
 from ..base import mx_real_t, CheckedValueError, _MXTypeError, error_class
 from ..context import current_context
 from ._array import NDArray

@@ -6,8 +6,8 @@ import numpy as np
 
 from .._binding import NDArrayBase
 from .._dtypes import bfloat16
-from .._methods import PYTHON_OPERATORS
-from .._tracing import VALUE, is_deferred_compute, note
+from .._operators.methods import PYTHON_OPERATORS
+from .._arrays.tracing import VALUE, is_deferred_compute, note
 from ..base import NDArrayHandle, _LIB, check_call
 from ..context import Context
 from ._capsule import export, lend, stream_number

@@ -9,11 +9,11 @@ from math import nan, prod
 
 import numpy as np
 
-from .._array_class import is_np_ndarray
+from .._arrays.classes import is_np_ndarray
 from .._binding import set_mode
 from .._dtypes import name as _name
 from .._binding.written_parts import is_written, note_part
-from .._tracing import is_deferred_compute, note_alias
+from .._arrays.tracing import is_deferred_compute, note_alias
 from ..base import integer_types, error_class, _MXValueError
 from ._array import NDArray
 from ._creation import array, empty

@@ -4,7 +4,8 @@ import ctypes
 
 import numpy as np
 
-from .. import _dtypes, _opgen
+from .. import _dtypes
+from .._operators import functions as _op_functions
 from .._binding import array_of, array_of_lists, filled, invoke, is_recorded as _recorded, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
 from ..base import NDArrayHandle, _LIB, check_call, error_class, _MXTypeError, _MXValueError
 from ..context import Context
@@ -23,7 +24,7 @@ def _call(name, inputs, out=None, **params):
 
 
 def _handle(name):
-    handle = _handle_of[name] = _opgen.op_info(name).handle
+    handle = _handle_of[name] = _op_functions.op_info(name).handle
     return handle
 
 

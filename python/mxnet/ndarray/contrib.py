@@ -5,8 +5,8 @@ import numpy as _numpy
 
 from ..context import current_context as _current_context
 from . import _control_flow
-from .._opgen import attach as _attach
-from .._opgen import ndarray_function as _ndarray_function
+from .._operators.functions import attach as _attach
+from .._operators.functions import ndarray_function as _ndarray_function
 from ._updates import *
 
 foreach, while_loop, cond = _control_flow.foreach, _control_flow.while_loop, _control_flow.cond

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._binding import NDArrayBase, _set_indexing
 from .._dtypes import bfloat16
-from .._tape import GRAD_REQS as _GRAD_REQ_MAP
+from .._arrays.tape import GRAD_REQS as _GRAD_REQ_MAP
 from ..base import NDArrayHandle, _LIB, check_call
 from ..context import Context
 from . import _indexing

@@ -1,11 +1,11 @@
 """Operators as functions of arrays. Names without a leading underscore; each is written from its
 record when first used."""
-from .. import _opgen
-from .._opgen import attach as _attach
-from .._opgen import ndarray_function as _ndarray_function
+from .._operators import functions as _op_functions
+from .._operators.functions import attach as _attach
+from .._operators.functions import ndarray_function as _ndarray_function
 
 __getattr__, _ = _attach(__name__, "", _ndarray_function)
 
 
 def __dir__():
-    return sorted(set(globals()) | {n for n in _opgen.op_names() if not n.startswith("_")})
+    return sorted(set(globals()) | {n for n in _op_functions.op_names() if not n.startswith("_")})

@@ -7,7 +7,7 @@ import pickle
 import numpy as onp
 
 from .. import _dtypes
-from .._files import write_file
+from .._files.whole_files import write_file
 from .._binding import NumpyProperty, _numpy_base, _set_indexing, _set_numpy_class, is_traced
 from ..base import _MXValueError, error_class
 from ..ndarray import NDArray

@@ -10,7 +10,7 @@ from ._dispatch import call, deliver, is_symbol, operand, promoted
 from ._joining import axis_of, concatenate, entries, shape_of
 from ._manipulation import flip, ravel
 from ._searching import _on_host, comparable, sort, where
-from ._standard import _scanned
+from ._cumulative import _scanned
 from ._ufuncs import call_as_ufunc, true_divide
 from .type_functions import result_type
 

@@ -7,8 +7,8 @@ import inspect
 import numpy as onp
 
 from .._binding import NDArrayBase
-from .._methods import add_methods
-from .._tracing import is_deferred_compute, stop
+from .._operators.methods import add_methods
+from .._arrays.tracing import is_deferred_compute, stop
 from ..base import _LIB, check_call
 from ..context import context_of, cpu, gpu, num_gpus
 from . import _draws, random as _random

@@ -15,7 +15,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase
 from .._binding.written_parts import is_written, lies_together, note_part
-from .._tracing import is_deferred_compute, note_alias, stop
+from .._arrays.tracing import is_deferred_compute, note_alias, stop
 from ..base import _MXValueError
 from ..ndarray._indexing import gives_all_values, is_whole, unrecorded
 from ..ndarray._native import _recorded, _recording

@@ -3,13 +3,13 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase
-from .._tracing import is_deferred_compute, shape_is_value
+from .._arrays.tracing import is_deferred_compute, shape_is_value
 from ._creation import results
 from ._dispatch import call, deliver, dtype_name, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
 from ._views import shows
 
 __all__ = ["concatenate", "concat", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack", "append", "split",
-           "array_split", "hsplit", "vsplit", "dsplit"]
+           "array_split", "hsplit", "vsplit", "dsplit", "unstack"]
 
 
 def as_tuple(value):
@@ -310,3 +310,28 @@ def dsplit(ary, indices_or_sections):
     [(1, 2, 2), (1, 2, 2)]
     """
     return _split("dsplit", ary, indices_or_sections, 2) if is_symbol(ary) else _split_dimension("dsplit", ary, indices_or_sections, 2, 3)
+
+
+@shows(lambda x, axis=0: tuple(onp.moveaxis(x, axis, 0)[i, ...] for i in range(x.shape[axis])))
+def unstack(x, /, *, axis=0):
+    """The entries of a dimension as a tuple of arrays, which lack that dimension.
+
+    Examples
+    --------
+    >>> mx.np.unstack(mx.np.array([[1, 2], [3, 4]]), axis=1)
+    (array([1., 3.]), array([2., 4.]))
+    """
+    x = operand(x)
+    shape = shape_of("unstack", x)
+    axis = axis_of("unstack", axis, len(shape))
+    if shape[axis] == 0:
+        return ()
+    parts = call(
+        "_split_v2",
+        (x,),
+        indices=(),
+        sections=shape[axis],
+        axis=axis,
+        squeeze_axis=True,
+    )
+    return tuple(results(parts))

@@ -3,7 +3,7 @@ refuses: two tables."""
 import functools
 import importlib
 
-from .. import _methods
+from .._operators import methods as _methods
 
 __all__ = ["add_methods"]
 

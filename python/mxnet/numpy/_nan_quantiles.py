@@ -6,7 +6,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
-from .._tracing import is_deferred_compute
+from .._arrays.tracing import is_deferred_compute
 from ..ndarray._native import _recording
 from ._dispatch import call, deliver, is_symbol, operand
 from ._reductions import axes_of

@@ -5,7 +5,7 @@ import string
 import numpy as onp
 
 from .._binding import NDArrayBase, is_traced
-from .._tracing import is_deferred_compute
+from .._arrays.tracing import is_deferred_compute
 from ..base import _MXValueError
 from ._dispatch import call, deliver, dtype_name, is_symbol, operand, promoted
 

@@ -3,7 +3,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
-from .._tracing import is_deferred_compute
+from .._arrays.tracing import is_deferred_compute
 from ._creation import results
 from ._dispatch import call, default_float, deliver, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
 from ._joining import axis_of, concatenate, shape_of, with_axis

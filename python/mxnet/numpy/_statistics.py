@@ -6,7 +6,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
-from .._tracing import is_deferred_compute
+from .._arrays.tracing import is_deferred_compute
 from ..ndarray._native import _recording
 from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
 from ._joining import shape_of

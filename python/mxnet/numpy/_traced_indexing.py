@@ -2,7 +2,7 @@
 shape: the graph serves arrays of other sizes, and shapes that depend on values.
 """
 from .._binding import NDArrayBase
-from .._tracing import is_deferred_compute, shape_is_value, stop
+from .._arrays.tracing import is_deferred_compute, shape_is_value, stop
 from ._dispatch import call, filled_array, from_values
 from ._index_keys import Places
 

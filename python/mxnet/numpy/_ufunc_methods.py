@@ -5,7 +5,7 @@ import functools
 
 import numpy as onp
 
-from . import _reductions, _standard, _ufuncs
+from . import _cumulative, _reductions, _ufuncs
 from .._binding import NDArrayBase, is_traced
 from ._array import ndarray
 from ._dispatch import call, deliver, operand, promoted
@@ -19,7 +19,7 @@ _REDUCTIONS = {
     "add": _reductions.sum, "multiply": _reductions.prod, "maximum": _reductions.max, "minimum": _reductions.min,
     "logical_and": _reductions.all, "logical_or": _reductions.any,
 }
-_SCANS = {"add": _reductions.cumsum, "multiply": _standard.cumprod}
+_SCANS = {"add": _reductions.cumsum, "multiply": _cumulative.cumprod}
 
 
 def _array(value):

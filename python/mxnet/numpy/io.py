@@ -7,7 +7,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase
-from .._files import write_file
+from .._files.whole_files import write_file
 from ._creation import array, indices
 from ._dispatch import dtype_name, from_values
 

@@ -8,7 +8,7 @@ import numpy as onp
 
 from .. import _dtypes, autograd
 from .._binding import NDArrayBase
-from .._tracing import is_deferred_compute
+from .._arrays.tracing import is_deferred_compute
 from ..base import _MXValueError
 from ..ndarray._native import _recording
 from . import _norms, _products

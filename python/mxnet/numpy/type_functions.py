@@ -1,14 +1,13 @@
-"""Functions about dtypes: what they hold, what can become what."""
+"""Functions about dtypes and shapes: what dtypes hold, what can become what."""
 from collections import namedtuple
 
 import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase
-from ._dispatch import promoted_dtype
+from ._dispatch import call, device_of, dtype_name, is_symbol, operand, promoted_dtype
 
-__all__ = ["can_cast", "finfo", "iinfo", "isdtype", "result_type"]
-
+__all__ = ["astype", "broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
 
 class finfo_obj(namedtuple("finfo_obj", "bits eps max min smallest_normal")):   # pylint: disable=invalid-name
@@ -132,3 +131,30 @@ def result_type(*arrays_and_dtypes):
     ids = [_dtypes.number(v.dtype if isinstance(v, (NDArrayBase, onp.ndarray, onp.generic)) else v) for v in others]
     dtype = _dtypes.TYPES[promoted_dtype(ids, numbers)]
     return dtype if dtype is _dtypes.bfloat16 else onp.dtype(dtype)
+
+
+def astype(x, dtype, /, *, copy=True, device=None):
+    """An array in another dtype, of the same shape; `x` itself if `copy` is false and nothing
+    changes. Fractions become integers by cutting them off. `device` says where the result is.
+
+    Examples
+    --------
+    >>> mx.np.astype(mx.np.array([1.5, 2.0]), "int32")
+    array([1, 2], dtype=int32)
+    """
+    x = operand(x)
+    if is_symbol(x):
+        return call("_npi_cast", (x,), dtype=dtype_name(dtype))
+    result = x.astype(dtype, copy=copy)
+    return result if device is None else result.as_in_context(device_of(device=device))
+
+
+def broadcast_shapes(*args):
+    """The shape in which shapes, tuples or whole numbers, meet. Raises ValueError if they do not.
+
+    Examples
+    --------
+    >>> mx.np.broadcast_shapes((2, 1), 3)
+    (2, 3)
+    """
+    return onp.broadcast_shapes(*args)

@@ -9,7 +9,7 @@ from ..ndarray import waitall
 from ..util import (get_cuda_compute_capability, is_np_array, is_np_default_dtype, is_np_shape, is_np_views, np_views, reset_np,
                     set_np, set_np_default_dtype, set_np_views)
 from . import control_flow, utils
-from .._opgen import attach as _attach
+from .._operators.functions import attach as _attach
 from ._generate import generate as _generate
 from .control_flow import cond, foreach, while_loop
 from .utils import from_dlpack, from_numpy, load, save, savez, to_dlpack_for_read, to_dlpack_for_write

@@ -8,7 +8,7 @@ for them, so arrays do not pay for the question.
 import ast
 import keyword
 
-from .. import _opgen
+from .._operators import functions as _op_functions
 from .._binding import invoke_np
 from ..base import _MXTypeError, _Null
 from ..numpy import _dispatch
@@ -71,7 +71,7 @@ def generate(name, short, module="mxnet.numpy_extension", records=False):
     MXNetError
         if there is no such operator.
     """
-    info, signature = _opgen.op_info(name), None if records else SIGNATURES.get(short)
+    info, signature = _op_functions.op_info(name), None if records else SIGNATURES.get(short)
     arguments = _arguments(info, signature)
     arrays, params = [a for a in arguments if a.is_array], [a for a in arguments if not a.is_array]
     scope = {"_invoke": invoke_np, "_H": info.handle, "_TypeError": _MXTypeError, "_symbols": _symbols, "_name": name,
@@ -105,7 +105,7 @@ def generate(name, short, module="mxnet.numpy_extension", records=False):
 def _compile(info, name, short, module, signature, body, scope):
     exec(compile(f"def {short}({', '.join(signature)}):\n" + "\n".join(body), f"<operator {name}>", "exec"), scope)
     function = scope[short]
-    text = _opgen._docstring(info, name, "ndarray")
+    text = _op_functions._docstring(info, name, "ndarray")
     if short in EXAMPLES and ">>>" not in text:
         text += "\n\nExamples\n--------" + EXAMPLES[short]
     function.__doc__ = text
@@ -119,7 +119,7 @@ def _check_keywords(name, kwargs, aliases):
     found = {aliases[k]: v for k, v in kwargs.items() if k in aliases}
     rest = {k: v for k, v in kwargs.items() if k not in aliases}
     if rest:
-        _opgen._bad_keywords(name, rest)
+        _op_functions._bad_keywords(name, rest)
     return found
 
 

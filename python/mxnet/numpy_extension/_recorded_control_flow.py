@@ -3,13 +3,13 @@
 The functions get arrays, as always, and what they compute is recorded with the mark of the graph
 that it belongs to. Then the functions of symbols cut these graphs out and make one node of them.
 """
-from .. import _deferred_compute as dc
-from .._tracing import stop, unnoted
+from .._arrays import deferred_compute as dc
+from .._arrays.tracing import stop, unnoted
 from ..attribute import AttrScope
 from ..ndarray import NDArray
 from ..ndarray._native import _new_array
 from ..numpy._dispatch import is_symbol
-from .._array_class import is_np_ndarray
+from .._arrays.classes import is_np_ndarray
 from ..symbol import _control_flow as _of_symbols
 from ..symbol._control_flow import _KEY
 

@@ -1,5 +1,5 @@
 """Loops and branches on mx.np arrays; with symbols they become nodes of a graph."""
-from .._tracing import is_deferred_compute
+from .._arrays.tracing import is_deferred_compute
 from ..ndarray import NDArray, _control_flow as _eager
 from ..numpy._dispatch import is_symbol
 

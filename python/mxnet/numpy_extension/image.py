@@ -2,7 +2,7 @@
 has."""
 import importlib as _importlib
 
-from .._opgen import attach as _attach
+from .._operators.functions import attach as _attach
 from ._generate import generate as _generate
 
 _operator, _directory = _attach(__name__, "_npx__image_", _generate)

@@ -4,7 +4,7 @@ import warnings
 
 import numpy
 
-from .._repr import from_arguments, parameters_of
+from .._display.repr import from_arguments, parameters_of
 from ..base import CheckedTypeError
 from .. import ndarray as nd
 from ..registry import get_create_func, get_register_func, live_registry

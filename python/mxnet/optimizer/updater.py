@@ -1,7 +1,7 @@
 """An optimizer together with the states of the weights that it updates."""
 import pickle
 
-from .._repr import from_arguments
+from .._display.repr import from_arguments
 from ..base import MXNetError, error_class
 from ..ndarray import NDArray
 from .base import Optimizer

@@ -3,7 +3,7 @@ not."""
 import warnings
 
 from .. import symbol
-from .._model import load_checkpoint, save_checkpoint
+from .._training.model import load_checkpoint, save_checkpoint
 from .rnn_cell import BaseRNNCell
 
 __all__ = ['rnn_unroll', 'save_rnn_checkpoint', 'load_rnn_checkpoint', 'do_rnn_checkpoint']

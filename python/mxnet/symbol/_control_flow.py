@@ -3,7 +3,7 @@ node holds."""
 import ctypes
 import re
 
-from .._nested import flatten as _flatten, regroup, whole_number
+from .._arrays.nested import flatten as _flatten, regroup, whole_number
 from ..attribute import AttrScope
 from ..base import SymbolHandle, _LIB, check_call
 from . import _functions

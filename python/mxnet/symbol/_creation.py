@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _functions
 from .. import _dtypes
-from .._methods import ARITHMETIC
+from .._operators.methods import ARITHMETIC
 from ._symbol import Symbol
 
 __all__ = ["arange", "eye", "full", "histogram", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power", "split_v2", "zeros"]

@@ -2,7 +2,8 @@
 import ctypes
 import keyword
 
-from .. import _dtypes, _opgen
+from .. import _dtypes
+from .._operators import functions as _op_functions
 from .._binding import attr_to_str
 from ..attribute import AttrScope
 from ..base import SymbolHandle, _LIB, _Null, c_str_array, check_call, CheckedTypeError
@@ -48,7 +49,7 @@ def invoke(op_name, hint, inputs, **params):
     """Makes a symbol of the operator `op_name` from a list of symbols and parameters."""
     name, attr = params.pop("name", None), params.pop("attr", None)
     params = {k: v for k, v in params.items() if v is not _Null}
-    return create(_opgen.op_info(op_name).handle, hint, list(inputs), list(params), list(params.values()), name, attr)
+    return create(_op_functions.op_info(op_name).handle, hint, list(inputs), list(params), list(params.values()), name, attr)
 
 
 def _check_inputs(function, inputs, cls=None):
@@ -67,7 +68,7 @@ def _extra(info, kwargs):
                if not (k.startswith("__") and k.endswith("__"))
                and k not in ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")}
     if unknown:
-        _opgen.refuse_or_ignore(info, unknown, 4)
+        _op_functions.refuse_or_ignore(info, unknown, 4)
     return kwargs
 
 
@@ -115,12 +116,12 @@ def _make_fixed(info, hint, function_name, cls=None):
 def symbol_function(op_name, short=None, cls=None):
     """Returns ``f(*symbols, name=None, attr=None, **params)`` for an operator; `short` is its name
     in its namespace, `cls` the class of its inputs and results where only one is accepted."""
-    info = _opgen.op_info(op_name)
+    info = _op_functions.op_info(op_name)
     short = short or op_name
     function_name = short if short.isidentifier() and not keyword.iskeyword(short) else "op_" + short
     hint = short.lower()
     function = _make_variadic(info, hint, cls) if info.variadic else _make_fixed(info, hint, function_name, cls)
     function.__name__ = function.__qualname__ = short
-    function.__doc__ = _opgen._docstring(info, op_name, "Symbol")
+    function.__doc__ = _op_functions._docstring(info, op_name, "Symbol")
     function.__module__ = "mxnet.symbol"
     return function

@@ -1,5 +1,5 @@
 """Every operator as a function of symbols, also those whose names begin with an underscore."""
-from .._opgen import attach as _attach
+from .._operators.functions import attach as _attach
 from ._functions import symbol_function as _symbol_function
 from .symbol import SymbolBase  # noqa: F401
 

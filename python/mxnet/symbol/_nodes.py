@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from .._opgen import op_info
+from .._operators.functions import op_info
 from ..base import SymbolHandle, _LIB, check_call, py_str
 
 __all__ = ["Node", "Nodes", "nodes_of"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _backends, _functions, op as _op
 from .. import _dtypes
-from .._methods import METHODS, PYTHON_OPERATORS, add_methods
+from .._operators.methods import METHODS, PYTHON_OPERATORS, add_methods
 from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, c_str, c_str_array, check_call, py_str
 from ..context import current_context
 from ._executors import _SymbolBinding
@@ -108,7 +108,7 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
         return f"<{type(self).__name__} {self.name}>"
 
     def _repr_html_(self):
-        from .._html import symbol_html
+        from .._display.html import symbol_html
         return symbol_html(self)
 
     def __iter__(self):

@@ -2,7 +2,7 @@
 import math as _math
 
 from . import _control_flow
-from .._opgen import attach as _attach
+from .._operators.functions import attach as _attach
 from ._functions import symbol_function as _symbol_function
 
 foreach, while_loop, cond = _control_flow.foreach, _control_flow.while_loop, _control_flow.cond

@@ -1,5 +1,5 @@
 """Operators as functions of symbols; names without a leading underscore."""
-from .._opgen import attach as _attach
+from .._operators.functions import attach as _attach
 from ._functions import symbol_function as _symbol_function
 
 __getattr__, __dir__ = _attach(__name__, "", _symbol_function)

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from .. import ndarray as nd
-from .._array_class import numpy_among
+from .._arrays.classes import numpy_among
 from ..ndarray import NDArray
 from ..util import use_np
 from .compare import (assert_almost_equal, default_atols, default_context, default_dtype, default_numeric_eps,

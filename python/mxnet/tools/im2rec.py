@@ -18,8 +18,9 @@ import time
 
 # Absolute imports, since the file is also run itself: programs of 1.9.1 run what get_im2rec_path()
 # gives.
-from mxnet import _exif, recordio
-from mxnet._files import NewFile
+from mxnet import recordio
+from mxnet._files import exif as _exif
+from mxnet._files.whole_files import NewFile
 
 __all__ = ["main", "make_lists", "pack_list", "read_list"]
 

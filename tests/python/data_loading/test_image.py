@@ -30,7 +30,7 @@ def images(dtype="uint8", shape=(9, 13, 3)):
 
 def test_names_of_numpy_are_the_same_records():
     for name in ("_npi_cvimread", "_npi_cvimdecode", "_npi_cvimresize"):
-        assert mx._opgen.op_info(name).name == name.replace("_npi", "")
+        assert mx._operators.functions.op_info(name).name == name.replace("_npi", "")
 
 
 def with_exif(jpeg, orientation, before=b""):

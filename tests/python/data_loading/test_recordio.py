@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import _record_images, recordio
+from mxnet import recordio
+from mxnet._files import record_images as _record_images
 
 MAGIC = struct.pack('<I', 0xCED7230A)
 # Payloads, and the file that MXNet 1.9.1 writes for them.

@@ -13,7 +13,7 @@ import pytest
 
 import mxnet as mx
 from mxnet import autograd, gluon
-from mxnet._files import NewFile
+from mxnet._files.whole_files import NewFile
 
 
 def trained_trainer(units=3, optimizer="adam"):

@@ -6,8 +6,8 @@ import pytest
 
 import mxnet as mx
 from mxnet import autograd, gluon, nd
-from mxnet._deferred_compute import is_deferred_compute
-from mxnet._tracing import watch
+from mxnet._arrays.deferred_compute import is_deferred_compute
+from mxnet._arrays.tracing import watch
 from mxnet.gluon._trace import plain
 from mxnet.profiler import _memory
 

@@ -1,5 +1,5 @@
-"""Writes python/mxnet/names_1_9_1.txt: where names of MXNet 1.9.1 come from that a module here does
-not define, and what is not here yet.
+"""Writes python/mxnet/_startup/names_1_9_1.txt: where names of MXNet 1.9.1 come from that a module
+here does not define, and what is not here yet.
 
     python record_names.py origins STAR FILE          under MXNet 1.9.1: origins of the names in star_exports_1.9.1.txt, as JSON
     python record_names.py names FILE                 with this package, after modules or names were added: where names come from
@@ -12,7 +12,7 @@ import sys
 import types
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TABLE = os.path.join(HERE, '..', '..', 'python', 'mxnet', 'names_1_9_1.txt')
+TABLE = os.path.join(HERE, '..', '..', 'python', 'mxnet', '_startup', 'names_1_9_1.txt')
 MARK = '# -- generated --\n'
 HOMES = ['mxnet.base', 'ctypes', 'math', 'logging', 'mxnet.util', 'mxnet.context', 'mxnet.ndarray',
          'mxnet.symbol.symbol', 'mxnet.symbol', 'mxnet.registry', 'numpy',
@@ -137,7 +137,7 @@ def extra_names(found):
 
 
 def aliases():
-    from mxnet import _names
+    from mxnet._startup import names as _names
     return _names._aliases
 
 

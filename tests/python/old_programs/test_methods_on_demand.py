@@ -10,8 +10,8 @@ import threading
 import pytest
 
 import mxnet as mx
-from mxnet._method_examples import example
-from mxnet._methods import ARRAY_METHODS, METHODS, add_methods
+from mxnet._operators.method_examples import example
+from mxnet._operators.methods import ARRAY_METHODS, METHODS, add_methods
 from mxnet.numpy._methods import FUNCTIONS
 
 
@@ -96,6 +96,6 @@ def test_no_example_is_invented():
 
 
 def test_import_reads_no_examples():
-    program = "import sys, mxnet as mx; mx.nd.NDArray, mx.np.ndarray; print([m for m in sys.modules if '_method_examples' in m])"
+    program = "import sys, mxnet as mx; mx.nd.NDArray, mx.np.ndarray; print([m for m in sys.modules if 'method_examples' in m])"
     done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout == "[]\n"

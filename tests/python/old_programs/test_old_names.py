@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import _names
+from mxnet._startup import names as _names
 from record_names import reaches, star_names
 
 DATA = os.path.join(os.path.dirname(os.path.dirname(__file__)), 'data')

@@ -102,7 +102,7 @@ def test_pictures(nothing):
 
 
 def test_nothing_overlaps_and_data_is_below(nothing):
-    from mxnet._drawing import _Picture
+    from mxnet._display.drawing import _Picture
     vision = mx.gluon.model_zoo.vision
     for symbol in (vision.densenet121()(mx.sym.var("data")), vision.inception_v3()(mx.sym.var("data"))):
         drawing = mx.viz.plot_network(symbol)

@@ -10,7 +10,7 @@ import json
 import sys
 
 import mxnet as mx
-from mxnet import _opgen
+from mxnet._operators import functions as _op_functions
 from mxnet.base import _LIB
 
 SHAPES = [(), (0,), (1,), (5,), (2, 3), (3, 2), (1, 2, 0, 4), (1, 2, 3, 4), (2, 1, 4, 3), (7, 1, 1)]
@@ -99,7 +99,7 @@ def predicted(name, parameters, arrays):
 def main(entry_point, first, last):
     mx.util.set_np_shape(True)
     call = {"eager": eager, "bind": bound, "predict": predicted}[entry_point]
-    names = [n for n in _opgen.op_names() if "_backward_" in n][first:last]
+    names = [n for n in _op_functions.op_names() if "_backward_" in n][first:last]
     for number, name in enumerate(names):
         print(name, flush=True)
         for parameters, inputs in attempts(name):

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import _operator_callbacks, autograd, operator
+from mxnet import autograd, operator
+from mxnet._operators import callbacks as _operator_callbacks
 
 
 class Scale(operator.CustomOp):

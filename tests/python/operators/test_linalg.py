@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import _opgen
+from mxnet._operators import functions as _op_functions
 
 L = mx.nd.linalg
 
@@ -46,7 +46,7 @@ def slope(f, h=1e-4):
 
 
 def cholesky_upper(x):
-    return _opgen.ndarray_function("_npi_cholesky")(x, lower=False)
+    return _op_functions.ndarray_function("_npi_cholesky")(x, lower=False)
 
 
 @pytest.mark.parametrize("name,f", [

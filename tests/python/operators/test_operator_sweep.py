@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import _opgen
+from mxnet._operators import functions as _op_functions
 from op_cases import FLOATS
 from test_operators import CASES, _accepted, _arrays, _draw, _grad_indices, _ids, _name, _weights
 
@@ -26,8 +26,8 @@ def swept(predicate=lambda case: True):
 
 def call(case, arrays, **more):
     """The outputs in a list; the same random numbers each time."""
-    function, attrs = _opgen.ndarray_function(case['op']), case.get('attrs', {})
-    if _opgen.op_info(case['op']).variadic:
+    function, attrs = _op_functions.ndarray_function(case['op']), case.get('attrs', {})
+    if _op_functions.op_info(case['op']).variadic:
         arrays = [a for a in arrays if a is not None]
     while arrays and arrays[-1] is None:
         arrays = arrays[:-1]

@@ -10,7 +10,7 @@ import pytest
 
 import mxnet as mx
 import op_cases
-from mxnet import _opgen
+from mxnet._operators import functions as _op_functions
 from op_cases import FLOATS, INTEGERS, NUMBERS_AND_BOOL, Draw, rand
 
 HERE = pathlib.Path(__file__).parents[1]
@@ -30,7 +30,7 @@ def _load():
 
 
 CASES, ELSEWHERE = _load()
-NAMES = _opgen.op_names()       # before other files of tests load libraries of operators
+NAMES = _op_functions.op_names()       # before other files of tests load libraries of operators
 
 
 def _ids(cases):
@@ -47,7 +47,7 @@ def all_cases(predicate=lambda case: True):
 
 
 def _function(case):
-    return _opgen.ndarray_function(case["op"])
+    return _op_functions.ndarray_function(case["op"])
 
 
 def _draw(case, dtype, shapes=None):
@@ -84,7 +84,7 @@ def _arrays(case, values, dtype):
 
 def _run(case, arrays, attrs=None):
     attrs = case.get("attrs", {}) if attrs is None else attrs
-    if _opgen.op_info(case["op"]).variadic:
+    if _op_functions.op_info(case["op"]).variadic:
         out = _function(case)(*[a for a in arrays if a is not None], **attrs)
     else:
         while arrays and arrays[-1] is None:
@@ -182,7 +182,7 @@ def test_refused_dtypes(case):
 
 
 def _check_message(case, error, what):
-    names = {case["op"], _opgen.op_info(case["op"]).name}
+    names = {case["op"], _op_functions.op_info(case["op"]).name}
     assert re.match(r"\[(" + "|".join(map(re.escape, names)) + r")\]",
                     str(error.value)), f"{what}: message {str(error.value)!r} does not start with [{case['op']}]"
 
@@ -219,7 +219,7 @@ def test_bad_arguments(case):
 @all_cases()
 def test_unknown_argument(case):
     values = _draw(case, _accepted(case)[0])
-    info = mx._opgen.op_info(case["op"])
+    info = mx._operators.functions.op_info(case["op"])
     if not info.params and not info.variadic:   # 1.x ignores it
         with pytest.warns(UserWarning, match="no_such_argument"):
             _run(case, _arrays(case, values, _accepted(case)[0]), dict(case.get("attrs", {}), no_such_argument="1"))
@@ -349,13 +349,13 @@ def test_second_gradient(case):
 
 def test_every_operator_has_a_case():
     names = [n for n in NAMES if "_backward" not in n]     # gradients are tested with what they belong to
-    covered = {_opgen.op_info(c["op"]).name for c in CASES}
+    covered = {_op_functions.op_info(c["op"]).name for c in CASES}
     for op, file in ELSEWHERE.items():
         path = [*HERE.glob(f"*/{file}"), HERE / file][0]
         assert path.is_file(), f"{op}: {file} does not exist"
         assert op in path.read_text(), f"{op}: {file} does not mention it"
-        covered.add(_opgen.op_info(op).name)
-    missing = sorted({_opgen.op_info(n).name for n in names} - covered)
+        covered.add(_op_functions.op_info(op).name)
+    missing = sorted({_op_functions.op_info(n).name for n in names} - covered)
     missing = [m for m in missing if "_backward" not in m]
     assert not missing, f"{len(missing)} operators without a case in tests/python/op_cases: {' '.join(missing)}"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import _opgen
+from mxnet._operators import functions as _op_functions
 from op_cases import Draw, optimizer
 
 pytestmark = pytest.mark.on_gpu
@@ -32,7 +32,7 @@ def test_states_and_in_place_result(case, dtype):
         pytest.skip("not a dtype of this operator")
     op, attrs = case["op"][0], case["attrs"]
     rule = optimizer.IN_PLACE.get(op, optimizer.UPDATES[op])
-    function, weights = _opgen.ndarray_function(op), attrs.get("num_weights", attrs.get("num_tensors", 1))
+    function, weights = _op_functions.ndarray_function(op), attrs.get("num_weights", attrs.get("num_tensors", 1))
     arrays = _inputs(case, dtype)
     before = [a.astype("float64").asnumpy() for a in arrays]
     expected = rule(*before, **attrs)
@@ -54,7 +54,7 @@ def test_states_and_in_place_result(case, dtype):
 @pytest.mark.parametrize("rescale", [0.0, np.nan, np.inf])
 def test_adamw_skips_overflowed_steps(rescale):
     w, g, m, v = (mx.nd.array(x) for x in ([1.0, 2], [0.1, 0.2], [0.3, 0.4], [0.5, 0.6]))
-    update = _opgen.ndarray_function("_adamw_update")
+    update = _op_functions.ndarray_function("_adamw_update")
     fresh = update(w, g, m, v, mx.nd.array([rescale]), lr=0.1, eta=1.0)
     update(w, g, m, v, mx.nd.array([rescale]), lr=0.1, eta=1.0, out=w)
     assert fresh.asnumpy().tolist() == w.asnumpy().tolist() == [1, 2]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import _opgen
+from mxnet._operators import functions as _op_functions
 
 ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = Path(os.environ.get("MXNET_LIBRARY_PATH", ""))
@@ -141,7 +141,7 @@ def test_every_public_operator_has_a_function(prefix):
     text = (prefix / "include" / "mxnet-cpp" / "op.h").read_text()
     functions = re.findall(r"^inline Symbol (\w+)\((.*)\) \{$", text, re.M)
     names = {name for name, _ in functions}
-    assert names == {name for name in _opgen.op_names() if not name.startswith("_")}
+    assert names == {name for name in _op_functions.op_names() if not name.startswith("_")}
     assert len(functions) == 2 * len(names)
     named = {name: arguments for name, arguments in functions if arguments.startswith("const std::string& symbol_name")}
     assert named["FullyConnected"] == ("const std::string& symbol_name, Symbol data, Symbol weight, Symbol bias, int num_hidden, "

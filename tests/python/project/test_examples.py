@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import _opgen
+from mxnet._operators import functions as _op_functions
 
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|nan|inf)(?![\w])")
 
@@ -21,13 +21,13 @@ class Close(doctest.OutputChecker):
                 and np.allclose(*numbers, rtol=2e-3, atol=2e-3, equal_nan=True))
 
 
-EXAMPLES = sorted(re.findall(r"\n\n\[(\w+)\]\n", _opgen._example_text()))
+EXAMPLES = sorted(re.findall(r"\n\n\[(\w+)\]\n", _op_functions._example_text()))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example(name):
     mx.random.seed(1)
-    text = _opgen._docstring(_opgen.op_info(name), name, "NDArray")
+    text = _op_functions._docstring(_op_functions.op_info(name), name, "NDArray")
     test = doctest.DocTestParser().get_doctest(text, {"mx": mx}, name, None, 0)
     assert any(example.want for example in test.examples)
     said = []
@@ -36,8 +36,8 @@ def test_example(name):
 
 
 def test_every_public_operator_has_an_example():
-    public = [name for name in _opgen.op_names() if not name.startswith("_")]
-    missing = {_opgen.op_info(name).name for name in public} - set(EXAMPLES)
+    public = [name for name in _op_functions.op_names() if not name.startswith("_")]
+    missing = {_op_functions.op_info(name).name for name in public} - set(EXAMPLES)
     assert not missing, f"no example of {sorted(missing)}; run ./dev python tools/record_examples.py"
 
 

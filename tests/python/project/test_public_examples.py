@@ -21,7 +21,7 @@ import numpy
 import pytest
 
 import mxnet as mx
-from mxnet import _opgen
+from mxnet._operators import functions as _op_functions
 
 TREE = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TREE / "tools" / "website"))
@@ -42,7 +42,7 @@ def is_operator(entry):
     return entry.module.startswith(public_names.OPERATORS) and any(name in OPERATOR_NAMES for name in names)
 
 
-OPERATOR_NAMES = set(_opgen.op_names())
+OPERATOR_NAMES = set(_op_functions.op_names())
 TRIED = collections.defaultdict(list)
 for _entry in NAMES:
     if (_entry.is_class or not _entry.module.startswith(ELSEWHERE)) and not is_operator(_entry):

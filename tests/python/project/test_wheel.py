@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import _packages, doctor
+from mxnet import doctor
+from mxnet._startup import packages as _packages
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 TOOLS = os.path.join(ROOT, "tools", "wheel")

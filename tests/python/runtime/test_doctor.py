@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import mxnet as mx
-from mxnet import _machine, doctor
+from mxnet import doctor
+from mxnet._machine import report as _machine
 
 
 def run(*arguments, code=None, **variables):

@@ -102,7 +102,7 @@ def test_value_of(symbol, name, value):
 
 def test_every_operator_has_readable_defaults():
     """Types of parameters are known: no number, tuple or truth value comes as a text."""
-    from mxnet._opgen import op_names
+    from mxnet._operators.functions import op_names
     from mxnet.symbol._nodes import _parameters, _value
     texts = set()
     for name in op_names():

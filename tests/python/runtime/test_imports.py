@@ -100,9 +100,9 @@ def test_circles_are_found_with_file_and_line(tmp_path, first, second, line):
 
 
 def test_operators_of_python_stand_in_one_list():
-    """The operator behind `x + 1`: whoever needs it asks mxnet._methods, the compiled binding
-    too."""
+    """The operator behind `x + 1`: whoever needs it asks mxnet._operators.methods, the
+    compiled binding too."""
     folders = (PACKAGE, PACKAGE.parent / "src")
     files = [p for folder in folders for p in folder.rglob("*") if p.suffix in (".py", ".cc", ".h")]
     assert [p.name for p in files if re.search(r"_r?(plus|minus)_scalar", p.read_text())] == []
-    assert [p.name for p in files if '"plus"' in p.read_text()] == ["_methods.py"]
+    assert [p.name for p in files if '"plus"' in p.read_text()] == ["methods.py"]

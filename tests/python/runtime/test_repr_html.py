@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from mxnet import _html, autograd, gluon, nd
+from mxnet import autograd, gluon, nd
+from mxnet._display import html as _html
 
 
 def parsed(text):

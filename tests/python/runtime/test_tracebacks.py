@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mxnet as mx
-from mxnet import _tracebacks
+from mxnet._startup import tracebacks as _tracebacks
 
 PACKAGE = Path(mx.__file__).resolve().parent
 BLOCK = """

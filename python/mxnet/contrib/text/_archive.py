@@ -4,7 +4,7 @@ import shutil
 import tarfile
 import zipfile
 
-from ..._files import NewFile
+from ..._files.whole_files import NewFile
 
 __all__ = ["extract_member"]
 

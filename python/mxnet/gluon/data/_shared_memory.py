@@ -5,7 +5,7 @@ from io import BytesIO
 from multiprocessing.reduction import ForkingPickler
 
 from ... import ndarray as nd
-from ..._array_class import is_np_ndarray
+from ..._arrays.classes import is_np_ndarray
 
 __all__ = ['dumps', 'rebuild_ndarray', 'reduce_ndarray']
 

@@ -13,9 +13,10 @@ import time
 import weakref
 from multiprocessing import connection
 
-from ... import _tracebacks, engine, util
+from ... import engine, util
+from ..._startup import tracebacks as _tracebacks
 from . import _shared_memory
-from ..._interrupt import HeldInterrupt
+from ..._startup.interrupt import HeldInterrupt
 from ._make_batch import make_batch
 
 __all__ = ['ProcessWorkers', 'ThreadWorkers', 'WorkerDied']
@@ -42,7 +43,7 @@ def _with_trace(error, text):
 
 def _prepare_worker(seed, switches):
     """Settings of a fresh worker process. If it is a fork, the engine gives it
-    MXNET_MP_WORKER_NTHREADS threads by itself; else `_environment` has."""
+    MXNET_MP_WORKER_NTHREADS threads by itself; else `mxnet._machine.environment` has."""
     import random
     import sys
 

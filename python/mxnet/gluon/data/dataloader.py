@@ -3,10 +3,10 @@ import functools
 import threading
 
 from ... import context as context_mod, ndarray as nd  # noqa: F401
-from ..._repr import from_arguments
+from ..._display.repr import from_arguments
 from . import batchify
 from . import sampler as _sampler
-from ..._interrupt import HeldInterrupt
+from ..._startup.interrupt import HeldInterrupt
 from ._make_batch import make_batch
 from ._pool_iter import _MultiWorkerIter, _as_in_context, _worker_fn, _worker_initializer  # noqa: F401  (taken from here by programs of 1.x, as is what follows)
 from ._shared_memory import ForkingPickler, rebuild_ndarray, reduce_ndarray  # noqa: F401

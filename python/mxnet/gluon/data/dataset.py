@@ -2,7 +2,7 @@
 import os
 
 from ... import ndarray as nd
-from ..._repr import from_arguments, of_dataset
+from ..._display.repr import from_arguments, of_dataset
 from . import sampler as _sampler
 
 __all__ = ['Dataset', 'SimpleDataset', 'ArrayDataset', 'RecordFileDataset']

@@ -1,7 +1,7 @@
 """Samplers: the order in which a DataLoader visits the elements of a dataset."""
 import numpy as np
 
-from ..._repr import from_arguments
+from ..._display.repr import from_arguments
 
 __all__ = ['Sampler', 'SequentialSampler', 'RandomSampler', 'FilterSampler', 'BatchSampler', 'IntervalSampler']
 

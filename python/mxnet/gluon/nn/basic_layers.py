@@ -4,7 +4,7 @@ import inspect
 import warnings
 
 from ...base import CheckedValueError
-from ..._array_class import numpy_among
+from ..._arrays.classes import numpy_among
 from ...util import is_np_array
 from ... import ndarray as nd, symbol
 from .._block import _listing

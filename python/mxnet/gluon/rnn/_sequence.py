@@ -2,7 +2,7 @@
 import inspect
 
 from ... import ndarray as nd, symbol
-from ..._array_class import is_np_ndarray, to_class_of
+from ..._arrays.classes import is_np_ndarray, to_class_of
 from ...util import to_current_class
 from ..parameter import tensor_types
 

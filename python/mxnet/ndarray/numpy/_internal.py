@@ -1,6 +1,6 @@
 """Operators ``_npi_*`` as functions of mx.np arrays, each written from its record when first used,
 and those that :func:`mxnet.numpy_op_fallback.register` added."""
-from ..._opgen import attach as _attach
+from ..._operators.functions import attach as _attach
 from ...numpy_extension._generate import generate as _generate
 
 __getattr__, __dir__ = _attach(__name__, "_npi_", _generate, records=True)

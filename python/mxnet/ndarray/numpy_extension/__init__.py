@@ -3,7 +3,7 @@
 Operators have the signatures and defaults of their records, so that a block computes the same with
 arrays as with symbols; everything else is that of :mod:`mxnet.numpy_extension`.
 """
-from ..._opgen import attach as _attach
+from ..._operators.functions import attach as _attach
 from ...numpy_extension._generate import generate as _generate
 from ...numpy_extension.control_flow import cond, foreach, while_loop   # noqa: F401
 from ..numpy._namespace import same_names as _same_names

@@ -6,7 +6,7 @@ import builtins
 import numpy as onp
 
 from ..._binding import NDArrayBase
-from .. import _creation, _reductions, _standard
+from .. import _creation, _cumulative, _reductions
 from .._dispatch import call, default_float, device_of, from_values, is_symbol, operand
 
 __all__ = ["asarray", "arange", "cumulative_sum", "cumulative_prod", "prod", "sign", "sum"]
@@ -97,7 +97,7 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     array([1, 2, 3], dtype=int64)
     """
     x = operand(x)
-    return _standard.cumulative_sum(
+    return _cumulative.cumulative_sum(
         x, axis=axis, dtype=wide(x, dtype), include_initial=include_initial
     )
 
@@ -111,7 +111,7 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     array([2, 4, 8], dtype=int64)
     """
     x = operand(x)
-    return _standard.cumulative_prod(
+    return _cumulative.cumulative_prod(
         x, axis=axis, dtype=wide(x, dtype), include_initial=include_initial
     )
 

@@ -1,6 +1,6 @@
 """Operators ``_npi_*`` as functions of symbols with NumPy's rules, each written from its record
 when first used, and those that :func:`mxnet.numpy_op_fallback.register` added."""
-from ..._opgen import attach as _attach
+from ..._operators.functions import attach as _attach
 from .._functions import symbol_function as _symbol_function
 from ._symbol import _Symbol
 

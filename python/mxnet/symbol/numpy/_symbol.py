@@ -6,7 +6,7 @@ import numbers
 import numpy as onp
 
 from ... import _dtypes
-from ..._methods import add_methods
+from ..._operators.methods import add_methods
 from ...base import NotImplementedForSymbol, SymbolHandle, _LIB, _MXTypeError, check_call
 from ...numpy._operators import PYTHON_OPERATORS
 from .. import _functions
@@ -21,8 +21,8 @@ def create(name, inputs, params, given_name=None, attr=None):
     `inputs` is a list of symbols, or a dictionary by the record's names, where symbols that are
     missing become variables. Raises TypeError for classic symbols.
     """
-    from ... import _opgen
-    info = _opgen.op_info(name)
+    from ..._operators import functions as _op_functions
+    info = _op_functions.op_info(name)
     for key, value in inputs.items() if isinstance(inputs, dict) else enumerate(inputs):
         if not isinstance(value, _Symbol):
             raise _MXTypeError(f"[{name}] input {key} is a {type(value).__name__}; accepted: a symbol of mx.sym.np "

@@ -6,7 +6,7 @@ variables: ``fully_connected(x, num_hidden=3)`` has a bias.
 import importlib as _importlib
 
 from ...numpy_extension.control_flow import cond, foreach, while_loop
-from ..._opgen import attach as _attach
+from ..._operators.functions import attach as _attach
 from .._functions import symbol_function as _symbol_function
 from ..numpy import _Symbol
 

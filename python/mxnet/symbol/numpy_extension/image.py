@@ -1,5 +1,5 @@
 """``mx.sym.npx.image``: operators for pictures."""
-from ..._opgen import attach as _attach
+from ..._operators.functions import attach as _attach
 from .._functions import symbol_function as _symbol_function
 from ..numpy import _Symbol
 

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from ...._files import write_file
+from ...._files.whole_files import write_file
 from ....base import MXNetError
 from ....util import default_array
 from ...utils import _data_dir, _get_repo_file_url, check_sha1, download

@@ -6,8 +6,8 @@ import random
 import numpy as np
 
 from .... import image, ndarray as nd
-from ...._array_class import to_class_of
-from ...._tracing import watch as _watch
+from ...._arrays.classes import to_class_of
+from ...._arrays.tracing import watch as _watch
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 

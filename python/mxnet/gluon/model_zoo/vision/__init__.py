@@ -5,7 +5,7 @@ Each takes images (N, 3, H, W), normalised with mean (0.485, 0.456, 0.406) and s
 299 for Inception v3; networks that end in global pooling take other sizes too. All constructors
 accept `pretrained`, `ctx`, `root` (where parameters are kept) and `classes`.
 """
-from ...._names import hint as _hint
+from ...._startup.names import hint as _hint
 from .alexnet import *
 from .densenet import *
 from .inception import *

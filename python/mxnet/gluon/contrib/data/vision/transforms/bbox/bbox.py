@@ -8,7 +8,7 @@ import random
 import numpy as np
 
 from ....... import image, ndarray as nd
-from ......._array_class import to_class_of
+from ......._arrays.classes import to_class_of
 from ......block import Block
 from . import utils
 

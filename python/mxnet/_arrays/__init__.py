@@ -1,0 +1,1 @@
+"""What stands below arrays and graphs: recording, classes, switches, arguments."""

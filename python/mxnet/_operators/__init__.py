@@ -1,0 +1,1 @@
+"""Functions and methods made from the operators' records, and operators written in Python."""

@@ -1,0 +1,205 @@
+"""What the library calls of operators written in Python, as C functions.
+
+The library holds numbers: one for each description (a CustomOpProp) and for each operator (a
+CustomOp) that it has asked for and not given back.
+"""
+import ctypes
+import itertools
+import threading
+from ctypes import CFUNCTYPE, POINTER
+
+from .. import context
+from .._startup import tracebacks as _tracebacks
+from .._dtypes import number as _dtype_number, type_of as _dtype_of
+from ..autograd import _Scope
+from ..base import CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, _LIB, kept_for_native, py_str
+from ..ndarray import NDArray
+from ..util import is_np_array, is_np_shape, np_array, np_shape
+
+_REQS = ("null", "write", "inplace", "add")
+_IN, _OUT, _IN_GRAD, _OUT_GRAD, _AUX = range(5)
+
+_live = {}                   # number -> _Described or _Created, while the library may call back
+_numbers = itertools.count(1)
+
+
+class _Described:
+    """A CustomOpProp in the library's hands.
+
+    The library reads what a callback has answered after that has returned, which may be on a thread
+    of its own. The interpreter forgets such a thread, and its thread-local values, as soon as the
+    callback is over. Answers are therefore kept here, those of each thread apart.
+    """
+
+    def __init__(self, prop, operator_class):
+        self.prop, self.operator_class = prop, operator_class
+        self.lists = {}
+        self.answers = {}   # (function, thread) -> its last answer
+        self.counts = tuple(len(names) for names in (self.names("list_arguments"), self.names("list_outputs"),
+                                                     self.names("list_auxiliary_states")))
+
+    def names(self, function):
+        names = list(getattr(self.prop, function)() or ())
+        if not all(isinstance(n, str) for n in names):
+            raise TypeError(f"{function} returned {names!r}; accepted: a list of str")
+        self.lists[function] = (ctypes.c_char_p * (len(names) + 1))(*[n.encode() for n in names], None)
+        return names
+
+    def keep(self, function, answer):
+        self.answers[function, threading.get_ident()] = answer
+        return answer
+
+    def complete(self, function, result):
+        """The values for arguments, outputs and states that infer_shape or infer_type returned."""
+        if not isinstance(result, (list, tuple)) or len(result) not in (2, 3):
+            raise CheckedValueError(f"{function} returned {result!r}; accepted: 2 or 3 lists (arguments, outputs, auxiliary states)")
+        parts = [list(p) for p in result] + [[]] * (3 - len(result))
+        for what, part, count in zip(("arguments", "outputs", "auxiliary states"), parts, self.counts):
+            if len(part) != count:
+                raise CheckedValueError(f"{function} returned {len(part)} values for {what}; there are {count}")
+        return [value for part in parts for value in part]
+
+
+class _Created:
+    """A CustomOp in the library's hands, and the modes in which the user's thread made it: those of
+    npx.set_np()."""
+
+    def __init__(self, op):
+        self.op, self.np_shape, self.np_array = op, is_np_shape(), is_np_array()
+
+
+def _callback(prototype):
+    """A C function that calls the Python one. What that raises is the library's error, with the
+    traceback."""
+    def decorate(function):
+        def entry(*args):
+            try:
+                function(*args)
+                return 1
+            except BaseException as error:   # also what is no Exception: it must not be lost in C
+                _LIB.NNAPISetLastError(_tracebacks.text(error).encode("utf-8", "backslashreplace"))
+                return 0
+        return kept_for_native(prototype(entry))
+    return decorate
+
+
+_int, _int_p, _void = ctypes.c_int, POINTER(ctypes.c_int), ctypes.c_void_p
+_PLAIN = CFUNCTYPE(_int)
+_FB = CFUNCTYPE(_int, _int, POINTER(_void), _int_p, _int_p, _int, _void)
+_DELETE = CFUNCTYPE(_int, _void)
+_LIST = CFUNCTYPE(_int, POINTER(_void), _void)
+_SHAPE = CFUNCTYPE(_int, _int, _int_p, POINTER(_int_p), _void)
+_TYPE = CFUNCTYPE(_int, _int, _int_p, _void)
+_DEPEND = CFUNCTYPE(_int, _int_p, _int_p, _int_p, _int_p, POINTER(_int_p), _void)
+_CREATE = CFUNCTYPE(_int, ctypes.c_char_p, _int, POINTER(POINTER(ctypes.c_uint)), _int_p, _int_p, POINTER(MXCallbackList), _void)
+_CREATOR = CFUNCTYPE(_int, ctypes.c_char_p, _int, POINTER(ctypes.c_char_p), POINTER(ctypes.c_char_p), POINTER(MXCallbackList))
+
+
+def _hand_over(result, value, table):
+    """Fills in the callbacks of `value`."""
+    number = next(_numbers)
+    contexts = value.contexts = (_void * len(table))(*[number] * len(table))   # read when the callback has returned
+    result[0] = MXCallbackList(len(table), ctypes.cast(table, POINTER(_PLAIN)), ctypes.cast(contexts, POINTER(_void)))
+    _live[number] = value
+
+
+@_callback(_DELETE)
+def _delete(number, live=_live):   # a default outlives the module's names when the interpreter ends
+    live.pop(number, None)
+
+
+def _lists(function):
+    @_callback(_LIST)
+    def entry(result, number):
+        result[0] = ctypes.cast(_live[number].lists[function], _void).value
+    return entry
+
+
+@_callback(_SHAPE)
+def _infer_shape(count, ndims, shapes, number):
+    described = _live[number]
+    given = [[shapes[i][d] for d in range(ndims[i])] for i in range(described.counts[0])]
+    result = described.complete("infer_shape", described.prop.infer_shape(given))
+    sizes = described.keep("infer_shape", [(_int * len(s))(*[int(d) for d in s]) for s in result])
+    for i, s in enumerate(sizes):
+        shapes[i], ndims[i] = ctypes.cast(s, _int_p), len(s)
+
+
+@_callback(_TYPE)
+def _infer_type(count, types, number):
+    described = _live[number]
+    given = [_dtype_of(types[i]) if types[i] >= 0 else None for i in range(described.counts[0])]
+    result = described.complete("infer_type", described.prop.infer_type(given))
+    for i, t in enumerate(result):
+        types[i] = -1 if t is None else _dtype_number(t)
+
+
+@_callback(_DEPEND)
+def _depend(out_grad, in_data, out_data, num_deps, deps, number):
+    described = _live[number]
+    arguments, outputs, _ = described.counts
+    wanted = [int(d) for d in described.prop.declare_backward_dependency(
+        [out_grad[i] for i in range(outputs)], [in_data[i] for i in range(arguments)], [out_data[i] for i in range(outputs)])]
+    kept = described.keep("declare_backward_dependency", (_int * len(wanted))(*wanted))
+    num_deps[0], deps[0] = len(wanted), ctypes.cast(kept, _int_p)
+
+
+@_callback(_CREATE)
+def _create(ctx, count, shapes, ndims, dtypes, result, number):
+    described = _live[number]
+    op = described.prop.create_operator(context.context_of(py_str(ctx)), [[shapes[i][d] for d in range(ndims[i])] for i in range(count)],
+                                        [dtypes[i] for i in range(count)])
+    if not isinstance(op, described.operator_class):
+        raise CheckedTypeError(f"create_operator returned a {type(op).__name__}; accepted: a CustomOp")
+    _hand_over(result, _Created(op), _OP_TABLE)
+
+
+def _run(count, pointers, tags, is_train, number, writable):
+    """The operator and its arrays by tag; what follows runs with its modes."""
+    created, arrays = _live[number], [[] for _ in range(5)]
+    for i in range(count):
+        array = NDArray(NDArrayHandle(pointers[i]), writable=tags[i] in writable)
+        arrays[tags[i]].append(array.as_np_ndarray() if created.np_array else array)
+    return created, arrays
+
+
+def _in_mode(created, is_train, function):
+    with _Scope(False, bool(is_train)):
+        with np_shape(created.np_shape), np_array(created.np_array):
+            return function()
+
+
+@_callback(_FB)
+def _forward(count, pointers, tags, reqs, is_train, number):
+    created, arrays = _run(count, pointers, tags, is_train, number, (_OUT, _AUX))
+    words = [_REQS[reqs[i]] for i in range(len(arrays[_OUT]))]
+    _in_mode(created, is_train, lambda: created.op.forward(
+        is_train=is_train, req=words, in_data=arrays[_IN], out_data=arrays[_OUT], aux=arrays[_AUX]))
+
+
+@_callback(_FB)
+def _backward(count, pointers, tags, reqs, is_train, number):
+    created, arrays = _run(count, pointers, tags, is_train, number, (_IN_GRAD, _AUX))
+    words = [_REQS[reqs[i]] for i in range(len(arrays[_IN_GRAD]))]
+    _in_mode(created, is_train, lambda: created.op.backward(
+        req=words, out_grad=arrays[_OUT_GRAD], in_data=arrays[_IN], out_data=arrays[_OUT], in_grad=arrays[_IN_GRAD], aux=arrays[_AUX]))
+
+
+def _table(*callbacks):
+    return (_PLAIN * len(callbacks))(*[ctypes.cast(c, _PLAIN) for c in callbacks])
+
+
+# In the order of the enumerations in c_api.h. They live as long as the process.
+_OP_TABLE = _table(_delete, _forward, _backward)
+_PROP_TABLE = _table(_delete, _lists("list_arguments"), _lists("list_outputs"), _lists("list_auxiliary_states"), _infer_shape, _depend,
+                     _create, _infer_type)
+
+
+def creator(classes, operator_class):
+    """The C function that describes the operators whose CustomOpProp is in `classes`, by name.
+    Their operators are instances of `operator_class`."""
+    @_callback(_CREATOR)
+    def entry(op_type, count, keys, values, result):
+        prop = classes[py_str(op_type)](**{py_str(keys[i]): py_str(values[i]) for i in range(count)})
+        _hand_over(result, _Described(prop, operator_class), _PROP_TABLE)
+    return entry
