@@ -276,7 +276,8 @@ PyObject* InvokeKept(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t 
   AttrsPtr held;
   // Who may wait, here or in an engine that runs all at once, must not hold the interpreter lock:
   // custom operators want it.
-  const bool free = op->runs == RunBy::kArrays || op->runs == RunBy::kAsync || EngineRunsAtOnce();
+  const RunBy runs = op->RunsBy(*attrs);
+  const bool free = runs == RunBy::kArrays || runs == RunBy::kAsync || EngineRunsAtOnce();
   if (free) {
     for (Py_ssize_t i = 0; i < num_inputs; ++i) kept.Add(inputs[i]);
     for (PyObject* o : given) kept.Add(o);
