@@ -486,8 +486,8 @@ class Block(_BlockFiles):
             param.cast(dtype)
 
     def summary(self, *inputs):
-        """Run `inputs` through the (initialised, not compiled) network and print a table of layers,
-        output shapes and parameter counts.
+        """Run `inputs` through the initialised network and print a table of layers, output shapes
+        and parameter counts. A compiled network runs operator by operator for it.
 
         >>> net = mx.gluon.nn.HybridSequential()
         >>> net.add(mx.gluon.nn.Dense(8, in_units=4), mx.gluon.nn.Dense(2, in_units=8))

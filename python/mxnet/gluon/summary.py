@@ -1,5 +1,8 @@
 """The table that Block.summary prints."""
+import importlib
+
 from ..ndarray import NDArray
+from ..symbol import SymbolBase
 
 _WIDTH = 80
 _ROW = '{:>20}  {:>42} {:>15}'
@@ -13,6 +16,10 @@ def _shapes(value):
         return [walk(x) for x in v] if isinstance(v, (list, tuple)) else v
     text = str(walk(value))
     return text[1:-1] if isinstance(value, (list, tuple)) else text
+
+
+def _holds_symbols(value):
+    return any(map(_holds_symbols, value)) if isinstance(value, (list, tuple)) else isinstance(value, SymbolBase)
 
 
 def _count(params):
@@ -32,19 +39,18 @@ def _product(shape):
 
 
 def print_summary(net, inputs):
-    """Run `inputs` through `net` with a hook on every block, then print. AssertionError when a
-    block is compiled, because its children do not run one by one then."""
+    """Run `inputs` through `net` with a hook on every block, then print. Compiled blocks run
+    operator by operator meanwhile, because their children do not run one by one otherwise."""
     rows, handles, seen, number = [], [], {}, [0]
     totals = dict(total=0, trainable=0, shared=0)
 
     def watch(block):
-        assert not (block._active), (
-            f'[gluon.summary] {block.name!r} is hybridized; a network that is not is accepted')
-
         if block._is_sequence:
             return
 
         def hook(blk, _, outputs):
+            if _holds_symbols(outputs):    # shapes of parameters are being inferred
+                return
             number[0] += 1
             params = blk._reg_params.values()
             total, trainable = _count(params)
@@ -57,7 +63,7 @@ def print_summary(net, inputs):
 
     try:
         net.apply(watch)
-        net(*inputs)
+        importlib.import_module('mxnet.gluon._trace').run_plainly(net, inputs, {})    # which stands on this module
     finally:
         for handle in handles:
             handle.detach()

@@ -151,9 +151,6 @@ def test_summary(capsys):
     rows = [line.split() for line in text.splitlines()]
     assert ['Dense-1', '(5,', '4)', '16'] in rows and ['BatchNorm-2', '(5,', '4)', '16'] in rows and ['Dense-3', '(5,', '2)', '10'] in rows
     assert 'Total params: 42' in text and 'Trainable params: 34' in text and 'Unique parameters in model: 42' in text
-    net.hybridize()
-    with pytest.raises(AssertionError, match='hybridized'):
-        net.summary(nd.ones((5, 3)))
     assert not net[0]._forward_hooks
 
 
@@ -610,3 +607,21 @@ def test_a_layer_that_forward_leaves_out_stays_open(hybridize):
         net.unused.weight.data()
     net.unused(nd.ones((1, 5)))
     assert net.unused.weight.data().shape == (3, 5)
+
+
+def test_summary_of_a_hybridized_network_is_that_of_a_plain_one(capsys):
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(4, activation='relu'), gluon.nn.Dense(2))
+    net.initialize()
+    x = mx.nd.ones((3, 5))
+    net.summary(x)
+    plain = capsys.readouterr().out
+    net.hybridize()
+    before = net(x).asnumpy()
+    net.summary(x)
+    assert capsys.readouterr().out == plain and plain.count('Dense-') == 2
+    assert net._active and all(child._active for child in net._children.values())
+    assert (net(x).asnumpy() == before).all()
+    with pytest.raises(Exception):
+        net.summary(mx.nd.ones((3, 6)))      # of another width
+    assert net._active
