@@ -26,7 +26,7 @@ from threading import Lock  # noqa: F401
 
 from . import context, symbol  # noqa: F401
 from ._operators import callbacks as _operator_callbacks  # noqa: F401
-from .base import (CheckedValueError, MXCallbackList, NDArrayHandle, OpHandle, _LIB, c_str, check_call, py_str)  # noqa: F401
+from .base import (CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, OpHandle, _LIB, c_str, check_call, py_str)  # noqa: F401
 from .ndarray import NDArray
 from ._operators.arguments import (OperatorArguments, get_all_registered_operators,
                              get_all_registered_operators_grouped, get_operator_arguments)
@@ -215,7 +215,15 @@ def register(reg_name):
     >>> mx.nd.Custom(mx.nd.array([1, 2]), op_type='negated_of_example').asnumpy()
     array([-1., -2.], dtype=float32)
     """
+    if not isinstance(reg_name, str) or not reg_name:
+        raise CheckedTypeError(f"[operator.register] the name is {reg_name!r}; accepted: a text that is not empty")
+
     def do_register(prop_cls):
+        is_class = isinstance(prop_cls, type)
+        if not callable(prop_cls) or is_class and not hasattr(prop_cls, "create_operator"):
+            what = f"the class {prop_cls.__name__}" if is_class else f"of the type {type(prop_cls).__name__}"
+            raise CheckedTypeError(f"[operator.register] what is registered as {reg_name!r} is {what}; accepted: a subclass of "
+                                   "mx.operator.CustomOpProp")
         _registry[reg_name] = prop_cls
         check_call(_LIB.MXCustomOpRegister(c_str(reg_name), _creator))
         return prop_cls

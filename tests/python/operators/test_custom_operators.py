@@ -3,6 +3,7 @@ are those of 1.9.1."""
 import gc
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -566,3 +567,14 @@ def test_nothing_is_kept():
     s.simple_bind(mx.cpu(), x=(2,)).forward()[0].wait_to_read()
     del s
     assert live() <= start + 2
+
+
+@pytest.mark.parametrize("name,what,text", [
+    ("test_int", int, "registered as 'test_int' is the class int; accepted: a subclass of mx.operator.CustomOpProp"),
+    ("test_number", 3, "is of the type int; accepted: a subclass"),
+    (3, object, "the name is 3; accepted: a text"),
+    ("", object, "the name is ''; accepted: a text")])
+def test_what_cannot_be_registered(name, what, text):
+    with pytest.raises(TypeError, match=re.escape(text)):
+        operator.register(name)(what)
+    assert name not in operator.get_all_registered_operators()
