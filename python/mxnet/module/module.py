@@ -7,7 +7,7 @@ from .. import ndarray as nd
 from .. import optimizer as opt
 from .._files.whole_files import load_states, write_file
 from ..context import Context, cpu
-from ..initializer import InitDesc, Uniform
+from ..initializer import InitDesc, Uniform, create as create_initializer
 from ..io import DataDesc
 from .._training.model import (_create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore, load_checkpoint)
 from .base_module import BaseModule, _ArgumentError, _check_input_names, _parse_data_desc
@@ -237,6 +237,11 @@ class Module(BaseModule):
                           stacklevel=2)
             return
         self._need("binded")
+        if isinstance(initializer, str):
+            initializer = create_initializer(initializer)
+        if initializer is not None and not callable(initializer):
+            raise _ArgumentTypeError(f"[Module] init_params: initializer is a {type(initializer).__name__}; accepted: an Initializer, "
+                                     "such as mx.init.Xavier(), its name or a function")
         self._allocate_params()
         attributes = self._symbol.attr_dict()
 

@@ -488,3 +488,18 @@ def test_predict_uses_what_the_update_before_has_left(between):
     np.testing.assert_allclose(aux['bn_moving_mean'], 0.5 * batch_mean, rtol=1e-4, atol=1e-5)
     hidden = (hidden - aux['bn_moving_mean']) / np.sqrt(aux['bn_moving_var'] + 1e-3) * args['bn_gamma'] + args['bn_beta']
     np.testing.assert_allclose(predicted, hidden @ args['fc2_weight'].T + args['fc2_bias'], rtol=1e-4, atol=1e-5)
+
+
+def test_initializers_by_name():
+    def weights(initializer):
+        mx.random.seed(3)
+        net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="fc")
+        module = mx.mod.Module(net, label_names=None)
+        module.bind([("data", (2, 5))])
+        module.init_params(initializer)
+        return module.get_params()[0]["fc_weight"].asnumpy()
+    assert (weights("xavier") == weights(mx.init.Xavier())).all() and weights("xavier").any()
+    with pytest.raises(TypeError, match=r"initializer is a int; accepted: an Initializer, such as mx.init.Xavier\(\), its name"):
+        weights(3)
+    with pytest.raises(Exception, match="xavier"):
+        weights("xavir")
