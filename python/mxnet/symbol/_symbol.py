@@ -13,7 +13,7 @@ from ..context import current_context
 from ._executors import _SymbolBinding
 from ._inference import _SymbolInference
 from ._nodes import nodes_of
-from ._unavailable import INSTEAD, unavailable
+from ._unavailable import INSTEAD, missing, unavailable
 
 __all__ = ["Group", "Symbol", "SymbolBase", "load_json"]
 
@@ -110,6 +110,9 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
     def _repr_html_(self):
         from .._display.html import symbol_html
         return symbol_html(self)
+
+    def __getattr__(self, name):
+        raise missing(self, name)
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))

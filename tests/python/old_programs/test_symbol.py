@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -295,3 +296,22 @@ def test_a_shape_by_name_is_that_of_all_variables_of_this_name():
     product = mx.sym.dot(mx.sym.Variable('x'), mx.sym.Variable('x'))
     assert product.infer_shape(x=(2, 2)) == ([(2, 2), (2, 2)], [(2, 2)], [])
     assert product.infer_type(x='float64') == ([np.float64] * 2, [np.float64], [])
+
+
+@pytest.mark.parametrize("name,hint", [("shape", "a block that defines forward(self, x)"), ("ndim", "Codes of reshape"),
+                                       ("dtype", "infer_type tells it")])
+def test_attributes_of_arrays_say_what_symbols_have_in_their_place(name, hint):
+    x = mx.sym.var("x")
+    assert not hasattr(x, name)
+    with pytest.raises(AttributeError, match=f"'Symbol' object has no attribute '{name}': .*{re.escape(hint)}"):
+        getattr(x, name)
+    with pytest.raises(AttributeError, match="^'Symbol' object has no attribute 'no_such'$"):
+        x.no_such
+
+    class Net(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, data):
+            return data.reshape((data.shape[0], -1))
+    net = Net()
+    net.hybridize()
+    with pytest.raises(AttributeError, match="Codes of reshape"):
+        net(x)
