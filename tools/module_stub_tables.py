@@ -203,7 +203,7 @@ PROTECTED = {"Optimizer": "_update_count _get_lr _get_lrs _get_wd _get_wds".spli
 # Arguments whose documented type is not all that functions take.
 OPEN = {"dtype", "ctx", "context", "device", "mean", "std"}
 LEFT_OUT = {"__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__del__", "__dir__",
-            "__copy__", "__deepcopy__", "__array_priority__", "__class_getitem__", "__subclasshook__", "__getnewargs__"}
+            "__getattr__", "__copy__", "__deepcopy__", "__array_priority__", "__class_getitem__", "__subclasshook__", "__getnewargs__"}
 ARITHMETIC = [*(f"__{side}{name}__" for name in "add sub mul truediv mod pow".split() for side in ("", "r", "i")),
               "__neg__", "__abs__", "__matmul__", *(f"__{name}__" for name in "lt le gt ge".split())]
 THE_SAME_KIND = {"__getitem__", "copy", "as_in_context", "astype", "reshape", "detach", "slice", "broadcast_to", "__iter__"}

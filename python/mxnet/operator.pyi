@@ -5,6 +5,7 @@ from mxnet._typing import Decorated
 from mxnet import context as context
 from mxnet import symbol as symbol
 from mxnet.autograd import overwrite as overwrite
+from mxnet.base import CheckedTypeError as CheckedTypeError
 from mxnet.base import CheckedValueError as CheckedValueError
 from mxnet.base import MXCallbackList as MXCallbackList
 from mxnet.base import c_str as c_str
