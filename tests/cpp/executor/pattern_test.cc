@@ -21,7 +21,7 @@ struct Graph {
     graph.outputs = {e};
     VariableTypes types = {{x.node.get(), {Shape{3, 3}, kFloat32}}, {y.node.get(), {Shape{3, 3}, kFloat32}}};
     types[vector.node.get()] = {Shape{3}, kFloat32};
-    info = InferGraph(graph, types);
+    info = InferGraph(graph, types, InferSwitches::OfThread(true));
     return Matches(pattern, e, GraphView(graph, *info), &match);
   }
   static NodeEntry Scaled(const char* op, const NodeEntry& e, double number) {
