@@ -26,7 +26,7 @@ while (($#)); do
   shift
 done
 library=$build/libmxnet.so
-[[ -f $library ]] || { echo "gpu_bundle: no $library; make it with ./dev build --preset cuda" >&2; exit 1; }
+[[ -f $library && -x $build/tests/gpu_run_test ]] || { echo "gpu_bundle: no $library with its test programs; make them with ./dev build --preset cuda --tests" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/lib" "$work/tests" "$(dirname "$out")"

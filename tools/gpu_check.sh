@@ -57,7 +57,7 @@ if [[ -n $bundle ]]; then
 else
   if [[ -z $library ]]; then
     library=$root/build/cuda/libmxnet.so
-    [[ -f $library ]] || (cd "$root" && ./dev build --preset cuda) >"$out/build.log" 2>&1 || { tail -20 "$out/build.log"; exit 1; }
+    [[ -f $library ]] || (cd "$root" && ./dev build --preset cuda --tests) >"$out/build.log" 2>&1 || { tail -20 "$out/build.log"; exit 1; }
   fi
   [[ -f $library ]] || { echo "gpu_check: --library $library is not there" >&2; exit 2; }
   tests=$(dirname "$library")/tests

@@ -212,7 +212,7 @@ def check_tests():
     """All tests. Those of the night wait for processes and clocks much of their time, so they run
     beside the others; what they print comes at the end."""
     print("tests: all of them, which takes an hour on two cores", flush=True)
-    failures = list(_command("./dev", "build"))     # once, for both
+    failures = list(_command("./dev", "build", "--tests"))     # once, for both
     if failures:
         yield from failures
         return

@@ -54,7 +54,7 @@ class Programs {
     Context ctx;
     bool is_train = false;
     InferSwitches switches;
-    TensorTypes inputs;  // of the graph
+    TensorTypes inputs;      // of the graph
     std::vector<OpReq> req;  // by result, kept ones included; kNull: not wanted
   };
   /* Idle or new. Goes back to the others with its last user. */

@@ -162,13 +162,13 @@ def test_all_tests(release, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(release, "ROOT", str(tmp_path))
     (tmp_path / "dev").write_text(f"""#!/bin/bash
 half() {{ touch {tmp_path}/$1; for i in $(seq 100); do [ -e {tmp_path}/$2 ] && exit $3; sleep 0.1; done; exit 9; }}
-case "$*" in build) exit 0 ;; test) half day night 0 ;; "test --nightly=only") echo slept badly; half night day 3 ;; esac
+case "$*" in "build --tests") exit 0 ;; test) half day night 0 ;; "test --nightly=only") echo slept badly; half night day 3 ;; esac
 """)
     (tmp_path / "dev").chmod(0o755)
     assert list(release.check_tests()) == ["./dev test --nightly=only failed with exit status 3"]
     assert "slept badly" in capsys.readouterr().out
     (tmp_path / "dev").write_text("#!/bin/sh\nexit 2\n")
-    assert list(release.check_tests()) == ["./dev build failed with exit status 2"]
+    assert list(release.check_tests()) == ["./dev build --tests failed with exit status 2"]
 
 
 def test_wheels_that_are_missing(release, tmp_path, monkeypatch):
