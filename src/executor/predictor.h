@@ -35,8 +35,8 @@ class Predictor {
   /* One for another thread: parameters and the compiled plan are shared, inputs, outputs and
    * intermediate memory are not. A graph whose shapes depend on values has no plan to share. */
   std::unique_ptr<Predictor> ForThread() const;
-  /* One with other shapes of inputs, and these parameters. Throws Error(kValue) for another shape of
-   * a parameter. */
+  /* One with other shapes of inputs, and these parameters. Throws Error(kValue) for another shape
+   * of a parameter. */
   std::unique_ptr<Predictor> WithShapes(const Shapes& shapes) const;
 
   /* Throws Error(kValue) when the graph has no argument of that name. */
