@@ -47,11 +47,11 @@ struct PlanNodes {
     const Kernel* kernel;
     int in, num_in, out, num_out;  // places in `blobs`; the requests of the outputs begin at `req`
     int req;
-    double cost;                           // rough nanoseconds
-    bool constant = false;                 // runs only when a variable that it reads has changed
-    int loop = -1;                         // which of `loops` it belongs to
-    const AsyncCall* elsewhere = nullptr;  // started in place of a kernel; a bulk of its own
-    bool alone = false;                    // waits for such nodes in graphs that it holds; a bulk and a thread of its own
+    double cost;                       // rough nanoseconds
+    bool constant = false;             // runs only when a variable that it reads has changed
+    int loop = -1;                     // which of `loops` it belongs to
+    const AsyncCall* async = nullptr;  // started in place of a kernel; a bulk of its own
+    bool alone = false;                // waits for such nodes in graphs that it holds; a bulk and a thread of its own
   };
   /* Where a blob lies. Whoever acts by it has a switch without `default:`, so that the compiler
    * lists what a new place concerns. */
@@ -97,14 +97,14 @@ class Plan : public PlanSlots, public PlanNodes {
     int begin, end;
     std::vector<int> read_slots, write_slots, kept_slots;  // kept: written, but what they held is read first
     bool random = false;
-    bool elsewhere = false;  // one node, which runs elsewhere
-    bool alone = false;      // one node, which needs a thread of its own
+    bool async = false;  // one node, which others end
+    bool alone = false;  // one node, which needs a thread of its own
   };
   struct Phase {
     int begin = 0, end = 0;  // nodes
     std::vector<Bulk> bulks;
-    Bulk whole;              // the phase as one
-    bool elsewhere = false;  // some node runs elsewhere, or alone: never as one
+    Bulk whole;                  // the phase as one
+    bool only_in_bulks = false;  // some node is asynchronous, or alone: never as one
     double cost = 0;
     bool meets = false;       // a node waits for another device's
     bool own_random = false;  // draws from numbers set aside for it: some node runs alone

@@ -11,7 +11,7 @@ namespace mxnet {
 bool PlanInstance::RunsAsCudaGraphs(const PlanCall& call, bool backward) const {
   if (!call.graphs || !plan_->ctx.execution().is_gpu()) return false;
   // While nodes are recorded they run one by one: a graph shows none.
-  return Env::Get().enable_cuda_graphs && GpuInterface().graphs.get() && plan_->loops.empty() && !PhaseOf(backward).elsewhere &&
+  return Env::Get().enable_cuda_graphs && GpuInterface().graphs.get() && plan_->loops.empty() && !PhaseOf(backward).only_in_bulks &&
          !(profiler::Active() & profiler::kSymbolic);
 }
 

@@ -49,7 +49,7 @@ void PlanInstance::StartNode(int node, const RunContext& run, OnComplete done) {
   KernelArgs& a = bound_.args[node];
   a.run = run;
   try {
-    n.elsewhere->start(a, bound_.states[node], done);
+    n.async->start(a, bound_.states[node], done);
   } catch (const Error& e) {
     throw Error(e.kind(), std::string(e.what()) + " (node " + n.name + ")");
   }

@@ -25,16 +25,16 @@ PlanInstance::~PlanInstance() {
   Storage::Get()->Free(constants_);
 }
 
-// Of nodes that run elsewhere, or hold graphs with such nodes. A gradient's node has the
+// Of asynchronous nodes, and of those that hold graphs with such nodes. A gradient's node has the
 // parameters, and the state, of the node that it belongs to.
 void PlanInstance::MakeStates() {
   const Plan& p = *plan_;
-  if (!p.forward.elsewhere && !p.backward.elsewhere) return;
+  if (!p.forward.only_in_bulks && !p.backward.only_in_bulks) return;
   const auto calls = std::make_shared<CallStates>();
   for (size_t t = 0; t < p.nodes.size(); ++t) {
     const Plan::Node& n = p.nodes[t];
     try {
-      if (n.elsewhere) bound_.states[t] = calls->Of(*n.attrs, p.ctx, bound_.args[t].in, {});
+      if (n.async) bound_.states[t] = calls->Of(*n.attrs, p.ctx, bound_.args[t].in, {});
       if (n.alone) bound_.states[t] = NewCallScope(*n.attrs, calls);
     } catch (const Error& e) {
       throw Error(e.kind(), std::string(e.what()) + " (node " + n.name + ")");

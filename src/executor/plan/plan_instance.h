@@ -105,9 +105,9 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   bool RunHere(const PhaseRun& phase);
   /* `alone`: it needs a thread of its own. */
   void Push(std::function<void(RunContext)> fn, Variables variables, const char* name, bool alone) const;
-  /* `before` runs first. `node`: runs elsewhere. */
-  void PushElsewhere(std::function<void(RunContext)> before, const std::shared_ptr<PlanCall>& call, int node, Variables variables,
-                     const char* name);
+  /* `before` runs first. `node` is asynchronous. */
+  void PushAsync(std::function<void(RunContext)> before, const std::shared_ptr<PlanCall>& call, int node, Variables variables,
+                 const char* name);
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<Arena> arena_;

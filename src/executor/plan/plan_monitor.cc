@@ -75,8 +75,8 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
     const auto after = [copy, shown, inputs_shown](RunContext run) {
       for (size_t i = inputs_shown; i < shown.size(); ++i) copy(shown[i], run);
     };
-    if (n.elsewhere) {
-      PushElsewhere(before, call, t, variables, "monitor");
+    if (n.async) {
+      PushAsync(before, call, t, variables, "monitor");
       variables.num_kept = static_cast<int>(variables.writes.size());
       Push(after, variables, "monitor", false);
     } else {

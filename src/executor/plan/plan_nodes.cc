@@ -36,11 +36,11 @@ class NodeMaker {
     node.name = source.name;
     node.constant = IsConstantNode(source) && places_.entries[g_.eid(id, 0)].place == Plan::Place::kConstant;
     node.loop = schedule_.loop_of[t];
-    node.elsewhere = node.attrs->op->trait<AsyncCall>();
+    node.async = node.attrs->op->trait<AsyncCall>();
     node.alone = node.attrs->op->RunsBy(*node.attrs) == RunBy::kGraphKernel;
     node.kernel = node.attrs->op->KernelFor(task_.request.ctx.dev_type);
-    MXNET_CHECK(node.kernel || node.elsewhere) << "[" << node.attrs->op->name << "] has no GPU kernel in this build (node " << node.name
-                                               << "); accepted: cpu contexts";
+    MXNET_CHECK(node.kernel || node.async) << "[" << node.attrs->op->name << "] has no GPU kernel in this build (node " << node.name
+                                           << "); accepted: cpu contexts";
     AddInputs(t, &node);
     AddOutputs(t, &node);
     made_.nodes.push_back(std::move(node));

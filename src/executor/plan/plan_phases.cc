@@ -45,12 +45,12 @@ Plan::Phase MakePhase(const PlanNodes& plan, int begin, int end, int bulk_size) 
   const int size = std::max(std::min(bulk_size, end - begin), 1);
   for (int t = begin; t < end;) {
     int stop = t;
-    while (stop < std::min(end, t + size) && !plan.nodes[stop].elsewhere && !plan.nodes[stop].alone) ++stop;
+    while (stop < std::min(end, t + size) && !plan.nodes[stop].async && !plan.nodes[stop].alone) ++stop;
     const bool single = stop == t;
     phase.bulks.push_back(MakeBulk(plan, t, single ? t + 1 : stop));
-    phase.bulks.back().elsewhere = plan.nodes[t].elsewhere != nullptr;
+    phase.bulks.back().async = plan.nodes[t].async != nullptr;
     phase.bulks.back().alone = plan.nodes[t].alone;
-    phase.elsewhere = phase.elsewhere || single;
+    phase.only_in_bulks = phase.only_in_bulks || single;
     t = phase.bulks.back().end;
   }
   phase.whole = MakeBulk(plan, begin, end);

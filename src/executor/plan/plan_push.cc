@@ -64,8 +64,8 @@ void PlanInstance::Push(std::function<void(RunContext)> fn, Variables variables,
   Engine::Get()->PushSync(std::move(fn), where, std::move(variables.reads), std::move(variables.writes), FnProperty::kNormal, 0, name);
 }
 
-void PlanInstance::PushElsewhere(std::function<void(RunContext)> before, const std::shared_ptr<PlanCall>& call, int node,
-                                 Variables variables, const char* name) {
+void PlanInstance::PushAsync(std::function<void(RunContext)> before, const std::shared_ptr<PlanCall>& call, int node, Variables variables,
+                             const char* name) {
   variables.reads.insert(variables.reads.end(), variables.writes.begin(), variables.writes.begin() + variables.num_kept);
   // The closure keeps what the node computes on until it is done.
   Engine::Get()->PushAsync(
@@ -100,7 +100,7 @@ bool PlanInstance::RunHere(const PhaseRun& phase) {
   const PlanCall& call = *phase.call;
   RunContext run;
   run.ctx = plan_->ctx.execution();
-  if ((of.cost >= kInlineNanoseconds && !call.on_caller) || run.ctx.is_gpu() || of.elsewhere || of.meets) return false;
+  if ((of.cost >= kInlineNanoseconds && !call.on_caller) || run.ctx.is_gpu() || of.only_in_bulks || of.meets) return false;
   Engine* engine = Engine::Get();
   Variables v;
   CollectVariables(call, of.whole, phase.backward, &v);
@@ -137,10 +137,10 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
     const Plan::Bulk* bulk = phase.cuda_graphs ? &of.whole : &of.bulks[b];  // belongs to the plan, which `self` keeps
     const bool first = b == 0, last = b + 1 == bulks;
     CollectVariables(*call, *bulk, backward || !first, &variables);
-    if (bulk->elsewhere) {
+    if (bulk->async) {
       std::function<void(RunContext)> before;
       if (first) before = [self, phase](RunContext run) { self->BeginPhase(phase, run); };
-      PushElsewhere(std::move(before), call, bulk->begin, variables, plan_->nodes[bulk->begin].attrs->op->name.c_str());
+      PushAsync(std::move(before), call, bulk->begin, variables, plan_->nodes[bulk->begin].attrs->op->name.c_str());
       if (last && phase.free_after()) FreeArenaLater();
       continue;
     }
@@ -158,7 +158,7 @@ void PlanInstance::RunStep(const std::shared_ptr<PlanCall>& call, int step) {
     if (step == 0) self->BeginForward(call.get());
     self->Bind(call.get(), run);
   };
-  if (phase.elsewhere && plan_->nodes[step].elsewhere) return PushElsewhere(begin, call, step, std::move(variables), "forward step");
+  if (plan_->nodes[step].async) return PushAsync(begin, call, step, std::move(variables), "forward step");
   Push(
       [self, call, step, begin](RunContext run) {
         begin(run);

@@ -138,7 +138,7 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
           NodeClock clock(run, static_cast<size_t>(nodes));
           clock.Hold(std::min(1.5 * launching, kLongestHold));
           const auto node = [&](int t) {
-            if (self->plan_->nodes[t].elsewhere || self->plan_->nodes[t].alone) return;  // takes what the program's code takes
+            if (self->plan_->nodes[t].async || self->plan_->nodes[t].alone) return;  // takes what the program's code takes
             const auto run_node = [&] { self->ExecuteNodes(call.get(), t, t + 1, run, &PlanWorkspace::OfThread()); };
             if (r > 0 && self->plan_->nodes[t].constant)
               run_node();  // up to date

@@ -21,7 +21,7 @@ class RunOfPlan final : public SubgraphRun {
     for (size_t t = 0; t < plan_->nodes.size(); ++t) {
       const Plan::Node& n = plan_->nodes[t];
       if (n.alone) bound_.states[t] = NewCallScope(*n.attrs, nullptr);
-      waits_ = waits_ || n.alone || n.elsewhere;
+      waits_ = waits_ || n.alone || n.async;
     }
   }
   ~RunOfPlan() override {
@@ -72,7 +72,7 @@ class RunOfPlan final : public SubgraphRun {
     if (!waits_) return;
     calls_ = nullptr;
     for (size_t t = 0; t < bound_.states.size(); ++t) {
-      if (plan_->nodes[t].elsewhere) bound_.states[t] = nullptr;
+      if (plan_->nodes[t].async) bound_.states[t] = nullptr;
       if (plan_->nodes[t].alone) static_cast<CallScope&>(*bound_.states[t]).calls = nullptr;
     }
   }
@@ -98,7 +98,7 @@ class RunOfPlan final : public SubgraphRun {
   }
 
   /* Starts it and waits: this thread is there for nothing else. */
-  void RunElsewhere(int t) {
+  void RunAsync(int t) {
     struct Wait {
       engine::Latch done;
       std::exception_ptr error;
@@ -113,7 +113,7 @@ class RunOfPlan final : public SubgraphRun {
           of.done.Signal();
         },
         &wait);
-    n.elsewhere->start(bound_.args[t], bound_.states[t], done);
+    n.async->start(bound_.args[t], bound_.states[t], done);
     wait.done.Wait();
     if (wait.error) std::rethrow_exception(wait.error);
   }
@@ -140,8 +140,8 @@ class RunOfPlan final : public SubgraphRun {
     next_block_ = 0;
     try {
       profiler::OpScope profiled(&bound_.profiled[t], *n.attrs, a.in, a.out, n.name, run_);
-      if (n.elsewhere)
-        RunElsewhere(t);
+      if (n.async)
+        RunAsync(t);
       else
         (*n.kernel)(a);
     } catch (const Error& e) {
@@ -158,7 +158,7 @@ class RunOfPlan final : public SubgraphRun {
   std::vector<std::pair<void*, size_t>> blocks_;  // workspace of the nodes, as long
   size_t next_block_ = 0;
   RunContext run_;
-  bool waits_ = false;  // some node runs elsewhere, or holds a graph with such a node
+  bool waits_ = false;  // some node is asynchronous, or holds a graph with such a node
   std::shared_ptr<CallStates> calls_;
   std::vector<int64_t> around_steps_, steps_;
 };
