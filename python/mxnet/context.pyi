@@ -1,6 +1,7 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from collections.abc import Callable
 from typing import Any, Self
+from mxnet.base import c_int as c_int
 from mxnet.base import check_call as check_call
 from mxnet.base import error_class as error_class
 

@@ -1,5 +1,6 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any
+from mxnet.base import c_int as c_int
 from mxnet.base import check_call as check_call
 def bulk(size: Any) -> Any: ...
 def set_bulk_size(size: Any) -> Any: ...

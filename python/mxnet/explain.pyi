@@ -1,6 +1,7 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any
 from mxnet.base import c_handle_array as c_handle_array
+from mxnet.base import c_int as c_int
 from mxnet.base import check_call as check_call
 from mxnet.base import py_str as py_str
 
