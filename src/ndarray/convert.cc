@@ -1,6 +1,7 @@
 // Conversion of whole arrays between any two dtypes.
 #include <cstring>
 
+#include "base/convert_floats.h"
 #include "base/dtype.h"
 #include "base/threads/omp.h"
 #include "base/truncate.h"
@@ -44,6 +45,10 @@ MXNET_DLL void ConvertElements(const void* src, int src_dtype, void* dst, int ds
           BfloatToFloat(s + begin, d + begin, end - begin);
         } else if constexpr (std::is_same<From, float>::value && std::is_same<To, bfloat16>::value) {
           FloatToBfloat(s + begin, d + begin, end - begin);
+        } else if constexpr (std::is_same<From, float>::value && std::is_same<To, double>::value) {
+          MXNET_CPU_CALL(WidenFloats)(s + begin, d + begin, end - begin);
+        } else if constexpr (std::is_same<From, double>::value && std::is_same<To, float>::value) {
+          MXNET_CPU_CALL(NarrowToFloats)(s + begin, d + begin, end - begin);
         } else {
           for (int64_t i = begin; i < end; ++i) d[i] = ConvertOne<From, To>(s[i]);
         }

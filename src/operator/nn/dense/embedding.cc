@@ -50,26 +50,31 @@ const int64_t* Rows(KernelArgs& args, const TBlob& data, int64_t rows) {
   return out;
 }
 
-// out[i] = row number[i] of the weight
-void CopyWeightRows(const char* weight, const int64_t* number, int64_t n, size_t bytes, char* out) {
-  const auto copy = [=](auto size) {  // a size that the compiler knows is a load and a store
-    for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * size, weight + number[i] * size, size);
-  };
-  const auto copy_ends = [=](auto part) {  // rows of `part` bytes to twice as many: two copies that may overlap
-    const int64_t size = static_cast<int64_t>(bytes), last = size - part;
-    for (int64_t i = 0; i < n; ++i) {
-      const char* from = weight + number[i] * size;
-      char* to = out + i * size;
-      std::memcpy(to, from, part);
-      std::memcpy(to + last, from + last, part);
-    }
-  };
-  OfLength(static_cast<int64_t>(bytes), [&](auto size) {
-    if (!std::is_integral_v<decltype(size)> || bytes > 64 || bytes < 4) return copy(size);
-    if (bytes < 8) return copy_ends(std::integral_constant<int64_t, 4>());
-    if (bytes < 16) return copy_ends(std::integral_constant<int64_t, 8>());
-    if (bytes < 32) return copy_ends(std::integral_constant<int64_t, 16>());
-    copy_ends(std::integral_constant<int64_t, 32>());
+// out[i] = row number[i] of the weight, in one copy each.
+template <typename Length>
+void CopyWhole(const char* weight, const int64_t* number, int64_t n, Length size, char* out) {
+  for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * size, weight + number[i] * size, size);
+}
+
+// The same for rows of kPart bytes to twice as many: two copies that may overlap.
+template <int64_t kPart>
+void CopyEnds(const char* weight, const int64_t* number, int64_t n, int64_t size, char* out) {
+  const int64_t last = size - kPart;
+  for (int64_t i = 0; i < n; ++i) {
+    const char* from = weight + number[i] * size;
+    char* to = out + i * size;
+    std::memcpy(to, from, kPart);
+    std::memcpy(to + last, from + last, kPart);
+  }
+}
+
+void CopyWeightRows(const char* weight, const int64_t* number, int64_t n, int64_t bytes, char* out) {
+  OfLength(bytes, [=](auto size) {
+    if (!std::is_integral_v<decltype(size)> || bytes > 64 || bytes < 4) return CopyWhole(weight, number, n, size, out);
+    if (bytes < 8) return CopyEnds<4>(weight, number, n, bytes, out);
+    if (bytes < 16) return CopyEnds<8>(weight, number, n, bytes, out);
+    if (bytes < 32) return CopyEnds<16>(weight, number, n, bytes, out);
+    CopyEnds<32>(weight, number, n, bytes, out);
   });
 }
 
@@ -81,18 +86,18 @@ void Forward(KernelArgs& args) {
     return TakeRows(args.run, weight, 1, weight.shape[0], weight.shape[1], rows, args.in[0].Size(), args.out[0].dptr);
   }
   const TBlob &data = args.in[0], &weight = args.in[1];
-  const size_t bytes = static_cast<size_t>(weight.shape[1]) * DTypeSize(weight.dtype);
+  const int64_t bytes = weight.shape[1] * static_cast<int64_t>(DTypeSize(weight.dtype));
   char* out = static_cast<char*>(args.out[0].dptr);
   VisitDType(data.dtype, "Embedding", [&](auto tag) {
     const auto* in = data.data<decltype(tag)>();
     // beside its copy, finding a row's number counts as some bytes
-    ParallelFor(data.Size(), std::max<int64_t>(1, 65536 / static_cast<int64_t>(bytes + 8)), [&](int64_t b, int64_t e) {
+    ParallelFor(data.Size(), std::max<int64_t>(1, 65536 / (bytes + 8)), [&](int64_t b, int64_t e) {
       constexpr int64_t kBlock = 256;
       int64_t number[kBlock];
       for (int64_t i = b; i < e; i += kBlock) {
         const int64_t n = std::min(kBlock, e - i);
         CutToRows(in + i, n, weight.shape[0], number);
-        CopyWeightRows(static_cast<const char*>(weight.dptr), number, n, bytes, out + i * static_cast<int64_t>(bytes));
+        CopyWeightRows(static_cast<const char*>(weight.dptr), number, n, bytes, out + i * bytes);
       }
     });
   });
