@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/cpu_dispatch.h"
+#include "mxnet/op.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"

@@ -10,6 +10,7 @@
 #include "mxnet/c_predict_api.h"
 #include "mxnet/graph.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 
 using namespace mxnet;  // NOLINT
 

@@ -122,8 +122,8 @@ class Plan : public PlanSlots, public PlanNodes {
   Context ctx;
   bool is_train = false, has_backward = false;
   InferSwitches switches;  // that it was inferred with
-  Symbol optimized;     // the forward graph after the passes
-  Recompute recompute;  // chosen nodes of the symbol
+  Symbol optimized;        // the forward graph after the passes
+  Recompute recompute;     // chosen nodes of the symbol
 
   std::string DebugStr() const;
 };

@@ -8,6 +8,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "cpu_levels.h"
+#include "mxnet/op.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/rows.h"

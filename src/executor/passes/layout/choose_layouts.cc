@@ -111,8 +111,7 @@ class LayoutChooser {
     const Shape& shape = info_.shape({original, 0, 0});
     bool alike = true;
     for (size_t i = 0; i < c->inputs.size(); ++i)
-      alike =
-          alike && (c->image_in[i] || original->attrs->ReadsOnlyShape(static_cast<int>(i))) && tensors_.at(c->inputs[i]).shape == shape;
+      alike = alike && (c->image_in[i] || original->attrs->ReadsOnlyShape(static_cast<int>(i))) && tensors_.at(c->inputs[i]).shape == shape;
     for (size_t o = 0; o < c->image_out.size(); ++o)
       alike = alike && c->image_out[o] && info_.shape({original, static_cast<uint32_t>(o), 0}) == shape;
     ConvertImages(c, alike ? Layout::kChannelsLast : Layout::kPlain);

@@ -69,8 +69,7 @@ class Chooser {
     for (uint32_t n = num_forward_; n < g_.nodes.size(); ++n) {
       const auto& info = g_.nodes[n];
       for (size_t i = 0; i < info.inputs.size(); ++i)
-        if (info.inputs[i].node < num_forward_ && !info.source->attrs->ReadsOnlyShape(static_cast<int>(i)))
-          need(g_.eid(info.inputs[i]));
+        if (info.inputs[i].node < num_forward_ && !info.source->attrs->ReadsOnlyShape(static_cast<int>(i))) need(g_.eid(info.inputs[i]));
     }
     for (const auto& e : q.graph.grads)
       if (g_.id.at(e.node.get()) < num_forward_) need(Eid(e));
