@@ -8,6 +8,7 @@
 #include "mxnet/op.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/record/dtypes.h"
+#include "operator/record/like_inputs.h"
 #include "operator/record/param.h"
 #include "rtc/loop.h"
 

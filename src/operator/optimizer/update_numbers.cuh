@@ -1,7 +1,6 @@
 // The numbers of a parameter update, for the CPU and for GPUs, where they are among a kernel's
-// arguments (therefore doubles alone). A rule reads some of them; the others are not set.
-#ifndef MXNET_OPERATOR_OPTIMIZER_UPDATE_NUMBERS_CUH_
-#define MXNET_OPERATOR_OPTIMIZER_UPDATE_NUMBERS_CUH_
+// arguments (therefore doubles alone). A rule reads some of them; the others are not set. Included
+// once where it is C++ (update_rules.h).
 
 namespace mxnet {
 
@@ -26,4 +25,3 @@ struct UpdateNumbers {
 };
 
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_OPTIMIZER_UPDATE_NUMBERS_CUH_
