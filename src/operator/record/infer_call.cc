@@ -59,7 +59,7 @@ void Give(ShapeVector* shapes, const std::vector<int>& dtypes, TensorTypes* type
 
 InferSwitches InferSwitches::OfThread(bool in_graph) { return {numpy::DefaultIsFloat64(), NumpyShapes(), in_graph}; }
 
-bool InferCallAs(const Op& op, const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
+MXNET_DLL bool InferCallAs(const Op& op, const Attrs& attrs, const InferSwitches& switches, ShapeVector* in, ShapeVector* out) {
   if (op.infer_shape_by) return op.infer_shape_by(attrs, switches, in, out);
   return op.infer_shape && op.infer_shape(attrs, in, out);
 }

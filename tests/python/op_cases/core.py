@@ -1,11 +1,11 @@
 """Operators that calls and executors are made of, which have their own tests."""
 CASES = []
 COVERED_ELSEWHERE = {"_copyto": "test_ndarray.py", "_to_context": "test_several_gpus_training.py",
-                     "_CustomFunction": "test_autograd.py", "_CachedOp": "../cpp/cached_op_test.cc",
-                     "_to_layout": "../cpp/executor_test.cc",
-                     "_fold_scale_shift": "../cpp/executor_test.cc",
+                     "_CustomFunction": "test_autograd.py", "_CachedOp": "../cpp/executor/cached_op_test.cc",
+                     "_to_layout": "../cpp/executor/executor_test.cc",
+                     "_fold_scale_shift": "../cpp/executor/executor_test.cc",
                      "_join_parameters": "test_passes.py",
-                     "_fused_convolution": "../cpp/executor_test.cc", "_fused_expand_depthwise": "test_passes.py",
+                     "_fused_convolution": "../cpp/executor/executor_test.cc", "_fused_expand_depthwise": "test_passes.py",
                      "_fused_dense": "test_passes.py",
                      "_fused_quantized_convolution": "test_fused_layers.py", "_fused_quantized_dense": "test_fused_layers.py",
                      "_fused_pointwise": "test_pointwise_passes.py",

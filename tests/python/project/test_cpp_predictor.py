@@ -186,7 +186,8 @@ def test_every_function_of_the_cpp_headers_is_called(flags, prefix, tmp_path):
     for header in sorted((prefix / "include" / "mxnet").glob("*.h")):
         if not check_exports.HEADER_ONLY.search(header.name):
             declared.update(name for _, name, _ in check_exports.declarations(header) if name.startswith("mxnet::"))
-    private = {"mxnet::Chunk::FreeMemory"}      # and called by no function that a header defines
+    # Called by no function that a header defines; of structs of parameters, whose header is the library's own.
+    private = {"mxnet::Chunk::FreeMemory", "mxnet::Op::SetParams"}
     missing = {name for name, count in declared.items() if there[name] < count} - private
     assert not missing, f"not called: {sorted(missing)}"
     assert len(declared) > 140 and run([program, tmp_path]) == "called\n"

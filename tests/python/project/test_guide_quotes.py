@@ -8,7 +8,7 @@ import re
 import pytest
 
 TREE = pathlib.Path(__file__).resolve().parents[3]
-QUOTE = re.compile(r"^( *)From \[`([^`]+)`\]\(([^)]+)\):\n\n *```\w+\n(.*?)\n *```$", re.M | re.S)
+QUOTE = re.compile(r"^( *)From[ \n]\[`([^`]+)`\]\(([^)]+)\):\n\n *```\w+\n(.*?)\n *```$", re.M | re.S)
 PAGES = sorted((TREE / "docs" / "guide").glob("*.md"))
 
 
