@@ -305,7 +305,7 @@ class Execution {
       for (size_t i = 0; i < inputs_.size(); ++i) s_->in[i] = s_->in[i].dptr ? s_->in[i] : InputBlob(*attrs_, i, *inputs_[i]);
       for (size_t o = 0; o < outputs_.size(); ++o)
         if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) s_->out[o] = Written(o).data();
-      CallKernel(kernel, *attrs_, s_->in, s_->req, s_->out, run, is_train_, random_, false, switches_);
+      CallKernel(kernel, *attrs_, s_->in, s_->req, s_->out, run, is_train_, random_, false, attrs_->subgraphs.empty() ? nullptr : &switches_);
     } catch (...) {
       error = std::current_exception();
     }
@@ -347,7 +347,8 @@ class Execution {
     auto fn = [call, waits = own_thread_, random = own_random_](RunContext run) {
       profiler::MemoryScope memory(profiler::NameOf(*call->attrs), call->memory_scope);
       AllocateLate(call, run);
-      CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random, waits, call->switches);
+      CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random, waits,
+                 call->attrs->subgraphs.empty() ? nullptr : &call->switches);
     };
     if (own_thread_) return PushOnOwnThread(std::move(fn), ctx_.execution(), s_->reads, s_->writes, op_->name.c_str());
     engine->PushSync(std::move(fn), ctx_.execution(), s_->reads, s_->writes, FnProperty::kNormal, 0, op_->name.c_str());

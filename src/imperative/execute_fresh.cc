@@ -42,14 +42,14 @@ struct Inferred {
   std::unique_ptr<char[]> value;
 
   /* `first`: the shape of the first input; null without inputs. Null: the thread is ending. */
-  static Inferred* Slot(const Attrs* attrs, const Shape* first, bool into) {
+  __attribute__((always_inline)) static Inferred* Slot(const Attrs* attrs, const Shape* first, bool into) {
     Inferred* slots = of_thread;
     if (__builtin_expect(!slots, 0) && !(slots = Begin())) return nullptr;
     size_t h = reinterpret_cast<size_t>(attrs) / 16 + (into ? 37 : 0);
     if (first && first->ndim() > 0) h += static_cast<size_t>((*first)[0]) * 7 + static_cast<size_t>((*first)[first->ndim() - 1]);
     return &slots[(h ^ h >> 6) % kSlots];
   }
-  bool Matches(const AttrsPtr& a, Span<NDArray* const> inputs, int outputs, bool given) const {
+  __attribute__((always_inline)) bool Matches(const AttrsPtr& a, Span<NDArray* const> inputs, int outputs, bool given) const {
     if (attrs.get() != a.get() || into != given || num_in != inputs.size() || num_out != outputs) return false;
     for (int i = 0; i < num_in; ++i)
       if (in[i].dtype != inputs[i]->dtype() || in[i].shape != inputs[i]->shape()) return false;
@@ -59,7 +59,7 @@ struct Inferred {
  private:
   static constexpr size_t kSlots = 64;
   static thread_local Inferred* of_thread;  // plain, for looking at one with a destructor costs another call
-  static Inferred* Begin() {
+  __attribute__((noinline)) static Inferred* Begin() {
     static thread_local struct Owner {
       std::unique_ptr<Inferred[]> slots{new Inferred[kSlots]};
       ~Owner() {
@@ -168,8 +168,7 @@ bool ExecuteInto(const Inferred& known, const AttrsPtr& attrs, Span<NDArray* con
     out.Add(*output, true);
     RunContext run;
     run.ctx = ctx.execution();
-    CallKernel(*known.kernel, *attrs, in.span(), Span<const OpReq>(&req, 1), out.span(), run, is_train, nullptr, false,
-               SwitchesFor(*attrs));
+    CallKernel(*known.kernel, *attrs, in.span(), Span<const OpReq>(&req, 1), out.span(), run, is_train, nullptr);
   } catch (...) {
     error = std::current_exception();
   }
@@ -228,8 +227,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
   run.ctx = ctx.execution();
   const BorrowedTeam team;
   try {
-    CallKernel(*known->kernel, *attrs, in.span(), Span<const OpReq>(write, known->num_out), out.span(), run, is_train, nullptr, false,
-               SwitchesFor(*attrs));
+    CallKernel(*known->kernel, *attrs, in.span(), Span<const OpReq>(write, known->num_out), out.span(), run, is_train, nullptr);
   } catch (...) {
     error = std::current_exception();
   }
@@ -251,6 +249,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
 void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* kernel, Context ctx, bool given) {
   const Op* op = attrs->op;
   if (given && (s.out.size() != 1 || ctx.dev_type != DeviceType::kCPU)) return;
+  if (!attrs->subgraphs.empty()) return;  // their inference is given the switches of each call
   if (ctx.is_gpu() || op->uses_random || op->mutate_inputs || s.in.size() > Inferred::kMaxIn || s.out.size() > Inferred::kMaxOut) return;
   Inferred* slot = Inferred::Slot(attrs.get(), s.in.empty() ? given ? &s.out[0].shape : nullptr : &s.in[0].shape, given);
   if (!slot) return;

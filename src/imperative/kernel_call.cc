@@ -89,16 +89,17 @@ class Workspace {
 }  // namespace
 
 void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
-                const RunContext& run, bool is_train, RandomState* random, bool waits, const InferSwitches& switches) {
+                const RunContext& run, bool is_train, RandomState* random, bool waits, const InferSwitches* switches) {
   FloatModeScope float_mode;
   Workspace workspace(run, waits);
   std::shared_ptr<OpState> state;
   Workspace* w = &workspace;
   // All at once: assigning a function takes a swap, which waits for what was written just before.
   KernelArgs args = {
-      &attrs, in, req, out, run, is_train, attrs.op->stateful ? &state : nullptr, random, {}, nullptr, switches, [w](size_t bytes) {
+      &attrs, in, req, out, run, is_train, attrs.op->stateful ? &state : nullptr, random, {}, nullptr, {}, [w](size_t bytes) {
         return w->Get(bytes);
       }};
+  if (__builtin_expect(switches != nullptr, 0)) args.switches = *switches;
   if (const KeepsCallStates* keeps = waits ? attrs.op->trait<KeepsCallStates>() : nullptr) {
     state = NewCallScope(attrs, keeps->of(attrs));
     args.state = &state;

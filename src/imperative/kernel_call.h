@@ -10,18 +10,15 @@ namespace mxnet {
 
 /* With workspace memory, a state of its own where the record wants one, and a span of the
  * profiler. `waits`: for other operators, which may want workspace memory as well. `switches`: of
- * the caller, for a node that holds graphs. */
+ * the caller, of a node that holds graphs. */
 void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
-                const RunContext& run, bool is_train, RandomState* random, bool waits = false, const InferSwitches& switches = {});
+                const RunContext& run, bool is_train, RandomState* random, bool waits = false, const InferSwitches* switches = nullptr);
 
 /* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it
  * has none yet (placeholders of the tape). */
 inline TBlob InputBlob(const Attrs& attrs, size_t i, const NDArray& a) {
   return attrs.ReadsOnlyShape(static_cast<int>(i)) ? PendingBlob(a) : a.data();
 }
-
-/* What inference of the graphs that a node holds is given. */
-inline InferSwitches SwitchesFor(const Attrs& attrs) { return attrs.subgraphs.empty() ? InferSwitches() : InferSwitches::OfThread(); }
 
 }  // namespace mxnet
 #endif  // MXNET_IMPERATIVE_KERNEL_CALL_H_
