@@ -305,7 +305,8 @@ class Execution {
       for (size_t i = 0; i < inputs_.size(); ++i) s_->in[i] = s_->in[i].dptr ? s_->in[i] : InputBlob(*attrs_, i, *inputs_[i]);
       for (size_t o = 0; o < outputs_.size(); ++o)
         if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) s_->out[o] = Written(o).data();
-      CallKernel(kernel, *attrs_, s_->in, s_->req, s_->out, run, is_train_, random_, false, attrs_->subgraphs.empty() ? nullptr : &switches_);
+      CallKernel(kernel, *attrs_, s_->in, s_->req, s_->out, run, is_train_, random_, false,
+                 attrs_->subgraphs.empty() ? nullptr : &switches_);
     } catch (...) {
       error = std::current_exception();
     }

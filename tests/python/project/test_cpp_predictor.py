@@ -186,7 +186,7 @@ def test_every_function_of_the_cpp_headers_is_called(flags, prefix, tmp_path):
     for header in sorted((prefix / "include" / "mxnet").glob("*.h")):
         if not check_exports.HEADER_ONLY.search(header.name):
             declared.update(name for _, name, _ in check_exports.declarations(header) if name.startswith("mxnet::"))
-    # Called by no function that a header defines; of structs of parameters, whose header is the library's own.
+    # Called by no function that a header defines; of parameters, whose header is not installed.
     private = {"mxnet::Chunk::FreeMemory", "mxnet::Op::SetParams"}
     missing = {name for name, count in declared.items() if there[name] < count} - private
     assert not missing, f"not called: {sorted(missing)}"
