@@ -7,9 +7,8 @@ import logging
 import warnings
 
 from .. import ndarray as nd, symbol as sym
-from .._operators import functions as _op_functions
+from .._operators import functions as _op_functions, methods as _op_methods
 from .._dtypes import number, OF_1X as bfloat16  # noqa: F401  (programs of 1.x take it from here)
-from .._operators.methods import ARITHMETIC, PYTHON_OPERATORS
 from ..base import CheckedTypeError, CheckedValueError, MXNetError, SymbolHandle, _LIB, c_str_array, check_call, error_class, py_str
 from ..context import cpu
 from ..ndarray import NDArray
@@ -204,8 +203,8 @@ def _patch(names, change, condition=None):
 
 # Functions that choose between operators by what they are given, with the operator of two arrays or
 # symbols.
-_FUNCTIONS = [(nd, name, row.arrays) for row in ARITHMETIC for name in row.functions]
-_FUNCTIONS += [(sym, name, row.symbols) for row in ARITHMETIC for name in row.symbol_functions]
+_FUNCTIONS = [(nd, name, row.arrays) for row in _op_methods.ARITHMETIC for name in row.functions]
+_FUNCTIONS += [(sym, name, row.symbols) for row in _op_methods.ARITHMETIC for name in row.symbol_functions]
 
 
 def _patch_operators(changes):
@@ -222,7 +221,7 @@ def _patch_operators(changes):
                 (self, other), _ = _cast_arguments((self, other), {}, change)
             return original(self, other)
         setattr(cls, method, cast)
-    for method, row in PYTHON_OPERATORS.items():
+    for method, row in _op_methods.PYTHON_OPERATORS.items():
         for cls, of_two in ((NDArray, row.arrays), (Symbol, row.symbols)):
             patch(cls, f"__{method}__", changes.get(of_two), changes.get(row.number))
             if not row.compares:

@@ -238,10 +238,6 @@ class Parameter:
         self._deferred_init = (init, ctx, default_init, None)
         self._finish_deferred_init()
 
-    def _has_whole_shape(self):
-        """Is no dimension open?"""
-        return _has_whole_shape(self._shape)
-
     @profiler.memory_of_itself
     def _finish_deferred_init(self):
         """Allocate and fill the arrays once the shape is known; nothing happens when no

@@ -13,7 +13,7 @@ from ..symbol import Symbol
 from .._arrays.classes import numpy_among
 from . import _graph_files, _trace
 from ._block import Block
-from ._parameter import DeferredInitializationError, Parameter
+from ._parameter import DeferredInitializationError, Parameter, _has_whole_shape
 from ._share import forget_graphs
 from ._state import is_ours, is_own_attribute, token
 from ._structure import ARRAY, by_position, describe, flatten, leaves, regroup
@@ -354,7 +354,7 @@ class HybridBlock(Block):
             raise ValueError(f'[gluon.HybridBlock] shapes of the Parameters of {self.name!r} '
                              f'cannot be inferred from these inputs: {e}') from e
         for p in self.collect_params().values():
-            if p._has_whole_shape():    # not of a layer that forward leaves out: that one waits on, as it does without a graph
+            if _has_whole_shape(p._shape):    # not of a layer that forward leaves out: that one waits on, as it does without a graph
                 p._finish_deferred_init()
         if not self._active:
             self._clear_cached_op()

@@ -504,8 +504,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     @staticmethod
     def _product(a, b):
-        """``a @ b`` of arrays of several dtypes, or of an array and what one can be made of; the
-        binding calls it."""
+        """The binding's ``a @ b`` of several dtypes, or of an array and what becomes one."""
         if is_masked(type(a)) or is_masked(type(b)):
             return NotImplemented
         return _function("matmul")(a, b)

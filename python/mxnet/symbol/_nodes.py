@@ -171,3 +171,40 @@ def nodes_of(symbol):
     result = Nodes(nodes)
     result.heads = tuple((nodes[heads[2 * i]], heads[2 * i + 1]) for i in range(heads_count.value))
     return result
+
+
+class _SymbolNodes:
+    """The part of :class:`Symbol` that lists its nodes."""
+
+    __slots__ = ()
+
+    def nodes(self):
+        """The nodes of the graph: a tuple of objects, each behind those that it reads.
+
+        A node has `name`, `op` ("null" for a variable), `params` (the operator's parameters as
+        Python values, with defaults), `attrs` (what was given, as texts), `inputs` (pairs of a node
+        and which of its outputs), `outputs` (their names), `subgraphs`, `is_variable`,
+        `is_auxiliary` and its place `index`. The tuple's `heads` are the outputs of the symbol, as
+        pairs like the inputs.
+
+        >>> net = mx.sym.FullyConnected(mx.sym.var('x'), num_hidden=3, name='fc')
+        >>> [(node.name, node.op) for node in net.nodes()]
+        [('x', 'null'), ('fc_weight', 'null'), ('fc_bias', 'null'), ('fc', 'FullyConnected')]
+        >>> layer = net.nodes()[-1]
+        >>> layer.params['num_hidden'], layer.params['no_bias'], layer.attrs
+        (3, False, {'num_hidden': '3'})
+        >>> [(source.name, output) for source, output in layer.inputs]
+        [('x', 0), ('fc_weight', 0), ('fc_bias', 0)]
+        """
+        return nodes_of(self)
+
+    def has_dynamic_shape(self):
+        """Does an operator in it have results whose shape depends on values?
+
+        >>> x = mx.sym.var('x')
+        >>> mx.sym.contrib.boolean_mask(x, x).has_dynamic_shape(), mx.sym.exp(x).has_dynamic_shape()
+        (True, False)
+        """
+        found = ctypes.c_bool()
+        check_call(_LIB.MXCheckDynamicShapeOp(self.handle, ctypes.byref(found)))
+        return found.value

@@ -12,7 +12,7 @@ from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, 
 from ..context import current_context
 from ._executors import _SymbolBinding
 from ._inference import _SymbolInference
-from ._nodes import nodes_of
+from ._nodes import _SymbolNodes
 from ._unavailable import INSTEAD, missing, unavailable
 
 __all__ = ["Group", "Symbol", "SymbolBase", "load_json"]
@@ -84,7 +84,7 @@ def _reflected(row):
     return method
 
 
-class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
+class Symbol(_SymbolInference, _SymbolBinding, _SymbolNodes, SymbolBase):
     """An expression over variables. Symbols are made by :func:`var`, operators
     (``mx.sym.FullyConnected``) and arithmetic.
 
@@ -321,37 +321,6 @@ class Symbol(_SymbolInference, _SymbolBinding, SymbolBase):
         handle = SymbolHandle()
         check_call(_LIB.MXSymbolGetInputs(self.handle, ctypes.byref(handle)))
         return Symbol(handle)
-
-    def nodes(self):
-        """The nodes of the graph: a tuple of objects, each behind those that it reads.
-
-        A node has `name`, `op` ("null" for a variable), `params` (the operator's parameters as
-        Python values, with defaults), `attrs` (what was given, as texts), `inputs` (pairs of a node
-        and which of its outputs), `outputs` (their names), `subgraphs`, `is_variable`,
-        `is_auxiliary` and its place `index`. The tuple's `heads` are the outputs of the symbol, as
-        pairs like the inputs.
-
-        >>> net = mx.sym.FullyConnected(mx.sym.var('x'), num_hidden=3, name='fc')
-        >>> [(node.name, node.op) for node in net.nodes()]
-        [('x', 'null'), ('fc_weight', 'null'), ('fc_bias', 'null'), ('fc', 'FullyConnected')]
-        >>> layer = net.nodes()[-1]
-        >>> layer.params['num_hidden'], layer.params['no_bias'], layer.attrs
-        (3, False, {'num_hidden': '3'})
-        >>> [(source.name, output) for source, output in layer.inputs]
-        [('x', 0), ('fc_weight', 0), ('fc_bias', 0)]
-        """
-        return nodes_of(self)
-
-    def has_dynamic_shape(self):
-        """Does an operator in it have results whose shape depends on values?
-
-        >>> x = mx.sym.var('x')
-        >>> mx.sym.contrib.boolean_mask(x, x).has_dynamic_shape(), mx.sym.exp(x).has_dynamic_shape()
-        (True, False)
-        """
-        found = ctypes.c_bool()
-        check_call(_LIB.MXCheckDynamicShapeOp(self.handle, ctypes.byref(found)))
-        return found.value
 
     def gradient(self, wrt):
         """The gradients of the outputs, their head gradients being 1, with respect to the arguments

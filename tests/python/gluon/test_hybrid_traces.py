@@ -487,3 +487,45 @@ def test_a_step_of_a_hybridized_cell_records_no_graph(make, monkeypatch):
     for _ in range(3):
         _, states = cell(x, states)
     assert not recorded
+
+
+@pytest.mark.parametrize('hybridize', [False, True])
+def test_a_layer_that_forward_leaves_out_stays_open(hybridize):
+    class Partly(gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            with self.name_scope():
+                self.used, self.unused = nn.Dense(2), nn.Dense(3)
+
+        def hybrid_forward(self, F, x):
+            return self.used(x)
+
+    net = Partly()
+    net.initialize()
+    if hybridize:
+        net.hybridize()
+    for _ in range(2):
+        assert net(nd.ones((1, 4))).shape == (1, 2)
+    assert net.used.weight.shape == (2, 4) and net.unused.weight.shape[1] in (0, -1)
+    with pytest.raises(gluon.DeferredInitializationError):
+        net.unused.weight.data()
+    net.unused(nd.ones((1, 5)))
+    assert net.unused.weight.data().shape == (3, 5)
+
+
+def test_summary_of_a_hybridized_network_is_that_of_a_plain_one(capsys):
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(4, activation='relu'), gluon.nn.Dense(2))
+    net.initialize()
+    x = mx.nd.ones((3, 5))
+    net.summary(x)
+    plain = capsys.readouterr().out
+    net.hybridize()
+    before = net(x).asnumpy()
+    net.summary(x)
+    assert capsys.readouterr().out == plain and plain.count('Dense-') == 2
+    assert net._active and all(child._active for child in net._children.values())
+    assert (net(x).asnumpy() == before).all()
+    with pytest.raises(Exception):
+        net.summary(mx.nd.ones((3, 6)))      # of another width
+    assert net._active
