@@ -30,9 +30,13 @@ Kernel Settled(const Kernel& kernel) {
   return [kernel](KernelArgs& args) {
     for (const TBlob& in : args.in)
       if (in.sparse) in.sparse->Settle();
+    // What kernels make is in order, but where they say that they kept the order of an input.
+    for (const TBlob& out : args.out) {
+      bool is_input = false;
+      for (const TBlob& in : args.in) is_input = is_input || in.sparse == out.sparse;
+      if (out.sparse && !is_input && !out.sparse->ctx.is_gpu()) out.sparse->state.store(SparseParts::kAscending, std::memory_order_release);
+    }
     kernel(args);
-    for (const TBlob& out : args.out)
-      if (out.sparse && !out.sparse->ctx.is_gpu()) out.sparse->state.store(SparseParts::kAscending, std::memory_order_release);
   };
 }
 
