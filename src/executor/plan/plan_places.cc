@@ -121,7 +121,8 @@ class Placer {
     if (attrs.op->inplace) pairs = attrs.op->inplace(attrs);
     std::set<int> reused;
     bool constant = IsConstantNode(*node.source);  // not when a result leaves the plan, or is empty
-    for (uint32_t out = begin; out < end; ++out) constant = constant && entries_[out].place != Place::kSlot && BytesOf(out) > 0;
+    for (uint32_t out = begin; out < end; ++out)
+      constant = constant && entries_[out].place != Place::kSlot && !IsSparse(info_.types[out].storage) && BytesOf(out) > 0;
     for (uint32_t out = begin; out < end; ++out) {
       EntryPlace& entry = entries_[out];
       if (entry.place == Place::kSlot) {
@@ -130,6 +131,11 @@ class Placer {
           const EntryPlace& in = entries_[g_.eid(e)];
           entry.in_place = entry.in_place || (in.place == Place::kSlot && in.at == entry.at);
         }
+        continue;
+      }
+      if (IsSparse(info_.types[out].storage)) {
+        Put(out, Place::kSparse, made_.sparse.size());
+        made_.sparse.push_back(info_.types[out]);
         continue;
       }
       const size_t bytes = BytesOf(out);

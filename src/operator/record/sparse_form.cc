@@ -30,9 +30,13 @@ Kernel Settled(const Kernel& kernel) {
   return [kernel](KernelArgs& args) {
     for (const TBlob& in : args.in)
       if (in.sparse) in.sparse->Settle();
+    // What kernels make is in order, but where they say that they kept the order of an input.
+    for (const TBlob& out : args.out) {
+      bool is_input = false;
+      for (const TBlob& in : args.in) is_input = is_input || in.sparse == out.sparse;
+      if (out.sparse && !is_input && !out.sparse->ctx.is_gpu()) out.sparse->state.store(SparseParts::kAscending, std::memory_order_release);
+    }
     kernel(args);
-    for (const TBlob& out : args.out)
-      if (out.sparse && !out.sparse->ctx.is_gpu()) out.sparse->state.store(SparseParts::kAscending, std::memory_order_release);
   };
 }
 
@@ -68,6 +72,9 @@ const Op* RecordOf(const Op& dense, const SparseForm& form) {
 
 std::atomic<uint64_t> g_fallbacks{0};
 
+/* Of a form's node: the storages of its results, a digit each. */
+constexpr char kFormStorages[] = "__form_storages__";
+
 }  // namespace
 
 SparseForm& DeclareSparse(const char* name, SparseForm::TakesFn takes) {
@@ -84,6 +91,11 @@ const SparseForm* SparseFormOf(const Op& op) {
 }
 
 StorageWay InferStorage(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  const auto fixed = attrs.dict.find(kFormStorages);
+  if (fixed != attrs.dict.end()) {
+    for (size_t i = 0; i < out->size(); ++i) (*out)[i] = static_cast<StorageType>(fixed->second.at(i) - '0');
+    return StorageWay::kForm;
+  }
   bool sparse = false;
   for (StorageType s : in) sparse = sparse || IsSparse(s);
   bool wished = false;
@@ -127,6 +139,15 @@ AttrsPtr AttrsOfForm(const AttrsPtr& attrs) {
   auto made = std::make_shared<Attrs>(*attrs);
   made->op = RecordOf(*attrs->op, *form);
   slot = {attrs, made};
+  return made;
+}
+
+AttrsPtr AttrsOfForm(const AttrsPtr& attrs, const StorageTypes& out) {
+  auto made = std::make_shared<Attrs>(*attrs);
+  made->op = RecordOf(*attrs->op, *SparseFormOf(*attrs->op));
+  std::string text;
+  for (StorageType s : out) text += static_cast<char>('0' + static_cast<int>(s));
+  made->dict[kFormStorages] = text;
   return made;
 }
 
