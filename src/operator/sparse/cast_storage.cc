@@ -119,15 +119,38 @@ void CastStorageSparse(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const TBlob &in = args.in[0], &out = args.out[0];
   if (in.sparse && out.sparse && in.sparse->storage == out.sparse->storage) return CopyParts(*in.sparse, out.sparse, nullptr);
-  TBlob dense = in;
-  if (in.sparse) {
-    if (!out.sparse) return in.sparse->storage == StorageType::kCSR ? CSRToDense(*in.sparse, out) : RowsToDense(*in.sparse, out);
-    dense.sparse = nullptr;
-    dense.dptr = args.workspace(in.Bytes());
-    in.sparse->storage == StorageType::kCSR ? CSRToDense(*in.sparse, dense) : RowsToDense(*in.sparse, dense);
-  }
-  out.sparse->storage == StorageType::kCSR ? DenseToCSR(dense, out.sparse) : DenseToRows(dense, out.sparse);
+  if (!out.sparse) return sparse::ToDense(in, out);
+  sparse::FromDense(sparse::AsDense(args, in), out.sparse);
 }
+
+}  // namespace
+
+namespace sparse {
+
+void ToDense(const TBlob& in, const TBlob& out) {
+  if (!in.sparse) {
+    if (in.Size() > 0) std::memcpy(out.dptr, in.dptr, in.Bytes());
+  } else if (in.sparse->storage == StorageType::kCSR) {
+    CSRToDense(*in.sparse, out);
+  } else {
+    RowsToDense(*in.sparse, out);
+  }
+}
+
+void FromDense(const TBlob& in, SparseParts* out) { out->storage == StorageType::kCSR ? DenseToCSR(in, out) : DenseToRows(in, out); }
+
+TBlob AsDense(KernelArgs& args, const TBlob& in) {
+  if (!in.sparse) return in;
+  TBlob dense = in;
+  dense.sparse = nullptr;
+  dense.dptr = args.workspace(in.Bytes());
+  ToDense(in, dense);
+  return dense;
+}
+
+}  // namespace sparse
+
+namespace {
 
 void CopyDense(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
