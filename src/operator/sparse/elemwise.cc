@@ -2,6 +2,7 @@
 // sparse.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -247,10 +248,10 @@ void AddRows(const std::vector<const SparseParts*>& parts, SparseParts* out) {
     constexpr bool kDirect = std::is_same<S, T>::value;
     T* const to = out->values.data<T>();
     ParallelFor((rows.count() + block - 1) / block, 1, [&](int64_t begin, int64_t end) {
-      std::vector<S> sums(kDirect ? 0 : static_cast<size_t>(block * size));
+      std::unique_ptr<S[]> sums(kDirect ? nullptr : new S[static_cast<size_t>(block * size)]);
       for (int64_t k = begin; k < end; ++k) {
         const int64_t first = k * block, last = std::min(first + block, rows.count()), count = (last - first) * size;
-        S* const sum = kDirect ? reinterpret_cast<S*>(to + first * size) : sums.data();
+        S* const sum = kDirect ? reinterpret_cast<S*>(to + first * size) : sums.get();
         std::fill_n(sum, count, S(0));
         for (const SparseParts* p : parts) {
           const int64_t *const has = p->index[SparseParts::kRows].data<int64_t>(), *const stop = has + p->stored();
