@@ -286,7 +286,8 @@ Matrix Product::Rows(const TBlob& dense, bool transposed) const {
     if (dense.sparse) {
       const SparseParts& parts = *dense.sparse;
       m.rows = parts.stored();
-      if (parts.stored() < parts.shape[0]) m.stored = parts.index[SparseParts::kRows].template data<int64_t>();
+      m.all = parts.stored() == parts.shape[0];
+      m.stored = parts.index[SparseParts::kRows].template data<int64_t>();
       m.data = As<T>(args_, parts.values.memory.dptr, parts.values.dtype, parts.values.Size());
       return;
     }
@@ -307,7 +308,7 @@ Product::Csr<T> Product::Elements(const Matrix& right) const {
   Csr<T> csr{ptr.data<int64_t>(), columns.data<int64_t>(),
              As<T>(args_, csr_.values.memory.dptr, csr_.values.dtype, csr_.stored()), csr_.shape[0],
              csr_.state.load(std::memory_order_acquire) == SparseParts::kAscending};
-  if (!right.stored) return csr;
+  if (right.all) return csr;
   return transposed_ ? csr.RowsOf(args_, right.stored, right.rows) : csr.ColumnsOf(args_, csr_.shape[1], right.stored, right.rows);
 }
 
