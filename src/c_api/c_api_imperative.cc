@@ -69,13 +69,13 @@ const OpText& TextOf(const Op* op) {
         slot->descriptions.push_back("graph that the node holds");
       }
     }
-    // one formal input whose names depend on the parameters is a list, too (multi_sgd_update:
+    // the last one is a list, also where its names depend on the parameters (multi_sgd_update:
     // num_weights counts groups, not inputs)
     const bool list = !op->key_var_num_args.empty() || (op->input_names.size() == 1 && op->list_inputs);
     for (const auto& n : op->input_names) {
       slot->names.push_back(n);
-      slot->types.push_back(list ? "NDArray-or-Symbol[]" : "NDArray-or-Symbol");
-      slot->descriptions.push_back(list ? "list of inputs" : "input");
+      slot->types.push_back(list && n == op->input_names.back() ? "NDArray-or-Symbol[]" : "NDArray-or-Symbol");
+      slot->descriptions.push_back(list && n == op->input_names.back() ? "list of inputs" : "input");
     }
     for (const auto& p : op->params) {
       slot->names.push_back(p.name);

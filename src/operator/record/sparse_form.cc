@@ -72,6 +72,9 @@ const Op* RecordOf(const Op& dense, const SparseForm& form) {
 
 std::atomic<uint64_t> g_fallbacks{0};
 
+/* Of a form's node: the storages of its results, a digit each. */
+constexpr char kFormStorages[] = "__form_storages__";
+
 }  // namespace
 
 SparseForm& DeclareSparse(const char* name, SparseForm::TakesFn takes) {
@@ -88,6 +91,11 @@ const SparseForm* SparseFormOf(const Op& op) {
 }
 
 StorageWay InferStorage(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  const auto fixed = attrs.dict.find(kFormStorages);
+  if (fixed != attrs.dict.end()) {
+    for (size_t i = 0; i < out->size(); ++i) (*out)[i] = static_cast<StorageType>(fixed->second.at(i) - '0');
+    return StorageWay::kForm;
+  }
   bool sparse = false;
   for (StorageType s : in) sparse = sparse || IsSparse(s);
   bool wished = false;
@@ -134,24 +142,32 @@ AttrsPtr AttrsOfForm(const AttrsPtr& attrs) {
   return made;
 }
 
+AttrsPtr AttrsOfForm(const AttrsPtr& attrs, const StorageTypes& out) {
+  auto made = std::make_shared<Attrs>(*attrs);
+  made->op = RecordOf(*attrs->op, *SparseFormOf(*attrs->op));
+  std::string text;
+  for (StorageType s : out) text += static_cast<char>('0' + static_cast<int>(s));
+  made->dict[kFormStorages] = text;
+  return made;
+}
+
 void NoteFallback(const Attrs& attrs, const StorageTypes& in, const StorageTypes& out) {
   g_fallbacks.fetch_add(1, std::memory_order_relaxed);
   if (!Env::Get().storage_fallback_log_verbose) return;
-  std::string text = attrs.op->name + "(";
-  for (StorageType s : in) text += std::string(text.back() == '(' ? "" : ", ") + StorageTypeName(s);
-  text += ") -> (";
-  for (StorageType s : out)
-    text += std::string(text.back() == '(' ? "" : ", ") + StorageTypeName(s == StorageType::kUndefined ? StorageType::kDense : s);
-  text += ")";
+  const auto list = [](const StorageTypes& storages) {
+    std::string names;
+    for (StorageType s : storages)
+      names += (names.empty() ? "" : ", ") + std::string(StorageTypeName(s == StorageType::kUndefined ? StorageType::kDense : s));
+    return "(" + names + ")";
+  };
+  const std::string text = "[" + attrs.op->name + "] has no sparse kernel for " + list(in) + " -> " + list(out);
   static auto* mutex = new std::mutex;
   static auto* said = new std::set<std::string>;
   {
     std::lock_guard<std::mutex> lock(*mutex);
     if (!said->insert(text).second) return;
   }
-  LogWarning(text +
-             ": no sparse kernel for these storage types; it runs on dense copies, which take their memory and time. Accepted as "
-             "dense: x.tostype('default'). MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 leaves this line out.");
+  LogWarning(text + ": it runs on dense copies, which take more memory and time (MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 hides this line)");
 }
 
 uint64_t CountFallbacks() { return g_fallbacks.load(std::memory_order_relaxed); }

@@ -62,6 +62,11 @@ struct SparseForm {
 /* Of an operator that works on arrays of any storage by itself: copies, programs' own functions. */
 struct TakesAnyStorage {};
 
+/* Of an operator whose gradients may be sparse although all that it gets is dense. */
+struct MakesSparseGradient {
+  bool (*when)(const Attrs&);
+};
+
 /* The declaration for the record of that name, which may be registered later. */
 SparseForm& DeclareSparse(const char* name, SparseForm::TakesFn takes);
 #define MXNET_REGISTER_SPARSE(name, takes) \
@@ -80,6 +85,8 @@ StorageWay InferStorage(const Attrs& attrs, const StorageTypes& in, StorageTypes
 
 /* The same parameters with the form's record. REQUIRES: there is a form. */
 AttrsPtr AttrsOfForm(const AttrsPtr& attrs);
+/* Of a node of a graph, whose results have these storages whatever inference would say. */
+AttrsPtr AttrsOfForm(const AttrsPtr& attrs, const StorageTypes& out);
 
 /* Has an operator no kernel for these? Says so once for each operator and storages, unless the
  * environment wants no such lines (MXNET_STORAGE_FALLBACK_LOG_VERBOSE), and counts it. */
