@@ -76,14 +76,19 @@ void MergeRows(const SparseParts& a, const SparseParts& b, bool minus, SparsePar
       for (int64_t t = begin; t < end; ++t) f(static_cast<size_t>(t));
     });
   };
-  each([&](size_t t) { at[t + 1] = sparse::CountUnion(ar + split_a[t], ar + split_a[t + 1], br + split_b[t], br + split_b[t + 1]); });
+  const bool guess = threads == 1 && size * static_cast<int64_t>(sizeof(T)) <= 64;  // counting would take as long as adding
+  each([&](size_t t) {
+    at[t + 1] = guess ? na + nb : sparse::CountUnion(ar + split_a[t], ar + split_a[t + 1], br + split_b[t], br + split_b[t + 1]);
+  });
   for (size_t t = 0; t < static_cast<size_t>(threads); ++t) at[t + 1] += at[t];
   out->Resize(at.back());
   each([&](size_t t) {
-    sparse::Merge({ar + split_a[t], ar + split_a[t + 1], br + split_b[t], br + split_b[t + 1], a.values.data<T>() + split_a[t] * size,
+    const int64_t* const end = sparse::Merge({ar + split_a[t], ar + split_a[t + 1], br + split_b[t], br + split_b[t + 1], a.values.data<T>() + split_a[t] * size,
                    b.values.data<T>() + split_b[t] * size, size, minus, out->index[SparseParts::kRows].data<int64_t>() + at[t],
                    out->values.data<T>() + at[t] * size});
+    if (guess) at[1] = end - out->index[SparseParts::kRows].data<int64_t>();
   });
+  if (guess) out->Resize(at[1]);
 }
 
 void RowsWithRows(int row, const SparseParts& a, const SparseParts& b, SparseParts* out) {

@@ -23,14 +23,15 @@ struct MergeCall {
 
 }  // namespace sparse
 
-// Merge: all rows of either list. AddInto: to += or -= from.
-MXNET_CPU_DECLARE(void MergeFloat(const sparse::MergeCall<float>& call); void MergeDouble(const sparse::MergeCall<double>& call);
+// Merge: all rows of either list; returns the end of their numbers. AddInto: to += or -= from.
+MXNET_CPU_DECLARE(int64_t* MergeFloat(const sparse::MergeCall<float>& call);
+                  int64_t* MergeDouble(const sparse::MergeCall<double>& call);
                   void AddFloats(float* to, const float* from, int64_t count, bool minus);
                   void AddDoubles(double* to, const double* from, int64_t count, bool minus);)
 
 namespace sparse {
-inline void Merge(const MergeCall<float>& call) { MXNET_CPU_CALL(MergeFloat)(call); }
-inline void Merge(const MergeCall<double>& call) { MXNET_CPU_CALL(MergeDouble)(call); }
+inline int64_t* Merge(const MergeCall<float>& call) { return MXNET_CPU_CALL(MergeFloat)(call); }
+inline int64_t* Merge(const MergeCall<double>& call) { return MXNET_CPU_CALL(MergeDouble)(call); }
 
 /* Some elements are added here, more by the level's loop. */
 template <typename S, typename T>
