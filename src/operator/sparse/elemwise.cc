@@ -2,12 +2,14 @@
 // sparse.
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <type_traits>
 #include <vector>
 
 #include "base/dtype.h"
 #include "base/threads/omp.h"
+#include "ndarray/sparse_copy.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/rows.h"
 #include "operator/record/sparse_form.h"
@@ -238,7 +240,25 @@ bool TakesAddN(const Attrs&, const StorageTypes& in, StorageTypes* out) {
   return GiveStorage(&(*out)[0], all);
 }
 
+/* Pairs, then pairs of their sums, and so on. */
+void AddPairs(std::vector<const SparseParts*> parts, SparseParts* out) {
+  std::deque<sparse::TempParts> sums;
+  while (parts.size() > 2) {
+    std::vector<const SparseParts*> next;
+    for (size_t k = 0; k + 1 < parts.size(); k += 2) {
+      sums.emplace_back(*out);
+      RowsWithRows(pointwise::k_add, *parts[k], *parts[k + 1], sums.back().get());
+      next.push_back(sums.back().get());
+    }
+    if (parts.size() % 2) next.push_back(parts.back());
+    parts = std::move(next);
+  }
+  RowsWithRows(pointwise::k_add, *parts[0], *parts[1], out);
+}
+
 void AddRows(const std::vector<const SparseParts*>& parts, SparseParts* out) {
+  if (parts.size() == 1) return CopyParts(*parts[0], out, nullptr);
+  if (out->values.dtype == kFloat32 || out->values.dtype == kFloat64) return AddPairs(parts, out);
   const sparse::RowUnion rows(parts);
   out->Resize(rows.count());
   int64_t* const numbers = out->index[SparseParts::kRows].data<int64_t>();
