@@ -38,6 +38,7 @@ bool CountType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
 
 void CountKernel(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
+  sparse::NeedStorages(args);
   const SparseParts& data = *args.in[0].sparse;
   const std::optional<int> axis = args.param<GetNNZParam>().axis;
   int64_t* const out = args.out[0].data<int64_t>();
@@ -53,8 +54,7 @@ void CountKernel(KernelArgs& args) {
   }
 }
 
-bool TakesCount(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  sparse::NeedStorages(attrs, in, 1);
+bool TakesCount(const Attrs&, const StorageTypes&, StorageTypes* out) {
   return GiveStorage(&(*out)[0], StorageType::kDense);
 }
 
@@ -67,7 +67,7 @@ MXNET_REGISTER_OP(_contrib_getnnz)
     .set_infer_type(CountType)
     .set_zero_gradient()
     .set_kernel(sparse::RefuseDense);
-MXNET_REGISTER_SPARSE(_contrib_getnnz, TakesCount).set_from_dense().set_kernel(DeviceType::kCPU, CountKernel);
+MXNET_REGISTER_SPARSE(_contrib_getnnz, TakesCount).set_kernel(DeviceType::kCPU, CountKernel);
 
 }  // namespace
 }  // namespace mxnet
