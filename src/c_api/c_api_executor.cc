@@ -413,7 +413,8 @@ int MXInvokeCachedOpEx(CachedOpHandle handle, int num_inputs, NDArrayHandle* inp
     *num_outputs = count;
   }
   if (out_stypes) {
-    store.stypes.assign(static_cast<size_t>(count), 0);
+    store.stypes.clear();
+    for (const NDArray* o : out) store.stypes.push_back(static_cast<int>(o->storage_type()));
     *out_stypes = store.stypes.data();
   }
   API_END();

@@ -155,7 +155,6 @@ class Placer {
   /* Output o in the block of an input that ends there. */
   bool ShareInput(int t, int o, int colour, const InplacePairs& pairs, std::set<int>* reused) {
     const auto& node = g_.nodes[schedule_.order[t]];
-    const Op* op = node.source->op();
     const uint32_t out = g_.eid(schedule_.order[t], o);
     for (const auto& pair : pairs) {
       if (pair.second != o || pair.first >= static_cast<int>(node.inputs.size()) || node.source->attrs->ReadsOnlyShape(pair.first))

@@ -50,34 +50,6 @@ bool TakesDotBackward(const Attrs& attrs, const StorageTypes& in, StorageTypes* 
   return true;
 }
 
-/* args.out[output] = what `compute` leaves in a dense array. */
-template <typename F>
-void ThroughDense(KernelArgs& args, int output, F&& compute) {
-  const TBlob& out = args.out[output];
-  if (!out.sparse) return compute(out);
-  TBlob dense = out;
-  dense.sparse = nullptr;
-  dense.dptr = args.workspace(out.Bytes());
-  compute(dense);
-  sparse::FromDense(dense, out.sparse);
-}
-
-/* The dense kernel, for results of storages that nothing else makes. */
-void RunDense(KernelArgs& args, int output) {
-  std::vector<TBlob> in, out(args.out.begin(), args.out.end());
-  for (const TBlob& b : args.in) in.push_back(sparse::AsDense(args, b));
-  ThroughDense(args, output, [&](const TBlob& to) {
-    out[static_cast<size_t>(output)] = to;
-    std::vector<OpReq> req(out.size(), OpReq::kNull);
-    req[static_cast<size_t>(output)] = OpReq::kWrite;
-    KernelArgs call = args;
-    call.in = Span<const TBlob>(in.data(), static_cast<int>(in.size()));
-    call.out = Span<const TBlob>(out.data(), static_cast<int>(out.size()));
-    call.req = Span<const OpReq>(req.data(), static_cast<int>(req.size()));
-    (*args.attrs->op->trait<SparseForm>()->dense->cpu_kernel)(call);
-  });
-}
-
 /* out = op(csr) times op(dense), of matrices. `dense` may be row_sparse unless it is transposed. */
 void CSRTimes(KernelArgs& args, const TBlob& csr, bool transpose_csr, const TBlob& dense, bool transpose_dense, int output,
               bool transpose_out = false) {
@@ -87,7 +59,7 @@ void CSRTimes(KernelArgs& args, const TBlob& csr, bool transpose_csr, const TBlo
     Matrix rows = product.Rows(dense, transpose_dense);
     return product.StoreRows(rows, out.sparse);
   }
-  ThroughDense(args, output, [&](const TBlob& to) { product.Store(product.Rows(dense, transpose_dense), to, transpose_out); });
+  sparse::ThroughDense(args, output, [&](const TBlob& to) { product.Store(product.Rows(dense, transpose_dense), to, transpose_out); });
 }
 
 /* out = op(dense) times op(csr). */
@@ -103,7 +75,7 @@ void Dot(KernelArgs& args) {
   const auto& p = args.param<DotParam>();
   const TBlob &lhs = args.in[0], &rhs = args.in[1];
   const auto storage = [](const TBlob& b) { return b.sparse ? b.sparse->storage : kD; };
-  if (!HasProduct(p, storage(lhs), storage(rhs)) || rhs.shape.ndim() > 2 || lhs.shape.ndim() > 2) return RunDense(args, 0);
+  if (!HasProduct(p, storage(lhs), storage(rhs)) || rhs.shape.ndim() > 2 || lhs.shape.ndim() > 2) return sparse::RunDense(args, 0);
   if (lhs.sparse)
     CSRTimes(args, lhs, p.transpose_a, rhs, p.transpose_b && rhs.shape.ndim() > 1, 0);
   else
@@ -120,7 +92,7 @@ void DotBackward(KernelArgs& args) {
     if (args.req[output] == OpReq::kNull) continue;
     const bool of_csr = output == (lhs.sparse && lhs.sparse->storage == kC ? 0 : 1);
     if (of_csr || !matrices) {
-      RunDense(args, output);
+      sparse::RunDense(args, output);
     } else if (output == 1) {  // op(lhs) transposed times ograd is the gradient of op(rhs)
       CSRTimes(args, lhs, !p.transpose_a, ograd, false, output, p.transpose_b);
     } else if (p.transpose_a) {  // op(rhs) times ograd transposed

@@ -179,7 +179,7 @@ Kernel BinaryKernel(int row) {
 void Multiply(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   if (args.in[0].sparse && args.in[1].sparse) return Alike(args, pointwise::k_mul, true);
-  sparse::OnValues(args, *args.attrs->op->trait<SparseForm>()->dense->cpu_kernel, args.in[0].sparse ? 0 : 1);
+  sparse::OnValues(args, *sparse::DenseKernel(args), args.in[0].sparse ? 0 : 1);
 }
 
 MXNET_REGISTER_SPARSE(elemwise_add, TakesSum).set_in_place().set_kernel(DeviceType::kCPU, BinaryKernel(pointwise::k_add));

@@ -15,33 +15,6 @@ namespace {
 
 int64_t Grain(int64_t size) { return std::max<int64_t>(1, kRowGrain / std::max<int64_t>(1, size)); }
 
-/* Values of the rows that `rows` lists; rows that the array does not store are 0. */
-void GatherRows(const TBlob& in, const int64_t* rows, int64_t count, char* out) {
-  const size_t bytes = in.shape[0] == 0 ? 0 : in.Bytes() / static_cast<size_t>(in.shape[0]);
-  if (bytes == 0) return;
-  const int64_t grain = Grain(static_cast<int64_t>(bytes / DTypeSize(in.dtype)));
-  if (!in.sparse) {
-    ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n)
-        std::memcpy(out + static_cast<size_t>(n) * bytes, in.data<char>() + static_cast<size_t>(rows[n]) * bytes, bytes);
-    });
-    return;
-  }
-  const int64_t *const has = in.sparse->index[SparseParts::kRows].data<int64_t>(), *const last = has + in.sparse->stored();
-  const char* const values = in.sparse->values.data<char>();
-  ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
-    const int64_t* at = std::lower_bound(has, last, rows[begin]);
-    for (int64_t n = begin; n < end; ++n) {
-      while (at != last && *at < rows[n]) ++at;
-      char* const to = out + static_cast<size_t>(n) * bytes;
-      if (at != last && *at == rows[n])
-        std::memcpy(to, values + static_cast<size_t>(at - has) * bytes, bytes);
-      else
-        std::memset(to, 0, bytes);
-    }
-  });
-}
-
 template <typename F>
 void VisitSize(size_t bytes, F&& f) {
   switch (bytes) {
@@ -109,6 +82,32 @@ TBlob AtStored(KernelArgs& args, const TBlob& in, const SparseParts& at) {
 
 }  // namespace
 
+void GatherRows(const TBlob& in, const int64_t* rows, int64_t count, char* out) {
+  const size_t bytes = in.shape[0] == 0 ? 0 : in.Bytes() / static_cast<size_t>(in.shape[0]);
+  if (bytes == 0) return;
+  const int64_t grain = Grain(static_cast<int64_t>(bytes / DTypeSize(in.dtype)));
+  if (!in.sparse) {
+    ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n)
+        std::memcpy(out + static_cast<size_t>(n) * bytes, in.data<char>() + static_cast<size_t>(rows[n]) * bytes, bytes);
+    });
+    return;
+  }
+  const int64_t *const has = in.sparse->index[SparseParts::kRows].data<int64_t>(), *const last = has + in.sparse->stored();
+  const char* const values = in.sparse->values.data<char>();
+  ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+    const int64_t* at = std::lower_bound(has, last, rows[begin]);
+    for (int64_t n = begin; n < end; ++n) {
+      while (at != last && *at < rows[n]) ++at;
+      char* const to = out + static_cast<size_t>(n) * bytes;
+      if (at != last && *at == rows[n])
+        std::memcpy(to, values + static_cast<size_t>(at - has) * bytes, bytes);
+      else
+        std::memset(to, 0, bytes);
+    }
+  });
+}
+
 TempParts::TempParts(const SparseParts& like)
     : parts_(NewParts(TensorType(like.shape, like.values.dtype, like.storage), like.ctx)) {
   parts_->Resize(0);
@@ -170,7 +169,38 @@ void OnValues(KernelArgs& args, const Kernel& dense, int main) {
   dense(call);
 }
 
-void OnValuesOfFirst(KernelArgs& args) { OnValues(args, *args.attrs->op->trait<SparseForm>()->dense->cpu_kernel, 0); }
+void RunDense(KernelArgs& args, int output) {
+  std::vector<TBlob> in, out(args.out.begin(), args.out.end());
+  for (const TBlob& b : args.in) in.push_back(AsDense(args, b));
+  ThroughDense(args, output, [&](const TBlob& to) {
+    out[static_cast<size_t>(output)] = to;
+    std::vector<OpReq> req(out.size(), OpReq::kNull);
+    req[static_cast<size_t>(output)] = OpReq::kWrite;
+    KernelArgs call = args;
+    call.in = Span<const TBlob>(in.data(), static_cast<int>(in.size()));
+    call.out = Span<const TBlob>(out.data(), static_cast<int>(out.size()));
+    call.req = Span<const OpReq>(req.data(), static_cast<int>(req.size()));
+    (*DenseKernel(args))(call);
+  });
+}
+
+const Kernel* DenseKernel(const KernelArgs& args) { return args.attrs->op->trait<SparseForm>()->dense->cpu_kernel; }
+
+bool KeepsZero(const Attrs& attrs) {
+  double zero = 0, result = 1;
+  TBlob in, out;
+  in.dptr = &zero, out.dptr = &result;
+  in.shape = out.shape = Shape{1}, in.dtype = out.dtype = kFloat64;
+  const OpReq req = OpReq::kWrite;
+  KernelArgs call;
+  call.attrs = &attrs;
+  call.run.ctx = Context::CPU(0);
+  call.in = Span<const TBlob>(&in, 1), call.out = Span<const TBlob>(&out, 1), call.req = Span<const OpReq>(&req, 1);
+  (*SparseFormOf(*attrs.op)->dense->cpu_kernel)(call);
+  return result == 0;
+}
+
+void OnValuesOfFirst(KernelArgs& args) { OnValues(args, *DenseKernel(args), 0); }
 
 }  // namespace sparse
 }  // namespace mxnet

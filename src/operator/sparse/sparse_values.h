@@ -84,8 +84,30 @@ class TempParts {
 void OnValues(KernelArgs& args, const Kernel& dense, int main);
 /* The same with the CPU kernel of the form's own record. */
 void OnValuesOfFirst(KernelArgs& args);
+/* f(0) = 0, for a pointwise operator of one input with these parameters: its kernel is asked. */
+bool KeepsZero(const Attrs& attrs);
+
+/* The CPU kernel of the dense record whose form runs. */
+const Kernel* DenseKernel(const KernelArgs& args);
+/* args.out[output] = what compute(dense output) leaves there. */
+template <typename F>
+void ThroughDense(KernelArgs& args, int output, F&& compute) {
+  const TBlob& out = args.out[output];
+  if (!out.sparse) return compute(out);
+  TBlob dense = out;
+  dense.sparse = nullptr;
+  dense.dptr = args.workspace(out.Bytes());
+  compute(dense);
+  FromDense(dense, out.sparse);
+}
+/* One output, by the dense kernel: for results of storages that nothing else makes. */
+void RunDense(KernelArgs& args, int output);
+
 /* out = the index parts of `from`, and room for values. */
 void CopyIndex(const SparseParts& from, SparseParts* out);
+/* Values of the rows with these ascending numbers, of a dense or row_sparse array; what that does not
+ * store is 0. */
+void GatherRows(const TBlob& in, const int64_t* rows, int64_t count, char* out);
 /* csr `out` = the elements that are not 0 of these; row r ends before number ends[r]. */
 void StoreNonZero(const int64_t* columns, const int64_t* ends, const void* values, SparseParts* out);
 /* Are the same rows or elements stored? */
