@@ -15,12 +15,21 @@ def _name(case):
     return "-".join(map(str, (case[0], case[2], case[3]))) + "".join(f"-{k}" for k in sorted(case[1]))
 
 
-@pytest.mark.parametrize("case, arrays, storages", RECORDED, ids=[_name(c) for c, _, _ in RECORDED])
+@pytest.mark.parametrize("case, arrays, storages", RECORDED["operators"], ids=[_name(c) for c, _, _ in RECORDED["operators"]])
 def test_updates_are_those_of_1_9_1(case, arrays, storages):
     mine, mine_storages = cases.call(mx, *case)
     assert mine_storages == storages
     for a, b in zip(mine, arrays):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("case, weight, storages", RECORDED["optimizers"],
+                         ids=["-".join([c[0], *c[1], c[2]]) for c, _, _ in RECORDED["optimizers"]])
+def test_optimizers_are_those_of_1_9_1(case, weight, storages):
+    mine, mine_storages = cases.train(mx, *case)
+    assert mine_storages == storages
+    tolerance = 2e-3 if case[1].get("multi_precision") else 1e-5
+    np.testing.assert_allclose(mine, weight, rtol=tolerance, atol=tolerance / 10)
 
 
 # ---- NumPy's models
@@ -183,3 +192,31 @@ def test_many_rows_on_threads_are_those_of_one():
     a, m = mx.nd.array(w), mx.nd.zeros(w.shape)
     mx.nd.sgd_mom_update(a, _rows(mx.nd.array(g)), m, out=a, lr=.1, momentum=.9)
     np.testing.assert_allclose(a.asnumpy(), w - np.float32(.1) * g, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name, options", [("sgd", {"momentum": .9}), ("adam", {}), ("adagrad", {}), ("ftrl", {}), ("groupadagrad", {})])
+def test_states_are_saved_and_loaded(name, options):
+    def step(update, weight, row):
+        grad = np.zeros((5, 2), "float32")
+        grad[row] = 1, 2
+        update(0, _rows(mx.nd.array(grad)), weight)
+
+    weight = _rows(mx.nd.array(cases.WEIGHT))
+    update = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=.1, **options))
+    step(update, weight, 1)
+    other, again = weight.copy(), mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=.1, **options))
+    again.set_states(update.get_states(dump_optimizer=True))
+    for u, w in ((update, weight), (again, other)):
+        step(u, w, 1)
+        step(u, w, 3)
+    assert other.stype == weight.stype == "row_sparse"
+    assert np.array_equal(_dense(other), _dense(weight))
+    assert not np.array_equal(_dense(weight)[[1, 3]], cases.WEIGHT[[1, 3]])
+
+
+def test_adagrad_decays_touched_rows():
+    """Which 1.9.1 refuses."""
+    weight = mx.nd.ones((3, 2))
+    update = mx.optimizer.get_updater(mx.optimizer.AdaGrad(learning_rate=.1, wd=.5))
+    update(0, _rows(mx.nd.array([[0, 0], [2, 2], [0, 0]])), weight)
+    np.testing.assert_allclose(weight.asnumpy(), [[1, 1], [.85, .85], [1, 1]], rtol=1e-6)
