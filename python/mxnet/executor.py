@@ -11,6 +11,7 @@ from .base import (ExecutorHandle, NDArrayHandle, NotCopied, SymbolHandle, _LIB,
                    py_str)
 from .context import Context
 from .ndarray import NDArray
+from .ndarray._sparse_arrays import class_for
 
 __all__ = ["Executor"]
 
@@ -287,11 +288,15 @@ class Executor(NotCopied):
         y_output (2,)
         """
         errors = self._monitor_errors = []
-        made = _monitored_class(self._array_class)
+        made = {}
 
         def receive(name, array, _):
             try:
-                callback(_NodeName(py_str(name)), made(NDArrayHandle(array), writable=False))
+                handle = NDArrayHandle(array)
+                cls = class_for(handle, self._array_class)
+                if cls not in made:
+                    made[cls] = _monitored_class(cls)
+                callback(_NodeName(py_str(name)), made[cls](handle, writable=False))
             except BaseException as e:    # pylint: disable=broad-except  (it has to pass through the library first)
                 errors.append(e)
         self._monitor_callback = _MONITOR(receive)   # kept: the library holds only the address

@@ -12,7 +12,7 @@ from ..context import Context
 from ._array import NDArray
 from ._creation import array as dense_array
 from ._native import _call
-from ._sparse_native import INDEX_PARTS, check_format, copy_of_part, index_dtype, new_sparse
+from ._sparse_native import INDEX_PARTS, check_format, copy_of_part, index_dtype, new_sparse, storage_of
 
 __all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray"]
 
@@ -20,6 +20,11 @@ __all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray"]
 def new_array(stype, shape, ctx, dtype):
     """An array that stores nothing."""
     return (CSRNDArray if stype == "csr" else RowSparseNDArray)(new_sparse(stype, shape, ctx, dtype))
+
+
+def class_for(handle, dense=NDArray):
+    """The class of the storage of the array behind a handle."""
+    return {"row_sparse": RowSparseNDArray, "csr": CSRNDArray}.get(storage_of(handle), dense)
 
 
 def ndarray_class(handle, writable=True, stype=-1):
