@@ -11,7 +11,6 @@ from .base import (ExecutorHandle, NDArrayHandle, NotCopied, SymbolHandle, _LIB,
                    py_str)
 from .context import Context
 from .ndarray import NDArray
-from .ndarray._sparse_arrays import class_for
 
 __all__ = ["Executor"]
 
@@ -288,15 +287,19 @@ class Executor(NotCopied):
         y_output (2,)
         """
         errors = self._monitor_errors = []
-        made = {}
+        classes = {}    # for a monitor, by the class of arrays of a storage
+
+        def made(handle, writable):
+            array = self._array_class(handle, writable=writable)
+            kind = type(array)
+            if kind not in classes:
+                classes[kind] = _monitored_class(kind)
+            array.__class__ = classes[kind]
+            return array
 
         def receive(name, array, _):
             try:
-                handle = NDArrayHandle(array)
-                cls = class_for(handle, self._array_class)
-                if cls not in made:
-                    made[cls] = _monitored_class(cls)
-                callback(_NodeName(py_str(name)), made[cls](handle, writable=False))
+                callback(_NodeName(py_str(name)), made(NDArrayHandle(array), writable=False))
             except BaseException as e:    # pylint: disable=broad-except  (it has to pass through the library first)
                 errors.append(e)
         self._monitor_callback = _MONITOR(receive)   # kept: the library holds only the address

@@ -12,7 +12,7 @@ from ..context import Context
 from ._array import NDArray
 from ._creation import array as dense_array
 from ._native import _call
-from ._sparse_native import INDEX_PARTS, check_format, copy_of_part, index_dtype, new_sparse, storage_of
+from ._sparse_native import INDEX_PARTS, check_format, copy_of_part, index_dtype, new_sparse
 
 __all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray"]
 
@@ -20,11 +20,6 @@ __all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray"]
 def new_array(stype, shape, ctx, dtype):
     """An array that stores nothing."""
     return (CSRNDArray if stype == "csr" else RowSparseNDArray)(new_sparse(stype, shape, ctx, dtype))
-
-
-def class_for(handle, dense=NDArray):
-    """The class of the storage of the array behind a handle."""
-    return {"row_sparse": RowSparseNDArray, "csr": CSRNDArray}.get(storage_of(handle), dense)
 
 
 def ndarray_class(handle, writable=True, stype=-1):
@@ -442,6 +437,8 @@ class RowSparseNDArray(BaseSparseNDArray):
     def __setitem__(self, key, value):
         if not self.writable:
             raise ValueError("Failed to assign to a readonly RowSparseNDArray")
+        if key is Ellipsis:
+            key = slice(None)
         if not isinstance(key, slice):
             raise TypeError("RowSparseNDArray only supports [:] for assignment")
         if key.step is not None or key.start is not None or key.stop is not None:
