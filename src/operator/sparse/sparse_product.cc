@@ -76,7 +76,7 @@ void ByElements(int threads, const int64_t* indptr, int64_t rows, F&& f) {
     return t == threads ? rows : low;
   };
   ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) f(bound(t), bound(t + 1));
+    for (int64_t t = begin; t < end; ++t) f(bound(t), bound(t + 1), t);
   });
 }
 
@@ -100,7 +100,7 @@ void Gather(KernelArgs& args, const int64_t* indptr, const int64_t* index, const
   const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
   const int threads = Threads(static_cast<double>(count + rows) * static_cast<double>(columns));
   const auto stripe = [&](const T* from, int64_t step, int64_t at, int64_t width) {
-    ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end) {
+    ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t) {
       if (begin < end)
         GatherProduct(DotCall<T>{indptr, index, values, begin, end, from, step, out + at, columns, width, inner * step * item > kNear});
     });
@@ -128,8 +128,8 @@ std::vector<int64_t> SplitColumns(const int64_t* index, int64_t count, int parts
   return bounds;
 }
 
-/* out = csr transposed times dense. Threads have columns of their own: of `dense` where those are
- * wide enough, else of csr. */
+/* out = csr transposed times dense. Threads have rows of their own where elements are many, else
+ * columns: of `dense` where those are wide enough, else of csr. */
 template <typename T>
 void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, const T* values, int64_t rows, bool sorted, const T* dense,
              int64_t columns, int64_t out_rows, T* out) {
@@ -151,6 +151,20 @@ void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, cons
           ScatterProduct(DotCall<T>{indptr, index, values, 0, rows, dense + at, columns, mine, kStripe, width, true}, 0, kAll, sorted);
           CopyColumns(mine, kStripe, out + at, columns, out_rows, width);
         }
+    });
+  }
+  if (threads > 1 && count >= 4 * out_rows * threads) {  // sums of their own rows, which are added up
+    const int64_t size = out_rows * columns;
+    T* const sums = Take<T>(args, size * (threads - 1));
+    ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t t) {
+      T* const mine = t == 0 ? out : sums + (t - 1) * size;
+      clear(mine, size);
+      if (begin < end)
+        ScatterProduct(DotCall<T>{indptr, index, values, begin, end, dense, columns, mine, columns, columns, far}, 0, kAll, sorted);
+    });
+    return ParallelForThreads(threads, size, [&](int64_t begin, int64_t end) {
+      for (int t = 0; t < threads - 1; ++t)
+        for (int64_t i = begin; i < end; ++i) out[i] += sums[t * size + i];
     });
   }
   ParallelFor(out_rows, std::max<int64_t>(1, 4 * kRowGrain / std::max<int64_t>(1, columns)),
