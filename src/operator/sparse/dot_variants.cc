@@ -76,8 +76,8 @@ inline void PrefetchRow(const T* row, int64_t bytes) {
   for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(reinterpret_cast<const char*>(row) + b);
 }
 
-/* Elements ahead of which those of the csr matrix are asked for: the processor's own prefetching ends
- * with each page. */
+/* How many elements ahead those of the csr matrix are asked for: the processor's own prefetching
+ * ends with each page. */
 constexpr int64_t kStream = 256;
 
 template <typename T>

@@ -123,7 +123,8 @@ std::vector<int64_t> SplitColumns(const int64_t* index, int64_t count, int parts
   for (int64_t n = 0; n < count; n += step) sample.push_back(index[n]);
   std::sort(sample.begin(), sample.end());
   for (int t = 1; t < parts; ++t)
-    bounds.push_back(std::max(bounds.back(), sample.empty() ? 0 : sample[sample.size() * static_cast<size_t>(t) / static_cast<size_t>(parts)]));
+    bounds.push_back(
+        std::max(bounds.back(), sample.empty() ? 0 : sample[sample.size() * static_cast<size_t>(t) / static_cast<size_t>(parts)]));
   bounds.push_back(kAll);
   return bounds;
 }
@@ -185,7 +186,7 @@ void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, cons
   });
 }
 
-/* Orders by the upper half of the numbers, of which `bits` matter; what is equal keeps its order. */
+/* Orders by the upper half of the numbers, of which `bits` matter; equal ones keep their order. */
 uint64_t* SortUpper(uint64_t* keys, uint64_t* other, int64_t count, int bits) {
   constexpr int kDigit = 11;
   for (int shift = 0; shift < bits; shift += kDigit) {
@@ -362,9 +363,8 @@ Matrix Product::Rows(const TBlob& dense, bool transposed) const {
 template <typename T>
 Product::Csr<T> Product::Elements(const Matrix& right) const {
   const SparsePart &ptr = csr_.index[SparseParts::kIndptr], &columns = csr_.index[SparseParts::kColumns];
-  Csr<T> csr{ptr.data<int64_t>(), columns.data<int64_t>(),
-             As<T>(args_, csr_.values.memory.dptr, csr_.values.dtype, csr_.stored()), csr_.shape[0],
-             csr_.state.load(std::memory_order_acquire) == SparseParts::kAscending};
+  Csr<T> csr{ptr.data<int64_t>(), columns.data<int64_t>(), As<T>(args_, csr_.values.memory.dptr, csr_.values.dtype, csr_.stored()),
+             csr_.shape[0], csr_.state.load(std::memory_order_acquire) == SparseParts::kAscending};
   if (right.all) return csr;
   return transposed_ ? csr.RowsOf(args_, right.stored, right.rows) : csr.ColumnsOf(args_, csr_.shape[1], right.stored, right.rows);
 }
@@ -406,8 +406,8 @@ void Product::StoreColumns(const Matrix& right, SparseParts* out) const {
     const Csr<T> used = transposed_ ? csr.Transposed(args_, rows_) : csr.WithoutEmptyRows(args_);
     const int64_t columns = used.rows, rows = right.columns;
     out->Resize(rows * columns);
-    int64_t *const indptr = out->index[SparseParts::kIndptr].template data<int64_t>(),
-            *const index = out->index[SparseParts::kColumns].template data<int64_t>();
+    int64_t *const indptr = out->index[SparseParts::kIndptr].template data<int64_t>(), *const index = out->index[SparseParts::kColumns]
+                                                                                                          .template data<int64_t>();
     for (int64_t r = 0; r <= rows; ++r) indptr[r] = r * columns;
     for (int64_t r = 0; r < rows; ++r) std::copy_n(used.ids, columns, index + r * columns);
     Into<T>(args_, out->values.memory.dptr, out->values.dtype, rows * columns, [&](T* to) {
