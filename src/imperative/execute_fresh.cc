@@ -181,11 +181,11 @@ bool ExecuteInto(const Inferred& known, const AttrsPtr& attrs, Span<NDArray* con
 bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArray* const> outputs, bool is_train) {
   if (inputs.size() > Inferred::kMaxIn || outputs.size() > Inferred::kMaxOut) return false;
   for (NDArray* a : inputs)
-    if (!a || a->is_none() || a->deferred_entry || a->is_sparse()) return false;
+    if (!a || a->is_none() || a->deferred_entry || a->storage_type() != StorageType::kDense) return false;
   const bool given = outputs.size() == 1 && !outputs[0]->is_none();
   Inferred* known = Inferred::Slot(attrs.get(), inputs.empty() ? given ? &outputs[0]->shape() : nullptr : &inputs[0]->shape(), given);
   if (!known || !known->Matches(attrs, inputs, outputs.size(), given)) return false;
-  if (given && outputs[0]->is_sparse()) return false;
+  if (given && outputs[0]->storage_type() != StorageType::kDense) return false;
   if (given) return ExecuteInto(*known, attrs, inputs, outputs[0], is_train);
   const Context source = inputs.empty() ? known->ctx : inputs[0]->ctx(), ctx = ResultContext(source);
   if (source.is_gpu()) return false;  // remembered from a call on the CPU; this thread has no stream

@@ -12,9 +12,9 @@ namespace mxnet {
 /* Has the call to be looked at? */
 inline bool MayBeSparse(const Op& op, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs) {
   for (const NDArray* a : inputs)
-    if (a->is_sparse()) return true;
+    if (IsSparse(a->storage_type())) return true;
   for (const NDArray* a : outputs)
-    if (a->is_sparse()) return true;
+    if (IsSparse(a->storage_type())) return true;
   return op.makes_sparse;
 }
 

@@ -154,21 +154,20 @@ AttrsPtr AttrsOfForm(const AttrsPtr& attrs, const StorageTypes& out) {
 void NoteFallback(const Attrs& attrs, const StorageTypes& in, const StorageTypes& out) {
   g_fallbacks.fetch_add(1, std::memory_order_relaxed);
   if (!Env::Get().storage_fallback_log_verbose) return;
-  std::string text = attrs.op->name + "(";
-  for (StorageType s : in) text += std::string(text.back() == '(' ? "" : ", ") + StorageTypeName(s);
-  text += ") -> (";
-  for (StorageType s : out)
-    text += std::string(text.back() == '(' ? "" : ", ") + StorageTypeName(s == StorageType::kUndefined ? StorageType::kDense : s);
-  text += ")";
+  const auto list = [](const StorageTypes& storages) {
+    std::string names;
+    for (StorageType s : storages)
+      names += (names.empty() ? "" : ", ") + std::string(StorageTypeName(s == StorageType::kUndefined ? StorageType::kDense : s));
+    return "(" + names + ")";
+  };
+  const std::string text = "[" + attrs.op->name + "] has no sparse kernel for " + list(in) + " -> " + list(out);
   static auto* mutex = new std::mutex;
   static auto* said = new std::set<std::string>;
   {
     std::lock_guard<std::mutex> lock(*mutex);
     if (!said->insert(text).second) return;
   }
-  LogWarning(text +
-             ": no sparse kernel for these storage types; it runs on dense copies, which take their memory and time. Accepted as "
-             "dense: x.tostype('default'). MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 leaves this line out.");
+  LogWarning(text + ": it runs on dense copies, which take more memory and time (MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 hides this line)");
 }
 
 uint64_t CountFallbacks() { return g_fallbacks.load(std::memory_order_relaxed); }

@@ -10,6 +10,7 @@
 #include "operator/indexing/index.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/dense/embedding.h"
+#include "operator/record/sparse_form.h"
 #include "operator/record/traits.h"
 
 namespace mxnet {
@@ -164,6 +165,7 @@ MXNET_REGISTER_OP(Embedding)
     .alias("_contrib_SparseEmbedding")
     .set_trait(Quantized{"_contrib_quantized_embedding", {0}})
     .set_trait(ReadsChosen{1})
+    .set_trait(MakesSparseGradient{[](const Attrs& attrs) { return attrs.get<EmbeddingParam>().sparse_grad; }})
     .set_param<EmbeddingParam>()
     .set_inputs({"data", "weight"})
     .set_dtypes(dtypes::kAll)
