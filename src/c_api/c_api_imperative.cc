@@ -227,7 +227,8 @@ int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHan
     *num_outputs = visible;
   }
   if (out_stypes) {
-    store.stypes.assign(out.size(), 0);
+    store.stypes.clear();
+    for (const NDArray* a : out) store.stypes.push_back(static_cast<int>(a->storage_type()));
     *out_stypes = store.stypes.data();
   }
   API_END();
@@ -340,8 +341,11 @@ int MXAutogradBackwardEx(uint32_t num_output, NDArrayHandle* output_handles, NDA
   if (grad_handles) {
     ApiStore& store = ApiStore::Get();
     store.handles.clear();
-    store.stypes.assign(grads.size(), 0);
-    for (auto& g : grads) store.handles.push_back(new NDArray(g));
+    store.stypes.clear();
+    for (auto& g : grads) {
+      store.handles.push_back(new NDArray(g));
+      store.stypes.push_back(static_cast<int>(g.storage_type()));
+    }
     *grad_handles = store.handles.data();
     if (grad_stypes) *grad_stypes = store.stypes.data();
   }
