@@ -54,8 +54,12 @@ def _of_rows(values, rows, shape):
 def _shaped(array, shape):
     if shape is None:
         return array
-    size = int(numpy.prod(shape, dtype=numpy.int64))
+    size = _size_of(shape)
     return array.reshape(shape) if array.size == size and size else array
+
+
+def _size_of(shape):
+    return int(numpy.prod(shape, dtype=numpy.int64))
 
 
 def join(states, shape):
@@ -90,18 +94,18 @@ def part_of(state, begin, weight):
         return state
     if state.stype == "row_sparse":
         return _rows_of(state, begin, weight)
-    if state.size == weight.size or state.size == 1:
+    size = _size_of(weight.shape)        # of one that may be row_sparse
+    if state.size in (size, 1):
         return _shaped(state, weight.shape)
-    if begin + weight.size > state.size:
-        raise MXNetError(f"[optimizer] a loaded state has {state.size} elements; the weight has at least {begin + weight.size}")
-    return state.reshape((-1,))[begin:begin + weight.size].reshape(weight.shape)
+    if begin + size > state.size:
+        raise MXNetError(f"[optimizer] a loaded state has {state.size} elements; the weight has at least {begin + size}")
+    return state.reshape((-1,))[begin:begin + size].reshape(weight.shape)
 
 
 def _rows_of(state, begin, weight):
     if state.shape == weight.shape:
         return state
-    row = int(numpy.prod(state.shape[1:], dtype=numpy.int64))
-    first = begin // max(row, 1)
+    first = begin // max(_size_of(state.shape[1:]), 1)
     if state.shape[1:] != weight.shape[1:] or first + weight.shape[0] > state.shape[0]:
         raise MXNetError(f"[optimizer] a loaded state has shape {state.shape}; rows {first} to {first + weight.shape[0] - 1} of a "
                          f"weight of shape {weight.shape} are wanted")
