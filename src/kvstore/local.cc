@@ -38,9 +38,7 @@ void Ensure(NDArray* slot, const TensorType& type, Context ctx) {
   if (slot->is_none() || slot->type() != type || slot->ctx() != ctx) *slot = NDArray::Make(type, ctx);
 }
 
-void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype) {
-  Ensure(slot, TensorType(shape, dtype, StorageType::kDense), ctx);
-}
+void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype) { Ensure(slot, TensorType(shape, dtype, StorageType::kDense), ctx); }
 
 bool SameArray(const NDArray& a, const NDArray& b) {
   return a.chunk() == b.chunk() && a.byte_offset() == b.byte_offset() && a.dtype() == b.dtype();

@@ -17,9 +17,7 @@ namespace {
 constexpr int64_t kBytesForThread = 1 << 16;
 
 /* Rows that are worth a thread of their own. */
-int64_t RowGrain(size_t row_bytes) {
-  return std::max<int64_t>(1, kBytesForThread / std::max<int64_t>(1, static_cast<int64_t>(row_bytes)));
-}
+int64_t RowGrain(size_t row_bytes) { return std::max<int64_t>(1, kBytesForThread / std::max<int64_t>(1, static_cast<int64_t>(row_bytes))); }
 
 /* In an engine operation, on the CPU. */
 void CopyRows(const TBlob& from, const std::vector<int64_t>& rows, SparseParts* out) {

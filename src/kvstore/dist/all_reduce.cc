@@ -192,8 +192,9 @@ void AllReduce::State::Advance(const CallPointer& call, Later* later) {
       ++call->sending;  // until it is added up
       auto self = shared_from_this();
       const auto share = Share(call->words, me_);
-      const bool is_long = call->words.sparse ? HasManyRows(*call)
-                                              : static_cast<size_t>(share.second - share.first) * DTypeSize(call->words.dtype) >= reduce::kLongSum;
+      const bool is_long = call->words.sparse
+                               ? HasManyRows(*call)
+                               : static_cast<size_t>(share.second - share.first) * DTypeSize(call->words.dtype) >= reduce::kLongSum;
       if (!is_long)
         later->push_back([self, call] { self->AddUp(call); });
       else

@@ -1,4 +1,4 @@
-// Sums of row_sparse arrays: each worker adds up some rows, of which those that any worker has travel.
+// Sums of row_sparse arrays: each worker adds up some rows, of which those that any has travel.
 #include <cstring>
 #include <exception>
 #include <string>

@@ -31,9 +31,9 @@ enum class Phase : uint8_t {
   kTurn = 4  // from the first worker: all are ready; the payload is the turn's number and group
 };
 
-/* The words of a message: kind, phase, dtype, where the array is, its storage and store; the array's
- * elements; the key's hash; how many calls for the key came before; the rows of a row_sparse
- * array. */
+/* The words of a message: kind, phase, dtype, where the array is, its storage and store; the
+ * array's elements; the key's hash; how many calls for the key came before; the rows of a
+ * row_sparse array. */
 struct Words {
   Phase phase = Phase::kValues;
   bool on_gpu = false, sparse = false;
@@ -45,8 +45,8 @@ struct Words {
 
   void Write(int64_t* head) const {
     head[0] = static_cast<int64_t>(uint64_t{AllReduce::kMessageKind} | static_cast<uint64_t>(dtype & 0xff) << 8 |
-                                   static_cast<uint64_t>(phase) << 16 | static_cast<uint64_t>(on_gpu) << 24 | static_cast<uint64_t>(sparse) << 25 |
-                                   static_cast<uint64_t>(static_cast<uint32_t>(store)) << 32);
+                                   static_cast<uint64_t>(phase) << 16 | static_cast<uint64_t>(on_gpu) << 24 |
+                                   static_cast<uint64_t>(sparse) << 25 | static_cast<uint64_t>(static_cast<uint32_t>(store)) << 32);
     head[1] = count;
     head[2] = key;
     head[3] = call;

@@ -51,11 +51,11 @@ enum class Kind : uint8_t {
 };
 
 enum Flags : uint16_t {
-  kSync = 1,     // the store's type is a synchronous one
-  kFirst = 2,    // kInit: the values of the first worker are in the payload
-  kLeaving = 4,  // kFlush: this worker pushes nothing more
-  kWrite = 8,    // kStep: write a snapshot of this step; the answer comes when it is written
-  kRows = 16,    // the value of kInit is row_sparse; the push has rows; the pull asks for rows
+  kSync = 1,      // the store's type is a synchronous one
+  kFirst = 2,     // kInit: the values of the first worker are in the payload
+  kLeaving = 4,   // kFlush: this worker pushes nothing more
+  kWrite = 8,     // kStep: write a snapshot of this step; the answer comes when it is written
+  kRows = 16,     // the value of kInit is row_sparse; the push has rows; the pull asks for rows
   kNoValue = 32,  // kPush: there is none to push, and the payload says why
 };
 

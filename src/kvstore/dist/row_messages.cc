@@ -52,8 +52,8 @@ std::shared_ptr<void> PooledMemory(size_t bytes) {
 
 Message PackRows(const SparseParts& from, int64_t begin, int64_t end, const std::string& front) {
   const int64_t* const ids = from.index[SparseParts::kRows].data<int64_t>();
-  const int64_t *const first = std::lower_bound(ids, ids + from.stored(), begin),
-                       *const last = std::lower_bound(first, ids + from.stored(), end);
+  const int64_t *const first = std::lower_bound(ids, ids + from.stored(), begin), *const last =
+                                                                                      std::lower_bound(first, ids + from.stored(), end);
   const int64_t count = last - first;
   const size_t row_bytes = RowBytes(from.shape, from.values.dtype), values_at = ValuesAt(count);
   const size_t values = static_cast<size_t>(count) * row_bytes, bytes = front.size() + values_at + values;
@@ -92,7 +92,8 @@ std::string ReadRows(const void* data, size_t bytes, int64_t rows, size_t row_by
   if (!wrong.empty()) return wrong;
   // No more than `rows` rows: as an array has them, so that their bytes can be counted.
   const size_t values_at = ValuesAt(static_cast<int64_t>(out->ids.size())), all = values_at + out->ids.size() * row_bytes;
-  if (bytes != all) return std::to_string(out->ids.size()) + " rows in " + std::to_string(bytes) + " bytes came; they have " + std::to_string(all);
+  if (bytes != all)
+    return std::to_string(out->ids.size()) + " rows in " + std::to_string(bytes) + " bytes came; they have " + std::to_string(all);
   out->values = static_cast<const char*>(data) + values_at;
   return "";
 }

@@ -99,7 +99,7 @@ class Server final : private Transport::Handler {
     bool sync = true;
     int64_t count = 0;  // elements
     NDArray stored, sum;
-    bool lent = false;  // messages on their way may be in the memory of `stored`
+    bool lent = false;   // messages on their way may be in the memory of `stored`
     bool whole = false;  // `stored` is row_sparse and has all rows
     int64_t version = 0;
     std::vector<Message> pushes;               // the oldest of each worker, by its number

@@ -126,7 +126,8 @@ void Server::SendRows(KeptPart* part, const Pull& pull) {
   const int64_t count = pull.rows ? static_cast<int64_t>(pull.rows->size()) : value.shape()[0];
   const bool few = count <= static_cast<int64_t>(kCopiedBytes / std::max<size_t>(8, RowBytes(value.shape(), value.dtype())));
   Var* reads[1] = {value.var()};
-  RunOrPush(send, Context::CPU(), Span<Var* const>(reads, 1), Span<Var* const>(), few, FnProperty::kNoSkip, priority, "kvstore_server_send");
+  RunOrPush(send, Context::CPU(), Span<Var* const>(reads, 1), Span<Var* const>(), few, FnProperty::kNoSkip, priority,
+            "kvstore_server_send");
 }
 
 }  // namespace kvstore

@@ -1,4 +1,4 @@
-// Pushes and pulls of rows: of row_sparse values and sums, and of dense values whose parts are rows.
+// Pushes and pulls of rows: of row_sparse values and sums, and of dense values cut at rows.
 #include <algorithm>
 #include <cstring>
 #include <utility>

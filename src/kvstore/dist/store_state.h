@@ -64,9 +64,9 @@ struct DistStore::Remote {
 
   int64_t hash = 0;
   std::vector<Part> parts;
-  int64_t row = 0;        // elements of a row of the value; 0: it has none
-  bool by_rows = false;   // each part is some rows
-  bool sparse = false;    // the value is row_sparse
+  int64_t row = 0;                     // elements of a row of the value; 0: it has none
+  bool by_rows = false;                // each part is some rows
+  bool sparse = false;                 // the value is row_sparse
   int64_t version = 0;                 // that this worker's pushes lead to
   Var* order;                          // written by all operations
   NDArray sum, pulled;                 // on the host, where the caller's arrays are not fit

@@ -93,7 +93,8 @@ TEST_P(SparseJobs, SumsAreThoseOfAddingInTheOrderOfTheWorkers) {
       const Shape& shape = shapes[k];
       const KVKey key("k" + std::to_string(k));
       const Ids some = shape[0] > 2 ? Ids{0, shape[0] - 1} : Ids{};
-      NDArray first = Same(shape, some, static_cast<float>(worker + 5)), whole = Empty(shape), rows = Empty(shape), dense(shape, Context::CPU());
+      NDArray first = Same(shape, some, static_cast<float>(worker + 5)), whole = Empty(shape), rows = Empty(shape),
+              dense(shape, Context::CPU());
       kv->Init({key}, {&first});
       kv->Pull({key}, {&whole});
       EXPECT_EQ(Whole(whole), Whole(Same(shape, some, 5))) << shape;
@@ -390,6 +391,54 @@ TEST(DistSparse, ServersRefuseMalformedRows) {
     kv->Push({"sparse"}, {&table});
     kv->Pull({"sparse"}, {&dense});
     EXPECT_EQ(Read(dense), Values(40, 0));
+  });
+}
+
+/* Whatever comes, in any order. */
+TEST(DistSparse, ServersRefuseRowsOfNoSense) {
+  Cluster cluster(1, 1, "dist_sync");
+  cluster.Run([&](int, KVStore* kv) {
+    const Shape shape{10, 2};
+    NDArray table = Same(shape, {1, 5}, 1), other = Same(shape, {2}, 1), got = Empty(shape);
+    kv->Init({"w", "other"}, {&table, &other});
+    std::mt19937 random(11);
+    const auto number = [&] {
+      const int64_t any[] = {0, 1, 2, 3, 9, 10, 11, -1, INT64_MAX, INT64_MIN, int64_t{1} << 61, static_cast<int64_t>(random())};
+      return any[random() % 12];
+    };
+    for (int i = 0; i < 3000; ++i) {
+      Head head;
+      head.kind = random() % 8 ? random() % 2 ? Kind::kPush : Kind::kPull : Kind::kInit;
+      head.flags = static_cast<uint16_t>((random() % 4 ? kRows : 0) | (random() % 4 ? kSync : 0) | (random() % 8 ? 0 : kFirst));
+      head.key = random() % 4 ? KeyHash(KVKey("other")) : number();
+      head.version = 0;
+      head.count = random() % 4 ? 20 : number();
+      head.compression = random() % 8 ? 0 : static_cast<int32_t>(random() % 4);
+      head.request = random() % 4 ? 0 : -1;
+      auto words = std::make_shared<std::vector<int64_t>>(24);
+      for (int64_t& w : *words) w = number();
+      if (random() % 2) (*words)[0] = static_cast<int64_t>(random() % 3), (*words)[1] = static_cast<int64_t>(random() % 5), (*words)[2] = 7;
+      const size_t bytes = random() % 2 ? 64 + 8 * static_cast<size_t>((*words)[0] & 3) : random() % 190;
+      cluster.job(0)->Tell(1, head, MakeMessage(head, words->data(), bytes, words), 0);
+    }
+    kv->PushPull({"w"}, {&table}, {"w"}, {&got});
+    EXPECT_EQ(Whole(got), Whole(table));
+  });
+}
+
+TEST(DistSparse, OtherDtypesAreConverted) {
+  Bounds bounds("10", "64");
+  Cluster cluster(2, 2, "dist_sync");
+  cluster.Run([&](int, KVStore* kv) {
+    const Shape shape{20, 2};
+    NDArray table = Same(shape, {1, 15}, 1), got = Empty(shape);
+    NDArray wide = NDArray::Make(TensorType(shape, kFloat64, StorageType::kRowSparse), Context::CPU()), whole = wide.Copy(Context::CPU());
+    CopyFromTo(table, wide);
+    kv->Init({"w"}, {&table});
+    kv->PushPull({"w"}, {&wide}, {"w", "w"}, {&got, &whole});
+    EXPECT_EQ(Whole(got), Whole(Same(shape, {1, 15}, 2)));
+    CopyFromTo(whole, table);
+    EXPECT_EQ(Whole(table), Whole(got));
   });
 }
 
