@@ -1,6 +1,8 @@
 """Examples in docstrings of Python modules run and give what stands there."""
 import doctest
 import importlib
+import inspect
+import re
 
 import pytest
 
@@ -25,3 +27,9 @@ def test_examples_of_a_module(name, tmp_path, monkeypatch):
         tried += result.attempted
         assert not result.failed, ''.join(said)
     assert tried
+
+
+def test_convolution_documents_each_argument():
+    text = mx.gluon.nn.Conv2D.__doc__
+    for name in inspect.signature(mx.gluon.nn.Conv2D.__init__).parameters:
+        assert name in ("self", "kwargs") or re.search(rf"^    (\w+, )?{name}(, \w+)? : ", text, re.M), name
