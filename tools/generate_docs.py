@@ -52,7 +52,7 @@ def records():
 def default_of(type_text):
     """The default as written in "float, optional, default=0.5"; None when the parameter is
     required."""
-    found = re.search(r"default=(.*)$", type_text)
+    found = re.search(r"default=(.*)$", _op_functions.readable(type_text))
     return found.group(1).strip() if found else ("None" if "optional" in type_text else None)
 
 
@@ -129,7 +129,7 @@ def operator_section(info, aliases):
     if info.params:
         lines += ["", "Parameters:", ""]
         for name, kind, doc in info.params:
-            lines += item("- ", f"`{name}` " + env._plain(f"({kind})" + (f": {doc}" if doc else "")))
+            lines += item("- ", f"`{name}` " + env._plain(f"({_op_functions.readable(kind)})" + (f": {doc}" if doc else "")))
     return lines
 
 
@@ -183,7 +183,7 @@ def record_section(record):
     if record.params:
         lines += ["", "Parameters:", ""]
         for name, (kind, doc) in record.params.items():
-            lines += item("- ", f"`{name}` " + env._plain(f"({kind})" + (f": {doc}" if doc else "")))
+            lines += item("- ", f"`{name}` " + env._plain(f"({_op_functions.readable(kind)})" + (f": {doc}" if doc else "")))
     return lines
 
 

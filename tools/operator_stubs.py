@@ -15,8 +15,8 @@ NAMESPACES = {"contrib": "_contrib_", "linalg": "_linalg_", "image": "_image_"}
 LEAD = {"NDArray": ["out: NDArray | Sequence[NDArray] | None = ...", "name: str | None = ..."],
         "Symbol": ["name: str | None = ...", "attr: dict[str, str] | None = ...", "out: None = ...",
                    *(f"{name}: object = ..." for name in ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"))]}
-# Stubs that break a rule of subclasses on purpose, and which: == and != of arrays give arrays and
-# those of object a bool; cells, iterators and metrics of 1.x take other arguments than their bases, or
+# Stubs that break a rule of subclasses on purpose, and which: == of arrays gives an array, that of
+# object a bool; cells, iterators and metrics of 1.x take other arguments than their bases, or
 # give other results; some classes have two bases that have members of both. The files say it
 # themselves, since a checker reads them from wherever they lie.
 EXCEPTIONS = {"override": ["numpy", "image", "io", "rnn", "gluon.rnn", "metric", "ndarray.ndarray", "symbol.symbol"],
