@@ -195,7 +195,7 @@ def broadcast_minus(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray]
 def broadcast_to(data: NDArray, shape: int | Sequence[int] = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """Repeats dimensions of size 1 up to the given shape.
 
-    shape: The wanted shape; in broadcast_to, 0 keeps a dimension.
+    shape: The wanted shape; in broadcast_to, 0 keeps a dimension, in NumPy's function -2.
     """
 def Cast(data: NDArray, dtype: object, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """Converts to another dtype; fractions are truncated towards zero for integers.

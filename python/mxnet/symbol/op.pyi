@@ -201,7 +201,7 @@ def broadcast_minus(lhs: Symbol | None = ..., rhs: Symbol | None = ..., name: st
 def broadcast_to(data: Symbol | None = ..., shape: int | Sequence[int] = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """Repeats dimensions of size 1 up to the given shape.
 
-    shape: The wanted shape; in broadcast_to, 0 keeps a dimension.
+    shape: The wanted shape; in broadcast_to, 0 keeps a dimension, in NumPy's function -2.
     """
 @overload
 def Cast(data: Symbol | None = ..., *, dtype: object, name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
