@@ -455,8 +455,8 @@ class MXIndexedRecordIO(MXRecordIO):
         return super().tell()
 
     def read_idx(self, idx):
-        """The record with key `idx`; KeyError if the index has none, MXNetError if the file of records
-        ends before it."""
+        """The record with key `idx`; KeyError if the index has none, MXNetError if the records end
+        before it."""
         self._check(False)
         with self._lock:
             self.seek(idx)

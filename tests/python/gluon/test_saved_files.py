@@ -303,7 +303,7 @@ def test_damaged_indexes_and_csv_files_name_file_and_line(tmp_path):
 
 @pytest.mark.parametrize("how", ["export", "model", "module", "buckets"])
 def test_a_network_is_not_replaced_before_its_parameters(how, tmp_path, monkeypatch):
-    """Where parameters cannot be written, the files of the older network stay those of one network."""
+    """Where parameters cannot be written, the files of the older network stay."""
     monkeypatch.chdir(tmp_path)
     module = trained_module()
     net = gluon.nn.Dense(2, in_units=3)

@@ -77,7 +77,7 @@ def test_texts():
 
 @pytest.mark.parametrize("member, data", [("x.npy", b"hello"), ("x", b"hello"), ("x.npy", None)])
 def test_an_archive_with_a_member_that_is_no_array(member, data, tmp_path):
-    """The error names file and member; NumPy gives the bytes of such a member. None: a cut array."""
+    """The error names file and member; NumPy gives such a member's bytes. None: a cut array."""
     import zipfile
     path, whole = str(tmp_path / "a.npz"), io.BytesIO()
     onp.save(whole, onp.ones(3))
