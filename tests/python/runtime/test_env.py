@@ -102,7 +102,7 @@ def test_unknown_name_warns_once_with_the_nearest():
 
 def test_a_variable_of_1_9_1_that_is_not_needed_says_why():
     for name, words in (("MXNET_SUBGRAPH_BACKEND", "has no effect: every plan is compiled"),
-                        ("MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING", "all arrays are dense"), ("MXNET_SEED", "docs/env_var.md")):
+                        ("MXNET_SEED", "docs/env_var.md")):
         lines = [line for line in run("import mxnet.base", **{name: "1"}).stderr.splitlines() if "warning" in line]
         assert len(lines) == 1 and name in lines[0] and words in lines[0] and "nearest" not in lines[0]
 

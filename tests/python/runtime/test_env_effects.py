@@ -182,6 +182,9 @@ def test_log_passes():
     assert "[plan]" not in log()
     assert "pass fold_scale_shift: 1 changes" in log(MXNET_PLAN_LOG_PASSES="fold_scale_shift")
     assert "pass fuse_convolution: 1 changes" in log(MXNET_PLAN_LOG_PASSES="all")
+    for name in ("MXNET_PLAN_LOG_PASSES", "MXNET_PLAN_PASSES_OFF"):     # at the import, not at the first plan
+        with pytest.raises(AssertionError, match=rf"MXNetError: \[plan\] {name} names the pass '1'; accepted: "):
+            process("import mxnet", **{name: "layout, 1"})
 
 
 RNN = """
