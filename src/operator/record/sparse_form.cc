@@ -8,6 +8,7 @@
 #include "base/logging.h"
 #include "mxnet/env.h"
 #include "mxnet/ndarray.h"
+#include "mxnet/profiler.h"
 #include "operator/shared/on_host.h"
 
 namespace mxnet {
@@ -153,6 +154,7 @@ AttrsPtr AttrsOfForm(const AttrsPtr& attrs, const StorageTypes& out) {
 
 void NoteFallback(const Attrs& attrs, const StorageTypes& in, const StorageTypes& out) {
   g_fallbacks.fetch_add(1, std::memory_order_relaxed);
+  if (profiler::Active() != 0) profiler::Mark("storage_fallback", attrs.op->name, "process");
   if (!Env::Get().storage_fallback_log_verbose) return;
   const auto list = [](const StorageTypes& storages) {
     std::string names;

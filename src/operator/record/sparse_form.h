@@ -89,7 +89,8 @@ AttrsPtr AttrsOfForm(const AttrsPtr& attrs);
 AttrsPtr AttrsOfForm(const AttrsPtr& attrs, const StorageTypes& out);
 
 /* Has an operator no kernel for these? Says so once for each operator and storages, unless the
- * environment wants no such lines (MXNET_STORAGE_FALLBACK_LOG_VERBOSE), and counts it. */
+ * environment wants no such lines (MXNET_STORAGE_FALLBACK_LOG_VERBOSE), and counts it; the profiler
+ * has a marker of each in the domain storage_fallback. */
 void NoteFallback(const Attrs& attrs, const StorageTypes& in, const StorageTypes& out);
 /* How many calls and nodes ran dense so far. */
 uint64_t CountFallbacks();
