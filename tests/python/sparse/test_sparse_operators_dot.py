@@ -138,6 +138,17 @@ def test_fully_connected(bias):
         np.testing.assert_allclose(numpy(gradients[2]), ones.sum(0))
 
 
+def test_wide_weights():
+    """Of which few elements meet one of the data."""
+    rng = np.random.RandomState(2)
+    x, w = random(rng, (5, 4000), 0.004), rng.uniform(-1, 1, (3, 4000))
+    got = mx.nd.FullyConnected(sparse(x, "csr"), mx.nd.array(w, dtype="float64"), num_hidden=3,
+                               no_bias=True)
+    np.testing.assert_allclose(numpy(got), x @ w.T, atol=1e-13)
+    got = mx.nd.dot(sparse(x, "csr"), mx.nd.array(w, dtype="float64"), transpose_b=True)
+    np.testing.assert_allclose(numpy(got), x @ w.T, atol=1e-13)
+
+
 def test_errors_name_what_does_not_fit():
     x = sparse(np.ones((4, 3), "float32"), "csr")
     with pytest.raises(ValueError, match=r"\[dot\].*\(4, ?3\).*\(4, ?2\)"):
