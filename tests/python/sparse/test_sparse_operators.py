@@ -160,6 +160,24 @@ def test_gradients_of_binary_operators(name, function, letters):
                                atol=1e-8)
 
 
+def test_rows_of_gradients():
+    """As in 1.9.1: those of the data too behind most operators, of clip those that are not 0."""
+    x = np.zeros((2, 4))
+    x[0, 0], x[1, 2] = 1, 2
+    data, values = sparse(x, "csr"), np.arange(1.0, 9.0).reshape(4, 2)
+    slopes = {"square": 2 * values, "abs": np.ones((4, 2)), "negative": -np.ones((4, 2)),
+              "clip": (values <= 3).astype(float)}
+    for name, rows in (("square", 4), ("abs", 4), ("negative", 2), ("clip", 1)):
+        weight = sparse(values, "row_sparse")
+        gradient = mark(weight, "row_sparse")
+        params = {"a_min": -3, "a_max": 3} if name == "clip" else {}
+        with mx.autograd.record():
+            y = mx.nd.dot(data, getattr(mx.nd, name)(weight, **params))
+        y.backward()
+        np.testing.assert_allclose(numpy(gradient), x.sum(0)[:, None] * slopes[name])
+        assert len(gradient.indices) == rows
+
+
 def test_gradients_add_up():
     """grad_req='add' into arrays of each storage."""
     x = dense(np, (4, 3), 0)
