@@ -22,8 +22,8 @@ void Declare(const char* name, SparseForm::TakesFn takes, const Kernel& kernel =
 }
 
 /*
- * Of row_sparse data the gradient has its rows too, which are 0 where the gradient that comes in has
- * none: as in 1.9.1, for a lazy update decays all rows that a gradient stores.
+ * Of row_sparse data the gradient has its rows too, which are 0 where the gradient that comes in
+ * has none: as in 1.9.1, for a lazy update decays all rows that a gradient stores.
  */
 void Gradient(KernelArgs& args) {
   const SparseParts &ograd = *args.in[0].sparse, *data = args.in.size() > 1 ? args.in[1].sparse : nullptr;
@@ -77,7 +77,8 @@ const bool kRegistered = [] {
       if (!named) continue;
       Declare(record.names[0].c_str(), TakesKeepingZero);
       const char uses = pointwise::GetRow(row).uses[0];
-      if (uses == 'X' || uses == 'Y' || uses == 'C') Declare(("_backward_" + std::string(pointwise::GetRow(row).name)).c_str(), TakesSparse, Gradient);
+      if (uses == 'X' || uses == 'Y' || uses == 'C')
+        Declare(("_backward_" + std::string(pointwise::GetRow(row).name)).c_str(), TakesSparse, Gradient);
     }
   Declare("clip", TakesKeepingZero);
   Declare("_backward_clip", TakesSparse, ClipGradient);

@@ -37,7 +37,7 @@ def test_storages_are_those_of_the_record(name):
 def test_values_are_those_of_dense_arrays(name, dtype):
     if name.startswith("_scatter"):
         return  # of what is stored alone: test_scatter_operators
-    if dtype == "int32" and dtype not in ("float32",) and name in (
+    if dtype == "int32" and name in (
             "dot", "FullyConnected", "LinearRegressionOutput", "LogisticRegressionOutput",
             "MAERegressionOutput"):
         return  # of floats alone
