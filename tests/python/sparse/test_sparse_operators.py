@@ -65,7 +65,8 @@ def test_arrays_that_store_nothing(name):
     for _, letters, shapes, params in cases_of(name):
         if name.startswith("_scatter") or "div" in name or params.get("scalar") == 0.0:
             continue
-        arrays = [sparse(np.zeros(s, "float32"), SHORT[letter]) for letter, s in zip(letters, shapes)]
+        arrays = [sparse(np.zeros(s, "float32"), SHORT[letter])
+                  for letter, s in zip(letters, shapes)]
         zeros = [mx.nd.zeros(s) for s in shapes]
         np.testing.assert_allclose(numpy(call(mx, name, arrays, params)),
                                    numpy(call(mx, name, zeros, params)),
@@ -281,8 +282,10 @@ def test_gradient_of_square_sum():
 def test_gradients_of_slices_and_reductions():
     x = dense(np, (4, 3), 0)
     for function, want in (
-            (lambda v: mx.nd.slice(v, begin=(1, 1), end=(4, 3)), np.pad(np.ones((3, 2)), ((1, 0), (1, 0)))),
-            (lambda v: mx.nd.slice(v, begin=(0,), end=(2,)), np.pad(np.ones((2, 3)), ((0, 2), (0, 0)))),
+            (lambda v: mx.nd.slice(v, begin=(1, 1), end=(4, 3)),
+             np.pad(np.ones((3, 2)), ((1, 0), (1, 0)))),
+            (lambda v: mx.nd.slice(v, begin=(0,), end=(2,)),
+             np.pad(np.ones((2, 3)), ((0, 2), (0, 0)))),
             (lambda v: mx.nd.sum(v, axis=0), np.ones((4, 3))),
             (lambda v: mx.nd.mean(v), np.full((4, 3), 1 / 12)),
             (lambda v: mx.nd.square(mx.nd.slice(v, begin=(1, 1), end=(4, 3))),
@@ -294,3 +297,16 @@ def test_gradients_of_slices_and_reductions():
                 y = function(array)
             y.backward()
             np.testing.assert_allclose(numpy(gradient), want)
+
+
+def test_columns_in_any_order():
+    """Products and functions take them; sums, which walk along two rows, refuse them."""
+    parts = ([1.0, 2.0, 3.0], [2, 0, 1], [0, 2, 3])
+    x = mx.nd.sparse.csr_matrix(parts, shape=(2, 3), dtype="float64")
+    want = np.array([[2.0, 0, 1], [0, 3, 0]])
+    np.testing.assert_array_equal(numpy(mx.nd.square(x)), want ** 2)
+    for transpose, ones in ((False, (3, 2)), (True, (2, 2))):
+        got = mx.nd.dot(x, mx.nd.ones(ones, dtype="float64"), transpose_a=transpose)
+        np.testing.assert_array_equal(numpy(got), (want.T if transpose else want) @ np.ones(ones))
+    with pytest.raises(ValueError, match=r"\[elemwise_add\].*ascending"):
+        numpy(mx.nd.elemwise_add(x, sparse(np.eye(2, 3), "csr")))

@@ -14,7 +14,8 @@ def random(rng, shape, density):
 PRODUCTS = ["csr default", "csr row_sparse", "default csr"]
 
 
-@pytest.mark.parametrize("dtype,tolerance", [("float64", 1e-12), ("float32", 1e-4), ("float16", 4e-2)])
+@pytest.mark.parametrize("dtype,tolerance",
+                         [("float64", 1e-12), ("float32", 1e-4), ("float16", 4e-2)])
 @pytest.mark.parametrize("storages", PRODUCTS)
 @pytest.mark.parametrize("columns", [1, 2, 3, 7, 8, 17, 33, 64, 100])
 def test_products(storages, columns, dtype, tolerance):
