@@ -14,7 +14,9 @@ void Empty(KernelArgs& args) {
   if (args.req[0] != OpReq::kNull) args.out[0].sparse->Resize(0);
 }
 
-bool TakesSparse(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) { return IsSparse(in[0]) && TakesLikeFirst(attrs, in, out); }
+bool TakesSparse(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  return IsSparse(in[0]) && TakesLikeFirst(attrs, in, out);
+}
 /* Conversions give dense arrays, as in 1.9.1, where nobody wants the other. */
 bool TakesCast(const Attrs&, const StorageTypes& in, StorageTypes* out) { return IsSparse(in[0]) && (*out)[0] == in[0]; }
 /* Zeros of the storage of the input, or which is wished for. */

@@ -85,9 +85,10 @@ void MergeRows(const SparseParts& a, const SparseParts& b, bool minus, SparsePar
   for (size_t t = 0; t < static_cast<size_t>(threads); ++t) at[t + 1] += at[t];
   out->Resize(at.back());
   each([&](size_t t) {
-    const int64_t* const end = sparse::Merge({ar + split_a[t], ar + split_a[t + 1], br + split_b[t], br + split_b[t + 1], a.values.data<T>() + split_a[t] * size,
-                   b.values.data<T>() + split_b[t] * size, size, minus, out->index[SparseParts::kRows].data<int64_t>() + at[t],
-                   out->values.data<T>() + at[t] * size});
+    const int64_t* const end =
+        sparse::Merge({ar + split_a[t], ar + split_a[t + 1], br + split_b[t], br + split_b[t + 1], a.values.data<T>() + split_a[t] * size,
+                       b.values.data<T>() + split_b[t] * size, size, minus, out->index[SparseParts::kRows].data<int64_t>() + at[t],
+                       out->values.data<T>() + at[t] * size});
     if (guess) at[1] = end - out->index[SparseParts::kRows].data<int64_t>();
   });
   if (guess) out->Resize(at[1]);
@@ -164,8 +165,8 @@ void AddStored(const SparseParts& parts, const TBlob& out, bool minus) {
       });
       return;
     }
-    const int64_t *const ptr = parts.index[SparseParts::kIndptr].data<int64_t>(),
-                  *const columns = parts.index[SparseParts::kColumns].data<int64_t>();
+    const int64_t *const ptr = parts.index[SparseParts::kIndptr].data<int64_t>(), *const columns =
+                                                                                      parts.index[SparseParts::kColumns].data<int64_t>();
     const int64_t rows = parts.shape[0];
     ParallelFor(rows, std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, parts.stored() / std::max<int64_t>(1, rows))),
                 [&](int64_t begin, int64_t end) {
@@ -202,15 +203,13 @@ void Apart(KernelArgs& args, F&& use) {
 
 void Alike(KernelArgs& args, int row, bool both) {
   const SparseParts &a = *args.in[0].sparse, &b = *args.in[1].sparse;
-  Apart(args, [&](SparseParts* out) {
-    a.storage == kR ? RowsWithRows(row, a, b, out) : ElementsWithElements(args, row, both, a, b, out);
-  });
+  Apart(args, [&](SparseParts* out) { a.storage == kR ? RowsWithRows(row, a, b, out) : ElementsWithElements(args, row, both, a, b, out); });
 }
 
 Kernel BinaryKernel(int row) {
   return [row](KernelArgs& args) {
     if (args.req[0] == OpReq::kNull) return;
-    args.in[0].sparse && args.in[1].sparse ? Alike(args, row, row == pointwise::k_mul) : WithDense(args, row);
+    args.in[0].sparse&& args.in[1].sparse ? Alike(args, row, row == pointwise::k_mul) : WithDense(args, row);
   };
 }
 

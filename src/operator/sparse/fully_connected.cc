@@ -1,7 +1,8 @@
 // FullyConnected of csr data: a product with the transpose of the weight.
+#include "operator/nn/dense/fully_connected.h"
+
 #include <vector>
 
-#include "operator/nn/dense/fully_connected.h"
 #include "operator/pointwise/execute.h"
 #include "operator/record/sparse_form.h"
 #include "operator/reduce/reduce.h"

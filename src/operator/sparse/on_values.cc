@@ -31,7 +31,8 @@ void GatherElements(const TBlob& in, const SparseParts& at, T* out) {
   const int nd = in.shape.ndim();
   const int64_t columns = nd > 0 ? in.shape[nd - 1] : 1, rows = nd > 1 ? in.shape[nd - 2] : 1;
   const int64_t column_step = columns == 1 ? 0 : 1, row_step = rows == 1 ? 0 : columns;
-  const int64_t *const indptr = at.index[SparseParts::kIndptr].data<int64_t>(), *const index = at.index[SparseParts::kColumns].data<int64_t>();
+  const int64_t *const indptr = at.index[SparseParts::kIndptr].data<int64_t>(), *const index =
+                                                                                    at.index[SparseParts::kColumns].data<int64_t>();
   const T* const data = in.data<T>();
   ParallelFor(at.shape[0], Grain(at.stored() / std::max<int64_t>(1, at.shape[0])), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
@@ -108,8 +109,7 @@ void GatherRows(const TBlob& in, const int64_t* rows, int64_t count, char* out) 
   });
 }
 
-TempParts::TempParts(const SparseParts& like)
-    : parts_(NewParts(TensorType(like.shape, like.values.dtype, like.storage), like.ctx)) {
+TempParts::TempParts(const SparseParts& like) : parts_(NewParts(TensorType(like.shape, like.values.dtype, like.storage), like.ctx)) {
   parts_->Resize(0);
 }
 TempParts::~TempParts() { parts_->Free(); }
@@ -129,7 +129,8 @@ void StoreNonZero(const int64_t* columns, const int64_t* ends, const void* value
     int64_t kept = 0;
     for (int64_t n = 0; n < count; ++n) kept += is_nonzero(values, n);
     out->Resize(kept);
-    int64_t *const indptr = out->index[SparseParts::kIndptr].data<int64_t>(), *const index = out->index[SparseParts::kColumns].data<int64_t>();
+    int64_t *const indptr = out->index[SparseParts::kIndptr].data<int64_t>(), *const index =
+                                                                                  out->index[SparseParts::kColumns].data<int64_t>();
     char* const to = out->values.data<char>();
     int64_t n = 0, k = 0;
     indptr[0] = 0;

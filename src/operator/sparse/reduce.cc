@@ -27,7 +27,8 @@ bool OfAll(const Attrs& attrs) {
 
 template <typename P>
 bool TakesReduction(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  return (in[0] == StorageType::kCSR || (in[0] == StorageType::kRowSparse && OfAll<P>(attrs))) && GiveStorage(&(*out)[0], StorageType::kDense);
+  return (in[0] == StorageType::kCSR || (in[0] == StorageType::kRowSparse && OfAll<P>(attrs))) &&
+         GiveStorage(&(*out)[0], StorageType::kDense);
 }
 
 /* sums[k] of what f(element) makes of the elements of row or column k, or (by: null) of all. */
@@ -40,12 +41,14 @@ void Fold(const SparseParts& in, bool over_rows, bool over_columns, std::vector<
     (*sums)[0] = sum;
     return;
   }
-  const int64_t *const indptr = in.index[SparseParts::kIndptr].data<int64_t>(), *const index = in.index[SparseParts::kColumns].data<int64_t>();
+  const int64_t *const indptr = in.index[SparseParts::kIndptr].data<int64_t>(), *const index =
+                                                                                    in.index[SparseParts::kColumns].data<int64_t>();
   if (over_rows) {
     for (int64_t n = 0; n < in.stored(); ++n) (*sums)[static_cast<size_t>(index[n])] += f(values[n]);
     return;
   }
-  const int64_t rows = in.shape[0], grain = std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, in.stored() / std::max<int64_t>(1, rows)));
+  const int64_t rows = in.shape[0],
+                grain = std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, in.stored() / std::max<int64_t>(1, rows)));
   ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       S sum = 0;

@@ -24,8 +24,7 @@ struct MergeCall {
 }  // namespace sparse
 
 // Merge: all rows of either list; returns the end of their numbers. AddInto: to += or -= from.
-MXNET_CPU_DECLARE(int64_t* MergeFloat(const sparse::MergeCall<float>& call);
-                  int64_t* MergeDouble(const sparse::MergeCall<double>& call);
+MXNET_CPU_DECLARE(int64_t* MergeFloat(const sparse::MergeCall<float>& call); int64_t * MergeDouble(const sparse::MergeCall<double>& call);
                   void AddFloats(float* to, const float* from, int64_t count, bool minus);
                   void AddDoubles(double* to, const double* from, int64_t count, bool minus);)
 

@@ -333,6 +333,21 @@ struct Product::Csr {
 Product::Product(KernelArgs& args, const SparseParts& csr, bool transposed)
     : args_(args), csr_(csr), transposed_(transposed), rows_(csr.shape[transposed ? 1 : 0]), inner_(csr.shape[transposed ? 0 : 1]) {}
 
+template <typename T>
+void Product::UsedRows(const T* turned, Matrix* m) const {
+  const int64_t* const index = csr_.index[SparseParts::kColumns].data<int64_t>();
+  std::vector<int64_t> used(index, index + csr_.stored());
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  const int64_t count = static_cast<int64_t>(used.size());
+  int64_t* const stored = Take<int64_t>(args_, count);
+  std::copy(used.begin(), used.end(), stored);
+  T* const rows = Take<T>(args_, count * m->columns);
+  for (int64_t c = 0; c < m->columns; ++c)
+    for (int64_t k = 0; k < count; ++k) rows[k * m->columns + c] = turned[c * m->rows + stored[k]];
+  m->data = rows, m->rows = count, m->all = false, m->stored = stored;
+}
+
 Matrix Product::Rows(const TBlob& dense, bool transposed) const {
   Matrix m;
   const int nd = dense.shape.ndim();
@@ -352,6 +367,7 @@ Matrix Product::Rows(const TBlob& dense, bool transposed) const {
     const T* const data = As<T>(args_, dense.dptr, dense.dtype, dense.Size());
     m.data = data;
     if (!transposed || nd < 2 || m.rows == 1 || m.columns == 1) return;
+    if (!transposed_ && inner_ > 4 * csr_.stored()) return UsedRows(data, &m);
     T* const turned = Take<T>(args_, dense.Size());
     Transpose(data, first, rest, turned);
     m.data = turned;

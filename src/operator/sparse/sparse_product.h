@@ -39,6 +39,9 @@ class Product {
   struct Csr;
   template <typename T>
   Csr<T> Elements(const Matrix& right) const;
+  /* Of a matrix that is the transpose of `turned`: the rows that meet an element of csr. */
+  template <typename T>
+  void UsedRows(const T* turned, Matrix* m) const;
 
   KernelArgs& args_;
   const SparseParts& csr_;

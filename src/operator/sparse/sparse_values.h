@@ -3,7 +3,6 @@
 #define MXNET_OPERATOR_SPARSE_SPARSE_VALUES_H_
 
 #include <cstdint>
-
 #include <memory>
 
 #include "mxnet/base.h"

@@ -1,9 +1,11 @@
 // Functions of one array with f(0) = 0, and their gradients: the dense kernel runs on what is
 // stored.
+#include <cstring>
 #include <string>
 
 #include "operator/pointwise/rows.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/row_union.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
@@ -15,12 +17,58 @@ bool TakesKeepingZero(const Attrs& attrs, const StorageTypes& in, StorageTypes* 
 }
 bool TakesSparse(const Attrs&, const StorageTypes& in, StorageTypes* out) { return IsSparse(in[0]) && GiveStorage(&(*out)[0], in[0]); }
 
-void Declare(const char* name, SparseForm::TakesFn takes) {
-  DeclareSparse(name, std::move(takes)).set_in_place().set_kernel(DeviceType::kCPU, sparse::OnValuesOfFirst);
+void Declare(const char* name, SparseForm::TakesFn takes, const Kernel& kernel = sparse::OnValuesOfFirst) {
+  DeclareSparse(name, std::move(takes)).set_in_place().set_kernel(DeviceType::kCPU, kernel);
+}
+
+/*
+ * Of row_sparse data the gradient has its rows too, which are 0 where the gradient that comes in
+ * has none: as in 1.9.1, for a lazy update decays all rows that a gradient stores.
+ */
+void Gradient(KernelArgs& args) {
+  const SparseParts &ograd = *args.in[0].sparse, *data = args.in.size() > 1 ? args.in[1].sparse : nullptr;
+  if (args.req[0] == OpReq::kNull) return;
+  if (ograd.storage != StorageType::kRowSparse || !data || data->storage != ograd.storage) return sparse::OnValuesOfFirst(args);
+  const sparse::RowUnion rows({&ograd, data});
+  if (rows.count() == ograd.stored()) return sparse::OnValuesOfFirst(args);
+  sparse::TempParts wide(ograd);  // `out` may be one of the inputs
+  wide->Resize(rows.count());
+  int64_t* const numbers = wide->index[SparseParts::kRows].data<int64_t>();
+  rows.CopyTo(numbers);
+  sparse::GatherRows(args.in[0], numbers, rows.count(), wide->values.data<char>());
+  TBlob in[2] = {args.in[0], args.in[1]};
+  in[0].sparse = wide.get();
+  TBlob out = args.out[0];
+  out.sparse = wide.get();
+  KernelArgs call = args;
+  call.in = Span<const TBlob>(in, 2), call.out = Span<const TBlob>(&out, 1);
+  sparse::OnValuesOfFirst(call);
+  args.out[0].sparse->Swap(wide.get());
+}
+
+/* Without rows that are 0 altogether, which 1.9.1 does not store. */
+void ClipGradient(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  sparse::OnValuesOfFirst(args);
+  SparseParts* const out = args.out[0].sparse;
+  if (out->storage != StorageType::kRowSparse) return;
+  const int64_t size = sparse::RowSize(*out);
+  const size_t bytes = static_cast<size_t>(size) * DTypeSize(out->values.dtype);
+  char* const values = out->values.data<char>();
+  int64_t* const rows = out->index[SparseParts::kRows].data<int64_t>();
+  int64_t kept = 0;
+  for (int64_t n = 0; n < out->stored(); ++n) {
+    const char* const row = values + static_cast<size_t>(n) * bytes;
+    if (!sparse::AnyNonZero(row, size, out->values.dtype)) continue;
+    rows[kept] = rows[n];
+    if (kept != n) std::memcpy(values + static_cast<size_t>(kept) * bytes, row, bytes);
+    ++kept;
+  }
+  out->Resize(kept);
 }
 
 /* Records of the table that have a name for sparse arrays. Where the gradient that comes in is 0,
- * so is what goes out: gradients have the elements of the former. */
+ * so is what goes out. */
 const bool kRegistered = [] {
   for (int row = 0; row < pointwise::kNumUnary; ++row)
     for (const pointwise::RowRecord& record : pointwise::RecordsOf(row)) {
@@ -29,10 +77,11 @@ const bool kRegistered = [] {
       if (!named) continue;
       Declare(record.names[0].c_str(), TakesKeepingZero);
       const char uses = pointwise::GetRow(row).uses[0];
-      if (uses == 'X' || uses == 'Y' || uses == 'C') Declare(("_backward_" + std::string(pointwise::GetRow(row).name)).c_str(), TakesSparse);
+      if (uses == 'X' || uses == 'Y' || uses == 'C')
+        Declare(("_backward_" + std::string(pointwise::GetRow(row).name)).c_str(), TakesSparse, Gradient);
     }
   Declare("clip", TakesKeepingZero);
-  Declare("_backward_clip", TakesSparse);
+  Declare("_backward_clip", TakesSparse, ClipGradient);
   for (const char* name : {"_plus_scalar", "_minus_scalar", "_equal_scalar", "_not_equal_scalar", "_greater_scalar",
                            "_greater_equal_scalar", "_lesser_scalar", "_lesser_equal_scalar"})
     Declare(name, TakesKeepingZero);

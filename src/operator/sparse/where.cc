@@ -18,8 +18,9 @@ void Where(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || out.Size() == 0) return;
   const SparseParts& condition = *args.in[0].sparse;
   const size_t item = DTypeSize(out.dtype);
-  const int64_t *const indptr = condition.index[SparseParts::kIndptr].data<int64_t>(),
-                *const columns = condition.index[SparseParts::kColumns].data<int64_t>();
+  const int64_t *const indptr = condition.index[SparseParts::kIndptr].data<int64_t>(), *const columns =
+                                                                                           condition.index[SparseParts::kColumns]
+                                                                                               .data<int64_t>();
   std::memcpy(out.dptr, args.in[2].dptr, out.Bytes());
   sparse::VisitNonZero(condition.values.dtype, [&](auto is_nonzero) {
     for (int64_t r = 0; r < condition.shape[0]; ++r)

@@ -37,7 +37,7 @@ def test_storages_are_those_of_the_record(name):
 def test_values_are_those_of_dense_arrays(name, dtype):
     if name.startswith("_scatter"):
         return  # of what is stored alone: test_scatter_operators
-    if dtype == "int32" and dtype not in ("float32",) and name in (
+    if dtype == "int32" and name in (
             "dot", "FullyConnected", "LinearRegressionOutput", "LogisticRegressionOutput",
             "MAERegressionOutput"):
         return  # of floats alone
@@ -65,7 +65,8 @@ def test_arrays_that_store_nothing(name):
     for _, letters, shapes, params in cases_of(name):
         if name.startswith("_scatter") or "div" in name or params.get("scalar") == 0.0:
             continue
-        arrays = [sparse(np.zeros(s, "float32"), SHORT[letter]) for letter, s in zip(letters, shapes)]
+        arrays = [sparse(np.zeros(s, "float32"), SHORT[letter])
+                  for letter, s in zip(letters, shapes)]
         zeros = [mx.nd.zeros(s) for s in shapes]
         np.testing.assert_allclose(numpy(call(mx, name, arrays, params)),
                                    numpy(call(mx, name, zeros, params)),
@@ -158,6 +159,24 @@ def test_gradients_of_binary_operators(name, function, letters):
                                atol=1e-8)
     np.testing.assert_allclose(numpy(gradients[1]), difference(lambda v: function(a, v), b),
                                atol=1e-8)
+
+
+def test_rows_of_gradients():
+    """As in 1.9.1: those of the data too behind most operators, of clip those that are not 0."""
+    x = np.zeros((2, 4))
+    x[0, 0], x[1, 2] = 1, 2
+    data, values = sparse(x, "csr"), np.arange(1.0, 9.0).reshape(4, 2)
+    slopes = {"square": 2 * values, "abs": np.ones((4, 2)), "negative": -np.ones((4, 2)),
+              "clip": (values <= 3).astype(float)}
+    for name, rows in (("square", 4), ("abs", 4), ("negative", 2), ("clip", 1)):
+        weight = sparse(values, "row_sparse")
+        gradient = mark(weight, "row_sparse")
+        params = {"a_min": -3, "a_max": 3} if name == "clip" else {}
+        with mx.autograd.record():
+            y = mx.nd.dot(data, getattr(mx.nd, name)(weight, **params))
+        y.backward()
+        np.testing.assert_allclose(numpy(gradient), x.sum(0)[:, None] * slopes[name])
+        assert len(gradient.indices) == rows
 
 
 def test_gradients_add_up():
@@ -263,8 +282,10 @@ def test_gradient_of_square_sum():
 def test_gradients_of_slices_and_reductions():
     x = dense(np, (4, 3), 0)
     for function, want in (
-            (lambda v: mx.nd.slice(v, begin=(1, 1), end=(4, 3)), np.pad(np.ones((3, 2)), ((1, 0), (1, 0)))),
-            (lambda v: mx.nd.slice(v, begin=(0,), end=(2,)), np.pad(np.ones((2, 3)), ((0, 2), (0, 0)))),
+            (lambda v: mx.nd.slice(v, begin=(1, 1), end=(4, 3)),
+             np.pad(np.ones((3, 2)), ((1, 0), (1, 0)))),
+            (lambda v: mx.nd.slice(v, begin=(0,), end=(2,)),
+             np.pad(np.ones((2, 3)), ((0, 2), (0, 0)))),
             (lambda v: mx.nd.sum(v, axis=0), np.ones((4, 3))),
             (lambda v: mx.nd.mean(v), np.full((4, 3), 1 / 12)),
             (lambda v: mx.nd.square(mx.nd.slice(v, begin=(1, 1), end=(4, 3))),
@@ -276,3 +297,16 @@ def test_gradients_of_slices_and_reductions():
                 y = function(array)
             y.backward()
             np.testing.assert_allclose(numpy(gradient), want)
+
+
+def test_columns_in_any_order():
+    """Products and functions take them; sums, which walk along two rows, refuse them."""
+    parts = ([1.0, 2.0, 3.0], [2, 0, 1], [0, 2, 3])
+    x = mx.nd.sparse.csr_matrix(parts, shape=(2, 3), dtype="float64")
+    want = np.array([[2.0, 0, 1], [0, 3, 0]])
+    np.testing.assert_array_equal(numpy(mx.nd.square(x)), want ** 2)
+    for transpose, ones in ((False, (3, 2)), (True, (2, 2))):
+        got = mx.nd.dot(x, mx.nd.ones(ones, dtype="float64"), transpose_a=transpose)
+        np.testing.assert_array_equal(numpy(got), (want.T if transpose else want) @ np.ones(ones))
+    with pytest.raises(ValueError, match=r"\[elemwise_add\].*ascending"):
+        numpy(mx.nd.elemwise_add(x, sparse(np.eye(2, 3), "csr")))

@@ -14,7 +14,8 @@ def random(rng, shape, density):
 PRODUCTS = ["csr default", "csr row_sparse", "default csr"]
 
 
-@pytest.mark.parametrize("dtype,tolerance", [("float64", 1e-12), ("float32", 1e-4), ("float16", 4e-2)])
+@pytest.mark.parametrize("dtype,tolerance",
+                         [("float64", 1e-12), ("float32", 1e-4), ("float16", 4e-2)])
 @pytest.mark.parametrize("storages", PRODUCTS)
 @pytest.mark.parametrize("columns", [1, 2, 3, 7, 8, 17, 33, 64, 100])
 def test_products(storages, columns, dtype, tolerance):
@@ -136,6 +137,17 @@ def test_fully_connected(bias):
     np.testing.assert_allclose(numpy(gradients[1]), ones.T @ x)
     if bias:
         np.testing.assert_allclose(numpy(gradients[2]), ones.sum(0))
+
+
+def test_wide_weights():
+    """Of which few elements meet one of the data."""
+    rng = np.random.RandomState(2)
+    x, w = random(rng, (5, 4000), 0.004), rng.uniform(-1, 1, (3, 4000))
+    got = mx.nd.FullyConnected(sparse(x, "csr"), mx.nd.array(w, dtype="float64"), num_hidden=3,
+                               no_bias=True)
+    np.testing.assert_allclose(numpy(got), x @ w.T, atol=1e-13)
+    got = mx.nd.dot(sparse(x, "csr"), mx.nd.array(w, dtype="float64"), transpose_b=True)
+    np.testing.assert_allclose(numpy(got), x @ w.T, atol=1e-13)
 
 
 def test_errors_name_what_does_not_fit():
