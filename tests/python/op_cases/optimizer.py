@@ -372,8 +372,8 @@ CASES += [
     update("_contrib_group_adagrad_update", [W, G, rand((3, 1), 0, 1)], dict(lr=0.1), empty=False),
     update("_contrib_group_adagrad_update", [rand((3, 4, 5)), rand((3, 4, 5)), rand((3,), 0, 1)],
            dict(lr=0.1, rescale_grad=0.5, clip_gradient=0.4, epsilon=1e-2), empty=False),
-    update("_sparse_adagrad_update", [W, G, rand((3, 4), 0, 1)], dict(lr=0.1)),
-    update("_sparse_adagrad_update", [W, G, rand((3, 4), 0, 1)],
+    update("_sparse_adagrad_update", [W, G, SQUARE], dict(lr=0.1)),
+    update("_sparse_adagrad_update", [W, G, SQUARE],
            dict(lr=0.1, wd=0.05, rescale_grad=0.5, clip_gradient=0.4, epsilon=1e-2)),
 ]
 
