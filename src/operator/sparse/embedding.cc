@@ -1,6 +1,4 @@
 // Embedding: tables that are row_sparse, and gradients that have the touched rows alone.
-#include "operator/nn/dense/embedding.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -8,6 +6,7 @@
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
 #include "operator/indexing/index_common.h"
+#include "operator/nn/dense/embedding.h"
 #include "operator/record/sparse_form.h"
 #include "operator/sparse/row_sums.h"
 #include "operator/sparse/sparse_values.h"
@@ -41,7 +40,8 @@ void EmbeddingSparse(KernelArgs& args) {
 }
 MXNET_REGISTER_SPARSE(Embedding, TakesEmbedding).set_kernel(DeviceType::kCPU, EmbeddingSparse);
 
-/* sparse_grad asks for a row_sparse gradient; the storage of the caller's array goes first. */
+/* sparse_grad asks for a row_sparse gradient; where the caller's array has a storage, that
+ * decides. */
 bool TakesEmbeddingGradient(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
   if (in[0] != StorageType::kDense || in[1] != StorageType::kDense) return false;
   const bool rows = attrs.get<nn::EmbeddingParam>().sparse_grad || (*out)[0] == StorageType::kRowSparse;
@@ -55,7 +55,9 @@ void EmbeddingGradientSparse(KernelArgs& args) {  // ograd, data -> weight_grad
   const int64_t* number = ReadIndicesInRange(args, args.in[1], out->shape[0], IndexMode::kRaise);
   sparse::SumRows(args, number, args.in[1].Size(), args.in[0].dptr, out);
 }
-MXNET_REGISTER_SPARSE(_backward_Embedding, TakesEmbeddingGradient).set_from_dense().set_kernel(DeviceType::kCPU, EmbeddingGradientSparse);
+MXNET_REGISTER_SPARSE(_backward_Embedding, TakesEmbeddingGradient)
+    .set_from_dense()
+    .set_kernel(DeviceType::kCPU, EmbeddingGradientSparse);
 
 }  // namespace
 }  // namespace mxnet
