@@ -52,7 +52,8 @@ def _check_sample(graph, vertices, edges, layers, seeds, hops, neighbors, most):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("hops, neighbors, seeds", [(1, 2, [0]), (1, 100, [3, 1]), (2, 3, [5, 5, 2]), (3, 1, [7]), (0, 2, [4]), (1, 0, [4])])
+@pytest.mark.parametrize("hops, neighbors, seeds", [
+    (1, 2, [0]), (1, 100, [3, 1]), (2, 3, [5, 5, 2]), (3, 1, [7]), (0, 2, [4]), (1, 0, [4])])
 def test_samples_are_made_of_the_graph(weighted, hops, neighbors, seeds):
     rng = np.random.RandomState(0)
     graph = np.where(rng.rand(40, 40) < .2, np.arange(1, 1601).reshape(40, 40), 0)
