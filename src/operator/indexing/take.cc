@@ -1,9 +1,10 @@
 // take, batch_take, pick, one_hot and their relatives from the first releases.
+#include "operator/indexing/take.h"
+
 #include <algorithm>
 
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/index.h"
-#include "operator/indexing/take.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
 #include "operator/record/dtypes.h"

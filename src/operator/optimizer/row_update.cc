@@ -24,8 +24,7 @@ bool Takes(const RowUpdate& how, const StorageTypes& in, StorageTypes* out) {
   if (!GiveStorage(&(*out)[0], weight) || weight == StorageType::kCSR || states == StorageType::kCSR) return false;
   if (in[1] == StorageType::kDense) return weight == StorageType::kDense && states == StorageType::kDense;  // the dense kernel
   if (in[1] != StorageType::kRowSparse) return false;
-  if (weight == StorageType::kRowSparse)
-    return states == StorageType::kRowSparse || how.takes == RowUpdateStates::kEither;
+  if (weight == StorageType::kRowSparse) return states == StorageType::kRowSparse || how.takes == RowUpdateStates::kEither;
   return states == StorageType::kDense && how.takes != RowUpdateStates::kSparse;
 }
 
@@ -61,8 +60,8 @@ struct Rows {
   size_t weight_bytes = 0, state_bytes = 0;  // of a row
   char* weight = nullptr;
   char* state[kMostStates] = {};
-  const char* grad = nullptr;         // rows that there are
-  const int64_t* number = nullptr;    // of those
+  const char* grad = nullptr;       // rows that there are
+  const int64_t* number = nullptr;  // of those
   int64_t count = 0;
 
   void Apply(const UpdateArgs& a, int64_t n) const {
@@ -155,8 +154,8 @@ void RunOnAll(const Rows& r, int64_t begin, int64_t end) {
     const int64_t n = std::min(most, end - row);
     std::fill(grad.begin(), grad.end(), 0);
     for (; at < r.count && r.number[at] < row + n; ++at)
-      std::memcpy(grad.data() + static_cast<size_t>(r.number[at] - row) * r.weight_bytes,
-                  r.grad + static_cast<size_t>(at) * r.weight_bytes, r.weight_bytes);
+      std::memcpy(grad.data() + static_cast<size_t>(r.number[at] - row) * r.weight_bytes, r.grad + static_cast<size_t>(at) * r.weight_bytes,
+                  r.weight_bytes);
     r.Run(row, n, grad.data());
   }
 }

@@ -20,9 +20,9 @@ namespace mxnet {
 
 /* Which storages of weight and states a form takes, besides all of them being row_sparse. */
 enum class RowUpdateStates {
-  kEither,   // all dense; a row_sparse weight with dense states is updated in all rows
-  kAlike,    // all dense
-  kSparse,   // none
+  kEither,  // all dense; a row_sparse weight with dense states is updated in all rows
+  kAlike,   // all dense
+  kSparse,  // none
 };
 
 struct RowUpdate {

@@ -49,9 +49,7 @@ void EdgeKernel(KernelArgs& args) {
   });
 }
 
-bool TakesEdges(const Attrs&, const StorageTypes&, StorageTypes* out) {
-  return GiveStorage(&(*out)[0], StorageType::kDense);
-}
+bool TakesEdges(const Attrs&, const StorageTypes&, StorageTypes* out) { return GiveStorage(&(*out)[0], StorageType::kDense); }
 
 MXNET_REGISTER_OP(_contrib_edge_id)
     .describe("Elements data[u[i], v[i]] of a csr matrix, -1 where none is stored: the numbers of edges of a graph.")

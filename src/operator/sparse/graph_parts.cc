@@ -184,8 +184,8 @@ bool CompactShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     MXNET_CHECK_KIND(!graph.known() || !vertices.known() ||
                          (graph.ndim() == 2 && vertices.ndim() == 1 && vertices[0] == graph[0] + 1 && size >= 0 && size <= graph[0]),
                      Value)
-        << "[" << attrs.op->name << "] graph " << g << " has shape " << graph << ", its vertices " << vertices << " and its size is " << size
-        << "; accepted: 2 dimensions, one vertex array with one element more than the graph has rows, and a size of at most these";
+        << "[" << attrs.op->name << "] graph " << g << " has shape " << graph << ", its vertices " << vertices << " and its size is "
+        << size << "; accepted: 2 dimensions, one vertex array with one element more than the graph has rows, and a size of at most these";
     for (size_t o = static_cast<size_t>(g); o < out->size(); o += static_cast<size_t>(n))
       AssignShape(attrs, "output", &(*out)[o], Shape{size, size});
   }
@@ -194,7 +194,8 @@ bool CompactShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 MXNET_REGISTER_OP(_contrib_dgl_graph_compact)
     .describe(
-        "Samples of graphs as graphs of their own: columns are positions among the sample's vertices, and empty rows behind the last vertex "
+        "Samples of graphs as graphs of their own: columns are positions among the sample's vertices, and empty rows behind the last "
+        "vertex "
         "go.\n\nTakes the graphs, then the arrays of their vertices, whose last element is their number. Results: for each graph a csr "
         "matrix whose data numbers the edges from 0; with return_mapping behind these one with the data of the graph for each.")
     .set_param<CompactParam>()

@@ -113,7 +113,8 @@ Sample SampleAround(KernelArgs& args, const Graph& graph, const float* weights, 
     } else if (p.num_neighbor > 0) {
       Draws draws(args.random->seed(), args.random->Take(1));
       if (weights)
-        ChooseByWeight(degree, p.num_neighbor, [&](int64_t k) { return weights[graph.column[begin + k]]; }, &draws, &edges);
+        ChooseByWeight(
+            degree, p.num_neighbor, [&](int64_t k) { return weights[graph.column[begin + k]]; }, &draws, &edges);
       else
         ChooseUniformly(degree, p.num_neighbor, &draws, &edges);
     }
@@ -179,7 +180,8 @@ void SampleKernel(KernelArgs& args) {
     WriteSample(args, graph, weights, &sample, s, samples);
   }
   if (truncated)
-    LogWarning("[" + args.attrs->op->name + "] a sample ends at max_num_vertices; accepted for more: a larger one, fewer seeds or neighbors");
+    LogWarning("[" + args.attrs->op->name +
+               "] a sample ends at max_num_vertices; accepted for more: a larger one, fewer seeds or neighbors");
 }
 
 template <bool kWeighted>
@@ -189,8 +191,8 @@ bool SampleShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       << "[" << attrs.op->name << "] num_hops=" << p.num_hops << ", num_neighbor=" << p.num_neighbor
       << ", max_num_vertices=" << p.max_num_vertices << "; accepted: numbers of at least 0";
   const int samples = Seeds<kWeighted>(attrs);
-  MXNET_CHECK_KIND(samples > 0, Value) << "[" << attrs.op->name << "] num_args=" << p.num_args << "; accepted: at least "
-                                       << 2 + kWeighted << ", for one array of seeds";
+  MXNET_CHECK_KIND(samples > 0, Value) << "[" << attrs.op->name << "] num_args=" << p.num_args << "; accepted: at least " << 2 + kWeighted
+                                       << ", for one array of seeds";
   const Shape& graph = (*in)[0];
   bool known = graph.known();
   MXNET_CHECK_KIND(!graph.ndim_known() || graph.ndim() == 2, Value)
@@ -200,8 +202,8 @@ bool SampleShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     const Shape& seeds = (*in)[static_cast<size_t>(1 + kWeighted + s)];
     known = known && seeds.known();
     MXNET_CHECK_KIND(!seeds.known() || (seeds.ndim() == 1 && seeds[0] <= p.max_num_vertices), Value)
-        << "[" << attrs.op->name << "] seeds of shape " << seeds << "; accepted: one dimension of at most max_num_vertices="
-        << p.max_num_vertices;
+        << "[" << attrs.op->name << "] seeds of shape " << seeds
+        << "; accepted: one dimension of at most max_num_vertices=" << p.max_num_vertices;
     const auto output = [&](int kind) -> Shape& { return (*out)[static_cast<size_t>(kind * samples + s)]; };
     AssignShape(attrs, "vertices", &output(0), Shape{p.max_num_vertices + 1});
     if (graph.known()) AssignShape(attrs, "edges", &output(1), Shape{p.max_num_vertices, graph[1]});
@@ -262,15 +264,17 @@ bool RegisterSample(const char* name, const char* text) {
 }
 
 [[maybe_unused]] const bool registered[] = {
-    RegisterSample<false>("_contrib_dgl_csr_neighbor_uniform_sample",
-                          "Vertices around each array of seeds: of every vertex that is fewer than num_hops edges away, num_neighbor edges "
-                          "drawn without replacement.\n\nResults: for each array of seeds its vertices, ascending, with their number as the "
-                          "last element; then the drawn edges (csr, a row for each vertex, columns are vertices of csr_matrix, data is its "
-                          "data); then how many edges each vertex is away from a seed."),
-    RegisterSample<true>("_contrib_dgl_csr_neighbor_non_uniform_sample",
-                         "As _contrib_dgl_csr_neighbor_uniform_sample, with edges drawn in proportion to the probability (float32, a number "
-                         "for each vertex) of the vertex that they lead to.\n\nBehind the drawn edges there is one more result for each "
-                         "array of seeds: the probabilities of the vertices.")};
+    RegisterSample<false>(
+        "_contrib_dgl_csr_neighbor_uniform_sample",
+        "Vertices around each array of seeds: of every vertex that is fewer than num_hops edges away, num_neighbor edges "
+        "drawn without replacement.\n\nResults: for each array of seeds its vertices, ascending, with their number as the "
+        "last element; then the drawn edges (csr, a row for each vertex, columns are vertices of csr_matrix, data is its "
+        "data); then how many edges each vertex is away from a seed."),
+    RegisterSample<true>(
+        "_contrib_dgl_csr_neighbor_non_uniform_sample",
+        "As _contrib_dgl_csr_neighbor_uniform_sample, with edges drawn in proportion to the probability (float32, a number "
+        "for each vertex) of the vertex that they lead to.\n\nBehind the drawn edges there is one more result for each "
+        "array of seeds: the probabilities of the vertices.")};
 
 }  // namespace
 }  // namespace mxnet

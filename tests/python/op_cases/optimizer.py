@@ -134,6 +134,13 @@ def group_adagrad(w, g, h, **kw):
     return [w - lr * g / np.sqrt(h.reshape((-1,) + (1,) * (w.ndim - 1)) + f32(kw.get("epsilon", 1e-5))), h]
 
 
+def adagrad(w, g, h, **kw):
+    lr, wd, rescale, clip = common(kw)
+    g = bound(rescale * g, clip)
+    h = h + g * g
+    return [w - lr * (g / np.sqrt(h + f32(kw.get("epsilon", 1e-7))) + wd * w), h]
+
+
 def rmsprop(w, g, n, **kw):
     lr, wd, rescale, clip = common(kw)
     g = bound(rescale * g + wd * w, clip)
@@ -252,7 +259,7 @@ UPDATES = {
     "_adabelief_update": adabelief, "_mp_adabelief_update": mp_adabelief,
     "_multi_lamb_update": many_lamb(whole_lamb, 4), "_multi_mp_lamb_update": many_lamb(master(whole_lamb), 5),
     "_multi_lans_update": many_lamb(lans, 4), "_multi_mp_lans_update": many_lamb(master(lans), 5),
-    "_contrib_group_adagrad_update": group_adagrad,
+    "_contrib_group_adagrad_update": group_adagrad, "_sparse_adagrad_update": adagrad,
     "sgd_update": sgd, "_sparse_sgd_update": sgd, "mp_sgd_update": master(sgd),
     "sgd_mom_update": sgd_mom, "_sparse_sgd_mom_update": sgd_mom,
     "mp_sgd_mom_update": master(sgd_mom), "nag_mom_update": nag, "mp_nag_mom_update": master(nag_in_place),
@@ -365,6 +372,9 @@ CASES += [
     update("_contrib_group_adagrad_update", [W, G, rand((3, 1), 0, 1)], dict(lr=0.1), empty=False),
     update("_contrib_group_adagrad_update", [rand((3, 4, 5)), rand((3, 4, 5)), rand((3,), 0, 1)],
            dict(lr=0.1, rescale_grad=0.5, clip_gradient=0.4, epsilon=1e-2), empty=False),
+    update("_sparse_adagrad_update", [W, G, SQUARE], dict(lr=0.1)),
+    update("_sparse_adagrad_update", [W, G, SQUARE],
+           dict(lr=0.1, wd=0.05, rescale_grad=0.5, clip_gradient=0.4, epsilon=1e-2)),
 ]
 
 

@@ -1,4 +1,5 @@
-"""Calls of update operators and steps of optimizers with row_sparse gradients, for mxnet 1.9.1 and for this library alike.
+"""Calls of update operators and steps of optimizers with row_sparse gradients, for mxnet 1.9.1 and
+for this library alike.
 
 ``/work/oracle/bin/python sparse_update_cases.py`` writes what 1.9.1 makes of them to
 ``../data/sparse_updates_1.9.1.json``.

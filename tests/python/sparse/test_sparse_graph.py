@@ -52,7 +52,8 @@ def _check_sample(graph, vertices, edges, layers, seeds, hops, neighbors, most):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("hops, neighbors, seeds", [(1, 2, [0]), (1, 100, [3, 1]), (2, 3, [5, 5, 2]), (3, 1, [7]), (0, 2, [4]), (1, 0, [4])])
+@pytest.mark.parametrize("hops, neighbors, seeds", [
+    (1, 2, [0]), (1, 100, [3, 1]), (2, 3, [5, 5, 2]), (3, 1, [7]), (0, 2, [4]), (1, 0, [4])])
 def test_samples_are_made_of_the_graph(weighted, hops, neighbors, seeds):
     rng = np.random.RandomState(0)
     graph = np.where(rng.rand(40, 40) < .2, np.arange(1, 1601).reshape(40, 40), 0)
@@ -254,5 +255,20 @@ def test_symbols():
     outputs = s.bind(mx.cpu(), {"graph": _csr(DENSE), "seeds": _ids(0, 1)}).forward()
     assert [o.stype for o in outputs] == ["default", "csr", "default"]
     assert outputs[0].asnumpy().tolist() == [0, 1, 2, 0, 0, 3]
-    assert mx.sym.contrib.dgl_subgraph(num_args=3, return_mapping=True, name="n").list_arguments() == ["n_graph", "n_varray0", "n_varray1"]
+    part = mx.sym.contrib.dgl_subgraph(num_args=3, return_mapping=True, name="n")
+    assert part.list_arguments() == ["n_graph", "n_varray0", "n_varray1"]
     assert mx.sym.contrib.edge_id(name="n").list_arguments() == ["n_data", "n_u", "n_v"]
+
+
+@pytest.mark.parametrize("operator, arguments", [
+    ("_contrib_dgl_adjacency", ["data"]),
+    ("_contrib_dgl_csr_neighbor_non_uniform_sample",
+     ["csr_matrix", "probability", "seed_arrays", "num_args", "num_hops", "num_neighbor", "max_num_vertices"]),
+    ("_contrib_dgl_csr_neighbor_uniform_sample",
+     ["csr_matrix", "seed_arrays", "num_args", "num_hops", "num_neighbor", "max_num_vertices"]),
+    ("_contrib_dgl_graph_compact", ["graph_data", "num_args", "return_mapping", "graph_sizes"]),
+    ("_contrib_dgl_subgraph", ["graph", "data", "num_args", "return_mapping"]),
+    ("_contrib_edge_id", ["data", "u", "v"]),
+])
+def test_arguments_are_those_of_1_9_1(operator, arguments):
+    assert mx.operator.get_operator_arguments(operator).names == arguments

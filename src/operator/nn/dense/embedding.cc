@@ -1,4 +1,6 @@
 // Embedding: rows of a matrix by index.
+#include "operator/nn/dense/embedding.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,7 +11,6 @@
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/index.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/nn/dense/embedding.h"
 #include "operator/record/sparse_form.h"
 #include "operator/record/traits.h"
 
