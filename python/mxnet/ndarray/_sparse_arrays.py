@@ -36,9 +36,9 @@ def _no_number(self):
 class BaseSparseNDArray(NDArray):
     """An array that stores some of its elements, or rows; all others are 0.
 
-    `RowSparseNDArray` and `CSRNDArray` are its two kinds. Operators that have no kernel for a storage
-    run on dense copies, and say so once. There are no views of sparse arrays: ``reshape`` and
-    ``size`` are for dense ones (``tostype('default')``).
+    `RowSparseNDArray` and `CSRNDArray` are its two kinds. Operators that have no kernel for a
+    storage run on dense copies, and say so once. There are no views of sparse arrays:
+    ``reshape`` and ``size`` are for dense ones (``tostype('default')``).
 
     >>> x = mx.nd.array([[0, 1], [0, 0]]).tostype('csr')
     >>> isinstance(x, mx.nd.sparse.BaseSparseNDArray), x.stype, x.shape
@@ -62,7 +62,7 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def size(self):
-        """Not of sparse arrays: NotImplementedError. ``data.size`` is how many values are stored."""
+        """Not of sparse arrays: NotImplementedError. ``data.size`` counts what is stored."""
         raise NotImplementedError("[size] of a sparse array; accepted: math.prod(x.shape), or x.data.size for what is stored")
 
     def reshape(self, *shape, **kwargs):
@@ -236,7 +236,8 @@ class BaseSparseNDArray(NDArray):
         array([[0., 0.]], dtype=float32)
         """
         if stype in INDEX_PARTS and stype != self.stype:
-            raise ValueError(f"[tostype] cast_storage from {self.stype} to {stype} is not supported; accepted: 'default' and {self.stype!r}")
+            raise ValueError(f"[tostype] cast_storage from {self.stype} to {stype} is not supported; "
+                             f"accepted: 'default' and {self.stype!r}")
         return _call("cast_storage", (self,), stype=stype)
 
     def as_nd_ndarray(self):
