@@ -34,9 +34,11 @@ class LocalTransport : public KVTransport {
 
 }  // namespace
 
-void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype) {
-  if (slot->is_none() || slot->shape() != shape || slot->ctx() != ctx || slot->dtype() != dtype) *slot = NDArray(shape, ctx, dtype);
+void Ensure(NDArray* slot, const TensorType& type, Context ctx) {
+  if (slot->is_none() || slot->type() != type || slot->ctx() != ctx) *slot = NDArray::Make(type, ctx);
 }
+
+void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype) { Ensure(slot, TensorType(shape, dtype, StorageType::kDense), ctx); }
 
 bool SameArray(const NDArray& a, const NDArray& b) {
   return a.chunk() == b.chunk() && a.byte_offset() == b.byte_offset() && a.dtype() == b.dtype();
@@ -115,7 +117,7 @@ void LocalStore::PushPull(const Keys& keys, const Arrays& values, const Keys& ou
     std::vector<const NDArray*> all{&stored};
     Arrays left;
     for (NDArray* out : outs) {
-      if (AddableInto(pushed[0].values, all, *out))
+      if (!out->is_sparse() && AddableInto(pushed[0].values, all, *out))
         all.push_back(out);
       else
         left.push_back(out);
@@ -230,7 +232,7 @@ void LocalStore::Keep(const std::vector<Pushed>& pushed, std::vector<NDArray> su
     NDArray sum = sums[i];
     if (transport_->size() > 1) {
       if (SameArray(sum, *pushed[i].values[0])) {  // the caller's array must stay as it is
-        Ensure(&e->sum, sum.shape(), sum.ctx(), sum.dtype());
+        Ensure(&e->sum, sum.type(), sum.ctx());
         CopyFromTo(sum, e->sum, priority);
         sum = e->sum;
       }

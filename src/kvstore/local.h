@@ -39,7 +39,8 @@ struct Pushed {
   std::vector<std::shared_ptr<NDArray>> converted;  // values of another dtype than the first one's, in that
 };
 
-/* Makes *slot an array for that if it is not one already. */
+/* Makes *slot an array for that if it is not one already. The second: a dense one. */
+void Ensure(NDArray* slot, const TensorType& type, Context ctx);
 void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype);
 /* The same memory, read in the same way. */
 bool SameArray(const NDArray& a, const NDArray& b);
@@ -91,6 +92,8 @@ class LocalStore : public KVStore {
   /* Checks arguments; equal keys belong together. */
   std::vector<Pushed> Gather(const char* what, const Keys& keys, const Arrays& values);
   std::vector<Entry*> GatherOuts(const char* what, const Keys& keys, const Arrays& outs);
+  /* The same for row_sparse_pull. */
+  std::vector<Entry*> GatherRowOuts(const Keys& keys, const Arrays& outs, const Arrays& row_ids);
   /*
    * Where a key's values are summed and its value is kept. Its first push settles it for values on
    * GPUs: the one that has the fewest bytes of this store so far, so that all of them take part in

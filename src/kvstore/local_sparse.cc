@@ -28,7 +28,7 @@ NDArray LocalStore::SumSparse(const Pushed& pushed, int priority) {
   const bool sparse = std::all_of(values.begin(), values.end(), [](const NDArray& v) { return v.is_sparse(); });
   NDArray& sum = pushed.entry->sum;
   const TensorType type(values[0].shape(), values[0].dtype(), sparse ? StorageType::kRowSparse : StorageType::kDense);
-  if (sum.is_none() || sum.type() != type) sum = NDArray::Make(type, Context::CPU(), true);
+  Ensure(&sum, type, Context::CPU());
   Imperative::Run(graph_ops::Sum(static_cast<int>(values.size())), values, {OpReq::kWrite}, {sum}, false);
   return sum;
 }
@@ -59,7 +59,7 @@ void LocalStore::SpreadAll(const std::vector<Entry*>& entries, const Arrays& out
   if (!dense.empty()) Spread(dense, dense_outs, priority);
 }
 
-void LocalStore::PullRowSparse(const Keys& keys, const Arrays& outs, const Arrays& row_ids, int priority) {
+std::vector<Entry*> LocalStore::GatherRowOuts(const Keys& keys, const Arrays& outs, const Arrays& row_ids) {
   const std::vector<Entry*> entries = GatherOuts("row_sparse_pull", keys, outs);
   MXNET_CHECK_KIND(row_ids.size() == outs.size(), Value)
       << "[kvstore] row_sparse_pull got " << outs.size() << " arrays and " << row_ids.size() << " arrays of row ids; accepted: as many";
@@ -73,6 +73,11 @@ void LocalStore::PullRowSparse(const Keys& keys, const Arrays& outs, const Array
         << "[kvstore] row_sparse_pull of key " << keys[i].str() << " into " << DTypeName(outs[i]->dtype()) << "; the stored value is "
         << DTypeName(entries[i]->stored.dtype());
   }
+  return entries;
+}
+
+void LocalStore::PullRowSparse(const Keys& keys, const Arrays& outs, const Arrays& row_ids, int priority) {
+  const std::vector<Entry*> entries = GatherRowOuts(keys, outs, row_ids);
   for (size_t i = 0; i < outs.size(); ++i) TakeRows(entries[i]->stored, *row_ids[i], *outs[i], priority);
 }
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 
 #include "base/threads/omp.h"
+#include "kvstore/reduce.h"
 #include "mxnet/engine.h"
 
 namespace mxnet {
@@ -13,42 +16,133 @@ namespace {
 
 constexpr int64_t kBytesForThread = 1 << 16;
 
+/* Rows that are worth a thread of their own. */
+int64_t RowGrain(size_t row_bytes) { return std::max<int64_t>(1, kBytesForThread / std::max<int64_t>(1, static_cast<int64_t>(row_bytes))); }
+
 /* In an engine operation, on the CPU. */
 void CopyRows(const TBlob& from, const std::vector<int64_t>& rows, SparseParts* out) {
   const int64_t count = static_cast<int64_t>(rows.size());
   out->Resize(count);
   if (count == 0) return;
   std::copy(rows.begin(), rows.end(), out->index[SparseParts::kRows].data<int64_t>());
-  const size_t bytes = out->values.Bytes() / static_cast<size_t>(count);
-  char* const to = out->values.data<char>();
-  const int64_t grain = std::max<int64_t>(1, kBytesForThread / std::max<int64_t>(1, static_cast<int64_t>(bytes)));
-  if (!from.sparse) {
-    ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n)
-        std::memcpy(to + static_cast<size_t>(n) * bytes, from.data<char>() + static_cast<size_t>(rows[static_cast<size_t>(n)]) * bytes,
-                    bytes);
-    });
-    return;
+  GatherRows(from, rows.data(), count, out->values.data<char>());
+}
+
+/* The rows that any has, ascending. */
+std::vector<int64_t> UnionOf(const std::vector<Rows>& in, int64_t rows) {
+  std::vector<int64_t> ids, more;
+  for (const Rows& r : in) {
+    if (r.all) {
+      ids.resize(static_cast<size_t>(rows));
+      std::iota(ids.begin(), ids.end(), int64_t{0});
+      return ids;
+    }
+    more.clear();
+    std::set_union(ids.begin(), ids.end(), r.ids, r.ids + r.count, std::back_inserter(more));
+    ids.swap(more);
   }
-  from.sparse->Settle();
-  const int64_t* const index = from.sparse->index[SparseParts::kRows].data<int64_t>();
-  const int64_t* const last = index + from.sparse->stored();
-  const char* const values = from.sparse->values.data<char>();
-  ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
-    const int64_t* at = index;
+  return ids;
+}
+
+/* The places of values of some rows, one after another. */
+class RowCursor {
+ public:
+  /* The first row that is asked for. */
+  RowCursor(const Rows& rows, size_t row_bytes, int64_t first) : rows_(rows), row_bytes_(row_bytes) {
+    if (!rows.all) at_ = std::lower_bound(rows.ids, rows.ids + rows.count, first) - rows.ids;
+  }
+  /* Null where the row is not there. REQUIRES: no row below one that was asked for. */
+  const char* Find(int64_t row) {
+    if (rows_.all) return Value(row);
+    while (at_ < rows_.count && rows_.ids[at_] < row) ++at_;
+    return at_ < rows_.count && rows_.ids[at_] == row ? Value(at_) : nullptr;
+  }
+
+ private:
+  const char* Value(int64_t place) const { return static_cast<const char*>(rows_.values) + static_cast<size_t>(place) * row_bytes_; }
+
+  const Rows& rows_;
+  const size_t row_bytes_;
+  int64_t at_ = 0;
+};
+
+/* The sums of the rows `ids`, from number `begin` to `end`, where place(number) says. */
+template <typename Place>
+void SumRows(const std::vector<Rows>& in, const std::vector<int64_t>& ids, int64_t begin, int64_t end, const TBlob& row, Place place) {
+  const size_t bytes = row.Bytes();
+  std::vector<RowCursor> cursors;
+  for (const Rows& r : in) cursors.emplace_back(r, bytes, ids[static_cast<size_t>(begin)]);
+  std::vector<TBlob> found, sum(1, row);
+  for (int64_t n = begin; n < end; ++n) {
+    found.clear();
+    for (RowCursor& cursor : cursors)
+      if (const char* value = cursor.Find(ids[static_cast<size_t>(n)])) {
+        found.push_back(row);
+        found.back().dptr = const_cast<char*>(value);
+      }
+    sum[0].dptr = place(n);
+    if (found.size() == 1)
+      std::memcpy(sum[0].dptr, found[0].dptr, bytes);
+    else
+      SumArrays(found, sum);
+  }
+}
+
+}  // namespace
+
+size_t RowBytes(const Shape& shape, int dtype) { return static_cast<size_t>(shape.Prod(1, shape.ndim())) * DTypeSize(dtype); }
+
+void GatherRows(const TBlob& from, const int64_t* ids, int64_t count, void* to) {
+  const size_t bytes = RowBytes(from.shape, from.dtype);
+  char* const target = static_cast<char*>(to);
+  Rows rows;
+  rows.all = !from.sparse;
+  rows.values = from.dptr;
+  if (from.sparse) {
+    from.sparse->Settle();
+    rows.ids = from.sparse->index[SparseParts::kRows].data<int64_t>();
+    rows.count = from.sparse->stored();
+    rows.values = from.sparse->values.memory.dptr;
+  }
+  if (bytes == 0 || count == 0) return;
+  ParallelFor(count, RowGrain(bytes), [&](int64_t begin, int64_t end) {
+    const int64_t *at = rows.ids, *const last = rows.ids + rows.count;
     for (int64_t n = begin; n < end; ++n) {
-      const int64_t row = rows[static_cast<size_t>(n)];
-      at = std::lower_bound(at, last, row);
-      char* const target = to + static_cast<size_t>(n) * bytes;
-      if (at != last && *at == row)
-        std::memcpy(target, values + static_cast<size_t>(at - index) * bytes, bytes);
+      int64_t place = ids[n];
+      if (!rows.all) {  // few of many rows: found rather than walked to
+        at = std::lower_bound(at, last, ids[n]);
+        place = at != last && *at == ids[n] ? at - rows.ids : -1;
+      }
+      char* const into = target + static_cast<size_t>(n) * bytes;
+      if (place >= 0)
+        std::memcpy(into, static_cast<const char*>(rows.values) + static_cast<size_t>(place) * bytes, bytes);
       else
-        std::memset(target, 0, bytes);
+        std::memset(into, 0, bytes);
     }
   });
 }
 
-}  // namespace
+void AddRows(const std::vector<Rows>& in, const TBlob& out) {
+  const std::vector<int64_t> ids = UnionOf(in, out.shape[0]);
+  const int64_t count = static_cast<int64_t>(ids.size());
+  TBlob row = out;
+  row.sparse = nullptr;
+  row.shape = Shape{out.shape.Prod(1, out.shape.ndim())};
+  const size_t bytes = row.Bytes();
+  char* to = out.data<char>();
+  if (out.sparse) {
+    out.sparse->Resize(count);
+    std::copy(ids.begin(), ids.end(), out.sparse->index[SparseParts::kRows].data<int64_t>());
+    to = out.sparse->values.data<char>();
+  } else if (count < out.shape[0] && bytes > 0) {
+    std::memset(to, 0, out.Bytes());
+  }
+  if (bytes == 0 || count == 0) return;
+  ParallelFor(count, RowGrain(bytes), [&](int64_t begin, int64_t end) {
+    SumRows(in, ids, begin, end, row,
+            [&](int64_t n) { return to + static_cast<size_t>(out.sparse ? n : ids[static_cast<size_t>(n)]) * bytes; });
+  });
+}
 
 std::vector<int64_t> UniqueRows(const TBlob& ids, int64_t rows) {
   std::vector<int64_t> unique(static_cast<size_t>(ids.Size()));

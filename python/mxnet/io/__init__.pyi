@@ -1,4 +1,5 @@
 # Generated from the modules by `./dev docs`; do not edit.
+# mypy: disable-error-code="override"
 from typing import Any, Self
 import mxnet.base
 from mxnet.base import c_str_array as c_str_array

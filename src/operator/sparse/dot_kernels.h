@@ -27,9 +27,9 @@ struct DotCall {
 
 }  // namespace sparse
 
-// Gather: rows of out = rows of csr times dense. Scatter: out += csr transposed times dense, of csr's
-// rows alone, at the elements of csr whose column is within [low, high); `sorted`: columns are
-// ascending in each row.
+// Gather: rows of out = rows of csr times dense. Scatter: out += csr transposed times dense, of
+// csr's rows alone, at the elements of csr whose column is within [low, high); `sorted`: columns
+// are ascending in each row.
 MXNET_CPU_DECLARE(void GatherFloat(const sparse::DotCall<float>& call); void GatherDouble(const sparse::DotCall<double>& call);
                   void ScatterFloat(const sparse::DotCall<float>& call, int64_t low, int64_t high, bool sorted);
                   void ScatterDouble(const sparse::DotCall<double>& call, int64_t low, int64_t high, bool sorted);)

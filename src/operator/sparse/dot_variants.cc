@@ -76,6 +76,16 @@ inline void PrefetchRow(const T* row, int64_t bytes) {
   for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(reinterpret_cast<const char*>(row) + b);
 }
 
+/* How many elements ahead those of the csr matrix are asked for: the processor's own prefetching
+ * ends with each page. */
+constexpr int64_t kStream = 256;
+
+template <typename T>
+inline void PrefetchElements(const int64_t* index, const T* values, int64_t n) {
+  __builtin_prefetch(index + n + kStream);
+  __builtin_prefetch(values + n + kStream);
+}
+
 /* Columns `at` to `at + B::kElements` of all rows. */
 template <typename T, typename B, bool kFar>
 void GatherBlock(const DotCall<T>& c, int64_t at) {
@@ -86,6 +96,7 @@ void GatherBlock(const DotCall<T>& c, int64_t at) {
     int64_t n = c.indptr[r];
     const int64_t last = c.indptr[r + 1];
     for (; n + 1 < last; n += 2) {
+      PrefetchElements(index, values, n);
       if (kFar && n + kAhead + 1 < total) {
         PrefetchRow(dense + index[n + kAhead] * step, B::kElements * static_cast<int64_t>(sizeof(T)));
         PrefetchRow(dense + index[n + kAhead + 1] * step, B::kElements * static_cast<int64_t>(sizeof(T)));
@@ -106,19 +117,25 @@ void GatherBlock(const DotCall<T>& c, int64_t at) {
 #define MXNET_SCALAR
 #endif
 
-template <typename T>
-MXNET_SCALAR void GatherColumn(const DotCall<T>& c, int64_t at, int64_t step) {
+/* kOne: a vector; else rows of it are `step` elements apart. */
+template <typename T, bool kOne>
+MXNET_SCALAR void GatherColumn(const DotCall<T>& c, int64_t at) {
   const T *const dense = c.dense + at, *const values = c.values;
-  const int64_t* const index = c.index;
+  const int64_t *const index = c.index, step = kOne ? 1 : c.dense_step;
   for (int64_t r = c.begin; r < c.end; ++r) {
     T a = 0, b = 0, d = 0, e = 0;
     int64_t n = c.indptr[r];
     const int64_t last = c.indptr[r + 1];
-    for (; n + 4 <= last; n += 4) {
+    for (; n + 8 <= last; n += 8) {
+      PrefetchElements(index, values, n);
       a += values[n] * dense[index[n] * step];
       b += values[n + 1] * dense[index[n + 1] * step];
       d += values[n + 2] * dense[index[n + 2] * step];
       e += values[n + 3] * dense[index[n + 3] * step];
+      a += values[n + 4] * dense[index[n + 4] * step];
+      b += values[n + 5] * dense[index[n + 5] * step];
+      d += values[n + 6] * dense[index[n + 6] * step];
+      e += values[n + 7] * dense[index[n + 7] * step];
     }
     for (; n < last; ++n) a += values[n] * dense[index[n] * step];
     c.out[r * c.out_step + at] = (a + b) + (d + e);
@@ -150,26 +167,32 @@ void ScatterBlock(const DotCall<T>& c, int64_t at, const Range& range) {
     range.Clip(index, &n, &last);
     for (; n < last; ++n) {
       if (range.Skips(index[n])) continue;
+      PrefetchElements(index, values, n);
       if (kFar && n + kAhead < total) PrefetchRow(out + index[n + kAhead] * step, B::kElements * static_cast<int64_t>(sizeof(T)));
       row.AddTo(values[n], out + index[n] * step);
     }
   }
 }
 
-template <typename T>
-MXNET_SCALAR void ScatterColumn(const DotCall<T>& c, int64_t at, int64_t step, const Range& range) {
-  T* const out = c.out + at;
+template <typename T, bool kOne>
+MXNET_SCALAR void ScatterColumn(const DotCall<T>& c, int64_t at, const Range& range) {
+  T* __restrict const out = c.out + at;
   const T* const values = c.values;
-  const int64_t* const index = c.index;
+  const int64_t *const index = c.index, step = kOne ? 1 : c.out_step;
   for (int64_t r = c.begin; r < c.end; ++r) {
     const T row = c.dense[r * c.dense_step + at];
     int64_t n = c.indptr[r], last = c.indptr[r + 1];
     range.Clip(index, &n, &last);
-    if (range.sorted)
-      for (; n < last; ++n) out[index[n] * step] += values[n] * row;
-    else
+    if (!range.sorted) {
       for (; n < last; ++n)
         if (!range.Skips(index[n])) out[index[n] * step] += values[n] * row;
+      continue;
+    }
+    for (; n + 8 <= last; n += 8) {
+      PrefetchElements(index, values, n);
+      for (int k = 0; k < 8; ++k) out[index[n + k] * step] += values[n + k] * row;
+    }
+    for (; n < last; ++n) out[index[n] * step] += values[n] * row;
   }
 }
 
@@ -195,7 +218,7 @@ void Gather(const DotCall<T>& c) {
   VisitBlocks(c, [&](auto block, int64_t at) {
     using B = decltype(block);
     if constexpr (B::kElements == 1)
-      c.dense_step == 1 ? GatherColumn(c, at, 1) : GatherColumn(c, at, c.dense_step);
+      c.dense_step == 1 ? GatherColumn<T, true>(c, at) : GatherColumn<T, false>(c, at);
     else
       c.far ? GatherBlock<T, B, true>(c, at) : GatherBlock<T, B, false>(c, at);
   });
@@ -207,7 +230,7 @@ void Scatter(const DotCall<T>& c, int64_t low, int64_t high, bool sorted) {
   VisitBlocks(c, [&](auto block, int64_t at) {
     using B = decltype(block);
     if constexpr (B::kElements == 1)
-      c.out_step == 1 ? ScatterColumn(c, at, 1, range) : ScatterColumn(c, at, c.out_step, range);
+      c.out_step == 1 ? ScatterColumn<T, true>(c, at, range) : ScatterColumn<T, false>(c, at, range);
     else
       c.far ? ScatterBlock<T, B, true>(c, at, range) : ScatterBlock<T, B, false>(c, at, range);
   });

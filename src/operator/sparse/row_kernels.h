@@ -10,7 +10,7 @@
 namespace mxnet {
 namespace sparse {
 
-/* Two lists of rows with ascending numbers, each of `size` elements, and their sum or difference. */
+/* Two lists of rows with ascending numbers, of `size` elements each; their sum or difference. */
 template <typename T>
 struct MergeCall {
   const int64_t *a_rows, *a_end, *b_rows, *b_end;

@@ -76,7 +76,7 @@ void ByElements(int threads, const int64_t* indptr, int64_t rows, F&& f) {
     return t == threads ? rows : low;
   };
   ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) f(bound(t), bound(t + 1));
+    for (int64_t t = begin; t < end; ++t) f(bound(t), bound(t + 1), t);
   });
 }
 
@@ -100,7 +100,7 @@ void Gather(KernelArgs& args, const int64_t* indptr, const int64_t* index, const
   const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
   const int threads = Threads(static_cast<double>(count + rows) * static_cast<double>(columns));
   const auto stripe = [&](const T* from, int64_t step, int64_t at, int64_t width) {
-    ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end) {
+    ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t) {
       if (begin < end)
         GatherProduct(DotCall<T>{indptr, index, values, begin, end, from, step, out + at, columns, width, inner * step * item > kNear});
     });
@@ -123,13 +123,14 @@ std::vector<int64_t> SplitColumns(const int64_t* index, int64_t count, int parts
   for (int64_t n = 0; n < count; n += step) sample.push_back(index[n]);
   std::sort(sample.begin(), sample.end());
   for (int t = 1; t < parts; ++t)
-    bounds.push_back(std::max(bounds.back(), sample.empty() ? 0 : sample[sample.size() * static_cast<size_t>(t) / static_cast<size_t>(parts)]));
+    bounds.push_back(
+        std::max(bounds.back(), sample.empty() ? 0 : sample[sample.size() * static_cast<size_t>(t) / static_cast<size_t>(parts)]));
   bounds.push_back(kAll);
   return bounds;
 }
 
-/* out = csr transposed times dense. Threads have columns of their own: of `dense` where those are
- * wide enough, else of csr. */
+/* out = csr transposed times dense. Threads have rows of their own where elements are many, else
+ * columns: of `dense` where those are wide enough, else of csr. */
 template <typename T>
 void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, const T* values, int64_t rows, bool sorted, const T* dense,
              int64_t columns, int64_t out_rows, T* out) {
@@ -153,6 +154,20 @@ void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, cons
         }
     });
   }
+  if (threads > 1 && count >= 4 * out_rows * threads) {  // sums of their own rows, which are added up
+    const int64_t size = out_rows * columns;
+    T* const sums = Take<T>(args, size * (threads - 1));
+    ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t t) {
+      T* const mine = t == 0 ? out : sums + (t - 1) * size;
+      clear(mine, size);
+      if (begin < end)
+        ScatterProduct(DotCall<T>{indptr, index, values, begin, end, dense, columns, mine, columns, columns, far}, 0, kAll, sorted);
+    });
+    return ParallelForThreads(threads, size, [&](int64_t begin, int64_t end) {
+      for (int t = 0; t < threads - 1; ++t)
+        for (int64_t i = begin; i < end; ++i) out[i] += sums[t * size + i];
+    });
+  }
   ParallelFor(out_rows, std::max<int64_t>(1, 4 * kRowGrain / std::max<int64_t>(1, columns)),
               [&](int64_t begin, int64_t end) { clear(out + begin * columns, (end - begin) * columns); });
   if (count == 0) return;
@@ -171,7 +186,7 @@ void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, cons
   });
 }
 
-/* Orders by the upper half of the numbers, of which `bits` matter; what is equal keeps its order. */
+/* Orders by the upper half of the numbers, of which `bits` matter; equal ones keep their order. */
 uint64_t* SortUpper(uint64_t* keys, uint64_t* other, int64_t count, int bits) {
   constexpr int kDigit = 11;
   for (int shift = 0; shift < bits; shift += kDigit) {
@@ -348,9 +363,8 @@ Matrix Product::Rows(const TBlob& dense, bool transposed) const {
 template <typename T>
 Product::Csr<T> Product::Elements(const Matrix& right) const {
   const SparsePart &ptr = csr_.index[SparseParts::kIndptr], &columns = csr_.index[SparseParts::kColumns];
-  Csr<T> csr{ptr.data<int64_t>(), columns.data<int64_t>(),
-             As<T>(args_, csr_.values.memory.dptr, csr_.values.dtype, csr_.stored()), csr_.shape[0],
-             csr_.state.load(std::memory_order_acquire) == SparseParts::kAscending};
+  Csr<T> csr{ptr.data<int64_t>(), columns.data<int64_t>(), As<T>(args_, csr_.values.memory.dptr, csr_.values.dtype, csr_.stored()),
+             csr_.shape[0], csr_.state.load(std::memory_order_acquire) == SparseParts::kAscending};
   if (right.all) return csr;
   return transposed_ ? csr.RowsOf(args_, right.stored, right.rows) : csr.ColumnsOf(args_, csr_.shape[1], right.stored, right.rows);
 }
@@ -392,8 +406,8 @@ void Product::StoreColumns(const Matrix& right, SparseParts* out) const {
     const Csr<T> used = transposed_ ? csr.Transposed(args_, rows_) : csr.WithoutEmptyRows(args_);
     const int64_t columns = used.rows, rows = right.columns;
     out->Resize(rows * columns);
-    int64_t *const indptr = out->index[SparseParts::kIndptr].template data<int64_t>(),
-            *const index = out->index[SparseParts::kColumns].template data<int64_t>();
+    int64_t *const indptr = out->index[SparseParts::kIndptr].template data<int64_t>(), *const index = out->index[SparseParts::kColumns]
+                                                                                                          .template data<int64_t>();
     for (int64_t r = 0; r <= rows; ++r) indptr[r] = r * columns;
     for (int64_t r = 0; r < rows; ++r) std::copy_n(used.ids, columns, index + r * columns);
     Into<T>(args_, out->values.memory.dptr, out->values.dtype, rows * columns, [&](T* to) {

@@ -1,5 +1,5 @@
-// _square_sum: sums of squares over one axis, of matrices of few stored rows above all (the norms of
-// what a batch touched).
+// _square_sum: sums of squares over one axis, of matrices of few stored rows above all (the norms
+// of what a batch touched).
 #include <vector>
 
 #include "base/dtype.h"
