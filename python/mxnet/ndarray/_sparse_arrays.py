@@ -53,6 +53,10 @@ class BaseSparseNDArray(NDArray):
 
     __str__ = __repr__
 
+    def _repr_html_(self):
+        from .._display.html import sparse_html
+        return sparse_html(self)
+
     def __format__(self, spec):
         if spec:
             raise TypeError(f"[format] {spec!r} for a {type(self).__name__}; accepted: no format")
@@ -297,7 +301,11 @@ class CSRNDArray(BaseSparseNDArray):
 
     @property
     def stype(self):
-        """Storage type: 'csr'."""
+        """Storage type: 'csr'.
+
+        >>> mx.nd.sparse.zeros('csr', (2, 3)).stype
+        'csr'
+        """
         return "csr"
 
     @property
@@ -357,8 +365,9 @@ class CSRNDArray(BaseSparseNDArray):
     def asscipy(self):
         """The matrix as ``scipy.sparse.csr_matrix``, with the values' dtype.
 
-        >>> mx.nd.array([[0, 5], [6, 0]]).tostype('csr').asscipy().sum()
-        11.0
+        >>> mx.nd.array([[0, 5], [6, 0]]).tostype('csr').asscipy().toarray()
+        array([[0., 5.],
+               [6., 0.]], dtype=float32)
         """
         try:
             from scipy.sparse import csr_matrix
@@ -401,7 +410,11 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     @property
     def stype(self):
-        """Storage type: 'row_sparse'."""
+        """Storage type: 'row_sparse'.
+
+        >>> mx.nd.sparse.zeros('row_sparse', (2, 3)).stype
+        'row_sparse'
+        """
         return "row_sparse"
 
     @property
