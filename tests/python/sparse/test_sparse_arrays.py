@@ -319,7 +319,8 @@ def test_random_calls_of_c_functions(seed):
         try:
             check_call(_LIB.MXNDArrayCreateSparseEx64(odd(1, 2), shape, int(ndim), odd(1), 0, int(rng.rand() < .5), odd(0, 1), parts,
                                                       (ctypes.c_int * 4)(*[odd(6, 4) for _ in range(4)]),
-                                                      (ctypes.c_int * 4)(*[odd(1, 1, 1, 1) for _ in range(4)]), sizes, ctypes.byref(handle)))
+                                                      (ctypes.c_int * 4)(*[odd(1, 1) for _ in range(4)]), sizes,
+                                                      ctypes.byref(handle)))
         except MXNetError:
             continue
         made += 1
