@@ -335,3 +335,16 @@ def test_random_calls_of_c_functions(seed):
             except MXNetError:
                 pass
     assert made > 20
+
+
+def test_symbolic_checks_take_sparse_arrays():
+    tools = mx.test_utils
+    r, c = tools.rand_ndarray((4, 5), 'row_sparse', density=.6), tools.rand_ndarray((4, 5), 'csr', density=.5)
+    x, y = mx.sym.Variable('x', stype='row_sparse'), mx.sym.Variable('y', stype='csr')
+    assert tools.check_symbolic_forward(mx.sym.sparse.elemwise_add(y, y), {'y': c}, [2 * c.asnumpy()])[0].stype == 'csr'
+    square = mx.sym.square(x)
+    found = tools.check_symbolic_backward(square, {'x': r}, [mx.nd.ones((4, 5))], {'x': 2 * r.asnumpy()}, grad_stypes={'x': 'row_sparse'})
+    assert found['x'].stype == 'row_sparse'
+    with pytest.raises(AssertionError):
+        tools.check_symbolic_backward(square, {'x': r}, [mx.nd.ones((4, 5))], {'x': 3 * r.asnumpy()}, grad_stypes={'x': 'row_sparse'})
+    tools.check_numeric_gradient(square, {'x': r}, grad_stype_dict={'x': 'row_sparse'})
