@@ -162,7 +162,8 @@ std::vector<std::string> Tokens() {
           Csr()};
 }
 
-/* What is loaded can be used: parts of sparse arrays belong together and are written as they are. */
+/* What is loaded can be used: parts of sparse arrays belong together, and are written as they
+ * are. */
 void Use(const NDArray& a) {
   if (a.is_none()) return;
   a.WaitToRead();
