@@ -35,6 +35,9 @@ KNOWN = {
     **_each("NDArray.", "context ctx device", "Context"), "NDArray.stype": "str", "NDArray.dtype": "Any",
     **_each("NDArray.", "tostype grad T as_in_ctx as_nd_ndarray copyto to_device __floordiv__ __rfloordiv__ __invert__", "NDArray"),
     "NDArray.as_np_ndarray": "ndarray", "NDArray.split_v2": "list[NDArray]",
+    "mxnet.ndarray.sparse.csr_matrix": "CSRNDArray", "mxnet.ndarray.sparse.row_sparse_array": "RowSparseNDArray",
+    "BaseSparseNDArray.data": "NDArray", "CSRNDArray.indices": "NDArray", "CSRNDArray.indptr": "NDArray",
+    "RowSparseNDArray.indices": "NDArray", "CSRNDArray.__getitem__": "CSRNDArray", "RowSparseNDArray.__getitem__": "RowSparseNDArray",
     **_each("NDArray.", "backward attach_grad drop_grad wait_to_read wait_to_write", "None"),
     **_each("Symbol.", "list_arguments list_outputs list_auxiliary_states list_inputs", "list[str]"),
     **_each("Symbol.", "name tojson debug_str", "str"), "Symbol.save": "None", "Symbol.attr": "str | None", "Symbol.nodes": "Nodes",
@@ -203,7 +206,8 @@ PROTECTED = {"Optimizer": "_update_count _get_lr _get_lrs _get_wd _get_wds".spli
 # Arguments whose documented type is not all that functions take.
 OPEN = {"dtype", "ctx", "context", "device", "mean", "std"}
 LEFT_OUT = {"__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__del__", "__dir__",
-            "__getattr__", "__copy__", "__deepcopy__", "__array_priority__", "__class_getitem__", "__subclasshook__", "__getnewargs__"}
+            "__getattr__", "__copy__", "__deepcopy__", "__array_priority__", "__class_getitem__", "__subclasshook__", "__getnewargs__",
+            "BaseSparseNDArray.size"}       # an attribute of NDArray's, and sparse arrays raise
 ARITHMETIC = [*(f"__{side}{name}__" for name in "add sub mul truediv mod pow".split() for side in ("", "r", "i")),
               "__neg__", "__abs__", "__matmul__", *(f"__{name}__" for name in "lt le gt ge".split())]
 THE_SAME_KIND = {"__getitem__", "copy", "as_in_context", "astype", "reshape", "detach", "slice", "broadcast_to", "__iter__"}

@@ -14,13 +14,15 @@ import os
 import re
 import types
 
+from mxnet._operators import sparse_names
+
 from module_stub_tables import (ARITHMETIC, FIELDS, FUNCTION_OVERLOADS, GIVEN, KNOWN, LEFT_OUT, MEMBERS, MERGED, NAMED, OPEN, OVERLOADS,
                                 OVERRIDDEN, PARAMETERS, PLAIN, PROTECTED, RENAMED, RESULTS, SPECIAL, THE_SAME_KIND, ZOO)
 
 # In this order: a class or function is declared by the first of these that has it.
 MODULES = """
-mxnet.base mxnet.context mxnet.ndarray.ndarray mxnet.ndarray.random mxnet.ndarray mxnet.attribute mxnet.name
-mxnet.executor mxnet.symbol.symbol mxnet.symbol.random mxnet.symbol mxnet.autograd mxnet.initializer
+mxnet.base mxnet.context mxnet.ndarray.ndarray mxnet.ndarray.random mxnet.ndarray.sparse mxnet.ndarray mxnet.attribute mxnet.name
+mxnet.executor mxnet.symbol.symbol mxnet.symbol.random mxnet.symbol.sparse mxnet.symbol mxnet.autograd mxnet.initializer
 mxnet.lr_scheduler mxnet.optimizer mxnet.metric mxnet.kvstore mxnet.io mxnet.recordio mxnet.image mxnet.model
 mxnet.module mxnet.callback mxnet.monitor mxnet.operator mxnet.profiler mxnet.random mxnet.runtime mxnet.rnn
 mxnet.engine mxnet.error mxnet.env mxnet.util mxnet.visualization mxnet.test_utils mxnet.device mxnet.memory
@@ -34,7 +36,10 @@ mxnet.contrib.quantization mxnet.contrib.text mxnet.contrib.tensorboard mxnet.co
 BY_OTHERS = {"mxnet.numpy", "mxnet.numpy_extension", *(f"mxnet.{kind}.{name}" for kind in ("ndarray", "symbol")
                                                         for name in ("op", "contrib", "linalg", "image"))}
 # Modules of more names: operators, or what is found when it is asked for.
-ALSO = {"mxnet.ndarray": ["from .op import *"], "mxnet.symbol": ["from .op import *"], "mxnet": ["__version__: str"]}
+_SPARSE = [f"from .op import {name} as {name}" for name in sparse_names.NAMES
+           if name[0] != "_" and sparse_names.operator_of(name) == name]
+ALSO = {"mxnet.ndarray": ["from .op import *"], "mxnet.ndarray.sparse": _SPARSE, "mxnet.symbol.sparse": _SPARSE,
+        "mxnet.symbol": ["from .op import *"], "mxnet": ["__version__: str"]}
 
 
 def documented_types(text):
@@ -202,7 +207,7 @@ class Writer:
             if member == "__new__" and cls.__init__ is object.__init__:      # there is no other constructor
                 self.function(member, value.__func__, "    ", cls, method=True)
             hidden = member.startswith("_") and not member.startswith("__") and member not in PROTECTED.get(name, ())
-            if hidden or member in LEFT_OUT:
+            if hidden or member in LEFT_OUT or f"{name}.{member}" in LEFT_OUT:
                 continue
             if member.startswith("__") and not inspect.isroutine(value):
                 continue

@@ -29,6 +29,10 @@ HOMES = [("_contrib_", "mx.nd.contrib."), ("_linalg_", "mx.nd.linalg."), ("_imag
 MOST_NUMBERS = 24   # that an array of an example shows
 # Of operators whose cases are tests of their own.
 BY_HAND = {
+    "cast_storage": """
+data = mx.nd.array([[0, 1], [0, 0], [2, 0]])
+rows = mx.nd.cast_storage(data, stype='row_sparse')
+rows.stype, rows.indices.asnumpy()""",
     "FullyConnected": """
 data = mx.nd.array([[1, 2, 3]])
 weight = mx.nd.array([[1, 0, 0], [0, 1, 1]])

@@ -38,14 +38,14 @@ struct PyNDArray {
   bool cut_out;  // copied out of an array that a program still has, where NumPy makes a view
 };
 
-extern PyTypeObject* base_type;     // NDArrayBase
-extern PyTypeObject* array_type;    // the class of results (mx.nd.NDArray)
-extern PyTypeObject* numpy_type;    // that of results of mx.np.ndarray, a subclass; null before mx.np is imported
+extern PyTypeObject* base_type;        // NDArrayBase
+extern PyTypeObject* array_type;       // the class of results (mx.nd.NDArray)
+extern PyTypeObject* numpy_type;       // that of results of mx.np.ndarray, a subclass; null before mx.np is imported
 extern PyTypeObject* sparse_types[2];  // of row_sparse and csr arrays, subclasses of mx.nd.NDArray; null before Python names them
-extern PyObject* attr_to_str;       // Python function for values that have no obvious text
-extern PyObject* error_classes;     // tuple by Error::Kind
-extern const char* const kSources;  // checksum of the files of this folder (cmake/binding_sources.cmake)
-extern std::string package_folder;  // where the package's own Python files are, with a separator at the end
+extern PyObject* attr_to_str;          // Python function for values that have no obvious text
+extern PyObject* error_classes;        // tuple by Error::Kind
+extern const char* const kSources;     // checksum of the files of this folder (cmake/binding_sources.cmake)
+extern std::string package_folder;     // where the package's own Python files are, with a separator at the end
 
 /* A function of METH_FASTCALL as method tables take it: void (*)() is the type that GCC lets every
  * function be cast to and from without a warning. */

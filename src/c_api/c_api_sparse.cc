@@ -18,7 +18,8 @@ std::vector<Shape> ShapesOf(uint32_t num, const N* ndims, const T* dims) {
     MXNET_CHECK_KIND(ndim == 1, Value) << "[NDArray] index array " << i << " of " << ndim << " dimensions; accepted: 1";
     Need(ndim, dims, "dimensions");
     shapes.push_back(Shape{static_cast<int64_t>(dims[i])});
-    MXNET_CHECK_KIND(shapes[i][0] >= 0, Value) << "[NDArray] index array " << i << " of " << shapes[i][0] << " numbers; accepted: 0 or more";
+    MXNET_CHECK_KIND(shapes[i][0] >= 0, Value) << "[NDArray] index array " << i << " of " << shapes[i][0]
+                                               << " numbers; accepted: 0 or more";
   }
   return shapes;
 }
@@ -60,7 +61,8 @@ NDArrayHandle NewSparse(int storage_type, const Shape& shape, int dev_type, int 
   auto array = std::make_unique<NDArray>(NDArray::Make(TensorType(shape, dtype, storage), Context::Make(dev_type, dev_id), delay_alloc));
   SparseParts* const parts = array->sparse();
   MXNET_CHECK_KIND(static_cast<int>(aux_shapes.size()) == parts->num_index(), Value)
-      << "[NDArray] " << aux_shapes.size() << " index arrays for a " << StorageTypeName(storage) << " array; accepted: " << parts->num_index();
+      << "[NDArray] " << aux_shapes.size() << " index arrays for a " << StorageTypeName(storage)
+      << " array; accepted: " << parts->num_index();
   Need(parts->num_index(), aux_type, "dtypes of index arrays");
   for (int i = 0; i < parts->num_index(); ++i) {
     MXNET_CHECK_KIND(DTypeSize(aux_type[i]) > 0 && !IsFloating(aux_type[i]) && aux_type[i] != kBool, Type)

@@ -23,7 +23,9 @@ struct Stored {
   };
   std::vector<Index> index;
   int64_t count() const { return values_shape[0]; }
-  size_t row_bytes() const { return values_shape.ndim() > 0 ? static_cast<size_t>(values_shape.Prod(1, values_shape.ndim())) * DTypeSize(dtype) : 0; }
+  size_t row_bytes() const {
+    return values_shape.ndim() > 0 ? static_cast<size_t>(values_shape.Prod(1, values_shape.ndim())) * DTypeSize(dtype) : 0;
+  }
 };
 
 Stored ReadParts(Reader* r, int num_index) {
@@ -74,7 +76,8 @@ void CheckCSR(const Reader& r, Stored* s) {
   Stored::Index& indptr = s->index[0];
   std::vector<int64_t>& ptr = indptr.numbers;
   if (s->values_shape.ndim() != 1 || s->shape.ndim() != 2)
-    r.Fail("csr values of shape " + s->values_shape.str() + " for an array of shape " + s->shape.str() + "; accepted: one and two dimensions");
+    r.Fail("csr values of shape " + s->values_shape.str() + " for an array of shape " + s->shape.str() +
+           "; accepted: one and two dimensions");
   // What 1.9.1 made and never filled has no index pointers.
   if (ptr.empty() && s->count() == 0 && s->shape[0] <= static_cast<int64_t>(r.size())) ptr.assign(static_cast<size_t>(s->shape[0]) + 1, 0);
   if (static_cast<int64_t>(ptr.size()) - 1 != s->shape[0]) r.Fail("csr needs one index pointer per row plus one");
@@ -84,8 +87,8 @@ void CheckCSR(const Reader& r, Stored* s) {
     if (ptr[i] < (i == 0 ? 0 : ptr[i - 1]) || (i == 0 && ptr[i] != 0) || ptr[i] > s->count())
       r.FailAt(indptr.ByteOf(i), "csr index pointer " + std::to_string(ptr[i]) + " is not in order");
   if (ptr.back() != s->count())
-    r.FailAt(indptr.ByteOf(ptr.size() - 1), "csr index pointers end with " + std::to_string(ptr.back()) + " and there are " +
-                                                std::to_string(s->count()) + " values");
+    r.FailAt(indptr.ByteOf(ptr.size() - 1),
+             "csr index pointers end with " + std::to_string(ptr.back()) + " and there are " + std::to_string(s->count()) + " values");
   CheckRange(r, *s, s->index[1], s->shape[1], "column index");
 }
 

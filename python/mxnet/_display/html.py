@@ -4,7 +4,7 @@ import struct
 import zlib
 from html import escape
 
-__all__ = ["TableText", "array_html", "block_html", "explanation_html", "png", "symbol_html"]
+__all__ = ["TableText", "array_html", "block_html", "explanation_html", "png", "sparse_html", "symbol_html"]
 
 _FEW = 1000           # elements up to which an array is copied whole
 _EDGE = 4             # rows and columns shown at each end of a longer array
@@ -104,6 +104,24 @@ def array_html(array):
         else:
             shown = f'<pre style="white-space:pre;overflow-x:auto">{escape(_text(values, cut))}</pre>'
     return f"<div>{shown}<small>{escape(about)}</small></div>"
+
+
+def sparse_html(array):
+    """A sparse array: where the first stored elements or rows are, and their values."""
+    import numpy as np
+    values, places = array.data, array.indices
+    count = values.shape[0]
+    some, columns = values[:_CELLS].asnumpy() if count else np.zeros((0,)), places[:_CELLS].asnumpy() if count else []
+    if array.stype == "csr":
+        rows = np.searchsorted(array.indptr.asnumpy(), np.arange(len(columns)), side="right") - 1
+        table = _table([[row, column, _cell(value)] for row, column, value in zip(rows, columns, some)], ["row", "column", "value"])
+    else:
+        lines = [[_cell(v) for v in row.ravel()[:_CELLS]] + ["…"] * (row.size > _CELLS) for row in some]
+        table = _table([[row, *line] for row, line in zip(columns, lines)], ["row", "values"])
+    dots = f"<div>… {count:,} in all</div>" if count > _CELLS else ""
+    stored = "elements" if array.stype == "csr" else "rows"
+    about = f"{type(array).__name__} {'x'.join(map(str, array.shape))}, {_dtype(array)}, {array.context}, {count:,} {stored} stored"
+    return f"<div>{table if count else ''}{dots}<small>{escape(about)}</small></div>"
 
 
 def _cell(value):

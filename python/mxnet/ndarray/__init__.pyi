@@ -6,6 +6,7 @@ from mxnet.ndarray import linalg as linalg
 from mxnet.ndarray import ndarray as ndarray
 from mxnet.ndarray import op as op
 from mxnet.ndarray import random as random
+from mxnet.ndarray import sparse as sparse
 from mxnet.ndarray.ndarray import NDArray as NDArray
 from mxnet.ndarray.ndarray import add as add
 from mxnet.ndarray.ndarray import arange as arange
@@ -60,5 +61,4 @@ def load_frombuffer(buf: Any) -> Any: ...
 numpy: Any
 numpy_extension: Any
 def save(fname: Any, data: Any) -> None: ...
-sparse: Any
 utils: Any

@@ -90,8 +90,8 @@ def from_values(source, ctx, dtype, numpy=False, converts=False):
     if values is not None and values.dtype.kind in "OUS" and (converts or not numpy) and not isinstance(source, (str, bytes)):
         values = _numbers_of(values, _dtypes.TYPES[number])
     if values is None or values.dtype.kind not in "fiubV" or values.dtype.kind == "V" and values.dtype.name != "bfloat16":
-        if hasattr(source, "toarray"):      # a sparse matrix of SciPy
-            raise TypeError(f"[array] got a {type(source).__name__}, and mx.np has dense arrays; accepted: what its toarray() gives")
+        if hasattr(source, "toarray"):      # a sparse matrix, and mx.nd.array takes SciPy's
+            raise TypeError(f"[array] got a {type(source).__name__}, where a dense array is made; accepted: what its toarray() gives")
         kind = error_class(TypeError, ValueError) if isinstance(source, np.ndarray) else TypeError
         raise kind(f"[array] got a {type(source).__name__} that is no rectangular collection of {'real ' if numpy else ''}numbers; "
                    "accepted: numbers, nested lists of equal lengths, arrays")

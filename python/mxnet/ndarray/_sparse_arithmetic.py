@@ -8,9 +8,9 @@ __all__ = ["add", "divide", "multiply", "subtract"]
 
 
 def _two(name, doc, alike, values, result):
-    """The function `name`; arrays of one shape go to the operator `alike`, which knows more storages
-    than the one that broadcasts. The example in its docstring is that of a row_sparse array with
-    these values and itself."""
+    """The function `name`; arrays of one shape go to the operator `alike`, which knows more
+    storages than the one that broadcasts. The example in its docstring is that of a row_sparse
+    array with these values and itself."""
     row = next(row for row in ARITHMETIC if name in row.functions)
 
     def function(lhs, rhs, out=None):

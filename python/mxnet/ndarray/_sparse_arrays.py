@@ -36,9 +36,9 @@ def _no_number(self):
 class BaseSparseNDArray(NDArray):
     """An array that stores some of its elements, or rows; all others are 0.
 
-    `RowSparseNDArray` and `CSRNDArray` are its two kinds. Operators that have no kernel for a storage
-    run on dense copies, and say so once. There are no views of sparse arrays: ``reshape`` and
-    ``size`` are for dense ones (``tostype('default')``).
+    `RowSparseNDArray` and `CSRNDArray` are its two kinds. Operators that have no kernel for a
+    storage run on dense copies, and say so once. There are no views of sparse arrays:
+    ``reshape`` and ``size`` are for dense ones (``tostype('default')``).
 
     >>> x = mx.nd.array([[0, 1], [0, 0]]).tostype('csr')
     >>> isinstance(x, mx.nd.sparse.BaseSparseNDArray), x.stype, x.shape
@@ -53,6 +53,10 @@ class BaseSparseNDArray(NDArray):
 
     __str__ = __repr__
 
+    def _repr_html_(self):
+        from .._display.html import sparse_html
+        return sparse_html(self)
+
     def __format__(self, spec):
         if spec:
             raise TypeError(f"[format] {spec!r} for a {type(self).__name__}; accepted: no format")
@@ -62,7 +66,7 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def size(self):
-        """Not of sparse arrays: NotImplementedError. ``data.size`` is how many values are stored."""
+        """Not of sparse arrays: NotImplementedError. ``data.size`` counts what is stored."""
         raise NotImplementedError("[size] of a sparse array; accepted: math.prod(x.shape), or x.data.size for what is stored")
 
     def reshape(self, *shape, **kwargs):
@@ -236,7 +240,8 @@ class BaseSparseNDArray(NDArray):
         array([[0., 0.]], dtype=float32)
         """
         if stype in INDEX_PARTS and stype != self.stype:
-            raise ValueError(f"[tostype] cast_storage from {self.stype} to {stype} is not supported; accepted: 'default' and {self.stype!r}")
+            raise ValueError(f"[tostype] cast_storage from {self.stype} to {stype} is not supported; "
+                             f"accepted: 'default' and {self.stype!r}")
         return _call("cast_storage", (self,), stype=stype)
 
     def as_nd_ndarray(self):
@@ -296,7 +301,11 @@ class CSRNDArray(BaseSparseNDArray):
 
     @property
     def stype(self):
-        """Storage type: 'csr'."""
+        """Storage type: 'csr'.
+
+        >>> mx.nd.sparse.zeros('csr', (2, 3)).stype
+        'csr'
+        """
         return "csr"
 
     @property
@@ -356,8 +365,9 @@ class CSRNDArray(BaseSparseNDArray):
     def asscipy(self):
         """The matrix as ``scipy.sparse.csr_matrix``, with the values' dtype.
 
-        >>> mx.nd.array([[0, 5], [6, 0]]).tostype('csr').asscipy().sum()
-        11.0
+        >>> mx.nd.array([[0, 5], [6, 0]]).tostype('csr').asscipy().toarray()
+        array([[0., 5.],
+               [6., 0.]], dtype=float32)
         """
         try:
             from scipy.sparse import csr_matrix
@@ -400,7 +410,11 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     @property
     def stype(self):
-        """Storage type: 'row_sparse'."""
+        """Storage type: 'row_sparse'.
+
+        >>> mx.nd.sparse.zeros('row_sparse', (2, 3)).stype
+        'row_sparse'
+        """
         return "row_sparse"
 
     @property

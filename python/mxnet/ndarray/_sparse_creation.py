@@ -30,8 +30,8 @@ def _default_dtype(source, dtype):
 
 
 def _dense(values, dtype):
-    """Values as a dense array on the CPU; memory of NumPy's is shared where it can be, for as long as
-    it takes to copy a part."""
+    """Values as a dense array; memory of NumPy's is shared where it can be, for as long as it takes
+    to copy a part."""
     if isinstance(values, BaseSparseNDArray):
         raise TypeError(f"[sparse] a {values.stype} array as a part of another one; accepted: dense arrays and lists")
     if isinstance(values, NDArray):
@@ -39,7 +39,7 @@ def _dense(values, dtype):
     values = np.asarray(values)
     if _dtypes.number(dtype) != _dtypes.BFLOAT16:
         kind = _dtypes.TYPES[_dtypes.number(dtype)]
-        if values.dtype.kind in "fiub" and np.dtype(kind).kind in "iu" and values.dtype.kind == "f" and (values != values.astype(kind)).any():
+        if values.dtype.kind == "f" and np.dtype(kind).kind in "iu" and (values != values.astype(kind)).any():
             raise ValueError(f"[sparse] fractions as {np.dtype(kind).name}; accepted: whole numbers")
         values = np.ascontiguousarray(values, dtype=kind).reshape(values.shape)
         if values.flags.writeable and values.size:
@@ -203,7 +203,8 @@ def row_sparse_array(arg1, shape=None, ctx=None, dtype=None):
     """
     if isinstance(arg1, tuple):
         if len(arg1) < 2:
-            raise ValueError(f"Unexpected length of input tuple: {len(arg1)}; accepted: (data, indices) or a shape of two dimensions or more")
+            raise ValueError(f"Unexpected length of input tuple: {len(arg1)}; accepted: (data, indices), or a shape of two dimensions "
+                             "or more")
         if len(arg1) > 2 or all(_dimensions(part) == 0 for part in arg1):
             _check_shape(shape, _as_shape(arg1))
             return new_array("row_sparse", arg1, ctx or current_context(), mx_real_t if dtype is None else dtype)

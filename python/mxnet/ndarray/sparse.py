@@ -1,4 +1,5 @@
 """Sparse arrays: classes, creation, arithmetic, and the operators that know sparse storage."""
+# ruff: noqa: F401
 # Functions of operators are added here when they are asked for, `sum` and `slice` among them: what
 # is written in Python stands in other modules.
 from .._operators import sparse_names as _sparse_names

@@ -5,6 +5,7 @@ from mxnet.symbol import image as image
 from mxnet.symbol import linalg as linalg
 from mxnet.symbol import op as op
 from mxnet.symbol import random as random
+from mxnet.symbol import sparse as sparse
 from mxnet.symbol import symbol as symbol
 from mxnet.symbol.symbol import Group as Group
 from mxnet.symbol.symbol import Symbol as Symbol
@@ -32,4 +33,3 @@ Variable = _symbol_var
 numpy: Any
 numpy_extension: Any
 power = _symbol_pow
-sparse: Any

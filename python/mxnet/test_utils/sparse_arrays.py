@@ -122,7 +122,8 @@ def rand_sparse_ndarray(shape, stype, density=None, dtype=None, distribution=Non
             values = assign_each(values, modifier_func).astype(dtype)
         return nd.sparse.row_sparse_array((values, rows), shape=shape, dtype=dtype, ctx=ctx), (values, rows)
     _check("rand_sparse_ndarray", len(shape) == 2, f"shape {shape} for csr; accepted: two dimensions")
-    _check("rand_sparse_ndarray", distribution in ("uniform", "powerlaw"), f"distribution {distribution!r}; accepted: 'uniform', 'powerlaw'")
+    _check("rand_sparse_ndarray", distribution in ("uniform", "powerlaw"),
+           f"distribution {distribution!r}; accepted: 'uniform', 'powerlaw'")
     parts = _uniform_csr(shape, density, dtype, data_init) if distribution == "uniform" else _powerlaw_csr(shape, density, dtype)
     if shuffle_csr_indices:
         shuffle_csr_column_indices(parts)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sparse_array_cases as cases
+from mxnet.ndarray._sparse_native import set_part
 
 sparse = mx.nd.sparse
 with open(os.path.join(os.path.dirname(__file__), '..', 'data', 'sparse_arrays_1.9.1.json')) as _file:
@@ -240,3 +241,110 @@ def test_random_arrays_of_test_utils():
             bad()
     with pytest.raises(AssertionError):
         tools.assert_almost_equal(csr(), csr() * 2)
+
+
+def test_notebooks_show_what_is_stored():
+    shown = csr()._repr_html_()
+    assert '>6</td>' in shown and 'CSRNDArray 2x3, float32, cpu(0), 3 elements stored' in shown
+    assert [row.count('</td>') for row in shown.split('<tr>')[2:]] == [3, 3, 3]
+    shown = rows()._repr_html_()
+    assert '2 rows stored' in shown and '<td style="text-align:right;padding:1px 6px">3</td>' in shown
+    many = mx.nd.ones((6, 20)).tostype('csr')._repr_html_()
+    assert '120 in all' in many and many.count('</tr>') == 11
+    assert '0 rows stored' in mx.nd.zeros((3, 2), stype='row_sparse')._repr_html_()
+    assert '0 elements stored' in mx.nd.zeros((3, 2), stype='csr')._repr_html_()
+
+
+def _is_csr(data, indices, indptr, shape):
+    """Whether these are the parts of a matrix, whatever the order in a row."""
+    return (len(data) == len(indices) and len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(data)
+            and all(a <= b for a, b in zip(indptr, indptr[1:])) and all(0 <= i < shape[1] for i in indices))
+
+
+def _dense_of(data, indices, indptr, shape):
+    out = np.zeros(shape, 'float32')
+    for r in range(shape[0]):
+        for k in range(indptr[r], indptr[r + 1]):
+            out[r, indices[k]] += data[k]
+    return out
+
+
+def test_random_parts_are_computed_with_or_refused():
+    """Whatever the parts: an operator gives what they stand for, or raises MXNetError."""
+    rng, good = np.random.RandomState(5), 0
+    for _ in range(600):
+        shape = tuple(rng.randint(1, 5, 2))
+        count = rng.randint(0, 7)
+        data = rng.randint(1, 9, count).astype('float32')
+        indices = rng.randint(-1 if rng.rand() < .2 else 0, shape[1] + (rng.rand() < .2), count)
+        indptr = np.sort(rng.randint(0, count + 1, shape[0] + 1 + (rng.rand() < .1)))
+        if rng.rand() < .8:
+            indptr[0], indptr[-1] = 0, count
+        if rng.rand() < .1:
+            indptr = indptr[::-1].copy()
+        x = mx.nd.zeros(shape, stype='csr')
+        for part, values in ((-1, data), (0, indptr), (1, indices)):
+            set_part(x, part, mx.nd.array(values, dtype=values.dtype))
+        valid = _is_csr(data, indices, indptr, shape)
+        good += valid
+        dense = _dense_of(data, indices, indptr, shape) if valid else None
+        right = mx.nd.ones((shape[1], 2))
+        for use, wanted in ((lambda: x.asnumpy(), lambda: dense), (lambda: (x * 2).asnumpy(), lambda: dense * 2),
+                            (lambda: mx.nd.dot(x, right).asnumpy(), lambda: dense @ np.ones((shape[1], 2), 'float32')),
+                            (lambda: pickle.loads(pickle.dumps(x)).asnumpy(), lambda: dense)):
+            if valid:
+                np.testing.assert_array_equal(use(), wanted())
+            else:
+                with pytest.raises(mx.MXNetError):
+                    use()
+    assert 100 < good < 500
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_random_calls_of_c_functions(seed):
+    """Numbers of any kind where storage, dtypes, parts and sizes are expected: an error or an
+    array, never a crash."""
+    import ctypes
+
+    from mxnet.base import _LIB, MXNetError, NDArrayHandle, check_call
+    rng = np.random.RandomState(seed)
+
+    def odd(*usual):
+        return int(rng.choice(usual)) if rng.rand() < .97 else int(rng.choice([-2, -1, 0, 3, 7, 99]))
+    made = 0
+    for _ in range(400):
+        handle, parts, ndim = NDArrayHandle(), odd(1, 2) & 3, rng.randint(0, 4)
+        shape = (ctypes.c_int64 * 4)(*[odd(1, 2, 3) for _ in range(4)])
+        sizes = (ctypes.c_int64 * 4)(*[int(rng.choice([0, 0, 1, 2, 4, -1])) for _ in range(4)])
+        try:
+            check_call(_LIB.MXNDArrayCreateSparseEx64(odd(1, 2), shape, int(ndim), odd(1), 0, int(rng.rand() < .5), odd(0, 1), parts,
+                                                      (ctypes.c_int * 4)(*[odd(6, 4) for _ in range(4)]),
+                                                      (ctypes.c_int * 4)(*[odd(1, 1) for _ in range(4)]), sizes,
+                                                      ctypes.byref(handle)))
+        except MXNetError:
+            continue
+        made += 1
+        x = mx.nd.NDArray(handle)
+        for _ in range(4):
+            values = mx.nd.array(rng.randint(-1, 4, rng.randint(0, 5, rng.randint(1, 3))), dtype=rng.choice(['float32', 'int64', 'int32']))
+            try:
+                check_call(_LIB.MXNDArraySyncCopyFromNDArray(x.handle, values.handle, ctypes.c_int(odd(-1, 0, 1))))
+                x.asnumpy()
+                x.check_format(full_check=bool(rng.rand() < .5))
+                mx.nd.sparse.array(x * 3)
+            except MXNetError:
+                pass
+    assert made > 20
+
+
+def test_symbolic_checks_take_sparse_arrays():
+    tools = mx.test_utils
+    r, c = tools.rand_ndarray((4, 5), 'row_sparse', density=.6), tools.rand_ndarray((4, 5), 'csr', density=.5)
+    x, y = mx.sym.Variable('x', stype='row_sparse'), mx.sym.Variable('y', stype='csr')
+    assert tools.check_symbolic_forward(mx.sym.sparse.elemwise_add(y, y), {'y': c}, [2 * c.asnumpy()])[0].stype == 'csr'
+    square = mx.sym.square(x)
+    found = tools.check_symbolic_backward(square, {'x': r}, [mx.nd.ones((4, 5))], {'x': 2 * r.asnumpy()}, grad_stypes={'x': 'row_sparse'})
+    assert found['x'].stype == 'row_sparse'
+    with pytest.raises(AssertionError):
+        tools.check_symbolic_backward(square, {'x': r}, [mx.nd.ones((4, 5))], {'x': 3 * r.asnumpy()}, grad_stypes={'x': 'row_sparse'})
+    tools.check_numeric_gradient(square, {'x': r}, grad_stype_dict={'x': 'row_sparse'})

@@ -13,8 +13,8 @@ sparse = mx.nd.sparse
 
 
 def some():
-    """What sparse_list_1.9.1.params holds, with the sum of each: 1.9.1 wrote the columns of the last
-    one's second row out of order."""
+    """What sparse_list_1.9.1.params holds; 1.9.1 wrote the columns of the last one's second row out
+    of order."""
     csr = sparse.csr_matrix(([5., 6., 7.], [1, 0, 2], [0, 1, 3]), shape=(2, 3))
     return [csr, sparse.row_sparse_array((np.array([[1, 2], [3, 4]], 'float64'), [1, 3]), shape=(5, 2)),
             sparse.row_sparse_array((np.ones((1, 2, 2), 'int32'), [0]), shape=(2, 2, 2)),
