@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""A trained network in 8-bit integers: as right, a quarter of the size, and faster.
+"""A trained network in 8-bit integers: as right, and a quarter of the size.
 
     python examples/quantization.py [--epochs N] [--mode naive|entropy] [--repeats N]
 
 The network learns scikit-learn's scans of handwritten digits. Quantization needs no labels and no
-training: a few batches show it the range of every layer's results.
+training: a few batches show it the range of every layer's results. It is faster where the processor
+multiplies bytes, with AVX-512 VNNI or AVX-VNNI (`lscpu` shows `avx512_vnni` or `avx_vnni`): this
+network took 4.5 ms for 5.9 of two cores. Without them expect no gain, or a loss.
 """
 import argparse
 import os

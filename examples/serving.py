@@ -3,17 +3,17 @@
 
     python examples/serving.py [--out FOLDER]
 
-Needs CMake, a C++ compiler and an installed mxnet (`python -m mxnet.cmake` names the one of this
-package; CMAKE_PREFIX_PATH names another). The script asks the server for the held-out flowers of
-scikit-learn's iris data from several threads, compares the answers with Python's, and prints what
-the server measured. The network's files and the server stay in --out.
+Needs CMake and a C++ compiler. The server is linked to the library of this package, of a checkout
+as well (`python -m mxnet.cmake`), or to an installed one that CMAKE_PREFIX_PATH names. The script
+asks the server for the held-out flowers of scikit-learn's iris data from several threads, compares
+the answers with Python's, and prints what the server measured. The network's files and the server
+stay in --out.
 """
 import argparse
 import concurrent.futures
 import json
 import os
 import subprocess
-import sys
 import urllib.request
 
 import numpy as np
@@ -54,8 +54,10 @@ def train(x, y, epochs):
 
 def build(folder):
     """Compiles the server against an installed mxnet. Returns the program's name."""
-    prefix = os.environ.get("CMAKE_PREFIX_PATH") or subprocess.check_output(
-        [sys.executable, "-m", "mxnet.cmake"], text=True).strip()
+    prefix = os.environ.get("CMAKE_PREFIX_PATH")
+    if not prefix:
+        import mxnet.cmake
+        prefix = mxnet.cmake.prefix()
     for command in (["cmake", "-S", CPP, "-B", folder, "-DCMAKE_PREFIX_PATH=" + prefix],
                     ["cmake", "--build", folder, "--target", "serve"]):
         done = subprocess.run(command, capture_output=True, text=True)

@@ -11,9 +11,6 @@ library says.
 import argparse
 import collections
 import ctypes
-import importlib
-import inspect
-import keyword
 import os
 import re
 import sys
@@ -21,6 +18,7 @@ import sys
 import either_stub
 import module_stubs
 import numpy_stubs
+import operator_stubs
 import speed_picture
 import variable_tasks
 from mxnet._operators import functions as _op_functions
@@ -54,7 +52,7 @@ def records():
 def default_of(type_text):
     """The default as written in "float, optional, default=0.5"; None when the parameter is
     required."""
-    found = re.search(r"default=(.*)$", type_text)
+    found = re.search(r"default=(.*)$", _op_functions.readable(type_text))
     return found.group(1).strip() if found else ("None" if "optional" in type_text else None)
 
 
@@ -131,7 +129,7 @@ def operator_section(info, aliases):
     if info.params:
         lines += ["", "Parameters:", ""]
         for name, kind, doc in info.params:
-            lines += item("- ", f"`{name}` " + env._plain(f"({kind})" + (f": {doc}" if doc else "")))
+            lines += item("- ", f"`{name}` " + env._plain(f"({_op_functions.readable(kind)})" + (f": {doc}" if doc else "")))
     return lines
 
 
@@ -185,7 +183,7 @@ def record_section(record):
     if record.params:
         lines += ["", "Parameters:", ""]
         for name, (kind, doc) in record.params.items():
-            lines += item("- ", f"`{name}` " + env._plain(f"({kind})" + (f": {doc}" if doc else "")))
+            lines += item("- ", f"`{name}` " + env._plain(f"({_op_functions.readable(kind)})" + (f": {doc}" if doc else "")))
     return lines
 
 
@@ -212,80 +210,6 @@ def passes_page():
     return "\n".join(lines) + "\n"
 
 
-# ---- stubs
-
-NAMESPACES = {"contrib": "_contrib_", "linalg": "_linalg_", "image": "_image_"}
-
-
-def literal(text):
-    """Literal[...] of an enumeration such as "{'constant', 'edge'}, required"."""
-    inside = text[1:text.index("}")]
-    words = [word.strip() for word in inside.split(",")]
-    accepted = ", ".join(f'"{word[1:-1]}"' for word in words if word.startswith("'"))
-    return f"Literal[{accepted}]" + (" | None" if "None" in words else "")
-
-
-def python_type(text):
-    """The annotation for a parameter's type in the records' notation."""
-    if text.startswith("{"):
-        return literal(text)
-    head = text.split(",")[0].strip().lower()
-    if head.startswith(("shape", "tuple")) or "tuple" in head:
-        inner = "float" if "float" in head else "int"
-        return f"{inner} | Sequence[{inner}]" + (" | None" if "None" in text else "")
-    known = {"int": "int", "long": "int", "int (non-negative)": "int", "long (non-negative)": "int",
-             "boolean": "bool", "float": "float", "double": "float", "string": "str"}
-    base = known.get(head.replace(" or none", ""), "Any")
-    return base + " | None" if base != "Any" and "none" in text.lower() else base
-
-
-def identifier(name):
-    return name + "_" if keyword.iskeyword(name) else name
-
-
-def stub_head(kind, module):
-    return ["# Generated from the operator records by `./dev docs`; do not edit.",
-            "from collections.abc import Sequence", "from typing import Any, Literal", "",
-            f"from .{module} import {kind}"]
-
-
-def declarations(kind, lead, prefix=""):
-    """Lines that declare the functions of the operators whose names begin with `prefix`."""
-    for info, aliases in records():
-        arguments = [f"*{info.inputs[0]}: {kind}"] if info.variadic else [f"{identifier(n)}: {kind} | None = ..." for n in info.inputs]
-        # A dtype is also NumPy's class or object of it.
-        arguments += [f"{identifier(n)}: {'object' if n == 'dtype' else python_type(t)} = ..."
-                      for n, t, _ in info.params if n != info.counter]
-        signature = ", ".join(arguments + lead)
-        for name in [info.name] + aliases:
-            short = name[len(prefix):]
-            if name.startswith(prefix) and short.isidentifier() and not keyword.iskeyword(short) and not short.startswith("_"):
-                yield short, f"def {short}({signature}) -> {kind}: ..."
-
-
-def stub(kind, module, lead):
-    """Text of op.pyi for arrays (kind NDArray) or graphs (kind Symbol)."""
-    return "\n".join(stub_head(kind, module) + [line for _, line in declarations(kind, lead)]) + "\n"
-
-
-def namespace_stub(kind, module, lead, namespace):
-    """Text of contrib.pyi and its like: operators, and the functions that are written in Python."""
-    source = importlib.import_module(f"mxnet.{module}.{namespace}")
-    written = {name: value for name, value in vars(source).items()
-               if inspect.isfunction(value) and value.__module__.startswith("mxnet.") and not name.startswith("_")}
-    lines = [f"def {name}{untyped(value)}: ..." for name, value in sorted(written.items())]
-    lines += [line for name, line in declarations(kind, lead, NAMESPACES[namespace]) if name not in written]
-    return "\n".join(stub_head(kind, module) + lines) + "\n"
-
-
-def untyped(function):
-    parts = []
-    for parameter in inspect.signature(function).parameters.values():
-        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-        parts.append(f"{star}{parameter.name}: Any" + ("" if parameter.default is parameter.empty else " = ..."))
-    return f"({', '.join(parts)}) -> Any"
-
-
 def pages():
     """Path (from the repository's root) to contents."""
     out = {
@@ -296,15 +220,9 @@ def pages():
         "docs/passes.md": passes_page(),
         "docs/images/speed.svg": speed_picture.picture(),
     }
-    for kind, module, lead in (("NDArray", "ndarray", ["out: NDArray | Sequence[NDArray] | None = ...",
-                                                       "name: str | None = ...", "**kwargs: Any"]),
-                               ("Symbol", "symbol", ["name: str | None = ...",
-                                                     "attr: dict[str, str] | None = ...", "**kwargs: Any"])):
-        out[f"python/mxnet/{module}/op.pyi"] = stub(kind, module, lead)
-        for namespace in NAMESPACES:
-            out[f"python/mxnet/{module}/{namespace}.pyi"] = namespace_stub(kind, module, lead, namespace)
-    out.update({**numpy_stubs.paths(), **module_stubs.paths()})
-    return {**out, **either_stub.paths(out)}
+    out.update({**operator_stubs.paths(list(records())), **numpy_stubs.paths(), **module_stubs.paths()})
+    out.update(either_stub.paths(out))
+    return {path: operator_stubs.with_exceptions(path, text) for path, text in out.items()}
 
 
 def main():

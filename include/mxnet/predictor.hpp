@@ -78,8 +78,8 @@ class Predictor {
     size_t kept_shapes = 8;  // the plans of this many shapes of inputs are kept, those used last
   };
 
-  /* Reads both files; throws std::runtime_error if that fails. What does not fit together is found
-   * by the first call, or by `Prepare`. */
+  /* Reads both files; throws std::runtime_error if that fails, and for a GPU that is not there. What
+   * does not fit together is found by the first call, or by `Prepare`. */
   Predictor(const std::string& symbol_file, const std::string& params_file) : Predictor(symbol_file, params_file, Options()) {}
   Predictor(const std::string& symbol_file, const std::string& params_file, const Options& options)
       : Predictor(FromFiles(symbol_file, params_file, options)) {}
@@ -229,6 +229,10 @@ class Predictor {
       if (params.size() > INT32_MAX) throw std::runtime_error("[Predictor] more than 2 GiB of parameters");
       if (options.threads < 1 || options.threads > 4096)
         throw std::runtime_error("[Predictor] threads=" + std::to_string(options.threads) + "; accepted: 1 to 4096");
+      int gpus = 0;
+      if (options.device == Device::kGpu && (MXGetGPUCount(&gpus) != 0 || options.device_id < 0 || options.device_id >= gpus))
+        throw std::runtime_error("[Predictor] GPU " + std::to_string(options.device_id) + " given; this library finds " +
+                                 std::to_string(gpus) + " GPUs. Accepted: Device::kCpu, or a number below that");
       SymbolHandle symbol = nullptr;
       Check(MXSymbolCreateFromJSON(json.c_str(), &symbol));
       const std::unique_ptr<void, int (*)(void*)> owner(symbol, MXSymbolFree);

@@ -1,4 +1,5 @@
 # Generated from the stubs of arrays by `./dev docs`; do not edit.
+# mypy: disable-error-code="override,misc"
 """Types for checkers alone; a running program has no such module."""
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload

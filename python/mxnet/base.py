@@ -12,7 +12,7 @@ import threading
 import numpy as _np
 
 from . import libinfo
-from ._startup import process as _process  # noqa: F401  (notes what the environment is now)
+from ._startup import passes as _passes, process as _process  # noqa: F401  (notes what the environment is now)
 
 __all__ = ["MXNetError"]
 
@@ -263,6 +263,9 @@ def _load_lib():
 try:
     _LIB = _load_lib()
     check_call(_LIB.MXCheckEnv())  # a bad value in the environment ends the import here
+    _wrong_pass = _passes.wrong_name(_LIB)
+    if _wrong_pass:
+        raise _MXValueError(_wrong_pass)
 except (OSError, RuntimeError) as _failure:
     if "mxnet.doctor" not in sys.orig_argv:
         raise

@@ -121,6 +121,7 @@ class Executor(NotCopied):
         self._grad_req = grad_req
         self._group2ctx = group2ctx
         self._monitor_callback = None
+        self._monitor_all = False
         self._monitor_errors = []
         self._arg_names = symbol.list_arguments()
         self._aux_names = symbol.list_auxiliary_states()
@@ -287,15 +288,26 @@ class Executor(NotCopied):
         y_output (2,)
         """
         errors = self._monitor_errors = []
-        made = _monitored_class(self._array_class)
+        classes = {}    # for a monitor, by the class of arrays of a storage
+
+        def made(handle, writable):
+            array = self._array_class(handle, writable=writable)
+            kind = type(array)
+            if kind not in classes:
+                classes[kind] = _monitored_class(kind)
+            array.__class__ = classes[kind]
+            return array
 
         def receive(name, array, _):
             try:
                 callback(_NodeName(py_str(name)), made(NDArrayHandle(array), writable=False))
             except BaseException as e:    # pylint: disable=broad-except  (it has to pass through the library first)
                 errors.append(e)
-        self._monitor_callback = _MONITOR(receive)   # kept: the library holds only the address
-        check_call(_LIB.MXExecutorSetMonitorCallbackEX(self.handle, self._monitor_callback, None, ctypes.c_bool(monitor_all)))
+        self._watch(_MONITOR(receive), monitor_all)
+
+    def _watch(self, callback, monitor_all):
+        self._monitor_callback, self._monitor_all = callback, bool(monitor_all)   # kept: the library holds only the address
+        check_call(_LIB.MXExecutorSetMonitorCallbackEX(self.handle, callback, None, ctypes.c_bool(monitor_all)))
 
     def _raise_monitor_error(self):
         if self._monitor_errors:
@@ -394,6 +406,9 @@ class Executor(NotCopied):
         made = executor._array_class = self._array_class
         executor.arg_arrays, executor.grad_arrays = _take(num_args.value, args, made), _take(num_args.value, grads, made)
         executor.aux_arrays = _take(num_aux.value, aux, made)
+        if self._monitor_callback is not None:      # it looks at every shape, as in 1.x
+            executor._monitor_errors = self._monitor_errors
+            executor._watch(self._monitor_callback, self._monitor_all)
         return executor
 
     # ---- looking inside

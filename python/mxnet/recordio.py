@@ -455,11 +455,16 @@ class MXIndexedRecordIO(MXRecordIO):
         return super().tell()
 
     def read_idx(self, idx):
-        """The record with key `idx`; raises KeyError if there is none."""
+        """The record with key `idx`; KeyError if the index has none, MXNetError if the records end
+        before it."""
         self._check(False)
         with self._lock:
             self.seek(idx)
-            return self._read_record()
+            record = self._read_record()
+        if record is None:
+            raise self._malformed(self.idx[idx], f"the file ends here or before, and {self.idx_path} has the key {idx!r} here; one "
+                                                 "of the two was cut, or belongs to another")
+        return record
 
     def write_idx(self, idx, buf):
         """Append a record under key `idx`."""

@@ -173,8 +173,21 @@ class _NumpyShapeScope(_Scope):
     _set = staticmethod(set_np_shape)
 
 
+class _ArrayScopeOfThread:
+    """``_NumpyArrayScope._current``, by which 1.x asked for the switch: ``.value._is_np_array``."""
+
+    @property
+    def value(self):
+        return _NumpyArrayScope(is_np_array())
+
+
 class _NumpyArrayScope(_Scope):
     _set = staticmethod(_set_np_array)
+    _current = _ArrayScopeOfThread()
+
+    @property
+    def _is_np_array(self):
+        return bool(self._active)
 
 
 class _NumpyDefaultDtypeScope(_Scope):

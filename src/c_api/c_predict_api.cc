@@ -2,6 +2,7 @@
 #include "mxnet/c_predict_api.h"
 
 #include <memory>
+#include <sstream>
 
 #include "c_api/c_api_symbol.h"
 #include "executor/predictor.h"
@@ -53,6 +54,19 @@ Predictor::Shapes InputShapes(uint32_t n, const char** keys, const uint32_t* ind
   return shapes;
 }
 
+/* What `make` gives. An error names an operator deep in the graph: the shapes that the caller gave
+ * stand behind it. */
+template <typename F>
+std::unique_ptr<Predictor> MakeFor(const Predictor::Shapes& shapes, F make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    std::ostringstream given;
+    for (const auto& kv : shapes) given << (given.tellp() ? ", " : "") << kv.first << ' ' << kv.second;
+    throw Error(error.kind(), std::string(error.what()) + "; the shapes of inputs that were given: " + given.str());
+  }
+}
+
 std::unique_ptr<Handle> Make(const char* json, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_inputs,
                              const char** keys, const uint32_t* indptr, const uint32_t* data, uint32_t num_dtypes, const char** dtype_names,
                              const int* dtypes, uint32_t num_outputs, const char** output_keys) {
@@ -67,7 +81,7 @@ std::unique_ptr<Handle> Make(const char* json, const void* param_bytes, int para
   MXNET_CHECK_KIND(param_size >= 0 && (param_bytes || param_size == 0), Value)
       << "[predictor] got " << param_size << " bytes of parameters";
   request.params = ParametersOfFile(param_bytes, static_cast<size_t>(param_size));
-  return std::make_unique<Handle>(std::make_unique<Predictor>(request));
+  return std::make_unique<Handle>(MakeFor(request.shapes, [&] { return std::make_unique<Predictor>(request); }));
 }
 
 }  // namespace
@@ -117,7 +131,8 @@ int MXPredReshape(uint32_t num_input_nodes, const char** input_keys, const uint3
                   PredictorHandle handle, PredictorHandle* out) {
   API_BEGIN(out);
   const auto shapes = InputShapes(num_input_nodes, input_keys, input_shape_indptr, input_shape_data);
-  *out = new Handle(AsPredictor(handle)->WithShapes(shapes));
+  Predictor* predictor = AsPredictor(handle);
+  *out = new Handle(MakeFor(shapes, [&] { return predictor->WithShapes(shapes); }));
   API_END();
 }
 

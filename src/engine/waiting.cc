@@ -209,6 +209,10 @@ void DependencyEngine::DrainAtExit() {
 
 void DependencyEngine::WaitForAll() {
   CheckMayWait("WaitForAll");
+  // Who is observed runs a part of an operation, which would wait for itself.
+  MXNET_CHECK(tls_blocking_observer == nullptr)
+      << "[engine] waitall was called inside a custom operator, which is one of the operations that "
+         "it waits for; accepted: waiting for one array (wait_to_read, asnumpy)";
   Drain();
   ErrorRecord* first = nullptr;
   {

@@ -134,7 +134,12 @@ std::unique_ptr<Predictor> Predictor::WithShapes(const Shapes& shapes) const {
   std::unique_ptr<Predictor> p(new Predictor(*this, shapes_));
   p->dtypes_ = dtypes_;
   const Arrays params = BoundParameters();
-  for (const auto& kv : KnownShapes(symbol_, shapes)) {
+  const Shapes known = KnownShapes(symbol_, shapes);
+  // A misspelt input would keep its shape, and the caller would not know.
+  for (const auto& kv : shapes_)
+    MXNET_CHECK_KIND(known.size() == shapes.size() || known.count(kv.first), Value)
+        << "[predictor] a shape of an input that the graph does not have, and none for " << kv.first << "; accepted: names of inputs";
+  for (const auto& kv : known) {
     const auto v = params.find(kv.first);
     if (v == params.end())
       p->shapes_[kv.first] = kv.second;

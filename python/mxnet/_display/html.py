@@ -66,9 +66,8 @@ def _ends(array):
 
 def _text(values, cut):
     import numpy as np
-    if cut:
-        return np.array2string(values, threshold=0, edgeitems=_EDGE, separator=" ")
-    return str(values)
+    return np.array2string(values, threshold=0 if cut else values.size + 1, edgeitems=_EDGE, separator=" ",
+                           max_line_width=10**6 if values.ndim > 1 else None)
 
 
 def _table(values, header=None):
@@ -78,8 +77,15 @@ def _table(values, header=None):
     return f"<table>{head}{rows}</table>"
 
 
-def _is_table(values, cut):
-    return not cut and values.ndim == 2 and 0 < values.size and max(values.shape) <= _CELLS
+def _grid(values, cut):
+    """Rows of cells of a matrix: of a longer axis those at its ends, with dots between."""
+    def places(axis):
+        length = values.shape[axis]
+        if axis in cut:     # which has one element more, where the dots are
+            return [*range(_EDGE), None, *range(length - _EDGE, length)]
+        return range(length) if length <= _CELLS else [*range(_EDGE), None, *range(length - _EDGE, length)]
+
+    return [["…" if row is None or column is None else _cell(values[row, column]) for column in places(1)] for row in places(0)]
 
 
 def array_html(array):
@@ -93,10 +99,10 @@ def array_html(array):
         about += note
     else:
         values, cut = _ends(array)
-        if _is_table(values, cut):
-            shown = _table([[_cell(v) for v in row] for row in values])
+        if values.ndim == 2 and values.size:
+            shown = _table(_grid(values, cut))
         else:
-            shown = f"<pre>{escape(_text(values, cut))}</pre>"
+            shown = f'<pre style="white-space:pre;overflow-x:auto">{escape(_text(values, cut))}</pre>'
     return f"<div>{shown}<small>{escape(about)}</small></div>"
 
 
@@ -143,10 +149,13 @@ def block_html(block):
         if parameters and not all(id(p) in seen for p in parameters.values()):
             seen.update(id(p) for p in parameters.values())
             total, open_shapes = total + (count or 0), open_shapes or count is None
-    style = 'style="text-align:left;padding:1px 6px;white-space:pre"'
-    body = "".join("<tr>" + "".join(f"<td {style}>{escape(cell)}</td>" for cell in row) + "</tr>" for row, _, _ in rows[:_ROWS])
-    more = f"<tr><td {style}>... {len(rows) - _ROWS} more</td></tr>" if len(rows) > _ROWS else ""
-    head = "".join(f"<th {style}>{title}</th>" for title in ("Name", "Block", "Parameters"))
+    # What a block prints may be long: it is broken, so that the numbers beside it are seen.
+    styles = [f'style="text-align:{side};padding:1px 6px;white-space:{space}"'
+              for side, space in (("left", "pre"), ("left", "normal"), ("right", "pre"))]
+    body = "".join("<tr>" + "".join(f"<td {style}>{escape(cell)}</td>" for style, cell in zip(styles, row)) + "</tr>"
+                   for row, _, _ in rows[:_ROWS])
+    more = f"<tr><td {styles[0]}>... {len(rows) - _ROWS} more</td></tr>" if len(rows) > _ROWS else ""
+    head = "".join(f"<th {style}>{title}</th>" for style, title in zip(styles, ("Name", "Block", "Parameters")))
     note = ", without those whose shapes are not known yet" if open_shapes else ""
     return f"<div><table><tr>{head}</tr>{body}{more}</table><small>{total:,} parameters{note}</small></div>"
 
@@ -177,8 +186,10 @@ class TableText(str):
                 end = at + 4
                 while end < len(lines) and lines[end].strip():
                     end += 1
-                cells = [re.split(r"\s{2,}", line.strip()) for line in lines[at + 2:at + 3] + lines[at + 4:end]]
-                parts.append(f"<b>{escape(lines[at])}</b>" + _table(cells[1:], cells[0]))
+                # A heading may have two spaces in it; dashes say where it begins and ends.
+                header = [" ".join(lines[at + 2][found.start():found.end()].split()) for found in re.finditer("-+", lines[at + 3])]
+                cells = [re.split(r"\s{2,}", line.strip()) for line in lines[at + 4:end]]
+                parts.append(f"<b>{escape(lines[at])}</b>" + _table(cells, header))
                 at = end
             else:
                 if lines[at].strip():

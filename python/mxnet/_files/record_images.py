@@ -44,7 +44,11 @@ def decode(data, iscolor):
     if _has_codecs(data[:2] == b"\xff\xd8"):
         return _decode_natively(data, iscolor)
     import io
-    image = _pillow().open(io.BytesIO(data))
+    try:
+        image = _pillow().open(io.BytesIO(data))
+        image.load()        # a damaged file is found here
+    except (OSError, SyntaxError) as error:
+        raise ValueError(f"[recordio] {len(data)} bytes that are no image: {error}") from None
     if iscolor == 0:
         return np.asarray(image.convert("L"))
     if iscolor < 0 and image.mode in ("L", "RGBA"):

@@ -3,6 +3,7 @@
 The library holds numbers: one for each description (a CustomOpProp) and for each operator (a
 CustomOp) that it has asked for and not given back.
 """
+import contextlib
 import ctypes
 import itertools
 import threading
@@ -31,8 +32,8 @@ class _Described:
     callback is over. Answers are therefore kept here, those of each thread apart.
     """
 
-    def __init__(self, prop, operator_class):
-        self.prop, self.operator_class = prop, operator_class
+    def __init__(self, name, prop, operator_class):
+        self.name, self.prop, self.operator_class = name, prop, operator_class
         self.lists = {}
         self.answers = {}   # (function, thread) -> its last answer
         self.counts = tuple(len(names) for names in (self.names("list_arguments"), self.names("list_outputs"),
@@ -61,11 +62,11 @@ class _Described:
 
 
 class _Created:
-    """A CustomOp in the library's hands, and the modes in which the user's thread made it: those of
-    npx.set_np()."""
+    """A CustomOp in the library's hands, the name that it was registered under, and the modes in
+    which the user's thread made it: those of npx.set_np()."""
 
-    def __init__(self, op):
-        self.op, self.np_shape, self.np_array = op, is_np_shape(), is_np_array()
+    def __init__(self, name, op):
+        self.name, self.op, self.np_shape, self.np_array = name, op, is_np_shape(), is_np_array()
 
 
 def _callback(prototype):
@@ -151,7 +152,7 @@ def _create(ctx, count, shapes, ndims, dtypes, result, number):
                                         [dtypes[i] for i in range(count)])
     if not isinstance(op, described.operator_class):
         raise CheckedTypeError(f"create_operator returned a {type(op).__name__}; accepted: a CustomOp")
-    _hand_over(result, _Created(op), _OP_TABLE)
+    _hand_over(result, _Created(described.name, op), _OP_TABLE)
 
 
 def _run(count, pointers, tags, is_train, number, writable):
@@ -163,9 +164,21 @@ def _run(count, pointers, tags, is_train, number, writable):
     return created, arrays
 
 
-def _in_mode(created, is_train, function):
+@contextlib.contextmanager
+def _recorded(name):
+    """While the profiler runs, the time of a Python function under the names of 1.x."""
+    running = ctypes.c_int()
+    if _LIB.MXGetProfilerState(ctypes.byref(running)) or not running.value:
+        yield
+        return
+    from .. import profiler
+    with profiler.Task(profiler.Domain("Custom Operator"), f"{name}::pure_python"):
+        yield
+
+
+def _in_mode(created, is_train, name, function):
     with _Scope(False, bool(is_train)):
-        with np_shape(created.np_shape), np_array(created.np_array):
+        with np_shape(created.np_shape), np_array(created.np_array), _recorded(name):
             return function()
 
 
@@ -173,7 +186,7 @@ def _in_mode(created, is_train, function):
 def _forward(count, pointers, tags, reqs, is_train, number):
     created, arrays = _run(count, pointers, tags, is_train, number, (_OUT, _AUX))
     words = [_REQS[reqs[i]] for i in range(len(arrays[_OUT]))]
-    _in_mode(created, is_train, lambda: created.op.forward(
+    _in_mode(created, is_train, created.name, lambda: created.op.forward(
         is_train=is_train, req=words, in_data=arrays[_IN], out_data=arrays[_OUT], aux=arrays[_AUX]))
 
 
@@ -181,7 +194,7 @@ def _forward(count, pointers, tags, reqs, is_train, number):
 def _backward(count, pointers, tags, reqs, is_train, number):
     created, arrays = _run(count, pointers, tags, is_train, number, (_IN_GRAD, _AUX))
     words = [_REQS[reqs[i]] for i in range(len(arrays[_IN_GRAD]))]
-    _in_mode(created, is_train, lambda: created.op.backward(
+    _in_mode(created, is_train, "_backward_" + created.name, lambda: created.op.backward(
         req=words, out_grad=arrays[_OUT_GRAD], in_data=arrays[_IN], out_data=arrays[_OUT], in_grad=arrays[_IN_GRAD], aux=arrays[_AUX]))
 
 
@@ -200,6 +213,7 @@ def creator(classes, operator_class):
     Their operators are instances of `operator_class`."""
     @_callback(_CREATOR)
     def entry(op_type, count, keys, values, result):
-        prop = classes[py_str(op_type)](**{py_str(keys[i]): py_str(values[i]) for i in range(count)})
-        _hand_over(result, _Described(prop, operator_class), _PROP_TABLE)
+        name = py_str(op_type)
+        prop = classes[name](**{py_str(keys[i]): py_str(values[i]) for i in range(count)})
+        _hand_over(result, _Described(name, prop, operator_class), _PROP_TABLE)
     return entry

@@ -4,6 +4,7 @@ import ctypes
 import functools
 import keyword
 import os
+import re
 import sys
 import warnings
 
@@ -77,12 +78,26 @@ def _example(name):
     return rest.partition("\n\n[")[0].rstrip("\n").split("\n") if found else []
 
 
+def readable(type_text):
+    """A parameter's type with a default as a programmer writes it: the library prints the digits of
+    the 32 bits that it keeps.
+
+    >>> readable("float, optional, default=0.899999976")
+    'float, optional, default=0.9'
+    """
+    def short(found):
+        import numpy as np
+        return "default=" + str(np.float32(found.group(1)))
+
+    return re.sub(r"default=(-?\d+\.\d{7,}(?:e[-+]?\d+)?)$", short, type_text)
+
+
 def _docstring(info, name, kind):
     lines = [info.doc or f"Operator {info.name}.", "", "Parameters", "----------"]
     lines += [f"{n} : Symbol" for n in info.graphs]
     lines += [f"{n} : {kind}{'[]' if info.variadic else ''}" for n in info.inputs]
     for pname, ptype, pdoc in info.params:
-        lines += [f"{pname} : {ptype}"] + ([f"    {pdoc}"] if pdoc else [])
+        lines += [f"{pname} : {readable(ptype)}"] + ([f"    {pdoc}"] if pdoc else [])
     example = _example(info.name)
     if example:
         lines += ["", "Examples", "--------", *example]

@@ -140,12 +140,13 @@ def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_ca
     >>> symbol.list_arguments(), list(arguments), states
     (['data', 'fc_weight'], ['fc_weight'], {})
     """
-    if symbol is not None:
-        symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
     path = "%s-%04d.params" % (prefix, epoch)    # 1.x takes an epoch of 2.0, too
     arrays = {f"arg:{name}": array for name, array in arg_params.items()}
     arrays.update((f"aux:{name}", array) for name, array in aux_params.items())
+    # The network comes last: where parameters cannot be written, older ones keep theirs.
     nd.save(path, arrays)
+    if symbol is not None:
+        symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
     logging.info('Saved checkpoint to "%s"', path)
 
 

@@ -70,7 +70,6 @@ def export(block, path, epoch, remove_amp_cast):
                       f'different shapes, modes or arguments; the one recorded last is written',
                       stacklevel=3)
     sym_file = f'{path}-symbol.json'
-    out.save(sym_file, remove_amp_cast=remove_amp_cast)
     arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
     arrays = {}
     for name, param in block.collect_params().items():
@@ -82,7 +81,9 @@ def export(block, path, epoch, remove_amp_cast):
         if trace.out is out:
             arrays.update({'arg:' + n: a for n, a in trace.constants.items() if n in arg_names})
     params_file = '%s-%04d.params' % (path, epoch)
+    # The graph comes last: where parameters cannot be written, older ones keep theirs.
     save_arrays(params_file, arrays)
+    out.save(sym_file, remove_amp_cast=remove_amp_cast)
     return sym_file, params_file
 
 

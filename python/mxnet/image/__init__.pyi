@@ -1,4 +1,5 @@
 # Generated from the modules by `./dev docs`; do not edit.
+# mypy: disable-error-code="override"
 from typing import Any
 import mxnet.io
 from mxnet._typing import Array

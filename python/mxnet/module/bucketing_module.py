@@ -276,10 +276,10 @@ class BucketingModule(BaseModule):
         Keys that are integers are listed in ``prefix.buckets``.
         """
         self._need("binded", "params_initialized")
-        for key in self._buckets:
-            self._symbol_of(key)[0].save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
         path = "%s-%04d.params" % (prefix, epoch)
         self.save_params(path)
+        for key in self._buckets:
+            self._symbol_of(key)[0].save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
         if all(isinstance(key, int) for key in self._buckets):
             nd.save(f"{prefix}.buckets", [nd.array(list(self._buckets), dtype="int32")])
 

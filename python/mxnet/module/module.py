@@ -127,9 +127,9 @@ class Module(BaseModule):
         >>> again.symbol.list_arguments()
         ['data', 'fc_weight', 'fc_bias']
         """
-        self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
         path = "%s-%04d.params" % (prefix, epoch)
-        self.save_params(path)
+        self.save_params(path)      # before the network: where they cannot be written, older ones keep theirs
+        self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
         logging.info('Saved checkpoint to "%s"', path)
         if save_optimizer_states:
             path = "%s-%04d.states" % (prefix, epoch)

@@ -437,6 +437,8 @@ class RowSparseNDArray(BaseSparseNDArray):
     def __setitem__(self, key, value):
         if not self.writable:
             raise ValueError("Failed to assign to a readonly RowSparseNDArray")
+        if key is Ellipsis:
+            key = slice(None)
         if not isinstance(key, slice):
             raise TypeError("RowSparseNDArray only supports [:] for assignment")
         if key.step is not None or key.start is not None or key.stop is not None:

@@ -6,15 +6,7 @@ from ..base import NDArrayHandle, _LIB, check_call
 from ._native import _as_shape, _device
 
 STYPES = {"default": 0, "row_sparse": 1, "csr": 2}
-NAMES = {-1: "undefined", 0: "default", 1: "row_sparse", 2: "csr"}
 INDEX_PARTS = {"row_sparse": 1, "csr": 2}
-
-
-def storage_of(handle):
-    """The name of the storage of the array behind a handle."""
-    number = ctypes.c_int()
-    check_call(_LIB.MXNDArrayGetStorageType(handle, ctypes.byref(number)))
-    return NAMES[number.value]
 
 
 def check_stype(function, stype, accepted=tuple(STYPES)):

@@ -1,22 +1,104 @@
 # Generated from the operator records by `./dev docs`; do not edit.
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from .ndarray import NDArray
-def det(A: NDArray | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def extractdiag(A: NDArray | None = ..., offset: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def extracttrian(A: NDArray | None = ..., offset: int = ..., lower: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def gelqf(A: NDArray | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def gemm(A: NDArray | None = ..., B: NDArray | None = ..., C: NDArray | None = ..., transpose_a: bool = ..., transpose_b: bool = ..., alpha: float = ..., beta: float = ..., axis: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def gemm2(A: NDArray | None = ..., B: NDArray | None = ..., transpose_a: bool = ..., transpose_b: bool = ..., alpha: float = ..., axis: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def inverse(A: NDArray | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def makediag(A: NDArray | None = ..., offset: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def maketrian(A: NDArray | None = ..., offset: int = ..., lower: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def potrf(A: NDArray | None = ..., lower: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def potri(A: NDArray | None = ..., lower: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def slogdet(A: NDArray | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def sumlogdiag(A: NDArray | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def syevd(A: NDArray | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def syrk(A: NDArray | None = ..., transpose: bool = ..., alpha: float = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def trmm(A: NDArray | None = ..., B: NDArray | None = ..., transpose: bool = ..., rightside: bool = ..., lower: bool = ..., alpha: float = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
-def trsm(A: NDArray | None = ..., B: NDArray | None = ..., transpose: bool = ..., rightside: bool = ..., lower: bool = ..., alpha: float = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ..., **kwargs: Any) -> NDArray: ...
+def det(A: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Determinants of square matrices."""
+def extractdiag(A: NDArray, offset: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Diagonals of square matrices.
+
+    offset: Which diagonal: above the main one when positive, below it when negative.
+    """
+def extracttrian(A: NDArray, offset: int = ..., lower: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Triangles of square matrices as vectors.
+
+    offset: The diagonal that bounds the triangle. When positive the triangle lies above it, when
+        negative below it.
+    lower: With offset 0: the lower triangle, else the upper one.
+    """
+def gelqf(A: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """LQ factors of matrices with at most as many rows as columns: A = L * Q, with L lower
+    triangular and orthonormal rows in Q.
+    """
+def gemm(A: NDArray, B: NDArray | None = ..., C: NDArray | None = ..., transpose_a: bool = ..., transpose_b: bool = ..., alpha: float = ..., beta: float = ..., axis: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Products of matrices plus other matrices: alpha * op(A) * op(B) + beta * C, where op may
+    transpose.
+
+    transpose_a: Multiply with the matrices of A transposed.
+    transpose_b: Multiply with the matrices of B transposed.
+    alpha: Factor of the product.
+    beta: Factor of C.
+    axis: Dimension that the rows of the matrices lie along; their columns lie along the last one.
+        All other dimensions count matrices.
+    """
+def gemm2(A: NDArray, B: NDArray | None = ..., transpose_a: bool = ..., transpose_b: bool = ..., alpha: float = ..., axis: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Products of matrices: alpha * op(A) * op(B), where op may transpose.
+
+    transpose_a: Multiply with the matrices of A transposed.
+    transpose_b: Multiply with the matrices of B transposed.
+    alpha: Factor of the product.
+    axis: Dimension that the rows of the matrices lie along; their columns lie along the last one.
+        All other dimensions count matrices.
+    """
+def inverse(A: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Inverses of square matrices."""
+def makediag(A: NDArray, offset: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Square matrices with given diagonals and zeros elsewhere.
+
+    offset: Which diagonal: above the main one when positive, below it when negative.
+    """
+def maketrian(A: NDArray, offset: int = ..., lower: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Square matrices with given triangles and zeros elsewhere, the reverse of linalg_extracttrian.
+
+    offset: The diagonal that bounds the triangle. When positive the triangle lies above it, when
+        negative below it.
+    lower: With offset 0: the lower triangle, else the upper one.
+    """
+def potrf(A: NDArray, lower: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Cholesky factors of positive definite matrices: lower triangular L with A = L * L^T, or upper
+    triangular U with A = U^T * U.
+
+    lower: The factors are lower triangular, and so are the triangles that are read; else upper.
+    """
+def potri(A: NDArray, lower: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Inverses of positive definite matrices from their Cholesky factors: (A * A^T)^-1 with A lower
+    triangular, or (A^T * A)^-1 with A upper triangular.
+
+    lower: The factors are lower triangular, and so are the triangles that are read; else upper.
+    """
+def slogdet(A: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Signs of determinants of square matrices, and the logarithms of their absolute values."""
+def sumlogdiag(A: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Sums of the logarithms of the diagonals of square matrices: of a Cholesky factor, half of the
+    logarithm of the determinant.
+    """
+def syevd(A: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Eigenvalues and eigenvectors of symmetric matrices: A = U^T * diag(L) * U, with the
+    eigenvectors as rows of U.
+    """
+def syrk(A: NDArray, transpose: bool = ..., alpha: float = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Products of matrices with their own transposes: alpha * A * A^T, or alpha * A^T * A with
+    `transpose`.
+
+    transpose: Multiply the transposed matrices with the matrices.
+    alpha: Factor of the product.
+    """
+def trmm(A: NDArray, B: NDArray | None = ..., transpose: bool = ..., rightside: bool = ..., lower: bool = ..., alpha: float = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Products with triangular matrices: alpha * op(A) * B, or alpha * B * op(A) with `rightside`,
+    where op may transpose.
+
+    transpose: Use the triangular matrices transposed.
+    rightside: The triangular matrices stand right of the others instead of left.
+    lower: The lower triangles of A are used, else the upper ones.
+    alpha: Factor of the result.
+    """
+def trsm(A: NDArray, B: NDArray | None = ..., transpose: bool = ..., rightside: bool = ..., lower: bool = ..., alpha: float = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Solves systems of equations with triangular matrices: X with op(A) * X = alpha * B, or X *
+    op(A) = alpha * B with `rightside`, where op may transpose.
+
+    transpose: Use the triangular matrices transposed.
+    rightside: The triangular matrices stand right of the others instead of left.
+    lower: The lower triangles of A are used, else the upper ones.
+    alpha: Factor of the result.
+    """

@@ -27,11 +27,27 @@ def _from_numpy_file(fname, kind):
     import numpy as np
     try:
         with np.load(fname, allow_pickle=False) if kind == "npz" else contextlib.nullcontext() as data:
-            return {k: data[k] for k in data.files} if kind == "npz" else np.load(fname, allow_pickle=False)
+            return arrays_of(data) if kind == "npz" else np.load(fname, allow_pickle=False)
     except MemoryError:
         raise
     except Exception as e:   # what zipfile, zlib and NumPy raise has no common class
         raise _MXOSError(f"[load] {fname!r} is not a whole .{kind} file: {type(e).__name__}: {e}; accepted: what numpy.save writes") from e
+
+
+def arrays_of(archive):
+    """{name: NumPy array} of an open ``.npz`` file. ValueError, with the member's name, for a member
+    that is damaged or no array, of which NumPy gives the bytes."""
+    found = {}
+    for name in archive.files:
+        try:
+            found[name] = archive[name]
+        except (MemoryError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise ValueError(f"member {name!r}: {error}") from error
+        if isinstance(found[name], bytes):
+            raise ValueError(f"member {name!r} is no array: it does not begin with what numpy.save writes")
+    return found
 
 
 def is_zip(head):

@@ -1,4 +1,5 @@
 # Generated from the functions' signatures by `./dev docs`; do not edit.
+# mypy: disable-error-code="override"
 from builtins import bool as _bool, bytes as _bytes
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, overload

@@ -41,7 +41,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import _set_making, _set_symbol_call, NDArrayBase, NumpyFunction, numpy_call as call, of_one_dtype, set_symbols
-from ..base import _LIB, _MXTypeError, check_call
+from ..base import _LIB, _MXTypeError, _MXValueError, check_call
 from ..context import _scopes as _device_scopes, Context, context_of, current_context
 from ..ndarray import _native
 from ..util import is_np_default_dtype
@@ -251,6 +251,6 @@ def deliver(result, out):
     if out is None:
         return result
     if tuple(out.shape) != tuple(result.shape):
-        raise ValueError(f"[out] an array of shape {out.shape} for a result of shape {result.shape}; accepted: equal shapes")
+        raise _MXValueError(f"[out] an array of shape {out.shape} for a result of shape {result.shape}; accepted: equal shapes")
     call("_copyto", (result,), out)
     return out

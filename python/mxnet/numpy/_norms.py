@@ -21,7 +21,7 @@ def of_vectors(x, order, axes, keepdims):
     if order is None or order == 2:
         return root_of_squares(x, axes, keepdims)
     if isinstance(order, str):
-        raise _MXValueError(f"[norm] ord is {order!r}; accepted for vectors: None and numbers")
+        raise _MXValueError(f"[norm] ord is {order!r}; accepted for vectors: None, 'inf', '-inf' and numbers")
     size = call("abs", (x,))
     if order == onp.inf:
         # Sizes are not below 0, which is the norm of a vector without elements.
@@ -33,6 +33,11 @@ def of_vectors(x, order, axes, keepdims):
     if order == 1:
         return total(size, axes, keepdims)
     return total(size ** order, axes, keepdims) ** (1.0 / order)
+
+
+def order_of(given):
+    """`ord` as a number where 1.9.1's texts name one."""
+    return {"inf": onp.inf, "-inf": -onp.inf}.get(given, given) if isinstance(given, str) else given
 
 
 def checked(function, x, axis):

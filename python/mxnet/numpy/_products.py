@@ -6,7 +6,7 @@ import numpy as onp
 
 from .._binding import NDArrayBase, is_traced
 from .._arrays.tracing import is_deferred_compute
-from ..base import _MXValueError
+from ..base import _MXTypeError, _MXValueError
 from ._dispatch import call, deliver, dtype_name, is_symbol, operand, promoted
 
 __all__ = ["dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "einsum_path", "kron", "cross", "trace", "polyval",
@@ -90,7 +90,7 @@ def matmul(a, b, out=None, **kwargs):
     if out is None or is_symbol(a) or out._dtype_id == a._dtype_id:
         return call("_npi_matmul", (a, b), out)
     if not onp.can_cast(a.dtype, out.dtype, "same_kind"):
-        raise TypeError(f"[matmul] the result is {a.dtype}, which `out` of {out.dtype} cannot take; accepted: an array of the same kind")
+        raise _MXTypeError(f"[matmul] the result is {a.dtype}, which `out` of {out.dtype} cannot take; accepted: an array of the same kind")
     return deliver(call("_npi_matmul", (a, b)), out)
 
 

@@ -8,6 +8,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase, NumpyFunction
+from ..base import _MXTypeError
 from ._dispatch import ORDERS, call, default_float, deliver, dtype_name, is_symbol, operand
 from ._operators import BINARY, UNARY
 from ._ufunc_texts import text_of
@@ -51,7 +52,7 @@ def _check_cast(name, result, out):
     if have == want or "bfloat16" in (have, want) and not want.startswith(("int", "uint", "bool")):
         return
     if have == "bfloat16" or not onp.can_cast(have, want, "same_kind"):
-        raise TypeError(f"[{name}] the result is {have}, which `out` of {want} cannot take; accepted: an array of the same kind or a "
+        raise _MXTypeError(f"[{name}] the result is {have}, which `out` of {want} cannot take; accepted: an array of the same kind or a "
                         "wider one")
 
 

@@ -8,6 +8,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase
 from .._files.whole_files import write_file
+from ..ndarray.utils import arrays_of
 from ._creation import array, indices
 from ._dispatch import dtype_name, from_values
 
@@ -146,7 +147,11 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
     if isinstance(found, onp.ndarray):
         return from_values(found, None, found.dtype)
     with found:
-        return {name: from_values(found[name], None, found[name].dtype) for name in found.files}
+        try:
+            arrays = arrays_of(found)
+        except ValueError as error:
+            raise ValueError(f"[load] {file!r}, {error}") from error
+    return {name: from_values(value, None, value.dtype) for name, value in arrays.items()}
 
 
 def fromfile(file, dtype="float64", count=-1, sep="", offset=0):

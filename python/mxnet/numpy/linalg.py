@@ -66,15 +66,19 @@ def norm(x, ord=None, axis=None, keepdims=False):   # pylint: disable=redefined-
 
     With one `axis`, or for an array of one dimension, norms of vectors: `ord` is None (or 2), inf,
     -inf, 0, or a number p, for ``sum(abs(x)**p)**(1/p)``. With two, or for a matrix, norms of
-    matrices: None (or 'fro'), 'nuc', inf, -inf, 1, -1, 2, -2. Without `ord` and `axis` the norm of
-    all elements. `keepdims` keeps the dimensions, with size 1. Integers are computed in float64.
+    matrices: None (or 'fro'), 'nuc', inf, -inf, 1, -1, 2, -2. With the texts
+    'inf' and '-inf' of 1.9.1, and without `axis`, all elements are one vector. Without `ord` and
+    `axis` the norm of all elements. `keepdims` keeps the dimensions, with size 1. Integers are
+    computed in float64.
 
     Examples
     --------
     >>> mx.np.linalg.norm(mx.np.array([[3, 4], [0, 12]]), axis=1)
     array([ 5., 12.])
     """
-    x = _real(x)
+    x, text, ord = _real(x), ord, _norms.order_of(ord)
+    if axis is None and isinstance(text, str) and text != ord:
+        return _norms.of_vectors(x, ord, tuple(range(_ndim(x, "norm", "axis"))), keepdims)
     if axis is None:
         if ord is None and not keepdims:
             return call("_npi_norm", (x,))

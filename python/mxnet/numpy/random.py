@@ -431,7 +431,11 @@ def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
     dtype = onp.dtype(mean.dtype).name if onp.dtype(mean.dtype).kind == "f" else default_float()
     mean, cov = (x if onp.dtype(x.dtype).name == dtype else call("_npi_cast", (x,), dtype=dtype) for x in (mean, cov))
     batch = onp.broadcast_shapes(mean.shape[:-1], cov.shape[:-2])
-    vectors, values = call("_linalg_syevd", (cov,))
+    if dtype in ("float16", "bfloat16"):        # which have no eigenvalues of their own
+        found = call("_linalg_syevd", (call("_npi_cast", (cov,), dtype="float32"),))
+        vectors, values = (call("_npi_cast", (x,), dtype=dtype) for x in found)
+    else:
+        vectors, values = call("_linalg_syevd", (cov,))
     scale = call("sqrt", (call("relu", (values,)),))
     draws = normal(0.0, 1.0, (_shape(size) or ()) + tuple(batch) + (length,), dtype, device=mean.context)
     rows = call("expand_dims", (draws * scale,), axis=-2)

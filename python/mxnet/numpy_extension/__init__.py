@@ -4,6 +4,7 @@ import importlib as _importlib
 
 from ..context import Context as Device
 from ..context import cpu, cpu_pinned, gpu, gpu_memory_info, num_gpus
+from ..context import current_context
 from ..context import current_context as current_device
 from ..ndarray import waitall
 from ..util import (get_cuda_compute_capability, is_np_array, is_np_default_dtype, is_np_shape, is_np_views, np_views, reset_np,

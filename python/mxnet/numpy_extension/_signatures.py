@@ -1,7 +1,29 @@
 """Signatures of functions of mx.npx that MXNet 2.0 wrote by hand, where they differ from what the
 records say: order, names, defaults."""
 
+import importlib
+import re
+
 __all__ = ["SIGNATURES"]
+
+_PREFIX = re.compile(r"_(npx?)_(?:_(image|random|linalg)_)?(\w+)\Z")
+
+
+def _get_builtin_op(op_name):
+    """The function of mx.np or mx.npx for an operator of 1.9.1 whose name begins with ``_np_`` or
+    ``_npx_``; None for any other.
+
+    >>> mx.numpy_op_signature._get_builtin_op("_np_sum") is mx.np.sum
+    True
+    >>> mx.numpy_op_signature._get_builtin_op("_npi_add") is None
+    True
+    """
+    found = _PREFIX.match(op_name)
+    if found is None:
+        return None
+    door, part, name = found.groups()
+    module = {"np": "mxnet.numpy", "npx": "mxnet.numpy_extension"}[door] + (f".{part}" if part else "")
+    return getattr(importlib.import_module(module), name, None)
 
 
 class Signature:

@@ -284,6 +284,13 @@ class Symbol(_SymbolInference, _SymbolBinding, _SymbolNodes, SymbolBase):
         check_call(_LIB.NNSymbolListInputNames(self.handle, ctypes.c_int(0), ctypes.byref(size), ctypes.byref(array)))
         return [py_str(array[i]) for i in range(size.value)]
 
+    def _gen_atomic_symbol(self):
+        """The operator of this symbol with its parameters, without inputs and name, as 1.x had it;
+        MXNetError for a variable."""
+        handle = SymbolHandle()
+        check_call(_LIB.MXGenAtomicSymbolFromSymbol(self.handle, ctypes.byref(handle)))
+        return Symbol(handle)
+
     def get_internals(self):
         """All outputs of all nodes as one group.
 

@@ -67,8 +67,10 @@ InferShapeFn ShapeWithScalars(std::vector<int> scalars) {
       } else if (!s.known()) {
         known = false;
       } else {
-        MXNET_CHECK_KIND(s.Size() == 1, Value) << "[" << attrs.op->name << "] input `" << attrs.op->input_names[i] << "` has shape " << s
-                                               << "; accepted: one element";
+        // 1.9.1 looks at the first dimension alone, and at the first element.
+        MXNET_CHECK_KIND(s.Size() == 1 || (s.Size() > 1 && s[0] == 1), Value)
+            << "[" << attrs.op->name << "] input `" << attrs.op->input_names[i] << "` has shape " << s
+            << "; accepted: one element, or several behind a first dimension of 1, of which the first counts";
       }
     }
     return known;

@@ -10,7 +10,7 @@ namespace reduce {
 struct BroadcastToParam : public Parameter<BroadcastToParam> {
   Shape shape;
   MXNET_DECLARE_PARAM(BroadcastToParam) {
-    MXNET_FIELD(shape).set_default(Shape(0)).describe("The wanted shape; in broadcast_to, 0 keeps a dimension.");
+    MXNET_FIELD(shape).set_default(Shape(0)).describe("The wanted shape; in broadcast_to, 0 keeps a dimension, in NumPy's function -2.");
   }
 };
 struct BroadcastAxisParam : public Parameter<BroadcastAxisParam> {
@@ -66,7 +66,9 @@ bool ToShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 bool NpToShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape& s = (*in)[0];
   if (!s.known()) return false;
-  const Shape& target = attrs.get<BroadcastToParam>().shape;
+  Shape target = attrs.get<BroadcastToParam>().shape;
+  for (int d = 0, added = target.ndim() - s.ndim(); d < target.ndim(); ++d)
+    if (target[d] == -2 && d >= added && added >= 0) target[d] = s[d - added];  // the input's own, as in 1.9.1
   MXNET_CHECK_KIND(target.ndim() >= s.ndim() && BroadcastShape(attrs.op->name, s, target) == target, Value)
       << "[" << attrs.op->name << "] shape " << s << " does not broadcast to " << target;
   AssignShape(attrs, "output", &(*out)[0], target);

@@ -46,7 +46,8 @@ bool TakesDotBackward(const Attrs& attrs, const StorageTypes& in, StorageTypes* 
   const auto& p = attrs.get<DotParam>();
   if (!HasProduct(p, in[1], in[2])) return false;
   GiveStorage(&(*out)[0], kD);
-  GiveStorage(&(*out)[1], in[1] == kC && in[2] == kR ? kR : kD);
+  // Without a wish as in 1.9.1: the rows of rhs that lhs names.
+  GiveStorage(&(*out)[1], in[1] == kC && (in[2] == kR || !p.transpose_a) ? kR : kD);
   return true;
 }
 

@@ -9,23 +9,27 @@
 namespace mxnet {
 namespace sparse {
 
-/* A csr matrix, its rows `begin` to `end`, and two row-major dense ones with `columns` columns. */
+/* Rows `begin` to `end` of a csr matrix, and two row-major dense ones of which some columns are
+ * computed; `step`: elements from row to row. `far`: what is read or written in any order does not
+ * fit the caches next to a core. */
 template <typename T>
 struct DotCall {
   const int64_t *indptr, *index;
   const T* values;
-  const T* dense;
-  T* out;
-  int64_t columns;
   int64_t begin, end;
-  int64_t first_column, last_column;  // of the dense ones: what this call computes
+  const T* dense;
+  int64_t dense_step;
+  T* out;
+  int64_t out_step;
+  int64_t columns;
+  bool far;
 };
 
 }  // namespace sparse
 
-// Gather: rows of out = rows of csr times dense. Scatter: out += csr transposed times dense, of csr's
-// rows alone, at the elements of csr whose column is within [low, high); `sorted`: columns are
-// ascending in each row.
+// Gather: rows of out = rows of csr times dense. Scatter: out += csr transposed times dense, of
+// csr's rows alone, at the elements of csr whose column is within [low, high); `sorted`: columns
+// are ascending in each row.
 MXNET_CPU_DECLARE(void GatherFloat(const sparse::DotCall<float>& call); void GatherDouble(const sparse::DotCall<double>& call);
                   void ScatterFloat(const sparse::DotCall<float>& call, int64_t low, int64_t high, bool sorted);
                   void ScatterDouble(const sparse::DotCall<double>& call, int64_t low, int64_t high, bool sorted);)

@@ -76,51 +76,133 @@ inline void PrefetchRow(const T* row, int64_t bytes) {
   for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(reinterpret_cast<const char*>(row) + b);
 }
 
+/* How many elements ahead those of the csr matrix are asked for: the processor's own prefetching
+ * ends with each page. */
+constexpr int64_t kStream = 256;
+
+template <typename T>
+inline void PrefetchElements(const int64_t* index, const T* values, int64_t n) {
+  __builtin_prefetch(index + n + kStream);
+  __builtin_prefetch(values + n + kStream);
+}
+
 /* Columns `at` to `at + B::kElements` of all rows. */
-template <typename T, typename B>
+template <typename T, typename B, bool kFar>
 void GatherBlock(const DotCall<T>& c, int64_t at) {
-  const T* const dense = c.dense + at;
-  const int64_t total = c.indptr[c.end];
+  const T *const dense = c.dense + at, *const values = c.values;
+  const int64_t *const index = c.index, step = c.dense_step, total = c.indptr[c.end];
   for (int64_t r = c.begin; r < c.end; ++r) {
     B sum, other;
     int64_t n = c.indptr[r];
     const int64_t last = c.indptr[r + 1];
     for (; n + 1 < last; n += 2) {
-      if (n + kAhead + 1 < total) {
-        PrefetchRow(dense + c.index[n + kAhead] * c.columns, B::kElements * static_cast<int64_t>(sizeof(T)));
-        PrefetchRow(dense + c.index[n + kAhead + 1] * c.columns, B::kElements * static_cast<int64_t>(sizeof(T)));
+      PrefetchElements(index, values, n);
+      if (kFar && n + kAhead + 1 < total) {
+        PrefetchRow(dense + index[n + kAhead] * step, B::kElements * static_cast<int64_t>(sizeof(T)));
+        PrefetchRow(dense + index[n + kAhead + 1] * step, B::kElements * static_cast<int64_t>(sizeof(T)));
       }
-      sum.AddProduct(c.values[n], dense + c.index[n] * c.columns);
-      other.AddProduct(c.values[n + 1], dense + c.index[n + 1] * c.columns);
+      sum.AddProduct(values[n], dense + index[n] * step);
+      other.AddProduct(values[n + 1], dense + index[n + 1] * step);
     }
-    if (n < last) sum.AddProduct(c.values[n], dense + c.index[n] * c.columns);
+    if (n < last) sum.AddProduct(values[n], dense + index[n] * step);
     sum.Add(other);
-    sum.Store(c.out + r * c.columns + at);
+    sum.Store(c.out + r * c.out_step + at);
   }
 }
 
-template <typename T>
-void GatherColumn(const DotCall<T>& c, int64_t at) {
-  constexpr int kLanes = 4;
-  const T* const dense = c.dense + at;
+// Vectors of single elements from all over memory are slower than the elements.
+#if defined(__GNUC__) && !defined(__clang__)
+#define MXNET_SCALAR __attribute__((optimize("no-tree-vectorize", "no-tree-slp-vectorize")))
+#else
+#define MXNET_SCALAR
+#endif
+
+/* kOne: a vector; else rows of it are `step` elements apart. */
+template <typename T, bool kOne>
+MXNET_SCALAR void GatherColumn(const DotCall<T>& c, int64_t at) {
+  const T *const dense = c.dense + at, *const values = c.values;
+  const int64_t *const index = c.index, step = kOne ? 1 : c.dense_step;
   for (int64_t r = c.begin; r < c.end; ++r) {
-    T sum[kLanes] = {};
+    T a = 0, b = 0, d = 0, e = 0;
     int64_t n = c.indptr[r];
     const int64_t last = c.indptr[r + 1];
-    for (; n + kLanes <= last; n += kLanes)
-      for (int k = 0; k < kLanes; ++k) sum[k] += c.values[n + k] * dense[c.index[n + k] * c.columns];
-    for (; n < last; ++n) sum[0] += c.values[n] * dense[c.index[n] * c.columns];
-    c.out[r * c.columns + at] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    for (; n + 8 <= last; n += 8) {
+      PrefetchElements(index, values, n);
+      a += values[n] * dense[index[n] * step];
+      b += values[n + 1] * dense[index[n + 1] * step];
+      d += values[n + 2] * dense[index[n + 2] * step];
+      e += values[n + 3] * dense[index[n + 3] * step];
+      a += values[n + 4] * dense[index[n + 4] * step];
+      b += values[n + 5] * dense[index[n + 5] * step];
+      d += values[n + 6] * dense[index[n + 6] * step];
+      e += values[n + 7] * dense[index[n + 7] * step];
+    }
+    for (; n < last; ++n) a += values[n] * dense[index[n] * step];
+    c.out[r * c.out_step + at] = (a + b) + (d + e);
+  }
+}
+
+/* The elements of a row whose column is within [low, high), first and last; `sorted` rows alone. */
+struct Range {
+  int64_t low, high;
+  bool sorted;
+  bool all() const { return low == 0 && high == INT64_MAX; }
+  void Clip(const int64_t* index, int64_t* first, int64_t* last) const {
+    if (all() || !sorted) return;
+    *first = std::lower_bound(index + *first, index + *last, low) - index;
+    *last = std::lower_bound(index + *first, index + *last, high) - index;
+  }
+  bool Skips(int64_t column) const { return !sorted && (column < low || column >= high); }
+};
+
+template <typename T, typename B, bool kFar>
+void ScatterBlock(const DotCall<T>& c, int64_t at, const Range& range) {
+  T* const out = c.out + at;
+  const T* const values = c.values;
+  const int64_t *const index = c.index, step = c.out_step, total = c.indptr[c.end];
+  for (int64_t r = c.begin; r < c.end; ++r) {
+    B row;
+    row.Load(c.dense + r * c.dense_step + at);
+    int64_t n = c.indptr[r], last = c.indptr[r + 1];
+    range.Clip(index, &n, &last);
+    for (; n < last; ++n) {
+      if (range.Skips(index[n])) continue;
+      PrefetchElements(index, values, n);
+      if (kFar && n + kAhead < total) PrefetchRow(out + index[n + kAhead] * step, B::kElements * static_cast<int64_t>(sizeof(T)));
+      row.AddTo(values[n], out + index[n] * step);
+    }
+  }
+}
+
+template <typename T, bool kOne>
+MXNET_SCALAR void ScatterColumn(const DotCall<T>& c, int64_t at, const Range& range) {
+  T* __restrict const out = c.out + at;
+  const T* const values = c.values;
+  const int64_t *const index = c.index, step = kOne ? 1 : c.out_step;
+  for (int64_t r = c.begin; r < c.end; ++r) {
+    const T row = c.dense[r * c.dense_step + at];
+    int64_t n = c.indptr[r], last = c.indptr[r + 1];
+    range.Clip(index, &n, &last);
+    if (!range.sorted) {
+      for (; n < last; ++n)
+        if (!range.Skips(index[n])) out[index[n] * step] += values[n] * row;
+      continue;
+    }
+    for (; n + 8 <= last; n += 8) {
+      PrefetchElements(index, values, n);
+      for (int k = 0; k < 8; ++k) out[index[n + k] * step] += values[n + k] * row;
+    }
+    for (; n < last; ++n) out[index[n] * step] += values[n] * row;
   }
 }
 
 /* use(block, first column) for blocks that cover the columns of the call, wide ones first. */
 template <typename T, typename F>
 void VisitBlocks(const DotCall<T>& c, F&& use) {
-  int64_t at = c.first_column;
+  int64_t at = 0;
   const auto pass = [&](auto block) {
     using B = decltype(block);
-    for (; at + B::kElements <= c.last_column; at += B::kElements) use(block, at);
+    for (; at + B::kElements <= c.columns; at += B::kElements) use(block, at);
   };
   pass(Block<T, kVectorBytes, 4>());
   pass(Block<T, kVectorBytes, 2>());
@@ -131,41 +213,27 @@ void VisitBlocks(const DotCall<T>& c, F&& use) {
   pass(Block<T, sizeof(T), 1>());
 }
 
-template <typename T, typename B>
-void ScatterBlock(const DotCall<T>& c, int64_t at, int64_t low, int64_t high, bool sorted) {
-  T* const out = c.out + at;
-  const bool all = low == 0 && high == INT64_MAX;
-  const int64_t total = c.indptr[c.end];
-  for (int64_t r = c.begin; r < c.end; ++r) {
-    B row;
-    row.Load(c.dense + r * c.columns + at);
-    int64_t n = c.indptr[r], last = c.indptr[r + 1];
-    if (!all && sorted) {
-      n = std::lower_bound(c.index + n, c.index + last, low) - c.index;
-      last = std::lower_bound(c.index + n, c.index + last, high) - c.index;
-    }
-    for (; n < last; ++n) {
-      const int64_t column = c.index[n];
-      if (!all && !sorted && (column < low || column >= high)) continue;
-      if (n + kAhead < total) PrefetchRow(out + c.index[n + kAhead] * c.columns, B::kElements * static_cast<int64_t>(sizeof(T)));
-      row.AddTo(c.values[n], out + column * c.columns);
-    }
-  }
-}
-
 template <typename T>
 void Gather(const DotCall<T>& c) {
   VisitBlocks(c, [&](auto block, int64_t at) {
-    if constexpr (decltype(block)::kElements == 1)
-      GatherColumn(c, at);
+    using B = decltype(block);
+    if constexpr (B::kElements == 1)
+      c.dense_step == 1 ? GatherColumn<T, true>(c, at) : GatherColumn<T, false>(c, at);
     else
-      GatherBlock<T, decltype(block)>(c, at);
+      c.far ? GatherBlock<T, B, true>(c, at) : GatherBlock<T, B, false>(c, at);
   });
 }
 
 template <typename T>
 void Scatter(const DotCall<T>& c, int64_t low, int64_t high, bool sorted) {
-  VisitBlocks(c, [&](auto block, int64_t at) { ScatterBlock<T, decltype(block)>(c, at, low, high, sorted); });
+  const Range range{low, high, sorted || (low == 0 && high == INT64_MAX)};
+  VisitBlocks(c, [&](auto block, int64_t at) {
+    using B = decltype(block);
+    if constexpr (B::kElements == 1)
+      c.out_step == 1 ? ScatterColumn<T, true>(c, at, range) : ScatterColumn<T, false>(c, at, range);
+    else
+      c.far ? ScatterBlock<T, B, true>(c, at, range) : ScatterBlock<T, B, false>(c, at, range);
+  });
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ bool EdgeType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
 
 void EdgeKernel(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
+  sparse::NeedStorages(args);
   const SparseParts& graph = *args.in[0].sparse;
   graph.NeedAscending("_contrib_edge_id");
   const int64_t *u = ReadIndices(args, args.in[1]), *v = ReadIndices(args, args.in[2]), n = args.in[1].Size();
@@ -48,8 +49,7 @@ void EdgeKernel(KernelArgs& args) {
   });
 }
 
-bool TakesEdges(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  sparse::NeedStorages(attrs, in, 1);
+bool TakesEdges(const Attrs&, const StorageTypes&, StorageTypes* out) {
   return GiveStorage(&(*out)[0], StorageType::kDense);
 }
 
@@ -61,7 +61,7 @@ MXNET_REGISTER_OP(_contrib_edge_id)
     .set_infer_type(EdgeType)
     .set_zero_gradient()
     .set_kernel(sparse::RefuseDense);
-MXNET_REGISTER_SPARSE(_contrib_edge_id, TakesEdges).set_from_dense().set_kernel(DeviceType::kCPU, EdgeKernel);
+MXNET_REGISTER_SPARSE(_contrib_edge_id, TakesEdges).set_kernel(DeviceType::kCPU, EdgeKernel);
 
 }  // namespace
 }  // namespace mxnet

@@ -2,12 +2,18 @@
 // sparse.
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/threads/omp.h"
+#include "ndarray/sparse_copy.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/rows.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/row_kernels.h"
 #include "operator/sparse/row_union.h"
 #include "operator/sparse/sparse_values.h"
 
@@ -52,11 +58,54 @@ void Apply(int row, int dtype, const void* a, const void* b, void* out, int64_t 
                      operands, 2, pointwise::kBinaryMasks, nullptr, to, OpReq::kWrite);
 }
 
+/* Sums and differences of floats: parts of the rows on each thread, in one pass. */
+template <typename T>
+void MergeRows(const SparseParts& a, const SparseParts& b, bool minus, SparseParts* out) {
+  const int64_t *const ar = a.index[SparseParts::kRows].data<int64_t>(), *const br = b.index[SparseParts::kRows].data<int64_t>();
+  const int64_t na = a.stored(), nb = b.stored(), size = sparse::RowSize(*out);
+  const int threads = std::max<int>(1, std::min<int>(OmpThreads((na + nb) * size), 64));
+  std::vector<int64_t> split_a(static_cast<size_t>(threads) + 1, na), split_b(static_cast<size_t>(threads) + 1, nb),
+      at(static_cast<size_t>(threads) + 1, 0);
+  split_a[0] = split_b[0] = 0;
+  const bool by_a = na >= nb;
+  for (size_t t = 1; t < static_cast<size_t>(threads); ++t) {
+    const int64_t k = (by_a ? na : nb) / threads * static_cast<int64_t>(t), row = by_a ? ar[k] : br[k];
+    split_a[t] = by_a ? k : std::lower_bound(ar, ar + na, row) - ar;
+    split_b[t] = by_a ? std::lower_bound(br, br + nb, row) - br : k;
+  }
+  const auto each = [&](auto&& f) {
+    ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) f(static_cast<size_t>(t));
+    });
+  };
+  const bool guess = threads == 1 && size * static_cast<int64_t>(sizeof(T)) <= 64;  // counting would take as long as adding
+  each([&](size_t t) {
+    at[t + 1] = guess ? na + nb : sparse::CountUnion(ar + split_a[t], ar + split_a[t + 1], br + split_b[t], br + split_b[t + 1]);
+  });
+  for (size_t t = 0; t < static_cast<size_t>(threads); ++t) at[t + 1] += at[t];
+  out->Resize(at.back());
+  each([&](size_t t) {
+    const int64_t* const end = sparse::Merge({ar + split_a[t], ar + split_a[t + 1], br + split_b[t], br + split_b[t + 1], a.values.data<T>() + split_a[t] * size,
+                   b.values.data<T>() + split_b[t] * size, size, minus, out->index[SparseParts::kRows].data<int64_t>() + at[t],
+                   out->values.data<T>() + at[t] * size});
+    if (guess) at[1] = end - out->index[SparseParts::kRows].data<int64_t>();
+  });
+  if (guess) out->Resize(at[1]);
+}
+
 void RowsWithRows(int row, const SparseParts& a, const SparseParts& b, SparseParts* out) {
+  const int dtype = out->values.dtype;
+  if (sparse::SameIndex(a, b)) {
+    sparse::CopyIndex(a, out);
+    return Apply(row, dtype, a.values.memory.dptr, b.values.memory.dptr, out->values.memory.dptr, a.values.Size());
+  }
+  if ((row == pointwise::k_add || row == pointwise::k_sub) && sparse::RowSize(*out) > 0) {
+    if (dtype == kFloat32) return MergeRows<float>(a, b, row == pointwise::k_sub, out);
+    if (dtype == kFloat64) return MergeRows<double>(a, b, row == pointwise::k_sub, out);
+  }
   const sparse::RowUnion rows({&a, &b});
   out->Resize(rows.count());
   rows.CopyTo(out->index[SparseParts::kRows].data<int64_t>());
-  const int dtype = out->values.dtype;
   const size_t bytes = static_cast<size_t>(sparse::RowSize(*out)) * DTypeSize(dtype);
   char* const to = out->values.data<char>();
   rows.VisitRuns(sparse::RowSize(*out), [&](int64_t at, int64_t from_a, int64_t from_b, int64_t count) {
@@ -101,53 +150,42 @@ void ElementsWithElements(KernelArgs& args, int row, bool both, const SparsePart
   sparse::StoreNonZero(columns.data(), ends.data(), va, out);
 }
 
+/* out += or -= what is stored. */
+void AddStored(const SparseParts& parts, const TBlob& out, bool minus) {
+  VisitDType(out.dtype, "elemwise_add", [&](auto zero) {
+    using T = decltype(zero);
+    const T* const values = parts.values.data<T>();
+    T* const to = out.data<T>();
+    if (parts.storage == kR) {
+      const int64_t* const rows = parts.index[SparseParts::kRows].data<int64_t>();
+      const int64_t size = sparse::RowSize(parts);
+      ParallelFor(parts.stored(), std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; ++n) sparse::AddInto(to + rows[n] * size, values + n * size, size, minus);
+      });
+      return;
+    }
+    const int64_t *const ptr = parts.index[SparseParts::kIndptr].data<int64_t>(),
+                  *const columns = parts.index[SparseParts::kColumns].data<int64_t>();
+    const int64_t rows = parts.shape[0];
+    ParallelFor(rows, std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, parts.stored() / std::max<int64_t>(1, rows))),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t r = begin; r < end; ++r)
+                    for (int64_t n = ptr[r]; n < ptr[r + 1]; ++n)
+                      sparse::AddInto(to + r * parts.shape[1] + columns[n], values + n, 1, minus);
+                });
+  });
+}
+
 /* A sum or difference with a dense array. */
 void WithDense(KernelArgs& args, int row) {
   const int which = args.in[0].sparse ? 0 : 1;
-  const SparseParts& parts = *args.in[which].sparse;
   const TBlob &dense = args.in[1 - which], &out = args.out[0];
-  const int dtype = out.dtype;
-  const size_t item = DTypeSize(dtype);
-  const auto apply = [&](const void* of_sparse, const void* of_dense, void* to, int64_t count) {
-    which == 0 ? Apply(row, dtype, of_sparse, of_dense, to, count) : Apply(row, dtype, of_dense, of_sparse, to, count);
-  };
-  // first as if nothing was stored, where that is not there already
-  const bool same = row == pointwise::k_add || which == 1, in_place = out.dptr == dense.dptr;
-  if (parts.storage == kC) parts.NeedAscending(args.attrs->op->name.c_str());
-  if (same && !in_place)
+  // first as if nothing was stored
+  if (row == pointwise::k_sub && which == 0)
+    Apply(row, out.dtype, nullptr, dense.dptr, out.dptr, out.Size());
+  else if (out.dptr != dense.dptr)
     pointwise::ExecuteCast(args.run, dense, out, OpReq::kWrite);
-  else if (!same)
-    apply(nullptr, dense.dptr, out.dptr, out.Size());
-  // then what is stored, of which `out` has the other operand's, or its negative
-  const bool negative = !same;
-  const auto finish = [&](const void* stored, void* at, int64_t count) {
-    negative ? Apply(pointwise::k_add, dtype, at, stored, at, count) : apply(stored, at, at, count);
-  };
-  if (parts.storage == kR) {
-    const int64_t* const rows = parts.index[SparseParts::kRows].data<int64_t>();
-    const int64_t size = sparse::RowSize(parts), stored = parts.stored();
-    ParallelFor(stored, std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin, next; n < end; n = next) {
-        for (next = n + 1; next < end && rows[next] == rows[next - 1] + 1;) ++next;
-        finish(parts.values.data<char>() + static_cast<size_t>(n * size) * item, out.data<char>() + static_cast<size_t>(rows[n] * size) * item,
-               (next - n) * size);
-      }
-    });
-    return;
-  }
-  const int64_t *const ptr = parts.index[SparseParts::kIndptr].data<int64_t>(), *const columns = parts.index[SparseParts::kColumns].data<int64_t>();
-  char* const values = static_cast<char*>(args.workspace(static_cast<size_t>(parts.stored()) * item + 1));
-  const auto move = [&](bool back) {
-    for (int64_t r = 0; r < parts.shape[0]; ++r)
-      for (int64_t n = ptr[r]; n < ptr[r + 1]; ++n) {
-        char *const mine = values + static_cast<size_t>(n) * item,
-                    *const its = out.data<char>() + static_cast<size_t>(r * parts.shape[1] + columns[n]) * item;
-        std::memcpy(back ? its : mine, back ? mine : its, item);
-      }
-  };
-  move(false);
-  finish(parts.values.memory.dptr, values, parts.stored());
-  move(true);
+  AddStored(*args.in[which].sparse, out, row == pointwise::k_sub && which == 1);
 }
 
 /* `use(out)`, where out may be one of the inputs. */
@@ -202,37 +240,56 @@ bool TakesAddN(const Attrs&, const StorageTypes& in, StorageTypes* out) {
   return GiveStorage(&(*out)[0], all);
 }
 
+/* Pairs, then pairs of their sums, and so on. */
+void AddPairs(std::vector<const SparseParts*> parts, SparseParts* out) {
+  std::deque<sparse::TempParts> sums;
+  while (parts.size() > 2) {
+    std::vector<const SparseParts*> next;
+    for (size_t k = 0; k + 1 < parts.size(); k += 2) {
+      sums.emplace_back(*out);
+      RowsWithRows(pointwise::k_add, *parts[k], *parts[k + 1], sums.back().get());
+      next.push_back(sums.back().get());
+    }
+    if (parts.size() % 2) next.push_back(parts.back());
+    parts = std::move(next);
+  }
+  RowsWithRows(pointwise::k_add, *parts[0], *parts[1], out);
+}
+
 void AddRows(const std::vector<const SparseParts*>& parts, SparseParts* out) {
+  if (parts.size() == 1) return CopyParts(*parts[0], out, nullptr);
+  if (out->values.dtype == kFloat32 || out->values.dtype == kFloat64) return AddPairs(parts, out);
   const sparse::RowUnion rows(parts);
   out->Resize(rows.count());
   int64_t* const numbers = out->index[SparseParts::kRows].data<int64_t>();
   rows.CopyTo(numbers);
   const int dtype = out->values.dtype;
   const int64_t size = sparse::RowSize(*out);
-  const size_t bytes = static_cast<size_t>(size) * DTypeSize(dtype);
-  char* const to = out->values.data<char>();
   // some rows at a time, which stay in the cache while all inputs pass over them
   const int64_t block = std::max<int64_t>(1, sparse::kRowGrain / 2 / std::max<int64_t>(1, size));
-  ParallelFor((rows.count() + block - 1) / block, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      const int64_t first = k * block, last = std::min(first + block, rows.count());
-      std::memset(to + static_cast<size_t>(first) * bytes, 0, static_cast<size_t>(last - first) * bytes);
-      for (const SparseParts* p : parts) {
-        const int64_t *const has = p->index[SparseParts::kRows].data<int64_t>(), *const stop = has + p->stored();
-        const int64_t* at = std::lower_bound(has, stop, numbers[first]);
-        for (int64_t r = first; r < last && at != stop;) {
-          if (numbers[r] != *at) {
-            ++r;
-            continue;
+  VisitDType(dtype, "add_n", [&](auto zero) {
+    using T = decltype(zero);
+    using S = std::conditional_t<std::is_same<T, float16>::value || std::is_same<T, bfloat16>::value, float, T>;
+    constexpr bool kDirect = std::is_same<S, T>::value;
+    T* const to = out->values.data<T>();
+    ParallelFor((rows.count() + block - 1) / block, 1, [&](int64_t begin, int64_t end) {
+      std::unique_ptr<S[]> sums(kDirect ? nullptr : new S[static_cast<size_t>(block * size)]);
+      for (int64_t k = begin; k < end; ++k) {
+        const int64_t first = k * block, last = std::min(first + block, rows.count()), count = (last - first) * size;
+        S* const sum = kDirect ? reinterpret_cast<S*>(to + first * size) : sums.get();
+        std::fill_n(sum, count, S(0));
+        for (const SparseParts* p : parts) {
+          const int64_t *const has = p->index[SparseParts::kRows].data<int64_t>(), *const stop = has + p->stored();
+          const T* const values = p->values.data<T>();
+          int64_t r = first;
+          for (const int64_t* at = std::lower_bound(has, stop, numbers[first]); at != stop && *at <= numbers[last - 1]; ++at) {
+            while (numbers[r] < *at) ++r;
+            sparse::AddInto(sum + (r - first) * size, values + (at - has) * size, size, false);
           }
-          int64_t run = 1;
-          while (r + run < last && at + run != stop && numbers[r + run] == at[run]) ++run;
-          char* const sum = to + static_cast<size_t>(r) * bytes;
-          Apply(pointwise::k_add, dtype, sum, p->values.data<char>() + static_cast<size_t>(at - has) * bytes, sum, run * size);
-          r += run, at += run;
         }
+        for (int64_t i = 0; i < (kDirect ? 0 : count); ++i) to[first * size + i] = static_cast<T>(sum[i]);
       }
-    }
+    });
   });
 }
 
@@ -242,20 +299,14 @@ void AddN(KernelArgs& args) {
   for (const TBlob& in : args.in)
     if (in.sparse) parts.push_back(in.sparse);
   if (args.out[0].sparse) return AddRows(parts, args.out[0].sparse);
-  // a sum of what is dense, then the others one by one
+  // first what is dense
   bool first = true;
   for (const TBlob& in : args.in) {
     if (in.sparse) continue;
     pointwise::ExecuteCast(args.run, in, args.out[0], first ? OpReq::kWrite : OpReq::kAdd);
     first = false;
   }
-  for (const TBlob& in : args.in) {
-    if (!in.sparse) continue;
-    const TBlob both[2] = {args.out[0], in};
-    KernelArgs call = args;
-    call.in = Span<const TBlob>(both, 2);
-    WithDense(call, pointwise::k_add);
-  }
+  for (const SparseParts* p : parts) AddStored(*p, args.out[0], false);
 }
 
 MXNET_REGISTER_SPARSE(add_n, TakesAddN).set_kernel(DeviceType::kCPU, AddN);

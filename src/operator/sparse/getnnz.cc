@@ -1,45 +1,18 @@
-// _contrib_getnnz: how many elements a csr matrix stores.
+// _contrib_getnnz of csr matrices: how many elements are stored, zeros among them included.
 #include <algorithm>
-#include <optional>
 
-#include "operator/record/dtypes.h"
-#include "operator/record/param.h"
-#include "operator/sparse/graph.h"
+#include "mxnet/ndarray.h"
+#include "mxnet/op.h"
+#include "operator/indexing/counts.h"
+#include "operator/record/sparse_form.h"
 
 namespace mxnet {
 namespace {
 
-struct GetNNZParam : public Parameter<GetNNZParam> {
-  std::optional<int> axis;
-  MXNET_DECLARE_PARAM(GetNNZParam) {
-    MXNET_FIELD(axis).set_default(std::optional<int>()).describe("None: of the whole matrix; 0: of each column; 1: of each row.");
-  }
-};
-MXNET_REGISTER_PARAM(GetNNZParam);
-
-bool CountShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  const Shape& data = (*in)[0];
-  const std::optional<int> axis = attrs.get<GetNNZParam>().axis;
-  MXNET_CHECK_KIND(!axis || axis.value() == 0 || axis.value() == 1, Value)
-      << "[" << attrs.op->name << "] axis=" << axis.value() << "; accepted: None, 0 and 1";
-  MXNET_CHECK_KIND(!data.ndim_known() || data.ndim() == 2, Value)
-      << "[" << attrs.op->name << "] data has shape " << data << "; accepted: 2 dimensions";
-  if (!axis)
-    AssignShape(attrs, "output", &(*out)[0], Shape{1});
-  else if (data.ndim_known())
-    AssignShape(attrs, "output", &(*out)[0], Shape{data[1 - axis.value()]});
-  return data.known();
-}
-
-bool CountType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  AssignType(attrs, "output", &(*out)[0], kInt64);
-  return (*in)[0] != kDTypeUnknown;
-}
-
-void CountKernel(KernelArgs& args) {
+void CountStored(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const SparseParts& data = *args.in[0].sparse;
-  const std::optional<int> axis = args.param<GetNNZParam>().axis;
+  const std::optional<int> axis = args.param<CountParam>().axis;
   int64_t* const out = args.out[0].data<int64_t>();
   const int64_t* const indptr = data.index[SparseParts::kIndptr].data<int64_t>();
   if (!axis) {
@@ -53,21 +26,10 @@ void CountKernel(KernelArgs& args) {
   }
 }
 
-bool TakesCount(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  sparse::NeedStorages(attrs, in, 1);
-  return GiveStorage(&(*out)[0], StorageType::kDense);
+bool TakesCSR(const Attrs&, const StorageTypes& in, StorageTypes* out) {
+  return in[0] != StorageType::kRowSparse && GiveStorage(&(*out)[0], StorageType::kDense);
 }
-
-MXNET_REGISTER_OP(_contrib_getnnz)
-    .describe("How many elements a csr matrix stores, zeros among them included, as int64: an array of one number, or one for each column or row.")
-    .set_param<GetNNZParam>()
-    .set_inputs({"data"})
-    .set_dtypes(dtypes::kAll)
-    .set_infer_shape(CountShape)
-    .set_infer_type(CountType)
-    .set_zero_gradient()
-    .set_kernel(sparse::RefuseDense);
-MXNET_REGISTER_SPARSE(_contrib_getnnz, TakesCount).set_from_dense().set_kernel(DeviceType::kCPU, CountKernel);
+MXNET_REGISTER_SPARSE(_contrib_getnnz, TakesCSR).set_kernel(DeviceType::kCPU, CountStored);
 
 }  // namespace
 }  // namespace mxnet

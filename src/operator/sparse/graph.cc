@@ -5,18 +5,17 @@
 namespace mxnet {
 namespace sparse {
 
-void NeedStorages(const Attrs& attrs, const StorageTypes& in, int csr) {
-  const std::vector<std::string> names = attrs.op->ListInputs(attrs);
-  for (size_t i = 0; i < in.size(); ++i) {
-    const StorageType wanted = static_cast<int>(i) < csr ? StorageType::kCSR : StorageType::kDense;
-    MXNET_CHECK_KIND(in[i] == wanted, Value) << "[" << attrs.op->name << "] " << (i < names.size() ? names[i] : "an input") << " is "
-                                             << StorageTypeName(in[i]) << "; accepted: " << StorageTypeName(wanted);
+void NeedStorages(const KernelArgs& args, int csr) {
+  const std::vector<std::string> names = args.attrs->op->ListInputs(*args.attrs);
+  for (int i = 0; i < args.in.size(); ++i) {
+    const StorageType wanted = i < csr ? StorageType::kCSR : StorageType::kDense;
+    const StorageType given = args.in[i].sparse ? args.in[i].sparse->storage : StorageType::kDense;
+    MXNET_CHECK_KIND(given == wanted, Value) << "[" << args.attrs->op->name << "] " << names[static_cast<size_t>(i)] << " is "
+                                             << StorageTypeName(given) << "; accepted: " << StorageTypeName(wanted);
   }
 }
 
-void RefuseDense(KernelArgs& args) {
-  NeedStorages(*args.attrs, StorageTypes(static_cast<size_t>(args.in.size()), StorageType::kDense), 1);
-}
+void RefuseDense(KernelArgs& args) { NeedStorages(args); }
 
 bool AllInt64(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   const std::vector<std::string> names = attrs.op->ListInputs(attrs);

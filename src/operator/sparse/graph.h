@@ -27,8 +27,8 @@ struct Graph {
 };
 
 /* Throws Error(kValue) unless inputs [0, csr) are csr and the others dense: there is no dense
- * kernel to fall back to. */
-void NeedStorages(const Attrs& attrs, const StorageTypes& in, int csr);
+ * kernel to fall back to. Asked by kernels: inference does not know yet what a variable will be. */
+void NeedStorages(const KernelArgs& args, int csr = 1);
 /* The kernel of such a record for arrays that are all dense. */
 void RefuseDense(KernelArgs& args);
 

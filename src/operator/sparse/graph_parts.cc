@@ -63,6 +63,10 @@ int64_t Position(const int64_t* ids, int64_t n, int64_t vertex) {
   return at == ids || at[-1] != vertex ? -1 : at - ids - 1;
 }
 
+bool GivesGraphs(const Attrs&, const StorageTypes&, StorageTypes* out) {
+  return std::all_of(out->begin(), out->end(), [](StorageType& s) { return GiveStorage(&s, StorageType::kCSR); });
+}
+
 // ---- subgraph
 
 int Subgraphs(const Attrs& a) { return std::max(0, a.get<SubgraphParam>().num_args - 1); }
@@ -89,6 +93,7 @@ Kept PartOf(const KernelArgs& args, const Graph& graph, const TBlob& vertices) {
 }
 
 void SubgraphKernel(KernelArgs& args) {
+  sparse::NeedStorages(args);
   SparseParts& parts = *args.in[0].sparse;
   parts.NeedAscending(args.attrs->op->name.c_str());
   const int n = Subgraphs(*args.attrs);
@@ -113,11 +118,6 @@ bool SubgraphShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return known;
 }
 
-bool TakesSubgraph(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  sparse::NeedStorages(attrs, in, 1);
-  return std::all_of(out->begin(), out->end(), [](StorageType& s) { return GiveStorage(&s, StorageType::kCSR); });
-}
-
 MXNET_REGISTER_OP(_contrib_dgl_subgraph)
     .describe(
         "The part of a graph that has the given vertices (ascending) and the edges between them.\n\nResults: for each array of vertices a "
@@ -132,7 +132,7 @@ MXNET_REGISTER_OP(_contrib_dgl_subgraph)
     .set_infer_type(sparse::AllInt64)
     .set_zero_gradient()
     .set_kernel(sparse::RefuseDense);
-MXNET_REGISTER_SPARSE(_contrib_dgl_subgraph, TakesSubgraph).set_from_dense().set_kernel(DeviceType::kCPU, SubgraphKernel);
+MXNET_REGISTER_SPARSE(_contrib_dgl_subgraph, GivesGraphs).set_from_dense().set_kernel(DeviceType::kCPU, SubgraphKernel);
 
 // ---- compact forms of samples
 
@@ -160,6 +160,7 @@ Kept CompactOf(const KernelArgs& args, const Graph& graph, const TBlob& vertices
 
 void CompactKernel(KernelArgs& args) {
   const int n = Graphs(*args.attrs);
+  sparse::NeedStorages(args, n);
   const auto& p = args.param<CompactParam>();
   for (int g = 0; g < n; ++g) {
     SparseParts& parts = *args.in[g].sparse;
@@ -191,11 +192,6 @@ bool CompactShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return known;
 }
 
-bool TakesCompact(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  sparse::NeedStorages(attrs, in, Graphs(attrs));
-  return std::all_of(out->begin(), out->end(), [](StorageType& s) { return GiveStorage(&s, StorageType::kCSR); });
-}
-
 MXNET_REGISTER_OP(_contrib_dgl_graph_compact)
     .describe(
         "Samples of graphs as graphs of their own: columns are positions among the sample's vertices, and empty rows behind the last vertex "
@@ -212,11 +208,12 @@ MXNET_REGISTER_OP(_contrib_dgl_graph_compact)
     .set_infer_type(sparse::AllInt64)
     .set_zero_gradient()
     .set_kernel(sparse::RefuseDense);
-MXNET_REGISTER_SPARSE(_contrib_dgl_graph_compact, TakesCompact).set_from_dense().set_kernel(DeviceType::kCPU, CompactKernel);
+MXNET_REGISTER_SPARSE(_contrib_dgl_graph_compact, GivesGraphs).set_from_dense().set_kernel(DeviceType::kCPU, CompactKernel);
 
 // ---- adjacency
 
 void AdjacencyKernel(KernelArgs& args) {
+  sparse::NeedStorages(args);
   if (args.req[0] == OpReq::kNull) return;
   const SparseParts& in = *args.in[0].sparse;
   SparseParts* const out = args.out[0].sparse;
@@ -225,11 +222,6 @@ void AdjacencyKernel(KernelArgs& args) {
   for (int i : {SparseParts::kIndptr, SparseParts::kColumns})
     std::copy_n(in.index[i].data<int64_t>(), in.index[i].Size(), out->index[i].data<int64_t>());
   std::fill_n(out->values.data<float>(), n, 1.0f);
-}
-
-bool TakesAdjacency(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  sparse::NeedStorages(attrs, in, 1);
-  return GiveStorage(&(*out)[0], StorageType::kCSR);
 }
 
 MXNET_REGISTER_OP(_contrib_dgl_adjacency)
@@ -244,7 +236,7 @@ MXNET_REGISTER_OP(_contrib_dgl_adjacency)
     })
     .set_zero_gradient()
     .set_kernel(sparse::RefuseDense);
-MXNET_REGISTER_SPARSE(_contrib_dgl_adjacency, TakesAdjacency).set_from_dense().set_kernel(DeviceType::kCPU, AdjacencyKernel);
+MXNET_REGISTER_SPARSE(_contrib_dgl_adjacency, GivesGraphs).set_from_dense().set_kernel(DeviceType::kCPU, AdjacencyKernel);
 
 }  // namespace
 }  // namespace mxnet

@@ -162,6 +162,7 @@ void WriteSample(const KernelArgs& args, const Graph& graph, const float* weight
 
 template <bool kWeighted>
 void SampleKernel(KernelArgs& args) {
+  sparse::NeedStorages(args);
   SparseParts& parts = *args.in[0].sparse;
   parts.NeedAscending(args.attrs->op->name.c_str());
   const Graph graph(parts);
@@ -230,8 +231,7 @@ bool SampleType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
 }
 
 template <bool kWeighted>
-bool TakesSample(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  sparse::NeedStorages(attrs, in, 1);
+bool TakesSample(const Attrs&, const StorageTypes&, StorageTypes* out) {
   const size_t samples = out->size() / kOutputsEach<kWeighted>;
   for (size_t o = 0; o < out->size(); ++o)
     if (!GiveStorage(&(*out)[o], o / samples == 1 ? StorageType::kCSR : StorageType::kDense)) return false;

@@ -25,7 +25,7 @@ void VisitSize(size_t bytes, F&& f) {
   }
 }
 
-/* Elements of a dense array that broadcasts to the shape of `at`, at the elements which that stores. */
+/* Elements of a dense array that broadcasts to the shape of `at`, where that stores one. */
 template <typename T>
 void GatherElements(const TBlob& in, const SparseParts& at, T* out) {
   const int nd = in.shape.ndim();

@@ -13,6 +13,27 @@
 namespace mxnet {
 namespace sparse {
 
+/* How many different numbers two ascending lists have. */
+inline int64_t CountUnion(const int64_t* a, const int64_t* a_end, const int64_t* b, const int64_t* b_end) {
+  int64_t count = 0;
+  while (a != a_end && b != b_end) {
+    const int64_t x = *a, y = *b;
+    a += x <= y, b += y <= x;
+    ++count;
+  }
+  return count + (a_end - a) + (b_end - b);
+}
+
+/* They, ascending; returns their end. */
+inline int64_t* WriteUnion(const int64_t* a, const int64_t* a_end, const int64_t* b, const int64_t* b_end, int64_t* to) {
+  while (a != a_end && b != b_end) {
+    const int64_t x = *a, y = *b;
+    *to++ = x <= y ? x : y;
+    a += x <= y, b += y <= x;
+  }
+  return std::copy(b, b_end, std::copy(a, a_end, to));
+}
+
 class RowUnion {
  public:
   /* REQUIRES: at least one array, all of one shape. */
@@ -24,7 +45,7 @@ class RowUnion {
       const int64_t n = parts_[k]->stored();
       if (n == count_ && (n == 0 || std::memcmp(more, begin_, static_cast<size_t>(n) * sizeof(int64_t)) == 0)) continue;
       std::vector<int64_t> merged(static_cast<size_t>(count_ + n));
-      count_ = std::set_union(begin_, begin_ + count_, more, more + n, merged.data()) - merged.data();
+      count_ = WriteUnion(begin_, begin_ + count_, more, more + n, merged.data()) - merged.data();
       made_ = std::move(merged);
       begin_ = made_.data();
     }

@@ -76,18 +76,44 @@ void ByElements(int threads, const int64_t* indptr, int64_t rows, F&& f) {
     return t == threads ? rows : low;
   };
   ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) f(bound(t), bound(t + 1));
+    for (int64_t t = begin; t < end; ++t) f(bound(t), bound(t + 1), t);
   });
 }
 
-/* out = csr times dense */
+/* Bytes that stay in the caches next to a core. */
+constexpr int64_t kNear = 512 << 10;
+/* Columns that are computed together where more would not stay there. */
+constexpr int64_t kStripe = 64;
+
+/* Columns at..at + count of a matrix, row behind row. */
 template <typename T>
-void Gather(const int64_t* indptr, const int64_t* index, const T* values, int64_t rows, const T* dense, int64_t columns, T* out) {
+void CopyColumns(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t rows, int64_t count) {
+  for (int64_t r = 0; r < rows; ++r) std::memcpy(to + r * to_step, from + r * from_step, static_cast<size_t>(count) * sizeof(T));
+}
+
+/* out = csr times dense, which has `inner` rows. Where they are read often and lie far apart, some
+ * columns at a time are put together. */
+template <typename T>
+void Gather(KernelArgs& args, const int64_t* indptr, const int64_t* index, const T* values, int64_t rows, const T* dense, int64_t inner,
+            int64_t columns, T* out) {
   if (rows == 0 || columns == 0) return;
-  const double work = static_cast<double>(indptr[rows] - indptr[0] + rows) * static_cast<double>(columns);
-  ByElements(Threads(work), indptr, rows, [&](int64_t begin, int64_t end) {
-    if (begin < end) GatherProduct(DotCall<T>{indptr, index, values, dense, out, columns, begin, end, 0, columns});
-  });
+  const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
+  const int threads = Threads(static_cast<double>(count + rows) * static_cast<double>(columns));
+  const auto stripe = [&](const T* from, int64_t step, int64_t at, int64_t width) {
+    ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t) {
+      if (begin < end)
+        GatherProduct(DotCall<T>{indptr, index, values, begin, end, from, step, out + at, columns, width, inner * step * item > kNear});
+    });
+  };
+  if (columns < 2 * kStripe || count < 4 * inner || inner * columns * item <= kNear) return stripe(dense, columns, 0, columns);
+  T* const packed = Take<T>(args, inner * kStripe);
+  for (int64_t at = 0; at < columns; at += kStripe) {
+    const int64_t width = std::min(kStripe, columns - at);
+    ParallelForThreads(threads, inner, [&](int64_t begin, int64_t end) {
+      CopyColumns(dense + begin * columns + at, columns, packed + begin * kStripe, kStripe, end - begin, width);
+    });
+    stripe(packed, kStripe, at, width);
+  }
 }
 
 /* Numbers of columns that split the elements evenly: from a sample. */
@@ -97,38 +123,70 @@ std::vector<int64_t> SplitColumns(const int64_t* index, int64_t count, int parts
   for (int64_t n = 0; n < count; n += step) sample.push_back(index[n]);
   std::sort(sample.begin(), sample.end());
   for (int t = 1; t < parts; ++t)
-    bounds.push_back(std::max(bounds.back(), sample.empty() ? 0 : sample[sample.size() * static_cast<size_t>(t) / static_cast<size_t>(parts)]));
+    bounds.push_back(
+        std::max(bounds.back(), sample.empty() ? 0 : sample[sample.size() * static_cast<size_t>(t) / static_cast<size_t>(parts)]));
   bounds.push_back(kAll);
   return bounds;
 }
 
-/* out = csr transposed times dense. Threads have columns of their own: of `dense` where those are
- * wide enough, else of csr. */
+/* out = csr transposed times dense. Threads have rows of their own where elements are many, else
+ * columns: of `dense` where those are wide enough, else of csr. */
 template <typename T>
-void Scatter(const int64_t* indptr, const int64_t* index, const T* values, int64_t rows, bool sorted, const T* dense, int64_t columns,
-             int64_t out_rows, T* out) {
-  ParallelFor(out_rows, std::max<int64_t>(1, 4 * kRowGrain / std::max<int64_t>(1, columns)), [&](int64_t begin, int64_t end) {
-    std::memset(out + begin * columns, 0, static_cast<size_t>((end - begin) * columns) * sizeof(T));
-  });
-  const int64_t count = indptr[rows] - indptr[0];
-  if (count == 0 || columns == 0) return;
-  const int threads = Threads(static_cast<double>(count) * static_cast<double>(columns));
-  const int64_t line = 64 / static_cast<int64_t>(sizeof(T)), lines = (columns + line - 1) / line;
+void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, const T* values, int64_t rows, bool sorted, const T* dense,
+             int64_t columns, int64_t out_rows, T* out) {
+  const auto clear = [](T* to, int64_t size) { std::memset(static_cast<void*>(to), 0, static_cast<size_t>(size) * sizeof(T)); };
+  const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
+  if (columns == 0) return;
+  const int threads = count == 0 ? 1 : Threads(static_cast<double>(count) * static_cast<double>(columns));
+  const bool far = out_rows * columns * item > kNear;
+  if (far && columns >= 2 * kStripe && count >= 4 * out_rows) {  // each stripe next to the core that computes it
+    const int64_t stripes = (columns + kStripe - 1) / kStripe;
+    const int teams = static_cast<int>(std::min<int64_t>(threads, stripes));
+    T* const packed = Take<T>(args, out_rows * kStripe * teams);
+    return ParallelForThreads(teams, teams, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t)
+        for (int64_t s = t; s < stripes; s += teams) {
+          T* const mine = packed + t * out_rows * kStripe;
+          const int64_t at = s * kStripe, width = std::min(kStripe, columns - at);
+          clear(mine, out_rows * kStripe);
+          ScatterProduct(DotCall<T>{indptr, index, values, 0, rows, dense + at, columns, mine, kStripe, width, true}, 0, kAll, sorted);
+          CopyColumns(mine, kStripe, out + at, columns, out_rows, width);
+        }
+    });
+  }
+  if (threads > 1 && count >= 4 * out_rows * threads) {  // sums of their own rows, which are added up
+    const int64_t size = out_rows * columns;
+    T* const sums = Take<T>(args, size * (threads - 1));
+    ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t t) {
+      T* const mine = t == 0 ? out : sums + (t - 1) * size;
+      clear(mine, size);
+      if (begin < end)
+        ScatterProduct(DotCall<T>{indptr, index, values, begin, end, dense, columns, mine, columns, columns, far}, 0, kAll, sorted);
+    });
+    return ParallelForThreads(threads, size, [&](int64_t begin, int64_t end) {
+      for (int t = 0; t < threads - 1; ++t)
+        for (int64_t i = begin; i < end; ++i) out[i] += sums[t * size + i];
+    });
+  }
+  ParallelFor(out_rows, std::max<int64_t>(1, 4 * kRowGrain / std::max<int64_t>(1, columns)),
+              [&](int64_t begin, int64_t end) { clear(out + begin * columns, (end - begin) * columns); });
+  if (count == 0) return;
+  const int64_t line = 64 / item, lines = (columns + line - 1) / line;
   if (threads == 1 || lines >= threads) {
     ParallelForThreads(threads, lines, [&](int64_t begin, int64_t end) {
-      const int64_t last = std::min(end * line, columns);
-      ScatterProduct(DotCall<T>{indptr, index, values, dense, out, columns, 0, rows, begin * line, last}, 0, kAll, sorted);
+      const int64_t at = begin * line, width = std::min(end * line, columns) - at;
+      ScatterProduct(DotCall<T>{indptr, index, values, 0, rows, dense + at, columns, out + at, columns, width, far}, 0, kAll, sorted);
     });
     return;
   }
   const std::vector<int64_t> bounds = SplitColumns(index + indptr[0], count, threads);
   ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
-    ScatterProduct(DotCall<T>{indptr, index, values, dense, out, columns, 0, rows, 0, columns}, bounds[static_cast<size_t>(begin)],
-                   bounds[static_cast<size_t>(end)], sorted);
+    ScatterProduct(DotCall<T>{indptr, index, values, 0, rows, dense, columns, out, columns, columns, far},
+                   bounds[static_cast<size_t>(begin)], bounds[static_cast<size_t>(end)], sorted);
   });
 }
 
-/* Orders by the upper half of the numbers, of which `bits` matter; what is equal keeps its order. */
+/* Orders by the upper half of the numbers, of which `bits` matter; equal ones keep their order. */
 uint64_t* SortUpper(uint64_t* keys, uint64_t* other, int64_t count, int bits) {
   constexpr int kDigit = 11;
   for (int shift = 0; shift < bits; shift += kDigit) {
@@ -286,7 +344,8 @@ Matrix Product::Rows(const TBlob& dense, bool transposed) const {
     if (dense.sparse) {
       const SparseParts& parts = *dense.sparse;
       m.rows = parts.stored();
-      if (parts.stored() < parts.shape[0]) m.stored = parts.index[SparseParts::kRows].template data<int64_t>();
+      m.all = parts.stored() == parts.shape[0];
+      m.stored = parts.index[SparseParts::kRows].template data<int64_t>();
       m.data = As<T>(args_, parts.values.memory.dptr, parts.values.dtype, parts.values.Size());
       return;
     }
@@ -304,10 +363,9 @@ Matrix Product::Rows(const TBlob& dense, bool transposed) const {
 template <typename T>
 Product::Csr<T> Product::Elements(const Matrix& right) const {
   const SparsePart &ptr = csr_.index[SparseParts::kIndptr], &columns = csr_.index[SparseParts::kColumns];
-  Csr<T> csr{ptr.data<int64_t>(), columns.data<int64_t>(),
-             As<T>(args_, csr_.values.memory.dptr, csr_.values.dtype, csr_.stored()), csr_.shape[0],
-             csr_.state.load(std::memory_order_acquire) == SparseParts::kAscending};
-  if (!right.stored) return csr;
+  Csr<T> csr{ptr.data<int64_t>(), columns.data<int64_t>(), As<T>(args_, csr_.values.memory.dptr, csr_.values.dtype, csr_.stored()),
+             csr_.shape[0], csr_.state.load(std::memory_order_acquire) == SparseParts::kAscending};
+  if (right.all) return csr;
   return transposed_ ? csr.RowsOf(args_, right.stored, right.rows) : csr.ColumnsOf(args_, csr_.shape[1], right.stored, right.rows);
 }
 
@@ -320,9 +378,9 @@ void Product::Store(const Matrix& right, const TBlob& out, bool transpose_out) c
     Into<T>(args_, out.dptr, out.dtype, rows_ * n, [&](T* target) {
       T* const to = transpose_out && n > 1 && rows_ > 1 ? Take<T>(args_, rows_ * n) : target;
       if (transposed_)
-        Scatter(csr.indptr, csr.index, csr.values, csr.rows, csr.sorted, dense, n, rows_, to);
+        Scatter(args_, csr.indptr, csr.index, csr.values, csr.rows, csr.sorted, dense, n, rows_, to);
       else
-        Gather(csr.indptr, csr.index, csr.values, csr.rows, dense, n, to);
+        Gather(args_, csr.indptr, csr.index, csr.values, csr.rows, dense, right.rows, n, to);
       if (to != target) Transpose(to, rows_, n, target);
     });
   });
@@ -336,7 +394,7 @@ void Product::StoreRows(const Matrix& right, SparseParts* out) const {
     out->Resize(used.rows);
     std::copy_n(used.ids, used.rows, out->index[SparseParts::kRows].template data<int64_t>());
     Into<T>(args_, out->values.memory.dptr, out->values.dtype, used.rows * right.columns, [&](T* to) {
-      Gather(used.indptr, used.index, used.values, used.rows, static_cast<const T*>(right.data), right.columns, to);
+      Gather(args_, used.indptr, used.index, used.values, used.rows, static_cast<const T*>(right.data), right.rows, right.columns, to);
     });
   });
 }
@@ -348,13 +406,13 @@ void Product::StoreColumns(const Matrix& right, SparseParts* out) const {
     const Csr<T> used = transposed_ ? csr.Transposed(args_, rows_) : csr.WithoutEmptyRows(args_);
     const int64_t columns = used.rows, rows = right.columns;
     out->Resize(rows * columns);
-    int64_t *const indptr = out->index[SparseParts::kIndptr].template data<int64_t>(),
-            *const index = out->index[SparseParts::kColumns].template data<int64_t>();
+    int64_t *const indptr = out->index[SparseParts::kIndptr].template data<int64_t>(), *const index = out->index[SparseParts::kColumns]
+                                                                                                          .template data<int64_t>();
     for (int64_t r = 0; r <= rows; ++r) indptr[r] = r * columns;
     for (int64_t r = 0; r < rows; ++r) std::copy_n(used.ids, columns, index + r * columns);
     Into<T>(args_, out->values.memory.dptr, out->values.dtype, rows * columns, [&](T* to) {
       T* const turned = Take<T>(args_, rows * columns);
-      Gather(used.indptr, used.index, used.values, used.rows, static_cast<const T*>(right.data), rows, turned);
+      Gather(args_, used.indptr, used.index, used.values, used.rows, static_cast<const T*>(right.data), right.rows, rows, turned);
       Transpose(turned, columns, rows, to);
     });
   });

@@ -8,11 +8,12 @@
 namespace mxnet {
 namespace sparse {
 
-/* The right factor: `rows` of them in memory, each of `columns` elements of the type that is computed
- * in. `stored`: the numbers of these rows, ascending; null: all rows. */
+/* The right factor: `rows` of them in memory, each of `columns` elements of the type that is
+ * computed in. `stored`: the numbers of these rows, ascending, unless there are `all`. */
 struct Matrix {
   const void* data = nullptr;
   int64_t rows = 0, columns = 1;
+  bool all = true;
   const int64_t* stored = nullptr;
 };
 

@@ -77,8 +77,8 @@ class TempParts {
 };
 
 /*
- * Runs `dense`, the CPU kernel of a pointwise operator, on what args.in[main] stores: the result has
- * its index parts. Other inputs of the same shape (of any storage), or which broadcast to it
+ * Runs `dense`, the CPU kernel of a pointwise operator, on what args.in[main] stores: the result
+ * has its index parts. Other inputs of the same shape (of any storage), or which broadcast to it
  * (dense), are read at the same positions. REQUIRES: kernel(0, anything else) does not matter.
  */
 void OnValues(KernelArgs& args, const Kernel& dense, int main);
@@ -105,8 +105,8 @@ void RunDense(KernelArgs& args, int output);
 
 /* out = the index parts of `from`, and room for values. */
 void CopyIndex(const SparseParts& from, SparseParts* out);
-/* Values of the rows with these ascending numbers, of a dense or row_sparse array; what that does not
- * store is 0. */
+/* Values of the rows with these ascending numbers, of a dense or row_sparse array; what that does
+ * not store is 0. */
 void GatherRows(const TBlob& in, const int64_t* rows, int64_t count, char* out);
 /* csr `out` = the elements that are not 0 of these; row r ends before number ends[r]. */
 void StoreNonZero(const int64_t* columns, const int64_t* ends, const void* values, SparseParts* out);

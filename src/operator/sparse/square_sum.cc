@@ -1,5 +1,5 @@
-// _square_sum: sums of squares over one axis, of matrices of few stored rows above all (the norms of
-// what a batch touched).
+// _square_sum: sums of squares over one axis, of matrices of few stored rows above all (the norms
+// of what a batch touched).
 #include <vector>
 
 #include "base/dtype.h"
@@ -87,12 +87,40 @@ bool TakesSquareSumBackward(const Attrs& attrs, const StorageTypes& in, StorageT
          GiveStorage(&(*out)[0], StorageType::kRowSparse);
 }
 
+/* Of sums over axis 1 whose gradient is row_sparse: the rows that both have, as in 1.9.1. So an
+ * optimizer does not take rows for touched that nothing was computed from. */
+void CommonRows(const SparseParts& ograd, const SparseParts& data, SparseParts* result) {
+  const int64_t *const g = ograd.index[SparseParts::kRows].data<int64_t>(), *const x = data.index[SparseParts::kRows].data<int64_t>();
+  std::vector<std::pair<int64_t, int64_t>> places;  // in ograd, in data
+  for (int64_t i = 0, k = 0; i < ograd.stored() && k < data.stored();) {
+    if (g[i] == x[k]) places.emplace_back(i, k);
+    const int64_t row = std::min(g[i], x[k]);
+    i += g[i] == row;
+    k += x[k] == row;
+  }
+  result->Resize(static_cast<int64_t>(places.size()));
+  int64_t* const index = result->index[SparseParts::kRows].data<int64_t>();
+  const int64_t columns = data.shape[1];
+  VisitDType(data.values.dtype, "_backward_square_sum", [&](auto zero) {
+    using T = decltype(zero);
+    const T *const weight = ograd.values.data<T>(), *const from = data.values.data<T>();
+    T* const to = result->values.data<T>();
+    for (size_t n = 0; n < places.size(); ++n) {
+      const auto [i, k] = places[n];
+      index[n] = g[i];
+      for (int64_t c = 0; c < columns; ++c)
+        to[static_cast<int64_t>(n) * columns + c] = static_cast<T>(2 * weight[i] * from[k * columns + c]);
+    }
+  });
+}
+
 /* The dense kernel on the rows of data: with their part of ograd, or (sums over rows) with all. */
 void SquareSumBackwardSparse(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const SparseParts& data = *args.in[1].sparse;
   SparseParts* const result = args.out[0].sparse;
   if (data.shape.ndim() != 2) return sparse::RunDense(args, 0);
+  if (args.in[0].sparse && AxisOf(*args.attrs) == 1) return CommonRows(*args.in[0].sparse, data, result);
   TBlob in[2] = {sparse::AsDense(args, args.in[0]), sparse::ValuesOf(data)};
   if (AxisOf(*args.attrs) == 1) {
     const size_t item = DTypeSize(in[0].dtype);

@@ -1,4 +1,5 @@
-// Functions of one array with f(0) = 0, and their gradients: the dense kernel runs on what is stored.
+// Functions of one array with f(0) = 0, and their gradients: the dense kernel runs on what is
+// stored.
 #include <string>
 
 #include "operator/pointwise/rows.h"
@@ -18,8 +19,8 @@ void Declare(const char* name, SparseForm::TakesFn takes) {
   DeclareSparse(name, std::move(takes)).set_in_place().set_kernel(DeviceType::kCPU, sparse::OnValuesOfFirst);
 }
 
-/* Records of the table that have a name for sparse arrays. Where the gradient that comes in is 0, so
- * is what goes out: gradients have the elements of the former. */
+/* Records of the table that have a name for sparse arrays. Where the gradient that comes in is 0,
+ * so is what goes out: gradients have the elements of the former. */
 const bool kRegistered = [] {
   for (int row = 0; row < pointwise::kNumUnary; ++row)
     for (const pointwise::RowRecord& record : pointwise::RecordsOf(row)) {

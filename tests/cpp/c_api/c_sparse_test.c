@@ -111,8 +111,8 @@ static void Refused(void) {
   FAILS(MXNDArrayCreateSparseEx64(kCSR, shape, 2, 1, 0, 0, kFloat32, 2, floats, ndims, none, &a), "accepted: integers");
   FAILS(MXNDArrayCreateSparseEx64(kCSR, shape, 2, 1, 0, 0, kFloat32, 2, types, two, none, &a), "2 dimensions");
   FAILS(MXNDArrayCreateSparseEx64(kCSR, shape, 2, 1, 0, 0, kFloat32, 2, types, ndims, odd, &a), "indptr of 7 numbers");
-  FAILS(MXNDArrayCreateSparseEx64(kRowSparse, huge, 2, 1, 0, 0, kFloat32, 1, types, ndims, none, &a), "NDArray");
-  FAILS(MXNDArrayCreateSparseEx64(kCSR, shape, 2, 1, 0, 0, kFloat32, 2, NULL, ndims, none, &a), "null");
+  FAILS(MXNDArrayCreateSparseEx64(kRowSparse, huge, 2, 1, 0, 0, kFloat32, 1, types, ndims, none, &a), "accepted: up to that many");
+  FAILS(MXNDArrayCreateSparseEx64(kCSR, shape, 2, 1, 0, 0, kFloat32, 2, NULL, ndims, none, &a), "is NULL");
   a = Sparse(kCSR, shape, 2, kInt64, none);
   FAILS(MXNDArrayGetAuxType(a, 2, &type), "accepted: 0 to 1");
   FAILS(MXNDArrayGetAuxNDArray64(a, -1, &out), "accepted: 0 to 1");

@@ -310,3 +310,24 @@ def test_formats_that_nothing_here_reads_are_refused_with_a_way_out(monkeypatch)
                  lambda: recordio.unpack_img(recordio.pack(recordio.IRHeader(0, 1, 2, 0), b'\x89PNG'))):
         with pytest.raises(ImportError, match='pip install pillow'):
             call()
+
+
+def test_an_index_beyond_the_end_of_its_records_is_an_error(tmp_path):
+    """Of a file that was cut between two records, and all that reads by keys."""
+    names = [str(tmp_path / name) for name in ('a.idx', 'a.rec')]
+    with recordio.MXIndexedRecordIO(*names, 'w') as writer:
+        for key in range(4):
+            writer.write_idx(key, recordio.pack(recordio.IRHeader(0, key, key, 0), b'x' * 8))
+        end = writer.idx[2]
+    with open(names[1], 'r+b') as file:
+        file.truncate(end)
+    reader = recordio.MXIndexedRecordIO(*names, 'r')
+    assert reader.read_idx(1).endswith(b'x' * 8)
+    for key in (2, 3):
+        with pytest.raises(mx.MXNetError, match=rf'a\.rec, byte {end if key == 2 else r"[0-9]+"}: .*a\.idx has the key {key}'):
+            reader.read_idx(key)
+    for dataset in (mx.gluon.data.RecordFileDataset(names[1]), mx.gluon.data.vision.ImageRecordDataset(names[1])):
+        with pytest.raises(mx.MXNetError, match='has the key 2 here'):
+            dataset[2]
+    with recordio.MXRecordIO(names[1], 'r') as records:       # whose end is no error
+        assert [records.read() is None for _ in range(3)] == [False, False, True]

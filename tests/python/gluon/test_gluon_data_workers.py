@@ -536,3 +536,34 @@ def test_threads_may_all_be_the_first_to_use_the_package():
     for _ in range(4):
         done = subprocess.run([sys.executable, '-c', FIRST_USES], check=False, capture_output=True, text=True, timeout=200)
         assert done.returncode == 0, done.stderr
+
+
+STUCK = """
+import os, signal, sys, time
+import numpy as np
+from mxnet import gluon
+
+class Numbers(gluon.data.Dataset):
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, i):
+        if i == 5:
+            if sys.argv[1] == "stopped":
+                os.kill(os.getpid(), signal.SIGSTOP)
+            time.sleep(1000)
+        return np.float32([i])
+
+if sys.argv[1] == "handler":       # which the workers inherit
+    signal.signal(signal.SIGTERM, lambda *_: None)
+try:
+    list(gluon.data.DataLoader(Numbers(), batch_size=4, num_workers=2, timeout=1))
+except Exception as error:
+    print(type(error).__name__, flush=True)
+"""
+
+
+@pytest.mark.parametrize('how', ['stopped', 'handler'])
+def test_a_program_ends_though_a_worker_does_not(how):
+    done = subprocess.run([sys.executable, '-c', STUCK, how], capture_output=True, text=True, timeout=60)
+    assert done.stdout == 'TimeoutError\n' and done.returncode == 0, done.stderr

@@ -299,3 +299,29 @@ def test_damaged_indexes_and_csv_files_name_file_and_line(tmp_path):
         csv.write_bytes(text)
         with pytest.raises(mx.MXNetError, match="a.csv, line [12]: "):
             list(mx.io.CSVIter(data_csv=str(csv), data_shape=(3,), batch_size=2))
+
+
+@pytest.mark.parametrize("how", ["export", "model", "module", "buckets"])
+def test_a_network_is_not_replaced_before_its_parameters(how, tmp_path, monkeypatch):
+    """Where parameters cannot be written, the files of the older network stay."""
+    monkeypatch.chdir(tmp_path)
+    module = trained_module()
+    net = gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    net.hybridize()
+    net(mx.nd.ones((1, 3)))
+    buckets = mx.mod.BucketingModule(lambda key: (module.symbol, ["data"], ["softmax_label"]), default_bucket_key=4)
+    buckets.bind([("data", (2, 4))], [("softmax_label", (2,))])
+    buckets.init_params()
+    save = {"export": lambda: net.export("m"), "module": lambda: module.save_checkpoint("m", 0),
+            "model": lambda: mx.model.save_checkpoint("m", 0, module.symbol, *module.get_params()),
+            "buckets": lambda: buckets.save_checkpoint("m", 0)}[how]
+    symbol_file = tmp_path / ("m-4-symbol.json" if how == "buckets" else "m-symbol.json")
+    symbol_file.write_text("older")
+    os.mkdir("m-0000.params")           # no file can take this name
+    with pytest.raises(Exception, match="m-0000.params"):
+        save()
+    assert symbol_file.read_text() == "older"
+    os.rmdir("m-0000.params")
+    save()
+    assert "nodes" in symbol_file.read_text() and os.path.getsize("m-0000.params")

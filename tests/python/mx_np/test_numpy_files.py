@@ -73,3 +73,18 @@ def test_texts():
     with np.printoptions(precision=2):
         assert str(x) == "[0.33 2.  ]" and np.get_printoptions()["precision"] == 2
     assert np.get_printoptions()["precision"] == onp.get_printoptions()["precision"] != 2
+
+
+@pytest.mark.parametrize("member, data", [("x.npy", b"hello"), ("x", b"hello"), ("x.npy", None)])
+def test_an_archive_with_a_member_that_is_no_array(member, data, tmp_path):
+    """The error names file and member; NumPy gives such a member's bytes. None: a cut array."""
+    import zipfile
+    path, whole = str(tmp_path / "a.npz"), io.BytesIO()
+    onp.save(whole, onp.ones(3))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("good.npy", whole.getvalue())
+        archive.writestr(member, whole.getvalue()[:-8] if data is None else data)
+    for load, error in ((mx.np.load, ValueError), (mx.npx.load, mx.MXNetError), (mx.nd.load, mx.MXNetError),
+                        (mx.gluon.nn.Dense(3, in_units=2).load_parameters, mx.MXNetError)):
+        with pytest.raises(error, match="a.npz.*member 'x'"):
+            load(path)

@@ -143,6 +143,13 @@ def test_a_predictor_is_reshaped_with_the_shape_of_its_label(model):
         check_call(_LIB.MXPredGetOutput(larger, 0, result, 4))
         assert list(result) == pytest.approx([0.268941, 0.731059] * 2, rel=1e-5)
         check_call(_LIB.MXPredFree(larger))
+    for wrong in ({"dada": (2, 3)}, {"dada": (2, 3), "softmax_label": (2,)}):       # data would keep its shape
+        with pytest.raises(mx.MXNetError, match="none for data; accepted: names of inputs"):
+            reshaped(made, **wrong)
+    with pytest.raises(mx.MXNetError, match=r"shapes of inputs that were given: data \(2,7\)$"):
+        reshaped(made, data=(2, 7))
+    with pytest.raises(mx.MXNetError, match=r"shapes of inputs that were given: data \(2,7\)$"):
+        predictor(symbol, params, data=(2, 7))
     with pytest.raises(mx.MXNetError, match=r"\(2,4\) for the parameter fc_weight; accepted: its own, \(2,3\)"):
         reshaped(made, data=(2, 3), fc_weight=(2, 4))
     check_call(_LIB.MXPredFree(made))

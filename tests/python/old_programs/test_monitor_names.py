@@ -105,3 +105,30 @@ def test_monitor_of_a_module(net, everything):
     assert values[f'{"lro" if net is bn else "softmax"}_backward_output1'] == 0   # labels have no gradient
     parameters = [name for name in symbol.list_arguments() + symbol.list_auxiliary_states()]
     assert [name for _, name, _ in seen][-len(parameters):] == parameters
+
+
+def test_a_monitor_sees_every_shape_of_the_input():
+    """A batch of another size is computed by another executor, which the monitor looks at too. The
+    names are those that 1.9.1 gives."""
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="f")
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    module.bind([("data", (2, 4))], [("softmax_label", (2,))])
+    module.init_params()
+    monitor = mx.mon.Monitor(1)
+    module.install_monitor(monitor)
+    for rows in (2, 3, 2):
+        monitor.tic()
+        module.forward(mx.io.DataBatch([mx.nd.ones((rows, 4))], [mx.nd.zeros(rows)]), is_train=True)
+        assert [name for _, name, _ in monitor.toc()] == ["f_output", "softmax_output", "data", "f_weight", "f_bias", "softmax_label"]
+    seen = []
+    executor = net.simple_bind(mx.cpu(), data=(2, 4))
+    executor.set_monitor_callback(lambda name, array: seen.append((name, array.shape)))
+    executor.reshape(allow_up_sizing=True, data=(5, 4)).forward()[0].wait_to_read()
+    assert seen == [("f_output", (5, 3))]
+
+    def fail(name, array):
+        raise RuntimeError(name)
+
+    executor.set_monitor_callback(fail)
+    with pytest.raises(RuntimeError, match="f_output"):
+        executor.reshape(data=(1, 4)).forward()

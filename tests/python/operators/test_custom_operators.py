@@ -542,6 +542,46 @@ print('most', most[0])"""
         assert done.stdout == f"most {threads}\n", (done.stdout, done.stderr[-3000:])
 
 
+def test_waiting_for_all_inside_an_operator_is_an_error():
+    """It waited for itself. Waiting for one array is right."""
+    code = """
+def wait(req, i, o):
+    mx.nd.waitall()
+def read(req, i, o):
+    i[0].wait_to_read()
+    o[0][:] = i[0] * 2
+make('wait', wait)
+make('read', read)
+x = mx.nd.ones((2,))
+for hybridize in (False, True):
+    net = mx.gluon.nn.HybridLambda(lambda F, x: F.Custom(x, op_type='wait'))
+    if hybridize: net.hybridize()
+    try: net(x).wait_to_read()
+    except mx.MXNetError as e: print('waitall was called inside a custom operator' in str(e))
+print(mx.nd.Custom(x, op_type='read').asnumpy().tolist())
+mx.nd.waitall()"""
+    done = run(code)
+    assert done.stdout == "True\nTrue\n[2.0, 2.0]\n", (done.stdout, done.stderr[-3000:])
+
+
+def test_the_profile_has_the_operator_by_its_name(tmp_path):
+    """In the section of 1.9.1, with its names; nothing is recorded while the profiler is off."""
+    make("profiled", copy)
+    x = mx.nd.ones((2,))
+    x.attach_grad()
+    mx.profiler.set_config(filename=str(tmp_path / "p.json"), aggregate_stats=True, profile_imperative=True)
+    for state in ("stop", "run"):
+        mx.profiler.set_state(state)
+        with autograd.record():
+            y = mx.nd.Custom(x, op_type="profiled")
+        y.backward()
+        mx.nd.waitall()
+    mx.profiler.set_state("stop")
+    section = mx.profiler.dumps(reset=True).split("Custom Operator\n")[1].split("\n\n")[0]
+    for name in ("profiled", "_backward_profiled"):
+        assert re.search(rf"^{name}::pure_python +1 ", section, re.M), section
+
+
 def test_nothing_is_kept():
     """Operators and descriptions go when nobody needs them."""
     x = mx.nd.ones((2,))

@@ -183,3 +183,17 @@ def test_same_on_any_number_of_threads():
                              env=dict(os.environ, OMP_NUM_THREADS=str(n)), check=True,
                              capture_output=True, text=True).stdout for n in (1, 2, 3)})
     assert len(texts) == 1
+
+
+def test_norms_of_lamb_behind_a_first_dimension_of_one():
+    """1.9.1 reads the first element of arrays of shapes (1, ...); the numbers are its."""
+    weight, step = mx.nd.array([1, 2, 3]), mx.nd.array([0.1, 0.2, 0.3])
+    for first, second in (((1, 3), (1, 3)), ((1, 3), (1,)), ((1, 1), (1, 2, 2))):
+        norms = mx.nd.array(np.r_[2, np.full(int(np.prod(first)) - 1, 9)].reshape(first)), mx.nd.full(second, 4)
+        np.testing.assert_allclose(mx.nd.lamb_update_phase2(weight, step, *norms, lr=0.5).asnumpy(), [0.975, 1.95, 2.925], rtol=1e-6)
+        master = weight.copy()
+        mx.nd.mp_lamb_update_phase2(weight.astype("float16"), step, *norms, master, lr=0.5)
+        np.testing.assert_allclose(master.asnumpy(), [0.975, 1.95, 2.925], rtol=1e-6)
+    for wrong in ((3,), (2, 1), (1, 0)):
+        with mx.util.np_shape(True), pytest.raises(mx.MXNetError, match="r1.*first dimension of 1"):
+            mx.nd.lamb_update_phase2(weight, step, mx.nd.ones(wrong), mx.nd.ones(1), lr=0.5)

@@ -103,9 +103,43 @@ def test_five_lines(flags, model, tmp_path):
     np.testing.assert_allclose([float(v) for v in out.split()], y.ravel(), rtol=1e-5)
 
 
-def test_serving_example(prefix, tmp_path):
-    """examples/serving.py exports a network, builds the server, and compares its answers."""
-    environment = {**os.environ, "CMAKE_PREFIX_PATH": str(prefix), "PYTHONPATH": str(Path(mx.__file__).resolve().parents[1])}
+WRONG = """
+#include <cstdio>
+#include "mxnet/predictor.hpp"
+int main(int, char** argv) {
+  try {
+    mxnet::Predictor(argv[1], argv[2])(mxnet::Tensor({1, 2, 6}));
+  } catch (const std::exception& error) {
+    std::printf("%s\\n", error.what());
+  }
+  mxnet::Predictor::Options options;
+  options.device = mxnet::Predictor::Device::kGpu;
+  options.device_id = 1000;
+  try {
+    mxnet::Predictor(argv[1], argv[2], options);
+  } catch (const std::exception& error) {
+    std::printf("%s\\n", error.what());
+  }
+}
+"""
+
+
+def test_what_is_wrong_is_said_where_it_is_given(flags, model, tmp_path):
+    """A shape that does not fit with its input's name, and a GPU that is not there when the
+    Predictor is made."""
+    (tmp_path / "wrong.cc").write_text(WRONG)
+    name, _, _ = model
+    shape, device = run([build(tmp_path / "wrong.cc", tmp_path / "wrong", flags, "-std=c++11"), name + "-symbol.json",
+                         name + "-0000.params"]).splitlines()
+    assert shape.startswith("[Convolution] ") and shape.endswith("the shapes of inputs that were given: data (1,2,6)")
+    assert re.fullmatch(r"\[Predictor\] GPU 1000 given; this library finds \d+ GPUs. Accepted: .*", device)
+
+
+def test_serving_example(tmp_path):
+    """examples/serving.py exports a network, builds the server against the library of a checkout,
+    and compares its answers."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(mx.__file__).resolve().parents[1])}
+    environment.pop("CMAKE_PREFIX_PATH", None)
     out = run([sys.executable, ROOT / "examples" / "serving.py", "--requests", "90"], cwd=tmp_path, env=environment)
     assert re.search(r"^90 requests: p50 [\d.]+ ms, p99 [\d.]+ ms$", out, re.M), out
     accuracy, difference = map(float, re.search(r"serving: accuracy ([\d.]+), answers differ from Python's by (\S+)$",

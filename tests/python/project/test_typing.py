@@ -47,6 +47,57 @@ def mypy(folder, *arguments):
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(ROOT / "python")})
 
 
+OPERATORS = """
+import mxnet as mx
+from mxnet import nd, sym
+
+x, s = nd.ones((1, 1, 5, 5)), sym.var("x")
+nd.Convolution(x, x, x, (3, 3), (1, 1), num_filter=4, no_bias=True)
+nd.Convolution(x, x, None, (3, 3), (1, 1), (1, 1), (0, 0), 4)
+sym.FullyConnected(num_hidden=3, lr_mult=2, name="a", attr={"__wd_mult__": "0"})
+nd.Custom(x, op_type="mine", anything=3)
+nd.concat(x, x, dim=1, num_args=2)
+nd.split(x, 5, 2)
+nd.contrib.box_nms(nd.ones((1, 6)), overlap_thresh=0.5)
+mx.np.array_api.sum(mx.np.ones((2, 3)), axis=0)
+nd.Convolution(x, x, kernal=(3, 3), num_filter=4)
+nd.Convolution(x, x, kernel=(3, 3))
+nd.relu()
+nd.broadcast_add(x)
+nd.FullyConnected(x, x)
+sym.FullyConnected(s)
+sym.softmax(s, axsi=1)
+sym.Pooling(s, kernel="a")
+nd.contrib.box_nms(x, overlap=0.5)
+nd.concat(x, x, dimension=1)
+nd.linalg.gemm2(x, x, transposea=True)
+"""
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_arguments_of_operators_are_checked(tmp_path, strict):
+    """Wrong, misspelt and missing arguments are found, right ones pass, and the stubs themselves
+    have no errors, for a checker that reads them through MYPYPATH with options of its own."""
+    script = tmp_path / "operators.py"
+    script.write_text(OPERATORS)
+    done = mypy(tmp_path, script, *([] if strict else ["--no-strict-equality", "--allow-any-generics"]))
+    lines = [line for line in done.stdout.splitlines() if "error:" in line]
+    assert all(line.startswith(str(script)) for line in lines), done.stdout
+    written = OPERATORS.split("\n")
+    first = written.index("nd.Convolution(x, x, kernal=(3, 3), num_filter=4)") + 1
+    assert sorted({int(line.split(":")[1]) for line in lines}) == list(range(first, len(written))), done.stdout + done.stderr
+
+
+def test_operators_have_docstrings_in_the_stubs():
+    for module in ("ndarray", "symbol"):
+        body = ast.parse((ROOT / "python" / "mxnet" / module / "op.pyi").read_text()).body
+        functions = [node for node in body if isinstance(node, ast.FunctionDef)]
+        described = {node.name for node in functions if ast.get_docstring(node)}
+        assert len(described) > 250 and described == {node.name for node in functions}
+        convolution = next(node for node in functions if node.name == "Convolution")
+        assert "num_filter: Number of output channels." in ast.get_docstring(convolution)
+
+
 @pytest.mark.nightly     # ./dev lint checks the scripts
 def test_mistakes_are_found(tmp_path):
     """Every line below the first array is wrong, and no other."""

@@ -1,6 +1,6 @@
-"""Writes sparse_arrays_1_9_1.json under MXNet 1.9.1: what the expressions of sparse_array_cases.py
-give there. ``python record_sparse_arrays.py`` in an empty folder. Each runs in a process of its
-own, for some end 1.9.1."""
+"""Writes sparse_arrays_1.9.1.json under MXNet 1.9.1: what the expressions of sparse_array_cases.py
+give there. ``python record_sparse_arrays.py`` in an empty folder. Another process computes, and
+goes on behind an expression that ends it."""
 import json
 import os
 import subprocess
@@ -10,22 +10,29 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 
-def one(expression, exact):
+def compute(begin):
     import sparse_array_cases as cases
-    print('\n@' + json.dumps(cases.outcome(expression, exact)), flush=True)
+    for number, (expression, exact) in enumerate(cases.everything()):
+        if number >= begin:
+            print('@%d %s' % (number, json.dumps(cases.outcome(expression, exact))), flush=True)
 
 
 def main():
     import sparse_array_cases as cases
-    lines = []
-    work = [(e, True) for e in cases.EXACT] + [(e, False) for e in cases.VALUES]
-    for expression, exact in work:
-        done = subprocess.run([sys.executable, __file__, expression, str(int(exact))], capture_output=True, text=True, timeout=100)
-        found = [line[1:] for line in done.stdout.split('\n') if line.startswith('@')]
-        lines.append('%s: %s' % (json.dumps(expression), found[0] if found else '["crash", null, []]'))
-    with open(os.path.join(HERE, 'sparse_arrays_1_9_1.json'), 'w') as file:
-        file.write('{\n' + ',\n'.join(lines) + '\n}\n')
+    work, found, begin = cases.everything(), {}, 0
+    while begin < len(work):
+        done = subprocess.run([sys.executable, __file__, str(begin)], stdout=subprocess.PIPE, universal_newlines=True)
+        for line in done.stdout.split('\n'):
+            if line.startswith('@'):
+                number, _, outcome = line[1:].partition(' ')
+                found[int(number)] = outcome
+        begin = max(found, default=begin) + 1
+        if begin < len(work):
+            found[begin] = '["crash", null, []]'
+            begin += 1
+    with open(os.path.join(HERE, '..', 'data', 'sparse_arrays_1.9.1.json'), 'w') as file:
+        file.write('{\n' + ',\n'.join('%s: %s' % (json.dumps(work[i][0]), found[i]) for i in range(len(work))) + '\n}\n')
 
 
 if __name__ == '__main__':
-    one(sys.argv[1], sys.argv[2] == '1') if len(sys.argv) > 1 else main()
+    compute(int(sys.argv[1])) if len(sys.argv) > 1 else main()

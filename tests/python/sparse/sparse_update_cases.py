@@ -1,4 +1,4 @@
-"""Calls of update operators with row_sparse gradients, for mxnet 1.9.1 and for this library alike.
+"""Calls of update operators and steps of optimizers with row_sparse gradients, for mxnet 1.9.1 and for this library alike.
 
 ``/work/oracle/bin/python sparse_update_cases.py`` writes what 1.9.1 makes of them to
 ``../data/sparse_updates_1.9.1.json``.
@@ -63,14 +63,63 @@ def call(mx, name, options, weight_storage, state_storage, weight=WEIGHT, grad=G
     return [mx.nd.cast_storage(a, stype="default").asnumpy() for a in arrays], [a.stype for a in arrays]
 
 
+# class: keyword arguments of several optimizers
+OPTIMIZERS = {
+    "SGD": [{}, {"momentum": .9, "wd": .1}, {"momentum": .9, "wd": .1, "lazy_update": False}, {"momentum": .9, "multi_precision": True}],
+    "Adam": [{"wd": .1}, {"wd": .1, "lazy_update": False}, {"multi_precision": True}],
+    "AdaGrad": [{"clip_gradient": .5}],
+    "Ftrl": [{"wd": .1}],
+    "GroupAdaGrad": [{}],
+    "RMSProp": [{"wd": .1}, {"centered": True}],
+    "Signum": [{"wd": .1}],
+    "NAG": [{"momentum": .9, "wd": .1}],
+    "AdaDelta": [{}],
+    "Nadam": [{}],
+    "FTML": [{}],
+    "DCASGD": [{}],
+    "LARS": [{"momentum": .9}],
+    "LAMB": [{}],
+}
+
+
+def trainings():
+    """(class, keyword arguments, storage of the weight)"""
+    for name, calls in OPTIMIZERS.items():
+        for options, weight in itertools.product(calls, STORAGES):
+            yield name, options, weight
+
+
+def _storages(state):
+    if isinstance(state, (list, tuple)):
+        return [s for part in state for s in _storages(part)]
+    return [] if state is None else [state.stype]
+
+
+def train(mx, name, options, storage):
+    """The weight after steps by gradients of other rows, and the storages of weight and state."""
+    dtype = "float16" if options.get("multi_precision") else "float32"
+    weight = mx.nd.cast_storage(mx.nd.array(WEIGHT, dtype=dtype), stype=storage)
+    update = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=.1, rescale_grad=.5, **options))
+    for rows in ([1, 3], [0, 3], [], [1], [0, 1, 2, 3, 4]):
+        grad = np.zeros_like(WEIGHT)
+        grad[rows] = GRAD[[1, 3]].mean(axis=0) * (1 + np.array(rows)).reshape(-1, 1)
+        update(0, mx.nd.cast_storage(mx.nd.array(grad, dtype=dtype), stype="row_sparse"), weight)
+    return (mx.nd.cast_storage(weight, stype="default").asnumpy().astype("float32"),
+            [weight.stype] + _storages(update.states[0]))
+
+
 def record():
     import mxnet as mx
-    found = []
+    found = {"operators": [], "optimizers": []}
     for case in cases():
         arrays, storages = call(mx, *case)
-        found.append([list(case), [a.tolist() for a in arrays], storages])
+        found["operators"].append([list(case), [a.tolist() for a in arrays], storages])
+    for case in trainings():
+        weight, storages = train(mx, *case)
+        found["optimizers"].append([list(case), weight.tolist(), storages])
+    parts = [f'"{part}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]" for part, rows in found.items()]
     with open(DATA, "w", encoding="utf-8") as f:
-        f.write("[\n" + ",\n".join(json.dumps(c) for c in found) + "\n]\n")
+        f.write("{" + ",\n".join(parts) + "}\n")
 
 
 if __name__ == "__main__":

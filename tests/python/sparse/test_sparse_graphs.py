@@ -1,9 +1,5 @@
 """Sparse arrays in graphs: bound, simple-bound and hybridized graphs give what eager calls give, and
 what dense arrays give."""
-import os
-import subprocess
-import sys
-
 import mxnet as mx
 import numpy as np
 import pytest
@@ -137,14 +133,14 @@ def test_monitor_sees_sparse_arrays():
     assert seen["rows_output"].stype == "row_sparse" and seen["rows_output"].indices.asnumpy().tolist() == [0]
 
 
-def test_recomputed_graph_with_sparse_arrays(monkeypatch):
+def test_recomputed_graph_with_sparse_arrays():
     dense, x = sparse_matrix(6, 5)
     w = np.random.RandomState(1).randn(5, 3).astype("float32")
-    hidden = mx.sym.relu(mx.sym.dot(mx.sym.Variable("x", stype="csr"), mx.sym.Variable("w")))
-    loss = mx.sym.MakeLoss(mx.sym.sum(mx.sym.square(mx.sym.tanh(hidden))))
     grads = []
-    for mirror in ("0", "1"):
-        monkeypatch.setenv("MXNET_BACKWARD_DO_MIRROR", mirror)
+    for attributes in ({}, {"__force_mirroring__": "True"}):
+        with mx.AttrScope(**attributes):
+            hidden = mx.sym.relu(mx.sym.dot(mx.sym.Variable("x", stype="csr"), mx.sym.Variable("w")))
+            loss = mx.sym.MakeLoss(mx.sym.sum(mx.sym.square(mx.sym.tanh(hidden))))
         grad = nd.sparse.zeros("row_sparse", w.shape)
         executor = loss.bind(mx.cpu(), {"x": x, "w": nd.array(w)}, {"w": grad}, {"x": "null", "w": "write"})
         executor.forward(is_train=True)
@@ -162,28 +158,3 @@ def test_reshaped_executor_with_a_csr_input():
     smaller.arg_dict["x"][:] = x
     smaller.arg_dict["w"][:] = 1
     np.testing.assert_allclose(smaller.forward()[0].asnumpy(), np.repeat(dense.sum(1)[:, None], 2, 1), rtol=1e-5, atol=1e-6)
-
-
-LOG_PROGRAM = """
-import mxnet as mx
-s = mx.sym.softmax(mx.sym.Variable('x', stype='csr'), name='s')
-x = mx.nd.array([[0, 1]]).tostype('csr')
-for _ in range(2):
-    s.bind(mx.cpu(), {'x': x}).forward()[0].asnumpy()
-mx.nd.softmax(x).asnumpy()
-"""
-
-
-def run_with(**variables):
-    done = subprocess.run([sys.executable, "-c", LOG_PROGRAM], env=dict(os.environ, **variables), capture_output=True, text=True,
-                          check=True)
-    return done.stderr
-
-
-def test_variables_of_the_log():
-    plain = run_with()
-    assert plain.count("no sparse kernel for (csr) -> (default)") == 1      # once, eager calls and graphs together
-    assert "[infer_storage_type]" not in plain
-    assert "sparse kernel" not in run_with(MXNET_STORAGE_FALLBACK_LOG_VERBOSE="0")
-    assert "[infer_storage_type] s = softmax(csr) -> (default), on dense copies" in run_with(
-        MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING="1")

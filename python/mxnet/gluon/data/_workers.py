@@ -377,12 +377,15 @@ class ProcessWorkers(_Watched):
             except OSError:
                 pass
             conn.close()
-        deadline = time.monotonic() + 2
-        for _, process in processes:
-            process.join(max(0, deadline - time.monotonic()))
-            if process.is_alive():
-                process.terminate()
-                process.join(5)
+        # A worker may be stopped, hang in native code, or have a handler of SIGTERM, which it inherited;
+        # multiprocessing would wait for it at the end of the program, for ever.
+        for ask in (None, multiprocessing.process.BaseProcess.terminate, multiprocessing.process.BaseProcess.kill):
+            alive = [process for _, process in processes if process.is_alive()]
+            for process in alive if ask else ():
+                ask(process)
+            deadline = time.monotonic() + 2
+            for process in alive:
+                process.join(max(0, deadline - time.monotonic()))
         with self._lock:
             self._idle.clear()
             os.close(self._wake_read)

@@ -100,6 +100,7 @@ class Conv1D(_Conv):
     padding - dilation (kernel - 1) - 1) // stride + 1.
 
     weight: (channels, in_channels / groups, kernel); with layout 'NWC', channels last everywhere.
+    Arguments are those of Conv2D, with one size in place of two.
 
     >>> layer = mx.gluon.nn.Conv1D(channels=8, kernel_size=3, padding=1)
     >>> layer.initialize()
@@ -120,7 +121,34 @@ class Conv2D(_Conv):
     Conv1D.
 
     weight: (channels, in_channels / groups, kernel height, kernel width); with layout 'NHWC',
-    channels last everywhere.
+    channels last everywhere. float16, bfloat16, float32 and float64. ValueError where groups do
+    not divide the channels; an AssertionError names a layout or a number of sizes that is not
+    accepted.
+
+    Parameters
+    ----------
+    channels : int
+        Channels of the result, which is the number of filters.
+    kernel_size : int or tuple of 2 ints
+        Height and width of the window.
+    strides : int or tuple of 2 ints
+        Steps of the window.
+    padding : int or tuple of 2 ints
+        Zeros on both sides of each axis.
+    dilation : int or tuple of 2 ints
+        Distance between the elements of the window.
+    groups : int
+        Parts that input and output channels are divided into; each sees one part of the input.
+    layout : str
+        'NCHW' or 'NHWC': the order of batch, channels, height and width.
+    activation : str, optional
+        Name of what is applied to the result, such as 'relu'; nothing without it.
+    use_bias : bool
+        Whether a number of each channel is added.
+    weight_initializer, bias_initializer : str or Initializer
+        First values; without one, those of `initialize`.
+    in_channels : int
+        Channels of the input; 0: the first batch tells.
 
     >>> layer = mx.gluon.nn.Conv2D(8, kernel_size=3, strides=2, padding=1, activation='relu')
     >>> layer.initialize()
@@ -138,7 +166,7 @@ class Conv2D(_Conv):
 
 class Conv3D(_Conv):
     """Convolution (correlation) over three axes: (N, C, D, H, W) to (N, channels, D', H', W'),
-    sizes as for Conv1D.
+    sizes as for Conv1D. Arguments are those of Conv2D, with three sizes in place of two.
 
     >>> layer = mx.gluon.nn.Conv3D(channels=8, kernel_size=3)
     >>> layer.initialize()
@@ -158,7 +186,8 @@ class Conv1DTranspose(_Conv):
     """Transposed convolution: (N, C, W) to (N, channels, W'), W' = (W - 1) stride - 2 padding +
     dilation (kernel - 1) + output_padding + 1.
 
-    weight: (in_channels, channels / groups, kernel).
+    weight: (in_channels, channels / groups, kernel). Arguments are those of Conv2D, and
+    `output_padding`: elements that are added at the end of an axis, fewer than its stride.
 
     >>> layer = mx.gluon.nn.Conv1DTranspose(channels=8, kernel_size=4, strides=2, padding=1)
     >>> layer.initialize()

@@ -1,4 +1,5 @@
 # Generated from the modules by `./dev docs`; do not edit.
+# mypy: disable-error-code="override,misc"
 from typing import Any
 import mxnet.gluon.block
 from mxnet.numpy import ndarray
