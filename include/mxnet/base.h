@@ -255,7 +255,8 @@ struct SparseParts;  // ndarray.h
 /*
  * A non-owning tensor: what kernels see. Valid while the owner (NDArray, plan arena) lives.
  * INVARIANT: of a sparse array `dptr` is null, `shape` and `dtype` are the whole array's, and
- * `sparse` has what is stored; only kernels of sparse forms (operator/record/sparse.h) get one.
+ * `sparse` has what is stored; only kernels of sparse forms (operator/record/sparse_form.h) get
+ * one.
  */
 struct TBlob {
   void* dptr = nullptr;

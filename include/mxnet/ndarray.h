@@ -79,7 +79,7 @@ struct MXNET_DLL SparseParts {
   void Resize(int64_t count);
   /* The same; the first `keep` rows or elements are kept where they must move. CPU only. */
   void Grow(int64_t count, int64_t keep);
-  /* Takes all that `from` has, which is left empty. REQUIRES: the same storage, shape and device. */
+  /* Exchanges what they hold. REQUIRES: the same storage, shape and device. */
   void Swap(SparseParts* from);
   /*
    * Throws Error(kValue) with part and position where parts that a caller filled would lead outside
@@ -97,8 +97,8 @@ struct MXNET_DLL SparseParts {
 
 /*
  * Memory and its variable. INVARIANT: `var` is valid for the chunk's whole life; `handle.dptr` is
- * null only while allocation is delayed or for zero bytes; `sparse` is there if `stype` says so, and
- * then it has all memory. The layout never depends on build options.
+ * null only while allocation is delayed or for zero bytes; `sparse` is there if `stype` says so,
+ * and then it has all memory. The layout never depends on build options.
  */
 struct Chunk {
   std::atomic<int> refs{1};

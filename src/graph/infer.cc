@@ -208,7 +208,8 @@ bool InferDTypes(const IndexedGraph& g, TensorTypes* entries, const GraphInferen
 
 namespace {
 
-/* What variables are declared with (`__storage_type__`, a number) where the caller does not tell. */
+/* What variables are declared with (`__storage_type__`, a number) where the caller does not
+ * tell. */
 StorageType DeclaredStorage(const Node& variable) {
   const std::string* text = FindAttr(variable, "__storage_type__");
   if (!text) return StorageType::kDense;

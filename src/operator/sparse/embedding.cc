@@ -40,7 +40,8 @@ void EmbeddingSparse(KernelArgs& args) {
 }
 MXNET_REGISTER_SPARSE(Embedding, TakesEmbedding).set_kernel(DeviceType::kCPU, EmbeddingSparse);
 
-/* sparse_grad asks for a row_sparse gradient; where the caller's array has a storage, that decides. */
+/* sparse_grad asks for a row_sparse gradient; where the caller's array has a storage, that
+ * decides. */
 bool TakesEmbeddingGradient(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
   if (in[0] != StorageType::kDense || in[1] != StorageType::kDense) return false;
   const bool rows = attrs.get<nn::EmbeddingParam>().sparse_grad || (*out)[0] == StorageType::kRowSparse;

@@ -1,5 +1,5 @@
-"""Sparse arrays in graphs: bound, simple-bound and hybridized graphs give what eager calls give, and
-what dense arrays give."""
+"""Sparse arrays in graphs: bound, simple-bound and hybridized graphs give what eager calls give,
+and what dense arrays give."""
 import mxnet as mx
 import numpy as np
 import pytest
