@@ -154,7 +154,7 @@ TEST_P(Stores, ArraysOfColumnsAreRefused) {
   EXPECT_EQ(Read(out), Values({1, 2}));
 }
 
-/* A dense key's sum goes to arrays of both storages at once; the slot of a key's sums serves both. */
+/* A dense key's sum goes to arrays of both storages; the slot of a key's sums serves both. */
 TEST_P(Stores, DenseAndRowSparseArraysGoTogether) {
   const TensorType type({2, 2}, kFloat32, StorageType::kRowSparse);
   NDArray w = Filled({0, 0, 1, 2}).Reshape({2, 2}), dense = Filled({0, 0, 0, 0}).Reshape({2, 2}),
