@@ -60,7 +60,7 @@ Values Whole(const NDArray& a) {
   const size_t row = RowBytes(a.shape(), kFloat32) / 4;
   Values all(static_cast<size_t>(a.shape().Size())), rows = RowsOf(a);
   const Ids ids = IdsOf(a);
-  for (size_t i = 0; i < ids.size(); ++i) std::copy_n(&rows[i * row], row, &all[static_cast<size_t>(ids[i]) * row]);
+  for (size_t i = 0; i < ids.size(); ++i) std::copy_n(rows.data() + i * row, row, all.data() + static_cast<size_t>(ids[i]) * row);
   return all;
 }
 

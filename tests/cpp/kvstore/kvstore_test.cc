@@ -141,17 +141,36 @@ TEST_P(Stores, WrongArgumentsSaySoAndChangeNothing) {
   EXPECT_EQ(Read(out), Values({2, 3}));
 }
 
-TEST_P(Stores, SparseArraysAreRefused) {
-  NDArray w = Filled({1, 2}), sparse = Filled({1, 2}), out = Filled({0, 0});
-  sparse.chunk()->stype = StorageType::kRowSparse;
-  EXPECT_NE(ErrorOf([&] { kv->Init({1}, {&sparse}); }).find("init of key 1 got a sparse array; accepted: dense"), std::string::npos);
+TEST_P(Stores, ArraysOfColumnsAreRefused) {
+  NDArray w = Filled({1, 2}).Reshape({1, 2}), out = Filled({0, 0}).Reshape({1, 2});
+  NDArray csr = NDArray::Make(TensorType({1, 2}, kFloat32, StorageType::kCSR), Context::CPU());
+  EXPECT_NE(ErrorOf([&] { kv->Init({1}, {&csr}); }).find("init of key 1 got a csr array; accepted: default and row_sparse"),
+            std::string::npos);
   kv->Init({1}, {&w});
-  EXPECT_NE(ErrorOf([&] { kv->Push({1, 1}, {&w, &sparse}); }).find("push of key 1 got a sparse array"), std::string::npos);
-  EXPECT_NE(ErrorOf([&] { kv->Pull({1}, {&sparse}); }).find("pull of key 1 got a sparse array"), std::string::npos);
-  EXPECT_NE(ErrorOf([&] { kv->PushPull({1}, {&w}, {1}, {&sparse}); }).find("pushpull of key 1 got a sparse array"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { kv->Push({1, 1}, {&w, &csr}); }).find("push of key 1 got a csr array"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { kv->Pull({1}, {&csr}); }).find("pull of key 1 got a csr array"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { kv->PushPull({1}, {&w}, {1}, {&csr}); }).find("pushpull of key 1 got a csr array"), std::string::npos);
   kv->Pull({1}, {&out});
   EXPECT_EQ(Read(out), Values({1, 2}));
-  sparse.chunk()->stype = StorageType::kDense;
+}
+
+/* A dense key's sum goes to arrays of both storages; the slot of a key's sums serves both. */
+TEST_P(Stores, DenseAndRowSparseArraysGoTogether) {
+  const TensorType type({2, 2}, kFloat32, StorageType::kRowSparse);
+  NDArray w = Filled({0, 0, 1, 2}).Reshape({2, 2}), dense = Filled({0, 0, 0, 0}).Reshape({2, 2}),
+          rows = NDArray::Make(type, Context::CPU());
+  NDArray got = NDArray::Make(type, Context::CPU());
+  CopyFromTo(w, rows);
+  kv->Init({1}, {&w});
+  for (int i = 0; i < 2; ++i) {
+    kv->PushPull({1, 1}, {&w, &w}, {1, 1}, {&got, &dense});
+    EXPECT_EQ(Read(dense), Values({0, 0, 2, 4}));
+    got.WaitToRead();
+    EXPECT_EQ(got.sparse()->stored(), 1);
+    kv->PushPull({1, 1, 1}, {&rows, &rows, &rows}, {1}, {&dense});
+    EXPECT_EQ(Read(dense), Values({0, 0, 3, 6}));
+    if (i == 0) kv->SetUpdater([](const KVKey&, const NDArray& pushed, NDArray* stored) { CopyFromTo(pushed, *stored); });
+  }
 }
 
 TEST_P(Stores, AreAlone) {
