@@ -124,17 +124,6 @@ def _tell_once(message):
         logging.info(message)
 
 
-def dense_instead(where, what, stype):
-    """Warn where a program asks for a gradient in sparse storage: it gets a dense one, with the
-    same values. ValueError for names of no storage."""
-    if stype in (None, "default"):
-        return
-    if stype not in ("row_sparse", "csr"):
-        raise ValueError(f"[{where}] stype={stype!r}; accepted: 'default', 'row_sparse', 'csr'")
-    warnings.warn(f"[{where}] {what} is dense: there is no sparse storage here for stype={stype!r}. Optimizers update all rows, "
-                  "not only those with a gradient", stacklevel=3)
-
-
 def set_np_shape(active):
     """Switch the meaning of shapes for this thread. Returns the switch's previous position.
 

@@ -414,7 +414,7 @@ class Symbol(_SymbolInference, _SymbolBinding, _SymbolNodes, SymbolBase):
         >>> net.optimize_for('ONEDNN', args={'x': mx.nd.zeros(2)}).list_outputs()
         ['y_output']
         """
-        del stype_dict   # all arrays are dense
+        del stype_dict   # operators of libraries get dense arrays
         return _backends.optimize(self, backend, args, aux, (ctx or current_context()).device_typeid, shape_dict or {}, type_dict or {},
                                   skip_infer, kwargs)
 
