@@ -165,6 +165,33 @@ void Files(const std::string& path) {
   CHECK(Values(LoadNDArrayRaw(raw.data(), raw.size())) == Values(a));
 }
 
+void SparseArrays() {
+  CHECK(StorageTypeFromName(StorageTypeName(StorageType::kCSR)) == StorageType::kCSR);
+  const NDArray a = NDArray::Make(TensorType(Shape({2, 3}), kFloat32, StorageType::kCSR), kCPU);
+  CHECK(a.blob().sparse == a.sparse());
+  NDArray ends(Shape({3}), kCPU, kInt64), columns(Shape({2}), kCPU, kInt64);
+  const int64_t numbers[] = {0, 1, 2};
+  ends.SyncCopyFromCPU(numbers, sizeof numbers);
+  columns.SyncCopyFromCPU(numbers, 2 * sizeof numbers[0]);
+  SetPart(a, -1, Filled(Shape({2}), {5, 6}));
+  SetPart(a, SparseParts::kIndptr, ends);
+  SetPart(a, SparseParts::kColumns, columns);
+  CheckSparse(a, true);
+  CHECK(Values(CopyOfPart(a, -1)) == Floats({5, 6}));
+  SparseParts* const parts = a.sparse();
+  parts->Settle();
+  parts->NeedAscending("test");
+  CHECK(parts->Bytes() > 0 && parts->Capacity() >= parts->Bytes());
+  const NDArray rows = NDArray::Make(TensorType(Shape({4, 2}), kFloat32, StorageType::kRowSparse), kCPU);
+  rows.sparse()->Resize(1);
+  rows.sparse()->Grow(3, 1);
+  SparseParts other;
+  other.Swap(rows.sparse());
+  CHECK(other.stored() == 3);
+  other.Swap(rows.sparse());
+  other.Free();
+}
+
 void Symbols() {
   const Symbol x = Symbol::Variable("x");
   Symbol dense = Symbol::Atomic(Op::Get("FullyConnected"), {{"num_hidden", "3"}});
@@ -397,6 +424,7 @@ int main(int, char** argv) {
   EngineAndEnvironment();
   Arrays();
   Files(folder + "/arrays.params");
+  SparseArrays();
   Symbols();
   Inference();
   Eager();
