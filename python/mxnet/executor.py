@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _dtypes
 from ._machine.environment import warn_of_late_changes
-from ._startup.interrupt import HeldInterrupt
+from ._startup import interrupt as _interrupt
 from .base import (ExecutorHandle, NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_handle_array, c_str_array, call_and_mark, check_call,
                    py_str)
 from .context import Context
@@ -269,7 +269,7 @@ class Executor(NotCopied):
             call_and_mark(function, *arguments)
             return
         # Ctrl-C may arrive where a callback begins and nothing can catch it: Python drops it.
-        with HeldInterrupt():
+        with _interrupt.HeldInterrupt():
             call_and_mark(function, *arguments)
         self._raise_monitor_error()
 
