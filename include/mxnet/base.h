@@ -218,6 +218,11 @@ MXNET_DLL bool MergeDType(int* into, int from);
 /* Which elements a tensor stores. Numbers are those of the C interface and of the container
  * format. */
 enum class StorageType : int { kUndefined = -1, kDense = 0, kRowSparse = 1, kCSR = 2 };
+/* As Python has them: "default", "row_sparse", "csr", "undefined". */
+MXNET_DLL const char* StorageTypeName(StorageType storage);
+/* Throws Error(kValue) that lists the accepted names. */
+MXNET_DLL StorageType StorageTypeFromName(const std::string& name);
+inline bool IsSparse(StorageType storage) { return storage == StorageType::kRowSparse || storage == StorageType::kCSR; }
 
 /*
  * What is known of a tensor that may not exist yet. Inference, plans, tapes and requests carry
@@ -245,13 +250,21 @@ using TensorTypes = std::vector<TensorType>;
  */
 enum class Layout : uint8_t { kPlain = 0, kChannelsLast = 1 };
 
-/* A non-owning tensor: what kernels see. Valid while the owner (NDArray, plan arena) lives. */
+struct SparseParts;  // ndarray.h
+
+/*
+ * A non-owning tensor: what kernels see. Valid while the owner (NDArray, plan arena) lives.
+ * INVARIANT: of a sparse array `dptr` is null, `shape` and `dtype` are the whole array's, and
+ * `sparse` has what is stored; only kernels of sparse forms (operator/record/sparse_form.h) get
+ * one.
+ */
 struct TBlob {
   void* dptr = nullptr;
   Shape shape;
   int dtype = kFloat32;
   Context ctx;
   Layout layout = Layout::kPlain;
+  SparseParts* sparse = nullptr;  // null: dense
 
   int64_t Size() const { return shape.Size(); }
   size_t Bytes() const { return static_cast<size_t>(Size()) * DTypeSize(dtype); }

@@ -29,7 +29,15 @@ MXNET_C_DLL int MXKVStorePush(KVStoreHandle handle, uint32_t num, const int* key
 /* The same with texts as keys. */
 MXNET_C_DLL int MXKVStorePushEx(KVStoreHandle handle, uint32_t num, const char** keys, NDArrayHandle* vals, int priority);
 
-/* MXKVStorePull; `ignore_sparse` leaves sparse arrays as they are. */
+/* Rows `row_ids[i]` of the value of keys[i] into the row_sparse array vals[i]. */
+MXNET_C_DLL int MXKVStorePullRowSparse(KVStoreHandle handle, uint32_t num, const int* keys, NDArrayHandle* vals,
+                                       const NDArrayHandle* row_ids, int priority);
+
+/* The same with texts as keys. */
+MXNET_C_DLL int MXKVStorePullRowSparseEx(KVStoreHandle handle, uint32_t num, const char** keys, NDArrayHandle* vals,
+                                         const NDArrayHandle* row_ids, int priority);
+
+/* MXKVStorePull; `ignore_sparse` leaves sparse arrays as they are, as MXKVStorePull does. */
 MXNET_C_DLL int MXKVStorePullWithSparse(KVStoreHandle handle, uint32_t num, const int* keys, NDArrayHandle* vals, int priority,
                                         bool ignore_sparse);
 

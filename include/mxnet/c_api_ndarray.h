@@ -50,6 +50,40 @@ MXNET_C_DLL int MXNDArrayCreateEx(const uint32_t* shape, uint32_t ndim, int dev_
 MXNET_C_DLL int MXNDArrayCreateEx64(const int64_t* shape, int ndim, int dev_type, int dev_id, int delay_alloc, int dtype,
                                     NDArrayHandle* out);
 
+/* Sparse arrays. Storage types: 1 row_sparse, 2 csr. Index arrays: of row_sparse the numbers of the
+ * stored rows, ascending; of csr 0 the index pointers, 1 the columns. */
+
+/* A sparse array without elements. `num_aux`: its index arrays, 1 or 2, with a dtype for each, as
+ * which it is shown, and `aux_ndims` dimensions, 1 each. Sizes above 0 in `aux_shape` make room for
+ * so many, of zeros. */
+MXNET_C_DLL int MXNDArrayCreateSparseEx(int storage_type, const uint32_t* shape, uint32_t ndim, int dev_type, int dev_id, int delay_alloc,
+                                        int dtype, uint32_t num_aux, int* aux_type, uint32_t* aux_ndims, const uint32_t* aux_shape,
+                                        NDArrayHandle* out);
+
+/* The same with dimensions beyond 32 bits. */
+MXNET_C_DLL int MXNDArrayCreateSparseEx64(int storage_type, const int64_t* shape, int ndim, int dev_type, int dev_id, int delay_alloc,
+                                          int dtype, uint32_t num_aux, int* aux_type, int* aux_ndims, const int64_t* aux_shape,
+                                          NDArrayHandle* out);
+
+/* The dtype of index array `i`. */
+MXNET_C_DLL int MXNDArrayGetAuxType(NDArrayHandle handle, uint32_t i, int* out_type);
+
+/* The same with a wider number. */
+MXNET_C_DLL int MXNDArrayGetAuxType64(NDArrayHandle handle, int64_t i, int* out_type);
+
+/* A copy of index array `i`, as a dense array. Waits for the array. */
+MXNET_C_DLL int MXNDArrayGetAuxNDArray(NDArrayHandle handle, uint32_t i, NDArrayHandle* out);
+
+/* The same with a wider number. */
+MXNET_C_DLL int MXNDArrayGetAuxNDArray64(NDArrayHandle handle, int64_t i, NDArrayHandle* out);
+
+/* A copy of the stored values, as a dense array. Waits for the array. */
+MXNET_C_DLL int MXNDArrayGetDataNDArray(NDArrayHandle handle, NDArrayHandle* out);
+
+/* An error where the parts are not what they have to be. `full_check`: looks at every index, else
+ * at shapes and ends. Dense arrays are always right. */
+MXNET_C_DLL int MXNDArraySyncCheckFormat(NDArrayHandle handle, const bool full_check);
+
 /* One array as bytes, in the format of the files, and back. */
 
 /* A new array from `size` bytes, which are copied. Bytes that are no array are an error. */
@@ -82,7 +116,9 @@ MXNET_C_DLL int MXNDArraySyncCopyFromCPU(NDArrayHandle handle, const void* data,
 /* Copies `size` elements to `data`. Raises errors of what computes the array. */
 MXNET_C_DLL int MXNDArraySyncCopyToCPU(NDArrayHandle handle, void* data, size_t size);
 
-/* Copies an array into another one, and waits for that. `i` is -1 for the whole array. */
+/* Copies an array into another one, and waits for that. `i` is -1 for the whole array; of a sparse
+ * one for its stored values, else the number of an index array. Such a part gets the shape of what
+ * is copied, and the other parts have to fit when the array is used. */
 MXNET_C_DLL int MXNDArraySyncCopyFromNDArray(NDArrayHandle handle_dst, const NDArrayHandle handle_src, const int i);
 
 /* Waits until what is under way has written the array, or has written and read it, or for
@@ -115,7 +151,7 @@ MXNET_C_DLL int MXNDArrayAt(NDArrayHandle handle, uint32_t idx, NDArrayHandle* o
 /* The same with a wider number. */
 MXNET_C_DLL int MXNDArrayAt64(NDArrayHandle handle, int64_t idx, NDArrayHandle* out);
 
-/* 0 for dense arrays, -1 for an array without shape. */
+/* 0 for dense arrays, 1 for row_sparse and 2 for csr ones, -1 for an array without shape. */
 MXNET_C_DLL int MXNDArrayGetStorageType(NDArrayHandle handle, int* out_storage_type);
 
 /* The same elements in another shape, as a new handle. A dimension of 0 keeps the one at its place,

@@ -106,9 +106,17 @@ class MXNET_DLL KVStore {
   /* First values. Throws Error(kValue) for a key that has one. */
   virtual void Init(const Keys& keys, const Arrays& values) = 0;
   /* Equal keys (in any places) belong together: their values are added up. Shapes must be those of
-   * Init, values of other dtypes than the first are converted. */
+   * Init, values of other dtypes than the first are converted. What is stored keeps the storage of
+   * Init; dense and row_sparse values go together. */
   virtual void Push(const Keys& keys, const Arrays& values, int priority = 0) = 0;
   virtual void Pull(const Keys& keys, const Arrays& outs, int priority = 0) = 0;
+  /*
+   * outs[i] = the rows row_ids[i] of what is stored. Row ids are numbers in any order, also
+   * repeated; `outs` are row_sparse and have each row once, also those that are not stored, as
+   * zeros. Throws Error(kValue) for arrays of other storages; an id outside of the value is an
+   * Error(kIndex) that stays with the array.
+   */
+  virtual void PullRowSparse(const Keys& keys, const Arrays& outs, const Arrays& row_ids, int priority = 0) = 0;
   /* Push then Pull. */
   virtual void PushPull(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority = 0) = 0;
   /* Init then Pull. */

@@ -31,10 +31,74 @@ namespace mxnet {
 
 class Var;  // engine.h
 
+/* One of the arrays that a sparse array is made of. Its memory may be larger than what it holds. */
+struct SparsePart {
+  StorageHandle memory;
+  Shape shape;  // of what it holds
+  int dtype = kInt64;
+  int64_t Size() const { return shape.Size(); }
+  size_t Bytes() const { return static_cast<size_t>(Size()) * DTypeSize(dtype); }
+  template <typename T>
+  T* data() const {
+    return static_cast<T*>(memory.dptr);
+  }
+};
+
+/*
+ * What a sparse array stores: values and up to two index arrays.
+ *
+ *   row_sparse  `index[kRows]` has the numbers of the n stored rows, ascending, each once; `values`
+ *               has shape (n, shape[1:]).
+ *   csr         `index[kIndptr]` has shape[0] + 1 numbers that begin with 0 and do not fall; the
+ *               elements of row r are numbers indptr[r] to indptr[r + 1] - 1 of `values` and of
+ *               `index[kColumns]`, which are ascending in each row.
+ *
+ * INVARIANT: they belong to one chunk and are read and written under its variable: only inside an
+ * engine operation, or after a wait. Index parts are int64 in memory, whatever dtype they are shown
+ * as. What a caller or a file put in is looked at before a kernel sees it (Settle).
+ */
+struct MXNET_DLL SparseParts {
+  static constexpr int kRows = 0, kIndptr = 0, kColumns = 1;
+  StorageType storage = StorageType::kRowSparse;
+  Context ctx;
+  Shape shape;  // of the whole array
+  SparsePart values, index[2];
+  int shown_as[2] = {kInt64, kInt64};  // dtypes of the index parts for callers and files
+  /* What is known of the parts; kernels of this library make ascending ones. */
+  enum State : int { kAscending = 0, kInBounds = 1, kUnknown = 2 };
+  std::atomic<int> state{kAscending};
+
+  int num_index() const { return storage == StorageType::kCSR ? 2 : 1; }
+  /* Rows of a row_sparse array, elements of a csr array. */
+  int64_t stored() const { return values.shape[0]; }
+  /*
+   * Room for so many, with shapes set; memory that suffices stays, and so does what is in it; else
+   * all parts but the index pointers lose what they held. Of a csr array the index pointers are
+   * the caller's to fill (Resize(0) fills them with 0).
+   */
+  void Resize(int64_t count);
+  /* The same; the first `keep` rows or elements are kept where they must move. CPU only. */
+  void Grow(int64_t count, int64_t keep);
+  /* Exchanges what they hold. REQUIRES: the same storage, shape and device. */
+  void Swap(SparseParts* from);
+  /*
+   * Throws Error(kValue) with part and position where parts that a caller filled would lead outside
+   * of arrays, and remembers what it found. Any thread that may read the parts may call it. CPU
+   * only.
+   */
+  void Settle();
+  /* Throws Error(kValue) when the elements of a csr row are not in ascending order, each once, as
+   * callers may leave them; `op` is who needs that. REQUIRES: Settle was called. */
+  void NeedAscending(const char* op) const;
+  size_t Bytes() const;     // of what is held
+  size_t Capacity() const;  // of the memory
+  void Free();
+};
+
 /*
  * Memory and its variable. INVARIANT: `var` is valid for the chunk's whole life; `handle.dptr` is
- * null only while allocation is delayed or for zero bytes. The layout never depends on build
- * options.
+ * null only while allocation is delayed or for zero bytes; `sparse` is there if `stype` says so,
+ * and then it has all memory. The layout never depends on build options.
  */
 struct Chunk {
   std::atomic<int> refs{1};
@@ -45,6 +109,7 @@ struct Chunk {
   size_t bytes = 0;  // to allocate when delayed
   StorageHandle handle;
   std::unique_ptr<std::function<void()>> external_deleter;  // set: the memory belongs to somebody else (DLPack, user buffers)
+  std::unique_ptr<SparseParts> sparse;
 
   bool is_delayed() const { return __builtin_expect(__atomic_load_n(&delayed, __ATOMIC_ACQUIRE), 0); }
   void Allocate();  // serves a delayed allocation; no-op otherwise
@@ -62,6 +127,9 @@ class MXNET_DLL NDArray {
  public:
   NDArray() = default;  // none
   NDArray(const Shape& shape, Context ctx, int dtype = kFloat32, bool delay_alloc = false);
+  /* Of any storage (kUndefined: dense). A sparse one has no rows or elements, and int64 indices.
+   * Throws Error(kValue) for shapes that its storage does not have. */
+  static NDArray Make(const TensorType& type, Context ctx, bool delay_alloc = false);
   /* Wraps memory that `deleter` gives back once nothing uses it. */
   NDArray(const TBlob& blob, std::function<void()> deleter);
   /* Opens a cpu_shared segment made by another process. */
@@ -84,9 +152,14 @@ class MXNET_DLL NDArray {
   Chunk* chunk() const { return chunk_; }
   /* Is its memory still to be allocated? Any thread may ask. */
   bool delayed() const { return chunk_->is_delayed(); }
+  bool is_sparse() const { return chunk_ && chunk_->sparse; }
+  /* Null for dense ones. */
+  SparseParts* sparse() const { return chunk_->sparse.get(); }
   /* Serves a delayed allocation. The pointer is only meaningful inside an engine operation or after
-   * a wait. */
+   * a wait. Throws Error(kGeneric) for a sparse array, which has no such memory. */
   TBlob data() const;
+  /* The same for arrays of any storage. */
+  TBlob blob() const;
   uint64_t version() const;
 
   void WaitToRead() const;
@@ -123,10 +196,22 @@ class MXNET_DLL NDArray {
   Shape shape_;
 };
 
-/* dst = src: across devices and dtypes, ordered by the engine. Shapes must be equal. */
+/* dst = src: across devices, dtypes and storages, ordered by the engine. Shapes must be equal. */
 void CopyFromTo(const NDArray& src, const NDArray& dst, int priority = 0);
 /* Converts `count` elements between any two dtypes, on the CPU. */
 void ConvertElements(const void* src, int src_dtype, void* dst, int dst_dtype, int64_t count);
+
+/*
+ * Are the parts of a sparse array, whoever filled them, what SparseParts says? Throws Error(kValue)
+ * with the part and the position of what is not. `full`: looks at all indices; else at shapes and
+ * ends alone. Waits for the array.
+ */
+MXNET_DLL void CheckSparse(const NDArray& array, bool full);
+/* A copy of the values (part -1) or of an index array, dense; waits for the array. */
+MXNET_DLL NDArray CopyOfPart(const NDArray& array, int part);
+/* Fills a part from a dense array of the same number of dimensions; the part gets its shape. The
+ * other parts have to fit when the array is used. */
+MXNET_DLL void SetPart(const NDArray& array, int part, const NDArray& from);
 
 /*
  * Containers of named arrays. Saving writes a temporary file and renames it. Loading accepts

@@ -173,6 +173,7 @@ struct MXNET_DLL Op {
   int shape_only_from = -1;                             // this input and all behind it are looked at for their shape alone; -1: none
   std::function<int(const Attrs&)> shape_only_from_of;  // the same where parameters tell; empty: shape_only_from
   bool uses_random = false;
+  bool makes_sparse = false;               // its sparse form may make sparse results of dense inputs (record/sparse_form.h)
   bool supports_add = false;               // kernels honour OpReq::kAdd; otherwise the caller adds through a temporary
   bool zero_gradient = false;              // differentiable everywhere with gradient 0 (comparisons, argmax): gradient gives null entries
   bool stateful = false;                   // wants KernelArgs::state also in eager mode

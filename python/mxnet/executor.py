@@ -296,7 +296,15 @@ class Executor(NotCopied):
         y_output (2,)
         """
         errors = self._monitor_errors = []
-        made = _monitored_class(self._array_class)
+        classes = {}    # for a monitor, by the class of arrays of a storage
+
+        def made(handle, writable):
+            array = self._array_class(handle, writable=writable)
+            kind = type(array)
+            if kind not in classes:
+                classes[kind] = _monitored_class(kind)
+            array.__class__ = classes[kind]
+            return array
 
         def receive(name, array, _):
             try:

@@ -41,6 +41,7 @@ struct PyNDArray {
 extern PyTypeObject* base_type;     // NDArrayBase
 extern PyTypeObject* array_type;    // the class of results (mx.nd.NDArray)
 extern PyTypeObject* numpy_type;    // that of results of mx.np.ndarray, a subclass; null before mx.np is imported
+extern PyTypeObject* sparse_types[2];  // of row_sparse and csr arrays, subclasses of mx.nd.NDArray; null before Python names them
 extern PyObject* attr_to_str;       // Python function for values that have no obvious text
 extern PyObject* error_classes;     // tuple by Error::Kind
 extern const char* const kSources;  // checksum of the files of this folder (cmake/binding_sources.cmake)
@@ -69,7 +70,7 @@ inline NDArray* Get(PyObject* o) {
   if (__builtin_expect(num_views != 0, 0)) Settle(Peek(o));
   return Peek(o);
 }
-/* Where the values of an array on the host lie, without what NDArray::data makes beside. */
+/* Where the values of a dense array on the host lie, without what NDArray::data makes beside. */
 inline char* MemoryOf(const NDArray& a) {
   Chunk* chunk = a.chunk();
   if (chunk->is_delayed()) chunk->Allocate();
@@ -84,7 +85,7 @@ inline bool IsArray(PyObject* o) {
 inline bool IsNumpy(PyObject* o) {
   return numpy_type && (Py_TYPE(o) == numpy_type || (Py_TYPE(o) != array_type && PyType_IsSubtype(Py_TYPE(o), numpy_type)));
 }
-/* The class of what is computed from an array. */
+/* The class of what is computed from an array, if it is dense. */
 inline PyTypeObject* ClassOf(PyObject* o) { return IsNumpy(o) ? numpy_type : array_type; }
 
 /* What a forward that is being recorded reads of an array; the bits that
@@ -105,8 +106,15 @@ void SetError();
 /* Notes that `part` is whole[key], taken while autograd records. False with an exception. */
 bool NotePart(PyObject* part, PyObject* whole, PyObject* key);
 extern PyObject* part_written;  // Python function that is given an array with such a note after a recorded write
-/* A new Python array that owns `a`. */
+/* A new Python array that owns `a`, of a sparse class where that is sparse. */
 PyObject* Wrap(NDArray* a, PyTypeObject* type);
+/* Gives an array of a class of results that has become sparse the class of its storage. */
+void BecomeSparse(PyObject* o);
+inline void TakeClass(PyObject* o) {
+  if (__builtin_expect(Peek(o)->is_sparse(), 0)) BecomeSparse(o);
+}
+/* Function of the module: the classes of row_sparse and csr arrays. */
+PyObject* SetSparseClasses(PyObject* module, PyObject* args);
 /* A new Python array without shape and memory, for a result. Null with an exception. */
 PyObject* NewResult(PyTypeObject* type);
 /* Has a class of results freed by the binding alone. */
@@ -249,7 +257,7 @@ PyObject* ListsOf(NDArray* array);
 PyObject* NewOf(const Shape& shape, Context ctx, int dtype, PyTypeObject* type, const void* from, size_t bytes);
 /* A new array with whatever the memory held. Throws. */
 PyObject* NewBlank(const Shape& shape, Context ctx, int dtype, PyTypeObject* type);
-/* Copies all of a small array on the host that nobody writes; false for others. */
+/* Copies all of a small dense array on the host that nobody writes; false for others. */
 bool ReadNow(const NDArray& a, void* to, size_t bytes);
 /* A new array of `shape` with those elements of a small array that GatherStrided brings, copied at
  * once. Null without an exception, for an operator to copy them: of large arrays and on devices,

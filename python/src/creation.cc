@@ -63,7 +63,7 @@ PyObject* NewOf(const Shape& shape, Context ctx, int dtype, PyTypeObject* type, 
 }
 
 bool ReadNow(const NDArray& a, void* to, size_t bytes) {
-  if (bytes > kSmall || bytes == 0 || a.ctx().is_gpu()) return false;
+  if (bytes > kSmall || bytes == 0 || a.ctx().is_gpu() || a.is_sparse()) return false;
   Engine* engine = Engine::Get();
   Var* const var = a.var();
   const void* from = MemoryOf(a);

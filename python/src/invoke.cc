@@ -17,6 +17,7 @@ namespace python {
 PyTypeObject* base_type = nullptr;
 PyTypeObject* array_type = nullptr;
 PyTypeObject* numpy_type = nullptr;
+PyTypeObject* sparse_types[2] = {nullptr, nullptr};
 PyObject* attr_to_str = nullptr;
 PyObject* error_classes = nullptr;
 PyObject* trace_note = nullptr;
@@ -201,9 +202,14 @@ struct Fresh {
     ++count;
     return Get(o);
   }
-  PyObject* Take(int i) { return std::exchange(i < 4 ? small[i] : large[i - 4], nullptr); }
+  PyObject* Release(int i) { return std::exchange(i < 4 ? small[i] : large[i - 4], nullptr); }
+  PyObject* Take(int i) {
+    PyObject* o = Release(i);
+    TakeClass(o);
+    return o;
+  }
   ~Fresh() {
-    for (int i = 0; i < count; ++i) Py_XDECREF(Take(i));
+    for (int i = 0; i < count; ++i) Py_XDECREF(Release(i));
   }
 };
 
@@ -290,6 +296,7 @@ PyObject* InvokeKept(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t 
     Imperative::Invoke(free ? held : attrs, in, results, nullptr, read);
   }
   for (PyObject* o : given) {
+    TakeClass(o);  // an array without shape and memory may have got any storage
     if (!reinterpret_cast<PyNDArray*>(o)->part || !part_written || !Imperative::State().recording || !Imperative::HasHistory(*Get(o)))
       continue;
     PyObject* done = PyObject_CallOneArg(part_written, o);

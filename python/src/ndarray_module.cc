@@ -214,6 +214,7 @@ PyMethodDef functions[] = {
     {"invoke", FastCall(PyInvoke<false>), METH_FASTCALL, "invoke(op_handle, inputs, keys, values, out=None)"},
     {"_set_trace_note", SetTraceNote, METH_O, "Sets the function (kind, array) that is told what a recorded forward reads."},
     {"_set_part_written", SetPartWritten, METH_O, "Sets the function that is given a part of another array after a recorded write."},
+    {"_set_sparse_classes", SetSparseClasses, METH_VARARGS, "_set_sparse_classes(row_sparse, csr): the classes of sparse results."},
     {"_set_ndarray_class", SetNDArrayClass, METH_O, "Sets the class of results."},
     {"invoke_np", FastCall(PyInvoke<true>), METH_FASTCALL,
      "invoke_np(op_handle, inputs, keys, values, out=None): of mx.np arrays, with such results"},

@@ -54,6 +54,7 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (a->array != p) delete a->array;
   a->array = static_cast<NDArray*>(p);
   a->writable = writable != 0;
+  TakeClass(self);
   return 0;
 }
 
@@ -364,7 +365,35 @@ PyObject* Wrap(NDArray* a, PyTypeObject* type) {
   }
   reinterpret_cast<PyNDArray*>(o)->array = a;
   reinterpret_cast<PyNDArray*>(o)->writable = true;
+  TakeClass(o);
   return o;
+}
+
+void BecomeSparse(PyObject* o) {
+  PyTypeObject *before = Py_TYPE(o), *type = sparse_types[Peek(o)->storage_type() == StorageType::kCSR];
+  if (!type || (before != array_type && before != numpy_type)) return;  // or a program's own class
+  Py_INCREF(type);
+  Py_SET_TYPE(o, type);
+  Py_DECREF(before);
+}
+
+/* Their objects have to look like those of the class of results, which become them. */
+PyObject* SetSparseClasses(PyObject*, PyObject* args) {
+  PyTypeObject* given[2];
+  if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &given[0], &PyType_Type, &given[1])) return nullptr;
+  for (PyTypeObject* type : given) {
+    if (PyType_IsSubtype(type, array_type) && type->tp_basicsize == array_type->tp_basicsize && type->tp_dictoffset == 0 &&
+        PyType_IS_GC(type) == PyType_IS_GC(array_type))
+      continue;
+    PyErr_SetString(PyExc_TypeError, "[binding] expected two subclasses of NDArray without members of their own");
+    return nullptr;
+  }
+  for (int i = 0; i < 2; ++i) {
+    Py_INCREF(given[i]);
+    Py_XDECREF(reinterpret_cast<PyObject*>(sparse_types[i]));
+    sparse_types[i] = given[i];
+  }
+  Py_RETURN_NONE;
 }
 
 PyObject* NewResult(PyTypeObject* type) {

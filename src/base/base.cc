@@ -53,6 +53,22 @@ int DTypeFromName(const std::string& name) {
   MXNET_THROW(Type) << "[dtype] '" << name << "'; accepted: " << accepted;
 }
 
+const char* StorageTypeName(StorageType storage) {
+  switch (storage) {
+    case StorageType::kUndefined: return "undefined";
+    case StorageType::kDense: return "default";
+    case StorageType::kRowSparse: return "row_sparse";
+    case StorageType::kCSR: return "csr";
+  }
+  return "unknown";
+}
+
+StorageType StorageTypeFromName(const std::string& name) {
+  for (StorageType storage : {StorageType::kDense, StorageType::kRowSparse, StorageType::kCSR})
+    if (name == StorageTypeName(storage)) return storage;
+  MXNET_THROW(Value) << "[stype] '" << name << "'; accepted: default, row_sparse, csr";
+}
+
 void ThrowDType(int dtype, const char* op, const char* accepted) {
   MXNET_THROW(NotImplementedForDType) << "[" << op << "] dtype " << DTypeName(dtype) << " (" << dtype << "); accepted: " << accepted;
 }

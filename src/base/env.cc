@@ -57,8 +57,7 @@ struct Needless {
   const char *name, *why;
 };
 constexpr Needless kNeedless[] = {{"MXNET_SUBGRAPH_BACKEND", "every plan is compiled, without a backend"},
-                                  {"MXNET_SUBGRAPH_VERBOSE", "every plan is compiled, without a backend; explain() shows what was merged"},
-                                  {"MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING", "all arrays are dense"}};
+                                  {"MXNET_SUBGRAPH_VERBOSE", "every plan is compiled, without a backend; explain() shows what was merged"}};
 
 // Names that test suites around the library use; it does not read them and does not warn about
 // them.

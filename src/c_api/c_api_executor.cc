@@ -140,9 +140,11 @@ int DoSimpleBind(const char* function, SymbolHandle symbol_handle, int dev_type,
   r.types = Types(Shapes(num_shapes, shape_names, shape_data, shape_idx), num_dtypes, dtype_names, dtypes);
   NeedTexts(num_stypes, stype_names, "names of storage types");
   Need(num_stypes, stypes, "storage types");
-  for (uint32_t i = 0; i < num_stypes; ++i)
-    MXNET_CHECK_KIND(stypes[i] == 0, Value) << "[simple_bind] argument " << stype_names[i] << " has storage type " << stypes[i]
-                                            << "; executors take dense arrays (0)";
+  for (uint32_t i = 0; i < num_stypes; ++i) {
+    MXNET_CHECK_KIND(stypes[i] >= -1 && stypes[i] <= 2, Value) << "[simple_bind] argument " << stype_names[i] << " has storage type "
+                                                               << stypes[i] << "; accepted: 0 (default), 1 (row_sparse), 2 (csr)";
+    r.types[stype_names[i]].storage = static_cast<StorageType>(stypes[i]);
+  }
   NeedTexts(num_shared, shared_names, "names of shared arguments");
   for (uint32_t i = 0; i < num_shared; ++i) r.shared_arg_names.push_back(shared_names[i]);
   std::map<std::string, NDArray> buffer;
@@ -411,7 +413,8 @@ int MXInvokeCachedOpEx(CachedOpHandle handle, int num_inputs, NDArrayHandle* inp
     *num_outputs = count;
   }
   if (out_stypes) {
-    store.stypes.assign(static_cast<size_t>(count), 0);
+    store.stypes.clear();
+    for (const NDArray* o : out) store.stypes.push_back(static_cast<int>(o->storage_type()));
     *out_stypes = store.stypes.data();
   }
   API_END();

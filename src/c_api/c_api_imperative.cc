@@ -69,13 +69,13 @@ const OpText& TextOf(const Op* op) {
         slot->descriptions.push_back("graph that the node holds");
       }
     }
-    // one formal input whose names depend on the parameters is a list, too (multi_sgd_update:
+    // the last one is a list, also where its names depend on the parameters (multi_sgd_update:
     // num_weights counts groups, not inputs)
     const bool list = !op->key_var_num_args.empty() || (op->input_names.size() == 1 && op->list_inputs);
     for (const auto& n : op->input_names) {
       slot->names.push_back(n);
-      slot->types.push_back(list ? "NDArray-or-Symbol[]" : "NDArray-or-Symbol");
-      slot->descriptions.push_back(list ? "list of inputs" : "input");
+      slot->types.push_back(list && n == op->input_names.back() ? "NDArray-or-Symbol[]" : "NDArray-or-Symbol");
+      slot->descriptions.push_back(list && n == op->input_names.back() ? "list of inputs" : "input");
     }
     for (const auto& p : op->params) {
       slot->names.push_back(p.name);
@@ -227,7 +227,8 @@ int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHan
     *num_outputs = visible;
   }
   if (out_stypes) {
-    store.stypes.assign(out.size(), 0);
+    store.stypes.clear();
+    for (const NDArray* a : out) store.stypes.push_back(static_cast<int>(a->storage_type()));
     *out_stypes = store.stypes.data();
   }
   API_END();
@@ -340,8 +341,11 @@ int MXAutogradBackwardEx(uint32_t num_output, NDArrayHandle* output_handles, NDA
   if (grad_handles) {
     ApiStore& store = ApiStore::Get();
     store.handles.clear();
-    store.stypes.assign(grads.size(), 0);
-    for (auto& g : grads) store.handles.push_back(new NDArray(g));
+    store.stypes.clear();
+    for (auto& g : grads) {
+      store.handles.push_back(new NDArray(g));
+      store.stypes.push_back(static_cast<int>(g.storage_type()));
+    }
     *grad_handles = store.handles.data();
     if (grad_stypes) *grad_stypes = store.stypes.data();
   }

@@ -1,5 +1,6 @@
-// Key-value stores through C. PullRowSparse is missing until arrays can be sparse.
+// Key-value stores through C.
 #include "base/foreign_env.h"
+#include "base/logging.h"
 #include "c_api/c_api_common.h"
 #include "mxnet/c_api_process.h"
 #include "mxnet/kvstore.h"
@@ -24,6 +25,24 @@ KVStore::Keys AsKeys(const K* keys, uint32_t n) {
     all.emplace_back(keys[i]);
   }
   return all;
+}
+
+/* As in 1.9.1: a pull of row_sparse arrays is most often a mistake for one of rows. */
+void LeaveOutSparse(KVStore::Keys* keys, std::vector<NDArray*>* arrays) {
+  const size_t before = keys->size();
+  KVStore::Keys kept;
+  std::vector<NDArray*> kept_arrays;
+  for (size_t i = 0; i < before; ++i) {
+    if ((*arrays)[i] && (*arrays)[i]->is_sparse()) continue;
+    kept.push_back((*keys)[i]);
+    kept_arrays.push_back((*arrays)[i]);
+  }
+  if (kept.size() < before)
+    LogWarning("[kvstore] pull of " + std::to_string(before - kept.size()) +
+               " row_sparse arrays, which it leaves as they are; row_sparse_pull (Module.prepare) pulls rows of them, and "
+               "ignore_sparse=False all of them");
+  *keys = std::move(kept);
+  *arrays = std::move(kept_arrays);
 }
 
 }  // namespace
@@ -71,12 +90,25 @@ int MXKVStoreSetGradientCompression(KVStoreHandle handle, uint32_t num_params, c
     API_END();                                                                                                                          \
   }                                                                                                                                     \
   MXNET_KV_KEYS(Push, EX, K, Push)                                                                                                      \
-  MXNET_KV_KEYS(Pull, EX, K, Pull)                                                                                                      \
   MXNET_KV_TWO(PushPull, EX, K)                                                                                                         \
   MXNET_KV_TWO(Broadcast, EX, K)                                                                                                        \
-  /* stored values are dense, so none is left out */                                                                                    \
+  int MXKVStorePull##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals, int priority) {                               \
+    return MXKVStorePullWithSparse##EX(handle, num, keys, vals, priority, true);                                                        \
+  }                                                                                                                                     \
   int MXKVStorePullWithSparse##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals, int priority, bool ignore_sparse) { \
-    return MXKVStorePull##EX(handle, num, keys, vals, priority);                                                                        \
+    API_BEGIN();                                                                                                                        \
+    KVStore::Keys all = AsKeys(keys, num);                                                                                              \
+    std::vector<NDArray*> arrays = AsNDArrays(vals, num);                                                                               \
+    if (ignore_sparse) LeaveOutSparse(&all, &arrays);                                                                                   \
+    if (!all.empty() || num == 0) AsStore(handle)->Pull(all, arrays, priority);                                                         \
+    API_END();                                                                                                                          \
+  }                                                                                                                                     \
+  int MXKVStorePullRowSparse##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals, const NDArrayHandle* row_ids,        \
+                                 int priority) {                                                                                        \
+    API_BEGIN();                                                                                                                        \
+    AsStore(handle)->PullRowSparse(AsKeys(keys, num), AsNDArrays(vals, num), AsNDArrays(const_cast<NDArrayHandle*>(row_ids), num),      \
+                                   priority);                                                                                           \
+    API_END();                                                                                                                          \
   }
 
 MXNET_KV_ALL(, const int)

@@ -99,9 +99,13 @@ int MXNDArraySyncCopyToCPU(NDArrayHandle handle, void* data, size_t size) {
 
 int MXNDArraySyncCopyFromNDArray(NDArrayHandle handle_dst, const NDArrayHandle handle_src, const int i) {
   API_BEGIN();
-  MXNET_CHECK_KIND(i == -1, Value) << "[NDArray] copy into auxiliary array " << i << "; dense arrays have none (accepted: -1)";
   const NDArray* src = Computed(handle_src);
   const NDArray* dst = AsNDArray(handle_dst);
+  if (dst->is_sparse()) {
+    SetPart(*dst, i, *src);
+    return 0;
+  }
+  MXNET_CHECK_KIND(i == -1, Value) << "[NDArray] copy into index array " << i << "; dense arrays have none (accepted: -1)";
   // As in 1.9.1: arrays of equally many elements, whatever their shapes.
   const bool other = !dst->is_none() && src->shape() != dst->shape() && src->shape().Size() == dst->shape().Size();
   CopyFromTo(other ? src->Reshape(dst->shape()) : *src, *dst);
@@ -418,6 +422,8 @@ void MXNDArrayFreeDLPackCapsule(void* capsule) {
 int MXNDArrayGetSharedMemHandle(NDArrayHandle handle, int* shared_pid, int* shared_id) {
   API_BEGIN(shared_pid, shared_id);
   NDArray* a = WithMemory(handle);
+  MXNET_CHECK_KIND(!a->is_sparse(), Value) << "[NDArray] a " << StorageTypeName(a->storage_type())
+                                           << " array in shared memory; accepted: dense arrays (SaveRawBytes holds sparse ones)";
   const auto move_to_shared = [a] {
     NDArray shared = a->Copy(Context::CPUShared(0));
     shared.WaitToRead();

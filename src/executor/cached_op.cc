@@ -118,6 +118,9 @@ struct Signature {
   bool is_train, watched;
   InferSwitches switches = InferSwitches::OfThread(true);
 
+  /* Of the array that a variable's gradient goes into; kUndefined for what was computed. */
+  StorageType GradStorage(int input) const { return Imperative::Grad(*inputs[static_cast<size_t>(input)]).storage_type(); }
+
   std::string Key() const {
     std::string key;
     auto put = [&key](const void* p, size_t n) { key.append(static_cast<const char*>(p), n); };
@@ -129,6 +132,7 @@ struct Signature {
       put(a->shape().dims(), sizeof(int64_t) * a->shape().ndim());
     }
     put(wanted.data(), wanted.size() * sizeof(int));
+    for (int i : wanted) key.push_back(static_cast<char>(GradStorage(i)));
     return key;
   }
 };
@@ -224,7 +228,7 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
       const TensorType& type = plan.output_types[i];
       NDArray& slot = call->arrays[plan.output_slot(static_cast<int>(i))];
       if (outputs[i]->is_none()) {
-        *outputs[i] = NDArray(type.shape, where, type.dtype, true);
+        *outputs[i] = NDArray::Make(type, where, true);
         slot = *outputs[i];
         continue;
       }
@@ -232,8 +236,8 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
           << "[CachedOp] output " << i << " is given as " << outputs[i]->shape() << ' ' << DTypeName(outputs[i]->dtype())
           << "; the result is " << type.shape << ' ' << DTypeName(type.dtype);
       const bool shared = std::any_of(inputs.begin(), inputs.end(), [&](const NDArray* in) { return in->chunk() == outputs[i]->chunk(); });
-      if (shared || outputs[i]->ctx() != where) {
-        slot = NDArray(type.shape, where, type.dtype, true);
+      if (shared || outputs[i]->ctx() != where || outputs[i]->storage_type() != type.storage) {
+        slot = NDArray::Make(type, where, true);
         copied.emplace_back(slot, outputs[i]);
       } else {
         slot = outputs[i]->Detach();
@@ -420,6 +424,8 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
       for (int i : data_inputs_)
         if (i < static_cast<int>(of.inputs.size())) request.per_call[i] = 1;
       for (int i : of.wanted) request.grad_req[i] = OpReq::kWrite;
+      if (!of.wanted.empty()) request.grad_storage.assign(of.inputs.size(), StorageType::kUndefined);
+      for (int i : of.wanted) request.grad_storage[i] = of.GradStorage(i);
       auto fresh = std::make_shared<Compiled>();
       try {
         fresh->plan = Plan::Compile(request);
@@ -500,13 +506,18 @@ void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<
         << "[CachedOp] the gradient of output " << i << " has shape " << ograds[i]->shape() << "; the output has " << type.shape;
     call->arrays[plan.head_slot(static_cast<int>(i))] = AsGradientOf(type.dtype, plan.ctx, *ograds[i]).Detach();
   }
+  std::vector<std::pair<NDArray, NDArray*>> cast;  // gradients that the caller wants in another storage than the plan makes
   for (size_t k = 0; k < wanted.size(); ++k) {
     const NDArray& x = forward->arrays[wanted[k]];
-    if (grads[k]->is_none()) *grads[k] = NDArray(x.shape(), plan.ctx, x.dtype(), true);
-    call->arrays[plan.grad_slot(wanted[k])] = grads[k]->Detach();
+    const TensorType type(x.shape(), x.dtype(), plan.grad_types[static_cast<size_t>(wanted[k])].storage);
+    if (grads[k]->is_none()) *grads[k] = NDArray::Make(type, plan.ctx, true);
+    NDArray& slot = call->arrays[plan.grad_slot(wanted[k])];
+    slot = grads[k]->storage_type() == type.storage ? grads[k]->Detach() : NDArray::Make(type, plan.ctx, true);
+    if (slot.chunk() != grads[k]->chunk()) cast.emplace_back(slot, grads[k]);
   }
   call->free_after_backward = !keep_arena;
   instance->Run(call, true);
+  for (auto& c : cast) CopyFromTo(c.first, *c.second);
   op->Return(std::move(instance));
   instance = nullptr;
 }

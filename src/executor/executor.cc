@@ -84,7 +84,7 @@ class ExecutorImpl : public Executor {
     arena_ = shared && shared->arena_ && shared->ctx_ == ctx ? shared->arena_ : std::make_shared<Arena>(ctx_);
     Compiled* primary = Get(has_grads_, has_grads_);
     const Plan& plan = *primary->plan();
-    for (int i = 0; i < plan.num_outputs; ++i) outputs_.emplace_back(plan.output_types[i].shape, ctx_, plan.output_types[i].dtype, true);
+    for (int i = 0; i < plan.num_outputs; ++i) outputs_.push_back(NDArray::Make(plan.output_types[i], ctx_, true));
   }
 
   void Forward(bool is_train) override {
@@ -184,6 +184,7 @@ class ExecutorImpl : public Executor {
       MXNET_CHECK_KIND(partial_shaping || shapes.count(name), Value)
           << "[executor] reshape changes the shape of " << name << " from " << old.shape() << " to " << to
           << ", which was not asked for; pass partial_shaping=True to allow that";
+      if (old.is_sparse()) return NDArray::Make(TensorType(to, old.dtype(), old.storage_type()), old.ctx());
       if (to.Size() <= old.shape().Size()) return old.Reshape(Shape({old.shape().Size()})).Slice(0, to.Size()).Reshape(to);
       MXNET_CHECK_KIND(allow_up_sizing, Value) << "[executor] reshape makes " << name << " larger (" << old.shape() << " to " << to
                                                << "); pass allow_up_sizing=True to allocate anew";
@@ -276,6 +277,7 @@ class ExecutorImpl : public Executor {
   void UseOutputsOf(const ExecutorImpl& other) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const NDArray &mine = outputs_[i], &theirs = other.outputs_[i];
+      if (mine.is_sparse() || theirs.is_sparse()) continue;
       const int64_t size = mine.shape().Size(), available = theirs.shape().Size();
       if (size == 0 || size > available || mine.dtype() != theirs.dtype()) continue;
       outputs_[i] = mine.shape() == theirs.shape() ? theirs : theirs.Reshape(Shape({available})).Slice(0, size).Reshape(mine.shape());
@@ -298,7 +300,7 @@ class ExecutorImpl : public Executor {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const TensorType& type = types[g.eid(g.outputs[i])];
       MXNET_CHECK_KIND(type.shape.known(), Value) << "[bind] the shape of output " << i << " depends on values; accepted without group2ctx";
-      outputs_[i] = NDArray(type.shape, output_places_[i], type.dtype, true);
+      outputs_[i] = NDArray::Make(type, output_places_[i], true);
     }
   }
 
@@ -315,7 +317,10 @@ class ExecutorImpl : public Executor {
       for (const auto& a : inputs_) request.inputs.push_back(a.type());
       request.is_train = is_train;
       request.every_result = watched;
-      if (backward) request.grad_req = input_req_;
+      if (backward) {
+        request.grad_req = input_req_;
+        for (int arg : input_arg_) request.grad_storage.push_back(arg < 0 ? StorageType::kUndefined : arg_grads[arg].storage_type());
+      }
       try {
         slot = std::make_shared<PlanInstance>(Plan::Compile(request), arena_);
         arena_->Reserve(slot->plan()->memory.arena_bytes);

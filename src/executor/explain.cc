@@ -77,6 +77,7 @@ class Writer {
       case Plan::Place::kNowhere: os_ << "\"nowhere\""; break;
       case Plan::Place::kSlot: Slot(b.slot()); break;
       case Plan::Place::kConstant: os_ << "\"constant\", \"offset\": " << b.at; break;
+      case Plan::Place::kSparse: os_ << "\"sparse\", \"array\": " << b.at; break;
       case Plan::Place::kArena: os_ << "\"arena\", \"offset\": " << b.at; break;
     }
     if (req)

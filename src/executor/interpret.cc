@@ -20,6 +20,10 @@ bool HasDynamicShape(const Symbol& symbol) {
 
 NDArray AsGradientOf(int dtype, Context ctx, const NDArray& given) {
   NDArray g = given;
+  if (g.is_sparse()) {
+    g = NDArray(given.shape(), given.ctx(), given.dtype(), true);
+    CopyFromTo(given, g);
+  }
   if (g.dtype() != dtype) {
     NDArray cast(g.shape(), g.ctx(), dtype, true);
     Imperative::Run(graph_ops::CastAttrs(dtype), {g.Detach()}, {OpReq::kWrite}, {cast}, false);

@@ -1,7 +1,9 @@
 // simple_bind: shapes and dtypes inferred, arrays made, everything bound.
 #include <algorithm>
 
+#include "executor/interpret.h"
 #include "executor/plan/placement.h"
+#include "executor/plan/plan.h"
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
@@ -11,16 +13,20 @@ namespace mxnet {
 namespace {
 
 NDArray Zeros(const TensorType& type, Context ctx) {
-  NDArray a(type.shape, ctx, type.dtype);
+  NDArray a = NDArray::Make(type, ctx);
+  if (a.is_sparse()) return a;
   if (type.shape.Size() > 0) Imperative::Run(graph_ops::Zeros(), {}, {OpReq::kWrite}, {a}, false);
   return a;
 }
 
-bool Fits(const NDArray& a, const TensorType& type) { return a.shape() == type.shape && a.dtype() == type.dtype; }
+bool Fits(const NDArray& a, const TensorType& type) {
+  return a.shape() == type.shape && a.dtype() == type.dtype && IsSparse(a.storage_type()) == IsSparse(type.storage);
+}
 
 /* An array of this type in the named buffer, which is replaced when it is too small or of another
  * dtype. */
 NDArray FromBuffer(std::map<std::string, NDArray>* buffer, const std::string& name, const TensorType& type, Context ctx) {
+  if (IsSparse(type.storage)) return Zeros(type, ctx);  // its memory grows with what it stores
   auto it = buffer->find(name);
   const Shape& shape = type.shape;
   const int64_t size = shape.Size();
@@ -33,6 +39,42 @@ NDArray FromBuffer(std::map<std::string, NDArray>* buffer, const std::string& na
   NDArray fresh = Zeros(type, ctx);
   (*buffer)[name] = fresh;
   return fresh;
+}
+
+bool MakesSparseGradients(const Node& n) {
+  const auto* makes = n.op()->trait<MakesSparseGradient>();
+  return n.op()->makes_sparse || (makes && makes->when(*n.attrs));
+}
+
+/* The storages of gradients, by argument: as a plan makes them where something is sparse, else
+ * dense. */
+StorageTypes GradientStorages(const SimpleBindRequest& r, const std::vector<NodePtr>& args,
+                              const std::unordered_map<const Node*, const TensorType*>& type_of) {
+  StorageTypes storages(args.size(), StorageType::kDense);
+  bool sparse = false, wanted = false;
+  for (OpReq req : r.grad_req) wanted = wanted || req != OpReq::kNull;
+  DFSVisit(r.symbol.outputs, [&](const NodePtr& n) {
+    sparse = sparse || (n->is_variable() ? IsSparse(type_of.at(n.get())->storage) : MakesSparseGradients(*n));
+  });
+  if (!sparse || !wanted || HasDynamicShape(r.symbol)) return storages;
+  PlanRequest request;
+  request.symbol = r.symbol;
+  request.ctx = r.ctx;
+  request.is_train = true;
+  std::unordered_map<const Node*, size_t> at;
+  for (size_t i = 0; i < args.size(); ++i) at[args[i].get()] = i;
+  const std::vector<NodePtr> inputs = r.symbol.ListInputs(Symbol::kAll);
+  for (const NodePtr& n : inputs) {
+    request.inputs.push_back(*type_of.at(n.get()));
+    const auto arg = at.find(n.get());
+    request.grad_req.push_back(arg == at.end() ? OpReq::kNull : r.grad_req[arg->second]);
+  }
+  const auto plan = Plan::Compile(request);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto arg = at.find(inputs[i].get());
+    if (arg != at.end() && IsSparse(plan->grad_types[i].storage)) storages[arg->second] = plan->grad_types[i].storage;
+  }
+  return storages;
 }
 
 }  // namespace
@@ -69,10 +111,12 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
     for (size_t i = 0; i < aux_names.size(); ++i) shared_aux[aux_names[i]] = i;
   }
   const Places places = PlaceNodes(r.symbol, r.ctx, r.group2ctx);
+  const StorageTypes grad_storages = GradientStorages(r, arg_nodes, type_of);
   std::vector<NDArray> args, grads, aux;
   for (size_t i = 0; i < arg_nodes.size(); ++i) {
     const std::string& name = arg_nodes[i]->name;
     const TensorType& type = *type_of.at(arg_nodes[i].get());
+    const TensorType grad_type(type.shape, type.dtype, grad_storages[i]);
     const Context at = places.at(arg_nodes[i].get());
     profiler::MemoryScope memory(name);
     const bool shareable = std::find(r.shared_arg_names.begin(), r.shared_arg_names.end(), name) != r.shared_arg_names.end();
@@ -92,9 +136,9 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
     } else if (fits && !r.shared->arg_grads[s->second].is_none()) {
       grads.push_back(r.shared->arg_grads[s->second]);
     } else if (r.shared_buffer && !shareable) {
-      grads.push_back(FromBuffer(r.shared_buffer, "grad of " + name, type, at));
+      grads.push_back(FromBuffer(r.shared_buffer, "grad of " + name, grad_type, at));
     } else {
-      grads.push_back(Zeros(type, at));
+      grads.push_back(Zeros(grad_type, at));
     }
   }
   for (const auto& n : aux_nodes) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "mxnet/op.h"
+#include "operator/record/sparse_form.h"
 
 namespace mxnet {
 namespace {
@@ -205,6 +206,50 @@ bool InferDTypes(const IndexedGraph& g, TensorTypes* entries, const GraphInferen
 
 }  // namespace
 
+namespace {
+
+/* What variables are declared with (`__storage_type__`, a number) where the caller does not
+ * tell. */
+StorageType DeclaredStorage(const Node& variable) {
+  const std::string* text = FindAttr(variable, "__storage_type__");
+  if (!text) return StorageType::kDense;
+  char* end = nullptr;
+  const long number = std::strtol(text->c_str(), &end, 10);
+  if (end == text->c_str() || *end != '\0') return StorageTypeFromName(*text);
+  MXNET_CHECK_KIND(number >= -1 && number <= 2, Value)
+      << "[infer_storage_type] variable " << variable.name << " was declared with storage type " << *text << "; accepted: 0, 1, 2";
+  return number < 0 ? StorageType::kDense : static_cast<StorageType>(number);
+}
+
+/* Once through the graph: results follow from inputs. What the caller gives of results are
+ * wishes. */
+void InferStorages(const IndexedGraph& g, TensorTypes* entries) {
+  bool dense = true;
+  for (uint32_t id : g.input_nodes) {
+    StorageType& s = (*entries)[g.eid(id, 0)].storage;
+    if (s == StorageType::kUndefined) s = DeclaredStorage(*g.nodes[id].source);
+    dense = dense && !IsSparse(s);
+  }
+  for (const auto& node : g.nodes)
+    dense = dense && (node.source->is_variable() || (!node.source->op()->makes_sparse && !node.source->op()->trait<SparseForm>()));
+  StorageTypes in, out;
+  for (uint32_t id = 0; id < g.nodes.size() && !dense; ++id) {
+    const auto& node = g.nodes[id];
+    if (node.source->is_variable()) continue;
+    in.clear();
+    out.clear();
+    for (const auto& e : node.inputs) in.push_back((*entries)[g.eid(e)].storage);
+    for (uint32_t e = g.entry_ptr[id]; e < g.entry_ptr[id + 1]; ++e) out.push_back((*entries)[e].storage);
+    InferStorage(*node.source->attrs, in, &out);
+    for (uint32_t e = g.entry_ptr[id]; e < g.entry_ptr[id + 1]; ++e)
+      if ((*entries)[e].storage == StorageType::kUndefined) (*entries)[e].storage = out[e - g.entry_ptr[id]];
+  }
+  for (TensorType& t : *entries)
+    if (t.storage == StorageType::kUndefined) t.storage = StorageType::kDense;
+}
+
+}  // namespace
+
 bool InferEntries(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how) {
   MXNET_CHECK_KIND(entries->size() == g.num_entries(), Value)
       << "[infer] got " << entries->size() << " entries; the graph has " << g.num_entries();
@@ -216,8 +261,7 @@ bool InferEntries(const IndexedGraph& g, TensorTypes* entries, const GraphInfere
     known = sweeper.Complete();
   }
   if (how.dtypes) known = InferDTypes(g, entries, how) && known;
-  for (TensorType& t : *entries)
-    if (t.storage == StorageType::kUndefined) t.storage = StorageType::kDense;  // all that records make so far
+  InferStorages(g, entries);
   return known;
 }
 

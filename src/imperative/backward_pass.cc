@@ -225,7 +225,7 @@ class BackwardPass {
     Tape* t = TapeOf(e);
     if (!t || values_.count(e.node.get()) || e.index >= t->outputs.size() || !t->outputs[e.index].value.is_none()) return ValueOf(e);
     const Tape::Output& o = t->outputs[e.index];
-    NDArray a(o.type.shape, o.ctx, o.type.dtype, true);
+    NDArray a = NDArray::Make(o.type, o.ctx, true);
     if (create_graph_ && (!t->is_variable || t->req != OpReq::kNull || wanted_.count(e.node.get()))) a.autograd_entry = e;
     return a;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/threads/borrowed_team.h"
+#include "imperative/execute_sparse.h"
 #include "imperative/kernel_call.h"
 #include "imperative/own_thread.h"
 #include "imperative/pushed_call.h"
@@ -74,6 +75,7 @@ void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Contex
 }
 
 bool Overlap(const TBlob& a, const TBlob& b) {
+  if (a.sparse || b.sparse) return a.sparse == b.sparse;
   const char *pa = static_cast<char*>(a.dptr), *pb = static_cast<char*>(b.dptr);
   return pa && pb && pa < pb + b.Bytes() && pb < pa + a.Bytes();
 }
@@ -187,7 +189,7 @@ class Execution {
   void MakeOutputs(bool shapes_only) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (outputs_[i]->is_none()) {
-        *outputs_[i] = NDArray(s_->out_types[i].shape, ctx_, s_->out_types[i].dtype, true);
+        *outputs_[i] = NDArray::Make(s_->out_types[i], ctx_, true);
       } else {
         fresh_ = false;
         MXNET_CHECK_KIND(outputs_[i]->ctx().execution() == ctx_.execution(), Value)
@@ -222,7 +224,7 @@ class Execution {
       TBlob blob = PendingBlob(*outputs_[o]);
       const bool overlaps = req != OpReq::kNull && SettleOverlaps(o, blob, &req);
       if (overlaps || (Requested(o) == OpReq::kAdd && !op_->supports_add)) {
-        temporaries_.emplace_back(NDArray(outputs_[o]->shape(), ctx_, outputs_[o]->dtype(), true), o);
+        temporaries_.emplace_back(NDArray::Make(outputs_[o]->type(), ctx_, true), o);
         if (temporaries_.back().first.chunk()->bytes >= kRefusable) temporaries_.back().first.chunk()->Allocate();
         blob = PendingBlob(temporaries_.back().first);
         req = OpReq::kWrite;
@@ -304,7 +306,7 @@ class Execution {
       run.ctx = ctx_.execution();
       for (size_t i = 0; i < inputs_.size(); ++i) s_->in[i] = s_->in[i].dptr ? s_->in[i] : InputBlob(*attrs_, i, *inputs_[i]);
       for (size_t o = 0; o < outputs_.size(); ++o)
-        if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) s_->out[o] = Written(o).data();
+        if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) s_->out[o] = Written(o).blob();
       CallKernel(kernel, *attrs_, s_->in, s_->req, s_->out, run, is_train_, random_, false,
                  attrs_->subgraphs.empty() ? nullptr : &switches_);
     } catch (...) {
@@ -423,11 +425,19 @@ void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const s
   MXNET_CHECK_KIND(static_cast<int>(outputs.size()) == op->NumOutputs(*attrs), Value)
       << "[" << op->name << "] got room for " << outputs.size() << " outputs; it makes " << op->NumOutputs(*attrs);
   profiler::MemoryScope memory(profiler::NameOf(*attrs));
+  if (__builtin_expect(MayBeSparse(*op, inputs, outputs), 0) &&
+      ExecuteSparse(attrs, inputs, outputs, reqs, ctx, is_train, shapes_only, read))
+    return;
   if (op->runs == RunBy::kArrays && !shapes_only) {
     profiler::NameScope profiled(profiler::NameScope::kWork, op->name.c_str());
     op->array_fn(*attrs, inputs, outputs, is_train);
     return;
   }
+  ExecuteKernel(attrs, inputs, outputs, reqs, ctx, is_train, shapes_only, read);
+}
+
+void ExecuteKernel(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
+                   const std::vector<OpReq>* reqs, Context ctx, bool is_train, bool shapes_only, size_t read) {
   Execution(attrs, inputs, outputs, reqs, ctx, is_train, read).Run(shapes_only);
 }
 

@@ -30,6 +30,11 @@ struct CallBuffers {
 void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
              const std::vector<OpReq>* reqs, const Context* given_ctx, bool is_train, bool shapes_only = false, size_t read = SIZE_MAX);
 
+/* The same for a record's kernel, with arrays of the storages that it takes, on a device that is
+ * known. */
+void ExecuteKernel(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
+                   const std::vector<OpReq>* reqs, Context ctx, bool is_train, bool shapes_only, size_t read);
+
 /*
  * The short way for operators that only read their inputs, if they have any, and make fresh outputs
  * or write one that is given, when the answer of inference is remembered, the work is small and the

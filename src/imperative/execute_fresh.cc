@@ -181,10 +181,11 @@ bool ExecuteInto(const Inferred& known, const AttrsPtr& attrs, Span<NDArray* con
 bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArray* const> outputs, bool is_train) {
   if (inputs.size() > Inferred::kMaxIn || outputs.size() > Inferred::kMaxOut) return false;
   for (NDArray* a : inputs)
-    if (!a || a->is_none() || a->deferred_entry) return false;
+    if (!a || a->is_none() || a->deferred_entry || a->storage_type() != StorageType::kDense) return false;
   const bool given = outputs.size() == 1 && !outputs[0]->is_none();
   Inferred* known = Inferred::Slot(attrs.get(), inputs.empty() ? given ? &outputs[0]->shape() : nullptr : &inputs[0]->shape(), given);
   if (!known || !known->Matches(attrs, inputs, outputs.size(), given)) return false;
+  if (given && outputs[0]->storage_type() != StorageType::kDense) return false;
   if (given) return ExecuteInto(*known, attrs, inputs, outputs[0], is_train);
   const Context source = inputs.empty() ? known->ctx : inputs[0]->ctx(), ctx = ResultContext(source);
   if (source.is_gpu()) return false;  // remembered from a call on the CPU; this thread has no stream
@@ -249,6 +250,9 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
 void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* kernel, Context ctx, bool given) {
   const Op* op = attrs->op;
   if (given && (s.out.size() != 1 || ctx.dev_type != DeviceType::kCPU)) return;
+  for (const auto* types : {&s.in_types, &s.out_types})
+    for (const TensorType& t : *types)
+      if (IsSparse(t.storage)) return;
   if (!attrs->subgraphs.empty()) return;  // their inference is given the switches of each call
   if (ctx.is_gpu() || op->uses_random || op->mutate_inputs || s.in.size() > Inferred::kMaxIn || s.out.size() > Inferred::kMaxOut) return;
   Inferred* slot = Inferred::Slot(attrs.get(), s.in.empty() ? given ? &s.out[0].shape : nullptr : &s.in[0].shape, given);

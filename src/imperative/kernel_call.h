@@ -17,7 +17,7 @@ void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, 
 /* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it
  * has none yet (placeholders of the tape). */
 inline TBlob InputBlob(const Attrs& attrs, size_t i, const NDArray& a) {
-  return attrs.ReadsOnlyShape(static_cast<int>(i)) ? PendingBlob(a) : a.data();
+  return attrs.ReadsOnlyShape(static_cast<int>(i)) ? PendingBlob(a) : a.blob();
 }
 
 }  // namespace mxnet

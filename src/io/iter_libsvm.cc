@@ -51,7 +51,8 @@ class LibSVMFile {
     lines_ = std::make_unique<TextLines>("LibSVMIter", path, param.part_index, param.num_parts);
   }
 
-  /* False at the end. The features become a dense row of floats. */
+  /* False at the end. The row is Features in ascending order; of several values for one feature the
+   * last one counts. */
   bool Read(float* label, std::vector<char>* row) {
     const std::string* line = NextLine();
     if (line == nullptr) return false;
@@ -66,6 +67,7 @@ class LibSVMFile {
     }
     Check(good, begin, end, "a label");
     found_.clear();
+    bool ascending = true;
     while (SkipBlanks(&at, end)) {
       begin = at;
       const bool query = end - at > 4 && std::memcmp(at, "qid:", 4) == 0;
@@ -81,10 +83,12 @@ class LibSVMFile {
       if (query) continue;
       MXNET_CHECK_KIND(index >= first_ && index - first_ < features_, Value)
           << "[LibSVMIter] " << lines_->Place() << ": feature " << index << "; accepted: " << first_ << " to " << features_ - 1 + first_;
-      found_.emplace_back(index - first_, value);
+      ascending = ascending && (found_.empty() || found_.back().column < index - first_);
+      found_.push_back({index - first_, value});
     }
-    row->assign(static_cast<size_t>(features_) * sizeof(float), 0);
-    for (const auto& pair : found_) std::memcpy(row->data() + pair.first * sizeof(float), &pair.second, sizeof(float));
+    if (!ascending) Sort();
+    row->resize(found_.size() * sizeof(Feature));
+    if (!found_.empty()) std::memcpy(row->data(), found_.data(), row->size());
     return true;
   }
 
@@ -100,6 +104,16 @@ class LibSVMFile {
     return nullptr;
   }
 
+  void Sort() {
+    std::stable_sort(found_.begin(), found_.end(), [](const Feature& a, const Feature& b) { return a.column < b.column; });
+    size_t kept = 0;
+    for (size_t i = 0; i < found_.size(); ++i) {
+      if (kept > 0 && found_[kept - 1].column == found_[i].column) --kept;
+      found_[kept++] = found_[i];
+    }
+    found_.resize(kept);
+  }
+
   static bool SkipBlanks(const char** at, const char* end) {
     while (*at != end && IsBlank(**at)) ++*at;
     return *at != end;
@@ -113,7 +127,7 @@ class LibSVMFile {
   const int64_t features_;
   int64_t first_ = 0;
   std::unique_ptr<TextLines> lines_;
-  std::vector<std::pair<int64_t, float>> found_;  // of the line
+  std::vector<Feature> found_;  // of the line
 };
 
 class LibSVMRows : public RowSource {
@@ -162,16 +176,16 @@ std::unique_ptr<DataIter> MakeLibSVMIter(const IterArguments& given) {
       << (own ? "; accepted: (1,), or a label_libsvm too" : "; accepted: one number");
   auto rows = std::make_unique<LibSVMRows>(param);
   const Shape label = own ? Shape(std::vector<int64_t>()) : param.label_shape;
+  const std::vector<RowPart> parts = {{param.data_shape, kFloat32, true}, {label, kFloat32, !own}};
   auto batches =
-      std::make_unique<RowBatches>("LibSVMIter", std::move(rows), std::vector<RowPart>{{param.data_shape, kFloat32}, {label, kFloat32}},
-                                   batch.batch_size, batch.round_batch, prefetch.context());
+      std::make_unique<RowBatches>("LibSVMIter", std::move(rows), parts, batch.batch_size, batch.round_batch, prefetch.context());
   return Prefetched("LibSVMIter", std::move(batches), prefetch.prefetch_buffer);
 }
 
 MXNET_REGISTER_DATA_ITER(LibSVMIter)
     .describe(
-        "Batches of the rows of LibSVM files, which are read as they are needed. Features that a "
-        "row does not name are 0. What follows # in a line is a comment.")
+        "Batches of the rows of LibSVM files, csr arrays, which are read as they are needed. Features "
+        "that a row does not name are 0. What follows # in a line is a comment.")
     .set_param<LibSVMIterParam, BatchParam, PrefetchParam>()
     .set_make(MakeLibSVMIter);
 

@@ -26,6 +26,13 @@ class RowSource {
 struct RowPart {
   Shape shape;  // of one row
   int dtype;
+  bool sparse = false;  // becomes a csr array of float32: the bytes of a row are Features in ascending order
+};
+
+/* An element of a row of a sparse part. */
+struct Feature {
+  int64_t column;
+  float value;
 };
 
 class RowBatches : public DataIter {
@@ -43,8 +50,14 @@ class RowBatches : public DataIter {
     Shape batch_shape;
     int dtype;
     size_t row_bytes;
+    bool sparse;
     std::vector<char> rows;  // of the batch that is made
+    // Of a sparse part, in place of `rows`.
+    std::vector<int64_t> indptr{0}, columns;
+    std::vector<float> values;
   };
+  static void Put(const std::vector<char>& row, uint32_t place, Part* part);
+  static void Give(Part* part, uint32_t batch_size, NDArray* array);
   uint32_t Fill(uint32_t from);
   void RestartRows();
 

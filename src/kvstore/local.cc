@@ -34,9 +34,11 @@ class LocalTransport : public KVTransport {
 
 }  // namespace
 
-void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype) {
-  if (slot->is_none() || slot->shape() != shape || slot->ctx() != ctx || slot->dtype() != dtype) *slot = NDArray(shape, ctx, dtype);
+void Ensure(NDArray* slot, const TensorType& type, Context ctx) {
+  if (slot->is_none() || slot->type() != type || slot->ctx() != ctx) *slot = NDArray::Make(type, ctx);
 }
+
+void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype) { Ensure(slot, TensorType(shape, dtype, StorageType::kDense), ctx); }
 
 bool SameArray(const NDArray& a, const NDArray& b) {
   return a.chunk() == b.chunk() && a.byte_offset() == b.byte_offset() && a.dtype() == b.dtype();
@@ -101,10 +103,10 @@ void LocalStore::Init(const Keys& keys, const Arrays& values) {
 
 void LocalStore::Push(const Keys& keys, const Arrays& values, int priority) {
   const std::vector<Pushed> pushed = Gather("push", keys, values);
-  Keep(pushed, Sum(pushed, priority), priority);
+  Keep(pushed, SumAll(pushed, priority), priority);
 }
 
-void LocalStore::Pull(const Keys& keys, const Arrays& outs, int priority) { Spread(GatherOuts("pull", keys, outs), outs, priority); }
+void LocalStore::Pull(const Keys& keys, const Arrays& outs, int priority) { SpreadAll(GatherOuts("pull", keys, outs), outs, priority); }
 
 void LocalStore::PushPull(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority) {
   const std::vector<Pushed> pushed = Gather("pushpull", keys, values);
@@ -115,7 +117,7 @@ void LocalStore::PushPull(const Keys& keys, const Arrays& values, const Keys& ou
     std::vector<const NDArray*> all{&stored};
     Arrays left;
     for (NDArray* out : outs) {
-      if (AddableInto(pushed[0].values, all, *out))
+      if (!out->is_sparse() && AddableInto(pushed[0].values, all, *out))
         all.push_back(out);
       else
         left.push_back(out);
@@ -124,12 +126,13 @@ void LocalStore::PushPull(const Keys& keys, const Arrays& values, const Keys& ou
     for (NDArray* out : left) Assign(stored, *out, priority);
     return;
   }
-  Keep(pushed, Sum(pushed, priority), priority);
-  Spread(entries, outs, priority);
+  Keep(pushed, SumAll(pushed, priority), priority);
+  SpreadAll(entries, outs, priority);
 }
 
 bool LocalStore::AddsInOnePass(const Pushed& pushed, const std::vector<Entry*>& entries) const {
   const NDArray& stored = pushed.entry->stored;
+  if (IsSparse(pushed)) return false;
   const auto fits = [&](const NDArray* v) { return !v->ctx().is_gpu() && v->dtype() == stored.dtype() && v->var() != stored.var(); };
   return !updater_ && !compression_.on() && transport_->size() == 1 && !stored.ctx().is_gpu() &&
          std::all_of(pushed.values.begin(), pushed.values.end(), fits) &&
@@ -158,8 +161,8 @@ void LocalStore::CheckKeys(const char* what, const Keys& keys, const Arrays& arr
         << (named_ ? "names" : "numbers");
     MXNET_CHECK_KIND(arrays[i] && !arrays[i]->is_none(), Value)
         << "[kvstore] " << what << " of key " << keys[i].str() << " got an empty (none) array";
-    MXNET_CHECK_KIND(arrays[i]->storage_type() == StorageType::kDense, Value)
-        << "[kvstore] " << what << " of key " << keys[i].str() << " got a sparse array; accepted: dense ones (stype 'default')";
+    MXNET_CHECK_KIND(arrays[i]->storage_type() != StorageType::kCSR, Value)
+        << "[kvstore] " << what << " of key " << keys[i].str() << " got a csr array; accepted: default and row_sparse";
   }
 }
 
@@ -182,7 +185,8 @@ std::vector<Pushed> LocalStore::Gather(const char* what, const Keys& keys, const
         << "[kvstore] " << what << " to key " << keys[i].str() << " has shape " << values[i]->shape() << "; the stored value has "
         << p.entry->stored.shape();
     if (!p.values.empty() && p.values[0]->dtype() != values[i]->dtype()) {
-      p.converted.push_back(std::make_shared<NDArray>(values[i]->shape(), values[i]->ctx(), p.values[0]->dtype()));
+      p.converted.push_back(std::make_shared<NDArray>(
+          NDArray::Make(TensorType(values[i]->shape(), p.values[0]->dtype(), values[i]->storage_type()), values[i]->ctx())));
       Assign(*values[i], *p.converted.back(), 0);
       p.values.push_back(p.converted.back().get());
       continue;
@@ -205,7 +209,7 @@ std::vector<Entry*> LocalStore::GatherOuts(const char* what, const Keys& keys, c
 }
 
 Context LocalStore::Home(const Pushed& pushed) {
-  if (!on_device_) return Context::CPU();
+  if (!on_device_ || IsSparse(pushed)) return Context::CPU();
   Entry* e = pushed.entry;
   const std::vector<Context> gpus = GpusOf(pushed.values);
   if (!e->placed && !gpus.empty()) {
@@ -228,7 +232,7 @@ void LocalStore::Keep(const std::vector<Pushed>& pushed, std::vector<NDArray> su
     NDArray sum = sums[i];
     if (transport_->size() > 1) {
       if (SameArray(sum, *pushed[i].values[0])) {  // the caller's array must stay as it is
-        Ensure(&e->sum, sum.shape(), sum.ctx(), sum.dtype());
+        Ensure(&e->sum, sum.type(), sum.ctx());
         CopyFromTo(sum, e->sum, priority);
         sum = e->sum;
       }

@@ -39,7 +39,8 @@ struct Pushed {
   std::vector<std::shared_ptr<NDArray>> converted;  // values of another dtype than the first one's, in that
 };
 
-/* Makes *slot an array for that if it is not one already. */
+/* Makes *slot an array for that if it is not one already. The second: a dense one. */
+void Ensure(NDArray* slot, const TensorType& type, Context ctx);
 void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype);
 /* The same memory, read in the same way. */
 bool SameArray(const NDArray& a, const NDArray& b);
@@ -48,6 +49,8 @@ bool SameArray(const NDArray& a, const NDArray& b);
 bool AddableInto(const std::vector<const NDArray*>& values, const std::vector<const NDArray*>& outs, const NDArray& out);
 /* to = from, across devices and dtypes. */
 void Assign(const NDArray& from, const NDArray& to, int priority);
+/* Is a value of that key sparse, or what is stored? */
+bool IsSparse(const Pushed& pushed);
 /* The GPUs that arrays lie on, in the order of the arrays. */
 std::vector<Context> GpusOf(const std::vector<const NDArray*>& arrays);
 
@@ -59,6 +62,7 @@ class LocalStore : public KVStore {
   void Init(const Keys& keys, const Arrays& values) override;
   void Push(const Keys& keys, const Arrays& values, int priority) override;
   void Pull(const Keys& keys, const Arrays& outs, int priority) override;
+  void PullRowSparse(const Keys& keys, const Arrays& outs, const Arrays& row_ids, int priority) override;
   void PushPull(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority) override;
   void Broadcast(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority) override;
   void SetUpdater(Updater updater) override { updater_ = std::move(updater); }
@@ -88,6 +92,8 @@ class LocalStore : public KVStore {
   /* Checks arguments; equal keys belong together. */
   std::vector<Pushed> Gather(const char* what, const Keys& keys, const Arrays& values);
   std::vector<Entry*> GatherOuts(const char* what, const Keys& keys, const Arrays& outs);
+  /* The same for row_sparse_pull. */
+  std::vector<Entry*> GatherRowOuts(const Keys& keys, const Arrays& outs, const Arrays& row_ids);
   /*
    * Where a key's values are summed and its value is kept. Its first push settles it for values on
    * GPUs: the one that has the fewest bytes of this store so far, so that all of them take part in
@@ -95,6 +101,11 @@ class LocalStore : public KVStore {
    */
   Context Home(const Pushed& pushed);
   NDArray SumAt(Context where, const Pushed& pushed, int priority);
+  /* Of values that are not all dense. */
+  NDArray SumSparse(const Pushed& pushed, int priority);
+  /* Sum and Spread for keys of any storage. */
+  std::vector<NDArray> SumAll(const std::vector<Pushed>& pushed, int priority);
+  void SpreadAll(const std::vector<Entry*>& entries, const Arrays& outs, int priority);
   /* The values on the device `where`: those of other devices are copied to it. */
   std::vector<const NDArray*> Here(Context where, const Pushed& pushed, int priority);
   /* Each of `outs` = the sum of arrays that lie where it lies, in their order. On the CPU each of

@@ -99,6 +99,10 @@ class NcclStore : public LocalStore {
     if (has_updater()) return LocalStore::PushPull(keys, values, out_keys, outs, priority);
     const std::vector<Pushed> pushed = Gather("pushpull", keys, values);
     const std::vector<Entry*> entries = GatherOuts("pushpull", out_keys, outs);
+    const bool sparse = std::any_of(pushed.begin(), pushed.end(), IsSparse) ||
+                        std::any_of(outs.begin(), outs.end(), [](const NDArray* out) { return out->is_sparse(); }) ||
+                        std::any_of(entries.begin(), entries.end(), [](const Entry* e) { return e->stored.is_sparse(); });
+    if (sparse) return LocalStore::PushPull(keys, values, out_keys, outs, priority);
     std::vector<Direct> direct;
     std::vector<Pushed> others;
     for (const Pushed& p : pushed) {

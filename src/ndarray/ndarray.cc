@@ -11,9 +11,30 @@
 #include "ndarray/pinned_ring.h"
 #include "ndarray/run.h"
 #include "ndarray/spare_chunks.h"
+#include "ndarray/sparse_copy.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
+
+void CopyBetween(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) {
+  if (bytes == 0) return;
+  if (!dst_ctx.is_gpu() && !src_ctx.is_gpu()) {
+    std::memcpy(dst, src, bytes);
+    return;
+  }
+  MXNET_CHECK(GpuInterface().copies) << "[NDArray] copy between " << src_ctx << " and " << dst_ctx << " needs a build with CUDA";
+  CopyWithDevice(dst, dst_ctx, src, src_ctx, bytes, stream);
+}
+
+void FillBytes(void* dst, Context ctx, size_t bytes) {
+  if (bytes == 0) return;
+  if (!ctx.is_gpu()) {
+    std::memset(dst, 0, bytes);
+    return;
+  }
+  const std::vector<char> zeros(bytes, 0);
+  CopyBetween(dst, ctx, zeros.data(), Context::CPU(), bytes, nullptr);
+}
 
 namespace {
 
@@ -26,16 +47,6 @@ size_t CheckedBytes(const Shape& shape, int dtype) {
   MXNET_CHECK_KIND(!__builtin_mul_overflow(shape.Size(), static_cast<int64_t>(item), &bytes), Value)
       << "[NDArray] shape " << shape << " needs more bytes than can be addressed";
   return static_cast<size_t>(bytes);
-}
-
-void CopyBytes(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) {
-  if (bytes == 0) return;
-  if (!dst_ctx.is_gpu() && !src_ctx.is_gpu()) {
-    std::memcpy(dst, src, bytes);
-    return;
-  }
-  MXNET_CHECK(GpuInterface().copies) << "[NDArray] copy between " << src_ctx << " and " << dst_ctx << " needs a build with CUDA";
-  CopyWithDevice(dst, dst_ctx, src, src_ctx, bytes, stream);
 }
 
 /* Is a copy between arrays of the CPU so small that the caller makes it where it can? */
@@ -84,14 +95,44 @@ void Serve(Chunk* chunk, const MakeHandle& make) {
   __atomic_store_n(&chunk->delayed, false, __ATOMIC_RELEASE);
 }
 
+/* A sparse array begins with no elements. */
+StorageHandle BeginSparse(Chunk* chunk) {
+  chunk->sparse->Resize(0);
+  return StorageHandle();
+}
+
+void (*g_storage_cast)(const NDArray& src, const NDArray& dst) = nullptr;
+
+/* dst = src where one of them is sparse. */
+void CopySparse(const NDArray& src, const NDArray& dst, int priority) {
+  if (src.storage_type() != dst.storage_type()) return g_storage_cast(src, dst);
+  Chunk *const from = src.chunk(), *const to = dst.chunk();
+  const bool gpu = from->ctx.is_gpu() || to->ctx.is_gpu();
+  const Context where = gpu ? (to->ctx.is_gpu() ? to->ctx : from->ctx) : Context::CPU();
+  const FnProperty prop = !gpu ? FnProperty::kNormal : to->ctx.is_gpu() ? FnProperty::kCopyToGPU : FnProperty::kCopyFromGPU;
+  Engine::Get()->PushSync(
+      [from, to](RunContext run) {
+        from->Allocate();
+        to->Allocate();
+        CopyParts(*from->sparse, to->sparse.get(), run.stream);
+      },
+      where, {from->var}, {to->var}, prop, priority, "copyto");
+}
+
 }  // namespace
 
+bool SetStorageCast(void (*cast)(const NDArray& src, const NDArray& dst)) {
+  g_storage_cast = cast;
+  return true;
+}
+
 MXNET_DLL void Chunk::Allocate() {
-  Serve(this, [this] { return Storage::Get()->Alloc(bytes, ctx); });
+  Serve(this, [this] { return sparse ? BeginSparse(this) : Storage::Get()->Alloc(bytes, ctx); });
 }
 
 void AllocateOn(Chunk* chunk, const RunContext& run) {
   Serve(chunk, [&] {
+    if (chunk->sparse) return BeginSparse(chunk);
     return chunk->ctx == run.ctx ? storage::AllocOnStream(chunk->bytes, run) : Storage::Get()->Alloc(chunk->bytes, chunk->ctx);
   });
 }
@@ -100,6 +141,9 @@ MXNET_DLL void Chunk::FreeMemory() {
   if (external_deleter) {
     storage::FinishDeletion();
     (*external_deleter)();
+  } else if (sparse) {
+    storage::FinishDeletion();
+    sparse->Free();
   } else if (!delayed) {
     storage::FreeWithVariable(handle);
   }
@@ -124,6 +168,22 @@ NDArray::NDArray(const Shape& shape, Context ctx, int dtype, bool delay_alloc) :
   else
     chunk->var = Engine::Get()->NewVariable();
   chunk_ = chunk.release();
+}
+
+NDArray NDArray::Make(const TensorType& type, Context ctx, bool delay_alloc) {
+  if (!IsSparse(type.storage)) return NDArray(type.shape, ctx, type.dtype, delay_alloc);
+  NDArray out;
+  std::unique_ptr<Chunk> chunk(new Chunk);
+  chunk->ctx = ctx;
+  chunk->sparse = NewParts(type, ctx);
+  chunk->stype = type.storage;
+  chunk->delayed = true;
+  if (!delay_alloc) chunk->Allocate();
+  chunk->var = Engine::Get()->NewVariable();
+  out.chunk_ = chunk.release();
+  out.dtype_ = type.dtype;
+  out.shape_ = type.shape;
+  return out;
 }
 
 NDArray::NDArray(const TBlob& blob, std::function<void()> deleter) : dtype_(blob.dtype), shape_(blob.shape) {
@@ -207,7 +267,19 @@ void NDArray::Init(const Shape& shape, Context ctx, int dtype) {
   byte_offset_ = 0;
 }
 
+TBlob NDArray::blob() const {
+  chunk_->Allocate();
+  TBlob blob{nullptr, shape_, dtype_, chunk_->ctx};
+  if (chunk_->sparse)
+    blob.sparse = chunk_->sparse.get();
+  else
+    blob.dptr = static_cast<char*>(chunk_->handle.dptr) + byte_offset_;
+  return blob;
+}
+
 TBlob NDArray::data() const {
+  MXNET_CHECK_KIND(chunk_->stype == StorageType::kDense, Value) << "[NDArray] a " << StorageTypeName(chunk_->stype) << " array of shape " << shape_
+                                           << " where values of a dense one are read; accepted: what tostype('default') gives";
   chunk_->Allocate();
   return {static_cast<char*>(chunk_->handle.dptr) + byte_offset_, shape_, dtype_, chunk_->ctx};
 }
@@ -230,7 +302,7 @@ void NDArray::SyncCopyFromCPU(const void* src, size_t bytes) {
   Var* v = var();
   // Through the engine, so that the version advances and readers are ordered behind the copy; then
   // wait, because `src` is the caller's.
-  RunOrPush([dst, src, bytes](RunContext run) { CopyBytes(dst.dptr, dst.ctx, src, Context::CPU(), bytes, run.stream); },
+  RunOrPush([dst, src, bytes](RunContext run) { CopyBetween(dst.dptr, dst.ctx, src, Context::CPU(), bytes, run.stream); },
             dst.ctx.execution(), Span<Var* const>(), Span<Var* const>(&v, 1), true,
             dst.ctx.is_gpu() ? FnProperty::kCopyToGPU : FnProperty::kNormal, 0, "SyncCopyFromCPU", CoversChunk(*this) ? 0 : 1);
   WaitToRead();
@@ -252,20 +324,33 @@ void NDArray::SyncCopyToCPU(void* dst, size_t bytes) const {
     Var* const var = Engine::Get()->NewVariable();
     ~Done() { Engine::Get()->DeleteVariable({}, Context::CPU(), var); }
   } done;
-  Engine::Get()->PushSync([src, dst, bytes](RunContext run) { CopyBytes(dst, Context::CPU(), src.dptr, src.ctx, bytes, run.stream); },
+  Engine::Get()->PushSync([src, dst, bytes](RunContext run) { CopyBetween(dst, Context::CPU(), src.dptr, src.ctx, bytes, run.stream); },
                           src.ctx.execution(), {v}, {done.var}, src.ctx.is_gpu() ? FnProperty::kCopyFromGPU : FnProperty::kNormal, 0,
                           "SyncCopyToCPU");
   Engine::Get()->WaitForVar(done.var);
 }
 
 NDArray NDArray::Copy(Context ctx) const {
+  if (is_sparse()) {
+    NDArray out = Make(type(), ctx, true);
+    for (int i = 0; i < 2; ++i) out.sparse()->shown_as[i] = sparse()->shown_as[i];
+    CopyFromTo(*this, out);
+    return out;
+  }
   const size_t bytes = CheckedBytes(shape_, dtype_);
   NDArray out(shape_, ctx, dtype_, !CopiesAtOnce(bytes) && bytes < kRefusable);
   CopyFromTo(*this, out);
   return out;
 }
 
+/* Views are of dense arrays alone. */
+static void NeedDense(const NDArray& a, const char* op) {
+  MXNET_CHECK_KIND(!a.is_sparse(), Value) << '[' << op << "] a " << StorageTypeName(a.storage_type()) << " array of shape " << a.shape()
+                                          << " has no views; accepted: dense arrays (tostype('default') makes one)";
+}
+
 NDArray NDArray::Slice(int64_t begin, int64_t end) const {
+  NeedDense(*this, "slice");
   MXNET_CHECK_KIND(!is_none() && shape_.ndim() > 0, Index) << "[slice] an array of shape " << shape_ << " has no rows";
   const int64_t n = shape_[0];
   MXNET_CHECK_KIND(0 <= begin && begin <= end && end <= n, Index)
@@ -286,6 +371,7 @@ NDArray NDArray::At(int64_t index) const {
 }
 
 NDArray NDArray::Reshape(const Shape& shape) const {
+  NeedDense(*this, "reshape");
   MXNET_CHECK_KIND(!is_none(), Value) << "[reshape] the array is empty (none)";
   MXNET_CHECK_KIND(shape.known() && shape.Size() == shape_.Size(), Value)
       << "[reshape] shape " << shape_ << " to " << shape << "; the number of elements must stay " << shape_.Size();
@@ -296,6 +382,7 @@ NDArray NDArray::Reshape(const Shape& shape) const {
 
 NDArray NDArray::Window(size_t offset, const Shape& shape, int dtype) const {
   MXNET_CHECK_KIND(!is_none(), Value) << "[view] the array is empty (none)";
+  NeedDense(*this, "view");
   const size_t bytes = static_cast<size_t>(shape_.Size()) * DTypeSize(dtype_), wanted = CheckedBytes(shape, dtype);
   MXNET_CHECK_KIND(offset <= bytes && wanted <= bytes - offset, Value)
       << "[view] shape " << shape << " of " << DTypeName(dtype) << " from byte " << offset << " on, of an array of " << bytes << " bytes";
@@ -394,6 +481,7 @@ MXNET_DLL void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) 
   if (src.var() == dst.var() && src.byte_offset() == dst.byte_offset() && src.dtype() == dst.dtype() && src.shape() == dst.shape()) return;
   MXNET_CHECK_KIND(src.shape() == dst.shape(), Value)
       << "[copyto] source has shape " << src.shape() << ", destination " << dst.shape() << "; they must be equal";
+  if (src.is_sparse() || dst.is_sparse()) return CopySparse(src, dst, priority);
   const TBlob from = PendingBlob(src), to = PendingBlob(dst);
   const int64_t n = from.Size();
   if (n == 0) return;
@@ -411,7 +499,7 @@ MXNET_DLL void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) 
     void* const written = target.On(run);
     if (from.dtype == to.dtype) {
       if (from.ctx.is_gpu() || to.ctx.is_gpu())
-        CopyBytes(written, to.ctx, read, from.ctx, from.Bytes(), run.stream);
+        CopyBetween(written, to.ctx, read, from.ctx, from.Bytes(), run.stream);
       else
         std::memmove(written, read, from.Bytes());  // views of one chunk may overlap
     } else {

@@ -61,11 +61,12 @@ constexpr size_t kRefusable = size_t{4} << 30;
 
 /* An array without giving it memory if it has none yet. */
 inline TBlob PendingBlob(const NDArray& a) {
-  if (!a.delayed()) return a.data();
+  if (!a.delayed()) return a.blob();
   TBlob b;
   b.shape = a.shape();
   b.dtype = a.dtype();
   b.ctx = a.ctx();
+  b.sparse = a.sparse();
   return b;
 }
 

@@ -15,6 +15,7 @@ FLOATS = [0.0, -0.0, 1.0, 0.5, -1.0, 2.0, 1e-30, 1e30, 1e308, float("inf"), floa
 TUPLES = [(), (0,), (1,), (2,), (-1,), (2, 2), (1, 1), (3, 3), (0, 0), (-1, -1), (2, 3), (0, -1), (3, 2, 1), (2, 2, 2),
           (1, 0, 2, 3), (2**31,), (2**31, 2**31), (2**62, 4),
           (-2**63, 1), (1,) * 40, "x", "(", "None", 5, (2**31 - 1,) * 2]
+SPARSE = 0.15   # of the operands
 # what is not asked: gives no answer to a call by itself, or ends the process on purpose
 LEFT_OUT = re.compile(r"^_backward_|^_Native|^_NDArray|^Custom$|^_Custom|^_npi_cvimread|^_cvimread")
 
@@ -58,6 +59,9 @@ def _array(rng, base, dtype):
     shape = _shape(rng, base)
     dtype = dtype if rng.random() < 0.85 else rng.choice(DTYPES)
     fill = rng.choice([0, 0, 0, 0, 1, 2])
+    if rng.random() < SPARSE:
+        wrong = rng.choice(["", "", "", "far", "negative", "twice", "order", "ends", "falls"])
+        return f"s({rng.choice(['csr', 'row_sparse'])!r}, {shape!r}, {dtype!r}, {fill}{', wrong=' + repr(wrong) if wrong else ''})"
     return f"a({shape!r}, {dtype!r}{', ' + str(fill) if fill else ''})"
 
 

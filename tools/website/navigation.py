@@ -14,6 +14,7 @@ NAVIGATION = [
         ("Gluon", "tutorials/gluon.md"),
         ("Module", "tutorials/module.md"),
         ("Data", "tutorials/data.md"),
+        ("Sparse arrays", "tutorials/sparse.md"),
         ("Deployment from C++", "tutorials/deploy_cpp.md"),
         ("Tuning by variables", "tutorials/tuning.md"),
         ("Profiling and explain", "tutorials/profiling.md"),

@@ -79,6 +79,7 @@ is_traced = _backend.is_traced
 is_recorded = _backend.is_recorded
 _set_trace_note = _backend._set_trace_note
 _set_ndarray_class = _backend._set_ndarray_class
+_set_sparse_classes = _backend._set_sparse_classes
 _set_indexing = _backend._set_indexing
 _set_numpy_class = _backend._set_numpy_class
 _numpy_base = _backend._numpy_base

@@ -11,6 +11,7 @@ from .._dtypes import ITEM_BYTES
 from ..base import NDArrayHandle, OpHandle, _LIB, _MXTypeError, _MXValueError, c_str, c_str_array, call_and_mark, check_call
 
 _class = None
+_sparse_classes = {}   # by the number of the storage
 _numpy_class = None    # of mx.np's arrays; None before that is imported
 _to_str = str
 _part_written = None
@@ -30,6 +31,11 @@ def _set_ndarray_class(cls):
     """Sets the class of results."""
     global _class
     _class = cls
+
+
+def _set_sparse_classes(row_sparse, csr):
+    """Sets the classes of sparse results."""
+    _sparse_classes.update({1: row_sparse, 2: csr})
 
 
 def _set_numpy_class(cls):
@@ -183,6 +189,7 @@ def invoke(op_handle, inputs, keys, values, out=None, cls=None):
         c_str_array([_text(v) for v in values]), None)
     if given is not None:
         for a in given:
+            a._take_class()     # an array without shape and memory may have got any storage
             if a._part and is_traced() and is_recorded(a):
                 _part_written(a)
         return out
@@ -271,6 +278,16 @@ class NDArrayBase:
         self._handle = handle.value
         self._part = None    # what mxnet._binding.written_parts notes
         self.writable = bool(writable)
+        self._take_class()
+
+    def _take_class(self):
+        """Gives an array of a class of results that is sparse the class of its storage."""
+        if type(self) is not _class and type(self) is not _numpy_class:     # a program's own, too
+            return
+        storage = ctypes.c_int()
+        check_call(_LIB.MXNDArrayGetStorageType(ctypes.c_void_p(self._handle), ctypes.byref(storage)))
+        if storage.value > 0 and _sparse_classes:
+            self.__class__ = _sparse_classes[storage.value]
 
     def __del__(self, _free=_LIB.MXNDArrayFree, _pointer=ctypes.c_void_p):
         if getattr(self, "_handle", None):

@@ -7,7 +7,7 @@ import numpy as np
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
 from ..base import CheckedValueError, MXNetError, StateError
 from .._arrays.classes import overwrite, to_class_of
-from ..util import accepts_device, default_array, dense_instead, is_np_array, is_np_shape, to_current_class
+from ..util import accepts_device, default_array, is_np_array, is_np_shape, to_current_class
 from ._structure import checked_shape
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'tensor_types']
@@ -275,8 +275,10 @@ class Parameter:
         if self._grad_req == 'null':
             self._grad = None
             return
-        dense_instead('gluon.Parameter', f'the gradient of {self.name!r}', self._grad_stype)
-        self._grad = [to_class_of(nd.zeros(d.shape, dtype=d.dtype, ctx=d.context), d) for d in self._data]
+        if self._grad_stype == 'default':
+            self._grad = [to_class_of(nd.zeros(d.shape, dtype=d.dtype, ctx=d.context), d) for d in self._data]
+        else:
+            self._grad = [nd.zeros(d.shape, dtype=d.dtype, ctx=d.context, stype=self._grad_stype) for d in self._data]
         autograd.mark_variables(self._data, self._grad, self._grad_req)
 
     def _release(self):
@@ -432,33 +434,28 @@ class Parameter:
 
     def row_sparse_data(self, row_id):
         """The rows `row_id` (1-D integer NDArray) as a row_sparse array on row_id's context,
-        fetched from the Trainer's store.
+        fetched from the Trainer's store; without a Trainer the whole array. RuntimeError for a
+        Parameter of another storage type.
 
-        Arrays of this version are dense: a dense Parameter has no such rows (RuntimeError), but
-        `take` gives them.
-
-        >>> weight = mx.gluon.Parameter('weight', shape=(3, 2), init='ones')
+        >>> weight = mx.gluon.Parameter('weight', shape=(3, 2), init='ones', stype='row_sparse',
+        ...                             grad_stype='row_sparse')
         >>> weight.initialize()
-        >>> weight.row_sparse_data(mx.nd.array([1], dtype='int64'))
-        Traceback (most recent call last):
-            ...
-        RuntimeError: [gluon.Parameter] row_sparse_data() asked of 'weight', whose storage type...
-        >>> weight.data().take(mx.nd.array([1])).asnumpy()
-        array([[1., 1.]], dtype=float32)
+        >>> trainer = mx.gluon.Trainer([weight], 'sgd')
+        >>> rows = weight.row_sparse_data(mx.nd.array([1], dtype='int64'))
+        >>> rows.indices.asnumpy(), rows.data.asnumpy()
+        (array([1]), array([[1., 1.]], dtype=float32))
         """
         return self._pick(self._row_sparse_arrays(row_id, 'row_sparse_data()'), row_id.context)
 
     def list_row_sparse_data(self, row_id):
         """Like `row_sparse_data`, on all contexts.
 
-        >>> weight = mx.gluon.Parameter('weight', shape=(3, 2), init='ones')
+        >>> weight = mx.gluon.Parameter('weight', shape=(3, 2), init='ones', stype='row_sparse',
+        ...                             grad_stype='row_sparse')
         >>> weight.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
-        >>> [data.take(mx.nd.array([1], ctx=data.context)).shape for data in weight.list_data()]
-        [(1, 2), (1, 2)]
-        >>> weight.list_row_sparse_data(mx.nd.array([1], dtype='int64'))
-        Traceback (most recent call last):
-            ...
-        RuntimeError: [gluon.Parameter] list_row_sparse_data() asked of 'weight', whose...
+        >>> trainer = mx.gluon.Trainer([weight], 'sgd')
+        >>> [rows.context for rows in weight.list_row_sparse_data(mx.nd.array([1], dtype='int64'))]
+        [cpu(0), cpu(1)]
         """
         return list(self._row_sparse_arrays(row_id, 'list_row_sparse_data()'))
 

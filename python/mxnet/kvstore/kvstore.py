@@ -174,8 +174,8 @@ class KVStore(NotCopied, KVStoreBase):
         self._call("MXKVStorePush", args, *args.head(), args.handles, c_int(priority, "kvstore priority"))
 
     def pull(self, key, out=None, priority=0, ignore_sparse=True):
-        """Copy what is stored into the arrays `out`; with `ignore_sparse` leave out keys that are
-        row_sparse.
+        """Copy what is stored into the arrays `out`; with `ignore_sparse` leave row_sparse arrays
+        as they are, with a warning: `row_sparse_pull` copies rows into them.
 
         >>> store, out = mx.kv.create(), mx.nd.zeros(2)
         >>> store.init('a', mx.nd.array([1, 2]))
@@ -185,7 +185,7 @@ class KVStore(NotCopied, KVStoreBase):
         """
         if out is None:
             raise CheckedValueError("[kvstore] pull needs the arrays to copy to, in out")
-        if self._done(store_pull(self.handle.value, key, out, priority)):      # stored values are dense
+        if ignore_sparse and self._done(store_pull(self.handle.value, key, out, priority)):
             return
         args = _Arguments(key, out)
         self._call("MXKVStorePullWithSparse", args, *args.head(), args.handles, c_int(priority, "kvstore priority"),
@@ -226,20 +226,18 @@ class KVStore(NotCopied, KVStoreBase):
 
     def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
         """Copy the rows `row_ids` of what is stored into row_sparse arrays `out`; one array of ids
-        for each array.
+        for each array, or one for all.
 
-        Arrays of this version are dense, and those are refused with a ValueError. `pull` gives all
-        rows, of which `take` gives some.
+        Ids are numbers in any order, also several times. Each row is in `out` once; a row that the
+        stored value does not have is one of zeros. A ValueError says that an array is not
+        row_sparse, an IndexError that an id is outside of the value.
 
-        >>> store, out = mx.kv.create(), mx.nd.zeros((3, 2))
-        >>> store.init('table', mx.nd.array([[1, 2], [3, 4], [5, 6]]))
-        >>> store.row_sparse_pull('table', out=out, row_ids=mx.nd.array([2]))
-        Traceback (most recent call last):
-            ...
-        mxnet.base.MXNetError: [kvstore] row_sparse_pull into an array of storage type 'default'...
-        >>> store.pull('table', out=out)
-        >>> out.take(mx.nd.array([2])).asnumpy()
-        array([[5., 6.]], dtype=float32)
+        >>> store, out = mx.kv.create(), mx.nd.sparse.zeros('row_sparse', (3, 2))
+        >>> store.init('table', mx.nd.array([[1, 2], [3, 4], [5, 6]]).tostype('row_sparse'))
+        >>> store.row_sparse_pull('table', out=out, row_ids=mx.nd.array([2, 0, 2]))
+        >>> out.indices.asnumpy(), out.data.asnumpy()
+        (array([0, 2]), array([[1., 2.],
+               [5., 6.]], dtype=float32))
         """
         if out is None or row_ids is None:
             raise CheckedValueError("[kvstore] row_sparse_pull needs the arrays to copy to and the rows to copy")

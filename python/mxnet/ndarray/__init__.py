@@ -9,7 +9,7 @@ from .ndarray import NDArray, _GRAD_REQ_MAP, _STORAGE_TYPE_ID_TO_STR, _STORAGE_T
 from .utils import load, load_frombuffer, save
 from . import op
 
-_SUBMODULES = ("contrib", "image", "linalg", "numpy", "numpy_extension", "random", "utils")
+_SUBMODULES = ("contrib", "image", "linalg", "numpy", "numpy_extension", "random", "sparse", "utils")
 _SHORT = {"np": "numpy", "npx": "numpy_extension"}
 
 

@@ -15,7 +15,7 @@ from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError, error_clas
 from ..context import Context
 from . import _internal
 from ._exchange import _Exchange
-from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, _recorded, shared
+from ._native import _as_shape, _call, _new_array, _new_filled, _recorded, shared
 
 __all__ = ["NDArray"]
 
@@ -75,7 +75,7 @@ class NDArray(_Exchange, NDArrayBase):
 
     @property
     def stype(self):
-        """Storage type: 'default' for dense arrays."""
+        """Storage type: 'default' for dense arrays, 'row_sparse' or 'csr'."""
         return "default"
 
     @property
@@ -266,13 +266,17 @@ class NDArray(_Exchange, NDArrayBase):
         return shared(self, importlib.import_module("mxnet.numpy").ndarray)   # which stands on this module
 
     def tostype(self, stype):
-        """Copy in another storage type.
+        """Copy in another storage type: 'default', 'row_sparse', or 'csr' for two dimensions.
 
-        >>> mx.nd.ones(2).tostype('default').stype
-        'default'
+        >>> x = mx.nd.array([[0, 1], [0, 0]])
+        >>> x.tostype('csr').stype, x.tostype('row_sparse').indices.asnumpy()
+        ('csr', array([0]))
         """
-        _dense_only("tostype", stype)
-        return self.copy()
+        if stype == "default":
+            return self.copy()
+        if stype == "csr" and self.ndim != 2:
+            raise ValueError(f"[tostype] to convert to a CSR, the NDArray should be 2 Dimensional; the current shape is {self.shape}")
+        return _call("cast_storage", (self,), stype=str(stype))
 
     def detach(self):
         """View of the same memory that autograd does not follow.
@@ -302,7 +306,7 @@ class NDArray(_Exchange, NDArrayBase):
 
     def attach_grad(self, grad_req="write", stype=None):
         """Makes the array a variable of autograd with a gradient of zeros; `grad_req`: 'write',
-        'add' or 'null'.
+        'add' or 'null'. The gradient has the array's storage, or that of `stype`.
 
         >>> x = mx.nd.array([1, 2])
         >>> x.attach_grad()
@@ -312,11 +316,13 @@ class NDArray(_Exchange, NDArrayBase):
         >>> x.grad.asnumpy()
         array([2., 4.], dtype=float32)
         """
-        if stype is not None:
-            from ..util import dense_instead
-            dense_instead("attach_grad", "the gradient", stype)
         ctx = Context("cpu", 0) if self.context.device_type in ("cpu_shared", "cpu_pinned") else self.context   # as of results
-        grad = _new_filled("_zeros", self.shape, ctx, self.dtype)
+        stype = self.stype if stype is None else stype
+        if stype == "default":
+            grad = _new_filled("_zeros", self.shape, ctx, self.dtype)
+        else:
+            from . import sparse    # which stands on this module
+            grad = sparse.zeros(stype, self.shape, ctx, self.dtype)
         _tape.mark_variables([self], [grad], [grad_req])
 
     @property

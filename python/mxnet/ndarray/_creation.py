@@ -12,7 +12,7 @@ from ..base import mx_real_t, CheckedValueError, _MXTypeError, error_class
 from ..context import current_context
 from ._array import NDArray
 from ._dlpack import from_dlpack
-from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, from_values
+from ._native import _as_shape, _call, _new_array, _new_filled, from_values
 
 __all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "histogram",
            "imdecode", "linspace", "moveaxis", "onehot_encode", "ones", "split_v2", "waitall", "zeros"]
@@ -22,6 +22,7 @@ def array(source_array, ctx=None, dtype=None):
     """Array with the values of a list, number, NumPy array or NDArray.
 
     `dtype` defaults to the source's for an NDArray and to float32 for everything else, as in 1.x.
+    Sparse arrays and sparse matrices of SciPy make sparse arrays of their dtype.
     Raises TypeError for what is no rectangular collection of numbers.
 
     >>> mx.nd.array([[1, 2], [3, 4]]).asnumpy()
@@ -31,6 +32,9 @@ def array(source_array, ctx=None, dtype=None):
     'int32'
     """
     ctx = ctx or current_context()
+    if hasattr(source_array, "tocsr") or isinstance(source_array, NDArray) and source_array.stype != "default":
+        from . import sparse        # which stands on this module
+        return sparse.array(source_array, ctx, dtype)
     if isinstance(source_array, NDArray):
         dtype = source_array.dtype if dtype is None else dtype
         target = _new_array(source_array.shape, ctx, dtype)
@@ -71,12 +75,15 @@ def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
 
 
 def empty(shape, ctx=None, dtype=None, stype=None):
-    """Array with whatever the memory held.
+    """Array with whatever the memory held; with `stype` 'csr' or 'row_sparse' one that stores
+    nothing.
 
     >>> mx.nd.empty((2, 3)).shape
     (2, 3)
     """
-    _dense_only("empty", stype)
+    if stype not in (None, "default"):
+        from . import sparse
+        return sparse.empty(stype, shape, ctx, dtype)
     return _new_array(shape, ctx or current_context(), mx_real_t if dtype is None else dtype)
 
 
@@ -106,14 +113,18 @@ def _whole(function, argument, value):
 
 
 def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
-    """Array of zeros. `dtype` float32 by default.
+    """Array of zeros. `dtype` float32 by default; `stype` 'csr' or 'row_sparse' for a sparse one.
 
     >>> mx.nd.zeros((2, 2)).asnumpy()
     array([[0., 0.],
            [0., 0.]], dtype=float32)
+    >>> mx.nd.zeros((2, 2), stype='csr')
+    <BLANKLINE>
+    <CSRNDArray 2x2 @cpu(0)>
     """
-    if stype is not None:
-        _dense_only("zeros", stype)
+    if stype not in (None, "default"):
+        from . import sparse
+        return sparse.zeros(stype, shape, ctx, dtype, **kwargs)
     out = _out_of("zeros", kwargs, "shape, ctx, dtype, stype, out") if kwargs else None
     return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, out)
 

@@ -7,7 +7,7 @@ import numpy as np
 from .. import _dtypes
 from .._operators import functions as _op_functions
 from .._binding import array_of, array_of_lists, filled, invoke, is_recorded as _recorded, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
-from ..base import NDArrayHandle, _LIB, check_call, error_class, _MXTypeError, _MXValueError
+from ..base import NDArrayHandle, _LIB, check_call, error_class, _MXTypeError
 from ..context import Context
 
 _handle_of = {}
@@ -91,7 +91,7 @@ def from_values(source, ctx, dtype, numpy=False, converts=False):
         values = _numbers_of(values, _dtypes.TYPES[number])
     if values is None or values.dtype.kind not in "fiubV" or values.dtype.kind == "V" and values.dtype.name != "bfloat16":
         if hasattr(source, "toarray"):      # a sparse matrix of SciPy
-            raise TypeError(f"[array] got a {type(source).__name__}, and arrays are dense here; accepted: what its toarray() gives")
+            raise TypeError(f"[array] got a {type(source).__name__}, and mx.np has dense arrays; accepted: what its toarray() gives")
         kind = error_class(TypeError, ValueError) if isinstance(source, np.ndarray) else TypeError
         raise kind(f"[array] got a {type(source).__name__} that is no rectangular collection of {'real ' if numpy else ''}numbers; "
                    "accepted: numbers, nested lists of equal lengths, arrays")
@@ -143,8 +143,3 @@ def _new_empty_handle():
     handle = NDArrayHandle()
     check_call(_LIB.MXNDArrayCreateNone(ctypes.byref(handle)))
     return handle
-
-
-def _dense_only(function, stype):
-    if stype not in (None, "default"):
-        raise _MXValueError(f"[{function}] stype={stype!r}; accepted: 'default'; arrays are dense")

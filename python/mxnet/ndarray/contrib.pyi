@@ -245,6 +245,36 @@ def dequantize(data: NDArray, min_range: NDArray | None = ..., max_range: NDArra
 
     out_type: Dtype of the numbers.
     """
+def dgl_adjacency(data: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """The adjacency matrix of a graph: csr, float32, 1 for each edge."""
+def dgl_csr_neighbor_non_uniform_sample(*csr_matrix: NDArray | Sequence[NDArray], num_hops: int = ..., num_neighbor: int = ..., max_num_vertices: int = ..., num_args: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """As _contrib_dgl_csr_neighbor_uniform_sample, with edges drawn in proportion to the probability
+    (float32, a number for each vertex) of the vertex that they lead to.
+
+    num_hops: How many edges a vertex of the sample is away from a seed at most.
+    num_neighbor: How many edges of a vertex are drawn; all where it has no more.
+    max_num_vertices: Most vertices of a sample, seeds included.
+    """
+def dgl_csr_neighbor_uniform_sample(*csr_matrix: NDArray | Sequence[NDArray], num_hops: int = ..., num_neighbor: int = ..., max_num_vertices: int = ..., num_args: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Vertices around each array of seeds: of every vertex that is fewer than num_hops edges away,
+    num_neighbor edges drawn without replacement.
+
+    num_hops: How many edges a vertex of the sample is away from a seed at most.
+    num_neighbor: How many edges of a vertex are drawn; all where it has no more.
+    max_num_vertices: Most vertices of a sample, seeds included.
+    """
+def dgl_graph_compact(*graph_data: NDArray | Sequence[NDArray], return_mapping: bool, graph_sizes: int | Sequence[int], num_args: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Samples of graphs as graphs of their own: columns are positions among the sample's vertices,
+    and empty rows behind the last vertex go.
+
+    return_mapping: Also give matrices with the edges' data.
+    graph_sizes: Number of vertices of each graph.
+    """
+def dgl_subgraph(*graph: NDArray | Sequence[NDArray], return_mapping: bool, num_args: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """The part of a graph that has the given vertices (ascending) and the edges between them.
+
+    return_mapping: Also give matrices with the edges' data.
+    """
 def div_sqrt_dim(data: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """Divides by the square root of the last dimension's size; integers by the whole part of that
     root.
@@ -252,6 +282,10 @@ def div_sqrt_dim(data: NDArray, out: NDArray | Sequence[NDArray] | None = ..., n
 def dynamic_reshape(data: NDArray, shape: NDArray | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """The elements of data in the shape that is the contents of another array; the codes 0, -1, -2,
     -3 and -4 are those of Reshape.
+    """
+def edge_id(data: NDArray, u: NDArray | None = ..., v: NDArray | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Elements data[u[i], v[i]] of a csr matrix, -1 where none is stored: the numbers of edges of a
+    graph.
     """
 def fft(data: NDArray, compute_size: int = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """Discrete Fourier transform of the last dimension of real data (..., n); n is arbitrary.

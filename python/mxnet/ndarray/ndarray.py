@@ -17,6 +17,7 @@ from ._arithmetic import __all__ as _arithmetic_names
 from ._creation import *  # noqa: F403
 from ._creation import __all__ as _creation_names
 from ._dlpack import from_dlpack, to_dlpack_for_read, to_dlpack_for_write
+from . import _sparse_arrays    # sets the classes of sparse results
 from ._native import _new_empty_handle, _new_from_shared_mem
 
 __all__ = ["NDArray", "bfloat16", "from_dlpack", "to_dlpack_for_read", "to_dlpack_for_write",

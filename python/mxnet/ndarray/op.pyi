@@ -91,8 +91,7 @@ def batch_dot(lhs: NDArray, rhs: NDArray, transpose_a: bool = ..., transpose_b: 
         last.
     transpose_b: Multiply with rhs transposed: its last dimension is summed over instead of its
         first.
-    forward_stype: Storage type wanted for the result of sparse inputs; results of dense inputs
-        are dense.
+    forward_stype: Storage type wanted for the result.
     """
 def batch_take(a: NDArray, indices: NDArray | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """One entry of each row; indices out of range take the nearest."""
@@ -206,6 +205,12 @@ def cast(data: NDArray, dtype: object, out: NDArray | Sequence[NDArray] | None =
     """Converts to another dtype; fractions are truncated towards zero for integers.
 
     dtype: What to convert to.
+    """
+def cast_storage(data: NDArray, stype: Literal["csr", "default", "row_sparse"], out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """The same array in another storage type: 'default', 'row_sparse' (rows with an element that is
+    not 0) or 'csr' (elements that are not 0, of 2-D arrays).
+
+    stype: Storage type of the result.
     """
 def cbrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """Computes cbrt(x) for every element x."""
@@ -371,8 +376,7 @@ def dot(lhs: NDArray, rhs: NDArray, transpose_a: bool = ..., transpose_b: bool =
         last.
     transpose_b: Multiply with rhs transposed: its last dimension is summed over instead of its
         first.
-    forward_stype: Storage type wanted for the result of sparse inputs; results of dense inputs
-        are dense.
+    forward_stype: Storage type wanted for the result.
     """
 def Dropout(data: NDArray, p: float = ..., mode: Literal["always", "training"] = ..., axes: int | Sequence[int] = ..., cudnn_off: bool | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """Sets elements to 0 with probability p and multiplies the others by 1 / (1 - p), in training or

@@ -35,10 +35,8 @@ def _from_numpy_file(fname, kind):
 
 
 def arrays_of(archive):
-    """{name: NumPy array} of an open ``.npz`` file.
-
-    ValueError, with the member's name, for one that is damaged or no array, of which NumPy gives
-    the bytes."""
+    """{name: NumPy array} of an open ``.npz`` file. ValueError, with the member's name, for a
+    member that is damaged or no array, of which NumPy gives the bytes."""
     found = {}
     for name in archive.files:
         try:

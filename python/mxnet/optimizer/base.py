@@ -18,12 +18,13 @@ def is_low_precision(array):
     return array.dtype == numpy.float16 or getattr(array.dtype, "name", None) == "bfloat16"
 
 
-def zeros_like(array, dtype=None, stype="default"):
-    """Zeros with the shape and context of `array`; in its dtype unless another is given."""
+def zeros_like(array, dtype=None, stype="default", shape=None):
+    """Zeros with the context of `array`; of its shape and dtype unless others are given."""
     dtype = dtype or array.dtype
+    shape = array.shape if shape is None else shape
     if stype == "default":
-        return nd.zeros(array.shape, ctx=array.context, dtype=dtype)
-    return nd.sparse.zeros(stype, array.shape, ctx=array.context, dtype=dtype)
+        return nd.zeros(shape, ctx=array.context, dtype=dtype)
+    return nd.sparse.zeros(stype, shape, ctx=array.context, dtype=dtype)
 
 
 def aggregation_size(default=4, most=60):

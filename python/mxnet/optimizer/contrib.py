@@ -37,7 +37,7 @@ class GroupAdaGrad(Optimizer):
     def create_state(self, index, weight):
         if len(weight.shape) != 2:
             raise error_class(ValueError, AssertionError)(f"[GroupAdaGrad] weight of shape {weight.shape}; two dimensions are expected")
-        return zeros_like(weight[:, :1], stype=weight.stype)
+        return zeros_like(weight, stype=weight.stype, shape=(weight.shape[0], 1))
 
     def update(self, index, weight, grad, state):
         lr, wd, _ = self._step(index)

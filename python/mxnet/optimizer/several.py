@@ -4,7 +4,7 @@ import math
 from .. import ndarray as nd
 from ..ndarray import _internal
 from .adaptive import TwoMoments
-from .base import aggregation_size, is_low_precision, register
+from .base import aggregation_size, is_low_precision, register, zeros_like
 
 __all__ = ["LAMB", "LANS", "AdamW", "AdaBelief"]
 
@@ -116,6 +116,9 @@ class LAMB(_NormScaled):
         super().__init__(learning_rate, beta1, beta2, epsilon, lower_bound, upper_bound, **kwargs)
         self.bias_correction = bias_correction
         self.aggregate_num = aggregation_size(45, 45)
+
+    def create_state(self, index, weight):
+        return zeros_like(weight, stype=weight.stype), zeros_like(weight, stype=weight.stype)
 
     def _update_several(self, arrays, indices, masters, weights):
         function = _internal._multi_mp_lamb_update if masters else _internal._multi_lamb_update

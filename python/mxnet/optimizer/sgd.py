@@ -406,6 +406,9 @@ class LARS(SGD):
                 continue
             master = s[1] if multi_precision else w
             momentum = s[0] if multi_precision else s
+            if g.stype == "row_sparse":       # the operators update its rows alone
+                self._update_one(w, g, s, self._get_lars(i, master, g, lr, wd), wd, multi_precision)
+                continue
             # The scaled step, decay included, stands in for the gradient of a plain step with
             # learning rate 1.
             step = nd.broadcast_mul(self._rescaled(g.astype(master.dtype)) + wd * master,

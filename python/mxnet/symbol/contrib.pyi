@@ -232,6 +232,36 @@ def dequantize(data: Symbol | None = ..., min_range: Symbol | None = ..., max_ra
 
     out_type: Dtype of the numbers.
     """
+def dgl_adjacency(data: Symbol | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
+    """The adjacency matrix of a graph: csr, float32, 1 for each edge."""
+def dgl_csr_neighbor_non_uniform_sample(*csr_matrix: Symbol | Sequence[Symbol], num_hops: int = ..., num_neighbor: int = ..., max_num_vertices: int = ..., num_args: int = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
+    """As _contrib_dgl_csr_neighbor_uniform_sample, with edges drawn in proportion to the probability
+    (float32, a number for each vertex) of the vertex that they lead to.
+
+    num_hops: How many edges a vertex of the sample is away from a seed at most.
+    num_neighbor: How many edges of a vertex are drawn; all where it has no more.
+    max_num_vertices: Most vertices of a sample, seeds included.
+    """
+def dgl_csr_neighbor_uniform_sample(*csr_matrix: Symbol | Sequence[Symbol], num_hops: int = ..., num_neighbor: int = ..., max_num_vertices: int = ..., num_args: int = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
+    """Vertices around each array of seeds: of every vertex that is fewer than num_hops edges away,
+    num_neighbor edges drawn without replacement.
+
+    num_hops: How many edges a vertex of the sample is away from a seed at most.
+    num_neighbor: How many edges of a vertex are drawn; all where it has no more.
+    max_num_vertices: Most vertices of a sample, seeds included.
+    """
+def dgl_graph_compact(*graph_data: Symbol | Sequence[Symbol], return_mapping: bool, graph_sizes: int | Sequence[int], num_args: int = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
+    """Samples of graphs as graphs of their own: columns are positions among the sample's vertices,
+    and empty rows behind the last vertex go.
+
+    return_mapping: Also give matrices with the edges' data.
+    graph_sizes: Number of vertices of each graph.
+    """
+def dgl_subgraph(*graph: Symbol | Sequence[Symbol], return_mapping: bool, num_args: int = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
+    """The part of a graph that has the given vertices (ascending) and the edges between them.
+
+    return_mapping: Also give matrices with the edges' data.
+    """
 def div_sqrt_dim(data: Symbol | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """Divides by the square root of the last dimension's size; integers by the whole part of that
     root.
@@ -239,6 +269,10 @@ def div_sqrt_dim(data: Symbol | None = ..., name: str | None = ..., attr: dict[s
 def dynamic_reshape(data: Symbol | None = ..., shape: Symbol | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """The elements of data in the shape that is the contents of another array; the codes 0, -1, -2,
     -3 and -4 are those of Reshape.
+    """
+def edge_id(data: Symbol | None = ..., u: Symbol | None = ..., v: Symbol | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
+    """Elements data[u[i], v[i]] of a csr matrix, -1 where none is stored: the numbers of edges of a
+    graph.
     """
 def fft(data: Symbol | None = ..., compute_size: int = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """Discrete Fourier transform of the last dimension of real data (..., n); n is arbitrary.

@@ -97,8 +97,7 @@ def batch_dot(lhs: Symbol | None = ..., rhs: Symbol | None = ..., transpose_a: b
         last.
     transpose_b: Multiply with rhs transposed: its last dimension is summed over instead of its
         first.
-    forward_stype: Storage type wanted for the result of sparse inputs; results of dense inputs
-        are dense.
+    forward_stype: Storage type wanted for the result.
     """
 def batch_take(a: Symbol | None = ..., indices: Symbol | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """One entry of each row; indices out of range take the nearest."""
@@ -219,6 +218,15 @@ def cast(data: Symbol | None = ..., *, dtype: object, name: str | None = ..., at
     """
 @overload
 def cast(data: Symbol | None, dtype: object, name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol: ...
+@overload
+def cast_storage(data: Symbol | None = ..., *, stype: Literal["csr", "default", "row_sparse"], name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
+    """The same array in another storage type: 'default', 'row_sparse' (rows with an element that is
+    not 0) or 'csr' (elements that are not 0, of 2-D arrays).
+
+    stype: Storage type of the result.
+    """
+@overload
+def cast_storage(data: Symbol | None, stype: Literal["csr", "default", "row_sparse"], name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol: ...
 def cbrt(data: Symbol | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """Computes cbrt(x) for every element x."""
 def ceil(data: Symbol | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
@@ -396,8 +404,7 @@ def dot(lhs: Symbol | None = ..., rhs: Symbol | None = ..., transpose_a: bool = 
         last.
     transpose_b: Multiply with rhs transposed: its last dimension is summed over instead of its
         first.
-    forward_stype: Storage type wanted for the result of sparse inputs; results of dense inputs
-        are dense.
+    forward_stype: Storage type wanted for the result.
     """
 def Dropout(data: Symbol | None = ..., p: float = ..., mode: Literal["always", "training"] = ..., axes: int | Sequence[int] = ..., cudnn_off: bool | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """Sets elements to 0 with probability p and multiplies the others by 1 / (1 - p), in training or

@@ -8,16 +8,17 @@ from .. import context as _context
 from ..base import error_class
 from ..io import DataIter
 from ..util import _library_value, set_env, wraps_safely
-from . import arrays, compare, datasets, statistics, symbolic
+from . import arrays, compare, datasets, sparse_arrays, statistics, symbolic
 from .arrays import *
 from .compare import *
 from .datasets import *
+from .sparse_arrays import *
 from .statistics import *
 from .symbolic import *
 
 __all__ = ["DummyIter", "discard_stderr", "environment", "has_tvm_ops", "is_aarch64_run", "is_cd_run",
            "is_op_runnable", "list_gpus",
-           "retry"] + arrays.__all__ + compare.__all__ + datasets.__all__ + statistics.__all__ + symbolic.__all__
+           "retry"] + arrays.__all__ + compare.__all__ + datasets.__all__ + sparse_arrays.__all__ + statistics.__all__ + symbolic.__all__
 
 
 def list_gpus():

@@ -96,21 +96,15 @@ def random_sample(population, k):
 
 def rand_ndarray(shape, stype="default", density=None, dtype=None, modifier_func=None, shuffle_csr_indices=False,
                  distribution=None, ctx=None):
-    """A normally distributed array.
+    """A normally distributed dense array, or a sparse one of `rand_sparse_ndarray`, which takes all
+    but `shape` and `ctx`.
 
     Parameters
     ----------
     shape : tuple of int
     stype : {'default', 'row_sparse', 'csr'}
-    density : float, optional
-        Share of the rows (row_sparse) or elements (csr) that are not zero; random when None.
+    density, modifier_func, shuffle_csr_indices, distribution : optional
     dtype : type, optional
-    modifier_func : callable, optional
-        Applied to each value of a sparse array.
-    distribution : {'uniform', None}
-        Where the values of a sparse array lie; only 'uniform' is known.
-    shuffle_csr_indices : bool
-        Not accepted: the columns of a row are in order.
     ctx : Context, optional
 
     Returns
@@ -126,17 +120,9 @@ def rand_ndarray(shape, stype="default", density=None, dtype=None, modifier_func
     ctx = default_context() if ctx is None else ctx
     if stype == "default":
         return nd.array(np.random.randn(*shape), dtype=dtype, ctx=ctx)
-    if stype not in ("row_sparse", "csr"):
-        raise ValueError(f"[rand_ndarray] stype={stype!r}; 'default', 'row_sparse' and 'csr' are accepted")
-    if shuffle_csr_indices or distribution not in (None, "uniform"):
-        raise ValueError("[rand_ndarray] sparse arrays have ordered columns and uniform distribution")
-    density = np.random.rand() if density is None else density
-    dense = np.random.rand(*shape)
-    if modifier_func is not None:
-        dense = assign_each(dense, modifier_func)
-    kept = np.random.rand(shape[0]) < density if stype == "row_sparse" else np.random.rand(*shape) < density
-    dense[~kept] = 0
-    return nd.array(dense, dtype=dtype, ctx=ctx).tostype(stype)
+    from .sparse_arrays import rand_sparse_ndarray    # which stands on this module
+    return rand_sparse_ndarray(shape, stype, density=density, dtype=dtype, modifier_func=modifier_func,
+                               shuffle_csr_indices=shuffle_csr_indices, distribution=distribution, ctx=ctx)[0]
 
 
 # ---- regular ----

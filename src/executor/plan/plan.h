@@ -60,9 +60,11 @@ struct PlanNodes {
     kSlot,      // in an array of the caller; `at`: which slot
     kConstant,  // in the instance's block of constants; `at`: the offset in bytes
     kArena,     // in the arena; `at`: the offset in bytes
+    kSparse,    // in a sparse array of the instance; `at`: which one
   };
   struct Blob {
     TBlob shape;  // no pointer
+    StorageType storage = StorageType::kDense;
     Place place = Place::kNowhere;
     size_t at = 0;          // what it means, `place` says
     int micro_batches = 1;  // `shape` is one of so many parts that lie one behind the other and are used in turn (Loop)
@@ -84,6 +86,8 @@ struct PlanNodes {
   std::vector<Loop> loops;
   std::vector<std::vector<int>> slot_blobs;  // which blobs a slot's pointer goes to
   std::vector<int> arena_blobs, constant_blobs;
+  TensorTypes sparse_types;                        // of the instance's sparse arrays
+  std::vector<std::vector<int>> sparse_blobs;      // which blobs each of them is for
   std::vector<std::vector<int>> constant_readers;  // by node: blobs that hold its results, when it is constant
   std::vector<char> head_used;                     // by output: does the backward pass read its head gradient?
 };
@@ -112,6 +116,7 @@ class Plan : public PlanSlots, public PlanNodes {
 
   size_t constant_bytes = 0;
   TensorTypes output_types;
+  TensorTypes grad_types;  // by input; unknown where no gradient is wanted
   std::vector<OpReq> grad_req;
   std::vector<char> per_call;  // by input
   Phase forward, backward;
@@ -124,6 +129,9 @@ class Plan : public PlanSlots, public PlanNodes {
   InferSwitches switches;  // that it was inferred with
   Symbol optimized;        // the forward graph after the passes
   Recompute recompute;     // chosen nodes of the symbol
+
+  /* Does a node work on sparse arrays, the caller's or others? */
+  bool has_sparse = false;
 
   std::string DebugStr() const;
 };

@@ -38,6 +38,10 @@ class PlanBinding {
   void Point(const std::vector<int>& which, void* at) {
     for (int b : which) blobs[b].dptr = at;
   }
+  /* The blobs are a sparse array, or none any more. */
+  void Point(const std::vector<int>& which, SparseParts* parts) {
+    for (int b : which) blobs[b].sparse = parts;
+  }
   /* The blobs lie at their offsets from `block`. */
   void PutInto(const std::vector<int>& which, void* block) {
     for (int b : which) blobs[b].dptr = static_cast<char*>(block) + plan_.blobs[b].at;

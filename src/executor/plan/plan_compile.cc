@@ -34,6 +34,9 @@ void Describe(const PlanTask& task, PlanGraph* graph, Plan* plan) {
   plan->per_call.resize(task.inputs.size(), 0);
   plan->optimized = std::move(graph->optimized);
   for (const NodeEntry& e : graph->graph.outputs) plan->output_types.push_back(graph->info->type(e));
+  plan->grad_types.resize(task.inputs.size());
+  for (size_t k = 0; k < graph->graph.grads.size(); ++k)
+    plan->grad_types[static_cast<size_t>(task.grad_inputs[k])] = graph->info->type(graph->graph.grads[k]);
 }
 
 PlanStats Summarize(const Plan& plan, const EntryPlaces& places) {
@@ -68,6 +71,7 @@ std::shared_ptr<const Plan> Plan::Compile(const PlanRequest& request) {
   plan->constant_bytes = places.constant_bytes;
   plan->blocks = std::move(places.blocks);
   plan->memory = std::move(places.memory);
+  for (const TensorType& t : graph.info->types) plan->has_sparse = plan->has_sparse || IsSparse(t.storage);
   plan->stats = Summarize(*plan, places);
   return plan;
 }

@@ -12,7 +12,7 @@ bool PlanInstance::RunsAsCudaGraphs(const PlanCall& call, bool backward) const {
   if (!call.graphs || !plan_->ctx.execution().is_gpu()) return false;
   // While nodes are recorded they run one by one: a graph shows none.
   return Env::Get().enable_cuda_graphs && GpuInterface().graphs.get() && plan_->loops.empty() && !PhaseOf(backward).only_in_bulks &&
-         !(profiler::Active() & profiler::kSymbolic);
+         !plan_->has_sparse && !(profiler::Active() & profiler::kSymbolic);
 }
 
 PlanCudaGraphs* PlanInstance::CudaGraphs() {

@@ -92,7 +92,8 @@ class ResultMaker {
     for (const auto& e : graph_.outputs) ++outputs_[e];
   }
 
-  void Run() {
+  /* The copies and sums that were put in. */
+  std::vector<NodePtr> Run() {
     for (int i = 0; i < task_.slots.num_outputs; ++i) {
       NodeEntry& e = graph_.outputs[i];
       const bool alone = users_[e] == 0 && outputs_[e] == 1;
@@ -106,6 +107,7 @@ class ResultMaker {
       const NodePtr& x = task_.inputs[input];
       Make(&e, task_.grad_req[input], task_.slots.grad_slot(input), x->name + "_grad", users_[e] == 1, {x, 0, 0});
     }
+    return std::move(added_);
   }
 
  private:
@@ -115,7 +117,7 @@ class ResultMaker {
     if (req == OpReq::kAdd)
       AddOnto(e, slot, name, own && alone, like);
     else if (!own)
-      *e = InPlaceOf(&graph_, *e, graph_ops::CopyOf(*e, name));
+      *e = InPlaceOf(&graph_, *e, Added(graph_ops::CopyOf(*e, name)));
     taken_.insert(*e);
     made_.result_slots[*e] = slot;
   }
@@ -129,16 +131,39 @@ class ResultMaker {
     made_.variable_slots[before.get()] = slot;
     made_.variables.push_back(before);
     graph_.alike.emplace_back(NodeEntry{before, 0, 0}, like);
-    *e = InPlaceOf(&graph_, *e, graph_ops::AddGradient({before, 0, 0}, *e, name));
+    *e = InPlaceOf(&graph_, *e, Added(graph_ops::AddGradient({before, 0, 0}, *e, name)));
+  }
+
+  NodeEntry Added(const NodeEntry& e) {
+    added_.push_back(e.node);
+    return e;
   }
 
   const PlanTask& task_;
   PlanGraph& made_;
   PassGraph& graph_;
+  std::vector<NodePtr> added_;       // copies and sums
   std::map<EntryKey, int> users_;    // operators and gradients
   std::map<EntryKey, int> outputs_;  // how many an entry is
   std::set<EntryKey> taken_;
 };
+
+/* By gradient that is wanted. */
+StorageTypes GradientStorages(const PlanTask& task) {
+  StorageTypes wanted;
+  for (int input : task.grad_inputs)
+    wanted.push_back(task.request.grad_storage.empty() ? StorageType::kUndefined : task.request.grad_storage[static_cast<size_t>(input)]);
+  return wanted;
+}
+
+/* What results are added onto are arrays of the caller's. */
+void AddTypesOfSlots(const PlanTask& task, const PlanGraph& made, VariableTypes* types) {
+  for (const NodePtr& n : made.variables) {
+    const auto [kind, input] = task.slots.KindOf(made.variable_slots.at(n.get()));
+    if (kind == PlanSlots::SlotKind::kGradient && !task.request.grad_storage.empty())
+      (*types)[n.get()].storage = task.request.grad_storage[static_cast<size_t>(input)];
+  }
+}
 
 /* Gradients are written into arrays that lie as the inputs do. */
 void CheckGradients(const PlanTask& task, const PlanGraph& made) {
@@ -178,13 +203,16 @@ PlanGraph MakeGraph(const PlanTask& task, const std::vector<NodeEntry>& forward,
   } else {
     made.graph.outputs = forward;
   }
+  const bool sparse = ChooseStorages(&made.graph, types, GradientStorages(task), passes == nullptr);
   PassContext context(task.request, task.has_backward(), &types);
   context.quiet = passes == nullptr;
   std::vector<PassRecord> unwanted;
   RunPasses(&made.graph, &context, Stage::kLate, passes ? passes : &unwanted);
   made.optimized.outputs = made.graph.outputs;
-  ResultMaker(task, &made).Run();
+  const std::vector<NodePtr> added = ResultMaker(task, &made).Run();
+  if (sparse) AddTypesOfSlots(task, made, &types);
   made.info = InferGraph(made.graph, types, task.request.switches);
+  if (sparse) GiveForms(added, *made.info);
   CheckGradients(task, made);
   return made;
 }

@@ -48,9 +48,12 @@ void PlanInstance::Bind(PlanCall* call, const RunContext& run, GraphPlaces* plac
     if (p.slot_blobs[s].empty() || call->arrays[s].is_none()) continue;
     const NDArray& array = call->arrays[s];
     AllocateOn(array.chunk(), run);
+    if (p.has_sparse && BindSparseSlot(s, array)) continue;
     void* const lies = array.data().dptr;
     BindSlot(s, array, lies, places ? places->PlaceOf(s, lies) : lies);
   }
+  if (sparse_.size() < p.sparse_types.size()) BindSparse();
+  for (const std::vector<int>& blobs : p.sparse_blobs) bound_.Changed(blobs);
   if (p.constant_bytes && !constants_.dptr) BindConstants(run);
   if (p.memory.arena_bytes) BindArena(run);
 }
@@ -73,6 +76,22 @@ void PlanInstance::BindSlot(int slot, const NDArray& array, const void* lies, vo
   if (at == slot_pointers_[slot]) return;
   slot_pointers_[slot] = at;
   bound_.Point(blobs, at);
+}
+
+bool PlanInstance::BindSparseSlot(int slot, const NDArray& array) {
+  const std::vector<int>& blobs = plan_->slot_blobs[slot];
+  bound_.Point(blobs, array.sparse());
+  if (!array.is_sparse()) return false;
+  bound_.Changed(blobs);
+  return true;
+}
+
+void PlanInstance::BindSparse() {
+  const Plan& p = *plan_;
+  for (const TensorType& type : p.sparse_types) {
+    sparse_.push_back(NDArray::Make(type, p.ctx));
+    bound_.Point(p.sparse_blobs[sparse_.size() - 1], sparse_.back().sparse());
+  }
 }
 
 void PlanInstance::BindConstants(const RunContext& run) {

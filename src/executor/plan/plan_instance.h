@@ -57,6 +57,9 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
    * stand for arrays. */
   void Bind(PlanCall* call, const RunContext& run, GraphPlaces* places = nullptr);
   void BindSlot(int slot, const NDArray& array, const void* lies, void* at);
+  /* False: it is dense. */
+  bool BindSparseSlot(int slot, const NDArray& array);
+  void BindSparse();
   void BindConstants(const RunContext& run);
   void BindArena(const RunContext& run);
   void FreeArena(const RunContext& run);
@@ -119,7 +122,8 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
     uint64_t version = 0;
     const void* at = nullptr;
   };
-  std::vector<Seen> seen_;  // by input: what was bound last; holding it keeps its address from being given to another array
+  std::vector<Seen> seen_;       // by input: what was bound last; holding it keeps its address from being given to another array
+  std::vector<NDArray> sparse_;  // what nodes hand to one another in other storages than dense
   StorageHandle constants_;
   std::unique_ptr<PlanConstants> constant_pieces_;  // null on a GPU, and while there are none
   RandomState replay_random_;

@@ -7,6 +7,7 @@
 #include "executor/plan/plan_instance.h"
 #include "executor/plan/plan_workspace.h"
 #include "ndarray/run.h"
+#include "ndarray/sparse_copy.h"
 #include "operator/matrix/to_layout.h"
 
 namespace mxnet {
@@ -53,11 +54,13 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
     for (const ShownValue& v : ShownBy(p, names, t, backward, monitor.numbers_outputs)) {
       if (v.is_input && !monitor.all) continue;
       const TBlob& like = p.blobs[v.blob].shape;
-      shown.push_back({v.name, v.is_zero ? -1 : v.blob, NDArray(like.shape, Context::CPU(), like.dtype)});
+      const TensorType type(like.shape, like.dtype, v.is_zero ? StorageType::kDense : p.blobs[v.blob].storage);
+      shown.push_back({v.name, v.is_zero ? -1 : v.blob, NDArray::Make(type, Context::CPU())});
       inputs_shown += v.is_input;
     }
     for (auto& s : shown) variables.writes.push_back(s.array.var());
     const auto copy = [self](const Shown& to, const RunContext& run) {
+      if (to.array.is_sparse()) return CopyParts(*self->bound_.blobs[to.blob].sparse, to.array.sparse(), run.stream);
       const TBlob data = to.array.data();
       if (to.blob < 0) {
         std::memset(data.dptr, 0, data.Bytes());
@@ -70,7 +73,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
     const auto before = [self, call, first, backward, copy, shown, inputs_shown](RunContext run) {
       if (first) self->BeginPhase({call, backward, false}, run);
       for (size_t i = 0; i < inputs_shown; ++i)
-        if (self->bound_.blobs[shown[i].blob].dptr) copy(shown[i], run);
+        if (self->bound_.blobs[shown[i].blob].dptr || self->bound_.blobs[shown[i].blob].sparse) copy(shown[i], run);
     };
     const auto after = [copy, shown, inputs_shown](RunContext run) {
       for (size_t i = inputs_shown; i < shown.size(); ++i) copy(shown[i], run);

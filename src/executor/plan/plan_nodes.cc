@@ -16,6 +16,8 @@ class NodeMaker {
     const int steps = static_cast<int>(schedule_.order.size());
     made_.loops = schedule_.loops;
     made_.slot_blobs.resize(task_.slots.num_slots());
+    made_.sparse_types = places_.sparse;
+    made_.sparse_blobs.resize(places_.sparse.size());
     made_.head_used.assign(task_.slots.num_outputs, 0);
     made_.constant_readers.resize(steps);
     position_.assign(g_.nodes.size(), -1);
@@ -87,6 +89,7 @@ class NodeMaker {
     Plan::Blob b;
     b.shape.shape = info_.types[e].shape;
     b.shape.dtype = info_.types[e].dtype;
+    b.storage = info_.types[e].storage;
     b.shape.ctx = task_.request.ctx;
     auto layout = graph_.graph.layouts.find({g_.nodes[node].source, index});
     if (layout != graph_.graph.layouts.end()) b.shape.layout = layout->second;
@@ -103,6 +106,7 @@ class NodeMaker {
         b.at = places_.memory.offsets[entry.at];
         made_.arena_blobs.push_back(number);
         break;
+      case Plan::Place::kSparse: made_.sparse_blobs[b.at].push_back(number); break;
     }
     if (loop >= 0) {
       Plan::Loop& of = made_.loops[loop];

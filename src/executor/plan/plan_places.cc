@@ -121,7 +121,8 @@ class Placer {
     if (attrs.op->inplace) pairs = attrs.op->inplace(attrs);
     std::set<int> reused;
     bool constant = IsConstantNode(*node.source);  // not when a result leaves the plan, or is empty
-    for (uint32_t out = begin; out < end; ++out) constant = constant && entries_[out].place != Place::kSlot && BytesOf(out) > 0;
+    for (uint32_t out = begin; out < end; ++out)
+      constant = constant && entries_[out].place != Place::kSlot && !IsSparse(info_.types[out].storage) && BytesOf(out) > 0;
     for (uint32_t out = begin; out < end; ++out) {
       EntryPlace& entry = entries_[out];
       if (entry.place == Place::kSlot) {
@@ -130,6 +131,11 @@ class Placer {
           const EntryPlace& in = entries_[g_.eid(e)];
           entry.in_place = entry.in_place || (in.place == Place::kSlot && in.at == entry.at);
         }
+        continue;
+      }
+      if (IsSparse(info_.types[out].storage)) {
+        Put(out, Place::kSparse, made_.sparse.size());
+        made_.sparse.push_back(info_.types[out]);
         continue;
       }
       const size_t bytes = BytesOf(out);
@@ -149,7 +155,6 @@ class Placer {
   /* Output o in the block of an input that ends there. */
   bool ShareInput(int t, int o, int colour, const InplacePairs& pairs, std::set<int>* reused) {
     const auto& node = g_.nodes[schedule_.order[t]];
-    const Op* op = node.source->op();
     const uint32_t out = g_.eid(schedule_.order[t], o);
     for (const auto& pair : pairs) {
       if (pair.second != o || pair.first >= static_cast<int>(node.inputs.size()) || node.source->attrs->ReadsOnlyShape(pair.first))

@@ -88,6 +88,7 @@ struct EntryPlaces {
   std::vector<EntryPlace> entries;
   std::vector<MemoryBlock> blocks;
   MemoryPlan memory;                              // of `blocks`
+  TensorTypes sparse;                             // of the instance's sparse arrays
   size_t constant_bytes = 0, unshared_bytes = 0;  // unshared: what the arena's entries would take apart
   int num_inplace = 0;
 };

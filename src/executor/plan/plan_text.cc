@@ -30,6 +30,7 @@ std::string Plan::DebugStr() const {
       case Place::kNowhere: os << " nowhere"; break;
       case Place::kSlot: os << ' ' << SlotText(KindOf(b.slot())); break;
       case Place::kConstant: os << " constant@" << b.at; break;
+      case Place::kSparse: os << " sparse@" << b.at; break;
       case Place::kArena: os << " @" << b.at; break;
     }
   };

@@ -43,6 +43,10 @@ class RunOfPlan final : public SubgraphRun {
       arena_ = block;
       bound_.PutInto(plan_->arena_blobs, arena_);
     }
+    while (sparse_.size() < plan_->sparse_types.size()) {
+      sparse_.push_back(NDArray::Make(plan_->sparse_types[sparse_.size()], plan_->ctx));
+      bound_.Point(plan_->sparse_blobs[sparse_.size() - 1], sparse_.back().sparse());
+    }
     if (plan_->constant_bytes == 0 || constants_.dptr) return;
     profiler::MemoryScope memory("constants of a graph in a node");
     constants_ = Storage::Get()->Alloc(plan_->constant_bytes, plan_->ctx);
@@ -53,6 +57,7 @@ class RunOfPlan final : public SubgraphRun {
 
   void Run(int64_t step) override {
     bound_.Changed(plan_->arena_blobs);
+    for (const std::vector<int>& blobs : plan_->sparse_blobs) bound_.Changed(blobs);
     if (waits_) MoveScope(step);
     const int end = plan_->forward.end;
     for (int t = plan_->forward.begin; t < end;) {
@@ -153,6 +158,7 @@ class RunOfPlan final : public SubgraphRun {
   const std::shared_ptr<const Plan> plan_;
   PlanBinding bound_;
   void* arena_ = nullptr;
+  std::vector<NDArray> sparse_;
   StorageHandle constants_;
   const KernelArgs* around_ = nullptr;            // while its kernel runs
   std::vector<std::pair<void*, size_t>> blocks_;  // workspace of the nodes, as long

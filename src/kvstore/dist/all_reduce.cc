@@ -18,10 +18,10 @@ namespace kvstore {
 namespace {
 
 constexpr int64_t kShortBytes = 32 << 10;  // an array that is not shared out
-constexpr size_t kLongSum = 256 << 10;     // bytes; longer sums are not made on the progress thread
 
 std::string TextOf(const reduce::Words& words) {
-  return std::to_string(words.count) + " elements of " + DTypeName(words.dtype) + (words.on_gpu ? " on a GPU" : "");
+  return std::to_string(words.count) + " elements of " + DTypeName(words.dtype) + (words.on_gpu ? " on a GPU" : "") +
+         (words.sparse ? " in " + std::to_string(words.rows) + " rows, row_sparse" : "");
 }
 
 }  // namespace
@@ -43,6 +43,8 @@ void AllReduce::State::Push(int store, const KVKey& key, const NDArray& array, i
   words.key = KeyHash(key);
   words.dtype = array.dtype();
   words.count = array.shape().Size();
+  words.sparse = array.is_sparse();
+  if (words.sparse) words.rows = array.shape()[0];
   CallPointer call;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -62,15 +64,26 @@ void AllReduce::State::Push(int store, const KVKey& key, const NDArray& array, i
 /* The array is ready. */
 void AllReduce::State::Start(const CallPointer& call, NDArray array, OnComplete done) {
   Later later;
+  std::string wrong;  // with what a caller put into a row_sparse array
+  std::vector<Message> packed;
+  try {
+    if (array.is_sparse()) array.blob().sparse->Settle();
+    if (array.is_sparse() && !(call->broadcast && me_ != 0)) packed = PackShares(call->words, array);
+  } catch (const std::exception& e) {
+    wrong = e.what();
+  }
   {
     std::lock_guard<std::mutex> lock(mutex_);
     call->array = std::move(array);
-    call->data = static_cast<char*>(call->array.data().dptr);
+    call->data = static_cast<char*>(call->array.blob().dptr);
+    call->packed = std::move(packed);
     call->done = done;
     call->started = true;
     call->shapes[static_cast<size_t>(me_)] = call->words;
     if (!call->error.empty()) {
       Fail(call, StoreError(call->error), &later);
+    } else if (!wrong.empty()) {
+      FailForAll(call, wrong, &later);
     } else {
       if (call->may_gpu) Ask(call, &later);
       if (!call->words.on_gpu) SendShares(call, &later);
@@ -90,6 +103,7 @@ AllReduce::State::CallPointer AllReduce::State::Find(const Words& words) {
     call = std::make_shared<Call>();
     const size_t workers = static_cast<size_t>(workers_);
     call->values.resize(workers);
+    call->results.resize(workers);
     call->have_values.resize(workers);
     call->have_result.resize(workers);
     call->asked.resize(workers);
@@ -101,11 +115,12 @@ AllReduce::State::CallPointer AllReduce::State::Find(const Words& words) {
 }
 
 std::pair<int64_t, int64_t> AllReduce::State::Share(const Words& words, int worker) const {
+  const int64_t units = words.units();
   if (words.count * static_cast<int64_t>(DTypeSize(words.dtype)) < kShortBytes) {
     const int owner = static_cast<int>(static_cast<uint64_t>(words.key) % static_cast<uint64_t>(workers_));
-    return worker == owner ? std::make_pair(int64_t{0}, words.count) : std::make_pair(words.count, words.count);
+    return worker == owner ? std::make_pair(int64_t{0}, units) : std::make_pair(units, units);
   }
-  return {words.count * worker / workers_, words.count * (worker + 1) / workers_};
+  return {units * worker / workers_, units * (worker + 1) / workers_};
 }
 
 bool AllReduce::State::Owns(const Words& words, int worker) const {
@@ -124,6 +139,7 @@ bool AllReduce::State::Needs(const Call& call, int worker) const {
 }
 
 void AllReduce::State::SendTo(const CallPointer& call, int worker, Phase phase, int64_t begin, int64_t end, Later* later) {
+  if (call->words.sparse) return SendRows(call, worker, phase, later);
   const size_t size = DTypeSize(call->words.dtype);
   Message message;
   Words words = call->words;
@@ -176,7 +192,10 @@ void AllReduce::State::Advance(const CallPointer& call, Later* later) {
       ++call->sending;  // until it is added up
       auto self = shared_from_this();
       const auto share = Share(call->words, me_);
-      if (static_cast<size_t>(share.second - share.first) * DTypeSize(call->words.dtype) < kLongSum)
+      const bool is_long = call->words.sparse
+                               ? HasManyRows(*call)
+                               : static_cast<size_t>(share.second - share.first) * DTypeSize(call->words.dtype) >= reduce::kLongSum;
+      if (!is_long)
         later->push_back([self, call] { self->AddUp(call); });
       else
         later->push_back([self, call] {
@@ -192,9 +211,12 @@ void AllReduce::State::Advance(const CallPointer& call, Later* later) {
   if (!call->summed || !results || call->sending > 0) return;
   call->over = true;
   calls_.erase(IdOf(call->words));
-  later->push_back([call] {
+  later->push_back([self = shared_from_this(), call] {
     call->values.clear();
-    End(call);
+    if (call->words.sparse && !(call->broadcast && self->me_ == 0))
+      self->PutTogether(call);
+    else
+      End(call);
   });
 }
 
@@ -202,6 +224,10 @@ void AllReduce::State::Advance(const CallPointer& call, Later* later) {
 void AllReduce::State::AddUp(const CallPointer& call) {
   std::string error;
   try {
+    if (call->words.sparse) {
+      AddUpRows(call.get());
+      return Summed(call, error);
+    }
     const auto share = Share(call->words, me_);
     const size_t size = DTypeSize(call->words.dtype);
     const Shape shape{share.second - share.first};
@@ -246,7 +272,7 @@ bool AllReduce::State::Matches(const CallPointer& call, Later* later) {
     if (theirs.Fits(call->words)) continue;
     const std::string text = "the workers gave different arrays for one key: worker " + std::to_string(me_) + " " + TextOf(call->words) +
                              ", worker " + std::to_string(worker) + " " + TextOf(theirs) +
-                             "; accepted: the same size and dtype, and all on GPUs or none";
+                             "; accepted: the same size, dtype and storage, and all on GPUs or none";
     FailForAll(call, text, later);
     return false;
   }
@@ -319,6 +345,10 @@ void AllReduce::State::OnMessage(int from, Message message) {
 void AllReduce::State::TakeResult(Call* call, int worker, const Message& message) {
   call->have_result[static_cast<size_t>(worker)] = true;
   call->shapes[static_cast<size_t>(worker)] = Words::Read(message.head);
+  if (call->words.sparse) {
+    call->results[static_cast<size_t>(worker)] = message;
+    return;
+  }
   const auto share = Share(call->words, worker);
   const size_t size = DTypeSize(call->words.dtype);
   char* to = call->data + static_cast<size_t>(share.first) * size;
@@ -330,12 +360,12 @@ void AllReduce::State::TakeResult(Call* call, int worker, const Message& message
 std::shared_ptr<void> AllReduce::State::Place(int from, const int64_t* head) {
   const Words words = Words::Read(head);
   const int worker = WorkerOf(from);
-  if (words.phase != Phase::kResult || worker < 0) return nullptr;
+  if (words.phase != Phase::kResult || worker < 0 || words.sparse) return nullptr;
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = calls_.find(IdOf(words));
   if (found == calls_.end() || !found->second->started) return nullptr;
   const Call& call = *found->second;
-  if (words.on_gpu && !call.by_hosts) return nullptr;
+  if ((words.on_gpu && !call.by_hosts) || call.words.sparse) return nullptr;
   if (call.words.count != words.count || call.words.dtype != words.dtype) return nullptr;
   char* to = call.data + static_cast<size_t>(Share(words, worker).first) * DTypeSize(words.dtype);
   return std::shared_ptr<void>(to, [array = call.array](void*) {});
@@ -386,7 +416,7 @@ AllReduce::AllReduce(std::shared_ptr<Transport> transport) : state_(std::make_sh
 AllReduce::~AllReduce() { state_->Close(); }
 
 void AllReduce::Sum(int store, const KVKey& key, const NDArray& sum, int priority, bool may_gpu) {
-  const bool direct = may_gpu && nccl::Takes(sum.dtype()) && sum.shape().Size() > 0;
+  const bool direct = may_gpu && !sum.is_sparse() && nccl::Takes(sum.dtype()) && sum.shape().Size() > 0;
   if (direct || !sum.ctx().is_gpu()) return state_->Push(store, key, sum, priority, false, may_gpu);
   const NDArray copy = sum.Copy(Context::CPU());
   state_->Push(store, key, copy, priority, false, may_gpu);

@@ -21,6 +21,8 @@ namespace mxnet {
 namespace kvstore {
 namespace reduce {
 
+constexpr size_t kLongSum = 256 << 10;  // bytes; longer sums are not made on the progress thread
+
 enum class Phase : uint8_t {
   kValues = 0,
   kResult = 1,
@@ -29,21 +31,26 @@ enum class Phase : uint8_t {
   kTurn = 4  // from the first worker: all are ready; the payload is the turn's number and group
 };
 
-/* The words of a message: kind, phase, dtype, where the array is and store; the array's elements;
- * the key's hash; how many calls for the key came before. */
+/* The words of a message: kind, phase, dtype, where the array is, its storage and store; the
+ * array's elements; the key's hash; how many calls for the key came before; the rows of a
+ * row_sparse array. */
 struct Words {
   Phase phase = Phase::kValues;
-  bool on_gpu = false;
+  bool on_gpu = false, sparse = false;
   int dtype = 0, store = 0;
-  int64_t count = 0, key = 0, call = 0;
+  int64_t count = 0, key = 0, call = 0, rows = 0;
+
+  /* What is shared out: rows or elements. */
+  int64_t units() const { return sparse ? rows : count; }
 
   void Write(int64_t* head) const {
     head[0] = static_cast<int64_t>(uint64_t{AllReduce::kMessageKind} | static_cast<uint64_t>(dtype & 0xff) << 8 |
                                    static_cast<uint64_t>(phase) << 16 | static_cast<uint64_t>(on_gpu) << 24 |
-                                   static_cast<uint64_t>(static_cast<uint32_t>(store)) << 32);
+                                   static_cast<uint64_t>(sparse) << 25 | static_cast<uint64_t>(static_cast<uint32_t>(store)) << 32);
     head[1] = count;
     head[2] = key;
     head[3] = call;
+    head[4] = rows;
   }
   static Words Read(const int64_t* head) {
     Words words;
@@ -51,13 +58,17 @@ struct Words {
     words.dtype = static_cast<int>(first >> 8 & 0xff);
     words.phase = static_cast<Phase>(first >> 16 & 0xff);
     words.on_gpu = (first >> 24 & 1) != 0;
+    words.sparse = (first >> 25 & 1) != 0;
     words.store = static_cast<int>(static_cast<uint32_t>(first >> 32));
     words.count = head[1];
     words.key = head[2];
     words.call = head[3];
+    words.rows = head[4];
     return words;
   }
-  bool Fits(const Words& other) const { return count == other.count && dtype == other.dtype && on_gpu == other.on_gpu; }
+  bool Fits(const Words& other) const {
+    return count == other.count && dtype == other.dtype && on_gpu == other.on_gpu && sparse == other.sparse && rows == other.rows;
+  }
 };
 
 /* Where an array lies. */
@@ -75,7 +86,9 @@ struct Call {
   Words words;
   int priority = 0;
   OnComplete done;
-  std::vector<Message> values;  // of this worker's share, by worker
+  std::vector<Message> values;   // of this worker's share, by worker
+  std::vector<Message> packed;   // the shares of a row_sparse array, by worker
+  std::vector<Message> results;  // what became of them
   std::vector<bool> have_values, have_result;
   std::vector<bool> asked;                     // at the first worker, by worker: kAsk is here
   std::vector<Gpu> gpus;                       // at the first worker, by worker
@@ -130,7 +143,7 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
     const auto calls = calls_of_key_.find({words.store, words.key});
     return calls != calls_of_key_.end() && words.call < calls->second && !calls_.count(IdOf(words));
   }
-  /* The elements that a worker adds up. */
+  /* The elements that a worker adds up, or the rows of a row_sparse array. */
   std::pair<int64_t, int64_t> Share(const Words& words, int worker) const;
   bool Owns(const Words& words, int worker) const;
   bool Needs(const Call& call, int worker) const;
@@ -151,6 +164,15 @@ class AllReduce::State : public std::enable_shared_from_this<AllReduce::State> {
   static void Run(const Later& later) {
     for (const auto& what : later) what();
   }
+
+  // Row_sparse arrays (all_reduce_rows.cc): shares are rows, of which those that are there travel.
+  std::vector<Message> PackShares(const Words& words, const NDArray& array) const;
+  void SendRows(const CallPointer& call, int worker, Phase phase, Later* later);
+  /* May take long. */
+  static bool HasManyRows(const Call& call);
+  void AddUpRows(Call* call);
+  /* The results become the array. */
+  void PutTogether(const CallPointer& call);
 
   // Arrays that lie on GPUs (all_reduce_gpus.cc):
   /* Tells the first worker what this one's array is, on a GPU or not. */

@@ -44,6 +44,7 @@ class ServerStore final : public KVStore {
   void Init(const Keys&, const Arrays&) override { Refuse("init"); }
   void Push(const Keys&, const Arrays&, int) override { Refuse("push"); }
   void Pull(const Keys&, const Arrays&, int) override { Refuse("pull"); }
+  void PullRowSparse(const Keys&, const Arrays&, const Arrays&, int) override { Refuse("row_sparse_pull"); }
   void PushPull(const Keys&, const Arrays&, const Keys&, const Arrays&, int) override { Refuse("pushpull"); }
   void Broadcast(const Keys&, const Arrays&, const Keys&, const Arrays&, int) override { Refuse("broadcast"); }
   void SetGradientCompression(const std::vector<std::pair<std::string, std::string>>&) override { Refuse("set_gradient_compression"); }

@@ -24,12 +24,14 @@
 #include "base/round_up.h"
 #include "kvstore/dist/all_reduce.h"
 #include "kvstore/dist/transport.h"
+#include "mxnet/base.h"
 
 namespace mxnet {
 namespace kvstore {
 
 enum class Kind : uint8_t {
-  // To a server. The payloads: InitText and values; values or codes; nothing.
+  // To a server. The payloads: InitText and values; values or codes; nothing. With kRows values are
+  // rows, and a pull's payload asks for some (row_messages.h).
   kInit = 1,
   kPush = 2,  // with a request's number: a pull of the version that the push leads to as well
   kPull = 3,
@@ -40,7 +42,8 @@ enum class Kind : uint8_t {
   kBarrier = 6,
   // Between servers. The payload: the steps of the snapshots that the sender has.
   kSnapshots = 8,
-  // Replies. The payloads: values; what an error says.
+  // Replies. The payloads: values, as rows where a whole row_sparse value was asked for; what an
+  // error says.
   kReply = 16,
   kError = 17,
   // Steps of an all-reduce (all_reduce.h).
@@ -48,10 +51,12 @@ enum class Kind : uint8_t {
 };
 
 enum Flags : uint16_t {
-  kSync = 1,     // the store's type is a synchronous one
-  kFirst = 2,    // kInit: the values of the first worker are in the payload
-  kLeaving = 4,  // kFlush: this worker pushes nothing more
-  kWrite = 8,    // kStep: write a snapshot of this step; the answer comes when it is written
+  kSync = 1,      // the store's type is a synchronous one
+  kFirst = 2,     // kInit: the values of the first worker are in the payload
+  kLeaving = 4,   // kFlush: this worker pushes nothing more
+  kWrite = 8,     // kStep: write a snapshot of this step; the answer comes when it is written
+  kRows = 16,     // the value of kInit is row_sparse; the push has rows; the pull asks for rows
+  kNoValue = 32,  // kPush: there is none to push, and the payload says why
 };
 
 struct Head {
@@ -162,6 +167,18 @@ struct InitText {
     begin = words[3];
     parts = words[4];
     return all;
+  }
+  /* Of what a server keeps as a part of so many elements: rows where it has whole ones, else a row
+   * of elements. */
+  Shape PartShape(int64_t count) const {
+    if (parts == 1) return Shape(shape);
+    int64_t row = 1;
+    for (size_t d = 1; d < shape.size(); ++d)
+      if (shape[d] <= 0 || __builtin_mul_overflow(row, shape[d], &row)) return Shape{count};
+    if (shape.size() < 2 || begin % row != 0 || count % row != 0) return Shape{count};
+    Shape part(shape);
+    part[0] = count / row;
+    return part;
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/foreign_env.h"
 #include "kvstore/compression.h"
+#include "kvstore/dist/row_messages.h"
 #include "kvstore/reduce.h"
 #include "mxnet/engine.h"
 #include "ndarray/run.h"
@@ -16,10 +17,6 @@
 namespace mxnet {
 namespace kvstore {
 namespace {
-
-/* Values up to this size that an updater changes in place are copied before they are sent, so that
- * the next update need not wait. */
-constexpr size_t kCopiedBytes = 64 << 10;
 
 std::string ErrorText(const std::exception_ptr& error) {
   try {
@@ -29,29 +26,6 @@ std::string ErrorText(const std::exception_ptr& error) {
   } catch (...) {
     return "an unknown error";
   }
-}
-
-/* Memory of the pool for so many bytes. */
-std::shared_ptr<void> PooledMemory(size_t bytes) {
-  auto array = std::make_shared<NDArray>(Shape({static_cast<int64_t>(bytes)}), Context::CPU(), kUint8);
-  void* data = array->data().dptr;
-  return std::shared_ptr<void>(std::move(array), data);
-}
-
-TBlob BlobOf(const Message& m, int64_t count, int dtype) {
-  TBlob blob;
-  blob.dptr = const_cast<void*>(m.data);
-  blob.shape = Shape({count});
-  blob.dtype = dtype;
-  blob.ctx = Context::CPU();
-  return blob;
-}
-
-Compression CompressionOf(const Head& head) {
-  Compression how;
-  how.kind = static_cast<Compression::Kind>(head.compression);
-  how.threshold = head.threshold;
-  return how;
 }
 
 /* An array in the memory of what was pushed, which belongs to nobody else. None where it is not
@@ -190,12 +164,7 @@ void Server::Take(const Event& event, const KVStore::Controller& controller) {
     switch (head.kind) {
       case Kind::kInit: return Init(event.from, head, event.message);
       case Kind::kPush: return Push(event.from, head, event.message);
-      case Kind::kPull: {
-        KeptPart* part = Find(head);
-        if (part == nullptr) return SendError(event.from, head, "a key that has no value on the servers was pulled; init comes first");
-        part->pulls.push_back({event.from, head});
-        return AnswerPulls(part);
-      }
+      case Kind::kPull: return TakePull(event.from, head, event.message);
       case Kind::kFlush:
         if (head.flags & kLeaving) Leave(job_->transport()->Get(event.from), " waits for the end of the others");
         return job_->Tell(event.from, head.Reply(Kind::kReply), Message(), INT_MAX);
@@ -264,21 +233,20 @@ void Server::Init(int from, const Head& head, const Message& message) {
     return;
   }
   if (part == nullptr) {
+    const bool rows = (head.flags & kRows) != 0;
+    const char* data = static_cast<const char*>(message.data) + begin;
     const size_t bytes = static_cast<size_t>(head.count) * DTypeSize(head.dtype);
     const bool fits = head.count >= 0 && static_cast<size_t>(head.count) <= message.bytes;
-    if (!fits || message.bytes != begin + bytes) return SendError(from, head, "a first value that is not whole came");
+    if (!rows && (!fits || message.bytes != begin + bytes)) return SendError(from, head, "a first value that is not whole came");
     auto made = std::make_unique<KeptPart>();
     made->key = text.named ? KVKey(text.key) : KVKey(std::stoi(text.key));
     made->place = {head.part, text.begin};
     made->sync = (head.flags & kSync) != 0;
     made->count = head.count;
-    Shape shape({head.count});
-    if (text.parts == 1) {
-      shape = Shape(text.shape);
-      if (shape.Size() != head.count) return SendError(from, head, "a first value came whose shape is not its own");
-    }
-    made->stored = NDArray(shape, Context::CPU(), head.dtype);
-    if (bytes) made->stored.SyncCopyFromCPU(static_cast<const char*>(message.data) + begin, bytes);
+    const Shape shape = text.PartShape(head.count);
+    if (!shape.known() || shape.Size() != head.count) return SendError(from, head, "a first value came whose shape is not its own");
+    made->stored = rows ? FirstRows(head, text, data, message.bytes - begin) : NDArray(shape, Context::CPU(), head.dtype);
+    if (!rows && bytes) made->stored.SyncCopyFromCPU(data, bytes);
     part = made.get();
     parts_[name] = std::move(made);
     changed_ = changed_ || !part->sync;
@@ -302,10 +270,13 @@ void Server::Init(int from, const Head& head, const Message& message) {
 
 std::string Server::Refusal(const KeptPart& part, const FirstValue& value) const {
   const bool same_part = value.head.count == part.count && value.head.dtype == part.stored.dtype();
-  if (same_part && (!part.shape_known || value.shape == part.shape)) return "";
+  const bool rows = (value.head.flags & kRows) != 0, same_storage = rows == part.stored.is_sparse();
+  if (same_part && same_storage && (!part.shape_known || value.shape == part.shape)) return "";
   std::ostringstream text;
   text << "the first value of key '" << part.key.str() << "' has ";
-  if (same_part)
+  if (!same_storage)
+    text << "storage type " << (rows ? "default" : "row_sparse") << " on worker 0, and " << (rows ? "row_sparse" : "default");
+  else if (same_part)
     text << "shape " << Shape(part.shape) << " on worker 0, and " << Shape(value.shape);
   else
     text << part.count << " elements of " << DTypeName(part.stored.dtype()) << " in this part on worker 0, and " << value.head.count
@@ -315,10 +286,14 @@ std::string Server::Refusal(const KeptPart& part, const FirstValue& value) const
 }
 
 std::string Server::Refusal(const KeptPart& part, const Head& head, const Message& message) const {
+  if (head.flags & kNoValue) return "key '" + part.key.str() + "' was pushed to and there was nothing to push: " + TextOf(message);
   const bool coded = head.compression == Compression::kNone ||
                      (head.dtype == kFloat32 && (head.compression == Compression::kOneBit || head.compression == Compression::kTwoBit));
+  const bool rows = (head.flags & kRows) != 0;
   const bool fits = coded && head.count == part.count && head.dtype == part.stored.dtype() &&
-                    message.bytes == CompressionOf(head).Bytes(head.count, head.dtype);
+                    (rows || message.bytes == CompressionOf(head).Bytes(head.count, head.dtype));
+  const std::string wrong = fits && rows ? WrongRows(part, head, message) : "";
+  if (!wrong.empty()) return "a push to key '" + part.key.str() + "' is malformed: " + wrong;
   const bool same_kind = ((head.flags & kSync) != 0) == part.sync;
   if (fits && same_kind && (part.sync || UpdaterOf(head.store))) return "";
   std::ostringstream text;
@@ -333,6 +308,21 @@ std::string Server::Refusal(const KeptPart& part, const Head& head, const Messag
          << "' of an asynchronous store was pushed to, and the servers have no updater; set_optimizer comes first";
   }
   return text.str();
+}
+
+void Server::TakePull(int from, const Head& head, const Message& message) {
+  KeptPart* part = Find(head);
+  if (part == nullptr) return SendError(from, head, "a key that has no value on the servers was pulled; init comes first");
+  Pull pull = {from, head};
+  if (head.flags & kRows) {
+    auto rows = std::make_shared<std::vector<int64_t>>();
+    const Shape& shape = part->stored.shape();
+    const std::string wrong = shape.ndim() == 0 ? "it has no rows" : ReadQuestion(message.data, message.bytes, shape[0], rows.get());
+    if (!wrong.empty()) return SendError(from, head, "a pull of rows of key '" + part->key.str() + "' is malformed: " + wrong);
+    pull.rows = std::move(rows);
+  }
+  part->pulls.push_back(std::move(pull));
+  AnswerPulls(part);
 }
 
 void Server::Push(int from, const Head& head, const Message& message) {
@@ -390,7 +380,9 @@ NDArray Server::Apply(KeptPart* part, int store, const std::vector<Message>& pus
   changed_ = changed_ || !part->sync;
   part->error.clear();
   NDArray replaced;
-  if (part->count > 0) {
+  if (part->count > 0 && AreRows(*part, pushes)) {
+    replaced = ApplyRows(part, pushes, static_cast<bool>(updater), priority);
+  } else if (part->count > 0) {
     NDArray* slot = updater ? &part->sum : &part->stored;
     // A new array, also without an updater: replies may still be sent from the old one.
     NDArray sum = ArrayIn(pushes[0], part->stored.shape(), dtype);
@@ -410,7 +402,8 @@ NDArray Server::Apply(KeptPart* part, int store, const std::vector<Message>& pus
 }
 
 void Server::Update(KeptPart* part, const KVStore::Updater& updater) {
-  if (part->sum.is_none()) part->sum = NDArray(part->stored.shape(), Context::CPU(), part->stored.dtype());
+  if (part->sum.is_none()) part->sum = NDArray::Make(part->stored.type(), Context::CPU());
+  if (part->stored.is_sparse() && !part->whole) FillRows(part);
   if (part->lent) part->stored = part->stored.Copy(Context::CPU());
   part->lent = false;
   reported_.clear();
@@ -458,6 +451,7 @@ void Server::AnswerPulls(KeptPart* part) {
 }
 
 void Server::SendValue(KeptPart* part, const Pull& pull) {
+  if (pull.rows || part->stored.is_sparse()) return SendRows(part, pull);
   Head head = pull.head.Reply(Kind::kReply);
   head.version = part->version;
   const int priority = static_cast<int>(head.priority), to = pull.from;

@@ -20,6 +20,8 @@
  *            start tell each other what they have and go on from the latest step that all have.
  *            Inits then leave the values as they are, and the controller gets the states behind its
  *            first kSetOptimizer. Files are whole or not there.
+ * ROWS       A row_sparse value is kept as its rows, and gets all of them before an updater sees it.
+ *            Sums are row_sparse where all workers pushed rows.
  * FAILURE    What fails in an updater is kept with the part and told to whoever pulls it. When a
  *            worker is lost or ends, pulls that wait for its push fail with an error that says who
  *            it was and how often it had pushed; pulls that wait for nobody are still answered.
@@ -39,11 +41,27 @@
 #include <tuple>
 #include <vector>
 
+#include "kvstore/compression.h"
 #include "kvstore/dist/job.h"
 #include "mxnet/kvstore.h"
 
 namespace mxnet {
 namespace kvstore {
+
+/* Values up to this size that an updater changes in place are copied before they are sent, so that
+ * the next update need not wait. */
+constexpr size_t kCopiedBytes = 64 << 10;
+
+inline Compression CompressionOf(const Head& head) {
+  Compression how;
+  how.kind = static_cast<Compression::Kind>(head.compression);
+  how.threshold = head.threshold;
+  return how;
+}
+
+inline TBlob BlobOf(const Message& m, int64_t count, int dtype) {
+  return TBlob{const_cast<void*>(m.data), Shape({count}), dtype, Context::CPU()};
+}
 
 /* Numbers of commands that servers themselves know; controllers carry them out. */
 enum Commands { kSetOptimizer = 0, kGetStates = 2, kSetStates = 3, kGetStep = 4 };
@@ -68,6 +86,7 @@ class Server final : private Transport::Handler {
   struct Pull {
     int from = 0;
     Head head;
+    std::shared_ptr<const std::vector<int64_t>> rows = nullptr;  // that are asked for; null: the whole
   };
   struct FirstValue : Pull {
     std::vector<int64_t> shape;  // of the whole value
@@ -80,7 +99,8 @@ class Server final : private Transport::Handler {
     bool sync = true;
     int64_t count = 0;  // elements
     NDArray stored, sum;
-    bool lent = false;  // messages on their way may be in the memory of `stored`
+    bool lent = false;   // messages on their way may be in the memory of `stored`
+    bool whole = false;  // `stored` is row_sparse and has all rows
     int64_t version = 0;
     std::vector<Message> pushes;               // the oldest of each worker, by its number
     std::vector<bool> pushed;                  // whether there is one
@@ -105,6 +125,7 @@ class Server final : private Transport::Handler {
   void Take(const Event& event, const KVStore::Controller& controller);
   void Init(int from, const Head& head, const Message& message);
   void Push(int from, const Head& head, const Message& message);
+  void TakePull(int from, const Head& head, const Message& message);
   void Command(int from, const Head& head, const Message& message, const KVStore::Controller& controller);
   /* The controller's reply; *error: what failed. */
   std::string Control(int store, int id, const std::string& body, const KVStore::Controller& controller, std::string* error);
@@ -114,9 +135,9 @@ class Server final : private Transport::Handler {
   KeptPart* Find(const Head& head);
   /* Keeps a push till those of all workers are there. */
   void Keep(KeptPart* part, int worker, const Message& message);
-  /* Why the push is not accepted, or nothing. */
   /* Why it is not worker 0's, or empty. */
   std::string Refusal(const KeptPart& part, const FirstValue& value) const;
+  /* Why the push is not accepted, or nothing. */
   std::string Refusal(const KeptPart& part, const Head& head, const Message& message) const;
   /* Adds up the oldest push of each worker. */
   void EndRound(KeptPart* part);
@@ -128,6 +149,20 @@ class Server final : private Transport::Handler {
   /* Why version `version` will never be there, or nothing. */
   std::string Hopeless(const KeptPart& part, int64_t version) const;
   void SendValue(KeptPart* part, const Pull& pull);
+
+  // server_rows.cc
+  /* The first value that came behind InitText. Throws Error for one that is not whole. */
+  static NDArray FirstRows(const Head& head, const InitText& text, const char* data, size_t bytes);
+  /* What is wrong with rows that were pushed, or nothing. */
+  static std::string WrongRows(const KeptPart& part, const Head& head, const Message& message);
+  /* Has one of the pushes rows, or what is stored? */
+  static bool AreRows(const KeptPart& part, const std::vector<Message>& pushes);
+  /* What Apply does with these but for the updater. */
+  NDArray ApplyRows(KeptPart* part, const std::vector<Message>& pushes, bool updated, int priority);
+  /* Gives a row_sparse value all its rows. */
+  void FillRows(KeptPart* part);
+  void SendRows(KeptPart* part, const Pull& pull);
+
   void SendError(int to, const Head& head, const std::string& text);
   const KVStore::Updater& UpdaterOf(int store) const;
 

@@ -1,6 +1,7 @@
 #include "kvstore/dist/sharding.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/round_up.h"
 
@@ -17,6 +18,14 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+/* What parts of about `each` elements are multiples of. */
+int64_t UnitOf(int64_t each, const ShardingOptions& options) {
+  if (options.whole_rows) return std::max<int64_t>(options.row, 1);
+  if (options.row <= 0 || options.row > each) return kAlign;
+  const int64_t both = options.row / std::gcd(options.row, kAlign) * kAlign;
+  return RoundUp(each, both) - each <= each / 8 ? both : kAlign;
+}
+
 }  // namespace
 
 int64_t KeyHash(const KVKey& key) {
@@ -31,10 +40,11 @@ std::vector<Part> Shard(int64_t key_hash, int64_t size, const ShardingOptions& o
   const int64_t first = static_cast<int64_t>(Mix(static_cast<uint64_t>(key_hash)) % static_cast<uint64_t>(servers));
   int64_t each = std::max<int64_t>(size, 1);
   int64_t server = first;
-  if (options.slice > 0) {
-    each = RoundUp(options.slice, kAlign);
+  if (options.slice > 0 && !options.whole_rows) {
+    each = RoundUp(options.slice, UnitOf(options.slice, options));
   } else if (size >= options.split_from && servers > 1) {
-    each = RoundUp((size + servers - 1) / servers, kAlign);
+    each = (size + servers - 1) / servers;
+    each = RoundUp(each, UnitOf(each, options));
     server = 0;
   }
   std::vector<Part> parts;
@@ -43,6 +53,11 @@ std::vector<Part> Shard(int64_t key_hash, int64_t size, const ShardingOptions& o
     server = (server + 1) % servers;
   }
   return parts;
+}
+
+bool AreRows(const std::vector<Part>& parts, int64_t row) {
+  return std::all_of(parts.begin(), parts.end(),
+                     [row](const Part& p) { return row > 0 ? p.begin % row == 0 && p.count % row == 0 : p.count == 0; });
 }
 
 }  // namespace kvstore

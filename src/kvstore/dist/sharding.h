@@ -21,14 +21,18 @@ struct ShardingOptions {
   int servers = 1;
   int64_t split_from = 1000000;  // MXNET_KVSTORE_BIGARRAY_BOUND
   int64_t slice = 0;             // P3: MXNET_KVSTORE_SLICE_THRESHOLD; 0: values are not sliced
+  int64_t row = 0;               // elements of a row of the value; 0: it has none
+  bool whole_rows = false;       // parts are rows, and not sliced: of row_sparse values
 };
 
 /* A number for a key, well spread and never 0. */
 int64_t KeyHash(const KVKey& key);
 
 /*
- * The parts of a value of `size` elements, in order; at least one. All but the last begin and end
- * at multiples of 64 elements, so that the codes of gradient compression fill whole words.
+ * The parts of a value of `size` elements, in order; at least one. Without `whole_rows` all but the
+ * last begin and end at multiples of 64 elements, so that the codes of gradient compression fill
+ * whole words; and at rows, so that gradients of rows can be sent, where that leaves the parts
+ * about even.
  *
  *   without slices  at least `split_from` elements are split evenly over all servers, fewer go to
  *                   one server that the hash picks
@@ -36,6 +40,8 @@ int64_t KeyHash(const KVKey& key);
  *                   turn, from the one on that the hash picks
  */
 std::vector<Part> Shard(int64_t key_hash, int64_t size, const ShardingOptions& options);
+/* Is each part some rows? */
+bool AreRows(const std::vector<Part>& parts, int64_t row);
 
 }  // namespace kvstore
 }  // namespace mxnet

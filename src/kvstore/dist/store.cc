@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "engine/waiting_work.h"
+#include "kvstore/dist/row_messages.h"
+#include "kvstore/dist/store_state.h"
 #include "mxnet/engine.h"
 #include "mxnet/env.h"
 #include "mxnet/op.h"
@@ -15,101 +17,6 @@
 
 namespace mxnet {
 namespace kvstore {
-
-/*
- * Where a program pulls a short value behind each push of it, the push asks for the value as well,
- * so that both take one way to the server and back.
- */
-struct DistStore::Foreseen {
-  using Then = std::function<void(const std::exception_ptr& error, const Message& reply)>;
-  std::mutex mutex;
-  bool here = false;
-  std::exception_ptr error;
-  Message reply;
-  Then then;            // of the pull, if it came before the reply
-  int64_t request = 0;  // of the push
-
-  void Arrive(const std::exception_ptr& e, const Message& message) {
-    Then next;
-    {
-      std::lock_guard<std::mutex> hold(mutex);
-      here = true, error = e, reply = message;
-      next.swap(then);
-    }
-    if (next) next(e, message);
-  }
-  /* `next` gets the value, which lies in `into` already if it came late enough. */
-  void Take(Job* job, Job::Destination into, Then next) {
-    {
-      std::lock_guard<std::mutex> hold(mutex);
-      if (!here) then.swap(next);
-    }
-    if (next)
-      next(error, reply);
-    else
-      job->Redirect(request, std::move(into));
-  }
-};
-
-/* Its address stays for the life of the store. */
-struct DistStore::Remote {
-  Remote() : order(Engine::Get()->NewVariable()) {}
-  ~Remote() { Engine::Get()->DeleteVariable(nullptr, Context::CPU(), order); }
-  Remote(const Remote&) = delete;
-  Remote& operator=(const Remote&) = delete;
-
-  int64_t hash = 0;
-  std::vector<Part> parts;
-  int64_t version = 0;                 // that this worker's pushes lead to
-  Var* order;                          // written by all operations
-  NDArray sum, pulled;                 // on the host, where the caller's arrays are not fit
-  NDArray residual, codes;             // of gradient compression
-  bool pushed = false;                 // and not pulled since
-  bool pull_follows = false;           // the last push had a pull behind it
-  std::shared_ptr<Foreseen> foreseen;  // of the last push
-};
-
-struct DistStore::Operation {
-  /* Is over when nothing knows it any more; also when the engine has skipped it. */
-  ~Operation() {
-    if (own) own->End(push);
-  }
-
-  DistTransport* own = nullptr;  // once it has begun
-  Remote* remote = nullptr;
-  Head head;  // but for the parts
-  bool push = false, pull = false, slices = false;
-  bool held = false;  // HoldSource
-  NDArray source, target;
-  Compression compression;
-  std::shared_ptr<Foreseen> foreseen;
-  OnComplete complete;
-  std::atomic<int> left{0};
-  std::mutex mutex;
-  std::exception_ptr error;  // the first one
-
-  /*
-   * May the engine hear of the end as soon as all is handed to the transport? The next operation of
-   * the key need not wait then for what is on its way. The source is held till it has left.
-   */
-  bool HoldSource() {
-    Var* reads[1] = {source.var()};
-    return held = Engine::Get()->TryAcquire(reads, 1, nullptr, 0);
-  }
-  /* A part has left. */
-  void Left() {
-    if (!held) return End(nullptr);
-    Var* reads[1] = {source.var()};
-    if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) Engine::Get()->Release(reads, 1, nullptr, 0);
-  }
-  void End(const std::exception_ptr& e) {
-    if (e) {
-      std::lock_guard<std::mutex> hold(mutex);
-      if (!error) error = e;
-    }
-    if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) complete(error);
-  }
-};
 
 namespace {
 
@@ -142,14 +49,18 @@ void DistStore::Init(const Keys& keys, const Arrays& values) {
   std::vector<std::unique_ptr<Remote>> remotes;
   for (size_t i = 0; i < keys.size(); ++i) {
     auto remote = std::make_unique<Remote>();
+    const Shape& shape = values[i]->shape();
     remote->hash = KeyHash(keys[i]);
-    remote->parts = Shard(remote->hash, values[i]->shape().Size(), options);
+    remote->sparse = options.whole_rows = values[i]->is_sparse();
+    remote->row = options.row = shape.ndim() > 0 ? shape.Prod(1, shape.ndim()) : 0;
+    remote->parts = Shard(remote->hash, shape.Size(), options);
+    remote->by_rows = shape.ndim() > 0 && AreRows(remote->parts, remote->row);
     SendFirst(keys[i], *values[i], remote.get());
     remotes.push_back(std::move(remote));
   }
   own_->job()->Barrier(own_->store());
   for (size_t i = 0; i < keys.size(); ++i) {
-    Add(keys[i], NDArray(values[i]->shape(), dist_.on_device ? values[i]->ctx() : Context::CPU(), values[i]->dtype(), true));
+    Add(keys[i], NDArray::Make(values[i]->type(), dist_.on_device && !values[i]->is_sparse() ? values[i]->ctx() : Context::CPU(), true));
     const Entry* entry = Find(keys[i]);
     std::lock_guard<std::mutex> hold(mutex_);
     if (dist_.sync) own_->job()->steps()->Add(remotes[i]->order, remotes[i]->version);
@@ -162,6 +73,7 @@ void DistStore::SendFirst(const KVKey& key, const NDArray& value, Remote* remote
   NDArray host = value;
   if (first && value.ctx().is_gpu()) host = value.Copy(Context::CPU());
   if (first) host.WaitToRead();
+  if (first && host.is_sparse()) host.blob().sparse->Settle();
   InitText text;
   text.key = key.str();
   text.named = key.named;
@@ -184,18 +96,23 @@ void DistStore::SendFirst(const KVKey& key, const NDArray& value, Remote* remote
     head.kind = Kind::kInit;
     head.store = own_->store();
     head.dtype = static_cast<uint8_t>(value.dtype());
-    head.flags = static_cast<uint16_t>((dist_.sync ? kSync : 0) | (first ? kFirst : 0));
+    head.flags = static_cast<uint16_t>((dist_.sync ? kSync : 0) | (first ? kFirst : 0) | (remote->sparse ? kRows : 0));
     head.key = remote->hash;
     head.part = static_cast<int64_t>(i);
     head.count = part.count;
     text.begin = part.begin;
     std::string bytes = text.Write();
-    if (first) {
+    Message payload;
+    if (first && remote->sparse) {
+      const auto [row, end] = remote->RowsOf(part, value.shape());
+      payload = PackRows(*host.sparse(), row, end, bytes);
+    } else {
       const size_t size = DTypeSize(value.dtype());
-      bytes.append(static_cast<const char*>(host.data().dptr) + static_cast<size_t>(part.begin) * size,
-                   static_cast<size_t>(part.count) * size);
+      if (first)
+        bytes.append(static_cast<const char*>(host.data().dptr) + static_cast<size_t>(part.begin) * size,
+                     static_cast<size_t>(part.count) * size);
+      payload = TextMessage(head, std::move(bytes));
     }
-    Message payload = TextMessage(head, std::move(bytes));
     const auto done = [answers](std::exception_ptr error, const Message& reply) {
       std::lock_guard<std::mutex> hold(answers->mutex);
       if (answers->over) return;
@@ -215,7 +132,7 @@ NDArray DistStore::Source(Remote* remote, const Entry& entry, const NDArray& sum
   NDArray source = sum;
   const int dtype = entry.stored.dtype();
   if (sum.ctx().is_gpu() || sum.dtype() != dtype) {
-    Ensure(&remote->sum, sum.shape(), Context::CPU(), dtype);
+    Ensure(&remote->sum, TensorType(sum.shape(), dtype, StorageType::kDense), Context::CPU());
     Assign(sum, remote->sum, priority);
     source = remote->sum;
   }
@@ -226,8 +143,8 @@ NDArray DistStore::Source(Remote* remote, const Entry& entry, const NDArray& sum
 
 NDArray DistStore::Target(Remote* remote, const Entry& entry, const Arrays& outs) {
   for (const NDArray* out : outs)
-    if (!out->ctx().is_gpu() && out->dtype() == entry.stored.dtype()) return *out;
-  Ensure(&remote->pulled, entry.stored.shape(), Context::CPU(), entry.stored.dtype());
+    if (!out->ctx().is_gpu() && out->type() == entry.stored.type()) return *out;
+  Ensure(&remote->pulled, entry.stored.type(), Context::CPU());
   return remote->pulled;
 }
 
@@ -251,12 +168,19 @@ void DistStore::Run(const std::shared_ptr<Operation>& op, int priority) {
     writes.push_back(op->target.var());
     if (!CoversChunk(op->target)) reads.push_back(op->target.var());
   }
+  if (!op->ids.is_none()) reads.push_back(op->ids.var());
   own_->Begin(op->push);
   op->own = own_;
-  Foresee(op.get());
+  if (op->rows || op->remote->sparse)
+    op->remote->pushed = false, op->remote->foreseen = nullptr;
+  else
+    Foresee(op.get());
   const auto start = [op](RunContext, OnComplete complete) {
     op->complete = complete;
-    Start(op);
+    if (op->rows)
+      StartRows(op);
+    else
+      Start(op);
   };
   const char* name = !op->push ? "kvstore_dist_pull" : !op->pull ? "kvstore_dist_push" : "kvstore_dist_pushpull";
   engine::PushStarting(Engine::Get(), start, std::move(reads), std::move(writes), priority, name);
@@ -368,22 +292,38 @@ void DistStore::PushPull(const Keys& keys, const Arrays& values, const Keys& out
   const char* what = keys.empty() ? "pull" : out_keys.empty() ? "push" : "pushpull";
   const std::vector<Pushed> pushed = Gather(what, keys, values);
   const std::vector<Entry*> entries = GatherOuts(what, out_keys, outs);
+  for (const Pushed& p : pushed)
+    MXNET_CHECK_KIND(!compression_.on() || !IsSparse(p), Value)
+        << "[kvstore] " << what << " of row_sparse values to key " << p.key->str()
+        << " of a store with gradient compression; accepted: dense values, or compression of type 'none'";
   own_->job()->CheckServers();
-  const std::vector<NDArray> sums = Sum(pushed, priority);
+  const std::vector<NDArray> sums = SumAll(pushed, priority);
   for (const Step& step : Steps(pushed, sums, entries, outs)) {
-    auto op = std::make_shared<Operation>();
-    {
-      std::lock_guard<std::mutex> hold(mutex_);
-      op->remote = remotes_.at(step.entry).get();
+    Remote* remote = RemoteOf(step.entry);
+    if (remote->sparse || (step.sum && step.sum->is_sparse())) {
+      RunSparse(step, remote, priority);
+      continue;
     }
+    const std::shared_ptr<Operation> op = NewOperation(step.entry, remote);
     op->push = step.sum != nullptr;
     op->pull = !step.outs.empty();
-    op->head.dtype = static_cast<uint8_t>(step.entry->stored.dtype());
     if (op->push) op->source = Source(op->remote, *step.entry, *step.sum, priority);
     if (op->pull) op->target = Target(op->remote, *step.entry, step.outs);
     Run(op, priority);
     for (const NDArray* out : step.outs) Assign(op->target, *out, priority);
   }
+}
+
+DistStore::Remote* DistStore::RemoteOf(const Entry* entry) {
+  std::lock_guard<std::mutex> hold(mutex_);
+  return remotes_.at(entry).get();
+}
+
+std::shared_ptr<DistStore::Operation> DistStore::NewOperation(const Entry* entry, Remote* remote) {
+  auto op = std::make_shared<Operation>();
+  op->remote = remote;
+  op->head.dtype = static_cast<uint8_t>(entry->stored.dtype());
+  return op;
 }
 
 }  // namespace kvstore

@@ -5,6 +5,9 @@
  * Each key has a variable that all its pushes and pulls write, so that they take effect in call
  * order. Sums are sent from where they lie and pulled to where they are wanted, if that is memory
  * of the host and the dtype is the stored value's.
+ *
+ * Of row_sparse values and sums the rows that are there travel, and with row_sparse_pull those that
+ * are asked for; also of dense values, if their parts are rows (sharding.h).
  */
 #ifndef MXNET_KVSTORE_DIST_STORE_H_
 #define MXNET_KVSTORE_DIST_STORE_H_
@@ -81,6 +84,7 @@ class DistStore final : public LocalStore {
   void Init(const Keys& keys, const Arrays& values) override;
   void Push(const Keys& keys, const Arrays& values, int priority) override;
   void Pull(const Keys& keys, const Arrays& outs, int priority) override;
+  void PullRowSparse(const Keys& keys, const Arrays& outs, const Arrays& row_ids, int priority) override;
   void PushPull(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority) override;
   /* The servers have the updater; this one is never called. */
   void SetUpdater(Updater) override {}
@@ -108,6 +112,17 @@ class DistStore final : public LocalStore {
    * gives a pull the reply of the push before. */
   void Foresee(Operation* operation);
   static void Start(const std::shared_ptr<Operation>& operation);
+  Remote* RemoteOf(const Entry* entry);
+  static std::shared_ptr<Operation> NewOperation(const Entry* entry, Remote* remote);
+
+  // store_rows.cc
+  /* The step of a key whose value or sum is row_sparse. */
+  void RunSparse(const Step& step, Remote* remote, int priority);
+  static void StartRows(const std::shared_ptr<Operation>& operation);
+  static void SendRows(const std::shared_ptr<Operation>& operation);
+  static void AskForAll(const std::shared_ptr<Operation>& operation);
+  static void AskForRows(const std::shared_ptr<Operation>& operation);
+
   static std::vector<Step> Steps(const std::vector<Pushed>& pushed, const std::vector<NDArray>& sums, const std::vector<Entry*>& entries,
                                  const Arrays& outs);
 

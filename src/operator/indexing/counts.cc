@@ -1,5 +1,7 @@
 // What depends on which elements are not zero, or on the values of a shape: nonzero, getnnz,
 // constraint_check and dynamic_reshape.
+#include "operator/indexing/counts.h"
+
 #include <algorithm>
 
 #include "base/threads/omp.h"
@@ -10,11 +12,13 @@
 #include "operator/matrix/axes.h"
 #include "operator/nodes/graph_operators.h"
 #include "operator/record/dtypes.h"
-#include "operator/record/param.h"
 #include "operator/runtime/array_call.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
+
+MXNET_REGISTER_PARAM(CountParam);
+
 namespace {
 
 constexpr int64_t kBlock = 4096;  // elements whose flags are made at once
@@ -128,16 +132,6 @@ void DynamicReshape(const Attrs& attrs, const std::vector<NDArray*>& in, const s
 }
 
 // ---- counts
-
-struct CountParam : public Parameter<CountParam> {
-  std::optional<int> axis;
-  MXNET_DECLARE_PARAM(CountParam) {
-    MXNET_FIELD(axis)
-        .set_default(std::optional<int>())
-        .describe("1: one number for each row of a matrix; 0: one for each column; None: one number.");
-  }
-};
-MXNET_REGISTER_PARAM(CountParam);
 
 struct ConstraintParam : public Parameter<ConstraintParam> {
   std::string msg;

@@ -3,31 +3,18 @@
 
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/index.h"
+#include "operator/indexing/take.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
-#include "operator/record/param.h"
 #include "operator/record/traits.h"
 
 namespace mxnet {
-namespace {
 
-struct TakeParam : public Parameter<TakeParam> {
-  int axis, mode;
-  MXNET_DECLARE_PARAM(TakeParam) {
-    MXNET_FIELD(axis).set_default(0).describe("The dimension whose entries are taken.");
-    MXNET_FIELD(mode)
-        .set_default(static_cast<int>(IndexMode::kClip))
-        .add_enum("clip", static_cast<int>(IndexMode::kClip))
-        .add_enum("wrap", static_cast<int>(IndexMode::kWrap))
-        .add_enum("raise", static_cast<int>(IndexMode::kRaise))
-        .add_enum("from_end", static_cast<int>(IndexMode::kFromEnd))
-        .describe(
-            "Indices out of range: the nearest valid one, counted around, or an IndexError; with from_end negative ones count from the "
-            "end.");
-  }
-};
+MXNET_REGISTER_PARAM(TakeParam);
+
+namespace {
 
 struct PickParam : public Parameter<PickParam> {
   std::optional<int> axis;
@@ -56,7 +43,6 @@ struct OneHotParam : public Parameter<OneHotParam> {
   }
 };
 
-MXNET_REGISTER_PARAM(TakeParam);
 MXNET_REGISTER_PARAM(PickParam);
 MXNET_REGISTER_PARAM(OneHotParam);
 

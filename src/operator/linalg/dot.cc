@@ -1,33 +1,16 @@
 // dot and batch_dot. Both reduce to batches of matrix products, and so do their gradients and the
 // gradients of those.
+#include "operator/linalg/dot_param.h"
 #include "operator/linalg/matmul.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
-#include "operator/record/param.h"
 #include "operator/record/traits.h"
 
 namespace mxnet {
-namespace {
 
-struct DotParam : public Parameter<DotParam> {
-  bool transpose_a, transpose_b;
-  std::optional<int> forward_stype;
-  MXNET_DECLARE_PARAM(DotParam) {
-    MXNET_FIELD(transpose_a)
-        .set_default(false)
-        .describe("Multiply with lhs transposed: its first dimension is summed over instead of its last.");
-    MXNET_FIELD(transpose_b)
-        .set_default(false)
-        .describe("Multiply with rhs transposed: its last dimension is summed over instead of its first.");
-    MXNET_FIELD(forward_stype)
-        .set_default(std::optional<int>())
-        .add_enum("default", static_cast<int>(0))
-        .add_enum("row_sparse", static_cast<int>(1))
-        .add_enum("csr", static_cast<int>(2))
-        .describe("Storage type wanted for the result of sparse inputs; results of dense inputs are dense.");
-  }
-};
 MXNET_REGISTER_PARAM(DotParam);
+
+namespace {
 
 // lhs and rhs as batches of matrices, and the shape of the result.
 struct Views {

@@ -14,17 +14,10 @@
 #include "operator/record/traits.h"
 
 namespace mxnet {
-namespace {
 
-struct SliceParam : public Parameter<SliceParam> {
-  OptionalInts begin, end, step;
-  MXNET_DECLARE_PARAM(SliceParam) {
-    MXNET_FIELD(begin).describe(
-        "First index by dimension; None takes the end from which the step leads away, negative counts from the end.");
-    MXNET_FIELD(end).describe("Index that is not reached any more, by dimension; None goes to the end.");
-    MXNET_FIELD(step).set_default(OptionalInts()).describe("Distance of indices by dimension, not 0; None or nothing is 1.");
-  }
-};
+MXNET_REGISTER_PARAM(SliceParam);
+
+namespace {
 
 struct SliceAssignScalarParam : public Parameter<SliceAssignScalarParam> {
   double scalar;
@@ -55,7 +48,6 @@ struct SliceLikeParam : public Parameter<SliceLikeParam> {
   }
 };
 
-MXNET_REGISTER_PARAM(SliceParam);
 MXNET_REGISTER_PARAM(SliceAssignScalarParam);
 MXNET_REGISTER_PARAM(SliceAxisParam);
 MXNET_REGISTER_PARAM(SliceLikeParam);

@@ -29,6 +29,16 @@ struct OptionalInts {
 std::ostream& operator<<(std::ostream& os, const OptionalInts& v);
 std::istream& operator>>(std::istream& is, OptionalInts& v);
 
+struct SliceParam : public Parameter<SliceParam> {
+  OptionalInts begin, end, step;
+  MXNET_DECLARE_PARAM(SliceParam) {
+    MXNET_FIELD(begin).describe(
+        "First index by dimension; None takes the end from which the step leads away, negative counts from the end.");
+    MXNET_FIELD(end).describe("Index that is not reached any more, by dimension; None goes to the end.");
+    MXNET_FIELD(step).set_default(OptionalInts()).describe("Distance of indices by dimension, not 0; None or nothing is 1.");
+  }
+};
+
 }  // namespace mxnet
 
 #endif  // MXNET_OPERATOR_MATRIX_SLICE_PARAM_H_

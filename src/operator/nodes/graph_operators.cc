@@ -65,6 +65,14 @@ const AttrsPtr& Copy() {
   static const AttrsPtr attrs = MakeAttrs(Op::Get("_copy"), {});
   return attrs;
 }
+const AttrsPtr& CastStorageAttrs(StorageType storage) {
+  static const AttrsPtr attrs[] = {
+      MakeAttrs(Op::Get("cast_storage"), {{"stype", StorageTypeName(StorageType::kDense)}}),
+      MakeAttrs(Op::Get("cast_storage"), {{"stype", StorageTypeName(StorageType::kRowSparse)}}),
+      MakeAttrs(Op::Get("cast_storage"), {{"stype", StorageTypeName(StorageType::kCSR)}}),
+  };
+  return attrs[static_cast<int>(storage)];
+}
 const AttrsPtr& CopyAcross() {
   static const AttrsPtr attrs = MakeAttrs(Op::Get("_copyto"), {});
   return attrs;

@@ -54,8 +54,9 @@ const AttrsPtr& Zeros();                   // in the dtype of the output
 AttrsPtr Filled(double value, int dtype);  // with 0 or 1
 AttrsPtr CastAttrs(int dtype);
 AttrsPtr Sum(int terms);
-const AttrsPtr& Copy();          // on one device
-const AttrsPtr& CopyAcross();    // between devices and dtypes
+const AttrsPtr& Copy();        // on one device
+const AttrsPtr& CopyAcross();  // between devices and dtypes
+const AttrsPtr& CastStorageAttrs(StorageType storage);
 const AttrsPtr& AddGradients();  // of AddGradient
 const AttrsPtr& ReshapeLike();   // (array, array whose shape it gets)
 const AttrsPtr& ConnectedTo();   // (array, array that it then depends on, with gradient 0)

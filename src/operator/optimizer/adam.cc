@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "mxnet/op.h"
+#include "operator/optimizer/row_update.h"
 #include "operator/optimizer/scaled_update.h"
 #include "operator/record/dtypes.h"
 
@@ -115,6 +116,8 @@ void Lamb2Kernel(KernelArgs& a) {
             "Adam (Kingma and Ba, ICLR 2015): with g = clip(rescale_grad*grad + wd*weight), mean = beta1*mean + (1-beta1)*g, var = "
             "beta2*var + (1-beta2)*g*g; "
             "weight -= lr*mean/(sqrt(var) + epsilon). The caller corrects the bias through lr. `mean` and `var` are updated in place.");
+
+[[maybe_unused]] const bool adam_rows = DeclareRowUpdate<AdamParam>("adam_update", UpdateRule::kAdam, 2, RowUpdateStates::kEither);
 
 [[maybe_unused]] Op& adamw =
     SetScaledUpdate<AdamWParam>("_adamw_update", UpdateRule::kAdamW, false)

@@ -1,9 +1,10 @@
-// RMSProp (Tieleman and Hinton 2012; Graves 2013), FTRL-proximal (McMahan et al. 2013) and FTML
-// (Zheng and Kwok 2017).
+// RMSProp (Tieleman and Hinton 2012; Graves 2013), AdaGrad (Duchi et al. 2011), FTRL-proximal
+// (McMahan et al. 2013) and FTML (Zheng and Kwok 2017).
 #include <algorithm>
 #include <cmath>
 
 #include "mxnet/op.h"
+#include "operator/optimizer/row_update.h"
 #include "operator/optimizer/update.h"
 #include "operator/record/dtypes.h"
 
@@ -94,8 +95,26 @@ struct GroupAdaGradParam : public Parameter<GroupAdaGradParam> {
     MXNET_UPDATE_CLIP;
     MXNET_FIELD(epsilon).set_default(1e-5f).describe("Added under the square root.");
   }
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->epsilon = epsilon;
+  }
 };
 
+struct AdaGradParam : public Parameter<AdaGradParam> {
+  float lr, epsilon, wd, rescale_grad, clip_gradient;
+  MXNET_DECLARE_PARAM(AdaGradParam) {
+    MXNET_UPDATE_LR;
+    MXNET_FIELD(epsilon).set_default(1e-7f).describe("Added under the square root.");
+    MXNET_FIELD(wd).set_default(0.0f).describe("Weight decay: the share of the weight that is added to the step.");
+    MXNET_UPDATE_RESCALE;
+    MXNET_UPDATE_CLIP;
+  }
+  void Fill(UpdateNumbers* to) const {
+    to->lr = lr, to->wd = wd, to->rescale = rescale_grad, to->clip = UpdateBound(clip_gradient), to->epsilon = epsilon;
+  }
+};
+
+MXNET_REGISTER_PARAM(AdaGradParam);
 MXNET_REGISTER_PARAM(GroupAdaGradParam);
 MXNET_REGISTER_PARAM(RmsPropParam);
 MXNET_REGISTER_PARAM(RmsPropAlexParam);
@@ -118,6 +137,18 @@ MXNET_REGISTER_PARAM(FtmlParam);
         .alias("_sparse_ftrl_update")
         .describe("Follow the regularized leader, proximal form (McMahan et al., KDD 2013). `z` and `n` are updated in place.");
 
+[[maybe_unused]] Op& adagrad =
+    SetUpdate<AdaGradParam>(Op::Register("_sparse_adagrad_update"), UpdateRule::kAdaGrad, {"weight", "grad", "history"})
+        .describe(
+            "AdaGrad (Duchi, Hazan and Singer, JMLR 2011): with g = clip(rescale_grad*grad), history += g*g; "
+            "weight -= lr*(g/sqrt(history + epsilon) + wd*weight). Of row_sparse gradients only the rows that they have are touched. "
+            "`history` is updated in place.");
+
+[[maybe_unused]] const bool adaptive_rows[] = {
+    DeclareRowUpdate<FtrlParam>("ftrl_update", UpdateRule::kFtrl, 2, RowUpdateStates::kSparse),
+    DeclareRowUpdate<AdaGradParam>("_sparse_adagrad_update", UpdateRule::kAdaGrad, 1, RowUpdateStates::kAlike),
+    DeclareRowUpdate<GroupAdaGradParam>("_contrib_group_adagrad_update", UpdateRule::kAdaGrad, 1, RowUpdateStates::kAlike, true)};
+
 [[maybe_unused]] Op& ftml = SetUpdate<FtmlParam>(Op::Register("ftml_update"), UpdateRule::kFtml, {"weight", "grad", "d", "v", "z"})
                                 .describe("Follow the moving leader (Zheng and Kwok, ICML 2017). `d`, `v` and `z` are updated in place.");
 
@@ -137,7 +168,6 @@ bool GroupShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void GroupAdaGrad(KernelArgs& a) {
   const TBlob& weight = a.in[0];
   if (a.req[0] == OpReq::kNull || weight.Size() == 0) return;
-  const auto& p = a.param<GroupAdaGradParam>();
   const int64_t rows = weight.shape[0], n = weight.Size() / rows;
   UpdateArgs u{};
   u.dtype = weight.dtype;
@@ -145,7 +175,7 @@ void GroupAdaGrad(KernelArgs& a) {
   u.grad = a.in[1].dptr;
   u.state[0] = a.in[2].dptr;
   u.out = a.out[0].dptr;
-  u.numbers.lr = p.lr, u.numbers.rescale = p.rescale_grad, u.numbers.clip = UpdateBound(p.clip_gradient), u.numbers.epsilon = p.epsilon;
+  a.param<GroupAdaGradParam>().Fill(&u.numbers);
   if (a.run.ctx.is_gpu()) return GroupAdaGradOnDevice(a.run, u, rows, n);
   ParallelFor(rows, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
     MXNET_CPU_CALL(GroupAdaGradRows)(u, n, begin, end);

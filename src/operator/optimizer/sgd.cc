@@ -1,6 +1,7 @@
 // Stochastic gradient descent: plain, with momentum (Polyak 1964), Nesterov's (Sutskever et al.
 // 2013), by sign (Bernstein et al. 2018).
 #include "mxnet/op.h"
+#include "operator/optimizer/row_update.h"
 #include "operator/optimizer/update.h"
 
 namespace mxnet {
@@ -91,6 +92,10 @@ MXNET_REGISTER_PARAM(SignumParam);
                                    .describe(
                                        "Gradient descent with momentum (Polyak 1964): mom = momentum*mom - lr*(clip(rescale_grad*grad) + "
                                        "wd*weight); weight += mom. `mom` is updated in place.");
+
+[[maybe_unused]] const bool sgd_rows[] = {
+    DeclareRowUpdate<SgdParam>("sgd_update", UpdateRule::kSgd, 0, RowUpdateStates::kEither),
+    DeclareRowUpdate<SgdMomParam>("sgd_mom_update", UpdateRule::kSgdMom, 1, RowUpdateStates::kEither)};
 
 [[maybe_unused]] Op& mp_sgd = SetUpdate<SgdParam>(Op::Register("mp_sgd_update"), UpdateRule::kSgd, {"weight", "grad", "weight32"}, true)
                                   .describe(

@@ -162,6 +162,18 @@ struct RmsPropAlex : Common<C> {
 };
 
 template <typename C>
+struct AdaGrad : Common<C> {
+  static constexpr int kStates = 1;
+  C eps;
+  MX_DEVICE explicit AdaGrad(const mxnet::UpdateNumbers& n) : Common<C>(n), eps(C(n.epsilon)) {}
+  MX_DEVICE C operator()(C w, C g, C* s) const {
+    g = this->Clipped(g);
+    s[0] += g * g;
+    return w - this->lr * (g / std::sqrt(s[0] + eps) + this->wd * w);
+  }
+};
+
+template <typename C>
 struct Ftrl : Common<C> {
   static constexpr int kStates = 2;
   C lambda, beta;
@@ -227,6 +239,7 @@ MXNET_UPDATE_RULE(Lans2, Apply)            // second direction
 MXNET_UPDATE_RULE(AdaBelief, WithMaster)   // mean, var; beta1, beta2, epsilon
 MXNET_UPDATE_RULE(RmsProp, SameDType)      // n; gamma1, epsilon, weight_bound
 MXNET_UPDATE_RULE(RmsPropAlex, SameDType)  // n, g, delta; gamma1, gamma2, epsilon, weight_bound
+MXNET_UPDATE_RULE(AdaGrad, SameDType)      // history; epsilon
 MXNET_UPDATE_RULE(Ftrl, SameDType)         // z, n; lambda1, beta
 MXNET_UPDATE_RULE(Ftml, SameDType)         // d, v, z; beta1, beta2, epsilon, bias1, bias2
 MXNET_UPDATE_RULE(SignSgd, SameDType)

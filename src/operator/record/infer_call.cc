@@ -4,6 +4,7 @@
 #include "mxnet/numpy_shapes.h"
 #include "mxnet/op.h"
 #include "operator/record/numpy_types.h"
+#include "operator/record/sparse_form.h"
 
 namespace mxnet {
 namespace {
@@ -51,8 +52,25 @@ void Give(ShapeVector* shapes, const std::vector<int>& dtypes, TensorTypes* type
     TensorType& t = (*types)[i];
     t.shape = std::move((*shapes)[i]);
     t.dtype = dtypes[i];
-    if (t.storage == StorageType::kUndefined) t.storage = StorageType::kDense;  // all that records make so far
   }
+}
+
+/* Storages that nothing tells are those that the operator makes; given ones stay. */
+void GiveStorages(const Attrs& attrs, TensorTypes* in, TensorTypes* out) {
+  bool dense = !attrs.op->makes_sparse && !attrs.op->trait<SparseForm>();
+  for (const TensorTypes* types : {in, out})
+    for (const TensorType& t : *types) dense = dense && !IsSparse(t.storage);
+  StorageTypes made;
+  if (!dense) {
+    StorageTypes read;
+    for (const TensorType& t : *in) read.push_back(t.storage);
+    for (const TensorType& t : *out) made.push_back(t.storage);
+    InferStorage(attrs, read, &made);
+  }
+  for (TensorType& t : *in)
+    if (t.storage == StorageType::kUndefined) t.storage = StorageType::kDense;
+  for (size_t i = 0; i < out->size(); ++i)
+    if ((*out)[i].storage == StorageType::kUndefined) (*out)[i].storage = dense ? StorageType::kDense : made[i];
 }
 
 }  // namespace
@@ -82,6 +100,7 @@ bool InferCall(const Attrs& attrs, const InferSwitches& switches, TensorTypes* i
   const bool dtypes = InferCall(attrs, switches, &lists->in_dtypes, &lists->out_dtypes);
   Give(&lists->in_shapes, lists->in_dtypes, in);
   Give(&lists->out_shapes, lists->out_dtypes, out);
+  GiveStorages(attrs, in, out);
   return shapes && dtypes;
 }
 

@@ -2,6 +2,7 @@
 
 #include "mxnet/op.h"
 #include "operator/record/dtypes.h"
+#include "operator/record/sparse_form.h"
 #include "operator/record/traits_graph.h"
 
 namespace mxnet {
@@ -44,6 +45,7 @@ MXNET_REGISTER_OP(_CachedOp)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return CompiledGraphOf(*node->attrs).graph->Gradient(node, ograds);
     })
+    .set_trait(TakesAnyStorage{})
     .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool is_train) {
       CompiledGraphOf(a).graph->Call(in, out, is_train);
     });
@@ -59,6 +61,7 @@ MXNET_REGISTER_OP(_backward_CachedOp)
     .set_infer_shape(UnknownShape)
     .set_infer_type(UnknownType)
     .set_trait(WritesGivenOutputs{})
+    .set_trait(TakesAnyStorage{})
     .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
       ParamOf(a, true).call->Backward(in, out);
     });

@@ -3,6 +3,7 @@
 #include "operator/nodes/graph_operators.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
+#include "operator/record/sparse_form.h"
 #include "operator/runtime/array_call.h"
 
 namespace mxnet {
@@ -14,15 +15,23 @@ namespace {
  * memory in their turn.
  */
 void CopyOrCast(const NDArray& from, NDArray* to) {
+  if (from.is_sparse() || to->is_sparse()) return CopyFromTo(from, *to);
   const bool cast = from.dtype() != to->dtype(), gpu = from.ctx().is_gpu() || to->ctx().is_gpu();
   if (from.shape() != to->shape() || (gpu ? !cast || from.ctx() != to->ctx() : from.chunk() == to->chunk())) return CopyFromTo(from, *to);
   const AttrsPtr attrs = cast ? graph_ops::CastAttrs(to->dtype()) : graph_ops::Copy();
   RunOnArrays(attrs, {from.Detach()}, {OpReq::kWrite}, {*to}, false);
 }
 
+void MakeResult(const NDArray& like, Context ctx, int dtype, NDArray* out) {
+  if (like.is_sparse())
+    *out = NDArray::Make(TensorType(like.shape(), dtype, like.storage_type()), ctx, true);
+  else
+    out->Init(like.shape(), ctx, dtype);
+}
+
 void Copy(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   MXNET_CHECK_KIND(!in[0]->is_none(), Value) << "[_copyto] the source is an empty (none) array";
-  if (out[0]->is_none()) out[0]->Init(in[0]->shape(), in[0]->ctx(), in[0]->dtype());
+  if (out[0]->is_none()) MakeResult(*in[0], in[0]->ctx(), in[0]->dtype(), out[0]);
   CopyOrCast(*in[0], out[0]);
 }
 
@@ -33,13 +42,13 @@ struct ToContextParam : public Parameter<ToContextParam> {
 MXNET_REGISTER_PARAM(ToContextParam);
 
 void ToContext(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
-  if (out[0]->is_none()) out[0]->Init(in[0]->shape(), Context::FromString(attrs.get<ToContextParam>().ctx), in[0]->dtype());
+  if (out[0]->is_none()) MakeResult(*in[0], Context::FromString(attrs.get<ToContextParam>().ctx), in[0]->dtype(), out[0]);
   CopyOrCast(*in[0], out[0]);
 }
 
 /* The gradient goes back to the device and dtype of what was copied. */
 void CopyBack(const Attrs&, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
-  if (out[0]->is_none()) out[0]->Init(in[0]->shape(), in[1]->ctx(), in[1]->dtype());
+  if (out[0]->is_none()) MakeResult(*in[0], in[1]->ctx(), in[1]->dtype(), out[0]);
   CopyOrCast(*in[0], out[0]);
 }
 
@@ -59,6 +68,7 @@ MXNET_REGISTER_OP(_copyto)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{MakeOp("_backward_copyto", {ograds[0], node->inputs[0]})};
     })
+    .set_trait(TakesAnyStorage{})
     .set_array_fn(Copy);
 
 MXNET_REGISTER_OP(_to_context)
@@ -71,6 +81,7 @@ MXNET_REGISTER_OP(_to_context)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{MakeOp("_backward_copyto", {ograds[0], node->inputs[0]})};
     })
+    .set_trait(TakesAnyStorage{})
     .set_array_fn(ToContext);
 
 MXNET_REGISTER_OP(_NoGradient)
@@ -92,6 +103,7 @@ MXNET_REGISTER_OP(_backward_copyto)
       return std::vector<NodeEntry>{MakeOp("_backward_copyto", {ograds[0], node->inputs[0]}), NodeEntry()};
     })
     .set_shape_only_from(1)
+    .set_trait(TakesAnyStorage{})
     .set_array_fn(CopyBack);
 
 }  // namespace

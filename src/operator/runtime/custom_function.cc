@@ -4,6 +4,7 @@
 
 #include "mxnet/op.h"
 #include "operator/record/dtypes.h"
+#include "operator/record/sparse_form.h"
 #include "operator/record/traits_graph.h"
 
 namespace mxnet {
@@ -47,6 +48,7 @@ MXNET_REGISTER_OP(_CustomFunction)
       for (size_t i = 0; i < node->inputs.size(); ++i) grads.push_back({backward, static_cast<uint32_t>(i), 0});
       return grads;
     })
+    .set_trait(TakesAnyStorage{})
     .set_array_fn(NeverForward);
 
 MXNET_REGISTER_OP(_backward_CustomFunction)
@@ -55,6 +57,7 @@ MXNET_REGISTER_OP(_backward_CustomFunction)
     .set_dtypes(dtypes::kAll)
     .set_num_outputs([](const Attrs& a) { return ParamOf(a).num_inputs; })
     .set_trait(TakesSeveralDevices{})
+    .set_trait(TakesAnyStorage{})
     .set_array_fn(Backward);
 
 }  // namespace

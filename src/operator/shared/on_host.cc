@@ -6,6 +6,7 @@
 
 #include "base/device/device_interface.h"
 #include "ndarray/run.h"
+#include "ndarray/sparse_copy.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -22,6 +23,22 @@ class HostMemory {
   std::vector<std::unique_ptr<double[]>> blocks_;
 };
 
+/* The parts of sparse operands, on the host. */
+class HostParts {
+ public:
+  ~HostParts() {
+    for (auto& p : parts_) p->Free();
+  }
+  SparseParts* Take(const SparseParts& like, int dtype) {
+    parts_.push_back(NewParts(TensorType(like.shape, dtype, like.storage), Context::CPU(0)));
+    parts_.back()->Resize(0);
+    return parts_.back().get();
+  }
+
+ private:
+  std::vector<std::unique_ptr<SparseParts>> parts_;
+};
+
 // The copy has read `src`, which is pageable memory, when it returns.
 void Write(const RunContext& run, const void* src, void* dst, size_t bytes) {
   const CopyHooks* hooks = GpuInterface().copies.get();
@@ -34,22 +51,38 @@ void Write(const RunContext& run, const void* src, void* dst, size_t bytes) {
 void OnHost(KernelArgs& args, const std::function<void(KernelArgs&)>& compute) {
   if (!args.run.ctx.is_gpu()) return compute(args);
   HostMemory memory;
+  HostParts sparse;
   std::vector<TBlob> in(args.in.begin(), args.in.end()), out(args.out.begin(), args.out.end());
   for (TBlob& b : in) {
+    if (b.sparse) {
+      SparseParts* const copy = sparse.Take(*b.sparse, b.dtype);
+      CopyParts(*b.sparse, copy, nullptr);
+      b.sparse = copy, b.ctx = Context::CPU(0);
+      continue;
+    }
     void* copy = memory.Take(b.Bytes());
     if (b.Size() != 0) rtc::ReadBack(args.run, b.dptr, copy, b.Bytes());
     b.dptr = copy, b.ctx = Context::CPU(0);
   }
-  for (TBlob& b : out) b.dptr = memory.Take(b.Bytes()), b.ctx = Context::CPU(0);
+  for (TBlob& b : out) {
+    if (b.sparse)
+      b.sparse = sparse.Take(*b.sparse, b.dtype);
+    else
+      b.dptr = memory.Take(b.Bytes());
+    b.ctx = Context::CPU(0);
+  }
   KernelArgs call = args;
   call.run = RunContext{Context::CPU(0)};
   call.in = Span<const TBlob>(in.data(), static_cast<int>(in.size()));
   call.out = Span<const TBlob>(out.data(), static_cast<int>(out.size()));
   call.workspace = [&memory](size_t bytes) { return memory.Take(bytes); };
   compute(call);
-  for (size_t i = 0; i < out.size(); ++i)
-    if (args.req[static_cast<int>(i)] != OpReq::kNull && out[i].Size() != 0)
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i].sparse && args.req[static_cast<int>(i)] != OpReq::kNull)
+      CopyParts(*out[i].sparse, args.out[static_cast<int>(i)].sparse, nullptr);
+    else if (args.req[static_cast<int>(i)] != OpReq::kNull && out[i].Size() != 0)
       Write(args.run, out[i].dptr, args.out[static_cast<int>(i)].dptr, out[i].Bytes());
+  }
 }
 
 }  // namespace mxnet

@@ -66,13 +66,31 @@ inline KVStore::Updater Descent(float rate) {
   };
 }
 
+/* The same for the rows that were pushed. REQUIRES: a row_sparse value has all rows. */
+inline KVStore::Updater RowDescent(float rate) {
+  return [rate](const KVKey&, const NDArray& pushed, NDArray* stored) {
+    const NDArray to = *stored;
+    Engine::Get()->PushSync(
+        [pushed, to, rate](RunContext) {
+          MXNET_CHECK(pushed.is_sparse()) << "rows were not pushed as such";
+          const SparseParts& from = *pushed.sparse();
+          MXNET_CHECK(!to.is_sparse() || to.sparse()->stored() == to.shape()[0]) << "rows are missing";
+          float* const all = to.is_sparse() ? to.sparse()->values.data<float>() : to.data().data<float>();
+          const int64_t row = to.shape().Prod(1, to.shape().ndim());
+          for (int64_t i = 0; i < from.values.Size(); ++i)
+            all[from.index[SparseParts::kRows].data<int64_t>()[i / row] * row + i % row] -= rate * from.values.data<float>()[i];
+        },
+        Context::CPU(), {pushed.var(), stored->var()}, {stored->var()});
+  };
+}
+
 /* stored = how many elements were pushed */
 inline void Counted(const KVKey&, const NDArray& pushed, NDArray* stored) {
   *stored = Full(pushed.shape().Size(), static_cast<float>(pushed.shape().Size()));
 }
 
 /* A job; its servers serve as long as it lives. Command 1 sets an updater, 3 one that counts
- * elements, 5 one that fails; 9 fails. */
+ * elements, 5 one that fails, 7 one for rows; 9 fails. */
 class Cluster {
  public:
   Cluster(int workers, int servers, const std::string& type, InProcessOptions options = InProcessOptions())
@@ -86,6 +104,7 @@ class Cluster {
           if (id == 1) server->SetUpdater(Descent(std::stof(body)));
           if (id == 5)
             server->SetUpdater([server](const KVKey&, const NDArray&, NDArray*) { server->ReportServerError("line 7 of updater"); });
+          if (id == 7) server->SetUpdater(RowDescent(std::stof(body)));
           if (id == 3) server->SetUpdater(Counted);
           if (id == 9) MXNET_THROW(Value) << "no such optimizer: " << body;
         });

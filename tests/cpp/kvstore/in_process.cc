@@ -67,6 +67,7 @@ class InProcessConnections {
     std::unique_lock<std::mutex> lock(mutex);
     Rank& from = at(flight.from);
     if (from.cut) return;
+    sent += flight.size;
     const auto now = Clock::now();
     Clock::time_point& free_at = from.free_at[static_cast<size_t>(flight.to)];
     flight.leaves = std::max(now, free_at);
@@ -132,6 +133,7 @@ class InProcessConnections {
 
   std::mutex mutex;  // guards all of it
   std::condition_variable resumed;
+  size_t sent = 0;  // bytes
 
  private:
   static Clock::duration Duration(double seconds) {
@@ -292,6 +294,11 @@ void InProcessFabric::Resume(int rank) {
     connections_->at(rank).stalled = false;
   }
   connections_->resumed.notify_all();
+}
+
+size_t InProcessFabric::Sent() const {
+  std::lock_guard<std::mutex> lock(connections_->mutex);
+  return connections_->sent;
 }
 
 }  // namespace kvstore

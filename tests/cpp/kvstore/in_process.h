@@ -43,6 +43,8 @@ class InProcessFabric {
   /* As SIGSTOP and SIGCONT: its progress thread rests, what is sent to it is kept. */
   void Stall(int rank);
   void Resume(int rank);
+  /* Bytes that all ranks have sent. */
+  size_t Sent() const;
 
  private:
   struct Rank;

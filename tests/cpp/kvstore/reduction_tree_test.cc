@@ -258,6 +258,28 @@ TEST_F(TreeStores, OtherArraysAndTypesGoTheirWay) {
   for (float v : Read(one)) EXPECT_EQ(v, std::round(v));
 }
 
+/* Sums of rows go through the CPU, those of dense keys of the same call along trees. */
+TEST_F(TreeStores, RowSparseValuesAreAddedUp) {
+  const TensorType type({4, 2}, kFloat32, StorageType::kRowSparse);
+  auto kv = KVStore::Create("device");
+  std::vector<NDArray> values;
+  for (int i = 0; i < 2; ++i) {
+    values.push_back(NDArray::Make(type, Context::CPU(i)));
+    values.back().sparse()->Resize(1);
+    values.back().sparse()->index[SparseParts::kRows].data<int64_t>()[0] = 2 * i;
+    std::fill_n(values.back().sparse()->values.data<float>(), 2, 3.0f);
+  }
+  NDArray one({2}, Context::CPU(0)), two({2}, Context::CPU(1)), dense({4, 2}, Context::CPU(1)), rows = NDArray::Make(type, Context::CPU(0));
+  const float numbers[2] = {1, 2};
+  one.SyncCopyFromCPU(numbers, 8), two.SyncCopyFromCPU(numbers, 8);
+  kv->Init({"rows", "w"}, {&values[0], &one});
+  kv->PushPull({"rows", "rows", "w", "w"}, {&values[0], &values[1], &one, &two}, {"rows", "rows", "w"}, {&dense, &rows, &one});
+  EXPECT_EQ(Read(dense), (std::vector<float>{3, 3, 0, 0, 3, 3, 0, 0}));
+  EXPECT_EQ(Read(one), (std::vector<float>{2, 4}));
+  rows.WaitToRead();
+  EXPECT_EQ(rows.sparse()->stored(), 2);
+}
+
 }  // namespace
 }  // namespace kvstore
 }  // namespace mxnet

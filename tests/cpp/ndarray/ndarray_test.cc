@@ -326,7 +326,11 @@ TEST(Container, OlderLayoutsAndSparse) {
     EXPECT_EQ(a.ctx(), Context::CPU());
   }
   const std::string sparse = SparseBytes();
-  EXPECT_EQ(Values<float>(LoadNDArrayRaw(sparse.data(), sparse.size())), (std::vector<float>{0, 0, 1, 2, 0, 0, 3, 4, 0, 0}));
+  const NDArray rows = LoadNDArrayRaw(sparse.data(), sparse.size());
+  EXPECT_EQ(rows.storage_type(), StorageType::kRowSparse);
+  EXPECT_EQ(Values<float>(CopyOfPart(rows, -1)), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(Values<int64_t>(CopyOfPart(rows, SparseParts::kRows)), (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(SaveNDArrayRaw(rows), sparse);
 }
 
 // A file may be wrong in any way: it loads, or it is refused with the byte offset. Memory stays

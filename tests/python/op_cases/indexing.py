@@ -20,6 +20,16 @@ def indexed(op, ref, data, index, index_dtype="int32", grad=True, bad=(), **attr
                       bad=list(bad), **ALL))
 
 
+def retained(data, index):
+    result = np.zeros_like(data)
+    result[index.astype("int64")] = data[index.astype("int64")]
+    return result
+
+
+for _index, _dtype in (([0, 2], "int64"), ([3, 0, 3, 1], "float32"), ([2], "int8")):
+    indexed("_sparse_retain", retained, (4, 3), _index, _dtype,
+            bad=[dict(inputs=[(4, 3), np.array([4])]), dict(inputs=[(4, 3), np.array([[0]])])])
+
 # ---- take, pick
 TAKE = ["take", "_npi_take"]
 for _mode in ("clip", "wrap"):

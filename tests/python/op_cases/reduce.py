@@ -45,6 +45,8 @@ def mean(x, axis, keepdims):
 CASES = []
 CASES += reduction(["sum", "sum_axis", "_sparse_sum"], np.sum, grad=True, grad2=True, tol=4)
 CASES += reduction(["mean"], mean, grad=True, grad2=True, tol=4)
+CASES += reduction(["_square_sum"], lambda x, axis, keepdims: np.sum(x * x, axis, keepdims=keepdims),
+                   dtypes=NUMBERS, grad=True, grad2=True, tol=4)
 CASES += reduction(["prod"], np.prod, rand(S, 0.7, 1.4), grad=True, grad2=True, tol=8)
 CASES += reduction(["nansum"], np.nansum, grad=True, tol=4)
 CASES += reduction(["nanprod"], np.nanprod, rand(S, 0.7, 1.4), grad=True, tol=8)

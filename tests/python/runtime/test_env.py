@@ -29,8 +29,8 @@ def table(**variables):
 
 def test_listing():
     rows, _ = table()
-    # 95 that 1.9.1 documents, one that it does not, and three names of earlier releases
-    assert sum("An addition" not in row["help"] for row in rows.values()) == 99
+    # 95 that 1.9.1 documents, two that it does not, and three names of earlier releases
+    assert sum("An addition" not in row["help"] for row in rows.values()) == 100
     assert {"name", "type", "default", "value", "source", "accepted", "help", "group", "fixed_after_start"} <= set(rows["MXNET_HOME"])
     assert all(row["source"] == "default" for name, row in rows.items() if name != "MXNET_LIBRARY_PATH")
     assert rows["MXNET_CPU_WORKER_NTHREADS"]["value"] == 1
@@ -102,7 +102,7 @@ def test_unknown_name_warns_once_with_the_nearest():
 
 def test_a_variable_of_1_9_1_that_is_not_needed_says_why():
     for name, words in (("MXNET_SUBGRAPH_BACKEND", "has no effect: every plan is compiled"),
-                        ("MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING", "all arrays are dense"), ("MXNET_SEED", "docs/env_var.md")):
+                        ("MXNET_SEED", "docs/env_var.md")):
         lines = [line for line in run("import mxnet.base", **{name: "1"}).stderr.splitlines() if "warning" in line]
         assert len(lines) == 1 and name in lines[0] and words in lines[0] and "nearest" not in lines[0]
 

@@ -15,10 +15,9 @@ from env_effects import ACTING, acts, process, run, shows, told
 
 TREE = Path(__file__).resolve().parents[3]
 
-# In the table because programs of 1.9.1 set them; what they govern (sparse storage, cuDNN's
-# dropout) is not in this library. None of them is read.
+# In the table because programs of 1.9.1 set them; what they govern (cuDNN's dropout) is not in this
+# library. None of them is read.
 UNREAD = """
-MXNET_STORAGE_FALLBACK_LOG_VERBOSE
 MXNET_GPU_CUDNN_DROPOUT_STATE_COPY
 """.split()
 

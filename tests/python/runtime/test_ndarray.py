@@ -254,16 +254,6 @@ def test_every_container_version_loads(version):
     assert got.context == mx.cpu(0)   # saved on gpu(3): loaded where there is memory
 
 
-def test_sparse_containers_load_as_dense():
-    rows = struct.pack("<Ii", 0xF993FAC9, 1) + struct.pack("<i2q", 2, 2, 2) + struct.pack("<i2q", 2, 4, 2) + struct.pack("<iii", 1, 0, 0)
-    rows += struct.pack("<ii1q", 6, 1, 2) + np.arange(4, dtype="float32").tobytes() + np.array([1, 3], dtype="int64").tobytes()
-    np.testing.assert_array_equal(nd.load_frombuffer(container([rows]))[0].asnumpy(), [[0, 0], [0, 1], [0, 0], [2, 3]])
-    csr = struct.pack("<Ii", 0xF993FAC9, 2) + struct.pack("<i1q", 1, 2) + struct.pack("<i2q", 2, 2, 3) + struct.pack("<iii", 1, 0, 0)
-    csr += struct.pack("<ii1q", 6, 1, 3) + struct.pack("<ii1q", 6, 1, 2)
-    csr += np.float32([5, 6]).tobytes() + np.int64([0, 1, 2]).tobytes() + np.int64([2, 0]).tobytes()
-    np.testing.assert_array_equal(nd.load_frombuffer(container([csr]))[0].asnumpy(), [[0, 0, 5], [6, 0, 0]])
-
-
 def test_malformed_files_are_refused_with_offset():
     good = container([old_array(np.arange(6, dtype="float32").reshape(2, 3), 2)], [b"w"])
     nd.load_frombuffer(good)

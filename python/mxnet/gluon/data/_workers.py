@@ -377,8 +377,8 @@ class ProcessWorkers(_Watched):
             except OSError:
                 pass
             conn.close()
-        # A worker may be stopped, hang in native code, or have inherited a handler of SIGTERM:
-        # multiprocessing would wait for it at the end of the program, for ever.
+        # A worker may be stopped, hang in native code, or have a handler of SIGTERM, which it
+        # inherited; multiprocessing would wait for it at the end of the program, for ever.
         for ask in (None, multiprocessing.process.BaseProcess.terminate, multiprocessing.process.BaseProcess.kill):
             alive = [process for _, process in processes if process.is_alive()]
             for process in alive if ask else ():

@@ -9,7 +9,9 @@ __all__ = ['Stack', 'Pad', 'Append', 'Group', 'AsList']
 
 def _stack_arrays(arrays, shared):
     """NDArrays of equal shape as one with a new first axis, in memory that other processes can map
-    when `shared`."""
+    when `shared`; rows of csr arrays as one csr array."""
+    if arrays[0].stype == 'csr':    # of one row each: csr arrays have two axes
+        return nd.concat(*arrays, dim=0)
     arrays = [a.as_nd_ndarray() for a in arrays]
     if not shared:
         return to_current_class(nd.stack(*arrays))

@@ -116,6 +116,16 @@ void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr& renewed, c
 /* The same with an entry for every output. */
 void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(const NodePtr& renewed, const NodePtr& original)>& map_node);
 
+/*
+ * Where arrays are not all dense: gives nodes their operators' sparse forms, and puts casts before
+ * nodes without one and behind gradients that are wanted in another storage. A part of every plan,
+ * before its other passes on the whole graph, which leave forms alone. `grads`: by place in
+ * PassGraph::grads. Tells of what runs dense unless `quiet`. Returns whether anything is sparse.
+ */
+bool ChooseStorages(PassGraph* g, const VariableTypes& variables, const std::vector<StorageType>& grads, bool quiet);
+/* Of nodes that were made since for results: copies and sums. */
+void GiveForms(const std::vector<NodePtr>& nodes, const GraphInfo& info);
+
 /* How often an entry is read, outputs of the graph included (gradients are not). */
 using EntryUsers = std::map<EntryKey, int>;
 EntryUsers CountUsers(const PassGraph& g);

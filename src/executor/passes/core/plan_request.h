@@ -7,6 +7,7 @@
 
 #include "mxnet/graph.h"
 #include "mxnet/kernel_args.h"
+#include "operator/record/sparse_form.h"
 
 namespace mxnet {
 
@@ -18,6 +19,7 @@ struct PlanRequest {
   InferSwitches switches = InferSwitches::OfThread(true);
   bool is_train = false;
   std::vector<OpReq> grad_req;    // by input; empty or all kNull: no backward pass
+  StorageTypes grad_storage;      // by input: of the array that its gradient is written into; kUndefined, or empty: as it comes
   std::vector<OpReq> output_req;  // by output, kWrite or kAdd (onto what the array held); empty: all kWrite
   bool every_result = false;      // a monitor wants to see what every node of the symbol computes: nothing is merged or left out
   int forward_bulk = -1, backward_bulk = -1;  // nodes per bulk; -1: as the environment says

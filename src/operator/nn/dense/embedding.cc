@@ -9,23 +9,13 @@
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/index.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/record/dtypes.h"
-#include "operator/record/param.h"
+#include "operator/nn/dense/embedding.h"
+#include "operator/record/sparse_form.h"
 #include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {
 
-struct EmbeddingParam : public Parameter<EmbeddingParam> {
-  int input_dim, output_dim, dtype;
-  bool sparse_grad;
-  MXNET_DECLARE_PARAM(EmbeddingParam) {
-    MXNET_FIELD(input_dim).set_lower_bound(1).describe("Number of rows of the weight.");
-    MXNET_FIELD(output_dim).set_lower_bound(1).describe("Length of a row.");
-    MXNET_DTYPE_FIELD_OF(dtype, dtypes::kClassicNumbers).set_default(kFloat32).describe("Dtype of the weight when nothing else says it.");
-    MXNET_FIELD(sparse_grad).set_default(false).describe("Gradient of the weight as row_sparse.");
-  }
-};
 MXNET_REGISTER_PARAM(EmbeddingParam);
 
 namespace {
@@ -175,6 +165,7 @@ MXNET_REGISTER_OP(Embedding)
     .alias("_contrib_SparseEmbedding")
     .set_trait(Quantized{"_contrib_quantized_embedding", {0}})
     .set_trait(ReadsChosen{1})
+    .set_trait(MakesSparseGradient{[](const Attrs& attrs) { return attrs.get<EmbeddingParam>().sparse_grad; }})
     .set_param<EmbeddingParam>()
     .set_inputs({"data", "weight"})
     .set_dtypes(dtypes::kAll)

@@ -45,16 +45,9 @@ class SparseEmbedding(Block):
     """Embedding whose table, (input_dim, output_dim), and its gradient are row_sparse: only rows
     that the input names are fetched from the Trainer's store.
 
-    Arrays of this version are dense. `initialize` says so with an MXNetError;
-    :class:`mxnet.gluon.nn.Embedding` does the same with a dense table.
-
     >>> layer = mx.gluon.contrib.nn.SparseEmbedding(1000, 16)
     >>> layer.initialize()
-    Traceback (most recent call last):
-        ...
-    mxnet.base.MXNetError: [zeros] stype='row_sparse'; accepted: 'default'; arrays are dense
-    >>> layer = mx.gluon.nn.Embedding(1000, 16)
-    >>> layer.initialize()
+    >>> trainer = mx.gluon.Trainer(layer.collect_params(), 'sgd')
     >>> layer(mx.nd.array([3, 7])).shape
     (2, 16)
     """

@@ -1,0 +1,85 @@
+// What stores of one process do with row_sparse values. They are summed on the CPU.
+#include <algorithm>
+
+#include "kvstore/local.h"
+#include "kvstore/rows.h"
+#include "mxnet/imperative.h"
+#include "operator/nodes/graph_operators.h"
+
+namespace mxnet {
+namespace kvstore {
+
+bool IsSparse(const Pushed& pushed) {
+  const auto sparse = [](const NDArray* v) { return v->is_sparse(); };
+  return pushed.entry->stored.is_sparse() || std::any_of(pushed.values.begin(), pushed.values.end(), sparse);
+}
+
+NDArray LocalStore::SumSparse(const Pushed& pushed, int priority) {
+  MXNET_CHECK_KIND(!compressed(), Value) << "[kvstore] push of row_sparse values to key " << pushed.key->str()
+                                         << " of a store with gradient compression; accepted: dense values";
+  std::vector<NDArray> values;
+  for (const NDArray* v : pushed.values) {
+    values.push_back(v->Detach());
+    if (!v->ctx().is_gpu()) continue;
+    values.back() = NDArray::Make(v->type(), Context::CPU(), true);
+    CopyFromTo(*v, values.back(), priority);
+  }
+  if (values.size() == 1) return values[0];
+  const bool sparse = std::all_of(values.begin(), values.end(), [](const NDArray& v) { return v.is_sparse(); });
+  NDArray& sum = pushed.entry->sum;
+  const TensorType type(values[0].shape(), values[0].dtype(), sparse ? StorageType::kRowSparse : StorageType::kDense);
+  Ensure(&sum, type, Context::CPU());
+  Imperative::Run(graph_ops::Sum(static_cast<int>(values.size())), values, {OpReq::kWrite}, {sum}, false);
+  return sum;
+}
+
+std::vector<NDArray> LocalStore::SumAll(const std::vector<Pushed>& pushed, int priority) {
+  std::vector<Pushed> dense;
+  for (const Pushed& p : pushed)
+    if (!IsSparse(p)) dense.push_back(p);
+  if (dense.size() == pushed.size()) return Sum(pushed, priority);
+  const std::vector<NDArray> sums = Sum(dense, priority);
+  std::vector<NDArray> all;
+  size_t next = 0;
+  for (const Pushed& p : pushed) all.push_back(IsSparse(p) ? SumSparse(p, priority) : sums[next++]);
+  return all;
+}
+
+void LocalStore::SpreadAll(const std::vector<Entry*>& entries, const Arrays& outs, int priority) {
+  std::vector<Entry*> dense;
+  Arrays dense_outs;
+  for (size_t i = 0; i < outs.size(); ++i) {
+    if (entries[i]->stored.is_sparse() || outs[i]->is_sparse()) {
+      CopyFromTo(entries[i]->stored, *outs[i], priority);
+      continue;
+    }
+    dense.push_back(entries[i]);
+    dense_outs.push_back(outs[i]);
+  }
+  if (!dense.empty()) Spread(dense, dense_outs, priority);
+}
+
+std::vector<Entry*> LocalStore::GatherRowOuts(const Keys& keys, const Arrays& outs, const Arrays& row_ids) {
+  const std::vector<Entry*> entries = GatherOuts("row_sparse_pull", keys, outs);
+  MXNET_CHECK_KIND(row_ids.size() == outs.size(), Value)
+      << "[kvstore] row_sparse_pull got " << outs.size() << " arrays and " << row_ids.size() << " arrays of row ids; accepted: as many";
+  for (size_t i = 0; i < outs.size(); ++i) {
+    MXNET_CHECK_KIND(outs[i]->storage_type() == StorageType::kRowSparse, Value)
+        << "[kvstore] row_sparse_pull of key " << keys[i].str() << " into an array of storage type "
+        << StorageTypeName(outs[i]->storage_type()) << "; accepted: row_sparse";
+    MXNET_CHECK_KIND(row_ids[i] && !row_ids[i]->is_none() && !row_ids[i]->is_sparse(), Value)
+        << "[kvstore] row_sparse_pull of key " << keys[i].str() << " got no dense array of row ids";
+    MXNET_CHECK_KIND(outs[i]->dtype() == entries[i]->stored.dtype(), Type)
+        << "[kvstore] row_sparse_pull of key " << keys[i].str() << " into " << DTypeName(outs[i]->dtype()) << "; the stored value is "
+        << DTypeName(entries[i]->stored.dtype());
+  }
+  return entries;
+}
+
+void LocalStore::PullRowSparse(const Keys& keys, const Arrays& outs, const Arrays& row_ids, int priority) {
+  const std::vector<Entry*> entries = GatherRowOuts(keys, outs, row_ids);
+  for (size_t i = 0; i < outs.size(); ++i) TakeRows(entries[i]->stored, *row_ids[i], *outs[i], priority);
+}
+
+}  // namespace kvstore
+}  // namespace mxnet

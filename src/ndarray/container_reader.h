@@ -1,0 +1,93 @@
+/* Reading and writing the bytes of containers, for container.cc and container_sparse.cc. */
+#ifndef MXNET_NDARRAY_CONTAINER_READER_H_
+#define MXNET_NDARRAY_CONTAINER_READER_H_
+
+#include <cstring>
+#include <string>
+
+#include "mxnet/ndarray.h"
+
+namespace mxnet::container {
+
+constexpr uint32_t kMagicV1 = 0xF993FAC8, kMagicV2 = 0xF993FAC9, kMagicV3 = 0xF993FACA;
+constexpr int kMaxNdim = 64;
+
+/*
+ * Reads from memory. INVARIANT: at_ <= size_. Every read is checked against what is left, so a size
+ * that a file claims never leads to a larger allocation than the file itself could fill.
+ */
+class Reader {
+ public:
+  Reader(const void* data, size_t size) : data_(static_cast<const char*>(data)), size_(size) {}
+  template <typename T>
+  T Read(const char* what) {
+    Need(sizeof(T), what);
+    T v;
+    std::memcpy(&v, data_ + at_, sizeof(T));
+    at_ += sizeof(T);
+    return v;
+  }
+  const char* Bytes(size_t n, const char* what) {
+    Need(n, what);
+    const char* p = data_ + at_;
+    at_ += n;
+    return p;
+  }
+  void Need(uint64_t n, const char* what) {
+    if (n > size_ - at_) Fail(std::string(what) + " needs " + std::to_string(n) + " bytes, " + std::to_string(size_ - at_) + " are left");
+  }
+  [[noreturn]] void Fail(const std::string& why) const { FailAt(at_, why); }
+  [[noreturn]] void FailAt(size_t at, const std::string& why) const {
+    throw Error(Error::Kind::kIO, "[load] malformed NDArray data at byte " + std::to_string(at) + ": " + why);
+  }
+  size_t at() const { return at_; }
+  size_t size() const { return size_; }
+  size_t left() const { return size_ - at_; }
+
+ private:
+  const char* data_;
+  size_t size_, at_ = 0;
+};
+
+inline Shape ReadShape(Reader* r, const char* what) {
+  const int32_t ndim = r->Read<int32_t>(what);
+  if (ndim < -1 || ndim > kMaxNdim)
+    r->Fail(std::string(what) + " claims " + std::to_string(ndim) + " dimensions; accepted: up to " + std::to_string(kMaxNdim));
+  if (ndim < 0) return Shape();
+  Shape s(ndim);
+  for (int i = 0; i < ndim; ++i) {
+    s[i] = r->Read<int64_t>(what);
+    if (s[i] < 0) r->Fail(std::string(what) + " has dimension " + std::to_string(s[i]));
+  }
+  return s;
+}
+
+inline size_t CheckedBytes(Reader* r, const Shape& shape, int dtype) {
+  if (DTypeSize(dtype) == 0) r->Fail("dtype number " + std::to_string(dtype) + " does not exist");
+  uint64_t bytes = DTypeSize(dtype);
+  for (int64_t d : shape) {
+    if (d == 0) return 0;
+    if (bytes > static_cast<uint64_t>(r->left()) / d + 1) r->Fail("shape " + shape.str() + " needs more bytes than are left");
+    bytes *= static_cast<uint64_t>(d);
+  }
+  r->Need(bytes, "array values");
+  return bytes;
+}
+
+template <typename T>
+void Append(std::string* out, T v) {
+  out->append(reinterpret_cast<const char*>(&v), sizeof(T));
+}
+inline void AppendShape(std::string* out, const Shape& shape) {
+  Append<int32_t>(out, shape.ndim());
+  for (int64_t d : shape) Append<int64_t>(out, d);
+}
+
+/* A sparse array, behind its storage type. Throws Error(kIO) where an index leads outside; what is
+ * not in order is brought into it, for 1.9.1 leaves rows of csr results unsorted. */
+NDArray ReadSparse(Reader* r, StorageType storage);
+/* All of a sparse array. Throws Error(kValue) where its parts do not belong together. */
+void AppendSparse(std::string* out, const NDArray& array);
+
+}  // namespace mxnet::container
+#endif  // MXNET_NDARRAY_CONTAINER_READER_H_

@@ -1,0 +1,24 @@
+/* Parts of sparse arrays, for this folder and for kernels. */
+#ifndef MXNET_NDARRAY_SPARSE_COPY_H_
+#define MXNET_NDARRAY_SPARSE_COPY_H_
+
+#include <memory>
+
+#include "mxnet/ndarray.h"
+
+namespace mxnet {
+
+/* Empty parts. Throws Error for shapes that the storage does not have. */
+std::unique_ptr<SparseParts> NewParts(const TensorType& type, const Context& ctx);
+/* All that `from` stores; dtypes are converted on the CPU. In an engine operation. */
+void CopyParts(const SparseParts& from, SparseParts* to, void* stream);
+/* Bytes between any two devices. In an engine operation. */
+void CopyBetween(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream);
+/* Zeros. */
+void FillBytes(void* dst, Context ctx, size_t bytes);
+/* How arrays of different storage are copied (dst = src): the operator cast_storage, which is above
+ * this module. One function, for good. */
+bool SetStorageCast(void (*cast)(const NDArray& src, const NDArray& dst));
+
+}  // namespace mxnet
+#endif  // MXNET_NDARRAY_SPARSE_COPY_H_

@@ -1,0 +1,189 @@
+// What sparse arrays store: memory of the parts, checks, copies of parts.
+#include <algorithm>
+#include <cstring>
+
+#include "engine/change.h"
+#include "mxnet/engine.h"
+#include "mxnet/ndarray.h"
+#include "ndarray/run.h"
+#include "ndarray/sparse_copy.h"
+
+namespace mxnet {
+namespace {
+
+/* Memory for what the part's shape says. What does not fit any more gets half as much again, so
+ * that arrays which grow a little each time do not ask each time. */
+void Reserve(SparsePart* part, const Context& ctx, bool grows) {
+  const size_t bytes = part->Bytes();
+  if (bytes <= part->memory.size) return;
+  const size_t wanted = grows && part->memory.size > 0 ? std::max(bytes, part->memory.size + part->memory.size / 2) : bytes;
+  StorageHandle fresh = Storage::Get()->Alloc(wanted, ctx);
+  Storage::Get()->Free(part->memory);
+  part->memory = fresh;
+}
+
+Shape ValuesShape(const SparseParts& p, int64_t count) {
+  if (p.storage == StorageType::kCSR) return Shape{count};
+  Shape shape = p.shape;
+  shape[0] = count;
+  return shape;
+}
+
+SparsePart& PartOf(SparseParts* p, int part) {
+  const int most = p->num_index() - 1;
+  MXNET_CHECK_KIND(part >= -1 && part <= most, Index) << "[NDArray] part " << part << " of a " << StorageTypeName(p->storage)
+                                                      << " array; accepted: -1 (values) to " << most << " (indices)";
+  return part < 0 ? p->values : p->index[part];
+}
+
+}  // namespace
+
+void SparseParts::Resize(int64_t count) {
+  values.shape = ValuesShape(*this, count);
+  Reserve(&values, ctx, true);
+  if (storage == StorageType::kRowSparse) {
+    index[kRows].shape = Shape{count};
+    return Reserve(&index[kRows], ctx, true);
+  }
+  index[kColumns].shape = Shape{count};
+  Reserve(&index[kColumns], ctx, true);
+  index[kIndptr].shape = Shape{shape[0] + 1};
+  Reserve(&index[kIndptr], ctx, false);
+  if (count == 0) FillBytes(index[kIndptr].memory.dptr, ctx, index[kIndptr].Bytes());
+}
+
+void SparseParts::Grow(int64_t count, int64_t keep) {
+  SparsePart before[2] = {values, index[num_index() - 1]};
+  SparsePart* const now[2] = {&values, &index[num_index() - 1]};
+  const Shape kept[2] = {ValuesShape(*this, keep), Shape{keep}};
+  const Shape wanted[2] = {ValuesShape(*this, count), Shape{count}};
+  for (int i = 0; i < 2; ++i) {
+    now[i]->shape = wanted[i];
+    if (now[i]->Bytes() <= now[i]->memory.size) continue;
+    now[i]->memory = Storage::Get()->Alloc(std::max(now[i]->Bytes(), before[i].memory.size + before[i].memory.size / 2), ctx);
+    before[i].shape = kept[i];
+    if (before[i].Bytes() > 0) std::memcpy(now[i]->memory.dptr, before[i].memory.dptr, before[i].Bytes());
+    Storage::Get()->Free(before[i].memory);
+  }
+}
+
+void SparseParts::Swap(SparseParts* from) {
+  std::swap(values, from->values);
+  std::swap(index, from->index);
+  const int mine = state;
+  state = from->state.load();
+  from->state = mine;
+}
+
+size_t SparseParts::Bytes() const {
+  size_t bytes = values.Bytes();
+  for (int i = 0; i < num_index(); ++i) bytes += index[i].Bytes();
+  return bytes;
+}
+
+size_t SparseParts::Capacity() const {
+  size_t bytes = values.memory.size;
+  for (int i = 0; i < num_index(); ++i) bytes += index[i].memory.size;
+  return bytes;
+}
+
+void SparseParts::Free() {
+  Storage::Get()->Free(values.memory);
+  for (SparsePart& part : index) Storage::Get()->Free(part.memory);
+}
+
+std::unique_ptr<SparseParts> NewParts(const TensorType& type, const Context& ctx) {
+  const Shape& shape = type.shape;
+  const char* name = StorageTypeName(type.storage);
+  MXNET_CHECK_KIND(shape.known(), Value) << "[NDArray] shape " << shape << " is not fully known; every dimension must be >= 0";
+  MXNET_CHECK_KIND(type.storage == StorageType::kCSR ? shape.ndim() == 2 : shape.ndim() >= 1, Value)
+      << "[NDArray] a " << name << " array of shape " << shape
+      << "; accepted: " << (type.storage == StorageType::kCSR ? "two dimensions" : "at least one dimension");
+  MXNET_CHECK_KIND(DTypeSize(type.dtype) > 0, Type)
+      << "[NDArray] dtype number " << type.dtype << " does not exist; accepted: 0 to " << kNumDTypes - 1;
+  int64_t bytes = 0;
+  MXNET_CHECK_KIND(!__builtin_mul_overflow(shape.Size(), static_cast<int64_t>(DTypeSize(type.dtype)), &bytes), Value)
+      << "[NDArray] shape " << shape << " has more elements than can be counted";
+  auto parts = std::make_unique<SparseParts>();
+  parts->storage = type.storage;
+  parts->ctx = ctx;
+  parts->shape = shape;
+  parts->values.dtype = type.dtype;
+  parts->values.shape = ValuesShape(*parts, 0);
+  for (int i = 0; i < parts->num_index(); ++i) parts->index[i].shape = Shape{0};
+  return parts;
+}
+
+void CopyParts(const SparseParts& from, SparseParts* to, void* stream) {
+  if (&from == to) return;
+  to->Resize(from.stored());
+  const auto copy = [&](const SparsePart& source, SparsePart* target) {
+    target->shape = source.shape;
+    if (source.dtype == target->dtype)
+      return CopyBetween(target->memory.dptr, to->ctx, source.memory.dptr, from.ctx, source.Bytes(), stream);
+    MXNET_CHECK_KIND(!from.ctx.is_gpu() && !to->ctx.is_gpu(), Type)
+        << "[copyto] from " << DTypeName(source.dtype) << " to " << DTypeName(target->dtype) << " across devices; cast first";
+    ConvertElements(source.memory.dptr, source.dtype, target->memory.dptr, target->dtype, source.Size());
+  };
+  copy(from.values, &to->values);
+  for (int i = 0; i < from.num_index(); ++i) copy(from.index[i], &to->index[i]);
+  to->state = from.state.load();
+}
+
+NDArray CopyOfPart(const NDArray& array, int part) {
+  MXNET_CHECK_KIND(array.is_sparse(), Value) << "[NDArray] a part of a dense array; accepted: row_sparse and csr arrays";
+  array.chunk()->Allocate();
+  array.WaitToRead();
+  const SparsePart& source = PartOf(array.sparse(), part);
+  const bool convert = part >= 0 && !array.ctx().is_gpu();
+  NDArray out(source.shape, array.ctx(), convert ? array.sparse()->shown_as[part] : source.dtype);
+  const TBlob to = out.data();
+  Engine::Get()->PushSync(
+      [parts = array.sparse(), part, to](RunContext run) {
+        const SparsePart& p = PartOf(parts, part);
+        MXNET_CHECK_KIND(p.shape == to.shape, Value) << "[NDArray] the array was changed while a part of it was copied";
+        if (to.dtype == p.dtype)
+          CopyBetween(to.dptr, to.ctx, p.memory.dptr, parts->ctx, p.Bytes(), run.stream);
+        else
+          ConvertElements(p.memory.dptr, p.dtype, to.dptr, to.dtype, p.Size());
+      },
+      array.ctx().execution(), {array.var()}, {out.var()}, FnProperty::kNormal, 0, "copy_of_part");
+  out.WaitToRead();
+  return out;
+}
+
+void SetPart(const NDArray& array, int part, const NDArray& from) {
+  MXNET_CHECK_KIND(array.is_sparse() && !from.is_sparse(), Value) << "[NDArray] parts of sparse arrays are set from dense arrays";
+  array.chunk()->Allocate();
+  SparseParts* const parts = array.sparse();
+  const SparsePart& known = PartOf(parts, part);
+  MXNET_CHECK_KIND(from.shape().ndim() == known.shape.ndim(), Value)
+      << "[NDArray] part " << part << " of a " << StorageTypeName(parts->storage) << " array of shape " << parts->shape
+      << " set from shape " << from.shape() << "; accepted: " << known.shape.ndim() << " dimensions";
+  if (part < 0 && parts->storage == StorageType::kRowSparse)
+    for (int i = 1; i < from.shape().ndim(); ++i)
+      MXNET_CHECK_KIND(from.shape()[i] == parts->shape[i], Value)
+          << "[NDArray] rows of shape " << from.shape() << " for an array of shape " << parts->shape;
+  MXNET_CHECK_KIND(part < 0 || (!IsFloating(from.dtype()) && from.dtype() != kBool), Type)
+      << "[NDArray] index part " << part << " set from " << DTypeName(from.dtype()) << "; accepted: integers";
+  const TBlob source = from.data();
+  Var* const v = array.var();
+  std::vector<Var*> reads = {from.var(), v};  // the other parts stay
+  Engine::Get()->PushSync(
+      [parts, part, source](RunContext run) {
+        SparsePart& p = PartOf(parts, part);
+        p.shape = source.shape;
+        parts->state = SparseParts::kUnknown;
+        Reserve(&p, parts->ctx, false);
+        if (source.dtype == p.dtype)
+          CopyBetween(p.memory.dptr, parts->ctx, source.dptr, source.ctx, p.Bytes(), run.stream);
+        else if (!parts->ctx.is_gpu() && !source.ctx.is_gpu())
+          ConvertElements(source.dptr, source.dtype, p.memory.dptr, p.dtype, source.Size());
+        else
+          MXNET_THROW(Type) << "[NDArray] part " << part << " is " << DTypeName(p.dtype) << ", given as " << DTypeName(source.dtype);
+      },
+      array.ctx().execution(), reads, {v}, FnProperty::kNormal, 0, "set_part");
+  array.WaitToRead();
+}
+
+}  // namespace mxnet

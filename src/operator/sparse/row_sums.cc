@@ -1,0 +1,124 @@
+#include "operator/sparse/row_sums.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/threads/omp.h"
+#include "mxnet/op.h"
+#include "operator/sparse/sparse_values.h"
+
+namespace mxnet {
+namespace sparse {
+namespace {
+
+int BitsOf(int64_t numbers) {  // that [0, numbers) takes
+  int bits = 1;
+  while (bits < 63 && (int64_t{1} << bits) < numbers) ++bits;
+  return bits;
+}
+
+/* A row's number and, below it, its place among n: sorting these keeps rows of one number in
+ * order. */
+struct Packed {
+  int place_bits;
+  uint64_t Of(int64_t number, int64_t place) const { return static_cast<uint64_t>(number) << place_bits | static_cast<uint64_t>(place); }
+  int64_t Number(uint64_t key) const { return static_cast<int64_t>(key >> place_bits); }
+  int64_t Place(uint64_t key) const { return static_cast<int64_t>(key & ((uint64_t{1} << place_bits) - 1)); }
+};
+
+/* By the number's bits alone: the keys come in the order of their places. Returns where they are
+ * sorted, one of the two arrays. */
+uint64_t* RadixSort(uint64_t* keys, uint64_t* other, int64_t n, int first_bit, int bits) {
+  constexpr int kMostBits = 12;
+  const int passes = (bits + kMostBits - 1) / kMostBits, digit = (bits + passes - 1) / passes;
+  std::vector<int64_t> begin(size_t{1} << digit);
+  const uint64_t mask = (uint64_t{1} << digit) - 1;
+  for (int pass = 0; pass < passes; ++pass) {
+    const int shift = first_bit + pass * digit;
+    std::fill(begin.begin(), begin.end(), 0);
+    for (int64_t i = 0; i < n; ++i) ++begin[keys[i] >> shift & mask];
+    int64_t before = 0;
+    for (int64_t& b : begin) {
+      const int64_t count = b;
+      b = before;
+      before += count;
+    }
+    for (int64_t i = 0; i < n; ++i) other[begin[keys[i] >> shift & mask]++] = keys[i];
+    std::swap(keys, other);
+  }
+  return keys;
+}
+
+/* The places of one number: to = their sum. */
+template <typename T>
+void SumOf(const T* from, const uint64_t* keys, int64_t count, const Packed& packed, int64_t size, T* to) {
+  const T* first = from + packed.Place(keys[0]) * size;
+  if (count == 1) {
+    std::memcpy(to, first, static_cast<size_t>(size) * sizeof(T));
+    return;
+  }
+  if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+    std::vector<float> sum(static_cast<size_t>(size));
+    for (int64_t k = 0; k < count; ++k) {
+      const T* row = from + packed.Place(keys[k]) * size;
+      for (int64_t j = 0; j < size; ++j) sum[static_cast<size_t>(j)] += static_cast<float>(row[j]);
+    }
+    for (int64_t j = 0; j < size; ++j) to[j] = T(sum[static_cast<size_t>(j)]);
+  } else {
+    std::memcpy(to, first, static_cast<size_t>(size) * sizeof(T));
+    for (int64_t k = 1; k < count; ++k) {
+      const T* row = from + packed.Place(keys[k]) * size;
+      for (int64_t j = 0; j < size; ++j) to[j] = static_cast<T>(to[j] + row[j]);
+    }
+  }
+}
+
+}  // namespace
+
+int64_t FindRow(const SparseParts& parts, int64_t number, bool whole) {
+  if (whole) return number;
+  const int64_t* begin = parts.index[SparseParts::kRows].data<int64_t>();
+  const int64_t* end = begin + parts.stored();
+  const int64_t* at = std::lower_bound(begin, end, number);
+  return at != end && *at == number ? at - begin : -1;
+}
+
+void SumRows(KernelArgs& args, const int64_t* number, int64_t n, const void* from, SparseParts* out) {
+  if (n == 0) return out->Resize(0);
+  const int row_bits = BitsOf(out->shape[0]);
+  const Packed packed{BitsOf(n)};
+  MXNET_CHECK_KIND(row_bits + packed.place_bits <= 64, Value)
+      << "[" << args.attrs->op->name << "] " << n << " rows of " << out->shape[0] << " are more than can be sorted at once";
+  auto* keys = static_cast<uint64_t*>(args.workspace(static_cast<size_t>(2 * n) * sizeof(uint64_t)));
+  for (int64_t i = 0; i < n; ++i) keys[i] = packed.Of(number[i], i);
+  constexpr int64_t kFew = 1024;  // below, clearing counters takes longer than comparing
+  if (n < kFew)
+    std::sort(keys, keys + n);
+  else
+    keys = RadixSort(keys, keys + n, n, packed.place_bits, row_bits);
+  auto* begin = static_cast<int64_t*>(args.workspace(static_cast<size_t>(n + 1) * sizeof(int64_t)));
+  int64_t rows = 0;
+  for (int64_t i = 0; i < n; ++i)
+    if (i == 0 || packed.Number(keys[i]) != packed.Number(keys[i - 1])) begin[rows++] = i;
+  begin[rows] = n;
+  out->Resize(rows);
+  int64_t* const index = out->index[SparseParts::kRows].data<int64_t>();
+  const int64_t size = out->values.Size() / rows;
+  VisitDType(out->values.dtype, "sum of rows", [&](auto tag) {
+    using T = decltype(tag);
+    T* const values = out->values.data<T>();
+    const int64_t each = std::max<int64_t>(1, size * (n / rows));
+    ParallelFor(rows, std::max<int64_t>(1, kRowGrain / each), [&](int64_t b, int64_t e) {
+      for (int64_t r = b; r < e; ++r) {
+        index[r] = packed.Number(keys[begin[r]]);
+        SumOf(static_cast<const T*>(from), keys + begin[r], begin[r + 1] - begin[r], packed, size, values + r * size);
+      }
+    });
+  });
+}
+
+}  // namespace sparse
+}  // namespace mxnet

@@ -1,0 +1,131 @@
+// Boxes of csr matrices, their gradients, and matrices one below the other.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "operator/matrix/concat.h"
+#include "operator/matrix/slice_param.h"
+#include "operator/record/sparse_form.h"
+#include "operator/sparse/sparse_values.h"
+
+namespace mxnet {
+namespace {
+
+constexpr StorageType kC = StorageType::kCSR;
+
+/* 1.9.1 takes a step of one dimension alone for none. */
+bool StepsByOne(const Attrs& attrs) {
+  const auto& step = attrs.get<SliceParam>().step;
+  return step.size() == 0 || (step.size() == 1 && (!step.given(0) || step.items[0].value == 1));
+}
+
+bool TakesSlice(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  return in[0] == kC && StepsByOne(attrs) && GiveStorage(&(*out)[0], kC);
+}
+
+/* First index of the box. */
+int64_t First(const SliceParam& p, int dimension, int64_t length) {
+  if (!p.begin.given(dimension)) return 0;
+  const int64_t b = p.begin.items[static_cast<size_t>(dimension)].value;
+  return std::min(std::max<int64_t>(b < 0 ? b + length : b, 0), length);
+}
+
+struct Parts {
+  int64_t *indptr, *columns;
+  char* values;
+  explicit Parts(const SparseParts& p)
+      : indptr(p.index[SparseParts::kIndptr].data<int64_t>()),
+        columns(p.index[SparseParts::kColumns].data<int64_t>()),
+        values(p.values.data<char>()) {}
+};
+
+void Slice(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  const SparseParts& in = *args.in[0].sparse;
+  SparseParts* const out = args.out[0].sparse;
+  const auto& p = args.param<SliceParam>();
+  const int64_t rows = out->shape[0], columns = out->shape[1], row = First(p, 0, in.shape[0]), column = First(p, 1, in.shape[1]);
+  const size_t item = DTypeSize(in.values.dtype);
+  const Parts from(in);
+  const bool all = columns == in.shape[1];
+  int64_t count = 0;
+  const auto inside = [&](int64_t n) { return all || (from.columns[n] >= column && from.columns[n] < column + columns); };
+  if (rows > 0)
+    for (int64_t n = from.indptr[row]; n < from.indptr[row + rows]; ++n) count += inside(n);
+  out->Resize(count);
+  out->state = in.state.load();
+  const Parts to(*out);
+  to.indptr[0] = 0;
+  int64_t k = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t begin = from.indptr[row + r], end = from.indptr[row + r + 1];
+    if (all) {
+      std::copy_n(from.columns + begin, end - begin, to.columns + k);
+      std::memcpy(to.values + static_cast<size_t>(k) * item, from.values + static_cast<size_t>(begin) * item,
+                  static_cast<size_t>(end - begin) * item);
+      k += end - begin;
+    } else {
+      for (int64_t n = begin; n < end; ++n) {
+        if (!inside(n)) continue;
+        to.columns[k] = from.columns[n] - column;
+        std::memcpy(to.values + static_cast<size_t>(k++) * item, from.values + static_cast<size_t>(n) * item, item);
+      }
+    }
+    to.indptr[r + 1] = k;
+  }
+}
+
+/* What came in, at its place in the whole. */
+void SliceBackward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  const SparseParts& in = *args.in[0].sparse;
+  SparseParts* const out = args.out[0].sparse;
+  const auto& p = args.param<SliceParam>();
+  const int64_t rows = in.shape[0], row = First(p, 0, out->shape[0]), column = First(p, 1, out->shape[1]);
+  out->Resize(in.stored());
+  if (in.values.Bytes() > 0) std::memcpy(out->values.memory.dptr, in.values.memory.dptr, in.values.Bytes());
+  out->state = in.state.load();
+  const Parts from(in), to(*out);
+  for (int64_t n = 0; n < in.stored(); ++n) to.columns[n] = from.columns[n] + column;
+  for (int64_t r = 0; r <= out->shape[0]; ++r) to.indptr[r] = from.indptr[std::min(std::max<int64_t>(r - row, 0), rows)];
+}
+
+MXNET_REGISTER_SPARSE(slice, TakesSlice).set_kernel(DeviceType::kCPU, Slice);
+MXNET_REGISTER_SPARSE(_backward_slice, TakesSlice).set_kernel(DeviceType::kCPU, SliceBackward);
+
+// ---- concat
+
+bool TakesConcat(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  const int dim = attrs.get<ConcatParam>().dim;
+  for (StorageType s : in)
+    if (s != kC) return false;
+  return (dim == 0 || dim == -2) && GiveStorage(&(*out)[0], kC);
+}
+
+void Concat(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  SparseParts* const out = args.out[0].sparse;
+  int64_t count = 0;
+  for (const TBlob& in : args.in) count += in.sparse->stored();
+  out->Resize(count);
+  const Parts to(*out);
+  const size_t item = DTypeSize(out->values.dtype);
+  int64_t n = 0, r = 0;
+  to.indptr[0] = 0;
+  int state = SparseParts::kAscending;
+  for (const TBlob& in : args.in) {
+    const Parts from(*in.sparse);
+    const int64_t stored = in.sparse->stored();
+    state = std::max(state, in.sparse->state.load());
+    std::copy_n(from.columns, stored, to.columns + n);
+    if (stored > 0) std::memcpy(to.values + static_cast<size_t>(n) * item, from.values, static_cast<size_t>(stored) * item);
+    for (int64_t i = 0; i < in.shape[0]; ++i) to.indptr[++r] = n + from.indptr[i + 1];
+    n += stored;
+  }
+  out->state = state;
+}
+
+MXNET_REGISTER_SPARSE(Concat, TakesConcat).set_kernel(DeviceType::kCPU, Concat);
+
+}  // namespace
+}  // namespace mxnet

@@ -1,0 +1,86 @@
+// take along dimension 0: rows of row_sparse and of csr arrays, and gradients of the taken rows.
+#include "operator/indexing/take.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/threads/omp.h"
+#include "mxnet/ndarray.h"
+#include "mxnet/op.h"
+#include "operator/record/sparse_form.h"
+#include "operator/sparse/row_sums.h"
+#include "operator/sparse/sparse_values.h"
+
+namespace mxnet {
+namespace {
+
+IndexMode ModeOf(const KernelArgs& args) { return static_cast<IndexMode>(args.param<TakeParam>().mode); }
+
+bool TakesTake(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  if (attrs.get<TakeParam>().axis != 0 || in[1] != StorageType::kDense) return false;
+  return GiveStorage(&(*out)[0], in[0] == StorageType::kCSR ? StorageType::kCSR : StorageType::kDense);
+}
+
+void TakeRowSparse(const SparseParts& from, const int64_t* number, int64_t n, const TBlob& out) {
+  const size_t bytes = n == 0 ? 0 : out.Bytes() / static_cast<size_t>(n);
+  if (bytes == 0) return;
+  const bool whole = sparse::IsWhole(from);
+  ParallelFor(n, std::max<int64_t>(1, 4 * sparse::kRowGrain / static_cast<int64_t>(bytes)), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      const int64_t at = sparse::FindRow(from, number[i], whole);
+      char* const to = out.data<char>() + static_cast<size_t>(i) * bytes;
+      if (at < 0)
+        std::memset(to, 0, bytes);
+      else
+        std::memcpy(to, from.values.data<char>() + static_cast<size_t>(at) * bytes, bytes);
+    }
+  });
+}
+
+void TakeCSR(const SparseParts& from, const int64_t* number, int64_t n, SparseParts* out) {
+  const int64_t *indptr = from.index[SparseParts::kIndptr].data<int64_t>(), *column = from.index[SparseParts::kColumns].data<int64_t>();
+  int64_t total = 0;
+  for (int64_t i = 0; i < n; ++i) total += indptr[number[i] + 1] - indptr[number[i]];
+  out->Resize(total);
+  int64_t *to_indptr = out->index[SparseParts::kIndptr].data<int64_t>(), *to_column = out->index[SparseParts::kColumns].data<int64_t>();
+  const size_t item = DTypeSize(from.values.dtype);
+  to_indptr[0] = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t begin = indptr[number[i]], count = indptr[number[i] + 1] - begin, at = to_indptr[i];
+    to_indptr[i + 1] = at + count;
+    if (count == 0) continue;
+    std::memcpy(to_column + at, column + begin, static_cast<size_t>(count) * sizeof(int64_t));
+    std::memcpy(out->values.data<char>() + static_cast<size_t>(at) * item, from.values.data<char>() + static_cast<size_t>(begin) * item,
+                static_cast<size_t>(count) * item);
+  }
+}
+
+void TakeSparse(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  SparseParts& from = *args.in[0].sparse;
+  const int64_t n = args.in[1].Size();
+  const int64_t* number = ReadIndicesInRange(args, args.in[1], from.shape[0], ModeOf(args));
+  if (from.storage == StorageType::kRowSparse) return TakeRowSparse(from, number, n, args.out[0]);
+  from.NeedAscending("take");  // what this library makes is in order
+  TakeCSR(from, number, n, args.out[0].sparse);
+}
+MXNET_REGISTER_SPARSE(take, TakesTake).set_kernel(DeviceType::kCPU, TakeSparse);
+
+/* Row_sparse where the caller's array is; of `a` only the shape is looked at. */
+bool TakesTakeGradient(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  if (attrs.get<TakeParam>().axis != 0 || in[0] != StorageType::kDense || in[1] != StorageType::kDense) return false;
+  return (*out)[0] == StorageType::kRowSparse || GiveStorage(&(*out)[0], StorageType::kDense);
+}
+
+void TakeGradientSparse(KernelArgs& args) {  // ograd, indices, a -> gradient of a
+  if (args.req[0] == OpReq::kNull) return;
+  const TBlob& out = args.out[0];
+  const int64_t rows = out.shape[0], n = args.in[1].Size();
+  const int64_t* number = ReadIndicesInRange(args, args.in[1], rows, ModeOf(args));
+  if (out.sparse) return sparse::SumRows(args, number, n, args.in[0].dptr, out.sparse);
+  AddRows(args, args.in[0].dptr, 1, rows, out.shape.Prod(1, out.shape.ndim()), number, n, out);
+}
+MXNET_REGISTER_SPARSE(_backward_take, TakesTakeGradient).set_kernel(DeviceType::kCPU, TakeGradientSparse);
+
+}  // namespace
+}  // namespace mxnet

@@ -1,0 +1,55 @@
+// where with a csr condition: what it does not store is false.
+#include <cstring>
+
+#include "operator/record/sparse_form.h"
+#include "operator/sparse/sparse_values.h"
+
+namespace mxnet {
+namespace {
+
+constexpr StorageType kD = StorageType::kDense;
+
+bool TakesWhere(const Attrs&, const StorageTypes& in, StorageTypes* out) {
+  return in[0] == StorageType::kCSR && in[1] == kD && in[2] == kD && GiveStorage(&(*out)[0], kD);
+}
+
+void Where(KernelArgs& args) {
+  const TBlob& out = args.out[0];
+  if (args.req[0] == OpReq::kNull || out.Size() == 0) return;
+  const SparseParts& condition = *args.in[0].sparse;
+  const size_t item = DTypeSize(out.dtype);
+  const int64_t *const indptr = condition.index[SparseParts::kIndptr].data<int64_t>(),
+                *const columns = condition.index[SparseParts::kColumns].data<int64_t>();
+  std::memcpy(out.dptr, args.in[2].dptr, out.Bytes());
+  sparse::VisitNonZero(condition.values.dtype, [&](auto is_nonzero) {
+    for (int64_t r = 0; r < condition.shape[0]; ++r)
+      for (int64_t n = indptr[r]; n < indptr[r + 1]; ++n) {
+        if (!is_nonzero(condition.values.memory.dptr, n)) continue;
+        const size_t at = static_cast<size_t>(r * condition.shape[1] + columns[n]) * item;
+        std::memcpy(out.data<char>() + at, args.in[1].data<char>() + at, item);
+      }
+  });
+}
+
+MXNET_REGISTER_SPARSE(where, TakesWhere).set_kernel(DeviceType::kCPU, Where);
+
+// ---- outputs of regressions, whose labels may be csr
+
+bool TakesLabel(const Attrs&, const StorageTypes& in, StorageTypes* out) {
+  if (in[0] != kD || in[1] != StorageType::kCSR) return false;
+  for (StorageType& s : *out) GiveStorage(&s, kD);
+  return true;
+}
+/* Only the gradient reads labels, and wants all of them. */
+void WithLabel(KernelArgs& args) {
+  for (int i = 0; i < args.out.size(); ++i)
+    if (args.req[i] != OpReq::kNull) sparse::RunDense(args, i);
+}
+[[maybe_unused]] const bool kRegistered = [] {
+  for (const char* name : {"LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput"})
+    DeclareSparse(name, TakesLabel).set_kernel(DeviceType::kCPU, WithLabel);
+  return true;
+}();
+
+}  // namespace
+}  // namespace mxnet

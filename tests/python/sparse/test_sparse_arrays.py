@@ -1,0 +1,242 @@
+"""Arrays of row_sparse and csr storage: what 1.9.1 gives for expressions about them (recorded by
+record_sparse_arrays.py), and what it has not or does wrong."""
+import copy
+import json
+import os
+import pickle
+
+import mxnet as mx
+import numpy as np
+import pytest
+
+import sparse_array_cases as cases
+
+sparse = mx.nd.sparse
+with open(os.path.join(os.path.dirname(__file__), '..', 'data', 'sparse_arrays_1.9.1.json')) as _file:
+    RECORDED = json.load(_file)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize('expression, exact', cases.everything(), ids=[e for e, _ in cases.everything()])
+def test_as_in_1_9_1(expression, exact):
+    pytest.importorskip('scipy')
+    kind, wanted, wanted_warnings = RECORDED[expression]
+    if kind == 'crash':
+        pytest.skip('ends 1.9.1')
+    got_kind, got, got_warnings = cases.outcome(expression, exact)
+    assert got_kind == kind, (got, wanted)
+    if kind == 'error':
+        assert wanted[0] in got, got
+    else:
+        assert json.loads(json.dumps(got)) == wanted
+    assert got_warnings == wanted_warnings
+
+
+def csr():
+    return sparse.csr_matrix(([5., 6., 7.], [1, 0, 2], [0, 1, 3]), shape=(2, 3))
+
+
+def rows():
+    return sparse.row_sparse_array(([[1., 2.], [3., 4.]], [1, 3]), shape=(5, 2))
+
+
+def test_parts_and_rows():
+    x = csr()
+    assert x.data.asnumpy().tolist() == [5, 6, 7] and x.indices.asnumpy().tolist() == [1, 0, 2]
+    x.data[:] = 0                       # a copy
+    assert x.asnumpy().tolist() == [[0, 5, 0], [6, 0, 7]]
+    assert [row.asnumpy().tolist() for row in x] == [[[0, 5, 0]], [[6, 0, 7]]]
+    assert x[np.int64(1)].asnumpy().tolist() == [[6, 0, 7]]
+    for empty in (x[0:0], x[2:], x[1:1]):
+        assert empty.shape == (0, 3) and empty.stype == 'csr' and empty.asnumpy().shape == (0, 3)
+    for bad in (2, -3):
+        with pytest.raises(IndexError, match='accepted: -2 to 1'):
+            x[bad]
+    with pytest.raises(NotImplementedError, match='retain'):
+        rows()[0]
+
+
+def test_slices_are_differentiated():
+    x = csr()
+    x.attach_grad(stype='default')
+    with mx.autograd.record():
+        y = (x[1] * mx.nd.array([[1, 2, 3]])).sum()
+    y.backward()
+    assert x.grad.asnumpy()[1].tolist()[0::2] == [1, 3] and x.grad.asnumpy()[0].tolist() == [0, 0, 0]
+
+
+def test_what_is_wrong_in_1_9_1():
+    x = csr()
+    assert sparse.subtract(1, x).asnumpy().tolist() == (1 - x.asnumpy()).tolist()
+    assert sparse.divide(1, x + 1).asnumpy().tolist() == (1 / (x.asnumpy() + 1)).tolist()
+    assert (x / mx.nd.ones((2, 3))).asnumpy().tolist() == x.asnumpy().tolist()
+    y = x.copy()
+    y -= y
+    assert y.asnumpy().tolist() == [[0] * 3] * 2 and y.stype == 'csr'
+    x[:] = [[1, 0, 2], [0, 0, 3]]
+    assert x.indices.asnumpy().tolist() == [0, 2, 2]
+    dense = mx.nd.zeros((2, 3))
+    dense[:] = x
+    dense[0:1] = x[1]
+    assert dense.asnumpy().tolist() == [[0, 0, 3], [0, 0, 3]]
+
+
+def test_numpy_and_dlpack_are_refused():
+    for x in (csr(), rows()):
+        with pytest.raises(TypeError, match='accepted: what asnumpy'):
+            np.asarray(x)
+        for refused in (x.__dlpack__, x.to_dlpack_for_read, x.to_dlpack_for_write):
+            with pytest.raises(BufferError, match="tostype"):
+                refused()
+        with pytest.raises(ValueError, match='tostype'):
+            x.as_np_ndarray()
+        with pytest.raises(TypeError, match='no number'):
+            float(x)
+        assert '%s' % x == '{}'.format(x) == repr(x)
+        assert 5. in csr() and 9. not in csr()
+
+
+def test_other_kinds_of_scipy():
+    sp = pytest.importorskip('scipy.sparse')
+    dense = np.float32([[0, 5, 0], [6, 0, 7]])
+    for matrix in (sp.coo_matrix(dense), sp.csc_matrix(dense), sp.csr_array(dense)):
+        for made in (sparse.csr_matrix(matrix), sparse.array(matrix), mx.nd.array(matrix)):
+            assert made.stype == 'csr' and made.dtype == np.float32
+            np.testing.assert_array_equal(made.asnumpy(), dense)
+    unsorted = sp.csr_matrix((np.float32([1, 2, 3]), [2, 0, 2], [0, 3]), shape=(1, 3))
+    made = sparse.csr_matrix(unsorted)
+    made.check_format()
+    np.testing.assert_array_equal(made.asnumpy(), [[2, 0, 4]])
+    assert unsorted.indices.tolist() == [2, 0, 2]
+
+
+def test_scipy_has_no_copy_of_a_copy():
+    pytest.importorskip('scipy')
+    matrix = csr().asscipy()
+    assert matrix.data.base is not None and matrix.data.flags.writeable
+    matrix.data[0] = 9
+    assert csr().asnumpy()[0, 1] == 5
+
+
+def test_index_dtypes():
+    for dtype in ('int8', 'uint8', 'int32', 'int64', 'float32', 'float64'):
+        x = sparse.csr_matrix((mx.nd.array([1, 2]), np.array([1, 0], dtype), np.array([0, 1, 2], dtype)), shape=(2, 2))
+        assert x.indices.dtype == np.int64 and x.asnumpy().tolist() == [[0, 1], [2, 0]]
+
+
+@pytest.mark.parametrize('make, words', [
+    (lambda: sparse.csr_matrix(([1., 2.], [0, 5], [0, 1, 2]), shape=(2, 2)), r'indices\[1\] is 5'),
+    (lambda: sparse.csr_matrix(([1., 2.], [0, -1], [0, 1, 2]), shape=(2, 2)), r'indices\[1\] is -1'),
+    (lambda: sparse.csr_matrix(([1., 2.], [0, 1], [0, 3, 2]), shape=(2, 2)), 'numbers that do not fall'),
+    (lambda: sparse.csr_matrix(([1., 2.], [0, 1], [0, 1, 1]), shape=(2, 2)), 'ends with 1'),
+    (lambda: sparse.csr_matrix(([1., 2.], [0, 1], [0, 1, 2, 2]), shape=(2, 2)), 'has 4 numbers; accepted: 3'),
+    (lambda: sparse.row_sparse_array(([[1.], [2.]], [0, 9]), shape=(4, 1)), r'indices\[1\] is 9'),
+    (lambda: sparse.row_sparse_array(([[1.], [2.]], [-1, 2]), shape=(4, 1)), r'indices\[0\] is -1'),
+    (lambda: sparse.row_sparse_array(([[1.], [2.]], [2, 2]), shape=(4, 1)), 'each once'),
+])
+def test_parts_that_lead_outside_are_never_read(make, words):
+    bad = make()
+    for use in (lambda: bad.asnumpy(), lambda: (bad * 2).asnumpy(), lambda: mx.nd.dot(bad, mx.nd.ones((bad.shape[1], 2))).asnumpy(),
+                lambda: bad.copyto(mx.nd.zeros(bad.shape)).asnumpy()):
+        with pytest.raises(mx.MXNetError, match=words):
+            use()
+
+
+@pytest.mark.parametrize('call, words', [
+    (lambda: sparse.csr_matrix(([1., 2.], [0], [0, 1, 2]), shape=(2, 2)), '2 values and 1 indices'),
+    (lambda: sparse.row_sparse_array(([[1.], [2.]], [0]), shape=(4, 1)), '2 rows and 1 indices'),
+    (lambda: sparse.row_sparse_array(([[1.], [2.]], [0, 1]), shape=(4, 2)), r"accepted: \('n', 2\)"),
+    (lambda: sparse.csr_matrix((1, 2, 3)), 'two dimensions'),
+    (lambda: sparse.zeros('csr', (2, 3, 4)), 'two dimensions'),
+    (lambda: mx.nd.zeros((), stype='row_sparse'), 'at least one dimension'),
+    (lambda: sparse.zeros('csr', (2, 3), typo=1), 'unexpected arguments typo'),
+    (lambda: sparse.csr_matrix(([1.5], [0.5], [0, 1]), shape=(1, 2)), 'fractions'),
+])
+def test_definitions_are_checked(call, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        call()
+
+
+def test_empty_shapes():
+    for shape, stype in (((0, 3), 'csr'), ((3, 0), 'csr'), ((0, 3), 'row_sparse'), ((3, 0), 'row_sparse')):
+        x = mx.nd.zeros(shape, stype=stype)
+        assert x.asnumpy().shape == shape and x.tostype('default').tostype(stype).shape == shape
+        x.check_format()
+
+
+def test_classes_follow_storage():
+    x = mx.nd.ones((2, 2))
+    handle = mx.nd.ndarray._new_empty_handle()
+    out = mx.nd.NDArray(handle)
+    mx.nd.cast_storage(x, stype='csr', out=out)
+    assert type(out) is sparse.CSRNDArray and out.stype == 'csr'
+    x.attach_grad(stype='row_sparse')
+    assert type(x.grad) is sparse.RowSparseNDArray
+    y = mx.np.ones((2, 2))
+    y.attach_grad(stype='row_sparse')
+    assert type(y.grad) is sparse.RowSparseNDArray      # mx.np has no sparse arrays of its own
+    z = csr()
+    z.attach_grad(stype='default')
+    assert type(z.grad) is mx.nd.NDArray
+    del z, y, out
+    many = [csr() for _ in range(200)] + [mx.nd.ones(1) for _ in range(200)]
+    assert {type(a) for a in many} == {sparse.CSRNDArray, mx.nd.NDArray}
+
+
+def test_subclasses_keep_their_class():
+    class Mine(mx.nd.NDArray):
+        pass
+    x = csr()
+    assert type(Mine(mx.nd.ndarray._new_empty_handle())) is Mine
+    assert isinstance(copy.deepcopy(x), sparse.BaseSparseNDArray) and pickle.loads(pickle.dumps(x)).stype == 'csr'
+
+
+def test_star_exports():
+    space = {}
+    exec('from mxnet.ndarray.sparse import *', space)
+    assert {'CSRNDArray', 'RowSparseNDArray', 'BaseSparseNDArray', 'csr_matrix', 'row_sparse_array', 'retain', 'dot', 'sum', 'add',
+            'adagrad_update', 'zeros_like', '_ndarray_cls'} <= set(space)
+    assert not {'zeros', 'array', 'empty'} & set(space)
+    assert type(sparse._ndarray_cls(mx.nd.ndarray._new_empty_handle())) is mx.nd.NDArray
+    for name in mx.nd.sparse.__all__:
+        if name in mx.sym.sparse.__all__:
+            assert callable(getattr(mx.sym.sparse, name)) and callable(getattr(mx.nd.sparse, name))
+    with pytest.raises(AttributeError, match='no operator that knows sparse storage'):
+        mx.nd.sparse.Convolution
+
+
+def test_unsorted_columns():
+    shuffled = mx.test_utils.create_sparse_array((4, 8), 'csr', density=.9, shuffle_csr_indices=True)
+    with pytest.raises(mx.MXNetError, match='ascending'):
+        shuffled.check_format()
+    assert shuffled.asscipy().toarray().tolist() == shuffled.asnumpy().tolist()
+
+
+def test_random_arrays_of_test_utils():
+    tools = mx.test_utils
+    for stype, density in (('csr', 0), ('csr', .5), ('csr', 1), ('row_sparse', 0), ('row_sparse', 1)):
+        array, given = tools.rand_sparse_ndarray((6, 4), stype, density=density, dtype='float64')
+        array.check_format()
+        assert array.stype == stype and array.dtype == np.float64
+        if stype == 'csr':
+            assert array.data.size == round(density * 24) and len(given) == 3
+            tools.assert_almost_equal(sparse.csr_matrix((given[2], given[1], given[0]), shape=(6, 4)), array)
+    array, (values, ids) = tools.rand_sparse_ndarray((6, 4), 'row_sparse', rsp_indices=np.array([1, 4]), data_init=3)
+    assert ids.tolist() == [1, 4] and values.tolist() == [[3] * 4] * 2 and array.indices.asnumpy().tolist() == [1, 4]
+    assert set(tools.create_sparse_array((4, 3), 'row_sparse', modifier_func=lambda x: 9, density=1).data.asnumpy().ravel()) == {9}
+    assert tools.create_sparse_array_zd((4, 3), 'row_sparse', .5, rsp_indices=[1]).indices.asnumpy().tolist() == [1]
+    assert tools.create_sparse_array_zd((4, 3), 'csr', .5, data_init=4).data.asnumpy().tolist() == [4] * 6
+    power = tools.rand_sparse_ndarray((4, 8), 'csr', density=.5, distribution='powerlaw')[0]
+    assert power.indptr.asnumpy().tolist() == [0, 2, 6, 14, 16]         # of 1.9.1
+    assert power.indices.asnumpy().tolist() == [0, 1, 0, 1, 2, 3, *range(8), 0, 1]
+    for bad in (lambda: tools.rand_sparse_ndarray((4, 8), 'default'), lambda: tools.rand_sparse_ndarray((4, 8, 2), 'csr'),
+                lambda: tools.rand_sparse_ndarray((4, 8), 'csr', distribution='x'),
+                lambda: tools.rand_sparse_ndarray((4, 8), 'row_sparse', distribution='powerlaw')):
+        with pytest.raises(AssertionError):
+            bad()
+    with pytest.raises(AssertionError):
+        tools.assert_almost_equal(csr(), csr() * 2)

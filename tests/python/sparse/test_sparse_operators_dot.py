@@ -1,0 +1,144 @@
+"""dot with sparse arrays: products, gradients, and models that are made of them."""
+import itertools
+
+import mxnet as mx
+import numpy as np
+import pytest
+from sparse_helpers import mark, numpy, sparse, storage
+
+
+def random(rng, shape, density):
+    return rng.uniform(-1, 1, shape) * (rng.rand(*shape) < density)
+
+
+PRODUCTS = ["csr default", "csr row_sparse", "default csr"]
+
+
+@pytest.mark.parametrize("dtype,tolerance", [("float64", 1e-12), ("float32", 1e-4), ("float16", 4e-2)])
+@pytest.mark.parametrize("storages", PRODUCTS)
+@pytest.mark.parametrize("columns", [1, 2, 3, 7, 8, 17, 33, 64, 100])
+def test_products(storages, columns, dtype, tolerance):
+    rng = np.random.RandomState(columns)
+    left, right = storages.split()
+    rows, inner = (columns, 90) if left == "default" else (70, 90)
+    columns = 70 if left == "default" else columns
+    for ta, tb in itertools.product((False, True), (False, True)):
+        a = random(rng, (inner, rows) if ta else (rows, inner), 0.2).astype(dtype)
+        b = random(rng, (columns, inner) if tb else (inner, columns), 0.5).astype(dtype)
+        b[::3] = 0
+        want = (a.T if ta else a).astype("float64") @ (b.T if tb else b).astype("float64")
+        for asked in (None, "default", "row_sparse", "csr"):
+            got = mx.nd.dot(sparse(a, left), sparse(b, right), transpose_a=ta, transpose_b=tb,
+                            forward_stype=asked)
+            assert got.dtype == np.dtype(dtype) and (asked is None or storage(got) == asked)
+            np.testing.assert_allclose(numpy(got).astype("float64"), want, rtol=tolerance,
+                                       atol=tolerance)
+
+
+def test_rows_of_a_transposed_product():
+    """Only columns that have an element, however many there are."""
+    shape, rng = (5, 3_000_000), np.random.RandomState(0)
+    columns = np.sort(rng.choice(shape[1], 40, replace=False))
+    wide = np.zeros((5, 40))
+    wide[rng.randint(0, 5, 40), np.arange(40)] = rng.uniform(1, 2, 40)
+    x = np.zeros(shape, "float32")
+    x[:, columns] = wide
+    array = sparse(x, "csr")
+    v = rng.uniform(-1, 1, (5, 6)).astype("float32")
+    y = mx.nd.dot(array, mx.nd.array(v), transpose_a=True)
+    assert storage(y) == "row_sparse"
+    kept = mx.nd._internal._sparse_retain(y, mx.nd.array(columns, dtype="int64"))
+    np.testing.assert_allclose(numpy(kept)[columns], wide.astype("float32").T @ v, rtol=1e-5)
+    np.testing.assert_allclose(numpy(y).sum(0), (wide.T @ v).sum(0), rtol=1e-4)
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse", "csr"])
+@pytest.mark.parametrize("storages", PRODUCTS + ["row_sparse default"])
+def test_gradients(storages, stype):
+    rng = np.random.RandomState(0)
+    left, right = storages.split()
+    for ta, tb, asked in itertools.product((False, True), (False, True), (None, "default")):
+        a, b = random(rng, (6, 5), 0.4), random(rng, (5, 4), 0.4)
+        x, y = sparse(a.T.copy() if ta else a, left), sparse(b.T.copy() if tb else b, right)
+        gradients = [mark(v, stype) for v in (x, y)]
+        weights = rng.uniform(-1, 1, (6, 4))
+        with mx.autograd.record():
+            z = mx.nd.dot(x, y, transpose_a=ta, transpose_b=tb, forward_stype=asked)
+            loss = mx.nd.elemwise_mul(z, mx.nd.array(weights, dtype="float64"))
+        loss.backward()
+        of_a, of_b = weights @ b.T, a.T @ weights
+        assert [storage(g) for g in gradients] == [stype] * 2
+        np.testing.assert_allclose(numpy(gradients[0]), of_a.T if ta else of_a, atol=1e-12)
+        np.testing.assert_allclose(numpy(gradients[1]), of_b.T if tb else of_b, atol=1e-12)
+
+
+def test_gradient_of_a_weight_stores_rows_that_were_used():
+    x = np.zeros((3, 8))
+    x[0, 2], x[2, 5] = 1, 2
+    weight = mx.nd.ones((8, 4), dtype="float64")
+    gradient = mark(weight, "row_sparse")
+    with mx.autograd.record():
+        y = mx.nd.dot(sparse(x, "csr"), weight)
+    y.backward()
+    assert storage(gradient) == "row_sparse"
+    np.testing.assert_allclose(numpy(gradient), x.T @ np.ones((3, 4)))
+
+
+def test_vectors():
+    x = random(np.random.RandomState(0), (4, 3), 0.5)
+    for ta in (False, True):
+        v = np.arange(4.0 if ta else 3.0)
+        got = mx.nd.dot(sparse(x, "csr"), mx.nd.array(v, dtype="float64"), transpose_a=ta,
+                        forward_stype="default")
+        np.testing.assert_allclose(numpy(got), (x.T if ta else x) @ v)
+    got = mx.nd.dot(mx.nd.arange(4, dtype="float64"), sparse(x, "csr"), forward_stype="default")
+    np.testing.assert_allclose(numpy(got), np.arange(4.0) @ x)
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_a_linear_model_learns(stype):
+    """Logistic regression with plain steps, against NumPy."""
+    rng = np.random.RandomState(1)
+    x = random(rng, (64, 30), 0.2)
+    label = (x @ rng.uniform(-1, 1, (30, 1)) > 0).astype("float64")
+    w, b = np.zeros((30, 1)), np.zeros(1)
+    weight, bias = sparse(w, stype), mx.nd.array(b, dtype="float64")
+    of_weight, of_bias = mark(weight, "row_sparse"), mark(bias)
+    data, target = sparse(x, "csr"), mx.nd.array(label, dtype="float64")
+    for _ in range(50):
+        with mx.autograd.record():
+            y = mx.nd.sigmoid(mx.nd.broadcast_add(mx.nd.dot(data, weight), bias))
+            loss = mx.nd.mean(mx.nd.square(y - target))
+        loss.backward()
+        p = 1 / (1 + np.exp(-(x @ w + b)))
+        ograd = 2 * (p - label) / label.size * p * (1 - p)
+        w, b = w - x.T @ ograd, b - ograd.sum()
+        mx.nd.elemwise_sub(weight, of_weight, out=weight)
+        mx.nd.elemwise_sub(bias, of_bias, out=bias)
+    np.testing.assert_allclose(numpy(weight), w, atol=1e-12)
+    np.testing.assert_allclose(numpy(bias), b, atol=1e-12)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_fully_connected(bias):
+    rng = np.random.RandomState(1)
+    x, w, b = random(rng, (6, 9), 0.4), rng.uniform(-1, 1, (4, 9)), rng.uniform(-1, 1, 4)
+    data = sparse(x, "csr")
+    weight, offset = mx.nd.array(w, dtype="float64"), mx.nd.array(b, dtype="float64")
+    gradients = [mark(v) for v in (data, weight, offset)]
+    inputs = (data, weight, offset) if bias else (data, weight)
+    with mx.autograd.record():
+        y = mx.nd.FullyConnected(*inputs, num_hidden=4, no_bias=not bias)
+    y.backward()
+    np.testing.assert_allclose(numpy(y), x @ w.T + (b if bias else 0))
+    ones = np.ones((6, 4))
+    np.testing.assert_allclose(numpy(gradients[0]), ones @ w)
+    np.testing.assert_allclose(numpy(gradients[1]), ones.T @ x)
+    if bias:
+        np.testing.assert_allclose(numpy(gradients[2]), ones.sum(0))
+
+
+def test_errors_name_what_does_not_fit():
+    x = sparse(np.ones((4, 3), "float32"), "csr")
+    with pytest.raises(ValueError, match=r"\[dot\].*\(4, ?3\).*\(4, ?2\)"):
+        mx.nd.dot(x, mx.nd.ones((4, 2)))
