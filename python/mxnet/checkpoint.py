@@ -100,6 +100,9 @@ class _Module:
 class Checkpoint:
     """Save a training job every so many steps, and resume it where it was.
 
+    The optimizer's states in a checkpoint are a pickle, which can run any code: resume from folders
+    of people whom you trust.
+
     Parameters
     ----------
     folder : str or os.PathLike

@@ -7,6 +7,7 @@ import numpy as np
 
 from . import _dtypes
 from ._machine.environment import warn_of_late_changes
+from ._startup import interrupt as _interrupt
 from .base import (ExecutorHandle, NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_handle_array, c_str_array, call_and_mark, check_call,
                    py_str)
 from .context import Context
@@ -242,8 +243,7 @@ class Executor(NotCopied):
                 if bound[name].shape != array.shape:
                     raise ValueError(f"[executor] Shape not match! Argument {name}, need: {bound[name].shape}, received: {array.shape}")
                 bound[name][:] = array
-        call_and_mark(_LIB.MXExecutorForward, self.handle, ctypes.c_int(bool(is_train)))
-        self._raise_monitor_error()
+        self._run(_LIB.MXExecutorForward, self.handle, ctypes.c_int(bool(is_train)))
         if self._dynamic:
             self._outputs = None   # new arrays each time
         return self.outputs
@@ -261,8 +261,16 @@ class Executor(NotCopied):
         for array in out_grads:
             if not isinstance(array, NDArray):
                 raise TypeError(f"[executor] out_grads holds a {type(array).__name__}; inputs must be NDArray")
-        call_and_mark(_LIB.MXExecutorBackwardEx, self.handle, ctypes.c_uint(len(out_grads)),
-                      c_handle_array(out_grads), ctypes.c_int(bool(is_train)))
+        self._run(_LIB.MXExecutorBackwardEx, self.handle, ctypes.c_uint(len(out_grads)),
+                  c_handle_array(out_grads), ctypes.c_int(bool(is_train)))
+
+    def _run(self, function, *arguments):
+        if self._monitor_callback is None:
+            call_and_mark(function, *arguments)
+            return
+        # Ctrl-C may arrive where a callback begins and nothing can catch it: Python drops it.
+        with _interrupt.HeldInterrupt():
+            call_and_mark(function, *arguments)
         self._raise_monitor_error()
 
     @property

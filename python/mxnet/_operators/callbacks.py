@@ -13,7 +13,8 @@ from .. import context
 from .._startup import tracebacks as _tracebacks
 from .._dtypes import number as _dtype_number, type_of as _dtype_of
 from ..autograd import _Scope
-from ..base import CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, _LIB, kept_for_native, py_str
+from ..base import (CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, _LIB, _interrupted_callbacks, kept_for_native,
+                    py_str)
 from ..ndarray import NDArray
 from ..util import is_np_array, is_np_shape, np_array, np_shape
 
@@ -78,6 +79,8 @@ def _callback(prototype):
                 function(*args)
                 return 1
             except BaseException as error:   # also what is no Exception: it must not be lost in C
+                if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+                    _interrupted_callbacks[threading.get_ident()] = error
                 _LIB.NNAPISetLastError(_tracebacks.text(error).encode("utf-8", "backslashreplace"))
                 return 0
         return kept_for_native(prototype(entry))

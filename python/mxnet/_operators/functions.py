@@ -10,6 +10,7 @@ import warnings
 
 from .. import _dtypes
 from .._binding import invoke
+from .._startup.interrupt import HeldInterrupt
 from .._startup.names import hint_of_any
 from ..base import MXNetError, OpHandle, _LIB, _MXTypeError, _Null, c_str, check_call, py_str
 
@@ -119,6 +120,7 @@ def ndarray_function(name, short=None):
     params = [_identifier(p[0]) for p in info.params]
     real = {_identifier(p[0]): p[0] for p in info.params}
     scope = {"_invoke": invoke, "_Null": _Null, "_H": info.handle, "_bad": _bad_keywords, "_name": name,
+             "_held": HeldInterrupt,
              "_inputs": _inputs_and_arguments, "_dtype": _dtypes.spelled if name.startswith("_np") else _dtypes.given}
     if info.variadic:
         params = [p for p in params if real[p] != info.counter]
@@ -149,6 +151,8 @@ def ndarray_function(name, short=None):
         body += ["    return _invoke(_H, inputs, tuple(_keys), tuple(_values), out)"]
     else:
         body += ["    return _invoke(_H, inputs, (), (), out)"]
+    if info.open:       # it calls back into Python, where Ctrl-C could get lost
+        body = ["    with _held():", *("    " + line for line in body)]
     function_name = name if name.isidentifier() and not keyword.iskeyword(name) else "op_" + name
     exec(compile(f"def {function_name}({', '.join(signature)}):\n" + "\n".join(body), f"<operator {name}>", "exec"), scope)
     function = scope[function_name]

@@ -407,7 +407,8 @@ class Trainer:
 
     def load_states(self, fname):
         """Read what `save_states` wrote; the optimizer becomes the one in the file, for the present
-        Parameters."""
+        Parameters. Such a file is a pickle, which can run any code: read those of people whom you
+        trust."""
         self._prepare()
         if self._update_on_kvstore and getattr(self._kvstore, '_updater', None) is None:
             self._kvstore.load_optimizer_states(fname)   # a store from outside keeps them

@@ -392,7 +392,8 @@ class KVStore(NotCopied, KVStoreBase):
 
     def load_optimizer_states(self, fname):
         """Read what :meth:`save_optimizer_states` wrote. Where servers have the states, the first
-        worker sends them, and all workers that call this know the optimizer of the file."""
+        worker sends them, and all workers that call this know the optimizer of the file. It is a
+        pickle, which can run any code: read those of people whom you trust."""
         if self._num_servers:
             load_states(fname, self._send_states)
             return

@@ -10,6 +10,7 @@ from .._arrays.tracing import is_deferred_compute
 from ..ndarray._native import _recording
 from ._dispatch import call, default_float, deliver, dtype_name, is_symbol, operand
 from ._joining import shape_of
+from ._norms import checked
 from ._reductions import axes_of, max, mean, min, sum   # pylint: disable=redefined-builtin
 
 __all__ = ["average", "bincount", "corrcoef", "cov", "histogram", "median", "percentile", "quantile"]
@@ -46,6 +47,8 @@ def average(a, axis=None, weights=None, returned=False, out=None, *, keepdims=Fa
     1.25
     """
     a = operand(a)
+    if axis is not None and not is_symbol(a) and a.ndim:
+        checked("average", a, axis)
     if weights is not None:
         weights = operand(weights, a)
         if axis is not None and not is_symbol(a) and len(weights.shape) == 1 and len(a.shape) > 1:
@@ -61,7 +64,7 @@ def average(a, axis=None, weights=None, returned=False, out=None, *, keepdims=Fa
     result, total = call("_npi_average", inputs, axis=axes_of(axis), returned=True, weighted=weights is not None)
     if keepdims:
         ndim = len(shape_of("average", a))
-        axes = range(ndim) if axis is None else [i % ndim for i in axes_of(axis)]
+        axes = range(ndim) if axis is None else [i % (ndim or 1) for i in axes_of(axis)]
         kept = tuple(1 if i in axes else n for i, n in enumerate(a.shape))
         result, total = (call("_npi_reshape", (x,), newshape=kept) for x in (result, total))
     result = deliver(result, out)

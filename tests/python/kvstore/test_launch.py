@@ -328,7 +328,7 @@ with socket.socket() as listener:
 
 
 def test_a_process_accepts_through_named_interfaces_alone(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    monkeypatch.syspath_prepend(str(ROOT / "python" / "mxnet" / "tools"))
     import launch_rank
     loopback = socket.if_nametoindex("lo")
     assert launch_rank.interfaces("lo") == launch_rank.interfaces("nowhere0,127.0.0.0/8") == [loopback]

@@ -95,3 +95,12 @@ def test_the_operator_of_a_symbol_without_inputs():
     assert atom.list_arguments() == [] and atom.list_outputs() == ["output"] and atom.list_attr() == {"num_hidden": "3"}
     with pytest.raises(mx.MXNetError, match="the variable 'x'"):
         mx.sym.var("x")._gen_atomic_symbol()
+
+
+def test_axes_of_averages_are_checked():
+    """They were an IndexError, and a ZeroDivisionError, without a word about the axis."""
+    for a, weights in ((np.ones((2, 0)), None), (np.ones((2, 3)), np.ones(3)), (np.ones((2, 3)), None)):
+        with pytest.raises(mx.MXNetError, match=r"\[average\] axis is 5; an array of 2 dimensions accepts -2 to 1"):
+            np.average(a, axis=5, weights=weights)
+    assert np.average(np.array(2.0), axis=0, keepdims=True).asnumpy() == 2
+    assert np.average(np.ones((2, 3)), axis=(0, -1)).asnumpy() == 1

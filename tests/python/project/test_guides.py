@@ -1,6 +1,7 @@
 """Each ```python block of README.md, of the site's first pages, and of docs/guide, docs/tutorials
 and docs/migration runs as a program of its own; shell blocks do not run, nor do quotations
-(test_guide_quotes.py)."""
+(test_guide_quotes.py). Where "It prints:" and a block of text stand below, that is what it prints
+at its end, but for the last digits."""
 import glob
 import os
 import re
@@ -12,6 +13,9 @@ import pytest
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BLOCK = re.compile(r"(^From \[.*:\n\n)?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+
+PRINTED = re.compile(r"\n*It prints:\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"-?\d+\.\d+")
 
 PAGES = ["README.md", "docs/index.md", "docs/install.md", "docs/tour.md",
          "docs/guide/*.md", "docs/tutorials/*.md", "docs/migration/*.md"]
@@ -26,16 +30,26 @@ def blocks():
                 continue
             line = text.count("\n", 0, found.start()) + 2
             marks = [pytest.mark.nightly] if "subprocess" in found.group(2) else []      # it starts several interpreters
-            yield pytest.param(found.group(2), line, id=f"{os.path.basename(page)}-{number}", marks=marks)
+            below = PRINTED.match(text, found.end())
+            yield pytest.param(found.group(2), line, below and below.group(1), id=f"{os.path.basename(page)}-{number}", marks=marks)
 
 
 @pytest.mark.cpu
-@pytest.mark.parametrize("source, line", list(blocks()))
-def test_block_runs(source, line, tmp_path):
+@pytest.mark.parametrize("source, line, printed", list(blocks()))
+def test_block_runs(source, line, printed, tmp_path):
     program = tmp_path / "example.py"
     program.write_text("\n" * (line - 1) + source)   # so that errors name the page's lines
     done = subprocess.run([sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+    if printed:
+        said = "".join(done.stdout.splitlines(True)[-printed.count("\n"):])
+        assert NUMBER.sub("#", said) == NUMBER.sub("#", printed), said
+        # Another processor rounds otherwise, and what is trained differs.
+        assert [float(n) for n in NUMBER.findall(said)] == pytest.approx([float(n) for n in NUMBER.findall(printed)], abs=0.15)
+
+
+def test_pages_show_what_their_programs_print():
+    assert sum(printed is not None for _, _, printed in (case.values for case in blocks())) >= 5
 
 
 def test_every_page_is_in_the_site():

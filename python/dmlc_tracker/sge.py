@@ -1,0 +1,7 @@
+"""Jobs of the cluster "sge", which this launcher does not know."""
+from . import _forward
+
+
+def submit(args):
+    """NotImplementedError, with what is accepted."""
+    _forward.refuse("sge")
