@@ -15,6 +15,7 @@ import re
 import types
 
 from mxnet._operators import sparse_names
+from mxnet._operators.functions import op_names
 
 from module_stub_tables import (ARITHMETIC, FIELDS, FUNCTION_OVERLOADS, GIVEN, KNOWN, LEFT_OUT, MEMBERS, MERGED, NAMED, OPEN, OVERLOADS,
                                 OVERRIDDEN, PARAMETERS, PLAIN, PROTECTED, RENAMED, RESULTS, SPECIAL, THE_SAME_KIND, ZOO)
@@ -36,8 +37,9 @@ mxnet.contrib.quantization mxnet.contrib.text mxnet.contrib.tensorboard mxnet.co
 BY_OTHERS = {"mxnet.numpy", "mxnet.numpy_extension", *(f"mxnet.{kind}.{name}" for kind in ("ndarray", "symbol")
                                                         for name in ("op", "contrib", "linalg", "image"))}
 # Modules of more names: operators, or what is found when it is asked for.
+_OPERATORS = set(op_names())
 _SPARSE = [f"from .op import {name} as {name}" for name in sparse_names.NAMES
-           if name[0] != "_" and sparse_names.operator_of(name) == name]
+           if name[0] != "_" and name in _OPERATORS]
 ALSO = {"mxnet.ndarray": ["from .op import *"], "mxnet.ndarray.sparse": _SPARSE, "mxnet.symbol.sparse": _SPARSE,
         "mxnet.symbol": ["from .op import *"], "mxnet": ["__version__: str"]}
 

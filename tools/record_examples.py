@@ -33,6 +33,33 @@ BY_HAND = {
 data = mx.nd.array([[0, 1], [0, 0], [2, 0]])
 rows = mx.nd.cast_storage(data, stype='row_sparse')
 rows.stype, rows.indices.asnumpy()""",
+    "_contrib_dgl_adjacency": """
+graph = mx.nd.sparse.csr_matrix(([5, 7], [1, 0], [0, 1, 2]), shape=(2, 2), dtype='int64')
+mx.nd.contrib.dgl_adjacency(graph).asnumpy()""",
+    "_contrib_dgl_csr_neighbor_uniform_sample": """
+graph = mx.nd.sparse.csr_matrix(([5, 7], [1, 0], [0, 1, 2]), shape=(2, 2), dtype='int64')
+seeds = mx.nd.array([0], dtype='int64')
+result = mx.nd.contrib.dgl_csr_neighbor_uniform_sample(graph, seeds, num_args=2, num_neighbor=2, max_num_vertices=3)
+[part.asnumpy().tolist() for part in result]""",
+    "_contrib_dgl_csr_neighbor_non_uniform_sample": """
+graph = mx.nd.sparse.csr_matrix(([5, 7], [1, 0], [0, 1, 2]), shape=(2, 2), dtype='int64')
+chances, seeds = mx.nd.array([0.5, 0.5]), mx.nd.array([0], dtype='int64')
+result = mx.nd.contrib.dgl_csr_neighbor_non_uniform_sample(graph, chances, seeds, num_args=3, num_neighbor=2, max_num_vertices=3)
+[part.asnumpy().tolist() for part in result]""",
+    "_contrib_dgl_graph_compact": """
+graph = mx.nd.sparse.csr_matrix(([5, 7], [1, 0], [0, 1, 2]), shape=(2, 2), dtype='int64')
+seeds = mx.nd.array([0], dtype='int64')
+vertices, part, _ = mx.nd.contrib.dgl_csr_neighbor_uniform_sample(graph, seeds, num_args=2, num_neighbor=2, max_num_vertices=3)
+mx.nd.contrib.dgl_graph_compact(part, vertices, graph_sizes=2, return_mapping=False).shape""",
+    "_contrib_dgl_subgraph": """
+graph = mx.nd.sparse.csr_matrix(([5, 7], [1, 0], [0, 1, 2]), shape=(2, 2), dtype='int64')
+some = mx.nd.array([0, 1], dtype='int64')
+part, edges = mx.nd.contrib.dgl_subgraph(graph, some, return_mapping=True)
+edges.asnumpy()""",
+    "_contrib_edge_id": """
+graph = mx.nd.sparse.csr_matrix(([5, 7], [1, 0], [0, 1, 2]), shape=(2, 2), dtype='int64')
+start, end = mx.nd.array([0, 1], dtype='int64'), mx.nd.array([1, 1], dtype='int64')
+mx.nd.contrib.edge_id(graph, start, end).asnumpy()""",
     "FullyConnected": """
 data = mx.nd.array([[1, 2, 3]])
 weight = mx.nd.array([[1, 0, 0], [0, 1, 1]])

@@ -278,8 +278,9 @@ TBlob NDArray::blob() const {
 }
 
 TBlob NDArray::data() const {
-  MXNET_CHECK_KIND(chunk_->stype == StorageType::kDense, Value) << "[NDArray] a " << StorageTypeName(chunk_->stype) << " array of shape " << shape_
-                                           << " where values of a dense one are read; accepted: what tostype('default') gives";
+  MXNET_CHECK_KIND(chunk_->stype == StorageType::kDense, Value)
+      << "[NDArray] a " << StorageTypeName(chunk_->stype) << " array of shape " << shape_
+      << " where values of a dense one are read; accepted: what tostype('default') gives";
   chunk_->Allocate();
   return {static_cast<char*>(chunk_->handle.dptr) + byte_offset_, shape_, dtype_, chunk_->ctx};
 }

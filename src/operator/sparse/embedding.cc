@@ -1,4 +1,6 @@
 // Embedding: tables that are row_sparse, and gradients that have the touched rows alone.
+#include "operator/nn/dense/embedding.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -6,7 +8,6 @@
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
 #include "operator/indexing/index_common.h"
-#include "operator/nn/dense/embedding.h"
 #include "operator/record/sparse_form.h"
 #include "operator/sparse/row_sums.h"
 #include "operator/sparse/sparse_values.h"
@@ -55,9 +56,7 @@ void EmbeddingGradientSparse(KernelArgs& args) {  // ograd, data -> weight_grad
   const int64_t* number = ReadIndicesInRange(args, args.in[1], out->shape[0], IndexMode::kRaise);
   sparse::SumRows(args, number, args.in[1].Size(), args.in[0].dptr, out);
 }
-MXNET_REGISTER_SPARSE(_backward_Embedding, TakesEmbeddingGradient)
-    .set_from_dense()
-    .set_kernel(DeviceType::kCPU, EmbeddingGradientSparse);
+MXNET_REGISTER_SPARSE(_backward_Embedding, TakesEmbeddingGradient).set_from_dense().set_kernel(DeviceType::kCPU, EmbeddingGradientSparse);
 
 }  // namespace
 }  // namespace mxnet

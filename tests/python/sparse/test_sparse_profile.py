@@ -7,10 +7,10 @@ import mxnet as mx
 def test_fallbacks_are_markers(tmp_path):
     x = mx.nd.array([[0, 1], [2, 0]]).tostype("csr")
     mx.profiler.set_config(profile_all=True, aggregate_stats=True, filename=str(tmp_path / "profile.json"))
-    mx.profiler.start()
+    mx.profiler.set_state('run')
     for _ in range(3):
         mx.nd.softmax(x).wait_to_read()
-    mx.profiler.stop()
+    mx.profiler.set_state('stop')
     table = json.loads(mx.profiler.dumps(reset=True, format="json"))
     found = [rows["softmax"]["Count"] for category, rows in table["Time"].items() if "storage_fallback" in category]
     assert found == [3]
