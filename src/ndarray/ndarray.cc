@@ -346,12 +346,12 @@ NDArray NDArray::Copy(Context ctx) const {
 
 /* Views are of dense arrays alone. */
 static void NeedDense(const NDArray& a, const char* op) {
-  MXNET_CHECK_KIND(!a.is_sparse(), Value) << '[' << op << "] a " << StorageTypeName(a.storage_type()) << " array of shape " << a.shape()
+  MXNET_CHECK_KIND(!a.is_sparse(), Value) << op << " a " << StorageTypeName(a.storage_type()) << " array of shape " << a.shape()
                                           << " has no views; accepted: dense arrays (tostype('default') makes one)";
 }
 
 NDArray NDArray::Slice(int64_t begin, int64_t end) const {
-  NeedDense(*this, "slice");
+  NeedDense(*this, "[slice]");
   MXNET_CHECK_KIND(!is_none() && shape_.ndim() > 0, Index) << "[slice] an array of shape " << shape_ << " has no rows";
   const int64_t n = shape_[0];
   MXNET_CHECK_KIND(0 <= begin && begin <= end && end <= n, Index)
@@ -372,7 +372,7 @@ NDArray NDArray::At(int64_t index) const {
 }
 
 NDArray NDArray::Reshape(const Shape& shape) const {
-  NeedDense(*this, "reshape");
+  NeedDense(*this, "[reshape]");
   MXNET_CHECK_KIND(!is_none(), Value) << "[reshape] the array is empty (none)";
   MXNET_CHECK_KIND(shape.known() && shape.Size() == shape_.Size(), Value)
       << "[reshape] shape " << shape_ << " to " << shape << "; the number of elements must stay " << shape_.Size();
@@ -383,7 +383,7 @@ NDArray NDArray::Reshape(const Shape& shape) const {
 
 NDArray NDArray::Window(size_t offset, const Shape& shape, int dtype) const {
   MXNET_CHECK_KIND(!is_none(), Value) << "[view] the array is empty (none)";
-  NeedDense(*this, "view");
+  NeedDense(*this, "[view]");
   const size_t bytes = static_cast<size_t>(shape_.Size()) * DTypeSize(dtype_), wanted = CheckedBytes(shape, dtype);
   MXNET_CHECK_KIND(offset <= bytes && wanted <= bytes - offset, Value)
       << "[view] shape " << shape << " of " << DTypeName(dtype) << " from byte " << offset << " on, of an array of " << bytes << " bytes";

@@ -16,6 +16,7 @@ from ..context import Context
 from . import _internal
 from ._exchange import _Exchange
 from ._native import _as_shape, _call, _new_array, _new_filled, _recorded, shared
+from ._sparse_native import new_sparse
 
 __all__ = ["NDArray"]
 
@@ -321,8 +322,7 @@ class NDArray(_Exchange, NDArrayBase):
         if stype == "default":
             grad = _new_filled("_zeros", self.shape, ctx, self.dtype)
         else:
-            from . import sparse    # which stands on this module
-            grad = sparse.zeros(stype, self.shape, ctx, self.dtype)
+            grad = NDArray(new_sparse(stype, self.shape, ctx, self.dtype))
         _tape.mark_variables([self], [grad], [grad_req])
 
     @property
