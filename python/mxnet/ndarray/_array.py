@@ -16,7 +16,7 @@ from ..context import Context
 from . import _internal
 from ._exchange import _Exchange
 from ._native import _as_shape, _call, _new_array, _new_filled, _recorded, shared
-from ._sparse_native import new_sparse
+from ._sparse_native import check_stype, new_sparse
 
 __all__ = ["NDArray"]
 
@@ -319,6 +319,7 @@ class NDArray(_Exchange, NDArrayBase):
         """
         ctx = Context("cpu", 0) if self.context.device_type in ("cpu_shared", "cpu_pinned") else self.context   # as of results
         stype = self.stype if stype is None else stype
+        check_stype("attach_grad", stype)
         if stype == "default":
             grad = _new_filled("_zeros", self.shape, ctx, self.dtype)
         else:

@@ -339,7 +339,7 @@ def test_random_calls_of_c_functions(seed):
 
 def test_symbolic_checks_take_sparse_arrays():
     tools = mx.test_utils
-    r, c = tools.rand_ndarray((4, 5), 'row_sparse', density=.6), tools.rand_ndarray((4, 5), 'csr', density=.5)
+    r, c = tools.rand_ndarray((4, 5), 'row_sparse', density=1.), tools.rand_ndarray((4, 5), 'csr', density=.5)
     x, y = mx.sym.Variable('x', stype='row_sparse'), mx.sym.Variable('y', stype='csr')
     assert tools.check_symbolic_forward(mx.sym.sparse.elemwise_add(y, y), {'y': c}, [2 * c.asnumpy()])[0].stype == 'csr'
     square = mx.sym.square(x)
