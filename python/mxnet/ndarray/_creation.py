@@ -17,6 +17,10 @@ from ._native import _as_shape, _call, _new_array, _new_filled, from_values
 __all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "histogram",
            "imdecode", "linspace", "moveaxis", "onehot_encode", "ones", "split_v2", "waitall", "zeros"]
 
+# Functions of the same names for sparse arrays: _sparse_creation, which stands on this module, puts
+# them here.
+SPARSE = {}
+
 
 def array(source_array, ctx=None, dtype=None):
     """Array with the values of a list, number, NumPy array or NDArray.
@@ -33,8 +37,7 @@ def array(source_array, ctx=None, dtype=None):
     """
     ctx = ctx or current_context()
     if hasattr(source_array, "tocsr") or isinstance(source_array, NDArray) and source_array.stype != "default":
-        from . import sparse        # which stands on this module
-        return sparse.array(source_array, ctx, dtype)
+        return SPARSE["array"](source_array, ctx, dtype)
     if isinstance(source_array, NDArray):
         dtype = source_array.dtype if dtype is None else dtype
         target = _new_array(source_array.shape, ctx, dtype)
@@ -82,8 +85,7 @@ def empty(shape, ctx=None, dtype=None, stype=None):
     (2, 3)
     """
     if stype not in (None, "default"):
-        from . import sparse
-        return sparse.empty(stype, shape, ctx, dtype)
+        return SPARSE["empty"](stype, shape, ctx, dtype)
     return _new_array(shape, ctx or current_context(), mx_real_t if dtype is None else dtype)
 
 
@@ -123,8 +125,7 @@ def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
     <CSRNDArray 2x2 @cpu(0)>
     """
     if stype not in (None, "default"):
-        from . import sparse
-        return sparse.zeros(stype, shape, ctx, dtype, **kwargs)
+        return SPARSE["zeros"](stype, shape, ctx, dtype, **kwargs)
     out = _out_of("zeros", kwargs, "shape, ctx, dtype, stype, out") if kwargs else None
     return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, out)
 

@@ -9,6 +9,7 @@ from .. import _dtypes
 from .._binding import NDArrayBase, _set_sparse_classes
 from ..base import NDArrayHandle, NotSupportedForSparseNDArray, _LIB, check_call, error_class
 from ..context import Context
+from . import _internal
 from ._array import NDArray
 from ._creation import array as dense_array
 from ._native import _call
@@ -433,8 +434,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         >>> x.retain(mx.nd.array([0, 3])).asnumpy().ravel()
         array([0., 0., 0., 2.], dtype=float32)
         """
-        from . import sparse
-        return sparse.retain(self, *args, **kwargs)
+        return _internal._sparse_retain(self, *args, **kwargs)
 
     def __getitem__(self, key):
         if isinstance(key, slice):

@@ -7,6 +7,7 @@ from .._startup.names import hint_of_any
 from ..base import mx_real_t, _MXTypeError
 from ..context import current_context
 from ._array import NDArray
+from ._creation import SPARSE
 from ._creation import array as dense_array
 from ._creation import zeros as dense_zeros
 from ._dlpack import from_dlpack
@@ -270,3 +271,6 @@ def array(source_array, ctx=None, dtype=None):
         raise CheckedValueError("[sparse.array] a dense array; accepted: x.tostype('csr') and x.tostype('row_sparse') make sparse ones")
     raise ValueError(f"[sparse.array] got a {type(source_array).__name__}; accepted: sparse arrays and matrices of SciPy "
                      "(mx.nd.array makes dense ones)")
+
+
+SPARSE.update(array=array, empty=empty, zeros=zeros)

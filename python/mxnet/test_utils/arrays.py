@@ -4,6 +4,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..base import CheckedValueError, error_class
 from ._defaults import default_context, default_dtype
+from .sparse_arrays import rand_sparse_ndarray
 
 __all__ = ["assign_each", "assign_each2", "collapse_sum_like", "create_2d_np_tensor", "create_2d_tensor", "create_vector",
            "get_identity_mat", "get_identity_mat_batch", "new_matrix_with_real_eigvals_2d", "new_matrix_with_real_eigvals_nd",
@@ -120,7 +121,6 @@ def rand_ndarray(shape, stype="default", density=None, dtype=None, modifier_func
     ctx = default_context() if ctx is None else ctx
     if stype == "default":
         return nd.array(np.random.randn(*shape), dtype=dtype, ctx=ctx)
-    from .sparse_arrays import rand_sparse_ndarray    # which stands on this module
     return rand_sparse_ndarray(shape, stype, density=density, dtype=dtype, modifier_func=modifier_func,
                                shuffle_csr_indices=shuffle_csr_indices, distribution=distribution, ctx=ctx)[0]
 

@@ -4,7 +4,6 @@ import numpy as np
 from .. import ndarray as nd
 from ..base import error_class
 from ._defaults import default_context, default_dtype
-from .arrays import assign_each
 
 __all__ = ["create_sparse_array", "create_sparse_array_zd", "rand_sparse_ndarray", "shuffle_csr_column_indices"]
 
@@ -119,7 +118,7 @@ def rand_sparse_ndarray(shape, stype, density=None, dtype=None, distribution=Non
         if data_init is not None:
             values.fill(data_init)
         if modifier_func is not None:
-            values = assign_each(values, modifier_func).astype(dtype)
+            values = np.vectorize(modifier_func, otypes=[np.float64])(values).astype(dtype)
         return nd.sparse.row_sparse_array((values, rows), shape=shape, dtype=dtype, ctx=ctx), (values, rows)
     _check("rand_sparse_ndarray", len(shape) == 2, f"shape {shape} for csr; accepted: two dimensions")
     _check("rand_sparse_ndarray", distribution in ("uniform", "powerlaw"),

@@ -59,7 +59,8 @@ void Slice(KernelArgs& args) {
   int64_t k = 0;
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t begin = from.indptr[row + r], end = from.indptr[row + r + 1];
-    if (all) {
+    if (begin == end) {  // there may be no memory
+    } else if (all) {
       std::copy_n(from.columns + begin, end - begin, to.columns + k);
       std::memcpy(to.values + static_cast<size_t>(k) * item, from.values + static_cast<size_t>(begin) * item,
                   static_cast<size_t>(end - begin) * item);
