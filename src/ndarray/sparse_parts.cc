@@ -119,6 +119,7 @@ void CopyParts(const SparseParts& from, SparseParts* to, void* stream) {
   to->Resize(from.stored());
   const auto copy = [&](const SparsePart& source, SparsePart* target) {
     target->shape = source.shape;
+    Reserve(target, to->ctx, false);  // what a caller filled in may be longer than it has to be
     if (source.dtype == target->dtype)
       return CopyBetween(target->memory.dptr, to->ctx, source.memory.dptr, from.ctx, source.Bytes(), stream);
     MXNET_CHECK_KIND(!from.ctx.is_gpu() && !to->ctx.is_gpu(), Type)

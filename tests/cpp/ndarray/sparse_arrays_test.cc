@@ -144,6 +144,16 @@ TEST(SparseArrays, CopiesBetweenStoragesAndDTypes) {
       }
 }
 
+/* Parts of a length that does not fit are copied as they are, and refused where they are read. */
+TEST(SparseArrays, CopiesOfWrongParts) {
+  const NDArray a = Make(StorageType::kCSR, Shape{1, 4});
+  std::vector<int64_t> indptr(5000, 0);
+  SetPart(a, SparseParts::kIndptr, Integers(indptr));
+  const NDArray b = a.Copy(Context::CPU());
+  EXPECT_EQ(Values<int64_t>(CopyOfPart(b, SparseParts::kIndptr)), indptr);
+  EXPECT_NE(Message([&] { Values<float>(Cast(b, "default")); }).find("5000 numbers"), std::string::npos);
+}
+
 /* What has no form runs dense, into arrays of any storage, and is counted. */
 TEST(SparseArrays, FallBackOnDenseCopies) {
   const uint64_t before = CountFallbacks();
