@@ -6,6 +6,7 @@ from . import _internal
 from . import ndarray
 from .ndarray import *  # noqa: F403
 from .ndarray import NDArray, _GRAD_REQ_MAP, _STORAGE_TYPE_ID_TO_STR, _STORAGE_TYPE_STR_TO_ID, _new_empty_handle
+from . import _sparse_creation  # what _creation's functions do with a `stype`
 from .utils import load, load_frombuffer, save
 from . import op
 

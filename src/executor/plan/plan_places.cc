@@ -4,6 +4,7 @@
 #include "base/round_up.h"
 #include "executor/plan/plan_steps.h"
 #include "mxnet/env.h"
+#include "operator/record/sparse_form.h"
 
 namespace mxnet {
 namespace {
@@ -138,6 +139,8 @@ class Placer {
         made_.sparse.push_back(info_.types[out]);
         continue;
       }
+      // A gradient of a wide csr matrix that nobody wants would be a dense array of its shape.
+      if (entry.last_read < 0 && t >= schedule_.num_forward && node.source->op()->trait<SparseForm>()) continue;
       const size_t bytes = BytesOf(out);
       if (constant) {
         Put(out, Place::kConstant, made_.constant_bytes);

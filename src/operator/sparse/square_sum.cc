@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/threads/omp.h"
 #include "operator/pointwise/execute.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
@@ -71,6 +72,19 @@ void SquareSumSparse(KernelArgs& args) {
   VisitDType(in.values.dtype, "_square_sum", [&](auto zero) {
     using T = decltype(zero);
     const T* const values = in.values.data<T>();
+    if (out.sparse && out.dtype == in.values.dtype) {  // a sum a row, each written once
+      T* const to = out.sparse->values.data<T>();
+      return ParallelFor(stored, std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, columns)), [&](int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; ++n) {
+          double sum = 0;
+          for (int64_t c = 0; c < columns; ++c) {
+            const double v = static_cast<double>(values[n * columns + c]);
+            sum += v * v;
+          }
+          to[n] = static_cast<T>(sum);
+        }
+      });
+    }
     std::vector<double> sums(static_cast<size_t>(out.sparse ? stored : out.Size()), 0.0);
     for (int64_t n = 0; n < stored; ++n)
       for (int64_t c = 0; c < columns; ++c) {

@@ -158,3 +158,16 @@ def test_reshaped_executor_with_a_csr_input():
     smaller.arg_dict["x"][:] = x
     smaller.arg_dict["w"][:] = 1
     np.testing.assert_allclose(smaller.forward()[0].asnumpy(), np.repeat(dense.sum(1)[:, None], 2, 1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_no_memory_for_the_gradient_of_a_wide_csr_matrix(stype):
+    """Dense, it would take 40 GB."""
+    x = nd.sparse.csr_matrix(([1., 2.], [5, 9_999_999], [0, 1] + [2] * 999), shape=(1000, 10_000_000))
+    s = mx.sym.sum(mx.sym.dot(mx.sym.Variable("x", stype="csr"), mx.sym.Variable("w", stype=stype)))
+    executor = mx.sym.MakeLoss(s).simple_bind(mx.cpu(), x=(1000, 10_000_000), w=(10_000_000, 1),
+                                              grad_req={"x": "null", "w": "write"})
+    executor.arg_dict["x"][:] = x
+    executor.forward(is_train=True)
+    executor.backward()
+    assert executor.grad_dict["w"].indices.asnumpy().tolist() == [5, 9_999_999]
