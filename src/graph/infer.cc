@@ -230,8 +230,7 @@ void InferStorages(const IndexedGraph& g, TensorTypes* entries) {
     if (s == StorageType::kUndefined) s = DeclaredStorage(*g.nodes[id].source);
     dense = dense && !IsSparse(s);
   }
-  for (const auto& node : g.nodes)
-    dense = dense && (node.source->is_variable() || (!node.source->op()->makes_sparse && !node.source->op()->trait<SparseForm>()));
+  for (const auto& node : g.nodes) dense = dense && (node.source->is_variable() || !node.source->op()->makes_sparse);
   StorageTypes in, out;
   for (uint32_t id = 0; id < g.nodes.size() && !dense; ++id) {
     const auto& node = g.nodes[id];

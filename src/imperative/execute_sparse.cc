@@ -76,8 +76,6 @@ class ConvertedCall {
 
 bool ExecuteSparse(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
                    const std::vector<OpReq>* reqs, Context ctx, bool is_train, bool shapes_only, size_t read) {
-  const Op& op = *attrs->op;
-  if (op.trait<TakesAnyStorage>()) return false;
   StorageTypes in, wishes, out;
   for (const NDArray* a : inputs) in.push_back(a->storage_type());
   for (const NDArray* a : outputs) wishes.push_back(a->storage_type());
@@ -93,7 +91,7 @@ bool ExecuteSparse(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, c
     call.MakeInputsDense(shapes_only);
     Execute(attrs, call.in, call.out, &call.req, &ctx, is_train, shapes_only, read);
   }
-  if (!shapes_only) call.Deliver(way == StorageWay::kFallback ? op.MutateInputs(*attrs) : std::vector<int>());
+  if (!shapes_only) call.Deliver(way == StorageWay::kFallback ? attrs->op->MutateInputs(*attrs) : std::vector<int>());
   return true;
 }
 

@@ -208,7 +208,7 @@ PlanGraph MakeGraph(const PlanTask& task, const std::vector<NodeEntry>& forward,
   context.quiet = passes == nullptr;
   std::vector<PassRecord> unwanted;
   RunPasses(&made.graph, &context, Stage::kLate, passes ? passes : &unwanted);
-  made.optimized.outputs = made.graph.outputs;
+  made.optimized.outputs = sparse ? WithoutForms(made.graph.outputs) : made.graph.outputs;
   const std::vector<NodePtr> added = ResultMaker(task, &made).Run();
   if (sparse) AddTypesOfSlots(task, made, &types);
   made.info = InferGraph(made.graph, types, task.request.switches);

@@ -57,7 +57,7 @@ void Give(ShapeVector* shapes, const std::vector<int>& dtypes, TensorTypes* type
 
 /* Storages that nothing tells are those that the operator makes; given ones stay. */
 void GiveStorages(const Attrs& attrs, TensorTypes* in, TensorTypes* out) {
-  bool dense = !attrs.op->makes_sparse && !attrs.op->trait<SparseForm>();
+  bool dense = !attrs.op->makes_sparse;
   for (const TensorTypes* types : {in, out})
     for (const TensorType& t : *types) dense = dense && !IsSparse(t.storage);
   StorageTypes made;

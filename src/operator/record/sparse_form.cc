@@ -53,6 +53,7 @@ void MakeRecord(const Op& dense, const SparseForm& form, Op* op) {
   op->layout = LayoutRule::kPlain;
   op->images = ImagePlaces();
   op->supports_add = op->stateful = false;
+  op->makes_sparse = true;  // whatever it is given
   if (!form.in_place) op->inplace = nullptr;
   const auto cpu = form.kernels.find(DeviceType::kCPU);
   MXNET_CHECK(cpu != form.kernels.end()) << "[" << dense.name << "] its sparse form has no kernel for the CPU";
@@ -73,8 +74,23 @@ const Op* RecordOf(const Op& dense, const SparseForm& form) {
 
 std::atomic<uint64_t> g_fallbacks{0};
 
-/* Of a form's node: the storages of its results, a digit each. */
+/* Of a form's node: the storages of its results, a digit each. What stands there in a file or a
+ * program's call means nothing: such attributes belong to dense records. */
 constexpr char kFormStorages[] = "__form_storages__";
+
+/* The same parameters with the form's record, and no storages. */
+std::shared_ptr<Attrs> CopyForForm(const Attrs& attrs) {
+  auto made = std::make_shared<Attrs>(attrs);
+  made->op = RecordOf(*attrs.op, *SparseFormOf(*attrs.op));
+  made->dict.erase(kFormStorages);
+  return made;
+}
+
+/* Of a form's node; null: of another, or of a call. */
+const std::string* FixedStorages(const Attrs& attrs) {
+  const auto found = attrs.dict.find(kFormStorages);
+  return found == attrs.dict.end() || !attrs.op->trait<SparseForm>() ? nullptr : &found->second;
+}
 
 }  // namespace
 
@@ -92,10 +108,13 @@ const SparseForm* SparseFormOf(const Op& op) {
 }
 
 StorageWay InferStorage(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  const auto fixed = attrs.dict.find(kFormStorages);
-  if (fixed != attrs.dict.end()) {
-    for (size_t i = 0; i < out->size(); ++i) (*out)[i] = static_cast<StorageType>(fixed->second.at(i) - '0');
+  if (const std::string* fixed = FixedStorages(attrs)) {
+    for (size_t i = 0; i < out->size(); ++i) (*out)[i] = static_cast<StorageType>(fixed->at(i) - '0');
     return StorageWay::kForm;
+  }
+  if (attrs.op->trait<TakesAnyStorage>()) {
+    out->assign(out->size(), StorageType::kDense);
+    return StorageWay::kDense;
   }
   bool sparse = false;
   for (StorageType s : in) sparse = sparse || IsSparse(s);
@@ -136,19 +155,24 @@ AttrsPtr AttrsOfForm(const AttrsPtr& attrs) {
   const size_t h = reinterpret_cast<size_t>(attrs.get()) / 16;
   Slot& slot = slots[(h ^ h >> 6) % kSlots];
   if (slot.from == attrs) return slot.to;
-  const SparseForm* form = SparseFormOf(*attrs->op);
-  auto made = std::make_shared<Attrs>(*attrs);
-  made->op = RecordOf(*attrs->op, *form);
-  slot = {attrs, made};
-  return made;
+  slot = {attrs, CopyForForm(*attrs)};
+  return slot.to;
 }
 
 AttrsPtr AttrsOfForm(const AttrsPtr& attrs, const StorageTypes& out) {
-  auto made = std::make_shared<Attrs>(*attrs);
-  made->op = RecordOf(*attrs->op, *SparseFormOf(*attrs->op));
+  auto made = CopyForForm(*attrs);
   std::string text;
   for (StorageType s : out) text += static_cast<char>('0' + static_cast<int>(s));
   made->dict[kFormStorages] = text;
+  return made;
+}
+
+AttrsPtr AttrsOfDense(const Attrs& attrs) {
+  const SparseForm* form = attrs.op->trait<SparseForm>();
+  if (!form) return nullptr;
+  auto made = std::make_shared<Attrs>(attrs);
+  made->op = form->dense;
+  made->dict.erase(kFormStorages);
   return made;
 }
 

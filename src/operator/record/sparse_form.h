@@ -59,7 +59,8 @@ struct SparseForm {
   Op* dense = nullptr;
 };
 
-/* Of an operator that works on arrays of any storage by itself: copies, programs' own functions. */
+/* Of an operator that works on arrays of any storage by itself: copies, programs' own functions. It
+ * is called as if all were dense. */
 struct TakesAnyStorage {};
 
 /* Of an operator whose gradients may be sparse although all that it gets is dense. */
@@ -87,6 +88,10 @@ StorageWay InferStorage(const Attrs& attrs, const StorageTypes& in, StorageTypes
 AttrsPtr AttrsOfForm(const AttrsPtr& attrs);
 /* Of a node of a graph, whose results have these storages whatever inference would say. */
 AttrsPtr AttrsOfForm(const AttrsPtr& attrs, const StorageTypes& out);
+
+/* The same parameters with the dense record, for whoever has arrays of other storages: a form's
+ * kernel takes those alone that it was chosen for. Null: it is no form's. */
+AttrsPtr AttrsOfDense(const Attrs& attrs);
 
 /* Has an operator no kernel for these? Says so once for each operator and storages, unless the
  * environment wants no such lines (MXNET_STORAGE_FALLBACK_LOG_VERBOSE), and counts it; the profiler

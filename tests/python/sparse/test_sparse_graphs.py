@@ -1,5 +1,7 @@
 """Sparse arrays in graphs: bound, simple-bound and hybridized graphs give what eager calls give,
 and what dense arrays give."""
+import json
+
 import mxnet as mx
 import numpy as np
 import pytest
@@ -171,3 +173,27 @@ def test_no_memory_for_the_gradient_of_a_wide_csr_matrix(stype):
     executor.forward(is_train=True)
     executor.backward()
     assert executor.grad_dict["w"].indices.asnumpy().tolist() == [5, 9_999_999]
+
+
+@pytest.mark.parametrize("text", ["", "x", "9", "11"])
+@pytest.mark.parametrize("stype", ["default", "csr"])
+def test_attributes_in_files_do_not_say_what_storages_results_have(text, stype):
+    """Forms note storages in an attribute of their nodes. The same in a file means nothing."""
+    nodes = json.loads(mx.sym.sum(mx.sym.Variable("x"), axis=1, name="total").tojson())
+    nodes["nodes"][-1]["attrs"]["__form_storages__"] = text
+    x = nd.array([[0, 1], [2, 0]])
+    executor = mx.sym.load_json(json.dumps(nodes)).bind(mx.cpu(), {"x": x.tostype(stype)})
+    assert executor.forward()[0].asnumpy().tolist() == [1, 2]
+    assert nd.sum(x.tostype(stype), axis=1, __form_storages__=text).asnumpy().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse", "csr"])
+def test_an_optimized_symbol_takes_arrays_of_other_storages(stype):
+    dense, x = sparse_matrix(4, 3)
+    s = mx.sym.Variable("x", stype="csr")
+    s = mx.sym.broadcast_add(mx.sym.softmax(mx.sym.dot(s, mx.sym.Variable("w"))), mx.sym.sum(s, axis=1, keepdims=True))
+    executor = s.bind(mx.cpu(), {"x": x, "w": nd.ones((3, 2))})
+    want = executor.forward()[0].asnumpy()
+    for optimized in (executor.get_optimized_symbol(), mx.sym.load_json(executor.get_optimized_symbol().tojson())):
+        again = optimized.bind(mx.cpu(), {"x": nd.array(dense).tostype(stype), "w": nd.ones((3, 2))})
+        np.testing.assert_allclose(again.forward()[0].asnumpy(), want, rtol=1e-6)

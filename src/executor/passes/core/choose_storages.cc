@@ -62,8 +62,7 @@ class StorageChooser {
       const auto wish = wishes_.find(EntryKey(original.get(), static_cast<uint32_t>(i)));
       if (wish != wishes_.end()) out[static_cast<size_t>(i)] = wish->second;
     }
-    const StorageWay way = original->op()->trait<TakesAnyStorage>() ? StorageWay::kDense : InferStorage(*original->attrs, in, &out);
-    if (way == StorageWay::kDense) out.assign(static_cast<size_t>(count), StorageType::kDense);
+    const StorageWay way = InferStorage(*original->attrs, in, &out);
     for (int i = 0; i < count; ++i) made_[EntryKey(original.get(), static_cast<uint32_t>(i))] = out[static_cast<size_t>(i)];
     if (Env::Get().infer_storage_type_verbose_logging && !quiet_) Log(*original, in, out, way);
     bool sparse_inputs = false;
@@ -131,6 +130,19 @@ bool ChooseStorages(PassGraph* g, const VariableTypes& variables, const StorageT
   if (!chooser.AnySparse()) return false;
   chooser.Run();
   return true;
+}
+
+std::vector<NodeEntry> WithoutForms(const std::vector<NodeEntry>& outputs) {
+  PassGraph graph;
+  graph.outputs = outputs;
+  Rewrite(&graph, [](const NodePtr& renewed, const NodePtr&) {
+    const AttrsPtr dense = renewed->is_variable() ? nullptr : AttrsOfDense(*renewed->attrs);
+    if (!dense) return renewed;
+    auto node = std::make_shared<Node>(*renewed);
+    node->attrs = dense;
+    return node;
+  });
+  return graph.outputs;
 }
 
 void GiveForms(const std::vector<NodePtr>& nodes, const GraphInfo& info) {

@@ -123,6 +123,8 @@ void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(con
  * PassGraph::grads. Tells of what runs dense unless `quiet`. Returns whether anything is sparse.
  */
 bool ChooseStorages(PassGraph* g, const VariableTypes& variables, const std::vector<StorageType>& grads, bool quiet);
+/* The same graph with dense records, which can be bound to arrays of any storage. */
+std::vector<NodeEntry> WithoutForms(const std::vector<NodeEntry>& outputs);
 /* Of nodes that were made since for results: copies and sums. */
 void GiveForms(const std::vector<NodePtr>& nodes, const GraphInfo& info);
 
