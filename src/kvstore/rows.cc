@@ -9,6 +9,7 @@
 #include "base/threads/omp.h"
 #include "kvstore/reduce.h"
 #include "mxnet/engine.h"
+#include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
 namespace kvstore {
@@ -93,33 +94,8 @@ void SumRows(const std::vector<Rows>& in, const std::vector<int64_t>& ids, int64
 size_t RowBytes(const Shape& shape, int dtype) { return static_cast<size_t>(shape.Prod(1, shape.ndim())) * DTypeSize(dtype); }
 
 void GatherRows(const TBlob& from, const int64_t* ids, int64_t count, void* to) {
-  const size_t bytes = RowBytes(from.shape, from.dtype);
-  char* const target = static_cast<char*>(to);
-  Rows rows;
-  rows.all = !from.sparse;
-  rows.values = from.dptr;
-  if (from.sparse) {
-    from.sparse->Settle();
-    rows.ids = from.sparse->index[SparseParts::kRows].data<int64_t>();
-    rows.count = from.sparse->stored();
-    rows.values = from.sparse->values.memory.dptr;
-  }
-  if (bytes == 0 || count == 0) return;
-  ParallelFor(count, RowGrain(bytes), [&](int64_t begin, int64_t end) {
-    const int64_t *at = rows.ids, *const last = rows.ids + rows.count;
-    for (int64_t n = begin; n < end; ++n) {
-      int64_t place = ids[n];
-      if (!rows.all) {  // few of many rows: found rather than walked to
-        at = std::lower_bound(at, last, ids[n]);
-        place = at != last && *at == ids[n] ? at - rows.ids : -1;
-      }
-      char* const into = target + static_cast<size_t>(n) * bytes;
-      if (place >= 0)
-        std::memcpy(into, static_cast<const char*>(rows.values) + static_cast<size_t>(place) * bytes, bytes);
-      else
-        std::memset(into, 0, bytes);
-    }
-  });
+  if (from.sparse) from.sparse->Settle();
+  sparse::GatherRows(from, ids, count, static_cast<char*>(to));
 }
 
 void AddRows(const std::vector<Rows>& in, const TBlob& out) {

@@ -10,6 +10,22 @@ namespace mxnet {
 
 /* Empty parts. Throws Error for shapes that the storage does not have. */
 std::unique_ptr<SparseParts> NewParts(const TensorType& type, const Context& ctx);
+/* Parts for the time of a kernel, of the same storage, shape and dtype, that store nothing yet. */
+class TempParts {
+ public:
+  explicit TempParts(const SparseParts& like) : TempParts(like, like.ctx) {}
+  TempParts(const SparseParts& like, const Context& ctx) : parts_(NewParts(TensorType(like.shape, like.values.dtype, like.storage), ctx)) {
+    parts_->Resize(0);
+  }
+  ~TempParts() { parts_->Free(); }
+  TempParts(const TempParts&) = delete;
+  TempParts& operator=(const TempParts&) = delete;
+  SparseParts* get() const { return parts_.get(); }
+  SparseParts* operator->() const { return parts_.get(); }
+
+ private:
+  std::unique_ptr<SparseParts> parts_;
+};
 /* All that `from` stores; dtypes are converted on the CPU. In an engine operation. */
 void CopyParts(const SparseParts& from, SparseParts* to, void* stream);
 /* Bytes between any two devices. In an engine operation. */

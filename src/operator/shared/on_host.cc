@@ -1,6 +1,7 @@
 #include "operator/shared/on_host.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -23,22 +24,6 @@ class HostMemory {
   std::vector<std::unique_ptr<double[]>> blocks_;
 };
 
-/* The parts of sparse operands, on the host. */
-class HostParts {
- public:
-  ~HostParts() {
-    for (auto& p : parts_) p->Free();
-  }
-  SparseParts* Take(const SparseParts& like, int dtype) {
-    parts_.push_back(NewParts(TensorType(like.shape, dtype, like.storage), Context::CPU(0)));
-    parts_.back()->Resize(0);
-    return parts_.back().get();
-  }
-
- private:
-  std::vector<std::unique_ptr<SparseParts>> parts_;
-};
-
 // The copy has read `src`, which is pageable memory, when it returns.
 void Write(const RunContext& run, const void* src, void* dst, size_t bytes) {
   const CopyHooks* hooks = GpuInterface().copies.get();
@@ -51,13 +36,13 @@ void Write(const RunContext& run, const void* src, void* dst, size_t bytes) {
 void OnHost(KernelArgs& args, const std::function<void(KernelArgs&)>& compute) {
   if (!args.run.ctx.is_gpu()) return compute(args);
   HostMemory memory;
-  HostParts sparse;
+  std::deque<TempParts> sparse;  // deque: growing keeps addresses
   std::vector<TBlob> in(args.in.begin(), args.in.end()), out(args.out.begin(), args.out.end());
   for (TBlob& b : in) {
     if (b.sparse) {
-      SparseParts* const copy = sparse.Take(*b.sparse, b.dtype);
-      CopyParts(*b.sparse, copy, nullptr);
-      b.sparse = copy, b.ctx = Context::CPU(0);
+      sparse.emplace_back(*b.sparse, Context::CPU(0));
+      CopyParts(*b.sparse, sparse.back().get(), nullptr);
+      b.sparse = sparse.back().get(), b.ctx = Context::CPU(0);
       continue;
     }
     void* copy = memory.Take(b.Bytes());
@@ -66,7 +51,7 @@ void OnHost(KernelArgs& args, const std::function<void(KernelArgs&)>& compute) {
   }
   for (TBlob& b : out) {
     if (b.sparse)
-      b.sparse = sparse.Take(*b.sparse, b.dtype);
+      b.sparse = sparse.emplace_back(*b.sparse, Context::CPU(0)).get();
     else
       b.dptr = memory.Take(b.Bytes());
     b.ctx = Context::CPU(0);

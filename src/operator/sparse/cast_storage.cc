@@ -7,6 +7,7 @@
 #include "base/threads/omp.h"
 #include "mxnet/ndarray.h"
 #include "ndarray/sparse_copy.h"
+#include "operator/matrix/axes.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
 #include "operator/record/sparse_form.h"
@@ -32,14 +33,14 @@ bool TakesCast(const Attrs& attrs, const StorageTypes&, StorageTypes* out) {
 }
 
 using sparse::AnyNonZero;
-using sparse::kRowGrain;
+using sparse::Grain;
 
 void DenseToRows(const TBlob& in, SparseParts* out) {
   const int64_t rows = in.shape[0], size = rows == 0 ? 0 : in.Size() / rows;
   const size_t item = DTypeSize(in.dtype), bytes = static_cast<size_t>(size) * item;
   std::vector<char> used(static_cast<size_t>(rows));
   const char* data = in.data<char>();
-  ParallelFor(rows, std::max<int64_t>(1, kRowGrain / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
+  ParallelFor(rows, Grain(size), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) used[static_cast<size_t>(r)] = AnyNonZero(data + static_cast<size_t>(r) * bytes, size, in.dtype);
   });
   out->Resize(std::count(used.begin(), used.end(), 1));
@@ -47,14 +48,14 @@ void DenseToRows(const TBlob& in, SparseParts* out) {
   for (int64_t r = 0, n = 0; r < rows; ++r)
     if (used[static_cast<size_t>(r)]) index[n++] = r;
   char* values = out->values.data<char>();
-  ParallelFor(out->stored(), std::max<int64_t>(1, kRowGrain / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
+  ParallelFor(out->stored(), Grain(size), [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n)
       std::memcpy(values + static_cast<size_t>(n) * bytes, data + static_cast<size_t>(index[n]) * bytes, bytes);
   });
 }
 
 void DenseToCSR(const TBlob& in, SparseParts* out) {
-  const int64_t rows = in.shape[0], columns = in.shape[1], grain = std::max<int64_t>(1, kRowGrain / std::max<int64_t>(1, columns));
+  const int64_t rows = in.shape[0], columns = in.shape[1], grain = Grain(columns);
   const size_t item = DTypeSize(in.dtype);
   const char* data = in.data<char>();
   std::vector<int64_t> counts(static_cast<size_t>(rows));
@@ -105,7 +106,7 @@ void CSRToDense(const SparseParts& in, const TBlob& out) {
     using T = decltype(zero);
     const T* const values = in.values.data<T>();
     T* const to = out.data<T>();
-    ParallelFor(rows, std::max<int64_t>(1, kRowGrain / std::max<int64_t>(1, columns)), [&](int64_t begin, int64_t end) {
+    ParallelFor(rows, Grain(columns), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r)
         for (int64_t n = indptr[r]; n < indptr[r + 1]; ++n) {
           T& element = to[r * columns + index[n]];
@@ -152,11 +153,6 @@ TBlob AsDense(KernelArgs& args, const TBlob& in) {
 
 namespace {
 
-void CopyDense(KernelArgs& args) {
-  if (args.req[0] == OpReq::kNull) return;
-  CopyBetween(args.out[0].dptr, args.out[0].ctx, args.in[0].dptr, args.in[0].ctx, args.out[0].Bytes(), args.run.stream);
-}
-
 MXNET_REGISTER_OP(cast_storage)
     .describe(
         "The same array in another storage type: 'default', 'row_sparse' (rows with an element that is not 0) or 'csr' (elements that are "
@@ -168,7 +164,7 @@ MXNET_REGISTER_OP(cast_storage)
     .set_infer_shape(ElemwiseShape)
     .set_infer_type(SameType)
     .set_gradient([](const NodePtr&, const std::vector<NodeEntry>& ograds) { return std::vector<NodeEntry>{MakeOp("_copy", {ograds[0]})}; })
-    .set_kernel(CopyDense);
+    .set_kernel(CopyThrough);
 MXNET_REGISTER_SPARSE(cast_storage, TakesCast).set_from_dense().set_kernel(DeviceType::kCPU, CastStorageSparse);
 
 /* Zeros of the storage that is wished for. */

@@ -160,7 +160,7 @@ void AddStored(const SparseParts& parts, const TBlob& out, bool minus) {
     if (parts.storage == kR) {
       const int64_t* const rows = parts.index[SparseParts::kRows].data<int64_t>();
       const int64_t size = sparse::RowSize(parts);
-      ParallelFor(parts.stored(), std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
+      ParallelFor(parts.stored(), sparse::Grain(size), [&](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; ++n) sparse::AddInto(to + rows[n] * size, values + n * size, size, minus);
       });
       return;
@@ -168,12 +168,10 @@ void AddStored(const SparseParts& parts, const TBlob& out, bool minus) {
     const int64_t *const ptr = parts.index[SparseParts::kIndptr].data<int64_t>(), *const columns =
                                                                                       parts.index[SparseParts::kColumns].data<int64_t>();
     const int64_t rows = parts.shape[0];
-    ParallelFor(rows, std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, parts.stored() / std::max<int64_t>(1, rows))),
-                [&](int64_t begin, int64_t end) {
-                  for (int64_t r = begin; r < end; ++r)
-                    for (int64_t n = ptr[r]; n < ptr[r + 1]; ++n)
-                      sparse::AddInto(to + r * parts.shape[1] + columns[n], values + n, 1, minus);
-                });
+    ParallelFor(rows, sparse::Grain(parts.stored() / std::max<int64_t>(1, rows)), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r)
+        for (int64_t n = ptr[r]; n < ptr[r + 1]; ++n) sparse::AddInto(to + r * parts.shape[1] + columns[n], values + n, 1, minus);
+    });
   });
 }
 
@@ -196,7 +194,7 @@ void Apart(KernelArgs& args, F&& use) {
   bool is_input = false;
   for (const TBlob& in : args.in) is_input = is_input || in.sparse == out;
   if (!is_input) return use(out);
-  sparse::TempParts fresh(*out);
+  TempParts fresh(*out);
   use(fresh.get());
   out->Swap(fresh.get());
 }
@@ -241,7 +239,7 @@ bool TakesAddN(const Attrs&, const StorageTypes& in, StorageTypes* out) {
 
 /* Pairs, then pairs of their sums, and so on. */
 void AddPairs(std::vector<const SparseParts*> parts, SparseParts* out) {
-  std::deque<sparse::TempParts> sums;
+  std::deque<TempParts> sums;
   while (parts.size() > 2) {
     std::vector<const SparseParts*> next;
     for (size_t k = 0; k + 1 < parts.size(); k += 2) {
@@ -265,7 +263,7 @@ void AddRows(const std::vector<const SparseParts*>& parts, SparseParts* out) {
   const int dtype = out->values.dtype;
   const int64_t size = sparse::RowSize(*out);
   // some rows at a time, which stay in the cache while all inputs pass over them
-  const int64_t block = std::max<int64_t>(1, sparse::kRowGrain / 2 / std::max<int64_t>(1, size));
+  const int64_t block = sparse::Grain(size, sparse::kRowGrain / 2);
   VisitDType(dtype, "add_n", [&](auto zero) {
     using T = decltype(zero);
     using S = std::conditional_t<std::is_same<T, float16>::value || std::is_same<T, bfloat16>::value, float, T>;

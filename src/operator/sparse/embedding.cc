@@ -28,7 +28,7 @@ void EmbeddingSparse(KernelArgs& args) {
   const auto bytes = static_cast<size_t>(weight.shape[1]) * DTypeSize(weight.values.dtype);
   const char* const values = weight.values.data<char>();
   char* const out = args.out[0].data<char>();
-  ParallelFor(args.in[0].Size(), std::max<int64_t>(1, 4 * sparse::kRowGrain / static_cast<int64_t>(bytes)), [&](int64_t b, int64_t e) {
+  ParallelFor(args.in[0].Size(), sparse::Grain(static_cast<int64_t>(bytes), 4 * sparse::kRowGrain), [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       const int64_t at = sparse::FindRow(weight, number[i], whole);
       char* const to = out + static_cast<size_t>(i) * bytes;

@@ -47,8 +47,7 @@ void Fold(const SparseParts& in, bool over_rows, bool over_columns, std::vector<
     for (int64_t n = 0; n < in.stored(); ++n) (*sums)[static_cast<size_t>(index[n])] += f(values[n]);
     return;
   }
-  const int64_t rows = in.shape[0],
-                grain = std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, in.stored() / std::max<int64_t>(1, rows)));
+  const int64_t rows = in.shape[0], grain = sparse::Grain(in.stored() / std::max<int64_t>(1, rows));
   ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       S sum = 0;

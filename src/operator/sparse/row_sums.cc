@@ -111,7 +111,7 @@ void SumRows(KernelArgs& args, const int64_t* number, int64_t n, const void* fro
     using T = decltype(tag);
     T* const values = out->values.data<T>();
     const int64_t each = std::max<int64_t>(1, size * (n / rows));
-    ParallelFor(rows, std::max<int64_t>(1, kRowGrain / each), [&](int64_t b, int64_t e) {
+    ParallelFor(rows, Grain(each), [&](int64_t b, int64_t e) {
       for (int64_t r = b; r < e; ++r) {
         index[r] = packed.Number(keys[begin[r]]);
         SumOf(static_cast<const T*>(from), keys + begin[r], begin[r + 1] - begin[r], packed, size, values + r * size);

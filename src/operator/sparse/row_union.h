@@ -65,7 +65,7 @@ class RowUnion {
       first[i] = parts_[static_cast<size_t>(i)]->index[SparseParts::kRows].data<int64_t>();
       last[i] = first[i] + parts_[static_cast<size_t>(i)]->stored();
     }
-    ParallelFor(count_, std::max<int64_t>(1, kRowGrain / std::max<int64_t>(1, row_size)), [&](int64_t begin, int64_t end) {
+    ParallelFor(count_, Grain(row_size), [&](int64_t begin, int64_t end) {
       const int64_t* at[2];
       for (int i = 0; i < 2; ++i) at[i] = std::lower_bound(first[i], last[i], begin_[begin]);
       for (int64_t n = begin; n < end;) {

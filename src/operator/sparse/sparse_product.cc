@@ -52,13 +52,12 @@ void Into(KernelArgs& args, void* out, int dtype, int64_t count, F&& compute) {
 template <typename T>
 void Transpose(const T* from, int64_t rows, int64_t columns, T* to) {
   constexpr int64_t kTile = 16;
-  ParallelFor((columns + kTile - 1) / kTile, std::max<int64_t>(1, kRowGrain / std::max<int64_t>(1, rows * kTile)),
-              [&](int64_t begin, int64_t end) {
-                for (int64_t c0 = begin * kTile; c0 < std::min(end * kTile, columns); c0 += kTile)
-                  for (int64_t r0 = 0; r0 < rows; r0 += kTile)
-                    for (int64_t c = c0; c < std::min(c0 + kTile, columns); ++c)
-                      for (int64_t r = r0; r < std::min(r0 + kTile, rows); ++r) to[c * rows + r] = from[r * columns + c];
-              });
+  ParallelFor((columns + kTile - 1) / kTile, Grain(rows * kTile), [&](int64_t begin, int64_t end) {
+    for (int64_t c0 = begin * kTile; c0 < std::min(end * kTile, columns); c0 += kTile)
+      for (int64_t r0 = 0; r0 < rows; r0 += kTile)
+        for (int64_t c = c0; c < std::min(c0 + kTile, columns); ++c)
+          for (int64_t r = r0; r < std::min(r0 + kTile, rows); ++r) to[c * rows + r] = from[r * columns + c];
+  });
 }
 
 int Threads(double work) { return OmpThreadsForFlops(2 * work); }
@@ -168,7 +167,7 @@ void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, cons
         for (int64_t i = begin; i < end; ++i) out[i] += sums[t * size + i];
     });
   }
-  ParallelFor(out_rows, std::max<int64_t>(1, 4 * kRowGrain / std::max<int64_t>(1, columns)),
+  ParallelFor(out_rows, Grain(columns, 4 * kRowGrain),
               [&](int64_t begin, int64_t end) { clear(out + begin * columns, (end - begin) * columns); });
   if (count == 0) return;
   const int64_t line = 64 / item, lines = (columns + line - 1) / line;

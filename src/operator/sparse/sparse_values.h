@@ -2,19 +2,24 @@
 #ifndef MXNET_OPERATOR_SPARSE_SPARSE_VALUES_H_
 #define MXNET_OPERATOR_SPARSE_SPARSE_VALUES_H_
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
 
 #include "mxnet/base.h"
 #include "mxnet/error.h"
 #include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
+#include "ndarray/sparse_copy.h"
 
 namespace mxnet {
 namespace sparse {
 
 /* Elements that are worth a thread of their own. */
 constexpr int64_t kRowGrain = 1 << 14;
+/* The same in rows of so many elements each; `elements`: where those of a row are worth more. */
+inline int64_t Grain(int64_t row_size, int64_t elements = kRowGrain) {
+  return std::max<int64_t>(1, elements / std::max<int64_t>(1, row_size));
+}
 
 /* visit(f), where f(data, i) tells whether element i is neither 0 nor -0: by its bits. */
 template <typename F>
@@ -60,20 +65,6 @@ inline TBlob ValuesOf(const SparseParts& parts) {
 
 /* Elements of one row of a row_sparse array. */
 inline int64_t RowSize(const SparseParts& parts) { return parts.shape.Prod(1, parts.shape.ndim()); }
-
-/* Parts for the time of a kernel, of the same storage, shape and dtype. */
-class TempParts {
- public:
-  explicit TempParts(const SparseParts& like);
-  ~TempParts();
-  TempParts(const TempParts&) = delete;
-  TempParts& operator=(const TempParts&) = delete;
-  SparseParts* get() const { return parts_.get(); }
-  SparseParts* operator->() const { return parts_.get(); }
-
- private:
-  std::unique_ptr<SparseParts> parts_;
-};
 
 /*
  * Runs `dense`, the CPU kernel of a pointwise operator, on what args.in[main] stores: the result

@@ -72,9 +72,9 @@ void SquareSumSparse(KernelArgs& args) {
   VisitDType(in.values.dtype, "_square_sum", [&](auto zero) {
     using T = decltype(zero);
     const T* const values = in.values.data<T>();
-    if (out.sparse && out.dtype == in.values.dtype) {  // a sum a row, each written once
+    if (out.sparse) {  // a sum a row, each written once
       T* const to = out.sparse->values.data<T>();
-      return ParallelFor(stored, std::max<int64_t>(1, sparse::kRowGrain / std::max<int64_t>(1, columns)), [&](int64_t begin, int64_t end) {
+      return ParallelFor(stored, sparse::Grain(columns), [&](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; ++n) {
           double sum = 0;
           for (int64_t c = 0; c < columns; ++c) {
@@ -85,14 +85,13 @@ void SquareSumSparse(KernelArgs& args) {
         }
       });
     }
-    std::vector<double> sums(static_cast<size_t>(out.sparse ? stored : out.Size()), 0.0);
+    std::vector<double> sums(static_cast<size_t>(out.Size()), 0.0);
     for (int64_t n = 0; n < stored; ++n)
       for (int64_t c = 0; c < columns; ++c) {
         const double v = static_cast<double>(values[n * columns + c]);
-        sums[static_cast<size_t>(axis == 0 ? c : out.sparse ? n : rows[n])] += v * v;
+        sums[static_cast<size_t>(axis == 0 ? c : rows[n])] += v * v;
       }
-    void* const to = out.sparse ? out.sparse->values.memory.dptr : out.dptr;
-    ConvertElements(sums.data(), kFloat64, to, out.dtype, static_cast<int64_t>(sums.size()));
+    ConvertElements(sums.data(), kFloat64, out.dptr, out.dtype, static_cast<int64_t>(sums.size()));
   });
 }
 

@@ -25,7 +25,7 @@ void TakeRowSparse(const SparseParts& from, const int64_t* number, int64_t n, co
   const size_t bytes = n == 0 ? 0 : out.Bytes() / static_cast<size_t>(n);
   if (bytes == 0) return;
   const bool whole = sparse::IsWhole(from);
-  ParallelFor(n, std::max<int64_t>(1, 4 * sparse::kRowGrain / static_cast<int64_t>(bytes)), [&](int64_t b, int64_t e) {
+  ParallelFor(n, sparse::Grain(static_cast<int64_t>(bytes), 4 * sparse::kRowGrain), [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       const int64_t at = sparse::FindRow(from, number[i], whole);
       char* const to = out.data<char>() + static_cast<size_t>(i) * bytes;

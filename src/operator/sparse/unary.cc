@@ -31,7 +31,7 @@ void Gradient(KernelArgs& args) {
   if (ograd.storage != StorageType::kRowSparse || !data || data->storage != ograd.storage) return sparse::OnValuesOfFirst(args);
   const sparse::RowUnion rows({&ograd, data});
   if (rows.count() == ograd.stored()) return sparse::OnValuesOfFirst(args);
-  sparse::TempParts wide(ograd);  // `out` may be one of the inputs
+  TempParts wide(ograd);  // `out` may be one of the inputs
   wide->Resize(rows.count());
   int64_t* const numbers = wide->index[SparseParts::kRows].data<int64_t>();
   rows.CopyTo(numbers);
