@@ -11,6 +11,7 @@ import pytest
 
 import mxnet as mx
 import test_env_effects     # noqa: F401  (its tests are registered)
+import test_env_storages    # noqa: F401
 from env_effects import ACTING, acts, process, run, shows, told
 
 TREE = Path(__file__).resolve().parents[3]
