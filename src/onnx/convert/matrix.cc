@@ -1,0 +1,12 @@
+#include "onnx/convert.h"
+
+namespace mxnet {
+namespace onnx {
+
+const Rules& MatrixRules() {
+  static const Rules rules = {};
+  return rules;
+}
+
+}  // namespace onnx
+}  // namespace mxnet
