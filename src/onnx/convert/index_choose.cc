@@ -137,7 +137,8 @@ void Unique(Call& c) {
     Shape none = whole ? Shape{0} : x.shape();
     none[axis] = 0;
     c.Out(0, c.Filled(none, x.dtype(), 0));
-    for (int i = 1; i < 4; ++i) c.Out(i, c.Filled(Shape{0}, kInt64, 0));
+    for (int i = 1; i < 4; ++i)
+      if (c.wants(i)) c.Out(i, c.Filled(Shape{0}, kInt64, 0));
     return;
   }
   const std::vector<Value> all = c.Ops("_npi_unique", {x}, {{"return_index", "True"}, {"return_inverse", "True"}, {"return_counts", "True"}, {"axis", whole ? "None" : Text(axis)}});
@@ -161,9 +162,9 @@ void Unique(Call& c) {
     counts = counts_then;
   }
   c.Out(0, found);
-  c.Out(1, c.IntTensor(first));
-  c.Out(2, c.IntTensor(inverse));
-  c.Out(3, c.IntTensor(counts));
+  const std::vector<int64_t>* lists[] = {&first, &inverse, &counts};
+  for (int i = 1; i < 4; ++i)
+    if (c.wants(i)) c.Out(i, c.IntTensor(*lists[i - 1]));
 }
 
 }  // namespace
