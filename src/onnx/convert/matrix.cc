@@ -1,10 +1,128 @@
-#include "onnx/convert.h"
+/*
+ * Products of matrices. A known second factor makes a dense layer (FullyConnected), whose weights are
+ * transposed while the graph is made; the rest are batch_dot, dot and, for integers, matmul.
+ */
+#include <algorithm>
+#include <cctype>
+
+#include "onnx/convert/operands.h"
 
 namespace mxnet {
 namespace onnx {
 
+namespace {
+
+/* x (..., k) times the transposed weight (n, k). */
+Value Dense(const Call& c, const Value& x, const Value& weight, const Value& bias) {
+  return c.Op("FullyConnected", {x, weight, bias},
+              {{"num_hidden", Text(weight.shape()[0])}, {"no_bias", Text(bias.kind == Value::kNone)}, {"flatten", "False"}});
+}
+
+/* Without bias: values of kind kNone at the end are left out. */
+Value Dense(const Call& c, const Value& x, const Value& weight) { return Dense(c, x, weight, Value()); }
+
+/* Both have the same dimensions but for the last two. */
+bool SameBatch(const Shape& a, const Shape& b) {
+  if (a.ndim() != b.ndim() || a.ndim() < 3) return false;
+  for (int i = 0; i < a.ndim() - 2; ++i)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
+void CheckProduct(const Call& c, const Value& a, const Value& b) {
+  SameDTypes(c, {a, b});
+  const bool vectors = a.ndim() >= 1 && b.ndim() >= 1;
+  const int64_t left = vectors ? a.shape()[a.ndim() - 1] : -1, right = vectors ? b.shape()[std::max(b.ndim() - 2, 0)] : -2;
+  if (left != right) c.Refuse("shapes " + a.shape().str() + " and " + b.shape().str() + "; accepted: the last size of A is the last but one of B");
+}
+
+void MatMul(Call& c) {
+  const Value &a = c.in(0), &b = c.in(1);
+  CheckProduct(c, a, b);
+  if (!IsFloating(a.dtype()) || a.size() == 0 || b.size() == 0) return c.Out(c.Op("_npi_matmul", {a, b}));
+  if (b.known() && !a.known() && b.ndim() == 2 && a.ndim() >= 2) return c.Out(Dense(c, a, c.Transpose(b, {1, 0})));
+  if (a.ndim() == 2 && b.ndim() == 2) return c.Out(c.Op("dot", {a, b}));
+  if (SameBatch(a.shape(), b.shape())) return c.Out(c.Op("batch_dot", {a, b}));
+  if (a.ndim() > 2 && b.ndim() == 2) {  // one matrix for all: rows of the first are one dimension
+    std::vector<int64_t> dims = DimsOf(a.shape());
+    dims.back() = b.shape()[1];
+    const int64_t k = b.shape()[0];
+    return c.Out(c.Reshape(c.Op("dot", {c.Reshape(a, Shape{a.size() / k, k}), b}), Shape(dims)));
+  }
+  c.Out(c.Op("_npi_matmul", {a, b}));
+}
+
+Value Scaled(const Call& c, const Value& x, double factor) {
+  if (factor == 1) return x;
+  if (IsFloating(x.dtype())) return WithNumber(c, "_npi_multiply_scalar", x, factor);
+  return c.Cast(WithNumber(c, "_npi_multiply_scalar", c.Cast(x, kFloat64), factor), x.dtype());
+}
+
+/* May C stand as one number for each of n columns? */
+bool IsBias(const Value& bias, int64_t n) {
+  if (bias.size() == 1) return bias.ndim() <= 2;
+  return (bias.ndim() == 1 && bias.shape()[0] == n) || (bias.ndim() == 2 && bias.shape()[0] == 1 && bias.shape()[1] == n);
+}
+
+void Gemm(Call& c) {
+  const double alpha = c.Attr("alpha", 1.0f), beta = c.Attr("beta", 1.0f);
+  const bool ta = c.Attr("transA", static_cast<int64_t>(0)) != 0, tb = c.Attr("transB", static_cast<int64_t>(0)) != 0;
+  if (c.opset < 7) c.Attr("broadcast", static_cast<int64_t>(0));
+  Value a = c.in(0), b = c.in(1);
+  if (a.ndim() != 2 || b.ndim() != 2) c.Refuse("A and B have shapes " + a.shape().str() + " and " + b.shape().str() + "; accepted: two dimensions each");
+  const int64_t m = a.shape()[ta ? 1 : 0], k = a.shape()[ta ? 0 : 1], n = b.shape()[tb ? 0 : 1];
+  if (b.shape()[tb ? 1 : 0] != k) c.Refuse("A has shape " + a.shape().str() + " and B " + b.shape().str() + ", with transA=" + Text(ta) + " and transB=" + Text(tb));
+  SameDTypes(c, {a, b});
+  Value bias;
+  if (c.has(2) && beta != 0) {
+    SameDTypes(c, {a, c.in(2)});
+    bias = Scaled(c, c.in(2), beta);
+    if (BroadcastOf(c, bias.shape(), Shape{m, n}) != Shape{m, n}) c.Refuse("C has shape " + bias.shape().str() + "; accepted: what broadcasts to " + Shape{m, n}.str());
+  }
+  const bool floats = IsFloating(a.dtype());
+  if (floats && (b.known() || tb) && m * k * n != 0) {
+    const Value weight = Scaled(c, tb ? b : c.Transpose(b, {1, 0}), b.known() ? alpha : 1);
+    const Value left = ta ? c.Transpose(a, {1, 0}) : a;
+    const bool inside = bias.kind != Value::kNone && IsBias(bias, n) && (b.known() || alpha == 1);
+    const Value row = inside ? c.BroadcastTo(c.Reshape(bias, Shape{bias.size()}), Shape{n}) : Value();
+    Value product = Dense(c, left, weight, row);
+    if (!b.known()) product = Scaled(c, product, alpha);
+    return c.Out(inside || bias.kind == Value::kNone ? product : c.Op("_npi_add", {product, bias}));
+  }
+  Value product;
+  if (floats) {
+    product = c.Op("dot", {a, b}, {{"transpose_a", Text(ta)}, {"transpose_b", Text(tb)}});
+  } else {
+    product = c.Op("_npi_matmul", {ta ? c.Transpose(a, {1, 0}) : a, tb ? c.Transpose(b, {1, 0}) : b});
+  }
+  product = Scaled(c, product, alpha);
+  c.Out(bias.kind == Value::kNone ? product : c.Op("_npi_add", {product, bias}));
+}
+
+void Einsum(Call& c) {
+  std::string equation = c.Attr("equation", ""), letters;
+  for (char ch : equation)
+    if (!std::isspace(static_cast<unsigned char>(ch))) letters += ch;
+  SameDTypes(c, c.inputs());
+  c.Out(c.Op("_npi_einsum", c.inputs(), {{"num_args", Text(c.num_inputs())}, {"subscripts", letters}}));
+}
+
+void Det(Call& c) {
+  const Value& x = c.in(0);
+  if (x.ndim() < 2 || x.shape()[x.ndim() - 1] != x.shape()[x.ndim() - 2]) c.Refuse("the input has shape " + x.shape().str() + "; accepted: square matrices");
+  const int wide = x.dtype() == kFloat64 ? kFloat64 : kFloat32;
+  c.Out(c.Cast(c.Op("_npi_det", {c.Cast(x, wide)}), x.dtype()));
+}
+
+}  // namespace
+
 const Rules& MatrixRules() {
-  static const Rules rules = {};
+  static const Rules rules = {
+      {"", "MatMul", 1, kNewest, MatMul, nullptr},
+      {"", "Gemm", 1, kNewest, Gemm, nullptr},
+      {"", "Einsum", 12, kNewest, Einsum, nullptr},
+      {"", "Det", 11, kNewest, Det, nullptr},
+  };
   return rules;
 }
 

@@ -1,0 +1,134 @@
+/*
+ * Writing at indices.
+ */
+#include "onnx/convert/index.h"
+#include "onnx/convert/operands.h"
+
+namespace mxnet {
+namespace onnx {
+
+namespace {
+
+/*
+ * x with `updates` at the places of `columns` (k, ...), whose rows are coordinates of the first k
+ * dimensions; what both have there is combined.
+ */
+Value Scattered(const Call& c, const Value& x, const Value& columns, const Value& updates, const std::string& reduction) {
+  if (updates.size() == 0) return x;
+  if (reduction == "none") return c.Op("_npx_index_update", {x, columns, updates});
+  if (reduction == "add" && x.dtype() != kBool) return c.Op("_npx_index_add", {x, columns, updates});
+  return c.Op("_onnx_scatter_fold", {x, columns, updates}, {{"fold", reduction}});
+}
+
+std::string ReductionOf(const Call& c) {
+  const std::string reduction = c.Attr("reduction", "none");
+  if (reduction != "none" && reduction != "add" && reduction != "mul" && reduction != "min" && reduction != "max")
+    c.Refuse("reduction=" + reduction + "; accepted: none, add, mul, min, max");
+  return reduction;
+}
+
+void CheckIndices(const Call& c, const Value& indices) {
+  if (indices.kind != Value::kTensor || (indices.dtype() != kInt32 && indices.dtype() != kInt64))
+    c.Refuse("indices are not int32 or int64");
+}
+
+/* 0, 1, ... along one dimension of `shape`, as a row of coordinates (1, shape...). */
+Value Coordinates(const Call& c, int axis, const Shape& shape) {
+  Shape one(shape.ndim(), 1);
+  one[axis] = shape[axis];
+  std::vector<int64_t> dims = DimsOf(shape);
+  dims.insert(dims.begin(), 1);
+  return c.Reshape(c.BroadcastTo(c.Reshape(CountUp(c, shape[axis]), one), shape), Shape(dims));
+}
+
+void ScatterElements(Call& c) {
+  const Value &x = c.in(0), &indices = c.in(1), &updates = c.in(2);
+  const int rank = x.ndim(), axis = c.Axis(c.Attr("axis", static_cast<int64_t>(0)), rank);
+  const std::string reduction = ReductionOf(c);
+  CheckIndices(c, indices);
+  SameDTypes(c, {x, updates});
+  bool fits = indices.ndim() == rank && indices.shape() == updates.shape();
+  for (int i = 0; fits && i < rank; ++i) fits = i == axis || indices.shape()[i] <= x.shape()[i];
+  if (!fits) c.Refuse("indices have shape " + indices.shape().str() + " and updates " + updates.shape().str() + " for an array of shape " + x.shape().str());
+  if (indices.size() == 0) return c.Out(x);
+  std::vector<Value> rows;
+  for (int i = 0; i < rank; ++i) {
+    if (i != axis) {
+      rows.push_back(Coordinates(c, i, indices.shape()));
+      continue;
+    }
+    std::vector<int64_t> dims = DimsOf(indices.shape());
+    dims.insert(dims.begin(), 1);
+    rows.push_back(c.Reshape(c.Cast(NotNegative(c, indices, x.shape()[axis]), kInt64), Shape(dims)));
+  }
+  c.Out(Scattered(c, x, Join(c, rows, 0), updates, reduction));
+}
+
+void ScatterNd(Call& c) {
+  const Value &x = c.in(0), &indices = c.in(1), &updates = c.in(2);
+  const std::string reduction = ReductionOf(c);
+  CheckIndices(c, indices);
+  SameDTypes(c, {x, updates});
+  if (indices.ndim() < 1 || x.ndim() < 1) c.Refuse("indices and data have shapes " + indices.shape().str() + " and " + x.shape().str() + "; accepted: at least one dimension");
+  const int last = indices.ndim() - 1;
+  const int64_t depth = indices.shape()[last];
+  if (depth > x.ndim()) c.Refuse("indices of shape " + indices.shape().str() + " address " + Text(depth) + " dimensions of " + x.shape().str());
+  std::vector<int64_t> dims(indices.shape().begin(), indices.shape().begin() + last);
+  dims.insert(dims.end(), x.shape().begin() + depth, x.shape().end());
+  if (updates.shape() != Shape(dims)) c.Refuse("updates have shape " + updates.shape().str() + "; accepted: " + Shape(dims).str());
+  if (updates.size() == 0) return c.Out(x);
+  if (depth == 0) c.Refuse("indices have shape " + indices.shape().str() + "; accepted: at least one coordinate");
+  std::vector<int64_t> order = {last};
+  for (int i = 0; i < last; ++i) order.push_back(i);
+  const Value columns = c.Transpose(c.Cast(indices, kInt64), order);
+  std::vector<Value> rows;
+  for (int64_t i = 0; i < depth; ++i) rows.push_back(NotNegative(c, SliceAxis(c, columns, 0, i, i + 1), x.shape()[static_cast<int>(i)]));
+  Value places = Join(c, rows, 0);
+  if (places.ndim() == 1) places = c.Reshape(places, Shape{depth, 1});
+  std::vector<int64_t> pieces = DimsOf(places.shape());
+  pieces.erase(pieces.begin());
+  pieces.insert(pieces.end(), x.shape().begin() + depth, x.shape().end());
+  c.Out(Scattered(c, x, places, c.Reshape(updates, Shape(pieces)), reduction));
+}
+
+/* New entries of a cache, from a place on that each sequence has for itself. */
+void TensorScatter(Call& c) {
+  const Value &cache = c.in(0), &update = c.in(1);
+  const int rank = cache.ndim(), axis = c.Axis(c.Attr("axis", static_cast<int64_t>(-2)), rank);
+  const std::string mode = c.Attr("mode", "linear");
+  if (mode != "linear" && mode != "circular") c.Refuse("mode=" + mode + "; accepted: linear, circular");
+  SameDTypes(c, {cache, update});
+  bool fits = update.ndim() == rank && axis > 0;
+  for (int i = 0; fits && i < rank; ++i) fits = i == axis ? update.shape()[i] <= cache.shape()[i] : update.shape()[i] == cache.shape()[i];
+  if (!fits) c.Refuse("update has shape " + update.shape().str() + " for a cache of shape " + cache.shape().str() + " and axis " + Text(axis));
+  if (update.size() == 0) return c.Out(cache);
+  const int64_t size = cache.shape()[axis], length = update.shape()[axis], batch = cache.shape()[0];
+  Value start = c.has(2) ? c.Cast(c.in(2), kInt64) : c.Filled(Shape{batch}, kInt64, 0);
+  if (start.shape() != Shape{batch}) c.Refuse("write_indices has shape " + start.shape().str() + "; accepted: " + Shape{batch}.str());
+  Value place = c.Op("_npi_add", {c.Reshape(start, Shape{batch, 1}), CountUp(c, length)});
+  if (mode == "circular") place = WithNumber(c, "_npi_mod_scalar", place, static_cast<double>(size));
+  // coordinates of the dimensions up to the sequence; what is behind it is written as a piece
+  const Shape front(update.shape().dims(), axis + 1);
+  std::vector<int64_t> place_dims(static_cast<size_t>(axis + 1), 1), row(front.begin(), front.end());
+  place_dims[0] = batch;
+  place_dims.back() = length;
+  row.insert(row.begin(), 1);
+  std::vector<Value> rows;
+  for (int i = 0; i < axis; ++i) rows.push_back(Coordinates(c, i, front));
+  rows.push_back(c.Reshape(c.BroadcastTo(c.Reshape(place, Shape(place_dims)), front), Shape(row)));
+  c.Out(c.Op("_npx_index_update", {cache, Join(c, rows, 0), update}));
+}
+
+}  // namespace
+
+Rules ScatterRules() {
+  return {
+      {"", "Scatter", 9, 10, ScatterElements, nullptr},
+      {"", "ScatterElements", 11, kNewest, ScatterElements, nullptr},
+      {"", "ScatterND", 11, kNewest, ScatterNd, nullptr},
+      {"", "TensorScatter", 24, kNewest, TensorScatter, nullptr},
+  };
+}
+
+}  // namespace onnx
+}  // namespace mxnet

@@ -1,0 +1,126 @@
+#include "onnx/convert/operands.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mxnet {
+namespace onnx {
+
+namespace {
+
+template <typename T>
+std::vector<T> Contents(const Value& v, int dtype) {
+  const size_t size = static_cast<size_t>(v.size());
+  std::vector<T> result(size);
+  if (size == 0) return result;
+  std::vector<char> bytes(size * DTypeSize(v.dtype()));
+  v.array.SyncCopyToCPU(bytes.data(), bytes.size());
+  ConvertElements(bytes.data(), v.dtype(), result.data(), dtype, static_cast<int64_t>(size));
+  return result;
+}
+
+}  // namespace
+
+std::vector<double> NumbersOf(const Value& v) { return Contents<double>(v, kFloat64); }
+
+std::vector<int64_t> IntegersOf(const Value& v) { return Contents<int64_t>(v, kInt64); }
+
+bool ScalarOf(const Value& v, double* number) {
+  if (v.kind != Value::kTensor || !v.known() || v.size() != 1) return false;
+  *number = NumbersOf(v)[0];
+  const double exact = 9007199254740992.0;  // 2^53: not all integers above have a double
+  return std::isfinite(*number) && (!IsInteger(v.dtype()) || std::fabs(*number) <= exact);
+}
+
+Value StringsValue(const Shape& shape, std::vector<std::string> strings) {
+  Value v;
+  v.kind = Value::kStrings;
+  v.type = TensorType(shape, kStringType);
+  v.strings = std::make_shared<const std::vector<std::string>>(std::move(strings));
+  return v;
+}
+
+std::vector<int64_t> DimsOf(const Shape& shape) { return std::vector<int64_t>(shape.begin(), shape.end()); }
+
+Shape BroadcastOf(const Call& c, const Shape& a, const Shape& b) {
+  const int rank = std::max(a.ndim(), b.ndim());
+  std::vector<int64_t> dims(static_cast<size_t>(rank), 1);
+  for (int i = 0; i < rank; ++i) {
+    const int ia = i - (rank - a.ndim()), ib = i - (rank - b.ndim());
+    const int64_t da = ia < 0 ? 1 : a[ia], db = ib < 0 ? 1 : b[ib];
+    if (da != db && da != 1 && db != 1) c.Refuse("shapes " + a.str() + " and " + b.str() + " do not broadcast: sizes " + Text(da) + " and " + Text(db) + " must be equal, or one of them 1");
+    dims[static_cast<size_t>(i)] = da == 1 ? db : da;
+  }
+  return Shape(dims);
+}
+
+void SameDTypes(const Call& c, const std::vector<Value>& values) {
+  for (const Value& v : values) {
+    if (v.kind != Value::kTensor) c.Refuse("an input is not a tensor of numbers");
+    if (v.dtype() != values[0].dtype())
+      c.Refuse(std::string("inputs are ") + DTypeName(values[0].dtype()) + " and " + DTypeName(v.dtype()) + "; accepted: inputs of one type");
+  }
+}
+
+Value CountUp(const Call& c, int64_t n) {
+  std::vector<int64_t> numbers(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) numbers[static_cast<size_t>(i)] = i;
+  return c.IntTensor(numbers);
+}
+
+Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t end) {
+  if (begin == 0 && end == x.shape()[axis]) return x;
+  return c.Op("slice_axis", {x}, {{"axis", Text(axis)}, {"begin", Text(begin)}, {"end", Text(end)}});
+}
+
+Value Join(const Call& c, const std::vector<Value>& values, int axis) {
+  std::vector<Value> full;
+  for (const Value& v : values)
+    if (v.shape()[axis] != 0) full.push_back(v);
+  if (full.empty()) return values[0];
+  if (full.size() == 1) return full[0];
+  return c.Op("Concat", full, {{"num_args", Text(static_cast<int64_t>(full.size()))}, {"dim", Text(axis)}});
+}
+
+Value NotNegative(const Call& c, const Value& indices, int64_t size) {
+  if (indices.known()) {
+    std::vector<int64_t> numbers = IntegersOf(indices);
+    for (int64_t& i : numbers) {
+      if (i < -size || i >= size) c.Refuse("index " + Text(i) + " of a dimension of " + Text(size) + " entries; accepted: " + Text(-size) + " to " + Text(size - 1));
+      if (i < 0) i += size;
+    }
+    return c.Tensor(indices.shape(), kInt64, numbers.data());
+  }
+  const Value wide = c.Cast(indices, kInt64);
+  return c.Op("_npi_where", {WithNumber(c, "_npi_less_scalar", wide, 0), WithNumber(c, "_npi_add_scalar", wide, static_cast<double>(size)), wide});
+}
+
+void MoveElements(Call& c, Converter convert) {
+  std::vector<Value> inputs = c.inputs();
+  std::vector<std::string> strings;
+  for (Value& v : inputs) {
+    if (v.kind != Value::kStrings) continue;
+    std::vector<int64_t> numbers(v.strings->size());
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(strings.size() + i);
+    strings.insert(strings.end(), v.strings->begin(), v.strings->end());
+    v = c.Tensor(v.shape(), kInt64, numbers.data());
+  }
+  if (strings.empty()) return convert(c);
+  Call inner(c.node, c.opset, c.argument, std::move(inputs), c.builder());
+  convert(inner);
+  inner.CheckAttributes();
+  for (const Attribute& a : c.node.attributes) c.Ignore(a.name.c_str());
+  for (size_t i = 0; i < inner.outputs().size(); ++i) {
+    const Value& moved = inner.outputs()[i];
+    if (!moved.known()) continue;
+    std::vector<std::string> result;
+    for (int64_t number : IntegersOf(moved)) {
+      if (number < 0 || number >= static_cast<int64_t>(strings.size())) c.Refuse("strings cannot be filled in");
+      result.push_back(strings[static_cast<size_t>(number)]);
+    }
+    c.Out(static_cast<int>(i), StringsValue(moved.shape(), std::move(result)));
+  }
+}
+
+}  // namespace onnx
+}  // namespace mxnet

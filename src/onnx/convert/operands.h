@@ -1,0 +1,52 @@
+/*
+ * What several families of converters ask of operands.
+ */
+#ifndef MXNET_ONNX_CONVERT_OPERANDS_H_
+#define MXNET_ONNX_CONVERT_OPERANDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "onnx/convert.h"
+
+namespace mxnet {
+namespace onnx {
+
+inline bool IsInteger(int dtype) { return !IsFloating(dtype) && dtype != kBool && dtype >= 0; }
+inline bool IsUnsigned(int dtype) { return dtype == kUint8 || dtype == kUint16 || dtype == kUint32 || dtype == kUint64; }
+
+/* The contents of a value whatever its dtype. REQUIRES: known(), a tensor. */
+std::vector<double> NumbersOf(const Value& v);
+std::vector<int64_t> IntegersOf(const Value& v);
+/* Is it one known, finite number that double holds exactly? */
+bool ScalarOf(const Value& v, double* number);
+
+Value StringsValue(const Shape& shape, std::vector<std::string> strings);
+std::vector<int64_t> DimsOf(const Shape& shape);
+
+/* The shape that both have when they are broadcast; Refuses. */
+Shape BroadcastOf(const Call& c, const Shape& a, const Shape& b);
+/* Refuses values of different dtypes. */
+void SameDTypes(const Call& c, const std::vector<Value>& values);
+/* 0, 1, ... of int64. */
+Value CountUp(const Call& c, int64_t n);
+/* x[begin:end] along one axis; x itself where that is all. */
+Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t end);
+/* Puts values together along one axis; those without elements are left out. */
+Value Join(const Call& c, const std::vector<Value>& values, int axis);
+/* negative indices -> those from the beginning, for a dimension of `size` entries. */
+Value NotNegative(const Call& c, const Value& indices, int64_t size);
+
+/* x op number, where the dtype of x stays. `op` is the name of a scalar operator. */
+inline Value WithNumber(const Call& c, const char* op, const Value& x, double number) { return c.Op(op, {x}, {{"scalar", Text(number)}}); }
+
+/*
+ * Runs a converter that only moves elements: of strings, their numbers are moved instead, and the
+ * strings are looked up afterwards. Inputs that are strings must all be of the first `operands`.
+ */
+void MoveElements(Call& c, Converter convert);
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_CONVERT_OPERANDS_H_

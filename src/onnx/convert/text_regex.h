@@ -1,0 +1,47 @@
+/*
+ * Regular expressions in the syntax of RE2, matched against whole strings in time proportional to
+ * the string's length (no backtracking, so that no pattern can hang or exhaust the stack).
+ */
+#ifndef MXNET_ONNX_CONVERT_TEXT_REGEX_H_
+#define MXNET_ONNX_CONVERT_TEXT_REGEX_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mxnet {
+namespace onnx {
+
+class Regex {
+ public:
+  /* Throws Error(kValue) with the position of what is not served. */
+  explicit Regex(const std::string& pattern);
+  /* Is the whole string, UTF-8, matched? */
+  bool Matches(const std::string& text) const;
+
+ private:
+  friend class RegexParser;
+  struct Range {
+    uint32_t low, high;
+  };
+  /* Characters in one of the ranges, or in none (`inverted`). */
+  struct Set {
+    std::vector<Range> ranges;
+    bool inverted = false;
+    bool Has(uint32_t c) const;
+  };
+  enum Kind : int { kSet, kFork, kJump, kBegin, kEnd, kWord, kNoWord, kDone };
+  struct Step {
+    Kind kind;
+    int next = -1, other = -1;  // numbers of steps; `other` of kFork
+    int set = -1;
+  };
+  void Follow(int step, const std::vector<uint32_t>& text, size_t at, std::vector<int>* list, std::vector<char>* seen) const;
+  std::vector<Step> steps_;
+  std::vector<Set> sets_;
+  int first_ = 0;
+};
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_CONVERT_TEXT_REGEX_H_
