@@ -198,6 +198,7 @@ const Rules& RandomRules();
 const Rules& TreeRules();      // ai.onnx.ml
 const Rules& TextRules();      // strings
 const Rules& VisionRules();    // NonMaxSuppression, RoiAlign, GridSample, ...
+const Rules& CoreRules();      // Constant, and what runs graphs: If, Loop, Scan, SequenceMap
 
 }  // namespace onnx
 }  // namespace mxnet

@@ -66,7 +66,8 @@ struct Attribute {
 };
 
 struct NodeProto {
-  std::string name, op, domain;
+  std::string name, op, domain, overload;
+  int64_t opset = 0;                         // of its domain; functions may have others than the model
   std::vector<std::string> inputs, outputs;  // an empty name: left out
   std::vector<Attribute> attributes;
   std::vector<std::string> captured;  // names of outer graphs that its subgraphs read
@@ -123,7 +124,7 @@ struct Model {
  * known.
  */
 std::shared_ptr<const Model> ReadModel(const std::string& path);
-std::shared_ptr<const Model> ReadModel(const void* bytes, size_t size, const std::string& folder);
+std::shared_ptr<const Model> ReadModel(std::shared_ptr<const void> bytes, size_t size, const std::string& folder);
 
 /* TensorProto.DataType -> DType; kStringType for strings; kDTypeUnknown for what has no
  * equivalent. */

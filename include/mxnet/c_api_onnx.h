@@ -1,0 +1,68 @@
+/*
+ * ONNX models through C. A model is read once and called with inputs of any shapes; plans are made
+ * for each set of shapes and kept. Calls of one model may come from several threads. Failures: see
+ * c_api_error.h.
+ *
+ *   OnnxModelHandle model;
+ *   MXOnnxModelCreate("m.onnx", 1, 0, &model);
+ *   OnnxValueHandle x, *y;
+ *   MXOnnxValueCreateTensor(array, &x);
+ *   const char* names[] = {"input"};
+ *   int count;
+ *   MXOnnxModelRun(model, 1, names, &x, &count, &y);
+ */
+#ifndef MXNET_C_API_ONNX_H_
+#define MXNET_C_API_ONNX_H_
+
+#include "mxnet/c_api.h"
+
+typedef void* OnnxModelHandle;
+/* A tensor, strings, a sequence of values, or nothing (an optional that is empty). */
+typedef void* OnnxValueHandle;
+
+enum MXOnnxValueKind { kMXOnnxNone = 0, kMXOnnxTensor = 1, kMXOnnxStrings = 2, kMXOnnxSequence = 3 };
+
+/* Reads a model and its external data. The file must stay as it is while the model is used: weights
+ * are mapped. */
+MXNET_C_DLL int MXOnnxModelCreate(const char* path, int dev_type, int dev_id, OnnxModelHandle* out);
+/* From bytes, which are copied. `folder` has external data; null: there is none. */
+MXNET_C_DLL int MXOnnxModelCreateFromBuffer(const void* bytes, size_t size, const char* folder, int dev_type, int dev_id,
+                                            OnnxModelHandle* out);
+/* Gives a model back; values that it made stay. */
+MXNET_C_DLL int MXOnnxModelFree(OnnxModelHandle handle);
+/* One JSON object: inputs, outputs, opsets, metadata, producer, operators. The text lives until this
+ * thread's next call. */
+MXNET_C_DLL int MXOnnxModelDescribe(OnnxModelHandle handle, const char** out_json);
+/* The plans that were made so far, one line each. The text lives until this thread's next call. */
+MXNET_C_DLL int MXOnnxModelExplain(OnnxModelHandle handle, const char** out_text);
+/* Computes all outputs. The caller frees the values in *outputs; the list itself lives until this
+ * thread's next call. */
+MXNET_C_DLL int MXOnnxModelRun(OnnxModelHandle handle, int num_inputs, const char** names, OnnxValueHandle* inputs, int* num_outputs,
+                               OnnxValueHandle** outputs);
+/* The same computation for inputs of these shapes and dtypes (-1: the model's) as a symbol and its
+ * parameters, by name. The caller frees symbol and arrays; the lists live until this thread's next
+ * call. An error where shapes depend on contents. */
+MXNET_C_DLL int MXOnnxModelConvert(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
+                                   const int* dtypes, SymbolHandle* symbol, int* num_params, const char*** param_names,
+                                   NDArrayHandle** params);
+/* Operators that can be read: "DOMAIN OP FROM TO" each. The list lives until this thread's next call. */
+MXNET_C_DLL int MXOnnxListOps(int* count, const char*** out);
+
+/* A value that shares the array's memory. */
+MXNET_C_DLL int MXOnnxValueCreateTensor(NDArrayHandle array, OnnxValueHandle* out);
+/* A value of `count` texts, which are copied. */
+MXNET_C_DLL int MXOnnxValueCreateStrings(int ndim, const int64_t* dims, int64_t count, const char** texts, OnnxValueHandle* out);
+/* A sequence of `count` values, which stay the caller's. */
+MXNET_C_DLL int MXOnnxValueCreateSequence(int count, OnnxValueHandle* elements, OnnxValueHandle* out);
+/* Gives a value back. */
+MXNET_C_DLL int MXOnnxValueFree(OnnxValueHandle value);
+/* Which of MXOnnxValueKind a value is. */
+MXNET_C_DLL int MXOnnxValueGetKind(OnnxValueHandle value, int* kind);
+/* A new array handle that shares the value's memory. */
+MXNET_C_DLL int MXOnnxValueGetTensor(OnnxValueHandle value, NDArrayHandle* out);
+/* Texts and dimensions live as long as the value; the list until this thread's next call. */
+MXNET_C_DLL int MXOnnxValueGetStrings(OnnxValueHandle value, int* ndim, const int64_t** dims, int64_t* count, const char*** texts);
+/* New values, which the caller frees; the list lives until this thread's next call. */
+MXNET_C_DLL int MXOnnxValueGetElements(OnnxValueHandle value, int* count, OnnxValueHandle** elements);
+
+#endif  // MXNET_C_API_ONNX_H_

@@ -1,0 +1,300 @@
+"""ONNX models that run: `load`, and what it returns."""
+import ctypes
+import html
+import json
+import os
+
+import numpy as _np
+
+from ..base import NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_str, c_str_array, check_call
+from ..context import current_context, Context
+from .. import _dtypes
+from ..ndarray import NDArray, array as _nd_array
+from ..numpy import ndarray as _np_ndarray
+from ..symbol import Symbol
+
+__all__ = ["Model", "load", "operators"]
+
+_NONE, _TENSOR, _STRINGS, _SEQUENCE = range(4)
+
+
+class _Handle:
+    """A value of the library, given back at the end."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self):
+        if self.handle is not None and _LIB is not None:
+            _LIB.MXOnnxValueFree(self.handle)
+
+
+def _strings(value):
+    """The shape and texts of an array of strings."""
+    texts = _np.asarray(value, dtype=object)
+    if not all(isinstance(t, (str, bytes)) for t in texts.flat):
+        raise TypeError(f"[onnx] an array of {type(texts.flat[0]).__name__}; accepted: numbers or strings")
+    return texts.shape, [t if isinstance(t, bytes) else t.encode() for t in texts.flat]
+
+
+def _to_value(value, dtype, ctx):
+    """What a caller gave, as a value of the library."""
+    out = ctypes.c_void_p()
+    if value is None:
+        raise ValueError("[onnx] None as a value; leave an optional input out")
+    if isinstance(value, (list, tuple)) and any(isinstance(v, (NDArray, _np.ndarray, list)) for v in value) and dtype == "sequence":
+        parts = [_to_value(v, None, ctx) for v in value]
+        handles = (ctypes.c_void_p * len(parts))(*[p.handle for p in parts])
+        check_call(_LIB.MXOnnxValueCreateSequence(ctypes.c_int(len(parts)), handles, ctypes.byref(out)))
+        return _Handle(out)
+    if not isinstance(value, NDArray):
+        given = _np.asarray(value)
+        if given.dtype.kind in "UOST":
+            shape, texts = _strings(value)
+            dims = (ctypes.c_int64 * len(shape))(*shape)
+            check_call(_LIB.MXOnnxValueCreateStrings(ctypes.c_int(len(shape)), dims, ctypes.c_int64(len(texts)),
+                                                     (ctypes.c_char_p * len(texts))(*texts), ctypes.byref(out)))
+            return _Handle(out)
+        if not isinstance(value, _np.ndarray) and dtype not in (None, "string", "sequence"):
+            given = given.astype("float32" if dtype == "bfloat16" else dtype)   # numbers and lists have no dtype of their own
+        value = _from_numpy(given, ctx)
+    check_call(_LIB.MXOnnxValueCreateTensor(value.handle, ctypes.byref(out)))
+    return _Handle(out)
+
+
+def _from_numpy(given, ctx):
+    """An array with NumPy's shape and dtype, also () and sizes of 0."""
+    from .. import util
+    with util.np_shape(True):
+        return _nd_array(given, ctx=ctx, dtype=given.dtype)
+
+
+def _from_value(handle, make):
+    """A value of the library for the caller; `make`: the class of arrays."""
+    kind = ctypes.c_int()
+    check_call(_LIB.MXOnnxValueGetKind(handle.handle, ctypes.byref(kind)))
+    if kind.value == _NONE:
+        return None
+    if kind.value == _TENSOR:
+        out = NDArrayHandle()
+        check_call(_LIB.MXOnnxValueGetTensor(handle.handle, ctypes.byref(out)))
+        return make(handle=out)
+    if kind.value == _STRINGS:
+        ndim, dims, count, texts = ctypes.c_int(), ctypes.POINTER(ctypes.c_int64)(), ctypes.c_int64(), ctypes.POINTER(ctypes.c_char_p)()
+        check_call(_LIB.MXOnnxValueGetStrings(handle.handle, ctypes.byref(ndim), ctypes.byref(dims), ctypes.byref(count), ctypes.byref(texts)))
+        values = _np.empty(count.value, dtype=object)
+        values[:] = [texts[i].decode() for i in range(count.value)]
+        return values.reshape([dims[i] for i in range(ndim.value)])
+    count, elements = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)()
+    check_call(_LIB.MXOnnxValueGetElements(handle.handle, ctypes.byref(count), ctypes.byref(elements)))
+    handles = [_Handle(ctypes.c_void_p(elements[i])) for i in range(count.value)]
+    return [_from_value(h, make) for h in handles]
+
+
+class _Info:
+    """An input or output as the file describes it: `name`, `shape` (numbers, names of dimensions,
+    None), `dtype`, `kind` (tensor, sequence, optional, map)."""
+
+    def __init__(self, about):
+        self.name, self.dtype, self.kind = about["name"], about["dtype"], about["kind"]
+        self.shape = None if about["shape"] is None else tuple(about["shape"])
+
+    def __repr__(self):
+        shape = "any shape" if self.shape is None else "(" + ", ".join("?" if d is None else str(d) for d in self.shape) + ")"
+        kind = "" if self.kind == "tensor" else f" {self.kind}"
+        return f"{self.name}: {self.dtype or 'any'} {shape}{kind}"
+
+
+class Model(NotCopied):
+    """An ONNX model, called with arrays; made by `load`.
+
+    A call takes inputs by position or by name, as `mx.nd`, `mx.np` or NumPy arrays, or numbers in
+    lists. It returns one array, or a list where the model has several outputs. Shapes may change
+    from call to call; a plan is made for each, and the ones used last are kept. Any number of
+    threads may call one model.
+
+    Attributes
+    ----------
+    inputs, outputs : list
+        Each with `name`, `shape` (numbers, names of free dimensions, None), `dtype` and `kind`.
+    metadata : dict
+        What the producer wrote; `opsets`, `producer`, `ir_version` beside it in `about`.
+    """
+
+    handle = None
+
+    def __init__(self, handle, ctx):
+        self.handle, self._ctx = handle, ctx
+        text = ctypes.c_char_p()
+        check_call(_LIB.MXOnnxModelDescribe(handle, ctypes.byref(text)))
+        self.about = json.loads(text.value.decode(errors="replace"))
+        self.inputs = [_Info(i) for i in self.about["inputs"]]
+        self.outputs = [_Info(o) for o in self.about["outputs"]]
+        self.metadata = self.about["metadata"]
+
+    def __del__(self):
+        if self.handle is not None and _LIB is not None:
+            _LIB.MXOnnxModelFree(self.handle)
+
+    def _named(self, args, kwargs):
+        if len(args) == 1 and isinstance(args[0], dict):
+            kwargs = {**args[0], **kwargs}
+            args = ()
+        if len(args) > len(self.inputs):
+            raise TypeError(f"[onnx] {len(args)} inputs; accepted: {len(self.inputs)}, {self.inputs}")
+        named = {info.name: value for info, value in zip(self.inputs, args) if value is not None}
+        for name, value in kwargs.items():
+            if name in named:
+                raise TypeError(f"[onnx] input {name} is given twice")
+            named[name] = value
+        return named
+
+    def __call__(self, *args, **kwargs):
+        results = self.run(self._named(args, kwargs))
+        values = list(results.values())
+        return values[0] if len(values) == 1 else values
+
+    def run(self, inputs):
+        """All outputs by name, for inputs by name.
+
+        Parameters
+        ----------
+        inputs : dict
+            Name to array. Floats become the model's float type, integers its integer type.
+
+        Returns
+        -------
+        dict
+            Name to array, of the kind of the inputs (`mx.np` where one of them is, or none is ours
+            and NumPy semantics are on; else `mx.nd`); strings are NumPy arrays of objects,
+            sequences lists.
+
+        Raises
+        ------
+        MXNetError
+            for names, dtypes and shapes that do not fit, with what the model takes.
+        """
+        from .. import util
+        about = {i.name: "sequence" if i.kind == "sequence" else i.dtype for i in self.inputs}
+        arrays = [v for v in inputs.values() if isinstance(v, NDArray)]
+        numpy = any(isinstance(v, _np_ndarray) for v in arrays) or (not arrays and util.is_np_array())
+        values = [_to_value(v, about.get(name), self._ctx) for name, v in inputs.items()]
+        handles = (ctypes.c_void_p * len(values))(*[v.handle for v in values])
+        count, out = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)()
+        check_call(_LIB.MXOnnxModelRun(self.handle, ctypes.c_int(len(values)), c_str_array(list(inputs)), handles, ctypes.byref(count),
+                                       ctypes.byref(out)))
+        results = [_Handle(ctypes.c_void_p(out[i])) for i in range(count.value)]
+        make = _np_ndarray if numpy else NDArray
+        return {info.name: _from_value(h, make) for info, h in zip(self.outputs, results)}
+
+    def convert(self, shapes=None, dtypes=None):
+        """The same computation as a symbol of this library, for given shapes of inputs.
+
+        Parameters
+        ----------
+        shapes : dict, optional
+            Input to shape; needed for inputs with free dimensions.
+        dtypes : dict, optional
+            Input to dtype, where the model leaves it open.
+
+        Returns
+        -------
+        (Symbol, dict)
+            The graph, and its parameters by name. Sizes that the model computes from the shapes of
+            its inputs are those of `shapes`.
+
+        Raises
+        ------
+        MXNetError
+            where the model has control flow or results whose shapes depend on values.
+        """
+        shapes, dtypes = dict(shapes or {}), dtypes or {}
+        for info in self.inputs:
+            if info.name in shapes:
+                continue
+            if info.shape is None or any(not isinstance(d, int) for d in info.shape):
+                raise ValueError(f"[onnx] no shape for the input {info}; accepted: shapes={{{info.name!r}: (...)}}")
+            shapes[info.name] = info.shape
+        names = list(shapes)
+        ndims = (ctypes.c_int * len(names))(*[len(shapes[n]) for n in names])
+        flat = [int(d) for n in names for d in shapes[n]]
+        dims = (ctypes.c_int64 * max(len(flat), 1))(*flat)
+        kinds = (ctypes.c_int * len(names))(*[_dtypes.number(dtypes[n]) if n in dtypes else -1 for n in names])
+        symbol, count = SymbolHandle(), ctypes.c_int()
+        param_names, params = ctypes.POINTER(ctypes.c_char_p)(), ctypes.POINTER(NDArrayHandle)()
+        check_call(_LIB.MXOnnxModelConvert(self.handle, ctypes.c_int(len(names)), c_str_array(names), ndims, dims, kinds, ctypes.byref(symbol),
+                                           ctypes.byref(count), ctypes.byref(param_names), ctypes.byref(params)))
+        arrays = {param_names[i].decode(): NDArray(handle=NDArrayHandle(params[i])) for i in range(count.value)}
+        return Symbol(handle=symbol), arrays
+
+    def explain(self):
+        """The plans made so far as text: nodes, bulks, memory, and where the graph was cut."""
+        text = ctypes.c_char_p()
+        check_call(_LIB.MXOnnxModelExplain(self.handle, ctypes.byref(text)))
+        return text.value.decode()
+
+    def __repr__(self):
+        lines = [f"<mx.onnx.Model {self.about['graph'] or os.path.basename(self.about['path'])}: "
+                 f"{sum(self.about['operators'].values())} nodes, {self.about['weight_bytes'] / 2**20:.1f} MiB of weights"]
+        lines += [f"  in   {i}" for i in self.inputs] + [f"  out  {o}" for o in self.outputs]
+        return "\n".join(lines) + ">"
+
+    def _repr_html_(self):
+        rows = [(kind, i) for kind, infos in (("in", self.inputs), ("out", self.outputs)) for i in infos]
+        cells = "".join(f"<tr><td>{kind}</td><td><b>{html.escape(i.name)}</b></td><td>{html.escape(str(i.dtype))}</td>"
+                        f"<td>{html.escape(str(i.shape))}</td></tr>" for kind, i in rows)
+        title = html.escape(repr(self).splitlines()[0].strip("<>"))
+        return f"<table><caption>{title}</caption>{cells}</table>"
+
+
+def load(model, ctx=None, folder=None):
+    """Reads an ONNX model.
+
+    Parameters
+    ----------
+    model : str, path or bytes
+        A file, or its contents. A file must stay as it is while the model is used, because weights
+        are mapped into memory.
+    ctx : Context, optional
+        Where the model runs; the current context by default.
+    folder : str, optional
+        Where external data of a model in bytes lies. Files keep theirs beside them.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    MXNetError
+        for a file that is damaged, and for operators that are not known, with node and opset.
+
+    Examples
+    --------
+    >>> net = mx.gluon.nn.Dense(3, in_units=4)                    # doctest: +SKIP
+    >>> model = mx.onnx.load('net.onnx')                          # doctest: +SKIP
+    >>> model(mx.nd.ones((2, 4))).shape                           # doctest: +SKIP
+    (2, 3)
+    """
+    ctx = current_context() if ctx is None else Context(ctx)
+    handle = ctypes.c_void_p()
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        data = bytes(model)
+        check_call(_LIB.MXOnnxModelCreateFromBuffer(data, ctypes.c_size_t(len(data)), c_str(os.fspath(folder)) if folder else None,
+                                                    ctypes.c_int(ctx.device_typeid), ctypes.c_int(ctx.device_id), ctypes.byref(handle)))
+    else:
+        path = os.fspath(model)
+        check_call(_LIB.MXOnnxModelCreate(c_str(path if isinstance(path, str) else os.fsdecode(path)), ctypes.c_int(ctx.device_typeid),
+                                          ctypes.c_int(ctx.device_id), ctypes.byref(handle)))
+    return Model(handle, ctx)
+
+
+def operators():
+    """What can be read: {domain: {operator: [(first opset, last opset or None), ...]}}."""
+    count, out = ctypes.c_int(), ctypes.POINTER(ctypes.c_char_p)()
+    check_call(_LIB.MXOnnxListOps(ctypes.byref(count), ctypes.byref(out)))
+    table = {}
+    for i in range(count.value):
+        domain, op, first, last = out[i].decode().split(" ")
+        table.setdefault(domain, {}).setdefault(op, []).append((int(first), None if last == "-1" else int(last)))
+    return table

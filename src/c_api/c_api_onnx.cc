@@ -1,0 +1,291 @@
+// ONNX models over the C ABI.
+#include "mxnet/c_api_onnx.h"
+
+#include <cstring>
+#include <memory>
+#include <sstream>
+
+#include "c_api/c_api_common.h"
+#include "c_api/c_api_symbol.h"
+#include "graph/json.h"
+#include "onnx/session.h"
+
+using namespace mxnet;        // NOLINT
+using namespace mxnet::onnx;  // NOLINT
+
+namespace {
+
+Session* AsSession(OnnxModelHandle h) {
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[onnx] got a null model handle";
+  return static_cast<Session*>(h);
+}
+
+onnx::Value* AsValue(OnnxValueHandle h) {
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[onnx] got a null value handle";
+  return static_cast<onnx::Value*>(h);
+}
+
+SessionOptions OptionsFor(int dev_type, int dev_id) {
+  SessionOptions options;
+  options.ctx = Context::Make(dev_type, dev_id);
+  return options;
+}
+
+void PutInfo(const ValueInfo& v, std::ostringstream* out) {
+  static const char* const kinds[] = {"tensor", "sequence", "optional", "map"};
+  *out << "{\"name\": " << QuoteJson(v.name) << ", \"kind\": \"" << kinds[v.kind] << "\", \"dtype\": ";
+  if (v.dtype == kStringType)
+    *out << "\"string\"";
+  else if (v.dtype >= 0)
+    *out << '"' << DTypeName(v.dtype) << '"';
+  else
+    *out << "null";
+  *out << ", \"shape\": ";
+  if (!v.has_shape) {
+    *out << "null}";
+    return;
+  }
+  *out << '[';
+  for (size_t i = 0; i < v.dims.size(); ++i) {
+    const Dimension& d = v.dims[i];
+    *out << (i ? ", " : "");
+    if (d.size >= 0)
+      *out << d.size;
+    else if (d.name.empty())
+      *out << "null";
+    else
+      *out << QuoteJson(d.name);
+  }
+  *out << "]}";
+}
+
+void PutInfos(const char* key, const std::vector<ValueInfo>& list, std::ostringstream* out) {
+  *out << '"' << key << "\": [";
+  for (size_t i = 0; i < list.size(); ++i) {
+    *out << (i ? ", " : "");
+    PutInfo(list[i], out);
+  }
+  *out << "], ";
+}
+
+void CountOps(const GraphProto& graph, std::map<std::string, int>* counts) {
+  for (const NodeProto& n : graph.nodes) {
+    ++(*counts)[n.domain.empty() ? n.op : n.domain + "." + n.op];
+    for (const Attribute& a : n.attributes)
+      if (a.graph) CountOps(*a.graph, counts);
+  }
+}
+
+template <typename Map, typename Put>
+void PutMap(const char* key, const Map& map, Put put, std::ostringstream* out) {
+  *out << '"' << key << "\": {";
+  bool first = true;
+  for (const auto& kv : map) {
+    *out << (first ? "" : ", ") << QuoteJson(kv.first) << ": ";
+    put(kv.second);
+    first = false;
+  }
+  *out << '}';
+}
+
+std::string DescribeModel(const Session& s) {
+  const Model& m = s.model();
+  std::ostringstream out;
+  out << "{\"path\": " << QuoteJson(m.path) << ", \"ir_version\": " << m.ir_version << ", \"producer\": " << QuoteJson(m.producer)
+      << ", \"producer_version\": " << QuoteJson(m.producer_version) << ", \"domain\": " << QuoteJson(m.domain) << ", \"version\": " << m.version
+      << ", \"description\": " << QuoteJson(m.description) << ", \"graph\": " << QuoteJson(m.graph.name) << ", \"file_bytes\": " << m.file_bytes
+      << ", \"weight_bytes\": " << m.weight_bytes << ", ";
+  PutInfos("inputs", s.inputs(), &out);
+  PutInfos("outputs", s.outputs(), &out);
+  PutMap("opsets", m.opsets, [&](int64_t v) { out << v; }, &out);
+  out << ", ";
+  PutMap("metadata", m.metadata, [&](const std::string& v) { out << QuoteJson(v); }, &out);
+  out << ", ";
+  std::map<std::string, int> counts;
+  CountOps(m.graph, &counts);
+  PutMap("operators", counts, [&](int v) { out << v; }, &out);
+  out << '}';
+  return out.str();
+}
+
+}  // namespace
+
+int MXOnnxModelCreate(const char* path, int dev_type, int dev_id, OnnxModelHandle* out) {
+  API_BEGIN(out);
+  *out = new Session(ReadModel(std::string(Text(path, "the path"))), OptionsFor(dev_type, dev_id));
+  API_END();
+}
+
+int MXOnnxModelCreateFromBuffer(const void* bytes, size_t size, const char* folder, int dev_type, int dev_id, OnnxModelHandle* out) {
+  API_BEGIN(out);
+  Need(static_cast<int64_t>(size), static_cast<const char*>(bytes), "bytes of a model");
+  auto copy = std::make_shared<std::string>(static_cast<const char*>(bytes), size);
+  const std::shared_ptr<const void> owner(copy, copy->data());
+  *out = new Session(ReadModel(owner, size, folder ? folder : ""), OptionsFor(dev_type, dev_id));
+  API_END();
+}
+
+int MXOnnxModelFree(OnnxModelHandle handle) {
+  API_BEGIN();
+  delete static_cast<Session*>(handle);
+  API_END();
+}
+
+int MXOnnxModelDescribe(OnnxModelHandle handle, const char** out_json) {
+  API_BEGIN(out_json);
+  ApiStore& store = ApiStore::Get();
+  store.text = DescribeModel(*AsSession(handle));
+  *out_json = store.text.c_str();
+  API_END();
+}
+
+int MXOnnxModelExplain(OnnxModelHandle handle, const char** out_text) {
+  API_BEGIN(out_text);
+  ApiStore& store = ApiStore::Get();
+  store.text = AsSession(handle)->Explain();
+  *out_text = store.text.c_str();
+  API_END();
+}
+
+int MXOnnxModelRun(OnnxModelHandle handle, int num_inputs, const char** names, OnnxValueHandle* inputs, int* num_outputs,
+                   OnnxValueHandle** outputs) {
+  API_BEGIN(num_outputs, outputs);
+  NeedTexts(num_inputs, names, "names of inputs");
+  Need(num_inputs, inputs, "values of inputs");
+  Env env;
+  for (int i = 0; i < num_inputs; ++i) env[names[i]] = *AsValue(inputs[i]);
+  std::vector<onnx::Value> results = AsSession(handle)->Run(std::move(env));
+  ApiStore& store = ApiStore::Get();
+  store.handles.clear();
+  for (onnx::Value& v : results) store.handles.push_back(new onnx::Value(std::move(v)));
+  *num_outputs = static_cast<int>(store.handles.size());
+  *outputs = store.handles.data();
+  API_END();
+}
+
+int MXOnnxModelConvert(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims, const int* dtypes,
+                       SymbolHandle* symbol, int* num_params, const char*** param_names, NDArrayHandle** params) {
+  API_BEGIN(symbol, num_params, param_names, params);
+  Session* session = AsSession(handle);
+  NeedTexts(num_inputs, names, "names of inputs");
+  Need(num_inputs, ndims, "numbers of dimensions");
+  Need(num_inputs, dtypes, "dtypes");
+  std::map<std::string, TensorType> types;
+  for (int i = 0, at = 0; i < num_inputs; at += ndims[i++]) {
+    MXNET_CHECK_KIND(ndims[i] >= 0 && ndims[i] <= 64, Value) << "[onnx] input " << names[i] << " of " << ndims[i] << " dimensions; accepted: 0 to 64";
+    Need(ndims[i], dims, "dimensions");
+    TensorType type(Shape(dims + at, ndims[i]), dtypes[i], StorageType::kDense);
+    for (const ValueInfo& v : session->inputs())
+      if (type.dtype < 0 && v.name == names[i]) type.dtype = v.dtype;
+    MXNET_CHECK_KIND(type.known() && DTypeSize(type.dtype) > 0, Value)
+        << "[onnx] input " << names[i] << " of shape " << type.shape << " and dtype number " << type.dtype << "; accepted: sizes from 0, a dtype";
+    types[names[i]] = type;
+  }
+  ConvertedGraph graph = session->Convert(types);
+  ApiStore& store = ApiStore::Get();
+  store.strings.clear();
+  store.handles.clear();
+  for (auto& p : graph.params) {
+    store.strings.push_back(p.first);
+    store.handles.push_back(new NDArray(p.second));
+  }
+  *num_params = static_cast<int>(graph.params.size());
+  *param_names = store.Point();
+  *params = store.handles.data();
+  *symbol = new Symbol(std::move(graph.symbol));
+  API_END();
+}
+
+int MXOnnxListOps(int* count, const char*** out) {
+  API_BEGIN(count, out);
+  ApiStore& store = ApiStore::Get();
+  store.strings.clear();
+  for (const Rule* r : AllRules())
+    store.strings.push_back(std::string(*r->domain ? r->domain : "ai.onnx") + " " + r->op + " " + std::to_string(r->from) + " " +
+                            std::to_string(r->to == kNewest ? -1 : r->to));
+  *count = static_cast<int>(store.strings.size());
+  *out = store.Point();
+  API_END();
+}
+
+// ---- values
+
+int MXOnnxValueCreateTensor(NDArrayHandle array, OnnxValueHandle* out) {
+  API_BEGIN(out);
+  NDArray* a = Computed(array);
+  MXNET_CHECK_KIND(!a->is_none() && !a->is_sparse(), Value) << "[onnx] a sparse array, or one without a shape; accepted: a dense array";
+  *out = new onnx::Value(a->Detach());
+  API_END();
+}
+
+int MXOnnxValueCreateStrings(int ndim, const int64_t* dims, int64_t count, const char** texts, OnnxValueHandle* out) {
+  API_BEGIN(out);
+  MXNET_CHECK_KIND(ndim >= 0 && ndim <= 64, Value) << "[onnx] strings of " << ndim << " dimensions; accepted: 0 to 64";
+  Need(ndim, dims, "dimensions");
+  NeedTexts(count, texts, "strings");
+  auto v = std::make_unique<onnx::Value>();
+  v->kind = onnx::Value::kStrings;
+  v->type = TensorType(Shape(dims, ndim), kStringType);
+  MXNET_CHECK_KIND(v->shape().known() && v->shape().Size() == count, Value) << "[onnx] " << count << " strings of shape " << v->shape();
+  v->strings = std::make_shared<std::vector<std::string>>(texts, texts + count);
+  *out = v.release();
+  API_END();
+}
+
+int MXOnnxValueCreateSequence(int count, OnnxValueHandle* elements, OnnxValueHandle* out) {
+  API_BEGIN(out);
+  Need(count, elements, "elements");
+  auto list = std::make_shared<std::vector<onnx::Value>>();
+  for (int i = 0; i < count; ++i) list->push_back(*AsValue(elements[i]));
+  auto v = std::make_unique<onnx::Value>();
+  v->kind = onnx::Value::kSequence;
+  v->elements = list;
+  *out = v.release();
+  API_END();
+}
+
+int MXOnnxValueFree(OnnxValueHandle value) {
+  API_BEGIN();
+  delete static_cast<onnx::Value*>(value);
+  API_END();
+}
+
+int MXOnnxValueGetKind(OnnxValueHandle value, int* kind) {
+  API_BEGIN(kind);
+  *kind = AsValue(value)->kind;
+  API_END();
+}
+
+int MXOnnxValueGetTensor(OnnxValueHandle value, NDArrayHandle* out) {
+  API_BEGIN(out);
+  const onnx::Value* v = AsValue(value);
+  MXNET_CHECK_KIND(v->kind == onnx::Value::kTensor && v->known(), Value) << "[onnx] the value is no tensor of numbers";
+  *out = new NDArray(v->array);
+  API_END();
+}
+
+int MXOnnxValueGetStrings(OnnxValueHandle value, int* ndim, const int64_t** dims, int64_t* count, const char*** texts) {
+  API_BEGIN(ndim, dims, count, texts);
+  const onnx::Value* v = AsValue(value);
+  MXNET_CHECK_KIND(v->kind == onnx::Value::kStrings, Value) << "[onnx] the value has no strings";
+  ApiStore& store = ApiStore::Get();
+  store.pointers.clear();
+  for (const std::string& s : *v->strings) store.pointers.push_back(s.c_str());
+  *ndim = v->ndim();
+  *dims = v->shape().dims();
+  *count = static_cast<int64_t>(v->strings->size());
+  *texts = store.pointers.data();
+  API_END();
+}
+
+int MXOnnxValueGetElements(OnnxValueHandle value, int* count, OnnxValueHandle** elements) {
+  API_BEGIN(count, elements);
+  const onnx::Value* v = AsValue(value);
+  MXNET_CHECK_KIND(v->kind == onnx::Value::kSequence, Value) << "[onnx] the value is no sequence";
+  ApiStore& store = ApiStore::Get();
+  store.handles.clear();
+  for (const onnx::Value& e : *v->elements) store.handles.push_back(new onnx::Value(e));
+  *count = static_cast<int>(store.handles.size());
+  *elements = store.handles.data();
+  API_END();
+}

@@ -1,0 +1,175 @@
+#include "onnx/builder.h"
+
+#include <sstream>
+
+#include "mxnet/graph.h"
+#include "mxnet/imperative.h"
+#include "mxnet/numpy_shapes.h"
+#include "mxnet/op.h"
+
+namespace mxnet {
+namespace onnx {
+namespace {
+
+constexpr size_t kLeastKept = 1024;  // bytes of a result that is worth sharing
+
+size_t BytesOf(const NDArray& a) { return static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()); }
+
+std::string PartOf(const NDArray& a) {
+  std::ostringstream text;
+  text << a.byte_offset() << ' ' << a.dtype() << ' ' << a.shape();
+  return text.str();
+}
+
+}  // namespace
+
+NumpyShapesScope::NumpyShapesScope() : before_(NumpyShapes()) { NumpyShapes() = true; }
+NumpyShapesScope::~NumpyShapesScope() { NumpyShapes() = before_; }
+
+NDArray OnCPU(const NDArray& array) {
+  if (array.ctx() == Context::CPU()) {
+    array.WaitToRead();
+    return array;
+  }
+  NDArray copy = array.Copy(Context::CPU());
+  copy.WaitToRead();
+  return copy;
+}
+
+// ---- what is shared by all graphs of a model
+
+std::string FoldedWeights::NameOf(const NDArray& array) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = names_.find(Key("", {array}));
+  return it == names_.end() ? "" : it->second;
+}
+
+void FoldedWeights::AddWeight(const NDArray& weight, const std::string& name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  names_.emplace(Key("", {weight}), name);
+  kept_.push_back(weight);
+  chunks_.insert(weight.chunk());
+}
+
+std::string FoldedWeights::Key(const std::string& call, const std::vector<NDArray>& operands) {
+  std::ostringstream key;
+  key << call;
+  for (const NDArray& a : operands) key << '\n' << static_cast<const void*>(a.chunk()) << ' ' << PartOf(a);
+  return key.str();
+}
+
+bool FoldedWeights::AllKept(const std::vector<NDArray>& operands) const {
+  for (const NDArray& a : operands)
+    if (!chunks_.count(a.chunk())) return false;
+  return !operands.empty();
+}
+
+const std::vector<NDArray>* FoldedWeights::Find(const std::string& call, const std::vector<NDArray>& operands) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!AllKept(operands)) return nullptr;
+  const auto it = results_.find(Key(call, operands));
+  return it == results_.end() ? nullptr : &it->second;
+}
+
+void FoldedWeights::Put(const std::string& call, const std::vector<NDArray>& operands, const std::vector<NDArray>& results) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t bytes = 0;
+  for (const NDArray& a : results) bytes += BytesOf(a);
+  if (!AllKept(operands) || bytes < kLeastKept) return;
+  results_[Key(call, operands)] = results;
+  for (const NDArray& a : results) chunks_.insert(a.chunk());
+}
+
+NDArray FoldedWeights::On(const NDArray& array, Context ctx) {
+  if (array.ctx() == ctx) return array;
+  const std::string call = "copy to " + ctx.str();
+  if (const auto* there = Find(call, {array})) return (*there)[0];
+  NDArray copy = array.Copy(ctx);
+  Put(call, {array}, {copy});
+  return copy;
+}
+
+// ---- one graph
+
+std::string GraphBuilder::Unused(const std::string& name) {
+  const int count = names_[name]++;
+  return count == 0 ? name : Unused(name + "_" + std::to_string(count));
+}
+
+std::string GraphBuilder::NameFor(const Call& call) { return Unused(call.node.label()); }
+
+Value GraphBuilder::Input(const std::string& name, const TensorType& type) {
+  Value v;
+  v.kind = Value::kTensor;
+  v.type = type;
+  v.entry = NodeEntry{MakeVariable(Unused(name)), 0, 0};
+  return v;
+}
+
+NodeEntry GraphBuilder::EntryOf(const Value& value) {
+  MXNET_CHECK_KIND(value.kind == Value::kTensor, Value) << "[onnx] " << (value.kind == Value::kStrings ? "strings" : "a sequence, or nothing,")
+                                                        << " where a tensor is accepted";
+  if (value.array.is_none()) return value.entry;
+  NodeEntry& entry = known_[{value.array.chunk(), PartOf(value.array)}];
+  if (!entry) {
+    const std::string name = folded_->NameOf(value.array);
+    entry = NodeEntry{MakeVariable(Unused(name.empty() ? "constant" : name)), 0, 0};
+    constants_[entry.node.get()] = folded_->On(value.array, ctx_);
+  }
+  return entry;
+}
+
+std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::string& text, const std::vector<Value>& operands) {
+  std::vector<NDArray> arrays;
+  for (const Value& v : operands) arrays.push_back(v.array);
+  std::vector<NDArray> results(static_cast<size_t>(attrs->op->NumOutputs(*attrs)));
+  if (const auto* kept = folded_->Find(text, arrays)) {
+    results = *kept;
+  } else {
+    std::vector<NDArray*> in, out;
+    for (NDArray& a : arrays) in.push_back(&a);
+    for (NDArray& a : results) out.push_back(&a);
+    const ImperativeScope scope = ImperativeScope::Mode(false, false);
+    const Context cpu = Context::CPU();
+    Imperative::Invoke(attrs, in, out, &cpu);
+    folded_->Put(text, arrays, results);
+  }
+  std::vector<Value> values;
+  for (NDArray& a : results) values.emplace_back(std::move(a));
+  return values;
+}
+
+std::vector<Value> GraphBuilder::Apply(const Call& call, const char* op, const std::vector<Value>& given, AttrDict dict) {
+  std::vector<Value> operands = given;
+  while (!operands.empty() && operands.back().kind == Value::kNone) operands.pop_back();
+  bool known = true;
+  for (const Value& v : operands) {
+    if (v.kind != Value::kTensor) call.Refuse(std::string("operator ") + op + " on something that is not a tensor");
+    known = known && v.known();
+  }
+  std::string text = op;
+  for (const auto& kv : dict) text += ' ' + kv.first + '=' + kv.second;
+  const Op* record = Op::Get(op);
+  if (!record->key_var_num_args.empty() && !dict.count(record->key_var_num_args))
+    dict[record->key_var_num_args] = std::to_string(operands.size());
+  if (known) return Compute(MakeAttrs(record, std::move(dict)), text, operands);
+
+  const AttrsPtr attrs = MakeAttrs(record, dict);
+  TensorTypes in, out(static_cast<size_t>(record->NumOutputs(*attrs)));
+  for (const Value& v : operands) in.push_back(v.type);
+  const bool by_value = record->RunsBy(*attrs) == RunBy::kArrays;
+  if (by_value || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out)) throw NeedsValue{};
+  std::vector<NodeEntry> entries;
+  for (const Value& v : operands) entries.push_back(EntryOf(v));
+  const NodePtr node = MakeNode(op, std::move(entries), std::move(dict), NameFor(call));
+  std::vector<Value> results(out.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    results[i].kind = Value::kTensor;
+    results[i].type = out[i];
+    results[i].entry = NodeEntry{node, static_cast<uint32_t>(i), 0};
+  }
+  return results;
+}
+
+}  // namespace onnx
+}  // namespace mxnet

@@ -1,0 +1,90 @@
+/* The graph that converters build, and what is computed while they do. */
+#ifndef MXNET_ONNX_BUILDER_H_
+#define MXNET_ONNX_BUILDER_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "onnx/convert.h"
+
+namespace mxnet {
+namespace onnx {
+
+/*
+ * What was computed of weights alone, for all graphs of one model: transposed weights are made once
+ * and shared. It keeps the operands too, so their addresses are names. Thread-safe.
+ */
+class FoldedWeights {
+ public:
+  /* Those that live as long as the model. */
+  void AddWeight(const NDArray& weight, const std::string& name);
+  /* The name of a weight as the file has it; empty for others. */
+  std::string NameOf(const NDArray& array);
+  /* Null unless `operands` are all weights, or were computed of them, and the result is kept. */
+  const std::vector<NDArray>* Find(const std::string& call, const std::vector<NDArray>& operands);
+  void Put(const std::string& call, const std::vector<NDArray>& operands, const std::vector<NDArray>& results);
+  /* The same contents on another device. */
+  NDArray On(const NDArray& array, Context ctx);
+
+ private:
+  static std::string Key(const std::string& call, const std::vector<NDArray>& operands);
+  bool AllKept(const std::vector<NDArray>& operands) const;
+  std::mutex mutex_;
+  std::vector<NDArray> kept_;
+  std::unordered_set<const Chunk*> chunks_;
+  std::unordered_map<std::string, std::string> names_;
+  std::unordered_map<std::string, std::vector<NDArray>> results_;
+};
+
+class GraphBuilder {
+ public:
+  GraphBuilder(Context ctx, FoldedWeights* folded) : ctx_(ctx), folded_(folded) {}
+
+  /* All results of an operator: arrays where all operands are known, else entries of the graph.
+   * Throws NeedsValue without inputs when shapes of the results depend on unknown contents. */
+  std::vector<Value> Apply(const Call& call, const char* op, const std::vector<Value>& operands, AttrDict attrs);
+  /* An operand of the graph that is given when it runs. */
+  Value Input(const std::string& name, const TensorType& type);
+  /* The entry of the graph that has this value; contents that are known become a variable. */
+  NodeEntry EntryOf(const Value& value);
+
+  /* Variables made of known contents. */
+  const std::unordered_map<const Node*, NDArray>& constants() const { return constants_; }
+  Context ctx() const { return ctx_; }
+  FoldedWeights* folded() const { return folded_; }
+
+ private:
+  std::vector<Value> Compute(const AttrsPtr& attrs, const std::string& text, const std::vector<Value>& operands);
+  std::string NameFor(const Call& call);
+  std::string Unused(const std::string& name);
+
+  Context ctx_;
+  FoldedWeights* folded_;
+  std::map<std::pair<const Chunk*, std::string>, NodeEntry> known_;  // by chunk, and which part of it
+  std::unordered_map<const Node*, NDArray> constants_;
+  std::unordered_map<std::string, int> names_;
+};
+
+/* NumPy's shapes while one of these lives: 0 is a size, () an element. */
+class NumpyShapesScope {
+ public:
+  NumpyShapesScope();
+  ~NumpyShapesScope();
+  NumpyShapesScope(const NumpyShapesScope&) = delete;
+  NumpyShapesScope& operator=(const NumpyShapesScope&) = delete;
+
+ private:
+  bool before_;
+};
+
+/* On the CPU; waits for it. */
+NDArray OnCPU(const NDArray& array);
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_BUILDER_H_

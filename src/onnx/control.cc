@@ -1,0 +1,270 @@
+// Nodes that run graphs on arrays: If, Loop, Scan, SequenceMap; and Constant.
+#include <algorithm>
+
+#include "onnx/stage.h"
+
+namespace mxnet {
+namespace onnx {
+namespace {
+
+/* One node on arrays: its operands, and its graphs. */
+class Control {
+ public:
+  Control(Session* session, const NodeProto& node, const Env& env)
+      : session(session), env(env), builder(session->options().ctx, session->folded()), call(node, node.opset, nullptr, Operands(*session, node, env), &builder) {}
+
+  /* The values of outer graphs that the node's graphs read. */
+  Env Captured() const {
+    Env captured;
+    for (const std::string& name : call.node.captured)
+      if (const Value* v = FindValue(*session, env, name)) captured[name] = *v;
+    return captured;
+  }
+  const GraphProto& Body(const char* name) const {
+    const GraphProto* body = call.GraphAttr(name);
+    if (!body) call.Refuse(std::string("attribute ") + name + " is not there");
+    return *body;
+  }
+  /* Elements along a new axis. */
+  Value Stack(const std::vector<Value>& values, int64_t axis, const ValueInfo& about) const {
+    if (!values.empty()) return call.Op("_npi_stack", values, {{"axis", Text(axis)}, {"num_args", std::to_string(values.size())}});
+    Shape shape(static_cast<int>(about.dims.size()) + 1, 0);
+    for (size_t i = 0; i < about.dims.size(); ++i) shape[static_cast<int>(i) + 1] = std::max<int64_t>(about.dims[i].size, 0);
+    return Value(NDArray(shape, Context::CPU(), about.dtype >= 0 ? about.dtype : static_cast<int>(kFloat32)));
+  }
+
+  Session* const session;
+  const Env& env;
+  GraphBuilder builder;
+  Call call;
+
+ private:
+  static std::vector<Value> Operands(const Session& session, const NodeProto& node, const Env& env) {
+    std::vector<Value> values;
+    for (const std::string& name : node.inputs) {
+      Value v = name.empty() ? Value() : *FindValue(session, env, name);
+      if (v.kind == Value::kTensor) v = Value(OnCPU(v.array));
+      values.push_back(std::move(v));
+    }
+    return values;
+  }
+};
+
+bool Truth(const Value& v, const Call& call) {
+  if (v.kind != Value::kTensor || !v.known() || v.size() != 1) call.Refuse("a condition that is not one element");
+  const NDArray a = OnCPU(v.array);
+  char bytes[8] = {0};
+  a.SyncCopyToCPU(bytes, DTypeSize(a.dtype()));
+  return std::any_of(bytes, bytes + 8, [](char b) { return b != 0; });
+}
+
+std::vector<Value> RunLoop(Session* session, const NodeProto& node, const Env& env) {
+  Control c(session, node, env);
+  const GraphProto& body = c.Body("body");
+  c.call.CheckAttributes();
+  const size_t carried = node.inputs.size() > 2 ? node.inputs.size() - 2 : 0;
+  if (body.inputs.size() != carried + 2 || body.outputs.size() < carried + 1)
+    c.call.Refuse("the body has " + std::to_string(body.inputs.size()) + " inputs and " + std::to_string(body.outputs.size()) + " outputs; accepted: " +
+                  std::to_string(carried + 2) + " and at least " + std::to_string(carried + 1));
+  const int64_t trips = c.call.has(0) ? c.call.Int(0) : INT64_MAX;
+  bool go = !c.call.has(1) || Truth(c.call.in(1), c.call);
+  std::vector<Value> state(c.call.inputs().begin() + std::min<ptrdiff_t>(2, c.call.num_inputs()), c.call.inputs().end());
+  std::vector<std::vector<Value>> scanned(body.outputs.size() - carried - 1);
+  Env captured = c.Captured();
+  Runner* runner = session->RunnerOf(&body);
+  const bool endless = !c.call.has(0);
+  for (int64_t i = 0; go && i < trips; ++i) {
+    if (endless && i == (int64_t{1} << 32)) c.call.Refuse("more than 4294967296 rounds");
+    Env given = captured;
+    given[body.inputs[0].name] = c.call.Scalar(static_cast<double>(i), kInt64);
+    given[body.inputs[1].name] = c.call.Scalar(1, kBool);
+    for (size_t k = 0; k < carried; ++k) given[body.inputs[k + 2].name] = state[k];
+    std::vector<Value> results = runner->Run(std::move(given));
+    go = Truth(results[0], c.call);
+    for (size_t k = 0; k < carried; ++k) state[k] = results[k + 1];
+    for (size_t k = 0; k < scanned.size(); ++k) scanned[k].push_back(results[carried + 1 + k]);
+  }
+  for (size_t k = 0; k < scanned.size(); ++k) state.push_back(c.Stack(scanned[k], 0, body.outputs[carried + 1 + k]));
+  return state;
+}
+
+/* Element `i` along an axis. */
+Value ElementOf(const Control& c, const Value& x, int axis, int64_t i) {
+  Value v = c.call.Op("_npi_take", {x, c.call.Scalar(static_cast<double>(i), kInt64)}, {{"axis", Text(axis)}, {"mode", "clip"}});
+  return v;
+}
+
+struct ScanSpec {
+  std::vector<int64_t> in_axes, out_axes, in_directions, out_directions;
+  size_t num_scan = 0, num_state = 0, num_out = 0;
+};
+
+/* All rounds of a Scan over `inputs`; the first num_state of them are the state. */
+std::vector<Value> ScanOnce(const Control& c, const GraphProto& body, const ScanSpec& spec, const std::vector<Value>& inputs) {
+  std::vector<Value> state(inputs.begin(), inputs.begin() + static_cast<ptrdiff_t>(spec.num_state));
+  int64_t length = -1;
+  std::vector<int> axes;
+  for (size_t k = 0; k < spec.num_scan; ++k) {
+    const Value& x = inputs[spec.num_state + k];
+    axes.push_back(c.call.Axis(spec.in_axes[k], x.ndim()));
+    const int64_t size = x.shape()[axes.back()];
+    if (length >= 0 && size != length) c.call.Refuse("sequences of " + std::to_string(length) + " and of " + std::to_string(size) + " elements");
+    length = size;
+  }
+  std::vector<std::vector<Value>> scanned(spec.num_out);
+  Runner* runner = c.session->RunnerOf(&body);
+  const Env captured = c.Captured();
+  for (int64_t i = 0; i < length; ++i) {
+    Env given = captured;
+    for (size_t k = 0; k < spec.num_state; ++k) given[body.inputs[k].name] = state[k];
+    for (size_t k = 0; k < spec.num_scan; ++k) {
+      const int64_t at = spec.in_directions[k] ? length - 1 - i : i;
+      given[body.inputs[spec.num_state + k].name] = ElementOf(c, inputs[spec.num_state + k], axes[k], at);
+    }
+    std::vector<Value> results = runner->Run(std::move(given));
+    for (size_t k = 0; k < spec.num_state; ++k) state[k] = results[k];
+    for (size_t k = 0; k < spec.num_out; ++k) scanned[k].push_back(results[spec.num_state + k]);
+  }
+  for (size_t k = 0; k < spec.num_out; ++k) {
+    if (spec.out_directions[k]) std::reverse(scanned[k].begin(), scanned[k].end());
+    state.push_back(c.Stack(scanned[k], spec.out_axes[k], body.outputs[spec.num_state + k]));
+  }
+  return state;
+}
+
+std::vector<Value> RunScan(Session* session, const NodeProto& node, const Env& env) {
+  Control c(session, node, env);
+  const GraphProto& body = c.Body("body");
+  const bool batched = node.opset < 9;  // with lengths, and a dimension of examples in front
+  const size_t first = batched ? 1 : 0, given = node.inputs.size() - std::min(first, node.inputs.size());
+  ScanSpec spec;
+  spec.num_scan = static_cast<size_t>(std::max<int64_t>(c.call.Attr("num_scan_inputs", int64_t{-1}), 0));
+  if (spec.num_scan == 0 || spec.num_scan > given || body.inputs.size() != given || body.outputs.size() < given - spec.num_scan)
+    c.call.Refuse("num_scan_inputs is " + std::to_string(spec.num_scan) + " of " + std::to_string(given) + " inputs, the body has " + std::to_string(body.inputs.size()));
+  spec.num_state = given - spec.num_scan;
+  spec.num_out = body.outputs.size() - spec.num_state;
+  const auto list = [&](const char* name, size_t count) {
+    std::vector<int64_t> values = c.call.Attr(name, std::vector<int64_t>(count, 0));
+    if (values.size() != count) c.call.Refuse(std::string("attribute ") + name + " has " + std::to_string(values.size()) + " values; accepted: " + std::to_string(count));
+    return values;
+  };
+  spec.in_axes = list("scan_input_axes", spec.num_scan);
+  spec.out_axes = list("scan_output_axes", spec.num_out);
+  spec.in_directions = list(batched ? "directions" : "scan_input_directions", spec.num_scan);
+  spec.out_directions = list("scan_output_directions", spec.num_out);
+  c.call.CheckAttributes();
+  std::vector<Value> inputs(c.call.inputs().begin() + static_cast<ptrdiff_t>(first), c.call.inputs().end());
+  for (const Value& v : inputs)
+    if (v.kind != Value::kTensor) c.call.Refuse("an input is not a tensor");
+  if (!batched) return ScanOnce(c, body, spec, inputs);
+  if (c.call.has(0)) c.call.Refuse("sequence_lens are given; accepted: none");
+  const int64_t examples = inputs.empty() || inputs[0].ndim() == 0 ? 0 : inputs[0].shape()[0];
+  std::vector<std::vector<Value>> results;
+  for (int64_t b = 0; b < examples; ++b) {
+    std::vector<Value> one;
+    for (const Value& v : inputs) one.push_back(ElementOf(c, v, 0, b));
+    std::vector<Value> got = ScanOnce(c, body, spec, one);
+    results.resize(got.size());
+    for (size_t k = 0; k < got.size(); ++k) results[k].push_back(got[k]);
+  }
+  std::vector<Value> out;
+  for (const auto& r : results) out.push_back(c.Stack(r, 0, ValueInfo()));
+  return out;
+}
+
+std::vector<Value> RunSequenceMap(Session* session, const NodeProto& node, const Env& env) {
+  Control c(session, node, env);
+  const GraphProto& body = c.Body("body");
+  c.call.CheckAttributes();
+  if (c.call.in(0).kind != Value::kSequence || body.inputs.size() != c.call.inputs().size())
+    c.call.Refuse("the first input is no sequence, or the body has another number of inputs");
+  const size_t count = c.call.in(0).elements->size();
+  std::vector<std::shared_ptr<std::vector<Value>>> made;
+  for (size_t k = 0; k < body.outputs.size(); ++k) made.push_back(std::make_shared<std::vector<Value>>());
+  for (size_t i = 0; i < count; ++i) {
+    Env given = c.Captured();
+    for (size_t k = 0; k < body.inputs.size(); ++k) {
+      const Value& v = c.call.inputs()[k];
+      if (v.kind == Value::kSequence && v.elements->size() != count) c.call.Refuse("sequences of different lengths");
+      given[body.inputs[k].name] = v.kind == Value::kSequence ? (*v.elements)[i] : v;
+    }
+    std::vector<Value> results = session->RunnerOf(&body)->Run(std::move(given));
+    for (size_t k = 0; k < results.size(); ++k) made[k]->push_back(results[k]);
+  }
+  std::vector<Value> out(made.size());
+  for (size_t k = 0; k < made.size(); ++k) {
+    out[k].kind = Value::kSequence;
+    out[k].elements = made[k];
+    out[k].element_dtype = std::max(body.outputs[k].dtype, 0);
+  }
+  return out;
+}
+
+void ConvertConstant(Call& c) {
+  for (const char* name : {"value_float", "value_int", "value_floats", "value_ints", "value_string", "value_strings", "sparse_value", "value"}) {
+    if (!c.has_attr(name)) continue;
+    const std::string key = name;
+    if (key == "value_float") return c.Out(c.Scalar(c.Attr(name, 0.f), kFloat32));
+    if (key == "value_int") {
+      const int64_t i = c.Attr(name, int64_t{0});
+      return c.Out(c.Tensor(Shape(0), kInt64, &i));
+    }
+    if (key == "value_ints") return c.Out(c.IntTensor(c.Attr(name, std::vector<int64_t>())));
+    if (key == "value_floats") {
+      const std::vector<float> v = c.Attr(name, std::vector<float>());
+      return c.Out(c.Tensor(Shape{static_cast<int64_t>(v.size())}, kFloat32, v.data()));
+    }
+    Value text;
+    text.kind = Value::kStrings;
+    text.type.dtype = kStringType;
+    if (key == "value_string" || key == "value_strings") {
+      auto strings = std::make_shared<std::vector<std::string>>();
+      if (key == "value_string")
+        strings->push_back(c.Attr(name, ""));
+      else
+        *strings = c.Attr(name, std::vector<std::string>());
+      text.type.shape = key == "value_string" ? Shape(0) : Shape{static_cast<int64_t>(strings->size())};
+      text.strings = strings;
+      return c.Out(text);
+    }
+    const Constant* t = c.TensorAttr(name);
+    if (!t) c.Refuse(std::string("attribute ") + name + " is empty");
+    if (!t->array.is_none()) return c.Out(Value(t->array));
+    text.type.shape = t->shape;
+    text.strings = std::make_shared<std::vector<std::string>>(t->strings);
+    return c.Out(text);
+  }
+  c.Refuse("no value; accepted: one of value, value_float(s), value_int(s), value_string(s), sparse_value");
+}
+
+void RunsGraphs(Call& c) { c.Refuse("this operator runs graphs"); }  // never called: ControlOf and IsIf come first
+
+}  // namespace
+
+ControlFn ControlOf(const NodeProto& node) {
+  if (!node.domain.empty()) return nullptr;
+  if (node.op == "Loop") return RunLoop;
+  if (node.op == "Scan") return RunScan;
+  if (node.op == "SequenceMap") return RunSequenceMap;
+  return nullptr;
+}
+
+bool IsIf(const NodeProto& node) { return node.domain.empty() && node.op == "If"; }
+
+std::vector<Value> RunIf(Session* session, const NodeProto& node, const Env& env) {
+  Control c(session, node, env);
+  const GraphProto& branch = c.Body(Truth(c.call.in(0), c.call) ? "then_branch" : "else_branch");
+  return session->RunnerOf(&branch)->Run(c.Captured());
+}
+
+const Rules& CoreRules() {
+  static const Rules rules = {{"", "Constant", 1, kNewest, ConvertConstant, nullptr},
+                              {"", "If", 1, kNewest, RunsGraphs, nullptr},
+                              {"", "Loop", 1, kNewest, RunsGraphs, nullptr},
+                              {"", "Scan", 8, kNewest, RunsGraphs, nullptr},
+                              {"", "SequenceMap", 17, kNewest, RunsGraphs, nullptr}};
+  return rules;
+}
+
+}  // namespace onnx
+}  // namespace mxnet

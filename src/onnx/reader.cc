@@ -1,0 +1,290 @@
+// The wire format of onnx.proto, message by message. Field numbers are the standard's.
+#include "onnx/reader.h"
+
+#include <protozero/pbf_reader.hpp>
+
+namespace mxnet {
+namespace onnx {
+namespace {
+
+using Reader = protozero::pbf_reader;
+
+constexpr int kMostDepth = 100;  // of graphs within graphs
+
+class WireReader {
+ public:
+  explicit WireReader(Source* source) : source_(source) {}
+
+  void ReadModel(Reader r, Model* m, std::vector<FunctionProto>* functions) {
+    bool has_graph = false;
+    while (r.next()) switch (r.tag()) {
+        case 1: m->ir_version = r.get_int64(); break;
+        case 2: m->producer = r.get_string(); break;
+        case 3: m->producer_version = r.get_string(); break;
+        case 4: m->domain = r.get_string(); break;
+        case 5: m->version = r.get_int64(); break;
+        case 6: m->description = r.get_string(); break;
+        case 7:
+          ReadGraph(r.get_message(), &m->graph);
+          has_graph = true;
+          break;
+        case 8: ReadOpset(r.get_message(), &m->opsets); break;
+        case 14: ReadPair(r.get_message(), &m->metadata); break;
+        case 25:
+          functions->emplace_back();
+          ReadFunction(r.get_message(), &functions->back());
+          break;
+        default: r.skip();
+      }
+    MXNET_CHECK_KIND(has_graph, IO) << "[onnx] no graph in it; is this an ONNX model?";
+  }
+
+ private:
+  static void ReadOpset(Reader r, std::map<std::string, int64_t>* opsets) {
+    std::string domain;
+    int64_t version = 0;
+    while (r.next()) switch (r.tag()) {
+        case 1: domain = r.get_string(); break;
+        case 2: version = r.get_int64(); break;
+        default: r.skip();
+      }
+    (*opsets)[domain == "ai.onnx" ? "" : domain] = version;
+  }
+
+  static void ReadPair(Reader r, std::map<std::string, std::string>* into) {
+    std::string key, value;
+    while (r.next()) switch (r.tag()) {
+        case 1: key = r.get_string(); break;
+        case 2: value = r.get_string(); break;
+        default: r.skip();
+      }
+    (*into)[key] = value;
+  }
+
+  void ReadFunction(Reader r, FunctionProto* f) {
+    while (r.next()) switch (r.tag()) {
+        case 1: f->name = r.get_string(); break;
+        case 4: f->inputs.push_back(r.get_string()); break;
+        case 5: f->outputs.push_back(r.get_string()); break;
+        case 6: f->attribute_names.push_back(r.get_string()); break;
+        case 7: f->nodes.push_back(ReadNode(r.get_message())); break;
+        case 9: ReadOpset(r.get_message(), &f->opsets); break;
+        case 10: f->domain = r.get_string(); break;
+        case 11: f->attribute_defaults.push_back(ReadAttribute(r.get_message())); break;
+        case 13: f->overload = r.get_string(); break;
+        default: r.skip();
+      }
+  }
+
+  void ReadGraph(Reader r, GraphProto* g) {
+    MXNET_CHECK_KIND(++depth_ <= kMostDepth, IO) << "[onnx] graphs within graphs, more than " << kMostDepth << " deep";
+    while (r.next()) switch (r.tag()) {
+        case 1: g->nodes.push_back(ReadNode(r.get_message())); break;
+        case 2: g->name = r.get_string(); break;
+        case 5: {
+          const auto view = r.get_view();
+          g->constants.push_back(ReadTensor(view.data(), view.size(), source_));
+          break;
+        }
+        case 11: g->inputs.push_back(ReadValueInfo(r.get_message())); break;
+        case 12: g->outputs.push_back(ReadValueInfo(r.get_message())); break;
+        case 15: {
+          const auto view = r.get_view();
+          g->constants.push_back(ReadSparseTensor(view.data(), view.size(), source_));
+          break;
+        }
+        default: r.skip();
+      }
+    --depth_;
+  }
+
+  NodeProto ReadNode(Reader r) {
+    NodeProto n;
+    while (r.next()) switch (r.tag()) {
+        case 1: n.inputs.push_back(r.get_string()); break;
+        case 2: n.outputs.push_back(r.get_string()); break;
+        case 3: n.name = r.get_string(); break;
+        case 4: n.op = r.get_string(); break;
+        case 5: n.attributes.push_back(ReadAttribute(r.get_message())); break;
+        case 7: n.domain = r.get_string(); break;
+        case 8: n.overload = r.get_string(); break;
+        default: r.skip();
+      }
+    if (n.domain == "ai.onnx") n.domain.clear();
+    return n;
+  }
+
+  template <typename T, typename One, typename Packed>
+  static void Repeated(Reader* r, std::vector<T>* into, One one, Packed packed) {
+    if (r->wire_type() == protozero::pbf_wire_type::length_delimited) {
+      for (auto v : packed(r)) into->push_back(v);
+    } else {
+      into->push_back(one(r));
+    }
+  }
+
+  Attribute ReadAttribute(Reader r) {
+    Attribute a;
+    int64_t kind = 0;
+    AttributeKind found = AttributeKind::kUndefined;  // IR versions below 2 do not name the kind
+    while (r.next()) {
+      const uint32_t tag = r.tag();
+      switch (tag) {
+        case 1: a.name = r.get_string(); continue;
+        case 2: a.f = r.get_float(); break;
+        case 3: a.i = r.get_int64(); break;
+        case 4: a.s = r.get_string(); break;
+        case 5:
+        case 22: {
+          const auto view = r.get_view();
+          a.tensor = std::make_shared<Constant>(tag == 5 ? ReadTensor(view.data(), view.size(), source_)
+                                                         : ReadSparseTensor(view.data(), view.size(), source_));
+          break;
+        }
+        case 6:
+          a.graph = std::make_shared<GraphProto>();
+          ReadGraph(r.get_message(), a.graph.get());
+          break;
+        case 7: Repeated(&r, &a.floats, [](Reader* m) { return m->get_float(); }, [](Reader* m) { return m->get_packed_float(); }); break;
+        case 8: Repeated(&r, &a.ints, [](Reader* m) { return m->get_int64(); }, [](Reader* m) { return m->get_packed_int64(); }); break;
+        case 9: a.strings.push_back(r.get_string()); break;
+        case 14: a.i = DTypeOfType(r.get_message()); break;
+        case 20: kind = r.get_int32(); continue;
+        case 21: a.refers_to = r.get_string(); continue;
+        default: r.skip(); continue;
+      }
+      found = tag == 22 ? AttributeKind::kTensor : tag == 14 ? AttributeKind::kTypeProto : static_cast<AttributeKind>(tag - 1);
+    }
+    a.kind = kind > 0 && kind <= 14 ? static_cast<AttributeKind>(kind) : found;
+    if (a.kind == AttributeKind::kSparseTensor) a.kind = AttributeKind::kTensor;
+    return a;
+  }
+
+  /* TensorProto.DataType of a TypeProto's tensors. */
+  static int64_t DTypeOfType(Reader r) {
+    int64_t type = 0;
+    while (r.next()) switch (r.tag()) {
+        case 1:
+        case 4:
+        case 9:
+          for (Reader t = r.get_message(); t.next();) {
+            if (t.tag() != 1) {
+              t.skip();
+            } else if (t.wire_type() == protozero::pbf_wire_type::varint) {
+              type = t.get_int32();
+            } else {
+              type = DTypeOfType(t.get_message());
+            }
+          }
+          break;
+        default: r.skip();
+      }
+    return type;
+  }
+
+  static ValueInfo ReadValueInfo(Reader r) {
+    ValueInfo v;
+    while (r.next()) switch (r.tag()) {
+        case 1: v.name = r.get_string(); break;
+        case 2: ReadType(r.get_message(), &v, 0); break;
+        default: r.skip();
+      }
+    return v;
+  }
+
+  static void ReadType(Reader r, ValueInfo* v, int depth) {
+    if (depth > 8) return;  // optional(sequence(tensor)) is the deepest that has a meaning
+    while (r.next()) switch (r.tag()) {
+        case 1: ReadTensorType(r.get_message(), v); break;
+        case 4:
+        case 9: {
+          if (depth == 0) v->kind = r.tag() == 4 ? ValueInfo::kSequence : ValueInfo::kOptional;
+          for (Reader t = r.get_message(); t.next();)
+            if (t.tag() == 1)
+              ReadType(t.get_message(), v, depth + 1);
+            else
+              t.skip();
+          break;
+        }
+        case 5:
+          if (depth == 0) v->kind = ValueInfo::kMap;
+          r.skip();
+          break;
+        default: r.skip();
+      }
+  }
+
+  static void ReadTensorType(Reader r, ValueInfo* v) {
+    while (r.next()) switch (r.tag()) {
+        case 1: v->dtype = DTypeOfOnnx(r.get_int32()); break;
+        case 2:
+          v->has_shape = true;
+          for (Reader s = r.get_message(); s.next();) {
+            if (s.tag() != 1) {
+              s.skip();
+              continue;
+            }
+            Dimension d;
+            for (Reader t = s.get_message(); t.next();) switch (t.tag()) {
+                case 1: d.size = t.get_int64(); break;
+                case 2: d.name = t.get_string(); break;
+                default: t.skip();
+              }
+            if (d.size < 0) d.size = -1;
+            v->dims.push_back(std::move(d));
+          }
+          break;
+        default: r.skip();
+      }
+  }
+
+  Source* source_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+void ReadWire(Source* source, Model* model, std::vector<FunctionProto>* functions) {
+  try {
+    WireReader(source).ReadModel(Reader(source->data, source->size), model, functions);
+  } catch (const protozero::exception& e) {
+    MXNET_THROW(IO) << "[onnx] " << (model->path.empty() ? "the bytes are" : model->path + " is") << " damaged, cut off, or no ONNX model ("
+                    << e.what() << ")";
+  }
+  model->file_bytes = source->size;
+  for (const auto& c : model->graph.constants)
+    if (!c.array.is_none()) model->weight_bytes += static_cast<uint64_t>(c.shape.Size()) * DTypeSize(c.array.dtype());
+}
+
+static std::shared_ptr<const Model> Read(Source source, std::string path) {
+  auto model = std::make_shared<Model>();
+  model->path = std::move(path);
+  std::vector<FunctionProto> functions;
+  ReadWire(&source, model.get(), &functions);
+  Resolve(model.get(), functions);
+  return model;
+}
+
+std::shared_ptr<const Model> ReadModel(const std::string& path) {
+  Source source;
+  source.map = std::make_shared<FileMap>(path);
+  source.data = source.map->data();
+  source.size = source.map->size();
+  const size_t slash = path.rfind('/');
+  source.folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  auto model = Read(source, path);
+  source.map->Forget(source.data, source.size);
+  return model;
+}
+
+std::shared_ptr<const Model> ReadModel(std::shared_ptr<const void> bytes, size_t size, const std::string& folder) {
+  Source source;
+  source.data = static_cast<const char*>(bytes.get());
+  source.memory = std::move(bytes);
+  source.size = size;
+  source.folder = folder;
+  return Read(std::move(source), "");
+}
+
+}  // namespace onnx
+}  // namespace mxnet

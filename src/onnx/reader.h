@@ -1,0 +1,41 @@
+/* Reading the wire format of onnx.proto into a Model, name by name as the file has them. */
+#ifndef MXNET_ONNX_READER_H_
+#define MXNET_ONNX_READER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "onnx/file_map.h"
+#include "onnx/model.h"
+
+namespace mxnet {
+namespace onnx {
+
+/* Where the bytes of a model come from, and where its weights' files are. */
+struct Source {
+  std::shared_ptr<const FileMap> map;   // null: from memory
+  std::shared_ptr<const void> memory;
+  const char* data = nullptr;
+  size_t size = 0;
+  std::string folder;  // of external data; empty: none is read
+  std::map<std::string, std::shared_ptr<const FileMap>> external;
+  /* Keeps the bytes alive. */
+  std::shared_ptr<const void> owner() const { return map ? std::static_pointer_cast<const void>(map) : memory; }
+};
+
+/* As written: functions are not called, names are not looked at. */
+void ReadWire(Source* source, Model* model, std::vector<FunctionProto>* functions);
+
+/* Writes functions out, gives names of subgraphs that another graph has too new ones, sorts nodes,
+ * fills in opsets and captured names. Throws Error(kIO). */
+void Resolve(Model* model, const std::vector<FunctionProto>& functions);
+
+/* TensorProto -> Constant (tensor.cc). `bytes`: its message. */
+Constant ReadTensor(const char* bytes, size_t size, Source* source);
+/* SparseTensorProto -> Constant, dense. */
+Constant ReadSparseTensor(const char* bytes, size_t size, Source* source);
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_READER_H_

@@ -1,0 +1,169 @@
+#include "onnx/session.h"
+
+#include <algorithm>
+#include <set>
+
+#include "onnx/stage.h"
+
+namespace mxnet {
+namespace onnx {
+namespace {
+
+Value ValueOf(const Constant& c) {
+  if (!c.array.is_none()) return Value(c.array);
+  Value v;
+  v.kind = Value::kStrings;
+  v.type.shape = c.shape;
+  v.type.dtype = kStringType;
+  v.strings = std::make_shared<std::vector<std::string>>(c.strings);
+  return v;
+}
+
+std::string Describe(const ValueInfo& info) {
+  std::string text = info.dtype == kStringType ? "string" : info.dtype >= 0 ? DTypeName(info.dtype) : "any type";
+  if (!info.has_shape) return text;
+  text += " (";
+  for (size_t i = 0; i < info.dims.size(); ++i) {
+    const Dimension& d = info.dims[i];
+    text += (i ? ", " : "") + (d.size >= 0 ? std::to_string(d.size) : d.name.empty() ? "?" : d.name);
+  }
+  return text + ")";
+}
+
+/* Floats become each other, integers too; PyTorch and NumPy make float64 where float32 is meant. */
+void CheckTensor(const ValueInfo& info, Value* v) {
+  MXNET_CHECK_KIND(info.kind != ValueInfo::kTensor || (info.dtype == kStringType ? v->kind == Value::kStrings : v->kind == Value::kTensor), Value)
+      << "[onnx] input " << info.name << " is not a tensor of the kind that the model takes; accepted: " << Describe(info);
+  if (v->kind != Value::kTensor || info.kind != ValueInfo::kTensor) return;
+  if (info.has_shape) {
+    bool fits = v->ndim() == static_cast<int>(info.dims.size());
+    for (int i = 0; fits && i < v->ndim(); ++i) fits = info.dims[static_cast<size_t>(i)].size < 0 || info.dims[static_cast<size_t>(i)].size == v->shape()[i];
+    MXNET_CHECK_KIND(fits, Value) << "[onnx] input " << info.name << " has shape " << v->shape() << "; accepted: " << Describe(info);
+  }
+  if (info.dtype < 0 || v->dtype() == info.dtype) return;
+  const bool same_kind = IsFloating(v->dtype()) == IsFloating(info.dtype) && v->dtype() != kBool && info.dtype != kBool;
+  MXNET_CHECK_KIND(same_kind, Type) << "[onnx] input " << info.name << " is " << DTypeName(v->dtype()) << "; accepted: " << Describe(info);
+  if (v->array.is_none()) return;
+  NDArray converted(v->shape(), v->array.ctx(), info.dtype);
+  CopyFromTo(v->array, converted);
+  *v = Value(converted);
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
+    : model_(std::move(model)), options_(options), folded_(std::make_unique<FoldedWeights>()) {
+  std::vector<std::string> unknown;
+  CheckOps(model_->graph, &unknown);
+  if (!unknown.empty()) {
+    std::string text;
+    for (size_t i = 0; i < unknown.size() && i < 10; ++i) text += (i ? "; " : "") + unknown[i];
+    if (unknown.size() > 10) text += "; and " + std::to_string(unknown.size() - 10) + " more";
+    MXNET_THROW(Value) << "[onnx] " << (model_->path.empty() ? "the model" : model_->path) << " has operators that are not known: " << text;
+  }
+  AddConstants(model_->graph);
+  for (const ValueInfo& v : model_->graph.inputs)
+    if (!constants_.count(v.name)) inputs_.push_back(v);
+}
+
+Session::~Session() = default;
+
+void Session::CheckOps(const GraphProto& graph, std::vector<std::string>* unknown) const {
+  for (const NodeProto& n : graph.nodes) {
+    if (!FindRule(n.domain, n.op, n.opset))
+      unknown->push_back(n.label() + " (" + (n.domain.empty() ? "ai.onnx" : n.domain) + "." + n.op + ", opset " + std::to_string(n.opset) +
+                         (KnowsOp(n.domain, n.op) ? "; known for other opsets)" : ")"));
+    for (const Attribute& a : n.attributes)
+      if (a.graph) CheckOps(*a.graph, unknown);
+  }
+}
+
+void Session::AddConstants(const GraphProto& graph) {
+  for (const Constant& c : graph.constants) {
+    Value v = ValueOf(c);
+    if (v.kind == Value::kTensor) folded_->AddWeight(v.array, c.name);
+    constants_.emplace(c.name, std::move(v));
+  }
+  for (const NodeProto& n : graph.nodes)
+    for (const Attribute& a : n.attributes) {
+      if (a.graph) AddConstants(*a.graph);
+      // Constant nodes
+      if (a.tensor && !a.tensor->array.is_none() && !n.outputs.empty()) folded_->AddWeight(a.tensor->array, n.outputs[0]);
+    }
+}
+
+const Value* Session::ConstantNamed(const std::string& name) const {
+  const auto it = constants_.find(name);
+  return it == constants_.end() ? nullptr : &it->second;
+}
+
+Runner* Session::RunnerOf(const GraphProto* graph) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto& runner = runners_[graph];
+  if (!runner) runner = std::make_unique<Runner>(this, graph);
+  return runner.get();
+}
+
+const std::vector<const NodeProto*>& Session::Branch(const NodeProto& node, const GraphProto& branch) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = branches_.find(&branch);
+  if (it != branches_.end()) return it->second;
+  std::vector<const NodeProto*> nodes;
+  for (const NodeProto& n : branch.nodes) nodes.push_back(&n);
+  MXNET_CHECK_KIND(branch.outputs.size() >= node.outputs.size(), Value)
+      << "[onnx] node " << node.label() << " (If): a branch has " << branch.outputs.size() << " outputs; accepted: " << node.outputs.size();
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    made_.push_back(std::make_unique<NodeProto>());
+    NodeProto& same = *made_.back();
+    same.op = "Identity";
+    same.opset = 16;
+    same.inputs = {branch.outputs[i].name};
+    same.outputs = {node.outputs[i]};
+    nodes.push_back(&same);
+  }
+  return branches_[&branch] = nodes;
+}
+
+void Session::CheckInputs(Env* inputs) const {
+  std::string expected;
+  for (const ValueInfo& v : inputs_) expected += (expected.empty() ? "" : ", ") + v.name + " " + Describe(v);
+  std::set<std::string> known;
+  for (const ValueInfo& v : model_->graph.inputs) {
+    known.insert(v.name);
+    const auto it = inputs->find(v.name);
+    if (it != inputs->end())
+      CheckTensor(v, &it->second);
+    else if (v.kind == ValueInfo::kOptional)
+      (*inputs)[v.name] = Value();
+    else
+      MXNET_CHECK_KIND(constants_.count(v.name), Value) << "[onnx] no value for the input " << v.name << "; accepted: " << expected;
+  }
+  for (const auto& kv : *inputs)
+    MXNET_CHECK_KIND(known.count(kv.first), Value) << "[onnx] the model has no input " << kv.first << "; accepted: " << expected;
+}
+
+std::vector<Value> Session::Run(Env inputs) {
+  CheckInputs(&inputs);
+  return RunnerOf(&model_->graph)->Run(std::move(inputs));
+}
+
+ConvertedGraph Session::Convert(const std::map<std::string, TensorType>& types) {
+  Env inputs;
+  for (const auto& kv : types) {
+    Value& v = inputs[kv.first];
+    v.kind = Value::kTensor;
+    v.type = kv.second;
+  }
+  CheckInputs(&inputs);
+  return RunnerOf(&model_->graph)->Convert(inputs);
+}
+
+std::string Session::Explain() {
+  std::string text;
+  RunnerOf(&model_->graph)->Explain(&text);
+  return text;
+}
+
+}  // namespace onnx
+}  // namespace mxnet

@@ -1,0 +1,86 @@
+/*
+ * An ONNX model that runs: any shapes of inputs, any number of threads.
+ *
+ * For each set of input shapes a plan is made once and kept; the ones used last stay. Where shapes
+ * depend on contents that the graph computes, it is cut into stages, each with plans of its own.
+ */
+#ifndef MXNET_ONNX_SESSION_H_
+#define MXNET_ONNX_SESSION_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "mxnet/graph.h"
+#include "onnx/convert.h"
+#include "onnx/model.h"
+
+namespace mxnet {
+namespace onnx {
+
+class FoldedWeights;
+class Runner;
+
+struct SessionOptions {
+  Context ctx;
+  size_t kept_plans = 16;  // for each stage
+};
+
+/* Values by name while a model runs. */
+using Env = std::unordered_map<std::string, Value>;
+
+/* A graph of this library for given shapes, with the weights that it reads. */
+struct ConvertedGraph {
+  Symbol symbol;  // its outputs are those of the model, in their order
+  std::vector<std::pair<std::string, NDArray>> params;  // by the names of variables
+};
+
+class Session {
+ public:
+  /* Throws Error(kValue) naming every node whose operator is not known. */
+  explicit Session(std::shared_ptr<const Model> model, const SessionOptions& options = {});
+  ~Session();
+
+  /* All outputs, in the model's order. `inputs` has every input that has no initializer. Throws
+   * Error(kValue) for names, dtypes and fixed dimensions that do not fit. Thread-safe. */
+  std::vector<Value> Run(Env inputs);
+  /* The same computation as one graph, for inputs of these types. Throws Error(kValue) naming the
+   * node where the graph would have to be cut. */
+  ConvertedGraph Convert(const std::map<std::string, TensorType>& inputs);
+  /* Inputs that a caller has to give: those without an initializer. */
+  const std::vector<ValueInfo>& inputs() const { return inputs_; }
+  const std::vector<ValueInfo>& outputs() const { return model_->graph.outputs; }
+  const Model& model() const { return *model_; }
+  /* Stages and their plans so far, as text. */
+  std::string Explain();
+
+  // ---- for stages
+  const Value* ConstantNamed(const std::string& name) const;
+  Runner* RunnerOf(const GraphProto* graph);  // made when it is first asked for
+  FoldedWeights* folded() { return folded_.get(); }
+  const SessionOptions& options() const { return options_; }
+  /* The nodes of a branch of If, with what hands its results over. */
+  const std::vector<const NodeProto*>& Branch(const NodeProto& node, const GraphProto& branch);
+
+ private:
+  void AddConstants(const GraphProto& graph);
+  void CheckOps(const GraphProto& graph, std::vector<std::string>* unknown) const;
+  void CheckInputs(Env* inputs) const;
+
+  const std::shared_ptr<const Model> model_;
+  const SessionOptions options_;
+  std::vector<ValueInfo> inputs_;
+  std::unique_ptr<FoldedWeights> folded_;
+  std::unordered_map<std::string, Value> constants_;
+  std::mutex mutex_;  // of the next two
+  std::unordered_map<const GraphProto*, std::unique_ptr<Runner>> runners_;
+  std::unordered_map<const GraphProto*, std::vector<const NodeProto*>> branches_;
+  std::vector<std::unique_ptr<NodeProto>> made_;
+};
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_SESSION_H_

@@ -1,0 +1,409 @@
+#include "onnx/stage.h"
+
+#include <algorithm>
+
+#include "mxnet/op.h"
+
+namespace mxnet {
+namespace onnx {
+namespace {
+
+// Contents of so many elements may choose a plan: sizes, axes, conditions.
+constexpr int64_t kMostDemandedInts = 64, kMostDemandedFloats = 4;
+constexpr int kMostRebuilt = 8;
+
+std::string ContentsOf(const Value& v) {
+  std::string bytes;
+  if (v.kind == Value::kStrings) {
+    for (const std::string& s : *v.strings) bytes += std::to_string(s.size()) + ':' + s;
+    return bytes;
+  }
+  const NDArray a = OnCPU(v.array);
+  bytes.resize(static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()));
+  if (!bytes.empty()) a.SyncCopyToCPU(&bytes[0], bytes.size());
+  return bytes;
+}
+
+void PutType(const Value& v, std::string* key) {
+  *key += std::to_string(v.kind) + ' ' + std::to_string(v.type.dtype) + v.type.shape.str();
+  if (v.elements)
+    for (const Value& e : *v.elements) PutType(e, key);
+  *key += ';';
+}
+
+}  // namespace
+
+// What the environment has of what a pending part needs, by type.
+static std::string TypesOf(const Pending& p, const Env& env) {
+  std::string key;
+  for (const std::string& name : p.needed) {
+    const auto it = env.find(name);
+    if (it == env.end())
+      key += '-';
+    else
+      PutType(it->second, &key);
+  }
+  return key;
+}
+
+const Value* FindValue(const Session& session, const Env& env, const std::string& name) {
+  const auto it = env.find(name);
+  return it != env.end() ? &it->second : session.ConstantNamed(name);
+}
+
+StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole)
+    : runner_(runner),
+      session_(runner->session_),
+      pending_(pending),
+      env_(env),
+      whole_(whole),
+      builder_(session_->options().ctx, session_->folded()),
+      todo_(pending->nodes.begin(), pending->nodes.end()),
+      stage_(std::make_shared<Stage>()) {}
+
+const Value* StageBuilder::Lookup(const std::string& name) {
+  const auto made = values_.find(name);
+  if (made != values_.end()) return &made->second;
+  const auto given = env_.find(name);
+  if (given == env_.end()) return session_->ConstantNamed(name);
+  const Value& v = given->second;
+  if (v.kind == Value::kStrings) demanded_.insert(name);
+  if (v.kind == Value::kNone || v.kind == Value::kStrings || (v.kind == Value::kTensor && demanded_.count(name))) return &(values_[name] = v);
+  const auto variable = [&](const Value& of, const std::string& label, int element) {
+    Value input = builder_.Input(label, of.type);
+    variables_[input.entry.node.get()] = {name, element, NDArray()};
+    return input;
+  };
+  if (v.kind == Value::kTensor) return &(values_[name] = variable(v, name, -1));
+  auto elements = std::make_shared<std::vector<Value>>();
+  for (size_t i = 0; i < v.elements->size(); ++i) {
+    const Value& e = (*v.elements)[i];
+    elements->push_back(e.kind == Value::kTensor ? variable(e, name + "#" + std::to_string(i), static_cast<int>(i)) : e);
+  }
+  Value sequence = v;
+  sequence.elements = elements;
+  return &(values_[name] = sequence);
+}
+
+bool StageBuilder::Available(const NodeProto& node) {
+  for (const auto* list : {&node.inputs, &node.captured})
+    for (const std::string& name : *list)
+      if (!name.empty() && (later_.count(name) || !Lookup(name))) return false;
+  return true;
+}
+
+/* Makes the plan depend on the contents of a value that is there when the stage starts. */
+bool StageBuilder::Demand(const std::string& name) {
+  const auto it = env_.find(name);
+  if (it == env_.end() || it->second.kind != Value::kTensor || demanded_.count(name) || pending_->rebuilt > kMostRebuilt) return false;
+  const Value& v = it->second;
+  if (!v.known() || v.size() > (IsFloating(v.dtype()) ? kMostDemandedFloats : kMostDemandedInts)) return false;
+  demanded_.insert(name);
+  values_.erase(name);
+  return true;
+}
+
+/* Its results come later: from a plan made for the contents of small values, else from running it on
+ * arrays. */
+void StageBuilder::PostponeFor(const NodeProto& node, const std::vector<std::string>& names) {
+  MXNET_CHECK_KIND(!whole_, Value) << "[onnx] node " << node.label() << " (" << node.op
+                                   << ") depends on values that the graph computes, so the model is no single graph; accepted by this "
+                                      "function: models whose shapes follow from the shapes of inputs";
+  bool small = !ControlOf(node) && pending_->rebuilt <= kMostRebuilt;
+  for (const std::string& name : names) {
+    const Value* v = Lookup(name);
+    small = small && v && v->kind == Value::kTensor && !env_.count(name) &&
+            v->size() <= (IsFloating(v->dtype()) ? kMostDemandedFloats : kMostDemandedInts);
+  }
+  (small ? rest_ : stage_->host).push_back(&node);
+  for (const std::string& name : node.outputs) later_.insert(name);
+}
+
+/* Puts the nodes of the branch that is taken in the place of an If. False: not known which. */
+bool StageBuilder::TakeBranch(const NodeProto& node) {
+  Call call(node, node.opset, nullptr, {*Lookup(node.inputs.at(0))}, &builder_);
+  const GraphProto* branches[2] = {call.GraphAttr("else_branch"), call.GraphAttr("then_branch")};
+  if (!branches[0] || !branches[1]) call.Refuse("a branch is not there");
+  if (call.in(0).kind != Value::kTensor || call.in(0).size() != 1) call.Refuse("the condition has shape " + call.in(0).shape().str() + "; accepted: one element");
+  if (!call.in(0).known()) return false;
+  const auto& nodes = session_->Branch(node, *branches[call.Int(0) != 0]);
+  todo_.insert(todo_.begin(), nodes.begin(), nodes.end());
+  return true;
+}
+
+bool StageBuilder::ConvertOnce(const NodeProto& node) {
+  if (ControlOf(node)) {
+    PostponeFor(node, {});
+    return true;
+  }
+  if (IsIf(node)) {
+    MXNET_CHECK_KIND(node.inputs.size() == 1, Value) << "[onnx] node " << node.label() << " (If) has " << node.inputs.size() << " inputs; accepted: 1";
+    if (TakeBranch(node)) return true;
+    if (Demand(node.inputs[0])) return false;
+    PostponeFor(node, {node.inputs[0]});
+    return true;
+  }
+  const Rule* rule = FindRule(node.domain, node.op, node.opset);
+  std::vector<Value> inputs;
+  for (const std::string& name : node.inputs) inputs.push_back(name.empty() ? Value() : *Lookup(name));
+  Call call(node, node.opset, rule->argument, std::move(inputs), &builder_);
+  try {
+    rule->convert(call);
+  } catch (const NeedsValue& needs) {
+    bool more = false;
+    std::vector<std::string> names;
+    for (int i : needs.inputs) {
+      const std::string& name = node.inputs[static_cast<size_t>(i)];
+      more = Demand(name) || more;
+      names.push_back(name);
+    }
+    if (more) return false;
+    PostponeFor(node, names);
+    return true;
+  } catch (const Error& e) {
+    if (std::string(e.what()).compare(0, 7, "[onnx] ") == 0) throw;
+    throw Error(e.kind(), "[onnx] " + call.Place() + ": " + e.what());
+  }
+  call.CheckAttributes();
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (!node.outputs[i].empty()) values_[node.outputs[i]] = call.outputs()[i];
+  return true;
+}
+
+void StageBuilder::Convert(const NodeProto& node) {
+  while (!ConvertOnce(node)) {
+  }
+}
+
+Slot StageBuilder::SlotOf(const Value& value) {
+  Slot slot;
+  slot.value = value;
+  slot.value.entry = NodeEntry();
+  if (value.kind == Value::kSequence) {
+    for (const Value& e : *value.elements) slot.elements.push_back(SlotOf(e));
+    slot.value.elements = nullptr;
+  } else if (value.kind == Value::kTensor && !value.known()) {
+    const auto at = output_of_.emplace(std::make_pair(static_cast<const Node*>(value.entry.node.get()), value.entry.index), static_cast<int>(outputs_.size()));
+    if (at.second) outputs_.push_back(value.entry);
+    slot.output = at.first->second;
+  }
+  return slot;
+}
+
+void StageBuilder::Collect() {
+  std::vector<const NodeProto*> after = rest_;
+  after.insert(after.end(), stage_->host.begin(), stage_->host.end());
+  for (const std::string& name : runner_->Needed(after)) {
+    if (env_.count(name) || later_.count(name)) continue;
+    const auto it = values_.find(name);
+    if (it != values_.end()) stage_->results.emplace_back(name, SlotOf(it->second));
+  }
+  if (!rest_.empty()) {
+    stage_->rest = std::make_unique<Pending>();
+    stage_->rest->nodes = rest_;
+    stage_->rest->needed = runner_->Needed(rest_);
+  }
+  for (const std::string& name : demanded_) stage_->demanded.emplace_back(name, ContentsOf(env_.at(name)));
+  stage_->num_outputs = static_cast<int>(outputs_.size());
+  if (outputs_.empty()) return;
+  stage_->symbol.outputs = outputs_;
+  std::vector<int> data, params;
+  for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
+    const auto v = variables_.find(n.get());
+    (v != variables_.end() ? data : params).push_back(static_cast<int>(stage_->operands.size()));
+    stage_->operands.push_back(v != variables_.end() ? v->second : Stage::Operand{"", -1, builder_.constants().at(n.get())});
+  }
+  const auto list = [](const std::vector<int>& numbers) { return Text(std::vector<int64_t>(numbers.begin(), numbers.end())); };
+  stage_->op = CachedOp::Create(stage_->symbol, {{"static_alloc", "1"},
+                                                 {"static_shape", "1"},
+                                                 {"thread_safe", "1"},
+                                                 {"data_indices", list(data)},
+                                                 {"param_indices", list(params)}});
+}
+
+void StageBuilder::ConvertAll() {
+  while (!todo_.empty()) {
+    const NodeProto* node = todo_.front();
+    todo_.pop_front();
+    if (Available(*node)) {
+      Convert(*node);
+    } else {
+      rest_.push_back(node);
+      for (const std::string& name : node->outputs) later_.insert(name);
+    }
+  }
+}
+
+std::shared_ptr<Stage> StageBuilder::Build() {
+  stage_->types = TypesOf(*pending_, env_);
+  ConvertAll();
+  Collect();
+  return stage_;
+}
+
+ConvertedGraph StageBuilder::BuildWhole() {
+  ConvertAll();
+  ConvertedGraph graph;
+  for (const ValueInfo& v : runner_->graph().outputs) {
+    const Value* value = Lookup(v.name);
+    MXNET_CHECK_KIND(value, Value) << "[onnx] output " << v.name << " was not computed";
+    graph.symbol.outputs.push_back(builder_.EntryOf(*value));
+  }
+  for (const NodePtr& n : graph.symbol.ListInputs(Symbol::kAll)) {
+    const auto constant = builder_.constants().find(n.get());
+    if (constant != builder_.constants().end()) graph.params.emplace_back(n->name, constant->second);
+  }
+  return graph;
+}
+
+// ---- running
+
+Runner::Runner(Session* session, const GraphProto* graph) : session_(session), graph_(graph) {
+  for (const NodeProto& n : graph->nodes) root_.nodes.push_back(&n);
+  root_.needed = Needed(root_.nodes);
+}
+
+std::vector<std::string> Runner::Needed(const std::vector<const NodeProto*>& nodes) const {
+  std::set<std::string> names;
+  for (const NodeProto* n : nodes)
+    for (const auto* list : {&n->inputs, &n->captured}) names.insert(list->begin(), list->end());
+  for (const ValueInfo& v : graph_->outputs) names.insert(v.name);
+  names.erase("");
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env) {
+  const std::string types = TypesOf(*pending, env);
+  std::lock_guard<std::mutex> lock(mutex_);
+  bool same_types = false;
+  for (auto it = pending->stages.begin(); it != pending->stages.end(); ++it) {
+    if ((*it)->types != types) continue;
+    same_types = true;
+    const bool fits = std::all_of((*it)->demanded.begin(), (*it)->demanded.end(),
+                                  [&](const auto& d) { return ContentsOf(env.at(d.first)) == d.second; });
+    if (!fits) continue;
+    pending->stages.splice(pending->stages.begin(), pending->stages, it);
+    return pending->stages.front();
+  }
+  if (same_types) ++pending->rebuilt;
+  pending->stages.push_front(StageBuilder(this, pending, env, false).Build());
+  if (pending->stages.size() > std::max<size_t>(1, session_->options().kept_plans)) pending->stages.pop_back();
+  return pending->stages.front();
+}
+
+static Value Filled(const Slot& slot, const std::vector<NDArray>& outputs) {
+  if (slot.output >= 0) return Value(outputs[static_cast<size_t>(slot.output)]);
+  if (slot.value.kind != Value::kSequence) return slot.value;
+  Value v = slot.value;
+  auto elements = std::make_shared<std::vector<Value>>();
+  for (const Slot& s : slot.elements) elements->push_back(Filled(s, outputs));
+  v.elements = elements;
+  return v;
+}
+
+void Runner::Execute(const Stage& stage, Env* env) {
+  std::vector<NDArray> outputs(static_cast<size_t>(stage.num_outputs));
+  if (stage.op) {
+    std::vector<NDArray> arrays;
+    arrays.reserve(stage.operands.size());
+    for (const Stage::Operand& o : stage.operands) {
+      if (o.name.empty()) {
+        arrays.push_back(o.constant);
+        continue;
+      }
+      const Value& v = env->at(o.name);
+      const NDArray& a = o.element < 0 ? v.array : (*v.elements)[static_cast<size_t>(o.element)].array;
+      arrays.push_back(a.ctx() == session_->options().ctx ? a : a.Copy(session_->options().ctx));
+    }
+    std::vector<NDArray*> in, out;
+    for (NDArray& a : arrays) in.push_back(&a);
+    for (NDArray& a : outputs) out.push_back(&a);
+    stage.op->Invoke(in, out);
+  }
+  for (const auto& result : stage.results) (*env)[result.first] = Filled(result.second, outputs);
+  for (const NodeProto* n : stage.host) RunNode(*n, env);
+}
+
+/* On arrays. */
+void Runner::RunNode(const NodeProto& node, Env* env) {
+  std::vector<Value> results;
+  if (const ControlFn control = ControlOf(node)) {
+    results = control(session_, node, *env);
+  } else if (IsIf(node)) {
+    results = RunIf(session_, node, *env);
+  } else {
+    GraphBuilder builder(session_->options().ctx, session_->folded());
+    std::vector<Value> inputs;
+    for (const std::string& name : node.inputs) {
+      Value v = name.empty() ? Value() : *FindValue(*session_, *env, name);
+      if (v.kind == Value::kTensor) v = Value(OnCPU(v.array));
+      inputs.push_back(std::move(v));
+    }
+    const Rule* rule = FindRule(node.domain, node.op, node.opset);
+    Call call(node, node.opset, rule->argument, std::move(inputs), &builder);
+    try {
+      rule->convert(call);
+    } catch (const NeedsValue&) {
+      call.Refuse("the contents of an input are not known");
+    } catch (const Error& e) {
+      if (std::string(e.what()).compare(0, 7, "[onnx] ") == 0) throw;
+      throw Error(e.kind(), "[onnx] " + call.Place() + ": " + e.what());
+    }
+    call.CheckAttributes();
+    results = call.outputs();
+  }
+  for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)
+    if (!node.outputs[i].empty()) (*env)[node.outputs[i]] = results[i];
+}
+
+/* What nobody reads any more gives its memory back. */
+static void Drop(const Pending& pending, Env* env) {
+  for (auto it = env->begin(); it != env->end();)
+    it = std::binary_search(pending.needed.begin(), pending.needed.end(), it->first) ? std::next(it) : env->erase(it);
+}
+
+ConvertedGraph Runner::Convert(const Env& env) {
+  const NumpyShapesScope scope;
+  Pending pending;
+  pending.nodes = root_.nodes;
+  pending.needed = root_.needed;
+  return StageBuilder(this, &pending, env, true).BuildWhole();
+}
+
+static void ExplainPending(const Pending& pending, int depth, std::string* into) {
+  for (const auto& stage : pending.stages) {
+    const PlanStats stats = stage->op ? stage->op->Stats() : PlanStats();
+    *into += std::string(static_cast<size_t>(depth) * 2, ' ') + "plan of " + std::to_string(stats.num_nodes) + " nodes in " +
+             std::to_string(stats.num_bulks) + " bulks, " + std::to_string(stats.arena_bytes) + " bytes between them";
+    for (const auto& d : stage->demanded) *into += ", for the contents of " + d.first;
+    *into += '\n';
+    for (const NodeProto* n : stage->host)
+      *into += std::string(static_cast<size_t>(depth) * 2, ' ') + "then " + n->label() + " (" + n->op + ") on arrays\n";
+    if (stage->rest) ExplainPending(*stage->rest, depth + 1, into);
+  }
+}
+
+void Runner::Explain(std::string* into) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ExplainPending(root_, 0, into);
+}
+
+std::vector<Value> Runner::Run(Env env) {
+  const NumpyShapesScope scope;
+  std::vector<std::shared_ptr<Stage>> stages;  // each keeps those that follow it, also when another thread's calls push it out
+  for (Pending* pending = &root_; pending; pending = stages.back()->rest.get()) {
+    stages.push_back(Find(pending, env));
+    Execute(*stages.back(), &env);
+    if (stages.back()->rest) Drop(*stages.back()->rest, &env);
+  }
+  std::vector<Value> results;
+  for (const ValueInfo& v : graph_->outputs) {
+    const Value* found = FindValue(*session_, env, v.name);
+    MXNET_CHECK_KIND(found, Value) << "[onnx] output " << v.name << " was not computed";
+    results.push_back(*found);
+  }
+  return results;
+}
+
+}  // namespace onnx
+}  // namespace mxnet

@@ -1,0 +1,125 @@
+/* A part of a model whose shapes are known when it starts. */
+#ifndef MXNET_ONNX_STAGE_H_
+#define MXNET_ONNX_STAGE_H_
+
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mxnet/executor.h"
+#include "onnx/builder.h"
+#include "onnx/session.h"
+
+namespace mxnet {
+namespace onnx {
+
+struct Pending;
+
+/* A result of a stage: an output of its plan, contents known beforehand, or several of them. */
+struct Slot {
+  Value value;
+  int output = -1;
+  std::vector<Slot> elements;  // of a sequence
+};
+
+struct Stage {
+  std::string types;                                            // of what it was made for
+  std::vector<std::pair<std::string, std::string>> demanded;  // names and the contents it was made for
+  Symbol symbol;
+  std::shared_ptr<CachedOp> op;  // null: everything was known
+  struct Operand {
+    std::string name;     // of a value at the start; empty: `constant`
+    int element = -1;     // of a sequence
+    NDArray constant;
+  };
+  std::vector<Operand> operands;
+  int num_outputs = 0;
+  std::vector<std::pair<std::string, Slot>> results;
+  std::vector<const NodeProto*> host;  // to be run on arrays when the plan is done
+  std::unique_ptr<Pending> rest;       // what follows; null: nothing
+};
+
+/* Nodes that are still to be done, and the stages that begin there, the one used last first. */
+struct Pending {
+  std::vector<const NodeProto*> nodes;
+  std::vector<std::string> needed;  // names that these nodes and the outputs read
+  std::list<std::shared_ptr<Stage>> stages;
+  int rebuilt = 0;  // stages made for other contents, with the same types
+};
+
+/* One graph of a model: the main one, or a body that is run again and again. */
+class Runner {
+ public:
+  Runner(Session* session, const GraphProto* graph);
+  /* `env`: inputs and captured values. */
+  std::vector<Value> Run(Env env);
+  /* `env`: values with types alone. */
+  ConvertedGraph Convert(const Env& env);
+  void Explain(std::string* into);
+  const GraphProto& graph() const { return *graph_; }
+
+ private:
+  std::shared_ptr<Stage> Find(Pending* pending, const Env& env);
+  void Execute(const Stage& stage, Env* env);
+  void RunNode(const NodeProto& node, Env* env);
+  std::vector<std::string> Needed(const std::vector<const NodeProto*>& nodes) const;
+  friend class StageBuilder;
+
+  Session* const session_;
+  const GraphProto* const graph_;
+  std::mutex mutex_;
+  Pending root_;
+};
+
+/* Makes one stage. */
+class StageBuilder {
+ public:
+  /* `whole`: everything must fit into it (Error(kValue) otherwise). */
+  StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole);
+  std::shared_ptr<Stage> Build();
+  ConvertedGraph BuildWhole();
+
+ private:
+  const Value* Lookup(const std::string& name);
+  bool Available(const NodeProto& node);
+  void Convert(const NodeProto& node);
+  bool ConvertOnce(const NodeProto& node);
+  bool Demand(const std::string& name);
+  void PostponeFor(const NodeProto& node, const std::vector<std::string>& names);
+  bool TakeBranch(const NodeProto& node);
+  void ConvertAll();
+  void Collect();
+  Slot SlotOf(const Value& value);
+
+  Runner* const runner_;
+  Session* const session_;
+  Pending* const pending_;
+  const Env& env_;
+  const bool whole_;
+  GraphBuilder builder_;
+  std::deque<const NodeProto*> todo_;
+  Env values_;
+  std::set<std::string> demanded_, later_;
+  std::vector<const NodeProto*> rest_;
+  std::shared_ptr<Stage> stage_;
+  std::vector<NodeEntry> outputs_;
+  std::map<std::pair<const Node*, uint32_t>, int> output_of_;
+  std::unordered_map<const Node*, Stage::Operand> variables_;
+};
+
+/* Nodes that run graphs on arrays; null for others. */
+using ControlFn = std::vector<Value> (*)(Session* session, const NodeProto& node, const Env& env);
+ControlFn ControlOf(const NodeProto& node);
+bool IsIf(const NodeProto& node);
+/* An If on arrays. */
+std::vector<Value> RunIf(Session* session, const NodeProto& node, const Env& env);
+/* The value of that name; null when it is not there. */
+const Value* FindValue(const Session& session, const Env& env, const std::string& name);
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_STAGE_H_

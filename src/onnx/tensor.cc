@@ -1,0 +1,329 @@
+// Constants of ONNX files: TensorProto in all its forms, external data, sparse tensors.
+#include <cstdlib>
+#include <cstring>
+#include <protozero/pbf_reader.hpp>
+
+#include "onnx/reader.h"
+
+namespace mxnet {
+namespace onnx {
+namespace {
+
+using Reader = protozero::pbf_reader;
+
+constexpr int64_t kUint4 = 21, kInt4 = 22, kUint2 = 25, kInt2 = 26;
+constexpr size_t kMostSparse = size_t{1} << 30;  // bytes of a sparse tensor that is written out
+
+struct Row {
+  int64_t type;
+  const char* name;
+  int dtype;
+};
+// TensorProto.DataType. Integers of 4 and 2 bits are read as bytes.
+const Row kTypes[] = {{1, "FLOAT", kFloat32},    {2, "UINT8", kUint8},       {3, "INT8", kInt8},         {4, "UINT16", kUint16},
+                      {5, "INT16", kInt16},      {6, "INT32", kInt32},       {7, "INT64", kInt64},       {8, "STRING", kStringType},
+                      {9, "BOOL", kBool},        {10, "FLOAT16", kFloat16},  {11, "DOUBLE", kFloat64},   {12, "UINT32", kUint32},
+                      {13, "UINT64", kUint64},   {14, "COMPLEX64", kDTypeUnknown}, {15, "COMPLEX128", kDTypeUnknown}, {16, "BFLOAT16", kBfloat16},
+                      {17, "FLOAT8E4M3FN", kDTypeUnknown}, {18, "FLOAT8E4M3FNUZ", kDTypeUnknown}, {19, "FLOAT8E5M2", kDTypeUnknown}, {20, "FLOAT8E5M2FNUZ", kDTypeUnknown},
+                      {kUint4, "UINT4", kUint8}, {kInt4, "INT4", kInt8},     {23, "FLOAT4E2M1", kDTypeUnknown}, {24, "FLOAT8E8M0", kDTypeUnknown},
+                      {kUint2, "UINT2", kUint8}, {kInt2, "INT2", kInt8}};
+
+const Row* Find(int64_t type) {
+  for (const Row& row : kTypes)
+    if (row.type == type) return &row;
+  return nullptr;
+}
+
+/* The message, field by field. */
+struct Parts {
+  std::string name;
+  std::vector<int64_t> dims;
+  int64_t type = 0;
+  bool external = false, has_raw = false;
+  protozero::data_view raw;
+  std::vector<float> floats;
+  std::vector<double> doubles;
+  std::vector<int64_t> ints;  // int32_data, int64_data, uint64_data
+  std::vector<std::string> strings;
+  std::map<std::string, std::string> place;  // of external data
+};
+
+template <typename T, typename One, typename Packed>
+void Repeated(Reader* r, std::vector<T>* into, One one, Packed packed) {
+  if (r->wire_type() == protozero::pbf_wire_type::length_delimited) {
+    for (auto v : packed(r)) into->push_back(static_cast<T>(v));
+  } else {
+    into->push_back(static_cast<T>(one(r)));
+  }
+}
+
+void ReadPair(Reader r, std::map<std::string, std::string>* into) {
+  std::string key, value;
+  while (r.next()) switch (r.tag()) {
+      case 1: key = r.get_string(); break;
+      case 2: value = r.get_string(); break;
+      default: r.skip();
+    }
+  (*into)[key] = value;
+}
+
+Parts ReadParts(Reader r) {
+  Parts p;
+  const auto ints = [](Reader* m) { return m->get_packed_int64(); };
+  const auto one_int = [](Reader* m) { return m->get_int64(); };
+  while (r.next()) switch (r.tag()) {
+      case 1: Repeated(&r, &p.dims, one_int, ints); break;
+      case 2: p.type = r.get_int32(); break;
+      case 3: MXNET_THROW(Value) << "[onnx] tensor " << p.name << " is a segment of a larger one; accepted: whole tensors";
+      case 4: Repeated(&r, &p.floats, [](Reader* m) { return m->get_float(); }, [](Reader* m) { return m->get_packed_float(); }); break;
+      case 5:
+      case 7: Repeated(&r, &p.ints, one_int, ints); break;
+      case 6: p.strings.push_back(r.get_string()); break;
+      case 8: p.name = r.get_string(); break;
+      case 9:
+        p.raw = r.get_view();
+        p.has_raw = true;
+        break;
+      case 10: Repeated(&r, &p.doubles, [](Reader* m) { return m->get_double(); }, [](Reader* m) { return m->get_packed_double(); }); break;
+      case 11: Repeated(&r, &p.ints, [](Reader* m) { return m->get_uint64(); }, [](Reader* m) { return m->get_packed_uint64(); }); break;
+      case 13: ReadPair(r.get_message(), &p.place); break;
+      case 14: p.external = r.get_int32() == 1; break;
+      default: r.skip();
+    }
+  return p;
+}
+
+int BitsOf(int64_t type) { return type == kUint4 || type == kInt4 ? 4 : type == kUint2 || type == kInt2 ? 2 : 0; }
+
+Shape ShapeOf(const Parts& p) {
+  Shape shape(static_cast<int>(p.dims.size()));
+  int64_t size = 8;
+  MXNET_CHECK_KIND(p.dims.size() <= 64, IO) << "[onnx] tensor " << p.name << " has " << p.dims.size() << " dimensions; accepted: up to 64";
+  for (size_t i = 0; i < p.dims.size(); ++i) {
+    shape[static_cast<int>(i)] = p.dims[i];
+    MXNET_CHECK_KIND(p.dims[i] >= 0 && (p.dims[i] == 0 || !__builtin_mul_overflow(size, p.dims[i], &size)), IO)
+        << "[onnx] tensor " << p.name << " has shape " << Shape(p.dims) << "; accepted: sizes from 0 whose product 64 bits count";
+  }
+  for (int64_t d : p.dims)
+    if (d == 0) return shape;
+  return shape;
+}
+
+/* An array of somebody else's bytes, or a copy where they do not lie at a multiple of their size. */
+NDArray ArrayOf(const void* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner, const FileMap* map) {
+  if (reinterpret_cast<uintptr_t>(bytes) % 16 == 0 && size >= 4096 && owner) {
+    TBlob blob;
+    blob.dptr = const_cast<void*>(bytes);
+    blob.shape = shape;
+    blob.dtype = dtype;
+    return NDArray(blob, [owner]() {});
+  }
+  NDArray array(shape, Context::CPU(), dtype);
+  if (size > 0) array.SyncCopyFromCPU(bytes, size);
+  if (map) map->Forget(bytes, size);
+  return array;
+}
+
+/* Numbers of 4 or 2 bits, the first in the lowest bits of a byte. */
+NDArray Unpack(const unsigned char* bytes, const Parts& p, const Shape& shape, int dtype) {
+  const int bits = BitsOf(p.type), each = 8 / bits;
+  const bool is_signed = p.type == kInt4 || p.type == kInt2;
+  const int64_t count = shape.Size();
+  std::vector<signed char> values(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    const int v = bytes[i / each] >> (i % each * bits) & ((1 << bits) - 1);
+    values[static_cast<size_t>(i)] = static_cast<signed char>(is_signed && v >> (bits - 1) ? v - (1 << bits) : v);
+  }
+  NDArray array(shape, Context::CPU(), dtype);
+  if (count > 0) array.SyncCopyFromCPU(values.data(), values.size());
+  return array;
+}
+
+size_t BytesNeeded(const Parts& p, const Shape& shape, int dtype) {
+  const size_t count = static_cast<size_t>(shape.Size());
+  const int bits = BitsOf(p.type);
+  return bits ? (count * static_cast<size_t>(bits) + 7) / 8 : count * DTypeSize(dtype);
+}
+
+NDArray FromBytes(const Parts& p, const char* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner,
+                  const FileMap* map) {
+  const size_t need = BytesNeeded(p, shape, dtype);
+  MXNET_CHECK_KIND(size == need, IO) << "[onnx] tensor " << p.name << " of shape " << shape << " has " << size << " bytes; accepted: " << need;
+  if (BitsOf(p.type)) return Unpack(reinterpret_cast<const unsigned char*>(bytes), p, shape, dtype);
+  return ArrayOf(bytes, size, shape, dtype, std::move(owner), map);
+}
+
+uint64_t Number(const Parts& p, const char* key, uint64_t otherwise) {
+  const auto it = p.place.find(key);
+  if (it == p.place.end()) return otherwise;
+  char* end = nullptr;
+  const unsigned long long v = std::strtoull(it->second.c_str(), &end, 10);
+  MXNET_CHECK_KIND(!it->second.empty() && *end == '\0' && it->second[0] != '-', IO)
+      << "[onnx] external data of tensor " << p.name << ": " << key << " is '" << it->second << "'; accepted: a number of bytes";
+  return v;
+}
+
+/* Files beside the model, and in folders below it. */
+void CheckLocation(const Parts& p, const std::string& location) {
+  bool leaves = location.empty() || location[0] == '/' || location.find('\\') != std::string::npos || location.find('\0') != std::string::npos;
+  for (size_t from = 0; from <= location.size();) {
+    const size_t end = std::min(location.find('/', from), location.size());
+    leaves = leaves || location.compare(from, end - from, "..") == 0;
+    from = end + 1;
+  }
+  MXNET_CHECK_KIND(!leaves, IO) << "[onnx] tensor " << p.name << " lies in the file '" << location
+                                << "'; accepted: a path that stays in the folder of the model";
+}
+
+NDArray External(const Parts& p, const Shape& shape, int dtype, Source* source) {
+  const auto it = p.place.find("location");
+  MXNET_CHECK_KIND(it != p.place.end(), IO) << "[onnx] tensor " << p.name << " has external data without a location";
+  CheckLocation(p, it->second);
+  MXNET_CHECK_KIND(!source->folder.empty(), IO)
+      << "[onnx] tensor " << p.name << " lies in the file '" << it->second << "'; a model in memory has no folder to look in";
+  auto& map = source->external[it->second];
+  if (!map) {
+    const std::string path = source->folder + "/" + it->second;
+    char* real = realpath(path.c_str(), nullptr);
+    char* real_folder = realpath(source->folder.c_str(), nullptr);
+    const bool inside = real && real_folder && std::strncmp(real, real_folder, std::strlen(real_folder)) == 0;
+    std::free(real);
+    std::free(real_folder);
+    MXNET_CHECK_KIND(!real || inside, IO) << "[onnx] tensor " << p.name << " lies in '" << path
+                                          << "', which leads out of the folder of the model; accepted: files in it";
+    map = std::make_shared<FileMap>(path);
+  }
+  const uint64_t offset = Number(p, "offset", 0), need = BytesNeeded(p, shape, dtype), length = Number(p, "length", need);
+  MXNET_CHECK_KIND(offset <= map->size() && length <= map->size() - offset, IO)
+      << "[onnx] tensor " << p.name << " is bytes " << offset << " to " << offset + length << " of '" << it->second << "', which has "
+      << map->size();
+  return FromBytes(p, map->data() + offset, static_cast<size_t>(length), shape, dtype, map, map.get());
+}
+
+template <typename T>
+NDArray FromList(const Parts& p, const std::vector<T>& values, int listed, const Shape& shape, int dtype) {
+  MXNET_CHECK_KIND(static_cast<int64_t>(values.size()) == shape.Size(), IO)
+      << "[onnx] tensor " << p.name << " of shape " << shape << " has " << values.size() << " values; accepted: " << shape.Size();
+  NDArray array(shape, Context::CPU(), dtype);
+  if (values.empty()) return array;
+  std::vector<char> converted(values.size() * DTypeSize(dtype));
+  ConvertElements(values.data(), listed, converted.data(), dtype, static_cast<int64_t>(values.size()));
+  array.SyncCopyFromCPU(converted.data(), converted.size());
+  return array;
+}
+
+/* int32_data holds halves as their bits, and small integers of 4 bits packed. */
+NDArray FromInts(const Parts& p, const Shape& shape, int dtype) {
+  if (BitsOf(p.type)) {
+    const std::vector<unsigned char> bytes(p.ints.begin(), p.ints.end());
+    MXNET_CHECK_KIND(bytes.size() == BytesNeeded(p, shape, dtype), IO)
+        << "[onnx] tensor " << p.name << " of shape " << shape << " has " << bytes.size() << " bytes; accepted: " << BytesNeeded(p, shape, dtype);
+    return Unpack(bytes.data(), p, shape, dtype);
+  }
+  if (!IsHalf(dtype)) return FromList(p, p.ints, kInt64, shape, dtype);
+  MXNET_CHECK_KIND(static_cast<int64_t>(p.ints.size()) == shape.Size(), IO)
+      << "[onnx] tensor " << p.name << " of shape " << shape << " has " << p.ints.size() << " values";
+  const std::vector<uint16_t> bits(p.ints.begin(), p.ints.end());
+  NDArray array(shape, Context::CPU(), dtype);
+  if (!bits.empty()) array.SyncCopyFromCPU(bits.data(), bits.size() * 2);
+  return array;
+}
+
+Constant ToConstant(const Parts& p, Source* source) {
+  Constant c;
+  c.name = p.name;
+  c.shape = ShapeOf(p);
+  const Row* row = Find(p.type);
+  MXNET_CHECK_KIND(row && row->dtype != kDTypeUnknown, Value)
+      << "[onnx] tensor " << p.name << " has type " << OnnxTypeName(p.type) << "; accepted: floats of 16, 32 and 64 bits, integers, bool, strings";
+  if (row->dtype == kStringType) {
+    MXNET_CHECK_KIND(static_cast<int64_t>(p.strings.size()) == c.shape.Size(), IO)
+        << "[onnx] tensor " << p.name << " of shape " << c.shape << " has " << p.strings.size() << " strings";
+    c.strings = p.strings;
+    return c;
+  }
+  if (p.external)
+    c.array = External(p, c.shape, row->dtype, source);
+  else if (p.has_raw)
+    c.array = FromBytes(p, p.raw.data(), p.raw.size(), c.shape, row->dtype, source ? source->owner() : nullptr, source ? source->map.get() : nullptr);
+  else if (row->dtype == kFloat32)
+    c.array = FromList(p, p.floats, kFloat32, c.shape, kFloat32);
+  else if (row->dtype == kFloat64)
+    c.array = FromList(p, p.doubles, kFloat64, c.shape, kFloat64);
+  else
+    c.array = FromInts(p, c.shape, row->dtype);
+  return c;
+}
+
+std::vector<int64_t> Positions(const Constant& indices) {
+  std::vector<int64_t> values(static_cast<size_t>(indices.shape.Size()));
+  MXNET_CHECK_KIND(!indices.array.is_none() && indices.array.dtype() == kInt64, IO)
+      << "[onnx] sparse tensor " << indices.name << ": indices of another type than INT64";
+  if (!values.empty()) indices.array.SyncCopyToCPU(values.data(), values.size() * 8);
+  return values;
+}
+
+}  // namespace
+
+int DTypeOfOnnx(int64_t type) {
+  const Row* row = Find(type);
+  return row ? row->dtype : static_cast<int>(kDTypeUnknown);
+}
+
+const char* OnnxTypeName(int64_t type) {
+  const Row* row = Find(type);
+  return row ? row->name : "UNDEFINED";
+}
+
+Constant ReadTensor(const char* bytes, size_t size, Source* source) { return ToConstant(ReadParts(Reader(bytes, size)), source); }
+
+Constant ReadSparseTensor(const char* bytes, size_t size, Source* source) {
+  Constant values, indices;
+  Parts whole;
+  for (Reader r(bytes, size); r.next();) switch (r.tag()) {
+      case 1: {
+        const auto view = r.get_view();
+        values = ReadTensor(view.data(), view.size(), source);
+        break;
+      }
+      case 2: {
+        const auto view = r.get_view();
+        indices = ReadTensor(view.data(), view.size(), source);
+        break;
+      }
+      case 3: Repeated(&r, &whole.dims, [](Reader* m) { return m->get_int64(); }, [](Reader* m) { return m->get_packed_int64(); }); break;
+      default: r.skip();
+    }
+  MXNET_CHECK_KIND(!values.array.is_none() && values.shape.ndim() == 1, IO) << "[onnx] sparse tensor " << values.name << " without a line of values";
+  whole.name = values.name;
+  const Shape shape = ShapeOf(whole);
+  const size_t width = DTypeSize(values.array.dtype()), dense = static_cast<size_t>(shape.Size()) * width;
+  MXNET_CHECK_KIND(dense <= kMostSparse, Value) << "[onnx] sparse tensor " << values.name << " of shape " << shape << " takes " << dense
+                                                << " bytes when written out; accepted: up to " << kMostSparse;
+  const std::vector<int64_t> at = Positions(indices);
+  const int64_t count = values.shape[0], rank = shape.ndim();
+  const bool linear = indices.shape.ndim() == 1;
+  MXNET_CHECK_KIND(static_cast<int64_t>(at.size()) == (linear ? count : count * rank), IO)
+      << "[onnx] sparse tensor " << values.name << " has " << count << " values and indices of shape " << indices.shape;
+  std::vector<char> from(static_cast<size_t>(count) * width), to(dense, 0);
+  if (!from.empty()) values.array.SyncCopyToCPU(from.data(), from.size());
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t place = linear ? at[static_cast<size_t>(i)] : 0;
+    for (int64_t k = 0; k < rank && !linear; ++k) {
+      const int64_t index = at[static_cast<size_t>(i * rank + k)];
+      MXNET_CHECK_KIND(index >= 0 && index < shape[static_cast<int>(k)], IO) << "[onnx] sparse tensor " << values.name << ": index " << index;
+      place = place * shape[static_cast<int>(k)] + index;
+    }
+    MXNET_CHECK_KIND(place >= 0 && place < shape.Size(), IO) << "[onnx] sparse tensor " << values.name << ": index " << place;
+    std::memcpy(&to[static_cast<size_t>(place) * width], &from[static_cast<size_t>(i) * width], width);
+  }
+  Constant c;
+  c.name = values.name;
+  c.shape = shape;
+  c.array = NDArray(shape, Context::CPU(), values.array.dtype());
+  if (dense > 0) c.array.SyncCopyFromCPU(to.data(), dense);
+  return c;
+}
+
+}  // namespace onnx
+}  // namespace mxnet
