@@ -71,7 +71,11 @@ def _(c):
         return c.op("LeakyRelu", c[0], alpha=slope)
     if kind == "rrelu":     # its mean outside of training
         bounds = c.params["lower_bound"], c.params["upper_bound"]
-        return c.op("LeakyRelu", c[0], alpha=sum(bounds) / 2)
+        x = c.op("LeakyRelu", c[0], alpha=sum(bounds) / 2)
+        if len(c.outputs) == 1:
+            return x
+        above = c.op("Greater", c[0], c.const(0))
+        return [x, c.op("Where", above, c.const(1), c.const(sum(bounds) / 2))]
     if kind == "elu":
         return c.op("Elu", c[0], alpha=slope)
     if kind == "selu":
@@ -163,11 +167,7 @@ def _(c):
 def _(c):
     if c.params["mode"] == "channel":
         return c.op("Softmax", c[0], axis=1)
-    return c.reshape_out(c.op("Softmax", _rows(c), axis=-1))
-
-
-def _rows(c):
-    return c[0] if c.ndim() == 2 else c.op("Flatten", c[0], axis=1)
+    return c.op("Softmax", c[0], axis=-1)
 
 
 @converts("SoftmaxOutput")
@@ -177,7 +177,7 @@ def _(c):
         return c.op("Softmax", c[0], axis=1)
     if c.params["preserve_shape"] or c.ndim() == 2:
         return c.op("Softmax", c[0], axis=-1)
-    return c.reshape_out(c.op("Softmax", _rows(c), axis=-1))
+    return c.reshape_out(c.op("Softmax", c.op("Flatten", c[0], axis=1), axis=-1))
 
 
 @converts("LogisticRegressionOutput")

@@ -90,17 +90,12 @@ def _(c):
     return _rounded(c, c[0]) if c.is_float() else c.op("Identity", c[0])
 
 
-@converts("rint")
+@converts("rint", "_npi_rint")
 def _(c):
     """Halves go down."""
-    if not c.is_float():
+    if not is_float(c.out_dtype()):
         return c.op("Identity", c[0])
-    return c.op("Ceil", c.op("Sub", c[0], c.const(0.5)))
-
-
-@converts("_npi_rint")
-def _(c):
-    return c.op("Round", _computed(c))
+    return c.op("Ceil", c.op("Sub", _computed(c), _like(0.5, c)))
 
 
 @converts("_npi_around")

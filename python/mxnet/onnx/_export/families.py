@@ -1,2 +1,3 @@
 """The files with converters, each of which fills the table."""
-from . import activations, comparisons, elementwise, layers, layout, pooling  # noqa: F401
+from . import (activations, comparisons, creation, detection, elementwise, indexing,  # noqa: F401
+               layers, layout, matrices, pooling, quantized, recurrent, reductions)

@@ -78,27 +78,6 @@ def _pads_to_target(c, n):
     return pads, adjs
 
 
-@converts("_contrib_DeformableConvolution")
-def _(c):
-    return _deformable(c, None, 2)
-
-
-@converts("_contrib_ModulatedDeformableConvolution")
-def _(c):
-    return _deformable(c, c[2], 3)
-
-
-def _deformable(c, mask, place):
-    if c.opset < 19:
-        raise c.unsupported(f"opset {c.opset}", "19 and newer")
-    params, n = c.params, len(c.params["kernel"])
-    bias = c[place + 1] if len(c) > place + 1 and not params["no_bias"] else None
-    return c.op("DeformConv", c[0], c[place], c[1], bias, mask,
-                kernel_shape=list(params["kernel"]), pads=_full(params["pad"], n, 0) * 2,
-                strides=_full(params["stride"], n, 1), dilations=_full(params["dilate"], n, 1),
-                group=params["num_group"], offset_group=params["num_deformable_group"])
-
-
 @converts("FullyConnected")
 def _(c):
     bias = None if c.params["no_bias"] or len(c) < 3 else c[2]
@@ -143,7 +122,11 @@ def batch_norm(c):
     x = c.op("BatchNormalization", x, gamma, c[2], c[3], c[4], epsilon=c.params["eps"],
              momentum=c.params["momentum"])
     x = c.transpose(x, np.argsort(order).tolist()) if ndim > 1 else c.squeeze(x, 0)
-    return c.cast_from(x, dtype, c.dtype())
+    x = c.cast_from(x, dtype, c.dtype())
+    if len(c.outputs) == 1:
+        return x
+    spread = c.op("Sqrt", c.op("Add", c[4], c.const(c.params["eps"], dtype)))
+    return [x, c.op("Identity", c[3]), c.op("Reciprocal", spread)]
 
 
 converts("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm")(batch_norm)
@@ -151,6 +134,8 @@ converts("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm")(batch_norm)
 
 @converts("_contrib_BatchNormWithReLU")
 def _(c):
+    if len(c.outputs) > 1:
+        raise c.unsupported("output_mean_var", "the normalised array alone")
     return relu(c, batch_norm(c))
 
 

@@ -37,9 +37,10 @@ class _Window:
             k, s, p = self.kernel[i], self.stride[i], self.pad[i]
             if convention == "full":
                 count = math.ceil(max(0, size[0] + 2 * p - k) / s) + 1
+                self.extra[i] = max(0, (count - 1) * s + k - size[0] - 2 * p)
             else:
-                count = math.ceil(size[0] / s) if p == 0 else math.ceil((size[0] + 2 * p) / s)
-            self.extra[i] = max(0, (count - 1) * s + k - size[0] - 2 * p)
+                total = max(0, (math.ceil(size[0] / s) - 1) * s + k - size[0])
+                self.pad[i], self.extra[i] = total // 2, total % 2
 
     def pads(self):
         """As ONNX has them."""
@@ -86,6 +87,8 @@ def _pool_all(c, x, ndim):
 
 def _pool(c, x, window):
     kind = c.params["pool_type"]
+    if any(pad >= k for pad, k in zip(window.pads(), window.kernel * 2)):
+        return _pool_padded(c, x, window)
     attrs = {"kernel_shape": window.kernel, "strides": window.stride}
     if window.ceil:
         attrs["ceil_mode"] = 1
@@ -105,6 +108,26 @@ def _pool(c, x, window):
     if kind == "sum":
         return c.op("Mul", x, c.const(whole))
     return c.op("Mul", x, c.const(whole / window.counts(included)))
+
+
+def _pool_padded(c, x, window):
+    """Readers refuse padding as large as the kernel, so it is an operator of its own."""
+    kind, n = c.params["pool_type"], len(window.kernel)
+    included = kind == "sum" or c.params.get("count_include_pad") is not False
+    counts = window.counts(included)
+    number = -np.inf if kind == "max" else 0
+    ends = window.pads()
+    pads = c.ints(0, 0, *ends[:n], 0, 0, *ends[n:])
+    x = c.op("Pad", x, pads, c.const(number))
+    attrs = {"kernel_shape": window.kernel, "strides": window.stride}
+    if kind in ("max", "lp"):
+        more = {"p": c.params["p_value"]} if kind == "lp" else {}
+        return c.op({"max": "MaxPool", "lp": "LpPool"}[kind], x, **attrs, **more)
+    x = c.op("AveragePool", x, **attrs)
+    whole = int(np.prod(window.kernel))
+    if kind == "sum":
+        return c.op("Mul", x, c.const(whole))
+    return x if counts is None else c.op("Mul", x, c.const(whole / np.maximum(counts, 1)))
 
 
 @converts("_contrib_AdaptiveAvgPooling2D")

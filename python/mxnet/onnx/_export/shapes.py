@@ -20,13 +20,15 @@ class Value:
 
     Attributes: ``name`` in the ONNX graph, ``dims`` (tuple of dimensions, each a tuple of sizes;
     None where it depends on values), ``dtype``, ``constant`` (NumPy array, or None where it is not
-    known before the model runs), made of ``array``, an NDArray.
+    known before the model runs), made of ``array``, an NDArray. ``quantized`` is what
+    `quantized.py` notes of results of 8-bit operators.
     """
 
-    __slots__ = ("name", "dims", "dtype", "array")
+    __slots__ = ("name", "dims", "dtype", "array", "quantized")
 
     def __init__(self, name, dims, dtype):
-        self.name, self.dims, self.dtype, self.array = name, dims, dtype, None
+        self.name, self.dims, self.dtype = name, dims, dtype
+        self.array = self.quantized = None
 
     @property
     def constant(self):

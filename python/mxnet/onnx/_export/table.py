@@ -2,7 +2,7 @@
 the node's results: one name, or a sequence of them."""
 import functools
 
-from ..._operators.functions import op_info
+from ..._operators.functions import op_info, op_names
 from ...base import MXNetError
 
 __all__ = ["converts", "find", "names"]
@@ -41,5 +41,5 @@ def find(operator):
 
 
 def names():
-    """Names of the operators that have a converter, as their records and as 1.9.1 say them."""
-    return sorted({*_by_record(), *_CONVERTERS, "null"})
+    """All names of the operators that have a converter; "null" is a variable, as in 1.9.1."""
+    return sorted({*_CONVERTERS, "null", *(name for name in op_names() if find(name))})
