@@ -152,12 +152,12 @@ def _scalar(c, name):
 
 @converts("_npi_where_lscalar")
 def _(c):
-    return c.op("Where", _truth(c, 0), c.input_as(1, c.out_dtype()), _scalar(c, "scalar"))
+    return c.op("Where", _truth(c, 0), _scalar(c, "scalar"), c.input_as(1, c.out_dtype()))
 
 
 @converts("_npi_where_rscalar")
 def _(c):
-    return c.op("Where", _truth(c, 0), _scalar(c, "scalar"), c.input_as(1, c.out_dtype()))
+    return c.op("Where", _truth(c, 0), c.input_as(1, c.out_dtype()), _scalar(c, "scalar"))
 
 
 @converts("_npi_where_scalar2")

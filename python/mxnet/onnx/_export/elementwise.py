@@ -221,7 +221,7 @@ _SCALAR_NAMES = {
     "mod": "_mod_scalar _npi_mod_scalar", "pow": "_power_scalar _npi_power_scalar",
     "floordiv": "_npi_floor_divide_scalar", "fmod": "_npi_fmod_scalar",
     "max": "_maximum_scalar _npi_fmax_scalar", "min": "_minimum_scalar _npi_fmin_scalar",
-    "hypot": "_hypot_scalar", "ldexp": "_npi_ldexp_scalar", "copysign": "_npi_copysign_scalar",
+    "hypot": "_hypot_scalar _npi_hypot_scalar", "ldexp": "_npi_ldexp_scalar", "copysign": "_npi_copysign_scalar",
     "logaddexp": "_npi_logaddexp_scalar", "arctan2": "_npi_arctan2_scalar"}
 _REVERSED_NAMES = {
     "sub": "_rminus_scalar _npi_rsubtract_scalar", "div": "_rdiv_scalar _npi_rtrue_divide_scalar",

@@ -91,6 +91,23 @@ def _(c):
     return c.op("ScatterND", c[0], _coordinates_last(c, 2), c[1])
 
 
+@converts("_npx_index_update", "_npx_index_add")
+def _(c):
+    """Numbers at coordinates are replaced, or others are added to them."""
+    adds = c.op_name.endswith("add")
+    if adds and c.opset < 16:
+        raise c.unsupported(f"opset {c.opset}", "16 and newer")
+    places = _coordinates_last(c, 1) if c.ndim(1) > 1 else c.unsqueeze(_whole(c, 1), 1)
+    shape = c.op("Concat", c.op("Slice", c.op("Shape", places), c.ints(0), c.ints(-1)),
+                 c.sizes(c.dims()[_coordinates(c):]), axis=0)
+    value = c.op("Expand", c.input_as(2, c.dtype()), shape)
+    return c.op("ScatterND", c[0], places, value, reduction="add" if adds else None)
+
+
+def _coordinates(c):
+    return c.shape(1)[0] if c.ndim(1) > 1 else 1
+
+
 @converts("_contrib_index_copy")
 def _(c):
     return c.op("ScatterND", c[0], c.unsqueeze(_whole(c, 1), 1), c[2])

@@ -166,19 +166,10 @@ def _(c):
 
 @converts("_split_v2", "_npi_hsplit", "_npi_dsplit")
 def _(c):
-    axis, params = c.axis(c.params.get("axis", 2)), c.params
-    whole = c.dims()[axis]
-    if params["sections"]:
-        count = params["sections"]
-        dims = [tuple(s // count for s in whole)] * count
-    else:
-        ends = [0] + [i for i in params["indices"] if i > 0]
-        if not is_static(whole):
-            raise c.unsupported("parts of a free size at indices", "equal parts, or a fixed size")
-        bounds = [min(e, whole[0]) for e in ends] + [whole[0]]
-        dims = [(max(0, e - b),) for b, e in zip(bounds, bounds[1:])]
-    parts = split(c, c[0], axis, dims)
-    return [c.squeeze(p, axis) for p in parts] if params["squeeze_axis"] else parts
+    axis, squeezed = c.axis(c.params.get("axis", 2)), c.params["squeeze_axis"]
+    count = len(c.outputs)
+    parts = split(c, c[0], axis, [(1,) if squeezed else c.out_dims(i)[axis] for i in range(count)])
+    return [c.squeeze(p, axis) for p in parts] if squeezed else parts
 
 
 def _reversed(c, x, axes):
@@ -351,6 +342,15 @@ def _(c):
 
 @converts("diag", "_np_diag", "_np_diagonal")
 def _(c):
+    return _diagonal(c)
+
+
+@converts("_np_trace")
+def _(c):
+    return c.cast_from(c.reduce("Sum", _diagonal(c), [-1], False), c.dtype(), c.out_dtype())
+
+
+def _diagonal(c):
     """The diagonal of a matrix: elements of the two axes as one."""
     params, ndim = c.params, c.ndim()
     k = params.get("k", params.get("offset", 0))

@@ -108,7 +108,8 @@ def export_model(sym, params=None, in_shapes=None, in_types=np.float32,
         source.set_dynamic(dynamic_input_shapes)
     source.set_dtypes(in_types)
     model = _Export(source, opset, verbose).model(input_names, output_names)
-    if run_shape_inference:
+    if run_shape_inference or not all(o.type.tensor_type.HasField("shape")
+                                      for o in model.graph.output):
         model = package.shape_inference.infer_shapes(model, data_prop=True)
     _write(model, path, large_model)
     return onnx_file_path

@@ -90,8 +90,7 @@ def _(c):
 
 @converts("_npi_norm")
 def _(c):
-    return c.op("Reshape", c.reduce("L2", c.op("Reshape", _computed(c), c.ints(-1)), [0]),
-                c.op("Constant", value_ints=[]))
+    return c.reduce("L2", c.op("Reshape", _computed(c), c.ints(-1)), [0], False)
 
 
 @converts("_np_all", "_npi_all")
