@@ -40,10 +40,16 @@ def foldable(nodes, parameters, values):
             if node.name in parameters:
                 known.add(node.index)
         elif (all(source.index in known for source, _ in node.inputs) and not node.subgraphs
-              and not _is_random(node.op) and not _keeps_form(node)
+              and not _is_random(node.op) and not _keeps_form(node) and not _is_inferred(node)
               and all(_is_fixed(v) for v in values(node)) and not _grows(node, values)):
             known.add(node.index)
     return known
+
+
+def _is_inferred(node):
+    """Whether the shape of a result comes from what is done with it."""
+    return not node.inputs and (0 in (node.params.get("shape") or ())
+                                or bool(node.params.get("infer_range")))
 
 
 def _keeps_form(node):

@@ -7,6 +7,7 @@ from ..._files.whole_files import NewFile, write_file
 from ...base import CheckedValueError, MXNetError, __version__
 from ...ndarray import NDArray
 from . import folding, shapes, table
+from .bfloat16 import widen
 from .conversion import Conversion, Dimensions
 from .graph import Graph, identifier
 from .package import onnx, tensor_type
@@ -183,6 +184,9 @@ class _Export:
         for name, array in arrays.items():
             if name in needed:
                 graph.add_tensor(name, _numpy(array), array.dtype)
+        kinds = {name: t.data_type for name, t in graph.constants.items()}
+        kinds.update((value.name, tensor_type(value.dtype)) for value in inputs)
+        widen(graph, kinds)
         return self._assemble(graph, renamed, wanted)
 
     def _check_operators(self):
