@@ -6,7 +6,8 @@
   that stay free.
 - `folding.py` computes what depends on parameters alone.
 - `graph.py` collects the ONNX nodes; `conversion.py` is what a converter sees of one node.
-- `table.py` has the converters by operator, and the other files have those, by family.
+- `families.py` finds the converter of an operator in `table.py`, which the other files fill, by
+  family.
 """
 from .model import export_model, get_operator_support
 

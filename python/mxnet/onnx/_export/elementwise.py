@@ -214,21 +214,25 @@ _BINARY_NAMES = {
     "min": "_minimum broadcast_minimum _npi_minimum _npi_fmin",
     "hypot": "_hypot broadcast_hypot _npi_hypot", "ldexp": "_npi_ldexp",
     "copysign": "_npi_copysign", "logaddexp": "_npi_logaddexp", "arctan2": "_npi_arctan2"}
-_SCALAR_NAMES = {
-    "add": "_plus_scalar _npi_add_scalar _scatter_plus_scalar",
-    "sub": "_minus_scalar _npi_subtract_scalar _scatter_minus_scalar",
-    "mul": "_mul_scalar _npi_multiply_scalar", "div": "_div_scalar _npi_true_divide_scalar",
-    "mod": "_mod_scalar _npi_mod_scalar", "pow": "_power_scalar _npi_power_scalar",
-    "floordiv": "_npi_floor_divide_scalar", "fmod": "_npi_fmod_scalar",
-    "max": "_maximum_scalar _npi_fmax_scalar", "min": "_minimum_scalar _npi_fmin_scalar",
-    "hypot": "_hypot_scalar _npi_hypot_scalar", "ldexp": "_npi_ldexp_scalar", "copysign": "_npi_copysign_scalar",
-    "logaddexp": "_npi_logaddexp_scalar", "arctan2": "_npi_arctan2_scalar"}
-_REVERSED_NAMES = {
-    "sub": "_rminus_scalar _npi_rsubtract_scalar", "div": "_rdiv_scalar _npi_rtrue_divide_scalar",
-    "mod": "_rmod_scalar _npi_rmod_scalar", "pow": "_rpower_scalar _npi_rpower_scalar",
-    "floordiv": "_npi_rfloor_divide_scalar", "fmod": "_npi_rfmod_scalar",
-    "ldexp": "_npi_rldexp_scalar", "copysign": "_npi_rcopysign_scalar",
-    "arctan2": "_npi_rarctan2_scalar"}
+# With a number: the function, what mx.nd and mx.np call it ("-": it has none), and whether there is
+# one for the number in front.
+_WITH_NUMBER = """
+add plus add -
+sub minus subtract reversed
+mul mul multiply -
+div div true_divide reversed
+mod mod mod reversed
+pow power power reversed
+max maximum fmax -
+min minimum fmin -
+hypot hypot hypot -
+floordiv - floor_divide reversed
+fmod - fmod reversed
+ldexp - ldexp reversed
+copysign - copysign reversed
+logaddexp - logaddexp -
+arctan2 - arctan2 reversed
+"""
 
 
 def _number(c):
@@ -243,10 +247,15 @@ def _of_two(c, kind):
 
 for _kind, _names in _BINARY_NAMES.items():
     _register(lambda c, kind=_kind: _of_two(c, kind), *_names.split())
-for _kind, _names in _SCALAR_NAMES.items():
-    _register(lambda c, kind=_kind: _BINARY[kind](c, _computed(c), _number(c)), *_names.split())
-for _kind, _names in _REVERSED_NAMES.items():
-    _register(lambda c, kind=_kind: _BINARY[kind](c, _number(c), _computed(c)), *_names.split())
+for _kind, _old, _new, _reversed in (line.split() for line in _WITH_NUMBER.split("\n") if line):
+    for _letter in ("", "r") if _reversed == "reversed" else ("",):
+        _names = [f"_npi_{_letter}{_new}_scalar"]
+        _names += [f"_{_letter}{_old}_scalar"] if _old != "-" else []
+        _names += [f"_scatter_{_old}_scalar"] if _kind in ("add", "sub") and not _letter else []
+        if _letter:
+            _register(lambda c, kind=_kind: _BINARY[kind](c, _number(c), _computed(c)), *_names)
+        else:
+            _register(lambda c, kind=_kind: _BINARY[kind](c, _computed(c), _number(c)), *_names)
 
 
 @converts("add_n")

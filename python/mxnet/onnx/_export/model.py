@@ -6,7 +6,7 @@ import numpy as np
 from ..._files.whole_files import NewFile, write_file
 from ...base import CheckedValueError, MXNetError, __version__
 from ...ndarray import NDArray
-from . import folding, shapes, table
+from . import families, folding, shapes
 from .bfloat16 import widen
 from .conversion import Conversion, Dimensions
 from .graph import Graph, identifier
@@ -125,7 +125,7 @@ def get_operator_support(opset_version=None):
     """
     if opset_version is not None and not _OLDEST <= opset_version <= _NEWEST:
         return []
-    return table.names()
+    return families.names()
 
 
 def _opset(version):
@@ -190,7 +190,7 @@ class _Export:
         return self._assemble(graph, renamed, wanted)
 
     def _check_operators(self):
-        missing = [n for n in self._nodes if not n.is_variable and table.find(n.op) is None]
+        missing = [n for n in self._nodes if not n.is_variable and families.find(n.op) is None]
         known = self._fold_indices()
         missing = [n for n in missing if n.index not in known]
         if missing:
@@ -265,7 +265,7 @@ class _Export:
         inputs = [self._values[source.index, i] for source, i in node.inputs]
         outputs = self._outputs(node)
         start = len(graph.nodes)
-        results = table.find(node.op)(Conversion(graph, dimensions, node, inputs, outputs))
+        results = families.find(node.op)(Conversion(graph, dimensions, node, inputs, outputs))
         results = [results] if isinstance(results, str) else list(results)
         name = identifier(node.name)
         for i, (result, value) in enumerate(zip(results, outputs)):

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import layers, layout, pooling  # noqa: F401
 from .activations import activation
-from .table import converts, find
+from .table import CONVERTERS, converts
 
 __all__ = []
 
@@ -207,7 +207,7 @@ class _Plain:
 def _same_range(operator):
     def convert(c):
         top, _, x = _operand(c, 0, 1, 2)
-        return _rounded(c, find(operator)(_Plain(c, x)), top, _WHOLE)
+        return _rounded(c, CONVERTERS[operator](_Plain(c, x)), top, _WHOLE)
     return convert
 
 
