@@ -7,16 +7,13 @@
 | the elements of the arrays, without a hole | |
 """
 import json
-import os
-
-import numpy as np
 
 from .. import _dtypes
 from .._binding import NDArrayBase
 from ..base import MXNetError, error_class
-from ..ndarray._native import view_as
 from . import kinds
 from .mapped import Bytes, array_over, check_shape
+from .torch_writing import bytes_of
 from .whole_files import NewFile
 
 __all__ = ["load_safetensors", "read_header", "save_safetensors"]
@@ -31,8 +28,9 @@ _PIECE = 64 << 20               # bytes that are written at once
 def _pairs(pairs):
     made = dict(pairs)
     if len(made) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the header has {next(n for n in names if names.count(n) > 1)!r:.80} twice")
+        seen = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
+        raise ValueError(f"the header has {twice!r:.80} twice")
     return made
 
 
@@ -143,15 +141,11 @@ def _width(array):
     return _dtypes.ITEM_BYTES[_dtypes.number(array.dtype)]
 
 
-def _values(array):
-    """The bytes of an array, as NumPy's."""
-    if array.dtype == _dtypes.bfloat16:
-        array = view_as(array.copy(), array.shape, _dtypes.number("uint16"))
-    return np.ascontiguousarray(array.asnumpy()).reshape(-1).view(np.uint8)
-
-
 def save_safetensors(target, arrays, metadata=None):
     """Write {name: array} to a path or to a file that is open for bytes."""
+    if not isinstance(target, (str, bytes)) and not hasattr(target, "__fspath__") and not hasattr(target, "write"):
+        raise error_class(MXNetError, TypeError)(f"[contrib.safetensors.save] got {type(target).__name__} as the file; accepted: a path "
+                                                 "or an open file, then the arrays")
     rows, at, header = _rows(arrays), 0, {}
     if metadata:
         header["__metadata__"] = _texts(metadata)
@@ -170,11 +164,11 @@ def save_safetensors(target, arrays, metadata=None):
     def write(put):
         put(len(text).to_bytes(8, "little") + text)
         for _, array in rows:
-            values = _values(array)
+            values = bytes_of(array)
             for begin in range(0, len(values), _PIECE):
                 put(memoryview(values[begin:begin + _PIECE]))
     if hasattr(target, "write"):
         write(target.write)
         return
-    with NewFile(os.fspath(target)) as out:
+    with NewFile(target) as out:
         write(out.write)
