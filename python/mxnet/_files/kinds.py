@@ -8,7 +8,7 @@ import zipfile
 
 from ..base import MXNetError, error_class, open_file
 
-__all__ = ["HEAD", "TORCH_MAGIC", "kind_of", "kind_of_file", "refuse", "refuse_other"]
+__all__ = ["HEAD", "TORCH_MAGIC", "kind_of", "kind_of_file", "refuse", "refuse_other", "refuse_prefix"]
 
 HEAD = 512      # bytes that `kind_of` wants to see
 
@@ -71,6 +71,7 @@ _BEGINNINGS = ((b"\x12\x01\0\0\0\0\0\0", "params"), (b"\x93NUMPY", "npy"), (b"\x
                (b"\x28\xb5\x2f\xfd", "zstd"), (b"7z\xbc\xaf\x27\x1c", "7z"), (b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"),
                (b"GIF8", "gif"), (b"%PDF-", "pdf"), (b"\x7fELF", "elf"), (b"\x0a\x23\xd7\xce", "record"))
 _SPACE = b" \t\r\n"
+_TORCH_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt")
 # Tags of a ModelProto's fields that may come behind its first one, the IR version.
 _ONNX_SECOND = frozenset(b"\x12\x1a\x22\x28\x32\x3a\x42\x72")
 
@@ -124,13 +125,14 @@ def _of_zip(names):
         return "torch_export"
     if "model.weights.h5" in last or {"config.json", "metadata.json"} <= last:
         return "keras"
-    if all(name.endswith(".npy") for name in names):
+    if not names or any(name.endswith(".npy") for name in names):
         return "npz"
     return "zip"
 
 
 def kind_of_file(path):
-    """The kind of the file `path`, a key of `WORDS`, or None.
+    """The kind of the file `path`, a key of `WORDS`, or None. A zip archive that is damaged is what
+    its name says, ``"npz"`` if that says nothing.
 
     Raises
     ------
@@ -147,7 +149,7 @@ def kind_of_file(path):
             with zipfile.ZipFile(file) as archive:
                 return _of_zip([info.filename for info in archive.infolist()])
         except Exception:   # of a damaged one; what zipfile raises has no common class
-            return "zip"
+            return "torch" if os.fsdecode(path).lower().endswith(_TORCH_SUFFIXES) else "npz"
 
 
 def refuse(function, path, kind, accepted, error=OSError):
@@ -157,8 +159,18 @@ def refuse(function, path, kind, accepted, error=OSError):
 
 
 def refuse_other(function, path, own, accepted, error=OSError):
-    """Raises if `path` is a file of another kind than those in `own`; one without a sign passes."""
+    """The kind of the file `path` if it is in `own`, or None for one without a sign; an error is
+    raised for other kinds."""
     kind = kind_of_file(path)
     if kind is not None and kind not in own:
         raise refuse(function, path, kind, accepted, error)
     return kind
+
+
+def refuse_prefix(function, prefix, accepted):
+    """Raises if `prefix`, with which the names of several files are to begin, is a file itself."""
+    if os.path.isfile(prefix):
+        kind = kind_of_file(prefix)
+        what, instead = WORDS[kind] if kind else ("a file", "leave out what follows the prefix in its name")
+        raise error_class(MXNetError, FileNotFoundError)(
+            f"[{function}] {os.fspath(prefix)!r} is {what}: {instead}; accepted here: {accepted}")

@@ -189,7 +189,7 @@ def _mobilenet_v2(block):
             names[f"features.{key}.out.{k}"] = f"features.{number}.conv." + (f"{part + second}" if is_last else f"{part}.{second}")
     end = len(units) + 1
     names.update({f"features.{stem[2]}": f"features.{end}.0", f"features.{stem[3]}": f"features.{end}.1"})
-    return {**names, "output": "classifier.1"}
+    return {**names, "output.2": "classifier.1"}
 
 
 _RULES = {vision.ResNetV1: _resnet, vision.AlexNet: _alexnet, vision.VGG: _vgg, vision.DenseNet: _densenet,

@@ -64,9 +64,10 @@ class TorchMobileNetV2(vision.MobileNetV2):
                     if first and isinstance(part, LinearBottleneck):
                         part, first = _TorchLinearBottleneck(int(32 * multiplier), int(16 * multiplier), 1, 1), False
                     features.add(part)
-                features.add(nn.Flatten(), nn.Dropout(0.2))
             self.features = features
-            self.output = nn.Dense(classes)
+            self.output = nn.HybridSequential(prefix='output_')
+            with self.output.name_scope():
+                self.output.add(nn.Flatten(), nn.Dropout(0.2), nn.Dense(classes))
 
 
 def _resnet(layers, groups=1, base_width=64):

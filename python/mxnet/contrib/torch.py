@@ -232,7 +232,8 @@ def _read(source):
         if not isinstance(source, (str, bytes)) and not hasattr(source, "__fspath__"):
             raise error_class(MXNetError, TypeError)(f"[{function}] got {type(source).__name__}; accepted: a path, a file that is open for "
                                                      "bytes, or a dictionary {name: array}")
-        kind = kinds.kind_of_file(source)
+        kind = kinds.refuse_other(function, source, ("torch", "torch_legacy", "torchscript", "safetensors", "params", "npz"),
+                                  "files of torch.save and of safetensors, .params and .npz files")
         if kind in ("params", "npz"):
             return what, _files.load(source)
     read = load_safetensors if kind == "safetensors" else load_torch
