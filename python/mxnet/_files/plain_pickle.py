@@ -102,7 +102,7 @@ class PickleReader:
         for frame, open_value in [*((frame, False) for frame in self._frames), (self._stack, True)]:
             at, of_frame = len(frame) - 1 - (not open_value), []
             while at >= 0 and isinstance(frame[at], str):
-                if at and isinstance(frame[at - 1], dict):      # one pair, set by itself
+                if at and isinstance(frame[at - 1], dict) and not frame[at - 1]:      # its first pair, set by itself
                     of_frame.append(frame[at])
                     at -= 2
                 else:

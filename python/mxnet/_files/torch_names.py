@@ -97,6 +97,12 @@ def _encoded(text, encoding="latin1"):
     return text.encode(encoding)
 
 
+def _bytes(data=b"", encoding="latin1"):
+    if not isinstance(data, (bytes, str)):
+        raise ValueError(f"bytes that are a {type(data).__name__}")
+    return _encoded(data, encoding) if isinstance(data, str) else data
+
+
 def _layout(name):
     if not isinstance(name, str):
         raise ValueError("a layout without name")
@@ -116,12 +122,13 @@ class Table:
         self._make, self._room = make, room
         known = {"collections.OrderedDict": self._dict, "collections.Counter": self._dict, "collections.defaultdict": self._default_dict,
                  "torch.Size": self._size, "torch.device": _device, "_codecs.encode": _encoded, "numpy.dtype": _NumpyType,
-                 "torch.serialization._get_layout": _layout, "builtins.bytearray": self._bytes,
+                 "torch.serialization._get_layout": _layout,
                  "torch._utils._rebuild_tensor": self._tensor, "torch._utils._rebuild_tensor_v2": self._tensor_v2,
                  "torch._utils._rebuild_tensor_v3": self._tensor_v3, "torch._utils._rebuild_parameter": self._parameter,
                  "torch._utils._rebuild_parameter_with_state": self._parameter, "torch._tensor._rebuild_from_type_v2": self._of_type}
         for home in ("builtins", "__builtin__"):
-            known.update({f"{home}.set": self._set, f"{home}.frozenset": self._set, f"{home}.dict": self._dict, f"{home}.list": self._list})
+            known.update({f"{home}.set": self._set, f"{home}.frozenset": self._set, f"{home}.dict": self._dict, f"{home}.list": self._list,
+                          f"{home}.bytes": _bytes, f"{home}.bytearray": _bytes})
         for home in ("numpy.core", "numpy._core"):
             known[f"{home}.multiarray.scalar"] = _numpy_number
         self._known = {name: Known(name, call) for name, call in known.items()}
@@ -167,12 +174,6 @@ class Table:
 
     def _list(self, items=()):
         return list(self._items(items))
-
-    @staticmethod
-    def _bytes(data=b""):
-        if not isinstance(data, bytes):
-            raise ValueError(f"bytes that are a {type(data).__name__}")
-        return data
 
     @staticmethod
     def _size(sizes=()):

@@ -1,6 +1,5 @@
 """Which arrays of a file go to which parameters of a block."""
 import re
-from collections import Counter
 
 from .._binding import NDArrayBase
 from ..base import MXNetError, error_class
@@ -132,12 +131,16 @@ def _listed(head, rows):
     return f"\n  {head}: {len(rows)}{shown}" + (f"\n    and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else "") if rows else ""
 
 
-def _advice(missing, unexpected, strict):
-    if not missing and not unexpected or not strict:
-        return ""
-    same = Counter(name.rpartition(".")[2] for name in unexpected)
-    more = " Names that differ can be given as mapping={'PyTorch name': 'block name'}, or layers paired by mapping='order'." if same else ""
-    return "\nAccepted: all names on both sides, or strict=False." + more
+def _advice(missing, unexpected, wrong, strict):
+    more = []
+    if strict and (missing or unexpected):
+        more.append("Accepted: all names on both sides, or strict=False.")
+    if strict and missing and unexpected:
+        more.append("Names that differ can be given as mapping={'PyTorch name': 'block name'}, or layers paired by mapping='order'.")
+    if wrong:
+        more.append("To keep the block's own values for arrays of other shapes (another number of classes), take these names out of what "
+                    "mx.contrib.torch.load(path) gives, and use strict=False.")
+    return "\n" + " ".join(more)
 
 
 def _is_optional(name, param):
@@ -165,7 +168,7 @@ def assign(block, weights, what, mapping, strict, ctx):
         raise _error(f"{what} does not fit the {type(block).__name__}:"
                      + (_listed("parameters of the block that it lacks", missing) if strict else "")
                      + (_listed("names in it that the block has no parameter for", unexpected) if strict else "")
-                     + _listed("shapes that differ", wrong) + _advice(missing, unexpected, strict))
+                     + _listed("shapes that differ", wrong) + _advice(missing, unexpected, wrong, strict))
     if weights and not pairs:
         raise _error(f"{what}: none of its {len(weights)} names is one of the {type(block).__name__}'s "
                      f"({', '.join(list(weights)[:3])}, ...; {', '.join(list(params)[:3])}, ...); accepted: names that "
