@@ -20,6 +20,7 @@ _STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat
              "ComplexDouble": "complex128", "ComplexFloat": "complex64", "QUInt8": "quint8", "QInt8": "qint8", "QInt32": "qint32",
              "QUInt4x2": "quint4x2", "QUInt2x4": "quint2x4"}
 _LAYOUTS = ("strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "per_tensor_affine")
+_TENSORS = ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer")
 
 
 def storage_type(kind):
@@ -132,8 +133,8 @@ class Table:
         for home in ("numpy.core", "numpy._core"):
             known[f"{home}.multiarray.scalar"] = _numpy_number
         self._known = {name: Known(name, call) for name, call in known.items()}
-        for name in ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer", "builtins.int", "builtins.float"):
-            self._known[name] = Known(name)
+        for name in (*_TENSORS, "builtins.int", "builtins.float"):
+            self._known.setdefault(name, Known(name, value=name))
         for name in (*DTYPES, *OTHER_DTYPES, *_LAYOUTS):
             self._known["torch." + name] = Known("torch." + name, value=DTYPES.get(name, name))
         for name, dtype in _STORAGES.items():
@@ -209,6 +210,6 @@ class Table:
     def _of_type(function, kind, arguments, _state=None):
         if not isinstance(function, Known) or function.call is None or not isinstance(arguments, tuple):
             raise ValueError("a tensor that is built by no function")
-        if not isinstance(kind, Known) or kind.name not in ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer"):
+        if kind not in _TENSORS:
             raise ValueError("a tensor of another class than Tensor and Parameter")
         return function.call(*arguments)

@@ -56,6 +56,7 @@ def test_a_checkpoint_with_optimizer_states():
     assert found["optimizer"]["state"][0]["exp_avg"].shape == (2, 1, 3, 3)
     assert found["schedule"]["milestones"] == {3: 1, 5: 1}
     same(found["parameter"], np.ones(3))
+    same(found["tensor"], np.ones((2, 2)))
 
 
 def test_arrays_of_either_kind():
