@@ -3,6 +3,7 @@
 Readers ask here when a file is not theirs, so that a `.pt` given to ``mx.nd.load`` is an error that
 names both and not a guess about damage.
 """
+import codecs
 import os
 import zipfile
 
@@ -85,7 +86,12 @@ def _of_text(head):
         return "html" if b"<html" in text.lower() else "xml"
     if low[:1] in (b"{", b"["):
         return "symbol" if b'"nodes"' in text else "json"
-    return "text" if text and not any(c < 9 or 13 < c < 32 and c != 27 for c in head) else None
+    if not text or any(c < 9 or 13 < c < 32 and c != 27 for c in head):
+        return None
+    try:
+        return "text" if codecs.getincrementaldecoder("utf-8")().decode(head) else None     # it may end within a letter
+    except UnicodeDecodeError:
+        return None
 
 
 def kind_of(head, size=None):

@@ -14,6 +14,7 @@ _AUXILIARY = "AuxLogits."        # of torchvision's inception_v3, which trains w
 # How torchvision's older files of DenseNets spell norm1 and conv1.
 _OLD_DENSE = re.compile(r"(\.denselayer\d+\.(?:norm|conv))\.([12])\.")
 _SHOWN = 20
+_DEEPEST = 4     # dictionaries around the weights
 
 
 def _error(what):
@@ -24,18 +25,18 @@ def _is_weights(value):
     return isinstance(value, dict) and any(isinstance(v, NDArrayBase) for v in value.values())
 
 
-def weights_among(values, what):
+def weights_among(values, what, depth=0):
     """{name: array} of a file: what it holds, or the one dictionary of arrays in it."""
     if not isinstance(values, dict):
         raise _error(f"{what} holds a {type(values).__name__}; accepted: a dictionary {{name: array}}")
+    for key in _KEYS if depth < _DEEPEST else ():
+        if _is_weights(values.get(key)):
+            return weights_among(values[key], what, depth + 1)
     if not values or _is_weights(values):
         return {name: array for name, array in values.items() if isinstance(array, NDArrayBase) and isinstance(name, str)}
-    for key in _KEYS:
-        if _is_weights(values.get(key)):
-            return weights_among(values[key], what)
     found = [key for key, value in values.items() if _is_weights(value)]
     if len(found) == 1:
-        return weights_among(values[found[0]], what)
+        return weights_among(values[found[0]], what, _DEEPEST)
     if found:
         raise _error(f"{what} holds dictionaries of arrays under {', '.join(map(repr, found))}; accepted: one of them, as "
                      f"mx.contrib.torch.load(path)[{found[0]!r}]")
