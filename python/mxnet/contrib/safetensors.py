@@ -4,14 +4,14 @@ could run.
 Arrays of a path share the file's pages, so a file of any size opens at once and takes memory only
 for what is read.
 """
-from .._files.mapped import array_class
-from .._files.safetensors_files import load_safetensors, open_safetensors, save_safetensors
-from ..util import accepts_device
+from .._files.mapped import array_class as _array_class
+from .._files.safetensors_files import load_safetensors as _load, open_safetensors as _open, save_safetensors as _save
+from ..util import accepts_device as _accepts_device
 
 __all__ = ["load", "metadata", "save"]
 
 
-@accepts_device
+@_accepts_device
 def load(file, ctx=None, array_type=None, mmap=True):
     """The arrays of a safetensors file.
 
@@ -47,7 +47,7 @@ def load(file, ctx=None, array_type=None, mmap=True):
     >>> mx.contrib.safetensors.load('net.safetensors')['weight'].shape
     (2, 3)
     """
-    return load_safetensors(file, "contrib.safetensors.load", array_class(array_type, "contrib.safetensors.load"), ctx, mmap)
+    return _load(file, "contrib.safetensors.load", _array_class(array_type, "contrib.safetensors.load"), ctx, mmap)
 
 
 def save(file, arrays, metadata=None):     # pylint: disable=redefined-outer-name
@@ -77,7 +77,7 @@ def save(file, arrays, metadata=None):     # pylint: disable=redefined-outer-nam
     >>> sorted(mx.contrib.safetensors.load('net.safetensors'))
     ['bias', 'weight']
     """
-    save_safetensors(file, arrays, metadata)
+    _save(file, arrays, metadata)
 
 
 def metadata(file):
@@ -89,4 +89,4 @@ def metadata(file):
     >>> mx.contrib.safetensors.metadata('net.safetensors')
     {'trained': '3 epochs'}
     """
-    return open_safetensors(file, "contrib.safetensors.metadata")[1]
+    return _open(file, "contrib.safetensors.metadata")[1]

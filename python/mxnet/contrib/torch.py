@@ -8,17 +8,17 @@ docs/migration/from_pytorch.md says which networks have the same weights.
 """
 from collections import namedtuple
 
-from .._files import kinds
-from .._files.mapped import array_class
-from .._files.safetensors_files import load_safetensors
-from .._files.torch_files import load_torch
-from .._files.torch_writing import save_torch
-from ..base import MXNetError, error_class
+from .._files import kinds as _kinds
+from .._files.mapped import array_class as _array_class
+from .._files.safetensors_files import load_safetensors as _load_safetensors
+from .._files.torch_files import load_torch as _load_torch
+from .._files.torch_writing import save_torch as _save_torch
+from ..base import MXNetError as _MXNetError, error_class as _error_class
 from ..ndarray import utils as _files
-from ..util import accepts_device
-from ._torch_names import names_of
-from ._torch_nets import torch_net
-from ._torch_weights import assign, weights_among
+from ..util import accepts_device as _accepts_device
+from ._torch_names import names_of as _names_of
+from ._torch_nets import torch_net as _torch_net
+from ._torch_weights import assign as _assign, weights_among as _weights_among
 
 __all__ = ["get_model", "load", "load_into", "names", "save", "state_dict"]
 
@@ -26,7 +26,7 @@ LoadedNames = namedtuple("LoadedNames", ["missing", "unexpected"])
 LoadedNames.__doc__ = "What :func:`load_into` left out: names of the block, and names of the file."
 
 
-@accepts_device
+@_accepts_device
 def load(file, ctx=None, array_type=None, mmap=True):
     """What a file of ``torch.save`` holds (``.pt``, ``.pth``, ``.bin``), with arrays for tensors.
 
@@ -72,7 +72,7 @@ def load(file, ctx=None, array_type=None, mmap=True):
     >>> {name: array.shape for name, array in weights.items()}
     {'weight': (2, 3), 'bias': (2,)}
     """
-    return load_torch(file, "contrib.torch.load", array_class(array_type, "contrib.torch.load"), ctx, mmap)
+    return _load_torch(file, "contrib.torch.load", _array_class(array_type, "contrib.torch.load"), ctx, mmap)
 
 
 def save(file, values):
@@ -101,7 +101,7 @@ def save(file, values):
     >>> mx.contrib.torch.load('net.pt')['epoch']
     3
     """
-    save_torch(file, values)
+    _save_torch(file, values)
 
 
 def get_model(name, **kwargs):
@@ -128,7 +128,7 @@ def get_model(name, **kwargs):
     >>> net(mx.sym.var('data')).infer_shape(data=(8, 3, 224, 224))[1]
     [(8, 10)]
     """
-    return torch_net(name, **kwargs)
+    return _torch_net(name, **kwargs)
 
 
 def names(block):
@@ -153,7 +153,7 @@ def names(block):
     >>> list(mx.contrib.torch.names(mx.gluon.model_zoo.vision.resnet18_v1()))[:3]
     ['conv1.weight', 'bn1.weight', 'bn1.bias']
     """
-    return {theirs: ours for ours, theirs in names_of(block)}
+    return {theirs: ours for ours, theirs in _names_of(block)}
 
 
 def state_dict(block):
@@ -169,10 +169,10 @@ def state_dict(block):
     ['weight', 'bias', 'running_mean', 'running_var']
     """
     params = block._collect_params_with_prefix()
-    return {theirs: params[ours]._reduce() for ours, theirs in names_of(block)}
+    return {theirs: params[ours]._reduce() for ours, theirs in _names_of(block)}
 
 
-@accepts_device
+@_accepts_device
 def load_into(block, source, mapping=None, strict=True, ctx=None):
     """Set the parameters of a block to weights of PyTorch.
 
@@ -217,7 +217,7 @@ def load_into(block, source, mapping=None, strict=True, ctx=None):
     array([[3., 3.]], dtype=float32)
     """
     what, values = _read(source)
-    return LoadedNames(*assign(block, weights_among(values, what), what, mapping, strict, ctx))
+    return LoadedNames(*_assign(block, _weights_among(values, what), what, mapping, strict, ctx))
 
 
 def _read(source):
@@ -227,16 +227,16 @@ def _read(source):
     function, what = "contrib.torch.load_into", getattr(source, "name", None) or repr(source)[:200]
     if hasattr(source, "read"):
         source, head = _with_head(source)
-        kind = kinds.kind_of(head)
+        kind = _kinds.kind_of(head)
     else:
         if not isinstance(source, (str, bytes)) and not hasattr(source, "__fspath__"):
-            raise error_class(MXNetError, TypeError)(f"[{function}] got {type(source).__name__}; accepted: a path, a file that is open for "
+            raise _error_class(_MXNetError, TypeError)(f"[{function}] got {type(source).__name__}; accepted: a path, a file that is open for "
                                                      "bytes, or a dictionary {name: array}")
-        kind = kinds.refuse_other(function, source, ("torch", "torch_legacy", "torchscript", "safetensors", "params", "npz"),
+        kind = _kinds.refuse_other(function, source, ("torch", "torch_legacy", "torchscript", "safetensors", "params", "npz"),
                                   "files of torch.save and of safetensors, .params and .npz files")
         if kind in ("params", "npz"):
             return what, _files.load(source)
-    read = load_safetensors if kind == "safetensors" else load_torch
+    read = load_safetensors if kind == "safetensors" else _load_torch
     return what, read(source, function, False, None)
 
 
@@ -246,6 +246,6 @@ def _with_head(file):
         import io
         file = io.BytesIO(file.read())
     at = file.tell()
-    head = file.read(kinds.HEAD)
+    head = file.read(_kinds.HEAD)
     file.seek(at)
     return file, head if isinstance(head, bytes) else b""
