@@ -236,7 +236,7 @@ def _read(source):
                                   "files of torch.save and of safetensors, .params and .npz files")
         if kind in ("params", "npz"):
             return what, _files.load(source)
-    read = load_safetensors if kind == "safetensors" else _load_torch
+    read = _load_safetensors if kind == "safetensors" else _load_torch
     return what, read(source, function, False, None)
 
 
