@@ -4,7 +4,8 @@
 #   tools/gpu_bundle.sh [--build build/cuda] [--out build/gpu_bundle.tar.xz] [--tests REGEX] [--binding-for PYTHON]... [--kernels FOLDER] [--most MIB]
 #
 # Packed, without debug information: libmxnet.so, the shared libraries that it needs and a plain machine lacks (oneDNN, OpenBLAS, Fortran and OpenMP run-time), test
-# programs (each holds the library once more, which packs well), the Python package with its compiled binding.
+# programs (each holds the library once more, which packs well), the Python package with its compiled binding. Programs that run kernels on the emulator say the
+# same on every machine and stay out; --tests '^gpu_.*_test$' packs them too, and --tests '' none.
 # --binding-for  also compile the binding for this interpreter (its headers must be there), say the GPU machine's version of Python; without one ctypes is used there
 # --kernels      cached kernels of runs on a GPU made of the host (its MXNET_HOME/rtc; build/cuda/host_gpu_home/rtc after ./dev test --host-gpu): compiled here for a Hopper GPU and
 #                packed, so that the GPU's time is not spent on compiling; for machines with the same NVRTC
@@ -12,7 +13,7 @@
 # NVIDIA's libraries stay out: they have to be on the machine, in a CUDA toolkit or in the Python packages that PyTorch brings.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$root/build/cuda out=$root/build/gpu_bundle.tar.xz tests='^(gpu_.*|user_module.*|storage|engine|ndarray)_test$' most=56 interpreters=() kernels=''
+build=$root/build/cuda out=$root/build/gpu_bundle.tar.xz tests='^(gpu_run|gpu_.*_cuda|user_module.*|storage|engine|ndarray)_test$' most=56 interpreters=() kernels=''
 while (($#)); do
   case $1 in
     --build) build=$(readlink -f "${2:?--build needs a folder}"); shift ;;
@@ -26,7 +27,7 @@ while (($#)); do
   shift
 done
 library=$build/libmxnet.so
-[[ -f $library && -x $build/tests/gpu_run_test ]] || { echo "gpu_bundle: no $library with its test programs; make them with ./dev build --preset cuda --tests" >&2; exit 1; }
+[[ -f $library && (-z $tests || -x $build/tests/gpu_run_test) ]] || { echo "gpu_bundle: no $library with its test programs; make them with ./dev build --preset cuda --tests" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/lib" "$work/tests" "$(dirname "$out")"
@@ -43,12 +44,12 @@ done < <(ldd "$library" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }')
 if ldd "$library" | grep 'not found'; then echo "gpu_bundle: libraries above are missing here" >&2; exit 1; fi
 
 for test in "$build"/tests/*; do
-  [[ -f $test && -x $test && $(basename "$test") =~ $tests ]] && cp "$test" "$work/tests/"
+  [[ -n $tests && -f $test && -x $test && $(basename "$test") =~ $tests ]] && cp "$test" "$work/tests/"
 done
 find "$work/lib" "$work/tests" -type f -exec chmod u+w {} + -exec strip --strip-unneeded {} +
 
 # The package, and a binding for every interpreter asked for
-cp -r "$root/python" "$work/python"
+cp -r "$root/python" "$root/include" "$work/"   # the version stands in a header
 find "$work/python" -name __pycache__ -prune -exec rm -rf {} +
 venv=${DEV_VENV:-$root/.venv}
 if ((${#interpreters[@]})) && [[ ! -x $venv/bin/python ]]; then
@@ -59,14 +60,24 @@ for python in "${interpreters[@]}"; do
   pybind=$("$venv/bin/python" -m pybind11 --includes | tr ' ' '\n' | grep pybind11)
   suffix=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
   header=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+  cmake "-DFOLDER=$root/python/src" "-DOUT=$build/bundle_sources.cc" -P "$root/cmake/binding_sources.cmake"   # what the binding was made from
   for module in "$root"/python/src/*_module.cc; do
-    common=()
+    common=("$build/bundle_sources.cc")
     for file in "$root"/python/src/*.cc; do [[ $file == *_module.cc ]] || common+=("$file"); done
-    g++ -std=c++17 -O2 -shared -fPIC -fvisibility=hidden $pybind "-I$header" "-I$root/include" "$module" "${common[@]}" -L"$work/lib" -lmxnet -Wl,--allow-shlib-undefined \
+    g++ -std=c++17 -O2 -shared -fPIC -fvisibility=hidden $pybind "-I$header" "-I$root/include" "-I$root/python/src" "$module" "${common[@]}" -L"$work/lib" -lmxnet -Wl,--allow-shlib-undefined \
       -o "$work/python/mxnet/_cy3/$(basename "${module%_module.cc}")$suffix"
   done
 done
 find "$work/python" -name '*.so' -exec strip --strip-unneeded {} +
+# The package must import with nothing of this tree: an undefined symbol would show on the other machine alone. Interpreters may lack NumPy, which it needs.
+for python in "${interpreters[@]}"; do
+  try='import mxnet as mx; assert mx.nd.ones(2).asnumpy().sum() == 2'
+  "$python" -c 'import numpy' 2>/dev/null || try='import ctypes, glob, os, sysconfig
+ctypes.CDLL(os.environ["MXNET_LIBRARY_PATH"], ctypes.RTLD_GLOBAL)
+for module in glob.glob("python/mxnet/_cy3/*" + sysconfig.get_config_var("EXT_SUFFIX")): ctypes.CDLL(module, os.RTLD_NOW)'
+  (cd "$work" && env -u MXNET_HOME -u LD_PRELOAD MXNET_LIBRARY_PATH="$work/lib/libmxnet.so" MXNET_ENFORCE_CYTHON=1 PYTHONPATH="$work/python" PYTHONDONTWRITEBYTECODE=1 \
+    LD_LIBRARY_PATH="$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$python" -W error -c "$try") || { echo "gpu_bundle: $python does not import what was packed" >&2; exit 1; }
+done
 
 if [[ -n $kernels ]]; then
   [[ -x $build/tests/host_gpu/precompile_kernels ]] || cmake --build "$build" --target precompile_kernels >/dev/null

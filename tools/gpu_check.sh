@@ -136,10 +136,13 @@ if wants tests; then
   if lacks pytest; then
     note "operators, runtime: not run, no pytest"
   else
+    # As many processes as the machine has cores, where pytest can: most of the time goes to compiling kernels on the host
+    t=$root/tests/python many=() ; ! has_python xdist || many=(-n "$(nproc)")
+    tested() { local name=$1 most=$2; shift 2; LAST=1 bench "$name" "$most" -m pytest -q "${many[@]}" --tb=short -p no:cacheprovider "$@"; }
     # users' kernels, CUDA graphs, memory shared with others; attention in one kernel; then every operator against the CPU
-    LAST=1 bench runtime 90 -m pytest -q "$root/tests/python/old_programs/test_rtc.py" "$root/tests/python/runtime/test_gpu_runtime.py" -p no:cacheprovider
-    LAST=1 bench attention 60 -m pytest -q "$root/tests/python/passes/test_interleaved_passes.py" "$root/tests/python/passes/test_attention_dropout.py" -k "on_a_gpu or replayed" -p no:cacheprovider
-    LAST=1 bench operators 420 -m pytest -q -x --maxfail=1000 "$root/tests/python/operators/test_gpu_operators.py" -p no:cacheprovider
+    tested runtime 90 "$t/old_programs/test_rtc.py" "$t/runtime/test_gpu_runtime.py"
+    tested attention 60 "$t/passes/test_interleaved_passes.py" "$t/passes/test_attention_dropout.py" -k "on_a_gpu or replayed"
+    tested operators 420 "$t/operators/test_gpu_operators.py"
     "$python" - "$out/operators.jsonl" >>"$out/summary.txt" 2>/dev/null <<'PY' || true
 import collections, json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
@@ -148,6 +151,9 @@ for outcome, n in collections.Counter(r["outcome"] for r in rows).most_common():
 missing = sorted({r["op"] for r in rows if r["outcome"] == "no kernel"})
 print(f"  operators without a GPU kernel ({len(missing)}): {' '.join(missing)}")
 PY
+    # everybody's tests, with the GPU in the place of the CPU
+    mapfile -t files < <(grep -lE 'pytest\.mark\.on_gpu\b' "$t"/*/test_*.py)
+    PYTHONPATH=$root/tests/host_gpu:$PYTHONPATH tested others 240 -p default_gpu -m "on_gpu and not nightly" "${files[@]}"
   fi
   if ! lacks numpy; then   # memory over 1,000 training steps, in the process and on the device
     bench leak 90 "$root/benchmark/leak.py" --ctx gpu --steps 1000

@@ -112,6 +112,7 @@ KNOWN = {
             f"tuple[Symbol, {_PARAMETERS}, {_PARAMETERS}]"),
     "mxnet.contrib.quantization.quantize_graph": f"tuple[Symbol, {_PARAMETERS}, {_PARAMETERS}, Any]",
     **_each("mxnet.contrib.quantization.", "quantize_net quantize_net_v2", "SymbolBlock"),
+    "mxnet.onnx.export_model": "str", "mxnet.onnx.get_operator_support": "list[str]",
     "CalibrationCollector.collect": "None", "CalibrationCollector.post_collect": "dict[str, tuple[float, float]]",
     "mxnet.model.load_params": f"tuple[{_PARAMETERS}, {_PARAMETERS}]",
     **_each("mxnet.context.", "cpu gpu cpu_pinned current_context current_device", "Context"), "mxnet.context.num_gpus": "int",

@@ -39,6 +39,7 @@ from mxnet import numpy as _mxnet_numpy
 from mxnet import numpy as numpy
 from mxnet import numpy_extension as _mxnet_numpy_extension
 from mxnet import numpy_extension as numpy_extension
+from mxnet import onnx as onnx
 from mxnet import operator as operator
 from mxnet import optimizer as optimizer
 from mxnet import profiler as profiler

@@ -152,7 +152,7 @@ std::vector<Value> GraphBuilder::Apply(const Call& call, const char* op, const s
   const Op* record = Op::Get(op);
   if (!record->key_var_num_args.empty() && !dict.count(record->key_var_num_args))
     dict[record->key_var_num_args] = std::to_string(operands.size());
-  if (known) return Compute(MakeAttrs(record, std::move(dict)), text, operands);
+  if (known && (draws_ || !record->uses_random)) return Compute(MakeAttrs(record, std::move(dict)), text, operands);
 
   const AttrsPtr attrs = MakeAttrs(record, dict);
   TensorTypes in, out(static_cast<size_t>(record->NumOutputs(*attrs)));

@@ -43,7 +43,8 @@ class FoldedWeights {
 
 class GraphBuilder {
  public:
-  GraphBuilder(Context ctx, FoldedWeights* folded) : ctx_(ctx), folded_(folded) {}
+  /* `draws`: random numbers are drawn at once, as for a node that runs on arrays. */
+  GraphBuilder(Context ctx, FoldedWeights* folded, bool draws = false) : ctx_(ctx), folded_(folded), draws_(draws) {}
 
   /* All results of an operator: arrays where all operands are known, else entries of the graph.
    * Throws NeedsValue without inputs when shapes of the results depend on unknown contents. */
@@ -65,6 +66,7 @@ class GraphBuilder {
 
   Context ctx_;
   FoldedWeights* folded_;
+  const bool draws_;
   std::map<std::pair<const Chunk*, std::string>, NodeEntry> known_;  // by chunk, and which part of it
   std::unordered_map<const Node*, NDArray> constants_;
   std::unordered_map<std::string, int> names_;

@@ -11,7 +11,7 @@ namespace {
 class Control {
  public:
   Control(Session* session, const NodeProto& node, const Env& env)
-      : session(session), env(env), builder(session->options().ctx, session->folded()), call(node, node.opset, nullptr, Operands(*session, node, env), &builder) {}
+      : session(session), env(env), builder(session->options().ctx, session->folded(), true), call(node, node.opset, nullptr, Operands(*session, node, env), &builder) {}
 
   /* The values of outer graphs that the node's graphs read. */
   Env Captured() const {

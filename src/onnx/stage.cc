@@ -332,7 +332,7 @@ void Runner::RunNode(const NodeProto& node, Env* env) {
   } else if (IsIf(node)) {
     results = RunIf(session_, node, *env);
   } else {
-    GraphBuilder builder(session_->options().ctx, session_->folded());
+    GraphBuilder builder(session_->options().ctx, session_->folded(), true);
     std::vector<Value> inputs;
     for (const std::string& name : node.inputs) {
       Value v = name.empty() ? Value() : *FindValue(*session_, *env, name);

@@ -32,5 +32,9 @@ __device__ __forceinline__ float Reciprocal(float x) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+// a * b rounded by itself: the compiler makes no fused operation of it and a sum. For what floor,
+// ceil and comparisons decide on, so that they decide as on the CPU.
+__device__ __forceinline__ float Product(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ double Product(double a, double b) { return __dmul_rn(a, b); }
 }  // namespace mx
 #endif  // MX_ON_HOST

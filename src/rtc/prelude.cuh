@@ -135,6 +135,10 @@ __device__ __forceinline__ float ToRoundable(int64 v) {
   const double d = static_cast<double>(v);
   return ToRoundable(d);
 }
+__device__ __forceinline__ float ToRoundable(uint64 v) {
+  const double d = static_cast<double>(v);
+  return ToRoundable(d);
+}
 template <typename C>
 struct Narrow<half, C> {
   static __device__ __forceinline__ half Store(C v) { return half{FloatToHalfBits(ToRoundable(v))}; }

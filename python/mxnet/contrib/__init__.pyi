@@ -3,6 +3,7 @@ from typing import Any
 from mxnet import amp as amp
 from mxnet.contrib import autograd as autograd
 from mxnet.contrib import io as io
+from mxnet.contrib import onnx as onnx
 from mxnet.contrib import quantization as quantization
 from mxnet.contrib import tensorboard as tensorboard
 from mxnet.contrib import text as text

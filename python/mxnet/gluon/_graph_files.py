@@ -9,7 +9,7 @@ from ._structure import ARRAY, describe
 from ._trace import input_context, renamed_graph
 from .parameter_dict import save_arrays
 
-__all__ = ['explain', 'partition', 'export', 'describe_graph', 'restore_graph']
+__all__ = ['explain', 'partition', 'export', 'graph_arrays', 'describe_graph', 'restore_graph']
 
 
 def explain(block, args, path, runs):
@@ -64,12 +64,23 @@ def export(block, path, epoch, remove_amp_cast):
         raise RuntimeError(f'[gluon.export] {block.name!r} has no graph; '
                            + (f'it runs operator by operator: {why}' if why
                               else 'call hybridize() and run it once before'))
-    out = block._cached_graph[1]
     if len(block._traces) > 1:
         warnings.warn(f'[gluon.export] {block.name!r} has {len(block._traces)} graphs, for '
                       f'different shapes, modes or arguments; the one recorded last is written',
                       stacklevel=3)
+    out, arrays = graph_arrays(block)
     sym_file = f'{path}-symbol.json'
+    params_file = '%s-%04d.params' % (path, epoch)
+    # The graph comes last: where parameters cannot be written, older ones keep theirs.
+    save_arrays(params_file, arrays)
+    out.save(sym_file, remove_amp_cast=remove_amp_cast)
+    return sym_file, params_file
+
+
+def graph_arrays(block):
+    """(the graph recorded last, the parameters that it reads as files have them: 'arg:' or 'aux:'
+    before their names)."""
+    out = block._cached_graph[1]
     arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
     arrays = {}
     for name, param in block.collect_params().items():
@@ -80,11 +91,7 @@ def export(block, path, epoch, remove_amp_cast):
     for trace in block._traces:
         if trace.out is out:
             arrays.update({'arg:' + n: a for n, a in trace.constants.items() if n in arg_names})
-    params_file = '%s-%04d.params' % (path, epoch)
-    # The graph comes last: where parameters cannot be written, older ones keep theirs.
-    save_arrays(params_file, arrays)
-    out.save(sym_file, remove_amp_cast=remove_amp_cast)
-    return sym_file, params_file
+    return out, arrays
 
 
 def cached_op(block):

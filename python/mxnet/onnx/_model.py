@@ -193,7 +193,8 @@ class Model(NotCopied):
         Parameters
         ----------
         shapes : dict, optional
-            Input to shape; needed for inputs with free dimensions.
+            Input to shape; needed for inputs with free dimensions. A free first dimension may be
+            left out: the symbol then serves any batch.
         dtypes : dict, optional
             Input to dtype, where the model leaves it open.
 
@@ -208,13 +209,10 @@ class Model(NotCopied):
         MXNetError
             where the model has control flow or results whose shapes depend on values.
         """
-        shapes, dtypes = dict(shapes or {}), dtypes or {}
-        for info in self.inputs:
-            if info.name in shapes:
-                continue
-            if info.shape is None or any(not isinstance(d, int) for d in info.shape):
-                raise ValueError(f"[onnx] no shape for the input {info}; accepted: shapes={{{info.name!r}: (...)}}")
-            shapes[info.name] = info.shape
+        from ._import import to_symbol
+        return to_symbol(self, shapes, dtypes)
+
+    def _convert(self, shapes, dtypes):
         names = list(shapes)
         ndims = (ctypes.c_int * len(names))(*[len(shapes[n]) for n in names])
         flat = [int(d) for n in names for d in shapes[n]]
@@ -226,6 +224,23 @@ class Model(NotCopied):
                                            ctypes.byref(count), ctypes.byref(param_names), ctypes.byref(params)))
         arrays = {param_names[i].decode(): NDArray(handle=NDArrayHandle(params[i])) for i in range(count.value)}
         return Symbol(handle=symbol), arrays
+
+    def to_block(self, shapes=None, dtypes=None):
+        """A Gluon block with the model's weights, for training and for use in other blocks.
+
+        Parameters
+        ----------
+        shapes, dtypes : dict, optional
+            As in `convert`.
+
+        Returns
+        -------
+        gluon.SymbolBlock
+            Its parameters have the names of the file. Normalisation keeps the statistics of the
+            file, and dropout is left out, as in inference.
+        """
+        from ._import import to_block
+        return to_block(self, shapes, dtypes)
 
     def explain(self):
         """The plans made so far as text: nodes, bulks, memory, and where the graph was cut."""

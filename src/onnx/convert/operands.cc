@@ -68,11 +68,6 @@ Value CountUp(const Call& c, int64_t n) {
   return c.IntTensor(numbers);
 }
 
-Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t end) {
-  if (begin == 0 && end == x.shape()[axis]) return x;
-  return c.Op("slice_axis", {x}, {{"axis", Text(axis)}, {"begin", Text(begin)}, {"end", Text(end)}});
-}
-
 Value Join(const Call& c, const std::vector<Value>& values, int axis) {
   std::vector<Value> full;
   for (const Value& v : values)

@@ -343,8 +343,11 @@ __device__ __forceinline__ bool Below(const Data* a, long long i, const Data* b,
   if constexpr (mx::IsReal<Data>::value) {
     const double x = mx::Load<double>(a, i), y = mx::Load<double>(b, j);
     return x < y || (y != y && x == x);
+  } else if constexpr (mx::IsBoolean<Data>::value) {
+    return a[i].bits < b[j].bits;
+  } else {
+    return a[i] < b[j];
   }
-  return a[i] < b[j];
 }
 
 template <typename I, typename Data, int right>

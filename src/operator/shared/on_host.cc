@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/device/device_interface.h"
+#include "mxnet/op.h"
 #include "ndarray/run.h"
 #include "ndarray/sparse_copy.h"
 #include "rtc/loop.h"
@@ -62,6 +63,14 @@ void OnHost(KernelArgs& args, const std::function<void(KernelArgs&)>& compute) {
   call.out = Span<const TBlob>(out.data(), static_cast<int>(out.size()));
   call.workspace = [&memory](size_t bytes) { return memory.Take(bytes); };
   compute(call);
+  // what is updated in place, before results: one of these may be the same array
+  for (int i : args.attrs->op->MutateInputs(*args.attrs)) {
+    const TBlob &copy = in[static_cast<size_t>(i)], &array = args.in[i];
+    if (copy.sparse)
+      CopyParts(*copy.sparse, array.sparse, nullptr);
+    else if (copy.Size() != 0)
+      Write(args.run, copy.dptr, array.dptr, copy.Bytes());
+  }
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i].sparse && args.req[static_cast<int>(i)] != OpReq::kNull)
       CopyParts(*out[i].sparse, args.out[static_cast<int>(i)].sparse, nullptr);

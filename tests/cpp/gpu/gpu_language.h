@@ -164,6 +164,8 @@ inline const char* const kDeviceHalf = R"TEXT(namespace mx {
 static inline float Exp2(float x) { return exp2f(x); }
 static inline void SinCosOfTurn(float turn, float* sine, float* cosine) { *sine = sinf(6.2831853f * turn); *cosine = cosf(6.2831853f * turn); }
 static inline float Reciprocal(float x) { return 1.0f / x; }
+static inline float Product(float a, float b) { return a * b; }
+static inline double Product(double a, double b) { return a * b; }
 static inline float HalfBitsToFloat(unsigned short b) { _Float16 h; memcpy(&h, &b, 2); return static_cast<float>(h); }
 static inline unsigned short FloatToHalfBits(float f) { const _Float16 h = static_cast<_Float16>(f); unsigned short b; memcpy(&b, &h, 2); return b; }
 static inline float BfloatBitsToFloat(unsigned short b) { return __uint_as_float(static_cast<unsigned>(b) << 16); }

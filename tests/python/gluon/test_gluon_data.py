@@ -106,7 +106,8 @@ def test_batchify():
 # -- image datasets --------------------------------------------------------------------------------
 def write_idx(path, array, compress=True):
     content = struct.pack('>BBBB', 0, 0, 8, array.ndim) + struct.pack(f'>{array.ndim}I', *array.shape) + array.tobytes()
-    (gzip.open if compress else open)(path, 'wb').write(content)
+    with (gzip.open if compress else open)(path, 'wb') as file:
+        file.write(content)
 
 
 @pytest.mark.parametrize('kind', ['MNIST', 'FashionMNIST'])

@@ -12,7 +12,7 @@ MODULES = ['contrib._calibration', 'contrib.autograd', 'contrib.io', 'contrib.qu
            'contrib.svrg_optimization.svrg_module', 'contrib.tensorboard',
            'contrib.text.embedding', 'contrib.text.utils', 'contrib.text.vocab', 'gluon.contrib.data.text',
            'gluon.contrib.estimator.batch_processor', 'gluon.contrib.estimator.estimator',
-           'gluon.contrib.estimator.event_handler', 'gluon.metric']
+           'gluon.contrib.estimator.event_handler', 'gluon.metric', 'onnx._export.model']
 
 
 @pytest.mark.parametrize('name', MODULES)

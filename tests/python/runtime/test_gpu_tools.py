@@ -3,6 +3,7 @@ and how it ends."""
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import mxnet as mx
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+BUNDLE = os.path.join(ROOT, "tools", "gpu_bundle.sh")
 CHECK = os.path.join(ROOT, "tools", "gpu_check.sh")
 pytestmark = pytest.mark.skipif(mx.num_gpus() > 0, reason="a GPU is here")
 
@@ -100,3 +102,22 @@ def test_a_bundle_brings_library_and_tests(tmp_path, library):
     assert "gpu_run_test: passed" in text and "0123abc" in text
     path = (tmp_path / "out" / "gpu_run_test.log").read_text()
     assert path.split(":")[0].strip().endswith("/lib") and not os.path.exists(path.split(":")[0].strip())   # unpacked, and gone again
+
+
+@pytest.mark.nightly
+def test_a_bundle_imports_with_its_binding_and_nothing_of_this_tree(tmp_path):
+    library = os.environ.get("MXNET_LIBRARY_PATH") or mx.libinfo.find_lib_path()[0]
+    bundle = tmp_path / "bundle.tar.xz"
+    subprocess.run(["bash", BUNDLE, "--build", os.path.dirname(library), "--tests", "", "--out", str(bundle),
+                    "--binding-for", sys.executable], check=True, capture_output=True, timeout=1200)
+    with tarfile.open(bundle) as packed:
+        packed.extractall(tmp_path / "at", filter="data")
+    code = ("import mxnet as mx; print(mx.__version__, mx.nd._internal.NDArrayBase.__module__, "
+            "mx.nd.ones(2).asnumpy().sum()); print(mx.__file__)")
+    env = {"PATH": "/usr/bin:/bin", "MXNET_LIBRARY_PATH": str(tmp_path / "at" / "lib" / "libmxnet.so"),
+           "LD_LIBRARY_PATH": os.pathsep.join([str(tmp_path / "at" / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]),
+           "PYTHONPATH": str(tmp_path / "at" / "python")}
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[:3] == [mx.__version__, "mxnet._cy3.ndarray", "2.0"]
+    assert done.stdout.splitlines()[1].startswith(str(tmp_path))

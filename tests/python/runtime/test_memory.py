@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
+from contraction import assert_same
 from mxnet.gluon import nn
 
 pytestmark = [pytest.mark.on_gpu, pytest.mark.sanitized_address]
@@ -42,7 +43,7 @@ def step(executor):
 def equal(a, b):
     assert len(a) == len(b)
     for x, y in zip(a, b):
-        np.testing.assert_array_equal(x, y)
+        assert_same(x, y)
 
 
 def residual_net():

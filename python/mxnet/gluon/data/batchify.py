@@ -13,8 +13,10 @@ def _stack_arrays(arrays, shared):
     if arrays[0].stype == 'csr':    # of one row each: csr arrays have two axes
         return nd.concat(*arrays, dim=0)
     arrays = [a.as_nd_ndarray() for a in arrays]
-    if not shared:
-        return to_current_class(nd.stack(*arrays))
+    if not shared or arrays[0].context.device_type == 'gpu':    # only the host's memory is shared
+        batch = nd.stack(*arrays)
+        return to_current_class(batch.as_in_context(context_mod.Context('cpu_shared', 0)) if shared
+                                else batch)
     out = nd.empty((len(arrays),) + arrays[0].shape, dtype=arrays[0].dtype, ctx=context_mod.Context('cpu_shared', 0))
     return to_current_class(nd.stack(*arrays, out=out))
 

@@ -110,7 +110,7 @@ BatchNormSettings OnDevice(const KernelArgs& args, bool relu) {
 
 template <bool kRelu>
 void Forward(KernelArgs& args) {
-  if (args.in[0].Size() == 0 && (UsesBatch(args) || args.run.ctx.is_gpu())) return NoStatistics(args, 2);
+  if (args.in[0].Size() == 0 && UsesBatch(args)) return NoStatistics(args, 2);
   if (args.run.ctx.is_gpu()) return BatchNormOnDevice(args, OnDevice(args, kRelu));
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);

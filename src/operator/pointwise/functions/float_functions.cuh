@@ -24,7 +24,16 @@ MXNET_FN T erfinv(T x) { return ::erfinv(x); }
 MXNET_FN T digamma(T x) { return static_cast<T>(SlowDigamma(x)); }
 MXNET_FN T trigamma(T x) { return static_cast<T>(SlowTrigamma(x)); }
 MXNET_FN T tetragamma(T x) { return static_cast<T>(SlowTetragamma(x)); }
-MXNET_FN T gamma(T x) { return static_cast<T>(::tgamma(static_cast<double>(x))); }
+MXNET_FN T gamma(T x) {
+  if constexpr (sizeof(T) == 8) {  // factorials are exact, as the C library has them: integers are made of such results
+    if (x >= T(1) && x <= T(23) && x == ::floor(x)) {
+      T product = T(1);
+      for (T k = T(2); k < x; k += T(1)) product *= k;
+      return product;
+    }
+  }
+  return static_cast<T>(::tgamma(static_cast<double>(x)));
+}
 MXNET_FN T gammaln(T x) { return static_cast<T>(::lgamma(static_cast<double>(x))); }
 #undef MXNET_LIBM
 #undef MXNET_SLOW_FN

@@ -3,21 +3,7 @@
 
 namespace kernels {
 
-// a * b, rounded: a comparison of overlaps has the same outcome as on the CPU.
-__device__ __forceinline__ float Product(float a, float b) {
-#ifdef MX_ON_HOST
-  return a * b;
-#else
-  return __fmul_rn(a, b);
-#endif
-}
-__device__ __forceinline__ double Product(double a, double b) {
-#ifdef MX_ON_HOST
-  return a * b;
-#else
-  return __dmul_rn(a, b);
-#endif
-}
+using mx::Product;  // a comparison of overlaps has the same outcome as on the CPU
 
 template <typename T>
 __device__ __forceinline__ T Least() {  // -infinity: also the key of boxes that do not take part

@@ -37,13 +37,13 @@ struct MeanRegion {
     image = finite ? ImageOf(v[0], a.size.images) : -1;
     const A scale = static_cast<A>(a.scale);
     for (int axis = 0; axis < 2; ++axis) {
-      first[axis] = ::round(v[2 - axis]) * scale;
-      bin[axis] = AtLeast((::round(v[4 - axis]) + A(1)) * scale - first[axis], A(0.1)) / static_cast<A>(a.size.ph);
+      first[axis] = Product(::round(v[2 - axis]), scale);
+      bin[axis] = AtLeast(Product(::round(v[4 - axis]) + A(1), scale) - first[axis], A(0.1)) / static_cast<A>(a.size.ph);
     }
   }
   __device__ __forceinline__ void Edges(int axis, long long k, long long size, long long* begin, long long* end) const {
-    *begin = Clipped(::floor(static_cast<A>(k) * bin[axis] + first[axis]), size);
-    *end = Clipped(::ceil(static_cast<A>(k + 1) * bin[axis] + first[axis]), size);
+    *begin = Clipped(::floor(Product(static_cast<A>(k), bin[axis]) + first[axis]), size);
+    *end = Clipped(::ceil(Product(static_cast<A>(k + 1), bin[axis]) + first[axis]), size);
   }
 };
 
@@ -123,18 +123,18 @@ struct DeformBin {
     for (int k = 0; k < 5; ++k) v[k] = mx::Load<A>(a.rois, region * 5 + k), finite = finite && Finite(v[k]);
     image = finite ? ImageOf(v[0], a.size.images) : -1;
     const A scale = static_cast<A>(a.scale), half = A(0.5), bins = static_cast<A>(a.size.ph);
-    const A x1 = ::round(v[1]) * scale - half, y1 = ::round(v[2]) * scale - half;
-    width = AtLeast((::round(v[3]) + A(1)) * scale - half - x1, A(0.1)),
-    height = AtLeast((::round(v[4]) + A(1)) * scale - half - y1, A(0.1));
+    const A x1 = Product(::round(v[1]), scale) - half, y1 = Product(::round(v[2]), scale) - half;
+    width = AtLeast(Product(::round(v[3]) + A(1), scale) - half - x1, A(0.1)),
+    height = AtLeast(Product(::round(v[4]) + A(1), scale) - half - y1, A(0.1));
     A dx = A(0), dy = A(0);
     if (a.trans) {
       const long long at = Offset(a, region, of, i, j);
-      dx = mx::Load<A>(a.trans, at) * static_cast<A>(a.trans_std);
-      dy = mx::Load<A>(a.trans, at + a.parts * a.parts) * static_cast<A>(a.trans_std);
+      dx = Product(mx::Load<A>(a.trans, at), static_cast<A>(a.trans_std));
+      dy = Product(mx::Load<A>(a.trans, at + a.parts * a.parts), static_cast<A>(a.trans_std));
     }
     const A bin_h = height / bins, bin_w = width / bins;
     step_h = bin_h / static_cast<A>(a.samples), step_w = bin_w / static_cast<A>(a.samples);
-    top = static_cast<A>(i) * bin_h + y1 + dy * height, left = static_cast<A>(j) * bin_w + x1 + dx * width;
+    top = Product(static_cast<A>(i), bin_h) + y1 + Product(dy, height), left = Product(static_cast<A>(j), bin_w) + x1 + Product(dx, width);
   }
   template <typename Args>
   static __device__ __forceinline__ long long Offset(const Args& a, long long region, long long of, long long i, long long j) {
@@ -157,8 +157,8 @@ struct DeformBin {
       for (long long v = 0; v < a.samples; ++v) {
         long long y0, y1, x0, x1;
         A fy, fx;
-        if (!Between(top + static_cast<A>(u) * step_h, a.size.h, &y0, &y1, &fy) ||
-            !Between(left + static_cast<A>(v) * step_w, a.size.w, &x0, &x1, &fx))
+        if (!Between(top + Product(static_cast<A>(u), step_h), a.size.h, &y0, &y1, &fy) ||
+            !Between(left + Product(static_cast<A>(v), step_w), a.size.w, &x0, &x1, &fx))
           continue;
         ++points;
         f(y0, y1, fy, x0, x1, fx);

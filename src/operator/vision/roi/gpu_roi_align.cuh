@@ -48,15 +48,15 @@ struct AlignAxis {
   long long size;
   __device__ __forceinline__ AlignAxis(A low, A high, A scale, bool aligned, long long samples, long long bins, long long s) : size(s) {
     const A offset = aligned ? A(0.5) : A(0);
-    begin = low * scale - offset;
-    A length = high * scale - offset - begin;
+    begin = Product(low, scale) - offset;
+    A length = Product(high, scale) - offset - begin;
     if (!aligned && !(length > A(1))) length = length == length ? A(1) : length;
     finite = Finite(low) && Finite(high) && Finite(length);
     bin = length / static_cast<A>(bins);
     const A own = ::ceil(bin);
     points = samples > 0 ? static_cast<A>(samples) : own > A(0) ? own : A(0);
   }
-  __device__ __forceinline__ A Start(long long k) const { return begin + static_cast<A>(k) * bin; }
+  __device__ __forceinline__ A Start(long long k) const { return begin + Product(static_cast<A>(k), bin); }
   __device__ __forceinline__ PointRange Points(long long k) const {
     return PointRange(Start(k), bin / points, points, -1, static_cast<double>(size));
   }
@@ -204,11 +204,11 @@ struct RotatedRegion {
     *us = PointRange(Top(i), bin_h / rows, rows, low[0], high[0]);
     *vs = PointRange(Left(j), bin_w / columns, columns, low[1], high[1]);
   }
-  __device__ __forceinline__ A Top(long long i) const { return -height / A(2) + static_cast<A>(i) * bin_h; }
-  __device__ __forceinline__ A Left(long long j) const { return -width / A(2) + static_cast<A>(j) * bin_w; }
+  __device__ __forceinline__ A Top(long long i) const { return -height / A(2) + Product(static_cast<A>(i), bin_h); }
+  __device__ __forceinline__ A Left(long long j) const { return -width / A(2) + Product(static_cast<A>(j), bin_w); }
   __device__ __forceinline__ void At(long long i, long long j, long long u, long long v, A* y, A* x) const {
     const A down = Top(i) + (static_cast<A>(u) + A(0.5)) * bin_h / rows, over = Left(j) + (static_cast<A>(v) + A(0.5)) * bin_w / columns;
-    *y = down * cosine - over * sine + cy, *x = over * cosine + down * sine + cx;
+    *y = Product(down, cosine) - Product(over, sine) + cy, *x = Product(over, cosine) + Product(down, sine) + cx;
   }
 };
 

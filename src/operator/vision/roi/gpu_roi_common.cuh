@@ -3,6 +3,8 @@
 
 namespace kernels {
 
+using mx::Product;  // edges and points lie where the CPU has them
+
 template <typename A>
 __device__ __forceinline__ bool Finite(A v) {
   return v - v == A(0);

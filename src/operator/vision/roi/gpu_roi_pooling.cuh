@@ -17,12 +17,12 @@ struct Bins {
   A first, bin;
   long long size;
   __device__ __forceinline__ Bins(A low, A high, A scale, long long bins, long long s) : size(s) {
-    first = ::round(low * scale);
-    const A length = ::round(high * scale) - first + A(1);
+    first = ::round(Product(low, scale));
+    const A length = ::round(Product(high, scale)) - first + A(1);
     bin = (length > A(1) ? length : A(1)) / static_cast<A>(bins);
   }
-  __device__ __forceinline__ long long Begin(long long k) const { return Clipped(::floor(static_cast<A>(k) * bin) + first, size); }
-  __device__ __forceinline__ long long End(long long k) const { return Clipped(::ceil(static_cast<A>(k + 1) * bin) + first, size); }
+  __device__ __forceinline__ long long Begin(long long k) const { return Clipped(::floor(Product(static_cast<A>(k), bin)) + first, size); }
+  __device__ __forceinline__ long long End(long long k) const { return Clipped(::ceil(Product(static_cast<A>(k + 1), bin)) + first, size); }
 };
 
 template <typename X>

@@ -1,0 +1,186 @@
+"""Products of matrices."""
+import numpy as np
+
+from .table import converts
+
+__all__ = []
+
+
+def _turned(c, i, flag):
+    """Input i, its last two axes exchanged if `flag`."""
+    if not flag:
+        return c[i]
+    n = c.ndim(i)
+    return c.op("Transpose", c[i], perm=[*range(n - 2), n - 1, n - 2])
+
+
+@converts("batch_dot")
+def _(c):
+    return c.op("MatMul", _turned(c, 0, c.params["transpose_a"]),
+                _turned(c, 1, c.params["transpose_b"]))
+
+
+@converts("_linalg_gemm2")
+def _(c):
+    _check_axis(c)
+    x = c.op("MatMul", _turned(c, 0, c.params["transpose_a"]),
+             _turned(c, 1, c.params["transpose_b"]))
+    alpha = c.params["alpha"]
+    return x if alpha == 1 else c.op("Mul", x, c.const(alpha))
+
+
+def _check_axis(c):
+    if c.params["axis"] not in (-2, c.ndim() - 2):
+        raise c.unsupported(f"axis {c.params['axis']}", "-2")
+
+
+@converts("_linalg_gemm")
+def _(c):
+    _check_axis(c)
+    params = c.params
+    x = c.op("MatMul", _turned(c, 0, params["transpose_a"]), _turned(c, 1, params["transpose_b"]))
+    scaled = c.op("Mul", c[2], c.const(params["beta"]))
+    return c.op("Add", c.op("Mul", x, c.const(params["alpha"])), scaled)
+
+
+@converts("_linalg_syrk")
+def _(c):
+    transpose, alpha = c.params["transpose"], c.params["alpha"]
+    x = c.op("MatMul", _turned(c, 0, transpose), _turned(c, 0, not transpose))
+    return x if alpha == 1 else c.op("Mul", x, c.const(alpha))
+
+
+@converts("_linalg_det")
+def _(c):
+    return c.op("Det", c[0])
+
+
+@converts("dot")
+def _(c):
+    """The last axis of the one with the first axis of the other; `transpose_a` puts the first axis
+    of the one last, `transpose_b` the last of the other first."""
+    a, b = c[0], c[1]
+    n, m = c.ndim(0), c.ndim(1)
+    if c.params["transpose_a"] and n > 1:
+        a = c.transpose(a, [*range(1, n), 0])
+    if c.params["transpose_b"] and m > 1:
+        b = c.transpose(b, [m - 1, *range(m - 1)])
+    if n <= 2 and m <= 2:
+        x = c.op("MatMul", a, b)
+        return c.op("Reshape", x, c.ints(1)) if n == m == 1 else x
+    width = c.dims(0)[0 if c.params["transpose_a"] else -1][0]
+    if n > 2:
+        a = c.op("Reshape", a, c.ints(-1, width))
+    if m > 2:
+        b = c.op("Reshape", b, c.ints(width, -1))
+    return c.reshape_out(c.op("MatMul", a, b))
+
+
+@converts("_np_dot", "_npi_dot")
+def _(c):
+    a, b = (c.input_as(i, c.out_dtype()) for i in (0, 1))
+    if c.ndim(0) == 0 or c.ndim(1) == 0:
+        return c.op("Mul", a, b)
+    if c.ndim(1) <= 2:
+        return c.op("MatMul", a, b)
+    m, width = c.ndim(1), c.shape(1)[-2]
+    b = c.op("Reshape", c.transpose(b, [m - 2, *range(m - 2), m - 1]), c.ints(width, -1))
+    a = a if c.ndim(0) <= 2 else c.op("Reshape", a, c.ints(-1, width))
+    return c.reshape_out(c.op("MatMul", a, b))
+
+
+@converts("_npi_matmul")
+def _(c):
+    return c.op("MatMul", c.input_as(0, c.out_dtype()), c.input_as(1, c.out_dtype()))
+
+
+def _contracted(c, first, second):
+    """Sums over axes `first` of input 0 and `second` of input 1."""
+    first, second = [c.axis(a, 0) for a in first], [c.axis(a, 1) for a in second]
+    left = [a for a in range(c.ndim(0)) if a not in first]
+    right = [a for a in range(c.ndim(1)) if a not in second]
+    width = int(np.prod([c.shape(0)[a] for a in first]))
+    a = c.op("Reshape", c.transpose(c[0], left + first), c.ints(-1, width))
+    b = c.op("Reshape", c.transpose(c[1], second + right), c.ints(width, -1))
+    return c.reshape_out(c.op("MatMul", a, b))
+
+
+@converts("_npi_tensordot")
+def _(c):
+    return _contracted(c, c.params["a_axes_summed"], c.params["b_axes_summed"])
+
+
+@converts("_npi_tensordot_int_axes")
+def _(c):
+    n = c.params["axes"]
+    return _contracted(c, range(c.ndim(0) - n, c.ndim(0)), range(n))
+
+
+@converts("_npi_einsum")
+def _(c):
+    parts = [c.input_as(i, c.out_dtype()) for i in range(len(c))]
+    return c.op("Einsum", *parts, equation=c.params["subscripts"].replace(" ", ""))
+
+
+@converts("_npi_kron")
+def _(c):
+    n = max(c.ndim(0), c.ndim(1))
+    parts = []
+    for i in (0, 1):
+        x = c.input_as(i, c.out_dtype())
+        missing = n - c.ndim(i)
+        if missing:
+            x = c.unsqueeze(x, *range(missing))
+        parts.append(c.unsqueeze(x, *range(1 - i, 2 * n, 2)))
+    return c.reshape_out(c.op("Mul", *parts))
+
+
+# ---- attention
+
+def _parts(c, i, heads, count):
+    """Input i of (steps, batch, heads * count * width) as `count` arrays of (batch * heads, steps,
+    width), and the width."""
+    width = c.shape(i)[2] // (heads * count)
+    x = c.op("Reshape", c[i], c.ints(0, 0, heads, count, width))
+    parts = []
+    for place in range(count):
+        part = c.op("Gather", x, c.const(place, np.int64), axis=3)
+        part = c.op("Reshape", part, c.ints(0, -1, width))
+        parts.append(c.op("Transpose", part, perm=[1, 0, 2]))
+    return parts, width
+
+
+def _scores(c, queries, keys, width):
+    queries = c.op("Mul", queries, c.const(width ** -0.5))
+    return c.op("MatMul", queries, c.op("Transpose", keys, perm=[0, 2, 1]))
+
+
+def _applied(c, attention, values, heads, width):
+    """Attention times values, as (steps, batch, heads * width)."""
+    x = c.op("Transpose", c.op("MatMul", attention, values), perm=[1, 0, 2])
+    return c.op("Reshape", x, c.ints(0, -1, heads * width))
+
+
+@converts("_contrib_interleaved_matmul_selfatt_qk")
+def _(c):
+    (queries, keys, _), width = _parts(c, 0, c.params["heads"], 3)
+    return _scores(c, queries, keys, width)
+
+
+@converts("_contrib_interleaved_matmul_selfatt_valatt")
+def _(c):
+    (_, _, values), width = _parts(c, 0, c.params["heads"], 3)
+    return _applied(c, c[1], values, c.params["heads"], width)
+
+
+@converts("_contrib_interleaved_matmul_encdec_qk")
+def _(c):
+    (queries,), width = _parts(c, 0, c.params["heads"], 1)
+    (keys, _), _ = _parts(c, 1, c.params["heads"], 2)
+    return _scores(c, queries, keys, width)
+
+
+@converts("_contrib_interleaved_matmul_encdec_valatt")
+def _(c):
+    (_, values), width = _parts(c, 0, c.params["heads"], 2)
+    return _applied(c, c[1], values, c.params["heads"], width)

@@ -1,0 +1,395 @@
+"""`export_model`: from what users give to a file."""
+import os
+
+import numpy as np
+
+from ..._files.whole_files import NewFile, write_file
+from ...base import CheckedValueError, MXNetError, __version__
+from ...ndarray import NDArray
+from . import families, folding, shapes
+from .bfloat16 import widen
+from .conversion import Conversion, Dimensions
+from .graph import Graph, identifier
+from .package import onnx, tensor_type
+from .shapes import Value, is_static
+from .sources import read_model
+
+__all__ = ["export_model", "get_operator_support"]
+
+_OLDEST, _NEWEST = 13, 21       # opsets
+_LARGEST = 2**31 - 2**20        # bytes of a file without others: what protobuf holds
+
+
+def export_model(sym, params=None, in_shapes=None, in_types=np.float32,
+                 onnx_file_path="model.onnx", verbose=False, dynamic=False,
+                 dynamic_input_shapes=None, run_shape_inference=False, input_type=None,
+                 input_shape=None, large_model=False, opset_version=None, input_names=None,
+                 output_names=None):
+    """Write a model in the format of ONNX.
+
+    Parameters
+    ----------
+    sym : Symbol, str, HybridBlock or Module
+        The graph; a text is the path of a ``-symbol.json`` file. A block needs no `params`; it has
+        a graph after a call that follows `hybridize()`, otherwise one is recorded with arrays of
+        `in_shapes`.
+    params : dict of str to NDArray, list of such dicts, or str
+        Parameters, or the path of a file of them. ``arg:`` and ``aux:`` before names are accepted.
+    in_shapes : list of tuple of int
+        A shape for each input, in the order of `sym.list_arguments()`, labels left out. Arrays are
+        taken for their shapes and dtypes. A dictionary has shapes by name. Inputs behind the last
+        shape get theirs by inference. A text or None in the place of a size makes it free.
+    in_types : dtype or list of dtype
+        Dtypes of inputs: one for all of them, or one for each.
+    onnx_file_path : str
+        The file. An older one stays as it is until the new one is complete.
+    verbose : bool
+        Print each node with the ONNX operators that stand for it.
+    dynamic : bool
+        Sizes stay free: those that `dynamic_input_shapes` names, or the first one of each input.
+    dynamic_input_shapes : list of tuple
+        A shape for each input, with a name or None where a size is free. Equal names are equal
+        sizes. Only with `dynamic`.
+    run_shape_inference : bool
+        Let the package `onnx` add the shapes of all results to the file.
+    input_type, input_shape
+        Other names of `in_types` and `in_shapes`, as in 1.9.1.
+    large_model : bool
+        Write parameters to a file beside it, `onnx_file_path` with ``.data`` behind it. Models of
+        more than 2 GB are always written so.
+    opset_version : int
+        Version of the operators, 13 to 21. The newest one that the installed package knows if it
+        is not given.
+    input_names, output_names : list of str
+        Names in the model. Inputs and outputs have those of the symbol otherwise: an output is
+        called as its node, with its number behind it if the node has several.
+
+    Returns
+    -------
+    str
+        `onnx_file_path`.
+
+    Raises
+    ------
+    ImportError
+        if the package `onnx` is not installed.
+    MXNetError
+        that lists the nodes whose operators have no equal in ONNX, or names inputs whose shapes
+        are not known.
+    ValueError
+        for arguments that do not fit together.
+
+    Examples
+    --------
+    >>> net = mx.gluon.nn.Dense(3)
+    >>> net.initialize()
+    >>> mx.onnx.export_model(net, in_shapes=[(2, 4)], onnx_file_path='dense.onnx')
+    'dense.onnx'
+
+    With any number of rows, from a symbol:
+
+    >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=3, name='fc')
+    >>> params = {'fc_weight': mx.nd.ones((3, 4)), 'fc_bias': mx.nd.zeros(3)}
+    >>> mx.onnx.export_model(net, params, [(2, 4)], onnx_file_path='fc.onnx', dynamic=True,
+    ...                      dynamic_input_shapes=[('batch', 4)])
+    'fc.onnx'
+    """
+    package = onnx()
+    path = os.fspath(onnx_file_path)
+    opset = _opset(opset_version)
+    in_types = in_types if input_type is None else input_type
+    in_shapes = in_shapes if input_shape is None else input_shape
+    if dynamic_input_shapes is not None and not dynamic:
+        raise CheckedValueError("[onnx.export_model] dynamic_input_shapes is given and dynamic is "
+                                "False; accepted: dynamic=True with it")
+    source = read_model(sym, params, in_shapes, in_types)
+    if in_shapes is not None:
+        source.set_shapes(in_shapes)
+    if dynamic:
+        source.set_dynamic(dynamic_input_shapes)
+    source.set_dtypes(in_types)
+    model = _Export(source, opset, verbose).model(input_names, output_names)
+    if run_shape_inference or not all(o.type.tensor_type.HasField("shape")
+                                      for o in model.graph.output):
+        model = package.shape_inference.infer_shapes(model, data_prop=True)
+    _write(model, path, large_model)
+    return onnx_file_path
+
+
+def get_operator_support(opset_version=None):
+    """Names of the operators that :func:`export_model` can write with an opset; an empty list for
+    an opset that it does not write.
+
+    >>> 'Convolution' in mx.onnx.get_operator_support()
+    True
+    """
+    if opset_version is not None and not _OLDEST <= opset_version <= _NEWEST:
+        return []
+    return families.names()
+
+
+def _opset(version):
+    newest = min(_NEWEST, onnx().defs.onnx_opset_version())
+    if version is None:
+        return newest
+    if not isinstance(version, (int, np.integer)) or not _OLDEST <= version <= newest:
+        raise CheckedValueError(f"[onnx.export_model] opset_version {version!r}; accepted: "
+                                f"{_OLDEST} to {newest}, or None for the newest")
+    return int(version)
+
+
+class _Export:
+    """One export: the nodes of a source, converted in turn."""
+
+    def __init__(self, source, opset, verbose):
+        self._source, self._opset, self._verbose = source, opset, verbose
+        self._internals = source.symbol.get_internals()
+        known = {**source.shapes, **{n: a.shape for n, a in source.parameters.items()}}
+        types = {**{n: a.dtype for n, a in source.parameters.items()}, **source.dtypes}
+        types = {n: t for n, t in types.items() if n not in source.labels}
+        self._nodes, self._found = shapes.infer(source.symbol, known, types, source.free)
+        self._heads = [(self._nodes[n.index], i) for n, i in source.symbol.nodes().heads]
+        self._values = {}       # (index of node, output): Value
+
+    # ---- what is known of results
+
+    def _unknown(self, node, output):
+        dims, dtype = self._found.get((node.index, output), (None, None))
+        return Value(None, dims, dtype)
+
+    def _outputs(self, node):
+        return [self._unknown(node, i) for i in range(len(node.outputs))
+                if (node.index, i) in self._found] or [self._unknown(node, 0)]
+
+    def _known(self, node):
+        """What :mod:`.folding` asks: a dictionary-like list of results."""
+        return [self._unknown(node, i) for i in range(len(node.outputs))]
+
+    # ---- the steps
+
+    def model(self, input_names, output_names):
+        """The ONNX model."""
+        self._check_operators()
+        wanted = self._wanted_names(output_names)
+        renamed = self._renamed(input_names)
+        graph = Graph(self._opset, [*renamed.values(), *self._source.parameters, *wanted])
+        arrays = self._set_constants(graph, renamed)
+        inputs = [self._values[n.index, 0] for n in self._nodes
+                  if n.is_variable and n.name in renamed]
+        dimensions = Dimensions(graph, inputs)
+        for node in _progress([n for n in self._nodes if (n.index, 0) not in self._values]):
+            self._convert(graph, dimensions, node)
+        self._name_outputs(graph, wanted)
+        needed = graph.prune(wanted)
+        for name, array in arrays.items():
+            if name in needed:
+                graph.add_tensor(name, _numpy(array), array.dtype)
+        kinds = {name: t.data_type for name, t in graph.constants.items()}
+        kinds.update((value.name, tensor_type(value.dtype)) for value in inputs)
+        widen(graph, kinds)
+        return self._assemble(graph, renamed, wanted)
+
+    def _check_operators(self):
+        missing = [n for n in self._nodes if not n.is_variable and families.find(n.op) is None]
+        known = self._fold_indices()
+        missing = [n for n in missing if n.index not in known]
+        if missing:
+            listed = {}
+            for node in missing:
+                listed.setdefault(node.op, []).append(node.name)
+            text = "; ".join(f"{op} ({', '.join(names)})" for op, names in listed.items())
+            raise MXNetError(f"[onnx.export_model] no ONNX operators are known for {text}; "
+                             "accepted: operators of mx.onnx.get_operator_support()")
+
+    def _fold_indices(self):
+        if not hasattr(self, "_folded"):
+            self._folded = folding.foldable(self._nodes, self._source.parameters, self._known)
+        return self._folded
+
+    def _wanted_names(self, given):
+        """Names of the model's outputs."""
+        names = []
+        for node, output in self._heads:
+            single = len(self._outputs(node)) == 1
+            names.append(node.name if single else f"{node.name}{output}")
+        if given is not None:
+            if len(given) != len(names):
+                raise CheckedValueError(f"[onnx.export_model] output_names has {len(given)} names "
+                                        f"for {len(names)} outputs; accepted: one for each")
+            names = list(given)
+        taken, unique = set(self._source.inputs), []
+        for name in names:
+            name, number, hint = identifier(name), 0, identifier(name)
+            while name in taken:
+                number += 1
+                name = f"{hint}_output{number}"
+            taken.add(name)
+            unique.append(name)
+        return unique
+
+    def _renamed(self, given):
+        """{input of the symbol: input of the model}."""
+        data = self._source.data()
+        if given is None:
+            return {name: name for name in [*data, *self._source.labels]}
+        if len(given) != len(data):
+            raise CheckedValueError(f"[onnx.export_model] input_names has {len(given)} names for "
+                                    f"the inputs {', '.join(data)}; accepted: one for each")
+        return {**dict(zip(data, given)), **{n: n for n in self._source.labels}}
+
+    def _set_constants(self, graph, renamed):
+        """Note variables, and results that are known now. Returns {name: NDArray}."""
+        arrays = {}
+        for node in self._nodes:
+            if not node.is_variable:
+                continue
+            value = self._unknown(node, 0)
+            value.name = renamed.get(node.name, node.name)
+            if node.name in self._source.parameters:
+                array = arrays[node.name] = self._source.parameters[node.name]
+                value.array = array
+            self._values[node.index, 0] = value
+        known = self._fold_indices()
+        made = folding.fold(self._internals, self._nodes, self._heads, known,
+                            self._source.parameters)
+        for (index, output), array in made.items():
+            value = self._unknown(self._nodes[index], output)
+            value.name = graph.unique(self._nodes[index].outputs[output])
+            value.array = arrays[value.name] = array
+            self._values[index, output] = value
+        for index in known:         # of results that nobody reads
+            self._values.setdefault((index, 0), self._unknown(self._nodes[index], 0))
+        return arrays
+
+    def _convert(self, graph, dimensions, node):
+        inputs = [self._values[source.index, i] for source, i in node.inputs]
+        outputs = self._outputs(node)
+        start = len(graph.nodes)
+        results = families.find(node.op)(Conversion(graph, dimensions, node, inputs, outputs))
+        results = [results] if isinstance(results, str) else list(results)
+        name = identifier(node.name)
+        for i, (result, value) in enumerate(zip(results, outputs)):
+            if result is not None:
+                wanted = name if len(outputs) == 1 else f"{name}{i}"
+                value.name = graph.rename(start, result, wanted)
+                self._values[node.index, i] = value
+        if self._verbose:
+            print(f"{node.name}: {node.op} -> "
+                  f"{', '.join(n.op_type for n in graph.nodes[start:]) or 'nothing'}")
+
+    def _name_outputs(self, graph, wanted):
+        """Give results that the model returns their names."""
+        for (node, output), name in zip(self._heads, wanted):
+            if (node.index, output) not in self._values:
+                raise MXNetError(f"[onnx.export_model] node {node.name!r}, operator {node.op}: "
+                                 f"output {output} cannot be exported; accepted: its other outputs")
+            graph.nodes.append(onnx().helper.make_node(
+                "Identity", [self._values[node.index, output].name], [name], name=name))
+
+    # ---- the model
+
+    def _assemble(self, graph, renamed, wanted):
+        helper = onnx().helper
+        _drop_identities(graph, wanted)
+        inputs = []
+        for node in self._nodes:
+            if node.is_variable and node.name in renamed and node.name not in self._source.labels:
+                value = self._values[node.index, 0]
+                free = self._source.free.get(node.name, {})
+                inputs.append(helper.make_tensor_value_info(
+                    value.name, tensor_type(value.dtype), self._described(value, free)))
+        order = {name: i for i, name in enumerate(renamed.values())}
+        inputs.sort(key=lambda value: order[value.name])
+        outputs = []
+        for (node, output), name in zip(self._heads, wanted):
+            value = self._values[node.index, output]
+            outputs.append(helper.make_tensor_value_info(
+                name, tensor_type(value.dtype), self._described(value, {})))
+        proto = helper.make_graph(graph.nodes, "mxnet_converted_model", inputs, outputs,
+                                  initializer=list(graph.constants.values()))
+        opsets = [helper.make_opsetid("", self._opset)]
+        opsets += [helper.make_opsetid(domain, 1) for domain in sorted(graph.domains)]
+        return helper.make_model(proto, producer_name="mxnet", producer_version=__version__,
+                                 opset_imports=opsets,
+                                 ir_version=helper.find_min_ir_version_for(opsets[:1]))
+
+    def _described(self, value, free):
+        """A shape for people: sizes, and names of free ones."""
+        if value.dims is None:
+            return None
+        labels = {}
+        for name, axes in self._source.free.items():
+            known = self._found_dims(name)
+            labels.update((known[axis], label) for axis, label in axes.items())
+        return [free.get(axis, dim[0] if is_static(dim) else labels.get(dim))
+                for axis, dim in enumerate(value.dims)]
+
+    def _found_dims(self, name):
+        return next(self._found[n.index, 0][0] for n in self._nodes
+                    if n.is_variable and n.name == name)
+
+
+def _drop_identities(graph, wanted):
+    """Give a result the name of the output that it is, where it is one output and made by a
+    node."""
+    made = {name: node for node in graph.nodes for name in node.output}
+    copied = {}
+    for node in graph.nodes:
+        if node.op_type == "Identity" and node.output[0] in wanted and node.input[0] in made:
+            copied.setdefault(node.input[0], node.output[0])
+    copied = {old: new for old, new in copied.items() if old not in wanted}
+    last = {new: old for old, new in copied.items()}
+    graph.nodes = [n for n in graph.nodes
+                   if not (n.op_type == "Identity" and last.get(n.output[0]) == n.input[0])]
+    for node in graph.nodes:
+        for names in (node.input, node.output):
+            for i, name in enumerate(names):
+                names[i] = copied.get(name, name)
+
+
+def _numpy(array):
+    return array.asnumpy() if isinstance(array, NDArray) else np.asarray(array)
+
+
+def _progress(nodes):
+    """`nodes`, with a bar on a terminal if it takes longer than some seconds."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return nodes
+    return tqdm(nodes, desc="onnx", unit="node", delay=3, disable=None, leave=False)
+
+
+def _bytes_of(model):
+    return sum(len(t.raw_data) for t in model.graph.initializer)
+
+
+def _write(model, path, large):
+    if not large and _bytes_of(model) < _LARGEST:
+        write_file(path, model.SerializeToString())
+        return
+    _write_parts(model, path)
+
+
+def _write_parts(model, path):
+    """The parameters to a file of their own, then the model, which names it."""
+    proto = onnx().TensorProto
+    data = path + ".data"
+    place = 0
+    with NewFile(data) as out:
+        for tensor in model.graph.initializer:
+            if len(tensor.raw_data) < 1024:
+                continue
+            padding = -place % 4096     # readers map the file
+            out.write(bytes(padding))
+            out.write(tensor.raw_data)
+            place += padding
+            entries = (("location", os.path.basename(data)), ("offset", str(place)),
+                       ("length", str(len(tensor.raw_data))))
+            place += len(tensor.raw_data)
+            tensor.ClearField("raw_data")
+            tensor.data_location = proto.EXTERNAL
+            tensor.external_data.extend(
+                onnx().StringStringEntryProto(key=key, value=text) for key, text in entries)
+    write_file(path, model.SerializeToString())
+

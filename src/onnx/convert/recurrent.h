@@ -1,0 +1,50 @@
+/* Recurrent layers: what the operator RNN serves, and steps written out for the rest. */
+#ifndef MXNET_ONNX_CONVERT_RECURRENT_H_
+#define MXNET_ONNX_CONVERT_RECURRENT_H_
+
+#include <string>
+#include <vector>
+
+#include "onnx/convert/make.h"
+
+namespace mxnet {
+namespace onnx {
+
+struct Activation {
+  std::string name;  // in lower case
+  double alpha = 0, beta = 0;
+};
+
+/* One LSTM, GRU or RNN node. Weights are those of ONNX: (directions, gates * hidden, ...). */
+struct Recurrent {
+  enum Cell { kRnn, kGru, kLstm };
+  Cell cell;
+  int64_t steps, batch, input, hidden, directions, gates;
+  bool reverse;     // the only direction is backwards
+  bool batch_first;
+  Value x;          // (steps, batch, input)
+  Value w, r, b;    // b may be none: (directions, 2 * gates * hidden)
+  Value lengths;    // (batch,) or none
+  Value h, c;       // (directions, batch, hidden); c may be none
+  Value peepholes;  // or none
+  std::vector<Activation> activations;  // of all directions
+  double clip = 0;
+  bool input_forget = false, linear_before_reset = false;
+};
+
+struct RecurrentResult {
+  Value y;     // (steps, directions, batch, hidden)
+  Value h, c;  // (directions, batch, hidden)
+};
+
+/* Can RNN compute it? */
+bool HasOperator(const Recurrent& layer);
+RecurrentResult ByOperator(const Call& c, const Recurrent& layer);
+RecurrentResult ByStep(const Call& c, const Recurrent& layer);
+/* Attributes and inputs of LSTM, GRU or RNN, but for weights. */
+Recurrent ReadRecurrent(const Call& c, Recurrent::Cell cell, const Value& w, const Value& r);
+void GiveRecurrent(Call& c, const Recurrent& layer);
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_CONVERT_RECURRENT_H_
