@@ -71,6 +71,7 @@ const Value* StageBuilder::Lookup(const std::string& name) {
   if (v.kind == Value::kNone || v.kind == Value::kStrings || (v.kind == Value::kTensor && demanded_.count(name))) return &(values_[name] = v);
   const auto variable = [&](const Value& of, const std::string& label, int element) {
     Value input = builder_.Input(label, of.type);
+    held_.push_back(input.entry.node);
     variables_[input.entry.node.get()] = {name, element, NDArray()};
     return input;
   };

@@ -109,6 +109,7 @@ class StageBuilder {
   std::vector<NodeEntry> outputs_;
   std::map<std::pair<const Node*, uint32_t>, int> output_of_;
   std::unordered_map<const Node*, Stage::Operand> variables_;
+  std::vector<NodePtr> held_;  // those of variables_: no other node may get the address of one that is given up
 };
 
 /* Nodes that run graphs on arrays; null for others. */

@@ -41,7 +41,7 @@ std::vector<SampleAxis> ReadPositions(const Call& c, const Shape& x, Border bord
     a.least = corners ? 0 : -0.5, a.most = corners ? size - 1 : size - 0.5;
     const Value n = c.Reshape(SliceAxis(c, flat, 2, rank - 1 - i, rank - i), Shape{x[0], samples});
     a.at = corners ? MulNumber(c, AddNumber(c, n, 1), (size - 1) / 2) : MulNumber(c, AddNumber(c, MulNumber(c, AddNumber(c, n, 1), size), -1), 0.5);
-    if (nearest) a.at = Unary(c, "rint", a.at);
+    if (nearest) a.at = Unary(c, "around", a.at);  // ties to even ones
     if (border == kEdge) a.at = Clip(c, a.at, 0, size - 1);
     if (border == kReflection) a.at = Reflect(c, a.at, a.least, a.most);
     axes.push_back(a);
@@ -192,10 +192,11 @@ void ConvertSpaceToDepth(Call& c) {
   const Value& x = c.in(0);
   const int64_t b = c.Attr("blocksize", int64_t{0});
   CheckSmall(c, "blocksize", {b}, 1);
+  const int mode = OneOf(c, "mode", c.Attr("mode", "DCR"), {"DCR", "CRD"});
   const Shape& s = x.shape();
   if (b > 46340 || s[2] % b || s[3] % b) c.Refuse("data has shape " + Text(s) + " and blocksize is " + Text(b));
   const Value split = c.Reshape(x, Shape{s[0], s[1], s[2] / b, b, s[3] / b, b});
-  c.Out(c.Reshape(c.Transpose(split, {0, 3, 5, 1, 2, 4}), Shape{s[0], s[1] * b * b, s[2] / b, s[3] / b}));
+  c.Out(c.Reshape(c.Transpose(split, mode == 0 ? Sizes{0, 3, 5, 1, 2, 4} : Sizes{0, 1, 3, 5, 2, 4}), Shape{s[0], s[1] * b * b, s[2] / b, s[3] / b}));
 }
 
 void ConvertCol2Im(Call& c) {
