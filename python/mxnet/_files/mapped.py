@@ -81,7 +81,8 @@ def check_shape(shape, what):
         raise ValueError(f"{what} has {len(shape)} dimensions; accepted: up to {AXES}")
     for size in shape:
         if type(size) is not int or size < 0:   # pylint: disable=unidiomatic-typecheck  (a bool is no size)
-            raise ValueError(f"{what} has the dimension {repr(size)[:40] if isinstance(size, (int, float, str)) else type(size).__name__}; accepted: whole numbers from 0")
+            shown = repr(size)[:40] if isinstance(size, (int, float, str)) else f"a {type(size).__name__}"
+            raise ValueError(f"{what} has the dimension {shown}; accepted: whole numbers from 0")
         if size > _LARGEST:
             raise ValueError(f"{what} has the dimension {size}; accepted: up to 2**48")
     count = math.prod(shape)
