@@ -70,6 +70,15 @@ def test_arrays_of_either_kind():
         torch.load(DATA / "views.pt", array_type=3)
 
 
+def test_arrays_of_another_device():
+    for options in ({"ctx": mx.cpu(1)}, {"device": mx.cpu(1)}):
+        found = torch.load(DATA / "views.pt", **options)
+        assert {array.context for array in found.values()} == {mx.cpu(1)}
+        same(found["t"], BASE.T)
+    with mx.cpu(2):
+        assert torch.load(DATA / "views.pt")["base"].context == mx.cpu(2)
+
+
 def test_an_open_file_and_bytes_in_memory():
     for name in ("views.pt", "views_legacy.pt"):
         with open(DATA / name, "rb") as file:
