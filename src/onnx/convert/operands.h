@@ -13,6 +13,9 @@
 namespace mxnet {
 namespace onnx {
 
+/* So many numbers are listed one by one while a graph is made. */
+constexpr int64_t kMostListed = int64_t{1} << 28;
+
 inline bool IsInteger(int dtype) { return !IsFloating(dtype) && dtype != kBool && dtype >= 0; }
 inline bool IsUnsigned(int dtype) { return dtype == kUint8 || dtype == kUint16 || dtype == kUint32 || dtype == kUint64; }
 

@@ -77,7 +77,8 @@ void SplitToSequence(Call& c) {
   } else {
     const int64_t each = c.has(1) ? c.Int(1) : 1;
     if (each < 1) c.Refuse("split is " + Text(each) + "; accepted: numbers from 1 on");
-    for (int64_t begin = 0; begin < size; begin += each) parts.push_back(std::min(each, size - begin));
+    if (size / each > (int64_t{1} << 20)) c.Refuse("a sequence of " + Text(size / each) + " elements; accepted: up to 2^20");
+    for (int64_t begin = 0; begin < size; begin += std::min(each, size)) parts.push_back(std::min(each, size - begin));
   }
   Elements elements;
   int64_t begin = 0;

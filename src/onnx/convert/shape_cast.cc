@@ -132,7 +132,7 @@ template <typename T>
 Value RangeOf(const Call& c, int dtype, T start, T limit, T delta) {
   if (delta == 0) c.Refuse("delta is 0; accepted: any other number");
   const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-  if (!(count < 1099511627776.0)) c.Refuse("a range of " + Text(count) + " numbers; accepted: up to 2^40");
+  if (!(count <= static_cast<double>(kMostListed))) c.Refuse("a range of " + Text(count) + " numbers; accepted: up to 2^28");
   std::vector<T> numbers;
   for (int64_t i = 0; i < static_cast<int64_t>(std::max(count, 0.0)); ++i) numbers.push_back(static_cast<T>(start + static_cast<T>(i) * delta));
   return c.Cast(c.Tensor(Shape{static_cast<int64_t>(numbers.size())}, std::is_same<T, double>::value ? kFloat64 : kInt64, numbers.data()), dtype);

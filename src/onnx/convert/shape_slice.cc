@@ -219,6 +219,7 @@ Value Wrapped(const Call& c, Value x, const Padding& p) {
     const int64_t before = p.before[static_cast<size_t>(i)], behind = p.behind[static_cast<size_t>(i)], size = x.shape()[i];
     if (before == 0 && behind == 0) continue;
     if (size == 0) c.Refuse("mode=wrap of dimension " + Text(i) + " without entries");
+    if (before + size + behind > kMostListed) c.Refuse("mode=wrap makes " + Text(before + size + behind) + " entries of a dimension; accepted: up to 2^28");
     std::vector<int64_t> from;
     for (int64_t k = -before; k < size + behind; ++k) from.push_back(((k % size) + size) % size);
     x = c.Op("take", {x, c.IntTensor(from)}, {{"axis", Text(i)}, {"mode", "clip"}});

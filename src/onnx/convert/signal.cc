@@ -124,7 +124,7 @@ void ConvertDft(Call& c) {
   const int axis = c.Axis(given, x.ndim());
   if (axis == x.ndim() - 1) c.Refuse("axis " + Text(given) + " is that of real and imaginary parts; accepted: the others");
   const int64_t size = x.shape()[axis], n = c.has(1) ? c.Int(1) : inverse && onesided ? 2 * (size - 1) : size;
-  if (n < 1 || n > (int64_t{1} << 32)) c.Refuse("dft_length is " + Text(n) + "; accepted: 1 to 2^32");
+  if (n < 1 || n > kMostListed) c.Refuse("dft_length is " + Text(n) + "; accepted: 1 to 2^28");
   if (onesided && !inverse && x.shape()[x.ndim() - 1] == 2) c.Refuse("onesided=1 of a complex signal; accepted: a real one");
   c.Out(Dft(c, x, axis, n, inverse, onesided));
 }
@@ -141,6 +141,7 @@ void ConvertStft(Call& c) {
   if (c.has(2) && (c.in(2).ndim() != 1 || c.in(2).size() != frame)) c.Refuse("window has shape " + c.in(2).shape().str() + "; accepted: " + Shape{frame}.str());
   if (onesided && x.shape()[2] == 2) c.Refuse("onesided=1 of a complex signal; accepted: a real one");
   const int64_t frames = 1 + (length - frame) / step;
+  if (frames > kMostListed / frame) c.Refuse("there are " + Text(frames) + " frames of " + Text(frame) + " entries; accepted: up to 2^28 entries");
   std::vector<int64_t> from;
   for (int64_t f = 0; f < frames; ++f)
     for (int64_t i = 0; i < frame; ++i) from.push_back(f * step + i);
@@ -155,7 +156,7 @@ void Window(Call& c) {
   const bool periodic = c.Attr("periodic", static_cast<int64_t>(1)) != 0;
   const int dtype = c.DTypeAttr("output_datatype", kFloat32);
   const int64_t size = c.Int(0);
-  if (size < 0 || size > (int64_t{1} << 32)) c.Refuse("size is " + Text(size) + "; accepted: 0 to 2^32");
+  if (size < 0 || size > kMostListed) c.Refuse("size is " + Text(size) + "; accepted: 0 to 2^28");
   const double a = name == "hann" ? 0.5 : name == "hamming" ? 25.0 / 46 : 0.42;
   const double b = name == "hamming" ? -21.0 / 46 : -0.5, d = name == "blackman" ? 0.08 : 0;
   const double n = static_cast<double>(periodic ? size : size - 1);
@@ -179,6 +180,7 @@ void MelWeightMatrix(Call& c) {
   if (mels < 1 || mels > limit || n < 1 || n > limit || rate < 1 || !(low >= 0) || !(high > low))
     c.Refuse("num_mel_bins " + Text(mels) + ", dft_length " + Text(n) + ", sample_rate " + Text(rate) + ", edges " + Text(low) + " and " + Text(high) + "; accepted: numbers from 1 on and edges in ascending order");
   const int64_t bins = n / 2 + 1;
+  if (bins > kMostListed / mels) c.Refuse("a matrix of " + Text(bins) + " times " + Text(mels) + " numbers; accepted: up to 2^28");
   const double first = MelOf(low), step = (MelOf(high) - first) / static_cast<double>(mels + 2);
   std::vector<int64_t> at;
   for (int64_t i = 0; i < mels + 2; ++i) {
