@@ -75,7 +75,8 @@ _HEADER = [b"0", b"-1", b"99999999999999999999", b"[", b"{", b'"F32"', b'"BF16"'
 
 def torch_file(random, path):
     """Damaged files of torch.save: of the inside of an archive, and of the archive."""
-    values = {"w": mx.nd.ones((2, 3)), "n": [1, 2.5, None, (True, "x")], "b": mx.nd.ones(4, dtype="bfloat16"), "m": mx.nd.ones(3, dtype="bool")}
+    values = {"w": mx.nd.ones((2, 3)), "n": [1, 2.5, None, (True, "x")],
+              "b": mx.nd.ones(4, dtype="bfloat16"), "m": mx.nd.ones(3, dtype="bool")}
     mx.contrib.torch.save(path, values)
     if random.randint(2):
         with zipfile.ZipFile(path) as archive:

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import _dtypes
 from ..base import MXNetError, _MXOSError, as_mxnet_error, error_class, open_file
-from ..context import current_context
+from ..context import Context, current_context
 from ..ndarray._dlpack import from_dlpack
 from ..ndarray._native import _new_array, shared, view_as
 from ..ndarray.ndarray import NDArray
@@ -81,7 +81,8 @@ def check_shape(shape, what):
         raise ValueError(f"{what} has {len(shape)} dimensions; accepted: up to {AXES}")
     for size in shape:
         if type(size) is not int or size < 0:   # pylint: disable=unidiomatic-typecheck  (a bool is no size)
-            raise ValueError(f"{what} has the dimension {repr(size)[:40] if isinstance(size, (int, float, str)) else type(size).__name__}; accepted: whole numbers from 0")
+            shown = repr(size)[:40] if isinstance(size, (int, float, str)) else f"a {type(size).__name__}"
+            raise ValueError(f"{what} has the dimension {shown}; accepted: whole numbers from 0")
         if size > _LARGEST:
             raise ValueError(f"{what} has the dimension {size}; accepted: up to 2**48")
     count = math.prod(shape)
@@ -104,7 +105,7 @@ def array_over(values, shape, dtype, numpy=False, ctx=None):
     if not _is_aligned(values, number):
         values = values.copy()
     made = view_as(from_dlpack(values), shape, number)
-    if here.device_type != "cpu":
+    if made.context != here:
         made = made.copyto(here)
     return _of_class(made, numpy)
 
@@ -116,7 +117,7 @@ def _is_aligned(values, number):
 def is_shared(values, dtype, ctx=None):
     """Whether `array_over` shares the memory of these values."""
     number = _dtypes.number(dtype)
-    return number != _BOOL and _is_aligned(values, number) and (ctx or current_context()).device_type == "cpu"
+    return number != _BOOL and _is_aligned(values, number) and (ctx or current_context()) == Context("cpu", 0)
 
 
 def copied_array(values, strides, shape, dtype, numpy=False, ctx=None):

@@ -1,10 +1,9 @@
 """Files of safetensors: a header in JSON, and the bytes of arrays behind each other.
 
-| what | type |
-|---|---|
-| length of the header in bytes | uint64 |
-| ``{"name": {"dtype", "shape", "data_offsets"}, ..., "__metadata__": {text: text}}``, spaces | JSON |
-| the elements of the arrays, without a hole | |
+1. the length of the header in bytes, uint64
+2. the header: ``{"name": {"dtype", "shape", "data_offsets"}, ...}``, with texts by name under
+   ``"__metadata__"``, and spaces
+3. the elements of the arrays, without a hole
 """
 import json
 
@@ -91,7 +90,8 @@ def _checked(header, room, begin):
                              f"{'overlap' if first < at else 'leave a hole'}")
         at = last
     if at != room:
-        raise ValueError(f"the arrays take {at} bytes, {room} bytes are there; the file is damaged, or its copy or download was interrupted")
+        raise ValueError(f"the arrays take {at} bytes, {room} bytes are there; the file is damaged, or its "
+                         "copy or download was interrupted")
     return metadata, {name: (dtype, shape, begin + first, begin + last) for name, (dtype, shape, first, last) in
                       sorted(found.items(), key=lambda item: item[1][2:])}
 

@@ -1,8 +1,9 @@
 """Files of torch.save, read without PyTorch and without running what they hold.
 
 A file since PyTorch 1.6 is a zip archive: ``data.pkl`` has the values, and names a storage for each
-tensor, whose bytes are the entry ``data/KEY``. Before, it was one pickle after the other and then the
-storages. Neither is trusted: sizes and places are checked against the file before anything is made.
+tensor, whose bytes are the entry ``data/KEY``. Before, it was one pickle after the other and then
+the storages. Neither is trusted: sizes and places are checked against the file before anything is
+made.
 """
 import zipfile
 import zlib
@@ -24,8 +25,8 @@ _SAVE = "save a state dict instead, where PyTorch runs: torch.save(net.state_dic
 
 
 def load_torch(source, function, numpy, ctx, mapped=True):
-    """What a file of torch.save holds, with arrays for tensors: those of mx.np if `numpy`, on `ctx`.
-    `source` is a path or an open file, `function` names the reader in errors."""
+    """What a file of torch.save holds, with arrays for tensors: those of mx.np if `numpy`, on
+    `ctx`. `source` is a path or an open file, `function` names the reader in errors."""
     if isinstance(source, (str, bytes)) or hasattr(source, "__fspath__"):
         kinds.refuse_other(function, source, ("torch", "torch_legacy", "zip"), "files that torch.save wrote")
     content = Bytes(source, function, mapped)
@@ -87,8 +88,8 @@ class _Reader:
 
     @staticmethod
     def _storage_of(identity, lengths):
-        """(dtype, bytes of an element, key, number of elements, rest) of a persistent id. ValueError
-        for anything else."""
+        """(dtype, bytes of an element, key, number of elements, rest) of a persistent id.
+        ValueError for anything else."""
         if not isinstance(identity, tuple) or len(identity) not in lengths or identity[0] != "storage":
             raise ValueError("something outside of the pickle that is no storage")
         _, kind, key, _, count, *rest = identity

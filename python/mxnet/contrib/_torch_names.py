@@ -56,7 +56,8 @@ def _plain_names(block, ours, theirs):
 
 
 def _is_fixed(block, name):
-    """A scale of 1 that the layer does not look at, and PyTorch's without ``affine`` does not have."""
+    """A scale of 1 that the layer does not look at, and PyTorch's without ``affine`` does not
+    have."""
     return name == "gamma" and bool(getattr(block, "_kwargs", {}).get("fix_gamma"))
 
 

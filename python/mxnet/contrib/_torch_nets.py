@@ -12,8 +12,8 @@ __all__ = ["NETS", "TorchBottleneck", "TorchMobileNetV2", "torch_net"]
 
 
 class TorchBottleneck(vision.BottleneckV1):
-    """A bottleneck with its stride in the 3x3 convolution, and no offsets in the others; `groups` and
-    `base_width` as in ResNeXt and wide ResNets."""
+    """A bottleneck with its stride in the 3x3 convolution, and no offsets in the others; `groups`
+    and `base_width` as in ResNeXt and wide ResNets."""
 
     groups, base_width = 1, 64
 

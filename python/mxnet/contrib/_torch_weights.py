@@ -46,7 +46,8 @@ def weights_among(values, what, depth=0):
 # ---- names ----
 
 def _without_wrappers(weights, expected):
-    """The weights by the names that they have without DataParallel and others around the network."""
+    """The weights by the names that they have without DataParallel and others around the
+    network."""
     changed = True
     while changed and weights:
         changed = False
@@ -105,8 +106,8 @@ def _layers(names):
 
 
 def _pairs_in_order(weights, params):
-    """({our name: their name}, unexpected names): layers are paired in order, and their parameters by
-    what they are called in both."""
+    """({our name: their name}, unexpected names): layers are paired in order, and their parameters
+    by what they are called in both."""
     from ._torch_names import _layer_name
     pairs, unexpected = {}, []
     ours, theirs = _layers(params), _layers(weights)

@@ -25,15 +25,16 @@ def load(file, ctx=None, array_type=None, mmap=True):
         ``'nd'`` or ``'np'``: arrays of ``mx.nd`` or ``mx.np``. By default those of ``mx.np`` where
         ``npx.set_np()`` is active, else of ``mx.nd``.
     mmap : bool
-        Share the pages of the file, if `file` is a path and `ctx` a CPU. Arrays may be written to: the
-        file does not change. It must not be cut short or written in place while they are used; a file
-        that takes its name is no harm. Values of bool are always copied. With false the file is read.
+        Share the pages of the file, if `file` is a path and `ctx` a CPU. Arrays may be written to:
+        the file does not change. It must not be cut short or written in place while they are used;
+        a file that takes its name is no harm. Values of bool are always copied. With false the file
+        is read.
 
     Returns
     -------
     dict of str to NDArray
-        In the order in which they are in the file. All dtypes of arrays are read, bfloat16 too; those
-        of 8 and fewer bits with exponents (``F8_E4M3``) and complex ones are refused.
+        In the order in which they are in the file. All dtypes of arrays are read, bfloat16 too;
+        those of 8 and fewer bits with exponents (``F8_E4M3``) and complex ones are refused.
 
     Raises
     ------

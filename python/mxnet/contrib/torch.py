@@ -1,5 +1,5 @@
-"""Weights of PyTorch: its files, read without PyTorch and without running what they hold, and blocks
-that take them.
+"""Weights of PyTorch: its files, read without PyTorch and without running what they hold, and
+blocks that take them.
 
     net = mx.contrib.torch.get_model('resnet50')
     mx.contrib.torch.load_into(net, 'resnet50-11ad3fa6.pth')
@@ -54,16 +54,16 @@ def load(file, ctx=None, array_type=None, mmap=True):
     -------
     dict
         Of a state dict: {name: NDArray}. Of other values (a checkpoint with optimizer states) the
-        dictionaries, lists, tuples, numbers and texts that were saved. A ``torch.Size`` is a tuple, a
-        dtype and a device are texts, a number of NumPy is one of Python. Views become arrays of their
-        own, unless their elements lie side by side.
+        dictionaries, lists, tuples, numbers and texts that were saved. A ``torch.Size`` is a tuple,
+        a dtype and a device are texts, a number of NumPy is one of Python. Views become arrays of
+        their own, unless their elements lie side by side.
 
     Raises
     ------
     OSError
-        for a file that is not there, is damaged, or holds anything else than values: a whole module,
-        a program of TorchScript, objects of other classes. The error names it and where it is, and
-        says how to save the weights. It is an MXNetError as well.
+        for a file that is not there, is damaged, or holds anything else than values: a whole
+        module, a program of TorchScript, objects of other classes. The error names it and where it
+        is, and says how to save the weights. It is an MXNetError as well.
 
     Examples
     --------
@@ -76,15 +76,16 @@ def load(file, ctx=None, array_type=None, mmap=True):
 
 
 def save(file, values):
-    """Write values that ``torch.load`` reads, also with ``weights_only=True``, which is its default.
+    """Write values that ``torch.load`` reads, also with ``weights_only=True``, which is its
+    default.
 
     Parameters
     ----------
     file : str, os.PathLike or file
         A path, or a file that is open for bytes. A path appears complete or not at all.
     values : dict
-        {name: NDArray}, as :func:`state_dict` gives, or arrays, numbers, texts, None, and dictionaries,
-        lists and tuples of them. Arrays become tensors on the CPU.
+        {name: NDArray}, as :func:`state_dict` gives, or arrays, numbers, texts, None, and
+        dictionaries, lists and tuples of them. Arrays become tensors on the CPU.
 
     Raises
     ------
@@ -105,8 +106,8 @@ def save(file, values):
 
 
 def get_model(name, **kwargs):
-    """The network that torchvision calls `name`, for its weights: a block with parameters that are not
-    initialized.
+    """The network that torchvision calls `name`, for its weights: a block with parameters that are
+    not initialized.
 
     It is the zoo's network where both are the same, and one like torchvision's where they differ:
     ``resnet50`` and deeper have their strides in other convolutions than ``resnet50_v1``, and
@@ -115,10 +116,10 @@ def get_model(name, **kwargs):
     Parameters
     ----------
     name : str
-        ``alexnet``, ``densenet121`` (``161``, ``169``, ``201``), ``inception_v3``, ``mobilenet_v2``,
-        ``resnet18`` (``34``, ``50``, ``101``, ``152``), ``resnext50_32x4d``, ``resnext101_32x8d``,
-        ``resnext101_64x4d``, ``squeezenet1_0``, ``squeezenet1_1``, ``vgg11`` (``13``, ``16``, ``19``; with
-        ``_bn``), ``wide_resnet50_2``, ``wide_resnet101_2``.
+        ``alexnet``, ``densenet121`` (``161``, ``169``, ``201``), ``inception_v3``,
+        ``mobilenet_v2``, ``resnet18`` (``34``, ``50``, ``101``, ``152``), ``resnext50_32x4d``,
+        ``resnext101_32x8d``, ``resnext101_64x4d``, ``squeezenet1_0``, ``squeezenet1_1``, ``vgg11``
+        (``13``, ``16``, ``19``; with ``_bn``), ``wide_resnet50_2``, ``wide_resnet101_2``.
     **kwargs
         For the block, such as `classes` (1000).
 
@@ -136,7 +137,8 @@ def names(block):
 
     The block's names are those in files of `save_parameters`. Paths are the same in PyTorch, and
     parameters are called as in its layers: `gamma` and `beta` are ``weight`` and ``bias``, those of
-    recurrent layers are ``weight_ih_l0`` and so on. Networks of the zoo have the names of torchvision.
+    recurrent layers are ``weight_ih_l0`` and so on. Networks of the zoo have the names of
+    torchvision.
 
     Raises
     ------
@@ -182,13 +184,14 @@ def load_into(block, source, mapping=None, strict=True, ctx=None):
         Initialized or not; open dimensions are taken from the weights.
     source : str, os.PathLike, file or dict
         A file of ``torch.save`` or of safetensors, or {name: array}. Of a checkpoint the dictionary
-        of weights is taken (``state_dict``, ``model``, ...), if there is one. Prefixes of wrappers that
-        all names have (``module.``, ``_orig_mod.``) and counters of batches are left out.
+        of weights is taken (``state_dict``, ``model``, ...), if there is one. Prefixes of wrappers
+        that all names have (``module.``, ``_orig_mod.``) and counters of batches are left out.
     mapping : dict, callable or 'order', optional
-        How names become the block's. By default as :func:`names` tells, or as they are if they are the
-        block's own. A dict has {PyTorch's name: the block's} for names that differ; a name that ends with
-        a dot stands for all that begin with it, and None leaves out. A function gets a name and
-        returns one, or None. ``'order'`` pairs both sides in their orders, whatever the names.
+        How names become the block's. By default as :func:`names` tells, or as they are if they are
+        the block's own. A dict has {PyTorch's name: the block's} for names that differ; a name that
+        ends with a dot stands for all that begin with it, and None leaves out. A function gets a
+        name and returns one, or None. ``'order'`` pairs both sides in their orders, whatever the
+        names.
     strict : bool
         Whether names without a partner are an error.
     ctx : Context or list of Context, optional
@@ -230,8 +233,8 @@ def _read(source):
         kind = _kinds.kind_of(head)
     else:
         if not isinstance(source, (str, bytes)) and not hasattr(source, "__fspath__"):
-            raise _error_class(_MXNetError, TypeError)(f"[{function}] got {type(source).__name__}; accepted: a path, a file that is open for "
-                                                     "bytes, or a dictionary {name: array}")
+            raise _error_class(_MXNetError, TypeError)(f"[{function}] got {type(source).__name__}; accepted: a path, a file that is open "
+                                                       "for bytes, or a dictionary {name: array}")
         kind = _kinds.refuse_other(function, source, ("torch", "torch_legacy", "torchscript", "safetensors", "params", "npz"),
                                   "files of torch.save and of safetensors, .params and .npz files")
         if kind in ("params", "npz"):

@@ -37,17 +37,12 @@ def _strings(value):
     return texts.shape, [t if isinstance(t, bytes) else t.encode() for t in texts.flat]
 
 
-def _is_sequence(value):
-    """Is it a list of arrays, perhaps of none?"""
-    return isinstance(value, (list, tuple)) and all(isinstance(v, (NDArray, _np.ndarray, list)) for v in value)
-
-
 def _to_value(value, dtype, ctx):
     """What a caller gave, as a value of the library."""
     out = ctypes.c_void_p()
     if value is None:
         raise ValueError("[onnx] None as a value; leave an optional input out")
-    if dtype == "sequence" and _is_sequence(value):
+    if isinstance(value, (list, tuple)) and dtype == "sequence":
         parts = [_to_value(v, None, ctx) for v in value]
         handles = (ctypes.c_void_p * len(parts))(*[p.handle for p in parts])
         check_call(_LIB.MXOnnxValueCreateSequence(ctypes.c_int(len(parts)), handles, ctypes.byref(out)))
@@ -65,6 +60,12 @@ def _to_value(value, dtype, ctx):
         value = _from_numpy(given, ctx)
     check_call(_LIB.MXOnnxValueCreateTensor(value.handle, ctypes.byref(out)))
     return _Handle(out)
+
+
+def _takes_sequence(info, value):
+    """An optional may be one too: a list of arrays says so."""
+    return info.kind == "sequence" or (info.kind == "optional" and isinstance(value, (list, tuple)) and
+                                       all(isinstance(v, (NDArray, _np.ndarray)) for v in value))
 
 
 def _from_numpy(given, ctx):
@@ -180,8 +181,7 @@ class Model(NotCopied):
             for names, dtypes and shapes that do not fit, with what the model takes.
         """
         from .. import util
-        about = {i.name: "sequence" if i.kind == "sequence" or (i.kind == "optional" and _is_sequence(inputs.get(i.name))) else i.dtype
-                 for i in self.inputs}
+        about = {i.name: "sequence" if _takes_sequence(i, inputs.get(i.name)) else i.dtype for i in self.inputs}
         arrays = [v for v in inputs.values() if isinstance(v, NDArray)]
         numpy = any(isinstance(v, _np_ndarray) for v in arrays) or (not arrays and util.is_np_array())
         values = [_to_value(v, about.get(name), self._ctx) for name, v in inputs.items()]

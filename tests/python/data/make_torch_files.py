@@ -1,4 +1,5 @@
-"""Records tests/python/data/torch: files that PyTorch wrote, and what torchvision's networks compute.
+"""Records tests/python/data/torch: files that PyTorch wrote, and what torchvision's networks
+compute.
 
     /path/to/python/with/torch tests/python/data/make_torch_files.py [values] [layers] [nets]
 
@@ -86,7 +87,8 @@ def record_values():
     save("checkpoint.pt", {
         "epoch": 3, "best": np.float64(0.5), "state_dict": net.state_dict(), "optimizer": optimizer.state_dict(),
         "schedule": schedule.state_dict(), "size": torch.Size([2, 3]), "dtype": torch.bfloat16, "device": torch.device("cuda:1"),
-        "set": {1, 2}, "bytes": b"abc", "none": None, "true": True, "parameter": tagged, "tensor": marked, "count": 2 ** 40, "negative": -5})
+        "set": {1, 2}, "bytes": b"abc", "none": None, "true": True, "parameter": tagged, "tensor": marked,
+        "count": 2 ** 40, "negative": -5})
     save("whole_module.pt", net)
     save("namespace.pt", {"state_dict": {"w": torch.ones(2)}, "args": argparse.Namespace(rate=0.1)})
     save("complex.pt", {"layer": {"w": torch.ones(2, dtype=torch.complex64)}})

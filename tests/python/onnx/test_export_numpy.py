@@ -100,6 +100,21 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.parametrize("draw", """exponential(size=3) gamma(2,size=3) gumbel(size=3) laplace(size=3) logistic(size=3)
+    pareto(2,size=3) power(2,size=3) rayleigh(size=3) weibull(2,size=3) choice(5,size=3) multinomial(3,[.5,.5])
+    randint(0,5,size=3)""".split())
+def test_random_numbers_do_not_become_constants(draw, tmp_path):
+    class Net(mx.gluon.HybridBlock):
+        def forward(self, a):
+            return a + eval("mnp.random." + draw).sum()
+
+    net = Net()
+    net.hybridize()
+    net(mnp.ones(2))
+    with pytest.raises(mx.MXNetError, match="no ONNX operators are known for _(npi|random)"):
+        mx.onnx.export_model(net, onnx_file_path=str(tmp_path / "model.onnx"))
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function(name, tmp_path):
     function, *arrays = FUNCTIONS[name]

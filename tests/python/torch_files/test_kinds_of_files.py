@@ -38,7 +38,8 @@ def tar():
 # kind: (contents, what errors say)
 FILES = {
     "empty": (b"", "an empty file: .*write or download it again"),
-    "torch_legacy": ((DATA / "views_legacy.pt").read_bytes(), r"PyTorch file of the form before version 1.6 .*mx.contrib.torch.load\(path\)"),
+    "torch_legacy": ((DATA / "views_legacy.pt").read_bytes(),
+                     r"PyTorch file of the form before version 1.6 .*mx.contrib.torch.load\(path\)"),
     "torch": ((DATA / "views.pt").read_bytes(), r"PyTorch file .*mx.contrib.torch.load_into\(block, path\)"),
     "torchscript": ((DATA / "script.pt").read_bytes(), "TorchScript archive, .*state_dict"),
     "torch_export": (made("m/archive_format", "m/models/model.json"), r"torch.export \(.pt2\): .*state_dict"),

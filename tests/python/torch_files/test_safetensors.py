@@ -42,7 +42,8 @@ def test_the_bytes_that_are_written(tmp_path):
 
 def test_every_dtype_and_shape(tmp_path):
     arrays = {name: mx.nd.array([[0, 1, 2], [3, 4, 100]], dtype=name) for name in DTYPES.values()}
-    arrays.update(empty=mx.np.zeros((0, 3)), scalar=mx.np.array(5.0), part=mx.nd.arange(12).reshape((3, 4))[1:3], spread=mx.np.ones((3, 2)).T)
+    arrays.update(empty=mx.np.zeros((0, 3)), scalar=mx.np.array(5.0),
+                  part=mx.nd.arange(12).reshape((3, 4))[1:3], spread=mx.np.ones((3, 2)).T)
     safetensors.save(tmp_path / "x", arrays)
     for mapped in (True, False):
         found = safetensors.load(tmp_path / "x", mmap=mapped)
@@ -92,8 +93,10 @@ def test_an_error_leaves_the_old_file(tmp_path):
     path = tmp_path / "x"
     safetensors.save(path, {"w": mx.nd.ones(3)})
     before = path.read_bytes()
-    for arrays, metadata, what in (({"w": [1, 2]}, None, "'w' is a list; accepted: dense arrays"), ([1], None, "got list; accepted: a dict"),
-                                   ({"w": mx.nd.ones((2, 2)).tostype("csr")}, None, "'w' is a csr array"), ({3: mx.nd.ones(1)}, None, "the name 3"),
+    for arrays, metadata, what in (({"w": [1, 2]}, None, "'w' is a list; accepted: dense arrays"),
+                                   ([1], None, "got list; accepted: a dict"),
+                                   ({"w": mx.nd.ones((2, 2)).tostype("csr")}, None, "'w' is a csr array"),
+                                   ({3: mx.nd.ones(1)}, None, "the name 3"),
                                    ({"__metadata__": mx.nd.ones(1)}, None, "the name '__metadata__'"),
                                    ({"w": mx.nd.ones(1)}, {"epoch": 3}, "metadata is no dictionary of texts")):
         with pytest.raises(mx.MXNetError, match=what):

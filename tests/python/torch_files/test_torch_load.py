@@ -46,7 +46,8 @@ def test_dtypes_without_a_type_of_storages():
 
 def test_a_checkpoint_with_optimizer_states():
     found = torch.load(DATA / "checkpoint.pt")
-    assert {key: found[key] for key in ("epoch", "best", "size", "dtype", "device", "set", "bytes", "none", "true", "count", "negative")} == {
+    assert {key: found[key] for key in ("epoch", "best", "size", "dtype", "device", "set", "bytes", "none", "true", "count",
+                                         "negative")} == {
         "epoch": 3, "best": 0.5, "size": (2, 3), "dtype": "bfloat16", "device": "cuda:1", "set": {1, 2}, "bytes": b"abc", "none": None,
         "true": True, "count": 2 ** 40, "negative": -5}
     assert type(found["best"]) is float
@@ -67,6 +68,15 @@ def test_arrays_of_either_kind():
         assert type(torch.load(DATA / "views.pt", array_type="nd")["t"]) is mx.nd.NDArray
     with pytest.raises(ValueError, match="array_type=3; accepted: 'nd', 'np'"):
         torch.load(DATA / "views.pt", array_type=3)
+
+
+def test_arrays_of_another_device():
+    for options in ({"ctx": mx.cpu(1)}, {"device": mx.cpu(1)}):
+        found = torch.load(DATA / "views.pt", **options)
+        assert {array.context for array in found.values()} == {mx.cpu(1)}
+        same(found["t"], BASE.T)
+    with mx.cpu(2):
+        assert torch.load(DATA / "views.pt")["base"].context == mx.cpu(2)
 
 
 def test_an_open_file_and_bytes_in_memory():
@@ -94,7 +104,8 @@ def test_arrays_share_the_pages_of_the_file(tmp_path):
 
 def test_files_that_are_written_again(tmp_path):
     weights = torch.load(DATA / "views.pt")
-    values = {"model": weights, "list": [1, -300, 2.5, None, True, "text", (1, 2), 2 ** 70], "": {}, 3: weights["base"], "np": mx.np.ones(2)}
+    values = {"model": weights, "list": [1, -300, 2.5, None, True, "text", (1, 2), 2 ** 70],
+              "": {}, 3: weights["base"], "np": mx.np.ones(2)}
     torch.save(tmp_path / "again.pt", values)
     found = torch.load(tmp_path / "again.pt")
     assert found["list"] == values["list"] and found[""] == {}
@@ -153,7 +164,8 @@ def test_no_code_runs(tmp_path):
 
 @pytest.mark.parametrize("protocol", range(6))
 def test_plain_values_of_every_protocol(protocol, tmp_path):
-    values = {"a": [1, -1, 255, 256, 65536, -2 ** 31, 2 ** 31, 2 ** 63, -2 ** 200, 0.5, -1e300, True, False, None], "b": ("x", "ä€\n'\"", ""),
+    values = {"a": [1, -1, 255, 256, 65536, -2 ** 31, 2 ** 31, 2 ** 63, -2 ** 200, 0.5, -1e300, True, False, None],
+              "b": ("x", "ä€\n'\"", ""),
               "c": [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), [], {}], 3: {1.5: "y"}, "d": b"\0\xff", "e": {1, 2}, "f": frozenset([3]),
               "g": bytearray(b"abc")}
     values["again"] = values["a"]

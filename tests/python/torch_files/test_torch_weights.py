@@ -1,5 +1,5 @@
-"""mx.contrib.torch.load_into: blocks with the weights of torchvision's networks compute what these do,
-and names that do not fit are listed."""
+"""mx.contrib.torch.load_into: blocks with the weights of torchvision's networks compute what these
+do, and names that do not fit are listed."""
 import gzip
 import importlib.util
 import json
@@ -129,10 +129,11 @@ def test_parameters_are_copies_and_keep_their_dtype(tmp_path):
 def test_wrappers_and_checkpoints_in_other_forms():
     weights = {"weight": mx.nd.ones((2, 3)), "bias": mx.nd.zeros(2)}
     for source in ({"module." + k: v for k, v in weights.items()}, {"_orig_mod.module." + k: v for k, v in weights.items()},
-                   {"model": weights, "epoch": 3}, {"anything": weights, "epoch": 3}, {"state_dict": {"model." + k: v for k, v in weights.items()},
-                                                                                     "ema": weights}, {**weights, "version": 3}):
+                   {"model": weights, "epoch": 3}, {"anything": weights, "epoch": 3},
+                   {"state_dict": {"model." + k: v for k, v in weights.items()}, "ema": weights},
+                   {**weights, "version": 3}):
         assert torch.load_into(nn.Dense(2), source) == ([], [])
-    for source, what in (({"a": weights, "b": weights}, r"arrays under 'a', 'b'; accepted: one of them, as mx.contrib.torch.load\(path\)\['a'\]"),
+    for source, what in (({"a": weights, "b": weights}, r"under 'a', 'b'; accepted: one of them, as mx.contrib.torch.load\(path\)\['a'\]"),
                          ({"epoch": 3, "loss": 0.5}, "holds no arrays by name; it has 'epoch', 'loss'")):
         with pytest.raises(ValueError, match=what):
             torch.load_into(nn.Dense(2), source)
