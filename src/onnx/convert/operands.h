@@ -46,7 +46,7 @@ inline Value WithNumber(const Call& c, const char* op, const Value& x, double nu
 
 /*
  * Runs a converter that only moves elements: of strings, their numbers are moved instead, and the
- * strings are looked up afterwards. Inputs that are strings must all be of the first `operands`.
+ * strings are looked up afterwards. The other inputs must be known then.
  */
 void MoveElements(Call& c, Converter convert);
 

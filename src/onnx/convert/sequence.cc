@@ -1,6 +1,6 @@
 /*
- * Sequences and optionals. They are lists of values while the graph is made; only their elements are
- * in the graph.
+ * Sequences and optionals. They are lists of values while the graph is made; only their
+ * elements are in the graph.
  */
 #include <algorithm>
 
@@ -112,7 +112,8 @@ void ConcatFromSequence(Call& c) {
     std::vector<int64_t> dims = DimsOf(v.shape());
     if (new_axis && static_cast<int>(dims.size()) >= axis) dims.insert(dims.begin() + axis, 1);
     bool fits = static_cast<int>(dims.size()) == rank;
-    for (int i = 0; fits && i < rank; ++i) fits = (i == axis && !new_axis) || parts.empty() || dims[static_cast<size_t>(i)] == parts[0].shape()[i];
+    for (int i = 0; fits && i < rank; ++i)
+      fits = (i == axis && !new_axis) || parts.empty() || dims[static_cast<size_t>(i)] == parts[0].shape()[i];
     if (!fits) c.Refuse("elements have shapes " + elements[0].shape().str() + " and " + v.shape().str());
     parts.push_back(c.Reshape(v, Shape(dims)));
   }
