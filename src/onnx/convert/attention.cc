@@ -185,6 +185,8 @@ const Rules& AttentionRules() {
   static const Rules rules = {
       {"", "Attention", 23, kNewest, ConvertAttention, nullptr},
       {"", "RotaryEmbedding", 23, kNewest, ConvertRotary, nullptr},
+      {"", "LinearAttention", 27, kNewest, ConvertLinearAttention, nullptr},
+      {"", "CausalConvWithState", 27, kNewest, ConvertCausalConv, nullptr},
       {"com.microsoft", "MultiHeadAttention", 1, kNewest, ConvertMultiHeadAttention, nullptr},
       {"com.microsoft", "Attention", 1, kNewest, ConvertMicrosoftAttention, nullptr},
       {"com.microsoft", "GroupQueryAttention", 1, kNewest, ConvertGroupQueryAttention, nullptr},

@@ -39,6 +39,8 @@ void ConvertMultiHeadAttention(Call& c);
 void ConvertMicrosoftAttention(Call& c);
 void ConvertGroupQueryAttention(Call& c);
 void ConvertMicrosoftRotary(Call& c);
+void ConvertLinearAttention(Call& c);
+void ConvertCausalConv(Call& c);
 
 }  // namespace onnx
 }  // namespace mxnet
