@@ -33,6 +33,11 @@ MXNET_C_DLL int MXOnnxModelFree(OnnxModelHandle handle);
 /* One JSON object: inputs, outputs, opsets, metadata, producer, operators. The text lives until this
  * thread's next call. */
 MXNET_C_DLL int MXOnnxModelDescribe(OnnxModelHandle handle, const char** out_json);
+/* Names and dtypes (-1: none, or strings) of what a call has to give. The lists live until this
+ * thread's next call. */
+MXNET_C_DLL int MXOnnxModelListInputs(OnnxModelHandle handle, int* count, const char*** names, const int** dtypes);
+/* The same of the results. */
+MXNET_C_DLL int MXOnnxModelListOutputs(OnnxModelHandle handle, int* count, const char*** names, const int** dtypes);
 /* The plans that were made so far, one line each. The text lives until this thread's next call. */
 MXNET_C_DLL int MXOnnxModelExplain(OnnxModelHandle handle, const char** out_text);
 /* Computes all outputs. The caller frees the values in *outputs; the list itself lives until this
@@ -50,6 +55,8 @@ MXNET_C_DLL int MXOnnxListOps(int* count, const char*** out);
 
 /* A value that shares the array's memory. */
 MXNET_C_DLL int MXOnnxValueCreateTensor(NDArrayHandle array, OnnxValueHandle* out);
+/* A tensor on the CPU from `size` bytes, which are copied. */
+MXNET_C_DLL int MXOnnxValueCreateFromBytes(int dtype, int ndim, const int64_t* dims, const void* bytes, size_t size, OnnxValueHandle* out);
 /* A value of `count` texts, which are copied. */
 MXNET_C_DLL int MXOnnxValueCreateStrings(int ndim, const int64_t* dims, int64_t count, const char** texts, OnnxValueHandle* out);
 /* A sequence of `count` values, which stay the caller's. */
@@ -60,6 +67,10 @@ MXNET_C_DLL int MXOnnxValueFree(OnnxValueHandle value);
 MXNET_C_DLL int MXOnnxValueGetKind(OnnxValueHandle value, int* kind);
 /* A new array handle that shares the value's memory. */
 MXNET_C_DLL int MXOnnxValueGetTensor(OnnxValueHandle value, NDArrayHandle* out);
+/* Of a tensor or of strings. The dimensions live as long as the value. */
+MXNET_C_DLL int MXOnnxValueGetShape(OnnxValueHandle value, int* ndim, const int64_t** dims);
+/* Waits, and copies a tensor's numbers as floats; `count` must be how many it has. */
+MXNET_C_DLL int MXOnnxValueCopyFloats(OnnxValueHandle value, float* out, size_t count);
 /* Texts and dimensions live as long as the value; the list until this thread's next call. */
 MXNET_C_DLL int MXOnnxValueGetStrings(OnnxValueHandle value, int* ndim, const int64_t** dims, int64_t* count, const char*** texts);
 /* New values, which the caller frees; the list lives until this thread's next call. */

@@ -4,17 +4,15 @@
  *   mxnet::Predictor predict("m-symbol.json", "m-0000.params");
  *   mxnet::Tensor y = predict(mxnet::Tensor({1, 3, 224, 224}, pixels));
  *
- * The files are those of HybridBlock.export, Module.save_checkpoint and MXNet 1.x. Failures are
- * std::runtime_error with the library's message. See docs/cpp.md.
+ * The files are those of HybridBlock.export, Module.save_checkpoint and MXNet 1.x, or one ONNX
+ * model: mxnet::Predictor predict("m.onnx"). Failures are std::runtime_error with the library's message. See docs/cpp.md.
  */
 #ifndef MXNET_PREDICTOR_HPP_
 #define MXNET_PREDICTOR_HPP_
 
 #include <algorithm>
-#include <cmath>
 #include <condition_variable>
 #include <cstdint>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <list>
@@ -28,35 +26,10 @@
 
 #include "mxnet/c_api.h"
 #include "mxnet/c_predict_api.h"
+#include "mxnet/predictor_onnx.hpp"
+#include "mxnet/predictor_tensor.hpp"
 
 namespace mxnet {
-
-/* Values in the order of rows, and how many there are along each dimension. */
-struct Tensor {
-  std::vector<uint32_t> shape;
-  std::vector<float> data;
-
-  Tensor() = default;
-  /* Zeros. */
-  explicit Tensor(std::vector<uint32_t> dimensions) : shape(std::move(dimensions)), data(Count(shape)) {}
-  /* Throws std::invalid_argument unless there are as many values as the shape has places. */
-  Tensor(std::vector<uint32_t> dimensions, std::vector<float> values) : shape(std::move(dimensions)), data(std::move(values)) {
-    if (data.size() != Count(shape))
-      throw std::invalid_argument("[Tensor] " + std::to_string(data.size()) + " values; the shape has " + std::to_string(Count(shape)));
-  }
-
-  size_t size() const { return data.size(); }
-
-  /* Number of places of a shape. Throws std::length_error beyond 2^32 - 1. */
-  static size_t Count(const std::vector<uint32_t>& dimensions) {
-    uint64_t count = 1;
-    for (uint32_t d : dimensions) {
-      count *= d;
-      if (count > UINT32_MAX) throw std::length_error("[Tensor] a shape with more than 4294967295 places");
-    }
-    return static_cast<size_t>(count);
-  }
-};
 
 /*
  * A network with its parameters, compiled for each shape of inputs that it is called with.
@@ -84,6 +57,11 @@ class Predictor {
   Predictor(const std::string& symbol_file, const std::string& params_file, const Options& options)
       : Predictor(FromFiles(symbol_file, params_file, options)) {}
 
+  /* An ONNX model. Numbers become the dtypes of its inputs; results are floats. */
+  explicit Predictor(const std::string& onnx_file) : Predictor(onnx_file, Options()) {}
+  Predictor(const std::string& onnx_file, const Options& options)
+      : onnx_(new detail::OnnxNetwork(onnx_file, static_cast<int>(options.device), options.device_id)) {}
+
   /* The same from the contents of the files. */
   static Predictor FromMemory(std::string symbol_json, std::string params, const Options& options) {
     return Predictor(std::unique_ptr<State>(new State(std::move(symbol_json), std::move(params), options)));
@@ -94,17 +72,16 @@ class Predictor {
 
   /* Names of what a call has to give: arguments without a value in the parameters, apart from
    * labels. */
-  const std::vector<std::string>& inputs() const { return state_->inputs; }
+  const std::vector<std::string>& inputs() const { return onnx_ ? onnx_->inputs() : state_->inputs; }
   /* Names of the results, in their order. */
-  const std::vector<std::string>& outputs() const { return state_->outputs; }
+  const std::vector<std::string>& outputs() const { return onnx_ ? onnx_->outputs() : state_->outputs; }
 
   /* The first result for a network with one input. Throws std::runtime_error for another number of
    * inputs, and for shapes that do not fit. */
   Tensor operator()(const Tensor& x) const {
-    if (state_->inputs.size() != 1)
-      throw std::runtime_error("[Predictor] one tensor for a network with the inputs " + Join(state_->inputs) +
-                               "; accepted: a map by these names");
-    return std::move(Run({{state_->inputs[0], &x}})[0]);
+    if (inputs().size() != 1)
+      throw std::runtime_error("[Predictor] one tensor for a network with the inputs " + Join(inputs()) + "; accepted: a map by these names");
+    return std::move(Run({{inputs()[0], &x}})[0]);
   }
 
   /* All results for inputs by name. */
@@ -138,7 +115,15 @@ class Predictor {
   }
 
   /* Compiles for these shapes now, so that the first call is no slower than the others. */
-  void Prepare(const std::map<std::string, std::vector<uint32_t>>& shapes) const { state_->Take(shapes); }
+  void Prepare(const std::map<std::string, std::vector<uint32_t>>& shapes) const {
+    if (!onnx_) {
+      state_->Take(shapes);
+      return;
+    }
+    std::map<std::string, Tensor> zeros;  // where shapes follow from contents, one run tells them
+    for (const auto& entry : shapes) zeros[entry.first] = Tensor(entry.second);
+    (*this)(zeros);
+  }
 
  private:
   using Shapes = std::map<std::string, std::vector<uint32_t>>;
@@ -163,24 +148,6 @@ class Predictor {
     std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     if (!file && !file.eof()) throw std::runtime_error("[Predictor] cannot read " + path);
     return text;
-  }
-
-  static float FromHalf(uint16_t half) {
-    const uint32_t sign = half >> 15, exponent = half >> 10 & 31, fraction = half & 1023;
-    const float size = exponent == 31  ? (fraction ? NAN : INFINITY)
-                       : exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                                       : std::ldexp(static_cast<float>(fraction + 1024), static_cast<int>(exponent) - 25);
-    return sign ? -size : size;
-  }
-
-  static uint16_t ToHalf(float value) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(bits));
-    const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    if (size > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00);   // not a number
-    if (size >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // rounds to infinity
-    if (size < 0x38800000) return static_cast<uint16_t>(sign | static_cast<uint32_t>(std::nearbyint(std::ldexp(std::fabs(value), 24))));
-    return static_cast<uint16_t>(sign | ((size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13));
   }
 
   /* Predictors of one shape that nobody uses now. At most `Options::threads`, with those
@@ -351,7 +318,7 @@ class Predictor {
       case 1: return SetAs<double>(handle, name, x);
       case 2: {
         std::vector<uint16_t> values(x.size());
-        std::transform(x.data.begin(), x.data.end(), values.begin(), ToHalf);
+        std::transform(x.data.begin(), x.data.end(), values.begin(), detail::ToHalf);
         return Check(MXPredSetInput(handle, name.c_str(), reinterpret_cast<const float*>(values.data()), static_cast<uint32_t>(x.size())));
       }
       case 3: return SetAs<uint8_t>(handle, name, x);
@@ -389,7 +356,7 @@ class Predictor {
       case 1: GetAs<double>(handle, index, &y); break;
       case 2: {
         const std::vector<uint16_t> values = Raw<uint16_t>(handle, index, y.size());
-        std::transform(values.begin(), values.end(), y.data.begin(), FromHalf);
+        std::transform(values.begin(), values.end(), y.data.begin(), detail::FromHalf);
         break;
       }
       case 3:
@@ -409,6 +376,7 @@ class Predictor {
         throw std::runtime_error("[Predictor] input " + entry.first + " has not as many values as its shape has places");
       shapes[entry.first] = entry.second->shape;
     }
+    if (onnx_) return onnx_->Run(given);
     for (const std::string& name : state_->inputs)
       if (!given.count(name)) throw std::runtime_error("[Predictor] nothing for input " + name + "; accepted: " + Join(state_->inputs));
     const Lease lease = state_->Take(shapes);
@@ -419,7 +387,8 @@ class Predictor {
     return results;
   }
 
-  std::unique_ptr<State> state_;
+  std::unique_ptr<State> state_;               // one of the two
+  std::unique_ptr<detail::OnnxNetwork> onnx_;
 };
 
 }  // namespace mxnet

@@ -108,6 +108,19 @@ std::string DescribeModel(const Session& s) {
   return out.str();
 }
 
+void ListInfos(const std::vector<ValueInfo>& infos, int* count, const char*** names, const int** dtypes) {
+  ApiStore& store = ApiStore::Get();
+  store.strings.clear();
+  store.ints.clear();
+  for (const ValueInfo& v : infos) {
+    store.strings.push_back(v.name);
+    store.ints.push_back(v.dtype == kStringType ? static_cast<int>(kDTypeUnknown) : v.dtype);
+  }
+  *count = static_cast<int>(infos.size());
+  *names = store.Point();
+  *dtypes = store.ints.data();
+}
+
 }  // namespace
 
 int MXOnnxModelCreate(const char* path, int dev_type, int dev_id, OnnxModelHandle* out) {
@@ -136,6 +149,18 @@ int MXOnnxModelDescribe(OnnxModelHandle handle, const char** out_json) {
   ApiStore& store = ApiStore::Get();
   store.text = DescribeModel(*AsSession(handle));
   *out_json = store.text.c_str();
+  API_END();
+}
+
+int MXOnnxModelListInputs(OnnxModelHandle handle, int* count, const char*** names, const int** dtypes) {
+  API_BEGIN(count, names, dtypes);
+  ListInfos(AsSession(handle)->inputs(), count, names, dtypes);
+  API_END();
+}
+
+int MXOnnxModelListOutputs(OnnxModelHandle handle, int* count, const char*** names, const int** dtypes) {
+  API_BEGIN(count, names, dtypes);
+  ListInfos(AsSession(handle)->outputs(), count, names, dtypes);
   API_END();
 }
 
@@ -215,6 +240,45 @@ int MXOnnxValueCreateTensor(NDArrayHandle array, OnnxValueHandle* out) {
   NDArray* a = Computed(array);
   MXNET_CHECK_KIND(!a->is_none() && !a->is_sparse(), Value) << "[onnx] a sparse array, or one without a shape; accepted: a dense array";
   *out = new onnx::Value(a->Detach());
+  API_END();
+}
+
+int MXOnnxValueCreateFromBytes(int dtype, int ndim, const int64_t* dims, const void* bytes, size_t size, OnnxValueHandle* out) {
+  API_BEGIN(out);
+  MXNET_CHECK_KIND(ndim >= 0 && ndim <= 64 && DTypeSize(dtype) > 0, Value) << "[onnx] a tensor of " << ndim << " dimensions and dtype number " << dtype;
+  Need(ndim, dims, "dimensions");
+  const Shape shape(dims, ndim);
+  Need(static_cast<int64_t>(size), static_cast<const char*>(bytes), "bytes");
+  MXNET_CHECK_KIND(shape.known() && static_cast<size_t>(shape.Size()) == size / DTypeSize(dtype) && size % DTypeSize(dtype) == 0, Value)
+      << "[onnx] " << size << " bytes for a tensor of shape " << shape << " and dtype " << DTypeName(dtype);
+  NDArray array(shape, Context::CPU(), dtype);
+  if (size > 0) array.SyncCopyFromCPU(bytes, size);
+  *out = new onnx::Value(std::move(array));
+  API_END();
+}
+
+int MXOnnxValueGetShape(OnnxValueHandle value, int* ndim, const int64_t** dims) {
+  API_BEGIN(ndim, dims);
+  const onnx::Value* v = AsValue(value);
+  MXNET_CHECK_KIND(v->kind == onnx::Value::kTensor || v->kind == onnx::Value::kStrings, Value) << "[onnx] a sequence, or nothing, has no shape";
+  *ndim = v->ndim();
+  *dims = v->shape().dims();
+  API_END();
+}
+
+int MXOnnxValueCopyFloats(OnnxValueHandle value, float* out, size_t count) {
+  API_BEGIN();
+  const onnx::Value* v = AsValue(value);
+  MXNET_CHECK_KIND(v->kind == onnx::Value::kTensor && v->known(), Value) << "[onnx] the value is no tensor of numbers";
+  MXNET_CHECK_KIND(static_cast<size_t>(v->size()) == count, Value) << "[onnx] room for " << count << " numbers of a tensor of shape " << v->shape();
+  Need(static_cast<int64_t>(count), out, "numbers");
+  if (v->dtype() == kFloat32) {
+    if (count > 0) v->array.SyncCopyToCPU(out, count * sizeof(float));
+  } else if (count > 0) {
+    std::vector<char> raw(count * DTypeSize(v->dtype()));
+    v->array.SyncCopyToCPU(raw.data(), raw.size());
+    ConvertElements(raw.data(), v->dtype(), out, kFloat32, static_cast<int64_t>(count));
+  }
   API_END();
 }
 

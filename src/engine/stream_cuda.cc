@@ -19,14 +19,17 @@ void Check(cudaError_t status, const char* what) {
 
 void SetDevice(int dev_id) {
   int count = 0;
-  const cudaError_t counted = cudaGetDeviceCount(&count);
-  MXNET_CHECK(counted != cudaErrorInitializationError)
-      << "[engine] gpu(" << dev_id << ") cannot be used: CUDA does not start here, as in a process forked after "
-      << "CUDA was started; accepted: CPU memory here, or starting the process with 'spawn'";
+  const auto starts = [dev_id](cudaError_t status) {
+    MXNET_CHECK(status != cudaErrorInitializationError)
+        << "[engine] gpu(" << dev_id << ") cannot be used: CUDA does not start here, as in a process forked after "
+        << "CUDA was started; accepted: CPU memory here, or starting the process with 'spawn'";
+    return status;
+  };
+  const cudaError_t counted = starts(cudaGetDeviceCount(&count));  // a child may know the number from its parent
   Check(counted, "counting GPUs");
   MXNET_CHECK_KIND(dev_id >= 0 && dev_id < count, Value)
       << "[engine] gpu(" << dev_id << ") does not exist; this machine has " << count << " GPU(s)";
-  Check(cudaSetDevice(dev_id), "selecting the GPU");
+  Check(starts(cudaSetDevice(dev_id)), "selecting the GPU");
 }
 
 void* Create(bool high_priority) {

@@ -3,6 +3,7 @@ import ctypes
 import io
 import os
 import pickle
+import zipfile
 
 import numpy as np
 
@@ -64,6 +65,43 @@ def npz(random, path):
     load = getattr(getattr(mx, "npx", None), "load", None) or mx.nd.load
     loaded = load(path)
     for x in loaded.values() if isinstance(loaded, dict) else loaded:
+        x.asnumpy()
+
+
+_PICKLED = [b"R", b".", b"Q", b"(", b"t", b"ctorch\nSize\n", b"q\x01", b"h\x01", b"}", b"]", b"\x8a\x08" + b"\xff" * 7 + b"\x7f",
+            b"cos\nsystem\n", b"PK\x03\x04", b"PK\x01\x02"]
+_HEADER = [b"0", b"-1", b"99999999999999999999", b"[", b"{", b'"F32"', b'"BF16"', b'"shape"', b"null", b"1e9", b"\xff"]
+
+
+def torch_file(random, path):
+    """Damaged files of torch.save: of the inside of an archive, and of the archive."""
+    values = {"w": mx.nd.ones((2, 3)), "n": [1, 2.5, None, (True, "x")],
+              "b": mx.nd.ones(4, dtype="bfloat16"), "m": mx.nd.ones(3, dtype="bool")}
+    mx.contrib.torch.save(path, values)
+    if random.randint(2):
+        with zipfile.ZipFile(path) as archive:
+            entries = {name: archive.read(name) for name in archive.namelist()}
+        chosen = sorted(entries)[random.randint(len(entries))] if random.randint(3) == 0 else "archive/data.pkl"
+        entries[chosen] = damage(random, entries[chosen], _PICKLED)
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if random.randint(2) else zipfile.ZIP_STORED) as archive:
+            for name, data in entries.items():
+                archive.writestr(name, data)
+    else:
+        with open(path, "rb") as f:
+            data = f.read()
+        _write(path, damage(random, data, _PICKLED))
+    loaded = mx.contrib.torch.load(path, mmap=bool(random.randint(2)))
+    for x in loaded.values() if isinstance(loaded, dict) else []:
+        if isinstance(x, mx.nd.NDArray):
+            x.asnumpy()
+
+
+def safetensors(random, path):
+    mx.contrib.safetensors.save(path, {**_arrays(), "h": mx.nd.ones(4, dtype="bfloat16")}, {"format": "pt"})
+    with open(path, "rb") as f:
+        data = f.read()
+    _write(path, damage(random, data, _HEADER))
+    for x in mx.contrib.safetensors.load(path, mmap=bool(random.randint(2))).values():
         x.asnumpy()
 
 
@@ -185,4 +223,5 @@ def _pickled(random, path):
         del error
 
 
-READERS = {"params": params, "npz": npz, "symbol": symbol, "record": record, "states": states, "pickled": _pickled, "predict": predict}
+READERS = {"params": params, "npz": npz, "symbol": symbol, "record": record, "states": states, "pickled": _pickled, "predict": predict,
+           "torch": torch_file, "safetensors": safetensors}

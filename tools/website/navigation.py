@@ -40,6 +40,7 @@ NAVIGATION = [
         ("Memory", "memory.md"),
         ("Threads", "threads.md"),
         ("File formats", "file_formats.md"),
+        ("ONNX", "onnx.md"),
         ("Native iterators", "iterators.md"),
         ("Libraries of your own", "guide/extend_with_a_library.md"),
     ]),

@@ -10,6 +10,7 @@ import os
 import stat
 
 from ..base import MXNetError, _MXOSError, as_mxnet_error, local_path, open_file
+from . import kinds
 
 __all__ = ["NewFile", "load_states", "write_file"]
 
@@ -153,6 +154,8 @@ def load_states(path, take):
     OSError
         if there is no such file.
     """
+    kinds.refuse_other("optimizer states", path, ("pickle", "empty", "text"), "files of save_states and save_optimizer_states",
+                       ValueError)
     with open_file(path, "rb") as states:
         data = states.read()
     try:

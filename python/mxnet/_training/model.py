@@ -1,11 +1,13 @@
 """Checkpoints, and the updating of parameters that Module and others share."""
 import logging
 import math
+import os
 from collections import namedtuple
 
 from .. import kvstore as kvs
 from .. import ndarray as nd
 from .. import symbol as sym
+from .._files import kinds
 from ..kvstore import KVStoreBase
 from ..util import getenv
 
@@ -166,6 +168,12 @@ def _split_params(arrays, path):
     return params["arg"], params["aux"]
 
 
+def _look_for(path, prefix):
+    """An error where the prefix itself is a file: a `.pt`, or one with its ending."""
+    if not os.path.exists(path):
+        kinds.refuse_prefix("load_checkpoint", prefix, "the beginning of the names PREFIX-symbol.json and PREFIX-0000.params")
+
+
 def load_params(prefix, epoch):
     """Read ``prefix-NNNN.params``. Returns two dictionaries of name to NDArray: arguments and
     auxiliary states.
@@ -183,6 +191,7 @@ def load_params(prefix, epoch):
     (['weight'], ['mean'])
     """
     path = "%s-%04d.params" % (prefix, epoch)    # 1.x takes an epoch of 2.0, too
+    _look_for(path, prefix)
     arrays = nd.load(path)
     if not arrays:
         logging.warning("Params file '%s' is empty", path)
@@ -199,4 +208,5 @@ def load_checkpoint(prefix, epoch):
     >>> symbol.list_arguments()
     ['data']
     """
+    _look_for(f"{prefix}-symbol.json", prefix)
     return (sym.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))

@@ -4,7 +4,8 @@ import importlib
 from .. import amp
 
 # What is loaded when it is first touched.
-_LAZY = ("autograd", "io", "onnx", "quantization", "svrg_optimization", "tensorboard", "text")
+_LAZY = ("autograd", "io", "onnx", "quantization", "safetensors", "svrg_optimization", "tensorboard",
+         "text", "torch")
 _OPERATORS = ("nd", "ndarray", "sym", "symbol")     # other names of mx.nd.contrib and mx.sym.contrib
 
 

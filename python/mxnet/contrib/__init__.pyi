@@ -5,8 +5,10 @@ from mxnet.contrib import autograd as autograd
 from mxnet.contrib import io as io
 from mxnet.contrib import onnx as onnx
 from mxnet.contrib import quantization as quantization
+from mxnet.contrib import safetensors as safetensors
 from mxnet.contrib import tensorboard as tensorboard
 from mxnet.contrib import text as text
+from mxnet.contrib import torch as torch
 from mxnet.ndarray import contrib as _ndarray_contrib
 from mxnet.symbol import contrib as _symbol_contrib
 nd = _ndarray_contrib

@@ -1,10 +1,12 @@
 """Files of a Block: its Parameters, and the tree of blocks with their graphs."""
 import json
+import os
 import warnings
 from collections import defaultdict
 
 from .. import ndarray as nd
 from .._arrays.classes import numpy_among
+from .._files import kinds
 from .._files.whole_files import write_file
 from ..util import accepts_device
 from .parameter_dict import named_arrays, save_arrays, strip_arg_aux
@@ -173,6 +175,8 @@ class _BlockFiles:
 
     def load(self, prefix):
         """Read what `save` wrote; ValueError when the tree of blocks differs."""
+        if not os.path.exists(f'{prefix}-model.json'):
+            kinds.refuse_prefix('gluon.Block.load', prefix, 'the beginning of the names PREFIX-model.json and PREFIX-model.params')
         with open(f'{prefix}-model.json', encoding='utf-8') as f:
             self._restore(json.load(f), f'{prefix}-model.json')
         self.load_parameters(f'{prefix}-model.params')

@@ -2,7 +2,8 @@
 import contextlib
 import ctypes
 
-from ..base import NDArrayHandle, _LIB, _MXOSError, c_str, c_str_array, check_call, error_class, local_path, open_file, py_str
+from .._files import kinds
+from ..base import NDArrayHandle, _LIB, _MXOSError, c_str, c_str_array, check_call, error_class, local_path, py_str
 from .ndarray import NDArray, array, empty, zeros
 
 __all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
@@ -50,10 +51,12 @@ def arrays_of(archive):
     return found
 
 
-def is_zip(head):
-    """Whether a file with this beginning is one of NumPy's archives: with arrays in it, or empty,
-    as 2.0 saves a block without parameters."""
-    return head[:4] in (b"PK\x03\x04", b"PK\x05\x06")
+def kind_to_load(fname):
+    """``"npz"`` or ``"npy"`` for a file of NumPy, else None: the library reads it. An OSError that
+    says what it is and what to call, for files of other kinds."""
+    kind = kinds.refuse_other("load", fname, ("params", "npz", "npy"), "files of mx.nd.save, net.save_parameters and export "
+                              "(.params), .npz and .npy files")
+    return None if kind == "params" else kind
 
 
 def read_npz(fname):
@@ -70,7 +73,8 @@ def load(fname):
     """Reads arrays from a file of any version (or an ``.npz`` or ``.npy`` file).
 
     Returns a list, or a dict when the file has names. Raises OSError with the byte offset of what
-    is malformed.
+    is malformed; for a file of another kind (PyTorch's, ONNX, a picture) it says what that is and
+    what reads it.
 
     >>> mx.nd.save('arrays.params', [mx.nd.ones(2), mx.nd.zeros(3)])
     >>> [array.shape for array in mx.nd.load('arrays.params')]
@@ -79,11 +83,10 @@ def load(fname):
     if not isinstance(fname, (str, bytes)) and not hasattr(fname, "__fspath__"):
         raise TypeError(f"[load] got {type(fname).__name__}; accepted: a path")
     fname = local_path(fname)
-    with open_file(fname, "rb") as f:
-        head = f.read(6)
-    if is_zip(head):
+    kind = kind_to_load(fname)
+    if kind == "npz":
         return {k: array(v, dtype=v.dtype) for k, v in read_npz(fname).items()}
-    if head == b"\x93NUMPY":
+    if kind == "npy":
         values = read_npy(fname)
         return [array(values, dtype=values.dtype)]
     return _load(_LIB.MXNDArrayLoad, c_str(fname))

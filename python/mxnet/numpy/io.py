@@ -7,6 +7,7 @@ import numpy as onp
 
 from .. import _dtypes
 from .._binding import NDArrayBase
+from .._files import kinds
 from .._files.whole_files import write_file
 from ..ndarray.utils import arrays_of
 from ._creation import array, indices
@@ -143,6 +144,8 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
     (2, 2)
     """
     del mmap_mode, allow_pickle, fix_imports, encoding, max_header_size
+    if isinstance(file, (str, bytes, os.PathLike)) and os.path.isfile(file):
+        kinds.refuse_other("load", file, ("npy", "npz"), ".npy and .npz files", ValueError)
     found = onp.load(file, allow_pickle=False)
     if isinstance(found, onp.ndarray):
         return from_values(found, None, found.dtype)

@@ -120,7 +120,7 @@ def load(file):
     Raises
     ------
     OSError
-        for a file that is not there or is malformed (an MXNetError as well).
+        for a file that is not there, is malformed, or is of another kind (an MXNetError as well).
 
     Examples
     --------
@@ -131,11 +131,10 @@ def load(file):
     if not isinstance(file, (str, bytes)) and not hasattr(file, "__fspath__"):
         raise TypeError(f"[load] got a {type(file).__name__}; accepted: the name of a file")
     file = os.fspath(file)
-    with open_file(file, "rb") as f:
-        head = f.read(6)
-    if head == b"\x93NUMPY":
+    kind = _classic.kind_to_load(file)
+    if kind == "npy":
         return from_values(_classic.read_npy(file))
-    if _classic.is_zip(head):
+    if kind == "npz":
         return {k: from_values(v) for k, v in _classic.read_npz(file).items()}
     before = _numpy_shape(True)
     try:

@@ -42,7 +42,7 @@ def _to_value(value, dtype, ctx):
     out = ctypes.c_void_p()
     if value is None:
         raise ValueError("[onnx] None as a value; leave an optional input out")
-    if isinstance(value, (list, tuple)) and any(isinstance(v, (NDArray, _np.ndarray, list)) for v in value) and dtype == "sequence":
+    if isinstance(value, (list, tuple)) and dtype == "sequence":
         parts = [_to_value(v, None, ctx) for v in value]
         handles = (ctypes.c_void_p * len(parts))(*[p.handle for p in parts])
         check_call(_LIB.MXOnnxValueCreateSequence(ctypes.c_int(len(parts)), handles, ctypes.byref(out)))
@@ -60,6 +60,12 @@ def _to_value(value, dtype, ctx):
         value = _from_numpy(given, ctx)
     check_call(_LIB.MXOnnxValueCreateTensor(value.handle, ctypes.byref(out)))
     return _Handle(out)
+
+
+def _takes_sequence(info, value):
+    """An optional may be one too: a list of arrays says so."""
+    return info.kind == "sequence" or (info.kind == "optional" and isinstance(value, (list, tuple)) and
+                                       all(isinstance(v, (NDArray, _np.ndarray)) for v in value))
 
 
 def _from_numpy(given, ctx):
@@ -175,7 +181,7 @@ class Model(NotCopied):
             for names, dtypes and shapes that do not fit, with what the model takes.
         """
         from .. import util
-        about = {i.name: "sequence" if i.kind == "sequence" else i.dtype for i in self.inputs}
+        about = {i.name: "sequence" if _takes_sequence(i, inputs.get(i.name)) else i.dtype for i in self.inputs}
         arrays = [v for v in inputs.values() if isinstance(v, NDArray)]
         numpy = any(isinstance(v, _np_ndarray) for v in arrays) or (not arrays and util.is_np_array())
         values = [_to_value(v, about.get(name), self._ctx) for name, v in inputs.items()]

@@ -2,10 +2,12 @@
 import ast
 import ctypes
 import numbers
+import os
 
 from .. import _dtypes
+from .._files import kinds
 from ..attribute import AttrScope
-from ..base import SymbolHandle, _LIB, c_str, check_call
+from ..base import SymbolHandle, _LIB, c_str, check_call, local_path
 from ._symbol import Symbol, load_json
 
 __all__ = ["Variable", "fromjson", "load", "var"]
@@ -77,7 +79,8 @@ Variable = var
 
 
 def load(fname):
-    """Reads a symbol file of MXNet 0.8 to 2.0.
+    """Reads a symbol file of MXNet 0.8 to 2.0. ValueError for a file of another kind, which says
+    what it is and what reads it.
 
     >>> mx.sym.exp(mx.sym.Variable('x')).save('net-symbol.json')
     >>> mx.sym.load('net-symbol.json').list_arguments()
@@ -85,6 +88,9 @@ def load(fname):
     """
     if not isinstance(fname, str):
         raise TypeError(f"[load] {fname!r}; fname need to be string")
+    path = local_path(fname)
+    if os.path.isfile(path):
+        kinds.refuse_other("load", path, ("symbol", "json", "empty", "text"), "files of Symbol.save and export (-symbol.json)", ValueError)
     handle = SymbolHandle()
     check_call(_LIB.MXSymbolCreateFromFile(c_str(fname), ctypes.byref(handle)))
     return Symbol(handle)

@@ -122,7 +122,11 @@ void ReverseSequence(Call& c) {
   const int64_t time = c.Attr("time_axis", static_cast<int64_t>(0)), batch = c.Attr("batch_axis", static_cast<int64_t>(1));
   if (x.ndim() < 2 || time + batch != 1 || time * batch != 0) c.Refuse("time_axis=" + Text(time) + ", batch_axis=" + Text(batch) + "; accepted: 0 and 1 in either order");
   if (lengths.ndim() != 1 || lengths.size() != x.shape()[static_cast<int>(batch)]) c.Refuse("sequence_lens has shape " + lengths.shape().str() + "; accepted: one number for each sequence");
-  c.Out(c.Op("SequenceReverse", {x, lengths}, {{"use_sequence_length", "True"}, {"axis", Text(time)}}));
+  const bool swapped = time == 1;
+  std::vector<int64_t> order = {1, 0};
+  for (int i = 2; i < x.ndim(); ++i) order.push_back(i);
+  const Value y = c.Op("SequenceReverse", {swapped ? c.Transpose(x, order) : x, lengths}, {{"use_sequence_length", "True"}, {"axis", "0"}});
+  c.Out(swapped ? c.Transpose(y, order) : y);
 }
 
 Rules MakeRules() {

@@ -116,7 +116,12 @@ void Mod(Call& c) {
   const Value &a = c.in(0), &b = c.in(1);
   SameDTypes(c, {a, b});
   if (fmod != 0 && fmod != 1) c.Refuse("fmod=" + Text(fmod) + "; accepted: 0, 1");
-  c.Out(Combine(c, FormsOf(fmod ? "_npi_fmod _npi_fmod_scalar _npi_rfmod_scalar" : "_npi_mod _npi_mod_scalar _npi_rmod_scalar"), a, b));
+  if (fmod) return c.Out(Combine(c, FormsOf("_npi_fmod _npi_fmod_scalar _npi_rfmod_scalar"), a, b));
+  const Value rest = Combine(c, FormsOf("_npi_mod _npi_mod_scalar _npi_rmod_scalar"), a, b);
+  double divisor;
+  if (!IsFloating(a.dtype()) || (ScalarOf(b, &divisor) && divisor != 0)) return c.Out(rest);
+  // a number has no rest by 0, where _npi_mod gives 0
+  c.Out(c.Op("_npi_where_lscalar", {WithNumber(c, "_npi_equal_scalar", b, 0), rest}, {{"scalar", "nan"}}));
 }
 
 void Shift(Call& c) {

@@ -76,13 +76,24 @@ Value CastTo(const Call& c, int dtype) {
   return x.kind == Value::kStrings ? StringsToNumbers(c, dtype) : c.Cast(x, dtype);
 }
 
-constexpr int64_t kOnnxString = 8;
+/* Types of TensorProto.DataType that have no dtype of their own. */
+constexpr int64_t kOnnxString = 8, kOnnxUint4 = 21, kOnnxInt4 = 22, kOnnxUint2 = 25, kOnnxInt2 = 26;
+
+/* An int8 or uint8 that is to hold integers of 4 or 2 bits: the low ones count. */
+Value LowBits(const Call& c, const Value& x, int64_t type) {
+  const double all = type == kOnnxUint4 || type == kOnnxInt4 ? 15 : 3, sign = (all + 1) / 2;
+  const Value low = WithNumber(c, "_npi_bitwise_and_scalar", x, all);
+  if (x.dtype() == kUint8) return low;
+  return WithNumber(c, "_npi_subtract_scalar", WithNumber(c, "_npi_bitwise_xor_scalar", low, sign), sign);
+}
 
 void Cast(Call& c) {
   c.Ignore("saturate");    // of types of 8 bits, which are refused
   c.Ignore("round_mode");  // the same
-  const bool to_strings = c.Attr("to", static_cast<int64_t>(0)) == kOnnxString;
-  c.Out(CastTo(c, to_strings ? kStringType : c.DTypeAttr("to", kDTypeUnknown)));
+  const int64_t to = c.Attr("to", static_cast<int64_t>(0));
+  const Value y = CastTo(c, to == kOnnxString ? kStringType : c.DTypeAttr("to", kDTypeUnknown));
+  const bool few_bits = to == kOnnxUint4 || to == kOnnxInt4 || to == kOnnxUint2 || to == kOnnxInt2;
+  c.Out(few_bits ? LowBits(c, y, to) : y);
 }
 
 void CastLike(Call& c) {

@@ -93,12 +93,16 @@ Value Dft(const Call& c, const Value& x, int axis, int64_t n, bool inverse, bool
   const auto prepared = [&](int64_t which) { return Fitted(c, c.Transpose(Part(c, x, which), Last(axis, rank, false)), given); };
   Complex signal;
   signal.real = prepared(0);
-  if (x.shape()[rank] == 2) signal.imag = prepared(1);
+  if (x.shape()[rank] == 2) {
+    // differences of two transforms, of which little may be left
+    signal.real = c.Cast(signal.real, kFloat64);
+    signal.imag = c.Cast(prepared(1), kFloat64);
+  }
   if (inverse && onesided) signal = WithMirrored(c, signal, n);
   const Complex all = inverse ? Inverse(c, signal, n) : Transformed(c, signal);
   const auto finished = [&](const Value& v) {
     const Value part = onesided && !inverse ? SliceAxis(c, v, rank - 1, 0, bins) : v;
-    const Value moved = c.Transpose(part, Last(axis, rank, true));
+    const Value moved = c.Transpose(c.Cast(part, x.dtype()), Last(axis, rank, true));
     std::vector<int64_t> dims = DimsOf(moved.shape());
     dims.push_back(1);
     return c.Reshape(moved, Shape(dims));

@@ -15,8 +15,11 @@ constexpr uint32_t kLargest = 0x10FFFF;
 constexpr size_t kMaxSteps = 20000;
 constexpr int kMaxDepth = 200, kMaxRepeat = 1000;  // RE2's limit of repetitions
 
-/* Characters of UTF-8; a byte that belongs to none counts as one. */
-std::vector<uint32_t> Characters(const std::string& s) {
+bool IsWord(uint32_t c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; }
+
+}  // namespace
+
+std::vector<uint32_t> CharactersOf(const std::string& s) {
   std::vector<uint32_t> result;
   for (size_t i = 0; i < s.size();) {
     const uint32_t lead = static_cast<unsigned char>(s[i]);
@@ -34,9 +37,16 @@ std::vector<uint32_t> Characters(const std::string& s) {
   return result;
 }
 
-bool IsWord(uint32_t c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; }
-
-}  // namespace
+void AppendCharacter(uint32_t c, std::string* s) {
+  if (c < 0x80) {
+    *s += static_cast<char>(c);
+    return;
+  }
+  const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  static const uint32_t kLead[] = {0, 0xC0, 0xE0, 0xF0};
+  *s += static_cast<char>(kLead[more] | c >> (6 * more));
+  for (int k = more - 1; k >= 0; --k) *s += static_cast<char>(0x80 | (c >> (6 * k) & 0x3F));
+}
 
 bool Regex::Set::Has(uint32_t c) const {
   for (const Range& r : ranges)
@@ -47,7 +57,7 @@ bool Regex::Set::Has(uint32_t c) const {
 /* Descends through the pattern; each function gives the first and last step of what it read. */
 class RegexParser {
  public:
-  RegexParser(const std::string& pattern, Regex* regex) : pattern_(Characters(pattern)), regex_(*regex) {}
+  RegexParser(const std::string& pattern, Regex* regex) : pattern_(CharactersOf(pattern)), regex_(*regex) {}
 
   /* The step where a match begins. */
   int Run() {
@@ -387,7 +397,7 @@ void Regex::Follow(int from, const std::vector<uint32_t>& text, size_t at, std::
 }
 
 bool Regex::Matches(const std::string& s) const {
-  const std::vector<uint32_t> text = Characters(s);
+  const std::vector<uint32_t> text = CharactersOf(s);
   std::vector<int> now, next;
   std::vector<char> seen(steps_.size(), 0);
   Follow(first_, text, 0, &now, &seen);

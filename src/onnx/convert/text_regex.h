@@ -12,6 +12,10 @@
 namespace mxnet {
 namespace onnx {
 
+/* Characters of UTF-8; a byte that belongs to none counts as one. */
+std::vector<uint32_t> CharactersOf(const std::string& s);
+void AppendCharacter(uint32_t c, std::string* s);
+
 class Regex {
  public:
   /* Throws Error(kValue) with the position of what is not served. */

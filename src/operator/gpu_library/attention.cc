@@ -32,6 +32,12 @@ Chosen Choose(const AttentionProblem& problem, const Env& env, const RunContext&
 
 void ForgetAttention() { g_chosen.Clear(); }
 
+void AttentionProblem::BecomeBackward() {
+  backward = true, statistics = false;
+  if (!mask || (mask_dims[2] == rows && mask_dims[3] == columns)) return;
+  mask_dims[2] = rows, mask_dims[3] = columns, mask_dtype = kFloat32;  // who runs it makes such a mask
+}
+
 void AttentionProblem::LieSeparately() {
   auto lie = [this](int64_t length, int64_t size) { return AttentionStrides{length * heads * size, size, heads * size}; };
   query = lie(rows, width), key = lie(columns, width), value = lie(columns, value_width), output = lie(rows, value_width);
@@ -85,7 +91,7 @@ std::shared_ptr<const EngineConfig> ChooseAttention(const AttentionProblem& prob
   chosen = Choose(problem, env, run);
   if (chosen && problem.statistics) {  // who reads them?
     AttentionProblem backward = problem;
-    backward.backward = true, backward.statistics = false;
+    backward.BecomeBackward();
     if (!ChooseAttention(backward, env, run)) chosen = nullptr;
   }
   g_chosen.Put(key, chosen);

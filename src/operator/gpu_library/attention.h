@@ -38,6 +38,9 @@ struct AttentionProblem {
   int64_t mask_dims[4] = {1, 1, 1, 1};  // batch, heads, rows, columns, or 1 each
   int alignment = 16;                   // bytes, of every address; a power of two up to 16
   int device = 0;
+  /* Makes it the backward pass of this problem. Its mask has all rows and columns: on a Hopper GPU
+   * cuDNN 9.14 gave gradients to columns that a mask with one row for all had taken out. */
+  void BecomeBackward();
   void LieSeparately();  // sets strides: arrays (batch, rows or columns, heads, width)
   std::string CacheKey() const;
   std::string Text() const;

@@ -1,5 +1,5 @@
 """The column `mxnet` of the tables in docs/migration/from_pytorch.md runs, line by line, in one
-program behind the page's first block."""
+program behind the block that the page names."""
 import os
 import re
 
@@ -8,7 +8,7 @@ import pytest
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 with open(os.path.join(TREE, "docs", "migration", "from_pytorch.md"), encoding="utf-8") as page:
     TEXT = page.read()
-BEGIN = re.search(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL).group(1)
+BEGIN = re.search(r"behind these lines:\n\n```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL).group(1)
 TABLE = re.compile(r"^\| PyTorch \| mxnet \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
 
 

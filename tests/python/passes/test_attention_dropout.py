@@ -14,6 +14,8 @@ from test_interleaved_passes import BETWEEN, KINDS, PASSES, attention, check, sh
 from test_passes import bind, compare, off, operators, run
 
 pytestmark = pytest.mark.gpu
+HERE = os.path.dirname(os.path.abspath(__file__))
+FOLDERS = [HERE, os.path.dirname(HERE)]   # of what programs import
 
 ALWAYS = {"p": 0.4, "mode": "always"}
 
@@ -243,9 +245,9 @@ def test_what_is_computed_again_is_dropped_again(name, times):
 
 
 def test_any_number_of_threads_gives_the_same_bits():
-    code = ("import sys, hashlib; sys.path[:0] = [%r]; import test_attention_dropout as t; "
+    code = ("import sys, hashlib; sys.path[:0] = %r; import test_attention_dropout as t; "
             "print(hashlib.sha1(b''.join(a.tobytes() for a in "
-            "t.long_rows())).hexdigest())" % os.path.dirname(os.path.abspath(__file__)))
+            "t.long_rows())).hexdigest())" % FOLDERS)
     sums = ({subprocess.run([sys.executable, "-c", code], env=dict(os.environ, OMP_NUM_THREADS=n),
                             check=True, capture_output=True, text=True, timeout=300).stdout
              for n in "123"})
@@ -340,7 +342,7 @@ import sys
 import numpy as np
 import mxnet as mx
 from mxnet import autograd, gluon
-sys.path.insert(0, %r)
+sys.path[:0] = %r
 from test_attention_dropout import Layer
 mx.random.seed(7)
 net = Layer(units=64, heads=2, p=0.4)
@@ -375,7 +377,7 @@ def test_replayed_graphs_draw_what_runs_without_graphs_would(tmp_path):
         path = tmp_path / (graphs + ".npz")
         env = dict(os.environ, MXNET_ENABLE_CUDA_GRAPHS=graphs, MXNET_CUDA_GRAPHS_VERBOSE="1")
         r = (subprocess.run([sys.executable, "-c",
-                             TRAIN % os.path.dirname(os.path.abspath(__file__)), str(path)],
+                             TRAIN % FOLDERS, str(path)],
                             env=env, capture_output=True, text=True, timeout=600))
         assert r.returncode == 0, r.stdout[-2000:] + r.stderr[-4000:]
         with np.load(path) as f:
@@ -393,7 +395,7 @@ import mxnet as mx
 from mxnet import amp, autograd
 amp.init(sys.argv[1])
 ctx = mx.Context(sys.argv[2], 0)
-sys.path.insert(0, %r)
+sys.path[:0] = %r
 from test_attention_dropout import Layer
 net = Layer(units=64, heads=2, p=0.4)
 net.initialize(mx.init.Xavier(), ctx=ctx)
@@ -413,6 +415,6 @@ assert kinds.count("_fused_attention") == kinds.count("_backward_fused_attention
 @pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=GPU)])
 def test_mixed_precision(device, target):
     """The softmax is float32 there, and so is what is dropped."""
-    r = (subprocess.run([sys.executable, "-c", MIXED % os.path.dirname(os.path.abspath(__file__)),
+    r = (subprocess.run([sys.executable, "-c", MIXED % FOLDERS,
                          target, device], capture_output=True, text=True, timeout=600))
     assert r.returncode == 0, r.stderr[-4000:]

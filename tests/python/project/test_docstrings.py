@@ -8,9 +8,9 @@ import pytest
 
 import mxnet as mx
 
-MODULES = ['contrib._calibration', 'contrib.autograd', 'contrib.io', 'contrib.quantization',
+MODULES = ['contrib._calibration', 'contrib.autograd', 'contrib.io', 'contrib.quantization', 'contrib.safetensors',
            'contrib.svrg_optimization.svrg_module', 'contrib.tensorboard',
-           'contrib.text.embedding', 'contrib.text.utils', 'contrib.text.vocab', 'gluon.contrib.data.text',
+           'contrib.text.embedding', 'contrib.text.utils', 'contrib.text.vocab', 'contrib.torch', 'gluon.contrib.data.text',
            'gluon.contrib.estimator.batch_processor', 'gluon.contrib.estimator.estimator',
            'gluon.contrib.estimator.event_handler', 'gluon.metric', 'onnx._export.model']
 

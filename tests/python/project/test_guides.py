@@ -17,7 +17,7 @@ BLOCK = re.compile(r"(^From \[.*:\n\n)?^```python\n(.*?)^```$", re.MULTILINE | r
 PRINTED = re.compile(r"\n*It prints:\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"-?\d+\.\d+")
 
-PAGES = ["README.md", "docs/index.md", "docs/install.md", "docs/tour.md",
+PAGES = ["README.md", "docs/index.md", "docs/install.md", "docs/onnx.md", "docs/tour.md",
          "docs/guide/*.md", "docs/tutorials/*.md", "docs/migration/*.md"]
 
 

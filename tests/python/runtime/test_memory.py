@@ -14,6 +14,7 @@ from contraction import assert_same
 from mxnet.gluon import nn
 
 pytestmark = [pytest.mark.on_gpu, pytest.mark.sanitized_address]
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def chain(length, width=16):
@@ -120,7 +121,7 @@ def test_other_values_of_force_mirroring_are_refused(value):
 
 PROGRAM = """
 import hashlib, sys
-sys.path.insert(0, %r)
+sys.path[:0] = %r
 import test_memory as t
 import mxnet as mx, numpy as np
 net = t.residual_net()
@@ -139,7 +140,7 @@ results += [p.data().asnumpy() for p in block.collect_params().values()]
 results += [p.grad().asnumpy() for p in block.collect_params().values() if p.grad_req != "null"]
 print(executor.plan_stats()["arena_bytes"], mx.storage.stats(mx.cpu()).peak_used_bytes - before,
       hashlib.sha256(b"".join(a.tobytes() for a in results)).hexdigest())
-""" % os.path.dirname(os.path.abspath(__file__))
+""" % [HERE, os.path.dirname(HERE)]
 
 
 def block():

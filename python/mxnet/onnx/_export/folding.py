@@ -1,6 +1,4 @@
 """Results that depend on parameters alone, computed now by the library itself."""
-import functools
-
 from ... import symbol as sym
 from ...context import cpu
 
@@ -9,10 +7,14 @@ __all__ = ["foldable", "fold"]
 _SMALL = 1 << 16    # numbers of a result that is kept although its parameters are smaller
 
 
-@functools.lru_cache(None)
+_DRAWS = """bernoulli choice exponential gamma gumbel laplace logistic multinomial normal normal_n
+    pareto powerd rayleigh uniform uniform_n weibull"""
+_RANDOM = frozenset({f"_npi_{name}" for name in _DRAWS.split()} | {"Dropout", "_draw_counters"})
+
+
 def _is_random(op):
-    return any(word in op for word in ("random", "sample", "shuffle", "bernoulli", "normal",
-                                       "uniform", "Dropout", "gamma_n", "multinomial", "choice"))
+    """Whether each call gives other numbers."""
+    return op in _RANDOM or any(word in op for word in ("random", "_sample", "shuffle"))
 
 
 def _size(shape):

@@ -56,11 +56,14 @@ struct Inputs {
  */
 class AddedMask {
  public:
-  explicit AddedMask(const Inputs& in) : in_(in), made_(in.counts || in.length) {
+  /* `whole`: with all rows and columns, as the backward pass wants it. */
+  explicit AddedMask(const Inputs& in, bool whole = false)
+      : in_(in), made_(in.counts || in.length || (whole && in.mask && (in.mask->shape[1] != in.d.rows || in.mask->shape[2] != in.d.columns))) {
     const int64_t all = in.d.batch * in.d.heads;
     if (in.mask) heads_ = in.mask->shape[0], rows_ = in.mask->shape[1], columns_ = in.mask->shape[2];
     if (made_) columns_ = in.d.columns;
     if (in.length) heads_ = all, rows_ = std::max(rows_, in.length->shape[1]);
+    if (whole && (in.mask || in.length)) rows_ = in.d.rows;
   }
 
   void Describe(AttentionProblem* problem) const {
@@ -323,7 +326,7 @@ void AttentionBackwardOnDevice(KernelArgs& args) {
   const int kept = 1 + in.p.Inputs();  // output, statistics
   std::shared_ptr<const gpu_library::EngineConfig> engine;
   AttentionProblem problem;
-  AddedMask mask(in);
+  AddedMask mask(in), whole(in, true);
   TBlob grads[3], ograd = args.in[0];
   if (in.p.statistics) {
     problem = ProblemOf(in, mask, args.in[kept], &args.in[kept + 1]);
@@ -341,12 +344,12 @@ void AttentionBackwardOnDevice(KernelArgs& args) {
         ograd.dptr = args.workspace(ograd.Bytes());
         CopyBytes(args.run, args.in[0].dptr, ograd.dptr, static_cast<int64_t>(ograd.Bytes()));
       }
-      problem.backward = true, problem.statistics = false;
+      problem.BecomeBackward();
       engine = gpu_library::ChooseAttention(problem, Env::Get(), args.run);
     }
   }
   if (!engine) return Parts(in).Backward(args.in[0]);
-  gpu_library::AttentionOperands o = OperandsOf(in, &mask);
+  gpu_library::AttentionOperands o = OperandsOf(in, &whole);
   o.output = args.in[kept].dptr, o.statistics = args.in[kept + 1].dptr, o.ograd = ograd.dptr;
   o.query_grad = Inputs::Begin(grads[d.query.array], d.query), o.key_grad = Inputs::Begin(grads[d.key.array], d.key),
   o.value_grad = Inputs::Begin(grads[d.value.array], d.value);

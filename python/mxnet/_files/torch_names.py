@@ -1,0 +1,215 @@
+"""What names in the pickles of PyTorch stand for: the whole of what such a file may ask for."""
+import numpy as np
+
+from .. import _dtypes
+from .mapped import check_shape
+from .plain_pickle import Known, brief
+
+__all__ = ["Rebuilt", "Storage", "Table", "storage_type"]
+
+# PyTorch's dtypes that there are arrays of.
+DTYPES = {"float64": "float64", "double": "float64", "float32": "float32", "float": "float32", "float16": "float16", "half": "float16",
+          "bfloat16": "bfloat16", "int64": "int64", "long": "int64", "int32": "int32", "int": "int32", "int16": "int16", "short": "int16",
+          "int8": "int8", "uint8": "uint8", "uint16": "uint16", "uint32": "uint32", "uint64": "uint64", "bool": "bool"}
+# Those that there are none of.
+OTHER_DTYPES = ("complex32", "complex64", "complex128", "chalf", "cfloat", "cdouble", "quint8", "qint8", "qint32", "quint4x2",
+                "quint2x4", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu",
+                "float4_e2m1fn_x2", "bits8", "bits16")
+_STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32",
+             "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool", "Untyped": "uint8",
+             "ComplexDouble": "complex128", "ComplexFloat": "complex64", "QUInt8": "quint8", "QInt8": "qint8", "QInt32": "qint32",
+             "QUInt4x2": "quint4x2", "QUInt2x4": "quint2x4"}
+_LAYOUTS = ("strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "per_tensor_affine")
+_TENSORS = ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer")
+
+
+def storage_type(kind):
+    """(dtype, bytes of an element) of what the table has for a type of storages; ValueError for
+    anything else. A dtype that there are no arrays of has elements of one byte here."""
+    if not isinstance(kind, tuple) or len(kind) != 2 or not isinstance(kind[0], str) or _STORAGES.get(kind[0]) is not kind[1]:
+        raise ValueError("a storage without type")
+    return kind[1], _dtypes.ITEM_BYTES[_dtypes.number(kind[1])] if kind[1] in _dtypes.NAMES else 1
+
+
+class Storage:
+    """Memory that tensors of a file share: `values` are its bytes, whose elements have `dtype`."""
+
+    __slots__ = ("dtype", "key", "values")
+
+    def __init__(self, key, dtype, values):
+        self.key, self.dtype, self.values = key, dtype, values
+
+
+class Rebuilt:
+    """A tensor of a file: where its elements are."""
+
+    __slots__ = ("dtype", "offset", "shape", "storage", "strides")
+
+    def __init__(self, storage, offset, shape, strides, dtype):
+        self.storage, self.offset, self.shape, self.strides, self.dtype = storage, offset, shape, strides, dtype
+
+    def check(self):
+        """ValueError unless all of its elements are inside of its storage."""
+        count = check_shape(self.shape, "a tensor")
+        if not isinstance(self.strides, tuple) or len(self.strides) != len(self.shape):
+            raise ValueError(f"a tensor of {len(self.shape)} dimensions with strides {brief(self.strides)}")
+        for number in (self.offset, *self.strides):
+            if type(number) is not int or not 0 <= number < 2 ** 62:     # pylint: disable=unidiomatic-typecheck
+                raise ValueError(f"a tensor with offset or stride {brief(number)}; accepted: whole numbers from 0")
+        there = len(self.storage.values) // _dtypes.ITEM_BYTES[_dtypes.number(self.dtype)]
+        last = self.offset + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides))
+        if count and last >= there or self.offset > there:
+            raise ValueError(f"a tensor of shape {self.shape}, strides {self.strides} and offset {self.offset} in storage "
+                             f"{self.storage.key!r}, which has {there} elements")
+        return count
+
+    def is_contiguous(self):
+        step = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.strides)):
+            if size != 1 and stride != step:
+                return 0 in self.shape
+            step *= size
+        return True
+
+
+class _NumpyType:
+    """A dtype of NumPy, for numbers (a best accuracy) that are NumPy's."""
+
+    def __init__(self, code, *_):
+        if not isinstance(code, str) or len(code) > 4 or np.dtype(code).kind not in "fiub":
+            raise ValueError(f"a NumPy dtype {brief(code)}; accepted: those of numbers")
+        self.dtype = np.dtype(code)
+
+    def take_state(self, state):
+        if not isinstance(state, tuple) or len(state) < 2 or state[1] not in ("<", "|", "=", ">"):
+            raise ValueError("a NumPy dtype with another state than its order of bytes")
+        self.dtype = self.dtype.newbyteorder(state[1])
+
+
+def _numpy_number(kind, data):
+    if not isinstance(kind, _NumpyType) or not isinstance(data, bytes) or len(data) != kind.dtype.itemsize:
+        raise ValueError("a number of NumPy of the wrong size")
+    return np.frombuffer(data, kind.dtype)[0].item()
+
+
+def _encoded(text, encoding="latin1"):
+    if encoding not in ("latin1", "latin-1", "utf-8", "utf8", "ascii"):
+        raise ValueError(f"bytes in the encoding {brief(encoding)}")
+    return text.encode(encoding)
+
+
+def _bytes(data=b"", encoding="latin1"):
+    if not isinstance(data, (bytes, str)):
+        raise ValueError(f"bytes that are a {type(data).__name__}")
+    return _encoded(data, encoding) if isinstance(data, str) else data
+
+
+def _layout(name):
+    if not isinstance(name, str):
+        raise ValueError("a layout without name")
+    return name
+
+
+def _device(kind, number=None):
+    if not isinstance(kind, str) or not isinstance(number, (int, type(None))):
+        raise ValueError("a device that is no text and number")
+    return kind if number is None else f"{kind}:{number}"
+
+
+class Table:
+    """The names of one file. `make` gives an array for a :class:`Rebuilt`."""
+
+    def __init__(self, make, room):
+        self._make, self._room = make, room
+        known = {"collections.OrderedDict": self._dict, "collections.Counter": self._dict, "collections.defaultdict": self._default_dict,
+                 "torch.Size": self._size, "torch.device": _device, "_codecs.encode": _encoded, "numpy.dtype": _NumpyType,
+                 "torch.serialization._get_layout": _layout,
+                 "torch._utils._rebuild_tensor": self._tensor, "torch._utils._rebuild_tensor_v2": self._tensor_v2,
+                 "torch._utils._rebuild_tensor_v3": self._tensor_v3, "torch._utils._rebuild_parameter": self._parameter,
+                 "torch._utils._rebuild_parameter_with_state": self._parameter, "torch._tensor._rebuild_from_type_v2": self._of_type}
+        for home in ("builtins", "__builtin__"):
+            known.update({f"{home}.set": self._set, f"{home}.frozenset": self._set, f"{home}.dict": self._dict, f"{home}.list": self._list,
+                          f"{home}.bytes": _bytes, f"{home}.bytearray": _bytes})
+        for home in ("numpy.core", "numpy._core"):
+            known[f"{home}.multiarray.scalar"] = _numpy_number
+        self._known = {name: Known(name, call) for name, call in known.items()}
+        for name in (*_TENSORS, "builtins.int", "builtins.float"):
+            self._known.setdefault(name, Known(name, value=name))
+        for name in (*DTYPES, *OTHER_DTYPES, *_LAYOUTS):
+            self._known["torch." + name] = Known("torch." + name, value=DTYPES.get(name, name))
+        for name, dtype in _STORAGES.items():
+            for home in ("torch", "torch.cuda", "torch.storage"):
+                full = f"{home}.{name}Storage"
+                self._known[full] = Known(full, value=(name, dtype))
+
+    def find(self, name):
+        return self._known.get(name)
+
+    # Lists that are given again and again cost no more than the file is long.
+    def _items(self, given):
+        if not isinstance(given, (list, tuple, dict, set)):
+            raise ValueError(f"values that are a {type(given).__name__}; accepted: a list")
+        self._room -= len(given)
+        if self._room < 0:
+            raise ValueError("lists that are used again make more values than the file is long")
+        return given
+
+    def _dict(self, items=()):
+        if isinstance(items, dict):
+            return dict(self._items(items))
+        made = {}
+        for pair in self._items(items):
+            key, value = pair
+            if not isinstance(key, (str, int, float)):
+                raise ValueError(f"a {type(key).__name__} as a key of a list of pairs")
+            made[key] = value
+        return made
+
+    def _default_dict(self, _kind=None, items=()):
+        return self._dict(items)
+
+    def _set(self, items=()):
+        if not all(isinstance(item, (str, int, float)) for item in self._items(items)):
+            raise ValueError("a set of other things than texts and numbers")
+        return set(items)
+
+    def _list(self, items=()):
+        return list(self._items(items))
+
+    @staticmethod
+    def _size(sizes=()):
+        return tuple(sizes) if isinstance(sizes, list) and len(sizes) < 100 else sizes
+
+    def _tensor(self, storage, offset, shape, strides):
+        return self._rebuild(storage, offset, shape, strides, None)
+
+    def _tensor_v2(self, storage, offset, shape, strides, _requires_grad=False, _hooks=None, metadata=None):
+        return self._rebuild(storage, offset, shape, strides, None, metadata)
+
+    def _tensor_v3(self, storage, offset, shape, strides, _requires_grad, _hooks, dtype, metadata=None):
+        return self._rebuild(storage, offset, shape, strides, dtype, metadata)
+
+    def _rebuild(self, storage, offset, shape, strides, dtype, metadata=None):
+        if not isinstance(storage, Storage):
+            raise ValueError(f"a tensor whose storage is a {type(storage).__name__}")
+        if metadata:
+            raise ValueError(f"a tensor whose values are to be changed ({', '.join(map(brief, list(metadata)[:3]))}); save a clone() of it")
+        dtype = storage.dtype if dtype is None else dtype.value if isinstance(dtype, Known) else dtype
+        if dtype not in _dtypes.NAMES:
+            raise ValueError(f"a tensor of dtype {brief(dtype)}, of which there are no arrays; accepted: {', '.join(_dtypes.NAMES)}; "
+                             "convert it where PyTorch runs: tensor.float()")
+        if not isinstance(shape, tuple) or not isinstance(strides, tuple):
+            raise ValueError("a tensor whose shape or strides are no tuple")
+        return self._make(Rebuilt(storage, offset, shape, strides, dtype))
+
+    @staticmethod
+    def _parameter(data, *_):
+        return data
+
+    @staticmethod
+    def _of_type(function, kind, arguments, _state=None):
+        if not isinstance(function, Known) or function.call is None or not isinstance(arguments, tuple):
+            raise ValueError("a tensor that is built by no function")
+        if kind not in _TENSORS:
+            raise ValueError("a tensor of another class than Tensor and Parameter")
+        return function.call(*arguments)

@@ -1,0 +1,194 @@
+"""ONNX models on the command line.
+
+    python -m mxnet.onnx run model.onnx [--shape NAME=1,3,224,224] [--input NAME=FILE.npy] [--out FILE.npz]
+    python -m mxnet.onnx bench model.onnx [--shape ...] [--seconds 5]
+    python -m mxnet.onnx explain model.onnx [--shape ...]
+    python -m mxnet.onnx convert model.onnx PREFIX [--shape ...]
+    python -m mxnet.onnx check model.onnx
+"""
+import argparse
+import sys
+import time
+
+import numpy as np
+
+from ..base import MXNetError
+from ._model import load
+
+
+def _pairs(texts, what):
+    pairs = {}
+    for text in texts or ():
+        name, equals, value = text.rpartition("=")
+        if not equals or not name:
+            raise ValueError(f"[onnx] --{what} {text}; accepted: NAME=...")
+        pairs[name] = value
+    return pairs
+
+
+def _shapes(model, texts, needed=True):
+    shapes = {}
+    for name, value in _pairs(texts, "shape").items():
+        try:
+            shapes[name] = tuple(int(d) for d in value.replace("x", ",").split(",") if d)
+        except ValueError:
+            raise ValueError(f"[onnx] --shape {name}={value}; accepted: sizes with commas between") from None
+    names = [i.name for i in model.inputs]
+    for name in shapes:
+        if name not in names:
+            raise ValueError(f"[onnx] the model has no input {name}; accepted: {', '.join(names)}")
+    if needed:
+        for info in model.inputs:
+            shapes.setdefault(info.name, tuple(d if isinstance(d, int) else 1 for d in info.shape or ()))
+    return shapes
+
+
+def _random(model, shapes, seed=0):
+    """Inputs to try a model with: normal floats, small integers."""
+    draw, values = np.random.RandomState(seed), {}
+    for info in model.inputs:
+        if info.kind != "tensor" or info.dtype in (None, "string"):
+            raise ValueError(f"[onnx] input {info} cannot be made up; accepted: --input {info.name}=FILE.npy")
+        shape, dtype = shapes[info.name], "float32" if info.dtype == "bfloat16" else info.dtype
+        if np.dtype(dtype).kind == "f":
+            values[info.name] = draw.standard_normal(shape).astype(dtype)
+        else:
+            values[info.name] = draw.randint(0, 2, shape).astype(dtype)
+    return values
+
+
+def _inputs(model, args):
+    given = {name: np.load(path, allow_pickle=False) for name, path in _pairs(args.input, "input").items()}
+    shapes = _shapes(model, args.shape)
+    made = {k: v for k, v in _random(model, shapes).items() if k not in given} if len(given) < len(model.inputs) else {}
+    return {**made, **given}
+
+
+def _numpy(value):
+    if isinstance(value, list):
+        return [_numpy(v) for v in value]
+    return value if isinstance(value, np.ndarray) or value is None else value.asnumpy()
+
+
+def run(args):
+    model = load(args.model)
+    results = {k: _numpy(v) for k, v in model.run(_inputs(model, args)).items()}
+    for name, value in results.items():
+        print(f"{name}: {value.dtype} {value.shape}" if isinstance(value, np.ndarray) else f"{name}: {value}")
+        if isinstance(value, np.ndarray) and not args.out:
+            print(value)
+    if args.out:
+        np.savez(args.out, **{k: v for k, v in results.items() if isinstance(v, np.ndarray)})
+
+
+def _timed(call, seconds):
+    """Milliseconds of the median call, and of the first."""
+    begin = time.perf_counter()
+    call()
+    first = time.perf_counter() - begin
+    times = []
+    while sum(times) < seconds and len(times) < 10000:
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return 1e3 * float(np.median(times)), 1e3 * first
+
+
+def _contestants(path, inputs):
+    """Name to a function that makes a runner, for what is installed."""
+    def ours():
+        from .. import nd
+        model = load(path)
+        arrays = {k: nd.array(v, dtype=v.dtype) for k, v in inputs.items()}
+        return lambda: [getattr(v, "wait_to_read", int)() for v in model.run(arrays).values()]
+
+    def onnxruntime():
+        import onnxruntime as ort
+        session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+        return lambda: session.run(None, inputs)
+
+    def openvino():
+        import openvino
+        compiled = openvino.Core().compile_model(path, "CPU", {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
+        return lambda: compiled(inputs)
+    return {"mxnet": ours, "onnxruntime": onnxruntime, "openvino": openvino}
+
+
+def bench(args):
+    model = load(args.model)
+    inputs = _inputs(model, args)
+    print("| | load ms | first ms | median ms |\n|---|---|---|---|")
+    medians = {}
+    for name, make in _contestants(args.model, inputs).items():
+        begin = time.perf_counter()
+        try:
+            call = make()
+            load_ms = 1e3 * (time.perf_counter() - begin)
+            medians[name], first = _timed(call, args.seconds)
+        except ImportError:
+            continue   # not installed
+        except Exception as error:   # another runtime may refuse the model in its own ways
+            if name == "mxnet":
+                raise
+            print(f"| {name} | {' '.join(str(error).split())[:80]} | | |")
+            continue
+        print(f"| {name} | {load_ms:.1f} | {first:.1f} | {medians[name]:.3f} |")
+    if len(medians) > 1:
+        best = min((v, k) for k, v in medians.items() if k != "mxnet")
+        print(f"{best[1]} ÷ mxnet: {best[0] / medians['mxnet']:.2f}")
+
+
+def explain(args):
+    model = load(args.model)
+    model.run(_inputs(model, args))
+    print(model)
+    print(model.explain())
+
+
+def convert(args):
+    from ..ndarray import save
+    from ._import import split
+    model = load(args.model)
+    symbol, params = model.convert(_shapes(model, args.shape, needed=False))
+    arguments, states = split(symbol, params)
+    symbol.save(f"{args.prefix}-symbol.json")   # whole, or not at all, as the other
+    save(f"{args.prefix}-0000.params", {**{f"arg:{k}": v for k, v in arguments.items()}, **{f"aux:{k}": v for k, v in states.items()}})
+    print(f"{args.prefix}-symbol.json, {args.prefix}-0000.params")
+
+
+def check(args):
+    model = load(args.model)
+    print(model)
+    for name, count in sorted(model.about["operators"].items(), key=lambda kv: (-kv[1], kv[0])):
+        print(f"  {count:5} {name}")
+    print("all operators are known")
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="python -m mxnet.onnx", description="ONNX models: run, time, explain, convert, check.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for function, text in ((run, "computes the outputs"), (bench, "times it beside onnxruntime and OpenVINO, where they are installed"),
+                           (explain, "the plans that a run made"), (convert, "writes -symbol.json and -0000.params"),
+                           (check, "reads it, and lists its operators")):
+        command = commands.add_parser(function.__name__, help=text)
+        command.add_argument("model")
+        if function is convert:
+            command.add_argument("prefix")
+        if function is not check:
+            command.add_argument("--shape", action="append", metavar="NAME=1,3,224,224")
+        if function not in (check, convert):
+            command.add_argument("--input", action="append", metavar="NAME=FILE.npy", help="instead of random numbers")
+        if function is run:
+            command.add_argument("--out", help="an .npz file for the results")
+        if function is bench:
+            command.add_argument("--seconds", type=float, default=3.0, help="for each runtime")
+        command.set_defaults(function=function)
+    args = parser.parse_args(argv)
+    try:
+        args.function(args)
+    except (MXNetError, ValueError, OSError) as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
