@@ -42,7 +42,7 @@ void ConvertLinearAttention(Call& c) {  // query, key, value, past_state, decay,
   for (int i = 0; i < 3; ++i) CheckRank(c, i, 3, 3);
   const Value& query = c.in(0);
   if (heads < 1 || groups < 1 || heads % groups) c.Refuse("attributes q_num_heads and kv_num_heads are " + Text(heads) + " and " + Text(groups));
-  if ((rule == 1 || rule == 3) != c.has(4) || rule >= 2 != c.has(5)) c.Refuse("decay or beta do not suit attribute update_rule");
+  if ((rule == 1 || rule == 3) != c.has(4) || (rule >= 2) != c.has(5)) c.Refuse("decay or beta do not suit attribute update_rule");
   const auto wide = [&](const Value& x, int64_t n) { return c.Cast(SplitHeads(c, x, n), kFloat32); };
   LinearSteps s{c, query.shape()[0], heads, groups, query.shape()[1], 0, 0, 0, wide(query, heads), wide(c.in(1), groups), wide(c.in(2), groups), {}, {}, {}};
   s.keys = s.q.shape()[3], s.values = s.v.shape()[3];

@@ -70,6 +70,11 @@ Value Reduce(const Call& c, const char* op, const Value& x, const Sizes& axes, b
 
 Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t end) {
   if (begin == 0 && end == x.shape()[axis]) return x;
+  if (begin >= end) {  // slices of operators have elements
+    Shape shape = x.shape();
+    shape[axis] = 0;
+    return c.Filled(shape, x.dtype(), 0);
+  }
   return c.Op("slice_axis", {x}, {{"axis", Text(axis)}, {"begin", Text(begin)}, {"end", Text(end)}});
 }
 
