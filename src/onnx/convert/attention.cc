@@ -63,7 +63,8 @@ AttentionResult Attend(const Call& c, const Value& q, const Value& k, const Valu
     weights = Where(c, empty, c.Scalar(0, in), weights);
   }
   r.weights = c.Cast(weights, dtype);
-  const Value mixed = c.Op("batch_dot", {c.Reshape(r.weights, Shape{batch * groups, rows, keys}), c.Reshape(v, Shape{batch * groups, keys, out})});
+  const Value mixed =
+      c.Op("batch_dot", {c.Reshape(r.weights, Shape{batch * groups, rows, keys}), c.Reshape(v, Shape{batch * groups, keys, out})});
   r.y = c.Reshape(mixed, Shape{batch, heads, queries, out});
   return r;
 }
@@ -113,7 +114,8 @@ Value LengthBias(const Call& c, const Value& lengths, int64_t queries, int64_t k
   for (int64_t j = 0; j < std::max(queries, keys); ++j) places.push_back(j);
   const auto along = [&](int64_t n, const Sizes& shape) { return IntsLike(c, Sizes(places.begin(), places.begin() + n), shape); };
   const Value length = c.Reshape(c.Cast(lengths, kInt64), Shape{batch, 1, 1, 1});
-  const Value key = along(keys, {1, 1, 1, keys}), own = Add(c, along(queries, {1, 1, queries, 1}), AddNumber(c, length, -static_cast<double>(queries)));
+  const Value key = along(keys, {1, 1, 1, keys}),
+              own = Add(c, along(queries, {1, 1, queries, 1}), AddNumber(c, length, -static_cast<double>(queries)));
   Value seen = Binary(c, "less", key, length);
   const auto also = [&](const Value& more) { seen = Binary(c, "logical_and", seen, more); };
   if (causal) also(Binary(c, "less_equal", key, own));
@@ -165,13 +167,15 @@ void ConvertRotary(Call& c) {
   const int64_t heads = c.Attr("num_heads", int64_t{0});
   const bool interleaved = c.Attr("interleaved", int64_t{0}) != 0, flat = x.ndim() == 3;
   int64_t turned = c.Attr("rotary_embedding_dim", int64_t{0});
-  if (flat && (heads < 1 || x.shape()[2] % heads)) c.Refuse("attribute num_heads is " + Text(heads) + " for data of shape " + Text(x.shape()));
+  if (flat && (heads < 1 || x.shape()[2] % heads))
+    c.Refuse("attribute num_heads is " + Text(heads) + " for data of shape " + Text(x.shape()));
   const Value apart = flat ? c.Reshape(x, Shape{x.shape()[0], x.shape()[1], heads, x.shape()[2] / heads}) : c.Transpose(x, {0, 2, 1, 3});
   if (turned == 0) turned = apart.shape()[3];
   const auto angles = [&](int i) {
     const Value rows = c.has(3) ? Take(c, c.in(i), c.in(3), 0) : c.in(i);
     Sizes shape = SizesOf(rows.shape());
-    if (shape.size() < 2 || shape.back() != turned / 2) c.Refuse("input " + Text(i) + " has shape " + Text(c.in(i).shape()) + " for rotary dimension " + Text(turned));
+    if (shape.size() < 2 || shape.back() != turned / 2)
+      c.Refuse("input " + Text(i) + " has shape " + Text(c.in(i).shape()) + " for rotary dimension " + Text(turned));
     shape.insert(shape.end() - 1, 1);
     return c.Reshape(rows, Shape(shape));
   };

@@ -41,10 +41,24 @@ void ConvertLinearAttention(Call& c) {  // query, key, value, past_state, decay,
   c.Ignore("chunk_size");
   for (int i = 0; i < 3; ++i) CheckRank(c, i, 3, 3);
   const Value& query = c.in(0);
-  if (heads < 1 || groups < 1 || heads % groups) c.Refuse("attributes q_num_heads and kv_num_heads are " + Text(heads) + " and " + Text(groups));
+  if (heads < 1 || groups < 1 || heads % groups)
+    c.Refuse("attributes q_num_heads and kv_num_heads are " + Text(heads) + " and " + Text(groups));
   if ((rule == 1 || rule == 3) != c.has(4) || (rule >= 2) != c.has(5)) c.Refuse("decay or beta do not suit attribute update_rule");
   const auto wide = [&](const Value& x, int64_t n) { return c.Cast(SplitHeads(c, x, n), kFloat32); };
-  LinearSteps s{c, query.shape()[0], heads, groups, query.shape()[1], 0, 0, 0, wide(query, heads), wide(c.in(1), groups), wide(c.in(2), groups), {}, {}, {}};
+  LinearSteps s{c,
+                query.shape()[0],
+                heads,
+                groups,
+                query.shape()[1],
+                0,
+                0,
+                0,
+                wide(query, heads),
+                wide(c.in(1), groups),
+                wide(c.in(2), groups),
+                {},
+                {},
+                {}};
   s.keys = s.q.shape()[3], s.values = s.v.shape()[3];
   if (s.k.shape() != Shape{s.batch, groups, s.steps, s.keys} || s.v.shape()[2] != s.steps || s.v.shape()[0] != s.batch)
     c.Refuse("query, key and value have shapes " + Text(query.shape()) + ", " + Text(c.in(1).shape()) + " and " + Text(c.in(2).shape()));
@@ -68,10 +82,12 @@ void ConvertCausalConv(Call& c) {  // input, weight, bias, past_state
   const Value &x = c.in(0), &w = c.in(1);
   const int act = OneOf(c, "activation", c.Attr("activation", "none"), {"none", "silu", "swish"});
   const int64_t channels = x.shape()[1], size = w.shape()[2];
-  if (w.shape()[0] != channels || w.shape()[1] != 1 || size < 1) c.Refuse("data has shape " + Text(x.shape()) + ", the weight " + Text(w.shape()));
+  if (w.shape()[0] != channels || w.shape()[1] != 1 || size < 1)
+    c.Refuse("data has shape " + Text(x.shape()) + ", the weight " + Text(w.shape()));
   const Value padded = c.has(3) ? Concat(c, {c.in(3), x}, 2) : Pad(c, x, {0, 0, size - 1}, {0, 0, 0}, 0);
   Window window;
-  window.in = {padded.shape()[2]}, window.kernel = {size}, window.stride = {1}, window.dilate = {1}, window.before = {0}, window.after = {0};
+  window.in = {padded.shape()[2]}, window.kernel = {size}, window.stride = {1}, window.dilate = {1}, window.before = {0},
+  window.after = {0};
   Value y = Convolve(c, padded, w, c.has(2) ? c.in(2) : Value(), window, channels);
   if (act) y = Mul(c, y, Sigmoid(c, y));
   c.Out(0, y);

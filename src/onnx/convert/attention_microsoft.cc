@@ -68,10 +68,12 @@ void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, 
   const Value &x = c.in(0), &w = c.in(1);
   Sizes sizes = c.Attr("qkv_hidden_sizes", Sizes{});
   if (sizes.empty()) sizes.assign(3, w.shape()[1] / 3);
-  if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != w.shape()[1]) c.Refuse("attribute qkv_hidden_sizes is " + Text(sizes) + " for a weight of shape " + Text(w.shape()));
+  if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != w.shape()[1])
+    c.Refuse("attribute qkv_hidden_sizes is " + Text(sizes) + " for a weight of shape " + Text(w.shape()));
   std::vector<Value> operands = {x, c.Transpose(w, {1, 0})};
   if (c.has(2)) operands.push_back(c.in(2));
-  const Value all = c.Op("FullyConnected", operands, {{"num_hidden", Text(w.shape()[1])}, {"no_bias", Text(!c.has(2))}, {"flatten", "False"}});
+  const Value all =
+      c.Op("FullyConnected", operands, {{"num_hidden", Text(w.shape()[1])}, {"no_bias", Text(!c.has(2))}, {"flatten", "False"}});
   const auto part = [&](int64_t from, int64_t size) { return SplitHeads(c, SliceAxis(c, all, 2, from, from + size), heads); };
   const Value q = part(0, sizes[0]);
   Value k = part(sizes[0], sizes[1]), v = part(sizes[0] + sizes[1], sizes[2]);
@@ -95,16 +97,18 @@ void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, 
   c.Out(1, Concat(c, {c.Reshape(k, one), c.Reshape(v, one)}, 0));
 }
 
-/* query, key, value, past_key, past_value, seqlens_k (last key of each example), total_sequence_length,
- * cos_cache, sin_cache */
+/* query, key, value, past_key, past_value, seqlens_k (last key of each example),
+ * total_sequence_length, cos_cache, sin_cache */
 void ConvertGroupQueryAttention(Call& c) {
-  const int64_t heads = c.Attr("num_heads", int64_t{0}), groups = c.Attr("kv_num_heads", int64_t{0}), window = c.Attr("local_window_size", int64_t{-1});
+  const int64_t heads = c.Attr("num_heads", int64_t{0}), groups = c.Attr("kv_num_heads", int64_t{0}),
+                window = c.Attr("local_window_size", int64_t{-1});
   const bool rotary = c.Attr("do_rotary", int64_t{0}) != 0, interleaved = c.Attr("rotary_interleaved", int64_t{0}) != 0;
   AttentionOptions options;
   options.scale = c.Attr("scale", 0.0f), options.softcap = c.Attr("softcap", 0.0f);
   if (c.Attr("smooth_softmax", int64_t{0}) > 0) c.Refuse("attribute smooth_softmax is not 0; accepted is 0");
   CheckRank(c, 0, 3, 3);
-  if (heads < 1 || groups < 1 || heads % groups) c.Refuse("attributes num_heads and kv_num_heads are " + Text(heads) + " and " + Text(groups));
+  if (heads < 1 || groups < 1 || heads % groups)
+    c.Refuse("attributes num_heads and kv_num_heads are " + Text(heads) + " and " + Text(groups));
   const Value& given = c.in(0);
   const int64_t batch = given.shape()[0], length = given.shape()[1];
   const bool packed = !c.has(1);
@@ -115,7 +119,8 @@ void ConvertGroupQueryAttention(Call& c) {
   const int64_t past = c.has(3) ? c.in(3).shape()[2] : 0, keys = past + length;
   const std::vector<int64_t> last = c.Ints(5);
   for (int64_t n : last)
-    if (n + 1 != keys) c.Refuse("seqlens_k has " + Text(n) + "; accepted is the last of " + Text(keys) + " keys for all examples, without padding");
+    if (n + 1 != keys)
+      c.Refuse("seqlens_k has " + Text(n) + "; accepted is the last of " + Text(keys) + " keys for all examples, without padding");
   if (rotary) {
     Sizes places;
     for (int64_t i = 0; i < length; ++i) places.push_back(past + i);
@@ -141,7 +146,8 @@ void ConvertMicrosoftRotary(Call& c) {  // input, position_ids, cos_cache, sin_c
   int64_t heads = c.Attr("num_heads", int64_t{0});
   c.Ignore("rotary_embedding_dim"), c.Ignore("is_packed_batching"), c.Ignore("scale");
   if (flat && heads == 0) heads = x.shape()[2] / std::max<int64_t>(1, turned);
-  if (flat && (heads < 1 || x.shape()[2] % heads)) c.Refuse("attribute num_heads is " + Text(heads) + " for data of shape " + Text(x.shape()));
+  if (flat && (heads < 1 || x.shape()[2] % heads))
+    c.Refuse("attribute num_heads is " + Text(heads) + " for data of shape " + Text(x.shape()));
   const Value apart = flat ? c.Reshape(x, Shape{x.shape()[0], length, heads, x.shape()[2] / heads}) : c.Transpose(x, {0, 2, 1, 3});
   Value places = c.in(1);
   if (places.size() == 1) {  // where the first element is

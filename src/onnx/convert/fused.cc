@@ -79,7 +79,8 @@ void ConvertFusedMatMul(Call& c) {
     std::swap(order[order.size() - 1], order[order.size() - 2]);
     return c.Transpose(x, order);
   };
-  if (c.Attr("transBatchA", int64_t{0}) != 0 || c.Attr("transBatchB", int64_t{0}) != 0) c.Refuse("attributes transBatchA and transBatchB are not 0; accepted is 0");
+  if (c.Attr("transBatchA", int64_t{0}) != 0 || c.Attr("transBatchB", int64_t{0}) != 0)
+    c.Refuse("attributes transBatchA and transBatchB are not 0; accepted is 0");
   const double alpha = c.Attr("alpha", 1.0f);
   const Value a = read(0, "transA");
   const Value& b = c.in(1);

@@ -49,7 +49,8 @@ Value RowZero(const Call& c, const Value& zero, const Value& a) {
   if (zero.kind == Value::kNone || zero.ndim() == 0) return zero;
   if (zero.size() == 1) return c.Reshape(zero, Shape(0));
   if (zero.ndim() > 1) return zero;
-  if (a.ndim() < 2 || zero.size() != a.shape()[a.ndim() - 2]) c.Refuse("a zero point has shape " + Text(zero.shape()) + " for data of shape " + Text(a.shape()));
+  if (a.ndim() < 2 || zero.size() != a.shape()[a.ndim() - 2])
+    c.Refuse("a zero point has shape " + Text(zero.shape()) + " for data of shape " + Text(a.shape()));
   return c.Reshape(zero, Shape{zero.size(), 1});
 }
 
@@ -106,7 +107,8 @@ Value IntProduct(const Call& c, const Value& left, const Value& left_zero, const
   return y;
 }
 
-Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const Value& w, const Value& w_zero, const Window& window, int64_t groups) {
+Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const Value& w, const Value& w_zero, const Window& window,
+                     int64_t groups) {
   Value filters = w, fz = w_zero;
   double padding = 0;
   const bool zero_known = x_zero.kind == Value::kNone || IsNumber(x_zero, &padding);
@@ -138,7 +140,8 @@ DynamicResult DynamicQuantized(const Call& c, const Value& x) {
   Sizes all;
   for (int i = 0; i < x.ndim(); ++i) all.push_back(i);
   if (x.size() == 0) c.Refuse("data has shape " + Text(x.shape()));
-  const Value most = BinaryNumber(c, "maximum", Reduce(c, "max", x, all, false), 0), least = BinaryNumber(c, "minimum", Reduce(c, "min", x, all, false), 0);
+  const Value most = BinaryNumber(c, "maximum", Reduce(c, "max", x, all, false), 0),
+              least = BinaryNumber(c, "minimum", Reduce(c, "min", x, all, false), 0);
   const Value span = Sub(c, most, least);
   r.scale = Div(c, Where(c, BinaryNumber(c, "equal", span, 0), c.Scalar(1, x.dtype()), span), c.Filled(Shape(0), x.dtype(), 255));
   const Value zero = Unary(c, "around", Clip(c, Div(c, MulNumber(c, least, -1), r.scale), 0, 255));
@@ -171,7 +174,8 @@ void ConvertDequantize(Call& c) {
   const Value& x = c.in(0);
   const int64_t axis = c.Attr("axis", int64_t{1}), block = c.Attr("block_size", int64_t{0});
   const int64_t named = c.Attr("output_dtype", int64_t{0});
-  const Value y = Dequantized(c, x, SpreadAlong(c, c.in(1), x.shape(), axis, block), SpreadAlong(c, OptionalInput(c, 2), x.shape(), axis, block));
+  const Value y =
+      Dequantized(c, x, SpreadAlong(c, c.in(1), x.shape(), axis, block), SpreadAlong(c, OptionalInput(c, 2), x.shape(), axis, block));
   c.Out(named ? c.Cast(y, c.DTypeAttr("output_dtype", kFloat32)) : y);
 }
 
@@ -183,7 +187,8 @@ void ConvertDynamicQuantize(Call& c) {
 void ConvertMatMulInteger(Call& c) { c.Out(IntProduct(c, c.in(0), OptionalInput(c, 2), c.in(1), OptionalInput(c, 3))); }
 
 Window IntWindow(const Call& c, const Value& x, const Value& w) {
-  if (x.ndim() < 3 || x.ndim() > 5 || w.ndim() != x.ndim()) c.Refuse("data has shape " + Text(x.shape()) + ", the weight " + Text(w.shape()));
+  if (x.ndim() < 3 || x.ndim() > 5 || w.ndim() != x.ndim())
+    c.Refuse("data has shape " + Text(x.shape()) + ", the weight " + Text(w.shape()));
   return ReadWindow(c, Spatial(x.shape()), ReadKernel(c, Spatial(w.shape()), static_cast<size_t>(x.ndim() - 2)), false);
 }
 
@@ -215,7 +220,8 @@ void ConvertQLinearConv(Call& c) {
   if (c.has(8)) sums = Add(c, sums, AlongAxis(c, c.in(8), 1, x.ndim()));
   const auto each = [&](int i) { return c.in(i).size() == 1 ? c.Reshape(c.in(i), Shape(0)) : AlongAxis(c, c.in(i), 1, x.ndim()); };
   const Value scale = Div(c, Mul(c, each(1), each(4)), each(6));
-  c.Out(Quantized(c, Mul(c, c.Cast(sums, kFloat32), scale), c.Scalar(1, kFloat32), c.has(7) ? each(7) : Value(), c.has(7) ? c.in(7).dtype() : x.dtype()));
+  c.Out(Quantized(c, Mul(c, c.Cast(sums, kFloat32), scale), c.Scalar(1, kFloat32), c.has(7) ? each(7) : Value(),
+                  c.has(7) ? c.in(7).dtype() : x.dtype()));
 }
 
 }  // namespace

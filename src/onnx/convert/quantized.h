@@ -16,16 +16,18 @@ Value SpreadAlong(const Call& c, const Value& x, const Shape& data, int64_t axis
 Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& zero, int dtype);
 Value Dequantized(const Call& c, const Value& x, const Value& scale, const Value& zero);
 /* sum of (a - a_zero) (b - b_zero) over the last axis of a and the last but one of b, int32. Zeros
- * may be none; that of b one number or one for each column, that of a one number or one for each row. */
+ * may be none; that of b is one number or one for each column, that of a one number or one for each
+ * row. */
 Value IntProduct(const Call& c, const Value& a, const Value& a_zero, const Value& b, const Value& b_zero);
 /* The same for a convolution; b_zero one number or one for each filter. */
-Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const Value& w, const Value& w_zero, const Window& window, int64_t groups);
-/* Both numbers, without and with the padding that the operators make. */
+Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const Value& w, const Value& w_zero, const Window& window,
+                     int64_t groups);
+/* None where it was left out. */
 Value OptionalInput(const Call& c, int i);
 
 void ConvertMatMulNBits(Call& c);
-void ConvertQLinearBinary(Call& c);   // argument: add, multiply
-void ConvertQLinearUnary(Call& c);    // argument: sigmoid, leaky
+void ConvertQLinearBinary(Call& c);  // argument: add, multiply
+void ConvertQLinearUnary(Call& c);   // argument: sigmoid, leaky
 void ConvertQLinearGlobalPool(Call& c);
 void ConvertQLinearConcat(Call& c);
 void ConvertQGemm(Call& c);

@@ -21,7 +21,9 @@ Value Requantized(const Call& c, const Value& y, int scale, int zero, int otherw
 
 }  // namespace
 
-void ConvertQLinearBinary(Call& c) { c.Out(Requantized(c, Binary(c, c.argument, ReadValue(c, 0), ReadValue(c, 3)), 6, 7, c.in(0).dtype())); }
+void ConvertQLinearBinary(Call& c) {
+  c.Out(Requantized(c, Binary(c, c.argument, ReadValue(c, 0), ReadValue(c, 3)), 6, 7, c.in(0).dtype()));
+}
 
 void ConvertQLinearUnary(Call& c) {
   const Value x = ReadValue(c, 0);
@@ -41,7 +43,8 @@ void ConvertQLinearGlobalPool(Call& c) {
 
 void ConvertQLinearConcat(Call& c) {  // scale, zero point, then three inputs for each part
   std::vector<Value> parts;
-  if (c.num_inputs() < 5 || (c.num_inputs() - 2) % 3) c.Refuse("there are " + Text(c.num_inputs()) + " inputs; accepted are 2 and 3 for each part");
+  if (c.num_inputs() < 5 || (c.num_inputs() - 2) % 3)
+    c.Refuse("there are " + Text(c.num_inputs()) + " inputs; accepted are 2 and 3 for each part");
   for (int i = 2; i < c.num_inputs(); i += 3) parts.push_back(ReadValue(c, i));
   const int axis = c.Axis(c.Attr("axis", int64_t{0}), parts[0].ndim());
   c.Out(Requantized(c, Concat(c, parts, axis), 0, 1, c.in(2).dtype()));
@@ -84,8 +87,10 @@ Value Unpacked(const Call& c, const Value& packed, int64_t bits, int64_t rows, i
   const Value wide = c.Cast(c.Reshape(packed, Shape{rows, bytes, 1}), kInt32);
   std::vector<Value> parts;
   for (int64_t i = 0; i < each; ++i)
-    parts.push_back(c.Op("_npi_bitwise_and_scalar", {i == 0 ? wide : c.Op("_npi_bitwise_right_shift_scalar", {wide}, {{"scalar", Text(i * bits)}, {"is_int", "True"}})},
-                         {{"scalar", Text((int64_t{1} << bits) - 1)}, {"is_int", "True"}}));
+    parts.push_back(
+        c.Op("_npi_bitwise_and_scalar",
+             {i == 0 ? wide : c.Op("_npi_bitwise_right_shift_scalar", {wide}, {{"scalar", Text(i * bits)}, {"is_int", "True"}})},
+             {{"scalar", Text((int64_t{1} << bits) - 1)}, {"is_int", "True"}}));
   return SliceAxis(c, c.Reshape(Concat(c, parts, 2), Shape{rows, bytes * each}), 1, 0, count);
 }
 
@@ -93,7 +98,8 @@ Value Unpacked(const Call& c, const Value& packed, int64_t bits, int64_t rows, i
 
 void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * blocks), zeros, g_idx, bias
   const Value& a = c.in(0);
-  const int64_t k = c.Attr("K", int64_t{0}), n = c.Attr("N", int64_t{0}), bits = c.Attr("bits", int64_t{4}), block = c.Attr("block_size", int64_t{0});
+  const int64_t k = c.Attr("K", int64_t{0}), n = c.Attr("N", int64_t{0}), bits = c.Attr("bits", int64_t{4}),
+                block = c.Attr("block_size", int64_t{0});
   c.Ignore("accuracy_level");
   if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute bits is " + Text(bits) + "; accepted are 2, 4 and 8");
   CheckSmall(c, "K, N, block_size", {k, n, block}, 1);
@@ -117,9 +123,9 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
 }
 
 /*
- * W (directions, input, 4 * hidden) and R in 8 bits, with scales and zero points behind the inputs of
- * LSTM. The weights become floats: exact products of dynamically quantized states would need each step
- * written out, and differ from this by the rounding of states alone.
+ * W (directions, input, 4 * hidden) and R in 8 bits, with scales and zero points behind the inputs
+ * of LSTM. The weights become floats: exact products of dynamically quantized states would need each
+ * step written out, and differ from this by the rounding of states alone.
  */
 void ConvertDynamicQuantizeLSTM(Call& c) {
   CheckRank(c, 1, 3, 3);

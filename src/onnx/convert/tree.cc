@@ -7,7 +7,8 @@ namespace mxnet {
 namespace onnx {
 
 Post ReadPost(const Call& c) {
-  return static_cast<Post>(OneOf(c, "post_transform", c.Attr("post_transform", "NONE"), {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"}));
+  return static_cast<Post>(
+      OneOf(c, "post_transform", c.Attr("post_transform", "NONE"), {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"}));
 }
 
 Value Transformed(const Call& c, const Value& scores, Post post) {
@@ -62,9 +63,10 @@ Value FloatsOf(const Call& c, const std::vector<float>& numbers, const Shape& sh
 
 Value Linear(const Call& c, const Value& x, const std::vector<float>& coefficients, const std::vector<float>& intercepts, int64_t rows) {
   const int64_t features = x.shape()[1];
-  if (rows < 1 || static_cast<int64_t>(coefficients.size()) != rows * features || (!intercepts.empty() && static_cast<int64_t>(intercepts.size()) != rows))
-    c.Refuse("there are " + Text(static_cast<int64_t>(coefficients.size())) + " coefficients and " + Text(static_cast<int64_t>(intercepts.size())) +
-             " intercepts for data of shape " + Text(x.shape()));
+  if (rows < 1 || static_cast<int64_t>(coefficients.size()) != rows * features ||
+      (!intercepts.empty() && static_cast<int64_t>(intercepts.size()) != rows))
+    c.Refuse("there are " + Text(static_cast<int64_t>(coefficients.size())) + " coefficients and " +
+             Text(static_cast<int64_t>(intercepts.size())) + " intercepts for data of shape " + Text(x.shape()));
   std::vector<Value> operands = {x, FloatsOf(c, coefficients, Shape{rows, features}, x.dtype())};
   if (!intercepts.empty()) operands.push_back(FloatsOf(c, intercepts, Shape{rows}, x.dtype()));
   return c.Op("FullyConnected", operands, {{"num_hidden", Text(rows)}, {"no_bias", Text(intercepts.empty())}, {"flatten", "False"}});
@@ -75,13 +77,15 @@ void ConvertLinearClassifier(Call& c) {
   const Post post = ReadPost(c);
   c.Ignore("multi_class");
   const Value x = Features(c, 0);
-  const std::vector<float> coefficients = c.Attr("coefficients", std::vector<float>{}), intercepts = c.Attr("intercepts", std::vector<float>{});
+  const std::vector<float> coefficients = c.Attr("coefficients", std::vector<float>{}),
+                           intercepts = c.Attr("intercepts", std::vector<float>{});
   const int64_t rows = x.shape()[1] ? static_cast<int64_t>(coefficients.size()) / x.shape()[1] : 0;
   Value scores = Linear(c, x, coefficients, intercepts, rows);
   if (rows == 1 && labels.size() == 2) scores = Concat(c, {MulNumber(c, scores, -1), scores}, 1);
   const Value shown = Transformed(c, scores, post);
   if (scores.shape()[1] > 1) {
-    if (labels.size() > 0 && labels.size() != scores.shape()[1]) c.Refuse("there are " + Text(labels.size()) + " labels for " + Text(scores.shape()[1]) + " scores");
+    if (labels.size() > 0 && labels.size() != scores.shape()[1])
+      c.Refuse("there are " + Text(labels.size()) + " labels for " + Text(scores.shape()[1]) + " scores");
     GiveLabels(c, labels, c.Op("_npi_argmax", {scores}, {{"axis", "1"}}));
   } else {
     if (!labels.strings.empty()) c.Refuse("one score with labels that are strings; accepted are two labels");
@@ -94,14 +98,17 @@ void ConvertLinearClassifier(Call& c) {
 void ConvertLinearRegressor(Call& c) {
   const int64_t targets = c.Attr("targets", int64_t{1});
   const Post post = ReadPost(c);
-  const Value y = Linear(c, Features(c, 0), c.Attr("coefficients", std::vector<float>{}), c.Attr("intercepts", std::vector<float>{}), targets);
+  const Value y =
+      Linear(c, Features(c, 0), c.Attr("coefficients", std::vector<float>{}), c.Attr("intercepts", std::vector<float>{}), targets);
   c.Out(c.Cast(Transformed(c, y, post), kFloat32));
 }
 
 void ConvertScaler(Call& c) {
   const Value x = c.Cast(c.in(0), c.in(0).dtype() == kFloat64 ? kFloat64 : kFloat32);
   const std::vector<float> offset = c.Attr("offset", std::vector<float>{}), scale = c.Attr("scale", std::vector<float>{});
-  const auto row = [&](const std::vector<float>& numbers) { return FloatsOf(c, numbers, Shape{static_cast<int64_t>(numbers.size())}, x.dtype()); };
+  const auto row = [&](const std::vector<float>& numbers) {
+    return FloatsOf(c, numbers, Shape{static_cast<int64_t>(numbers.size())}, x.dtype());
+  };
   Value y = x;
   if (!offset.empty()) y = Sub(c, y, row(offset));
   if (!scale.empty()) y = Mul(c, y, row(scale));
@@ -122,9 +129,7 @@ void ConvertNormalizer(Call& c) {
   c.Out(Div(c, x, Where(c, BinaryNumber(c, "equal", norm, 0), c.Scalar(1, kFloat32), norm)));
 }
 
-void ConvertBinarizer(Call& c) {
-  c.Out(c.Cast(BinaryNumber(c, "greater", c.in(0), c.Attr("threshold", 0.0f)), c.in(0).dtype()));
-}
+void ConvertBinarizer(Call& c) { c.Out(c.Cast(BinaryNumber(c, "greater", c.in(0), c.Attr("threshold", 0.0f)), c.in(0).dtype())); }
 
 void TakeColumns(Call& c) {
   const Value& x = c.in(0);
@@ -146,9 +151,11 @@ void ConvertImputer(Call& c) {
   const int64_t whole = c.Attr("replaced_value_int64", int64_t{0});
   const bool floating = IsFloating(x.dtype());
   if (floating ? floats.empty() : ints.empty()) c.Refuse("there are no imputed values of the data's dtype");
-  const Value values = floating ? FloatsOf(c, floats, Shape{static_cast<int64_t>(floats.size())}, x.dtype()) : c.Cast(c.IntTensor(ints), x.dtype());
-  const Value missing = !floating ? BinaryNumber(c, "equal", x, static_cast<double>(whole))
-                        : std::isnan(number) ? Unary(c, "isnan", x) : BinaryNumber(c, "equal", x, number);
+  const Value values =
+      floating ? FloatsOf(c, floats, Shape{static_cast<int64_t>(floats.size())}, x.dtype()) : c.Cast(c.IntTensor(ints), x.dtype());
+  const Value missing = !floating            ? BinaryNumber(c, "equal", x, static_cast<double>(whole))
+                        : std::isnan(number) ? Unary(c, "isnan", x)
+                                             : BinaryNumber(c, "equal", x, number);
   c.Out(Where(c, missing, values.size() == 1 ? c.Reshape(values, Shape(0)) : values, x));
 }
 
@@ -170,7 +177,7 @@ void ConvertFeatureVectorizer(Call& c) {
   c.Out(Concat(c, parts, 1));
 }
 
-/* Dictionaries of scores are no values here: the scores stay one array, in the order of the labels. */
+/* Dictionaries of scores are no values here: scores stay one array, in the order of the labels. */
 void ConvertZipMap(Call& c) {
   c.Ignore("classlabels_int64s"), c.Ignore("classlabels_strings");
   c.Out(c.in(0));

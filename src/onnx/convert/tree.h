@@ -23,7 +23,7 @@ struct Labels {
   std::vector<std::string> strings;
   int64_t size() const { return static_cast<int64_t>(strings.empty() ? ints.size() : strings.size()); }
 };
-/* Asks for the contents of the data where labels are strings, since only known strings are values. */
+/* Asks for the contents of the data where labels are strings: only known strings are values. */
 Labels ReadLabels(Call& c, const char* ints);
 /* Gives output 0: the labels at these places (examples,). */
 void GiveLabels(Call& c, const Labels& labels, const Value& places);

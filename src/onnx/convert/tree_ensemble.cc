@@ -1,7 +1,7 @@
 /*
- * Ensembles of trees. All trees go down one level at a time: the node that each example has reached
- * in each tree is an array (examples, trees), and a level is a few lookups in arrays of nodes. Leaves
- * lead to themselves.
+ * Ensembles of trees. All trees go down one level at a time: the node that each example has
+ * reached in each tree is an array (examples, trees), and a level is a few lookups in arrays of
+ * nodes. Leaves lead to themselves.
  */
 #include <algorithm>
 #include <cmath>
@@ -28,10 +28,10 @@ struct Ensemble {
   std::vector<Node> nodes;
   std::vector<int64_t> roots;
   int64_t targets = 1;
-  std::vector<double> weights;       // (nodes, targets)
-  std::vector<char> weighs;          // (nodes, targets): is there a weight?
+  std::vector<double> weights;  // (nodes, targets)
+  std::vector<char> weighs;     // (nodes, targets): is there a weight?
   std::vector<double> base;
-  int aggregate = 0;                 // sum, average, min, max
+  int aggregate = 0;  // sum, average, min, max
 };
 
 /* How many levels until all are at leaves; Refuses circles and children that are not there. */
@@ -87,7 +87,8 @@ Value Scores(const Call& c, const Ensemble& e, const Value& x) {
   Sizes feature, yes, no, starts;
   std::vector<double> value;
   for (const Node& n : e.nodes) {
-    if (n.mode != kLeaf && (n.feature < 0 || n.feature >= features)) c.Refuse("feature " + Text(n.feature) + " of data of shape " + Text(x.shape()));
+    if (n.mode != kLeaf && (n.feature < 0 || n.feature >= features))
+      c.Refuse("feature " + Text(n.feature) + " of data of shape " + Text(x.shape()));
     feature.push_back(n.feature), yes.push_back(n.yes), no.push_back(n.no), value.push_back(n.value);
   }
   for (int64_t i = 0; i < examples; ++i) starts.push_back(i * features);
@@ -113,7 +114,8 @@ Value Scores(const Call& c, const Ensemble& e, const Value& x) {
   if (e.aggregate == 1) scores = MulNumber(c, scores, 1.0 / static_cast<double>(trees));
   if (e.aggregate >= 2) scores = Where(c, Unary(c, "isinf", scores), c.Scalar(0, scores.dtype()), scores);
   if (e.base.empty()) return scores;
-  if (static_cast<int64_t>(e.base.size()) != e.targets) c.Refuse("there are " + Text(static_cast<int64_t>(e.base.size())) + " base values for " + Text(e.targets) + " targets");
+  if (static_cast<int64_t>(e.base.size()) != e.targets)
+    c.Refuse("there are " + Text(static_cast<int64_t>(e.base.size())) + " base values for " + Text(e.targets) + " targets");
   return Add(c, scores, FloatsLike(c, e.base, {e.targets}, x.dtype()));
 }
 
@@ -125,7 +127,7 @@ std::vector<double> Numbers(const Call& c, const char* name) {
   return NumbersOf(Value(tensor->array));
 }
 
-/* Nodes by (tree, node), as opsets before 5 write them; `first`, the names of weights begin with. */
+/* Nodes by (tree, node), as opsets before 5 write them; names of weights begin with `first`. */
 Ensemble ReadNodes(const Call& c, const std::string& first) {
   Ensemble e;
   const auto ints = [&](const std::string& name) { return c.Attr(name.c_str(), std::vector<int64_t>{}); };
@@ -148,11 +150,13 @@ Ensemble ReadNodes(const Call& c, const std::string& first) {
   std::vector<char> child(count, 0);
   for (size_t i = 0; i < count; ++i) {
     Node n;
-    n.mode = OneOf(c, "nodes_modes", modes[i], {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"});
+    n.mode = OneOf(c, "nodes_modes", modes[i],
+                   {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"});
     if (n.mode == kMember) c.Refuse("attribute nodes_modes has BRANCH_MEMBER");
     n.feature = feature[i], n.value = values[i], n.missing_is_yes = !tracks.empty() && tracks[i] != 0;
     n.yes = n.no = static_cast<int64_t>(i);
-    if (n.mode != kLeaf) n.yes = find(tree[i], yes[i]), n.no = find(tree[i], no[i]), child[static_cast<size_t>(n.yes)] = child[static_cast<size_t>(n.no)] = 1;
+    if (n.mode != kLeaf)
+      n.yes = find(tree[i], yes[i]), n.no = find(tree[i], no[i]), child[static_cast<size_t>(n.yes)] = child[static_cast<size_t>(n.no)] = 1;
     e.nodes.push_back(n);
   }
   for (size_t i = 0; i < count; ++i)
@@ -234,12 +238,14 @@ Ensemble ReadLists(const Call& c) {
   const auto feature = ints("nodes_featureids"), yes = ints("nodes_truenodeids"), no = ints("nodes_falsenodeids");
   const auto yes_leaf = ints("nodes_trueleafs"), no_leaf = ints("nodes_falseleafs"), tracks = ints("nodes_missing_value_tracks_true");
   const auto targets = ints("leaf_targetids");
-  const auto splits = numbers("nodes_splits"), modes = numbers("nodes_modes"), weights = numbers("leaf_weights"), members = numbers("membership_values");
+  const auto splits = numbers("nodes_splits"), modes = numbers("nodes_modes"), weights = numbers("leaf_weights"),
+             members = numbers("membership_values");
   c.Ignore("nodes_hitrates");
   e.roots = ints("tree_roots"), e.targets = c.Attr("n_targets", int64_t{1});
   const size_t count = feature.size();
-  const bool odd = yes.size() != count || no.size() != count || yes_leaf.size() != count || no_leaf.size() != count || splits.size() != count ||
-                   modes.size() != count || (!tracks.empty() && tracks.size() != count) || targets.size() != weights.size();
+  const bool odd = yes.size() != count || no.size() != count || yes_leaf.size() != count || no_leaf.size() != count ||
+                   splits.size() != count || modes.size() != count || (!tracks.empty() && tracks.size() != count) ||
+                   targets.size() != weights.size();
   if (odd || e.roots.empty() || e.targets < 1) c.Refuse("attributes nodes_* or leaf_* do not have one element for each node or leaf");
   const int64_t inner = static_cast<int64_t>(count), leaves = static_cast<int64_t>(weights.size());
   const auto child = [&](int64_t at, int64_t leaf) {
@@ -266,7 +272,6 @@ Ensemble ReadLists(const Call& c) {
     ++next_member;
     if (values.empty()) c.Refuse("a node of mode 6 has no membership_values");
     n.mode = kEqual;
-    // Each node of the chain needs a leaf of its own to be reached once: copies of the child follow.
     e.nodes[i] = n, e.nodes[i].value = values[0];
     int64_t last = static_cast<int64_t>(i);
     for (size_t v = 1; v < values.size(); ++v) {

@@ -48,8 +48,10 @@ std::vector<int64_t> Places(Call& c, const List& keys) {
   std::map<double, int64_t> of;
   int64_t nan = -1;
   for (size_t i = 0; i < keys.numbers.size(); ++i) {
-    if (std::isnan(keys.numbers[i])) nan = nan < 0 ? static_cast<int64_t>(i) : nan;
-    else of.emplace(keys.numbers[i], static_cast<int64_t>(i));
+    if (std::isnan(keys.numbers[i]))
+      nan = nan < 0 ? static_cast<int64_t>(i) : nan;
+    else
+      of.emplace(keys.numbers[i], static_cast<int64_t>(i));
   }
   for (double x : c.Floats(0)) {
     const auto it = std::isnan(x) ? of.end() : of.find(x);
@@ -115,8 +117,10 @@ void ConvertOneHotEncoder(Call& c) {
     const std::vector<int64_t> places = Places(c, {true, true, kStringType, {}, texts});
     std::vector<double> made(places.size() * texts.size(), 0);
     for (size_t i = 0; i < places.size(); ++i) {
-      if (places[i] >= 0) made[i * texts.size() + static_cast<size_t>(places[i])] = 1;
-      else if (!zeros) c.Refuse("a string is none of attribute cats_strings");
+      if (places[i] >= 0)
+        made[i * texts.size() + static_cast<size_t>(places[i])] = 1;
+      else if (!zeros)
+        c.Refuse("a string is none of attribute cats_strings");
     }
     shape.push_back(static_cast<int64_t>(texts.size()));
     return c.Out(FloatsLike(c, made, shape, kFloat32));

@@ -30,7 +30,8 @@ Machine ReadMachine(const Call& c) {
 
 Value Matrix(const Call& c, const std::vector<float>& numbers, int64_t rows, int64_t columns, int dtype, const char* what) {
   if (rows < 0 || columns < 0 || static_cast<int64_t>(numbers.size()) != rows * columns)
-    c.Refuse(std::string("attribute ") + what + " has " + Text(static_cast<int64_t>(numbers.size())) + " numbers; expected are " + Text(rows) + " x " + Text(columns));
+    c.Refuse(std::string("attribute ") + what + " has " + Text(static_cast<int64_t>(numbers.size())) + " numbers; expected are " +
+             Text(rows) + " x " + Text(columns));
   return c.Cast(c.Tensor(Shape{rows, columns}, kFloat32, numbers.data()), dtype);
 }
 
@@ -41,7 +42,8 @@ Value Product(const Call& c, const Value& x, const Value& rows) {
 /* (examples, vectors) */
 Value Kernel(const Call& c, const Machine& m, const std::string& kernel, const Value& x, const Value& vectors) {
   if (kernel == "RBF") {  // sums of squares of differences, exact where they are small
-    const Value apart = Sub(c, c.Reshape(x, Shape{x.shape()[0], 1, x.shape()[1]}), c.Reshape(vectors, Shape{1, vectors.shape()[0], x.shape()[1]}));
+    const Value apart =
+        Sub(c, c.Reshape(x, Shape{x.shape()[0], 1, x.shape()[1]}), c.Reshape(vectors, Shape{1, vectors.shape()[0], x.shape()[1]}));
     return Unary(c, "exp", MulNumber(c, Sum(c, Mul(c, apart, apart), {2}, false), -m.gamma));
   }
   const Value dots = Product(c, x, vectors);
@@ -59,8 +61,10 @@ struct Pairs {
 
 Pairs OneAgainstOne(const Call& c, const Machine& m, const Value& kernels, const std::vector<int64_t>& per_class) {
   const int64_t classes = static_cast<int64_t>(per_class.size()), vectors = kernels.shape()[1], pairs = classes * (classes - 1) / 2;
-  if (static_cast<int64_t>(m.rho.size()) < pairs) c.Refuse("attribute rho has " + Text(static_cast<int64_t>(m.rho.size())) + " numbers for " + Text(pairs) + " pairs of classes");
-  if (static_cast<int64_t>(m.coefficients.size()) != (classes - 1) * vectors) c.Refuse("attribute coefficients has " + Text(static_cast<int64_t>(m.coefficients.size())) + " numbers");
+  if (static_cast<int64_t>(m.rho.size()) < pairs)
+    c.Refuse("attribute rho has " + Text(static_cast<int64_t>(m.rho.size())) + " numbers for " + Text(pairs) + " pairs of classes");
+  if (static_cast<int64_t>(m.coefficients.size()) != (classes - 1) * vectors)
+    c.Refuse("attribute coefficients has " + Text(static_cast<int64_t>(m.coefficients.size())) + " numbers");
   std::vector<int64_t> start(1, 0);
   for (int64_t n : per_class) start.push_back(start.back() + n);
   std::vector<float> rows, bias, votes_i(static_cast<size_t>(classes * pairs), 0), votes_j = votes_i;
@@ -78,14 +82,16 @@ Pairs OneAgainstOne(const Call& c, const Machine& m, const Value& kernels, const
     }
   const int dtype = kernels.dtype();
   Pairs made;
-  made.scores = Add(c, Product(c, kernels, Matrix(c, rows, pairs, vectors, dtype, "coefficients")), Matrix(c, bias, 1, pairs, dtype, "rho"));
+  made.scores =
+      Add(c, Product(c, kernels, Matrix(c, rows, pairs, vectors, dtype, "coefficients")), Matrix(c, bias, 1, pairs, dtype, "rho"));
   const Value won = c.Cast(BinaryNumber(c, "greater", made.scores, 0), dtype), lost = AddNumber(c, MulNumber(c, won, -1), 1);
-  made.votes = Add(c, Product(c, won, Matrix(c, votes_i, classes, pairs, dtype, "votes")), Product(c, lost, Matrix(c, votes_j, classes, pairs, dtype, "votes")));
+  made.votes = Add(c, Product(c, won, Matrix(c, votes_i, classes, pairs, dtype, "votes")),
+                   Product(c, lost, Matrix(c, votes_j, classes, pairs, dtype, "votes")));
   return made;
 }
 
-/* Wu, Lin and Weng (2004), "Probability estimates for multi-class classification by pairwise coupling",
- * second method, as LIBSVM iterates it. */
+/* Wu, Lin and Weng (2004), "Probability estimates for multi-class classification by pairwise
+ * coupling", second method. */
 void Couple(int64_t k, const std::vector<double>& r, double* p) {
   const auto at = [&](int64_t i, int64_t j) { return static_cast<size_t>(i * k + j); };
   std::vector<double> q(static_cast<size_t>(k * k), 0), qp(static_cast<size_t>(k));
@@ -120,7 +126,8 @@ void Couple(int64_t k, const std::vector<double>& r, double* p) {
 
 Value Probabilities(const Call& c, const Value& scores, int64_t classes, const std::vector<float>& a, const std::vector<float>& b) {
   const int64_t pairs = scores.shape()[1], examples = scores.shape()[0];
-  if (static_cast<int64_t>(a.size()) < pairs || static_cast<int64_t>(b.size()) < pairs) c.Refuse("attributes prob_a or prob_b have too few numbers");
+  if (static_cast<int64_t>(a.size()) < pairs || static_cast<int64_t>(b.size()) < pairs)
+    c.Refuse("attributes prob_a or prob_b have too few numbers");
   const std::vector<double> s = NumbersOf(scores);
   std::vector<double> made(static_cast<size_t>(examples * classes));
   for (int64_t n = 0; n < examples; ++n) {
@@ -147,7 +154,8 @@ void ConvertSVMRegressor(Call& c) {
   const Value x = Features(c, 0);
   const int64_t features = x.shape()[1];
   const Value coefficients = Matrix(c, m.coefficients, 1, supports > 0 ? supports : features, x.dtype(), "coefficients");
-  const Value kernels = supports > 0 ? Kernel(c, m, m.kernel, x, Matrix(c, m.vectors, supports, features, x.dtype(), "support_vectors")) : x;
+  const Value kernels =
+      supports > 0 ? Kernel(c, m, m.kernel, x, Matrix(c, m.vectors, supports, features, x.dtype(), "support_vectors")) : x;
   Value y = AddNumber(c, Product(c, kernels, coefficients), m.rho[0]);
   if (one_class) y = AddNumber(c, MulNumber(c, c.Cast(BinaryNumber(c, "greater", y, 0), x.dtype()), 2), -1);
   c.Out(c.Cast(Transformed(c, y, post), kFloat32));
@@ -173,13 +181,16 @@ void ConvertSVMClassifier(Call& c) {
     scores = AddNumber(c, Product(c, x, Matrix(c, m.coefficients, classes, features, x.dtype(), "coefficients")), m.rho[0]);
     places = c.Op("_npi_argmax", {scores}, {{"axis", "1"}});
   } else {
-    if (static_cast<int64_t>(per_class.size()) != classes) c.Refuse("attribute vectors_per_class is " + Text(per_class) + " for " + Text(classes) + " labels");
-    const Pairs pairs = OneAgainstOne(c, m, Kernel(c, m, m.kernel, x, Matrix(c, m.vectors, vectors, features, x.dtype(), "support_vectors")), per_class);
+    if (static_cast<int64_t>(per_class.size()) != classes)
+      c.Refuse("attribute vectors_per_class is " + Text(per_class) + " for " + Text(classes) + " labels");
+    const Pairs pairs =
+        OneAgainstOne(c, m, Kernel(c, m, m.kernel, x, Matrix(c, m.vectors, vectors, features, x.dtype(), "support_vectors")), per_class);
     scores = coupled ? Probabilities(c, pairs.scores, classes, a, b) : pairs.scores;
     places = c.Op("_npi_argmax", {pairs.votes}, {{"axis", "1"}});
   }
   GiveLabels(c, labels, places);
-  if (scores.shape()[1] == 1 && classes == 2 && post != Post::kProbit) scores = Concat(c, {MulNumber(c, Column(c, scores, 0), -1), scores}, 1);
+  if (scores.shape()[1] == 1 && classes == 2 && post != Post::kProbit)
+    scores = Concat(c, {MulNumber(c, Column(c, scores, 0), -1), scores}, 1);
   c.Out(1, c.Cast(Transformed(c, scores, post), kFloat32));
 }
 

@@ -71,14 +71,18 @@ void LargestSamples(const RoiGrid& g, const double* roi, const double* plane, do
   double w = roi[2] * g.scale - offset - x0, h = roi[3] * g.scale - offset - y0;
   if (!g.half) w = std::max(w, 1.0), h = std::max(h, 1.0);
   const double bin_h = h / static_cast<double>(g.out_h), bin_w = w / static_cast<double>(g.out_w);
-  const auto count = [&](double bin) { return g.ratio > 0 ? g.ratio : std::min<int64_t>(4096, std::max<int64_t>(1, static_cast<int64_t>(std::ceil(bin)))); };
+  const auto count = [&](double bin) {
+    return g.ratio > 0 ? g.ratio : std::min<int64_t>(4096, std::max<int64_t>(1, static_cast<int64_t>(std::ceil(bin))));
+  };
   const int64_t rows = count(bin_h), columns = count(bin_w);
   for (int64_t i = 0; i < g.out_h * g.out_w; ++i) {
     double best = 0;
     bool any = false;
     for (int64_t s = 0; s < rows * columns; ++s) {
-      double y = y0 + static_cast<double>(i / g.out_w) * bin_h + (static_cast<double>(s / columns) + 0.5) * bin_h / static_cast<double>(rows);
-      double x = x0 + static_cast<double>(i % g.out_w) * bin_w + (static_cast<double>(s % columns) + 0.5) * bin_w / static_cast<double>(columns);
+      double y =
+          y0 + static_cast<double>(i / g.out_w) * bin_h + (static_cast<double>(s / columns) + 0.5) * bin_h / static_cast<double>(rows);
+      double x =
+          x0 + static_cast<double>(i % g.out_w) * bin_w + (static_cast<double>(s % columns) + 0.5) * bin_w / static_cast<double>(columns);
       double value[4] = {0, 0, 0, 0};
       if (y >= -1 && y <= static_cast<double>(g.height) && x >= -1 && x <= static_cast<double>(g.width)) {
         y = std::min(std::max(y, 0.0), static_cast<double>(g.height - 1)), x = std::min(std::max(x, 0.0), static_cast<double>(g.width - 1));
@@ -105,7 +109,8 @@ void RoiMaximum(Call& c, const RoiGrid& g) {
   for (int64_t r = 0; r < count; ++r) {
     const int64_t n = batch[static_cast<size_t>(r)];
     if (n < 0 || n >= s[0]) c.Refuse("batch_indices has " + Text(n) + " for data of shape " + Text(s));
-    for (int64_t k = 0; k < s[1]; ++k) LargestSamples(g, rois.data() + r * 4, x.data() + (n * s[1] + k) * plane, out.data() + (r * s[1] + k) * each);
+    for (int64_t k = 0; k < s[1]; ++k)
+      LargestSamples(g, rois.data() + r * 4, x.data() + (n * s[1] + k) * plane, out.data() + (r * s[1] + k) * each);
   }
   c.Out(FloatsLike(c, out, {count, s[1], g.out_h, g.out_w}, c.in(0).dtype()));
 }
@@ -116,14 +121,17 @@ void ConvertRoiAlign(Call& c) {
   const Value &x = c.in(0), &rois = c.in(1);
   RoiGrid g;
   g.height = x.shape()[2], g.width = x.shape()[3];
-  g.out_h = c.Attr("output_height", int64_t{1}), g.out_w = c.Attr("output_width", int64_t{1}), g.ratio = c.Attr("sampling_ratio", int64_t{0});
+  g.out_h = c.Attr("output_height", int64_t{1}), g.out_w = c.Attr("output_width", int64_t{1}),
+  g.ratio = c.Attr("sampling_ratio", int64_t{0});
   g.scale = c.Attr("spatial_scale", 1.0f);
   const char* otherwise = c.opset >= 16 ? "half_pixel" : "output_half_pixel";
-  g.half = OneOf(c, "coordinate_transformation_mode", c.Attr("coordinate_transformation_mode", otherwise), {"half_pixel", "output_half_pixel"}) == 0;
+  g.half = OneOf(c, "coordinate_transformation_mode", c.Attr("coordinate_transformation_mode", otherwise),
+                 {"half_pixel", "output_half_pixel"}) == 0;
   const int mode = OneOf(c, "mode", c.Attr("mode", "avg"), {"avg", "max"});
   CheckSmall(c, "output_height, output_width", {g.out_h, g.out_w}, 1);
   CheckSmall(c, "sampling_ratio", {g.ratio}, 0);
-  if (rois.shape()[1] != 4 || c.in(2).size() != rois.shape()[0]) c.Refuse("rois have shape " + Text(rois.shape()) + ", batch_indices " + Text(c.in(2).shape()));
+  if (rois.shape()[1] != 4 || c.in(2).size() != rois.shape()[0])
+    c.Refuse("rois have shape " + Text(rois.shape()) + ", batch_indices " + Text(c.in(2).shape()));
   if (mode == 1) return RoiMaximum(c, g);
   const int64_t count = rois.shape()[0];
   const Value all = Concat(c, {c.Cast(c.Reshape(c.in(2), Shape{count, 1}), rois.dtype()), rois}, 1);
@@ -138,7 +146,8 @@ void ConvertMaxRoiPool(Call& c) {
   CheckRank(c, 0, 4, 4);
   const Sizes size = c.Attr("pooled_shape", Sizes{});
   if (size.size() != 2) c.Refuse("attribute pooled_shape is " + Text(size));
-  c.Out(c.Op("ROIPooling", {c.in(0), c.in(1)}, {{"pooled_size", Text(size)}, {"spatial_scale", Text(double(c.Attr("spatial_scale", 1.0f)))}}));
+  c.Out(c.Op("ROIPooling", {c.in(0), c.in(1)},
+             {{"pooled_size", Text(size)}, {"spatial_scale", Text(double(c.Attr("spatial_scale", 1.0f)))}}));
 }
 
 void ConvertCenterCropPad(Call& c) {
