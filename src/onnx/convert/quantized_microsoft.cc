@@ -123,9 +123,9 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
 }
 
 /*
- * W (directions, input, 4 * hidden) and R in 8 bits, with scales and zero points behind the inputs
- * of LSTM. The weights become floats: exact products of dynamically quantized states would need each
- * step written out, and differ from this by the rounding of states alone.
+ * W (directions, input, 4 * hidden) and R in 8 bits, scales and zero points behind LSTM's inputs.
+ * The weights become floats: exact products of dynamically quantized states would need each step
+ * written out, and differ from this by the rounding of states alone.
  */
 void ConvertDynamicQuantizeLSTM(Call& c) {
   CheckRank(c, 1, 3, 3);
