@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-
 namespace mxnet {
 namespace onnx {
 
@@ -18,8 +17,7 @@ double ReadAs(const NDArray& array) {
 
 std::string Pairs(const Sizes& before, const Sizes& after) {
   std::string text = "(";
-  for (size_t i = 0; i < before.size(); ++i)
-    text += (i ? ", (" : "(") + std::to_string(before[i]) + ", " + std::to_string(after[i]) + ")";
+  for (size_t i = 0; i < before.size(); ++i) text += (i ? ", (" : "(") + std::to_string(before[i]) + ", " + std::to_string(after[i]) + ")";
   return text + (before.size() == 1 ? ",)" : ")");
 }
 
@@ -70,6 +68,11 @@ Value Reduce(const Call& c, const char* op, const Value& x, const Sizes& axes, b
 
 Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t end) {
   if (begin == 0 && end == x.shape()[axis]) return x;
+  if (begin >= end) {  // slices of operators have elements
+    Shape shape = x.shape();
+    shape[axis] = 0;
+    return c.Filled(shape, x.dtype(), 0);
+  }
   return c.Op("slice_axis", {x}, {{"axis", Text(axis)}, {"begin", Text(begin)}, {"end", Text(end)}});
 }
 
@@ -130,7 +133,8 @@ void CheckRank(const Call& c, int input, int least, int most) {
   const Value& x = c.in(input);
   if (x.kind != Value::kTensor) c.Refuse("input " + Text(input) + " is not an array of numbers");
   if (x.ndim() < least || x.ndim() > most)
-    c.Refuse("input " + Text(input) + " has shape " + Text(x.shape()) + "; accepted are " + Text(least) + " to " + Text(most) + " dimensions");
+    c.Refuse("input " + Text(input) + " has shape " + Text(x.shape()) + "; accepted are " + Text(least) + " to " + Text(most) +
+             " dimensions");
 }
 
 int OneOf(const Call& c, const char* attribute, const std::string& value, const std::vector<const char*>& accepted) {

@@ -1,10 +1,254 @@
-#include "onnx/convert.h"
+#include "onnx/convert/quantized.h"
+
+#include <algorithm>
+#include <limits>
 
 namespace mxnet {
 namespace onnx {
 
+namespace {
+
+struct Range {
+  double least, most;
+};
+
+Range RangeOf(const Call& c, int dtype) {
+  switch (dtype) {
+    case kInt8: return {-128, 127};
+    case kUint8: return {0, 255};
+    case kInt16: return {-32768, 32767};
+    case kUint16: return {0, 65535};
+    case kInt32: return {-2147483648.0, 2147483647.0};
+    default: c.Refuse("quantized numbers of dtype " + std::string(DTypeName(dtype)) + "; accepted are 8 and 16 bits");
+  }
+}
+
+bool IsZero(const Value& v) {
+  if (v.kind == Value::kNone) return true;
+  if (!v.known()) return false;
+  std::vector<char> bytes(static_cast<size_t>(v.size()) * DTypeSize(v.dtype()));
+  if (!bytes.empty()) v.array.SyncCopyToCPU(bytes.data(), bytes.size());
+  return std::all_of(bytes.begin(), bytes.end(), [](char b) { return b == 0; });
+}
+
+/* Bytes as int8: those without sign minus 128, as is their zero point. */
+void MakeSigned(const Call& c, Value* x, Value* zero) {
+  if (x->dtype() != kUint8) return;
+  *x = c.Cast(AddNumber(c, c.Cast(*x, kInt16), -128), kInt8);
+  const Value wide = zero->kind == Value::kNone ? c.Scalar(0, kInt16) : c.Cast(*zero, kInt16);
+  *zero = AddNumber(c, wide, -128);
+}
+
+Value Wide(const Call& c, const Value& x, const Value& zero) {
+  const Value wide = c.Cast(x, kInt32);
+  return IsZero(zero) ? wide : Sub(c, wide, c.Cast(zero, kInt32));
+}
+
+/* A zero point of one number as (), of one for each row as (..., rows, 1). */
+Value RowZero(const Call& c, const Value& zero, const Value& a) {
+  if (zero.kind == Value::kNone || zero.ndim() == 0) return zero;
+  if (zero.size() == 1) return c.Reshape(zero, Shape(0));
+  if (zero.ndim() > 1) return zero;
+  if (a.ndim() < 2 || zero.size() != a.shape()[a.ndim() - 2])
+    c.Refuse("a zero point has shape " + Text(zero.shape()) + " for data of shape " + Text(a.shape()));
+  return c.Reshape(zero, Shape{zero.size(), 1});
+}
+
+}  // namespace
+
+Value OptionalInput(const Call& c, int i) { return c.has(i) ? c.in(i) : Value(); }
+
+Value SpreadAlong(const Call& c, const Value& x, const Shape& data, int64_t axis, int64_t block) {
+  if (x.kind == Value::kNone) return x;
+  if (x.size() == 1 && block == 0) return c.Reshape(x, Shape(0));
+  const int at = c.Axis(axis, data.ndim());
+  if (block == 0) {
+    if (x.ndim() != 1 || x.size() != data[at])
+      c.Refuse("a scale or zero point has shape " + Text(x.shape()) + " for axis " + Text(at) + " of data of shape " + Text(data));
+    return AlongAxis(c, x, at, data.ndim());
+  }
+  if (block < 1 || x.ndim() != data.ndim() || (x.shape()[at] - 1) * block >= data[at] || x.shape()[at] * block < data[at])
+    c.Refuse("a scale or zero point has shape " + Text(x.shape()) + " for data of shape " + Text(data) + " in blocks of " + Text(block));
+  return SliceAxis(c, c.Op("repeat", {x}, {{"repeats", Text(block)}, {"axis", Text(at)}}), at, 0, data[at]);
+}
+
+Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& zero, int dtype) {
+  const Range range = RangeOf(c, dtype);
+  Value y = Unary(c, "around", Div(c, x, scale));  // a division: its reciprocal would round otherwise
+  if (!IsZero(zero)) y = Add(c, IsHalf(y.dtype()) ? c.Cast(y, kFloat32) : y, c.Cast(zero, IsHalf(y.dtype()) ? kFloat32 : y.dtype()));
+  if (IsHalf(y.dtype())) y = c.Cast(y, kFloat32);
+  return c.Cast(Clip(c, y, range.least, range.most), dtype);
+}
+
+Value Dequantized(const Call& c, const Value& x, const Value& scale, const Value& zero) {
+  if (x.dtype() == kInt32 && IsZero(zero)) return Mul(c, c.Cast(x, scale.dtype()), scale);
+  if (x.dtype() == kInt32) return Mul(c, c.Cast(Sub(c, x, zero), scale.dtype()), scale);
+  const Value y = c.Cast(x, kFloat32);  // differences of 16 bits are exact
+  return c.Cast(Mul(c, IsZero(zero) ? y : Sub(c, y, c.Cast(zero, kFloat32)), c.Cast(scale, kFloat32)), scale.dtype());
+}
+
+Value IntProduct(const Call& c, const Value& left, const Value& left_zero, const Value& right, const Value& right_zero) {
+  Value a = left, b = right, az = RowZero(c, left_zero, left), bz = right_zero;
+  if (bz.kind != Value::kNone && bz.size() == 1) bz = c.Reshape(bz, Shape(0));
+  if (a.ndim() < 1 || b.ndim() < 1) c.Refuse("operands have shapes " + Text(a.shape()) + " and " + Text(b.shape()));
+  const bool bytes = (a.dtype() == kInt8 || a.dtype() == kUint8) && (b.dtype() == kInt8 || b.dtype() == kUint8);
+  const bool columns = bz.ndim() <= 1;
+  if (bz.kind != Value::kNone && bz.ndim() == 1 && b.ndim() > 1 && bz.size() != b.shape()[b.ndim() - 1])
+    c.Refuse("a zero point has shape " + Text(bz.shape()) + " for data of shape " + Text(b.shape()));
+  if (!(bytes && b.known() && b.ndim() == 2 && columns && b.size() > 0 && b.shape()[0] <= 65536 && a.shape()[a.ndim() - 1] == b.shape()[0]))
+    return c.Op("_npi_matmul", {Wide(c, a, az), Wide(c, b, bz)});
+  MakeSigned(c, &a, &az);
+  MakeSigned(c, &b, &bz);
+  Value y = c.Op("_contrib_intgemm_fully_connected", {a, c.Transpose(b, {1, 0})},
+                 {{"num_hidden", Text(b.shape()[1])}, {"no_bias", "True"}, {"flatten", "False"}, {"out_type", "int32"}});
+  // (a - az) (b - bz) = a b - az (b - bz) - bz a
+  if (!IsZero(az)) y = Sub(c, y, Mul(c, c.Cast(az, kInt32), Sum(c, Wide(c, b, bz), {0}, false)));
+  if (!IsZero(bz)) y = Sub(c, y, Mul(c, Sum(c, c.Cast(a, kInt32), {a.ndim() - 1}, true), c.Cast(bz, kInt32)));
+  return y;
+}
+
+Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const Value& w, const Value& w_zero, const Window& window,
+                     int64_t groups) {
+  Value filters = w, fz = w_zero;
+  double padding = 0;
+  const bool zero_known = x_zero.kind == Value::kNone || IsNumber(x_zero, &padding);
+  MakeSigned(c, &filters, &fz);
+  const bool operator_takes = x.ndim() == 4 && zero_known && w.known() && IsZero(fz) && groups == 1 && !window.Dilated();
+  if (operator_takes) {
+    const Value padded = PadSpatial(c, x, window.before, window.after, padding);
+    const Value low = c.Filled(Shape{1}, kFloat32, -1), high = c.Filled(Shape{1}, kFloat32, 1);
+    const Value y = c.Ops("_contrib_quantized_conv", {padded, filters, low, high, low, high},
+                          {{"kernel", Text(window.kernel)},
+                           {"stride", Text(window.stride)},
+                           {"num_filter", Text(w.shape()[0])},
+                           {"no_bias", "True"},
+                           {"layout", "NCHW"}})[0];
+    if (padding == 0) return y;
+    const Value sums = Sum(c, c.Cast(filters, kInt32), {1, 2, 3}, false);
+    return Sub(c, y, c.Reshape(BinaryNumber(c, "multiply", sums, padding), Shape{1, w.shape()[0], 1, 1}));
+  }
+  // Sums of products of bytes are exact in float64.
+  Value wide_zero = w_zero;
+  if (wide_zero.kind != Value::kNone && wide_zero.size() > 1) wide_zero = AlongAxis(c, wide_zero, 0, w.ndim());
+  if (wide_zero.kind != Value::kNone && wide_zero.size() == 1) wide_zero = c.Reshape(wide_zero, Shape(0));
+  const Value xz = x_zero.kind == Value::kNone ? x_zero : c.Reshape(x_zero, Shape(0));
+  return c.Cast(Convolve(c, c.Cast(Wide(c, x, xz), kFloat64), c.Cast(Wide(c, w, wide_zero), kFloat64), Value(), window, groups), kInt32);
+}
+
+DynamicResult DynamicQuantized(const Call& c, const Value& x) {
+  DynamicResult r;
+  Sizes all;
+  for (int i = 0; i < x.ndim(); ++i) all.push_back(i);
+  if (x.size() == 0) c.Refuse("data has shape " + Text(x.shape()));
+  const Value most = BinaryNumber(c, "maximum", Reduce(c, "max", x, all, false), 0),
+              least = BinaryNumber(c, "minimum", Reduce(c, "min", x, all, false), 0);
+  const Value span = Sub(c, most, least);
+  r.scale = Div(c, Where(c, BinaryNumber(c, "equal", span, 0), c.Scalar(1, x.dtype()), span), c.Filled(Shape(0), x.dtype(), 255));
+  const Value zero = Unary(c, "around", Clip(c, Div(c, MulNumber(c, least, -1), r.scale), 0, 255));
+  r.zero = c.Cast(zero, kUint8);
+  r.y = c.Cast(Clip(c, Add(c, Unary(c, "around", Div(c, x, r.scale)), zero), 0, 255), kUint8);
+  return r;
+}
+
+namespace {
+
+void ConvertQuantize(Call& c) {
+  const Value& x = c.in(0);
+  const int64_t axis = c.Attr("axis", int64_t{1}), block = c.Attr("block_size", int64_t{0});
+  c.Attr("saturate", int64_t{1});  // of 8-bit floats
+  const int64_t named = c.Attr("output_dtype", int64_t{0}), precision = c.Attr("precision", int64_t{0});
+  int dtype = c.has(2) ? c.in(2).dtype() : named ? c.DTypeAttr("output_dtype", kUint8) : kUint8;
+  const Value scale = SpreadAlong(c, c.in(1), x.shape(), axis, block), zero = SpreadAlong(c, OptionalInput(c, 2), x.shape(), axis, block);
+  Value data = x, by = scale;
+  if (!IsFloating(data.dtype())) data = c.Cast(data, by.dtype());
+  if (precision) {
+    const int in = c.DTypeAttr("precision", kFloat32);
+    data = c.Cast(data, in), by = c.Cast(by, in);
+  } else if (data.dtype() != by.dtype()) {
+    data = c.Cast(data, kFloat32), by = c.Cast(by, kFloat32);
+  }
+  c.Out(Quantized(c, data, by, zero, dtype));
+}
+
+void ConvertDequantize(Call& c) {
+  const Value& x = c.in(0);
+  const int64_t axis = c.Attr("axis", int64_t{1}), block = c.Attr("block_size", int64_t{0});
+  const int64_t named = c.Attr("output_dtype", int64_t{0});
+  const Value y =
+      Dequantized(c, x, SpreadAlong(c, c.in(1), x.shape(), axis, block), SpreadAlong(c, OptionalInput(c, 2), x.shape(), axis, block));
+  c.Out(named ? c.Cast(y, c.DTypeAttr("output_dtype", kFloat32)) : y);
+}
+
+void ConvertDynamicQuantize(Call& c) {
+  const DynamicResult r = DynamicQuantized(c, c.in(0));
+  c.Out(0, r.y), c.Out(1, r.scale), c.Out(2, r.zero);
+}
+
+void ConvertMatMulInteger(Call& c) { c.Out(IntProduct(c, c.in(0), OptionalInput(c, 2), c.in(1), OptionalInput(c, 3))); }
+
+Window IntWindow(const Call& c, const Value& x, const Value& w) {
+  if (x.ndim() < 3 || x.ndim() > 5 || w.ndim() != x.ndim())
+    c.Refuse("data has shape " + Text(x.shape()) + ", the weight " + Text(w.shape()));
+  return ReadWindow(c, Spatial(x.shape()), ReadKernel(c, Spatial(w.shape()), static_cast<size_t>(x.ndim() - 2)), false);
+}
+
+void ConvertConvInteger(Call& c) {
+  const Window window = IntWindow(c, c.in(0), c.in(1));
+  c.Out(IntConvolution(c, c.in(0), OptionalInput(c, 2), c.in(1), OptionalInput(c, 3), window, c.Attr("group", int64_t{1})));
+}
+
+/* Rows of a scale or zero point of a: one number, or one for each row. */
+Value Rows(const Call& c, const Value& v) {
+  if (v.kind == Value::kNone || v.ndim() != 1) return v;
+  return v.size() == 1 ? c.Reshape(v, Shape(0)) : c.Reshape(v, Shape{v.size(), 1});
+}
+Value Columns(const Call& c, const Value& v) { return v.kind != Value::kNone && v.size() == 1 ? c.Reshape(v, Shape(0)) : v; }
+
+void ConvertQLinearMatMul(Call& c) {
+  const Value sums = IntProduct(c, c.in(0), OptionalInput(c, 2), c.in(3), OptionalInput(c, 5));
+  const int in = IsHalf(c.in(1).dtype()) ? kFloat32 : c.in(1).dtype();
+  const auto wide = [&](const Value& v) { return c.Cast(v, in); };
+  const Value scale = Div(c, Mul(c, wide(Rows(c, c.in(1))), wide(Columns(c, c.in(4)))), wide(Rows(c, c.in(6))));
+  const Value zero = Rows(c, OptionalInput(c, 7));
+  c.Out(Quantized(c, Mul(c, c.Cast(sums, in), scale), c.Scalar(1, in), zero, zero.kind == Value::kNone ? c.in(0).dtype() : zero.dtype()));
+}
+
+void ConvertQLinearConv(Call& c) {
+  const Value &x = c.in(0), &w = c.in(3);
+  const Window window = IntWindow(c, x, w);
+  Value sums = IntConvolution(c, x, OptionalInput(c, 2), w, OptionalInput(c, 5), window, c.Attr("group", int64_t{1}));
+  if (c.has(8)) sums = Add(c, sums, AlongAxis(c, c.in(8), 1, x.ndim()));
+  const auto each = [&](int i) { return c.in(i).size() == 1 ? c.Reshape(c.in(i), Shape(0)) : AlongAxis(c, c.in(i), 1, x.ndim()); };
+  const Value scale = Div(c, Mul(c, each(1), each(4)), each(6));
+  c.Out(Quantized(c, Mul(c, c.Cast(sums, kFloat32), scale), c.Scalar(1, kFloat32), c.has(7) ? each(7) : Value(),
+                  c.has(7) ? c.in(7).dtype() : x.dtype()));
+}
+
+}  // namespace
+
 const Rules& QuantizedRules() {
-  static const Rules rules = {};
+  static const Rules rules = {
+      {"", "QuantizeLinear", 10, kNewest, ConvertQuantize, nullptr},
+      {"", "DequantizeLinear", 10, kNewest, ConvertDequantize, nullptr},
+      {"com.microsoft", "QuantizeLinear", 1, kNewest, ConvertQuantize, nullptr},
+      {"com.microsoft", "DequantizeLinear", 1, kNewest, ConvertDequantize, nullptr},
+      {"", "DynamicQuantizeLinear", 11, kNewest, ConvertDynamicQuantize, nullptr},
+      {"", "MatMulInteger", 10, kNewest, ConvertMatMulInteger, nullptr},
+      {"", "ConvInteger", 10, kNewest, ConvertConvInteger, nullptr},
+      {"", "QLinearMatMul", 10, kNewest, ConvertQLinearMatMul, nullptr},
+      {"", "QLinearConv", 10, kNewest, ConvertQLinearConv, nullptr},
+      {"com.microsoft", "QLinearAdd", 1, kNewest, ConvertQLinearBinary, "add"},
+      {"com.microsoft", "QLinearMul", 1, kNewest, ConvertQLinearBinary, "multiply"},
+      {"com.microsoft", "QLinearSigmoid", 1, kNewest, ConvertQLinearUnary, "sigmoid"},
+      {"com.microsoft", "QLinearLeakyRelu", 1, kNewest, ConvertQLinearUnary, "leaky"},
+      {"com.microsoft", "QLinearGlobalAveragePool", 1, kNewest, ConvertQLinearGlobalPool, nullptr},
+      {"com.microsoft", "QLinearConcat", 1, kNewest, ConvertQLinearConcat, nullptr},
+      {"com.microsoft", "QGemm", 1, kNewest, ConvertQGemm, nullptr},
+      {"com.microsoft", "DynamicQuantizeMatMul", 1, kNewest, ConvertDynamicQuantizeMatMul, nullptr},
+      {"com.microsoft", "MatMulIntegerToFloat", 1, kNewest, ConvertMatMulIntegerToFloat, nullptr},
+      {"com.microsoft", "MatMulNBits", 1, kNewest, ConvertMatMulNBits, nullptr},
+      {"com.microsoft", "DynamicQuantizeLSTM", 1, kNewest, ConvertDynamicQuantizeLSTM, nullptr},
+  };
   return rules;
 }
 

@@ -1,0 +1,47 @@
+/* Attention, as several operators make it. */
+#ifndef MXNET_ONNX_CONVERT_ATTENTION_H_
+#define MXNET_ONNX_CONVERT_ATTENTION_H_
+
+#include "onnx/convert/make.h"
+
+namespace mxnet {
+namespace onnx {
+
+struct AttentionResult {
+  Value y;                             // (batch, heads, queries, value size)
+  Value raw, capped, biased, weights;  // scores after each step: (batch, heads, queries, keys)
+};
+
+struct AttentionOptions {
+  double scale = 0;  // 0: 1 / sqrt(size)
+  double softcap = 0;
+  int softmax_dtype = kDTypeUnknown;
+  bool empty_rows = false;  // may a row of the bias be -inf throughout?
+};
+
+/* q (batch, heads, queries, size), k and v (batch, kv heads, keys, size); bias broadcasts over the
+ * scores, or is none. */
+AttentionResult Attend(const Call& c, const Value& q, const Value& k, const Value& v, const Value& bias, const AttentionOptions& options);
+/* 0 where queries may look and -inf elsewhere, (queries, keys): at keys up to its own place +
+ * offset + right, and from its own place + offset - left on; -1: no bound. */
+Value WindowBias(const Call& c, int64_t queries, int64_t keys, int64_t offset, int64_t left, int64_t right, int dtype);
+/* 0 where the mask is true, and -inf (or `low`) elsewhere. */
+Value BiasOfMask(const Call& c, const Value& mask, int dtype, double low);
+/* (batch, length, heads * size) -> (batch, heads, length, size), and back. */
+Value SplitHeads(const Call& c, const Value& x, int64_t heads);
+Value JoinHeads(const Call& c, const Value& x);
+/* Two parts of every pair turned by angles whose cosines and sines are given: x (batch, length,
+ * heads, size), cos and sin broadcast over (batch, length, 1, turned / 2). */
+Value Rotate(const Call& c, const Value& x, const Value& cos, const Value& sin, int64_t turned, bool interleaved);
+Value AddBias(const Call& c, const Value& a, const Value& b);  // either may be none
+
+void ConvertMultiHeadAttention(Call& c);
+void ConvertMicrosoftAttention(Call& c);
+void ConvertGroupQueryAttention(Call& c);
+void ConvertMicrosoftRotary(Call& c);
+void ConvertLinearAttention(Call& c);
+void ConvertCausalConv(Call& c);
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_CONVERT_ATTENTION_H_

@@ -1,0 +1,98 @@
+// Attention without softmax, step by step, and the convolution that models of this kind begin with.
+#include <cmath>
+
+#include "onnx/convert/attention.h"
+#include "onnx/convert/window.h"
+
+namespace mxnet {
+namespace onnx {
+
+namespace {
+
+constexpr int64_t kMostSteps = 16384;  // of which a graph is made
+
+struct LinearSteps {
+  const Call& c;
+  int64_t batch, heads, groups, steps, keys, values;
+  double scale;
+  Value q, k, v, decay, beta, state;  // (batch, heads or groups, steps, ...); state (batch, groups, keys, values)
+
+  Value At(const Value& x, int64_t t, const Shape& shape) const { return c.Reshape(SliceAxis(c, x, 2, t, t + 1), shape); }
+
+  Value Step(int64_t t) {
+    const Value key = At(k, t, Shape{batch, groups, keys, 1});
+    Value value = At(v, t, Shape{batch, groups, 1, values});
+    if (decay.kind != Value::kNone) state = Mul(c, state, Unary(c, "exp", At(decay, t, Shape{batch, groups, decay.shape()[3], 1})));
+    if (beta.kind != Value::kNone) {
+      const Value found = Sum(c, Mul(c, state, key), {2}, true);
+      value = Mul(c, Sub(c, value, found), At(beta, t, Shape{batch, beta.shape()[1], 1, 1}));
+    }
+    state = Add(c, state, Mul(c, key, value));
+    const Value query = MulNumber(c, At(q, t, Shape{batch * groups, heads / groups, keys}), scale);
+    return c.Reshape(c.Op("batch_dot", {query, c.Reshape(state, Shape{batch * groups, keys, values})}), Shape{batch, 1, heads * values});
+  }
+};
+
+}  // namespace
+
+void ConvertLinearAttention(Call& c) {  // query, key, value, past_state, decay, beta
+  const int64_t heads = c.Attr("q_num_heads", int64_t{0}), groups = c.Attr("kv_num_heads", int64_t{0});
+  const int rule = OneOf(c, "update_rule", c.Attr("update_rule", "gated_delta"), {"linear", "gated", "delta", "gated_delta"});
+  c.Ignore("chunk_size");
+  for (int i = 0; i < 3; ++i) CheckRank(c, i, 3, 3);
+  const Value& query = c.in(0);
+  if (heads < 1 || groups < 1 || heads % groups)
+    c.Refuse("attributes q_num_heads and kv_num_heads are " + Text(heads) + " and " + Text(groups));
+  if ((rule == 1 || rule == 3) != c.has(4) || (rule >= 2) != c.has(5)) c.Refuse("decay or beta do not suit attribute update_rule");
+  const auto wide = [&](const Value& x, int64_t n) { return c.Cast(SplitHeads(c, x, n), kFloat32); };
+  LinearSteps s{c,
+                query.shape()[0],
+                heads,
+                groups,
+                query.shape()[1],
+                0,
+                0,
+                0,
+                wide(query, heads),
+                wide(c.in(1), groups),
+                wide(c.in(2), groups),
+                {},
+                {},
+                {}};
+  s.keys = s.q.shape()[3], s.values = s.v.shape()[3];
+  if (s.k.shape() != Shape{s.batch, groups, s.steps, s.keys} || s.v.shape()[2] != s.steps || s.v.shape()[0] != s.batch)
+    c.Refuse("query, key and value have shapes " + Text(query.shape()) + ", " + Text(c.in(1).shape()) + " and " + Text(c.in(2).shape()));
+  if (s.steps < 1 || s.steps > kMostSteps) c.Refuse("sequences of " + Text(s.steps) + " steps; accepted are 1 to " + Text(kMostSteps));
+  const double scale = c.Attr("scale", 0.0f);
+  s.scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(s.keys));
+  const Shape shape{s.batch, groups, s.keys, s.values};
+  if (c.has(4)) s.decay = wide(c.in(4), groups);
+  if (c.has(5)) s.beta = wide(c.in(5), c.in(5).shape()[2]);
+  if (c.has(3) && c.in(3).shape() != shape) c.Refuse("past_state has shape " + Text(c.in(3).shape()) + "; expected is " + Text(shape));
+  s.state = c.has(3) ? c.Cast(c.in(3), kFloat32) : c.Filled(shape, kFloat32, 0);
+  std::vector<Value> outputs;
+  for (int64_t t = 0; t < s.steps; ++t) outputs.push_back(s.Step(t));
+  c.Out(0, c.Cast(Concat(c, outputs, 1), query.dtype()));
+  c.Out(1, c.Cast(s.state, c.has(3) ? c.in(3).dtype() : query.dtype()));
+}
+
+void ConvertCausalConv(Call& c) {  // input, weight, bias, past_state
+  CheckRank(c, 0, 3, 3);
+  CheckRank(c, 1, 3, 3);
+  const Value &x = c.in(0), &w = c.in(1);
+  const int act = OneOf(c, "activation", c.Attr("activation", "none"), {"none", "silu", "swish"});
+  const int64_t channels = x.shape()[1], size = w.shape()[2];
+  if (w.shape()[0] != channels || w.shape()[1] != 1 || size < 1)
+    c.Refuse("data has shape " + Text(x.shape()) + ", the weight " + Text(w.shape()));
+  const Value padded = c.has(3) ? Concat(c, {c.in(3), x}, 2) : Pad(c, x, {0, 0, size - 1}, {0, 0, 0}, 0);
+  Window window;
+  window.in = {padded.shape()[2]}, window.kernel = {size}, window.stride = {1}, window.dilate = {1}, window.before = {0},
+  window.after = {0};
+  Value y = Convolve(c, padded, w, c.has(2) ? c.in(2) : Value(), window, channels);
+  if (act) y = Mul(c, y, Sigmoid(c, y));
+  c.Out(0, y);
+  if (c.wants(1)) c.Out(1, SliceAxis(c, padded, 2, padded.shape()[2] - (size - 1), padded.shape()[2]));
+}
+
+}  // namespace onnx
+}  // namespace mxnet

@@ -1,0 +1,164 @@
+// Attention as onnxruntime's optimizer writes it.
+#include <algorithm>
+
+#include "onnx/convert/attention.h"
+
+namespace mxnet {
+namespace onnx {
+
+namespace {
+
+/* Bias of a mask over keys: (batch, keys), (batch, queries, keys), (batch, 1, ...) of 0 and 1, or
+ * (batch,) of lengths. */
+Value KeyBias(const Call& c, const Value& mask, int64_t batch, int64_t keys, int dtype, double low) {
+  const Shape& s = mask.shape();
+  if (mask.ndim() == 1 && s[0] == batch) {
+    Sizes places;
+    for (int64_t j = 0; j < keys; ++j) places.push_back(j);
+    const Value seen = Binary(c, "less", IntsLike(c, places, {1, 1, 1, keys}), c.Reshape(c.Cast(mask, kInt64), Shape{batch, 1, 1, 1}));
+    return BiasOfMask(c, seen, dtype, low);
+  }
+  if (mask.ndim() == 2 && s[1] == keys) return BiasOfMask(c, c.Reshape(mask, Shape{s[0], 1, 1, keys}), dtype, low);
+  if (mask.ndim() == 3 && s[2] == keys) return BiasOfMask(c, c.Reshape(mask, Shape{s[0], 1, s[1], keys}), dtype, low);
+  c.Refuse("a mask has shape " + Text(s) + " for " + Text(batch) + " examples and " + Text(keys) + " keys");
+}
+
+double MaskLow(const Call& c) { return c.Attr("mask_filter_value", -10000.0f); }
+
+}  // namespace
+
+void ConvertMultiHeadAttention(Call& c) {  // query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value
+  const int64_t heads = c.Attr("num_heads", int64_t{0});
+  const double low = MaskLow(c);
+  const bool causal = c.Attr("unidirectional", int64_t{0}) != 0;
+  AttentionOptions options;
+  options.scale = c.Attr("scale", 0.0f);
+  CheckRank(c, 0, 3, 3);
+  if (!c.has(1) || !c.has(2)) c.Refuse("keys or values are packed with others; accepted are three inputs");
+  const int64_t hidden = c.in(0).shape()[2];
+  const auto read = [&](int i, int64_t from) {
+    const Value& x = c.in(i);
+    if (x.ndim() == 4) return x;
+    return SplitHeads(c, c.has(3) ? Add(c, x, SliceAxis(c, c.in(3), 0, from, from + x.shape()[x.ndim() - 1])) : x, heads);
+  };
+  const Value q = read(0, 0);
+  Value k = read(1, hidden), v = read(2, c.in(1).ndim() == 3 ? hidden + c.in(1).shape()[2] : 0);
+  const int64_t past = c.has(6) ? c.in(6).shape()[2] : 0;
+  if (c.has(6)) k = Concat(c, {c.in(6), k}, 2);
+  if (c.has(7)) v = Concat(c, {c.in(7), v}, 2);
+  const int64_t batch = q.shape()[0], keys = k.shape()[2];
+  Value bias;
+  if (c.has(4)) bias = KeyBias(c, c.in(4), batch, keys, q.dtype(), low);
+  if (c.has(5)) bias = AddBias(c, bias, c.in(5));
+  if (causal) bias = AddBias(c, bias, WindowBias(c, q.shape()[2], keys, past, -1, 0, q.dtype()));
+  c.Out(0, JoinHeads(c, Attend(c, q, k, v, bias, options).y));
+  c.Out(1, k), c.Out(2, v);
+}
+
+void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, past, attention_bias
+  const int64_t heads = c.Attr("num_heads", int64_t{0});
+  const double low = MaskLow(c);
+  const bool causal = c.Attr("unidirectional", int64_t{0}) != 0;
+  AttentionOptions options;
+  options.scale = c.Attr("scale", 0.0f);
+  if (c.Attr("do_rotary", int64_t{0}) != 0) c.Refuse("attribute do_rotary is not 0; accepted is 0");
+  c.Ignore("past_present_share_buffer");
+  CheckRank(c, 0, 3, 3);
+  CheckRank(c, 1, 2, 2);
+  const Value &x = c.in(0), &w = c.in(1);
+  Sizes sizes = c.Attr("qkv_hidden_sizes", Sizes{});
+  if (sizes.empty()) sizes.assign(3, w.shape()[1] / 3);
+  if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != w.shape()[1])
+    c.Refuse("attribute qkv_hidden_sizes is " + Text(sizes) + " for a weight of shape " + Text(w.shape()));
+  std::vector<Value> operands = {x, c.Transpose(w, {1, 0})};
+  if (c.has(2)) operands.push_back(c.in(2));
+  const Value all =
+      c.Op("FullyConnected", operands, {{"num_hidden", Text(w.shape()[1])}, {"no_bias", Text(!c.has(2))}, {"flatten", "False"}});
+  const auto part = [&](int64_t from, int64_t size) { return SplitHeads(c, SliceAxis(c, all, 2, from, from + size), heads); };
+  const Value q = part(0, sizes[0]);
+  Value k = part(sizes[0], sizes[1]), v = part(sizes[0] + sizes[1], sizes[2]);
+  int64_t past = 0;
+  if (c.has(4)) {  // (2, batch, heads, past, size)
+    const Shape& s = c.in(4).shape();
+    if (s.ndim() != 5 || s[0] != 2) c.Refuse("past has shape " + Text(s));
+    past = s[3];
+    const auto old = Split(c, c.in(4), 0, 2);
+    k = Concat(c, {c.Reshape(old[0], Shape{s[1], s[2], s[3], s[4]}), k}, 2);
+    v = Concat(c, {c.Reshape(old[1], Shape{s[1], s[2], s[3], s[4]}), v}, 2);
+  }
+  const int64_t batch = q.shape()[0], keys = k.shape()[2];
+  Value bias;
+  if (c.has(3)) bias = KeyBias(c, c.in(3), batch, keys, q.dtype(), low);
+  if (c.has(5)) bias = AddBias(c, bias, c.in(5));
+  if (causal) bias = AddBias(c, bias, WindowBias(c, q.shape()[2], keys, past, -1, 0, q.dtype()));
+  c.Out(0, JoinHeads(c, Attend(c, q, k, v, bias, options).y));
+  if (!c.wants(1)) return;
+  const Shape one{1, batch, heads, keys, k.shape()[3]};
+  c.Out(1, Concat(c, {c.Reshape(k, one), c.Reshape(v, one)}, 0));
+}
+
+/* query, key, value, past_key, past_value, seqlens_k (last key of each example),
+ * total_sequence_length, cos_cache, sin_cache */
+void ConvertGroupQueryAttention(Call& c) {
+  const int64_t heads = c.Attr("num_heads", int64_t{0}), groups = c.Attr("kv_num_heads", int64_t{0}),
+                window = c.Attr("local_window_size", int64_t{-1});
+  const bool rotary = c.Attr("do_rotary", int64_t{0}) != 0, interleaved = c.Attr("rotary_interleaved", int64_t{0}) != 0;
+  AttentionOptions options;
+  options.scale = c.Attr("scale", 0.0f), options.softcap = c.Attr("softcap", 0.0f);
+  if (c.Attr("smooth_softmax", int64_t{0}) > 0) c.Refuse("attribute smooth_softmax is not 0; accepted is 0");
+  CheckRank(c, 0, 3, 3);
+  if (heads < 1 || groups < 1 || heads % groups)
+    c.Refuse("attributes num_heads and kv_num_heads are " + Text(heads) + " and " + Text(groups));
+  const Value& given = c.in(0);
+  const int64_t batch = given.shape()[0], length = given.shape()[1];
+  const bool packed = !c.has(1);
+  const int64_t size = given.shape()[2] / (packed ? heads + 2 * groups : heads);
+  Value q = packed ? SliceAxis(c, given, 2, 0, heads * size) : given;
+  Value k = packed ? SliceAxis(c, given, 2, heads * size, (heads + groups) * size) : c.in(1);
+  const Value v = packed ? SliceAxis(c, given, 2, (heads + groups) * size, (heads + 2 * groups) * size) : c.in(2);
+  const int64_t past = c.has(3) ? c.in(3).shape()[2] : 0, keys = past + length;
+  const std::vector<int64_t> last = c.Ints(5);
+  for (int64_t n : last)
+    if (n + 1 != keys)
+      c.Refuse("seqlens_k has " + Text(n) + "; accepted is the last of " + Text(keys) + " keys for all examples, without padding");
+  if (rotary) {
+    Sizes places;
+    for (int64_t i = 0; i < length; ++i) places.push_back(past + i);
+    const int64_t half = c.in(7).shape()[1];
+    const auto angles = [&](int i) { return c.Reshape(Take(c, c.in(i), c.IntTensor(places), 0), Shape{1, length, 1, half}); };
+    const Value cos = angles(7), sin = angles(8);
+    q = c.Reshape(Rotate(c, c.Reshape(q, Shape{batch, length, heads, size}), cos, sin, 2 * half, interleaved), q.shape());
+    k = c.Reshape(Rotate(c, c.Reshape(k, Shape{batch, length, groups, size}), cos, sin, 2 * half, interleaved), k.shape());
+  }
+  Value keys_all = SplitHeads(c, k, groups), values_all = SplitHeads(c, v, groups);
+  if (c.has(3)) keys_all = Concat(c, {c.in(3), keys_all}, 2);
+  if (c.has(4)) values_all = Concat(c, {c.in(4), values_all}, 2);
+  const Value bias = WindowBias(c, length, keys, past, window > 0 ? window - 1 : -1, 0, q.dtype());
+  c.Out(0, JoinHeads(c, Attend(c, SplitHeads(c, q, heads), keys_all, values_all, bias, options).y));
+  c.Out(1, keys_all), c.Out(2, values_all);
+}
+
+void ConvertMicrosoftRotary(Call& c) {  // input, position_ids, cos_cache, sin_cache
+  CheckRank(c, 0, 3, 4);
+  const Value& x = c.in(0);
+  const bool interleaved = c.Attr("interleaved", int64_t{0}) != 0, flat = x.ndim() == 3;
+  const int64_t turned = 2 * c.in(2).shape()[1], length = flat ? x.shape()[1] : x.shape()[2];
+  int64_t heads = c.Attr("num_heads", int64_t{0});
+  c.Ignore("rotary_embedding_dim"), c.Ignore("is_packed_batching"), c.Ignore("scale");
+  if (flat && heads == 0) heads = x.shape()[2] / std::max<int64_t>(1, turned);
+  if (flat && (heads < 1 || x.shape()[2] % heads))
+    c.Refuse("attribute num_heads is " + Text(heads) + " for data of shape " + Text(x.shape()));
+  const Value apart = flat ? c.Reshape(x, Shape{x.shape()[0], length, heads, x.shape()[2] / heads}) : c.Transpose(x, {0, 2, 1, 3});
+  Value places = c.in(1);
+  if (places.size() == 1) {  // where the first element is
+    Sizes more;
+    for (int64_t i = 0; i < length; ++i) more.push_back(i);
+    places = Add(c, IntsLike(c, more, {1, length}), c.Reshape(c.Cast(places, kInt64), Shape(0)));
+  }
+  const auto angles = [&](int i) { return c.Reshape(Take(c, c.in(i), places, 0), Shape{places.shape()[0], length, 1, turned / 2}); };
+  const Value y = Rotate(c, apart, angles(2), angles(3), turned, interleaved);
+  c.Out(flat ? c.Reshape(y, x.shape()) : c.Transpose(y, {0, 2, 1, 3}));
+}
+
+}  // namespace onnx
+}  // namespace mxnet

@@ -1,0 +1,46 @@
+/* Linear quantization: value = (number - zero point) * scale. Products of numbers are exact. */
+#ifndef MXNET_ONNX_CONVERT_QUANTIZED_H_
+#define MXNET_ONNX_CONVERT_QUANTIZED_H_
+
+#include "onnx/convert/make.h"
+#include "onnx/convert/window.h"
+
+namespace mxnet {
+namespace onnx {
+
+/* Of a scale or zero point: one that broadcasts over data of this shape. One number, one for each
+ * entry of `axis`, or one for each block of `block` entries of it. */
+Value SpreadAlong(const Call& c, const Value& x, const Shape& data, int64_t axis, int64_t block);
+/* The nearest numbers of `dtype` to x / scale + zero, ties to even ones. scale and zero broadcast;
+ * zero may be none. */
+Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& zero, int dtype);
+Value Dequantized(const Call& c, const Value& x, const Value& scale, const Value& zero);
+/* sum of (a - a_zero) (b - b_zero) over the last axis of a and the last but one of b, int32. Zeros
+ * may be none; that of b is one number or one for each column, that of a one number or one for each
+ * row. */
+Value IntProduct(const Call& c, const Value& a, const Value& a_zero, const Value& b, const Value& b_zero);
+/* The same for a convolution; b_zero one number or one for each filter. */
+Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const Value& w, const Value& w_zero, const Window& window,
+                     int64_t groups);
+/* None where it was left out. */
+Value OptionalInput(const Call& c, int i);
+
+void ConvertMatMulNBits(Call& c);
+void ConvertQLinearBinary(Call& c);  // argument: add, multiply
+void ConvertQLinearUnary(Call& c);   // argument: sigmoid, leaky
+void ConvertQLinearGlobalPool(Call& c);
+void ConvertQLinearConcat(Call& c);
+void ConvertQGemm(Call& c);
+void ConvertDynamicQuantizeMatMul(Call& c);
+void ConvertMatMulIntegerToFloat(Call& c);
+void ConvertDynamicQuantizeLSTM(Call& c);
+
+/* Results y, scale, zero point of DynamicQuantizeLinear. */
+struct DynamicResult {
+  Value y, scale, zero;
+};
+DynamicResult DynamicQuantized(const Call& c, const Value& x);
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_CONVERT_QUANTIZED_H_

@@ -1,0 +1,146 @@
+// Quantized operators that onnxruntime's quantizers write.
+#include "onnx/convert/quantized.h"
+#include "onnx/convert/recurrent.h"
+
+namespace mxnet {
+namespace onnx {
+
+namespace {
+
+Value One(const Call& c, const Value& v) { return v.kind == Value::kNone || v.size() != 1 ? v : c.Reshape(v, Shape(0)); }
+
+/* Number, scale and zero point in three inputs from `first` on. */
+Value ReadValue(const Call& c, int first) {
+  return Dequantized(c, c.in(first), One(c, c.in(first + 1)), One(c, OptionalInput(c, first + 2)));
+}
+
+Value Requantized(const Call& c, const Value& y, int scale, int zero, int otherwise) {
+  const Value z = One(c, OptionalInput(c, zero));
+  return Quantized(c, y, One(c, c.in(scale)), z, z.kind == Value::kNone ? otherwise : z.dtype());
+}
+
+}  // namespace
+
+void ConvertQLinearBinary(Call& c) {
+  c.Out(Requantized(c, Binary(c, c.argument, ReadValue(c, 0), ReadValue(c, 3)), 6, 7, c.in(0).dtype()));
+}
+
+void ConvertQLinearUnary(Call& c) {
+  const Value x = ReadValue(c, 0);
+  const Value y = std::string(c.argument) == "sigmoid"
+                      ? Sigmoid(c, x)
+                      : c.Op("LeakyReLU", {x}, {{"act_type", "leaky"}, {"slope", Text(double(c.Attr("alpha", 0.01f)))}});
+  c.Out(Requantized(c, y, 3, 4, c.in(0).dtype()));
+}
+
+void ConvertQLinearGlobalPool(Call& c) {
+  CheckRank(c, 0, 3, 32);
+  if (c.Attr("channels_last", int64_t{0}) != 0) c.Refuse("attribute channels_last is not 0; accepted is 0");
+  Sizes axes;
+  for (int i = 2; i < c.in(0).ndim(); ++i) axes.push_back(i);
+  c.Out(Requantized(c, Mean(c, ReadValue(c, 0), axes, true), 3, 4, c.in(0).dtype()));
+}
+
+void ConvertQLinearConcat(Call& c) {  // scale, zero point, then three inputs for each part
+  std::vector<Value> parts;
+  if (c.num_inputs() < 5 || (c.num_inputs() - 2) % 3)
+    c.Refuse("there are " + Text(c.num_inputs()) + " inputs; accepted are 2 and 3 for each part");
+  for (int i = 2; i < c.num_inputs(); i += 3) parts.push_back(ReadValue(c, i));
+  const int axis = c.Axis(c.Attr("axis", int64_t{0}), parts[0].ndim());
+  c.Out(Requantized(c, Concat(c, parts, axis), 0, 1, c.in(2).dtype()));
+}
+
+void ConvertQGemm(Call& c) {  // A, its scale and zero, B, its scale and zero, C (int32), scale and zero of the result
+  CheckRank(c, 0, 2, 2);
+  CheckRank(c, 3, 2, 2);
+  const Value a = c.Attr("transA", int64_t{0}) ? c.Transpose(c.in(0), {1, 0}) : c.in(0);
+  const Value b = c.Attr("transB", int64_t{0}) ? c.Transpose(c.in(3), {1, 0}) : c.in(3);
+  Value sums = IntProduct(c, a, OptionalInput(c, 2), b, OptionalInput(c, 5));
+  if (c.has(6)) sums = Add(c, sums, c.in(6));
+  const Value scale = MulNumber(c, Mul(c, One(c, c.in(1)), One(c, c.in(4))), c.Attr("alpha", 1.0f));
+  const Value y = Mul(c, c.Cast(sums, scale.dtype()), scale);
+  c.Out(c.has(7) ? Requantized(c, y, 7, 8, a.dtype()) : y);
+}
+
+void ConvertDynamicQuantizeMatMul(Call& c) {  // A, B, its scale and zero, bias
+  const DynamicResult a = DynamicQuantized(c, c.in(0));
+  const Value sums = IntProduct(c, a.y, a.zero, c.in(1), OptionalInput(c, 3));
+  const Value y = Mul(c, c.Cast(sums, kFloat32), Mul(c, a.scale, One(c, c.in(2))));
+  c.Out(c.has(4) ? Add(c, y, c.in(4)) : y);
+}
+
+void ConvertMatMulIntegerToFloat(Call& c) {  // A, B, their scales, their zeros, bias
+  const Value sums = IntProduct(c, c.in(0), OptionalInput(c, 4), c.in(1), OptionalInput(c, 5));
+  const Value &as = c.in(2), &bs = c.in(3);
+  const Value rows = as.size() > 1 && as.ndim() == 1 ? c.Reshape(as, Shape{as.size(), 1}) : One(c, as);
+  const Value y = Mul(c, c.Cast(sums, as.dtype()), Mul(c, rows, One(c, bs)));
+  c.Out(c.has(6) ? Add(c, y, c.in(6)) : y);
+}
+
+namespace {
+
+/* Numbers of `bits` bits in bytes (rows, bytes), the low ones first, as (rows, count). */
+Value Unpacked(const Call& c, const Value& packed, int64_t bits, int64_t rows, int64_t count) {
+  if (bits == 8) return c.Reshape(packed, Shape{rows, count});
+  const int64_t each = 8 / bits, bytes = packed.size() / rows;
+  if (rows * bytes != packed.size() || bytes * each < count) c.Refuse("packed numbers have shape " + Text(packed.shape()));
+  const Value wide = c.Cast(c.Reshape(packed, Shape{rows, bytes, 1}), kInt32);
+  std::vector<Value> parts;
+  for (int64_t i = 0; i < each; ++i)
+    parts.push_back(
+        c.Op("_npi_bitwise_and_scalar",
+             {i == 0 ? wide : c.Op("_npi_bitwise_right_shift_scalar", {wide}, {{"scalar", Text(i * bits)}, {"is_int", "True"}})},
+             {{"scalar", Text((int64_t{1} << bits) - 1)}, {"is_int", "True"}}));
+  return SliceAxis(c, c.Reshape(Concat(c, parts, 2), Shape{rows, bytes * each}), 1, 0, count);
+}
+
+}  // namespace
+
+void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * blocks), zeros, g_idx, bias
+  const Value& a = c.in(0);
+  const int64_t k = c.Attr("K", int64_t{0}), n = c.Attr("N", int64_t{0}), bits = c.Attr("bits", int64_t{4}),
+                block = c.Attr("block_size", int64_t{0});
+  c.Ignore("accuracy_level");
+  if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute bits is " + Text(bits) + "; accepted are 2, 4 and 8");
+  CheckSmall(c, "K, N, block_size", {k, n, block}, 1);
+  if (c.has(4)) c.Refuse("input g_idx is given; accepted is none");
+  const int64_t blocks = (k + block - 1) / block;
+  if (a.ndim() < 1 || a.shape()[a.ndim() - 1] != k || c.in(2).size() != n * blocks || c.in(1).size() * (8 / bits) < n * blocks * block)
+    c.Refuse("data has shape " + Text(a.shape()) + ", the weight " + Text(c.in(1).shape()) + ", scales " + Text(c.in(2).shape()));
+  const int dtype = c.in(2).dtype();
+  const Value numbers = c.Cast(c.Reshape(Unpacked(c, c.in(1), bits, n * blocks, block), Shape{n, blocks, block}), kFloat32);
+  Value zero = c.Scalar(static_cast<double>(int64_t{1} << (bits - 1)), kFloat32);
+  if (c.has(3)) {
+    const Value& z = c.in(3);
+    zero = c.Cast(c.Reshape(IsFloating(z.dtype()) ? z : Unpacked(c, z, bits, n, blocks), Shape{n, blocks, 1}), kFloat32);
+  }
+  const Value scaled = Mul(c, Sub(c, numbers, zero), c.Cast(c.Reshape(c.in(2), Shape{n, blocks, 1}), kFloat32));
+  const Value weight = c.Cast(SliceAxis(c, c.Reshape(scaled, Shape{n, blocks * block}), 1, 0, k), dtype);
+  const bool bias = c.has(5);
+  std::vector<Value> operands = {c.Cast(a, dtype), weight};
+  if (bias) operands.push_back(c.in(5));
+  c.Out(c.Cast(c.Op("FullyConnected", operands, {{"num_hidden", Text(n)}, {"no_bias", Text(!bias)}, {"flatten", "False"}}), a.dtype()));
+}
+
+/*
+ * W (directions, input, 4 * hidden) and R in 8 bits, scales and zero points behind LSTM's inputs.
+ * The weights become floats: exact products of dynamically quantized states would need each step
+ * written out, and differ from this by the rounding of states alone.
+ */
+void ConvertDynamicQuantizeLSTM(Call& c) {
+  CheckRank(c, 1, 3, 3);
+  CheckRank(c, 2, 3, 3);
+  const auto weight = [&](int i, int scale, int zero) {
+    const Value& w = c.in(i);
+    const auto broad = [&](const Value& v) {
+      if (v.kind == Value::kNone || v.size() == 1) return One(c, v);
+      if (v.size() == w.shape()[0]) return c.Reshape(v, Shape{w.shape()[0], 1, 1});
+      return c.Reshape(v, Shape{w.shape()[0], 1, w.shape()[2]});
+    };
+    return c.Transpose(Dequantized(c, w, broad(c.in(scale)), broad(OptionalInput(c, zero))), {0, 2, 1});
+  };
+  GiveRecurrent(c, ReadRecurrent(c, Recurrent::kLstm, weight(1, 8, 9), weight(2, 10, 11)));
+}
+
+}  // namespace onnx
+}  // namespace mxnet

@@ -1,0 +1,198 @@
+// Support vector machines.
+#include <algorithm>
+#include <cmath>
+
+#include "onnx/convert/tree.h"
+
+namespace mxnet {
+namespace onnx {
+
+namespace {
+
+struct Machine {
+  std::string kernel;
+  double gamma = 0, coef0 = 0, degree = 0;
+  std::vector<float> coefficients, vectors, rho;
+};
+
+Machine ReadMachine(const Call& c) {
+  Machine m;
+  m.kernel = c.Attr("kernel_type", "LINEAR");
+  OneOf(c, "kernel_type", m.kernel, {"LINEAR", "POLY", "RBF", "SIGMOID"});
+  const std::vector<float> params = c.Attr("kernel_params", std::vector<float>{});
+  if (params.size() >= 3) m.gamma = params[0], m.coef0 = params[1], m.degree = params[2];
+  m.coefficients = c.Attr("coefficients", std::vector<float>{});
+  m.vectors = c.Attr("support_vectors", std::vector<float>{});
+  m.rho = c.Attr("rho", std::vector<float>{});
+  if (m.coefficients.empty() || m.rho.empty()) c.Refuse("attributes coefficients or rho are empty");
+  return m;
+}
+
+Value Matrix(const Call& c, const std::vector<float>& numbers, int64_t rows, int64_t columns, int dtype, const char* what) {
+  if (rows < 0 || columns < 0 || static_cast<int64_t>(numbers.size()) != rows * columns)
+    c.Refuse(std::string("attribute ") + what + " has " + Text(static_cast<int64_t>(numbers.size())) + " numbers; expected are " +
+             Text(rows) + " x " + Text(columns));
+  return c.Cast(c.Tensor(Shape{rows, columns}, kFloat32, numbers.data()), dtype);
+}
+
+Value Product(const Call& c, const Value& x, const Value& rows) {
+  return c.Op("FullyConnected", {x, rows}, {{"num_hidden", Text(rows.shape()[0])}, {"no_bias", "True"}, {"flatten", "False"}});
+}
+
+/* (examples, vectors) */
+Value Kernel(const Call& c, const Machine& m, const std::string& kernel, const Value& x, const Value& vectors) {
+  if (kernel == "RBF") {  // sums of squares of differences, exact where they are small
+    const Value apart =
+        Sub(c, c.Reshape(x, Shape{x.shape()[0], 1, x.shape()[1]}), c.Reshape(vectors, Shape{1, vectors.shape()[0], x.shape()[1]}));
+    return Unary(c, "exp", MulNumber(c, Sum(c, Mul(c, apart, apart), {2}, false), -m.gamma));
+  }
+  const Value dots = Product(c, x, vectors);
+  if (kernel == "LINEAR") return dots;
+  const Value scaled = AddNumber(c, MulNumber(c, dots, m.gamma), m.coef0);
+  return kernel == "POLY" ? PowNumber(c, scaled, std::trunc(m.degree)) : Unary(c, "tanh", scaled);
+}
+
+Value Column(const Call& c, const Value& x, int64_t i) { return SliceAxis(c, x, 1, static_cast<int>(i), i + 1); }
+
+/* Scores (examples, pairs) of one class against another, and votes (examples, classes). */
+struct Pairs {
+  Value scores, votes;
+};
+
+Pairs OneAgainstOne(const Call& c, const Machine& m, const Value& kernels, const std::vector<int64_t>& per_class) {
+  const int64_t classes = static_cast<int64_t>(per_class.size()), vectors = kernels.shape()[1], pairs = classes * (classes - 1) / 2;
+  if (static_cast<int64_t>(m.rho.size()) < pairs)
+    c.Refuse("attribute rho has " + Text(static_cast<int64_t>(m.rho.size())) + " numbers for " + Text(pairs) + " pairs of classes");
+  if (static_cast<int64_t>(m.coefficients.size()) != (classes - 1) * vectors)
+    c.Refuse("attribute coefficients has " + Text(static_cast<int64_t>(m.coefficients.size())) + " numbers");
+  std::vector<int64_t> start(1, 0);
+  for (int64_t n : per_class) start.push_back(start.back() + n);
+  std::vector<float> rows, bias, votes_i(static_cast<size_t>(classes * pairs), 0), votes_j = votes_i;
+  int64_t pair = 0;
+  for (int64_t i = 0; i < classes; ++i)
+    for (int64_t j = i + 1; j < classes; ++j, ++pair) {
+      std::vector<float> row(static_cast<size_t>(vectors), 0);
+      for (int64_t v = start[static_cast<size_t>(i)]; v < start[static_cast<size_t>(i) + 1]; ++v)
+        row[static_cast<size_t>(v)] = m.coefficients[static_cast<size_t>((j - 1) * vectors + v)];
+      for (int64_t v = start[static_cast<size_t>(j)]; v < start[static_cast<size_t>(j) + 1]; ++v)
+        row[static_cast<size_t>(v)] = m.coefficients[static_cast<size_t>(i * vectors + v)];
+      rows.insert(rows.end(), row.begin(), row.end());
+      bias.push_back(m.rho[static_cast<size_t>(pair)]);
+      votes_i[static_cast<size_t>(i * pairs + pair)] = 1, votes_j[static_cast<size_t>(j * pairs + pair)] = 1;
+    }
+  const int dtype = kernels.dtype();
+  Pairs made;
+  made.scores =
+      Add(c, Product(c, kernels, Matrix(c, rows, pairs, vectors, dtype, "coefficients")), Matrix(c, bias, 1, pairs, dtype, "rho"));
+  const Value won = c.Cast(BinaryNumber(c, "greater", made.scores, 0), dtype), lost = AddNumber(c, MulNumber(c, won, -1), 1);
+  made.votes = Add(c, Product(c, won, Matrix(c, votes_i, classes, pairs, dtype, "votes")),
+                   Product(c, lost, Matrix(c, votes_j, classes, pairs, dtype, "votes")));
+  return made;
+}
+
+/* Wu, Lin and Weng (2004), "Probability estimates for multi-class classification by pairwise
+ * coupling", second method. */
+void Couple(int64_t k, const std::vector<double>& r, double* p) {
+  const auto at = [&](int64_t i, int64_t j) { return static_cast<size_t>(i * k + j); };
+  std::vector<double> q(static_cast<size_t>(k * k), 0), qp(static_cast<size_t>(k));
+  for (int64_t t = 0; t < k; ++t) {
+    p[t] = 1.0 / static_cast<double>(k);
+    for (int64_t j = 0; j < k; ++j) {
+      if (j == t) continue;
+      q[at(t, t)] += r[at(j, t)] * r[at(j, t)];
+      q[at(t, j)] = -r[at(j, t)] * r[at(t, j)];
+    }
+  }
+  for (int64_t round = 0; round < std::max<int64_t>(100, k); ++round) {
+    double all = 0, worst = 0;
+    for (int64_t t = 0; t < k; ++t) {
+      qp[static_cast<size_t>(t)] = 0;
+      for (int64_t j = 0; j < k; ++j) qp[static_cast<size_t>(t)] += q[at(t, j)] * p[j];
+      all += p[t] * qp[static_cast<size_t>(t)];
+    }
+    for (int64_t t = 0; t < k; ++t) worst = std::max(worst, std::fabs(qp[static_cast<size_t>(t)] - all));
+    if (worst < 0.005 / static_cast<double>(k)) break;
+    for (int64_t t = 0; t < k; ++t) {
+      const double step = (all - qp[static_cast<size_t>(t)]) / q[at(t, t)];
+      p[t] += step;
+      all = (all + step * (step * q[at(t, t)] + 2 * qp[static_cast<size_t>(t)])) / ((1 + step) * (1 + step));
+      for (int64_t j = 0; j < k; ++j) {
+        qp[static_cast<size_t>(j)] = (qp[static_cast<size_t>(j)] + step * q[at(t, j)]) / (1 + step);
+        p[j] /= 1 + step;
+      }
+    }
+  }
+}
+
+Value Probabilities(const Call& c, const Value& scores, int64_t classes, const std::vector<float>& a, const std::vector<float>& b) {
+  const int64_t pairs = scores.shape()[1], examples = scores.shape()[0];
+  if (static_cast<int64_t>(a.size()) < pairs || static_cast<int64_t>(b.size()) < pairs)
+    c.Refuse("attributes prob_a or prob_b have too few numbers");
+  const std::vector<double> s = NumbersOf(scores);
+  std::vector<double> made(static_cast<size_t>(examples * classes));
+  for (int64_t n = 0; n < examples; ++n) {
+    std::vector<double> r(static_cast<size_t>(classes * classes), 0);
+    int64_t pair = 0;
+    for (int64_t i = 0; i < classes; ++i)
+      for (int64_t j = i + 1; j < classes; ++j, ++pair) {
+        const double z = s[static_cast<size_t>(n * pairs + pair)] * a[static_cast<size_t>(pair)] + b[static_cast<size_t>(pair)];
+        const double chance = std::min(std::max(1 / (1 + std::exp(z)), 1e-7), 1 - 1e-7);
+        r[static_cast<size_t>(i * classes + j)] = chance, r[static_cast<size_t>(j * classes + i)] = 1 - chance;
+      }
+    Couple(classes, r, made.data() + n * classes);
+  }
+  return FloatsLike(c, made, {examples, classes}, scores.dtype());
+}
+
+}  // namespace
+
+void ConvertSVMRegressor(Call& c) {
+  const Machine m = ReadMachine(c);
+  const int64_t supports = c.Attr("n_supports", int64_t{0});
+  const bool one_class = c.Attr("one_class", int64_t{0}) != 0;
+  const Post post = ReadPost(c);
+  const Value x = Features(c, 0);
+  const int64_t features = x.shape()[1];
+  const Value coefficients = Matrix(c, m.coefficients, 1, supports > 0 ? supports : features, x.dtype(), "coefficients");
+  const Value kernels =
+      supports > 0 ? Kernel(c, m, m.kernel, x, Matrix(c, m.vectors, supports, features, x.dtype(), "support_vectors")) : x;
+  Value y = AddNumber(c, Product(c, kernels, coefficients), m.rho[0]);
+  if (one_class) y = AddNumber(c, MulNumber(c, c.Cast(BinaryNumber(c, "greater", y, 0), x.dtype()), 2), -1);
+  c.Out(c.Cast(Transformed(c, y, post), kFloat32));
+}
+
+void ConvertSVMClassifier(Call& c) {
+  const Machine m = ReadMachine(c);
+  const std::vector<float> a = c.Attr("prob_a", std::vector<float>{}), b = c.Attr("prob_b", std::vector<float>{});
+  const std::vector<int64_t> per_class = c.Attr("vectors_per_class", std::vector<int64_t>{});
+  const Post post = ReadPost(c);
+  const Labels labels = ReadLabels(c, "classlabels_ints");
+  int64_t vectors = 0;
+  for (int64_t n : per_class) {
+    if (n < 0 || n > (int64_t{1} << 40)) c.Refuse("attribute vectors_per_class is " + Text(per_class));
+    vectors += n;
+  }
+  const bool coupled = vectors > 0 && !a.empty();
+  if (coupled) c.Known(0);  // probabilities are found by iteration
+  const Value x = Features(c, 0);
+  const int64_t features = x.shape()[1], classes = std::max<int64_t>(1, labels.size());
+  Value scores, places;
+  if (vectors == 0) {
+    scores = AddNumber(c, Product(c, x, Matrix(c, m.coefficients, classes, features, x.dtype(), "coefficients")), m.rho[0]);
+    places = c.Op("_npi_argmax", {scores}, {{"axis", "1"}});
+  } else {
+    if (static_cast<int64_t>(per_class.size()) != classes)
+      c.Refuse("attribute vectors_per_class is " + Text(per_class) + " for " + Text(classes) + " labels");
+    const Pairs pairs =
+        OneAgainstOne(c, m, Kernel(c, m, m.kernel, x, Matrix(c, m.vectors, vectors, features, x.dtype(), "support_vectors")), per_class);
+    scores = coupled ? Probabilities(c, pairs.scores, classes, a, b) : pairs.scores;
+    places = c.Op("_npi_argmax", {pairs.votes}, {{"axis", "1"}});
+  }
+  GiveLabels(c, labels, places);
+  if (scores.shape()[1] == 1 && classes == 2 && post != Post::kProbit)
+    scores = Concat(c, {MulNumber(c, Column(c, scores, 0), -1), scores}, 1);
+  c.Out(1, c.Cast(Transformed(c, scores, post), kFloat32));
+}
+
+}  // namespace onnx
+}  // namespace mxnet

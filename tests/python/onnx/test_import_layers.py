@@ -1,0 +1,111 @@
+"""Layers of neural networks in ONNX files: padding, rounding, directions, old opsets."""
+import numpy as np
+import pytest
+
+from import_checks import check, node
+
+RANDOM = np.random.RandomState(0)
+
+
+def floats(*shape):
+    return RANDOM.randn(*shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("more", [{}, {"ceil_mode": 1}])
+@pytest.mark.parametrize("pads", [[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 1, 0]])
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "counting"])
+def test_pools(op, pads, more):
+    if op == "counting":
+        op, more = "AveragePool", {**more, "count_include_pad": 1}
+    made = node(op, ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], pads=pads, **more)
+    check(made, {"x": floats(1, 2, 8, 7)}, opset=19)
+
+
+@pytest.mark.parametrize("padding", ["SAME_UPPER", "SAME_LOWER", "VALID"])
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
+def test_pools_that_choose_their_padding(op, padding):
+    made = node(op, ["x"], ["y"], kernel_shape=[3, 2], strides=[2, 2], auto_pad=padding)
+    check(made, {"x": floats(1, 2, 8, 7)}, opset=19)
+
+
+def test_pools_of_powers():
+    check(node("GlobalLpPool", ["x"], ["y"], p=3), {"x": floats(2, 3, 4, 4)})
+    made = node("LpPool", ["x"], ["y"], p=3, kernel_shape=[2, 2], pads=[1, 0, 0, 1])
+    check(made, {"x": floats(2, 3, 4, 4)})
+
+
+@pytest.mark.parametrize("attributes", [
+    {"pads": [1, 0, 0, 1]},
+    {"strides": [2, 2], "output_padding": [1, 1], "pads": [1, 1, 1, 1]},
+    {"strides": [2, 2], "output_shape": [10, 11]},
+    {"strides": [3, 2], "dilations": [2, 1]},
+    {"strides": [2, 2], "auto_pad": "SAME_UPPER"},
+    {"strides": [3, 2], "auto_pad": "SAME_LOWER"},
+    {"group": 2}], ids=str)
+def test_transposed_convolutions(attributes):
+    made = node("ConvTranspose", ["x", "w", "b"], ["y"], kernel_shape=[3, 3], **attributes)
+    weights = {"w": floats(4, 3, 3, 3), "b": floats(3 * attributes.get("group", 1))}
+    check(made, {"x": floats(1, 4, 4, 5)}, weights)
+
+
+def test_convolution_with_uneven_padding():
+    made = node("Conv", ["x", "w"], ["y"], pads=[1, 0, 1, 0, 1, 1])
+    check(made, {"x": floats(1, 4, 5, 5, 5)}, {"w": floats(2, 4, 3, 3, 3)})
+
+
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_rows_before_opset_13(op, axis):
+    check(node(op, ["x"], ["y"], axis=axis), {"x": floats(2, 5, 8)}, opset=11)
+
+
+@pytest.mark.parametrize("op, opset, mode, scales", [
+    ("Resize", 10, "nearest", [1, 1, 1.5, 0.5]), ("Resize", 10, "linear", [1, 1, 1.5, 2]),
+    ("Upsample", 9, "linear", [1, 1, 2, 2]), ("Upsample", 9, "nearest", [1, 1, 3, 3])])
+def test_resizing_of_old_opsets(op, opset, mode, scales):
+    made = node(op, ["x", "s"], ["y"], mode=mode)
+    check(made, {"x": floats(1, 2, 4, 6)}, {"s": np.array(scales, np.float32)}, opset=opset)
+
+
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+@pytest.mark.parametrize("kind", ["plain", "written out", "clipped"])
+@pytest.mark.parametrize("lengths", [False, True])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("op", list(GATES))
+def test_recurrent_layers(op, direction, lengths, kind):
+    ways, gates = 2 if direction == "bidirectional" else 1, GATES[op]
+    inputs = ["x", "w", "r", "b", "l" if lengths else "", "h"]
+    weights = {"w": floats(ways, gates * 6, 8) * 0.3, "r": floats(ways, gates * 6, 6) * 0.3,
+               "b": floats(ways, 2 * gates * 6), "h": floats(ways, 5, 6)}
+    attributes = {"clip": 0.5} if kind == "clipped" else {}
+    if lengths:
+        weights["l"] = np.array([2, 1, 2, 1, 2], np.int32)
+    if op == "GRU":
+        attributes["linear_before_reset"] = int(kind != "written out")
+    if op == "LSTM":
+        inputs.append("c")
+        weights["c"] = floats(ways, 5, 6)
+        if kind == "written out":
+            inputs.append("p")
+            weights["p"] = floats(ways, 18)
+    outputs = ["y", "y_h"] + (["y_c"] if op == "LSTM" else [])
+    made = node(op, inputs, outputs, hidden_size=6, direction=direction, **attributes)
+    check(made, {"x": floats(2, 5, 8)}, weights, rtol=1e-3)
+
+
+def test_suppression_of_boxes():
+    corners = np.sort(RANDOM.rand(1, 30, 2, 2), axis=2).reshape(1, 30, 4).astype(np.float32)
+    made = node("NonMaxSuppression", ["b", "s", "m", "i", "t"], ["y"])
+    check(made, {"b": corners, "s": RANDOM.rand(1, 2, 30).astype(np.float32)},
+          {"m": np.array([5]), "i": np.array([0.3], np.float32), "t": np.array([0.2], np.float32)})
+
+
+@pytest.mark.parametrize("mode, opset, ratio", [("avg", 10, 2), ("avg", 16, 0), ("max", 10, 2),
+                                                ("max", 16, 2)])
+def test_regions(mode, opset, ratio):
+    rois = np.array([[0, 0, 5, 5], [1, 2, 7, 6.5]], np.float32)
+    made = node("RoiAlign", ["x", "r", "b"], ["y"], mode=mode, output_height=2, output_width=3,
+                sampling_ratio=ratio, spatial_scale=0.8)
+    check(made, {"x": floats(2, 3, 8, 8), "r": rois}, {"b": np.array([0, 1])}, opset=opset)

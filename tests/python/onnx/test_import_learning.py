@@ -1,0 +1,123 @@
+"""Models of ai.onnx.ml: trees, linear models, support vector machines, encoders."""
+import numpy as np
+import pytest
+
+from import_checks import LEARNING, check, model, node, ours, theirs
+
+RANDOM = np.random.RandomState(0)
+
+
+def floats(*shape):
+    return RANDOM.randn(*shape).astype(np.float32)
+
+
+def trees(first, count, targets, modes=("BRANCH_LEQ",), depth=3, features=4, positive=False):
+    """Attributes of full trees of random splits, whose leaves weigh for random targets."""
+    made = {k: [] for k in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids",
+                            "falsenodeids", "missing_value_tracks_true")}
+    leaves = {k: [] for k in ("treeids", "nodeids", "ids", "weights")}
+    inner = 2 ** depth - 1
+    for tree in range(count):
+        for n in range(2 * inner + 1):
+            leaf = n >= inner
+            values = (tree, n, 0 if leaf else RANDOM.randint(features),
+                      0.0 if leaf else float(np.float32(RANDOM.randn())),
+                      "LEAF" if leaf else modes[RANDOM.randint(len(modes))],
+                      0 if leaf else 2 * n + 1, 0 if leaf else 2 * n + 2,
+                      0 if leaf else RANDOM.randint(2))
+            for key, value in zip(made, values):
+                made[key].append(value)
+            if leaf:
+                weight = RANDOM.rand() if positive else RANDOM.randn()
+                for key, value in zip(leaves, (tree, n, RANDOM.randint(targets), weight)):
+                    leaves[key].append(value)
+    return {**{"nodes_" + k: v for k, v in made.items()},
+            **{first + "_" + k: v for k, v in leaves.items()}}
+
+
+@pytest.mark.parametrize("modes", [("BRANCH_LEQ",), ("BRANCH_LT",), ("BRANCH_GT", "BRANCH_GTE")])
+@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE"])
+def test_tree_regressors(modes, aggregate):
+    made = node("TreeEnsembleRegressor", ["x"], ["y"], n_targets=3, aggregate_function=aggregate,
+                base_values=[0.5, 0.25, -1.0], **trees("target", 7, 3, modes), **LEARNING)
+    x = floats(20, 4)
+    x[3, 1] = np.nan
+    check(made, {"x": x}, rtol=1e-4)
+
+
+@pytest.mark.parametrize("post", ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"])
+def test_tree_classifiers(post):
+    made = node("TreeEnsembleClassifier", ["x"], ["y", "y_scores"], post_transform=post,
+                classlabels_int64s=[3, 5, 7], **trees("class", 7, 3), **LEARNING)
+    check(made, {"x": floats(20, 4)})
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_trees_of_two_classes(positive):
+    made = node("TreeEnsembleClassifier", ["x"], ["y", "y_scores"], post_transform="NONE",
+                classlabels_int64s=[0, 1], **trees("class", 2, 1, positive=positive), **LEARNING)
+    check(made, {"x": floats(20, 4)})
+
+
+def test_labels_that_are_strings():
+    made = node("TreeEnsembleClassifier", ["x"], ["y", "y_scores"], post_transform="NONE",
+                classlabels_strings=["a", "b", "c"], **trees("class", 5, 3), **LEARNING)
+    feeds = {"x": floats(20, 4)}
+    data = model([made], feeds, {})
+    want, got = theirs(data, feeds), ours(data, feeds)
+    assert list(map(str, got[0])) == list(map(str, want[0]))
+    np.testing.assert_allclose(got[1], want[1], rtol=1e-4)
+
+
+def test_a_circle_is_an_error():
+    import mxnet as mx
+    broken = trees("target", 1, 1, depth=1)
+    broken["nodes_truenodeids"][0] = 0
+    made = node("TreeEnsembleRegressor", ["x"], ["y"], n_targets=1, **broken, **LEARNING)
+    feeds = {"x": floats(2, 4)}
+    with pytest.raises(mx.MXNetError, match="lead to themselves"):
+        ours(model([made], feeds, {}), feeds)
+
+
+@pytest.mark.parametrize("classes, rows", [(2, 1), (3, 3)])
+@pytest.mark.parametrize("post", ["NONE", "LOGISTIC", "SOFTMAX"])
+def test_linear_classifiers(classes, rows, post):
+    if rows == 1 and post == "SOFTMAX":
+        pytest.skip("they differ between versions of ONNX Runtime")
+    made = node("LinearClassifier", ["x"], ["y", "y_scores"], post_transform=post,
+                coefficients=floats(rows * 4).tolist(), intercepts=floats(rows).tolist(),
+                classlabels_ints=list(range(classes)), **LEARNING)
+    check(made, {"x": floats(9, 4)})
+
+
+@pytest.mark.parametrize("kernel", ["RBF", "POLY", "SIGMOID", "LINEAR"])
+def test_support_vectors(kernel):
+    made = node("SVMRegressor", ["x"], ["y"], kernel_type=kernel, kernel_params=[0.3, 0.5, 2.0],
+                coefficients=floats(6).tolist(), support_vectors=floats(24).tolist(), rho=[0.3],
+                n_supports=6, **LEARNING)
+    check(made, {"x": floats(9, 4)})
+    made = node("SVMClassifier", ["x"], ["y", "y_scores"], kernel_type=kernel,
+                kernel_params=[0.3, 0.5, 2.0], coefficients=floats(12).tolist(),
+                support_vectors=floats(24).tolist(), rho=floats(3).tolist(),
+                vectors_per_class=[2, 3, 1], classlabels_ints=[0, 1, 2], **LEARNING)
+    check(made, {"x": floats(9, 4)}, rtol=1e-3)
+
+
+def test_numbers_that_are_changed():
+    x = floats(5, 4)
+    check(node("Scaler", ["x"], ["y"], offset=floats(4).tolist(), scale=[2.0], **LEARNING),
+          {"x": x})
+    for norm in ("L1", "L2"):
+        check(node("Normalizer", ["x"], ["y"], norm=norm, **LEARNING), {"x": x})
+    holes = x.copy()
+    holes[1, 2] = np.nan
+    made = node("Imputer", ["x"], ["y"], imputed_value_floats=[1.0, 2.0, 3.0, 4.0],
+                replaced_value_float=float("nan"), **LEARNING)
+    check(made, {"x": holes})
+    check(node("OneHotEncoder", ["x"], ["y"], cats_int64s=[1, 3, 4], zeros=1, **LEARNING),
+          {"x": np.array([[1, 4], [2, 3]])})
+    made = node("LabelEncoder", ["x"], ["y"], keys_int64s=[1, 3], values_floats=[0.5, 1.5],
+                default_float=-1.0, **LEARNING)
+    check(made, {"x": np.array([3, 2, 1])})
+    made = node("FeatureVectorizer", ["x", "z"], ["y"], inputdimensions=[4, 2], **LEARNING)
+    check(made, {"x": x, "z": floats(5, 2)})

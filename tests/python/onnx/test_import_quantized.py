@@ -1,0 +1,106 @@
+"""Quantized operators: integer sums are exact; results differ by one step where floats round."""
+import numpy as np
+import pytest
+
+from import_checks import MICROSOFT, check, node
+
+RANDOM = np.random.RandomState(0)
+
+
+def floats(*shape):
+    return RANDOM.randn(*shape).astype(np.float32)
+
+
+def whole(dtype, *shape):
+    range_ = np.iinfo(dtype)
+    return RANDOM.randint(range_.min, range_.max + 1, shape).astype(dtype)
+
+
+def number(value, dtype=np.float32):
+    return np.array(value, dtype)
+
+
+PAIRS = [("u1", 120, "u1", 130), ("u1", 120, "i1", 5), ("u1", 120, "i1", 0), ("i1", -3, "i1", 5),
+         ("i1", -3, "i1", 0)]
+
+
+@pytest.mark.parametrize("a, a_zero, b, b_zero", PAIRS)
+@pytest.mark.parametrize("known", [True, False])
+def test_products_are_exact(a, a_zero, b, b_zero, known):
+    feeds = {"x": whole(a, 2, 5, 300), "xz": number(a_zero, a)}
+    weights = {"w": whole(b, 300, 6), "wz": number(b_zero, b)}
+    if not known:
+        feeds["w"] = weights.pop("w")
+    check(node("MatMulInteger", ["x", "w", "xz", "wz"], ["y"]), feeds, weights, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("a, a_zero, b, b_zero", PAIRS)
+def test_products_with_scales(a, a_zero, b, b_zero):
+    feeds = {"x": whole(a, 5, 8)}
+    weights = {"w": whole(b, 8, 6), "xz": number(a_zero, a), "wz": number(b_zero, b),
+               "a": number(0.02), "b": number(0.03), "ys": number(0.5), "yz": number(a_zero, a)}
+    quantized = ["x", "a", "xz", "w", "b", "wz"]
+    check(node("QLinearMatMul", quantized + ["ys", "yz"], ["y"]), feeds, weights, atol=1)
+    bias = {"c": RANDOM.randint(-100, 100, (6,)).astype(np.int32)}
+    check(node("QGemm", quantized + ["c", "ys", "yz"], ["y"], **MICROSOFT), feeds,
+          {**weights, **bias}, atol=1)
+    made = node("MatMulIntegerToFloat", ["x", "w", "a", "b", "xz", "wz", "c"], ["y"], **MICROSOFT)
+    check(made, feeds, {**weights, "c": floats(6)})
+
+
+@pytest.mark.parametrize("w, w_zero, groups", [("i1", 0, 1), ("i1", 0, 2), ("u1", 128, 1),
+                                               ("u1", 100, 1)])
+@pytest.mark.parametrize("zero", [0, 117])
+def test_convolutions(w, w_zero, groups, zero):
+    feeds = {"x": whole("u1", 2, 4, 7, 6)}
+    attributes = {"pads": [1, 1, 0, 1], "strides": [2, 1], "group": groups}
+    weights = {"w": whole(w, 4, 4 // groups, 3, 3), "xz": number(zero, "u1"),
+               "wz": number(w_zero, w)}
+    made = node("ConvInteger", ["x", "w", "xz", "wz"], ["y"], **attributes)
+    check(made, feeds, weights, rtol=0, atol=0)
+    weights.update(a=number(0.02), b=number(0.03), ys=number(0.5), yz=number(100, "u1"),
+                   c=RANDOM.randint(-100, 100, (4,)).astype(np.int32))
+    made = node("QLinearConv", ["x", "a", "xz", "w", "b", "wz", "ys", "yz", "c"], ["y"],
+                **attributes)
+    check(made, feeds, weights, atol=1)
+
+
+def parameters(*names):
+    made = {}
+    for name in names:
+        made.update({name + "s": number(0.05), name + "z": number(117, "u1")})
+    return made
+
+
+def test_pointwise():
+    x, w = whole("u1", 2, 5, 8), whole("u1", 5, 8)
+    for op in ("QLinearAdd", "QLinearMul"):
+        made = node(op, ["x", "as", "az", "w", "bs", "bz", "cs", "cz"], ["y"], **MICROSOFT)
+        check(made, {"x": x}, {"w": w, **parameters("a", "b", "c")}, atol=1)
+    made = node("QLinearSigmoid", ["x", "as", "az", "cs", "cz"], ["y"], **MICROSOFT)
+    check(made, {"x": x}, parameters("a", "c"), atol=1)
+    made = node("QLinearConcat", ["cs", "cz", "x", "as", "az", "w", "bs", "bz"], ["y"], axis=1,
+                **MICROSOFT)
+    check(made, {"x": x}, {"w": x, **parameters("a", "b", "c")}, atol=1)
+
+
+def test_dynamic_product():
+    made = node("DynamicQuantizeMatMul", ["x", "w", "s", "z", "b"], ["y"], **MICROSOFT)
+    check(made, {"x": floats(2, 5, 8)}, {"w": whole("i1", 8, 6), "s": number(0.03),
+                                         "z": number(3, "i1"), "b": floats(6)})
+
+
+def test_four_bits():
+    made = node("MatMulNBits", ["x", "w", "s", "z"], ["y"], K=64, N=5, bits=4, block_size=32,
+                **MICROSOFT)
+    check(made, {"x": floats(2, 3, 64)}, {"w": whole("u1", 5, 2, 16), "s": floats(10),
+                                          "z": whole("u1", 5)}, rtol=1e-3, atol=1e-3)
+
+
+def test_lstm_with_weights_of_bytes():
+    made = node("DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"],
+                ["y", "y_h", "y_c"], hidden_size=6, **MICROSOFT)
+    weights = {"w": whole("i1", 1, 8, 24), "r": whole("i1", 1, 6, 24), "b": floats(1, 48)}
+    for name in ("w", "r"):
+        weights.update({name + "s": number([0.005]), name + "z": number([0], "i1")})
+    check(made, {"x": floats(4, 2, 8)}, weights, atol=0.05)  # theirs rounds states to 8 bits
