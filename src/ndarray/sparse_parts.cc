@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "engine/change.h"
+#include "base/device/device_interface.h"
 #include "mxnet/engine.h"
 #include "mxnet/ndarray.h"
 #include "ndarray/run.h"
@@ -128,6 +129,8 @@ void CopyParts(const SparseParts& from, SparseParts* to, void* stream) {
   };
   copy(from.values, &to->values);
   for (int i = 0; i < from.num_index(); ++i) copy(from.index[i], &to->index[i]);
+  // Hosts read, free and exchange parts in the operations that follow, so nothing may be under way.
+  if (stream && (from.ctx.is_gpu() || to->ctx.is_gpu())) GpuInterface().streams.get()->synchronize(stream);
   to->state = from.state.load();
 }
 
