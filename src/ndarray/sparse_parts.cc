@@ -3,8 +3,8 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/change.h"
 #include "base/device/device_interface.h"
+#include "engine/change.h"
 #include "mxnet/engine.h"
 #include "mxnet/ndarray.h"
 #include "ndarray/run.h"

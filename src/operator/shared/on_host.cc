@@ -37,7 +37,8 @@ void Write(const RunContext& run, const void* src, void* dst, size_t bytes) {
 void OnHost(KernelArgs& args, const std::function<void(KernelArgs&)>& compute) {
   if (!args.run.ctx.is_gpu()) return compute(args);
   if (args.run.capture) ++args.run.capture->host_waits;
-  MXNET_CHECK(!args.run.capturing()) << "[" << args.attrs->op->name << "] computes on the host: a stream that is being captured cannot wait for it";
+  MXNET_CHECK(!args.run.capturing()) << "[" << args.attrs->op->name
+                                     << "] computes on the host: a stream that is being captured cannot wait for it";
   HostMemory memory;
   std::deque<TempParts> sparse;  // deque: growing keeps addresses
   std::vector<TBlob> in(args.in.begin(), args.in.end()), out(args.out.begin(), args.out.end());
