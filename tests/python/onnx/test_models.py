@@ -1,0 +1,283 @@
+"""`mx.onnx.load`: models as files have them, shapes of every call, control flow, damaged input."""
+import threading
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto as T, helper as h, numpy_helper  # noqa: E402  (needs onnx)
+
+
+def _model(nodes, inputs, outputs, constants=(), opset=18, domains=(), **more):
+    def infos(values):
+        return [h.make_tensor_value_info(n, t, s) for n, t, s in values]
+    graph = h.make_graph(nodes, "g", infos(inputs), infos(outputs), [numpy_helper.from_array(np.asarray(v), n) for n, v in dict(constants).items()])
+    opsets = [h.make_opsetid("", opset)] + [h.make_opsetid(d, v) for d, v in domains]
+    return h.make_model(graph, opset_imports=opsets, **more)
+
+
+def _load(model, **how):
+    return mx.onnx.load(model.SerializeToString(), **how)
+
+
+def _dense():
+    w = np.random.RandomState(0).randn(3, 4).astype("float32")
+    return w, _model([h.make_node("Gemm", ["x", "w"], ["y"], transB=1)], [("x", T.FLOAT, ["n", 4])], [("y", T.FLOAT, ["n", 3])], {"w": w})
+
+
+def test_inputs_by_position_name_and_kind():
+    w, model = _dense()
+    m = _load(model)
+    x = np.random.RandomState(1).randn(2, 4).astype("float32")
+    for y in (m(x), m(mx.nd.array(x)), m(x=x), m({"x": x}), m(x.tolist()), m(x.astype("float64")), m.run({"x": x})["y"]):
+        np.testing.assert_allclose(y.asnumpy(), x @ w.T, rtol=1e-5, atol=1e-6)
+    assert type(m(mx.nd.array(x))) is mx.nd.NDArray and type(m(mx.np.array(x))) is mx.np.ndarray
+    assert m.inputs[0].shape == ("n", 4) and m.outputs[0].name == "y"
+    assert "x: float32 (n, 4)" in repr(m) and "<table>" in m._repr_html_()
+
+
+def test_every_batch_has_a_plan_and_plans_do_not_pile_up():
+    w, model = _dense()
+    m = _load(model)
+    for n in [*range(1, 40), 0, 3]:
+        x = np.ones((n, 4), "float32")
+        assert m(x).shape == (n, 3)
+    assert 1 <= m.explain().count("plan of") <= 16
+
+
+@pytest.mark.parametrize("given, words", [
+    ({"x": np.ones((2, 5), "float32")}, "shape (2,5); accepted: float32 (n, 4)"),
+    ({"x": np.ones((2, 4), "int32")}, "is int32; accepted"),
+    ({"z": np.ones((2, 4), "float32")}, "no value for the input x"),
+    ({"x": np.ones((2, 4), "float32"), "z": np.ones(1, "float32")}, "no input z"),
+    ({}, "no value for the input x")])
+def test_inputs_that_do_not_fit(given, words):
+    with pytest.raises(mx.MXNetError, match=r"\[onnx\]") as error:
+        _load(_dense()[1]).run(given)
+    assert words in str(error.value)
+
+
+def test_unknown_operators_are_named_with_node_domain_and_opset():
+    nodes = [h.make_node("Frobnicate", ["x"], ["a"], name="first"), h.make_node("Quux", ["a"], ["y"], name="second", domain="my.own")]
+    model = _model(nodes, [("x", T.FLOAT, [1])], [("y", T.FLOAT, [1])], domains=[("my.own", 3)])
+    with pytest.raises(mx.MXNetError, match="not known") as error:
+        _load(model)
+    assert "first (ai.onnx.Frobnicate, opset 18)" in str(error.value) and "second (my.own.Quux, opset 3)" in str(error.value)
+
+
+def test_unknown_attributes_are_named():
+    model = _model([h.make_node("Relu", ["x"], ["y"], name="r", slope=0.1)], [("x", T.FLOAT, [1])], [("y", T.FLOAT, [1])])
+    with pytest.raises(mx.MXNetError, match=r"node r \(Relu, opset 18\): attribute slope is not known"):
+        _load(model)(np.ones(1, "float32"))
+
+
+def test_shapes_that_the_graph_computes_leave_no_trace():
+    nodes = [h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "zero"], ["n"]), h.make_node("Unsqueeze", ["n", "axes"], ["n1"]),
+             h.make_node("Concat", ["n1", "rest"], ["to"], axis=0), h.make_node("Reshape", ["x", "to"], ["y"])]
+    model = _model(nodes, [("x", T.FLOAT, ["n", 2, 3])], [("y", T.FLOAT, None)],
+                   {"zero": np.int64(0), "axes": np.array([0]), "rest": np.array([-1])})
+    m = _load(model)
+    for n in (1, 5):
+        x = np.arange(6 * n, dtype="float32").reshape(n, 2, 3)
+        np.testing.assert_array_equal(m(x).asnumpy(), x.reshape(n, 6))
+    assert "on arrays" not in m.explain()
+
+
+def test_results_of_value_dependent_shape_cut_the_graph_there_alone():
+    nodes = [h.make_node("Relu", ["x"], ["a"]), h.make_node("NonZero", ["a"], ["i"]), h.make_node("Transpose", ["i"], ["t"]),
+             h.make_node("GatherND", ["a", "t"], ["y"])]
+    m = _load(_model(nodes, [("x", T.FLOAT, ["n", 3])], [("y", T.FLOAT, None)]))
+    for seed in range(4):
+        x = np.random.RandomState(seed).randn(4, 3).astype("float32")
+        np.testing.assert_array_equal(m(x).asnumpy(), x[x > 0])
+    assert m.explain().count("NonZero") >= 1 and "Relu" not in m.explain()
+
+
+def test_branches_of_different_rank():
+    then = h.make_graph([h.make_node("Squeeze", ["x"], ["a"])], "then", [], [h.make_tensor_value_info("a", T.FLOAT, None)])
+    other = h.make_graph([h.make_node("Neg", ["x"], ["b"])], "else", [], [h.make_tensor_value_info("b", T.FLOAT, None)])
+    nodes = [h.make_node("ReduceSum", ["x"], ["s"], keepdims=0), h.make_node("Greater", ["s", "zero"], ["c"]),
+             h.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other)]
+    m = _load(_model(nodes, [("x", T.FLOAT, [1, 3])], [("y", T.FLOAT, None)], {"zero": np.float32(0)}))
+    for sign in (1, -1, 1):
+        x = np.full((1, 3), sign, "float32")
+        np.testing.assert_array_equal(m(x).asnumpy(), x[0] if sign > 0 else -x)
+
+
+def test_loops_see_outer_values_and_stack_what_they_scan():
+    body = h.make_graph([h.make_node("Mul", ["v", "factor"], ["v2"]), h.make_node("Identity", ["v2"], ["row"]), h.make_node("Identity", ["go"], ["go2"])], "body",
+                        [h.make_tensor_value_info("i", T.INT64, []), h.make_tensor_value_info("go", T.BOOL, []), h.make_tensor_value_info("v", T.FLOAT, [2])],
+                        [h.make_tensor_value_info("go2", T.BOOL, []), h.make_tensor_value_info("v2", T.FLOAT, [2]), h.make_tensor_value_info("row", T.FLOAT, [2])])
+    nodes = [h.make_node("Add", ["x", "x"], ["factor"]), h.make_node("Loop", ["n", "", "x"], ["last", "rows"], body=body)]
+    m = _load(_model(nodes, [("n", T.INT64, []), ("x", T.FLOAT, [2])], [("last", T.FLOAT, [2]), ("rows", T.FLOAT, None)]))
+    x = np.array([0.5, 1.5], "float32")
+    for n in (0, 3):
+        last, rows = m(np.int64(n), x)
+        np.testing.assert_allclose(last.asnumpy(), x * (2 * x) ** n, rtol=1e-6)
+        assert rows.shape == (n, 2)
+
+
+def test_functions_of_the_model_are_written_out():
+    f = h.make_function("my", "AddTwice", ["a", "b"], ["c"],
+                        [h.make_node("Add", ["a", "b"], ["t"]), h.make_node("Add", ["t", "b"], ["u"]), h.make_node("Elu", ["u"], ["c"])],
+                        [h.make_opsetid("", 18)])
+    f.attribute.append("alpha")
+    f.node[2].attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="alpha", type=onnx.AttributeProto.FLOAT))
+    nodes = [h.make_node("AddTwice", ["x", "x"], ["y"], domain="my", alpha=0.5), h.make_node("AddTwice", ["y", "x"], ["z"], domain="my")]
+    model = _model(nodes, [("x", T.FLOAT, [2])], [("z", T.FLOAT, [2])], domains=[("my", 1)], functions=[f])
+
+    def elu(v, alpha):
+        return np.where(v > 0, v, alpha * np.expm1(v))
+    x = np.array([1.0, -1.0])
+    np.testing.assert_allclose(_load(model)(x).asnumpy(), elu(elu(3 * x, 0.5) + 2 * x, 1.0), rtol=1e-5)
+
+
+def test_nodes_in_any_order_but_no_circles():
+    forward = [h.make_node("Relu", ["x"], ["a"]), h.make_node("Neg", ["a"], ["y"])]
+    sides = [("x", T.FLOAT, [2])], [("y", T.FLOAT, [2])]
+    assert _load(_model(forward[::-1], *sides))(np.array([1.0, -1.0])).asnumpy().tolist() == [-1.0, 0.0]
+    with pytest.raises(mx.MXNetError, match="circle"):
+        _load(_model([h.make_node("Add", ["x", "y"], ["a"]), h.make_node("Neg", ["a"], ["y"])], *sides))
+    with pytest.raises(mx.MXNetError, match="nothing makes"):
+        _load(_model([h.make_node("Add", ["x", "nowhere"], ["y"])], *sides))
+    with pytest.raises(mx.MXNetError, match="has the name of another value"):
+        _load(_model([h.make_node("Neg", ["x"], ["y"]), h.make_node("Relu", ["x"], ["y"])], *sides))
+
+
+def test_external_data_stays_in_its_folder(tmp_path):
+    w, model = _dense()
+    folder = tmp_path / "deep"
+    folder.mkdir()
+    onnx.save_model(model, str(folder / "m.onnx"), save_as_external_data=True, location="w.bin", size_threshold=0)
+    x = np.ones((1, 4), "float32")
+    np.testing.assert_allclose(mx.onnx.load(folder / "m.onnx")(x).asnumpy(), x @ w.T, rtol=1e-5)
+    data = (folder / "m.onnx").read_bytes()
+    np.testing.assert_allclose(mx.onnx.load(data, folder=str(folder))(x).asnumpy(), x @ w.T, rtol=1e-5)
+    with pytest.raises(mx.MXNetError, match="no folder"):
+        mx.onnx.load(data)
+    (tmp_path / "outside.bin").write_bytes(b"\0" * 48)
+    for place in ("../outside.bin", "/etc/passwd", str(tmp_path / "outside.bin")):
+        bad = onnx.load(str(folder / "m.onnx"), load_external_data=False)
+        next(e for e in bad.graph.initializer[0].external_data if e.key == "location").value = place
+        (folder / "bad.onnx").write_bytes(bad.SerializeToString())
+        with pytest.raises(mx.MXNetError, match="stays in the folder"):
+            mx.onnx.load(folder / "bad.onnx")
+    (folder / "w.bin").unlink()
+    (folder / "w.bin").symlink_to(tmp_path / "outside.bin")
+    with pytest.raises(mx.MXNetError, match="leads out of the folder"):
+        mx.onnx.load(folder / "m.onnx")
+
+
+@pytest.mark.parametrize("dims, size", [([2, 3], 20), ([-1, 3], 12), ([2**40, 2**40], 8), ([2**62], 8), ([1] * 70, 4)])
+def test_weights_that_are_not_there(dims, size):
+    w, model = _dense()
+    model.graph.initializer[0].dims[:] = dims
+    model.graph.initializer[0].raw_data = b"\0" * size
+    with pytest.raises(mx.MXNetError, match=r"\[onnx\] tensor w"):
+        _load(model)
+
+
+def test_damaged_files_end_in_errors():
+    data = _dense()[1].SerializeToString()
+    for cut in range(0, len(data), 7):
+        try:
+            mx.onnx.load(data[:cut])
+        except mx.MXNetError as error:
+            assert "[onnx]" in str(error)
+    with pytest.raises(mx.MXNetError, match="no graph"):
+        mx.onnx.load(b"")
+    with pytest.raises(mx.MXNetError, match="damaged"):
+        mx.onnx.load(b"\x3a\xff\xff\xff\xff\x0f")
+    for depth, words in ((50, "not there"), (150, "deep"), (10000, "deep")):
+        with pytest.raises(mx.MXNetError, match=words):
+            mx.onnx.load(_nested(depth))({})
+
+
+def _field(number, data):
+    """A field of bytes in the wire format."""
+    size, length = len(data), b""
+    while size >= 128:
+        length, size = length + bytes([size % 128 + 128]), size // 128
+    return bytes([number * 8 + 2]) + length + bytes([size]) + data
+
+
+def _nested(depth):
+    """Graphs in branches of graphs, as bytes: onnx's own writer refuses so many."""
+    graph = b""
+    for _ in range(depth):
+        graph = _field(1, _field(4, b"If") + _field(5, _field(1, b"then_branch") + _field(6, graph)))
+    return _field(7, graph)
+
+
+def test_many_threads_share_one_model():
+    w, model = _dense()
+    m, errors = _load(model), []
+
+    def work(seed):
+        draw = np.random.RandomState(seed)
+        for _ in range(20):
+            x = draw.randn(draw.randint(1, 5), 4).astype("float32")
+            if not np.allclose(m(x).asnumpy(), x @ w.T, rtol=1e-4, atol=1e-5):
+                errors.append(seed)
+    threads = [threading.Thread(target=work, args=(s,)) for s in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert errors == []
+
+
+def test_a_symbol_and_a_block_for_any_batch(tmp_path):
+    w, model = _dense()
+    path = str(tmp_path / "m.onnx")
+    onnx.save_model(model, path)
+    symbol, arguments, states = mx.contrib.onnx.import_model(path)
+    assert list(arguments) == ["w"] and states == {}
+    x = np.random.RandomState(0).randn(6, 4).astype("float32")
+    y, = symbol.bind(mx.cpu(), {"x": mx.nd.array(x), **arguments}).forward()
+    np.testing.assert_allclose(y.asnumpy(), x @ w.T, rtol=1e-5, atol=1e-6)
+    block = mx.contrib.onnx.import_to_gluon(path, mx.cpu())
+    block.hybridize()
+    with mx.autograd.record():
+        loss = block(mx.nd.array(x)).sum()
+    loss.backward()
+    np.testing.assert_allclose(block.collect_params()["w"].grad().asnumpy(), np.tile(x.sum(0), (3, 1)), rtol=1e-4, atol=1e-5)
+    assert mx.contrib.onnx.get_model_metadata(path) == {"input_tensor_data": [("x", (0, 4))], "output_tensor_data": [("y", (0, 3))]}
+
+
+def test_the_command_line(tmp_path, capsys):
+    from mxnet.onnx.__main__ import main
+    path, out = str(tmp_path / "m.onnx"), str(tmp_path / "out.npz")
+    onnx.save_model(_dense()[1], path)
+    np.save(tmp_path / "x.npy", np.ones((2, 4), "float32"))
+    main(["check", path])
+    main(["run", path, "--input", f"x={tmp_path / 'x.npy'}", "--out", out])
+    main(["explain", path, "--shape", "x=3,4"])
+    main(["convert", path, str(tmp_path / "m")])
+    main(["bench", path, "--shape", "x=3,4", "--seconds", "0.05"])
+    text = capsys.readouterr().out
+    assert "Gemm" in text and "plan of" in text and "onnxruntime ÷ mxnet" in text
+    assert np.load(out)["y"].shape == (2, 3)
+    block = mx.gluon.SymbolBlock.imports(str(tmp_path / "m-symbol.json"), ["x"], str(tmp_path / "m-0000.params"))
+    assert block(mx.nd.ones((5, 4))).shape == (5, 3)
+    for wrong in (["run", path, "--shape", "q=1"], ["run", str(tmp_path / "none.onnx")], ["run", path, "--shape", "x=a"]):
+        with pytest.raises(SystemExit, match=r"\[onnx\]"):
+            main(wrong)
+
+
+def test_what_can_be_read_is_listed():
+    table = mx.onnx.operators()
+    assert len(table["ai.onnx"]) > 150 and {"ai.onnx.ml", "com.microsoft"} <= set(table)
+    assert all(first >= 1 and (last is None or last >= first) for ops in table.values() for spans in ops.values() for first, last in spans)
+
+
+def test_models_run_again_after_export():
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Conv2D(4, 3, padding=1, activation="relu"), mx.gluon.nn.BatchNorm(), mx.gluon.nn.GlobalAvgPool2D(), mx.gluon.nn.Dense(3))
+    net.initialize()
+    x = mx.nd.random.normal(shape=(2, 3, 8, 8))
+    y = net(x)
+    mx.onnx.export_model(net, in_shapes=[("n", 3, 8, 8)], onnx_file_path="again.onnx")
+    m = mx.onnx.load("again.onnx")
+    np.testing.assert_allclose(m(x).asnumpy(), y.asnumpy(), rtol=1e-5, atol=1e-6)
+    assert m(mx.nd.ones((5, 3, 8, 8))).shape == (5, 3)
