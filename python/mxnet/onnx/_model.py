@@ -57,6 +57,8 @@ def _to_value(value, dtype, ctx):
             return _Handle(out)
         if not isinstance(value, _np.ndarray) and dtype not in (None, "string", "sequence"):
             given = given.astype("float32" if dtype == "bfloat16" else dtype)   # numbers and lists have no dtype of their own
+        if given.dtype.name in ("int4", "int2", "uint4", "uint2"):
+            given = given.astype("int8" if given.dtype.name[0] == "i" else "uint8")   # as weights of these types are held
         value = _from_numpy(given, ctx)
     check_call(_LIB.MXOnnxValueCreateTensor(value.handle, ctypes.byref(out)))
     return _Handle(out)
