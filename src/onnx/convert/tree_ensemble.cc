@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "onnx/convert/tree.h"
 
@@ -159,8 +160,11 @@ Ensemble ReadNodes(const Call& c, const std::string& first) {
       n.yes = find(tree[i], yes[i]), n.no = find(tree[i], no[i]), child[static_cast<size_t>(n.yes)] = child[static_cast<size_t>(n.no)] = 1;
     e.nodes.push_back(n);
   }
+  std::set<int64_t> rooted;
   for (size_t i = 0; i < count; ++i)
-    if (!child[i]) e.roots.push_back(static_cast<int64_t>(i));
+    if (!child[i]) e.roots.push_back(static_cast<int64_t>(i)), rooted.insert(tree[i]);
+  if (rooted.size() != e.roots.size() || rooted != std::set<int64_t>(tree.begin(), tree.end()))
+    c.Refuse("nodes of a tree lead to themselves, or nothing leads to them");
   const auto w_tree = ints(first + "_treeids"), w_node = ints(first + "_nodeids"), w_target = ints(first + "_ids");
   const std::vector<double> weights = Numbers(c, (first + "_weights").c_str());
   if (w_tree.size() != weights.size() || w_node.size() != weights.size() || w_target.size() != weights.size())
