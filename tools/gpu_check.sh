@@ -125,7 +125,8 @@ part() {  # part NAME SECONDS: how long it may last when others come behind it
   note "---- $1"
 }
 bench() { local name=$1 most=$2; shift 2; step "$name" "$most" "$python" "$@"; }
-table() { grep -E '^\||^[a-z]+ [0-9a-z]+ .*[0-9]$' "$out/$1.log" >>"$out/summary.txt" 2>/dev/null || true; }   # Markdown rows, and eager's
+# Markdown rows, eager's, and where a race was stopped the rows that it had by then
+table() { grep -E '^\||^[a-z]+ [0-9a-z]+ .*[0-9]$' "$out/$1.log" >>"$out/summary.txt" 2>/dev/null || grep -E '^[A-Za-z0-9-]+, [0-9]+: ours ' "$out/$1.log" >>"$out/summary.txt" 2>/dev/null || true; }
 
 if wants tests; then
   part tests 300

@@ -26,7 +26,8 @@ class TempParts {
  private:
   std::unique_ptr<SparseParts> parts_;
 };
-/* All that `from` stores; dtypes are converted on the CPU. In an engine operation. */
+/* All that `from` stores; dtypes are converted on the host. In an engine operation; waits for
+ * `stream`, which is needed where a GPU takes part. */
 void CopyParts(const SparseParts& from, SparseParts* to, void* stream);
 /* Bytes between any two devices. In an engine operation. */
 void CopyBetween(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream);

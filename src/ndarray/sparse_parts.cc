@@ -1,7 +1,9 @@
 // What sparse arrays store: memory of the parts, checks, copies of parts.
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
+#include "base/device/device_interface.h"
 #include "engine/change.h"
 #include "mxnet/engine.h"
 #include "mxnet/ndarray.h"
@@ -117,17 +119,31 @@ std::unique_ptr<SparseParts> NewParts(const TensorType& type, const Context& ctx
 void CopyParts(const SparseParts& from, SparseParts* to, void* stream) {
   if (&from == to) return;
   to->Resize(from.stored());
+  const auto wait = [&] {
+    if (stream && (from.ctx.is_gpu() || to->ctx.is_gpu())) GpuInterface().streams.get()->synchronize(stream);
+  };
   const auto copy = [&](const SparsePart& source, SparsePart* target) {
     target->shape = source.shape;
     Reserve(target, to->ctx, false);  // what a caller filled in may be longer than it has to be
     if (source.dtype == target->dtype)
       return CopyBetween(target->memory.dptr, to->ctx, source.memory.dptr, from.ctx, source.Bytes(), stream);
-    MXNET_CHECK_KIND(!from.ctx.is_gpu() && !to->ctx.is_gpu(), Type)
-        << "[copyto] from " << DTypeName(source.dtype) << " to " << DTypeName(target->dtype) << " across devices; cast first";
-    ConvertElements(source.memory.dptr, source.dtype, target->memory.dptr, target->dtype, source.Size());
+    std::vector<char> read(from.ctx.is_gpu() ? source.Bytes() : 0), made(to->ctx.is_gpu() ? target->Bytes() : 0);
+    const Context host = Context::CPU(0);
+    if (!read.empty()) {
+      CopyBetween(read.data(), host, source.memory.dptr, from.ctx, source.Bytes(), stream);
+      wait();
+    }
+    ConvertElements(read.empty() ? source.memory.dptr : read.data(), source.dtype, made.empty() ? target->memory.dptr : made.data(),
+                    target->dtype, source.Size());
+    if (!made.empty()) {
+      CopyBetween(target->memory.dptr, to->ctx, made.data(), host, target->Bytes(), stream);
+      wait();
+    }
   };
   copy(from.values, &to->values);
   for (int i = 0; i < from.num_index(); ++i) copy(from.index[i], &to->index[i]);
+  // Hosts read, free and exchange parts in the operations that follow, so nothing may be under way.
+  wait();
   to->state = from.state.load();
 }
 

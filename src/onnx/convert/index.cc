@@ -51,7 +51,9 @@ void GatherElementsNumbers(Call& c) {
   CheckIndices(c, indices);
   bool fits = indices.ndim() == rank;
   for (int i = 0; fits && i < rank; ++i) fits = i == axis || indices.shape()[i] <= x.shape()[i];
-  if (!fits) c.Refuse("indices have shape " + indices.shape().str() + " for an array of shape " + x.shape().str() + "; accepted: as many dimensions, and none larger but axis " + Text(axis));
+  if (!fits)
+    c.Refuse("indices have shape " + indices.shape().str() + " for an array of shape " + x.shape().str() +
+             "; accepted: as many dimensions, and none larger but axis " + Text(axis));
   if (indices.size() == 0) return c.Out(c.Filled(indices.shape(), x.dtype(), 0));
   std::vector<Value> operands = {x};
   for (int i = 0; i < rank; ++i) operands.push_back(i == axis ? c.Cast(indices, kInt64) : CountAlong(c, indices.shape()[i], i, rank));
@@ -65,12 +67,15 @@ void GatherNdNumbers(Call& c) {
   const int batch = static_cast<int>(c.Attr("batch_dims", static_cast<int64_t>(0)));
   CheckIndices(c, indices);
   if (x.ndim() < 1 || indices.ndim() < 1 || batch < 0 || batch >= std::min(x.ndim(), indices.ndim()))
-    c.Refuse("batch_dims=" + Text(batch) + " of shapes " + x.shape().str() + " and " + indices.shape().str() + "; accepted: 0 to the smaller rank - 1");
+    c.Refuse("batch_dims=" + Text(batch) + " of shapes " + x.shape().str() + " and " + indices.shape().str() +
+             "; accepted: 0 to the smaller rank - 1");
   const int last = indices.ndim() - 1;
   const int64_t depth = indices.shape()[last];
   bool fits = depth >= 1 && depth <= x.ndim() - batch;
   for (int i = 0; fits && i < batch; ++i) fits = x.shape()[i] == indices.shape()[i];
-  if (!fits) c.Refuse("indices have shape " + indices.shape().str() + " for an array of shape " + x.shape().str() + " with batch_dims=" + Text(batch));
+  if (!fits)
+    c.Refuse("indices have shape " + indices.shape().str() + " for an array of shape " + x.shape().str() +
+             " with batch_dims=" + Text(batch));
   std::vector<int64_t> dims(indices.shape().begin(), indices.shape().begin() + last);
   dims.insert(dims.end(), x.shape().begin() + batch + depth, x.shape().end());
   if (Shape(dims).Size() == 0) return c.Out(c.Filled(Shape(dims), x.dtype(), 0));
@@ -102,7 +107,8 @@ void OneHot(Call& c) {
   dims.insert(dims.begin() + axis, depth);
   if (Shape(dims).Size() == 0) return c.Out(c.Filled(Shape(dims), values.dtype(), 0));
   const Value wide = c.Cast(indices, kInt64);
-  const Value places = c.Op("_npi_where", {WithNumber(c, "_npi_less_scalar", wide, 0), WithNumber(c, "_npi_add_scalar", wide, static_cast<double>(depth)), wide});
+  const Value places = c.Op(
+      "_npi_where", {WithNumber(c, "_npi_less_scalar", wide, 0), WithNumber(c, "_npi_add_scalar", wide, static_cast<double>(depth)), wide});
   const AttrDict attrs = {{"depth", Text(depth)}, {"dtype", DTypeName(values.dtype())}};
   double off, on;
   if (values.known() && ScalarOf(SliceAxis(c, values, 0, 0, 1), &off) && ScalarOf(SliceAxis(c, values, 0, 1, 2), &on)) {
@@ -120,8 +126,10 @@ void OneHot(Call& c) {
 void ReverseSequence(Call& c) {
   const Value &x = c.in(0), &lengths = c.in(1);
   const int64_t time = c.Attr("time_axis", static_cast<int64_t>(0)), batch = c.Attr("batch_axis", static_cast<int64_t>(1));
-  if (x.ndim() < 2 || time + batch != 1 || time * batch != 0) c.Refuse("time_axis=" + Text(time) + ", batch_axis=" + Text(batch) + "; accepted: 0 and 1 in either order");
-  if (lengths.ndim() != 1 || lengths.size() != x.shape()[static_cast<int>(batch)]) c.Refuse("sequence_lens has shape " + lengths.shape().str() + "; accepted: one number for each sequence");
+  if (x.ndim() < 2 || time + batch != 1 || time * batch != 0)
+    c.Refuse("time_axis=" + Text(time) + ", batch_axis=" + Text(batch) + "; accepted: 0 and 1 in either order");
+  if (lengths.ndim() != 1 || lengths.size() != x.shape()[static_cast<int>(batch)])
+    c.Refuse("sequence_lens has shape " + lengths.shape().str() + "; accepted: one number for each sequence");
   const bool swapped = time == 1;
   std::vector<int64_t> order = {1, 0};
   for (int i = 2; i < x.ndim(); ++i) order.push_back(i);

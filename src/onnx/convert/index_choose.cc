@@ -43,7 +43,8 @@ void TopK(Call& c) {
     c.Out(0, c.Filled(shape, x.dtype(), 0));
     return c.Out(1, c.Filled(shape, kInt64, 0));
   }
-  const std::vector<Value> both = c.Ops("topk", {x}, {{"axis", Text(axis)}, {"k", Text(k)}, {"ret_typ", "both"}, {"is_ascend", Text(!largest)}, {"dtype", "int64"}});
+  const std::vector<Value> both =
+      c.Ops("topk", {x}, {{"axis", Text(axis)}, {"k", Text(k)}, {"ret_typ", "both"}, {"is_ascend", Text(!largest)}, {"dtype", "int64"}});
   c.Out(0, both[0]);
   c.Out(1, both[1]);
 }
@@ -100,15 +101,18 @@ void CompressNumbers(Call& c) {
   Value x = c.in(0);
   const Value& condition = c.in(1);
   int axis = 0;
-  if (c.has_attr("axis")) axis = c.Axis(c.Attr("axis", static_cast<int64_t>(0)), x.ndim());
-  else x = c.Reshape(x, Shape{x.size()});
+  if (c.has_attr("axis"))
+    axis = c.Axis(c.Attr("axis", static_cast<int64_t>(0)), x.ndim());
+  else
+    x = c.Reshape(x, Shape{x.size()});
   if (condition.ndim() != 1 || condition.dtype() != kBool) c.Refuse("condition is not a vector of bool");
   // a condition may be shorter; what it does not reach is left out
   const std::vector<int64_t> flags = c.Ints(1);
   std::vector<int64_t> places;
   for (size_t i = 0; i < flags.size(); ++i) {
     if (!flags[i]) continue;
-    if (static_cast<int64_t>(i) >= x.shape()[axis]) c.Refuse("condition chooses entry " + Text(static_cast<int64_t>(i)) + " of " + Text(x.shape()[axis]));
+    if (static_cast<int64_t>(i) >= x.shape()[axis])
+      c.Refuse("condition chooses entry " + Text(static_cast<int64_t>(i)) + " of " + Text(x.shape()[axis]));
     places.push_back(static_cast<int64_t>(i));
   }
   Shape shape = x.shape();
@@ -141,14 +145,17 @@ void Unique(Call& c) {
       if (c.wants(i)) c.Out(i, c.Filled(Shape{0}, kInt64, 0));
     return;
   }
-  const std::vector<Value> all = c.Ops("_npi_unique", {x}, {{"return_index", "True"}, {"return_inverse", "True"}, {"return_counts", "True"}, {"axis", whole ? "None" : Text(axis)}});
+  const std::vector<Value> all =
+      c.Ops("_npi_unique", {x},
+            {{"return_index", "True"}, {"return_inverse", "True"}, {"return_counts", "True"}, {"axis", whole ? "None" : Text(axis)}});
   std::vector<int64_t> first = IntegersOf(all[1]), inverse = IntegersOf(all[2]), counts = IntegersOf(all[3]);
   Value found = all[0];
   if (!sorted) {
     // in the order in which they come first
     std::vector<int64_t> order(first.size()), rank(first.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&first](int64_t a, int64_t b) { return first[static_cast<size_t>(a)] < first[static_cast<size_t>(b)]; });
+    std::sort(order.begin(), order.end(),
+              [&first](int64_t a, int64_t b) { return first[static_cast<size_t>(a)] < first[static_cast<size_t>(b)]; });
     std::vector<int64_t> first_then, counts_then;
     for (size_t i = 0; i < order.size(); ++i) {
       const size_t from = static_cast<size_t>(order[i]);
@@ -172,9 +179,9 @@ void Unique(Call& c) {
 Rules ChooseRules() {
   return {
       {"", "Where", 9, kNewest, Where, nullptr},     {"", "TopK", 1, kNewest, TopK, nullptr},
-      {"", "CumSum", 11, kNewest, CumSum, nullptr},   {"", "CumProd", 26, kNewest, CumProd, nullptr},
-      {"", "Trilu", 14, kNewest, Trilu, nullptr},     {"", "Compress", 9, kNewest, Compress, nullptr},
-      {"", "NonZero", 9, kNewest, NonZero, nullptr},  {"", "Unique", 11, kNewest, Unique, nullptr},
+      {"", "CumSum", 11, kNewest, CumSum, nullptr},  {"", "CumProd", 26, kNewest, CumProd, nullptr},
+      {"", "Trilu", 14, kNewest, Trilu, nullptr},    {"", "Compress", 9, kNewest, Compress, nullptr},
+      {"", "NonZero", 9, kNewest, NonZero, nullptr}, {"", "Unique", 11, kNewest, Unique, nullptr},
   };
 }
 

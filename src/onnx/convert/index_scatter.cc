@@ -49,7 +49,9 @@ void ScatterElements(Call& c) {
   SameDTypes(c, {x, updates});
   bool fits = indices.ndim() == rank && indices.shape() == updates.shape();
   for (int i = 0; fits && i < rank; ++i) fits = i == axis || indices.shape()[i] <= x.shape()[i];
-  if (!fits) c.Refuse("indices have shape " + indices.shape().str() + " and updates " + updates.shape().str() + " for an array of shape " + x.shape().str());
+  if (!fits)
+    c.Refuse("indices have shape " + indices.shape().str() + " and updates " + updates.shape().str() + " for an array of shape " +
+             x.shape().str());
   if (indices.size() == 0) return c.Out(x);
   std::vector<Value> rows;
   for (int i = 0; i < rank; ++i) {
@@ -69,10 +71,12 @@ void ScatterNd(Call& c) {
   const std::string reduction = ReductionOf(c);
   CheckIndices(c, indices);
   SameDTypes(c, {x, updates});
-  if (indices.ndim() < 1 || x.ndim() < 1) c.Refuse("indices and data have shapes " + indices.shape().str() + " and " + x.shape().str() + "; accepted: at least one dimension");
+  if (indices.ndim() < 1 || x.ndim() < 1)
+    c.Refuse("indices and data have shapes " + indices.shape().str() + " and " + x.shape().str() + "; accepted: at least one dimension");
   const int last = indices.ndim() - 1;
   const int64_t depth = indices.shape()[last];
-  if (depth > x.ndim()) c.Refuse("indices of shape " + indices.shape().str() + " address " + Text(depth) + " dimensions of " + x.shape().str());
+  if (depth > x.ndim())
+    c.Refuse("indices of shape " + indices.shape().str() + " address " + Text(depth) + " dimensions of " + x.shape().str());
   std::vector<int64_t> dims(indices.shape().begin(), indices.shape().begin() + last);
   dims.insert(dims.end(), x.shape().begin() + depth, x.shape().end());
   if (updates.shape() != Shape(dims)) c.Refuse("updates have shape " + updates.shape().str() + "; accepted: " + Shape(dims).str());
@@ -100,7 +104,8 @@ void TensorScatter(Call& c) {
   SameDTypes(c, {cache, update});
   bool fits = update.ndim() == rank && axis > 0;
   for (int i = 0; fits && i < rank; ++i) fits = i == axis ? update.shape()[i] <= cache.shape()[i] : update.shape()[i] == cache.shape()[i];
-  if (!fits) c.Refuse("update has shape " + update.shape().str() + " for a cache of shape " + cache.shape().str() + " and axis " + Text(axis));
+  if (!fits)
+    c.Refuse("update has shape " + update.shape().str() + " for a cache of shape " + cache.shape().str() + " and axis " + Text(axis));
   if (update.size() == 0) return c.Out(cache);
   const int64_t size = cache.shape()[axis], length = update.shape()[axis], batch = cache.shape()[0];
   Value start = c.has(2) ? c.Cast(c.in(2), kInt64) : c.Filled(Shape{batch}, kInt64, 0);

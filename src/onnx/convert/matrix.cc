@@ -1,6 +1,7 @@
 /*
- * Products of matrices. A known second factor makes a dense layer (FullyConnected), whose weights are
- * transposed while the graph is made; the rest are batch_dot, dot and, for integers, matmul.
+ * Products of matrices. A known second factor makes a dense layer (FullyConnected), whose
+ * weights are transposed while the graph is made; the rest are batch_dot, dot and, for
+ * integers, matmul.
  */
 #include <algorithm>
 #include <cctype>
@@ -33,7 +34,8 @@ void CheckProduct(const Call& c, const Value& a, const Value& b) {
   SameDTypes(c, {a, b});
   const bool vectors = a.ndim() >= 1 && b.ndim() >= 1;
   const int64_t left = vectors ? a.shape()[a.ndim() - 1] : -1, right = vectors ? b.shape()[std::max(b.ndim() - 2, 0)] : -2;
-  if (left != right) c.Refuse("shapes " + a.shape().str() + " and " + b.shape().str() + "; accepted: the last size of A is the last but one of B");
+  if (left != right)
+    c.Refuse("shapes " + a.shape().str() + " and " + b.shape().str() + "; accepted: the last size of A is the last but one of B");
 }
 
 void MatMul(Call& c) {
@@ -69,15 +71,18 @@ void Gemm(Call& c) {
   const bool ta = c.Attr("transA", static_cast<int64_t>(0)) != 0, tb = c.Attr("transB", static_cast<int64_t>(0)) != 0;
   if (c.opset < 7) c.Attr("broadcast", static_cast<int64_t>(0));
   Value a = c.in(0), b = c.in(1);
-  if (a.ndim() != 2 || b.ndim() != 2) c.Refuse("A and B have shapes " + a.shape().str() + " and " + b.shape().str() + "; accepted: two dimensions each");
+  if (a.ndim() != 2 || b.ndim() != 2)
+    c.Refuse("A and B have shapes " + a.shape().str() + " and " + b.shape().str() + "; accepted: two dimensions each");
   const int64_t m = a.shape()[ta ? 1 : 0], k = a.shape()[ta ? 0 : 1], n = b.shape()[tb ? 0 : 1];
-  if (b.shape()[tb ? 1 : 0] != k) c.Refuse("A has shape " + a.shape().str() + " and B " + b.shape().str() + ", with transA=" + Text(ta) + " and transB=" + Text(tb));
+  if (b.shape()[tb ? 1 : 0] != k)
+    c.Refuse("A has shape " + a.shape().str() + " and B " + b.shape().str() + ", with transA=" + Text(ta) + " and transB=" + Text(tb));
   SameDTypes(c, {a, b});
   Value bias;
   if (c.has(2) && beta != 0) {
     SameDTypes(c, {a, c.in(2)});
     bias = Scaled(c, c.in(2), beta);
-    if (BroadcastOf(c, bias.shape(), Shape{m, n}) != Shape{m, n}) c.Refuse("C has shape " + bias.shape().str() + "; accepted: what broadcasts to " + Shape{m, n}.str());
+    if (BroadcastOf(c, bias.shape(), Shape{m, n}) != Shape{m, n})
+      c.Refuse("C has shape " + bias.shape().str() + "; accepted: what broadcasts to " + Shape{m, n}.str());
   }
   const bool floats = IsFloating(a.dtype());
   if (floats && (b.known() || tb) && m * k * n != 0) {
@@ -109,7 +114,8 @@ void Einsum(Call& c) {
 
 void Det(Call& c) {
   const Value& x = c.in(0);
-  if (x.ndim() < 2 || x.shape()[x.ndim() - 1] != x.shape()[x.ndim() - 2]) c.Refuse("the input has shape " + x.shape().str() + "; accepted: square matrices");
+  if (x.ndim() < 2 || x.shape()[x.ndim() - 1] != x.shape()[x.ndim() - 2])
+    c.Refuse("the input has shape " + x.shape().str() + "; accepted: square matrices");
   const int wide = x.dtype() == kFloat64 ? kFloat64 : kFloat32;
   c.Out(c.Cast(c.Op("_npi_det", {c.Cast(x, wide)}), x.dtype()));
 }

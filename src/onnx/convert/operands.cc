@@ -48,7 +48,9 @@ Shape BroadcastOf(const Call& c, const Shape& a, const Shape& b) {
   for (int i = 0; i < rank; ++i) {
     const int ia = i - (rank - a.ndim()), ib = i - (rank - b.ndim());
     const int64_t da = ia < 0 ? 1 : a[ia], db = ib < 0 ? 1 : b[ib];
-    if (da != db && da != 1 && db != 1) c.Refuse("shapes " + a.str() + " and " + b.str() + " do not broadcast: sizes " + Text(da) + " and " + Text(db) + " must be equal, or one of them 1");
+    if (da != db && da != 1 && db != 1)
+      c.Refuse("shapes " + a.str() + " and " + b.str() + " do not broadcast: sizes " + Text(da) + " and " + Text(db) +
+               " must be equal, or one of them 1");
     dims[static_cast<size_t>(i)] = da == 1 ? db : da;
   }
   return Shape(dims);
@@ -58,7 +60,8 @@ void SameDTypes(const Call& c, const std::vector<Value>& values) {
   for (const Value& v : values) {
     if (v.kind != Value::kTensor) c.Refuse("an input is not a tensor of numbers");
     if (v.dtype() != values[0].dtype())
-      c.Refuse(std::string("inputs are ") + DTypeName(values[0].dtype()) + " and " + DTypeName(v.dtype()) + "; accepted: inputs of one type");
+      c.Refuse(std::string("inputs are ") + DTypeName(values[0].dtype()) + " and " + DTypeName(v.dtype()) +
+               "; accepted: inputs of one type");
   }
 }
 
@@ -81,13 +84,15 @@ Value NotNegative(const Call& c, const Value& indices, int64_t size) {
   if (indices.known()) {
     std::vector<int64_t> numbers = IntegersOf(indices);
     for (int64_t& i : numbers) {
-      if (i < -size || i >= size) c.Refuse("index " + Text(i) + " of a dimension of " + Text(size) + " entries; accepted: " + Text(-size) + " to " + Text(size - 1));
+      if (i < -size || i >= size)
+        c.Refuse("index " + Text(i) + " of a dimension of " + Text(size) + " entries; accepted: " + Text(-size) + " to " + Text(size - 1));
       if (i < 0) i += size;
     }
     return c.Tensor(indices.shape(), kInt64, numbers.data());
   }
   const Value wide = c.Cast(indices, kInt64);
-  return c.Op("_npi_where", {WithNumber(c, "_npi_less_scalar", wide, 0), WithNumber(c, "_npi_add_scalar", wide, static_cast<double>(size)), wide});
+  return c.Op("_npi_where",
+              {WithNumber(c, "_npi_less_scalar", wide, 0), WithNumber(c, "_npi_add_scalar", wide, static_cast<double>(size)), wide});
 }
 
 void MoveElements(Call& c, Converter convert) {
@@ -101,13 +106,15 @@ void MoveElements(Call& c, Converter convert) {
     v = c.Tensor(v.shape(), kInt64, numbers.data());
   }
   if (strings.empty()) return convert(c);
+  for (int i = 0; i < c.num_inputs(); ++i)
+    if (c.has(i) && c.in(i).kind == Value::kTensor) c.Known(i);  // indices, and conditions
   Call inner(c.node, c.opset, c.argument, std::move(inputs), c.builder());
   convert(inner);
   inner.CheckAttributes();
   for (const Attribute& a : c.node.attributes) c.Ignore(a.name.c_str());
   for (size_t i = 0; i < inner.outputs().size(); ++i) {
     const Value& moved = inner.outputs()[i];
-    if (!moved.known()) continue;
+    if (moved.kind == Value::kNone) continue;
     std::vector<std::string> result;
     for (int64_t number : IntegersOf(moved)) {
       if (number < 0 || number >= static_cast<int64_t>(strings.size())) c.Refuse("strings cannot be filled in");

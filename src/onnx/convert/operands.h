@@ -13,6 +13,9 @@
 namespace mxnet {
 namespace onnx {
 
+/* So many numbers are listed one by one while a graph is made. */
+constexpr int64_t kMostListed = int64_t{1} << 28;
+
 inline bool IsInteger(int dtype) { return !IsFloating(dtype) && dtype != kBool && dtype >= 0; }
 inline bool IsUnsigned(int dtype) { return dtype == kUint8 || dtype == kUint16 || dtype == kUint32 || dtype == kUint64; }
 
@@ -43,7 +46,7 @@ inline Value WithNumber(const Call& c, const char* op, const Value& x, double nu
 
 /*
  * Runs a converter that only moves elements: of strings, their numbers are moved instead, and the
- * strings are looked up afterwards. Inputs that are strings must all be of the first `operands`.
+ * strings are looked up afterwards. The other inputs must be known then.
  */
 void MoveElements(Call& c, Converter convert);
 

@@ -1,10 +1,12 @@
 /*
- * Operators that work element by element. Those with one operand here; with two, pointwise_binary.cc.
+ * Operators that work element by element. Those with one operand here; with two,
+ * pointwise_binary.cc.
  */
+#include "onnx/convert/pointwise.h"
+
 #include <cmath>
 
 #include "onnx/convert/operands.h"
-#include "onnx/convert/pointwise.h"
 
 namespace mxnet {
 namespace onnx {
@@ -12,7 +14,8 @@ namespace onnx {
 namespace {
 
 void CheckFloats(const Call& c, const Value& x) {
-  if (!IsFloating(x.dtype())) c.Refuse(std::string("the input is ") + DTypeName(x.dtype()) + "; accepted: float16, bfloat16, float32, float64");
+  if (!IsFloating(x.dtype()))
+    c.Refuse(std::string("the input is ") + DTypeName(x.dtype()) + "; accepted: float16, bfloat16, float32, float64");
 }
 
 void Unary(Call& c) {
@@ -49,9 +52,7 @@ void Leaky(Call& c) {
   c.Out(c.Op("LeakyReLU", {c.in(0)}, {{"act_type", c.argument}, {"slope", Text(slope)}}));
 }
 
-Value EluOf(const Call& c, const Value& x, double alpha) {
-  return c.Op("LeakyReLU", {x}, {{"act_type", "elu"}, {"slope", Text(alpha)}});
-}
+Value EluOf(const Call& c, const Value& x, double alpha) { return c.Op("LeakyReLU", {x}, {{"act_type", "elu"}, {"slope", Text(alpha)}}); }
 
 void Selu(Call& c) {
   c.Ignore("consumed_inputs");
@@ -70,7 +71,8 @@ void Celu(Call& c) {
   if (alpha == 0) c.Refuse("alpha is 0; accepted: any other number");
   if (alpha == 1) return c.Out(EluOf(c, c.in(0), 1));
   // max(0, x) + min(0, alpha (exp(x / alpha) - 1)), also for negative alpha
-  const Value low = WithNumber(c, "_npi_multiply_scalar", c.Op("expm1", {WithNumber(c, "_npi_multiply_scalar", c.in(0), 1 / alpha)}), alpha);
+  const Value low =
+      WithNumber(c, "_npi_multiply_scalar", c.Op("expm1", {WithNumber(c, "_npi_multiply_scalar", c.in(0), 1 / alpha)}), alpha);
   c.Out(c.Op("_npi_add", {Activate(c, c.in(0), "relu"), WithNumber(c, "_npi_minimum_scalar", low, 0)}));
 }
 
@@ -104,7 +106,8 @@ void SwiGlu(Call& c) {
   const double alpha = c.Attr("alpha", 1.0f);
   SameDTypes(c, {c.in(0), c.in(1)});
   CheckFloats(c, c.in(0));
-  if (c.in(0).shape() != c.in(1).shape()) c.Refuse("shapes " + c.in(0).shape().str() + " and " + c.in(1).shape().str() + "; accepted: equal ones");
+  if (c.in(0).shape() != c.in(1).shape())
+    c.Refuse("shapes " + c.in(0).shape().str() + " and " + c.in(1).shape().str() + "; accepted: equal ones");
   c.Out(c.Op("_npi_multiply", {SwishOf(c, c.in(0), alpha), c.in(1)}));
 }
 
@@ -132,8 +135,11 @@ void Shrink(Call& c) {
   const Value& x = c.in(0);
   // integers are compared and moved as float64, and cut off afterwards
   const Value wide = IsFloating(x.dtype()) ? x : c.Cast(x, kFloat64);
-  const Value high = c.Op("_npi_where_rscalar", {WithNumber(c, "_npi_greater_scalar", wide, lambd), WithNumber(c, "_npi_subtract_scalar", wide, bias)}, {{"scalar", "0"}});
-  const Value all = c.Op("_npi_where", {WithNumber(c, "_npi_less_scalar", wide, -lambd), WithNumber(c, "_npi_add_scalar", wide, bias), high});
+  const Value high =
+      c.Op("_npi_where_rscalar", {WithNumber(c, "_npi_greater_scalar", wide, lambd), WithNumber(c, "_npi_subtract_scalar", wide, bias)},
+           {{"scalar", "0"}});
+  const Value all =
+      c.Op("_npi_where", {WithNumber(c, "_npi_less_scalar", wide, -lambd), WithNumber(c, "_npi_add_scalar", wide, bias), high});
   c.Out(c.Cast(all, x.dtype()));
 }
 

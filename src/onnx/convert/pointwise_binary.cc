@@ -1,6 +1,6 @@
 /*
- * Element by element with two or more operands, which are broadcast together. A known operand of one
- * element becomes a number in the operator, which costs no memory and fuses.
+ * Element by element with two or more operands, which are broadcast together. A known operand
+ * of one element becomes a number in the operator, which costs no memory and fuses.
  */
 #include <cmath>
 #include <sstream>

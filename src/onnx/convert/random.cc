@@ -1,6 +1,6 @@
 /*
- * Draws. They come from the library's generator (mx.random.seed); the `seed` attribute of a node, which
- * would make each run draw the same, is not read.
+ * Draws. They come from the library's generator (mx.random.seed); the `seed` attribute of a
+ * node, which would make each run draw the same, is not read.
  */
 #include "onnx/convert/operands.h"
 
@@ -46,7 +46,9 @@ void Multinomial(Call& c) {
   c.Ignore("seed");
   const int64_t count = c.Attr("sample_size", static_cast<int64_t>(1));
   const int dtype = c.DTypeAttr("dtype", kInt32);
-  if (x.ndim() != 2 || x.shape()[1] < 1 || count < 1) c.Refuse("the input has shape " + x.shape().str() + " and sample_size is " + Text(count) + "; accepted: (batch, classes), and 1 or more");
+  if (x.ndim() != 2 || x.shape()[1] < 1 || count < 1)
+    c.Refuse("the input has shape " + x.shape().str() + " and sample_size is " + Text(count) +
+             "; accepted: (batch, classes), and 1 or more");
   // the input has logarithms of chances
   const Value chances = c.Op("softmax", {c.Cast(x, DrawnType(c, x.dtype()))}, {{"axis", "-1"}});
   c.Out(c.Cast(c.Op("_sample_categorical", {chances}, {{"shape", Text(std::vector<int64_t>{count})}, {"dtype", "int32"}}), dtype));
@@ -56,12 +58,9 @@ void Multinomial(Call& c) {
 
 const Rules& RandomRules() {
   static const Rules rules = {
-      {"", "RandomNormal", 1, kNewest, OfShape, "_random_normal"},
-      {"", "RandomUniform", 1, kNewest, OfShape, "_random_uniform"},
-      {"", "RandomNormalLike", 1, kNewest, Like, "_random_normal"},
-      {"", "RandomUniformLike", 1, kNewest, Like, "_random_uniform"},
-      {"", "Bernoulli", 15, kNewest, Bernoulli, nullptr},
-      {"", "Multinomial", 7, kNewest, Multinomial, nullptr},
+      {"", "RandomNormal", 1, kNewest, OfShape, "_random_normal"},  {"", "RandomUniform", 1, kNewest, OfShape, "_random_uniform"},
+      {"", "RandomNormalLike", 1, kNewest, Like, "_random_normal"}, {"", "RandomUniformLike", 1, kNewest, Like, "_random_uniform"},
+      {"", "Bernoulli", 15, kNewest, Bernoulli, nullptr},           {"", "Multinomial", 7, kNewest, Multinomial, nullptr},
   };
   return rules;
 }

@@ -1,6 +1,6 @@
 /*
- * Reductions. Axes are an attribute in older opsets and an input in newer ones; none means all, unless
- * noop_with_empty_axes says otherwise.
+ * Reductions. Axes are an attribute in older opsets and an input in newer ones; none means
+ * all, unless noop_with_empty_axes says otherwise.
  */
 #include <cmath>
 #include <limits>
@@ -36,8 +36,10 @@ Shape ReducedShape(const Shape& from, const Reduction& r) {
   for (int i = 0; i < from.ndim(); ++i) {
     bool reduced = false;
     for (int64_t axis : r.axes) reduced |= axis == i;
-    if (!reduced) dims.push_back(from[i]);
-    else if (r.keepdims) dims.push_back(1);
+    if (!reduced)
+      dims.push_back(from[i]);
+    else if (r.keepdims)
+      dims.push_back(1);
   }
   return Shape(dims);
 }
@@ -92,7 +94,8 @@ Value Nothing(const Call& c, const Shape& shape, int dtype, bool low) {
 void Extreme(Call& c) {
   const Reduction r = ReductionOf(c);
   const Value& x = c.in(0);
-  if (x.size() == 0 && !r.axes.empty()) return c.Out(Nothing(c, ReducedShape(x.shape(), r), x.dtype(), std::string(c.argument) == "_npi_max"));
+  if (x.size() == 0 && !r.axes.empty())
+    return c.Out(Nothing(c, ReducedShape(x.shape(), r), x.dtype(), std::string(c.argument) == "_npi_max"));
   c.Out(Reduced(c, c.argument, x, r));
 }
 
@@ -151,18 +154,12 @@ void Arg(Call& c) {
 
 const Rules& ReduceRules() {
   static const Rules rules = {
-      {"", "ReduceSum", 1, kNewest, Sum, "_npi_sum"},
-      {"", "ReduceProd", 1, kNewest, Sum, "_npi_prod"},
-      {"", "ReduceMean", 1, kNewest, Mean, nullptr},
-      {"", "ReduceMax", 1, kNewest, Extreme, "_npi_max"},
-      {"", "ReduceMin", 1, kNewest, Extreme, "_npi_min"},
-      {"", "ReduceL1", 1, kNewest, L1, nullptr},
-      {"", "ReduceL2", 1, kNewest, L2, nullptr},
-      {"", "ReduceSumSquare", 1, kNewest, SumSquare, nullptr},
-      {"", "ReduceLogSum", 1, kNewest, LogSum, nullptr},
-      {"", "ReduceLogSumExp", 1, kNewest, LogSumExp, nullptr},
-      {"", "ArgMax", 1, kNewest, Arg, "_npi_argmax"},
-      {"", "ArgMin", 1, kNewest, Arg, "_npi_argmin"},
+      {"", "ReduceSum", 1, kNewest, Sum, "_npi_sum"},     {"", "ReduceProd", 1, kNewest, Sum, "_npi_prod"},
+      {"", "ReduceMean", 1, kNewest, Mean, nullptr},      {"", "ReduceMax", 1, kNewest, Extreme, "_npi_max"},
+      {"", "ReduceMin", 1, kNewest, Extreme, "_npi_min"}, {"", "ReduceL1", 1, kNewest, L1, nullptr},
+      {"", "ReduceL2", 1, kNewest, L2, nullptr},          {"", "ReduceSumSquare", 1, kNewest, SumSquare, nullptr},
+      {"", "ReduceLogSum", 1, kNewest, LogSum, nullptr},  {"", "ReduceLogSumExp", 1, kNewest, LogSumExp, nullptr},
+      {"", "ArgMax", 1, kNewest, Arg, "_npi_argmax"},     {"", "ArgMin", 1, kNewest, Arg, "_npi_argmin"},
   };
   return rules;
 }

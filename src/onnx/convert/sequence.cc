@@ -1,6 +1,6 @@
 /*
- * Sequences and optionals. They are lists of values while the graph is made; only their elements are
- * in the graph.
+ * Sequences and optionals. They are lists of values while the graph is made; only their
+ * elements are in the graph.
  */
 #include <algorithm>
 
@@ -77,7 +77,8 @@ void SplitToSequence(Call& c) {
   } else {
     const int64_t each = c.has(1) ? c.Int(1) : 1;
     if (each < 1) c.Refuse("split is " + Text(each) + "; accepted: numbers from 1 on");
-    for (int64_t begin = 0; begin < size; begin += each) parts.push_back(std::min(each, size - begin));
+    if (size / each > (int64_t{1} << 20)) c.Refuse("a sequence of " + Text(size / each) + " elements; accepted: up to 2^20");
+    for (int64_t begin = 0; begin < size; begin += std::min(each, size)) parts.push_back(std::min(each, size - begin));
   }
   Elements elements;
   int64_t begin = 0;
@@ -111,7 +112,8 @@ void ConcatFromSequence(Call& c) {
     std::vector<int64_t> dims = DimsOf(v.shape());
     if (new_axis && static_cast<int>(dims.size()) >= axis) dims.insert(dims.begin() + axis, 1);
     bool fits = static_cast<int>(dims.size()) == rank;
-    for (int i = 0; fits && i < rank; ++i) fits = (i == axis && !new_axis) || parts.empty() || dims[static_cast<size_t>(i)] == parts[0].shape()[i];
+    for (int i = 0; fits && i < rank; ++i)
+      fits = (i == axis && !new_axis) || parts.empty() || dims[static_cast<size_t>(i)] == parts[0].shape()[i];
     if (!fits) c.Refuse("elements have shapes " + elements[0].shape().str() + " and " + v.shape().str());
     parts.push_back(c.Reshape(v, Shape(dims)));
   }

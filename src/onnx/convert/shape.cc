@@ -49,7 +49,8 @@ Shape Resolved(const Call& c, const Shape& from, std::vector<int64_t> wanted, bo
   for (size_t i = 0; i < wanted.size(); ++i) {
     int64_t& d = wanted[i];
     if (d == 0 && !zero_is_size) {
-      if (static_cast<int>(i) >= from.ndim()) c.Refuse("shape " + given + " copies dimension " + Text(static_cast<int64_t>(i)) + " of " + from.str() + ", which has fewer");
+      if (static_cast<int>(i) >= from.ndim())
+        c.Refuse("shape " + given + " copies dimension " + Text(static_cast<int64_t>(i)) + " of " + from.str() + ", which has fewer");
       d = from[static_cast<int>(i)];
     }
     if (d < -1 || (d == -1 && inferred >= 0)) c.Refuse("shape " + given + "; accepted: sizes, and -1 once");
@@ -140,14 +141,10 @@ void Expand(Call& c) { MoveElements(c, ExpandNumbers); }
 
 Rules MakeRules() {
   Rules rules = {
-      {"", "Identity", 1, kNewest, Identity, nullptr},
-      {"", "Shape", 1, kNewest, ShapeOf, nullptr},
-      {"", "Size", 1, kNewest, SizeOf, nullptr},
-      {"", "Reshape", 1, kNewest, Reshape, nullptr},
-      {"", "Flatten", 1, kNewest, Flatten, nullptr},
-      {"", "Squeeze", 1, kNewest, Squeeze, nullptr},
-      {"", "Unsqueeze", 1, kNewest, Unsqueeze, nullptr},
-      {"", "Transpose", 1, kNewest, Transpose, nullptr},
+      {"", "Identity", 1, kNewest, Identity, nullptr},   {"", "Shape", 1, kNewest, ShapeOf, nullptr},
+      {"", "Size", 1, kNewest, SizeOf, nullptr},         {"", "Reshape", 1, kNewest, Reshape, nullptr},
+      {"", "Flatten", 1, kNewest, Flatten, nullptr},     {"", "Squeeze", 1, kNewest, Squeeze, nullptr},
+      {"", "Unsqueeze", 1, kNewest, Unsqueeze, nullptr}, {"", "Transpose", 1, kNewest, Transpose, nullptr},
       {"", "Expand", 8, kNewest, Expand, nullptr},
   };
   for (const Rules& more : {SliceRules(), CastRules()}) rules.insert(rules.end(), more.begin(), more.end());

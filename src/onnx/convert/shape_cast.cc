@@ -37,9 +37,12 @@ Value NumbersToStrings(const Call& c) {
     for (double d : NumbersOf(x)) strings.push_back(FloatText(static_cast<float>(d)));
   } else {
     for (int64_t i : IntegersOf(x)) {
-      if (x.dtype() == kBool) strings.push_back(i ? "True" : "False");
-      else if (x.dtype() == kUint64) strings.push_back(std::to_string(static_cast<uint64_t>(i)));
-      else strings.push_back(std::to_string(i));
+      if (x.dtype() == kBool)
+        strings.push_back(i ? "True" : "False");
+      else if (x.dtype() == kUint64)
+        strings.push_back(std::to_string(static_cast<uint64_t>(i)));
+      else
+        strings.push_back(std::to_string(i));
     }
   }
   return StringsValue(x.shape(), std::move(strings));
@@ -121,7 +124,8 @@ void ConstantOfShape(Call& c) {
   const Constant* value = c.TensorAttr("value");
   if (value == nullptr) return c.Out(c.Filled(Shape(dims), kFloat32, 0));
   if (value->shape.Size() != 1) c.Refuse("value has shape " + value->shape.str() + "; accepted: one element");
-  if (value->array.is_none()) return c.Out(StringsValue(Shape(dims), std::vector<std::string>(static_cast<size_t>(Shape(dims).Size()), value->strings.at(0))));
+  if (value->array.is_none())
+    return c.Out(StringsValue(Shape(dims), std::vector<std::string>(static_cast<size_t>(Shape(dims).Size()), value->strings.at(0))));
   const Value one(value->array);
   double number;
   if (ScalarOf(one, &number)) return c.Out(c.Filled(Shape(dims), one.dtype(), number));
@@ -132,10 +136,12 @@ template <typename T>
 Value RangeOf(const Call& c, int dtype, T start, T limit, T delta) {
   if (delta == 0) c.Refuse("delta is 0; accepted: any other number");
   const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-  if (!(count < 1099511627776.0)) c.Refuse("a range of " + Text(count) + " numbers; accepted: up to 2^40");
+  if (!(count <= static_cast<double>(kMostListed))) c.Refuse("a range of " + Text(count) + " numbers; accepted: up to 2^28");
   std::vector<T> numbers;
-  for (int64_t i = 0; i < static_cast<int64_t>(std::max(count, 0.0)); ++i) numbers.push_back(static_cast<T>(start + static_cast<T>(i) * delta));
-  return c.Cast(c.Tensor(Shape{static_cast<int64_t>(numbers.size())}, std::is_same<T, double>::value ? kFloat64 : kInt64, numbers.data()), dtype);
+  for (int64_t i = 0; i < static_cast<int64_t>(std::max(count, 0.0)); ++i)
+    numbers.push_back(static_cast<T>(start + static_cast<T>(i) * delta));
+  return c.Cast(c.Tensor(Shape{static_cast<int64_t>(numbers.size())}, std::is_same<T, double>::value ? kFloat64 : kInt64, numbers.data()),
+                dtype);
 }
 
 void Range(Call& c) {
@@ -159,7 +165,7 @@ void EyeLike(Call& c) {
 
 Rules CastRules() {
   return {
-      {"", "Cast", 6, kNewest, Cast, nullptr},       {"", "CastLike", 15, kNewest, CastLike, nullptr},
+      {"", "Cast", 6, kNewest, Cast, nullptr},        {"", "CastLike", 15, kNewest, CastLike, nullptr},
       {"", "BitCast", 26, kNewest, BitCast, nullptr}, {"", "ConstantOfShape", 9, kNewest, ConstantOfShape, nullptr},
       {"", "Range", 11, kNewest, Range, nullptr},     {"", "EyeLike", 9, kNewest, EyeLike, nullptr},
   };

@@ -51,7 +51,8 @@ void SliceNumbers(Call& c) {
     for (size_t i = 0; i < begins.size(); ++i) axes.push_back(static_cast<int64_t>(i));
   if (steps.empty()) steps.assign(begins.size(), 1);
   if (ends.size() != begins.size() || axes.size() != begins.size() || steps.size() != begins.size())
-    c.Refuse("starts " + Text(begins) + ", ends " + Text(ends) + ", axes " + Text(axes) + " and steps " + Text(steps) + "; accepted: one number of each for each axis");
+    c.Refuse("starts " + Text(begins) + ", ends " + Text(ends) + ", axes " + Text(axes) + " and steps " + Text(steps) +
+             "; accepted: one number of each for each axis");
   axes = c.Axes(std::move(axes), rank);
   std::vector<Cut> cuts;
   for (int i = 0; i < rank; ++i) cuts.push_back(CutOf(x.shape()[i], 0, x.shape()[i], 1));
@@ -87,7 +88,9 @@ void ConcatNumbers(Call& c) {
   for (const Value& v : c.inputs()) {
     bool fits = v.ndim() == rank;
     for (int i = 0; fits && i < rank; ++i) fits = i == axis || v.shape()[i] == c.in(0).shape()[i];
-    if (!fits) c.Refuse("inputs have shapes " + c.in(0).shape().str() + " and " + v.shape().str() + "; accepted: equal ones but for dimension " + Text(axis));
+    if (!fits)
+      c.Refuse("inputs have shapes " + c.in(0).shape().str() + " and " + v.shape().str() + "; accepted: equal ones but for dimension " +
+               Text(axis));
     parts.push_back(v);
   }
   c.Out(Join(c, parts, axis));
@@ -98,14 +101,17 @@ void Concat(Call& c) { MoveElements(c, ConcatNumbers); }
 /* The sizes of the parts of a Split. */
 std::vector<int64_t> PartsOf(const Call& c, int64_t size) {
   std::vector<int64_t> parts;
-  if (c.has(1)) parts = c.Ints(1);
-  else if (c.has_attr("split")) parts = c.Attr("split", std::vector<int64_t>());
+  if (c.has(1))
+    parts = c.Ints(1);
+  else if (c.has_attr("split"))
+    parts = c.Attr("split", std::vector<int64_t>());
   const int64_t count = c.Attr("num_outputs", static_cast<int64_t>(c.num_outputs()));
   if (count != c.num_outputs()) c.Refuse("num_outputs=" + Text(count) + " of a node with " + Text(c.num_outputs()) + " outputs");
   if (parts.empty()) {
     // the last part is smaller where they are not equal, which opsets before 18 refuse
     const int64_t each = count ? (size + count - 1) / count : 0;
-    if (c.opset < 18 && each * count != size) c.Refuse("a dimension of " + Text(size) + " entries is not split into " + Text(count) + " equal parts");
+    if (c.opset < 18 && each * count != size)
+      c.Refuse("a dimension of " + Text(size) + " entries is not split into " + Text(count) + " equal parts");
     int64_t left = size;
     for (int64_t i = 0; i < count; ++i) {
       parts.push_back(std::min(each, left));
@@ -156,13 +162,15 @@ void TileNumbers(Call& c) {
   } else {
     repeats = c.Ints(1);
   }
-  if (static_cast<int>(repeats.size()) != x.ndim()) c.Refuse("repeats " + Text(repeats) + "; accepted: one number for each of the " + Text(x.ndim()) + " dimensions");
+  if (static_cast<int>(repeats.size()) != x.ndim())
+    c.Refuse("repeats " + Text(repeats) + "; accepted: one number for each of the " + Text(x.ndim()) + " dimensions");
   std::vector<int64_t> dims;
   bool once = true;
   for (int i = 0; i < x.ndim(); ++i) {
     const int64_t r = repeats[static_cast<size_t>(i)];
     int64_t d = 0;
-    if (r < 0 || __builtin_mul_overflow(r, x.shape()[i], &d)) c.Refuse("repeats " + Text(repeats) + "; accepted: numbers from 0 on that can be counted");
+    if (r < 0 || __builtin_mul_overflow(r, x.shape()[i], &d))
+      c.Refuse("repeats " + Text(repeats) + "; accepted: numbers from 0 on that can be counted");
     dims.push_back(d);
     once &= r == 1;
   }
@@ -181,10 +189,12 @@ struct Padding {
 Padding PaddingOf(const Call& c, int rank) {
   std::vector<int64_t> pads = c.opset < 11 ? c.Attr(c.opset < 2 ? "paddings" : "pads", std::vector<int64_t>()) : c.Ints(1);
   std::vector<int64_t> axes;
-  if (c.has(3)) axes = c.Axes(c.Ints(3), rank);
+  if (c.has(3))
+    axes = c.Axes(c.Ints(3), rank);
   else
     for (int i = 0; i < rank; ++i) axes.push_back(i);
-  if (pads.size() != axes.size() * 2) c.Refuse("pads " + Text(pads) + "; accepted: two numbers for each of " + Text(static_cast<int64_t>(axes.size())) + " dimensions");
+  if (pads.size() != axes.size() * 2)
+    c.Refuse("pads " + Text(pads) + "; accepted: two numbers for each of " + Text(static_cast<int64_t>(axes.size())) + " dimensions");
   Padding p;
   p.before.assign(static_cast<size_t>(rank), 0);
   p.behind = p.before;
@@ -219,6 +229,8 @@ Value Wrapped(const Call& c, Value x, const Padding& p) {
     const int64_t before = p.before[static_cast<size_t>(i)], behind = p.behind[static_cast<size_t>(i)], size = x.shape()[i];
     if (before == 0 && behind == 0) continue;
     if (size == 0) c.Refuse("mode=wrap of dimension " + Text(i) + " without entries");
+    if (before + size + behind > kMostListed)
+      c.Refuse("mode=wrap makes " + Text(before + size + behind) + " entries of a dimension; accepted: up to 2^28");
     std::vector<int64_t> from;
     for (int64_t k = -before; k < size + behind; ++k) from.push_back(((k % size) + size) % size);
     x = c.Op("take", {x, c.IntTensor(from)}, {{"axis", Text(i)}, {"mode", "clip"}});
@@ -231,9 +243,12 @@ void Pad(Call& c) {
   const std::string mode = c.Attr("mode", "constant");
   Padding p = PaddingOf(c, x.ndim());
   double value = 0;
-  if (c.opset < 11) value = c.Attr("value", 0.0f);
-  else if (c.has(2) && mode == "constant") value = c.Float(2);
-  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap") c.Refuse("mode=" + mode + "; accepted: constant, reflect, edge, wrap");
+  if (c.opset < 11)
+    value = c.Attr("value", 0.0f);
+  else if (c.has(2) && mode == "constant")
+    value = c.Float(2);
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
+    c.Refuse("mode=" + mode + "; accepted: constant, reflect, edge, wrap");
   const Value inside = Cropped(c, x, &p);
   std::string widths;
   bool nothing = true;

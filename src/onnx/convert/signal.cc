@@ -1,5 +1,6 @@
 /*
- * Fourier transforms and windows. Complex numbers are a last dimension of two: real and imaginary part.
+ * Fourier transforms and windows. Complex numbers are a last dimension of two: real and
+ * imaginary part.
  */
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-/* Real and imaginary part of what runs along the last dimension; no imaginary part where it is 0. */
+/* Real and imaginary part of what runs along the last dimension; no second where it is 0. */
 struct Complex {
   Value real, imag;
   bool has_imag() const { return imag.kind != Value::kNone; }
@@ -50,9 +51,7 @@ Complex Transformed(const Call& c, const Complex& x) {
   return {c.Op("_npi_subtract", {a.real, b.imag}), c.Op("_npi_add", {a.imag, b.real})};
 }
 
-Complex Conjugate(const Call& c, const Complex& x) {
-  return {x.real, x.has_imag() ? c.Op("_npi_negative", {x.imag}) : x.imag};
-}
+Complex Conjugate(const Call& c, const Complex& x) { return {x.real, x.has_imag() ? c.Op("_npi_negative", {x.imag}) : x.imag}; }
 
 Complex Inverse(const Call& c, const Complex& x, int64_t n) {
   const Complex y = Conjugate(c, Transformed(c, Conjugate(c, x)));
@@ -73,7 +72,8 @@ Complex WithMirrored(const Call& c, const Complex& half, int64_t n) {
   Complex all;
   all.real = c.Op("take", {half.real, places}, attrs);
   if (half.has_imag())
-    all.imag = c.Op("_npi_multiply", {c.Op("take", {half.imag, places}, attrs), c.Cast(c.Tensor(Shape{n}, kFloat64, sign.data()), half.imag.dtype())});
+    all.imag = c.Op("_npi_multiply",
+                    {c.Op("take", {half.imag, places}, attrs), c.Cast(c.Tensor(Shape{n}, kFloat64, sign.data()), half.imag.dtype())});
   return all;
 }
 
@@ -81,8 +81,10 @@ Complex WithMirrored(const Call& c, const Complex& half, int64_t n) {
 std::vector<int64_t> Last(int axis, int rank, bool back) {
   std::vector<int64_t> order;
   for (int i = 0; i < rank - 1; ++i) order.push_back(back || i < axis ? i : i + 1);
-  if (back) order.insert(order.begin() + axis, rank - 1);
-  else order.push_back(axis);
+  if (back)
+    order.insert(order.begin() + axis, rank - 1);
+  else
+    order.push_back(axis);
   return order;
 }
 
@@ -112,8 +114,10 @@ Value Dft(const Call& c, const Value& x, int axis, int64_t n, bool inverse, bool
 }
 
 void CheckSignal(const Call& c, const Value& x) {
-  if (!IsFloating(x.dtype())) c.Refuse(std::string("the signal is ") + DTypeName(x.dtype()) + "; accepted: float16, bfloat16, float32, float64");
-  if (x.ndim() < 2 || x.shape()[x.ndim() - 1] < 1 || x.shape()[x.ndim() - 1] > 2) c.Refuse("the signal has shape " + x.shape().str() + "; accepted: at least two dimensions, the last of 1 or 2");
+  if (!IsFloating(x.dtype()))
+    c.Refuse(std::string("the signal is ") + DTypeName(x.dtype()) + "; accepted: float16, bfloat16, float32, float64");
+  if (x.ndim() < 2 || x.shape()[x.ndim() - 1] < 1 || x.shape()[x.ndim() - 1] > 2)
+    c.Refuse("the signal has shape " + x.shape().str() + "; accepted: at least two dimensions, the last of 1 or 2");
 }
 
 void ConvertDft(Call& c) {
@@ -124,7 +128,7 @@ void ConvertDft(Call& c) {
   const int axis = c.Axis(given, x.ndim());
   if (axis == x.ndim() - 1) c.Refuse("axis " + Text(given) + " is that of real and imaginary parts; accepted: the others");
   const int64_t size = x.shape()[axis], n = c.has(1) ? c.Int(1) : inverse && onesided ? 2 * (size - 1) : size;
-  if (n < 1 || n > (int64_t{1} << 32)) c.Refuse("dft_length is " + Text(n) + "; accepted: 1 to 2^32");
+  if (n < 1 || n > kMostListed) c.Refuse("dft_length is " + Text(n) + "; accepted: 1 to 2^28");
   if (onesided && !inverse && x.shape()[x.ndim() - 1] == 2) c.Refuse("onesided=1 of a complex signal; accepted: a real one");
   c.Out(Dft(c, x, axis, n, inverse, onesided));
 }
@@ -137,10 +141,14 @@ void ConvertStft(Call& c) {
   CheckSignal(c, x);
   if (x.ndim() != 3) c.Refuse("the signal has shape " + x.shape().str() + "; accepted: (batch, length, 1 or 2)");
   const int64_t length = x.shape()[1], frame = c.has(3) ? c.Int(3) : c.has(2) ? c.in(2).size() : length;
-  if (step < 1 || frame < 1 || frame > length) c.Refuse("frame_step is " + Text(step) + " and frame_length " + Text(frame) + " of a signal of " + Text(length));
-  if (c.has(2) && (c.in(2).ndim() != 1 || c.in(2).size() != frame)) c.Refuse("window has shape " + c.in(2).shape().str() + "; accepted: " + Shape{frame}.str());
+  if (step < 1 || frame < 1 || frame > length)
+    c.Refuse("frame_step is " + Text(step) + " and frame_length " + Text(frame) + " of a signal of " + Text(length));
+  if (c.has(2) && (c.in(2).ndim() != 1 || c.in(2).size() != frame))
+    c.Refuse("window has shape " + c.in(2).shape().str() + "; accepted: " + Shape{frame}.str());
   if (onesided && x.shape()[2] == 2) c.Refuse("onesided=1 of a complex signal; accepted: a real one");
   const int64_t frames = 1 + (length - frame) / step;
+  if (frames > kMostListed / frame)
+    c.Refuse("there are " + Text(frames) + " frames of " + Text(frame) + " entries; accepted: up to 2^28 entries");
   std::vector<int64_t> from;
   for (int64_t f = 0; f < frames; ++f)
     for (int64_t i = 0; i < frame; ++i) from.push_back(f * step + i);
@@ -155,7 +163,7 @@ void Window(Call& c) {
   const bool periodic = c.Attr("periodic", static_cast<int64_t>(1)) != 0;
   const int dtype = c.DTypeAttr("output_datatype", kFloat32);
   const int64_t size = c.Int(0);
-  if (size < 0 || size > (int64_t{1} << 32)) c.Refuse("size is " + Text(size) + "; accepted: 0 to 2^32");
+  if (size < 0 || size > kMostListed) c.Refuse("size is " + Text(size) + "; accepted: 0 to 2^28");
   const double a = name == "hann" ? 0.5 : name == "hamming" ? 25.0 / 46 : 0.42;
   const double b = name == "hamming" ? -21.0 / 46 : -0.5, d = name == "blackman" ? 0.08 : 0;
   const double n = static_cast<double>(periodic ? size : size - 1);
@@ -177,8 +185,10 @@ void MelWeightMatrix(Call& c) {
   const int dtype = c.DTypeAttr("output_datatype", kFloat32);
   const int64_t limit = int64_t{1} << 20;
   if (mels < 1 || mels > limit || n < 1 || n > limit || rate < 1 || !(low >= 0) || !(high > low))
-    c.Refuse("num_mel_bins " + Text(mels) + ", dft_length " + Text(n) + ", sample_rate " + Text(rate) + ", edges " + Text(low) + " and " + Text(high) + "; accepted: numbers from 1 on and edges in ascending order");
+    c.Refuse("num_mel_bins " + Text(mels) + ", dft_length " + Text(n) + ", sample_rate " + Text(rate) + ", edges " + Text(low) + " and " +
+             Text(high) + "; accepted: numbers from 1 on and edges in ascending order");
   const int64_t bins = n / 2 + 1;
+  if (bins > kMostListed / mels) c.Refuse("a matrix of " + Text(bins) + " times " + Text(mels) + " numbers; accepted: up to 2^28");
   const double first = MelOf(low), step = (MelOf(high) - first) / static_cast<double>(mels + 2);
   std::vector<int64_t> at;
   for (int64_t i = 0; i < mels + 2; ++i) {
@@ -190,7 +200,8 @@ void MelWeightMatrix(Call& c) {
   for (int64_t i = 0; i < mels; ++i) {
     const int64_t left = at[static_cast<size_t>(i)], centre = at[static_cast<size_t>(i + 1)], right = at[static_cast<size_t>(i + 2)];
     const auto weight = [&](int64_t bin) -> double& { return weights[static_cast<size_t>(bin * mels + i)]; };
-    if (centre == left) weight(centre) = 1;
+    if (centre == left)
+      weight(centre) = 1;
     else
       for (int64_t j = left; j <= centre; ++j) weight(j) = static_cast<double>(j - left) / static_cast<double>(centre - left);
     for (int64_t j = centre; j < right; ++j) weight(j) = static_cast<double>(right - j) / static_cast<double>(right - centre);
@@ -202,12 +213,9 @@ void MelWeightMatrix(Call& c) {
 
 const Rules& SignalRules() {
   static const Rules rules = {
-      {"", "DFT", 17, kNewest, ConvertDft, nullptr},
-      {"", "STFT", 17, kNewest, ConvertStft, nullptr},
-      {"", "HannWindow", 17, kNewest, Window, "hann"},
-      {"", "HammingWindow", 17, kNewest, Window, "hamming"},
-      {"", "BlackmanWindow", 17, kNewest, Window, "blackman"},
-      {"", "MelWeightMatrix", 17, kNewest, MelWeightMatrix, nullptr},
+      {"", "DFT", 17, kNewest, ConvertDft, nullptr},           {"", "STFT", 17, kNewest, ConvertStft, nullptr},
+      {"", "HannWindow", 17, kNewest, Window, "hann"},         {"", "HammingWindow", 17, kNewest, Window, "hamming"},
+      {"", "BlackmanWindow", 17, kNewest, Window, "blackman"}, {"", "MelWeightMatrix", 17, kNewest, MelWeightMatrix, nullptr},
   };
   return rules;
 }

@@ -1,9 +1,10 @@
 /*
  * Strings. They are known while the graph is made, and so are the results.
  */
+#include <locale.h>
+
 #include <algorithm>
 #include <cwctype>
-#include <locale.h>
 #include <map>
 #include <set>
 
@@ -98,8 +99,10 @@ void Normalizer(Call& c) {
   std::set<std::string> stops;
   for (const std::string& s : c.Attr("stopwords", std::vector<std::string>())) stops.insert(sensitive ? s : InCase(s, false));
   const Shape& shape = c.in(0).shape();
-  if (action != "NONE" && action != "LOWER" && action != "UPPER") c.Refuse("case_change_action=" + action + "; accepted: NONE, LOWER, UPPER");
-  if (shape.ndim() != 1 && !(shape.ndim() == 2 && shape[0] == 1)) c.Refuse("the input has shape " + shape.str() + "; accepted: (n,), (1, n)");
+  if (action != "NONE" && action != "LOWER" && action != "UPPER")
+    c.Refuse("case_change_action=" + action + "; accepted: NONE, LOWER, UPPER");
+  if (shape.ndim() != 1 && !(shape.ndim() == 2 && shape[0] == 1))
+    c.Refuse("the input has shape " + shape.str() + "; accepted: (n,), (1, n)");
   std::vector<std::string> kept;
   for (const std::string& s : c.Strings(0))
     if (!stops.count(sensitive ? s : InCase(s, false))) kept.push_back(action == "NONE" ? s : InCase(s, action == "UPPER"));
@@ -133,15 +136,18 @@ std::vector<int64_t> Words(const Call& c, const std::vector<std::string>& string
 }
 
 Grams GramsOf(const Call& c, const std::vector<int64_t>& pool, int64_t shortest, int64_t longest) {
-  const std::vector<int64_t> counts = c.Attr("ngram_counts", std::vector<int64_t>()), indexes = c.Attr("ngram_indexes", std::vector<int64_t>());
+  const std::vector<int64_t> counts = c.Attr("ngram_counts", std::vector<int64_t>()),
+                             indexes = c.Attr("ngram_indexes", std::vector<int64_t>());
   Grams grams;
   size_t id = 0;
   const int64_t total = static_cast<int64_t>(pool.size());
   for (size_t i = 0; i < counts.size(); ++i) {
     const int64_t n = static_cast<int64_t>(i) + 1, begin = counts[i], end = i + 1 < counts.size() ? counts[i + 1] : total;
-    if (begin < 0 || end < begin || end > total || (end - begin) % n != 0) c.Refuse("ngram_counts=" + Text(counts) + " of a pool of " + Text(total) + " words");
+    if (begin < 0 || end < begin || end > total || (end - begin) % n != 0)
+      c.Refuse("ngram_counts=" + Text(counts) + " of a pool of " + Text(total) + " words");
     for (int64_t at = begin; at < end; at += n, ++id) {
-      if (id >= indexes.size() || indexes[id] < 0) c.Refuse("ngram_indexes has " + Text(static_cast<int64_t>(indexes.size())) + " numbers; accepted: one from 0 on for each n-gram");
+      if (id >= indexes.size() || indexes[id] < 0)
+        c.Refuse("ngram_indexes has " + Text(static_cast<int64_t>(indexes.size())) + " numbers; accepted: one from 0 on for each n-gram");
       if (n >= shortest && n <= longest) grams.emplace(std::vector<int64_t>(pool.begin() + at, pool.begin() + at + n), id);
     }
   }
@@ -159,12 +165,15 @@ void TfIdf(Call& c) {
   const Shape& shape = c.in(0).shape();
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") c.Refuse("mode=" + mode + "; accepted: TF, IDF, TFIDF");
   if (shape.ndim() > 2 || shortest < 1 || longest < shortest || skips < 0 || indexes.empty())
-    c.Refuse("the input has shape " + shape.str() + ", n-grams " + Text(shortest) + " to " + Text(longest) + " words and " + Text(skips) + " skips");
+    c.Refuse("the input has shape " + shape.str() + ", n-grams " + Text(shortest) + " to " + Text(longest) + " words and " + Text(skips) +
+             " skips");
   const Grams grams = GramsOf(c, pool, shortest, longest);
   const int64_t places = *std::max_element(indexes.begin(), indexes.end()) + 1;
   const int64_t rows = shape.ndim() == 2 ? shape[0] : 1, length = shape.ndim() == 0 ? 1 : shape[shape.ndim() - 1];
   if (places > (int64_t{1} << 28)) c.Refuse("ngram_indexes go up to " + Text(places - 1) + "; accepted: up to 2^28");
-  if (!weights.empty() && weights.size() != indexes.size()) c.Refuse("there are " + Text(static_cast<int64_t>(weights.size())) + " weights for " + Text(static_cast<int64_t>(indexes.size())) + " n-grams");
+  if (!weights.empty() && weights.size() != indexes.size())
+    c.Refuse("there are " + Text(static_cast<int64_t>(weights.size())) + " weights for " + Text(static_cast<int64_t>(indexes.size())) +
+             " n-grams");
   std::vector<float> result(static_cast<size_t>(rows * places), 0);
   std::vector<float> scale(static_cast<size_t>(places), 1);
   for (size_t i = 0; i < weights.size(); ++i) scale[static_cast<size_t>(indexes[i])] = weights[i];
@@ -191,7 +200,7 @@ void TfIdf(Call& c) {
 
 const Rules& TextRules() {
   static const Rules rules = {
-      {"", "StringConcat", 20, kNewest, Concat, nullptr},     {"", "StringSplit", 20, kNewest, Split, nullptr},
+      {"", "StringConcat", 20, kNewest, Concat, nullptr},         {"", "StringSplit", 20, kNewest, Split, nullptr},
       {"", "StringNormalizer", 10, kNewest, Normalizer, nullptr}, {"", "RegexFullMatch", 20, kNewest, FullMatch, nullptr},
       {"", "TfIdfVectorizer", 9, kNewest, TfIdf, nullptr},
   };

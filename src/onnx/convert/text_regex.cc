@@ -151,7 +151,8 @@ class RegexParser {
     const auto number = [this](int* n) {
       const size_t from = at_;
       *n = 0;
-      while (More() && pattern_[at_] >= '0' && pattern_[at_] <= '9') *n = std::min(*n * 10 + static_cast<int>(pattern_[at_++] - '0'), kMaxRepeat + 1);
+      while (More() && pattern_[at_] >= '0' && pattern_[at_] <= '9')
+        *n = std::min(*n * 10 + static_cast<int>(pattern_[at_++] - '0'), kMaxRepeat + 1);
       return at_ > from;
     };
     if (Accept('{') && number(low)) {
@@ -285,9 +286,12 @@ class RegexParser {
     uint32_t value = 0;
     for (int digits = 0; braces ? !Accept('}') : digits < 2; ++digits) {
       const uint32_t c = Take(), lower = c | 0x20;
-      if (c >= '0' && c <= '9') value = value * 16 + (c - '0');
-      else if (lower >= 'a' && lower <= 'f') value = value * 16 + (lower - 'a' + 10);
-      else Refuse("not a hexadecimal digit");
+      if (c >= '0' && c <= '9')
+        value = value * 16 + (c - '0');
+      else if (lower >= 'a' && lower <= 'f')
+        value = value * 16 + (lower - 'a' + 10);
+      else
+        Refuse("not a hexadecimal digit");
       if (value > kLargest) Refuse("there is no such character");
     }
     return value;
@@ -336,9 +340,14 @@ class RegexParser {
 
   void Named(Set* all) {
     static const std::vector<std::pair<std::string, std::vector<Regex::Range>>> kNames = {
-        {"alpha", {{'A', 'Z'}, {'a', 'z'}}}, {"digit", {{'0', '9'}}}, {"alnum", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
-        {"upper", {{'A', 'Z'}}},             {"lower", {{'a', 'z'}}}, {"space", {{'\t', '\r'}, {' ', ' '}}},
-        {"punct", {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}},  {"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
+        {"alpha", {{'A', 'Z'}, {'a', 'z'}}},
+        {"digit", {{'0', '9'}}},
+        {"alnum", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
+        {"upper", {{'A', 'Z'}}},
+        {"lower", {{'a', 'z'}}},
+        {"space", {{'\t', '\r'}, {' ', ' '}}},
+        {"punct", {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}},
+        {"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
         {"word", {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
     };
     at_ += 2;

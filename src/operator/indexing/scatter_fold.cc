@@ -95,7 +95,6 @@ MXNET_REGISTER_OP(_onnx_scatter_fold)
     .set_inplace({{0, 0}})
     .set_infer_shape(FoldShape)
     .set_infer_type(FoldType)
-    .set_zero_gradient()
     .set_kernel(DeviceType::kCPU, ScatterFold);
 
 }  // namespace

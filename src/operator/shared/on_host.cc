@@ -36,13 +36,16 @@ void Write(const RunContext& run, const void* src, void* dst, size_t bytes) {
 
 void OnHost(KernelArgs& args, const std::function<void(KernelArgs&)>& compute) {
   if (!args.run.ctx.is_gpu()) return compute(args);
+  if (args.run.capture) ++args.run.capture->host_waits;
+  MXNET_CHECK(!args.run.capturing()) << "[" << args.attrs->op->name
+                                     << "] computes on the host: a stream that is being captured cannot wait for it";
   HostMemory memory;
   std::deque<TempParts> sparse;  // deque: growing keeps addresses
   std::vector<TBlob> in(args.in.begin(), args.in.end()), out(args.out.begin(), args.out.end());
   for (TBlob& b : in) {
     if (b.sparse) {
       sparse.emplace_back(*b.sparse, Context::CPU(0));
-      CopyParts(*b.sparse, sparse.back().get(), nullptr);
+      CopyParts(*b.sparse, sparse.back().get(), args.run.stream);
       b.sparse = sparse.back().get(), b.ctx = Context::CPU(0);
       continue;
     }
@@ -67,13 +70,13 @@ void OnHost(KernelArgs& args, const std::function<void(KernelArgs&)>& compute) {
   for (int i : args.attrs->op->MutateInputs(*args.attrs)) {
     const TBlob &copy = in[static_cast<size_t>(i)], &array = args.in[i];
     if (copy.sparse)
-      CopyParts(*copy.sparse, array.sparse, nullptr);
+      CopyParts(*copy.sparse, array.sparse, args.run.stream);
     else if (copy.Size() != 0)
       Write(args.run, copy.dptr, array.dptr, copy.Bytes());
   }
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i].sparse && args.req[static_cast<int>(i)] != OpReq::kNull)
-      CopyParts(*out[i].sparse, args.out[static_cast<int>(i)].sparse, nullptr);
+      CopyParts(*out[i].sparse, args.out[static_cast<int>(i)].sparse, args.run.stream);
     else if (args.req[static_cast<int>(i)] != OpReq::kNull && out[i].Size() != 0)
       Write(args.run, out[i].dptr, args.out[static_cast<int>(i)].dptr, out[i].Bytes());
   }

@@ -8,6 +8,7 @@ namespace mxnet {
 namespace {
 
 void Copy(KernelArgs& args) {
+  if (args.run.ctx.is_gpu() && args.run.capture) ++args.run.capture->host_waits;
   if (args.req[0] != OpReq::kNull) CopyParts(*args.in[0].sparse, args.out[0].sparse, args.run.stream);
 }
 void Empty(KernelArgs& args) {

@@ -83,6 +83,25 @@ for _ind, _val in [([[0, 1, 1], [2, 3, 3]], (3,)), ([[0, 2, 0]], (3, 4)), ([[0, 
     CASES.append(dict(op="_npx_index_update", inputs=[(3, 4), np.array(_ind), _val], input_dtypes={1: "int64"}, ref=index_update,
                       dtypes=_dtypes, refuses=False, grad=[0, 2], grad2=True, empty=False, bad=_BAD))
 
+# ---- ONNX's ways to combine several values for one place
+_FOLDS = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def scatter_fold(a, ind, val, fold):
+    out = a.copy()
+    _FOLDS[fold].at(out, tuple(ind), val)
+    return out
+
+
+for _fold in _FOLDS:
+    CASES.append(dict(op="_onnx_scatter_fold", inputs=[ints((3, 4), 1, 3), np.array([[0, -1, -1], [2, 3, 3]]), ints((3,), 1, 3)],
+                      input_dtypes={1: "int64"}, attrs=dict(fold=_fold), ref=scatter_fold, empty=False, refuses=False,
+                      dtypes=["float32", "float64", "float16", "bfloat16", "int32", "int64", "int8", "uint8"],
+                      bad=[dict(inputs=[(3, 4), np.array([[3], [0]]), (1,)]), dict(inputs=[(3, 4), np.array([0]), (1,)]),
+                           dict(inputs=[(3, 4), np.array([[0], [0]]), (2,)]), dict(attrs=dict(fold="mean"))]))
+CASES.append(dict(op="_onnx_scatter_fold", inputs=[(3, 2), np.array([[0, 2, 0]]), (3, 2)], input_dtypes={1: "int64"},
+                  attrs=dict(fold="max"), ref=scatter_fold, empty=False, refuses=False, dtypes=["float32"]))
+
 # ---- what is not zero
 for _shape in [(3, 4), (7,), (2, 0, 3), ()]:
     CASES.append(dict(op=["_npx_nonzero", "_npi_nonzero"], inputs=[ints(_shape, 0, 1)], out_dtype="int64", dtypes=NUMBERS_AND_BOOL,

@@ -509,6 +509,7 @@ def test_executors_that_share_an_arena_do_not_disturb_each_other():
     np.testing.assert_array_equal(a.grad_dict["f0_weight"].asnumpy(), wanted)
 
 
+@pytest.mark.cpu      # memory that a GPU's stream is not done with counts as used
 @pytest.mark.parametrize("static_alloc", [False, True])
 def test_a_block_needs_the_bytes_of_its_largest_input(static_alloc):
     def net():
@@ -562,6 +563,7 @@ def test_two_recorded_calls_of_different_shapes_keep_their_own_activations():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.cpu      # on a GPU each plan also holds what its convolution's engine asks for
 def test_plans_of_ever_new_shapes_do_not_pile_up():
     block = nn.HybridSequential()
     block.add(nn.Conv2D(64, 3, in_channels=64, use_bias=False), nn.BatchNorm(in_channels=64))

@@ -12,6 +12,8 @@ import pytest
 import sparse_array_cases as cases
 from mxnet.ndarray._sparse_native import set_part
 
+pytestmark = pytest.mark.on_gpu
+
 sparse = mx.nd.sparse
 with open(os.path.join(os.path.dirname(__file__), '..', 'data', 'sparse_arrays_1.9.1.json')) as _file:
     RECORDED = json.load(_file)
@@ -22,6 +24,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.cpu      # results name their device
 @pytest.mark.parametrize('expression, exact', cases.everything(), ids=[e for e, _ in cases.everything()])
 def test_as_in_1_9_1(expression, exact):
     pytest.importorskip('scipy')
@@ -245,7 +248,7 @@ def test_random_arrays_of_test_utils():
 
 def test_notebooks_show_what_is_stored():
     shown = csr()._repr_html_()
-    assert '>6</td>' in shown and 'CSRNDArray 2x3, float32, cpu(0), 3 elements stored' in shown
+    assert '>6</td>' in shown and f'CSRNDArray 2x3, float32, {mx.cpu(0)}, 3 elements stored' in shown
     assert [row.count('</td>') for row in shown.split('<tr>')[2:]] == [3, 3, 3]
     shown = rows()._repr_html_()
     assert '2 rows stored' in shown and '<td style="text-align:right;padding:1px 6px">3</td>' in shown

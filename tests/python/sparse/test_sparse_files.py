@@ -8,6 +8,8 @@ import mxnet as mx
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.on_gpu
+
 DATA = os.path.join(os.path.dirname(__file__), '..', 'data')
 sparse = mx.nd.sparse
 

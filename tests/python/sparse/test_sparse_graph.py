@@ -6,6 +6,8 @@ import pytest
 
 import mxnet as mx
 
+pytestmark = pytest.mark.on_gpu
+
 # What 1.9.1 gives for this graph: x[u, v] is the number of the edge from u to v.
 DENSE = np.array([[1, 0, 2, 0], [0, 3, 0, 0], [4, 0, 5, 0], [0, 0, 0, 6]])
 

@@ -8,6 +8,8 @@ import pytest
 
 from mxnet import gluon, nd
 
+pytestmark = pytest.mark.on_gpu
+
 
 def sparse_matrix(rows, columns, density=0.3, seed=0):
     rng = np.random.RandomState(seed)
@@ -162,6 +164,7 @@ def test_reshaped_executor_with_a_csr_input():
     np.testing.assert_allclose(smaller.forward()[0].asnumpy(), np.repeat(dense.sum(1)[:, None], 2, 1), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.cpu      # a GPU's dense results have dense copies on the host
 @pytest.mark.parametrize("stype", ["default", "row_sparse"])
 def test_no_memory_for_the_gradient_of_a_wide_csr_matrix(stype):
     """Dense, it would take 40 GB."""

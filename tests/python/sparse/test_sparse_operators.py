@@ -8,6 +8,8 @@ import pytest
 from sparse_cases import CASES, SHORT, call, dense, key
 from sparse_helpers import mark, numpy, sparse, storage
 
+pytestmark = pytest.mark.on_gpu
+
 with open(os.path.join(os.path.dirname(__file__), "sparse_storages.json"), encoding="utf-8") as f:
     STORAGES = json.load(f)
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from sparse_helpers import mark, numpy, sparse, storage
 
+pytestmark = pytest.mark.on_gpu
+
 
 def random(rng, shape, density):
     return rng.uniform(-1, 1, shape) * (rng.rand(*shape) < density)

@@ -7,6 +7,8 @@ import sparse_update_cases as cases
 
 import mxnet as mx
 
+pytestmark = pytest.mark.on_gpu
+
 with open(cases.DATA, encoding="utf-8") as _f:
     RECORDED = json.load(_f)
 

@@ -2,6 +2,9 @@
 import json
 
 import mxnet as mx
+import pytest
+
+pytestmark = pytest.mark.on_gpu
 
 
 def test_fallbacks_are_markers(tmp_path):

@@ -58,7 +58,8 @@ class AddedMask {
  public:
   /* `whole`: with all rows and columns, as the backward pass wants it. */
   explicit AddedMask(const Inputs& in, bool whole = false)
-      : in_(in), made_(in.counts || in.length || (whole && in.mask && (in.mask->shape[1] != in.d.rows || in.mask->shape[2] != in.d.columns))) {
+      : in_(in),
+        made_(in.counts || in.length || (whole && in.mask && (in.mask->shape[1] != in.d.rows || in.mask->shape[2] != in.d.columns))) {
     const int64_t all = in.d.batch * in.d.heads;
     if (in.mask) heads_ = in.mask->shape[0], rows_ = in.mask->shape[1], columns_ = in.mask->shape[2];
     if (made_) columns_ = in.d.columns;
