@@ -18,7 +18,7 @@ struct AttentionOptions {
   double scale = 0;  // 0: 1 / sqrt(size)
   double softcap = 0;
   int softmax_dtype = kDTypeUnknown;
-  bool empty_rows = false;  // may a row of the bias be -inf throughout?
+  bool empty_rows = false;                                           // may a row of the bias be -inf throughout?
   std::function<Value(const Value&)> change_scores, change_weights;  // before and after softmax
 };
 

@@ -40,7 +40,8 @@ Value RunGraph(const Call& c, const GraphProto& graph, const Value& x) {
       if (!node.outputs[i].empty()) values[node.outputs[i]] = call.outputs()[i];
   }
   const Value y = find(graph.outputs[0].name);
-  if (y.kind != Value::kTensor || y.shape() != x.shape()) c.Refuse("a graph makes scores of shape " + Text(y.shape()) + " of those of shape " + Text(x.shape()));
+  if (y.kind != Value::kTensor || y.shape() != x.shape())
+    c.Refuse("a graph makes scores of shape " + Text(y.shape()) + " of those of shape " + Text(x.shape()));
   return y;
 }
 
@@ -53,7 +54,9 @@ void ConvertFlexAttention(Call& c) {
   const int dtype = c.in(0).dtype();
   options.softmax_dtype = c.DTypeAttr("softmax_precision", IsHalf(dtype) ? kFloat32 : dtype);
   const GraphProto *scores = c.GraphAttr("score_mod"), *weights = c.GraphAttr("prob_mod");
-  const auto changed = [&c, &options](const GraphProto& graph, const Value& x) { return c.Cast(RunGraph(c, graph, x), options.softmax_dtype); };
+  const auto changed = [&c, &options](const GraphProto& graph, const Value& x) {
+    return c.Cast(RunGraph(c, graph, x), options.softmax_dtype);
+  };
   if (scores) options.change_scores = [&](const Value& x) { return changed(*scores, x); };
   if (weights) options.change_weights = [&](const Value& x) { return changed(*weights, x); };
   c.Out(Attend(c, c.in(0), c.in(1), c.in(2), Value(), options).y);
