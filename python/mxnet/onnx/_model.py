@@ -15,6 +15,7 @@ from ..symbol import Symbol
 
 __all__ = ["Model", "load", "operators"]
 
+_SMALL = {"int4": "int8", "int2": "int8", "uint4": "uint8", "uint2": "uint8"}
 _NONE, _TENSOR, _STRINGS, _SEQUENCE = range(4)
 
 
@@ -57,6 +58,8 @@ def _to_value(value, dtype, ctx):
             return _Handle(out)
         if not isinstance(value, _np.ndarray) and dtype not in (None, "string", "sequence"):
             given = given.astype("float32" if dtype == "bfloat16" else dtype)   # numbers and lists have no dtype of their own
+        if given.dtype.name in _SMALL:   # of ml_dtypes: as bytes, as the library has them
+            given = given.astype(_SMALL[given.dtype.name])
         value = _from_numpy(given, ctx)
     check_call(_LIB.MXOnnxValueCreateTensor(value.handle, ctypes.byref(out)))
     return _Handle(out)

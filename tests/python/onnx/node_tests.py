@@ -1,6 +1,6 @@
 """onnx's own node tests on this library.
 
-    ./dev python tests/python/onnx/node_tests.py [--all] [--list] [OPERATOR or test name...]
+    ./dev python tests/python/onnx/node_tests.py [--expanded] [--trace] [OPERATOR or test name...]
 
 prints one line for each test that fails, and a count for each operator. `run(case)` is what the
 tests of this folder call.
@@ -86,10 +86,10 @@ def run(case):
         given = {n: v for n, v in zip(names, map(_given, inputs)) if v is not None}
         got = [_plain(v) for v in model.run(given).values()]
         want = [_given(o) for o in outputs]
-        loose = max(case.rtol, 1e-3 if any(getattr(np.asarray(w), "dtype", np.dtype("f4")).name in ("float16", "bfloat16")
-                                           for w in want if not isinstance(w, (list, tuple)) and w is not None) else 0)
+        kinds = {np.asarray(w).dtype.name for w in want if w is not None and not isinstance(w, (list, tuple))}
+        loose = max(case.rtol, 2.5e-2 if "bfloat16" in kinds else 2e-3 if "float16" in kinds else 0)   # a few units of the results' dtype
         for i, (g, w) in enumerate(zip(got, want)):
-            _compare(g, w, loose, max(case.atol, 1e-7), f"output {i}")
+            _compare(g, w, loose, max(case.atol, 1e-6), f"output {i}")
 
 
 def main():
