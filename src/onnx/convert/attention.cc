@@ -57,11 +57,14 @@ AttentionResult Attend(const Call& c, const Value& q, const Value& k, const Valu
   r.capped = options.softcap > 0 ? MulNumber(c, Unary(c, "tanh", MulNumber(c, r.raw, 1 / options.softcap)), options.softcap) : r.raw;
   r.biased = AddBias(c, r.capped, bias);
   const int in = options.softmax_dtype == kDTypeUnknown ? dtype : options.softmax_dtype;
-  Value weights = c.Op("softmax", {c.Cast(r.biased, in)}, {{"axis", "-1"}});
+  Value scores = c.Cast(r.biased, in);
+  if (options.change_scores) scores = options.change_scores(scores);
+  Value weights = c.Op("softmax", {scores}, {{"axis", "-1"}});
   if (options.empty_rows && bias.kind != Value::kNone && keys > 0) {
     const Value empty = BinaryNumber(c, "equal", Reduce(c, "max", c.Cast(bias, kFloat32), {bias.ndim() - 1}, true), kNever);
     weights = Where(c, empty, c.Scalar(0, in), weights);
   }
+  if (options.change_weights) weights = options.change_weights(weights);
   r.weights = c.Cast(weights, dtype);
   const Value mixed =
       c.Op("batch_dot", {c.Reshape(r.weights, Shape{batch * groups, rows, keys}), c.Reshape(v, Shape{batch * groups, keys, out})});
@@ -191,6 +194,7 @@ const Rules& AttentionRules() {
       {"", "RotaryEmbedding", 23, kNewest, ConvertRotary, nullptr},
       {"", "LinearAttention", 27, kNewest, ConvertLinearAttention, nullptr},
       {"", "CausalConvWithState", 27, kNewest, ConvertCausalConv, nullptr},
+      {"ai.onnx.preview", "FlexAttention", 1, kNewest, ConvertFlexAttention, nullptr},
       {"com.microsoft", "MultiHeadAttention", 1, kNewest, ConvertMultiHeadAttention, nullptr},
       {"com.microsoft", "Attention", 1, kNewest, ConvertMicrosoftAttention, nullptr},
       {"com.microsoft", "GroupQueryAttention", 1, kNewest, ConvertGroupQueryAttention, nullptr},

@@ -2,6 +2,8 @@
 #ifndef MXNET_ONNX_CONVERT_ATTENTION_H_
 #define MXNET_ONNX_CONVERT_ATTENTION_H_
 
+#include <functional>
+
 #include "onnx/convert/make.h"
 
 namespace mxnet {
@@ -16,7 +18,8 @@ struct AttentionOptions {
   double scale = 0;  // 0: 1 / sqrt(size)
   double softcap = 0;
   int softmax_dtype = kDTypeUnknown;
-  bool empty_rows = false;  // may a row of the bias be -inf throughout?
+  bool empty_rows = false;                                           // may a row of the bias be -inf throughout?
+  std::function<Value(const Value&)> change_scores, change_weights;  // before and after softmax
 };
 
 /* q (batch, heads, queries, size), k and v (batch, kv heads, keys, size); bias broadcasts over the
@@ -41,6 +44,7 @@ void ConvertGroupQueryAttention(Call& c);
 void ConvertMicrosoftRotary(Call& c);
 void ConvertLinearAttention(Call& c);
 void ConvertCausalConv(Call& c);
+void ConvertFlexAttention(Call& c);
 
 }  // namespace onnx
 }  // namespace mxnet

@@ -149,6 +149,9 @@ void ConvertBiasSplitGelu(Call& c) {
 
 const Rules& FusedRules() {
   static const Rules rules = {
+      {"ai.onnx.preview.training", "Adagrad", 1, kNewest, ConvertAdagrad, nullptr},
+      {"ai.onnx.preview.training", "Adam", 1, kNewest, ConvertAdam, nullptr},
+      {"ai.onnx.preview.training", "Momentum", 1, kNewest, ConvertMomentum, nullptr},
       {"com.microsoft", "BiasGelu", 1, kNewest, ConvertBiasGelu, nullptr},
       {"com.microsoft", "Gelu", 1, kNewest, ConvertBiasGelu, nullptr},
       {"com.microsoft", "FastGelu", 1, kNewest, ConvertFastGelu, nullptr},

@@ -14,6 +14,11 @@ Value NormRows(const Call& c, const Value& x, int axis, double epsilon, const Va
 /* 1 / sqrt(mean(x^2) + epsilon) over all axes from `axis` on, which stay with size 1. */
 Value RootMeanSquare(const Call& c, const Value& x, int axis, double epsilon);
 
+// Steps of optimizers.
+void ConvertAdagrad(Call& c);
+void ConvertAdam(Call& c);
+void ConvertMomentum(Call& c);
+
 }  // namespace onnx
 }  // namespace mxnet
 #endif  // MXNET_ONNX_CONVERT_NORM_H_

@@ -241,6 +241,7 @@ const Rules& QuantizedRules() {
       {"com.microsoft", "QLinearMul", 1, kNewest, ConvertQLinearBinary, "multiply"},
       {"com.microsoft", "QLinearSigmoid", 1, kNewest, ConvertQLinearUnary, "sigmoid"},
       {"com.microsoft", "QLinearLeakyRelu", 1, kNewest, ConvertQLinearUnary, "leaky"},
+      {"com.microsoft", "QLinearSoftmax", 1, kNewest, ConvertQLinearSoftmax, nullptr},
       {"com.microsoft", "QLinearGlobalAveragePool", 1, kNewest, ConvertQLinearGlobalPool, nullptr},
       {"com.microsoft", "QLinearConcat", 1, kNewest, ConvertQLinearConcat, nullptr},
       {"com.microsoft", "QGemm", 1, kNewest, ConvertQGemm, nullptr},

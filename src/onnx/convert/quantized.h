@@ -28,6 +28,7 @@ Value OptionalInput(const Call& c, int i);
 void ConvertMatMulNBits(Call& c);
 void ConvertQLinearBinary(Call& c);  // argument: add, multiply
 void ConvertQLinearUnary(Call& c);   // argument: sigmoid, leaky
+void ConvertQLinearSoftmax(Call& c);
 void ConvertQLinearGlobalPool(Call& c);
 void ConvertQLinearConcat(Call& c);
 void ConvertQGemm(Call& c);

@@ -33,6 +33,17 @@ void ConvertQLinearUnary(Call& c) {
   c.Out(Requantized(c, y, 3, 4, c.in(0).dtype()));
 }
 
+/* `opset`: that of the Softmax it stands for; before 13 all axes from `axis` on were one row. */
+void ConvertQLinearSoftmax(Call& c) {
+  CheckRank(c, 0, 1, 32);
+  const Value x = ReadValue(c, 0);
+  const bool rows = c.Attr("opset", int64_t{13}) < 13;
+  const int axis = c.Axis(c.Attr("axis", int64_t{-1}), x.ndim());
+  const Value flat = rows ? c.Reshape(x, Shape{x.shape().Prod(0, axis), x.shape().Prod(axis, x.ndim())}) : x;
+  const Value y = c.Op("softmax", {flat}, {{"axis", rows ? "-1" : Text(axis)}});
+  c.Out(Requantized(c, c.Reshape(y, x.shape()), 3, 4, c.in(0).dtype()));
+}
+
 void ConvertQLinearGlobalPool(Call& c) {
   CheckRank(c, 0, 3, 32);
   if (c.Attr("channels_last", int64_t{0}) != 0) c.Refuse("attribute channels_last is not 0; accepted is 0");

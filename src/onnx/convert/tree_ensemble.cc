@@ -34,6 +34,21 @@ struct Ensemble {
   int aggregate = 0;  // sum, average, min, max
 };
 
+bool AllReached(const Ensemble& e) {
+  std::vector<char> reached(e.nodes.size(), 0);
+  std::vector<int64_t> todo = e.roots;
+  size_t count = 0;
+  while (!todo.empty()) {
+    const size_t n = static_cast<size_t>(todo.back());
+    todo.pop_back();
+    if (reached[n]) continue;
+    reached[n] = 1;
+    ++count;
+    if (e.nodes[n].mode != kLeaf) todo.push_back(e.nodes[n].yes), todo.push_back(e.nodes[n].no);
+  }
+  return count == e.nodes.size();
+}
+
 /* How many levels until all are at leaves; Refuses circles and children that are not there. */
 int64_t Depth(const Call& c, const Ensemble& e) {
   std::vector<int64_t> level = e.roots;
@@ -161,6 +176,7 @@ Ensemble ReadNodes(const Call& c, const std::string& first) {
   }
   for (size_t i = 0; i < count; ++i)
     if (!child[i]) e.roots.push_back(static_cast<int64_t>(i));
+  if (!AllReached(e)) c.Refuse("nodes of a tree lead to themselves");
   const auto w_tree = ints(first + "_treeids"), w_node = ints(first + "_nodeids"), w_target = ints(first + "_ids");
   const std::vector<double> weights = Numbers(c, (first + "_weights").c_str());
   if (w_tree.size() != weights.size() || w_node.size() != weights.size() || w_target.size() != weights.size())

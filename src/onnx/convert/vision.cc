@@ -173,7 +173,12 @@ void ConvertCenterCropPad(Call& c) {
 void ConvertImageDecoder(Call& c) {
   const int format = OneOf(c, "pixel_format", c.Attr("pixel_format", "RGB"), {"RGB", "BGR", "Grayscale"});
   c.Known(0);
-  c.Out(c.Op("_cvimdecode", {c.in(0)}, {{"flag", format == 2 ? "0" : "1"}, {"to_rgb", Text(format == 0)}}));
+  const Value image = c.Op("_cvimdecode", {c.in(0)}, {{"flag", "1"}, {"to_rgb", Text(format != 1)}});
+  if (format != 2) return c.Out(image);
+  // The luma of ITU-R BT.601 in 16 bits behind the point, rounded.
+  const Value weighted = Mul(c, c.Cast(image, kInt32), c.Cast(c.IntTensor({19595, 38470, 7471}), kInt32));
+  const Value sum = BinaryNumber(c, "add", Sum(c, weighted, {2}, true), 32768);
+  c.Out(c.Cast(c.Op("_npi_bitwise_right_shift_scalar", {sum}, {{"scalar", "16"}, {"is_int", "True"}}), kUint8));
 }
 
 }  // namespace

@@ -84,6 +84,13 @@ def test_pointwise():
     check(made, {"x": x}, {"w": x, **parameters("a", "b", "c")}, atol=1)
 
 
+def test_softmax():
+    made = node("QLinearSoftmax", ["x", "as", "az", "cs", "cz"], ["y"], axis=-1, opset=13,
+                **MICROSOFT)
+    check(made, {"x": whole("u1", 2, 5, 8)},
+          {**parameters("a"), "cs": number(1 / 256), "cz": number(0, "u1")}, atol=1)
+
+
 def test_dynamic_product():
     made = node("DynamicQuantizeMatMul", ["x", "w", "s", "z", "b"], ["y"], **MICROSOFT)
     check(made, {"x": floats(2, 5, 8)}, {"w": whole("i1", 8, 6), "s": number(0.03),
