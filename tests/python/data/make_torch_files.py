@@ -1,4 +1,4 @@
-"""Records tests/python/data/torch: files that PyTorch wrote, and what torchvision's networks
+"""Records tests/python/data/torch_files: files that PyTorch wrote, and what torchvision's networks
 compute.
 
     /path/to/python/with/torch tests/python/data/make_torch_files.py [values] [layers] [nets]
@@ -14,7 +14,7 @@ import zlib
 
 import numpy as np
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch")
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_files")     # not `torch`, which would be a package
 NETS = ("alexnet densenet121 densenet161 densenet169 densenet201 inception_v3 mobilenet_v2 resnet18 resnet34 resnet50 resnet101 "
         "resnet152 resnext50_32x4d squeezenet1_0 squeezenet1_1 vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn "
         "wide_resnet50_2").split()

@@ -17,7 +17,7 @@ from mxnet import gluon
 from mxnet._files import kinds
 from mxnet.contrib import safetensors, torch
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "torch"
+DATA = Path(__file__).resolve().parents[1] / "data" / "torch_files"
 
 
 def made(*entries):

@@ -11,7 +11,7 @@ import pytest
 import mxnet as mx
 from mxnet.contrib import torch
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "torch"
+DATA = Path(__file__).resolve().parents[1] / "data" / "torch_files"
 BASE = np.arange(24, dtype="f").reshape(4, 6)
 VIEWS = {"base": BASE, "t": BASE.T, "part": BASE[1:3, 2:5], "row": BASE[2], "expanded": np.full((3, 4), 5, "f"), "scalar": np.int64(7),
          "empty": np.zeros((0, 3), "f"), "flip": BASE[:, ::2], "last": np.arange(24, dtype="f").reshape(1, 2, 3, 4)}

@@ -17,7 +17,7 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 _spec = importlib.util.spec_from_file_location("make_torch_files", DATA / "make_torch_files.py")
 RECORD = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(RECORD)
-with gzip.open(DATA / "torch" / "torchvision.json.gz", "rb") as _file:
+with gzip.open(DATA / "torch_files" / "torchvision.json.gz", "rb") as _file:
     NETS = json.load(_file)
 QUICK = ("resnet18", "mobilenet_v2", "squeezenet1_1", "densenet121")
 zoo = gluon.model_zoo.vision
@@ -83,7 +83,7 @@ def test_the_layers_whose_parameters_have_other_names():
             x = self.fc(self.norm(self.gru(self.lstm(self.emb(x)))))
             x = self.cell(x[:, 0], [mx.nd.zeros((2, 4)), mx.nd.zeros((2, 4))])[0]
             return self.act(self.up(self.rnn(x.expand_dims(1)).expand_dims(1)))
-    path, net = DATA / "torch" / "layers.pt", Net()
+    path, net = DATA / "torch_files" / "layers.pt", Net()
     assert torch.load_into(net, path) == ([], [])
     recorded = torch.load(path)
     np.testing.assert_allclose(net(recorded["x"]).asnumpy(), recorded["y"].asnumpy(), rtol=1e-4, atol=1e-6)
@@ -101,11 +101,11 @@ def small(**kwargs):
 
 def test_a_checkpoint_into_a_block():
     net = small()
-    assert torch.load_into(net, DATA / "torch" / "checkpoint.pt") == ([], [])
-    state = torch.load(DATA / "torch" / "checkpoint.pt")["state_dict"]
+    assert torch.load_into(net, DATA / "torch_files" / "checkpoint.pt") == ([], [])
+    state = torch.load(DATA / "torch_files" / "checkpoint.pt")["state_dict"]
     assert (net[1].gamma.data() == state["1.weight"]).min().asscalar() == 1
     assert (net[1].running_var.data() == state["1.running_var"]).min().asscalar() == 1
-    with open(DATA / "torch" / "checkpoint.pt", "rb") as file:
+    with open(DATA / "torch_files" / "checkpoint.pt", "rb") as file:
         assert torch.load_into(small(), file) == ([], [])
 
 
@@ -242,9 +242,9 @@ def test_files_of_all_kinds_into_a_block(tmp_path, monkeypatch):
 
 
 def test_arrays_of_numpy_into_blocks_of_either_kind():
-    weights = torch.load(DATA / "torch" / "checkpoint.pt", array_type="np")["state_dict"]
+    weights = torch.load(DATA / "torch_files" / "checkpoint.pt", array_type="np")["state_dict"]
     assert torch.load_into(small(), weights) == ([], [])
     with mx.util.np_shape(True), mx.util.np_array(True):
         net = small()
-        assert torch.load_into(net, DATA / "torch" / "checkpoint.pt") == ([], [])
+        assert torch.load_into(net, DATA / "torch_files" / "checkpoint.pt") == ([], [])
         assert type(net[0].weight.data()) is mx.np.ndarray
