@@ -30,8 +30,8 @@ MXNET_C_DLL int MXOnnxModelCreateFromBuffer(const void* bytes, size_t size, cons
                                             OnnxModelHandle* out);
 /* Gives a model back; values that it made stay. */
 MXNET_C_DLL int MXOnnxModelFree(OnnxModelHandle handle);
-/* One JSON object: inputs, outputs, opsets, metadata, producer, operators. The text lives until this
- * thread's next call. */
+/* One JSON object: inputs, outputs, opsets, metadata, producer, operators. The text lives until
+ * this thread's next call. */
 MXNET_C_DLL int MXOnnxModelDescribe(OnnxModelHandle handle, const char** out_json);
 /* Names and dtypes (-1: none, or strings) of what a call has to give. The lists live until this
  * thread's next call. */
@@ -50,7 +50,8 @@ MXNET_C_DLL int MXOnnxModelRun(OnnxModelHandle handle, int num_inputs, const cha
 MXNET_C_DLL int MXOnnxModelConvert(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
                                    const int* dtypes, SymbolHandle* symbol, int* num_params, const char*** param_names,
                                    NDArrayHandle** params);
-/* Operators that can be read: "DOMAIN OP FROM TO" each. The list lives until this thread's next call. */
+/* Operators that can be read: "DOMAIN OP FROM TO" each. The list lives until this thread's next
+ * call. */
 MXNET_C_DLL int MXOnnxListOps(int* count, const char*** out);
 
 /* A value that shares the array's memory. */

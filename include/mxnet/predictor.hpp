@@ -80,7 +80,8 @@ class Predictor {
    * inputs, and for shapes that do not fit. */
   Tensor operator()(const Tensor& x) const {
     if (inputs().size() != 1)
-      throw std::runtime_error("[Predictor] one tensor for a network with the inputs " + Join(inputs()) + "; accepted: a map by these names");
+      throw std::runtime_error("[Predictor] one tensor for a network with the inputs " + Join(inputs()) +
+                               "; accepted: a map by these names");
     return std::move(Run({{inputs()[0], &x}})[0]);
   }
 
@@ -387,7 +388,7 @@ class Predictor {
     return results;
   }
 
-  std::unique_ptr<State> state_;               // one of the two
+  std::unique_ptr<State> state_;  // one of the two
   std::unique_ptr<detail::OnnxNetwork> onnx_;
 };
 

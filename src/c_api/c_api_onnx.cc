@@ -92,18 +92,21 @@ std::string DescribeModel(const Session& s) {
   const Model& m = s.model();
   std::ostringstream out;
   out << "{\"path\": " << QuoteJson(m.path) << ", \"ir_version\": " << m.ir_version << ", \"producer\": " << QuoteJson(m.producer)
-      << ", \"producer_version\": " << QuoteJson(m.producer_version) << ", \"domain\": " << QuoteJson(m.domain) << ", \"version\": " << m.version
-      << ", \"description\": " << QuoteJson(m.description) << ", \"graph\": " << QuoteJson(m.graph.name) << ", \"file_bytes\": " << m.file_bytes
-      << ", \"weight_bytes\": " << m.weight_bytes << ", ";
+      << ", \"producer_version\": " << QuoteJson(m.producer_version) << ", \"domain\": " << QuoteJson(m.domain)
+      << ", \"version\": " << m.version << ", \"description\": " << QuoteJson(m.description) << ", \"graph\": " << QuoteJson(m.graph.name)
+      << ", \"file_bytes\": " << m.file_bytes << ", \"weight_bytes\": " << m.weight_bytes << ", ";
   PutInfos("inputs", s.inputs(), &out);
   PutInfos("outputs", s.outputs(), &out);
-  PutMap("opsets", m.opsets, [&](int64_t v) { out << v; }, &out);
+  PutMap(
+      "opsets", m.opsets, [&](int64_t v) { out << v; }, &out);
   out << ", ";
-  PutMap("metadata", m.metadata, [&](const std::string& v) { out << QuoteJson(v); }, &out);
+  PutMap(
+      "metadata", m.metadata, [&](const std::string& v) { out << QuoteJson(v); }, &out);
   out << ", ";
   std::map<std::string, int> counts;
   CountOps(m.graph, &counts);
-  PutMap("operators", counts, [&](int v) { out << v; }, &out);
+  PutMap(
+      "operators", counts, [&](int v) { out << v; }, &out);
   out << '}';
   return out.str();
 }
@@ -197,13 +200,15 @@ int MXOnnxModelConvert(OnnxModelHandle handle, int num_inputs, const char** name
   Need(num_inputs, dtypes, "dtypes");
   std::map<std::string, TensorType> types;
   for (int i = 0, at = 0; i < num_inputs; at += ndims[i++]) {
-    MXNET_CHECK_KIND(ndims[i] >= 0 && ndims[i] <= 64, Value) << "[onnx] input " << names[i] << " of " << ndims[i] << " dimensions; accepted: 0 to 64";
+    MXNET_CHECK_KIND(ndims[i] >= 0 && ndims[i] <= 64, Value)
+        << "[onnx] input " << names[i] << " of " << ndims[i] << " dimensions; accepted: 0 to 64";
     Need(ndims[i], dims, "dimensions");
     TensorType type(Shape(dims + at, ndims[i]), dtypes[i], StorageType::kDense);
     for (const ValueInfo& v : session->inputs())
       if (type.dtype < 0 && v.name == names[i]) type.dtype = v.dtype;
     MXNET_CHECK_KIND(type.known() && DTypeSize(type.dtype) > 0, Value)
-        << "[onnx] input " << names[i] << " of shape " << type.shape << " and dtype number " << type.dtype << "; accepted: sizes from 0, a dtype";
+        << "[onnx] input " << names[i] << " of shape " << type.shape << " and dtype number " << type.dtype
+        << "; accepted: sizes from 0, a dtype";
     types[names[i]] = type;
   }
   ConvertedGraph graph = session->Convert(types);
@@ -245,7 +250,8 @@ int MXOnnxValueCreateTensor(NDArrayHandle array, OnnxValueHandle* out) {
 
 int MXOnnxValueCreateFromBytes(int dtype, int ndim, const int64_t* dims, const void* bytes, size_t size, OnnxValueHandle* out) {
   API_BEGIN(out);
-  MXNET_CHECK_KIND(ndim >= 0 && ndim <= 64 && DTypeSize(dtype) > 0, Value) << "[onnx] a tensor of " << ndim << " dimensions and dtype number " << dtype;
+  MXNET_CHECK_KIND(ndim >= 0 && ndim <= 64 && DTypeSize(dtype) > 0, Value)
+      << "[onnx] a tensor of " << ndim << " dimensions and dtype number " << dtype;
   Need(ndim, dims, "dimensions");
   const Shape shape(dims, ndim);
   Need(static_cast<int64_t>(size), static_cast<const char*>(bytes), "bytes");
@@ -260,7 +266,8 @@ int MXOnnxValueCreateFromBytes(int dtype, int ndim, const int64_t* dims, const v
 int MXOnnxValueGetShape(OnnxValueHandle value, int* ndim, const int64_t** dims) {
   API_BEGIN(ndim, dims);
   const onnx::Value* v = AsValue(value);
-  MXNET_CHECK_KIND(v->kind == onnx::Value::kTensor || v->kind == onnx::Value::kStrings, Value) << "[onnx] a sequence, or nothing, has no shape";
+  MXNET_CHECK_KIND(v->kind == onnx::Value::kTensor || v->kind == onnx::Value::kStrings, Value)
+      << "[onnx] a sequence, or nothing, has no shape";
   *ndim = v->ndim();
   *dims = v->shape().dims();
   API_END();
@@ -270,7 +277,8 @@ int MXOnnxValueCopyFloats(OnnxValueHandle value, float* out, size_t count) {
   API_BEGIN();
   const onnx::Value* v = AsValue(value);
   MXNET_CHECK_KIND(v->kind == onnx::Value::kTensor && v->known(), Value) << "[onnx] the value is no tensor of numbers";
-  MXNET_CHECK_KIND(static_cast<size_t>(v->size()) == count, Value) << "[onnx] room for " << count << " numbers of a tensor of shape " << v->shape();
+  MXNET_CHECK_KIND(static_cast<size_t>(v->size()) == count, Value)
+      << "[onnx] room for " << count << " numbers of a tensor of shape " << v->shape();
   Need(static_cast<int64_t>(count), out, "numbers");
   if (v->dtype() == kFloat32) {
     if (count > 0) v->array.SyncCopyToCPU(out, count * sizeof(float));

@@ -107,8 +107,8 @@ Value GraphBuilder::Input(const std::string& name, const TensorType& type) {
 }
 
 NodeEntry GraphBuilder::EntryOf(const Value& value) {
-  MXNET_CHECK_KIND(value.kind == Value::kTensor, Value) << "[onnx] " << (value.kind == Value::kStrings ? "strings" : "a sequence, or nothing,")
-                                                        << " where a tensor is accepted";
+  MXNET_CHECK_KIND(value.kind == Value::kTensor, Value)
+      << "[onnx] " << (value.kind == Value::kStrings ? "strings" : "a sequence, or nothing,") << " where a tensor is accepted";
   if (value.array.is_none()) return value.entry;
   NodeEntry& entry = known_[{value.array.chunk(), PartOf(value.array)}];
   if (!entry) {

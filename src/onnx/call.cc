@@ -30,7 +30,8 @@ std::string Text(double value) {
 // ---- operands
 
 std::string Call::Place() const {
-  return "node " + node.label() + " (" + (node.domain.empty() ? "" : node.domain + ".") + node.op + ", opset " + std::to_string(opset) + ")";
+  return "node " + node.label() + " (" + (node.domain.empty() ? "" : node.domain + ".") + node.op + ", opset " + std::to_string(opset) +
+         ")";
 }
 
 void Call::Refuse(const std::string& what) const { throw Error(Error::Kind::kValue, "[onnx] " + Place() + ": " + what); }
@@ -86,8 +87,8 @@ const std::vector<std::string>& Call::Strings(int i) const {
 namespace {
 
 const char* KindName(AttributeKind kind) {
-  static const char* const names[] = {"nothing", "a float",  "an integer", "a string", "a tensor",    "a graph",        "floats", "integers",
-                                      "strings", "tensors", "graphs",     "a tensor", "sparse tensors", "a type", "types"};
+  static const char* const names[] = {"nothing", "a float", "an integer", "a string", "a tensor",       "a graph", "floats", "integers",
+                                      "strings", "tensors", "graphs",     "a tensor", "sparse tensors", "a type",  "types"};
   const int k = static_cast<int>(kind);
   return k >= 0 && k <= 14 ? names[k] : "something unknown";
 }
@@ -151,7 +152,8 @@ int Call::DTypeAttr(const char* name, int otherwise) const {
   if (!a) return otherwise;
   const int dtype = DTypeOfOnnx(a->i);
   if (dtype == kDTypeUnknown)
-    Refuse(std::string("attribute ") + name + " is the type " + OnnxTypeName(a->i) + "; accepted: floats of 16, 32 and 64 bits, integers, bool");
+    Refuse(std::string("attribute ") + name + " is the type " + OnnxTypeName(a->i) +
+           "; accepted: floats of 16, 32 and 64 bits, integers, bool");
   return dtype;
 }
 
@@ -168,15 +170,14 @@ std::vector<Value> Call::Ops(const char* op, const std::vector<Value>& operands,
   } catch (NeedsValue& needs) {
     if (needs.inputs.empty())  // of an operator of ours: whatever it reads
       for (int i = 0; i < num_inputs(); ++i)
-        if (has(i) && inputs_[static_cast<size_t>(i)].kind == Value::kTensor && !inputs_[static_cast<size_t>(i)].known()) needs.inputs.push_back(i);
+        if (has(i) && inputs_[static_cast<size_t>(i)].kind == Value::kTensor && !inputs_[static_cast<size_t>(i)].known())
+          needs.inputs.push_back(i);
     if (needs.inputs.empty()) Refuse(std::string("the shape of what ") + op + " makes is not known");
     throw;
   }
 }
 
-Value Call::Op(const char* op, const std::vector<Value>& operands, AttrDict attrs) const {
-  return Ops(op, operands, std::move(attrs))[0];
-}
+Value Call::Op(const char* op, const std::vector<Value>& operands, AttrDict attrs) const { return Ops(op, operands, std::move(attrs))[0]; }
 
 Value Call::Tensor(const Shape& shape, int dtype, const void* bytes) const {
   NDArray array(shape, Context::CPU(), dtype);

@@ -11,7 +11,10 @@ namespace {
 class Control {
  public:
   Control(Session* session, const NodeProto& node, const Env& env)
-      : session(session), env(env), builder(session->options().ctx, session->folded(), true), call(node, node.opset, nullptr, Operands(*session, node, env), &builder) {}
+      : session(session),
+        env(env),
+        builder(session->options().ctx, session->folded(), true),
+        call(node, node.opset, nullptr, Operands(*session, node, env), &builder) {}
 
   /* The values of outer graphs that the node's graphs read. */
   Env Captured() const {
@@ -64,8 +67,8 @@ std::vector<Value> RunLoop(Session* session, const NodeProto& node, const Env& e
   c.call.CheckAttributes();
   const size_t carried = node.inputs.size() > 2 ? node.inputs.size() - 2 : 0;
   if (body.inputs.size() != carried + 2 || body.outputs.size() < carried + 1)
-    c.call.Refuse("the body has " + std::to_string(body.inputs.size()) + " inputs and " + std::to_string(body.outputs.size()) + " outputs; accepted: " +
-                  std::to_string(carried + 2) + " and at least " + std::to_string(carried + 1));
+    c.call.Refuse("the body has " + std::to_string(body.inputs.size()) + " inputs and " + std::to_string(body.outputs.size()) +
+                  " outputs; accepted: " + std::to_string(carried + 2) + " and at least " + std::to_string(carried + 1));
   const int64_t trips = c.call.has(0) ? c.call.Int(0) : INT64_MAX;
   bool go = !c.call.has(1) || Truth(c.call.in(1), c.call);
   std::vector<Value> state(c.call.inputs().begin() + std::min<ptrdiff_t>(2, c.call.num_inputs()), c.call.inputs().end());
@@ -108,7 +111,8 @@ std::vector<Value> ScanOnce(const Control& c, const GraphProto& body, const Scan
     const Value& x = inputs[spec.num_state + k];
     axes.push_back(c.call.Axis(spec.in_axes[k], x.ndim()));
     const int64_t size = x.shape()[axes.back()];
-    if (length >= 0 && size != length) c.call.Refuse("sequences of " + std::to_string(length) + " and of " + std::to_string(size) + " elements");
+    if (length >= 0 && size != length)
+      c.call.Refuse("sequences of " + std::to_string(length) + " and of " + std::to_string(size) + " elements");
     length = size;
   }
   std::vector<std::vector<Value>> scanned(spec.num_out);
@@ -140,12 +144,15 @@ std::vector<Value> RunScan(Session* session, const NodeProto& node, const Env& e
   ScanSpec spec;
   spec.num_scan = static_cast<size_t>(std::max<int64_t>(c.call.Attr("num_scan_inputs", int64_t{-1}), 0));
   if (spec.num_scan == 0 || spec.num_scan > given || body.inputs.size() != given || body.outputs.size() < given - spec.num_scan)
-    c.call.Refuse("num_scan_inputs is " + std::to_string(spec.num_scan) + " of " + std::to_string(given) + " inputs, the body has " + std::to_string(body.inputs.size()));
+    c.call.Refuse("num_scan_inputs is " + std::to_string(spec.num_scan) + " of " + std::to_string(given) + " inputs, the body has " +
+                  std::to_string(body.inputs.size()));
   spec.num_state = given - spec.num_scan;
   spec.num_out = body.outputs.size() - spec.num_state;
   const auto list = [&](const char* name, size_t count) {
     std::vector<int64_t> values = c.call.Attr(name, std::vector<int64_t>(count, 0));
-    if (values.size() != count) c.call.Refuse(std::string("attribute ") + name + " has " + std::to_string(values.size()) + " values; accepted: " + std::to_string(count));
+    if (values.size() != count)
+      c.call.Refuse(std::string("attribute ") + name + " has " + std::to_string(values.size()) +
+                    " values; accepted: " + std::to_string(count));
     return values;
   };
   spec.in_axes = list("scan_input_axes", spec.num_scan);
@@ -201,7 +208,8 @@ std::vector<Value> RunSequenceMap(Session* session, const NodeProto& node, const
 }
 
 void ConvertConstant(Call& c) {
-  for (const char* name : {"value_float", "value_int", "value_floats", "value_ints", "value_string", "value_strings", "sparse_value", "value"}) {
+  for (const char* name :
+       {"value_float", "value_int", "value_floats", "value_ints", "value_string", "value_strings", "sparse_value", "value"}) {
     if (!c.has_attr(name)) continue;
     const std::string key = name;
     if (key == "value_float") return c.Out(c.Scalar(c.Attr(name, 0.f), kFloat32));

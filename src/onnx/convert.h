@@ -8,14 +8,14 @@
  * see the difference.
  *
  * A converter that needs contents which are not known yet throws NeedsValue by asking for them
- * (Call::Known and those that build on it). The graph is then cut there: what precedes runs, and the
- * converter is called again with the contents. So it asks before it makes anything, and never
+ * (Call::Known and those that build on it). The graph is then cut there: what precedes runs, and
+ * the converter is called again with the contents. So it asks before it makes anything, and never
  * catches NeedsValue.
  *
- * Adding an operator: a row in the table of its family (convert/FAMILY.cc) with the opsets that the
- * converter serves. Several rows may name one operator, with different opsets. Attributes that no
- * converter asked for are an error, so a converter asks for every attribute that it accepts, and
- * refuses values of it that it does not serve (Call::Refuse).
+ * Adding an operator: a row in the table of its family (a file of src/onnx/convert) with the
+ * opsets that the converter serves. Several rows may name one operator, with different opsets.
+ * Attributes that no converter asked for are an error, so a converter asks for every attribute
+ * that it accepts, and refuses values of it that it does not serve (Call::Refuse).
  */
 #ifndef MXNET_ONNX_CONVERT_H_
 #define MXNET_ONNX_CONVERT_H_
@@ -92,7 +92,7 @@ class Call {
   const NDArray& Known(int i) const;
   std::vector<int64_t> Ints(int i) const;
   std::vector<double> Floats(int i) const;
-  int64_t Int(int i) const;    // of one element
+  int64_t Int(int i) const;  // of one element
   double Float(int i) const;
   const std::vector<std::string>& Strings(int i) const;
 
@@ -118,8 +118,8 @@ class Call {
   Value Op(const char* op, const std::vector<Value>& operands, AttrDict attrs = {}) const;
   /* All results. */
   std::vector<Value> Ops(const char* op, const std::vector<Value>& operands, AttrDict attrs = {}) const;
-  Value Scalar(double value, int dtype) const;                      // shape ()
-  Value IntTensor(const std::vector<int64_t>& values) const;        // int64, shape (n,)
+  Value Scalar(double value, int dtype) const;                           // shape ()
+  Value IntTensor(const std::vector<int64_t>& values) const;             // int64, shape (n,)
   Value Tensor(const Shape& shape, int dtype, const void* bytes) const;  // a copy
   Value Filled(const Shape& shape, int dtype, double value) const;
   // Often needed; each returns `x` itself where nothing is to be done.
@@ -183,22 +183,22 @@ std::vector<const Rule*> AllRules();
 using Rules = std::vector<Rule>;
 const Rules& PointwiseRules();
 const Rules& ReduceRules();
-const Rules& ShapeRules();     // reshapes, slices, concatenation, padding, casts
-const Rules& IndexRules();     // gather, scatter, top-k, where, one-hot
-const Rules& MatrixRules();    // MatMul, Gemm, Einsum, Det
-const Rules& NeuralRules();    // convolution, pooling, resizing
-const Rules& NormRules();      // normalisation, softmax, losses
-const Rules& AttentionRules(); // attention, rotary embeddings
-const Rules& RecurrentRules(); // LSTM, GRU, RNN
-const Rules& QuantizedRules(); // ai.onnx and com.microsoft
-const Rules& FusedRules();     // what onnxruntime's optimizer writes
-const Rules& SequenceRules();  // sequences, optionals
-const Rules& SignalRules();    // DFT, STFT, windows
+const Rules& ShapeRules();      // reshapes, slices, concatenation, padding, casts
+const Rules& IndexRules();      // gather, scatter, top-k, where, one-hot
+const Rules& MatrixRules();     // MatMul, Gemm, Einsum, Det
+const Rules& NeuralRules();     // convolution, pooling, resizing
+const Rules& NormRules();       // normalisation, softmax, losses
+const Rules& AttentionRules();  // attention, rotary embeddings
+const Rules& RecurrentRules();  // LSTM, GRU, RNN
+const Rules& QuantizedRules();  // ai.onnx and com.microsoft
+const Rules& FusedRules();      // what onnxruntime's optimizer writes
+const Rules& SequenceRules();   // sequences, optionals
+const Rules& SignalRules();     // DFT, STFT, windows
 const Rules& RandomRules();
-const Rules& TreeRules();      // ai.onnx.ml
-const Rules& TextRules();      // strings
-const Rules& VisionRules();    // NonMaxSuppression, RoiAlign, GridSample, ...
-const Rules& CoreRules();      // Constant, and what runs graphs: If, Loop, Scan, SequenceMap
+const Rules& TreeRules();    // ai.onnx.ml
+const Rules& TextRules();    // strings
+const Rules& VisionRules();  // NonMaxSuppression, RoiAlign, GridSample, ...
+const Rules& CoreRules();    // Constant, and what runs graphs: If, Loop, Scan, SequenceMap
 
 }  // namespace onnx
 }  // namespace mxnet

@@ -34,7 +34,8 @@ FileMap::~FileMap() {
 }
 
 void FileMap::Forget(const void* from, size_t size) const {
-  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)), begin = (reinterpret_cast<uintptr_t>(from) + page - 1) / page * page,
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)),
+                  begin = (reinterpret_cast<uintptr_t>(from) + page - 1) / page * page,
                   end = (reinterpret_cast<uintptr_t>(from) + size) / page * page;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }

@@ -118,10 +118,10 @@ struct Model {
 };
 
 /*
- * Reads a file, or bytes (`folder`: where external data lies; empty: none is read). Functions of the
- * model are written out where they are called, and every name of a subgraph is unique in the model
- * afterwards. Throws Error(kIO) with the place for what is malformed, Error(kValue) for what is not
- * known.
+ * Reads a file, or bytes (`folder`: where external data lies; empty: none is read). Functions of
+ * the model are written out where they are called, and every name of a subgraph is unique in the
+ * model afterwards. Throws Error(kIO) with the place for what is malformed, Error(kValue) for what
+ * is not known.
  */
 std::shared_ptr<const Model> ReadModel(const std::string& path);
 std::shared_ptr<const Model> ReadModel(std::shared_ptr<const void> bytes, size_t size, const std::string& folder);

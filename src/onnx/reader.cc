@@ -145,8 +145,14 @@ class WireReader {
           a.graph = std::make_shared<GraphProto>();
           ReadGraph(r.get_message(), a.graph.get());
           break;
-        case 7: Repeated(&r, &a.floats, [](Reader* m) { return m->get_float(); }, [](Reader* m) { return m->get_packed_float(); }); break;
-        case 8: Repeated(&r, &a.ints, [](Reader* m) { return m->get_int64(); }, [](Reader* m) { return m->get_packed_int64(); }); break;
+        case 7:
+          Repeated(
+              &r, &a.floats, [](Reader* m) { return m->get_float(); }, [](Reader* m) { return m->get_packed_float(); });
+          break;
+        case 8:
+          Repeated(
+              &r, &a.ints, [](Reader* m) { return m->get_int64(); }, [](Reader* m) { return m->get_packed_int64(); });
+          break;
         case 9: a.strings.push_back(r.get_string()); break;
         case 14: a.i = DTypeOfType(r.get_message()); break;
         case 20: kind = r.get_int32(); continue;

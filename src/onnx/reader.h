@@ -14,7 +14,7 @@ namespace onnx {
 
 /* Where the bytes of a model come from, and where its weights' files are. */
 struct Source {
-  std::shared_ptr<const FileMap> map;   // null: from memory
+  std::shared_ptr<const FileMap> map;  // null: from memory
   std::shared_ptr<const void> memory;
   const char* data = nullptr;
   size_t size = 0;

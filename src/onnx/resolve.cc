@@ -11,7 +11,7 @@ namespace mxnet {
 namespace onnx {
 namespace {
 
-constexpr int kMostCalls = 64;                // functions that call functions
+constexpr int kMostCalls = 64;                  // functions that call functions
 constexpr size_t kMostNodes = size_t{1} << 22;  // when all functions are written out
 
 using Names = std::unordered_map<std::string, std::string>;
@@ -132,8 +132,8 @@ class Scopes {
     std::unordered_set<std::string> made;
     const auto define = [&](std::string* name, const char* what) {
       if (name->empty()) return;
-      MXNET_CHECK_KIND(made.insert(*name).second, IO) << "[onnx] " << what << " " << *name << " of graph " << g->name
-                                                      << " has the name of another value";
+      MXNET_CHECK_KIND(made.insert(*name).second, IO)
+          << "[onnx] " << what << " " << *name << " of graph " << g->name << " has the name of another value";
       here[*name] = Unique(*name);
       *name = here[*name];
     };
@@ -161,12 +161,13 @@ class Scopes {
   }
 
  private:
-  void Node(NodeProto* n, const Names& here, const std::unordered_set<std::string>& made, const GraphProto& g, std::set<std::string>* free) {
+  void Node(NodeProto* n, const Names& here, const std::unordered_set<std::string>& made, const GraphProto& g,
+            std::set<std::string>* free) {
     for (auto& name : n->inputs) {
       if (name.empty()) continue;
       const auto it = here.find(name);
-      MXNET_CHECK_KIND(it != here.end(), IO) << "[onnx] node " << n->label() << " (" << OpName(*n) << ") of graph " << g.name << " reads " << name
-                                             << ", which nothing makes";
+      MXNET_CHECK_KIND(it != here.end(), IO) << "[onnx] node " << n->label() << " (" << OpName(*n) << ") of graph " << g.name << " reads "
+                                             << name << ", which nothing makes";
       if (!made.count(name) && free) free->insert(it->second);
       name = it->second;
     }

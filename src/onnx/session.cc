@@ -32,12 +32,14 @@ std::string Describe(const ValueInfo& info) {
 
 /* Floats become each other, integers too; PyTorch and NumPy make float64 where float32 is meant. */
 void CheckTensor(const ValueInfo& info, Value* v) {
-  MXNET_CHECK_KIND(info.kind != ValueInfo::kTensor || (info.dtype == kStringType ? v->kind == Value::kStrings : v->kind == Value::kTensor), Value)
+  MXNET_CHECK_KIND(info.kind != ValueInfo::kTensor || (info.dtype == kStringType ? v->kind == Value::kStrings : v->kind == Value::kTensor),
+                   Value)
       << "[onnx] input " << info.name << " is not a tensor of the kind that the model takes; accepted: " << Describe(info);
   if (v->kind != Value::kTensor || info.kind != ValueInfo::kTensor) return;
   if (info.has_shape) {
     bool fits = v->ndim() == static_cast<int>(info.dims.size());
-    for (int i = 0; fits && i < v->ndim(); ++i) fits = info.dims[static_cast<size_t>(i)].size < 0 || info.dims[static_cast<size_t>(i)].size == v->shape()[i];
+    for (int i = 0; fits && i < v->ndim(); ++i)
+      fits = info.dims[static_cast<size_t>(i)].size < 0 || info.dims[static_cast<size_t>(i)].size == v->shape()[i];
     MXNET_CHECK_KIND(fits, Value) << "[onnx] input " << info.name << " has shape " << v->shape() << "; accepted: " << Describe(info);
   }
   if (info.dtype < 0 || v->dtype() == info.dtype) return;

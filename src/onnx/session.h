@@ -34,7 +34,7 @@ using Env = std::unordered_map<std::string, Value>;
 
 /* A graph of this library for given shapes, with the weights that it reads. */
 struct ConvertedGraph {
-  Symbol symbol;  // its outputs are those of the model, in their order
+  Symbol symbol;                                        // its outputs are those of the model, in their order
   std::vector<std::pair<std::string, NDArray>> params;  // by the names of variables
 };
 

@@ -68,7 +68,8 @@ const Value* StageBuilder::Lookup(const std::string& name) {
   if (given == env_.end()) return session_->ConstantNamed(name);
   const Value& v = given->second;
   if (v.kind == Value::kStrings) demanded_.insert(name);
-  if (v.kind == Value::kNone || v.kind == Value::kStrings || (v.kind == Value::kTensor && demanded_.count(name))) return &(values_[name] = v);
+  if (v.kind == Value::kNone || v.kind == Value::kStrings || (v.kind == Value::kTensor && demanded_.count(name)))
+    return &(values_[name] = v);
   const auto variable = [&](const Value& of, const std::string& label, int element) {
     Value input = builder_.Input(label, of.type);
     held_.push_back(input.entry.node);
@@ -104,8 +105,8 @@ bool StageBuilder::Demand(const std::string& name) {
   return true;
 }
 
-/* Its results come later: from a plan made for the contents of small values, else from running it on
- * arrays. */
+/* Its results come later: from a plan made for the contents of small values, else from running it
+ * on arrays. */
 void StageBuilder::PostponeFor(const NodeProto& node, const std::vector<std::string>& names) {
   MXNET_CHECK_KIND(!whole_, Value) << "[onnx] node " << node.label() << " (" << node.op
                                    << ") depends on values that the graph computes, so the model is no single graph; accepted by this "
@@ -125,7 +126,8 @@ bool StageBuilder::TakeBranch(const NodeProto& node) {
   Call call(node, node.opset, nullptr, {*Lookup(node.inputs.at(0))}, &builder_);
   const GraphProto* branches[2] = {call.GraphAttr("else_branch"), call.GraphAttr("then_branch")};
   if (!branches[0] || !branches[1]) call.Refuse("a branch is not there");
-  if (call.in(0).kind != Value::kTensor || call.in(0).size() != 1) call.Refuse("the condition has shape " + call.in(0).shape().str() + "; accepted: one element");
+  if (call.in(0).kind != Value::kTensor || call.in(0).size() != 1)
+    call.Refuse("the condition has shape " + call.in(0).shape().str() + "; accepted: one element");
   if (!call.in(0).known()) return false;
   const auto& nodes = session_->Branch(node, *branches[call.Int(0) != 0]);
   todo_.insert(todo_.begin(), nodes.begin(), nodes.end());
@@ -138,7 +140,8 @@ bool StageBuilder::ConvertOnce(const NodeProto& node) {
     return true;
   }
   if (IsIf(node)) {
-    MXNET_CHECK_KIND(node.inputs.size() == 1, Value) << "[onnx] node " << node.label() << " (If) has " << node.inputs.size() << " inputs; accepted: 1";
+    MXNET_CHECK_KIND(node.inputs.size() == 1, Value)
+        << "[onnx] node " << node.label() << " (If) has " << node.inputs.size() << " inputs; accepted: 1";
     if (TakeBranch(node)) return true;
     if (Demand(node.inputs[0])) return false;
     PostponeFor(node, {node.inputs[0]});
@@ -184,7 +187,8 @@ Slot StageBuilder::SlotOf(const Value& value) {
     for (const Value& e : *value.elements) slot.elements.push_back(SlotOf(e));
     slot.value.elements = nullptr;
   } else if (value.kind == Value::kTensor && !value.known()) {
-    const auto at = output_of_.emplace(std::make_pair(static_cast<const Node*>(value.entry.node.get()), value.entry.index), static_cast<int>(outputs_.size()));
+    const auto at = output_of_.emplace(std::make_pair(static_cast<const Node*>(value.entry.node.get()), value.entry.index),
+                                       static_cast<int>(outputs_.size()));
     if (at.second) outputs_.push_back(value.entry);
     slot.output = at.first->second;
   }
@@ -215,11 +219,9 @@ void StageBuilder::Collect() {
     stage_->operands.push_back(v != variables_.end() ? v->second : Stage::Operand{"", -1, builder_.constants().at(n.get())});
   }
   const auto list = [](const std::vector<int>& numbers) { return Text(std::vector<int64_t>(numbers.begin(), numbers.end())); };
-  stage_->op = CachedOp::Create(stage_->symbol, {{"static_alloc", "1"},
-                                                 {"static_shape", "1"},
-                                                 {"thread_safe", "1"},
-                                                 {"data_indices", list(data)},
-                                                 {"param_indices", list(params)}});
+  stage_->op = CachedOp::Create(
+      stage_->symbol,
+      {{"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}, {"data_indices", list(data)}, {"param_indices", list(params)}});
 }
 
 void StageBuilder::ConvertAll() {
@@ -280,8 +282,8 @@ std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env) {
   for (auto it = pending->stages.begin(); it != pending->stages.end(); ++it) {
     if ((*it)->types != types) continue;
     same_types = true;
-    const bool fits = std::all_of((*it)->demanded.begin(), (*it)->demanded.end(),
-                                  [&](const auto& d) { return ContentsOf(env.at(d.first)) == d.second; });
+    const bool fits =
+        std::all_of((*it)->demanded.begin(), (*it)->demanded.end(), [&](const auto& d) { return ContentsOf(env.at(d.first)) == d.second; });
     if (!fits) continue;
     pending->stages.splice(pending->stages.begin(), pending->stages, it);
     return pending->stages.front();

@@ -27,13 +27,13 @@ struct Slot {
 };
 
 struct Stage {
-  std::string types;                                            // of what it was made for
+  std::string types;                                          // of what it was made for
   std::vector<std::pair<std::string, std::string>> demanded;  // names and the contents it was made for
   Symbol symbol;
   std::shared_ptr<CachedOp> op;  // null: everything was known
   struct Operand {
-    std::string name;     // of a value at the start; empty: `constant`
-    int element = -1;     // of a sequence
+    std::string name;  // of a value at the start; empty: `constant`
+    int element = -1;  // of a sequence
     NDArray constant;
   };
   std::vector<Operand> operands;

@@ -20,13 +20,32 @@ struct Row {
   int dtype;
 };
 // TensorProto.DataType. Integers of 4 and 2 bits are read as bytes.
-const Row kTypes[] = {{1, "FLOAT", kFloat32},    {2, "UINT8", kUint8},       {3, "INT8", kInt8},         {4, "UINT16", kUint16},
-                      {5, "INT16", kInt16},      {6, "INT32", kInt32},       {7, "INT64", kInt64},       {8, "STRING", kStringType},
-                      {9, "BOOL", kBool},        {10, "FLOAT16", kFloat16},  {11, "DOUBLE", kFloat64},   {12, "UINT32", kUint32},
-                      {13, "UINT64", kUint64},   {14, "COMPLEX64", kDTypeUnknown}, {15, "COMPLEX128", kDTypeUnknown}, {16, "BFLOAT16", kBfloat16},
-                      {17, "FLOAT8E4M3FN", kDTypeUnknown}, {18, "FLOAT8E4M3FNUZ", kDTypeUnknown}, {19, "FLOAT8E5M2", kDTypeUnknown}, {20, "FLOAT8E5M2FNUZ", kDTypeUnknown},
-                      {kUint4, "UINT4", kUint8}, {kInt4, "INT4", kInt8},     {23, "FLOAT4E2M1", kDTypeUnknown}, {24, "FLOAT8E8M0", kDTypeUnknown},
-                      {kUint2, "UINT2", kUint8}, {kInt2, "INT2", kInt8}};
+const Row kTypes[] = {{1, "FLOAT", kFloat32},
+                      {2, "UINT8", kUint8},
+                      {3, "INT8", kInt8},
+                      {4, "UINT16", kUint16},
+                      {5, "INT16", kInt16},
+                      {6, "INT32", kInt32},
+                      {7, "INT64", kInt64},
+                      {8, "STRING", kStringType},
+                      {9, "BOOL", kBool},
+                      {10, "FLOAT16", kFloat16},
+                      {11, "DOUBLE", kFloat64},
+                      {12, "UINT32", kUint32},
+                      {13, "UINT64", kUint64},
+                      {14, "COMPLEX64", kDTypeUnknown},
+                      {15, "COMPLEX128", kDTypeUnknown},
+                      {16, "BFLOAT16", kBfloat16},
+                      {17, "FLOAT8E4M3FN", kDTypeUnknown},
+                      {18, "FLOAT8E4M3FNUZ", kDTypeUnknown},
+                      {19, "FLOAT8E5M2", kDTypeUnknown},
+                      {20, "FLOAT8E5M2FNUZ", kDTypeUnknown},
+                      {kUint4, "UINT4", kUint8},
+                      {kInt4, "INT4", kInt8},
+                      {23, "FLOAT4E2M1", kDTypeUnknown},
+                      {24, "FLOAT8E8M0", kDTypeUnknown},
+                      {kUint2, "UINT2", kUint8},
+                      {kInt2, "INT2", kInt8}};
 
 const Row* Find(int64_t type) {
   for (const Row& row : kTypes)
@@ -75,7 +94,10 @@ Parts ReadParts(Reader r) {
       case 1: Repeated(&r, &p.dims, one_int, ints); break;
       case 2: p.type = r.get_int32(); break;
       case 3: MXNET_THROW(Value) << "[onnx] tensor " << p.name << " is a segment of a larger one; accepted: whole tensors";
-      case 4: Repeated(&r, &p.floats, [](Reader* m) { return m->get_float(); }, [](Reader* m) { return m->get_packed_float(); }); break;
+      case 4:
+        Repeated(
+            &r, &p.floats, [](Reader* m) { return m->get_float(); }, [](Reader* m) { return m->get_packed_float(); });
+        break;
       case 5:
       case 7: Repeated(&r, &p.ints, one_int, ints); break;
       case 6: p.strings.push_back(r.get_string()); break;
@@ -84,8 +106,14 @@ Parts ReadParts(Reader r) {
         p.raw = r.get_view();
         p.has_raw = true;
         break;
-      case 10: Repeated(&r, &p.doubles, [](Reader* m) { return m->get_double(); }, [](Reader* m) { return m->get_packed_double(); }); break;
-      case 11: Repeated(&r, &p.ints, [](Reader* m) { return m->get_uint64(); }, [](Reader* m) { return m->get_packed_uint64(); }); break;
+      case 10:
+        Repeated(
+            &r, &p.doubles, [](Reader* m) { return m->get_double(); }, [](Reader* m) { return m->get_packed_double(); });
+        break;
+      case 11:
+        Repeated(
+            &r, &p.ints, [](Reader* m) { return m->get_uint64(); }, [](Reader* m) { return m->get_packed_uint64(); });
+        break;
       case 13: ReadPair(r.get_message(), &p.place); break;
       case 14: p.external = r.get_int32() == 1; break;
       default: r.skip();
@@ -109,7 +137,7 @@ Shape ShapeOf(const Parts& p) {
   return shape;
 }
 
-/* An array of somebody else's bytes, or a copy where they do not lie at a multiple of their size. */
+/* An array of somebody else's bytes, or a copy where they do not lie at a multiple of 16 bytes. */
 NDArray ArrayOf(const void* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner, const FileMap* map) {
   if (reinterpret_cast<uintptr_t>(bytes) % 16 == 0 && size >= 4096 && owner) {
     TBlob blob;
@@ -148,7 +176,8 @@ size_t BytesNeeded(const Parts& p, const Shape& shape, int dtype) {
 NDArray FromBytes(const Parts& p, const char* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner,
                   const FileMap* map) {
   const size_t need = BytesNeeded(p, shape, dtype);
-  MXNET_CHECK_KIND(size == need, IO) << "[onnx] tensor " << p.name << " of shape " << shape << " has " << size << " bytes; accepted: " << need;
+  MXNET_CHECK_KIND(size == need, IO) << "[onnx] tensor " << p.name << " of shape " << shape << " has " << size
+                                     << " bytes; accepted: " << need;
   if (BitsOf(p.type)) return Unpack(reinterpret_cast<const unsigned char*>(bytes), p, shape, dtype);
   return ArrayOf(bytes, size, shape, dtype, std::move(owner), map);
 }
@@ -165,7 +194,8 @@ uint64_t Number(const Parts& p, const char* key, uint64_t otherwise) {
 
 /* Files beside the model, and in folders below it. */
 void CheckLocation(const Parts& p, const std::string& location) {
-  bool leaves = location.empty() || location[0] == '/' || location.find('\\') != std::string::npos || location.find('\0') != std::string::npos;
+  bool leaves =
+      location.empty() || location[0] == '/' || location.find('\\') != std::string::npos || location.find('\0') != std::string::npos;
   for (size_t from = 0; from <= location.size();) {
     const size_t end = std::min(location.find('/', from), location.size());
     leaves = leaves || location.compare(from, end - from, "..") == 0;
@@ -217,7 +247,8 @@ NDArray FromInts(const Parts& p, const Shape& shape, int dtype) {
   if (BitsOf(p.type)) {
     const std::vector<unsigned char> bytes(p.ints.begin(), p.ints.end());
     MXNET_CHECK_KIND(bytes.size() == BytesNeeded(p, shape, dtype), IO)
-        << "[onnx] tensor " << p.name << " of shape " << shape << " has " << bytes.size() << " bytes; accepted: " << BytesNeeded(p, shape, dtype);
+        << "[onnx] tensor " << p.name << " of shape " << shape << " has " << bytes.size()
+        << " bytes; accepted: " << BytesNeeded(p, shape, dtype);
     return Unpack(bytes.data(), p, shape, dtype);
   }
   if (!IsHalf(dtype)) return FromList(p, p.ints, kInt64, shape, dtype);
@@ -234,8 +265,8 @@ Constant ToConstant(const Parts& p, Source* source) {
   c.name = p.name;
   c.shape = ShapeOf(p);
   const Row* row = Find(p.type);
-  MXNET_CHECK_KIND(row && row->dtype != kDTypeUnknown, Value)
-      << "[onnx] tensor " << p.name << " has type " << OnnxTypeName(p.type) << "; accepted: floats of 16, 32 and 64 bits, integers, bool, strings";
+  MXNET_CHECK_KIND(row && row->dtype != kDTypeUnknown, Value) << "[onnx] tensor " << p.name << " has type " << OnnxTypeName(p.type)
+                                                              << "; accepted: floats of 16, 32 and 64 bits, integers, bool, strings";
   if (row->dtype == kStringType) {
     MXNET_CHECK_KIND(static_cast<int64_t>(p.strings.size()) == c.shape.Size(), IO)
         << "[onnx] tensor " << p.name << " of shape " << c.shape << " has " << p.strings.size() << " strings";
@@ -245,7 +276,8 @@ Constant ToConstant(const Parts& p, Source* source) {
   if (p.external)
     c.array = External(p, c.shape, row->dtype, source);
   else if (p.has_raw)
-    c.array = FromBytes(p, p.raw.data(), p.raw.size(), c.shape, row->dtype, source ? source->owner() : nullptr, source ? source->map.get() : nullptr);
+    c.array = FromBytes(p, p.raw.data(), p.raw.size(), c.shape, row->dtype, source ? source->owner() : nullptr,
+                        source ? source->map.get() : nullptr);
   else if (row->dtype == kFloat32)
     c.array = FromList(p, p.floats, kFloat32, c.shape, kFloat32);
   else if (row->dtype == kFloat64)
@@ -291,10 +323,14 @@ Constant ReadSparseTensor(const char* bytes, size_t size, Source* source) {
         indices = ReadTensor(view.data(), view.size(), source);
         break;
       }
-      case 3: Repeated(&r, &whole.dims, [](Reader* m) { return m->get_int64(); }, [](Reader* m) { return m->get_packed_int64(); }); break;
+      case 3:
+        Repeated(
+            &r, &whole.dims, [](Reader* m) { return m->get_int64(); }, [](Reader* m) { return m->get_packed_int64(); });
+        break;
       default: r.skip();
     }
-  MXNET_CHECK_KIND(!values.array.is_none() && values.shape.ndim() == 1, IO) << "[onnx] sparse tensor " << values.name << " without a line of values";
+  MXNET_CHECK_KIND(!values.array.is_none() && values.shape.ndim() == 1, IO)
+      << "[onnx] sparse tensor " << values.name << " without a line of values";
   whole.name = values.name;
   const Shape shape = ShapeOf(whole);
   const size_t width = DTypeSize(values.array.dtype()), dense = static_cast<size_t>(shape.Size()) * width;
@@ -311,7 +347,8 @@ Constant ReadSparseTensor(const char* bytes, size_t size, Source* source) {
     int64_t place = linear ? at[static_cast<size_t>(i)] : 0;
     for (int64_t k = 0; k < rank && !linear; ++k) {
       const int64_t index = at[static_cast<size_t>(i * rank + k)];
-      MXNET_CHECK_KIND(index >= 0 && index < shape[static_cast<int>(k)], IO) << "[onnx] sparse tensor " << values.name << ": index " << index;
+      MXNET_CHECK_KIND(index >= 0 && index < shape[static_cast<int>(k)], IO)
+          << "[onnx] sparse tensor " << values.name << ": index " << index;
       place = place * shape[static_cast<int>(k)] + index;
     }
     MXNET_CHECK_KIND(place >= 0 && place < shape.Size(), IO) << "[onnx] sparse tensor " << values.name << ": index " << place;

@@ -10,6 +10,7 @@ import numpy as np
 import mxnet as mx
 from mxnet import recordio
 from mxnet.base import _LIB, check_call
+import onnx_files
 
 
 def damage(random, data, tokens=()):
@@ -103,40 +104,6 @@ def safetensors(random, path):
     _write(path, damage(random, data, _HEADER))
     for x in mx.contrib.safetensors.load(path, mmap=bool(random.randint(2))).values():
         x.asnumpy()
-
-
-def onnx_model(random, path):
-    """Damaged ONNX models: a product with weights inside, and one whose weights lie in another file."""
-    def field(number, data):
-        return bytes([number * 8 + 2, len(data)]) + data
-    weights = np.ones((3, 4), "float32").tobytes()
-    tensor = b"\x08\x03\x08\x04\x10\x01" + field(8, b"w") + field(9, weights)
-    if random.randint(3) == 0:
-        _write(path + ".bin", weights)
-        tensor = b"\x08\x03\x08\x04\x10\x01" + field(8, b"w") + b"\x70\x01" + field(
-            13, field(1, b"location") + field(2, os.path.basename(path + ".bin").encode()))
-    inner = field(1, field(1, b"x") + field(2, b"z") + field(4, b"Relu"))
-    branch = field(5, field(1, b"then_branch") + field(6, inner)) + field(5, field(1, b"else_branch") + field(6, inner))
-    shape = field(2, field(1, field(2, b"n")) + field(1, b"\x08\x04"))
-    value = field(1, b"x") + field(2, field(1, b"\x08\x01" + shape))
-    graph = (field(1, field(1, b"x") + field(1, b"w") + field(2, b"y") + field(4, b"Gemm") + field(5, field(1, b"transB") + b"\x18\x01\xa0\x01\x02")) +
-             (field(1, field(1, b"c") + field(2, b"q") + field(4, b"If") + branch) if random.randint(2) else b"") +
-             field(5, tensor) + field(11, value) + field(12, field(1, b"y")))
-
-    def long_field(number, data):
-        size, length = len(data), b""
-        while size >= 128:
-            length, size = length + bytes([size % 128 + 128]), size // 128
-        return bytes([number * 8 + 2]) + length + bytes([size]) + data
-    data = b"\x08\x08" + long_field(7, graph) + field(8, b"\x10\x12")
-    _write(path, damage(random, data, [b"x", b"w", b"Gemm", b"Loop", b"Reshape", field(2, b"y"), b"\x10\x07", b"\xff" * 9 + b"\x01", b"../w"]))
-    with open(path, "rb") as f:
-        content = f.read()
-    model = mx.onnx.load(path) if random.randint(2) else mx.onnx.load(content, folder=os.path.dirname(path))
-    repr(model)
-    for value in model.run({i.name: np.ones((2, 4), i.dtype if i.dtype not in (None, "string", "bfloat16") else "float32") for i in model.inputs}).values():
-        if isinstance(value, mx.nd.NDArray):
-            value.asnumpy()
 
 
 def _net():
@@ -258,4 +225,4 @@ def _pickled(random, path):
 
 
 READERS = {"params": params, "npz": npz, "symbol": symbol, "record": record, "states": states, "pickled": _pickled, "predict": predict,
-           "torch": torch_file, "safetensors": safetensors, "onnx": onnx_model}
+           "torch": torch_file, "safetensors": safetensors, "onnx": onnx_files.onnx_model}

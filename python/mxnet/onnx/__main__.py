@@ -1,6 +1,7 @@
 """ONNX models on the command line.
 
-    python -m mxnet.onnx run model.onnx [--shape NAME=1,3,224,224] [--input NAME=FILE.npy] [--out FILE.npz]
+    python -m mxnet.onnx run model.onnx [--shape NAME=1,3,224,224] [--out FILE.npz]
+                                        [--input NAME=FILE.npy]
     python -m mxnet.onnx bench model.onnx [--shape ...] [--seconds 5]
     python -m mxnet.onnx explain model.onnx [--shape ...]
     python -m mxnet.onnx convert model.onnx PREFIX [--shape ...]

@@ -53,8 +53,8 @@ def _to_value(value, dtype, ctx):
         if given.dtype.kind in "UOST":
             shape, texts = _strings(value)
             dims = (ctypes.c_int64 * len(shape))(*shape)
-            check_call(_LIB.MXOnnxValueCreateStrings(ctypes.c_int(len(shape)), dims, ctypes.c_int64(len(texts)),
-                                                     (ctypes.c_char_p * len(texts))(*texts), ctypes.byref(out)))
+            check_call(_LIB.MXOnnxValueCreateStrings(
+                ctypes.c_int(len(shape)), dims, ctypes.c_int64(len(texts)), (ctypes.c_char_p * len(texts))(*texts), ctypes.byref(out)))
             return _Handle(out)
         if not isinstance(value, _np.ndarray) and dtype not in (None, "string", "sequence"):
             given = given.astype("float32" if dtype == "bfloat16" else dtype)   # numbers and lists have no dtype of their own
@@ -90,7 +90,8 @@ def _from_value(handle, make):
         return make(handle=out)
     if kind.value == _STRINGS:
         ndim, dims, count, texts = ctypes.c_int(), ctypes.POINTER(ctypes.c_int64)(), ctypes.c_int64(), ctypes.POINTER(ctypes.c_char_p)()
-        check_call(_LIB.MXOnnxValueGetStrings(handle.handle, ctypes.byref(ndim), ctypes.byref(dims), ctypes.byref(count), ctypes.byref(texts)))
+        check_call(_LIB.MXOnnxValueGetStrings(handle.handle, ctypes.byref(ndim), ctypes.byref(dims), ctypes.byref(count),
+                                              ctypes.byref(texts)))
         values = _np.empty(count.value, dtype=object)
         values[:] = [texts[i].decode() for i in range(count.value)]
         return values.reshape([dims[i] for i in range(ndim.value)])
@@ -229,8 +230,9 @@ class Model(NotCopied):
         kinds = (ctypes.c_int * len(names))(*[_dtypes.number(dtypes[n]) if n in dtypes else -1 for n in names])
         symbol, count = SymbolHandle(), ctypes.c_int()
         param_names, params = ctypes.POINTER(ctypes.c_char_p)(), ctypes.POINTER(NDArrayHandle)()
-        check_call(_LIB.MXOnnxModelConvert(self.handle, ctypes.c_int(len(names)), c_str_array(names), ndims, dims, kinds, ctypes.byref(symbol),
-                                           ctypes.byref(count), ctypes.byref(param_names), ctypes.byref(params)))
+        check_call(_LIB.MXOnnxModelConvert(
+            self.handle, ctypes.c_int(len(names)), c_str_array(names), ndims, dims, kinds, ctypes.byref(symbol), ctypes.byref(count),
+            ctypes.byref(param_names), ctypes.byref(params)))
         arrays = {param_names[i].decode(): NDArray(handle=NDArrayHandle(params[i])) for i in range(count.value)}
         return Symbol(handle=symbol), arrays
 

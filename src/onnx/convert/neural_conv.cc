@@ -111,8 +111,9 @@ void ConvertConvTranspose(Call& c) {
     adj[i] = crop.before[i] - crop.after[i];
     direct = direct && adj[i] >= 0 && adj[i] < stride[i] && full[i] + adj[i] > 2 * crop.before[i];
   }
-  AttrDict attrs = {{"kernel", Text(kernel)},           {"stride", Text(stride)},    {"dilate", Text(dilate)},
-                    {"num_filter", Text(w.shape()[1] * groups)}, {"num_group", Text(groups)}, {"no_bias", Text(!(direct && c.has(2)))}};
+  AttrDict attrs = {{"kernel", Text(kernel)},    {"stride", Text(stride)},
+                    {"dilate", Text(dilate)},    {"num_filter", Text(w.shape()[1] * groups)},
+                    {"num_group", Text(groups)}, {"no_bias", Text(!(direct && c.has(2)))}};
   if (direct) attrs["pad"] = Text(crop.before), attrs["adj"] = Text(adj);
   std::vector<Value> operands = {x, w};
   if (direct && c.has(2)) operands.push_back(c.in(2));
@@ -131,9 +132,10 @@ void ConvertDeformConv(Call& c) {
   Value data = x;
   Sizes pad = window.before;
   if (!window.Symmetric()) data = PadSpatial(c, x, window.before, window.after, 0), pad.assign(2, 0);
-  AttrDict attrs = {{"kernel", Text(window.kernel)}, {"stride", Text(window.stride)},     {"dilate", Text(window.dilate)},
-                    {"pad", Text(pad)},              {"num_filter", Text(w.shape()[0])},  {"num_group", Text(groups)},
-                    {"no_bias", Text(!c.has(3))},    {"num_deformable_group", Text(offsets)}};
+  AttrDict attrs = {{"kernel", Text(window.kernel)},    {"stride", Text(window.stride)},
+                    {"dilate", Text(window.dilate)},    {"pad", Text(pad)},
+                    {"num_filter", Text(w.shape()[0])}, {"num_group", Text(groups)},
+                    {"no_bias", Text(!c.has(3))},       {"num_deformable_group", Text(offsets)}};
   std::vector<Value> operands = {data, c.in(2)};
   if (c.has(4)) operands.push_back(c.in(4));
   operands.push_back(w);

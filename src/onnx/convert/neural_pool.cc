@@ -54,7 +54,8 @@ std::vector<Place> Places(const Call& c, const Value& padded, const Window& w) {
   int64_t count = 1;
   for (int64_t k : w.kernel) {
     count *= k;
-    if (count > 4096) c.Refuse("windows of " + Text(w.kernel) + " elements with dilations or positions of maxima; accepted are up to 4096 elements");
+    if (count > 4096)
+      c.Refuse("windows of " + Text(w.kernel) + " elements with dilations or positions of maxima; accepted are up to 4096 elements");
   }
   std::vector<Place> places;
   for (int64_t n = 0; n < count; ++n) {
@@ -154,7 +155,8 @@ void ConvertMaxPool(Call& c) {
   const Value padded = PadForWindow(c, x, w, Least(x.dtype()));
   if (!w.Dilated()) return c.Out(Pool(c, padded, w, "max", "valid", true));
   Value most;
-  for (const Place& place : Places(c, padded, w)) most = most.kind == Value::kNone ? place.values : Binary(c, "maximum", most, place.values);
+  for (const Place& place : Places(c, padded, w))
+    most = most.kind == Value::kNone ? place.values : Binary(c, "maximum", most, place.values);
   c.Out(most);
 }
 
@@ -226,7 +228,8 @@ void ConvertMaxUnpool(Call& c) {
   for (size_t i = 0; i < rank; ++i) shape.push_back((in[i] - 1) * stride[i] - pads[i] - pads[i + rank] + kernel[i]);
   CheckSmall(c, "the shape of the result", shape, 0);
   if (at.shape() != x.shape()) c.Refuse("indices have shape " + Text(at.shape()) + ", data " + Text(x.shape()));
-  const Value flat = c.Op("scatter_nd", {c.Reshape(x, Shape{x.size()}), c.Reshape(at, Shape{1, at.size()})}, {{"shape", Text(Sizes{Shape(shape).Size()})}});
+  const Value flat = c.Op("scatter_nd", {c.Reshape(x, Shape{x.size()}), c.Reshape(at, Shape{1, at.size()})},
+                          {{"shape", Text(Sizes{Shape(shape).Size()})}});
   Value y = c.Reshape(flat, Shape(shape));
   if (c.has(2)) {
     const Sizes wanted = c.Ints(2);

@@ -14,7 +14,15 @@ namespace onnx {
 namespace {
 
 enum Mode { kNearest, kLinear, kCubic };
-enum Transformation { kHalfPixel, kHalfPixelSymmetric, kPytorchHalfPixel, kAlignCorners, kAsymmetric, kCropAndResize, kHalfPixelForNearest };
+enum Transformation {
+  kHalfPixel,
+  kHalfPixelSymmetric,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kCropAndResize,
+  kHalfPixelForNearest
+};
 enum Nearest { kPreferFloor, kPreferCeil, kFloor, kCeil, kCeilWhenSmaller };  // the last is what opset 10 meant
 
 struct ResizeRules {
@@ -140,8 +148,8 @@ Value ByMatrix(const Call& c, const Value& x, const AxisResize& a, const Taps& t
   for (int i = 0; i < x.ndim(); ++i) order.push_back(i);
   std::swap(order[static_cast<size_t>(a.axis)], order.back());
   const Value last = c.Transpose(x, order);
-  return c.Transpose(
-      c.Op("FullyConnected", {last, weight}, {{"num_hidden", Text(a.out)}, {"no_bias", "True"}, {"flatten", "False"}}), order);
+  return c.Transpose(c.Op("FullyConnected", {last, weight}, {{"num_hidden", Text(a.out)}, {"no_bias", "True"}, {"flatten", "False"}}),
+                     order);
 }
 
 Value ResizeAxis(const Call& c, const ResizeRules& r, const Value& x, const AxisResize& a) {
@@ -178,11 +186,11 @@ bool ByOperator(const Call& c, const ResizeRules& r, const Value& x, const std::
   if (x.ndim() != 4 || x.dtype() != kFloat32 || axes.size() != 2 || axes[0].axis != 2 || axes[1].axis != 3) return false;
   const AxisResize &h = axes[0], &w = axes[1];
   if (r.mode == kLinear && !r.smooth && !r.exclude) {
-    const bool exact = h.scale * static_cast<double>(h.in) == static_cast<double>(h.out) && w.scale * static_cast<double>(w.in) == static_cast<double>(w.out);
+    const bool exact = h.scale * static_cast<double>(h.in) == static_cast<double>(h.out) &&
+                       w.scale * static_cast<double>(w.in) == static_cast<double>(w.out);
     const bool half = r.where == kHalfPixel || (r.where == kPytorchHalfPixel && h.out > 1 && w.out > 1), corners = r.where == kAlignCorners;
     if (!exact || !(half || corners)) return false;
-    *y = c.Op("_contrib_BilinearResize2D", {x},
-              {{"height", Text(h.out)}, {"width", Text(w.out)}, {"align_corners", Text(corners)}});
+    *y = c.Op("_contrib_BilinearResize2D", {x}, {{"height", Text(h.out)}, {"width", Text(w.out)}, {"align_corners", Text(corners)}});
     return true;
   }
   if (r.mode != kNearest || r.where == kCropAndResize || h.out != w.out / w.in * h.in || w.out % w.in) return false;
@@ -199,13 +207,15 @@ bool ByOperator(const Call& c, const ResizeRules& r, const Value& x, const std::
 Value ResizeAll(const Call& c, const ResizeRules& r, const Value& x, std::vector<AxisResize> axes) {
   Sizes shape = SizesOf(x.shape());
   for (const AxisResize& a : axes) {
-    if (!(a.scale > 0) || a.out < 0) c.Refuse("axis " + Text(a.axis) + " is to be scaled by " + Text(a.scale) + " to " + Text(a.out) + " elements");
+    if (!(a.scale > 0) || a.out < 0)
+      c.Refuse("axis " + Text(a.axis) + " is to be scaled by " + Text(a.scale) + " to " + Text(a.out) + " elements");
     if (a.in == 0 && a.out != 0) c.Refuse("axis " + Text(a.axis) + " is empty");
     shape[static_cast<size_t>(a.axis)] = a.out;
   }
   CheckSmall(c, "the shape of the result", shape, 0);
   if (Shape(shape).Size() == 0) return c.Filled(Shape(shape), x.dtype(), 0);
-  axes.erase(std::remove_if(axes.begin(), axes.end(), [&](const AxisResize& a) { return a.in == a.out && r.where != kCropAndResize && a.scale == 1; }),
+  axes.erase(std::remove_if(axes.begin(), axes.end(),
+                            [&](const AxisResize& a) { return a.in == a.out && r.where != kCropAndResize && a.scale == 1; }),
              axes.end());
   Value y;
   if (ByOperator(c, r, x, axes, &y)) return y;
@@ -226,8 +236,8 @@ ResizeRules ReadRules(const Call& c) {
   r.where = static_cast<Transformation>(OneOf(c, "coordinate_transformation_mode", c.Attr("coordinate_transformation_mode", "half_pixel"),
                                               {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
                                                "tf_crop_and_resize", "tf_half_pixel_for_nn"}));
-  r.nearest = static_cast<Nearest>(OneOf(c, "nearest_mode", c.Attr("nearest_mode", "round_prefer_floor"),
-                                         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
+  r.nearest = static_cast<Nearest>(
+      OneOf(c, "nearest_mode", c.Attr("nearest_mode", "round_prefer_floor"), {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
   r.cubic = c.Attr("cubic_coeff_a", -0.75f);
   r.outside = c.Attr("extrapolation_value", 0.0f);
   r.exclude = c.Attr("exclude_outside", int64_t{0}) != 0;
@@ -237,7 +247,9 @@ ResizeRules ReadRules(const Call& c) {
 }
 
 std::vector<AxisResize> OfScales(const Call& c, const Value& x, const Sizes& axes, const std::vector<double>& scales) {
-  if (scales.size() != axes.size()) c.Refuse("scales has " + Text(static_cast<int64_t>(scales.size())) + " numbers for " + Text(static_cast<int64_t>(axes.size())) + " axes");
+  if (scales.size() != axes.size())
+    c.Refuse("scales has " + Text(static_cast<int64_t>(scales.size())) + " numbers for " + Text(static_cast<int64_t>(axes.size())) +
+             " axes");
   std::vector<AxisResize> made;
   for (size_t i = 0; i < axes.size(); ++i) {
     const int axis = static_cast<int>(axes[i]);
@@ -249,7 +261,8 @@ std::vector<AxisResize> OfScales(const Call& c, const Value& x, const Sizes& axe
 }
 
 std::vector<AxisResize> OfSizes(const Call& c, const Value& x, const Sizes& axes, Sizes sizes, const std::string& policy) {
-  if (sizes.size() != axes.size()) c.Refuse("sizes has " + Text(static_cast<int64_t>(sizes.size())) + " numbers for " + Text(static_cast<int64_t>(axes.size())) + " axes");
+  if (sizes.size() != axes.size())
+    c.Refuse("sizes has " + Text(static_cast<int64_t>(sizes.size())) + " numbers for " + Text(static_cast<int64_t>(axes.size())) + " axes");
   CheckSmall(c, "sizes", sizes, 0);
   const int kind = OneOf(c, "keep_aspect_ratio_policy", policy, {"stretch", "not_larger", "not_smaller"});
   std::vector<AxisResize> made;
@@ -286,7 +299,8 @@ void ConvertResize(Call& c) {
   std::vector<AxisResize> made = by_scale ? OfScales(c, x, axes, c.Floats(2)) : OfSizes(c, x, axes, c.Ints(3), policy);
   if (r.where == kCropAndResize) {
     const std::vector<double> roi = c.has(1) ? c.Floats(1) : std::vector<double>();
-    if (roi.size() != 2 * axes.size()) c.Refuse("roi has " + Text(static_cast<int64_t>(roi.size())) + " numbers for " + Text(static_cast<int64_t>(axes.size())) + " axes");
+    if (roi.size() != 2 * axes.size())
+      c.Refuse("roi has " + Text(static_cast<int64_t>(roi.size())) + " numbers for " + Text(static_cast<int64_t>(axes.size())) + " axes");
     for (size_t i = 0; i < made.size(); ++i) made[i].roi_begin = roi[i], made[i].roi_end = roi[i + made.size()];
   }
   c.Out(ResizeAll(c, r, x, made));

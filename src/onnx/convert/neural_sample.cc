@@ -40,7 +40,8 @@ std::vector<SampleAxis> ReadPositions(const Call& c, const Shape& x, Border bord
     const double size = static_cast<double>(a.size);
     a.least = corners ? 0 : -0.5, a.most = corners ? size - 1 : size - 0.5;
     const Value n = c.Reshape(SliceAxis(c, flat, 2, rank - 1 - i, rank - i), Shape{x[0], samples});
-    a.at = corners ? MulNumber(c, AddNumber(c, n, 1), (size - 1) / 2) : MulNumber(c, AddNumber(c, MulNumber(c, AddNumber(c, n, 1), size), -1), 0.5);
+    a.at = corners ? MulNumber(c, AddNumber(c, n, 1), (size - 1) / 2)
+                   : MulNumber(c, AddNumber(c, MulNumber(c, AddNumber(c, n, 1), size), -1), 0.5);
     if (nearest) a.at = Unary(c, "around", a.at);  // ties to even ones
     if (border == kEdge) a.at = Clip(c, a.at, 0, size - 1);
     if (border == kReflection) a.at = Reflect(c, a.at, a.least, a.most);
@@ -79,9 +80,9 @@ std::vector<Tap> TapsOf(const Call& c, const SampleAxis& a, Border border, int m
     if (border == kReflection) at = Reflect(c, at, a.least, a.most);
     const double end = static_cast<double>(a.size - 1);
     if (border == kZeros) {
-      const Value inside = c.Cast(Mul(c, c.Cast(BinaryNumber(c, "greater_equal", at, 0), kFloat32),
-                                      c.Cast(BinaryNumber(c, "less_equal", at, end), kFloat32)),
-                                  kFloat32);
+      const Value inside = c.Cast(
+          Mul(c, c.Cast(BinaryNumber(c, "greater_equal", at, 0), kFloat32), c.Cast(BinaryNumber(c, "less_equal", at, end), kFloat32)),
+          kFloat32);
       tap.weight = tap.weight.kind == Value::kNone ? inside : Mul(c, tap.weight, inside);
     }
     tap.index = c.Cast(Clip(c, at, 0, end), kInt64);
@@ -107,7 +108,8 @@ void ConvertGridSample(Call& c) {
   for (int i = 1; i <= rank; ++i) shape.push_back(grid.shape()[i]);
   if (Shape(shape).Size() == 0) return c.Out(c.Filled(Shape(shape), x.dtype(), 0));
   if (x.size() == 0) c.Refuse("data has shape " + Text(x.shape()));
-  if (rank == 2 && mode == 1 && border == kZeros && corners && x.dtype() == kFloat32 && grid.dtype() == kFloat32 && x.shape()[2] > 1 && x.shape()[3] > 1)
+  if (rank == 2 && mode == 1 && border == kZeros && corners && x.dtype() == kFloat32 && grid.dtype() == kFloat32 && x.shape()[2] > 1 &&
+      x.shape()[3] > 1)
     return c.Out(c.Op("BilinearSampler", {x, c.Transpose(grid, {0, 3, 1, 2})}));
 
   const auto axes = ReadPositions(c, x.shape(), border, corners, mode == 0);
@@ -125,7 +127,9 @@ void ConvertGridSample(Call& c) {
       for (const Tap& tap : taps) {
         Tap both;
         both.index = Add(c, pitch == 1 ? tap.index : MulNumber(c, tap.index, static_cast<double>(pitch)), one.index);
-        both.weight = one.weight.kind == Value::kNone ? tap.weight : tap.weight.kind == Value::kNone ? one.weight : Mul(c, one.weight, tap.weight);
+        both.weight = one.weight.kind == Value::kNone   ? tap.weight
+                      : tap.weight.kind == Value::kNone ? one.weight
+                                                        : Mul(c, one.weight, tap.weight);
         more.push_back(both);
       }
     all.swap(more);
@@ -184,7 +188,8 @@ void ConvertDepthToSpace(Call& c) {
   if (b > 46340 || s[1] % (b * b)) c.Refuse("data has " + Text(s[1]) + " channels and blocksize is " + Text(b));
   const int64_t channels = s[1] / (b * b);
   const Value split = c.Reshape(x, mode == 0 ? Shape{s[0], b, b, channels, s[2], s[3]} : Shape{s[0], channels, b, b, s[2], s[3]});
-  c.Out(c.Reshape(c.Transpose(split, mode == 0 ? Sizes{0, 3, 4, 1, 5, 2} : Sizes{0, 1, 4, 2, 5, 3}), Shape{s[0], channels, s[2] * b, s[3] * b}));
+  c.Out(c.Reshape(c.Transpose(split, mode == 0 ? Sizes{0, 3, 4, 1, 5, 2} : Sizes{0, 1, 4, 2, 5, 3}),
+                  Shape{s[0], channels, s[2] * b, s[3] * b}));
 }
 
 void ConvertSpaceToDepth(Call& c) {
@@ -196,7 +201,8 @@ void ConvertSpaceToDepth(Call& c) {
   const Shape& s = x.shape();
   if (b > 46340 || s[2] % b || s[3] % b) c.Refuse("data has shape " + Text(s) + " and blocksize is " + Text(b));
   const Value split = c.Reshape(x, Shape{s[0], s[1], s[2] / b, b, s[3] / b, b});
-  c.Out(c.Reshape(c.Transpose(split, mode == 0 ? Sizes{0, 3, 5, 1, 2, 4} : Sizes{0, 1, 3, 5, 2, 4}), Shape{s[0], s[1] * b * b, s[2] / b, s[3] / b}));
+  c.Out(c.Reshape(c.Transpose(split, mode == 0 ? Sizes{0, 3, 5, 1, 2, 4} : Sizes{0, 1, 3, 5, 2, 4}),
+                  Shape{s[0], s[1] * b * b, s[2] / b, s[3] / b}));
 }
 
 void ConvertCol2Im(Call& c) {
@@ -217,7 +223,8 @@ void ConvertCol2Im(Call& c) {
     whole.push_back(image[i] + pads[i] + pads[i + rank]);
     begin.push_back(pads[i]), end.push_back(pads[i] + image[i]);
   }
-  const Value y = c.Op("col2im", {x}, {{"output_size", Text(whole)}, {"kernel", Text(kernel)}, {"stride", Text(stride)}, {"dilate", Text(dilate)}});
+  const Value y =
+      c.Op("col2im", {x}, {{"output_size", Text(whole)}, {"kernel", Text(kernel)}, {"stride", Text(stride)}, {"dilate", Text(dilate)}});
   end[1] = y.shape()[1];
   c.Out(SliceAll(c, y, begin, end, Sizes(begin.size(), 1)));
 }

@@ -17,7 +17,9 @@ Value WithScale(const Call& c, const Value& x, const Value& scale, const Value& 
 Value NormRows(const Call& c, const Value& x, int axis, double epsilon, const Value& scale, const Value& bias) {
   const Shape& s = x.shape();
   const int64_t size = s.Prod(axis, s.ndim());
-  const auto fits = [&](const Value& v) { return v.kind == Value::kNone || (v.size() == size && v.dtype() == x.dtype() && v.ndim() <= s.ndim() - axis); };
+  const auto fits = [&](const Value& v) {
+    return v.kind == Value::kNone || (v.size() == size && v.dtype() == x.dtype() && v.ndim() <= s.ndim() - axis);
+  };
   const bool inside = fits(scale) && fits(bias);
   const Value rows = axis == s.ndim() - 1 ? x : c.Reshape(x, Shape{s.Prod(0, axis), size});
   const auto flat = [&](const Value& v, double otherwise) {
@@ -44,7 +46,8 @@ Sizes From(int axis, int rank) {
 /* float16 and bfloat16 in float32, as stash_type says. */
 Value Stashed(const Call& c, const Value& x) {
   const int64_t type = c.Attr("stash_type", int64_t{1});
-  if (type != 1 && type != 10 && type != 11 && type != 16) c.Refuse("attribute stash_type is " + Text(type) + "; accepted are 1, 10, 11 and 16");
+  if (type != 1 && type != 10 && type != 11 && type != 16)
+    c.Refuse("attribute stash_type is " + Text(type) + "; accepted are 1, 10, 11 and 16");
   if (type == 11) return c.Cast(x, kFloat64);
   return IsHalf(x.dtype()) && type == 1 ? c.Cast(x, kFloat32) : x;
 }
@@ -129,7 +132,8 @@ void ConvertGroupNorm(Call& c) {
   if (c.opset >= 21) Stashed(c, x);
   const int64_t wanted = c.opset >= 21 ? channels : groups;
   for (int i = 1; i <= 2; ++i)
-    if (c.in(i).size() != wanted) c.Refuse("input " + Text(i) + " has shape " + Text(c.in(i).shape()) + "; accepted is (" + Text(wanted) + ",)");
+    if (c.in(i).size() != wanted)
+      c.Refuse("input " + Text(i) + " has shape " + Text(c.in(i).shape()) + "; accepted is (" + Text(wanted) + ",)");
   const auto full = [&](int i) {  // of each channel
     const Value& v = c.in(i);
     return v.size() == channels ? v : c.Op("repeat", {v}, {{"repeats", Text(channels / groups)}, {"axis", "0"}});
@@ -223,7 +227,8 @@ Value NegativeLogLikelihood(const Call& c, const Value& logs, const Value& targe
   const int kind = OneOf(c, "reduction", reduction, {"none", "sum", "mean"});
   const bool ignores = c.has_attr("ignore_index");
   const int64_t ignored = c.Attr("ignore_index", int64_t{0});
-  if (logs.ndim() < 2 || target.ndim() != logs.ndim() - 1) c.Refuse("scores have shape " + Text(logs.shape()) + ", targets " + Text(target.shape()));
+  if (logs.ndim() < 2 || target.ndim() != logs.ndim() - 1)
+    c.Refuse("scores have shape " + Text(logs.shape()) + ", targets " + Text(target.shape()));
   const Value kept = ignores ? c.Cast(BinaryNumber(c, "not_equal", target, static_cast<double>(ignored)), logs.dtype()) : Value();
   Value loss = MulNumber(c, c.Op("pick", {logs, target}, {{"axis", "1"}, {"mode", "clip"}}), -1);
   Value weights;

@@ -21,10 +21,10 @@ struct Defaults {
 
 const std::map<std::string, Defaults>& Activations() {
   static const std::map<std::string, Defaults> all = {
-      {"relu", {false, false, 0, 0}},         {"tanh", {false, false, 0, 0}},       {"sigmoid", {false, false, 0, 0}},
-      {"softsign", {false, false, 0, 0}},     {"softplus", {false, false, 0, 0}},   {"affine", {true, true, 1, 0}},
-      {"leakyrelu", {true, false, 0.01, 0}},  {"scaledtanh", {true, true, 1, 1}},   {"hardsigmoid", {true, true, 0.2, 0.5}},
-      {"elu", {true, false, 1, 0}},           {"thresholdedrelu", {true, false, 1, 0}},
+      {"relu", {false, false, 0, 0}},        {"tanh", {false, false, 0, 0}},           {"sigmoid", {false, false, 0, 0}},
+      {"softsign", {false, false, 0, 0}},    {"softplus", {false, false, 0, 0}},       {"affine", {true, true, 1, 0}},
+      {"leakyrelu", {true, false, 0.01, 0}}, {"scaledtanh", {true, true, 1, 1}},       {"hardsigmoid", {true, true, 0.2, 0.5}},
+      {"elu", {true, false, 1, 0}},          {"thresholdedrelu", {true, false, 1, 0}},
   };
   return all;
 }
@@ -104,17 +104,19 @@ Recurrent ReadRecurrent(const Call& c, Recurrent::Cell cell, const Value& w, con
   const int64_t named = c.Attr("hidden_size", layer.hidden);
   if (named != layer.hidden || w.shape() != Shape{layer.directions, layer.gates * layer.hidden, layer.input} ||
       r.shape() != Shape{layer.directions, layer.gates * layer.hidden, layer.hidden})
-    c.Refuse("data has shape " + Text(c.in(0).shape()) + ", W " + Text(w.shape()) + ", R " + Text(r.shape()) + ", hidden_size is " + Text(named) +
-             ", direction \"" + direction + "\"");
+    c.Refuse("data has shape " + Text(c.in(0).shape()) + ", W " + Text(w.shape()) + ", R " + Text(r.shape()) + ", hidden_size is " +
+             Text(named) + ", direction \"" + direction + "\"");
   if (c.has(3)) layer.b = c.in(3);
-  if (c.has(3) && layer.b.shape() != Shape{layer.directions, 2 * layer.gates * layer.hidden}) c.Refuse("B has shape " + Text(layer.b.shape()));
+  if (c.has(3) && layer.b.shape() != Shape{layer.directions, 2 * layer.gates * layer.hidden})
+    c.Refuse("B has shape " + Text(layer.b.shape()));
   if (c.has(4)) layer.lengths = c.in(4);
   if (c.has(4) && layer.lengths.shape() != Shape{layer.batch}) c.Refuse("sequence_lens has shape " + Text(layer.lengths.shape()));
   layer.h = State(c, layer, 5);
   if (cell == Recurrent::kLstm) {
     layer.c = State(c, layer, 6);
     if (c.has(7)) layer.peepholes = c.in(7);
-    if (c.has(7) && layer.peepholes.shape() != Shape{layer.directions, 3 * layer.hidden}) c.Refuse("P has shape " + Text(layer.peepholes.shape()));
+    if (c.has(7) && layer.peepholes.shape() != Shape{layer.directions, 3 * layer.hidden})
+      c.Refuse("P has shape " + Text(layer.peepholes.shape()));
     layer.input_forget = c.Attr("input_forget", int64_t{0}) != 0;
   }
   if (cell == Recurrent::kGru) layer.linear_before_reset = c.Attr("linear_before_reset", int64_t{0}) != 0;

@@ -20,13 +20,13 @@ struct Recurrent {
   enum Cell { kRnn, kGru, kLstm };
   Cell cell;
   int64_t steps, batch, input, hidden, directions, gates;
-  bool reverse;     // the only direction is backwards
+  bool reverse;  // the only direction is backwards
   bool batch_first;
-  Value x;          // (steps, batch, input)
-  Value w, r, b;    // b may be none: (directions, 2 * gates * hidden)
-  Value lengths;    // (batch,) or none
-  Value h, c;       // (directions, batch, hidden); c may be none
-  Value peepholes;  // or none
+  Value x;                              // (steps, batch, input)
+  Value w, r, b;                        // b may be none: (directions, 2 * gates * hidden)
+  Value lengths;                        // (batch,) or none
+  Value h, c;                           // (directions, batch, hidden); c may be none
+  Value peepholes;                      // or none
   std::vector<Activation> activations;  // of all directions
   double clip = 0;
   bool input_forget = false, linear_before_reset = false;

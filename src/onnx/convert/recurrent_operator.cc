@@ -10,7 +10,8 @@ namespace {
 Value Ordered(const Call& c, const Recurrent& layer, const Value& x) {
   if (layer.cell == Recurrent::kRnn) return x;
   const auto parts = Split(c, x, 0, layer.gates);
-  return layer.cell == Recurrent::kLstm ? Concat(c, {parts[0], parts[2], parts[3], parts[1]}, 0) : Concat(c, {parts[1], parts[0], parts[2]}, 0);
+  return layer.cell == Recurrent::kLstm ? Concat(c, {parts[0], parts[2], parts[3], parts[1]}, 0)
+                                        : Concat(c, {parts[1], parts[0], parts[2]}, 0);
 }
 
 Value Parameters(const Call& c, const Recurrent& layer) {

@@ -37,15 +37,17 @@ struct Steps {
   const Call& c;
   const Recurrent& layer;
   const Activation* activations;
-  Value products;              // (steps, batch, gates * hidden): of data, with both biases where they may be added
-  Value r;                     // (gates * hidden, hidden)
+  Value products;                   // (steps, batch, gates * hidden): of data, with both biases where they may be added
+  Value r;                          // (gates * hidden, hidden)
   Value candidate, candidate_bias;  // GRU: rows of r and the bias of the candidate's hidden part
   Value peep_i, peep_o, peep_f;
   Value h, cell;
 
   void Lstm(const Value& data) {
     const auto gates = Split(c, Add(c, data, Dense(c, h, r)), 1, 4);  // i o f c
-    const auto peep = [&](const Value& x, const Value& p, const Value& state) { return p.kind == Value::kNone ? x : Add(c, x, Mul(c, state, p)); };
+    const auto peep = [&](const Value& x, const Value& p, const Value& state) {
+      return p.kind == Value::kNone ? x : Add(c, x, Mul(c, state, p));
+    };
     const Value i = Activate(c, layer, activations[0], peep(gates[0], peep_i, cell));
     const Value f = layer.input_forget ? OneMinus(c, i) : Activate(c, layer, activations[0], peep(gates[2], peep_f, cell));
     const Value g = Activate(c, layer, activations[1], gates[3]);
@@ -61,8 +63,8 @@ struct Steps {
     const Value both = Add(c, SliceAxis(c, data, 1, 0, 2 * n), Dense(c, h, SliceAxis(c, r, 0, 0, 2 * n)));
     const auto gates = Split(c, Activate(c, layer, activations[0], both), 1, 2);  // z r
     const auto biased = [&](const Value& x) { return candidate_bias.kind == Value::kNone ? x : Add(c, x, candidate_bias); };
-    const Value part = layer.linear_before_reset ? Mul(c, gates[1], biased(Dense(c, h, candidate)))
-                                                 : biased(Dense(c, Mul(c, gates[1], h), candidate));
+    const Value part =
+        layer.linear_before_reset ? Mul(c, gates[1], biased(Dense(c, h, candidate))) : biased(Dense(c, Mul(c, gates[1], h), candidate));
     const Value new_h = Activate(c, layer, activations[1], Add(c, SliceAxis(c, data, 1, 2 * n, 3 * n), part));
     next_h = Add(c, Mul(c, OneMinus(c, gates[0]), new_h), Mul(c, gates[0], h));
   }
@@ -74,9 +76,12 @@ struct Steps {
   /* Gives the step's output. */
   Value Step(int64_t t) {
     const Value data = c.Reshape(SliceAxis(c, products, 0, t, t + 1), Shape{layer.batch, layer.gates * layer.hidden});
-    if (layer.cell == Recurrent::kLstm) Lstm(data);
-    else if (layer.cell == Recurrent::kGru) Gru(data);
-    else Plain(data);
+    if (layer.cell == Recurrent::kLstm)
+      Lstm(data);
+    else if (layer.cell == Recurrent::kGru)
+      Gru(data);
+    else
+      Plain(data);
     if (layer.lengths.kind == Value::kNone) {
       h = next_h, cell = next_cell;
       return h;
@@ -100,7 +105,9 @@ void SetBias(const Recurrent& layer, int64_t d, Steps* s) {
   const int64_t size = layer.gates * layer.hidden, n = layer.hidden;
   const Value b = OfDirection(c, layer.b, d), wb = SliceAxis(c, b, 0, 0, size), rb = SliceAxis(c, b, 0, size, 2 * size);
   if (layer.cell == Recurrent::kGru) {
-    s->products = Add(c, s->products, Concat(c, {Add(c, SliceAxis(c, wb, 0, 0, 2 * n), SliceAxis(c, rb, 0, 0, 2 * n)), SliceAxis(c, wb, 0, 2 * n, size)}, 0));
+    s->products =
+        Add(c, s->products,
+            Concat(c, {Add(c, SliceAxis(c, wb, 0, 0, 2 * n), SliceAxis(c, rb, 0, 0, 2 * n)), SliceAxis(c, wb, 0, 2 * n, size)}, 0));
     s->candidate_bias = SliceAxis(c, rb, 0, 2 * n, size);
   } else {
     s->products = Add(c, s->products, Add(c, wb, rb));
@@ -111,8 +118,8 @@ void SetBias(const Recurrent& layer, int64_t d, Steps* s) {
 
 RecurrentResult ByStep(const Call& c, const Recurrent& layer) {
   if (layer.steps > kMostSteps)
-    c.Refuse("sequences of " + Text(layer.steps) + " steps with peepholes, clipping, unusual activations or linear_before_reset=0; accepted are up to " +
-             Text(kMostSteps));
+    c.Refuse("sequences of " + Text(layer.steps) +
+             " steps with peepholes, clipping, unusual activations or linear_before_reset=0; accepted are up to " + Text(kMostSteps));
   std::vector<Value> ys, hs, cells;
   const size_t each = layer.activations.size() / static_cast<size_t>(layer.directions);
   for (int64_t d = 0; d < layer.directions; ++d) {

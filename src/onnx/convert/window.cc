@@ -22,8 +22,8 @@ void GivenSizes(const Call& c, Window* w, bool ceil) {
   for (size_t i = 0; i < w->rank(); ++i) {
     const int64_t room = w->in[i] + w->before[i] + w->after[i] - w->Extent(i);
     if (room < 0)
-      c.Refuse("a window of " + Text(w->Extent(i)) + " elements does not fit into spatial axis " + Text(static_cast<int64_t>(i)) + ", which has " +
-               Text(room + w->Extent(i)) + " with its padding");
+      c.Refuse("a window of " + Text(w->Extent(i)) + " elements does not fit into spatial axis " + Text(static_cast<int64_t>(i)) +
+               ", which has " + Text(room + w->Extent(i)) + " with its padding");
     w->out[i] = (room + (ceil ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
     if (ceil && (w->out[i] - 1) * w->stride[i] >= w->in[i] + w->before[i]) --w->out[i];
   }
@@ -39,13 +39,15 @@ int64_t Window::After(size_t i) const { return std::max<int64_t>(0, (out[i] - 1)
 
 void CheckSmall(const Call& c, const char* what, const Sizes& sizes, int64_t least) {
   for (int64_t n : sizes)
-    if (n < least || n >= kMost) c.Refuse(std::string(what) + " is " + Text(sizes) + "; accepted are numbers from " + Text(least) + " to 2^31 - 1");
+    if (n < least || n >= kMost)
+      c.Refuse(std::string(what) + " is " + Text(sizes) + "; accepted are numbers from " + Text(least) + " to 2^31 - 1");
 }
 
 Sizes ReadPositive(const Call& c, const char* name, size_t rank, int64_t otherwise) {
   Sizes sizes = c.Attr(name, Sizes{});
   if (sizes.empty()) sizes.assign(rank, otherwise);
-  if (sizes.size() != rank) c.Refuse(std::string("attribute ") + name + " is " + Text(sizes) + " for " + Text(static_cast<int64_t>(rank)) + " spatial axes");
+  if (sizes.size() != rank)
+    c.Refuse(std::string("attribute ") + name + " is " + Text(sizes) + " for " + Text(static_cast<int64_t>(rank)) + " spatial axes");
   CheckSmall(c, name, sizes, 1);
   return sizes;
 }
@@ -71,9 +73,11 @@ Window ReadWindow(const Call& c, const Sizes& in, const Sizes& kernel, bool ceil
   switch (OneOf(c, "auto_pad", mode.empty() ? "NOTSET" : mode, {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"})) {
     case 0:
       if (pads.empty()) break;
-      if (pads.size() != 2 * rank) c.Refuse("attribute pads is " + Text(pads) + " for " + Text(static_cast<int64_t>(rank)) + " spatial axes");
+      if (pads.size() != 2 * rank)
+        c.Refuse("attribute pads is " + Text(pads) + " for " + Text(static_cast<int64_t>(rank)) + " spatial axes");
       CheckSmall(c, "pads", pads, 0);
-      w.before.assign(pads.begin(), pads.begin() + static_cast<int64_t>(rank)), w.after.assign(pads.begin() + static_cast<int64_t>(rank), pads.end());
+      w.before.assign(pads.begin(), pads.begin() + static_cast<int64_t>(rank)),
+          w.after.assign(pads.begin() + static_cast<int64_t>(rank), pads.end());
       break;
     case 1: break;
     case 2: SameSizes(&w, true); return w;

@@ -39,7 +39,7 @@ void ConvertDeformConv(Call& c);
 void ConvertMaxPool(Call& c);
 void ConvertAveragePool(Call& c);
 void ConvertLpPool(Call& c);
-void ConvertGlobalPool(Call& c);    // argument: avg, max
+void ConvertGlobalPool(Call& c);  // argument: avg, max
 void ConvertGlobalLpPool(Call& c);
 void ConvertMaxUnpool(Call& c);
 void ConvertCol2Im(Call& c);

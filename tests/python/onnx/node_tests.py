@@ -67,15 +67,16 @@ def _compare(got, want, rtol, atol, where=""):
     assert got is not None, f"{where}: nothing for an array of shape {want.shape}"
     assert got.shape == want.shape, f"{where}: shape {got.shape} for {want.shape}"
     if want.dtype.kind in "OUST":
-        assert [str(v) for v in got.flat] == [v.decode() if isinstance(v, bytes) else str(v) for v in want.flat], f"{where}: {got} for {want}"
+        texts = [v.decode() if isinstance(v, bytes) else str(v) for v in want.flat]
+        assert [str(v) for v in got.flat] == texts, f"{where}: {got} for {want}"
         return
     if want.dtype.name in ("bfloat16",):
         want = want.astype("float32")
     if want.dtype.name in ("int4", "uint4", "int2", "uint2"):
         want = want.astype("int8" if want.dtype.name[0] == "i" else "uint8")
     assert got.dtype == want.dtype, f"{where}: dtype {got.dtype} for {want.dtype}"
-    np.testing.assert_allclose(got.astype("float64") if got.dtype.kind in "fiub" else got, want.astype("float64") if want.dtype.kind in "fiub" else want,
-                               rtol=rtol, atol=atol, err_msg=where)
+    got, want = (v.astype("float64") if v.dtype.kind in "fiub" else v for v in (got, want))
+    np.testing.assert_allclose(got, want, rtol=rtol, atol=atol, err_msg=where)
 
 
 def run(case):

@@ -13,7 +13,8 @@ from onnx import TensorProto as T, helper as h, numpy_helper  # noqa: E402  (nee
 def _model(nodes, inputs, outputs, constants=(), opset=18, domains=(), **more):
     def infos(values):
         return [h.make_tensor_value_info(n, t, s) for n, t, s in values]
-    graph = h.make_graph(nodes, "g", infos(inputs), infos(outputs), [numpy_helper.from_array(np.asarray(v), n) for n, v in dict(constants).items()])
+    tensors = [numpy_helper.from_array(np.asarray(v), n) for n, v in dict(constants).items()]
+    graph = h.make_graph(nodes, "g", infos(inputs), infos(outputs), tensors)
     opsets = [h.make_opsetid("", opset)] + [h.make_opsetid(d, v) for d, v in domains]
     return h.make_model(graph, opset_imports=opsets, **more)
 
@@ -60,7 +61,8 @@ def test_inputs_that_do_not_fit(given, words):
 
 
 def test_unknown_operators_are_named_with_node_domain_and_opset():
-    nodes = [h.make_node("Frobnicate", ["x"], ["a"], name="first"), h.make_node("Quux", ["a"], ["y"], name="second", domain="my.own")]
+    nodes = [h.make_node("Frobnicate", ["x"], ["a"], name="first"),
+             h.make_node("Quux", ["a"], ["y"], name="second", domain="my.own")]
     model = _model(nodes, [("x", T.FLOAT, [1])], [("y", T.FLOAT, [1])], domains=[("my.own", 3)])
     with pytest.raises(mx.MXNetError, match="not known") as error:
         _load(model)
@@ -74,7 +76,8 @@ def test_unknown_attributes_are_named():
 
 
 def test_shapes_that_the_graph_computes_leave_no_trace():
-    nodes = [h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "zero"], ["n"]), h.make_node("Unsqueeze", ["n", "axes"], ["n1"]),
+    nodes = [h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "zero"], ["n"]),
+             h.make_node("Unsqueeze", ["n", "axes"], ["n1"]),
              h.make_node("Concat", ["n1", "rest"], ["to"], axis=0), h.make_node("Reshape", ["x", "to"], ["y"])]
     model = _model(nodes, [("x", T.FLOAT, ["n", 2, 3])], [("y", T.FLOAT, None)],
                    {"zero": np.int64(0), "axes": np.array([0]), "rest": np.array([-1])})
@@ -107,9 +110,11 @@ def test_branches_of_different_rank():
 
 
 def test_loops_see_outer_values_and_stack_what_they_scan():
-    body = h.make_graph([h.make_node("Mul", ["v", "factor"], ["v2"]), h.make_node("Identity", ["v2"], ["row"]), h.make_node("Identity", ["go"], ["go2"])], "body",
-                        [h.make_tensor_value_info("i", T.INT64, []), h.make_tensor_value_info("go", T.BOOL, []), h.make_tensor_value_info("v", T.FLOAT, [2])],
-                        [h.make_tensor_value_info("go2", T.BOOL, []), h.make_tensor_value_info("v2", T.FLOAT, [2]), h.make_tensor_value_info("row", T.FLOAT, [2])])
+    info = h.make_tensor_value_info
+    steps = [h.make_node("Mul", ["v", "factor"], ["v2"]), h.make_node("Identity", ["v2"], ["row"]),
+             h.make_node("Identity", ["go"], ["go2"])]
+    body = h.make_graph(steps, "body", [info("i", T.INT64, []), info("go", T.BOOL, []), info("v", T.FLOAT, [2])],
+                        [info("go2", T.BOOL, []), info("v2", T.FLOAT, [2]), info("row", T.FLOAT, [2])])
     nodes = [h.make_node("Add", ["x", "x"], ["factor"]), h.make_node("Loop", ["n", "", "x"], ["last", "rows"], body=body)]
     m = _load(_model(nodes, [("n", T.INT64, []), ("x", T.FLOAT, [2])], [("last", T.FLOAT, [2]), ("rows", T.FLOAT, None)]))
     x = np.array([0.5, 1.5], "float32")
@@ -190,7 +195,7 @@ def test_damaged_files_end_in_errors():
         mx.onnx.load(b"")
     with pytest.raises(mx.MXNetError, match="damaged"):
         mx.onnx.load(b"\x3a\xff\xff\xff\xff\x0f")
-    for depth, words in ((50, "not there"), (150, "deep"), (10000, "deep")):
+    for depth, words in ((50, "has 0 inputs"), (150, "deep"), (10000, "deep")):
         with pytest.raises(mx.MXNetError, match=words):
             mx.onnx.load(_nested(depth))({})
 
@@ -271,13 +276,15 @@ def test_what_can_be_read_is_listed():
     assert all(first >= 1 and (last is None or last >= first) for ops in table.values() for spans in ops.values() for first, last in spans)
 
 
-def test_models_run_again_after_export():
+def test_models_run_again_after_export(tmp_path):
+    path = str(tmp_path / "again.onnx")
     net = mx.gluon.nn.HybridSequential()
-    net.add(mx.gluon.nn.Conv2D(4, 3, padding=1, activation="relu"), mx.gluon.nn.BatchNorm(), mx.gluon.nn.GlobalAvgPool2D(), mx.gluon.nn.Dense(3))
+    net.add(mx.gluon.nn.Conv2D(4, 3, padding=1, activation="relu"), mx.gluon.nn.BatchNorm(), mx.gluon.nn.GlobalAvgPool2D(),
+            mx.gluon.nn.Dense(3))
     net.initialize()
     x = mx.nd.random.normal(shape=(2, 3, 8, 8))
     y = net(x)
-    mx.onnx.export_model(net, in_shapes=[("n", 3, 8, 8)], onnx_file_path="again.onnx")
-    m = mx.onnx.load("again.onnx")
+    mx.onnx.export_model(net, in_shapes=[("n", 3, 8, 8)], onnx_file_path=path)
+    m = mx.onnx.load(path)
     np.testing.assert_allclose(m(x).asnumpy(), y.asnumpy(), rtol=1e-5, atol=1e-6)
     assert m(mx.nd.ones((5, 3, 8, 8))).shape == (5, 3)

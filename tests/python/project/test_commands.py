@@ -106,7 +106,7 @@ def test_commands_run(page, lines, checkout):
             (checkout / name).unlink()
         (checkout / "build" / "release").symlink_to(BUILD)
     files_of(page, checkout)
-    if page.name == "deploy_cpp.md":        # its first block exports the network that its last command reads
+    if page.name in ("deploy_cpp.md", "onnx.md"):        # its first block exports the network that its last command reads
         program = re.search(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S).group(1)
         (checkout / "save.py").write_text(program)
         lines = ["python save.py", *lines]
