@@ -1,9 +1,10 @@
 # Libraries that PyPI does not have. Where the system has none either, they are compiled from their sources, the ones that
-# Debian 12's packages are made of, and become part of our libraries. Used with MXNET_BUNDLE. A source distribution has the
+# Debian's packages are made of, and become part of our libraries. Used with MXNET_BUNDLE. A source distribution has the
 # archives in third_party/; otherwise they come from Debian's server.
 set(MXNET_THIRD_PARTY
   "highway_1.0.3.orig.tar.gz|h/highway|566fc77315878473d9a6bd815f7de78c73734acdcb745c3dde8579560ac5440e"
   "dmlc-core_0.5.orig.tar.gz|d/dmlc-core|cd97475ae1ecf561a1cb1129552f9889d52b11b3beb4c56e5345d007d5020ece"
+  "protozero_1.8.1.orig.tar.gz|p/protozero|6c7a896f1dc08435e8cd4f3780ff688cd0bfce6890599b755f6f3cb36398dc25"
   "libjpeg-turbo_2.1.5.orig.tar.gz|libj/libjpeg-turbo|254f3642b04e309fee775123133c6464181addc150499561020312ec61c1bf7c")
 
 # mxnet_third_party(name variable): the folder of the unpacked sources of `name`.
@@ -69,6 +70,16 @@ function(mxnet_bundle_dmlc)
   add_library(mxnet_dmlc INTERFACE)
   target_include_directories(mxnet_dmlc SYSTEM INTERFACE ${source}/include)
   add_library(dmlc::dmlc ALIAS mxnet_dmlc)
+endfunction()
+
+# Headers alone, for ONNX files.
+function(mxnet_bundle_protozero)
+  find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp)
+  if(PROTOZERO_INCLUDE_DIR)
+    return()
+  endif()
+  mxnet_third_party(protozero source)
+  set(PROTOZERO_INCLUDE_DIR ${source}/include CACHE PATH "" FORCE)
 endfunction()
 
 # libjpeg-turbo's own build. Its loops for x86-64 need nasm; without, decoding takes two or three times as long.

@@ -89,7 +89,8 @@ def parts(arch):
     """What the libraries contain of others: (name, version, licence, origin)."""
     gcc = _text_of([sysroot.compiler(arch)[0], "-dumpfullversion"])
     import pybind11
-    names = {"highway": "Apache-2.0", "dmlc-core": "Apache-2.0", "libjpeg-turbo": "IJG AND BSD-3-Clause AND Zlib"}
+    names = {"highway": "Apache-2.0", "dmlc-core": "Apache-2.0", "protozero": "BSD-2-Clause",
+             "libjpeg-turbo": "IJG AND BSD-3-Clause AND Zlib"}
     sources = [(name, version, names[name], url) for name, version, url, _ in third_party.rows()]
     return [*sources,
             ("pybind11", pybind11.__version__, "BSD-3-Clause", "https://pypi.org/project/pybind11/"),
@@ -102,6 +103,7 @@ def _licences(cache):
     """{file name: text} of the licences of `parts`."""
     common = "/usr/share/common-licenses"
     return {"dmlc-core.txt": third_party.read("dmlc-core", "LICENSE", cache),
+            "protozero.txt": third_party.read("protozero", "LICENSE.md", cache),
             "highway.txt": third_party.read("highway", "LICENSE", cache),
             "libjpeg-turbo.txt": third_party.read("libjpeg-turbo", "LICENSE.md", cache),
             "libjpeg-turbo-ijg.txt": third_party.read("libjpeg-turbo", "README.ijg", cache),

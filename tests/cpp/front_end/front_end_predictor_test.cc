@@ -141,6 +141,44 @@ TEST(Predictor, OtherDtypesThanFloat32) {
   EXPECT_TRUE(std::isnan(y.data[3]));
 }
 
+/* A field of bytes in protobuf's wire format; shorter than 128. */
+std::string Field(int number, const std::string& bytes) {
+  return std::string({static_cast<char>(number * 8 + 2), static_cast<char>(bytes.size())}) + bytes;
+}
+
+/* An ONNX file of y = Relu(x), x of shape (n, 3); `dtype` as the format numbers them. */
+std::string OnnxFile(char dtype) {
+  const std::string node = Field(1, "x") + Field(2, "y") + Field(4, "Relu"), free = Field(1, Field(2, "n")), three = Field(1, "\x08\x03");
+  const std::string type = Field(1, std::string({8, dtype}) + Field(2, free + three)),
+                    graph = Field(1, node) + Field(11, Field(1, "x") + Field(2, type)) + Field(12, Field(1, "y"));
+  const std::string path = testing::TempDir() + "relu.onnx";
+  std::ofstream(path, std::ios::binary) << "\x08\x08" + Field(7, graph) + Field(8, "\x10\x0e");
+  return path;
+}
+
+TEST(Predictor, OnnxModels) {
+  for (const char dtype : {1, 11, 10, 6, 7}) {  // float32, float64, float16, int32, int64
+    const Predictor predict(OnnxFile(dtype));
+    EXPECT_EQ(predict.inputs(), std::vector<std::string>{"x"});
+    EXPECT_EQ(predict.outputs(), std::vector<std::string>{"y"});
+    EXPECT_EQ(predict(Tensor({1, 3}, {-1, 0, 2})).data, (std::vector<float>{0, 0, 2})) << int{dtype};
+    const Tensor y = predict({{"x", Tensor({2, 3}, {-1, 0, 2, 3, -4, 5})}})[0];
+    EXPECT_EQ(y.shape, (std::vector<uint32_t>{2, 3}));
+    EXPECT_EQ(y.data, (std::vector<float>{0, 0, 2, 3, 0, 5}));
+    predict.Prepare({{"x", {5, 3}}});
+    EXPECT_EQ(predict.Batch({Tensor({3}, {1, -1, 0}), Tensor({3}, {-2, 2, 0})})[1].data, (std::vector<float>{0, 2, 0}));
+  }
+}
+
+TEST(Predictor, ErrorsOfOnnxModels) {
+  EXPECT_NE(MessageOf([] { Predictor("/no/such.onnx"); }).find("[onnx] cannot open /no/such.onnx"), std::string::npos);
+  const Predictor predict(OnnxFile(1));
+  EXPECT_NE(MessageOf([&] { predict(Tensor({1, 4})); }).find("input x has shape (1,4); accepted: float32 (n, 3)"), std::string::npos);
+  EXPECT_NE(MessageOf([&] { predict({{"z", Tensor({1, 3})}}); }).find("no value for the input x"), std::string::npos);
+  const Predictor odd(OnnxFile(16));
+  EXPECT_NE(MessageOf([&] { odd(Tensor({1, 3})); }).find("accepted: floats but bfloat16"), std::string::npos);
+}
+
 TEST(Predictor, ErrorsAreExceptions) {
   const Files files = Dense();
   EXPECT_EQ(MessageOf([] { Predictor("/no/such.json", "/no/such.params"); }), "[Predictor] cannot read /no/such.json");

@@ -100,7 +100,8 @@ def test_sources(pack, tmp_path):
     """The list is CMake's; a file with another checksum is refused."""
     import sysroot
     import third_party
-    assert [row[:2] for row in third_party.rows()] == [("highway", "1.0.3"), ("dmlc-core", "0.5"), ("libjpeg-turbo", "2.1.5")]
+    assert [row[:2] for row in third_party.rows()] == [("highway", "1.0.3"), ("dmlc-core", "0.5"), ("protozero", "1.8.1"),
+                                                          ("libjpeg-turbo", "2.1.5")]
     (tmp_path / "a.tar.gz").write_bytes(b"other")
     with pytest.raises(SystemExit, match="SHA-256"):
         sysroot.fetch("http://localhost/a.tar.gz", hashlib.sha256(b"this").hexdigest(), str(tmp_path))
