@@ -140,8 +140,8 @@ bool StageBuilder::ConvertOnce(const NodeProto& node) {
     return true;
   }
   if (IsIf(node)) {
-    MXNET_CHECK_KIND(node.inputs.size() == 1, Value)
-        << "[onnx] node " << node.label() << " (If) has " << node.inputs.size() << " inputs; accepted: 1";
+    MXNET_CHECK_KIND(node.inputs.size() == 1 && !node.inputs[0].empty(), Value)
+        << "[onnx] node " << node.label() << " (If) has " << node.inputs.size() << " inputs; accepted: 1, which must be there";
     if (TakeBranch(node)) return true;
     if (Demand(node.inputs[0])) return false;
     PostponeFor(node, {node.inputs[0]});

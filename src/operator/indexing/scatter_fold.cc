@@ -5,6 +5,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
+#include "operator/shared/on_host.h"
 
 namespace mxnet {
 namespace {
@@ -95,7 +96,7 @@ MXNET_REGISTER_OP(_onnx_scatter_fold)
     .set_inplace({{0, 0}})
     .set_infer_shape(FoldShape)
     .set_infer_type(FoldType)
-    .set_kernel(DeviceType::kCPU, ScatterFold);
+    .set_kernel([](KernelArgs& args) { OnHost(args, ScatterFold); });
 
 }  // namespace
 }  // namespace mxnet

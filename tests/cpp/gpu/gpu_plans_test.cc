@@ -342,7 +342,7 @@ TEST(DevicePlan, InterleavedAttentionIsOneOperator) {
       }
       ASSERT_EQ(FakeAttentionLibrary::run().size(), taken ? 6u : 0u);
       for (const gpu_library::AttentionProblem& p : FakeAttentionLibrary::run()) {
-        EXPECT_EQ(std::vector<int64_t>(p.mask_dims, p.mask_dims + 4), (std::vector<int64_t>{3, 2, 1, self ? 5 : 6}));
+        EXPECT_EQ(std::vector<int64_t>(p.mask_dims, p.mask_dims + 4), (std::vector<int64_t>{3, 2, p.backward ? 5 : 1, self ? 5 : 6}));
         EXPECT_EQ(p.key.row, self ? 3 * 48 : 3 * 32);
       }
     }
