@@ -107,6 +107,18 @@ class Library:
         return self.made("MXPredCreate", text.value, None, 0, 1, 0, 1, (ctypes.c_char_p * 1)(b"x"),
                          (ctypes.c_uint32 * 2)(0, 1), (ctypes.c_uint32 * 1)(3))
 
+    def onnx_model(self):
+        """y = Relu(x), in protobuf's wire format."""
+        def field(number, data):
+            return bytes([number * 8 + 2, len(data)]) + data
+        node = field(1, b"x") + field(2, b"y") + field(4, b"Relu")
+        kind = field(2, field(1, b"\x08\x01" + field(2, field(1, b"\x08\x03"))))
+        data = b"\x08\x08" + field(7, field(1, node) + field(11, field(1, b"x") + kind) + field(12, field(1, b"y"))) + field(8, b"\x10\x0e")
+        return self.made("MXOnnxModelCreateFromBuffer", data, ctypes.c_size_t(len(data)), None, 1, 0)
+
+    def onnx_value(self):
+        return self.made("MXOnnxValueCreateTensor", self.array())
+
     def array_list(self):
         self.call("MXNDArraySave", b"arrays", 1, (ctypes.c_void_p * 1)(self.array()), None)
         data, out, length = open("arrays", "rb").read(), ctypes.c_void_p(), ctypes.c_uint32()
@@ -172,6 +184,7 @@ class Library:
                 "KVStoreHandle": lambda: self.made("MXKVStoreCreate", b"local"),
                 "PredictorHandle": self.predictor,
                 "NDListHandle": self.array_list,
+                "OnnxModelHandle": self.onnx_model, "OnnxValueHandle": self.onnx_value,
                 "RecordIOHandle": lambda: self.record_file(function),
                 "DataIterHandle": self.data_iterator,
                 "DataIterCreator": lambda: self.creator("MXListDataIters", "MXDataIterGetIterInfo", b"CSVIter"),
