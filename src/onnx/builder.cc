@@ -21,7 +21,22 @@ std::string PartOf(const NDArray& a) {
   return text.str();
 }
 
+template <typename T>
+std::vector<T> Converted(const NDArray& given, int dtype) {
+  const NDArray array = OnCPU(given);
+  const int64_t count = array.shape().Size();
+  std::vector<T> values(static_cast<size_t>(count));
+  if (count == 0) return values;
+  std::vector<char> raw(BytesOf(array));
+  array.SyncCopyToCPU(raw.data(), raw.size());
+  ConvertElements(raw.data(), array.dtype(), values.data(), dtype, count);
+  return values;
+}
+
 }  // namespace
+
+std::vector<int64_t> IntsIn(const NDArray& array) { return Converted<int64_t>(array, kInt64); }
+std::vector<double> FloatsIn(const NDArray& array) { return Converted<double>(array, kFloat64); }
 
 NumpyShapesScope::NumpyShapesScope() : before_(NumpyShapes()) { NumpyShapes() = true; }
 NumpyShapesScope::~NumpyShapesScope() { NumpyShapes() = before_; }

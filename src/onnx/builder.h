@@ -86,6 +86,9 @@ class NumpyShapesScope {
 
 /* On the CPU; waits for it. */
 NDArray OnCPU(const NDArray& array);
+/* The contents of an array of any dtype and on any device; waits for it. */
+std::vector<int64_t> IntsIn(const NDArray& array);
+std::vector<double> FloatsIn(const NDArray& array);
 
 }  // namespace onnx
 }  // namespace mxnet

@@ -27,6 +27,14 @@ std::string Text(double value) {
   return text;
 }
 
+Value StringsValue(const Shape& shape, std::vector<std::string> strings) {
+  Value v;
+  v.kind = Value::kStrings;
+  v.type = TensorType(shape, kStringType);
+  v.strings = std::make_shared<const std::vector<std::string>>(std::move(strings));
+  return v;
+}
+
 // ---- operands
 
 std::string Call::Place() const {
@@ -48,24 +56,8 @@ const NDArray& Call::Known(int i) const {
   return v.array;
 }
 
-namespace {
-
-template <typename T>
-std::vector<T> Converted(const NDArray& given, int dtype) {
-  const NDArray array = OnCPU(given);
-  const int64_t count = array.shape().Size();
-  std::vector<T> values(static_cast<size_t>(count));
-  if (count == 0) return values;
-  std::vector<char> raw(static_cast<size_t>(count) * DTypeSize(array.dtype()));
-  array.SyncCopyToCPU(raw.data(), raw.size());
-  ConvertElements(raw.data(), array.dtype(), values.data(), dtype, count);
-  return values;
-}
-
-}  // namespace
-
-std::vector<int64_t> Call::Ints(int i) const { return Converted<int64_t>(Known(i), kInt64); }
-std::vector<double> Call::Floats(int i) const { return Converted<double>(Known(i), kFloat64); }
+std::vector<int64_t> Call::Ints(int i) const { return IntsIn(Known(i)); }
+std::vector<double> Call::Floats(int i) const { return FloatsIn(Known(i)); }
 
 int64_t Call::Int(int i) const {
   if (in(i).size() != 1) Refuse("input " + std::to_string(i) + " has shape " + in(i).shape().str() + "; accepted: one element");

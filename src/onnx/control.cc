@@ -14,7 +14,7 @@ class Control {
       : session(session),
         env(env),
         builder(session->options().ctx, session->folded(), true),
-        call(node, node.opset, nullptr, Operands(*session, node, env), &builder) {}
+        call(node, node.opset, nullptr, OperandsOnCPU(*session, node, env), &builder) {}
 
   /* The values of outer graphs that the node's graphs read. */
   Env Captured() const {
@@ -40,17 +40,6 @@ class Control {
   const Env& env;
   GraphBuilder builder;
   Call call;
-
- private:
-  static std::vector<Value> Operands(const Session& session, const NodeProto& node, const Env& env) {
-    std::vector<Value> values;
-    for (const std::string& name : node.inputs) {
-      Value v = name.empty() ? Value() : *FindValue(session, env, name);
-      if (v.kind == Value::kTensor) v = Value(OnCPU(v.array));
-      values.push_back(std::move(v));
-    }
-    return values;
-  }
 };
 
 bool Truth(const Value& v, const Call& call) {
@@ -222,25 +211,15 @@ void ConvertConstant(Call& c) {
       const std::vector<float> v = c.Attr(name, std::vector<float>());
       return c.Out(c.Tensor(Shape{static_cast<int64_t>(v.size())}, kFloat32, v.data()));
     }
-    Value text;
-    text.kind = Value::kStrings;
-    text.type.dtype = kStringType;
-    if (key == "value_string" || key == "value_strings") {
-      auto strings = std::make_shared<std::vector<std::string>>();
-      if (key == "value_string")
-        strings->push_back(c.Attr(name, ""));
-      else
-        *strings = c.Attr(name, std::vector<std::string>());
-      text.type.shape = key == "value_string" ? Shape(0) : Shape{static_cast<int64_t>(strings->size())};
-      text.strings = strings;
-      return c.Out(text);
+    if (key == "value_string") return c.Out(StringsValue(Shape(0), {c.Attr(name, "")}));
+    if (key == "value_strings") {
+      std::vector<std::string> strings = c.Attr(name, std::vector<std::string>());
+      const Shape shape{static_cast<int64_t>(strings.size())};
+      return c.Out(StringsValue(shape, std::move(strings)));
     }
     const Constant* t = c.TensorAttr(name);
     if (!t) c.Refuse(std::string("attribute ") + name + " is empty");
-    if (!t->array.is_none()) return c.Out(Value(t->array));
-    text.type.shape = t->shape;
-    text.strings = std::make_shared<std::vector<std::string>>(t->strings);
-    return c.Out(text);
+    return c.Out(ValueOf(*t));
   }
   c.Refuse("no value; accepted: one of value, value_float(s), value_int(s), value_string(s), sparse_value");
 }

@@ -58,6 +58,9 @@ struct Value {
   int64_t size() const { return type.shape.Size(); }
 };
 
+/* A value of known strings. */
+Value StringsValue(const Shape& shape, std::vector<std::string> strings);
+
 /* Thrown by Call::Known for contents that are computed when the graph runs. */
 struct NeedsValue {
   std::vector<int> inputs;  // of the node that is being converted

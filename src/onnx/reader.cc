@@ -1,13 +1,13 @@
 // The wire format of onnx.proto, message by message. Field numbers are the standard's.
 #include "onnx/reader.h"
 
-#include <protozero/pbf_reader.hpp>
+#include "onnx/wire.h"
 
 namespace mxnet {
 namespace onnx {
 namespace {
 
-using Reader = protozero::pbf_reader;
+using Reader = WireMessage;
 
 constexpr int kMostDepth = 100;  // of graphs within graphs
 
@@ -49,16 +49,6 @@ class WireReader {
         default: r.skip();
       }
     (*opsets)[domain == "ai.onnx" ? "" : domain] = version;
-  }
-
-  static void ReadPair(Reader r, std::map<std::string, std::string>* into) {
-    std::string key, value;
-    while (r.next()) switch (r.tag()) {
-        case 1: key = r.get_string(); break;
-        case 2: value = r.get_string(); break;
-        default: r.skip();
-      }
-    (*into)[key] = value;
   }
 
   void ReadFunction(Reader r, FunctionProto* f) {
@@ -114,15 +104,6 @@ class WireReader {
     return n;
   }
 
-  template <typename T, typename One, typename Packed>
-  static void Repeated(Reader* r, std::vector<T>* into, One one, Packed packed) {
-    if (r->wire_type() == protozero::pbf_wire_type::length_delimited) {
-      for (auto v : packed(r)) into->push_back(v);
-    } else {
-      into->push_back(one(r));
-    }
-  }
-
   Attribute ReadAttribute(Reader r) {
     Attribute a;
     int64_t kind = 0;
@@ -145,14 +126,8 @@ class WireReader {
           a.graph = std::make_shared<GraphProto>();
           ReadGraph(r.get_message(), a.graph.get());
           break;
-        case 7:
-          Repeated(
-              &r, &a.floats, [](Reader* m) { return m->get_float(); }, [](Reader* m) { return m->get_packed_float(); });
-          break;
-        case 8:
-          Repeated(
-              &r, &a.ints, [](Reader* m) { return m->get_int64(); }, [](Reader* m) { return m->get_packed_int64(); });
-          break;
+        case 7: ReadFloats(&r, &a.floats); break;
+        case 8: ReadInts(&r, &a.ints); break;
         case 9: a.strings.push_back(r.get_string()); break;
         case 14: a.i = DTypeOfType(r.get_message()); break;
         case 20: kind = r.get_int32(); continue;

@@ -7,17 +7,13 @@
 
 namespace mxnet {
 namespace onnx {
-namespace {
 
 Value ValueOf(const Constant& c) {
   if (!c.array.is_none()) return Value(c.array);
-  Value v;
-  v.kind = Value::kStrings;
-  v.type.shape = c.shape;
-  v.type.dtype = kStringType;
-  v.strings = std::make_shared<std::vector<std::string>>(c.strings);
-  return v;
+  return StringsValue(c.shape, c.strings);
 }
+
+namespace {
 
 std::string Describe(const ValueInfo& info) {
   std::string text = info.dtype == kStringType ? "string" : info.dtype >= 0 ? DTypeName(info.dtype) : "any type";
@@ -128,8 +124,11 @@ const std::vector<const NodeProto*>& Session::Branch(const NodeProto& node, cons
 }
 
 void Session::CheckInputs(Env* inputs) const {
-  std::string expected;
-  for (const ValueInfo& v : inputs_) expected += (expected.empty() ? "" : ", ") + v.name + " " + Describe(v);
+  const auto accepted = [this] {
+    std::string text;
+    for (const ValueInfo& v : inputs_) text += (text.empty() ? "" : ", ") + v.name + " " + Describe(v);
+    return text;
+  };
   std::set<std::string> known;
   for (const ValueInfo& v : model_->graph.inputs) {
     known.insert(v.name);
@@ -139,10 +138,10 @@ void Session::CheckInputs(Env* inputs) const {
     else if (v.kind == ValueInfo::kOptional)
       (*inputs)[v.name] = Value();
     else
-      MXNET_CHECK_KIND(constants_.count(v.name), Value) << "[onnx] no value for the input " << v.name << "; accepted: " << expected;
+      MXNET_CHECK_KIND(constants_.count(v.name), Value) << "[onnx] no value for the input " << v.name << "; accepted: " << accepted();
   }
   for (const auto& kv : *inputs)
-    MXNET_CHECK_KIND(known.count(kv.first), Value) << "[onnx] the model has no input " << kv.first << "; accepted: " << expected;
+    MXNET_CHECK_KIND(known.count(kv.first), Value) << "[onnx] the model has no input " << kv.first << "; accepted: " << accepted();
 }
 
 std::vector<Value> Session::Run(Env inputs) {

@@ -24,6 +24,19 @@ std::string ContentsOf(const Value& v) {
   return bytes;
 }
 
+bool IsSmall(const Value& v) { return v.size() <= (IsFloating(v.dtype()) ? kMostDemandedFloats : kMostDemandedInts); }
+
+/* Converts a node, and says in errors which it is. */
+void Apply(const Rule& rule, Call* call) {
+  try {
+    rule.convert(*call);
+  } catch (const Error& e) {
+    if (std::string(e.what()).compare(0, 7, "[onnx] ") == 0) throw;
+    throw Error(e.kind(), "[onnx] " + call->Place() + ": " + e.what());
+  }
+  call->CheckAttributes();
+}
+
 void PutType(const Value& v, std::string* key) {
   *key += std::to_string(v.kind) + ' ' + std::to_string(v.type.dtype) + v.type.shape.str();
   if (v.elements)
@@ -49,6 +62,16 @@ static std::string TypesOf(const Pending& p, const Env& env) {
 const Value* FindValue(const Session& session, const Env& env, const std::string& name) {
   const auto it = env.find(name);
   return it != env.end() ? &it->second : session.ConstantNamed(name);
+}
+
+std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env) {
+  std::vector<Value> values;
+  for (const std::string& name : node.inputs) {
+    Value v = name.empty() ? Value() : *FindValue(session, env, name);
+    if (v.kind == Value::kTensor) v = Value(OnCPU(v.array));
+    values.push_back(std::move(v));
+  }
+  return values;
 }
 
 StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole)
@@ -99,7 +122,7 @@ bool StageBuilder::Demand(const std::string& name) {
   const auto it = env_.find(name);
   if (it == env_.end() || it->second.kind != Value::kTensor || demanded_.count(name) || pending_->rebuilt > kMostRebuilt) return false;
   const Value& v = it->second;
-  if (!v.known() || v.size() > (IsFloating(v.dtype()) ? kMostDemandedFloats : kMostDemandedInts)) return false;
+  if (!v.known() || !IsSmall(v)) return false;
   demanded_.insert(name);
   values_.erase(name);
   return true;
@@ -114,8 +137,7 @@ void StageBuilder::PostponeFor(const NodeProto& node, const std::vector<std::str
   bool small = !ControlOf(node) && pending_->rebuilt <= kMostRebuilt;
   for (const std::string& name : names) {
     const Value* v = Lookup(name);
-    small = small && v && v->kind == Value::kTensor && !env_.count(name) &&
-            v->size() <= (IsFloating(v->dtype()) ? kMostDemandedFloats : kMostDemandedInts);
+    small = small && v && v->kind == Value::kTensor && !env_.count(name) && IsSmall(*v);
   }
   (small ? rest_ : stage_->host).push_back(&node);
   for (const std::string& name : node.outputs) later_.insert(name);
@@ -152,7 +174,7 @@ bool StageBuilder::ConvertOnce(const NodeProto& node) {
   for (const std::string& name : node.inputs) inputs.push_back(name.empty() ? Value() : *Lookup(name));
   Call call(node, node.opset, rule->argument, std::move(inputs), &builder_);
   try {
-    rule->convert(call);
+    Apply(*rule, &call);
   } catch (const NeedsValue& needs) {
     bool more = false;
     std::vector<std::string> names;
@@ -164,11 +186,7 @@ bool StageBuilder::ConvertOnce(const NodeProto& node) {
     if (more) return false;
     PostponeFor(node, names);
     return true;
-  } catch (const Error& e) {
-    if (std::string(e.what()).compare(0, 7, "[onnx] ") == 0) throw;
-    throw Error(e.kind(), "[onnx] " + call.Place() + ": " + e.what());
   }
-  call.CheckAttributes();
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (!node.outputs[i].empty()) values_[node.outputs[i]] = call.outputs()[i];
   return true;
@@ -336,23 +354,13 @@ void Runner::RunNode(const NodeProto& node, Env* env) {
     results = RunIf(session_, node, *env);
   } else {
     GraphBuilder builder(session_->options().ctx, session_->folded(), true);
-    std::vector<Value> inputs;
-    for (const std::string& name : node.inputs) {
-      Value v = name.empty() ? Value() : *FindValue(*session_, *env, name);
-      if (v.kind == Value::kTensor) v = Value(OnCPU(v.array));
-      inputs.push_back(std::move(v));
-    }
     const Rule* rule = FindRule(node.domain, node.op, node.opset);
-    Call call(node, node.opset, rule->argument, std::move(inputs), &builder);
+    Call call(node, node.opset, rule->argument, OperandsOnCPU(*session_, node, *env), &builder);
     try {
-      rule->convert(call);
+      Apply(*rule, &call);
     } catch (const NeedsValue&) {
       call.Refuse("the contents of an input are not known");
-    } catch (const Error& e) {
-      if (std::string(e.what()).compare(0, 7, "[onnx] ") == 0) throw;
-      throw Error(e.kind(), "[onnx] " + call.Place() + ": " + e.what());
     }
-    call.CheckAttributes();
     results = call.outputs();
   }
   for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)

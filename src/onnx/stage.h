@@ -112,6 +112,11 @@ class StageBuilder {
   std::vector<NodePtr> held_;  // those of variables_: no other node may get the address of one that is given up
 };
 
+/* A constant of the file. */
+Value ValueOf(const Constant& constant);
+/* The inputs of a node that runs on arrays. */
+std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env);
+
 /* Nodes that run graphs on arrays; null for others. */
 using ControlFn = std::vector<Value> (*)(Session* session, const NodeProto& node, const Env& env);
 ControlFn ControlOf(const NodeProto& node);

@@ -1,15 +1,15 @@
 // Constants of ONNX files: TensorProto in all its forms, external data, sparse tensors.
 #include <cstdlib>
 #include <cstring>
-#include <protozero/pbf_reader.hpp>
 
 #include "onnx/reader.h"
+#include "onnx/wire.h"
 
 namespace mxnet {
 namespace onnx {
 namespace {
 
-using Reader = protozero::pbf_reader;
+using Reader = WireMessage;
 
 constexpr int64_t kUint4 = 21, kInt4 = 22, kUint2 = 25, kInt2 = 26;
 constexpr size_t kMostSparse = size_t{1} << 30;  // bytes of a sparse tensor that is written out
@@ -67,39 +67,15 @@ struct Parts {
   std::map<std::string, std::string> place;  // of external data
 };
 
-template <typename T, typename One, typename Packed>
-void Repeated(Reader* r, std::vector<T>* into, One one, Packed packed) {
-  if (r->wire_type() == protozero::pbf_wire_type::length_delimited) {
-    for (auto v : packed(r)) into->push_back(static_cast<T>(v));
-  } else {
-    into->push_back(static_cast<T>(one(r)));
-  }
-}
-
-void ReadPair(Reader r, std::map<std::string, std::string>* into) {
-  std::string key, value;
-  while (r.next()) switch (r.tag()) {
-      case 1: key = r.get_string(); break;
-      case 2: value = r.get_string(); break;
-      default: r.skip();
-    }
-  (*into)[key] = value;
-}
-
 Parts ReadParts(Reader r) {
   Parts p;
-  const auto ints = [](Reader* m) { return m->get_packed_int64(); };
-  const auto one_int = [](Reader* m) { return m->get_int64(); };
   while (r.next()) switch (r.tag()) {
-      case 1: Repeated(&r, &p.dims, one_int, ints); break;
+      case 1: ReadInts(&r, &p.dims); break;
       case 2: p.type = r.get_int32(); break;
       case 3: MXNET_THROW(Value) << "[onnx] tensor " << p.name << " is a segment of a larger one; accepted: whole tensors";
-      case 4:
-        Repeated(
-            &r, &p.floats, [](Reader* m) { return m->get_float(); }, [](Reader* m) { return m->get_packed_float(); });
-        break;
+      case 4: ReadFloats(&r, &p.floats); break;
       case 5:
-      case 7: Repeated(&r, &p.ints, one_int, ints); break;
+      case 7: ReadInts(&r, &p.ints); break;
       case 6: p.strings.push_back(r.get_string()); break;
       case 8: p.name = r.get_string(); break;
       case 9:
@@ -107,11 +83,11 @@ Parts ReadParts(Reader r) {
         p.has_raw = true;
         break;
       case 10:
-        Repeated(
+        ReadRepeated(
             &r, &p.doubles, [](Reader* m) { return m->get_double(); }, [](Reader* m) { return m->get_packed_double(); });
         break;
       case 11:
-        Repeated(
+        ReadRepeated(
             &r, &p.ints, [](Reader* m) { return m->get_uint64(); }, [](Reader* m) { return m->get_packed_uint64(); });
         break;
       case 13: ReadPair(r.get_message(), &p.place); break;
@@ -323,10 +299,7 @@ Constant ReadSparseTensor(const char* bytes, size_t size, Source* source) {
         indices = ReadTensor(view.data(), view.size(), source);
         break;
       }
-      case 3:
-        Repeated(
-            &r, &whole.dims, [](Reader* m) { return m->get_int64(); }, [](Reader* m) { return m->get_packed_int64(); });
-        break;
+      case 3: ReadInts(&r, &whole.dims); break;
       default: r.skip();
     }
   MXNET_CHECK_KIND(!values.array.is_none() && values.shape.ndim() == 1, IO)

@@ -176,7 +176,7 @@ void ConvertRotary(Call& c) {
   if (turned == 0) turned = apart.shape()[3];
   const auto angles = [&](int i) {
     const Value rows = c.has(3) ? Take(c, c.in(i), c.in(3), 0) : c.in(i);
-    Sizes shape = SizesOf(rows.shape());
+    Sizes shape = DimsOf(rows.shape());
     if (shape.size() < 2 || shape.back() != turned / 2)
       c.Refuse("input " + Text(i) + " has shape " + Text(c.in(i).shape()) + " for rotary dimension " + Text(turned));
     shape.insert(shape.end() - 1, 1);

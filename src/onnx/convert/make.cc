@@ -23,12 +23,6 @@ std::string Pairs(const Sizes& before, const Sizes& after) {
 
 }  // namespace
 
-Sizes SizesOf(const Shape& shape) {
-  Sizes sizes(static_cast<size_t>(std::max(0, shape.ndim())));
-  for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = shape[static_cast<int>(i)];
-  return sizes;
-}
-
 bool IsNumber(const Value& v, double* number) {
   if (v.kind != Value::kTensor || !v.known() || v.size() != 1) return false;
   switch (v.dtype()) {
@@ -64,16 +58,6 @@ Value Sigmoid(const Call& c, const Value& x) { return c.Op("sigmoid", {x}); }
 Value Reduce(const Call& c, const char* op, const Value& x, const Sizes& axes, bool keepdims) {
   if (axes.empty()) return x;
   return c.Op(("_npi_" + std::string(op)).c_str(), {x}, {{"axis", Text(axes)}, {"keepdims", Text(keepdims)}});
-}
-
-Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t end) {
-  if (begin == 0 && end == x.shape()[axis]) return x;
-  if (begin >= end) {  // slices of operators have elements
-    Shape shape = x.shape();
-    shape[axis] = 0;
-    return c.Filled(shape, x.dtype(), 0);
-  }
-  return c.Op("slice_axis", {x}, {{"axis", Text(axis)}, {"begin", Text(begin)}, {"end", Text(end)}});
 }
 
 Value SliceAll(const Call& c, const Value& x, const Sizes& begin, const Sizes& end, const Sizes& step) {

@@ -12,14 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "onnx/convert.h"
+#include "onnx/convert/operands.h"
 
 namespace mxnet {
 namespace onnx {
 
 using Sizes = std::vector<int64_t>;
-
-Sizes SizesOf(const Shape& shape);
 
 // ---- pointwise, with NumPy's rules of shapes; operands have one dtype
 Value Binary(const Call& c, const char* op, const Value& a, const Value& b);  // op: "add" for _npi_add
@@ -42,7 +40,6 @@ inline Value Sum(const Call& c, const Value& x, const Sizes& axes, bool keepdims
 inline Value Mean(const Call& c, const Value& x, const Sizes& axes, bool keepdims) { return Reduce(c, "mean", x, axes, keepdims); }
 
 // ---- pieces
-Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t end);
 /* Of all axes, with steps above 0. */
 Value SliceAll(const Call& c, const Value& x, const Sizes& begin, const Sizes& end, const Sizes& step);
 Value Concat(const Call& c, const std::vector<Value>& parts, int axis);

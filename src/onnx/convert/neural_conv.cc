@@ -76,7 +76,7 @@ Crop ReadCrop(const Call& c, const Sizes& in, const Sizes& full, const Sizes& st
 }
 
 Value CropSpatial(const Call& c, const Value& x, const Crop& crop) {
-  Sizes begin(2, 0), end = SizesOf(x.shape()), fill(crop.after.size(), 0);
+  Sizes begin(2, 0), end = DimsOf(x.shape()), fill(crop.after.size(), 0);
   for (size_t i = 0; i < fill.size(); ++i) {
     begin.push_back(crop.before[i]);
     end[i + 2] -= std::max<int64_t>(0, crop.after[i]);

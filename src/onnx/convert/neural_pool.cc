@@ -59,7 +59,7 @@ std::vector<Place> Places(const Call& c, const Value& padded, const Window& w) {
   }
   std::vector<Place> places;
   for (int64_t n = 0; n < count; ++n) {
-    Sizes begin(2, 0), end = SizesOf(padded.shape()), step(2, 1), at(w.rank());
+    Sizes begin(2, 0), end = DimsOf(padded.shape()), step(2, 1), at(w.rank());
     int64_t rest = n;
     for (size_t i = w.rank(); i-- > 0; rest /= w.kernel[i]) at[i] = rest % w.kernel[i] * w.dilate[i];
     for (size_t i = 0; i < w.rank(); ++i)
@@ -108,7 +108,7 @@ void MaxWithPositions(Call& c, const Window& w, bool column_major) {
     at = Where(c, more, Numbers(c, w, places[i].at, column_major), at);
   }
   c.Out(0, most);
-  Sizes shape = SizesOf(most.shape());
+  Sizes shape = DimsOf(most.shape());
   c.Out(1, c.BroadcastTo(Add(c, at, ChannelStarts(c, x.shape())), Shape(shape)));
 }
 

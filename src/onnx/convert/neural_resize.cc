@@ -205,7 +205,7 @@ bool ByOperator(const Call& c, const ResizeRules& r, const Value& x, const std::
 }
 
 Value ResizeAll(const Call& c, const ResizeRules& r, const Value& x, std::vector<AxisResize> axes) {
-  Sizes shape = SizesOf(x.shape());
+  Sizes shape = DimsOf(x.shape());
   for (const AxisResize& a : axes) {
     if (!(a.scale > 0) || a.out < 0)
       c.Refuse("axis " + Text(a.axis) + " is to be scaled by " + Text(a.scale) + " to " + Text(a.out) + " elements");

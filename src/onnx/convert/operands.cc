@@ -3,41 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "onnx/builder.h"
+
 namespace mxnet {
 namespace onnx {
 
-namespace {
+std::vector<double> NumbersOf(const Value& v) { return FloatsIn(v.array); }
 
-template <typename T>
-std::vector<T> Contents(const Value& v, int dtype) {
-  const size_t size = static_cast<size_t>(v.size());
-  std::vector<T> result(size);
-  if (size == 0) return result;
-  std::vector<char> bytes(size * DTypeSize(v.dtype()));
-  v.array.SyncCopyToCPU(bytes.data(), bytes.size());
-  ConvertElements(bytes.data(), v.dtype(), result.data(), dtype, static_cast<int64_t>(size));
-  return result;
-}
-
-}  // namespace
-
-std::vector<double> NumbersOf(const Value& v) { return Contents<double>(v, kFloat64); }
-
-std::vector<int64_t> IntegersOf(const Value& v) { return Contents<int64_t>(v, kInt64); }
+std::vector<int64_t> IntegersOf(const Value& v) { return IntsIn(v.array); }
 
 bool ScalarOf(const Value& v, double* number) {
   if (v.kind != Value::kTensor || !v.known() || v.size() != 1) return false;
   *number = NumbersOf(v)[0];
   const double exact = 9007199254740992.0;  // 2^53: not all integers above have a double
   return std::isfinite(*number) && (!IsInteger(v.dtype()) || std::fabs(*number) <= exact);
-}
-
-Value StringsValue(const Shape& shape, std::vector<std::string> strings) {
-  Value v;
-  v.kind = Value::kStrings;
-  v.type = TensorType(shape, kStringType);
-  v.strings = std::make_shared<const std::vector<std::string>>(std::move(strings));
-  return v;
 }
 
 std::vector<int64_t> DimsOf(const Shape& shape) { return std::vector<int64_t>(shape.begin(), shape.end()); }
@@ -69,6 +48,16 @@ Value CountUp(const Call& c, int64_t n) {
   std::vector<int64_t> numbers(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) numbers[static_cast<size_t>(i)] = i;
   return c.IntTensor(numbers);
+}
+
+Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t end) {
+  if (begin == 0 && end == x.shape()[axis]) return x;
+  if (begin >= end) {  // slices of operators have elements
+    Shape shape = x.shape();
+    shape[axis] = 0;
+    return c.Filled(shape, x.dtype(), 0);
+  }
+  return c.Op("slice_axis", {x}, {{"axis", Text(axis)}, {"begin", Text(begin)}, {"end", Text(end)}});
 }
 
 Value Join(const Call& c, const std::vector<Value>& values, int axis) {

@@ -25,7 +25,6 @@ std::vector<int64_t> IntegersOf(const Value& v);
 /* Is it one known, finite number that double holds exactly? */
 bool ScalarOf(const Value& v, double* number);
 
-Value StringsValue(const Shape& shape, std::vector<std::string> strings);
 std::vector<int64_t> DimsOf(const Shape& shape);
 
 /* The shape that both have when they are broadcast; Refuses. */

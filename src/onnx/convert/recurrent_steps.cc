@@ -94,7 +94,7 @@ struct Steps {
 };
 
 Value OfDirection(const Call& c, const Value& x, int64_t d) {
-  Sizes shape = SizesOf(x.shape());
+  Sizes shape = DimsOf(x.shape());
   shape.erase(shape.begin());
   return c.Reshape(SliceAxis(c, x, 0, d, d + 1), Shape(shape));
 }

@@ -69,7 +69,7 @@ void GiveMapped(Call& c, const List& values, const std::vector<int64_t>& places,
   }
   std::vector<double> made;
   for (int64_t p : places) made.push_back(p < 0 ? number : values.numbers[static_cast<size_t>(p)]);
-  c.Out(FloatsLike(c, made, SizesOf(shape), values.dtype));
+  c.Out(FloatsLike(c, made, DimsOf(shape), values.dtype));
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ void ConvertOneHotEncoder(Call& c) {
   const std::vector<std::string> texts = c.Attr("cats_strings", std::vector<std::string>{});
   const bool zeros = c.Attr("zeros", int64_t{1}) != 0;
   const Value& x = c.in(0);
-  Sizes shape = SizesOf(x.shape());
+  Sizes shape = DimsOf(x.shape());
   if (!texts.empty()) {
     const std::vector<int64_t> places = Places(c, {true, true, kStringType, {}, texts});
     std::vector<double> made(places.size() * texts.size(), 0);

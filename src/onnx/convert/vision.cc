@@ -160,7 +160,7 @@ void ConvertCenterCropPad(Call& c) {
   axes = c.Axes(axes, x.ndim());
   if (axes.size() != wanted.size()) c.Refuse("shape is " + Text(wanted) + " for axes " + Text(axes));
   CheckSmall(c, "shape", wanted, 0);
-  Sizes begin(static_cast<size_t>(x.ndim()), 0), end = SizesOf(x.shape()), before = begin, after = begin;
+  Sizes begin(static_cast<size_t>(x.ndim()), 0), end = DimsOf(x.shape()), before = begin, after = begin;
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t a = static_cast<size_t>(axes[i]);
     const int64_t more = wanted[i] - end[a];

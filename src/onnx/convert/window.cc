@@ -88,7 +88,7 @@ Window ReadWindow(const Call& c, const Sizes& in, const Sizes& kernel, bool ceil
 }
 
 Sizes Spatial(const Shape& shape) {
-  Sizes sizes = SizesOf(shape);
+  Sizes sizes = DimsOf(shape);
   sizes.erase(sizes.begin(), sizes.begin() + std::min<int64_t>(2, static_cast<int64_t>(sizes.size())));
   return sizes;
 }
