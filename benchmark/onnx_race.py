@@ -53,7 +53,8 @@ def parse():
                         ("level", ["avx512"] if quick else list(onnx_contestants.LEVELS)), ("starts", 1 if quick else 2)):
         if getattr(args, name) is None:
             setattr(args, name, value)
-    for option, given, accepted in (("level", args.level, onnx_contestants.LEVELS), ("contestants", args.contestants, onnx_contestants.MODULE)):
+    for option, given, accepted in (("level", args.level, onnx_contestants.LEVELS),
+                                    ("contestants", args.contestants, onnx_contestants.MODULE)):
         for word in given:
             if word not in accepted:
                 parser.error(f"--{option} {word}; accepted: {', '.join(accepted)}")
@@ -185,7 +186,8 @@ class Row:
                 c.end()
         milli = lambda seconds: {n: 1e3 * s for n, s in seconds.items()}
         figures = {"model": self.name, "kind": self.about.kind, "batch": self.batch, "threads": self.threads, "level": self.level,
-                   "median_ms": milli({n: statistics.median(t) for n, t in times.items()}), "best_ms": milli({n: min(t) for n, t in times.items()}),
+                   "median_ms": milli({n: statistics.median(t) for n, t in times.items()}),
+                   "best_ms": milli({n: min(t) for n, t in times.items()}),
                    "first_ms": milli(self.first), "change_ms": milli(self.change), "peak_mib": {n: m[0] for n, m in memory.items()},
                    "whole_mib": {n: m[1] for n, m in memory.items()}, "errors": errors, "tolerance": tolerance(self.about),
                    "failed": self.failed, "versions": {c.name: c.info["version"] for c in running}}
@@ -216,8 +218,9 @@ def line(f):
     number = lambda x: "-" if x is None else f"{x:.2f}"
     digits = 3 if max(f["median_ms"].values(), default=9) < 5 else 1
     error = f["errors"].get("ours")
-    wrong = "ours: " + f["failed"]["ours"][:60] if "ours" in f["failed"] else "-" if error is None else f"{error:.0e}" + (
-        "" if error <= f["tolerance"] else " WRONG")
+    wrong = "-" if error is None else f"{error:.0e}" + ("" if error <= f["tolerance"] else " WRONG")
+    if "ours" in f["failed"]:
+        wrong = "ours: " + f["failed"]["ours"][:60]
     change = f["change_ms"].get("onnxruntime"), f["change_ms"].get("ours")
     return (f"| {f['model']}@{f['batch']} | {f['threads']} | {f['level']} | {cells(f, 'median_ms', digits)} | {number(f.get('ratio'))} | "
             f"{cells(f, 'first_ms', 0)} | {number(quotient(f, 'first_ms'))} | {cells(f, 'peak_mib', 0)} | {number(quotient(f, 'peak_mib'))} | "
