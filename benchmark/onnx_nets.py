@@ -13,6 +13,8 @@ from torch.nn import functional as F
 class Detections(nn.Module):
     """torchvision's detectors take lists; a file takes one image."""
 
+    settled = True   # their backbones are, and in training they would want targets
+
     def __init__(self, net):
         super().__init__()
         self.net = net
