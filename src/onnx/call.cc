@@ -216,7 +216,7 @@ Value Call::Transpose(const Value& x, const std::vector<int64_t>& axes) const {
 
 Value Call::BroadcastTo(const Value& x, const Shape& shape) const {
   if (x.shape() == shape) return x;
-  return Op("_npi_broadcast_to", {x}, {{"shape", Text(shape)}});
+  return Op("_npi_broadcast_to", {x}, {{"shape", Text(shape)}, {"__from__", Text(x.shape())}});  // for who wants to know what repeats
 }
 
 // ---- results

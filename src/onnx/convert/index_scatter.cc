@@ -41,6 +41,19 @@ Value Coordinates(const Call& c, int axis, const Shape& shape) {
   return c.Reshape(c.BroadcastTo(c.Reshape(CountUp(c, shape[axis]), one), shape), Shape(dims));
 }
 
+/* Are indices (k, 1, ...) repeated, so that whole rows are written? Then these, as (k,). */
+Value WholeRows(const Call& c, const Value& indices, const Shape& x) {
+  if (indices.ndim() < 2 || indices.known() || !indices.entry.node || indices.entry.node->is_variable()) return Value();
+  const AttrDict& attrs = indices.entry.node->attrs->dict;
+  const auto from = attrs.find("__from__");
+  std::vector<int64_t> one(static_cast<size_t>(indices.ndim()), 1);
+  one[0] = indices.shape()[0];
+  if (from == attrs.end() || from->second != Text(one)) return Value();
+  for (int i = 1; i < x.ndim(); ++i)
+    if (indices.shape()[i] != x[i]) return Value();
+  return c.Reshape(SliceAll(c, indices, Sizes(one.size(), 0), one, Sizes(one.size(), 1)), Shape{one[0]});
+}
+
 void ScatterElements(Call& c) {
   const Value &x = c.in(0), &indices = c.in(1), &updates = c.in(2);
   const int rank = x.ndim(), axis = c.Axis(c.Attr("axis", static_cast<int64_t>(0)), rank);
@@ -53,6 +66,11 @@ void ScatterElements(Call& c) {
     c.Refuse("indices have shape " + indices.shape().str() + " and updates " + updates.shape().str() + " for an array of shape " +
              x.shape().str());
   if (indices.size() == 0) return c.Out(x);
+  if (axis == 0) {
+    const Value whole = WholeRows(c, indices, x.shape());
+    if (whole.kind == Value::kTensor)
+      return c.Out(Scattered(c, x, c.Reshape(c.Cast(NotNegative(c, whole, x.shape()[0]), kInt64), Shape{1, whole.size()}), updates, reduction));
+  }
   std::vector<Value> rows;
   for (int i = 0; i < rank; ++i) {
     if (i != axis) {

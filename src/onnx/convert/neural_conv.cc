@@ -6,6 +6,39 @@
 namespace mxnet {
 namespace onnx {
 
+namespace {
+
+/* Leaves out the taps of a window that never meet the data: with dilation beyond the size of an
+ * image only those in the middle do. */
+Value Met(const Call& c, const Value& x, const Value& w, Window* window) {
+  Sizes begin(2, 0), end = DimsOf(w.shape());
+  bool fewer = false;
+  for (size_t i = 0; i < window->kernel.size(); ++i) {
+    const int64_t size = x.shape()[static_cast<int>(i) + 2], taps = window->kernel[i], step = window->dilate[i], stride = window->stride[i];
+    const int64_t places = (size + window->before[i] + window->after[i] - (taps - 1) * step - 1) / stride + 1;
+    const auto meets = [&](int64_t tap) {  // some place o: 0 <= o * stride + tap * step - before < size
+      const int64_t start = tap * step - window->before[i], first = start >= 0 ? 0 : (-start + stride - 1) / stride;
+      return places > 0 && first < places && first * stride + start < size;
+    };
+    int64_t from = 0, to = taps;
+    while (from + 1 < to && !meets(from)) ++from;
+    while (to - 1 > from && !meets(to - 1)) --to;
+    begin.push_back(from), end[i + 2] = to;
+    fewer = fewer || to - from < taps;
+  }
+  if (!fewer) return w;
+  Window less = *window;
+  for (size_t i = 0; i < less.kernel.size(); ++i) {
+    less.before[i] -= begin[i + 2] * less.dilate[i], less.after[i] -= (less.kernel[i] - end[i + 2]) * less.dilate[i];
+    less.kernel[i] = end[i + 2] - begin[i + 2];
+    if (less.before[i] < 0 || less.after[i] < 0) return w;  // the data would have to be cut
+  }
+  *window = less;
+  return SliceAll(c, w, begin, end, Sizes(begin.size(), 1));
+}
+
+}  // namespace
+
 Value Convolve(const Call& c, const Value& x, const Value& w, const Value& bias, const Window& window, int64_t groups) {
   Value data = x;
   Sizes pad = window.before;
@@ -34,8 +67,9 @@ void ConvertConv(Call& c) {
   const int64_t groups = c.Attr("group", int64_t{1});
   if (groups < 1 || x.shape()[1] != w.shape()[1] * groups || w.shape()[0] % groups)
     c.Refuse("data has shape " + Text(x.shape()) + ", the weight " + Text(w.shape()) + ", and there are " + Text(groups) + " groups");
-  const Window window = ReadWindow(c, Spatial(x.shape()), ReadKernel(c, Spatial(w.shape()), static_cast<size_t>(x.ndim() - 2)), false);
-  c.Out(Convolve(c, x, w, c.has(2) ? c.in(2) : Value(), window, groups));
+  Window window = ReadWindow(c, Spatial(x.shape()), ReadKernel(c, Spatial(w.shape()), static_cast<size_t>(x.ndim() - 2)), false);
+  const Value met = w.known() && x.size() > 0 ? Met(c, x, w, &window) : w;
+  c.Out(Convolve(c, x, met, c.has(2) ? c.in(2) : Value(), window, groups));
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Regions, boxes and images.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "onnx/convert/operands.h"
@@ -27,6 +28,54 @@ bool Overlap(const Box& a, const Box& b, double threshold) {
   return h * w / (a.Area() + b.Area() - h * w) > threshold;
 }
 
+/*
+ * Boxes that are kept so far, in strips of the x axis: one is compared with those in its strips
+ * alone. Detectors move the boxes of each class apart and have thousands of them.
+ */
+class Chosen {
+ public:
+  /* For these boxes. */
+  explicit Chosen(const std::vector<Box>& boxes) {
+    double to = -std::numeric_limits<double>::infinity(), wide = 0, count = 0;
+    for (const Box& b : boxes) {
+      if (!Finite(b)) continue;
+      from_ = count ? std::min(from_, b.x0) : b.x0, to = std::max(to, b.x1);
+      wide += b.x1 - b.x0, ++count;
+    }
+    const double width = count ? std::max((to - from_) / kMost, 2 * wide / count) : 0;
+    if (width > 0 && std::isfinite(width)) scale_ = 1 / width;
+    strips_.resize(scale_ > 0 && std::isfinite(scale_) ? static_cast<size_t>((to - from_) * scale_) + 1 : 1);
+  }
+  void Clear() {
+    for (auto& strip : strips_) strip.clear();
+    count_ = 0;
+  }
+  size_t size() const { return count_; }
+  bool Overlaps(const Box& box, double threshold) const {
+    if (!Finite(box)) return false;  // shares of an infinite area are none
+    for (size_t i = StripOf(box.x0), last = StripOf(box.x1); i <= last; ++i)
+      for (const Box& other : strips_[i])
+        if (Overlap(box, other, threshold)) return true;
+    return false;
+  }
+  void Add(const Box& box) {
+    ++count_;
+    if (!Finite(box)) return;
+    for (size_t i = StripOf(box.x0), last = StripOf(box.x1); i <= last; ++i) strips_[i].push_back(box);
+  }
+
+ private:
+  static constexpr double kMost = 512;
+  static bool Finite(const Box& b) { return std::isfinite(b.x0) && std::isfinite(b.x1) && std::isfinite(b.Area()); }
+  size_t StripOf(double x) const {
+    const double strip = (x - from_) * scale_;
+    return strip > 0 ? std::min(static_cast<size_t>(std::min(strip, kMost)), strips_.size() - 1) : 0;
+  }
+  double from_ = 0, scale_ = 0;
+  std::vector<std::vector<Box>> strips_;
+  size_t count_ = 0;
+};
+
 /* How many boxes are kept depends on what is in them, so they are looked at here. */
 void ConvertNonMaxSuppression(Call& c) {
   CheckRank(c, 0, 3, 3);
@@ -39,22 +88,26 @@ void ConvertNonMaxSuppression(Call& c) {
   const double overlap = c.has(3) ? c.Float(3) : 0, least = c.has(4) ? c.Float(4) : 0;
   const std::vector<double> boxes = c.Floats(0), scores = c.Floats(1);
   Sizes kept;
-  for (int64_t n = 0; n < s[0]; ++n)
+  for (int64_t n = 0; n < s[0]; ++n) {
+    std::vector<Box> all;
+    for (int64_t i = 0; i < b[1]; ++i) all.push_back(BoxOf(boxes.data() + (n * b[1] + i) * 4, centre == 1));
+    Chosen chosen(all);
     for (int64_t k = 0; k < s[1] && most > 0; ++k) {
       const double* score = scores.data() + (n * s[1] + k) * s[2];
       std::vector<int64_t> order;
       for (int64_t i = 0; i < s[2]; ++i)
         if (!c.has(4) || score[i] > least) order.push_back(i);
       std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return score[i] > score[j]; });
-      std::vector<Box> chosen;
+      chosen.Clear();
       for (int64_t i : order) {
         if (static_cast<int64_t>(chosen.size()) >= most) break;
-        const Box box = BoxOf(boxes.data() + (n * b[1] + i) * 4, centre == 1);
-        if (std::any_of(chosen.begin(), chosen.end(), [&](const Box& other) { return Overlap(box, other, overlap); })) continue;
-        chosen.push_back(box);
+        const Box& box = all[static_cast<size_t>(i)];
+        if (chosen.Overlaps(box, overlap)) continue;
+        chosen.Add(box);
         kept.insert(kept.end(), {n, k, i});
       }
     }
+  }
   c.Out(c.Reshape(c.IntTensor(kept), Shape{static_cast<int64_t>(kept.size()) / 3, 3}));
 }
 

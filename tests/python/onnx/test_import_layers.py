@@ -102,6 +102,32 @@ def test_suppression_of_boxes():
           {"m": np.array([5]), "i": np.array([0.3], np.float32), "t": np.array([0.2], np.float32)})
 
 
+@pytest.mark.parametrize("apart, threshold", [(0, 0.3), (7, 0.5), (7, 0.0)])
+def test_suppression_of_many_boxes(apart, threshold):
+    """Also of those that lie far apart, are as wide as the image, have no area or are infinite."""
+    start = RANDOM.rand(1, 400, 2) + apart * (np.arange(400) % 9)[None, :, None]
+    boxes = np.concatenate([start, start + RANDOM.rand(1, 400, 2) ** 3], 2).astype(np.float32)
+    boxes[0, 7, 3], boxes[0, 9, 2:] = 80, boxes[0, 9, :2]
+    boxes[0, 11, 3] = np.inf
+    made = node("NonMaxSuppression", ["b", "s", "m", "i"], ["y"])
+    check(made, {"b": boxes, "s": RANDOM.rand(1, 1, 400).astype(np.float32)}, {"m": np.array([400]), "i": np.array([threshold], np.float32)})
+
+
+@pytest.mark.parametrize("size, dilation, pads, stride", [(5, 6, 6, 1), (5, 4, 4, 1), (6, 5, 5, 2), (4, 3, 2, 1), (3, 9, 9, 1)])
+def test_windows_wider_than_the_image(size, dilation, pads, stride):
+    """Taps that meet only padding are left out."""
+    made = node("Conv", ["x", "w", "b"], ["y"], dilations=[dilation, 1], pads=[pads, 1, pads, 1], strides=[stride, 1])
+    check(made, {"x": floats(2, 3, size, 7)}, {"w": floats(4, 3, 3, 3), "b": floats(4)})
+
+
+def test_rows_written_by_repeated_indices():
+    """Whole rows, as detectors put regions together."""
+    nodes = [node("Expand", ["i", "s"], ["e"]), node("ScatterElements", ["x", "e", "u"], ["y"], axis=0)]
+    index = np.array([4, 0, -2]).reshape(3, 1, 1)
+    check(nodes, {"x": floats(6, 2, 5), "i": index, "u": floats(3, 2, 5)}, {"s": np.array([3, 2, 5])})
+    check(nodes, {"x": floats(6, 4, 5), "i": index, "u": floats(3, 2, 5)}, {"s": np.array([3, 2, 5])})
+
+
 @pytest.mark.parametrize("mode, opset, ratio", [("avg", 10, 2), ("avg", 16, 0), ("max", 10, 2),
                                                 ("max", 16, 2)])
 def test_regions(mode, opset, ratio):
