@@ -2,6 +2,7 @@
  * Writing at indices.
  */
 #include "onnx/convert/index.h"
+#include "onnx/convert/make.h"
 #include "onnx/convert/operands.h"
 
 namespace mxnet {
