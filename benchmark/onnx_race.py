@@ -240,7 +240,8 @@ def summary(rows):
 
     def distribution(what, found, below):
         if found:
-            text.append(f"{what}: median {statistics.median(found):.2f}, {sum(x < below for x in found)} of {len(found)} below {below:.2f}.")
+            text.append(f"{what}: median {statistics.median(found):.2f}, "
+                        f"{sum(x < below for x in found)} of {len(found)} below {below:.2f}.")
     distribution("Speed", [f["ratio"] for f in rows if "ratio" in f], 0.95)
     for key, what in (("first_ms", "First answer"), ("peak_mib", "Peak memory")):
         distribution(what, [q for f in rows if (q := quotient(f, key))], 1.0)

@@ -70,7 +70,8 @@ void ScatterElements(Call& c) {
   if (axis == 0) {
     const Value whole = WholeRows(c, indices, x.shape());
     if (whole.kind == Value::kTensor)
-      return c.Out(Scattered(c, x, c.Reshape(c.Cast(NotNegative(c, whole, x.shape()[0]), kInt64), Shape{1, whole.size()}), updates, reduction));
+      return c.Out(
+          Scattered(c, x, c.Reshape(c.Cast(NotNegative(c, whole, x.shape()[0]), kInt64), Shape{1, whole.size()}), updates, reduction));
   }
   std::vector<Value> rows;
   for (int i = 0; i < rank; ++i) {

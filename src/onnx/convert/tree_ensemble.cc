@@ -137,7 +137,9 @@ Value Scores(const Call& c, const Packed& p, const Value& x) {
   Value scores = c.Op("_contrib_tree_ensemble", {x, p.nodes, p.values, p.roots, p.weights},
                       {{"depth", Text(p.depth)},
                        {"comparison", Text(p.comparison)},
-                       {"aggregate", p.aggregate == 2 ? "min" : p.aggregate == 3 ? "max" : "sum"}});
+                       {"aggregate", p.aggregate == 2   ? "min"
+                                     : p.aggregate == 3 ? "max"
+                                                        : "sum"}});
   if (p.aggregate == 1) scores = MulNumber(c, scores, 1.0 / static_cast<double>(p.roots.size()));
   if (p.aggregate >= 2) scores = Where(c, Unary(c, "isinf", scores), c.Scalar(0, scores.dtype()), scores);
   if (p.base.empty()) return scores;
@@ -208,10 +210,15 @@ Ensemble ReadNodes(const Call& c, const std::string& first) {
 
 /* What ReadNodes and those who call it ask for. */
 std::vector<std::string> NamesOfNodes(const std::string& first) {
-  std::vector<std::string> names = {"n_targets", "aggregate_function", "base_values", "base_values_as_tensor", "nodes_values_as_tensor",
-                                    "nodes_hitrates_as_tensor", first + "_weights_as_tensor"};
-  for (const char* end : {"treeids", "nodeids", "featureids", "truenodeids", "falsenodeids", "missing_value_tracks_true", "modes", "values",
-                          "hitrates"})
+  std::vector<std::string> names = {"n_targets",
+                                    "aggregate_function",
+                                    "base_values",
+                                    "base_values_as_tensor",
+                                    "nodes_values_as_tensor",
+                                    "nodes_hitrates_as_tensor",
+                                    first + "_weights_as_tensor"};
+  for (const char* end :
+       {"treeids", "nodeids", "featureids", "truenodeids", "falsenodeids", "missing_value_tracks_true", "modes", "values", "hitrates"})
     names.push_back(std::string("nodes_") + end);
   for (const char* end : {"_treeids", "_nodeids", "_ids", "_weights"}) names.push_back(first + end);
   return names;
@@ -359,9 +366,10 @@ void ConvertTreeEnsemble(Call& c) {
   if (post < 0 || post > 4) c.Refuse("attribute post_transform is " + Text(post) + "; accepted are 0 to 4");
   const Value x = Features(c, 0);
   static const std::vector<std::string> names = {
-      "n_targets",      "tree_roots",      "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs",
-      "nodes_falseleafs", "nodes_missing_value_tracks_true", "nodes_splits", "nodes_modes", "nodes_hitrates", "leaf_targetids",
-      "leaf_weights", "membership_values"};
+      "n_targets",          "tree_roots",       "nodes_featureids", "nodes_truenodeids",
+      "nodes_falsenodeids", "nodes_trueleafs",  "nodes_falseleafs", "nodes_missing_value_tracks_true",
+      "nodes_splits",       "nodes_modes",      "nodes_hitrates",   "leaf_targetids",
+      "leaf_weights",       "membership_values"};
   const auto packed = Once(c, x.dtype(), names, [&] {
     Ensemble e = ReadLists(c);
     e.aggregate = aggregate == 0 ? 1 : aggregate == 1 ? 0 : static_cast<int>(aggregate);  // average, sum, min, max

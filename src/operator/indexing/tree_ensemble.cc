@@ -144,10 +144,11 @@ int64_t StepsAtMost(const KernelArgs& a) { return std::min(a.param<TreeEnsembleP
 
 template <typename T>
 void OnCpu(KernelArgs& a, const TreeEnsembleParam& param) {
-  const Trees<T> t = {a.in[1].data<int32_t>(), a.in[2].data<T>(),   a.in[3].data<int32_t>(), a.in[4].data<T>(),   a.in[0].shape[1],
-                      a.in[1].shape[0],        a.in[3].Size(), a.in[4].shape[0],        a.in[4].shape[1],
-                      StepsAtMost(a)};
-  const auto run = param.comparison == kLessEqual ? Scores<kLessEqual, T> : param.comparison == kLess ? Scores<kLess, T> : Scores<kMixed, T>;
+  const Trees<T> t = {a.in[1].data<int32_t>(), a.in[2].data<T>(), a.in[3].data<int32_t>(), a.in[4].data<T>(), a.in[0].shape[1],
+                      a.in[1].shape[0],        a.in[3].Size(),    a.in[4].shape[0],        a.in[4].shape[1],  StepsAtMost(a)};
+  const auto run = param.comparison == kLessEqual ? Scores<kLessEqual, T>
+                   : param.comparison == kLess    ? Scores<kLess, T>
+                                                  : Scores<kMixed, T>;
   run(t, static_cast<Fold>(param.aggregate), a.in[0].data<T>(), a.in[0].shape[0], a.out[0].data<T>());
 }
 
@@ -159,7 +160,8 @@ void TreeEnsemble(KernelArgs& a) {
   for (int i = 0; i < 5; ++i) args.Add(a.in[static_cast<size_t>(i)].dptr);
   args.Add(a.out[0].dptr).Add(a.in[0].shape[1]).Add(a.in[1].shape[0]).Add(a.in[3].Size());
   args.Add(a.in[4].shape[0]).Add(a.in[4].shape[1]).Add(StepsAtMost(a));
-  rtc::LaunchItems(a.run, {"operator/indexing/gpu_trees.cuh", "tree_ensemble", {a.in[0].dtype}, {param.aggregate}}, a.in[0].shape[0], &args);
+  rtc::LaunchItems(a.run, {"operator/indexing/gpu_trees.cuh", "tree_ensemble", {a.in[0].dtype}, {param.aggregate}}, a.in[0].shape[0],
+                   &args);
 }
 
 MXNET_REGISTER_OP(_contrib_tree_ensemble)

@@ -110,7 +110,8 @@ def test_suppression_of_many_boxes(apart, threshold):
     boxes[0, 7, 3], boxes[0, 9, 2:] = 80, boxes[0, 9, :2]
     boxes[0, 11, 3] = np.inf
     made = node("NonMaxSuppression", ["b", "s", "m", "i"], ["y"])
-    check(made, {"b": boxes, "s": RANDOM.rand(1, 1, 400).astype(np.float32)}, {"m": np.array([400]), "i": np.array([threshold], np.float32)})
+    check(made, {"b": boxes, "s": RANDOM.rand(1, 1, 400).astype(np.float32)},
+          {"m": np.array([400]), "i": np.array([threshold], np.float32)})
 
 
 @pytest.mark.parametrize("size, dilation, pads, stride", [(5, 6, 6, 1), (5, 4, 4, 1), (6, 5, 5, 2), (4, 3, 2, 1), (3, 9, 9, 1)])

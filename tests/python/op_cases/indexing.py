@@ -335,8 +335,9 @@ def tree_scores(data, nodes, values, roots, weights, depth, comparison=-1, aggre
     return np.array(rows)
 
 
-# Two trees, one of a root and two leaves, one with three leaves; all comparisons; NaN goes to yes in one node.
-_nodes = np.array([[0 * 16 + 0, 1, 2], [0, 1, 1], [16, 2, 2], [1 * 16 + 8 + 3, 4, 5], [32, 4, 4], [2 * 16 + 4, 6, 7], [48, 6, 6], [64, 7, 7]])
+# Two trees, of two leaves and of three, with several comparisons; NaN goes to yes in one node.
+_nodes = np.array([[0 * 16 + 0, 1, 2], [0, 1, 1], [16, 2, 2], [1 * 16 + 8 + 3, 4, 5], [32, 4, 4], [2 * 16 + 4, 6, 7], [48, 6, 6],
+                   [64, 7, 7]])
 _trees = [np.array([[0.5, 2, 1], [-1, np.nan, 3], [3, -2, 3]]), _nodes, np.array([1, 0, 0, 0.5, 0, 3, 0, 0]), np.array([0, 3]),
           np.arange(10).reshape(5, 2) - 4.0]
 for _attrs in [dict(depth=2), dict(depth=5, aggregate="min"), dict(depth=3, aggregate="max")]:
