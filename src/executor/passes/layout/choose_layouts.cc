@@ -22,6 +22,11 @@ bool IsImage(const Shape& s, int dtype) {
 /* One channel, or one place: both layouts are the same bytes. */
 bool Neutral(const Shape& s) { return s[1] == 1 || s.Prod(2, s.ndim()) == 1; }
 
+constexpr int64_t kManyChannels = 16;
+
+/* Of a convolution's weight. */
+bool WithWindow(const Shape& s) { return s.ndim() >= 3 && s.Prod(2, s.ndim()) > 1; }
+
 bool InSet(uint32_t set, int i) { return i < 32 && (set >> i & 1); }
 
 // On a GPU, convolutions on tensor cores want channels last; others are as fast on planes.
@@ -41,7 +46,10 @@ bool Worthwhile(const PassGraph& g, const GraphInfo& info, bool on_cpu) {
 class LayoutChooser {
  public:
   LayoutChooser(PassGraph* g, const PassContext& context, const GraphInfo& info)
-      : g_(g), info_(info), keeps_weights_(!context.on_cpu() && context.inference()) {}
+      : g_(g),
+        info_(info),
+        keeps_weights_(!context.on_cpu() && context.inference()),
+        wants_last_(context.on_cpu() && context.inference()) {}
 
   /* Returns how many conversions there are. */
   int Run() {
@@ -97,6 +105,11 @@ class LayoutChooser {
       if (c->image_in[i] && !InSet(op.images.in, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);
     for (int i = 0; i < count; ++i)
       if (c->image_in[i] && InSet(op.images.like_output, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kChannelsLast);
+    // Kernels of the CPU with packed weights and Winograd's tiles take channels last alone. For
+    // windows of one element the conversion costs as much as they save.
+    if (wants_last_ && count > 1 && c->image_in[0] && InSet(op.images.in, 0) && WithWindow(tensors_.at(c->inputs[1]).shape) &&
+        tensors_.at(c->inputs[0]).shape[1] >= kManyChannels && tensors_.at(c->inputs[0]).dtype == kFloat32)
+      c->inputs[0] = Convert(c->inputs[0], Layout::kChannelsLast);
     // A GPU's convolution wants its weight in the images' order, too. In inference it is brought
     // there once.
     if (keeps_weights_ && count > 1 && c->image_in[1] && !InSet(op.images.in, 1) &&
@@ -193,7 +206,7 @@ class LayoutChooser {
 
   PassGraph* const g_;
   const GraphInfo& info_;  // of the graph as it was
-  const bool keeps_weights_;
+  const bool keeps_weights_, wants_last_;
   int conversions_ = 0;
   std::map<EntryKey, Tensor> tensors_;          // renewed entries
   std::map<EntryKey, NodeEntry> converted_[2];  // by wanted layout
