@@ -18,10 +18,15 @@ class FileMap {
   FileMap& operator=(const FileMap&) = delete;
   const char* data() const { return static_cast<const char*>(data_); }
   size_t size() const { return size_; }
-  /* Gives the pages of a part back; they are read again when somebody touches them. */
-  void Forget(const void* from, size_t size) const;
+  /* Gives the pages back; they are read again when somebody touches them. */
+  void Forget() const;
+  /* The file's bytes from data() + offset on, without touching the map. Throws Error(kIO) where
+   * the file has become shorter. */
+  void Read(size_t offset, void* to, size_t size) const;
 
  private:
+  const std::string path_;
+  int fd_ = -1;
   void* data_ = nullptr;
   size_t size_ = 0;
 };

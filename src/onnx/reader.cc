@@ -254,7 +254,7 @@ std::shared_ptr<const Model> ReadModel(const std::string& path) {
   const size_t slash = path.rfind('/');
   source.folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   auto model = Read(source, path);
-  source.map->Forget(source.data, source.size);
+  source.map->Forget();
   return model;
 }
 

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ndarray/stored.h"
 #include "onnx/reader.h"
 #include "onnx/wire.h"
 
@@ -12,6 +13,7 @@ namespace {
 using Reader = WireMessage;
 
 constexpr int64_t kUint4 = 21, kInt4 = 22, kUint2 = 25, kInt2 = 26;
+constexpr size_t kLeastStored = 1 << 14;         // bytes of a tensor whose memory is worth to be given back
 constexpr size_t kMostSparse = size_t{1} << 30;  // bytes of a sparse tensor that is written out
 
 struct Row {
@@ -113,18 +115,29 @@ Shape ShapeOf(const Parts& p) {
   return shape;
 }
 
-/* An array of somebody else's bytes, or a copy where they do not lie at a multiple of 16 bytes. */
-NDArray ArrayOf(const void* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner, const FileMap* map) {
-  if (reinterpret_cast<uintptr_t>(bytes) % 16 == 0 && size >= 4096 && owner) {
-    TBlob blob;
-    blob.dptr = const_cast<void*>(bytes);
-    blob.shape = shape;
-    blob.dtype = dtype;
-    return NDArray(blob, [owner]() {});
+/* Bytes of a file, or of memory that somebody keeps. */
+class FileContents final : public StoredContents {
+ public:
+  FileContents(const void* bytes, size_t size, std::shared_ptr<const void> owner, const FileMap* map)
+      : bytes_(bytes), size_(size), owner_(std::move(owner)), map_(map) {}
+  void Read(void* to) const override {
+    if (map_)
+      map_->Read(static_cast<size_t>(static_cast<const char*>(bytes_) - map_->data()), to, size_);
+    else
+      std::memcpy(to, bytes_, size_);
   }
+
+ private:
+  const void* const bytes_;
+  const size_t size_;
+  const std::shared_ptr<const void> owner_;
+  const FileMap* const map_;  // which `owner_` keeps
+};
+
+NDArray ArrayOf(const void* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner, const FileMap* map) {
+  if (size >= kLeastStored && owner) return StoredArray(shape, dtype, std::make_shared<FileContents>(bytes, size, std::move(owner), map));
   NDArray array(shape, Context::CPU(), dtype);
   if (size > 0) array.SyncCopyFromCPU(bytes, size);
-  if (map) map->Forget(bytes, size);
   return array;
 }
 
